@@ -1,0 +1,39 @@
+/* limits.h: every ceiling of the project, each with its reason. Nothing else sets one. */
+#ifndef EP_API_LIMITS_H
+#define EP_API_LIMITS_H
+
+/* A job's spec. */
+#define EP_LIMIT_SPEC_BYTES (1 << 20) /* JSON costs 5 bytes of memory a byte: specs only, no data \
+                                       */
+#define EP_LIMIT_JSON_DEPTH 32        /* deeper than any spec; the parser recurses */
+#define EP_LIMIT_NAME_BYTES 128       /* a job's, a tag's, a dataset's name */
+#define EP_LIMIT_TAGS 16
+#define EP_LIMIT_LAYERS 256
+#define EP_LIMIT_FEATURES (1 << 24)     /* of one layer, one side */
+#define EP_LIMIT_PARAMETERS (1LL << 31) /* 8 GiB of float32 */
+#define EP_LIMIT_EPOCHS 1000000000LL
+#define EP_LIMIT_STEPS (1LL << 52)    /* a step number stays exact in a JSON number */
+#define EP_LIMIT_ROWS (1LL << 31)     /* a row index fits 32 bits on every device */
+#define EP_LIMIT_INLINE_VALUES 100000 /* inline data is for small things: upload the rest */
+#define EP_LIMIT_GENERATOR_ROWS 10000000
+#define EP_LIMIT_PROBLEM_ERRORS 16 /* errors listed in one answer */
+
+/* Data. */
+#define EP_LIMIT_COLUMNS 65536
+#define EP_LIMIT_CSV_FIELD_BYTES 65536
+#define EP_LIMIT_NPY_HEADER_BYTES 65536
+#define EP_LIMIT_UPLOAD_BYTES (64LL << 30) /* a flag lowers or raises it */
+#define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
+#define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
+
+/* The wire between epochd and a worker. */
+#define EP_LIMIT_FRAME_BYTES (16 << 20)
+#define EP_LIMIT_PREDICT_ROWS 100000
+#define EP_LIMIT_PREDICT_BYTES (8 << 20)
+
+/* Events. */
+#define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */
+#define EP_LIMIT_REPORTED_EPOCHS 10000000 /* lines of one job: epochs / report_every */
+#define EP_LIMIT_CURVE_POINTS 100000
+
+#endif

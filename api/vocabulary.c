@@ -1,0 +1,38 @@
+#include "api/vocabulary.h"
+
+#include <assert.h>
+#include <string.h>
+
+static int word_find(const char *const *names, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0) return i;
+  return -1;
+}
+
+#define NAME_ROW(code, name) name,
+#define WORDS_DEFINE(TABLE, PREFIX, word)                      \
+  static const char *const word##_names[] = {TABLE(NAME_ROW)}; \
+  const char *ep_##word##_name(int value) {                    \
+    assert(value >= 0 && value < EP_##PREFIX##_COUNT);         \
+    return word##_names[value];                                \
+  }                                                            \
+  int ep_##word##_from_name(const char *name) {                \
+    return word_find(word##_names, EP_##PREFIX##_COUNT, name); \
+  }
+
+WORDS_DEFINE(EP_LAYER_TABLE, LAYER, layer_type)
+WORDS_DEFINE(EP_LOSS_TABLE, LOSS, loss_type)
+WORDS_DEFINE(EP_OPTIMIZER_TABLE, OPTIMIZER, optimizer_type)
+WORDS_DEFINE(EP_INIT_TABLE, INIT, init_type)
+WORDS_DEFINE(EP_PRECISION_TABLE, PRECISION, precision)
+WORDS_DEFINE(EP_GENERATOR_TABLE, GENERATOR, generator)
+WORDS_DEFINE(EP_STATE_TABLE, STATE, state)
+WORDS_DEFINE(EP_EVENT_TABLE, EVENT, event_type)
+
+bool ep_loss_takes_classes(ep_loss_type loss) {
+  return loss == EP_LOSS_CROSS_ENTROPY || loss == EP_LOSS_NLL;
+}
+
+bool ep_loss_is_classifier(ep_loss_type loss) {
+  return ep_loss_takes_classes(loss) || loss == EP_LOSS_BCE || loss == EP_LOSS_BCE_WITH_LOGITS;
+}

@@ -1,0 +1,50 @@
+/* plan.h: what a job will be, before anything is queued: shapes, parameters, bytes, operations; and
+ * the program that a backend compiles. No compute: epochd itself links this. */
+#ifndef EP_ENGINE_PLAN_H
+#define EP_ENGINE_PLAN_H
+
+#include "api/job.h"
+#include "api/spec.h"
+#include "kernels/program.h"
+
+/* What is known of a job's rows without reading them all (engine/data/dataset.h makes it). */
+typedef struct {
+  int64_t train_rows, validation_rows, test_rows;
+  int64_t features;       /* columns of x */
+  int64_t target_columns; /* columns of y */
+  int64_t classes;        /* 1 + the greatest class if every target is an integer >= 0, else 0 */
+  double target_min, target_max; /* over all rows */
+} ep_data_shape;
+
+typedef struct {
+  ep_program program; /* its ops point into `ops` */
+  ep_op *ops;         /* [program.ops_count] */
+  int64_t parameters;
+  int64_t
+      operations; /* floating-point operations of one epoch: 2 a multiply-add, forward + backward */
+  int64_t bytes;  /* parameters, gradients, optimizer, activations and data on the device */
+  ep_data_shape shape;
+} ep_plan;
+
+/* Infers shapes and checks the spec against the data: "layer 2 expects 784 inputs, layer 1 yields
+ * 676" (layers count from 0, as in the JSON pointer /model/layers/2/in_features), the loss against
+ * the last layer and the targets (classes beyond the outputs, bce targets outside 0 … 1),
+ * batch_size against the rows, and every product against limits.h. Lists all faults in *problem.
+ * The caller destroys *out. */
+ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep_plan **out,
+                         ep_problem *problem);
+void ep_plan_destroy(ep_plan *plan); /* NULL is allowed */
+
+/* One row a layer, for ?validate=only. rows: [spec->layers_count]. */
+void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows);
+
+/* First weights, the same for every backend: random.h keyed by (seed, EP_RANDOM_INIT, layer,
+ * index). parameters: [plan->parameters], written. */
+void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *parameters);
+
+/* Rough seconds of training on a kind of device ("cpu", "cuda"): operations over a rate plus
+ * launches. `auto` takes the least. The executor's name is what that device would most likely
+ * choose. */
+ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec, const char *device_kind);
+
+#endif
