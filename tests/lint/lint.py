@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""lint.py RULE TREE: holds the house's rules over the sources of TREE.
+
+Prints one line a violation, "file:line: what", and exits 1 if there is any; 77 when a tool that the
+rule needs is not there. canary.py plants a violation of each rule and sees it found.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+NOT_OURS = {".git", "build", ".carry", ".cache", "node_modules", "__pycache__"}
+C_FILES = (".c", ".h", ".cu", ".cuh")
+LONGEST_FILE_LINES = 600
+
+# Who may include whom. The row of the longest matching prefix counts. The first pattern says which
+# of the project's headers, the second which of the guarded system headers (GUARDED below).
+PLAN_SIDE = r"api/|engine/(plan|weights|sha256)\.h|engine/data/|kernels/(program|random|backend)\.h"
+WORDS = r"api/(status|vocabulary|limits)\.h"
+ARROWS = {
+    "api/": (r"api/", r"jansson"),
+    "kernels/": (WORDS + r"|kernels/[^/]+\.h", r""),
+    "kernels/cpu/": (WORDS + r"|kernels/[^/]+\.h|kernels/cpu/", r""),
+    "kernels/cuda/": (WORDS + r"|kernels/[^/]+\.h|kernels/cuda/", r"cuda"),
+    "engine/": (r"api/|engine/|kernels/[^/]+\.h", r""),
+    "engine/plan": (PLAN_SIDE, r""),
+    "engine/weights": (PLAN_SIDE, r"jansson"),
+    "engine/data/": (PLAN_SIDE, r"jansson"),
+    "server/": (r"api/|server/|engine/(plan|weights|sha256)\.h|engine/data/", r"microhttpd|sqlite"),
+    "clients/": (r"api/|clients/", r"jansson|curl"),
+    "tests/": (r"", r"microhttpd|sqlite|jansson|cuda|curl"),
+}
+GUARDED = {
+    "microhttpd": r"microhttpd\.h",
+    "sqlite": r"sqlite3\.h",
+    "jansson": r"jansson\.h",
+    "curl": r"curl/",
+    "cuda": r"cu(da|blas|dnn|rand|sparse|solver|fft|pti)\w*\.h|nccl\.h|nv\w+\.h|cooperative_groups",
+}
+
+# Each has a bounded or a checked sister, or belongs to no daemon at all.
+BANNED = ("strcpy strcat sprintf vsprintf gets atoi atol atoll atof strtok system popen rand srand "
+          "alloca tmpnam mktemp asctime ctime gmtime localtime setlocale").split()
+
+
+def files(tree, endings):
+    """Paths below tree, relative to it, that end so."""
+    for folder, below, names in os.walk(tree):
+        below[:] = sorted(name for name in below if name not in NOT_OURS)
+        for name in sorted(names):
+            if name.endswith(endings):
+                yield os.path.relpath(os.path.join(folder, name), tree)
+
+
+def lines(tree, path):
+    with open(os.path.join(tree, path), encoding="utf-8", errors="replace") as text:
+        return text.read().split("\n")
+
+
+def code(tree, path):
+    """The file's lines with comments and the insides of literals blanked out."""
+    text = "\n".join(lines(tree, path))
+    pattern = r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
+    return re.sub(pattern, lambda found: re.sub(r"[^\n]", " ", found.group()), text,
+                  flags=re.DOTALL).split("\n")
+
+
+def arrows(tree):
+    for path in files(tree, C_FILES):
+        row = max((prefix for prefix in ARROWS if path.startswith(prefix)), key=len, default=None)
+        if row is None:
+            yield path, 1, "lies in no folder that the arrows know"
+            continue
+        ours, guarded = ARROWS[row]
+        if path.endswith((".cu", ".cuh")) and not path.startswith(("kernels/cuda/", "tests/gpu/")):
+            yield path, 1, "CUDA outside kernels/cuda"
+        for number, line in enumerate(lines(tree, path), 1):
+            found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+            if not found:
+                continue
+            bracket, name = found.groups()
+            if bracket == '"' and not re.match(ours, name):
+                yield path, number, f'{row} may not include "{name}"'
+            for word, pattern in GUARDED.items():
+                if re.match(pattern, name) and (not guarded or word not in guarded.split("|")):
+                    yield path, number, f"{row} may not use {word} (<{name}>)"
+
+
+def length(tree):
+    for path in files(tree, C_FILES + (".py", ".sh", ".js")):
+        count = len(lines(tree, path)) - 1
+        if count >= LONGEST_FILE_LINES:
+            yield path, count, f"has {count} lines; under {LONGEST_FILE_LINES} is one concept"
+
+
+def banned(tree):
+    pattern = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
+    for path in files(tree, C_FILES):
+        for number, line in enumerate(code(tree, path), 1):
+            for name in pattern.findall(line):
+                yield path, number, f"calls {name}"
+
+
+def guards(tree):
+    for path in files(tree, (".h", ".cuh")):
+        text = "\n".join(code(tree, path))
+        guard = "EP_" + re.sub(r"\W", "_", path).upper()
+        want = rf"\s*#ifndef {guard}\n#define {guard}\n.*#endif\s*$"
+        if not re.match(want, text, re.DOTALL):
+            yield path, 1, f"has no include guard {guard} around everything"
+
+
+def paths(tree):
+    """Folders of one machine. .ci/run alone may know where a checkout has its data."""
+    pattern = re.compile(r"/(home|Users)/\w|/ro{2}t/\w|/w[o]rk/|/f[a]rm/|\.l[i]brary/|\.\./sh[a]red")
+    endings = C_FILES + (".py", ".sh", ".txt", ".md", ".json", ".yaml", ".yml", ".cmake", "run",
+                         "install", "quickstart")
+    for path in files(tree, endings):
+        if path == os.path.join(".ci", "run"):
+            continue
+        for number, line in enumerate(lines(tree, path), 1):
+            if pattern.search(line):
+                yield path, number, "names a folder of one machine: " + line.strip()[:80]
+
+
+def unfinished(tree):
+    pattern = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X)\b")
+    for path in files(tree, C_FILES + (".py", ".sh", ".js")):
+        for number, line in enumerate(lines(tree, path), 1):
+            if pattern.search(line):
+                yield path, number, "is unfinished: " + line.strip()[:80]
+
+
+def tool(name):
+    if shutil.which(name) is None:
+        print(f"skipped: there is no {name}")
+        sys.exit(77)
+    return name
+
+
+def format(tree):
+    """clang-format 14, because each version has a taste of its own."""
+    command = [tool("clang-format-14"), "--style=file", "--dry-run", "--Werror"]
+    for path in files(tree, C_FILES):
+        done = subprocess.run(command + [path], cwd=tree, capture_output=True, text=True)
+        if done.returncode != 0:
+            found = re.search(r":(\d+):\d+: error", done.stderr)
+            yield path, int(found.group(1)) if found else 1, "is not as clang-format has it"
+
+
+def shell(tree):
+    """Every script is clean under shellcheck."""
+    scripts = []
+    for path in files(tree, ""):
+        with open(os.path.join(tree, path), "rb") as text:
+            first = text.readline(64)
+        if path.endswith(".sh") or re.match(rb"#!.*\b(ba)?sh\b", first):
+            scripts.append(path)
+    if not scripts:
+        return
+    command = [tool("shellcheck"), "--severity=warning", "--shell=bash", "--format=gcc"]
+    done = subprocess.run(command + scripts, cwd=tree, capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        path, number, _, what = line.split(":", 3)
+        yield path, int(number), what.strip()
+
+
+RULES = {rule.__name__: rule for rule in
+         (arrows, length, banned, guards, paths, unfinished, format, shell)}
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in RULES:
+        sys.exit(f"lint.py RULE TREE; rules: {' '.join(RULES)}")
+    found = list(RULES[sys.argv[1]](sys.argv[2]))
+    for path, number, what in found:
+        print(f"{path}:{number}: {what}")
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
