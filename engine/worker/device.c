@@ -1,0 +1,71 @@
+#include "engine/worker/device.h"
+
+#include <dlfcn.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char plugin_file[] = "ep_backend_cuda.so";
+
+/* The plug-in's path below the folder of this program; false when there is none. */
+static bool plugin_find(char *path, size_t capacity) {
+  static const char *const places[] = {"", "../lib/epochd/", "../kernels/cuda/"};
+  char program[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  if (length < 0) return false;
+  program[length] = 0;
+  const char *folder = dirname(program);
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    int needed = snprintf(path, capacity, "%s/%s%s", folder, places[i], plugin_file);
+    if (needed > 0 && (size_t)needed < capacity && access(path, R_OK) == 0) return true;
+  }
+  return false;
+}
+
+/* The plug-in stays loaded: its code runs until the process ends. */
+static ep_status plugin_load(const char *plugin, const ep_backend_ops **ops, ep_error *error) {
+  char found[PATH_MAX];
+  if (!plugin) {
+    if (!plugin_find(found, sizeof found))
+      return ep_fail(error, EP_NOT_FOUND, "%s is not installed: this build serves the CPU only",
+                     plugin_file);
+    plugin = found;
+  }
+  void *library = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+  if (!library) return ep_fail(error, EP_NOT_FOUND, "cannot load %s: %s", plugin, dlerror());
+  const ep_backend_ops *(*entry)(void) = NULL;
+  *(void **)&entry = dlsym(library, EP_BACKEND_PLUGIN_SYMBOL);
+  if (!entry) return ep_fail(error, EP_NOT_FOUND, "%s is not a backend of epochd", plugin);
+  *ops = entry();
+  if ((*ops)->version != EP_BACKEND_VERSION)
+    return ep_fail(error, EP_NOT_FOUND,
+                   "%s has interface version %u, this program needs %d: reinstall", plugin,
+                   (*ops)->version, EP_BACKEND_VERSION);
+  return EP_OK;
+}
+
+ep_status ep_device_open(const char *name, const char *plugin, ep_device *out, ep_error *error) {
+  int number = 0;
+  ep_status status = EP_OK;
+  if (strcmp(name, "cpu") == 0) {
+    out->ops = ep_backend_cpu();
+  } else if (strncmp(name, "cuda:", 5) == 0) {
+    char *end;
+    long parsed = strtol(name + 5, &end, 10);
+    if (end == name + 5 || *end || parsed < 0 || parsed > 1024)
+      return ep_fail(error, EP_NOT_FOUND, "no device \"%s\": cuda:N with a number N", name);
+    number = (int)parsed;
+    status = plugin_load(plugin, &out->ops, error);
+  } else {
+    return ep_fail(error, EP_NOT_FOUND, "no device \"%s\": there are cpu and cuda:N", name);
+  }
+  return status == EP_OK ? out->ops->open(number, &out->backend, error) : status;
+}
+
+void ep_device_close(ep_device *device) {
+  device->ops->close(device->backend);
+  device->backend = NULL;
+}

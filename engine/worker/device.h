@@ -1,0 +1,19 @@
+/* device.h: a device by its name ("cpu", "cuda:1") and the backend that drives it, built in or
+ * loaded. */
+#ifndef EP_ENGINE_WORKER_DEVICE_H
+#define EP_ENGINE_WORKER_DEVICE_H
+
+#include "kernels/backend.h"
+
+typedef struct {
+  const ep_backend_ops *ops;
+  ep_backend *backend;
+} ep_device;
+
+/* Opens `name`. plugin: path of the CUDA plug-in, NULL = ep_backend_cuda.so beside this program or
+ * in
+ * ../lib/epochd. EP_NOT_FOUND: no such device; EP_UNSUPPORTED: too old, says what is needed. */
+ep_status ep_device_open(const char *name, const char *plugin, ep_device *out, ep_error *error);
+void ep_device_close(ep_device *device);
+
+#endif

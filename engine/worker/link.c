@@ -1,0 +1,66 @@
+#include "engine/worker/link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Sends and frees `frame`. */
+static ep_status frame_send(int socket, uint8_t *frame, size_t bytes, ep_error *error) {
+  if (!frame) return ep_fail(error, EP_NO_MEMORY, "a frame is too large or memory is short");
+  ep_status status = EP_OK;
+  for (size_t sent = 0; status == EP_OK && sent < bytes;) {
+    ssize_t written = write(socket, frame + sent, bytes - sent);
+    if (written >= 0)
+      sent += (size_t)written;
+    else if (errno != EINTR)
+      status = ep_fail(error, EP_IO, "writing to epochd: %s", strerror(errno));
+  }
+  free(frame);
+  return status;
+}
+
+ep_status ep_link_send_reply(int socket, const ep_reply *reply, ep_error *error) {
+  size_t bytes = 0;
+  uint8_t *frame = ep_reply_encode(reply, &bytes);
+  return frame_send(socket, frame, bytes, error);
+}
+
+ep_status ep_link_send_progress(int socket, const ep_progress *progress, ep_error *error) {
+  size_t bytes = 0;
+  uint8_t *frame = ep_progress_encode(progress, &bytes);
+  return frame_send(socket, frame, bytes, error);
+}
+
+/* Fills `buffer`; *ended when the stream stops before its first byte. */
+static ep_status bytes_receive(int socket, uint8_t *buffer, size_t bytes, bool *ended,
+                               ep_error *error) {
+  for (size_t got = 0; got < bytes;) {
+    ssize_t count = read(socket, buffer + got, bytes - got);
+    if (count > 0) {
+      got += (size_t)count;
+    } else if (count == 0 || errno == ECONNRESET) {
+      *ended = true;
+      return ep_fail(error, EP_IO, "epochd has closed the socket");
+    } else if (errno != EINTR) {
+      return ep_fail(error, EP_IO, "reading from epochd: %s", strerror(errno));
+    }
+  }
+  return EP_OK;
+}
+
+ep_status ep_link_receive(int socket, ep_command *command, bool *ended, ep_error *error) {
+  uint8_t header[EP_FRAME_HEADER_BYTES];
+  ep_frame_kind kind;
+  size_t bytes;
+  ep_status status = bytes_receive(socket, header, sizeof header, ended, error);
+  if (status == EP_OK) status = ep_frame_header(header, &kind, &bytes, error);
+  if (status != EP_OK) return status;
+  if (kind != EP_FRAME_COMMAND) return ep_fail(error, EP_MALFORMED, "epochd sent no command");
+  uint8_t *payload = malloc(bytes + 1);
+  if (!payload) return ep_fail(error, EP_NO_MEMORY, "no memory for a command of %zu bytes", bytes);
+  status = bytes_receive(socket, payload, bytes, ended, error);
+  if (status == EP_OK) status = ep_command_decode(payload, bytes, command, error);
+  free(payload);
+  return status;
+}

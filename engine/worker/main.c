@@ -1,0 +1,302 @@
+/* epoch-worker: one device, one context, one training at a time. epochd starts it, speaks to it
+ * over a socket (api/frame.h), and starts it again when it dies.
+ *
+ * The main thread reads commands, answers predictions and probes, and sends what the training
+ * thread has put into the outbox. The process ends when epochd's socket ends, or when its device
+ * failed. */
+#include <errno.h>
+#include <getopt.h>
+#include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/frame.h"
+#include "engine/train.h"
+#include "engine/worker/device.h"
+#include "engine/worker/inference.h"
+#include "engine/worker/link.h"
+#include "engine/worker/outbox.h"
+
+enum { EXIT_USAGE = 2, EXIT_DEVICE = 3 };
+
+/* One training, from its command to its FINISHED. */
+typedef struct {
+  pthread_t thread;
+  ep_command command;
+  ep_job_spec *spec;
+  ep_job_result result;
+  ep_error error; /* the device's, when it failed */
+  ep_status status;
+  atomic_bool cancel;
+} training;
+
+typedef struct {
+  const char *device_name, *data_dir, *plugin;
+  int socket;
+  ep_device device;
+  ep_outbox outbox;
+  training *training; /* NULL while idle; main thread only */
+  ep_progress_record records[EP_OUTBOX_RECORDS];
+} worker;
+
+static void training_started(void *context, const ep_plan *plan, const char *executor) {
+  worker *w = context;
+  ep_reply start = {.kind = EP_REPLY_STARTED,
+                    .attempt = w->training->command.attempt,
+                    .parameters = plan->parameters,
+                    .bytes = plan->bytes};
+  snprintf(start.job, sizeof start.job, "%s", w->training->command.job);
+  snprintf(start.executor, sizeof start.executor, "%s", executor);
+  ep_outbox_start(&w->outbox, &start);
+}
+
+static void training_epoch(void *context, const ep_progress_record *record) {
+  worker *w = context;
+  ep_outbox_put(&w->outbox, record);
+}
+
+static ep_status spec_parse(training *t, ep_error *error) {
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
+  ep_status status = ep_job_spec_parse(t->command.spec, strlen(t->command.spec), &t->spec, problem);
+  if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
+  free(problem);
+  return status;
+}
+
+static void *training_thread(void *context) {
+  worker *w = context;
+  training *t = w->training;
+  char job_folder[PATH_MAX], dataset_folder[PATH_MAX];
+  ep_error error = {0};
+  ep_status status = spec_parse(t, &error);
+  if (status != EP_OK) {
+    t->result.status = status;
+    snprintf(t->result.message, sizeof t->result.message, "%s", error.message);
+  } else {
+    snprintf(job_folder, sizeof job_folder, "%s/jobs/%s", w->data_dir, t->command.job);
+    snprintf(dataset_folder, sizeof dataset_folder, "%s/datasets/%s", w->data_dir,
+             t->spec->data.sha256);
+    ep_training job = {
+        .backend_ops = w->device.ops,
+        .backend = w->device.backend,
+        .device = w->device_name,
+        .spec = t->spec,
+        .spec_text = t->command.spec,
+        .dataset_folder = t->spec->data.source == EP_DATA_DATASET ? dataset_folder : NULL,
+        .job_folder = job_folder,
+        .cancel = &t->cancel,
+        .sink = {w, training_started, training_epoch},
+    };
+    t->status = ep_train(&job, &t->result, &t->error);
+  }
+  ep_outbox_finish(&w->outbox);
+  return NULL;
+}
+
+static void training_destroy(training *t) {
+  ep_job_result_deinit(&t->result);
+  ep_job_spec_destroy(t->spec);
+  ep_command_deinit(&t->command);
+  free(t);
+}
+
+/* Takes ownership of the command's parts. */
+static ep_status training_begin(worker *w, ep_command *command, ep_error *error) {
+  if (w->training) {
+    ep_command_deinit(command);
+    return ep_fail(error, EP_INTERNAL, "told to train while training");
+  }
+  training *t = calloc(1, sizeof *t);
+  if (!t) {
+    ep_command_deinit(command);
+    return ep_fail(error, EP_NO_MEMORY, "no memory for a training");
+  }
+  t->command = *command;
+  w->training = t;
+  int failed = pthread_create(&t->thread, NULL, training_thread, w);
+  if (failed) {
+    w->training = NULL;
+    training_destroy(t);
+    return ep_fail(error, EP_NO_MEMORY, "no thread for the training: %s", strerror(failed));
+  }
+  return EP_OK;
+}
+
+static ep_status training_end(worker *w, ep_error *error) {
+  training *t = w->training;
+  pthread_join(t->thread, NULL);
+  ep_status status = t->status;
+  if (status == EP_OK) {
+    ep_reply reply = {
+        .kind = EP_REPLY_FINISHED, .attempt = t->command.attempt, .result = t->result};
+    snprintf(reply.job, sizeof reply.job, "%s", t->command.job);
+    status = ep_link_send_reply(w->socket, &reply, error);
+  } else if (error) {
+    *error = t->error;
+  }
+  w->training = NULL;
+  training_destroy(t);
+  return status;
+}
+
+/* Sends what the training thread has put into the outbox. */
+static ep_status outbox_send(worker *w, ep_error *error) {
+  ep_outbox_content content;
+  ep_outbox_take(&w->outbox, &content, w->records);
+  ep_status status = EP_OK;
+  if (content.started) status = ep_link_send_reply(w->socket, &content.start, error);
+  if (status == EP_OK && content.count > 0) {
+    ep_progress progress = {.attempt = w->training->command.attempt,
+                            .count = (uint32_t)content.count,
+                            .records = w->records};
+    snprintf(progress.job, sizeof progress.job, "%s", w->training->command.job);
+    status = ep_link_send_progress(w->socket, &progress, error);
+  }
+  if (status == EP_OK && content.finished) status = training_end(w, error);
+  return status;
+}
+
+static ep_status prediction_answer(worker *w, const ep_command *command, ep_error *error) {
+  char folder[PATH_MAX];
+  ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request, .rows = command->rows};
+  snprintf(reply.job, sizeof reply.job, "%s", command->job);
+  snprintf(folder, sizeof folder, "%s/jobs/%s", w->data_dir, command->job);
+  ep_status status = ep_infer(folder, command->x, command->rows, command->columns, &reply.output,
+                              &reply.columns, &reply.error);
+  if (status != EP_OK) reply.rows = 0;
+  status = ep_link_send_reply(w->socket, &reply, error);
+  ep_reply_deinit(&reply);
+  return status;
+}
+
+static ep_status probe_answer(worker *w, const ep_command *command, ep_error *error) {
+  ep_reply reply = {.kind = EP_REPLY_PROBED, .request = command->request};
+  ep_status status = w->device.ops->probe(w->device.backend, &reply.error);
+  if (status == EP_DEVICE) {
+    if (error) *error = reply.error;
+    return status;
+  }
+  return ep_link_send_reply(w->socket, &reply, error);
+}
+
+/* Takes ownership of the command's parts. */
+static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
+  ep_status status = EP_OK;
+  switch (command->kind) {
+  case EP_COMMAND_TRAIN: return training_begin(w, command, error);
+  case EP_COMMAND_CANCEL:
+    if (w->training && strcmp(w->training->command.job, command->job) == 0)
+      atomic_store(&w->training->cancel, true);
+    break;
+  case EP_COMMAND_PREDICT: status = prediction_answer(w, command, error); break;
+  case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;
+  }
+  ep_command_deinit(command);
+  return status;
+}
+
+static ep_status ready_send(worker *w, ep_error *error) {
+  ep_reply reply = {.kind = EP_REPLY_READY};
+  ep_backend_info info;
+  ep_status status = w->device.ops->info(w->device.backend, &info, error);
+  if (status != EP_OK) return status;
+  snprintf(reply.device.id, sizeof reply.device.id, "%s", w->device_name);
+  snprintf(reply.device.name, sizeof reply.device.name, "%s", info.name);
+  snprintf(reply.device.instruction_set, sizeof reply.device.instruction_set, "%s",
+           info.instruction_set);
+  reply.device.memory_bytes = info.memory_bytes;
+  reply.device.memory_free_bytes = info.memory_free_bytes;
+  reply.device.threads = info.threads;
+  return ep_link_send_reply(w->socket, &reply, error);
+}
+
+/* Until the socket ends (EP_OK) or something fails for good. */
+static ep_status worker_run(worker *w, ep_error *error) {
+  enum { SOCKET, OUTBOX };
+  struct pollfd polled[] = {{.fd = w->socket, .events = POLLIN},
+                            {.fd = w->outbox.wake, .events = POLLIN}};
+  ep_status status = ready_send(w, error);
+  while (status == EP_OK) {
+    if (poll(polled, 2, -1) < 0 && errno != EINTR)
+      return ep_fail(error, EP_IO, "poll: %s", strerror(errno));
+    if (polled[SOCKET].revents) {
+      ep_command command = {0};
+      bool ended = false;
+      status = ep_link_receive(w->socket, &command, &ended, error);
+      if (ended) return EP_OK;
+      if (status == EP_OK) status = command_obey(w, &command, error);
+    }
+    if (status == EP_OK && polled[OUTBOX].revents) status = outbox_send(w, error);
+  }
+  return status;
+}
+
+/* Prints the devices that can be used, a line each; what cannot, and why, goes to stderr. */
+static int devices_list(const char *plugin) {
+  puts("cpu");
+  for (int number = 0;; number++) {
+    char name[16];
+    ep_device device;
+    ep_error error = {0};
+    snprintf(name, sizeof name, "cuda:%d", number);
+    ep_status status = ep_device_open(name, plugin, &device, &error);
+    if (status == EP_OK) {
+      puts(name);
+      ep_device_close(&device);
+    } else {
+      if (number == 0 || status != EP_NOT_FOUND) fprintf(stderr, "%s: %s\n", name, error.message);
+      if (status != EP_UNSUPPORTED || number > 64) return 0;
+    }
+  }
+}
+
+static int usage(FILE *file, int code) {
+  fputs("usage: epoch-worker --device cpu|cuda:N --data-dir DIR --socket FD [--plugin FILE]\n"
+        "       epoch-worker --list [--plugin FILE]\n"
+        "epochd starts this program; --list prints the devices that it would use.\n",
+        file);
+  return code;
+}
+
+int main(int count, char **arguments) {
+  static const struct option options[] = {{"device", required_argument, NULL, 'd'},
+                                          {"data-dir", required_argument, NULL, 'f'},
+                                          {"socket", required_argument, NULL, 's'},
+                                          {"plugin", required_argument, NULL, 'p'},
+                                          {"list", no_argument, NULL, 'l'},
+                                          {"help", no_argument, NULL, 'h'},
+                                          {NULL, 0, NULL, 0}};
+  static worker w = {.socket = -1};
+  bool list = false;
+  for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;)
+    switch (option) {
+    case 'd': w.device_name = optarg; break;
+    case 'f': w.data_dir = optarg; break;
+    case 's': w.socket = (int)strtol(optarg, NULL, 10); break;
+    case 'p': w.plugin = optarg; break;
+    case 'l': list = true; break;
+    case 'h': return usage(stdout, 0);
+    default: return usage(stderr, EXIT_USAGE);
+    }
+  if (list) return devices_list(w.plugin);
+  if (!w.device_name || !w.data_dir || w.socket < 0) return usage(stderr, EXIT_USAGE);
+
+  json_object_seed(0);
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */
+  ep_error error = {0};
+  ep_status status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
+  if (status == EP_OK) status = ep_outbox_init(&w.outbox, &error);
+  if (status == EP_OK) status = worker_run(&w, &error);
+  if (status == EP_OK) _exit(0); /* a training may be under way: nobody wants it any more */
+  fprintf(stderr, "epoch-worker %s: %s\n", w.device_name, error.message);
+  _exit(EXIT_DEVICE);
+}

@@ -1,0 +1,65 @@
+#include "engine/worker/outbox.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error) {
+  memset(outbox, 0, sizeof *outbox);
+  outbox->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (outbox->wake < 0) return ep_fail(error, EP_IO, "eventfd: %s", strerror(errno));
+  pthread_mutex_init(&outbox->mutex, NULL);
+  pthread_cond_init(&outbox->room, NULL);
+  return EP_OK;
+}
+
+void ep_outbox_deinit(ep_outbox *outbox) {
+  pthread_cond_destroy(&outbox->room);
+  pthread_mutex_destroy(&outbox->mutex);
+  close(outbox->wake);
+}
+
+static void main_thread_wake(ep_outbox *outbox) {
+  uint64_t one = 1;
+  ssize_t written = write(outbox->wake, &one, sizeof one);
+  (void)written; /* it only fails when the counter is full, and then the reader is awake already */
+}
+
+void ep_outbox_start(ep_outbox *outbox, const ep_reply *start) {
+  pthread_mutex_lock(&outbox->mutex);
+  outbox->start = *start;
+  outbox->started = true;
+  pthread_mutex_unlock(&outbox->mutex);
+  main_thread_wake(outbox);
+}
+
+void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record) {
+  pthread_mutex_lock(&outbox->mutex);
+  while (outbox->count == EP_OUTBOX_RECORDS) pthread_cond_wait(&outbox->room, &outbox->mutex);
+  bool first = outbox->count == 0;
+  outbox->records[outbox->count++] = *record;
+  pthread_mutex_unlock(&outbox->mutex);
+  if (first) main_thread_wake(outbox);
+}
+
+void ep_outbox_finish(ep_outbox *outbox) {
+  pthread_mutex_lock(&outbox->mutex);
+  outbox->finished = true;
+  pthread_mutex_unlock(&outbox->mutex);
+  main_thread_wake(outbox);
+}
+
+void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_record *records) {
+  uint64_t ignored;
+  ssize_t got = read(outbox->wake, &ignored, sizeof ignored);
+  (void)got; /* nothing to read means that someone looked in unasked, which is fine */
+  pthread_mutex_lock(&outbox->mutex);
+  *content = (ep_outbox_content){outbox->started, outbox->finished, outbox->start, outbox->count};
+  memcpy(records, outbox->records, (size_t)outbox->count * sizeof *records);
+  outbox->count = 0;
+  outbox->started = outbox->finished = false;
+  pthread_cond_signal(&outbox->room);
+  pthread_mutex_unlock(&outbox->mutex);
+}

@@ -1,0 +1,40 @@
+/* outbox.h: what a training thread has to say, until the worker's main thread has sent it: bounded,
+ * so that a slow reader makes the training wait and memory does not grow. */
+#ifndef EP_ENGINE_WORKER_OUTBOX_H
+#define EP_ENGINE_WORKER_OUTBOX_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "api/event.h"
+#include "api/frame.h"
+
+enum { EP_OUTBOX_RECORDS = 4096 };
+
+typedef struct {
+  pthread_mutex_t mutex; /* guards all below */
+  pthread_cond_t room;   /* signalled when records were taken */
+  int wake;              /* eventfd: readable while something waits */
+  ep_progress_record records[EP_OUTBOX_RECORDS];
+  int count;
+  bool started, finished;
+  ep_reply start; /* executor, parameters, bytes */
+} ep_outbox;
+
+ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error);
+void ep_outbox_deinit(ep_outbox *outbox);
+
+/* By the training thread. `put` waits while the box is full. */
+void ep_outbox_start(ep_outbox *outbox, const ep_reply *start);
+void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record);
+void ep_outbox_finish(ep_outbox *outbox);
+
+/* By the main thread: moves everything out and empties the box. records: [EP_OUTBOX_RECORDS]. */
+typedef struct {
+  bool started, finished;
+  ep_reply start;
+  int count;
+} ep_outbox_content;
+void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_record *records);
+
+#endif
