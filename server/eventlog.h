@@ -26,10 +26,10 @@ void ep_eventlog_close(ep_eventlog *log);
 ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_error *error);
 
 /* What a resume needs: the last seq, the greatest epoch of an epoch event (0 = none), whether `end`
- * is there (nothing is appended after it). */
+ * is there (nothing is appended after it), whether the job has started before. */
 typedef struct {
   int64_t last_seq, last_epoch, bytes;
-  bool ended;
+  bool ended, started;
 } ep_eventlog_tail;
 void ep_eventlog_get_tail(ep_eventlog *log, ep_eventlog_tail *out);
 

@@ -1,0 +1,356 @@
+/* store.c: see store.h: the connection, the schema, jobs. */
+#include "server/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/notice.h"
+#include "server/store_sql.h"
+
+enum { BUSY_MS = 5000 };
+
+/* migrations[v] takes a database from user_version v to v + 1. Rows are only ever added. */
+static const char *const migrations[] = {
+    "CREATE TABLE jobs ("
+    "  id TEXT PRIMARY KEY, name TEXT NOT NULL, state TEXT NOT NULL, priority INTEGER NOT NULL,"
+    "  spec TEXT NOT NULL, dataset TEXT NOT NULL, wanted TEXT NOT NULL, device TEXT NOT NULL,"
+    "  executor TEXT NOT NULL, seconds_cpu REAL, seconds_cuda REAL, attempt INTEGER NOT NULL,"
+    "  epochs INTEGER NOT NULL, parameters INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    "  result TEXT, created_us INTEGER NOT NULL, started_us INTEGER NOT NULL,"
+    "  finished_us INTEGER NOT NULL, version INTEGER NOT NULL, key_hash BLOB, body_hash BLOB"
+    ") WITHOUT ROWID;"
+    "CREATE UNIQUE INDEX jobs_by_key ON jobs (key_hash) WHERE key_hash IS NOT NULL;"
+    "CREATE INDEX jobs_by_state ON jobs (state, id);"
+    "CREATE INDEX jobs_by_finish ON jobs (finished_us) WHERE finished_us > 0;"
+    "CREATE TABLE datasets (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL,"
+    "  created_us INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX datasets_by_content ON datasets (sha256);",
+};
+
+enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
+
+static const char *const statements_sql[EP_SQL_COUNT] = {
+#define SQL_TEXT(code, sql) sql,
+    EP_SQL_TABLE(SQL_TEXT)
+#undef SQL_TEXT
+};
+
+ep_status ep_store_fail(ep_store *store, int code, ep_error *error) {
+  const char *text =
+      store->database != NULL ? sqlite3_errmsg(store->database) : sqlite3_errstr(code);
+  ep_notice(EP_NOTICE_ERROR, "the store failed: %s (SQLite %d)", text,
+            store->database != NULL ? sqlite3_extended_errcode(store->database) : code);
+  return ep_fail(error, (code & 0xff) == SQLITE_FULL ? EP_UNAVAILABLE : EP_IO,
+                 "the store failed: %s", text);
+}
+
+sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql) {
+  pthread_mutex_lock(&store->mutex);
+  return store->statements[sql];
+}
+
+void ep_store_unlock(ep_store *store, sqlite3_stmt *statement) {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  pthread_mutex_unlock(&store->mutex);
+}
+
+static int statement_run(ep_store *store, ep_sql sql) {
+  sqlite3_stmt *statement = store->statements[sql];
+  int code = sqlite3_step(statement);
+  sqlite3_reset(statement);
+  return code;
+}
+
+ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
+  int code = statement_run(store, EP_SQL_BEGIN);
+  if (code != SQLITE_DONE) return ep_store_fail(store, code, error);
+  code = sqlite3_step(statement);
+  ep_status status = EP_OK;
+  if (code != SQLITE_DONE) {
+    status = (code & 0xff) == SQLITE_CONSTRAINT
+                 ? ep_fail(error, EP_CONFLICT, "the store has that already")
+                 : ep_store_fail(store, code, error);
+  }
+  sqlite3_reset(statement);
+  if (status == EP_OK) {
+    code = statement_run(store, EP_SQL_COMMIT);
+    if (code != SQLITE_DONE) status = ep_store_fail(store, code, error);
+  }
+  /* Some errors end the transaction by themselves; the others must not leave it open. */
+  if (status != EP_OK && !sqlite3_get_autocommit(store->database))
+    statement_run(store, EP_SQL_ROLLBACK);
+  return status;
+}
+
+static ep_status schema_version_read(ep_store *store, int *version, ep_error *error) {
+  sqlite3_stmt *statement = NULL;
+  int code = sqlite3_prepare_v2(store->database, "PRAGMA user_version", -1, &statement, NULL);
+  if (code == SQLITE_OK) code = sqlite3_step(statement);
+  *version = code == SQLITE_ROW ? sqlite3_column_int(statement, 0) : -1;
+  sqlite3_finalize(statement);
+  return code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
+}
+
+static ep_status schema_migrate(ep_store *store, ep_error *error) {
+  int version = 0;
+  ep_status status = schema_version_read(store, &version, error);
+  if (status != EP_OK) return status;
+  if (version > SCHEMA_VERSION)
+    return ep_fail(error, EP_CONFLICT,
+                   "the store was written by a newer epochd (schema %d, this one knows %d)",
+                   version, (int)SCHEMA_VERSION);
+  for (; version < SCHEMA_VERSION; version++) {
+    char *sql = sqlite3_mprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %d; COMMIT;",
+                                migrations[version], version + 1);
+    if (sql == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
+    int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    if (code != SQLITE_OK) return ep_store_fail(store, code, error);
+  }
+  return EP_OK;
+}
+
+static ep_status connection_open(ep_store *store, const char *path, ep_error *error) {
+  int code = sqlite3_open_v2(path, &store->database,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                                 SQLITE_OPEN_EXRESCODE,
+                             NULL);
+  if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->database, BUSY_MS);
+  if (code == SQLITE_OK)
+    code = sqlite3_exec(store->database,
+                        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+                        "PRAGMA cache_size = -2000;",
+                        NULL, NULL, NULL);
+  return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
+}
+
+ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
+  *out = NULL;
+  ep_store *store = calloc(1, sizeof *store);
+  if (store == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
+  pthread_mutex_init(&store->mutex, NULL);
+  ep_status status = connection_open(store, path, error);
+  if (status == EP_OK) status = schema_migrate(store, error);
+  for (int i = 0; status == EP_OK && i < EP_SQL_COUNT; i++) {
+    int code = sqlite3_prepare_v3(store->database, statements_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
+                                  &store->statements[i], NULL);
+    if (code != SQLITE_OK) status = ep_store_fail(store, code, error);
+  }
+  if (status != EP_OK) {
+    ep_store_close(store);
+    return status;
+  }
+  *out = store;
+  return EP_OK;
+}
+
+void ep_store_close(ep_store *store) {
+  if (store == NULL) return;
+  for (int i = 0; i < EP_SQL_COUNT; i++) sqlite3_finalize(store->statements[i]);
+  sqlite3_close(store->database);
+  pthread_mutex_destroy(&store->mutex);
+  free(store);
+}
+
+void ep_job_row_deinit(ep_job_row *row) {
+  free(row->name);
+  free(row->spec);
+  free(row->result);
+  row->name = row->spec = row->result = NULL;
+}
+
+static void text_bind(sqlite3_stmt *statement, int index, const char *text) {
+  if (text == NULL) return; /* unbound is NULL */
+  sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
+}
+
+ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint8_t *key_hash,
+                              const uint8_t *body_hash, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_INSERT);
+  text_bind(s, 1, row->id);
+  text_bind(s, 2, row->name != NULL ? row->name : "");
+  text_bind(s, 3, ep_state_name(row->state));
+  sqlite3_bind_int(s, 4, row->priority);
+  text_bind(s, 5, row->spec);
+  text_bind(s, 6, row->dataset);
+  text_bind(s, 7, row->wanted);
+  text_bind(s, 8, row->device);
+  text_bind(s, 9, row->executor);
+  sqlite3_bind_double(s, 10, row->seconds_cpu);
+  sqlite3_bind_double(s, 11, row->seconds_cuda);
+  sqlite3_bind_int(s, 12, row->attempt);
+  sqlite3_bind_int64(s, 13, row->epochs);
+  sqlite3_bind_int64(s, 14, row->parameters);
+  sqlite3_bind_int64(s, 15, row->bytes);
+  text_bind(s, 16, row->result);
+  sqlite3_bind_int64(s, 17, row->created_us);
+  sqlite3_bind_int64(s, 18, row->started_us);
+  sqlite3_bind_int64(s, 19, row->finished_us);
+  sqlite3_bind_int64(s, 20, (int64_t)row->version);
+  if (key_hash != NULL && body_hash != NULL) {
+    sqlite3_bind_blob(s, 21, key_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 22, body_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
+  }
+  ep_status status = ep_store_run(store, s, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[EP_ID_BYTES],
+                              uint8_t *body_hash, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_BY_KEY);
+  sqlite3_bind_blob(s, 1, key_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
+  int code = sqlite3_step(s);
+  ep_status status = EP_OK;
+  if (code == SQLITE_ROW && sqlite3_column_bytes(s, 1) == EP_STORE_HASH_BYTES &&
+      sqlite3_column_bytes(s, 0) < EP_ID_BYTES) {
+    strcpy(id, (const char *)sqlite3_column_text(s, 0));
+    memcpy(body_hash, sqlite3_column_blob(s, 1), EP_STORE_HASH_BYTES);
+  } else {
+    status = code == SQLITE_DONE || code == SQLITE_ROW
+                 ? ep_fail(error, EP_NOT_FOUND, "no job was submitted with that key")
+                 : ep_store_fail(store, code, error);
+  }
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_UPDATE);
+  text_bind(s, 1, row->id);
+  text_bind(s, 2, ep_state_name(row->state));
+  text_bind(s, 3, row->device);
+  text_bind(s, 4, row->executor);
+  sqlite3_bind_int(s, 5, row->attempt);
+  text_bind(s, 6, row->result);
+  sqlite3_bind_int64(s, 7, row->started_us);
+  sqlite3_bind_int64(s, 8, row->finished_us);
+  sqlite3_bind_int64(s, 9, (int64_t)row->version);
+  ep_status status = ep_store_run(store, s, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+/* Copies a text column into a fixed field; what does not fit is not this program's and is cut. */
+static void text_read(sqlite3_stmt *s, int column, char *field, size_t bytes) {
+  const char *text = (const char *)sqlite3_column_text(s, column);
+  size_t length = text == NULL ? 0 : strlen(text);
+  if (length >= bytes) length = bytes - 1;
+  if (length > 0) memcpy(field, text, length);
+  field[length] = 0;
+}
+
+/* Reads the columns of EP_JOB_COLUMNS; the texts are lent until the statement moves on. */
+static void row_read(sqlite3_stmt *s, ep_job_row *row) {
+  *row = (ep_job_row){0};
+  text_read(s, 0, row->id, sizeof row->id);
+  row->name = (char *)sqlite3_column_text(s, 1);
+  const char *state = (const char *)sqlite3_column_text(s, 2);
+  int value = state == NULL ? -1 : ep_state_from_name(state);
+  row->state = value < 0 ? EP_STATE_FAILED : (ep_state)value;
+  row->priority = sqlite3_column_int(s, 3);
+  row->spec = (char *)sqlite3_column_text(s, 4);
+  text_read(s, 5, row->dataset, sizeof row->dataset);
+  text_read(s, 6, row->wanted, sizeof row->wanted);
+  text_read(s, 7, row->device, sizeof row->device);
+  text_read(s, 8, row->executor, sizeof row->executor);
+  row->seconds_cpu = sqlite3_column_double(s, 9);
+  row->seconds_cuda = sqlite3_column_double(s, 10);
+  row->attempt = sqlite3_column_int(s, 11);
+  row->epochs = sqlite3_column_int64(s, 12);
+  row->parameters = sqlite3_column_int64(s, 13);
+  row->bytes = sqlite3_column_int64(s, 14);
+  row->result = (char *)sqlite3_column_text(s, 15);
+  row->created_us = sqlite3_column_int64(s, 16);
+  row->started_us = sqlite3_column_int64(s, 17);
+  row->finished_us = sqlite3_column_int64(s, 18);
+  row->version = (uint64_t)sqlite3_column_int64(s, 19);
+}
+
+/* Replaces lent texts by owned copies. */
+static ep_status row_own(ep_job_row *row, ep_error *error) {
+  const char *name = row->name, *spec = row->spec, *result = row->result;
+  row->name = strdup(name != NULL ? name : "");
+  row->spec = strdup(spec != NULL ? spec : "");
+  row->result = result != NULL ? strdup(result) : NULL;
+  if (row->name != NULL && row->spec != NULL && (result == NULL || row->result != NULL))
+    return EP_OK;
+  ep_job_row_deinit(row);
+  return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+}
+
+ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error) {
+  *out = (ep_job_row){0};
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_GET);
+  text_bind(s, 1, id);
+  int code = sqlite3_step(s);
+  ep_status status = EP_OK;
+  if (code == SQLITE_ROW) {
+    row_read(s, out);
+    status = row_own(out, error);
+  } else {
+    status = code == SQLITE_DONE ? ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id)
+                                 : ep_store_fail(store, code, error);
+  }
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_DELETE);
+  text_bind(s, 1, id);
+  ep_status status = ep_store_run(store, s, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+bool ep_store_job_exists(ep_store *store, const char *id) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_EXISTS);
+  text_bind(s, 1, id);
+  int code = sqlite3_step(s);
+  if (code != SQLITE_ROW && code != SQLITE_DONE) ep_store_fail(store, code, NULL);
+  ep_store_unlock(store, s);
+  return code != SQLITE_DONE; /* when in doubt it is there: nothing is removed */
+}
+
+/* Hands each row of a statement with its parameters bound to visit. The mutex is held. */
+static ep_status rows_visit(ep_store *store, sqlite3_stmt *s, ep_store_visit *visit, void *context,
+                            ep_error *error) {
+  for (;;) {
+    int code = sqlite3_step(s);
+    if (code == SQLITE_DONE) return EP_OK;
+    if (code != SQLITE_ROW) return ep_store_fail(store, code, error);
+    ep_job_row row;
+    row_read(s, &row);
+    if (!visit(context, &row)) return EP_OK;
+  }
+}
+
+ep_status ep_store_jobs_list(ep_store *store, int state, const char *after, int64_t limit,
+                             ep_store_visit *visit, void *context, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, state < 0 ? EP_SQL_JOBS_LIST : EP_SQL_JOBS_LIST_STATE);
+  text_bind(s, 1, after != NULL ? after : "~"); /* '~' sorts after every id */
+  sqlite3_bind_int64(s, 2, limit);
+  if (state >= 0) text_bind(s, 3, ep_state_name(state));
+  ep_status status = rows_visit(store, s, visit, context, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_jobs_unfinished(ep_store *store, ep_store_visit *visit, void *context,
+                                   ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOBS_UNFINISHED);
+  ep_status status = rows_visit(store, s, visit, context, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_store_visit *visit,
+                                      void *context, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOBS_FINISHED_LAST);
+  sqlite3_bind_int64(s, 1, limit);
+  ep_status status = rows_visit(store, s, visit, context, error);
+  ep_store_unlock(store, s);
+  return status;
+}

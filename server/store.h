@@ -1,0 +1,97 @@
+/* store.h: what must survive everything: jobs and dataset names, in SQLite (WAL,
+ * synchronous=FULL). A function that changes something returns when it is on disk.
+ *
+ * Thread-safe: one connection behind one mutex. Progress is not kept here but in the events. An
+ * I/O error of SQLite fails the operation with EP_IO (EP_UNAVAILABLE when the disk is full) and
+ * is said to the operator. */
+#ifndef EP_SERVER_STORE_H
+#define EP_SERVER_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/limits.h"
+#include "api/status.h"
+#include "api/vocabulary.h"
+#include "server/id.h"
+
+typedef struct ep_store ep_store;
+
+enum { EP_STORE_HASH_BYTES = 32 };
+
+/* A row of `jobs`. Texts of a row that was read are owned by the row (ep_job_row_deinit); of one to
+ * be written they are lent. */
+typedef struct {
+  char id[EP_ID_BYTES];
+  char *name; /* "" for none */
+  ep_state state;
+  int priority;
+  char *spec;                       /* JSON text, all defaults filled in */
+  char dataset[65];                 /* SHA-256 of the content it reads, "" for none */
+  char wanted[16];                  /* device as the spec has it: "auto", "cpu", "cuda:0" */
+  char device[16];                  /* chosen at the first start, "" before */
+  char executor[32];                /* likewise */
+  double seconds_cpu, seconds_cuda; /* the plan's estimates, by which `auto` chooses */
+  int attempt;                      /* of the last start; 0 before the first */
+  int64_t epochs, parameters, bytes;
+  char *result; /* JSON text, NULL until it ended, and for one that never ran */
+  int64_t created_us, started_us, finished_us; /* 0 = not yet */
+  uint64_t version;
+} ep_job_row;
+
+void ep_job_row_deinit(ep_job_row *row);
+
+ep_status ep_store_open(const char *path, ep_store **out, ep_error *error);
+void ep_store_close(ep_store *store); /* NULL is allowed */
+
+/* Inserts a job. key_hash and body_hash: [32], both NULL without an idempotency key. EP_CONFLICT
+ * when that key is there. */
+ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint8_t *key_hash,
+                              const uint8_t *body_hash, ep_error *error);
+
+/* The job that was submitted with this key; body_hash: [32], written. EP_NOT_FOUND without one. */
+ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[EP_ID_BYTES],
+                              uint8_t *body_hash, ep_error *error);
+
+/* Writes state, device, executor, attempt, result, started_us, finished_us and version. */
+ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *error);
+
+ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error);
+ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error);
+bool ep_store_job_exists(ep_store *store, const char *id);
+
+/* Calls visit with each row, in the order asked for; return false to stop. The row is lent. visit
+ * must not call the store. */
+typedef bool ep_store_visit(void *context, const ep_job_row *row);
+
+/* Newest first; those older than `after` unless it is NULL; with `state` unless it is -1. */
+ep_status ep_store_jobs_list(ep_store *store, int state, const char *after, int64_t limit,
+                             ep_store_visit *visit, void *context, ep_error *error);
+/* All that did not end, oldest first. */
+ep_status ep_store_jobs_unfinished(ep_store *store, ep_store_visit *visit, void *context,
+                                   ep_error *error);
+/* Those that ended last. */
+ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_store_visit *visit,
+                                      void *context, ep_error *error);
+
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  char sha256[65];
+  int64_t created_us;
+} ep_dataset_row;
+
+/* Names a content; *before is the row as it was (name "" = there was none). */
+ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_dataset_row *before,
+                               ep_error *error);
+ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row *out,
+                               ep_error *error);
+ep_status ep_store_dataset_delete(ep_store *store, const char *name, ep_error *error);
+/* How many names the content has. */
+ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *count,
+                                 ep_error *error);
+/* All rows by name; *rows is the caller's (free). */
+ep_status ep_store_dataset_list(ep_store *store, ep_dataset_row **rows, int64_t *count,
+                                ep_error *error);
+
+#endif

@@ -1,0 +1,66 @@
+/* store_sql.h: the store's schema and statements: SQL as tables, read by store.c and
+ * store_datasets.c alone. */
+#ifndef EP_SERVER_STORE_SQL_H
+#define EP_SERVER_STORE_SQL_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "server/store.h"
+
+#define EP_JOB_COLUMNS                                                                 \
+  "id, name, state, priority, spec, dataset, wanted, device, executor, seconds_cpu, "  \
+  "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, " \
+  "finished_us, version"
+
+/* X(code, SQL): prepared once, when the store is opened. */
+#define EP_SQL_TABLE(X)                                                                       \
+  X(BEGIN, "BEGIN IMMEDIATE")                                                                 \
+  X(COMMIT, "COMMIT")                                                                         \
+  X(ROLLBACK, "ROLLBACK")                                                                     \
+  X(JOB_INSERT,                                                                               \
+    "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash) VALUES "                      \
+    "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22)")       \
+  X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                         \
+  X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "   \
+                "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                    \
+  X(JOB_GET, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id = ?1")                             \
+  X(JOB_DELETE, "DELETE FROM jobs WHERE id = ?1")                                             \
+  X(JOB_EXISTS, "SELECT 1 FROM jobs WHERE id = ?1")                                           \
+  X(JOBS_LIST, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id < ?1 ORDER BY id DESC LIMIT ?2") \
+  X(JOBS_LIST_STATE, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE state = ?3 AND id < ?1 "      \
+                     "ORDER BY id DESC LIMIT ?2")                                             \
+  X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE state IN "                    \
+                     "('queued','running','pausing','paused') ORDER BY id")                   \
+  X(JOBS_FINISHED_LAST, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE finished_us > 0 "          \
+                        "ORDER BY finished_us DESC LIMIT ?1")                                 \
+  X(DATASET_PUT, "INSERT INTO datasets (name, sha256, created_us) VALUES (?1,?2,?3) "         \
+                 "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3")             \
+  X(DATASET_GET, "SELECT name, sha256, created_us FROM datasets WHERE name = ?1")             \
+  X(DATASET_DELETE, "DELETE FROM datasets WHERE name = ?1")                                   \
+  X(DATASET_NAMES, "SELECT count(*) FROM datasets WHERE sha256 = ?1")                         \
+  X(DATASET_LIST, "SELECT name, sha256, created_us FROM datasets ORDER BY name")
+
+typedef enum {
+#define EP_SQL_ENUM(code, sql) EP_SQL_##code,
+  EP_SQL_TABLE(EP_SQL_ENUM)
+#undef EP_SQL_ENUM
+      EP_SQL_COUNT
+} ep_sql;
+
+struct ep_store {
+  sqlite3 *database;
+  pthread_mutex_t mutex; /* guards the connection and its statements */
+  sqlite3_stmt *statements[EP_SQL_COUNT];
+};
+
+/* Takes the mutex and hands out the statement, reset. */
+sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql);
+/* Resets the statement and gives the mutex back. */
+void ep_store_unlock(ep_store *store, sqlite3_stmt *statement);
+/* Runs a statement that changes something as a transaction of its own. The mutex is held. */
+ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error);
+/* Turns SQLite's last error into a status, and says it to the operator. */
+ep_status ep_store_fail(ep_store *store, int code, ep_error *error);
+
+#endif
