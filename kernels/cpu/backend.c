@@ -1,0 +1,303 @@
+/* The CPU behind backend.h: checks what the engine hands in, once for all executors, and passes it
+ * on to the executor that compile chose. */
+#include <assert.h>
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/limits.h"
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/probe.h"
+
+/* The most special first. */
+static const ep_executor *const executors[] = {&ep_cpu_reference};
+enum { EXECUTORS_COUNT = sizeof executors / sizeof executors[0] };
+
+struct ep_instance {
+  const ep_executor *executor;
+  void *self; /* the executor's; owned */
+  const ep_program *program;
+  int64_t rows[EP_SPLIT_COUNT]; /* loaded; 0 = none */
+};
+
+const ep_executor *const *ep_cpu_executors(int *count) {
+  *count = EXECUTORS_COUNT;
+  return executors;
+}
+
+const char *ep_instruction_set_name(ep_instruction_set instruction_set) {
+  static const char *const names[] = {
+      [EP_CPU_BASELINE] = "baseline", [EP_CPU_AVX2] = "avx2", [EP_CPU_AVX512] = "avx512"};
+  assert(instruction_set < EP_CPU_COUNT);
+  return names[instruction_set];
+}
+
+/* The compiler's run-time asks the processor and whether the system saves the registers. */
+static ep_instruction_set detect_instruction_set(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return EP_CPU_AVX512;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return EP_CPU_AVX2;
+#endif
+  return EP_CPU_BASELINE;
+}
+
+/* A container or taskset may allow fewer processors than there are. */
+static int count_threads(void) {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) > 0) {
+    return CPU_COUNT(&allowed);
+  }
+  long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online > 0 ? (int)online : 1;
+}
+
+static ep_status backend_open(int device, ep_backend **out, ep_error *error) {
+  if (device != 0) return ep_fail(error, EP_NOT_FOUND, "there is one CPU device, number 0");
+  ep_backend *backend = malloc(sizeof *backend);
+  if (!backend) return ep_fail(error, EP_NO_MEMORY, "no memory for the CPU backend");
+  *backend = (ep_backend){.instruction_set = detect_instruction_set(), .threads = count_threads()};
+  *out = backend;
+  return EP_OK;
+}
+
+static void backend_close(ep_backend *backend) {
+  free(backend);
+}
+
+/* Linux's name of the processor, "CPU" where it gives none (some ARM systems). */
+static void read_name(char *out, size_t size) {
+  snprintf(out, size, "CPU");
+  FILE *file = fopen("/proc/cpuinfo", "r");
+  if (!file) return;
+  char line[256];
+  while (fgets(line, sizeof line, file)) {
+    if (strncmp(line, "model name", strlen("model name")) != 0) continue;
+    const char *colon = strchr(line, ':');
+    if (!colon) continue;
+    snprintf(out, size, "%s", colon + 1 + strspn(colon + 1, " \t"));
+    out[strcspn(out, "\n")] = '\0';
+    break;
+  }
+  fclose(file);
+}
+
+static ep_status backend_info(ep_backend *backend, ep_backend_info *out, ep_error *error) {
+  (void)error;
+  *out = (ep_backend_info){.threads = backend->threads};
+  read_name(out->name, sizeof out->name);
+  snprintf(out->instruction_set, sizeof out->instruction_set, "%s",
+           ep_instruction_set_name(backend->instruction_set));
+  int64_t page_bytes = sysconf(_SC_PAGESIZE);
+  out->memory_bytes = page_bytes * sysconf(_SC_PHYS_PAGES);
+  out->memory_free_bytes = page_bytes * sysconf(_SC_AVPHYS_PAGES);
+  return EP_OK;
+}
+
+/* Whether `count` floats at `offset` lie within the parameters. */
+static bool has_parameters(const ep_program *program, int64_t offset, int64_t count) {
+  return offset >= 0 && count <= program->parameters && offset <= program->parameters - count;
+}
+
+static bool op_fits(const ep_program *program, const ep_op *op, int64_t in_features) {
+  if (op->in_features != in_features || op->out_features < 1) return false;
+  if (op->type < 0 || op->type >= EP_LAYER_COUNT) return false;
+  if (op->type != EP_LAYER_LINEAR) return op->out_features == in_features;
+  int64_t weights;
+  if (__builtin_mul_overflow(in_features, op->out_features, &weights)) return false;
+  if (!has_parameters(program, op->weight, weights)) return false;
+  return op->bias == -1 || has_parameters(program, op->bias, op->out_features);
+}
+
+/* The plan makes no such program; a wrong one would write outside its arrays. */
+static ep_status check_program(const ep_program *program, ep_error *error) {
+  int64_t features = program->in_features;
+  bool fits = features >= 1 && features <= EP_LIMIT_FEATURES && program->parameters >= 0 &&
+              program->parameters <= EP_LIMIT_PARAMETERS && program->ops_count >= 0 &&
+              program->ops_count <= EP_LIMIT_LAYERS;
+  for (int i = 0; fits && i < program->ops_count; i++) {
+    fits = op_fits(program, &program->ops[i], features);
+    features = program->ops[i].out_features;
+    if (!fits) return ep_fail(error, EP_INVALID, "layer %d does not fit the program", i);
+  }
+  fits = fits && features == program->out_features && features <= EP_LIMIT_FEATURES;
+  fits = fits && program->loss >= 0 && program->loss < EP_LOSS_COUNT &&
+         program->optimizer.type >= 0 && program->optimizer.type < EP_OPTIMIZER_COUNT;
+  if (!fits) return ep_fail(error, EP_INVALID, "the program's sizes do not fit together");
+  int64_t columns = ep_loss_takes_classes(program->loss) ? 1 : features;
+  int64_t velocity = program->optimizer.momentum != 0 ? program->parameters : 0;
+  if (program->target_columns != columns || program->optimizer_floats != velocity) {
+    return ep_fail(error, EP_INVALID, "the program's targets or optimizer state do not fit it");
+  }
+  if (program->train_rows < 1 || program->train_rows > EP_LIMIT_ROWS || program->batch_size < 1 ||
+      program->batch_size > program->train_rows) {
+    return ep_fail(error, EP_INVALID, "a batch is 1 to train_rows rows");
+  }
+  return EP_OK;
+}
+
+static bool can(const ep_executor *executor, const ep_backend *backend, const ep_program *program) {
+  return ep_capabilities_cover(executor->capabilities, ep_program_needs(program)) &&
+         executor->accepts(backend, program);
+}
+
+static ep_status fail_unknown(const char *name, ep_error *error) {
+  char names[EP_MESSAGE_BYTES / 2] = "";
+  for (int i = 0; i < EXECUTORS_COUNT; i++) {
+    size_t length = strlen(names);
+    snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", executors[i]->name);
+  }
+  return ep_fail(error, EP_NOT_FOUND, "there is no executor \"%.64s\" here; there are: %s", name,
+                 names);
+}
+
+/* The first of the table that can do it, or the one of that name. */
+static ep_status choose(const ep_backend *backend, const ep_program *program, const char *name,
+                        const ep_executor **out, ep_error *error) {
+  for (int i = 0; i < EXECUTORS_COUNT; i++) {
+    if (name && strcmp(name, executors[i]->name) != 0) continue;
+    if (can(executors[i], backend, program)) {
+      *out = executors[i];
+      return EP_OK;
+    }
+    if (name) return ep_fail(error, EP_UNSUPPORTED, "%s cannot do this program", name);
+  }
+  return name ? fail_unknown(name, error)
+              : ep_fail(error, EP_UNSUPPORTED, "no executor can do this program");
+}
+
+static ep_status backend_compile(ep_backend *backend, const ep_program *program,
+                                 const char *executor, ep_instance **out, ep_error *error) {
+  const ep_executor *chosen;
+  ep_status status = check_program(program, error);
+  if (status == EP_OK) status = choose(backend, program, executor, &chosen, error);
+  if (status != EP_OK) return status;
+  ep_instance *instance = malloc(sizeof *instance);
+  if (!instance) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
+  *instance = (ep_instance){.executor = chosen, .program = program};
+  status = chosen->create(backend, program, &instance->self, error);
+  if (status != EP_OK) {
+    free(instance);
+    return status;
+  }
+  *out = instance;
+  return EP_OK;
+}
+
+static void instance_release(ep_instance *instance) {
+  if (!instance) return;
+  instance->executor->destroy(instance->self);
+  free(instance);
+}
+
+static void instance_info(const ep_instance *instance, ep_instance_info *out) {
+  *out = (ep_instance_info){.executor = instance->executor->name,
+                            .bytes = instance->executor->bytes(instance->self)};
+}
+
+/* A class outside the network's outputs would be read outside an array. */
+static ep_status check_classes(const ep_program *program, const int32_t *classes, int64_t rows,
+                               ep_error *error) {
+  for (int64_t row = 0; row < rows; row++) {
+    if (classes[row] >= 0 && classes[row] < program->out_features) continue;
+    return ep_fail(error, EP_DATA, "row %lld has class %d, the network has %lld outputs",
+                   (long long)row, (int)classes[row], (long long)program->out_features);
+  }
+  return EP_OK;
+}
+
+static ep_status instance_load_data(ep_instance *instance, ep_split split, const float *x,
+                                    const void *y, int64_t rows, ep_error *error) {
+  const ep_program *program = instance->program;
+  assert(split < EP_SPLIT_COUNT);
+  if (rows < 1 || rows > EP_LIMIT_ROWS || !x || !y) {
+    return ep_fail(error, EP_INVALID, "a split has 1 to %lld rows", (long long)EP_LIMIT_ROWS);
+  }
+  if (split == EP_SPLIT_TRAIN && rows != program->train_rows) {
+    return ep_fail(error, EP_INVALID, "the program trains on %lld rows, not %lld",
+                   (long long)program->train_rows, (long long)rows);
+  }
+  ep_status status = EP_OK;
+  if (ep_loss_takes_classes(program->loss)) status = check_classes(program, y, rows, error);
+  if (status != EP_OK) return status;
+  instance->rows[split] = 0; /* until it is loaded */
+  status = instance->executor->load_data(instance->self, split, x, y, rows, error);
+  if (status == EP_OK) instance->rows[split] = rows;
+  return status;
+}
+
+static ep_status instance_train_segment(ep_instance *instance, const ep_segment *segment,
+                                        ep_error *error) {
+  if (instance->rows[EP_SPLIT_TRAIN] == 0) {
+    return ep_fail(error, EP_CONFLICT, "training data must be loaded before training");
+  }
+  if (segment->first_step < 0 || segment->steps < 0 ||
+      (segment->lr_count != 1 && segment->lr_count != segment->steps)) {
+    return ep_fail(error, EP_INVALID, "a segment has one learning rate, or one a step");
+  }
+  if (segment->steps == 0) return EP_OK;
+  return instance->executor->train_segment(instance->self, segment, error);
+}
+
+static ep_status instance_evaluate(ep_instance *instance, ep_split split, double *loss,
+                                   int64_t *errors, ep_error *error) {
+  assert(split < EP_SPLIT_COUNT);
+  if (instance->rows[split] == 0) {
+    return ep_fail(error, EP_CONFLICT, "a split must be loaded before it is evaluated");
+  }
+  return instance->executor->evaluate(instance->self, split, loss, errors, error);
+}
+
+static ep_status instance_predict(ep_instance *instance, const float *x, int64_t rows,
+                                  float *output, ep_error *error) {
+  if (rows < 0 || rows > EP_LIMIT_ROWS) {
+    return ep_fail(error, EP_INVALID, "a prediction has 0 to %lld rows", (long long)EP_LIMIT_ROWS);
+  }
+  if (rows == 0) return EP_OK;
+  return instance->executor->predict(instance->self, x, rows, output, error);
+}
+
+static ep_status instance_export_state(ep_instance *instance, float *parameters, float *optimizer,
+                                       ep_error *error) {
+  return instance->executor->export_state(instance->self, parameters, optimizer, error);
+}
+
+static ep_status instance_import_state(ep_instance *instance, const float *parameters,
+                                       const float *optimizer, ep_error *error) {
+  return instance->executor->import_state(instance->self, parameters, optimizer, error);
+}
+
+static ep_status instance_snapshot(ep_instance *instance, ep_error *error) {
+  return instance->executor->snapshot(instance->self, error);
+}
+
+static ep_status instance_rollback(ep_instance *instance, ep_error *error) {
+  return instance->executor->rollback(instance->self, error);
+}
+
+const ep_backend_ops *ep_backend_cpu(void) {
+  static const ep_backend_ops ops = {.version = EP_BACKEND_VERSION,
+                                     .name = "cpu",
+                                     .open = backend_open,
+                                     .close = backend_close,
+                                     .info = backend_info,
+                                     .probe = ep_cpu_probe,
+                                     .compile = backend_compile,
+                                     .release = instance_release,
+                                     .instance_info = instance_info,
+                                     .load_data = instance_load_data,
+                                     .train_segment = instance_train_segment,
+                                     .evaluate = instance_evaluate,
+                                     .predict = instance_predict,
+                                     .export_state = instance_export_state,
+                                     .import_state = instance_import_state,
+                                     .snapshot = instance_snapshot,
+                                     .rollback = instance_rollback};
+  return &ops;
+}

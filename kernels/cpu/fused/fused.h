@@ -1,0 +1,123 @@
+/* fused.h: what the parts of cpu/fused share: the network as the kernels see it, and the variants,
+ * one an instruction set. Private to kernels/cpu/fused.
+ *
+ * Samples lie across SIMD lanes: a "vector" is `lanes` rows of one feature. A batch is cut into
+ * chunks of up to chunk_vectors vectors that pass through the whole network, forward and back, while
+ * their activations are in cache; gradients add up over the chunks, in order, and the weights change
+ * once, at the end of the batch. Every matrix of a chunk is [features, stride], stride =
+ * chunk_vectors * lanes rows. The last vector of a batch is filled up with copies of its last
+ * row, whose gradient and loss are set to zero. */
+#ifndef EP_KERNELS_CPU_FUSED_FUSED_H
+#define EP_KERNELS_CPU_FUSED_FUSED_H
+
+#include "kernels/cpu/cpu.h"
+#include "kernels/random.h"
+
+/* Floats of the widest vector and bytes of a cache line: what all arrays are aligned and padded to,
+ * in every variant. */
+enum { EP_FUSED_ALIGN_BYTES = 64, EP_FUSED_PAD = 16 };
+
+/* The gradient of a weight is either "summed": a vector a parameter, [out, in, lanes], whose lanes
+ * are added up when the batch is done; or, where the layer is wide, a product of matrices with the
+ * layer's inputs (not the samples) across the lanes: then W and its gradient are [out,
+ * weight_stride], rows padded with zeros. */
+typedef struct {
+  ep_layer_type type;
+  int64_t in_features, out_features;
+  int64_t weight, bias;  /* offsets in the net's parameters; -1 = none */
+  int64_t weight_stride; /* floats from row to row of W */
+  bool wide;
+  bool relu;            /* linear: output = max(0, x W^T + b) */
+  bool in_place;        /* output is input */
+  float negative_slope; /* leaky_relu */
+  float *input;         /* [in_features, stride]; NULL: the chunk's x */
+  float *output;        /* [out_features, stride] */
+} ep_fused_stage;
+
+typedef struct {
+  const ep_program *program;
+  ep_fused_stage *stages; /* [stages_count] */
+  int stages_count;
+  int first_linear; /* the gradient goes no further back; stages_count when there is none */
+  int64_t lanes, chunk_vectors, stride;
+
+  /* First the summed parameters, [0, summed), then wide weights, up to `floats`; both are multiples
+   * of EP_FUSED_PAD. */
+  int64_t summed, floats;
+  float *parameters; /* [floats] */
+  float *velocity;   /* [floats]; NULL without momentum */
+  float *saved;      /* [2 floats]: the snapshot, parameters and velocity */
+  float *gradients;  /* [floats]; used from `summed` on */
+  float *sums;       /* [summed, lanes] */
+
+  float *activations;
+  float *output;     /* the last stage's, [out_features, stride]; NULL: the chunk's x */
+  float *gradient;   /* [widest, stride]: of the stage at hand */
+  float *spare;      /* [widest, stride]: of the one before */
+  float *transposed; /* wide layers: x, [panels, stride rows, EP_FUSED_PANEL floats] */
+  float *gathered;   /* one chunk of x and y, where they are not packed beforehand */
+  void *arena;       /* what holds all of these */
+  int64_t arena_bytes;
+} ep_fused_net;
+
+enum { EP_FUSED_PANEL = 64 }; /* floats of a row of `transposed`: 4 vectors of AVX-512 */
+
+/* One chunk of a batch: x: [in_features, stride], y: [target_columns, stride] float32, or int32
+ * [stride]. */
+typedef struct {
+  const float *x;
+  const void *y;
+  int64_t rows, vectors;
+} ep_fused_chunk;
+
+typedef struct {
+  const char *name;
+  int lanes;
+
+  /* to: [features, stride] from from: [rows, features]; vector j lane l is row rows_from[j * lanes +
+   * l] of `from`. */
+  void (*pack)(float *to, int64_t stride, const float *from, int64_t features,
+               const uint32_t *rows_from, int64_t vectors);
+
+  void (*forward)(const ep_fused_net *net, const ep_fused_chunk *chunk);
+
+  /* Adds up the loss of the chunk's rows and columns (not yet divided) and its errors, and writes
+   * net->gradient, that of the output, times `scale`. */
+  void (*loss)(const ep_fused_net *net, const ep_fused_chunk *chunk, float scale, double *loss,
+               int64_t *errors);
+
+  /* From net->gradient to the gradients of all parameters: added to those of the batch's chunks
+   * before, or written when `first`. Spends net->gradient and net->spare. */
+  void (*backward)(const ep_fused_net *net, const ep_fused_chunk *chunk, bool first);
+
+  /* One step of the optimizer. */
+  void (*update)(const ep_fused_net *net, float lr);
+
+  /* to[i] = ep_permutation_at(permutation, i), 0 <= i < n; `to` has room for n rounded up to
+   * EP_FUSED_PAD. */
+  void (*permute)(const ep_permutation *permutation, uint32_t *to, uint32_t n);
+} ep_fused_variant;
+
+/* The best variant of those built in that the instruction set allows. */
+const ep_fused_variant *ep_fused_variant_find(ep_instruction_set instruction_set);
+
+extern const ep_fused_variant ep_fused_baseline;
+#ifdef EP_FUSED_X86
+extern const ep_fused_variant ep_fused_avx2, ep_fused_avx512;
+#endif
+
+/* Lays the program out for vectors of `lanes` floats. All arrays are zero. The program is lent until
+ * deinit. EP_NO_MEMORY. */
+ep_status ep_fused_net_init(ep_fused_net *net, const ep_program *program, int lanes,
+                            ep_error *error);
+void ep_fused_net_deinit(ep_fused_net *net);
+
+/* Floats that `ep_fused_net_init` would allocate, without allocating; -1 when that overflows. */
+int64_t ep_fused_net_floats(const ep_program *program, int lanes);
+
+/* Between the program's order of parameters (flat: [parameters]) and the net's (own: [floats]).
+ * Padding is written with zeros. */
+void ep_fused_net_put(const ep_fused_net *net, const float *flat, float *own);
+void ep_fused_net_get(const ep_fused_net *net, const float *own, float *flat);
+
+#endif

@@ -1,0 +1,241 @@
+/* product.h: the matrix products of a layer, in registers: a tile of M x V vectors of the result
+ * stays there while the sum runs.
+ *
+ *   lanes_product   C[m, :] = sum over k of A[m, k] * B[k, :]; the rows of B and C are vectors, the
+ *                   elements of A are broadcast
+ *   lanes_outer     sums[m, i] += D[m, :] * X[i, :], lane by lane */
+#ifndef EP_KERNELS_CPU_FUSED_PRODUCT_H
+#define EP_KERNELS_CPU_FUSED_PRODUCT_H
+
+#include <stdbool.h>
+
+#include "kernels/cpu/fused/lanes.h"
+
+/* Tiles that fill the registers: 32 with AVX-512, else 16. */
+#if EP_LANES == 16
+#define PRODUCT_VECTORS 4
+#define PRODUCT_ROWS 6
+#define OUTER_ROWS 6
+#elif EP_LANES == 8
+#define PRODUCT_VECTORS 2
+#define PRODUCT_ROWS 6
+#define OUTER_ROWS 3
+#else
+#define PRODUCT_VECTORS 2
+#define PRODUCT_ROWS 4
+#define OUTER_ROWS 2
+#endif
+enum { PRODUCT_MOST = 8 };
+
+typedef struct {
+  int64_t rows, depth;   /* of C; of the sum */
+  int64_t vectors;       /* of a row of C */
+  const float *a;        /* A[m, k] = a[m * a_row + k * a_column] */
+  int64_t a_row, a_column;
+  const float *b;        /* B[k, :] at b + k * b_row, aligned */
+  int64_t b_row;
+  float *c;              /* C[m, :] at c + m * c_row, aligned */
+  int64_t c_row;
+  const float *bias;     /* [rows]: what the sum starts from; NULL: */
+  bool add;              /* C itself, or zero */
+  bool relu;             /* C = max(0, sum), NaN stays NaN */
+  const float *mask;     /* with the layout of C; where it is not positive, C = 0; NULL: none */
+} product;
+
+LANES_INLINE void product_start(const product *p, const int rows, const int vectors, int64_t row,
+                                int64_t column, lanes sum[][PRODUCT_VECTORS]) {
+#pragma GCC unroll 8
+  for (int m = 0; m < rows; m++) {
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+      if (p->bias) sum[m][v] = lanes_set(p->bias[row + m]);
+      else if (p->add) sum[m][v] = lanes_load(p->c + (row + m) * p->c_row + column + v * EP_LANES);
+      else sum[m][v] = lanes_set(0.0f);
+    }
+  }
+}
+
+LANES_INLINE void product_finish(const product *p, const int rows, const int vectors, int64_t row,
+                                 int64_t column, lanes sum[][PRODUCT_VECTORS]) {
+  const lanes zero = lanes_set(0.0f);
+#pragma GCC unroll 8
+  for (int m = 0; m < rows; m++) {
+    int64_t offset = (row + m) * p->c_row + column;
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+      lanes value = sum[m][v];
+      if (p->relu) value = lanes_max(zero, value);
+      if (p->mask) {
+        lanes sign = lanes_load(p->mask + offset + v * EP_LANES);
+        value = lanes_select(lanes_less(zero, sign), value, zero);
+      }
+      lanes_store(p->c + offset + v * EP_LANES, value);
+    }
+  }
+}
+
+LANES_INLINE void product_tile(const product *p, const int rows, const int vectors, int64_t row,
+                               int64_t column) {
+  lanes sum[PRODUCT_MOST][PRODUCT_VECTORS];
+  product_start(p, rows, vectors, row, column, sum);
+  const float *a = p->a + row * p->a_row, *b = p->b + column;
+  const int64_t a_row = p->a_row, a_column = p->a_column, b_row = p->b_row;
+  for (int64_t k = p->depth; k > 0; k--) {
+    lanes x[PRODUCT_VECTORS];
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) x[v] = lanes_load(b + v * EP_LANES);
+#pragma GCC unroll 8
+    for (int m = 0; m < rows; m++) {
+      lanes w = lanes_set(a[m * a_row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; v++) sum[m][v] += w * x[v];
+    }
+    a += a_column;
+    b += b_row;
+  }
+  product_finish(p, rows, vectors, row, column, sum);
+}
+
+/* All rows of C, `vectors` of its vectors. */
+LANES_INLINE void product_column(const product *p, const int rows, const int vectors,
+                                 int64_t column) {
+  int64_t row = 0;
+  for (; row + rows <= p->rows; row += rows) product_tile(p, rows, vectors, row, column);
+  if (rows > 4 && row + 4 <= p->rows) {
+    product_tile(p, 4, vectors, row, column);
+    row += 4;
+  }
+  if (row + 2 <= p->rows) {
+    product_tile(p, 2, vectors, row, column);
+    row += 2;
+  }
+  if (row < p->rows) product_tile(p, 1, vectors, row, column);
+}
+
+static void lanes_product(const product *p) {
+  int64_t v = 0;
+  for (; v + PRODUCT_VECTORS <= p->vectors; v += PRODUCT_VECTORS)
+    product_column(p, PRODUCT_ROWS, PRODUCT_VECTORS, v * EP_LANES);
+  switch (p->vectors - v) {
+#if PRODUCT_VECTORS == 4
+    case 3: product_column(p, PRODUCT_ROWS, 3, v * EP_LANES); break;
+    case 2: product_column(p, PRODUCT_MOST, 2, v * EP_LANES); break;
+#endif
+    case 1: product_column(p, PRODUCT_MOST, 1, v * EP_LANES); break;
+    default: break;
+  }
+}
+
+typedef struct {
+  int64_t rows, columns; /* of sums */
+  int64_t vectors;       /* of a row of D and X */
+  const float *d, *x;    /* rows `stride` floats apart */
+  int64_t stride;
+  float *sums; /* [rows, columns, EP_LANES] */
+  bool first;  /* sums = …, not += */
+} outer;
+
+LANES_INLINE void outer_tile(const outer *p, const int rows, const int columns, int64_t row,
+                             int64_t column) {
+  lanes sum[OUTER_ROWS][8];
+#pragma GCC unroll 8
+  for (int m = 0; m < rows; m++)
+#pragma GCC unroll 8
+    for (int i = 0; i < columns; i++) sum[m][i] = lanes_set(0.0f);
+  const float *d = p->d + row * p->stride, *x = p->x + column * p->stride;
+  const int64_t stride = p->stride;
+  for (int64_t v = p->vectors; v > 0; v--) {
+    lanes value[OUTER_ROWS];
+#pragma GCC unroll 8
+    for (int m = 0; m < rows; m++) value[m] = lanes_load(d + m * stride);
+#pragma GCC unroll 8
+    for (int i = 0; i < columns; i++) {
+      lanes other = lanes_load(x + i * stride);
+#pragma GCC unroll 8
+      for (int m = 0; m < rows; m++) sum[m][i] += value[m] * other;
+    }
+    d += EP_LANES;
+    x += EP_LANES;
+  }
+#pragma GCC unroll 8
+  for (int m = 0; m < rows; m++) {
+    float *to = p->sums + ((row + m) * p->columns + column) * EP_LANES;
+#pragma GCC unroll 8
+    for (int i = 0; i < columns; i++) {
+      lanes before = p->first ? lanes_set(0.0f) : lanes_load(to + i * EP_LANES);
+      lanes_store(to + i * EP_LANES, before + sum[m][i]);
+    }
+  }
+}
+
+LANES_INLINE void outer_rows(const outer *p, const int rows, int64_t row) {
+  int64_t column = 0;
+  if (rows == 1)
+    for (; column + 8 <= p->columns; column += 8) outer_tile(p, rows, 8, row, column);
+  for (; column + 4 <= p->columns; column += 4) outer_tile(p, rows, 4, row, column);
+  if (column + 2 <= p->columns) {
+    outer_tile(p, rows, 2, row, column);
+    column += 2;
+  }
+  if (column < p->columns) outer_tile(p, rows, 1, row, column);
+}
+
+static void lanes_outer(const outer *p) {
+  int64_t row = 0;
+  for (; row + OUTER_ROWS <= p->rows; row += OUTER_ROWS) outer_rows(p, OUTER_ROWS, row);
+#if OUTER_ROWS > 4
+  if (row + 4 <= p->rows) {
+    outer_rows(p, 4, row);
+    row += 4;
+  }
+#endif
+#if OUTER_ROWS > 2
+  if (row + 2 <= p->rows) {
+    outer_rows(p, 2, row);
+    row += 2;
+  }
+#endif
+  if (row < p->rows) outer_rows(p, 1, row);
+}
+
+/* sums[m] = or += the sum of D[m, :], four partial sums at a time. */
+static void lanes_row_sums(const outer *p) {
+  for (int64_t m = 0; m < p->rows; m++) {
+    lanes sum[4] = {{0}, {0}, {0}, {0}};
+    const float *d = p->d + m * p->stride;
+    int64_t v = 0;
+    for (; v + 4 <= p->vectors; v += 4, d += 4 * EP_LANES)
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; i++) sum[i] += lanes_load(d + i * EP_LANES);
+    for (; v < p->vectors; v++, d += EP_LANES) sum[0] += lanes_load(d);
+    float *to = p->sums + m * EP_LANES;
+    lanes before = p->first ? lanes_set(0.0f) : lanes_load(to);
+    lanes_store(to, before + ((sum[0] + sum[1]) + (sum[2] + sum[3])));
+  }
+}
+
+/* to: [panels, vectors * EP_LANES, panel] from x: [features, stride]; features past the last read
+ * as zeros. `panel` is a multiple of EP_LANES. */
+static void lanes_panels(float *to, int64_t panel, const float *x, int64_t features, int64_t stride,
+                         int64_t vectors) {
+  for (int64_t feature = 0; feature < features; feature += EP_LANES) {
+    float *column = to + feature / panel * panel * vectors * EP_LANES + feature % panel;
+    int64_t count = features - feature < EP_LANES ? features - feature : EP_LANES;
+    for (int64_t v = 0; v < vectors; v++) {
+      lanes block[EP_LANES];
+      const float *from = x + feature * stride + v * EP_LANES;
+      if (count == EP_LANES) {
+#pragma GCC unroll 16
+        for (int i = 0; i < EP_LANES; i++) block[i] = lanes_load(from + i * stride);
+      } else {
+        for (int i = 0; i < EP_LANES; i++)
+          block[i] = i < count ? lanes_load(from + i * stride) : lanes_set(0.0f);
+      }
+      lanes_transpose(block);
+#pragma GCC unroll 16
+      for (int i = 0; i < EP_LANES; i++) lanes_store(column + (v * EP_LANES + i) * panel, block[i]);
+    }
+  }
+}
+
+#endif

@@ -1,0 +1,10 @@
+/* probe.h: a little real training on every executor, against the answer worked out by hand. */
+#ifndef EP_KERNELS_CPU_PROBE_H
+#define EP_KERNELS_CPU_PROBE_H
+
+#include "kernels/backend.h"
+
+/* EP_DEVICE when an executor gives a wrong number; the processor or the build is broken then. */
+ep_status ep_cpu_probe(ep_backend *backend, ep_error *error);
+
+#endif

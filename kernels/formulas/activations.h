@@ -1,0 +1,102 @@
+/* activations.h: the layers that act on one number at a time: y = f(x) and dy/dx, to torch.nn's
+ * letter. Plain C that also compiles as CUDA. NaN goes in and comes out: no maximum hides it. */
+#ifndef EP_KERNELS_FORMULAS_ACTIVATIONS_H
+#define EP_KERNELS_FORMULAS_ACTIVATIONS_H
+
+#include "api/vocabulary.h"
+#include "kernels/formulas/real.h"
+#include "kernels/random.h" /* EP_DEVICE_INLINE */
+
+/* max(x, 0); its derivative at 0 is 0. */
+EP_DEVICE_INLINE ep_real ep_relu(ep_real x) {
+  return x <= 0 ? (ep_real)0 : x;
+}
+EP_DEVICE_INLINE ep_real ep_relu_derivative(ep_real x) {
+  return x <= 0 ? (ep_real)0 : (ep_real)1;
+}
+
+/* x above 0, negative_slope * x elsewhere. */
+EP_DEVICE_INLINE ep_real ep_leaky_relu(ep_real x, ep_real negative_slope) {
+  return x > 0 ? x : negative_slope * x;
+}
+EP_DEVICE_INLINE ep_real ep_leaky_relu_derivative(ep_real x, ep_real negative_slope) {
+  return x > 0 ? (ep_real)1 : negative_slope;
+}
+
+/* tanh x; its derivative from y = tanh x. */
+EP_DEVICE_INLINE ep_real ep_tanh(ep_real x) {
+  return tanh(x);
+}
+EP_DEVICE_INLINE ep_real ep_tanh_derivative(ep_real y) {
+  return 1 - y * y;
+}
+
+/* 1 / (1 + e^-x); its derivative from y = sigmoid x. Where e^-x overflows, 1 / infinity is 0. */
+EP_DEVICE_INLINE ep_real ep_sigmoid(ep_real x) {
+  return 1 / (1 + exp(-x));
+}
+EP_DEVICE_INLINE ep_real ep_sigmoid_derivative(ep_real y) {
+  return y * (1 - y);
+}
+
+/* x * Phi(x), Phi the normal distribution: the exact form, torch's approximate="none". */
+EP_DEVICE_INLINE ep_real ep_gelu(ep_real x) {
+  const ep_real sqrt_half = (ep_real)0.70710678118654752440;
+  return x * (ep_real)0.5 * (1 + erf(x * sqrt_half));
+}
+/* Phi(x) + x * phi(x), phi(x) = e^(-x^2/2) / sqrt(2 pi). */
+EP_DEVICE_INLINE ep_real ep_gelu_derivative(ep_real x) {
+  const ep_real sqrt_half = (ep_real)0.70710678118654752440;
+  const ep_real inverse_sqrt_two_pi = (ep_real)0.39894228040143267794;
+  ep_real cumulative = (ep_real)0.5 * (1 + erf(x * sqrt_half));
+  return cumulative + x * (exp((ep_real)-0.5 * x * x) * inverse_sqrt_two_pi);
+}
+
+EP_DEVICE_INLINE ep_real ep_sine(ep_real x) {
+  return sin(x);
+}
+EP_DEVICE_INLINE ep_real ep_sine_derivative(ep_real x) {
+  return cos(x);
+}
+
+/* Whether a layer acts on one number at a time, so that the two functions below know it. */
+EP_DEVICE_INLINE bool ep_activation_is(ep_layer_type type) {
+  switch (type) {
+  case EP_LAYER_RELU:
+  case EP_LAYER_LEAKY_RELU:
+  case EP_LAYER_TANH:
+  case EP_LAYER_SIGMOID:
+  case EP_LAYER_GELU:
+  case EP_LAYER_SIN: return true;
+  default: return false;
+  }
+}
+
+/* y = f(x) of the activation `type`; x itself for a layer that is none. */
+EP_DEVICE_INLINE ep_real ep_activation(ep_layer_type type, ep_real x, ep_real negative_slope) {
+  switch (type) {
+  case EP_LAYER_RELU: return ep_relu(x);
+  case EP_LAYER_LEAKY_RELU: return ep_leaky_relu(x, negative_slope);
+  case EP_LAYER_TANH: return ep_tanh(x);
+  case EP_LAYER_SIGMOID: return ep_sigmoid(x);
+  case EP_LAYER_GELU: return ep_gelu(x);
+  case EP_LAYER_SIN: return ep_sine(x);
+  default: return x;
+  }
+}
+
+/* dy/dx at x, where y = f(x) is known as well; 1 for a layer that is none. */
+EP_DEVICE_INLINE ep_real ep_activation_derivative(ep_layer_type type, ep_real x, ep_real y,
+                                                  ep_real negative_slope) {
+  switch (type) {
+  case EP_LAYER_RELU: return ep_relu_derivative(x);
+  case EP_LAYER_LEAKY_RELU: return ep_leaky_relu_derivative(x, negative_slope);
+  case EP_LAYER_TANH: return ep_tanh_derivative(y);
+  case EP_LAYER_SIGMOID: return ep_sigmoid_derivative(y);
+  case EP_LAYER_GELU: return ep_gelu_derivative(x);
+  case EP_LAYER_SIN: return ep_sine_derivative(x);
+  default: return 1;
+  }
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* losses.h: the losses that compare one output with one target: the value and its derivative by the
+ * output, to torch.nn.functional's letter, before the mean is taken (the caller divides by rows x
+ * columns). Plain C that also compiles as CUDA. cross_entropy and nll act on a row of outputs:
+ * their formulas stand at the end. */
+#ifndef EP_KERNELS_FORMULAS_LOSSES_H
+#define EP_KERNELS_FORMULAS_LOSSES_H
+
+#include "kernels/formulas/activations.h"
+
+/* (output - target)^2 */
+EP_DEVICE_INLINE ep_real ep_mse(ep_real output, ep_real target) {
+  ep_real difference = output - target;
+  return difference * difference;
+}
+EP_DEVICE_INLINE ep_real ep_mse_derivative(ep_real output, ep_real target) {
+  return 2 * (output - target);
+}
+
+/* |output - target|; its derivative at 0 is 0. */
+EP_DEVICE_INLINE ep_real ep_mae(ep_real output, ep_real target) {
+  return fabs(output - target);
+}
+EP_DEVICE_INLINE ep_real ep_mae_derivative(ep_real output, ep_real target) {
+  return (ep_real)(output > target) - (ep_real)(output < target);
+}
+
+/* d = output - target: d^2 / 2 where |d| <= delta, delta * (|d| - delta / 2) elsewhere. */
+EP_DEVICE_INLINE ep_real ep_huber(ep_real output, ep_real target, ep_real delta) {
+  ep_real distance = fabs(output - target);
+  if (distance <= delta) return (ep_real)0.5 * distance * distance;
+  return delta * (distance - (ep_real)0.5 * delta);
+}
+EP_DEVICE_INLINE ep_real ep_huber_derivative(ep_real output, ep_real target, ep_real delta) {
+  ep_real difference = output - target;
+  if (difference > delta) return delta;
+  if (difference < -delta) return -delta;
+  return difference;
+}
+
+/* -(target * ln(output) + (1 - target) * ln(1 - output)), each logarithm at least -100. */
+EP_DEVICE_INLINE ep_real ep_bce(ep_real output, ep_real target) {
+  ep_real log_yes = log(output), log_no = log1p(-output);
+  if (log_yes < -100) log_yes = -100;
+  if (log_no < -100) log_no = -100;
+  return (target - 1) * log_no - target * log_yes;
+}
+/* (output - target) / max(output * (1 - output), 1e-12) */
+EP_DEVICE_INLINE ep_real ep_bce_derivative(ep_real output, ep_real target) {
+  ep_real variance = (1 - output) * output;
+  if (variance < (ep_real)1e-12) variance = (ep_real)1e-12;
+  return (output - target) / variance;
+}
+
+/* bce of sigmoid(output), in the form that neither overflows nor cancels:
+ * max(z, 0) - z * target + ln(1 + e^-|z|). */
+EP_DEVICE_INLINE ep_real ep_bce_with_logits(ep_real output, ep_real target) {
+  ep_real positive = output < 0 ? (ep_real)0 : output;
+  return positive - output * target + log1p(exp(-fabs(output)));
+}
+EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real target) {
+  return ep_sigmoid(output) - target;
+}
+
+/* The value of the loss `type` for one output; 0 for a loss that takes classes. */
+EP_DEVICE_INLINE ep_real ep_loss_value(ep_loss_type type, ep_real output, ep_real target,
+                                       ep_real huber_delta) {
+  switch (type) {
+  case EP_LOSS_MSE: return ep_mse(output, target);
+  case EP_LOSS_MAE: return ep_mae(output, target);
+  case EP_LOSS_HUBER: return ep_huber(output, target, huber_delta);
+  case EP_LOSS_BCE: return ep_bce(output, target);
+  case EP_LOSS_BCE_WITH_LOGITS: return ep_bce_with_logits(output, target);
+  default: return 0;
+  }
+}
+
+/* Its derivative by the output; 0 for a loss that takes classes. */
+EP_DEVICE_INLINE ep_real ep_loss_derivative(ep_loss_type type, ep_real output, ep_real target,
+                                            ep_real huber_delta) {
+  switch (type) {
+  case EP_LOSS_MSE: return ep_mse_derivative(output, target);
+  case EP_LOSS_MAE: return ep_mae_derivative(output, target);
+  case EP_LOSS_HUBER: return ep_huber_derivative(output, target, huber_delta);
+  case EP_LOSS_BCE: return ep_bce_derivative(output, target);
+  case EP_LOSS_BCE_WITH_LOGITS: return ep_bce_with_logits_derivative(output, target);
+  default: return 0;
+  }
+}
+
+/* Whether an output of bce or bce_with_logits says the wrong class; false for a regression. */
+EP_DEVICE_INLINE bool ep_loss_misses(ep_loss_type type, ep_real output, ep_real target) {
+  switch (type) {
+  case EP_LOSS_BCE: return (output > (ep_real)0.5) != (target > (ep_real)0.5);
+  case EP_LOSS_BCE_WITH_LOGITS: return (output > 0) != (target > (ep_real)0.5);
+  default: return false;
+  }
+}
+
+/* For a row of outputs z and its class c, m the largest z and s = sum e^(z_j - m):
+ * cross_entropy: ln s + m - z_c; derivative by z_j: e^(z_j - m) / s - [j = c].
+ * nll (z are log-probabilities): -z_c; derivative by z_j: -[j = c].
+ * Either misses when the first largest z is not z_c. */
+
+#endif
