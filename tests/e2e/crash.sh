@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# kill -9, of the worker and of everything, in the middle of a job with others in the queue: what was
+# accepted finishes, and no event is lost or doubled.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+daemon_start
+epochs_lasting 3
+job=$(xor_job "$epochs" "{\"report_every\": $((epochs / 100)), \"seed\": 7}")
+
+# running ID: waits until the job has reported some epochs
+running() {
+  local tries
+  for ((tries = 0; tries < 200; tries++)); do
+    http GET "/v1/jobs/$1"
+    jq -e '.status == "running" and .progress.fraction > 0.2' "$body" >/dev/null && return
+    sleep 0.05
+  done
+  fail "the job does not run: $(jq -c '{status, progress}' "$body")"
+}
+workers() { pgrep -P "$daemon" -f epoch-worker || true; }
+
+submit "$job"
+undisturbed=$id
+finish "$undisturbed" 120
+
+# 1. the worker alone
+submit "$job"
+first=$id
+ids=("$first")
+for seed in 1 2 3; do
+  submit "$(xor_job 2000 "{\"seed\": $seed}")"
+  ids+=("$id")
+done
+running "$first"
+curl -sSN --max-time 200 "$url/v1/jobs/$first/events" >"$scratch/watched" & own+=($!)
+watcher=$!
+worker=$(workers)
+[[ -n $worker ]] || fail "there is no worker process below epochd"
+# shellcheck disable=SC2086
+kill -9 $worker
+for id in "${ids[@]}"; do finish "$id" 120; done
+echo "ok: the worker was killed, all four jobs finished"
+wait "$watcher"
+http GET "/v1/jobs/$first"
+check "the job says that it was tried again" '.attempt == 2'
+
+# 2. epochd and the worker
+submit "$job"
+second=$id
+later=("$second")
+for seed in 4 5 6; do
+  submit "$(xor_job 2000 "{\"seed\": $seed}")"
+  later+=("$id")
+done
+running "$second"
+curl -sSN --max-time 200 "$url/v1/jobs/$second/events" >"$scratch/before" 2>/dev/null & own+=($!)
+watcher=$!
+sleep 0.5
+# shellcheck disable=SC2046
+kill -9 "$daemon" $(workers)
+wait "$watcher" || true
+wait "$daemon" 2>/dev/null || true
+daemon_start
+http GET "/v1/jobs?limit=100"
+check "all that was accepted is still there" '.data | length == 10'
+for id in "${later[@]}"; do finish "$id" 120; done
+echo "ok: everything was killed, all four jobs finished"
+
+# no event lost or doubled, shown before or after; the same course as undisturbed
+course() { jq -c 'select(.type == "epoch") | [.epoch, .loss]' "$1"; }
+http GET "/v1/jobs/$undisturbed/events?follow=0"
+course "$body" >"$scratch/course"
+for id in "$first" "$second"; do
+  http GET "/v1/jobs/$id/events?follow=0"
+  cp "$body" "$scratch/$id"
+  sequence "$scratch/$id" 1
+  course "$scratch/$id" | cmp - "$scratch/course" || fail "$id took another course than the undisturbed job"
+  check "one end, and a word about the new start" \
+    '([.[] | select(.type == "end")] | length) == 1 and .[-1].type == "end" and
+     ([.[] | select(.type == "restarted")] | length) == 1' -s
+done
+cmp "$scratch/watched" "$scratch/$first" || fail "who watched through the worker's death saw something else"
+whole=$(grep -c '}$' "$scratch/before" || true)
+((whole > 0)) || fail "the watcher saw nothing before the kill"
+cmp <(head -n "$whole" "$scratch/before") <(head -n "$whole" "$scratch/$second") ||
+  fail "an event that was shown before the kill is not in the log"
+echo "ok: no event was lost or doubled; the $whole that were shown before are all there"
+daemon_stop

@@ -1,0 +1,159 @@
+# daemon.sh: an epochd of a test's own, and how to speak with it. Sourced by every script here.
+#
+#   EPOCHD_BUILD        the build folder whose programs are tested (build/release)
+#   EPOCHD_TEST_DATA    the folder that holds iron/linear.json and the others; may be unset
+#   EPOCHD_TEST_DEVICE  the device that jobs ask for (cpu)
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+build=${EPOCHD_BUILD:-$here/../../build/release}
+device=${EPOCHD_TEST_DEVICE:-cpu}
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/epochd-test.XXXXXX")
+data_dir=$scratch/data # the daemon's data folder
+log=$scratch/epochd.log
+daemon=                # its process, once daemon_start has run
+url=                   # where it listens
+declare -a own=()      # processes that this test started besides
+
+ndjson=(-H 'Accept: application/x-ndjson')
+json=(-H 'Content-Type: application/json')
+
+leave() {
+  local status=$? process
+  for process in ${own[@]+"${own[@]}"} $daemon; do kill -9 "$process" 2>/dev/null || true; done
+  if ((status != 0 && status != 77)) && [[ -s $log ]]; then
+    echo "the end of the daemon's log:"
+    tail -n 20 "$log" | cut -c 1-400
+  fi
+  rm -rf "$scratch"
+}
+trap leave EXIT
+
+fail() {
+  echo "FAILED: $*"
+  exit 1
+}
+
+skip() {
+  echo "skipped: $*"
+  exit 77
+}
+
+# A test of minutes where the code is instrumented; the same code has shorter tests there.
+skip_if_sanitized() { [[ -z ${EPOCHD_SANITIZE:-} ]] || skip "too long under a sanitizer"; }
+
+# need_data FILE: prints the path of one of the seeds' files, or skips the test.
+need_data() {
+  [[ -n ${EPOCHD_TEST_DATA:-} ]] || skip "EPOCHD_TEST_DATA is not set"
+  [[ -r $EPOCHD_TEST_DATA/$1 ]] || skip "there is no $EPOCHD_TEST_DATA/$1"
+  file=$EPOCHD_TEST_DATA/$1
+}
+
+# daemon_start FLAGS…: starts epochd on a free port and waits until it answers.
+daemon_start() {
+  [[ -x $build/bin/epochd ]] || fail "there is no $build/bin/epochd"
+  mkdir -p "$data_dir"
+  : >"$log"
+  "$build/bin/epochd" --listen 127.0.0.1:0 --data-dir "$data_dir" --devices "$device" "$@" 2>"$log" &
+  daemon=$!
+  local tries
+  for ((tries = 0; tries < 300; tries++)); do
+    url=$(grep -om1 'listening on http://[^" ]*' "$log" | cut -d ' ' -f 3) && break
+    kill -0 "$daemon" 2>/dev/null || fail "epochd ended while it started"
+    sleep 0.05
+  done
+  [[ -n $url ]] || fail "epochd did not say where it listens"
+  curl -sSf --max-time 20 "$url/livez" >/dev/null || fail "epochd does not answer /livez"
+}
+
+# daemon_stop: SIGTERM, and its exit status must be 0 within 30 seconds.
+daemon_stop() {
+  local status=0 tries
+  kill "$daemon"
+  for ((tries = 0; tries < 300; tries++)); do
+    kill -0 "$daemon" 2>/dev/null || break
+    sleep 0.1
+  done
+  ((tries < 300)) || fail "epochd still runs 30 s after SIGTERM"
+  wait "$daemon" || status=$?
+  daemon=
+  ((status == 0)) || fail "epochd ended with status $status after SIGTERM"
+}
+
+# http METHOD PATH CURL-OPTIONS…: the body goes to $body (a file), the headers to $headers, the
+# status code to $code.
+body=$scratch/body
+headers=$scratch/headers
+code=
+http() {
+  local method=$1 path=$2
+  shift 2
+  local request=(-X "$method")
+  [[ $method == HEAD ]] && request=(--head)
+  code=$(curl -sS --max-time 120 "${request[@]}" -D "$headers" -o "$body" -w '%{http_code}' "$url$path" "$@") ||
+    fail "$method $path: curl failed with status $?"
+}
+
+# expect CODE: the last answer's status.
+expect() {
+  [[ $code == "$1" ]] || fail "expected $1, was answered $code: $(head -c 600 "$body" 2>/dev/null)"
+}
+
+# header NAME: that header of the last answer.
+header() { tr -d '\r' <"$headers" | awk -v name="${1,,}:" 'tolower($1) == name {sub(/^[^ ]* /, ""); print; exit}'; }
+
+# submit JOB: queues the job, on the device under test; its id goes to $id.
+id=
+submit() {
+  local job
+  job=$(jq -c --arg device "$device" '{device: $device} + .' <<<"$1") || fail "no JSON: $1"
+  http POST /v1/jobs "${json[@]}" -d "$job"
+  expect 201
+  id=$(jq -r .id "$body")
+}
+
+# finish ID SECONDS: waits until the job has ended; $body is the job then, and it must have succeeded.
+finish() {
+  ended "$1" "${2:-60}"
+  [[ $(jq -r .status "$body") == succeeded ]] || fail "the job did not succeed: $(jq -c '{status, error}' "$body")"
+}
+
+ended() {
+  local until=$((SECONDS + $2))
+  while ((SECONDS <= until)); do
+    http GET "/v1/jobs/$1?wait=5"
+    expect 200
+    case $(jq -r .status "$body") in succeeded | failed | cancelled) return ;; esac
+  done
+  fail "the job has not ended in $2 s: $(jq -c '{status, progress, device}' "$body")"
+}
+
+# check WHAT FILTER ARGUMENTS…: the jq filter must hold of $body.
+check() {
+  local what=$1 filter=$2
+  shift 2
+  jq -e "$@" "$filter" "$body" >/dev/null || fail "$what: not so ($filter) in $(head -c 1500 "$body")"
+  echo "ok: $what"
+}
+
+# sequence FILE FIRST: the events in FILE are numbered from FIRST without a gap and without a double.
+sequence() {
+  jq -s -e --argjson first "$2" '[.[].seq] == [range($first; $first + length)]' "$1" >/dev/null ||
+    fail "events of $1 are not numbered $2, $(($2 + 1)), …: $(jq -c .seq "$1" | paste -sd' ' | head -c 400)"
+}
+
+# xor_job EPOCHS EXTRA: the JSON of an XOR job; EXTRA is an object that is laid over it.
+xor_job() {
+  jq -nc --argjson epochs "$1" --argjson extra "${2:-{\}}" '{
+    data: {generator: "xor"},
+    model: {layers: [{type: "linear", out_features: 4}, {type: "tanh"}, {type: "linear", out_features: 1}]},
+    loss: "bce_with_logits", optimizer: {type: "sgd", lr: 0.5, momentum: 0.9}, epochs: $epochs} + $extra'
+}
+
+# epochs_lasting SECONDS: how many epochs of XOR take about so long here; in $epochs.
+epochs=
+epochs_lasting() {
+  submit "$(xor_job 20000 '{"report_every": 20000}')"
+  finish "$id"
+  epochs=$(jq --argjson seconds "$1" '[$seconds * 1e6 / .timing.epoch_microseconds | floor, 900000000] | min' "$body")
+}

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Uploads: CSV, gz, the target by name and by index, faults that name row and column, 409 while in use.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+daemon_start
+
+awk 'BEGIN {
+  print "size,\"rooms, all\",price"
+  for (i = 1; i <= 200; i++) {size = (i * 37) % 101; rooms = (i * 17) % 7; print size "," rooms "," 3 * size - 5 * rooms + 20}
+}' >"$scratch/houses.csv"
+http PUT /v1/datasets/houses -H 'Content-Type: text/csv' -T "$scratch/houses.csv"
+expect 201
+http HEAD /v1/datasets/houses
+expect 200
+http GET /v1/datasets/houses
+check "a CSV" '.format == "csv" and .parts.train.table.rows == 200 and
+  [.columns[].name] == ["size", "rooms, all", "price"] and .columns[0].min == 0 and .columns[0].max == 100'
+gzip -c "$scratch/houses.csv" | curl -sS -o "$body" -w '%{http_code}\n' -T - "$url/v1/datasets/packed" >"$scratch/code"
+[[ $(<"$scratch/code") == 201 ]] || fail "a gz was answered $(<"$scratch/code"): $(<"$body")"
+http GET /v1/datasets/packed
+check "the same, packed" '.parts.train.table.rows == 200'
+http GET /v1/datasets
+check "the list of datasets" '[.data[].name] | sort == ["houses", "packed"]'
+
+spec='{"data": {"dataset": "houses", "target": "price", "test": 0.2, "validation": 0.1, "standardize": ["x", "y"]},
+       "model": {"layers": [{"type": "linear", "out_features": 1}]}, "loss": "mse", "optimizer": {"lr": 0.2}, "epochs": 500}'
+submit "$spec"
+finish "$id"
+check "the line is found, whatever the split" \
+  '.metrics.test.rows == 40 and .metrics.validation.rows == 20 and .metrics.train.rows == 140 and
+   .metrics.test.rmse < 0.01 and .metrics.test.r2 > 0.9999'
+named=$(jq .metrics.test.loss "$body")
+submit "$(jq -c '.data.target = "-1"' <<<"$spec")"
+finish "$id"
+[[ $(jq .metrics.test.loss "$body") == "$named" ]] || fail "the target by index gives another result"
+echo "ok: the target by index is the target by name"
+http POST /v1/jobs "${json[@]}" -d "$(jq -c '.data.target = "prize"' <<<"$spec")"
+expect 422
+check "no such column" '.errors[0].pointer == "/data/target"'
+
+# refused WHAT CSV PATTERN: a fault that the answer must place
+refused() {
+  printf '%b' "$2" >"$scratch/wrong.csv"
+  http PUT /v1/datasets/wrong -H 'Content-Type: text/csv' -T "$scratch/wrong.csv"
+  [[ $code == 422 || $code == 400 ]] || fail "$1 was answered $code"
+  grep -q "$3" "$body" || fail "$1: the answer does not say \"$3\": $(<"$body")"
+  echo "ok: $1: $(jq -r .detail "$body")"
+}
+refused "a word" 'a,b\n1,2\n3,n/a\n' 'row 3, column 2'
+refused "a missing value" 'a,b\n1,2\n3,4\n,6\n' 'row 4, column 1'
+refused "a short row" 'a,b\n1,2\n3\n' 'row 3'
+http GET /v1/datasets/wrong
+expect 404
+
+epochs_lasting 100
+submit "$(jq -c --argjson epochs "$epochs" '.epochs = $epochs' <<<"$spec")"
+http DELETE /v1/datasets/houses
+expect 409
+http POST "/v1/jobs/$id/cancel"
+ended "$id" 20
+http DELETE /v1/datasets/houses
+[[ $code == 20[04] ]] || fail "deleting an idle dataset was answered $code"
+http GET /v1/datasets/houses
+expect 404
+echo "ok: a dataset stays while a job needs it, and goes afterwards"
+
+submit '{"data": {"inline": {"x": [[0], [1], [2], [3]], "y": [1, 3, 5, 7]}}, "loss": "mse", "epochs": 2000,
+         "model": {"layers": [{"type": "linear", "out_features": 1}]}, "optimizer": {"lr": 0.1}}'
+finish "$id"
+check "rows within the job" '.metrics.train.loss < 1e-4 and .metrics.test == null'
