@@ -75,6 +75,10 @@ typedef struct {
                                       Default 30 */
 } ep_job_spec;
 
+/* A dataset's name: 1 to EP_LIMIT_NAME_BYTES letters, digits, '.', '_', '-'; a letter or digit first.
+ */
+bool ep_dataset_name_valid(const char *name);
+
 /* Parses JSON text into *out, defaults filled in. On failure *out is NULL and *problem lists every
  * field at fault (EP_MALFORMED when it is not JSON at all, EP_INVALID otherwise). Unknown fields
  * are errors, with the nearest known name in the message. The caller owns *out:

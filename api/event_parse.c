@@ -1,0 +1,128 @@
+/* event_parse.c: reads back lines that event.c wrote; a long log has millions, so no tree. */
+#include <math.h>
+#include <string.h>
+
+#include "api/event.h"
+#include "api/scanner.h"
+
+/* What a line must have been seen to hold. */
+enum { SEEN_SEQ = 1, SEEN_TYPE = 2, SEEN_EPOCH = 4, SEEN_LOSS = 8 };
+
+/* A number, null for NaN, or one of the words for what JSON has no number for. */
+static bool figure_scan(ep_scanner *scanner, double *out) {
+  char text[16];
+  switch (ep_scan_peek(scanner)) {
+  case 'n': *out = NAN; return ep_scan_word(scanner, "null");
+  case '"':
+    if (!ep_scan_string(scanner, text, sizeof text)) return false;
+    if (strcmp(text, "Infinity") == 0)
+      *out = INFINITY;
+    else if (strcmp(text, "-Infinity") == 0)
+      *out = -INFINITY;
+    else
+      *out = NAN; /* "NaN", or the words of an end event's error */
+    return true;
+  default: return ep_scan_number(scanner, out);
+  }
+}
+
+static bool integer_scan(ep_scanner *scanner, int64_t max, int64_t *out) {
+  double value;
+  if (!ep_scan_number(scanner, &value)) return false;
+  if (!(value >= 0 && value <= (double)max) || value != floor(value)) return false;
+  *out = (int64_t)value;
+  return true;
+}
+
+static bool word_scan(ep_scanner *scanner, int (*from_name)(const char *), int *out) {
+  char text[32];
+  if (!ep_scan_string(scanner, text, sizeof text)) return false;
+  *out = from_name(text);
+  return *out >= 0;
+}
+
+static bool validation_scan(ep_scanner *scanner, ep_progress_record *out) {
+  char key[16];
+  if (ep_scan_word(scanner, "null")) return true;
+  if (!ep_scan_token(scanner, '{')) return false;
+  if (ep_scan_token(scanner, '}')) return true;
+  do {
+    if (!ep_scan_string(scanner, key, sizeof key) || !ep_scan_token(scanner, ':')) return false;
+    bool good = strcmp(key, "loss") == 0    ? figure_scan(scanner, &out->validation_loss)
+                : strcmp(key, "error") == 0 ? figure_scan(scanner, &out->validation_error)
+                                            : ep_scan_skip(scanner);
+    if (!good) return false;
+  } while (ep_scan_token(scanner, ','));
+  return ep_scan_token(scanner, '}');
+}
+
+/* The value of one key, into *out; *seen notes what was there. */
+static bool member_scan(ep_scanner *scanner, const char *key, ep_event *out, unsigned *seen) {
+  const int64_t exact = INT64_C(1) << 53;
+  ep_progress_record *progress = &out->progress;
+  int word = 0;
+  int64_t integer = 0;
+  if (strcmp(key, "seq") == 0) {
+    *seen |= SEEN_SEQ;
+    return integer_scan(scanner, exact, &out->seq);
+  }
+  if (strcmp(key, "type") == 0) {
+    if (!word_scan(scanner, ep_event_type_from_name, &word)) return false;
+    *seen |= SEEN_TYPE;
+    out->type = (ep_event_type)word;
+    return true;
+  }
+  if (strcmp(key, "status") == 0) {
+    if (!word_scan(scanner, ep_state_from_name, &word)) return false;
+    out->state = (ep_state)word;
+    return true;
+  }
+  if (strcmp(key, "epoch") == 0) {
+    *seen |= SEEN_EPOCH;
+    return integer_scan(scanner, exact, &progress->epoch);
+  }
+  if (strcmp(key, "loss") == 0) {
+    *seen |= SEEN_LOSS;
+    return figure_scan(scanner, &progress->loss);
+  }
+  if (strcmp(key, "attempt") == 0) {
+    if (!integer_scan(scanner, 1 << 30, &integer)) return false;
+    out->attempt = (int)integer;
+    return true;
+  }
+  if (strcmp(key, "epochs") == 0) return integer_scan(scanner, exact, &out->epochs);
+  if (strcmp(key, "error") == 0) return figure_scan(scanner, &progress->error);
+  if (strcmp(key, "validation") == 0) return validation_scan(scanner, progress);
+  if (strcmp(key, "lr") == 0) return figure_scan(scanner, &progress->lr);
+  if (strcmp(key, "elapsed_seconds") == 0) return figure_scan(scanner, &progress->elapsed_seconds);
+  if (strcmp(key, "eta_seconds") == 0) return figure_scan(scanner, &out->eta_seconds);
+  return ep_scan_skip(scanner);
+}
+
+static bool line_scan(ep_scanner *scanner, ep_event *out, unsigned *seen) {
+  char key[32];
+  if (!ep_scan_token(scanner, '{')) return false;
+  do {
+    if (!ep_scan_string(scanner, key, sizeof key) || !ep_scan_token(scanner, ':') ||
+        !member_scan(scanner, key, out, seen))
+      return false;
+  } while (ep_scan_token(scanner, ','));
+  if (!ep_scan_token(scanner, '}')) return false;
+  ep_scan_peek(scanner);
+  return scanner->at == scanner->end;
+}
+
+ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error *error) {
+  *out = (ep_event){.eta_seconds = NAN};
+  out->progress = (ep_progress_record){
+      .loss = NAN, .error = NAN, .validation_loss = NAN, .validation_error = NAN};
+  ep_scanner scanner = {line, line + bytes};
+  unsigned seen = 0, needed = SEEN_SEQ | SEEN_TYPE;
+  if (!line_scan(&scanner, out, &seen))
+    return ep_fail(error, EP_MALFORMED, "a line of the event log cannot be read from byte %zu on",
+                   (size_t)(scanner.at - line));
+  if (out->type == EP_EVENT_EPOCH) needed |= SEEN_EPOCH | SEEN_LOSS;
+  if ((seen & needed) != needed || out->seq < 1)
+    return ep_fail(error, EP_MALFORMED, "a line of the event log lacks its number, type or epoch");
+  return EP_OK;
+}

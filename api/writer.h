@@ -1,0 +1,56 @@
+/* writer.h: writes JSON text, into a growing block or a fixed buffer. Commas place themselves.
+ *
+ * Every call after a failure (memory short, buffer full, limit reached) does nothing, so a caller
+ * looks once, at the end. */
+#ifndef EP_API_WRITER_H
+#define EP_API_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+  char *text;
+  size_t count, capacity;
+  size_t limit; /* a growing block never gets larger */
+  bool growing; /* the block is the writer's own */
+  bool failed;
+} ep_writer;
+
+/* A growing block of at most `limit` bytes. End with ep_writer_take. */
+void ep_writer_init(ep_writer *writer, size_t limit);
+/* The caller's buffer. Nothing to free. */
+void ep_writer_init_fixed(ep_writer *writer, char *buffer, size_t capacity);
+
+/* The text, ending in 0, now the caller's (free); NULL after a failure. Growing blocks only. */
+char *ep_writer_take(ep_writer *writer);
+/* Frees a growing block that is not wanted any more. */
+void ep_writer_deinit(ep_writer *writer);
+
+/* bracket: one of { } [ ] */
+void ep_writer_open(ep_writer *writer, char bracket);
+void ep_writer_close(ep_writer *writer, char bracket);
+
+void ep_writer_key(ep_writer *writer, const char *key); /* an ASCII name that needs no escape */
+/* UTF-8; bytes that are not become U+FFFD. NULL writes null. */
+void ep_writer_string(ep_writer *writer, const char *value);
+void ep_writer_integer(ep_writer *writer, int64_t value);
+void ep_writer_unsigned(ep_writer *writer, uint64_t value);
+/* The fewest digits that read back the same double; "NaN", "Infinity", "-Infinity" as strings. */
+void ep_writer_number(ep_writer *writer, double value);
+/* The same, but null for NaN: a figure that does not apply. */
+void ep_writer_number_or_null(ep_writer *writer, double value);
+void ep_writer_boolean(ep_writer *writer, bool value);
+void ep_writer_null(ep_writer *writer);
+void ep_writer_raw(ep_writer *writer, const char *json); /* a value that is JSON already */
+/* 2026-11-20T16:52:07.123Z; microseconds since 1970. */
+void ep_writer_time(ep_writer *writer, int64_t time_us);
+/* Bytes outside JSON's grammar: CSV, the end of a line. */
+void ep_writer_bytes(ep_writer *writer, const char *bytes, size_t count);
+
+enum { EP_NUMBER_BYTES = 32 };
+
+/* Digits of a finite double, ending in 0; returns their count. */
+size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]);
+
+#endif
