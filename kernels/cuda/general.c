@@ -1,0 +1,407 @@
+/* general.c: the executor "cuda/general": all layers, losses and optimizers, full and mini-batches,
+ * layer by layer. Training runs as CUDA graphs; the host queues them and waits for the end. */
+#include "kernels/cuda/general.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/graph.h"
+
+typedef struct {
+  float *x; /* device [rows, in_features]; the training set's are the network's own */
+  void *y;  /* device [rows, target_columns] */
+  int64_t rows, bytes;
+} split_data;
+
+typedef struct {
+  ep_cuda_network *network;
+  ep_cuda_graphs graphs; /* recorded at the first segment */
+  bool recorded;
+  split_data splits[EP_SPLIT_COUNT];
+  /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. */
+  float *lr, *loss;
+  int32_t *errors;
+  int64_t segment_steps, segment_bytes;
+  float *kept_parameters, *kept_velocity; /* a snapshot's */
+  int64_t kept_bytes;
+  bool kept;
+} general;
+
+static const ep_program *program_of(const general *self) {
+  return self->network->program;
+}
+
+/* --- transfers ----------------------------------------------------------------------------- */
+
+static ep_status copy(general *self, void *to, const void *from, int64_t count, int64_t bytes,
+                      enum cudaMemcpyKind kind, ep_error *error) {
+  if (count == 0) return EP_OK;
+  EP_CUDA_TRY(cudaMemcpyAsync(to, from, (size_t)(count * bytes), kind, self->network->stream),
+              "copying to or from the device");
+  return EP_OK;
+}
+
+static ep_status wait(general *self, ep_error *error) {
+  EP_CUDA_TRY(cudaStreamSynchronize(self->network->stream), "the work on the device");
+  return EP_OK;
+}
+
+/* Joins a status with the end of the stream's work: host memory lent for a copy must not be given
+ * back before. */
+static ep_status finish(general *self, ep_status status, ep_error *error) {
+  ep_status waited = wait(self, status == EP_OK ? error : NULL);
+  return status == EP_OK ? waited : status;
+}
+
+/* --- create, destroy ----------------------------------------------------------------------- */
+
+static void segment_free(general *self) {
+  ep_cuda_free(self->errors);
+  ep_cuda_free(self->loss);
+  ep_cuda_free(self->lr);
+  self->errors = NULL;
+  self->loss = self->lr = NULL;
+  self->segment_steps = self->segment_bytes = 0;
+}
+
+static ep_status segment_reserve(general *self, int64_t steps, ep_error *error) {
+  if (steps <= self->segment_steps) return EP_OK;
+  segment_free(self);
+  const int64_t size = (int64_t)sizeof(float);
+  ep_status status = ep_cuda_allocate((void **)&self->lr, steps, size, &self->segment_bytes, error);
+  if (status == EP_OK)
+    status = ep_cuda_allocate((void **)&self->loss, steps, size, &self->segment_bytes, error);
+  if (status == EP_OK)
+    status = ep_cuda_allocate((void **)&self->errors, steps, size, &self->segment_bytes, error);
+  if (status == EP_OK)
+    self->segment_steps = steps;
+  else
+    segment_free(self);
+  return status;
+}
+
+/* Sets the device's clock to the start of a segment. */
+static ep_status clock_set(general *self, int64_t first_step, int64_t lr_count, ep_error *error) {
+  int64_t steps_per_epoch = ep_program_steps_per_epoch(program_of(self));
+  ep_cuda_clock clock = {.epoch = first_step / steps_per_epoch,
+                         .batch = first_step % steps_per_epoch,
+                         .lr = self->lr,
+                         .lr_count = lr_count,
+                         .loss = self->loss,
+                         .errors = self->errors};
+  EP_CUDA_TRY(cudaMemcpyAsync(self->network->clock, &clock, sizeof clock, cudaMemcpyHostToDevice,
+                              self->network->stream),
+              "setting the clock");
+  return EP_OK;
+}
+
+static ep_status state_clear(general *self, ep_error *error) {
+  const ep_program *program = program_of(self);
+  ep_cuda_network *network = self->network;
+  const size_t size = sizeof(float);
+  if (program->parameters > 0)
+    EP_CUDA_TRY(cudaMemsetAsync(network->parameters, 0, (size_t)program->parameters * size,
+                                network->stream),
+                "clearing the parameters");
+  if (program->optimizer_floats > 0)
+    EP_CUDA_TRY(cudaMemsetAsync(network->velocity, 0, (size_t)program->optimizer_floats * size,
+                                network->stream),
+                "clearing the optimizer's state");
+  return EP_OK;
+}
+
+/* Runs a step of each kind on zeros, and forgets it: so that every kernel is loaded, and each
+ * product's algorithm chosen, before a graph records them. */
+static ep_status rehearse(general *self, ep_error *error) {
+  const ep_program *program = program_of(self);
+  int64_t last = ep_program_steps_per_epoch(program) - 1;
+  ep_status status = segment_reserve(self, 1, error);
+  for (int64_t batch = 0; status == EP_OK && batch <= last; batch += last > 0 ? last : 1) {
+    status = clock_set(self, batch, 1, error);
+    if (status == EP_OK)
+      status = ep_cuda_network_step(self->network, ep_program_batch_rows(program, batch), error);
+  }
+  if (status == EP_OK) status = state_clear(self, error);
+  return finish(self, status, error);
+}
+
+static void split_free(split_data *data) {
+  ep_cuda_free(data->y);
+  ep_cuda_free(data->x);
+  memset(data, 0, sizeof *data);
+}
+
+static void general_destroy(void *state) {
+  general *self = state;
+  if (!self) return;
+  if (self->network) cudaStreamSynchronize(self->network->stream);
+  ep_cuda_free(self->kept_velocity);
+  ep_cuda_free(self->kept_parameters);
+  segment_free(self);
+  split_free(&self->splits[EP_SPLIT_VALIDATION]);
+  split_free(&self->splits[EP_SPLIT_TEST]);
+  ep_cuda_graphs_deinit(&self->graphs);
+  ep_cuda_network_destroy(self->network);
+  free(self);
+}
+
+static bool general_accepts(const ep_backend *backend, const ep_program *program) {
+  (void)backend;
+  return program->precision == EP_PRECISION_FP32;
+}
+
+static ep_status general_create(ep_backend *backend, const ep_program *program, void **out,
+                                ep_error *error) {
+  *out = NULL;
+  general *self = calloc(1, sizeof *self);
+  if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
+  ep_status status = ep_cuda_network_create(backend, program, &self->network, error);
+  if (status == EP_OK) status = rehearse(self, error);
+  if (status != EP_OK) {
+    general_destroy(self);
+    return status;
+  }
+  *out = self;
+  return EP_OK;
+}
+
+static int64_t general_bytes(const void *state) {
+  const general *self = state;
+  int64_t bytes = self->network->bytes + self->segment_bytes + self->kept_bytes;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) bytes += self->splits[split].bytes;
+  return bytes;
+}
+
+/* --- data ---------------------------------------------------------------------------------- */
+
+static ep_status classes_check(const ep_program *program, const int32_t *y, int64_t rows,
+                               ep_error *error) {
+  for (int64_t row = 0; row < rows; row++)
+    if (y[row] < 0 || y[row] >= program->out_features)
+      return ep_fail(error, EP_DATA, "row %lld is of class %d, and the network has %lld outputs",
+                     (long long)row, y[row], (long long)program->out_features);
+  return EP_OK;
+}
+
+static ep_status split_reserve(general *self, ep_split split, int64_t rows, ep_error *error) {
+  const ep_program *program = program_of(self);
+  split_data *data = &self->splits[split];
+  if (split == EP_SPLIT_TRAIN) {
+    if (rows != program->train_rows)
+      return ep_fail(error, EP_INTERNAL, "%lld training rows, and the program was made for %lld",
+                     (long long)rows, (long long)program->train_rows);
+    *data = (split_data){self->network->train_x, self->network->train_y, rows, 0};
+    return EP_OK;
+  }
+  split_free(data);
+  const int64_t size = (int64_t)sizeof(float); /* columns are few enough for a product of two */
+  ep_status status =
+      ep_cuda_allocate((void **)&data->x, rows, program->in_features * size, &data->bytes, error);
+  if (status == EP_OK)
+    status = ep_cuda_allocate(&data->y, rows, program->target_columns * size, &data->bytes, error);
+  if (status == EP_OK)
+    data->rows = rows;
+  else
+    split_free(data);
+  return status;
+}
+
+static ep_status general_load_data(void *state, ep_split split, const float *x, const void *y,
+                                   int64_t rows, ep_error *error) {
+  general *self = state;
+  const ep_program *program = program_of(self);
+  if (ep_loss_takes_classes(program->loss)) {
+    ep_status checked = classes_check(program, y, rows, error);
+    if (checked != EP_OK) return checked;
+  }
+  ep_status status = split_reserve(self, split, rows, error);
+  if (status != EP_OK) return status;
+  split_data *data = &self->splits[split];
+  const int64_t size = (int64_t)sizeof(float);
+  status = copy(self, data->x, x, rows, program->in_features * size, cudaMemcpyHostToDevice, error);
+  if (status == EP_OK)
+    status =
+        copy(self, data->y, y, rows, program->target_columns * size, cudaMemcpyHostToDevice, error);
+  return finish(self, status, error);
+}
+
+/* --- training ------------------------------------------------------------------------------ */
+
+static ep_status segment_check(const general *self, const ep_segment *segment, ep_error *error) {
+  if (self->splits[EP_SPLIT_TRAIN].rows == 0)
+    return ep_fail(error, EP_INTERNAL, "there is no training data on the device");
+  if (segment->first_step < 0 || segment->steps < 0 ||
+      (segment->lr_count != 1 && segment->lr_count != segment->steps))
+    return ep_fail(error, EP_INTERNAL, "a segment of %lld steps from %lld with %lld learning rates",
+                   (long long)segment->steps, (long long)segment->first_step,
+                   (long long)segment->lr_count);
+  return EP_OK;
+}
+
+static ep_status general_train_segment(void *state, const ep_segment *segment, ep_error *error) {
+  general *self = state;
+  const int64_t size = (int64_t)sizeof(float);
+  ep_status status = segment_check(self, segment, error);
+  if (status != EP_OK || segment->steps == 0) return status;
+  if (!self->recorded) {
+    status = ep_cuda_graphs_init(self->network, &self->graphs, error);
+    if (status != EP_OK) {
+      ep_cuda_graphs_deinit(&self->graphs);
+      return status;
+    }
+    self->recorded = true;
+  }
+  status = segment_reserve(self, segment->steps, error);
+  if (status == EP_OK)
+    status =
+        copy(self, self->lr, segment->lr, segment->lr_count, size, cudaMemcpyHostToDevice, error);
+  if (status == EP_OK) status = clock_set(self, segment->first_step, segment->lr_count, error);
+  if (status == EP_OK)
+    status = ep_cuda_graphs_run(&self->graphs, self->network, segment->first_step, segment->steps,
+                                error);
+  if (status == EP_OK)
+    status =
+        copy(self, segment->loss, self->loss, segment->steps, size, cudaMemcpyDeviceToHost, error);
+  if (status == EP_OK)
+    status = copy(self, segment->errors, self->errors, segment->steps, size, cudaMemcpyDeviceToHost,
+                  error);
+  return finish(self, status, error);
+}
+
+/* --- evaluation ---------------------------------------------------------------------------- */
+
+static int64_t chunk_rows(const general *self, int64_t left) {
+  return left < self->network->capacity_rows ? left : self->network->capacity_rows;
+}
+
+static ep_status general_evaluate(void *state, ep_split split, double *loss, int64_t *errors,
+                                  ep_error *error) {
+  general *self = state;
+  const ep_program *program = program_of(self);
+  const split_data *data = &self->splits[split];
+  ep_cuda_tally tally = {0, 0};
+  if (data->rows == 0)
+    return ep_fail(error, EP_INTERNAL, "there is no data of that split on the device");
+  EP_CUDA_TRY(cudaMemsetAsync(self->network->tally, 0, sizeof tally, self->network->stream),
+              "clearing the sums");
+  ep_status status = EP_OK;
+  for (int64_t row = 0, rows; status == EP_OK && row < data->rows; row += rows) {
+    rows = chunk_rows(self, data->rows - row);
+    const float *y = (const float *)data->y + row * program->target_columns; /* or int32 */
+    status =
+        ep_cuda_network_tally(self->network, data->x + row * program->in_features, y, rows, error);
+  }
+  if (status == EP_OK)
+    status = copy(self, &tally, self->network->tally, 1, (int64_t)sizeof tally,
+                  cudaMemcpyDeviceToHost, error);
+  status = finish(self, status, error);
+  if (status != EP_OK) return status;
+  double mean_of = (double)data->rows;
+  if (!ep_loss_takes_classes(program->loss)) mean_of *= (double)program->out_features;
+  *loss = tally.loss / mean_of;
+  *errors = tally.errors;
+  return EP_OK;
+}
+
+static ep_status general_predict(void *state, const float *x, int64_t rows, float *output,
+                                 ep_error *error) {
+  general *self = state;
+  const ep_program *program = program_of(self);
+  float *input = self->network->input;
+  const int64_t size = (int64_t)sizeof(float);
+  ep_status status = EP_OK;
+  for (int64_t row = 0, count; status == EP_OK && row < rows; row += count) {
+    const float *result;
+    count = chunk_rows(self, rows - row);
+    status = copy(self, input, x + row * program->in_features, count, program->in_features * size,
+                  cudaMemcpyHostToDevice, error);
+    if (status == EP_OK)
+      status = ep_cuda_network_forward(self->network, input, count, &result, error);
+    if (status == EP_OK)
+      status = copy(self, output + row * program->out_features, result, count,
+                    program->out_features * size, cudaMemcpyDeviceToHost, error);
+  }
+  return finish(self, status, error);
+}
+
+/* --- state --------------------------------------------------------------------------------- */
+
+/* Parameters and optimizer state from one place to another; either may lie on the device. */
+static ep_status state_copy(general *self, float *parameters, float *velocity,
+                            const float *from_parameters, const float *from_velocity,
+                            enum cudaMemcpyKind kind, ep_error *error) {
+  const ep_program *program = program_of(self);
+  const int64_t size = (int64_t)sizeof(float);
+  ep_status status =
+      copy(self, parameters, from_parameters, program->parameters, size, kind, error);
+  if (status == EP_OK)
+    status = copy(self, velocity, from_velocity, program->optimizer_floats, size, kind, error);
+  return finish(self, status, error);
+}
+
+static ep_status general_export_state(void *state, float *parameters, float *optimizer,
+                                      ep_error *error) {
+  general *self = state;
+  return state_copy(self, parameters, optimizer, self->network->parameters, self->network->velocity,
+                    cudaMemcpyDeviceToHost, error);
+}
+
+static ep_status general_import_state(void *state, const float *parameters, const float *optimizer,
+                                      ep_error *error) {
+  general *self = state;
+  return state_copy(self, self->network->parameters, self->network->velocity, parameters, optimizer,
+                    cudaMemcpyHostToDevice, error);
+}
+
+static ep_status snapshot_reserve(general *self, ep_error *error) {
+  const ep_program *program = program_of(self);
+  const int64_t size = (int64_t)sizeof(float);
+  if (self->kept_bytes > 0) return EP_OK;
+  int64_t bytes = 0;
+  ep_status status =
+      ep_cuda_allocate((void **)&self->kept_parameters, program->parameters, size, &bytes, error);
+  if (status == EP_OK)
+    status = ep_cuda_allocate((void **)&self->kept_velocity, program->optimizer_floats, size,
+                              &bytes, error);
+  if (status != EP_OK) {
+    ep_cuda_free(self->kept_parameters);
+    self->kept_parameters = NULL;
+    return status;
+  }
+  self->kept_bytes = bytes;
+  return EP_OK;
+}
+
+static ep_status general_snapshot(void *state, ep_error *error) {
+  general *self = state;
+  ep_status status = snapshot_reserve(self, error);
+  if (status != EP_OK) return status;
+  status = state_copy(self, self->kept_parameters, self->kept_velocity, self->network->parameters,
+                      self->network->velocity, cudaMemcpyDeviceToDevice, error);
+  if (status == EP_OK) self->kept = true;
+  return status;
+}
+
+static ep_status general_rollback(void *state, ep_error *error) {
+  general *self = state;
+  if (!self->kept) return ep_fail(error, EP_INTERNAL, "there is no snapshot to go back to");
+  return state_copy(self, self->network->parameters, self->network->velocity, self->kept_parameters,
+                    self->kept_velocity, cudaMemcpyDeviceToDevice, error);
+}
+
+const ep_executor ep_cuda_general = {
+    .name = "cuda/general",
+    .capabilities = {~UINT64_C(0), ~UINT32_C(0), ~UINT32_C(0)},
+    .accepts = general_accepts,
+    .create = general_create,
+    .destroy = general_destroy,
+    .bytes = general_bytes,
+    .load_data = general_load_data,
+    .train_segment = general_train_segment,
+    .evaluate = general_evaluate,
+    .predict = general_predict,
+    .export_state = general_export_state,
+    .import_state = general_import_state,
+    .snapshot = general_snapshot,
+    .rollback = general_rollback,
+};

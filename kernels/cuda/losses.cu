@@ -1,0 +1,137 @@
+/* Losses: the value, the gradient by the output and the errors in one pass. The last block to
+ * finish adds the others' partial sums in their order, so that the sum does not depend on which
+ * block that was. */
+#include <math.h>
+
+#include "kernels/cuda/grid.cuh"
+#include "kernels/cuda/kernels.h"
+#include "kernels/formulas/losses.h"
+
+enum { THREADS = 256, WARPS = THREADS / EP_CUDA_WARP };
+static_assert((int)EP_CUDA_LOSS_BLOCKS <= (int)THREADS,
+              "the last block takes one partial sum a thread");
+
+/* Adds a block's share to the rest, and lets the last block write what the step came to.
+ * `mean_of`: what the loss is divided by. */
+static __device__ void finish(const ep_cuda_loss &loss, double value, int64_t errors,
+                              int64_t mean_of) {
+  __shared__ bool last;
+  ep_cuda_partials *partials = loss.partials;
+  value = ep_cuda_block_sum(value);
+  errors = ep_cuda_block_sum(errors);
+  if (threadIdx.x == 0) {
+    partials->loss[blockIdx.x] = value;
+    partials->errors[blockIdx.x] = errors;
+    __threadfence();
+    last = atomicAdd(&partials->done, 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  /* Read past the L1 cache, which does not see the other blocks' writes. */
+  bool mine = threadIdx.x < gridDim.x;
+  value = ep_cuda_block_sum(mine ? __ldcg(&partials->loss[threadIdx.x]) : 0.0);
+  errors = ep_cuda_block_sum(
+      mine ? (int64_t)__ldcg((const long long *)&partials->errors[threadIdx.x]) : (int64_t)0);
+  if (threadIdx.x != 0) return;
+  partials->done = 0;
+  if (loss.tally) {
+    loss.tally->loss += value;
+    loss.tally->errors += errors;
+    return;
+  }
+  ep_cuda_clock *clock = loss.clock;
+  clock->loss[clock->step] = (float)(value / (double)mean_of);
+  clock->errors[clock->step] = (int32_t)errors;
+  clock->lr_now = clock->lr[clock->lr_count == 1 ? 0 : clock->step];
+  clock->step++;
+  if (++clock->batch == loss.steps_per_epoch) {
+    clock->batch = 0;
+    clock->epoch++;
+  }
+}
+
+/* One output against one target: a thread each. */
+static __global__ void pointwise(ep_cuda_loss loss) {
+  int64_t count = loss.rows * loss.columns, errors = 0;
+  float scale = 1.0f / (float)count;
+  double value = 0;
+  const float *y = (const float *)loss.y;
+  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
+       at += (int64_t)gridDim.x * THREADS) {
+    float output = loss.output[at], target = y[at];
+    value += (double)ep_loss_value(loss.type, output, target, loss.huber_delta);
+    errors += ep_loss_misses(loss.type, output, target);
+    if (loss.grad)
+      loss.grad[at] = scale * ep_loss_derivative(loss.type, output, target, loss.huber_delta);
+  }
+  finish(loss, value, errors, count);
+}
+
+/* The first place of the greatest of a row, over a warp, in every lane; a NaN counts as greatest,
+ * so that a broken network never seems right by chance. */
+static __device__ int64_t first_greatest(const float *row, int64_t columns, float *greatest) {
+  int lane = threadIdx.x % EP_CUDA_WARP;
+  float most = -INFINITY;
+  int64_t place = columns; /* beyond every real one */
+  for (int64_t i = lane; i < columns; i += EP_CUDA_WARP)
+    if (place == columns || row[i] > most || (isnan(row[i]) && !isnan(most))) {
+      most = row[i];
+      place = i;
+    }
+  for (int distance = EP_CUDA_WARP / 2; distance > 0; distance /= 2) {
+    float other = __shfl_xor_sync(0xffffffffu, most, distance);
+    long long its = __shfl_xor_sync(0xffffffffu, (long long)place, distance);
+    bool equal = other == most || (isnan(other) && isnan(most));
+    bool more = other > most || (isnan(other) && !isnan(most));
+    if (place == columns || (its < columns && (more || (equal && its < place)))) {
+      most = other;
+      place = its;
+    }
+  }
+  *greatest = most;
+  return place;
+}
+
+/* A row of outputs against its class: a warp each. */
+static __global__ void classes(ep_cuda_loss loss) {
+  int lane = threadIdx.x % EP_CUDA_WARP;
+  int64_t columns = loss.columns, errors = 0;
+  float scale = 1.0f / (float)loss.rows;
+  double value = 0;
+  const int32_t *y = (const int32_t *)loss.y;
+  for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / EP_CUDA_WARP; row < loss.rows;
+       row += (int64_t)gridDim.x * WARPS) {
+    const float *output = loss.output + row * columns;
+    int64_t target = y[row];
+    float greatest, sum = 0;
+    int64_t place = first_greatest(output, columns, &greatest);
+    bool entropy = loss.type == EP_LOSS_CROSS_ENTROPY;
+    if (entropy) {
+      for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) sum += expf(output[i] - greatest);
+      sum = ep_cuda_warp_sum(sum);
+    }
+    if (lane == 0) {
+      value += entropy ? (double)(logf(sum) + greatest - output[target]) : -(double)output[target];
+      errors += place != target;
+    }
+    if (!loss.grad) continue;
+    for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) {
+      float share = entropy ? expf(output[i] - greatest) / sum : 0.0f;
+      loss.grad[row * columns + i] = scale * (share - (i == target ? 1.0f : 0.0f));
+    }
+  }
+  finish(loss, value, errors, loss.rows);
+}
+
+cudaError_t ep_cuda_loss_run(cudaStream_t stream, const ep_cuda_loss *loss) {
+  bool by_row = loss->type == EP_LOSS_CROSS_ENTROPY || loss->type == EP_LOSS_NLL;
+  unsigned int blocks = by_row ? ep_cuda_blocks(loss->rows, WARPS)
+                               : ep_cuda_blocks(loss->rows * loss->columns, 4 * THREADS);
+  if (blocks > EP_CUDA_LOSS_BLOCKS) blocks = EP_CUDA_LOSS_BLOCKS;
+  if (by_row)
+    classes<<<blocks, THREADS, 0, stream>>>(*loss);
+  else
+    pointwise<<<blocks, THREADS, 0, stream>>>(*loss);
+  return cudaGetLastError();
+}

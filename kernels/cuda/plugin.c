@@ -1,0 +1,124 @@
+/* plugin.c: the CUDA backend behind kernels/backend.h: the table of executors, and each slot of the
+ * interface handed to the instance's own, on the right device. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/general.h"
+
+/* The most special first; the last accepts everything. */
+static const ep_executor *const executors[] = {&ep_cuda_general};
+enum { EXECUTORS_COUNT = sizeof executors / sizeof *executors };
+
+struct ep_instance {
+  const ep_executor *executor;
+  ep_backend *backend; /* lent */
+  void *state;         /* the executor's */
+};
+
+static bool executor_can(const ep_executor *executor, const ep_backend *backend,
+                         const ep_program *program) {
+  return ep_capabilities_cover(executor->capabilities, ep_program_needs(program)) &&
+         executor->accepts(backend, program);
+}
+
+static const ep_executor *executor_choose(const ep_backend *backend, const ep_program *program,
+                                          const char *name, ep_error *error) {
+  bool known = false;
+  for (int i = 0; i < EXECUTORS_COUNT; i++) {
+    if (name && strcmp(executors[i]->name, name) != 0) continue;
+    known = true;
+    if (executor_can(executors[i], backend, program)) return executors[i];
+  }
+  if (name && !known)
+    ep_fail(error, EP_UNSUPPORTED, "the cuda backend has no executor \"%s\"", name);
+  else
+    ep_fail(error, EP_UNSUPPORTED, "%s cannot run this program",
+            name ? name : "no executor of the cuda backend");
+  return NULL;
+}
+
+static ep_status cuda_compile(ep_backend *backend, const ep_program *program, const char *executor,
+                              ep_instance **out, ep_error *error) {
+  *out = NULL;
+  const ep_executor *chosen = executor_choose(backend, program, executor, error);
+  if (!chosen) return EP_UNSUPPORTED;
+  ep_status status = ep_cuda_device_use(backend, error);
+  if (status != EP_OK) return status;
+  ep_instance *instance = calloc(1, sizeof *instance);
+  if (!instance) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
+  instance->executor = chosen;
+  instance->backend = backend;
+  status = chosen->create(backend, program, &instance->state, error);
+  if (status != EP_OK) {
+    free(instance);
+    return status;
+  }
+  *out = instance;
+  return EP_OK;
+}
+
+static void cuda_release(ep_instance *instance) {
+  if (!instance) return;
+  ep_cuda_device_use(instance->backend, NULL);
+  instance->executor->destroy(instance->state);
+  free(instance);
+}
+
+static void cuda_instance_info(const ep_instance *instance, ep_instance_info *out) {
+  out->executor = instance->executor->name;
+  out->bytes = instance->executor->bytes(instance->state);
+}
+
+/* A slot: chooses the device for the calling thread, then calls the executor's. */
+#define SLOT(name, arguments, ...)                                   \
+  static ep_status cuda_##name arguments {                           \
+    ep_status status = ep_cuda_device_use(instance->backend, error); \
+    if (status != EP_OK) return status;                              \
+    return instance->executor->name(instance->state, __VA_ARGS__);   \
+  }
+
+SLOT(load_data,
+     (ep_instance * instance, ep_split split, const float *x, const void *y, int64_t rows,
+      ep_error *error),
+     split, x, y, rows, error)
+SLOT(train_segment, (ep_instance * instance, const ep_segment *segment, ep_error *error), segment,
+     error)
+SLOT(evaluate,
+     (ep_instance * instance, ep_split split, double *loss, int64_t *errors, ep_error *error),
+     split, loss, errors, error)
+SLOT(predict,
+     (ep_instance * instance, const float *x, int64_t rows, float *output, ep_error *error), x,
+     rows, output, error)
+SLOT(export_state, (ep_instance * instance, float *parameters, float *optimizer, ep_error *error),
+     parameters, optimizer, error)
+SLOT(import_state,
+     (ep_instance * instance, const float *parameters, const float *optimizer, ep_error *error),
+     parameters, optimizer, error)
+SLOT(snapshot, (ep_instance * instance, ep_error *error), error)
+SLOT(rollback, (ep_instance * instance, ep_error *error), error)
+
+__attribute__((visibility("default"))) const ep_backend_ops *ep_backend_plugin(void);
+
+const ep_backend_ops *ep_backend_plugin(void) {
+  static const ep_backend_ops ops = {
+      .version = EP_BACKEND_VERSION,
+      .name = "cuda",
+      .open = ep_cuda_device_open,
+      .close = ep_cuda_device_close,
+      .info = ep_cuda_device_info,
+      .probe = ep_cuda_device_probe,
+      .compile = cuda_compile,
+      .release = cuda_release,
+      .instance_info = cuda_instance_info,
+      .load_data = cuda_load_data,
+      .train_segment = cuda_train_segment,
+      .evaluate = cuda_evaluate,
+      .predict = cuda_predict,
+      .export_state = cuda_export_state,
+      .import_state = cuda_import_state,
+      .snapshot = cuda_snapshot,
+      .rollback = cuda_rollback,
+  };
+  return &ops;
+}
