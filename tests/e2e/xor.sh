@@ -37,7 +37,7 @@ http GET "/v1/jobs/$id/curve?max_points=50"
 expect 200
 check "the curve is thinned, its ends are kept" \
   '.points == 50 and (.epoch | length) == 50 and .epoch[0] == 1 and .epoch[-1] == 1000'
-http GET "/v1/jobs/$id/curve?max_points=50" -H 'Accept: text/csv'
+http GET "/v1/jobs/$id/curve?max_points=50&format=csv"
 expect 200
 [[ $(wc -l <"$body") == 51 ]] || fail "the CSV of 50 points has $(wc -l <"$body") lines"
 [[ $(head -n 1 "$body") == epoch,loss,* ]] || fail "the CSV's first line: $(head -n 1 "$body")"
