@@ -22,6 +22,7 @@
 #define EP_LIMIT_COLUMNS 65536
 #define EP_LIMIT_CSV_FIELD_BYTES 65536
 #define EP_LIMIT_NPY_HEADER_BYTES 65536
+#define EP_LIMIT_NPY_DIMENSIONS 32 /* NumPy's own, before 2.0 */
 #define EP_LIMIT_UPLOAD_BYTES (64LL << 30) /* a flag lowers or raises it */
 #define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
@@ -30,6 +31,7 @@
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
+#define EP_LIMIT_DEVICES 64 /* one worker process each; no host has more GPUs */
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */

@@ -1,0 +1,226 @@
+/* meta.c: {"format":…,"sha256":…,"bytes":…,"parts":{"train":{"table":{"rows":…,"columns":…,
+ * "dtype":…,"column":[{"name":…,"min":…,"max":…,"integer":…},…]}}}} */
+#include "engine/data/meta.h"
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/data/durable_file.h"
+#include "engine/data/mapping.h"
+#include "engine/data/npy_header.h"
+#include "engine/data/part_writer.h"
+
+/* Takes `value`, also on failure; a NULL value is a failure. */
+static bool set(json_t *object, const char *key, json_t *value) {
+  return json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *column_json(const ep_column *column) {
+  json_t *object = json_object();
+  if (!object) return NULL;
+  bool ok = !column->name[0] || set(object, "name", json_string(column->name));
+  ok = ok && set(object, "min", json_real(column->min));
+  ok = ok && set(object, "max", json_real(column->max));
+  if (ok && set(object, "integer", json_boolean(column->integer))) return object;
+  json_decref(object);
+  return NULL;
+}
+
+static json_t *columns_json(const ep_part *part) {
+  json_t *array = json_array();
+  for (int64_t i = 0; array && i < part->columns; i++) {
+    if (json_array_append_new(array, column_json(&part->column[i])) == 0) continue;
+    json_decref(array);
+    return NULL;
+  }
+  return array;
+}
+
+static json_t *part_json(const ep_part *part, bool columns) {
+  json_t *object = json_object();
+  if (!object) return NULL;
+  bool ok = set(object, "rows", json_integer(part->rows)) &&
+            set(object, "columns", json_integer(part->columns)) &&
+            set(object, "dtype", json_string(ep_dtype_name(part->dtype)));
+  if (ok && (!columns || set(object, "column", columns_json(part)))) return object;
+  json_decref(object);
+  return NULL;
+}
+
+/* {"train": {"table": …}, …}, only what is there. */
+static json_t *parts_json(const ep_dataset_meta *meta, bool columns) {
+  json_t *parts = json_object();
+  for (int split = 0; parts && split < EP_SPLIT_COUNT; split++) {
+    json_t *roles = json_object();
+    bool ok = roles != NULL;
+    for (int role = 0; ok && role < EP_ROLE_COUNT; role++)
+      if (meta->part[split][role].rows > 0)
+        ok = set(roles, ep_role_name((ep_role)role), part_json(&meta->part[split][role], columns));
+    if (ok && json_object_size(roles) > 0)
+      ok = set(parts, ep_split_name((ep_split)split), json_incref(roles));
+    json_decref(roles);
+    if (ok) continue;
+    json_decref(parts);
+    return NULL;
+  }
+  return parts;
+}
+
+/* The object with what every description has; NULL when memory is short. */
+static json_t *meta_json(const ep_dataset_meta *meta, bool columns) {
+  json_t *object = json_object();
+  if (!object) return NULL;
+  if (set(object, "format", json_string(meta->format)) &&
+      set(object, "sha256", json_string(meta->sha256)) &&
+      set(object, "bytes", json_integer(meta->bytes)) &&
+      set(object, "parts", parts_json(meta, columns)))
+    return object;
+  json_decref(object);
+  return NULL;
+}
+
+static ep_status meta_path(const char *folder, char path[PATH_MAX], ep_error *error) {
+  int length = snprintf(path, PATH_MAX, "%s/meta.json", folder);
+  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
+  return EP_OK;
+}
+
+ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta, ep_error *error) {
+  char path[PATH_MAX];
+  ep_status status = meta_path(folder, path, error);
+  if (status) return status;
+  json_t *object = meta_json(meta, true);
+  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+  ep_durable_file *file = NULL;
+  if (!text) status = ep_fail(error, EP_NO_MEMORY, "no memory to describe the dataset");
+  if (!status) status = ep_durable_file_create(path, &file, error);
+  if (!status) status = ep_durable_file_write(file, text, strlen(text), error);
+  if (!status)
+    status = ep_durable_file_commit(file, NULL, NULL, error);
+  else
+    ep_durable_file_abandon(file);
+  free(text);
+  json_decref(object);
+  return status;
+}
+
+static bool column_parse(const json_t *object, ep_column *out) {
+  const char *name = "";
+  json_t *min, *max;
+  int integer;
+  if (json_unpack((json_t *)object, "{s?s, s:o, s:o, s:b}", "name", &name, "min", &min, "max", &max,
+                  "integer", &integer) != 0)
+    return false;
+  if (!json_is_number(min) || !json_is_number(max) || strlen(name) > EP_LIMIT_NAME_BYTES)
+    return false;
+  memcpy(out->name, name, strlen(name) + 1);
+  out->min = json_number_value(min);
+  out->max = json_number_value(max);
+  out->integer = integer;
+  return true;
+}
+
+static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
+  json_int_t rows, columns;
+  const char *dtype;
+  json_t *column;
+  if (json_unpack((json_t *)object, "{s:I, s:I, s:s, s:o}", "rows", &rows, "columns", &columns,
+                  "dtype", &dtype, "column", &column) != 0)
+    return false;
+  int type = ep_dtype_from_name(dtype);
+  if (rows < 1 || rows > EP_LIMIT_ROWS || columns < 1 || columns > EP_LIMIT_COLUMNS || type < 0 ||
+      json_array_size(column) != (size_t)columns)
+    return false;
+  out->column = calloc((size_t)columns, sizeof *out->column);
+  *no_memory = !out->column;
+  if (!out->column) return false;
+  out->rows = rows;
+  out->columns = columns;
+  out->dtype = (ep_dtype)type;
+  for (int64_t i = 0; i < columns; i++)
+    if (!column_parse(json_array_get(column, (size_t)i), &out->column[i])) return false;
+  return true;
+}
+
+static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
+  const char *format, *sha256;
+  json_int_t bytes;
+  json_t *parts;
+  if (json_unpack(root, "{s:s, s:s, s:I, s:o}", "format", &format, "sha256", &sha256, "bytes",
+                  &bytes, "parts", &parts) != 0)
+    return false;
+  if (strlen(format) >= sizeof out->format || strlen(sha256) != 64 || !json_is_object(parts))
+    return false;
+  memcpy(out->format, format, strlen(format) + 1);
+  memcpy(out->sha256, sha256, 65);
+  out->bytes = bytes;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int role = 0; role < EP_ROLE_COUNT; role++) {
+      json_t *part = json_object_get(json_object_get(parts, ep_split_name((ep_split)split)),
+                                     ep_role_name((ep_role)role));
+      if (part && !part_parse(part, &out->part[split][role], no_memory)) return false;
+    }
+  return true;
+}
+
+ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
+  char path[PATH_MAX];
+  ep_mapping mapping;
+  *out = (ep_dataset_meta){0};
+  ep_status status = meta_path(folder, path, error);
+  if (!status) status = ep_mapping_open(path, &mapping, error);
+  if (status) return status;
+  json_error_t fault;
+  bool no_memory = false;
+  json_t *root =
+      json_loadb((const char *)mapping.bytes, mapping.size, JSON_REJECT_DUPLICATES, &fault);
+  if (!root)
+    status = ep_fail(error, EP_DATA, "%s: %s", path, fault.text);
+  else if (!meta_parse(root, out, &no_memory))
+    status = no_memory ? ep_fail(error, EP_NO_MEMORY, "no memory to read %s", path)
+                       : ep_fail(error, EP_DATA, "%s: not the description of a dataset", path);
+  json_decref(root);
+  ep_mapping_close(&mapping);
+  if (status) ep_dataset_meta_deinit(out);
+  return status;
+}
+
+void ep_dataset_meta_deinit(ep_dataset_meta *meta) {
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int role = 0; role < EP_ROLE_COUNT; role++) free(meta->part[split][role].column);
+  *meta = (ep_dataset_meta){0};
+}
+
+static json_t *time_json(int64_t time_us) {
+  char text[64];
+  struct tm tm;
+  time_t seconds = (time_t)(time_us / 1000000);
+  if (time_us <= 0 || !gmtime_r(&seconds, &tm)) return json_null();
+  size_t used = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+  snprintf(text + used, sizeof text - used, ".%03dZ", (int)(time_us / 1000 % 1000));
+  return json_string(text);
+}
+
+char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int64_t created_us) {
+  const ep_part *x = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_X];
+  const ep_part *y = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y];
+  const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  const ep_part *main = table->rows > 0 ? table : x;
+  char *text = NULL;
+  json_t *object = json_object(), *rest = meta_json(meta, false);
+  bool ok = object && rest && set(object, "object", json_string("dataset")) &&
+            set(object, "name", json_string(name)) && json_object_update(object, rest) == 0 &&
+            set(object, "rows", json_integer(main->rows)) &&
+            set(object, "columns", columns_json(main)) &&
+            (y->rows == 0 || set(object, "target_columns", columns_json(y))) &&
+            set(object, "created_at", time_json(created_us));
+  /* 15 digits are enough to look at, and 0.1 stays 0.1; meta.json has all 17. */
+  if (ok) text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
+  json_decref(object);
+  json_decref(rest);
+  return text;
+}

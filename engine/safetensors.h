@@ -1,0 +1,54 @@
+/* safetensors.h: named float32 tensors and texts in one file.
+ *
+ * Format: https://huggingface.co/docs/safetensors: 8 bytes of header length (little-endian), a JSON
+ * header {"__metadata__": {text: text}, name: {"dtype", "shape", "data_offsets"}}, the values. */
+#ifndef EP_ENGINE_SAFETENSORS_H
+#define EP_ENGINE_SAFETENSORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/limits.h"
+#include "api/status.h"
+#include "engine/data/mapping.h"
+
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  int dimensions;       /* 1 or 2 */
+  int64_t shape[2];     /* each at least 1 */
+  int64_t values_count; /* their product */
+  const uint8_t *bytes; /* [values_count] little-endian float32, aligned to 8 only in our files */
+} ep_tensor;
+
+typedef struct {
+  char *key, *text; /* owned */
+} ep_tensor_note;
+
+/* An open file, or one to be written. */
+typedef struct {
+  ep_tensor *tensor; /* [tensors_count], in the order of their values; owned */
+  size_t tensors_count;
+  ep_tensor_note *note; /* [notes_count], "__metadata__"; owned */
+  size_t notes_count;
+  ep_mapping mapping; /* of an open file */
+} ep_tensors;
+
+/* Opens a file that nobody vouches for: the header's length within
+ * EP_LIMIT_SAFETENSORS_HEADER_BYTES and the file, F32 alone, one or two dimensions, each tensor's
+ * bytes exactly its shape's, and all of them together exactly the rest of the file, without overlap
+ * or gap. */
+ep_status ep_tensors_open(const char *path, ep_tensors *out, ep_error *error);
+/* The same of bytes in memory, which are lent until close. */
+ep_status ep_tensors_read(const uint8_t *bytes, size_t size, ep_tensors *out, ep_error *error);
+void ep_tensors_close(ep_tensors *tensors);
+
+/* NULL when there is none; lent. */
+const ep_tensor *ep_tensors_find(const ep_tensors *tensors, const char *name);
+const char *ep_tensors_note(const ep_tensors *tensors, const char *key);
+
+/* Writes tensors and notes to path, atomically (durable_file.h). Names are distinct and not
+ * "__metadata__", texts UTF-8. sha256: [65] hex of the file, bytes: its size. */
+ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, char sha256[65],
+                           int64_t *bytes, ep_error *error);
+
+#endif
