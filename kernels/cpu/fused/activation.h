@@ -13,8 +13,8 @@ typedef struct {
   float negative_slope;
 } activation;
 
-#define GELU_SQRT_HALF 0x1.6a09e6p-1f   /* sqrt(1/2) */
-#define GELU_DENSITY_0 0x1.988454p-2f   /* 1 / sqrt(2 pi) */
+#define GELU_SQRT_HALF 0x1.6a09e6p-1f /* sqrt(1/2) */
+#define GELU_DENSITY_0 0x1.988454p-2f /* 1 / sqrt(2 pi) */
 
 /* x Phi(x), Phi the normal distribution; -inf gives what x Phi(x) tends to in floats, NaN, as in
  * torch. */
@@ -27,18 +27,19 @@ LANES_INLINE lanes gelu_slope(lanes x) {
          x * GELU_DENSITY_0 * lanes_exp(-0.5f * x * x);
 }
 
-#define ACTIVATION_EACH(p, expression)                                    \
-  for (int64_t f = 0; f < (p)->features; f++)                             \
-    for (int64_t v = 0; v < (p)->vectors; v++) {                          \
-      int64_t at = f * (p)->stride + v * EP_LANES;                        \
-      expression;                                                         \
+#define ACTIVATION_EACH(p, expression)             \
+  for (int64_t f = 0; f < (p)->features; f++)      \
+    for (int64_t v = 0; v < (p)->vectors; v++) {   \
+      int64_t at = f * (p)->stride + v * EP_LANES; \
+      expression;                                  \
     }
 
 /* Row by row of the samples: the greatest output, and the sum of exp(x - greatest). */
 LANES_INLINE void softmax_sums(const activation *p, const float *x, int64_t at, lanes *greatest,
                                lanes *sum) {
   lanes top = lanes_load(x + at);
-  for (int64_t f = 1; f < p->features; f++) top = lanes_max(top, lanes_load(x + at + f * p->stride));
+  for (int64_t f = 1; f < p->features; f++)
+    top = lanes_max(top, lanes_load(x + at + f * p->stride));
   lanes total = lanes_set(0.0f);
   for (int64_t f = 0; f < p->features; f++)
     total += lanes_exp(lanes_load(x + at + f * p->stride) - top);
@@ -76,63 +77,58 @@ static void softmax_backward(const activation *p, const float *y, float *g, bool
 static void activation_forward(const activation *p, const float *x, float *y) {
   const lanes zero = lanes_set(0.0f);
   switch (p->type) {
-    case EP_LAYER_RELU:
-      ACTIVATION_EACH(p, lanes_store(y + at, lanes_max(zero, lanes_load(x + at))))
-      break;
-    case EP_LAYER_LEAKY_RELU:
-      ACTIVATION_EACH(p, lanes in = lanes_load(x + at);
-                      lanes_store(y + at, lanes_select(lanes_less(zero, in), in,
-                                                       in * p->negative_slope)))
-      break;
-    case EP_LAYER_TANH:
-      ACTIVATION_EACH(p, lanes_store(y + at, lanes_tanh(lanes_load(x + at))))
-      break;
-    case EP_LAYER_SIGMOID:
-      ACTIVATION_EACH(p, lanes_store(y + at, lanes_sigmoid(lanes_load(x + at))))
-      break;
-    case EP_LAYER_GELU:
-      ACTIVATION_EACH(p, lanes_store(y + at, gelu_forward(lanes_load(x + at))))
-      break;
-    case EP_LAYER_SIN:
-      ACTIVATION_EACH(p, lanes_store(y + at, lanes_sin(lanes_load(x + at))))
-      break;
-    case EP_LAYER_SOFTMAX: softmax_forward(p, x, y, false); break;
-    case EP_LAYER_LOG_SOFTMAX: softmax_forward(p, x, y, true); break;
-    case EP_LAYER_LINEAR:
-    case EP_LAYER_COUNT: break;
+  case EP_LAYER_RELU:
+    ACTIVATION_EACH(p, lanes_store(y + at, lanes_max(zero, lanes_load(x + at))))
+    break;
+  case EP_LAYER_LEAKY_RELU:
+    ACTIVATION_EACH(p, lanes in = lanes_load(x + at); lanes_store(
+                        y + at, lanes_select(lanes_less(zero, in), in, in * p->negative_slope)))
+    break;
+  case EP_LAYER_TANH: ACTIVATION_EACH(p, lanes_store(y + at, lanes_tanh(lanes_load(x + at)))) break;
+  case EP_LAYER_SIGMOID:
+    ACTIVATION_EACH(p, lanes_store(y + at, lanes_sigmoid(lanes_load(x + at))))
+    break;
+  case EP_LAYER_GELU:
+    ACTIVATION_EACH(p, lanes_store(y + at, gelu_forward(lanes_load(x + at))))
+    break;
+  case EP_LAYER_SIN: ACTIVATION_EACH(p, lanes_store(y + at, lanes_sin(lanes_load(x + at)))) break;
+  case EP_LAYER_SOFTMAX: softmax_forward(p, x, y, false); break;
+  case EP_LAYER_LOG_SOFTMAX: softmax_forward(p, x, y, true); break;
+  case EP_LAYER_LINEAR:
+  case EP_LAYER_COUNT: break;
   }
 }
 
 static void activation_backward(const activation *p, const float *x, const float *y, float *g) {
   const lanes zero = lanes_set(0.0f);
   switch (p->type) {
-    case EP_LAYER_RELU:
-      ACTIVATION_EACH(p, lanes_store(g + at, lanes_select(lanes_less(zero, lanes_load(y + at)),
-                                                          lanes_load(g + at), zero)))
-      break;
-    case EP_LAYER_LEAKY_RELU:
-      ACTIVATION_EACH(p, lanes slope = lanes_load(g + at);
-                      lanes_store(g + at, lanes_select(lanes_less(zero, lanes_load(x + at)), slope,
-                                                       slope * p->negative_slope)))
-      break;
-    case EP_LAYER_TANH:
-      ACTIVATION_EACH(p, lanes out = lanes_load(y + at);
-                      lanes_store(g + at, lanes_load(g + at) * (1.0f - out * out)))
-      break;
-    case EP_LAYER_SIGMOID:
-      ACTIVATION_EACH(p, lanes out = lanes_load(y + at);
-                      lanes_store(g + at, lanes_load(g + at) * ((1.0f - out) * out)))
-      break;
-    case EP_LAYER_GELU:
-      ACTIVATION_EACH(p, lanes_store(g + at, lanes_load(g + at) * gelu_slope(lanes_load(x + at))))
-      break;
-    case EP_LAYER_SIN:
-      ACTIVATION_EACH(p, lanes_store(g + at, lanes_load(g + at) * lanes_cos(lanes_load(x + at))))
-      break;
-    case EP_LAYER_SOFTMAX: softmax_backward(p, y, g, false); break;
-    case EP_LAYER_LOG_SOFTMAX: softmax_backward(p, y, g, true); break;
-    case EP_LAYER_LINEAR:
-    case EP_LAYER_COUNT: break;
+  case EP_LAYER_RELU:
+    ACTIVATION_EACH(p, lanes_store(g + at, lanes_select(lanes_less(zero, lanes_load(y + at)),
+                                                        lanes_load(g + at), zero)))
+    break;
+  case EP_LAYER_LEAKY_RELU:
+    ACTIVATION_EACH(p, lanes slope = lanes_load(g + at);
+                    lanes_store(g + at, lanes_select(lanes_less(zero, lanes_load(x + at)), slope,
+                                                     slope * p->negative_slope)))
+    break;
+  case EP_LAYER_TANH:
+    ACTIVATION_EACH(p, lanes out = lanes_load(y + at);
+                    lanes_store(g + at, lanes_load(g + at) * (1.0f - out * out)))
+    break;
+  case EP_LAYER_SIGMOID:
+    ACTIVATION_EACH(p, lanes out = lanes_load(y + at);
+                    lanes_store(g + at, lanes_load(g + at) * ((1.0f - out) * out)))
+    break;
+  case EP_LAYER_GELU:
+    ACTIVATION_EACH(p, lanes_store(g + at, lanes_load(g + at) * gelu_slope(lanes_load(x + at))))
+    break;
+  case EP_LAYER_SIN:
+    ACTIVATION_EACH(p, lanes_store(g + at, lanes_load(g + at) * lanes_cos(lanes_load(x + at))))
+    break;
+  case EP_LAYER_SOFTMAX: softmax_backward(p, y, g, false); break;
+  case EP_LAYER_LOG_SOFTMAX: softmax_backward(p, y, g, true); break;
+  case EP_LAYER_LINEAR:
+  case EP_LAYER_COUNT: break;
   }
 }
 

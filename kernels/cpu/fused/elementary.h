@@ -1,7 +1,7 @@
 /* elementary.h: exp, log, tanh, sigmoid, erf, sine and cosine of a vector. Polynomials fitted for
  * this file (weighted least squares towards the smallest greatest relative error). Errors found
- * by the tests over the whole range, in units of the last place: exp, log 2; sigmoid, tanh, erf 3; sin
- * and cos 2^-23 in absolute terms. NaN in, NaN out; infinities as in libm. */
+ * by the tests over the whole range, in units of the last place: exp, log 2; sigmoid, tanh, erf 3;
+ * sin and cos 2^-23 in absolute terms. NaN in, NaN out; infinities as in libm. */
 #ifndef EP_KERNELS_CPU_FUSED_ELEMENTARY_H
 #define EP_KERNELS_CPU_FUSED_ELEMENTARY_H
 
@@ -10,8 +10,7 @@
 #include "kernels/cpu/fused/lanes.h"
 
 /* c0 + c1 x + … in Horner's order; the coefficients are literals. */
-#define LANES_POLYNOMIAL4(x, c0, c1, c2, c3) \
-  ((((c3) * (x) + (c2)) * (x) + (c1)) * (x) + (c0))
+#define LANES_POLYNOMIAL4(x, c0, c1, c2, c3) ((((c3) * (x) + (c2)) * (x) + (c1)) * (x) + (c0))
 
 /* The nearest integer, as a float and as an int, for |x| < 2^22: adding 1.5 * 2^23 leaves it in the
  * low bits. */
@@ -29,8 +28,8 @@ LANES_INLINE lanes lanes_exp(lanes x) {
   lanes_word n = (lanes_word)shifted - (lanes_word)lanes_set(LANES_ROUNDER);
   lanes k = shifted - LANES_ROUNDER;
   lanes r = (x - k * 0x1.62ep-1f) - k * 0x1.0bfbe8p-15f;
-  lanes p = LANES_POLYNOMIAL4(r, 1.666651964e-01f, 4.166839272e-02f, 8.368755691e-03f,
-                              1.381451730e-03f);
+  lanes p =
+      LANES_POLYNOMIAL4(r, 1.666651964e-01f, 4.166839272e-02f, 8.368755691e-03f, 1.381451730e-03f);
   p = (p * r + 4.999999404e-01f) * (r * r) + r + 1.0f;
   lanes_word half = (lanes_word)((lanes_int)n >> 1);
   return p * lanes_exp2_of(half) * lanes_exp2_of(n - half);

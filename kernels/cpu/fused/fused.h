@@ -2,9 +2,9 @@
  * one an instruction set. Private to kernels/cpu/fused.
  *
  * Samples lie across SIMD lanes: a "vector" is `lanes` rows of one feature. A batch is cut into
- * chunks of up to chunk_vectors vectors that pass through the whole network, forward and back, while
- * their activations are in cache; gradients add up over the chunks, in order, and the weights change
- * once, at the end of the batch. Every matrix of a chunk is [features, stride], stride =
+ * chunks of up to chunk_vectors vectors that pass through the whole network, forward and back,
+ * while their activations are in cache; gradients add up over the chunks, in order, and the weights
+ * change once, at the end of the batch. Every matrix of a chunk is [features, stride], stride =
  * chunk_vectors * lanes rows. The last vector of a batch is filled up with copies of its last
  * row, whose gradient and loss are set to zero. */
 #ifndef EP_KERNELS_CPU_FUSED_FUSED_H
@@ -55,7 +55,7 @@ typedef struct {
   float *gradient;   /* [widest, stride]: of the stage at hand */
   float *spare;      /* [widest, stride]: of the one before */
   float *transposed; /* wide layers: x, [panels, stride rows, EP_FUSED_PANEL floats] */
-  float *gathered;   /* one chunk of x and y, where they are not packed beforehand */
+  float *gathered;   /* one chunk, [in_features + target_columns, stride], if not packed before */
   void *arena;       /* what holds all of these */
   int64_t arena_bytes;
 } ep_fused_net;
@@ -74,8 +74,8 @@ typedef struct {
   const char *name;
   int lanes;
 
-  /* to: [features, stride] from from: [rows, features]; vector j lane l is row rows_from[j * lanes +
-   * l] of `from`. */
+  /* to: [features, stride] from from: [rows, features]; vector j lane l is row rows_from[j * lanes
+   * + l] of `from`. */
   void (*pack)(float *to, int64_t stride, const float *from, int64_t features,
                const uint32_t *rows_from, int64_t vectors);
 
@@ -98,22 +98,14 @@ typedef struct {
   void (*permute)(const ep_permutation *permutation, uint32_t *to, uint32_t n);
 } ep_fused_variant;
 
-/* The best variant of those built in that the instruction set allows. */
-const ep_fused_variant *ep_fused_variant_find(ep_instruction_set instruction_set);
-
 extern const ep_fused_variant ep_fused_baseline;
-#ifdef EP_FUSED_X86
-extern const ep_fused_variant ep_fused_avx2, ep_fused_avx512;
-#endif
+extern const ep_fused_variant ep_fused_avx2, ep_fused_avx512; /* x86-64 alone */
 
-/* Lays the program out for vectors of `lanes` floats. All arrays are zero. The program is lent until
- * deinit. EP_NO_MEMORY. */
+/* Lays the program out for vectors of `lanes` floats. All arrays are zero. The program is lent
+ * until deinit. EP_NO_MEMORY. */
 ep_status ep_fused_net_init(ep_fused_net *net, const ep_program *program, int lanes,
                             ep_error *error);
 void ep_fused_net_deinit(ep_fused_net *net);
-
-/* Floats that `ep_fused_net_init` would allocate, without allocating; -1 when that overflows. */
-int64_t ep_fused_net_floats(const ep_program *program, int lanes);
 
 /* Between the program's order of parameters (flat: [parameters]) and the net's (own: [floats]).
  * Padding is written with zeros. */

@@ -17,9 +17,12 @@
 #define LANES_INLINE static inline __attribute__((always_inline))
 #define LANES_BYTES (EP_LANES * 4)
 
-typedef float lanes __attribute__((vector_size(LANES_BYTES), may_alias));
-typedef int32_t lanes_int __attribute__((vector_size(LANES_BYTES), may_alias));
-typedef uint32_t lanes_word __attribute__((vector_size(LANES_BYTES), may_alias));
+typedef float lanes __attribute__((vector_size(LANES_BYTES)));
+typedef int32_t lanes_int __attribute__((vector_size(LANES_BYTES)));
+typedef uint32_t lanes_word __attribute__((vector_size(LANES_BYTES)));
+
+/* The same in memory that holds floats. */
+typedef float lanes_stored __attribute__((vector_size(LANES_BYTES), may_alias));
 typedef float lanes_loose __attribute__((vector_size(LANES_BYTES), may_alias, aligned(4)));
 
 /* v, f(v, 0), f(v, 1) … one for each lane: constants whose lanes differ. */
@@ -48,15 +51,15 @@ LANES_INLINE lanes_int lanes_int_set(int32_t value) {
 }
 
 LANES_INLINE lanes lanes_load(const float *from) {
-  return *(const lanes *)from;
+  return (lanes) * (const lanes_stored *)from;
 }
 
 LANES_INLINE void lanes_store(float *to, lanes value) {
-  *(lanes *)to = value;
+  *(lanes_stored *)to = (lanes_stored)value;
 }
 
 LANES_INLINE lanes lanes_load_loose(const float *from) {
-  return *(const lanes_loose *)from;
+  return (lanes) * (const lanes_loose *)from;
 }
 
 /* A mask says yes or no for each lane. Comparisons with NaN say no.
@@ -158,8 +161,8 @@ LANES_INLINE double lanes_total(lanes x) {
   return total;
 }
 
-/* Exchanging blocks of h lanes between two vectors: lane j of the first result is a's where bit h of
- * j is clear, else what b holds h lanes before; the second result is the other half. */
+/* Exchanging blocks of h lanes between two vectors: lane j of the first result is a's where bit h
+ * of j is clear, else what b holds h lanes before; the second result is the other half. */
 #define LANES_KEEP_FIRST(h, j) ((j) & (h) ? EP_LANES + ((j) ^ (h)) : (j))
 #define LANES_KEEP_SECOND(h, j) ((j) & (h) ? EP_LANES + (j) : ((j) ^ (h)))
 #define LANES_FIRST(a, b, h) \
@@ -167,12 +170,12 @@ LANES_INLINE double lanes_total(lanes x) {
 #define LANES_SECOND(a, b, h) \
   __builtin_shuffle((a), (b), (lanes_int){LANES_EACH(LANES_KEEP_SECOND, h)})
 
-#define LANES_TRANSPOSE_STAGE(v, h)                                     \
+#define LANES_TRANSPOSE_STAGE(v, h)                                             \
   _Pragma("GCC unroll 16") for (int i = 0; i < EP_LANES; i++) if (!(i & (h))) { \
-    lanes first = LANES_FIRST(v[i], v[i | (h)], h);                     \
-    lanes second = LANES_SECOND(v[i], v[i | (h)], h);                   \
-    v[i] = first;                                                       \
-    v[i | (h)] = second;                                                \
+    lanes first = LANES_FIRST(v[i], v[i | (h)], h);                             \
+    lanes second = LANES_SECOND(v[i], v[i | (h)], h);                           \
+    v[i] = first;                                                               \
+    v[i | (h)] = second;                                                        \
   }
 
 /* v: [EP_LANES] vectors, transposed in place. */
@@ -187,9 +190,9 @@ LANES_INLINE void lanes_transpose(lanes *v) {
   LANES_TRANSPOSE_STAGE(v, 1)
 }
 
-#define LANES_REDUCE_STAGE(v, h)                          \
-  _Pragma("GCC unroll 16") for (int i = 0; i < (h); i++) \
-      v[i] = LANES_FIRST(v[i], v[i + (h)], h) + LANES_SECOND(v[i], v[i + (h)], h);
+#define LANES_REDUCE_STAGE(v, h)                                \
+  _Pragma("GCC unroll 16") for (int i = 0; i < (h); i++) v[i] = \
+      LANES_FIRST(v[i], v[i + (h)], h) + LANES_SECOND(v[i], v[i + (h)], h);
 
 /* Lane j of the result is the sum of all lanes of the vector at from + j * EP_LANES. */
 LANES_INLINE lanes lanes_reduce(const float *from) {

@@ -17,29 +17,26 @@ LANES_INLINE lanes loss_of(const ep_loss_type type, float delta, lanes out, lane
   const lanes zero = lanes_set(0.0f), one = lanes_set(1.0f);
   lanes difference = out - y, distance = lanes_abs(difference);
   switch (type) {
-    case EP_LOSS_MSE:
-      *slope = difference + difference;
-      return difference * difference;
-    case EP_LOSS_MAE:
-      *slope = lanes_select(lanes_less(zero, distance), lanes_with_sign(one, difference), zero);
-      return distance;
-    case EP_LOSS_HUBER: {
-      lanes_mask near = lanes_less(distance, lanes_set(delta));
-      *slope = lanes_select(near, difference, lanes_with_sign(lanes_set(delta), difference));
-      return lanes_select(near, 0.5f * difference * difference, delta * (distance - 0.5f * delta));
-    }
-    case EP_LOSS_BCE: {
-      const lanes least = lanes_set(-100.0f);
-      *slope = difference / lanes_max(lanes_set(1e-12f), (1.0f - out) * out);
-      return (y - 1.0f) * lanes_max(least, lanes_log1p(-out)) -
-             y * lanes_max(least, lanes_log(out));
-    }
-    default: { /* bce_with_logits: log(1 + exp(out)) - out y */
-      lanes small = lanes_exp(-lanes_abs(out));
-      lanes part = 1.0f / (1.0f + small);
-      *slope = lanes_select(lanes_less(out, zero), small * part, part) - y;
-      return (lanes_max(zero, out) - out * y) + lanes_log1p(small);
-    }
+  case EP_LOSS_MSE: *slope = difference + difference; return difference * difference;
+  case EP_LOSS_MAE:
+    *slope = lanes_select(lanes_less(zero, distance), lanes_with_sign(one, difference), zero);
+    return distance;
+  case EP_LOSS_HUBER: {
+    lanes_mask near = lanes_less(distance, lanes_set(delta));
+    *slope = lanes_select(near, difference, lanes_with_sign(lanes_set(delta), difference));
+    return lanes_select(near, 0.5f * difference * difference, delta * (distance - 0.5f * delta));
+  }
+  case EP_LOSS_BCE: {
+    const lanes least = lanes_set(-100.0f);
+    *slope = difference / lanes_max(lanes_set(1e-12f), (1.0f - out) * out);
+    return (y - 1.0f) * lanes_max(least, lanes_log1p(-out)) - y * lanes_max(least, lanes_log(out));
+  }
+  default: { /* bce_with_logits: log(1 + exp(out)) - out y */
+    lanes small = lanes_exp(-lanes_abs(out));
+    lanes part = 1.0f / (1.0f + small);
+    *slope = lanes_select(lanes_less(out, zero), small * part, part) - y;
+    return (lanes_max(zero, out) - out * y) + lanes_log1p(small);
+  }
   }
 }
 
@@ -96,7 +93,8 @@ LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *ch
   for (int64_t v = 0; v < chunk->vectors; v++) {
     const int64_t first = v * EP_LANES;
     lanes_mask rows = loss_rows(chunk, v);
-    lanes_int y = *(const lanes_int *)(classes + first);
+    lanes_int y;
+    memcpy(&y, classes + first, sizeof y);
     lanes top, sum = zero, picked = zero;
     lanes_int best = loss_argmax(net, output, first, &top);
     for (int64_t f = 0, at = first; f < features; f++, at += net->stride) {
@@ -108,8 +106,8 @@ LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *ch
         lanes_store(net->gradient + at, power);
         sum += power;
       } else {
-        lanes_store(net->gradient + at, lanes_select(lanes_mask_and(rows, hit), lanes_set(-scale),
-                                                     zero));
+        lanes_store(net->gradient + at,
+                    lanes_select(lanes_mask_and(rows, hit), lanes_set(-scale), zero));
       }
     }
     if (type == EP_LOSS_CROSS_ENTROPY) {
@@ -132,18 +130,18 @@ LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *ch
 static void variant_loss(const ep_fused_net *net, const ep_fused_chunk *chunk, float scale,
                          double *loss, int64_t *errors) {
   switch (net->program->loss) {
-    case EP_LOSS_MSE: loss_values(net, chunk, EP_LOSS_MSE, scale, loss, errors); break;
-    case EP_LOSS_MAE: loss_values(net, chunk, EP_LOSS_MAE, scale, loss, errors); break;
-    case EP_LOSS_HUBER: loss_values(net, chunk, EP_LOSS_HUBER, scale, loss, errors); break;
-    case EP_LOSS_BCE: loss_values(net, chunk, EP_LOSS_BCE, scale, loss, errors); break;
-    case EP_LOSS_BCE_WITH_LOGITS:
-      loss_values(net, chunk, EP_LOSS_BCE_WITH_LOGITS, scale, loss, errors);
-      break;
-    case EP_LOSS_CROSS_ENTROPY:
-      loss_classes(net, chunk, EP_LOSS_CROSS_ENTROPY, scale, loss, errors);
-      break;
-    case EP_LOSS_NLL: loss_classes(net, chunk, EP_LOSS_NLL, scale, loss, errors); break;
-    case EP_LOSS_COUNT: break;
+  case EP_LOSS_MSE: loss_values(net, chunk, EP_LOSS_MSE, scale, loss, errors); break;
+  case EP_LOSS_MAE: loss_values(net, chunk, EP_LOSS_MAE, scale, loss, errors); break;
+  case EP_LOSS_HUBER: loss_values(net, chunk, EP_LOSS_HUBER, scale, loss, errors); break;
+  case EP_LOSS_BCE: loss_values(net, chunk, EP_LOSS_BCE, scale, loss, errors); break;
+  case EP_LOSS_BCE_WITH_LOGITS:
+    loss_values(net, chunk, EP_LOSS_BCE_WITH_LOGITS, scale, loss, errors);
+    break;
+  case EP_LOSS_CROSS_ENTROPY:
+    loss_classes(net, chunk, EP_LOSS_CROSS_ENTROPY, scale, loss, errors);
+    break;
+  case EP_LOSS_NLL: loss_classes(net, chunk, EP_LOSS_NLL, scale, loss, errors); break;
+  case EP_LOSS_COUNT: break;
   }
 }
 

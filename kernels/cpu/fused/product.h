@@ -28,18 +28,18 @@
 enum { PRODUCT_MOST = 8 };
 
 typedef struct {
-  int64_t rows, depth;   /* of C; of the sum */
-  int64_t vectors;       /* of a row of C */
-  const float *a;        /* A[m, k] = a[m * a_row + k * a_column] */
+  int64_t rows, depth; /* of C; of the sum */
+  int64_t vectors;     /* of a row of C */
+  const float *a;      /* A[m, k] = a[m * a_row + k * a_column] */
   int64_t a_row, a_column;
-  const float *b;        /* B[k, :] at b + k * b_row, aligned */
+  const float *b; /* B[k, :] at b + k * b_row, aligned */
   int64_t b_row;
-  float *c;              /* C[m, :] at c + m * c_row, aligned */
+  float *c; /* C[m, :] at c + m * c_row, aligned */
   int64_t c_row;
-  const float *bias;     /* [rows]: what the sum starts from; NULL: */
-  bool add;              /* C itself, or zero */
-  bool relu;             /* C = max(0, sum), NaN stays NaN */
-  const float *mask;     /* with the layout of C; where it is not positive, C = 0; NULL: none */
+  const float *bias; /* [rows]: what the sum starts from; NULL: */
+  bool add;          /* C itself, or zero */
+  bool relu;         /* C = max(0, sum), NaN stays NaN */
+  const float *mask; /* with the layout of C; where it is not positive, C = 0; NULL: none */
 } product;
 
 LANES_INLINE void product_start(const product *p, const int rows, const int vectors, int64_t row,
@@ -48,9 +48,12 @@ LANES_INLINE void product_start(const product *p, const int rows, const int vect
   for (int m = 0; m < rows; m++) {
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; v++) {
-      if (p->bias) sum[m][v] = lanes_set(p->bias[row + m]);
-      else if (p->add) sum[m][v] = lanes_load(p->c + (row + m) * p->c_row + column + v * EP_LANES);
-      else sum[m][v] = lanes_set(0.0f);
+      if (p->bias)
+        sum[m][v] = lanes_set(p->bias[row + m]);
+      else if (p->add)
+        sum[m][v] = lanes_load(p->c + (row + m) * p->c_row + column + v * EP_LANES);
+      else
+        sum[m][v] = lanes_set(0.0f);
     }
   }
 }
@@ -118,11 +121,11 @@ static void lanes_product(const product *p) {
     product_column(p, PRODUCT_ROWS, PRODUCT_VECTORS, v * EP_LANES);
   switch (p->vectors - v) {
 #if PRODUCT_VECTORS == 4
-    case 3: product_column(p, PRODUCT_ROWS, 3, v * EP_LANES); break;
-    case 2: product_column(p, PRODUCT_MOST, 2, v * EP_LANES); break;
+  case 3: product_column(p, PRODUCT_ROWS, 3, v * EP_LANES); break;
+  case 2: product_column(p, PRODUCT_MOST, 2, v * EP_LANES); break;
 #endif
-    case 1: product_column(p, PRODUCT_MOST, 1, v * EP_LANES); break;
-    default: break;
+  case 1: product_column(p, PRODUCT_MOST, 1, v * EP_LANES); break;
+  default: break;
   }
 }
 

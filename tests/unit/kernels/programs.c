@@ -190,11 +190,13 @@ static ep_case *create_size_case(int number) {
   ep_case_add(self, layer);
   ep_case_add_linear(self, awkward[number / 2 % AWKWARD], number % 5 != 0);
   add_head(self, EP_LAYER_LINEAR);
+  /* Few steps: a unit that one executor's rounding carries over a relu's kink a step before
+   * another's is a difference that no tolerance allows for. */
   ep_case_finish(self, &(ep_case_training){.rows = rows,
                                            .batch_size = batch,
                                            .shuffle = number % 2 == 0,
                                            .seed = 1000 + (uint64_t)number,
-                                           .steps = 8,
+                                           .steps = 6,
                                            .lr = 0.01f,
                                            .optimizer = {.momentum = number % 3 ? 0 : 0.5f}});
   return self;

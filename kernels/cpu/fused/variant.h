@@ -1,0 +1,196 @@
+/* variant.h: one variant of cpu/fused, whole: a batch's way through the network and back. A file
+ * that includes it defines EP_LANES and then the ep_fused_variant with VARIANT_OPS. */
+#ifndef EP_KERNELS_CPU_FUSED_VARIANT_H
+#define EP_KERNELS_CPU_FUSED_VARIANT_H
+
+#include "kernels/cpu/fused/activation.h"
+#include "kernels/cpu/fused/loss.h"
+#include "kernels/cpu/fused/product.h"
+
+static void variant_pack(float *to, int64_t stride, const float *from, int64_t features,
+                         const uint32_t *rows_from, int64_t vectors) {
+  for (int64_t v = 0; v < vectors; v++) {
+    const float *row[EP_LANES];
+    for (int l = 0; l < EP_LANES; l++)
+      row[l] = from + (int64_t)rows_from[v * EP_LANES + l] * features;
+    float *column = to + v * EP_LANES;
+    int64_t f = 0;
+    for (; f + EP_LANES <= features; f += EP_LANES) {
+      lanes block[EP_LANES];
+#pragma GCC unroll 16
+      for (int l = 0; l < EP_LANES; l++) block[l] = lanes_load_loose(row[l] + f);
+      lanes_transpose(block);
+#pragma GCC unroll 16
+      for (int l = 0; l < EP_LANES; l++) lanes_store(column + (f + l) * stride, block[l]);
+    }
+    for (; f < features; f++)
+      for (int l = 0; l < EP_LANES; l++) column[f * stride + l] = row[l][f];
+  }
+}
+
+LANES_INLINE activation variant_activation(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                                           const ep_fused_stage *stage) {
+  return (activation){stage->type, stage->out_features, chunk->vectors, net->stride,
+                      stage->negative_slope};
+}
+
+static void variant_forward(const ep_fused_net *net, const ep_fused_chunk *chunk) {
+  for (int i = 0; i < net->stages_count; i++) {
+    const ep_fused_stage *stage = &net->stages[i];
+    const float *x = stage->input ? stage->input : chunk->x;
+    if (stage->type == EP_LAYER_LINEAR) {
+      lanes_product(&(product){.rows = stage->out_features,
+                               .depth = stage->in_features,
+                               .vectors = chunk->vectors,
+                               .a = net->parameters + stage->weight,
+                               .a_row = stage->weight_stride,
+                               .a_column = 1,
+                               .b = x,
+                               .b_row = net->stride,
+                               .c = stage->output,
+                               .c_row = net->stride,
+                               .bias = stage->bias < 0 ? NULL : net->parameters + stage->bias,
+                               .relu = stage->relu});
+    } else {
+      activation p = variant_activation(net, chunk, stage);
+      activation_forward(&p, x, stage->output);
+    }
+  }
+}
+
+/* The gradient of a wide layer's weight: the samples are the depth of the product. */
+static void variant_weight_wide(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                                const ep_fused_stage *stage, const float *x, bool first) {
+  const int64_t depth = chunk->vectors * EP_LANES, stride = stage->weight_stride;
+  lanes_panels(net->transposed, EP_FUSED_PANEL, x, stage->in_features, net->stride, chunk->vectors);
+  for (int64_t column = 0; column < stride; column += EP_FUSED_PANEL) {
+    int64_t width = stride - column < EP_FUSED_PANEL ? stride - column : EP_FUSED_PANEL;
+    lanes_product(&(product){.rows = stage->out_features,
+                             .depth = depth,
+                             .vectors = width / EP_LANES,
+                             .a = net->gradient,
+                             .a_row = net->stride,
+                             .a_column = 1,
+                             .b = net->transposed + column * depth,
+                             .b_row = EP_FUSED_PANEL,
+                             .c = net->gradients + stage->weight + column,
+                             .c_row = stride,
+                             .add = !first});
+  }
+}
+
+/* The gradients of a layer's weight and bias. */
+static void variant_weight(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                           const ep_fused_stage *stage, const float *x, bool first) {
+  outer p = {.rows = stage->out_features,
+             .columns = stage->in_features,
+             .vectors = chunk->vectors,
+             .d = net->gradient,
+             .x = x,
+             .stride = net->stride,
+             .sums = net->sums + stage->weight * EP_LANES,
+             .first = first};
+  if (stage->wide) {
+    variant_weight_wide(net, chunk, stage, x, first);
+  } else {
+    lanes_outer(&p);
+  }
+  if (stage->bias >= 0) {
+    p.sums = net->sums + stage->bias * EP_LANES;
+    lanes_row_sums(&p);
+  }
+}
+
+static void variant_backward(const ep_fused_net *net, const ep_fused_chunk *chunk, bool first) {
+  ep_fused_net at = *net; /* gradient and spare change places, layer by layer */
+  bool masked = false;    /* the gradient has already passed the stage's own relu */
+  for (int i = net->stages_count - 1; i >= net->first_linear; i--) {
+    const ep_fused_stage *stage = &net->stages[i];
+    const float *x = stage->input ? stage->input : chunk->x;
+    activation p = variant_activation(net, chunk, stage);
+    if (stage->type != EP_LAYER_LINEAR) {
+      activation_backward(&p, x, stage->output, at.gradient);
+      masked = false;
+      continue;
+    }
+    if (stage->relu && !masked) {
+      p.type = EP_LAYER_RELU;
+      activation_backward(&p, x, stage->output, at.gradient);
+    }
+    variant_weight(&at, chunk, stage, x, first);
+    if (i == net->first_linear) break;
+    const ep_fused_stage *before = &net->stages[i - 1];
+    masked = before->type == EP_LAYER_LINEAR && before->relu;
+    lanes_product(&(product){.rows = stage->in_features,
+                             .depth = stage->out_features,
+                             .vectors = chunk->vectors,
+                             .a = net->parameters + stage->weight,
+                             .a_row = 1,
+                             .a_column = stage->weight_stride,
+                             .b = at.gradient,
+                             .b_row = net->stride,
+                             .c = at.spare,
+                             .c_row = net->stride,
+                             .mask = masked ? before->output : NULL});
+    float *spent = at.gradient;
+    at.gradient = at.spare;
+    at.spare = spent;
+  }
+}
+
+/* One vector of parameters; torch.optim.SGD. */
+LANES_INLINE void variant_step(const ep_fused_net *net, int64_t at, lanes gradient, lanes lr) {
+  const ep_optimizer *optimizer = &net->program->optimizer;
+  lanes parameter = lanes_load(net->parameters + at);
+  if (optimizer->weight_decay != 0.0f) gradient += optimizer->weight_decay * parameter;
+  if (net->velocity) {
+    lanes velocity = optimizer->momentum * lanes_load(net->velocity + at) + gradient;
+    lanes_store(net->velocity + at, velocity);
+    gradient = optimizer->nesterov ? gradient + optimizer->momentum * velocity : velocity;
+  }
+  lanes_store(net->parameters + at, parameter - lr * gradient);
+}
+
+static void variant_update(const ep_fused_net *net, float lr) {
+  const lanes rate = lanes_set(lr);
+  for (int64_t i = 0; i < net->summed; i += EP_LANES)
+    variant_step(net, i, lanes_reduce(net->sums + i * EP_LANES), rate);
+  for (int64_t i = net->summed; i < net->floats; i += EP_LANES)
+    variant_step(net, i, lanes_load(net->gradients + i), rate);
+}
+
+/* ep_permutation_mix on a vector. */
+LANES_INLINE lanes_word variant_mix(lanes_word value, uint32_t key, uint32_t bits) {
+  lanes_word hash = ((value + 1) * UINT32_C(0x9E3779B1)) ^ key;
+  hash = (hash ^ hash >> 16) * UINT32_C(0x85EBCA6B);
+  hash = (hash ^ hash >> 13) * UINT32_C(0xC2B2AE35);
+  return (hash ^ hash >> 16) & ((UINT32_C(1) << bits) - 1);
+}
+
+static void variant_permute(const ep_permutation *permutation, uint32_t *to, uint32_t n) {
+  const uint32_t left_bits = permutation->left_bits, right_bits = permutation->right_bits;
+  for (uint32_t i = 0; i < n; i += EP_LANES) {
+    /* Lanes past the end walk as the last element does. */
+    lanes_word index = i + (lanes_word)lanes_iota;
+    lanes_word inside = (lanes_word)(index < n);
+    lanes_word value = (index & inside) | ((n - 1) & ~inside), waiting = ~(lanes_word){0};
+    do {
+      lanes_word left = value >> right_bits;
+      lanes_word right = value & ((UINT32_C(1) << right_bits) - 1);
+      for (int round = 0; round < EP_SHUFFLE_ROUNDS; round += 2) {
+        left ^= variant_mix(right, permutation->key[round], left_bits);
+        right ^= variant_mix(left, permutation->key[round + 1], right_bits);
+      }
+      lanes_word next = left << right_bits | right;
+      value = (next & waiting) | (value & ~waiting);
+      waiting = (lanes_word)(value >= n);
+    } while (lanes_mask_count(lanes_int_less((lanes_int)waiting, (lanes_int){0})) > 0);
+    memcpy(to + i, &value, sizeof value);
+  }
+}
+
+#define VARIANT_OPS                                                                          \
+  .lanes = EP_LANES, .pack = variant_pack, .forward = variant_forward, .loss = variant_loss, \
+  .backward = variant_backward, .update = variant_update, .permute = variant_permute
+
+#endif
