@@ -61,7 +61,7 @@ static ep_status reference_create(ep_backend *backend, const ep_program *program
   (void)backend;
   reference *r = calloc(1, sizeof *r);
   if (!r) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
-  int64_t capacity = piece_capacity(program), targets;
+  int64_t capacity = piece_capacity(program), targets = 0;
   r->program = program;
   ep_status status = ep_network_init(&r->network, program, capacity, error);
   if (status == EP_OK &&
