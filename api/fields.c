@@ -325,6 +325,8 @@ void ep_field_variant_read(ep_field_reader *reader, const ep_field_variants *var
   int found = -1;
   if (type)
     found = ep_field_word_read(reader, variants->words, type);
+  else if (variants->fallback >= 0)
+    found = variants->fallback;
   else
     ep_field_reader_fail(reader, "\"type\" is required: the name of a %s", variants->words->noun);
   ep_field_reader_leave(reader, place);

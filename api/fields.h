@@ -49,6 +49,7 @@ typedef struct {
   size_t type_offset; /* of the int that the type goes to */
   bool word_alone;    /* "mse" may stand for {"type": "mse"} */
   const ep_field_table *const *tables;
+  int fallback; /* the type of an object that names none; -1: it must */
 } ep_field_variants;
 
 struct ep_field {

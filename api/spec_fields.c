@@ -103,7 +103,7 @@ static const ep_field_table *const layer_tables[EP_LAYER_COUNT] = {
     [EP_LAYER_LOG_SOFTMAX] = &no_fields,
 };
 const ep_field_variants ep_layer_variants = {&layer_words, offsetof(ep_layer_spec, type), false,
-                                             layer_tables};
+                                             layer_tables, -1};
 
 /* Losses: their figures stand in the spec itself. */
 static const ep_field huber_rows[] = {
@@ -127,7 +127,7 @@ static const ep_field_table *const loss_tables[EP_LOSS_COUNT] = {
     [EP_LOSS_NLL] = &no_fields,
 };
 const ep_field_variants ep_loss_variants = {&loss_words, offsetof(ep_job_spec, loss), true,
-                                            loss_tables};
+                                            loss_tables, -1};
 
 /* Optimizers. */
 #define AT(member) offsetof(ep_optimizer_spec, member)
@@ -162,7 +162,7 @@ static const ep_field_table *const optimizer_tables[EP_OPTIMIZER_COUNT] = {
     [EP_OPTIMIZER_SGD] = &sgd_table,
 };
 const ep_field_variants ep_optimizer_variants = {
-    &optimizer_words, offsetof(ep_optimizer_spec, type), true, optimizer_tables};
+    &optimizer_words, offsetof(ep_optimizer_spec, type), true, optimizer_tables, EP_OPTIMIZER_SGD};
 
 /* Data: one table a source; what all have in common comes last. */
 #define AT(member) offsetof(ep_data_spec, member)

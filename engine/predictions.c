@@ -1,11 +1,11 @@
 #include "engine/predictions.h"
 
-#include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+
+#include "engine/data/durable_file.h"
 
 /* The test split in the units of the data. */
 typedef struct {
@@ -131,24 +131,29 @@ static void csv_write(FILE *file, const prediction_table *table) {
   }
 }
 
+/* Writes `name` whole or not at all. */
 static ep_status file_write(const char *folder, const char *name,
                             void (*write)(FILE *file, const prediction_table *table),
                             const prediction_table *table, ep_error *error) {
-  char path[4096], temporary[4096];
+  char path[PATH_MAX];
+  char *text = NULL;
+  size_t bytes = 0;
+  ep_durable_file *durable = NULL;
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  if ((size_t)snprintf(temporary, sizeof temporary, "%s/%s.part", folder, name) >= sizeof temporary)
-    return ep_fail(error, EP_IO, "the path of %s is too long", name);
-  FILE *file = fopen(temporary, "we");
-  if (!file) return ep_fail(error, EP_IO, "%s: %s", temporary, strerror(errno));
+  FILE *file = open_memstream(&text, &bytes);
+  if (!file) return ep_fail(error, EP_NO_MEMORY, "no memory for %s", name);
   write(file, table);
-  bool written = fflush(file) == 0 && !ferror(file) && fsync(fileno(file)) == 0;
-  written = fclose(file) == 0 && written;
-  if (!written || rename(temporary, path) != 0) {
-    ep_status status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-    unlink(temporary);
-    return status;
-  }
-  return EP_OK;
+  bool failed = ferror(file) != 0;
+  failed = fclose(file) != 0 || failed;
+  ep_status status = failed ? ep_fail(error, EP_NO_MEMORY, "no memory for %s", name)
+                            : ep_durable_file_create(path, &durable, error);
+  if (status == EP_OK) status = ep_durable_file_write(durable, text, bytes, error);
+  if (status == EP_OK)
+    status = ep_durable_file_commit(durable, NULL, NULL, error);
+  else
+    ep_durable_file_abandon(durable);
+  free(text);
+  return status;
 }
 
 ep_status ep_predictions_write(const char *folder, const ep_prepared *prepared, ep_loss_type loss,

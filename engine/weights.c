@@ -175,3 +175,14 @@ ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *err
   ep_tensors_close(&file);
   return status;
 }
+
+ep_status ep_weights_read_features(const char *path, int64_t *features, ep_error *error) {
+  ep_tensors tensors = {0};
+  *features = 0;
+  ep_status status = ep_tensors_open(path, &tensors, error);
+  for (size_t i = 0; i < tensors.tensors_count && *features == 0; i++)
+    if (tensors.tensor[i].dimensions == 2) *features = tensors.tensor[i].shape[1];
+  if (!status && *features == 0) status = ep_fail(error, EP_DATA, "weights: no layer has a weight");
+  ep_tensors_close(&tensors);
+  return status;
+}

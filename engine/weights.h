@@ -25,6 +25,9 @@ ep_status ep_weights_read(const char *path, const ep_plan *plan, float *paramete
 /* The spec's text from the metadata, owned by the caller. */
 ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *error);
 
+/* Columns of x that the network takes: what its first weight is multiplied with. */
+ep_status ep_weights_read_features(const char *path, int64_t *features, ep_error *error);
+
 /* The same weights as JSON:
  * {"format":"epochd-weights","tensors":{"0.weight":{"shape":[6,6],"data":[[…],…]},…},
  * "x_mean":[…]|null,…}, written atomically at json_path. */

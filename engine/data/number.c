@@ -1,5 +1,6 @@
 #include "engine/data/number.h"
 
+#include <endian.h>
 #include <float.h>
 #include <locale.h>
 #include <stdbool.h>
@@ -21,7 +22,7 @@ static inline bool is_digit(char c) {
   return (unsigned char)(c - '0') < 10;
 }
 
-static inline void digit_add(decimal *number, char digit, bool fraction) {
+static void digit_add(decimal *number, char digit, bool fraction) {
   if (number->mantissa < UINT64_C(1000000000000000000)) {
     number->mantissa = number->mantissa * 10 + (uint64_t)(digit - '0');
     number->exponent -= fraction;
@@ -31,20 +32,70 @@ static inline void digit_add(decimal *number, char digit, bool fraction) {
   }
 }
 
+/* The same digits again, one by one, when there are more than a mantissa surely holds: leading
+ * zeros are free, digits beyond the 19th are dropped. */
+static __attribute__((noinline)) void long_digits_add(const char *at, const char *end,
+                                                      decimal *number) {
+  bool fraction = false;
+  *number = (decimal){0};
+  for (; at < end; at++)
+    if (*at == '.')
+      fraction = true;
+    else
+      digit_add(number, *at, fraction);
+}
+
+/* Up to 8 digits at once, without a branch on how many there are: their count, 0 to 8, and their
+ * value. Reads 8 bytes. The subtraction of '0' and the carries of the addition mark the first byte
+ * that is no digit; the digits move up behind zeros; three multiplications add them by pairs. */
+static inline unsigned digits8_read(const char *at, uint64_t *value) {
+  uint64_t bytes;
+  memcpy(&bytes, at, sizeof bytes);
+  bytes = le64toh(bytes) ^ UINT64_C(0x3030303030303030);
+  uint64_t others = ((bytes + UINT64_C(0x7676767676767676)) | bytes) & UINT64_C(0x8080808080808080);
+  unsigned count = others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+  bytes = bytes << 4 * (8 - count) << 4 * (8 - count); /* 64 bits at once would be undefined */
+  bytes = bytes * (1 + 10 * 256) >> 8 & UINT64_C(0x00FF00FF00FF00FF);
+  bytes = bytes * (1 + 100 * 65536) >> 16 & UINT64_C(0x0000FFFF0000FFFF);
+  *value = bytes * (1 + 10000 * (UINT64_C(1) << 32)) >> 32;
+  return count;
+}
+
+/* All digits at `at`, appended to the mantissa, which wraps around when there are too many. */
+static inline const char *digits_take(const char *at, const char *end, uint64_t *mantissa) {
+  static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+  unsigned count = 8;
+  while (count == 8 && end - at >= 8) {
+    uint64_t value;
+    count = digits8_read(at, &value);
+    *mantissa = *mantissa * powers[count] + value;
+    at += count;
+  }
+  if (count == 8)
+    for (; at < end && is_digit(*at); at++) *mantissa = *mantissa * 10 + (uint64_t)(*at - '0');
+  return at;
+}
+
 /* Digits, point, digits. Returns the byte after them, NULL when the grammar has no such number. */
 static inline const char *digits_scan(const char *at, const char *end, ep_number_grammar grammar,
                                       decimal *number) {
   const char *start = at;
-  for (; at < end && is_digit(*at); at++) digit_add(number, *at, false);
+  uint64_t mantissa = 0;
+  at = digits_take(at, end, &mantissa);
   int64_t whole = at - start, fraction = 0;
   if (grammar == EP_NUMBER_JSON && (whole == 0 || (whole > 1 && *start == '0'))) return NULL;
   if (at < end && *at == '.') {
     const char *first = ++at;
-    for (; at < end && is_digit(*at); at++) digit_add(number, *at, true);
+    at = digits_take(at, end, &mantissa);
     fraction = at - first;
     if (grammar == EP_NUMBER_JSON && fraction == 0) return NULL;
   }
-  return whole + fraction > 0 ? at : NULL;
+  if (whole + fraction == 0) return NULL;
+  if (whole + fraction <= 19) /* below 2^64 */
+    *number = (decimal){mantissa, -fraction, false};
+  else
+    long_digits_add(start, at, number);
+  return at;
 }
 
 /* "e", sign, digits; what is not all of that is left unread. */

@@ -6,7 +6,6 @@
  * failed. */
 #include <errno.h>
 #include <getopt.h>
-#include <jansson.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -289,7 +288,7 @@ int main(int count, char **arguments) {
   if (list) return devices_list(w.plugin);
   if (!w.device_name || !w.data_dir || w.socket < 0) return usage(stderr, EXIT_USAGE);
 
-  json_object_seed(0);
+  ep_json_seed();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */
   ep_error error = {0};

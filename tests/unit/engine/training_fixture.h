@@ -1,0 +1,26 @@
+/* training_fixture.h: a spec, a scratch job folder and a sink that remembers, for tests of
+ * ep_train. */
+#ifndef EP_TESTS_TRAINING_FIXTURE_H
+#define EP_TESTS_TRAINING_FIXTURE_H
+
+#include "engine/train.h"
+
+enum { FIXTURE_RECORDS = 4096 };
+
+typedef struct {
+  char folder[64];
+  ep_job_spec *spec;
+  ep_training training;
+  atomic_bool cancel;
+  int64_t cancel_at_epoch; /* 0 = never */
+  int started, records_count;
+  ep_progress_record records[FIXTURE_RECORDS];
+} fixture;
+
+/* Parses `spec` (it must be valid) and makes the folder. The fixture must stay where it is. */
+void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_backend *backend);
+ep_job_result fixture_train(fixture *f); /* checks that the worker itself is not at fault */
+char *fixture_read(const fixture *f, const char *file); /* owned; NULL when it is not there */
+void fixture_close(fixture *f);
+
+#endif
