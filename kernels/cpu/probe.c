@@ -14,9 +14,22 @@ static bool near(double number, double expected) {
   return fabs(number - expected) <= 1e-4; /* NaN is not near */
 }
 
-static ep_status probe_executor(ep_backend *backend, const ep_program *program,
-                                const ep_executor *executor, ep_error *error) {
-  void *self = NULL;
+static const ep_op linear = {
+    .type = EP_LAYER_LINEAR, .in_features = 1, .out_features = 1, .weight = 0, .bias = 1};
+static const ep_program program = {.ops = &linear,
+                                   .ops_count = 1,
+                                   .in_features = 1,
+                                   .out_features = 1,
+                                   .target_columns = 1,
+                                   .parameters = 2,
+                                   .loss = EP_LOSS_MSE,
+                                   .train_rows = ROWS,
+                                   .batch_size = ROWS,
+                                   .max_predict_rows = ROWS};
+
+/* Trains `self`; *right becomes whether all numbers are those worked out above. */
+static ep_status train_and_check(const ep_executor *executor, void *self, bool *right,
+                                 ep_error *error) {
   float loss[STEPS] = {0}, parameters[2] = {0, 0}, lr = 0.25f, output = 0, ten = 10;
   int32_t errors[STEPS];
   ep_segment first = {.steps = 1, .lr = &lr, .lr_count = 1, .loss = loss, .errors = errors};
@@ -26,44 +39,39 @@ static ep_status probe_executor(ep_backend *backend, const ep_program *program,
                      .lr_count = 1,
                      .loss = loss + 1,
                      .errors = errors + 1};
-  ep_status status = executor->create(backend, program, &self, error);
-  if (status != EP_OK) return status;
-  status = executor->import_state(self, parameters, NULL, error);
+  ep_status status = executor->import_state(self, parameters, NULL, error);
   if (status == EP_OK) status = executor->load_data(self, EP_SPLIT_TRAIN, x, y, ROWS, error);
   if (status == EP_OK) status = executor->train_segment(self, &first, error);
   if (status == EP_OK) status = executor->export_state(self, parameters, NULL, error);
-  bool right = near(loss[0], 9) && near(parameters[0], 1.75) && near(parameters[1], 1);
-  if (status == EP_OK && right) status = executor->train_segment(self, &rest, error);
-  if (status == EP_OK && right) status = executor->predict(self, &ten, 1, &output, error);
-  right = right && near(loss[STEPS - 1], 0) && near(output, 21);
-  executor->destroy(self);
-  if (status == EP_OK && !right) {
-    status = ep_fail(error, EP_DEVICE, "%s computes wrong numbers on this processor (%s)",
-                     executor->name, ep_instruction_set_name(backend->instruction_set));
-  }
+  *right = near(loss[0], 9) && near(parameters[0], 1.75) && near(parameters[1], 1);
+  if (status == EP_OK) status = executor->train_segment(self, &rest, error);
+  if (status == EP_OK) status = executor->predict(self, &ten, 1, &output, error);
+  *right = *right && near(loss[STEPS - 1], 0) && near(output, 21);
   return status;
 }
 
+ep_status ep_cpu_probe_executor(ep_backend *backend, const ep_executor *executor, ep_error *error) {
+  if (!ep_capabilities_cover(executor->capabilities, ep_program_needs(&program)) ||
+      !executor->accepts(backend, &program)) {
+    return EP_OK;
+  }
+  void *self = NULL;
+  bool right = false;
+  ep_status status = executor->create(backend, &program, &self, error);
+  if (status != EP_OK) return status;
+  status = train_and_check(executor, self, &right, error);
+  executor->destroy(self);
+  if (status != EP_OK || right) return status;
+  return ep_fail(error, EP_DEVICE, "%s computes wrong numbers on this processor (%s)",
+                 executor->name, ep_instruction_set_name(backend->instruction_set));
+}
+
 ep_status ep_cpu_probe(ep_backend *backend, ep_error *error) {
-  static const ep_op linear = {
-      .type = EP_LAYER_LINEAR, .in_features = 1, .out_features = 1, .weight = 0, .bias = 1};
-  ep_program program = {.ops = &linear,
-                        .ops_count = 1,
-                        .in_features = 1,
-                        .out_features = 1,
-                        .target_columns = 1,
-                        .parameters = 2,
-                        .loss = EP_LOSS_MSE,
-                        .train_rows = ROWS,
-                        .batch_size = ROWS,
-                        .max_predict_rows = ROWS};
   int count;
   const ep_executor *const *executors = ep_cpu_executors(&count);
   ep_status status = EP_OK;
   for (int i = 0; i < count && status == EP_OK; i++) {
-    bool can = ep_capabilities_cover(executors[i]->capabilities, ep_program_needs(&program)) &&
-               executors[i]->accepts(backend, &program);
-    if (can) status = probe_executor(backend, &program, executors[i], error);
+    status = ep_cpu_probe_executor(backend, executors[i], error);
   }
   return status;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/probe.h"
 #include "tests/unit/kernels/compare.h"
 
 static ep_backend *backend;
@@ -83,6 +84,163 @@ START_TEST(floats_compare_by_scale_and_nan_differs) {
 }
 END_TEST
 
+START_TEST(the_reference_comes_last_and_names_are_apart) {
+  int count;
+  const ep_executor *const *executors = ep_cpu_executors(&count);
+  ck_assert_ptr_eq(executors[count - 1], &ep_cpu_reference);
+  for (int i = 0; i < count; i++) {
+    ck_assert_int_eq(strncmp(executors[i]->name, "cpu/", 4), 0);
+    for (int j = 0; j < i; j++) ck_assert_str_ne(executors[i]->name, executors[j]->name);
+  }
+}
+END_TEST
+
+START_TEST(there_is_one_device) {
+  ep_backend *other = NULL;
+  ep_error error;
+  ck_assert_int_eq(ops->open(1, &other, &error), EP_NOT_FOUND);
+  ck_assert_ptr_null(other);
+  ck_assert_int_eq(ops->version, EP_BACKEND_VERSION);
+  ck_assert_str_eq(ops->name, "cpu");
+}
+END_TEST
+
+START_TEST(info_names_the_processor) {
+  ep_backend_info info;
+  ck_assert_int_eq(ops->info(backend, &info, NULL), EP_OK);
+  ck_assert_int_gt((int)strlen(info.name), 0);
+  ck_assert_str_eq(info.instruction_set, ep_instruction_set_name(backend->instruction_set));
+  ck_assert_int_gt(info.memory_bytes, 1 << 20);
+  ck_assert_int_gt(info.memory_free_bytes, 0);
+  ck_assert_int_le(info.memory_free_bytes, info.memory_bytes);
+  ck_assert_int_ge(info.threads, 1);
+}
+END_TEST
+
+/* An executor that predicts one percent too much. */
+static ep_status predict_badly(void *self, const float *x, int64_t rows, float *output,
+                               ep_error *error) {
+  ep_status status = ep_cpu_reference.predict(self, x, rows, output, error);
+  output[0] *= 1.01f;
+  return status;
+}
+
+START_TEST(the_probe_passes_and_can_fail) {
+  ep_error error = {.message = ""};
+  for (int level = 0; level <= (int)backend->instruction_set; level++) {
+    ep_backend lowered = *backend;
+    lowered.instruction_set = (ep_instruction_set)level;
+    ck_assert_int_eq(ops->probe(&lowered, &error), EP_OK);
+  }
+  ep_executor broken = ep_cpu_reference;
+  broken.predict = predict_badly;
+  ck_assert_int_eq(ep_cpu_probe_executor(backend, &broken, &error), EP_DEVICE);
+  ck_assert_ptr_nonnull(strstr(error.message, "cpu/reference"));
+}
+END_TEST
+
+static ep_case *small_case(ep_loss_type loss) {
+  ep_case *test = ep_case_create("small", 4, loss);
+  ep_case_add_linear(test, 3, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 6, .batch_size = 4, .steps = 4, .lr = 0.1f});
+  return test;
+}
+
+START_TEST(compile_chooses_by_name_or_says_which_there_are) {
+  ep_case *test = small_case(EP_LOSS_MSE);
+  ep_instance *instance = NULL;
+  ep_instance_info info;
+  ep_error error = {.message = ""};
+  ck_assert_int_eq(ops->compile(backend, &test->program, "cpu/reference", &instance, &error),
+                   EP_OK);
+  ops->instance_info(instance, &info);
+  ck_assert_str_eq(info.executor, "cpu/reference");
+  ck_assert_int_gt(info.bytes, 0);
+  int64_t empty = info.bytes;
+  ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TRAIN, test->x[0], test->y[0], 6, &error),
+                   EP_OK);
+  ops->instance_info(instance, &info);
+  ck_assert_int_eq(info.bytes - empty, 6 * (4 + 3) * 4); /* data included once loaded */
+  ops->release(instance);
+  ops->release(NULL);
+  ck_assert_int_eq(ops->compile(backend, &test->program, "cpu/none", &instance, &error),
+                   EP_NOT_FOUND);
+  ck_assert_ptr_nonnull(strstr(error.message, "cpu/none"));
+  ck_assert_ptr_nonnull(strstr(error.message, "cpu/reference"));
+  ep_case_destroy(test);
+}
+END_TEST
+
+/* Spoils one field of a good program, which must then be refused. */
+#define ck_assert_refused(test, field, value)                                          \
+  do {                                                                                 \
+    ep_case *spoilt_ = (test);                                                         \
+    ep_instance *instance_ = NULL;                                                     \
+    spoilt_->field = (value);                                                          \
+    ck_assert_int_eq(ops->compile(backend, &spoilt_->program, NULL, &instance_, NULL), \
+                     EP_INVALID);                                                      \
+    ep_case_destroy(spoilt_);                                                          \
+  } while (0)
+
+START_TEST(a_program_that_does_not_fit_is_refused) {
+  ck_assert_refused(small_case(EP_LOSS_MSE), ops[0].in_features, 5);
+  ck_assert_refused(small_case(EP_LOSS_MSE), ops[0].out_features, 0);
+  ck_assert_refused(small_case(EP_LOSS_MSE), ops[0].out_features, 1 << 20);
+  ck_assert_refused(small_case(EP_LOSS_MSE), ops[0].weight, 4);
+  ck_assert_refused(small_case(EP_LOSS_MSE), ops[0].weight, -1);
+  ck_assert_refused(small_case(EP_LOSS_MSE), ops[0].bias, 13);
+  ck_assert_refused(small_case(EP_LOSS_MSE), ops[0].bias, -2);
+  ck_assert_refused(small_case(EP_LOSS_MSE), ops[0].type, EP_LAYER_RELU);
+  ck_assert_refused(small_case(EP_LOSS_MSE), ops[0].type, EP_LAYER_COUNT);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.in_features, 0);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.out_features, 4);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.target_columns, 1);
+  ck_assert_refused(small_case(EP_LOSS_CROSS_ENTROPY), program.target_columns, 3);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.parameters, 14);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.optimizer_floats, 15);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.optimizer.momentum, 0.9f);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.loss, EP_LOSS_COUNT);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.train_rows, 0);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.batch_size, 0);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.batch_size, 7);
+}
+END_TEST
+
+START_TEST(data_that_does_not_fit_is_refused) {
+  ep_case *test = small_case(EP_LOSS_CROSS_ENTROPY);
+  ep_instance *instance;
+  float *x = test->x[0], loss[1], lr = 0.1f;
+  int32_t *classes = test->y[0], errors[1];
+  double mean;
+  int64_t misses;
+  ck_assert_int_eq(ops->compile(backend, &test->program, NULL, &instance, NULL), EP_OK);
+  ep_segment segment = {.steps = 1, .lr = &lr, .lr_count = 1, .loss = loss, .errors = errors};
+  ck_assert_int_eq(ops->train_segment(instance, &segment, NULL), EP_CONFLICT);
+  ck_assert_int_eq(ops->evaluate(instance, EP_SPLIT_TEST, &mean, &misses, NULL), EP_CONFLICT);
+  ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TRAIN, x, classes, 5, NULL), EP_INVALID);
+  ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TEST, x, classes, 0, NULL), EP_INVALID);
+  ep_error error;
+  int32_t outside[] = {-1, 3, INT32_MIN, INT32_MAX};
+  for (int i = 0; i < 4; i++) {
+    int32_t kept = classes[5];
+    classes[5] = outside[i];
+    ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TRAIN, x, classes, 6, &error), EP_DATA);
+    ck_assert_ptr_nonnull(strstr(error.message, "row 5"));
+    classes[5] = kept;
+  }
+  ck_assert_int_eq(ops->train_segment(instance, &segment, NULL), EP_CONFLICT);
+  ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TRAIN, x, classes, 6, NULL), EP_OK);
+  ck_assert_int_eq(ops->train_segment(instance, &segment, NULL), EP_OK);
+  segment.lr_count = 2;
+  ck_assert_int_eq(ops->train_segment(instance, &segment, NULL), EP_INVALID);
+  segment.lr_count = 1;
+  segment.first_step = -1;
+  ck_assert_int_eq(ops->train_segment(instance, &segment, NULL), EP_INVALID);
+  ops->release(instance);
+  ep_case_destroy(test);
+}
+END_TEST
+
 int main(void) {
   int count;
   ep_cpu_executors(&count);
@@ -95,6 +253,16 @@ int main(void) {
   tcase_add_test(agree, the_comparison_can_fail);
   tcase_add_test(agree, floats_compare_by_scale_and_nan_differs);
   suite_add_tcase(suite, agree);
+  TCase *backend_case = tcase_create("backend");
+  tcase_add_checked_fixture(backend_case, setup, teardown);
+  tcase_add_test(backend_case, the_reference_comes_last_and_names_are_apart);
+  tcase_add_test(backend_case, there_is_one_device);
+  tcase_add_test(backend_case, info_names_the_processor);
+  tcase_add_test(backend_case, the_probe_passes_and_can_fail);
+  tcase_add_test(backend_case, compile_chooses_by_name_or_says_which_there_are);
+  tcase_add_test(backend_case, a_program_that_does_not_fit_is_refused);
+  tcase_add_test(backend_case, data_that_does_not_fit_is_refused);
+  suite_add_tcase(suite, backend_case);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
   int failed = srunner_ntests_failed(runner);
