@@ -1,0 +1,22 @@
+/* cases.h: programs that only a GPU backend finds hard: beside those of tests/unit/kernels. */
+#ifndef EP_TESTS_GPU_CASES_H
+#define EP_TESTS_GPU_CASES_H
+
+#include "tests/unit/kernels/programs.h"
+
+/* Large enough for cuBLASLt, for sums over several slices of rows, for evaluations in several
+ * chunks, and for graphs of many steps and of many epochs. The caller destroys what it gets. */
+int ep_gpu_case_count(void);
+ep_case *ep_gpu_case_create(int number);
+
+/* What --bench times. */
+typedef struct {
+  const char *name;
+  int64_t steps_per_epoch;
+  int64_t epochs;
+} ep_gpu_benchmark;
+int ep_gpu_benchmark_count(void);
+/* `epochs` of it; the row (static) goes to *out. The caller destroys the case. */
+ep_case *ep_gpu_benchmark_create(int number, int64_t epochs, const ep_gpu_benchmark **out);
+
+#endif

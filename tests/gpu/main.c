@@ -1,0 +1,377 @@
+/* The GPU suite, a program of its own, since CUDA does not survive a fork:
+ *
+ *     test_gpu PLUGIN [--golden FOLDER] [--every N] [--bench]
+ *
+ * Holds every executor of the plug-in to cpu/reference. Prints a line a case and ends with
+ * "N passed, N failed, N skipped"; exits with 1 when one failed, 77 when there is no GPU to try.
+ * --every N: only each Nth of the shared cases, for slow tools. --bench: times instead. */
+#include <dlfcn.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/golden/golden.h"
+#include "tests/gpu/cases.h"
+
+enum { EXIT_SKIPPED = 77 };
+
+typedef struct {
+  ep_subject cuda, reference;
+  const char *golden_folder;
+  int every;
+  int passed, failed, skipped;
+} suite;
+
+/* All that the plug-in has; a new one is tried by standing here. */
+static const char *const executors[] = {"cuda/general"};
+enum { EXECUTORS = sizeof executors / sizeof *executors };
+
+static void report(suite *self, bool passed, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void report(suite *self, bool passed, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  printf(passed ? "pass  " : "FAIL  ");
+  vprintf(format, arguments);
+  printf("\n");
+  fflush(stdout);
+  va_end(arguments);
+  *(passed ? &self->passed : &self->failed) += 1;
+}
+
+/* --- against the reference ----------------------------------------------------------------- */
+
+/* Two runs in two instances: the same bits. */
+static bool repeats(const suite *self, const ep_case *test) {
+  ep_run first = {0}, second = {0};
+  bool same = ep_run_case(&self->cuda, test, EP_RUN_WHOLE, &first, stdout) == EP_OK &&
+              ep_run_case(&self->cuda, test, EP_RUN_WHOLE, &second, stdout) == EP_OK &&
+              ep_runs_same(test, &first, &second, stdout);
+  ep_run_deinit(&second);
+  ep_run_deinit(&first);
+  return same;
+}
+
+static void case_try(suite *self, ep_case *test) {
+  ep_comparison result = {0};
+  ep_compare_case(&self->cuda, &self->reference, test, EP_COMPARE_TOLERANCE, &result, stdout);
+  if (result.unsupported) {
+    printf("skip  %s: %s does not take it\n", test->name, self->cuda.executor);
+    self->skipped++;
+  } else {
+    bool passed = result.agreed == 1 && repeats(self, test);
+    report(self, passed, "%s: %s (%.2g)", self->cuda.executor, test->name, result.worst);
+  }
+  ep_case_destroy(test);
+}
+
+static void cases_try(suite *self) {
+  for (int i = 0; i < ep_case_count(); i += self->every) case_try(self, ep_case_create_number(i));
+  for (int i = 0; i < ep_gpu_case_count(); i++) case_try(self, ep_gpu_case_create(i));
+}
+
+static void goldens_try(suite *self) {
+  ep_goldens goldens;
+  if (!self->golden_folder) {
+    printf("skip  goldens: no --golden FOLDER\n");
+    self->skipped++;
+    return;
+  }
+  bool loaded = ep_goldens_load(self->golden_folder, &goldens, stdout);
+  report(self, loaded && ep_goldens_cover(&goldens, stdout), "goldens: all of the vocabulary");
+  for (int i = 0; i < goldens.count; i += self->every) {
+    double worst = 0;
+    ep_status status =
+        ep_golden_replay(&self->cuda, &goldens.rows[i], EP_GOLDEN_TOLERANCE, &worst, stdout);
+    report(self, status == EP_OK, "%s: golden %s (%.2g)", self->cuda.executor,
+           goldens.rows[i].test->name, worst);
+  }
+  if (loaded)
+    report(self, ep_golden_canary(&self->cuda, &goldens.rows[0], stdout),
+           "the goldens' replay can fail");
+  ep_goldens_deinit(&goldens);
+}
+
+/* --- the interface ------------------------------------------------------------------------- */
+
+static void device_try(suite *self) {
+  const ep_backend_ops *ops = self->cuda.ops;
+  ep_backend_info info;
+  ep_error error = {.message = ""};
+  ep_backend *none = NULL;
+  report(self, ops->probe(self->cuda.backend, &error) == EP_OK, "probe %s", error.message);
+  bool known = ops->info(self->cuda.backend, &info, &error) == EP_OK && info.memory_bytes > 0 &&
+               info.memory_free_bytes > 0 && info.threads > 0;
+  report(self, known, "info: %s, %s, %lld MiB, %d multiprocessors", info.name, info.instruction_set,
+         (long long)(info.memory_bytes >> 20), info.threads);
+  ep_status status = ops->open(4242, &none, &error);
+  report(self, status == EP_NOT_FOUND && !none, "GPU 4242: %s", error.message);
+}
+
+/* Compiles a program with one thing changed, which must be refused with `expected`. */
+static void refusal_try(suite *self, const char *what, const ep_program *program,
+                        const char *executor, ep_status expected) {
+  ep_error error = {.message = ""};
+  ep_instance *instance = NULL;
+  ep_status status =
+      self->cuda.ops->compile(self->cuda.backend, program, executor, &instance, &error);
+  report(self, status == expected && !instance, "%s: %s, \"%s\"", what, ep_status_name(status),
+         error.message);
+  if (instance) self->cuda.ops->release(instance);
+}
+
+static void refusals_try(suite *self) {
+  ep_case *test = ep_case_create_number(0);
+  ep_program large = test->program;
+  ep_op op = {.type = EP_LAYER_LINEAR,
+              .in_features = 1 << 20,
+              .out_features = 1 << 20,
+              .weight = 0,
+              .bias = -1};
+  refusal_try(self, "an unknown executor", &test->program, "cuda/unknown", EP_UNSUPPORTED);
+  large.ops = &op;
+  large.ops_count = 1;
+  large.in_features = large.out_features = 1 << 20;
+  large.parameters = INT64_C(1) << 40;
+  large.loss = EP_LOSS_CROSS_ENTROPY;
+  large.target_columns = 1;
+  refusal_try(self, "4 TiB of weights", &large, NULL, EP_NO_MEMORY);
+  large.parameters = INT64_MAX / 2;
+  refusal_try(self, "more weights than can be counted", &large, NULL, EP_NO_MEMORY);
+  report(self, self->cuda.ops->probe(self->cuda.backend, NULL) == EP_OK,
+         "the device still works after running out of memory");
+  ep_case_destroy(test);
+}
+
+/* What an instance must refuse: each with a message, none of it harmful. */
+static void misuse_try(suite *self) {
+  const ep_backend_ops *ops = self->cuda.ops;
+  ep_case *test = ep_case_create("misuse", 3, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_linear(test, 4, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 10, .batch_size = 4, .steps = 1, .lr = 0.1f});
+  ep_error error = {.message = ""};
+  ep_instance *instance = NULL;
+  float loss;
+  int32_t errors, *classes = test->y[EP_SPLIT_TRAIN];
+  ep_segment segment = {
+      .steps = 1, .lr = test->lr, .lr_count = 1, .loss = &loss, .errors = &errors};
+  bool compiled =
+      ops->compile(self->cuda.backend, &test->program, NULL, &instance, &error) == EP_OK;
+  report(self, compiled, "a program to misuse");
+  if (!compiled) return;
+  report(self, ops->train_segment(instance, &segment, &error) == EP_INTERNAL, "no data: \"%s\"",
+         error.message);
+  report(self, ops->rollback(instance, &error) == EP_INTERNAL, "no snapshot: \"%s\"",
+         error.message);
+  report(self,
+         ops->load_data(instance, EP_SPLIT_TRAIN, test->x[0], classes, 9, &error) == EP_INTERNAL,
+         "rows that are not the program's: \"%s\"", error.message);
+  int32_t kept = classes[7];
+  classes[7] = 4;
+  report(self, ops->load_data(instance, EP_SPLIT_TRAIN, test->x[0], classes, 10, &error) == EP_DATA,
+         "a class beyond the outputs: \"%s\"", error.message);
+  classes[7] = kept;
+  ep_instance_info info;
+  ops->instance_info(instance, &info);
+  report(self, info.bytes > 0 && strcmp(info.executor, "cuda/general") == 0, "%s holds %lld bytes",
+         info.executor, (long long)info.bytes);
+  ops->release(instance);
+  ep_case_destroy(test);
+}
+
+/* --- several instances at once ------------------------------------------------------------- */
+
+enum { THREADS = 4 };
+
+typedef struct {
+  const ep_subject *subject;
+  const ep_case *test;
+  ep_run run;
+  ep_status status;
+} thread_run;
+
+static void *thread_train(void *argument) {
+  thread_run *self = argument;
+  self->status = ep_run_case(self->subject, self->test, EP_RUN_CUT, &self->run, stdout);
+  return NULL;
+}
+
+static void threads_try(suite *self) {
+  ep_case *test = ep_gpu_case_create(1);
+  ep_run alone = {0};
+  thread_run runs[THREADS] = {0};
+  pthread_t threads[THREADS];
+  int started = 0;
+  bool same = ep_run_case(&self->cuda, test, EP_RUN_WHOLE, &alone, stdout) == EP_OK;
+  for (int i = 0; i < THREADS; i++) {
+    runs[i] = (thread_run){.subject = &self->cuda, .test = test};
+    if (pthread_create(&threads[i], NULL, thread_train, &runs[i]) != 0) break;
+    started++;
+  }
+  for (int i = 0; i < started; i++) {
+    pthread_join(threads[i], NULL);
+    same = same && runs[i].status == EP_OK && ep_runs_same(test, &runs[i].run, &alone, stdout);
+    ep_run_deinit(&runs[i].run);
+  }
+  report(self, same && started == THREADS, "%d instances in %d threads: the same bits as alone",
+         THREADS, started);
+  ep_run_deinit(&alone);
+  ep_case_destroy(test);
+}
+
+/* --- times --------------------------------------------------------------------------------- */
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* Seconds of a case's steps in one segment, the median of 3 after a short one to warm up; NAN when
+ * something fails. *executor: who ran. */
+static double seconds_of(const ep_subject *subject, const ep_case *test, const char **executor) {
+  enum { TIMES = 3 };
+  const ep_backend_ops *ops = subject->ops;
+  ep_error error = {.message = ""};
+  ep_instance *instance = NULL;
+  ep_instance_info info;
+  double seconds[TIMES];
+  float *loss = calloc((size_t)test->steps, sizeof *loss);
+  int32_t *errors = calloc((size_t)test->steps, sizeof *errors);
+  ep_segment segment = {
+      .steps = test->steps / 10 + 1, .lr = test->lr, .lr_count = 1, .loss = loss, .errors = errors};
+  ep_status status = loss && errors ? EP_OK : EP_NO_MEMORY;
+  if (status == EP_OK)
+    status = ops->compile(subject->backend, &test->program, subject->executor, &instance, &error);
+  if (status == EP_OK)
+    status =
+        ops->load_data(instance, EP_SPLIT_TRAIN, test->x[0], test->y[0], test->rows[0], &error);
+  if (status == EP_OK) status = ops->import_state(instance, test->parameters, NULL, &error);
+  if (status == EP_OK) status = ops->train_segment(instance, &segment, &error);
+  segment.steps = test->steps;
+  for (int i = 0; i < TIMES && status == EP_OK; i++) {
+    double start = seconds_now();
+    status = ops->train_segment(instance, &segment, &error);
+    seconds[i] = seconds_now() - start;
+  }
+  bool sound = status == EP_OK && isfinite(loss[test->steps - 1]);
+  if (!sound) printf("%s: %s\n", test->name, error.message);
+  if (instance) {
+    ops->instance_info(instance, &info);
+    *executor = info.executor;
+    ops->release(instance);
+  }
+  free(errors);
+  free(loss);
+  qsort(seconds, TIMES, sizeof *seconds, by_value);
+  return sound ? seconds[TIMES / 2] : (double)NAN;
+}
+
+/* A time is printed only when the answer is the reference's. */
+static void benchmarks_run(suite *self) {
+  ep_subject cpu = self->reference;
+  cpu.executor = NULL;
+  for (int i = 0; i < ep_gpu_benchmark_count(); i++) {
+    const ep_gpu_benchmark *row;
+    const char *cpu_name = "", *cuda_name = "";
+    ep_case *probe = ep_gpu_benchmark_create(i, 4, &row);
+    ep_case *test = ep_gpu_benchmark_create(i, row->epochs, &row);
+    ep_case *shorter = ep_gpu_benchmark_create(i, row->epochs / 20, &row);
+    ep_comparison result = {0};
+    ep_compare_case(&self->cuda, &self->reference, probe, EP_COMPARE_TOLERANCE, &result, stdout);
+    double seconds = seconds_of(&self->cuda, test, &cuda_name) / (double)row->epochs;
+    double cpu_seconds = seconds_of(&cpu, shorter, &cpu_name) / (double)(row->epochs / 20);
+    report(self, result.agreed == 1 && isfinite(seconds),
+           "bench  %s: %s %.2f us/epoch (%.2f us/step); %s %.2f us/epoch; ratio %.2f", row->name,
+           cuda_name, 1e6 * seconds, 1e6 * seconds / (double)row->steps_per_epoch, cpu_name,
+           1e6 * cpu_seconds, seconds / cpu_seconds);
+    ep_case_destroy(shorter);
+    ep_case_destroy(test);
+    ep_case_destroy(probe);
+  }
+}
+
+/* --- the program --------------------------------------------------------------------------- */
+
+static void suite_run(suite *self) {
+  device_try(self);
+  report(self, ep_compare_canary(&self->cuda, stdout), "the comparison can fail");
+  for (int i = 0; i < EXECUTORS; i++) {
+    self->cuda.executor = executors[i];
+    cases_try(self);
+    goldens_try(self);
+  }
+  self->cuda.executor = NULL;
+  refusals_try(self);
+  misuse_try(self);
+  threads_try(self);
+}
+
+/* The plug-in's table, or NULL with a line. The plug-in stays until the process ends. */
+static const ep_backend_ops *plugin_open(const char *path) {
+  void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!plugin) {
+    printf("FAIL  %s\n", dlerror());
+    return NULL;
+  }
+  const ep_backend_ops *(*get)(void) = NULL;
+  void *symbol = dlsym(plugin, EP_BACKEND_PLUGIN_SYMBOL);
+  memcpy(&get, &symbol, sizeof get);
+  const ep_backend_ops *ops = get ? get() : NULL;
+  if (!ops || ops->version != EP_BACKEND_VERSION) {
+    printf("FAIL  %s is no plug-in of version %d\n", path, EP_BACKEND_VERSION);
+    return NULL;
+  }
+  return ops;
+}
+
+static int usage(void) {
+  fprintf(stderr, "usage: test_gpu PLUGIN [--golden FOLDER] [--every N] [--bench]\n");
+  return 2;
+}
+
+int main(int argc, char **argv) {
+  suite self = {.every = 1};
+  bool bench = false;
+  for (int i = 2; i < argc; i++) {
+    if (strcmp(argv[i], "--bench") == 0)
+      bench = true;
+    else if (strcmp(argv[i], "--golden") == 0 && i + 1 < argc)
+      self.golden_folder = argv[++i];
+    else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
+      self.every = atoi(argv[++i]);
+    else
+      return usage();
+  }
+  if (argc < 2) return usage();
+  ep_error error = {.message = ""};
+  self.cuda.ops = plugin_open(argv[1]);
+  if (!self.cuda.ops) return EXIT_FAILURE;
+  self.reference = (ep_subject){.ops = ep_backend_cpu(), .executor = "cpu/reference"};
+  if (self.reference.ops->open(0, &self.reference.backend, &error) != EP_OK) return EXIT_FAILURE;
+  ep_status status = self.cuda.ops->open(0, &self.cuda.backend, &error);
+  if (status == EP_OK) {
+    if (bench)
+      benchmarks_run(&self);
+    else
+      suite_run(&self);
+    self.cuda.ops->close(self.cuda.backend);
+  } else if (status == EP_NOT_FOUND || status == EP_UNSUPPORTED) {
+    printf("skip  everything: %s\n", error.message);
+    self.skipped++;
+  } else {
+    report(&self, false, "open: %s", error.message);
+  }
+  self.reference.ops->close(self.reference.backend);
+  printf("%d passed, %d failed, %d skipped\n", self.passed, self.failed, self.skipped);
+  if (self.failed) return EXIT_FAILURE;
+  return self.passed ? EXIT_SUCCESS : EXIT_SKIPPED;
+}
