@@ -1,7 +1,7 @@
 /* elementary.h: exp, log, tanh, sigmoid, erf, sine and cosine of a vector. Polynomials fitted for
- * this file (weighted least squares towards the smallest greatest relative error). Errors found
- * by the tests over the whole range, in units of the last place: exp, log 2; sigmoid, tanh, erf 3;
- * sin and cos 2^-23 in absolute terms. NaN in, NaN out; infinities as in libm. */
+ * this file (weighted least squares towards the smallest greatest relative error). What the tests
+ * hold them to: tanh, sigmoid and log within 2 units of the last place; sin, cos and erf within
+ * 2^-23 (absolute). NaN in, NaN out; infinities as in libm. */
 #ifndef EP_KERNELS_CPU_FUSED_ELEMENTARY_H
 #define EP_KERNELS_CPU_FUSED_ELEMENTARY_H
 

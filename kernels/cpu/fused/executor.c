@@ -5,9 +5,6 @@
 
 #include "kernels/cpu/fused/fused.h"
 
-/* Beyond these the weights leave the caches of one core, and many cores do better. */
-enum { MOST_PARAMETERS = 1 << 18, MOST_FEATURES = 1024 };
-
 typedef struct {
   const float *x;
   const void *y;
@@ -44,9 +41,11 @@ static const ep_fused_variant *variant_find(ep_instruction_set instruction_set) 
 
 static bool fused_accepts(const ep_backend *backend, const ep_program *program) {
   (void)backend;
-  if (program->parameters > MOST_PARAMETERS || program->in_features > MOST_FEATURES) return false;
+  if (program->parameters > EP_FUSED_MOST_PARAMETERS ||
+      program->in_features > EP_FUSED_MOST_FEATURES)
+    return false;
   for (int i = 0; i < program->ops_count; i++)
-    if (program->ops[i].out_features > MOST_FEATURES) return false;
+    if (program->ops[i].out_features > EP_FUSED_MOST_FEATURES) return false;
   return program->precision == EP_PRECISION_FP32;
 }
 

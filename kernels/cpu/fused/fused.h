@@ -17,6 +17,9 @@
  * in every variant. */
 enum { EP_FUSED_ALIGN_BYTES = 64, EP_FUSED_PAD = 16 };
 
+/* What the executor takes. Beyond these the weights leave the caches of one core. */
+enum { EP_FUSED_MOST_PARAMETERS = 1 << 18, EP_FUSED_MOST_FEATURES = 1024 };
+
 /* The gradient of a weight is either "summed": a vector a parameter, [out, in, lanes], whose lanes
  * are added up when the batch is done; or, where the layer is wide, a product of matrices with the
  * layer's inputs (not the samples) across the lanes: then W and its gradient are [out,
