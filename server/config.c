@@ -2,13 +2,14 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "api/limits.h"
-#include "server/scan.h"
+#include "api/scanner.h"
 
 typedef enum { TEXT, INTEGER, SWITCH } option_kind;
 
@@ -112,45 +113,59 @@ static ep_status read_flags(int argc, char *const *argv, ep_config *config, ep_e
   return EP_OK;
 }
 
-static ep_status read_member(ep_config *config, const char *path, ep_scan_piece key,
-                             ep_scan_piece value, ep_error *error) {
-  const option *chosen = find(key.at, key.bytes, true);
+/* One member of the file's object: `key`, the scanner before its value. */
+static ep_status read_member(ep_config *config, const char *path, const char *key,
+                             ep_scanner *scanner, ep_error *error) {
+  const option *chosen = find(key, strlen(key), true);
   if (!chosen || chosen->kind == SWITCH || strcmp(chosen->name, "config") == 0)
-    return ep_fail(error, EP_INVALID, "%s: there is no setting \"%.*s\"; epochd --help lists them",
-                   path, (int)(key.bytes > 100 ? 100 : key.bytes), key.at);
-  char where[PATH_MAX + 64], text[PATH_MAX];
-  snprintf(where, sizeof where, "%s: \"%s\"", path, chosen->name);
-  long long number;
-  if (chosen->kind == TEXT && !ep_scan_string(value, text, sizeof text))
-    return ep_fail(error, EP_INVALID, "%.400s must be a string", where);
-  if (chosen->kind == INTEGER) {
-    if (!ep_scan_integer(value, &number))
+    return ep_fail(error, EP_INVALID,
+                   "%.300s: there is no setting \"%.64s\"; epochd --help lists them", path, key);
+  char where[EP_MESSAGE_BYTES], text[PATH_MAX];
+  snprintf(where, sizeof where, "%.300s: \"%s\"", path, chosen->name);
+  double number;
+  if (chosen->kind == TEXT) {
+    if (!ep_scan_string(scanner, text, sizeof text) || strchr(text, '\\'))
+      return ep_fail(error, EP_INVALID, "%.400s must be a string without backslashes", where);
+  } else {
+    if (!ep_scan_number(scanner, &number) || !(fabs(number) <= 9007199254740992.0) ||
+        number != floor(number))
       return ep_fail(error, EP_INVALID, "%.400s must be a whole number", where);
-    snprintf(text, sizeof text, "%lld", number);
+    snprintf(text, sizeof text, "%.0f", number);
   }
   return set(config, chosen, where, text, error);
 }
 
+static ep_status read_object(ep_config *config, const char *path, ep_scanner *scanner,
+                             ep_error *error) {
+  char key[64];
+  ep_status status = EP_OK;
+  bool good = ep_scan_token(scanner, '{'), more = good && !ep_scan_token(scanner, '}');
+  while (good && more && !status) {
+    good = ep_scan_string(scanner, key, sizeof key) && ep_scan_token(scanner, ':');
+    if (good) status = read_member(config, path, key, scanner, error);
+    more = ep_scan_token(scanner, ',');
+    good = good && (status || more || ep_scan_token(scanner, '}'));
+  }
+  if (!status && (!good || ep_scan_peek(scanner) != 0))
+    return ep_fail(error, EP_MALFORMED, "%.400s is not one JSON object", path);
+  return status;
+}
+
 static ep_status read_file(const char *path, ep_config *config, ep_error *error) {
   char *text = malloc(CONFIG_FILE_LIMIT_BYTES);
-  FILE *file = text ? fopen(path, "re") : NULL;
-  ep_status status = EP_OK;
+  if (!text) return ep_fail(error, EP_NO_MEMORY, "not enough memory to read %.400s", path);
+  FILE *file = fopen(path, "re");
   if (!file) {
-    status = ep_fail(error, EP_IO, "%.400s cannot be read: %s", path, strerror(errno));
     free(text);
-    return status;
+    return ep_fail(error, EP_IO, "%.400s cannot be read: %s", path, strerror(errno));
   }
+  ep_status status = EP_OK;
   size_t bytes = fread(text, 1, CONFIG_FILE_LIMIT_BYTES, file);
   if (ferror(file)) status = ep_fail(error, EP_IO, "%.400s cannot be read", path);
   if (bytes == CONFIG_FILE_LIMIT_BYTES)
     status = ep_fail(error, EP_TOO_LARGE, "%.400s is larger than 64 KiB", path);
-  ep_scan scan;
-  ep_scan_piece key, value;
-  bool object = !status && ep_scan_object(&scan, text, bytes);
-  while (object && !status && ep_scan_member(&scan, &key, &value))
-    status = read_member(config, path, key, value, error);
-  if (!status && (!object || !ep_scan_finish(&scan)))
-    status = ep_fail(error, EP_MALFORMED, "%.400s is not one JSON object", path);
+  ep_scanner scanner = {text, text + bytes};
+  if (!status) status = read_object(config, path, &scanner, error);
   fclose(file);
   free(text);
   return status;

@@ -1,0 +1,123 @@
+/* epochd: reads its settings, opens the jobs, serves, and ends cleanly on SIGTERM or SIGINT. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "api/spec.h"
+#include "server/http.h"
+
+enum { EXIT_USAGE = 2 };
+
+static int fail(const char *what, const ep_error *error) {
+  ep_notice(EP_NOTICE_ERROR, "%s%s", what, error->message);
+  return EXIT_FAILURE;
+}
+
+/* Who listens beyond this machine must know who asks. */
+static ep_status read_tokens(const ep_config *config, ep_auth *auth, ep_error *error) {
+  if (config->token_file[0]) return ep_auth_read(auth, config->token_file, error);
+  if (config->loopback) return EP_OK;
+  return ep_fail(error, EP_INVALID,
+                 "--listen %.200s can be reached from other machines, so --token-file FILE is "
+                 "needed (or listen on 127.0.0.1)",
+                 config->listen);
+}
+
+/* The data folder's parents; the folder itself is the store's to make. */
+static ep_status make_parents(const char *path, ep_error *error) {
+  char parent[PATH_MAX];
+  snprintf(parent, sizeof parent, "%s", path);
+  for (char *at = parent + 1; (at = strchr(at, '/')); at++) {
+    *at = 0;
+    if (mkdir(parent, 0700) != 0 && errno != EEXIST)
+      return ep_fail(error, EP_IO, "the folder %.300s cannot be made: %s", parent, strerror(errno));
+    *at = '/';
+  }
+  return EP_OK;
+}
+
+static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *error) {
+  ep_jobs_options options = {.data_dir = config->data_dir,
+                             .worker_path = config->worker[0] ? config->worker : NULL,
+                             .plugin_path = config->plugin[0] ? config->plugin : NULL,
+                             .devices = config->devices,
+                             .max_queued = config->max_queued,
+                             .stall_seconds = (double)config->stall_seconds};
+  ep_status status = make_parents(config->data_dir, error);
+  return status ? status : ep_jobs_open(&options, jobs, error);
+}
+
+static void say_where(const ep_config *config, const ep_http_room *room, int port) {
+  bool six = strchr(config->host, ':') != NULL;
+  ep_notice(EP_NOTICE_INFO, "epochd %s, data in %s", EP_VERSION, config->data_dir);
+  ep_notice(EP_NOTICE_INFO,
+            "%lld file descriptors allow %lld connections, %lld of them waiting or watching",
+            (long long)room->files, (long long)room->connections, (long long)room->watchers);
+  ep_notice(EP_NOTICE_INFO, "listening on http://%s%s%s:%d", six ? "[" : "", config->host,
+            six ? "]" : "", port);
+}
+
+/* Serves until a signal of `signals` comes. */
+static int serve(ep_server *server, const sigset_t *signals) {
+  ep_error error = {0};
+  ep_http_room room = ep_http_room_find();
+  ep_http *http = NULL;
+  int port = 0, number = 0;
+  if (open_jobs(server->config, &server->jobs, &error)) return fail("cannot start: ", &error);
+  if (ep_http_start(server, &room, &http, &port, &error)) {
+    ep_jobs_close(server->jobs);
+    return fail("", &error);
+  }
+  say_where(server->config, &room, port);
+  sigwait(signals, &number);
+  ep_notice(EP_NOTICE_INFO, "%s: stopping", strsignal(number));
+  signal(number, SIG_DFL); /* a second one ends the program at once */
+  pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+  ep_http_stop(http);
+  ep_jobs_close(server->jobs);
+  ep_http_destroy(http);
+  ep_notice(EP_NOTICE_INFO, "stopped");
+  return EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+  static ep_config config; /* some 20 KiB of paths */
+  static ep_server server;
+  ep_error error = {0};
+  if (ep_config_read(argc, argv, &config, &error)) {
+    fprintf(stderr, "epochd: %s\n", error.message);
+    return EXIT_USAGE;
+  }
+  if (config.help || config.version) {
+    if (config.help)
+      ep_config_usage(stdout);
+    else
+      printf("epochd %s\n", EP_VERSION);
+    return EXIT_SUCCESS;
+  }
+  ep_log_start(config.level, config.format);
+  ep_json_seed();
+  if (sodium_init() < 0) return fail("libsodium does not start", &error);
+  server.config = &config;
+  server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
+  if (read_tokens(&config, &server.auth, &error)) {
+    fail("", &error);
+    return EXIT_USAGE;
+  }
+  unsigned char random[8];
+  randombytes_buf(random, sizeof random);
+  sodium_bin2hex(server.boot, sizeof server.boot, random, sizeof random);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
+  signal(SIGPIPE, SIG_IGN);
+  return serve(&server, &signals);
+}

@@ -1,0 +1,161 @@
+#include "server/routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum {
+  SPEC_BYTES = EP_LIMIT_SPEC_BYTES,
+  PREDICT_BYTES = EP_LIMIT_PREDICT_BYTES,
+};
+
+/* clang-format off */
+const ep_route EP_ROUTES[] = {
+  {"POST",   "/v1/jobs",                  ep_route_job_create,      EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, false, {"validate"}},
+  {"GET",    "/v1/jobs",                  ep_route_job_list,        EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"limit", "after", "state"}},
+  {"GET",    "/v1/jobs/{id}",             ep_route_job_get,         EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"wait"}},
+  {"DELETE", "/v1/jobs/{id}",             ep_route_job_delete,      EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
+  {"POST",   "/v1/jobs/{id}/cancel",      ep_route_job_cancel,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v1/jobs/{id}/events",      ep_route_events_get,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"after", "every", "follow"}},
+  {"GET",    "/v1/jobs/{id}/curve",       ep_route_curve_get,       EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"max_points", "format"}},
+  {"GET",    "/v1/jobs/{id}/weights",     ep_route_weights_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"format"}},
+  {"GET",    "/v1/jobs/{id}/predictions", ep_route_predictions_get, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"format"}},
+  {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_JSON, PREDICT_BYTES, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v1/datasets",              ep_route_dataset_list,    EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"PUT",    "/v1/datasets/{id}",         ep_route_dataset_put,     EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, false, {"header", "delimiter"}},
+  {"GET",    "/v1/datasets/{id}",         ep_route_dataset_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"DELETE", "/v1/datasets/{id}",         ep_route_dataset_delete,  EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
+  {"GET",    "/v1/devices",               ep_route_devices_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v1/queue",                 ep_route_queue_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/livez",                    ep_route_live_get,        EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/readyz",                   ep_route_ready_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/openapi.json",             ep_route_contract_get,    EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/",                         ep_route_root_get,        EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+};
+/* clang-format on */
+const int EP_ROUTES_COUNT = sizeof EP_ROUTES / sizeof EP_ROUTES[0];
+
+/* A name that can stand in a path and in a file's: no traversal, nothing hidden. */
+static bool is_id(const char *text, size_t bytes) {
+  static const char OTHERS[] = "_.-";
+  if (bytes == 0 || bytes >= EP_REQUEST_ID_BYTES || *text == '.') return false;
+  for (size_t i = 0; i < bytes; i++) {
+    char byte = text[i];
+    bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+    if (!letter && !(byte >= '0' && byte <= '9') && !memchr(OTHERS, byte, sizeof OTHERS - 1))
+      return false;
+  }
+  return true;
+}
+
+/* Whether `path` is of the form `pattern`; the segment for {id} goes to id: [EP_REQUEST_ID_BYTES].
+ */
+static bool fits(const char *pattern, const char *path, char *id) {
+  for (; *pattern; pattern++) {
+    if (*pattern != '{') {
+      if (*path++ != *pattern) return false;
+      continue;
+    }
+    size_t bytes = strcspn(path, "/");
+    if (!is_id(path, bytes)) return false;
+    memcpy(id, path, bytes);
+    id[bytes] = 0;
+    path += bytes;
+    pattern = strchr(pattern, '}');
+  }
+  return *path == 0;
+}
+
+static ep_status check_query(const ep_request *request, const ep_route *route, ep_error *error) {
+  for (int i = 0; i < request->query_count; i++) {
+    char known[128] = "none";
+    bool found = false;
+    for (int q = 0; q < EP_ROUTE_QUERY && route->query[q]; q++) {
+      size_t used = q ? strlen(known) : 0;
+      snprintf(known + used, sizeof known - used, "%s%s", q ? ", " : "", route->query[q]);
+      found = found || strcmp(route->query[q], request->query[i].name) == 0;
+    }
+    if (!found)
+      return ep_fail(error, EP_MALFORMED, "there is no query parameter \"%.64s\" here; known: %s",
+                     request->query[i].name, known);
+  }
+  return EP_OK;
+}
+
+ep_status ep_route_find(ep_request *request, const ep_route **out, char allow[64],
+                        ep_error *error) {
+  const char *wanted = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
+  char id[EP_REQUEST_ID_BYTES] = "";
+  size_t used = 0;
+  allow[0] = 0;
+  for (int i = 0; i < EP_ROUTES_COUNT; i++) {
+    const ep_route *route = &EP_ROUTES[i];
+    if (!fits(route->path, request->path, id)) continue;
+    if (strcmp(route->method, wanted) == 0) {
+      snprintf(request->id, sizeof request->id, "%s", id);
+      *out = route;
+      return check_query(request, route, error);
+    }
+    used += (size_t)snprintf(allow + used, 64 - used, "%s%s%s", used ? ", " : "", route->method,
+                             strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
+  }
+  if (used == 0)
+    return ep_fail(error, EP_NOT_FOUND, "there is no %.300s here; /openapi.json says what there is",
+                   request->path);
+  return ep_fail(error, EP_METHOD, "%.300s takes %s", request->path, allow);
+}
+
+static ep_status check_body(const ep_exchange *exchange, ep_error *error) {
+  const ep_route *route = exchange->route;
+  const char *length = ep_request_header(&exchange->request, "Content-Length");
+  bool chunked = ep_request_header(&exchange->request, "Transfer-Encoding") != NULL;
+  if (route->body == EP_BODY_JSON &&
+      !ep_request_names(&exchange->request, "Content-Type", "application/json"))
+    return ep_fail(error, EP_MEDIA_TYPE, "the body must be JSON: Content-Type: application/json");
+  if (route->body == EP_BODY_JSON && length &&
+      (strlen(length) > 15 || strtoll(length, NULL, 10) > route->limit_bytes))
+    return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
+                   (long long)route->limit_bytes);
+  if (route->body != EP_BODY_NONE && !length && !chunked)
+    return ep_fail(error, EP_MALFORMED, "a body is needed here, with Content-Length or chunked");
+  const char *encoding = ep_request_header(&exchange->request, "Content-Encoding");
+  if (route->body == EP_BODY_JSON && encoding && strcasecmp(encoding, "identity") != 0)
+    return ep_fail(error, EP_MEDIA_TYPE, "a JSON body is not taken compressed");
+  return EP_OK;
+}
+
+ep_status ep_route_admit(ep_exchange *exchange, bool *close) {
+  ep_server *server = exchange->server;
+  ep_request *request = &exchange->request;
+  ep_error error = {0};
+  char allow[64] = "";
+  *close = false;
+  ep_status status = ep_guard_framing(request, &error);
+  if (status) *close = true;
+  if (!status) status = ep_guard_origin(&server->guard, request, &error);
+  /* Without a token nothing is told, not even which paths there are; a few are open to all. */
+  bool known = ep_auth_accepts(&server->auth, ep_request_header(request, "Authorization"));
+  ep_error route_error = {0};
+  ep_status route_status =
+      status ? status : ep_route_find(request, &exchange->route, allow, &route_error);
+  if (!status && !known && !(exchange->route && exchange->route->open))
+    status = ep_fail(&error, EP_UNAUTHORIZED,
+                     "a token is needed: Authorization: Bearer …, from the daemon's token file");
+  if (!status && route_status) {
+    status = route_status;
+    error = route_error;
+  }
+  if (!status) status = check_body(exchange, &error);
+  if (!status) return EP_OK;
+  ep_exchange_fail(exchange, &error);
+  if (status == EP_METHOD) ep_answer_header_add(&exchange->answer, "Allow", "%s", allow);
+  if (*close) ep_answer_header_add(&exchange->answer, "Connection", "close");
+  return status;
+}
+
+void ep_route_leave(ep_exchange *exchange) {
+  if (!exchange->watches) return;
+  ep_jobs_unwatch(exchange->server->jobs, exchange->watch_token);
+  exchange->watches = false;
+}

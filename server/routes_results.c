@@ -1,0 +1,154 @@
+/* What a job leaves behind: its curve, weights and predictions. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/weights.h"
+#include "server/curve.h"
+#include "server/folder.h"
+#include "server/member.h"
+#include "server/range.h"
+#include "server/routes.h"
+
+/* ?format= as an index into formats; CSV may be asked for by Accept as well. */
+static ep_status read_format(const ep_request *request, const char *const *formats, int *format,
+                             ep_error *error) {
+  int fallback = strcmp(formats[1], "csv") == 0 && ep_request_names(request, "Accept", "text/csv");
+  return ep_request_word(request, "format", formats, fallback, format, error);
+}
+
+ep_route_result ep_route_curve_get(ep_exchange *exchange) {
+  static const char *const FORMATS[] = {"json", "csv", NULL};
+  ep_request *request = &exchange->request;
+  ep_jobs *jobs = exchange->server->jobs;
+  ep_error error = {0};
+  int64_t max_points, count = 0;
+  int format;
+  ep_curve_point *points = NULL;
+  ep_eventlog *log;
+  if (read_format(request, FORMATS, &format, &error) ||
+      ep_request_integer(request, "max_points", 2, EP_LIMIT_CURVE_POINTS, EP_LIMIT_CURVE_POINTS,
+                         &max_points, &error) ||
+      ep_jobs_retain_log(jobs, request->id, &log, &error))
+    return ep_exchange_fail(exchange, &error);
+  ep_status status = ep_curve_read(log, max_points, &points, &count, &error);
+  ep_jobs_release_log(jobs, log);
+  if (status) return ep_exchange_fail(exchange, &error);
+  if (format == 0)
+    ep_exchange_json(exchange, ep_curve_format_json(request->id, points, count));
+  else
+    ep_answer_take_text(&exchange->answer, 200, "text/csv; charset=utf-8",
+                        ep_curve_format_csv(points, count));
+  free(points);
+  return EP_ROUTE_ANSWERED;
+}
+
+/* Opens a regular file to be served. */
+static ep_status open_file(const char *path, int *file, int64_t *bytes, ep_error *error) {
+  struct stat about;
+  *file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (*file < 0 || fstat(*file, &about) != 0 || !S_ISREG(about.st_mode)) {
+    int reason = errno;
+    if (*file >= 0) close(*file);
+    if (*file < 0 && reason == ENOENT)
+      return ep_fail(error, EP_NOT_FOUND, "this job has no such file");
+    return ep_fail(error, EP_IO, "the file cannot be opened: %s", strerror(reason));
+  }
+  *bytes = about.st_size;
+  return EP_OK;
+}
+
+/* Answers with the file, or with the part that Range asks for if If-Range still fits. `etag` may be
+ * empty. The answer owns `file` afterwards. */
+static ep_route_result serve_file(ep_exchange *exchange, int file, int64_t bytes, const char *type,
+                                  const char *name, const char *etag) {
+  ep_request *request = &exchange->request;
+  ep_answer *answer = &exchange->answer;
+  answer->file = file;
+  answer->type = type;
+  if (*etag) ep_answer_header_add(answer, "ETag", "%s", etag);
+  if (*etag && ep_request_matches(request, etag)) {
+    close(file);
+    answer->file = -1;
+    ep_answer_empty(answer, 304);
+    return EP_ROUTE_ANSWERED;
+  }
+  const char *condition = ep_request_header(request, "If-Range");
+  const char *wanted = ep_request_header(request, "Range");
+  if (condition && strcmp(condition, etag) != 0) wanted = NULL;
+  ep_range_kind kind = ep_range_read(wanted, bytes, &answer->file_offset, &answer->file_bytes);
+  if (kind == EP_RANGE_OUTSIDE) {
+    ep_exchange_fail_with(exchange, EP_RANGE, "the content has %lld bytes", (long long)bytes);
+    ep_answer_header_add(answer, "Content-Range", "bytes */%lld", (long long)bytes);
+    return EP_ROUTE_ANSWERED;
+  }
+  answer->status = kind == EP_RANGE_PART ? 206 : 200;
+  if (kind == EP_RANGE_PART)
+    ep_answer_header_add(
+        answer, "Content-Range", "bytes %lld-%lld/%lld", (long long)answer->file_offset,
+        (long long)(answer->file_offset + answer->file_bytes - 1), (long long)bytes);
+  ep_answer_header_add(answer, "Accept-Ranges", "bytes");
+  ep_answer_header_add(answer, "Content-Disposition", "attachment; filename=\"%s-%s\"", request->id,
+                       name);
+  return EP_ROUTE_ANSWERED;
+}
+
+/* The weights as JSON are made when they are asked for, in a file that has no name any more. */
+static ep_status open_json(const ep_server *server, const char *path, int *file, int64_t *bytes,
+                           ep_error *error) {
+  char folder[EP_PATH_BYTES], json[EP_PATH_BYTES];
+  ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
+  if (status) return status;
+  status = ep_folder_path(json, error, folder, "weights.json", NULL);
+  if (!status) status = ep_weights_to_json(path, json, error);
+  if (!status) status = open_file(json, file, bytes, error);
+  ep_folder_remove(folder, NULL);
+  return status;
+}
+
+ep_route_result ep_route_weights_get(ep_exchange *exchange) {
+  static const char *const FORMATS[] = {"safetensors", "json", NULL};
+  ep_server *server = exchange->server;
+  ep_request *request = &exchange->request;
+  ep_error error = {0};
+  char path[EP_PATH_BYTES], sha256[65] = "", etag[80] = "";
+  char *text = NULL;
+  uint64_t version;
+  int format, file;
+  int64_t bytes = 0;
+  if (read_format(request, FORMATS, &format, &error) ||
+      ep_jobs_file(server->jobs, request->id, "weights.safetensors", path, sizeof path, &error) ||
+      ep_jobs_get(server->jobs, request->id, &text, &version, &error))
+    return ep_exchange_fail(exchange, &error);
+  if (ep_member_find(text, "weights", "sha256", sha256, sizeof sha256))
+    snprintf(etag, sizeof etag, "\"%s%s\"", sha256, format == 1 ? "-json" : "");
+  free(text);
+  ep_status status = format == 1 ? open_json(server, path, &file, &bytes, &error)
+                                 : open_file(path, &file, &bytes, &error);
+  if (status) return ep_exchange_fail(exchange, &error);
+  return serve_file(exchange, file, bytes,
+                    format == 1 ? "application/json" : "application/octet-stream",
+                    format == 1 ? "weights.json" : "weights.safetensors", etag);
+}
+
+ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
+  static const char *const FORMATS[] = {"json", "csv", NULL};
+  ep_request *request = &exchange->request;
+  ep_error error = {0};
+  char path[EP_PATH_BYTES];
+  int format, file;
+  int64_t bytes = 0;
+  if (read_format(request, FORMATS, &format, &error) ||
+      ep_jobs_file(exchange->server->jobs, request->id,
+                   format == 0 ? "predictions.json" : "predictions.csv", path, sizeof path,
+                   &error) ||
+      open_file(path, &file, &bytes, &error))
+    return ep_exchange_fail(exchange, &error);
+  return serve_file(exchange, file, bytes,
+                    format == 0 ? "application/json" : "text/csv; charset=utf-8",
+                    format == 0 ? "predictions.json" : "predictions.csv", "");
+}
