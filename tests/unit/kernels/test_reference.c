@@ -274,6 +274,53 @@ START_TEST(evaluate_is_the_mean_loss_and_does_not_train) {
 }
 END_TEST
 
+/* More rows than the executor takes at a time, and two columns: y = (row, 3). From zero weights, by
+ * hand: loss = (sum row^2 + 9 rows) / (2 rows), and a step of lr 1 leaves the bias at the columns'
+ * mean, since d loss / d b_j = 2 / (2 rows) * sum -y_j. */
+START_TEST(the_mean_is_over_rows_and_columns) {
+  enum { MANY = 300 };
+  static float x[MANY], y[MANY][2];
+  double square = 0, loss = 0;
+  for (int row = 0; row < MANY; row++) {
+    y[row][0] = (float)row;
+    y[row][1] = 3;
+    square += row * row;
+  }
+  ep_op op = {.in_features = 1, .out_features = 2, .weight = 0, .bias = 2};
+  ep_program program = {.ops = &op,
+                        .ops_count = 1,
+                        .in_features = 1,
+                        .out_features = 2,
+                        .target_columns = 2,
+                        .parameters = 4,
+                        .loss = EP_LOSS_MSE,
+                        .train_rows = MANY,
+                        .batch_size = MANY,
+                        .max_predict_rows = 1};
+  const ep_backend_ops *ops = ep_backend_cpu();
+  ep_backend *backend;
+  ep_instance *instance;
+  int64_t misses;
+  int32_t errors[1];
+  float first[1], lr = 1, parameters[4];
+  ep_segment segment = {.steps = 1, .lr = &lr, .lr_count = 1, .loss = first, .errors = errors};
+  ck_assert_int_eq(ops->open(0, &backend, NULL), EP_OK);
+  ck_assert_int_eq(ops->compile(backend, &program, "cpu/reference", &instance, NULL), EP_OK);
+  ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TRAIN, x, y, MANY, NULL), EP_OK);
+  ck_assert_int_eq(ops->evaluate(instance, EP_SPLIT_TRAIN, &loss, &misses, NULL), EP_OK);
+  ck_assert_near(loss, (square + 9 * MANY) / (2 * MANY));
+  ck_assert_int_eq(ops->train_segment(instance, &segment, NULL), EP_OK);
+  ck_assert_near(first[0], loss);
+  ck_assert_int_eq(ops->export_state(instance, parameters, NULL, NULL), EP_OK);
+  ck_assert_float_eq(parameters[0], 0); /* x is zero */
+  ck_assert_float_eq(parameters[1], 0);
+  ck_assert_near(parameters[2], (MANY - 1) / 2.0);
+  ck_assert_near(parameters[3], 3);
+  ops->release(instance);
+  ops->close(backend);
+}
+END_TEST
+
 START_TEST(state_goes_out_and_in_and_back) {
   float weight = 3, out = 0, loss, y[ROWS];
   open_teller(false, ROWS);
@@ -313,6 +360,7 @@ int main(void) {
   tcase_add_test(training, a_shuffled_batch_holds_the_rows_of_the_permutation);
   tcase_add_test(training, an_unshuffled_batch_holds_the_rows_in_order);
   tcase_add_test(training, evaluate_is_the_mean_loss_and_does_not_train);
+  tcase_add_test(training, the_mean_is_over_rows_and_columns);
   tcase_add_test(training, state_goes_out_and_in_and_back);
   suite_add_tcase(suite, training);
   SRunner *runner = srunner_create(suite);
