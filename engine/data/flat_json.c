@@ -101,6 +101,10 @@ static ep_status count_read(scanner *scan, key k, ep_error *error) {
 static ep_status array_skip(scanner *scan, key k, ep_error *error) {
   if (!character_take(scan, '[')) return unexpected(scan, "an array", error);
   scan->array[k] = scan->at;
+  if (character_take(scan, '['))
+    return ep_fail(error, EP_INVALID,
+                   "JSON: %s must be flat: all its numbers in one array, row after row",
+                   key_names[k]);
   const char *close = memchr(scan->at, ']', (size_t)(scan->end - scan->at));
   if (!close) return ep_fail(error, EP_INVALID, "JSON: the array %s is never closed", key_names[k]);
   scan->at = close + 1;

@@ -152,7 +152,6 @@ static inline bool decimal_to_double(const decimal *number, double *value) {
 static __attribute__((noinline)) const char *slow_scan(const char *at, const char *end,
                                                        double *value) {
   char text[EP_LIMIT_CSV_FIELD_BYTES + 1];
-  if (end - at > EP_LIMIT_CSV_FIELD_BYTES) return NULL;
   memcpy(text, at, (size_t)(end - at));
   text[end - at] = 0;
   locale_t locale = newlocale(LC_ALL_MASK, "C", NULL);
@@ -171,6 +170,7 @@ const char *ep_number_scan(const char *at, const char *end, ep_number_grammar gr
   at = digits_scan(at, end, grammar, &number);
   if (!at) return NULL;
   at = exponent_scan(at, end, &number);
+  if (at - start > EP_LIMIT_CSV_FIELD_BYTES) return NULL;
   if (!decimal_to_double(&number, value)) return slow_scan(start, at, value);
   if (negative) *value = -*value;
   return at;
