@@ -200,12 +200,10 @@ void ep_writer_raw(ep_writer *writer, const char *json) {
 }
 
 void ep_writer_time(ep_writer *writer, int64_t time_us) {
-  time_t seconds = (time_t)(time_us / 1000000);
-  int milliseconds = (int)(time_us % 1000000 / 1000);
-  if (milliseconds < 0) { /* before 1970: round down */
-    milliseconds += 1000;
-    seconds -= 1;
-  }
+  int64_t rest = time_us % 1000000;
+  if (rest < 0) rest += 1000000; /* before 1970: round down */
+  time_t seconds = (time_t)((time_us - rest) / 1000000);
+  int milliseconds = (int)(rest / 1000);
   struct tm parts;
   char text[64];
   if (!gmtime_r(&seconds, &parts)) {

@@ -1,0 +1,196 @@
+/* JSON as it is written: commas, escapes, shortest numbers, limits. */
+#include "api/writer.h"
+
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/random.h"
+
+START_TEST(commas_place_themselves) {
+  ep_writer writer;
+  ep_writer_init(&writer, 1000);
+  ep_writer_open(&writer, '{');
+  ep_writer_key(&writer, "a");
+  ep_writer_open(&writer, '[');
+  ep_writer_integer(&writer, -1);
+  ep_writer_string(&writer, "[");
+  ep_writer_null(&writer);
+  ep_writer_open(&writer, '{');
+  ep_writer_close(&writer, '}');
+  ep_writer_boolean(&writer, true);
+  ep_writer_close(&writer, ']');
+  ep_writer_key(&writer, "b");
+  ep_writer_unsigned(&writer, UINT64_MAX);
+  ep_writer_close(&writer, '}');
+  char *text = ep_writer_take(&writer);
+  ck_assert_str_eq(text, "{\"a\":[-1,\"[\",null,{},true],\"b\":18446744073709551615}");
+  free(text);
+}
+END_TEST
+
+static const struct {
+  const char *value, *json;
+} strings[] = {
+    {"plain", "\"plain\""},
+    {"a\"b\\c\nd\te\x01\x7f", "\"a\\\"b\\\\c\\nd\\te\\u0001\\u007f\""},
+    {"gr\xC3\xBC\xC3\x9F", "\"gr\xC3\xBC\xC3\x9F\""},
+    {"\xF0\x9F\x98\x80", "\"\xF0\x9F\x98\x80\""},
+    {"cut \xC3", "\"cut \xEF\xBF\xBD\""},                         /* torn */
+    {"\xC0\xAF", "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},                 /* overlong */
+    {"\xED\xA0\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""}, /* surrogate */
+    {"\xF4\x90\x80\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
+    {"\xE0\x80\x80", "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
+    {NULL, "null"},
+};
+
+START_TEST(strings_are_escaped) {
+  ep_writer writer;
+  ep_writer_init(&writer, 1000);
+  ep_writer_string(&writer, strings[_i].value);
+  char *text = ep_writer_take(&writer);
+  ck_assert_str_eq(text, strings[_i].json);
+  free(text);
+}
+END_TEST
+
+static const struct {
+  double value;
+  const char *json;
+} numbers[] = {
+    {0, "0"},
+    {-0.0, "-0.0"},
+    {1, "1"},
+    {-17, "-17"},
+    {0.1, "0.1"},
+    {0.005, "0.005"},
+    {1.0 / 3, "0.3333333333333333"},
+    {0.1 + 0.2, "0.30000000000000004"},
+    {999999999999999, "999999999999999"},
+    {1e15, "1e+15"},
+    {1e300, "1e+300"},
+    {5e-324, "5e-324"},
+    {DBL_MAX, "1.7976931348623157e+308"},
+    {DBL_MIN, "2.2250738585072014e-308"},
+    {INFINITY, "\"Infinity\""},
+    {-INFINITY, "\"-Infinity\""},
+    {NAN, "\"NaN\""},
+};
+
+START_TEST(numbers_are_short) {
+  ep_writer writer;
+  ep_writer_init(&writer, 1000);
+  ep_writer_number(&writer, numbers[_i].value);
+  char *text = ep_writer_take(&writer);
+  ck_assert_str_eq(text, numbers[_i].json);
+  free(text);
+}
+END_TEST
+
+/* Same bits, and NaN never passes for equal. */
+static bool same_double(double a, double b) {
+  return memcmp(&a, &b, sizeof a) == 0 && a == a;
+}
+
+START_TEST(numbers_read_back_the_same) {
+  ck_assert(!same_double(0.0, -0.0)); /* the canary of the comparison */
+  ck_assert(!same_double(NAN, NAN));
+  ck_assert(!same_double(1.0, 1.0 + DBL_EPSILON));
+  for (uint64_t i = 0; i < 20000; i++) {
+    ep_random4 words = ep_random(7, EP_RANDOM_GENERATOR, 0, i);
+    uint64_t bits = (uint64_t)words.word[0] << 32 | words.word[1];
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    if (i % 2) value = (double)(float)ep_random_double(words.word[2], words.word[3]);
+    if (!isfinite(value)) continue;
+    char text[EP_NUMBER_BYTES];
+    size_t count = ep_number_format(value, text);
+    ck_assert_uint_lt(count, EP_NUMBER_BYTES);
+    ck_assert_uint_eq(strlen(text), count);
+    ck_assert_msg(same_double(strtod(text, NULL), value), "%s", text);
+  }
+}
+END_TEST
+
+START_TEST(null_for_what_does_not_apply) {
+  ep_writer writer;
+  ep_writer_init(&writer, 100);
+  ep_writer_open(&writer, '[');
+  ep_writer_number_or_null(&writer, NAN);
+  ep_writer_number_or_null(&writer, INFINITY);
+  ep_writer_number_or_null(&writer, 2.5);
+  ep_writer_close(&writer, ']');
+  char *text = ep_writer_take(&writer);
+  ck_assert_str_eq(text, "[null,\"Infinity\",2.5]");
+  free(text);
+}
+END_TEST
+
+static const struct {
+  int64_t time_us;
+  const char *json;
+} times[] = {
+    {0, "\"1970-01-01T00:00:00.000Z\""},
+    {INT64_C(1795193527123456), "\"2026-11-20T16:52:07.123Z\""},
+    {-1, "\"1969-12-31T23:59:59.999Z\""},
+    {INT64_C(1709164800000000), "\"2024-02-29T00:00:00.000Z\""},
+};
+
+START_TEST(times_are_iso_8601) {
+  ep_writer writer;
+  ep_writer_init(&writer, 100);
+  ep_writer_time(&writer, times[_i].time_us);
+  char *text = ep_writer_take(&writer);
+  ck_assert_str_eq(text, times[_i].json);
+  free(text);
+}
+END_TEST
+
+START_TEST(a_block_ends_at_its_limit) {
+  for (size_t limit = 0; limit < 20; limit++) {
+    ep_writer writer;
+    ep_writer_init(&writer, limit);
+    ep_writer_string(&writer, "12345678"); /* 10 bytes with quotes, 11 with the 0 */
+    char *text = ep_writer_take(&writer);
+    ck_assert_msg((text != NULL) == (limit >= 11), "limit %zu", limit);
+    free(text);
+  }
+}
+END_TEST
+
+START_TEST(a_buffer_is_never_overrun) {
+  for (size_t capacity = 0; capacity < 20; capacity++) {
+    char buffer[32];
+    memset(buffer, '#', sizeof buffer);
+    ep_writer writer;
+    ep_writer_init_fixed(&writer, buffer, capacity);
+    ep_writer_string(&writer, "12345678");
+    ck_assert(writer.failed == (capacity < 10));
+    for (size_t i = capacity; i < sizeof buffer; i++) ck_assert_int_eq(buffer[i], '#');
+    ep_writer_deinit(&writer);
+  }
+}
+END_TEST
+
+#define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
+
+int main(void) {
+  Suite *suite = suite_create("api/writer");
+  TCase *tests = tcase_create("writer");
+  tcase_add_test(tests, commas_place_themselves);
+  tcase_add_loop_test(tests, strings_are_escaped, 0, ROWS(strings));
+  tcase_add_loop_test(tests, numbers_are_short, 0, ROWS(numbers));
+  tcase_add_test(tests, numbers_read_back_the_same);
+  tcase_add_test(tests, null_for_what_does_not_apply);
+  tcase_add_loop_test(tests, times_are_iso_8601, 0, ROWS(times));
+  tcase_add_test(tests, a_block_ends_at_its_limit);
+  tcase_add_test(tests, a_buffer_is_never_overrun);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
