@@ -32,7 +32,7 @@ ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error 
   return EP_OK;
 }
 
-ep_status ep_folder_sync(const char *folder, ep_error *error) {
+ep_status ep_durable_folder_sync(const char *folder, ep_error *error) {
   int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0) return ep_fail(error, EP_IO, "%s: %s", folder, strerror(errno));
   ep_status status = EP_OK;
@@ -97,7 +97,7 @@ static ep_status place(ep_durable_file *file, ep_error *error) {
     memcpy(folder, ".", 2);
   else
     slash[slash == folder] = 0; /* "/name" lies in "/" */
-  return ep_folder_sync(folder, error);
+  return ep_durable_folder_sync(folder, error);
 }
 
 ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[65], int64_t *bytes,

@@ -24,6 +24,6 @@ void ep_durable_file_abandon(ep_durable_file *file);
 /* write(2) until all is written. */
 ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error *error);
 /* Makes the names in a folder durable. */
-ep_status ep_folder_sync(const char *folder, ep_error *error);
+ep_status ep_durable_folder_sync(const char *folder, ep_error *error);
 
 #endif
