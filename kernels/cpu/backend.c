@@ -1,7 +1,6 @@
 /* The CPU behind backend.h: checks what the engine hands in, once for all executors, and passes it
  * on to the executor that compile chose. */
 #include <assert.h>
-#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
