@@ -244,7 +244,7 @@ static void plan_fill(const ep_job_spec *spec, ep_plan *plan, ep_problem *proble
   steps_check(spec, &plan->program, problem);
   plan->operations = operations_count(plan);
   plan->bytes = bytes_count(plan);
-  if (plan->bytes == INT64_MAX)
+  if (plan->bytes == INT64_MAX && plan->parameters <= EP_LIMIT_PARAMETERS)
     ep_problem_add(problem, EP_INVALID, "", "the job needs over 2^63 bytes of memory");
 }
 
