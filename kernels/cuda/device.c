@@ -32,13 +32,16 @@ ep_status ep_cuda_blas_fail(ep_error *error, cublasStatus_t code, const char *do
   return ep_fail(error, status, "%s failed: %s", doing, cublasLtGetStatusString(code));
 }
 
-ep_status ep_cuda_allocate(void **out, int64_t rows, int64_t row_bytes, int64_t *total,
-                           ep_error *error) {
+ep_status ep_cuda_allocate(const ep_backend *backend, void **out, int64_t rows, int64_t row_bytes,
+                           int64_t *total, ep_error *error) {
   *out = NULL;
   int64_t size, sum;
-  if (__builtin_mul_overflow(rows, row_bytes, &size) || __builtin_add_overflow(*total, size, &sum))
-    return ep_fail(error, EP_NO_MEMORY, "%lld × %lld bytes are more than a GPU can hold",
-                   (long long)rows, (long long)row_bytes);
+  if (__builtin_mul_overflow(rows, row_bytes, &size) ||
+      __builtin_add_overflow(*total, size, &sum) || sum > backend->memory_bytes)
+    return ep_fail(error, EP_NO_MEMORY,
+                   "%lld × %lld bytes more are too much for %s, which has %lld MiB",
+                   (long long)rows, (long long)row_bytes, backend->name,
+                   (long long)(backend->memory_bytes >> 20));
   if (size == 0) return EP_OK;
   EP_CUDA_TRY(cudaMalloc(out, (size_t)size), "taking device memory");
   *total = sum;
@@ -198,7 +201,8 @@ ep_status ep_cuda_device_probe(ep_backend *backend, ep_error *error) {
   ep_status status = ep_cuda_device_use(backend, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
-  status = ep_cuda_allocate(&values, 3 * PROBE_COUNT, (int64_t)sizeof(float), &total, error);
+  status =
+      ep_cuda_allocate(backend, &values, 3 * PROBE_COUNT, (int64_t)sizeof(float), &total, error);
   if (status == EP_OK) status = probe_run(backend, stream, values, answer, error);
   ep_cuda_free(values);
   cudaStreamDestroy(stream);

@@ -38,9 +38,10 @@ ep_status ep_cuda_blas_fail(ep_error *error, cublasStatus_t code, const char *do
     if (code_ != cudaSuccess) return ep_cuda_fail(error, code_, doing); \
   } while (0)
 
-/* Device memory for `rows` × `row_bytes`, added to *total; NULL for none. The caller frees it. */
-ep_status ep_cuda_allocate(void **out, int64_t rows, int64_t row_bytes, int64_t *total,
-                           ep_error *error);
+/* Device memory for `rows` × `row_bytes`, added to *total, which must stay within the device's;
+ * NULL for none. The caller frees it. */
+ep_status ep_cuda_allocate(const ep_backend *backend, void **out, int64_t rows, int64_t row_bytes,
+                           int64_t *total, ep_error *error);
 void ep_cuda_free(void *memory); /* NULL is allowed */
 
 #endif

@@ -68,11 +68,14 @@ static ep_status segment_reserve(general *self, int64_t steps, ep_error *error) 
   if (steps <= self->segment_steps) return EP_OK;
   segment_free(self);
   const int64_t size = (int64_t)sizeof(float);
-  ep_status status = ep_cuda_allocate((void **)&self->lr, steps, size, &self->segment_bytes, error);
+  ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->lr, steps, size,
+                                      &self->segment_bytes, error);
   if (status == EP_OK)
-    status = ep_cuda_allocate((void **)&self->loss, steps, size, &self->segment_bytes, error);
+    status = ep_cuda_allocate(self->network->backend, (void **)&self->loss, steps, size,
+                              &self->segment_bytes, error);
   if (status == EP_OK)
-    status = ep_cuda_allocate((void **)&self->errors, steps, size, &self->segment_bytes, error);
+    status = ep_cuda_allocate(self->network->backend, (void **)&self->errors, steps, size,
+                              &self->segment_bytes, error);
   if (status == EP_OK)
     self->segment_steps = steps;
   else
@@ -195,10 +198,11 @@ static ep_status split_reserve(general *self, ep_split split, int64_t rows, ep_e
   }
   split_free(data);
   const int64_t size = (int64_t)sizeof(float); /* columns are few enough for a product of two */
-  ep_status status =
-      ep_cuda_allocate((void **)&data->x, rows, program->in_features * size, &data->bytes, error);
+  ep_status status = ep_cuda_allocate(self->network->backend, (void **)&data->x, rows,
+                                      program->in_features * size, &data->bytes, error);
   if (status == EP_OK)
-    status = ep_cuda_allocate(&data->y, rows, program->target_columns * size, &data->bytes, error);
+    status = ep_cuda_allocate(self->network->backend, &data->y, rows,
+                              program->target_columns * size, &data->bytes, error);
   if (status == EP_OK)
     data->rows = rows;
   else
@@ -358,11 +362,11 @@ static ep_status snapshot_reserve(general *self, ep_error *error) {
   const int64_t size = (int64_t)sizeof(float);
   if (self->kept_bytes > 0) return EP_OK;
   int64_t bytes = 0;
-  ep_status status =
-      ep_cuda_allocate((void **)&self->kept_parameters, program->parameters, size, &bytes, error);
+  ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->kept_parameters,
+                                      program->parameters, size, &bytes, error);
   if (status == EP_OK)
-    status = ep_cuda_allocate((void **)&self->kept_velocity, program->optimizer_floats, size,
-                              &bytes, error);
+    status = ep_cuda_allocate(self->network->backend, (void **)&self->kept_velocity,
+                              program->optimizer_floats, size, &bytes, error);
   if (status != EP_OK) {
     ep_cuda_free(self->kept_parameters);
     self->kept_parameters = NULL;

@@ -62,25 +62,25 @@ typedef struct {
 } ep_cuda_linear_forward;
 cudaError_t ep_cuda_linear_forward_run(cudaStream_t stream, const ep_cuda_linear_forward *linear);
 
-/* grad_x = grad W. grad: [rows, out], weight: [out, in], grad_x: [rows, in], written. When `before`
- * is not NULL, x came of an activation: x = f(before), and grad_x is further multiplied by
- * f'(before): [rows, in] both. */
+/* All that goes back through a layer, in one launch. x: [rows, in], grad: [rows, out],
+ * weight: [out, in].
+ * gradient: [slices, out * in (+ out)], written, each slice of the rows apart: grad^T x, then,
+ * `with_bias`, the sums of grad's columns.
+ * grad_x = grad W: [rows, in], written; NULL when nobody needs it. When `before` is not NULL, x
+ * came of an activation, x = f(before), and grad_x is further multiplied by f'(before): [rows, in].
+ */
 typedef struct {
   int64_t rows, in, out;
-  const float *grad, *weight;
+  const float *x, *grad, *weight;
+  float *gradient;
+  int slices;
+  bool with_bias;
   float *grad_x;
-  const float *before, *x;
+  const float *before;
   ep_layer_type activation;
   float negative_slope;
 } ep_cuda_linear_backward;
 cudaError_t ep_cuda_linear_backward_run(cudaStream_t stream, const ep_cuda_linear_backward *linear);
-
-/* The gradient of weight and bias, each slice of the rows apart: [slices, out * in (+ out)],
- * written: grad^T x, then, `with_bias`, the sums of grad's columns. grad: [rows, out],
- * x: [rows, in]. */
-cudaError_t ep_cuda_linear_gradient(cudaStream_t stream, int64_t rows, int64_t in, int64_t out,
-                                    const float *grad, const float *x, bool with_bias, int slices,
-                                    float *gradient);
 
 /* The sums of grad's columns, each slice of the rows apart. grad: [rows, columns];
  * sums: [slices, columns], written. */

@@ -49,11 +49,49 @@ cudaError_t ep_cuda_linear_forward_run(cudaStream_t stream, const ep_cuda_linear
   return cudaGetLastError();
 }
 
-/* A thread an input: neighbours read neighbouring weights. */
-static __global__ void backward(ep_cuda_linear_backward linear) {
-  int64_t stride = (int64_t)gridDim.x * THREADS;
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < linear.rows * linear.in;
-       at += stride) {
+/* Rows of slice `slice` of `slices`: first … last - 1; none when there are fewer rows than slices.
+ */
+static __device__ void slice_rows(int64_t rows, int slice, int slices, int64_t *first,
+                                  int64_t *last) {
+  *first = rows * slice / slices;
+  *last = rows * (slice + 1) / slices;
+}
+
+/* One parameter of one slice, over a warp: its lanes go along the rows. The sum in every lane. */
+static __device__ float parameter_sum(const ep_cuda_linear_backward &linear, int64_t parameter,
+                                      int64_t first, int64_t last) {
+  int lane = threadIdx.x % EP_CUDA_WARP;
+  int64_t weights = linear.out * linear.in;
+  float sum = 0;
+  if (parameter < weights) {
+    const float *grad = linear.grad + parameter / linear.in;
+    const float *x = linear.x + parameter % linear.in;
+    for (int64_t row = first + lane; row < last; row += EP_CUDA_WARP)
+      sum += grad[row * linear.out] * x[row * linear.in];
+  } else {
+    const float *grad = linear.grad + (parameter - weights);
+    for (int64_t row = first + lane; row < last; row += EP_CUDA_WARP) sum += grad[row * linear.out];
+  }
+  return ep_cuda_warp_sum(sum);
+}
+
+/* A warp a parameter and slice. `block` of `blocks`. */
+static __device__ void parameters_backward(const ep_cuda_linear_backward &linear, int64_t count,
+                                           unsigned int block, unsigned int blocks) {
+  for (int64_t at = (int64_t)block * WARPS + threadIdx.x / EP_CUDA_WARP; at < count * linear.slices;
+       at += (int64_t)blocks * WARPS) {
+    int64_t first, last;
+    slice_rows(linear.rows, (int)(at / count), linear.slices, &first, &last);
+    float sum = parameter_sum(linear, at % count, first, last);
+    if (threadIdx.x % EP_CUDA_WARP == 0) linear.gradient[at] = sum;
+  }
+}
+
+/* A thread an input: neighbours read neighbouring weights. `block` of `blocks`. */
+static __device__ void input_backward(const ep_cuda_linear_backward &linear, unsigned int block,
+                                      unsigned int blocks) {
+  for (int64_t at = (int64_t)block * THREADS + threadIdx.x; at < linear.rows * linear.in;
+       at += (int64_t)blocks * THREADS) {
     int64_t row = at / linear.in, i = at % linear.in;
     const float *grad = linear.grad + row * linear.out;
     float sum = 0;
@@ -65,48 +103,23 @@ static __global__ void backward(ep_cuda_linear_backward linear) {
   }
 }
 
+/* The first blocks do the parameters, the others the input. */
+static __global__ void backward(ep_cuda_linear_backward linear, int64_t count,
+                                unsigned int parameter_blocks) {
+  if (blockIdx.x < parameter_blocks)
+    parameters_backward(linear, count, blockIdx.x, parameter_blocks);
+  else
+    input_backward(linear, blockIdx.x - parameter_blocks, gridDim.x - parameter_blocks);
+}
+
 cudaError_t ep_cuda_linear_backward_run(cudaStream_t stream,
                                         const ep_cuda_linear_backward *linear) {
-  backward<<<ep_cuda_blocks(linear->rows * linear->in, THREADS), THREADS, 0, stream>>>(*linear);
-  return cudaGetLastError();
-}
-
-/* Rows of slice `slice` of `slices`: first … last - 1; none when there are fewer rows than slices.
- */
-static __device__ void slice_rows(int64_t rows, int slice, int slices, int64_t *first,
-                                  int64_t *last) {
-  *first = rows * slice / slices;
-  *last = rows * (slice + 1) / slices;
-}
-
-/* A warp a parameter, its lanes along the rows; blockIdx.y is the slice. */
-static __global__ void gradient_by_warp(int64_t rows, int64_t in, int64_t out, const float *grad,
-                                        const float *x, int64_t count, float *gradient) {
-  int lane = threadIdx.x % EP_CUDA_WARP;
-  int64_t stride = (int64_t)gridDim.x * WARPS, first, last;
-  slice_rows(rows, blockIdx.y, gridDim.y, &first, &last);
-  for (int64_t at = (int64_t)blockIdx.x * WARPS + threadIdx.x / EP_CUDA_WARP; at < count;
-       at += stride) {
-    float sum = 0;
-    if (at < out * in) {
-      int64_t o = at / in, i = at % in;
-      for (int64_t row = first + lane; row < last; row += EP_CUDA_WARP)
-        sum += grad[row * out + o] * x[row * in + i];
-    } else {
-      for (int64_t row = first + lane; row < last; row += EP_CUDA_WARP)
-        sum += grad[row * out + at - out * in];
-    }
-    sum = ep_cuda_warp_sum(sum);
-    if (lane == 0) gradient[blockIdx.y * count + at] = sum;
-  }
-}
-
-cudaError_t ep_cuda_linear_gradient(cudaStream_t stream, int64_t rows, int64_t in, int64_t out,
-                                    const float *grad, const float *x, bool with_bias, int slices,
-                                    float *gradient) {
-  int64_t count = out * in + (with_bias ? out : 0);
-  dim3 grid(ep_cuda_blocks(count, WARPS), (unsigned int)slices);
-  gradient_by_warp<<<grid, THREADS, 0, stream>>>(rows, in, out, grad, x, count, gradient);
+  int64_t count = linear->out * linear->in + (linear->with_bias ? linear->out : 0);
+  unsigned int parameter_blocks = ep_cuda_blocks(count * linear->slices, WARPS);
+  unsigned int input_blocks =
+      linear->grad_x ? ep_cuda_blocks(linear->rows * linear->in, THREADS) : 0;
+  backward<<<parameter_blocks + input_blocks, THREADS, 0, stream>>>(*linear, count,
+                                                                    parameter_blocks);
   return cudaGetLastError();
 }
 

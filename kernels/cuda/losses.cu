@@ -11,44 +11,50 @@ enum { THREADS = 256, WARPS = THREADS / EP_CUDA_WARP };
 static_assert((int)EP_CUDA_LOSS_BLOCKS <= (int)THREADS,
               "the last block takes one partial sum a thread");
 
-/* Adds a block's share to the rest, and lets the last block write what the step came to.
- * `mean_of`: what the loss is divided by. */
-static __device__ void finish(const ep_cuda_loss &loss, double value, int64_t errors,
-                              int64_t mean_of) {
+/* Sums the blocks' shares: the whole in thread 0 of the last block to come here, which returns
+ * true. All threads call. */
+static __device__ bool blocks_sum(ep_cuda_partials *partials, double *value, int64_t *errors) {
   __shared__ bool last;
-  ep_cuda_partials *partials = loss.partials;
-  value = ep_cuda_block_sum(value);
-  errors = ep_cuda_block_sum(errors);
+  *value = ep_cuda_block_sum(*value);
+  *errors = ep_cuda_block_sum(*errors);
+  if (gridDim.x == 1) return threadIdx.x == 0;
   if (threadIdx.x == 0) {
-    partials->loss[blockIdx.x] = value;
-    partials->errors[blockIdx.x] = errors;
+    partials->loss[blockIdx.x] = *value;
+    partials->errors[blockIdx.x] = *errors;
     __threadfence();
     last = atomicAdd(&partials->done, 1) == gridDim.x - 1;
   }
   __syncthreads();
-  if (!last) return;
+  if (!last) return false;
   __threadfence();
   /* Read past the L1 cache, which does not see the other blocks' writes. */
   bool mine = threadIdx.x < gridDim.x;
-  value = ep_cuda_block_sum(mine ? __ldcg(&partials->loss[threadIdx.x]) : 0.0);
-  errors = ep_cuda_block_sum(
+  *value = ep_cuda_block_sum(mine ? __ldcg(&partials->loss[threadIdx.x]) : 0.0);
+  *errors = ep_cuda_block_sum(
       mine ? (int64_t)__ldcg((const long long *)&partials->errors[threadIdx.x]) : (int64_t)0);
-  if (threadIdx.x != 0) return;
-  partials->done = 0;
+  if (threadIdx.x == 0) partials->done = 0;
+  return threadIdx.x == 0;
+}
+
+/* Writes what the step came to, and moves the clock on. `mean_of`: what the loss is divided by. */
+static __device__ void finish(const ep_cuda_loss &loss, double value, int64_t errors,
+                              int64_t mean_of) {
+  if (!blocks_sum(loss.partials, &value, &errors)) return;
   if (loss.tally) {
     loss.tally->loss += value;
     loss.tally->errors += errors;
     return;
   }
-  ep_cuda_clock *clock = loss.clock;
-  clock->loss[clock->step] = (float)(value / (double)mean_of);
-  clock->errors[clock->step] = (int32_t)errors;
-  clock->lr_now = clock->lr[clock->lr_count == 1 ? 0 : clock->step];
-  clock->step++;
-  if (++clock->batch == loss.steps_per_epoch) {
-    clock->batch = 0;
-    clock->epoch++;
+  ep_cuda_clock now = *loss.clock; /* all at once: one trip to memory, not one a field */
+  now.loss[now.step] = (float)(value / (double)mean_of);
+  now.errors[now.step] = (int32_t)errors;
+  now.lr_now = now.lr[now.lr_count == 1 ? 0 : now.step];
+  now.step++;
+  if (++now.batch == loss.steps_per_epoch) {
+    now.batch = 0;
+    now.epoch++;
   }
+  *loss.clock = now;
 }
 
 /* One output against one target: a thread each. */

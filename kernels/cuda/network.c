@@ -36,7 +36,8 @@ static ep_status take(ep_cuda_network *network, void *out, int64_t rows, int64_t
   if (__builtin_mul_overflow(columns, (int64_t)bytes, &row_bytes))
     return ep_fail(error, EP_NO_MEMORY, "a row of %lld numbers is more than a GPU can hold",
                    (long long)columns);
-  ep_status status = ep_cuda_allocate(&block, rows, row_bytes, &network->bytes, error);
+  ep_status status =
+      ep_cuda_allocate(network->backend, &block, rows, row_bytes, &network->bytes, error);
   if (status != EP_OK || !block) return status;
   if (network->blocks_count == network->blocks_capacity) {
     ep_cuda_free(block);
@@ -331,57 +332,55 @@ ep_status ep_cuda_network_tally(ep_cuda_network *network, const float *x, const 
   return loss_run(network, output, y, rows, false, error);
 }
 
-/* The gradient of a linear layer's parameters. x: [rows, in], grad: [rows, out]. */
-static ep_status linear_gradient(ep_cuda_network *network, ep_cuda_layer *layer, const float *x,
-                                 int64_t rows, const float *grad, ep_error *error) {
+/* Back through a linear layer by cuBLASLt. x: [rows, in], grad: [rows, out]; grad_x: [rows, in] or
+ * NULL. */
+static ep_status wide_backward(ep_cuda_network *network, ep_cuda_layer *layer, const float *x,
+                               int64_t rows, const float *grad, float *grad_x, ep_error *error) {
   const ep_op *op = layer->op;
-  bool with_bias = op->bias >= 0;
-  if (layer->thin) {
-    EP_CUDA_TRY(ep_cuda_linear_gradient(network->stream, rows, op->in_features, op->out_features,
-                                        grad, x, with_bias, layer->slices, layer->gradient),
-                "a linear layer's gradient");
-    return EP_OK;
-  }
-  if (with_bias)
+  if (op->bias >= 0)
     EP_CUDA_TRY(ep_cuda_column_sums(network->stream, rows, op->out_features, grad,
                                     layer->bias_slices, layer->bias_gradient),
                 "a bias's gradient");
-  ep_cuda_gemm_shape shape = {.rows = op->out_features,
-                              .columns = op->in_features,
-                              .depth = rows,
-                              .a = grad,
-                              .b = x,
-                              .out = layer->gradient,
-                              .transpose_a = true};
-  return multiply(network, &layer->weight, &shape, error);
+  ep_cuda_gemm_shape of_weight = {.rows = op->out_features,
+                                  .columns = op->in_features,
+                                  .depth = rows,
+                                  .a = grad,
+                                  .b = x,
+                                  .out = layer->gradient,
+                                  .transpose_a = true};
+  ep_cuda_gemm_shape of_x = {.rows = rows,
+                             .columns = op->in_features,
+                             .depth = op->out_features,
+                             .a = grad,
+                             .b = network->parameters + op->weight,
+                             .out = grad_x};
+  ep_status status = multiply(network, &layer->weight, &of_weight, error);
+  if (status == EP_OK && grad_x) status = multiply(network, &layer->backward, &of_x, error);
+  return status;
 }
 
-/* From the gradient by layer i's output to that by its input; where an activation comes before a
- * thin layer, *next is the index below that one: its derivative is already in. */
+/* Back through linear layer i: the gradient of its parameters, and, grad_x not NULL, that by its
+ * input; from: its input. When an activation comes before a thin layer, grad_x is by that one's
+ * input, and *next the index below it. x: the network's input. */
 static ep_status linear_backward(ep_cuda_network *network, int i, const float *x, int64_t rows,
                                  const float *grad, float *grad_x, int *next, ep_error *error) {
   ep_cuda_layer *layer = &network->layers[i];
   const ep_op *op = layer->op;
-  const float *weight = network->parameters + op->weight;
+  const float *from = layer_input(network, i, x);
   *next = i - 1;
-  if (!layer->thin) {
-    ep_cuda_gemm_shape shape = {.rows = rows,
-                                .columns = op->in_features,
-                                .depth = op->out_features,
-                                .a = grad,
-                                .b = weight,
-                                .out = grad_x};
-    return multiply(network, &layer->backward, &shape, error);
-  }
+  if (!layer->thin) return wide_backward(network, layer, from, rows, grad, grad_x, error);
   ep_cuda_linear_backward linear = {.rows = rows,
                                     .in = op->in_features,
                                     .out = op->out_features,
+                                    .x = from,
                                     .grad = grad,
-                                    .weight = weight,
+                                    .weight = network->parameters + op->weight,
+                                    .gradient = layer->gradient,
+                                    .slices = layer->slices,
+                                    .with_bias = op->bias >= 0,
                                     .grad_x = grad_x};
-  if (ep_activation_is(layer[-1].op->type)) {
+  if (grad_x && ep_activation_is(layer[-1].op->type)) {
     linear.before = layer_input(network, i - 1, x);
-    linear.x = layer[-1].output;
     linear.activation = layer[-1].op->type;
     linear.negative_slope = layer[-1].op->negative_slope;
     *next = i - 2;
@@ -392,24 +391,21 @@ static ep_status linear_backward(ep_cuda_network *network, int i, const float *x
 
 /* grad[0] holds the gradient by the network's output. x: the network's input. */
 static ep_status backward(ep_cuda_network *network, const float *x, int64_t rows, ep_error *error) {
-  int current = 0;
+  float *grad = network->grad[0], *other = network->grad[1];
   for (int i = network->program->ops_count - 1, next; i >= network->first_linear; i = next) {
-    ep_cuda_layer *layer = &network->layers[i];
-    const float *from = layer_input(network, i, x);
-    float *grad = network->grad[current];
+    const ep_cuda_layer *layer = &network->layers[i];
     next = i - 1;
     if (layer->op->type != EP_LAYER_LINEAR) {
-      EP_CUDA_TRY(
-          ep_cuda_activation_backward(network->stream, layer->op, rows, from, layer->output, grad),
-          "an activation, backward");
+      EP_CUDA_TRY(ep_cuda_activation_backward(network->stream, layer->op, rows,
+                                              layer_input(network, i, x), layer->output, grad),
+                  "an activation, backward");
       continue;
     }
-    ep_status status = linear_gradient(network, layer, from, rows, grad, error);
-    if (status == EP_OK && i > network->first_linear) {
-      current = 1 - current;
-      status = linear_backward(network, i, x, rows, grad, network->grad[current], &next, error);
-    }
+    float *grad_x = i > network->first_linear ? other : NULL;
+    ep_status status = linear_backward(network, i, x, rows, grad, grad_x, &next, error);
     if (status != EP_OK) return status;
+    other = grad;
+    grad = grad_x;
   }
   return EP_OK;
 }

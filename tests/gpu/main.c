@@ -141,9 +141,38 @@ static void refusals_try(suite *self) {
   refusal_try(self, "4 TiB of weights", &large, NULL, EP_NO_MEMORY);
   large.parameters = INT64_MAX / 2;
   refusal_try(self, "more weights than can be counted", &large, NULL, EP_NO_MEMORY);
-  report(self, self->cuda.ops->probe(self->cuda.backend, NULL) == EP_OK,
-         "the device still works after running out of memory");
   ep_case_destroy(test);
+}
+
+/* A layer whose weights fit the device once, and not a second time as a gradient: here it is the
+ * device that refuses. */
+static void memory_try(suite *self) {
+  const ep_backend_ops *ops = self->cuda.ops;
+  ep_backend_info info;
+  if (self->every > 1) {
+    printf("skip  out of memory: a memory checker would call it an error\n");
+    self->skipped++;
+    return;
+  }
+  if (ops->info(self->cuda.backend, &info, NULL) != EP_OK) return;
+  const int64_t in_features = 1 << 16;
+  ep_op op = {.type = EP_LAYER_LINEAR,
+              .in_features = in_features,
+              .out_features = info.memory_free_bytes / 8 / in_features,
+              .weight = 0,
+              .bias = -1};
+  ep_program program = {.ops = &op,
+                        .ops_count = 1,
+                        .in_features = in_features,
+                        .out_features = op.out_features,
+                        .target_columns = op.out_features,
+                        .parameters = in_features * op.out_features,
+                        .train_rows = 1,
+                        .batch_size = 1,
+                        .max_predict_rows = 1};
+  refusal_try(self, "twice half of the free memory", &program, NULL, EP_NO_MEMORY);
+  report(self, ops->probe(self->cuda.backend, NULL) == EP_OK,
+         "the device still works after running out of memory");
 }
 
 /* What an instance must refuse: each with a message, none of it harmful. */
@@ -282,7 +311,9 @@ static void benchmarks_run(suite *self) {
   for (int i = 0; i < ep_gpu_benchmark_count(); i++) {
     const ep_gpu_benchmark *row;
     const char *cpu_name = "", *cuda_name = "";
-    ep_case *probe = ep_gpu_benchmark_create(i, 4, &row);
+    ep_case *probe = ep_gpu_benchmark_create(i, 3, &row);
+    probe->steps = 3; /* a few more, and a unit of a deep net passes its kink in one and not yet in
+                         the other: two right answers that differ */
     ep_case *test = ep_gpu_benchmark_create(i, row->epochs, &row);
     ep_case *shorter = ep_gpu_benchmark_create(i, row->epochs / 20, &row);
     ep_comparison result = {0};
@@ -311,6 +342,7 @@ static void suite_run(suite *self) {
   }
   self->cuda.executor = NULL;
   refusals_try(self);
+  memory_try(self);
   misuse_try(self);
   threads_try(self);
 }
