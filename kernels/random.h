@@ -64,10 +64,13 @@ EP_DEVICE_INLINE double ep_random_double(uint32_t low, uint32_t high) {
  * of bits that holds n, walked until it lands below n (J. Black and P. Rogaway, "Ciphers with
  * Arbitrary Finite Domains", CT-RSA 2002). No sort and no table: any thread of any device finds its
  * own row. */
-enum { EP_SHUFFLE_ROUNDS = 8 };
+/* Halves of 1 to 3 bits mix slowly and need more rounds: with 8, some orders of five elements came
+ * almost twice as often as they should, and neighbours stayed together 1 % too often up to 128. */
+enum { EP_SHUFFLE_ROUNDS = 8, EP_SHUFFLE_ROUNDS_SMALL = 24, EP_SHUFFLE_SMALL_BITS = 7 };
 
 typedef struct {
-  uint32_t key[EP_SHUFFLE_ROUNDS];
+  uint32_t key[EP_SHUFFLE_ROUNDS_SMALL]; /* [rounds] */
+  uint32_t rounds;
   uint32_t n;
   uint32_t left_bits, right_bits; /* 1 … 16 each */
 } ep_permutation;
@@ -75,12 +78,13 @@ typedef struct {
 EP_DEVICE_INLINE ep_permutation ep_permutation_make(uint64_t seed, ep_random_purpose purpose,
                                                     uint64_t epoch, uint64_t n) {
   ep_permutation permutation;
-  for (uint32_t i = 0; i < EP_SHUFFLE_ROUNDS / 4; i++) {
+  uint32_t bits = 2;
+  while (((uint64_t)1 << bits) < n) bits++;
+  permutation.rounds = bits <= EP_SHUFFLE_SMALL_BITS ? EP_SHUFFLE_ROUNDS_SMALL : EP_SHUFFLE_ROUNDS;
+  for (uint32_t i = 0; i < permutation.rounds / 4; i++) {
     ep_random4 words = ep_random(seed, purpose, epoch, i);
     for (uint32_t j = 0; j < 4; j++) permutation.key[4 * i + j] = words.word[j];
   }
-  uint32_t bits = 2;
-  while (((uint64_t)1 << bits) < n) bits++;
   permutation.n = (uint32_t)n;
   permutation.left_bits = bits / 2;
   permutation.right_bits = bits - bits / 2;
@@ -101,7 +105,7 @@ EP_DEVICE_INLINE uint32_t ep_permutation_at(const ep_permutation *permutation, u
   uint32_t value = index;
   do {
     uint32_t left = value >> right_bits, right = value & ((UINT32_C(1) << right_bits) - 1);
-    for (int round = 0; round < EP_SHUFFLE_ROUNDS; round += 2) {
+    for (uint32_t round = 0; round < permutation->rounds; round += 2) {
       left ^= ep_permutation_mix(right, permutation->key[round], left_bits);
       right ^= ep_permutation_mix(left, permutation->key[round + 1], right_bits);
     }

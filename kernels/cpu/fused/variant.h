@@ -177,7 +177,7 @@ static void variant_permute(const ep_permutation *permutation, uint32_t *to, uin
     do {
       lanes_word left = value >> right_bits;
       lanes_word right = value & ((UINT32_C(1) << right_bits) - 1);
-      for (int round = 0; round < EP_SHUFFLE_ROUNDS; round += 2) {
+      for (uint32_t round = 0; round < permutation->rounds; round += 2) {
         left ^= variant_mix(right, permutation->key[round], left_bits);
         right ^= variant_mix(left, permutation->key[round + 1], right_bits);
       }
