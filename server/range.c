@@ -22,7 +22,7 @@ ep_range_kind ep_range_read(const char *header, int64_t size, int64_t *first, in
   if (!header || strncasecmp(header, "bytes=", 6) != 0 || strchr(header, ','))
     return EP_RANGE_WHOLE;
   const char *at = header + 6;
-  int64_t from, to = INT64_MAX;
+  int64_t from = 0, to = INT64_MAX;
   bool has_from = read_number(&at, &from);
   if (*at++ != '-') return EP_RANGE_WHOLE;
   bool has_to = read_number(&at, &to);
