@@ -1,0 +1,22 @@
+/* fuzz.h: the one function that a fuzzer is; libFuzzer and replay.c call it. */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Any bytes may come; it must return, without a leak. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+/* Ends the program when what must always hold does not. */
+#define FUZZ_HOLDS(condition)                                             \
+  do {                                                                    \
+    if (!(condition)) {                                                   \
+      fprintf(stderr, "%s:%d: not %s\n", __FILE__, __LINE__, #condition); \
+      abort();                                                            \
+    }                                                                     \
+  } while (0)
+
+#endif

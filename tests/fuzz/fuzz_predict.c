@@ -1,0 +1,24 @@
+/* Any bytes as rows to predict: refused with a reason, or numbers in a whole matrix. */
+#include <math.h>
+
+#include "api/job.h"
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
+  double *x;
+  int64_t rows, columns;
+  ep_problem problem = {0};
+  ep_status status = ep_predict_parse((const char *)bytes, count, &x, &rows, &columns, &problem);
+  FUZZ_HOLDS((status == EP_OK) == (x != NULL));
+  if (!x) {
+    FUZZ_HOLDS(problem.status == status && problem.detail[0] && rows == 0 && columns == 0);
+    return 0;
+  }
+  FUZZ_HOLDS(rows > 0 && columns > 0 && rows <= EP_LIMIT_PREDICT_ROWS);
+  for (int64_t i = 0; i < rows * columns; i++) FUZZ_HOLDS(isfinite(x[i]));
+  char *answer = ep_predict_format("job_1", x, rows, columns);
+  FUZZ_HOLDS(answer);
+  free(answer);
+  free(x);
+  return 0;
+}
