@@ -272,7 +272,7 @@ ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_e
   pthread_mutex_unlock(&log->mutex);
   free(batch.starts);
   free(batch.text);
-  if (status == EP_OK && ep_wakes_mark(&log->wakes, 0)) ep_wakes_call(&log->wakes);
+  if (status == EP_OK && ep_wakes_mark(&log->wakes, 0, 0)) ep_wakes_call(&log->wakes);
   return status;
 }
 

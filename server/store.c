@@ -314,43 +314,62 @@ bool ep_store_job_exists(ep_store *store, const char *id) {
   return code != SQLITE_DONE; /* when in doubt it is there: nothing is removed */
 }
 
-/* Hands each row of a statement with its parameters bound to visit. The mutex is held. */
-static ep_status rows_visit(ep_store *store, sqlite3_stmt *s, ep_store_visit *visit, void *context,
-                            ep_error *error) {
-  for (;;) {
-    int code = sqlite3_step(s);
-    if (code == SQLITE_DONE) return EP_OK;
-    if (code != SQLITE_ROW) return ep_store_fail(store, code, error);
-    ep_job_row row;
-    row_read(s, &row);
-    if (!visit(context, &row)) return EP_OK;
+void ep_job_rows_deinit(ep_job_rows *rows) {
+  for (int64_t i = 0; i < rows->count; i++) ep_job_row_deinit(&rows->rows[i]);
+  free(rows->rows);
+  *rows = (ep_job_rows){0};
+}
+
+static ep_status row_append(ep_job_rows *out, sqlite3_stmt *s, ep_error *error) {
+  if (out->count == out->capacity) {
+    int64_t capacity = out->capacity == 0 ? 32 : out->capacity * 2;
+    ep_job_row *rows = realloc(out->rows, (size_t)capacity * sizeof *rows);
+    if (rows == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a list of jobs");
+    out->rows = rows;
+    out->capacity = capacity;
   }
+  ep_job_row *row = &out->rows[out->count];
+  row_read(s, row);
+  ep_status status = row_own(row, error);
+  if (status == EP_OK) out->count++;
+  return status;
+}
+
+/* Reads all rows of a statement with its parameters bound. The mutex is held. */
+static ep_status rows_read(ep_store *store, sqlite3_stmt *s, ep_job_rows *out, ep_error *error) {
+  *out = (ep_job_rows){0};
+  ep_status status = EP_OK;
+  int code = SQLITE_DONE;
+  while (status == EP_OK && (code = sqlite3_step(s)) == SQLITE_ROW)
+    status = row_append(out, s, error);
+  if (status == EP_OK && code != SQLITE_DONE) status = ep_store_fail(store, code, error);
+  if (status != EP_OK) ep_job_rows_deinit(out);
+  return status;
 }
 
 ep_status ep_store_jobs_list(ep_store *store, int state, const char *after, int64_t limit,
-                             ep_store_visit *visit, void *context, ep_error *error) {
+                             ep_job_rows *out, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, state < 0 ? EP_SQL_JOBS_LIST : EP_SQL_JOBS_LIST_STATE);
   text_bind(s, 1, after != NULL ? after : "~"); /* '~' sorts after every id */
   sqlite3_bind_int64(s, 2, limit);
   if (state >= 0) text_bind(s, 3, ep_state_name(state));
-  ep_status status = rows_visit(store, s, visit, context, error);
+  ep_status status = rows_read(store, s, out, error);
   ep_store_unlock(store, s);
   return status;
 }
 
-ep_status ep_store_jobs_unfinished(ep_store *store, ep_store_visit *visit, void *context,
-                                   ep_error *error) {
+ep_status ep_store_jobs_unfinished(ep_store *store, ep_job_rows *out, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOBS_UNFINISHED);
-  ep_status status = rows_visit(store, s, visit, context, error);
+  ep_status status = rows_read(store, s, out, error);
   ep_store_unlock(store, s);
   return status;
 }
 
-ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_store_visit *visit,
-                                      void *context, ep_error *error) {
+ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
+                                      ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOBS_FINISHED_LAST);
   sqlite3_bind_int64(s, 1, limit);
-  ep_status status = rows_visit(store, s, visit, context, error);
+  ep_status status = rows_read(store, s, out, error);
   ep_store_unlock(store, s);
   return status;
 }

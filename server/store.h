@@ -61,19 +61,22 @@ ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_
 ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error);
 bool ep_store_job_exists(ep_store *store, const char *id);
 
-/* Calls visit with each row, in the order asked for; return false to stop. The row is lent. visit
- * must not call the store. */
-typedef bool ep_store_visit(void *context, const ep_job_row *row);
+/* Rows read at once. */
+typedef struct {
+  ep_job_row *rows; /* [count], owned with their texts */
+  int64_t count, capacity;
+} ep_job_rows;
+
+void ep_job_rows_deinit(ep_job_rows *rows);
 
 /* Newest first; those older than `after` unless it is NULL; with `state` unless it is -1. */
 ep_status ep_store_jobs_list(ep_store *store, int state, const char *after, int64_t limit,
-                             ep_store_visit *visit, void *context, ep_error *error);
+                             ep_job_rows *out, ep_error *error);
 /* All that did not end, oldest first. */
-ep_status ep_store_jobs_unfinished(ep_store *store, ep_store_visit *visit, void *context,
-                                   ep_error *error);
+ep_status ep_store_jobs_unfinished(ep_store *store, ep_job_rows *out, ep_error *error);
 /* Those that ended last. */
-ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_store_visit *visit,
-                                      void *context, ep_error *error);
+ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
+                                      ep_error *error);
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];

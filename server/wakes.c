@@ -72,14 +72,14 @@ void ep_wakes_remove(ep_wakes *wakes, uint64_t token) {
   pthread_mutex_unlock(&wakes->mutex);
 }
 
-bool ep_wakes_mark(ep_wakes *wakes, uint64_t key) {
+bool ep_wakes_mark(ep_wakes *wakes, uint64_t mask, uint64_t value) {
   bool any = false;
   pthread_mutex_lock(&wakes->mutex);
   for (uint32_t i = 0, seen = 0; seen < wakes->used && i < wakes->slots_count; i++) {
     ep_wakes_slot *slot = &wakes->slots[i];
     if (slot->wake == NULL) continue;
     seen++;
-    if (slot->key == key) any = slot->due = true;
+    if ((slot->key & mask) == value) any = slot->due = true;
   }
   pthread_mutex_unlock(&wakes->mutex);
   return any;

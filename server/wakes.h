@@ -40,8 +40,8 @@ uint64_t ep_wakes_add(ep_wakes *wakes, uint64_t key, bool once, ep_wake *wake, v
  * no longer known is ignored. */
 void ep_wakes_remove(ep_wakes *wakes, uint64_t token);
 
-/* Marks subscriptions as due; true when there is any. */
-bool ep_wakes_mark(ep_wakes *wakes, uint64_t key);
+/* Marks the subscriptions with (key & mask) == value as due; true when there is any. */
+bool ep_wakes_mark(ep_wakes *wakes, uint64_t mask, uint64_t value);
 bool ep_wakes_mark_token(ep_wakes *wakes, uint64_t token);
 
 /* Calls all that are due, but for those that another thread is calling: that one calls again. */

@@ -1,0 +1,130 @@
+/* jobs_recover.c: see jobs_state.h: at start, the data folder is made to agree with the store. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "server/clock.h"
+#include "server/folder.h"
+#include "server/jobs_state.h"
+#include "server/notice.h"
+
+enum { FINISHED_CHECKED = 64 }; /* more than can have been ending when the daemon died */
+
+/* Writes spec.json unless it is there in full (a crash of the machine may have torn it). */
+static ep_status spec_write(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  struct stat state;
+  ep_status status =
+      ep_folder_path(path, error, jobs->data_dir, "jobs", row->id, "spec.json", NULL);
+  if (status != EP_OK) return status;
+  size_t bytes = strlen(row->spec);
+  if (stat(path, &state) == 0 && (size_t)state.st_size == bytes) return EP_OK;
+  return ep_folder_write_file(path, row->spec, bytes, error);
+}
+
+/* Appends `queued` to a log that is empty. Its time is the row's, so that the line is the same
+ * whenever it is written. */
+static ep_status queued_append(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
+  ep_eventlog *log = NULL;
+  ep_eventlog_tail tail;
+  ep_status status = ep_logs_retain(&jobs->logs, row->id, &log, error);
+  if (status != EP_OK) return status;
+  ep_eventlog_get_tail(log, &tail);
+  ep_event event = {
+      .job = row->id, .type = EP_EVENT_QUEUED, .time_us = row->created_us, .epochs = row->epochs};
+  if (tail.last_seq == 0) status = ep_eventlog_append(log, &event, 1, error);
+  ep_logs_release(&jobs->logs, log);
+  return status;
+}
+
+ep_status ep_job_folder_write(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_folder_path(path, error, jobs->data_dir, "jobs", row->id, NULL);
+  if (status != EP_OK) return status;
+  if (mkdir(path, 0700) != 0 && !ep_folder_exists(path))
+    return ep_fail(error, EP_IO, "the folder of a job cannot be created: %m");
+  status = spec_write(jobs, row, error);
+  if (status == EP_OK) status = queued_append(jobs, row, error);
+  return status;
+}
+
+/* Makes a live job of a row that did not end, and queues it. */
+static ep_status job_revive(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
+  ep_status status = ep_job_folder_write(jobs, row, error);
+  if (status != EP_OK) return status;
+  ep_live_job *job = ep_live_create(row);
+  if (job == NULL || (row->dataset[0] != 0 && !ep_pins_add(&jobs->pins, row->dataset))) {
+    ep_live_destroy(job);
+    return ep_fail(error, EP_NO_MEMORY, "no memory for the queue");
+  }
+  if (row->state != EP_STATE_QUEUED)
+    snprintf(job->cause, sizeof job->cause, "the daemon was restarted");
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_add(jobs, job);
+  if (!ep_live_enqueue(jobs, job, row->attempt > 0))
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for the queue");
+  pthread_mutex_unlock(&jobs->mutex);
+  return status;
+}
+
+static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {
+  ep_job_rows list;
+  ep_status status = ep_store_jobs_unfinished(jobs->store, &list, error);
+  for (int64_t i = 0; status == EP_OK && i < list.count; i++)
+    status = job_revive(jobs, &list.rows[i], error);
+  if (status == EP_OK && list.count > 0)
+    ep_notice(EP_NOTICE_INFO, "%lld jobs were not finished and are queued", (long long)list.count);
+  ep_job_rows_deinit(&list);
+  return status;
+}
+
+/* Gives the jobs that ended last their end events, where a death came between row and event. */
+static ep_status finished_complete(ep_jobs *jobs, ep_error *error) {
+  ep_job_rows list;
+  ep_status status = ep_store_jobs_finished_last(jobs->store, FINISHED_CHECKED, &list, error);
+  for (int64_t i = 0; status == EP_OK && i < list.count; i++) {
+    ep_eventlog *log = NULL;
+    ep_error why = {0};
+    if (ep_logs_retain(&jobs->logs, list.rows[i].id, &log, &why) != EP_OK ||
+        ep_job_end_append(&list.rows[i], log, &why) != EP_OK)
+      ep_notice(EP_NOTICE_ERROR, "the events of job %s: %s", list.rows[i].id, why.message);
+    ep_logs_release(&jobs->logs, log);
+  }
+  ep_job_rows_deinit(&list);
+  return status;
+}
+
+/* A folder without a row is of a submission that was never acknowledged, or of a job deleted. */
+static void job_folder_check(void *context, const char *name) {
+  ep_jobs *jobs = context;
+  ep_error error = {0};
+  if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return;
+  if (ep_folder_discard(jobs->data_dir, "jobs", name, &error) != EP_OK)
+    ep_notice(EP_NOTICE_WARNING, "%s", error.message);
+}
+
+static void dataset_folder_check(void *context, const char *name) {
+  if (strlen(name) == EP_PIN_BYTES - 1) ep_jobs_content_collect(context, name);
+}
+
+/* New ids are greater than the newest there is, even when the clock was set back. */
+static ep_status newest_observe(ep_jobs *jobs, ep_error *error) {
+  ep_job_rows newest;
+  ep_status status = ep_store_jobs_list(jobs->store, -1, NULL, 1, &newest, error);
+  if (status == EP_OK && newest.count > 0) ep_id_observe(newest.rows[0].id);
+  ep_job_rows_deinit(&newest);
+  return status;
+}
+
+ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_status status = newest_observe(jobs, error);
+  if (status == EP_OK) status = ep_folder_path(path, error, jobs->data_dir, "jobs", NULL);
+  if (status == EP_OK) status = ep_folder_list(path, job_folder_check, jobs, error);
+  if (status == EP_OK) status = unfinished_revive(jobs, error);
+  if (status == EP_OK) status = finished_complete(jobs, error);
+  if (status == EP_OK) status = ep_folder_path(path, error, jobs->data_dir, "datasets", NULL);
+  if (status == EP_OK) status = ep_folder_list(path, dataset_folder_check, jobs, error);
+  return status;
+}

@@ -1,0 +1,342 @@
+/* jobs_run.c: see jobs_state.h: what happens to a job while a worker has it. All of it runs on the
+ * supervisor's thread, but ep_jobs_cancel. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/clock.h"
+#include "server/jobs_state.h"
+#include "server/notice.h"
+
+enum { EVENTS_AT_ONCE = 512, RETRY_US = 1000000 };
+
+#define PATIENCE_FACTOR 2.0 /* of the plan's rough estimate, before a job's pace is known */
+
+static const ep_device_status *device_find(const ep_device_list *devices, const char *id) {
+  for (int i = 0; i < devices->count; i++)
+    if (strcmp(devices->device[i].info.id, id) == 0) return &devices->device[i];
+  return NULL;
+}
+
+static bool is_cuda(const char *device) {
+  return strncmp(device, "cuda", 4) == 0;
+}
+
+/* "cuda" is any CUDA device, "cuda:1" that one, "cpu" the CPU. */
+static bool device_wanted(const char *wanted, const char *device) {
+  if (strcmp(wanted, device) == 0) return true;
+  return strcmp(wanted, "cuda") == 0 && is_cuda(device);
+}
+
+static bool kind_alive(const ep_device_list *devices, bool cuda) {
+  for (int i = 0; i < devices->count; i++)
+    if (is_cuda(devices->device[i].info.id) == cuda && devices->device[i].state != EP_DEVICE_LOST)
+      return true;
+  return false;
+}
+
+/* `auto`: of the kinds of device there are, the one that the plan thinks faster. */
+static bool auto_takes(const ep_job_row *row, const char *device, const ep_device_list *devices) {
+  bool cuda = is_cuda(device);
+  if (!kind_alive(devices, !cuda)) return true;
+  bool cuda_faster = row->seconds_cuda < row->seconds_cpu;
+  return cuda == cuda_faster;
+}
+
+bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_list *devices) {
+  const ep_job_row *row = &job->row;
+  if (row->device[0] != 0) { /* chosen at the first start, and kept while it is there */
+    const ep_device_status *chosen = device_find(devices, row->device);
+    if (chosen != NULL && chosen->state != EP_DEVICE_LOST) return strcmp(row->device, device) == 0;
+  }
+  if (strcmp(row->wanted, "auto") == 0) return auto_takes(row, device, devices);
+  return device_wanted(row->wanted, device);
+}
+
+/* Takes the first queued job that fits out of the queue, as running. NULL = there is none. */
+static ep_live_job *queue_take(ep_jobs *jobs, const char *device) {
+  ep_device_list *devices = malloc(sizeof *devices);
+  if (devices == NULL) return NULL;
+  ep_supervisor_get_devices(jobs->supervisor, devices);
+  ep_live_job *job = NULL;
+  pthread_mutex_lock(&jobs->mutex);
+  for (int64_t i = 0; i < jobs->queue.count && job == NULL; i++) {
+    ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
+    if (candidate != NULL && ep_job_fits(candidate, device, devices)) job = candidate;
+  }
+  if (job != NULL) {
+    ep_queue_remove(&jobs->queue, &job->entry);
+    job->row.state = EP_STATE_RUNNING;
+    jobs->running++;
+    ep_live_touch(jobs, job);
+    ep_queue_touch(jobs);
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  free(devices);
+  return job;
+}
+
+/* Puts a job back into the queue, unless it was cancelled in the meantime: then it ends, as it does
+ * where there is no memory to queue it. */
+static void queue_return(ep_jobs *jobs, ep_live_job *job, bool again) {
+  pthread_mutex_lock(&jobs->mutex);
+  bool cancelled = job->cancelled;
+  bool queued = !cancelled && ep_live_enqueue(jobs, job, again);
+  if (queued) jobs->running--;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (cancelled) {
+    ep_job_end(jobs, job, EP_STATE_CANCELLED,
+               ep_job_failure(&job->row, job->epoch, EP_CANCELLED, "cancelled"));
+  } else if (!queued) {
+    ep_job_end(jobs, job, EP_STATE_FAILED,
+               ep_job_failure(&job->row, 0, EP_NO_MEMORY, "no memory to queue the job again"));
+  }
+}
+
+/* The row of a start, as it will be stored. */
+static void start_fill(ep_live_job *job, const char *device, ep_job_row *row) {
+  *row = job->row;
+  if (row->device[0] != 0 && strcmp(row->device, device) != 0) {
+    snprintf(job->cause, sizeof job->cause, "device %s is gone", row->device);
+    row->executor[0] = 0;
+  }
+  snprintf(row->device, sizeof row->device, "%s", device);
+  row->attempt++;
+  if (row->started_us == 0) row->started_us = ep_clock_utc_us();
+}
+
+/* Stores the start and fills in the command. */
+static ep_status start_write(ep_jobs *jobs, ep_live_job *job, const char *device,
+                             ep_assignment *out, ep_error *error) {
+  ep_job_row stored, row;
+  start_fill(job, device, &row);
+  ep_status status = EP_OK;
+  if (job->log == NULL) status = ep_logs_retain(&jobs->logs, row.id, &job->log, error);
+  if (status == EP_OK) status = ep_store_job_get(jobs->store, row.id, &stored, error);
+  if (status != EP_OK) return status;
+  status = ep_store_job_update(jobs->store, &row, error);
+  if (status == EP_OK) {
+    out->train.kind = EP_COMMAND_TRAIN;
+    snprintf(out->train.job, sizeof out->train.job, "%s", row.id);
+    out->train.attempt = row.attempt;
+    out->train.spec = stored.spec; /* ownership moves */
+    stored.spec = NULL;
+    double seconds = is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
+    out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;
+    pthread_mutex_lock(&jobs->mutex);
+    job->row = row;
+    job->epoch = 0;
+    job->eta_seconds = NAN;
+    ep_live_touch(jobs, job);
+    pthread_mutex_unlock(&jobs->mutex);
+  }
+  ep_job_row_deinit(&stored);
+  return status;
+}
+
+static bool job_next(void *context, const char *device, ep_assignment *out) {
+  ep_jobs *jobs = context;
+  ep_live_job *job = queue_take(jobs, device);
+  if (job == NULL) return false;
+  ep_error error = {0};
+  ep_status status = start_write(jobs, job, device, out, &error);
+  if (status != EP_OK) {
+    ep_notice(EP_NOTICE_ERROR, "job %s cannot start, trying again: %s", job->row.id, error.message);
+    queue_return(jobs, job, job->entry.again);
+    jobs->refused = true;
+    return false;
+  }
+  ep_live_announce(jobs, job->row.id);
+  ep_queue_announce(jobs);
+  return true;
+}
+
+/* The running job that a worker speaks of; NULL when it is not (any more). */
+static ep_live_job *running_find(ep_jobs *jobs, const char *id, int attempt) {
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_job *job = ep_live_find(jobs, id);
+  bool running = job != NULL && !job->ending && job->row.state == EP_STATE_RUNNING &&
+                 job->row.attempt == attempt;
+  pthread_mutex_unlock(&jobs->mutex);
+  return running ? job : NULL;
+}
+
+/* Says that the disk refused; false, for the supervisor. */
+static bool refuse(const ep_live_job *job, const ep_error *error) {
+  ep_notice(EP_NOTICE_ERROR, "job %s: %s; trying again", job->row.id, error->message);
+  return false;
+}
+
+static bool job_started(void *context, const char *device, const ep_reply *reply) {
+  ep_jobs *jobs = context;
+  ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
+  if (job == NULL) return true;
+  ep_eventlog_tail tail;
+  ep_eventlog_get_tail(job->log, &tail);
+  char message[EP_MESSAGE_BYTES + 64];
+  snprintf(message, sizeof message, "%s; starting again from epoch 0",
+           job->cause[0] != 0 ? job->cause : "the daemon was restarted");
+  ep_event event = {.job = job->row.id,
+                    .type = tail.started ? EP_EVENT_RESTARTED : EP_EVENT_STARTED,
+                    .time_us = ep_clock_utc_us(),
+                    .epochs = job->row.epochs,
+                    .attempt = reply->attempt,
+                    .device = device,
+                    .executor = reply->executor,
+                    .message = tail.started ? message : NULL};
+  ep_error error = {0};
+  if (ep_eventlog_append(job->log, &event, 1, &error) != EP_OK) return refuse(job, &error);
+  pthread_mutex_lock(&jobs->mutex);
+  snprintf(job->row.executor, sizeof job->row.executor, "%s", reply->executor);
+  job->cause[0] = 0;
+  ep_live_touch(jobs, job);
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_live_announce(jobs, job->row.id);
+  return true;
+}
+
+static double eta_of(const ep_progress_record *record, int64_t epochs) {
+  if (record->epoch <= 0) return NAN;
+  return record->elapsed_seconds / (double)record->epoch * (double)(epochs - record->epoch);
+}
+
+/* Appends those records that the log has not: a training that starts again repeats the others. */
+static ep_status records_append(ep_live_job *job, const ep_progress *progress, ep_error *error) {
+  ep_event events[EVENTS_AT_ONCE];
+  ep_eventlog_tail tail;
+  ep_eventlog_get_tail(job->log, &tail);
+  int64_t now_us = ep_clock_utc_us(), last_epoch = tail.last_epoch;
+  ep_status status = EP_OK;
+  for (uint32_t i = 0; status == EP_OK && i < progress->count;) {
+    int count = 0;
+    for (; i < progress->count && count < EVENTS_AT_ONCE; i++) {
+      const ep_progress_record *record = &progress->records[i];
+      if (record->epoch <= last_epoch || record->epoch > job->row.epochs) continue;
+      last_epoch = record->epoch;
+      events[count++] = (ep_event){.job = job->row.id,
+                                   .type = EP_EVENT_EPOCH,
+                                   .time_us = now_us,
+                                   .epochs = job->row.epochs,
+                                   .progress = *record,
+                                   .eta_seconds = eta_of(record, job->row.epochs)};
+    }
+    if (count > 0) status = ep_eventlog_append(job->log, events, count, error);
+  }
+  return status;
+}
+
+static bool job_progress(void *context, const ep_progress *progress) {
+  ep_jobs *jobs = context;
+  ep_live_job *job = running_find(jobs, progress->job, progress->attempt);
+  if (job == NULL || progress->count == 0) return true;
+  ep_error error = {0};
+  if (records_append(job, progress, &error) != EP_OK) return refuse(job, &error);
+  const ep_progress_record *last = &progress->records[progress->count - 1];
+  pthread_mutex_lock(&jobs->mutex);
+  job->epoch = last->epoch;
+  job->eta_seconds = eta_of(last, job->row.epochs);
+  ep_live_touch(jobs, job);
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_live_announce(jobs, job->row.id);
+  return true;
+}
+
+static bool job_finished(void *context, const char *device, const ep_reply *reply) {
+  (void)device;
+  ep_jobs *jobs = context;
+  ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
+  if (job == NULL) return true;
+  char *text = ep_job_result_format(&reply->result);
+  if (text == NULL) return false; /* no memory: a second later there may be some */
+  ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
+                   : reply->result.status == EP_CANCELLED ? EP_STATE_CANCELLED
+                                                          : EP_STATE_FAILED;
+  pthread_mutex_lock(&jobs->mutex);
+  job->epoch = reply->result.epochs_done;
+  if (reply->result.executor[0] != 0)
+    memcpy(job->row.executor, reply->result.executor, sizeof job->row.executor);
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_job_end(jobs, job, state, text);
+  return true;
+}
+
+static void job_died(void *context, const char *id, int attempt, const char *cause) {
+  ep_jobs *jobs = context;
+  ep_live_job *job = running_find(jobs, id, attempt);
+  if (job == NULL) return;
+  ep_eventlog_tail tail;
+  ep_eventlog_get_tail(job->log, &tail);
+  job->deaths = tail.last_epoch > job->epoch_at_death ? 1 : job->deaths + 1;
+  job->epoch_at_death = tail.last_epoch;
+  pthread_mutex_lock(&jobs->mutex);
+  snprintf(job->cause, sizeof job->cause, "%s", cause);
+  bool cancelled = job->cancelled;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (job->deaths >= EP_JOBS_DEATHS_MAX && !cancelled) {
+    char message[EP_MESSAGE_BYTES + 64];
+    snprintf(message, sizeof message, "%s; %d times in a row without coming further", cause,
+             job->deaths);
+    ep_job_end(jobs, job, EP_STATE_FAILED,
+               ep_job_failure(&job->row, job->epoch, EP_DEVICE, message));
+    return;
+  }
+  queue_return(jobs, job, true);
+  ep_live_announce(jobs, id);
+  ep_queue_announce(jobs);
+}
+
+/* Once a round: wakes those who watch, and once a second tries again what the disk refused. */
+static bool jobs_settle(void *context) {
+  ep_jobs *jobs = context;
+  ep_wakes_call(&jobs->watches);
+  int64_t now_us = ep_clock_steady_us();
+  pthread_mutex_lock(&jobs->mutex);
+  bool left = jobs->ending != NULL;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (left && now_us >= jobs->retry_us) {
+    jobs->retry_us = now_us + RETRY_US;
+    left = ep_jobs_end_retry(jobs);
+    ep_wakes_call(&jobs->watches);
+  }
+  bool refused = jobs->refused;
+  jobs->refused = false;
+  return left || refused;
+}
+
+void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out) {
+  *out = (ep_supervisor_events){.context = jobs,
+                                .next = job_next,
+                                .started = job_started,
+                                .progress = job_progress,
+                                .finished = job_finished,
+                                .died = job_died,
+                                .settle = jobs_settle};
+}
+
+ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
+  if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+  bool running = false;
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_job *job = ep_live_find(jobs, id);
+  bool live = job != NULL;
+  if (live && (job->ending || !ep_queue_remove(&jobs->queue, &job->entry))) {
+    running = !job->ending;
+    job->cancelled = true;
+    job = NULL;
+  }
+  if (job != NULL) { /* out of the queue, it is this thread's now */
+    job->state_before = job->row.state;
+    job->version_before = ep_live_version(jobs, job);
+    job->ending = true;
+    ep_queue_touch(jobs);
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  if (running) ep_supervisor_cancel(jobs->supervisor, id);
+  if (job != NULL) {
+    ep_job_end(jobs, job, EP_STATE_CANCELLED, NULL);
+    ep_queue_announce(jobs);
+  }
+  if (live || ep_store_job_exists(jobs->store, id)) return EP_OK;
+  return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
+}

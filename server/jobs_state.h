@@ -1,0 +1,111 @@
+/* jobs_state.h: the insides of the jobs, for the jobs*.c files.
+ *
+ * A job is *live* from its submission until it ended: a small struct in memory, found by id. Jobs
+ * that ended are rows of the store alone. `mutex` guards the live jobs and the queue; it is never
+ * held while the disk, the store or the supervisor is called. A live job that is running, or
+ * ending, belongs to one thread, which alone changes it (the supervisor's, or the one that
+ * cancelled it while it was queued); others read it under the mutex.
+ *
+ * What is true after a crash: the row. A job's end is first written to its row, with the result,
+ * then appended to its events; where the second is missing it is made up for from the first (see
+ * jobs_end.c), so that there is always exactly one end, which agrees with the row. */
+#ifndef EP_SERVER_JOBS_STATE_H
+#define EP_SERVER_JOBS_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "server/jobs.h"
+#include "server/logs.h"
+#include "server/pins.h"
+#include "server/queue.h"
+#include "server/store.h"
+#include "server/supervisor.h"
+#include "server/wakes.h"
+
+enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
+
+typedef struct ep_live_job {
+  struct ep_live_job *next;        /* in its bucket */
+  struct ep_live_job *next_ending; /* in ep_jobs.ending */
+  ep_job_row row;                  /* name owned; spec NULL; result owned once it is ending */
+  ep_queue_entry entry;
+  bool cancelled;          /* asked for, while running */
+  bool ending;             /* its end is known and being written */
+  bool row_ended;          /* the row says so */
+  ep_state state_before;   /* while ending: what is still shown */
+  uint64_t version_before; /* and its version */
+  int64_t epoch;
+  double eta_seconds;
+  ep_eventlog *log;             /* held while running or ending */
+  char cause[EP_MESSAGE_BYTES]; /* why it starts again, "" = it does not */
+  int deaths;                   /* of its workers, in a row without a new highest epoch */
+  int64_t epoch_at_death;       /* the highest before the last one */
+} ep_live_job;
+
+struct ep_jobs {
+  char *data_dir;    /* owned, absolute */
+  char *worker_path; /* owned */
+  int lock_fd;
+  int64_t max_queued;
+  ep_store *store;
+  ep_supervisor *supervisor;
+  ep_logs logs;
+  ep_pins pins;        /* contents that live jobs need */
+  ep_wakes watches;    /* key: see ep_jobs_key */
+  int64_t retry_us;    /* when what could not be stored is tried again; supervisor's thread */
+  atomic_ullong clock; /* versions: microseconds at the start, then counted up */
+  bool refused;        /* something could not be stored: try again; supervisor's thread */
+
+  pthread_mutex_t mutex; /* guards what follows */
+  ep_live_job *buckets[EP_JOBS_BUCKETS];
+  ep_queue queue;
+  int64_t running, submitting;
+  uint64_t queue_version;
+  ep_live_job *ending; /* whose end could not be written yet */
+};
+
+/* jobs_live.c: the live jobs. Those with "locked" in the comment want the mutex held. */
+ep_live_job *ep_live_find(ep_jobs *jobs, const char *id); /* locked; NULL = not live */
+void ep_live_add(ep_jobs *jobs, ep_live_job *job);        /* locked */
+void ep_live_remove(ep_jobs *jobs, ep_live_job *job);     /* locked; does not free */
+void ep_live_destroy(ep_live_job *job);                   /* NULL is allowed */
+ep_live_job *ep_live_create(const ep_job_row *row);       /* copies; NULL: memory is short */
+bool ep_live_enqueue(ep_jobs *jobs, ep_live_job *job, bool again); /* locked */
+/* Gives the job a new version; the queue too where it changed. Locked. */
+void ep_live_touch(ep_jobs *jobs, ep_live_job *job);
+void ep_queue_touch(ep_jobs *jobs);
+uint64_t ep_live_version(const ep_jobs *jobs, const ep_live_job *job); /* locked */
+/* Wakes those who watch the job; without the mutex. */
+void ep_live_announce(ep_jobs *jobs, const char *id);
+void ep_queue_announce(ep_jobs *jobs);
+/* A watch's key: a hash of the id, whose lowest bit says that the job was queued. */
+uint64_t ep_jobs_key(const char *id);
+uint64_t ep_jobs_tick(ep_jobs *jobs); /* a new version */
+
+/* jobs_end.c */
+/* Begins the end of a job that the caller owns. result_text: owned by the job afterwards, NULL for
+ * one that never ran. When the disk refuses, the end is tried again every second. */
+void ep_job_end(ep_jobs *jobs, ep_live_job *job, ep_state state, char *result_text);
+/* Tries again what could not be written; true when something is left. Supervisor's thread. */
+bool ep_jobs_end_retry(ep_jobs *jobs);
+/* Appends the end to the log of a job whose row has ended, if it is not there. */
+ep_status ep_job_end_append(const ep_job_row *row, ep_eventlog *log, ep_error *error);
+/* A result that says only why: text owned by the caller; NULL when memory is short. */
+char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status status,
+                     const char *message);
+
+/* jobs_run.c: the supervisor's events. */
+void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out);
+/* True when the job may run on that device now. */
+bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_list *devices);
+
+/* jobs_recover.c: makes the folder agree with the store, and live jobs of the rows. */
+ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error);
+/* Writes what a queued job's folder holds: spec.json and the `queued` event, where missing. */
+ep_status ep_job_folder_write(ep_jobs *jobs, const ep_job_row *row, ep_error *error);
+
+/* jobs_datasets.c: removes the content if neither a name nor a live job needs it. */
+void ep_jobs_content_collect(ep_jobs *jobs, const char *sha256);
+
+#endif

@@ -1,0 +1,282 @@
+/* jobs_submit.c: see jobs.h: from a spec's text to a queued job, on disk. */
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/dataset.h"
+#include "engine/plan.h"
+#include "server/clock.h"
+#include "server/folder.h"
+#include "server/jobs_state.h"
+
+_Static_assert(crypto_hash_sha256_BYTES == EP_STORE_HASH_BYTES, "the store keeps SHA-256");
+
+/* A spec that was read and checked against its data. */
+typedef struct {
+  ep_job_spec *spec; /* owned */
+  ep_plan *plan;     /* owned */
+  char *text;        /* all defaults filled in; owned */
+  bool pinned;       /* spec->data.sha256 is pinned */
+} checked_spec;
+
+static void checked_deinit(ep_jobs *jobs, checked_spec *checked) {
+  if (checked->pinned) ep_pins_remove(&jobs->pins, checked->spec->data.sha256);
+  free(checked->text);
+  ep_plan_destroy(checked->plan);
+  ep_job_spec_destroy(checked->spec);
+  *checked = (checked_spec){0};
+}
+
+static bool is_cuda(const char *device) {
+  return strncmp(device, "cuda", 4) == 0;
+}
+
+/* "auto" always; "cuda" when there is any; lost ones are none. */
+static ep_status device_check(ep_jobs *jobs, const char *wanted, ep_problem *problem) {
+  char there[256] = "";
+  ep_device_list *devices = malloc(sizeof *devices);
+  if (devices == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the devices");
+  ep_supervisor_get_devices(jobs->supervisor, devices);
+  bool found = strcmp(wanted, "auto") == 0;
+  for (int i = 0; i < devices->count; i++) {
+    const char *id = devices->device[i].info.id;
+    if (devices->device[i].state == EP_DEVICE_LOST) continue;
+    if (strcmp(wanted, id) == 0 || (strcmp(wanted, "cuda") == 0 && is_cuda(id))) found = true;
+    size_t used = strlen(there);
+    snprintf(there + used, sizeof there - used, "%s%s", used > 0 ? ", " : "", id);
+  }
+  free(devices);
+  if (found) return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/device",
+                        "there is no device \"%s\" here: there is %s, and auto", wanted,
+                        there[0] != 0 ? there : "none now");
+}
+
+/* Finds what the dataset's name means now and pins it, so that it stays. */
+static ep_status dataset_resolve(ep_jobs *jobs, checked_spec *checked, ep_problem *problem) {
+  ep_data_spec *data = &checked->spec->data;
+  ep_dataset_row before, after;
+  for (;;) {
+    ep_error error = {0};
+    ep_status status = ep_store_dataset_get(jobs->store, data->dataset, &before, &error);
+    if (status == EP_NOT_FOUND)
+      return ep_problem_add(problem, EP_INVALID, "/data/dataset",
+                            "there is no dataset \"%s\": upload it with PUT /v1/datasets/%s",
+                            data->dataset, data->dataset);
+    if (status != EP_OK) return ep_problem_from_error(problem, &error);
+    if (!ep_pins_add(&jobs->pins, before.sha256))
+      return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a dataset");
+    /* Pinned, it stays; but it may have gone just before. */
+    status = ep_store_dataset_get(jobs->store, data->dataset, &after, NULL);
+    if (status == EP_OK && strcmp(before.sha256, after.sha256) == 0) break;
+    ep_pins_remove(&jobs->pins, before.sha256);
+  }
+  snprintf(data->sha256, sizeof data->sha256, "%s", before.sha256);
+  checked->pinned = true;
+  return EP_OK;
+}
+
+static ep_status plan_make(ep_jobs *jobs, checked_spec *checked, ep_problem *problem) {
+  const ep_data_spec *data = &checked->spec->data;
+  char folder[EP_PATH_BYTES];
+  ep_dataset_meta meta = {0};
+  ep_data_shape shape;
+  ep_error error = {0};
+  bool stored = data->source == EP_DATA_DATASET;
+  if (stored) {
+    ep_status status =
+        ep_folder_path(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
+    if (status == EP_OK) status = ep_dataset_meta_read(folder, &meta, &error);
+    if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  }
+  ep_status status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
+  if (stored) ep_dataset_meta_deinit(&meta);
+  if (status == EP_OK) status = ep_plan_create(checked->spec, &shape, &checked->plan, problem);
+  return status;
+}
+
+/* Everything that can be wrong with a spec is found here, before anything is stored. */
+static ep_status spec_check(ep_jobs *jobs, const char *json, size_t bytes, checked_spec *checked,
+                            ep_problem *problem) {
+  ep_status status = ep_job_spec_parse(json, bytes, &checked->spec, problem);
+  if (status != EP_OK) return status;
+  ep_job_spec *spec = checked->spec;
+  spec->data.sha256[0] = 0;
+  status = device_check(jobs, spec->device, problem);
+  if (spec->data.source == EP_DATA_DATASET) {
+    ep_status resolved = dataset_resolve(jobs, checked, problem);
+    if (status == EP_OK) status = resolved;
+  }
+  if (status == EP_OK) status = plan_make(jobs, checked, problem);
+  if (status != EP_OK) return status;
+  checked->text = ep_job_spec_format(spec);
+  if (checked->text == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the spec");
+  return EP_OK;
+}
+
+ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
+                           ep_problem *problem) {
+  *text = NULL;
+  checked_spec checked = {0};
+  ep_device_list *devices = NULL;
+  ep_layer_view *layers = NULL;
+  ep_status status = spec_check(jobs, json, bytes, &checked, problem);
+  if (status == EP_OK) {
+    devices = malloc(sizeof *devices);
+    layers = calloc((size_t)checked.spec->layers_count + 1, sizeof *layers);
+    if (devices == NULL || layers == NULL)
+      status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
+  }
+  if (status == EP_OK) {
+    ep_estimate estimates[EP_LIMIT_DEVICES];
+    int count = 0;
+    ep_supervisor_get_devices(jobs->supervisor, devices);
+    for (int i = 0; i < devices->count; i++) {
+      const char *id = devices->device[i].info.id;
+      if (devices->device[i].state == EP_DEVICE_LOST) continue;
+      estimates[count] = ep_plan_estimate(checked.plan, checked.spec, is_cuda(id) ? "cuda" : "cpu");
+      snprintf(estimates[count++].device, sizeof estimates[0].device, "%s", id);
+    }
+    ep_plan_layers(checked.plan, layers);
+    ep_validation_view view = {.spec = checked.text,
+                               .layers = layers,
+                               .layers_count = checked.spec->layers_count,
+                               .parameters = checked.plan->parameters,
+                               .bytes = checked.plan->bytes,
+                               .operations = checked.plan->operations,
+                               .train_rows = checked.plan->shape.train_rows,
+                               .validation_rows = checked.plan->shape.validation_rows,
+                               .test_rows = checked.plan->shape.test_rows,
+                               .estimates = estimates,
+                               .estimates_count = count};
+    *text = ep_validation_format(&view);
+    if (*text == NULL) status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
+  }
+  free(layers);
+  free(devices);
+  checked_deinit(jobs, &checked);
+  return status;
+}
+
+/* A place in the queue, held until the job is in it. */
+static ep_status place_take(ep_jobs *jobs, ep_problem *problem) {
+  pthread_mutex_lock(&jobs->mutex);
+  bool full = jobs->queue.count + jobs->submitting >= jobs->max_queued;
+  if (!full) jobs->submitting++;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (!full) return EP_OK;
+  return ep_problem_set(problem, EP_BUSY, "%lld jobs are queued already, which is the limit",
+                        (long long)jobs->max_queued);
+}
+
+static void place_return(ep_jobs *jobs) {
+  pthread_mutex_lock(&jobs->mutex);
+  jobs->submitting--;
+  pthread_mutex_unlock(&jobs->mutex);
+}
+
+static void row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row *row) {
+  const ep_job_spec *spec = checked->spec;
+  *row = (ep_job_row){.name = checked->spec->name,
+                      .state = EP_STATE_QUEUED,
+                      .priority = spec->priority,
+                      .spec = checked->text,
+                      .epochs = spec->epochs,
+                      .parameters = checked->plan->parameters,
+                      .bytes = checked->plan->bytes,
+                      .created_us = ep_clock_utc_us(),
+                      .version = ep_jobs_tick(jobs)};
+  ep_id_create(row->id);
+  memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
+  memcpy(row->wanted, spec->device, sizeof row->wanted);
+  row->seconds_cpu = ep_plan_estimate(checked->plan, spec, "cpu").seconds;
+  row->seconds_cuda = ep_plan_estimate(checked->plan, spec, "cuda").seconds;
+}
+
+/* Puts the job, which is on disk, into the queue. */
+static void job_enter(ep_jobs *jobs, ep_live_job *job) {
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_add(jobs, job);
+  bool queued = ep_live_enqueue(jobs, job, false);
+  if (!queued) jobs->running++; /* as if it ran: ep_job_end counts it down */
+  if (!queued) job->row.state = EP_STATE_RUNNING;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (queued) {
+    ep_supervisor_kick(jobs->supervisor);
+    ep_queue_announce(jobs);
+  } else {
+    ep_job_end(jobs, job, EP_STATE_FAILED,
+               ep_job_failure(&job->row, 0, EP_NO_MEMORY, "no memory to queue the job"));
+  }
+}
+
+static void hash(const char *text, size_t bytes, uint8_t out[EP_STORE_HASH_BYTES]) {
+  crypto_hash_sha256(out, (const unsigned char *)text, bytes);
+}
+
+/* Stores a checked spec and queues it. EP_CONFLICT when the key was used in the meantime. */
+static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *key_hash,
+                           const uint8_t *body_hash, char id[40], ep_problem *problem) {
+  ep_job_row row;
+  ep_error error = {0};
+  row_fill(jobs, checked, &row);
+  ep_live_job *job = ep_live_create(&row);
+  if (job == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a job");
+  ep_status status = ep_job_folder_write(jobs, &row, &error);
+  if (status == EP_OK) status = ep_store_job_insert(jobs->store, &row, key_hash, body_hash, &error);
+  if (status != EP_OK) {
+    ep_folder_discard(jobs->data_dir, "jobs", row.id, NULL);
+    ep_live_destroy(job);
+    return status == EP_CONFLICT ? status : ep_problem_from_error(problem, &error);
+  }
+  checked->pinned = false; /* the pin is the live job's now */
+  snprintf(id, EP_ID_BYTES, "%s", row.id);
+  job_enter(jobs, job);
+  return EP_OK;
+}
+
+/* The job of an earlier submission with this key: EP_NOT_FOUND when there is none. */
+static ep_status repetition_find(ep_jobs *jobs, const uint8_t *key_hash, const uint8_t *body_hash,
+                                 char id[40], ep_problem *problem) {
+  uint8_t before[EP_STORE_HASH_BYTES];
+  ep_error error = {0};
+  ep_status status = ep_store_job_by_key(jobs->store, key_hash, id, before, &error);
+  if (status == EP_NOT_FOUND) return status;
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  if (memcmp(before, body_hash, sizeof before) == 0) return EP_OK;
+  return ep_problem_set(problem, EP_INVALID,
+                        "this Idempotency-Key was used with another body, for job %s", id);
+}
+
+ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *idempotency_key,
+                         char id[40], bool *repeated, ep_problem *problem) {
+  uint8_t key_hash[EP_STORE_HASH_BYTES], body_hash[EP_STORE_HASH_BYTES];
+  bool keyed = idempotency_key != NULL;
+  *repeated = false;
+  if (keyed) {
+    hash(idempotency_key, strlen(idempotency_key), key_hash);
+    hash(json, bytes, body_hash);
+    ep_status status = repetition_find(jobs, key_hash, body_hash, id, problem);
+    *repeated = status == EP_OK;
+    if (status != EP_NOT_FOUND) return status;
+  }
+  checked_spec checked = {0};
+  ep_status status = spec_check(jobs, json, bytes, &checked, problem);
+  if (status == EP_OK) {
+    status = place_take(jobs, problem);
+    if (status == EP_OK) {
+      status =
+          job_store(jobs, &checked, keyed ? key_hash : NULL, keyed ? body_hash : NULL, id, problem);
+      place_return(jobs);
+    }
+  }
+  checked_deinit(jobs, &checked);
+  if (status == EP_CONFLICT && keyed) { /* the same key, at the same time */
+    status = repetition_find(jobs, key_hash, body_hash, id, problem);
+    *repeated = status == EP_OK;
+    if (status == EP_NOT_FOUND)
+      status = ep_problem_set(problem, EP_CONFLICT, "the job of that Idempotency-Key has gone");
+  }
+  return status;
+}

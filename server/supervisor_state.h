@@ -1,0 +1,92 @@
+/* supervisor_state.h: the insides of the supervisor, for supervisor.c, worker_device.c and
+ * worker_requests.c. */
+#ifndef EP_SERVER_SUPERVISOR_STATE_H
+#define EP_SERVER_SUPERVISOR_STATE_H
+
+#include <pthread.h>
+
+#include "server/supervisor.h"
+
+/* A device and its worker. Only the supervisor's thread touches it; others see `status` copies. */
+typedef struct {
+  ep_device_status status;
+  ep_worker_link link;
+  int attempt;                  /* of status.job */
+  bool held;                    /* a frame was refused: nothing is read until retry_us */
+  bool hung_up;                 /* the socket ended */
+  bool killed;                  /* SIGKILL was sent */
+  char cause[EP_MESSAGE_BYTES]; /* why it was killed by us, "" = it was not */
+  int failures;                 /* starts in a row that did not come to READY */
+  int64_t backoff_us;
+  int64_t retry_us, restart_us;
+  int64_t deadline_us;      /* READY, or the watchdog; 0 = none */
+  int64_t cancel_us;        /* when a cancelled job's worker is killed; 0 = none */
+  int64_t reap_us;          /* when a killed worker must be gone */
+  int64_t heard_us, gap_us; /* last frame of this job, longest silence between two */
+  int64_t patience_us;
+  int frames; /* of this job */
+} ep_supervised;
+
+/* Something asked of a worker by another thread, which waits for its reply. */
+typedef struct ep_request {
+  struct ep_request *next;
+  uint64_t number;
+  char device[16]; /* wished for, then the one that has it */
+  bool only_there;
+  int64_t deadline_us;
+  uint8_t *frame; /* owned until it is sent */
+  size_t frame_bytes;
+  ep_supervisor_done *done;
+  void *context;
+} ep_request;
+
+typedef struct ep_cancellation {
+  struct ep_cancellation *next;
+  char job[EP_ID_BYTES];
+} ep_cancellation;
+
+struct ep_supervisor {
+  ep_supervisor_options options;
+  ep_supervisor_events events;
+  char *path, *plugin, *data_dir; /* owned */
+  pthread_t thread;
+  bool running; /* the thread was started */
+  int wake;     /* eventfd */
+  ep_supervised device[EP_LIMIT_DEVICES];
+  int count;
+  bool look_for_work; /* supervisor's thread only */
+  ep_request *sent;   /* waiting for replies; supervisor's thread only */
+
+  pthread_mutex_t mutex; /* guards what follows */
+  bool stopping, kicked;
+  ep_request *asked, **asked_end; /* not yet sent, in order */
+  ep_cancellation *cancelled;     /* not yet told */
+  uint64_t last_request;
+  ep_device_list shown; /* what other threads see of the devices */
+};
+
+/* worker_device.c */
+void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *device);
+void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *device);
+void ep_supervised_flush(ep_supervisor *supervisor, ep_supervised *device);
+void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *device, int64_t now_us);
+void ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *device);
+void ep_supervised_cancel(ep_supervisor *supervisor, ep_supervised *device);
+void ep_supervised_kill(ep_supervised *device, const char *cause);
+void ep_supervised_show(ep_supervisor *supervisor, const ep_supervised *device);
+/* The next moment at which ep_supervised_check has something to do; INT64_MAX = none. */
+int64_t ep_supervised_deadline(const ep_supervised *device);
+static inline bool ep_supervised_alive(const ep_supervised *device) {
+  return (device->status.state == EP_DEVICE_IDLE || device->status.state == EP_DEVICE_BUSY) &&
+         !device->hung_up && !device->killed;
+}
+
+/* worker_requests.c */
+void ep_requests_send(ep_supervisor *supervisor);
+void ep_requests_answer(ep_supervisor *supervisor, const ep_reply *reply);
+void ep_requests_fail_device(ep_supervisor *supervisor, const char *device, const char *cause);
+void ep_requests_expire(ep_supervisor *supervisor, int64_t now_us);
+int64_t ep_requests_deadline(const ep_supervisor *supervisor);
+void ep_requests_fail_all(ep_supervisor *supervisor);
+
+#endif
