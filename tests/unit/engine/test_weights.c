@@ -1,0 +1,363 @@
+#include "engine/weights.h"
+
+#include <jansson.h>
+#include <math.h>
+
+#include "engine/safetensors.h"
+#include "tests/unit/engine/scratch.h"
+
+/* 2 inputs, 3 hidden, relu, 1 output: 6 + 3 + 3 + 1 = 13 parameters; the last bias may be absent.
+ */
+enum { PARAMETERS = 13 };
+static ep_op ops[3] = {{EP_LAYER_LINEAR, 2, 3, 0, 6, 0},
+                       {EP_LAYER_RELU, 3, 3, -1, -1, 0},
+                       {EP_LAYER_LINEAR, 3, 1, 9, 12, 0}};
+static const char spec_text[] = "{\"name\":\"gr\\u00f6\\\"ße\",\"epochs\":7}";
+
+static ep_plan plan_make(void) {
+  return (ep_plan){.program = {.ops = ops,
+                               .ops_count = 3,
+                               .in_features = 2,
+                               .out_features = 1,
+                               .target_columns = 1,
+                               .parameters = PARAMETERS},
+                   .ops = ops,
+                   .parameters = PARAMETERS};
+}
+
+static void parameters_make(float *parameters) {
+  for (int i = 0; i < PARAMETERS; i++) parameters[i] = (float)(i + 1) / 3 * (i % 2 ? -1 : 1);
+}
+
+/* Writes the plan's weights to "w.safetensors" and returns the file's bytes. */
+static uint8_t *weights_make(const float *parameters, const ep_scaling *scaling, size_t *size,
+                             char sha256[65]) {
+  ep_plan plan = plan_make();
+  ep_error error = {0};
+  int64_t bytes;
+  ck_assert_msg(ep_weights_write(scratch_file("w.safetensors"), &plan, parameters, scaling,
+                                 spec_text, sha256, &bytes, &error) == EP_OK,
+                "%s", error.message);
+  uint8_t *file = (uint8_t *)scratch_read(scratch_path, size);
+  ck_assert_int_eq(bytes, (int64_t)*size);
+  return file;
+}
+
+static ep_status weights_read(const uint8_t *file, size_t size, float *parameters,
+                              ep_scaling *scaling, ep_error *error) {
+  ep_plan plan = plan_make();
+  memset(error, 0, sizeof *error);
+  return ep_weights_read(scratch_write("r.safetensors", file, size), &plan, parameters, scaling,
+                         error);
+}
+
+/* A reader of its own, by the format's description alone: the float at `index` of a tensor. */
+static float independent_read(const uint8_t *file, const char *name, size_t index) {
+  uint64_t length = 0;
+  for (int i = 7; i >= 0; i--) length = length << 8 | file[i];
+  char *header = malloc(length + 1);
+  memcpy(header, file + 8, length);
+  header[length] = 0;
+  char key[32];
+  snprintf(key, sizeof key, "\"%s\":{", name);
+  char *entry = strstr(header, key);
+  ck_assert_ptr_nonnull(entry);
+  unsigned long begin, end;
+  ck_assert_int_eq(sscanf(strstr(entry, "data_offsets"), "data_offsets\":[%lu,%lu]", &begin, &end),
+                   2);
+  ck_assert_ptr_eq(strstr(strstr(entry, "dtype"), "F32"), strstr(entry, "F32"));
+  free(header);
+  ck_assert_uint_lt(begin + 4 * index, end);
+  float value;
+  memcpy(&value, file + 8 + length + begin + 4 * index, 4);
+  return value;
+}
+
+START_TEST(others_can_read_it) {
+  float parameters[PARAMETERS];
+  ep_scaling none = {.x_columns = 2, .y_columns = 1};
+  char sha256[65];
+  size_t size;
+  parameters_make(parameters);
+  uint8_t *file = weights_make(parameters, &none, &size, sha256);
+  for (size_t i = 0; i < 6; i++)
+    ck_assert_float_eq(independent_read(file, "0.weight", i), parameters[i]);
+  for (size_t i = 0; i < 3; i++) {
+    ck_assert_float_eq(independent_read(file, "0.bias", i), parameters[6 + i]);
+    ck_assert_float_eq(independent_read(file, "2.weight", i), parameters[9 + i]);
+  }
+  ck_assert_float_eq(independent_read(file, "2.bias", 0), parameters[12]);
+  ck_assert_uint_eq((size - PARAMETERS * sizeof(float)) % 8, 0); /* the values are aligned */
+  char command[256];
+  snprintf(command, sizeof command, "test \"$(sha256sum < %s/w.safetensors)\" = '%s  -'",
+           scratch_root, sha256);
+  ck_assert_int_eq(system(command), 0);
+  ck_assert_int_ne(access(scratch_file("w.safetensors.tmp"), F_OK), 0);
+  free(file);
+}
+END_TEST
+
+START_TEST(what_was_written_is_read_back) {
+  double x_mean[2] = {0.1, -3e100}, x_deviation[2] = {1, 0.3}, y_mean[1] = {1.0 / 3},
+         y_deviation[1] = {7};
+  ep_scaling written = {2, 1, x_mean, x_deviation, y_mean, y_deviation}, read;
+  float parameters[PARAMETERS], back[PARAMETERS];
+  char sha256[65], *spec;
+  size_t size;
+  ep_error error;
+  parameters_make(parameters);
+  uint8_t *file = weights_make(parameters, &written, &size, sha256);
+  ck_assert_msg(weights_read(file, size, back, &read, &error) == EP_OK, "%s", error.message);
+  ck_assert_int_eq(memcmp(parameters, back, sizeof back), 0);
+  ck_assert_int_eq(memcmp(read.x_mean, x_mean, sizeof x_mean), 0);
+  ck_assert_int_eq(memcmp(read.x_deviation, x_deviation, sizeof x_deviation), 0);
+  ck_assert(read.y_mean[0] == y_mean[0] && read.y_deviation[0] == 7);
+  ck_assert(read.x_columns == 2 && read.y_columns == 1);
+  ck_assert_int_eq(ep_weights_read_spec(scratch_file("w.safetensors"), &spec, &error), EP_OK);
+  ck_assert_str_eq(spec, spec_text);
+  free(spec);
+  ep_scaling_deinit(&read);
+  free(file);
+}
+END_TEST
+
+START_TEST(without_scaling_there_is_none) {
+  ep_scaling none = {.x_columns = 2, .y_columns = 1}, read;
+  float parameters[PARAMETERS], back[PARAMETERS];
+  char sha256[65];
+  size_t size;
+  ep_error error;
+  parameters_make(parameters);
+  uint8_t *file = weights_make(parameters, &none, &size, sha256);
+  ck_assert_int_eq(weights_read(file, size, back, &read, &error), EP_OK);
+  ck_assert(!read.x_mean && !read.y_mean && read.x_columns == 2 && read.y_columns == 1);
+  free(file);
+}
+END_TEST
+
+START_TEST(as_json) {
+  double x_mean[2] = {0.5, 2}, x_deviation[2] = {1, 3};
+  ep_scaling scaling = {
+      .x_columns = 2, .y_columns = 1, .x_mean = x_mean, .x_deviation = x_deviation};
+  float parameters[PARAMETERS];
+  char sha256[65], source[192];
+  size_t size;
+  ep_error error = {0};
+  parameters_make(parameters);
+  parameters[12] = NAN;
+  free(weights_make(parameters, &scaling, &size, sha256));
+  snprintf(source, sizeof source, "%s", scratch_file("w.safetensors"));
+  ck_assert_msg(ep_weights_to_json(source, scratch_file("w.json"), &error) == EP_OK, "%s",
+                error.message);
+  char *text = scratch_read(scratch_path, &size);
+  json_error_t fault;
+  json_t *root = json_loads(text, 0, &fault);
+  ck_assert_msg(root != NULL, "%s: %s", fault.text, text);
+  const char *format, *last;
+  json_t *weight, *bias, *y_mean;
+  json_int_t rows, columns;
+  double mean;
+  ck_assert_int_eq(
+      json_unpack(root, "{s:s, s:{s:{s:[I, I], s:o}, s:{s:o}, s:{s:[s]}}, s:[F], s:o, s:{s:i}}",
+                  "format", &format, "tensors", "0.weight", "shape", &rows, &columns, "data",
+                  &weight, "0.bias", "data", &bias, "2.bias", "data", &last, "x_mean", &mean,
+                  "y_mean", &y_mean, "spec", "epochs", &(int){0}),
+      0);
+  ck_assert_str_eq(format, "epochd-weights");
+  ck_assert_str_eq(last, "NaN");
+  ck_assert(rows == 3 && columns == 2 && json_array_size(weight) == 3 && json_is_null(y_mean));
+  for (size_t i = 0; i < 6; i++)
+    ck_assert_float_eq(
+        (float)json_number_value(json_array_get(json_array_get(weight, i / 2), i % 2)),
+        parameters[i]);
+  for (size_t i = 0; i < 3; i++)
+    ck_assert_float_eq((float)json_number_value(json_array_get(bias, i)), parameters[6 + i]);
+  ck_assert_double_eq(mean, 0.5);
+  json_decref(root);
+  free(text);
+}
+END_TEST
+
+/* A file of this header and `values` bytes of zeros; length 0: the header's own. */
+static uint8_t *file_make(const char *header, uint64_t length, size_t values, size_t *size) {
+  size_t bytes = strlen(header);
+  if (length == 0) length = bytes;
+  *size = 8 + bytes + values;
+  uint8_t *file = calloc(1, *size);
+  for (int i = 0; i < 8; i++) file[i] = (uint8_t)(length >> 8 * i);
+  memcpy(file + 8, header, bytes);
+  return file;
+}
+
+#define OFFSETS "safetensors: the offsets of \"a\" do not fit its shape or the file"
+#define FIELDS "safetensors: \"a\" needs dtype, shape and data_offsets"
+#define SHAPE "safetensors: \"a\" has a shape that is not taken"
+#define A(shape, begin_end) \
+  "\"a\":{\"dtype\":\"F32\",\"shape\":" shape ",\"data_offsets\":" begin_end "}"
+static const struct {
+  const char *header, *message;
+  size_t values;
+} bad[] = {
+    {"{" A("[2]", "[0,4]") "}", OFFSETS, 8},
+    {"{" A("[2]", "[0,8]") "}", OFFSETS, 4},
+    {"{" A("[2]", "[8,0]") "}", OFFSETS, 8},
+    {"{" A("[2]", "[-8,0]") "}", OFFSETS, 8},
+    {"{" A("[2]", "[0,9223372036854775807]") "}", OFFSETS, 8},
+    {"{" A("[4611686018427387904]", "[0,0]") "}", OFFSETS, 0},
+    {"{" A("[4294967296,4294967296]", "[0,0]") "}", SHAPE, 0},
+    {"{" A("[0]", "[0,0]") "}", SHAPE, 0},
+    {"{" A("[-2]", "[0,8]") "}", SHAPE, 8},
+    {"{" A("[]", "[0,4]") "}", SHAPE, 4},
+    {"{" A("[1,1,1]", "[0,4]") "}", SHAPE, 4},
+    {"{" A("[1.0]", "[0,4]") "}", SHAPE, 4},
+    {"{" A("\"1\"", "[0,4]") "}", SHAPE, 4},
+    {"{" A("[1]", "[0]") "}", FIELDS, 4},
+    {"{" A("[1]", "[0,4,4]") "}", FIELDS, 4},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", FIELDS, 4},
+    {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"x\":1}}", FIELDS, 4},
+    {"{\"a\":1}", FIELDS, 4},
+    {"{\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+     "safetensors: \"a\" is not of type F32", 4},
+    {"{" A("[1]", "[0,4]") ",\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+     "safetensors: the tensors overlap or leave a gap", 4},
+    {"{" A("[1]", "[0,4]") ",\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}",
+     "safetensors: the tensors overlap or leave a gap", 12},
+    {"{" A("[1]", "[4,8]") "}", "safetensors: the tensors overlap or leave a gap", 8},
+    {"{" A("[1]", "[0,4]") "}", "safetensors: there are bytes behind the last tensor", 5},
+    {"{" A("[1]", "[0,4]") "," A("[1]", "[4,8]") "}", NULL, 8},
+    {"{\"__metadata__\":{\"a\":1}}", "safetensors: __metadata__ holds more than texts", 0},
+    {"{\"__metadata__\":[]}", "safetensors: __metadata__ is no object", 0},
+    {"[]", "safetensors: the header is no object", 0},
+    {"{", NULL, 0},
+    {"", NULL, 0},
+};
+
+START_TEST(hostile_files_are_refused) {
+  size_t size;
+  ep_tensors tensors;
+  ep_error error = {0};
+  uint8_t *file = file_make(bad[_i].header, 0, bad[_i].values, &size);
+  ck_assert_int_eq(ep_tensors_read(file, size, &tensors, &error), EP_DATA);
+  if (bad[_i].message) ck_assert_str_eq(error.message, bad[_i].message);
+  ck_assert_ptr_null(tensors.tensor);
+  free(file);
+}
+END_TEST
+
+START_TEST(lengths_that_lie_are_refused) {
+  size_t size;
+  ep_tensors tensors;
+  ep_error error = {0};
+  uint8_t *file = file_make("{}", 3, 0, &size);
+  ck_assert_int_eq(ep_tensors_read(file, size, &tensors, &error), EP_DATA);
+  ck_assert_int_eq(ep_tensors_read(file, 7, &tensors, &error), EP_DATA);
+  ck_assert_int_eq(ep_tensors_read(NULL, 0, &tensors, &error), EP_DATA);
+  free(file);
+  file = file_make("{}", UINT64_MAX, 0, &size);
+  ck_assert_int_eq(ep_tensors_read(file, size, &tensors, &error), EP_TOO_LARGE);
+  free(file);
+  for (int over = 0; over <= 1; over++) { /* both sides of the ceiling, filled up with spaces */
+    size_t length = EP_LIMIT_SAFETENSORS_HEADER_BYTES + (size_t)over;
+    char *header = malloc(length + 1);
+    memset(header, ' ', length);
+    memcpy(header, "{}", 2);
+    header[length] = 0;
+    file = file_make(header, 0, 0, &size);
+    ck_assert_int_eq(ep_tensors_read(file, size, &tensors, &error), over ? EP_TOO_LARGE : EP_OK);
+    ep_tensors_close(&tensors);
+    free(header);
+    free(file);
+  }
+}
+END_TEST
+
+START_TEST(another_models_weights_are_refused) {
+  ep_scaling none = {.x_columns = 2, .y_columns = 1}, read;
+  float parameters[PARAMETERS], back[PARAMETERS];
+  char sha256[65];
+  size_t size;
+  ep_error error = {0};
+  parameters_make(parameters);
+  free(weights_make(parameters, &none, &size, sha256));
+  ep_plan plan = plan_make();
+  const char *path = scratch_file("w.safetensors");
+  ops[2].bias = -1;
+  ck_assert_int_eq(ep_weights_read(path, &plan, back, &read, &error), EP_DATA);
+  ck_assert_str_eq(error.message, "weights: 4 tensors, the model has 3");
+  ops[2].bias = 12;
+  ops[0].out_features = 2;
+  ops[0].in_features = 3;
+  ck_assert_int_eq(ep_weights_read(path, &plan, back, &read, &error), EP_DATA);
+  ck_assert_str_eq(error.message, "weights: \"0.weight\" does not have the model's shape");
+  ops[0].out_features = 3;
+  ops[0].in_features = 2;
+  plan.program.ops_count = 1;
+  ck_assert_int_eq(ep_weights_read(path, &plan, back, &read, &error), EP_DATA);
+  ck_assert_int_eq(ep_weights_read(scratch_file("none"), &plan, back, &read, &error), EP_NOT_FOUND);
+}
+END_TEST
+
+/* A one-layer model, 1 to 1, with this text as one note. */
+static ep_status note_read(const char *key, const char *text) {
+  static const char tensors[] =
+      "\"0.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0,4]}";
+  ep_op op = {EP_LAYER_LINEAR, 1, 1, 0, -1, 0};
+  ep_plan plan = {.program = {.ops = &op, .ops_count = 1, .in_features = 1, .target_columns = 1}};
+  char header[512];
+  float parameter;
+  size_t size;
+  ep_scaling scaling;
+  snprintf(header, sizeof header,
+           "{\"__metadata__\":{\"x_mean\":\"[1]\",\"x_deviation\":\"[2]\",\"%s\":\"%s\"},%s}", key,
+           text, tensors);
+  uint8_t *file = file_make(header, 0, 4, &size);
+  ep_status status = ep_weights_read(scratch_write("n.safetensors", file, size), &plan, &parameter,
+                                     &scaling, NULL);
+  ep_scaling_deinit(&scaling);
+  free(file);
+  return status;
+}
+
+START_TEST(scalings_that_cannot_be_are_refused) {
+  ck_assert_int_eq(note_read("y_mean", "null"), EP_OK);
+  ck_assert_int_eq(note_read("y_mean", "[1]"), EP_DATA); /* without its deviation */
+  static const char *const texts[] = {"[]", "[1,2]", "1", "{}", "[\\\"1\\\"]", "[0]", "[-1]", "["};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    ck_assert_msg(note_read("y_deviation", texts[i]) == EP_DATA, "%s", texts[i]);
+}
+END_TEST
+
+START_TEST(a_folder_that_is_not_there_is_said) {
+  ep_plan plan = plan_make();
+  ep_scaling none = {.x_columns = 2, .y_columns = 1};
+  float parameters[PARAMETERS] = {0};
+  char sha256[65];
+  int64_t bytes;
+  ep_error error = {0};
+  ck_assert_int_eq(ep_weights_write(scratch_file("no/w"), &plan, parameters, &none, spec_text,
+                                    sha256, &bytes, &error),
+                   EP_IO);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("weights");
+  TCase *all = tcase_create("all");
+  tcase_add_checked_fixture(all, scratch_setup, scratch_teardown);
+  tcase_add_test(all, others_can_read_it);
+  tcase_add_test(all, what_was_written_is_read_back);
+  tcase_add_test(all, without_scaling_there_is_none);
+  tcase_add_test(all, as_json);
+  tcase_add_loop_test(all, hostile_files_are_refused, 0, sizeof bad / sizeof *bad);
+  tcase_add_test(all, lengths_that_lie_are_refused);
+  tcase_add_test(all, another_models_weights_are_refused);
+  tcase_add_test(all, scalings_that_cannot_be_are_refused);
+  tcase_add_test(all, a_folder_that_is_not_there_is_said);
+  tcase_set_timeout(all, 60);
+  suite_add_tcase(suite, all);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
