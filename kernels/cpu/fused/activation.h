@@ -52,7 +52,7 @@ static void softmax_forward(const activation *p, const float *x, float *y, bool 
     int64_t at = v * EP_LANES;
     lanes top, sum;
     softmax_sums(p, x, at, &top, &sum);
-    lanes factor = logarithm ? lanes_log(sum) : 1.0f / sum;
+    lanes factor = logarithm ? lanes_log(sum) : lanes_inverse(sum);
     for (int64_t f = 0; f < p->features; f++, at += p->stride) {
       lanes centred = lanes_load(x + at) - top;
       lanes_store(y + at, logarithm ? centred - factor : lanes_exp(centred) * factor);

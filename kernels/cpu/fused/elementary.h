@@ -72,8 +72,16 @@ LANES_INLINE lanes lanes_log1p(lanes x) {
   return lanes_select(lanes_less(u, lanes_set(3.0f)), y, x);
 }
 
+/* The same for x in [0, 1], with inverse = 1 / (1 + x) at hand. NaN in, NaN out. */
+LANES_INLINE lanes lanes_log1p_positive(lanes x, lanes inverse) {
+  lanes u = x + 1.0f;
+  return lanes_log_normal(u, lanes_set(0.0f), (x - (u - 1.0f)) * inverse);
+}
+
+/* With e = exp(-|x|): 1 / (1 + e), or e / (1 + e) where x is negative; neither overflows. */
 LANES_INLINE lanes lanes_sigmoid(lanes x) {
-  return 1.0f / (1.0f + lanes_exp(-x));
+  lanes small = lanes_exp(-lanes_abs(x)), part = lanes_inverse(1.0f + small);
+  return lanes_select(lanes_less(x, lanes_set(0.0f)), small * part, part);
 }
 
 LANES_INLINE lanes lanes_tanh(lanes x) {
@@ -82,7 +90,8 @@ LANES_INLINE lanes lanes_tanh(lanes x) {
                               1.895667636e-03f);
   p = (p * z + 1.333298385e-01f) * z + -3.333332539e-01f;
   lanes near = x + x * (z * p);
-  lanes far = 1.0f - 2.0f / (lanes_exp(magnitude + magnitude) + 1.0f);
+  lanes doubled = lanes_min(lanes_set(40.0f), magnitude + magnitude);
+  lanes far = 1.0f - 2.0f * lanes_inverse(lanes_exp(doubled) + 1.0f);
   return lanes_select(lanes_less(magnitude, lanes_set(0.625f)), near, lanes_with_sign(far, x));
 }
 

@@ -152,15 +152,16 @@ static bool worth_packing(fused *self) {
   return self->packed_bytes <= (1 << 20) || self->packed_bytes <= plain;
 }
 
-static ep_status pack_training(fused *self, ep_error *error) {
+static void pack_training(fused *self) {
   const ep_program *program = self->program;
   free(self->packed);
   self->packed = NULL;
-  bool worth = worth_packing(self);
-  if (worth) self->packed = aligned_alloc(EP_FUSED_ALIGN_BYTES, (size_t)self->packed_bytes);
-  if (!self->packed) self->packed_bytes = 0;
-  if (!worth) return EP_OK;
-  if (!self->packed) return ep_fail(error, EP_NO_MEMORY, "no memory for the training data");
+  if (worth_packing(self))
+    self->packed = aligned_alloc(EP_FUSED_ALIGN_BYTES, (size_t)self->packed_bytes);
+  if (!self->packed) { /* then rows are gathered, which costs time and no memory */
+    self->packed_bytes = 0;
+    return;
+  }
   for (int64_t batch = 0; batch < ep_program_steps_per_epoch(program); batch++) {
     int64_t rows = ep_program_batch_rows(program, batch);
     float *to = self->packed + batch * self->chunks_per_batch * self->chunk_floats;
@@ -170,14 +171,15 @@ static ep_status pack_training(fused *self, ep_error *error) {
       chunk_make(self, &self->data[EP_SPLIT_TRAIN], count, to);
     }
   }
-  return EP_OK;
 }
 
 static ep_status fused_load_data(void *self, ep_split split, const float *x, const void *y,
                                  int64_t rows, ep_error *error) {
+  (void)error;
   fused *executor = self;
   executor->data[split] = (split_data){x, y, rows};
-  return split == EP_SPLIT_TRAIN ? pack_training(executor, error) : EP_OK;
+  if (split == EP_SPLIT_TRAIN) pack_training(executor);
+  return EP_OK;
 }
 
 static void shuffle_for(fused *self, int64_t epoch) {

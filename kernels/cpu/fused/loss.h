@@ -33,9 +33,9 @@ LANES_INLINE lanes loss_of(const ep_loss_type type, float delta, lanes out, lane
   }
   default: { /* bce_with_logits: log(1 + exp(out)) - out y */
     lanes small = lanes_exp(-lanes_abs(out));
-    lanes part = 1.0f / (1.0f + small);
+    lanes part = lanes_inverse(1.0f + small);
     *slope = lanes_select(lanes_less(out, zero), small * part, part) - y;
-    return (lanes_max(zero, out) - out * y) + lanes_log1p(small);
+    return (lanes_max(zero, out) - out * y) + lanes_log1p_positive(small, part);
   }
   }
 }
@@ -111,7 +111,7 @@ LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *ch
       }
     }
     if (type == EP_LOSS_CROSS_ENTROPY) {
-      lanes part = 1.0f / sum;
+      lanes part = lanes_inverse(sum);
       for (int64_t f = 0, at = first; f < features; f++, at += net->stride) {
         lanes_mask hit = lanes_int_equal(y, lanes_int_set((int32_t)f));
         lanes slope = lanes_load(net->gradient + at) * part - lanes_select(hit, one, zero);

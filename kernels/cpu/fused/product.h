@@ -42,38 +42,40 @@ typedef struct {
   const float *mask; /* with the layout of C; where it is not positive, C = 0; NULL: none */
 } product;
 
+/* For each vector of a tile, unrolled: m is its row, v its column, `sum` the sum in registers. */
+#define PRODUCT_EACH(statement)                                   \
+  _Pragma("GCC unroll 8") for (int m = 0; m < rows; m++)          \
+      _Pragma("GCC unroll 4") for (int v = 0; v < vectors; v++) { \
+    statement;                                                    \
+  }
+
 LANES_INLINE void product_start(const product *p, const int rows, const int vectors, int64_t row,
                                 int64_t column, lanes sum[][PRODUCT_VECTORS]) {
-#pragma GCC unroll 8
-  for (int m = 0; m < rows; m++) {
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; v++) {
-      if (p->bias)
-        sum[m][v] = lanes_set(p->bias[row + m]);
-      else if (p->add)
-        sum[m][v] = lanes_load(p->c + (row + m) * p->c_row + column + v * EP_LANES);
-      else
-        sum[m][v] = lanes_set(0.0f);
-    }
+  if (p->bias) {
+    const float *bias = p->bias + row;
+    PRODUCT_EACH(sum[m][v] = lanes_set(bias[m]))
+  } else if (p->add) {
+    const float *c = p->c + row * p->c_row + column;
+    PRODUCT_EACH(sum[m][v] = lanes_load(c + m * p->c_row + v * EP_LANES))
+  } else {
+    PRODUCT_EACH(sum[m][v] = lanes_set(0.0f))
   }
 }
 
 LANES_INLINE void product_finish(const product *p, const int rows, const int vectors, int64_t row,
                                  int64_t column, lanes sum[][PRODUCT_VECTORS]) {
   const lanes zero = lanes_set(0.0f);
-#pragma GCC unroll 8
-  for (int m = 0; m < rows; m++) {
-    int64_t offset = (row + m) * p->c_row + column;
-#pragma GCC unroll 4
-    for (int v = 0; v < vectors; v++) {
-      lanes value = sum[m][v];
-      if (p->relu) value = lanes_max(zero, value);
-      if (p->mask) {
-        lanes sign = lanes_load(p->mask + offset + v * EP_LANES);
-        value = lanes_select(lanes_less(zero, sign), value, zero);
-      }
-      lanes_store(p->c + offset + v * EP_LANES, value);
-    }
+  const int64_t first = row * p->c_row + column, c_row = p->c_row;
+  float *c = p->c + first;
+  if (p->relu) {
+    PRODUCT_EACH(lanes_store(c + m * c_row + v * EP_LANES, lanes_max(zero, sum[m][v])))
+  } else if (p->mask) {
+    const float *mask = p->mask + first;
+    PRODUCT_EACH(lanes sign = lanes_load(mask + m * c_row + v * EP_LANES);
+                 lanes_store(c + m * c_row + v * EP_LANES,
+                             lanes_select(lanes_less(zero, sign), sum[m][v], zero)))
+  } else {
+    PRODUCT_EACH(lanes_store(c + m * c_row + v * EP_LANES, sum[m][v]))
   }
 }
 
@@ -115,7 +117,8 @@ LANES_INLINE void product_column(const product *p, const int rows, const int vec
   if (row < p->rows) product_tile(p, 1, vectors, row, column);
 }
 
-static void lanes_product(const product *p) {
+static void lanes_product(const product *given) {
+  const product own = *given, *p = &own; /* own: no store into C can change it */
   int64_t v = 0;
   for (; v + PRODUCT_VECTORS <= p->vectors; v += PRODUCT_VECTORS)
     product_column(p, PRODUCT_ROWS, PRODUCT_VECTORS, v * EP_LANES);
@@ -183,7 +186,8 @@ LANES_INLINE void outer_rows(const outer *p, const int rows, int64_t row) {
   if (column < p->columns) outer_tile(p, rows, 1, row, column);
 }
 
-static void lanes_outer(const outer *p) {
+static void lanes_outer(const outer *given) {
+  const outer own = *given, *p = &own;
   int64_t row = 0;
   for (; row + OUTER_ROWS <= p->rows; row += OUTER_ROWS) outer_rows(p, OUTER_ROWS, row);
 #if OUTER_ROWS > 4
@@ -202,7 +206,8 @@ static void lanes_outer(const outer *p) {
 }
 
 /* sums[m] = or += the sum of D[m, :], four partial sums at a time. */
-static void lanes_row_sums(const outer *p) {
+static void lanes_row_sums(const outer *given) {
+  const outer own = *given, *p = &own;
   for (int64_t m = 0; m < p->rows; m++) {
     lanes sum[4] = {{0}, {0}, {0}, {0}};
     const float *d = p->d + m * p->stride;
