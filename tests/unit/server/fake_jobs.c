@@ -1,0 +1,259 @@
+#include "tests/unit/server/fake_jobs.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/folder.h"
+
+struct ep_jobs {
+  char folder[256];
+  ep_eventlog *log;
+  atomic_int logs, cancels;
+  pthread_mutex_t mutex; /* guards what follows */
+  uint64_t version;
+  bool ended;
+  ep_eventlog_wake *wake;
+  void *context;
+};
+
+ep_jobs *fake_jobs_create(const char *folder) {
+  ep_jobs *jobs = calloc(1, sizeof *jobs);
+  char path[512];
+  assert(jobs);
+  snprintf(jobs->folder, sizeof jobs->folder, "%s", folder);
+  snprintf(path, sizeof path, "%s/events.ndjson", folder);
+  pthread_mutex_init(&jobs->mutex, NULL);
+  ep_status status = ep_eventlog_open(path, &jobs->log, NULL);
+  assert(status == EP_OK);
+  ep_event queued = {.job = FAKE_JOB, .type = EP_EVENT_QUEUED, .time_us = 1};
+  status = ep_eventlog_append(jobs->log, &queued, 1, NULL);
+  assert(status == EP_OK);
+  return jobs;
+}
+
+void fake_jobs_destroy(ep_jobs *jobs) {
+  ep_eventlog_close(jobs->log);
+  ep_folder_remove(jobs->folder, NULL);
+  pthread_mutex_destroy(&jobs->mutex);
+  free(jobs);
+}
+
+static void change(ep_jobs *jobs, bool ends) {
+  pthread_mutex_lock(&jobs->mutex);
+  jobs->version++;
+  jobs->ended = jobs->ended || ends;
+  ep_eventlog_wake *wake = jobs->wake;
+  jobs->wake = NULL;
+  if (wake) wake(jobs->context);
+  pthread_mutex_unlock(&jobs->mutex);
+}
+
+void fake_jobs_epochs(ep_jobs *jobs, int64_t epoch, int64_t step, int count) {
+  ep_event *events = calloc((size_t)count, sizeof *events);
+  assert(events);
+  for (int i = 0; i < count; i++)
+    events[i] = (ep_event){.job = FAKE_JOB,
+                           .type = EP_EVENT_EPOCH,
+                           .time_us = 1,
+                           .epochs = 1000000,
+                           .progress = {.epoch = epoch + i * step, .loss = 1.0 / (1 + i)}};
+  ep_status status = ep_eventlog_append(jobs->log, events, count, NULL);
+  assert(status == EP_OK);
+  free(events);
+  change(jobs, false);
+}
+
+void fake_jobs_end(ep_jobs *jobs) {
+  ep_event end = {.job = FAKE_JOB, .type = EP_EVENT_END, .time_us = 1, .state = EP_STATE_SUCCEEDED};
+  ep_status status = ep_eventlog_append(jobs->log, &end, 1, NULL);
+  assert(status == EP_OK);
+  change(jobs, true);
+}
+
+int fake_jobs_logs(ep_jobs *jobs) {
+  return atomic_load(&jobs->logs);
+}
+
+int fake_jobs_cancels(ep_jobs *jobs) {
+  return atomic_load(&jobs->cancels);
+}
+
+static ep_status find(const char *id, ep_error *error) {
+  return strcmp(id, FAKE_JOB) == 0 ? EP_OK : ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
+}
+
+void ep_jobs_close(ep_jobs *jobs) {
+  fake_jobs_destroy(jobs);
+}
+
+ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
+                           ep_problem *problem) {
+  (void)jobs, (void)json, (void)bytes, (void)problem;
+  *text = strdup("{\"object\":\"validation\"}");
+  return EP_OK;
+}
+
+ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *key,
+                         char id[40], bool *repeated, ep_problem *problem) {
+  (void)jobs, (void)key;
+  *repeated = false;
+  snprintf(id, 40, "%s", FAKE_JOB);
+  if (bytes != strlen(json) || json[0] != '{')
+    return ep_problem_set(problem, EP_MALFORMED, "no JSON object");
+  return strstr(json, "refuse") ? ep_problem_add(problem, EP_INVALID, "/epochs", "too few") : EP_OK;
+}
+
+ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
+                      ep_error *error) {
+  if (find(id, error)) return EP_NOT_FOUND;
+  pthread_mutex_lock(&jobs->mutex);
+  *version = jobs->version;
+  bool ended = jobs->ended;
+  pthread_mutex_unlock(&jobs->mutex);
+  char buffer[256];
+  snprintf(buffer, sizeof buffer,
+           "{\"id\":\"%s\",\"spec\":{\"status\":\"no\"},\"status\":\"%s\","
+           "\"weights\":{\"url\":\"x\",\"sha256\":\"abc123\"}}",
+           id, ended ? "succeeded" : "running");
+  *text = strdup(buffer);
+  return EP_OK;
+}
+
+ep_status ep_jobs_list(ep_jobs *jobs, int state, const char *after, int64_t limit, char **text,
+                       ep_error *error) {
+  (void)jobs, (void)error;
+  char buffer[256];
+  snprintf(buffer, sizeof buffer, "{\"state\":%d,\"after\":\"%s\",\"limit\":%lld}", state,
+           after ? after : "", (long long)limit);
+  *text = strdup(buffer);
+  return EP_OK;
+}
+
+uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_eventlog_wake *wake,
+                       void *context) {
+  (void)id;
+  pthread_mutex_lock(&jobs->mutex);
+  jobs->wake = wake;
+  jobs->context = context;
+  bool due = version != jobs->version;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (due) wake(context);
+  return 1;
+}
+
+void ep_jobs_unwatch(ep_jobs *jobs, uint64_t token) {
+  (void)token;
+  pthread_mutex_lock(&jobs->mutex);
+  jobs->wake = NULL;
+  pthread_mutex_unlock(&jobs->mutex);
+}
+
+ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
+  atomic_fetch_add(&jobs->cancels, 1);
+  return find(id, error);
+}
+
+ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
+  if (find(id, error)) return EP_NOT_FOUND;
+  return jobs->ended ? EP_OK : ep_fail(error, EP_CONFLICT, "the job has not ended");
+}
+
+ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_eventlog **out, ep_error *error) {
+  if (find(id, error)) return EP_NOT_FOUND;
+  atomic_fetch_add(&jobs->logs, 1);
+  *out = jobs->log;
+  return EP_OK;
+}
+
+void ep_jobs_release_log(ep_jobs *jobs, ep_eventlog *log) {
+  (void)log;
+  atomic_fetch_sub(&jobs->logs, 1);
+}
+
+ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
+                       size_t path_bytes, ep_error *error) {
+  if (find(id, error)) return EP_NOT_FOUND;
+  snprintf(path, path_bytes, "%s/%s", jobs->folder, file);
+  return EP_OK;
+}
+
+typedef struct {
+  ep_jobs_predicted *predicted;
+  ep_jobs_ready *ready;
+  void *context;
+} later;
+
+/* Answers from another thread, as a worker would. */
+static void *answer_later(void *context) {
+  later call = *(later *)context;
+  free(context);
+  const double output[] = {1, 2};
+  if (call.predicted) call.predicted(call.context, output, 1, 2, NULL);
+  if (call.ready) call.ready(call.context, NULL);
+  return NULL;
+}
+
+static void answer(later call) {
+  pthread_t thread;
+  later *copy = malloc(sizeof *copy);
+  assert(copy);
+  *copy = call;
+  int failed = pthread_create(&thread, NULL, answer_later, copy);
+  assert(!failed);
+  pthread_detach(thread);
+}
+
+ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_t rows,
+                          int64_t columns, ep_jobs_predicted *done, void *context,
+                          ep_error *error) {
+  (void)jobs, (void)x, (void)rows;
+  if (find(id, error)) return EP_NOT_FOUND;
+  if (columns != 2) return ep_fail_at(error, EP_INVALID, "/x", "2 columns are needed");
+  answer((later){.predicted = done, .context = context});
+  return EP_OK;
+}
+
+ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *ingested, bool *created,
+                              ep_error *error) {
+  (void)jobs, (void)name, (void)ingested, (void)error;
+  *created = true;
+  return EP_OK;
+}
+
+ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text, char sha256[65],
+                              ep_error *error) {
+  (void)jobs, (void)error;
+  char buffer[256];
+  snprintf(buffer, sizeof buffer, "{\"object\":\"dataset\",\"name\":\"%s\"}", name);
+  *text = strdup(buffer);
+  snprintf(sha256, 65, "d5");
+  return EP_OK;
+}
+
+ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error) {
+  (void)jobs, (void)error;
+  *text = strdup("{}");
+  return EP_OK;
+}
+
+ep_status ep_jobs_dataset_delete(ep_jobs *jobs, const char *name, ep_error *error) {
+  (void)jobs, (void)name;
+  return ep_fail(error, EP_CONFLICT, "a job needs it");
+}
+
+ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
+  return ep_jobs_dataset_list(jobs, text, error);
+}
+
+ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error) {
+  return ep_jobs_dataset_list(jobs, text, error);
+}
+
+void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context) {
+  (void)jobs, (void)timeout_ms;
+  answer((later){.ready = done, .context = context});
+}

@@ -1,0 +1,23 @@
+/* fake_jobs.h: jobs that nobody trains, for tests of what is above server/jobs.h: one log on disk
+ * that the test appends to, answers that are fixed texts. */
+#ifndef EP_TESTS_UNIT_SERVER_FAKE_JOBS_H
+#define EP_TESTS_UNIT_SERVER_FAKE_JOBS_H
+
+#include "server/jobs.h"
+
+#define FAKE_JOB "job_0000000000000000000000000"
+
+/* Makes the one job that there is, its files below `folder`. */
+ep_jobs *fake_jobs_create(const char *folder);
+void fake_jobs_destroy(ep_jobs *jobs);
+
+/* Appends `count` epoch events, the first of `epoch`, each `step` epochs on. */
+void fake_jobs_epochs(ep_jobs *jobs, int64_t epoch, int64_t step, int count);
+/* Appends the end event; the job is "succeeded" from now on. */
+void fake_jobs_end(ep_jobs *jobs);
+/* Logs that are retained now. */
+int fake_jobs_logs(ep_jobs *jobs);
+/* Cancels that were asked for. */
+int fake_jobs_cancels(ep_jobs *jobs);
+
+#endif
