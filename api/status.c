@@ -15,8 +15,9 @@ static const struct {
 #undef EP_STATUS_ROW
 };
 
-static void error_set(ep_error *error, ep_status status, const char *pointer, const char *format,
-                      va_list arguments) {
+__attribute__((format(printf, 4, 0))) static void error_set(ep_error *error, ep_status status,
+                                                            const char *pointer, const char *format,
+                                                            va_list arguments) {
   if (!error) return;
   error->status = status;
   snprintf(error->pointer, sizeof error->pointer, "%s", pointer);

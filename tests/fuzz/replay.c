@@ -1,6 +1,6 @@
 /* replay.c: runs a fuzzer without libFuzzer: every seed of the folder given, then a fixed number of
- * mutations of them, always the same. On a fault the program dies; the input is then in the file
- * that FUZZ_INPUT names, if it is set.
+ * mutations of them, always the same. On a fault the program dies; run it again with FUZZ_INPUT
+ * naming a file, and the input that it died of is in there.
  *
  *   replay_spec CORPUS_FOLDER [mutations] */
 #include <dirent.h>
@@ -9,7 +9,7 @@
 #include "fuzz.h"
 #include "kernels/random.h"
 
-enum { SEEDS_MAX = 256, SEED_BYTES_MAX = 1 << 16, MUTATIONS = 50000 };
+enum { SEEDS_MAX = 256, SEED_BYTES_MAX = 1 << 16, MUTATIONS = 200000 };
 
 typedef struct {
   uint8_t *bytes; /* owned */

@@ -1,0 +1,57 @@
+/* fuzz_format.h: what must hold when any bytes come as a dataset. */
+#ifndef TESTS_FUZZ_FUZZ_FORMAT_H
+#define TESTS_FUZZ_FUZZ_FORMAT_H
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/data/excerpt.h"
+#include "engine/data/format.h"
+#include "fuzz.h"
+#include "kernels/backend.h"
+
+static inline void part_holds(const ep_part *part) {
+  FUZZ_HOLDS(part->rows > 0 && part->rows <= EP_LIMIT_ROWS);
+  FUZZ_HOLDS(part->columns > 0 && part->columns <= EP_LIMIT_COLUMNS);
+  for (int64_t i = 0; i < part->columns; i++) {
+    const ep_column *column = &part->column[i];
+    FUZZ_HOLDS(isfinite(column->min) && isfinite(column->max) && column->min <= column->max);
+    FUZZ_HOLDS(ep_utf8_valid(column->name, strlen(column->name)));
+    FUZZ_HOLDS(!column->integer ||
+               (column->min == floor(column->min) && column->max == floor(column->max)));
+  }
+}
+
+/* Reads the bytes as the format, writing nothing: refused with a reason that can be shown, or parts
+ * that hold together, within the budget. */
+static inline void format_holds(const ep_format *format, const uint8_t *bytes, size_t count,
+                                int64_t budget_bytes) {
+  ep_dataset_meta meta = {0};
+  ep_error error = {0};
+  ep_ingest ingest = {.bytes = bytes, .size = count, .budget_bytes = budget_bytes, .meta = &meta};
+  ep_status status = format->read(&ingest, &error);
+  FUZZ_HOLDS(ingest.budget_bytes >= 0);
+  if (status) {
+    FUZZ_HOLDS(error.status == status && error.message[0]);
+    FUZZ_HOLDS(status == EP_INVALID || status == EP_TOO_LARGE);
+    FUZZ_HOLDS(ep_utf8_valid(error.message, strlen(error.message)));
+  } else {
+    const ep_part *train = meta.part[EP_SPLIT_TRAIN];
+    FUZZ_HOLDS((train[EP_ROLE_TABLE].rows > 0) != (train[EP_ROLE_X].rows > 0));
+    int64_t written = 0;
+    for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+      const ep_part *parts = meta.part[split];
+      FUZZ_HOLDS(parts[EP_ROLE_X].rows == parts[EP_ROLE_Y].rows);
+      for (int role = 0; role < EP_ROLE_COUNT; role++) {
+        if (parts[role].rows == 0) continue;
+        part_holds(&parts[role]);
+        written += parts[role].rows * parts[role].columns;
+      }
+    }
+    FUZZ_HOLDS(budget_bytes - ingest.budget_bytes >
+               written); /* a byte a value at least, and heads */
+  }
+  ep_dataset_meta_deinit(&meta);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* Any bytes as weights: refused with a reason, or tensors that tile the file. */
+#include <string.h>
+
+#include "engine/safetensors.h"
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
+  ep_tensors tensors;
+  ep_error error = {0};
+  ep_status status = ep_tensors_read(bytes, count, &tensors, &error);
+  if (status) {
+    FUZZ_HOLDS(error.status == status && error.message[0] && !tensors.tensor && !tensors.note);
+    FUZZ_HOLDS(status == EP_DATA || status == EP_TOO_LARGE);
+    return 0;
+  }
+  const uint8_t *end = bytes + count;
+  for (size_t i = tensors.tensors_count; i-- > 0;) {
+    const ep_tensor *tensor = &tensors.tensor[i];
+    FUZZ_HOLDS(tensor->bytes >= bytes + 8);
+    FUZZ_HOLDS(tensor->bytes + (size_t)tensor->values_count * sizeof(float) == end);
+    FUZZ_HOLDS(ep_tensors_find(&tensors, tensor->name) == tensor);
+    end = tensor->bytes;
+  }
+  for (size_t i = 0; i < tensors.notes_count; i++)
+    FUZZ_HOLDS(ep_tensors_note(&tensors, tensors.note[i].key) == tensors.note[i].text);
+  ep_tensors_close(&tensors);
+  return 0;
+}
