@@ -6,8 +6,8 @@ EPOCHD=${EPOCHD:-http://127.0.0.1:8080}
 job=$(curl -sSf "$EPOCHD/v1/jobs" -H 'Content-Type: application/json' -d '{
   "data": {"generator": "xor"},
   "model": {"layers": [{"type": "linear", "out_features": 8}, {"type": "sigmoid"}, {"type": "linear", "out_features": 1}]},
-  "loss": "mse", "optimizer": {"lr": 0.1, "momentum": 0.9},
-  "epochs": 20000, "report_every": 1000
+  "loss": "mse", "optimizer": {"lr": 0.1},
+  "epochs": 2000, "report_every": 100
 }' | jq -r .id)
 
 # five lines, then the connection is cut

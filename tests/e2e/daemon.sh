@@ -20,7 +20,10 @@ json=(-H 'Content-Type: application/json')
 
 leave() {
   local status=$? process
-  for process in ${own[@]+"${own[@]}"} $daemon; do kill -9 "$process" 2>/dev/null || true; done
+  for process in ${own[@]+"${own[@]}"} $daemon; do
+    kill -9 "$process" 2>/dev/null || true
+    wait "$process" 2>/dev/null || true
+  done
   if ((status != 0 && status != 77)) && [[ -s $log ]]; then
     echo "the end of the daemon's log:"
     tail -n 20 "$log" | cut -c 1-400

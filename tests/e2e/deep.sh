@@ -19,7 +19,7 @@ http GET "/v1/jobs/$id/curve"
 check "a small learning rate falls all the way" \
   '[.loss[:-1], .loss[1:]] | transpose | map(select(.[1] > .[0] + 1e-4)) | length < 5'
 
-submit "$(jq -c '. + {epochs: 2000, optimizer: {lr: 0.9}, report_every: 1}' <<<"$spec")"
+submit "$(jq -c '. + {epochs: 2000, optimizer: {lr: 0.4}, report_every: 1}' <<<"$spec")"
 ended "$id" 60
 http GET "/v1/jobs/$id/curve?max_points=2000"
 check "a great one swings in the curve" \

@@ -5,6 +5,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start
 seconds=${EPOCHD_STREAM_SECONDS:-4}
 epochs_lasting "$seconds"
+epochs=$((epochs / 40 * 40)) # so that forty lines end with the last epoch
 job=$(xor_job "$epochs" "{\"report_every\": $((epochs / 40)), \"device\": \"$device\"}")
 
 # submit and stream, each line with the time of its arrival
