@@ -4,9 +4,8 @@
 
 #include "kernels/cpu/fused/fused.h"
 
-/* Activations of a chunk are meant to stay in the first level cache, which is 32 KiB or more, with
- * weights beside them. A chunk has at least WIDE rows even so: that many are what a product needs
- * to be worth its loads. */
+/* Activations of a chunk are meant to stay in the first level cache, 32 KiB or more. A chunk of a
+ * larger network has CHUNK_LEAST_ROWS even so: fewer would not be worth the loads of a product. */
 enum { CHUNK_BYTES = 40 << 10, CHUNK_LEAST_ROWS = 64, CHUNK_MOST_ROWS = 1024 };
 
 /* From here on the inputs of a layer fill vectors of their own. */
