@@ -1,0 +1,215 @@
+/* fake_worker.c: speaks a worker's frames and trains nothing: what it does is the job's name. So
+ * the supervisor is tested with deaths, silences and refusals on demand.
+ *
+ *   instant       all epochs at once                 slow       an epoch every 5 ms
+ *   diverge       fails at the last epoch            hang       says STARTED, then nothing
+ *   stubborn      slow, and deaf to cancel           kill       dies (SIGKILL) after half its
+ * epochs kill-once     dies so at its first attempt       exit       ends with code 3 before
+ * STARTED climb         dies after one epoch more at every attempt, until there is none left
+ *   weights       instant, and writes weights.safetensors
+ *
+ * Device cuda:7 never opens; --list says cpu and cuda:0. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/frame.h"
+#include "api/spec.h"
+
+typedef struct {
+  const char *device, *data_dir;
+  int socket;
+  ep_command command;
+  ep_job_spec *spec; /* NULL while idle */
+  int64_t epoch;
+  bool cancelled;
+} fake;
+
+static void send_frame(fake *f, uint8_t *frame, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    ssize_t sent = send(f->socket, frame + done, bytes - done, MSG_NOSIGNAL);
+    if (sent <= 0) _exit(0);
+    done += (size_t)sent;
+  }
+  free(frame);
+}
+
+static void send_reply(fake *f, ep_reply *reply) {
+  size_t bytes = 0;
+  uint8_t *frame = ep_reply_encode(reply, &bytes);
+  if (frame == NULL) _exit(4);
+  send_frame(f, frame, bytes);
+}
+
+static bool named(const fake *f, const char *name) {
+  return strcmp(f->spec->name, name) == 0;
+}
+
+static void say_started(fake *f) {
+  ep_reply reply = {.kind = EP_REPLY_STARTED, .attempt = f->command.attempt, .parameters = 3};
+  snprintf(reply.job, sizeof reply.job, "%s", f->command.job);
+  snprintf(reply.executor, sizeof reply.executor, "fake/%s", f->device);
+  send_reply(f, &reply);
+}
+
+static void say_epochs(fake *f, int64_t count) {
+  enum { AT_ONCE = 1000 };
+  static ep_progress_record records[AT_ONCE];
+  while (count > 0) {
+    int64_t now = count < AT_ONCE ? count : AT_ONCE;
+    for (int64_t i = 0; i < now; i++) {
+      int64_t epoch = ++f->epoch;
+      records[i] = (ep_progress_record){.epoch = epoch,
+                                        .loss = 1.0 / (double)epoch,
+                                        .error = __builtin_nan(""),
+                                        .validation_loss = __builtin_nan(""),
+                                        .validation_error = __builtin_nan(""),
+                                        .lr = 0.01,
+                                        .elapsed_seconds = (double)epoch * 0.005};
+    }
+    ep_progress progress = {
+        .attempt = f->command.attempt, .count = (uint32_t)now, .records = records};
+    snprintf(progress.job, sizeof progress.job, "%s", f->command.job);
+    size_t bytes = 0;
+    uint8_t *frame = ep_progress_encode(&progress, &bytes);
+    if (frame == NULL) _exit(4);
+    send_frame(f, frame, bytes);
+    count -= now;
+  }
+}
+
+static void write_weights(const fake *f) {
+  char path[4200];
+  snprintf(path, sizeof path, "%s/jobs/%s/weights.safetensors", f->data_dir, f->command.job);
+  FILE *file = fopen(path, "w");
+  if (file == NULL) _exit(5);
+  fputs("weights", file);
+  fclose(file);
+}
+
+static void say_finished(fake *f, ep_status status) {
+  ep_reply reply = {.kind = EP_REPLY_FINISHED, .attempt = f->command.attempt};
+  snprintf(reply.job, sizeof reply.job, "%s", f->command.job);
+  reply.result.status = status;
+  reply.result.epochs_done = f->epoch;
+  reply.result.train_seconds = 0.5;
+  snprintf(reply.result.device, sizeof reply.result.device, "%s", f->device);
+  snprintf(reply.result.executor, sizeof reply.result.executor, "fake/%s", f->device);
+  if (status == EP_DIVERGED)
+    snprintf(reply.result.message, sizeof reply.result.message, "the loss is not finite");
+  if (named(f, "weights")) write_weights(f);
+  send_reply(f, &reply);
+  ep_command_deinit(&f->command);
+  ep_job_spec_destroy(f->spec);
+  f->spec = NULL;
+}
+
+static void train_begin(fake *f, ep_command *command) {
+  ep_problem problem = {0};
+  f->command = *command;
+  f->epoch = 0;
+  f->cancelled = false;
+  if (ep_job_spec_parse(command->spec, strlen(command->spec), &f->spec, &problem) != EP_OK) {
+    fprintf(stderr, "fake worker: %s\n", problem.detail);
+    _exit(6);
+  }
+  int64_t epochs = f->spec->epochs;
+  if (named(f, "exit")) _exit(3);
+  say_started(f);
+  bool kills = named(f, "kill") || (named(f, "kill-once") && command->attempt == 1);
+  if (kills) say_epochs(f, epochs / 2);
+  if (named(f, "climb") && command->attempt < epochs) {
+    say_epochs(f, command->attempt);
+    kills = true;
+  }
+  if (kills) raise(SIGKILL);
+  if (named(f, "slow") || named(f, "stubborn") || named(f, "hang")) return;
+  say_epochs(f, epochs - f->epoch);
+  say_finished(f, named(f, "diverge") ? EP_DIVERGED : EP_OK);
+}
+
+static void answer_predict(fake *f, ep_command *command) {
+  ep_reply reply = {.kind = EP_REPLY_PREDICTED,
+                    .request = command->request,
+                    .rows = command->rows,
+                    .columns = 1,
+                    .output = calloc((size_t)command->rows, sizeof(double))};
+  for (int64_t i = 0; i < command->rows * command->columns; i++)
+    reply.output[i / command->columns] += command->x[i];
+  if (command->x[0] == 666) raise(SIGKILL);
+  send_reply(f, &reply);
+  ep_reply_deinit(&reply);
+}
+
+static void obey(fake *f, ep_command *command) {
+  ep_reply probed = {.kind = EP_REPLY_PROBED, .request = command->request};
+  switch (command->kind) {
+  case EP_COMMAND_TRAIN: train_begin(f, command); return;
+  case EP_COMMAND_CANCEL:
+    f->cancelled = f->spec != NULL && strcmp(command->job, f->command.job) == 0;
+    break;
+  case EP_COMMAND_PREDICT: answer_predict(f, command); break;
+  case EP_COMMAND_PROBE: send_reply(f, &probed); break;
+  }
+  ep_command_deinit(command);
+}
+
+static void receive(int socket, void *block, size_t bytes) {
+  for (size_t done = 0; done < bytes;) {
+    ssize_t got = recv(socket, (char *)block + done, bytes - done, 0);
+    if (got <= 0) _exit(0);
+    done += (size_t)got;
+  }
+}
+
+static void command_receive(fake *f) {
+  uint8_t header[EP_FRAME_HEADER_BYTES];
+  ep_frame_kind kind;
+  size_t bytes = 0;
+  ep_command command = {0};
+  ep_error error = {0};
+  receive(f->socket, header, sizeof header);
+  if (ep_frame_header(header, &kind, &bytes, &error) != EP_OK) _exit(7);
+  uint8_t *payload = malloc(bytes + 1);
+  receive(f->socket, payload, bytes);
+  if (ep_command_decode(payload, bytes, &command, &error) != EP_OK) _exit(8);
+  free(payload);
+  obey(f, &command);
+}
+
+/* What a training that takes its time does every 5 ms. */
+static void tick(fake *f) {
+  if (named(f, "hang")) return;
+  if (f->cancelled && !named(f, "stubborn")) {
+    say_finished(f, EP_CANCELLED);
+    return;
+  }
+  say_epochs(f, 1);
+  if (f->epoch == f->spec->epochs) say_finished(f, EP_OK);
+}
+
+int main(int count, char **arguments) {
+  fake f = {.device = "cpu", .data_dir = ".", .socket = -1};
+  for (int i = 1; i < count; i++) {
+    const char *value = i + 1 < count ? arguments[i + 1] : "";
+    if (strcmp(arguments[i], "--list") == 0) return puts("cpu\ncuda:0") < 0;
+    if (strcmp(arguments[i], "--device") == 0) f.device = value;
+    if (strcmp(arguments[i], "--data-dir") == 0) f.data_dir = value;
+    if (strcmp(arguments[i], "--socket") == 0) f.socket = atoi(value);
+  }
+  if (strcmp(f.device, "cuda:7") == 0) return 3;
+  ep_reply ready = {.kind = EP_REPLY_READY};
+  snprintf(ready.device.id, sizeof ready.device.id, "%s", f.device);
+  snprintf(ready.device.name, sizeof ready.device.name, "a fake device");
+  send_reply(&f, &ready);
+  for (;;) {
+    struct pollfd polled = {.fd = f.socket, .events = POLLIN};
+    int ready_count = poll(&polled, 1, f.spec != NULL ? 5 : -1);
+    if (ready_count > 0) command_receive(&f);
+    if (ready_count == 0 && f.spec != NULL) tick(&f);
+  }
+}

@@ -1,0 +1,155 @@
+/* jobs_fixture.c: see jobs_fixture.h. */
+#include "tests/unit/server/jobs_fixture.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/clock.h"
+#include "server/store.h"
+#include "tests/unit/server/scratch.h"
+
+ep_jobs_options jobs_options(const char *devices) {
+  return (ep_jobs_options){.data_dir = scratch_dir,
+                           .worker_path = FAKE_WORKER,
+                           .devices = devices,
+                           .max_queued = 100000,
+                           .stall_seconds = 30};
+}
+
+ep_jobs *jobs_open(const char *devices) {
+  ep_jobs *jobs = NULL;
+  ep_jobs_options options = jobs_options(devices);
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  return jobs;
+}
+
+void spec_write(char *spec, size_t bytes, const char *name, int64_t epochs, const char *device,
+                int priority) {
+  snprintf(spec, bytes,
+           "{\"name\":\"%s\",\"data\":{\"generator\":\"xor\"},\"model\":{\"layers\":[{\"type\":"
+           "\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":%" PRId64
+           ",\"report_every\":1,\"device\":\"%s\",\"priority\":%d}",
+           name, epochs, device, priority);
+}
+
+void job_submit_with(ep_jobs *jobs, const char *name, int64_t epochs, const char *device,
+                     int priority, char id[40]) {
+  char spec[512];
+  bool repeated = true;
+  ep_problem problem = {0};
+  spec_write(spec, sizeof spec, name, epochs, device, priority);
+  ep_status status = ep_jobs_submit(jobs, spec, strlen(spec), NULL, id, &repeated, &problem);
+  ck_assert_msg(status == EP_OK, "%s %s", problem.detail, problem.errors[0].pointer);
+  ck_assert(!repeated);
+}
+
+void job_submit(ep_jobs *jobs, const char *name, int64_t epochs, char id[40]) {
+  job_submit_with(jobs, name, epochs, "auto", 0, id);
+}
+
+char *job_text(ep_jobs *jobs, const char *id) {
+  char *text = NULL;
+  uint64_t version = 0;
+  assert_ok(ep_jobs_get(jobs, id, &text, &version, error));
+  return text;
+}
+
+void job_wait(ep_jobs *jobs, const char *id, const char *status) {
+  char wanted[64];
+  snprintf(wanted, sizeof wanted, "\"status\":\"%s\"", status);
+  int64_t deadline_us = ep_clock_steady_us() + INT64_C(60000000);
+  for (;;) {
+    char *text = job_text(jobs, id);
+    bool there = strstr(text, wanted) != NULL;
+    bool open = strstr(text, "\"status\":\"queued\"") || strstr(text, "\"status\":\"running\"");
+    ck_assert_msg(there || (open && ep_clock_steady_us() < deadline_us), "not %s: %s", status,
+                  text);
+    free(text);
+    if (there) return;
+    usleep(500);
+  }
+}
+
+char *job_events(ep_jobs *jobs, const char *id) {
+  ep_eventlog *log = NULL;
+  ep_eventlog_tail tail;
+  size_t bytes = 0;
+  bool ended = false;
+  assert_ok(ep_jobs_retain_log(jobs, id, &log, error));
+  ep_eventlog_get_tail(log, &tail);
+  char *text = malloc((size_t)tail.bytes + 1);
+  assert_ok(ep_eventlog_read(log, 0, text, (size_t)tail.bytes, &bytes, &ended, error));
+  ck_assert_int_eq((int64_t)bytes, tail.bytes);
+  text[bytes] = 0;
+  ep_jobs_release_log(jobs, log);
+  return text;
+}
+
+int64_t job_number(ep_jobs *jobs, const char *id, const char *key) {
+  char *text = job_text(jobs, id);
+  const char *place = strstr(text, key);
+  ck_assert_msg(place != NULL, "no %s in %s", key, text);
+  place += strlen(key);
+  int64_t number = strncmp(place, "null", 4) == 0 ? -1 : strtoll(place, NULL, 10);
+  free(text);
+  return number;
+}
+
+int64_t job_time(ep_jobs *jobs, const char *id) {
+  char *text = job_text(jobs, id);
+  const char *key = "\"finished_at\":\"", *place = strstr(text, key);
+  ck_assert_msg(place != NULL, "not finished: %s", text);
+  place = strchr(place + strlen(key), 'T') + 1;
+  int64_t time_us = (int64_t)((((place[0] - '0') * 10 + place[1] - '0') * 60 +
+                               (place[3] - '0') * 10 + place[4] - '0') *
+                                  60e6 +
+                              strtod(place + 6, NULL) * 1e6);
+  free(text);
+  return time_us;
+}
+
+int count_of(const char *text, const char *word) {
+  int count = 0;
+  for (const char *place = strstr(text, word); place != NULL;
+       place = strstr(place + strlen(word), word))
+    count++;
+  return count;
+}
+
+void events_check(const char *events) {
+  int64_t seq = 0, epoch = 0;
+  ep_event event = {0};
+  for (const char *line = events; *line != 0;) {
+    const char *end = strchr(line, '\n');
+    ck_assert_ptr_nonnull(end);
+    assert_ok(ep_event_parse(line, (size_t)(end - line), &event, error));
+    ck_assert_int_eq(event.seq, ++seq);
+    if (event.type == EP_EVENT_EPOCH) ck_assert_int_eq(event.progress.epoch, ++epoch);
+    line = end + 1;
+  }
+  ck_assert_int_eq(event.type, EP_EVENT_END);
+}
+
+static void entry_count(void *context, const char *name) {
+  (void)name;
+  ++*(int *)context;
+}
+
+int jobs_folders(void) {
+  char path[200];
+  int count = 0;
+  snprintf(path, sizeof path, "%s/jobs", scratch_dir);
+  assert_ok(ep_folder_list(path, entry_count, &count, error));
+  return count;
+}
+
+static int double_compare(const void *a, const void *b) {
+  double first = *(const double *)a, second = *(const double *)b;
+  return (first > second) - (first < second);
+}
+
+double median(double *values, int count) {
+  qsort(values, (size_t)count, sizeof *values, double_compare);
+  return values[count / 2];
+}
