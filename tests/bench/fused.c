@@ -155,7 +155,8 @@ static bool measure(ep_backend *backend, const workload *work, double seconds) {
 }
 
 int main(int argc, char **argv) {
-  double seconds = argc > 1 ? atof(argv[1]) / 1000 : 0.3;
+  double seconds = argc > 1 ? strtod(argv[1], NULL) / 1000 : 0.3;
+  if (!(seconds > 0)) seconds = 0.3;
   ep_backend *backend;
   ep_error error;
   if (ep_backend_cpu()->open(0, &backend, &error) != EP_OK) {
