@@ -118,7 +118,10 @@ static ep_status state_clear(general *self, ep_error *error) {
 static ep_status rehearse(general *self, ep_error *error) {
   const ep_program *program = program_of(self);
   int64_t last = ep_program_steps_per_epoch(program) - 1;
+  const float lr = 0;
   ep_status status = segment_reserve(self, 1, error);
+  if (status == EP_OK)
+    status = copy(self, self->lr, &lr, 1, (int64_t)sizeof lr, cudaMemcpyHostToDevice, error);
   for (int64_t batch = 0; status == EP_OK && batch <= last; batch += last > 0 ? last : 1) {
     status = clock_set(self, batch, 1, error);
     if (status == EP_OK)

@@ -74,6 +74,7 @@ typedef struct {
   const float *x, *grad, *weight;
   float *gradient;
   int slices;
+  bool by_thread; /* a thread a parameter, for wide rows and short slices; else a warp */
   bool with_bias;
   float *grad_x;
   const float *before;

@@ -20,6 +20,7 @@ static __global__ void forward_by_thread(ep_cuda_linear_forward linear) {
     int64_t row = at / linear.out, o = at % linear.out;
     const float *x = linear.x + row * linear.in, *weight = linear.weight + o * linear.in;
     float sum = linear.bias ? linear.bias[o] : 0;
+#pragma unroll 8
     for (int64_t i = 0; i < linear.in; i++) sum += x[i] * weight[i];
     output_write(linear, at, sum);
   }
@@ -57,33 +58,38 @@ static __device__ void slice_rows(int64_t rows, int slice, int slices, int64_t *
   *last = rows * (slice + 1) / slices;
 }
 
-/* One parameter of one slice, over a warp: its lanes go along the rows. The sum in every lane. */
+/* The share of rows first, first + step … below last in the gradient of one parameter. */
 static __device__ float parameter_sum(const ep_cuda_linear_backward &linear, int64_t parameter,
-                                      int64_t first, int64_t last) {
-  int lane = threadIdx.x % EP_CUDA_WARP;
+                                      int64_t first, int64_t last, int step) {
   int64_t weights = linear.out * linear.in;
   float sum = 0;
   if (parameter < weights) {
     const float *grad = linear.grad + parameter / linear.in;
     const float *x = linear.x + parameter % linear.in;
-    for (int64_t row = first + lane; row < last; row += EP_CUDA_WARP)
+#pragma unroll 8
+    for (int64_t row = first; row < last; row += step)
       sum += grad[row * linear.out] * x[row * linear.in];
   } else {
     const float *grad = linear.grad + (parameter - weights);
-    for (int64_t row = first + lane; row < last; row += EP_CUDA_WARP) sum += grad[row * linear.out];
+#pragma unroll 8
+    for (int64_t row = first; row < last; row += step) sum += grad[row * linear.out];
   }
-  return ep_cuda_warp_sum(sum);
+  return sum;
 }
 
-/* A warp a parameter and slice. `block` of `blocks`. */
+/* A group of threads a parameter and slice: a warp, its lanes along the rows, or one thread, its
+ * neighbours at the next parameters. `block` of `blocks`. */
 static __device__ void parameters_backward(const ep_cuda_linear_backward &linear, int64_t count,
                                            unsigned int block, unsigned int blocks) {
-  for (int64_t at = (int64_t)block * WARPS + threadIdx.x / EP_CUDA_WARP; at < count * linear.slices;
-       at += (int64_t)blocks * WARPS) {
+  int group = linear.by_thread ? 1 : EP_CUDA_WARP;
+  int groups = THREADS / group, place = threadIdx.x % group;
+  for (int64_t at = (int64_t)block * groups + threadIdx.x / group; at < count * linear.slices;
+       at += (int64_t)blocks * groups) {
     int64_t first, last;
     slice_rows(linear.rows, (int)(at / count), linear.slices, &first, &last);
-    float sum = parameter_sum(linear, at % count, first, last);
-    if (threadIdx.x % EP_CUDA_WARP == 0) linear.gradient[at] = sum;
+    float sum = parameter_sum(linear, at % count, first + place, last, group);
+    if (!linear.by_thread) sum = ep_cuda_warp_sum(sum);
+    if (place == 0) linear.gradient[at] = sum;
   }
 }
 
@@ -95,6 +101,7 @@ static __device__ void input_backward(const ep_cuda_linear_backward &linear, uns
     int64_t row = at / linear.in, i = at % linear.in;
     const float *grad = linear.grad + row * linear.out;
     float sum = 0;
+#pragma unroll 8
     for (int64_t o = 0; o < linear.out; o++) sum += grad[o] * linear.weight[o * linear.in + i];
     if (linear.before)
       sum *= ep_activation_derivative(linear.activation, linear.before[at], linear.x[at],
@@ -115,7 +122,8 @@ static __global__ void backward(ep_cuda_linear_backward linear, int64_t count,
 cudaError_t ep_cuda_linear_backward_run(cudaStream_t stream,
                                         const ep_cuda_linear_backward *linear) {
   int64_t count = linear->out * linear->in + (linear->with_bias ? linear->out : 0);
-  unsigned int parameter_blocks = ep_cuda_blocks(count * linear->slices, WARPS);
+  unsigned int parameter_blocks =
+      ep_cuda_blocks(count * linear->slices, linear->by_thread ? THREADS : WARPS);
   unsigned int input_blocks =
       linear->grad_x ? ep_cuda_blocks(linear->rows * linear->in, THREADS) : 0;
   backward<<<parameter_blocks + input_blocks, THREADS, 0, stream>>>(*linear, count,

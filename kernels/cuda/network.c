@@ -8,15 +8,21 @@
 /* A linear layer is thin when cuBLASLt has nothing to tile: a few weights, or little work in all.
  */
 enum { THIN_WEIGHTS = 256, THIN_PRODUCTS = 1 << 20 };
-enum { SLICE_ROWS = 512, SLICES_AT_MOST = 64 };
+/* Rows that are summed apart: a warp goes along a slice, or, where a row is wide enough for
+ * neighbouring threads to read neighbouring inputs, one thread does. */
+enum { SLICE_ROWS = 512, THREAD_SLICE_ROWS = 32, SLICES_AT_MOST = 64, WIDE_INPUTS = 32 };
 
 static bool is_thin(const ep_op *op, int64_t rows) {
   int64_t weights = op->in_features * op->out_features; /* checked with the parameters */
   return weights <= THIN_WEIGHTS || rows <= THIN_PRODUCTS / weights;
 }
 
-static int slices_of(int64_t rows) {
-  int64_t slices = (rows + SLICE_ROWS - 1) / SLICE_ROWS;
+static bool by_thread(const ep_op *op) {
+  return op->in_features >= WIDE_INPUTS;
+}
+
+static int slices_of(int64_t rows, int64_t slice_rows) {
+  int64_t slices = (rows + slice_rows - 1) / slice_rows;
   return (int)(slices < SLICES_AT_MOST ? slices : SLICES_AT_MOST);
 }
 
@@ -60,8 +66,9 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_e
   if (__builtin_mul_overflow(op->in_features, op->out_features, &weights))
     return ep_fail(error, EP_NO_MEMORY, "a layer has more weights than a GPU can hold");
   layer->thin = is_thin(op, batch);
-  layer->slices = layer->thin ? slices_of(batch) : 1;
-  layer->bias_slices = slices_of(batch);
+  layer->slices =
+      layer->thin ? slices_of(batch, by_thread(op) ? THREAD_SLICE_ROWS : SLICE_ROWS) : 1;
+  layer->bias_slices = slices_of(batch, SLICE_ROWS);
   int64_t count = weights + (layer->thin && op->bias >= 0 ? op->out_features : 0);
   status = take(network, &layer->gradient, layer->slices, count, size, error);
   if (status == EP_OK && !layer->thin && op->bias >= 0)
@@ -377,6 +384,7 @@ static ep_status linear_backward(ep_cuda_network *network, int i, const float *x
                                     .weight = network->parameters + op->weight,
                                     .gradient = layer->gradient,
                                     .slices = layer->slices,
+                                    .by_thread = by_thread(op),
                                     .with_bias = op->bias >= 0,
                                     .grad_x = grad_x};
   if (grad_x && ep_activation_is(layer[-1].op->type)) {
