@@ -11,7 +11,7 @@ enum {
   IDLE_SECONDS = 75, /* from an answer to the end of the next head */
   BODY_SECONDS = 30, /* and one more for each SLOWEST_BYTES */
   SLOWEST_BYTES = 16 << 10,
-  DRAIN_BYTES = 1 << 20,       /* a body that was refused is read to its end up to this size … */
+  DRAIN_BYTES = 16 << 20,      /* a body that was refused is read to its end up to this size … */
   DRAIN_MOST_BYTES = 64 << 20, /* … and one of unknown size up to this */
   FIRST_BODY_BYTES = 4096,
   WORK_SECONDS = 86400

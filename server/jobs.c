@@ -57,7 +57,7 @@ static ep_status devices_parse(const char *text, char (*ids)[16], int *count, ep
       for (int i = 0; i < *count; i++)
         if (strcmp(ids[i], id) == 0)
           status = ep_fail(error, EP_INVALID, "device %s is named twice", id);
-      strcpy(ids[(*count)++], id);
+      snprintf(ids[(*count)++], sizeof *ids, "%s", id);
     }
   }
   free(copy);
@@ -71,7 +71,7 @@ static ep_status devices_find(const ep_jobs_options *options, const ep_worker_pr
   ep_error why = {0};
   if (ep_worker_devices_list(program, LIST_MS, ids, count, &why) != EP_OK || *count == 0) {
     ep_notice(EP_NOTICE_ERROR, "the devices could not be listed: %s; the CPU is used", why.message);
-    strcpy(ids[0], "cpu");
+    snprintf(ids[0], sizeof ids[0], "cpu");
     *count = 1;
   }
   return EP_OK;

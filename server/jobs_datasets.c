@@ -63,7 +63,7 @@ ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *inges
     return ep_fail(error, EP_INVALID, "a dataset's name has 1 to %d bytes", EP_LIMIT_NAME_BYTES);
   ep_status status = ep_dataset_meta_read(ingested, &meta, error);
   if (status != EP_OK) return status;
-  strcpy(row.name, name);
+  snprintf(row.name, sizeof row.name, "%s", name);
   memcpy(row.sha256, meta.sha256, sizeof row.sha256);
   if (!ep_pins_add(&jobs->pins, row.sha256)) {
     ep_dataset_meta_deinit(&meta);

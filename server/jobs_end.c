@@ -4,6 +4,7 @@
  * next start (or whoever opens the log) finds a row that ended without an end event and appends it
  * from the row. Killed before the first, the job is still running by its row and is trained again;
  * by principle 5 its records repeat, and those that are in the log are not appended twice. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,9 +18,9 @@ char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status statu
                           .epochs_done = epochs_done,
                           .parameters = row->parameters,
                           .bytes = row->bytes};
-  strncpy(result.message, message, sizeof result.message - 1);
-  strncpy(result.device, row->device, sizeof result.device - 1);
-  strncpy(result.executor, row->executor, sizeof result.executor - 1);
+  snprintf(result.message, sizeof result.message, "%s", message);
+  snprintf(result.device, sizeof result.device, "%s", row->device);
+  snprintf(result.executor, sizeof result.executor, "%s", row->executor);
   return ep_job_result_format(&result);
 }
 

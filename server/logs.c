@@ -2,6 +2,7 @@
 #include "server/logs.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,7 @@ static ep_log_entry *entry_hold(ep_logs *logs, const char *id, bool *add) {
   if (entry == NULL) {
     entry = calloc(1, sizeof *entry);
     if (entry == NULL) return NULL;
-    strcpy(entry->id, id);
+    snprintf(entry->id, sizeof entry->id, "%s", id);
     entry->next = logs->entries;
     logs->entries = entry;
   }

@@ -2,6 +2,7 @@
 #include "server/pins.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,7 +36,7 @@ static bool pin_append(ep_pins *pins, const char *sha256, int64_t count) {
     pins->capacity = capacity;
   }
   ep_pin *pin = &pins->pins[pins->used++];
-  strcpy(pin->sha256, sha256);
+  snprintf(pin->sha256, sizeof pin->sha256, "%s", sha256);
   pin->count = count;
   return true;
 }

@@ -1,6 +1,7 @@
 /* store.c: see store.h: the connection, the schema, jobs. */
 #include "server/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,7 +206,7 @@ ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[
   ep_status status = EP_OK;
   if (code == SQLITE_ROW && sqlite3_column_bytes(s, 1) == EP_STORE_HASH_BYTES &&
       sqlite3_column_bytes(s, 0) < EP_ID_BYTES) {
-    strcpy(id, (const char *)sqlite3_column_text(s, 0));
+    snprintf(id, EP_ID_BYTES, "%s", (const char *)sqlite3_column_text(s, 0));
     memcpy(body_hash, sqlite3_column_blob(s, 1), EP_STORE_HASH_BYTES);
   } else {
     status = code == SQLITE_DONE || code == SQLITE_ROW

@@ -1,4 +1,5 @@
 /* store_datasets.c: see store.h: names of datasets. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,8 +10,8 @@ static void dataset_read(sqlite3_stmt *s, ep_dataset_row *row) {
   *row = (ep_dataset_row){0};
   const char *name = (const char *)sqlite3_column_text(s, 0);
   const char *sha256 = (const char *)sqlite3_column_text(s, 1);
-  if (name != NULL) strncpy(row->name, name, sizeof row->name - 1);
-  if (sha256 != NULL) strncpy(row->sha256, sha256, sizeof row->sha256 - 1);
+  if (name != NULL) snprintf(row->name, sizeof row->name, "%s", name);
+  if (sha256 != NULL) snprintf(row->sha256, sizeof row->sha256, "%s", sha256);
   row->created_us = sqlite3_column_int64(s, 2);
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -40,7 +41,7 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)
   s->count = s->shown.count = count;
   for (int i = 0; i < count; i++) {
     s->device[i].link = EP_WORKER_LINK_NONE;
-    strcpy(s->device[i].status.info.id, ids[i]);
+    snprintf(s->device[i].status.info.id, sizeof s->device[i].status.info.id, "%s", ids[i]);
     s->shown.device[i] = s->device[i].status;
   }
   s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -66,7 +67,7 @@ void ep_supervisor_kick(ep_supervisor *s) {
 void ep_supervisor_cancel(ep_supervisor *s, const char *job) {
   ep_cancellation *cancellation = calloc(1, sizeof *cancellation);
   if (cancellation == NULL) return; /* the caller may try again: cancel is safe to repeat */
-  strncpy(cancellation->job, job, sizeof cancellation->job - 1);
+  snprintf(cancellation->job, sizeof cancellation->job, "%s", job);
   pthread_mutex_lock(&s->mutex);
   cancellation->next = s->cancelled;
   s->cancelled = cancellation;

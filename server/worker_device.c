@@ -109,9 +109,9 @@ static bool job_is(const ep_supervised *device, const char *job, int attempt) {
 
 static void ready_take(ep_supervisor *supervisor, ep_supervised *device, const ep_reply *reply) {
   char id[sizeof device->status.info.id];
-  strcpy(id, device->status.info.id);
+  snprintf(id, sizeof id, "%s", device->status.info.id);
   device->status.info = reply->device;
-  strcpy(device->status.info.id, id);
+  snprintf(device->status.info.id, sizeof device->status.info.id, "%s", id);
   device->failures = 0;
   device->deadline_us = 0;
   ep_notice(EP_NOTICE_INFO, "device %s is ready: %s (worker %lld)", id, reply->device.name,
@@ -218,7 +218,7 @@ void ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *device) {
   size_t bytes = 0;
   ep_error error = {0};
   assignment.train.kind = EP_COMMAND_TRAIN;
-  strcpy(device->status.job, assignment.train.job);
+  snprintf(device->status.job, sizeof device->status.job, "%s", assignment.train.job);
   device->attempt = assignment.train.attempt;
   device->frames = 0;
   device->gap_us = 0;
@@ -259,7 +259,7 @@ static void death_handle(ep_supervisor *supervisor, ep_supervised *device, const
   int attempt = device->attempt;
   ep_notice(EP_NOTICE_WARNING, "device %s: %s", device->status.info.id, cause);
   if (device->status.state == EP_DEVICE_STARTING) device->failures++;
-  strcpy(job, device->status.job);
+  snprintf(job, sizeof job, "%s", device->status.job);
   device->status.job[0] = 0;
   device->attempt = 0;
   device->deadline_us = device->cancel_us = device->reap_us = 0;
@@ -274,10 +274,10 @@ static void death_check(ep_supervisor *supervisor, ep_supervised *device) {
   if (device->link.pidfd < 0) return;
   if (device->link.pid != 0) {
     if (!ep_worker_link_reap(&device->link, cause, sizeof cause)) return;
-    if (device->cause[0] == 0) strcpy(device->cause, cause);
+    if (device->cause[0] == 0) snprintf(device->cause, sizeof device->cause, "%s", cause);
   }
   if (last_words_take(supervisor, device)) {
-    strcpy(cause, device->cause);
+    snprintf(cause, sizeof cause, "%s", device->cause);
     death_handle(supervisor, device, cause);
   }
 }

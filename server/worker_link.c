@@ -274,6 +274,6 @@ ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_m
   char *rest = text;
   for (char *line = strsep(&rest, "\n");
        status == EP_OK && line != NULL && *count < EP_LIMIT_DEVICES; line = strsep(&rest, "\n"))
-    if (line[0] != 0 && strlen(line) < 16) strcpy(ids[(*count)++], line);
+    if (line[0] != 0 && strlen(line) < 16) snprintf(ids[(*count)++], sizeof *ids, "%s", line);
   return status;
 }

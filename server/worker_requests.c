@@ -80,7 +80,7 @@ void ep_requests_send(ep_supervisor *supervisor) {
     }
     uint8_t *frame = request->frame;
     request->frame = NULL;
-    strcpy(request->device, device->status.info.id);
+    snprintf(request->device, sizeof request->device, "%s", device->status.info.id);
     request->next = supervisor->sent;
     supervisor->sent = request;
     ep_error error = {0};

@@ -42,7 +42,7 @@ GUARDED = {
 }
 
 # Each has a bounded or a checked sister, or belongs to no daemon at all.
-BANNED = ("strcpy strcat sprintf vsprintf gets atoi atol atoll atof strtok system popen rand srand "
+BANNED = ("strcpy strncpy strcat strncat sprintf vsprintf gets atoi atol atoll atof strtok system popen rand srand "
           "alloca tmpnam mktemp asctime ctime gmtime localtime setlocale").split()
 
 
@@ -99,6 +99,8 @@ def length(tree):
 def banned(tree):
     pattern = re.compile(r"(?<![\w.>])(" + "|".join(BANNED) + r")\s*\(")
     for path in files(tree, C_FILES):
+        if path.startswith("tests/"):  # they know how long their own texts are
+            continue
         for number, line in enumerate(code(tree, path), 1):
             for name in pattern.findall(line):
                 yield path, number, f"calls {name}"
