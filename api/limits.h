@@ -3,8 +3,7 @@
 #define EP_API_LIMITS_H
 
 /* A job's spec. */
-#define EP_LIMIT_SPEC_BYTES (1 << 20) /* JSON costs 5 bytes of memory a byte: specs only, no data \
-                                       */
+#define EP_LIMIT_SPEC_BYTES (1 << 20) /* JSON costs 5 bytes of memory a byte: for specs alone */
 #define EP_LIMIT_JSON_DEPTH 32        /* deeper than any spec; the parser recurses */
 #define EP_LIMIT_NAME_BYTES 128       /* a job's, a tag's, a dataset's name */
 #define EP_LIMIT_TAGS 16
@@ -22,7 +21,7 @@
 #define EP_LIMIT_COLUMNS 65536
 #define EP_LIMIT_CSV_FIELD_BYTES 65536
 #define EP_LIMIT_NPY_HEADER_BYTES 65536
-#define EP_LIMIT_NPY_DIMENSIONS 32 /* NumPy's own, before 2.0 */
+#define EP_LIMIT_NPY_DIMENSIONS 32         /* NumPy's own, before 2.0 */
 #define EP_LIMIT_UPLOAD_BYTES (64LL << 30) /* a flag lowers or raises it */
 #define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
@@ -32,7 +31,7 @@
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
 #define EP_LIMIT_LIST_JOBS 1000 /* jobs in one page of a list */
-#define EP_LIMIT_DEVICES 64 /* one worker process each; no host has more GPUs */
+#define EP_LIMIT_DEVICES 64     /* one worker process each; no host has more GPUs */
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */

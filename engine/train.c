@@ -268,7 +268,8 @@ static ep_status weights_save(trainer *t, ep_job_result *result, ep_error *error
   float *optimizer = program->optimizer_floats ? state + program->parameters : NULL;
   snprintf(path, sizeof path, "%s/weights.safetensors", t->job->job_folder);
   ep_status status = t->job->backend_ops->export_state(t->instance, state, optimizer, error);
-  bool finite = status == EP_OK && first_not_finite(state, program->parameters) == program->parameters;
+  bool finite =
+      status == EP_OK && first_not_finite(state, program->parameters) == program->parameters;
   if (finite)
     status = ep_weights_write(path, t->plan, state, &t->data.scaling, t->job->spec_text,
                               result->weights_sha256, &result->weights_bytes, error);

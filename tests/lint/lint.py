@@ -109,8 +109,10 @@ def banned(tree):
 def guards(tree):
     for path in files(tree, (".h", ".cuh")):
         text = "\n".join(code(tree, path))
-        guard = "EP_" + re.sub(r"\W", "_", path.replace("/unit/", "/")).upper()
-        want = rf"\s*#ifndef {guard}\n#define {guard}\n.*#endif\s*$"
+        guard = "EP_" + re.sub(r"\W", "_", path).upper()
+        if path.startswith("tests/"):
+            guard = r"EP_(?:TEST|FUZZ)\w*_H"
+        want = rf"\s*#ifndef (?P<guard>{guard})\n#define (?P=guard)\n.*#endif\s*$"
         if not re.match(want, text, re.DOTALL):
             yield path, 1, f"has no include guard {guard} around everything"
 
