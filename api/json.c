@@ -29,6 +29,8 @@ int ep_json_depth(const char *text, size_t bytes) {
 
 /* jansson's error as ours: its own wording, with the place. */
 static ep_status load_fail(const json_error_t *from, ep_error *error) {
+  /* Where its memory ran out, jansson often says nothing at all. */
+  if (!from->text[0]) return ep_fail(error, EP_NO_MEMORY, "not enough memory to read the JSON");
   switch (json_error_code(from)) {
   case json_error_out_of_memory:
     return ep_fail(error, EP_NO_MEMORY, "not enough memory to read the JSON");

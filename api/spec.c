@@ -76,4 +76,6 @@ void ep_job_spec_destroy(ep_job_spec *spec) {
   free(spec);
 }
 
-void ep_json_seed(void) { json_object_seed(0); }
+void ep_json_seed(void) {
+  json_object_seed(0);
+}

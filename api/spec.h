@@ -75,7 +75,8 @@ typedef struct {
                                       Default 30 */
 } ep_job_spec;
 
-/* A dataset's name: 1 to EP_LIMIT_NAME_BYTES letters, digits, '.', '_', '-'; a letter or digit first.
+/* A dataset's name: 1 to EP_LIMIT_NAME_BYTES letters, digits, '.', '_', '-'; a letter or digit
+ * first.
  */
 bool ep_dataset_name_valid(const char *name);
 
@@ -91,7 +92,8 @@ char *ep_job_spec_format(const ep_job_spec *spec);
 
 void ep_job_spec_destroy(ep_job_spec *spec); /* NULL is allowed */
 
-/* Seeds the hash tables of everything here that reads JSON. Once in a process, before any thread. */
+/* Seeds the hash tables of everything here that reads JSON. Once in a process, before any thread.
+ */
 void ep_json_seed(void);
 
 #endif

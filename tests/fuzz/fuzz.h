@@ -1,6 +1,6 @@
 /* fuzz.h: the one function that a fuzzer is; libFuzzer and replay.c call it. */
-#ifndef TESTS_FUZZ_FUZZ_H
-#define TESTS_FUZZ_FUZZ_H
+#ifndef EP_TESTS_FUZZ_FUZZ_H
+#define EP_TESTS_FUZZ_FUZZ_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,7 +106,7 @@ static ep_job_result regression_result(void) {
   result.test.rows = 93;
   result.test.loss = 0.31;
   result.test.mse = 48.6;
-  strcpy(result.weights_sha256, "ab12");
+  snprintf(result.weights_sha256, sizeof result.weights_sha256, "ab12");
   return result;
 }
 
@@ -133,7 +134,7 @@ START_TEST(an_end_that_failed_says_why) {
   ep_job_result result = regression_result();
   ep_event event = {
       .seq = 9, .job = "job_1", .type = EP_EVENT_END, .state = EP_STATE_FAILED, .result = &result};
-  strcpy(result.message, "the loss is not finite");
+  snprintf(result.message, sizeof result.message, "the loss is not finite");
   ck_assert_ptr_nonnull(strstr(line(&event), "\"error\":\"the loss is not finite\""));
   event.message = "the worker died";
   ck_assert_ptr_nonnull(strstr(line(&event), "\"error\":\"the worker died\""));
@@ -303,10 +304,10 @@ END_TEST
 START_TEST(nesting_has_a_limit) {
   ep_event back;
   for (int depth = 31; depth <= 34; depth++) {
-    char text[256] = "{\"seq\":1,\"type\":\"end\",\"x\":";
-    for (int i = 0; i < depth; i++) strcat(text, "[");
-    for (int i = 0; i < depth; i++) strcat(text, "]");
-    strcat(text, "}");
+    char brackets[2 * 34 + 1] = "", text[256];
+    memset(brackets, '[', (size_t)depth);
+    memset(brackets + depth, ']', (size_t)depth);
+    snprintf(text, sizeof text, "{\"seq\":1,\"type\":\"end\",\"x\":%s}", brackets);
     ep_status wanted = depth <= EP_LIMIT_JSON_DEPTH ? EP_OK : EP_MALFORMED;
     ck_assert_int_eq(ep_event_parse(text, strlen(text), &back, NULL), wanted);
   }

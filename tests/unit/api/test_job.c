@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,7 +160,7 @@ START_TEST(problems) {
   ck_assert_int_eq(ep_problem_from_error(&empty, &error), EP_NOT_FOUND);
   ck_assert_int_eq(empty.errors_count, 0);
   ck_assert_str_eq(empty.detail, "no job");
-  strcpy(error.pointer, "/id");
+  snprintf(error.pointer, sizeof error.pointer, "/id");
   ep_problem pointed = {0};
   ep_problem_from_error(&pointed, &error);
   ck_assert_str_eq(pointed.errors[0].pointer, "/id");
@@ -246,10 +247,11 @@ END_TEST
 
 /* {"x":[[0],[0],…]} of that many rows. */
 static ep_status parse_rows(int64_t count) {
-  char *text = malloc(4 * (size_t)count + 16);
+  static const char start[] = "{\"x\":[[0]";
+  char *text = malloc(4 * (size_t)count + sizeof start + 8);
   ck_assert_ptr_nonnull(text);
-  strcpy(text, "{\"x\":[[0]");
-  size_t used = strlen(text);
+  memcpy(text, start, sizeof start - 1);
+  size_t used = sizeof start - 1;
   for (int64_t i = 1; i < count; i++, used += 4) memcpy(text + used, ",[0]", 4);
   memcpy(text + used, "]}", 2);
   double *x;

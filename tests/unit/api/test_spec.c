@@ -2,8 +2,6 @@
 #include "api/spec.h"
 
 #include <check.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -352,18 +350,6 @@ START_TEST(all_faults_are_listed) {
 }
 END_TEST
 
-START_TEST(faults_stop_at_the_limit) {
-  char text[4096] = "{\"data\":{\"generator\":\"xor\"},";
-  for (int i = 0; i < 40; i++)
-    snprintf(text + strlen(text), sizeof text - strlen(text), "\"zz%d\":1,", i);
-  strcat(text, MODEL "," REST "}");
-  ep_problem problem = {0};
-  ep_job_spec *spec;
-  ck_assert_int_eq(ep_job_spec_parse(text, strlen(text), &spec, &problem), EP_INVALID);
-  ck_assert_int_eq(problem.errors_count, EP_LIMIT_PROBLEM_ERRORS);
-}
-END_TEST
-
 static const struct {
   const char *text, *detail;
   ep_status status;
@@ -389,118 +375,6 @@ START_TEST(what_is_not_json_is_malformed) {
   ck_assert_int_eq(problem.status, unreadable[_i].status);
   ck_assert_msg(strstr(problem.detail, unreadable[_i].detail) != NULL, "%s: %s", text,
                 problem.detail);
-}
-END_TEST
-
-/* A job whose "name" is nested `depth` deep in all. */
-static ep_status parse_nested(int depth, ep_problem *problem) {
-  char text[512] = "{\"name\":";
-  for (int i = 1; i < depth; i++) strcat(text, "[");
-  for (int i = 1; i < depth; i++) strcat(text, "]");
-  strcat(text, "}");
-  ep_job_spec *spec;
-  return ep_job_spec_parse(text, strlen(text), &spec, problem);
-}
-
-START_TEST(depth_has_a_limit) {
-  ep_problem inside = {0}, outside = {0};
-  ck_assert_int_eq(parse_nested(EP_LIMIT_JSON_DEPTH, &inside), EP_INVALID);
-  ck_assert_str_eq(inside.errors[0].pointer, "/name");
-  ck_assert_int_eq(parse_nested(EP_LIMIT_JSON_DEPTH + 1, &outside), EP_INVALID);
-  ck_assert_ptr_nonnull(strstr(outside.detail, "nested deeper than 32"));
-}
-END_TEST
-
-/* A job whose text is exactly `bytes` long. */
-static ep_status parse_sized(size_t bytes, ep_problem *problem) {
-  static const char job[] = "{" XOR "," MODEL "," REST "}";
-  char *text = malloc(bytes);
-  ck_assert_ptr_nonnull(text);
-  memset(text, ' ', bytes);
-  memcpy(text, job, sizeof job - 1);
-  ep_job_spec *spec;
-  ep_status status = ep_job_spec_parse(text, bytes, &spec, problem);
-  ep_job_spec_destroy(spec);
-  free(text);
-  return status;
-}
-
-START_TEST(size_has_a_limit) {
-  ep_problem inside = {0}, outside = {0};
-  ck_assert_int_eq(parse_sized(EP_LIMIT_SPEC_BYTES, &inside), EP_OK);
-  ck_assert_int_eq(parse_sized(EP_LIMIT_SPEC_BYTES + 1, &outside), EP_TOO_LARGE);
-}
-END_TEST
-
-static ep_status parse_named(size_t bytes, const char *key, const char *format,
-                             ep_problem *problem) {
-  char name[512], text[1024];
-  memset(name, 'a', bytes);
-  name[bytes] = 0;
-  char member[600];
-  snprintf(member, sizeof member, "\"%s\":\"%s\"", key, name);
-  if (strcmp(format, "data") == 0)
-    snprintf(text, sizeof text, "{\"data\":{%s},%s,%s}", member, MODEL, REST);
-  else
-    snprintf(text, sizeof text, "{%s,%s,%s,%s}", member, XOR, MODEL, REST);
-  ep_job_spec *spec;
-  ep_status status = ep_job_spec_parse(text, strlen(text), &spec, problem);
-  ep_job_spec_destroy(spec);
-  return status;
-}
-
-START_TEST(names_have_a_limit) {
-  ep_problem problem = {0}, long_name = {0}, long_dataset = {0};
-  ck_assert_int_eq(parse_named(128, "name", "job", &problem), EP_OK);
-  ck_assert_int_eq(parse_named(129, "name", "job", &long_name), EP_INVALID);
-  ck_assert_str_eq(long_name.errors[0].pointer, "/name");
-  ck_assert_int_eq(parse_named(128, "dataset", "data", &problem), EP_OK);
-  ck_assert_int_eq(parse_named(129, "dataset", "data", &long_dataset), EP_INVALID);
-  ck_assert_str_eq(long_dataset.errors[0].pointer, "/data/dataset");
-}
-END_TEST
-
-static ep_status parse_layers(int count, ep_problem *problem) {
-  char *text = malloc(64 * (size_t)count + 256);
-  ck_assert_ptr_nonnull(text);
-  size_t used = (size_t)sprintf(text, "{%s,%s,\"model\":{\"layers\":[", XOR, REST);
-  for (int i = 0; i < count; i++)
-    used += (size_t)sprintf(text + used, "%s{\"type\":\"relu\"}", i ? "," : "");
-  used += (size_t)sprintf(text + used, "]}}");
-  ep_job_spec *spec;
-  ep_status status = ep_job_spec_parse(text, used, &spec, problem);
-  ep_job_spec_destroy(spec);
-  free(text);
-  return status;
-}
-
-START_TEST(layers_have_a_limit) {
-  ep_problem inside = {0}, outside = {0};
-  ck_assert_int_eq(parse_layers(EP_LIMIT_LAYERS, &inside), EP_OK);
-  ck_assert_int_eq(parse_layers(EP_LIMIT_LAYERS + 1, &outside), EP_INVALID);
-  ck_assert_str_eq(outside.errors[0].pointer, "/model/layers");
-}
-END_TEST
-
-static ep_status parse_inline(int values, ep_problem *problem) {
-  char *text = malloc(4 * (size_t)values + 512);
-  ck_assert_ptr_nonnull(text);
-  size_t used = (size_t)sprintf(text, "{%s,%s,\"data\":{\"inline\":{\"x\":[[", MODEL, REST);
-  for (int i = 0; i < values; i++) used += (size_t)sprintf(text + used, "%s1", i ? "," : "");
-  used += (size_t)sprintf(text + used, "]],\"y\":[1]}}}");
-  ep_job_spec *spec;
-  ep_status status = ep_job_spec_parse(text, used, &spec, problem);
-  ep_job_spec_destroy(spec);
-  free(text);
-  return status;
-}
-
-START_TEST(inline_data_has_a_limit) {
-  ep_problem inside = {0}, outside = {0};
-  ck_assert_int_eq(parse_inline(EP_LIMIT_INLINE_VALUES, &inside), EP_OK);
-  ck_assert_int_eq(parse_inline(EP_LIMIT_INLINE_VALUES + 1, &outside), EP_INVALID);
-  ck_assert_str_eq(outside.errors[0].pointer, "/data/inline/x");
-  ck_assert_ptr_nonnull(strstr(outside.errors[0].detail, "100000"));
 }
 END_TEST
 
@@ -532,13 +406,7 @@ int main(void) {
   tcase_add_test(tests, the_canonical_text);
   tcase_add_test(tests, inline_rows_are_row_major);
   tcase_add_test(tests, all_faults_are_listed);
-  tcase_add_test(tests, faults_stop_at_the_limit);
   tcase_add_loop_test(tests, what_is_not_json_is_malformed, 0, ROWS(unreadable));
-  tcase_add_test(tests, depth_has_a_limit);
-  tcase_add_test(tests, size_has_a_limit);
-  tcase_add_test(tests, names_have_a_limit);
-  tcase_add_test(tests, layers_have_a_limit);
-  tcase_add_test(tests, inline_data_has_a_limit);
   tcase_add_test(tests, dataset_names);
   tcase_add_test(tests, destroying_nothing_is_allowed);
   suite_add_tcase(suite, tests);
