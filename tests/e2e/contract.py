@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""contract.py URL OPENAPI: asks every operation of the contract, well and badly, and holds each answer
+against it: the status must be listed, the media type too, the body must fit its schema."""
+
+import copy
+import http.client
+import json
+import sys
+import time
+import urllib.parse
+
+import jsonschema
+
+XOR = {
+    "data": {"generator": "xor"},
+    "model": {"layers": [{"type": "linear", "out_features": 4}, {"type": "tanh"},
+                         {"type": "linear", "out_features": 1}]},
+    "loss": "bce_with_logits", "optimizer": {"lr": 0.5, "momentum": 0.9}, "epochs": 1000,
+    "report_every": 100,
+}
+LINE = {
+    "data": {"dataset": "line", "target": "b", "test": 0.25}, "loss": "mse", "epochs": 50,
+    "model": {"layers": [{"type": "linear", "out_features": 1}]}, "optimizer": {"lr": 0.001},
+}
+CSV = b"a,b\n" + b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
+# Answers that need a full queue, a full disk or a dead device: their own tests have them.
+NOT_HERE = {("job_create", "429"), ("job_create", "503"), ("job_events", "503"),
+            ("job_predict", "503"), ("dataset_put", "503"), ("ready", "503")}
+
+
+class Contract:
+    def __init__(self, url, document):
+        self.where = urllib.parse.urlsplit(url)
+        self.document = document
+        self.seen = set()
+        self.faults = 0
+
+    def fault(self, what):
+        self.faults += 1
+        print("FAILED:", what)
+
+    def resolve(self, node):
+        while "$ref" in node:
+            target = self.document
+            for key in node["$ref"].removeprefix("#/").split("/"):
+                target = target[key]
+            node = target
+        return node
+
+    def operation(self, method, path):
+        parts = path.split("/")
+        for template, item in self.document["paths"].items():
+            names = template.split("/")
+            if len(names) == len(parts) and all(n == p or (n.startswith("{") and p)
+                                                for n, p in zip(names, parts)):
+                if method.lower() in item:
+                    return item[method.lower()]
+        return None
+
+    def fits(self, schema, value):
+        """The first thing about value that is not as the schema says, or None."""
+        root = {"$schema": "https://json-schema.org/draft/2020-12/schema",
+                "components": self.document["components"], "allOf": [schema]}
+        errors = sorted(jsonschema.Draft202012Validator(root).iter_errors(value), key=lambda e: list(e.path))
+        return f"{'/'.join(map(str, errors[0].path))}: {errors[0].message[:300]}" if errors else None
+
+    def body_fault(self, kind, schema, raw):
+        if kind.endswith("json") and kind != "application/x-ndjson":
+            return self.fits(schema, json.loads(raw))
+        if kind == "application/x-ndjson":
+            events = [line for line in raw.decode().split("\n") if line]
+            return next(filter(None, (self.fits(schema, json.loads(line)) for line in events)), None)
+        if kind == "text/event-stream" and not raw.startswith(b"id: "):
+            return "no server-sent event"
+        return None
+
+    def ask(self, method, target, want, body=None, headers=None):
+        """Sends a request; the answer must have status `want` and be as the contract says."""
+        headers = dict(headers or {})
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+            headers.setdefault("Content-Type", "application/json")
+        connection = http.client.HTTPConnection(self.where.hostname, self.where.port, timeout=60)
+        connection.request(method, target, body, headers)
+        answer = connection.getresponse()
+        raw = answer.read()
+        connection.close()
+        name = f"{method} {target} -> {answer.status}"
+        kind = (answer.getheader("Content-Type") or "").split(";")[0]
+        if answer.status != want:
+            self.fault(f"{name}, expected {want}: {raw[:300]}")
+        operation = self.operation(method, target.split("?")[0])
+        if operation is None:
+            if kind != "application/problem+json":
+                self.fault(f"{name}: a path outside the contract was answered with {kind}")
+            elif fault := self.fits({"$ref": "#/components/schemas/Problem"}, json.loads(raw)):
+                self.fault(f"{name}: {fault}")
+            return answer, raw
+        status = str(answer.status)
+        self.seen.add((operation["operationId"], status))
+        if status not in operation["responses"]:
+            self.fault(f"{name} is not in the contract")
+            return answer, raw
+        response = self.resolve(operation["responses"][status])
+        content = response.get("content", {})
+        if not content and raw:
+            self.fault(f"{name} has a body: {raw[:100]}")
+        elif content and method != "HEAD":
+            if kind not in content:
+                self.fault(f"{name} is {kind}, and not of {list(content)}")
+            elif fault := self.body_fault(kind, content[kind]["schema"], raw):
+                self.fault(f"{name}: {fault}")
+        return answer, raw
+
+    def unseen(self):
+        for item in self.document["paths"].values():
+            for operation in item.values():
+                for status in operation["responses"]:
+                    key = (operation["operationId"], status)
+                    if status != "default" and key not in self.seen | NOT_HERE:
+                        yield key
+
+
+def jobs(contract):
+    ask = contract.ask
+    ask("POST", "/v1/jobs?validate=only", 200, XOR)
+    _, raw = ask("POST", "/v1/jobs", 201, XOR)
+    job = json.loads(raw)["id"]
+    ask("POST", "/v1/jobs", 201, XOR, {"Accept": "application/x-ndjson"})
+    ask("POST", "/v1/jobs", 201, XOR, {"Accept": "text/event-stream"})
+    ask("POST", "/v1/jobs", 400, "{", {"Content-Type": "application/json"})
+    ask("POST", "/v1/jobs", 413, " " * 1048577, {"Content-Type": "application/json"})
+    ask("POST", "/v1/jobs", 415, "{}", {"Content-Type": "text/plain"})
+    ask("POST", "/v1/jobs", 422, dict(XOR, epochs=0))
+    answer, _ = ask("GET", f"/v1/jobs/{job}?wait=30", 200)
+    ask("GET", f"/v1/jobs/{job}", 304, headers={"If-None-Match": answer.getheader("ETag")})
+    ask("GET", f"/v1/jobs/{job}?wait=x", 400)
+    ask("GET", "/v1/jobs", 200)
+    ask("GET", "/v1/jobs?limit=1&state=succeeded", 200)
+    ask("GET", "/v1/jobs?limit=0", 400)
+    return job
+
+
+def ended(contract, job):
+    ask = contract.ask
+    path = f"/v1/jobs/{job}"
+    ask("GET", f"{path}/events", 200)
+    ask("GET", f"{path}/events?every=300&after=1", 200)
+    _, raw = ask("GET", f"{path}/events", 200, headers={"Accept": "text/event-stream"})
+    last = raw.decode().rsplit("id: ", 1)[1].split("\n")[0]
+    ask("GET", f"{path}/events", 204, headers={"Accept": "text/event-stream", "Last-Event-ID": last})
+    ask("GET", f"{path}/events?after=x", 400)
+    ask("GET", f"{path}/curve", 200)
+    ask("GET", f"{path}/curve?max_points=3", 200)
+    ask("GET", f"{path}/curve?format=csv", 200)
+    ask("GET", f"{path}/curve?max_points=1", 400)
+    answer, _ = ask("GET", f"{path}/weights", 200)
+    ask("GET", f"{path}/weights", 304, headers={"If-None-Match": answer.getheader("ETag")})
+    ask("GET", f"{path}/weights", 206, headers={"Range": "bytes=0-7"})
+    ask("GET", f"{path}/weights", 416, headers={"Range": "bytes=99999999-"})
+    ask("GET", f"{path}/weights?format=json", 200)
+    ask("GET", f"{path}/weights?format=onnx", 400)
+    ask("GET", f"{path}/predictions", 200)
+    ask("GET", f"{path}/predictions?format=csv", 200)
+    ask("GET", f"{path}/predictions?format=xml", 400)
+    ask("POST", f"{path}/predict", 200, {"x": [[0, 1], [1, 1]]})
+    ask("POST", f"{path}/predict", 400, "{", {"Content-Type": "application/json"})
+    ask("POST", f"{path}/predict", 413, " " * (8 << 20 | 1), {"Content-Type": "application/json"})
+    ask("POST", f"{path}/predict", 415, "{}", {"Content-Type": "text/csv"})
+    ask("POST", f"{path}/predict", 422, {"x": [[1, 2, 3]]})
+    ask("POST", f"{path}/cancel", 200)
+
+
+def failed(contract):
+    """A job whose loss is not finite any more."""
+    ask = contract.ask
+    diverging = dict(LINE, data={"generator": "disc", "rows": 100}, loss="mse", optimizer={"lr": 1e30})
+    _, raw = ask("POST", "/v1/jobs", 201, diverging)
+    path = f"/v1/jobs/{json.loads(raw)['id']}"
+    _, raw = ask("GET", f"{path}?wait=30", 200)
+    job = json.loads(raw)
+    if job["status"] != "failed" or not job["error"]:
+        contract.fault(f"a job that diverges ended as {job['status']}: {job['error']}")
+    ask("GET", f"{path}/events", 200)
+    ask("GET", f"{path}/curve", 200)
+    ask("DELETE", path, 204)
+
+
+def running(contract):
+    """What a job that has not ended answers."""
+    ask = contract.ask
+    _, raw = ask("POST", "/v1/jobs", 201, dict(XOR, epochs=900000000, report_every=1000000))
+    path = f"/v1/jobs/{json.loads(raw)['id']}"
+    ask("GET", path, 200)
+    ask("GET", "/v1/queue", 200)
+    ask("GET", f"{path}/events?follow=0", 200)
+    ask("GET", f"{path}/weights", 409)
+    ask("GET", f"{path}/predictions", 409)
+    ask("POST", f"{path}/predict", 409, {"x": [[0, 1]]})
+    ask("DELETE", path, 409)
+    ask("POST", f"{path}/cancel", 200)
+    ask("GET", f"{path}?wait=30", 200)
+    ask("DELETE", path, 204)
+    ask("GET", path, 404)
+
+
+def datasets(contract):
+    ask = contract.ask
+    ask("PUT", "/v1/datasets/line", 201, CSV)
+    ask("PUT", "/v1/datasets/line?header=true&delimiter=comma", 200, CSV)
+    ask("PUT", "/v1/datasets/wrong", 422, b"a,b\n1,x\n")
+    ask("PUT", "/v1/datasets/wrong?header=perhaps", 400, CSV)
+    ask("PUT", "/v1/datasets/wrong", 413, b"1,2\n" * 260000)
+    answer, _ = ask("GET", "/v1/datasets/line", 200)
+    for method in ("GET", "HEAD"):
+        ask(method, "/v1/datasets/line", 304, headers={"If-None-Match": answer.getheader("ETag")})
+        ask(method, "/v1/datasets/none", 404)
+    ask("HEAD", "/v1/datasets/line", 200)
+    ask("GET", "/v1/datasets", 200)
+    _, raw = ask("POST", "/v1/jobs", 201, LINE)
+    line = json.loads(raw)["id"]
+    ask("GET", f"/v1/jobs/{line}?wait=30", 200)
+    ask("GET", f"/v1/jobs/{line}/predictions", 200)
+    _, raw = ask("POST", "/v1/jobs", 201, dict(LINE, epochs=900000000, report_every=1000000))
+    busy = json.loads(raw)["id"]
+    ask("DELETE", "/v1/datasets/line", 409)
+    ask("POST", f"/v1/jobs/{busy}/cancel", 200)
+    ask("GET", f"/v1/jobs/{busy}?wait=30", 200)
+    ask("DELETE", "/v1/datasets/line", 204)
+    ask("DELETE", "/v1/datasets/line", 404)
+
+
+def others(contract):
+    ask = contract.ask
+    for path in ("/v1/devices", "/v1/queue", "/livez", "/readyz", "/openapi.json", "/"):
+        ask("GET", path, 200)
+    ask("GET", "/nowhere", 404)
+    for template in contract.document["paths"]:
+        path = template.replace("{id}", "job_0").replace("{name}", "none")
+        answer, _ = ask("BREW", path, 405)
+        listed = {method.upper() for method in contract.document["paths"][template]}
+        allowed = set((answer.getheader("Allow") or "").split(", "))
+        if allowed - {"HEAD"} != listed - {"HEAD"}:
+            contract.fault(f"{path} takes {allowed}, the contract has {listed}")
+        if "{id}" in template:
+            for method in sorted(listed):
+                body = {"x": [[1]]} if path.endswith("predict") else None
+                ask(method, path, 404, body)
+
+
+def canary(contract, job):
+    """The comparison can fail: an answer without its id, and with a word for a number."""
+    _, raw = contract.ask("GET", f"/v1/jobs/{job}", 200)
+    schema = {"$ref": "#/components/schemas/Job"}
+    for key, value in (("id", None), ("attempt", "one"), ("status", "done")):
+        broken = copy.deepcopy(json.loads(raw))
+        if value is None:
+            del broken[key]
+        else:
+            broken[key] = value
+        if contract.fits(schema, broken) is None:
+            contract.fault(f"a job whose {key} is broken was taken")
+
+
+def main():
+    url, path = sys.argv[1:]
+    with open(path, encoding="utf-8") as text:
+        contract = Contract(url, json.load(text))
+    for schema in contract.document["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+    begin = time.monotonic()
+    job = jobs(contract)
+    ended(contract, job)
+    failed(contract)
+    running(contract)
+    datasets(contract)
+    others(contract)
+    canary(contract, job)
+    _, raw = contract.ask("GET", "/openapi.json", 200)
+    if json.loads(raw) != contract.document:
+        contract.fault("the contract that is served is another")
+    for operation, status in contract.unseen():
+        contract.fault(f"no answer {status} of {operation} was looked at")
+    print(f"{len(contract.seen)} kinds of answers were held against the contract "
+          f"in {time.monotonic() - begin:.1f} s, {contract.faults} faults")
+    return contract.faults != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
