@@ -39,6 +39,11 @@ static double seconds_now(void) {
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* Seconds to the nanosecond: what the clock knows, and no more digits than that. */
+static double nanoseconds_round(double seconds) {
+  return round(seconds * 1e9) / 1e9;
+}
+
 /* Constant so far: a schedule would go here. */
 static float learning_rate(const trainer *t) {
   return (float)t->job->spec->optimizer.lr;
@@ -85,7 +90,7 @@ static ep_status epoch_report(trainer *t, int64_t epoch, double loss, double sec
                                .validation_loss = NAN,
                                .validation_error = NAN,
                                .lr = spec->optimizer.lr,
-                               .elapsed_seconds = seconds};
+                               .elapsed_seconds = nanoseconds_round(seconds)};
   bool classifier = ep_loss_is_classifier(spec->loss);
   double columns = (double)t->plan->program.target_columns;
   if (classifier)
@@ -250,7 +255,7 @@ static ep_status splits_measure(trainer *t, ep_job_result *result, ep_error *err
     float *outputs;
     double start = seconds_now();
     status = split_measure(t, (ep_split)split, metrics[split], &outputs, error);
-    if (split == EP_SPLIT_TEST) result->test_seconds = seconds_now() - start;
+    if (split == EP_SPLIT_TEST) result->test_seconds = nanoseconds_round(seconds_now() - start);
     if (status == EP_OK && split == EP_SPLIT_TEST && outputs)
       status = ep_predictions_write(t->job->job_folder, &t->data, t->plan->program.loss, outputs,
                                     t->plan->program.out_features, error);
@@ -282,7 +287,7 @@ static ep_status weights_save(trainer *t, ep_job_result *result, ep_error *error
 static ep_status results_collect(trainer *t, ep_job_result *result, ep_error *error) {
   double epochs = (double)t->step / (double)t->steps_per_epoch;
   result->epochs_done = t->step / t->steps_per_epoch;
-  result->train_seconds = t->seconds;
+  result->train_seconds = nanoseconds_round(t->seconds);
   if (t->seconds > 0 && t->step > 0) {
     result->epoch_microseconds = 1e6 * t->seconds / epochs;
     result->samples_per_second = epochs * (double)t->data.rows[EP_SPLIT_TRAIN] / t->seconds;
