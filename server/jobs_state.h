@@ -102,8 +102,9 @@ bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_lis
 
 /* jobs_recover.c: makes the folder agree with the store, and live jobs of the rows. */
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error);
-/* Writes what a queued job's folder holds: spec.json and the `queued` event, where missing. */
-ep_status ep_job_folder_write(ep_jobs *jobs, const ep_job_row *row, ep_error *error);
+/* Writes what a queued job's folder holds: spec.json and the `queued` event. `fresh`: of a new job;
+ * otherwise what is missing. */
+ep_status ep_job_folder_write(ep_jobs *jobs, const ep_job_row *row, bool fresh, ep_error *error);
 
 /* jobs_datasets.c: removes the content if neither a name nor a live job needs it. */
 void ep_jobs_content_collect(ep_jobs *jobs, const char *sha256);

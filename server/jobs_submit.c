@@ -223,7 +223,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   row_fill(jobs, checked, &row);
   ep_live_job *job = ep_live_create(&row);
   if (job == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a job");
-  ep_status status = ep_job_folder_write(jobs, &row, &error);
+  ep_status status = ep_job_folder_write(jobs, &row, true, &error);
   if (status == EP_OK) status = ep_store_job_insert(jobs->store, &row, key_hash, body_hash, &error);
   if (status != EP_OK) {
     ep_folder_discard(jobs->data_dir, "jobs", row.id, NULL);

@@ -21,6 +21,7 @@ typedef struct {
   int64_t retry_us, restart_us;
   int64_t deadline_us;      /* READY, or the watchdog; 0 = none */
   int64_t cancel_us;        /* when a cancelled job's worker is killed; 0 = none */
+  int64_t gone_us;          /* when a worker whose socket ended must be gone */
   int64_t reap_us;          /* when a killed worker must be gone */
   int64_t heard_us, gap_us; /* last frame of this job, longest silence between two */
   int64_t patience_us;

@@ -15,6 +15,7 @@
 #define REAP_US (30 * SECOND_US)  /* a process that SIGKILL did not end hangs in the driver */
 #define CANCEL_US (10 * SECOND_US)
 #define RETRY_US SECOND_US
+#define GONE_US SECOND_US /* between a socket's end and its process's: the latter says why */
 #define BACKOFF_FIRST_US (SECOND_US / 10)
 #define BACKOFF_MOST_US (5 * SECOND_US)
 
@@ -201,6 +202,7 @@ void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *device) {
     deadline_renew(supervisor, device);
   }
   device->hung_up = ended;
+  if (ended) device->gone_us = ep_clock_steady_us() + GONE_US;
   frames_take(supervisor, device);
 }
 
@@ -296,7 +298,8 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *device, int64
   }
   death_check(supervisor, device);
   if (device->link.pid == 0) return;
-  if (device->hung_up) ep_supervised_kill(device, "the worker closed its socket");
+  if (device->hung_up && now_us >= device->gone_us)
+    ep_supervised_kill(device, "the worker closed its socket and did not end");
   if (device->cancel_us != 0 && now_us >= device->cancel_us)
     ep_supervised_kill(device, "the worker did not end a cancelled job and was stopped");
   if (device->deadline_us != 0 && now_us >= device->deadline_us && !device->held) {
@@ -317,6 +320,7 @@ int64_t ep_supervised_deadline(const ep_supervised *device) {
   if (state == EP_DEVICE_RESTARTING) return device->restart_us;
   if (device->held) return device->retry_us;
   if (device->killed) return device->reap_us;
+  if (device->hung_up) return device->gone_us;
   if (device->deadline_us != 0) first_us = device->deadline_us;
   if (device->cancel_us != 0 && device->cancel_us < first_us) first_us = device->cancel_us;
   return first_us;

@@ -129,6 +129,8 @@ ep_status ep_worker_link_flush(ep_worker_link *link, ep_error *error) {
       link->out_sent += (size_t)sent;
     } else if (errno == EAGAIN) {
       return EP_OK;
+    } else if (errno == EPIPE || errno == ECONNRESET) {
+      break; /* it has died: its end says why */
     } else if (errno != EINTR) {
       return ep_fail(error, EP_IO, "a worker cannot be reached: %s", strerror(errno));
     }

@@ -1,0 +1,277 @@
+/* Tests of server/supervisor.c by way of jobs: devices that come, go, hang and are lost, and what
+ * is asked of workers. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/clock.h"
+#include "server/worker_link.h"
+#include "tests/unit/server/jobs_fixture.h"
+#include "tests/unit/server/scratch.h"
+
+static char *devices_text(ep_jobs *jobs) {
+  char *text = NULL;
+  assert_ok(ep_jobs_devices(jobs, &text, error));
+  return text;
+}
+
+static void devices_wait(ep_jobs *jobs, const char *word, int count) {
+  for (int i = 0; i < 20000; i++) {
+    char *text = devices_text(jobs);
+    bool there = count_of(text, word) == count;
+    free(text);
+    if (there) return;
+    usleep(1000);
+  }
+  ck_abort_msg("never %d times %s", count, word);
+}
+
+/* The number after `key` in the devices' text, of the first device. */
+static int64_t device_number(ep_jobs *jobs, const char *key) {
+  char *text = devices_text(jobs);
+  const char *place = strstr(text, key);
+  ck_assert_ptr_nonnull(place);
+  int64_t number = strtoll(place + strlen(key), NULL, 10);
+  free(text);
+  return number;
+}
+
+START_TEST(auto_finds_the_devices) {
+  ep_jobs *jobs = jobs_open("auto");
+  devices_wait(jobs, "\"state\":\"idle\"", 2);
+  char *text = devices_text(jobs);
+  ck_assert_ptr_nonnull(strstr(text, "\"cpu\""));
+  ck_assert_ptr_nonnull(strstr(text, "\"cuda:0\""));
+  free(text);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(a_job_gets_the_device_it_names) {
+  static const char *const wanted[] = {"cpu", "cuda:0", "cuda:1", "cuda"};
+  ep_jobs *jobs = jobs_open("cpu,cuda:0,cuda:1");
+  char id[40], expected[64], *text;
+  for (int i = 0; i < 4; i++) {
+    job_submit_with(jobs, "instant", 3, wanted[i], 0, id);
+    job_wait(jobs, id, "succeeded");
+    text = job_text(jobs, id);
+    snprintf(expected, sizeof expected, "\"executor\":\"fake/%s", wanted[i]);
+    ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
+    free(text);
+  }
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(auto_takes_the_kind_that_the_plan_thinks_faster) {
+  ep_jobs *jobs = jobs_open("cpu,cuda:0");
+  char id[40];
+  devices_wait(jobs, "\"state\":\"idle\"", 2);
+  job_submit(jobs, "instant", 10, id); /* a job of microseconds: no launch is worth it */
+  job_wait(jobs, id, "succeeded");
+  char *text = job_text(jobs, id);
+  ck_assert_msg(strstr(text, "\"executor\":\"fake/cpu\"") != NULL, "%s", text);
+  free(text);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(bad_devices_are_refused) {
+  static const char *const lists[] = {"gpu", "cpu,", "cuda:", "cpu,cpu", "cuda:1x", ""};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    ep_jobs *jobs = NULL;
+    ep_jobs_options options = jobs_options(lists[i]);
+    ck_assert_int_eq(ep_jobs_open(&options, &jobs, NULL), EP_INVALID);
+    ck_assert_ptr_null(jobs);
+  }
+}
+END_TEST
+
+START_TEST(a_device_that_never_opens_is_lost_and_the_rest_goes_on) {
+  ep_jobs *jobs = jobs_open("cuda:7,cpu");
+  char id[40], spec[512];
+  bool repeated;
+  ep_problem problem = {0};
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  devices_wait(jobs, "\"state\":\"lost\"", 1);
+  spec_write(spec, sizeof spec, "instant", 10, "cuda", 0);
+  ck_assert_int_eq(ep_jobs_submit(jobs, spec, strlen(spec), NULL, id, &repeated, &problem),
+                   EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/device");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(a_program_that_is_not_there_is_lost) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  options.worker_path = "/nonexistent/epoch-worker";
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  devices_wait(jobs, "\"state\":\"lost\"", 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(an_idle_worker_that_dies_is_started_again) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  devices_wait(jobs, "\"state\":\"idle\"", 1);
+  int64_t pid = device_number(jobs, "\"pid\":");
+  kill((pid_t)pid, SIGKILL);
+  devices_wait(jobs, "\"restarts\":1", 1);
+  devices_wait(jobs, "\"state\":\"idle\"", 1);
+  ck_assert_int_ne(device_number(jobs, "\"pid\":"), pid);
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(the_watchdog_kills_a_worker_that_hangs) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.stall_seconds = 0.2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "hang", 10, id);
+  job_wait(jobs, id, "failed");
+  char *text = job_text(jobs, id);
+  ck_assert_ptr_nonnull(strstr(text, "made no progress for 0.2"));
+  free(text);
+  job_submit(jobs, "slow", 100, id); /* an epoch every 5 ms is progress */
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(a_deaf_worker_is_killed_10_s_after_a_cancel) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "stubborn", 1000000, id);
+  while (job_number(jobs, id, "\"epoch\":") < 1) usleep(1000);
+  int64_t start_us = ep_clock_steady_us();
+  assert_ok(ep_jobs_cancel(jobs, id, error));
+  job_wait(jobs, id, "cancelled");
+  int64_t took_us = ep_clock_steady_us() - start_us;
+  ck_assert_int_ge(took_us, 9900000);
+  ck_assert_int_lt(took_us, 20000000);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* An answer that comes from another thread. */
+typedef struct {
+  atomic_int calls;
+  double output[4];
+  int64_t rows;
+  ep_error error;
+} answer;
+
+static void predicted(void *context, const double *output, int64_t rows, int64_t columns,
+                      const ep_error *error) {
+  answer *a = context;
+  a->rows = rows;
+  if (error != NULL) a->error = *error;
+  for (int64_t i = 0; error == NULL && i < rows * columns && i < 4; i++) a->output[i] = output[i];
+  atomic_fetch_add(&a->calls, 1);
+}
+
+static void answer_wait(answer *a) {
+  for (int i = 0; i < 10000 && a->calls == 0; i++) usleep(1000);
+  ck_assert_int_eq(a->calls, 1);
+}
+
+START_TEST(predictions_come_from_a_worker) {
+  ep_jobs *jobs = jobs_open("cpu");
+  double x[] = {1, 2, 3, 4}, deadly[] = {666, 0};
+  char id[40], none[40], slow[40];
+  answer good = {0}, bad = {0};
+  job_submit(jobs, "weights", 10, id);
+  job_wait(jobs, id, "succeeded");
+  assert_ok(ep_jobs_predict(jobs, id, x, 2, 2, predicted, &good, error));
+  answer_wait(&good);
+  ck_assert_int_eq(good.rows, 2);
+  ck_assert_double_eq(good.output[0], 3);
+  ck_assert_double_eq(good.output[1], 7);
+  assert_ok(ep_jobs_predict(jobs, id, deadly, 1, 2, predicted, &bad, error));
+  answer_wait(&bad); /* its worker's death is an answer */
+  ck_assert_int_eq(bad.error.status, EP_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(bad.error.message, "SIGKILL"));
+  job_submit(jobs, "instant", 10, none);
+  job_wait(jobs, none, "succeeded");
+  ck_assert_int_eq(ep_jobs_predict(jobs, none, x, 2, 2, predicted, &bad, NULL), EP_NOT_FOUND);
+  job_submit(jobs, "slow", 100000, slow);
+  ck_assert_int_eq(ep_jobs_predict(jobs, slow, x, 2, 2, predicted, &bad, NULL), EP_CONFLICT);
+  ck_assert_int_eq(
+      ep_jobs_predict(jobs, id, x, EP_LIMIT_PREDICT_ROWS + 1, 2, predicted, &bad, NULL),
+      EP_TOO_LARGE);
+  ck_assert_int_eq(ep_jobs_predict(jobs, id, x, 2, INT64_MAX / 2, predicted, &bad, NULL),
+                   EP_TOO_LARGE);
+  ck_assert_int_eq(bad.calls, 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+static void probed(void *context, const ep_error *error) {
+  answer *a = context;
+  if (error != NULL) a->error = *error;
+  atomic_fetch_add(&a->calls, 1);
+}
+
+START_TEST(a_probe_asks_every_device) {
+  ep_jobs *jobs = jobs_open("cpu,cuda:0");
+  answer good = {0}, bad = {0};
+  devices_wait(jobs, "\"state\":\"idle\"", 2);
+  ep_jobs_probe(jobs, 5000, probed, &good);
+  answer_wait(&good);
+  ck_assert_int_eq(good.error.status, EP_OK);
+  kill((pid_t)device_number(jobs, "\"pid\":"), SIGSTOP); /* it does not answer */
+  ep_jobs_probe(jobs, 100, probed, &bad);
+  answer_wait(&bad);
+  ck_assert_int_eq(bad.error.status, EP_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(bad.error.message, "cpu"));
+  ep_jobs_close(jobs); /* and ends although one is stopped */
+}
+END_TEST
+
+START_TEST(requests_under_way_fail_at_the_end) {
+  ep_jobs *jobs = jobs_open("cpu");
+  answer a = {0};
+  devices_wait(jobs, "\"state\":\"idle\"", 1);
+  kill((pid_t)device_number(jobs, "\"pid\":"), SIGSTOP);
+  ep_jobs_probe(jobs, 60000, probed, &a);
+  ep_jobs_close(jobs);
+  ck_assert_int_eq(a.calls, 1);
+  ck_assert_int_eq(a.error.status, EP_UNAVAILABLE);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("supervisor");
+  TCase *tests = tcase_create("supervisor");
+  tcase_add_checked_fixture(tests, scratch_open, scratch_close);
+  tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, auto_finds_the_devices);
+  tcase_add_test(tests, a_job_gets_the_device_it_names);
+  tcase_add_test(tests, auto_takes_the_kind_that_the_plan_thinks_faster);
+  tcase_add_test(tests, bad_devices_are_refused);
+  tcase_add_test(tests, a_device_that_never_opens_is_lost_and_the_rest_goes_on);
+  tcase_add_test(tests, a_program_that_is_not_there_is_lost);
+  tcase_add_test(tests, an_idle_worker_that_dies_is_started_again);
+  tcase_add_test(tests, the_watchdog_kills_a_worker_that_hangs);
+  tcase_add_test(tests, a_deaf_worker_is_killed_10_s_after_a_cancel);
+  tcase_add_test(tests, predictions_come_from_a_worker);
+  tcase_add_test(tests, a_probe_asks_every_device);
+  tcase_add_test(tests, requests_under_way_fail_at_the_end);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
