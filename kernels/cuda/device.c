@@ -7,10 +7,15 @@
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/kernels.h"
 
-/* After an error that the context does not survive, every later call fails too. */
+/* After an error that the context does not survive, every later call fails too. One made while a
+ * graph is being recorded also does, and means nothing. */
 static bool context_lost(void) {
   cudaGetLastError(); /* forgets the last error, unless it is one that stays */
-  return cudaDeviceSynchronize() != cudaSuccess;
+  cudaError_t code = cudaDeviceSynchronize();
+  bool recording =
+      code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread;
+  if (recording) cudaGetLastError();
+  return code != cudaSuccess && !recording;
 }
 
 ep_status ep_cuda_fail(ep_error *error, cudaError_t code, const char *doing) {
@@ -75,6 +80,9 @@ static ep_status device_find(int device, ep_error *error) {
   if (code == cudaErrorInsufficientDriver) return driver_too_old(error, driver);
   if (code == cudaErrorNoDevice)
     return ep_fail(error, EP_NOT_FOUND, "there is no NVIDIA GPU on this machine");
+  if (code == cudaErrorSystemDriverMismatch || code == cudaErrorCompatNotSupportedOnDevice)
+    return ep_fail(error, EP_UNSUPPORTED, "the NVIDIA driver's parts do not fit each other: %s",
+                   cudaGetErrorString(code));
   EP_CUDA_TRY(code, "counting the GPUs");
   if (device < 0 || device >= count)
     return ep_fail(error, EP_NOT_FOUND, "there is no GPU %d: this machine has %d", device, count);
