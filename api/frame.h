@@ -1,7 +1,8 @@
 /* frame.h: what epochd and a worker say to each other: length-prefixed frames, little-endian.
  *
  * A frame is a header of 8 bytes (u32 payload bytes, u32 kind) and the payload: JSON for commands
- * and replies, an array of records for progress. Nothing in a frame assumes one host but the names
+ * and replies (after it, where there is a matrix, a 0 and its doubles, so that NaN and every bit
+ * survive), an array of records for progress. Nothing in a frame assumes one host but the names
  * of files, which are relative to the data folder. This file encodes and decodes; it owns no
  * socket. */
 #ifndef EP_API_FRAME_H

@@ -9,9 +9,9 @@
 /* One core on small nets, samples across SIMD lanes: between the 10 GFLOP/s of a loop with AVX2 and
  * the 80 that AVX-512 reaches when all stays in registers. */
 #define CPU_OPERATIONS_PER_SECOND 15e9
-/* Plain loops, which take what is too wide for the caches of one core. */
+/* Plain loops, which take what cpu/fused leaves: the two limits are its own. */
 #define CPU_WIDE_OPERATIONS_PER_SECOND 2e9
-enum { CPU_FUSED_WIDTH_MAX = 1024 };
+enum { CPU_FUSED_FEATURES_MAX = 1 << 14, CPU_FUSED_PARAMETERS_MAX = 1 << 24 };
 /* Finding the rows of a batch and updating: what a step costs beside its arithmetic. */
 #define CPU_STEP_SECONDS 0.2e-6
 /* A launch from the host, and how many a linear layer needs: forward, and two gradients. */
@@ -40,7 +40,9 @@ ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
   double steps = (double)ep_program_steps_per_epoch(&plan->program) * (double)spec->epochs;
   const char *executor = "";
   if (strcmp(device_kind, "cpu") == 0) {
-    bool wide = widest(plan) > CPU_FUSED_WIDTH_MAX || strcmp(spec->executor, "cpu/reference") == 0;
+    bool wide = widest(plan) > CPU_FUSED_FEATURES_MAX ||
+                plan->parameters > CPU_FUSED_PARAMETERS_MAX ||
+                strcmp(spec->executor, "cpu/reference") == 0;
     double rate = wide ? CPU_WIDE_OPERATIONS_PER_SECOND : CPU_OPERATIONS_PER_SECOND;
     executor = wide ? "cpu/reference" : "cpu/fused";
     estimate.seconds = operations / rate + steps * CPU_STEP_SECONDS;

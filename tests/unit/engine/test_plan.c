@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -474,13 +475,30 @@ START_TEST(wide_nets_belong_on_the_gpu) {
   f.layers[0] = linear(4096);
   ep_plan *plan = plan_of(&f);
   ep_estimate cpu = ep_plan_estimate(plan, &f.spec, "cpu");
-  ck_assert_str_eq(cpu.executor, "cpu/reference");
   ck_assert_double_lt(ep_plan_estimate(plan, &f.spec, "cuda").seconds, cpu.seconds);
   ep_plan_destroy(plan);
-  f.layers[0] = linear(1024);
-  plan = plan_of(&f);
-  ck_assert_str_eq(ep_plan_estimate(plan, &f.spec, "cpu").executor, "cpu/fused");
+}
+END_TEST
+
+/* What cpu/fused takes and what it leaves to cpu/reference. */
+static void assert_cpu_executor(int64_t first, int64_t second, const char *asked,
+                                const char *wanted) {
+  fixture f;
+  house(&f);
+  f.layers[0] = linear(first);
+  f.layers[1] = linear(second);
+  snprintf(f.spec.executor, sizeof f.spec.executor, "%s", asked);
+  ep_plan *plan = plan_of(&f);
+  ck_assert_str_eq(ep_plan_estimate(plan, &f.spec, "cpu").executor, wanted);
   ep_plan_destroy(plan);
+}
+
+START_TEST(the_cpu_has_two_executors) {
+  assert_cpu_executor(1 << 14, 1, "", "cpu/fused");
+  assert_cpu_executor((1 << 14) + 1, 1, "", "cpu/reference");
+  assert_cpu_executor(4000, 4000, "", "cpu/fused");
+  assert_cpu_executor(4200, 4200, "", "cpu/reference"); /* over 2^24 parameters */
+  assert_cpu_executor(6, 6, "cpu/reference", "cpu/reference");
 }
 END_TEST
 
@@ -507,6 +525,7 @@ int main(void) {
   tcase_add_test(tests, first_weights_by_seed);
   tcase_add_test(tests, small_nets_belong_on_the_cpu);
   tcase_add_test(tests, wide_nets_belong_on_the_gpu);
+  tcase_add_test(tests, the_cpu_has_two_executors);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
