@@ -27,8 +27,8 @@ static void prediction_done(void *context, const ep_reply *reply, const ep_error
 static ep_status size_check(int64_t rows, int64_t columns, ep_error *error) {
   int64_t bytes = 0;
   if (rows < 1 || columns < 1) return ep_fail_at(error, EP_INVALID, "/x", "there are no rows");
-  if (rows > EP_LIMIT_PREDICT_ROWS ||
-      __builtin_mul_overflow(rows, columns * (int64_t)sizeof(double), &bytes) ||
+  if (rows > EP_LIMIT_PREDICT_ROWS || __builtin_mul_overflow(rows, columns, &bytes) ||
+      __builtin_mul_overflow(bytes, (int64_t)sizeof(double), &bytes) ||
       bytes > EP_LIMIT_PREDICT_BYTES)
     return ep_fail_at(error, EP_TOO_LARGE, "/x", "at most %d rows and %d numbers at once",
                       EP_LIMIT_PREDICT_ROWS, EP_LIMIT_PREDICT_BYTES / (int)sizeof(double));

@@ -1,6 +1,7 @@
 /* worker_device.c: one device's worker, from its start to its death, as the supervisor's thread
  * sees it.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -249,7 +250,11 @@ void ep_supervised_cancel(ep_supervisor *supervisor, ep_supervised *device) {
 
 /* Hands on everything the dead worker had said; false while something of it is refused. */
 static bool last_words_take(ep_supervisor *supervisor, ep_supervised *device) {
-  while (!device->hung_up && !device->held) ep_supervised_receive(supervisor, device);
+  while (!device->hung_up && !device->held) {
+    struct pollfd polled = {.fd = device->link.socket, .events = POLLIN};
+    if (poll(&polled, 1, 0) == 0) device->hung_up = true; /* somebody else has it open: enough */
+    ep_supervised_receive(supervisor, device);
+  }
   if (device->held) frames_take(supervisor, device);
   return !device->held;
 }
