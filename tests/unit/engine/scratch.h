@@ -27,7 +27,8 @@ static inline void scratch_empty(const char *folder) {
   for (struct dirent *entry; (entry = readdir(listing));) {
     char path[512];
     if (entry->d_name[0] == '.') continue;
-    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    int bytes = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+    ck_assert_int_lt(bytes, (int)sizeof path);
     if (unlink(path) == 0) continue;
     scratch_empty(path);
     rmdir(path);
