@@ -20,7 +20,7 @@ struct ep_http {
 enum {
   KEPT_FILES = 512, /* the store, the logs, workers, files that are being sent, uploads */
   MOST_CONNECTIONS = 65536,
-  POOL_BYTES = 32 << 10, /* see docs/adr: bodies at 300 MB/s, and heads of at most this size */
+  POOL_BYTES = 16 << 10, /* of each connection: see docs/adr */
   INACTIVE_SECONDS = 120,
   BACKLOG = 1024
 };

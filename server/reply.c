@@ -8,7 +8,9 @@ enum {
   HEARTBEAT_SECONDS = 15,
   SEND_SECONDS = 60, /* and one more for each SLOWEST_BYTES */
   SLOWEST_BYTES = 16 << 10,
-  BLOCK_BYTES = 4096 /* only HTTP/1.0 watchers use it; others fill the connection's own */
+  STREAM_BYTES =
+      8 << 10,       /* at a time: a watcher that lags fills no more of its connection's pool */
+  BLOCK_BYTES = 1024 /* only HTTP/1.0 watchers use it; others fill the connection's own */
 };
 
 /* Fills the connection's buffer with what the log has, or suspends the connection. */
@@ -17,6 +19,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *buffer, size_
   ep_exchange *exchange = context;
   ep_watcher *watcher = exchange->streamed;
   bool beat = ep_park_take_timeout(&exchange->park);
+  if (capacity > STREAM_BYTES) capacity = STREAM_BYTES;
   for (;;) {
     size_t bytes = 0;
     switch (ep_watcher_read(watcher, buffer, capacity, &bytes)) {

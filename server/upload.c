@@ -31,9 +31,10 @@ ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announ
   *upload = (ep_upload){.file = -1, .max_bytes = max_bytes};
   if (announced_bytes > max_bytes)
     return ep_fail(error, EP_TOO_LARGE, "an upload has at most %lld bytes", (long long)max_bytes);
-  int length = snprintf(upload->path, sizeof upload->path, "%s/tmp/upload-XXXXXX", data_dir);
-  if (length < 0 || (size_t)length >= sizeof upload->path)
-    return ep_fail(error, EP_IO, "the data folder's path is too long");
+  if (asprintf(&upload->path, "%s/tmp/upload-XXXXXX", data_dir) < 0) {
+    upload->path = NULL;
+    return ep_fail(error, EP_NO_MEMORY, "not enough memory for the upload");
+  }
   ep_status status = check_disk(data_dir, announced_bytes > 0 ? announced_bytes : 0, error);
   if (status) return status;
   upload->file = mkostemp(upload->path, O_CLOEXEC);
@@ -65,9 +66,12 @@ ep_status ep_upload_write(ep_upload *upload, const char *data, size_t bytes, ep_
 }
 
 void ep_upload_discard(ep_upload *upload) {
-  if (upload->file < 0) return;
-  close(upload->file);
-  unlink(upload->path);
+  if (upload->file >= 0) {
+    close(upload->file);
+    unlink(upload->path);
+  }
+  free(upload->path);
+  upload->path = NULL;
   upload->file = -1;
 }
 

@@ -8,8 +8,8 @@
 #include "api/status.h"
 
 typedef struct {
-  int file; /* -1 = closed */
-  char path[4096];
+  int file;   /* -1 = closed */
+  char *path; /* owned; NULL before open */
   int64_t bytes, max_bytes;
   int64_t checked_bytes; /* the free disk was looked at when so many were written */
 } ep_upload;
@@ -19,7 +19,7 @@ typedef struct {
 ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announced_bytes,
                          int64_t max_bytes, ep_error *error);
 ep_status ep_upload_write(ep_upload *upload, const char *data, size_t bytes, ep_error *error);
-/* Closes and removes the file. Safe to repeat. */
+/* Closes and removes the file, if there is one. Safe to repeat. */
 void ep_upload_discard(ep_upload *upload);
 
 /* A new, empty folder below DATA/tmp, which is there; path: [path_bytes]. */

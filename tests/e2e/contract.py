@@ -209,6 +209,7 @@ def datasets(contract):
     ask("PUT", "/v1/datasets/line", 201, CSV)
     ask("PUT", "/v1/datasets/line?header=true&delimiter=comma", 200, CSV)
     ask("PUT", "/v1/datasets/wrong", 422, b"a,b\n1,x\n")
+    ask("PUT", "/v1/datasets/wrong", 415, bytes(1000))
     ask("PUT", "/v1/datasets/wrong?header=perhaps", 400, CSV)
     ask("PUT", "/v1/datasets/wrong", 413, b"1,2\n" * 260000)
     answer, _ = ask("GET", "/v1/datasets/line", 200)

@@ -156,7 +156,9 @@ START_TEST(errors_answer) {
   ck_assert_int_eq(ask("POST", JOB "/predict", JSON, "{\"x\":[[1]]}"), 422);
   ck_assert_int_eq(ask("DELETE", JOB, "", NULL), 409);
   ck_assert_int_eq(ask("GET", "/livez", "Origin: http://evil.example\r\n", NULL), 403);
-  ck_assert_int_eq(ask("PUT", "/v1/datasets/big", "Content-Length: 3000000\r\n", NULL), 413);
+  ck_assert_int_eq(
+      ask("PUT", "/v1/datasets/big", "Expect: 100-continue\r\nContent-Length: 3000000\r\n", NULL),
+      413);
   ck_assert_int_eq(ask("POST", "/v1/jobs", JSON "Content-Length: 99999999\r\n", NULL), 413);
 }
 END_TEST
