@@ -1,6 +1,6 @@
 /* fuzz_format.h: what must hold when any bytes come as a dataset. */
-#ifndef TESTS_FUZZ_FUZZ_FORMAT_H
-#define TESTS_FUZZ_FUZZ_FORMAT_H
+#ifndef EP_TESTS_FUZZ_FORMAT_H
+#define EP_TESTS_FUZZ_FORMAT_H
 
 #include <math.h>
 #include <string.h>
