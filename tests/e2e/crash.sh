@@ -55,10 +55,10 @@ running "$second"
 curl -sSN --max-time 200 "$url/v1/jobs/$second/events" >"$scratch/before" 2>/dev/null & own+=($!)
 watcher=$!
 sleep 0.5
-# shellcheck disable=SC2046
-kill -9 "$daemon" $(workers)
+worker=$(workers)
+# shellcheck disable=SC2086
+{ kill -9 "$daemon" $worker; wait "$daemon"; } 2>/dev/null || true
 wait "$watcher" || true
-wait "$daemon" 2>/dev/null || true
 daemon_start
 http GET "/v1/jobs?limit=100"
 check "all that was accepted is still there" '.data | length == 10'

@@ -9,6 +9,8 @@ import time
 import urllib.parse
 
 HEAD_SECONDS = 15  # of server/connection.c: by then a new connection's first head must be there
+JOB = (b'{"data": {"generator": "xor"}, "loss": "mse", "epochs": 900000000, "report_every": 900000000, '
+       b'"model": {"layers": [{"type": "linear", "out_features": 1}]}}')
 faults = 0
 
 
@@ -192,6 +194,27 @@ def slow(raw):
               HEAD_SECONDS - 2 <= closed.get(name, 0) <= HEAD_SECONDS + 5)
 
 
+def quiet_streams(raw):
+    """Two watchers of a job that has nothing to say, one in each form."""
+    answer, _ = raw.send(request("POST /v1/jobs HTTP/1.1", "Host: localhost", "Content-Type: application/json",
+                                 f"Content-Length: {len(JOB)}", "Connection: close", body=JOB), 5)
+    path = answer.split(b"Location: ")[1].split(b"\r\n")[0].decode()
+    streams = {}
+    for form in ("application/x-ndjson", "text/event-stream"):
+        streams[form] = raw.dial()
+        streams[form].sendall(request(f"GET {path}/events HTTP/1.1", "Host: localhost", f"Accept: {form}"))
+    return path, streams
+
+
+def heartbeats(raw, path, streams):
+    """Called more than 15 s after quiet_streams."""
+    for form, want in (("application/x-ndjson", b"1\r\n\n\r\n"), ("text/event-stream", b": heartbeat\n\n")):
+        received, closed = hear(streams[form], 3)
+        check(f"a quiet stream is kept alive: {form}", want in received and not closed, received)
+        streams[form].close()
+    raw.send(request(f"POST {path}/cancel HTTP/1.1", "Host: localhost", "Content-Length: 0", "Connection: close"))
+
+
 def main():
     url, data_dir = sys.argv[1:]
     raw = Raw(url)
@@ -200,7 +223,9 @@ def main():
     traversal(raw, data_dir)
     ranges(raw)
     large(raw)
+    path, streams = quiet_streams(raw)
     slow(raw)
+    heartbeats(raw, path, streams)
     answer, _ = raw.send(request(*GET, "Connection: close"))
     check("and it still lives", answer.startswith(b"HTTP/1.1 200 "), answer)
     return faults != 0
