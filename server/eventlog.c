@@ -228,7 +228,8 @@ static ep_status batch_write(ep_eventlog *log, const line_batch *batch, int64_t 
     if (wrote >= 0) {
       done += (size_t)wrote;
     } else if (errno != EINTR) {
-      return ep_fail(error, EP_IO, "an event log cannot be written: %s", strerror(errno));
+      return ep_fail(error, errno == ENOSPC || errno == EDQUOT ? EP_UNAVAILABLE : EP_IO,
+                     "an event log cannot be written: %s", strerror(errno));
     }
   }
   if (fdatasync(log->fd) != 0)

@@ -19,6 +19,10 @@ enum { EP_PATH_BYTES = 4096 };
  * close, which releases the lock. EP_CONFLICT when another daemon holds it. */
 ep_status ep_folder_open(const char *data_dir, int *lock_fd, ep_error *error);
 
+/* Creates one folder (0700); one that is there is fine. This and writing a file fail with
+ * EP_UNAVAILABLE when the disk is full. */
+ep_status ep_folder_create(const char *path, ep_error *error);
+
 /* Writes "base/part/part…" (the parts end with NULL) to path: [EP_PATH_BYTES]; EP_TOO_LARGE when it
  * does not fit. */
 ep_status ep_folder_path(char *path, ep_error *error, const char *base, ...)

@@ -63,9 +63,8 @@ ep_status ep_job_folder_write(ep_jobs *jobs, const ep_job_row *row, bool fresh, 
   char path[EP_PATH_BYTES];
   ep_status status = ep_folder_path(path, error, jobs->data_dir, "jobs", row->id, NULL);
   if (status != EP_OK) return status;
-  if (mkdir(path, 0700) != 0 && !ep_folder_exists(path))
-    return ep_fail(error, EP_IO, "the folder of a job cannot be created: %m");
-  status = spec_write(jobs, row, error);
+  status = ep_folder_create(path, error);
+  if (status == EP_OK) status = spec_write(jobs, row, error);
   if (status != EP_OK) return status;
   return fresh ? queued_write(jobs, row, error) : queued_append(jobs, row, error);
 }
