@@ -7,7 +7,12 @@
 #define EP_LIMIT_JSON_DEPTH 32        /* deeper than any spec; the parser recurses */
 #define EP_LIMIT_NAME_BYTES 128       /* a job's, a tag's, a dataset's name */
 #define EP_LIMIT_TAGS 16
-#define EP_LIMIT_LAYERS 256
+#define EP_LIMIT_PATH_BYTES 1023
+#define EP_LIMIT_LAYERS 256 /* in all, those within residual blocks too */
+#define EP_LIMIT_RESIDUAL_DEPTH 4 /* blocks within blocks */
+#define EP_LIMIT_KERNEL 1024 /* a side of a window, a stride, a padding, a dilation */
+#define EP_LIMIT_MILESTONES 1024
+#define EP_LIMIT_CLASSES 4096 /* a confusion matrix has their square */
 #define EP_LIMIT_FEATURES (1 << 24)     /* of one layer, one side */
 #define EP_LIMIT_PARAMETERS (1LL << 31) /* 8 GiB of float32 */
 #define EP_LIMIT_EPOCHS 1000000000LL

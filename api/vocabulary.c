@@ -23,6 +23,7 @@ static int word_find(const char *const *names, int count, const char *name) {
 WORDS_DEFINE(EP_LAYER_TABLE, LAYER, layer_type)
 WORDS_DEFINE(EP_LOSS_TABLE, LOSS, loss_type)
 WORDS_DEFINE(EP_OPTIMIZER_TABLE, OPTIMIZER, optimizer_type)
+WORDS_DEFINE(EP_SCHEDULE_TABLE, SCHEDULE, schedule_type)
 WORDS_DEFINE(EP_INIT_TABLE, INIT, init_type)
 WORDS_DEFINE(EP_PRECISION_TABLE, PRECISION, precision)
 WORDS_DEFINE(EP_GENERATOR_TABLE, GENERATOR, generator)

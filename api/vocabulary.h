@@ -11,16 +11,30 @@ extern "C" {
 #endif
 
 /* X(code, JSON name). Names and formulas are torch.nn's (snake case). */
-#define EP_LAYER_TABLE(X)     \
-  X(LINEAR, "linear")         \
-  X(RELU, "relu")             \
-  X(LEAKY_RELU, "leaky_relu") \
-  X(TANH, "tanh")             \
-  X(SIGMOID, "sigmoid")       \
-  X(GELU, "gelu")             \
-  X(SIN, "sin")               \
-  X(SOFTMAX, "softmax")       \
-  X(LOG_SOFTMAX, "log_softmax")
+#define EP_LAYER_TABLE(X)                         \
+  X(LINEAR, "linear")                             \
+  X(RELU, "relu")                                 \
+  X(LEAKY_RELU, "leaky_relu")                     \
+  X(TANH, "tanh")                                 \
+  X(SIGMOID, "sigmoid")                           \
+  X(GELU, "gelu")                                 \
+  X(SIN, "sin")                                   \
+  X(SOFTMAX, "softmax")                           \
+  X(LOG_SOFTMAX, "log_softmax")                   \
+  X(ELU, "elu")                                   \
+  X(SILU, "silu")                                 \
+  X(SOFTPLUS, "softplus")                         \
+  X(FLATTEN, "flatten")                           \
+  X(CONV2D, "conv2d")                             \
+  X(MAX_POOL2D, "max_pool2d")                     \
+  X(AVG_POOL2D, "avg_pool2d")                     \
+  X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d")   \
+  X(DROPOUT, "dropout")                           \
+  X(DROPOUT2D, "dropout2d")                       \
+  X(BATCH_NORM, "batch_norm")                     \
+  X(LAYER_NORM, "layer_norm")                     \
+  X(EMBEDDING, "embedding")                       \
+  X(RESIDUAL, "residual")
 
 #define EP_LOSS_TABLE(X)                \
   X(MSE, "mse")                         \
@@ -31,7 +45,24 @@ extern "C" {
   X(CROSS_ENTROPY, "cross_entropy")     \
   X(NLL, "nll")
 
-#define EP_OPTIMIZER_TABLE(X) X(SGD, "sgd")
+#define EP_OPTIMIZER_TABLE(X) \
+  X(SGD, "sgd")               \
+  X(ADAM, "adam")             \
+  X(ADAMW, "adamw")           \
+  X(RMSPROP, "rmsprop")       \
+  X(ADAGRAD, "adagrad")       \
+  X(LION, "lion")
+
+/* How the learning rate changes; torch.optim.lr_scheduler's, each stepped once an epoch, but for
+ * one_cycle, which is stepped once a batch. */
+#define EP_SCHEDULE_TABLE(X)         \
+  X(CONSTANT, "constant")            \
+  X(STEP, "step")                    \
+  X(MULTI_STEP, "multi_step")        \
+  X(EXPONENTIAL, "exponential")      \
+  X(COSINE, "cosine")                \
+  X(ONE_CYCLE, "one_cycle")          \
+  X(PLATEAU, "reduce_on_plateau")
 
 /* default: torch.nn.Linear's own, U(-1/sqrt(in), 1/sqrt(in)) for weight and bias alike. In all
  * others the bias starts at zero. xavier: U(-a, a), a = sqrt(6 / (in + out)). kaiming: U(-a, a), a
@@ -81,6 +112,7 @@ extern "C" {
 #define EP_WORD_LAYER(code, name) EP_LAYER_##code,
 #define EP_WORD_LOSS(code, name) EP_LOSS_##code,
 #define EP_WORD_OPTIMIZER(code, name) EP_OPTIMIZER_##code,
+#define EP_WORD_SCHEDULE(code, name) EP_SCHEDULE_##code,
 #define EP_WORD_INIT(code, name) EP_INIT_##code,
 #define EP_WORD_PRECISION(code, name) EP_PRECISION_##code,
 #define EP_WORD_GENERATOR(code, name) EP_GENERATOR_##code,
@@ -90,6 +122,7 @@ extern "C" {
 EP_WORDS(EP_LAYER_TABLE, LAYER, layer_type)
 EP_WORDS(EP_LOSS_TABLE, LOSS, loss_type)
 EP_WORDS(EP_OPTIMIZER_TABLE, OPTIMIZER, optimizer_type)
+EP_WORDS(EP_SCHEDULE_TABLE, SCHEDULE, schedule_type)
 EP_WORDS(EP_INIT_TABLE, INIT, init_type)
 EP_WORDS(EP_PRECISION_TABLE, PRECISION, precision)
 EP_WORDS(EP_GENERATOR_TABLE, GENERATOR, generator)

@@ -14,11 +14,20 @@ typedef struct {
   int64_t target_columns; /* columns of y */
   int64_t classes;        /* 1 + the greatest class if every target is an integer >= 0, else 0 */
   double target_min, target_max; /* over all rows */
+  ep_shape row;        /* of x as it is stored: [C, H, W], or a vector's [features, 1, 1] */
+  ep_x_type x_type;    /* bytes only for data of bytes that is neither standardized nor embedded */
+  double x_min, x_max; /* over all rows */
+  bool x_integer;
 } ep_data_shape;
 
 typedef struct {
   ep_program program; /* its ops point into `ops` */
-  ep_op *ops;         /* [program.ops_count] */
+  ep_op *ops;         /* [program.ops_count]: more than layers where there are residual blocks */
+  ep_parameter_group *groups; /* [program.groups_count] */
+  float *class_weights;       /* [program.out_features] or NULL */
+  float *x_scale, *x_shift;   /* [channels] or NULL */
+  char (
+      *names)[EP_LIMIT_NAME_BYTES]; /* [program.ops_count]: torch's name of the layer: "3", "4.0" */
   int64_t parameters;
   int64_t
       operations; /* floating-point operations of one epoch: 2 a multiply-add, forward + backward */

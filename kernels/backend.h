@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-#define EP_BACKEND_VERSION 1
+#define EP_BACKEND_VERSION 2
 
 typedef struct ep_backend ep_backend;
 typedef struct ep_instance ep_instance;
@@ -66,15 +66,17 @@ typedef struct {
   ep_status (*probe)(ep_backend *backend, ep_error *error);
 
   /* `executor` NULL: the most special one that can do it; else that one or EP_UNSUPPORTED. The
-   * program is lent until `release`. Parameters and optimizer state are zero until import_state. */
+   * program is lent until `release`. Parameters, buffers and optimizer state are zero until
+   * import_state. */
   ep_status (*compile)(ep_backend *backend, const ep_program *program, const char *executor,
                        ep_instance **out, ep_error *error);
   void (*release)(ep_instance *instance);
   void (*instance_info)(const ep_instance *instance, ep_instance_info *out);
 
-  /* x: [rows, in_features] float32; y: [rows, target_columns] float32, or int32 [rows] of classes
-   * when ep_loss_takes_classes. Host memory, lent until release or the next load of that split. */
-  ep_status (*load_data)(ep_instance *instance, ep_split split, const float *x, const void *y,
+  /* x: [rows, the stored shape's count] of x_type; y: [rows, target_columns] float32, or int32
+   * [rows] of classes when ep_loss_takes_classes. Host memory, lent until release or the next load
+   * of that split. */
+  ep_status (*load_data)(ep_instance *instance, ep_split split, const void *x, const void *y,
                          int64_t rows, ep_error *error);
 
   /* Returns when the segment is done. A loss that is not finite is the engine's to see. */
@@ -84,12 +86,13 @@ typedef struct {
   ep_status (*evaluate)(ep_instance *instance, ep_split split, double *loss, int64_t *errors,
                         ep_error *error);
 
-  /* The network's output. x: host [rows, in_features]; output: host [rows, out_features], written.
-   */
-  ep_status (*predict)(ep_instance *instance, const float *x, int64_t rows, float *output,
+  /* The network's output, as in evaluation. x: host [rows, the stored shape's count] of x_type;
+   * output: host [rows, out_features], written. */
+  ep_status (*predict)(ep_instance *instance, const void *x, int64_t rows, float *output,
                        ep_error *error);
 
-  /* parameters: [parameters]; optimizer: [optimizer_floats] (NULL when that is 0). Host memory. */
+  /* parameters: [parameters + buffers]; optimizer: [optimizer_floats] (NULL when that is 0). Host
+   * memory. */
   ep_status (*export_state)(ep_instance *instance, float *parameters, float *optimizer,
                             ep_error *error);
   ep_status (*import_state)(ep_instance *instance, const float *parameters, const float *optimizer,

@@ -40,11 +40,11 @@ typedef struct ep_executor {
   ep_status (*create)(ep_backend *backend, const ep_program *program, void **out, ep_error *error);
   void (*destroy)(void *self);
   int64_t (*bytes)(const void *self);
-  ep_status (*load_data)(void *self, ep_split split, const float *x, const void *y, int64_t rows,
+  ep_status (*load_data)(void *self, ep_split split, const void *x, const void *y, int64_t rows,
                          ep_error *error);
   ep_status (*train_segment)(void *self, const ep_segment *segment, ep_error *error);
   ep_status (*evaluate)(void *self, ep_split split, double *loss, int64_t *errors, ep_error *error);
-  ep_status (*predict)(void *self, const float *x, int64_t rows, float *output, ep_error *error);
+  ep_status (*predict)(void *self, const void *x, int64_t rows, float *output, ep_error *error);
   ep_status (*export_state)(void *self, float *parameters, float *optimizer, ep_error *error);
   ep_status (*import_state)(void *self, const float *parameters, const float *optimizer,
                             ep_error *error);

@@ -14,44 +14,138 @@
 extern "C" {
 #endif
 
-/* One layer: y = f(x), x: [rows, in_features], y: [rows, out_features], row-major float32.
- * linear: y = x W^T + b with weight W: [out_features, in_features] and bias b: [out_features]. */
+/* What one row holds, row-major: an image is [channels, height, width], a vector has height and
+ * width 1. */
+typedef struct {
+  int64_t channels, height, width;
+} ep_shape;
+
+static inline int64_t ep_shape_count(ep_shape shape) {
+  return shape.channels * shape.height * shape.width;
+}
+
+/* One layer: y = f(x), x: [rows, in_features], y: [rows, out_features], row-major float32. Formulas
+ * and defaults are torch.nn's. in_features and out_features are the counts of the shapes.
+ *
+ * linear        y = x W^T + b, W: [out_features, in_features], b: [out_features]
+ * conv2d        W: [out channels, in channels / groups, kernel height, kernel width], b: [out
+ * channels] max_pool2d    padding counts as -infinity; the first maximum gets the gradient
+ * avg_pool2d    padding counts as 0, and is counted (count_include_pad)
+ * adaptive_avg_pool2d  window i of n over size m: floor(i m / n) … ceil((i + 1) m / n) - 1
+ * dropout       training: y = keep ? x / (1 - p) : 0 for each element; evaluation: y = x
+ * dropout2d     the same for each whole channel of a row
+ * batch_norm    by channel over rows (and pixels): (x - mean) / sqrt(variance + eps) * W + b.
+ * Training takes the batch's mean and population variance, and moves the running ones by momentum
+ *               towards it (the variance's unbiased form); evaluation takes the running ones.
+ * layer_norm    by row over all its features; W, b: [in_features]
+ * embedding     x: [rows, columns] of whole numbers 0 … embeddings - 1, W: [embeddings, dimension];
+ *               y: [rows, columns * dimension]
+ * residual      y = x + the value that came out of op `source` (-1: the network's input), same
+ * shape. It ends a block; the block's own layers are the ops before it. */
 typedef struct {
   ep_layer_type type;
-  int64_t in_features, out_features; /* equal for all but linear */
-  int64_t weight;       /* offset of the weight in the parameters, in floats; -1 = none */
-  int64_t bias;         /* offset of the bias; -1 = none */
-  float negative_slope; /* leaky_relu */
+  ep_shape in, out;
+  int64_t in_features, out_features;
+  int64_t weight;  /* offset of the weight in the parameters, in floats; -1 = none */
+  int64_t bias;    /* offset of the bias; -1 = none */
+  int64_t running; /* batch_norm: offset of the running mean [channels], then variance [channels],
+                      counted from the first buffer; -1 = none */
+  float negative_slope;                              /* leaky_relu */
+  float alpha;                                       /* elu */
+  float beta, threshold;                             /* softplus */
+  float p;                                           /* dropout, dropout2d */
+  float eps, momentum;                               /* batch_norm, layer_norm */
+  int kernel[2], stride[2], padding[2], dilation[2]; /* conv2d, pools; [height, width] */
+  int64_t groups;                                    /* conv2d */
+  int64_t embeddings;                                /* embedding */
+  int source;                                        /* residual */
+  int layer; /* its number for random.h: keys the dropout mask */
 } ep_op;
 
-/* torch.optim.SGD (no dampening): g = grad + weight_decay * p; v = momentum * v + g;
- * step = nesterov ? g + momentum * v : v; p -= lr * step. v starts at zero. */
+/* torch.optim's formulas; slots of optimizer state are [parameters] each, one after the other, and
+ * start at zero. t counts steps from 1.
+ * sgd      slots: momentum ? 1 : 0. No dampening.
+ * adam     slots: 2 (first, second moment). weight_decay is added to the gradient.
+ * adamw    slots: 2. Decoupled: p -= lr * weight_decay * p.
+ * rmsprop  slots: 1, + 1 with momentum, + 1 if centered. In that order: square, gradient mean,
+ * buffer. adagrad  slots: 1 lion     slots: 1. c = beta1 m + (1 - beta1) g; p -= lr (sign(c) +
+ * weight_decay p); m = beta2 m + (1 - beta2) g. (Chen et al., "Symbolic Discovery of Optimization
+ * Algorithms") */
 typedef struct {
   ep_optimizer_type type;
-  float momentum, weight_decay;
+  float momentum;
   bool nesterov;
+  float beta1, beta2; /* adam, adamw, lion */
+  float alpha;        /* rmsprop */
+  float eps;
+  bool centered;   /* rmsprop */
+  float lr_decay;  /* adagrad */
+  float clip_norm; /* gradients are scaled to at most this norm, over all; 0 = not. First this … */
+  float clip_value; /* … then each is cut to ±this; 0 = not */
 } ep_optimizer;
 
+/* Parameters that are treated alike: ranges in order, covering all. */
 typedef struct {
-  const ep_op *ops; /* [ops_count], lent for the life of the program */
+  int64_t first, count;
+  float weight_decay;
+  bool frozen; /* neither changed nor counted in the gradient's norm */
+} ep_parameter_group;
+
+/* How x is stored. Bytes stay bytes on the device, and become (byte * scale + shift) by channel
+ * where they are used. */
+typedef enum { EP_X_FLOAT32, EP_X_UINT8 } ep_x_type;
+
+/* What happens to a training row on its way into a batch, drawn by random.h's (seed, AUGMENT,
+ * epoch, row's index in the training set): word 0 and 1 give the shift down and right, uniform in
+ * -shift … shift (what comes in is 0 in the stored type); word 2's lowest bit mirrors left and
+ * right; word 3's halves (high: down) place the crop. Evaluation takes the middle. In this order:
+ * shift, flip, crop. */
+typedef struct {
+  int shift;
+  bool flip;
+} ep_augment;
+
+typedef struct {
+  const ep_op *ops; /* [ops_count], lent for the life of the program, as all arrays here */
   int ops_count;
-  int64_t in_features;  /* columns of x */
+  ep_shape stored;      /* a row of x as it is stored; greater than `in` only where it is cropped */
+  ep_shape in;          /* a row of x as the first layer gets it */
+  int64_t in_features;  /* its count */
   int64_t out_features; /* columns of the network's output */
-  int64_t
-      target_columns; /* columns of y; equals out_features unless the loss takes classes: then 1 */
-  int64_t parameters; /* floats in all; weight, then bias, layer by layer, without gaps */
-  ep_loss_type loss;  /* mean over rows and columns (torch's reduction="mean") */
+  int64_t target_columns; /* of y; equals out_features unless the loss takes classes: then 1 */
+  int64_t parameters;     /* floats in all; weight, then bias, layer by layer, without gaps */
+  int64_t buffers; /* floats of running statistics: they follow the parameters in all states */
+  const ep_parameter_group *groups; /* [groups_count] */
+  int groups_count;
+  ep_loss_type loss; /* mean over rows and columns (torch's reduction="mean") */
   float huber_delta;
+  float label_smoothing; /* cross_entropy */
+  const float
+      *class_weights; /* cross_entropy, nll: [out_features]; NULL = all 1. The mean is weighted */
   ep_optimizer optimizer;
-  int64_t optimizer_floats; /* floats of optimizer state: parameters with momentum, else 0 */
+  int64_t optimizer_floats; /* floats of optimizer state: slots * parameters */
   int64_t train_rows;
   int64_t batch_size; /* 1 … train_rows; the last batch of an epoch may be smaller, and is kept */
   int64_t
       max_predict_rows; /* the most rows of one evaluate or predict that are worth doing at once */
+  ep_x_type x_type;
+  const float *x_scale, *x_shift; /* [stored.channels]; NULL unless x_type is bytes */
+  ep_augment augment;
   bool shuffle; /* row i of epoch e is element i of the permutation (seed, SHUFFLE, e); random.h */
   uint64_t seed;
+  int64_t data_bytes_max; /* device memory that the training rows may take; more are streamed from
+                             the host beside the computation. 0 = what is free */
   ep_precision precision;
 } ep_program;
+
+/* Element `element` (0 … elements of the batch - 1: row in the batch * features + feature, or, for
+ * dropout2d, row * channels + channel) of the dropout mask of layer `op->layer` in step `step` is
+ * kept when word element % 4 of random.h's (seed, DROPOUT, step, layer << 40 | element / 4), as a
+ * float in [0, 1), is at least p. */
+
+static inline int64_t ep_program_state_floats(const ep_program *program) {
+  return program->parameters + program->buffers;
+}
 
 static inline int64_t ep_program_steps_per_epoch(const ep_program *program) {
   return (program->train_rows + program->batch_size - 1) / program->batch_size;

@@ -4,6 +4,7 @@
 #define EP_ENGINE_DATA_PREPARE_H
 
 #include "api/spec.h"
+#include "engine/data/table.h"
 #include "engine/plan.h"
 #include "kernels/backend.h"
 
