@@ -15,6 +15,7 @@
 #define EP_LIMIT_CLASSES 4096 /* a confusion matrix has their square */
 #define EP_LIMIT_FEATURES (1 << 24)     /* of one layer, one side */
 #define EP_LIMIT_PARAMETERS (1LL << 31) /* 8 GiB of float32 */
+#define EP_LIMIT_CLASSES 1024           /* three confusion matrices still fit one frame to epochd */
 #define EP_LIMIT_EPOCHS 1000000000LL
 #define EP_LIMIT_STEPS (1LL << 52)    /* a step number stays exact in a JSON number */
 #define EP_LIMIT_ROWS (1LL << 31)     /* a row index fits 32 bits on every device */

@@ -17,8 +17,11 @@ static int scored_compare(const void *left, const void *right) {
 }
 
 /* The probability that a random positive scores above a random negative, ties counting half (the
- * Mann-Whitney U statistic). NaN unless both kinds occur. Sorts `rows` in place. */
+ * Mann-Whitney U statistic). NaN unless both kinds occur, and when a score is NaN: it has no place
+ * in an order. Sorts `rows` in place. */
 static double roc_auc(scored *rows, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    if (isnan(rows[i].score)) return NAN;
   qsort(rows, (size_t)count, sizeof *rows, scored_compare);
   double rank_sum = 0;
   int64_t positives = 0;
@@ -81,6 +84,7 @@ static void scores_from_confusion(ep_split_metrics *out) {
   out->precision /= present, out->recall /= present, out->f1 /= present;
 }
 
+/* classes: at most EP_LIMIT_CLASSES. */
 static ep_status confusion_create(ep_split_metrics *out, int classes, ep_error *error) {
   out->confusion = calloc((size_t)classes * (size_t)classes, sizeof *out->confusion);
   if (!out->confusion) return ep_fail(error, EP_NO_MEMORY, "no memory for a confusion matrix");
@@ -108,48 +112,64 @@ static ep_status binary_metrics(const float *y, const float *outputs, int64_t co
   return status;
 }
 
-/* The probability of `class` in a row of outputs [classes]: log-probabilities of nll, or logits. */
-static double class_probability(const float *row, int classes, int class, bool logits) {
-  if (!logits) return exp((double)row[class]);
-  double greatest = row[0], sum = 0;
-  for (int i = 1; i < classes; i++)
-    if (row[i] > greatest) greatest = row[i];
-  for (int i = 0; i < classes; i++) sum += exp((double)row[i] - greatest);
-  return exp((double)row[class] - greatest) / sum;
+/* ln sum e^z over each row z of outputs [rows, classes]: a class's probability is e^(z - that).
+ * normalizer: [rows], written. */
+static void normalizers_find(const float *outputs, int64_t rows, int classes, double *normalizer) {
+  for (int64_t i = 0; i < rows; i++) {
+    const float *row = outputs + i * classes;
+    double greatest = row[0], sum = 0;
+    for (int class = 1; class < classes; class ++)
+      if (row[class] > greatest) greatest = row[class];
+    for (int class = 0; class < classes; class ++) sum += exp((double)row[class] - greatest);
+    normalizer[i] = greatest + log(sum);
+  }
 }
 
-/* One class against the rest, averaged over the classes of which both kinds occur. */
+/* One class against the rest, averaged over the classes of which both kinds occur. normalizer:
+ * [rows], NULL when the outputs are log-probabilities already; scratch: [rows]. */
 static double class_roc_auc(const int32_t *truth, const float *outputs, int64_t rows, int classes,
-                            bool logits, scored *scratch) {
+                            const double *normalizer, scored *scratch) {
   double sum = 0;
   int counted = 0;
   for (int class = classes == 2 ? 1 : 0; class < classes; class ++) {
-    for (int64_t i = 0; i < rows; i++)
-      scratch[i] = (scored){class_probability(outputs + i * classes, classes, class, logits),
-                            truth[i] == class};
+    for (int64_t i = 0; i < rows; i++) {
+      double log_probability =
+          (double)outputs[i * classes + class] - (normalizer ? normalizer[i] : 0);
+      scratch[i] = (scored){exp(log_probability), truth[i] == class};
+    }
     double auc = roc_auc(scratch, rows);
     if (!isnan(auc)) sum += auc, counted++;
   }
   return counted ? sum / counted : NAN;
 }
 
+static void class_decisions_count(const int32_t *truth, const float *outputs, int64_t rows,
+                                  int classes, int64_t *confusion) {
+  for (int64_t i = 0; i < rows; i++) {
+    const float *row = outputs + i * classes;
+    int guess = 0;
+    for (int class = 1; class < classes; class ++)
+      if (row[class] > row[guess]) guess = class;
+    confusion[truth[i] * classes + guess]++;
+  }
+}
+
 /* cross_entropy, nll. outputs: [rows, classes]. */
 static ep_status class_metrics(const int32_t *truth, const float *outputs, int64_t rows,
                                int classes, bool logits, ep_split_metrics *out, ep_error *error) {
   scored *scratch = malloc((size_t)rows * sizeof *scratch);
-  if (!scratch) return ep_fail(error, EP_NO_MEMORY, "no memory for %lld scores", (long long)rows);
-  ep_status status = confusion_create(out, classes, error);
+  double *normalizer = logits ? malloc((size_t)rows * sizeof *normalizer) : NULL;
+  ep_status status = EP_OK;
+  if (!scratch || (logits && !normalizer))
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for %lld scores", (long long)rows);
+  if (status == EP_OK) status = confusion_create(out, classes, error);
   if (status == EP_OK) {
-    for (int64_t i = 0; i < rows; i++) {
-      const float *row = outputs + i * classes;
-      int guess = 0;
-      for (int class = 1; class < classes; class ++)
-        if (row[class] > row[guess]) guess = class;
-      out->confusion[truth[i] * classes + guess]++;
-    }
+    class_decisions_count(truth, outputs, rows, classes, out->confusion);
     scores_from_confusion(out);
-    out->roc_auc = class_roc_auc(truth, outputs, rows, classes, logits, scratch);
+    if (logits) normalizers_find(outputs, rows, classes, normalizer);
+    out->roc_auc = class_roc_auc(truth, outputs, rows, classes, normalizer, scratch);
   }
+  free(normalizer);
   free(scratch);
   return status;
 }

@@ -116,6 +116,9 @@ static void classes_check(const ep_job_spec *spec, const ep_plan *plan, ep_probl
                    "the targets go up to class %lld, the last layer yields %lld columns: it must "
                    "yield at least %lld",
                    (long long)shape->classes - 1, (long long)outputs, (long long)shape->classes);
+  else if (outputs > EP_LIMIT_CLASSES)
+    ep_problem_add(problem, EP_INVALID, output_pointer(spec, pointer),
+                   "%lld classes: the limit is %d", (long long)outputs, EP_LIMIT_CLASSES);
 }
 
 /* Losses that compare column by column. */
@@ -225,7 +228,7 @@ static void program_fill(const ep_job_spec *spec, ep_plan *plan) {
                     .momentum = (float)spec->optimizer.momentum,
                     .weight_decay = (float)spec->optimizer.weight_decay,
                     .nesterov = spec->optimizer.nesterov},
-      .optimizer_floats = spec->optimizer.momentum != 0 ? plan->parameters : 0,
+      .optimizer_floats = (float)spec->optimizer.momentum != 0 ? plan->parameters : 0,
       .train_rows = shape->train_rows,
       .batch_size = full ? shape->train_rows : spec->batch_size,
       .shuffle = spec->shuffle,

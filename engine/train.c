@@ -93,7 +93,7 @@ static ep_status epoch_report(trainer *t, int64_t epoch, double loss, double sec
                                .elapsed_seconds = nanoseconds_round(seconds)};
   bool classifier = ep_loss_is_classifier(spec->loss);
   double columns = (double)t->plan->program.target_columns;
-  if (classifier)
+  if (classifier && isfinite(loss)) /* else the epoch was not counted to its end */
     record.error = (double)t->epoch_errors / ((double)t->data.rows[EP_SPLIT_TRAIN] * columns);
   int64_t validation_rows = t->data.rows[EP_SPLIT_VALIDATION], wrong = 0;
   if (validation_rows > 0 && isfinite(loss)) {
@@ -174,11 +174,13 @@ static ep_status last_finite_restore(trainer *t, int64_t first_step, int64_t bad
   return segment_replay(t, first_step, good, &finite, error);
 }
 
+/* The first step whose loss was not finite is t->step; steps_total when only the weights show it.
+ */
 static ep_status diverged(trainer *t, double loss, ep_error *error) {
+  int64_t epoch = t->step / t->steps_per_epoch + (t->step < t->steps_total);
   return ep_fail_at(error, EP_DIVERGED, "/optimizer/lr",
                     "the loss became %s in epoch %lld: try a learning rate below %g%s",
-                    isnan(loss) ? "NaN" : "infinite", (long long)(t->step / t->steps_per_epoch + 1),
-                    t->job->spec->optimizer.lr,
+                    isnan(loss) ? "NaN" : "infinite", (long long)epoch, t->job->spec->optimizer.lr,
                     t->job->spec->data.standardize_x ? "" : ", or standardize x");
 }
 
@@ -283,7 +285,8 @@ static ep_status weights_save(trainer *t, ep_job_result *result, ep_error *error
   return status;
 }
 
-/* Metrics of every split, the test set's predictions, the weights. */
+/* The weights, then the metrics of every split and the test set's predictions: whatever these may
+ * run into, what was learned is kept. */
 static ep_status results_collect(trainer *t, ep_job_result *result, ep_error *error) {
   double epochs = (double)t->step / (double)t->steps_per_epoch;
   result->epochs_done = t->step / t->steps_per_epoch;
@@ -292,8 +295,8 @@ static ep_status results_collect(trainer *t, ep_job_result *result, ep_error *er
     result->epoch_microseconds = 1e6 * t->seconds / epochs;
     result->samples_per_second = epochs * (double)t->data.rows[EP_SPLIT_TRAIN] / t->seconds;
   }
-  ep_status status = splits_measure(t, result, error);
-  return status == EP_OK ? weights_save(t, result, error) : status;
+  ep_status status = weights_save(t, result, error);
+  return status == EP_OK ? splits_measure(t, result, error) : status;
 }
 
 /* The plan of the job, made again from what it stored: the same as at its submission. */

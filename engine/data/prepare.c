@@ -60,22 +60,27 @@ static void figures_find(const preparation *work, const double *values, int64_t 
 }
 
 /* A column of one value has no deviation, but the rounding of its mean may leave a tiny one, which
- * would blow that rounding up to 1: such a column keeps its value as mean and is divided by 1. */
+ * would blow that rounding up to 1: such a column keeps its value as mean and is divided by 1.
+ * first: [columns] of working memory: a column's value, NaN once it has had two. */
 static void constants_find(const preparation *work, const double *values, int64_t columns,
-                           double *mean, double *deviation) {
+                           double *mean, double *deviation, double *first) {
   const ep_samples *main = &work->main;
+  bool suspected = false, started = false;
+  for (int64_t j = 0; j < columns; j++) suspected |= deviation[j] <= fabs(mean[j]) * 1e-12;
+  if (!suspected) return;
+  for (int64_t i = 0; i < main->rows; i++) {
+    if (work->split[i] != EP_SPLIT_TRAIN) continue;
+    ep_samples_read(main, i, work->x, work->y);
+    for (int64_t j = 0; j < columns; j++)
+      if (!started)
+        first[j] = values[j];
+      else if (values[j] != first[j])
+        first[j] = NAN;
+    started = true;
+  }
   for (int64_t j = 0; j < columns; j++) {
-    if (!(deviation[j] <= fabs(mean[j]) * 1e-12)) continue; /* surely not constant */
-    bool constant = true, first = true;
-    double value = 0;
-    for (int64_t i = 0; i < main->rows && constant; i++) {
-      if (work->split[i] != EP_SPLIT_TRAIN) continue;
-      ep_samples_read(main, i, work->x, work->y);
-      if (first) value = values[j];
-      first = false;
-      constant = values[j] == value;
-    }
-    if (constant) mean[j] = value;
+    bool constant = !isnan(first[j]);
+    if (constant) mean[j] = first[j];
     if (constant || deviation[j] == 0) deviation[j] = 1;
   }
 }
@@ -91,8 +96,8 @@ static ep_status scaling_find(const preparation *work, const double *values, int
     return no_memory(error);
   }
   figures_find(work, values, columns, (double)train_rows, *mean, *deviation, rest);
+  constants_find(work, values, columns, *mean, *deviation, rest);
   free(rest);
-  constants_find(work, values, columns, *mean, *deviation);
   return EP_OK;
 }
 

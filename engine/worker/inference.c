@@ -108,6 +108,20 @@ static ep_status model_answer(model *m, const double *x, int64_t rows, double *o
   return status;
 }
 
+/* The answer goes through one frame and is JSON in memory: as many numbers out as may come in. */
+static ep_status answer_allocate(int64_t rows, int64_t columns, double **output, ep_error *error) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(rows, columns, &bytes) ||
+      __builtin_mul_overflow(bytes, (int64_t)sizeof **output, &bytes) ||
+      bytes > EP_LIMIT_PREDICT_BYTES)
+    return ep_fail_at(error, EP_TOO_LARGE, "/x",
+                      "%lld rows of %lld outputs are over the limit of %d numbers: send fewer rows",
+                      (long long)rows, (long long)columns,
+                      EP_LIMIT_PREDICT_BYTES / (int)sizeof **output);
+  *output = malloc((size_t)bytes);
+  return *output ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for %lld rows", (long long)rows);
+}
+
 ep_status ep_infer(const char *job_folder, const double *x, int64_t rows, int64_t columns,
                    double **output, int64_t *output_columns, ep_error *error) {
   char weights[PATH_MAX];
@@ -117,10 +131,9 @@ ep_status ep_infer(const char *job_folder, const double *x, int64_t rows, int64_
   ep_status status = model_load(&m, weights, columns, error);
   if (status == EP_OK) {
     *output_columns = m.plan->program.out_features;
-    *output = malloc((size_t)rows * (size_t)*output_columns * sizeof **output);
-    status = *output ? model_answer(&m, x, rows, *output, error)
-                     : ep_fail(error, EP_NO_MEMORY, "no memory for %lld rows", (long long)rows);
+    status = answer_allocate(rows, *output_columns, output, error);
   }
+  if (status == EP_OK) status = model_answer(&m, x, rows, *output, error);
   if (status != EP_OK) {
     free(*output);
     *output = NULL;

@@ -84,6 +84,26 @@ START_TEST(a_row_of_another_width_is_refused) {
 }
 END_TEST
 
+START_TEST(more_numbers_than_a_frame_takes_are_refused) {
+  enum { OUTPUTS = 1000, MOST = EP_LIMIT_PREDICT_BYTES / 8 / OUTPUTS };
+  fixture f;
+  double *x = calloc(MOST + 1, sizeof *x), *output;
+  int64_t columns;
+  ep_error error = {0};
+  ck_assert_ptr_nonnull(x);
+  train(&f, "{\"data\":{\"inline\":{\"x\":[[0],[1]],\"y\":[0,1]}},\"model\":{\"layers\":[{\"type\":"
+            "\"linear\",\"out_features\":1000}]},\"loss\":\"cross_entropy\",\"epochs\":1}");
+  ck_assert_int_eq(ep_infer(f.folder, x, MOST, 1, &output, &columns, NULL), EP_OK);
+  ck_assert_int_eq(columns, OUTPUTS);
+  free(output);
+  ck_assert_int_eq(ep_infer(f.folder, x, MOST + 1, 1, &output, &columns, &error), EP_TOO_LARGE);
+  ck_assert_str_eq(error.pointer, "/x");
+  ck_assert_ptr_null(output);
+  free(x);
+  fixture_close(&f);
+}
+END_TEST
+
 START_TEST(without_weights_there_is_no_answer) {
   const double x[] = {1, 2};
   double *output;
@@ -101,6 +121,7 @@ int main(void) {
   tcase_add_loop_test(tests, answers_are_in_the_units_of_the_data, 0, 4);
   tcase_add_test(tests, a_classifier_answers_with_its_outputs);
   tcase_add_test(tests, a_row_of_another_width_is_refused);
+  tcase_add_test(tests, more_numbers_than_a_frame_takes_are_refused);
   tcase_add_test(tests, without_weights_there_is_no_answer);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);

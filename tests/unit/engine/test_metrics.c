@@ -162,6 +162,26 @@ START_TEST(two_classes_by_nll_score_the_second) {
 }
 END_TEST
 
+/* A network may well answer NaN while its weights are still finite. */
+START_TEST(scores_that_are_nan_have_no_roc_auc) {
+  float y[] = {0, 1, 0, 1}, outputs[] = {0.2f, NAN, 0.4f, 0.8f};
+  ep_prepared prepared = values_split(y, 4, 1);
+  ep_split_metrics metrics = measure(&prepared, EP_LOSS_BCE, outputs, 1);
+  ck_assert(isnan(metrics.roc_auc));
+  ck_assert(close_to(metrics.accuracy, 0.75));
+  free(metrics.confusion);
+
+  int32_t classes[] = {0, 1};
+  static const ep_loss_type losses[] = {EP_LOSS_CROSS_ENTROPY, EP_LOSS_NLL};
+  prepared = class_split(classes, 2);
+  for (int i = 0; i < 2; i++) {
+    metrics = measure(&prepared, losses[i], outputs, 2);
+    ck_assert(isnan(metrics.roc_auc));
+    free(metrics.confusion);
+  }
+}
+END_TEST
+
 START_TEST(no_rows_no_figures) {
   ep_prepared prepared = values_split(NULL, 0, 1);
   ep_split_metrics metrics = measure(&prepared, EP_LOSS_MSE, NULL, 1);
@@ -183,6 +203,7 @@ int main(void) {
   tcase_add_test(tests, one_kind_alone_has_no_roc_auc);
   tcase_add_test(tests, three_classes_average_over_those_that_occur);
   tcase_add_test(tests, two_classes_by_nll_score_the_second);
+  tcase_add_test(tests, scores_that_are_nan_have_no_roc_auc);
   tcase_add_test(tests, no_rows_no_figures);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);

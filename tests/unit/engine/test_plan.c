@@ -231,6 +231,21 @@ START_TEST(classes_are_checked) {
 }
 END_TEST
 
+START_TEST(classes_have_a_limit) {
+  fixture f;
+  house(&f);
+  f.spec.loss = EP_LOSS_CROSS_ENTROPY;
+  f.shape.classes = 2;
+  f.layers[2].out_features = EP_LIMIT_CLASSES;
+  ep_plan_destroy(plan_of(&f));
+  f.layers[2].out_features = EP_LIMIT_CLASSES + 1;
+  assert_refused(&f, "/model/layers/2/out_features", "1025 classes: the limit is 1024");
+  f.spec.loss = EP_LOSS_MSE; /* no classes, no limit */
+  f.shape.target_columns = EP_LIMIT_CLASSES + 1;
+  ep_plan_destroy(plan_of(&f));
+}
+END_TEST
+
 START_TEST(bce_is_checked) {
   fixture f;
   house(&f);
@@ -266,6 +281,17 @@ START_TEST(nesterov_needs_momentum) {
   assert_refused(&f, "/optimizer/nesterov", "momentum above 0");
   f.spec.optimizer.momentum = 0.1;
   ep_plan_destroy(plan_of(&f));
+}
+END_TEST
+
+START_TEST(a_momentum_that_is_zero_in_float32_has_no_state) {
+  fixture f;
+  house(&f);
+  f.spec.optimizer.momentum = 1e-50;
+  ep_plan *plan = plan_of(&f);
+  ck_assert_float_eq(plan->program.optimizer.momentum, 0);
+  ck_assert_int_eq(plan->program.optimizer_floats, 0);
+  ep_plan_destroy(plan);
 }
 END_TEST
 
@@ -514,8 +540,10 @@ int main(void) {
   tcase_add_test(tests, columns_must_match);
   tcase_add_test(tests, a_network_without_linear_layers);
   tcase_add_test(tests, classes_are_checked);
+  tcase_add_test(tests, classes_have_a_limit);
   tcase_add_test(tests, bce_is_checked);
   tcase_add_test(tests, nesterov_needs_momentum);
+  tcase_add_test(tests, a_momentum_that_is_zero_in_float32_has_no_state);
   tcase_add_test(tests, rows_and_columns_are_checked);
   tcase_add_test(tests, parameters_have_a_limit);
   tcase_add_test(tests, huge_models_do_not_overflow);

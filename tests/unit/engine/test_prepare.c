@@ -130,6 +130,22 @@ START_TEST(a_column_without_deviation_is_divided_by_1) {
 }
 END_TEST
 
+/* Looking at each by itself would take 7e9 values. */
+START_TEST(many_columns_without_deviation_take_no_time) {
+  enum { ROWS = 3000, COLUMNS = 1500 };
+  double *x = calloc(ROWS * COLUMNS, sizeof *x), *y = calloc(ROWS, sizeof *y);
+  ck_assert(x && y);
+  ep_data_spec spec = inline_spec(x, y, ROWS, COLUMNS, 1);
+  spec.standardize_x = true;
+  ep_prepared prepared;
+  prepare(&spec, EP_LOSS_MSE, &prepared);
+  for (int j = 0; j < COLUMNS; j++) ck_assert(prepared.scaling.x_deviation[j] == 1);
+  ep_prepared_deinit(&prepared);
+  free(x);
+  free(y);
+}
+END_TEST
+
 START_TEST(a_small_deviation_stays) {
   double x[4] = {1, 1 + DBL_EPSILON, 1, 1 + DBL_EPSILON}, y[4] = {0};
   ep_data_spec spec = inline_spec(x, y, 4, 1, 1);
@@ -297,6 +313,7 @@ int main(void) {
   tcase_add_test(all, the_permutation_decides_and_rows_keep_their_order);
   tcase_add_test(all, figures_are_the_training_rows);
   tcase_add_test(all, a_column_without_deviation_is_divided_by_1);
+  tcase_add_test(all, many_columns_without_deviation_take_no_time);
   tcase_add_test(all, a_small_deviation_stays);
   tcase_add_test(all, scaling_goes_there_and_back);
   tcase_add_test(all, classes_are_integers);

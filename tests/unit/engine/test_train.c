@@ -157,6 +157,32 @@ START_TEST(a_learning_rate_too_high_ends_as_diverged_with_finite_weights) {
 }
 END_TEST
 
+/* The last finite weights are so large that the outputs are not numbers. */
+START_TEST(a_diverged_classifier_ends_too) {
+  static const char *const losses[] = {"cross_entropy", "bce_with_logits"};
+  char spec[1024];
+  for (int i = 0; i < 2; i++) {
+    fixture f;
+    snprintf(
+        spec, sizeof spec,
+        "{\"data\":{\"inline\":{\"x\":[[1,2],[2,1],[3,4],[4,3]],\"y\":[0,1,0,1]}},\"model\":{"
+        "\"layers\":[{\"type\":\"linear\",\"out_features\":8},{\"type\":\"leaky_relu\"},{\"type\":"
+        "\"linear\",\"out_features\":8},{\"type\":\"leaky_relu\"},{\"type\":\"linear\","
+        "\"out_features\":%d}]},\"loss\":\"%s\",\"optimizer\":{\"lr\":1e19},\"epochs\":100}",
+        2 - i, losses[i]);
+    fixture_open(&f, spec, ep_backend_cpu(), backend);
+    ep_job_result result = fixture_train(&f);
+    ck_assert_int_eq(result.status, EP_DIVERGED);
+    ck_assert(result.has_weights);
+    ep_progress_record last = f.records[f.records_count - 1];
+    ck_assert(!isfinite(last.loss));
+    ck_assert(isnan(last.error)); /* the rows of that epoch were not counted */
+    ep_job_result_deinit(&result);
+    fixture_close(&f);
+  }
+}
+END_TEST
+
 START_TEST(a_cancel_ends_it_soon_and_keeps_what_was_learned) {
   fixture f;
   fixture_open(&f, PLANE("\"optimizer\":{\"lr\":1e-6},\"epochs\":1000000000", ""), ep_backend_cpu(),
@@ -196,6 +222,7 @@ int main(void) {
   tcase_add_test(tests, validation_is_looked_at_on_reported_epochs);
   tcase_add_test(tests, xor_ends_with_all_four_right_and_the_same_bits_twice);
   tcase_add_test(tests, a_learning_rate_too_high_ends_as_diverged_with_finite_weights);
+  tcase_add_test(tests, a_diverged_classifier_ends_too);
   tcase_add_test(tests, a_cancel_ends_it_soon_and_keeps_what_was_learned);
   tcase_add_test(tests, an_unknown_executor_is_refused);
   suite_add_tcase(suite, tests);

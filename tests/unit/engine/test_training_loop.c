@@ -15,7 +15,8 @@ static struct {
   int64_t
       weights_break_after; /* with more steps than this done the weights are infinite; -1 = never */
   int64_t parameters, evaluations, evaluated_at[64];
-  ep_status fails_with; /* of train_segment */
+  ep_status fails_with;          /* of train_segment */
+  ep_status evaluate_fails_with; /* of evaluate */
 } script;
 
 static ep_status script_compile(ep_backend *backend, const ep_program *program,
@@ -59,7 +60,9 @@ static ep_status script_train(ep_instance *instance, const ep_segment *segment, 
 
 static ep_status script_evaluate(ep_instance *instance, ep_split split, double *loss,
                                  int64_t *errors, ep_error *error) {
-  (void)instance, (void)error;
+  (void)instance;
+  if (script.evaluate_fails_with != EP_OK)
+    return ep_fail(error, script.evaluate_fails_with, "the script says so");
   if (split == EP_SPLIT_VALIDATION && script.evaluations < 64)
     script.evaluated_at[script.evaluations++] = script.steps;
   *loss = 1;
@@ -181,6 +184,7 @@ START_TEST(weights_that_broke_unseen_go_back_to_the_last_finite_ones) {
   ep_job_result result = fixture_train(&f);
   ck_assert_int_eq(result.status, EP_DIVERGED);
   ck_assert_int_eq(script.steps, 57);
+  ck_assert_ptr_nonnull(strstr(result.message, "epoch 25:")); /* there is no 26th */
   ck_assert(result.has_weights);
   ep_job_result_deinit(&result);
   fixture_close(&f);
@@ -239,6 +243,21 @@ START_TEST(a_shortage_of_memory_is_the_jobs) {
 }
 END_TEST
 
+START_TEST(metrics_that_fail_leave_the_weights) {
+  fixture f;
+  fixture_open(&f, SPEC("\"epochs\":3", ""), &ops, NULL);
+  script.evaluate_fails_with = EP_NO_MEMORY;
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_NO_MEMORY);
+  ck_assert(result.has_weights);
+  char *weights = fixture_read(&f, "weights.safetensors");
+  ck_assert_ptr_nonnull(weights);
+  free(weights);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("training loop");
   TCase *tests = tcase_create("training loop");
@@ -252,6 +271,7 @@ int main(void) {
   tcase_add_test(tests, a_cancel_is_seen_between_segments);
   tcase_add_test(tests, a_failed_device_is_the_workers_fault);
   tcase_add_test(tests, a_shortage_of_memory_is_the_jobs);
+  tcase_add_test(tests, metrics_that_fail_leave_the_weights);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
