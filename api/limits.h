@@ -12,7 +12,6 @@
 #define EP_LIMIT_RESIDUAL_DEPTH 4 /* blocks within blocks */
 #define EP_LIMIT_KERNEL 1024 /* a side of a window, a stride, a padding, a dilation */
 #define EP_LIMIT_MILESTONES 1024
-#define EP_LIMIT_CLASSES 4096 /* a confusion matrix has their square */
 #define EP_LIMIT_FEATURES (1 << 24)     /* of one layer, one side */
 #define EP_LIMIT_PARAMETERS (1LL << 31) /* 8 GiB of float32 */
 #define EP_LIMIT_CLASSES 1024           /* three confusion matrices still fit one frame to epochd */

@@ -24,6 +24,7 @@ typedef struct {
   const ep_job_spec *spec;
   const char *spec_text;      /* goes into the weights file */
   const char *dataset_folder; /* NULL unless the spec names a dataset */
+  const char *init_weights;   /* a weights file to start from; NULL = drawn by the seed */
   const char *job_folder;     /* weights.safetensors and predictions.json are written there */
   const atomic_bool *cancel;  /* looked at between segments, every 50 ms or so */
   ep_train_sink sink;

@@ -70,10 +70,20 @@ static ep_status spec_parse(training *t, ep_error *error) {
   return status;
 }
 
+/* The file that model.init names, another job's or an uploaded one; false when it names none. */
+static bool init_weights_find(const worker *w, const ep_job_spec *spec, char *path,
+                              size_t capacity) {
+  const char *kind = spec->init_job[0] ? "jobs" : "datasets";
+  const char *name = spec->init_job[0] ? spec->init_job : spec->init_sha256;
+  if (!spec->init_job[0] && !spec->init_weights[0]) return false;
+  snprintf(path, capacity, "%s/%s/%s/weights.safetensors", w->data_dir, kind, name);
+  return true;
+}
+
 static void *training_thread(void *context) {
   worker *w = context;
   training *t = w->training;
-  char job_folder[PATH_MAX], dataset_folder[PATH_MAX];
+  char job_folder[PATH_MAX], dataset_folder[PATH_MAX], init_weights[PATH_MAX];
   ep_error error = {0};
   ep_status status = spec_parse(t, &error);
   if (status != EP_OK) {
@@ -83,6 +93,7 @@ static void *training_thread(void *context) {
     snprintf(job_folder, sizeof job_folder, "%s/jobs/%s", w->data_dir, t->command.job);
     snprintf(dataset_folder, sizeof dataset_folder, "%s/datasets/%s", w->data_dir,
              t->spec->data.sha256);
+    bool has_init = init_weights_find(w, t->spec, init_weights, sizeof init_weights);
     ep_training job = {
         .backend_ops = w->device.ops,
         .backend = w->device.backend,
@@ -90,6 +101,7 @@ static void *training_thread(void *context) {
         .spec = t->spec,
         .spec_text = t->command.spec,
         .dataset_folder = t->spec->data.source == EP_DATA_DATASET ? dataset_folder : NULL,
+        .init_weights = has_init ? init_weights : NULL,
         .job_folder = job_folder,
         .cancel = &t->cancel,
         .sink = {w, training_started, training_epoch},

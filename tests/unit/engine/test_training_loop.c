@@ -17,6 +17,9 @@ static struct {
   int64_t parameters, evaluations, evaluated_at[64];
   ep_status fails_with;          /* of train_segment */
   ep_status evaluate_fails_with; /* of evaluate */
+  int64_t best_step; /* the validation loss is its distance from this step; 0 = always 1 */
+  float lr[256];     /* of the first steps */
+  float restored;    /* the weight that import_state last brought */
 } script;
 
 static ep_status script_compile(ep_backend *backend, const ep_program *program,
@@ -37,7 +40,7 @@ static void script_info(const ep_instance *instance, ep_instance_info *out) {
   *out = (ep_instance_info){"test/script", 1};
 }
 
-static ep_status script_load(ep_instance *instance, ep_split split, const float *x, const void *y,
+static ep_status script_load(ep_instance *instance, ep_split split, const void *x, const void *y,
                              int64_t rows, ep_error *error) {
   (void)instance, (void)split, (void)x, (void)y, (void)rows, (void)error;
   return EP_OK;
@@ -53,6 +56,7 @@ static ep_status script_train(ep_instance *instance, const ep_segment *segment, 
     bool broken = script.loss_breaks_at >= 0 && step >= script.loss_breaks_at;
     segment->loss[i] = broken ? NAN : (float)(step % 4);
     segment->errors[i] = 0;
+    if (step < 256) script.lr[step] = segment->lr[segment->lr_count == 1 ? 0 : i];
   }
   script.steps += segment->steps;
   return EP_OK;
@@ -65,12 +69,12 @@ static ep_status script_evaluate(ep_instance *instance, ep_split split, double *
     return ep_fail(error, script.evaluate_fails_with, "the script says so");
   if (split == EP_SPLIT_VALIDATION && script.evaluations < 64)
     script.evaluated_at[script.evaluations++] = script.steps;
-  *loss = 1;
+  *loss = script.best_step ? fabs((double)(script.steps - script.best_step)) : 1;
   *errors = 0;
   return EP_OK;
 }
 
-static ep_status script_predict(ep_instance *instance, const float *x, int64_t rows, float *output,
+static ep_status script_predict(ep_instance *instance, const void *x, int64_t rows, float *output,
                                 ep_error *error) {
   (void)instance, (void)x, (void)error;
   memset(output, 0, (size_t)rows * sizeof *output);
@@ -88,7 +92,8 @@ static ep_status script_export(ep_instance *instance, float *parameters, float *
 
 static ep_status script_import(ep_instance *instance, const float *parameters,
                                const float *optimizer, ep_error *error) {
-  (void)instance, (void)parameters, (void)optimizer, (void)error;
+  (void)instance, (void)optimizer, (void)error;
+  script.restored = parameters[0];
   return EP_OK;
 }
 
@@ -205,6 +210,71 @@ START_TEST(a_loss_broken_from_the_first_step_keeps_the_first_weights) {
 }
 END_TEST
 
+START_TEST(early_stopping_ends_it_and_brings_the_best_back) {
+  fixture f;
+  fixture_open(&f,
+               SPEC("\"epochs\":50,\"batch_size\":2,\"report_every\":1,"
+                    "\"early_stopping\":{\"patience\":3}",
+                    ",\"validation\":0.2"),
+               &ops, NULL);
+  script.best_step = 40; /* 4 steps an epoch: epoch 10 */
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_OK);
+  ck_assert_int_eq(result.epochs_done, 13);
+  ck_assert_int_eq(f.records_count, 13);
+  ck_assert(script.restored == 40);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
+START_TEST(keep_last_keeps_the_last) {
+  fixture f;
+  fixture_open(&f,
+               SPEC("\"epochs\":50,\"batch_size\":2,\"report_every\":1,\"keep\":\"last\","
+                    "\"early_stopping\":{\"patience\":3}",
+                    ",\"validation\":0.2"),
+               &ops, NULL);
+  script.best_step = 40;
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.epochs_done, 13);
+  ck_assert(script.restored != 40);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
+START_TEST(a_schedule_gives_each_step_its_learning_rate) {
+  fixture f;
+  fixture_open(&f,
+               SPEC("\"epochs\":6,\"batch_size\":2,\"optimizer\":{\"lr\":0.5},"
+                    "\"schedule\":{\"type\":\"step\",\"step_size\":2,\"gamma\":0.5}",
+                    ",\"test\":0.2"),
+               &ops, NULL);
+  ep_job_result result = fixture_train(&f);
+  for (int step = 0; step < 24; step++)
+    ck_assert(script.lr[step] == (step < 8 ? 0.5f : step < 16 ? 0.25f : 0.125f));
+  ck_assert(f.records[f.records_count - 1].lr == 0.125);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
+START_TEST(a_plateau_lowers_the_learning_rate) {
+  fixture f;
+  fixture_open(&f,
+               SPEC("\"epochs\":6,\"batch_size\":2,\"report_every\":1,\"optimizer\":{\"lr\":0.5},"
+                    "\"schedule\":{\"type\":\"reduce_on_plateau\",\"factor\":0.5,\"patience\":1}",
+                    ",\"validation\":0.2"),
+               &ops, NULL);
+  ep_job_result result = fixture_train(&f);
+  for (int epoch = 0; epoch < 6; epoch++) /* flat from epoch 1 on: lowered after 3, and after 5 */
+    ck_assert(script.lr[4 * epoch] == (epoch < 3 ? 0.5f : epoch < 5 ? 0.25f : 0.125f));
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
 START_TEST(a_cancel_is_seen_between_segments) {
   fixture f;
   fixture_open(&f, SPEC("\"epochs\":100000000,\"report_every\":1000000", ""), &ops, NULL);
@@ -268,6 +338,10 @@ int main(void) {
   tcase_add_test(tests, a_broken_loss_goes_back_to_just_before_it);
   tcase_add_test(tests, weights_that_broke_unseen_go_back_to_the_last_finite_ones);
   tcase_add_test(tests, a_loss_broken_from_the_first_step_keeps_the_first_weights);
+  tcase_add_test(tests, early_stopping_ends_it_and_brings_the_best_back);
+  tcase_add_test(tests, keep_last_keeps_the_last);
+  tcase_add_test(tests, a_schedule_gives_each_step_its_learning_rate);
+  tcase_add_test(tests, a_plateau_lowers_the_learning_rate);
   tcase_add_test(tests, a_cancel_is_seen_between_segments);
   tcase_add_test(tests, a_failed_device_is_the_workers_fault);
   tcase_add_test(tests, a_shortage_of_memory_is_the_jobs);

@@ -1,0 +1,85 @@
+/* trainer_results.c: what a training leaves behind: weights, metrics, predictions, times. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/metrics.h"
+#include "engine/predictions.h"
+#include "engine/trainer.h"
+#include "engine/weights.h"
+
+/* Outputs of the network for a split: [rows, out_features], owned by the caller; NULL for no rows.
+ */
+static ep_status split_predict(ep_trainer *t, ep_split split, float **outputs, ep_error *error) {
+  int64_t rows = t->data.rows[split];
+  *outputs = NULL;
+  if (rows == 0) return EP_OK;
+  *outputs = malloc((size_t)rows * (size_t)t->plan->program.out_features * sizeof **outputs);
+  if (!*outputs)
+    return ep_fail(error, EP_NO_MEMORY, "no memory for %lld predictions", (long long)rows);
+  return t->job->backend_ops->predict(t->instance, t->data.x[split], rows, *outputs, error);
+}
+
+/* Metrics of a split, and the outputs that they came from (as split_predict). */
+static ep_status split_measure(ep_trainer *t, ep_split split, ep_split_metrics *out,
+                               float **outputs, ep_error *error) {
+  const ep_program *program = &t->plan->program;
+  int64_t errors;
+  ep_status status = split_predict(t, split, outputs, error);
+  if (status == EP_OK)
+    status = ep_metrics_compute(&t->data, split, program->loss, *outputs, program->out_features,
+                                out, error);
+  if (status == EP_OK && out->rows > 0)
+    status = t->job->backend_ops->evaluate(t->instance, split, &out->loss, &errors, error);
+  return status;
+}
+
+static ep_status splits_measure(ep_trainer *t, ep_job_result *result, ep_error *error) {
+  ep_split_metrics *metrics[EP_SPLIT_COUNT] = {&result->train, &result->validation, &result->test};
+  ep_status status = EP_OK;
+  for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
+    float *outputs;
+    double start = ep_seconds_now();
+    status = split_measure(t, (ep_split)split, metrics[split], &outputs, error);
+    if (split == EP_SPLIT_TEST)
+      result->test_seconds = ep_nanoseconds_round(ep_seconds_now() - start);
+    if (status == EP_OK && split == EP_SPLIT_TEST && outputs)
+      status = ep_predictions_write(t->job->job_folder, &t->data, t->plan->program.loss, outputs,
+                                    t->plan->program.out_features, error);
+    free(outputs);
+  }
+  return status;
+}
+
+static ep_status weights_save(ep_trainer *t, ep_job_result *result, ep_error *error) {
+  const ep_program *program = &t->plan->program;
+  char path[4096];
+  size_t state_floats = (size_t)ep_program_state_floats(program);
+  float *state = malloc((state_floats + (size_t)program->optimizer_floats) * sizeof *state);
+  if (!state) return ep_fail(error, EP_NO_MEMORY, "no memory for the weights");
+  float *optimizer = program->optimizer_floats ? state + state_floats : NULL;
+  snprintf(path, sizeof path, "%s/weights.safetensors", t->job->job_folder);
+  ep_status status = t->job->backend_ops->export_state(t->instance, state, optimizer, error);
+  bool finite =
+      status == EP_OK && ep_first_not_finite(state, (int64_t)state_floats) == (int64_t)state_floats;
+  if (finite)
+    status = ep_weights_write(path, t->plan, state, &t->data.scaling, t->job->spec_text,
+                              result->weights_sha256, &result->weights_bytes, error);
+  result->has_weights = finite && status == EP_OK;
+  free(state);
+  return status;
+}
+
+/* The weights, then the metrics of every split and the test set's predictions: whatever these may
+ * run into, what was learned is kept. */
+ep_status ep_trainer_results(ep_trainer *t, ep_job_result *result, ep_error *error) {
+  double epochs = (double)t->step / (double)t->steps_per_epoch;
+  result->epochs_done = t->step / t->steps_per_epoch;
+  result->train_seconds = ep_nanoseconds_round(t->seconds);
+  if (t->seconds > 0 && t->step > 0) {
+    result->epoch_microseconds = 1e6 * t->seconds / epochs;
+    result->samples_per_second = epochs * (double)t->data.rows[EP_SPLIT_TRAIN] / t->seconds;
+  }
+  ep_status status = weights_save(t, result, error);
+  return status == EP_OK ? splits_measure(t, result, error) : status;
+}
