@@ -7,6 +7,9 @@
 
 /* The first segment is sized as if the device did this many operations a second: a low guess. */
 static const double first_guess_operations_per_second = 1e9;
+/* … and takes at most so many steps, because what a step costs beside its operations (10 us of
+ * launches on a GPU) is not known before. */
+enum { FIRST_SEGMENT_STEPS_MAX = 1024 };
 
 /* The plan of the job, made again from what it stored: the same as at its submission. */
 static ep_status plan_make(ep_trainer *t, ep_error *error) {
@@ -33,7 +36,8 @@ static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   int64_t most = t->steps_total < EP_SEGMENT_STEPS_MAX ? t->steps_total : EP_SEGMENT_STEPS_MAX;
   double step_operations = (double)t->plan->operations / (double)t->steps_per_epoch;
   double guess = first_guess_operations_per_second * ep_segment_seconds / (step_operations + 1);
-  t->segment_steps = guess < 1 ? 1 : guess > (double)most ? most : (int64_t)guess;
+  if (guess > FIRST_SEGMENT_STEPS_MAX) guess = FIRST_SEGMENT_STEPS_MAX;
+  t->segment_steps = guess < 1 ? 1 : (int64_t)guess;
   t->lr = malloc((size_t)most * sizeof *t->lr);
   t->loss = malloc((size_t)most * sizeof *t->loss);
   t->errors = malloc((size_t)most * sizeof *t->errors);
