@@ -143,6 +143,27 @@ typedef struct {
  * kept when word element % 4 of random.h's (seed, DROPOUT, step, layer << 40 | element / 4), as a
  * float in [0, 1), is at least p. */
 
+/* The slots of state that an optimizer keeps for each parameter. */
+static inline int64_t ep_optimizer_slots(const ep_optimizer *optimizer) {
+  int64_t momentum = optimizer->momentum != 0;
+  switch (optimizer->type) {
+  case EP_OPTIMIZER_SGD: return momentum;
+  case EP_OPTIMIZER_ADAM:
+  case EP_OPTIMIZER_ADAMW: return 2;
+  case EP_OPTIMIZER_RMSPROP: return 1 + momentum + optimizer->centered;
+  case EP_OPTIMIZER_ADAGRAD:
+  case EP_OPTIMIZER_LION: return 1;
+  case EP_OPTIMIZER_COUNT: break;
+  }
+  return 0;
+}
+
+/* Whether rows are drawn in an order of their own: a batch that holds all rows keeps the order of
+ * the data, in every executor, so that a row has the same dropout mask in all of them. */
+static inline bool ep_program_shuffles(const ep_program *program) {
+  return program->shuffle && program->batch_size < program->train_rows;
+}
+
 static inline int64_t ep_program_state_floats(const ep_program *program) {
   return program->parameters + program->buffers;
 }

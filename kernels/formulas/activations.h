@@ -3,8 +3,8 @@
 #ifndef EP_KERNELS_FORMULAS_ACTIVATIONS_H
 #define EP_KERNELS_FORMULAS_ACTIVATIONS_H
 
-#include "api/vocabulary.h"
 #include "kernels/formulas/real.h"
+#include "kernels/program.h"
 #include "kernels/random.h" /* EP_DEVICE_INLINE */
 
 /* max(x, 0); its derivative at 0 is 0. */
@@ -59,6 +59,32 @@ EP_DEVICE_INLINE ep_real ep_sine_derivative(ep_real x) {
   return cos(x);
 }
 
+/* x above 0, alpha * (e^x - 1) elsewhere. */
+EP_DEVICE_INLINE ep_real ep_elu(ep_real x, ep_real alpha) {
+  return x <= 0 ? alpha * expm1(x) : x;
+}
+EP_DEVICE_INLINE ep_real ep_elu_derivative(ep_real x, ep_real alpha) {
+  return x <= 0 ? alpha * exp(x) : (ep_real)1;
+}
+
+/* x * sigmoid(x) */
+EP_DEVICE_INLINE ep_real ep_silu(ep_real x) {
+  return x / (1 + exp(-x));
+}
+/* s * (1 + x * (1 - s)), s = sigmoid(x) */
+EP_DEVICE_INLINE ep_real ep_silu_derivative(ep_real x) {
+  ep_real s = ep_sigmoid(x);
+  return s * (1 + x * (1 - s));
+}
+
+/* ln(1 + e^(beta x)) / beta; x itself where beta x is above the threshold. */
+EP_DEVICE_INLINE ep_real ep_softplus(ep_real x, ep_real beta, ep_real threshold) {
+  return x * beta > threshold ? x : log1p(exp(x * beta)) / beta;
+}
+EP_DEVICE_INLINE ep_real ep_softplus_derivative(ep_real x, ep_real beta, ep_real threshold) {
+  return x * beta > threshold ? (ep_real)1 : ep_sigmoid(x * beta);
+}
+
 /* Whether a layer acts on one number at a time, so that the two functions below know it. */
 EP_DEVICE_INLINE bool ep_activation_is(ep_layer_type type) {
   switch (type) {
@@ -67,34 +93,42 @@ EP_DEVICE_INLINE bool ep_activation_is(ep_layer_type type) {
   case EP_LAYER_TANH:
   case EP_LAYER_SIGMOID:
   case EP_LAYER_GELU:
-  case EP_LAYER_SIN: return true;
+  case EP_LAYER_SIN:
+  case EP_LAYER_ELU:
+  case EP_LAYER_SILU:
+  case EP_LAYER_SOFTPLUS: return true;
   default: return false;
   }
 }
 
-/* y = f(x) of the activation `type`; x itself for a layer that is none. */
-EP_DEVICE_INLINE ep_real ep_activation(ep_layer_type type, ep_real x, ep_real negative_slope) {
-  switch (type) {
+/* y = f(x) of the activation `op`; x itself for a layer that is none. */
+EP_DEVICE_INLINE ep_real ep_activation(const ep_op *op, ep_real x) {
+  switch (op->type) {
   case EP_LAYER_RELU: return ep_relu(x);
-  case EP_LAYER_LEAKY_RELU: return ep_leaky_relu(x, negative_slope);
+  case EP_LAYER_LEAKY_RELU: return ep_leaky_relu(x, op->negative_slope);
   case EP_LAYER_TANH: return ep_tanh(x);
   case EP_LAYER_SIGMOID: return ep_sigmoid(x);
   case EP_LAYER_GELU: return ep_gelu(x);
   case EP_LAYER_SIN: return ep_sine(x);
+  case EP_LAYER_ELU: return ep_elu(x, op->alpha);
+  case EP_LAYER_SILU: return ep_silu(x);
+  case EP_LAYER_SOFTPLUS: return ep_softplus(x, op->beta, op->threshold);
   default: return x;
   }
 }
 
 /* dy/dx at x, where y = f(x) is known as well; 1 for a layer that is none. */
-EP_DEVICE_INLINE ep_real ep_activation_derivative(ep_layer_type type, ep_real x, ep_real y,
-                                                  ep_real negative_slope) {
-  switch (type) {
+EP_DEVICE_INLINE ep_real ep_activation_derivative(const ep_op *op, ep_real x, ep_real y) {
+  switch (op->type) {
   case EP_LAYER_RELU: return ep_relu_derivative(x);
-  case EP_LAYER_LEAKY_RELU: return ep_leaky_relu_derivative(x, negative_slope);
+  case EP_LAYER_LEAKY_RELU: return ep_leaky_relu_derivative(x, op->negative_slope);
   case EP_LAYER_TANH: return ep_tanh_derivative(y);
   case EP_LAYER_SIGMOID: return ep_sigmoid_derivative(y);
   case EP_LAYER_GELU: return ep_gelu_derivative(x);
   case EP_LAYER_SIN: return ep_sine_derivative(x);
+  case EP_LAYER_ELU: return ep_elu_derivative(x, op->alpha);
+  case EP_LAYER_SILU: return ep_silu_derivative(x);
+  case EP_LAYER_SOFTPLUS: return ep_softplus_derivative(x, op->beta, op->threshold);
   default: return 1;
   }
 }

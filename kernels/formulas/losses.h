@@ -1,7 +1,7 @@
 /* losses.h: the losses that compare one output with one target: the value and its derivative by the
  * output, to torch.nn.functional's letter, before the mean is taken (the caller divides by rows x
  * columns). Plain C that also compiles as CUDA. cross_entropy and nll act on a row of outputs:
- * their formulas stand at the end. */
+ * what they ask of it stands at the end. */
 #ifndef EP_KERNELS_FORMULAS_LOSSES_H
 #define EP_KERNELS_FORMULAS_LOSSES_H
 
@@ -96,9 +96,24 @@ EP_DEVICE_INLINE bool ep_loss_misses(ep_loss_type type, ep_real output, ep_real 
   }
 }
 
-/* For a row of outputs z and its class c, m the largest z and s = sum e^(z_j - m):
- * cross_entropy: ln s + m - z_c; derivative by z_j: e^(z_j - m) / s - [j = c].
- * nll (z are log-probabilities): -z_c; derivative by z_j: -[j = c].
- * Either misses when the first largest z is not z_c. */
+/* cross_entropy and nll act on a row of outputs z with its class c, m the largest z and
+ * s = sum e^(z_j - m). Class weights w (all 1 without) and label smoothing e over n classes make it
+ * a target t_j = (1 - e) w_c [j = c] + (e / n) w_j, T their sum:
+ * cross_entropy: sum t_j (ln s + m - z_j); derivative by z_j: T e^(z_j - m) / s - t_j.
+ * nll (z are log-probabilities; no smoothing): -w_c z_c; derivative by z_j: -w_c [j = c].
+ * Their mean divides by the sum of w_c over the rows. Either misses when the first largest z is not
+ * z_c, whatever the weights. */
+
+/* w_label. weights: [classes] or NULL */
+EP_DEVICE_INLINE ep_real ep_class_weight(const float *weights, int64_t label) {
+  return weights ? (ep_real)weights[label] : (ep_real)1;
+}
+
+/* t_j of a row of class `label`; the weights of the two are given. */
+EP_DEVICE_INLINE ep_real ep_class_target(ep_real smoothing, int64_t classes, int64_t label,
+                                         ep_real label_weight, int64_t j, ep_real weight) {
+  ep_real spread = smoothing / (ep_real)classes * weight;
+  return j == label ? (1 - smoothing) * label_weight + spread : spread;
+}
 
 #endif

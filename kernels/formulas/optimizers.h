@@ -1,4 +1,5 @@
-/* optimizers.h: one step of an optimizer for one parameter. Plain C that also compiles as CUDA. */
+/* optimizers.h: one step of an optimizer for one parameter, to torch.optim's letter, and the
+ * clipping of gradients before it. Plain C that also compiles as CUDA. */
 #ifndef EP_KERNELS_FORMULAS_OPTIMIZERS_H
 #define EP_KERNELS_FORMULAS_OPTIMIZERS_H
 
@@ -6,16 +7,137 @@
 #include "kernels/program.h"
 #include "kernels/random.h" /* EP_DEVICE_INLINE */
 
-/* torch.optim.SGD without dampening. Returns the new parameter; *velocity is read and written when
- * there is momentum, and may be NULL when there is none. */
-EP_DEVICE_INLINE ep_real ep_sgd(const ep_optimizer *sgd, ep_real lr, ep_real parameter,
-                                ep_real grad, ep_real *velocity) {
-  if (sgd->weight_decay != 0) grad += (ep_real)sgd->weight_decay * parameter;
-  if (sgd->momentum != 0) {
-    *velocity = (ep_real)sgd->momentum * *velocity + grad;
-    grad = sgd->nesterov ? grad + (ep_real)sgd->momentum * *velocity : *velocity;
+/* What one step has in common for all parameters: made once a step, since it takes powers in
+ * double. */
+typedef struct {
+  ep_real lr;           /* as given; lion, rmsprop, sgd, and adamw's decay use it */
+  ep_real rate;         /* adam, adamw: lr / (1 - beta1^t); adagrad: lr / (1 + (t - 1) lr_decay) */
+  ep_real root;         /* adam, adamw: sqrt(1 - beta2^t) */
+  ep_real rest1, rest2; /* 1 - beta1, 1 - beta2; rest2 of rmsprop: 1 - alpha */
+} ep_optimizer_step;
+
+/* t counts steps from 1, since the start of training. */
+EP_DEVICE_INLINE ep_optimizer_step ep_optimizer_step_make(const ep_optimizer *optimizer, float lr,
+                                                          int64_t t) {
+  ep_optimizer_step step = {lr, lr, 1, 1 - (ep_real)optimizer->beta1,
+                            1 - (ep_real)optimizer->beta2};
+  switch (optimizer->type) {
+  case EP_OPTIMIZER_ADAM:
+  case EP_OPTIMIZER_ADAMW:
+    step.rate = (ep_real)((double)lr / (1 - pow((double)optimizer->beta1, (double)t)));
+    step.root = (ep_real)sqrt(1 - pow((double)optimizer->beta2, (double)t));
+    break;
+  case EP_OPTIMIZER_RMSPROP: step.rest2 = 1 - (ep_real)optimizer->alpha; break;
+  case EP_OPTIMIZER_ADAGRAD:
+    step.rate = (ep_real)((double)lr / (1 + (double)(t - 1) * (double)optimizer->lr_decay));
+    break;
+  default: break;
   }
-  return parameter - lr * grad;
+  return step;
+}
+
+/* What clip_norm multiplies all gradients by, given their norm (torch.nn.utils.clip_grad_norm_):
+ * at most 1. A norm that is NaN makes all NaN. */
+EP_DEVICE_INLINE ep_real ep_clip_scale(const ep_optimizer *optimizer, double norm) {
+  double scale = (double)optimizer->clip_norm / (norm + 1e-6);
+  return scale > 1 ? (ep_real)1 : (ep_real)scale;
+}
+
+/* A gradient, scaled by ep_clip_scale's answer (1 without clip_norm), then cut to ±clip_value. */
+EP_DEVICE_INLINE ep_real ep_clip(const ep_optimizer *optimizer, ep_real scale, ep_real grad) {
+  grad *= scale;
+  if (!(optimizer->clip_value > 0)) return grad;
+  if (grad > (ep_real)optimizer->clip_value) return optimizer->clip_value;
+  return grad < -(ep_real)optimizer->clip_value ? -(ep_real)optimizer->clip_value : grad;
+}
+
+/* In all that follows: returns the new parameter; state[0], state[stride], … are this parameter's
+ * slots, read and written. state may be NULL when the optimizer has none. */
+
+/* v = momentum v + g; p -= lr v (nesterov: lr (g + momentum v)). */
+EP_DEVICE_INLINE ep_real ep_sgd(const ep_optimizer *sgd, const ep_optimizer_step *step,
+                                ep_real decay, ep_real parameter, ep_real grad, ep_real *state) {
+  grad += decay * parameter;
+  if (sgd->momentum != 0) {
+    ep_real velocity = *state = (ep_real)sgd->momentum * *state + grad;
+    grad = sgd->nesterov ? grad + (ep_real)sgd->momentum * velocity : velocity;
+  }
+  return parameter - step->lr * grad;
+}
+
+/* m += (1 - beta1) (g - m); v = beta2 v + (1 - beta2) g^2; p -= rate m / (sqrt(v) / root + eps).
+ * adam adds decay * p to g, adamw takes lr * decay * p off first. */
+EP_DEVICE_INLINE ep_real ep_adam(const ep_optimizer *adam, const ep_optimizer_step *step,
+                                 ep_real decay, ep_real parameter, ep_real grad, ep_real *state,
+                                 int64_t stride) {
+  if (adam->type == EP_OPTIMIZER_ADAMW)
+    parameter *= 1 - step->lr * decay;
+  else
+    grad += decay * parameter;
+  ep_real mean = state[0] += step->rest1 * (grad - state[0]);
+  ep_real square = state[stride] =
+      (ep_real)adam->beta2 * state[stride] + step->rest2 * (grad * grad);
+  return parameter - step->rate * (mean / (sqrt(square) / step->root + (ep_real)adam->eps));
+}
+
+/* v = alpha v + (1 - alpha) g^2; centered: m += (1 - alpha) (g - m) and v - m^2 instead of v below;
+ * u = g / (sqrt(v) + eps), with momentum: u = b = momentum b + u; p -= lr u. Rounding may carry
+ * v - m^2 below 0, where torch's root is NaN: it counts as 0. */
+EP_DEVICE_INLINE ep_real ep_rmsprop(const ep_optimizer *rmsprop, const ep_optimizer_step *step,
+                                    ep_real decay, ep_real parameter, ep_real grad, ep_real *state,
+                                    int64_t stride) {
+  grad += decay * parameter;
+  ep_real variance = *state = (ep_real)rmsprop->alpha * *state + step->rest2 * (grad * grad);
+  if (rmsprop->centered) {
+    state += stride;
+    ep_real mean = *state += step->rest2 * (grad - *state);
+    variance -= mean * mean;
+    if (variance < 0) variance = 0;
+  }
+  ep_real update = grad / (sqrt(variance) + (ep_real)rmsprop->eps);
+  if (rmsprop->momentum != 0) {
+    state += stride;
+    update = *state = (ep_real)rmsprop->momentum * *state + update;
+  }
+  return parameter - step->lr * update;
+}
+
+/* v += g^2; p -= rate g / (sqrt(v) + eps). */
+EP_DEVICE_INLINE ep_real ep_adagrad(const ep_optimizer *adagrad, const ep_optimizer_step *step,
+                                    ep_real decay, ep_real parameter, ep_real grad,
+                                    ep_real *state) {
+  grad += decay * parameter;
+  ep_real sum = *state += grad * grad;
+  return parameter - step->rate * (grad / (sqrt(sum) + (ep_real)adagrad->eps));
+}
+
+/* c = beta1 m + (1 - beta1) g; p -= lr (sign(c) + decay p); m = beta2 m + (1 - beta2) g. The sign
+ * of NaN is NaN here, so that a gradient that broke is seen. */
+EP_DEVICE_INLINE ep_real ep_lion(const ep_optimizer *lion, const ep_optimizer_step *step,
+                                 ep_real decay, ep_real parameter, ep_real grad, ep_real *state) {
+  ep_real mix = (ep_real)lion->beta1 * *state + step->rest1 * grad;
+  ep_real sign = mix > 0 ? (ep_real)1 : mix < 0 ? (ep_real)-1 : mix;
+  *state = (ep_real)lion->beta2 * *state + step->rest2 * grad;
+  return parameter - step->lr * (sign + decay * parameter);
+}
+
+/* The step of whichever optimizer it is. decay: the weight decay of the parameter's group; grad:
+ * after ep_clip; stride: from one slot to the next. */
+EP_DEVICE_INLINE ep_real ep_optimizer_update(const ep_optimizer *optimizer,
+                                             const ep_optimizer_step *step, ep_real decay,
+                                             ep_real parameter, ep_real grad, ep_real *state,
+                                             int64_t stride) {
+  switch (optimizer->type) {
+  case EP_OPTIMIZER_SGD: return ep_sgd(optimizer, step, decay, parameter, grad, state);
+  case EP_OPTIMIZER_ADAM:
+  case EP_OPTIMIZER_ADAMW: return ep_adam(optimizer, step, decay, parameter, grad, state, stride);
+  case EP_OPTIMIZER_RMSPROP:
+    return ep_rmsprop(optimizer, step, decay, parameter, grad, state, stride);
+  case EP_OPTIMIZER_ADAGRAD: return ep_adagrad(optimizer, step, decay, parameter, grad, state);
+  case EP_OPTIMIZER_LION: return ep_lion(optimizer, step, decay, parameter, grad, state);
+  case EP_OPTIMIZER_COUNT: break;
+  }
+  return parameter;
 }
 
 #endif
