@@ -1,6 +1,7 @@
 #include "engine/safetensors.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +42,7 @@ static ep_status notes_parse(json_t *object, ep_tensors *out, ep_error *error) {
 
 static bool shape_parse(const json_t *array, ep_tensor *out) {
   size_t dimensions = json_array_size(array);
-  if (!json_is_array(array) || dimensions < 1 || dimensions > 2) return false;
+  if (!json_is_array(array) || dimensions > EP_TENSOR_DIMENSIONS) return false;
   out->dimensions = (int)dimensions;
   out->values_count = 1;
   for (size_t i = 0; i < dimensions; i++) {
@@ -51,6 +52,10 @@ static bool shape_parse(const json_t *array, ep_tensor *out) {
     if (__builtin_mul_overflow(out->values_count, out->shape[i], &out->values_count)) return false;
   }
   return true;
+}
+
+static int64_t value_bytes(const ep_tensor *tensor) {
+  return tensor->whole ? (int64_t)sizeof(int64_t) : (int64_t)sizeof(float);
 }
 
 /* One tensor; its offsets lie within the `size` bytes at `values`. */
@@ -69,13 +74,13 @@ static ep_status tensor_parse(const char *name, json_t *object, const uint8_t *v
       json_unpack(offsets, "[I, I !]", &begin, &end) != 0)
     return ep_fail(error, EP_DATA, "safetensors: \"%s\" needs dtype, shape and data_offsets",
                    shown);
-  if (strcmp(dtype, "F32") != 0)
-    return ep_fail(error, EP_DATA, "safetensors: \"%s\" is not of type F32", shown);
+  out->whole = strcmp(dtype, "I64") == 0;
+  if (!out->whole && strcmp(dtype, "F32") != 0)
+    return ep_fail(error, EP_DATA, "safetensors: \"%s\" is not of type F32 (nor I64)", shown);
   if (!shape_parse(shape, out))
     return ep_fail(error, EP_DATA, "safetensors: \"%s\" has a shape that is not taken", shown);
   if (begin < 0 || end < begin || (uint64_t)end > size ||
-      __builtin_mul_overflow(out->values_count, (int64_t)sizeof(float), &needed) ||
-      end - begin != needed)
+      __builtin_mul_overflow(out->values_count, value_bytes(out), &needed) || end - begin != needed)
     return ep_fail(error, EP_DATA,
                    "safetensors: the offsets of \"%s\" do not fit its shape or the file", shown);
   out->bytes = values + begin;
@@ -96,7 +101,7 @@ static ep_status places_check(ep_tensors *out, const uint8_t *values, size_t siz
   for (size_t i = 0; i < out->tensors_count; i++) {
     if (out->tensor[i].bytes != expected)
       return ep_fail(error, EP_DATA, "safetensors: the tensors overlap or leave a gap");
-    expected += (size_t)out->tensor[i].values_count * sizeof(float);
+    expected += out->tensor[i].values_count * value_bytes(&out->tensor[i]);
   }
   if (expected != values + size)
     return ep_fail(error, EP_DATA, "safetensors: there are bytes behind the last tensor");
@@ -178,6 +183,22 @@ const char *ep_tensors_note(const ep_tensors *tensors, const char *key) {
   return NULL;
 }
 
+char *ep_tensor_shape_format(const ep_tensor *tensor, char text[EP_TENSOR_SHAPE_BYTES]) {
+  int used = snprintf(text, EP_TENSOR_SHAPE_BYTES, "[");
+  for (int i = 0; i < tensor->dimensions; i++)
+    used += snprintf(text + used, EP_TENSOR_SHAPE_BYTES - (size_t)used, "%s%lld", i > 0 ? ", " : "",
+                     (long long)tensor->shape[i]);
+  snprintf(text + used, EP_TENSOR_SHAPE_BYTES - (size_t)used, "]");
+  return text;
+}
+
+bool ep_tensor_shape_same(const ep_tensor *a, const ep_tensor *b) {
+  if (a->dimensions != b->dimensions) return false;
+  for (int i = 0; i < a->dimensions; i++)
+    if (a->shape[i] != b->shape[i]) return false;
+  return true;
+}
+
 static json_t *notes_json(const ep_tensors *tensors) {
   json_t *object = json_object();
   for (size_t i = 0; object && i < tensors->notes_count; i++) {
@@ -191,9 +212,12 @@ static json_t *notes_json(const ep_tensors *tensors) {
 
 static json_t *tensor_json(const ep_tensor *tensor, int64_t begin) {
   json_int_t end = begin + tensor->values_count * (int64_t)sizeof(float);
-  json_t *shape = tensor->dimensions == 1 ? json_pack("[I]", (json_int_t)tensor->shape[0])
-                                          : json_pack("[I, I]", (json_int_t)tensor->shape[0],
-                                                      (json_int_t)tensor->shape[1]);
+  json_t *shape = json_array();
+  for (int i = 0; shape && i < tensor->dimensions; i++) {
+    if (json_array_append_new(shape, json_integer(tensor->shape[i])) == 0) continue;
+    json_decref(shape);
+    shape = NULL;
+  }
   return json_pack("{s:s, s:o, s:[I, I]}", "dtype", "F32", "shape", shape, "data_offsets",
                    (json_int_t)begin, end);
 }

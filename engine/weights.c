@@ -1,165 +1,188 @@
-/* weights.c: a plan's parameters and scaling as tensors and notes, and back. */
+/* weights.c: a plan's parameters and buffers as named tensors, and back. */
 #include "engine/weights.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/safetensors.h"
+#include "engine/weights_notes.h"
 
-/* Values as the text of a JSON array, "null" for NULL. NULL when memory is short or one is not
- * finite. Owned by the caller. */
-static char *values_format(const double *values, int64_t count) {
-  if (!values) return strdup("null");
-  json_t *array = json_array();
-  for (int64_t i = 0; array && i < count; i++) {
-    if (json_array_append_new(array, json_real(values[i])) == 0) continue;
-    json_decref(array);
-    return NULL;
-  }
-  char *text = array ? json_dumps(array, JSON_COMPACT) : NULL;
-  json_decref(array);
-  return text;
-}
+enum { TENSORS_PER_OP = 4 }; /* weight, bias, running mean and variance */
 
-/* Back: *out is [count] and the caller's, NULL for "null" or no text at all. `positive`: a
- * deviation. */
-static ep_status values_parse(const ep_tensors *tensors, const char *key, int64_t count,
-                              bool positive, double **out, ep_error *error) {
-  const char *text = ep_tensors_note(tensors, key);
-  ep_status status = EP_OK;
-  *out = NULL;
-  if (!text || strcmp(text, "null") == 0) return EP_OK;
-  json_t *array = json_loads(text, 0, NULL);
-  if (!json_is_array(array) || json_array_size(array) != (size_t)count)
-    status =
-        ep_fail(error, EP_DATA, "weights: %s is no array of %lld numbers", key, (long long)count);
-  if (!status && !(*out = malloc((size_t)count * sizeof **out)))
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for %s", key);
-  for (int64_t i = 0; i < count && !status; i++) {
-    const json_t *number = json_array_get(array, (size_t)i);
-    (*out)[i] = json_number_value(number);
-    if (!json_is_number(number) || (positive && !((*out)[i] > 0)))
-      status = ep_fail(error, EP_DATA, "weights: value %lld of %s cannot be", (long long)i, key);
-  }
-  json_decref(array);
-  return status;
-}
-
-static void tensor_set(ep_tensor *tensor, int layer, bool weight, const ep_op *op,
-                       const float *values) {
-  snprintf(tensor->name, sizeof tensor->name, "%d.%s", layer, weight ? "weight" : "bias");
-  tensor->dimensions = weight ? 2 : 1;
-  tensor->shape[0] = op->out_features;
-  tensor->shape[1] = op->in_features;
-  tensor->values_count = weight ? op->out_features * op->in_features : op->out_features;
-  tensor->bytes = (const uint8_t *)values;
-}
-
-/* The plan's tensors, in the order of its parameters, which are lent. out->tensor has room for two
- * a layer. */
-static void tensors_list(const ep_plan *plan, const float *parameters, ep_tensors *out) {
-  for (int i = 0; i < plan->program.ops_count; i++) {
-    const ep_op *op = &plan->program.ops[i];
-    if (op->weight >= 0)
-      tensor_set(&out->tensor[out->tensors_count++], i, true, op, parameters + op->weight);
-    if (op->bias >= 0)
-      tensor_set(&out->tensor[out->tensors_count++], i, false, op, parameters + op->bias);
+/* Shapes as torch.nn's modules have them. */
+static void weight_shape_set(const ep_op *op, ep_tensor *tensor) {
+  int64_t *shape = tensor->shape;
+  switch (op->type) {
+  case EP_LAYER_CONV2D:
+    tensor->dimensions = 4;
+    shape[0] = op->out.channels;
+    shape[1] = op->in.channels / op->groups;
+    shape[2] = op->kernel[0];
+    shape[3] = op->kernel[1];
+    break;
+  case EP_LAYER_EMBEDDING:
+    tensor->dimensions = 2;
+    shape[0] = op->embeddings;
+    shape[1] = op->out_features / op->in_features;
+    break;
+  case EP_LAYER_LINEAR:
+    tensor->dimensions = 2;
+    shape[0] = op->out_features;
+    shape[1] = op->in_features;
+    break;
+  default: tensor->dimensions = 0;
   }
 }
 
-/* Takes `text`. */
-static bool note_add(ep_tensors *out, const char *key, char *text) {
-  ep_tensor_note *note = &out->note[out->notes_count++];
-  note->key = strdup(key);
-  note->text = text;
-  return note->key && text;
+/* layer_norm's weight has the shape of what it normalizes; other vectors count output channels. */
+static void vector_shape_set(const ep_op *op, ep_tensor *tensor) {
+  int64_t *shape = tensor->shape;
+  bool image = op->type == EP_LAYER_LAYER_NORM && op->in.height * op->in.width > 1;
+  tensor->dimensions = image ? 3 : 1;
+  shape[0] = op->type == EP_LAYER_LINEAR ? op->out_features : op->out.channels;
+  if (op->type == EP_LAYER_LAYER_NORM) shape[0] = image ? op->in.channels : op->in_features;
+  if (image) shape[1] = op->in.height;
+  if (image) shape[2] = op->in.width;
 }
 
-enum { NOTES = 7 };
-
-static bool notes_list(const ep_scaling *scaling, const char *spec_text, ep_tensors *out) {
-  return note_add(out, "format", strdup("pt")) && note_add(out, "epochd", strdup(EP_VERSION)) &&
-         note_add(out, "spec", strdup(spec_text)) &&
-         note_add(out, "x_mean", values_format(scaling->x_mean, scaling->x_columns)) &&
-         note_add(out, "x_deviation", values_format(scaling->x_deviation, scaling->x_columns)) &&
-         note_add(out, "y_mean", values_format(scaling->y_mean, scaling->y_columns)) &&
-         note_add(out, "y_deviation", values_format(scaling->y_deviation, scaling->y_columns));
+/* One more tensor, whose values start at `place` of state. */
+static ep_tensor *tensor_add(ep_tensors *out, const char *layer, const char *part,
+                             const float *state, int64_t place) {
+  ep_tensor *tensor = &out->tensor[out->tensors_count++];
+  snprintf(tensor->name, sizeof tensor->name, "%.100s.%s", layer, part);
+  tensor->bytes = state ? (const uint8_t *)(state + place) : NULL;
+  return tensor;
 }
 
-ep_status ep_weights_write(const char *path, const ep_plan *plan, const float *parameters,
+static void tensor_count(ep_tensor *tensor) {
+  tensor->values_count = 1;
+  for (int i = 0; i < tensor->dimensions; i++) tensor->values_count *= tensor->shape[i];
+}
+
+static void op_list(const ep_op *op, const char *layer, const float *state, ep_tensors *out) {
+  if (op->weight < 0) return;
+  ep_tensor *tensor = tensor_add(out, layer, "weight", state, op->weight);
+  weight_shape_set(op, tensor);
+  if (tensor->dimensions == 0) vector_shape_set(op, tensor);
+  tensor_count(tensor);
+  if (op->bias < 0) return;
+  tensor = tensor_add(out, layer, "bias", state, op->bias);
+  vector_shape_set(op, tensor);
+  tensor_count(tensor);
+}
+
+/* batch_norm's running statistics: buffers, behind all parameters. */
+static void buffers_list(const ep_plan *plan, const ep_op *op, const char *layer,
+                         const float *state, ep_tensors *out) {
+  if (op->running < 0 || op->type != EP_LAYER_BATCH_NORM) return;
+  int64_t place = plan->program.parameters + op->running;
+  const char *const parts[] = {"running_mean", "running_var"};
+  for (int i = 0; i < 2; i++) {
+    ep_tensor *tensor = tensor_add(out, layer, parts[i], state, place + i * op->in.channels);
+    vector_shape_set(op, tensor);
+    tensor_count(tensor);
+  }
+}
+
+ep_status ep_weights_list(const ep_plan *plan, const float *state, ep_tensors *out,
+                          ep_error *error) {
+  const ep_program *program = &plan->program;
+  *out = (ep_tensors){0};
+  out->tensor = calloc(TENSORS_PER_OP * (size_t)program->ops_count + 1, sizeof *out->tensor);
+  if (!out->tensor) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of weights");
+  for (int i = 0; i < program->ops_count; i++)
+    op_list(&program->ops[i], plan->names[i], state, out);
+  for (int i = 0; i < program->ops_count; i++)
+    buffers_list(plan, &program->ops[i], plan->names[i], state, out);
+  return EP_OK;
+}
+
+ep_status ep_weights_write(const char *path, const ep_plan *plan, const float *state,
                            const ep_scaling *scaling, const char *spec_text, char sha256[65],
                            int64_t *bytes, ep_error *error) {
-  ep_tensors tensors = {0};
-  ep_status status = EP_OK;
-  tensors.tensor = calloc(2 * (size_t)plan->program.ops_count + 1, sizeof *tensors.tensor);
-  tensors.note = calloc(NOTES, sizeof *tensors.note);
-  if (!tensors.tensor || !tensors.note || !notes_list(scaling, spec_text, &tensors))
-    status = ep_fail(error, EP_NO_MEMORY, "no memory to write the weights");
-  if (!status) {
-    tensors_list(plan, parameters, &tensors);
-    status = ep_tensors_write(path, &tensors, sha256, bytes, error);
-  }
+  ep_tensors tensors;
+  ep_status status = ep_weights_list(plan, state, &tensors, error);
+  if (!status) status = ep_weights_notes_list(plan, scaling, spec_text, &tensors, error);
+  if (!status) status = ep_tensors_write(path, &tensors, sha256, bytes, error);
   ep_tensors_close(&tensors);
   return status;
 }
 
-/* One expected tensor is there, in its shape, and copied. */
-static ep_status tensor_copy(const ep_tensors *tensors, const ep_tensor *expected, float *out,
-                             ep_error *error) {
-  const ep_tensor *tensor = ep_tensors_find(tensors, expected->name);
-  if (!tensor) return ep_fail(error, EP_DATA, "weights: there is no tensor \"%s\"", expected->name);
-  bool same = tensor->dimensions == expected->dimensions && tensor->shape[0] == expected->shape[0];
-  if (!same || (tensor->dimensions == 2 && tensor->shape[1] != expected->shape[1]))
-    return ep_fail(error, EP_DATA, "weights: \"%s\" does not have the model's shape",
-                   expected->name);
-  memcpy(out, tensor->bytes, (size_t)tensor->values_count * sizeof *out);
-  return EP_OK;
+/* One expected tensor is in the file, in its shape. */
+static ep_status tensor_check(const ep_tensors *file, const ep_tensor *expected, ep_error *error) {
+  static const char pointer[] = "/model/init";
+  char there[EP_TENSOR_SHAPE_BYTES], wanted[EP_TENSOR_SHAPE_BYTES];
+  const ep_tensor *tensor = ep_tensors_find(file, expected->name);
+  if (!tensor)
+    return ep_fail_at(error, EP_INVALID, pointer, "the weights have no tensor \"%s\"%s%s",
+                      expected->name, ", which the model has in shape ",
+                      ep_tensor_shape_format(expected, wanted));
+  if (tensor->whole)
+    return ep_fail_at(error, EP_INVALID, pointer, "the tensor \"%s\" holds int64, not float32",
+                      expected->name);
+  if (ep_tensor_shape_same(tensor, expected)) return EP_OK;
+  return ep_fail_at(error, EP_INVALID, pointer, "the tensor \"%s\" has shape %s, the model's is %s",
+                    expected->name, ep_tensor_shape_format(tensor, there),
+                    ep_tensor_shape_format(expected, wanted));
 }
 
-static ep_status parameters_read(const ep_tensors *file, const ep_plan *plan, float *parameters,
-                                 ep_error *error) {
-  ep_tensors expected = {0};
+static ep_status all_check(const ep_tensors *file, const ep_tensors *expected, ep_error *error) {
   ep_status status = EP_OK;
-  expected.tensor = calloc(2 * (size_t)plan->program.ops_count + 1, sizeof *expected.tensor);
-  if (!expected.tensor) return ep_fail(error, EP_NO_MEMORY, "no memory to read the weights");
-  tensors_list(plan, parameters, &expected);
-  if (file->tensors_count != expected.tensors_count)
+  for (size_t i = 0; i < expected->tensors_count && !status; i++)
+    status = tensor_check(file, &expected->tensor[i], error);
+  return status;
+}
+
+/* `expected` is listed from `state`, and says where in it each tensor has its place. */
+static void all_copy(const ep_tensors *file, const ep_tensors *expected, float *state) {
+  for (size_t i = 0; i < expected->tensors_count; i++) {
+    const ep_tensor *to = &expected->tensor[i], *from = ep_tensors_find(file, to->name);
+    float *place = state + ((const float *)(const void *)to->bytes - state);
+    memcpy(place, from->bytes, (size_t)to->values_count * sizeof *state);
+  }
+}
+
+/* state NULL: only looked at. `exact`: and no tensor more. */
+static ep_status state_read(const ep_tensors *file, const ep_plan *plan, bool exact, float *state,
+                            ep_error *error) {
+  ep_tensors expected;
+  ep_status status = ep_weights_list(plan, state, &expected, error);
+  if (!status && exact && file->tensors_count != expected.tensors_count)
     status = ep_fail(error, EP_DATA, "weights: %zu tensors, the model has %zu", file->tensors_count,
                      expected.tensors_count);
-  for (size_t i = 0; i < expected.tensors_count && !status; i++) {
-    int64_t place = (const float *)(const void *)expected.tensor[i].bytes - parameters;
-    status = tensor_copy(file, &expected.tensor[i], parameters + place, error);
-  }
+  if (!status) status = all_check(file, &expected, error);
+  if (!status && state) all_copy(file, &expected, state);
   ep_tensors_close(&expected);
   return status;
 }
 
-static ep_status scaling_read(const ep_tensors *file, const ep_plan *plan, ep_scaling *out,
-                              ep_error *error) {
-  int64_t x = out->x_columns = plan->program.in_features;
-  int64_t y = out->y_columns = plan->program.target_columns;
-  ep_status status = values_parse(file, "x_mean", x, false, &out->x_mean, error);
-  if (!status) status = values_parse(file, "x_deviation", x, true, &out->x_deviation, error);
-  if (!status) status = values_parse(file, "y_mean", y, false, &out->y_mean, error);
-  if (!status) status = values_parse(file, "y_deviation", y, true, &out->y_deviation, error);
-  if (!status && (!out->x_mean != !out->x_deviation || !out->y_mean != !out->y_deviation))
-    status = ep_fail(error, EP_DATA, "weights: a mean without its deviation");
-  return status;
-}
-
-ep_status ep_weights_read(const char *path, const ep_plan *plan, float *parameters,
-                          ep_scaling *scaling, ep_error *error) {
+ep_status ep_weights_read(const char *path, const ep_plan *plan, float *state, ep_scaling *scaling,
+                          ep_error *error) {
   ep_tensors file;
   *scaling = (ep_scaling){0};
   ep_status status = ep_tensors_open(path, &file, error);
   if (status) return status;
-  status = parameters_read(&file, plan, parameters, error);
-  if (!status) status = scaling_read(&file, plan, scaling, error);
+  status = state_read(&file, plan, true, state, error);
+  if (!status)
+    status = ep_weights_notes_scaling(&file, ep_shape_count(plan->program.stored),
+                                      plan->program.target_columns, scaling, error);
   ep_tensors_close(&file);
   if (status) ep_scaling_deinit(scaling);
   return status;
+}
+
+ep_status ep_weights_load_into(const char *path, const ep_plan *plan, float *state,
+                               ep_error *error) {
+  ep_tensors file;
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status) return status;
+  status = state_read(&file, plan, false, state, error);
+  ep_tensors_close(&file);
+  return status;
+}
+
+ep_status ep_weights_check(const char *path, const ep_plan *plan, ep_error *error) {
+  return ep_weights_load_into(path, plan, NULL, error);
 }
 
 ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *error) {
@@ -176,13 +199,19 @@ ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *err
   return status;
 }
 
+ep_status ep_weights_read_shape(const char *path, ep_data_shape *shape, ep_error *error) {
+  ep_tensors file;
+  *shape = (ep_data_shape){0};
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status) return status;
+  status = ep_weights_notes_shape(&file, shape, error);
+  ep_tensors_close(&file);
+  return status;
+}
+
 ep_status ep_weights_read_features(const char *path, int64_t *features, ep_error *error) {
-  ep_tensors tensors = {0};
-  *features = 0;
-  ep_status status = ep_tensors_open(path, &tensors, error);
-  for (size_t i = 0; i < tensors.tensors_count && *features == 0; i++)
-    if (tensors.tensor[i].dimensions == 2) *features = tensors.tensor[i].shape[1];
-  if (!status && *features == 0) status = ep_fail(error, EP_DATA, "weights: no layer has a weight");
-  ep_tensors_close(&tensors);
+  ep_data_shape shape;
+  ep_status status = ep_weights_read_shape(path, &shape, error);
+  *features = shape.features;
   return status;
 }

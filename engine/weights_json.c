@@ -24,14 +24,19 @@ static ep_status value_write(ep_durable_file *file, float value, ep_error *error
   return text_write(file, text, error);
 }
 
-static ep_status row_write(ep_durable_file *file, const uint8_t *bytes, int64_t count,
-                           ep_error *error) {
-  ep_status status = text_write(file, "[", error);
-  for (int64_t i = 0; i < count && !status; i++) {
+/* Values of one dimension and those below it, as nested arrays; *bytes is moved past them. */
+static ep_status values_write(ep_durable_file *file, const ep_tensor *tensor, int dimension,
+                              const uint8_t **bytes, ep_error *error) {
+  if (dimension == tensor->dimensions) {
     float value;
-    memcpy(&value, bytes + (size_t)i * sizeof value, sizeof value);
+    memcpy(&value, *bytes, sizeof value);
+    *bytes += sizeof value;
+    return value_write(file, value, error);
+  }
+  ep_status status = text_write(file, "[", error);
+  for (int64_t i = 0; i < tensor->shape[dimension] && !status; i++) {
     if (i > 0) status = text_write(file, ",", error);
-    if (!status) status = value_write(file, value, error);
+    if (!status) status = values_write(file, tensor, dimension + 1, bytes, error);
   }
   return status ? status : text_write(file, "]", error);
 }
@@ -49,23 +54,14 @@ static ep_status name_write(ep_durable_file *file, const char *name, ep_error *e
 }
 
 static ep_status tensor_write(ep_durable_file *file, const ep_tensor *tensor, ep_error *error) {
-  char text[80];
-  bool matrix = tensor->dimensions == 2;
-  int64_t columns = matrix ? tensor->shape[1] : tensor->shape[0];
-  if (matrix)
-    snprintf(text, sizeof text, ":{\"shape\":[%lld,%lld],\"data\":[", (long long)tensor->shape[0],
-             (long long)tensor->shape[1]);
-  else
-    snprintf(text, sizeof text, ":{\"shape\":[%lld],\"data\":", (long long)tensor->shape[0]);
+  const uint8_t *bytes = tensor->bytes;
+  char shape[EP_TENSOR_SHAPE_BYTES];
   ep_status status = name_write(file, tensor->name, error);
-  if (!status) status = text_write(file, text, error);
-  for (int64_t i = 0; i < (matrix ? tensor->shape[0] : 1) && !status; i++) {
-    if (i > 0) status = text_write(file, ",", error);
-    if (!status)
-      status =
-          row_write(file, tensor->bytes + (size_t)(i * columns) * sizeof(float), columns, error);
-  }
-  return status ? status : text_write(file, matrix ? "]}" : "}", error);
+  if (!status) status = text_write(file, ":{\"shape\":", error);
+  if (!status) status = text_write(file, ep_tensor_shape_format(tensor, shape), error);
+  if (!status) status = text_write(file, ",\"data\":", error);
+  if (!status) status = values_write(file, tensor, 0, &bytes, error);
+  return status ? status : text_write(file, "}", error);
 }
 
 /* The notes whose text is JSON; null when a file lacks one. */
@@ -79,10 +75,14 @@ static ep_status note_write(ep_durable_file *file, const ep_tensors *tensors, co
 }
 
 static ep_status all_write(ep_durable_file *file, const ep_tensors *tensors, ep_error *error) {
-  static const char *const keys[] = {"x_mean", "x_deviation", "y_mean", "y_deviation", "spec"};
+  static const char *const keys[] = {"x_scale", "x_shift",     "x_mean", "x_deviation",
+                                     "y_mean",  "y_deviation", "data",   "spec"};
   ep_status status = text_write(file, "{\"format\":\"epochd-weights\",\"tensors\":{", error);
+  const char *between = "";
   for (size_t i = 0; i < tensors->tensors_count && !status; i++) {
-    if (i > 0) status = text_write(file, ",", error);
+    if (tensors->tensor[i].whole) continue;
+    status = text_write(file, between, error);
+    between = ",";
     if (!status) status = tensor_write(file, &tensors->tensor[i], error);
   }
   if (!status) status = text_write(file, "}", error);
