@@ -9,6 +9,8 @@
 /* --- reading ------------------------------------------------------------------------------- */
 
 static void golden_deinit(ep_golden *golden) {
+  free(golden->class_weights);
+  free(golden->groups);
   free(golden->errors);
   free(golden->output);
   free(golden->trained);
@@ -38,41 +40,141 @@ static int64_t *read_integers(const json_t *root, const char *key, int64_t count
   return numbers;
 }
 
-static bool read_layers(const json_t *root, ep_case *test) {
-  const json_t *layers = json_object_get(root, "layers"), *layer;
-  size_t i;
-  json_array_foreach(layers, i, layer) {
-    const char *type_name = json_string_value(json_object_get(layer, "type"));
-    int type = type_name ? ep_layer_type_from_name(type_name) : -1;
-    if (type < 0) return false;
-    if (type == EP_LAYER_LINEAR)
-      ep_case_add_linear(test, json_integer_value(json_object_get(layer, "out_features")),
-                         json_is_true(json_object_get(layer, "bias")));
-    else
-      ep_case_add(test, (ep_layer_type)type);
-    const json_t *slope = json_object_get(layer, "negative_slope");
-    if (slope) test->ops[i].negative_slope = (float)json_number_value(slope);
+static int64_t integer_or(const json_t *root, const char *key, int64_t otherwise) {
+  const json_t *value = json_object_get(root, key);
+  return json_is_integer(value) ? json_integer_value(value) : otherwise;
+}
+
+/* 0 when it is not there. */
+static float number_of(const json_t *root, const char *key) {
+  return (float)json_number_value(json_object_get(root, key));
+}
+
+static ep_shape read_shape(const json_t *root, const char *key) {
+  const json_t *shape = json_object_get(root, key);
+  return (ep_shape){json_integer_value(json_array_get(shape, 0)),
+                    json_integer_value(json_array_get(shape, 1)),
+                    json_integer_value(json_array_get(shape, 2))};
+}
+
+static void read_pair(const json_t *root, const char *key, int pair[2]) {
+  const json_t *values = json_object_get(root, key);
+  for (size_t i = 0; i < 2; i++) pair[i] = (int)json_integer_value(json_array_get(values, i));
+}
+
+static bool read_op(const json_t *row, ep_op *op) {
+  const char *name = json_string_value(json_object_get(row, "type"));
+  int type = name ? ep_layer_type_from_name(name) : -1;
+  if (type < 0) return false;
+  *op = (ep_op){.type = (ep_layer_type)type,
+                .in = read_shape(row, "in"),
+                .out = read_shape(row, "out"),
+                .weight = integer_or(row, "weight", -1),
+                .bias = integer_or(row, "bias", -1),
+                .running = integer_or(row, "running", -1),
+                .negative_slope = number_of(row, "negative_slope"),
+                .alpha = number_of(row, "alpha"),
+                .beta = number_of(row, "beta"),
+                .threshold = number_of(row, "threshold"),
+                .p = number_of(row, "p"),
+                .eps = number_of(row, "eps"),
+                .momentum = number_of(row, "momentum"),
+                .groups = integer_or(row, "groups", 1),
+                .embeddings = integer_or(row, "embeddings", 0),
+                .source = (int)integer_or(row, "source", -1),
+                .layer = (int)integer_or(row, "layer", -1)};
+  op->in_features = ep_shape_count(op->in);
+  op->out_features = ep_shape_count(op->out);
+  read_pair(row, "kernel", op->kernel);
+  read_pair(row, "stride", op->stride);
+  read_pair(row, "padding", op->padding);
+  read_pair(row, "dilation", op->dilation);
+  return op->in_features > 0 && op->out_features > 0;
+}
+
+static bool read_ops(const json_t *root, ep_case *test) {
+  const json_t *ops = json_object_get(root, "ops"), *row;
+  ep_program *program = &test->program;
+  size_t i, count = json_array_size(ops);
+  if (count < 1 || count > EP_CASE_OPS) return false;
+  json_array_foreach(ops, i, row) {
+    if (!read_op(row, &test->ops[i])) return false;
   }
-  return test->program.ops_count > 0;
+  program->ops = test->ops;
+  program->ops_count = (int)count;
+  program->stored = program->in = read_shape(root, "in");
+  program->in_features = ep_shape_count(program->in);
+  program->out_features = test->ops[count - 1].out_features;
+  program->parameters = integer_or(root, "parameters", 0);
+  program->buffers = integer_or(root, "buffers", 0);
+  return program->in_features == test->ops[0].in_features;
+}
+
+static int64_t optimizer_slots(const ep_optimizer *optimizer) {
+  bool momentum = optimizer->momentum != 0;
+  switch (optimizer->type) {
+  case EP_OPTIMIZER_SGD: return momentum;
+  case EP_OPTIMIZER_ADAM:
+  case EP_OPTIMIZER_ADAMW: return 2;
+  case EP_OPTIMIZER_RMSPROP: return 1 + momentum + optimizer->centered;
+  default: return 1;
+  }
 }
 
 static bool read_optimizer(const json_t *root, ep_case *test) {
-  const json_t *optimizer = json_object_get(root, "optimizer");
-  const char *type_name = json_string_value(json_object_get(optimizer, "type"));
+  const json_t *row = json_object_get(root, "optimizer");
+  const char *type_name = json_string_value(json_object_get(row, "type"));
   int type = type_name ? ep_optimizer_type_from_name(type_name) : -1;
   if (type < 0) return false;
   ep_program *program = &test->program;
-  program->optimizer = (ep_optimizer){
-      .type = (ep_optimizer_type)type,
-      .momentum = (float)json_number_value(json_object_get(optimizer, "momentum")),
-      .weight_decay = (float)json_number_value(json_object_get(optimizer, "weight_decay")),
-      .nesterov = json_is_true(json_object_get(optimizer, "nesterov"))};
-  program->optimizer_floats = program->optimizer.momentum != 0 ? program->parameters : 0;
+  program->optimizer = (ep_optimizer){.type = (ep_optimizer_type)type,
+                                      .momentum = number_of(row, "momentum"),
+                                      .nesterov = json_is_true(json_object_get(row, "nesterov")),
+                                      .beta1 = number_of(row, "beta1"),
+                                      .beta2 = number_of(row, "beta2"),
+                                      .alpha = number_of(row, "alpha"),
+                                      .eps = number_of(row, "eps"),
+                                      .centered = json_is_true(json_object_get(row, "centered")),
+                                      .lr_decay = number_of(row, "lr_decay"),
+                                      .clip_norm = number_of(row, "clip_norm"),
+                                      .clip_value = number_of(row, "clip_value")};
+  program->optimizer_floats = optimizer_slots(&program->optimizer) * program->parameters;
   test->lr = calloc((size_t)test->steps, sizeof *test->lr);
-  for (int64_t i = 0; test->lr && i < test->steps; i++)
-    test->lr[i] = (float)json_number_value(json_object_get(optimizer, "lr"));
+  for (int64_t i = 0; test->lr && i < test->steps; i++) test->lr[i] = number_of(row, "lr");
   test->lr_constant = true;
   return test->lr != NULL;
+}
+
+static bool read_groups(const json_t *root, ep_golden *golden) {
+  const json_t *rows = json_object_get(root, "groups"), *row;
+  ep_program *program = &golden->test->program;
+  size_t i, count = json_array_size(rows);
+  golden->groups = calloc(count + 1, sizeof *golden->groups);
+  if (!golden->groups) return false;
+  json_array_foreach(rows, i, row) {
+    golden->groups[i] =
+        (ep_parameter_group){.first = integer_or(row, "first", -1),
+                             .count = integer_or(row, "count", -1),
+                             .weight_decay = number_of(row, "weight_decay"),
+                             .frozen = json_is_true(json_object_get(row, "frozen"))};
+  }
+  program->groups = golden->groups;
+  program->groups_count = (int)count;
+  return true;
+}
+
+static bool read_loss(const json_t *root, ep_golden *golden) {
+  ep_program *program = &golden->test->program;
+  const char *name = json_string_value(json_object_get(root, "loss"));
+  int loss = name ? ep_loss_type_from_name(name) : -1;
+  if (loss < 0) return false;
+  program->loss = (ep_loss_type)loss;
+  program->huber_delta = number_of(root, "huber_delta");
+  program->label_smoothing = number_of(root, "label_smoothing");
+  if (!json_object_get(root, "class_weights")) return true;
+  golden->class_weights = read_floats(root, "class_weights", program->out_features);
+  program->class_weights = golden->class_weights;
+  return golden->class_weights != NULL;
 }
 
 /* Targets as the loss takes them: float32, or int32 classes. */
@@ -94,7 +196,6 @@ static bool read_data(const json_t *root, ep_case *test) {
   program->target_columns = ep_loss_takes_classes(program->loss) ? 1 : program->out_features;
   program->train_rows = rows;
   program->batch_size = json_integer_value(json_object_get(root, "batch_size"));
-  program->huber_delta = (float)json_number_value(json_object_get(root, "huber_delta"));
   bool complete = rows > 0 && program->batch_size > 0 && program->batch_size <= rows;
   for (int split = 0; complete && split < EP_SPLIT_COUNT; split++) {
     test->rows[split] = rows;
@@ -107,22 +208,25 @@ static bool read_data(const json_t *root, ep_case *test) {
 
 static bool golden_read(const json_t *root, ep_golden *golden) {
   const char *name = json_string_value(json_object_get(root, "name"));
-  const char *loss_name = json_string_value(json_object_get(root, "loss"));
-  int loss = loss_name ? ep_loss_type_from_name(loss_name) : -1;
-  if (!name || loss < 0) return false;
-  int64_t in_features = json_integer_value(json_object_get(root, "in_features"));
-  ep_case *test = ep_case_create(name, in_features, (ep_loss_type)loss);
-  golden->test = test;
+  ep_case *test = golden->test = calloc(1, sizeof *test);
+  if (!name || !test) return false;
+  snprintf(test->name, sizeof test->name, "%s", name);
+  ep_program *program = &test->program;
+  program->precision = EP_PRECISION_FP32;
+  program->max_predict_rows = 16;
+  program->seed = (uint64_t)integer_or(root, "seed", 0);
+  golden->tolerance = json_number_value(json_object_get(root, "tolerance"));
   test->steps = (int64_t)json_array_size(json_object_get(root, "losses"));
-  if (test->steps == 0 || !read_layers(root, test) || !read_data(root, test) ||
-      !read_optimizer(root, test))
+  if (test->steps == 0 || !(golden->tolerance > 0) || !read_ops(root, test) ||
+      !read_loss(root, golden) || !read_data(root, test) || !read_optimizer(root, test) ||
+      !read_groups(root, golden))
     return false;
-  test->parameters = read_floats(root, "initial", test->program.parameters);
+  int64_t floats = ep_program_state_floats(program);
+  test->parameters = read_floats(root, "initial", floats);
   golden->loss = read_floats(root, "losses", test->steps);
   golden->errors = read_integers(root, "errors", test->steps);
-  golden->trained = read_floats(root, "trained", test->program.parameters);
-  golden->output =
-      read_floats(root, "output", test->program.train_rows * test->program.out_features);
+  golden->trained = read_floats(root, "trained", floats);
+  golden->output = read_floats(root, "output", program->train_rows * program->out_features);
   return test->parameters && golden->loss && golden->errors && golden->trained && golden->output;
 }
 
@@ -143,7 +247,8 @@ static bool golden_load(const char *folder, const char *file, ep_golden *golden,
 
 static int is_json(const struct dirent *entry) {
   size_t length = strlen(entry->d_name);
-  return length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
+  bool is_training = strncmp(entry->d_name, "schedule_", 9) != 0;
+  return is_training && length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0;
 }
 
 bool ep_goldens_load(const char *folder, ep_goldens *out, FILE *log) {
@@ -174,18 +279,51 @@ void ep_goldens_deinit(ep_goldens *goldens) {
 enum { FULL, MINI, KINDS };
 static const char *const kind_names[KINDS] = {"the full batch", "mini-batches"};
 
+enum {
+  MOMENTUM,
+  NESTEROV,
+  WEIGHT_DECAY,
+  CENTERED,
+  LR_DECAY,
+  CLIP_NORM,
+  CLIP_VALUE,
+  FROZEN,
+  TWO_DECAYS,
+  LABEL_SMOOTHING,
+  CLASS_WEIGHTS,
+  OPTIONS
+};
+static const char *const option_names[OPTIONS] = {
+    "momentum",   "nesterov", "weight_decay",     "centered",        "lr_decay",     "clip.norm",
+    "clip.value", "frozen",   "decay_all: false", "label_smoothing", "class_weights"};
+
 typedef struct {
   bool layers[EP_LAYER_COUNT], losses[EP_LOSS_COUNT], optimizers[EP_OPTIMIZER_COUNT];
-  bool momentum, nesterov, weight_decay;
+  bool options[OPTIONS];
 } coverage;
+
+static void options_add(bool options[OPTIONS], const ep_program *program) {
+  const ep_optimizer *optimizer = &program->optimizer;
+  options[MOMENTUM] |= optimizer->momentum != 0 && !optimizer->nesterov;
+  options[NESTEROV] |= optimizer->nesterov;
+  options[CENTERED] |= optimizer->centered;
+  options[LR_DECAY] |= optimizer->lr_decay != 0;
+  options[CLIP_NORM] |= optimizer->clip_norm > 0;
+  options[CLIP_VALUE] |= optimizer->clip_value > 0;
+  options[LABEL_SMOOTHING] |= program->label_smoothing > 0;
+  options[CLASS_WEIGHTS] |= program->class_weights != NULL;
+  for (int i = 0; i < program->groups_count; i++) {
+    options[WEIGHT_DECAY] |= program->groups[i].weight_decay != 0;
+    options[FROZEN] |= program->groups[i].frozen;
+    options[TWO_DECAYS] |= program->groups[i].weight_decay != program->groups[0].weight_decay;
+  }
+}
 
 static void coverage_add(coverage *covered, const ep_program *program) {
   for (int i = 0; i < program->ops_count; i++) covered->layers[program->ops[i].type] = true;
   covered->losses[program->loss] = true;
   covered->optimizers[program->optimizer.type] = true;
-  covered->momentum |= program->optimizer.momentum != 0 && !program->optimizer.nesterov;
-  covered->nesterov |= program->optimizer.nesterov;
-  covered->weight_decay |= program->optimizer.weight_decay != 0;
+  options_add(covered->options, program);
 }
 
 static bool has_golden(bool covered, const char *what, const char *name, const char *kind,
@@ -210,9 +348,27 @@ bool ep_goldens_cover(const ep_goldens *goldens, FILE *log) {
       all &= has_golden(of->losses[i], "loss", ep_loss_type_name(i), on, log);
     for (int i = 0; i < EP_OPTIMIZER_COUNT; i++)
       all &= has_golden(of->optimizers[i], "optimizer", ep_optimizer_type_name(i), on, log);
-    all &= has_golden(of->momentum, "optimizer option", "momentum", on, log);
-    all &= has_golden(of->nesterov, "optimizer option", "nesterov", on, log);
-    all &= has_golden(of->weight_decay, "optimizer option", "weight_decay", on, log);
+    for (int i = 0; i < OPTIONS; i++)
+      all &= has_golden(of->options[i], "option", option_names[i], on, log);
+  }
+  return all;
+}
+
+bool ep_golden_schedules_cover(const char *folder, FILE *log) {
+  bool all = true;
+  for (int i = 0; i < EP_SCHEDULE_COUNT; i++) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/schedule_%s.json", folder, ep_schedule_type_name(i));
+    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    const char *type = json_string_value(json_object_get(root, "type"));
+    int64_t steps = integer_or(root, "epochs", 0) * integer_or(root, "steps_per_epoch", 0);
+    float *lr = steps > 0 ? read_floats(root, "lr", steps) : NULL;
+    bool covered = type && lr && strcmp(type, ep_schedule_type_name(i)) == 0;
+    for (int64_t step = 0; covered && step < steps; step++) covered = isfinite(lr[step]);
+    if (!covered) fprintf(log, "%s: no golden of that schedule\n", path);
+    all &= covered;
+    free(lr);
+    json_decref(root);
   }
   return all;
 }
@@ -229,12 +385,15 @@ static bool near(const char *what, const float *actual, const float *expected, i
   return false;
 }
 
-static bool run_repeats(const ep_run *run, const ep_golden *golden, double tolerance, double *worst,
-                        FILE *log) {
-  double largest = 0;
+static bool run_repeats(const ep_run *run, const ep_golden *golden, double *worst, FILE *log) {
+  double largest = 0, tolerance = golden->tolerance;
   bool repeats = near("loss", run->loss, golden->loss, run->steps, tolerance, &largest, log);
-  repeats &= near("trained parameters", run->trained, golden->trained, run->parameters, tolerance,
+  /* Parameters and running statistics apart: the one's size must not excuse the other. */
+  int64_t parameters = golden->test->program.parameters, buffers = golden->test->program.buffers;
+  repeats &= near("trained parameters", run->trained, golden->trained, parameters, tolerance,
                   &largest, log);
+  repeats &= near("running statistics", run->trained + parameters, golden->trained + parameters,
+                  buffers, tolerance, &largest, log);
   repeats &= near("output", run->output, golden->output, run->outputs, tolerance, &largest, log);
   for (int64_t i = 0; i < run->steps; i++) {
     if (run->errors[i] == golden->errors[i]) continue;
@@ -248,11 +407,11 @@ static bool run_repeats(const ep_run *run, const ep_golden *golden, double toler
   return repeats;
 }
 
-ep_status ep_golden_replay(const ep_subject *subject, const ep_golden *golden, double tolerance,
-                           double *worst, FILE *log) {
+ep_status ep_golden_replay(const ep_subject *subject, const ep_golden *golden, double *worst,
+                           FILE *log) {
   ep_run run = {0};
   ep_status status = ep_run_case(subject, golden->test, EP_RUN_WHOLE, &run, log);
-  if (status == EP_OK && !run_repeats(&run, golden, tolerance, worst, log)) status = EP_INTERNAL;
+  if (status == EP_OK && !run_repeats(&run, golden, worst, log)) status = EP_INTERNAL;
   ep_run_deinit(&run);
   return status;
 }
@@ -261,21 +420,20 @@ bool ep_golden_canary(const ep_subject *subject, ep_golden *golden, FILE *log) {
   FILE *quiet = fopen("/dev/null", "w");
   if (!quiet) return false;
   float *places[] = {golden->loss, golden->trained, golden->output};
-  double tolerance = EP_GOLDEN_TOLERANCE;
-  bool noticed = ep_golden_replay(subject, golden, tolerance, NULL, log) == EP_OK;
+  bool noticed = ep_golden_replay(subject, golden, NULL, log) == EP_OK;
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     float kept = *places[i], wrong[] = {NAN, kept + 1e-3f * fmaxf(fabsf(kept), 1)};
     for (size_t j = 0; j < sizeof wrong / sizeof *wrong; j++) {
       *places[i] = wrong[j];
-      noticed &= ep_golden_replay(subject, golden, tolerance, NULL, quiet) == EP_INTERNAL;
+      noticed &= ep_golden_replay(subject, golden, NULL, quiet) == EP_INTERNAL;
     }
     *places[i] = kept;
   }
   golden->errors[0]++;
-  noticed &= ep_golden_replay(subject, golden, tolerance, NULL, quiet) == EP_INTERNAL;
+  noticed &= ep_golden_replay(subject, golden, NULL, quiet) == EP_INTERNAL;
   golden->errors[0]--;
   golden->test->lr[0] *= 1.001f;
-  noticed &= ep_golden_replay(subject, golden, tolerance, NULL, quiet) == EP_INTERNAL;
+  noticed &= ep_golden_replay(subject, golden, NULL, quiet) == EP_INTERNAL;
   golden->test->lr[0] /= 1.001f;
   fclose(quiet);
   if (!noticed) fprintf(log, "%s: a wrong answer was not noticed\n", golden->test->name);

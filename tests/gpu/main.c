@@ -85,7 +85,7 @@ static void goldens_try(suite *self) {
   for (int i = 0; i < goldens.count; i += self->every) {
     double worst = 0;
     ep_status status =
-        ep_golden_replay(&self->cuda, &goldens.rows[i], EP_GOLDEN_TOLERANCE, &worst, stdout);
+        ep_golden_replay(&self->cuda, &goldens.rows[i], &worst, stdout);
     report(self, status == EP_OK, "%s: golden %s (%.2g)", self->cuda.executor,
            goldens.rows[i].test->name, worst);
   }

@@ -1,0 +1,196 @@
+"""Layers and an optimizer that PyTorch lacks, or has in another form; and how a model is written
+down for the tests: one op after the other, with shapes and offsets, as kernels/program.h says."""
+
+import torch
+from torch import nn
+
+DROPOUT = 4  # kernels/random.h: EP_RANDOM_DROPOUT
+MASK32 = (1 << 32) - 1
+
+
+def philox(key, counter):
+    """Philox4x32-10 of J. Salmon et al., on lists of 2 and 4 words."""
+    key, counter = list(key), list(counter)
+    for _ in range(10):
+        low, high = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [high >> 32 ^ counter[1] ^ key[0], high & MASK32, low >> 32 ^ counter[3] ^ key[1], low & MASK32]
+        key = [(key[0] + 0x9E3779B9) & MASK32, (key[1] + 0xBB67AE85) & MASK32]
+    return counter
+
+
+def dropout_kept(seed, step, layer, elements, p):
+    """Which of the elements are kept: [elements] of booleans."""
+    kept = []
+    for index in range((elements + 3) // 4):
+        at = layer << 40 | index
+        words = philox((seed & MASK32, seed >> 32),
+                       (at & MASK32, at >> 32, step & MASK32, DROPOUT << 28 ^ (step >> 32)))
+        kept += [(word >> 8) * 2.0**-24 >= p for word in words]
+    return kept[:elements]
+
+
+class Sin(nn.Module):
+    def forward(self, x):
+        return torch.sin(x)
+
+
+class Dropout(nn.Module):
+    """Drops each element, by the masks of kernels/random.h."""
+
+    def __init__(self, p):
+        super().__init__()
+        self.p, self.seed, self.layer, self.step = p, 0, 0, 0
+
+    def masked(self, x):
+        return x
+
+    def forward(self, x):
+        if not self.training:
+            return x
+        of = self.masked(x)
+        kept = dropout_kept(self.seed, self.step, self.layer, of.numel(), self.p)
+        return x * (torch.tensor(kept, dtype=x.dtype).reshape(of.shape) / (1 - self.p))
+
+
+class Dropout2d(Dropout):
+    """Drops whole channels of a row."""
+
+    def masked(self, x):
+        return x[:, :, :1, :1]
+
+
+class LayerNorm(nn.LayerNorm):
+    pass
+
+
+class AdaptiveAvgPool2d(nn.AdaptiveAvgPool2d):
+    pass
+
+
+class Embedding(nn.Embedding):
+    """[rows, columns] of whole numbers -> [rows, columns * dimension]."""
+
+    def forward(self, x):
+        return super().forward(x).flatten(1)
+
+
+class Residual(nn.Module):
+    """The block's output, added to its input. Its layers' names begin with their number."""
+
+    def __init__(self, *layers):
+        super().__init__()
+        self.block = nn.Sequential(*layers)
+
+    def forward(self, x):
+        return x + self.block(x)
+
+
+class Lion(torch.optim.Optimizer):
+    """X. Chen et al., "Symbolic Discovery of Optimization Algorithms", algorithm 2."""
+
+    def __init__(self, groups, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0):
+        super().__init__(groups, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            beta1, beta2 = group["betas"]
+            for p in group["params"]:
+                m = self.state[p].setdefault("m", torch.zeros_like(p))
+                direction = (beta1 * m + (1 - beta1) * p.grad).sign()
+                p.sub_(group["lr"] * (direction + group["weight_decay"] * p))
+                m.mul_(beta2).add_((1 - beta2) * p.grad)
+
+
+def steps_begin(model, step):
+    for layer in model.modules():
+        if isinstance(layer, Dropout):
+            layer.step = step
+
+
+def pair(value):
+    return list(value) if isinstance(value, (tuple, list)) else [value, value]
+
+
+NAMES = {
+    nn.Linear: "linear", nn.ReLU: "relu", nn.LeakyReLU: "leaky_relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid",
+    nn.GELU: "gelu", Sin: "sin", nn.Softmax: "softmax", nn.LogSoftmax: "log_softmax", nn.ELU: "elu",
+    nn.SiLU: "silu", nn.Softplus: "softplus", nn.Flatten: "flatten", nn.Conv2d: "conv2d",
+    nn.MaxPool2d: "max_pool2d", nn.AvgPool2d: "avg_pool2d", AdaptiveAvgPool2d: "adaptive_avg_pool2d",
+    Dropout: "dropout", Dropout2d: "dropout2d", nn.BatchNorm1d: "batch_norm", nn.BatchNorm2d: "batch_norm",
+    LayerNorm: "layer_norm", Embedding: "embedding", Residual: "residual",
+}
+
+
+def options(layer):
+    """The fields of ep_op that belong to the layer's type."""
+    if isinstance(layer, nn.LeakyReLU):
+        return {"negative_slope": layer.negative_slope}
+    if isinstance(layer, nn.ELU):
+        return {"alpha": layer.alpha}
+    if isinstance(layer, nn.Softplus):
+        return {"beta": layer.beta, "threshold": layer.threshold}
+    if isinstance(layer, Dropout):
+        return {"p": layer.p}
+    if isinstance(layer, (nn.BatchNorm1d, nn.BatchNorm2d)):
+        return {"eps": layer.eps, "momentum": layer.momentum}
+    if isinstance(layer, LayerNorm):
+        return {"eps": layer.eps}
+    if isinstance(layer, Embedding):
+        return {"embeddings": layer.num_embeddings}
+    if isinstance(layer, (nn.Conv2d, nn.MaxPool2d, nn.AvgPool2d)):
+        window = {"kernel": pair(layer.kernel_size), "stride": pair(layer.stride), "padding": pair(layer.padding),
+                  "dilation": pair(getattr(layer, "dilation", 1))}
+        return window | ({"groups": layer.groups} if isinstance(layer, nn.Conv2d) else {})
+    return {}
+
+
+class Walk:
+    """Goes through a model as the plan does."""
+
+    def __init__(self, seed):
+        self.seed, self.ops, self.floats, self.buffers = seed, [], 0, 0
+
+    def take(self, tensor):
+        if tensor is None:
+            return -1
+        self.floats += tensor.numel()
+        return self.floats - tensor.numel()
+
+    def layer(self, layer, x):
+        row = {"type": NAMES[type(layer)], "in": shape_of(x), "source": -1}
+        if isinstance(layer, Residual):
+            row["source"] = len(self.ops) - 1
+            inner = x
+            for child in layer.block:
+                inner = self.layer(child, inner)
+            y, row["in"] = x + inner, shape_of(inner)
+        else:
+            y = layer(x)
+        row["weight"] = self.take(getattr(layer, "weight", None))
+        row["bias"] = self.take(getattr(layer, "bias", None))
+        row["running"] = -1
+        if getattr(layer, "running_mean", None) is not None:
+            row["running"] = self.buffers
+            self.buffers += 2 * layer.num_features
+        if isinstance(layer, Dropout):
+            layer.seed, layer.layer = self.seed, len(self.ops)
+        row |= {"out": shape_of(y), "layer": len(self.ops)} | options(layer)
+        self.ops.append(row)
+        return y
+
+
+def shape_of(x):
+    return (list(x.shape[1:]) + [1, 1])[:3]
+
+
+def describe(model, shape, seed):
+    """The model's ops; tells each dropout its seed and its number."""
+    walk = Walk(seed)
+    embedded = isinstance(model[0], Embedding)
+    x = torch.zeros((1, *shape) if shape[1:] != (1, 1) else (1, shape[0]), dtype=torch.int64 if embedded else None)
+    model.eval()
+    with torch.no_grad():
+        for layer in model:
+            x = walk.layer(layer, x)
+    return walk.ops
