@@ -93,8 +93,8 @@ static double number_load(const ep_field *field, const void *at) {
   }
 }
 
-static void number_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
-                        void *at) {
+bool ep_field_number_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                          void *at) {
   char range[96];
   range_describe(field, range);
   const char *or_word = field->zero_word ? field->zero_word : "";
@@ -102,7 +102,7 @@ static void number_read(ep_field_reader *reader, const ep_field *field, const js
   if (field->zero_word && json_is_string(value) &&
       strcmp(json_string_value(value), field->zero_word) == 0) {
     number_store(field, 0, at);
-    return;
+    return true;
   }
   int64_t integer = 0;
   double number = 0;
@@ -115,13 +115,50 @@ static void number_read(ep_field_reader *reader, const ep_field *field, const js
   if (field->kind != EP_FIELD_DOUBLE) number = (double)integer;
   if (fits && isfinite(number) && range_holds(field, number)) {
     number_store(field, number, at);
-    return;
+    return true;
   }
   char got[EP_NUMBER_BYTES];
   if (json_is_number(value)) ep_number_format(json_number_value(value), got);
   ep_field_reader_fail(reader, "must be %s %s%s%s%s, not %s", what, range,
                        field->zero_word ? " or \"" : "", or_word, field->zero_word ? "\"" : "",
                        json_is_number(value) ? got : ep_json_type_name(value));
+  return false;
+}
+
+static size_t number_bytes(ep_field_kind kind) {
+  return kind == EP_FIELD_INT ? sizeof(int) : sizeof(int64_t);
+}
+
+/* The row of one of a pair's numbers: its kind, its place, and no null or word. */
+static ep_field pair_element(const ep_field *field, int which) {
+  ep_field element = *field;
+  element.kind = field->element;
+  element.offset = field->offset + (size_t)which * number_bytes(field->element);
+  element.fallback = which ? field->second : field->fallback;
+  element.nullable = false;
+  return element;
+}
+
+/* at: the first of the two. */
+static void pair_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                      char *at) {
+  bool both = field->alone && json_is_number(value);
+  if (!both && (!json_is_array(value) || json_array_size(value) != 2)) {
+    ep_field_reader_fail(reader, "must be %stwo numbers in an array, not %s",
+                         field->alone ? "a number or " : "",
+                         json_is_array(value) ? "another count" : ep_json_type_name(value));
+    return;
+  }
+  for (int i = 0; i < 2; i++) {
+    ep_field element = pair_element(field, i);
+    size_t place = reader->length;
+    if (!both) ep_field_reader_enter_index(reader, (size_t)i);
+    bool good =
+        ep_field_number_read(reader, &element, both ? value : json_array_get(value, (size_t)i),
+                             at + (size_t)i * number_bytes(field->element));
+    ep_field_reader_leave(reader, place);
+    if (both && !good) return; /* said once */
+  }
 }
 
 static bool text_is_clean(const char *text) {
@@ -219,7 +256,15 @@ static void field_default(ep_field_reader *reader, const ep_field *field, void *
     snprintf(at, field->capacity, "%s", field->text_fallback ? field->text_fallback : "");
     break;
   case EP_FIELD_WORD: *(int *)at = (int)field->fallback; break;
-  case EP_FIELD_OBJECT: ep_fields_read(reader, field->table, NULL, NULL, at); break;
+  case EP_FIELD_PAIR:
+    for (int i = 0; i < 2; i++) {
+      ep_field element = pair_element(field, i);
+      number_store(&element, element.fallback, (char *)base + element.offset);
+    }
+    break;
+  case EP_FIELD_OBJECT:
+    if (!field->given) ep_fields_read(reader, field->table, NULL, NULL, at);
+    break;
   case EP_FIELD_VARIANT: {
     int type = (int)field->fallback;
     *(int *)(at + field->variants->type_offset) = type;
@@ -227,7 +272,6 @@ static void field_default(ep_field_reader *reader, const ep_field *field, void *
     break;
   }
   case EP_FIELD_CUSTOM: field->read(reader, field, NULL, base); break;
-  case EP_FIELD_LATER: break;
   }
 }
 
@@ -238,7 +282,7 @@ static void field_read(ep_field_reader *reader, const ep_field *field, const jso
   case EP_FIELD_INT:
   case EP_FIELD_INT64:
   case EP_FIELD_UINT64:
-  case EP_FIELD_DOUBLE: number_read(reader, field, value, at); break;
+  case EP_FIELD_DOUBLE: ep_field_number_read(reader, field, value, at); break;
   case EP_FIELD_BOOL:
     if (json_is_boolean(value))
       *(bool *)at = json_is_true(value);
@@ -251,6 +295,7 @@ static void field_read(ep_field_reader *reader, const ep_field *field, const jso
     if (word >= 0) *(int *)at = word;
     break;
   }
+  case EP_FIELD_PAIR: pair_read(reader, field, value, at); break;
   case EP_FIELD_OBJECT:
     if (json_is_object(value))
       ep_fields_read(reader, field->table, NULL, value, at);
@@ -259,9 +304,6 @@ static void field_read(ep_field_reader *reader, const ep_field *field, const jso
     break;
   case EP_FIELD_VARIANT: ep_field_variant_read(reader, field->variants, value, at); break;
   case EP_FIELD_CUSTOM: field->read(reader, field, value, base); break;
-  case EP_FIELD_LATER:
-    ep_field_reader_fail(reader, "\"%s\" comes with a later release: %s", field->key, field->doc);
-    break;
   }
 }
 
@@ -280,8 +322,7 @@ static void unknown_keys_fail(ep_field_reader *reader, const ep_field_table *tab
   int count = 0;
   if (skip) names[count++] = skip;
   for (const ep_field_table *t = table; t; t = t->base)
-    for (int i = 0; i < t->count && count < KNOWN_NAMES; i++)
-      if (t->fields[i].kind != EP_FIELD_LATER) names[count++] = t->fields[i].key;
+    for (int i = 0; i < t->count && count < KNOWN_NAMES; i++) names[count++] = t->fields[i].key;
   json_object_foreach((json_t *)object, key, value) {
     if ((skip && strcmp(key, skip) == 0) || table_has(table, key)) continue;
     size_t place = ep_field_reader_enter(reader, key);
@@ -351,24 +392,41 @@ void ep_field_variant_write(ep_writer *writer, const ep_field_variants *variants
   ep_writer_close(writer, '}');
 }
 
+/* A number of its own kind, or what stands for 0. */
+static void number_write(ep_writer *writer, const ep_field *field, double number) {
+  if (number == 0 && field->zero_word)
+    ep_writer_string(writer, field->zero_word);
+  else if (number == 0 && field->nullable)
+    ep_writer_null(writer);
+  else if (field->kind == EP_FIELD_DOUBLE)
+    ep_writer_number(writer, number);
+  else
+    ep_writer_integer(writer, (int64_t)number);
+}
+
+static void pair_write(ep_writer *writer, const ep_field *field, const void *base) {
+  double numbers[2];
+  ep_field element = {.kind = field->element};
+  for (int i = 0; i < 2; i++)
+    numbers[i] = number_load(&element, (const char *)base + pair_element(field, i).offset);
+  if (field->nullable && numbers[0] == 0 && numbers[1] == 0) {
+    ep_writer_null(writer);
+    return;
+  }
+  bool one = field->alone && numbers[0] == numbers[1];
+  if (!one) ep_writer_open(writer, '[');
+  for (int i = 0; i < (one ? 1 : 2); i++) number_write(writer, &element, numbers[i]);
+  if (!one) ep_writer_close(writer, ']');
+}
+
 static void field_write(ep_writer *writer, const ep_field *field, const void *base) {
   const char *at = (const char *)base + field->offset;
   switch (field->kind) {
   case EP_FIELD_INT:
   case EP_FIELD_INT64:
   case EP_FIELD_UINT64:
-  case EP_FIELD_DOUBLE: {
-    double number = number_load(field, at);
-    if (number == 0 && field->zero_word)
-      ep_writer_string(writer, field->zero_word);
-    else if (number == 0 && field->nullable)
-      ep_writer_null(writer);
-    else if (field->kind == EP_FIELD_DOUBLE)
-      ep_writer_number(writer, number);
-    else
-      ep_writer_integer(writer, (int64_t)number);
-    break;
-  }
+  case EP_FIELD_DOUBLE: number_write(writer, field, number_load(field, at)); break;
+  case EP_FIELD_PAIR: pair_write(writer, field, base); break;
   case EP_FIELD_BOOL: ep_writer_boolean(writer, *(const bool *)at); break;
   case EP_FIELD_STRING:
     if (field->nullable && !at[0])
@@ -378,20 +436,22 @@ static void field_write(ep_writer *writer, const ep_field *field, const void *ba
     break;
   case EP_FIELD_WORD: ep_writer_string(writer, field->words->name(*(const int *)at)); break;
   case EP_FIELD_OBJECT:
+    if (field->given && !field->given(at)) {
+      ep_writer_null(writer);
+      break;
+    }
     ep_writer_open(writer, '{');
     ep_fields_write(writer, field->table, at);
     ep_writer_close(writer, '}');
     break;
   case EP_FIELD_VARIANT: ep_field_variant_write(writer, field->variants, at); break;
   case EP_FIELD_CUSTOM: field->write(writer, field, base); break;
-  case EP_FIELD_LATER: break;
   }
 }
 
 void ep_fields_write(ep_writer *writer, const ep_field_table *table, const void *base) {
   for (const ep_field_table *t = table; t; t = t->base) {
     for (int i = 0; i < t->count; i++) {
-      if (t->fields[i].kind == EP_FIELD_LATER) continue;
       ep_writer_key(writer, t->fields[i].key);
       field_write(writer, &t->fields[i], base);
     }

@@ -19,6 +19,7 @@ typedef struct {
   ep_status status;               /* EP_OK until the first error */
   char pointer[EP_POINTER_BYTES]; /* of the value being read */
   size_t length;
+  int depth, items; /* of nested lists: for the readers that limit them */
 } ep_field_reader;
 
 typedef enum {
@@ -29,10 +30,10 @@ typedef enum {
   EP_FIELD_BOOL,    /* bool: true or false and nothing else */
   EP_FIELD_STRING,  /* char[capacity]: no control characters */
   EP_FIELD_WORD,    /* an enum of vocabulary.h */
+  EP_FIELD_PAIR,    /* two of the kind `element`, side by side: [height, width] */
   EP_FIELD_OBJECT,  /* a nested object with a table of its own */
   EP_FIELD_VARIANT, /* an object whose "type" chooses its table */
-  EP_FIELD_CUSTOM,  /* read and written by functions of its own */
-  EP_FIELD_LATER    /* a name that a later release gives a meaning: refused, with doc as reason */
+  EP_FIELD_CUSTOM   /* read and written by functions of its own */
 } ep_field_kind;
 
 typedef struct {
@@ -43,13 +44,19 @@ typedef struct {
   const char *later; /* words of a later release, "tf32 bf16"; NULL = none */
 } ep_field_words;
 
+/* For the documentation: what a word means, and its formula (NULL = none). */
+typedef struct {
+  const char *doc, *formula;
+} ep_field_about;
+
 /* What "type" can be: words[i] takes the fields of tables[i]. */
 typedef struct {
   const ep_field_words *words;
   size_t type_offset; /* of the int that the type goes to */
   bool word_alone;    /* "mse" may stand for {"type": "mse"} */
   const ep_field_table *const *tables;
-  int fallback; /* the type of an object that names none; -1: it must */
+  int fallback;                /* the type of an object that names none; -1: it must */
+  const ep_field_about *about; /* [words->count] */
 } ep_field_variants;
 
 struct ep_field {
@@ -62,13 +69,19 @@ struct ep_field {
   double min, max, fallback;
   bool open_min, open_max;
   const char *zero_word; /* a word that stands for 0: "full" */
+  /* Pairs: `fallback` is the first one's, `second` the other's; null stands for two zeros. */
+  ep_field_kind element; /* EP_FIELD_INT, EP_FIELD_INT64 or EP_FIELD_DOUBLE */
+  double second;
+  bool alone; /* one number may stand for both */
   /* Strings. */
   size_t capacity;
-  const char *text_fallback;
+  const char *text_fallback;         /* of a custom field: its default, for the documentation */
   bool (*accepts)(const char *text); /* NULL = any */
-  const char *form;                  /* what `accepts` wants, in words */
+  const char *form;                  /* what `accepts` or `read` wants, in words */
   const ep_field_words *words;
   const ep_field_table *table;
+  /* Objects that may be null: whether there is one. Absent: all of it stays zero. */
+  bool (*given)(const void *object);
   const ep_field_variants *variants;
   /* value is NULL when the field is absent; `base` is the struct itself. */
   void (*read)(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base);
@@ -96,6 +109,11 @@ void ep_fields_write(ep_writer *writer, const ep_field_table *table, const void 
 void ep_field_variant_read(ep_field_reader *reader, const ep_field_variants *variants,
                            const json_t *value, void *base);
 void ep_field_variant_write(ep_writer *writer, const ep_field_variants *variants, const void *base);
+
+/* A number in the range of `field`, stored at `at` as its kind says; false after adding an error.
+ */
+bool ep_field_number_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                          void *at);
 
 /* One word of a vocabulary: its value, or -1 after adding an error. */
 int ep_field_word_read(ep_field_reader *reader, const ep_field_words *words, const json_t *value);

@@ -8,9 +8,9 @@
 #define EP_LIMIT_NAME_BYTES 128       /* a job's, a tag's, a dataset's name */
 #define EP_LIMIT_TAGS 16
 #define EP_LIMIT_PATH_BYTES 1023
-#define EP_LIMIT_LAYERS 256 /* in all, those within residual blocks too */
+#define EP_LIMIT_LAYERS 256       /* in all, those within residual blocks too */
 #define EP_LIMIT_RESIDUAL_DEPTH 4 /* blocks within blocks */
-#define EP_LIMIT_KERNEL 1024 /* a side of a window, a stride, a padding, a dilation */
+#define EP_LIMIT_KERNEL 1024      /* a side of a window, a stride, a padding, a dilation */
 #define EP_LIMIT_MILESTONES 1024
 #define EP_LIMIT_FEATURES (1 << 24)     /* of one layer, one side */
 #define EP_LIMIT_PARAMETERS (1LL << 31) /* 8 GiB of float32 */
@@ -27,7 +27,12 @@
 #define EP_LIMIT_CSV_FIELD_BYTES 65536
 #define EP_LIMIT_NPY_HEADER_BYTES 65536
 #define EP_LIMIT_NPY_DIMENSIONS 32         /* NumPy's own, before 2.0 */
+#define EP_LIMIT_ROW_DIMENSIONS 3          /* channels, height, width; of more a row is a vector */
+#define EP_LIMIT_ARRAYS 64                 /* in one NPZ or safetensors file of data */
+#define EP_LIMIT_WEIGHT_TENSORS 65536      /* in one safetensors file of weights */
 #define EP_LIMIT_UPLOAD_BYTES (64LL << 30) /* a flag lowers or raises it */
+#define EP_LIMIT_ALLOWED_FOLDERS 16        /* flags of the administrator: a list to read */
+#define EP_LIMIT_FOLDER_FILES 4096         /* looked through in a folder of data */
 #define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
 

@@ -16,6 +16,23 @@ static void fail_at(ep_field_reader *reader, const char *key, const char *detail
   ep_field_reader_leave(reader, place);
 }
 
+/* Defaults that stand elsewhere in the spec. */
+static void schedule_finish(ep_job_spec *spec) {
+  ep_schedule_spec *schedule = &spec->schedule;
+  if (schedule->type == EP_SCHEDULE_COSINE && schedule->t_max == 0) schedule->t_max = spec->epochs;
+  if (schedule->type == EP_SCHEDULE_ONE_CYCLE && schedule->max_lr == 0)
+    schedule->max_lr = spec->optimizer.lr;
+}
+
+static void init_check(ep_field_reader *reader, const ep_job_spec *spec) {
+  size_t place = ep_field_reader_enter(reader, "model");
+  if (spec->init_job[0] && spec->init_weights[0])
+    fail_at(reader, "init", "\"job\" and \"weights\" are both given: choose one of the two");
+  else if (spec->init_sha256[0] && !spec->init_job[0] && !spec->init_weights[0])
+    fail_at(reader, "init", "needs one of \"job\", \"weights\"");
+  ep_field_reader_leave(reader, place);
+}
+
 /* What one field alone cannot say. */
 static void spec_finish(ep_field_reader *reader, ep_job_spec *spec) {
   if (spec->report_every == 0) {
@@ -24,6 +41,8 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec) {
   }
   if (spec->epochs / spec->report_every > EP_LIMIT_REPORTED_EPOCHS)
     fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
+  schedule_finish(spec);
+  init_check(reader, spec);
   const char *slash = strchr(spec->executor, '/');
   size_t kind = slash ? (size_t)(slash - spec->executor) : 0;
   if (kind && strcmp(spec->device, "auto") != 0 && strncmp(spec->device, spec->executor, kind) != 0)
@@ -67,12 +86,23 @@ char *ep_job_spec_format(const ep_job_spec *spec) {
   return ep_writer_take(&writer);
 }
 
+/* layers: [count] or NULL, with their blocks. */
+static void layers_destroy(ep_layer_spec *layers, int count) {
+  for (int i = 0; i < count; i++) layers_destroy(layers[i].layers, layers[i].layers_count);
+  free(layers);
+}
+
 void ep_job_spec_destroy(ep_job_spec *spec) {
   if (!spec) return;
   for (int i = 0; i < spec->tags_count; i++) free(spec->tags[i]);
   free(spec->data.inline_x);
   free(spec->data.inline_y);
-  free(spec->layers);
+  free(spec->data.normalize_mean);
+  free(spec->data.normalize_std);
+  layers_destroy(spec->layers, spec->layers_count);
+  free(spec->freeze);
+  free(spec->class_weights);
+  free(spec->schedule.milestones);
   free(spec);
 }
 

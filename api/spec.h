@@ -37,9 +37,9 @@ typedef struct {
   int64_t shape[3]; /* "shape": [C, H, W] of a row; zeros: as the data says, else a vector */
   /* "normalize": {"mean": m, "std": s} (numbers, or one a channel), of values scaled by "scale":
    * ((value * scale) - mean) / std. Bytes stay bytes on the device. Default: none, and scale 1;
-   * with images of bytes and normalize, scale is 1 / 255 unless given. */
+   * with bytes and normalize, scale is 1 / 255 unless given. */
   bool normalize;
-  double scale;
+  double scale;                           /* 0 = not given (null): 1, or 1 / 255 as said above */
   double *normalize_mean, *normalize_std; /* [normalize_channels], owned; NULL = 0 and 1 */
   int normalize_channels;                 /* 1 = the same for all */
   int augment_shift; /* "augment": {"shift": pixels, "flip": bool, "crop": [H, W]} */
@@ -75,7 +75,7 @@ typedef struct ep_layer_spec {
   int layers_count;
 } ep_layer_spec;
 
-/* Fields that do not belong to the type are at their defaults. Defaults are torch.optim's. */
+/* Fields that do not belong to the type are zero. Defaults are torch.optim's. */
 typedef struct {
   ep_optimizer_type type; /* Default sgd */
   double lr;              /* Default 0.01; adam, adamw 0.001; lion 1e-4 */

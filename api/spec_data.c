@@ -6,7 +6,7 @@
 #include "api/json.h"
 #include "api/spec_fields.h"
 
-static const char *const source_keys[] = {"dataset", "generator", "inline"};
+static const char *const source_keys[] = {"dataset", "generator", "inline", "path"};
 enum { SOURCES = sizeof source_keys / sizeof source_keys[0] };
 
 /* Which one source is given: its number, or -1 after adding an error. */
@@ -24,14 +24,7 @@ static int source_find(ep_field_reader *reader, const json_t *value) {
     found = i;
   }
   if (found >= 0) return found;
-  if (json_object_get(value, "path")) {
-    size_t place = ep_field_reader_enter(reader, "path");
-    ep_field_reader_fail(reader, "\"path\" comes with a later release: upload the file as a "
-                                 "dataset and name it in \"dataset\"");
-    ep_field_reader_leave(reader, place);
-  } else {
-    ep_field_reader_fail(reader, "needs one of \"dataset\", \"generator\", \"inline\"");
-  }
+  ep_field_reader_fail(reader, "needs one of \"dataset\", \"generator\", \"inline\", \"path\"");
   return -1;
 }
 
@@ -57,6 +50,11 @@ void ep_data_read(ep_field_reader *reader, const ep_field *field, const json_t *
   if (data->test + data->validation >= 1) {
     size_t place = ep_field_reader_enter(reader, "validation");
     ep_field_reader_fail(reader, "test and validation together leave no rows to train on");
+    ep_field_reader_leave(reader, place);
+  }
+  if (data->standardize_x && (data->normalize || data->scale != 0)) {
+    size_t place = ep_field_reader_enter(reader, data->normalize ? "normalize" : "scale");
+    ep_field_reader_fail(reader, "x is standardized already: choose one of the two");
     ep_field_reader_leave(reader, place);
   }
 }
@@ -139,4 +137,111 @@ void ep_standardize_write(ep_writer *writer, const ep_field *field, const void *
   if (data->standardize_x) ep_writer_string(writer, "x");
   if (data->standardize_y) ep_writer_string(writer, "y");
   ep_writer_close(writer, ']');
+}
+
+void ep_shape_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                   void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  if (!value) return;
+  if (!json_is_array(value) || json_array_size(value) != 3) {
+    ep_field_reader_fail(reader, "must be [channels, height, width]");
+    return;
+  }
+  const ep_field side = {.kind = EP_FIELD_INT64, .min = 1, .max = EP_LIMIT_FEATURES};
+  for (size_t i = 0; i < 3; i++) {
+    size_t place = ep_field_reader_enter_index(reader, i);
+    ep_field_number_read(reader, &side, json_array_get(value, i), &data->shape[i]);
+    ep_field_reader_leave(reader, place);
+  }
+}
+
+void ep_shape_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  if (data->shape[0] == 0) {
+    ep_writer_null(writer);
+    return;
+  }
+  ep_integers_write(writer, data->shape, 3);
+}
+
+/* One number, or an array of one a channel: [*count], the caller's; NULL after adding an error. */
+static double *channels_take(ep_field_reader *reader, const ep_field *range, const json_t *value,
+                             double fallback, int *count) {
+  double *figures = NULL;
+  *count = 0;
+  if (json_is_array(value)) {
+    figures = ep_reals_take(reader, range, value, EP_LIMIT_FEATURES, count);
+    if (json_array_size(value) == 0) ep_field_reader_fail(reader, "must hold at least one number");
+    return figures;
+  }
+  figures = malloc(sizeof *figures);
+  if (!figures) {
+    ep_field_reader_fail_memory(reader);
+    return NULL;
+  }
+  *figures = fallback;
+  if (value && !ep_field_number_read(reader, range, value, figures)) {
+    free(figures);
+    return NULL;
+  }
+  *count = 1;
+  return figures;
+}
+
+/* One figure for all becomes one a channel. False when memory is short. */
+static bool channels_repeat(double **figures, int channels) {
+  double *wide = realloc(*figures, (size_t)channels * sizeof *wide);
+  if (!wide) return false;
+  for (int i = 1; i < channels; i++) wide[i] = wide[0];
+  *figures = wide;
+  return true;
+}
+
+void ep_normalize_mean_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                            void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  const ep_field range = {.kind = EP_FIELD_DOUBLE, .min = -EP_REAL_MAX, .max = EP_REAL_MAX};
+  data->normalize = true;
+  data->normalize_mean = channels_take(reader, &range, value, 0, &data->normalize_channels);
+}
+
+/* Comes after the mean: both end up with as many figures. */
+void ep_normalize_std_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                           void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  const ep_field range = {.kind = EP_FIELD_DOUBLE, .min = 0, .open_min = true, .max = EP_REAL_MAX};
+  int count, means = data->normalize_channels;
+  data->normalize_std = channels_take(reader, &range, value, 1, &count);
+  if (!data->normalize_mean || !data->normalize_std || count == means) return;
+  bool room = true;
+  if (means == 1)
+    room = channels_repeat(&data->normalize_mean, data->normalize_channels = count);
+  else if (count == 1)
+    room = channels_repeat(&data->normalize_std, means);
+  else
+    ep_field_reader_fail(reader, "has %d figures, mean has %d", count, means);
+  if (!room) ep_field_reader_fail_memory(reader);
+}
+
+static void channels_write(ep_writer *writer, const double *figures, int count) {
+  if (count == 1)
+    ep_writer_number(writer, figures[0]);
+  else
+    ep_reals_write(writer, figures, count);
+}
+
+void ep_normalize_mean_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  channels_write(writer, data->normalize_mean, data->normalize_channels);
+}
+
+void ep_normalize_std_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  channels_write(writer, data->normalize_std, data->normalize_channels);
 }

@@ -11,29 +11,29 @@ extern "C" {
 #endif
 
 /* X(code, JSON name). Names and formulas are torch.nn's (snake case). */
-#define EP_LAYER_TABLE(X)                         \
-  X(LINEAR, "linear")                             \
-  X(RELU, "relu")                                 \
-  X(LEAKY_RELU, "leaky_relu")                     \
-  X(TANH, "tanh")                                 \
-  X(SIGMOID, "sigmoid")                           \
-  X(GELU, "gelu")                                 \
-  X(SIN, "sin")                                   \
-  X(SOFTMAX, "softmax")                           \
-  X(LOG_SOFTMAX, "log_softmax")                   \
-  X(ELU, "elu")                                   \
-  X(SILU, "silu")                                 \
-  X(SOFTPLUS, "softplus")                         \
-  X(FLATTEN, "flatten")                           \
-  X(CONV2D, "conv2d")                             \
-  X(MAX_POOL2D, "max_pool2d")                     \
-  X(AVG_POOL2D, "avg_pool2d")                     \
-  X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d")   \
-  X(DROPOUT, "dropout")                           \
-  X(DROPOUT2D, "dropout2d")                       \
-  X(BATCH_NORM, "batch_norm")                     \
-  X(LAYER_NORM, "layer_norm")                     \
-  X(EMBEDDING, "embedding")                       \
+#define EP_LAYER_TABLE(X)                       \
+  X(LINEAR, "linear")                           \
+  X(RELU, "relu")                               \
+  X(LEAKY_RELU, "leaky_relu")                   \
+  X(TANH, "tanh")                               \
+  X(SIGMOID, "sigmoid")                         \
+  X(GELU, "gelu")                               \
+  X(SIN, "sin")                                 \
+  X(SOFTMAX, "softmax")                         \
+  X(LOG_SOFTMAX, "log_softmax")                 \
+  X(ELU, "elu")                                 \
+  X(SILU, "silu")                               \
+  X(SOFTPLUS, "softplus")                       \
+  X(FLATTEN, "flatten")                         \
+  X(CONV2D, "conv2d")                           \
+  X(MAX_POOL2D, "max_pool2d")                   \
+  X(AVG_POOL2D, "avg_pool2d")                   \
+  X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d") \
+  X(DROPOUT, "dropout")                         \
+  X(DROPOUT2D, "dropout2d")                     \
+  X(BATCH_NORM, "batch_norm")                   \
+  X(LAYER_NORM, "layer_norm")                   \
+  X(EMBEDDING, "embedding")                     \
   X(RESIDUAL, "residual")
 
 #define EP_LOSS_TABLE(X)                \
@@ -55,13 +55,13 @@ extern "C" {
 
 /* How the learning rate changes; torch.optim.lr_scheduler's, each stepped once an epoch, but for
  * one_cycle, which is stepped once a batch. */
-#define EP_SCHEDULE_TABLE(X)         \
-  X(CONSTANT, "constant")            \
-  X(STEP, "step")                    \
-  X(MULTI_STEP, "multi_step")        \
-  X(EXPONENTIAL, "exponential")      \
-  X(COSINE, "cosine")                \
-  X(ONE_CYCLE, "one_cycle")          \
+#define EP_SCHEDULE_TABLE(X)    \
+  X(CONSTANT, "constant")       \
+  X(STEP, "step")               \
+  X(MULTI_STEP, "multi_step")   \
+  X(EXPONENTIAL, "exponential") \
+  X(COSINE, "cosine")           \
+  X(ONE_CYCLE, "one_cycle")     \
   X(PLATEAU, "reduce_on_plateau")
 
 /* default: torch.nn.Linear's own, U(-1/sqrt(in), 1/sqrt(in)) for weight and bias alike. In all
