@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/limits.h"
+#include "kernels/cpu/check.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/probe.h"
 
@@ -99,48 +100,6 @@ static ep_status backend_info(ep_backend *backend, ep_backend_info *out, ep_erro
   return EP_OK;
 }
 
-/* Whether `count` floats at `offset` lie within the parameters. */
-static bool has_parameters(const ep_program *program, int64_t offset, int64_t count) {
-  return offset >= 0 && count <= program->parameters && offset <= program->parameters - count;
-}
-
-static bool op_fits(const ep_program *program, const ep_op *op, int64_t in_features) {
-  if (op->in_features != in_features || op->out_features < 1) return false;
-  if (op->type < 0 || op->type >= EP_LAYER_COUNT) return false;
-  if (op->type != EP_LAYER_LINEAR) return op->out_features == in_features;
-  int64_t weights;
-  if (__builtin_mul_overflow(in_features, op->out_features, &weights)) return false;
-  if (!has_parameters(program, op->weight, weights)) return false;
-  return op->bias == -1 || has_parameters(program, op->bias, op->out_features);
-}
-
-/* The plan makes no such program; a wrong one would write outside its arrays. */
-static ep_status check_program(const ep_program *program, ep_error *error) {
-  int64_t features = program->in_features;
-  bool fits = features >= 1 && features <= EP_LIMIT_FEATURES && program->parameters >= 0 &&
-              program->parameters <= EP_LIMIT_PARAMETERS && program->ops_count >= 0 &&
-              program->ops_count <= EP_LIMIT_LAYERS;
-  for (int i = 0; fits && i < program->ops_count; i++) {
-    fits = op_fits(program, &program->ops[i], features);
-    features = program->ops[i].out_features;
-    if (!fits) return ep_fail(error, EP_INVALID, "layer %d does not fit the program", i);
-  }
-  fits = fits && features == program->out_features && features <= EP_LIMIT_FEATURES;
-  fits = fits && program->loss >= 0 && program->loss < EP_LOSS_COUNT &&
-         program->optimizer.type >= 0 && program->optimizer.type < EP_OPTIMIZER_COUNT;
-  if (!fits) return ep_fail(error, EP_INVALID, "the program's sizes do not fit together");
-  int64_t columns = ep_loss_takes_classes(program->loss) ? 1 : features;
-  int64_t velocity = program->optimizer.momentum != 0 ? program->parameters : 0;
-  if (program->target_columns != columns || program->optimizer_floats != velocity) {
-    return ep_fail(error, EP_INVALID, "the program's targets or optimizer state do not fit it");
-  }
-  if (program->train_rows < 1 || program->train_rows > EP_LIMIT_ROWS || program->batch_size < 1 ||
-      program->batch_size > program->train_rows) {
-    return ep_fail(error, EP_INVALID, "a batch is 1 to train_rows rows");
-  }
-  return EP_OK;
-}
-
 static bool can(const ep_executor *executor, const ep_backend *backend, const ep_program *program) {
   return ep_capabilities_cover(executor->capabilities, ep_program_needs(program)) &&
          executor->accepts(backend, program);
@@ -173,8 +132,8 @@ static ep_status choose(const ep_backend *backend, const ep_program *program, co
 
 static ep_status backend_compile(ep_backend *backend, const ep_program *program,
                                  const char *executor, ep_instance **out, ep_error *error) {
-  const ep_executor *chosen;
-  ep_status status = check_program(program, error);
+  const ep_executor *chosen = NULL;
+  ep_status status = ep_check_program(program, error);
   if (status == EP_OK) status = choose(backend, program, executor, &chosen, error);
   if (status != EP_OK) return status;
   ep_instance *instance = malloc(sizeof *instance);
@@ -200,18 +159,7 @@ static void instance_info(const ep_instance *instance, ep_instance_info *out) {
                             .bytes = instance->executor->bytes(instance->self)};
 }
 
-/* A class outside the network's outputs would be read outside an array. */
-static ep_status check_classes(const ep_program *program, const int32_t *classes, int64_t rows,
-                               ep_error *error) {
-  for (int64_t row = 0; row < rows; row++) {
-    if (classes[row] >= 0 && classes[row] < program->out_features) continue;
-    return ep_fail(error, EP_DATA, "row %lld has class %d, the network has %lld outputs",
-                   (long long)row, (int)classes[row], (long long)program->out_features);
-  }
-  return EP_OK;
-}
-
-static ep_status instance_load_data(ep_instance *instance, ep_split split, const float *x,
+static ep_status instance_load_data(ep_instance *instance, ep_split split, const void *x,
                                     const void *y, int64_t rows, ep_error *error) {
   const ep_program *program = instance->program;
   assert(split < EP_SPLIT_COUNT);
@@ -222,8 +170,8 @@ static ep_status instance_load_data(ep_instance *instance, ep_split split, const
     return ep_fail(error, EP_INVALID, "the program trains on %lld rows, not %lld",
                    (long long)program->train_rows, (long long)rows);
   }
-  ep_status status = EP_OK;
-  if (ep_loss_takes_classes(program->loss)) status = check_classes(program, y, rows, error);
+  ep_status status = ep_check_targets(program, y, rows, error);
+  if (status == EP_OK) status = ep_check_inputs(program, x, rows, error);
   if (status != EP_OK) return status;
   instance->rows[split] = 0; /* until it is loaded */
   status = instance->executor->load_data(instance->self, split, x, y, rows, error);
@@ -253,12 +201,14 @@ static ep_status instance_evaluate(ep_instance *instance, ep_split split, double
   return instance->executor->evaluate(instance->self, split, loss, errors, error);
 }
 
-static ep_status instance_predict(ep_instance *instance, const float *x, int64_t rows,
-                                  float *output, ep_error *error) {
+static ep_status instance_predict(ep_instance *instance, const void *x, int64_t rows, float *output,
+                                  ep_error *error) {
   if (rows < 0 || rows > EP_LIMIT_ROWS) {
     return ep_fail(error, EP_INVALID, "a prediction has 0 to %lld rows", (long long)EP_LIMIT_ROWS);
   }
   if (rows == 0) return EP_OK;
+  ep_status status = ep_check_inputs(instance->program, x, rows, error);
+  if (status != EP_OK) return status;
   return instance->executor->predict(instance->self, x, rows, output, error);
 }
 

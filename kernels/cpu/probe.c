@@ -14,14 +14,25 @@ static bool near(double number, double expected) {
   return fabs(number - expected) <= 1e-4; /* NaN is not near */
 }
 
-static const ep_op linear = {
-    .type = EP_LAYER_LINEAR, .in_features = 1, .out_features = 1, .weight = 0, .bias = 1};
+static const ep_op linear = {.type = EP_LAYER_LINEAR,
+                             .in = {1, 1, 1},
+                             .out = {1, 1, 1},
+                             .in_features = 1,
+                             .out_features = 1,
+                             .weight = 0,
+                             .bias = 1,
+                             .running = -1};
+static const ep_parameter_group both = {.first = 0, .count = 2};
 static const ep_program program = {.ops = &linear,
                                    .ops_count = 1,
+                                   .stored = {1, 1, 1},
+                                   .in = {1, 1, 1},
                                    .in_features = 1,
                                    .out_features = 1,
                                    .target_columns = 1,
                                    .parameters = 2,
+                                   .groups = &both,
+                                   .groups_count = 1,
                                    .loss = EP_LOSS_MSE,
                                    .train_rows = ROWS,
                                    .batch_size = ROWS,

@@ -3,8 +3,7 @@
 #define EP_KERNELS_CPU_REFERENCE_NETWORK_H
 
 #include "api/status.h"
-#include "kernels/formulas/real.h"
-#include "kernels/program.h"
+#include "kernels/cpu/reference/layers.h"
 
 /* Workspace for up to `capacity` rows. */
 typedef struct {
@@ -15,6 +14,8 @@ typedef struct {
                           values[i + 1]: [capacity, out_features of op i] */
   ep_real *grad;       /* [capacity, widest]: the loss's derivative by the output, for backward */
   ep_real *grad_spare; /* [capacity, widest] */
+  ep_real **grad_skip; /* [ops_count + 1]: what residual layers add to the gradient of the value
+                          that they took; as values, NULL for one that none takes */
   double *grad_parameters; /* [parameters]: backward adds to it */
 } ep_network;
 
@@ -23,11 +24,13 @@ ep_status ep_network_init(ep_network *network, const ep_program *program, int64_
                           ep_error *error);
 void ep_network_deinit(ep_network *network);
 
-/* From values[0] to the output, [rows, out_features], which it returns: a loan until the next. */
-const ep_real *ep_network_forward(ep_network *network, const ep_real *parameters, int64_t rows);
-
-/* After forward, and with `grad` set: adds the rows' share to grad_parameters. `grad` is used up.
+/* From values[0] to the output, [pass->rows, out_features], which it returns: a loan until the
+ * next.
  */
-void ep_network_backward(ep_network *network, const ep_real *parameters, int64_t rows);
+const ep_real *ep_network_forward(ep_network *network, const ep_reference_pass *pass);
+
+/* After forward in training, and with `grad` set: adds the rows' share to grad_parameters. `grad`
+ * is used up. */
+void ep_network_backward(ep_network *network, const ep_reference_pass *pass);
 
 #endif

@@ -1,27 +1,33 @@
 #include "kernels/cpu/reference/optimizers.h"
 
-#include <assert.h>
-#include <stddef.h>
-
 #include "kernels/formulas/optimizers.h"
 
-typedef void (*update_function)(const ep_optimizer *optimizer, ep_real lr, int64_t count,
-                                ep_real *parameters, const double *grad, ep_real *state);
-
-/* state: the velocity, [count] with momentum. */
-static void update_sgd(const ep_optimizer *optimizer, ep_real lr, int64_t count,
-                       ep_real *parameters, const double *grad, ep_real *state) {
-  for (int64_t i = 0; i < count; i++) {
-    ep_real *velocity = state ? &state[i] : NULL;
-    parameters[i] = ep_sgd(optimizer, lr, parameters[i], (ep_real)grad[i], velocity);
+/* Of all gradients that are not frozen. */
+static double gradient_norm(const ep_program *program, const double *grad) {
+  double squares = 0;
+  for (int g = 0; g < program->groups_count; g++) {
+    const ep_parameter_group *group = &program->groups[g];
+    if (group->frozen) continue;
+    for (int64_t i = group->first; i < group->first + group->count; i++) {
+      squares += grad[i] * grad[i];
+    }
   }
+  return sqrt(squares);
 }
 
-static const update_function updates[] = {[EP_OPTIMIZER_SGD] = update_sgd};
-_Static_assert(sizeof updates / sizeof updates[0] == EP_OPTIMIZER_COUNT, "an optimizer has no row");
-
-void ep_reference_update(const ep_optimizer *optimizer, ep_real lr, int64_t count,
-                         ep_real *parameters, const double *grad, ep_real *state) {
-  assert(optimizer->type < EP_OPTIMIZER_COUNT);
-  updates[optimizer->type](optimizer, lr, count, parameters, grad, state);
+void ep_reference_update(const ep_program *program, int64_t step, float lr, ep_real *parameters,
+                         const double *grad, ep_real *state) {
+  const ep_optimizer *optimizer = &program->optimizer;
+  ep_optimizer_step constants = ep_optimizer_step_make(optimizer, lr, step + 1);
+  ep_real scale =
+      optimizer->clip_norm > 0 ? ep_clip_scale(optimizer, gradient_norm(program, grad)) : 1;
+  for (int g = 0; g < program->groups_count; g++) {
+    const ep_parameter_group *group = &program->groups[g];
+    if (group->frozen) continue;
+    for (int64_t i = group->first; i < group->first + group->count; i++) {
+      parameters[i] = ep_optimizer_update(optimizer, &constants, group->weight_decay, parameters[i],
+                                          ep_clip(optimizer, scale, (ep_real)grad[i]), state + i,
+                                          program->parameters);
+    }
+  }
 }

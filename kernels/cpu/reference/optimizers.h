@@ -1,13 +1,14 @@
-/* optimizers.h: the optimizers in plain loops, one row of a table each. */
+/* optimizers.h: the update that ends a step, in plain loops over kernels/formulas/optimizers.h. */
 #ifndef EP_KERNELS_CPU_REFERENCE_OPTIMIZERS_H
 #define EP_KERNELS_CPU_REFERENCE_OPTIMIZERS_H
 
 #include "kernels/formulas/real.h"
 #include "kernels/program.h"
 
-/* One step. parameters: [count], changed. grad: [count]. state: [optimizer_floats], changed; NULL
- * when that is 0. */
-void ep_reference_update(const ep_optimizer *optimizer, ep_real lr, int64_t count,
-                         ep_real *parameters, const double *grad, ep_real *state);
+/* Step number `step`, counted from 0: gradients are clipped by their norm over all groups that are
+ * not frozen, then by value. parameters, grad: [parameters], the former changed; state:
+ * [optimizer_floats], changed. */
+void ep_reference_update(const ep_program *program, int64_t step, float lr, ep_real *parameters,
+                         const double *grad, ep_real *state);
 
 #endif

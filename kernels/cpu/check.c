@@ -1,0 +1,215 @@
+#include "kernels/cpu/check.h"
+
+#include "api/limits.h"
+#include "kernels/formulas/pools.h"
+
+/* Whether `count` floats at `offset` lie within `all`. */
+static bool lies_within(int64_t all, int64_t offset, int64_t count) {
+  return offset >= 0 && count >= 0 && count <= all && offset <= all - count;
+}
+
+static bool has_weight(const ep_program *program, const ep_op *op, int64_t count) {
+  return lies_within(program->parameters, op->weight, count);
+}
+
+static bool has_bias(const ep_program *program, const ep_op *op, int64_t count) {
+  return op->bias == -1 || lies_within(program->parameters, op->bias, count);
+}
+
+/* Whether a shape has sides of at least 1 and a row of it is not too long. */
+static bool shape_fits(ep_shape shape) {
+  int64_t area, count;
+  return shape.channels >= 1 && shape.height >= 1 && shape.width >= 1 &&
+         !__builtin_mul_overflow(shape.height, shape.width, &area) &&
+         !__builtin_mul_overflow(area, shape.channels, &count) && count <= EP_LIMIT_FEATURES;
+}
+
+static bool shape_holds(ep_shape shape, int64_t features) {
+  return shape_fits(shape) && ep_shape_count(shape) == features;
+}
+
+static bool same_shape(ep_shape a, ep_shape b) {
+  return a.channels == b.channels && a.height == b.height && a.width == b.width;
+}
+
+static bool linear_fits(const ep_program *program, const ep_op *op) {
+  return has_weight(program, op, op->in_features * op->out_features) && /* 2^48 at most */
+         has_bias(program, op, op->out_features);
+}
+
+static bool within(int number, int least) {
+  return number >= least && number <= EP_LIMIT_KERNEL;
+}
+
+/* Whether windows of in leave out. Only conv2d's and max_pool2d's are dilated. */
+static bool windows_fit(const ep_op *op) {
+  bool dilated = op->type != EP_LAYER_AVG_POOL2D;
+  for (int axis = 0; axis < 2; axis++) {
+    int64_t in = axis == 0 ? op->in.height : op->in.width;
+    int64_t out = axis == 0 ? op->out.height : op->out.width;
+    int dilation = dilated ? op->dilation[axis] : 1;
+    if (!within(op->kernel[axis], 1) || !within(op->stride[axis], 1) ||
+        !within(op->padding[axis], 0) || !within(dilation, 1) ||
+        ep_window_count(in, op->kernel[axis], op->stride[axis], op->padding[axis], dilation) !=
+            out) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool conv2d_fits(const ep_program *program, const ep_op *op) {
+  if (!windows_fit(op) || op->groups < 1 || op->in.channels % op->groups != 0 ||
+      op->out.channels % op->groups != 0) {
+    return false;
+  }
+  int64_t filter = (int64_t)op->kernel[0] * op->kernel[1], weights; /* 2^20 at most */
+  return !__builtin_mul_overflow(op->out.channels * (op->in.channels / op->groups), filter,
+                                 &weights) &&
+         has_weight(program, op, weights) && has_bias(program, op, op->out.channels);
+}
+
+/* Padding of more than half of what a window spans would leave windows without a pixel. */
+static bool pool_fits(const ep_op *op) {
+  bool fits = windows_fit(op) && op->in.channels == op->out.channels;
+  for (int axis = 0; axis < 2 && fits; axis++) {
+    int64_t dilation = op->type == EP_LAYER_MAX_POOL2D ? op->dilation[axis] : 1;
+    fits = 2 * op->padding[axis] <= dilation * (op->kernel[axis] - 1) + 1;
+  }
+  return fits;
+}
+
+static bool batch_norm_fits(const ep_program *program, const ep_op *op) {
+  int64_t channels = op->in.channels;
+  return same_shape(op->in, op->out) && (op->weight == -1 || has_weight(program, op, channels)) &&
+         has_bias(program, op, channels) &&
+         lies_within(program->buffers, op->running, 2 * channels);
+}
+
+static bool layer_norm_fits(const ep_program *program, const ep_op *op) {
+  return same_shape(op->in, op->out) &&
+         (op->weight == -1 || has_weight(program, op, op->in_features)) &&
+         has_bias(program, op, op->in_features);
+}
+
+/* It looks up what the data hold: nothing may come before it. */
+static bool embedding_fits(const ep_program *program, const ep_op *op) {
+  int64_t dimension = op->out_features / op->in_features, weights;
+  return op == program->ops && program->x_type == EP_X_FLOAT32 && op->embeddings >= 1 &&
+         op->out_features % op->in_features == 0 &&
+         !__builtin_mul_overflow(op->embeddings, dimension, &weights) &&
+         has_weight(program, op, weights);
+}
+
+static bool residual_fits(const ep_program *program, const ep_op *op) {
+  if (op->source < -1 || op->source >= op - program->ops) return false;
+  ep_shape from = op->source < 0 ? program->in : program->ops[op->source].out;
+  return same_shape(op->in, op->out) && same_shape(op->in, from);
+}
+
+static bool op_fits(const ep_program *program, const ep_op *op, int64_t in_features) {
+  if (op->in_features != in_features || !shape_holds(op->in, op->in_features) ||
+      !shape_holds(op->out, op->out_features)) {
+    return false;
+  }
+  switch (op->type) {
+  case EP_LAYER_LINEAR: return linear_fits(program, op);
+  case EP_LAYER_CONV2D: return conv2d_fits(program, op);
+  case EP_LAYER_MAX_POOL2D:
+  case EP_LAYER_AVG_POOL2D: return pool_fits(op);
+  case EP_LAYER_ADAPTIVE_AVG_POOL2D: return op->in.channels == op->out.channels;
+  case EP_LAYER_BATCH_NORM: return batch_norm_fits(program, op);
+  case EP_LAYER_LAYER_NORM: return layer_norm_fits(program, op);
+  case EP_LAYER_EMBEDDING: return embedding_fits(program, op);
+  case EP_LAYER_RESIDUAL: return residual_fits(program, op);
+  case EP_LAYER_FLATTEN: return op->out_features == in_features;
+  case EP_LAYER_COUNT: return false;
+  default: return op->type >= 0 && op->type < EP_LAYER_COUNT && same_shape(op->in, op->out);
+  }
+}
+
+static ep_status check_ops(const ep_program *program, ep_error *error) {
+  int64_t features = program->in_features;
+  for (int i = 0; i < program->ops_count; i++) {
+    if (!op_fits(program, &program->ops[i], features)) {
+      return ep_fail(error, EP_INVALID, "layer %d does not fit the program", i);
+    }
+    features = program->ops[i].out_features;
+  }
+  if (features == program->out_features) return EP_OK;
+  return ep_fail(error, EP_INVALID, "the program's layers do not end in its outputs");
+}
+
+/* A row as it is stored, and what is cut from it. */
+static bool input_fits(const ep_program *program) {
+  ep_shape stored = program->stored, in = program->in;
+  return shape_holds(in, program->in_features) && shape_fits(stored) &&
+         stored.channels == in.channels && stored.height >= in.height && stored.width >= in.width &&
+         program->augment.shift >= 0 &&
+         (program->x_type == EP_X_FLOAT32 ||
+          (program->x_type == EP_X_UINT8 && program->x_scale && program->x_shift));
+}
+
+/* Whether the groups follow one another and cover all parameters. */
+static bool groups_fit(const ep_program *program) {
+  int64_t next = 0;
+  for (int i = 0; i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (group->first != next || group->count < 0 || group->count > program->parameters - next) {
+      return false;
+    }
+    next += group->count;
+  }
+  return next == program->parameters;
+}
+
+ep_status ep_check_program(const ep_program *program, ep_error *error) {
+  bool fits = program->parameters >= 0 && program->parameters <= EP_LIMIT_PARAMETERS &&
+              program->buffers >= 0 && program->buffers <= EP_LIMIT_PARAMETERS &&
+              program->ops_count >= 0 && program->ops_count <= EP_LIMIT_LAYERS &&
+              program->loss >= 0 && program->loss < EP_LOSS_COUNT && program->optimizer.type >= 0 &&
+              program->optimizer.type < EP_OPTIMIZER_COUNT && input_fits(program);
+  if (!fits) return ep_fail(error, EP_INVALID, "the program's sizes do not fit together");
+  ep_status status = check_ops(program, error);
+  if (status != EP_OK) return status;
+  if (!groups_fit(program)) {
+    return ep_fail(error, EP_INVALID, "the program's groups do not cover its parameters");
+  }
+  int64_t columns = ep_loss_takes_classes(program->loss) ? 1 : program->out_features;
+  int64_t slots = ep_optimizer_slots(&program->optimizer) * program->parameters;
+  if (program->target_columns != columns || program->optimizer_floats != slots) {
+    return ep_fail(error, EP_INVALID, "the program's targets or optimizer state do not fit it");
+  }
+  if (program->train_rows < 1 || program->train_rows > EP_LIMIT_ROWS || program->batch_size < 1 ||
+      program->batch_size > program->train_rows) {
+    return ep_fail(error, EP_INVALID, "a batch is 1 to train_rows rows");
+  }
+  return EP_OK;
+}
+
+ep_status ep_check_targets(const ep_program *program, const void *y, int64_t rows,
+                           ep_error *error) {
+  const int32_t *classes = y;
+  if (!ep_loss_takes_classes(program->loss)) return EP_OK;
+  for (int64_t row = 0; row < rows; row++) {
+    if (classes[row] >= 0 && classes[row] < program->out_features) continue;
+    return ep_fail(error, EP_DATA, "row %lld has class %d, the network has %lld outputs",
+                   (long long)row, (int)classes[row], (long long)program->out_features);
+  }
+  return EP_OK;
+}
+
+ep_status ep_check_inputs(const ep_program *program, const void *x, int64_t rows, ep_error *error) {
+  if (program->ops_count == 0 || program->ops[0].type != EP_LAYER_EMBEDDING) return EP_OK;
+  const float *numbers = x;
+  int64_t columns = ep_shape_count(program->stored);
+  for (int64_t i = 0; i < rows * columns; i++) {
+    float number = numbers[i]; /* a NaN is none of these */
+    bool whole = number >= 0 && number < 0x1p31f && (float)(int64_t)number == number;
+    if (whole && (int64_t)number < program->ops[0].embeddings) continue;
+    return ep_fail(error, EP_DATA, "row %lld has %g, the embedding holds 0 to %lld",
+                   (long long)(i / columns), (double)number,
+                   (long long)program->ops[0].embeddings - 1);
+  }
+  return EP_OK;
+}
