@@ -2,8 +2,9 @@
  *
  *   DATA/lock                  held by the daemon that runs (flock), with its pid
  *   DATA/epochd.sqlite         the store
- *   DATA/jobs/<id>/            spec.json, events.ndjson, weights.safetensors, predictions.json
- *   DATA/datasets/<sha256>/    meta.json and one NPY file a part
+ *   DATA/jobs/<id>/            spec.json, events.ndjson, weights.safetensors, predictions.json;
+ *                              weights.json, .npz, .onnx once they were asked for
+ *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
  *   DATA/tmp/                  emptied at start */
 #ifndef EP_SERVER_FOLDER_H
 #define EP_SERVER_FOLDER_H

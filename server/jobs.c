@@ -254,7 +254,12 @@ ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
     return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
   if (job_is_live(jobs, id))
     return ep_fail(error, EP_CONFLICT, "job %s has not ended: cancel it first", id);
+  if (!ep_pins_claim(&jobs->pins, id))
+    return ep_fail(error, EP_CONFLICT,
+                   "a queued or running job starts from the weights of job %s: cancel it, or wait",
+                   id);
   ep_status status = ep_store_job_delete(jobs->store, id, error);
   if (status == EP_OK) status = ep_folder_discard(jobs->data_dir, "jobs", id, error);
+  ep_pins_unclaim(&jobs->pins, id);
   return status;
 }

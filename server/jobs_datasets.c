@@ -20,6 +20,28 @@ void ep_jobs_content_collect(ep_jobs *jobs, const char *sha256) {
   ep_pins_unclaim(&jobs->pins, sha256);
 }
 
+ep_status ep_jobs_content_pin(ep_jobs *jobs, const char *name, const char *pointer,
+                              char sha256[EP_PIN_BYTES], ep_problem *problem) {
+  ep_dataset_row before, after;
+  for (;;) {
+    ep_error error = {0};
+    ep_status status = ep_store_dataset_get(jobs->store, name, &before, &error);
+    if (status == EP_NOT_FOUND)
+      return ep_problem_add(problem, EP_INVALID, pointer,
+                            "there is no dataset \"%s\": upload it with PUT /v1/datasets/%s", name,
+                            name);
+    if (status != EP_OK) return ep_problem_from_error(problem, &error);
+    if (!ep_pins_add(&jobs->pins, before.sha256))
+      return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a dataset");
+    /* Pinned, it stays; but it may have gone just before. */
+    status = ep_store_dataset_get(jobs->store, name, &after, NULL);
+    if (status == EP_OK && strcmp(before.sha256, after.sha256) == 0) break;
+    ep_pins_remove(&jobs->pins, before.sha256);
+  }
+  snprintf(sha256, EP_PIN_BYTES, "%s", before.sha256);
+  return EP_OK;
+}
+
 /* True when both metas say the same of the same bytes: read with the same options. */
 static bool meta_equal(const ep_dataset_meta *a, const ep_dataset_meta *b) {
   char *first = ep_dataset_meta_format(a, "", 0), *second = ep_dataset_meta_format(b, "", 0);

@@ -74,6 +74,7 @@ static void end_complete(ep_jobs *jobs, ep_live_job *job) {
     ep_pins_remove(&jobs->pins, job->row.dataset);
     ep_jobs_content_collect(jobs, job->row.dataset);
   }
+  ep_init_unpin(jobs, job->init_pin);
   ep_notice(EP_NOTICE_INFO, "job %s: %s", job->row.id, ep_state_name(job->row.state));
   ep_live_destroy(job);
 }

@@ -69,12 +69,30 @@ ep_status ep_job_folder_write(ep_jobs *jobs, const ep_job_row *row, bool fresh, 
   return fresh ? queued_write(jobs, row, error) : queued_append(jobs, row, error);
 }
 
+/* What the job starts from; "" = nothing. A spec that cannot be read is the worker's to tell of. */
+static void init_pin_find(const ep_job_row *row, char pin[EP_PIN_BYTES]) {
+  ep_job_spec *spec = NULL;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  pin[0] = 0;
+  if (problem != NULL && ep_job_spec_parse(row->spec, strlen(row->spec), &spec, problem) == EP_OK)
+    ep_init_pin_name(spec, pin);
+  ep_job_spec_destroy(spec);
+  free(problem);
+}
+
+/* Pins what the job needs, as it was before; false when memory is short. */
+static bool needs_pin(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
+  init_pin_find(row, job->init_pin);
+  return (job->init_pin[0] == 0 || ep_pins_add(&jobs->pins, job->init_pin)) &&
+         (row->dataset[0] == 0 || ep_pins_add(&jobs->pins, row->dataset));
+}
+
 /* Makes a live job of a row that did not end, and queues it. */
 static ep_status job_revive(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
   ep_status status = ep_job_folder_write(jobs, row, false, error);
   if (status != EP_OK) return status;
   ep_live_job *job = ep_live_create(row);
-  if (job == NULL || (row->dataset[0] != 0 && !ep_pins_add(&jobs->pins, row->dataset))) {
+  if (job == NULL || !needs_pin(jobs, row, job)) {
     ep_live_destroy(job);
     return ep_fail(error, EP_NO_MEMORY, "no memory for the queue");
   }

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/plan.h"
 #include "server/jobs.h"
 #include "server/logs.h"
 #include "server/pins.h"
@@ -41,6 +42,7 @@ typedef struct ep_live_job {
   char cause[EP_MESSAGE_BYTES]; /* why it starts again, "" = it does not */
   int deaths;                   /* of its workers, in a row without a new highest epoch */
   int64_t epoch_at_death;       /* the highest before the last one */
+  char init_pin[EP_PIN_BYTES];  /* what its first weights come from, pinned; "" = nothing */
 } ep_live_job;
 
 struct ep_jobs {
@@ -51,7 +53,7 @@ struct ep_jobs {
   ep_store *store;
   ep_supervisor *supervisor;
   ep_logs logs;
-  ep_pins pins;        /* contents that live jobs need */
+  ep_pins pins;        /* contents, by SHA-256, and ended jobs, by id, that live jobs need */
   ep_wakes watches;    /* key: see ep_jobs_key */
   int64_t retry_us;    /* when what could not be stored is tried again; supervisor's thread */
   atomic_ullong clock; /* versions: microseconds at the start, then counted up */
@@ -108,5 +110,18 @@ ep_status ep_job_folder_write(ep_jobs *jobs, const ep_job_row *row, bool fresh, 
 
 /* jobs_datasets.c: removes the content if neither a name nor a live job needs it. */
 void ep_jobs_content_collect(ep_jobs *jobs, const char *sha256);
+/* Pins what a dataset's name means now, and writes it: [EP_PIN_BYTES]. A name that means nothing
+ * goes into *problem, at `pointer`. */
+ep_status ep_jobs_content_pin(ep_jobs *jobs, const char *name, const char *pointer,
+                              char sha256[EP_PIN_BYTES], ep_problem *problem);
+
+/* jobs_init.c: finds and pins what model.init names, holds it against the plan, and fills in
+ * spec->init_sha256. Faults go into *problem. pin: what is pinned, also on failure; "" = nothing.
+ */
+ep_status ep_jobs_init_resolve(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
+                               char pin[EP_PIN_BYTES], ep_problem *problem);
+/* The pin of a spec that was resolved before. */
+void ep_init_pin_name(const ep_job_spec *spec, char pin[EP_PIN_BYTES]);
+void ep_init_unpin(ep_jobs *jobs, const char *pin); /* "" is allowed */
 
 #endif

@@ -14,14 +14,16 @@ _Static_assert(crypto_hash_sha256_BYTES == EP_STORE_HASH_BYTES, "the store keeps
 
 /* A spec that was read and checked against its data. */
 typedef struct {
-  ep_job_spec *spec; /* owned */
-  ep_plan *plan;     /* owned */
-  char *text;        /* all defaults filled in; owned */
-  bool pinned;       /* spec->data.sha256 is pinned */
+  ep_job_spec *spec;           /* owned */
+  ep_plan *plan;               /* owned */
+  char *text;                  /* all defaults filled in; owned */
+  bool pinned;                 /* spec->data.sha256 is pinned */
+  char init_pin[EP_PIN_BYTES]; /* so is what model.init names; "" = nothing */
 } checked_spec;
 
 static void checked_deinit(ep_jobs *jobs, checked_spec *checked) {
   if (checked->pinned) ep_pins_remove(&jobs->pins, checked->spec->data.sha256);
+  ep_init_unpin(jobs, checked->init_pin);
   free(checked->text);
   ep_plan_destroy(checked->plan);
   ep_job_spec_destroy(checked->spec);
@@ -56,25 +58,10 @@ static ep_status device_check(ep_jobs *jobs, const char *wanted, ep_problem *pro
 /* Finds what the dataset's name means now and pins it, so that it stays. */
 static ep_status dataset_resolve(ep_jobs *jobs, checked_spec *checked, ep_problem *problem) {
   ep_data_spec *data = &checked->spec->data;
-  ep_dataset_row before, after;
-  for (;;) {
-    ep_error error = {0};
-    ep_status status = ep_store_dataset_get(jobs->store, data->dataset, &before, &error);
-    if (status == EP_NOT_FOUND)
-      return ep_problem_add(problem, EP_INVALID, "/data/dataset",
-                            "there is no dataset \"%s\": upload it with PUT /v1/datasets/%s",
-                            data->dataset, data->dataset);
-    if (status != EP_OK) return ep_problem_from_error(problem, &error);
-    if (!ep_pins_add(&jobs->pins, before.sha256))
-      return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a dataset");
-    /* Pinned, it stays; but it may have gone just before. */
-    status = ep_store_dataset_get(jobs->store, data->dataset, &after, NULL);
-    if (status == EP_OK && strcmp(before.sha256, after.sha256) == 0) break;
-    ep_pins_remove(&jobs->pins, before.sha256);
-  }
-  snprintf(data->sha256, sizeof data->sha256, "%s", before.sha256);
-  checked->pinned = true;
-  return EP_OK;
+  ep_status status =
+      ep_jobs_content_pin(jobs, data->dataset, "/data/dataset", data->sha256, problem);
+  checked->pinned = status == EP_OK;
+  return status;
 }
 
 static ep_status plan_make(ep_jobs *jobs, checked_spec *checked, ep_problem *problem) {
@@ -109,6 +96,8 @@ static ep_status spec_check(ep_jobs *jobs, const char *json, size_t bytes, check
     if (status == EP_OK) status = resolved;
   }
   if (status == EP_OK) status = plan_make(jobs, checked, problem);
+  if (status == EP_OK)
+    status = ep_jobs_init_resolve(jobs, spec, checked->plan, checked->init_pin, problem);
   if (status != EP_OK) return status;
   checked->text = ep_job_spec_format(spec);
   if (checked->text == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the spec");
@@ -230,7 +219,9 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
     ep_live_destroy(job);
     return status == EP_CONFLICT ? status : ep_problem_from_error(problem, &error);
   }
-  checked->pinned = false; /* the pin is the live job's now */
+  snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
+  checked->pinned = false; /* the pins are the live job's now */
+  checked->init_pin[0] = 0;
   snprintf(id, EP_ID_BYTES, "%s", row.id);
   job_enter(jobs, job);
   return EP_OK;

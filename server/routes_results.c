@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/onnx.h"
 #include "engine/weights.h"
+#include "engine/weights_npz.h"
 #include "server/curve.h"
 #include "server/folder.h"
 #include "server/member.h"
@@ -97,42 +99,71 @@ static ep_route_result serve_file(ep_exchange *exchange, int file, int64_t bytes
   return EP_ROUTE_ANSWERED;
 }
 
-/* The weights as JSON are made when they are asked for, in a file that has no name any more. */
-static ep_status open_json(const ep_server *server, const char *path, int *file, int64_t *bytes,
-                           ep_error *error) {
-  char folder[EP_PATH_BYTES], json[EP_PATH_BYTES];
+/* A format of the weights: the file beside the job's own, made from it when first asked for. */
+typedef struct {
+  const char *file, *type;
+  ep_status (*make)(const char *weights, const char *path, ep_error *error); /* NULL: is there */
+} weights_format;
+
+static const weights_format weights_formats[] = {
+    {"weights.safetensors", "application/octet-stream", NULL},
+    {"weights.json", "application/json", ep_weights_to_json},
+    {"weights.npz", "application/zip", ep_weights_to_npz},
+    {"weights.onnx", "application/octet-stream", ep_weights_to_onnx},
+};
+static const char *const weights_format_names[] = {"safetensors", "json", "npz", "onnx", NULL};
+
+/* Makes the file in a folder of its own and moves it into place: two that ask at the same time make
+ * the same. A job that was deleted meanwhile has no place for it. */
+static ep_status make_file(const ep_server *server, const weights_format *format,
+                           const char *weights, const char *path, ep_error *error) {
+  char folder[EP_PATH_BYTES], made[EP_PATH_BYTES];
   ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
   if (status) return status;
-  status = ep_folder_path(json, error, folder, "weights.json", NULL);
-  if (!status) status = ep_weights_to_json(path, json, error);
-  if (!status) status = open_file(json, file, bytes, error);
+  status = ep_folder_path(made, error, folder, format->file, NULL);
+  if (!status) status = format->make(weights, made, error);
+  if (!status && rename(made, path) != 0)
+    status = errno == ENOENT ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
+                             : ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
   ep_folder_remove(folder, NULL);
   return status;
 }
 
+/* Opens the weights at `weights`, or what another format makes of them. */
+static ep_status open_format(const ep_server *server, const weights_format *format,
+                             const char *weights, int *file, int64_t *bytes, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  const char *slash = strrchr(weights, '/');
+  if (format->make == NULL) return open_file(weights, file, bytes, error);
+  if (snprintf(path, sizeof path, "%.*s/%s", (int)(slash - weights), weights, format->file) >=
+      (int)sizeof path)
+    return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", format->file);
+  if (open_file(path, file, bytes, NULL) == EP_OK) return EP_OK;
+  ep_status status = make_file(server, format, weights, path, error);
+  return status ? status : open_file(path, file, bytes, error);
+}
+
 ep_route_result ep_route_weights_get(ep_exchange *exchange) {
-  static const char *const FORMATS[] = {"safetensors", "json", NULL};
   ep_server *server = exchange->server;
   ep_request *request = &exchange->request;
   ep_error error = {0};
-  char path[EP_PATH_BYTES], sha256[65] = "", etag[80] = "";
+  char path[EP_PATH_BYTES], sha256[65] = "", etag[96] = "";
   char *text = NULL;
   uint64_t version;
-  int format, file;
+  int index, file;
   int64_t bytes = 0;
-  if (read_format(request, FORMATS, &format, &error) ||
+  if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) ||
       ep_jobs_file(server->jobs, request->id, "weights.safetensors", path, sizeof path, &error) ||
       ep_jobs_get(server->jobs, request->id, &text, &version, &error))
     return ep_exchange_fail(exchange, &error);
   if (ep_member_find(text, "weights", "sha256", sha256, sizeof sha256))
-    snprintf(etag, sizeof etag, "\"%s%s\"", sha256, format == 1 ? "-json" : "");
+    snprintf(etag, sizeof etag, "\"%s%s%s\"", sha256, index > 0 ? "-" : "",
+             index > 0 ? weights_format_names[index] : "");
   free(text);
-  ep_status status = format == 1 ? open_json(server, path, &file, &bytes, &error)
-                                 : open_file(path, &file, &bytes, &error);
+  const weights_format *format = &weights_formats[index];
+  ep_status status = open_format(server, format, path, &file, &bytes, &error);
   if (status) return ep_exchange_fail(exchange, &error);
-  return serve_file(exchange, file, bytes,
-                    format == 1 ? "application/json" : "application/octet-stream",
-                    format == 1 ? "weights.json" : "weights.safetensors", etag);
+  return serve_file(exchange, file, bytes, format->type, format->file, etag);
 }
 
 ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
