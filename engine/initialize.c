@@ -2,7 +2,7 @@
  * can be made on any device in any order. */
 #include <math.h>
 
-#include "engine/plan.h"
+#include "engine/plan_parts.h"
 #include "kernels/random.h"
 
 #define NORMAL_DEVIATION 0.01
@@ -10,7 +10,7 @@
 /* U(-bound, bound). */
 static float uniform_draw(uint64_t seed, int layer, int64_t index, double bound) {
   ep_random4 words = ep_random(seed, EP_RANDOM_INIT, (uint64_t)layer, (uint64_t)index);
-  return (float)((2.0 * (double)ep_random_float(words.word[0]) - 1.0) * bound);
+  return bound > 0 ? (float)((2.0 * (double)ep_random_float(words.word[0]) - 1.0) * bound) : 0;
 }
 
 /* N(0, 1): G. Box and M. Muller, "A Note on the Generation of Random Normal Deviates", 1958. */
@@ -21,38 +21,79 @@ static double normal_draw(uint64_t seed, int layer, int64_t index) {
   return sqrt(-2.0 * log(radius)) * cos(2.0 * 3.14159265358979323846 * angle);
 }
 
+/* How many values a weight's output is a sum of, and its input goes into (torch.nn.init's fan_in
+ * and fan_out: of a weight [out, in, …], whatever it is used for). */
+typedef struct {
+  double in, out;
+} fans;
+
+static fans fans_of(const ep_op *op) {
+  double window = (double)op->kernel[0] * op->kernel[1];
+  switch (op->type) {
+  case EP_LAYER_CONV2D:
+    return (fans){(double)(op->in.channels / op->groups) * window,
+                  (double)op->out.channels * window};
+  case EP_LAYER_EMBEDDING:
+    return (fans){(double)(op->out_features / op->in_features), (double)op->embeddings};
+  default: return (fans){(double)op->in_features, (double)op->out_features};
+  }
+}
+
 /* Half the width of the uniform distribution; 0 where there is none. */
-static double uniform_bound(ep_init_type init, const ep_op *op) {
-  double in = (double)op->in_features, out = (double)op->out_features;
+static double uniform_bound(ep_init_type init, fans fan) {
   switch (init) {
-  case EP_INIT_DEFAULT: return 1.0 / sqrt(in);
-  case EP_INIT_XAVIER: return sqrt(6.0 / (in + out));
-  case EP_INIT_KAIMING: return sqrt(6.0 / in);
+  case EP_INIT_DEFAULT: return 1.0 / sqrt(fan.in);
+  case EP_INIT_XAVIER: return sqrt(6.0 / (fan.in + fan.out));
+  case EP_INIT_KAIMING: return sqrt(6.0 / fan.in);
   default: return 0.0;
   }
 }
 
-static void layer_initialize(const ep_op *op, ep_init_type init, uint64_t seed, int layer,
-                             float *parameters) {
-  int64_t weights = op->in_features * op->out_features;
-  int64_t biases = op->bias < 0 ? 0 : op->out_features;
-  double bound = uniform_bound(init, op);
-  for (int64_t i = 0; i < weights; i++) {
-    float *weight = &parameters[op->weight + i];
-    if (init == EP_INIT_ZEROS)
-      *weight = 0;
-    else if (init == EP_INIT_NORMAL)
-      *weight = (float)(NORMAL_DEVIATION * normal_draw(seed, layer, i));
-    else
-      *weight = uniform_draw(seed, layer, i, bound);
-  }
+/* The deviation of the normal distribution; 0 where there is none. */
+static double normal_deviation(ep_init_type init, ep_layer_type type) {
+  if (init == EP_INIT_NORMAL) return NORMAL_DEVIATION;
+  return init == EP_INIT_DEFAULT && type == EP_LAYER_EMBEDDING ? 1.0 : 0.0;
+}
+
+static void drawn_initialize(const ep_op *op, ep_init_type init, uint64_t seed, float *state) {
+  int64_t weights = ep_op_weights(op), biases = op->bias < 0 ? 0 : ep_op_biases(op);
+  double bound = uniform_bound(init, fans_of(op)), deviation = normal_deviation(init, op->type);
+  for (int64_t i = 0; i < weights; i++)
+    state[op->weight + i] = deviation > 0 ? (float)(deviation * normal_draw(seed, op->layer, i))
+                                          : uniform_draw(seed, op->layer, i, bound);
   for (int64_t i = 0; i < biases; i++)
-    parameters[op->bias + i] =
-        init == EP_INIT_DEFAULT ? uniform_draw(seed, layer, weights + i, bound) : 0;
+    state[op->bias + i] =
+        init == EP_INIT_DEFAULT ? uniform_draw(seed, op->layer, weights + i, bound) : 0;
+}
+
+/* running: the running statistics of a batch_norm, NULL for others. */
+static void norm_initialize(const ep_op *op, float *state, float *running) {
+  for (int64_t i = 0; op->weight >= 0 && i < ep_op_weights(op); i++) state[op->weight + i] = 1;
+  for (int64_t i = 0; op->bias >= 0 && i < ep_op_biases(op); i++) state[op->bias + i] = 0;
+  for (int64_t i = 0; running && i < op->in.channels; i++) {
+    running[i] = 0;
+    running[op->in.channels + i] = 1;
+  }
+}
+
+/* Goes through layers and ops side by side: a block's ops come before its residual's own. Returns
+ * the op after the last. */
+static const ep_op *list_initialize(const ep_plan *plan, const ep_op *op,
+                                    const ep_layer_spec *layers, int count, uint64_t seed,
+                                    float *state) {
+  for (int i = 0; i < count; i++) {
+    const ep_layer_spec *layer = &layers[i];
+    if (layer->type == EP_LAYER_RESIDUAL)
+      op = list_initialize(plan, op, layer->layers, layer->layers_count, seed, state);
+    else if (layer->type == EP_LAYER_BATCH_NORM || layer->type == EP_LAYER_LAYER_NORM)
+      norm_initialize(op, state, op->running < 0 ? NULL : state + plan->parameters + op->running);
+    else if (op->weight >= 0)
+      drawn_initialize(op, layer->init, seed, state);
+    op++;
+  }
+  return op;
 }
 
 void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *parameters) {
-  for (int i = 0; i < plan->program.ops_count; i++)
-    if (plan->ops[i].type == EP_LAYER_LINEAR)
-      layer_initialize(&plan->ops[i], spec->layers[i].init, spec->seed, i, parameters);
+  list_initialize(plan, plan->ops, spec->layers, spec->layers_count, spec->seed, parameters);
 }

@@ -14,15 +14,18 @@ typedef struct {
   int64_t target_columns; /* columns of y */
   int64_t classes;        /* 1 + the greatest class if every target is an integer >= 0, else 0 */
   double target_min, target_max; /* over all rows */
-  ep_shape row;        /* of x as it is stored: [C, H, W], or a vector's [features, 1, 1] */
+  ep_shape row;        /* of x as it is stored: [C, H, W], or a vector's [features, 1, 1]; zeros: a
+                          vector. The spec's data.shape goes before it */
   ep_x_type x_type;    /* bytes only for data of bytes that is neither standardized nor embedded */
   double x_min, x_max; /* over all rows */
   bool x_integer;
+  bool one_hot; /* y has a column a class; a loss that takes classes sees 1 column of
+                   target_columns classes */
 } ep_data_shape;
 
 typedef struct {
-  ep_program program; /* its ops point into `ops` */
-  ep_op *ops;         /* [program.ops_count]: more than layers where there are residual blocks */
+  ep_program program;         /* its ops point into `ops` */
+  ep_op *ops;                 /* [program.ops_count]: one a layer, those in residual blocks too */
   ep_parameter_group *groups; /* [program.groups_count] */
   float *class_weights;       /* [program.out_features] or NULL */
   float *x_scale, *x_shift;   /* [channels] or NULL */
@@ -44,11 +47,13 @@ ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep
                          ep_problem *problem);
 void ep_plan_destroy(ep_plan *plan); /* NULL is allowed */
 
-/* One row a layer, for ?validate=only. rows: [spec->layers_count]. */
+/* One row a layer, for ?validate=only; a residual's holds all of its block. rows:
+ * [spec->layers_count]. */
 void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows);
 
-/* First weights, the same for every backend: random.h keyed by (seed, EP_RANDOM_INIT, layer,
- * index). parameters: [plan->parameters], written. */
+/* First weights, the same for every backend: random.h keyed by (seed, EP_RANDOM_INIT, op->layer,
+ * index), and what norms start with: weight 1, bias 0, running mean 0, running variance 1.
+ * parameters: [ep_program_state_floats: parameters, then buffers], written. */
 void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *parameters);
 
 /* Rough seconds of training on a kind of device ("cpu", "cuda"): operations over a rate plus
