@@ -59,7 +59,7 @@ double ep_compare_floats(const float *actual, const float *expected, int64_t cou
 static void run_init(ep_run *run, const ep_case *test) {
   const ep_program *program = &test->program;
   *run = (ep_run){.steps = test->steps,
-                  .parameters = program->parameters,
+                  .parameters = ep_program_state_floats(program),
                   .optimizer_floats = program->optimizer_floats,
                   .outputs = test->rows[EP_SPLIT_TEST] * program->out_features};
   run->loss = guarded_create(run->steps);

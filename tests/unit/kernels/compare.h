@@ -26,7 +26,7 @@ typedef struct {
 
 /* Everything that came out of a case. */
 typedef struct {
-  int64_t steps, parameters, optimizer_floats, outputs;
+  int64_t steps, parameters /* and buffers */, optimizer_floats, outputs;
   float *loss;      /* [steps] */
   int32_t *errors;  /* [steps] */
   float *trained;   /* [parameters] */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/formulas/pools.h"
 #include "kernels/random.h"
 
 static void *allocate(int64_t count, size_t size) {
@@ -21,12 +22,15 @@ static float uniform(uint64_t seed, uint64_t stream, int64_t index) {
   return 2 * ep_random_float(words.word[0]) - 1;
 }
 
-ep_case *ep_case_create(const char *name, int64_t in_features, ep_loss_type loss) {
+ep_case *ep_case_create_image(const char *name, ep_shape in, ep_loss_type loss) {
   ep_case *self = allocate(1, sizeof *self);
   snprintf(self->name, sizeof self->name, "%s", name);
   self->program = (ep_program){.ops = self->ops,
-                               .in_features = in_features,
-                               .out_features = in_features,
+                               .stored = in,
+                               .in = in,
+                               .in_features = ep_shape_count(in),
+                               .out_features = ep_shape_count(in),
+                               .groups = self->groups,
                                .loss = loss,
                                .huber_delta = 0.7f,
                                .max_predict_rows = 16,
@@ -34,70 +38,250 @@ ep_case *ep_case_create(const char *name, int64_t in_features, ep_loss_type loss
   return self;
 }
 
-static ep_op *next_op(ep_case *self, ep_layer_type type, int64_t out_features) {
+ep_case *ep_case_create(const char *name, int64_t in_features, ep_loss_type loss) {
+  return ep_case_create_image(name, (ep_shape){in_features, 1, 1}, loss);
+}
+
+static ep_op *next_op(ep_case *self, ep_layer_type type) {
   ep_program *program = &self->program;
   if (program->ops_count == EP_CASE_OPS) {
     fprintf(stderr, "%s: a test case has at most %d layers\n", self->name, EP_CASE_OPS);
     exit(2);
   }
-  ep_op *op = &self->ops[program->ops_count++];
+  int number = program->ops_count++;
+  ep_op *op = &self->ops[number];
   *op = (ep_op){.type = type,
+                .in = number == 0 ? program->in : self->ops[number - 1].out,
                 .in_features = program->out_features,
-                .out_features = out_features,
                 .weight = -1,
                 .bias = -1,
-                .negative_slope = type == EP_LAYER_LEAKY_RELU ? 0.1f : 0};
-  program->out_features = out_features;
+                .running = -1,
+                .source = -1,
+                .layer = number};
   return op;
 }
 
+/* What comes out of the layer that was added last. */
+static void put_out(ep_case *self, ep_op *op, ep_shape out) {
+  op->out = out;
+  op->out_features = self->program.out_features = ep_shape_count(out);
+}
+
+static void put_parameters(ep_case *self, ep_op *op, int64_t weights, int64_t biases) {
+  int64_t *next = &self->program.parameters;
+  if (weights > 0) op->weight = *next;
+  *next += weights;
+  if (biases > 0) op->bias = *next;
+  *next += biases;
+}
+
 void ep_case_add_linear(ep_case *self, int64_t out_features, bool bias) {
-  ep_op *op = next_op(self, EP_LAYER_LINEAR, out_features);
-  op->weight = self->program.parameters;
-  self->program.parameters += op->in_features * out_features;
-  if (!bias) return;
-  op->bias = self->program.parameters;
-  self->program.parameters += out_features;
+  ep_op *op = next_op(self, EP_LAYER_LINEAR);
+  put_out(self, op, (ep_shape){out_features, 1, 1});
+  put_parameters(self, op, op->in_features * out_features, bias ? out_features : 0);
 }
 
 void ep_case_add(ep_case *self, ep_layer_type type) {
-  next_op(self, type, self->program.out_features);
+  ep_op *op = next_op(self, type);
+  bool flat = type == EP_LAYER_FLATTEN;
+  put_out(self, op, flat ? (ep_shape){op->in_features, 1, 1} : op->in);
+  if (type == EP_LAYER_LEAKY_RELU) op->negative_slope = 0.1f;
+  if (type == EP_LAYER_ELU) op->alpha = 0.8f;
+  if (type == EP_LAYER_SOFTPLUS) {
+    op->beta = 1.5f;
+    op->threshold = 20;
+  }
 }
 
-/* torch's default: U(-1/sqrt(in), 1/sqrt(in)) for weight and bias. */
+static void put_window(ep_op *op, const ep_case_window *window) {
+  bool conv = op->type == EP_LAYER_CONV2D;
+  for (int axis = 0; axis < 2; axis++) {
+    int usual = conv ? 1 : window->kernel[axis];
+    op->kernel[axis] = window->kernel[axis];
+    op->stride[axis] = window->stride[axis] ? window->stride[axis] : usual;
+    op->padding[axis] = window->padding[axis];
+    op->dilation[axis] = window->dilation[axis] ? window->dilation[axis] : 1;
+  }
+  op->groups = conv && window->groups == 0 ? 1 : window->groups;
+}
+
+static void put_windows_out(ep_case *self, ep_op *op, int64_t channels) {
+  int64_t side[2];
+  for (int axis = 0; axis < 2; axis++) {
+    side[axis] = ep_window_count(axis == 0 ? op->in.height : op->in.width, op->kernel[axis],
+                                 op->stride[axis], op->padding[axis], op->dilation[axis]);
+  }
+  put_out(self, op, (ep_shape){channels, side[0], side[1]});
+}
+
+void ep_case_add_conv2d(ep_case *self, int64_t out_channels, const ep_case_window *window,
+                        bool bias) {
+  ep_op *op = next_op(self, EP_LAYER_CONV2D);
+  put_window(op, window);
+  put_windows_out(self, op, out_channels);
+  int64_t filter = op->in.channels / op->groups * op->kernel[0] * op->kernel[1];
+  put_parameters(self, op, out_channels * filter, bias ? out_channels : 0);
+}
+
+void ep_case_add_pool(ep_case *self, ep_layer_type type, const ep_case_window *window) {
+  ep_op *op = next_op(self, type);
+  put_window(op, window);
+  put_windows_out(self, op, op->in.channels);
+}
+
+void ep_case_add_adaptive_pool(ep_case *self, int64_t height, int64_t width) {
+  ep_op *op = next_op(self, EP_LAYER_ADAPTIVE_AVG_POOL2D);
+  put_out(self, op, (ep_shape){op->in.channels, height, width});
+}
+
+void ep_case_add_dropout(ep_case *self, ep_layer_type type, float p) {
+  ep_op *op = next_op(self, type);
+  put_out(self, op, op->in);
+  op->p = p;
+}
+
+void ep_case_add_norm(ep_case *self, ep_layer_type type, bool affine) {
+  ep_op *op = next_op(self, type);
+  int64_t count = type == EP_LAYER_BATCH_NORM ? op->in.channels : op->in_features;
+  put_out(self, op, op->in);
+  put_parameters(self, op, affine ? count : 0, affine ? count : 0);
+  op->eps = 1e-5f;
+  if (type != EP_LAYER_BATCH_NORM) return;
+  op->momentum = 0.2f;
+  op->running = self->program.buffers;
+  self->program.buffers += 2 * count;
+}
+
+void ep_case_add_embedding(ep_case *self, int64_t embeddings, int64_t dimension) {
+  ep_op *op = next_op(self, EP_LAYER_EMBEDDING);
+  op->embeddings = embeddings;
+  put_out(self, op, (ep_shape){op->in_features * dimension, 1, 1});
+  put_parameters(self, op, embeddings * dimension, 0);
+}
+
+void ep_case_add_residual(ep_case *self, int source) {
+  ep_op *op = next_op(self, EP_LAYER_RESIDUAL);
+  put_out(self, op, op->in);
+  op->source = source;
+}
+
+int ep_case_last(const ep_case *self) {
+  return self->program.ops_count - 1;
+}
+
+void ep_case_store_bytes(ep_case *self) {
+  self->program.x_type = EP_X_UINT8;
+  self->program.x_scale = self->x_scale;
+  self->program.x_shift = self->x_shift;
+  for (int i = 0; i < EP_CASE_CHANNELS; i++) {
+    self->x_scale[i] = (2 + 0.25f * (float)i) / 255;
+    self->x_shift[i] = -1 + 0.125f * (float)i;
+  }
+}
+
+void ep_case_store_larger(ep_case *self, int64_t height, int64_t width) {
+  self->program.stored.height = height;
+  self->program.stored.width = width;
+}
+
+void ep_case_weigh_classes(ep_case *self) {
+  self->program.class_weights = self->class_weights;
+  for (int i = 0; i < EP_CASE_CLASSES; i++) self->class_weights[i] = 0.5f + 0.375f * (float)(i % 5);
+}
+
+/* Of one op: torch's default where there are weights, U(-1/sqrt(n), 1/sqrt(n)) of n inputs; a
+ * norm's weight is about 1, an embedding's as it comes. */
+static void make_op_parameters(ep_case *self, const ep_op *op, int64_t end, uint64_t seed) {
+  bool norm = op->type == EP_LAYER_BATCH_NORM || op->type == EP_LAYER_LAYER_NORM;
+  int64_t inputs = op->in_features;
+  if (op->type == EP_LAYER_CONV2D) {
+    inputs = op->in.channels / op->groups * op->kernel[0] * op->kernel[1];
+  }
+  float bound = 1 / sqrtf((float)inputs);
+  if (norm || op->type == EP_LAYER_EMBEDDING) bound = 0.5f;
+  int64_t first = op->weight >= 0 ? op->weight : op->bias;
+  for (int64_t i = first; first >= 0 && i < end; i++) {
+    bool about_one = norm && (op->bias < 0 || i < op->bias);
+    self->parameters[i] = bound * uniform(seed, 10, i) + (about_one ? 1 : 0);
+  }
+}
+
 static void make_parameters(ep_case *self, uint64_t seed) {
-  self->parameters = allocate(self->program.parameters, sizeof(float));
-  for (int i = 0; i < self->program.ops_count; i++) {
+  const ep_program *program = &self->program;
+  int64_t end = program->parameters;
+  self->parameters = allocate(ep_program_state_floats(program), sizeof(float));
+  for (int i = program->ops_count - 1; i >= 0; i--) {
     const ep_op *op = &self->ops[i];
-    if (op->weight < 0) continue;
-    int64_t count = op->in_features * op->out_features + (op->bias < 0 ? 0 : op->out_features);
-    float bound = 1 / sqrtf((float)op->in_features);
-    for (int64_t j = op->weight; j < op->weight + count; j++) {
-      self->parameters[j] = bound * uniform(seed, 10, j);
+    make_op_parameters(self, op, end, seed);
+    if (op->weight >= 0 || op->bias >= 0) end = op->weight >= 0 ? op->weight : op->bias;
+    for (int64_t c = 0; op->running >= 0 && c < op->in.channels; c++) {
+      float *running = self->parameters + program->parameters + op->running;
+      running[c] = 0.2f * uniform(seed, 11, c);
+      running[op->in.channels + c] = 1 + 0.5f * uniform(seed, 12, c);
     }
   }
 }
 
-static void make_split(ep_case *self, ep_split split, int64_t rows, uint64_t seed) {
-  const ep_program *program = &self->program;
-  uint64_t stream = 20 + 2 * (uint64_t)split;
-  int64_t columns = program->target_columns;
-  self->rows[split] = rows;
-  self->x[split] = allocate(rows * program->in_features, sizeof(float));
-  for (int64_t i = 0; i < rows * program->in_features; i++) {
-    self->x[split][i] = uniform(seed, stream, i);
+static void add_group(ep_case *self, int64_t first, int64_t end, float weight_decay, bool frozen) {
+  if (first < 0 || first == end) return;
+  self->groups[self->program.groups_count++] = (ep_parameter_group){
+      .first = first, .count = end - first, .weight_decay = weight_decay, .frozen = frozen};
+}
+
+/* Two for each layer: neighbours that are treated alike may lie in groups of their own. */
+static void make_groups(ep_case *self, const ep_case_training *training) {
+  for (int i = 0; i < self->program.ops_count; i++) {
+    const ep_op *op = &self->ops[i];
+    int64_t end = self->program.parameters;
+    for (int j = self->program.ops_count - 1; j > i; j--) {
+      if (self->ops[j].bias >= 0) end = self->ops[j].bias;
+      if (self->ops[j].weight >= 0) end = self->ops[j].weight;
+    }
+    bool norm = op->type == EP_LAYER_BATCH_NORM || op->type == EP_LAYER_LAYER_NORM;
+    bool frozen = training->frozen >> i & 1;
+    float decay = training->weight_decay, spared = training->spare_biases ? 0 : decay;
+    add_group(self, op->weight, op->bias >= 0 ? op->bias : end, norm ? spared : decay, frozen);
+    add_group(self, op->bias, end, spared, frozen);
   }
-  self->y[split] = allocate(rows * columns, sizeof(float));
-  float *numbers = self->y[split];
-  int32_t *classes = self->y[split];
-  for (int64_t i = 0; i < rows * columns; i++) {
-    float number = uniform(seed, stream + 1, i);
+}
+
+static void *make_x(const ep_program *program, int64_t rows, uint64_t seed, uint64_t stream) {
+  int64_t count = rows * ep_shape_count(program->stored);
+  bool whole = program->ops_count > 0 && program->ops[0].type == EP_LAYER_EMBEDDING;
+  float *numbers = allocate(count, sizeof(float));
+  uint8_t *bytes = (uint8_t *)numbers;
+  for (int64_t i = 0; i < count; i++) {
+    float number = uniform(seed, stream, i);
+    if (program->x_type == EP_X_UINT8) {
+      bytes[i] = (uint8_t)((number + 1) * 128);
+    } else {
+      float embeddings = whole ? (float)program->ops[0].embeddings : 0;
+      numbers[i] = whole ? floorf((number + 1) / 2 * embeddings) : number;
+    }
+  }
+  return numbers;
+}
+
+static void *make_y(const ep_program *program, int64_t rows, uint64_t seed, uint64_t stream) {
+  int64_t count = rows * program->target_columns;
+  float *numbers = allocate(count, sizeof(float));
+  int32_t *classes = (int32_t *)numbers;
+  for (int64_t i = 0; i < count; i++) {
+    float number = uniform(seed, stream, i);
     if (ep_loss_takes_classes(program->loss)) {
       classes[i] = (int32_t)((number + 1) / 2 * (float)program->out_features);
     } else {
       numbers[i] = ep_loss_is_classifier(program->loss) ? (float)(number > 0) : number;
     }
   }
+  return numbers;
+}
+
+static void make_split(ep_case *self, ep_split split, int64_t rows, uint64_t seed) {
+  uint64_t stream = 20 + 2 * (uint64_t)split;
+  self->rows[split] = rows;
+  self->x[split] = make_x(&self->program, rows, seed, stream);
+  self->y[split] = make_y(&self->program, rows, seed, stream + 1);
 }
 
 void ep_case_finish(ep_case *self, const ep_case_training *training) {
@@ -106,11 +290,12 @@ void ep_case_finish(ep_case *self, const ep_case_training *training) {
   bool full = training->batch_size <= 0 || training->batch_size > rows;
   program->target_columns = ep_loss_takes_classes(program->loss) ? 1 : program->out_features;
   program->optimizer = training->optimizer;
-  program->optimizer_floats = training->optimizer.momentum != 0 ? program->parameters : 0;
+  program->optimizer_floats = ep_optimizer_slots(&training->optimizer) * program->parameters;
   program->train_rows = rows;
   program->batch_size = full ? rows : training->batch_size;
   program->shuffle = training->shuffle;
   program->seed = training->seed;
+  make_groups(self, training);
   make_parameters(self, training->seed);
   make_split(self, EP_SPLIT_TRAIN, rows, training->seed);
   make_split(self, EP_SPLIT_VALIDATION, 5, training->seed);
@@ -133,149 +318,4 @@ void ep_case_destroy(ep_case *self) {
   free(self->parameters);
   free(self->lr);
   free(self);
-}
-
-/* What must stand between a layer and a loss, so that the loss is defined: bce wants numbers in
- * (0, 1). */
-static void add_head(ep_case *self, ep_layer_type last) {
-  bool is_probability = last == EP_LAYER_SIGMOID || last == EP_LAYER_SOFTMAX;
-  if (self->program.loss == EP_LOSS_BCE && !is_probability) ep_case_add(self, EP_LAYER_SIGMOID);
-}
-
-/* Every layer with every loss, as the last layer and with a linear one behind it. */
-enum { VOCABULARY_CASES = EP_LAYER_COUNT * EP_LOSS_COUNT * 2 };
-
-static ep_case *create_vocabulary_case(int number) {
-  bool inside = number % 2;
-  ep_loss_type loss = (ep_loss_type)(number / 2 % EP_LOSS_COUNT);
-  ep_layer_type layer = (ep_layer_type)(number / 2 / EP_LOSS_COUNT);
-  char name[128];
-  snprintf(name, sizeof name, "%s %s, %s", ep_layer_type_name((int)layer),
-           inside ? "inside" : "last", ep_loss_type_name((int)loss));
-  ep_case *self = ep_case_create(name, 5, loss);
-  ep_case_add_linear(self, 7, true);
-  if (layer == EP_LAYER_LINEAR) {
-    ep_case_add_linear(self, inside ? 4 : 3, true);
-  } else {
-    ep_case_add(self, layer);
-  }
-  if (inside) ep_case_add_linear(self, 3, true);
-  add_head(self, inside ? EP_LAYER_LINEAR : layer);
-  ep_case_finish(self, &(ep_case_training){.rows = 13,
-                                           .batch_size = 4,
-                                           .shuffle = true,
-                                           .seed = 100 + (uint64_t)number,
-                                           .steps = 11,
-                                           .lr = 0.1f,
-                                           .lr_falls = number % 3 == 0});
-  return self;
-}
-
-/* Awkward rows, widths and batches, with the layers and losses taking turns. */
-static const int awkward[] = {1, 2, 31, 32, 33, 97};
-static const int batches[] = {0, 1, 7, 32};
-enum { AWKWARD = 6, BATCHES = 4, SIZE_CASES = AWKWARD * AWKWARD * BATCHES };
-
-static ep_case *create_size_case(int number) {
-  int rows = awkward[number % AWKWARD];
-  int width = awkward[number / AWKWARD % AWKWARD];
-  int batch = batches[number / AWKWARD / AWKWARD];
-  ep_loss_type loss = (ep_loss_type)(number * 5 % EP_LOSS_COUNT);
-  ep_layer_type layer = (ep_layer_type)(1 + number % (EP_LAYER_COUNT - 1));
-  char name[128];
-  snprintf(name, sizeof name, "rows %d, width %d, batch %d, %s, %s", rows, width, batch,
-           ep_layer_type_name((int)layer), ep_loss_type_name((int)loss));
-  ep_case *self = ep_case_create(name, awkward[(number + 1) % AWKWARD], loss);
-  ep_case_add_linear(self, width, true);
-  ep_case_add(self, layer);
-  ep_case_add_linear(self, awkward[number / 2 % AWKWARD], number % 5 != 0);
-  add_head(self, EP_LAYER_LINEAR);
-  /* Few steps: a unit that one executor's rounding carries over a relu's kink a step before
-   * another's is a difference that no tolerance allows for. */
-  ep_case_finish(self, &(ep_case_training){.rows = rows,
-                                           .batch_size = batch,
-                                           .shuffle = number % 2 == 0,
-                                           .seed = 1000 + (uint64_t)number,
-                                           .steps = 6,
-                                           .lr = 0.01f,
-                                           .optimizer = {.momentum = number % 3 ? 0 : 0.5f}});
-  return self;
-}
-
-/* Every option of the optimizer, full batch and mini-batches. */
-static const ep_optimizer optimizers[] = {
-    {EP_OPTIMIZER_SGD, 0, 0, false},    {EP_OPTIMIZER_SGD, 0, 0.1f, false},
-    {EP_OPTIMIZER_SGD, 0.9f, 0, false}, {EP_OPTIMIZER_SGD, 0.9f, 0.1f, false},
-    {EP_OPTIMIZER_SGD, 0.9f, 0, true},  {EP_OPTIMIZER_SGD, 0.9f, 0.1f, true},
-};
-enum { OPTIMIZERS = 6, OPTIMIZER_CASES = OPTIMIZERS * BATCHES };
-
-static ep_case *create_optimizer_case(int number) {
-  const ep_optimizer *optimizer = &optimizers[number % OPTIMIZERS];
-  int batch = batches[number / OPTIMIZERS];
-  char name[128];
-  snprintf(name, sizeof name, "momentum %g%s, weight decay %g, batch %d", optimizer->momentum,
-           optimizer->nesterov ? " nesterov" : "", optimizer->weight_decay, batch);
-  ep_case *self = ep_case_create(name, 6, EP_LOSS_MSE);
-  ep_case_add_linear(self, 8, true);
-  ep_case_add(self, EP_LAYER_TANH);
-  ep_case_add_linear(self, 2, true);
-  ep_case_finish(self, &(ep_case_training){.rows = 45,
-                                           .batch_size = batch,
-                                           .shuffle = true,
-                                           .seed = 2000 + (uint64_t)number,
-                                           .steps = 60,
-                                           .lr = 0.05f,
-                                           .optimizer = *optimizer});
-  return self;
-}
-
-/* The nets that people bring: a linear and a logistic regression, small and deep MLPs. */
-typedef struct {
-  const char *name;
-  int64_t in_features;
-  int64_t widths[12]; /* ends with 0 */
-  ep_layer_type between;
-  ep_loss_type loss;
-  int64_t rows, batch_size;
-} net;
-static const net nets[] = {
-    {"linear regression", 6, {1}, EP_LAYER_RELU, EP_LOSS_MSE, 321, 0},
-    {"logistic regression", 19, {1}, EP_LAYER_RELU, EP_LOSS_BCE_WITH_LOGITS, 353, 0},
-    {"softmax regression", 11, {10}, EP_LAYER_RELU, EP_LOSS_CROSS_ENTROPY, 200, 32},
-    {"6-6-1", 6, {6, 1}, EP_LAYER_RELU, EP_LOSS_MSE, 321, 0},
-    {"6-6-6-1", 6, {6, 6, 1}, EP_LAYER_RELU, EP_LOSS_MSE, 321, 0},
-    {"xor 2-4-1", 2, {4, 1}, EP_LAYER_TANH, EP_LOSS_BCE_WITH_LOGITS, 4, 0},
-    {"disc 2-4-…-256-2", 2, {4, 8, 16, 32, 64, 128, 256, 2}, EP_LAYER_RELU, EP_LOSS_MSE, 250, 100},
-    {"deep and narrow", 3, {5, 4, 3, 2, 3, 4, 5, 2}, EP_LAYER_TANH, EP_LOSS_HUBER, 50, 9},
-};
-enum { NETS = 8 };
-
-static ep_case *create_net_case(int number) {
-  const net *row = &nets[number];
-  ep_case *self = ep_case_create(row->name, row->in_features, row->loss);
-  for (int i = 0; row->widths[i]; i++) {
-    if (i > 0) ep_case_add(self, row->between);
-    ep_case_add_linear(self, row->widths[i], true);
-  }
-  ep_case_finish(self, &(ep_case_training){.rows = row->rows,
-                                           .batch_size = row->batch_size,
-                                           .shuffle = true,
-                                           .seed = 3000 + (uint64_t)number,
-                                           .steps = 20,
-                                           .lr = 0.05f});
-  return self;
-}
-
-int ep_case_count(void) {
-  return VOCABULARY_CASES + SIZE_CASES + OPTIMIZER_CASES + NETS;
-}
-
-ep_case *ep_case_create_number(int number) {
-  if (number < VOCABULARY_CASES) return create_vocabulary_case(number);
-  number -= VOCABULARY_CASES;
-  if (number < SIZE_CASES) return create_size_case(number);
-  number -= SIZE_CASES;
-  if (number < OPTIMIZER_CASES) return create_optimizer_case(number);
-  return create_net_case(number - OPTIMIZER_CASES);
 }
