@@ -98,7 +98,7 @@ static ep_status rows_read(ep_part_writer *writer, ep_csv_text *text, ep_csv_cel
       status = row_read(writer, text, cell, error);
     }
   }
-  if (!status && writer->rows == 0)
+  if (!status && writer->measure.rows == 0)
     status = ep_fail(error, EP_INVALID, "there are no rows of data");
   return status;
 }
@@ -117,13 +117,12 @@ static ep_status read_csv(ep_ingest *ingest, ep_error *error) {
   if (ep_csv_blank_line_take(&probe)) status = ep_fail(error, EP_INVALID, "row 1 is empty");
   if (!status) status = ep_csv_header_read(&text, ingest->options.header, cell, &header, error);
   if (!status)
-    status =
-        ep_part_writer_open(&writer, ingest->folder, EP_SPLIT_TRAIN, EP_ROLE_TABLE, EP_DTYPE_F64,
-                            header.columns, header.column, &ingest->budget_bytes, error);
+    status = ep_part_writer_open(&writer, ingest->folder, ingest->split, ingest->role, EP_DTYPE_F64,
+                                 header.columns, header.column, &ingest->budget_bytes, error);
   if (!status) status = rows_read(&writer, &text, cell, error);
   if (!status)
     status =
-        ep_part_writer_finish(&writer, &ingest->meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE], error);
+        ep_part_writer_finish(&writer, &ingest->meta->part[ingest->split][ingest->role], error);
   ep_part_writer_abandon(&writer);
   free(cell);
   return status;

@@ -194,6 +194,10 @@ static ep_status part_read(ep_ingest *ingest, scanner *scan, key k, ep_split spl
 static ep_status read_flat_json(ep_ingest *ingest, ep_error *error) {
   const char *start = (const char *)ingest->bytes;
   scanner scan = {.start = start, .at = start, .end = start + ingest->size};
+  if (ingest->role != EP_ROLE_TABLE)
+    return ep_fail(
+        error, EP_INVALID,
+        "JSON: this form holds x and y of all sets: upload it as a whole, not as a part");
   if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) scan.at += 3;
   ep_status status = outline_read(&scan, error);
   if (!status) status = keys_check(&scan, error);

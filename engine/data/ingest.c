@@ -1,4 +1,5 @@
 /* ingest.c: from an uploaded file to a dataset's folder: unpack, recognise, read, describe. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -7,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "engine/data/durable_file.h"
@@ -16,7 +18,9 @@
 #include "engine/data/meta.h"
 
 /* Asked in this order: any text looks like a CSV. */
-static const ep_format *const formats[] = {&ep_format_npy, &ep_format_flat_json, &ep_format_csv};
+static const ep_format *const formats[] = {&ep_format_npy,         &ep_format_npz,
+                                           &ep_format_safetensors, &ep_format_idx,
+                                           &ep_format_flat_json,   &ep_format_csv};
 
 ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
@@ -26,9 +30,10 @@ ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
   }
   if (ep_gz_recognise(ingest->bytes, ingest->size))
     return ep_fail(error, EP_MEDIA_TYPE, "gz within gz is not unpacked");
-  return ep_fail(error, EP_MEDIA_TYPE,
-                 "the content is not known: CSV (as UTF-8), NPY and the flat JSON form are, each "
-                 "also as gz");
+  return ep_fail(
+      error, EP_MEDIA_TYPE,
+      "the content is not known: CSV (as UTF-8), NPY, NPZ, IDX, safetensors and the flat "
+      "JSON form are, each also as gz");
 }
 
 /* The hash of the upload takes as long as reading it; a thread of its own makes that one time. */
@@ -59,9 +64,12 @@ static void hash_finish(hashing *job) {
     hash_run(job);
 }
 
-/* A file that has no name any more, in the dataset's folder (where there is room for it). */
-static ep_status temporary_create(const char *folder, int *file, ep_error *error) {
+ep_status ep_ingest_temporary(const char *folder, int *file, ep_error *error) {
   char path[PATH_MAX];
+  if (!folder) {
+    *file = memfd_create("unpacked", MFD_CLOEXEC);
+    return *file < 0 ? ep_fail(error, EP_IO, "memfd_create: %s", strerror(errno)) : EP_OK;
+  }
   int length = snprintf(path, sizeof path, "%s/unpacked.XXXXXX", folder);
   if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
   *file = mkostemp(path, O_CLOEXEC);
@@ -74,7 +82,7 @@ static ep_status temporary_create(const char *folder, int *file, ep_error *error
 static ep_status packed_read(ep_ingest *ingest, ep_error *error) {
   int file = -1;
   ep_mapping unpacked = {0};
-  ep_status status = temporary_create(ingest->folder, &file, error);
+  ep_status status = ep_ingest_temporary(ingest->folder, &file, error);
   if (status) return status;
   status = ep_gz_unpack(ingest->bytes, ingest->size, file, &ingest->budget_bytes, error);
   if (!status) status = ep_mapping_of(file, "the unpacked content", &unpacked, error);
@@ -86,37 +94,58 @@ static ep_status packed_read(ep_ingest *ingest, ep_error *error) {
   return status;
 }
 
-static ep_status read_mapped(ep_mapping source, const char *folder,
-                             const ep_ingest_options *options, int64_t max_output_bytes,
-                             ep_dataset_meta *meta, ep_error *error) {
+/* Reads the source into the folder; ingest->meta gets all but what is known of parts alone. */
+static ep_status read_mapped(ep_mapping source, ep_ingest *ingest, ep_error *error) {
   hashing job;
-  ep_ingest ingest = {.bytes = source.bytes,
-                      .size = source.size,
-                      .folder = folder,
-                      .options = options ? *options : (ep_ingest_options){0},
-                      .budget_bytes = max_output_bytes,
-                      .meta = meta};
+  ep_dataset_meta *meta = ingest->meta;
+  ingest->bytes = source.bytes;
+  ingest->size = source.size;
   meta->bytes = (int64_t)source.size;
   hash_start(&job, source, meta->sha256);
-  ep_status status = ep_gz_recognise(source.bytes, source.size) ? packed_read(&ingest, error)
-                                                                : ep_ingest_bytes(&ingest, error);
+  ep_status status = ep_gz_recognise(source.bytes, source.size) ? packed_read(ingest, error)
+                                                                : ep_ingest_bytes(ingest, error);
   hash_finish(&job);
-  if (!status) status = ep_dataset_meta_write(folder, meta, error);
+  return status;
+}
+
+static ep_status source_read(const char *source, ep_ingest *ingest, ep_error *error) {
+  ep_mapping mapping;
+  *ingest->meta = (ep_dataset_meta){0};
+  ep_status status = ep_mapping_open(source, &mapping, error);
+  if (status) return status;
+  if (mapping.size == 0)
+    status = ep_fail(error, EP_INVALID, "the content is empty");
+  else
+    status = read_mapped(mapping, ingest, error);
+  ep_mapping_close(&mapping);
+  if (!status && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
+    ep_part *part = &ingest->meta->part[ingest->split][ingest->role];
+    memcpy(part->sha256, ingest->meta->sha256, sizeof part->sha256);
+  }
+  if (!status) status = ep_dataset_meta_write(ingest->folder, ingest->meta, error);
+  if (status) ep_dataset_meta_deinit(ingest->meta);
   return status;
 }
 
 ep_status ep_dataset_ingest(const char *source, const char *folder,
                             const ep_ingest_options *options, int64_t max_output_bytes,
                             ep_dataset_meta *out, ep_error *error) {
-  ep_mapping mapping;
-  *out = (ep_dataset_meta){0};
-  ep_status status = ep_mapping_open(source, &mapping, error);
-  if (status) return status;
-  if (mapping.size == 0)
-    status = ep_fail(error, EP_INVALID, "the content is empty");
-  else
-    status = read_mapped(mapping, folder, options, max_output_bytes, out, error);
-  ep_mapping_close(&mapping);
-  if (status) ep_dataset_meta_deinit(out);
-  return status;
+  ep_ingest ingest = {.folder = folder,
+                      .options = options ? *options : (ep_ingest_options){0},
+                      .budget_bytes = max_output_bytes,
+                      .meta = out};
+  return source_read(source, &ingest, error);
+}
+
+ep_status ep_dataset_ingest_part(const char *source, const char *folder, ep_split split,
+                                 ep_role role, const ep_ingest_options *options,
+                                 int64_t max_output_bytes, ep_dataset_meta *out, ep_error *error) {
+  assert(split < EP_SPLIT_COUNT && (role == EP_ROLE_X || role == EP_ROLE_Y));
+  ep_ingest ingest = {.folder = folder,
+                      .options = options ? *options : (ep_ingest_options){0},
+                      .budget_bytes = max_output_bytes,
+                      .split = split,
+                      .role = role,
+                      .meta = out};
+  return source_read(source, &ingest, error);
 }

@@ -1,5 +1,6 @@
 /* meta.c: {"format":…,"sha256":…,"bytes":…,"parts":{"train":{"table":{"rows":…,"columns":…,
- * "dtype":…,"column":[{"name":…,"min":…,"max":…,"integer":…},…]}}}} */
+ * "dtype":…,"shape":[…],"one_hot":…,"column":[{"name":…,"min":…,"max":…,"integer":…},…]}}}};
+ * "shape" is a row's. Of weights: "tensors", and no parts. */
 #include "engine/data/meta.h"
 
 #include <jansson.h>
@@ -40,12 +41,25 @@ static json_t *columns_json(const ep_part *part) {
   return array;
 }
 
+static json_t *shape_json(const ep_part *part) {
+  json_t *array = json_array();
+  for (int i = 0; array && i < part->dimensions; i++) {
+    if (json_array_append_new(array, json_integer(part->shape[i])) == 0) continue;
+    json_decref(array);
+    return NULL;
+  }
+  return array;
+}
+
 static json_t *part_json(const ep_part *part, bool columns) {
   json_t *object = json_object();
   if (!object) return NULL;
   bool ok = set(object, "rows", json_integer(part->rows)) &&
             set(object, "columns", json_integer(part->columns)) &&
-            set(object, "dtype", json_string(ep_dtype_name(part->dtype)));
+            set(object, "dtype", json_string(ep_dtype_name(part->dtype))) &&
+            set(object, "shape", shape_json(part));
+  ok = ok && (!part->one_hot || set(object, "one_hot", json_true()));
+  ok = ok && (!part->sha256[0] || set(object, "sha256", json_string(part->sha256)));
   if (ok && (!columns || set(object, "column", columns_json(part)))) return object;
   json_decref(object);
   return NULL;
@@ -77,6 +91,7 @@ static json_t *meta_json(const ep_dataset_meta *meta, bool columns) {
   if (set(object, "format", json_string(meta->format)) &&
       set(object, "sha256", json_string(meta->sha256)) &&
       set(object, "bytes", json_integer(meta->bytes)) &&
+      (meta->tensors == 0 || set(object, "tensors", json_integer(meta->tensors))) &&
       set(object, "parts", parts_json(meta, columns)))
     return object;
   json_decref(object);
@@ -124,16 +139,34 @@ static bool column_parse(const json_t *object, ep_column *out) {
   return true;
 }
 
+/* A description without a shape is from before rows had one: they are flat. */
+static bool shape_parse(const json_t *array, ep_part *out) {
+  int64_t product = 1;
+  out->dimensions = 1;
+  out->shape[0] = out->columns;
+  if (!array) return true;
+  size_t dimensions = json_array_size(array);
+  if (!json_is_array(array) || dimensions > EP_LIMIT_ROW_DIMENSIONS) return false;
+  out->dimensions = (int)dimensions;
+  for (size_t i = 0; i < dimensions; i++) {
+    out->shape[i] = json_integer_value(json_array_get(array, i));
+    if (out->shape[i] < 1 || __builtin_mul_overflow(product, out->shape[i], &product)) return false;
+  }
+  return product == out->columns;
+}
+
 static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
   json_int_t rows, columns;
-  const char *dtype;
-  json_t *column;
-  if (json_unpack((json_t *)object, "{s:I, s:I, s:s, s:o}", "rows", &rows, "columns", &columns,
-                  "dtype", &dtype, "column", &column) != 0)
+  const char *dtype, *sha256 = "";
+  json_t *column, *shape = NULL;
+  int one_hot = 0;
+  if (json_unpack((json_t *)object, "{s:I, s:I, s:s, s:o, s?o, s?b, s?s}", "rows", &rows, "columns",
+                  &columns, "dtype", &dtype, "column", &column, "shape", &shape, "one_hot",
+                  &one_hot, "sha256", &sha256) != 0)
     return false;
   int type = ep_dtype_from_name(dtype);
   if (rows < 1 || rows > EP_LIMIT_ROWS || columns < 1 || columns > EP_LIMIT_COLUMNS || type < 0 ||
-      json_array_size(column) != (size_t)columns)
+      json_array_size(column) != (size_t)columns || strlen(sha256) >= sizeof out->sha256)
     return false;
   out->column = calloc((size_t)columns, sizeof *out->column);
   *no_memory = !out->column;
@@ -141,6 +174,9 @@ static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
   out->rows = rows;
   out->columns = columns;
   out->dtype = (ep_dtype)type;
+  out->one_hot = one_hot;
+  memcpy(out->sha256, sha256, strlen(sha256) + 1);
+  if (!shape_parse(shape, out)) return false;
   for (int64_t i = 0; i < columns; i++)
     if (!column_parse(json_array_get(column, (size_t)i), &out->column[i])) return false;
   return true;
@@ -148,16 +184,18 @@ static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
 
 static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
   const char *format, *sha256;
-  json_int_t bytes;
+  json_int_t bytes, tensors = 0;
   json_t *parts;
-  if (json_unpack(root, "{s:s, s:s, s:I, s:o}", "format", &format, "sha256", &sha256, "bytes",
-                  &bytes, "parts", &parts) != 0)
+  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I}", "format", &format, "sha256", &sha256, "bytes",
+                  &bytes, "parts", &parts, "tensors", &tensors) != 0)
     return false;
-  if (strlen(format) >= sizeof out->format || strlen(sha256) != 64 || !json_is_object(parts))
+  if (strlen(format) >= sizeof out->format || strlen(sha256) != 64 || !json_is_object(parts) ||
+      tensors < 0)
     return false;
   memcpy(out->format, format, strlen(format) + 1);
   memcpy(out->sha256, sha256, 65);
   out->bytes = bytes;
+  out->tensors = tensors;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = 0; role < EP_ROLE_COUNT; role++) {
       json_t *part = json_object_get(json_object_get(parts, ep_split_name((ep_split)split)),
@@ -210,10 +248,12 @@ char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int6
   const ep_part *y = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y];
   const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   const ep_part *main = table->rows > 0 ? table : x;
+  const char *role = meta->tensors > 0 ? "weights" : "data";
   char *text = NULL;
   json_t *object = json_object(), *rest = meta_json(meta, false);
   bool ok = object && rest && set(object, "object", json_string("dataset")) &&
-            set(object, "name", json_string(name)) && json_object_update(object, rest) == 0 &&
+            set(object, "name", json_string(name)) && set(object, "role", json_string(role)) &&
+            json_object_update(object, rest) == 0 &&
             set(object, "rows", json_integer(main->rows)) &&
             set(object, "columns", columns_json(main)) &&
             (y->rows == 0 || set(object, "target_columns", columns_json(y))) &&

@@ -6,6 +6,7 @@
 
 #include "engine/data/table.h"
 
+/* An array, also of another format than NPY (idx.c, safetensors_data.c). */
 typedef struct {
   ep_dtype dtype;
   bool big_endian, fortran_order;
@@ -23,14 +24,26 @@ int ep_dtype_from_name(const char *name);  /* -1 when there is none */
 size_t ep_dtype_bytes(ep_dtype dtype);
 /* One little-endian value, not necessarily aligned. */
 double ep_dtype_value(ep_dtype dtype, const uint8_t *value);
+/* The same of many, one after the other. out: [count], written. */
+void ep_dtype_values(ep_dtype dtype, const uint8_t *values, int64_t count, double *out);
 
 /* Reads the head of a whole file of `size` bytes. rows and columns are at least 1 and within
  * limits.h; values_offset + rows * columns * the type's bytes is exactly `size`. */
 ep_status ep_npy_header_parse(const uint8_t *bytes, size_t size, ep_npy_header *out,
                               ep_error *error);
 
-/* Writes the head of a C-order, little-endian [rows, columns] array, always the same size. */
-void ep_npy_header_format(ep_dtype dtype, int64_t rows, int64_t columns,
+/* rows and columns of the shape, at least 1 and within limits.h, and that they take just
+ * `values_bytes`. `format` is for messages. */
+ep_status ep_npy_extent_find(ep_npy_header *array, const char *format, size_t values_bytes,
+                             ep_error *error);
+
+/* What a row looks like: its dimensions, or one of all columns where those are more than
+ * EP_LIMIT_ROW_DIMENSIONS. Returns how many; shape: [EP_LIMIT_ROW_DIMENSIONS], written. */
+int ep_npy_row_shape(const ep_npy_header *array, int64_t *shape);
+
+/* Writes the head of a C-order, little-endian [rows, shape…] array, always the same size. shape:
+ * [dimensions], 0 … EP_LIMIT_ROW_DIMENSIONS of them. */
+void ep_npy_header_format(ep_dtype dtype, int64_t rows, int dimensions, const int64_t *shape,
                           uint8_t out[EP_NPY_CANONICAL_BYTES]);
 
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,67 +69,42 @@ ep_status ep_part_writer_open(ep_part_writer *writer, const char *folder, ep_spl
   size_t capacity = BUFFER_BYTES / row_bytes * row_bytes;
   *writer = (ep_part_writer){.dtype = dtype,
                              .columns = columns,
+                             .dimensions = 1,
+                             .shape = {columns},
                              .column = column,
                              .row_bytes = row_bytes,
                              .capacity = capacity,
                              .file = -1,
                              .budget_bytes = budget_bytes};
   if (!column) writer->column = calloc((size_t)columns, sizeof *writer->column);
-  writer->scratch = malloc((size_t)columns * sizeof *writer->scratch);
   writer->buffer = malloc(capacity);
-  if (!writer->column || !writer->scratch || !writer->buffer)
+  if (!writer->column || !writer->buffer)
     return ep_fail(error, EP_NO_MEMORY, "no memory for a table of %lld columns",
                    (long long)columns);
-  for (int64_t i = 0; i < columns; i++) {
-    writer->column[i].min = INFINITY;
-    writer->column[i].max = -INFINITY;
-    writer->column[i].integer = true;
-  }
-  ep_status status = budget_take(writer, EP_NPY_CANONICAL_BYTES, error);
+  ep_status status = ep_measure_init(&writer->measure, dtype, columns, writer->column, error);
+  if (status) return status;
+  status = budget_take(writer, EP_NPY_CANONICAL_BYTES, error);
   if (!status && folder) status = part_create(writer, folder, split, role, error);
   return status;
 }
 
-static inline bool is_integer(double value) {
-  return fabs(value) >= 0x1p52 || value == (double)(int64_t)value;
-}
-
-static ep_status row_measure(ep_part_writer *writer, const double *row, ep_error *error) {
-  for (int64_t i = 0; i < writer->columns; i++) {
-    double value = row[i];
-    ep_column *column = &writer->column[i];
-    if (!isfinite(value))
-      return ep_fail(error, EP_INVALID, "row %lld, column %lld: %s is not a number to train on",
-                     (long long)writer->rows + 1, (long long)i + 1,
-                     isnan(value) ? "NaN" : "an infinity");
-    if (value < column->min) column->min = value;
-    if (value > column->max) column->max = value;
-    if (column->integer && !is_integer(value)) column->integer = false;
-  }
-  return EP_OK;
+void ep_part_writer_shape(ep_part_writer *writer, int dimensions, const int64_t *shape) {
+  assert(dimensions >= 0 && dimensions <= EP_LIMIT_ROW_DIMENSIONS);
+  writer->dimensions = dimensions;
+  for (int i = 0; i < dimensions; i++) writer->shape[i] = shape[i];
 }
 
 ep_status ep_part_writer_commit(ep_part_writer *writer, ep_error *error) {
-  const uint8_t *row = writer->buffer + writer->used;
-  const double *values = (const double *)(const void *)row;
-  if (writer->dtype != EP_DTYPE_F64) {
-    size_t bytes = ep_dtype_bytes(writer->dtype);
-    for (int64_t i = 0; i < writer->columns; i++)
-      writer->scratch[i] = ep_dtype_value(writer->dtype, row + (size_t)i * bytes);
-    values = writer->scratch;
-  }
-  ep_status status = row_measure(writer, values, error);
+  ep_status status = ep_measure_row(&writer->measure, writer->buffer + writer->used, error);
   if (status) return status;
-  if (writer->rows == EP_LIMIT_ROWS)
-    return ep_fail(error, EP_TOO_LARGE, "more than %lld rows", (long long)EP_LIMIT_ROWS);
-  writer->rows++;
   writer->used += writer->row_bytes;
   return writer->used == writer->capacity ? flush(writer, error) : EP_OK;
 }
 
 static ep_status head_write(ep_part_writer *writer, ep_error *error) {
   uint8_t head[EP_NPY_CANONICAL_BYTES];
-  ep_npy_header_format(writer->dtype, writer->rows, writer->columns, head);
+  ep_npy_header_format(writer->dtype, writer->measure.rows, writer->dimensions, writer->shape,
+                       head);
   if (pwrite(writer->file, head, sizeof head, 0) != (ssize_t)sizeof head)
     return ep_fail(error, EP_IO, "writing the head of a part: %s", strerror(errno));
   if (fsync(writer->file) != 0) return ep_fail(error, EP_IO, "fsync: %s", strerror(errno));
@@ -138,18 +112,25 @@ static ep_status head_write(ep_part_writer *writer, ep_error *error) {
 }
 
 ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *error) {
-  if (writer->rows == 0) return ep_fail(error, EP_INVALID, "there are no rows");
+  if (writer->measure.rows == 0) return ep_fail(error, EP_INVALID, "there are no rows");
   ep_status status = flush(writer, error);
   if (!status && writer->file >= 0) status = head_write(writer, error);
   if (status) return status;
-  *out = (ep_part){writer->rows, writer->columns, writer->dtype, writer->column};
+  ep_measure_finish(&writer->measure);
+  *out = (ep_part){.rows = writer->measure.rows,
+                   .columns = writer->columns,
+                   .dtype = writer->dtype,
+                   .column = writer->column,
+                   .dimensions = writer->dimensions,
+                   .one_hot = writer->measure.one_hot};
+  memcpy(out->shape, writer->shape, sizeof out->shape);
   writer->column = NULL;
   return EP_OK;
 }
 
 void ep_part_writer_abandon(ep_part_writer *writer) {
   free(writer->column);
-  free(writer->scratch);
+  ep_measure_deinit(&writer->measure);
   free(writer->buffer);
   if (writer->buffer && writer->file >= 0) close(writer->file);
   *writer = (ep_part_writer){.file = -1};

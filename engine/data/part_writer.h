@@ -4,14 +4,17 @@
 #define EP_ENGINE_DATA_PART_WRITER_H
 
 #include "engine/data/dataset.h"
+#include "engine/data/measure.h"
 #include "kernels/backend.h"
 
 typedef struct {
   ep_dtype dtype;
-  int64_t rows, columns;
+  int64_t columns;
+  int dimensions; /* of a row, as it will be stored */
+  int64_t shape[EP_LIMIT_ROW_DIMENSIONS];
   ep_column *column; /* [columns], owned */
-  double *scratch;   /* [columns], owned: a row as doubles */
-  uint8_t *buffer;   /* [capacity], owned: whole rows not yet written */
+  ep_measure measure;
+  uint8_t *buffer; /* [capacity], owned: whole rows not yet written */
   size_t row_bytes, capacity, used;
   int file;              /* -1: checks only, writes nothing */
   int64_t *budget_bytes; /* lent; what may still be written */
@@ -30,6 +33,9 @@ ep_status ep_part_path(const char *folder, ep_split split, ep_role role, size_t 
 ep_status ep_part_writer_open(ep_part_writer *writer, const char *folder, ep_split split,
                               ep_role role, ep_dtype dtype, int64_t columns, ep_column *column,
                               int64_t *budget_bytes, ep_error *error);
+
+/* A row is stored as [shape…], not as [columns]. shape: [dimensions], its product is `columns`. */
+void ep_part_writer_shape(ep_part_writer *writer, int dimensions, const int64_t *shape);
 
 /* The place of the next row, [columns] little-endian values of the dtype, aligned for it; commit
  * when it is filled. Refuses what is not finite, with row and column. */

@@ -2,17 +2,24 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "engine/data/dataset.h"
 #include "engine/data/samples.h"
 #include "engine/data/split.h"
 
 /* What is in use while rows become a program's input. */
 typedef struct {
-  ep_samples main, test; /* test: the data's own */
-  uint8_t *split;        /* [main.rows], owned: ep_split of each row */
-  double *x, *y;         /* [features], [targets], owned: the row at hand */
+  ep_samples sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
+  uint8_t *split;                  /* [main rows], owned: ep_split of each row */
+  double *x, *y;                   /* [features], [targets], owned: the row at hand */
   bool takes_classes;
+  bool mapped[EP_SPLIT_COUNT]; /* x is used where it lies */
 } preparation;
+
+static const ep_samples *main_rows(const preparation *work) {
+  return &work->sets[EP_SPLIT_TRAIN];
+}
 
 static void *array(int64_t count, size_t bytes) {
   size_t size;
@@ -32,9 +39,10 @@ static void sums_find(const preparation *work, const double *values, int64_t col
     sum[j] = 0;
     if (square) square[j] = 0;
   }
-  for (int64_t i = 0; i < work->main.rows; i++) {
+  const ep_samples *main = main_rows(work);
+  for (int64_t i = 0; i < main->rows; i++) {
     if (work->split[i] != EP_SPLIT_TRAIN) continue;
-    ep_samples_read(&work->main, i, work->x, work->y);
+    ep_samples_read(main, i, work->x, work->y);
     for (int64_t j = 0; j < columns; j++) {
       double distance = values[j] - (origin ? origin[j] : 0);
       sum[j] += distance;
@@ -64,7 +72,7 @@ static void figures_find(const preparation *work, const double *values, int64_t 
  * first: [columns] of working memory: a column's value, NaN once it has had two. */
 static void constants_find(const preparation *work, const double *values, int64_t columns,
                            double *mean, double *deviation, double *first) {
-  const ep_samples *main = &work->main;
+  const ep_samples *main = main_rows(work);
   bool suspected = false, started = false;
   for (int64_t j = 0; j < columns; j++) suspected |= deviation[j] <= fabs(mean[j]) * 1e-12;
   if (!suspected) return;
@@ -101,17 +109,47 @@ static ep_status scaling_find(const preparation *work, const double *values, int
   return EP_OK;
 }
 
-static ep_status out_allocate(const preparation *work, ep_prepared *out, ep_error *error) {
+/* Whether x of a set can be used where it lies: all of its rows, in their order, as they are. */
+static bool is_usable(const preparation *work, const ep_prepared *out, int split) {
+  const ep_samples *set = &work->sets[split];
+  if (!set->apart || set->rows != out->rows[split]) return false;
+  if (out->x_type == EP_X_UINT8) return true;
+  return set->x.dtype == EP_DTYPE_F32 && !out->scaling.x_mean && out->normalization.channels == 0 &&
+         (uintptr_t)set->x.values % sizeof(float) == 0;
+}
+
+/* The table goes from the samples to *out; afterwards the samples' x must not be read. */
+static void x_map(preparation *work, ep_prepared *out, int split) {
+  ep_samples *set = &work->sets[split];
+  work->mapped[split] = true;
+  out->x[split] = set->x.values;
+  out->x_table[split] = set->x;
+  set->x = (ep_table){0};
+}
+
+static ep_status x_allocate(preparation *work, ep_prepared *out, int split, ep_error *error) {
+  if (is_usable(work, out, split)) {
+    x_map(work, out, split);
+    return EP_OK;
+  }
+  size_t bytes = out->x_type == EP_X_UINT8 ? 1 : sizeof(float);
+  /* rows * columns: 2^31 * 2^16 at most */
+  out->x_owned[split] = array(out->rows[split] * out->features, bytes);
+  out->x[split] = out->x_owned[split];
+  return out->x[split] ? EP_OK : no_memory(error);
+}
+
+static ep_status out_allocate(preparation *work, ep_prepared *out, ep_error *error) {
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
     int64_t rows = out->rows[split];
     if (rows == 0) continue;
-    /* rows * columns: 2^31 * 2^16 at most */
-    out->x[split] = array(rows * out->features, sizeof(float));
+    ep_status status = x_allocate(work, out, split, error);
+    if (status) return status;
     if (work->takes_classes)
       out->classes[split] = array(rows, sizeof(int32_t));
     else
       out->y[split] = array(rows * out->target_columns, sizeof(float));
-    if (!out->x[split] || (!out->y[split] && !out->classes[split])) return no_memory(error);
+    if (!out->y[split] && !out->classes[split]) return no_memory(error);
   }
   return EP_OK;
 }
@@ -136,15 +174,33 @@ static ep_status class_store(double value, int64_t row, int32_t *out, ep_error *
   return EP_OK;
 }
 
-/* The row at hand, number `row` of its source, becomes row `place` of the split. */
-static ep_status row_store(const preparation *work, ep_prepared *out, ep_split split, int64_t row,
-                           int64_t place, ep_error *error) {
+/* One-hot columns are the class of their one. */
+static double class_find(const preparation *work) {
+  int64_t columns = main_rows(work)->targets, class = 0;
+  if (columns == 1) return work->y[0];
+  while (class < columns - 1 && work->y[class] != 1) class ++;
+  return (double)class;
+}
+
+static ep_status x_store(const preparation *work, ep_prepared *out, const ep_samples *set,
+                         ep_split split, int64_t row, int64_t place, ep_error *error) {
+  if (out->x_type == EP_X_UINT8) {
+    size_t bytes = (size_t)out->features;
+    uint8_t *x = (uint8_t *)out->x_owned[split] + (size_t)place * bytes;
+    memcpy(x, set->x.values + (size_t)row * bytes, bytes);
+    return EP_OK;
+  }
+  float *x = (float *)out->x_owned[split] + place * out->features;
+  if (out->normalization.channels > 0) ep_normalization_apply(&out->normalization, work->x, 1);
+  ep_scaling_apply_x(&out->scaling, work->x, 1, x);
+  return finite_check(x, out->features, row, "x", error);
+}
+
+static ep_status y_store(const preparation *work, ep_prepared *out, ep_split split, int64_t row,
+                         int64_t place, ep_error *error) {
   const ep_scaling *scaling = &out->scaling;
-  float *x = out->x[split] + place * out->features;
-  ep_scaling_apply_x(scaling, work->x, 1, x);
-  ep_status status = finite_check(x, out->features, row, "x", error);
-  if (status) return status;
-  if (work->takes_classes) return class_store(work->y[0], row, &out->classes[split][place], error);
+  if (work->takes_classes)
+    return class_store(class_find(work), row, &out->classes[split][place], error);
   float *y = out->y[split] + place * out->target_columns;
   for (int64_t j = 0; j < out->target_columns; j++) {
     double value = work->y[j];
@@ -154,48 +210,108 @@ static ep_status row_store(const preparation *work, ep_prepared *out, ep_split s
   return finite_check(y, out->target_columns, row, "y", error);
 }
 
+/* Row `row` of the set becomes row `place` of the split. */
+static ep_status row_store(const preparation *work, ep_prepared *out, const ep_samples *set,
+                           ep_split split, int64_t row, int64_t place, ep_error *error) {
+  bool floats = !work->mapped[split] && out->x_type == EP_X_FLOAT32;
+  ep_status status = EP_OK;
+  ep_samples_read(set, row, floats ? work->x : NULL, work->y);
+  if (!work->mapped[split]) status = x_store(work, out, set, split, row, place, error);
+  return status ? status : y_store(work, out, split, row, place, error);
+}
+
 static ep_status rows_store(const preparation *work, ep_prepared *out, ep_error *error) {
   int64_t place[EP_SPLIT_COUNT] = {0};
   ep_status status = EP_OK;
-  for (int64_t i = 0; i < work->main.rows && !status; i++) {
+  const ep_samples *main = main_rows(work);
+  for (int64_t i = 0; i < main->rows && !status; i++) {
     ep_split split = (ep_split)work->split[i];
-    ep_samples_read(&work->main, i, work->x, work->y);
-    status = row_store(work, out, split, i, place[split]++, error);
+    status = row_store(work, out, main, split, i, place[split]++, error);
   }
-  for (int64_t i = 0; i < work->test.rows && !status; i++) {
-    ep_samples_read(&work->test, i, work->x, work->y);
-    status = row_store(work, out, EP_SPLIT_TEST, i, i, error);
-  }
+  for (int split = EP_SPLIT_TRAIN + 1; split < EP_SPLIT_COUNT; split++)
+    for (int64_t i = 0; i < work->sets[split].rows && !status; i++)
+      status = row_store(work, out, &work->sets[split], (ep_split)split, i, i, error);
   return status;
 }
 
-static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, int64_t targets,
+/* Several columns are classes when they are one-hot. */
+static bool is_one_hot(const ep_samples *set, double *y) {
+  for (int64_t row = 0; row < set->rows; row++) {
+    int64_t zeros = 0, ones = 0;
+    ep_samples_read(set, row, NULL, y);
+    for (int64_t j = 0; j < set->targets; j++) {
+      zeros += y[j] == 0;
+      ones += y[j] == 1;
+    }
+    if (ones != 1 || zeros != set->targets - 1) return false;
+  }
+  return true;
+}
+
+static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const preparation *work,
                             ep_error *error) {
   if (data->standardize_y && ep_loss_is_classifier(loss))
     return ep_fail_at(error, EP_INVALID, "/data/standardize",
                       "y holds classes for %s: it cannot be standardized", ep_loss_type_name(loss));
-  if (ep_loss_takes_classes(loss) && targets != 1)
-    return ep_fail_at(error, EP_INVALID, "/loss",
-                      "%s takes one column of classes, the data has %lld target columns",
-                      ep_loss_type_name(loss), (long long)targets);
+  int64_t targets = main_rows(work)->targets;
+  if (!work->takes_classes || targets == 1) return EP_OK;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    if (!is_one_hot(&work->sets[split], work->y))
+      return ep_fail_at(error, EP_INVALID, "/loss",
+                        "%s takes one column of classes, or one-hot columns; the data has %lld "
+                        "target columns, which are not one-hot",
+                        ep_loss_type_name(loss), (long long)targets);
+  return EP_OK;
+}
+
+/* Bytes stay bytes when all of x are, and nothing makes fractions of them. */
+static ep_x_type x_type_find(const ep_data_spec *data, const preparation *work) {
+  bool bytes = !data->standardize_x;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    const ep_samples *set = &work->sets[split];
+    bytes = bytes && (set->rows == 0 || (set->apart && set->x.dtype == EP_DTYPE_U8));
+  }
+  return bytes ? EP_X_UINT8 : EP_X_FLOAT32;
+}
+
+/* What bytes stand for, as a device computes it. */
+static ep_status bytes_scale(ep_prepared *out, ep_error *error) {
+  if (out->x_type != EP_X_UINT8) return EP_OK;
+  out->x_scale = array(out->row.channels, sizeof *out->x_scale);
+  out->x_shift = array(out->row.channels, sizeof *out->x_shift);
+  if (!out->x_scale || !out->x_shift) return no_memory(error);
+  bool plain = out->normalization.channels == 0;
+  for (int64_t c = 0; c < out->row.channels; c++) {
+    out->x_scale[c] = plain ? 1 : (float)out->normalization.factor[c];
+    out->x_shift[c] = plain ? 0 : (float)out->normalization.offset[c];
+  }
   return EP_OK;
 }
 
 /* Sizes, the split of each row, working memory. */
 static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prepared *out,
                             ep_error *error) {
-  const ep_samples *main = &work->main;
-  ep_status status = ep_split_count(data, main->rows, work->test.rows, out->rows, error);
+  const ep_samples *main = main_rows(work);
+  int64_t rows[EP_SPLIT_COUNT];
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) rows[split] = work->sets[split].rows;
+  ep_status status = ep_split_count(data, rows, out->rows, error);
   if (status) return status;
   out->features = out->scaling.x_columns = main->features;
-  out->target_columns = out->scaling.y_columns = main->targets;
+  out->target_columns = out->scaling.y_columns = work->takes_classes ? 1 : main->targets;
+  out->x_type = x_type_find(data, work);
+  out->row =
+      ep_data_row_shape(data, main->apart ? main->x.dimensions : 1, main->x.shape, main->features);
+  if (ep_shape_count(out->row) != main->features)
+    return ep_fail_at(error, EP_INVALID, "/data/shape", "the shape is not that of %lld columns",
+                      (long long)main->features);
   work->split = array(main->rows, sizeof *work->split);
   work->x = array(main->features, sizeof *work->x);
   work->y = array(main->targets, sizeof *work->y);
   if (!work->split || !work->x || !work->y) return no_memory(error);
-  int64_t test_rows = work->test.rows > 0 ? 0 : out->rows[EP_SPLIT_TEST];
-  ep_split_assign(data->split_seed, main->rows, test_rows, out->rows[EP_SPLIT_VALIDATION],
-                  work->split);
+  /* sets of the data's own take no row of the main one */
+  int64_t test_rows = out->rows[EP_SPLIT_TEST] - rows[EP_SPLIT_TEST];
+  int64_t validation_rows = out->rows[EP_SPLIT_VALIDATION] - rows[EP_SPLIT_VALIDATION];
+  ep_split_assign(data->split_seed, main->rows, test_rows, validation_rows, work->split);
   return EP_OK;
 }
 
@@ -203,8 +319,10 @@ static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepare
                          ep_error *error) {
   int64_t train_rows = out->rows[EP_SPLIT_TRAIN];
   ep_scaling *scaling = &out->scaling;
-  ep_status status = EP_OK;
-  if (data->standardize_x)
+  ep_status status =
+      ep_normalization_find(data, out->row, out->x_type == EP_X_UINT8, &out->normalization, error);
+  if (!status) status = bytes_scale(out, error);
+  if (!status && data->standardize_x)
     status = scaling_find(work, work->x, out->features, train_rows, &scaling->x_mean,
                           &scaling->x_deviation, error);
   if (!status && data->standardize_y)
@@ -218,26 +336,58 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
                      ep_prepared *out, ep_error *error) {
   preparation work = {.takes_classes = ep_loss_takes_classes(loss)};
   *out = (ep_prepared){0};
-  ep_status status = ep_samples_open(data, dataset_folder, &work.main, &work.test, error);
+  ep_status status = ep_samples_open(data, dataset_folder, work.sets, error);
   if (status) return status;
-  status = loss_check(data, loss, work.main.targets, error);
-  if (!status) status = work_begin(data, &work, out, error);
+  status = work_begin(data, &work, out, error);
+  if (!status) status = loss_check(data, loss, &work, error);
   if (!status) status = work_do(data, &work, out, error);
   free(work.split);
   free(work.x);
   free(work.y);
-  ep_samples_close(&work.main);
-  ep_samples_close(&work.test);
+  ep_samples_close(work.sets);
   if (status) ep_prepared_deinit(out);
   return status;
 }
 
+/* The x of one split as float32; its bytes are given up. */
+static ep_status split_widen(ep_prepared *prepared, int split, ep_error *error) {
+  int64_t columns = prepared->features, plane = columns / prepared->row.channels;
+  const ep_normalization *normalization = &prepared->normalization;
+  const uint8_t *bytes = prepared->x[split];
+  float *x = array(prepared->rows[split] * columns, sizeof *x);
+  if (!x) return no_memory(error);
+  for (int64_t i = 0; i < prepared->rows[split]; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      double value = bytes[i * columns + j];
+      if (normalization->channels > 0)
+        value = value * normalization->factor[j / plane] + normalization->offset[j / plane];
+      x[i * columns + j] = (float)value;
+    }
+  free(prepared->x_owned[split]);
+  ep_table_close(&prepared->x_table[split]);
+  prepared->x[split] = prepared->x_owned[split] = x;
+  return EP_OK;
+}
+
+ep_status ep_prepared_widen(ep_prepared *prepared, ep_error *error) {
+  ep_status status = EP_OK;
+  if (prepared->x_type == EP_X_FLOAT32) return EP_OK;
+  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
+    if (prepared->rows[split] > 0) status = split_widen(prepared, split, error);
+  if (!status) prepared->x_type = EP_X_FLOAT32;
+  return status; /* after a failure some are wide and some are not: good for deinit alone */
+}
+
 void ep_prepared_deinit(ep_prepared *prepared) {
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
-    free(prepared->x[split]);
+    free(prepared->x_owned[split]);
+    ep_table_close(&prepared->x_table[split]);
     free(prepared->y[split]);
     free(prepared->classes[split]);
   }
+  free(prepared->x_scale);
+  free(prepared->x_shift);
+  ep_normalization_deinit(&prepared->normalization);
   ep_scaling_deinit(&prepared->scaling);
   *prepared = (ep_prepared){0};
 }

@@ -18,13 +18,18 @@ static ep_status fraction_count(double fraction, int64_t rows, const char *point
                     (long long)rows, rows == 1 ? "" : "s");
 }
 
-ep_status ep_split_count(const ep_data_spec *data, int64_t rows, int64_t own_test_rows,
+ep_status ep_split_count(const ep_data_spec *data, const int64_t own_rows[EP_SPLIT_COUNT],
                          int64_t out[EP_SPLIT_COUNT], ep_error *error) {
-  int64_t test, validation;
-  if (data->test != 0 && own_test_rows > 0)
+  int64_t test, validation, rows = own_rows[EP_SPLIT_TRAIN];
+  if (data->test != 0 && own_rows[EP_SPLIT_TEST] > 0)
     return ep_fail_at(error, EP_INVALID, "/data/test",
                       "the data brings a test set of its own (%lld rows): leave the fraction out",
-                      (long long)own_test_rows);
+                      (long long)own_rows[EP_SPLIT_TEST]);
+  if (data->validation != 0 && own_rows[EP_SPLIT_VALIDATION] > 0)
+    return ep_fail_at(error, EP_INVALID, "/data/validation",
+                      "the data brings a validation set of its own (%lld rows): leave the fraction "
+                      "out",
+                      (long long)own_rows[EP_SPLIT_VALIDATION]);
   ep_status status = fraction_count(data->test, rows, "/data/test", &test, error);
   if (!status)
     status = fraction_count(data->validation, rows, "/data/validation", &validation, error);
@@ -34,8 +39,8 @@ ep_status ep_split_count(const ep_data_spec *data, int64_t rows, int64_t own_tes
                       "test (%g) and validation (%g) of %lld rows leave none to train on",
                       data->test, data->validation, (long long)rows);
   out[EP_SPLIT_TRAIN] = rows - test - validation;
-  out[EP_SPLIT_VALIDATION] = validation;
-  out[EP_SPLIT_TEST] = own_test_rows > 0 ? own_test_rows : test;
+  out[EP_SPLIT_VALIDATION] = validation + own_rows[EP_SPLIT_VALIDATION]; /* one of them is 0 */
+  out[EP_SPLIT_TEST] = test + own_rows[EP_SPLIT_TEST];
   return EP_OK;
 }
 

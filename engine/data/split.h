@@ -5,10 +5,10 @@
 #include "api/spec.h"
 #include "kernels/backend.h"
 
-/* Rows of each split of data that has `rows` rows and, besides, `own_test_rows` of a test set of
- * its own (0: none). EP_INVALID at /data/test or /data/validation: a test fraction beside a test
- * set, a fraction that takes no row, no row left to train on. */
-ep_status ep_split_count(const ep_data_spec *data, int64_t rows, int64_t own_test_rows,
+/* Rows of each split of data that brings own_rows[EP_SPLIT_TRAIN] rows and, besides, test and
+ * validation sets of its own (0 rows: none). EP_INVALID at /data/test or /data/validation: a
+ * fraction beside a set of that kind, a fraction that takes no row, no row left to train on. */
+ep_status ep_split_count(const ep_data_spec *data, const int64_t own_rows[EP_SPLIT_COUNT],
                          int64_t out[EP_SPLIT_COUNT], ep_error *error);
 
 /* The split (ep_split) of each of the rows, [rows], written: elements 0 … of the permutation

@@ -33,18 +33,28 @@ typedef enum {
       EP_DTYPE_COUNT
 } ep_dtype;
 
-/* An open NPY file in C order, little-endian, of one or more dimensions; the first counts rows, the
- * others are flattened into columns. */
+/* An open NPY file in C order, little-endian, of one or more dimensions, or an IDX file of bytes;
+ * the first counts rows, the others are flattened into columns. */
 typedef struct {
   ep_dtype dtype;
   int64_t rows, columns;
-  const uint8_t *values; /* [rows, columns], mapped; not necessarily aligned */
+  int dimensions; /* of a row: 0 (a list of numbers) … EP_LIMIT_ROW_DIMENSIONS */
+  int64_t shape[EP_LIMIT_ROW_DIMENSIONS]; /* [dimensions]; its product is `columns` */
+  const uint8_t *values;                  /* [rows, columns], mapped; not necessarily aligned */
   void *mapping;
   size_t mapping_bytes;
 } ep_table;
 
 ep_status ep_table_open(const char *path, ep_table *out, ep_error *error);
+/* The same of an open file, which stays the caller's; `path` is for messages. */
+ep_status ep_table_of(int file, const char *path, ep_table *out, ep_error *error);
+/* Reads no more than the head of the open file into *out, whose values are NULL; they start at
+ * *values_offset. EP_UNSUPPORTED when it is no file that can be used where it lies. */
+ep_status ep_table_peek(int file, const char *path, ep_table *out, size_t *values_offset,
+                        ep_error *error);
 void ep_table_close(ep_table *table);
 double ep_table_value(const ep_table *table, int64_t row, int64_t column);
+/* Columns first … first + count - 1 of a row. out: [count], written. */
+void ep_table_values(const ep_table *table, int64_t row, int64_t first, int64_t count, double *out);
 
 #endif

@@ -119,9 +119,12 @@ END_TEST
 
 START_TEST(unknown_content_is_refused) {
   static const char message[] =
-      "the content is not known: CSV (as UTF-8), NPY and the flat JSON form are, each also as gz";
-  scratch_refused("PK\x03\x04", 4, NULL, EP_MEDIA_TYPE, message);
-  scratch_refused("\0\0\x08\x03", 4, NULL, EP_MEDIA_TYPE, message);
+      "the content is not known: CSV (as UTF-8), NPY, NPZ, IDX, safetensors and the flat JSON form "
+      "are, each also as gz";
+  scratch_refused("\x7f"
+                  "ELF\x00",
+                  5, NULL, EP_MEDIA_TYPE, message);
+  scratch_refused("\0\0\x07\x03", 4, NULL, EP_MEDIA_TYPE, message);
   scratch_refused("1\0,\0002\0", 6, NULL, EP_MEDIA_TYPE, message);
   scratch_refused("", 0, NULL, EP_INVALID, "the content is empty");
 }

@@ -112,7 +112,8 @@ START_TEST(generated_rows_are_prepared) {
                 error.message);
   ck_assert(prepared.rows[EP_SPLIT_TRAIN] == 4 && prepared.rows[EP_SPLIT_TEST] == 4 &&
             prepared.rows[EP_SPLIT_VALIDATION] == 0);
-  ck_assert(prepared.x[EP_SPLIT_TRAIN][3] == 1 && prepared.y[EP_SPLIT_TRAIN][2] == 1);
+  const float *x = prepared.x[EP_SPLIT_TRAIN];
+  ck_assert(x[3] == 1 && prepared.y[EP_SPLIT_TRAIN][2] == 1);
   ck_assert_ptr_null(prepared.classes[EP_SPLIT_TRAIN]);
   ep_prepared_deinit(&prepared);
 }

@@ -229,7 +229,7 @@ START_TEST(canonical_heads_are_numpys) {
   uint8_t head[EP_NPY_CANONICAL_BYTES];
   ep_npy_header parsed;
   ep_error error = {0};
-  ep_npy_header_format(EP_DTYPE_I16, EP_LIMIT_ROWS, EP_LIMIT_COLUMNS, head);
+  ep_npy_header_format(EP_DTYPE_I16, EP_LIMIT_ROWS, 1, (int64_t[]){EP_LIMIT_COLUMNS}, head);
   ck_assert_int_eq(memcmp(head,
                           "\x93NUMPY\x01\x00\x76\x00{'descr': '<i2', 'fortran_order': False,"
                           " 'shape': (2147483648, 65536), }",

@@ -18,6 +18,12 @@ static ep_data_spec inline_spec(double *x, double *y, int64_t rows, int64_t colu
                         .split_seed = 1};
 }
 
+/* x of a split that is float32. */
+static const float *x_of(const ep_prepared *prepared, int split) {
+  ck_assert_int_eq(prepared->x_type, EP_X_FLOAT32);
+  return prepared->x[split];
+}
+
 static void prepare(const ep_data_spec *spec, ep_loss_type loss, ep_prepared *out) {
   ep_error error = {0};
   ck_assert_msg(ep_prepare(spec, loss, NULL, out, &error) == EP_OK, "%s", error.message);
@@ -53,10 +59,10 @@ START_TEST(the_permutation_decides_and_rows_keep_their_order) {
     wanted[ep_permutation_at(&permutation, i)] = i < TEST ? EP_SPLIT_TEST : EP_SPLIT_VALIDATION;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int64_t i = 0; i < prepared.rows[split]; i++) {
-      int row = (int)prepared.x[split][i];
+      int row = (int)x_of(&prepared, split)[i];
       ck_assert_int_eq(wanted[row], split);
       ck_assert_float_eq(prepared.y[split][i], (float)row);
-      if (i > 0) ck_assert_float_lt(prepared.x[split][i - 1], prepared.x[split][i]);
+      if (i > 0) ck_assert_float_lt(x_of(&prepared, split)[i - 1], x_of(&prepared, split)[i]);
     }
   ep_prepared other;
   spec.split_seed = 43;
@@ -103,7 +109,7 @@ START_TEST(figures_are_the_training_rows) {
     if (split[i] == EP_SPLIT_TRAIN) {
       double scaled =
           (x[i * COLUMNS] - prepared.scaling.x_mean[0]) / prepared.scaling.x_deviation[0];
-      ck_assert_float_eq(prepared.x[EP_SPLIT_TRAIN][place++ * COLUMNS], (float)scaled);
+      ck_assert_float_eq(x_of(&prepared, EP_SPLIT_TRAIN)[place++ * COLUMNS], (float)scaled);
     }
   ep_prepared_deinit(&prepared);
   free(x);
@@ -123,7 +129,7 @@ START_TEST(a_column_without_deviation_is_divided_by_1) {
   prepare(&spec, EP_LOSS_MSE, &prepared);
   ck_assert(prepared.scaling.x_deviation[0] == 1 && prepared.scaling.x_mean[0] == 0.1);
   ck_assert(prepared.scaling.y_deviation[0] == 1 && prepared.scaling.y_mean[0] == 0);
-  for (int i = 0; i < ROWS; i++) ck_assert_float_eq(prepared.x[EP_SPLIT_TRAIN][2 * i], 0);
+  for (int i = 0; i < ROWS; i++) ck_assert_float_eq(x_of(&prepared, EP_SPLIT_TRAIN)[2 * i], 0);
   ep_prepared_deinit(&prepared);
   free(x);
   free(y);
@@ -152,8 +158,8 @@ START_TEST(a_small_deviation_stays) {
   spec.standardize_x = true;
   ep_prepared prepared;
   prepare(&spec, EP_LOSS_MSE, &prepared);
-  for (int i = 0; i < 4; i++) ck_assert_float_le(fabsf(prepared.x[EP_SPLIT_TRAIN][i]), 2);
-  ck_assert_float_gt(prepared.x[EP_SPLIT_TRAIN][1], prepared.x[EP_SPLIT_TRAIN][0]);
+  for (int i = 0; i < 4; i++) ck_assert_float_le(fabsf(x_of(&prepared, EP_SPLIT_TRAIN)[i]), 2);
+  ck_assert_float_gt(x_of(&prepared, EP_SPLIT_TRAIN)[1], x_of(&prepared, EP_SPLIT_TRAIN)[0]);
   ep_prepared_deinit(&prepared);
 }
 END_TEST
@@ -203,7 +209,8 @@ START_TEST(classes_are_integers) {
   ep_prepared_deinit(&prepared);
   spec = inline_spec(x, y, 1, 1, 2);
   refused(&spec, EP_LOSS_CROSS_ENTROPY, EP_INVALID, "/loss",
-          "cross_entropy takes one column of classes, the data has 2 target columns");
+          "cross_entropy takes one column of classes, or one-hot columns; the data has 2 target "
+          "columns, which are not one-hot");
 }
 END_TEST
 
@@ -215,7 +222,7 @@ START_TEST(what_cannot_be_is_refused) {
   spec.standardize_x = true; /* now it fits */
   ep_prepared prepared;
   prepare(&spec, EP_LOSS_MSE, &prepared);
-  ck_assert_float_eq_tol(prepared.x[EP_SPLIT_TRAIN][1], 1, 1e-6);
+  ck_assert_float_eq_tol(x_of(&prepared, EP_SPLIT_TRAIN)[1], 1, 1e-6);
   ep_prepared_deinit(&prepared);
   spec.standardize_y = true;
   refused(&spec, EP_LOSS_BCE_WITH_LOGITS, EP_INVALID, "/data/standardize",
@@ -260,8 +267,8 @@ START_TEST(a_table_is_prepared) {
   ck_assert(prepared.features == shape.features && prepared.rows[0] == shape.train_rows &&
             prepared.rows[EP_SPLIT_TEST] == shape.test_rows);
   for (int64_t i = 0; i < 3; i++) {
-    float a = prepared.x[EP_SPLIT_TRAIN][2 * i];
-    ck_assert_float_eq(prepared.x[EP_SPLIT_TRAIN][2 * i + 1], 10 * a);
+    float a = x_of(&prepared, EP_SPLIT_TRAIN)[2 * i];
+    ck_assert_float_eq(x_of(&prepared, EP_SPLIT_TRAIN)[2 * i + 1], 10 * a);
     ck_assert_float_eq(prepared.y[EP_SPLIT_TRAIN][i], (int)a % 2 == 0);
   }
   ep_prepared_deinit(&prepared);
@@ -283,8 +290,8 @@ START_TEST(a_test_set_of_its_own_is_scaled_by_training_figures) {
       .source = EP_DATA_DATASET, .split_seed = 1, .standardize_x = true, .standardize_y = true};
   ep_prepared prepared;
   ck_assert_int_eq(ep_prepare(&spec, EP_LOSS_MSE, scratch_folder, &prepared, &error), EP_OK);
-  ck_assert_float_eq(prepared.x[EP_SPLIT_TRAIN][0], -1);
-  ck_assert_float_eq(prepared.x[EP_SPLIT_TEST][0], 3);
+  ck_assert_float_eq(x_of(&prepared, EP_SPLIT_TRAIN)[0], -1);
+  ck_assert_float_eq(x_of(&prepared, EP_SPLIT_TEST)[0], 3);
   ck_assert_float_eq(prepared.y[EP_SPLIT_TEST][0], 3);
   ep_prepared_deinit(&prepared);
 }
