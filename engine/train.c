@@ -318,6 +318,18 @@ static ep_status plan_make(trainer *t, ep_error *error) {
   return status;
 }
 
+/* The plan counts what training surely takes: where there is not even that much memory, asking for
+ * it might end in the system's killing someone. */
+static ep_status memory_check(const trainer *t, ep_error *error) {
+  ep_backend_info info;
+  ep_status status = t->job->backend_ops->info(t->job->backend, &info, error);
+  if (status != EP_OK || info.memory_bytes <= 0 || t->plan->bytes <= info.memory_bytes)
+    return status;
+  return ep_fail_at(
+      error, EP_NO_MEMORY, "/model", "training takes at least %lld MiB of memory, %s has %lld MiB",
+      (long long)(t->plan->bytes >> 20), t->job->device, (long long)(info.memory_bytes >> 20));
+}
+
 static ep_status buffers_create(trainer *t, ep_error *error) {
   t->steps_per_epoch = ep_program_steps_per_epoch(&t->plan->program);
   t->steps_total = t->steps_per_epoch * t->job->spec->epochs;
@@ -358,6 +370,7 @@ static ep_status instance_create(trainer *t, ep_error *error) {
 static ep_status trainer_init(trainer *t, ep_error *error) {
   const ep_job_spec *spec = t->job->spec;
   ep_status status = plan_make(t, error);
+  if (status == EP_OK) status = memory_check(t, error);
   if (status == EP_OK)
     status = ep_prepare(&spec->data, spec->loss, t->job->dataset_folder, &t->data, error);
   if (status == EP_OK) status = buffers_create(t, error);

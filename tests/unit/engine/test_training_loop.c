@@ -15,9 +15,16 @@ static struct {
   int64_t
       weights_break_after; /* with more steps than this done the weights are infinite; -1 = never */
   int64_t parameters, evaluations, evaluated_at[64];
+  int64_t memory_bytes;          /* of the device */
   ep_status fails_with;          /* of train_segment */
   ep_status evaluate_fails_with; /* of evaluate */
 } script;
+
+static ep_status script_backend_info(ep_backend *backend, ep_backend_info *out, ep_error *error) {
+  (void)backend, (void)error;
+  *out = (ep_backend_info){.memory_bytes = script.memory_bytes};
+  return EP_OK;
+}
 
 static ep_status script_compile(ep_backend *backend, const ep_program *program,
                                 const char *executor, ep_instance **out, ep_error *error) {
@@ -106,6 +113,7 @@ static ep_status script_rollback(ep_instance *instance, ep_error *error) {
 
 static const ep_backend_ops ops = {.version = EP_BACKEND_VERSION,
                                    .name = "script",
+                                   .info = script_backend_info,
                                    .compile = script_compile,
                                    .release = script_release,
                                    .instance_info = script_info,
@@ -127,6 +135,7 @@ static const ep_backend_ops ops = {.version = EP_BACKEND_VERSION,
 
 static void script_reset(void) {
   memset(&script, 0, sizeof script);
+  script.memory_bytes = 1 << 20;
   script.loss_breaks_at = script.weights_break_after = -1;
 }
 
@@ -243,6 +252,19 @@ START_TEST(a_shortage_of_memory_is_the_jobs) {
 }
 END_TEST
 
+START_TEST(a_job_larger_than_the_device_is_not_begun) {
+  fixture f;
+  fixture_open(&f, SPEC("\"epochs\":3", ""), &ops, NULL);
+  script.memory_bytes = 100;
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_NO_MEMORY);
+  ck_assert_str_eq(result.pointer, "/model");
+  ck_assert_int_eq(f.started, 0);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
 START_TEST(metrics_that_fail_leave_the_weights) {
   fixture f;
   fixture_open(&f, SPEC("\"epochs\":3", ""), &ops, NULL);
@@ -271,6 +293,7 @@ int main(void) {
   tcase_add_test(tests, a_cancel_is_seen_between_segments);
   tcase_add_test(tests, a_failed_device_is_the_workers_fault);
   tcase_add_test(tests, a_shortage_of_memory_is_the_jobs);
+  tcase_add_test(tests, a_job_larger_than_the_device_is_not_begun);
   tcase_add_test(tests, metrics_that_fail_leave_the_weights);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
