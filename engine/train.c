@@ -318,16 +318,26 @@ static ep_status plan_make(trainer *t, ep_error *error) {
   return status;
 }
 
-/* The plan counts what training surely takes: where there is not even that much memory, asking for
- * it might end in the system's killing someone. */
+/* Bytes that every executor takes: the rows, the state, its snapshot and its gradient. The plan's
+ * count also has the activations of a whole batch, which the CPU takes piece by piece. Limits keep
+ * the products below 2^60. */
+static int64_t least_bytes(const ep_plan *plan) {
+  const ep_data_shape *shape = &plan->shape;
+  int64_t rows = shape->train_rows + shape->validation_rows + shape->test_rows;
+  int64_t state = 3 * plan->parameters + 2 * plan->program.optimizer_floats;
+  return (int64_t)sizeof(float) * (rows * (shape->features + shape->target_columns) + state);
+}
+
+/* Where there is not even that much memory, asking for it might end in the system's killing
+ * someone. */
 static ep_status memory_check(const trainer *t, ep_error *error) {
   ep_backend_info info;
+  int64_t bytes = least_bytes(t->plan);
   ep_status status = t->job->backend_ops->info(t->job->backend, &info, error);
-  if (status != EP_OK || info.memory_bytes <= 0 || t->plan->bytes <= info.memory_bytes)
-    return status;
-  return ep_fail_at(
-      error, EP_NO_MEMORY, "/model", "training takes at least %lld MiB of memory, %s has %lld MiB",
-      (long long)(t->plan->bytes >> 20), t->job->device, (long long)(info.memory_bytes >> 20));
+  if (status != EP_OK || info.memory_bytes <= 0 || bytes <= info.memory_bytes) return status;
+  return ep_fail_at(error, EP_NO_MEMORY, "/model",
+                    "training takes at least %lld MiB of memory, %s has %lld MiB",
+                    (long long)(bytes >> 20), t->job->device, (long long)(info.memory_bytes >> 20));
 }
 
 static ep_status buffers_create(trainer *t, ep_error *error) {
