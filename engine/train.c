@@ -17,6 +17,9 @@ static const double segment_seconds = 0.05;
 /* The first segment is sized as if the device did this many operations a second: a low guess. */
 static const double first_guess_operations_per_second = 1e9;
 enum { SEGMENT_STEPS_MAX = 1 << 16, SEGMENT_GROWTH_MAX = 16 };
+/* … and takes at most so many steps, because what a step costs beside its operations (10 us of
+ * launches on a GPU) is not known before. */
+enum { FIRST_SEGMENT_STEPS_MAX = 1024 };
 
 typedef struct {
   const ep_training *job;
@@ -346,7 +349,8 @@ static ep_status buffers_create(trainer *t, ep_error *error) {
   int64_t most = t->steps_total < SEGMENT_STEPS_MAX ? t->steps_total : SEGMENT_STEPS_MAX;
   double step_operations = (double)t->plan->operations / (double)t->steps_per_epoch;
   double guess = first_guess_operations_per_second * segment_seconds / (step_operations + 1);
-  t->segment_steps = guess < 1 ? 1 : guess > (double)most ? most : (int64_t)guess;
+  if (guess > FIRST_SEGMENT_STEPS_MAX) guess = FIRST_SEGMENT_STEPS_MAX;
+  t->segment_steps = guess < 1 ? 1 : (int64_t)guess;
   t->loss = malloc((size_t)most * sizeof *t->loss);
   t->errors = malloc((size_t)most * sizeof *t->errors);
   if (!t->loss || !t->errors) return ep_fail(error, EP_NO_MEMORY, "no memory for the losses");
