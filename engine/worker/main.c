@@ -224,8 +224,10 @@ static ep_status worker_run(worker *w, ep_error *error) {
                             {.fd = w->outbox.wake, .events = POLLIN}};
   ep_status status = ready_send(w, error);
   while (status == EP_OK) {
-    if (poll(polled, 2, -1) < 0 && errno != EINTR)
+    if (poll(polled, 2, -1) < 0) {
+      if (errno == EINTR) continue; /* what it said the last time still stands in `polled` */
       return ep_fail(error, EP_IO, "poll: %s", strerror(errno));
+    }
     if (polled[SOCKET].revents) {
       ep_command command = {0};
       bool ended = false;

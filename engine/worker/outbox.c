@@ -15,12 +15,6 @@ ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error) {
   return EP_OK;
 }
 
-void ep_outbox_deinit(ep_outbox *outbox) {
-  pthread_cond_destroy(&outbox->room);
-  pthread_mutex_destroy(&outbox->mutex);
-  close(outbox->wake);
-}
-
 static void main_thread_wake(ep_outbox *outbox) {
   uint64_t one = 1;
   ssize_t written = write(outbox->wake, &one, sizeof one);

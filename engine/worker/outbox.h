@@ -21,8 +21,8 @@ typedef struct {
   ep_reply start; /* executor, parameters, bytes */
 } ep_outbox;
 
+/* There is no end of an outbox but the process's: a training may be writing to it. */
 ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error);
-void ep_outbox_deinit(ep_outbox *outbox);
 
 /* By the training thread. `put` waits while the box is full. */
 void ep_outbox_start(ep_outbox *outbox, const ep_reply *start);
