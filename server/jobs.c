@@ -173,6 +173,7 @@ void ep_jobs_close(ep_jobs *jobs) {
 static bool live_version_get(ep_jobs *jobs, const char *id, uint64_t *version, bool *queued) {
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
+  if (job != NULL && job->row_ended) job = NULL;
   if (job != NULL) {
     *version = ep_live_version(jobs, job);
     *queued = job->row.state == EP_STATE_QUEUED && !job->ending;
@@ -202,7 +203,8 @@ void ep_jobs_unwatch(ep_jobs *jobs, uint64_t token) {
 
 static bool job_is_live(ep_jobs *jobs, const char *id) {
   pthread_mutex_lock(&jobs->mutex);
-  bool live = ep_live_find(jobs, id) != NULL;
+  const ep_live_job *job = ep_live_find(jobs, id);
+  bool live = job != NULL && !job->row_ended;
   pthread_mutex_unlock(&jobs->mutex);
   return live;
 }

@@ -21,7 +21,7 @@ static void live_read(ep_jobs *jobs, const char *id, live_view *view) {
   *view = (live_view){.position = -1};
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
-  if (job != NULL) {
+  if (job != NULL && !job->row_ended) {
     view->live = true;
     view->state = job->ending ? job->state_before : job->row.state;
     view->version = ep_live_version(jobs, job);
