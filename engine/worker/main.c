@@ -66,6 +66,9 @@ static ep_status spec_parse(training *t, ep_error *error) {
   if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
   ep_status status = ep_job_spec_parse(t->command.spec, strlen(t->command.spec), &t->spec, problem);
   if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
+  /* Started again, it goes as it went before, whatever would be chosen today. */
+  if (status == EP_OK && t->command.executor[0])
+    memcpy(t->spec->executor, t->command.executor, sizeof t->spec->executor);
   free(problem);
   return status;
 }

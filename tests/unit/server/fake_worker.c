@@ -7,6 +7,7 @@
  * epochs kill-once     dies so at its first attempt       exit       ends with code 3 before
  * STARTED climb         dies after one epoch more at every attempt, until there is none left
  *   weights       instant, and writes weights.safetensors
+ *   fickle        slow, and would choose another executor at each attempt
  *
  * Device cuda:7 never opens; --list says cpu and cuda:0. */
 #include <poll.h>
@@ -52,7 +53,12 @@ static bool named(const fake *f, const char *name) {
 static void say_started(fake *f) {
   ep_reply reply = {.kind = EP_REPLY_STARTED, .attempt = f->command.attempt, .parameters = 3};
   snprintf(reply.job, sizeof reply.job, "%s", f->command.job);
-  snprintf(reply.executor, sizeof reply.executor, "fake/%s", f->device);
+  const char *executor = f->command.executor;
+  bool other = named(f, "fickle") && f->command.attempt > 1;
+  if (executor[0] != 0)
+    snprintf(reply.executor, sizeof reply.executor, "%s", executor);
+  else
+    snprintf(reply.executor, sizeof reply.executor, "fake/%s", other ? "other" : f->device);
   send_reply(f, &reply);
 }
 
@@ -98,7 +104,6 @@ static void say_finished(fake *f, ep_status status) {
   reply.result.epochs_done = f->epoch;
   reply.result.train_seconds = 0.5;
   snprintf(reply.result.device, sizeof reply.result.device, "%s", f->device);
-  snprintf(reply.result.executor, sizeof reply.result.executor, "fake/%s", f->device);
   if (status == EP_DIVERGED)
     snprintf(reply.result.message, sizeof reply.result.message, "the loss is not finite");
   if (named(f, "weights")) write_weights(f);
@@ -127,7 +132,7 @@ static void train_begin(fake *f, ep_command *command) {
     kills = true;
   }
   if (kills) raise(SIGKILL);
-  if (named(f, "slow") || named(f, "stubborn") || named(f, "hang")) return;
+  if (named(f, "slow") || named(f, "fickle") || named(f, "stubborn") || named(f, "hang")) return;
   say_epochs(f, epochs - f->epoch);
   say_finished(f, named(f, "diverge") ? EP_DIVERGED : EP_OK);
 }
