@@ -173,6 +173,14 @@ static size_t decimal_format(double value, char text[EP_NUMBER_BYTES]) {
   return used;
 }
 
+/* The first count of digits from `digits` on that reads back. */
+static size_t digits_search(double value, int digits, char text[EP_NUMBER_BYTES]) {
+  int count = 0;
+  do count = snprintf(text, EP_NUMBER_BYTES, "%.*g", digits, value);
+  while (strtod(text, NULL) != value && ++digits <= 17);
+  return (size_t)count;
+}
+
 size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]) {
   assert(isfinite(value));
   if (value == 0 && signbit(value)) return (size_t)snprintf(text, EP_NUMBER_BYTES, "-0.0");
@@ -180,13 +188,15 @@ size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]) {
     return (size_t)snprintf(text, EP_NUMBER_BYTES, "%" PRId64, (int64_t)value);
   size_t decimal = decimal_format(value, text);
   if (decimal > 0) return decimal;
-  /* 15 digits are right for most decimal numbers, 17 for all; subnormals hold fewer than 15. */
-  int count = 0;
-  for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
-    count = snprintf(text, EP_NUMBER_BYTES, "%.*g", digits, value);
-    if (strtod(text, NULL) == value) break;
-  }
-  return (size_t)count;
+  /* 17 digits read back always, 16 half the time, 15 for most decimal numbers. */
+  if (fabs(value) < DBL_MIN) return digits_search(value, 1, text); /* subnormals hold fewer */
+  char shorter[EP_NUMBER_BYTES];
+  int count = snprintf(text, EP_NUMBER_BYTES, "%.16g", value);
+  if (strtod(text, NULL) != value) return (size_t)snprintf(text, EP_NUMBER_BYTES, "%.17g", value);
+  int fewer = snprintf(shorter, sizeof shorter, "%.15g", value);
+  if (strtod(shorter, NULL) != value) return (size_t)count;
+  memcpy(text, shorter, sizeof shorter);
+  return (size_t)fewer;
 }
 
 void ep_writer_number(ep_writer *writer, double value) {
