@@ -71,7 +71,7 @@ typedef struct {
 typedef struct {
   char job[40];
   int attempt;
-  uint32_t count;
+  uint32_t count; /* 0: the training goes on and has nothing to report; the watchdog waits anew */
   const ep_progress_record *records; /* [count]; decoded ones point into the frame's payload copy */
 } ep_progress;
 

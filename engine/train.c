@@ -187,6 +187,10 @@ static ep_status diverged(trainer *t, double loss, ep_error *error) {
                     t->job->spec->data.standardize_x ? "" : ", or standardize x");
 }
 
+static void sign_of_life(const trainer *t) {
+  if (t->job->sink.alive) t->job->sink.alive(t->job->sink.context);
+}
+
 /* One segment and what the host has to do after it. */
 static ep_status segment_step(trainer *t, ep_error *error) {
   int64_t first_step = t->step, steps = segment_length(t);
@@ -196,6 +200,8 @@ static ep_status segment_step(trainer *t, ep_error *error) {
   status = segment_run(t, first_step, steps, error);
   if (status != EP_OK) return status;
   double seconds = seconds_now() - start;
+
+  sign_of_life(t);
 
   int64_t finite = first_not_finite(t->loss, steps);
   double bad_loss = finite < steps ? t->loss[finite] : NAN;
@@ -258,6 +264,7 @@ static ep_status splits_measure(trainer *t, ep_job_result *result, ep_error *err
   ep_status status = EP_OK;
   for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
     float *outputs;
+    sign_of_life(t);
     double start = seconds_now();
     status = split_measure(t, (ep_split)split, metrics[split], &outputs, error);
     if (split == EP_SPLIT_TEST) result->test_seconds = nanoseconds_round(seconds_now() - start);

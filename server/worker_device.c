@@ -170,7 +170,9 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
   if (kind == EP_FRAME_PROGRESS) {
     ep_progress progress;
     status = ep_progress_decode(payload, bytes, &progress, &error);
-    if (status == EP_OK && job_is(device, progress.job, progress.attempt) && progress.count > 0) {
+    bool ours = status == EP_OK && job_is(device, progress.job, progress.attempt);
+    if (ours && progress.count == 0) deadline_renew(taker->supervisor, device);
+    if (ours && progress.count > 0) {
       job_heard(taker->supervisor, device);
       taken = events->progress(events->context, &progress);
     }

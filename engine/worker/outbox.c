@@ -38,6 +38,13 @@ void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record) {
   if (first) main_thread_wake(outbox);
 }
 
+void ep_outbox_alive(ep_outbox *outbox) {
+  pthread_mutex_lock(&outbox->mutex);
+  outbox->alive = true;
+  pthread_mutex_unlock(&outbox->mutex);
+  main_thread_wake(outbox);
+}
+
 void ep_outbox_finish(ep_outbox *outbox) {
   pthread_mutex_lock(&outbox->mutex);
   outbox->finished = true;
@@ -50,10 +57,11 @@ void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_r
   ssize_t got = read(outbox->wake, &ignored, sizeof ignored);
   (void)got; /* nothing to read means that someone looked in unasked, which is fine */
   pthread_mutex_lock(&outbox->mutex);
-  *content = (ep_outbox_content){outbox->started, outbox->finished, outbox->start, outbox->count};
+  *content = (ep_outbox_content){outbox->started, outbox->alive, outbox->finished, outbox->start,
+                                 outbox->count};
   memcpy(records, outbox->records, (size_t)outbox->count * sizeof *records);
   outbox->count = 0;
-  outbox->started = outbox->finished = false;
+  outbox->started = outbox->alive = outbox->finished = false;
   pthread_cond_signal(&outbox->room);
   pthread_mutex_unlock(&outbox->mutex);
 }

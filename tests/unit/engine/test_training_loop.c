@@ -222,6 +222,7 @@ START_TEST(a_cancel_is_seen_between_segments) {
   ck_assert_int_eq(result.status, EP_CANCELLED);
   ck_assert_int_lt(result.epochs_done, 100000000);
   ck_assert_int_eq(result.epochs_done, script.steps);
+  ck_assert_int_gt(f.alive, 1); /* after each segment, though no epoch was reported in most */
   ep_job_result_deinit(&result);
   fixture_close(&f);
 }

@@ -182,6 +182,20 @@ START_TEST(the_watchdog_kills_a_worker_that_hangs) {
 }
 END_TEST
 
+/* An epoch may take longer than the watchdog waits, so long as the worker says that it goes on. */
+START_TEST(signs_of_life_keep_a_long_epoch_alive) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.stall_seconds = 0.2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "long", 3, id);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 static void probe_ignored(void *context, const ep_error *failure) {
   (void)context, (void)failure;
 }
@@ -358,6 +372,7 @@ int main(void) {
   tcase_add_test(tests, a_program_that_is_not_there_is_lost);
   tcase_add_test(tests, an_idle_worker_that_dies_is_started_again);
   tcase_add_test(tests, the_watchdog_kills_a_worker_that_hangs);
+  tcase_add_test(tests, signs_of_life_keep_a_long_epoch_alive);
   tcase_add_test(tests, probes_do_not_keep_a_hung_training_alive);
   tcase_add_test(tests, a_deaf_worker_is_killed_10_s_after_a_cancel);
   tcase_add_test(tests, a_cancel_is_kept_when_the_daemon_ends);
