@@ -71,7 +71,10 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
   ep_writer_unsigned(&writer, command->request);
   write_string(&writer, "job", command->job);
   write_integer(&writer, "attempt", command->attempt);
-  if (command->kind == EP_COMMAND_TRAIN) write_string(&writer, "spec", command->spec);
+  if (command->kind == EP_COMMAND_TRAIN) {
+    write_string(&writer, "spec", command->spec);
+    write_string(&writer, "executor", command->executor);
+  }
   if (command->kind == EP_COMMAND_PREDICT) {
     write_integer(&writer, "rows", command->rows);
     write_integer(&writer, "columns", command->columns);

@@ -20,7 +20,7 @@ enum { EP_FRAME_HEADER_BYTES = 8 };
 typedef enum { EP_FRAME_COMMAND = 1, EP_FRAME_REPLY = 2, EP_FRAME_PROGRESS = 3 } ep_frame_kind;
 
 typedef enum {
-  EP_COMMAND_TRAIN,   /* job, attempt, spec */
+  EP_COMMAND_TRAIN,   /* job, attempt, spec, executor */
   EP_COMMAND_CANCEL,  /* job */
   EP_COMMAND_PREDICT, /* request, job, x [rows, columns] */
   EP_COMMAND_PROBE    /* request: do a little real work on the device and answer */
@@ -33,7 +33,8 @@ typedef struct {
   int attempt; /* echoed in all that the worker says of this training: a late worker is known by it
                 */
   char *spec;  /* train: the stored spec's JSON text, owned */
-  double *x;   /* predict: owned */
+  char executor[32]; /* train: the one of an earlier start, to be used again; "" = choose */
+  double *x;         /* predict: owned */
   int64_t rows, columns;
 } ep_command;
 
@@ -70,7 +71,7 @@ typedef struct {
 typedef struct {
   char job[40];
   int attempt;
-  uint32_t count;
+  uint32_t count; /* 0: the training goes on and has nothing to report; the watchdog waits anew */
   const ep_progress_record *records; /* [count]; decoded ones point into the frame's payload copy */
 } ep_progress;
 

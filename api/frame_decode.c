@@ -85,7 +85,8 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
   if (out->kind != EP_COMMAND_TRAIN) return true;
   const char *spec = json_string_value(json_object_get(root, "spec"));
   out->spec = spec ? strdup(spec) : NULL;
-  return out->spec != NULL;
+  return out->spec != NULL &&
+         ep_json_get_text(root, "executor", out->executor, sizeof out->executor);
 }
 
 ep_status ep_command_decode(const uint8_t *payload, size_t bytes, ep_command *out,

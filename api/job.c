@@ -92,6 +92,7 @@ char *ep_job_format(const ep_job_view *job) {
     ep_writer_integer(&writer, job->queue_position);
   else
     ep_writer_null(&writer);
+  write_string(&writer, "warning", job->warning);
   write_number(&writer, "eta_seconds", job->eta_seconds);
   timing_write(&writer, job);
   ep_writer_key(&writer, "model");

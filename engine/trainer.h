@@ -37,6 +37,9 @@ void ep_trainer_deinit(ep_trainer *trainer);
  * run into, what was learned is kept. */
 ep_status ep_trainer_results(ep_trainer *trainer, ep_job_result *result, ep_error *error);
 
+/* Tells the sink that the training goes on. */
+void ep_trainer_alive(const ep_trainer *trainer);
+
 double ep_seconds_now(void);
 /* Seconds to the nanosecond: what the clock knows, and no more digits than that. */
 double ep_nanoseconds_round(double seconds);

@@ -39,6 +39,7 @@ static ep_status splits_measure(ep_trainer *t, ep_job_result *result, ep_error *
   ep_status status = EP_OK;
   for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
     float *outputs;
+    ep_trainer_alive(t);
     double start = ep_seconds_now();
     status = split_measure(t, (ep_split)split, metrics[split], &outputs, error);
     if (split == EP_SPLIT_TEST)

@@ -16,11 +16,12 @@ static ep_status plan_make(ep_trainer *t, ep_error *error) {
   ep_dataset_meta meta = {0};
   ep_data_shape shape;
   ep_problem *problem = calloc(1, sizeof *problem);
-  const char *folder = t->job->dataset_folder;
+  bool stored = false;
+  const ep_data_spec *data = &t->job->spec->data;
   if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the plan");
-  ep_status status = folder ? ep_dataset_meta_read(folder, &meta, error) : EP_OK;
+  ep_status status = ep_data_meta_find(data, t->job->dataset_folder, &stored, &meta, error);
   if (status == EP_OK) {
-    status = ep_data_shape_find(&t->job->spec->data, folder ? &meta : NULL, &shape, problem);
+    status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
     if (status == EP_OK) status = ep_plan_create(t->job->spec, &shape, &t->plan, problem);
     if (status != EP_OK)
       ep_fail_at(error, status, problem->errors[0].pointer, "%s", problem->detail);
@@ -28,6 +29,31 @@ static ep_status plan_make(ep_trainer *t, ep_error *error) {
   ep_dataset_meta_deinit(&meta);
   free(problem);
   return status;
+}
+
+/* Bytes that every executor takes: the rows, the state, its snapshot and its gradient. The plan's
+ * count also has the activations of a whole batch, which the CPU takes piece by piece. Limits keep
+ * the products below 2^60. */
+static int64_t least_bytes(const ep_plan *plan) {
+  const ep_data_shape *shape = &plan->shape;
+  const ep_program *program = &plan->program;
+  int64_t rows = shape->train_rows + shape->validation_rows + shape->test_rows;
+  int64_t x_bytes = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
+  int64_t row_bytes = shape->features * x_bytes + shape->target_columns * (int64_t)sizeof(float);
+  int64_t state = 2 * ep_program_state_floats(program) + program->parameters;
+  return rows * row_bytes + (int64_t)sizeof(float) * (state + 2 * program->optimizer_floats);
+}
+
+/* Where there is not even that much memory, asking for it might end in the system's killing
+ * someone. */
+static ep_status memory_check(const ep_trainer *t, ep_error *error) {
+  ep_backend_info info;
+  int64_t bytes = least_bytes(t->plan);
+  ep_status status = t->job->backend_ops->info(t->job->backend, &info, error);
+  if (status != EP_OK || info.memory_bytes <= 0 || bytes <= info.memory_bytes) return status;
+  return ep_fail_at(error, EP_NO_MEMORY, "/model",
+                    "training takes at least %lld MiB of memory, %s has %lld MiB",
+                    (long long)(bytes >> 20), t->job->device, (long long)(info.memory_bytes >> 20));
 }
 
 static ep_status buffers_create(ep_trainer *t, ep_error *error) {
@@ -90,8 +116,12 @@ static ep_status instance_create(ep_trainer *t, ep_error *error) {
 ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
   const ep_job_spec *spec = t->job->spec;
   ep_status status = plan_make(t, error);
+  if (status == EP_OK) status = memory_check(t, error);
   if (status == EP_OK)
     status = ep_prepare(&spec->data, spec->loss, t->job->dataset_folder, &t->data, error);
+  /* an embedding takes floats, however its columns are stored */
+  if (status == EP_OK && t->plan->program.x_type == EP_X_FLOAT32)
+    status = ep_prepared_widen(&t->data, error);
   if (status == EP_OK) status = buffers_create(t, error);
   if (status == EP_OK) status = instance_create(t, error);
   return status;

@@ -73,15 +73,16 @@ static double finite_value(double value) {
 }
 
 static char *shape_format(const ep_data_shape *shape) {
+  const ep_shape *row = &shape->row;
   json_t *object = json_pack(
-      "{s:I, s:I, s:I, s:[I, I, I], s:b, s:b, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "train_rows",
-      (json_int_t)shape->train_rows, "validation_rows", (json_int_t)shape->validation_rows,
-      "test_rows", (json_int_t)shape->test_rows, "row", (json_int_t)shape->row.channels,
-      (json_int_t)shape->row.height, (json_int_t)shape->row.width, "bytes",
-      shape->x_type == EP_X_UINT8, "x_integer", shape->x_integer, "features",
-      (json_int_t)shape->features, "target_columns", (json_int_t)shape->target_columns, "classes",
-      (json_int_t)shape->classes, "target_min", finite_value(shape->target_min), "target_max",
-      finite_value(shape->target_max), "x_min", finite_value(shape->x_min), "x_max",
+      "{s:I, s:I, s:I, s:[I, I, I], s:b, s:b, s:b, s:I, s:I, s:I, s:f, s:f, s:f, s:f}",
+      "train_rows", (json_int_t)shape->train_rows, "validation_rows",
+      (json_int_t)shape->validation_rows, "test_rows", (json_int_t)shape->test_rows, "row",
+      (json_int_t)row->channels, (json_int_t)row->height, (json_int_t)row->width, "bytes",
+      shape->x_type == EP_X_UINT8, "x_integer", shape->x_integer, "one_hot", shape->one_hot,
+      "features", (json_int_t)shape->features, "target_columns", (json_int_t)shape->target_columns,
+      "classes", (json_int_t)shape->classes, "target_min", finite_value(shape->target_min),
+      "target_max", finite_value(shape->target_max), "x_min", finite_value(shape->x_min), "x_max",
       finite_value(shape->x_max));
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
   json_decref(object);
@@ -90,14 +91,16 @@ static char *shape_format(const ep_data_shape *shape) {
 
 static bool shape_parse(json_t *object, ep_data_shape *out) {
   json_int_t train, validation, test, row[3], features, targets, classes;
-  int bytes, whole;
+  int bytes, whole, one_hot;
   *out = (ep_data_shape){0};
   if (json_unpack(
-          object, "{s:I, s:I, s:I, s:[I, I, I !], s:b, s:b, s:I, s:I, s:I, s:F, s:F, s:F, s:F}",
+          object,
+          "{s:I, s:I, s:I, s:[I, I, I !], s:b, s:b, s:b, s:I, s:I, s:I, s:F, s:F, s:F, s:F}",
           "train_rows", &train, "validation_rows", &validation, "test_rows", &test, "row", &row[0],
-          &row[1], &row[2], "bytes", &bytes, "x_integer", &whole, "features", &features,
-          "target_columns", &targets, "classes", &classes, "target_min", &out->target_min,
-          "target_max", &out->target_max, "x_min", &out->x_min, "x_max", &out->x_max) != 0)
+          &row[1], &row[2], "bytes", &bytes, "x_integer", &whole, "one_hot", &one_hot, "features",
+          &features, "target_columns", &targets, "classes", &classes, "target_min",
+          &out->target_min, "target_max", &out->target_max, "x_min", &out->x_min, "x_max",
+          &out->x_max) != 0)
     return false;
   out->train_rows = train;
   out->validation_rows = validation;
@@ -105,26 +108,32 @@ static bool shape_parse(json_t *object, ep_data_shape *out) {
   out->row = (ep_shape){row[0], row[1], row[2]};
   out->x_type = bytes ? EP_X_UINT8 : EP_X_FLOAT32;
   out->x_integer = whole;
+  out->one_hot = one_hot;
   out->features = features;
   out->target_columns = targets;
   out->classes = classes;
   return true;
 }
 
-/* A row of data that somebody vouches for nowhere: small enough to multiply, and in itself right.
- */
-static bool shape_possible(const ep_data_shape *shape) {
+/* A row of nobody's vouching: small enough to multiply, and as long as it says. */
+static bool row_possible(const ep_shape *row, int64_t features) {
   const int64_t most = EP_LIMIT_FEATURES;
-  const ep_shape *row = &shape->row;
-  return row->channels >= 1 && row->height >= 1 && row->width >= 1 && row->channels <= most &&
-         row->height <= most / row->channels &&
-         row->width <= most / (row->channels * row->height) &&
-         shape->features == ep_shape_count(*row) && shape->train_rows >= 1 &&
-         shape->train_rows <= EP_LIMIT_ROWS && shape->validation_rows >= 0 &&
-         shape->validation_rows <= EP_LIMIT_ROWS && shape->test_rows >= 0 &&
-         shape->test_rows <= EP_LIMIT_ROWS && shape->target_columns >= 1 &&
-         shape->target_columns <= most && shape->classes >= 0 &&
-         shape->classes <= EP_LIMIT_FEATURES;
+  if (row->channels < 1 || row->height < 1 || row->width < 1) return false;
+  return row->channels <= most && row->height <= most / row->channels &&
+         row->width <= most / (row->channels * row->height) && features == ep_shape_count(*row);
+}
+
+static bool between(int64_t value, int64_t least, int64_t most) {
+  return value >= least && value <= most;
+}
+
+static bool shape_possible(const ep_data_shape *shape) {
+  return row_possible(&shape->row, shape->features) &&
+         between(shape->train_rows, 1, EP_LIMIT_ROWS) &&
+         between(shape->validation_rows, 0, EP_LIMIT_ROWS) &&
+         between(shape->test_rows, 0, EP_LIMIT_ROWS) &&
+         between(shape->target_columns, 1, EP_LIMIT_FEATURES) &&
+         between(shape->classes, 0, EP_LIMIT_FEATURES);
 }
 
 ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_error *error) {

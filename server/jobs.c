@@ -98,6 +98,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   ep_wakes_init(&jobs->watches);
   ep_logs_init(&jobs->logs, NULL);
   jobs->lock_fd = -1;
+  jobs->lost_seen = -1;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;
@@ -136,11 +137,16 @@ ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *
   return EP_OK;
 }
 
-/* What was running goes back to the queue, on disk: with an attempt it will go first. */
+/* What was running goes back to the queue, on disk: with an attempt it will go first. What was to
+ * be cancelled ends; its last event is made up for at the next start. */
 static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
   ep_error error = {0};
   if (job->row.state != EP_STATE_RUNNING || job->ending) return;
-  job->row.state = EP_STATE_QUEUED;
+  job->row.state = job->cancelled ? EP_STATE_CANCELLED : EP_STATE_QUEUED;
+  if (job->cancelled) {
+    job->row.finished_us = ep_clock_utc_us();
+    job->row.result = ep_job_failure(&job->row, job->epoch, EP_CANCELLED, "cancelled");
+  }
   job->row.version = ep_jobs_tick(jobs);
   if (ep_store_job_update(jobs->store, &job->row, &error) != EP_OK)
     ep_notice(EP_NOTICE_WARNING, "job %s stays running in the store: %s", job->row.id,
@@ -173,6 +179,7 @@ void ep_jobs_close(ep_jobs *jobs) {
 static bool live_version_get(ep_jobs *jobs, const char *id, uint64_t *version, bool *queued) {
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
+  if (job != NULL && job->row_ended) job = NULL;
   if (job != NULL) {
     *version = ep_live_version(jobs, job);
     *queued = job->row.state == EP_STATE_QUEUED && !job->ending;
@@ -202,7 +209,8 @@ void ep_jobs_unwatch(ep_jobs *jobs, uint64_t token) {
 
 static bool job_is_live(ep_jobs *jobs, const char *id) {
   pthread_mutex_lock(&jobs->mutex);
-  bool live = ep_live_find(jobs, id) != NULL;
+  const ep_live_job *job = ep_live_find(jobs, id);
+  bool live = job != NULL && !job->row_ended;
   pthread_mutex_unlock(&jobs->mutex);
   return live;
 }

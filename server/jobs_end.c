@@ -51,14 +51,18 @@ ep_status ep_job_end_append(const ep_job_row *row, ep_eventlog *log, ep_error *e
 
 /* Writes what is still to be written; EP_OK when the job has ended on disk. */
 static ep_status end_write(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
-  if (!job->row_ended) {
-    ep_status status = ep_store_job_update(jobs->store, &job->row, error);
-    if (status != EP_OK) return status;
-    job->row_ended = true;
-  }
   if (job->log == NULL) {
     ep_status status = ep_logs_retain(&jobs->logs, job->row.id, &job->log, error);
     if (status != EP_OK) return status;
+  }
+  if (!job->row_ended) {
+    ep_status status = ep_store_job_update(jobs->store, &job->row, error);
+    if (status != EP_OK) return status;
+    if (job->row.dataset[0] != 0) ep_pins_remove(&jobs->pins, job->row.dataset);
+    /* From here on the row is what is shown: who is shown the end event finds its result. */
+    pthread_mutex_lock(&jobs->mutex);
+    job->row_ended = true;
+    pthread_mutex_unlock(&jobs->mutex);
   }
   return ep_job_end_append(&job->row, job->log, error);
 }
@@ -70,10 +74,7 @@ static void end_complete(ep_jobs *jobs, ep_live_job *job) {
   pthread_mutex_unlock(&jobs->mutex);
   ep_live_announce(jobs, job->row.id);
   ep_logs_release(&jobs->logs, job->log);
-  if (job->row.dataset[0] != 0) {
-    ep_pins_remove(&jobs->pins, job->row.dataset);
-    ep_jobs_content_collect(jobs, job->row.dataset);
-  }
+  if (job->row.dataset[0] != 0) ep_jobs_content_collect(jobs, job->row.dataset);
   ep_init_unpin(jobs, job->init_pin);
   ep_notice(EP_NOTICE_INFO, "job %s: %s", job->row.id, ep_state_name(job->row.state));
   ep_live_destroy(job);

@@ -94,7 +94,7 @@ static void queue_return(ep_jobs *jobs, ep_live_job *job, bool again) {
   }
 }
 
-/* The row of a start, as it will be stored. */
+/* The row of a start, as it will be stored when the worker says that it has begun. */
 static void start_fill(ep_live_job *job, const char *device, ep_job_row *row) {
   *row = job->row;
   if (row->device[0] != 0 && strcmp(row->device, device) != 0) {
@@ -106,33 +106,32 @@ static void start_fill(ep_live_job *job, const char *device, ep_job_row *row) {
   if (row->started_us == 0) row->started_us = ep_clock_utc_us();
 }
 
-/* Stores the start and fills in the command. */
-static ep_status start_write(ep_jobs *jobs, ep_live_job *job, const char *device,
-                             ep_assignment *out, ep_error *error) {
+/* Fills in the command. The start is stored when the worker says that it has begun (job_started):
+ * until then nobody was shown anything of it, and the executor is not known. */
+static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *device,
+                               ep_assignment *out, ep_error *error) {
   ep_job_row stored, row;
   start_fill(job, device, &row);
   ep_status status = EP_OK;
   if (job->log == NULL) status = ep_logs_retain(&jobs->logs, row.id, &job->log, error);
   if (status == EP_OK) status = ep_store_job_get(jobs->store, row.id, &stored, error);
   if (status != EP_OK) return status;
-  status = ep_store_job_update(jobs->store, &row, error);
-  if (status == EP_OK) {
-    out->train.kind = EP_COMMAND_TRAIN;
-    snprintf(out->train.job, sizeof out->train.job, "%s", row.id);
-    out->train.attempt = row.attempt;
-    out->train.spec = stored.spec; /* ownership moves */
-    stored.spec = NULL;
-    double seconds = is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
-    out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;
-    pthread_mutex_lock(&jobs->mutex);
-    job->row = row;
-    job->epoch = 0;
-    job->eta_seconds = NAN;
-    ep_live_touch(jobs, job);
-    pthread_mutex_unlock(&jobs->mutex);
-  }
+  out->train.kind = EP_COMMAND_TRAIN;
+  snprintf(out->train.job, sizeof out->train.job, "%s", row.id);
+  out->train.attempt = row.attempt;
+  memcpy(out->train.executor, row.executor, sizeof out->train.executor);
+  out->train.spec = stored.spec; /* ownership moves */
+  stored.spec = NULL;
+  double seconds = is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
+  out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;
+  pthread_mutex_lock(&jobs->mutex);
+  job->row = row;
+  job->epoch = 0;
+  job->eta_seconds = NAN;
+  ep_live_touch(jobs, job);
+  pthread_mutex_unlock(&jobs->mutex);
   ep_job_row_deinit(&stored);
-  return status;
+  return EP_OK;
 }
 
 static bool job_next(void *context, const char *device, ep_assignment *out) {
@@ -140,7 +139,7 @@ static bool job_next(void *context, const char *device, ep_assignment *out) {
   ep_live_job *job = queue_take(jobs, device);
   if (job == NULL) return false;
   ep_error error = {0};
-  ep_status status = start_write(jobs, job, device, out, &error);
+  ep_status status = start_prepare(jobs, job, device, out, &error);
   if (status != EP_OK) {
     ep_notice(EP_NOTICE_ERROR, "job %s cannot start, trying again: %s", job->row.id, error.message);
     queue_return(jobs, job, job->entry.again);
@@ -186,9 +185,14 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
                     .executor = reply->executor,
                     .message = tail.started ? message : NULL};
   ep_error error = {0};
-  if (ep_eventlog_append(job->log, &event, 1, &error) != EP_OK) return refuse(job, &error);
+  /* Before anybody is shown it: device and executor are fixed from here on, for every restart. */
+  ep_job_row row = job->row;
+  snprintf(row.executor, sizeof row.executor, "%s", reply->executor);
+  if (ep_store_job_update(jobs->store, &row, &error) != EP_OK ||
+      ep_eventlog_append(job->log, &event, 1, &error) != EP_OK)
+    return refuse(job, &error);
   pthread_mutex_lock(&jobs->mutex);
-  snprintf(job->row.executor, sizeof job->row.executor, "%s", reply->executor);
+  memcpy(job->row.executor, row.executor, sizeof job->row.executor);
   job->cause[0] = 0;
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
@@ -196,9 +200,12 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   return true;
 }
 
+/* An estimate: whole microseconds say enough, and are quickly written. */
 static double eta_of(const ep_progress_record *record, int64_t epochs) {
   if (record->epoch <= 0) return NAN;
-  return record->elapsed_seconds / (double)record->epoch * (double)(epochs - record->epoch);
+  double seconds =
+      record->elapsed_seconds / (double)record->epoch * (double)(epochs - record->epoch);
+  return floor(seconds * 1e6 + 0.5) / 1e6;
 }
 
 /* Appends those records that the log has not: a training that starts again repeats the others. */
@@ -286,9 +293,18 @@ static void job_died(void *context, const char *id, int attempt, const char *cau
   ep_queue_announce(jobs);
 }
 
+static void stranded_check(ep_jobs *jobs) {
+  ep_device_list *devices = malloc(sizeof *devices);
+  if (devices == NULL) return; /* in another round */
+  ep_supervisor_get_devices(jobs->supervisor, devices);
+  ep_jobs_stranded_check(jobs, devices);
+  free(devices);
+}
+
 /* Once a round: wakes those who watch, and once a second tries again what the disk refused. */
 static bool jobs_settle(void *context) {
   ep_jobs *jobs = context;
+  stranded_check(jobs);
   ep_wakes_call(&jobs->watches);
   int64_t now_us = ep_clock_steady_us();
   pthread_mutex_lock(&jobs->mutex);

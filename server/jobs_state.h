@@ -32,8 +32,9 @@ typedef struct ep_live_job {
   ep_job_row row;                  /* name owned; spec NULL; result owned once it is ending */
   ep_queue_entry entry;
   bool cancelled;          /* asked for, while running */
+  bool stranded;           /* queued, and no device that is left may run it */
   bool ending;             /* its end is known and being written */
-  bool row_ended;          /* the row says so */
+  bool row_ended;          /* the row says so: live for its thread alone, ended for all others */
   ep_state state_before;   /* while ending: what is still shown */
   uint64_t version_before; /* and its version */
   int64_t epoch;
@@ -58,6 +59,7 @@ struct ep_jobs {
   int64_t retry_us;    /* when what could not be stored is tried again; supervisor's thread */
   atomic_ullong clock; /* versions: microseconds at the start, then counted up */
   bool refused;        /* something could not be stored: try again; supervisor's thread */
+  int lost_seen; /* lost devices when stranded jobs were last looked for, -1 = never; likewise */
 
   pthread_mutex_t mutex; /* guards what follows */
   ep_live_job *buckets[EP_JOBS_BUCKETS];
@@ -101,6 +103,11 @@ char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status statu
 void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out);
 /* True when the job may run on that device now. */
 bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_list *devices);
+
+/* jobs_stranded.c: when devices were lost or came back, marks the queued jobs that none may run,
+ * and warns of them in their events. Supervisor's thread. */
+void ep_jobs_stranded_check(ep_jobs *jobs, const ep_device_list *devices);
+void ep_job_stranded_text(const char *wanted, char *text, size_t bytes);
 
 /* jobs_recover.c: makes the folder agree with the store, and live jobs of the rows. */
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error);

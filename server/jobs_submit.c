@@ -183,17 +183,18 @@ static void row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row *row
   row->seconds_cuda = ep_plan_estimate(checked->plan, spec, "cuda").seconds;
 }
 
-/* Puts the job, which is on disk, into the queue. */
+/* Puts the job, which is on disk and live, into the queue; one that was cancelled in between ends.
+ */
 static void job_enter(ep_jobs *jobs, ep_live_job *job) {
   pthread_mutex_lock(&jobs->mutex);
-  ep_live_add(jobs, job);
-  bool queued = ep_live_enqueue(jobs, job, false);
-  if (!queued) jobs->running++; /* as if it ran: ep_job_end counts it down */
-  if (!queued) job->row.state = EP_STATE_RUNNING;
+  bool cancelled = job->cancelled;
+  bool queued = !cancelled && ep_live_enqueue(jobs, job, false);
   pthread_mutex_unlock(&jobs->mutex);
   if (queued) {
     ep_supervisor_kick(jobs->supervisor);
     ep_queue_announce(jobs);
+  } else if (cancelled) {
+    ep_job_end(jobs, job, EP_STATE_CANCELLED, NULL);
   } else {
     ep_job_end(jobs, job, EP_STATE_FAILED,
                ep_job_failure(&job->row, 0, EP_NO_MEMORY, "no memory to queue the job"));
@@ -212,9 +213,16 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   row_fill(jobs, checked, &row);
   ep_live_job *job = ep_live_create(&row);
   if (job == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a job");
+  /* Live before its row is there: who finds the row can cancel the job, and cannot delete it. */
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_add(jobs, job);
+  pthread_mutex_unlock(&jobs->mutex);
   ep_status status = ep_job_folder_write(jobs, &row, true, &error);
   if (status == EP_OK) status = ep_store_job_insert(jobs->store, &row, key_hash, body_hash, &error);
   if (status != EP_OK) {
+    pthread_mutex_lock(&jobs->mutex);
+    ep_live_remove(jobs, job);
+    pthread_mutex_unlock(&jobs->mutex);
     ep_folder_discard(jobs->data_dir, "jobs", row.id, NULL);
     ep_live_destroy(job);
     return status == EP_CONFLICT ? status : ep_problem_from_error(problem, &error);

@@ -8,7 +8,7 @@
 
 /* What memory knows of a live job and its row does not. */
 typedef struct {
-  bool live;
+  bool live, stranded;
   ep_state state;
   uint64_t version;
   int64_t position, epoch, started_us;
@@ -21,12 +21,13 @@ static void live_read(ep_jobs *jobs, const char *id, live_view *view) {
   *view = (live_view){.position = -1};
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
-  if (job != NULL) {
+  if (job != NULL && !job->row_ended) {
     view->live = true;
     view->state = job->ending ? job->state_before : job->row.state;
     view->version = ep_live_version(jobs, job);
     if (view->state == EP_STATE_QUEUED && !job->ending)
       view->position = ep_queue_position(&jobs->queue, &job->entry);
+    view->stranded = job->stranded && view->state == EP_STATE_QUEUED;
     view->epoch = job->epoch;
     view->eta_seconds = job->eta_seconds;
     view->attempt = job->row.attempt;
@@ -55,7 +56,10 @@ static void result_read(const ep_job_row *row, ep_job_view *view, ep_job_result 
 /* The answer for a row, with what memory knows of it. NULL: memory is short. */
 static char *row_format(const ep_job_row *row, const live_view *live) {
   ep_job_result result = {0};
+  char warning[EP_MESSAGE_BYTES];
+  if (live->stranded) ep_job_stranded_text(row->wanted, warning, sizeof warning);
   ep_job_view view = {.id = row->id,
+                      .warning = live->stranded ? warning : NULL,
                       .name = row->name,
                       .state = row->state,
                       .spec = row->spec,

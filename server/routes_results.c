@@ -82,6 +82,7 @@ static ep_route_result serve_file(ep_exchange *exchange, int file, int64_t bytes
   const char *condition = ep_request_header(request, "If-Range");
   const char *wanted = ep_request_header(request, "Range");
   if (condition && strcmp(condition, etag) != 0) wanted = NULL;
+  if (strcmp(request->method, "HEAD") == 0) wanted = NULL; /* for GET alone (RFC 9110, 14.2) */
   ep_range_kind kind = ep_range_read(wanted, bytes, &answer->file_offset, &answer->file_bytes);
   if (kind == EP_RANGE_OUTSIDE) {
     ep_exchange_fail_with(exchange, EP_RANGE, "the content has %lld bytes", (long long)bytes);

@@ -15,9 +15,10 @@ static void dataset_read(sqlite3_stmt *s, ep_dataset_row *row) {
   row->created_us = sqlite3_column_int64(s, 2);
 }
 
-ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row *out,
-                               ep_error *error) {
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_GET);
+/* EP_NOT_FOUND when there is none. The mutex is held. */
+static ep_status dataset_find(ep_store *store, const char *name, ep_dataset_row *out,
+                              ep_error *error) {
+  sqlite3_stmt *s = store->statements[EP_SQL_DATASET_GET];
   sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
   int code = sqlite3_step(s);
   ep_status status = EP_OK;
@@ -28,6 +29,15 @@ ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row
                  ? ep_fail(error, EP_NOT_FOUND, "there is no dataset \"%.128s\"", name)
                  : ep_store_fail(store, code, error);
   }
+  sqlite3_reset(s);
+  sqlite3_clear_bindings(s);
+  return status;
+}
+
+ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row *out,
+                               ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_GET);
+  ep_status status = dataset_find(store, name, out, error);
   ep_store_unlock(store, s);
   return status;
 }
@@ -35,10 +45,13 @@ ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row
 ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_dataset_row *before,
                                ep_error *error) {
   *before = (ep_dataset_row){0};
-  ep_status status = ep_store_dataset_get(store, row->name, before, NULL);
-  if (status != EP_OK && status != EP_NOT_FOUND)
-    return ep_fail(error, status, "the store of dataset names could not be read");
+  /* One critical section: of two that put the same name, each must see what it replaces. */
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_PUT);
+  ep_status status = dataset_find(store, row->name, before, NULL);
+  if (status != EP_OK && status != EP_NOT_FOUND) {
+    ep_store_unlock(store, s);
+    return ep_fail(error, status, "the store of dataset names could not be read");
+  }
   sqlite3_bind_text(s, 1, row->name, -1, SQLITE_STATIC);
   sqlite3_bind_text(s, 2, row->sha256, -1, SQLITE_STATIC);
   sqlite3_bind_int64(s, 3, row->created_us);

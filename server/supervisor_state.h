@@ -23,9 +23,9 @@ typedef struct {
   int64_t cancel_us;        /* when a cancelled job's worker is killed; 0 = none */
   int64_t gone_us;          /* when a worker whose socket ended must be gone */
   int64_t reap_us;          /* when a killed worker must be gone */
-  int64_t heard_us, gap_us; /* last frame of this job, longest silence between two */
+  int64_t heard_us, gap_us; /* last word of this job, longest silence between two */
   int64_t patience_us;
-  int frames; /* of this job */
+  int frames; /* of this job, heard of its training */
 } ep_supervised;
 
 /* Something asked of a worker by another thread, which waits for its reply. */

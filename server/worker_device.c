@@ -109,6 +109,16 @@ static bool job_is(const ep_supervised *device, const char *job, int attempt) {
          device->attempt == attempt;
 }
 
+/* The job's training said something. Answers to predictions and probes do not count: the thread
+ * that gives them lives on when the training hangs. */
+static void job_heard(ep_supervisor *supervisor, ep_supervised *device) {
+  int64_t now_us = ep_clock_steady_us();
+  int64_t gap_us = now_us - device->heard_us;
+  if (device->frames++ > 0 && gap_us > device->gap_us) device->gap_us = gap_us;
+  device->heard_us = now_us;
+  deadline_renew(supervisor, device);
+}
+
 static void ready_take(ep_supervisor *supervisor, ep_supervised *device, const ep_reply *reply) {
   char id[sizeof device->status.info.id];
   snprintf(id, sizeof id, "%s", device->status.info.id);
@@ -130,8 +140,9 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *device, const e
     if (device->status.state == EP_DEVICE_STARTING) ready_take(supervisor, device, reply);
     return true;
   case EP_REPLY_STARTED:
-    return !job_is(device, reply->job, reply->attempt) ||
-           events->started(events->context, device->status.info.id, reply);
+    if (!job_is(device, reply->job, reply->attempt)) return true;
+    job_heard(supervisor, device);
+    return events->started(events->context, device->status.info.id, reply);
   case EP_REPLY_FINISHED:
     if (!job_is(device, reply->job, reply->attempt)) return true;
     if (!events->finished(events->context, device->status.info.id, reply)) return false;
@@ -159,8 +170,12 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
   if (kind == EP_FRAME_PROGRESS) {
     ep_progress progress;
     status = ep_progress_decode(payload, bytes, &progress, &error);
-    if (status == EP_OK && job_is(device, progress.job, progress.attempt) && progress.count > 0)
+    bool ours = status == EP_OK && job_is(device, progress.job, progress.attempt);
+    if (ours && progress.count == 0) deadline_renew(taker->supervisor, device);
+    if (ours && progress.count > 0) {
+      job_heard(taker->supervisor, device);
       taken = events->progress(events->context, &progress);
+    }
   } else if (kind == EP_FRAME_REPLY) {
     ep_reply reply = {0};
     status = ep_reply_decode(payload, bytes, &reply, &error);
@@ -194,13 +209,6 @@ void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *device) {
   if (ep_worker_link_receive(&device->link, &ended, &error) != EP_OK) {
     ep_supervised_kill(device, error.message);
     ended = true;
-  }
-  if (device->status.job[0] != 0 && !ended) {
-    int64_t now_us = ep_clock_steady_us();
-    int64_t gap_us = now_us - device->heard_us;
-    if (device->frames++ > 0 && gap_us > device->gap_us) device->gap_us = gap_us;
-    device->heard_us = now_us;
-    deadline_renew(supervisor, device);
   }
   device->hung_up = ended;
   if (ended) device->gone_us = ep_clock_steady_us() + GONE_US;

@@ -93,9 +93,21 @@ static void constants_find(const preparation *work, const double *values, int64_
   }
 }
 
-static ep_status scaling_find(const preparation *work, const double *values, int64_t columns,
-                              int64_t train_rows, double **mean, double **deviation,
-                              ep_error *error) {
+/* Squares of values beyond 1e154 are infinite, and nothing would be left of the column. */
+static ep_status figures_check(int64_t columns, const double *mean, const double *deviation,
+                               const char *what, ep_error *error) {
+  for (int64_t j = 0; j < columns; j++)
+    if (!isfinite(mean[j]) || !isfinite(deviation[j]))
+      return ep_fail_at(error, EP_DATA, "/data/standardize",
+                        "column %lld of %s is too large to be standardized; scale the data down",
+                        (long long)j + 1, what);
+  return EP_OK;
+}
+
+/* what: "x" or "y", whose columns appear at `values`. */
+static ep_status scaling_find(const preparation *work, const double *values, const char *what,
+                              int64_t columns, int64_t train_rows, double **mean,
+                              double **deviation, ep_error *error) {
   *mean = array(columns, sizeof **mean);
   *deviation = array(columns, sizeof **deviation);
   double *rest = array(columns, sizeof *rest);
@@ -106,7 +118,7 @@ static ep_status scaling_find(const preparation *work, const double *values, int
   figures_find(work, values, columns, (double)train_rows, *mean, *deviation, rest);
   constants_find(work, values, columns, *mean, *deviation, rest);
   free(rest);
-  return EP_OK;
+  return figures_check(columns, *mean, *deviation, what, error);
 }
 
 /* Whether x of a set can be used where it lies: all of its rows, in their order, as they are. */
@@ -323,10 +335,10 @@ static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepare
       ep_normalization_find(data, out->row, out->x_type == EP_X_UINT8, &out->normalization, error);
   if (!status) status = bytes_scale(out, error);
   if (!status && data->standardize_x)
-    status = scaling_find(work, work->x, out->features, train_rows, &scaling->x_mean,
+    status = scaling_find(work, work->x, "x", out->features, train_rows, &scaling->x_mean,
                           &scaling->x_deviation, error);
   if (!status && data->standardize_y)
-    status = scaling_find(work, work->y, out->target_columns, train_rows, &scaling->y_mean,
+    status = scaling_find(work, work->y, "y", out->target_columns, train_rows, &scaling->y_mean,
                           &scaling->y_deviation, error);
   if (!status) status = out_allocate(work, out, error);
   return status ? status : rows_store(work, out, error);

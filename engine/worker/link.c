@@ -5,31 +5,38 @@
 #include <string.h>
 #include <unistd.h>
 
+void ep_link_init(ep_link *link, int socket) {
+  link->socket = socket;
+  pthread_mutex_init(&link->sending, NULL);
+}
+
 /* Sends and frees `frame`. */
-static ep_status frame_send(int socket, uint8_t *frame, size_t bytes, ep_error *error) {
+static ep_status frame_send(ep_link *link, uint8_t *frame, size_t bytes, ep_error *error) {
   if (!frame) return ep_fail(error, EP_NO_MEMORY, "a frame is too large or memory is short");
   ep_status status = EP_OK;
+  pthread_mutex_lock(&link->sending);
   for (size_t sent = 0; status == EP_OK && sent < bytes;) {
-    ssize_t written = write(socket, frame + sent, bytes - sent);
+    ssize_t written = write(link->socket, frame + sent, bytes - sent);
     if (written >= 0)
       sent += (size_t)written;
     else if (errno != EINTR)
       status = ep_fail(error, EP_IO, "writing to epochd: %s", strerror(errno));
   }
+  pthread_mutex_unlock(&link->sending);
   free(frame);
   return status;
 }
 
-ep_status ep_link_send_reply(int socket, const ep_reply *reply, ep_error *error) {
+ep_status ep_link_send_reply(ep_link *link, const ep_reply *reply, ep_error *error) {
   size_t bytes = 0;
   uint8_t *frame = ep_reply_encode(reply, &bytes);
-  return frame_send(socket, frame, bytes, error);
+  return frame_send(link, frame, bytes, error);
 }
 
-ep_status ep_link_send_progress(int socket, const ep_progress *progress, ep_error *error) {
+ep_status ep_link_send_progress(ep_link *link, const ep_progress *progress, ep_error *error) {
   size_t bytes = 0;
   uint8_t *frame = ep_progress_encode(progress, &bytes);
-  return frame_send(socket, frame, bytes, error);
+  return frame_send(link, frame, bytes, error);
 }
 
 /* Fills `buffer`; *ended when the stream stops before its first byte. */
@@ -49,17 +56,17 @@ static ep_status bytes_receive(int socket, uint8_t *buffer, size_t bytes, bool *
   return EP_OK;
 }
 
-ep_status ep_link_receive(int socket, ep_command *command, bool *ended, ep_error *error) {
+ep_status ep_link_receive(ep_link *link, ep_command *command, bool *ended, ep_error *error) {
   uint8_t header[EP_FRAME_HEADER_BYTES];
   ep_frame_kind kind;
   size_t bytes;
-  ep_status status = bytes_receive(socket, header, sizeof header, ended, error);
+  ep_status status = bytes_receive(link->socket, header, sizeof header, ended, error);
   if (status == EP_OK) status = ep_frame_header(header, &kind, &bytes, error);
   if (status != EP_OK) return status;
   if (kind != EP_FRAME_COMMAND) return ep_fail(error, EP_MALFORMED, "epochd sent no command");
   uint8_t *payload = malloc(bytes + 1);
   if (!payload) return ep_fail(error, EP_NO_MEMORY, "no memory for a command of %zu bytes", bytes);
-  status = bytes_receive(socket, payload, bytes, ended, error);
+  status = bytes_receive(link->socket, payload, bytes, ended, error);
   if (status == EP_OK) status = ep_command_decode(payload, bytes, command, error);
   free(payload);
   return status;

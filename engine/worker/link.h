@@ -2,14 +2,24 @@
 #ifndef EP_ENGINE_WORKER_LINK_H
 #define EP_ENGINE_WORKER_LINK_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "api/frame.h"
 
-ep_status ep_link_send_reply(int socket, const ep_reply *reply, ep_error *error);
-ep_status ep_link_send_progress(int socket, const ep_progress *progress, ep_error *error);
+typedef struct {
+  int socket;
+  pthread_mutex_t sending; /* held while a frame is written: frames of two threads do not mix */
+} ep_link;
 
-/* Waits for one whole command; ep_command_deinit afterwards. *ended: the other side has closed. */
-ep_status ep_link_receive(int socket, ep_command *command, bool *ended, ep_error *error);
+void ep_link_init(ep_link *link, int socket);
+
+/* By any thread. */
+ep_status ep_link_send_reply(ep_link *link, const ep_reply *reply, ep_error *error);
+ep_status ep_link_send_progress(ep_link *link, const ep_progress *progress, ep_error *error);
+
+/* By one thread. Waits for one whole command; ep_command_deinit afterwards. *ended: the other side
+ * has closed. */
+ep_status ep_link_receive(ep_link *link, ep_command *command, bool *ended, ep_error *error);
 
 #endif

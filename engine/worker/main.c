@@ -1,9 +1,9 @@
 /* epoch-worker: one device, one context, one training at a time. epochd starts it, speaks to it
  * over a socket (api/frame.h), and starts it again when it dies.
  *
- * The main thread reads commands, answers predictions and probes, and sends what the training
- * thread has put into the outbox. The process ends when epochd's socket ends, or when its device
- * failed. */
+ * The main thread reads commands, answers probes, and sends what the training thread has put into
+ * the outbox; predictions have a thread of their own. The process ends when epochd's socket ends,
+ * or when its device failed. */
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -14,12 +14,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "api/frame.h"
 #include "engine/train.h"
+#include "engine/worker/answers.h"
 #include "engine/worker/device.h"
-#include "engine/worker/inference.h"
 #include "engine/worker/link.h"
 #include "engine/worker/outbox.h"
 
@@ -33,13 +34,15 @@ typedef struct {
   ep_job_result result;
   ep_error error; /* the device's, when it failed */
   ep_status status;
+  time_t alive_second; /* when the training thread last said that it goes on */
   atomic_bool cancel;
 } training;
 
 typedef struct {
   const char *device_name, *data_dir, *plugin;
-  int socket;
+  ep_link link;
   ep_device device;
+  ep_answers answers;
   ep_outbox outbox;
   training *training; /* NULL while idle; main thread only */
   ep_progress_record records[EP_OUTBOX_RECORDS];
@@ -61,11 +64,24 @@ static void training_epoch(void *context, const ep_progress_record *record) {
   ep_outbox_put(&w->outbox, record);
 }
 
+/* At most one word a second: nothing is said faster than epochd's watchdog could care. */
+static void training_alive(void *context) {
+  worker *w = context;
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (now.tv_sec == w->training->alive_second) return;
+  w->training->alive_second = now.tv_sec;
+  ep_outbox_alive(&w->outbox);
+}
+
 static ep_status spec_parse(training *t, ep_error *error) {
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
   ep_status status = ep_job_spec_parse(t->command.spec, strlen(t->command.spec), &t->spec, problem);
   if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
+  /* Started again, it goes as it went before, whatever would be chosen today. */
+  if (status == EP_OK && t->command.executor[0])
+    memcpy(t->spec->executor, t->command.executor, sizeof t->spec->executor);
   free(problem);
   return status;
 }
@@ -104,7 +120,7 @@ static void *training_thread(void *context) {
         .init_weights = has_init ? init_weights : NULL,
         .job_folder = job_folder,
         .cancel = &t->cancel,
-        .sink = {w, training_started, training_epoch},
+        .sink = {w, training_started, training_epoch, training_alive},
     };
     t->status = ep_train(&job, &t->result, &t->error);
   }
@@ -149,7 +165,7 @@ static ep_status training_end(worker *w, ep_error *error) {
     ep_reply reply = {
         .kind = EP_REPLY_FINISHED, .attempt = t->command.attempt, .result = t->result};
     snprintf(reply.job, sizeof reply.job, "%s", t->command.job);
-    status = ep_link_send_reply(w->socket, &reply, error);
+    status = ep_link_send_reply(&w->link, &reply, error);
   } else if (error) {
     *error = t->error;
   }
@@ -163,28 +179,15 @@ static ep_status outbox_send(worker *w, ep_error *error) {
   ep_outbox_content content;
   ep_outbox_take(&w->outbox, &content, w->records);
   ep_status status = EP_OK;
-  if (content.started) status = ep_link_send_reply(w->socket, &content.start, error);
-  if (status == EP_OK && content.count > 0) {
+  if (content.started) status = ep_link_send_reply(&w->link, &content.start, error);
+  if (status == EP_OK && (content.count > 0 || (content.alive && !content.finished))) {
     ep_progress progress = {.attempt = w->training->command.attempt,
                             .count = (uint32_t)content.count,
                             .records = w->records};
     snprintf(progress.job, sizeof progress.job, "%s", w->training->command.job);
-    status = ep_link_send_progress(w->socket, &progress, error);
+    status = ep_link_send_progress(&w->link, &progress, error);
   }
   if (status == EP_OK && content.finished) status = training_end(w, error);
-  return status;
-}
-
-static ep_status prediction_answer(worker *w, const ep_command *command, ep_error *error) {
-  char folder[PATH_MAX];
-  ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request, .rows = command->rows};
-  snprintf(reply.job, sizeof reply.job, "%s", command->job);
-  snprintf(folder, sizeof folder, "%s/jobs/%s", w->data_dir, command->job);
-  ep_status status = ep_infer(folder, command->x, command->rows, command->columns, &reply.output,
-                              &reply.columns, &reply.error);
-  if (status != EP_OK) reply.rows = 0;
-  status = ep_link_send_reply(w->socket, &reply, error);
-  ep_reply_deinit(&reply);
   return status;
 }
 
@@ -195,7 +198,7 @@ static ep_status probe_answer(worker *w, const ep_command *command, ep_error *er
     if (error) *error = reply.error;
     return status;
   }
-  return ep_link_send_reply(w->socket, &reply, error);
+  return ep_link_send_reply(&w->link, &reply, error);
 }
 
 /* Takes ownership of the command's parts. */
@@ -207,7 +210,7 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
     if (w->training && strcmp(w->training->command.job, command->job) == 0)
       atomic_store(&w->training->cancel, true);
     break;
-  case EP_COMMAND_PREDICT: status = prediction_answer(w, command, error); break;
+  case EP_COMMAND_PREDICT: return ep_answers_take(&w->answers, command, error);
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;
   }
   ep_command_deinit(command);
@@ -226,22 +229,24 @@ static ep_status ready_send(worker *w, ep_error *error) {
   reply.device.memory_bytes = info.memory_bytes;
   reply.device.memory_free_bytes = info.memory_free_bytes;
   reply.device.threads = info.threads;
-  return ep_link_send_reply(w->socket, &reply, error);
+  return ep_link_send_reply(&w->link, &reply, error);
 }
 
 /* Until the socket ends (EP_OK) or something fails for good. */
 static ep_status worker_run(worker *w, ep_error *error) {
   enum { SOCKET, OUTBOX };
-  struct pollfd polled[] = {{.fd = w->socket, .events = POLLIN},
+  struct pollfd polled[] = {{.fd = w->link.socket, .events = POLLIN},
                             {.fd = w->outbox.wake, .events = POLLIN}};
   ep_status status = ready_send(w, error);
   while (status == EP_OK) {
-    if (poll(polled, 2, -1) < 0 && errno != EINTR)
+    if (poll(polled, 2, -1) < 0) {
+      if (errno == EINTR) continue; /* what it said the last time still stands in `polled` */
       return ep_fail(error, EP_IO, "poll: %s", strerror(errno));
+    }
     if (polled[SOCKET].revents) {
       ep_command command = {0};
       bool ended = false;
-      status = ep_link_receive(w->socket, &command, &ended, error);
+      status = ep_link_receive(&w->link, &command, &ended, error);
       if (ended) return EP_OK;
       if (status == EP_OK) status = command_obey(w, &command, error);
     }
@@ -285,20 +290,21 @@ int main(int count, char **arguments) {
                                           {"list", no_argument, NULL, 'l'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-  static worker w = {.socket = -1};
+  static worker w;
+  int socket = -1;
   bool list = false;
   for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;)
     switch (option) {
     case 'd': w.device_name = optarg; break;
     case 'f': w.data_dir = optarg; break;
-    case 's': w.socket = (int)strtol(optarg, NULL, 10); break;
+    case 's': socket = (int)strtol(optarg, NULL, 10); break;
     case 'p': w.plugin = optarg; break;
     case 'l': list = true; break;
     case 'h': return usage(stdout, 0);
     default: return usage(stderr, EXIT_USAGE);
     }
   if (list) return devices_list(w.plugin);
-  if (!w.device_name || !w.data_dir || w.socket < 0) return usage(stderr, EXIT_USAGE);
+  if (!w.device_name || !w.data_dir || socket < 0) return usage(stderr, EXIT_USAGE);
 
   ep_json_seed();
   signal(SIGPIPE, SIG_IGN);
@@ -306,6 +312,8 @@ int main(int count, char **arguments) {
   ep_error error = {0};
   ep_status status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
   if (status == EP_OK) status = ep_outbox_init(&w.outbox, &error);
+  ep_link_init(&w.link, socket);
+  if (status == EP_OK) status = ep_answers_start(&w.answers, &w.link, w.data_dir, &error);
   if (status == EP_OK) status = worker_run(&w, &error);
   if (status == EP_OK) _exit(0); /* a training may be under way: nobody wants it any more */
   fprintf(stderr, "epoch-worker %s: %s\n", w.device_name, error.message);

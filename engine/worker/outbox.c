@@ -15,12 +15,6 @@ ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error) {
   return EP_OK;
 }
 
-void ep_outbox_deinit(ep_outbox *outbox) {
-  pthread_cond_destroy(&outbox->room);
-  pthread_mutex_destroy(&outbox->mutex);
-  close(outbox->wake);
-}
-
 static void main_thread_wake(ep_outbox *outbox) {
   uint64_t one = 1;
   ssize_t written = write(outbox->wake, &one, sizeof one);
@@ -44,6 +38,13 @@ void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record) {
   if (first) main_thread_wake(outbox);
 }
 
+void ep_outbox_alive(ep_outbox *outbox) {
+  pthread_mutex_lock(&outbox->mutex);
+  outbox->alive = true;
+  pthread_mutex_unlock(&outbox->mutex);
+  main_thread_wake(outbox);
+}
+
 void ep_outbox_finish(ep_outbox *outbox) {
   pthread_mutex_lock(&outbox->mutex);
   outbox->finished = true;
@@ -56,10 +57,11 @@ void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_r
   ssize_t got = read(outbox->wake, &ignored, sizeof ignored);
   (void)got; /* nothing to read means that someone looked in unasked, which is fine */
   pthread_mutex_lock(&outbox->mutex);
-  *content = (ep_outbox_content){outbox->started, outbox->finished, outbox->start, outbox->count};
+  *content = (ep_outbox_content){outbox->started, outbox->alive, outbox->finished, outbox->start,
+                                 outbox->count};
   memcpy(records, outbox->records, (size_t)outbox->count * sizeof *records);
   outbox->count = 0;
-  outbox->started = outbox->finished = false;
+  outbox->started = outbox->alive = outbox->finished = false;
   pthread_cond_signal(&outbox->room);
   pthread_mutex_unlock(&outbox->mutex);
 }

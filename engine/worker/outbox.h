@@ -17,21 +17,23 @@ typedef struct {
   int wake;              /* eventfd: readable while something waits */
   ep_progress_record records[EP_OUTBOX_RECORDS];
   int count;
-  bool started, finished;
+  bool started, alive, finished;
   ep_reply start; /* executor, parameters, bytes */
 } ep_outbox;
 
+/* There is no end of an outbox but the process's: a training may be writing to it. */
 ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error);
-void ep_outbox_deinit(ep_outbox *outbox);
 
 /* By the training thread. `put` waits while the box is full. */
 void ep_outbox_start(ep_outbox *outbox, const ep_reply *start);
 void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record);
+/* The training goes on, though it has nothing to report. */
+void ep_outbox_alive(ep_outbox *outbox);
 void ep_outbox_finish(ep_outbox *outbox);
 
 /* By the main thread: moves everything out and empties the box. records: [EP_OUTBOX_RECORDS]. */
 typedef struct {
-  bool started, finished;
+  bool started, alive, finished;
   ep_reply start;
   int count;
 } ep_outbox_content;

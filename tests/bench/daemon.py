@@ -1,5 +1,7 @@
-"""daemon.py: an epochd of a benchmark's own, and one keep-alive connection to it."""
+"""daemon.py: an epochd of a benchmark's own, and one keep-alive connection to it. It never outlives
+the benchmark."""
 
+import atexit
 import http.client
 import json
 import os
@@ -19,6 +21,7 @@ class Daemon:
                 pin + [os.path.join(prefix, "bin", "epochd"), "--listen", "127.0.0.1:0",
                        "--data-dir", os.path.join(self.folder.name, "data"), "--devices", "cpu"],
                 stderr=log)
+        atexit.register(self.process.kill)  # does nothing once it has ended and was waited for
         self.connection = http.client.HTTPConnection("127.0.0.1", self._port(), timeout=300)
 
     def _port(self):

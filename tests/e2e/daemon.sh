@@ -18,8 +18,15 @@ declare -a own=()      # processes that this test started besides
 ndjson=(-H 'Accept: application/x-ndjson')
 json=(-H 'Content-Type: application/json')
 
+# At the end a daemon that still runs must end cleanly, and no sanitizer may have found anything.
 leave() {
   local status=$? process
+  trap - EXIT
+  if ((status == 0)) && [[ -n $daemon ]]; then terminated || status=1; fi
+  if grep -a -A 30 'ERROR: [A-Za-z]*Sanitizer\|WARNING: ThreadSanitizer\|runtime error:' "$scratch"/*.log; then
+    echo "FAILED: a sanitizer found something"
+    status=1
+  fi
   for process in ${own[@]+"${own[@]}"} $daemon; do
     kill -9 "$process" 2>/dev/null || true
     wait "$process" 2>/dev/null || true
@@ -29,6 +36,7 @@ leave() {
     tail -n 20 "$log" | cut -c 1-400
   fi
   rm -rf "$scratch"
+  exit "$status"
 }
 trap leave EXIT
 
@@ -56,8 +64,9 @@ need_data() {
 daemon_start() {
   [[ -x $build/bin/epochd ]] || fail "there is no $build/bin/epochd"
   mkdir -p "$data_dir"
+  [[ ! -s $log ]] || cat "$log" >>"$scratch/earlier.log"
   : >"$log"
-  "$build/bin/epochd" --listen 127.0.0.1:0 --data-dir "$data_dir" --devices "$device" "$@" 2>"$log" &
+  "$build/bin/epochd" --listen 127.0.0.1:0 --data-dir "$data_dir" --devices "$device" "$@" 2>>"$log" &
   daemon=$!
   local tries
   for ((tries = 0; tries < 300; tries++)); do
@@ -69,19 +78,25 @@ daemon_start() {
   curl -sSf --max-time 20 "$url/livez" >/dev/null || fail "epochd does not answer /livez"
 }
 
-# daemon_stop: SIGTERM, and its exit status must be 0 within 30 seconds.
-daemon_stop() {
+# Sends SIGTERM; false unless epochd then ends with status 0 within 30 seconds.
+terminated() {
   local status=0 tries
-  kill "$daemon"
+  kill "$daemon" 2>/dev/null || true
   for ((tries = 0; tries < 300; tries++)); do
     kill -0 "$daemon" 2>/dev/null || break
     sleep 0.1
   done
-  ((tries < 300)) || fail "epochd still runs 30 s after SIGTERM"
-  wait "$daemon" || status=$?
+  if ((tries == 300)); then
+    echo "FAILED: epochd still runs 30 s after SIGTERM"
+    return 1
+  fi
+  wait "$daemon" 2>/dev/null || status=$?
   daemon=
-  ((status == 0)) || fail "epochd ended with status $status after SIGTERM"
+  ((status == 0)) || echo "FAILED: epochd ended with status $status after SIGTERM"
+  return "$status"
 }
+
+daemon_stop() { terminated || exit 1; }
 
 # http METHOD PATH CURL-OPTIONS…: the body goes to $body (a file), the headers to $headers, the
 # status code to $code.

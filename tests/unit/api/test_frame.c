@@ -43,10 +43,12 @@ START_TEST(train) {
                         .request = 1,
                         .job = "job_01k",
                         .attempt = 2,
-                        .spec = (char *)"{\"name\":\"a \\\"b\\\"\"}"};
+                        .spec = (char *)"{\"name\":\"a \\\"b\\\"\"}",
+                        .executor = "cpu/fused"};
   ep_command back;
   command_round_trip(&command, &back);
   ck_assert_str_eq(back.spec, command.spec);
+  ck_assert_str_eq(back.executor, command.executor);
   ep_command_deinit(&back);
   ck_assert_ptr_null(back.spec);
 }

@@ -31,7 +31,8 @@ START_TEST(a_queued_job) {
   assert_text(ep_job_format(&job),
               "{\"id\":\"job_1\",\"object\":\"job\",\"name\":\"a\",\"status\":\"queued\","
               "\"device\":null,\"executor\":null,\"spec\":{\"x\":1},\"progress\":{\"epoch\":0,"
-              "\"epochs\":10,\"fraction\":0},\"queue_position\":0,\"eta_seconds\":null,\"timing\":"
+              "\"epochs\":10,\"fraction\":0},\"queue_position\":0,\"warning\":null,\"eta_seconds\":"
+              "null,\"timing\":"
               "{\"queued_seconds\":0,\"train_seconds\":null,\"test_seconds\":null,"
               "\"energy_joules\":null,\"epoch_microseconds\":null,\"samples_per_second\":null},"
               "\"model\":{\"parameters\":49,\"bytes\":21000},\"metrics\":null,\"weights\":null,"

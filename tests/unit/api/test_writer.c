@@ -4,6 +4,7 @@
 #include <check.h>
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,6 +115,26 @@ START_TEST(numbers_read_back_the_same) {
 }
 END_TEST
 
+/* What takes the short way has the text that the long way gives. */
+START_TEST(decimals_are_as_printf_writes_them) {
+  char text[EP_NUMBER_BYTES], expected[64];
+  uint64_t state = 1;
+  for (int i = 0; i < 200000; i++) {
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    int decimals = (int)(state >> 60) % 10;
+    double value = (double)((state >> 11) % UINT64_C(1000000000000000));
+    for (int place = decimals; place > 0; place--) value = value / 10;
+    snprintf(expected, sizeof expected, "%.*f", decimals, value);
+    value = strtod(expected, NULL);
+    snprintf(expected, sizeof expected, "%.15g", value);
+    if (fabs(value) < 1e-4 || strtod(expected, NULL) != value || value >= 1e15) continue;
+    size_t count = ep_number_format(value, text);
+    ck_assert_str_eq(text, expected);
+    ck_assert_uint_eq(count, strlen(expected));
+  }
+}
+END_TEST
+
 START_TEST(null_for_what_does_not_apply) {
   ep_writer writer;
   ep_writer_init(&writer, 100);
@@ -183,6 +204,7 @@ int main(void) {
   tcase_add_loop_test(tests, strings_are_escaped, 0, ROWS(strings));
   tcase_add_loop_test(tests, numbers_are_short, 0, ROWS(numbers));
   tcase_add_test(tests, numbers_read_back_the_same);
+  tcase_add_test(tests, decimals_are_as_printf_writes_them);
   tcase_add_test(tests, null_for_what_does_not_apply);
   tcase_add_loop_test(tests, times_are_iso_8601, 0, ROWS(times));
   tcase_add_test(tests, a_block_ends_at_its_limit);

@@ -136,6 +136,22 @@ START_TEST(a_column_without_deviation_is_divided_by_1) {
 }
 END_TEST
 
+START_TEST(what_is_too_large_to_standardize_is_said) {
+  double small[] = {1, 2, 3, 4, 5, 6}, large[] = {1, 1e300, 2, 2, 3, 3}, y[] = {1e300, 2, 3};
+  ep_data_spec spec = inline_spec(large, small, 3, 2, 1);
+  ep_prepared prepared;
+  ep_error error = {0};
+  spec.standardize_x = true;
+  ck_assert_int_eq(ep_prepare(&spec, EP_LOSS_MSE, NULL, &prepared, &error), EP_DATA);
+  ck_assert_str_eq(error.pointer, "/data/standardize");
+  ck_assert_ptr_nonnull(strstr(error.message, "column 2 of x"));
+  spec = inline_spec(small, y, 3, 2, 1);
+  spec.standardize_y = true;
+  ck_assert_int_eq(ep_prepare(&spec, EP_LOSS_MSE, NULL, &prepared, &error), EP_DATA);
+  ck_assert_ptr_nonnull(strstr(error.message, "column 1 of y"));
+}
+END_TEST
+
 /* Looking at each by itself would take 7e9 values. */
 START_TEST(many_columns_without_deviation_take_no_time) {
   enum { ROWS = 3000, COLUMNS = 1500 };
@@ -320,6 +336,7 @@ int main(void) {
   tcase_add_test(all, the_permutation_decides_and_rows_keep_their_order);
   tcase_add_test(all, figures_are_the_training_rows);
   tcase_add_test(all, a_column_without_deviation_is_divided_by_1);
+  tcase_add_test(all, what_is_too_large_to_standardize_is_said);
   tcase_add_test(all, many_columns_without_deviation_take_no_time);
   tcase_add_test(all, a_small_deviation_stays);
   tcase_add_test(all, scaling_goes_there_and_back);

@@ -15,12 +15,19 @@ static struct {
   int64_t
       weights_break_after; /* with more steps than this done the weights are infinite; -1 = never */
   int64_t parameters, evaluations, evaluated_at[64];
+  int64_t memory_bytes;          /* of the device */
   ep_status fails_with;          /* of train_segment */
   ep_status evaluate_fails_with; /* of evaluate */
   int64_t best_step; /* the validation loss is its distance from this step; 0 = always 1 */
   float lr[256];     /* of the first steps */
   float restored;    /* the weight that import_state last brought */
 } script;
+
+static ep_status script_backend_info(ep_backend *backend, ep_backend_info *out, ep_error *error) {
+  (void)backend, (void)error;
+  *out = (ep_backend_info){.memory_bytes = script.memory_bytes};
+  return EP_OK;
+}
 
 static ep_status script_compile(ep_backend *backend, const ep_program *program,
                                 const char *executor, ep_instance **out, ep_error *error) {
@@ -111,6 +118,7 @@ static ep_status script_rollback(ep_instance *instance, ep_error *error) {
 
 static const ep_backend_ops ops = {.version = EP_BACKEND_VERSION,
                                    .name = "script",
+                                   .info = script_backend_info,
                                    .compile = script_compile,
                                    .release = script_release,
                                    .instance_info = script_info,
@@ -132,6 +140,7 @@ static const ep_backend_ops ops = {.version = EP_BACKEND_VERSION,
 
 static void script_reset(void) {
   memset(&script, 0, sizeof script);
+  script.memory_bytes = 1 << 20;
   script.loss_breaks_at = script.weights_break_after = -1;
 }
 
@@ -283,6 +292,7 @@ START_TEST(a_cancel_is_seen_between_segments) {
   ck_assert_int_eq(result.status, EP_CANCELLED);
   ck_assert_int_lt(result.epochs_done, 100000000);
   ck_assert_int_eq(result.epochs_done, script.steps);
+  ck_assert_int_gt(f.alive, 1); /* after each segment, though no epoch was reported in most */
   ep_job_result_deinit(&result);
   fixture_close(&f);
 }
@@ -308,6 +318,23 @@ START_TEST(a_shortage_of_memory_is_the_jobs) {
   script.fails_with = EP_NO_MEMORY;
   ep_job_result result = fixture_train(&f);
   ck_assert_int_eq(result.status, EP_NO_MEMORY);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
+START_TEST(a_job_larger_than_the_device_is_not_begun) {
+  fixture f;
+  fixture_open(&f, SPEC("\"epochs\":3", ""), &ops, NULL);
+  /* 10 rows of x and y, 2 parameters, as many of a snapshot and a gradient; 4 bytes each */
+  script.memory_bytes = 4 * (10 * 2 + 3 * 2) - 1;
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_NO_MEMORY);
+  ck_assert_str_eq(result.pointer, "/model");
+  ck_assert_int_eq(f.started, 0);
+  script.memory_bytes++;
+  result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_OK);
   ep_job_result_deinit(&result);
   fixture_close(&f);
 }
@@ -345,6 +372,7 @@ int main(void) {
   tcase_add_test(tests, a_cancel_is_seen_between_segments);
   tcase_add_test(tests, a_failed_device_is_the_workers_fault);
   tcase_add_test(tests, a_shortage_of_memory_is_the_jobs);
+  tcase_add_test(tests, a_job_larger_than_the_device_is_not_begun);
   tcase_add_test(tests, metrics_that_fail_leave_the_weights);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);

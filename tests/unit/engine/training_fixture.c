@@ -20,6 +20,10 @@ static void on_epoch(void *context, const ep_progress_record *record) {
   if (f->cancel_at_epoch && record->epoch >= f->cancel_at_epoch) atomic_store(&f->cancel, true);
 }
 
+static void on_alive(void *context) {
+  ((fixture *)context)->alive++;
+}
+
 void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_backend *backend) {
   static ep_problem problem;
   memset(f, 0, sizeof *f);
@@ -35,7 +39,7 @@ void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_ba
                               .spec_text = spec,
                               .job_folder = f->folder,
                               .cancel = &f->cancel,
-                              .sink = {f, on_started, on_epoch}};
+                              .sink = {f, on_started, on_epoch, on_alive}};
 }
 
 ep_job_result fixture_train(fixture *f) {

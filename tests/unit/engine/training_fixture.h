@@ -13,7 +13,7 @@ typedef struct {
   ep_training training;
   atomic_bool cancel;
   int64_t cancel_at_epoch; /* 0 = never */
-  int started, records_count;
+  int started, alive, records_count;
   ep_progress_record records[FIXTURE_RECORDS];
 } fixture;
 

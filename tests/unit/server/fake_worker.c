@@ -1,12 +1,15 @@
 /* fake_worker.c: speaks a worker's frames and trains nothing: what it does is the job's name. So
  * the supervisor is tested with deaths, silences and refusals on demand.
  *
- *   instant       all epochs at once                 slow       an epoch every 5 ms
- *   diverge       fails at the last epoch            hang       says STARTED, then nothing
- *   stubborn      slow, and deaf to cancel           kill       dies (SIGKILL) after half its
- * epochs kill-once     dies so at its first attempt       exit       ends with code 3 before
- * STARTED climb         dies after one epoch more at every attempt, until there is none left
- *   weights       instant, and writes weights.safetensors
+ * - instant: all epochs at once; weights: the same, and writes weights.safetensors
+ * - slow: an epoch every 5 ms; stubborn: the same, and deaf to cancel
+ * - fickle: slow, and would choose another executor at each attempt
+ * - long: an epoch every 0.5 s, and a sign of life every 5 ms
+ * - hang: says STARTED, then nothing
+ * - diverge: fails at the last epoch
+ * - exit: ends with code 3 before STARTED
+ * - kill: dies (SIGKILL) after half its epochs; kill-once: so at its first attempt
+ * - climb: dies after one epoch more at every attempt, until there is none left
  *
  * Device cuda:7 never opens; --list says cpu and cuda:0. */
 #include <poll.h>
@@ -27,6 +30,7 @@ typedef struct {
   ep_job_spec *spec; /* NULL while idle */
   int64_t epoch;
   bool cancelled;
+  int ticks; /* of 5 ms, of a long job */
 } fake;
 
 static void send_frame(fake *f, uint8_t *frame, size_t bytes) {
@@ -52,8 +56,23 @@ static bool named(const fake *f, const char *name) {
 static void say_started(fake *f) {
   ep_reply reply = {.kind = EP_REPLY_STARTED, .attempt = f->command.attempt, .parameters = 3};
   snprintf(reply.job, sizeof reply.job, "%s", f->command.job);
-  snprintf(reply.executor, sizeof reply.executor, "fake/%s", f->device);
+  const char *executor = f->command.executor;
+  bool other = named(f, "fickle") && f->command.attempt > 1;
+  if (executor[0] != 0)
+    snprintf(reply.executor, sizeof reply.executor, "%s", executor);
+  else
+    snprintf(reply.executor, sizeof reply.executor, "fake/%s", other ? "other" : f->device);
   send_reply(f, &reply);
+}
+
+static void say_progress(fake *f, const ep_progress_record *records, int64_t count) {
+  ep_progress progress = {
+      .attempt = f->command.attempt, .count = (uint32_t)count, .records = records};
+  snprintf(progress.job, sizeof progress.job, "%s", f->command.job);
+  size_t bytes = 0;
+  uint8_t *frame = ep_progress_encode(&progress, &bytes);
+  if (frame == NULL) _exit(4);
+  send_frame(f, frame, bytes);
 }
 
 static void say_epochs(fake *f, int64_t count) {
@@ -71,13 +90,7 @@ static void say_epochs(fake *f, int64_t count) {
                                         .lr = 0.01,
                                         .elapsed_seconds = (double)epoch * 0.005};
     }
-    ep_progress progress = {
-        .attempt = f->command.attempt, .count = (uint32_t)now, .records = records};
-    snprintf(progress.job, sizeof progress.job, "%s", f->command.job);
-    size_t bytes = 0;
-    uint8_t *frame = ep_progress_encode(&progress, &bytes);
-    if (frame == NULL) _exit(4);
-    send_frame(f, frame, bytes);
+    say_progress(f, records, now);
     count -= now;
   }
 }
@@ -98,7 +111,6 @@ static void say_finished(fake *f, ep_status status) {
   reply.result.epochs_done = f->epoch;
   reply.result.train_seconds = 0.5;
   snprintf(reply.result.device, sizeof reply.result.device, "%s", f->device);
-  snprintf(reply.result.executor, sizeof reply.result.executor, "fake/%s", f->device);
   if (status == EP_DIVERGED)
     snprintf(reply.result.message, sizeof reply.result.message, "the loss is not finite");
   if (named(f, "weights")) write_weights(f);
@@ -127,7 +139,9 @@ static void train_begin(fake *f, ep_command *command) {
     kills = true;
   }
   if (kills) raise(SIGKILL);
-  if (named(f, "slow") || named(f, "stubborn") || named(f, "hang")) return;
+  if (named(f, "slow") || named(f, "fickle") || named(f, "stubborn") || named(f, "hang") ||
+      named(f, "long"))
+    return;
   say_epochs(f, epochs - f->epoch);
   say_finished(f, named(f, "diverge") ? EP_DIVERGED : EP_OK);
 }
@@ -186,6 +200,10 @@ static void tick(fake *f) {
   if (named(f, "hang")) return;
   if (f->cancelled && !named(f, "stubborn")) {
     say_finished(f, EP_CANCELLED);
+    return;
+  }
+  if (named(f, "long") && ++f->ticks % 100 != 0) {
+    say_progress(f, NULL, 0);
     return;
   }
   say_epochs(f, 1);

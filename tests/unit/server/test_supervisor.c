@@ -106,6 +106,38 @@ START_TEST(a_device_that_never_opens_is_lost_and_the_rest_goes_on) {
 }
 END_TEST
 
+/* A job that was accepted waits for its device, but not in silence. */
+START_TEST(a_job_whose_device_is_gone_says_so) {
+  ep_jobs *jobs = jobs_open("cpu,cuda:0");
+  char first[40], waiting[40];
+  job_submit_with(jobs, "slow", 100000, "cuda:0", 0, first);
+  job_wait(jobs, first, "running");
+  job_submit_with(jobs, "instant", 10, "cuda:0", 0, waiting);
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cpu");
+  for (int i = 0; i < 5000 && job_number(jobs, waiting, "\"warning\":") == -1; i++) usleep(1000);
+  char *text = job_text(jobs, waiting), *events = NULL;
+  ck_assert_msg(strstr(text, "it asks for \\\"cuda:0\\\"") != NULL, "%s", text);
+  ck_assert_ptr_nonnull(strstr(text, "\"status\":\"queued\""));
+  free(text);
+  for (int i = 0; i < 5000; i++) { /* the answer comes first, then the event */
+    events = job_events(jobs, waiting);
+    if (count_of(events, "\"type\":\"warning\"") == 1) break;
+    free(events);
+    events = NULL;
+    usleep(1000);
+  }
+  ck_assert_ptr_nonnull(events);
+  free(events);
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cuda:0"); /* it is back */
+  assert_ok(ep_jobs_cancel(jobs, first, error));
+  job_wait(jobs, waiting, "succeeded");
+  ck_assert_int_eq(job_number(jobs, waiting, "\"warning\":"), -1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 START_TEST(a_program_that_is_not_there_is_lost) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
@@ -150,6 +182,45 @@ START_TEST(the_watchdog_kills_a_worker_that_hangs) {
 }
 END_TEST
 
+/* An epoch may take longer than the watchdog waits, so long as the worker says that it goes on. */
+START_TEST(signs_of_life_keep_a_long_epoch_alive) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.stall_seconds = 0.2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "long", 3, id);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+static void probe_ignored(void *context, const ep_error *failure) {
+  (void)context, (void)failure;
+}
+
+/* A worker whose training hangs still answers probes: that is no progress. */
+START_TEST(probes_do_not_keep_a_hung_training_alive) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.stall_seconds = 0.2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "hang", 10, id);
+  bool ended = false;
+  for (int i = 0; i < 500 && !ended; i++) {
+    ep_jobs_probe(jobs, 1000, probe_ignored, NULL);
+    usleep(20000);
+    char *text = job_text(jobs, id);
+    ended = strstr(text, "\"status\":\"failed\"") != NULL;
+    free(text);
+  }
+  ck_assert(ended);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 START_TEST(a_deaf_worker_is_killed_10_s_after_a_cancel) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40];
@@ -186,6 +257,41 @@ static void answer_wait(answer *a) {
   for (int i = 0; i < 10000 && a->calls == 0; i++) usleep(1000);
   ck_assert_int_eq(a->calls, 1);
 }
+
+/* Asked for, answered, and kept, though the daemon ends before the worker does. */
+START_TEST(a_cancel_is_kept_when_the_daemon_ends) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "stubborn", 1000000, id);
+  job_wait(jobs, id, "running");
+  assert_ok(ep_jobs_cancel(jobs, id, error));
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cpu");
+  job_wait(jobs, id, "cancelled");
+  char *events = job_events(jobs, id);
+  ck_assert_int_eq(count_of(events, "\"type\":\"end\""), 1);
+  events_check(events);
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* The fake worker calls its executor fake/other when it may choose at a later attempt. */
+START_TEST(a_restart_uses_the_executor_of_the_first_start) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "fickle", 60, id);
+  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cpu");
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 2);
+  char *text = job_text(jobs, id);
+  ck_assert_msg(strstr(text, "\"executor\":\"fake/cpu\"") != NULL, "%s", text);
+  free(text);
+  ep_jobs_close(jobs);
+}
+END_TEST
 
 START_TEST(predictions_come_from_a_worker) {
   ep_jobs *jobs = jobs_open("cpu");
@@ -262,10 +368,15 @@ int main(void) {
   tcase_add_test(tests, auto_takes_the_kind_that_the_plan_thinks_faster);
   tcase_add_test(tests, bad_devices_are_refused);
   tcase_add_test(tests, a_device_that_never_opens_is_lost_and_the_rest_goes_on);
+  tcase_add_test(tests, a_job_whose_device_is_gone_says_so);
   tcase_add_test(tests, a_program_that_is_not_there_is_lost);
   tcase_add_test(tests, an_idle_worker_that_dies_is_started_again);
   tcase_add_test(tests, the_watchdog_kills_a_worker_that_hangs);
+  tcase_add_test(tests, signs_of_life_keep_a_long_epoch_alive);
+  tcase_add_test(tests, probes_do_not_keep_a_hung_training_alive);
   tcase_add_test(tests, a_deaf_worker_is_killed_10_s_after_a_cancel);
+  tcase_add_test(tests, a_cancel_is_kept_when_the_daemon_ends);
+  tcase_add_test(tests, a_restart_uses_the_executor_of_the_first_start);
   tcase_add_test(tests, predictions_come_from_a_worker);
   tcase_add_test(tests, a_probe_asks_every_device);
   tcase_add_test(tests, requests_under_way_fail_at_the_end);
