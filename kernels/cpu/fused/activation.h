@@ -91,11 +91,13 @@ static void activation_forward(const activation *p, const float *x, float *y) {
   case EP_LAYER_GELU:
     ACTIVATION_EACH(p, lanes_store(y + at, gelu_forward(lanes_load(x + at))))
     break;
+  case EP_LAYER_SILU:
+    ACTIVATION_EACH(p, lanes in = lanes_load(x + at); lanes_store(y + at, in * lanes_sigmoid(in)))
+    break;
   case EP_LAYER_SIN: ACTIVATION_EACH(p, lanes_store(y + at, lanes_sin(lanes_load(x + at)))) break;
   case EP_LAYER_SOFTMAX: softmax_forward(p, x, y, false); break;
   case EP_LAYER_LOG_SOFTMAX: softmax_forward(p, x, y, true); break;
-  case EP_LAYER_LINEAR:
-  case EP_LAYER_COUNT: break;
+  default: break; /* executor.c takes no other */
   }
 }
 
@@ -122,13 +124,16 @@ static void activation_backward(const activation *p, const float *x, const float
   case EP_LAYER_GELU:
     ACTIVATION_EACH(p, lanes_store(g + at, lanes_load(g + at) * gelu_slope(lanes_load(x + at))))
     break;
+  case EP_LAYER_SILU:
+    ACTIVATION_EACH(p, lanes in = lanes_load(x + at); lanes part = lanes_sigmoid(in);
+                    lanes_store(g + at, lanes_load(g + at) * (part * (1.0f + in * (1.0f - part)))))
+    break;
   case EP_LAYER_SIN:
     ACTIVATION_EACH(p, lanes_store(g + at, lanes_load(g + at) * lanes_cos(lanes_load(x + at))))
     break;
   case EP_LAYER_SOFTMAX: softmax_backward(p, y, g, false); break;
   case EP_LAYER_LOG_SOFTMAX: softmax_backward(p, y, g, true); break;
-  case EP_LAYER_LINEAR:
-  case EP_LAYER_COUNT: break;
+  default: break; /* executor.c takes no other */
   }
 }
 

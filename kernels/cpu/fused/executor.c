@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "kernels/cpu/fused/fused.h"
+#include "kernels/formulas/augment.h"
 
 typedef struct {
-  const float *x;
+  const void *x;
   const void *y;
   int64_t rows; /* 0 = not loaded */
 } split_data;
@@ -39,10 +40,29 @@ static const ep_fused_variant *variant_find(ep_instruction_set instruction_set) 
   return &ep_fused_baseline;
 }
 
+/* One treatment for all parameters. */
+static bool groups_are_alike(const ep_program *program) {
+  for (int i = 0; i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (group->frozen || group->weight_decay != program->groups[0].weight_decay) return false;
+  }
+  return true;
+}
+
+/* Rows that come as they are stored, and a loss and gradients without options. */
+static bool is_plain(const ep_program *program) {
+  const ep_optimizer *optimizer = &program->optimizer;
+  bool rows = program->x_type == EP_X_FLOAT32 &&
+              !ep_program_augments(&program->augment, program->stored, program->in);
+  bool loss = program->label_smoothing == 0 && !program->class_weights;
+  bool clips = optimizer->clip_norm != 0 || optimizer->clip_value != 0;
+  return rows && loss && !clips && groups_are_alike(program) && program->buffers == 0;
+}
+
 static bool fused_accepts(const ep_backend *backend, const ep_program *program) {
   (void)backend;
   if (program->parameters > EP_FUSED_MOST_PARAMETERS ||
-      program->in_features > EP_FUSED_MOST_FEATURES)
+      program->in_features > EP_FUSED_MOST_FEATURES || !is_plain(program))
     return false;
   for (int i = 0; i < program->ops_count; i++)
     if (program->ops[i].out_features > EP_FUSED_MOST_FEATURES) return false;
@@ -63,7 +83,7 @@ static void fused_destroy(void *self) {
 static ep_status make_order(fused *self, ep_error *error) {
   const ep_program *program = self->program;
   self->order_epoch = -1;
-  self->shuffle = program->shuffle && program->batch_size < program->train_rows;
+  self->shuffle = ep_program_shuffles(program);
   if (!self->shuffle) return EP_OK;
   self->order = malloc(((size_t)program->train_rows + EP_FUSED_PAD) * sizeof *self->order);
   return self->order ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the order of the rows");
@@ -173,7 +193,7 @@ static void pack_training(fused *self) {
   }
 }
 
-static ep_status fused_load_data(void *self, ep_split split, const float *x, const void *y,
+static ep_status fused_load_data(void *self, ep_split split, const void *x, const void *y,
                                  int64_t rows, ep_error *error) {
   (void)error;
   fused *executor = self;
@@ -234,7 +254,7 @@ static void train_step(fused *self, int64_t step, float lr, float *loss, int32_t
     variant->loss(net, &chunk, (float)(1.0 / values), &total, &wrong);
     variant->backward(net, &chunk, first == 0);
   }
-  variant->update(net, lr);
+  variant->update(net, step, lr);
   *loss = (float)(total / values);
   *errors = (int32_t)wrong;
 }
@@ -268,7 +288,7 @@ static ep_status fused_evaluate(void *self, ep_split split, double *loss, int64_
   return EP_OK;
 }
 
-static ep_status fused_predict(void *self, const float *x, int64_t rows, float *output,
+static ep_status fused_predict(void *self, const void *x, int64_t rows, float *output,
                                ep_error *error) {
   (void)error;
   fused *executor = self;
@@ -292,7 +312,9 @@ static ep_status fused_export_state(void *self, float *parameters, float *optimi
   (void)error;
   const ep_fused_net *net = &((fused *)self)->net;
   ep_fused_net_get(net, net->parameters, parameters);
-  if (net->velocity && optimizer) ep_fused_net_get(net, net->velocity, optimizer);
+  for (int64_t slot = 0; optimizer && slot < net->slots; slot++)
+    ep_fused_net_get(net, net->state + slot * net->floats,
+                     optimizer + slot * net->program->parameters);
   return EP_OK;
 }
 
@@ -301,7 +323,9 @@ static ep_status fused_import_state(void *self, const float *parameters, const f
   (void)error;
   const ep_fused_net *net = &((fused *)self)->net;
   ep_fused_net_put(net, parameters, net->parameters);
-  if (net->velocity && optimizer) ep_fused_net_put(net, optimizer, net->velocity);
+  for (int64_t slot = 0; optimizer && slot < net->slots; slot++)
+    ep_fused_net_put(net, optimizer + slot * net->program->parameters,
+                     net->state + slot * net->floats);
   return EP_OK;
 }
 
@@ -311,7 +335,7 @@ static ep_status fused_snapshot(void *self, ep_error *error) {
   const ep_fused_net *net = &executor->net;
   const size_t bytes = (size_t)net->floats * sizeof(float);
   memcpy(net->saved, net->parameters, bytes);
-  if (net->velocity) memcpy(net->saved + net->floats, net->velocity, bytes);
+  if (net->state) memcpy(net->saved + net->floats, net->state, bytes * (size_t)net->slots);
   executor->saved = true;
   return EP_OK;
 }
@@ -322,12 +346,17 @@ static ep_status fused_rollback(void *self, ep_error *error) {
   const size_t bytes = (size_t)net->floats * sizeof(float);
   if (!executor->saved) return ep_fail(error, EP_CONFLICT, "there is no snapshot to go back to");
   memcpy(net->parameters, net->saved, bytes);
-  if (net->velocity) memcpy(net->velocity, net->saved + net->floats, bytes);
+  if (net->state) memcpy(net->state, net->saved + net->floats, bytes * (size_t)net->slots);
   return EP_OK;
 }
 
+#define LAYER(name) (UINT64_C(1) << EP_LAYER_##name)
+#define LAYERS                                                                                    \
+  (LAYER(LINEAR) | LAYER(RELU) | LAYER(LEAKY_RELU) | LAYER(TANH) | LAYER(SIGMOID) | LAYER(GELU) | \
+   LAYER(SIN) | LAYER(SOFTMAX) | LAYER(LOG_SOFTMAX) | LAYER(SILU) | LAYER(FLATTEN))
+
 const ep_executor ep_cpu_fused = {.name = "cpu/fused",
-                                  .capabilities = EP_CAPABLE_OF_ALL,
+                                  .capabilities = {LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
                                   .accepts = fused_accepts,
                                   .create = fused_create,
                                   .destroy = fused_destroy,

@@ -49,9 +49,10 @@ typedef struct {
    * of EP_FUSED_PAD. */
   int64_t summed, floats;
   float *parameters; /* [floats] */
-  float *velocity;   /* [floats]; NULL without momentum */
-  float *saved;      /* [2 floats]: the snapshot, parameters and velocity */
-  float *gradients;  /* [floats]; used from `summed` on */
+  int64_t slots;     /* of the optimizer's state */
+  float *state;      /* [slots, floats]; NULL without any */
+  float *saved;      /* [1 + slots, floats]: the snapshot, parameters and state */
+  float *gradients;  /* [floats]; sgd uses it from `summed` on */
   float *sums;       /* [summed, lanes] */
 
   float *activations;
@@ -94,8 +95,8 @@ typedef struct {
    * before, or written when `first`. Spends net->gradient and net->spare. */
   void (*backward)(const ep_fused_net *net, const ep_fused_chunk *chunk, bool first);
 
-  /* One step of the optimizer. */
-  void (*update)(const ep_fused_net *net, float lr);
+  /* Step number `step`, counted from 0, of the optimizer. */
+  void (*update)(const ep_fused_net *net, int64_t step, float lr);
 
   /* to[i] = ep_permutation_at(permutation, i), 0 <= i < n; `to` has room for n rounded up to
    * EP_FUSED_PAD. */

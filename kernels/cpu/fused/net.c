@@ -50,12 +50,13 @@ static bool works_in_place(const ep_fused_stage *stage, const ep_fused_stage *be
          stage->type == EP_LAYER_SOFTMAX || stage->type == EP_LAYER_LOG_SOFTMAX;
 }
 
-/* Layers to stages: a relu joins the linear layer before it. */
+/* Layers to stages: a relu joins the linear layer before it, flatten does nothing. */
 static void make_stages(ep_fused_net *net) {
   const ep_program *program = net->program;
   for (int i = 0; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
     ep_fused_stage *before = net->stages_count ? &net->stages[net->stages_count - 1] : NULL;
+    if (op->type == EP_LAYER_FLATTEN) continue; /* rows are flat already */
     if (op->type == EP_LAYER_RELU && before && before->type == EP_LAYER_LINEAR && !before->relu) {
       before->relu = true;
       continue;
@@ -151,10 +152,10 @@ static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
   extent size = measure(net);
   int64_t row_values = program->in_features + program->target_columns;
   choose_chunk(net, row_values + size.values + 2 * size.widest);
-  bool momentum = program->optimizer_floats > 0;
+  net->slots = ep_optimizer_slots(&program->optimizer);
   int64_t parameters = tally_add(&total, net->floats, 1);
-  int64_t velocity = tally_add(&total, net->floats, momentum);
-  int64_t saved = tally_add(&total, net->floats, 2);
+  int64_t state = tally_add(&total, net->floats, net->slots);
+  int64_t saved = tally_add(&total, net->floats, 1 + net->slots);
   int64_t gradients = tally_add(&total, net->floats, 1);
   int64_t sums = tally_add(&total, net->summed, net->lanes);
   int64_t activations = tally_add(&total, size.values, net->stride);
@@ -172,7 +173,7 @@ static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
   }
   float *base = memset(net->arena, 0, (size_t)net->arena_bytes);
   net->parameters = base + parameters;
-  net->velocity = momentum ? base + velocity : NULL;
+  net->state = net->slots ? base + state : NULL;
   net->saved = base + saved;
   net->gradients = base + gradients;
   net->sums = base + sums;

@@ -6,6 +6,7 @@
 #include "kernels/cpu/fused/activation.h"
 #include "kernels/cpu/fused/loss.h"
 #include "kernels/cpu/fused/product.h"
+#include "kernels/formulas/optimizers.h"
 
 static void variant_pack(float *to, int64_t stride, const float *from, int64_t features,
                          const uint32_t *rows_from, int64_t vectors) {
@@ -139,24 +140,68 @@ static void variant_backward(const ep_fused_net *net, const ep_fused_chunk *chun
 }
 
 /* One vector of parameters; torch.optim.SGD. */
-LANES_INLINE void variant_step(const ep_fused_net *net, int64_t at, lanes gradient, lanes lr) {
+LANES_INLINE void variant_sgd(const ep_fused_net *net, int64_t at, lanes gradient, lanes lr,
+                              float decay) {
   const ep_optimizer *optimizer = &net->program->optimizer;
   lanes parameter = lanes_load(net->parameters + at);
-  if (optimizer->weight_decay != 0.0f) gradient += optimizer->weight_decay * parameter;
-  if (net->velocity) {
-    lanes velocity = optimizer->momentum * lanes_load(net->velocity + at) + gradient;
-    lanes_store(net->velocity + at, velocity);
+  if (decay != 0.0f) gradient += decay * parameter;
+  if (net->state) {
+    lanes velocity = optimizer->momentum * lanes_load(net->state + at) + gradient;
+    lanes_store(net->state + at, velocity);
     gradient = optimizer->nesterov ? gradient + optimizer->momentum * velocity : velocity;
   }
   lanes_store(net->parameters + at, parameter - lr * gradient);
 }
 
-static void variant_update(const ep_fused_net *net, float lr) {
+static void variant_update_sgd(const ep_fused_net *net, float lr, float decay) {
   const lanes rate = lanes_set(lr);
   for (int64_t i = 0; i < net->summed; i += EP_LANES)
-    variant_step(net, i, lanes_reduce(net->sums + i * EP_LANES), rate);
+    variant_sgd(net, i, lanes_reduce(net->sums + i * EP_LANES), rate, decay);
   for (int64_t i = net->summed; i < net->floats; i += EP_LANES)
-    variant_step(net, i, lanes_load(net->gradients + i), rate);
+    variant_sgd(net, i, lanes_load(net->gradients + i), rate, decay);
+}
+
+/* All others, by the formulas; `optimizer`'s type is a constant at each call. Padding has neither
+ * gradient nor weight: it stays 0. */
+LANES_INLINE void variant_update_by(const ep_fused_net *net, ep_optimizer optimizer,
+                                    const ep_optimizer_type type, const ep_optimizer_step *step,
+                                    float decay) {
+  float *parameters = net->parameters, *state = net->state;
+  const float *gradients = net->gradients;
+  const int64_t floats = net->floats;
+  optimizer.type = type;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < floats; i++)
+    parameters[i] = ep_optimizer_update(&optimizer, step, decay, parameters[i], gradients[i],
+                                        state + i, floats);
+}
+
+static void variant_update(const ep_fused_net *net, int64_t step, float lr) {
+  const ep_program *program = net->program;
+  const ep_optimizer *optimizer = &program->optimizer;
+  const float decay = program->groups_count ? program->groups[0].weight_decay : 0.0f;
+  if (optimizer->type == EP_OPTIMIZER_SGD) {
+    variant_update_sgd(net, lr, decay);
+    return;
+  }
+  const ep_optimizer_step at = ep_optimizer_step_make(optimizer, lr, step + 1);
+  for (int64_t i = 0; i < net->summed; i += EP_LANES)
+    lanes_store(net->gradients + i, lanes_reduce(net->sums + i * EP_LANES));
+  switch (optimizer->type) {
+  case EP_OPTIMIZER_ADAM: variant_update_by(net, *optimizer, EP_OPTIMIZER_ADAM, &at, decay); break;
+  case EP_OPTIMIZER_ADAMW:
+    variant_update_by(net, *optimizer, EP_OPTIMIZER_ADAMW, &at, decay);
+    break;
+  case EP_OPTIMIZER_RMSPROP:
+    variant_update_by(net, *optimizer, EP_OPTIMIZER_RMSPROP, &at, decay);
+    break;
+  case EP_OPTIMIZER_ADAGRAD:
+    variant_update_by(net, *optimizer, EP_OPTIMIZER_ADAGRAD, &at, decay);
+    break;
+  case EP_OPTIMIZER_LION: variant_update_by(net, *optimizer, EP_OPTIMIZER_LION, &at, decay); break;
+  case EP_OPTIMIZER_SGD:
+  case EP_OPTIMIZER_COUNT: break;
+  }
 }
 
 /* ep_permutation_mix on a vector. */

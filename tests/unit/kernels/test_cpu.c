@@ -118,7 +118,7 @@ START_TEST(info_names_the_processor) {
 END_TEST
 
 /* An executor that predicts one percent too much. */
-static ep_status predict_badly(void *self, const float *x, int64_t rows, float *output,
+static ep_status predict_badly(void *self, const void *x, int64_t rows, float *output,
                                ep_error *error) {
   ep_status status = ep_cpu_reference.predict(self, x, rows, output, error);
   output[0] *= 1.01f;

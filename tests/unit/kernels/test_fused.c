@@ -35,9 +35,14 @@ static ep_instance *compile(const ep_program *program, int level) {
 }
 
 /* A network of one layer without parameters, `features` wide. */
-static ep_program layer_program(const ep_op *op) {
+static ep_program layer_program(ep_op *op) {
+  op->in = (ep_shape){op->in_features, 1, 1};
+  op->out = (ep_shape){op->out_features, 1, 1};
+  op->running = -1;
   return (ep_program){.ops = op,
                       .ops_count = 1,
+                      .stored = op->in,
+                      .in = op->in,
                       .in_features = op->in_features,
                       .out_features = op->in_features,
                       .target_columns = op->in_features,
@@ -204,7 +209,8 @@ static void check_nan(ep_layer_type layer, ep_loss_type loss, int level) {
 START_TEST(a_nan_is_never_hidden) {
   for (int level = 0; level <= best_level; level++)
     for (int layer = 0; layer < EP_LAYER_COUNT; layer++)
-      for (int loss = 0; loss < EP_LOSS_COUNT; loss++)
+      for (int loss = 0; ep_cpu_fused.capabilities.layers >> layer & 1 && loss < EP_LOSS_COUNT;
+           loss++)
         check_nan((ep_layer_type)layer, (ep_loss_type)loss, level);
 }
 END_TEST
