@@ -27,7 +27,7 @@ static ep_status value_write(ep_durable_file *file, float value, ep_error *error
 /* Values of one dimension and those below it, as nested arrays; *bytes is moved past them. */
 static ep_status values_write(ep_durable_file *file, const ep_tensor *tensor, int dimension,
                               const uint8_t **bytes, ep_error *error) {
-  if (dimension == tensor->dimensions) {
+  if (dimension == tensor->dimensions || dimension == EP_TENSOR_DIMENSIONS) {
     float value;
     memcpy(&value, *bytes, sizeof value);
     *bytes += sizeof value;
