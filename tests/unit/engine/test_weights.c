@@ -4,25 +4,51 @@
 #include <math.h>
 
 #include "engine/safetensors.h"
+#include "engine/weights_notes.h"
+#include "tests/unit/engine/network_fixture.h"
 #include "tests/unit/engine/scratch.h"
 
 /* 2 inputs, 3 hidden, relu, 1 output: 6 + 3 + 3 + 1 = 13 parameters; the last bias may be absent.
  */
 enum { PARAMETERS = 13 };
-static ep_op ops[3] = {{EP_LAYER_LINEAR, 2, 3, 0, 6, 0},
-                       {EP_LAYER_RELU, 3, 3, -1, -1, 0},
-                       {EP_LAYER_LINEAR, 3, 1, 9, 12, 0}};
+static ep_op ops[3] = {{.type = EP_LAYER_LINEAR,
+                        .in_features = 2,
+                        .out_features = 3,
+                        .weight = 0,
+                        .bias = 6,
+                        .running = -1},
+                       {.type = EP_LAYER_RELU,
+                        .in_features = 3,
+                        .out_features = 3,
+                        .weight = -1,
+                        .bias = -1,
+                        .running = -1},
+                       {.type = EP_LAYER_LINEAR,
+                        .in_features = 3,
+                        .out_features = 1,
+                        .weight = 9,
+                        .bias = 12,
+                        .running = -1}};
+static char names[3][EP_LIMIT_NAME_BYTES] = {"0", "1", "2"};
 static const char spec_text[] = "{\"name\":\"gr\\u00f6\\\"ße\",\"epochs\":7}";
 
 static ep_plan plan_make(void) {
   return (ep_plan){.program = {.ops = ops,
                                .ops_count = 3,
+                               .stored = {2, 1, 1},
                                .in_features = 2,
                                .out_features = 1,
                                .target_columns = 1,
                                .parameters = PARAMETERS},
                    .ops = ops,
-                   .parameters = PARAMETERS};
+                   .names = names,
+                   .parameters = PARAMETERS,
+                   .shape = {.train_rows = 7,
+                             .features = 2,
+                             .row = {2, 1, 1},
+                             .target_columns = 1,
+                             .target_min = -INFINITY,
+                             .target_max = 0.1}};
 }
 
 static void parameters_make(float *parameters) {
@@ -207,8 +233,9 @@ static const struct {
     {"{" A("[4294967296,4294967296]", "[0,0]") "}", SHAPE, 0},
     {"{" A("[0]", "[0,0]") "}", SHAPE, 0},
     {"{" A("[-2]", "[0,8]") "}", SHAPE, 8},
-    {"{" A("[]", "[0,4]") "}", SHAPE, 4},
-    {"{" A("[1,1,1]", "[0,4]") "}", SHAPE, 4},
+    {"{" A("[]", "[0,8]") "}", OFFSETS, 8},
+    {"{" A("[1,1,1,1,1]", "[0,4]") "}", SHAPE, 4},
+    {"{\"a\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,4]}}", OFFSETS, 4},
     {"{" A("[1.0]", "[0,4]") "}", SHAPE, 4},
     {"{" A("\"1\"", "[0,4]") "}", SHAPE, 4},
     {"{" A("[1]", "[0]") "}", FIELDS, 4},
@@ -217,7 +244,7 @@ static const struct {
     {"{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4],\"x\":1}}", FIELDS, 4},
     {"{\"a\":1}", FIELDS, 4},
     {"{\"a\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,4]}}",
-     "safetensors: \"a\" is not of type F32", 4},
+     "safetensors: \"a\" is not of type F32 (nor I64)", 4},
     {"{" A("[1]", "[0,4]") ",\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
      "safetensors: the tensors overlap or leave a gap", 4},
     {"{" A("[1]", "[0,4]") ",\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]}}",
@@ -287,8 +314,9 @@ START_TEST(another_models_weights_are_refused) {
   ops[2].bias = 12;
   ops[0].out_features = 2;
   ops[0].in_features = 3;
-  ck_assert_int_eq(ep_weights_read(path, &plan, back, &read, &error), EP_DATA);
-  ck_assert_str_eq(error.message, "weights: \"0.weight\" does not have the model's shape");
+  ck_assert_int_eq(ep_weights_read(path, &plan, back, &read, &error), EP_INVALID);
+  ck_assert_str_eq(error.message,
+                   "the tensor \"0.weight\" has shape [3, 2], the model's is [2, 3]");
   ops[0].out_features = 3;
   ops[0].in_features = 2;
   plan.program.ops_count = 1;
@@ -301,8 +329,14 @@ END_TEST
 static ep_status note_read(const char *key, const char *text) {
   static const char tensors[] =
       "\"0.weight\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0,4]}";
-  ep_op op = {EP_LAYER_LINEAR, 1, 1, 0, -1, 0};
-  ep_plan plan = {.program = {.ops = &op, .ops_count = 1, .in_features = 1, .target_columns = 1}};
+  ep_op op = {
+      .type = EP_LAYER_LINEAR, .in_features = 1, .out_features = 1, .bias = -1, .running = -1};
+  ep_plan plan = {.program = {.ops = &op,
+                              .ops_count = 1,
+                              .stored = {1, 1, 1},
+                              .in_features = 1,
+                              .target_columns = 1},
+                  .names = names};
   char header[512];
   float parameter;
   size_t size;
@@ -324,6 +358,168 @@ START_TEST(scalings_that_cannot_be_are_refused) {
   static const char *const texts[] = {"[]", "[1,2]", "1", "{}", "[\\\"1\\\"]", "[0]", "[-1]", "["};
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
     ck_assert_msg(note_read("y_deviation", texts[i]) == EP_DATA, "%s", texts[i]);
+}
+END_TEST
+
+/* The names and shapes that torch's state_dict has for such an nn.Sequential. */
+static const struct {
+  const char *name, *shape;
+} torch_tensors[] = {
+    {"0.weight", "[4, 1, 3, 2]"},
+    {"0.bias", "[4]"},
+    {"1.weight", "[4]"},
+    {"1.bias", "[4]"},
+    {"3.0.weight", "[4, 2, 1, 1]"},
+    {"3.1.weight", "[4, 3, 3]"},
+    {"3.1.bias", "[4, 3, 3]"},
+    {"5.weight", "[2, 36]"},
+    {"5.bias", "[2]"},
+    {"1.running_mean", "[4]"},
+    {"1.running_var", "[4]"},
+};
+static const char torch_layers[] =
+    "[{\"type\": \"conv2d\", \"out_channels\": 4, \"kernel_size\": [3, 2], \"groups\": 2},"
+    "{\"type\": \"batch_norm\"}, {\"type\": \"relu\"},"
+    "{\"type\": \"residual\", \"layers\": [{\"type\": \"conv2d\", \"out_channels\": 4,"
+    "\"kernel_size\": 1, \"groups\": 2, \"bias\": false}, {\"type\": \"layer_norm\"}]},"
+    "{\"type\": \"flatten\"}, {\"type\": \"linear\", \"out_features\": 2}]";
+
+static void torch_write(network *n, const char *file) {
+  ep_scaling none = {.x_columns = 40, .y_columns = 2};
+  char sha256[65];
+  int64_t bytes;
+  ep_error error = {0};
+  network_open(n, torch_layers, NULL, (ep_shape){2, 5, 4}, EP_X_FLOAT32, 2);
+  ck_assert_msg(ep_weights_write(scratch_file(file), n->plan, n->state, &none, n->text, sha256,
+                                 &bytes, &error) == EP_OK,
+                "%s", error.message);
+}
+
+START_TEST(torch_finds_its_names_and_shapes) {
+  network n;
+  ep_tensors file;
+  char shape[EP_TENSOR_SHAPE_BYTES];
+  ep_scaling scaling;
+  ep_error error = {0};
+  torch_write(&n, "t.safetensors");
+  ck_assert_int_eq(ep_tensors_open(scratch_path, &file, NULL), EP_OK);
+  size_t count = sizeof torch_tensors / sizeof *torch_tensors;
+  ck_assert_uint_eq(file.tensors_count, count);
+  for (size_t i = 0; i < count; i++) {
+    const ep_tensor *tensor = ep_tensors_find(&file, torch_tensors[i].name);
+    ck_assert_msg(tensor != NULL, "%s", torch_tensors[i].name);
+    ck_assert_str_eq(ep_tensor_shape_format(tensor, shape), torch_tensors[i].shape);
+    ck_assert_str_eq(file.tensor[i].name, torch_tensors[i].name); /* in the state's order */
+  }
+  ck_assert_int_eq(memcmp(file.tensor[0].bytes, n.state,
+                          (size_t)ep_program_state_floats(&n.plan->program) * sizeof(float)),
+                   0);
+  ep_tensors_close(&file);
+  int64_t floats = ep_program_state_floats(&n.plan->program);
+  float *back = calloc((size_t)floats, sizeof *back);
+  ck_assert_msg(ep_weights_read(scratch_path, n.plan, back, &scaling, &error) == EP_OK, "%s",
+                error.message);
+  ck_assert_int_eq(memcmp(back, n.state, (size_t)floats * sizeof *back), 0);
+  ep_scaling_deinit(&scaling);
+  free(back);
+  network_close(&n);
+}
+END_TEST
+
+START_TEST(the_shape_of_the_data_is_kept) {
+  network n;
+  ep_data_shape shape;
+  torch_write(&n, "t.safetensors");
+  ck_assert_int_eq(ep_weights_read_shape(scratch_path, &shape, NULL), EP_OK);
+  const ep_data_shape *had = &n.plan->shape;
+  ck_assert(shape.row.channels == 2 && shape.row.height == 5 && shape.row.width == 4);
+  ck_assert(shape.train_rows == had->train_rows && shape.features == 40 &&
+            shape.target_columns == 2 && shape.x_type == had->x_type &&
+            shape.x_integer == had->x_integer && shape.x_max == had->x_max &&
+            shape.target_max == had->target_max && shape.classes == had->classes);
+  int64_t features;
+  ck_assert_int_eq(ep_weights_read_features(scratch_path, &features, NULL), EP_OK);
+  ck_assert_int_eq(features, 40);
+  network_close(&n);
+}
+END_TEST
+
+static const char *const shapes_that_cannot_be[] = {
+    "{}",
+    "1",
+    "\"row\"",
+    "{\"train_rows\":1,\"validation_rows\":0,\"test_rows\":0,\"row\":[4294967296,4294967296,1],"
+    "\"bytes\":false,\"x_integer\":false,\"one_hot\":false,\"features\":0,"
+    "\"target_columns\":1,\"classes\":0,\"target_min\":0,\"target_max\":0,\"x_min\":0,"
+    "\"x_max\":0}",
+    "{\"train_rows\":1,\"validation_rows\":0,\"test_rows\":0,\"row\":[2,1,1],"
+    "\"bytes\":false,\"x_integer\":false,\"one_hot\":false,\"features\":3,"
+    "\"target_columns\":1,\"classes\":0,\"target_min\":0,\"target_max\":0,\"x_min\":0,"
+    "\"x_max\":0}",
+};
+
+START_TEST(shapes_that_cannot_be_are_refused) {
+  ep_tensor_note note = {"data", (char *)shapes_that_cannot_be[_i]};
+  ep_tensors file = {.note = &note, .notes_count = 1};
+  ep_data_shape shape;
+  ck_assert_int_eq(ep_weights_notes_shape(&file, &shape, NULL), EP_DATA);
+  ck_assert_int_eq(shape.features, 0);
+}
+END_TEST
+
+/* As PyTorch saves them: more tensors than the plan names, a counter of int64 among them. */
+static uint8_t *foreign_make(const char *weight_shape, const char *bias, size_t *size) {
+  char header[512];
+  snprintf(header, sizeof header,
+           "{\"__metadata__\":{\"format\":\"pt\"},"
+           "\"0.weight\":{\"dtype\":\"F32\",\"shape\":%s,\"data_offsets\":[0,8]},"
+           "\"%s\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[8,12]},"
+           "\"1.num_batches_tracked\":{\"dtype\":\"I64\",\"shape\":[],\"data_offsets\":[12,20]},"
+           "\"9.bias\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[20,24]}}",
+           weight_shape, bias);
+  uint8_t *file = malloc(8 + strlen(header) + 24);
+  *size = 8 + strlen(header) + 24;
+  for (int i = 0; i < 8; i++) file[i] = (uint8_t)(strlen(header) >> 8 * i);
+  memcpy(file + 8, header, strlen(header));
+  const float values[] = {1.5F, -2, 3, 0, 0, 9};
+  memcpy(file + 8 + strlen(header), values, sizeof values);
+  return file;
+}
+
+static ep_status foreign_load(const char *weight_shape, const char *bias, float *state,
+                              ep_error *error) {
+  network n;
+  size_t size;
+  uint8_t *file = foreign_make(weight_shape, bias, &size);
+  network_open(&n, "[{\"type\": \"linear\", \"out_features\": 1}]", NULL, (ep_shape){2, 1, 1},
+               EP_X_FLOAT32, 1);
+  const char *path = scratch_write("f.safetensors", file, size);
+  ep_status status = ep_weights_load_into(path, n.plan, state, error);
+  ck_assert_int_eq(ep_weights_check(path, n.plan, NULL), status);
+  network_close(&n);
+  free(file);
+  return status;
+}
+
+START_TEST(first_weights_come_from_files_of_any_making) {
+  float state[3] = {7, 7, 7};
+  ep_error error = {0};
+  ck_assert_msg(foreign_load("[1,2]", "0.bias", state, &error) == EP_OK, "%s", error.message);
+  ck_assert(state[0] == 1.5F && state[1] == -2 && state[2] == 3);
+}
+END_TEST
+
+START_TEST(first_weights_that_do_not_fit_are_named) {
+  float state[3] = {7, 7, 7};
+  ep_error error = {0};
+  ck_assert_int_eq(foreign_load("[2,1]", "0.bias", state, &error), EP_INVALID);
+  ck_assert_str_eq(error.message,
+                   "the tensor \"0.weight\" has shape [2, 1], the model's is [1, 2]");
+  ck_assert_str_eq(error.pointer, "/model/init");
+  ck_assert_int_eq(foreign_load("[1,2]", "bias", state, &error), EP_INVALID);
+  ck_assert_str_eq(error.message,
+                   "the weights have no tensor \"0.bias\", which the model has in shape [1]");
+  ck_assert(state[0] == 7 && state[1] == 7 && state[2] == 7);
 }
 END_TEST
 
@@ -352,6 +548,12 @@ int main(void) {
   tcase_add_test(all, lengths_that_lie_are_refused);
   tcase_add_test(all, another_models_weights_are_refused);
   tcase_add_test(all, scalings_that_cannot_be_are_refused);
+  tcase_add_test(all, torch_finds_its_names_and_shapes);
+  tcase_add_test(all, the_shape_of_the_data_is_kept);
+  tcase_add_loop_test(all, shapes_that_cannot_be_are_refused, 0,
+                      sizeof shapes_that_cannot_be / sizeof *shapes_that_cannot_be);
+  tcase_add_test(all, first_weights_come_from_files_of_any_making);
+  tcase_add_test(all, first_weights_that_do_not_fit_are_named);
   tcase_add_test(all, a_folder_that_is_not_there_is_said);
   tcase_set_timeout(all, 60);
   suite_add_tcase(suite, all);

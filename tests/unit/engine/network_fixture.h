@@ -1,0 +1,21 @@
+/* network_fixture.h: a network from its layers' JSON, planned for given data, with a state whose
+ * values are all different: for tests of the weights' formats. */
+#ifndef EP_TESTS_NETWORK_FIXTURE_H
+#define EP_TESTS_NETWORK_FIXTURE_H
+
+#include "engine/plan.h"
+
+typedef struct {
+  ep_job_spec *spec;
+  ep_plan *plan;
+  char *text;   /* the spec's */
+  float *state; /* [ep_program_state_floats]; variances are positive */
+} network;
+
+/* `layers`: "[…]"; `rest`: further fields of the spec, after a comma ("\"loss\": \"mse\""). `row`:
+ * of x; `targets`: columns of y, classes where the loss takes them. */
+void network_open(network *n, const char *layers, const char *rest, ep_shape row, ep_x_type x_type,
+                  int64_t targets);
+void network_close(network *n);
+
+#endif
