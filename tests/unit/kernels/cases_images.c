@@ -45,12 +45,12 @@ static const struct {
     {EP_LAYER_AVG_POOL2D, {3, 5, 5}, {.kernel = {3, 3}, .stride = {1, 2}}, {0}},
     {EP_LAYER_AVG_POOL2D, {2, 7, 7}, {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}}, {0}},
     {EP_LAYER_AVG_POOL2D, {2, 4, 4}, {.kernel = {4, 4}}, {0}},
-    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {3, 5, 6}, {0}, {1, 1}},
-    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {2, 7, 5}, {0}, {3, 2}},
-    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {2, 6, 4}, {0}, {3, 2}},
-    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {2, 3, 3}, {0}, {4, 5}}, /* larger than it was */
-    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {1, 5, 7}, {0}, {5, 7}},
-    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {1, 1, 1}, {0}, {1, 1}},
+    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {3, 5, 6}, {.kernel = {0}}, {1, 1}},
+    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {2, 7, 5}, {.kernel = {0}}, {3, 2}},
+    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {2, 6, 4}, {.kernel = {0}}, {3, 2}},
+    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {2, 3, 3}, {.kernel = {0}}, {4, 5}}, /* larger than it was */
+    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {1, 5, 7}, {.kernel = {0}}, {5, 7}},
+    {EP_LAYER_ADAPTIVE_AVG_POOL2D, {1, 1, 1}, {.kernel = {0}}, {1, 1}},
 };
 _Static_assert(sizeof pools / sizeof pools[0] == EP_CASE_POOLS, "as many as the header says");
 
