@@ -24,17 +24,19 @@ static void schedule_finish(ep_job_spec *spec) {
     schedule->max_lr = spec->optimizer.lr;
 }
 
-static void init_check(ep_field_reader *reader, const ep_job_spec *spec) {
+/* root: the job as it was given. */
+static void init_check(ep_field_reader *reader, const ep_job_spec *spec, const json_t *root) {
+  bool asked = json_is_object(json_object_get(json_object_get(root, "model"), "init"));
   size_t place = ep_field_reader_enter(reader, "model");
   if (spec->init_job[0] && spec->init_weights[0])
     fail_at(reader, "init", "\"job\" and \"weights\" are both given: choose one of the two");
-  else if (spec->init_sha256[0] && !spec->init_job[0] && !spec->init_weights[0])
+  else if (asked && !spec->init_job[0] && !spec->init_weights[0] && reader->status == EP_OK)
     fail_at(reader, "init", "needs one of \"job\", \"weights\"");
   ep_field_reader_leave(reader, place);
 }
 
 /* What one field alone cannot say. */
-static void spec_finish(ep_field_reader *reader, ep_job_spec *spec) {
+static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t *root) {
   if (spec->report_every == 0) {
     spec->report_every = spec->epochs / 1000;
     if (spec->report_every < 1) spec->report_every = 1;
@@ -42,7 +44,7 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec) {
   if (spec->epochs / spec->report_every > EP_LIMIT_REPORTED_EPOCHS)
     fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
   schedule_finish(spec);
-  init_check(reader, spec);
+  init_check(reader, spec, root);
   const char *slash = strchr(spec->executor, '/');
   size_t kind = slash ? (size_t)(slash - spec->executor) : 0;
   if (kind && strcmp(spec->device, "auto") != 0 && strncmp(spec->device, spec->executor, kind) != 0)
@@ -66,7 +68,7 @@ ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out,
     ep_field_reader_fail(&reader, "a job is a JSON object, not %s", ep_json_type_name(root));
   } else {
     ep_fields_read(&reader, &ep_spec_table, NULL, root, spec);
-    spec_finish(&reader, spec);
+    spec_finish(&reader, spec, root);
   }
   json_decref(root);
   if (reader.status != EP_OK) {

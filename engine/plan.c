@@ -28,8 +28,10 @@ static void shape_check(const ep_data_shape *shape, ep_problem *problem) {
 static ep_shape row_shape(const ep_job_spec *spec, const ep_data_shape *shape, bool *image) {
   const int64_t *asked = spec->data.shape;
   ep_shape row = shape->row;
-  if (asked[0] > 0) row = (ep_shape){asked[0], asked[1], asked[2]};
-  if (ep_shape_count(row) == 0) row = (ep_shape){shape->features, 1, 1};
+  if (asked[0] > 0)
+    row = (ep_shape){asked[0], asked[1], asked[2]};
+  else if (row.channels == 0)
+    row = (ep_shape){shape->features, 1, 1};
   *image = asked[0] > 0 || row.height > 1 || row.width > 1;
   return row;
 }

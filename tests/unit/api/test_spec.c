@@ -2,6 +2,7 @@
 #include "api/spec.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,10 @@
 /* A whole job but for the part that a test is about. */
 #define WITH(more) "{" XOR "," MODEL "," REST "," more "}"
 #define WITH_DATA(data) "{\"data\":" data "," MODEL "," REST "}"
+#define WITH_MODEL(more) \
+  "{" XOR ",\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":1}]," more "}," REST "}"
+#define WITH_LOSS(loss) "{" XOR "," MODEL ",\"epochs\":1,\"loss\":" loss "}"
+#define CONV(more) WITH_LAYERS("[{\"type\":\"conv2d\",\"out_channels\":4," more "}]")
 #define WITH_LAYERS(layers) "{" XOR ",\"model\":{\"layers\":" layers "}," REST "}"
 
 static const char example[] =
@@ -108,7 +113,7 @@ static const struct {
     {WITH("\"a/b~c\":1"), "/a~1b~0c", "unknown field"},
     {WITH("\"optimizer\":{\"type\":\"sgd\",\"momentun\":0.5}"), "/optimizer/momentun",
      "did you mean \"momentum\"?"},
-    {WITH("\"optimizer\":{\"type\":\"adam\"}"), "/optimizer/type", "later release"},
+    {WITH("\"optimizer\":{\"type\":\"adamm\"}"), "/optimizer/type", "did you mean \"adam\"?"},
     {WITH("\"optimizer\":{\"type\":\"sdg\"}"), "/optimizer/type", "did you mean \"sgd\"?"},
     {"{" XOR "," MODEL ",\"epochs\":1,\"loss\":{\"delta\":1}}", "/loss/type",
      "\"type\" is required"},
@@ -171,7 +176,98 @@ static const struct {
     {WITH_LAYERS("[{\"type\":\"relu\"},{}]"), "/model/layers/1/type", "required"},
     {WITH_LAYERS("[{\"type\":\"linaer\",\"out_features\":1}]"), "/model/layers/0/type",
      "did you mean \"linear\"?"},
-    {WITH_LAYERS("[{\"type\":\"conv2d\"}]"), "/model/layers/0/type", "later release"},
+    {WITH_LAYERS("[{\"type\":\"maxpool2d\"}]"), "/model/layers/0/type",
+     "did you mean \"max_pool2d\"?"},
+    {WITH_LAYERS("[{\"type\":\"conv2d\",\"kernel_size\":3}]"), "/model/layers/0/out_channels",
+     "required"},
+    {WITH_LAYERS("[{\"type\":\"conv2d\",\"out_channels\":1}]"), "/model/layers/0/kernel_size",
+     "required"},
+    {CONV("\"kernel_size\":0"), "/model/layers/0/kernel_size", "from 1 to 1024, not 0"},
+    {CONV("\"kernel_size\":1025"), "/model/layers/0/kernel_size", "not 1025"},
+    {CONV("\"kernel_size\":[3]"), "/model/layers/0/kernel_size", "two numbers in an array"},
+    {CONV("\"kernel_size\":\"3\""), "/model/layers/0/kernel_size", "not a string"},
+    {CONV("\"kernel_size\":[3,2.5]"), "/model/layers/0/kernel_size/1", "an integer"},
+    {CONV("\"kernel_size\":3,\"stride\":0"), "/model/layers/0/stride", "from 1"},
+    {CONV("\"kernel_size\":3,\"padding\":[0,-1]"), "/model/layers/0/padding/1", "from 0"},
+    {CONV("\"kernel_size\":3,\"padding\":\"same\""), "/model/layers/0/padding", "not a string"},
+    {CONV("\"kernel_size\":3,\"groups\":0"), "/model/layers/0/groups", "from 1"},
+    {CONV("\"kernel_size\":3,\"p\":0.5"), "/model/layers/0/p", "unknown field"},
+    {WITH_LAYERS("[{\"type\":\"avg_pool2d\",\"kernel_size\":2,\"dilation\":2}]"),
+     "/model/layers/0/dilation", "unknown field"},
+    {WITH_LAYERS("[{\"type\":\"adaptive_avg_pool2d\"}]"), "/model/layers/0/output_size",
+     "required"},
+    {WITH_LAYERS("[{\"type\":\"dropout\",\"p\":1}]"), "/model/layers/0/p",
+     "of at least 0 and below 1"},
+    {WITH_LAYERS("[{\"type\":\"batch_norm\",\"eps\":0}]"), "/model/layers/0/eps", "from 1e-30"},
+    {WITH_LAYERS("[{\"type\":\"layer_norm\",\"momentum\":0.1}]"), "/model/layers/0/momentum",
+     "unknown field"},
+    {WITH_LAYERS("[{\"type\":\"embedding\",\"num_embeddings\":3}]"),
+     "/model/layers/0/embedding_dim", "required"},
+    {WITH_LAYERS("[{\"type\":\"softplus\",\"beta\":0}]"), "/model/layers/0/beta", "above 0"},
+    {WITH_LAYERS("[{\"type\":\"residual\"}]"), "/model/layers/0/layers", "required"},
+    {WITH_LAYERS("[{\"type\":\"residual\",\"layers\":[]}]"), "/model/layers/0/layers",
+     "1 to 256 layers, not 0"},
+    {WITH_LAYERS("[{\"type\":\"relu\"},{\"type\":\"residual\",\"layers\":[{\"type\":\"conv2d\","
+                 "\"out_channels\":1,\"kernel_size\":1,\"padding\":-1}]}]"),
+     "/model/layers/1/layers/0/padding", "from 0"},
+    /* The model beside its layers. */
+    {WITH_MODEL("\"freeze\":[1]"), "/model/freeze/0", "from 0 to 0, not 1"},
+    {WITH_MODEL("\"freeze\":[-1]"), "/model/freeze/0", "from 0"},
+    {WITH_MODEL("\"freeze\":[0,0]"), "/model/freeze/1", "given twice"},
+    {WITH_MODEL("\"freeze\":0"), "/model/freeze", "an array of numbers"},
+    {WITH_MODEL("\"init\":{\"job\":\"job_1\",\"weights\":\"a\"}"), "/model/init", "both given"},
+    {WITH_MODEL("\"init\":{}"), "/model/init", "needs one of"},
+    {WITH_MODEL("\"init\":{\"job\":\"../x\"}"), "/model/init/job", "a job's id"},
+    {WITH_MODEL("\"init\":{\"weights\":\"../x\"}"), "/model/init/weights", "a dataset's name"},
+    {WITH_MODEL("\"init\":{\"weights\":\"a\",\"sha256\":\"1\"}"), "/model/init/sha256",
+     "64 hexadecimal"},
+    /* Losses with figures. */
+    {WITH_LOSS("{\"type\":\"cross_entropy\",\"label_smoothing\":1.5}"), "/loss/label_smoothing",
+     "from 0 to 1"},
+    {WITH_LOSS("{\"type\":\"nll\",\"label_smoothing\":0.1}"), "/loss/label_smoothing",
+     "unknown field"},
+    {WITH_LOSS("{\"type\":\"nll\",\"class_weights\":[1,-1]}"), "/loss/class_weights/1", "from 0"},
+    {WITH_LOSS("{\"type\":\"nll\",\"class_weights\":[]}"), "/loss/class_weights",
+     "a number for each class"},
+    {WITH_LOSS("{\"type\":\"nll\",\"class_weights\":{}}"), "/loss/class_weights",
+     "an array of numbers, not an object"},
+    {WITH_LOSS("{\"type\":\"nll\",\"class_weights\":[0,0]}"), "/loss/class_weights",
+     "all weights are 0"},
+    /* Optimizers: each has its own fields. */
+    {WITH("\"optimizer\":{\"type\":\"sgd\",\"betas\":[0.9,0.9]}"), "/optimizer/betas",
+     "unknown field"},
+    {WITH("\"optimizer\":{\"type\":\"adam\",\"betas\":[0.9,1]}"), "/optimizer/betas/1",
+     "from 0 to 0.9999999, not 1"},
+    {WITH("\"optimizer\":{\"type\":\"adam\",\"betas\":0.9}"), "/optimizer/betas",
+     "must be two numbers in an array, not a number"},
+    {WITH("\"optimizer\":{\"type\":\"adam\",\"momentum\":0.9}"), "/optimizer/momentum",
+     "unknown field"},
+    {WITH("\"optimizer\":{\"type\":\"lion\",\"eps\":1}"), "/optimizer/eps", "unknown field"},
+    {WITH("\"optimizer\":{\"type\":\"adagrad\",\"lr_decay\":-1}"), "/optimizer/lr_decay", "from 0"},
+    {WITH("\"optimizer\":{\"type\":\"rmsprop\",\"alpha\":2}"), "/optimizer/alpha", "from 0 to 1"},
+    /* Schedules. */
+    {WITH("\"schedule\":\"cosin\""), "/schedule", "did you mean \"cosine\"?"},
+    {WITH("\"schedule\":{\"type\":\"step\"}"), "/schedule/step_size", "required"},
+    {WITH("\"schedule\":\"exponential\""), "/schedule/gamma", "required"},
+    {WITH("\"schedule\":{\"type\":\"multi_step\",\"milestones\":[3,3]}"), "/schedule/milestones/1",
+     "greater than the one before, 3"},
+    {WITH("\"schedule\":{\"type\":\"multi_step\",\"milestones\":[0]}"), "/schedule/milestones/0",
+     "from 1"},
+    {WITH("\"schedule\":{\"type\":\"one_cycle\",\"warmup_epochs\":1}"), "/schedule/warmup_epochs",
+     "unknown field"},
+    {WITH("\"schedule\":{\"type\":\"reduce_on_plateau\",\"factor\":1}"), "/schedule/factor",
+     "below 1"},
+    {WITH("\"schedule\":{\"type\":\"cosine\",\"t_max\":0}"), "/schedule/t_max", "from 1"},
+    /* Clipping, stopping, keeping. */
+    {WITH("\"clip\":{\"norm\":0}"), "/clip/norm", "above 0"},
+    {WITH("\"clip\":1"), "/clip", "must be an object"},
+    {WITH("\"early_stopping\":{}"), "/early_stopping/patience", "required"},
+    {WITH("\"early_stopping\":{\"patience\":0}"), "/early_stopping/patience", "from 1"},
+    {WITH("\"early_stopping\":{\"patience\":1,\"metric\":\"loss\"}"), "/early_stopping/metric",
+     "\"validation.loss\" or \"validation.error\""},
+    {WITH("\"early_stopping\":{\"patience\":1,\"metric\":1}"), "/early_stopping/metric",
+     "not a number"},
+    {WITH("\"keep\":\"all\""), "/keep", "\"last\" or \"best\""},
     {WITH_LAYERS("[{\"type\":\"linear\"}]"), "/model/layers/0/out_features", "required"},
     {WITH_LAYERS("[{\"type\":\"linear\",\"out_features\":0}]"), "/model/layers/0/out_features",
      "from 1 to 16777216"},
@@ -190,8 +286,35 @@ static const struct {
     /* Data. */
     {WITH_DATA("7"), "/data", "must be an object"},
     {WITH_DATA("{}"), "/data", "needs one of"},
-    {WITH_DATA("{\"path\":\"/etc/passwd\"}"), "/data/path", "later release"},
-    {WITH_DATA("{\"dataset\":\"a\",\"path\":\"b\"}"), "/data/path", "later release"},
+    {WITH_DATA("{\"path\":\"\"}"), "/data/path", "without \"..\""},
+    {WITH_DATA("{\"path\":\"/data/../etc/passwd\"}"), "/data/path", "without \"..\""},
+    {WITH_DATA("{\"path\":\"..\"}"), "/data/path", "without \"..\""},
+    {WITH_DATA("{\"path\":\"a/..\"}"), "/data/path", "without \"..\""},
+    {WITH_DATA("{\"path\":7}"), "/data/path", "must be a string"},
+    {WITH_DATA("{\"dataset\":\"a\",\"path\":\"b\"}"), "/data/path", "both given"},
+    {WITH_DATA("{\"dataset\":\"a\",\"shape\":[28,28]}"), "/data/shape", "[channels, height"},
+    {WITH_DATA("{\"dataset\":\"a\",\"shape\":[1,28,0]}"), "/data/shape/2", "from 1"},
+    {WITH_DATA("{\"dataset\":\"a\",\"scale\":0}"), "/data/scale", "above 0"},
+    {WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"std\":0}}"), "/data/normalize/std", "above 0"},
+    {WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"std\":[1,0]}}"), "/data/normalize/std/1",
+     "above 0"},
+    {WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"mean\":[]}}"), "/data/normalize/mean",
+     "at least one"},
+    {WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"mean\":\"0\"}}"), "/data/normalize/mean",
+     "not a string"},
+    {WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"mean\":[1,2,3],\"std\":[1,2]}}"),
+     "/data/normalize/std", "has 2 figures, mean has 3"},
+    {WITH_DATA("{\"dataset\":\"a\",\"standardize\":[\"x\"],\"normalize\":{}}"), "/data/normalize",
+     "standardized already"},
+    {WITH_DATA("{\"dataset\":\"a\",\"standardize\":[\"x\"],\"scale\":2}"), "/data/scale",
+     "standardized already"},
+    {WITH_DATA("{\"dataset\":\"a\",\"augment\":{\"shift\":-1}}"), "/data/augment/shift", "from 0"},
+    {WITH_DATA("{\"dataset\":\"a\",\"augment\":{\"crop\":24}}"), "/data/augment/crop",
+     "two numbers in an array"},
+    {WITH_DATA("{\"dataset\":\"a\",\"augment\":{\"crop\":[24,0]}}"), "/data/augment/crop/1",
+     "from 1"},
+    {WITH_DATA("{\"dataset\":\"a\",\"augment\":{\"flip\":1}}"), "/data/augment/flip",
+     "true or false"},
     {WITH_DATA("{\"dataset\":\"a\",\"generator\":\"xor\"}"), "/data/generator", "both given"},
     {WITH_DATA("{\"dataset\":\"\"}"), "/data/dataset", "a dataset's name"},
     {WITH_DATA("{\"dataset\":\"../x\"}"), "/data/dataset", "a dataset's name"},
@@ -276,6 +399,52 @@ static const char *const accepted[] = {
                 "\"init\":\"zeros\"},{\"type\":\"leaky_relu\"},{\"type\":\"tanh\"},"
                 "{\"type\":\"sigmoid\"},{\"type\":\"gelu\"},{\"type\":\"sin\"},"
                 "{\"type\":\"softmax\"},{\"type\":\"log_softmax\"}]"),
+    WITH_LAYERS(
+        "[{\"type\":\"conv2d\",\"out_channels\":8,\"kernel_size\":[5,3],\"stride\":[2,1],"
+        "\"padding\":2,\"dilation\":[1,2],\"groups\":1,\"in_channels\":1,\"bias\":false,"
+        "\"init\":\"kaiming\"},{\"type\":\"batch_norm\",\"eps\":1e-3,\"momentum\":0.2,"
+        "\"affine\":false},{\"type\":\"elu\",\"alpha\":0.5},{\"type\":\"silu\"},"
+        "{\"type\":\"softplus\",\"beta\":2,\"threshold\":10},"
+        "{\"type\":\"max_pool2d\",\"kernel_size\":[3,2],\"padding\":[1,0]},"
+        "{\"type\":\"avg_pool2d\",\"kernel_size\":2,\"stride\":[1,1]},"
+        "{\"type\":\"dropout2d\"},{\"type\":\"residual\",\"layers\":[{\"type\":\"conv2d\","
+        "\"out_channels\":8,\"kernel_size\":1},{\"type\":\"residual\",\"layers\":["
+        "{\"type\":\"relu\"}]}]},{\"type\":\"adaptive_avg_pool2d\",\"output_size\":[2,1]},"
+        "{\"type\":\"flatten\"},{\"type\":\"layer_norm\"},{\"type\":\"dropout\",\"p\":0.25}]"),
+    WITH_LAYERS("[{\"type\":\"embedding\",\"num_embeddings\":3,\"embedding_dim\":4}]"),
+    WITH_MODEL("\"freeze\":[0],\"init\":{\"job\":\"job_01k\"}"),
+    WITH_MODEL("\"freeze\":[],\"init\":{\"weights\":\"resnet\"}"),
+    WITH_MODEL("\"init\":null"),
+    WITH_LOSS("{\"type\":\"cross_entropy\",\"label_smoothing\":0.1,\"class_weights\":[1,0.5]}"),
+    WITH_LOSS("{\"type\":\"nll\",\"class_weights\":null}"),
+    WITH("\"optimizer\":\"adam\""),
+    WITH("\"optimizer\":{\"type\":\"adamw\",\"betas\":[0.8,0.9],\"decay_all\":false}"),
+    WITH("\"optimizer\":{\"type\":\"rmsprop\",\"momentum\":0.9,\"centered\":true}"),
+    WITH("\"optimizer\":{\"type\":\"adagrad\",\"lr_decay\":0.1,\"eps\":0}"),
+    WITH("\"optimizer\":\"lion\""),
+    WITH("\"schedule\":\"cosine\""),
+    WITH("\"schedule\":{\"type\":\"cosine\",\"t_max\":3,\"eta_min\":1e-5,\"warmup_epochs\":2}"),
+    WITH("\"schedule\":{\"type\":\"step\",\"step_size\":3}"),
+    WITH("\"schedule\":{\"type\":\"multi_step\",\"milestones\":[],\"gamma\":0.5}"),
+    WITH("\"schedule\":{\"type\":\"multi_step\",\"milestones\":[1,4,9]}"),
+    WITH("\"schedule\":{\"type\":\"exponential\",\"gamma\":0.99,\"warmup_factor\":0.1}"),
+    WITH("\"schedule\":\"one_cycle\""),
+    WITH("\"schedule\":{\"type\":\"one_cycle\",\"max_lr\":0.3},\"optimizer\":{\"lr\":0}"),
+    WITH("\"schedule\":{\"type\":\"reduce_on_plateau\",\"patience\":0}"),
+    WITH("\"clip\":{\"norm\":1}"),
+    WITH("\"clip\":{\"value\":0.5}"),
+    WITH("\"clip\":{}"),
+    WITH("\"early_stopping\":{\"patience\":5}"),
+    WITH("\"early_stopping\":{\"patience\":5,\"metric\":\"validation.error\","
+         "\"min_delta\":0.1},\"keep\":\"last\""),
+    WITH("\"early_stopping\":null,\"keep\":\"best\""),
+    WITH_DATA("{\"path\":\"mnist/..hidden\"}"),
+    WITH_DATA("{\"path\":\"/srv/data/mnist\",\"shape\":[1,28,28],\"scale\":0.00392156862745098,"
+              "\"normalize\":{\"mean\":0.1307,\"std\":0.3081},"
+              "\"augment\":{\"shift\":2,\"flip\":true,\"crop\":[24,20]}}"),
+    WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"mean\":[0.1,0.2,0.3]}}"),
+    WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"std\":[0.1,0.2,0.3]}}"),
+    WITH_DATA("{\"dataset\":\"a\",\"normalize\":{},\"augment\":{}}"),
     WITH_DATA("{\"dataset\":\"a.b-c_9\",\"target\":-1}"),
     WITH_DATA("{\"dataset\":\"a\",\"target\":\"3\",\"test\":0.999,\"sha256\":"
               "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}"),
@@ -313,13 +482,103 @@ START_TEST(the_canonical_text) {
   ck_assert_str_eq(
       text,
       "{\"name\":\"\",\"tags\":[],\"priority\":0,\"data\":{\"generator\":\"xor\",\"seed\":1,"
-      "\"target\":null,\"test\":0,\"validation\":0,\"split_seed\":1,\"standardize\":[]},"
+      "\"target\":null,\"test\":0,\"validation\":0,\"split_seed\":1,\"standardize\":[],"
+      "\"shape\":null,\"scale\":null,\"normalize\":null,\"augment\":null},"
       "\"model\":{\"layers\":[{\"type\":\"linear\",\"in_features\":null,\"out_features\":1,"
-      "\"bias\":true,\"init\":\"default\"}]},\"loss\":\"mse\",\"optimizer\":{\"type\":\"sgd\","
-      "\"lr\":0.01,\"momentum\":0,\"nesterov\":false,\"weight_decay\":0},\"epochs\":10,"
+      "\"bias\":true,\"init\":\"default\"}],\"freeze\":[],\"init\":null},\"loss\":\"mse\","
+      "\"optimizer\":{\"type\":\"sgd\","
+      "\"lr\":0.01,\"momentum\":0,\"nesterov\":false,\"weight_decay\":0,"
+      "\"decay_all\":true},\"schedule\":{\"type\":\"constant\",\"warmup_epochs\":0,"
+      "\"warmup_factor\":0},\"clip\":null,\"early_stopping\":null,\"keep\":\"last\",\"epochs\":10,"
       "\"batch_size\":\"full\",\"shuffle\":true,\"seed\":1,\"device\":\"auto\",\"executor\":null,"
       "\"precision\":\"fp32\",\"report_every\":1,\"checkpoint\":{\"every_seconds\":30}}");
   free(text);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(each_optimizer_has_its_own_defaults) {
+  static const struct {
+    const char *type;
+    double lr, beta1, beta2, eps, alpha, weight_decay;
+  } rows[EP_OPTIMIZER_COUNT] = {
+      {"sgd", 0.01, 0, 0, 0, 0, 0},
+      {"adam", 0.001, 0.9, 0.999, 1e-8, 0, 0},
+      {"adamw", 0.001, 0.9, 0.999, 1e-8, 0, 0.01},
+      {"rmsprop", 0.01, 0, 0, 1e-8, 0.99, 0},
+      {"adagrad", 0.01, 0, 0, 1e-10, 0, 0},
+      {"lion", 1e-4, 0.9, 0.99, 0, 0, 0},
+  };
+  for (int i = 0; i < EP_OPTIMIZER_COUNT; i++) {
+    char text[512];
+    snprintf(text, sizeof text, WITH("\"optimizer\":\"%s\""), rows[i].type);
+    ep_job_spec *spec = parse(text);
+    const ep_optimizer_spec *optimizer = &spec->optimizer;
+    ck_assert_str_eq(ep_optimizer_type_name(optimizer->type), rows[i].type);
+    ck_assert_double_eq(optimizer->lr, rows[i].lr);
+    ck_assert_double_eq(optimizer->beta1, rows[i].beta1);
+    ck_assert_double_eq(optimizer->beta2, rows[i].beta2);
+    ck_assert_double_eq(optimizer->eps, rows[i].eps);
+    ck_assert_double_eq(optimizer->alpha, rows[i].alpha);
+    ck_assert_double_eq(optimizer->weight_decay, rows[i].weight_decay);
+    ck_assert(optimizer->decay_all);
+    ep_job_spec_destroy(spec);
+  }
+}
+END_TEST
+
+START_TEST(defaults_that_stand_elsewhere) {
+  ep_job_spec *spec = parse(WITH("\"schedule\":\"cosine\""));
+  ck_assert_int_eq(spec->schedule.t_max, 10);
+  ep_job_spec_destroy(spec);
+  spec = parse(WITH("\"schedule\":\"one_cycle\",\"optimizer\":{\"lr\":0.25}"));
+  ck_assert_double_eq(spec->schedule.max_lr, 0.25);
+  ck_assert_double_eq(spec->schedule.pct_start, 0.3);
+  ck_assert_double_eq(spec->schedule.final_div_factor, 1e4);
+  ep_job_spec_destroy(spec);
+  spec = parse(WITH("\"early_stopping\":{\"patience\":3}"));
+  ck_assert(spec->keep_best && !spec->early_stopping_error);
+  ep_job_spec_destroy(spec);
+  spec = parse(WITH("\"early_stopping\":{\"patience\":3},\"keep\":\"last\""));
+  ck_assert(!spec->keep_best);
+  ep_job_spec_destroy(spec);
+  spec = parse(WITH_LAYERS("[{\"type\":\"max_pool2d\",\"kernel_size\":[3,2]},"
+                           "{\"type\":\"avg_pool2d\",\"kernel_size\":3,\"stride\":1}]"));
+  ck_assert_int_eq(spec->layers[0].stride[0], 3);
+  ck_assert_int_eq(spec->layers[0].stride[1], 2);
+  ck_assert_int_eq(spec->layers[0].dilation[1], 1);
+  ck_assert_int_eq(spec->layers[1].stride[0], 1);
+  ck_assert_int_eq(spec->layers[1].stride[1], 1);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(figures_of_channels) {
+  ep_job_spec *spec =
+      parse(WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"mean\":[1,2],\"std\":4}}"));
+  ck_assert(spec->data.normalize);
+  ck_assert_int_eq(spec->data.normalize_channels, 2);
+  ck_assert_double_eq(spec->data.normalize_mean[1], 2);
+  ck_assert_double_eq(spec->data.normalize_std[0], 4);
+  ck_assert_double_eq(spec->data.normalize_std[1], 4);
+  ck_assert_double_eq(spec->data.scale, 0);
+  ep_job_spec_destroy(spec);
+  spec = parse(WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"std\":[3,4]}}"));
+  ck_assert_double_eq(spec->data.normalize_mean[1], 0);
+  ck_assert_double_eq(spec->data.normalize_std[1], 4);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(blocks_are_nested) {
+  ep_job_spec *spec = parse(
+      WITH_LAYERS("[{\"type\":\"residual\",\"layers\":[{\"type\":\"relu\"},{\"type\":\"residual\","
+                  "\"layers\":[{\"type\":\"tanh\"}]}]},{\"type\":\"linear\",\"out_features\":1}]"));
+  ck_assert_int_eq(spec->layers_count, 2);
+  ck_assert_int_eq(spec->layers[0].layers_count, 2);
+  ck_assert_int_eq(spec->layers[0].layers[1].layers_count, 1);
+  ck_assert_int_eq(spec->layers[0].layers[1].layers[0].type, EP_LAYER_TANH);
+  ck_assert_int_eq(spec->layers[1].type, EP_LAYER_LINEAR);
   ep_job_spec_destroy(spec);
 }
 END_TEST
@@ -404,6 +663,10 @@ int main(void) {
   tcase_add_loop_test(tests, faults_are_named, 0, ROWS(refused));
   tcase_add_loop_test(tests, round_trips, 0, ROWS(accepted));
   tcase_add_test(tests, the_canonical_text);
+  tcase_add_test(tests, each_optimizer_has_its_own_defaults);
+  tcase_add_test(tests, defaults_that_stand_elsewhere);
+  tcase_add_test(tests, figures_of_channels);
+  tcase_add_test(tests, blocks_are_nested);
   tcase_add_test(tests, inline_rows_are_row_major);
   tcase_add_test(tests, all_faults_are_listed);
   tcase_add_loop_test(tests, what_is_not_json_is_malformed, 0, ROWS(unreadable));

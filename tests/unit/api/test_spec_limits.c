@@ -120,6 +120,57 @@ START_TEST(counts) {
 }
 END_TEST
 
+START_TEST(lists) {
+  assert_count_limit("{" XOR "," MODEL
+                     ",\"epochs\":1,\"loss\":{\"type\":\"nll\",\"class_weights\":[",
+                     "1", "]}}", EP_LIMIT_CLASSES, "/loss/class_weights");
+  for (int over = 0; over < 2; over++) {
+    ep_writer writer;
+    ep_writer_init(&writer, 1 << 20);
+    const char *before =
+        "{" XOR "," MODEL "," REST ",\"schedule\":{\"type\":\"multi_step\",\"milestones\":";
+    ep_writer_bytes(&writer, before, strlen(before));
+    ep_writer_open(&writer, '[');
+    for (int i = 1; i <= EP_LIMIT_MILESTONES + over; i++) ep_writer_integer(&writer, i);
+    ep_writer_close(&writer, ']');
+    ep_writer_bytes(&writer, "}}", 2);
+    ep_problem problem;
+    ck_assert_int_eq(parse_taken(ep_writer_take(&writer), &problem), over ? EP_INVALID : EP_OK);
+    if (over) ck_assert_str_eq(problem.errors[0].pointer, "/schedule/milestones");
+  }
+  assert_text_limit("{" MODEL "," REST ",\"data\":{\"path\":\"", "\"}}", EP_LIMIT_PATH_BYTES,
+                    "/data/path");
+}
+END_TEST
+
+#define BLOCK "{\"type\":\"residual\",\"layers\":["
+#define RELU "{\"type\":\"relu\"}"
+
+START_TEST(blocks) {
+  const char *before = "{" XOR "," REST ",\"model\":{\"layers\":[", *after = "]}}";
+  ep_problem problem;
+  for (int levels = EP_LIMIT_RESIDUAL_DEPTH; levels <= EP_LIMIT_RESIDUAL_DEPTH + 1; levels++) {
+    char *open = repeated(before, BLOCK, "", levels, RELU);
+    char *text = repeated(open, "]}", "", levels, after);
+    free(open);
+    bool deep = levels > EP_LIMIT_RESIDUAL_DEPTH;
+    ck_assert_int_eq(parse_taken(text, &problem), deep ? EP_INVALID : EP_OK);
+    if (!deep) continue;
+    ck_assert_str_eq(problem.errors[0].pointer,
+                     "/model/layers/0/layers/0/layers/0/layers/0/layers/0/layers");
+    ck_assert_ptr_nonnull(strstr(problem.errors[0].detail, "more than 4 residual blocks"));
+  }
+  /* The layers of all blocks count together. */
+  for (int over = 0; over < 2; over++) {
+    char *first = repeated(before, RELU, ",", 100, "," BLOCK);
+    char *text = repeated(first, RELU, ",", EP_LIMIT_LAYERS - 101 + over, "]}]}}");
+    free(first);
+    ck_assert_int_eq(parse_taken(text, &problem), over ? EP_INVALID : EP_OK);
+    if (over) ck_assert_str_eq(problem.errors[0].pointer, "/model/layers/100/layers");
+  }
+}
+END_TEST
+
 /* A field's name of any length cannot overrun its pointer. */
 START_TEST(long_pointers) {
   ep_problem problem;
@@ -170,8 +221,11 @@ char *__wrap_strdup(const char *text) {
  */
 START_TEST(memory) {
   static const char text[] =
-      "{\"tags\":[\"a\",\"b\"],\"data\":{\"inline\":{\"x\":[[1,2],[3,4]],\"y\":[5,6]}}," MODEL
-      "," REST "}";
+      "{\"tags\":[\"a\",\"b\"],\"data\":{\"inline\":{\"x\":[[1,2],[3,4]],\"y\":[5,6]},"
+      "\"normalize\":{\"mean\":[1,2],\"std\":3}},\"model\":{\"layers\":[{\"type\":\"residual\","
+      "\"layers\":[{\"type\":\"relu\"}]}],\"freeze\":[0]},\"epochs\":10,"
+      "\"schedule\":{\"type\":\"multi_step\",\"milestones\":[1,2]},"
+      "\"loss\":{\"type\":\"nll\",\"class_weights\":[1,2]}}";
   if (_i) json_set_alloc_funcs(__wrap_malloc, free);
   int failures = 0;
   for (long allowed = 0;; allowed++) {
@@ -194,7 +248,7 @@ START_TEST(memory) {
     free(written);
     break;
   }
-  ck_assert_int_ge(failures, _i ? 50 : 6); /* the wrappers were in use */
+  ck_assert_int_ge(failures, _i ? 60 : 12); /* the wrappers were in use */
   json_set_alloc_funcs(malloc, free);
 }
 END_TEST
@@ -207,6 +261,8 @@ int main(void) {
   tcase_add_test(tests, sizes);
   tcase_add_test(tests, texts);
   tcase_add_test(tests, counts);
+  tcase_add_test(tests, lists);
+  tcase_add_test(tests, blocks);
   tcase_add_test(tests, long_pointers);
   tcase_add_loop_test(tests, memory, 0, 2);
   suite_add_tcase(suite, tests);

@@ -1,0 +1,590 @@
+/* The plan of convolutional networks: shapes, names, parameters, groups, and what is refused. */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/plan.h"
+
+/* A job of these layers on 60000 MNIST images: mse against as many columns as come out. */
+#define JOB(layers, more)                                                               \
+  "{\"data\":{\"dataset\":\"mnist\",\"shape\":[1,28,28]},\"model\":{\"layers\":" layers \
+  "},\"loss\":\"cross_entropy\",\"epochs\":1,\"batch_size\":200" more "}"
+#define NOTEBOOK                                                                            \
+  "[{\"type\":\"conv2d\",\"out_channels\":10,\"kernel_size\":5},"                           \
+  "{\"type\":\"max_pool2d\",\"kernel_size\":2},{\"type\":\"relu\"},"                        \
+  "{\"type\":\"conv2d\",\"out_channels\":20,\"kernel_size\":5},{\"type\":\"dropout2d\"},"   \
+  "{\"type\":\"max_pool2d\",\"kernel_size\":2},{\"type\":\"relu\"},{\"type\":\"flatten\"}," \
+  "{\"type\":\"linear\",\"out_features\":50},{\"type\":\"relu\"},{\"type\":\"dropout\"},"   \
+  "{\"type\":\"linear\",\"out_features\":10},{\"type\":\"log_softmax\"}]"
+#define C(more) "{\"type\":\"conv2d\",\"out_channels\":4,\"kernel_size\":3" more "}"
+#define OUT "{\"type\":\"flatten\"},{\"type\":\"linear\",\"out_features\":10}"
+
+static const ep_data_shape mnist = {.train_rows = 60000,
+                                    .test_rows = 10000,
+                                    .features = 784,
+                                    .target_columns = 1,
+                                    .classes = 10,
+                                    .target_max = 9,
+                                    .row = {1, 28, 28},
+                                    .x_type = EP_X_UINT8,
+                                    .x_max = 255,
+                                    .x_integer = true};
+
+static ep_job_spec *spec_of(const char *text) {
+  ep_problem problem = {0};
+  ep_job_spec *spec;
+  ep_status status = ep_job_spec_parse(text, strlen(text), &spec, &problem);
+  ck_assert_msg(status == EP_OK, "%s: %s", problem.errors[0].pointer, problem.detail);
+  return spec;
+}
+
+/* The caller destroys both. */
+static ep_plan *plan_of(const char *text, const ep_data_shape *shape, ep_job_spec **spec) {
+  ep_problem problem = {0};
+  ep_plan *plan;
+  *spec = spec_of(text);
+  ep_status status = ep_plan_create(*spec, shape, &plan, &problem);
+  ck_assert_msg(status == EP_OK, "%s: %s", problem.errors[0].pointer, problem.detail);
+  return plan;
+}
+
+static void assert_shape(ep_shape shape, int64_t channels, int64_t height, int64_t width) {
+  ck_assert_int_eq(shape.channels, channels);
+  ck_assert_int_eq(shape.height, height);
+  ck_assert_int_eq(shape.width, width);
+}
+
+START_TEST(the_notebook) {
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(JOB(NOTEBOOK, ""), &mnist, &spec);
+  const ep_program *program = &plan->program;
+  static const int64_t shapes[][3] = {
+      {10, 24, 24}, {10, 12, 12}, {10, 12, 12}, {20, 8, 8}, {20, 8, 8}, {20, 4, 4}, {20, 4, 4},
+      {320, 1, 1},  {50, 1, 1},   {50, 1, 1},   {50, 1, 1}, {10, 1, 1}, {10, 1, 1}};
+  ck_assert_int_eq(program->ops_count, 13);
+  for (int i = 0; i < 13; i++) {
+    const ep_op *op = &plan->ops[i];
+    char name[8];
+    assert_shape(op->out, shapes[i][0], shapes[i][1], shapes[i][2]);
+    ck_assert_int_eq(op->out_features, shapes[i][0] * shapes[i][1] * shapes[i][2]);
+    if (i) ck_assert_int_eq(op->in_features, plan->ops[i - 1].out_features);
+    snprintf(name, sizeof name, "%d", i);
+    ck_assert_str_eq(plan->names[i], name);
+    ck_assert_int_eq(op->layer, i);
+  }
+  ck_assert_int_eq(plan->ops[0].weight, 0);
+  ck_assert_int_eq(plan->ops[0].bias, 250);
+  ck_assert_int_eq(plan->ops[3].weight, 260);
+  ck_assert_int_eq(plan->ops[3].bias, 5260);
+  ck_assert_int_eq(plan->ops[8].weight, 5280);
+  ck_assert_int_eq(plan->parameters, 21840); /* what torch counts */
+  ck_assert_float_eq(plan->ops[4].p, 0.5f);
+  ck_assert_int_eq(plan->ops[1].stride[1], 2);
+  assert_shape(program->stored, 1, 28, 28);
+  assert_shape(program->in, 1, 28, 28);
+  ck_assert_int_eq(program->in_features, 784);
+  ck_assert_int_eq(program->out_features, 10);
+  ck_assert_int_eq(program->groups_count, 1);
+  ck_assert_int_eq(program->groups[0].count, 21840);
+  ck_assert_int_eq(program->x_type, EP_X_UINT8);
+  ck_assert_float_eq(program->x_scale[0], 1);
+  ck_assert_float_eq(program->x_shift[0], 0);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+/* Two multiply-adds a weight and place; the first layer has no gradient to pass on. */
+START_TEST(operations_of_convolutions) {
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(JOB("[" C(",\"padding\":1,\"stride\":2") "," OUT "]", ""), &mnist, &spec);
+  int64_t first = 14 * 14 * 4 * 9, second = 784 * 10;
+  int64_t a_row = 2 * 2 * first + 2 * (14 * 14 * 4) + 3 * 2 * second + 2 * 10;
+  ck_assert_int_eq(plan->operations, 60000 * a_row);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(windows_of_all_kinds) {
+  static const struct {
+    const char *layer;
+    int64_t shape[3];
+  } rows[] = {
+      {C(",\"padding\":1"), {4, 28, 28}},
+      {C(",\"stride\":2"), {4, 13, 13}},
+      {C(",\"stride\":[3,1],\"padding\":[0,2]"), {4, 9, 30}},
+      {C(",\"dilation\":2"), {4, 24, 24}},
+      {C(",\"dilation\":[1,13],\"padding\":[0,1]"), {4, 26, 4}},
+      {"{\"type\":\"max_pool2d\",\"kernel_size\":3}", {1, 9, 9}},
+      {"{\"type\":\"max_pool2d\",\"kernel_size\":3,\"padding\":1,\"stride\":2}", {1, 14, 14}},
+      {"{\"type\":\"max_pool2d\",\"kernel_size\":2,\"dilation\":3}", {1, 13, 13}},
+      {"{\"type\":\"avg_pool2d\",\"kernel_size\":[5,28]}", {1, 5, 1}},
+      {"{\"type\":\"adaptive_avg_pool2d\",\"output_size\":[3,40]}", {1, 3, 40}},
+      {"{\"type\":\"batch_norm\"}", {1, 28, 28}},
+      {"{\"type\":\"layer_norm\"}", {1, 28, 28}},
+      {"{\"type\":\"silu\"}", {1, 28, 28}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[1024];
+    ep_job_spec *spec;
+    snprintf(text, sizeof text, JOB("[%s," OUT "]", ""), rows[i].layer);
+    ep_plan *plan = plan_of(text, &mnist, &spec);
+    assert_shape(plan->ops[0].out, rows[i].shape[0], rows[i].shape[1], rows[i].shape[2]);
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
+}
+END_TEST
+
+START_TEST(groups_of_channels) {
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(JOB("[" C("") "," C(",\"groups\":2") "," OUT "]", ""), &mnist, &spec);
+  ck_assert_int_eq(plan->ops[1].groups, 2);
+  ck_assert_int_eq(plan->ops[1].bias - plan->ops[1].weight, 4 * 2 * 9);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+#define BLOCK                                         \
+  "{\"type\":\"residual\",\"layers\":[" C(            \
+      ",\"padding\":1") ",{\"type\":\"batch_norm\"}," \
+                        "{\"type\":\"residual\",\"layers\":[{\"type\":\"relu\"}]}]}"
+
+/* Names are torch's, numbers go through the JSON, and a residual's op ends its block. */
+START_TEST(blocks_are_lowered) {
+  static const struct {
+    ep_layer_type type;
+    const char *name;
+    int layer, source;
+  } wanted[] = {
+      {EP_LAYER_CONV2D, "0", 0, -1},       {EP_LAYER_CONV2D, "1.0", 2, -1},
+      {EP_LAYER_BATCH_NORM, "1.1", 3, -1}, {EP_LAYER_RELU, "1.2.0", 5, -1},
+      {EP_LAYER_RESIDUAL, "1.2", 4, 2},    {EP_LAYER_RESIDUAL, "1", 1, 0},
+      {EP_LAYER_FLATTEN, "2", 6, -1},      {EP_LAYER_LINEAR, "3", 7, -1},
+  };
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(JOB("[" C("") "," BLOCK "," OUT "]", ""), &mnist, &spec);
+  ck_assert_int_eq(plan->program.ops_count, 8);
+  for (int i = 0; i < 8; i++) {
+    ck_assert_int_eq(plan->ops[i].type, wanted[i].type);
+    ck_assert_str_eq(plan->names[i], wanted[i].name);
+    ck_assert_int_eq(plan->ops[i].layer, wanted[i].layer);
+    if (wanted[i].type == EP_LAYER_RESIDUAL)
+      ck_assert_int_eq(plan->ops[i].source, wanted[i].source);
+  }
+  ck_assert_int_eq(plan->ops[2].running, 0);
+  ck_assert_int_eq(plan->program.buffers, 8);
+  ep_layer_view rows[4];
+  ep_plan_layers(plan, rows);
+  ck_assert_str_eq(rows[1].type, "residual");
+  ck_assert_int_eq(rows[1].parameters, 4 * 4 * 9 + 4 + 8);
+  ck_assert_int_eq(rows[1].in_features, 4 * 26 * 26);
+  ck_assert_int_eq(rows[3].parameters, 27050);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(a_block_may_come_first) {
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(
+      JOB("[{\"type\":\"residual\",\"layers\":[{\"type\":\"tanh\"}]}," OUT "]", ""), &mnist, &spec);
+  ck_assert_int_eq(plan->ops[1].source, -1);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+/* Weights, biases and norms in turn, frozen and not: neighbours alike are one range. */
+START_TEST(parameter_groups) {
+#define NET "[" C("") ",{\"type\":\"batch_norm\"}," C("") "," OUT "]"
+  static const struct {
+    const char *more;
+    int count;
+    struct {
+      int64_t count;
+      float decay;
+      bool frozen;
+    } group[8];
+  } rows[] = {
+      {",\"optimizer\":{\"type\":\"adamw\"}", 1, {{36 + 4 + 8 + 148 + 23050, 0.01f, false}}},
+      {",\"optimizer\":{\"type\":\"sgd\",\"weight_decay\":0.5,\"decay_all\":false}",
+       6,
+       {{36, 0.5f, false},
+        {12, 0, false},
+        {144, 0.5f, false},
+        {4, 0, false},
+        {23040, 0.5f, false},
+        {10, 0, false}}},
+      {",\"optimizer\":{\"type\":\"sgd\",\"decay_all\":false}", 1, {{23246, 0, false}}},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[1024];
+    ep_job_spec *spec;
+    snprintf(text, sizeof text, JOB(NET, "%s"), rows[i].more);
+    ep_plan *plan = plan_of(text, &mnist, &spec);
+    ck_assert_int_eq(plan->program.groups_count, rows[i].count);
+    int64_t first = 0;
+    for (int g = 0; g < rows[i].count; g++) {
+      ck_assert_int_eq(plan->groups[g].first, first);
+      ck_assert_int_eq(plan->groups[g].count, rows[i].group[g].count);
+      ck_assert_float_eq(plan->groups[g].weight_decay, rows[i].group[g].decay);
+      first += plan->groups[g].count;
+    }
+    ck_assert_int_eq(first, plan->parameters);
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
+}
+END_TEST
+
+START_TEST(frozen_layers) {
+  ep_job_spec *spec;
+  ep_plan *plan =
+      plan_of("{\"data\":{\"dataset\":\"m\",\"shape\":[1,28,28]},\"model\":{\"layers\":[" C(
+                  "") "," BLOCK "," OUT "],\"freeze\":[1,0]},\"loss\":\"nll\",\"epochs\":1}",
+              &mnist, &spec);
+  ck_assert_int_eq(plan->program.groups_count, 2);
+  ck_assert(plan->groups[0].frozen);
+  ck_assert_int_eq(plan->groups[0].count, 40 + 148 + 8); /* all of the block too */
+  ck_assert(!plan->groups[1].frozen);
+  ck_assert_int_eq(plan->groups[1].count, 27050);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(optimizer_slots) {
+  static const struct {
+    const char *optimizer;
+    int slots;
+  } rows[] = {
+      {"{\"type\":\"sgd\"}", 0},
+      {"{\"type\":\"sgd\",\"momentum\":0.5}", 1},
+      {"{\"type\":\"adam\"}", 2},
+      {"{\"type\":\"adamw\"}", 2},
+      {"{\"type\":\"rmsprop\"}", 1},
+      {"{\"type\":\"rmsprop\",\"momentum\":0.5}", 2},
+      {"{\"type\":\"rmsprop\",\"centered\":true,\"momentum\":0.5}", 3},
+      {"{\"type\":\"adagrad\"}", 1},
+      {"{\"type\":\"lion\"}", 1},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[1024];
+    ep_job_spec *spec;
+    snprintf(text, sizeof text, JOB("[" OUT "]", ",\"optimizer\":%s"), rows[i].optimizer);
+    ep_plan *plan = plan_of(text, &mnist, &spec);
+    ck_assert_int_eq(plan->program.optimizer_floats, rows[i].slots * 7850);
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
+}
+END_TEST
+
+#define ON(data, layers)                                                 \
+  "{\"data\":{\"dataset\":\"m\"" data "},\"model\":{\"layers\":[" layers \
+  "]},\"loss\":\"nll\",\"epochs\":1}"
+
+START_TEST(bytes_are_scaled_by_channel) {
+  ep_data_shape shape = mnist;
+  ep_job_spec *spec;
+  ep_plan *plan =
+      plan_of(ON(",\"normalize\":{\"mean\":0.1307,\"std\":0.3081}", OUT), &shape, &spec);
+  ck_assert_float_eq_tol(plan->x_scale[0], 1 / 255.0 / 0.3081, 1e-9);
+  ck_assert_float_eq_tol(plan->x_shift[0], -0.1307 / 0.3081, 1e-7);
+  ck_assert_ptr_eq(plan->program.x_scale, plan->x_scale);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+  shape.row = (ep_shape){4, 14, 14};
+  plan = plan_of(ON(",\"scale\":2,\"normalize\":{\"mean\":[1,2,3,4],\"std\":[1,2,4,8]}", OUT),
+                 &shape, &spec);
+  for (int i = 0; i < 4; i++) {
+    ck_assert_float_eq(plan->x_scale[i], 2.0f / (float)(1 << i));
+    ck_assert_float_eq(plan->x_shift[i], -(float)(i + 1) / (float)(1 << i));
+  }
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+  shape.x_type = EP_X_FLOAT32; /* these are normalized before they go to the device */
+  plan = plan_of(ON(",\"normalize\":{\"std\":[1,2,4,8]}", OUT), &shape, &spec);
+  ck_assert_ptr_null(plan->program.x_scale);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(crops_and_shifts) {
+  ep_job_spec *spec;
+  ep_plan *plan =
+      plan_of(ON(",\"augment\":{\"shift\":2,\"flip\":true,\"crop\":[24,20]}", OUT), &mnist, &spec);
+  assert_shape(plan->program.stored, 1, 28, 28);
+  assert_shape(plan->program.in, 1, 24, 20);
+  ck_assert_int_eq(plan->program.in_features, 480);
+  ck_assert_int_eq(plan->program.augment.shift, 2);
+  ck_assert(plan->program.augment.flip);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(embeddings) {
+  ep_data_shape shape = {.train_rows = 100,
+                         .features = 3,
+                         .target_columns = 1,
+                         .classes = 10,
+                         .x_type = EP_X_UINT8,
+                         .x_max = 6,
+                         .x_integer = true};
+  ep_job_spec *spec;
+  ep_plan *plan =
+      plan_of(ON("", "{\"type\":\"embedding\",\"num_embeddings\":7,\"embedding_dim\":5}," OUT),
+              &shape, &spec);
+  assert_shape(plan->ops[0].out, 15, 1, 1);
+  ck_assert_int_eq(plan->ops[0].embeddings, 7);
+  ck_assert_int_eq(plan->ops[2].weight, 35);
+  ck_assert_int_eq(plan->program.x_type, EP_X_FLOAT32);
+  ck_assert_ptr_null(plan->program.x_scale);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(one_hot_classes) {
+  ep_data_shape shape = mnist;
+  shape.target_columns = 10;
+  shape.classes = 2;
+  shape.one_hot = true;
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(ON("", OUT), &shape, &spec);
+  ck_assert_int_eq(plan->program.target_columns, 1);
+  ck_assert_int_eq(plan->shape.classes, 10);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+/* One error, at that place, that says so; on images, or on rows of 784 columns. */
+static const struct {
+  const char *text, *pointer, *detail;
+  bool columns;
+} refused[] = {
+    {ON("", C("") "," OUT), "/model/layers/0", "conv2d needs images [C, H, W]: set data.shape",
+     true},
+    {ON("", "{\"type\":\"relu\"},{\"type\":\"max_pool2d\",\"kernel_size\":2}"), "/model/layers/1",
+     "max_pool2d needs images [C, H, W], its input is [784]", true},
+    {ON("", "{\"type\":\"dropout2d\"}," OUT), "/model/layers/0", "needs images", true},
+    {ON("", C("") ",{\"type\":\"max_pool2d\",\"kernel_size\":2},{\"type\":\"linear\","
+                  "\"out_features\":10}"),
+     "/model/layers/2", "put a flatten layer before layer 2, whose input is [4, 13, 13]", false},
+    {ON("", "{\"type\":\"log_softmax\"}," OUT), "/model/layers/0",
+     "put a flatten layer before layer 0, whose input is [1, 28, 28]", false},
+    {ON("", "{\"type\":\"conv2d\",\"out_channels\":4,\"kernel_size\":29}," OUT),
+     "/model/layers/0/kernel_size", "kernel 29x29 does not fit in its input 28x28", false},
+    {ON("", "{\"type\":\"avg_pool2d\",\"kernel_size\":[1,33],\"padding\":[0,2]}," OUT),
+     "/model/layers/0/kernel_size", "kernel 1x33 does not fit in its input 28x32, padding included",
+     false},
+    {ON("", C(",\"dilation\":14") "," OUT), "/model/layers/0/kernel_size",
+     "kernel 29x29 does not fit", false},
+    {ON("", "{\"type\":\"max_pool2d\",\"kernel_size\":3,\"padding\":2}," OUT),
+     "/model/layers/0/padding", "2 is more than half of the window, 3", false},
+    {ON("", C(",\"groups\":2") "," OUT), "/model/layers/0/groups", "must be a multiple", false},
+    {ON("", C(",\"in_channels\":3") "," OUT), "/model/layers/0/in_channels",
+     "layer 0 expects 3 channels, the data has 1", false},
+    {ON("", C("") "," C(",\"in_channels\":3") "," OUT), "/model/layers/1/in_channels",
+     "layer 1 expects 3 channels, layer 0 yields 4", false},
+    {ON("", "{\"type\":\"relu\"},{\"type\":\"residual\",\"layers\":[" C(",\"padding\":1") "," C(
+                ",\"stride\":2") "]}," OUT),
+     "/model/layers/1",
+     "the block makes [4, 13, 13] of its input [1, 28, 28]: to be added, both must be the same",
+     false},
+    {ON("", "{\"type\":\"relu\"},{\"type\":\"residual\",\"layers\":[{\"type\":\"relu\"},{\"type\":"
+            "\"max_pool2d\",\"kernel_size\":2,\"padding\":[0,2]}]}," OUT),
+     "/model/layers/1/layers/1/padding", "more than half", false},
+    {ON("", "{\"type\":\"residual\",\"layers\":[{\"type\":\"flatten\"}]}," OUT), "/model/layers/0",
+     "makes [784] of its input [1, 28, 28]", false},
+    {ON("",
+        "{\"type\":\"relu\"},{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":2}"),
+     "/model/layers/1", "embedding comes first", true},
+    {ON("", "{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":2}," OUT),
+     "/model/layers/0", "embedding takes columns", false},
+    {ON("", "{\"type\":\"embedding\",\"num_embeddings\":255,\"embedding_dim\":2}," OUT),
+     "/model/layers/0/num_embeddings", "whole numbers from 0 to 254, x goes from 0 to 255", true},
+    {ON(",\"normalize\":{}",
+        "{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":2}," OUT),
+     "/data/normalize", "takes x as it is", true},
+    {ON("", "{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":100000}," OUT),
+     "/model/layers/0", "yields 78400000 values a row: the limit is 16777216", true},
+    {ON("", "{\"type\":\"conv2d\",\"out_channels\":10,\"kernel_size\":28}"), "/model/layers",
+     "nll takes a row of classes, the last layer yields [10, 1, 1]: end with a flatten layer",
+     false},
+    {ON("", C("") ",{\"type\":\"flatten\"}"), "/model/layers/0/out_channels",
+     "2704 classes: the limit is 1024", false},
+    {ON("", "{\"type\":\"adaptive_avg_pool2d\",\"output_size\":3},{\"type\":\"flatten\"}"),
+     "/model/layers", "the last layer yields 9 columns: it must yield at least 10", false},
+    {ON(",\"shape\":[3,28,28]", OUT), "/data/shape",
+     "[3, 28, 28] holds 2352 values, the data has 784", false},
+    {ON(",\"shape\":[16777216,16777216,16777216]", OUT), "/data/shape", "the data has 784", false},
+    {ON(",\"normalize\":{\"std\":[1,2]}", OUT), "/data/normalize",
+     "has 2 figures, the rows have 1 channels", false},
+    {ON(",\"normalize\":{\"std\":1e-300}", OUT), "/data/normalize", "float32 does not hold", false},
+    {ON(",\"augment\":{\"flip\":true}", OUT), "/data/augment", "needs images", true},
+    {ON(",\"augment\":{\"crop\":[28,29]}", OUT), "/data/augment/crop", "more than the images have",
+     false},
+    {ON(",\"augment\":{\"shift\":28}", OUT), "/data/augment/shift", "all of the image", false},
+    {JOB("[" OUT "]", ",\"keep\":\"best\""), "/keep",
+     "needs a validation split: set data.validation", false},
+    {JOB("[" OUT "]", ",\"early_stopping\":{\"patience\":3}"), "/early_stopping",
+     "needs a validation split", false},
+    {JOB("[" OUT "]", ",\"schedule\":\"reduce_on_plateau\""), "/schedule",
+     "needs a validation split", false},
+    {"{\"data\":{\"dataset\":\"m\"},\"model\":{\"layers\":[" OUT
+     "]},\"loss\":{\"type\":\"nll\",\"class_weights\":[1,2,3]},\"epochs\":1}",
+     "/loss/class_weights", "has 3 weights, the last layer yields 10 columns", false},
+    {"{\"data\":{\"dataset\":\"m\"},\"batch_size\":59999,\"model\":{\"layers\":[{\"type\":"
+     "\"flatten\"},"
+     "{\"type\":\"batch_norm\"}," OUT "]},\"loss\":\"nll\",\"epochs\":1}",
+     "/batch_size",
+     "layer 1, batch_norm, needs at least 2 rows in a batch: the last of an epoch has 1", false},
+};
+
+START_TEST(what_does_not_fit_is_refused) {
+  ep_data_shape shape = mnist;
+  if (refused[_i].columns) shape.row = (ep_shape){784, 1, 1};
+  ep_job_spec *spec = spec_of(refused[_i].text);
+  ep_problem problem = {0};
+  ep_plan *plan = (ep_plan *)1;
+  ck_assert_int_eq(ep_plan_create(spec, &shape, &plan, &problem), EP_INVALID);
+  ck_assert_ptr_null(plan);
+  ck_assert_msg(strcmp(problem.errors[0].pointer, refused[_i].pointer) == 0, "%s: %s",
+                problem.errors[0].pointer, problem.detail);
+  ck_assert_msg(strstr(problem.detail, refused[_i].detail) != NULL, "%s", problem.detail);
+  ck_assert_int_eq(problem.errors_count, 1);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+START_TEST(validation_rows_are_enough) {
+  ep_data_shape shape = mnist;
+  shape.validation_rows = 1;
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(
+      JOB("[" OUT "]", ",\"keep\":\"best\",\"schedule\":\"reduce_on_plateau\","
+                       "\"early_stopping\":{\"patience\":3,\"metric\":\"validation.error\"}"),
+      &shape, &spec);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+/* Mean and deviation of drawn weights. */
+static void figures_of(const float *values, int64_t count, double *mean, double *deviation) {
+  double sum = 0, squares = 0;
+  for (int64_t i = 0; i < count; i++) sum += values[i];
+  *mean = sum / (double)count;
+  for (int64_t i = 0; i < count; i++) squares += (values[i] - *mean) * (values[i] - *mean);
+  *deviation = sqrt(squares / (double)count);
+}
+
+static float *first_state(const char *text, const ep_data_shape *shape, ep_plan **plan) {
+  ep_job_spec *spec;
+  *plan = plan_of(text, shape, &spec);
+  size_t floats = (size_t)ep_program_state_floats(&(*plan)->program);
+  float *state = malloc((floats + 1) * sizeof *state);
+  ck_assert_ptr_nonnull(state);
+  for (size_t i = 0; i <= floats; i++) state[i] = 777;
+  ep_plan_initialize(*plan, spec, state);
+  for (size_t i = 0; i < floats; i++) ck_assert_float_ne(state[i], 777);
+  ck_assert_float_eq(state[floats], 777);
+  ep_job_spec_destroy(spec);
+  return state;
+}
+
+START_TEST(first_weights_of_convolutions) {
+  static const char *const inits[] = {"default", "xavier", "kaiming", "normal"};
+  /* 8 channels of a window of 9 make 72 in; 500 of it go out. */
+  const double deviations[] = {1 / sqrt(72) / sqrt(3), sqrt(2.0 / (72 + 4500)), sqrt(2.0 / 72),
+                               0.01};
+  for (int i = 0; i < 4; i++) {
+    char text[1024];
+    ep_data_shape shape = mnist;
+    shape.row = (ep_shape){16, 7, 7};
+    snprintf(text, sizeof text,
+             ON("", "{\"type\":\"conv2d\",\"out_channels\":500,\"kernel_size\":3,\"groups\":2,"
+                    "\"init\":\"%s\"},{\"type\":\"batch_norm\"}," OUT),
+             inits[i]);
+    ep_plan *plan;
+    /* 500 channels in 2 groups of 8 that come in */
+    float *state = first_state(text, &shape, &plan);
+    double mean, deviation;
+    figures_of(state, 36000, &mean, &deviation);
+    ck_assert_double_lt(fabs(mean), 5 * deviations[i] / sqrt(36000));
+    ck_assert_double_eq_tol(deviation / deviations[i], 1, 0.02);
+    figures_of(state + 36000, 500, &mean, &deviation);
+    if (i == 0)
+      ck_assert_double_eq_tol(deviation / deviations[i], 1, 0.1);
+    else
+      ck_assert(mean == 0 && deviation == 0);
+    for (int64_t c = 0; c < 500; c++) {
+      ck_assert_float_eq(state[plan->ops[1].weight + c], 1);
+      ck_assert_float_eq(state[plan->ops[1].bias + c], 0);
+      ck_assert_float_eq(state[plan->parameters + c], 0);
+      ck_assert_float_eq(state[plan->parameters + 500 + c], 1);
+    }
+    free(state);
+    ep_plan_destroy(plan);
+  }
+}
+END_TEST
+
+START_TEST(first_weights_of_embeddings_and_blocks) {
+  ep_data_shape shape = mnist;
+  shape.row = (ep_shape){784, 1, 1};
+  ep_plan *plan;
+  float *state = first_state(
+      ON("", "{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":64},{\"type\":"
+             "\"residual\",\"layers\":[{\"type\":\"layer_norm\"}]}," OUT),
+      &shape, &plan);
+  double mean, deviation;
+  figures_of(state, 256 * 64, &mean, &deviation);
+  ck_assert_double_lt(fabs(mean), 5 / 128.0);
+  ck_assert_double_eq_tol(deviation, 1, 0.03);
+  ck_assert_int_eq(plan->ops[1].layer, 2);
+  ck_assert_float_eq(state[plan->ops[1].weight], 1);
+  figures_of(state + plan->ops[4].weight, 50176 * 10, &mean, &deviation);
+  ck_assert_double_eq_tol(deviation * sqrt(3 * 50176.0), 1, 0.02);
+  free(state);
+  ep_plan_destroy(plan);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("engine/plan layers");
+  TCase *tests = tcase_create("plan");
+  tcase_add_test(tests, the_notebook);
+  tcase_add_test(tests, operations_of_convolutions);
+  tcase_add_test(tests, windows_of_all_kinds);
+  tcase_add_test(tests, groups_of_channels);
+  tcase_add_test(tests, blocks_are_lowered);
+  tcase_add_test(tests, a_block_may_come_first);
+  tcase_add_test(tests, parameter_groups);
+  tcase_add_test(tests, frozen_layers);
+  tcase_add_test(tests, optimizer_slots);
+  tcase_add_test(tests, bytes_are_scaled_by_channel);
+  tcase_add_test(tests, crops_and_shifts);
+  tcase_add_test(tests, embeddings);
+  tcase_add_test(tests, one_hot_classes);
+  tcase_add_loop_test(tests, what_does_not_fit_is_refused, 0,
+                      (int)(sizeof refused / sizeof refused[0]));
+  tcase_add_test(tests, validation_rows_are_enough);
+  tcase_add_test(tests, first_weights_of_convolutions);
+  tcase_add_test(tests, first_weights_of_embeddings_and_blocks);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
