@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/backend.h"
+#include "kernels/cpu/reference/batch.h"
 #include "kernels/cpu/reference/layers.h"
 #include "kernels/cpu/reference/losses.h"
 #include "kernels/cpu/reference/optimizers.h"
@@ -15,8 +16,17 @@
 #define ck_assert_near(actual, expected) \
   ck_assert_double_eq_tol(actual, expected, 2e-6 * fmax(1, fabs(expected)))
 
+/* Runs one layer forwards on one row, its parameters and buffers those given (its weight first, its
+ * bias, if any, where the op says). */
+static void forward(const ep_op *op, const float *parameters, float *buffers, bool training,
+                    int64_t rows, const float *x, float *y) {
+  ep_reference_pass pass = {
+      .parameters = parameters, .buffers = buffers, .rows = rows, .training = training};
+  ep_reference_layer_of(op->type)->forward(&pass, op, x, y);
+}
+
 /* Values of torch.nn.functional, to the digits that single precision has. Each layer and loss has
- * at least one row: checked below. */
+ * at least one row here or in image_values: checked below. */
 static const struct {
   ep_layer_type type;
   float x[3], y[3];
@@ -32,38 +42,327 @@ static const struct {
     {EP_LAYER_SOFTMAX, {1000, 1000, -1000}, {0.5f, 0.5f, 0}},
     {EP_LAYER_LOG_SOFTMAX, {1, 2, 3}, {-2.40760596f, -1.40760596f, -0.40760596f}},
     {EP_LAYER_LOG_SOFTMAX, {1000, 1000, -1000}, {-0.69314718f, -0.69314718f, -2000.69314718f}},
+    {EP_LAYER_ELU, {-1, 0, 2}, {-1.26424112f, 0, 2}}, /* alpha 2 */
+    {EP_LAYER_ELU, {-200, 1e-6f, -1e-6f}, {-2, 1e-6f, -2e-6f}},
+    {EP_LAYER_SILU, {-1, 0, 2}, {-0.26894142f, 0, 1.76159416f}},
+    {EP_LAYER_SILU, {-200, 200, 1}, {0, 200, 0.73105858f}},
+    {EP_LAYER_SOFTPLUS, {-1, 0, 2}, {0.06346401f, 0.34657359f, 2}}, /* beta 2, threshold 3 */
+    {EP_LAYER_SOFTPLUS, {-200, 1.5f, 1.51f}, {0, 1.52429365f, 1.51f}},
+    {EP_LAYER_FLATTEN, {1, 2, 3}, {1, 2, 3}},
+    {EP_LAYER_DROPOUT, {1, 2, 3}, {1, 2, 3}}, /* in evaluation */
+    {EP_LAYER_DROPOUT2D, {1, 2, 3}, {1, 2, 3}},
+    {EP_LAYER_RESIDUAL, {1, 2, 3}, {1, 2, 3}}, /* its own part */
+    {EP_LAYER_LAYER_NORM, {1, 2, 6}, {-0.9258201f, 0.46291005f, 2.7774603f}},
+    {EP_LAYER_BATCH_NORM, {3, 0, 1}, {1, -2, 0}}, /* means 1, -2, 1, variances 4, 1, 9 */
 };
 enum { LAYER_VALUES = sizeof layer_values / sizeof layer_values[0] };
 
+/* A layer between two rows of three, with some of everything. */
+static ep_op three_features(ep_layer_type type) {
+  return (ep_op){.type = type,
+                 .in = {3, 1, 1},
+                 .out = {3, 1, 1},
+                 .in_features = 3,
+                 .out_features = 3,
+                 .weight = 0,
+                 .bias = 9,
+                 .negative_slope = 0.25f,
+                 .alpha = 2,
+                 .beta = 2,
+                 .threshold = 3,
+                 .p = 0.5f,
+                 .kernel = {1, 1},
+                 .stride = {1, 1},
+                 .dilation = {1, 1},
+                 .groups = 1,
+                 .embeddings = 3};
+}
+
 START_TEST(a_layer_gives_the_known_values) {
-  const float parameters[12] = {1, 0, 0, 0, -1, 0, 0, 0, 2, 0.5f, 0, 0};
-  ep_op op = {.type = layer_values[_i].type,
-              .in_features = 3,
-              .out_features = 3,
-              .weight = 0,
-              .bias = 9,
-              .negative_slope = 0.25f};
-  float y[3];
-  ep_reference_layer_of(op.type)->forward(&op, parameters, layer_values[_i].x, 1, y);
+  const float diagonal[12] = {1, 0, 0, 0, -1, 0, 0, 0, 2, 0.5f, 0, 0};
+  const float norm[12] = {1, -1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+  float buffers[6] = {1, -2, 1, 4, 1, 9}, y[3];
+  ep_op op = three_features(layer_values[_i].type);
+  bool is_norm = op.type == EP_LAYER_BATCH_NORM || op.type == EP_LAYER_LAYER_NORM;
+  forward(&op, is_norm ? norm : diagonal, buffers, false, 1, layer_values[_i].x, y);
   for (int i = 0; i < 3; i++) ck_assert_near(y[i], layer_values[_i].y[i]);
 }
 END_TEST
 
-/* A maximum must not hide a NaN: the engine ends a job by it. */
+/* A maximum must not hide a NaN: the engine ends a job by it. An embedding has no row for one: it
+ * is refused at the door (test_cpu.c). */
 START_TEST(a_layer_passes_nan_on) {
-  ep_op op = {.type = (ep_layer_type)_i,
-              .in_features = 3,
-              .out_features = 3,
-              .weight = 0,
-              .bias = -1,
-              .negative_slope = 0.25f};
-  float parameters[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, y[3];
+  ep_op op = three_features((ep_layer_type)_i);
+  float parameters[12] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, buffers[6] = {0, 0, 0, 1, 1, 1};
+  if (op.type == EP_LAYER_EMBEDDING) return;
   for (int place = 0; place < 3; place++) {
-    float x[3] = {1, 2, 3};
+    float x[3] = {1, 2, 3}, y[3];
     x[place] = NAN;
-    ep_reference_layer_of(op.type)->forward(&op, parameters, x, 1, y);
+    forward(&op, parameters, buffers, false, 1, x, y);
     ck_assert_msg(isnan(y[place]), "%s hides a NaN", ep_layer_type_name(_i));
   }
+}
+END_TEST
+
+START_TEST(a_maximum_passes_nan_on) {
+  ep_op op = three_features(EP_LAYER_MAX_POOL2D);
+  op.in = (ep_shape){1, 1, 3};
+  op.out = (ep_shape){1, 1, 1};
+  op.kernel[1] = 3;
+  for (int place = 0; place < 3; place++) {
+    float x[3] = {1, 2, 3}, y;
+    x[place] = NAN;
+    forward(&op, NULL, NULL, true, 1, x, &y);
+    ck_assert(isnan(y));
+  }
+}
+END_TEST
+
+/* x is 1, 2, 3 …, W is 1, 2, 3 …; by hand. */
+static const struct {
+  ep_op op;
+  float sign; /* of x */
+  float y[12];
+} image_values[] = {
+    {{EP_LAYER_CONV2D,
+      {1, 3, 3},
+      {1, 2, 2},
+      .kernel = {2, 2},
+      .stride = {1, 1},
+      .dilation = {1, 1},
+      .groups = 1,
+      .bias = 4},
+     1,
+     {42, 52, 72, 82}}, /* 1 + 4 + 12 + 20 and so on, and b = 5 */
+    {{EP_LAYER_CONV2D,
+      {1, 3, 3},
+      {1, 2, 2},
+      .kernel = {2, 2},
+      .stride = {2, 2},
+      .padding = {1, 1},
+      .dilation = {1, 1},
+      .groups = 1,
+      .bias = -1},
+     1,
+     {4, 18, 36, 77}},
+    {{EP_LAYER_CONV2D,
+      {1, 3, 3},
+      {1, 1, 1},
+      .kernel = {2, 2},
+      .stride = {1, 1},
+      .dilation = {2, 2},
+      .groups = 1,
+      .bias = -1},
+     1,
+     {64}},
+    {{EP_LAYER_CONV2D,
+      {2, 1, 2},
+      {4, 1, 2},
+      .kernel = {1, 1},
+      .stride = {1, 1},
+      .dilation = {1, 1},
+      .groups = 2,
+      .bias = -1},
+     1,
+     {1, 2, 2, 4, 9, 12, 12, 16}},
+    {{EP_LAYER_CONV2D,
+      {2, 1, 2},
+      {2, 1, 1},
+      .kernel = {1, 2},
+      .stride = {1, 1},
+      .dilation = {1, 1},
+      .groups = 1,
+      .bias = 8},
+     1,
+     {39, 80}}, /* 1 + 4 + 9 + 16 + 9, 5 + 12 + 21 + 32 + 10 */
+    {{EP_LAYER_MAX_POOL2D,
+      {1, 3, 3},
+      {1, 2, 2},
+      .kernel = {2, 2},
+      .stride = {1, 1},
+      .dilation = {1, 1}},
+     1,
+     {5, 6, 8, 9}},
+    {{EP_LAYER_MAX_POOL2D,
+      {1, 3, 3},
+      {1, 2, 2},
+      .kernel = {2, 2},
+      .stride = {2, 2},
+      .padding = {1, 1},
+      .dilation = {1, 1}},
+     -1,
+     {-1, -2, -4, -5}}, /* padding is no 0 */
+    {{EP_LAYER_MAX_POOL2D,
+      {1, 3, 3},
+      {1, 1, 1},
+      .kernel = {2, 2},
+      .stride = {1, 1},
+      .dilation = {2, 2}},
+     -1,
+     {-1}},
+    {{EP_LAYER_AVG_POOL2D,
+      {1, 3, 3},
+      {1, 2, 2},
+      .kernel = {2, 2},
+      .stride = {2, 2},
+      .padding = {1, 1}},
+     1,
+     {0.25f, 1.25f, 2.75f, 7}}, /* padding is counted */
+    {{EP_LAYER_ADAPTIVE_AVG_POOL2D, {1, 3, 3}, {1, 2, 2}, .bias = -1}, 1, {3, 4, 6, 7}},
+    {{EP_LAYER_ADAPTIVE_AVG_POOL2D, {2, 2, 2}, {2, 1, 1}, .bias = -1}, 1, {2.5f, 6.5f}},
+    {{EP_LAYER_ADAPTIVE_AVG_POOL2D, {1, 1, 2}, {1, 1, 3}, .bias = -1}, 1, {1, 1.5f, 2}},
+    {{EP_LAYER_EMBEDDING, {2, 1, 1}, {4, 1, 1}, .embeddings = 3}, 1, {3, 4, 5, 6}},
+};
+enum { IMAGE_VALUES = sizeof image_values / sizeof image_values[0] };
+
+START_TEST(an_image_gives_the_known_values) {
+  ep_op op = image_values[_i].op;
+  float x[12], parameters[12], y[12];
+  op.in_features = ep_shape_count(op.in);
+  op.out_features = ep_shape_count(op.out);
+  for (int i = 0; i < 12; i++) {
+    x[i] = image_values[_i].sign * (float)(i + 1);
+    parameters[i] = (float)(i + 1);
+  }
+  forward(&op, parameters, NULL, true, 1, x, y);
+  for (int i = 0; i < op.out_features; i++) ck_assert_near(y[i], image_values[_i].y[i]);
+}
+END_TEST
+
+/* Two rows of two channels of one pixel: 1 and 3, 5 and 5. Momentum 0.25 from mean 10, variance 4:
+ * the means are 2 and 5, the unbiased variances 2 and 0. */
+START_TEST(batch_norm_moves_its_running_statistics) {
+  ep_op op = {EP_LAYER_BATCH_NORM, {2, 1, 1},  {2, 1, 1}, .in_features = 2, .out_features = 2,
+              .weight = -1,        .bias = -1, .eps = 1,  .momentum = 0.25f};
+  const float x[4] = {1, 5, 3, 5};
+  float buffers[4] = {10, 10, 4, 4}, y[4];
+  forward(&op, NULL, buffers, true, 2, x, y);
+  const float expected[4] = {-0.70710678f, 0, 0.70710678f, 0}, moved[4] = {8, 8.75f, 3.5f, 3};
+  for (int i = 0; i < 4; i++) {
+    ck_assert_near(y[i], expected[i]);
+    ck_assert_near(buffers[i], moved[i]);
+  }
+  forward(&op, NULL, buffers, false, 2, x, y); /* evaluation moves nothing */
+  for (int i = 0; i < 4; i++) ck_assert_near(buffers[i], moved[i]);
+  ck_assert_near(y[0], (1 - 8) / sqrt(3.5 + 1));
+  forward(&op, NULL, buffers, true, 1, x, y); /* one number has no variance to move to */
+  ck_assert_near(buffers[0], 0.75 * 8 + 0.25);
+  ck_assert_near(buffers[2], 3.5);
+}
+END_TEST
+
+/* program.h's words: word element % 4 of (seed, DROPOUT, step, layer << 40 | element / 4), as a
+ * float, is at least p. `channels` of `pixels` numbers each; a piece that begins at row 3. */
+static void check_masks(ep_layer_type type, int64_t channels, int64_t pixels, float p) {
+  enum { MASK_ROWS = 5, FIRST = 3 };
+  ep_op op = {.type = type,
+              .in = {channels, 1, pixels},
+              .out = {channels, 1, pixels},
+              .in_features = channels * pixels,
+              .out_features = channels * pixels,
+              .p = p,
+              .layer = 6};
+  float x[MASK_ROWS * 24], y[MASK_ROWS * 24];
+  ep_reference_pass pass = {
+      .rows = MASK_ROWS, .first_row = FIRST, .step = 1234, .seed = 77, .training = true};
+  int kept = 0, count = (int)(MASK_ROWS * channels * pixels);
+  for (int i = 0; i < count; i++) x[i] = (float)(i + 1);
+  ep_reference_layer_of(type)->forward(&pass, &op, x, y);
+  for (int i = 0; i < count; i++) {
+    uint64_t number = (uint64_t)FIRST * (uint64_t)op.in_features + (uint64_t)i;
+    uint64_t element = type == EP_LAYER_DROPOUT2D ? number / (uint64_t)pixels : number;
+    ep_random4 words = ep_random(77, EP_RANDOM_DROPOUT, 1234, UINT64_C(6) << 40 | element / 4);
+    bool keep = ep_random_float(words.word[element % 4]) >= p;
+    if (keep) ck_assert_near(y[i], (double)x[i] / (1 - (double)p));
+    if (!keep) ck_assert_float_eq(y[i], 0);
+    kept += keep;
+  }
+  if (p == 0) ck_assert_int_eq(kept, count);
+  if (p == 1) ck_assert_int_eq(kept, 0);
+  if (p == 0.5f) ck_assert(kept > 0 && kept < count);
+}
+
+START_TEST(dropout_has_the_mask_that_is_written) {
+  const float p[] = {0, 0.25f, 0.5f, 1};
+  for (int i = 0; i < 4; i++) {
+    check_masks(EP_LAYER_DROPOUT, 7, 1, p[i]);
+    check_masks(EP_LAYER_DROPOUT, 3, 8, p[i]);
+    check_masks(EP_LAYER_DROPOUT2D, 6, 4, p[i]);
+    check_masks(EP_LAYER_DROPOUT2D, 7, 1, p[i]);
+  }
+}
+END_TEST
+
+/* A row augmented in three plain steps, each on a whole image, as program.h says them. */
+static void augment_plainly(const ep_program *program, const float *x, ep_random4 words,
+                            float *out) {
+  int height = (int)program->stored.height, width = (int)program->stored.width;
+  int shift = program->augment.shift, side = 2 * shift + 1;
+  int down = (int)((uint64_t)words.word[0] * (uint64_t)side >> 32) - shift;
+  int right = (int)((uint64_t)words.word[1] * (uint64_t)side >> 32) - shift;
+  float moved[64] = {0}, flipped[64];
+  for (int y = 0; y < height; y++) {
+    for (int at = 0; at < width; at++) {
+      if (y + down < 0 || y + down >= height || at + right < 0 || at + right >= width) continue;
+      moved[(y + down) * width + at + right] = x[y * width + at];
+    }
+  }
+  bool flip = program->augment.flip && words.word[2] % 2 == 1;
+  for (int i = 0; i < height * width; i++) {
+    flipped[i] = moved[flip ? i / width * width + width - 1 - i % width : i];
+  }
+  int top = (int)((words.word[3] >> 16) * (uint32_t)(height - (int)program->in.height + 1) >> 16);
+  int left = (int)((words.word[3] & 0xFFFF) * (uint32_t)(width - (int)program->in.width + 1) >> 16);
+  for (int y = 0; y < program->in.height; y++) {
+    for (int at = 0; at < program->in.width; at++) *out++ = flipped[(top + y) * width + left + at];
+  }
+}
+
+START_TEST(augmentation_is_shift_flip_crop) {
+  ep_program program = {.stored = {1, 7, 6},
+                        .in = {1, 4, 5},
+                        .in_features = 20,
+                        .augment = {.shift = 2, .flip = true},
+                        .seed = 5};
+  float x[3 * 42], y[20], expected[20];
+  bool moved = false;
+  for (int i = 0; i < 3 * 42; i++) x[i] = (float)(i + 1);
+  for (int epoch = 0; epoch < 40; epoch++) {
+    for (int row = 0; row < 3; row++) {
+      ep_reference_read_training_row(&program, x, row, epoch, y);
+      ep_random4 words = ep_random(5, EP_RANDOM_AUGMENT, (uint64_t)epoch, (uint64_t)row);
+      augment_plainly(&program, x + row * 42, words, expected);
+      for (int i = 0; i < 20; i++) ck_assert_float_eq(y[i], expected[i]);
+      moved |= y[0] != x[row * 42 + 6];
+    }
+  }
+  ck_assert(moved);
+  ep_reference_read_evaluation_row(&program, x, 1, y); /* the middle: one down, none right */
+  for (int i = 0; i < 20; i++) ck_assert_float_eq(y[i], x[42 + 6 * (i / 5 + 1) + i % 5]);
+}
+END_TEST
+
+/* What comes in is byte 0, which is no 0 to the network. */
+START_TEST(bytes_are_scaled_by_channel) {
+  const float scale[2] = {0.5f, 2}, shift[2] = {-1, 3};
+  ep_program program = {.stored = {2, 1, 2},
+                        .in = {2, 1, 2},
+                        .in_features = 4,
+                        .x_type = EP_X_UINT8,
+                        .x_scale = scale,
+                        .x_shift = shift,
+                        .augment = {.shift = 9}};
+  const uint8_t x[8] = {9, 9, 9, 9, 0, 255, 1, 100};
+  float y[4];
+  ep_reference_read_evaluation_row(&program, x, 1, y);
+  const float expected[4] = {-1, 126.5f, 5, 203};
+  for (int i = 0; i < 4; i++) ck_assert_float_eq(y[i], expected[i]);
+  bool out_of_sight = false;
+  for (int epoch = 0; epoch < 20; epoch++) {
+    ep_reference_read_training_row(&program, x, 1, epoch, y);
+    out_of_sight |= y[0] == -1 && y[1] == -1 && y[2] == 3 && y[3] == 3;
+  }
+  ck_assert(out_of_sight);
 }
 END_TEST
 
@@ -105,12 +404,44 @@ START_TEST(a_loss_gives_the_known_values) {
   bool classes = ep_loss_takes_classes(program.loss);
   int32_t class = (int32_t)loss_values[_i].target[0];
   const void *target = classes ? (const void *)&class : loss_values[_i].target;
-  int64_t count = classes ? 1 : 3, errors = 5; /* added to */
+  int64_t errors = 5; /* added to */
+  double count = classes ? 1 : 3;
   float grad[3];
   double sum = ep_reference_loss(&program, loss_values[_i].output, target, 1, count, grad, &errors);
   ck_assert_near(sum, loss_values[_i].sum);
   ck_assert_int_eq(errors, 5 + loss_values[_i].errors);
-  for (int i = 0; i < 3; i++) ck_assert_near(grad[i], loss_values[_i].grad[i] / (double)count);
+  for (int i = 0; i < 3; i++) ck_assert_near(grad[i], loss_values[_i].grad[i] / count);
+}
+END_TEST
+
+/* Classes 0 and 2 of three with weights 1, 2, 4. Log-probabilities of (1, 2, 3): -2.40760596,
+ * -1.40760596, -0.40760596. Smoothing 0.3: 0.7 of the class's own, 0.1 of each; by torch's formula:
+ * 0.7 * (1 * 2.40760596 + 4 * 0.40760596) + 2 * 0.1 * (2.40760596 + 2 * 1.40760596 + 4 *
+ * 0.40760596), over 1 + 4. */
+START_TEST(smoothing_and_class_weights_give_the_known_values) {
+  const float weights[3] = {1, 2, 4};
+  const float output[6] = {1, 2, 3, 1, 2, 3};
+  const int32_t classes[2] = {0, 2};
+  ep_program program = {.loss = EP_LOSS_CROSS_ENTROPY,
+                        .out_features = 3,
+                        .target_columns = 1,
+                        .label_smoothing = 0.3f,
+                        .class_weights = weights};
+  double divisor = ep_reference_loss_share(&program, &classes[0]) +
+                   ep_reference_loss_share(&program, &classes[1]);
+  int64_t errors = 0;
+  ck_assert_double_eq(divisor, 5);
+  double own = 0.7 * (2.40760596 + 4 * 0.40760596);
+  double spread = 0.1 * (2.40760596 + 2 * 1.40760596 + 4 * 0.40760596);
+  ck_assert_near(ep_reference_loss(&program, output, classes, 2, divisor, NULL, &errors),
+                 own + 2 * spread);
+  ck_assert_int_eq(errors, 1);
+  program.label_smoothing = 0;
+  ck_assert_near(ep_reference_loss(&program, output, classes, 2, divisor, NULL, &errors),
+                 own / 0.7);
+  program.loss = EP_LOSS_NLL;
+  ck_assert_near(ep_reference_loss(&program, output, classes, 2, divisor, NULL, &errors),
+                 -1 - 4 * 3);
 }
 END_TEST
 
@@ -126,37 +457,109 @@ START_TEST(a_loss_passes_nan_on) {
 }
 END_TEST
 
+/* Two steps of lr 0.5 from p = 1 with gradients 1 and 2, by torch.optim's algorithms by hand (lion:
+ * by its paper's). sgd: momentum 0.5: v = 1, 2.5; decay 0.5: g = 1.5 at first. All but lion: eps
+ * 0.125; betas 0.5 and 0.75, alpha 0.75. */
+#define SGD EP_OPTIMIZER_SGD
+#define BETAS .beta1 = 0.5f, .beta2 = 0.75f, .eps = 0.125f
+#define RMSPROP EP_OPTIMIZER_RMSPROP, .alpha = 0.75f, .eps = 0.125f
+static const struct {
+  ep_optimizer optimizer;
+  float decay;
+  float parameters[2];
+  float state[3]; /* after both */
+} steps[] = {
+    {{SGD}, 0, {0.5f, -0.5f}, {0}},
+    {{SGD}, 0.5f, {0.25f, -0.8125f}, {0}},
+    {{SGD, .momentum = 0.5f}, 0, {0.5f, -0.75f}, {2.5f}},
+    {{SGD, .momentum = 0.5f, .nesterov = true}, 0, {0.25f, -1.375f}, {2.5f}},
+    {{SGD, .momentum = 0.5f}, 0.5f, {0.25f, -1.1875f}, {2.875f}},
+    {{SGD, .momentum = 0.5f, .nesterov = true}, 0.5f, {-0.125f, -1.765625f}, {2.6875f}},
+    {{EP_OPTIMIZER_ADAM, BETAS}, 0, {0.555555556f, 0.0854121822f}, {1.25f, 1.1875f}},
+    {{EP_OPTIMIZER_ADAM, BETAS}, 0.5f, {0.538461538f, 0.059575186f}, {1.50961538f, 1.70922707f}},
+    {{EP_OPTIMIZER_ADAMW, BETAS}, 0.5f, {0.305555556f, -0.240976707f}, {1.25f, 1.1875f}},
+    {{RMSPROP}, 0, {0.2f, -0.623231775f}, {1.1875f}},
+    {{RMSPROP, .momentum = 0.5f}, 0.5f, {0.142857143f, -1.05431643f}, {1.49457908f, 2.39434715f}},
+    {{RMSPROP, .centered = true}, 0, {0.103963049f, -0.926450292f}, {1.1875f, 0.6875f}},
+    {{RMSPROP, .momentum = 0.5f, .centered = true},
+     0,
+     {0.103963049f, -1.37446877f},
+     {1.1875f, 0.6875f, 2.95686363f}},
+    {{EP_OPTIMIZER_ADAGRAD, .eps = 0.125f}, 0, {0.555555556f, 0.132018406f}, {5}},
+    {{EP_OPTIMIZER_ADAGRAD, .eps = 0.125f, .lr_decay = 0.5f},
+     0.5f,
+     {0.538461538f, 0.272605306f},
+     {7.39940828f}},
+    {{EP_OPTIMIZER_LION, BETAS}, 0, {0.5f, 0}, {0.6875f}},
+    {{EP_OPTIMIZER_LION, BETAS}, 0.5f, {0.25f, -0.3125f}, {0.6875f}},
+};
+enum { STEPS = sizeof steps / sizeof steps[0] };
+
+START_TEST(an_optimizer_takes_the_steps_worked_out_by_hand) {
+  ep_parameter_group group = {.count = 1, .weight_decay = steps[_i].decay};
+  ep_program program = {
+      .parameters = 1, .groups = &group, .groups_count = 1, .optimizer = steps[_i].optimizer};
+  float parameter = 1, state[3] = {0};
+  for (int step = 0; step < 2; step++) {
+    double grad = step + 1;
+    ep_reference_update(&program, step, 0.5f, &parameter, &grad, state);
+    ck_assert_near(parameter, steps[_i].parameters[step]);
+  }
+  for (int i = 0; i < 3; i++) ck_assert_near(state[i], steps[_i].state[i]);
+}
+END_TEST
+
+/* Plain SGD of lr 1 from zero shows what is left of the gradients. */
+static void check_clipped(float clip_norm, float clip_value, bool frozen, const float expected[4]) {
+  ep_parameter_group groups[3] = {{0, 1, 0, false}, {1, 1, 0, frozen}, {2, 2, 0, false}};
+  ep_program program = {.parameters = 4,
+                        .groups = groups,
+                        .groups_count = 3,
+                        .optimizer = {.clip_norm = clip_norm, .clip_value = clip_value}};
+  const double grad[4] = {3, 4, 0, -12};
+  float parameters[4] = {0}, none;
+  ep_reference_update(&program, 0, 1, parameters, grad, &none);
+  for (int i = 0; i < 4; i++) ck_assert_near(parameters[i], expected[i]);
+}
+
+START_TEST(gradients_are_clipped_by_norm_then_by_value) {
+  check_clipped(0, 0, false, (float[]){-3, -4, 0, 12});
+  check_clipped(6.5f, 0, false, (float[]){-1.5f, -2, 0, 6}); /* the norm is 13 */
+  check_clipped(14, 0, false, (float[]){-3, -4, 0, 12});
+  check_clipped(0, 3.5f, false, (float[]){-3, -3.5f, 0, 3.5f});
+  check_clipped(6.5f, 3, false, (float[]){-1.5f, -2, 0, 3});
+  float half = sqrtf(3 * 3 + 12 * 12) / 2; /* without the frozen one */
+  check_clipped(half, 0, true, (float[]){-1.5f, 0, 0, 6});
+}
+END_TEST
+
+/* What is frozen keeps its optimizer's state as well. */
+START_TEST(groups_decay_and_freeze) {
+  ep_parameter_group groups[3] = {{0, 1, 0.5f, false}, {1, 1, 0, false}, {2, 1, 0.5f, true}};
+  ep_program program = {
+      .parameters = 3, .groups = groups, .groups_count = 3, .optimizer = {.momentum = 0.5f}};
+  const double grad[3] = {1, 1, 1};
+  float parameters[3] = {2, 2, 2}, state[3] = {0};
+  ep_reference_update(&program, 0, 1, parameters, grad, state);
+  const float moved[3] = {0, 1, 2}, velocity[3] = {2, 1, 0};
+  for (int i = 0; i < 3; i++) {
+    ck_assert_float_eq(parameters[i], moved[i]);
+    ck_assert_float_eq(state[i], velocity[i]);
+  }
+}
+END_TEST
+
 START_TEST(every_word_has_a_known_value) {
   bool layers[EP_LAYER_COUNT] = {false}, losses[EP_LOSS_COUNT] = {false};
+  bool optimizers[EP_OPTIMIZER_COUNT] = {false};
+  for (int i = 0; i < IMAGE_VALUES; i++) layers[image_values[i].op.type] = true;
+  for (int i = 0; i < STEPS; i++) optimizers[steps[i].optimizer.type] = true;
   for (int i = 0; i < LAYER_VALUES; i++) layers[layer_values[i].type] = true;
   for (int i = 0; i < LOSS_VALUES; i++) losses[loss_values[i].type] = true;
   for (int i = 0; i < EP_LAYER_COUNT; i++) ck_assert_msg(layers[i], "%s", ep_layer_type_name(i));
   for (int i = 0; i < EP_LOSS_COUNT; i++) ck_assert_msg(losses[i], "%s", ep_loss_type_name(i));
-}
-END_TEST
-
-/* Two steps of lr 0.5 from p = 1 with gradients 1 and 2, by torch.optim.SGD's algorithm by hand.
- * momentum 0.5: v = 1, 2.5. decay 0.5: g = 1.5 at first. */
-static const struct {
-  ep_optimizer optimizer;
-  float parameters[2], velocity[2];
-} steps[] = {
-    {{EP_OPTIMIZER_SGD, 0, 0, false}, {0.5f, -0.5f}, {0, 0}},
-    {{EP_OPTIMIZER_SGD, 0, 0.5f, false}, {0.25f, -0.8125f}, {0, 0}},
-    {{EP_OPTIMIZER_SGD, 0.5f, 0, false}, {0.5f, -0.75f}, {1, 2.5f}},
-    {{EP_OPTIMIZER_SGD, 0.5f, 0, true}, {0.25f, -1.375f}, {1, 2.5f}},
-    {{EP_OPTIMIZER_SGD, 0.5f, 0.5f, false}, {0.25f, -1.1875f}, {1.5f, 2.875f}},
-    {{EP_OPTIMIZER_SGD, 0.5f, 0.5f, true}, {-0.125f, -1.765625f}, {1.5f, 2.6875f}},
-};
-
-START_TEST(sgd_takes_the_steps_worked_out_by_hand) {
-  const ep_optimizer *optimizer = &steps[_i].optimizer;
-  float parameter = 1, velocity = 0, *state = optimizer->momentum != 0 ? &velocity : NULL;
-  for (int step = 0; step < 2; step++) {
-    double grad = step + 1;
-    ep_reference_update(optimizer, 0.5f, 1, &parameter, &grad, state);
-    ck_assert_float_eq(parameter, steps[_i].parameters[step]);
-    ck_assert_float_eq(velocity, steps[_i].velocity[step]);
+  for (int i = 0; i < EP_OPTIMIZER_COUNT; i++) {
+    ck_assert_msg(optimizers[i], "%s", ep_optimizer_type_name(i));
   }
 }
 END_TEST
@@ -168,6 +571,7 @@ enum { ROWS = 11, BATCH = 4, STEPS_PER_EPOCH = 3, EPOCHS = 4 };
 
 typedef struct {
   ep_op op;
+  ep_parameter_group group;
   ep_program program;
   float x[ROWS], y[ROWS];
   const ep_backend_ops *ops;
@@ -179,9 +583,19 @@ static teller teller_;
 
 static void open_teller(bool shuffle, int64_t batch_size) {
   teller *t = &teller_;
-  *t = (teller){.op = {.in_features = 1, .out_features = 1, .weight = 0, .bias = -1},
+  *t = (teller){.op = {.in = {1, 1, 1},
+                       .out = {1, 1, 1},
+                       .in_features = 1,
+                       .out_features = 1,
+                       .weight = 0,
+                       .bias = -1},
+                .group = {.count = 1},
                 .program = {.ops = &t->op,
                             .ops_count = 1,
+                            .stored = {1, 1, 1},
+                            .in = {1, 1, 1},
+                            .groups = &t->group,
+                            .groups_count = 1,
                             .in_features = 1,
                             .out_features = 1,
                             .target_columns = 1,
@@ -286,9 +700,19 @@ START_TEST(the_mean_is_over_rows_and_columns) {
     y[row][1] = 3;
     square += row * row;
   }
-  ep_op op = {.in_features = 1, .out_features = 2, .weight = 0, .bias = 2};
+  ep_op op = {.in = {1, 1, 1},
+              .out = {2, 1, 1},
+              .in_features = 1,
+              .out_features = 2,
+              .weight = 0,
+              .bias = 2};
+  ep_parameter_group group = {.count = 4};
   ep_program program = {.ops = &op,
                         .ops_count = 1,
+                        .stored = {1, 1, 1},
+                        .in = {1, 1, 1},
+                        .groups = &group,
+                        .groups_count = 1,
                         .in_features = 1,
                         .out_features = 2,
                         .target_columns = 2,
@@ -350,11 +774,19 @@ int main(void) {
   TCase *formulas = tcase_create("formulas");
   tcase_add_loop_test(formulas, a_layer_gives_the_known_values, 0, LAYER_VALUES);
   tcase_add_loop_test(formulas, a_layer_passes_nan_on, 0, EP_LAYER_COUNT);
+  tcase_add_test(formulas, a_maximum_passes_nan_on);
+  tcase_add_loop_test(formulas, an_image_gives_the_known_values, 0, IMAGE_VALUES);
+  tcase_add_test(formulas, batch_norm_moves_its_running_statistics);
+  tcase_add_test(formulas, dropout_has_the_mask_that_is_written);
+  tcase_add_test(formulas, augmentation_is_shift_flip_crop);
+  tcase_add_test(formulas, bytes_are_scaled_by_channel);
+  tcase_add_test(formulas, smoothing_and_class_weights_give_the_known_values);
   tcase_add_loop_test(formulas, a_loss_gives_the_known_values, 0, LOSS_VALUES);
   tcase_add_loop_test(formulas, a_loss_passes_nan_on, 0, EP_LOSS_COUNT);
   tcase_add_test(formulas, every_word_has_a_known_value);
-  tcase_add_loop_test(formulas, sgd_takes_the_steps_worked_out_by_hand, 0,
-                      sizeof steps / sizeof steps[0]);
+  tcase_add_loop_test(formulas, an_optimizer_takes_the_steps_worked_out_by_hand, 0, STEPS);
+  tcase_add_test(formulas, gradients_are_clipped_by_norm_then_by_value);
+  tcase_add_test(formulas, groups_decay_and_freeze);
   suite_add_tcase(suite, formulas);
   TCase *training = tcase_create("training");
   tcase_add_test(training, a_shuffled_batch_holds_the_rows_of_the_permutation);
