@@ -8,18 +8,17 @@
 
 enum { THREADS = 256 };
 
-static __global__ void pointwise_forward(ep_layer_type type, float negative_slope, int64_t count,
-                                         const float *x, float *y) {
+static __global__ void pointwise_forward(ep_op op, int64_t count, const float *x, float *y) {
   for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * THREADS)
-    y[at] = ep_activation(type, x[at], negative_slope);
+    y[at] = ep_activation(&op, x[at]);
 }
 
-static __global__ void pointwise_backward(ep_layer_type type, float negative_slope, int64_t count,
-                                          const float *x, const float *y, float *grad) {
+static __global__ void pointwise_backward(ep_op op, int64_t count, const float *x, const float *y,
+                                          float *grad) {
   for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * THREADS)
-    grad[at] *= ep_activation_derivative(type, x[at], y[at], negative_slope);
+    grad[at] *= ep_activation_derivative(&op, x[at], y[at]);
 }
 
 /* The greatest of a block's values, in every thread; fmaxf passes over NaN, which the sums of
@@ -90,8 +89,7 @@ cudaError_t ep_cuda_activation_forward(cudaStream_t stream, const ep_op *op, int
                                        const float *x, float *y) {
   int64_t columns = op->out_features, count = rows * columns;
   if (is_pointwise(op->type))
-    pointwise_forward<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(
-        op->type, op->negative_slope, count, x, y);
+    pointwise_forward<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(*op, count, x, y);
   else
     softmax_forward<<<ep_cuda_blocks(rows, 1), row_threads(columns), 0, stream>>>(
         op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, x, y);
@@ -102,10 +100,22 @@ cudaError_t ep_cuda_activation_backward(cudaStream_t stream, const ep_op *op, in
                                         const float *x, const float *y, float *grad) {
   int64_t columns = op->out_features, count = rows * columns;
   if (is_pointwise(op->type))
-    pointwise_backward<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(
-        op->type, op->negative_slope, count, x, y, grad);
+    pointwise_backward<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(*op, count, x, y,
+                                                                               grad);
   else
     softmax_backward<<<ep_cuda_blocks(rows, 1), row_threads(columns), 0, stream>>>(
         op->type == EP_LAYER_LOG_SOFTMAX, rows, columns, y, grad);
+  return cudaGetLastError();
+}
+
+static __global__ void add(int64_t count, const float *a, const float *b, float *sum) {
+  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
+       at += (int64_t)gridDim.x * THREADS)
+    sum[at] = a[at] + b[at];
+}
+
+cudaError_t ep_cuda_add(cudaStream_t stream, int64_t count, const float *a, const float *b,
+                        float *sum) {
+  add<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(count, a, b, sum);
   return cudaGetLastError();
 }

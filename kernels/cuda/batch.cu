@@ -1,32 +1,67 @@
-/* The rows of a step, gathered from the training set where they lie: a warp a row. */
+/* The rows of a step, gathered from where they lie, as the network takes them: a group of threads a
+ * row. */
 #include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/kernels.h"
+#include "kernels/formulas/augment.h"
 #include "kernels/random.h"
 
-enum { THREADS = 256, ROWS_A_BLOCK = THREADS / EP_CUDA_WARP };
+enum { THREADS = 256 };
 
-static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock) {
+/* Number `at` of a row as the network takes it; from: the row as stored. */
+static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentation &drawn,
+                                  int64_t from, int64_t at) {
+  int64_t stored = batch.stored.channels * batch.stored.height * batch.stored.width;
+  uint32_t width = (uint32_t)batch.in.width, plane = width * (uint32_t)batch.in.height;
+  uint32_t channel = (uint32_t)at / plane, pixel = (uint32_t)at % plane;
+  int64_t source = ep_augment_source(&drawn, batch.stored, channel, pixel / width, pixel % width);
+  if (batch.x_type == EP_X_FLOAT32)
+    return source < 0 ? 0 : ((const float *)batch.x)[from * stored + source];
+  uint8_t byte = source < 0 ? 0 : ((const uint8_t *)batch.x)[from * stored + source];
+  return ep_byte_value(byte, batch.x_scale[channel], batch.x_shift[channel]);
+}
+
+/* `group` threads take a row. plain: floats, stored as the network takes them. */
+static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock,
+                            int group, bool augments, bool plain) {
   __shared__ ep_permutation order;
-  if (batch.shuffle && threadIdx.x == 0)
+  bool shuffled = batch.shuffle && clock && !batch.indices;
+  if (shuffled && threadIdx.x == 0)
     order = ep_permutation_make(batch.seed, EP_RANDOM_SHUFFLE, (uint64_t)clock->epoch,
                                 (uint64_t)batch.train_rows);
   __syncthreads();
-  int lane = threadIdx.x % EP_CUDA_WARP;
-  int64_t first = (int64_t)blockIdx.x * ROWS_A_BLOCK + threadIdx.x / EP_CUDA_WARP;
+  int lane = threadIdx.x % group, groups = THREADS / group;
+  int64_t columns = batch.in.channels * batch.in.height * batch.in.width;
   const uint32_t *y = (const uint32_t *)batch.y;
   uint32_t *batch_y = (uint32_t *)batch.batch_y;
-  for (int64_t row = first; row < rows; row += (int64_t)gridDim.x * ROWS_A_BLOCK) {
-    int64_t from = clock->batch * batch.batch_size + row;
-    if (batch.shuffle) from = ep_permutation_at(&order, (uint32_t)from);
-    for (int64_t i = lane; i < batch.x_columns; i += EP_CUDA_WARP)
-      batch.batch_x[row * batch.x_columns + i] = batch.x[from * batch.x_columns + i];
-    for (int64_t i = lane; i < batch.y_columns; i += EP_CUDA_WARP)
-      batch_y[row * batch.y_columns + i] = y[from * batch.y_columns + i];
+  for (int64_t row = (int64_t)blockIdx.x * groups + threadIdx.x / group; row < rows;
+       row += (int64_t)gridDim.x * groups) {
+    int64_t from = row;
+    if (clock && !batch.indices) from += clock->batch * batch.batch_size;
+    if (shuffled) from = ep_permutation_at(&order, (uint32_t)from);
+    float *to = batch.batch_x + row * columns;
+    if (plain) {
+      const float *x = (const float *)batch.x + from * columns;
+      for (int64_t i = lane; i < columns; i += group) to[i] = x[i];
+    } else {
+      int64_t index = batch.indices ? batch.indices[row] : from;
+      ep_augmentation drawn = augments ? ep_augment_draw(&batch.augment, batch.stored, batch.in,
+                                                         batch.seed, clock->epoch, index)
+                                       : ep_augment_none(batch.stored, batch.in);
+      for (int64_t i = lane; i < columns; i += group) to[i] = number_of(batch, drawn, from, i);
+    }
+    if (batch_y)
+      for (int64_t i = lane; i < batch.y_columns; i += group)
+        batch_y[row * batch.y_columns + i] = y[from * batch.y_columns + i];
   }
 }
 
 cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
                                const ep_cuda_clock *clock) {
-  take<<<ep_cuda_blocks(rows, ROWS_A_BLOCK), THREADS, 0, stream>>>(*batch, rows, clock);
+  bool differs = ep_program_augments(&batch->augment, batch->stored, batch->in);
+  bool augments = clock && differs, plain = batch->x_type == EP_X_FLOAT32 && !differs;
+  int group = EP_CUDA_WARP;
+  while (group < THREADS && 4 * group < ep_shape_count(batch->in)) group *= 2;
+  take<<<ep_cuda_blocks(rows, THREADS / group), THREADS, 0, stream>>>(*batch, rows, clock, group,
+                                                                      augments, plain);
   return cudaGetLastError();
 }

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/graph.h"
+#include "kernels/cuda/feed.h"
 
 typedef struct {
-  float *x; /* device [rows, in_features]; the training set's are the network's own */
-  void *y;  /* device [rows, target_columns] */
+  void *x; /* device [rows, stored] of x_type; the training set's are the network's own */
+  void *y; /* device [rows, target_columns] */
   int64_t rows, bytes;
+  const char *host_x, *host_y; /* lent; not NULL when the rows stay there */
 } split_data;
 
 typedef struct {
@@ -18,11 +19,12 @@ typedef struct {
   ep_cuda_graphs graphs; /* recorded at the first segment */
   bool recorded;
   split_data splits[EP_SPLIT_COUNT];
+  ep_cuda_feed *feed; /* training rows that are streamed */
   /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. */
   float *lr, *loss;
   int32_t *errors;
   int64_t segment_steps, segment_bytes;
-  float *kept_parameters, *kept_velocity; /* a snapshot's */
+  float *kept_parameters, *kept_state; /* a snapshot's */
   int64_t kept_bytes;
   bool kept;
 } general;
@@ -88,6 +90,7 @@ static ep_status clock_set(general *self, int64_t first_step, int64_t lr_count, 
   int64_t steps_per_epoch = ep_program_steps_per_epoch(program_of(self));
   ep_cuda_clock clock = {.epoch = first_step / steps_per_epoch,
                          .batch = first_step % steps_per_epoch,
+                         .steps_per_epoch = steps_per_epoch,
                          .lr = self->lr,
                          .lr_count = lr_count,
                          .loss = self->loss,
@@ -102,12 +105,12 @@ static ep_status state_clear(general *self, ep_error *error) {
   const ep_program *program = program_of(self);
   ep_cuda_network *network = self->network;
   const size_t size = sizeof(float);
-  if (program->parameters > 0)
-    EP_CUDA_TRY(cudaMemsetAsync(network->parameters, 0, (size_t)program->parameters * size,
-                                network->stream),
+  if (ep_program_state_floats(program) > 0)
+    EP_CUDA_TRY(cudaMemsetAsync(network->parameters, 0,
+                                (size_t)ep_program_state_floats(program) * size, network->stream),
                 "clearing the parameters");
   if (program->optimizer_floats > 0)
-    EP_CUDA_TRY(cudaMemsetAsync(network->velocity, 0, (size_t)program->optimizer_floats * size,
+    EP_CUDA_TRY(cudaMemsetAsync(network->state, 0, (size_t)program->optimizer_floats * size,
                                 network->stream),
                 "clearing the optimizer's state");
   return EP_OK;
@@ -141,9 +144,10 @@ static void general_destroy(void *state) {
   general *self = state;
   if (!self) return;
   if (self->network) cudaStreamSynchronize(self->network->stream);
-  ep_cuda_free(self->kept_velocity);
+  ep_cuda_free(self->kept_state);
   ep_cuda_free(self->kept_parameters);
   segment_free(self);
+  ep_cuda_feed_destroy(self->feed);
   split_free(&self->splits[EP_SPLIT_VALIDATION]);
   split_free(&self->splits[EP_SPLIT_TEST]);
   ep_cuda_graphs_deinit(&self->graphs);
@@ -173,7 +177,8 @@ static ep_status general_create(ep_backend *backend, const ep_program *program, 
 
 static int64_t general_bytes(const void *state) {
   const general *self = state;
-  int64_t bytes = self->network->bytes + self->segment_bytes + self->kept_bytes;
+  int64_t bytes = self->network->bytes + self->segment_bytes + self->kept_bytes +
+                  ep_cuda_feed_bytes(self->feed);
   for (int split = 0; split < EP_SPLIT_COUNT; split++) bytes += self->splits[split].bytes;
   return bytes;
 }
@@ -189,6 +194,19 @@ static ep_status classes_check(const ep_program *program, const int32_t *y, int6
   return EP_OK;
 }
 
+/* An embedding's numbers, which choose rows of its table. */
+static ep_status embedded_check(const ep_program *program, const float *x, int64_t rows,
+                                ep_error *error) {
+  const ep_op *op = &program->ops[0];
+  if (op->type != EP_LAYER_EMBEDDING || program->x_type != EP_X_FLOAT32) return EP_OK;
+  for (int64_t i = 0; i < rows * program->in_features; i++)
+    if (!(x[i] >= 0 && x[i] < (float)op->embeddings))
+      return ep_fail(error, EP_DATA, "row %lld holds %g, and the embedding has %lld rows",
+                     (long long)(i / program->in_features), (double)x[i],
+                     (long long)op->embeddings);
+  return EP_OK;
+}
+
 static ep_status split_reserve(general *self, ep_split split, int64_t rows, ep_error *error) {
   const ep_program *program = program_of(self);
   split_data *data = &self->splits[split];
@@ -196,13 +214,13 @@ static ep_status split_reserve(general *self, ep_split split, int64_t rows, ep_e
     if (rows != program->train_rows)
       return ep_fail(error, EP_INTERNAL, "%lld training rows, and the program was made for %lld",
                      (long long)rows, (long long)program->train_rows);
-    *data = (split_data){self->network->train_x, self->network->train_y, rows, 0};
+    *data = (split_data){.x = self->network->train_x, .y = self->network->train_y, .rows = rows};
     return EP_OK;
   }
   split_free(data);
   const int64_t size = (int64_t)sizeof(float); /* columns are few enough for a product of two */
-  ep_status status = ep_cuda_allocate(self->network->backend, (void **)&data->x, rows,
-                                      program->in_features * size, &data->bytes, error);
+  ep_status status = ep_cuda_allocate(self->network->backend, &data->x, rows,
+                                      ep_cuda_row_bytes(program), &data->bytes, error);
   if (status == EP_OK)
     status = ep_cuda_allocate(self->network->backend, &data->y, rows,
                               program->target_columns * size, &data->bytes, error);
@@ -213,22 +231,31 @@ static ep_status split_reserve(general *self, ep_split split, int64_t rows, ep_e
   return status;
 }
 
-static ep_status general_load_data(void *state, ep_split split, const float *x, const void *y,
+/* The rows stay on the host, and are streamed from there. */
+static ep_status feed_load(general *self, const void *x, const void *y, ep_error *error) {
+  split_data *data = &self->splits[EP_SPLIT_TRAIN];
+  ep_cuda_feed_destroy(self->feed);
+  self->feed = NULL;
+  data->host_x = x;
+  data->host_y = y;
+  return ep_cuda_feed_create(self->network, x, y, &self->feed, error);
+}
+
+static ep_status general_load_data(void *state, ep_split split, const void *x, const void *y,
                                    int64_t rows, ep_error *error) {
   general *self = state;
   const ep_program *program = program_of(self);
-  if (ep_loss_takes_classes(program->loss)) {
-    ep_status checked = classes_check(program, y, rows, error);
-    if (checked != EP_OK) return checked;
-  }
-  ep_status status = split_reserve(self, split, rows, error);
+  ep_status status = embedded_check(program, x, rows, error);
+  if (status == EP_OK && ep_loss_takes_classes(program->loss))
+    status = classes_check(program, y, rows, error);
+  if (status == EP_OK) status = split_reserve(self, split, rows, error);
   if (status != EP_OK) return status;
+  if (split == EP_SPLIT_TRAIN && !self->network->resident) return feed_load(self, x, y, error);
   split_data *data = &self->splits[split];
-  const int64_t size = (int64_t)sizeof(float);
-  status = copy(self, data->x, x, rows, program->in_features * size, cudaMemcpyHostToDevice, error);
+  status = copy(self, data->x, x, rows, ep_cuda_row_bytes(program), cudaMemcpyHostToDevice, error);
   if (status == EP_OK)
-    status =
-        copy(self, data->y, y, rows, program->target_columns * size, cudaMemcpyHostToDevice, error);
+    status = copy(self, data->y, y, rows, program->target_columns * (int64_t)sizeof(float),
+                  cudaMemcpyHostToDevice, error);
   return finish(self, status, error);
 }
 
@@ -264,8 +291,10 @@ static ep_status general_train_segment(void *state, const ep_segment *segment, e
         copy(self, self->lr, segment->lr, segment->lr_count, size, cudaMemcpyHostToDevice, error);
   if (status == EP_OK) status = clock_set(self, segment->first_step, segment->lr_count, error);
   if (status == EP_OK)
-    status = ep_cuda_graphs_run(&self->graphs, self->network, segment->first_step, segment->steps,
-                                error);
+    status = self->feed ? ep_cuda_feed_run(self->feed, &self->graphs, segment->first_step,
+                                           segment->steps, error)
+                        : ep_cuda_graphs_run(&self->graphs, self->network, segment->first_step,
+                                             segment->steps, error);
   if (status == EP_OK)
     status =
         copy(self, segment->loss, self->loss, segment->steps, size, cudaMemcpyDeviceToHost, error);
@@ -281,52 +310,81 @@ static int64_t chunk_rows(const general *self, int64_t left) {
   return left < self->network->capacity_rows ? left : self->network->capacity_rows;
 }
 
+/* Rows as stored, on the device, as the network takes them. */
+static ep_status input_of(general *self, const void *stored, int64_t rows, const float **input,
+                          ep_error *error) {
+  *input = stored;
+  if (self->network->plain) return EP_OK;
+  *input = self->network->input;
+  return ep_cuda_network_take(self->network, stored, NULL, NULL, rows, false, error);
+}
+
+/* Rows first … first + rows - 1 of a split: where they lie on the device. */
+static ep_status chunk_of(general *self, const split_data *data, int64_t first, int64_t rows,
+                          const char **x, const char **y, ep_error *error) {
+  const ep_program *program = program_of(self);
+  int64_t x_bytes = ep_cuda_row_bytes(program);
+  int64_t y_bytes = program->target_columns * (int64_t)sizeof(float);
+  if (!data->host_x) {
+    *x = (const char *)data->x + first * x_bytes;
+    *y = (const char *)data->y + first * y_bytes;
+    return EP_OK;
+  }
+  *x = self->network->stage_x;
+  *y = self->network->stage_y;
+  ep_status status = copy(self, self->network->stage_x, data->host_x + first * x_bytes, rows,
+                          x_bytes, cudaMemcpyHostToDevice, error);
+  if (status != EP_OK) return status;
+  return copy(self, self->network->stage_y, data->host_y + first * y_bytes, rows, y_bytes,
+              cudaMemcpyHostToDevice, error);
+}
+
 static ep_status general_evaluate(void *state, ep_split split, double *loss, int64_t *errors,
                                   ep_error *error) {
   general *self = state;
-  const ep_program *program = program_of(self);
   const split_data *data = &self->splits[split];
-  ep_cuda_tally tally = {0, 0};
+  ep_cuda_tally tally = {0, 0, 0};
   if (data->rows == 0)
     return ep_fail(error, EP_INTERNAL, "there is no data of that split on the device");
   EP_CUDA_TRY(cudaMemsetAsync(self->network->tally, 0, sizeof tally, self->network->stream),
               "clearing the sums");
   ep_status status = EP_OK;
   for (int64_t row = 0, rows; status == EP_OK && row < data->rows; row += rows) {
+    const char *x, *y;
+    const float *input;
     rows = chunk_rows(self, data->rows - row);
-    const float *y = (const float *)data->y + row * program->target_columns; /* or int32 */
-    status =
-        ep_cuda_network_tally(self->network, data->x + row * program->in_features, y, rows, error);
+    status = chunk_of(self, data, row, rows, &x, &y, error);
+    if (status == EP_OK) status = input_of(self, x, rows, &input, error);
+    if (status == EP_OK) status = ep_cuda_network_tally(self->network, input, y, rows, error);
   }
   if (status == EP_OK)
     status = copy(self, &tally, self->network->tally, 1, (int64_t)sizeof tally,
                   cudaMemcpyDeviceToHost, error);
   status = finish(self, status, error);
   if (status != EP_OK) return status;
-  double mean_of = (double)data->rows;
-  if (!ep_loss_takes_classes(program->loss)) mean_of *= (double)program->out_features;
-  *loss = tally.loss / mean_of;
+  *loss = tally.loss / tally.weight;
   *errors = tally.errors;
   return EP_OK;
 }
 
-static ep_status general_predict(void *state, const float *x, int64_t rows, float *output,
+static ep_status general_predict(void *state, const void *x, int64_t rows, float *output,
                                  ep_error *error) {
   general *self = state;
   const ep_program *program = program_of(self);
-  float *input = self->network->input;
-  const int64_t size = (int64_t)sizeof(float);
-  ep_status status = EP_OK;
+  int64_t row_bytes = ep_cuda_row_bytes(program);
+  void *stored = self->network->plain ? self->network->input : self->network->stage_x;
+  ep_status status = embedded_check(program, x, rows, error);
   for (int64_t row = 0, count; status == EP_OK && row < rows; row += count) {
-    const float *result;
+    const float *input, *result;
     count = chunk_rows(self, rows - row);
-    status = copy(self, input, x + row * program->in_features, count, program->in_features * size,
+    status = copy(self, stored, (const char *)x + row * row_bytes, count, row_bytes,
                   cudaMemcpyHostToDevice, error);
+    if (status == EP_OK) status = input_of(self, stored, count, &input, error);
     if (status == EP_OK)
-      status = ep_cuda_network_forward(self->network, input, count, &result, error);
+      status = ep_cuda_network_forward(self->network, input, count, false, &result, error);
     if (status == EP_OK)
       status = copy(self, output + row * program->out_features, result, count,
-                    program->out_features * size, cudaMemcpyDeviceToHost, error);
+                    program->out_features * (int64_t)sizeof(float), cudaMemcpyDeviceToHost, error);
   }
   return finish(self, status, error);
 }
@@ -334,29 +392,29 @@ static ep_status general_predict(void *state, const float *x, int64_t rows, floa
 /* --- state --------------------------------------------------------------------------------- */
 
 /* Parameters and optimizer state from one place to another; either may lie on the device. */
-static ep_status state_copy(general *self, float *parameters, float *velocity,
-                            const float *from_parameters, const float *from_velocity,
+static ep_status state_copy(general *self, float *parameters, float *optimizer,
+                            const float *from_parameters, const float *from_optimizer,
                             enum cudaMemcpyKind kind, ep_error *error) {
   const ep_program *program = program_of(self);
   const int64_t size = (int64_t)sizeof(float);
   ep_status status =
-      copy(self, parameters, from_parameters, program->parameters, size, kind, error);
+      copy(self, parameters, from_parameters, ep_program_state_floats(program), size, kind, error);
   if (status == EP_OK)
-    status = copy(self, velocity, from_velocity, program->optimizer_floats, size, kind, error);
+    status = copy(self, optimizer, from_optimizer, program->optimizer_floats, size, kind, error);
   return finish(self, status, error);
 }
 
 static ep_status general_export_state(void *state, float *parameters, float *optimizer,
                                       ep_error *error) {
   general *self = state;
-  return state_copy(self, parameters, optimizer, self->network->parameters, self->network->velocity,
+  return state_copy(self, parameters, optimizer, self->network->parameters, self->network->state,
                     cudaMemcpyDeviceToHost, error);
 }
 
 static ep_status general_import_state(void *state, const float *parameters, const float *optimizer,
                                       ep_error *error) {
   general *self = state;
-  return state_copy(self, self->network->parameters, self->network->velocity, parameters, optimizer,
+  return state_copy(self, self->network->parameters, self->network->state, parameters, optimizer,
                     cudaMemcpyHostToDevice, error);
 }
 
@@ -366,9 +424,9 @@ static ep_status snapshot_reserve(general *self, ep_error *error) {
   if (self->kept_bytes > 0) return EP_OK;
   int64_t bytes = 0;
   ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->kept_parameters,
-                                      program->parameters, size, &bytes, error);
+                                      ep_program_state_floats(program), size, &bytes, error);
   if (status == EP_OK)
-    status = ep_cuda_allocate(self->network->backend, (void **)&self->kept_velocity,
+    status = ep_cuda_allocate(self->network->backend, (void **)&self->kept_state,
                               program->optimizer_floats, size, &bytes, error);
   if (status != EP_OK) {
     ep_cuda_free(self->kept_parameters);
@@ -383,8 +441,8 @@ static ep_status general_snapshot(void *state, ep_error *error) {
   general *self = state;
   ep_status status = snapshot_reserve(self, error);
   if (status != EP_OK) return status;
-  status = state_copy(self, self->kept_parameters, self->kept_velocity, self->network->parameters,
-                      self->network->velocity, cudaMemcpyDeviceToDevice, error);
+  status = state_copy(self, self->kept_parameters, self->kept_state, self->network->parameters,
+                      self->network->state, cudaMemcpyDeviceToDevice, error);
   if (status == EP_OK) self->kept = true;
   return status;
 }
@@ -392,8 +450,8 @@ static ep_status general_snapshot(void *state, ep_error *error) {
 static ep_status general_rollback(void *state, ep_error *error) {
   general *self = state;
   if (!self->kept) return ep_fail(error, EP_INTERNAL, "there is no snapshot to go back to");
-  return state_copy(self, self->network->parameters, self->network->velocity, self->kept_parameters,
-                    self->kept_velocity, cudaMemcpyDeviceToDevice, error);
+  return state_copy(self, self->network->parameters, self->network->state, self->kept_parameters,
+                    self->kept_state, cudaMemcpyDeviceToDevice, error);
 }
 
 const ep_executor ep_cuda_general = {

@@ -55,6 +55,8 @@ ep_status ep_cuda_graphs_init(ep_cuda_network *network, ep_cuda_graphs *graphs, 
   size_t nodes = 0, ignored;
   ep_status status = record(network, 1, false, &graphs->one, &nodes, error);
   if (status != EP_OK) return status;
+  if (!network->resident) /* each step waits for its rows */
+    return has_tail ? record(network, 1, true, &graphs->tail, &ignored, error) : EP_OK;
   int64_t steps = nodes > 0 ? NODES_AT_MOST / (int64_t)nodes : STEPS_AT_MOST;
   if (steps > STEPS_AT_MOST) steps = STEPS_AT_MOST;
   int64_t full_steps = has_tail ? steps_per_epoch - 1 : steps; /* in a row */

@@ -7,9 +7,8 @@
 enum { THREADS = 256, WARPS = THREADS / EP_CUDA_WARP, THREAD_SUMS_AT_MOST = 32 };
 
 static __device__ void output_write(const ep_cuda_linear_forward &linear, int64_t at, float value) {
-  linear.output[at] = value;
-  if (linear.activated)
-    linear.activated[at] = ep_activation(linear.activation, value, linear.negative_slope);
+  if (linear.output) linear.output[at] = value;
+  if (linear.activated) linear.activated[at] = ep_activation(&linear.activation, value);
 }
 
 /* A thread an output: for few inputs. */
@@ -104,8 +103,7 @@ static __device__ void input_backward(const ep_cuda_linear_backward &linear, uns
 #pragma unroll 8
     for (int64_t o = 0; o < linear.out; o++) sum += grad[o] * linear.weight[o * linear.in + i];
     if (linear.before)
-      sum *= ep_activation_derivative(linear.activation, linear.before[at], linear.x[at],
-                                      linear.negative_slope);
+      sum *= ep_activation_derivative(&linear.activation, linear.before[at], linear.x[at]);
     linear.grad_x[at] = sum;
   }
 }
@@ -122,8 +120,9 @@ static __global__ void backward(ep_cuda_linear_backward linear, int64_t count,
 cudaError_t ep_cuda_linear_backward_run(cudaStream_t stream,
                                         const ep_cuda_linear_backward *linear) {
   int64_t count = linear->out * linear->in + (linear->with_bias ? linear->out : 0);
-  unsigned int parameter_blocks =
-      ep_cuda_blocks(count * linear->slices, linear->by_thread ? THREADS : WARPS);
+  unsigned int parameter_blocks = 0;
+  if (linear->gradient)
+    parameter_blocks = ep_cuda_blocks(count * linear->slices, linear->by_thread ? THREADS : WARPS);
   unsigned int input_blocks =
       linear->grad_x ? ep_cuda_blocks(linear->rows * linear->in, THREADS) : 0;
   backward<<<parameter_blocks + input_blocks, THREADS, 0, stream>>>(*linear, count,

@@ -36,21 +36,25 @@ static __device__ bool blocks_sum(ep_cuda_partials *partials, double *value, int
   return threadIdx.x == 0;
 }
 
-/* Writes what the step came to, and moves the clock on. `mean_of`: what the loss is divided by. */
+/* Writes what the step came to, and moves the clock on. `mean_of`: what the loss is divided by; an
+ * evaluation with class weights adds it up. */
 static __device__ void finish(const ep_cuda_loss &loss, double value, int64_t errors,
-                              int64_t mean_of) {
+                              double mean_of) {
   if (!blocks_sum(loss.partials, &value, &errors)) return;
   if (loss.tally) {
     loss.tally->loss += value;
+    loss.tally->weight += mean_of;
     loss.tally->errors += errors;
     return;
   }
   ep_cuda_clock now = *loss.clock; /* all at once: one trip to memory, not one a field */
-  now.loss[now.step] = (float)(value / (double)mean_of);
+  now.loss[now.step] = (float)(value / mean_of);
   now.errors[now.step] = (int32_t)errors;
-  now.lr_now = now.lr[now.lr_count == 1 ? 0 : now.step];
+  now.current = now.epoch * now.steps_per_epoch + now.batch;
+  now.update = ep_optimizer_step_make(&loss.optimizer, now.lr[now.lr_count == 1 ? 0 : now.step],
+                                      now.current + 1);
   now.step++;
-  if (++now.batch == loss.steps_per_epoch) {
+  if (++now.batch == now.steps_per_epoch) {
     now.batch = 0;
     now.epoch++;
   }
@@ -71,7 +75,7 @@ static __global__ void pointwise(ep_cuda_loss loss) {
     if (loss.grad)
       loss.grad[at] = scale * ep_loss_derivative(loss.type, output, target, loss.huber_delta);
   }
-  finish(loss, value, errors, count);
+  finish(loss, value, errors, (double)count);
 }
 
 /* The first place of the greatest of a row, over a warp, in every lane; a NaN counts as greatest,
@@ -99,35 +103,67 @@ static __device__ int64_t first_greatest(const float *row, int64_t columns, floa
   return place;
 }
 
+/* The class weights of all rows together: each block adds them for itself, in the same order. */
+static __device__ double weights_sum(const ep_cuda_loss &loss) {
+  __shared__ double all;
+  const int32_t *y = (const int32_t *)loss.y;
+  double sum = 0;
+  if (!loss.class_weights) return (double)loss.rows;
+  for (int64_t row = threadIdx.x; row < loss.rows; row += THREADS)
+    sum += (double)loss.class_weights[y[row]];
+  sum = ep_cuda_block_sum(sum);
+  if (threadIdx.x == 0) all = sum;
+  __syncthreads();
+  return all;
+}
+
+/* cross_entropy of a row, over a warp: the value in lane 0, and, when asked for, the gradient. */
+static __device__ float entropy_row(const ep_cuda_loss &loss, const float *output, int64_t target,
+                                    float greatest, float scale, float *grad) {
+  int lane = threadIdx.x % EP_CUDA_WARP;
+  int64_t columns = loss.columns;
+  float sum = 0, value = 0, own = ep_class_weight(loss.class_weights, target);
+  for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) sum += expf(output[i] - greatest);
+  sum = ep_cuda_warp_sum(sum);
+  float log_sum = logf(sum);
+  float targets = (1 - loss.label_smoothing) * own +
+                  loss.label_smoothing / (float)columns * (float)loss.class_weights_sum;
+  for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) {
+    float t = ep_class_target(loss.label_smoothing, columns, target, own, i,
+                              ep_class_weight(loss.class_weights, i));
+    if (t != 0) value += t * (log_sum + greatest - output[i]);
+    if (grad) grad[i] = scale * (targets * (expf(output[i] - greatest) / sum) - t);
+  }
+  return ep_cuda_warp_sum(value);
+}
+
 /* A row of outputs against its class: a warp each. */
 static __global__ void classes(ep_cuda_loss loss) {
   int lane = threadIdx.x % EP_CUDA_WARP;
   int64_t columns = loss.columns, errors = 0;
-  float scale = 1.0f / (float)loss.rows;
-  double value = 0;
+  double value = 0, mean_of = weights_sum(loss);
+  float scale = (float)(1 / mean_of);
   const int32_t *y = (const int32_t *)loss.y;
   for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / EP_CUDA_WARP; row < loss.rows;
        row += (int64_t)gridDim.x * WARPS) {
     const float *output = loss.output + row * columns;
+    float *grad = loss.grad ? loss.grad + row * columns : NULL;
     int64_t target = y[row];
-    float greatest, sum = 0;
+    float greatest, of_row;
     int64_t place = first_greatest(output, columns, &greatest);
-    bool entropy = loss.type == EP_LOSS_CROSS_ENTROPY;
-    if (entropy) {
-      for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) sum += expf(output[i] - greatest);
-      sum = ep_cuda_warp_sum(sum);
+    if (loss.type == EP_LOSS_CROSS_ENTROPY) {
+      of_row = entropy_row(loss, output, target, greatest, scale, grad);
+    } else {
+      float weight = ep_class_weight(loss.class_weights, target);
+      of_row = -weight * output[target];
+      for (int64_t i = lane; grad && i < columns; i += EP_CUDA_WARP)
+        grad[i] = i == target ? -scale * weight : 0.0f;
     }
-    if (lane == 0) {
-      value += entropy ? (double)(logf(sum) + greatest - output[target]) : -(double)output[target];
-      errors += place != target;
-    }
-    if (!loss.grad) continue;
-    for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) {
-      float share = entropy ? expf(output[i] - greatest) / sum : 0.0f;
-      loss.grad[row * columns + i] = scale * (share - (i == target ? 1.0f : 0.0f));
-    }
+    if (lane != 0) continue;
+    value += (double)of_row;
+    errors += place != target;
   }
-  finish(loss, value, errors, loss.rows);
+  finish(loss, value, errors, mean_of);
 }
 
 cudaError_t ep_cuda_loss_run(cudaStream_t stream, const ep_cuda_loss *loss) {

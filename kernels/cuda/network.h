@@ -17,16 +17,31 @@ typedef struct {
 
 typedef struct {
   const ep_op *op;
-  float *output; /* [capacity_rows, out_features] */
+  float *memory; /* [capacity_rows, out_features]; NULL: the output stands where the input does */
+  float *value;  /* the output of the pass at hand */
+  bool fused;    /* an activation that the layer before it computes */
+  bool in_place; /* writes over its input, or only passes it on */
+  bool trained;  /* has parameters that are not frozen */
+  bool shared;   /* a residual adds this output to a later one */
 
-  bool forward_fused; /* an activation that the linear layer before it computes */
+  float *gradient; /* of the parameters: [slices, …] */
+  int slices;      /* parts of a batch's rows that are summed apart */
 
   /* Linear layers. */
-  bool thin;               /* by kernels of our own, else by cuBLASLt */
-  float *gradient;         /* thin: [slices, weight and bias]; else of the weight alone */
-  float *bias_gradient;    /* not thin: [bias_slices, out_features] */
-  int slices, bias_slices; /* parts of a batch's rows that are summed apart */
+  bool thin;            /* by kernels of our own, else by cuBLASLt, which leaves the bias to us */
+  float *bias_gradient; /* not thin: [bias_slices, out_features] */
+  int bias_slices;
   ep_cuda_products forward, backward, weight;
+
+  /* conv2d. */
+  ep_cuda_tap *taps, *back_taps;
+  float *partials;
+  int conv_slices;
+
+  int32_t *places; /* max_pool2d: [batch_size, out_features] */
+  float *saved;    /* norms: means and 1 / deviations */
+  float *sums;     /* batch_norm: [2, channels] */
+  float *skip; /* residual: [batch_size, out_features], the gradient on its way past the block */
 } ep_cuda_layer;
 
 typedef struct {
@@ -39,18 +54,30 @@ typedef struct {
   int64_t bytes;
 
   ep_cuda_layer *layers; /* [ops_count] */
-  int first_linear;      /* gradients stop here; ops_count when there is none */
+  int first_trained;     /* gradients stop here; ops_count when there is none */
   int64_t capacity_rows; /* the most rows of one forward pass */
 
-  float *parameters, *velocity; /* [parameters], [optimizer_floats] or NULL */
-  float *train_x;               /* [train_rows, in_features] */
-  void *train_y;                /* [train_rows, target_columns] of 4 bytes */
-  float *input;                 /* [capacity_rows, in_features] */
-  void *batch_y;                /* [batch_size, target_columns]; NULL for a full batch */
-  float *grad[2];               /* [batch_size, the widest layer], by turns */
-  ep_cuda_gradient *gradients;  /* device [gradients_count] */
+  bool resident; /* the training rows lie on the device */
+  bool gathers;  /* a batch is not the training rows as they lie there */
+  bool plain;    /* rows are stored as the network takes them */
+
+  float *parameters; /* [parameters + buffers] */
+  float *state;      /* the optimizer's: [optimizer_floats], or NULL */
+  void *train_x;     /* resident: [train_rows, stored] of x_type */
+  void *train_y;     /* resident: [train_rows, target_columns] of 4 bytes */
+  void *stage_x;  /* [capacity_rows, stored]: rows on their way from the host; NULL when plain and
+                     resident */
+  void *stage_y;  /* [capacity_rows, target_columns]; NULL when resident */
+  float *input;   /* [capacity_rows, in_features] */
+  void *batch_y;  /* [batch_size, target_columns]; NULL unless gathered */
+  float *grad[2]; /* [batch_size, the widest layer], by turns */
+  float *x_scale, *x_shift; /* [stored.channels], or NULL */
+  float *class_weights;     /* [out_features], or NULL */
+  double class_weights_sum;
+  ep_cuda_gradient *gradients; /* device [gradients_count] */
   int gradients_count;
   int64_t update_blocks;
+  double *squares; /* [update_blocks], with clip_norm */
   ep_cuda_clock *clock;
   ep_cuda_tally *tally;
   ep_cuda_partials *partials;
@@ -62,18 +89,50 @@ ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
                                  ep_cuda_network **out, ep_error *error);
 void ep_cuda_network_destroy(ep_cuda_network *network); /* NULL is allowed */
 
-/* Queues the forward pass. x: device [rows, in_features], at most capacity_rows.
+/* Bytes of a stored row of x. */
+int64_t ep_cuda_row_bytes(const ep_program *program);
+
+/* Queues the taking of rows from device memory into the network's input, and, `training`, of their
+ * targets into batch_y: as batch.cu says, with the clock when `training`. indices: or NULL. */
+ep_status ep_cuda_network_take(ep_cuda_network *network, const void *x, const void *y,
+                               const int32_t *indices, int64_t rows, bool training,
+                               ep_error *error);
+
+/* Queues the forward pass, as in evaluation or, `training`, with the clock's masks and the batch's
+ * statistics. x: device [rows, in_features], at most capacity_rows.
  * *output: device [rows, out_features], the network's own, good until the next pass. */
 ep_status ep_cuda_network_forward(ep_cuda_network *network, const float *x, int64_t rows,
-                                  const float **output, ep_error *error);
+                                  bool training, const float **output, ep_error *error);
+
+/* backward.c: queues the way back. The first of the network's grad holds the gradient by its
+ * output; x: the input of the forward pass before. */
+ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int64_t rows,
+                                   ep_error *error);
+
+/* Queues a product, choosing its algorithm when this shape is new. */
+ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
+                                   const ep_cuda_gemm_shape *shape, ep_error *error);
 
 /* Queues a forward pass and adds its loss (a sum, not a mean) and errors to the tally. y: device.
  */
 ep_status ep_cuda_network_tally(ep_cuda_network *network, const float *x, const void *y,
                                 int64_t rows, ep_error *error);
 
-/* Queues one training step of `rows` rows, as the clock says: the batch, forward, loss, backward,
- * update. */
+/* Queues one training step of `rows` rows, as the clock says: the batch (which must already be
+ * taken when the rows are not resident), forward, loss, backward, update. */
 ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error *error);
+
+/* Whether a linear layer's weights are summed by a thread each: its rows are wide enough for
+ * neighbours to read neighbouring inputs. */
+bool ep_cuda_linear_by_thread(const ep_op *op);
+
+/* The input of layer i, when the network's is x. */
+static inline float *ep_cuda_layer_input(const ep_cuda_network *network, int i, const float *x) {
+  return i == 0 ? (float *)x : network->layers[i - 1].value;
+}
+
+static inline float *ep_cuda_parameters_at(const ep_cuda_network *network, int64_t offset) {
+  return offset >= 0 ? network->parameters + offset : NULL;
+}
 
 #endif

@@ -79,7 +79,7 @@ static void cuda_instance_info(const ep_instance *instance, ep_instance_info *ou
   }
 
 SLOT(load_data,
-     (ep_instance * instance, ep_split split, const float *x, const void *y, int64_t rows,
+     (ep_instance * instance, ep_split split, const void *x, const void *y, int64_t rows,
       ep_error *error),
      split, x, y, rows, error)
 SLOT(train_segment, (ep_instance * instance, const ep_segment *segment, ep_error *error), segment,
@@ -87,9 +87,8 @@ SLOT(train_segment, (ep_instance * instance, const ep_segment *segment, ep_error
 SLOT(evaluate,
      (ep_instance * instance, ep_split split, double *loss, int64_t *errors, ep_error *error),
      split, loss, errors, error)
-SLOT(predict,
-     (ep_instance * instance, const float *x, int64_t rows, float *output, ep_error *error), x,
-     rows, output, error)
+SLOT(predict, (ep_instance * instance, const void *x, int64_t rows, float *output, ep_error *error),
+     x, rows, output, error)
 SLOT(export_state, (ep_instance * instance, float *parameters, float *optimizer, ep_error *error),
      parameters, optimizer, error)
 SLOT(import_state,
