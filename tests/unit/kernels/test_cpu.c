@@ -200,9 +200,108 @@ START_TEST(a_program_that_does_not_fit_is_refused) {
   ck_assert_refused(small_case(EP_LOSS_MSE), program.optimizer_floats, 15);
   ck_assert_refused(small_case(EP_LOSS_MSE), program.optimizer.momentum, 0.9f);
   ck_assert_refused(small_case(EP_LOSS_MSE), program.loss, EP_LOSS_COUNT);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.optimizer.type, EP_OPTIMIZER_COUNT);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.optimizer.type, EP_OPTIMIZER_ADAM);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.stored.channels, 5);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.stored.height, 0);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.in.width, 2);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.x_type, EP_X_UINT8); /* without scale */
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.augment.shift, -1);
+  ck_assert_refused(small_case(EP_LOSS_MSE), program.groups_count, 1);
+  ck_assert_refused(small_case(EP_LOSS_MSE), groups[0].first, 1);
+  ck_assert_refused(small_case(EP_LOSS_MSE), groups[1].count, 4);
+  ck_assert_refused(small_case(EP_LOSS_MSE), groups[1].count, INT64_MAX);
   ck_assert_refused(small_case(EP_LOSS_MSE), program.train_rows, 0);
   ck_assert_refused(small_case(EP_LOSS_MSE), program.batch_size, 0);
   ck_assert_refused(small_case(EP_LOSS_MSE), program.batch_size, 7);
+}
+END_TEST
+
+/* conv, pool, batch_norm, residual, linear: ops 0 … 4. */
+static ep_case *image_case(void) {
+  ep_case *test = ep_case_create_image("image", (ep_shape){2, 6, 6}, EP_LOSS_MSE);
+  ep_case_add_conv2d(test, 4, &(ep_case_window){.kernel = {3, 3}, .groups = 2}, true);
+  ep_case_add_pool(test, EP_LAYER_MAX_POOL2D, &(ep_case_window){.kernel = {2, 2}});
+  ep_case_add_norm(test, EP_LAYER_BATCH_NORM, true);
+  ep_case_add_residual(test, 1);
+  ep_case_add_linear(test, 2, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 6, .batch_size = 4, .steps = 4, .lr = 0.1f});
+  return test;
+}
+
+static ep_case *embedding_case(void) {
+  ep_case *test = ep_case_create("embedding", 2, EP_LOSS_MSE);
+  ep_case_add_embedding(test, 5, 3);
+  ep_case_add_linear(test, 2, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 6, .batch_size = 4, .steps = 4, .lr = 0.1f});
+  return test;
+}
+
+START_TEST(an_image_program_that_does_not_fit_is_refused) {
+  ck_assert_refused(image_case(), ops[0].kernel[0], 0);
+  ck_assert_refused(image_case(), ops[0].kernel[0], 2);
+  ck_assert_refused(image_case(), ops[0].kernel[1], 7);
+  ck_assert_refused(image_case(), ops[0].kernel[1], INT32_MAX);
+  ck_assert_refused(image_case(), ops[0].stride[1], 0);
+  ck_assert_refused(image_case(), ops[0].padding[0], 1);
+  ck_assert_refused(image_case(), ops[0].padding[0], -1);
+  ck_assert_refused(image_case(), ops[0].dilation[0], 0);
+  ck_assert_refused(image_case(), ops[0].groups, 0);
+  ck_assert_refused(image_case(), ops[0].groups, 4);
+  ck_assert_refused(image_case(), ops[0].out.width, 3);
+  ck_assert_refused(image_case(), ops[0].weight, 1000);
+  ck_assert_refused(image_case(), ops[1].out.channels, 3);
+  ck_assert_refused(image_case(), ops[2].running, -1);
+  ck_assert_refused(image_case(), ops[2].running, 1);
+  ck_assert_refused(image_case(), program.buffers, 7);
+  ck_assert_refused(image_case(), ops[3].source, 3);
+  ck_assert_refused(image_case(), ops[3].source, 0);
+  ck_assert_refused(image_case(), ops[3].source, -2);
+  ck_assert_refused(embedding_case(), ops[0].embeddings, 0);
+  ck_assert_refused(embedding_case(), ops[0].embeddings, 50);
+  ck_assert_refused(embedding_case(), ops[0].embeddings, INT64_MAX);
+}
+END_TEST
+
+START_TEST(an_embedding_takes_whole_numbers_that_it_has) {
+  ep_case *test = embedding_case();
+  ep_instance *instance;
+  ep_error error;
+  float *x = test->x[0], output[12];
+  const float outside[] = {-1, 5, 2.5f, 1e20f, INFINITY, NAN};
+  ck_assert_int_eq(ops->compile(backend, &test->program, NULL, &instance, NULL), EP_OK);
+  for (int i = 0; i < 6; i++) {
+    float kept = x[7];
+    x[7] = outside[i];
+    ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TRAIN, x, test->y[0], 6, &error), EP_DATA);
+    ck_assert_ptr_nonnull(strstr(error.message, "row 3"));
+    ck_assert_int_eq(ops->predict(instance, x, 6, output, &error), EP_DATA);
+    x[7] = kept;
+  }
+  x[7] = 4;
+  ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TRAIN, x, test->y[0], 6, &error), EP_OK);
+  ck_assert_int_eq(ops->predict(instance, x, 6, output, &error), EP_OK);
+  ops->release(instance);
+  ep_case_destroy(test);
+}
+END_TEST
+
+/* Bytes stay bytes: a row of 6 costs 6, and its two targets 8. */
+START_TEST(bytes_cost_a_byte_each) {
+  ep_case *test = ep_case_create("bytes", 6, EP_LOSS_MSE);
+  ep_instance *instance;
+  ep_instance_info before, after;
+  ep_case_store_bytes(test);
+  ep_case_add_linear(test, 2, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 10, .steps = 1, .lr = 0.1f});
+  ck_assert_int_eq(ops->compile(backend, &test->program, "cpu/reference", &instance, NULL), EP_OK);
+  ops->instance_info(instance, &before);
+  ck_assert_int_eq(ops->load_data(instance, EP_SPLIT_TRAIN, test->x[0], test->y[0], 10, NULL),
+                   EP_OK);
+  ops->instance_info(instance, &after);
+  ck_assert_int_eq(after.bytes - before.bytes, 10 * (6 + 8));
+  ops->release(instance);
+  ep_case_destroy(test);
 }
 END_TEST
 
@@ -261,6 +360,9 @@ int main(void) {
   tcase_add_test(backend_case, the_probe_passes_and_can_fail);
   tcase_add_test(backend_case, compile_chooses_by_name_or_says_which_there_are);
   tcase_add_test(backend_case, a_program_that_does_not_fit_is_refused);
+  tcase_add_test(backend_case, an_image_program_that_does_not_fit_is_refused);
+  tcase_add_test(backend_case, an_embedding_takes_whole_numbers_that_it_has);
+  tcase_add_test(backend_case, bytes_cost_a_byte_each);
   tcase_add_test(backend_case, data_that_does_not_fit_is_refused);
   suite_add_tcase(suite, backend_case);
   SRunner *runner = srunner_create(suite);
