@@ -11,19 +11,21 @@
 #include "api/limits.h"
 #include "api/scanner.h"
 
-typedef enum { TEXT, INTEGER, SWITCH } option_kind;
+typedef enum { TEXT, LIST, INTEGER, SWITCH } option_kind;
 
 typedef struct {
   const char *name; /* as a flag; in JSON with _ for - */
   option_kind kind;
   size_t offset;
-  size_t bytes;     /* TEXT: capacity */
+  size_t bytes;     /* TEXT, LIST: capacity */
   int64_t min, max; /* INTEGER */
   const char *value_name, *doc;
 } option;
 
 #define TEXT_OPTION(name, member, value, doc) \
   { name, TEXT, offsetof(ep_config, member), sizeof(((ep_config *)0)->member), 0, 0, value, doc }
+#define LIST_OPTION(name, member, value, doc) \
+  { name, LIST, offsetof(ep_config, member), sizeof(((ep_config *)0)->member), 0, 0, value, doc }
 #define INTEGER_OPTION(name, member, min, max, doc) \
   { name, INTEGER, offsetof(ep_config, member), 0, min, max, "N", doc }
 #define SWITCH_OPTION(name, member, doc) \
@@ -36,6 +38,8 @@ static const option OPTIONS[] = {
                 "further names that clients may call this daemon by"),
     TEXT_OPTION("data-dir", data_dir, "DIR",
                 "where everything is kept ($XDG_STATE_HOME/epochd or ~/.local/state/epochd)"),
+    LIST_OPTION("allow-path", allow_path, "DIR",
+                "jobs may read files below this folder; may be given again, or as DIR:DIR"),
     TEXT_OPTION("devices", devices, "LIST", "auto, or a list such as cpu,cuda:0 (auto)"),
     TEXT_OPTION("token-file", token_file, "FILE",
                 "tokens, one a line; needed to listen beyond this machine"),
@@ -77,6 +81,13 @@ static ep_status set(ep_config *config, const option *chosen, const char *where,
     size_t bytes = strlen(text);
     if (bytes >= chosen->bytes) return ep_fail(error, EP_INVALID, "%s is too long", where);
     memcpy(base, text, bytes + 1);
+    return EP_OK;
+  }
+  if (chosen->kind == LIST) { /* one more */
+    size_t used = strlen(base);
+    int bytes = snprintf(base + used, chosen->bytes - used, "%s%s", used > 0 ? ":" : "", text);
+    if (bytes < 0 || (size_t)bytes >= chosen->bytes - used)
+      return ep_fail(error, EP_INVALID, "%s is too long", where);
     return EP_OK;
   }
   char *stop;
@@ -123,7 +134,7 @@ static ep_status read_member(ep_config *config, const char *path, const char *ke
   char where[EP_MESSAGE_BYTES], text[PATH_MAX];
   snprintf(where, sizeof where, "%.300s: \"%s\"", path, chosen->name);
   double number;
-  if (chosen->kind == TEXT) {
+  if (chosen->kind == TEXT || chosen->kind == LIST) {
     if (!ep_scan_string(scanner, text, sizeof text) || strchr(text, '\\'))
       return ep_fail(error, EP_INVALID, "%.400s must be a string without backslashes", where);
   } else {

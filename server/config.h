@@ -10,16 +10,17 @@
 #include "api/status.h"
 #include "server/log.h"
 
-enum { EP_CONFIG_TEXT_BYTES = 1024 };
+enum { EP_CONFIG_TEXT_BYTES = 1024, EP_CONFIG_FOLDERS_BYTES = 16384 };
 
 typedef struct {
-  char listen[EP_CONFIG_TEXT_BYTES];       /* HOST:PORT; [::1]:8080 for IPv6 */
-  char allow_host[EP_CONFIG_TEXT_BYTES];   /* further names it may be called by, comma-separated */
-  char data_dir[PATH_MAX];                 /* made absolute nowhere; logged at start */
-  char devices[EP_CONFIG_TEXT_BYTES];      /* "auto", "cpu,cuda:0" */
-  char token_file[PATH_MAX];               /* "" = no token */
-  char config[PATH_MAX];                   /* "" = no file */
-  char worker[PATH_MAX], plugin[PATH_MAX]; /* "" = beside epochd */
+  char listen[EP_CONFIG_TEXT_BYTES];        /* HOST:PORT; [::1]:8080 for IPv6 */
+  char allow_host[EP_CONFIG_TEXT_BYTES];    /* further names it may be called by, comma-separated */
+  char data_dir[PATH_MAX];                  /* made absolute nowhere; logged at start */
+  char devices[EP_CONFIG_TEXT_BYTES];       /* "auto", "cpu,cuda:0" */
+  char token_file[PATH_MAX];                /* "" = no token */
+  char config[PATH_MAX];                    /* "" = no file */
+  char worker[PATH_MAX], plugin[PATH_MAX];  /* "" = beside epochd */
+  char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
   char log_level[16], log_format[16];
   int64_t max_upload_bytes;
   int64_t max_queued;

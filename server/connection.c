@@ -214,11 +214,24 @@ static enum MHD_Result wait_for_work(ep_exchange *exchange) {
   return ep_reply_send(exchange, &exchange->answer);
 }
 
+static enum MHD_Result start_work(ep_exchange *exchange, ep_work *pool) {
+  exchange->phase = PHASE_WORKS;
+  exchange->item = (ep_work_item){.call = work, .context = exchange};
+  ep_exchange_retain(exchange);
+  ep_work_add(pool, &exchange->item);
+  return wait_for_work(exchange);
+}
+
 static enum MHD_Result call_route(ep_exchange *exchange) {
   for (;;) {
     if (ep_park_take_timeout(&exchange->park) && ep_clock_steady_us() >= exchange->deadline_us)
       exchange->timed_out = true;
-    if (exchange->route->call(exchange) == EP_ROUTE_ANSWERED) break;
+    ep_route_result called = exchange->route->call(exchange);
+    if (called == EP_ROUTE_ANSWERED) break;
+    if (called == EP_ROUTE_WORKS) {
+      exchange->works = true;
+      return start_work(exchange, exchange->server->work);
+    }
     exchange->phase = PHASE_WAITS;
     ep_park_result result = ep_park_wait(&exchange->park, exchange->deadline_us);
     if (result == EP_PARK_SUSPENDED) return MHD_YES;
@@ -241,13 +254,8 @@ static enum MHD_Result go(ep_exchange *exchange) {
     return ep_reply_send(exchange, &exchange->answer);
   }
   if (exchange->route->runs == EP_RUNS_HERE) return call_route(exchange);
-  exchange->phase = PHASE_WORKS;
-  exchange->item = (ep_work_item){.call = work, .context = exchange};
-  ep_exchange_retain(exchange);
-  ep_work_add(exchange->route->runs == EP_RUNS_INGEST ? exchange->server->ingest
-                                                      : exchange->server->work,
-              &exchange->item);
-  return wait_for_work(exchange);
+  return start_work(exchange, exchange->route->runs == EP_RUNS_INGEST ? exchange->server->ingest
+                                                                      : exchange->server->work);
 }
 
 enum MHD_Result ep_connection_handle(void *transport, struct MHD_Connection *connection,

@@ -29,6 +29,7 @@ struct ep_exchange {
   atomic_bool called_back; /* the fields below are written before it and read after it */
   char *result;            /* owned */
   ep_error error;
+  bool works; /* this call is on a working thread, after EP_ROUTE_WORKS */
 
   /* connection.c's and reply.c's own. */
   int phase;
@@ -49,7 +50,8 @@ void ep_exchange_release(ep_exchange *exchange);
 /* Answers with an error. Returns EP_ROUTE_ANSWERED, so that a route can end with it. */
 typedef enum {
   EP_ROUTE_ANSWERED,
-  EP_ROUTE_WAITS /* until ep_park_wake or deadline_us; then the route is called again */
+  EP_ROUTE_WAITS, /* until ep_park_wake or deadline_us; then the route is called again */
+  EP_ROUTE_WORKS  /* it takes long: the route is called again, on a working thread */
 } ep_route_result;
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error);
 ep_route_result ep_exchange_fail_with(ep_exchange *exchange, ep_status status, const char *format,

@@ -82,7 +82,7 @@ static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, 
   int count = 0;
   ep_supervisor_events events;
   ep_supervisor_options workers = {
-      .program = {jobs->worker_path, options->plugin_path, jobs->data_dir},
+      .program = {jobs->worker_path, options->plugin_path, jobs->data_dir, options->allow_path},
       .stall_seconds = options->stall_seconds > 0 ? options->stall_seconds : STALL_SECONDS};
   ep_status status = devices_find(options, &workers.program, ids, &count, error);
   if (status != EP_OK) return status;
@@ -94,11 +94,14 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   ep_jobs *jobs = calloc(1, sizeof *jobs);
   if (jobs == NULL) return NULL;
   pthread_mutex_init(&jobs->mutex, NULL);
+  pthread_mutex_init(&jobs->naming, NULL);
   ep_pins_init(&jobs->pins);
   ep_wakes_init(&jobs->watches);
   ep_logs_init(&jobs->logs, NULL);
   jobs->lock_fd = -1;
   jobs->lost_seen = -1;
+  jobs->max_data_bytes =
+      options->max_data_bytes > 0 ? options->max_data_bytes : EP_LIMIT_UPLOAD_BYTES;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;
@@ -169,6 +172,7 @@ void ep_jobs_close(ep_jobs *jobs) {
   ep_wakes_deinit(&jobs->watches);
   ep_pins_deinit(&jobs->pins);
   pthread_mutex_destroy(&jobs->mutex);
+  pthread_mutex_destroy(&jobs->naming);
   if (jobs->lock_fd >= 0) close(jobs->lock_fd);
   free(jobs->worker_path);
   free(jobs->data_dir);

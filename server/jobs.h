@@ -20,6 +20,8 @@ typedef struct {
   const char *worker_path; /* the epoch-worker program; NULL = beside epochd */
   const char *plugin_path; /* ep_backend_cuda.so; NULL = found beside the worker */
   const char *devices;     /* "auto", "cpu,cuda:0" */
+  const char *allow_path;  /* for the workers: see engine/data/allowed.h; NULL = none */
+  int64_t max_data_bytes;  /* of a file that a path names and that must be copied; 0 = the limit */
   int64_t max_queued;      /* 429 beyond */
   double stall_seconds;    /* watchdog: no progress for this long and the worker is killed */
 } ep_jobs_options;
@@ -80,6 +82,10 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_
  * content. */
 ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *ingested, bool *created,
                               ep_error *error);
+/* The same of one part (ep_dataset_ingest_part): the name then means this part and all others that
+ * it had. EP_CONFLICT when it means a table or weights. */
+ep_status ep_jobs_dataset_part_put(ep_jobs *jobs, const char *name, const char *ingested,
+                                   bool *created, ep_error *error);
 ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text, char sha256[65],
                               ep_error *error);
 ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error);

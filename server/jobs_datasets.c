@@ -51,10 +51,8 @@ static bool meta_equal(const ep_dataset_meta *a, const ep_dataset_meta *b) {
   return equal;
 }
 
-/* Moves the folder to datasets/<sha256>, or removes it when that content is there. The content is
- * pinned by the caller. */
-static ep_status content_place(ep_jobs *jobs, const char *ingested, const ep_dataset_meta *meta,
-                               ep_error *error) {
+ep_status ep_jobs_content_place(ep_jobs *jobs, const char *ingested, const ep_dataset_meta *meta,
+                                ep_error *error) {
   char path[EP_PATH_BYTES], parent[EP_PATH_BYTES];
   ep_dataset_meta there = {0};
   ep_status status = ep_folder_path(path, error, jobs->data_dir, "datasets", meta->sha256, NULL);
@@ -76,8 +74,9 @@ static ep_status content_place(ep_jobs *jobs, const char *ingested, const ep_dat
   return status;
 }
 
-ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *ingested, bool *created,
-                              ep_error *error) {
+/* Stores the folder and names it. */
+static ep_status folder_put(ep_jobs *jobs, const char *name, const char *ingested, bool *created,
+                            ep_error *error) {
   ep_dataset_meta meta = {0};
   ep_dataset_row row = {.created_us = ep_clock_utc_us()}, before;
   *created = false;
@@ -91,7 +90,7 @@ ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *inges
     ep_dataset_meta_deinit(&meta);
     return ep_fail(error, EP_NO_MEMORY, "no memory for a dataset");
   }
-  status = content_place(jobs, ingested, &meta, error);
+  status = ep_jobs_content_place(jobs, ingested, &meta, error);
   if (status == EP_OK) status = ep_store_dataset_put(jobs->store, &row, &before, error);
   ep_pins_remove(&jobs->pins, row.sha256);
   ep_dataset_meta_deinit(&meta);
@@ -103,6 +102,37 @@ ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *inges
   if (!*created && strcmp(before.sha256, row.sha256) != 0)
     ep_jobs_content_collect(jobs, before.sha256);
   return EP_OK;
+}
+
+ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *ingested, bool *created,
+                              ep_error *error) {
+  pthread_mutex_lock(&jobs->naming);
+  ep_status status = folder_put(jobs, name, ingested, created, error);
+  pthread_mutex_unlock(&jobs->naming);
+  return status;
+}
+
+/* Adds to the folder what the name has now; the name cannot be moved meanwhile, and nothing of its
+ * content goes. */
+static ep_status parts_complete(ep_jobs *jobs, const char *name, const char *ingested,
+                                ep_error *error) {
+  ep_dataset_row row;
+  char before[EP_PATH_BYTES];
+  ep_status status = ep_store_dataset_get(jobs->store, name, &row, error);
+  if (status == EP_NOT_FOUND) return ep_dataset_complete(ingested, NULL, error);
+  if (status == EP_OK)
+    status = ep_folder_path(before, error, jobs->data_dir, "datasets", row.sha256, NULL);
+  return status == EP_OK ? ep_dataset_complete(ingested, before, error) : status;
+}
+
+ep_status ep_jobs_dataset_part_put(ep_jobs *jobs, const char *name, const char *ingested,
+                                   bool *created, ep_error *error) {
+  *created = false;
+  pthread_mutex_lock(&jobs->naming);
+  ep_status status = parts_complete(jobs, name, ingested, error);
+  if (status == EP_OK) status = folder_put(jobs, name, ingested, created, error);
+  pthread_mutex_unlock(&jobs->naming);
+  return status;
 }
 
 /* The answer for one row. */
@@ -155,7 +185,7 @@ ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error) {
   return status;
 }
 
-ep_status ep_jobs_dataset_delete(ep_jobs *jobs, const char *name, ep_error *error) {
+static ep_status name_delete(ep_jobs *jobs, const char *name, ep_error *error) {
   ep_dataset_row row;
   int64_t names = 0;
   ep_status status = ep_store_dataset_get(jobs->store, name, &row, error);
@@ -168,5 +198,12 @@ ep_status ep_jobs_dataset_delete(ep_jobs *jobs, const char *name, ep_error *erro
   if (status == EP_OK && names == 0)
     status = ep_folder_discard(jobs->data_dir, "datasets", row.sha256, error);
   ep_pins_unclaim(&jobs->pins, row.sha256);
+  return status;
+}
+
+ep_status ep_jobs_dataset_delete(ep_jobs *jobs, const char *name, ep_error *error) {
+  pthread_mutex_lock(&jobs->naming);
+  ep_status status = name_delete(jobs, name, error);
+  pthread_mutex_unlock(&jobs->naming);
   return status;
 }

@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "engine/data/dataset.h"
 #include "engine/plan.h"
 #include "server/jobs.h"
 #include "server/logs.h"
@@ -50,7 +51,7 @@ struct ep_jobs {
   char *data_dir;    /* owned, absolute */
   char *worker_path; /* owned */
   int lock_fd;
-  int64_t max_queued;
+  int64_t max_queued, max_data_bytes;
   ep_store *store;
   ep_supervisor *supervisor;
   ep_logs logs;
@@ -60,6 +61,9 @@ struct ep_jobs {
   atomic_ullong clock; /* versions: microseconds at the start, then counted up */
   bool refused;        /* something could not be stored: try again; supervisor's thread */
   int lost_seen; /* lost devices when stranded jobs were last looked for, -1 = never; likewise */
+
+  pthread_mutex_t naming; /* held while a dataset's name is moved from one content to another, with
+                             nothing else of this struct locked */
 
   pthread_mutex_t mutex; /* guards what follows */
   ep_live_job *buckets[EP_JOBS_BUCKETS];
@@ -121,6 +125,17 @@ void ep_jobs_content_collect(ep_jobs *jobs, const char *sha256);
  * goes into *problem, at `pointer`. */
 ep_status ep_jobs_content_pin(ep_jobs *jobs, const char *name, const char *pointer,
                               char sha256[EP_PIN_BYTES], ep_problem *problem);
+
+/* Moves an ingested folder to datasets/<sha256>, or removes it when that content is there. The
+ * content is pinned by the caller. */
+ep_status ep_jobs_content_place(ep_jobs *jobs, const char *ingested, const ep_dataset_meta *meta,
+                                ep_error *error);
+
+/* jobs_paths.c: describes the files that {"path": …} names. What can be used where it lies gets
+ * sha256 "" and nothing is pinned; other files are read into a content without a name, which is
+ * then pinned. *meta is the caller's to deinit. */
+ep_status ep_jobs_path_resolve(ep_jobs *jobs, ep_data_spec *data, ep_dataset_meta *meta,
+                               ep_problem *problem);
 
 /* jobs_init.c: finds and pins what model.init names, holds it against the plan, and fills in
  * spec->init_sha256. Faults go into *problem. pin: what is pinned, also on failure; "" = nothing.

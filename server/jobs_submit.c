@@ -22,7 +22,12 @@ typedef struct {
 } checked_spec;
 
 static void checked_deinit(ep_jobs *jobs, checked_spec *checked) {
-  if (checked->pinned) ep_pins_remove(&jobs->pins, checked->spec->data.sha256);
+  if (checked->pinned) {
+    const ep_data_spec *data = &checked->spec->data;
+    ep_pins_remove(&jobs->pins, data->sha256);
+    /* what a path was read into has no name: nobody else may need it */
+    if (data->source == EP_DATA_PATH) ep_jobs_content_collect(jobs, data->sha256);
+  }
   ep_init_unpin(jobs, checked->init_pin);
   free(checked->text);
   ep_plan_destroy(checked->plan);
@@ -70,14 +75,18 @@ static ep_status plan_make(ep_jobs *jobs, checked_spec *checked, ep_problem *pro
   ep_dataset_meta meta = {0};
   ep_data_shape shape;
   ep_error error = {0};
-  bool stored = data->source == EP_DATA_DATASET;
-  if (stored) {
-    ep_status status =
-        ep_folder_path(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
+  bool stored = data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH;
+  ep_status status = EP_OK;
+  if (data->source == EP_DATA_PATH) {
+    status = ep_jobs_path_resolve(jobs, &checked->spec->data, &meta, problem);
+    checked->pinned = data->sha256[0] != 0;
+    if (status != EP_OK) return status;
+  } else if (stored) {
+    status = ep_folder_path(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
     if (status == EP_OK) status = ep_dataset_meta_read(folder, &meta, &error);
     if (status != EP_OK) return ep_problem_from_error(problem, &error);
   }
-  ep_status status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
+  status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
   if (stored) ep_dataset_meta_deinit(&meta);
   if (status == EP_OK) status = ep_plan_create(checked->spec, &shape, &checked->plan, problem);
   return status;

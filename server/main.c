@@ -10,6 +10,7 @@
 #include <sodium.h>
 
 #include "api/spec.h"
+#include "engine/data/allowed.h"
 #include "server/http.h"
 
 enum { EXIT_USAGE = 2 };
@@ -47,9 +48,12 @@ static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .worker_path = config->worker[0] ? config->worker : NULL,
                              .plugin_path = config->plugin[0] ? config->plugin : NULL,
                              .devices = config->devices,
+                             .allow_path = config->allow_path[0] ? config->allow_path : NULL,
+                             .max_data_bytes = config->max_upload_bytes,
                              .max_queued = config->max_queued,
                              .stall_seconds = (double)config->stall_seconds};
-  ep_status status = make_parents(config->data_dir, error);
+  ep_status status = ep_allowed_add(config->allow_path, error);
+  if (!status) status = make_parents(config->data_dir, error);
   return status ? status : ep_jobs_open(&options, jobs, error);
 }
 

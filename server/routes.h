@@ -65,7 +65,7 @@ ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route
     ep_route_job_delete, ep_route_job_predict;
 ep_route_call ep_route_events_get;
 ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get;
-ep_route_call ep_route_dataset_put, ep_route_dataset_get, ep_route_dataset_list,
+ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
     ep_route_dataset_delete;
 ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_route_ready_get,
     ep_route_contract_get, ep_route_root_get;

@@ -28,20 +28,43 @@ static ep_status read_options(const ep_request *request, ep_ingest_options *opti
   return EP_OK;
 }
 
+/* Which part the path names: its last two segments are of the route's own. */
+static void part_find(const ep_route *route, ep_split *split, ep_role *role) {
+  const char *path = route->path;
+  *role = path[strlen(path) - 1] == 'x' ? EP_ROLE_X : EP_ROLE_Y;
+  *split = strstr(path, "/train/")  ? EP_SPLIT_TRAIN
+           : strstr(path, "/test/") ? EP_SPLIT_TEST
+                                    : EP_SPLIT_VALIDATION;
+}
+
+static ep_status read_upload(ep_exchange *exchange, const char *folder,
+                             const ep_ingest_options *options, bool part, ep_error *error) {
+  ep_dataset_meta meta = {0};
+  ep_split split;
+  ep_role role;
+  const char *path = exchange->request.upload.path;
+  int64_t limit = exchange->server->config->max_upload_bytes;
+  limit = limit > INT64_MAX / OUTPUT_RATIO ? INT64_MAX : limit * OUTPUT_RATIO;
+  part_find(exchange->route, &split, &role);
+  ep_status status =
+      part ? ep_dataset_ingest_part(path, folder, split, role, options, limit, &meta, error)
+           : ep_dataset_ingest(path, folder, options, limit, &meta, error);
+  if (!status) ep_dataset_meta_deinit(&meta);
+  return status;
+}
+
 /* Reads the uploaded file into a folder of its own, which then goes into the store. */
-static ep_status ingest(ep_exchange *exchange, const ep_ingest_options *options, bool *created,
-                        ep_error *error) {
+static ep_status ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
+                        bool *created, ep_error *error) {
   ep_server *server = exchange->server;
   ep_request *request = &exchange->request;
   char folder[EP_PATH_BYTES];
-  ep_dataset_meta meta = {0};
-  int64_t limit = server->config->max_upload_bytes;
-  limit = limit > INT64_MAX / OUTPUT_RATIO ? INT64_MAX : limit * OUTPUT_RATIO;
   ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
   if (status) return status;
-  status = ep_dataset_ingest(request->upload.path, folder, options, limit, &meta, error);
-  if (!status) ep_dataset_meta_deinit(&meta);
-  if (!status) status = ep_jobs_dataset_put(server->jobs, request->id, folder, created, error);
+  status = read_upload(exchange, folder, options, part, error);
+  if (!status)
+    status = part ? ep_jobs_dataset_part_put(server->jobs, request->id, folder, created, error)
+                  : ep_jobs_dataset_put(server->jobs, request->id, folder, created, error);
   ep_folder_remove(folder, NULL); /* gone already if the store took it */
   return status;
 }
@@ -64,17 +87,25 @@ static ep_route_result answer_dataset(ep_exchange *exchange, int status) {
   return EP_ROUTE_ANSWERED;
 }
 
-ep_route_result ep_route_dataset_put(ep_exchange *exchange) {
+static ep_route_result put(ep_exchange *exchange, bool part) {
   ep_error error = {0};
   ep_ingest_options options;
   bool created = false;
   ep_status status = read_options(&exchange->request, &options, &error);
-  if (!status) status = ingest(exchange, &options, &created, &error);
+  if (!status) status = ingest(exchange, &options, part, &created, &error);
   ep_upload_discard(&exchange->request.upload);
   if (status) return ep_exchange_fail(exchange, &error);
   if (created)
     ep_answer_header_add(&exchange->answer, "Location", "/v1/datasets/%s", exchange->request.id);
   return answer_dataset(exchange, created ? 201 : 200);
+}
+
+ep_route_result ep_route_dataset_put(ep_exchange *exchange) {
+  return put(exchange, false);
+}
+
+ep_route_result ep_route_part_put(ep_exchange *exchange) {
+  return put(exchange, true);
 }
 
 ep_route_result ep_route_dataset_get(ep_exchange *exchange) {

@@ -38,8 +38,15 @@ static void etag_add(ep_exchange *exchange, uint64_t version) {
                        (unsigned long long)version);
 }
 
+/* Files that a job names may have to be read whole before it is taken. */
+static bool names_files(const ep_request *request) {
+  static const char key[] = "\"path\"";
+  return memmem(request->body, request->body_bytes, key, sizeof key - 1) != NULL;
+}
+
 ep_route_result ep_route_job_create(ep_exchange *exchange) {
   ep_request *request = &exchange->request;
+  if (!exchange->works && names_files(request)) return EP_ROUTE_WORKS;
   static const char *const MODES[] = {"only", NULL};
   ep_error error = {0};
   ep_problem problem = {0};

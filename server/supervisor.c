@@ -36,7 +36,8 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)
   s->path = text_copy(options->program.path);
   s->plugin = text_copy(options->program.plugin);
   s->data_dir = text_copy(options->program.data_dir);
-  s->options.program = (ep_worker_program){s->path, s->plugin, s->data_dir};
+  s->allow_path = text_copy(options->program.allow_path);
+  s->options.program = (ep_worker_program){s->path, s->plugin, s->data_dir, s->allow_path};
   s->asked_end = &s->asked;
   s->count = s->shown.count = count;
   for (int i = 0; i < count; i++) {
@@ -219,6 +220,7 @@ void ep_supervisor_destroy(ep_supervisor *s) {
   free(s->path);
   free(s->plugin);
   free(s->data_dir);
+  free(s->allow_path);
   pthread_mutex_destroy(&s->mutex);
   free(s);
 }

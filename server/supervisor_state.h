@@ -49,7 +49,7 @@ typedef struct ep_cancellation {
 struct ep_supervisor {
   ep_supervisor_options options;
   ep_supervisor_events events;
-  char *path, *plugin, *data_dir; /* owned */
+  char *path, *plugin, *data_dir, *allow_path; /* owned */
   pthread_t thread;
   bool running; /* the thread was started */
   int wake;     /* eventfd */

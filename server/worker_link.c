@@ -63,9 +63,20 @@ ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *pr
                        (char *)program->data_dir,
                        "--socket",
                        number,
-                       program->plugin != NULL ? "--plugin" : NULL,
-                       (char *)program->plugin,
+                       NULL,
+                       NULL,
+                       NULL,
+                       NULL,
                        NULL};
+  int used = 7;
+  if (program->allow_path != NULL) {
+    arguments[used++] = "--allow-path";
+    arguments[used++] = (char *)program->allow_path;
+  }
+  if (program->plugin != NULL) {
+    arguments[used++] = "--plugin";
+    arguments[used++] = (char *)program->plugin;
+  }
   int pair[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return ep_fail(error, EP_IO, "no socket for a worker: %s", strerror(errno));

@@ -13,9 +13,10 @@
 
 /* How workers are started. The strings are lent for the life of the supervisor. */
 typedef struct {
-  const char *path;     /* the program */
-  const char *plugin;   /* NULL: the worker finds it */
-  const char *data_dir; /* handed to the worker */
+  const char *path;       /* the program */
+  const char *plugin;     /* NULL: the worker finds it */
+  const char *data_dir;   /* handed to the worker */
+  const char *allow_path; /* likewise; NULL: no file of the administrator's may be read */
 } ep_worker_program;
 
 typedef struct {

@@ -20,7 +20,7 @@ static struct {
 } allowed[EP_LIMIT_ALLOWED_FOLDERS];
 static int allowed_count;
 
-ep_status ep_allowed_add(const char *folder, ep_error *error) {
+static ep_status folder_add(const char *folder, ep_error *error) {
   if (allowed_count == EP_LIMIT_ALLOWED_FOLDERS)
     return ep_fail(error, EP_TOO_LARGE, "more than %d folders are allowed",
                    EP_LIMIT_ALLOWED_FOLDERS);
@@ -35,6 +35,20 @@ ep_status ep_allowed_add(const char *folder, ep_error *error) {
   allowed[allowed_count].file = file;
   allowed[allowed_count++].path = path;
   return EP_OK;
+}
+
+ep_status ep_allowed_add(const char *folders, ep_error *error) {
+  char folder[PATH_MAX];
+  ep_status status = EP_OK;
+  while (*folders && !status) {
+    size_t length = strcspn(folders, ":");
+    if (length >= sizeof folder) return ep_fail(error, EP_INVALID, "--allow-path is too long");
+    memcpy(folder, folders, length);
+    folder[length] = 0;
+    if (length > 0) status = folder_add(folder, error);
+    folders += length + (folders[length] == ':');
+  }
+  return status;
 }
 
 void ep_allowed_clear(void) {

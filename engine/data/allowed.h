@@ -7,8 +7,9 @@
 #include "api/limits.h"
 #include "api/status.h"
 
-/* One folder more; it must be there. EP_TOO_LARGE beyond EP_LIMIT_ALLOWED_FOLDERS. */
-ep_status ep_allowed_add(const char *folder, ep_error *error);
+/* Folders more, separated by ':'; each must be there. EP_TOO_LARGE beyond EP_LIMIT_ALLOWED_FOLDERS.
+ */
+ep_status ep_allowed_add(const char *folders, ep_error *error);
 /* Forgets all: for tests. */
 void ep_allowed_clear(void);
 

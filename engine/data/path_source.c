@@ -195,7 +195,7 @@ static ep_status rows_measure(int file, const ep_table *table, size_t offset, ep
   return status;
 }
 
-static ep_status part_measure(int file, ep_part *out, ep_error *error) {
+static ep_status part_measure(int file, bool values, ep_part *out, ep_error *error) {
   ep_table table;
   ep_measure measure = {0};
   size_t offset;
@@ -204,7 +204,7 @@ static ep_status part_measure(int file, ep_part *out, ep_error *error) {
   ep_column *column = calloc((size_t)table.columns, sizeof *column);
   if (!column) return ep_fail(error, EP_NO_MEMORY, "no memory to describe the data");
   status = ep_measure_init(&measure, table.dtype, table.columns, column, error);
-  if (!status) status = rows_measure(file, &table, offset, &measure, error);
+  if (!status && values) status = rows_measure(file, &table, offset, &measure, error);
   if (!status) ep_measure_finish(&measure);
   if (status) {
     free(column);
@@ -221,7 +221,7 @@ static ep_status part_measure(int file, ep_part *out, ep_error *error) {
   return status;
 }
 
-ep_status ep_path_source_measure(const ep_path_source *source, ep_dataset_meta *out,
+ep_status ep_path_source_measure(const ep_path_source *source, bool values, ep_dataset_meta *out,
                                  ep_error *error) {
   *out = (ep_dataset_meta){.format = "path"};
   ep_status status = EP_OK;
@@ -231,7 +231,7 @@ ep_status ep_path_source_measure(const ep_path_source *source, ep_dataset_meta *
       struct stat stat;
       int file = source->file[split][role];
       if (file < 0) continue;
-      status = part_measure(file, &out->part[split][role], &fault);
+      status = part_measure(file, values, &out->part[split][role], &fault);
       if (fstat(file, &stat) == 0) out->bytes += stat.st_size;
     }
   if (!status) return EP_OK;

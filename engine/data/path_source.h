@@ -19,8 +19,9 @@ ep_status ep_path_source_open(const char *path, ep_path_source *out, ep_error *e
 void ep_path_source_close(ep_path_source *source);
 
 /* Describes mappable files by reading them once, without mapping: that they may be cut meanwhile
- * must not end this process. *out is as of an upload, with sha256 "". */
-ep_status ep_path_source_measure(const ep_path_source *source, ep_dataset_meta *out,
+ * must not end this process. *out is as of an upload, with sha256 "". Without `values` only the
+ * heads are read, and nothing is known of the columns but how many there are. */
+ep_status ep_path_source_measure(const ep_path_source *source, bool values, ep_dataset_meta *out,
                                  ep_error *error);
 
 /* Maps one part; meta is what ep_path_source_measure said of it: EP_DATA when the file is no more

@@ -107,7 +107,7 @@ static ep_status dataset_open(const ep_data_spec *data, const char *folder,
   return status;
 }
 
-/* Files were found good when the job was taken; their values are looked at again on the way. */
+/* Their values were looked at when the shape of the data was found. */
 static ep_status path_open(const ep_data_spec *data, ep_samples sets[EP_SPLIT_COUNT],
                            ep_error *error) {
   place from = {0};
@@ -116,7 +116,7 @@ static ep_status path_open(const ep_data_spec *data, ep_samples sets[EP_SPLIT_CO
   if (!from.source.mappable)
     status = ep_fail_at(error, EP_DATA, "/data/path",
                         "the files are no more what they were when the job was taken");
-  if (!status) status = ep_path_source_measure(&from.source, &from.meta, error);
+  if (!status) status = ep_path_source_measure(&from.source, false, &from.meta, error);
   if (!status) status = parts_open(data, &from, sets, error);
   ep_dataset_meta_deinit(&from.meta);
   ep_path_source_close(&from.source);

@@ -241,7 +241,7 @@ ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder
   if (status) return status;
   if (!source.mappable)
     status = ep_fail_at(error, EP_INVALID, "/data/path", "the files cannot be used where they lie");
-  if (!status) status = ep_path_source_measure(&source, out, error);
+  if (!status) status = ep_path_source_measure(&source, true, out, error);
   ep_path_source_close(&source);
   return status;
 }

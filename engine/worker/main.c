@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "api/frame.h"
+#include "engine/data/allowed.h"
 #include "engine/train.h"
 #include "engine/worker/answers.h"
 #include "engine/worker/device.h"
@@ -116,7 +117,7 @@ static void *training_thread(void *context) {
         .device = w->device_name,
         .spec = t->spec,
         .spec_text = t->command.spec,
-        .dataset_folder = t->spec->data.source == EP_DATA_DATASET ? dataset_folder : NULL,
+        .dataset_folder = t->spec->data.sha256[0] ? dataset_folder : NULL,
         .init_weights = has_init ? init_weights : NULL,
         .job_folder = job_folder,
         .cancel = &t->cancel,
@@ -276,10 +277,18 @@ static int devices_list(const char *plugin) {
 
 static int usage(FILE *file, int code) {
   fputs("usage: epoch-worker --device cpu|cuda:N --data-dir DIR --socket FD [--plugin FILE]\n"
+        "                    [--allow-path DIR:…]\n"
         "       epoch-worker --list [--plugin FILE]\n"
         "epochd starts this program; --list prints the devices that it would use.\n",
         file);
   return code;
+}
+
+/* A folder that has gone since epochd looked is no reason not to train on other data. */
+static void folders_allow(const char *folders) {
+  ep_error error = {0};
+  if (ep_allowed_add(folders, &error) != EP_OK)
+    fprintf(stderr, "epoch-worker: %s\n", error.message);
 }
 
 int main(int count, char **arguments) {
@@ -287,6 +296,7 @@ int main(int count, char **arguments) {
                                           {"data-dir", required_argument, NULL, 'f'},
                                           {"socket", required_argument, NULL, 's'},
                                           {"plugin", required_argument, NULL, 'p'},
+                                          {"allow-path", required_argument, NULL, 'a'},
                                           {"list", no_argument, NULL, 'l'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -299,6 +309,7 @@ int main(int count, char **arguments) {
     case 'f': w.data_dir = optarg; break;
     case 's': socket = (int)strtol(optarg, NULL, 10); break;
     case 'p': w.plugin = optarg; break;
+    case 'a': folders_allow(optarg); break;
     case 'l': list = true; break;
     case 'h': return usage(stdout, 0);
     default: return usage(stderr, EXIT_USAGE);

@@ -224,6 +224,11 @@ ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *inges
   return EP_OK;
 }
 
+ep_status ep_jobs_dataset_part_put(ep_jobs *jobs, const char *name, const char *ingested,
+                                   bool *created, ep_error *error) {
+  return ep_jobs_dataset_put(jobs, name, ingested, created, error);
+}
+
 ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text, char sha256[65],
                               ep_error *error) {
   (void)jobs, (void)error;
