@@ -32,6 +32,7 @@ typedef struct {
   int64_t shape[EP_LIMIT_ROW_DIMENSIONS]; /* [dimensions]; its product is `columns` */
   bool one_hot;    /* two columns or more, and in every row one value is 1 and the others are 0 */
   char sha256[65]; /* of the bytes as uploaded, of a part that was an upload of its own; else "" */
+  int64_t bytes;   /* how many those were; else 0 */
 } ep_part;
 
 typedef struct {

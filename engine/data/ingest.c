@@ -121,6 +121,7 @@ static ep_status source_read(const char *source, ep_ingest *ingest, ep_error *er
   if (!status && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
     ep_part *part = &ingest->meta->part[ingest->split][ingest->role];
     memcpy(part->sha256, ingest->meta->sha256, sizeof part->sha256);
+    part->bytes = ingest->meta->bytes;
   }
   if (!status) status = ep_dataset_meta_write(ingest->folder, ingest->meta, error);
   if (status) ep_dataset_meta_deinit(ingest->meta);

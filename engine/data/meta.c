@@ -59,7 +59,9 @@ static json_t *part_json(const ep_part *part, bool columns) {
             set(object, "dtype", json_string(ep_dtype_name(part->dtype))) &&
             set(object, "shape", shape_json(part));
   ok = ok && (!part->one_hot || set(object, "one_hot", json_true()));
-  ok = ok && (!part->sha256[0] || set(object, "sha256", json_string(part->sha256)));
+  if (part->sha256[0])
+    ok = ok && set(object, "sha256", json_string(part->sha256)) &&
+         set(object, "bytes", json_integer(part->bytes));
   if (ok && (!columns || set(object, "column", columns_json(part)))) return object;
   json_decref(object);
   return NULL;
@@ -156,13 +158,13 @@ static bool shape_parse(const json_t *array, ep_part *out) {
 }
 
 static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
-  json_int_t rows, columns;
+  json_int_t rows, columns, bytes = 0;
   const char *dtype, *sha256 = "";
   json_t *column, *shape = NULL;
   int one_hot = 0;
-  if (json_unpack((json_t *)object, "{s:I, s:I, s:s, s:o, s?o, s?b, s?s}", "rows", &rows, "columns",
-                  &columns, "dtype", &dtype, "column", &column, "shape", &shape, "one_hot",
-                  &one_hot, "sha256", &sha256) != 0)
+  if (json_unpack((json_t *)object, "{s:I, s:I, s:s, s:o, s?o, s?b, s?s, s?I}", "rows", &rows,
+                  "columns", &columns, "dtype", &dtype, "column", &column, "shape", &shape,
+                  "one_hot", &one_hot, "sha256", &sha256, "bytes", &bytes) != 0)
     return false;
   int type = ep_dtype_from_name(dtype);
   if (rows < 1 || rows > EP_LIMIT_ROWS || columns < 1 || columns > EP_LIMIT_COLUMNS || type < 0 ||
@@ -175,6 +177,7 @@ static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
   out->columns = columns;
   out->dtype = (ep_dtype)type;
   out->one_hot = one_hot;
+  out->bytes = bytes;
   memcpy(out->sha256, sha256, strlen(sha256) + 1);
   if (!shape_parse(shape, out)) return false;
   for (int64_t i = 0; i < columns; i++)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/data/meta.h"
+#include "engine/data/npy_header.h"
 #include "engine/data/part_writer.h"
 
 /* "train.x" and its hash, a line each: what the content's hash is taken of. */
@@ -36,10 +37,14 @@ ep_status ep_dataset_parts_write(const char *folder, ep_dataset_meta *meta, ep_e
   crypto_hash_sha256_state state;
   snprintf(meta->format, sizeof meta->format, "parts");
   crypto_hash_sha256_init(&state);
+  meta->bytes = 0;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int role = 0; role < EP_ROLE_COUNT; role++)
-      if (meta->part[split][role].rows > 0)
-        line_add(&state, split, role, meta->part[split][role].sha256);
+    for (int role = 0; role < EP_ROLE_COUNT; role++) {
+      const ep_part *part = &meta->part[split][role];
+      if (part->rows == 0) continue;
+      line_add(&state, split, role, part->sha256);
+      meta->bytes += part->bytes;
+    }
   hash_end(&state, meta->sha256);
   return ep_dataset_meta_write(folder, meta, error);
 }
@@ -59,7 +64,10 @@ static ep_status part_take(const char *folder, ep_dataset_meta *meta, const char
   if (!status && link(from, to) != 0)
     status = ep_fail(error, EP_IO, "a part cannot be linked to %s: %s", to, strerror(errno));
   if (status) return status;
-  if (!part->sha256[0]) hash_derive(split, role, before->sha256, part->sha256);
+  if (!part->sha256[0]) {
+    hash_derive(split, role, before->sha256, part->sha256);
+    part->bytes = part->rows * part->columns * (int64_t)ep_dtype_bytes(part->dtype);
+  }
   meta->part[split][role] = *part;
   part->column = NULL;
   return EP_OK;

@@ -4,8 +4,8 @@
 
 #include "engine/data/dataset.h"
 
-/* Writes the meta.json of a folder that holds these parts; format and sha256 of *meta are found,
- * the latter of the parts' names and hashes. */
+/* Writes the meta.json of a folder that holds these parts; format, bytes and sha256 of *meta are
+ * found, the last of the parts' names and hashes. */
 ep_status ep_dataset_parts_write(const char *folder, ep_dataset_meta *meta, ep_error *error);
 
 /* Whether x and y that come apart can be trained on: EP_INVALID at /data/dataset when training data

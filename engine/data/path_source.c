@@ -297,7 +297,6 @@ ep_status ep_path_source_ingest(const ep_path_source *source, const char *folder
                            &fault);
       if (status) continue;
       total.part[split][role] = meta.part[split][role]; /* with its columns */
-      total.bytes += meta.bytes;
       meta.part[split][role].column = NULL;
       ep_dataset_meta_deinit(&meta);
     }
