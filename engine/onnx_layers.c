@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "kernels/formulas/pools.h"
-
 typedef void layer_add(ep_onnx_graph *graph, const ep_op *op);
 
 /* The tensor `part` of the layer, as the weights file names it. */
@@ -71,15 +69,22 @@ static void avg_pool2d(ep_onnx_graph *graph, const ep_op *op) {
   average_pool(graph, op);
 }
 
+/* Window i of n over `size`, as program.h says: first … end - 1. */
+static int64_t window_first(int64_t i, int64_t n, int64_t size) {
+  return i * size / n;
+}
+static int64_t window_end(int64_t i, int64_t n, int64_t size) {
+  return ((i + 1) * size + n - 1) / n;
+}
+
 /* Whether the n adaptive windows over `size` are alike and equally far apart. */
 static bool windows_even(int64_t n, int64_t size, int *kernel, int *stride) {
-  int64_t width = ep_adaptive_end(0, n, size);
-  int64_t step = n > 1 ? ep_adaptive_first(1, n, size) : 1;
+  int64_t width = window_end(0, n, size);
+  int64_t step = n > 1 ? window_first(1, n, size) : 1;
   *kernel = (int)width;
   *stride = (int)step;
   for (int64_t i = 0; i < n; i++)
-    if (ep_adaptive_first(i, n, size) != i * step ||
-        ep_adaptive_end(i, n, size) != i * step + width)
+    if (window_first(i, n, size) != i * step || window_end(i, n, size) != i * step + width)
       return false;
   return step > 0;
 }
@@ -88,7 +93,7 @@ static bool windows_even(int64_t n, int64_t size, int *kernel, int *stride) {
 static float *windows_matrix(int64_t n, int64_t size, bool transposed) {
   float *matrix = calloc((size_t)n, (size_t)size * sizeof *matrix);
   for (int64_t i = 0; matrix && i < n; i++) {
-    int64_t first = ep_adaptive_first(i, n, size), end = ep_adaptive_end(i, n, size);
+    int64_t first = window_first(i, n, size), end = window_end(i, n, size);
     for (int64_t j = first; j < end; j++)
       matrix[transposed ? j * n + i : i * size + j] = 1 / (float)(end - first);
   }

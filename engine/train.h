@@ -28,6 +28,7 @@ typedef struct {
   const char *dataset_folder; /* NULL unless the spec names a dataset */
   const char *init_weights;   /* a weights file to start from; NULL = drawn by the seed */
   const char *job_folder;     /* weights.safetensors and predictions.json are written there */
+  int64_t data_bytes_max;     /* device memory for the training rows; 0 = what is free */
   const atomic_bool *cancel;  /* looked at between segments, every 50 ms or so */
   ep_train_sink sink;
 } ep_training;

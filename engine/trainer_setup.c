@@ -57,6 +57,7 @@ static ep_status memory_check(const ep_trainer *t, ep_error *error) {
 }
 
 static ep_status buffers_create(ep_trainer *t, ep_error *error) {
+  t->plan->program.data_bytes_max = t->job->data_bytes_max;
   t->steps_per_epoch = ep_program_steps_per_epoch(&t->plan->program);
   t->steps_total = t->steps_per_epoch * t->job->spec->epochs;
   int64_t most = t->steps_total < EP_SEGMENT_STEPS_MAX ? t->steps_total : EP_SEGMENT_STEPS_MAX;

@@ -49,6 +49,8 @@ static const option OPTIONS[] = {
                 "json, text, or auto: text on a terminal (auto)"),
     INTEGER_OPTION("max-upload-bytes", max_upload_bytes, 1, INT64_MAX / 2,
                    "largest dataset that is taken"),
+    INTEGER_OPTION("data-bytes-max", data_bytes_max, 0, INT64_MAX / 2,
+                   "device memory that training rows may take; more are streamed (what is free)"),
     INTEGER_OPTION("max-queued", max_queued, 1, 100000000, "jobs that may wait; more are refused"),
     INTEGER_OPTION("stall-seconds", stall_seconds, 1, 86400,
                    "a worker without progress for so long is restarted"),

@@ -82,7 +82,11 @@ static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, 
   int count = 0;
   ep_supervisor_events events;
   ep_supervisor_options workers = {
-      .program = {jobs->worker_path, options->plugin_path, jobs->data_dir, options->allow_path},
+      .program = {.path = jobs->worker_path,
+                  .plugin = options->plugin_path,
+                  .data_dir = jobs->data_dir,
+                  .data_bytes_max = options->data_bytes_max,
+                  .allow_path = options->allow_path},
       .stall_seconds = options->stall_seconds > 0 ? options->stall_seconds : STALL_SECONDS};
   ep_status status = devices_find(options, &workers.program, ids, &count, error);
   if (status != EP_OK) return status;

@@ -20,10 +20,11 @@ typedef struct {
   const char *worker_path; /* the epoch-worker program; NULL = beside epochd */
   const char *plugin_path; /* ep_backend_cuda.so; NULL = found beside the worker */
   const char *devices;     /* "auto", "cpu,cuda:0" */
-  const char *allow_path;  /* for the workers: see engine/data/allowed.h; NULL = none */
-  int64_t max_data_bytes;  /* of a file that a path names and that must be copied; 0 = the limit */
-  int64_t max_queued;      /* 429 beyond */
-  double stall_seconds;    /* watchdog: no progress for this long and the worker is killed */
+  int64_t data_bytes_max; /* device memory for training rows; more are streamed; 0 = what is free */
+  const char *allow_path; /* for the workers: see engine/data/allowed.h; NULL = none */
+  int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
+  int64_t max_queued;     /* 429 beyond */
+  double stall_seconds;   /* watchdog: no progress for this long and the worker is killed */
 } ep_jobs_options;
 
 /* Opens the store below data_dir (a second daemon on the same folder: EP_CONFLICT, by a lock file),

@@ -49,6 +49,7 @@ static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .plugin_path = config->plugin[0] ? config->plugin : NULL,
                              .devices = config->devices,
                              .allow_path = config->allow_path[0] ? config->allow_path : NULL,
+                             .data_bytes_max = config->data_bytes_max,
                              .max_data_bytes = config->max_upload_bytes,
                              .max_queued = config->max_queued,
                              .stall_seconds = (double)config->stall_seconds};

@@ -37,7 +37,11 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)
   s->plugin = text_copy(options->program.plugin);
   s->data_dir = text_copy(options->program.data_dir);
   s->allow_path = text_copy(options->program.allow_path);
-  s->options.program = (ep_worker_program){s->path, s->plugin, s->data_dir, s->allow_path};
+  s->options.program = (ep_worker_program){.path = s->path,
+                                           .plugin = s->plugin,
+                                           .data_dir = s->data_dir,
+                                           .data_bytes_max = options->program.data_bytes_max,
+                                           .allow_path = s->allow_path};
   s->asked_end = &s->asked;
   s->count = s->shown.count = count;
   for (int i = 0; i < count; i++) {

@@ -54,8 +54,9 @@ static int process_spawn(const char *path, char *const *arguments, int child_fd,
 
 ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *program,
                                const char *device, ep_error *error) {
-  char number[16];
+  char number[16], data_bytes_max[24];
   snprintf(number, sizeof number, "%d", CHILD_SOCKET);
+  snprintf(data_bytes_max, sizeof data_bytes_max, "%lld", (long long)program->data_bytes_max);
   char *arguments[] = {(char *)program->path,
                        "--device",
                        (char *)device,
@@ -63,12 +64,14 @@ ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *pr
                        (char *)program->data_dir,
                        "--socket",
                        number,
+                       "--data-bytes-max",
+                       data_bytes_max,
                        NULL,
                        NULL,
                        NULL,
                        NULL,
                        NULL};
-  int used = 7;
+  int used = 9;
   if (program->allow_path != NULL) {
     arguments[used++] = "--allow-path";
     arguments[used++] = (char *)program->allow_path;

@@ -16,6 +16,7 @@ typedef struct {
   const char *path;       /* the program */
   const char *plugin;     /* NULL: the worker finds it */
   const char *data_dir;   /* handed to the worker */
+  int64_t data_bytes_max; /* of a device's memory, for the training rows; 0 = what is free */
   const char *allow_path; /* likewise; NULL: no file of the administrator's may be read */
 } ep_worker_program;
 

@@ -41,6 +41,7 @@ typedef struct {
 
 typedef struct {
   const char *device_name, *data_dir, *plugin;
+  int64_t data_bytes_max;
   ep_link link;
   ep_device device;
   ep_answers answers;
@@ -120,6 +121,7 @@ static void *training_thread(void *context) {
         .dataset_folder = t->spec->data.sha256[0] ? dataset_folder : NULL,
         .init_weights = has_init ? init_weights : NULL,
         .job_folder = job_folder,
+        .data_bytes_max = w->data_bytes_max,
         .cancel = &t->cancel,
         .sink = {w, training_started, training_epoch, training_alive},
     };
@@ -277,7 +279,7 @@ static int devices_list(const char *plugin) {
 
 static int usage(FILE *file, int code) {
   fputs("usage: epoch-worker --device cpu|cuda:N --data-dir DIR --socket FD [--plugin FILE]\n"
-        "                    [--allow-path DIR:…]\n"
+        "                    [--allow-path DIR:…] [--data-bytes-max N]\n"
         "       epoch-worker --list [--plugin FILE]\n"
         "epochd starts this program; --list prints the devices that it would use.\n",
         file);
@@ -297,6 +299,7 @@ int main(int count, char **arguments) {
                                           {"socket", required_argument, NULL, 's'},
                                           {"plugin", required_argument, NULL, 'p'},
                                           {"allow-path", required_argument, NULL, 'a'},
+                                          {"data-bytes-max", required_argument, NULL, 'b'},
                                           {"list", no_argument, NULL, 'l'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
@@ -309,6 +312,7 @@ int main(int count, char **arguments) {
     case 'f': w.data_dir = optarg; break;
     case 's': socket = (int)strtol(optarg, NULL, 10); break;
     case 'p': w.plugin = optarg; break;
+    case 'b': w.data_bytes_max = strtoll(optarg, NULL, 10); break;
     case 'a': folders_allow(optarg); break;
     case 'l': list = true; break;
     case 'h': return usage(stdout, 0);
