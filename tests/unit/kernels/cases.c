@@ -128,7 +128,7 @@ typedef struct {
 
 #define SGD EP_OPTIMIZER_SGD
 #define ADAM .beta1 = 0.9f, .beta2 = 0.999f, .eps = 1e-8f
-#define RMSPROP EP_OPTIMIZER_RMSPROP, .alpha = 0.9f, .eps = 1e-6f
+#define RMSPROP EP_OPTIMIZER_RMSPROP, .alpha = 0.9f, .eps = 1e-3f
 #define LION EP_OPTIMIZER_LION, .beta1 = 0.9f, .beta2 = 0.99f
 static const optimizer_row optimizers[] = {
     {"sgd", {SGD}, 0.05f, 0, false, 0},
