@@ -152,7 +152,7 @@ static const ep_field early_stopping_rows[] = {
      .read = ep_metric_read,
      .write = ep_metric_write,
      .form = "\"validation.loss\" or \"validation.error\"",
-     .text_fallback = "validation.loss",
+     .text_fallback = "\"validation.loss\"",
      .doc = "the figure, looked at in every reported epoch; error: of a classifier"},
     {.key = "min_delta",
      .kind = EP_FIELD_DOUBLE,
@@ -232,7 +232,7 @@ static const ep_field spec_rows[] = {
      .read = ep_keep_read,
      .write = ep_keep_write,
      .form = "\"last\" or \"best\"",
-     .text_fallback = "last",
+     .text_fallback = "\"last\"",
      .doc =
          "which weights the job ends with: \"best\" needs a validation split, and is the default "
          "with early_stopping"},

@@ -142,12 +142,14 @@ static const ep_field rows[] = {
      .required = true,
      .read = inline_x_read,
      .write = inline_x_write,
+     .form = "an array of rows",
      .doc = "one array of numbers a row"},
     {.key = "y",
      .kind = EP_FIELD_CUSTOM,
      .required = true,
      .read = inline_y_read,
      .write = inline_y_write,
+     .form = "an array of rows or numbers",
      .doc = "one number or array of numbers a row"},
 };
 const ep_field_table ep_inline_table = EP_FIELD_TABLE(rows, NULL);
