@@ -158,7 +158,16 @@ static const ep_field path_rows[] = {
      .capacity = EP_LIMIT_PATH_BYTES + 1,
      .accepts = path_accepts,
      .form = "the path of a file or folder, without \"..\"",
-     .doc = "data below a folder that the administrator allowed; mapped, never copied"},
+     .doc = "data below a folder that the administrator allowed: NPY and IDX files are mapped "
+            "and never copied"},
+    {.key = "sha256",
+     .kind = EP_FIELD_STRING,
+     .offset = AT(sha256),
+     .nullable = true,
+     .capacity = 65,
+     .accepts = ep_sha256_accepts,
+     .form = "64 hexadecimal digits in lower case",
+     .doc = "the content that files were read into which cannot be mapped; filled in"},
 };
 static const ep_field xor_rows[] = {
     {.key = "generator",
