@@ -24,6 +24,7 @@ static const struct {
     {{3, 5, 6}, 6, {.kernel = {3, 3}, .padding = {1, 1}, .groups = 3}, false},
     {{6, 5, 5}, 4, {.kernel = {2, 2}, .stride = {2, 2}, .groups = 2}, true},
     {{17, 4, 4}, 33, {.kernel = {3, 3}, .padding = {1, 1}}, true},
+    {{9, 4, 5}, 65, {.kernel = {3, 3}, .padding = {1, 1}}, false},
 };
 _Static_assert(sizeof convs / sizeof convs[0] == EP_CASE_CONVS, "as many as the header says");
 
@@ -223,6 +224,17 @@ static ep_case *batch_norm_many(void) {
   return self;
 }
 
+/* The same of dropout, whose masks go on from one piece of the batch to the next. */
+static ep_case *dropout_many(void) {
+  ep_case *self = ep_case_create_image("dropout of many rows", (ep_shape){3, 2, 3}, EP_LOSS_MSE);
+  ep_case_add_conv2d(self, 5, &two, true);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.5f);
+  ep_case_add(self, EP_LAYER_SIGMOID);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.25f);
+  ep_case_add_linear(self, 1, true);
+  return self;
+}
+
 static ep_case *layer_norm_vector(void) {
   ep_case *self = ep_case_create("layer_norm of vectors", 6, EP_LOSS_HUBER);
   ep_case_add_linear(self, 9, true);
@@ -351,8 +363,9 @@ static const struct {
     {vector_bytes, 0, 0, EP_OPTIMIZER_SGD, 0, false, 0},
     {batch_norm_vector, 0, 0, EP_OPTIMIZER_SGD, 0, false, 0},
     {batch_norm_images, 0, 0, EP_OPTIMIZER_SGD, 0.1f, true, 0},
-    {batch_norm_images, 0, 0, EP_OPTIMIZER_ADAMW, 0.1f, false, 1 | 1 << 1}, /* norms moves on */
+    {batch_norm_images, 0, 0, EP_OPTIMIZER_ADAMW, 0.1f, false, 1 | 1 << 1}, /* its norm moves on */
     {batch_norm_many, 321, 307, EP_OPTIMIZER_SGD, 0, false, 0},
+    {dropout_many, 321, 307, EP_OPTIMIZER_SGD, 0, false, 0},
     {layer_norm_vector, 0, 0, EP_OPTIMIZER_SGD, 0.1f, true, 0},
     {layer_norm_images, 0, 0, EP_OPTIMIZER_SGD, 0, false, 0},
     {embedding, 0, 0, EP_OPTIMIZER_SGD, 0, false, 0},
