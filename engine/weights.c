@@ -208,10 +208,3 @@ ep_status ep_weights_read_shape(const char *path, ep_data_shape *shape, ep_error
   ep_tensors_close(&file);
   return status;
 }
-
-ep_status ep_weights_read_features(const char *path, int64_t *features, ep_error *error) {
-  ep_data_shape shape;
-  ep_status status = ep_weights_read_shape(path, &shape, error);
-  *features = shape.features;
-  return status;
-}

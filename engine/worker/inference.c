@@ -15,29 +15,31 @@ typedef struct {
   ep_job_spec *spec;
   ep_plan *plan;
   ep_scaling scaling;
-  float *parameters;
+  ep_normalization normalization;
+  float *state; /* parameters, then buffers */
   ep_backend *backend;
   ep_instance *instance;
 } model;
 
-/* A plan needs rows to train on; for answering, one row of the shape that the weights tell will do.
- */
-static ep_status plan_for_answers(model *m, int64_t features, ep_error *error) {
+/* The plan that the job had, but for a few rows: a batch of them is all that is held. Rows come as
+ * numbers, where the job's own may have been bytes: they are normalized here. */
+static ep_status plan_for_answers(model *m, ep_data_shape shape, ep_error *error) {
+  bool bytes = shape.x_type == EP_X_UINT8;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the plan");
-  int64_t outputs = 0;
-  for (int i = 0; i < m->spec->layers_count; i++)
-    if (m->spec->layers[i].type == EP_LAYER_LINEAR) outputs = m->spec->layers[i].out_features;
-  bool classes = ep_loss_takes_classes(m->spec->loss);
-  ep_data_shape shape = {.train_rows = 1,
-                         .features = features,
-                         .target_columns = classes ? 1 : outputs,
-                         .classes = outputs,
-                         .target_max = 1};
+  shape.x_type = EP_X_FLOAT32;
+  if (shape.train_rows > 2) shape.train_rows = 2; /* batch_norm wants two */
+  if (shape.validation_rows > 1) shape.validation_rows = 1;
+  if (shape.test_rows > 1) shape.test_rows = 1;
   ep_status status = ep_plan_create(m->spec, &shape, &m->plan, problem);
-  if (status != EP_OK) ep_fail(error, EP_INTERNAL, "the stored model: %s", problem->detail);
+  if (status != EP_OK) {
+    ep_fail(error, EP_INTERNAL, "the stored model: %s", problem->detail);
+    status = EP_INTERNAL;
+  }
   free(problem);
-  return status == EP_OK ? EP_OK : EP_INTERNAL;
+  if (status != EP_OK) return status;
+  return ep_normalization_find(&m->spec->data, m->plan->program.stored, bytes, &m->normalization,
+                               error);
 }
 
 static ep_status spec_load(model *m, const char *weights, ep_error *error) {
@@ -54,25 +56,23 @@ static ep_status spec_load(model *m, const char *weights, ep_error *error) {
 
 static ep_status model_load(model *m, const char *weights, int64_t columns, ep_error *error) {
   const ep_backend_ops *ops = ep_backend_cpu();
-  int64_t features = 0;
+  ep_data_shape shape;
   ep_status status = spec_load(m, weights, error);
-  if (status == EP_OK) status = ep_weights_read_features(weights, &features, error);
+  if (status == EP_OK) status = ep_weights_read_shape(weights, &shape, error);
   if (status != EP_OK) return status;
-  if (columns != features)
+  if (columns != shape.features)
     return ep_fail_at(error, EP_INVALID, "/x/0", "the model takes %lld values a row, not %lld",
-                      (long long)features, (long long)columns);
-  status = plan_for_answers(m, features, error);
+                      (long long)shape.features, (long long)columns);
+  status = plan_for_answers(m, shape, error);
   if (status != EP_OK) return status;
-  m->parameters = malloc((size_t)m->plan->parameters * sizeof *m->parameters);
+  m->state = malloc((size_t)ep_program_state_floats(&m->plan->program) * sizeof *m->state + 1);
   float *optimizer = calloc((size_t)m->plan->program.optimizer_floats + 1, sizeof *optimizer);
-  if (!m->parameters || !optimizer)
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for the weights");
-  if (status == EP_OK)
-    status = ep_weights_read(weights, m->plan, m->parameters, &m->scaling, error);
+  if (!m->state || !optimizer) status = ep_fail(error, EP_NO_MEMORY, "no memory for the weights");
+  if (status == EP_OK) status = ep_weights_read(weights, m->plan, m->state, &m->scaling, error);
   if (status == EP_OK) status = ops->open(0, &m->backend, error);
   if (status == EP_OK)
     status = ops->compile(m->backend, &m->plan->program, NULL, &m->instance, error);
-  if (status == EP_OK) status = ops->import_state(m->instance, m->parameters, optimizer, error);
+  if (status == EP_OK) status = ops->import_state(m->instance, m->state, optimizer, error);
   free(optimizer);
   return status;
 }
@@ -81,28 +81,49 @@ static void model_unload(model *m) {
   const ep_backend_ops *ops = ep_backend_cpu();
   if (m->instance) ops->release(m->instance);
   if (m->backend) ops->close(m->backend);
-  free(m->parameters);
+  free(m->state);
+  ep_normalization_deinit(&m->normalization);
   ep_scaling_deinit(&m->scaling);
   ep_plan_destroy(m->plan);
   ep_job_spec_destroy(m->spec);
+}
+
+/* x as the network was trained on it: standardized, normalized or as it is. scaled: [rows,
+ * columns], written. */
+static ep_status x_scale(const model *m, const double *x, int64_t rows, float *scaled,
+                         ep_error *error) {
+  size_t count = (size_t)ep_shape_count(m->plan->program.stored) * (size_t)rows;
+  double *changed = NULL;
+  if (m->scaling.x_mean) {
+    ep_scaling_apply_x(&m->scaling, x, rows, scaled);
+    return EP_OK;
+  }
+  if (m->normalization.channels > 0) {
+    changed = malloc(count * sizeof *changed);
+    if (!changed) return ep_fail(error, EP_NO_MEMORY, "no memory for %lld rows", (long long)rows);
+    memcpy(changed, x, count * sizeof *changed);
+    ep_normalization_apply(&m->normalization, changed, rows);
+    x = changed;
+  }
+  for (size_t i = 0; i < count; i++) scaled[i] = (float)x[i];
+  free(changed);
+  return EP_OK;
 }
 
 /* Scales x, runs the network, undoes the scaling of its output. output: [rows, outputs], written.
  */
 static ep_status model_answer(model *m, const double *x, int64_t rows, double *output,
                               ep_error *error) {
-  size_t inputs = (size_t)m->plan->program.in_features * (size_t)rows;
+  size_t inputs = (size_t)ep_shape_count(m->plan->program.stored) * (size_t)rows;
   size_t outputs = (size_t)m->plan->program.out_features * (size_t)rows;
   float *scaled = malloc((inputs + outputs) * sizeof *scaled);
   if (!scaled) return ep_fail(error, EP_NO_MEMORY, "no memory for %lld rows", (long long)rows);
-  if (m->scaling.x_mean)
-    ep_scaling_apply_x(&m->scaling, x, rows, scaled);
-  else
-    for (size_t i = 0; i < inputs; i++) scaled[i] = (float)x[i];
-  ep_status status = ep_backend_cpu()->predict(m->instance, scaled, rows, scaled + inputs, error);
+  ep_status status = x_scale(m, x, rows, scaled, error);
+  if (status == EP_OK)
+    status = ep_backend_cpu()->predict(m->instance, scaled, rows, scaled + inputs, error);
   if (status == EP_OK && m->scaling.y_mean)
     ep_scaling_undo_y(&m->scaling, scaled + inputs, rows, output);
-  else
+  else if (status == EP_OK)
     for (size_t i = 0; i < outputs; i++) output[i] = scaled[inputs + i];
   free(scaled);
   return status;

@@ -17,7 +17,8 @@ LONGEST_FILE_LINES = 600
 
 # Who may include whom. The row of the longest matching prefix counts. The first pattern says which
 # of the project's headers, the second which of the guarded system headers (GUARDED below).
-PLAN_SIDE = r"api/|engine/(plan|weights|safetensors)\.h|engine/data/|kernels/(program|random|backend)\.h"
+PLAN_SIDE = (r"api/|engine/(plan|weights|safetensors|onnx|protobuf)\w*\.h|engine/data/|"
+             r"kernels/(program|random|backend)\.h")
 WORDS = r"api/(status|vocabulary|limits)\.h"
 ARROWS = {
     "api/": (r"api/", r"jansson"),
@@ -28,8 +29,11 @@ ARROWS = {
     "engine/plan": (PLAN_SIDE, r""),
     "engine/weights": (PLAN_SIDE, r"jansson"),
     "engine/safetensors": (PLAN_SIDE, r"jansson"),
+    "engine/onnx": (PLAN_SIDE, r""),
+    "engine/protobuf": (PLAN_SIDE, r""),
     "engine/data/": (PLAN_SIDE, r"jansson"),
-    "server/": (r"api/|server/|engine/(plan|weights)\.h|engine/data/", r"microhttpd|sqlite"),
+    "server/": (r"api/|server/|engine/(plan|weights|weights_npz|onnx)\.h|engine/data/",
+                r"microhttpd|sqlite"),
     "clients/": (r"api/|clients/", r"jansson|curl"),
     "tests/": (r"", r"microhttpd|sqlite|jansson|cuda|curl"),
 }

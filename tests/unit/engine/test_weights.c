@@ -437,9 +437,6 @@ START_TEST(the_shape_of_the_data_is_kept) {
             shape.target_columns == 2 && shape.x_type == had->x_type &&
             shape.x_integer == had->x_integer && shape.x_max == had->x_max &&
             shape.target_max == had->target_max && shape.classes == had->classes);
-  int64_t features;
-  ck_assert_int_eq(ep_weights_read_features(scratch_path, &features, NULL), EP_OK);
-  ck_assert_int_eq(features, 40);
   network_close(&n);
 }
 END_TEST

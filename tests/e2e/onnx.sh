@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# Exported ONNX files, run by onnxruntime, say what POST /predict says of rows in units of the data.
+# Debian's python3-onnx checks them besides, where it is installed.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+command -v node >/dev/null || skip "there is no node"
+command -v npm >/dev/null || skip "there is no npm"
+
+# onnxruntime-web, as the lock file says, once a build folder.
+runtime=$build/tests-onnx
+mkdir -p "$runtime"
+cp "$here/../onnx/"{predict.mjs,package.json} "$runtime"
+if ! cmp -s "$here/../onnx/package-lock.json" "$runtime/package-lock.json" || [[ ! -d $runtime/node_modules ]]; then
+  cp "$here/../onnx/package-lock.json" "$runtime/package-lock.json"
+  if ! (cd "$runtime" && npm ci --omit=optional --ignore-scripts --no-audit --no-fund) >"$scratch/npm" 2>&1; then
+    rm -f "$runtime/package-lock.json"
+    tail -n 3 "$scratch/npm"
+    skip "onnxruntime-web could not be installed"
+  fi
+fi
+
+checker=
+for candidate in python3 /usr/bin/python3; do
+  if "$candidate" -c 'import onnx' 2>/dev/null; then
+    checker=$candidate
+    break
+  fi
+done
+daemon_start
+
+# compared NAME SHAPE: the finished job $id, whose rows have that shape, asked about $scratch/rows.
+compared() {
+  http POST "/v1/jobs/$id/predict" "${json[@]}" -d "{\"x\": $(<"$scratch/rows")}"
+  expect 200
+  jq -c .predictions "$body" >"$scratch/predicted"
+  http GET "/v1/jobs/$id/weights?format=onnx"
+  expect 200
+  cp "$body" "$scratch/model.onnx"
+  if [[ -n $checker ]]; then
+    "$checker" - "$scratch/model.onnx" <<'PYTHON' || fail "$1: the checker refuses the file"
+import sys
+import onnx
+model = onnx.load(sys.argv[1])
+onnx.checker.check_model(model, full_check=True)
+assert model.ir_version == 8 and [o.version for o in model.opset_import] == [17], model.opset_import
+assert model.producer_name == "epochd" and model.producer_version
+PYTHON
+  fi
+  (cd "$runtime" && node predict.mjs "$scratch/model.onnx" "$scratch/rows" "$2" "$scratch/predicted") ||
+    fail "$1: onnxruntime says something else"
+  echo "ok: $1"
+}
+
+# random COUNT FEATURES LEAST MOST: rows of whole multiples of 1 / 64, exact in float32, as JSON.
+random() {
+  python3 - "$@" <<'PYTHON'
+import json, random, sys
+count, features, least, most = map(int, sys.argv[1:])
+random.seed(count * features)
+print(json.dumps([[random.randint(least * 64, most * 64) / 64 for _ in range(features)] for _ in range(count)]))
+PYTHON
+}
+
+# trained NAME ROWS SHAPE JOB: a job on inline data, x: $scratch/rows.
+trained() {
+  local shape=$2 job=$3
+  jq -c --slurpfile x "$scratch/rows" '.data.inline.x = $x[0]' <<<"$job" >"$scratch/job"
+  submit "$(<"$scratch/job")"
+  finish "$id"
+  compared "$1" "$shape"
+}
+
+random 60 5 -50 300 >"$scratch/rows"
+trained "an MLP, x and y standardized" 5 '{"data": {"inline": {"y": '"$(jq -c 'map([.[0] * 3 + 4000, .[1] - .[2]])' "$scratch/rows")"'},
+  "standardize": ["x", "y"]}, "loss": "mse", "epochs": 30, "batch_size": 16, "optimizer": {"type": "adam", "lr": 0.01},
+  "model": {"layers": [{"type": "linear", "out_features": 16}, {"type": "gelu"}, {"type": "linear", "out_features": 16},
+    {"type": "silu"}, {"type": "layer_norm"}, {"type": "linear", "out_features": 8}, {"type": "softplus", "beta": 3, "threshold": 1},
+    {"type": "residual", "layers": [{"type": "linear", "out_features": 8}, {"type": "elu", "alpha": 0.7}]},
+    {"type": "linear", "out_features": 6, "bias": false}, {"type": "sin"}, {"type": "dropout", "p": 0.2},
+    {"type": "linear", "out_features": 2}]}}'
+
+trained "a batch-norm net" 5 '{"data": {"inline": {"y": '"$(jq -c 'map(if .[0] + .[3] > 200 then 1 else 0 end)' "$scratch/rows")"'},
+  "standardize": ["x"]}, "loss": "cross_entropy", "epochs": 20, "batch_size": 20, "optimizer": {"lr": 0.05},
+  "model": {"layers": [{"type": "linear", "out_features": 12, "bias": false}, {"type": "batch_norm"}, {"type": "tanh"},
+    {"type": "linear", "out_features": 9}, {"type": "batch_norm", "affine": false}, {"type": "leaky_relu", "negative_slope": 0.2},
+    {"type": "linear", "out_features": 2}]}}'
+
+random 40 120 0 2 >"$scratch/rows"
+classes=$(jq -c '[range(length) | . % 3]' "$scratch/rows")
+trained "a CNN, normalized, cropped to the middle" 1,12,10 '{"data": {"inline": {"y": '"$classes"'}, "shape": [1, 12, 10],
+  "normalize": {"mean": 0.9, "std": 0.4}, "augment": {"shift": 1, "crop": [10, 9]}},
+  "loss": "nll", "epochs": 6, "batch_size": 10, "optimizer": {"lr": 0.02, "momentum": 0.5},
+  "model": {"layers": [{"type": "conv2d", "out_channels": 6, "kernel_size": 3, "padding": [1, 2], "dilation": [1, 2]},
+    {"type": "max_pool2d", "kernel_size": 2}, {"type": "relu"},
+    {"type": "conv2d", "out_channels": 8, "kernel_size": [3, 2], "stride": [1, 2], "groups": 2, "padding": 1}, {"type": "dropout2d"},
+    {"type": "avg_pool2d", "kernel_size": 2, "stride": 1, "padding": 1}, {"type": "sigmoid"}, {"type": "flatten"}, {"type": "dropout"},
+    {"type": "linear", "out_features": 3}, {"type": "log_softmax"}]}}'
+
+trained "a residual CNN with norms and uneven windows" 2,6,10 '{"data": {"inline": {"y": '"$classes"'}, "shape": [2, 6, 10],
+  "normalize": {"mean": [1, 0.5], "std": [0.5, 0.25]}},
+  "loss": "cross_entropy", "epochs": 4, "batch_size": 10, "optimizer": {"lr": 0.02},
+  "model": {"layers": [{"type": "residual", "layers": [{"type": "conv2d", "out_channels": 2, "kernel_size": 3, "padding": 1, "bias": false},
+      {"type": "batch_norm"}, {"type": "residual", "layers": [{"type": "layer_norm"}]}, {"type": "relu"}]},
+    {"type": "adaptive_avg_pool2d", "output_size": [4, 3]}, {"type": "layer_norm", "affine": false},
+    {"type": "conv2d", "out_channels": 4, "kernel_size": 1}, {"type": "adaptive_avg_pool2d", "output_size": 1}, {"type": "flatten"},
+    {"type": "linear", "out_features": 3}, {"type": "softmax"}]}}'
+
+jq -c '[range(30) | . as $r | [range(4) | (. * 5 + $r * 3) % 7]]' <<<null >"$scratch/rows"
+trained "an embedding" 4 '{"data": {"inline": {"y": '"$(jq -c 'map(add)' "$scratch/rows")"'}, "standardize": ["y"]}, "loss": "mae",
+  "epochs": 5, "model": {"layers": [{"type": "embedding", "num_embeddings": 7, "embedding_dim": 3}, {"type": "relu"},
+    {"type": "linear", "out_features": 1}]}}'
+
+# Images kept as bytes: an archive of NPY files, as Keras has them.
+python3 - "$scratch/images.npz" >"$scratch/rows" <<'PYTHON'
+import json, random, struct, sys, zipfile
+random.seed(7)
+def npy(shape, kind, raw):
+    header = repr({"descr": kind, "fortran_order": False, "shape": shape}).encode()
+    header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + raw
+images = [[random.randrange(256) for _ in range(64)] for _ in range(50)]
+with zipfile.ZipFile(sys.argv[1], "w") as archive:
+    archive.writestr("x_train.npy", npy((50, 8, 8), "|u1", bytes(sum(images, []))))
+    archive.writestr("y_train.npy", npy((50,), "|u1", bytes(i % 3 for i in range(50))))
+print(json.dumps(images[:20]))
+PYTHON
+http PUT /v1/datasets/images -T "$scratch/images.npz"
+expect 201
+submit '{"data": {"dataset": "images", "normalize": {"mean": 0.13, "std": 0.31}}, "loss": "cross_entropy", "epochs": 5, "batch_size": 10,
+  "model": {"layers": [{"type": "conv2d", "out_channels": 4, "kernel_size": 3}, {"type": "batch_norm"}, {"type": "relu"},
+    {"type": "max_pool2d", "kernel_size": 2}, {"type": "flatten"}, {"type": "linear", "out_features": 3}]}}'
+finish "$id"
+compared "a batch-norm CNN on images of bytes" 1,8,8
+
+# the comparison can fail
+jq -c 'map(map(. + 0.001))' "$scratch/predicted" >"$scratch/wrong"
+! (cd "$runtime" && node predict.mjs "$scratch/model.onnx" "$scratch/rows" 1,8,8 "$scratch/wrong") >/dev/null ||
+  fail "predictions that are off by 0.001 went unnoticed"
+[[ -n $checker ]] || echo "python3-onnx is not installed: its checker did not look at the files"
