@@ -21,6 +21,10 @@
 #define C(more) "{\"type\":\"conv2d\",\"out_channels\":4,\"kernel_size\":3" more "}"
 #define OUT "{\"type\":\"flatten\"},{\"type\":\"linear\",\"out_features\":10}"
 
+#define ON(data, layers)                                                 \
+  "{\"data\":{\"dataset\":\"m\"" data "},\"model\":{\"layers\":[" layers \
+  "]},\"loss\":\"nll\",\"epochs\":1}"
+
 static const ep_data_shape mnist = {.train_rows = 60000,
                                     .test_rows = 10000,
                                     .features = 784,
@@ -105,6 +109,54 @@ START_TEST(operations_of_convolutions) {
   ck_assert_int_eq(plan->operations, 60000 * a_row);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
+}
+END_TEST
+
+/* Of the notebook's network: activations over convolutions and pools, and nothing for dropout. */
+START_TEST(bytes_of_the_notebook) {
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(JOB(NOTEBOOK, ",\"optimizer\":{\"momentum\":0.5}"), &mnist, &spec);
+  /* conv, pool (relu over it); conv (dropout2d over it), pool (relu over it, flatten: the same);
+   * linear (relu and dropout over it), linear, log_softmax. */
+  int64_t outputs = 10 * 24 * 24 + 10 * 12 * 12 + 20 * 8 * 8 + 320 + 50 + 10 + 10;
+  int64_t pools = 10 * 12 * 12 + 320, widest = 10 * 24 * 24;
+  int64_t passed = plan->program.max_predict_rows > 200 ? plan->program.max_predict_rows : 200;
+  int64_t floats =
+      2 * 2 * 21840 + 21840 + passed * (784 + outputs) + 200 * (2 * widest + pools + 1);
+  ck_assert_int_eq(plan->bytes, 4 * floats + passed * 784 + 70000 * (784 + 4));
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+/* A block's input must stay, so relu writes apart, and the sum over what it wrote. A tanh keeps its
+ * output. */
+START_TEST(bytes_of_blocks) {
+  static const struct {
+    const char *layers;
+    int64_t outputs, noted;
+  } rows[] = {
+      {"{\"type\":\"linear\",\"out_features\":10},{\"type\":\"relu\"}", 10, 0},
+      {"{\"type\":\"linear\",\"out_features\":10},{\"type\":\"tanh\"},{\"type\":\"relu\"}", 20, 0},
+      {"{\"type\":\"linear\",\"out_features\":10},{\"type\":\"residual\",\"layers\":[{\"type\":"
+       "\"relu\"}]}",
+       20, 10},
+      {"{\"type\":\"linear\",\"out_features\":10},{\"type\":\"gelu\"}", 20, 0},
+      {"{\"type\":\"linear\",\"out_features\":10},{\"type\":\"layer_norm\"}", 20, 2},
+  };
+  ep_data_shape shape = {.train_rows = 100, .features = 10, .target_columns = 1, .classes = 10};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    char text[1024];
+    ep_job_spec *spec;
+    snprintf(text, sizeof text, ON("", "%s"), rows[i].layers);
+    ep_plan *plan = plan_of(text, &shape, &spec);
+    int64_t floats = 3 * plan->parameters +
+                     plan->program.max_predict_rows * (10 + rows[i].outputs) +
+                     100 * (2 * 10 + rows[i].noted + 1) + 100 * 11;
+    ck_assert_msg(plan->bytes == 4 * floats, "%zu: %lld", i, (long long)(plan->bytes / 4 - floats));
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
 }
 END_TEST
 
@@ -284,10 +336,6 @@ START_TEST(optimizer_slots) {
   }
 }
 END_TEST
-
-#define ON(data, layers)                                                 \
-  "{\"data\":{\"dataset\":\"m\"" data "},\"model\":{\"layers\":[" layers \
-  "]},\"loss\":\"nll\",\"epochs\":1}"
 
 START_TEST(bytes_are_scaled_by_channel) {
   ep_data_shape shape = mnist;
@@ -565,6 +613,8 @@ int main(void) {
   TCase *tests = tcase_create("plan");
   tcase_add_test(tests, the_notebook);
   tcase_add_test(tests, operations_of_convolutions);
+  tcase_add_test(tests, bytes_of_the_notebook);
+  tcase_add_test(tests, bytes_of_blocks);
   tcase_add_test(tests, windows_of_all_kinds);
   tcase_add_test(tests, groups_of_channels);
   tcase_add_test(tests, blocks_are_lowered);
