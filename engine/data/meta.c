@@ -20,10 +20,15 @@ static bool set(json_t *object, const char *key, json_t *value) {
   return json_object_set_new(object, key, value) == 0;
 }
 
-static json_t *column_json(const ep_column *column) {
+static json_t *name_json(const ep_column *column) {
+  return column->name[0] ? json_string(column->name) : json_null();
+}
+
+/* `shown`: to people, who are told that there is no name. */
+static json_t *column_json(const ep_column *column, bool shown) {
   json_t *object = json_object();
   if (!object) return NULL;
-  bool ok = !column->name[0] || set(object, "name", json_string(column->name));
+  bool ok = (!shown && !column->name[0]) || set(object, "name", name_json(column));
   ok = ok && set(object, "min", json_real(column->min));
   ok = ok && set(object, "max", json_real(column->max));
   if (ok && set(object, "integer", json_boolean(column->integer))) return object;
@@ -31,10 +36,10 @@ static json_t *column_json(const ep_column *column) {
   return NULL;
 }
 
-static json_t *columns_json(const ep_part *part) {
+static json_t *columns_json(const ep_part *part, bool shown) {
   json_t *array = json_array();
   for (int64_t i = 0; array && i < part->columns; i++) {
-    if (json_array_append_new(array, column_json(&part->column[i])) == 0) continue;
+    if (json_array_append_new(array, column_json(&part->column[i], shown)) == 0) continue;
     json_decref(array);
     return NULL;
   }
@@ -62,7 +67,7 @@ static json_t *part_json(const ep_part *part, bool columns) {
   if (part->sha256[0])
     ok = ok && set(object, "sha256", json_string(part->sha256)) &&
          set(object, "bytes", json_integer(part->bytes));
-  if (ok && (!columns || set(object, "column", columns_json(part)))) return object;
+  if (ok && (!columns || set(object, "column", columns_json(part, false)))) return object;
   json_decref(object);
   return NULL;
 }
@@ -258,8 +263,8 @@ char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int6
             set(object, "name", json_string(name)) && set(object, "role", json_string(role)) &&
             json_object_update(object, rest) == 0 &&
             set(object, "rows", json_integer(main->rows)) &&
-            set(object, "columns", columns_json(main)) &&
-            (y->rows == 0 || set(object, "target_columns", columns_json(y))) &&
+            set(object, "columns", columns_json(main, true)) &&
+            (y->rows == 0 || set(object, "target_columns", columns_json(y, true))) &&
             set(object, "created_at", time_json(created_us));
   /* 15 digits are enough to look at, and 0.1 stays 0.1; meta.json has all 17. */
   if (ok) text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));

@@ -5,6 +5,7 @@ against it: the status must be listed, the media type too, the body must fit its
 import copy
 import http.client
 import json
+import struct
 import sys
 import time
 import urllib.parse
@@ -25,7 +26,7 @@ LINE = {
 CSV = b"a,b\n" + b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
 # Answers that need a full queue, a full disk or a dead device: their own tests have them.
 NOT_HERE = {("job_create", "429"), ("job_create", "503"), ("job_events", "503"),
-            ("job_predict", "503"), ("dataset_put", "503"), ("ready", "503")}
+            ("job_predict", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503")}
 
 
 class Contract:
@@ -159,7 +160,7 @@ def ended(contract, job):
     ask("GET", f"{path}/weights", 206, headers={"Range": "bytes=0-7"})
     ask("GET", f"{path}/weights", 416, headers={"Range": "bytes=99999999-"})
     ask("GET", f"{path}/weights?format=json", 200)
-    ask("GET", f"{path}/weights?format=onnx", 400)
+    ask("GET", f"{path}/weights?format=pt", 400)
     ask("GET", f"{path}/predictions", 200)
     ask("GET", f"{path}/predictions?format=csv", 200)
     ask("GET", f"{path}/predictions?format=xml", 400)
@@ -231,6 +232,26 @@ def datasets(contract):
     ask("DELETE", "/v1/datasets/line", 404)
 
 
+def parts(contract):
+    """x and y by themselves, and weights."""
+    ask = contract.ask
+    images = b"\0\0\x08\x02" + struct.pack(">2I", 4, 4) + bytes(range(16))
+    head = json.dumps({"0.weight": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    ask("PUT", "/v1/datasets/bits/train/x", 201, images)
+    ask("PUT", "/v1/datasets/bits/train/y?header=false", 200, b"0\n1\n1\n0\n")
+    ask("GET", "/v1/datasets/bits", 200)
+    ask("PUT", "/v1/datasets/bits/test/x?header=perhaps", 400, images)
+    ask("PUT", "/v1/datasets/bits/test/x", 413, b"1,2\n" * 260000)
+    ask("PUT", "/v1/datasets/bits/test/x", 415, bytes(1000))
+    ask("PUT", "/v1/datasets/bits/test/x", 422, images[:-1])
+    ask("PUT", "/v1/datasets/table", 201, CSV)
+    ask("PUT", "/v1/datasets/table/train/x", 409, images)
+    ask("PUT", "/v1/datasets/start", 201, struct.pack("<Q", len(head)) + head + bytes(4))
+    ask("GET", "/v1/datasets", 200)
+    _, raw = ask("POST", "/v1/jobs", 201, dict(LINE, data={"dataset": "bits"}))
+    ask("GET", f"/v1/jobs/{json.loads(raw)['id']}?wait=30", 200)
+
+
 def others(contract):
     ask = contract.ask
     for path in ("/v1/devices", "/v1/queue", "/livez", "/readyz", "/openapi.json", "/"):
@@ -238,6 +259,7 @@ def others(contract):
     ask("GET", "/nowhere", 404)
     for template in contract.document["paths"]:
         path = template.replace("{id}", "job_0").replace("{name}", "none")
+        path = path.replace("{split}", "train").replace("{part}", "x")
         answer, _ = ask("BREW", path, 405)
         listed = {method.upper() for method in contract.document["paths"][template]}
         allowed = set((answer.getheader("Allow") or "").split(", "))
@@ -275,6 +297,7 @@ def main():
     failed(contract)
     running(contract)
     datasets(contract)
+    parts(contract)
     others(contract)
     canary(contract, job)
     _, raw = contract.ask("GET", "/openapi.json", 200)
