@@ -509,7 +509,7 @@ START_TEST(wide_nets_belong_on_the_gpu) {
 }
 END_TEST
 
-/* What cpu/fused takes and what it leaves to cpu/reference. */
+/* What cpu/fused takes and what it leaves to cpu/blocked. */
 static void assert_cpu_executor(int64_t first, int64_t second, const char *asked,
                                 const char *wanted) {
   fixture f;
@@ -522,11 +522,11 @@ static void assert_cpu_executor(int64_t first, int64_t second, const char *asked
   ep_plan_destroy(plan);
 }
 
-START_TEST(the_cpu_has_two_executors) {
+START_TEST(the_cpu_has_three_executors) {
   assert_cpu_executor(1 << 14, 1, "", "cpu/fused");
-  assert_cpu_executor((1 << 14) + 1, 1, "", "cpu/reference");
+  assert_cpu_executor((1 << 14) + 1, 1, "", "cpu/blocked");
   assert_cpu_executor(4000, 4000, "", "cpu/fused");
-  assert_cpu_executor(4200, 4200, "", "cpu/reference"); /* over 2^24 parameters */
+  assert_cpu_executor(4200, 4200, "", "cpu/blocked"); /* over 2^24 parameters */
   assert_cpu_executor(6, 6, "cpu/reference", "cpu/reference");
 }
 END_TEST
@@ -556,7 +556,7 @@ int main(void) {
   tcase_add_test(tests, first_weights_by_seed);
   tcase_add_test(tests, small_nets_belong_on_the_cpu);
   tcase_add_test(tests, wide_nets_belong_on_the_gpu);
-  tcase_add_test(tests, the_cpu_has_two_executors);
+  tcase_add_test(tests, the_cpu_has_three_executors);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

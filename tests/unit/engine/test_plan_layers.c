@@ -527,6 +527,34 @@ START_TEST(validation_rows_are_enough) {
 }
 END_TEST
 
+START_TEST(images_go_to_the_blocked_executor) {
+  static const struct {
+    const char *text, *executor;
+  } rows[] = {
+      {JOB(NOTEBOOK, ""), "cpu/blocked"},
+      {JOB("[" OUT "]", ""), "cpu/fused"},
+      {JOB("[" OUT "]", ",\"clip\":{\"norm\":1}"), "cpu/blocked"},
+      {JOB("[" OUT "]", ",\"optimizer\":{\"weight_decay\":1,\"decay_all\":false}"), "cpu/blocked"},
+      {JOB("[" OUT "]", ",\"executor\":\"cpu/reference\""), "cpu/reference"},
+  };
+  ep_data_shape shape = mnist;
+  shape.x_type = EP_X_FLOAT32;
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    ep_job_spec *spec;
+    ep_plan *plan = plan_of(rows[i].text, &shape, &spec);
+    ck_assert_str_eq(ep_plan_estimate(plan, spec, "cpu").executor, rows[i].executor);
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(JOB("[" OUT "]", ""), &mnist, &spec); /* bytes are no floats */
+  ck_assert_str_eq(ep_plan_estimate(plan, spec, "cpu").executor, "cpu/blocked");
+  ck_assert_double_gt(ep_plan_estimate(plan, spec, "cuda").seconds, 0);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
 /* Mean and deviation of drawn weights. */
 static void figures_of(const float *values, int64_t count, double *mean, double *deviation) {
   double sum = 0, squares = 0;
@@ -629,6 +657,7 @@ int main(void) {
   tcase_add_loop_test(tests, what_does_not_fit_is_refused, 0,
                       (int)(sizeof refused / sizeof refused[0]));
   tcase_add_test(tests, validation_rows_are_enough);
+  tcase_add_test(tests, images_go_to_the_blocked_executor);
   tcase_add_test(tests, first_weights_of_convolutions);
   tcase_add_test(tests, first_weights_of_embeddings_and_blocks);
   suite_add_tcase(suite, tests);
