@@ -104,8 +104,14 @@ submit "$(image_job "$(jq -nc --arg job "$first" --argjson epochs "$epochs" \
 http DELETE "/v1/jobs/$first"
 expect 409
 check "a job that is needed stays" '.detail | test("starts from the weights")'
-http POST "/v1/jobs/$id/cancel"
-ended "$id" 30
+live=$id
+daemon_stop
+daemon_start
+http DELETE "/v1/jobs/$first"
+expect 409
+echo "ok: after a restart too"
+http POST "/v1/jobs/$live/cancel"
+ended "$live" 30
 http DELETE "/v1/jobs/$first"
 expect 204
 http GET "/v1/jobs/$first/weights?format=onnx"

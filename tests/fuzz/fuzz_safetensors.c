@@ -17,7 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   for (size_t i = tensors.tensors_count; i-- > 0;) {
     const ep_tensor *tensor = &tensors.tensor[i];
     FUZZ_HOLDS(tensor->bytes >= bytes + 8);
-    FUZZ_HOLDS(tensor->bytes + (size_t)tensor->values_count * sizeof(float) == end);
+    size_t value_bytes = tensor->whole ? sizeof(int64_t) : sizeof(float);
+    FUZZ_HOLDS(tensor->bytes + (size_t)tensor->values_count * value_bytes == end);
+    FUZZ_HOLDS(tensor->dimensions >= 0 && tensor->dimensions <= EP_TENSOR_DIMENSIONS);
     FUZZ_HOLDS(ep_tensors_find(&tensors, tensor->name) == tensor);
     end = tensor->bytes;
   }
