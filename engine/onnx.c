@@ -223,6 +223,10 @@ static uint64_t weights_bytes(const ep_tensors *weights) {
   return failed ? 0 : total;
 }
 
+static ep_status part_write(ep_durable_file *file, const ep_protobuf *part, ep_error *error) {
+  return part->count > 0 ? ep_durable_file_write(file, part->bytes, part->count, error) : EP_OK;
+}
+
 /* The values go from the mapped file straight to the new one. */
 static ep_status weight_write(ep_durable_file *file, const ep_tensor *tensor, ep_error *error) {
   ep_protobuf field = {0}, head = {0};
@@ -230,8 +234,8 @@ static ep_status weight_write(ep_durable_file *file, const ep_tensor *tensor, ep
   ep_protobuf_head(&field, EP_ONNX_GRAPH_INITIALIZER, bytes);
   ep_status status = EP_OK;
   if (field.failed || head.failed) status = ep_fail(error, EP_NO_MEMORY, "no memory for a weight");
-  if (!status) status = ep_durable_file_write(file, field.bytes, field.count, error);
-  if (!status) status = ep_durable_file_write(file, head.bytes, head.count, error);
+  if (!status) status = part_write(file, &field, error);
+  if (!status) status = part_write(file, &head, error);
   if (!status)
     status = ep_durable_file_write(file, tensor->bytes, (size_t)(bytes - head.count), error);
   ep_protobuf_deinit(&head);
@@ -252,10 +256,9 @@ static ep_status model_write(ep_durable_file *file, const ep_tensors *weights,
     status = ep_fail(error, EP_INVALID,
                      "this network has over 2 GiB of weights, more than an ONNX file holds: take "
                      "the safetensors");
-  if (!status) status = ep_durable_file_write(file, model.bytes, model.count, error);
-  if (!status) status = ep_durable_file_write(file, graph->nodes.bytes, graph->nodes.count, error);
-  if (!status)
-    status = ep_durable_file_write(file, graph->constants.bytes, graph->constants.count, error);
+  if (!status) status = part_write(file, &model, error);
+  if (!status) status = part_write(file, &graph->nodes, error);
+  if (!status) status = part_write(file, &graph->constants, error);
   for (size_t i = 0; i < weights->tensors_count && !status; i++)
     if (!weights->tensor[i].whole) status = weight_write(file, &weights->tensor[i], error);
   ep_protobuf_deinit(&model);
