@@ -13,7 +13,7 @@
 #include "kernels/cpu/probe.h"
 
 /* The most special first. */
-static const ep_executor *const executors[] = {&ep_cpu_fused, &ep_cpu_reference};
+static const ep_executor *const executors[] = {&ep_cpu_fused, &ep_cpu_blocked, &ep_cpu_reference};
 enum { EXECUTORS_COUNT = sizeof executors / sizeof executors[0] };
 
 struct ep_instance {

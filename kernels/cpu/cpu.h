@@ -23,7 +23,7 @@ const char *ep_instruction_set_name(ep_instruction_set instruction_set); /* "avx
 /* The table that compile chooses from, the most special first, cpu/reference last. Static. */
 const ep_executor *const *ep_cpu_executors(int *count);
 
-extern const ep_executor ep_cpu_fused, ep_cpu_reference;
+extern const ep_executor ep_cpu_fused, ep_cpu_blocked, ep_cpu_reference;
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,3 @@
+#include "kernels/cpu/blocked/variant.h"
+
+const ep_blocked_variant ep_blocked_baseline = {VARIANT_OPS};
