@@ -242,10 +242,10 @@ static int64_t op_parameters(const ep_op *op) {
 
 /* Ops of a block count for the layer that they stand in: the first number of their names. */
 void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows) {
-  int last = -1;
+  long last = -1;
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
-    int layer = atoi(plan->names[i]);
+    long layer = strtol(plan->names[i], NULL, 10);
     if (layer != last) rows[layer] = (ep_layer_view){.in_features = op->in_features};
     rows[layer].type = ep_layer_type_name(op->type);
     rows[layer].out_features = op->out_features;

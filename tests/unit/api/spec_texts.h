@@ -1,0 +1,17 @@
+/* spec_texts.h: whole jobs as text, but for the part that a test is about. */
+#ifndef EP_TESTS_API_SPEC_TEXTS_H
+#define EP_TESTS_API_SPEC_TEXTS_H
+
+#define XOR "\"data\":{\"generator\":\"xor\"}"
+#define MODEL "\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":1}]}"
+#define REST "\"loss\":\"mse\",\"epochs\":10"
+/* A whole job but for the part that a test is about. */
+#define WITH(more) "{" XOR "," MODEL "," REST "," more "}"
+#define WITH_DATA(data) "{\"data\":" data "," MODEL "," REST "}"
+#define WITH_MODEL(more) \
+  "{" XOR ",\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":1}]," more "}," REST "}"
+#define WITH_LOSS(loss) "{" XOR "," MODEL ",\"epochs\":1,\"loss\":" loss "}"
+#define CONV(more) WITH_LAYERS("[{\"type\":\"conv2d\",\"out_channels\":4," more "}]")
+#define WITH_LAYERS(layers) "{" XOR ",\"model\":{\"layers\":" layers "}," REST "}"
+
+#endif
