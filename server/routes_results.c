@@ -130,39 +130,48 @@ static ep_status make_file(const ep_server *server, const weights_format *format
   return status;
 }
 
-/* Opens the weights at `weights`, or what another format makes of them. */
-static ep_status open_format(const ep_server *server, const weights_format *format,
-                             const char *weights, int *file, int64_t *bytes, ep_error *error) {
-  char path[EP_PATH_BYTES];
+/* Where the format of the weights at `weights` is, or will be. */
+static ep_status format_path(const weights_format *format, const char *weights,
+                             char path[EP_PATH_BYTES], ep_error *error) {
   const char *slash = strrchr(weights, '/');
-  if (format->make == NULL) return open_file(weights, file, bytes, error);
-  if (snprintf(path, sizeof path, "%.*s/%s", (int)(slash - weights), weights, format->file) >=
-      (int)sizeof path)
-    return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", format->file);
-  if (open_file(path, file, bytes, NULL) == EP_OK) return EP_OK;
-  ep_status status = make_file(server, format, weights, path, error);
-  return status ? status : open_file(path, file, bytes, error);
+  int bytes =
+      snprintf(path, EP_PATH_BYTES, "%.*s/%s", (int)(slash - weights), weights, format->file);
+  if (bytes < EP_PATH_BYTES) return EP_OK;
+  return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", format->file);
+}
+
+/* The ETag of a job's weights in a format: their SHA-256, and the format where it is another. */
+static ep_status etag_find(ep_exchange *exchange, int index, char etag[96], ep_error *error) {
+  char *text = NULL, sha256[65] = "";
+  uint64_t version;
+  const char *name = index > 0 ? weights_format_names[index] : "";
+  ep_status status =
+      ep_jobs_get(exchange->server->jobs, exchange->request.id, &text, &version, error);
+  if (status) return status;
+  etag[0] = 0;
+  if (ep_member_find(text, "weights", "sha256", sha256, sizeof sha256))
+    snprintf(etag, 96, "\"%s%s%s\"", sha256, index > 0 ? "-" : "", name);
+  free(text);
+  return EP_OK;
 }
 
 ep_route_result ep_route_weights_get(ep_exchange *exchange) {
   ep_server *server = exchange->server;
   ep_request *request = &exchange->request;
   ep_error error = {0};
-  char path[EP_PATH_BYTES], sha256[65] = "", etag[96] = "";
-  char *text = NULL;
-  uint64_t version;
-  int index, file;
+  char weights[EP_PATH_BYTES], path[EP_PATH_BYTES], etag[96];
+  int index, file = -1;
   int64_t bytes = 0;
   if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) ||
-      ep_jobs_file(server->jobs, request->id, "weights.safetensors", path, sizeof path, &error) ||
-      ep_jobs_get(server->jobs, request->id, &text, &version, &error))
+      ep_jobs_file(server->jobs, request->id, "weights.safetensors", weights, sizeof weights,
+                   &error) ||
+      etag_find(exchange, index, etag, &error))
     return ep_exchange_fail(exchange, &error);
-  if (ep_member_find(text, "weights", "sha256", sha256, sizeof sha256))
-    snprintf(etag, sizeof etag, "\"%s%s%s\"", sha256, index > 0 ? "-" : "",
-             index > 0 ? weights_format_names[index] : "");
-  free(text);
   const weights_format *format = &weights_formats[index];
-  ep_status status = open_format(server, format, path, &file, &bytes, &error);
+  ep_status status = format_path(format, weights, path, &error);
+  if (!status && format->make != NULL && !ep_folder_exists(path))
+    status = make_file(server, format, weights, path, &error);
+  if (!status) status = open_file(path, &file, &bytes, &error);
   if (status) return ep_exchange_fail(exchange, &error);
   return serve_file(exchange, file, bytes, format->type, format->file, etag);
 }
