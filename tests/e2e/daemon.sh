@@ -120,6 +120,15 @@ expect() {
 # header NAME: that header of the last answer.
 header() { tr -d '\r' <"$headers" | awk -v name="${1,,}:" 'tolower($1) == name {sub(/^[^ ]* /, ""); print; exit}'; }
 
+# upload_images NAME FOLDER: the dataset NAME of the four IDX files in FOLDER, part by part.
+upload_images() {
+  local part
+  for part in train/x:train-images-idx3 train/y:train-labels-idx1 test/x:t10k-images-idx3 test/y:t10k-labels-idx1; do
+    http PUT "/v1/datasets/$1/${part%:*}" -T "$2/${part#*:}-ubyte.gz"
+    [[ $code == 20[01] ]] || expect 201
+  done
+}
+
 # submit JOB: queues the job, on the device under test; its id goes to $id.
 id=
 submit() {
