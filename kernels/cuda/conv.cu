@@ -5,9 +5,9 @@
  * Backward: the same, of grad instead of x, each weight's place the other way round.
  * Weights:  W'[channel, tap] = sum over places of grad[channel, place] x[place, tap], the places
  * cut into slices that are summed apart, then added; a bias is a tap that is always 1. */
+#include "kernels/cuda/conv_geometry.cuh"
+#include "kernels/cuda/conv_staged.cuh"
 #include "kernels/cuda/grid.cuh"
-#include "kernels/cuda/kernels.h"
-#include "kernels/formulas/activations.h"
 
 /* Threads of a block: 4 along the channels, 32 along the other side. */
 enum { THREADS = 128, LINES = 4, DEPTH = 16, CHANNELS_AT_MOST = 32 };
@@ -16,41 +16,7 @@ static_assert(THREADS == LINES * EP_CUDA_WARP, "a warp has one line of channels"
 /* A thread block's target is so many blocks in all; more slices would only cost more to add. */
 enum { WEIGHT_BLOCKS = 528, WEIGHT_SLICES = 512, SLICE_PLACES = 64 };
 
-/* --- what a layer is, in numbers that a kernel likes ----------------------------------------- */
-
-/* source: what is gathered (forward: x, backward: grad), target: what is written (the other). */
-typedef struct {
-  int source_channels, source_height, source_width; /* channels of one group */
-  int target_channels, target_height, target_width; /* channels of one group */
-  int groups, taps;
-  int stride[2], padding[2];
-  int weight_row;       /* from one target channel's weights to the next */
-  int64_t weight_group; /* from one group's weights to the next */
-  int64_t places;       /* rows * target pixels */
-} geometry;
-
-static geometry geometry_of(const ep_cuda_conv *conv, bool backward) {
-  const ep_op *op = &conv->op;
-  const ep_shape *source = backward ? &op->out : &op->in, *target = backward ? &op->in : &op->out;
-  int area = op->kernel[0] * op->kernel[1];
-  geometry g = {};
-  g.groups = (int)op->groups;
-  g.source_channels = (int)(source->channels / op->groups);
-  g.source_height = (int)source->height;
-  g.source_width = (int)source->width;
-  g.target_channels = (int)(target->channels / op->groups);
-  g.target_height = (int)target->height;
-  g.target_width = (int)target->width;
-  g.taps = g.source_channels * area;
-  g.weight_row = backward ? area : g.taps;
-  g.weight_group = (int64_t)g.source_channels * g.target_channels * area;
-  for (int i = 0; i < 2; i++) {
-    g.stride[i] = op->stride[i];
-    g.padding[i] = op->padding[i];
-  }
-  g.places = conv->rows * target->height * target->width;
-  return g;
-}
+/* --- taps ---------------------------------------------------------------------------------- */
 
 int64_t ep_cuda_conv_taps_count(const ep_op *op, bool backward) {
   int64_t channels = (backward ? op->out.channels : op->in.channels) / op->groups;
@@ -214,6 +180,7 @@ static void product_launch(cudaStream_t stream, const ep_cuda_conv *conv, const 
 template <bool backward>
 static cudaError_t product_run(cudaStream_t stream, const ep_cuda_conv *conv) {
   geometry g = geometry_of(conv, backward);
+  if (staged_run<backward>(stream, conv, g)) return cudaGetLastError();
   switch (lines_of(g.target_channels)) {
   case 2: product_launch<backward, 2>(stream, conv, g); break;
   case 3: product_launch<backward, 3>(stream, conv, g); break;

@@ -26,14 +26,16 @@ static __global__ void elements(ep_op op, int64_t count, uint64_t seed, const ep
 }
 
 /* A thread a number; those of a channel ask for the same word. */
-static __global__ void channels(ep_op op, int64_t count, int64_t pixels, uint64_t seed,
+static __global__ void channels(ep_op op, int64_t count, uint32_t pixels, uint64_t seed,
                                 const ep_cuda_clock *clock, bool backward, const float *x,
                                 float *y) {
   int64_t step = step_of(clock, backward);
   float scale = ep_dropout_scale(op.p);
   for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
-       at += (int64_t)gridDim.x * THREADS)
-    y[at] = ep_dropout_keeps(seed, step, op.layer, at / pixels, op.p) ? scale * x[at] : 0;
+       at += (int64_t)gridDim.x * THREADS) {
+    int64_t element = at >> 32 ? at / pixels : (uint32_t)at / pixels; /* 64 bits divide slowly */
+    y[at] = ep_dropout_keeps(seed, step, op.layer, element, op.p) ? scale * x[at] : 0;
+  }
 }
 
 cudaError_t ep_cuda_dropout(cudaStream_t stream, const ep_op *op, int64_t rows, uint64_t seed,
@@ -44,6 +46,6 @@ cudaError_t ep_cuda_dropout(cudaStream_t stream, const ep_op *op, int64_t rows, 
                                                                             backward, x, y);
   else
     channels<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(
-        *op, count, op->out.height * op->out.width, seed, clock, backward, x, y);
+        *op, count, (uint32_t)(op->out.height * op->out.width), seed, clock, backward, x, y);
   return cudaGetLastError();
 }

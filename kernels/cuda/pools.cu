@@ -7,6 +7,7 @@
 #include "kernels/formulas/pools.h"
 
 enum { THREADS = 256 };
+static const int64_t NARROW = INT64_C(1) << 31; /* with room for the stride */
 
 /* Everything in 32 bits: a plane has fewer than 2^31 pixels. */
 typedef struct {
@@ -72,13 +73,14 @@ static __device__ float adaptive_mean_of(const window &w, const float *x, int oy
   return sum / (float)((bottom - top) * (right - left));
 }
 
-static __global__ void forward(ep_layer_type type, window w, int64_t count, const float *x,
-                               float *y, int32_t *places) {
-  int out_plane = w.out_height * w.out_width, in_plane = w.in_height * w.in_width;
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
-       at += (int64_t)gridDim.x * THREADS) {
+/* I: wide enough for all numbers; a division by 64 bits costs more than a pool. */
+template <typename I>
+static __global__ void forward(ep_layer_type type, window w, I count, const float *x, float *y,
+                               int32_t *places) {
+  I out_plane = w.out_height * w.out_width, in_plane = w.in_height * w.in_width;
+  for (I at = (I)blockIdx.x * THREADS + threadIdx.x; at < count; at += (I)gridDim.x * THREADS) {
     int pixel = (int)(at % out_plane), oy = pixel / w.out_width, ox = pixel % w.out_width;
-    const float *plane = x + at / out_plane * in_plane;
+    const float *plane = x + (int64_t)(at / out_plane) * in_plane;
     if (type == EP_LAYER_MAX_POOL2D) {
       int32_t place;
       y[at] = max_of(w, plane, oy, ox, &place);
@@ -94,8 +96,12 @@ static __global__ void forward(ep_layer_type type, window w, int64_t count, cons
 cudaError_t ep_cuda_pool_forward(cudaStream_t stream, const ep_op *op, int64_t rows, const float *x,
                                  float *y, int32_t *places) {
   int64_t count = rows * op->out_features;
-  forward<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(op->type, window_of(op), count, x,
-                                                                  y, places);
+  unsigned int blocks = ep_cuda_blocks(count, THREADS);
+  if (count < NARROW)
+    forward<uint32_t>
+        <<<blocks, THREADS, 0, stream>>>(op->type, window_of(op), (uint32_t)count, x, y, places);
+  else
+    forward<int64_t><<<blocks, THREADS, 0, stream>>>(op->type, window_of(op), count, x, y, places);
   return cudaGetLastError();
 }
 
@@ -142,12 +148,12 @@ static __device__ float adaptive_windows_sum(const window &w, const float *grad,
   return sum;
 }
 
-static __global__ void backward(ep_layer_type type, window w, int64_t count, const float *grad,
+template <typename I>
+static __global__ void backward(ep_layer_type type, window w, I count, const float *grad,
                                 const int32_t *places, float *grad_x) {
-  int out_plane = w.out_height * w.out_width, in_plane = w.in_height * w.in_width;
-  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
-       at += (int64_t)gridDim.x * THREADS) {
-    int64_t first = at / in_plane * out_plane;
+  I out_plane = w.out_height * w.out_width, in_plane = w.in_height * w.in_width;
+  for (I at = (I)blockIdx.x * THREADS + threadIdx.x; at < count; at += (I)gridDim.x * THREADS) {
+    int64_t first = (int64_t)(at / in_plane) * out_plane;
     int pixel = (int)(at % in_plane);
     grad_x[at] = type == EP_LAYER_ADAPTIVE_AVG_POOL2D
                      ? adaptive_windows_sum(w, grad + first, pixel)
@@ -158,7 +164,12 @@ static __global__ void backward(ep_layer_type type, window w, int64_t count, con
 cudaError_t ep_cuda_pool_backward(cudaStream_t stream, const ep_op *op, int64_t rows,
                                   const float *grad, const int32_t *places, float *grad_x) {
   int64_t count = rows * op->in_features;
-  backward<<<ep_cuda_blocks(count, THREADS), THREADS, 0, stream>>>(op->type, window_of(op), count,
-                                                                   grad, places, grad_x);
+  unsigned int blocks = ep_cuda_blocks(count, THREADS);
+  if (count < NARROW)
+    backward<uint32_t><<<blocks, THREADS, 0, stream>>>(op->type, window_of(op), (uint32_t)count,
+                                                       grad, places, grad_x);
+  else
+    backward<int64_t>
+        <<<blocks, THREADS, 0, stream>>>(op->type, window_of(op), count, grad, places, grad_x);
   return cudaGetLastError();
 }

@@ -97,11 +97,106 @@ static ep_case *net_create(const net *row, const ep_case_training *training) {
   return self;
 }
 
+/* --- images -------------------------------------------------------------------------------- */
+
+/* The network of the MNIST notebook, of bytes. */
+static ep_case *mnist_create(const char *name, const ep_case_training *training) {
+  const ep_case_window five = {.kernel = {5, 5}}, two = {.kernel = {2, 2}};
+  ep_case *self = ep_case_create_image(name, (ep_shape){1, 28, 28}, EP_LOSS_NLL);
+  ep_case_add_conv2d(self, 10, &five, true);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &two);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_conv2d(self, 20, &five, true);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.5f);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &two);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 50, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.5f);
+  ep_case_add_linear(self, 10, true);
+  ep_case_add(self, EP_LAYER_LOG_SOFTMAX);
+  ep_case_store_bytes(self);
+  ep_case_finish(self, training);
+  return self;
+}
+
+/* Channels that fill no tile, windows that leave the image, many slices of places. */
+static ep_case *channels_create(const char *name, int64_t in, int64_t out, int64_t groups) {
+  const ep_case_window window = {
+      .kernel = {3, 3}, .stride = {2, 1}, .padding = {1, 2}, .dilation = {1, 2}, .groups = groups};
+  const ep_case_window plain = {.kernel = {3, 2}, .padding = {1, 0}};
+  ep_case *self = ep_case_create_image(name, (ep_shape){in, 15, 13}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, out, &window, true);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  int block = ep_case_last(self);
+  ep_case_add_conv2d(self, out, &(ep_case_window){.kernel = {1, 1}}, false);
+  ep_case_add(self, EP_LAYER_SILU);
+  ep_case_add_residual(self, block);
+  ep_case_add_conv2d(self, 9, &plain, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_adaptive_pool(self, 3, 2);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add_linear(self, 11, true);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 101, .batch_size = 37, .shuffle = true, .steps = 7, .lr = 0.05f, .seed = 20});
+  return self;
+}
+
+/* What writes over its input next to what must not be written over. */
+static ep_case *overlaps_create(const char *name) {
+  ep_case *self = ep_case_create(name, 12, EP_LOSS_MSE);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.2f); /* of the rows as they lie */
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_linear(self, 20, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  int block = ep_case_last(self);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.3f);
+  ep_case_add(self, EP_LAYER_LEAKY_RELU);
+  ep_case_add_residual(self, block);
+  ep_case_add(self, EP_LAYER_SIGMOID);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.4f);
+  ep_case_add_linear(self, 20, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.5f);
+  ep_case_add_residual(self, block);
+  ep_case_add_linear(self, 3, true);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 64, .batch_size = 24, .shuffle = true, .steps = 14, .lr = 0.05f, .seed = 21});
+  return self;
+}
+
+static ep_case *image_create(int number) {
+  const ep_case_training training = {.rows = 150,
+                                     .batch_size = 64,
+                                     .shuffle = true,
+                                     .steps = 5,
+                                     .lr = 0.01f,
+                                     .seed = 22,
+                                     .optimizer = {.momentum = 0.5f}};
+  switch (number) {
+  case 0: return mnist_create("MNIST's network", &training);
+  case 1: return channels_create("3 to 21 channels", 3, 21, 1);
+  case 2: return channels_create("40 to 70 channels", 40, 70, 1);
+  case 3: return channels_create("12 to 36 channels in 12 groups", 12, 36, 12);
+  default: return overlaps_create("writing over inputs");
+  }
+}
+enum { IMAGES = 5 };
+
 int ep_gpu_case_count(void) {
-  return NETS;
+  return NETS + IMAGES;
 }
 
 ep_case *ep_gpu_case_create(int number) {
+  if (number >= NETS) return image_create(number - NETS);
   const net *row = &nets[number];
   if (number < NETS - 1) return net_create(row, &row->training);
   /* Activations first, last, and one after another: none is part of a linear layer's kernel. */
@@ -128,28 +223,41 @@ static const struct {
       EP_LAYER_RELU,
       EP_LOSS_MSE,
       {.rows = 321, .lr = 0.005f, .seed = 1}},
-     {"6-6-1, 321 rows, full batch", 1, 20000}},
+     {"6-6-1, 321 rows, full batch", 1, 20000, true}},
     {{"19-1, 3530 rows, full batch",
       19,
       {1},
       EP_LAYER_RELU,
       EP_LOSS_BCE_WITH_LOGITS,
       {.rows = 3530, .lr = 0.1f, .seed = 1}},
-     {"19-1, 3530 rows, full batch", 1, 20000}},
+     {"19-1, 3530 rows, full batch", 1, 20000, true}},
     {{"disc 2-4-8-…-256-2, 1000 rows, batch 100",
       2,
       {4, 8, 16, 32, 64, 128, 256, 2},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 1000, .batch_size = 100, .lr = 0.1f, .seed = 1}},
-     {"disc 2-4-8-…-256-2, 1000 rows, batch 100", 10, 300}},
+     {"disc 2-4-8-…-256-2, 1000 rows, batch 100", 10, 300, true}},
     {{"784-50-10, 2000 rows, batch 200, shuffled",
       784,
       {50, 10},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 2000, .batch_size = 200, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"784-50-10, 2000 rows, batch 200, shuffled", 10, 300}},
+     {"784-50-10, 2000 rows, batch 200, shuffled", 10, 300, true}},
+    /* mnist_create's */
+    {{"MNIST's network, 4000 rows of bytes, batch 200",
+      784,
+      {10},
+      EP_LAYER_RELU,
+      EP_LOSS_NLL,
+      {.rows = 4000,
+       .batch_size = 200,
+       .shuffle = true,
+       .lr = 0.01f,
+       .seed = 1,
+       .optimizer = {.momentum = 0.5f}}},
+     {"MNIST's network, 4000 rows of bytes, batch 200", 20, 150, false}},
 };
 enum { BENCHMARKS = sizeof benchmarks / sizeof *benchmarks };
 
@@ -161,5 +269,6 @@ ep_case *ep_gpu_benchmark_create(int number, int64_t epochs, const ep_gpu_benchm
   ep_case_training training = benchmarks[number].what.training;
   *out = &benchmarks[number].benchmark;
   training.steps = epochs * (*out)->steps_per_epoch;
+  if (number == BENCHMARKS - 1) return mnist_create((*out)->name, &training);
   return net_create(&benchmarks[number].what, &training);
 }

@@ -1,10 +1,11 @@
 /* The GPU suite, a program of its own, since CUDA does not survive a fork:
  *
- *     test_gpu PLUGIN [--golden FOLDER] [--every N] [--bench]
+ *     test_gpu PLUGIN [--golden FOLDER] [--every N] [--bench [--first N]]
  *
  * Holds every executor of the plug-in to cpu/reference. Prints a line a case and ends with
  * "N passed, N failed, N skipped"; exits with 1 when one failed, 77 when there is no GPU to try.
- * --every N: only each Nth of the shared cases, for slow tools. --bench: times instead. */
+ * --every N: only each Nth of the shared cases, for slow tools. --bench: times instead, from the
+ * Nth on. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -73,6 +74,29 @@ static void cases_try(suite *self) {
   for (int i = 0; i < ep_gpu_case_count(); i++) case_try(self, ep_gpu_case_create(i));
 }
 
+/* Rows that are streamed from the host: the same bits as those that lie on the device. */
+static void stream_try(suite *self, ep_case *test) {
+  ep_run resident = {0}, streamed = {0}, cut = {0};
+  bool same = ep_run_case(&self->cuda, test, EP_RUN_WHOLE, &resident, stdout) == EP_OK;
+  test->program.data_bytes_max = 1;
+  same = same && ep_run_case(&self->cuda, test, EP_RUN_WHOLE, &streamed, stdout) == EP_OK &&
+         ep_run_case(&self->cuda, test, EP_RUN_CUT, &cut, stdout) == EP_OK &&
+         ep_runs_same(test, &streamed, &resident, stdout) &&
+         ep_runs_same(test, &cut, &resident, stdout);
+  report(self, same, "%s: %s, streamed", self->cuda.executor, test->name);
+  ep_run_deinit(&cut);
+  ep_run_deinit(&streamed);
+  ep_run_deinit(&resident);
+  ep_case_destroy(test);
+}
+
+static void streams_try(suite *self) {
+  const int each = 23; /* not a multiple of anything that the list repeats by */
+  for (int i = 0; i < ep_case_count(); i += each * self->every)
+    stream_try(self, ep_case_create_number(i));
+  for (int i = 0; i < ep_gpu_case_count(); i++) stream_try(self, ep_gpu_case_create(i));
+}
+
 static void goldens_try(suite *self) {
   ep_goldens goldens;
   if (!self->golden_folder) {
@@ -84,8 +108,7 @@ static void goldens_try(suite *self) {
   report(self, loaded && ep_goldens_cover(&goldens, stdout), "goldens: all of the vocabulary");
   for (int i = 0; i < goldens.count; i += self->every) {
     double worst = 0;
-    ep_status status =
-        ep_golden_replay(&self->cuda, &goldens.rows[i], &worst, stdout);
+    ep_status status = ep_golden_replay(&self->cuda, &goldens.rows[i], &worst, stdout);
     report(self, status == EP_OK, "%s: golden %s (%.2g)", self->cuda.executor,
            goldens.rows[i].test->name, worst);
   }
@@ -141,6 +164,34 @@ static void refusals_try(suite *self) {
   refusal_try(self, "4 TiB of weights", &large, NULL, EP_NO_MEMORY);
   large.parameters = INT64_MAX / 2;
   refusal_try(self, "more weights than can be counted", &large, NULL, EP_NO_MEMORY);
+  ep_case_destroy(test);
+}
+
+/* What an instance says it holds, against what the device has less. Another stands beside it, so
+ * that the kernels are loaded already; small blocks come in pages. */
+static void bytes_try(suite *self) {
+  const ep_backend_ops *ops = self->cuda.ops;
+  const int64_t pages = 16 << 20;
+  const ep_gpu_benchmark *row;
+  ep_case *test = ep_gpu_benchmark_create(ep_gpu_benchmark_count() - 1, 1, &row);
+  ep_backend_info before, after;
+  ep_instance_info held = {0};
+  ep_instance *instances[2] = {NULL};
+  ep_error error = {.message = ""};
+  test->program.max_predict_rows = 10000;
+  ep_status status = ops->compile(self->cuda.backend, &test->program, NULL, &instances[0], &error);
+  if (status == EP_OK) status = ops->info(self->cuda.backend, &before, &error);
+  if (status == EP_OK)
+    status = ops->compile(self->cuda.backend, &test->program, NULL, &instances[1], &error);
+  if (status == EP_OK) status = ops->info(self->cuda.backend, &after, &error);
+  if (status == EP_OK) ops->instance_info(instances[1], &held);
+  int64_t taken = status == EP_OK ? before.memory_free_bytes - after.memory_free_bytes : 0;
+  double difference = fabs((double)(taken - held.bytes));
+  report(self, status == EP_OK && difference <= 0.02 * (double)held.bytes + (double)pages,
+         "an instance says %lld bytes, the device has %lld less %s", (long long)held.bytes,
+         (long long)taken, error.message);
+  for (int i = 0; i < 2; i++)
+    if (instances[i]) ops->release(instances[i]);
   ep_case_destroy(test);
 }
 
@@ -283,7 +334,9 @@ static double seconds_of(const ep_subject *subject, const ep_case *test, const c
   if (status == EP_OK)
     status =
         ops->load_data(instance, EP_SPLIT_TRAIN, test->x[0], test->y[0], test->rows[0], &error);
-  if (status == EP_OK) status = ops->import_state(instance, test->parameters, NULL, &error);
+  float *state = calloc((size_t)test->program.optimizer_floats + 1, sizeof *state);
+  if (!state) status = EP_NO_MEMORY;
+  if (status == EP_OK) status = ops->import_state(instance, test->parameters, state, &error);
   if (status == EP_OK) status = ops->train_segment(instance, &segment, &error);
   segment.steps = test->steps;
   for (int i = 0; i < TIMES && status == EP_OK; i++) {
@@ -298,17 +351,33 @@ static double seconds_of(const ep_subject *subject, const ep_case *test, const c
     *executor = info.executor;
     ops->release(instance);
   }
+  free(state);
   free(errors);
   free(loss);
   qsort(seconds, TIMES, sizeof *seconds, by_value);
   return sound ? seconds[TIMES / 2] : (double)NAN;
 }
 
+/* The streamed rows' time over the resident ones'. */
+static void stream_bench(suite *self) {
+  const ep_gpu_benchmark *row;
+  const char *name = "";
+  ep_case *test = ep_gpu_benchmark_create(ep_gpu_benchmark_count() - 1, 50, &row);
+  double resident = seconds_of(&self->cuda, test, &name);
+  test->program.data_bytes_max = test->program.train_rows * 788 / 2; /* half of what there is */
+  double streamed = seconds_of(&self->cuda, test, &name);
+  report(self, streamed <= 1.15 * resident,
+         "bench  %s, streamed: %.2f us/step, resident %.2f; ratio %.3f", row->name,
+         1e6 * streamed / (double)test->steps, 1e6 * resident / (double)test->steps,
+         streamed / resident);
+  ep_case_destroy(test);
+}
+
 /* A time is printed only when the answer is the reference's. */
-static void benchmarks_run(suite *self) {
+static void benchmarks_run(suite *self, int first) {
   ep_subject cpu = self->reference;
   cpu.executor = NULL;
-  for (int i = 0; i < ep_gpu_benchmark_count(); i++) {
+  for (int i = first; i < ep_gpu_benchmark_count(); i++) {
     const ep_gpu_benchmark *row;
     const char *cpu_name = "", *cuda_name = "";
     ep_case *probe = ep_gpu_benchmark_create(i, 3, &row);
@@ -319,7 +388,9 @@ static void benchmarks_run(suite *self) {
     ep_comparison result = {0};
     ep_compare_case(&self->cuda, &self->reference, probe, EP_COMPARE_TOLERANCE, &result, stdout);
     double seconds = seconds_of(&self->cuda, test, &cuda_name) / (double)row->epochs;
-    double cpu_seconds = seconds_of(&cpu, shorter, &cpu_name) / (double)(row->epochs / 20);
+    double cpu_seconds = (double)NAN;
+    if (row->on_cpu)
+      cpu_seconds = seconds_of(&cpu, shorter, &cpu_name) / (double)(row->epochs / 20);
     report(self, result.agreed == 1 && isfinite(seconds),
            "bench  %s: %s %.2f us/epoch (%.2f us/step); %s %.2f us/epoch; ratio %.2f", row->name,
            cuda_name, 1e6 * seconds, 1e6 * seconds / (double)row->steps_per_epoch, cpu_name,
@@ -338,10 +409,12 @@ static void suite_run(suite *self) {
   for (int i = 0; i < EXECUTORS; i++) {
     self->cuda.executor = executors[i];
     cases_try(self);
+    streams_try(self);
     goldens_try(self);
   }
   self->cuda.executor = NULL;
   refusals_try(self);
+  bytes_try(self);
   memory_try(self);
   misuse_try(self);
   threads_try(self);
@@ -366,16 +439,19 @@ static const ep_backend_ops *plugin_open(const char *path) {
 }
 
 static int usage(void) {
-  fprintf(stderr, "usage: test_gpu PLUGIN [--golden FOLDER] [--every N] [--bench]\n");
+  fprintf(stderr, "usage: test_gpu PLUGIN [--golden FOLDER] [--every N] [--bench [--first N]]\n");
   return 2;
 }
 
 int main(int argc, char **argv) {
   suite self = {.every = 1};
   bool bench = false;
+  int first = 0;
   for (int i = 2; i < argc; i++) {
     if (strcmp(argv[i], "--bench") == 0)
       bench = true;
+    else if (strcmp(argv[i], "--first") == 0 && i + 1 < argc)
+      first = atoi(argv[++i]);
     else if (strcmp(argv[i], "--golden") == 0 && i + 1 < argc)
       self.golden_folder = argv[++i];
     else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
@@ -391,10 +467,12 @@ int main(int argc, char **argv) {
   if (self.reference.ops->open(0, &self.reference.backend, &error) != EP_OK) return EXIT_FAILURE;
   ep_status status = self.cuda.ops->open(0, &self.cuda.backend, &error);
   if (status == EP_OK) {
-    if (bench)
-      benchmarks_run(&self);
-    else
+    if (bench) {
+      benchmarks_run(&self, first);
+      stream_bench(&self);
+    } else {
       suite_run(&self);
+    }
     self.cuda.ops->close(self.cuda.backend);
   } else if (status == EP_NOT_FOUND || status == EP_UNSUPPORTED) {
     printf("skip  everything: %s\n", error.message);
