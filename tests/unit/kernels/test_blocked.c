@@ -1,0 +1,254 @@
+/* cpu/blocked's own: batches that many threads share give the reference's numbers, and the same
+ * bits however many threads there are; the crew does each task once; products of all forms. The
+ * cases of programs.h are small: test_cpu.c holds it to them. */
+#include <check.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "kernels/cpu/blocked/crew.h"
+#include "kernels/cpu/blocked/product.h"
+#include "kernels/cpu/cpu.h"
+#include "tests/unit/kernels/compare.h"
+
+static const ep_backend_ops *ops;
+static ep_backend *backend;
+
+static void setup(void) {
+  ops = ep_backend_cpu();
+  ck_assert_int_eq(ops->open(0, &backend, NULL), EP_OK);
+}
+
+static void teardown(void) {
+  ops->close(backend);
+}
+
+static const ep_case_window three = {.kernel = {3, 3}, .padding = {1, 1}};
+static const ep_case_window strided = {
+    .kernel = {3, 2}, .stride = {2, 3}, .padding = {1, 0}, .dilation = {1, 2}, .groups = 2};
+static const ep_case_window two = {.kernel = {2, 2}};
+static const ep_case_window overlapping = {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+
+/* Images through all that has parameters of its own in each slot. */
+static ep_case *images_case(void) {
+  ep_case *self = ep_case_create_image("images", (ep_shape){2, 14, 13}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_store_bytes(self);
+  ep_case_add_conv2d(self, 8, &three, true);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &two);
+  ep_case_add(self, EP_LAYER_LEAKY_RELU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.3f);
+  ep_case_add_conv2d(self, 10, &strided, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.2f);
+  ep_case_add_linear(self, 11, true);
+  return self;
+}
+
+/* Spans: batch_norm, within a block, twice, and at the end. */
+static ep_case *norms_case(void) {
+  ep_case *self = ep_case_create_image("norms", (ep_shape){3, 12, 12}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, 8, &three, false);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  int source = ep_case_last(self);
+  ep_case_add_conv2d(self, 8, &three, false);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  ep_case_add_residual(self, source);
+  ep_case_add(self, EP_LAYER_SILU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.1f);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &overlapping);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 5, false);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  return self;
+}
+
+/* Weights too large for a copy a slot, and one that is not, with a flatten between. */
+static ep_case *wide_case(void) {
+  ep_case *self = ep_case_create("wide", 260, EP_LOSS_MSE);
+  ep_case_add_linear(self, 257, true);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add(self, EP_LAYER_SIGMOID);
+  int source = ep_case_last(self);
+  ep_case_add_linear(self, 257, false);
+  ep_case_add_residual(self, source);
+  ep_case_add_linear(self, 3, true);
+  return self;
+}
+
+static ep_case *embedding_case(void) {
+  ep_case *self = ep_case_create("embedding", 9, EP_LOSS_BCE_WITH_LOGITS);
+  ep_case_add_embedding(self, 31, 12);
+  ep_case_add_linear(self, 97, true);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_linear(self, 4, true);
+  return self;
+}
+
+typedef struct {
+  ep_case *(*create)(void);
+  ep_optimizer optimizer;
+  float lr;
+} large_case;
+
+static const large_case large_cases[] = {
+    {images_case, {.type = EP_OPTIMIZER_SGD, .momentum = 0.9f}, 0.01f},
+    {images_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.1f}, 0.05f},
+    {norms_case, {.type = EP_OPTIMIZER_SGD, .momentum = 0.5f, .nesterov = true}, 0.02f},
+    {wide_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.5f, .clip_value = 0.01f}, 0.02f},
+    {wide_case, {.type = EP_OPTIMIZER_ADAGRAD, .eps = 1e-3f}, 0.001f},
+    {embedding_case, {.type = EP_OPTIMIZER_SGD}, 0.05f},
+};
+enum { LARGE_CASES = sizeof large_cases / sizeof large_cases[0] };
+
+static ep_case *large_case_create(int number) {
+  const large_case *of = &large_cases[number];
+  ep_case *test = of->create();
+  ep_case_finish(test, &(ep_case_training){.rows = 331,
+                                           .batch_size = 163,
+                                           .shuffle = true,
+                                           .seed = 5,
+                                           .steps = 5,
+                                           .lr = of->lr,
+                                           .optimizer = of->optimizer});
+  return test;
+}
+
+/* Many slots, the last batch of a few rows alone, cut and whole. */
+START_TEST(large_batches_agree_with_the_reference) {
+  ep_case *test = large_case_create(_i);
+  ep_subject blocked = {ops, backend, "cpu/blocked"}, reference = {ops, backend, "cpu/reference"};
+  ep_comparison result = {0};
+  backend->threads = 3;
+  ep_compare_case(&blocked, &reference, test, EP_COMPARE_TOLERANCE, &result, stderr);
+  ck_assert_int_eq(result.agreed, 1);
+  ep_case_destroy(test);
+}
+END_TEST
+
+START_TEST(the_number_of_threads_changes_no_bit) {
+  ep_case *test = large_case_create(_i);
+  ep_subject blocked = {ops, backend, "cpu/blocked"};
+  ep_run one, more;
+  backend->threads = 1;
+  ck_assert_int_eq(ep_run_case(&blocked, test, EP_RUN_WHOLE, &one, stderr), EP_OK);
+  for (int threads = 2; threads <= 5; threads++) {
+    backend->threads = threads;
+    ep_run_mode mode = threads % 2 ? EP_RUN_WHOLE : EP_RUN_CUT;
+    ck_assert_int_eq(ep_run_case(&blocked, test, mode, &more, stderr), EP_OK);
+    ck_assert_msg(ep_runs_same(test, &more, &one, stderr), "%d threads", threads);
+    ep_run_deinit(&more);
+  }
+  ep_run_deinit(&one);
+  ep_case_destroy(test);
+}
+END_TEST
+
+static const char *chosen(const ep_case *test, const char *name) {
+  ep_instance *instance;
+  ep_instance_info info;
+  ck_assert_int_eq(ops->compile(backend, &test->program, name, &instance, NULL), EP_OK);
+  ops->instance_info(instance, &info);
+  ops->release(instance);
+  return info.executor;
+}
+
+START_TEST(it_is_taken_where_fused_is_not) {
+  ep_case *images = large_case_create(0), *small = ep_case_create("small", 3, EP_LOSS_MSE);
+  ep_case_add_linear(small, 2, true);
+  ep_case_finish(small, &(ep_case_training){.rows = 4, .steps = 1, .lr = 0.1f});
+  ck_assert_str_eq(chosen(images, NULL), "cpu/blocked");
+  ck_assert_str_eq(chosen(images, "cpu/reference"), "cpu/reference");
+  ck_assert_str_eq(chosen(small, NULL), "cpu/fused");
+  ck_assert_str_eq(chosen(small, "cpu/blocked"), "cpu/blocked");
+  ep_case_destroy(images);
+  ep_case_destroy(small);
+}
+END_TEST
+
+enum { TASKS = 100 };
+
+static void count_task(void *context, int64_t number, int member) {
+  atomic_int *counts = context;
+  atomic_fetch_add(&counts[number], 1);
+  atomic_fetch_add(&counts[TASKS + member], 1);
+}
+
+/* Many runs, one right after the other, of many tasks and of few. */
+START_TEST(a_crew_does_each_task_once) {
+  const int members = _i + 1;
+  ep_crew *crew;
+  ck_assert_int_eq(ep_crew_create(members, &crew, NULL), EP_OK);
+  for (int run = 0; run < 300; run++) {
+    atomic_int counts[TASKS + 8] = {0};
+    const int tasks = run % 3 ? TASKS : run % 5;
+    ep_crew_run(crew, count_task, counts, tasks);
+    int done = 0;
+    for (int i = 0; i < TASKS; i++) ck_assert_int_eq(counts[i], i < tasks);
+    for (int i = 0; i < members; i++) done += counts[TASKS + i];
+    ck_assert_int_eq(done, tasks); /* no member of a higher number */
+  }
+  ep_crew_destroy(crew);
+}
+END_TEST
+
+static float a_number(int64_t i) {
+  return (float)(i * 7 % 11) - 5;
+}
+
+/* Small whole numbers: exact in any order. All arrays are wider than what they hold. */
+static void check_product(int64_t rows, int64_t columns, int64_t depth, int form) {
+  enum { STRIDE = 80, FLOATS = STRIDE * STRIDE };
+  static float a[FLOATS], b[FLOATS], c[FLOATS];
+  const bool a_transposed = form & 1, b_transposed = form & 2, add = form & 4;
+  for (int64_t i = 0; i < FLOATS; i++) {
+    a[i] = a_number(i);
+    b[i] = a_number(3 * i + 1);
+    c[i] = add ? a_number(5 * i + 2) : NAN;
+  }
+  ep_product_run(&(ep_product){rows, columns, depth, a, b, c, STRIDE, STRIDE, STRIDE, a_transposed,
+                               b_transposed, add});
+  for (int64_t row = 0; row < rows; row++)
+    for (int64_t column = 0; column < STRIDE; column++) {
+      const int64_t at = row * STRIDE + column;
+      float expected = add ? a_number(5 * at + 2) : 0;
+      for (int64_t k = 0; column < columns && k < depth; k++)
+        expected += a[a_transposed ? k * STRIDE + row : row * STRIDE + k] *
+                    b[b_transposed ? column * STRIDE + k : k * STRIDE + column];
+      if (column < columns || add)
+        ck_assert_float_eq(c[at], expected);
+      else
+        ck_assert_float_nan(c[at]);
+    }
+}
+
+START_TEST(products_of_all_forms) {
+  static const int64_t sizes[] = {1, 2, 5, 16, 31, 33, 64, 79};
+  enum { SIZES = sizeof sizes / sizeof sizes[0] };
+  ep_product_prepare();
+  for (int form = 0; form < 8; form++)
+    for (int i = 0; i < SIZES; i++)
+      for (int j = 0; j < SIZES; j++)
+        check_product(sizes[i], sizes[j], sizes[(i + 3 * j) % SIZES], form);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("cpu_blocked");
+  TCase *tests = tcase_create("blocked");
+  tcase_add_checked_fixture(tests, setup, teardown);
+  tcase_set_timeout(tests, 120);
+  tcase_add_loop_test(tests, large_batches_agree_with_the_reference, 0, LARGE_CASES);
+  tcase_add_loop_test(tests, the_number_of_threads_changes_no_bit, 0, LARGE_CASES);
+  tcase_add_test(tests, it_is_taken_where_fused_is_not);
+  tcase_add_loop_test(tests, a_crew_does_each_task_once, 0, 5);
+  tcase_add_test(tests, products_of_all_forms);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
