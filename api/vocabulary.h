@@ -64,9 +64,10 @@ extern "C" {
   X(ONE_CYCLE, "one_cycle")     \
   X(PLATEAU, "reduce_on_plateau")
 
-/* default: torch.nn.Linear's own, U(-1/sqrt(in), 1/sqrt(in)) for weight and bias alike. In all
- * others the bias starts at zero. xavier: U(-a, a), a = sqrt(6 / (in + out)). kaiming: U(-a, a), a
- * = sqrt(6 / in). normal: N(0, 0.01^2). zeros: zero. */
+/* in, out: fan_in and fan_out, which for conv2d count the window too. default: torch's own,
+ * U(-1/sqrt(in), 1/sqrt(in)) for weight and bias alike, and N(0, 1) for an embedding. In all others
+ * the bias starts at zero. xavier: U(-a, a), a = sqrt(6 / (in + out)). kaiming: U(-a, a), a =
+ * sqrt(6 / in). normal: N(0, 0.01^2). zeros: zero. */
 #define EP_INIT_TABLE(X) \
   X(DEFAULT, "default")  \
   X(XAVIER, "xavier")    \

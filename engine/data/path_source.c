@@ -36,7 +36,8 @@ static const char *word_take(const char *at, char *word) {
 static bool part_find(const char *name, ep_split *split, ep_role *role) {
   char words[2 * WORD_BYTES], second[WORD_BYTES];
   word_take(word_take(name, words), second);
-  if (strcmp(words, "t10k") == 0) strcpy(words, "test"); /* the MNIST database's word */
+  if (strcmp(words, "t10k") == 0)
+    snprintf(words, sizeof words, "test"); /* the MNIST database's word */
   if ((words[0] == 'x' || words[0] == 'y') && words[1] == 0) {
     static const char *const kinds[] = {"npy", "idx", "csv", "tsv", "txt", "npz", "safetensors"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
