@@ -1,6 +1,12 @@
 /* Tests of data that comes in parts, and of what becomes of it: shapes, bytes, one-hot classes,
  * files below an allowed folder. */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <math.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "engine/data/allowed.h"
 #include "engine/data/npy_header.h"
@@ -305,7 +311,7 @@ START_TEST(files_are_used_where_they_lie) {
 }
 END_TEST
 
-START_TEST(nothing_else_is_opened) {
+static void openings_check(void) {
   char folder[256], path[512];
   int file;
   ep_error error = {0};
@@ -336,6 +342,26 @@ START_TEST(nothing_else_is_opened) {
   ck_assert_int_eq(ep_allowed_open(scratch_file("secret"), &file, &error), EP_INVALID);
   ep_allowed_clear();
 }
+
+START_TEST(nothing_else_is_opened) {
+  openings_check();
+}
+END_TEST
+
+/* Where there is no openat2: a filter of this process says so, as old kernels do. */
+START_TEST(the_walk_by_names_is_as_strict) {
+  struct sock_filter rules[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  struct sock_fprog filter = {sizeof rules / sizeof *rules, rules};
+  ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ck_assert_int_eq(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+  ck_assert_int_eq((int)syscall(SYS_openat2, AT_FDCWD, ".", NULL, 0), -1);
+  ck_assert_int_eq(errno, ENOSYS);
+  openings_check();
+}
 END_TEST
 
 int main(void) {
@@ -351,6 +377,7 @@ int main(void) {
   tcase_add_test(all, floats_are_normalized_by_channel);
   tcase_add_test(all, files_are_used_where_they_lie);
   tcase_add_test(all, nothing_else_is_opened);
+  tcase_add_test(all, the_walk_by_names_is_as_strict);
   suite_add_tcase(suite, all);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

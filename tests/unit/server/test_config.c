@@ -45,6 +45,20 @@ START_TEST(defaults_are_a_local_daemon) {
 }
 END_TEST
 
+START_TEST(allowed_folders_add_up) {
+  ck_assert_int_eq(read_flags("--allow-path", "/a", "--allow-path=/b:/c"), EP_OK);
+  ck_assert_str_eq(config.allow_path, "/a:/b:/c");
+  ck_assert_int_eq(read_text("{\"allow_path\": \"/file\"}", "--allow-path=/flag"), EP_OK);
+  ck_assert_str_eq(config.allow_path, "/file:/flag");
+  ck_assert_int_eq(read_flags("--allow-path", NULL, NULL), EP_INVALID);
+  static char text[EP_CONFIG_FOLDERS_BYTES + 1];
+  memset(text, 'x', EP_CONFIG_FOLDERS_BYTES);
+  ck_assert_int_eq(read_flags("--allow-path", text, NULL), EP_INVALID);
+  text[EP_CONFIG_FOLDERS_BYTES - 1] = 0;
+  ck_assert_int_eq(read_flags("--allow-path", text, NULL), EP_OK);
+}
+END_TEST
+
 START_TEST(listen_is_split) {
   static const struct {
     const char *flag, *host;
@@ -138,6 +152,7 @@ int main(void) {
   Suite *suite = suite_create("config");
   TCase *all = tcase_create("all");
   tcase_add_test(all, defaults_are_a_local_daemon);
+  tcase_add_test(all, allowed_folders_add_up);
   tcase_add_test(all, listen_is_split);
   tcase_add_test(all, unknown_flags_are_named);
   tcase_add_test(all, the_file_gives_and_flags_win);
