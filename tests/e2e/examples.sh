@@ -2,6 +2,7 @@
 # The examples of clients/curl, run as they stand.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start
+python3 "$here/images.py" "$scratch/mnist" 28 400 80 # what mnist.sh asks for, only smaller
 count=0
 for example in "$here"/../../clients/curl/*.sh; do
   echo "== $(basename "$example")"

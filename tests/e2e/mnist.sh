@@ -32,6 +32,8 @@ done
 jq -s -c 'transpose | map(add / length) | {accuracy: .[0], loss: .[1]}' "$scratch/results" >"$body"
 if ((epochs >= 25)); then
   check "the mean of $seeds seeds: $(<"$body")" '.accuracy >= 0.982 and .loss <= 0.06'
-else
-  check "the mean of $seeds seeds: $(<"$body")" '.accuracy >= 0.9 and .loss < 0.4'
+elif ((epochs >= 3)); then
+  check "the mean of $seeds seeds: $(<"$body")" '.accuracy >= 0.93 and .loss < 0.25'
+else # 300 small steps with much dropout: 0.87 was measured
+  check "the mean of $seeds seeds: $(<"$body")" '.accuracy >= 0.84 and .loss < 0.65'
 fi
