@@ -23,7 +23,7 @@ leave() {
   local status=$? process
   trap - EXIT
   if ((status == 0)) && [[ -n $daemon ]]; then terminated || status=1; fi
-  if grep -a -A 30 'ERROR: [A-Za-z]*Sanitizer\|WARNING: ThreadSanitizer\|runtime error:' "$scratch"/*.log; then
+  if grep -s -a -A 30 'ERROR: [A-Za-z]*Sanitizer\|WARNING: ThreadSanitizer\|runtime error:' "$scratch"/*.log; then
     echo "FAILED: a sanitizer found something"
     status=1
   fi

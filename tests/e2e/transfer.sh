@@ -53,7 +53,8 @@ weights "$pupil" "$scratch/pupil"
 compared "$scratch/teacher" "$scratch/pupil"
 check "frozen layers have the teacher's bits, the last layer moved" '
   .["0.weight"] and .["0.bias"] and .["1.weight"] and .["1.bias"] and .["4.0.weight"] and .["4.0.bias"] and
-  (.["6.weight"] | not) and (.["6.bias"] | not)'
+  (.["6.weight"] | not) and (.["6.bias"] | not) and
+  (.["1.running_mean"] | not)' # statistics are no parameters: they go on, as torch's do
 submit "$(spec "$from_teacher")"
 finish "$id" 120
 weights "$id" "$scratch/free"
