@@ -5,8 +5,9 @@
 #define EP_KERNELS_CUDA_CONV_STAGED_CUH
 
 #include "kernels/cuda/conv_geometry.cuh"
+#include "kernels/cuda/grid.cuh"
 
-enum { STAGE_THREADS = 256, STAGE_BYTES = 48 << 10, STAGE_PIXELS = 64 };
+enum { STAGE_THREADS = 512, STAGE_BYTES = 48 << 10, STAGE_PIXELS = 64 };
 
 /* The image in shared memory: each channel [height, width], target pixel (y, x) with its taps from
  * (y * step, x * step) on. */
@@ -55,7 +56,8 @@ static __global__ void __launch_bounds__(STAGE_THREADS)
   float *weights = (float *)shared, *image = weights + g.taps * tile;
   const float *from = source + (row * g.groups + group) * g.source_channels * g.source_height *
                                    (int64_t)g.source_width;
-  for (int i = threadIdx.x; i < images; i += STAGE_THREADS) {
+#pragma unroll 4
+  for (int i = threadIdx.x; i < images; i += blockDim.x) {
     int channel = i / plane, place = i % plane;
     int y = place / s.width + s.first[0], x = place % s.width + s.first[1];
     bool inside = y >= 0 && x >= 0;
@@ -68,7 +70,8 @@ static __global__ void __launch_bounds__(STAGE_THREADS)
     image[i] = inside ? from[(channel * g.source_height + y) * g.source_width + x] : 0.0f;
   }
   const float *of_group = weight + group * g.weight_group;
-  for (int i = threadIdx.x; i < g.taps * tile; i += STAGE_THREADS) {
+#pragma unroll 4
+  for (int i = threadIdx.x; i < g.taps * tile; i += blockDim.x) {
     int tap = i / tile, lane = i % tile, m = lane % WIDE;
     int channel = first_channel + lane / WIDE * M + m;
     bool is = m < M && channel < g.target_channels;
@@ -83,7 +86,7 @@ static __global__ void __launch_bounds__(STAGE_THREADS)
                              (kernel_width - 1) * dilation_width
                        : 0;
   float *to = target + (row * g.groups + group) * (int64_t)g.target_channels * pixels;
-  for (int item = threadIdx.x; item < pixels * s.groups_of; item += STAGE_THREADS) {
+  for (int item = threadIdx.x; item < pixels * s.groups_of; item += blockDim.x) {
     int pixel = item % pixels, lane = item / pixels;
     int y = pixel / g.target_width, x = pixel % g.target_width;
     const float *at = image + y * s.step[0] * s.width + x * s.step[1] + start;
@@ -132,7 +135,11 @@ static bool staged_launch(cudaStream_t stream, const ep_cuda_conv *conv, const g
             (unsigned int)g.groups);
   if (grid.y > 8) return false; /* the image would be read too often */
   size_t bytes = (size_t)(image + of_group * s.groups_of) * sizeof(float);
-  staged<backward, M><<<grid, STAGE_THREADS, bytes, stream>>>(
+  int64_t items = pixels * s.groups_of, rounds = (items + STAGE_THREADS - 1) / STAGE_THREADS;
+  int64_t each =
+      (items + rounds - 1) / rounds; /* so that the last round is as full as the others */
+  unsigned int threads = (unsigned int)((each + EP_CUDA_WARP - 1) / EP_CUDA_WARP * EP_CUDA_WARP);
+  staged<backward, M><<<grid, threads, bytes, stream>>>(
       g, s, op->kernel[0], op->kernel[1], op->dilation[0], op->dilation[1], conv->taps,
       conv->weight, backward ? NULL : conv->bias, backward ? conv->grad : conv->x,
       backward ? conv->grad_x : conv->y, !backward && conv->activated, conv->activation);
@@ -145,7 +152,7 @@ static bool staged_launch(cudaStream_t stream, const ep_cuda_conv *conv, const g
 template <bool backward>
 static bool staged_run(cudaStream_t stream, const ep_cuda_conv *conv, const geometry &g) {
   int channels = g.target_channels, pixels = g.target_height * g.target_width;
-  bool few = pixels * ((channels + 9) / 10) < STAGE_THREADS;
+  bool few = pixels * ((channels + 9) / 10) < STAGE_THREADS / 2;
   if (channels % 5 == 0)
     return few && channels > 5  ? staged_launch<backward, 5>(stream, conv, g)
            : channels % 10 == 0 ? staged_launch<backward, 10>(stream, conv, g)

@@ -1,8 +1,5 @@
 /* forward.c: the way through a network, its loss, and the step that all of it makes. */
-#include <string.h>
-
 #include "kernels/cuda/network.h"
-#include "kernels/formulas/activations.h"
 
 ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
                                    const ep_cuda_gemm_shape *shape, ep_error *error) {

@@ -5,10 +5,6 @@
 
 #include "kernels/cuda/layout.h"
 
-static int64_t batch_rows_most(const ep_program *program) {
-  return program->batch_size;
-}
-
 int64_t ep_cuda_row_bytes(const ep_program *program) {
   int64_t size = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
   return ep_shape_count(program->stored) * size;
@@ -71,7 +67,7 @@ static ep_status buffers_take(ep_cuda_network *network, const buffer *buffers, s
 
 static ep_status linear_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
-  int64_t batch = batch_rows_most(network->program), weights = ep_cuda_weights_count(op);
+  int64_t batch = network->program->batch_size, weights = ep_cuda_weights_count(op);
   layer->thin = ep_cuda_linear_is_thin(op, batch);
   layer->slices = layer->thin ? ep_cuda_linear_slices(op, batch) : 1;
   layer->bias_slices = ep_cuda_row_slices(batch);
@@ -108,7 +104,7 @@ static ep_status conv_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_er
   if (status == EP_OK && goes_on) status = taps_take(network, op, true, &layer->back_taps, error);
   if (status != EP_OK || !layer->trained) return status;
   layer->slices = 1;
-  layer->conv_slices = ep_cuda_conv_slices(op, batch_rows_most(network->program));
+  layer->conv_slices = ep_cuda_conv_slices(op, network->program->batch_size);
   const buffer buffers[] = {{&layer->partials, layer->conv_slices, parameters, sizeof(float)},
                             {&layer->gradient, 1, parameters, sizeof(float)}};
   return buffers_take(network, buffers, 2, error);
@@ -117,7 +113,7 @@ static ep_status conv_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_er
 static ep_status norm_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
   bool by_row = op->type == EP_LAYER_LAYER_NORM;
-  layer->slices = by_row ? ep_cuda_row_slices(batch_rows_most(network->program)) : 1;
+  layer->slices = by_row ? ep_cuda_row_slices(network->program->batch_size) : 1;
   const buffer buffers[] = {
       {&layer->saved, 2, by_row ? network->capacity_rows : op->in.channels, sizeof(float)},
       {&layer->sums, by_row ? 0 : 2, op->in.channels, sizeof(float)},
@@ -128,7 +124,7 @@ static ep_status norm_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_er
 
 static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
-  int64_t batch = batch_rows_most(network->program);
+  int64_t batch = network->program->batch_size;
   ep_status status = EP_OK;
   if (!layer->in_place)
     status = take(network, &layer->memory, network->capacity_rows, op->out_features, sizeof(float),
