@@ -59,6 +59,9 @@ expect 200
 trained . >/dev/null
 check "images are learned" '.metrics.test.rows == 100 and .metrics.test.accuracy == 1 and .metrics.train.rows == 400'
 right=$(tensors "$id")
+http POST "/v1/jobs/$id/predict" "${json[@]}" -d "$(jq -nc '{x: [[range(36) | if . % 6 >= 3 and . < 18 then 220 else 30 end]]}')"
+expect 200
+check "raw bytes are predicted from" '.predictions[0] | to_entries | max_by(.value).key == 1'
 # same WHAT JQ…: other data must give the same weights.
 same() {
   local what=$1
