@@ -98,7 +98,8 @@ char *ep_job_format(const ep_job_view *job) {
   ep_writer_key(&writer, "model");
   ep_writer_open(&writer, '{');
   write_integer(&writer, "parameters", job->parameters);
-  write_integer(&writer, "bytes", job->bytes);
+  bool measured = job->result && job->result->bytes > 0;
+  write_integer(&writer, "bytes", measured ? job->result->bytes : job->bytes);
   ep_writer_close(&writer, '}');
   ep_writer_key(&writer, "metrics");
   if (job->result)

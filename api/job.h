@@ -19,7 +19,7 @@ typedef struct {
   int64_t queue_position; /* 0 = next; -1 = not queued (null) */
   double eta_seconds;     /* NaN = unknown (null) */
   double queued_seconds;
-  int64_t parameters, bytes;   /* of the plan */
+  int64_t parameters, bytes;   /* of the plan; once ended, bytes are the result's, as measured */
   const ep_job_result *result; /* NULL until it ended */
   const char *error_message;   /* NULL = null */
   const char *error_pointer;

@@ -33,7 +33,7 @@ typedef struct {
   ep_split_metrics train, validation, test;
   double train_seconds, test_seconds; /* of the loop alone, and of the test split's evaluation */
   double samples_per_second, epoch_microseconds;
-  int64_t parameters, bytes; /* of the plan */
+  int64_t parameters, bytes; /* of the device's memory, as the executor took it */
   bool has_weights;
   char weights_sha256[65];
   int64_t weights_bytes;

@@ -240,7 +240,6 @@ ep_status ep_train(const ep_training *training, ep_job_result *result, ep_error 
     training->backend_ops->instance_info(t.instance, &info);
     snprintf(result->executor, sizeof result->executor, "%s", info.executor);
     result->parameters = t.plan->parameters;
-    result->bytes = info.bytes;
     if (training->sink.started)
       training->sink.started(training->sink.context, t.plan, info.executor);
     status = epochs_run(&t, &failure);
@@ -251,6 +250,8 @@ ep_status ep_train(const ep_training *training, ep_job_result *result, ep_error 
       if (collected != EP_OK && (status == EP_OK || ep_status_class(collected) == EP_CLASS_DEVICE))
         status = collected, failure = late;
     }
+    training->backend_ops->instance_info(t.instance, &info);
+    result->bytes = info.bytes; /* now that segments and snapshots have taken theirs */
   }
   ep_trainer_deinit(&t);
 
