@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/mean_loss.h"
 #include "engine/metrics.h"
 #include "engine/predictions.h"
 #include "engine/trainer.h"
@@ -24,13 +25,12 @@ static ep_status split_predict(ep_trainer *t, ep_split split, float **outputs, e
 static ep_status split_measure(ep_trainer *t, ep_split split, ep_split_metrics *out,
                                float **outputs, ep_error *error) {
   const ep_program *program = &t->plan->program;
-  int64_t errors;
+  const void *y = t->data.classes[split] ? (const void *)t->data.classes[split] : t->data.y[split];
   ep_status status = split_predict(t, split, outputs, error);
   if (status == EP_OK)
     status = ep_metrics_compute(&t->data, split, program->loss, *outputs, program->out_features,
                                 out, error);
-  if (status == EP_OK && out->rows > 0)
-    status = t->job->backend_ops->evaluate(t->instance, split, &out->loss, &errors, error);
+  if (status == EP_OK && out->rows > 0) out->loss = ep_mean_loss(program, *outputs, y, out->rows);
   return status;
 }
 
