@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* How a batch is cut; each number was measured on MNIST's network, and only the speed depends on
  * it (and, since sums are cut, the last bits). */
@@ -24,7 +25,8 @@ typedef struct block {
 } block;
 
 /* Zeroed, aligned memory for rows * columns things of `size` bytes, owned by the net; NULL when
- * there is none. */
+ * there is none. More than the machine has is not asked for: a system that promises it nevertheless
+ * would end the process when it is used. */
 static void *take(ep_blocked_net *net, int64_t rows, int64_t columns, size_t size) {
   int64_t bytes;
   if (__builtin_mul_overflow(rows, columns, &bytes) ||
@@ -32,6 +34,7 @@ static void *take(ep_blocked_net *net, int64_t rows, int64_t columns, size_t siz
       __builtin_add_overflow(bytes, 2 * ALIGN_BYTES, &bytes))
     return NULL;
   bytes = bytes / ALIGN_BYTES * ALIGN_BYTES;
+  if (bytes > net->most_bytes - net->bytes) return NULL;
   block *taken = aligned_alloc(ALIGN_BYTES, (size_t)bytes);
   if (!taken) return NULL;
   memset(taken, 0, (size_t)bytes);
@@ -227,7 +230,7 @@ static void cut_batch(ep_blocked_net *net) {
   net->slots_count = (program->batch_size + net->slot_rows - 1) / net->slot_rows;
   int64_t rows = at_least(CHUNK_BYTES / at_least(bytes, 1), wide);
   if (least == SHARED_LEAST_ROWS) rows = at_least(rows, least);
-  net->chunk_rows = at_most(rows, net->slot_rows);
+  net->chunk_rows = at_most(rows, at_least(net->slot_rows, program->max_predict_rows));
 }
 
 static bool take_moments(ep_blocked_net *net, ep_blocked_moments **out) {
@@ -356,6 +359,7 @@ static bool take_state(ep_blocked_net *net) {
 ep_status ep_blocked_net_init(ep_blocked_net *net, const ep_program *program,
                               const ep_blocked_variant *variant, int members, ep_error *error) {
   *net = (ep_blocked_net){.program = program, .variant = variant, .members_count = members};
+  net->most_bytes = (int64_t)sysconf(_SC_PAGESIZE) * sysconf(_SC_PHYS_PAGES);
   net->layers = take(net, program->ops_count, 1, sizeof *net->layers);
   net->values = take(net, program->ops_count + 1, 1, sizeof *net->values);
   net->spans = take(net, program->ops_count + 1, 1, sizeof *net->spans);

@@ -73,6 +73,7 @@ typedef struct {
 
   void *blocks; /* all allocations, chained */
   int64_t bytes;
+  int64_t most_bytes; /* what the machine has */
 } ep_blocked_net;
 
 /* Everything is zero. EP_NO_MEMORY. The program is lent until deinit, which is for after a failure

@@ -177,6 +177,42 @@ static void count_task(void *context, int64_t number, int member) {
 }
 
 /* Many runs, one right after the other, of many tasks and of few. */
+/* The columns of this convolution's windows would take a terabyte. */
+START_TEST(more_memory_than_there_is_is_refused) {
+  enum { CHANNELS = 16, KERNEL = 511, SIDE = 256, WEIGHTS = CHANNELS * KERNEL * KERNEL };
+  const ep_op op = {.type = EP_LAYER_CONV2D,
+                    .in = {CHANNELS, 32, 32},
+                    .out = {1, SIDE, SIDE},
+                    .in_features = CHANNELS * 32 * 32,
+                    .out_features = SIDE * SIDE,
+                    .bias = -1,
+                    .running = -1,
+                    .kernel = {KERNEL, KERNEL},
+                    .stride = {1, 1},
+                    .padding = {367, 367},
+                    .dilation = {1, 1},
+                    .groups = 1};
+  const ep_parameter_group group = {.count = WEIGHTS};
+  const ep_program program = {.ops = &op,
+                              .ops_count = 1,
+                              .stored = op.in,
+                              .in = op.in,
+                              .in_features = op.in_features,
+                              .out_features = op.out_features,
+                              .target_columns = op.out_features,
+                              .parameters = WEIGHTS,
+                              .groups = &group,
+                              .groups_count = 1,
+                              .train_rows = 1,
+                              .batch_size = 1,
+                              .max_predict_rows = 1};
+  ep_instance *instance = NULL;
+  ep_error error = {0};
+  ck_assert_int_eq(ops->compile(backend, &program, "cpu/blocked", &instance, &error), EP_NO_MEMORY);
+  ck_assert_ptr_null(instance);
+}
+END_TEST
+
 START_TEST(a_crew_does_each_task_once) {
   const int members = _i + 1;
   ep_crew *crew;
@@ -243,6 +279,7 @@ int main(void) {
   tcase_add_loop_test(tests, large_batches_agree_with_the_reference, 0, LARGE_CASES);
   tcase_add_loop_test(tests, the_number_of_threads_changes_no_bit, 0, LARGE_CASES);
   tcase_add_test(tests, it_is_taken_where_fused_is_not);
+  tcase_add_test(tests, more_memory_than_there_is_is_refused);
   tcase_add_loop_test(tests, a_crew_does_each_task_once, 0, 5);
   tcase_add_test(tests, products_of_all_forms);
   suite_add_tcase(suite, tests);
