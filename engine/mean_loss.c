@@ -12,8 +12,7 @@ static double numbers_sum(const ep_program *program, const float *outputs, const
   return sum;
 }
 
-/* ln sum e^z over a row of logits. */
-static double normalizer_find(const float *logits, int64_t classes) {
+double ep_logits_normalizer(const float *logits, int64_t classes) {
   double greatest = logits[0], sum = 0;
   for (int64_t j = 1; j < classes; j++)
     if (logits[j] > greatest) greatest = logits[j];
@@ -25,7 +24,7 @@ static double normalizer_find(const float *logits, int64_t classes) {
 static double logits_loss(const ep_program *program, const float *logits, int64_t label) {
   const float *weights = program->class_weights;
   int64_t classes = program->out_features;
-  double normalizer = normalizer_find(logits, classes), sum = 0;
+  double normalizer = ep_logits_normalizer(logits, classes), sum = 0;
   for (int64_t j = 0; j < classes; j++) {
     double target =
         ep_class_target(program->label_smoothing, classes, label, ep_class_weight(weights, label),

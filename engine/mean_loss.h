@@ -10,4 +10,7 @@
  * int32 [rows] of classes below out_features, as load_data takes it; rows: at least 1. */
 double ep_mean_loss(const ep_program *program, const float *outputs, const void *y, int64_t rows);
 
+/* ln sum e^z over a row of logits: a class's probability is e^(z - that). classes: at least 1. */
+double ep_logits_normalizer(const float *logits, int64_t classes);
+
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/mean_loss.h"
+
 /* One decision of a classifier, for the area under the ROC curve. */
 typedef struct {
   double score;
@@ -112,21 +114,9 @@ static ep_status binary_metrics(const float *y, const float *outputs, int64_t co
   return status;
 }
 
-/* ln sum e^z over each row z of outputs [rows, classes]: a class's probability is e^(z - that).
- * normalizer: [rows], written. */
-static void normalizers_find(const float *outputs, int64_t rows, int classes, double *normalizer) {
-  for (int64_t i = 0; i < rows; i++) {
-    const float *row = outputs + i * classes;
-    double greatest = row[0], sum = 0;
-    for (int class = 1; class < classes; class ++)
-      if (row[class] > greatest) greatest = row[class];
-    for (int class = 0; class < classes; class ++) sum += exp((double)row[class] - greatest);
-    normalizer[i] = greatest + log(sum);
-  }
-}
-
 /* One class against the rest, averaged over the classes of which both kinds occur. normalizer:
- * [rows], NULL when the outputs are log-probabilities already; scratch: [rows]. */
+ * [rows], of each row's logits, NULL when the outputs are log-probabilities already; scratch:
+ * [rows]. */
 static double class_roc_auc(const int32_t *truth, const float *outputs, int64_t rows, int classes,
                             const double *normalizer, scored *scratch) {
   double sum = 0;
@@ -166,7 +156,8 @@ static ep_status class_metrics(const int32_t *truth, const float *outputs, int64
   if (status == EP_OK) {
     class_decisions_count(truth, outputs, rows, classes, out->confusion);
     scores_from_confusion(out);
-    if (logits) normalizers_find(outputs, rows, classes, normalizer);
+    for (int64_t i = 0; logits && i < rows; i++)
+      normalizer[i] = ep_logits_normalizer(outputs + i * classes, classes);
     out->roc_auc = class_roc_auc(truth, outputs, rows, classes, normalizer, scratch);
   }
   free(normalizer);

@@ -372,7 +372,11 @@ ep_status ep_blocked_net_init(ep_blocked_net *net, const ep_program *program,
                make_updates(net) && take_state(net);
   }
   if (complete) return EP_OK;
+  int64_t taken = net->bytes;
   ep_blocked_net_deinit(net);
-  return ep_fail(error, EP_NO_MEMORY, "no memory for a network of %lld parameters",
-                 (long long)program->parameters);
+  return ep_fail(
+      error, EP_NO_MEMORY,
+      "no memory for the values of all layers and their parameters: there was none after "
+      "%lld MiB",
+      (long long)(taken >> 20));
 }
