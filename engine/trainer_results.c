@@ -9,6 +9,9 @@
 #include "engine/trainer.h"
 #include "engine/weights.h"
 
+/* Rows between two signs of life: seconds at most, on the slowest executor. */
+enum { PREDICT_ROWS = 4096 };
+
 /* Outputs of the network for a split: [rows, out_features], owned by the caller; NULL for no rows.
  */
 static ep_status split_predict(ep_trainer *t, ep_split split, float **outputs, ep_error *error) {
@@ -18,7 +21,18 @@ static ep_status split_predict(ep_trainer *t, ep_split split, float **outputs, e
   *outputs = malloc((size_t)rows * (size_t)t->plan->program.out_features * sizeof **outputs);
   if (!*outputs)
     return ep_fail(error, EP_NO_MEMORY, "no memory for %lld predictions", (long long)rows);
-  return t->job->backend_ops->predict(t->instance, t->data.x[split], rows, *outputs, error);
+  const ep_program *program = &t->plan->program;
+  int64_t value_bytes = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
+  int64_t row_bytes = ep_shape_count(program->stored) * value_bytes;
+  ep_status status = EP_OK;
+  for (int64_t row = 0; row < rows && status == EP_OK; row += PREDICT_ROWS) {
+    int64_t count = rows - row < PREDICT_ROWS ? rows - row : PREDICT_ROWS;
+    ep_trainer_alive(t);
+    status = t->job->backend_ops->predict(t->instance,
+                                          (const uint8_t *)t->data.x[split] + row * row_bytes,
+                                          count, *outputs + row * program->out_features, error);
+  }
+  return status;
 }
 
 /* Metrics of a split, and the outputs that they came from (as split_predict). */
