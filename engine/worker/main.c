@@ -28,7 +28,6 @@ enum { EXIT_USAGE = 2, EXIT_DEVICE = 3 };
 
 /* One training, from its command to its FINISHED. */
 typedef struct {
-  pthread_t thread;
   ep_command command;
   ep_job_spec *spec;
   ep_job_result result;
@@ -136,18 +135,19 @@ static ep_status training_begin(worker *w, ep_command *command, ep_error *error)
   }
   t->command = *command;
   w->training = t;
-  int failed = pthread_create(&t->thread, NULL, training_thread, w);
+  pthread_t thread;
+  int failed = pthread_create(&thread, NULL, training_thread, w);
   if (failed) {
     w->training = NULL;
     training_destroy(t);
     return ep_fail(error, EP_NO_MEMORY, "no thread for the training: %s", strerror(failed));
   }
+  pthread_detach(thread); /* its last word is in the outbox; the process may end without it */
   return EP_OK;
 }
 
 static ep_status training_end(worker *w, ep_error *error) {
   training *t = w->training;
-  pthread_join(t->thread, NULL);
   ep_status status = t->status;
   if (status == EP_OK) {
     ep_reply reply = {
