@@ -69,8 +69,17 @@ int64_t ep_blocked_columns(const ep_op *op) {
   return __builtin_mul_overflow(taps, op->out.height * op->out.width, &floats) ? INT64_MAX : floats;
 }
 
-static bool has_parameters(const ep_op *op) {
-  return op->weight >= 0 || op->bias >= 0;
+/* Whether the parameter at `offset` (-1: there is none) is changed by training. */
+static bool is_learned(const ep_program *program, int64_t offset) {
+  for (int i = 0; offset >= 0 && i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (offset >= group->first && offset < group->first + group->count) return !group->frozen;
+  }
+  return false;
+}
+
+static bool learns(const ep_program *program, const ep_op *op) {
+  return is_learned(program, op->weight) || is_learned(program, op->bias);
 }
 
 static bool is_shared(const ep_op *op) {
@@ -116,7 +125,7 @@ static void lay_layers(ep_blocked_net *net) {
                                 .shared = is_shared(op),
                                 .norm = -1,
                                 .side_bytes = ep_blocked_side_bytes(op)};
-    if (has_parameters(op) && i < net->first_learned) net->first_learned = i;
+    if (i < net->first_learned && learns(program, op)) net->first_learned = i;
     if (op->type == EP_LAYER_BATCH_NORM) {
       layer->norm = net->spans_count - 1;
       net->spans[net->spans_count++] = i;
@@ -314,7 +323,7 @@ static bool make_sums(ep_blocked_net *net) {
   }
   net->sums = take(net, most, 1, sizeof *net->sums);
   if (!net->sums) return false;
-  for (int i = 0; i < program->ops_count; i++) {
+  for (int i = net->first_learned; i < program->ops_count; i++) {
     const ep_op *op = &program->ops[i];
     const ep_blocked_layer *layer = &net->layers[i];
     for (int64_t row = 0; layer->shared && row < op->out_features; row += SHARED_TILE_ROWS)

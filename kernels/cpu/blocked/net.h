@@ -54,7 +54,7 @@ typedef struct {
   const ep_blocked_variant *variant;
   ep_blocked_layer *layers; /* [ops_count] */
   ep_blocked_value *values; /* [ops_count + 1] */
-  int first_learned;        /* the first op with parameters; ops_count = none */
+  int first_learned;        /* the first op that is not frozen, where the way back ends */
   int *spans;               /* [spans_count]: their first ops; all but the first are batch_norms */
   int spans_count;
 

@@ -91,15 +91,19 @@ typedef struct {
   ep_case *(*create)(void);
   ep_optimizer optimizer;
   float lr;
+  uint32_t frozen; /* ep_case_training's */
 } large_case;
 
 static const large_case large_cases[] = {
-    {images_case, {.type = EP_OPTIMIZER_SGD, .momentum = 0.9f}, 0.01f},
-    {images_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.1f}, 0.05f},
-    {norms_case, {.type = EP_OPTIMIZER_SGD, .momentum = 0.5f, .nesterov = true}, 0.02f},
-    {wide_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.5f, .clip_value = 0.01f}, 0.02f},
-    {wide_case, {.type = EP_OPTIMIZER_ADAGRAD, .eps = 1e-3f}, 0.001f},
-    {embedding_case, {.type = EP_OPTIMIZER_SGD}, 0.05f},
+    {images_case, {.type = EP_OPTIMIZER_SGD, .momentum = 0.9f}, 0.01f, 0},
+    {images_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.1f}, 0.05f, 0},
+    {norms_case, {.type = EP_OPTIMIZER_SGD, .momentum = 0.5f, .nesterov = true}, 0.02f, 0},
+    {wide_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.5f, .clip_value = 0.01f}, 0.02f, 0},
+    {wide_case, {.type = EP_OPTIMIZER_ADAGRAD, .eps = 1e-3f}, 0.001f, 0},
+    {embedding_case, {.type = EP_OPTIMIZER_SGD}, 0.05f, 0},
+    {images_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.1f}, 0.05f, 1 << 0 | 1 << 8},
+    {norms_case, {.type = EP_OPTIMIZER_SGD, .momentum = 0.5f}, 0.02f, 1 << 0 | 1 << 1},
+    {wide_case, {.type = EP_OPTIMIZER_SGD, .clip_norm = 0.5f}, 0.02f, 1 << 0},
 };
 enum { LARGE_CASES = sizeof large_cases / sizeof large_cases[0] };
 
@@ -112,7 +116,8 @@ static ep_case *large_case_create(int number) {
                                            .seed = 5,
                                            .steps = 5,
                                            .lr = of->lr,
-                                           .optimizer = of->optimizer});
+                                           .optimizer = of->optimizer,
+                                           .frozen = of->frozen});
   return test;
 }
 
