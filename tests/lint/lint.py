@@ -25,7 +25,7 @@ ARROWS = {
     "kernels/": (WORDS + r"|kernels/([^/]+\.h|formulas/)", r""),
     "kernels/cpu/": (WORDS + r"|kernels/([^/]+\.h|formulas/|cpu/)", r""),
     "kernels/cuda/": (WORDS + r"|kernels/([^/]+\.h|formulas/|cuda/)", r"cuda"),
-    "engine/": (r"api/|engine/|kernels/[^/]+\.h", r""),
+    "engine/": (r"api/|engine/|kernels/([^/]+\.h|formulas/)", r""),
     "engine/plan": (PLAN_SIDE, r""),
     "engine/weights": (PLAN_SIDE, r"jansson"),
     "engine/safetensors": (PLAN_SIDE, r"jansson"),
