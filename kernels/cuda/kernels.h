@@ -256,6 +256,12 @@ typedef struct {
 /* One step with the clock's learning rate. */
 cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *update);
 
+/* What each of `steps` steps from `first_step` has in common for all parameters. lr: [lr_count];
+ * out: [steps], written. */
+cudaError_t ep_cuda_optimizer_steps(cudaStream_t stream, const ep_optimizer *optimizer,
+                                    int64_t first_step, int64_t steps, const float *lr,
+                                    int64_t lr_count, ep_optimizer_step *out);
+
 /* --- probe.cu ------------------------------------------------------------------------------ */
 
 cudaError_t ep_cuda_probe_load(void); /* whether this device can load the kernels at all */

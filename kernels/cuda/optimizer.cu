@@ -67,3 +67,18 @@ cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *upd
   step<<<blocks, THREADS, 0, stream>>>(*update);
   return cudaGetLastError();
 }
+
+static __global__ void steps_make(ep_optimizer optimizer, int64_t first_step, int64_t steps,
+                                  const float *lr, int64_t lr_count, ep_optimizer_step *out) {
+  int64_t stride = (int64_t)gridDim.x * blockDim.x;
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < steps; i += stride)
+    out[i] = ep_optimizer_step_make(&optimizer, lr[lr_count == 1 ? 0 : i], first_step + i + 1);
+}
+
+cudaError_t ep_cuda_optimizer_steps(cudaStream_t stream, const ep_optimizer *optimizer,
+                                    int64_t first_step, int64_t steps, const float *lr,
+                                    int64_t lr_count, ep_optimizer_step *out) {
+  steps_make<<<ep_cuda_blocks(steps, EP_CUDA_UPDATE_THREADS), EP_CUDA_UPDATE_THREADS, 0, stream>>>(
+      *optimizer, first_step, steps, lr, lr_count, out);
+  return cudaGetLastError();
+}

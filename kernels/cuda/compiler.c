@@ -1,0 +1,171 @@
+#include "kernels/cuda/compiler.h"
+
+#include <dlfcn.h>
+#include <nvrtc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/sources.h"
+
+/* --- NVRTC --------------------------------------------------------------------------------- */
+
+typedef struct {
+  nvrtcResult (*create)(nvrtcProgram *, const char *, const char *, int, const char *const *,
+                        const char *const *);
+  nvrtcResult (*compile)(nvrtcProgram, int, const char *const *);
+  nvrtcResult (*log_size)(nvrtcProgram, size_t *);
+  nvrtcResult (*log)(nvrtcProgram, char *);
+  nvrtcResult (*cubin_size)(nvrtcProgram, size_t *);
+  nvrtcResult (*cubin)(nvrtcProgram, char *);
+  nvrtcResult (*destroy)(nvrtcProgram *);
+  const char *(*error_text)(nvrtcResult);
+} nvrtc_calls;
+
+static nvrtc_calls nvrtc;
+static bool nvrtc_open;
+
+/* dlsym gives an object's pointer where a function's is wanted. */
+static bool find(void *library, const char *name, void *call, size_t bytes) {
+  void *symbol = dlsym(library, name);
+  memcpy(call, &symbol, bytes);
+  return symbol != NULL;
+}
+#define FIND(library, slot, name) find(library, name, &nvrtc.slot, sizeof nvrtc.slot)
+
+static void nvrtc_load(void) {
+  char name[64];
+  snprintf(name, sizeof name, "libnvrtc.so.%d", CUDART_VERSION / 1000);
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  if (!library) library = dlopen("libnvrtc.so", RTLD_NOW | RTLD_LOCAL);
+  nvrtc_open =
+      library && FIND(library, create, "nvrtcCreateProgram") &&
+      FIND(library, compile, "nvrtcCompileProgram") &&
+      FIND(library, log_size, "nvrtcGetProgramLogSize") &&
+      FIND(library, log, "nvrtcGetProgramLog") && FIND(library, cubin_size, "nvrtcGetCUBINSize") &&
+      FIND(library, cubin, "nvrtcGetCUBIN") && FIND(library, destroy, "nvrtcDestroyProgram") &&
+      FIND(library, error_text, "nvrtcGetErrorString");
+}
+
+bool ep_cuda_compiler_exists(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, nvrtc_load);
+  return nvrtc_open;
+}
+
+/* The compiler's own words, when it has any. */
+static ep_status compile_failed(nvrtcProgram program, nvrtcResult result, ep_error *error) {
+  size_t bytes = 0;
+  char *log = NULL;
+  if (nvrtc.log_size(program, &bytes) == NVRTC_SUCCESS && bytes > 1) log = calloc(bytes + 1, 1);
+  if (log) nvrtc.log(program, log);
+  ep_status status = ep_fail(error, EP_INTERNAL, "compiling a kernel failed: %s: %.300s",
+                             nvrtc.error_text(result), log ? log : "");
+  free(log);
+  return status;
+}
+
+static const char *source_text(const char *file) {
+  for (int i = 0; i < EP_CUDA_SOURCES_COUNT; i++)
+    if (strcmp(EP_CUDA_SOURCES[i].name, file) == 0) return EP_CUDA_SOURCES[i].text;
+  return NULL;
+}
+
+enum { HEADERS_MAX = 32 };
+
+static ep_status program_create(const char *file, const char *header, nvrtcProgram *out,
+                                ep_error *error) {
+  const char *names[HEADERS_MAX], *texts[HEADERS_MAX];
+  int count = 0;
+  for (int i = 0; i < EP_CUDA_SOURCES_COUNT && count < HEADERS_MAX - 1; i++) {
+    names[count] = EP_CUDA_SOURCES[i].name;
+    texts[count++] = EP_CUDA_SOURCES[i].text;
+  }
+  names[count] = "resident_program.h";
+  texts[count++] = header;
+  nvrtcResult result = nvrtc.create(out, source_text(file), file, count, texts, names);
+  if (result == NVRTC_SUCCESS) return EP_OK;
+  return ep_fail(error, EP_NO_MEMORY, "preparing a kernel failed: %s", nvrtc.error_text(result));
+}
+
+/* *cubin is the caller's to free. */
+static ep_status cubin_make(const ep_backend *backend, const char *file, const char *header,
+                            char **cubin, size_t *bytes, ep_error *error) {
+  char architecture[32];
+  snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d", backend->capability);
+  const char *const options[] = {architecture, "--std=c++17",
+                                 "--device-as-default-execution-space"};
+  nvrtcProgram program;
+  ep_status status = program_create(file, header, &program, error);
+  if (status != EP_OK) return status;
+  nvrtcResult result = nvrtc.compile(program, sizeof options / sizeof *options, options);
+  if (result != NVRTC_SUCCESS) status = compile_failed(program, result, error);
+  if (status == EP_OK && nvrtc.cubin_size(program, bytes) != NVRTC_SUCCESS)
+    status = ep_fail(error, EP_INTERNAL, "the compiler left no kernel");
+  *cubin = status == EP_OK ? malloc(*bytes) : NULL;
+  if (status == EP_OK && !*cubin) status = ep_fail(error, EP_NO_MEMORY, "no memory for a kernel");
+  if (status == EP_OK) nvrtc.cubin(program, *cubin);
+  nvrtc.destroy(&program);
+  return status;
+}
+
+/* --- what was compiled --------------------------------------------------------------------- */
+
+typedef struct kept {
+  struct kept *next;
+  int device;
+  char *file, *header; /* owned */
+  cudaKernel_t kernel;
+} kept;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
+static kept *compiled;
+
+static cudaKernel_t kept_find(int device, const char *file, const char *header) {
+  for (const kept *row = compiled; row; row = row->next)
+    if (row->device == device && strcmp(row->file, file) == 0 && strcmp(row->header, header) == 0)
+      return row->kernel;
+  return NULL;
+}
+
+static void keep(int device, const char *file, const char *header, cudaKernel_t kernel) {
+  kept *row = calloc(1, sizeof *row);
+  if (!row) return;
+  *row = (kept){compiled, device, strdup(file), strdup(header), kernel};
+  if (row->file && row->header) {
+    compiled = row;
+    return;
+  }
+  free(row->header);
+  free(row->file);
+  free(row);
+}
+
+static ep_status kernel_load(const ep_backend *backend, const char *file, const char *header,
+                             const char *name, cudaKernel_t *out, ep_error *error) {
+  char *cubin = NULL;
+  size_t bytes = 0;
+  cudaLibrary_t library;
+  ep_status status = cubin_make(backend, file, header, &cubin, &bytes, error);
+  if (status != EP_OK) return status;
+  cudaError_t code = cudaLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0);
+  if (code == cudaSuccess) code = cudaLibraryGetKernel(out, library, name);
+  free(cubin);
+  return code == cudaSuccess ? EP_OK : ep_cuda_fail(error, code, "loading a kernel");
+}
+
+ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *program,
+                          const char *name, cudaKernel_t *out, ep_error *error) {
+  if (!ep_cuda_compiler_exists())
+    return ep_fail(error, EP_UNSUPPORTED, "NVRTC, which compiles kernels, is not installed");
+  pthread_mutex_lock(&mutex);
+  ep_status status = EP_OK;
+  *out = kept_find(backend->device, file, program);
+  if (!*out) {
+    status = kernel_load(backend, file, program, name, out, error);
+    if (status == EP_OK) keep(backend->device, file, program, *out);
+  }
+  pthread_mutex_unlock(&mutex);
+  return status;
+}

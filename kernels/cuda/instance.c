@@ -1,0 +1,474 @@
+#include "kernels/cuda/instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/feed.h"
+
+typedef struct {
+  void *x; /* device [rows, stored] of x_type; the training set's are the network's own */
+  void *y; /* device [rows, target_columns] */
+  int64_t rows, bytes;
+  const char *host_x, *host_y; /* lent; not NULL when the rows stay there */
+} split_data;
+
+typedef struct {
+  ep_cuda_network *network;
+  const ep_cuda_method *method; /* NULL: graphs of the network's own kernels */
+  void *method_state;           /* the method's, made at the first segment */
+  ep_cuda_graphs graphs;        /* without a method; recorded at the first segment */
+  bool recorded;
+  split_data splits[EP_SPLIT_COUNT];
+  ep_cuda_feed *feed; /* training rows that are streamed */
+  /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. */
+  float *lr, *loss;
+  int32_t *errors;
+  int64_t segment_steps, segment_bytes;
+  float *kept_parameters, *kept_state; /* a snapshot's */
+  int64_t kept_bytes;
+  bool kept;
+} instance;
+
+static const ep_program *program_of(const instance *self) {
+  return self->network->program;
+}
+
+/* --- transfers ----------------------------------------------------------------------------- */
+
+static ep_status copy(instance *self, void *to, const void *from, int64_t count, int64_t bytes,
+                      enum cudaMemcpyKind kind, ep_error *error) {
+  if (count == 0) return EP_OK;
+  EP_CUDA_TRY(cudaMemcpyAsync(to, from, (size_t)(count * bytes), kind, self->network->stream),
+              "copying to or from the device");
+  return EP_OK;
+}
+
+static ep_status wait(instance *self, ep_error *error) {
+  EP_CUDA_TRY(cudaStreamSynchronize(self->network->stream), "the work on the device");
+  return EP_OK;
+}
+
+/* Joins a status with the end of the stream's work: host memory lent for a copy must not be given
+ * back before. */
+static ep_status finish(instance *self, ep_status status, ep_error *error) {
+  ep_status waited = wait(self, status == EP_OK ? error : NULL);
+  return status == EP_OK ? waited : status;
+}
+
+/* --- create, destroy ----------------------------------------------------------------------- */
+
+static void segment_free(instance *self) {
+  ep_cuda_free(self->errors);
+  ep_cuda_free(self->loss);
+  ep_cuda_free(self->lr);
+  self->errors = NULL;
+  self->loss = self->lr = NULL;
+  self->segment_steps = self->segment_bytes = 0;
+}
+
+static ep_status segment_reserve(instance *self, int64_t steps, ep_error *error) {
+  if (steps <= self->segment_steps) return EP_OK;
+  segment_free(self);
+  const int64_t size = (int64_t)sizeof(float);
+  ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->lr, steps, size,
+                                      &self->segment_bytes, error);
+  if (status == EP_OK)
+    status = ep_cuda_allocate(self->network->backend, (void **)&self->loss, steps, size,
+                              &self->segment_bytes, error);
+  if (status == EP_OK)
+    status = ep_cuda_allocate(self->network->backend, (void **)&self->errors, steps, size,
+                              &self->segment_bytes, error);
+  if (status == EP_OK)
+    self->segment_steps = steps;
+  else
+    segment_free(self);
+  return status;
+}
+
+/* Sets the device's clock to the start of a segment. */
+static ep_status clock_set(instance *self, int64_t first_step, int64_t lr_count, ep_error *error) {
+  int64_t steps_per_epoch = ep_program_steps_per_epoch(program_of(self));
+  ep_cuda_clock clock = {.epoch = first_step / steps_per_epoch,
+                         .batch = first_step % steps_per_epoch,
+                         .steps_per_epoch = steps_per_epoch,
+                         .lr = self->lr,
+                         .lr_count = lr_count,
+                         .loss = self->loss,
+                         .errors = self->errors};
+  EP_CUDA_TRY(cudaMemcpyAsync(self->network->clock, &clock, sizeof clock, cudaMemcpyHostToDevice,
+                              self->network->stream),
+              "setting the clock");
+  return EP_OK;
+}
+
+static ep_status state_clear(instance *self, ep_error *error) {
+  const ep_program *program = program_of(self);
+  ep_cuda_network *network = self->network;
+  const size_t size = sizeof(float);
+  if (ep_program_state_floats(program) > 0)
+    EP_CUDA_TRY(cudaMemsetAsync(network->parameters, 0,
+                                (size_t)ep_program_state_floats(program) * size, network->stream),
+                "clearing the parameters");
+  if (program->optimizer_floats > 0)
+    EP_CUDA_TRY(cudaMemsetAsync(network->state, 0, (size_t)program->optimizer_floats * size,
+                                network->stream),
+                "clearing the optimizer's state");
+  return EP_OK;
+}
+
+/* Runs a step of each kind on zeros, and forgets it: so that every kernel is loaded, and each
+ * product's algorithm chosen, before a graph records them. */
+static ep_status rehearse(instance *self, ep_error *error) {
+  const ep_program *program = program_of(self);
+  int64_t last = ep_program_steps_per_epoch(program) - 1;
+  const float lr = 0;
+  ep_status status = segment_reserve(self, 1, error);
+  if (status == EP_OK)
+    status = copy(self, self->lr, &lr, 1, (int64_t)sizeof lr, cudaMemcpyHostToDevice, error);
+  for (int64_t batch = 0; status == EP_OK && batch <= last; batch += last > 0 ? last : 1) {
+    status = clock_set(self, batch, 1, error);
+    if (status == EP_OK)
+      status = ep_cuda_network_step(self->network, ep_program_batch_rows(program, batch), error);
+  }
+  if (status == EP_OK) status = state_clear(self, error);
+  return finish(self, status, error);
+}
+
+static void split_free(split_data *data) {
+  ep_cuda_free(data->y);
+  ep_cuda_free(data->x);
+  memset(data, 0, sizeof *data);
+}
+
+void ep_cuda_instance_destroy(void *state) {
+  instance *self = state;
+  if (!self) return;
+  if (self->network) cudaStreamSynchronize(self->network->stream);
+  ep_cuda_free(self->kept_state);
+  ep_cuda_free(self->kept_parameters);
+  segment_free(self);
+  ep_cuda_feed_destroy(self->feed);
+  if (self->method) self->method->destroy(self->method_state);
+  split_free(&self->splits[EP_SPLIT_VALIDATION]);
+  split_free(&self->splits[EP_SPLIT_TEST]);
+  ep_cuda_graphs_deinit(&self->graphs);
+  ep_cuda_network_destroy(self->network);
+  free(self);
+}
+
+ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program,
+                                  const ep_cuda_method *method, void **out, ep_error *error) {
+  *out = NULL;
+  instance *self = calloc(1, sizeof *self);
+  if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
+  ep_status status = ep_cuda_network_create(backend, program, &self->network, error);
+  if (status == EP_OK && !method) status = rehearse(self, error);
+  if (status == EP_OK && method) {
+    self->method = method;
+    status = method->create(self->network, &self->method_state, error);
+  }
+  if (status != EP_OK) {
+    ep_cuda_instance_destroy(self);
+    return status;
+  }
+  *out = self;
+  return EP_OK;
+}
+
+int64_t ep_cuda_instance_bytes(const void *state) {
+  const instance *self = state;
+  int64_t bytes = self->network->bytes + self->segment_bytes + self->kept_bytes +
+                  ep_cuda_feed_bytes(self->feed);
+  if (self->method) bytes += self->method->bytes(self->method_state);
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) bytes += self->splits[split].bytes;
+  return bytes;
+}
+
+/* --- data ---------------------------------------------------------------------------------- */
+
+static ep_status classes_check(const ep_program *program, const int32_t *y, int64_t rows,
+                               ep_error *error) {
+  for (int64_t row = 0; row < rows; row++)
+    if (y[row] < 0 || y[row] >= program->out_features)
+      return ep_fail(error, EP_DATA, "row %lld is of class %d, and the network has %lld outputs",
+                     (long long)row, y[row], (long long)program->out_features);
+  return EP_OK;
+}
+
+/* An embedding's numbers, which choose rows of its table. */
+static ep_status embedded_check(const ep_program *program, const float *x, int64_t rows,
+                                ep_error *error) {
+  const ep_op *op = &program->ops[0];
+  if (op->type != EP_LAYER_EMBEDDING || program->x_type != EP_X_FLOAT32) return EP_OK;
+  for (int64_t i = 0; i < rows * program->in_features; i++)
+    if (!(x[i] >= 0 && x[i] < (float)op->embeddings))
+      return ep_fail(error, EP_DATA, "row %lld holds %g, and the embedding has %lld rows",
+                     (long long)(i / program->in_features), (double)x[i],
+                     (long long)op->embeddings);
+  return EP_OK;
+}
+
+static ep_status split_reserve(instance *self, ep_split split, int64_t rows, ep_error *error) {
+  const ep_program *program = program_of(self);
+  split_data *data = &self->splits[split];
+  if (split == EP_SPLIT_TRAIN) {
+    if (rows != program->train_rows)
+      return ep_fail(error, EP_INTERNAL, "%lld training rows, and the program was made for %lld",
+                     (long long)rows, (long long)program->train_rows);
+    *data = (split_data){.x = self->network->train_x, .y = self->network->train_y, .rows = rows};
+    return EP_OK;
+  }
+  split_free(data);
+  const int64_t size = (int64_t)sizeof(float); /* columns are few enough for a product of two */
+  ep_status status = ep_cuda_allocate(self->network->backend, &data->x, rows,
+                                      ep_cuda_row_bytes(program), &data->bytes, error);
+  if (status == EP_OK)
+    status = ep_cuda_allocate(self->network->backend, &data->y, rows,
+                              program->target_columns * size, &data->bytes, error);
+  if (status == EP_OK)
+    data->rows = rows;
+  else
+    split_free(data);
+  return status;
+}
+
+/* The rows stay on the host, and are streamed from there. */
+static ep_status feed_load(instance *self, const void *x, const void *y, ep_error *error) {
+  split_data *data = &self->splits[EP_SPLIT_TRAIN];
+  ep_cuda_feed_destroy(self->feed);
+  self->feed = NULL;
+  data->host_x = x;
+  data->host_y = y;
+  return ep_cuda_feed_create(self->network, x, y, &self->feed, error);
+}
+
+ep_status ep_cuda_instance_load_data(void *state, ep_split split, const void *x, const void *y,
+                                     int64_t rows, ep_error *error) {
+  instance *self = state;
+  const ep_program *program = program_of(self);
+  ep_status status = embedded_check(program, x, rows, error);
+  if (status == EP_OK && ep_loss_takes_classes(program->loss))
+    status = classes_check(program, y, rows, error);
+  if (status == EP_OK) status = split_reserve(self, split, rows, error);
+  if (status != EP_OK) return status;
+  if (split == EP_SPLIT_TRAIN && !self->network->resident) return feed_load(self, x, y, error);
+  split_data *data = &self->splits[split];
+  status = copy(self, data->x, x, rows, ep_cuda_row_bytes(program), cudaMemcpyHostToDevice, error);
+  if (status == EP_OK)
+    status = copy(self, data->y, y, rows, program->target_columns * (int64_t)sizeof(float),
+                  cudaMemcpyHostToDevice, error);
+  return finish(self, status, error);
+}
+
+/* --- training ------------------------------------------------------------------------------ */
+
+static ep_status segment_check(const instance *self, const ep_segment *segment, ep_error *error) {
+  if (self->splits[EP_SPLIT_TRAIN].rows == 0)
+    return ep_fail(error, EP_INTERNAL, "there is no training data on the device");
+  if (segment->first_step < 0 || segment->steps < 0 ||
+      (segment->lr_count != 1 && segment->lr_count != segment->steps))
+    return ep_fail(error, EP_INTERNAL, "a segment of %lld steps from %lld with %lld learning rates",
+                   (long long)segment->steps, (long long)segment->first_step,
+                   (long long)segment->lr_count);
+  return EP_OK;
+}
+
+/* Records the graphs, once. */
+static ep_status graphs_record(instance *self, ep_error *error) {
+  if (self->recorded) return EP_OK;
+  ep_status status = ep_cuda_graphs_init(self->network, &self->graphs, error);
+  if (status == EP_OK)
+    self->recorded = true;
+  else
+    ep_cuda_graphs_deinit(&self->graphs);
+  return status;
+}
+
+/* Queues the steps of a segment whose learning rates are on the device. */
+static ep_status steps_run(instance *self, const ep_segment *segment, ep_error *error) {
+  if (self->method) {
+    ep_cuda_span span = {.first_step = segment->first_step,
+                         .steps = segment->steps,
+                         .lr = self->lr,
+                         .lr_count = segment->lr_count,
+                         .loss = self->loss,
+                         .errors = self->errors};
+    return self->method->run(self->method_state, &span, error);
+  }
+  ep_status status = graphs_record(self, error);
+  if (status == EP_OK) status = clock_set(self, segment->first_step, segment->lr_count, error);
+  if (status != EP_OK) return status;
+  if (self->feed)
+    return ep_cuda_feed_run(self->feed, &self->graphs, segment->first_step, segment->steps, error);
+  return ep_cuda_graphs_run(&self->graphs, self->network, segment->first_step, segment->steps,
+                            error);
+}
+
+ep_status ep_cuda_instance_train_segment(void *state, const ep_segment *segment, ep_error *error) {
+  instance *self = state;
+  const int64_t size = (int64_t)sizeof(float);
+  ep_status status = segment_check(self, segment, error);
+  if (status != EP_OK || segment->steps == 0) return status;
+  status = segment_reserve(self, segment->steps, error);
+  if (status == EP_OK)
+    status =
+        copy(self, self->lr, segment->lr, segment->lr_count, size, cudaMemcpyHostToDevice, error);
+  if (status == EP_OK) status = steps_run(self, segment, error);
+  if (status == EP_OK)
+    status =
+        copy(self, segment->loss, self->loss, segment->steps, size, cudaMemcpyDeviceToHost, error);
+  if (status == EP_OK)
+    status = copy(self, segment->errors, self->errors, segment->steps, size, cudaMemcpyDeviceToHost,
+                  error);
+  return finish(self, status, error);
+}
+
+/* --- evaluation ---------------------------------------------------------------------------- */
+
+static int64_t chunk_rows(const instance *self, int64_t left) {
+  return left < self->network->capacity_rows ? left : self->network->capacity_rows;
+}
+
+/* Rows as stored, on the device, as the network takes them. */
+static ep_status input_of(instance *self, const void *stored, int64_t rows, const float **input,
+                          ep_error *error) {
+  *input = stored;
+  if (self->network->plain) return EP_OK;
+  *input = self->network->input;
+  return ep_cuda_network_take(self->network, stored, NULL, NULL, rows, false, error);
+}
+
+/* Rows first … first + rows - 1 of a split: where they lie on the device. */
+static ep_status chunk_of(instance *self, const split_data *data, int64_t first, int64_t rows,
+                          const char **x, const char **y, ep_error *error) {
+  const ep_program *program = program_of(self);
+  int64_t x_bytes = ep_cuda_row_bytes(program);
+  int64_t y_bytes = program->target_columns * (int64_t)sizeof(float);
+  if (!data->host_x) {
+    *x = (const char *)data->x + first * x_bytes;
+    *y = (const char *)data->y + first * y_bytes;
+    return EP_OK;
+  }
+  *x = self->network->stage_x;
+  *y = self->network->stage_y;
+  ep_status status = copy(self, self->network->stage_x, data->host_x + first * x_bytes, rows,
+                          x_bytes, cudaMemcpyHostToDevice, error);
+  if (status != EP_OK) return status;
+  return copy(self, self->network->stage_y, data->host_y + first * y_bytes, rows, y_bytes,
+              cudaMemcpyHostToDevice, error);
+}
+
+ep_status ep_cuda_instance_evaluate(void *state, ep_split split, double *loss, int64_t *errors,
+                                    ep_error *error) {
+  instance *self = state;
+  const split_data *data = &self->splits[split];
+  ep_cuda_tally tally = {0, 0, 0};
+  if (data->rows == 0)
+    return ep_fail(error, EP_INTERNAL, "there is no data of that split on the device");
+  EP_CUDA_TRY(cudaMemsetAsync(self->network->tally, 0, sizeof tally, self->network->stream),
+              "clearing the sums");
+  ep_status status = EP_OK;
+  for (int64_t row = 0, rows; status == EP_OK && row < data->rows; row += rows) {
+    const char *x, *y;
+    const float *input;
+    rows = chunk_rows(self, data->rows - row);
+    status = chunk_of(self, data, row, rows, &x, &y, error);
+    if (status == EP_OK) status = input_of(self, x, rows, &input, error);
+    if (status == EP_OK) status = ep_cuda_network_tally(self->network, input, y, rows, error);
+  }
+  if (status == EP_OK)
+    status = copy(self, &tally, self->network->tally, 1, (int64_t)sizeof tally,
+                  cudaMemcpyDeviceToHost, error);
+  status = finish(self, status, error);
+  if (status != EP_OK) return status;
+  *loss = tally.loss / tally.weight;
+  *errors = tally.errors;
+  return EP_OK;
+}
+
+ep_status ep_cuda_instance_predict(void *state, const void *x, int64_t rows, float *output,
+                                   ep_error *error) {
+  instance *self = state;
+  const ep_program *program = program_of(self);
+  int64_t row_bytes = ep_cuda_row_bytes(program);
+  void *stored = self->network->plain ? self->network->input : self->network->stage_x;
+  ep_status status = embedded_check(program, x, rows, error);
+  for (int64_t row = 0, count; status == EP_OK && row < rows; row += count) {
+    const float *input, *result;
+    count = chunk_rows(self, rows - row);
+    status = copy(self, stored, (const char *)x + row * row_bytes, count, row_bytes,
+                  cudaMemcpyHostToDevice, error);
+    if (status == EP_OK) status = input_of(self, stored, count, &input, error);
+    if (status == EP_OK)
+      status = ep_cuda_network_forward(self->network, input, count, false, &result, error);
+    if (status == EP_OK)
+      status = copy(self, output + row * program->out_features, result, count,
+                    program->out_features * (int64_t)sizeof(float), cudaMemcpyDeviceToHost, error);
+  }
+  return finish(self, status, error);
+}
+
+/* --- state --------------------------------------------------------------------------------- */
+
+/* Parameters and optimizer state from one place to another; either may lie on the device. */
+static ep_status state_copy(instance *self, float *parameters, float *optimizer,
+                            const float *from_parameters, const float *from_optimizer,
+                            enum cudaMemcpyKind kind, ep_error *error) {
+  const ep_program *program = program_of(self);
+  const int64_t size = (int64_t)sizeof(float);
+  ep_status status =
+      copy(self, parameters, from_parameters, ep_program_state_floats(program), size, kind, error);
+  if (status == EP_OK)
+    status = copy(self, optimizer, from_optimizer, program->optimizer_floats, size, kind, error);
+  return finish(self, status, error);
+}
+
+ep_status ep_cuda_instance_export_state(void *state, float *parameters, float *optimizer,
+                                        ep_error *error) {
+  instance *self = state;
+  return state_copy(self, parameters, optimizer, self->network->parameters, self->network->state,
+                    cudaMemcpyDeviceToHost, error);
+}
+
+ep_status ep_cuda_instance_import_state(void *state, const float *parameters,
+                                        const float *optimizer, ep_error *error) {
+  instance *self = state;
+  return state_copy(self, self->network->parameters, self->network->state, parameters, optimizer,
+                    cudaMemcpyHostToDevice, error);
+}
+
+static ep_status snapshot_reserve(instance *self, ep_error *error) {
+  const ep_program *program = program_of(self);
+  const int64_t size = (int64_t)sizeof(float);
+  if (self->kept_bytes > 0) return EP_OK;
+  int64_t bytes = 0;
+  ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->kept_parameters,
+                                      ep_program_state_floats(program), size, &bytes, error);
+  if (status == EP_OK)
+    status = ep_cuda_allocate(self->network->backend, (void **)&self->kept_state,
+                              program->optimizer_floats, size, &bytes, error);
+  if (status != EP_OK) {
+    ep_cuda_free(self->kept_parameters);
+    self->kept_parameters = NULL;
+    return status;
+  }
+  self->kept_bytes = bytes;
+  return EP_OK;
+}
+
+ep_status ep_cuda_instance_snapshot(void *state, ep_error *error) {
+  instance *self = state;
+  ep_status status = snapshot_reserve(self, error);
+  if (status != EP_OK) return status;
+  status = state_copy(self, self->kept_parameters, self->kept_state, self->network->parameters,
+                      self->network->state, cudaMemcpyDeviceToDevice, error);
+  if (status == EP_OK) self->kept = true;
+  return status;
+}
+
+ep_status ep_cuda_instance_rollback(void *state, ep_error *error) {
+  instance *self = state;
+  if (!self->kept) return ep_fail(error, EP_INTERNAL, "there is no snapshot to go back to");
+  return state_copy(self, self->network->parameters, self->network->state, self->kept_parameters,
+                    self->kept_state, cudaMemcpyDeviceToDevice, error);
+}

@@ -1,0 +1,28 @@
+/* method.h: how the steps of a segment are run on the device. All executors of this backend share
+ * the network (parameters, data, evaluation, snapshots: instance.c) and differ in this alone. */
+#ifndef EP_KERNELS_CUDA_METHOD_H
+#define EP_KERNELS_CUDA_METHOD_H
+
+#include "kernels/cuda/network.h"
+#include "kernels/executor.h"
+
+/* Steps to run. All pointers are device memory; lr: [lr_count]; loss, errors: [steps], written. */
+typedef struct {
+  int64_t first_step, steps;
+  const float *lr;
+  int64_t lr_count;
+  float *loss;
+  int32_t *errors;
+} ep_cuda_span;
+
+typedef struct {
+  /* A network with its training rows on the device (unless they are streamed) is lent until
+   * destroy; called at the first segment. */
+  ep_status (*create)(ep_cuda_network *network, void **out, ep_error *error);
+  void (*destroy)(void *self); /* NULL is allowed */
+  int64_t (*bytes)(const void *self);
+  /* Queues the steps on the network's stream. */
+  ep_status (*run)(void *self, const ep_cuda_span *span, ep_error *error);
+} ep_cuda_method;
+
+#endif

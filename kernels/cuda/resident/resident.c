@@ -1,0 +1,213 @@
+/* resident.c: the executor "cuda/resident": small dense networks whose weights, and whose sums of
+ * gradients, fit the registers of a thread. A segment is one launch. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/compiler.h"
+#include "kernels/cuda/instance.h"
+#include "kernels/cuda/resident/program.h"
+#include "kernels/cuda/resident/span.h"
+#include "kernels/formulas/augment.h"
+
+enum {
+  PARAMETERS_MAX = 96,      /* weights and sums: 192 of a thread's 255 registers */
+  WIDTHS_MAX = 96,          /* what a row holds on its way, in registers as well */
+  ORDERED_ROWS_MAX = 32768, /* the order of an epoch lies in shared memory */
+  WARP = 32,
+  BLOCK_THREADS = 128, /* a warp for each of a multiprocessor's four schedulers */
+  BLOCKS_MAX = 8       /* of a cluster, on every device that has them */
+};
+
+typedef struct {
+  ep_cuda_network *network; /* lent */
+  cudaKernel_t kernel;
+  ep_resident_grid grid;
+  size_t shared_bytes;
+  float *decay;              /* device [parameters] */
+  ep_optimizer_step *update; /* device [update_steps], or NULL */
+  int64_t update_steps, decay_bytes, update_bytes;
+} resident;
+
+/* Shared memory of the kernel: see `exchange` in rows.cuh. */
+static size_t shared_bytes(const ep_program *program, ep_resident_grid grid) {
+  size_t sums = (size_t)(program->parameters + 2 + WARP - 1) / WARP * WARP;
+  size_t warps = (size_t)(grid.threads / WARP), blocks = (size_t)grid.blocks;
+  size_t floats = 2 * warps * sums + (blocks > 1 ? 2 : 1) * blocks * sums + warps * sums;
+  size_t order = ep_program_shuffles(program) ? (size_t)program->train_rows : 0;
+  return (floats + order) * sizeof(float);
+}
+
+/* As few blocks as give a thread no more than four rows: another block costs a barrier of the
+ * cluster, which is as much as some twenty rows of a small network. */
+static ep_resident_grid grid_choose(const ep_backend *backend, const ep_program *program) {
+  ep_resident_grid grid = {1, BLOCK_THREADS};
+  while (grid.threads > WARP && program->batch_size <= grid.threads / 2) grid.threads /= 2;
+  int most = backend->capability >= 90 ? BLOCKS_MAX : 1;
+  while (grid.blocks < most && program->batch_size > (int64_t)grid.blocks * grid.threads * 4)
+    grid.blocks *= 2;
+  return grid;
+}
+
+static bool resident_accepts(const ep_backend *backend, const ep_program *program) {
+  (void)backend;
+  int64_t widths = program->in_features + program->target_columns;
+  bool trains = program->parameters > 0;
+  for (int i = 0; i < program->ops_count; i++) widths += program->ops[i].out_features;
+  for (int g = 0; trains && g < program->groups_count; g++)
+    if (!program->groups[g].frozen) break;
+  return trains && program->precision == EP_PRECISION_FP32 &&
+         program->parameters <= PARAMETERS_MAX && widths <= WIDTHS_MAX && program->buffers == 0 &&
+         program->x_type == EP_X_FLOAT32 && !program->class_weights &&
+         !ep_program_augments(&program->augment, program->stored, program->in) &&
+         program->data_bytes_max == 0 &&
+         (!ep_program_shuffles(program) || program->train_rows <= ORDERED_ROWS_MAX) &&
+         ep_cuda_compiler_exists();
+}
+
+static void resident_destroy(void *state) {
+  resident *self = state;
+  if (!self) return;
+  ep_cuda_free(self->update);
+  ep_cuda_free(self->decay);
+  free(self);
+}
+
+/* Each parameter's weight decay, negative for the frozen ones. */
+static ep_status decay_load(resident *self, ep_error *error) {
+  const ep_program *program = self->network->program;
+  float decay[PARAMETERS_MAX] = {0};
+  for (int g = 0; g < program->groups_count; g++) {
+    const ep_parameter_group *group = &program->groups[g];
+    for (int64_t i = group->first; i < group->first + group->count; i++)
+      decay[i] = group->frozen ? -1 : group->weight_decay;
+  }
+  ep_status status =
+      ep_cuda_allocate(self->network->backend, (void **)&self->decay, program->parameters,
+                       (int64_t)sizeof(float), &self->decay_bytes, error);
+  if (status != EP_OK) return status;
+  EP_CUDA_TRY(cudaMemcpy(self->decay, decay, (size_t)program->parameters * sizeof(float),
+                         cudaMemcpyHostToDevice),
+              "copying to the device");
+  return EP_OK;
+}
+
+static ep_status kernel_prepare(resident *self, ep_error *error) {
+  const ep_program *program = self->network->program;
+  const ep_backend *backend = self->network->backend;
+  self->grid = grid_choose(backend, program);
+  self->shared_bytes = shared_bytes(program, self->grid);
+  char *text = ep_resident_program_text(program, self->grid);
+  if (!text) return ep_fail(error, EP_NO_MEMORY, "no memory for a kernel");
+  ep_status status = ep_cuda_compile(backend, "kernels/cuda/resident/rows.cuh", text, "resident",
+                                     &self->kernel, error);
+  free(text);
+  if (status != EP_OK) return status;
+  EP_CUDA_TRY(cudaKernelSetAttributeForDevice(self->kernel,
+                                              cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              (int)self->shared_bytes, backend->device),
+              "asking for shared memory");
+  return EP_OK;
+}
+
+static ep_status resident_create(ep_cuda_network *network, void **out, ep_error *error) {
+  *out = NULL;
+  if (!network->resident)
+    return ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
+  resident *self = calloc(1, sizeof *self);
+  if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
+  self->network = network;
+  ep_status status = kernel_prepare(self, error);
+  if (status == EP_OK) status = decay_load(self, error);
+  if (status != EP_OK) {
+    resident_destroy(self);
+    return status;
+  }
+  *out = self;
+  return EP_OK;
+}
+
+static int64_t resident_bytes(const void *state) {
+  const resident *self = state;
+  return self->decay_bytes + self->update_bytes;
+}
+
+/* What the steps' rates come to, where that takes powers in double. */
+static ep_status update_queue(resident *self, const ep_cuda_span *span, ep_error *error) {
+  const ep_optimizer *optimizer = &self->network->program->optimizer;
+  if (optimizer->type != EP_OPTIMIZER_ADAM && optimizer->type != EP_OPTIMIZER_ADAMW &&
+      optimizer->type != EP_OPTIMIZER_ADAGRAD)
+    return EP_OK;
+  if (span->steps > self->update_steps) {
+    ep_cuda_free(self->update);
+    self->update = NULL;
+    self->update_steps = self->update_bytes = 0;
+    ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->update, span->steps,
+                                        (int64_t)sizeof *self->update, &self->update_bytes, error);
+    if (status != EP_OK) return status;
+    self->update_steps = span->steps;
+  }
+  EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, optimizer, span->first_step,
+                                      span->steps, span->lr, span->lr_count, self->update),
+              "preparing the steps");
+  return EP_OK;
+}
+
+static ep_status resident_run(void *state, const ep_cuda_span *span, ep_error *error) {
+  resident *self = state;
+  const ep_cuda_network *network = self->network;
+  const ep_program *program = network->program;
+  ep_status status = update_queue(self, span, error);
+  if (status != EP_OK) return status;
+  ep_resident_span given = {.first_step = span->first_step,
+                            .steps = span->steps,
+                            .x = network->train_x,
+                            .y = network->train_y,
+                            .parameters = network->parameters,
+                            .state = network->state,
+                            .decay = self->decay,
+                            .lr = span->lr,
+                            .lr_count = span->lr_count,
+                            .update = self->update,
+                            .loss = span->loss,
+                            .errors = span->errors,
+                            .seed = program->seed,
+                            .optimizer = program->optimizer,
+                            .huber_delta = program->huber_delta,
+                            .label_smoothing = program->label_smoothing};
+  cudaLaunchAttribute cluster = {.id = cudaLaunchAttributeClusterDimension};
+  cluster.val.clusterDim.x = (unsigned)self->grid.blocks;
+  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config = {.gridDim = {(unsigned)self->grid.blocks, 1, 1},
+                               .blockDim = {(unsigned)self->grid.threads, 1, 1},
+                               .dynamicSmemBytes = self->shared_bytes,
+                               .stream = network->stream,
+                               .attrs = &cluster,
+                               .numAttrs = self->grid.blocks > 1 ? 1 : 0};
+  void *arguments[] = {&given};
+  EP_CUDA_TRY(cudaLaunchKernelExC(&config, (const void *)self->kernel, arguments),
+              "launching the steps");
+  return EP_OK;
+}
+
+static const ep_cuda_method method = {.create = resident_create,
+                                      .destroy = resident_destroy,
+                                      .bytes = resident_bytes,
+                                      .run = resident_run};
+
+static ep_status resident_instance(ep_backend *backend, const ep_program *program, void **out,
+                                   ep_error *error) {
+  return ep_cuda_instance_create(backend, program, &method, out, error);
+}
+
+#define LAYER(type) (UINT64_C(1) << EP_LAYER_##type)
+
+const ep_executor ep_cuda_resident = {
+    .name = "cuda/resident",
+    .capabilities = {LAYER(LINEAR) | LAYER(RELU) | LAYER(LEAKY_RELU) | LAYER(TANH) |
+                         LAYER(SIGMOID) | LAYER(GELU) | LAYER(SIN) | LAYER(ELU) | LAYER(SILU) |
+                         LAYER(SOFTPLUS) | LAYER(FLATTEN),
+                     ~UINT32_C(0), ~UINT32_C(0)},
+    .accepts = resident_accepts,
+    .create = resident_instance,
+    EP_CUDA_INSTANCE_SLOTS,
+};
