@@ -75,7 +75,12 @@ extern "C" {
   X(NORMAL, "normal")    \
   X(ZEROS, "zeros")
 
-#define EP_PRECISION_TABLE(X) X(FP32, "fp32")
+/* Of products, at least: a device that has no such unit computes them more precisely. Parameters,
+ * sums and updates are float32 in all. */
+#define EP_PRECISION_TABLE(X) \
+  X(FP32, "fp32")             \
+  X(TF32, "tf32")             \
+  X(BF16, "bf16")
 
 #define EP_GENERATOR_TABLE(X) \
   X(XOR, "xor")               \

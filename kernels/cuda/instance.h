@@ -36,5 +36,6 @@ ep_status ep_cuda_instance_rollback(void *state, ep_error *error);
 /* The executors, a file each. */
 extern const ep_executor ep_cuda_general;  /* everything */
 extern const ep_executor ep_cuda_resident; /* small dense networks: a segment in one launch */
+extern const ep_executor ep_cuda_grid;     /* middle dense networks: likewise, by many blocks */
 
 #endif

@@ -102,8 +102,6 @@ static ep_status op_check(const ep_op *op, int i, ep_error *error) {
 
 ep_status ep_cuda_program_check(const ep_program *program, ep_error *error) {
   if (program->ops_count < 1) return ep_fail(error, EP_INVALID, "a network needs a layer");
-  if (program->precision != EP_PRECISION_FP32)
-    return ep_fail(error, EP_UNSUPPORTED, "cuda/general computes in fp32 alone");
   if (program->x_type == EP_X_UINT8 && (!program->x_scale || !program->x_shift))
     return ep_fail(error, EP_INTERNAL, "bytes have no scale");
   ep_status status = EP_OK;

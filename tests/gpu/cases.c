@@ -5,7 +5,7 @@
 typedef struct {
   const char *name;
   int64_t in_features;
-  int64_t widths[10]; /* ends with 0 */
+  int64_t widths[13]; /* ends with 0 */
   ep_layer_type between;
   ep_loss_type loss;
   ep_case_training training;
@@ -223,28 +223,70 @@ static const struct {
       EP_LAYER_RELU,
       EP_LOSS_MSE,
       {.rows = 321, .lr = 0.005f, .seed = 1}},
-     {"6-6-1, 321 rows, full batch", 1, 20000, true}},
+     {"6-6-1, 321 rows, full batch", 1, 20000, true, EP_PRECISION_FP32}},
     {{"19-1, 3530 rows, full batch",
       19,
       {1},
       EP_LAYER_RELU,
       EP_LOSS_BCE_WITH_LOGITS,
       {.rows = 3530, .lr = 0.1f, .seed = 1}},
-     {"19-1, 3530 rows, full batch", 1, 20000, true}},
-    {{"disc 2-4-8-…-256-2, 1000 rows, batch 100",
+     {"19-1, 3530 rows, full batch", 1, 20000, true, EP_PRECISION_FP32}},
+    {{"disc 2-4-2, 1000 rows, batch 100",
+      2,
+      {4, 2},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {"disc 2-4-2, 1000 rows, batch 100", 10, 3000, true, EP_PRECISION_FP32}},
+    {{"disc, 8 layers, 1000 rows, batch 100, fp32",
       2,
       {4, 8, 16, 32, 64, 128, 256, 2},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
-      {.rows = 1000, .batch_size = 100, .lr = 0.1f, .seed = 1}},
-     {"disc 2-4-8-…-256-2, 1000 rows, batch 100", 10, 300, true}},
+      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {"disc, 8 layers, 1000 rows, batch 100, fp32", 10, 300, false, EP_PRECISION_FP32}},
+    {{"disc, 8 layers, 1000 rows, batch 100, tf32",
+      2,
+      {4, 8, 16, 32, 64, 128, 256, 2},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {"disc, 8 layers, 1000 rows, batch 100, tf32", 10, 300, false, EP_PRECISION_TF32}},
+    {{"disc, 10 layers, 1000 rows, batch 100, fp32",
+      2,
+      {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {"disc, 10 layers, 1000 rows, batch 100, fp32", 10, 100, false, EP_PRECISION_FP32}},
+    {{"disc, 10 layers, 1000 rows, batch 100, tf32",
+      2,
+      {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {"disc, 10 layers, 1000 rows, batch 100, tf32", 10, 100, false, EP_PRECISION_TF32}},
+    {{"disc, 12 layers, 1000 rows, batch 100, fp32",
+      2,
+      {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 2},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {"disc, 12 layers, 1000 rows, batch 100, fp32", 10, 40, false, EP_PRECISION_FP32}},
+    {{"disc, 12 layers, 1000 rows, batch 100, tf32",
+      2,
+      {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 2},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {"disc, 12 layers, 1000 rows, batch 100, tf32", 10, 40, false, EP_PRECISION_TF32}},
     {{"784-50-10, 2000 rows, batch 200, shuffled",
       784,
       {50, 10},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 2000, .batch_size = 200, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"784-50-10, 2000 rows, batch 200, shuffled", 10, 300, true}},
+     {"784-50-10, 2000 rows, batch 200, shuffled", 10, 300, true, EP_PRECISION_FP32}},
     /* mnist_create's */
     {{"MNIST's network, 4000 rows of bytes, batch 200",
       784,
@@ -257,7 +299,7 @@ static const struct {
        .lr = 0.01f,
        .seed = 1,
        .optimizer = {.momentum = 0.5f}}},
-     {"MNIST's network, 4000 rows of bytes, batch 200", 20, 150, false}},
+     {"MNIST's network, 4000 rows of bytes, batch 200", 20, 150, false, EP_PRECISION_FP32}},
 };
 enum { BENCHMARKS = sizeof benchmarks / sizeof *benchmarks };
 
@@ -270,5 +312,7 @@ ep_case *ep_gpu_benchmark_create(int number, int64_t epochs, const ep_gpu_benchm
   *out = &benchmarks[number].benchmark;
   training.steps = epochs * (*out)->steps_per_epoch;
   if (number == BENCHMARKS - 1) return mnist_create((*out)->name, &training);
-  return net_create(&benchmarks[number].what, &training);
+  ep_case *test = net_create(&benchmarks[number].what, &training);
+  test->program.precision = (*out)->precision;
+  return test;
 }

@@ -15,6 +15,7 @@ typedef struct {
   int64_t steps_per_epoch;
   int64_t epochs;
   bool on_cpu; /* worth timing there too */
+  ep_precision precision;
 } ep_gpu_benchmark;
 int ep_gpu_benchmark_count(void);
 /* `epochs` of it; the row (static) goes to *out. The caller destroys the case. */

@@ -66,7 +66,7 @@ static bool fused_accepts(const ep_backend *backend, const ep_program *program) 
     return false;
   for (int i = 0; i < program->ops_count; i++)
     if (program->ops[i].out_features > EP_FUSED_MOST_FEATURES) return false;
-  return program->precision == EP_PRECISION_FP32;
+  return true;
 }
 
 static void fused_destroy(void *self) {

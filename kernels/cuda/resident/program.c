@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/formulas/activations.h"
+
 static int first_trained(const ep_program *program) {
   for (int i = 0; i < program->ops_count; i++) {
     if (program->ops[i].weight < 0) continue;
@@ -34,9 +36,9 @@ static void number_write(FILE *out, const char *name, int64_t value) {
   fprintf(out, "constexpr int %s = %lld;\n", name, (long long)value);
 }
 
-static void constants_write(FILE *out, const ep_program *program, ep_resident_grid grid) {
+/* What the program is, however it is run. */
+static void constants_write(FILE *out, const ep_program *program) {
   const ep_optimizer *optimizer = &program->optimizer;
-  number_write(out, "OPS", program->ops_count);
   number_write(out, "IN", program->in_features);
   number_write(out, "OUT", program->out_features);
   number_write(out, "TARGETS", program->target_columns);
@@ -46,8 +48,6 @@ static void constants_write(FILE *out, const ep_program *program, ep_resident_gr
   number_write(out, "TRAIN_ROWS", program->train_rows);
   number_write(out, "BATCH_ROWS", program->batch_size);
   number_write(out, "STEPS_PER_EPOCH", ep_program_steps_per_epoch(program));
-  number_write(out, "BLOCKS", grid.blocks);
-  number_write(out, "THREADS", grid.threads);
   flag_write(out, "SHUFFLES", ep_program_shuffles(program));
   flag_write(out, "TAKES_CLASSES", ep_loss_takes_classes(program->loss));
   flag_write(out, "CLIPS_NORM", optimizer->clip_norm > 0);
@@ -61,21 +61,75 @@ static void constants_write(FILE *out, const ep_program *program, ep_resident_gr
           (int)optimizer->type);
 }
 
+/* Ends a text; NULL when something failed. */
+static char *text_take(FILE *out, char **text) {
+  bool failed = ferror(out) != 0;
+  if (fclose(out) == 0 && !failed) return *text;
+  free(*text);
+  return NULL;
+}
+
 char *ep_resident_program_text(const ep_program *program, ep_resident_grid grid) {
   char *text = NULL;
   size_t bytes = 0;
   FILE *out = open_memstream(&text, &bytes);
   if (!out) return NULL;
-  constants_write(out, program, grid);
+  constants_write(out, program);
+  number_write(out, "OPS", program->ops_count);
+  number_write(out, "BLOCKS", grid.blocks);
+  number_write(out, "THREADS", grid.threads);
   fprintf(out, "struct resident_op {\n  ep_layer_type type;\n  int in, out, weight, bias;\n"
                "  float negative_slope, alpha, beta, threshold;\n};\n"
                "constexpr resident_op op(int i) {\n");
   for (int i = 0; i < program->ops_count; i++) op_write(out, i, &program->ops[i]);
   fprintf(out, "  return {(ep_layer_type)-1, OUT, OUT, -1, -1, 0, 0, 0, 0};\n}\n");
-  bool failed = ferror(out) != 0;
-  if (fclose(out) != 0 || failed) {
-    free(text);
-    return NULL;
+  return text_take(out, &text);
+}
+
+int ep_grid_layers(const ep_program *program, ep_grid_layer *layers, int capacity) {
+  int count = 0;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (op->type == EP_LAYER_FLATTEN) continue;
+    if (op->type == EP_LAYER_LINEAR && count < capacity)
+      layers[count++] = (ep_grid_layer){op, NULL};
+    else if (ep_activation_is(op->type) && count > 0 && !layers[count - 1].activation)
+      layers[count - 1].activation = op;
+    else
+      return 0;
   }
-  return text;
+  return count;
+}
+
+static void layer_write(FILE *out, int i, const ep_grid_layer *layer) {
+  const ep_op none = {.type = (ep_layer_type)-1};
+  const ep_op *f = layer->activation ? layer->activation : &none;
+  fprintf(
+      out,
+      "  if (i == %d) return {%d, %d, %d, %d, (ep_layer_type)%d, %.9ef, %.9ef, %.9ef, %.9ef};\n", i,
+      (int)layer->linear->in_features, (int)layer->linear->out_features, (int)layer->linear->weight,
+      (int)layer->linear->bias, (int)f->type, (double)f->negative_slope, (double)f->alpha,
+      (double)f->beta, (double)f->threshold);
+}
+
+char *ep_grid_program_text(const ep_program *program, const ep_grid_shape *shape) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  if (!out) return NULL;
+  constants_write(out, program);
+  number_write(out, "LAYERS", shape->layers_count);
+  number_write(out, "THIN", shape->thin);
+  number_write(out, "BLOCKS", shape->blocks);
+  number_write(out, "TILES_MAX", EP_GRID_TILES_MAX);
+  number_write(out, "REDUCTION", EP_GRID_REDUCTION);
+  flag_write(out, "CLUSTER", shape->cluster);
+  flag_write(out, "PRECISE", program->precision == EP_PRECISION_FP32);
+  fprintf(out,
+          "struct resident_layer {\n  int in, out, weight, bias;\n  ep_layer_type activation;\n"
+          "  float negative_slope, alpha, beta, threshold;\n};\n"
+          "constexpr resident_layer layer(int i) {\n");
+  for (int i = 0; i < shape->layers_count; i++) layer_write(out, i, &shape->layers[i]);
+  fprintf(out, "  return {1, 1, -1, -1, (ep_layer_type)-1, 0, 0, 0, 0};\n}\n");
+  return text_take(out, &text);
 }

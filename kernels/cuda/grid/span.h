@@ -1,0 +1,30 @@
+/* span.h: what a launch of cuda/grid's kernel is given: the host's side and the kernel's, which is
+ * compiled at run time, share it. All pointers are device memory. */
+#ifndef EP_KERNELS_CUDA_GRID_SPAN_H
+#define EP_KERNELS_CUDA_GRID_SPAN_H
+
+#include "kernels/formulas/optimizers.h"
+
+enum { EP_GRID_LAYERS_MAX = 24 };
+
+typedef struct {
+  int64_t first_step, steps;
+  const float *x;    /* [train_rows, in_features] */
+  const float *y;    /* [train_rows, target_columns]; int32 [train_rows] of classes */
+  float *parameters; /* [parameters] */
+  float *state;      /* [slots, parameters] */
+  float *scratch;    /* the layers' outputs and gradients: see layers.cuh */
+  unsigned *barrier; /* zero at the launch */
+  const float *lr;   /* [lr_count]: 1 or steps */
+  int64_t lr_count;
+  const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */
+  float *loss;                     /* [steps], written */
+  int32_t *errors;                 /* [steps], written */
+  uint64_t seed;
+  ep_optimizer optimizer;
+  float huber_delta, label_smoothing;
+  /* Of each layer's weight and bias: weight decay; negative: frozen. */
+  float weight_decay[EP_GRID_LAYERS_MAX], bias_decay[EP_GRID_LAYERS_MAX];
+} ep_grid_span;
+
+#endif
