@@ -52,5 +52,6 @@ enum { EP_NUMBER_BYTES = 32 };
 
 /* Digits of a finite double, ending in 0; returns their count. */
 size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]);
+size_t ep_integer_format(int64_t value, char text[EP_NUMBER_BYTES]); /* the same of an integer */
 
 #endif

@@ -3,10 +3,12 @@
 
 #include <check.h>
 #include <float.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "kernels/random.h"
 
@@ -122,16 +124,68 @@ START_TEST(decimals_are_as_printf_writes_them) {
   for (int i = 0; i < 200000; i++) {
     state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
     int decimals = (int)(state >> 60) % 10;
-    double value = (double)((state >> 11) % UINT64_C(1000000000000000));
+    uint64_t most = i % 4 == 0 ? UINT64_C(100000) : UINT64_C(1000000000000000);
+    double value = (double)((state >> 11) % most);
     for (int place = decimals; place > 0; place--) value = value / 10;
     snprintf(expected, sizeof expected, "%.*f", decimals, value);
     value = strtod(expected, NULL);
     snprintf(expected, sizeof expected, "%.15g", value);
-    if (fabs(value) < 1e-4 || strtod(expected, NULL) != value || value >= 1e15) continue;
+    if (value == 0 || strtod(expected, NULL) != value || value >= 1e15) continue;
     size_t count = ep_number_format(value, text);
     ck_assert_str_eq(text, expected);
     ck_assert_uint_eq(count, strlen(expected));
   }
+}
+END_TEST
+
+/* The fewest of 15 to 17 digits that read back, found the long way. */
+static void write_by_trying(double value, char text[EP_NUMBER_BYTES]) {
+  for (int digits = 16; digits <= 17; digits++) {
+    snprintf(text, EP_NUMBER_BYTES, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  char shorter[EP_NUMBER_BYTES];
+  snprintf(shorter, sizeof shorter, "%.15g", value);
+  if (strtod(shorter, NULL) == value) memcpy(text, shorter, sizeof shorter);
+}
+
+START_TEST(fractions_are_as_printf_writes_them) {
+  static const double edges[] = {0x1p-13,
+                                 0x1p-1,
+                                 1e-4,
+                                 0.0009999999999999998,
+                                 0.001,
+                                 0.3,
+                                 0.999999999999999889,
+                                 999999999999999.875,
+                                 0.1,
+                                 9.5367431640625e-07,
+                                 123456789012345.67,
+                                 1.0000000000000002};
+  char text[EP_NUMBER_BYTES], expected[EP_NUMBER_BYTES];
+  for (uint64_t i = 0; i < 300000; i++) {
+    ep_random4 words = ep_random(9, EP_RANDOM_GENERATOR, 0, i);
+    double value = ep_random_double(words.word[0], words.word[1]) * pow(10, (int)(i % 20) - 4);
+    if (i % 3 == 1) value = (double)(float)value;
+    if (i % 3 == 2)
+      value = nextafter(ldexp(1, (int)(words.word[2] % 60) - 13), (double)(i & 8) * 1e9);
+    if (i < sizeof edges / sizeof edges[0]) value = edges[i];
+    if (i % 5 == 0) value = -value;
+    if (fabs(value) < 1e15 && value == trunc(value)) continue;
+    size_t count = ep_number_format(value, text);
+    write_by_trying(value, expected);
+    ck_assert_str_eq(text, expected);
+    ck_assert_uint_eq(count, strlen(expected));
+  }
+}
+END_TEST
+
+START_TEST(integers_are_as_printf_writes_them) {
+  static const int64_t integers[] = {0, 1, -1, 9, 10, 1234567890, INT64_MAX, INT64_MIN};
+  char text[EP_NUMBER_BYTES], expected[EP_NUMBER_BYTES];
+  snprintf(expected, sizeof expected, "%" PRId64, integers[_i]);
+  ck_assert_uint_eq(ep_integer_format(integers[_i], text), strlen(expected));
+  ck_assert_str_eq(text, expected);
 }
 END_TEST
 
@@ -166,6 +220,23 @@ START_TEST(times_are_iso_8601) {
   char *text = ep_writer_take(&writer);
   ck_assert_str_eq(text, times[_i].json);
   free(text);
+}
+END_TEST
+
+/* Every day of 500 years, against the C library. */
+START_TEST(dates_are_the_calendars) {
+  for (int64_t day = -100 * INT64_C(365); day < 400 * INT64_C(365); day++) {
+    char text[40], expected[40];
+    time_t seconds = (time_t)(day * 86400 + day % 86400);
+    struct tm parts;
+    ck_assert_ptr_nonnull(gmtime_r(&seconds, &parts));
+    strftime(expected, sizeof expected, "\"%Y-%m-%dT%H:%M:%S.007Z\"", &parts);
+    ep_writer writer;
+    ep_writer_init_fixed(&writer, text, sizeof text);
+    ep_writer_time(&writer, (int64_t)seconds * 1000000 + 7999);
+    ck_assert_uint_eq(writer.count, strlen(expected));
+    ck_assert_int_eq(memcmp(text, expected, writer.count), 0);
+  }
 }
 END_TEST
 
@@ -205,8 +276,11 @@ int main(void) {
   tcase_add_loop_test(tests, numbers_are_short, 0, ROWS(numbers));
   tcase_add_test(tests, numbers_read_back_the_same);
   tcase_add_test(tests, decimals_are_as_printf_writes_them);
+  tcase_add_test(tests, fractions_are_as_printf_writes_them);
+  tcase_add_loop_test(tests, integers_are_as_printf_writes_them, 0, 8);
   tcase_add_test(tests, null_for_what_does_not_apply);
   tcase_add_loop_test(tests, times_are_iso_8601, 0, ROWS(times));
+  tcase_add_test(tests, dates_are_the_calendars);
   tcase_add_test(tests, a_block_ends_at_its_limit);
   tcase_add_test(tests, a_buffer_is_never_overrun);
   suite_add_tcase(suite, tests);
