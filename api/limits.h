@@ -40,6 +40,7 @@
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
+#define EP_LIMIT_CALIBRATION_BYTES 65536 /* a file of 16 executors' figures takes 8 KiB */
 #define EP_LIMIT_LIST_JOBS 1000 /* jobs in one page of a list */
 #define EP_LIMIT_DEVICES 64     /* one worker process each; no host has more GPUs */
 
