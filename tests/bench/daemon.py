@@ -6,21 +6,43 @@ import http.client
 import json
 import os
 import re
+import struct
 import subprocess
 import tempfile
 import time
 
 
+def safetensors(arrays):
+    """The bytes of a safetensors file that holds these float32 arrays."""
+    header, body = {}, b""
+    for name, array in arrays.items():
+        raw = array.astype("<f4").tobytes()
+        header[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(body), len(body) + len(raw)]}
+        body += raw
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + body
+
+
+class Failed(Exception):
+    """The daemon did not do what it was asked, and how it answered."""
+
+
 class Daemon:
-    def __init__(self, prefix, pinned_to=None):
+    """prefix/bin holds epochd. pinned_to: the one core that it and its workers may use."""
+
+    def __init__(self, prefix, pinned_to=None, devices="cpu"):
         self.folder = tempfile.TemporaryDirectory(prefix="epochd-bench.")
         pin = ["taskset", "-c", str(pinned_to)] if pinned_to is not None else []
         self.log = os.path.join(self.folder.name, "log")
+        # What the programs need beside the system's libraries, where they were brought along.
+        libraries = os.environ.get("EPOCHD_BENCH_LIBRARIES")
+        environment = dict(os.environ, **({"LD_LIBRARY_PATH": libraries} if libraries else {}))
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
                 pin + [os.path.join(prefix, "bin", "epochd"), "--listen", "127.0.0.1:0",
-                       "--data-dir", os.path.join(self.folder.name, "data"), "--devices", "cpu"],
-                stderr=log)
+                       "--data-dir", os.path.join(self.folder.name, "data"), "--devices", devices],
+                stderr=log, env=environment)
         atexit.register(self.process.kill)  # does nothing once it has ended and was waited for
         self.connection = http.client.HTTPConnection("127.0.0.1", self._port(), timeout=300)
 
@@ -32,13 +54,41 @@ class Daemon:
             time.sleep(0.05)
         raise SystemExit("epochd did not start:\n" + open(self.log).read())
 
-    def request(self, method, path, body=None, headers=None):
+    def ask(self, method, path, body=None, headers=None):
+        """The status and the JSON of the answer."""
         self.connection.request(method, path, body, headers or {})
         answer = self.connection.getresponse()
-        text = answer.read()
-        if answer.status >= 300:
-            raise SystemExit(f"{method} {path}: {answer.status} {text[:500]!r}")
-        return json.loads(text)
+        return answer.status, json.loads(answer.read())
+
+    def request(self, method, path, body=None, headers=None):
+        status, answer = self.ask(method, path, body, headers)
+        if status >= 300:
+            raise Failed(f"{method} {path}: {status} {answer}")
+        return answer
+
+    def upload(self, name, body):
+        return self.request("PUT", f"/v1/datasets/{name}", body)
+
+    def wait_for(self, kind, seconds=60):
+        """Until a device of that kind takes jobs, or says that it will not."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            devices = self.request("GET", "/v1/devices")["data"]
+            found = [device for device in devices if device["name"].split(":")[0] == kind]
+            if not found or any(device["status"] != "starting" for device in found):
+                return
+            time.sleep(0.1)
+
+    def validate(self, job):
+        return self.ask("POST", "/v1/jobs?validate=only", json.dumps(job), {"Content-Type": "application/json"})
+
+    def refusal(self, job):
+        """Why this job would not be taken; None when it would."""
+        status, answer = self.validate(job)
+        if status < 300:
+            return None
+        details = [f"{error['pointer']}: {error['detail']}" for error in answer.get("errors", [])]
+        return "; ".join(details) or answer.get("detail", str(status))
 
     def stream(self, job):
         """Submits and streams; the last event, and the seconds from the request to its arrival."""
@@ -53,9 +103,11 @@ class Daemon:
                 break
         seconds = time.perf_counter() - started
         answer.read()
+        if answer.status >= 300:
+            raise Failed(f"the job was answered {answer.status}: {line[:500]!r}")
         end = json.loads(line)
         if end.get("type") != "end" or end["status"] != "succeeded":
-            raise SystemExit(f"the job did not succeed: {line!r}")
+            raise Failed(f"the job did not succeed: {line[:500]!r}")
         return end, seconds
 
     def job(self, identity):
