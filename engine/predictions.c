@@ -131,8 +131,8 @@ static void csv_write(FILE *file, const prediction_table *table) {
   }
 }
 
-/* Writes `name` whole or not at all. */
-static ep_status file_write(const char *folder, const char *name,
+/* Writes `name` and hands it to the group. */
+static ep_status file_write(ep_durable_group *group, const char *folder, const char *name,
                             void (*write)(FILE *file, const prediction_table *table),
                             const prediction_table *table, ep_error *error) {
   char path[PATH_MAX];
@@ -149,20 +149,22 @@ static ep_status file_write(const char *folder, const char *name,
                             : ep_durable_file_create(path, &durable, error);
   if (status == EP_OK) status = ep_durable_file_write(durable, text, bytes, error);
   if (status == EP_OK)
-    status = ep_durable_file_commit(durable, NULL, NULL, error);
+    status = ep_durable_group_take(group, durable, NULL, NULL, error);
   else
     ep_durable_file_abandon(durable);
   free(text);
   return status;
 }
 
-ep_status ep_predictions_write(const char *folder, const ep_prepared *prepared, ep_loss_type loss,
-                               const float *outputs, int64_t out_features, ep_error *error) {
+ep_status ep_predictions_write(ep_durable_group *group, const char *folder,
+                               const ep_prepared *prepared, ep_loss_type loss, const float *outputs,
+                               int64_t out_features, ep_error *error) {
   prediction_table table;
   ep_status status = table_init(&table, prepared, loss, outputs, out_features, error);
   if (status != EP_OK) return status;
-  status = file_write(folder, "predictions.json", json_write, &table, error);
-  if (status == EP_OK) status = file_write(folder, "predictions.csv", csv_write, &table, error);
+  status = file_write(group, folder, "predictions.json", json_write, &table, error);
+  if (status == EP_OK)
+    status = file_write(group, folder, "predictions.csv", csv_write, &table, error);
   free(table.target);
   return status;
 }

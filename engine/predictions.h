@@ -11,11 +11,13 @@
 #ifndef EP_ENGINE_PREDICTIONS_H
 #define EP_ENGINE_PREDICTIONS_H
 
+#include "engine/data/durable_file.h"
 #include "engine/data/prepare.h"
 
-/* Writes both files into `folder`, each atomically. outputs: [rows of the test split, out_features]
- * as predict gives them. */
-ep_status ep_predictions_write(const char *folder, const ep_prepared *prepared, ep_loss_type loss,
-                               const float *outputs, int64_t out_features, ep_error *error);
+/* Writes both files for `folder`; they are put in place when the group is. outputs: [rows of the
+ * test split, out_features] as predict gives them. */
+ep_status ep_predictions_write(ep_durable_group *group, const char *folder,
+                               const ep_prepared *prepared, ep_loss_type loss, const float *outputs,
+                               int64_t out_features, ep_error *error);
 
 #endif

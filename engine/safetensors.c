@@ -250,8 +250,8 @@ static ep_status header_write(ep_durable_file *file, const char *header, ep_erro
   return status;
 }
 
-ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, char sha256[65],
-                           int64_t *bytes, ep_error *error) {
+ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, ep_durable_group *group,
+                           char sha256[65], int64_t *bytes, ep_error *error) {
   ep_durable_file *file = NULL;
   char *header = header_format(tensors);
   if (!header)
@@ -264,6 +264,7 @@ ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, char sha
     status = ep_durable_file_write(file, tensor->bytes, count, error);
   }
   free(header);
+  if (!status && group) return ep_durable_group_take(group, file, sha256, bytes, error);
   if (!status) return ep_durable_file_commit(file, sha256, bytes, error);
   ep_durable_file_abandon(file);
   return status;

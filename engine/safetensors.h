@@ -12,6 +12,7 @@
 
 #include "api/limits.h"
 #include "api/status.h"
+#include "engine/data/durable_file.h"
 #include "engine/data/mapping.h"
 
 enum { EP_TENSOR_DIMENSIONS = 4 }; /* a convolution's weight has most */
@@ -56,10 +57,10 @@ bool ep_tensor_shape_same(const ep_tensor *a, const ep_tensor *b);
 const ep_tensor *ep_tensors_find(const ep_tensors *tensors, const char *name);
 const char *ep_tensors_note(const ep_tensors *tensors, const char *key);
 
-/* Writes tensors (float32) and notes to path, atomically (durable_file.h). Names are distinct and
- * not
- * "__metadata__", texts UTF-8. sha256: [65] hex of the file, bytes: its size. */
-ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, char sha256[65],
-                           int64_t *bytes, ep_error *error);
+/* Writes tensors (float32) and notes to path, atomically (durable_file.h): at once, or, where there
+ * is a group, with it. Names are distinct and not "__metadata__", texts UTF-8. sha256: [65] hex of
+ * the file, bytes: its size. */
+ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, ep_durable_group *group,
+                           char sha256[65], int64_t *bytes, ep_error *error);
 
 #endif

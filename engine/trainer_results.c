@@ -48,7 +48,8 @@ static ep_status split_measure(ep_trainer *t, ep_split split, ep_split_metrics *
   return status;
 }
 
-static ep_status splits_measure(ep_trainer *t, ep_job_result *result, ep_error *error) {
+static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_result *result,
+                                ep_error *error) {
   ep_split_metrics *metrics[EP_SPLIT_COUNT] = {&result->train, &result->validation, &result->test};
   ep_status status = EP_OK;
   for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
@@ -59,14 +60,15 @@ static ep_status splits_measure(ep_trainer *t, ep_job_result *result, ep_error *
     if (split == EP_SPLIT_TEST)
       result->test_seconds = ep_nanoseconds_round(ep_seconds_now() - start);
     if (status == EP_OK && split == EP_SPLIT_TEST && outputs)
-      status = ep_predictions_write(t->job->job_folder, &t->data, t->plan->program.loss, outputs,
-                                    t->plan->program.out_features, error);
+      status = ep_predictions_write(files, t->job->job_folder, &t->data, t->plan->program.loss,
+                                    outputs, t->plan->program.out_features, error);
     free(outputs);
   }
   return status;
 }
 
-static ep_status weights_save(ep_trainer *t, ep_job_result *result, ep_error *error) {
+static ep_status weights_save(ep_trainer *t, ep_durable_group *files, ep_job_result *result,
+                              ep_error *error) {
   const ep_program *program = &t->plan->program;
   char path[4096];
   size_t state_floats = (size_t)ep_program_state_floats(program);
@@ -78,15 +80,16 @@ static ep_status weights_save(ep_trainer *t, ep_job_result *result, ep_error *er
   bool finite =
       status == EP_OK && ep_first_not_finite(state, (int64_t)state_floats) == (int64_t)state_floats;
   if (finite)
-    status = ep_weights_write(path, t->plan, state, &t->data.scaling, t->job->spec_text,
-                              result->weights_sha256, &result->weights_bytes, error);
+    status = ep_weights_add(files, path, t->plan, state, &t->data.scaling, t->job->spec_text,
+                            result->weights_sha256, &result->weights_bytes, error);
   result->has_weights = finite && status == EP_OK;
   free(state);
   return status;
 }
 
 /* The weights, then the metrics of every split and the test set's predictions: whatever these may
- * run into, what was learned is kept. */
+ * run into, what was learned is kept. The files are put in place together: on a job of milliseconds
+ * the waits for the disk are most of it. */
 ep_status ep_trainer_results(ep_trainer *t, ep_job_result *result, ep_error *error) {
   double epochs = (double)t->step / (double)t->steps_per_epoch;
   result->epochs_done = t->step / t->steps_per_epoch;
@@ -95,6 +98,10 @@ ep_status ep_trainer_results(ep_trainer *t, ep_job_result *result, ep_error *err
     result->epoch_microseconds = 1e6 * t->seconds / epochs;
     result->samples_per_second = epochs * (double)t->data.rows[EP_SPLIT_TRAIN] / t->seconds;
   }
-  ep_status status = weights_save(t, result, error);
-  return status == EP_OK ? splits_measure(t, result, error) : status;
+  ep_durable_group files = {0};
+  ep_status status = weights_save(t, &files, result, error);
+  if (status == EP_OK) status = splits_measure(t, &files, result, error);
+  ep_status placed = ep_durable_group_commit(&files, status == EP_OK ? error : NULL);
+  if (placed != EP_OK) result->has_weights = false;
+  return status == EP_OK ? placed : status;
 }

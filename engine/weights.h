@@ -23,6 +23,11 @@ ep_status ep_weights_write(const char *path, const ep_plan *plan, const float *s
                            const ep_scaling *scaling, const char *spec_text, char sha256[65],
                            int64_t *bytes, ep_error *error);
 
+/* The same, put in place when the group is. */
+ep_status ep_weights_add(ep_durable_group *group, const char *path, const ep_plan *plan,
+                         const float *state, const ep_scaling *scaling, const char *spec_text,
+                         char sha256[65], int64_t *bytes, ep_error *error);
+
 /* Reads a file written so, for the plan: every tensor there, with its shape, and no other.
  * state: written; *scaling is the caller's to deinit. The file is not trusted. */
 ep_status ep_weights_read(const char *path, const ep_plan *plan, float *state, ep_scaling *scaling,

@@ -1,9 +1,11 @@
 #include "engine/data/durable_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <sodium.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,13 +85,42 @@ ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t
   return EP_OK;
 }
 
-static ep_status place(ep_durable_file *file, ep_error *error) {
+/* Every byte in the file; *sha256 and *bytes say what was written. */
+static ep_status complete(ep_durable_file *file, char sha256[65], int64_t *bytes, ep_error *error) {
   ep_status status = flush(file, error);
   if (status) return status;
-  if (fsync(file->file) != 0)
-    return ep_fail(error, EP_IO, "%s: fsync: %s", file->temporary, strerror(errno));
-  if (rename(file->temporary, file->path) != 0)
-    return ep_fail(error, EP_IO, "%s: rename: %s", file->path, strerror(errno));
+  uint8_t digest[crypto_hash_sha256_BYTES];
+  crypto_hash_sha256_final(&file->hash, digest);
+  if (sha256) sodium_bin2hex(sha256, 65, digest, sizeof digest);
+  if (bytes) *bytes = file->bytes;
+  return EP_OK;
+}
+
+static ep_status sync_fail(const ep_durable_file *file, ep_error *error) {
+  return ep_fail(error, EP_IO, "%s: fsync: %s", file->temporary, strerror(errno));
+}
+
+/* Has the kernel write, or end writing, what it holds of the file. No promise, which is fsync's;
+ * but a report of a failure is made only once, and must not be lost. */
+static ep_status write_back(const ep_durable_file *file, unsigned flags, ep_error *error) {
+  if (sync_file_range(file->file, 0, 0, flags) == 0) return EP_OK;
+  bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
+  return failed ? sync_fail(file, error) : EP_OK; /* a file system that has no such thing */
+}
+
+/* All have their blocks before the first fsync: then its journal entry is the others' as well. */
+static ep_status group_sync(const ep_durable_group *group, ep_error *error) {
+  const unsigned all =
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+  ep_status status = EP_OK;
+  for (int i = 0; group->count > 1 && i < group->count && !status; i++)
+    status = write_back(group->file[i], all, error);
+  for (int i = 0; i < group->count && !status; i++)
+    if (fsync(group->file[i]->file) != 0) status = sync_fail(group->file[i], error);
+  return status;
+}
+
+static ep_status folder_of_sync(const ep_durable_file *file, ep_error *error) {
   char folder[PATH_MAX];
   memcpy(folder, file->path, sizeof folder);
   char *slash = strrchr(folder, '/');
@@ -100,20 +131,49 @@ static ep_status place(ep_durable_file *file, ep_error *error) {
   return ep_durable_folder_sync(folder, error);
 }
 
+ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, char sha256[65],
+                                int64_t *bytes, ep_error *error) {
+  assert(group->count < EP_DURABLE_GROUP_MOST);
+  ep_status status = complete(file, sha256, bytes, error);
+  if (!status) status = write_back(file, SYNC_FILE_RANGE_WRITE, error);
+  if (status)
+    ep_durable_file_abandon(file);
+  else
+    group->file[group->count++] = file;
+  return status;
+}
+
+ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error) {
+  ep_status status = group_sync(group, error);
+  for (int i = 0; i < group->count && !status; i++) {
+    const ep_durable_file *file = group->file[i];
+    if (rename(file->temporary, file->path) != 0)
+      status = ep_fail(error, EP_IO, "%s: rename: %s", file->path, strerror(errno));
+  }
+  if (group->count > 0 && !status) status = folder_of_sync(group->file[0], error);
+  for (int i = 0; i < group->count && !status; i++) {
+    close(group->file[i]->file);
+    free(group->file[i]);
+  }
+  if (status)
+    ep_durable_group_abandon(group);
+  else
+    group->count = 0;
+  return status;
+}
+
+void ep_durable_group_abandon(ep_durable_group *group) {
+  for (int i = 0; i < group->count; i++) ep_durable_file_abandon(group->file[i]);
+  group->count = 0;
+}
+
 ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[65], int64_t *bytes,
                                  ep_error *error) {
-  ep_status status = place(file, error);
-  if (status) {
-    ep_durable_file_abandon(file);
-    return status;
-  }
-  uint8_t digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256_final(&file->hash, digest);
-  if (sha256) sodium_bin2hex(sha256, 65, digest, sizeof digest);
-  if (bytes) *bytes = file->bytes;
-  close(file->file);
-  free(file);
-  return EP_OK;
+  ep_durable_group alone = {{file}, 1};
+  ep_status status = complete(file, sha256, bytes, error);
+  if (!status) return ep_durable_group_commit(&alone, error);
+  ep_durable_file_abandon(file);
+  return status;
 }
 
 void ep_durable_file_abandon(ep_durable_file *file) {

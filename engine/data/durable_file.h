@@ -21,6 +21,23 @@ ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[65], int64_t
 /* Gives it up: the temporary file is removed. NULL is allowed. */
 void ep_durable_file_abandon(ep_durable_file *file);
 
+/* Files of one folder that are put in place together: each is whole or not there as before, and
+ * the disk is waited for twice (contents, names), not twice a file. Starts as {0}. */
+enum { EP_DURABLE_GROUP_MOST = 4 };
+typedef struct {
+  ep_durable_file *file[EP_DURABLE_GROUP_MOST]; /* owned */
+  int count;
+} ep_durable_group;
+
+/* Takes ownership of a file whose last byte was written, also on failure. sha256 and bytes as in
+ * ep_durable_file_commit. The group has room. */
+ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, char sha256[65],
+                                int64_t *bytes, ep_error *error);
+/* Puts all in place; the group is empty afterwards, whatever the outcome. On failure some names may
+ * be in place already, and their contents are whole; no temporary file is left. */
+ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error);
+void ep_durable_group_abandon(ep_durable_group *group);
+
 /* write(2) until all is written. */
 ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error *error);
 /* Makes the names in a folder durable. */

@@ -58,19 +58,6 @@ static int count_threads(void) {
   return online > 0 ? (int)online : 1;
 }
 
-static ep_status backend_open(int device, ep_backend **out, ep_error *error) {
-  if (device != 0) return ep_fail(error, EP_NOT_FOUND, "there is one CPU device, number 0");
-  ep_backend *backend = malloc(sizeof *backend);
-  if (!backend) return ep_fail(error, EP_NO_MEMORY, "no memory for the CPU backend");
-  *backend = (ep_backend){.instruction_set = detect_instruction_set(), .threads = count_threads()};
-  *out = backend;
-  return EP_OK;
-}
-
-static void backend_close(ep_backend *backend) {
-  free(backend);
-}
-
 /* Linux's name of the processor, "CPU" where it gives none (some ARM systems). */
 static void read_name(char *out, size_t size) {
   snprintf(out, size, "CPU");
@@ -88,10 +75,24 @@ static void read_name(char *out, size_t size) {
   fclose(file);
 }
 
+static ep_status backend_open(int device, ep_backend **out, ep_error *error) {
+  if (device != 0) return ep_fail(error, EP_NOT_FOUND, "there is one CPU device, number 0");
+  ep_backend *backend = malloc(sizeof *backend);
+  if (!backend) return ep_fail(error, EP_NO_MEMORY, "no memory for the CPU backend");
+  *backend = (ep_backend){.instruction_set = detect_instruction_set(), .threads = count_threads()};
+  read_name(backend->name, sizeof backend->name);
+  *out = backend;
+  return EP_OK;
+}
+
+static void backend_close(ep_backend *backend) {
+  free(backend);
+}
+
 static ep_status backend_info(ep_backend *backend, ep_backend_info *out, ep_error *error) {
   (void)error;
   *out = (ep_backend_info){.threads = backend->threads};
-  read_name(out->name, sizeof out->name);
+  memcpy(out->name, backend->name, sizeof out->name);
   snprintf(out->instruction_set, sizeof out->instruction_set, "%s",
            ep_instruction_set_name(backend->instruction_set));
   int64_t page_bytes = sysconf(_SC_PAGESIZE);

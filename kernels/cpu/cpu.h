@@ -16,6 +16,7 @@ typedef enum { EP_CPU_BASELINE, EP_CPU_AVX2, EP_CPU_AVX512, EP_CPU_COUNT } ep_in
 struct ep_backend {
   ep_instruction_set instruction_set; /* found at open; a test may lower it before compile */
   int threads;                        /* processors that this process may run on */
+  char name[128];                     /* of the processor, as the vendor calls it */
 };
 
 const char *ep_instruction_set_name(ep_instruction_set instruction_set); /* "avx512" */
