@@ -4,15 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/calibration_fields.h"
 #include "api/frame_format.h"
 #include "api/result_fields.h"
 #include "api/writer.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are little-endian, as is memory");
 
-const char *const ep_command_names[EP_COMMAND_NAMES] = {"train", "cancel", "predict", "probe"};
-const char *const ep_reply_names[EP_REPLY_NAMES] = {"ready", "started", "finished", "predicted",
-                                                    "probed"};
+const char *const ep_command_names[EP_COMMAND_NAMES] = {"train", "cancel", "predict", "probe",
+                                                        "calibrate"};
+const char *const ep_reply_names[EP_REPLY_NAMES] = {"ready",     "started", "finished",
+                                                    "predicted", "probed",  "calibrated"};
 
 static void write_integer(ep_writer *writer, const char *key, int64_t value) {
   ep_writer_key(writer, key);
@@ -100,6 +102,7 @@ static void device_write(ep_writer *writer, const ep_device_info *device) {
   write_string(writer, "name", device->name);
   write_string(writer, "id", device->id);
   write_string(writer, "instruction_set", device->instruction_set);
+  write_string(writer, "driver", device->driver);
   write_integer(writer, "memory_bytes", device->memory_bytes);
   write_integer(writer, "memory_free_bytes", device->memory_free_bytes);
   write_integer(writer, "threads", device->threads);
@@ -132,6 +135,10 @@ uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes) {
     write_integer(&writer, "columns", reply->columns);
     break;
   case EP_REPLY_PROBED: break;
+  case EP_REPLY_CALIBRATED:
+    ep_writer_key(&writer, "executors");
+    ep_calibration_write(&writer, &reply->calibration);
+    break;
   }
   ep_writer_close(&writer, '}');
   if (reply->kind == EP_REPLY_PREDICTED)

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/calibration.h"
 #include "api/event.h"
 #include "api/limits.h"
 #include "api/result.h"
@@ -20,10 +21,11 @@ enum { EP_FRAME_HEADER_BYTES = 8 };
 typedef enum { EP_FRAME_COMMAND = 1, EP_FRAME_REPLY = 2, EP_FRAME_PROGRESS = 3 } ep_frame_kind;
 
 typedef enum {
-  EP_COMMAND_TRAIN,   /* job, attempt, spec, executor */
-  EP_COMMAND_CANCEL,  /* job */
-  EP_COMMAND_PREDICT, /* request, job, x [rows, columns] */
-  EP_COMMAND_PROBE    /* request: do a little real work on the device and answer */
+  EP_COMMAND_TRAIN,    /* job, attempt, spec, executor */
+  EP_COMMAND_CANCEL,   /* job */
+  EP_COMMAND_PREDICT,  /* request, job, x [rows, columns] */
+  EP_COMMAND_PROBE,    /* request: do a little real work on the device and answer */
+  EP_COMMAND_CALIBRATE /* request: find out what work costs here, unless there is a job to do */
 } ep_command_kind;
 
 typedef struct {
@@ -43,13 +45,15 @@ typedef enum {
   EP_REPLY_STARTED,   /* job, attempt, executor, parameters, bytes */
   EP_REPLY_FINISHED,  /* job, attempt, result */
   EP_REPLY_PREDICTED, /* request, output [rows, columns] in the units of the data, or error */
-  EP_REPLY_PROBED     /* request, error (status EP_OK when the device works) */
+  EP_REPLY_PROBED,    /* request, error (status EP_OK when the device works) */
+  EP_REPLY_CALIBRATED /* request, calibration, or error: EP_BUSY when a job came in between */
 } ep_reply_kind;
 
 typedef struct {
   char name[128];           /* "NVIDIA H200", "Intel(R) Xeon(R) …" */
   char id[16];              /* "cpu", "cuda:0" */
   char instruction_set[16]; /* "avx512", "avx2", "baseline"; "sm_90" */
+  char driver[32];          /* "CUDA 12.8"; "" for none */
   int64_t memory_bytes, memory_free_bytes;
   int threads; /* CPU threads, or multiprocessors */
 } ep_device_info;
@@ -65,6 +69,7 @@ typedef struct {
   ep_job_result result; /* owned parts: ep_reply_deinit */
   double *output;       /* [rows, columns], owned */
   int64_t rows, columns;
+  ep_calibration calibration;
   ep_error error;
 } ep_reply;
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/calibration_fields.h"
 #include "api/frame_format.h"
 #include "api/json.h"
 #include "api/result_fields.h"
@@ -78,7 +79,8 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
   int kind = name_find(ep_command_names, EP_COMMAND_NAMES, json_object_get(root, "command"));
   if (kind < 0 || !head_read(root, &out->request, out->job, &out->attempt)) return false;
   out->kind = (ep_command_kind)kind;
-  if (out->kind != EP_COMMAND_PROBE && !out->job[0]) return false;
+  bool of_job = out->kind != EP_COMMAND_PROBE && out->kind != EP_COMMAND_CALIBRATE;
+  if (of_job && !out->job[0]) return false;
   if (out->kind == EP_COMMAND_PREDICT)
     return values_read(root, values, values_bytes, &out->x, &out->rows, &out->columns) && out->x;
   if (values) return false;
@@ -123,6 +125,7 @@ static bool device_read(const json_t *root, ep_device_info *out) {
       !ep_json_get_text(device, "id", out->id, sizeof out->id) ||
       !ep_json_get_text(device, "instruction_set", out->instruction_set,
                         sizeof out->instruction_set) ||
+      !ep_json_get_text(device, "driver", out->driver, sizeof out->driver) ||
       !ep_json_get_integer(device, "memory_bytes", 0, INT64_MAX, &out->memory_bytes) ||
       !ep_json_get_integer(device, "memory_free_bytes", 0, INT64_MAX, &out->memory_free_bytes) ||
       !ep_json_get_integer(device, "threads", 0, INT_MAX, &threads))
@@ -151,6 +154,8 @@ static bool reply_read(const json_t *root, const uint8_t *values, size_t values_
   case EP_REPLY_FINISHED:
     return out->job[0] &&
            ep_job_result_read(json_object_get(root, "result"), &out->result, error) == EP_OK;
+  case EP_REPLY_CALIBRATED:
+    return ep_calibration_read(json_object_get(root, "executors"), &out->calibration);
   default: return true;
   }
 }

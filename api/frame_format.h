@@ -4,7 +4,7 @@
 
 #include "api/frame.h"
 
-enum { EP_COMMAND_NAMES = EP_COMMAND_PROBE + 1, EP_REPLY_NAMES = EP_REPLY_PROBED + 1 };
+enum { EP_COMMAND_NAMES = EP_COMMAND_CALIBRATE + 1, EP_REPLY_NAMES = EP_REPLY_CALIBRATED + 1 };
 extern const char *const ep_command_names[EP_COMMAND_NAMES];
 extern const char *const ep_reply_names[EP_REPLY_NAMES];
 

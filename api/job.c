@@ -75,6 +75,15 @@ static void error_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
+/* By kind of device, as they were at the submission. */
+static void estimates_write(ep_writer *writer, const ep_job_view *job) {
+  ep_writer_key(writer, "estimated_seconds");
+  ep_writer_open(writer, '{');
+  write_number(writer, "cpu", isfinite(job->seconds_cpu) ? job->seconds_cpu : NAN);
+  write_number(writer, "cuda", isfinite(job->seconds_cuda) ? job->seconds_cuda : NAN);
+  ep_writer_close(writer, '}');
+}
+
 char *ep_job_format(const ep_job_view *job) {
   ep_writer writer;
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
@@ -85,6 +94,7 @@ char *ep_job_format(const ep_job_view *job) {
   write_string(&writer, "status", ep_state_name(job->state));
   write_string(&writer, "device", job->device);
   write_string(&writer, "executor", job->executor);
+  estimates_write(&writer, job);
   write_raw(&writer, "spec", job->spec);
   progress_write(&writer, job);
   ep_writer_key(&writer, "queue_position");
@@ -167,6 +177,9 @@ char *ep_validation_format(const ep_validation_view *validation) {
     write_string(&writer, "device", validation->estimates[i].device);
     write_string(&writer, "executor", validation->estimates[i].executor);
     write_number(&writer, "seconds", validation->estimates[i].seconds);
+    write_number(&writer, "start_seconds", validation->estimates[i].start_seconds);
+    ep_writer_key(&writer, "calibrated");
+    ep_writer_boolean(&writer, validation->estimates[i].calibrated);
     ep_writer_close(&writer, '}');
   }
   ep_writer_close(&writer, ']');

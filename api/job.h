@@ -25,6 +25,7 @@ typedef struct {
   const char *error_pointer;
   ep_status error_status;
   const char *warning; /* why it waits, where no device is there for it; NULL = null */
+  double seconds_cpu, seconds_cuda; /* estimates by which `auto` chose; not finite = null */
   int64_t created_us, started_us, finished_us; /* since 1970, UTC; 0 = null */
   int attempt;
 } ep_job_view;
@@ -42,8 +43,10 @@ typedef struct {
 
 typedef struct {
   char device[16];
-  char executor[32];
-  double seconds;
+  char executor[32];    /* that it would choose */
+  double seconds;       /* of the whole job; INFINITY: it cannot */
+  double start_seconds; /* of these, before the first step */
+  bool calibrated;      /* by what was measured on this machine */
 } ep_estimate;
 
 typedef struct {

@@ -3,6 +3,7 @@
 #ifndef EP_ENGINE_PLAN_H
 #define EP_ENGINE_PLAN_H
 
+#include "api/calibration.h"
 #include "api/job.h"
 #include "api/spec.h"
 #include "kernels/program.h"
@@ -56,9 +57,11 @@ void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows);
  * parameters: [ep_program_state_floats: parameters, then buffers], written. */
 void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *parameters);
 
-/* Rough seconds of training on a kind of device ("cpu", "cuda"): operations over a rate plus
- * launches. `auto` takes the least. The executor's name is what that device would most likely
- * choose. */
-ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec, const char *device_kind);
+/* Seconds of the job on a device, start included (engine/cost.h); `auto` takes the least. The
+ * executor is the one that the device would choose. INFINITY and "" where it has none for this job.
+ * calibration: of that device; NULL = nothing was measured: what is usual. Of *device its id is
+ * enough. */
+ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
+                             const ep_device_info *device, const ep_calibration *calibration);
 
 #endif

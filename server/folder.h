@@ -5,6 +5,7 @@
  *   DATA/jobs/<id>/            spec.json, events.ndjson, weights.safetensors, predictions.json;
  *                              weights.json, .npz, .onnx once they were asked for
  *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
+ *   DATA/calibration/          what work costs on each device: calibrations.h
  *   DATA/tmp/                  emptied at start */
 #ifndef EP_SERVER_FOLDER_H
 #define EP_SERVER_FOLDER_H

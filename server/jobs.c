@@ -102,6 +102,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   ep_pins_init(&jobs->pins);
   ep_wakes_init(&jobs->watches);
   ep_logs_init(&jobs->logs, NULL);
+  ep_calibrations_init(&jobs->calibrations);
   jobs->lock_fd = -1;
   jobs->lost_seen = -1;
   jobs->max_data_bytes =
@@ -119,12 +120,14 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   if (jobs->data_dir == NULL)
     return ep_fail(error, EP_IO, "%s: %s", options->data_dir, strerror(errno));
   jobs->logs.data_dir = jobs->data_dir;
+  jobs->calibrations.data_dir = jobs->data_dir;
   jobs->worker_path = options->worker_path != NULL ? strdup(options->worker_path) : worker_find();
   if (jobs->worker_path == NULL)
     return ep_fail(error, EP_NOT_FOUND, "there is no epoch-worker beside this program");
   status = ep_folder_path(path, error, jobs->data_dir, "epochd.sqlite", NULL);
   if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
   if (status == EP_OK) status = supervisor_open(jobs, options, error);
+  jobs->calibrations.supervisor = jobs->supervisor;
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);
   if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
   return status;
@@ -172,6 +175,7 @@ void ep_jobs_close(ep_jobs *jobs) {
     }
   ep_queue_deinit(&jobs->queue);
   ep_logs_deinit(&jobs->logs);
+  ep_calibrations_deinit(&jobs->calibrations);
   ep_store_close(jobs->store);
   ep_wakes_deinit(&jobs->watches);
   ep_pins_deinit(&jobs->pins);

@@ -293,18 +293,21 @@ static void job_died(void *context, const char *id, int attempt, const char *cau
   ep_queue_announce(jobs);
 }
 
-static void stranded_check(ep_jobs *jobs) {
+/* True to be called again. */
+static bool devices_settle(ep_jobs *jobs) {
   ep_device_list *devices = malloc(sizeof *devices);
-  if (devices == NULL) return; /* in another round */
+  if (devices == NULL) return true; /* in another round */
   ep_supervisor_get_devices(jobs->supervisor, devices);
   ep_jobs_stranded_check(jobs, devices);
+  bool again = ep_calibrations_settle(&jobs->calibrations, devices);
   free(devices);
+  return again;
 }
 
 /* Once a round: wakes those who watch, and once a second tries again what the disk refused. */
 static bool jobs_settle(void *context) {
   ep_jobs *jobs = context;
-  stranded_check(jobs);
+  bool again = devices_settle(jobs);
   ep_wakes_call(&jobs->watches);
   int64_t now_us = ep_clock_steady_us();
   pthread_mutex_lock(&jobs->mutex);
@@ -317,7 +320,7 @@ static bool jobs_settle(void *context) {
   }
   bool refused = jobs->refused;
   jobs->refused = false;
-  return left || refused;
+  return left || refused || again;
 }
 
 void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out) {

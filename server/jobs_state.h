@@ -17,6 +17,7 @@
 
 #include "engine/data/dataset.h"
 #include "engine/plan.h"
+#include "server/calibrations.h"
 #include "server/jobs.h"
 #include "server/logs.h"
 #include "server/pins.h"
@@ -54,6 +55,7 @@ struct ep_jobs {
   int64_t max_queued, max_data_bytes;
   ep_store *store;
   ep_supervisor *supervisor;
+  ep_calibrations calibrations; /* once the supervisor is there */
   ep_logs logs;
   ep_pins pins;        /* contents, by SHA-256, and ended jobs, by id, that live jobs need */
   ep_wakes watches;    /* key: see ep_jobs_key */
@@ -112,6 +114,12 @@ bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_lis
  * and warns of them in their events. Supervisor's thread. */
 void ep_jobs_stranded_check(ep_jobs *jobs, const ep_device_list *devices);
 void ep_job_stranded_text(const char *wanted, char *text, size_t bytes);
+
+/* jobs_estimate.c: of the devices that are there and can do it, in the supervisor's order. */
+ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec *spec,
+                           ep_estimate estimates[EP_LIMIT_DEVICES], int *count, ep_error *error);
+/* Seconds on the fastest device of a kind ("cpu", "cuda"); INFINITY where there is none. */
+double ep_estimates_least(const ep_estimate *estimates, int count, const char *kind);
 
 /* jobs_recover.c: makes the folder agree with the store, and live jobs of the rows. */
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error);

@@ -117,25 +117,19 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
                            ep_problem *problem) {
   *text = NULL;
   checked_spec checked = {0};
-  ep_device_list *devices = NULL;
+  ep_error error = {0};
+  ep_estimate estimates[EP_LIMIT_DEVICES];
+  int count = 0;
   ep_layer_view *layers = NULL;
   ep_status status = spec_check(jobs, json, bytes, &checked, problem);
   if (status == EP_OK) {
-    devices = malloc(sizeof *devices);
     layers = calloc((size_t)checked.spec->layers_count + 1, sizeof *layers);
-    if (devices == NULL || layers == NULL)
-      status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
+    if (layers == NULL) status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
   }
+  if (status == EP_OK &&
+      ep_jobs_estimate(jobs, checked.plan, checked.spec, estimates, &count, &error) != EP_OK)
+    status = ep_problem_from_error(problem, &error);
   if (status == EP_OK) {
-    ep_estimate estimates[EP_LIMIT_DEVICES];
-    int count = 0;
-    ep_supervisor_get_devices(jobs->supervisor, devices);
-    for (int i = 0; i < devices->count; i++) {
-      const char *id = devices->device[i].info.id;
-      if (devices->device[i].state == EP_DEVICE_LOST) continue;
-      estimates[count] = ep_plan_estimate(checked.plan, checked.spec, is_cuda(id) ? "cuda" : "cpu");
-      snprintf(estimates[count++].device, sizeof estimates[0].device, "%s", id);
-    }
     ep_plan_layers(checked.plan, layers);
     ep_validation_view view = {.spec = checked.text,
                                .layers = layers,
@@ -152,7 +146,6 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
     if (*text == NULL) status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
   }
   free(layers);
-  free(devices);
   checked_deinit(jobs, &checked);
   return status;
 }
@@ -174,7 +167,8 @@ static void place_return(ep_jobs *jobs) {
   pthread_mutex_unlock(&jobs->mutex);
 }
 
-static void row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row *row) {
+static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row *row,
+                          ep_error *error) {
   const ep_job_spec *spec = checked->spec;
   *row = (ep_job_row){.name = checked->spec->name,
                       .state = EP_STATE_QUEUED,
@@ -188,8 +182,12 @@ static void row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row *row
   ep_id_create(row->id);
   memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
   memcpy(row->wanted, spec->device, sizeof row->wanted);
-  row->seconds_cpu = ep_plan_estimate(checked->plan, spec, "cpu").seconds;
-  row->seconds_cuda = ep_plan_estimate(checked->plan, spec, "cuda").seconds;
+  ep_estimate estimates[EP_LIMIT_DEVICES];
+  int count;
+  ep_status status = ep_jobs_estimate(jobs, checked->plan, spec, estimates, &count, error);
+  row->seconds_cpu = ep_estimates_least(estimates, count, "cpu");
+  row->seconds_cuda = ep_estimates_least(estimates, count, "cuda");
+  return status;
 }
 
 /* Puts the job, which is on disk and live, into the queue; one that was cancelled in between ends.
@@ -219,7 +217,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
                            const uint8_t *body_hash, char id[40], ep_problem *problem) {
   ep_job_row row;
   ep_error error = {0};
-  row_fill(jobs, checked, &row);
+  if (row_fill(jobs, checked, &row, &error) != EP_OK) return ep_problem_from_error(problem, &error);
   ep_live_job *job = ep_live_create(&row);
   if (job == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a job");
   /* Live before its row is there: who finds the row can cancel the job, and cannot delete it. */

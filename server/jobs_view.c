@@ -71,6 +71,8 @@ static char *row_format(const ep_job_row *row, const live_view *live) {
                       .queued_seconds = NAN,
                       .parameters = row->parameters,
                       .bytes = row->bytes,
+                      .seconds_cpu = row->seconds_cpu,
+                      .seconds_cuda = row->seconds_cuda,
                       .created_us = row->created_us,
                       .started_us = row->started_us,
                       .finished_us = row->finished_us,

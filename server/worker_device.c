@@ -150,7 +150,8 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *device, const e
     job_clear(supervisor, device);
     return true;
   case EP_REPLY_PREDICTED:
-  case EP_REPLY_PROBED: ep_requests_answer(supervisor, reply); return true;
+  case EP_REPLY_PROBED:
+  case EP_REPLY_CALIBRATED: ep_requests_answer(supervisor, reply); return true;
   }
   return true;
 }

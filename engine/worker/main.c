@@ -21,6 +21,7 @@
 #include "engine/data/allowed.h"
 #include "engine/train.h"
 #include "engine/worker/answers.h"
+#include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
 #include "engine/worker/link.h"
 #include "engine/worker/outbox.h"
@@ -44,6 +45,7 @@ typedef struct {
   ep_link link;
   ep_device device;
   ep_answers answers;
+  ep_calibrator calibrator;
   ep_outbox outbox;
   training *training; /* NULL while idle; main thread only */
   ep_progress_record records[EP_OUTBOX_RECORDS];
@@ -150,6 +152,7 @@ static ep_status training_begin(worker *w, ep_command *command, ep_error *error)
   }
   t->command = *command;
   w->training = t;
+  ep_calibrator_stop(&w->calibrator);
   pthread_t thread;
   int failed = pthread_create(&thread, NULL, training_thread, w);
   if (failed) {
@@ -215,6 +218,10 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
     break;
   case EP_COMMAND_PREDICT: return ep_answers_take(&w->answers, command, error);
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;
+  case EP_COMMAND_CALIBRATE:
+    status = ep_calibrator_start(&w->calibrator, command->request, error);
+    if (w->training) ep_calibrator_stop(&w->calibrator);
+    break;
   }
   ep_command_deinit(command);
   return status;
@@ -229,9 +236,11 @@ static ep_status ready_send(worker *w, ep_error *error) {
   snprintf(reply.device.name, sizeof reply.device.name, "%s", info.name);
   snprintf(reply.device.instruction_set, sizeof reply.device.instruction_set, "%s",
            info.instruction_set);
+  snprintf(reply.device.driver, sizeof reply.device.driver, "%s", info.driver);
   reply.device.memory_bytes = info.memory_bytes;
   reply.device.memory_free_bytes = info.memory_free_bytes;
   reply.device.threads = info.threads;
+  ep_calibrator_init(&w->calibrator, &w->device, &reply.device, &w->link);
   return ep_link_send_reply(&w->link, &reply, error);
 }
 

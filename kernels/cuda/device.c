@@ -162,6 +162,9 @@ ep_status ep_cuda_device_info(ep_backend *backend, ep_backend_info *out, ep_erro
   EP_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the free memory");
   memset(out, 0, sizeof *out);
   memcpy(out->name, backend->name, sizeof out->name);
+  int driver;
+  EP_CUDA_TRY(cudaDriverGetVersion(&driver), "asking for the driver's version");
+  snprintf(out->driver, sizeof out->driver, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
   snprintf(out->instruction_set, sizeof out->instruction_set, "sm_%d", backend->capability);
   out->memory_bytes = backend->memory_bytes;
   out->memory_free_bytes = (int64_t)free_bytes;

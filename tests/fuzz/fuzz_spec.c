@@ -45,7 +45,8 @@ static void plan_it(const ep_job_spec *spec, const ep_data_shape *shape) {
   FUZZ_HOLDS(plan->parameters >= 0 && plan->parameters <= EP_LIMIT_PARAMETERS);
   groups_hold(&plan->program);
   FUZZ_HOLDS(plan->bytes > 0 && plan->operations >= 0);
-  FUZZ_HOLDS(ep_plan_estimate(plan, spec, "cpu").seconds > 0);
+  const ep_device_info cpu = {.id = "cpu"};
+  FUZZ_HOLDS(ep_plan_estimate(plan, spec, &cpu, NULL).seconds > 0);
   ep_plan_destroy(plan);
 }
 

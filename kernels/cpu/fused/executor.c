@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/choice.h"
 #include "kernels/cpu/fused/fused.h"
-#include "kernels/formulas/augment.h"
 
 typedef struct {
   const void *x;
@@ -40,33 +40,9 @@ static const ep_fused_variant *variant_find(ep_instruction_set instruction_set) 
   return &ep_fused_baseline;
 }
 
-/* One treatment for all parameters. */
-static bool groups_are_alike(const ep_program *program) {
-  for (int i = 0; i < program->groups_count; i++) {
-    const ep_parameter_group *group = &program->groups[i];
-    if (group->frozen || group->weight_decay != program->groups[0].weight_decay) return false;
-  }
-  return true;
-}
-
-/* Rows that come as they are stored, and a loss and gradients without options. */
-static bool is_plain(const ep_program *program) {
-  const ep_optimizer *optimizer = &program->optimizer;
-  bool rows = program->x_type == EP_X_FLOAT32 &&
-              !ep_program_augments(&program->augment, program->stored, program->in);
-  bool loss = program->label_smoothing == 0 && !program->class_weights;
-  bool clips = optimizer->clip_norm != 0 || optimizer->clip_value != 0;
-  return rows && loss && !clips && groups_are_alike(program) && program->buffers == 0;
-}
-
 static bool fused_accepts(const ep_backend *backend, const ep_program *program) {
   (void)backend;
-  if (program->parameters > EP_FUSED_MOST_PARAMETERS ||
-      program->in_features > EP_FUSED_MOST_FEATURES || !is_plain(program))
-    return false;
-  for (int i = 0; i < program->ops_count; i++)
-    if (program->ops[i].out_features > EP_FUSED_MOST_FEATURES) return false;
-  return true;
+  return ep_choice_fused(program);
 }
 
 static void fused_destroy(void *self) {
@@ -350,22 +326,18 @@ static ep_status fused_rollback(void *self, ep_error *error) {
   return EP_OK;
 }
 
-#define LAYER(name) (UINT64_C(1) << EP_LAYER_##name)
-#define LAYERS                                                                                    \
-  (LAYER(LINEAR) | LAYER(RELU) | LAYER(LEAKY_RELU) | LAYER(TANH) | LAYER(SIGMOID) | LAYER(GELU) | \
-   LAYER(SIN) | LAYER(SOFTMAX) | LAYER(LOG_SOFTMAX) | LAYER(SILU) | LAYER(FLATTEN))
-
-const ep_executor ep_cpu_fused = {.name = "cpu/fused",
-                                  .capabilities = {LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
-                                  .accepts = fused_accepts,
-                                  .create = fused_create,
-                                  .destroy = fused_destroy,
-                                  .bytes = fused_bytes,
-                                  .load_data = fused_load_data,
-                                  .train_segment = fused_train_segment,
-                                  .evaluate = fused_evaluate,
-                                  .predict = fused_predict,
-                                  .export_state = fused_export_state,
-                                  .import_state = fused_import_state,
-                                  .snapshot = fused_snapshot,
-                                  .rollback = fused_rollback};
+const ep_executor ep_cpu_fused = {
+    .name = "cpu/fused",
+    .capabilities = {EP_CHOICE_FUSED_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
+    .accepts = fused_accepts,
+    .create = fused_create,
+    .destroy = fused_destroy,
+    .bytes = fused_bytes,
+    .load_data = fused_load_data,
+    .train_segment = fused_train_segment,
+    .evaluate = fused_evaluate,
+    .predict = fused_predict,
+    .export_state = fused_export_state,
+    .import_state = fused_import_state,
+    .snapshot = fused_snapshot,
+    .rollback = fused_rollback};

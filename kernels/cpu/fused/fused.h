@@ -17,10 +17,6 @@
  * in every variant. */
 enum { EP_FUSED_ALIGN_BYTES = 64, EP_FUSED_PAD = 16 };
 
-/* What the executor takes. Up to here it was measured to be 5 to 40 times as fast as cpu/reference,
- * whatever the batch; what is larger is no longer work for one core. */
-enum { EP_FUSED_MOST_PARAMETERS = 1 << 24, EP_FUSED_MOST_FEATURES = 1 << 14 };
-
 /* The gradient of a weight is either "summed": a vector a parameter, [out, in, lanes], whose lanes
  * are added up when the batch is done; or, where the layer is wide, a product of matrices with the
  * layer's inputs (not the samples) across the lanes: then W and its gradient are [out,

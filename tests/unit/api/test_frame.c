@@ -62,6 +62,9 @@ START_TEST(cancel_and_probe) {
   ep_command_deinit(&back);
   command_round_trip(&probe, &back);
   ep_command_deinit(&back);
+  ep_command calibrate = {.kind = EP_COMMAND_CALIBRATE, .request = 3};
+  command_round_trip(&calibrate, &back);
+  ep_command_deinit(&back);
 }
 END_TEST
 
@@ -252,6 +255,41 @@ START_TEST(probed) {
   reply_round_trip(&reply, &back);
   ck_assert_int_eq(back.error.status, EP_DEVICE);
   ep_reply_deinit(&back);
+}
+END_TEST
+
+START_TEST(calibrated) {
+  ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .request = 5, .calibration.count = 1}, back;
+  ep_executor_cost *cost = &reply.calibration.executors[0];
+  *cost = (ep_executor_cost){.executor = "cuda/grid",
+                             .start_seconds = 0.25,
+                             .seconds = {1e-6, 0, 1.0 / 3},
+                             .error = 0.125,
+                             .measured = 4};
+  reply_round_trip(&reply, &back);
+  ck_assert_int_eq(back.calibration.count, 1);
+  ck_assert_mem_eq(&back.calibration.executors[0], cost, sizeof *cost);
+  ep_reply_deinit(&back);
+  reply = (ep_reply){.kind = EP_REPLY_CALIBRATED, .error = {EP_BUSY, "", "a job"}};
+  reply_round_trip(&reply, &back);
+  ck_assert_int_eq(back.error.status, EP_BUSY);
+  ck_assert_int_eq(back.calibration.count, 0);
+}
+END_TEST
+
+/* A cost is a number, finite, and not below 0. */
+START_TEST(costs_that_are_none) {
+  static const double bad[] = {-1e-9, NAN, INFINITY};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .calibration.count = 1}, back;
+    size_t bytes, payload_bytes;
+    snprintf(reply.calibration.executors[0].executor, 8, "x");
+    reply.calibration.executors[0].seconds[3] = bad[i];
+    uint8_t *frame = ep_reply_encode(&reply, &bytes);
+    const uint8_t *payload = payload_of(frame, bytes, EP_FRAME_REPLY, &payload_bytes);
+    ck_assert_int_eq(ep_reply_decode(payload, payload_bytes, &back, NULL), EP_MALFORMED);
+    free(frame);
+  }
 }
 END_TEST
 
@@ -450,6 +488,8 @@ int main(void) {
   tcase_add_test(tests, finished_with_a_torn_message);
   tcase_add_test(tests, predicted);
   tcase_add_test(tests, probed);
+  tcase_add_test(tests, calibrated);
+  tcase_add_test(tests, costs_that_are_none);
   tcase_add_test(tests, progress);
   tcase_add_test(tests, headers);
   tcase_add_test(tests, frames_have_a_limit);

@@ -27,10 +27,13 @@ START_TEST(a_queued_job) {
                      .parameters = 49,
                      .bytes = 21000,
                      .created_us = INT64_C(1795193527123456),
+                     .seconds_cpu = 0.5,
+                     .seconds_cuda = INFINITY,
                      .attempt = 0};
   assert_text(ep_job_format(&job),
               "{\"id\":\"job_1\",\"object\":\"job\",\"name\":\"a\",\"status\":\"queued\","
-              "\"device\":null,\"executor\":null,\"spec\":{\"x\":1},\"progress\":{\"epoch\":0,"
+              "\"device\":null,\"executor\":null,\"estimated_seconds\":{\"cpu\":0.5,\"cuda\":null},"
+              "\"spec\":{\"x\":1},\"progress\":{\"epoch\":0,"
               "\"epochs\":10,\"fraction\":0},\"queue_position\":0,\"warning\":null,\"eta_seconds\":"
               "null,\"timing\":"
               "{\"queued_seconds\":0,\"train_seconds\":null,\"test_seconds\":null,"
@@ -99,7 +102,7 @@ END_TEST
 
 START_TEST(validations) {
   ep_layer_view layers[] = {{"linear", 13, 6, 84}, {"relu", 6, 6, 0}};
-  ep_estimate estimates[] = {{"cpu", "cpu/fused", 0.5}};
+  ep_estimate estimates[] = {{"cpu", "cpu/fused", 0.5, 0.25, true}};
   ep_validation_view view = {.spec = "{}",
                              .layers = layers,
                              .layers_count = 2,
@@ -116,7 +119,8 @@ START_TEST(validations) {
               "\"in_features\":13,\"out_features\":6,\"parameters\":84},{\"type\":\"relu\","
               "\"in_features\":6,\"out_features\":6,\"parameters\":0}],\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
-              "\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\",\"seconds\":0.5}]}");
+              "\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\",\"seconds\":0.5,"
+              "\"start_seconds\":0.25,\"calibrated\":true}]}");
 }
 END_TEST
 

@@ -475,23 +475,32 @@ START_TEST(first_weights_by_seed) {
 }
 END_TEST
 
+/* On a device of which only the id is known. */
+static ep_estimate estimate_on(const ep_plan *plan, const ep_job_spec *spec, const char *id) {
+  ep_device_info device = {0};
+  snprintf(device.id, sizeof device.id, "%s", id);
+  return ep_plan_estimate(plan, spec, &device, NULL);
+}
+
 START_TEST(small_nets_belong_on_the_cpu) {
   fixture f;
   house(&f);
   f.spec.epochs = 40000;
   ep_plan *plan = plan_of(&f);
-  ep_estimate cpu = ep_plan_estimate(plan, &f.spec, "cpu");
-  ep_estimate cuda = ep_plan_estimate(plan, &f.spec, "cuda");
+  ep_estimate cpu = estimate_on(plan, &f.spec, "cpu");
+  ep_estimate cuda = estimate_on(plan, &f.spec, "cuda:1");
   ck_assert_str_eq(cpu.device, "cpu");
   ck_assert_str_eq(cpu.executor, "cpu/fused");
-  ck_assert_str_eq(cuda.device, "cuda");
-  ck_assert_str_eq(cuda.executor, "cuda/general");
-  ck_assert_double_gt(cpu.seconds, 0);
+  ck_assert_str_eq(cuda.device, "cuda:1");
+  ck_assert_str_eq(cuda.executor, "cuda/resident");
+  ck_assert_double_gt(cpu.seconds, cpu.start_seconds);
   ck_assert_double_lt(cpu.seconds, cuda.seconds);
+  ck_assert(!cpu.calibrated && !cuda.calibrated);
   f.spec.epochs = 80000;
-  ck_assert_double_eq_tol(ep_plan_estimate(plan, &f.spec, "cpu").seconds, 2 * cpu.seconds,
-                          1e-9 * cpu.seconds);
-  ck_assert(isinf(ep_plan_estimate(plan, &f.spec, "abacus").seconds));
+  ep_estimate twice = estimate_on(plan, &f.spec, "cpu");
+  ck_assert_double_eq_tol(twice.seconds - twice.start_seconds,
+                          2 * (cpu.seconds - cpu.start_seconds), 1e-9 * cpu.seconds);
+  ck_assert(isinf(estimate_on(plan, &f.spec, "abacus").seconds));
   ep_plan_destroy(plan);
 }
 END_TEST
@@ -503,8 +512,8 @@ START_TEST(wide_nets_belong_on_the_gpu) {
   f.spec.batch_size = 4096;
   f.layers[0] = linear(4096);
   ep_plan *plan = plan_of(&f);
-  ep_estimate cpu = ep_plan_estimate(plan, &f.spec, "cpu");
-  ck_assert_double_lt(ep_plan_estimate(plan, &f.spec, "cuda").seconds, cpu.seconds);
+  ep_estimate cpu = estimate_on(plan, &f.spec, "cpu");
+  ck_assert_double_lt(estimate_on(plan, &f.spec, "cuda:0").seconds, cpu.seconds);
   ep_plan_destroy(plan);
 }
 END_TEST
@@ -518,7 +527,7 @@ static void assert_cpu_executor(int64_t first, int64_t second, const char *asked
   f.layers[1] = linear(second);
   snprintf(f.spec.executor, sizeof f.spec.executor, "%s", asked);
   ep_plan *plan = plan_of(&f);
-  ck_assert_str_eq(ep_plan_estimate(plan, &f.spec, "cpu").executor, wanted);
+  ck_assert_str_eq(estimate_on(plan, &f.spec, "cpu").executor, wanted);
   ep_plan_destroy(plan);
 }
 

@@ -380,6 +380,12 @@ START_TEST(validation_rows_are_enough) {
 }
 END_TEST
 
+static ep_estimate estimate_on(const ep_plan *plan, const ep_job_spec *spec, const char *id) {
+  ep_device_info device = {0};
+  snprintf(device.id, sizeof device.id, "%s", id);
+  return ep_plan_estimate(plan, spec, &device, NULL);
+}
+
 START_TEST(images_go_to_the_blocked_executor) {
   static const struct {
     const char *text, *executor;
@@ -395,14 +401,14 @@ START_TEST(images_go_to_the_blocked_executor) {
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
     ep_job_spec *spec;
     ep_plan *plan = plan_of(rows[i].text, &shape, &spec);
-    ck_assert_str_eq(ep_plan_estimate(plan, spec, "cpu").executor, rows[i].executor);
+    ck_assert_str_eq(estimate_on(plan, spec, "cpu").executor, rows[i].executor);
     ep_plan_destroy(plan);
     ep_job_spec_destroy(spec);
   }
   ep_job_spec *spec;
   ep_plan *plan = plan_of(JOB("[" OUT "]", ""), &mnist, &spec); /* bytes are no floats */
-  ck_assert_str_eq(ep_plan_estimate(plan, spec, "cpu").executor, "cpu/blocked");
-  ck_assert_double_gt(ep_plan_estimate(plan, spec, "cuda").seconds, 0);
+  ck_assert_str_eq(estimate_on(plan, spec, "cpu").executor, "cpu/blocked");
+  ck_assert_double_gt(estimate_on(plan, spec, "cuda:0").seconds, 0);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/choice.h"
 #include "kernels/cpu/fused/fused.h"
 #include "tests/unit/kernels/programs.h"
 
@@ -304,7 +305,7 @@ static bool takes(int64_t in_features, int64_t out_features) {
 }
 
 START_TEST(it_takes_what_is_small_enough_and_no_more) {
-  const int64_t most = EP_FUSED_MOST_FEATURES, rows = EP_FUSED_MOST_PARAMETERS / most;
+  const int64_t most = EP_CHOICE_FUSED_FEATURES, rows = EP_CHOICE_FUSED_PARAMETERS / most;
   ck_assert(takes(most, 2));
   ck_assert(!takes(most + 1, 2));
   ck_assert(takes(2, most));

@@ -159,6 +159,17 @@ static void answer_predict(fake *f, ep_command *command) {
   ep_reply_deinit(&reply);
 }
 
+/* One executor, whose steps cost a millisecond. */
+static void answer_calibrate(fake *f, const ep_command *command) {
+  ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .request = command->request};
+  bool cpu = strcmp(f->device, "cpu") == 0;
+  ep_executor_cost *cost = &reply.calibration.executors[0];
+  snprintf(cost->executor, sizeof cost->executor, cpu ? "cpu/fused" : "cuda/general");
+  cost->seconds[0] = 1e-3;
+  reply.calibration.count = 1;
+  send_reply(f, &reply);
+}
+
 static void obey(fake *f, ep_command *command) {
   ep_reply probed = {.kind = EP_REPLY_PROBED, .request = command->request};
   switch (command->kind) {
@@ -168,6 +179,7 @@ static void obey(fake *f, ep_command *command) {
     break;
   case EP_COMMAND_PREDICT: answer_predict(f, command); break;
   case EP_COMMAND_PROBE: send_reply(f, &probed); break;
+  case EP_COMMAND_CALIBRATE: answer_calibrate(f, command); break;
   }
   ep_command_deinit(command);
 }

@@ -1,0 +1,83 @@
+/* cost_fit.c: costs from samples: least squares of the relative error, each cost near its usual
+ * proportion. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/cost.h"
+
+/* How much a cost that is twice the usual one (on this machine's scale) weighs against a sample
+ * that is wrong by all of its time; and how far it may go. */
+#define PULL 0.02
+#define FACTOR_MOST 30.0
+enum { ROUNDS = 400, SAMPLES_MOST = 64 };
+
+/* Seconds that the usual cost of term k gives the sample, over those that it took. */
+static double share(const ep_executor_cost *usual, const ep_cost_sample *sample, int k) {
+  return usual->seconds[k] * sample->terms[k] / sample->seconds;
+}
+
+static double predicted(const ep_executor_cost *usual, const ep_cost_sample *sample,
+                        const double factors[EP_COST_TERMS]) {
+  double sum = 0;
+  for (int k = 0; k < EP_COST_TERMS; k++) sum += factors[k] * share(usual, sample, k);
+  return sum;
+}
+
+/* values: [count], in order; one more. */
+static void sorted_insert(double *values, int count, double value) {
+  for (; count > 0 && values[count - 1] > value; count--) values[count] = values[count - 1];
+  values[count] = value;
+}
+
+/* How much slower than usual the machine is: the middle one of the samples. */
+static double scale_find(const ep_executor_cost *usual, const ep_cost_sample *samples, int count) {
+  double ones[EP_COST_TERMS], scales[SAMPLES_MOST];
+  for (int k = 0; k < EP_COST_TERMS; k++) ones[k] = 1;
+  for (int i = 0; i < count; i++) {
+    sorted_insert(scales, i, 1 / predicted(usual, &samples[i], ones));
+  }
+  return scales[count / 2];
+}
+
+/* The best factor of term k while the others stay. */
+static double factor_best(const ep_executor_cost *usual, const ep_cost_sample *samples, int count,
+                          const double factors[EP_COST_TERMS], int k, double scale) {
+  double above = PULL / scale, below = PULL / (scale * scale);
+  for (int i = 0; i < count; i++) {
+    double own = share(usual, &samples[i], k);
+    double rest = predicted(usual, &samples[i], factors) - factors[k] * own;
+    above += own * (1 - rest);
+    below += own * own;
+  }
+  return fmin(fmax(above / below, scale / FACTOR_MOST), scale * FACTOR_MOST);
+}
+
+static double mean_error(const ep_executor_cost *usual, const ep_cost_sample *samples, int count,
+                         const double factors[EP_COST_TERMS]) {
+  double sum = 0;
+  for (int i = 0; i < count; i++) sum += fabs(predicted(usual, &samples[i], factors) - 1);
+  return sum / count;
+}
+
+static double middle_start(const ep_cost_sample *samples, int count) {
+  double starts[SAMPLES_MOST];
+  for (int i = 0; i < count; i++) sorted_insert(starts, i, samples[i].start_seconds);
+  return starts[count / 2];
+}
+
+void ep_cost_fit(const ep_executor_cost *usual, const ep_cost_sample *samples, int count,
+                 ep_executor_cost *out) {
+  double factors[EP_COST_TERMS];
+  if (count > SAMPLES_MOST) count = SAMPLES_MOST;
+  *out = *usual;
+  out->measured = count;
+  if (count == 0) return;
+  double scale = scale_find(usual, samples, count);
+  for (int k = 0; k < EP_COST_TERMS; k++) factors[k] = scale;
+  for (int round = 0; round < ROUNDS; round++)
+    for (int k = 0; k < EP_COST_TERMS; k++)
+      factors[k] = factor_best(usual, samples, count, factors, k, scale);
+  for (int k = 0; k < EP_COST_TERMS; k++) out->seconds[k] = usual->seconds[k] * factors[k];
+  out->start_seconds = middle_start(samples, count);
+  out->error = mean_error(usual, samples, count, factors);
+}

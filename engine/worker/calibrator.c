@@ -1,0 +1,220 @@
+#include "engine/worker/calibrator.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/worker/calibrator_programs.h"
+#include "kernels/random.h"
+
+/* A measurement is the shortest of a few runs of at least so long: what else the machine does makes
+ * runs longer, never shorter. */
+#define RUN_SECONDS 4e-3
+enum { RUNS = 3, STEPS_MOST = 1 << 14, STEPS_GROWTH = 16, EXIT_DEVICE = 3 };
+
+/* What a program needs while it is timed; all owned. */
+typedef struct {
+  ep_job_spec *spec;
+  ep_plan *plan;
+  ep_instance *instance;
+  float *x, *y, *parameters, *loss;
+  int32_t *errors;
+} timing;
+
+static double seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void timing_deinit(const ep_backend_ops *ops, timing *t) {
+  if (t->instance) ops->release(t->instance);
+  free(t->errors);
+  free(t->loss);
+  free(t->parameters);
+  free(t->y);
+  free(t->x);
+  ep_plan_destroy(t->plan);
+  ep_job_spec_destroy(t->spec);
+}
+
+static void numbers_fill(float *values, int64_t count, uint64_t index) {
+  for (int64_t i = 0; i < count; i++) {
+    ep_random4 words = ep_random(1, EP_RANDOM_GENERATOR, index, (uint64_t)i);
+    values[i] = ep_random_float(words.word[0]);
+  }
+}
+
+static ep_status timing_init(timing *t, const ep_calibration_program *program, ep_error *error) {
+  ep_status status = ep_calibration_plan(program, &t->spec, &t->plan, error);
+  if (status != EP_OK) return status;
+  /* The table's sizes: no product of them comes near a limit. */
+  int64_t values = program->rows * t->plan->program.in_features;
+  t->x = malloc((size_t)values * sizeof *t->x);
+  t->y = malloc((size_t)program->rows * sizeof *t->y);
+  t->parameters = malloc((size_t)ep_program_state_floats(&t->plan->program) * sizeof(float));
+  t->loss = malloc(STEPS_MOST * sizeof *t->loss);
+  t->errors = malloc(STEPS_MOST * sizeof *t->errors);
+  if (!t->x || !t->y || !t->parameters || !t->loss || !t->errors)
+    return ep_fail(error, EP_NO_MEMORY, "no memory to measure with");
+  numbers_fill(t->x, values, 0);
+  numbers_fill(t->y, program->rows, 1);
+  ep_plan_initialize(t->plan, t->spec, t->parameters);
+  return EP_OK;
+}
+
+/* Seconds of `steps` steps. */
+static ep_status segment_time(const ep_backend_ops *ops, timing *t, int64_t steps, double *seconds,
+                              ep_error *error) {
+  const float lr = 1e-4f;
+  ep_segment segment = {
+      .steps = steps, .lr = &lr, .lr_count = 1, .loss = t->loss, .errors = t->errors};
+  double start = seconds_now();
+  ep_status status = ops->train_segment(t->instance, &segment, error);
+  *seconds = seconds_now() - start;
+  return status;
+}
+
+/* From nothing to the end of the first step. */
+static ep_status start_time(const ep_device *device, const char *executor, timing *t,
+                            double *seconds, ep_error *error) {
+  const ep_backend_ops *ops = device->ops;
+  const ep_program *program = &t->plan->program;
+  double start = seconds_now(), step;
+  ep_status status = ops->compile(device->backend, program, executor, &t->instance, error);
+  if (status == EP_OK)
+    status = ops->load_data(t->instance, EP_SPLIT_TRAIN, t->x, t->y, program->train_rows, error);
+  if (status == EP_OK) status = ops->import_state(t->instance, t->parameters, NULL, error);
+  if (status == EP_OK) status = segment_time(ops, t, 1, &step, error);
+  *seconds = seconds_now() - start;
+  return status;
+}
+
+/* Seconds of a step; EP_BUSY when told to stop. */
+static ep_status step_time(const ep_calibrator *calibrator, timing *t, double *seconds,
+                           ep_error *error) {
+  int64_t steps = 1;
+  *seconds = 1e9;
+  for (int run = 0; run < RUNS;) {
+    double taken = 0;
+    if (atomic_load(&calibrator->stops)) return ep_fail(error, EP_BUSY, "there is a job to do");
+    ep_status status = segment_time(calibrator->device->ops, t, steps, &taken, error);
+    if (status != EP_OK) return status;
+    if (taken / (double)steps < *seconds) *seconds = taken / (double)steps;
+    if (taken >= RUN_SECONDS || steps == STEPS_MOST) {
+      run++;
+      continue;
+    }
+    double wanted = taken > 0 ? (double)steps * RUN_SECONDS * 1.2 / taken : STEPS_MOST;
+    if (wanted > (double)(steps * STEPS_GROWTH)) wanted = (double)(steps * STEPS_GROWTH);
+    steps = wanted < STEPS_MOST ? (int64_t)wanted + 1 : STEPS_MOST;
+  }
+  return EP_OK;
+}
+
+/* An executor that is not there, or has no room for the program, leaves no sample and is no fault.
+ */
+static ep_status program_time(ep_calibrator *calibrator, const ep_calibration_program *program,
+                              ep_error *error) {
+  ep_cost_sample sample = {0};
+  timing t = {0};
+  const ep_cost_model *model = ep_cost_model_find(program->executor);
+  ep_status status = timing_init(&t, program, error);
+  if (status == EP_OK)
+    status = start_time(calibrator->device, program->executor, &t, &sample.start_seconds, error);
+  if (status == EP_OK) status = step_time(calibrator, &t, &sample.seconds, error);
+  if (status == EP_OK) {
+    model->terms(t.plan, &calibrator->info, program->rows, sample.terms);
+    sample.start_seconds -= sample.seconds;
+    if (sample.start_seconds < 0) sample.start_seconds = 0;
+    calibrator->samples[calibrator->next] = sample;
+    calibrator->timed[calibrator->next] = true;
+  }
+  timing_deinit(calibrator->device->ops, &t);
+  return status == EP_BUSY || ep_status_class(status) == EP_CLASS_DEVICE ? status : EP_OK;
+}
+
+/* Costs of each executor of which there are samples. */
+static void costs_fit(const ep_calibrator *calibrator, ep_calibration *out) {
+  int models_count, programs_count;
+  const ep_cost_model *models = ep_cost_models(calibrator->info.id, &models_count);
+  const ep_calibration_program *programs =
+      ep_calibration_programs(calibrator->info.id, &programs_count);
+  out->count = 0;
+  for (int m = 0; m < models_count && out->count < EP_COST_EXECUTORS; m++) {
+    ep_cost_sample samples[EP_CALIBRATOR_PROGRAMS];
+    int count = 0;
+    for (int i = 0; i < programs_count; i++)
+      if (calibrator->timed[i] && strcmp(programs[i].executor, models[m].executor) == 0)
+        samples[count++] = calibrator->samples[i];
+    if (count > 0) ep_cost_fit(&models[m].usual, samples, count, &out->executors[out->count]);
+    if (count > 0)
+      snprintf(out->executors[out->count++].executor, sizeof out->executors[0].executor, "%s",
+               models[m].executor);
+  }
+}
+
+static ep_status programs_time(ep_calibrator *calibrator, ep_error *error) {
+  int count;
+  const ep_calibration_program *programs = ep_calibration_programs(calibrator->info.id, &count);
+  for (; calibrator->next < count && calibrator->next < EP_CALIBRATOR_PROGRAMS;
+       calibrator->next++) {
+    if (atomic_load(&calibrator->stops)) return ep_fail(error, EP_BUSY, "there is a job to do");
+    ep_status status = program_time(calibrator, &programs[calibrator->next], error);
+    if (status != EP_OK) return status;
+  }
+  return EP_OK;
+}
+
+static void *calibrator_thread(void *context) {
+  ep_calibrator *calibrator = context;
+  ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .request = calibrator->request};
+  ep_status status = programs_time(calibrator, &reply.error);
+  if (ep_status_class(status) == EP_CLASS_DEVICE) {
+    fprintf(stderr, "epoch-worker %s: while measuring: %s\n", calibrator->info.id,
+            reply.error.message);
+    _exit(EXIT_DEVICE);
+  }
+  if (status == EP_OK) {
+    reply.error = (ep_error){0};
+    costs_fit(calibrator, &reply.calibration);
+  }
+  atomic_store(&calibrator->running, false);
+  ep_link_send_reply(calibrator->link, &reply, NULL);
+  return NULL;
+}
+
+void ep_calibrator_init(ep_calibrator *calibrator, const ep_device *device,
+                        const ep_device_info *info, ep_link *link) {
+  memset(calibrator, 0, sizeof *calibrator);
+  calibrator->device = device;
+  calibrator->link = link;
+  calibrator->info = *info;
+}
+
+static ep_status busy_answer(ep_calibrator *calibrator, uint64_t request, ep_error *error) {
+  ep_reply reply = {.kind = EP_REPLY_CALIBRATED, .request = request};
+  ep_fail(&reply.error, EP_BUSY, "there is something else to do");
+  return ep_link_send_reply(calibrator->link, &reply, error);
+}
+
+ep_status ep_calibrator_start(ep_calibrator *calibrator, uint64_t request, ep_error *error) {
+  pthread_t thread;
+  if (atomic_exchange(&calibrator->running, true)) return busy_answer(calibrator, request, error);
+  atomic_store(&calibrator->stops, false);
+  calibrator->request = request;
+  int failed = pthread_create(&thread, NULL, calibrator_thread, calibrator);
+  if (failed == 0) {
+    pthread_detach(thread); /* the process may end without its last word */
+    return EP_OK;
+  }
+  atomic_store(&calibrator->running, false);
+  return busy_answer(calibrator, request, error);
+}
+
+void ep_calibrator_stop(ep_calibrator *calibrator) {
+  atomic_store(&calibrator->stops, true);
+}

@@ -1,0 +1,91 @@
+#include "engine/worker/calibrator_programs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In all some two seconds on two cores: none of them needs more than a few milliseconds a step. */
+static const ep_calibration_program cpu_programs[] = {
+    {"cpu/fused", 4, 4, 1, 16, 0},        {"cpu/fused", 8, 8, 2, 1024, 0},
+    {"cpu/fused", 8, 16, 8, 100, 0},      {"cpu/fused", 16, 32, 3, 256, 0},
+    {"cpu/fused", 16, 64, 2, 1024, 0},    {"cpu/fused", 16, 128, 4, 128, 0},
+    {"cpu/fused", 2, 4, 2, 8192, 0},      {"cpu/fused", 16, 512, 2, 64, 0},
+    {"cpu/fused", 16, 1024, 2, 64, 0},    {"cpu/blocked", 4, 4, 1, 16, 0},
+    {"cpu/blocked", 8, 16, 8, 100, 0},    {"cpu/blocked", 64, 64, 2, 256, 0},
+    {"cpu/blocked", 16, 256, 3, 1024, 0}, {"cpu/blocked", 16, 1024, 2, 256, 0},
+    {"cpu/blocked", 1, 8, 2, 64, 16},     {"cpu/blocked", 16, 32, 2, 32, 16},
+    {"cpu/reference", 4, 4, 1, 16, 0},    {"cpu/reference", 8, 32, 2, 64, 0},
+};
+
+/* Compiling is most of the time; no more than one program for each thing to be learnt. */
+static const ep_calibration_program cuda_programs[] = {
+    {"cuda/resident", 2, 2, 1, 4, 0},      {"cuda/resident", 6, 6, 1, 321, 0},
+    {"cuda/resident", 8, 6, 2, 8192, 0},   {"cuda/grid", 2, 16, 2, 100, 0},
+    {"cuda/grid", 2, 64, 8, 100, 0},       {"cuda/grid", 2, 128, 4, 1000, 0},
+    {"cuda/grid", 2, 512, 4, 100, 0},      {"cuda/grid", 2, 1024, 4, 1000, 0},
+    {"cuda/general", 2, 16, 2, 100, 0},    {"cuda/general", 2, 64, 8, 1000, 0},
+    {"cuda/general", 2, 8, 2, 65536, 0},   {"cuda/general", 2, 128, 2, 65536, 0},
+    {"cuda/general", 2, 1024, 4, 1000, 0}, {"cuda/general", 2, 1024, 2, 16384, 0},
+    {"cuda/general", 1, 8, 2, 64, 16},     {"cuda/general", 32, 64, 2, 256, 16},
+};
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+
+const ep_calibration_program *ep_calibration_programs(const char *device, int *count) {
+  bool cpu = strcmp(device, "cpu") == 0;
+  *count = cpu ? COUNT(cpu_programs) : COUNT(cuda_programs);
+  return cpu ? cpu_programs : cuda_programs;
+}
+
+/* The job's text; NULL when memory is short. */
+static char *text_make(const ep_calibration_program *program) {
+  char *text = NULL;
+  size_t bytes = 0;
+  FILE *out = open_memstream(&text, &bytes);
+  if (!out) return NULL;
+  fprintf(out, "{\"data\":{\"generator\":\"disc\",\"rows\":%d},\"model\":{\"layers\":[",
+          program->rows);
+  for (int i = 0; i < program->hidden; i++)
+    if (program->side > 0)
+      fprintf(out,
+              "{\"type\":\"conv2d\",\"out_channels\":%d,\"kernel_size\":3,\"padding\":1},"
+              "{\"type\":\"relu\"},",
+              program->width);
+    else
+      fprintf(out, "{\"type\":\"linear\",\"out_features\":%d},{\"type\":\"relu\"},",
+              program->width);
+  fprintf(out,
+          "%s{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"optimizer\":"
+          "{\"type\":\"sgd\",\"lr\":1e-4},\"epochs\":1,\"batch_size\":\"full\"}",
+          program->side > 0 ? "{\"type\":\"flatten\"}," : "");
+  bool failed = ferror(out) != 0;
+  if (fclose(out) == 0 && !failed) return text;
+  free(text);
+  return NULL;
+}
+
+ep_status ep_calibration_plan(const ep_calibration_program *program, ep_job_spec **spec,
+                              ep_plan **plan, ep_error *error) {
+  int64_t pixels = program->side > 0 ? (int64_t)program->side * program->side : 1;
+  ep_data_shape shape = {.train_rows = program->rows,
+                         .features = program->in_features * pixels,
+                         .target_columns = 1,
+                         .target_max = 1,
+                         .x_max = 1};
+  if (program->side > 0) shape.row = (ep_shape){program->in_features, program->side, program->side};
+  ep_problem *problem = calloc(1, sizeof *problem);
+  char *text = text_make(program);
+  *spec = NULL;
+  *plan = NULL;
+  ep_status status = problem && text ? EP_OK : EP_NO_MEMORY;
+  if (status == EP_OK) status = ep_job_spec_parse(text, strlen(text), spec, problem);
+  if (status == EP_OK) status = ep_plan_create(*spec, &shape, plan, problem);
+  if (status != EP_OK) {
+    ep_fail(error, status, "a program to measure: %s", problem ? problem->detail : "no memory");
+    ep_job_spec_destroy(*spec);
+    *spec = NULL;
+  }
+  free(text);
+  free(problem);
+  return status;
+}

@@ -1,0 +1,126 @@
+/* choice.h: which programs an executor is for, as far as the program alone says. A backend's
+ * `accepts` is this and what its device must have; the plan, which has no device, foretells the
+ * choice by the same rules. No compute. */
+#ifndef EP_KERNELS_CHOICE_H
+#define EP_KERNELS_CHOICE_H
+
+#include "kernels/executor.h"
+#include "kernels/formulas/augment.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define EP_CHOICE_LAYER(type) (UINT64_C(1) << EP_LAYER_##type)
+#define EP_CHOICE_DENSE                                                            \
+  (EP_CHOICE_LAYER(LINEAR) | EP_CHOICE_LAYER(RELU) | EP_CHOICE_LAYER(LEAKY_RELU) | \
+   EP_CHOICE_LAYER(TANH) | EP_CHOICE_LAYER(SIGMOID) | EP_CHOICE_LAYER(GELU) |      \
+   EP_CHOICE_LAYER(SIN) | EP_CHOICE_LAYER(SILU) | EP_CHOICE_LAYER(FLATTEN))
+
+/* One treatment for all parameters, none of them frozen. */
+static inline bool ep_program_is_uniform(const ep_program *program) {
+  for (int i = 0; i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (group->frozen || group->weight_decay != program->groups[0].weight_decay) return false;
+  }
+  return true;
+}
+
+/* Whether something is learnt at all. */
+static inline bool ep_program_trains(const ep_program *program) {
+  for (int i = 0; i < program->groups_count; i++)
+    if (!program->groups[i].frozen && program->groups[i].count > 0) return true;
+  return program->groups_count == 0 && program->parameters > 0;
+}
+
+/* Rows of numbers that come as they are stored. */
+static inline bool ep_program_takes_plain_rows(const ep_program *program) {
+  return program->x_type == EP_X_FLOAT32 &&
+         !ep_program_augments(&program->augment, program->stored, program->in);
+}
+
+/* --- cpu/fused ----------------------------------------------------------------------------- */
+
+#define EP_CHOICE_FUSED_LAYERS \
+  (EP_CHOICE_DENSE | EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
+
+/* Up to here it was measured to be 5 to 40 times as fast as cpu/reference, whatever the batch; what
+ * is larger is no longer work for one core. */
+enum { EP_CHOICE_FUSED_PARAMETERS = 1 << 24, EP_CHOICE_FUSED_FEATURES = 1 << 14 };
+
+static inline bool ep_choice_fused(const ep_program *program) {
+  const ep_optimizer *optimizer = &program->optimizer;
+  bool loss = program->label_smoothing == 0 && !program->class_weights;
+  bool clips = optimizer->clip_norm != 0 || optimizer->clip_value != 0;
+  if ((ep_program_needs(program).layers & ~EP_CHOICE_FUSED_LAYERS) != 0 ||
+      !ep_program_takes_plain_rows(program) || !loss || clips || !ep_program_is_uniform(program) ||
+      program->buffers > 0 || program->parameters > EP_CHOICE_FUSED_PARAMETERS ||
+      program->in_features > EP_CHOICE_FUSED_FEATURES)
+    return false;
+  for (int i = 0; i < program->ops_count; i++)
+    if (program->ops[i].out_features > EP_CHOICE_FUSED_FEATURES) return false;
+  return true;
+}
+
+/* --- cuda/resident, cuda/grid --------------------------------------------------------------- */
+
+#define EP_CHOICE_RESIDENT_LAYERS \
+  (EP_CHOICE_DENSE | EP_CHOICE_LAYER(ELU) | EP_CHOICE_LAYER(SOFTPLUS))
+
+enum {
+  EP_CHOICE_RESIDENT_PARAMETERS = 96, /* weights and sums: 192 of a thread's 255 registers */
+  EP_CHOICE_RESIDENT_WIDTHS = 96,     /* what a row holds on its way, in registers as well */
+  EP_CHOICE_RESIDENT_ROWS = 32768,    /* the order of an epoch lies in shared memory */
+  EP_CHOICE_GRID_PARAMETERS = 1 << 26,
+  EP_CHOICE_GRID_BATCH = 1024,
+  EP_CHOICE_GRID_OUTPUTS = 32, /* of the last layer: a warp keeps them all */
+  EP_CHOICE_GRID_LAYERS = 24
+};
+
+/* The rows lie on the device as they are, in float32 and one after the other. */
+static inline bool ep_choice_rows_resident(const ep_program *program) {
+  return ep_program_takes_plain_rows(program) && program->data_bytes_max == 0 &&
+         program->buffers == 0 && !program->class_weights;
+}
+
+static inline bool ep_choice_resident(const ep_program *program) {
+  int64_t widths = program->in_features + program->target_columns;
+  for (int i = 0; i < program->ops_count; i++) widths += program->ops[i].out_features;
+  bool fits = !ep_program_shuffles(program) || program->train_rows <= EP_CHOICE_RESIDENT_ROWS;
+  return (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
+         ep_choice_rows_resident(program) && ep_program_trains(program) &&
+         program->precision == EP_PRECISION_FP32 &&
+         program->parameters <= EP_CHOICE_RESIDENT_PARAMETERS &&
+         widths <= EP_CHOICE_RESIDENT_WIDTHS && fits;
+}
+
+/* Linear layers, each with at most one activation behind it: how many; 0 when it is not made of
+ * these alone. */
+static inline int ep_program_linear_layers(const ep_program *program) {
+  int count = 0;
+  bool active = true; /* no activation before the first one */
+  for (int i = 0; i < program->ops_count; i++) {
+    ep_layer_type type = program->ops[i].type;
+    if (type == EP_LAYER_FLATTEN) continue;
+    if (type != EP_LAYER_LINEAR && active) return 0;
+    active = type != EP_LAYER_LINEAR;
+    count += type == EP_LAYER_LINEAR;
+  }
+  return count;
+}
+
+static inline bool ep_choice_grid(const ep_program *program) {
+  int layers = ep_program_linear_layers(program);
+  bool precision =
+      program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32;
+  return (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 && layers >= 2 &&
+         layers <= EP_CHOICE_GRID_LAYERS && precision && ep_choice_rows_resident(program) &&
+         program->parameters > 0 && program->parameters <= EP_CHOICE_GRID_PARAMETERS &&
+         program->batch_size <= EP_CHOICE_GRID_BATCH &&
+         program->out_features <= EP_CHOICE_GRID_OUTPUTS && program->optimizer.clip_norm == 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,179 @@
+#include "server/calibrations.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/durable_file.h"
+#include "server/clock.h"
+#include "server/folder.h"
+#include "server/notice.h"
+
+/* A device is calm when it has had no job for so long: whoever starts a daemon and submits at once
+ * meets no measurement. */
+#define CALM_US INT64_C(1500000)
+enum { ANSWER_MS = 120000, FAILURES_MOST = 2 };
+
+void ep_calibrations_init(ep_calibrations *calibrations) {
+  memset(calibrations, 0, sizeof *calibrations);
+  pthread_mutex_init(&calibrations->mutex, NULL);
+  calibrations->asked = -1;
+}
+
+void ep_calibrations_deinit(ep_calibrations *calibrations) {
+  pthread_mutex_destroy(&calibrations->mutex);
+}
+
+static ep_calibration_key key_of(const ep_device_info *info) {
+  ep_calibration_key key = {.threads = info->threads};
+  memcpy(key.device, info->id, sizeof key.device);
+  memcpy(key.name, info->name, sizeof key.name);
+  memcpy(key.instruction_set, info->instruction_set, sizeof key.instruction_set);
+  memcpy(key.driver, info->driver, sizeof key.driver);
+  snprintf(key.version, sizeof key.version, "%s", EP_VERSION);
+  return key;
+}
+
+/* DATA/calibration/cuda-0.json */
+static ep_status path_make(const ep_calibrations *calibrations, const char *device,
+                           char path[EP_PATH_BYTES], ep_error *error) {
+  char file[32];
+  snprintf(file, sizeof file, "%.16s.json", device);
+  for (char *at = file; *at; at++)
+    if (*at == ':') *at = '-';
+  return ep_folder_path(path, error, calibrations->data_dir, "calibration", file, NULL);
+}
+
+/* A file that is not there, or another device's, is no fault: then it is measured. */
+static bool file_read(const ep_calibrations *calibrations, const ep_calibration_key *key,
+                      ep_calibration *out) {
+  char path[EP_PATH_BYTES];
+  ep_error error = {0};
+  if (path_make(calibrations, key->device, path, &error) != EP_OK) return false;
+  FILE *file = fopen(path, "re");
+  char *text = malloc(EP_LIMIT_CALIBRATION_BYTES);
+  size_t bytes = file && text ? fread(text, 1, EP_LIMIT_CALIBRATION_BYTES, file) : 0;
+  bool known = bytes > 0 && ep_calibration_parse(text, bytes, key, out, &error) == EP_OK;
+  if (bytes > 0 && !known)
+    ep_notice(EP_NOTICE_INFO, "device %s is measured anew: %s: %s", key->device, path,
+              error.message);
+  free(text);
+  if (file) fclose(file);
+  return known;
+}
+
+static ep_status text_write(const char *path, const char *text, ep_error *error) {
+  ep_durable_file *file = NULL;
+  ep_status status = ep_durable_file_create(path, &file, error);
+  if (status != EP_OK) return status;
+  status = ep_durable_file_write(file, text, strlen(text), error);
+  if (status == EP_OK) return ep_durable_file_commit(file, NULL, NULL, error);
+  ep_durable_file_abandon(file);
+  return status;
+}
+
+/* What cannot be written is used all the same, and measured again at the next start. */
+static void file_write(const ep_calibrations *calibrations, const ep_calibration_key *key,
+                       const ep_calibration *calibration) {
+  char path[EP_PATH_BYTES];
+  ep_error error = {0};
+  char *text = ep_calibration_format(key, calibration);
+  ep_status status = text ? EP_OK : ep_fail(&error, EP_NO_MEMORY, "no memory for the calibration");
+  if (status == EP_OK)
+    status = ep_folder_path(path, &error, calibrations->data_dir, "calibration", NULL);
+  if (status == EP_OK) status = ep_folder_create(path, &error);
+  if (status == EP_OK) status = path_make(calibrations, key->device, path, &error);
+  if (status == EP_OK) status = text_write(path, text, &error);
+  if (status != EP_OK)
+    ep_notice(EP_NOTICE_WARNING, "what device %s costs is not kept: %s", key->device,
+              error.message);
+  free(text);
+}
+
+static void calibration_keep(ep_calibrations *calibrations, int index,
+                             const ep_calibration *calibration) {
+  ep_device_calibration *device = &calibrations->device[index];
+  pthread_mutex_lock(&calibrations->mutex);
+  device->calibration = *calibration;
+  device->known = true;
+  pthread_mutex_unlock(&calibrations->mutex);
+}
+
+/* The supervisor's thread, as all that writes. */
+static void measured(void *context, const ep_reply *reply, const ep_error *error) {
+  ep_calibrations *calibrations = context;
+  int index = calibrations->asked;
+  ep_device_calibration *device = &calibrations->device[index];
+  calibrations->asked = -1;
+  device->calm_us = 0;
+  if (reply != NULL && reply->calibration.count > 0) {
+    file_write(calibrations, &device->key, &reply->calibration);
+    calibration_keep(calibrations, index, &reply->calibration);
+    ep_notice(EP_NOTICE_INFO, "device %s is calibrated: `auto` knows what it costs",
+              device->key.device);
+    return;
+  }
+  if (error != NULL && error->status == EP_BUSY) return; /* a job came first */
+  device->failures++;
+  ep_notice(EP_NOTICE_WARNING, "device %s could not be measured: %s", device->key.device,
+            error != NULL ? error->message : "it said nothing");
+}
+
+static void ask(ep_calibrations *calibrations, int index) {
+  ep_device_calibration *device = &calibrations->device[index];
+  ep_command command = {.kind = EP_COMMAND_CALIBRATE};
+  ep_error error = {0};
+  calibrations->asked = index;
+  ep_status status = ep_supervisor_request(calibrations->supervisor, device->key.device, true,
+                                           &command, ANSWER_MS, measured, calibrations, &error);
+  if (status == EP_OK) return;
+  calibrations->asked = -1;
+  device->failures++;
+  ep_notice(EP_NOTICE_WARNING, "device %s cannot be asked to measure: %s", device->key.device,
+            error.message);
+}
+
+/* The first look at a device whose worker has said what it is. */
+static void look(ep_calibrations *calibrations, int index, const ep_device_info *info) {
+  ep_device_calibration *device = &calibrations->device[index];
+  ep_calibration *found = malloc(sizeof *found);
+  if (found == NULL) return; /* in another round */
+  device->looked = true;
+  device->key = key_of(info);
+  if (file_read(calibrations, &device->key, found)) calibration_keep(calibrations, index, found);
+  free(found);
+}
+
+/* True when the device has been calm for long enough. */
+static bool is_calm(ep_device_calibration *device, ep_device_state state, int64_t now_us) {
+  if (state != EP_DEVICE_IDLE) {
+    device->calm_us = 0;
+    return false;
+  }
+  if (device->calm_us == 0) device->calm_us = now_us;
+  return now_us - device->calm_us >= CALM_US;
+}
+
+bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list *devices) {
+  bool waits = false;
+  int64_t now_us = ep_clock_steady_us();
+  for (int i = 0; i < devices->count; i++) {
+    const ep_device_status *status = &devices->device[i];
+    ep_device_calibration *device = &calibrations->device[i];
+    if (!device->looked && status->info.name[0] != 0) look(calibrations, i, &status->info);
+    if (!device->looked || device->known || device->failures >= FAILURES_MOST) continue;
+    bool calm = is_calm(device, status->state, now_us);
+    if (calm && calibrations->asked < 0) ask(calibrations, i);
+    waits = waits || (status->state == EP_DEVICE_IDLE && calibrations->asked < 0);
+  }
+  return waits;
+}
+
+bool ep_calibrations_get(ep_calibrations *calibrations, int index, ep_calibration *out) {
+  const ep_device_calibration *device = &calibrations->device[index];
+  pthread_mutex_lock(&calibrations->mutex);
+  bool known = device->known;
+  if (known) *out = device->calibration;
+  pthread_mutex_unlock(&calibrations->mutex);
+  return known;
+}

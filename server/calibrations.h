@@ -1,0 +1,44 @@
+/* calibrations.h: what work costs on each device, by which `auto` chooses: kept in
+ * DATA/calibration/<device>.json, and asked of a worker that has had nothing to do for a while
+ * where there is no such file of this device and this program. One device measures at a time, so
+ * that none disturbs another. A worker that is given a job while it measures starts with the job at
+ * once, and is asked again later.
+ *
+ * `settle` belongs to the supervisor's thread; the others are thread-safe. */
+#ifndef EP_SERVER_CALIBRATIONS_H
+#define EP_SERVER_CALIBRATIONS_H
+
+#include <pthread.h>
+
+#include "api/calibration.h"
+#include "server/supervisor.h"
+
+typedef struct {
+  bool looked; /* for the file */
+  bool known;
+  int failures;    /* a worker that died of it, say: given up after a few */
+  int64_t calm_us; /* since when the device has had nothing to do; 0 = it has */
+  ep_calibration_key key;
+  ep_calibration calibration;
+} ep_device_calibration;
+
+typedef struct {
+  const char *data_dir;      /* lent */
+  ep_supervisor *supervisor; /* lent */
+  int asked;                 /* the device that measures; -1 = none; supervisor's thread */
+  pthread_mutex_t mutex;     /* guards what follows */
+  ep_device_calibration device[EP_LIMIT_DEVICES];
+} ep_calibrations;
+
+/* data_dir and supervisor are filled in before the first round. */
+void ep_calibrations_init(ep_calibrations *calibrations);
+void ep_calibrations_deinit(ep_calibrations *calibrations); /* after the supervisor's end */
+
+/* A round of the supervisor: looks for files of devices that are new, and asks one that is calm to
+ * measure. True to be called again within a second. */
+bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list *devices);
+
+/* Device number `index` of the supervisor's list; false when nothing is known of it. */
+bool ep_calibrations_get(ep_calibrations *calibrations, int index, ep_calibration *out);
+
+#endif

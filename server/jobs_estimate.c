@@ -1,0 +1,35 @@
+/* jobs_estimate.c: see jobs_state.h: what a job would take on each device that is there. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/jobs_state.h"
+
+ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec *spec,
+                           ep_estimate estimates[EP_LIMIT_DEVICES], int *count, ep_error *error) {
+  *count = 0;
+  ep_device_list *devices = malloc(sizeof *devices);
+  ep_calibration *calibration = malloc(sizeof *calibration);
+  if (devices != NULL && calibration != NULL) {
+    ep_supervisor_get_devices(jobs->supervisor, devices);
+    for (int i = 0; i < devices->count; i++) {
+      if (devices->device[i].state == EP_DEVICE_LOST) continue;
+      bool known = ep_calibrations_get(&jobs->calibrations, i, calibration);
+      ep_estimate estimate =
+          ep_plan_estimate(plan, spec, &devices->device[i].info, known ? calibration : NULL);
+      if (isfinite(estimate.seconds)) estimates[(*count)++] = estimate;
+    }
+  }
+  bool done = devices != NULL && calibration != NULL;
+  free(calibration);
+  free(devices);
+  return done ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory to estimate");
+}
+
+double ep_estimates_least(const ep_estimate *estimates, int count, const char *kind) {
+  double least = INFINITY;
+  for (int i = 0; i < count; i++)
+    if (strncmp(estimates[i].device, kind, strlen(kind)) == 0)
+      least = fmin(least, estimates[i].seconds);
+  return least;
+}

@@ -1,0 +1,240 @@
+/* The costs of work: fitted to samples, and the choice that follows from them. All figures are made
+ * up here, so that what must come out is known. */
+#include "engine/cost.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/choice.h"
+#include "tests/unit/engine/plan_fixture.h"
+
+enum { SAMPLES = 12 };
+
+static const ep_executor_cost usual = {
+    .executor = "x", .start_seconds = 0.5, .seconds = {1e-6, 2e-9, 5e-12}};
+
+/* Work of many mixtures: a few steps of each term rule by turns. */
+static void samples_make(ep_cost_sample samples[SAMPLES], const double costs[3], double noise) {
+  for (int i = 0; i < SAMPLES; i++) {
+    ep_cost_sample *sample = &samples[i];
+    *sample = (ep_cost_sample){.start_seconds = i == 3 ? 9 : 0.25};
+    sample->terms[0] = 1;
+    sample->terms[1] = pow(4, i % 6) * 10;
+    sample->terms[2] = pow(5, i % 7) * (i % 2 ? 1000 : 10);
+    for (int k = 0; k < 3; k++) sample->seconds += costs[k] * sample->terms[k];
+    sample->seconds *= 1 + (i % 2 ? noise : -noise);
+  }
+}
+
+START_TEST(a_fit_finds_the_costs) {
+  static const double costs[3] = {3e-6, 1e-9, 2e-11};
+  ep_cost_sample samples[SAMPLES];
+  ep_executor_cost fitted;
+  samples_make(samples, costs, 0);
+  ep_cost_fit(&usual, samples, SAMPLES, &fitted);
+  for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(fitted.seconds[k] / costs[k], 1, 0.15);
+  ck_assert_double_lt(fitted.error, 0.05);
+  ck_assert_int_eq(fitted.measured, SAMPLES);
+  ck_assert_double_eq(fitted.start_seconds, 0.25); /* one that stood in the way does not count */
+  ck_assert_double_eq(fitted.seconds[5], 0);
+}
+END_TEST
+
+START_TEST(noise_does_not_turn_costs_negative) {
+  static const double costs[3] = {3e-6, 0, 2e-11};
+  ep_cost_sample samples[SAMPLES];
+  ep_executor_cost fitted;
+  samples_make(samples, costs, 0.2);
+  ep_cost_fit(&usual, samples, SAMPLES, &fitted);
+  for (int k = 0; k < 3; k++) ck_assert_double_gt(fitted.seconds[k], 0);
+  ck_assert_double_lt(fitted.error, 0.3);
+  ck_assert_double_gt(fitted.error, 0.1); /* canary: the noise is there */
+}
+END_TEST
+
+/* One sample cannot tell three costs apart: their proportions stay, on its scale. */
+START_TEST(few_samples_keep_the_proportions) {
+  ep_cost_sample sample = {.terms = {1, 100, 1000}};
+  ep_executor_cost fitted;
+  for (int k = 0; k < 3; k++) sample.seconds += 7 * usual.seconds[k] * sample.terms[k];
+  ep_cost_fit(&usual, &sample, 1, &fitted);
+  for (int k = 0; k < 3; k++)
+    ck_assert_double_eq_tol(fitted.seconds[k] / usual.seconds[k], 7, 0.01);
+  ep_cost_fit(&usual, NULL, 0, &fitted);
+  ck_assert_mem_eq(fitted.seconds, usual.seconds, sizeof usual.seconds);
+  ck_assert_double_eq(fitted.start_seconds, usual.start_seconds);
+}
+END_TEST
+
+/* --- the choice ------------------------------------------------------------------------------ */
+
+#define DENSE(width, more)                                                       \
+  "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":["     \
+  "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"       \
+  "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":1000," \
+  "\"batch_size\":100" more "}"
+
+static const ep_data_shape disc = {
+    .train_rows = 1000, .features = 2, .target_columns = 1, .target_max = 1, .x_max = 1};
+
+static const ep_device_info cpu = {.id = "cpu", .instruction_set = "avx512", .threads = 2},
+                            gpu = {.id = "cuda:0", .instruction_set = "sm_90", .threads = 132},
+                            old_gpu = {.id = "cuda:0", .instruction_set = "sm_75"};
+
+/* The job with its plan on a device; the caller has nothing to free. */
+static ep_estimate estimate_of(const char *text, const ep_device_info *device,
+                               const ep_calibration *calibration) {
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(text, &disc, &spec);
+  ep_estimate estimate = ep_plan_estimate(plan, spec, device, calibration);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
+  return estimate;
+}
+
+START_TEST(an_estimate_is_its_start_and_its_steps) {
+  ep_calibration calibration = {
+      .count = 1,
+      .executors = {{.executor = "cuda/grid", .start_seconds = 0.5, .seconds = {2e-6}}}};
+  ep_estimate estimate = estimate_of(DENSE(64, ""), &gpu, &calibration);
+  ck_assert_str_eq(estimate.executor, "cuda/grid");
+  ck_assert(estimate.calibrated);
+  ck_assert_double_eq_tol(estimate.start_seconds, 0.5, 1e-3);
+  ck_assert_double_eq_tol(estimate.seconds, estimate.start_seconds + 1000 * 10 * 2e-6, 1e-9);
+}
+END_TEST
+
+START_TEST(a_device_chooses_what_it_has) {
+  ep_calibration all = {.count = 3}, one = {.count = 1};
+  snprintf(all.executors[0].executor, 32, "cuda/general");
+  snprintf(all.executors[1].executor, 32, "cuda/grid");
+  snprintf(all.executors[2].executor, 32, "cuda/resident");
+  snprintf(one.executors[0].executor, 32, "cuda/general");
+  static const char slim[] = DENSE(4, ""), middle[] = DENSE(64, "");
+  ck_assert_str_eq(estimate_of(slim, &gpu, &all).executor, "cuda/resident");
+  ck_assert_str_eq(estimate_of(middle, &gpu, &all).executor, "cuda/grid");
+  ck_assert_str_eq(estimate_of(middle, &old_gpu, &all).executor, "cuda/general");
+  ck_assert_str_eq(estimate_of(middle, &gpu, &one).executor, "cuda/general");
+  ck_assert_str_eq(estimate_of(middle, &gpu, NULL).executor, "cuda/grid");
+  ck_assert_str_eq(estimate_of(middle, &cpu, NULL).executor, "cpu/fused");
+}
+END_TEST
+
+START_TEST(an_executor_that_is_asked_for_names_its_device) {
+  static const char asks[] = DENSE(64, ",\"executor\":\"cpu/reference\"");
+  ck_assert_str_eq(estimate_of(asks, &cpu, NULL).executor, "cpu/reference");
+  ck_assert(isinf(estimate_of(asks, &gpu, NULL).seconds));
+  static const char other[] = DENSE(64, ",\"executor\":\"cuda/general\"");
+  ck_assert(isinf(estimate_of(other, &cpu, NULL).seconds));
+  ck_assert_str_eq(estimate_of(other, &gpu, NULL).executor, "cuda/general");
+}
+END_TEST
+
+/* More of anything takes longer, with any executor, by the usual costs. */
+START_TEST(more_work_takes_longer) {
+  static const char *const texts[] = {DENSE(4, ""), DENSE(8, ""), DENSE(64, ""), DENSE(512, "")};
+  for (int i = 1; i < 4; i++) {
+    const ep_device_info *devices[] = {&cpu, &gpu, &old_gpu};
+    for (int d = 0; d < 3; d++) {
+      ep_estimate less = estimate_of(texts[i - 1], devices[d], NULL);
+      ep_estimate more = estimate_of(texts[i], devices[d], NULL);
+      if (strcmp(less.executor, more.executor) != 0) continue;
+      ck_assert_double_gt(more.seconds, less.seconds);
+    }
+  }
+}
+END_TEST
+
+/* A model for each executor, found by its name, with costs that are some. */
+START_TEST(models_are_whole) {
+  static const char *const devices[] = {"cpu", "cuda:3"};
+  int seen = 0;
+  for (int d = 0; d < 2; d++) {
+    int count;
+    const ep_cost_model *models = ep_cost_models(devices[d], &count);
+    for (int i = 0; i < count; i++, seen++) {
+      ck_assert_ptr_eq(ep_cost_model_find(models[i].executor), &models[i]);
+      ck_assert_double_gt(models[i].usual.seconds[0], 0);
+      ck_assert_double_gt(models[i].usual.start_seconds, 0);
+    }
+  }
+  ck_assert_int_ge(seen, 6);
+  ck_assert_ptr_null(ep_cost_model_find("cpu/abacus"));
+  int count = 1;
+  ck_assert_ptr_null(ep_cost_models("tpu", &count));
+  ck_assert_int_eq(count, 0);
+}
+END_TEST
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static const ep_calibration_key key = {.device = "cuda:0",
+                                       .name = "NVIDIA \"H200\"",
+                                       .instruction_set = "sm_90",
+                                       .threads = 132,
+                                       .driver = "CUDA 12.8",
+                                       .version = "0.1.0"};
+
+START_TEST(a_file_is_read_as_it_was_written) {
+  ep_calibration written = {.count = 2}, back;
+  for (int i = 0; i < 2; i++)
+    written.executors[i] = (ep_executor_cost){.executor = "cuda/grid",
+                                              .start_seconds = 1.0 / 3,
+                                              .seconds = {1e-6, 1e-300, 0, i},
+                                              .error = 0.1,
+                                              .measured = i};
+  char *text = ep_calibration_format(&key, &written);
+  ck_assert_int_eq(ep_calibration_parse(text, strlen(text), &key, &back, NULL), EP_OK);
+  ck_assert_mem_eq(&back, &written, sizeof back);
+  ck_assert_ptr_eq(ep_calibration_find(&back, "cuda/grid"), &back.executors[0]);
+  ck_assert_ptr_null(ep_calibration_find(&back, "cuda/graph"));
+  free(text);
+}
+END_TEST
+
+/* Another device, driver, program: measured anew. Half a file is none. */
+START_TEST(a_file_of_something_else_is_not_taken) {
+  ep_calibration written = {.count = 1}, back;
+  snprintf(written.executors[0].executor, 32, "cuda/grid");
+  char *text = ep_calibration_format(&key, &written);
+  ep_calibration_key others[6];
+  for (int i = 0; i < 6; i++) others[i] = key;
+  others[0].device[0] = 'x';
+  others[1].name[0] = 'x';
+  others[2].instruction_set[0] = 'x';
+  others[3].threads = 1;
+  others[4].driver[0] = 'x';
+  others[5].version[0] = 'x';
+  for (int i = 0; i < 6; i++)
+    ck_assert_int_eq(ep_calibration_parse(text, strlen(text), &others[i], &back, NULL),
+                     EP_CONFLICT);
+  for (size_t bytes = 0; bytes + 2 < strlen(text); bytes++)
+    ck_assert_int_ne(ep_calibration_parse(text, bytes, &key, &back, NULL), EP_OK);
+  ck_assert_int_eq(ep_calibration_parse("{}", 2, &key, &back, NULL), EP_INVALID);
+  free(text);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("engine/cost");
+  TCase *tests = tcase_create("cost");
+  tcase_add_test(tests, a_fit_finds_the_costs);
+  tcase_add_test(tests, noise_does_not_turn_costs_negative);
+  tcase_add_test(tests, few_samples_keep_the_proportions);
+  tcase_add_test(tests, an_estimate_is_its_start_and_its_steps);
+  tcase_add_test(tests, a_device_chooses_what_it_has);
+  tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);
+  tcase_add_test(tests, more_work_takes_longer);
+  tcase_add_test(tests, models_are_whole);
+  tcase_add_test(tests, a_file_is_read_as_it_was_written);
+  tcase_add_test(tests, a_file_of_something_else_is_not_taken);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
