@@ -22,7 +22,6 @@ import workloads  # noqa: E402
 from contenders import NotRun, Ours, Peer, PeerProcess  # noqa: E402
 from daemon import Daemon, Failed, safetensors  # noqa: E402
 
-PEER_RUN_SECONDS_MAX = 1.5  # of one run of a peer; what takes longer is run for fewer epochs, and scaled
 ROUNDS = (3, 7)  # at least, and at most while a third of the row's time is left
 ENERGY_SECONDS = 0.6  # a counter of energy moves in steps of some 20 to 100 ms
 
@@ -148,7 +147,7 @@ class Bench:
             for variant in said["variants"]:
                 several = module == "torch" and device == "cuda"
                 name = f"{peer['name']} {variant}" if several else peer["name"]
-                ready.append(Peer(peer["process"], name, row, variant))
+                ready.append(Peer(peer["process"], name, row, variant, said["variants"][variant]))
         return ready, missing
 
     # --- a row --------------------------------------------------------------------------------------
@@ -169,24 +168,24 @@ class Bench:
             if took > self.options.row_seconds or (turn >= ROUNDS[0] and took > self.options.row_seconds / 3):
                 break
             for who in list(everyone):
-                if who is not ours and turn and time.monotonic() - begin > self.options.row_seconds:
+                late = time.monotonic() - begin > self.options.row_seconds
+                if turn and (late or who.part):  # a rate is known after one run
                     continue
                 try:
-                    runs.setdefault(who.name, []).append(who.run(PEER_RUN_SECONDS_MAX))
+                    runs.setdefault(who.name, []).append(who.run())
                 except NotRun as reason:
                     missing.append((who.name, str(reason)))
                     everyone.remove(who)
         return ours, peers, runs, missing
 
-    def watts(self, counter, who, result):
+    def watts(self, counter, who):
         """The mean power while this contender runs again and again."""
         begin, before = time.monotonic(), counter.joules()
         while time.monotonic() - begin < ENERGY_SECONDS:
-            who.run(PEER_RUN_SECONDS_MAX)
+            who.run()
         after = counter.joules()
         if before is None or after is None or after <= before:
             return None
-        del result
         return (after - before) / (time.monotonic() - begin)
 
     def close(self):
@@ -248,7 +247,7 @@ def evaluate(bench, row, counter):
         watched = [(ours, mine)] + [(peer, best) for peer in peers if best and peer.name == best["name"]]
         for who, entry in watched:
             try:
-                entry["watts"] = bench.watts(counter, who, entry)
+                entry["watts"] = bench.watts(counter, who)
             except NotRun:
                 entry["watts"] = None
             entry["joules"] = entry["watts"] and entry["watts"] * entry["seconds"]
@@ -291,7 +290,9 @@ def measure_kind(options, kind, names, out):
                 except (NotRun, Failed) as reason:
                     out["others"].append({"name": name, "kind": kind, "not_run": str(reason)})
         print(f"  preparing the peers ({kind}) …", flush=True)
+        began = time.monotonic()
         bench.prepare()
+        out["prepare_seconds"][kind] = round(time.monotonic() - began, 1)
         for peer in bench.peers.values():
             out["versions"][peer["name"]] = peer["version"] or f"not there: {peer['absent']}"
         out["ceilings"].update(ceilings(bench))
@@ -313,13 +314,13 @@ def main():
     parser.add_argument("--row-seconds", type=float, default=12)
     parser.add_argument("--prepare-seconds", type=float, default=120)
     parser.add_argument("names", nargs="*", metavar="cpu|cuda|ROW")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     kinds = [name for name in options.names if name in ("cpu", "cuda")] or report.kinds_here(options.prefix)
     names = [name for name in options.names if name not in ("cpu", "cuda")]
     known = {row.name for row in workloads.ROWS} | set(footprint.ROWS)
     if set(names) - known:
         raise SystemExit(f"there is no row {sorted(set(names) - known)}; there are {sorted(known)}")
-    out = dict(report.machine(), versions={}, ceilings={}, rows=[], others=[])
+    out = dict(report.machine(), versions={}, ceilings={}, prepare_seconds={}, rows=[], others=[])
     out["began"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     try:
         for kind in kinds:

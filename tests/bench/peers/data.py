@@ -31,7 +31,8 @@ def load(work):
     if work["loss"] in ("cross_entropy", "nll"):
         table.y, table.y_test = y.astype(np.int64).ravel(), y_test.astype(np.int64).ravel()
     else:
-        table.y, table.y_test = (part.astype(np.float32).reshape(-1, 1) for part in (y, y_test))
+        table.y, table.y_test = (part.astype(np.float32).reshape(len(part), -1)
+                                 for part in (y, y_test))
     return table
 
 

@@ -72,7 +72,8 @@ def forward(work, parameters, x, key):
             x = x + bias.astype(kind_of_number)[None, :, None, None]
         elif kind == "max_pool2d":
             window = (1, 1, layer["kernel_size"], layer["kernel_size"])
-            x = lax.reduce_window(x, jnp.array(-jnp.inf, x.dtype), lax.max, window, window, "VALID")
+            least = np.asarray(-np.inf, x.dtype)  # not of jnp: a traced value has no gradient here
+            x = lax.reduce_window(x, least, lax.max, window, window, "VALID")
         elif kind == "batch_norm":
             wide = x.astype(jnp.float32)
             mean, variance = wide.mean((0, 2, 3)), wide.var((0, 2, 3))

@@ -1,0 +1,32 @@
+# prefix.sh: where the programs under measurement are, and which Python measures. Sourced by run and
+# study, in the repository's root; `caller` is where they were called. Sets `programs` (the arguments
+# for the Python programs) and `python`.
+absolute() { (cd "$caller" && realpath -m "$1"); }
+[[ -z ${EPOCHD_TEST_DATA:-} ]] || EPOCHD_TEST_DATA=$(absolute "$EPOCHD_TEST_DATA")
+export EPOCHD_TEST_DATA
+
+if [[ -n ${EPOCHD_BENCH_PREFIX:-} ]]; then
+  programs=(--prefix "$(absolute "$EPOCHD_BENCH_PREFIX")")
+else
+  source docker/steps.sh
+  mkdir -p build/test
+  LOG=build/test/bench.log
+  : >"$LOG"
+  say "Installing"
+  docker/install build bench test
+  say "Building (the log is $LOG)"
+  step "configuring" cmake --preset test
+  step "compiling" cmake --build --preset test --parallel "$(nproc)"
+  prefix=$(mktemp -d "${TMPDIR:-/tmp}/epochd-bench.XXXXXX")
+  trap 'rm -rf "$prefix"' EXIT
+  step "installing into a prefix of its own" cmake --install build/test --prefix "$prefix/plain"
+  step "the same, stripped" cmake --install build/test --strip --prefix "$prefix/stripped"
+  export EPOCHD_BENCH_PROGRAMS=$PWD/build/test/tests/bench
+  programs=(--prefix "$prefix/plain" --stripped "$prefix/stripped")
+fi
+
+# The first python3 is not always the one that the libraries belong to.
+for python in "${PYTHON:-python3}" python3 /usr/bin/python3; do
+  "$python" -c 'import numpy' 2>/dev/null && break
+done
+export PYTHONDONTWRITEBYTECODE=1

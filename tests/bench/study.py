@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""study.py: the measurements of tests/bench/study. A cell is a network of `depth` hidden layers of
+`width` with ReLU on `rows` rows of 16 features, full batch, squared error: trained on each device alone
+for the same epochs, and once on `auto`."""
+
+import argparse
+import itertools
+import os
+import tempfile
+import time
+
+import numpy as np
+
+import chart
+import report
+import workloads
+from contenders import NotRun
+from daemon import Daemon, Failed
+
+WIDTHS, DEPTHS, ROWS = (4, 16, 64, 256, 1024), (1, 2, 4, 8), (64, 256, 1024, 4096, 16384)
+FEATURES = 16
+DOUBLING_LAYERS = range(2, 13)
+TARGET_SECONDS = 0.04  # of the faster device's run: long against a start
+SLOWER_SECONDS_MAX = 0.6  # the slower device is run for fewer epochs beyond that
+EPOCHS = (2, 20000)
+AGAIN = 2  # runs of each, of which the faster counts
+
+
+def table(rows):
+    random = np.random.default_rng(rows)
+    x = random.normal(size=(rows, FEATURES)).astype(np.float32)
+    y = np.sin(x.sum(1)).astype(np.float32)
+    return {"x_train": x, "y_train": y, "x_test": x[:16], "y_test": y[:16]}
+
+
+class Study:
+    def __init__(self, options):
+        self.daemon = Daemon(options.prefix, devices="auto")
+        self.daemon.wait_for("cuda")
+        kinds = {device["name"].split(":")[0] for device in self.daemon.request("GET", "/v1/devices")["data"]}
+        self.devices = [kind for kind in ("cpu", "cuda") if kind in kinds]
+        self.until = time.monotonic() + options.seconds
+        self.folder = tempfile.TemporaryDirectory(prefix="epochd-study.")
+
+    def upload(self, name, arrays):
+        path = os.path.join(self.folder.name, "rows.npz")
+        np.savez(path, **arrays)
+        self.daemon.upload(name, open(path, "rb").read())
+
+    def run(self, job, device, epochs):
+        end, _ = self.daemon.stream(dict(job, device=device, epochs=epochs, report_every=epochs))
+        done = self.daemon.job(end["job"])
+        return done["timing"]["train_seconds"], done
+
+    def rate(self, job, device, epochs):
+        """Seconds an epoch after one run that compiles, and the executor."""
+        self.run(job, device, EPOCHS[0])
+        seconds, done = self.run(job, device, epochs)
+        return seconds / epochs, done["executor"]
+
+    def cell(self, job, steps):
+        """The same job on each device and on auto: seconds a step, what auto took, what it cost."""
+        rough = {device: self.rate(job, device, EPOCHS[0]) for device in self.devices}
+        fastest = min(each for each, _ in rough.values())
+        epochs = max(EPOCHS[0], min(EPOCHS[1], int(TARGET_SECONDS / fastest)))
+        # The first runs were short, and say little of a fast device: once more with what they gave.
+        again = min(self.run(job, device, self.fitting(each, epochs))[0] / self.fitting(each, epochs)
+                    for device, (each, _) in rough.items())
+        epochs = max(EPOCHS[0], min(EPOCHS[1], int(TARGET_SECONDS / again)))
+        out = {"epochs": epochs, "steps": steps, "devices": {}}
+        for device, (each, executor) in rough.items():
+            count = self.fitting(each, epochs)
+            seconds = min(self.run(job, device, count)[0] for _ in range(AGAIN)) / count
+            out["devices"][device] = {"seconds_a_step": seconds / steps, "executor": executor, "epochs": count}
+        status, answer = self.daemon.validate(dict(job, device="auto", epochs=epochs))
+        out["estimates"] = answer.get("estimates") if status < 300 else None
+        out["auto"] = self.run(job, "auto", epochs)[1]["device"].split(":")[0]
+        best = min(out["devices"], key=lambda device: out["devices"][device]["seconds_a_step"])
+        chosen = out["devices"][out["auto"]]["seconds_a_step"]
+        out.update(faster=best, lost=chosen / out["devices"][best]["seconds_a_step"] - 1)
+        return out
+
+    @staticmethod
+    def fitting(epoch_seconds, epochs):
+        return max(EPOCHS[0], min(epochs, int(SLOWER_SECONDS_MAX / epoch_seconds)))
+
+    def job(self, dataset, layers, loss, **more):
+        return dict({"data": {"dataset": dataset}, "model": {"layers": layers}, "loss": loss,
+                     "optimizer": {"lr": 0.001}, "shuffle": False}, **more)
+
+    def cells(self, out):
+        for rows in ROWS:
+            self.upload(f"rows-{rows}", table(rows))
+        order = list(itertools.product(WIDTHS, DEPTHS, ROWS))
+        np.random.default_rng(1).shuffle(order)  # so that a study that was cut has seen all corners
+        for width, depth, rows in order:
+            if time.monotonic() > self.until:
+                return
+            width, depth, rows = int(width), int(depth), int(rows)
+            layers = workloads.dense(*[width] * depth, 1)
+            cell = self.cell(self.job(f"rows-{rows}", layers, "mse", batch_size="full"), 1)
+            out.append(dict(cell, width=width, depth=depth, rows=rows))
+
+    def doubling(self, out):
+        self.upload("disc", workloads.disc())
+        for layers in DOUBLING_LAYERS:
+            if time.monotonic() > self.until:
+                return
+            job = self.job("disc", workloads.doubling(layers), "cross_entropy", batch_size=100)
+            out.append(dict(self.cell(job, 10), layers=layers))
+
+    def close(self):
+        self.daemon.stop()
+        self.folder.cleanup()
+
+
+def summary(cells):
+    right = [cell for cell in cells if cell["auto"] == cell["faster"]]
+    lost = sorted((cell["lost"] for cell in cells if cell["auto"] != cell["faster"]), reverse=True)
+    return {"cells": len(cells), "of": len(WIDTHS) * len(DEPTHS) * len(ROWS), "auto_took_the_faster": len(right),
+            "lost_at_most": lost[0] if lost else 0.0, "lost_20_percent_or_more": sum(each >= 0.2 for each in lost)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="see tests/bench/study")
+    parser.add_argument("--prefix", required=True)
+    parser.add_argument("--stripped", help="not used here")
+    parser.add_argument("--json", required=True)
+    parser.add_argument("--svg")
+    parser.add_argument("--seconds", type=float, default=300)
+    parser.add_argument("parts", nargs="*", metavar="cells|doubling")
+    options = parser.parse_intermixed_args()
+    out = dict(report.machine(), cells=[], doubling=[])
+    study = Study(options)
+    try:
+        if len(study.devices) < 2:
+            raise NotRun("one kind of device alone is here: there is nothing to choose")
+        if not options.parts or "doubling" in options.parts:
+            study.doubling(out["doubling"])
+        if not options.parts or "cells" in options.parts:
+            study.cells(out["cells"])
+    except KeyboardInterrupt:
+        print("\ninterrupted: what was measured so far stays")
+    except (NotRun, Failed) as reason:
+        out["not_run"] = str(reason)
+        print(f"not run: {reason}")
+    finally:
+        study.close()
+    out["summary"] = summary(out["cells"]) if out["cells"] else None
+    report.write(out, options.json)
+    if out["cells"] or out["doubling"]:
+        path = options.svg or os.path.splitext(options.json)[0] + ".svg"
+        chart.write(out, path)
+        print(f"chart: {path}")
+    for cell in sorted(out["doubling"], key=lambda cell: cell["layers"]):
+        print(f"  disc {cell['layers']:>2} layers  " + "  ".join(
+            f"{device} {each['seconds_a_step'] * 1e6:9.1f} us ({each['executor']})"
+            for device, each in cell["devices"].items()) + f"  auto: {cell['auto']}")
+    for cell in out["cells"]:
+        if cell["auto"] != cell["faster"]:
+            print(f"  auto took {cell['auto']} at width {cell['width']}, depth {cell['depth']}, {cell['rows']} rows: "
+                  f"lost {cell['lost']:.0%}")
+    print(f"  {out['summary']}\nwritten to {options.json}")
+
+
+if __name__ == "__main__":
+    main()
