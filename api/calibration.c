@@ -27,6 +27,7 @@ static void executor_write(ep_writer *writer, const ep_executor_cost *cost) {
   ep_writer_open(writer, '{');
   write_string(writer, "executor", cost->executor);
   write_number(writer, "start_seconds", cost->start_seconds);
+  write_number(writer, "again_seconds", cost->again_seconds);
   ep_writer_key(writer, "seconds");
   ep_writer_open(writer, '[');
   for (int i = 0; i < EP_COST_TERMS; i++) ep_writer_number(writer, cost->seconds[i]);
@@ -61,11 +62,12 @@ static bool executor_read(const json_t *value, ep_executor_cost *out) {
   int64_t measured;
   if (!ep_json_get_text(value, "executor", out->executor, sizeof out->executor) ||
       !ep_json_get_number(value, "start_seconds", &out->start_seconds) ||
+      !ep_json_get_number(value, "again_seconds", &out->again_seconds) ||
       !ep_json_get_number(value, "error", &out->error) ||
       !ep_json_get_integer(value, "measured", 0, INT_MAX, &measured))
     return false;
   out->measured = (int)measured;
-  return is_cost(out->start_seconds) && is_cost(out->error) &&
+  return is_cost(out->start_seconds) && is_cost(out->again_seconds) && is_cost(out->error) &&
          seconds_read(json_object_get(value, "seconds"), out->seconds);
 }
 

@@ -17,6 +17,7 @@ enum {
 typedef struct {
   char executor[32];
   double start_seconds;          /* compiling and loading, before the first step */
+  double again_seconds;          /* the same, of a program that was compiled before */
   double seconds[EP_COST_TERMS]; /* of one unit of each term */
   double error;                  /* mean of |predicted / measured - 1| over what was measured */
   int measured;                  /* programs that were timed */

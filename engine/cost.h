@@ -31,7 +31,7 @@ double ep_cost_step_seconds(const ep_cost_model *model, const ep_executor_cost *
 typedef struct {
   double terms[EP_COST_TERMS];
   double seconds; /* of one step */
-  double start_seconds;
+  double start_seconds, again_seconds;
 } ep_cost_sample;
 
 /* Costs that explain samples: [count] of one model, those with the least squares of the relative

@@ -59,10 +59,13 @@ static double mean_error(const ep_executor_cost *usual, const ep_cost_sample *sa
   return sum / count;
 }
 
-static double middle_start(const ep_cost_sample *samples, int count) {
-  double starts[SAMPLES_MOST];
-  for (int i = 0; i < count; i++) sorted_insert(starts, i, samples[i].start_seconds);
-  return starts[count / 2];
+/* One that stood in the way of something else does not count. */
+static void starts_find(const ep_cost_sample *samples, int count, ep_executor_cost *out) {
+  double first[SAMPLES_MOST], again[SAMPLES_MOST];
+  for (int i = 0; i < count; i++) sorted_insert(first, i, samples[i].start_seconds);
+  for (int i = 0; i < count; i++) sorted_insert(again, i, samples[i].again_seconds);
+  out->start_seconds = first[count / 2];
+  out->again_seconds = again[count / 2];
 }
 
 void ep_cost_fit(const ep_executor_cost *usual, const ep_cost_sample *samples, int count,
@@ -78,6 +81,6 @@ void ep_cost_fit(const ep_executor_cost *usual, const ep_cost_sample *samples, i
     for (int k = 0; k < EP_COST_TERMS; k++)
       factors[k] = factor_best(usual, samples, count, factors, k, scale);
   for (int k = 0; k < EP_COST_TERMS; k++) out->seconds[k] = usual->seconds[k] * factors[k];
-  out->start_seconds = middle_start(samples, count);
+  starts_find(samples, count, out);
   out->error = mean_error(usual, samples, count, factors);
 }

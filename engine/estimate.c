@@ -67,16 +67,46 @@ static double copy_seconds(const ep_plan *plan, const ep_device_info *device) {
 }
 
 ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
-                             const ep_device_info *device, const ep_calibration *calibration) {
+                             const ep_device_info *device, const ep_calibration *calibration,
+                             bool seen) {
   ep_estimate estimate = {.seconds = INFINITY, .calibrated = calibration != NULL};
   snprintf(estimate.device, sizeof estimate.device, "%s", device->id);
   const ep_cost_model *model = model_choose(plan, spec, device, calibration);
   if (!model) return estimate;
   const ep_executor_cost *cost = cost_find(model, calibration);
   snprintf(estimate.executor, sizeof estimate.executor, "%s", model->executor);
-  estimate.start_seconds = cost->start_seconds + copy_seconds(plan, device);
+  double start_seconds = seen ? cost->again_seconds : cost->start_seconds;
+  estimate.start_seconds = start_seconds + copy_seconds(plan, device);
   estimate.seconds = estimate.start_seconds +
                      steps_seconds(model, cost, plan, device, (double)spec->epochs) +
                      validation_seconds(model, cost, plan, device, spec);
   return estimate;
+}
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo), of a number's bytes. */
+static uint64_t mixed(uint64_t hash, int64_t value) {
+  for (int shift = 0; shift < 64; shift += 8)
+    hash = (hash ^ ((uint64_t)value >> shift & 0xFF)) * UINT64_C(1099511628211);
+  return hash;
+}
+
+uint64_t ep_plan_signature(const ep_plan *plan) {
+  const ep_program *program = &plan->program;
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    hash = mixed(hash, op->type);
+    hash = mixed(hash, op->in_features);
+    hash = mixed(hash, op->out_features);
+    hash = mixed(hash, op->kernel[0] * 1024 + op->kernel[1]);
+    hash = mixed(hash, op->bias >= 0);
+  }
+  hash = mixed(hash, program->loss);
+  hash = mixed(hash, program->optimizer.type);
+  hash = mixed(hash, ep_optimizer_slots(&program->optimizer));
+  hash = mixed(hash, program->precision);
+  hash = mixed(hash, program->train_rows);
+  hash = mixed(hash, program->batch_size);
+  hash = mixed(hash, ep_program_shuffles(program));
+  return hash ? hash : 1;
 }

@@ -60,8 +60,12 @@ void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *par
 /* Seconds of the job on a device, start included (engine/cost.h); `auto` takes the least. The
  * executor is the one that the device would choose. INFINITY and "" where it has none for this job.
  * calibration: of that device; NULL = nothing was measured: what is usual. Of *device its id is
- * enough. */
+ * enough. seen: the device has run a program of this signature before. */
 ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
-                             const ep_device_info *device, const ep_calibration *calibration);
+                             const ep_device_info *device, const ep_calibration *calibration,
+                             bool seen);
+
+/* The same for plans that differ in nothing that a kernel is compiled for; never 0. */
+uint64_t ep_plan_signature(const ep_plan *plan);
 
 #endif

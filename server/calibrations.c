@@ -169,10 +169,29 @@ bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list 
   return waits;
 }
 
-bool ep_calibrations_get(ep_calibrations *calibrations, int index, ep_calibration *out) {
+/* The mutex is held. */
+static bool program_is_seen(const ep_device_calibration *device, uint64_t program) {
+  for (int i = 0; i < EP_PROGRAMS_SEEN; i++)
+    if (device->programs[i] == program) return program != 0;
+  return false;
+}
+
+void ep_calibrations_note(ep_calibrations *calibrations, int index, uint64_t program) {
+  ep_device_calibration *device = &calibrations->device[index];
+  pthread_mutex_lock(&calibrations->mutex);
+  if (program != 0 && !program_is_seen(device, program)) {
+    device->programs[device->programs_next] = program;
+    device->programs_next = (device->programs_next + 1) % EP_PROGRAMS_SEEN;
+  }
+  pthread_mutex_unlock(&calibrations->mutex);
+}
+
+bool ep_calibrations_get(ep_calibrations *calibrations, int index, uint64_t program,
+                         ep_calibration *out, bool *seen) {
   const ep_device_calibration *device = &calibrations->device[index];
   pthread_mutex_lock(&calibrations->mutex);
   bool known = device->known;
+  *seen = program_is_seen(device, program);
   if (known) *out = device->calibration;
   pthread_mutex_unlock(&calibrations->mutex);
   return known;

@@ -13,6 +13,8 @@
 #include "api/calibration.h"
 #include "server/supervisor.h"
 
+enum { EP_PROGRAMS_SEEN = 256 };
+
 typedef struct {
   bool looked; /* for the file */
   bool known;
@@ -20,6 +22,8 @@ typedef struct {
   int64_t calm_us; /* since when the device has had nothing to do; 0 = it has */
   ep_calibration_key key;
   ep_calibration calibration;
+  uint64_t programs[EP_PROGRAMS_SEEN]; /* signatures of those that it has compiled; 0 = none */
+  int programs_next;                   /* the place of the next one */
 } ep_device_calibration;
 
 typedef struct {
@@ -38,7 +42,11 @@ void ep_calibrations_deinit(ep_calibrations *calibrations); /* after the supervi
  * measure. True to be called again within a second. */
 bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list *devices);
 
-/* Device number `index` of the supervisor's list; false when nothing is known of it. */
-bool ep_calibrations_get(ep_calibrations *calibrations, int index, ep_calibration *out);
+/* Device number `index` of the supervisor's list has a program of this signature (0: unknown). */
+void ep_calibrations_note(ep_calibrations *calibrations, int index, uint64_t program);
+
+/* False when nothing is known of the device. *seen: whether it has run such a program before. */
+bool ep_calibrations_get(ep_calibrations *calibrations, int index, uint64_t program,
+                         ep_calibration *out, bool *seen);
 
 #endif

@@ -191,6 +191,7 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   if (ep_store_job_update(jobs->store, &row, &error) != EP_OK ||
       ep_eventlog_append(job->log, &event, 1, &error) != EP_OK)
     return refuse(job, &error);
+  ep_job_program_note(jobs, job, device);
   pthread_mutex_lock(&jobs->mutex);
   memcpy(job->row.executor, row.executor, sizeof job->row.executor);
   job->cause[0] = 0;

@@ -45,6 +45,7 @@ typedef struct ep_live_job {
   char cause[EP_MESSAGE_BYTES]; /* why it starts again, "" = it does not */
   int deaths;                   /* of its workers, in a row without a new highest epoch */
   int64_t epoch_at_death;       /* the highest before the last one */
+  uint64_t program;             /* ep_plan_signature; 0 = of a job from before this start */
   char init_pin[EP_PIN_BYTES];  /* what its first weights come from, pinned; "" = nothing */
 } ep_live_job;
 
@@ -120,6 +121,8 @@ ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec
                            ep_estimate estimates[EP_LIMIT_DEVICES], int *count, ep_error *error);
 /* Seconds on the fastest device of a kind ("cpu", "cuda"); INFINITY where there is none. */
 double ep_estimates_least(const ep_estimate *estimates, int count, const char *kind);
+/* The device has this job's program now: the next one like it starts faster. */
+void ep_job_program_note(ep_jobs *jobs, const ep_live_job *job, const char *device);
 
 /* jobs_recover.c: makes the folder agree with the store, and live jobs of the rows. */
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error);

@@ -1,5 +1,6 @@
 #include "engine/worker/calibrator.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,11 +126,16 @@ static ep_status program_time(ep_calibrator *calibrator, const ep_calibration_pr
   ep_status status = timing_init(&t, program, error);
   if (status == EP_OK)
     status = start_time(calibrator->device, program->executor, &t, &sample.start_seconds, error);
+  if (status == EP_OK) {
+    calibrator->device->ops->release(t.instance);
+    t.instance = NULL;
+    status = start_time(calibrator->device, program->executor, &t, &sample.again_seconds, error);
+  }
   if (status == EP_OK) status = step_time(calibrator, &t, &sample.seconds, error);
   if (status == EP_OK) {
     model->terms(t.plan, &calibrator->info, program->rows, sample.terms);
-    sample.start_seconds -= sample.seconds;
-    if (sample.start_seconds < 0) sample.start_seconds = 0;
+    sample.start_seconds = fmax(0, sample.start_seconds - sample.seconds);
+    sample.again_seconds = fmax(0, sample.again_seconds - sample.seconds);
     calibrator->samples[calibrator->next] = sample;
     calibrator->timed[calibrator->next] = true;
   }

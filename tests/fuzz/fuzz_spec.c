@@ -46,7 +46,7 @@ static void plan_it(const ep_job_spec *spec, const ep_data_shape *shape) {
   groups_hold(&plan->program);
   FUZZ_HOLDS(plan->bytes > 0 && plan->operations >= 0);
   const ep_device_info cpu = {.id = "cpu"};
-  FUZZ_HOLDS(ep_plan_estimate(plan, spec, &cpu, NULL).seconds > 0);
+  FUZZ_HOLDS(ep_plan_estimate(plan, spec, &cpu, NULL, false).seconds > 0);
   ep_plan_destroy(plan);
 }
 

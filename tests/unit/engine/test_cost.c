@@ -20,7 +20,7 @@ static const ep_executor_cost usual = {
 static void samples_make(ep_cost_sample samples[SAMPLES], const double costs[3], double noise) {
   for (int i = 0; i < SAMPLES; i++) {
     ep_cost_sample *sample = &samples[i];
-    *sample = (ep_cost_sample){.start_seconds = i == 3 ? 9 : 0.25};
+    *sample = (ep_cost_sample){.start_seconds = i == 3 ? 9 : 0.25, .again_seconds = 0.125};
     sample->terms[0] = 1;
     sample->terms[1] = pow(4, i % 6) * 10;
     sample->terms[2] = pow(5, i % 7) * (i % 2 ? 1000 : 10);
@@ -38,6 +38,7 @@ START_TEST(a_fit_finds_the_costs) {
   for (int k = 0; k < 3; k++) ck_assert_double_eq_tol(fitted.seconds[k] / costs[k], 1, 0.15);
   ck_assert_double_lt(fitted.error, 0.05);
   ck_assert_int_eq(fitted.measured, SAMPLES);
+  ck_assert_double_eq(fitted.again_seconds, 0.125);
   ck_assert_double_eq(fitted.start_seconds, 0.25); /* one that stood in the way does not count */
   ck_assert_double_eq(fitted.seconds[5], 0);
 }
@@ -89,7 +90,7 @@ static ep_estimate estimate_of(const char *text, const ep_device_info *device,
                                const ep_calibration *calibration) {
   ep_job_spec *spec;
   ep_plan *plan = plan_of(text, &disc, &spec);
-  ep_estimate estimate = ep_plan_estimate(plan, spec, device, calibration);
+  ep_estimate estimate = ep_plan_estimate(plan, spec, device, calibration, false);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
   return estimate;
@@ -104,6 +105,29 @@ START_TEST(an_estimate_is_its_start_and_its_steps) {
   ck_assert(estimate.calibrated);
   ck_assert_double_eq_tol(estimate.start_seconds, 0.5, 1e-3);
   ck_assert_double_eq_tol(estimate.seconds, estimate.start_seconds + 1000 * 10 * 2e-6, 1e-9);
+}
+END_TEST
+
+/* A program that the device has compiled before starts faster; what is no part of a kernel makes no
+ * other program. */
+START_TEST(a_program_that_was_seen_starts_faster) {
+  static const char *const texts[] = {DENSE(64, ""), DENSE(64, ",\"optimizer\":{\"lr\":0.5}"),
+                                      DENSE(65, ""), DENSE(64, ",\"optimizer\":\"adam\"")};
+  uint64_t signatures[4];
+  double first[4], again[4];
+  for (int i = 0; i < 4; i++) {
+    ep_job_spec *spec;
+    ep_plan *plan = plan_of(texts[i], &disc, &spec);
+    signatures[i] = ep_plan_signature(plan);
+    first[i] = ep_plan_estimate(plan, spec, &gpu, NULL, false).seconds;
+    again[i] = ep_plan_estimate(plan, spec, &gpu, NULL, true).seconds;
+    ck_assert_double_lt(again[i], first[i]);
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
+  ck_assert(signatures[0] == signatures[1]);
+  ck_assert(signatures[0] != signatures[2] && signatures[0] != signatures[3]);
+  ck_assert(signatures[0] != 0);
 }
 END_TEST
 
@@ -183,6 +207,7 @@ START_TEST(a_file_is_read_as_it_was_written) {
   for (int i = 0; i < 2; i++)
     written.executors[i] = (ep_executor_cost){.executor = "cuda/grid",
                                               .start_seconds = 1.0 / 3,
+                                              .again_seconds = 0.1,
                                               .seconds = {1e-6, 1e-300, 0, i},
                                               .error = 0.1,
                                               .measured = i};
@@ -225,6 +250,7 @@ int main(void) {
   tcase_add_test(tests, noise_does_not_turn_costs_negative);
   tcase_add_test(tests, few_samples_keep_the_proportions);
   tcase_add_test(tests, an_estimate_is_its_start_and_its_steps);
+  tcase_add_test(tests, a_program_that_was_seen_starts_faster);
   tcase_add_test(tests, a_device_chooses_what_it_has);
   tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);
   tcase_add_test(tests, more_work_takes_longer);
