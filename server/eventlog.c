@@ -220,7 +220,7 @@ static ep_status batch_format(line_batch *batch, ep_event *events, int count, ep
   return EP_OK;
 }
 
-static ep_status batch_write(ep_eventlog *log, const line_batch *batch, int64_t offset,
+static ep_status batch_write(ep_eventlog *log, const line_batch *batch, int64_t offset, bool sync,
                              ep_error *error) {
   for (size_t done = 0; done < batch->bytes;) {
     ssize_t wrote =
@@ -232,7 +232,7 @@ static ep_status batch_write(ep_eventlog *log, const line_batch *batch, int64_t 
                      "an event log cannot be written: %s", strerror(errno));
     }
   }
-  if (fdatasync(log->fd) != 0)
+  if (sync && fdatasync(log->fd) != 0)
     return ep_fail(error, EP_IO, "an event log cannot be synced: %s", strerror(errno));
   return EP_OK;
 }
@@ -248,8 +248,7 @@ static void batch_publish(ep_eventlog *log, const line_batch *batch, int count) 
   log->tail.bytes = bytes;
 }
 
-ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_error *error) {
-  if (count <= 0) return EP_OK;
+static ep_status append(ep_eventlog *log, ep_event *events, int count, bool sync, ep_error *error) {
   line_batch batch = {0};
   pthread_mutex_lock(&log->mutex);
   while (log->appending) pthread_cond_wait(&log->appended, &log->mutex);
@@ -261,7 +260,7 @@ ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_e
   int64_t offset = batch.tail.bytes;
   if (status == EP_OK) status = batch_format(&batch, events, count, error);
   if (status == EP_OK) {
-    status = batch_write(log, &batch, offset, error);
+    status = batch_write(log, &batch, offset, sync, error);
     /* If even this fails, readers still stop at the published end, and opening cuts the rest. */
     if (status != EP_OK && ftruncate(log->fd, offset) != 0) errno = 0;
   }
@@ -275,6 +274,14 @@ ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_e
   free(batch.text);
   if (status == EP_OK && ep_wakes_mark(&log->wakes, 0, 0)) ep_wakes_call(&log->wakes);
   return status;
+}
+
+ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_error *error) {
+  return count > 0 ? append(log, events, count, true, error) : EP_OK;
+}
+
+ep_status ep_eventlog_append_copy(ep_eventlog *log, ep_event *event, ep_error *error) {
+  return append(log, event, 1, false, error);
 }
 
 void ep_eventlog_get_tail(ep_eventlog *log, ep_eventlog_tail *out) {

@@ -1,7 +1,8 @@
 /* eventlog.h: the append-only log of one job, DATA/jobs/<id>/events.ndjson: exactly the lines that
  * watchers get. epochd alone appends and numbers; every watcher reads at its own pace.
  *
- * Thread-safe. A line is shown to a watcher only once it is on disk (fdatasync). */
+ * Thread-safe. A line is shown to a watcher only once it is on disk (fdatasync), or what it is made
+ * from is. */
 #ifndef EP_SERVER_EVENTLOG_H
 #define EP_SERVER_EVENTLOG_H
 
@@ -24,6 +25,10 @@ void ep_eventlog_close(ep_eventlog *log);
 /* Gives each event the next seq, writes all in one write, fdatasync, then wakes. events[i].seq is
  * set. */
 ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_error *error);
+/* The same for one line that can be written again, byte for byte, from what the store has on disk
+ * already: it is not waited for. A crash of the machine may take it, and whatever comes after the
+ * lines that were synced; the caller then appends it again. */
+ep_status ep_eventlog_append_copy(ep_eventlog *log, ep_event *event, ep_error *error);
 
 /* What a resume needs: the last seq, the greatest epoch of an epoch event (0 = none), whether `end`
  * is there (nothing is appended after it), whether the job has started before. */

@@ -1,9 +1,10 @@
 /* jobs_end.c: see jobs_state.h: how a job ends, on disk.
  *
- * Row first, with the result; then the end event, made from the row. Killed between the two, the
- * next start (or whoever opens the log) finds a row that ended without an end event and appends it
- * from the row. Killed before the first, the job is still running by its row and is trained again;
- * by principle 5 its records repeat, and those that are in the log are not appended twice. */
+ * Row first, with the result; then the end event, made from the row. Killed between the two, or
+ * before the system has written what is not waited for, the next start (or whoever opens the log)
+ * finds a row that ended without an end event and appends it from the row: the same line. Killed
+ * before the first, the job is still running by its row and is trained again; by principle 5 its
+ * records repeat, and those that are in the log are not appended twice. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,7 @@ ep_status ep_job_end_append(const ep_job_row *row, ep_eventlog *log, ep_error *e
                     .state = row->state,
                     .result = has_result ? &result : NULL,
                     .message = has_result && result.message[0] != 0 ? result.message : NULL};
-  status = ep_eventlog_append(log, &event, 1, error);
+  status = ep_eventlog_append_copy(log, &event, error);
   ep_job_result_deinit(&result);
   /* Two may find it missing at the same time: the second is told that it is there. */
   return status == EP_CONFLICT ? EP_OK : status;

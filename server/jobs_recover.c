@@ -9,7 +9,11 @@
 #include "server/jobs_state.h"
 #include "server/notice.h"
 
-enum { FINISHED_CHECKED = 64 }; /* more than can have been ending when the daemon died */
+enum {
+  FINISHED_CHECKED = 64
+}; /* more than can have been ending when the daemon died; of jobs whose
+     end the machine had not written yet, whoever opens the log
+     appends it */
 
 /* Writes spec.json unless it is there in full (a crash of the machine may have torn it). */
 static ep_status spec_write(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
@@ -87,9 +91,24 @@ static bool needs_pin(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
          (row->dataset[0] == 0 || ep_pins_add(&jobs->pins, row->dataset));
 }
 
+/* A first start is stored and then said, and the line is not waited for: says it again where a
+ * crash of the machine took it. */
+static ep_status start_restore(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
+  if (row->attempt != 1 || row->executor[0] == 0) return EP_OK;
+  ep_eventlog *log = NULL;
+  ep_eventlog_tail tail;
+  ep_status status = ep_logs_retain(&jobs->logs, row->id, &log, error);
+  if (status != EP_OK) return status;
+  ep_eventlog_get_tail(log, &tail);
+  if (!tail.started) status = ep_job_start_append(row, log, error);
+  ep_logs_release(&jobs->logs, log);
+  return status;
+}
+
 /* Makes a live job of a row that did not end, and queues it. */
 static ep_status job_revive(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
   ep_status status = ep_job_folder_write(jobs, row, false, error);
+  if (status == EP_OK) status = start_restore(jobs, row, error);
   if (status != EP_OK) return status;
   ep_live_job *job = ep_live_create(row);
   if (job == NULL || !needs_pin(jobs, row, job)) {

@@ -9,7 +9,7 @@
 #include "server/jobs_state.h"
 #include "server/notice.h"
 
-enum { EVENTS_AT_ONCE = 512, RETRY_US = 1000000 };
+enum { RETRY_US = 1000000 };
 
 #define PATIENCE_FACTOR 2.0 /* of the plan's rough estimate, before a job's pace is known */
 
@@ -167,30 +167,43 @@ static bool refuse(const ep_live_job *job, const ep_error *error) {
   return false;
 }
 
+ep_status ep_job_start_append(const ep_job_row *row, ep_eventlog *log, ep_error *error) {
+  ep_event event = {.job = row->id,
+                    .type = EP_EVENT_STARTED,
+                    .time_us = row->started_us,
+                    .epochs = row->epochs,
+                    .attempt = row->attempt,
+                    .device = row->device,
+                    .executor = row->executor};
+  return ep_eventlog_append_copy(log, &event, error);
+}
+
+static ep_status restart_append(const ep_live_job *job, ep_error *error) {
+  char message[EP_MESSAGE_BYTES + 64];
+  snprintf(message, sizeof message, "%s; starting again from epoch 0",
+           job->cause[0] != 0 ? job->cause : "the daemon was restarted");
+  ep_event event = {.job = job->row.id,
+                    .type = EP_EVENT_RESTARTED,
+                    .time_us = ep_clock_utc_us(),
+                    .attempt = job->row.attempt,
+                    .message = message};
+  return ep_eventlog_append(job->log, &event, 1, error);
+}
+
 static bool job_started(void *context, const char *device, const ep_reply *reply) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
   if (job == NULL) return true;
   ep_eventlog_tail tail;
   ep_eventlog_get_tail(job->log, &tail);
-  char message[EP_MESSAGE_BYTES + 64];
-  snprintf(message, sizeof message, "%s; starting again from epoch 0",
-           job->cause[0] != 0 ? job->cause : "the daemon was restarted");
-  ep_event event = {.job = job->row.id,
-                    .type = tail.started ? EP_EVENT_RESTARTED : EP_EVENT_STARTED,
-                    .time_us = ep_clock_utc_us(),
-                    .epochs = job->row.epochs,
-                    .attempt = reply->attempt,
-                    .device = device,
-                    .executor = reply->executor,
-                    .message = tail.started ? message : NULL};
   ep_error error = {0};
   /* Before anybody is shown it: device and executor are fixed from here on, for every restart. */
   ep_job_row row = job->row;
   snprintf(row.executor, sizeof row.executor, "%s", reply->executor);
-  if (ep_store_job_update(jobs->store, &row, &error) != EP_OK ||
-      ep_eventlog_append(job->log, &event, 1, &error) != EP_OK)
-    return refuse(job, &error);
+  ep_status status = ep_store_job_update(jobs->store, &row, &error);
+  if (status == EP_OK && tail.started) status = restart_append(job, &error);
+  if (status == EP_OK && !tail.started) status = ep_job_start_append(&row, job->log, &error);
+  if (status != EP_OK) return refuse(job, &error);
   ep_job_program_note(jobs, job, device);
   pthread_mutex_lock(&jobs->mutex);
   memcpy(job->row.executor, row.executor, sizeof job->row.executor);
@@ -209,28 +222,35 @@ static double eta_of(const ep_progress_record *record, int64_t epochs) {
   return floor(seconds * 1e6 + 0.5) / 1e6;
 }
 
-/* Appends those records that the log has not: a training that starts again repeats the others. */
-static ep_status records_append(ep_live_job *job, const ep_progress *progress, ep_error *error) {
-  ep_event events[EVENTS_AT_ONCE];
+/* Those records that the log has not (a training that starts again repeats the others), as events:
+ * [progress->count], of which the count is returned. */
+static int records_select(const ep_live_job *job, const ep_progress *progress, ep_event *events) {
   ep_eventlog_tail tail;
   ep_eventlog_get_tail(job->log, &tail);
   int64_t now_us = ep_clock_utc_us(), last_epoch = tail.last_epoch;
-  ep_status status = EP_OK;
-  for (uint32_t i = 0; status == EP_OK && i < progress->count;) {
-    int count = 0;
-    for (; i < progress->count && count < EVENTS_AT_ONCE; i++) {
-      const ep_progress_record *record = &progress->records[i];
-      if (record->epoch <= last_epoch || record->epoch > job->row.epochs) continue;
-      last_epoch = record->epoch;
-      events[count++] = (ep_event){.job = job->row.id,
-                                   .type = EP_EVENT_EPOCH,
-                                   .time_us = now_us,
-                                   .epochs = job->row.epochs,
-                                   .progress = *record,
-                                   .eta_seconds = eta_of(record, job->row.epochs)};
-    }
-    if (count > 0) status = ep_eventlog_append(job->log, events, count, error);
+  int count = 0;
+  for (uint32_t i = 0; i < progress->count; i++) {
+    const ep_progress_record *record = &progress->records[i];
+    if (record->epoch <= last_epoch || record->epoch > job->row.epochs) continue;
+    last_epoch = record->epoch;
+    events[count++] = (ep_event){.job = job->row.id,
+                                 .type = EP_EVENT_EPOCH,
+                                 .time_us = now_us,
+                                 .epochs = job->row.epochs,
+                                 .progress = *record,
+                                 .eta_seconds = eta_of(record, job->row.epochs)};
   }
+  return count;
+}
+
+/* All that came together goes to the disk together. */
+static ep_status records_append(const ep_live_job *job, const ep_progress *progress,
+                                ep_error *error) {
+  ep_event *events = malloc(progress->count * sizeof *events);
+  if (events == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+  int count = records_select(job, progress, events);
+  ep_status status = ep_eventlog_append(job->log, events, count, error);
+  free(events);
   return status;
 }
 

@@ -341,6 +341,32 @@ START_TEST(a_missing_end_is_made_up_for) {
 }
 END_TEST
 
+/* The line of a first start is not waited for: where a crash took it, the row has it. */
+START_TEST(a_missing_start_is_made_up_for) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40], path[400];
+  job_submit(jobs, "slow", 60, id);
+  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  char *before = job_events(jobs, id);
+  ep_jobs_close(jobs);
+  snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
+  char *start = strchr(before, '\n') + 1, *epochs = strchr(start, '\n') + 1;
+  ck_assert_ptr_nonnull(strstr(start, "\"type\":\"started\""));
+  ck_assert_int_eq(truncate(path, start - before + _i), 0); /* torn too */
+  jobs = jobs_open("cpu");
+  job_wait(jobs, id, "succeeded");
+  char *after = job_events(jobs, id);
+  ck_assert_int_eq(strncmp(before, after, (size_t)(epochs - before)), 0);
+  ck_assert_int_eq(count_of(after, "\"type\":\"started\""), 1);
+  ck_assert_int_eq(count_of(after, "\"type\":\"restarted\""), 1);
+  ck_assert_int_eq(count_of(after, "\"type\":\"epoch\""), 60);
+  events_check(after);
+  free(before);
+  free(after);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 START_TEST(delete_wants_an_ended_job) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40], *text;
@@ -577,6 +603,7 @@ int main(void) {
   tcase_add_test(tests, deaths_with_progress_do_not_count);
   tcase_add_test(tests, a_restart_goes_on_with_everything);
   tcase_add_loop_test(tests, a_missing_end_is_made_up_for, 0, 2);
+  tcase_add_loop_test(tests, a_missing_start_is_made_up_for, 0, 2);
   tcase_add_test(tests, delete_wants_an_ended_job);
   tcase_add_test(tests, lists_page_and_filter);
   tcase_add_test(tests, watchers_wake_once);
