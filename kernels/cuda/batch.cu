@@ -1,5 +1,7 @@
 /* The rows of a step, gathered from where they lie, as the network takes them: a group of threads a
  * row. */
+#include <cuda_bf16.h>
+
 #include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/formulas/augment.h"
@@ -20,9 +22,12 @@ static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentat
   return ep_byte_value(byte, batch.x_scale[channel], batch.x_shift[channel]);
 }
 
-/* `group` threads take a row. plain: floats, stored as the network takes them. */
+/* `group` threads take a row to out: [rows, pitch]. plain: floats, stored as the network takes
+ * them.
+ */
+template <typename T>
 static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock,
-                            int group, bool augments, bool plain) {
+                            int group, bool augments, bool plain, T *out, int64_t pitch) {
   __shared__ ep_permutation order;
   bool shuffled = batch.shuffle && clock && !batch.indices;
   if (shuffled && threadIdx.x == 0)
@@ -38,16 +43,16 @@ static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clo
     int64_t from = row;
     if (clock && !batch.indices) from += clock->batch * batch.batch_size;
     if (shuffled) from = ep_permutation_at(&order, (uint32_t)from);
-    float *to = batch.batch_x + row * columns;
+    T *to = out + row * pitch;
     if (plain) {
       const float *x = (const float *)batch.x + from * columns;
-      for (int64_t i = lane; i < columns; i += group) to[i] = x[i];
+      for (int64_t i = lane; i < columns; i += group) to[i] = (T)x[i];
     } else {
       int64_t index = batch.indices ? batch.indices[row] : from;
       ep_augmentation drawn = augments ? ep_augment_draw(&batch.augment, batch.stored, batch.in,
                                                          batch.seed, clock->epoch, index)
                                        : ep_augment_none(batch.stored, batch.in);
-      for (int64_t i = lane; i < columns; i += group) to[i] = number_of(batch, drawn, from, i);
+      for (int64_t i = lane; i < columns; i += group) to[i] = (T)number_of(batch, drawn, from, i);
     }
     if (batch_y)
       for (int64_t i = lane; i < batch.y_columns; i += group)
@@ -61,7 +66,12 @@ cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, 
   bool augments = clock && differs, plain = batch->x_type == EP_X_FLOAT32 && !differs;
   int group = EP_CUDA_WARP;
   while (group < THREADS && 4 * group < ep_shape_count(batch->in)) group *= 2;
-  take<<<ep_cuda_blocks(rows, THREADS / group), THREADS, 0, stream>>>(*batch, rows, clock, group,
-                                                                      augments, plain);
+  unsigned int blocks = ep_cuda_blocks(rows, THREADS / group);
+  if (batch->batch_half)
+    take<<<blocks, THREADS, 0, stream>>>(*batch, rows, clock, group, augments, plain,
+                                         (__nv_bfloat16 *)batch->batch_half, batch->half_pitch);
+  else
+    take<<<blocks, THREADS, 0, stream>>>(*batch, rows, clock, group, augments, plain,
+                                         batch->batch_x, ep_shape_count(batch->in));
   return cudaGetLastError();
 }

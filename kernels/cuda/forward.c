@@ -182,11 +182,10 @@ ep_status ep_cuda_network_forward(ep_cuda_network *network, const float *x, int6
 
 /* --- rows, loss, step ---------------------------------------------------------------------- */
 
-ep_status ep_cuda_network_take(ep_cuda_network *network, const void *x, const void *y,
-                               const int32_t *indices, int64_t rows, bool training,
-                               ep_error *error) {
+ep_cuda_batch ep_cuda_network_batch(const ep_cuda_network *network, const void *x, const void *y,
+                                    const int32_t *indices, bool training) {
   const ep_program *program = network->program;
-  ep_cuda_batch batch = {.train_rows = program->train_rows,
+  return (ep_cuda_batch){.train_rows = program->train_rows,
                          .batch_size = program->batch_size,
                          .y_columns = program->target_columns,
                          .stored = program->stored,
@@ -202,6 +201,12 @@ ep_status ep_cuda_network_take(ep_cuda_network *network, const void *x, const vo
                          .indices = indices,
                          .batch_x = network->input,
                          .batch_y = training ? network->batch_y : NULL};
+}
+
+ep_status ep_cuda_network_take(ep_cuda_network *network, const void *x, const void *y,
+                               const int32_t *indices, int64_t rows, bool training,
+                               ep_error *error) {
+  ep_cuda_batch batch = ep_cuda_network_batch(network, x, y, indices, training);
   EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, rows, training ? network->clock : NULL),
               "a batch");
   return EP_OK;
@@ -234,6 +239,11 @@ ep_status ep_cuda_network_tally(ep_cuda_network *network, const float *x, const 
   ep_status status = ep_cuda_network_forward(network, x, rows, false, &output, error);
   if (status != EP_OK) return status;
   return loss_run(network, output, y, rows, false, error);
+}
+
+ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, const void *y,
+                               int64_t rows, ep_error *error) {
+  return loss_run(network, output, y, rows, true, error);
 }
 
 ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error *error) {

@@ -12,54 +12,59 @@
     if (code_ != CUBLAS_STATUS_SUCCESS) return ep_cuda_blas_fail(error, code_, doing); \
   } while (0)
 
-static ep_status product_describe(ep_cuda_gemm *gemm, ep_error *error) {
-  const ep_cuda_gemm_shape *shape = &gemm->shape;
-  cublasOperation_t first = shape->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
-  cublasOperation_t second = shape->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
-  BLAS_TRY(cublasLtMatmulDescCreate(&gemm->product, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+static ep_status attribute_set(ep_cuda_gemm *gemm, cublasLtMatmulDescAttributes_t attribute,
+                               const void *value, size_t bytes, ep_error *error) {
+  BLAS_TRY(cublasLtMatmulDescSetAttribute(gemm->product, attribute, value, bytes),
            "describing a matrix product");
-  BLAS_TRY(cublasLtMatmulDescSetAttribute(gemm->product, CUBLASLT_MATMUL_DESC_TRANSA, &first,
-                                          sizeof first),
-           "describing a matrix product");
-  BLAS_TRY(cublasLtMatmulDescSetAttribute(gemm->product, CUBLASLT_MATMUL_DESC_TRANSB, &second,
-                                          sizeof second),
-           "describing a matrix product");
-  if (shape->bias) {
-    cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-    BLAS_TRY(cublasLtMatmulDescSetAttribute(gemm->product, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue,
-                                            sizeof epilogue),
-             "describing a bias");
-    BLAS_TRY(cublasLtMatmulDescSetAttribute(gemm->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                                            &shape->bias, sizeof shape->bias),
-             "describing a bias");
-  }
   return EP_OK;
 }
 
+static ep_status product_describe(ep_cuda_gemm *gemm, ep_error *error) {
+  const ep_cuda_gemm_shape *shape = &gemm->shape;
+  const cublasComputeType_t sums = shape->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+  const cublasOperation_t first = shape->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasOperation_t second = shape->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+  const cublasLtEpilogue_t epilogue = shape->bias && shape->relu ? CUBLASLT_EPILOGUE_RELU_BIAS
+                                      : shape->bias              ? CUBLASLT_EPILOGUE_BIAS
+                                      : shape->relu              ? CUBLASLT_EPILOGUE_RELU
+                                                                 : CUBLASLT_EPILOGUE_DEFAULT;
+  BLAS_TRY(cublasLtMatmulDescCreate(&gemm->product, sums, CUDA_R_32F),
+           "describing a matrix product");
+  ep_status status = attribute_set(gemm, CUBLASLT_MATMUL_DESC_TRANSA, &first, sizeof first, error);
+  if (status == EP_OK)
+    status = attribute_set(gemm, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second, error);
+  if (status == EP_OK && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    status = attribute_set(gemm, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue, error);
+  if (status == EP_OK && shape->bias)
+    status = attribute_set(gemm, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &shape->bias,
+                           sizeof shape->bias, error);
+  return status;
+}
+
 /* A row-major [rows, columns] as cuBLASLt sees it: [columns, rows], column-major. */
-static ep_status layout_describe(cublasLtMatrixLayout_t *layout, int64_t rows, int64_t columns,
-                                 ep_error *error) {
-  BLAS_TRY(
-      cublasLtMatrixLayoutCreate(layout, CUDA_R_32F, (uint64_t)columns, (uint64_t)rows, columns),
-      "describing a matrix");
+static ep_status layout_describe(cublasLtMatrixLayout_t *layout, cudaDataType type, int64_t rows,
+                                 int64_t columns, int64_t pitch, ep_error *error) {
+  BLAS_TRY(cublasLtMatrixLayoutCreate(layout, type, (uint64_t)columns, (uint64_t)rows,
+                                      pitch > 0 ? pitch : columns),
+           "describing a matrix");
   return EP_OK;
 }
 
 static ep_status layouts_describe(ep_cuda_gemm *gemm, ep_error *error) {
-  const ep_cuda_gemm_shape *shape = &gemm->shape;
-  ep_status status = shape->transpose_b
-                         ? layout_describe(&gemm->first, shape->columns, shape->depth, error)
-                         : layout_describe(&gemm->first, shape->depth, shape->columns, error);
-  if (status != EP_OK) return status;
-  status = shape->transpose_a ? layout_describe(&gemm->second, shape->depth, shape->rows, error)
-                              : layout_describe(&gemm->second, shape->rows, shape->depth, error);
-  if (status != EP_OK) return status;
-  return layout_describe(&gemm->out, shape->rows, shape->columns, error);
+  const ep_cuda_gemm_shape *s = &gemm->shape;
+  int64_t b_rows = s->transpose_b ? s->columns : s->depth;
+  int64_t a_rows = s->transpose_a ? s->depth : s->rows;
+  ep_status status = layout_describe(&gemm->first, s->operands, b_rows,
+                                     s->columns + s->depth - b_rows, s->b_pitch, error);
+  if (status == EP_OK)
+    status = layout_describe(&gemm->second, s->operands, a_rows, s->rows + s->depth - a_rows,
+                             s->a_pitch, error);
+  if (status == EP_OK)
+    status = layout_describe(&gemm->out, s->result, s->rows, s->columns, s->out_pitch, error);
+  return status;
 }
 
-/* What the address is a multiple of: a layer's weight begins wherever the one before ended, and
- * cuBLASLt would otherwise count on 256. */
-static uint32_t alignment_bytes(const void *address) {
+uint32_t ep_cuda_gemm_alignment_bytes(const void *address) {
   uint32_t bytes = 256;
   while ((uintptr_t)address % bytes != 0) bytes /= 2;
   return bytes;
@@ -72,10 +77,10 @@ static ep_status preference_set(cublasLtMatmulPreference_t preference,
     cublasLtMatmulPreferenceAttributes_t attribute;
     uint32_t bytes;
   } alignments[] = {
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment_bytes(shape->b)},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment_bytes(shape->a)},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment_bytes(shape->out)},
-      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment_bytes(shape->out)},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, ep_cuda_gemm_alignment_bytes(shape->b)},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, ep_cuda_gemm_alignment_bytes(shape->a)},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, ep_cuda_gemm_alignment_bytes(shape->out)},
+      {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, ep_cuda_gemm_alignment_bytes(shape->out)},
   };
   for (size_t i = 0; i < sizeof alignments / sizeof *alignments; i++)
     BLAS_TRY(cublasLtMatmulPreferenceSetAttribute(preference, alignments[i].attribute,
@@ -93,39 +98,50 @@ static ep_status preference_set(cublasLtMatmulPreference_t preference,
   return EP_OK;
 }
 
-static ep_status algorithm_choose(ep_backend *backend, ep_cuda_gemm *gemm, size_t workspace_bytes,
-                                  ep_error *error) {
+ep_status ep_cuda_gemm_list(ep_backend *backend, const ep_cuda_gemm *gemm, size_t workspace_bytes,
+                            int most, cublasLtMatmulHeuristicResult_t *found, int *count,
+                            ep_error *error) {
   cublasLtMatmulPreference_t preference;
-  cublasLtMatmulHeuristicResult_t found;
-  int count = 0;
+  *count = 0;
   BLAS_TRY(cublasLtMatmulPreferenceCreate(&preference), "choosing a matrix product");
   ep_status status = preference_set(preference, &gemm->shape, workspace_bytes, error);
   if (status == EP_OK) {
     cublasStatus_t code =
         cublasLtMatmulAlgoGetHeuristic(backend->blas, gemm->product, gemm->first, gemm->second,
-                                       gemm->out, gemm->out, preference, 1, &found, &count);
+                                       gemm->out, gemm->out, preference, most, found, count);
     if (code != CUBLAS_STATUS_SUCCESS)
       status = ep_cuda_blas_fail(error, code, "choosing a matrix product");
-    else if (count == 0)
+    else if (*count == 0)
       status = ep_fail(error, EP_UNSUPPORTED,
                        "cuBLASLt has no matrix product for [%lld, %lld] of depth %lld",
                        (long long)gemm->shape.rows, (long long)gemm->shape.columns,
                        (long long)gemm->shape.depth);
   }
   cublasLtMatmulPreferenceDestroy(preference);
-  if (status != EP_OK) return status;
-  gemm->algorithm = found.algo;
-  gemm->workspace_bytes = found.workspaceSize;
-  return EP_OK;
+  return status;
+}
+
+ep_status ep_cuda_gemm_describe(const ep_cuda_gemm_shape *shape, ep_cuda_gemm *gemm,
+                                ep_error *error) {
+  memset(gemm, 0, sizeof *gemm);
+  gemm->shape = *shape;
+  ep_status status = product_describe(gemm, error);
+  return status == EP_OK ? layouts_describe(gemm, error) : status;
+}
+
+void ep_cuda_gemm_choose(ep_cuda_gemm *gemm, const cublasLtMatmulHeuristicResult_t *found) {
+  gemm->algorithm = found->algo;
+  gemm->workspace_bytes = found->workspaceSize;
 }
 
 ep_status ep_cuda_gemm_init(ep_backend *backend, const ep_cuda_gemm_shape *shape,
                             size_t workspace_bytes, ep_cuda_gemm *gemm, ep_error *error) {
-  memset(gemm, 0, sizeof *gemm);
-  gemm->shape = *shape;
-  ep_status status = product_describe(gemm, error);
-  if (status == EP_OK) status = layouts_describe(gemm, error);
-  if (status == EP_OK) status = algorithm_choose(backend, gemm, workspace_bytes, error);
+  cublasLtMatmulHeuristicResult_t found;
+  int count;
+  ep_status status = ep_cuda_gemm_describe(shape, gemm, error);
+  if (status == EP_OK)
+    status = ep_cuda_gemm_list(backend, gemm, workspace_bytes, 1, &found, &count, error);
+  if (status == EP_OK) ep_cuda_gemm_choose(gemm, &found);
   return status;
 }
 

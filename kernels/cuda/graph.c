@@ -13,25 +13,26 @@ static int64_t tail_rows(const ep_program *program) {
 }
 
 /* Queues `steps` steps that begin with an epoch, or, without a tail, anywhere. */
-static ep_status steps_queue(ep_cuda_network *network, int64_t steps, int64_t steps_per_epoch,
-                             ep_error *error) {
+static ep_status steps_queue(ep_cuda_network *network, const ep_cuda_step *queue, int64_t steps,
+                             int64_t steps_per_epoch, ep_error *error) {
   for (int64_t step = 0; step < steps; step++) {
     int64_t rows = ep_program_batch_rows(network->program, step % steps_per_epoch);
-    ep_status status = ep_cuda_network_step(network, rows, error);
+    ep_status status = queue->queue(queue->self, rows, error);
     if (status != EP_OK) return status;
   }
   return EP_OK;
 }
 
 /* Records `steps` steps; `tail`: one step of an epoch's last batch instead. *nodes: its length. */
-static ep_status record(ep_cuda_network *network, int64_t steps, bool tail, ep_cuda_graph *graph,
-                        size_t *nodes, ep_error *error) {
+static ep_status record(ep_cuda_network *network, const ep_cuda_step *step, int64_t steps,
+                        bool tail, ep_cuda_graph *graph, size_t *nodes, ep_error *error) {
   const ep_program *program = network->program;
   cudaGraph_t recorded = NULL;
   EP_CUDA_TRY(cudaStreamBeginCapture(network->stream, cudaStreamCaptureModeThreadLocal),
               "starting to record a graph");
-  ep_status status = tail ? ep_cuda_network_step(network, tail_rows(program), error)
-                          : steps_queue(network, steps, ep_program_steps_per_epoch(program), error);
+  ep_status status =
+      tail ? step->queue(step->self, tail_rows(program), error)
+           : steps_queue(network, step, steps, ep_program_steps_per_epoch(program), error);
   cudaError_t code = cudaStreamEndCapture(network->stream, &recorded);
   if (status == EP_OK && code != cudaSuccess)
     status = ep_cuda_fail(error, code, "recording a graph");
@@ -48,27 +49,28 @@ static ep_status record(ep_cuda_network *network, int64_t steps, bool tail, ep_c
   return status;
 }
 
-ep_status ep_cuda_graphs_init(ep_cuda_network *network, ep_cuda_graphs *graphs, ep_error *error) {
+ep_status ep_cuda_graphs_init(ep_cuda_network *network, const ep_cuda_step *step,
+                              ep_cuda_graphs *graphs, ep_error *error) {
   memset(graphs, 0, sizeof *graphs);
   int64_t steps_per_epoch = ep_program_steps_per_epoch(network->program);
   bool has_tail = tail_rows(network->program) > 0;
   size_t nodes = 0, ignored;
-  ep_status status = record(network, 1, false, &graphs->one, &nodes, error);
+  ep_status status = record(network, step, 1, false, &graphs->one, &nodes, error);
   if (status != EP_OK) return status;
   if (!network->resident) /* each step waits for its rows */
-    return has_tail ? record(network, 1, true, &graphs->tail, &ignored, error) : EP_OK;
+    return has_tail ? record(network, step, 1, true, &graphs->tail, &ignored, error) : EP_OK;
   int64_t steps = nodes > 0 ? NODES_AT_MOST / (int64_t)nodes : STEPS_AT_MOST;
   if (steps > STEPS_AT_MOST) steps = STEPS_AT_MOST;
   int64_t full_steps = has_tail ? steps_per_epoch - 1 : steps; /* in a row */
   if (has_tail) {
-    status = record(network, 1, true, &graphs->tail, &ignored, error);
+    status = record(network, step, 1, true, &graphs->tail, &ignored, error);
     if (status == EP_OK && steps >= steps_per_epoch)
-      status =
-          record(network, steps - steps % steps_per_epoch, false, &graphs->epochs, &ignored, error);
+      status = record(network, step, steps - steps % steps_per_epoch, false, &graphs->epochs,
+                      &ignored, error);
   }
   if (steps > full_steps) steps = full_steps;
   if (status == EP_OK && steps > 1)
-    status = record(network, steps, false, &graphs->many, &ignored, error);
+    status = record(network, step, steps, false, &graphs->many, &ignored, error);
   return status;
 }
 

@@ -17,9 +17,16 @@ typedef struct {
   ep_cuda_graph epochs; /* whole epochs, tails included, where an epoch is short */
 } ep_cuda_graphs;
 
+/* How a step is queued on the network's stream. */
+typedef struct {
+  ep_status (*queue)(void *self, int64_t rows, ep_error *error);
+  void *self;
+} ep_cuda_step;
+
 /* Records the steps of a network, none of which runs. *graphs is for ep_cuda_graphs_deinit, also
  * after a failure. All kernels must have run once before: loading one does not go into a graph. */
-ep_status ep_cuda_graphs_init(ep_cuda_network *network, ep_cuda_graphs *graphs, ep_error *error);
+ep_status ep_cuda_graphs_init(ep_cuda_network *network, const ep_cuda_step *step,
+                              ep_cuda_graphs *graphs, ep_error *error);
 void ep_cuda_graphs_deinit(ep_cuda_graphs *graphs); /* zeroed ones are allowed */
 
 /* Queues `steps` steps from `first_step`, which the clock must agree with. */

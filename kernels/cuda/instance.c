@@ -14,9 +14,9 @@ typedef struct {
 
 typedef struct {
   ep_cuda_network *network;
-  const ep_cuda_method *method; /* NULL: graphs of the network's own kernels */
+  const ep_cuda_method *method; /* NULL: the network's own kernels */
   void *method_state;           /* the method's, made at the first segment */
-  ep_cuda_graphs graphs;        /* without a method; recorded at the first segment */
+  ep_cuda_graphs graphs; /* of steps, unless the method runs segments; recorded at the first */
   bool recorded;
   split_data splits[EP_SPLIT_COUNT];
   ep_cuda_feed *feed; /* training rows that are streamed */
@@ -116,19 +116,31 @@ static ep_status state_clear(instance *self, ep_error *error) {
   return EP_OK;
 }
 
+static ep_status network_step(void *self, int64_t rows, ep_error *error) {
+  return ep_cuda_network_step(self, rows, error);
+}
+
+/* The method's step, or the network's own. */
+static ep_cuda_step step_of(const instance *self) {
+  if (self->method && self->method->step)
+    return (ep_cuda_step){self->method->step, self->method_state};
+  return (ep_cuda_step){network_step, self->network};
+}
+
 /* Runs a step of each kind on zeros, and forgets it: so that every kernel is loaded, and each
  * product's algorithm chosen, before a graph records them. */
 static ep_status rehearse(instance *self, ep_error *error) {
   const ep_program *program = program_of(self);
   int64_t last = ep_program_steps_per_epoch(program) - 1;
   const float lr = 0;
+  const ep_cuda_step step = step_of(self);
   ep_status status = segment_reserve(self, 1, error);
   if (status == EP_OK)
     status = copy(self, self->lr, &lr, 1, (int64_t)sizeof lr, cudaMemcpyHostToDevice, error);
   for (int64_t batch = 0; status == EP_OK && batch <= last; batch += last > 0 ? last : 1) {
     status = clock_set(self, batch, 1, error);
     if (status == EP_OK)
-      status = ep_cuda_network_step(self->network, ep_program_batch_rows(program, batch), error);
+      status = step.queue(step.self, ep_program_batch_rows(program, batch), error);
   }
   if (status == EP_OK) status = state_clear(self, error);
   return finish(self, status, error);
@@ -162,11 +174,11 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
   instance *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   ep_status status = ep_cuda_network_create(backend, program, &self->network, error);
-  if (status == EP_OK && !method) status = rehearse(self, error);
   if (status == EP_OK && method) {
     self->method = method;
     status = method->create(self->network, &self->method_state, error);
   }
+  if (status == EP_OK && (!method || method->step)) status = rehearse(self, error);
   if (status != EP_OK) {
     ep_cuda_instance_destroy(self);
     return status;
@@ -276,7 +288,8 @@ static ep_status segment_check(const instance *self, const ep_segment *segment, 
 /* Records the graphs, once. */
 static ep_status graphs_record(instance *self, ep_error *error) {
   if (self->recorded) return EP_OK;
-  ep_status status = ep_cuda_graphs_init(self->network, &self->graphs, error);
+  const ep_cuda_step step = step_of(self);
+  ep_status status = ep_cuda_graphs_init(self->network, &step, &self->graphs, error);
   if (status == EP_OK)
     self->recorded = true;
   else
@@ -286,7 +299,7 @@ static ep_status graphs_record(instance *self, ep_error *error) {
 
 /* Queues the steps of a segment whose learning rates are on the device. */
 static ep_status steps_run(instance *self, const ep_segment *segment, ep_error *error) {
-  if (self->method) {
+  if (self->method && self->method->run) {
     ep_cuda_span span = {.first_step = segment->first_step,
                          .steps = segment->steps,
                          .lr = self->lr,
@@ -297,6 +310,7 @@ static ep_status steps_run(instance *self, const ep_segment *segment, ep_error *
   }
   ep_status status = graphs_record(self, error);
   if (status == EP_OK) status = clock_set(self, segment->first_step, segment->lr_count, error);
+  if (status == EP_OK && self->method) status = self->method->begin(self->method_state, error);
   if (status != EP_OK) return status;
   if (self->feed)
     return ep_cuda_feed_run(self->feed, &self->graphs, segment->first_step, segment->steps, error);

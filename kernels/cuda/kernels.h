@@ -58,6 +58,8 @@ typedef struct {
   const void *y;
   const int32_t *indices;
   float *batch_x;
+  void *batch_half; /* not NULL: bfloat16 [rows, half_pitch] here instead of batch_x */
+  int64_t half_pitch;
   void *batch_y;
 } ep_cuda_batch;
 cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,

@@ -98,6 +98,10 @@ ep_status ep_cuda_network_take(ep_cuda_network *network, const void *x, const vo
                                const int32_t *indices, int64_t rows, bool training,
                                ep_error *error);
 
+/* What is then taken, for who takes it elsewhere. */
+ep_cuda_batch ep_cuda_network_batch(const ep_cuda_network *network, const void *x, const void *y,
+                                    const int32_t *indices, bool training);
+
 /* Queues the forward pass, as in evaluation or, `training`, with the clock's masks and the batch's
  * statistics. x: device [rows, in_features], at most capacity_rows.
  * *output: device [rows, out_features], the network's own, good until the next pass. */
@@ -117,6 +121,11 @@ ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *p
  */
 ep_status ep_cuda_network_tally(ep_cuda_network *network, const float *x, const void *y,
                                 int64_t rows, ep_error *error);
+
+/* Queues the loss of output: device [rows, out_features]; its gradient goes to grad[0]. Moves the
+ * clock on. */
+ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, const void *y,
+                               int64_t rows, ep_error *error);
 
 /* Queues one training step of `rows` rows, as the clock says: the batch (which must already be
  * taken when the rows are not resident), forward, loss, backward, update. */

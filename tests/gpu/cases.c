@@ -1,6 +1,7 @@
 #include "tests/gpu/cases.h"
 
-#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 typedef struct {
   const char *name;
@@ -191,11 +192,98 @@ static ep_case *image_create(int number) {
 }
 enum { IMAGES = 5 };
 
+/* --- products below float32 ---------------------------------------------------------------- */
+
+static const net coarse_nets[] = {
+    {"few outputs, a full batch",
+     130,
+     {257, 64, 10},
+     EP_LAYER_RELU,
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 300, .steps = 5, .lr = 0.1f, .seed = 31}},
+    {"unaligned, mini-batches with a small last one",
+     67,
+     {131, 127, 3},
+     EP_LAYER_GELU,
+     EP_LOSS_MSE,
+     {.rows = 307,
+      .batch_size = 101,
+      .shuffle = true,
+      .steps = 6,
+      .lr = 0.05f,
+      .seed = 32,
+      .optimizer = {.momentum = 0.9f, .nesterov = true}}},
+    {"many outputs, two slots of state",
+     96,
+     {160, 48, 40},
+     EP_LAYER_TANH,
+     EP_LOSS_HUBER,
+     {.rows = 256,
+      .batch_size = 128,
+      .shuffle = true,
+      .steps = 6,
+      .lr = 0.05f,
+      .seed = 33,
+      .weight_decay = 0.01f,
+      .spare_biases = true,
+      .optimizer = {.type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}}},
+    {"one layer alone",
+     100,
+     {33},
+     EP_LAYER_RELU,
+     EP_LOSS_MSE,
+     {.rows = 77, .batch_size = 33, .steps = 6, .lr = 0.05f, .seed = 34}},
+    {"the first layer frozen",
+     64,
+     {128, 72, 7},
+     EP_LAYER_SIGMOID,
+     EP_LOSS_BCE_WITH_LOGITS,
+     {.rows = 200,
+      .batch_size = 64,
+      .shuffle = true,
+      .steps = 5,
+      .lr = 0.1f,
+      .seed = 35,
+      .frozen = 1}},
+};
+enum { COARSE_NETS = sizeof coarse_nets / sizeof *coarse_nets, COARSE = 2 * (COARSE_NETS + 1) };
+
+/* Bytes, layers without a bias, and an activation behind the last. */
+static ep_case *coarse_image_create(void) {
+  ep_case *self =
+      ep_case_create_image("bytes, and log_softmax", (ep_shape){1, 12, 13}, EP_LOSS_NLL);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 90, false);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_linear(self, 70, false);
+  ep_case_add_linear(self, 12, true);
+  ep_case_add(self, EP_LAYER_LOG_SOFTMAX);
+  ep_case_store_bytes(self);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 150, .batch_size = 64, .shuffle = true, .steps = 5, .lr = 0.05f, .seed = 36});
+  return self;
+}
+
+/* Each in TF32, then in bfloat16. */
+static ep_case *coarse_create(int number) {
+  int row = number / 2;
+  ep_case *self = row < COARSE_NETS ? net_create(&coarse_nets[row], &coarse_nets[row].training)
+                                    : coarse_image_create();
+  self->program.precision = number % 2 == 0 ? EP_PRECISION_TF32 : EP_PRECISION_BF16;
+  size_t length = strlen(self->name);
+  snprintf(self->name + length, sizeof self->name - length, ", %s",
+           ep_precision_name((int)self->program.precision));
+  return self;
+}
+
 int ep_gpu_case_count(void) {
-  return NETS + IMAGES;
+  return NETS + IMAGES + COARSE;
 }
 
 ep_case *ep_gpu_case_create(int number) {
+  if (number >= NETS + IMAGES) return coarse_create(number - NETS - IMAGES);
   if (number >= NETS) return image_create(number - NETS);
   const net *row = &nets[number];
   if (number < NETS - 1) return net_create(row, &row->training);
@@ -223,70 +311,92 @@ static const struct {
       EP_LAYER_RELU,
       EP_LOSS_MSE,
       {.rows = 321, .lr = 0.005f, .seed = 1}},
-     {"6-6-1, 321 rows, full batch", 1, 20000, true, EP_PRECISION_FP32}},
+     {"6-6-1, 321 rows, full batch", 1, 20000, true, false, EP_PRECISION_FP32}},
     {{"19-1, 3530 rows, full batch",
       19,
       {1},
       EP_LAYER_RELU,
       EP_LOSS_BCE_WITH_LOGITS,
       {.rows = 3530, .lr = 0.1f, .seed = 1}},
-     {"19-1, 3530 rows, full batch", 1, 20000, true, EP_PRECISION_FP32}},
+     {"19-1, 3530 rows, full batch", 1, 20000, true, false, EP_PRECISION_FP32}},
     {{"disc 2-4-2, 1000 rows, batch 100",
       2,
       {4, 2},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc 2-4-2, 1000 rows, batch 100", 10, 3000, true, EP_PRECISION_FP32}},
+     {"disc 2-4-2, 1000 rows, batch 100", 10, 3000, true, false, EP_PRECISION_FP32}},
     {{"disc, 8 layers, 1000 rows, batch 100, fp32",
       2,
       {4, 8, 16, 32, 64, 128, 256, 2},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 8 layers, 1000 rows, batch 100, fp32", 10, 300, false, EP_PRECISION_FP32}},
+     {"disc, 8 layers, 1000 rows, batch 100, fp32", 10, 300, false, false, EP_PRECISION_FP32}},
     {{"disc, 8 layers, 1000 rows, batch 100, tf32",
       2,
       {4, 8, 16, 32, 64, 128, 256, 2},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 8 layers, 1000 rows, batch 100, tf32", 10, 300, false, EP_PRECISION_TF32}},
+     {"disc, 8 layers, 1000 rows, batch 100, tf32", 10, 300, false, false, EP_PRECISION_TF32}},
     {{"disc, 10 layers, 1000 rows, batch 100, fp32",
       2,
       {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 10 layers, 1000 rows, batch 100, fp32", 10, 100, false, EP_PRECISION_FP32}},
+     {"disc, 10 layers, 1000 rows, batch 100, fp32", 10, 100, false, false, EP_PRECISION_FP32}},
     {{"disc, 10 layers, 1000 rows, batch 100, tf32",
       2,
       {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 10 layers, 1000 rows, batch 100, tf32", 10, 100, false, EP_PRECISION_TF32}},
+     {"disc, 10 layers, 1000 rows, batch 100, tf32", 10, 100, false, false, EP_PRECISION_TF32}},
     {{"disc, 12 layers, 1000 rows, batch 100, fp32",
       2,
       {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 2},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 12 layers, 1000 rows, batch 100, fp32", 10, 40, false, EP_PRECISION_FP32}},
+     {"disc, 12 layers, 1000 rows, batch 100, fp32", 10, 40, false, false, EP_PRECISION_FP32}},
     {{"disc, 12 layers, 1000 rows, batch 100, tf32",
       2,
       {4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 2},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"disc, 12 layers, 1000 rows, batch 100, tf32", 10, 40, false, EP_PRECISION_TF32}},
+     {"disc, 12 layers, 1000 rows, batch 100, tf32", 10, 40, false, false, EP_PRECISION_TF32}},
     {{"784-50-10, 2000 rows, batch 200, shuffled",
       784,
       {50, 10},
       EP_LAYER_RELU,
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 2000, .batch_size = 200, .shuffle = true, .lr = 0.1f, .seed = 1}},
-     {"784-50-10, 2000 rows, batch 200, shuffled", 10, 300, true, EP_PRECISION_FP32}},
+     {"784-50-10, 2000 rows, batch 200, shuffled", 10, 300, true, false, EP_PRECISION_FP32}},
+    {{"784-4096-4096-10, 8192 rows, batch 4096, tf32",
+      784,
+      {4096, 4096, 10},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 8192, .batch_size = 4096, .shuffle = true, .lr = 0.05f, .seed = 1}},
+     {.name = "784-4096-4096-10, 8192 rows, batch 4096, tf32",
+      .steps_per_epoch = 2,
+      .epochs = 100,
+      .large = true,
+      .precision = EP_PRECISION_TF32}},
+    {{"784-4096-4096-10, 8192 rows, batch 4096, bf16",
+      784,
+      {4096, 4096, 10},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 8192, .batch_size = 4096, .shuffle = true, .lr = 0.05f, .seed = 1}},
+     {.name = "784-4096-4096-10, 8192 rows, batch 4096, bf16",
+      .steps_per_epoch = 2,
+      .epochs = 200,
+      .large = true,
+      .precision = EP_PRECISION_BF16}},
     /* mnist_create's */
     {{"MNIST's network, 4000 rows of bytes, batch 200",
       784,
@@ -299,7 +409,7 @@ static const struct {
        .lr = 0.01f,
        .seed = 1,
        .optimizer = {.momentum = 0.5f}}},
-     {"MNIST's network, 4000 rows of bytes, batch 200", 20, 150, false, EP_PRECISION_FP32}},
+     {"MNIST's network, 4000 rows of bytes, batch 200", 20, 150, false, false, EP_PRECISION_FP32}},
 };
 enum { BENCHMARKS = sizeof benchmarks / sizeof *benchmarks };
 

@@ -15,6 +15,8 @@ typedef struct {
   int64_t steps_per_epoch;
   int64_t epochs;
   bool on_cpu; /* worth timing there too */
+  bool
+      large; /* too much for cpu/reference: cuda/general, which is held to it, says what is right */
   ep_precision precision;
 } ep_gpu_benchmark;
 int ep_gpu_benchmark_count(void);

@@ -1,11 +1,11 @@
 /* The GPU suite, a program of its own, since CUDA does not survive a fork:
  *
- *     test_gpu PLUGIN [--golden FOLDER] [--every N] [--bench [--first N]]
+ *     test_gpu PLUGIN [--golden FOLDER] [--every N] [--executor NAME] [--bench [--first N]]
  *
  * Holds every executor of the plug-in to cpu/reference. Prints a line a case and ends with
  * "N passed, N failed, N skipped"; exits with 1 when one failed, 77 when there is no GPU to try.
- * --every N: only each Nth of the shared cases, for slow tools. --bench: times instead, from the
- * Nth on. */
+ * --every N: only each Nth of the shared cases, for slow tools. --executor NAME: only that one's
+ * cases. --bench: times instead, from the Nth on. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -21,15 +21,21 @@ enum { EXIT_SKIPPED = 77 };
 /* For products of numbers with ten bits of mantissa. */
 static const double COARSE_TOLERANCE = 3e-2;
 
+static double tolerance_of(ep_precision precision) {
+  return precision == EP_PRECISION_FP32 ? EP_COMPARE_TOLERANCE : COARSE_TOLERANCE;
+}
+
 typedef struct {
   ep_subject cuda, reference;
   const char *golden_folder;
+  const char *only; /* executor; NULL: all */
   int every;
   int passed, failed, skipped;
 } suite;
 
 /* All that the plug-in has; a new one is tried by standing here. */
-static const char *const executors[] = {"cuda/resident", "cuda/grid", "cuda/general"};
+static const char *const executors[] = {"cuda/resident", "cuda/grid", "cuda/graph", "cuda/gemm",
+                                        "cuda/general"};
 enum { EXECUTORS = sizeof executors / sizeof *executors };
 
 static void report(suite *self, bool passed, const char *format, ...)
@@ -61,7 +67,8 @@ static bool repeats(const suite *self, const ep_case *test) {
 
 static void case_try(suite *self, ep_case *test) {
   ep_comparison result = {0};
-  ep_compare_case(&self->cuda, &self->reference, test, EP_COMPARE_TOLERANCE, &result, stdout);
+  ep_compare_case(&self->cuda, &self->reference, test, tolerance_of(test->program.precision),
+                  &result, stdout);
   if (result.unsupported) {
     printf("skip  %s: %s does not take it\n", test->name, self->cuda.executor);
     self->skipped++;
@@ -375,8 +382,9 @@ static double seconds_of(const ep_subject *subject, const ep_case *test, const c
   return sound ? seconds[TIMES / 2] : (double)NAN;
 }
 
-/* The streamed rows' time over the resident ones'. */
+/* The streamed rows' time over the resident ones', by the executor that can do both. */
 static void stream_bench(suite *self) {
+  self->cuda.executor = "cuda/general";
   const ep_gpu_benchmark *row;
   const char *name = "";
   ep_case *test = ep_gpu_benchmark_create(ep_gpu_benchmark_count() - 1, 50, &row);
@@ -403,8 +411,10 @@ static void benchmarks_run(suite *self, int first) {
     ep_case *test = ep_gpu_benchmark_create(i, row->epochs, &row);
     ep_case *shorter = ep_gpu_benchmark_create(i, row->epochs / 20, &row);
     ep_comparison result = {0};
-    double tolerance = row->precision == EP_PRECISION_FP32 ? EP_COMPARE_TOLERANCE : COARSE_TOLERANCE;
-    ep_compare_case(&self->cuda, &self->reference, probe, tolerance, &result, stdout);
+    ep_subject general = self->cuda;
+    general.executor = "cuda/general";
+    ep_compare_case(&self->cuda, row->large ? &general : &self->reference, probe,
+                    tolerance_of(row->precision), &result, stdout);
     double seconds = seconds_of(&self->cuda, test, &cuda_name) / (double)row->epochs;
     double cpu_seconds = (double)NAN;
     if (row->on_cpu)
@@ -425,6 +435,7 @@ static void suite_run(suite *self) {
   device_try(self);
   report(self, ep_compare_canary(&self->cuda, stdout), "the comparison can fail");
   for (int i = 0; i < EXECUTORS; i++) {
+    if (self->only && strcmp(self->only, executors[i]) != 0) continue;
     self->cuda.executor = executors[i];
     cases_try(self);
     streams_try(self);
@@ -458,7 +469,8 @@ static const ep_backend_ops *plugin_open(const char *path) {
 }
 
 static int usage(void) {
-  fprintf(stderr, "usage: test_gpu PLUGIN [--golden FOLDER] [--every N] [--bench [--first N]]\n");
+  fprintf(stderr, "usage: test_gpu PLUGIN [--golden FOLDER] [--every N] [--executor NAME] "
+                  "[--bench [--first N]]\n");
   return 2;
 }
 
@@ -473,6 +485,8 @@ int main(int argc, char **argv) {
       first = atoi(argv[++i]);
     else if (strcmp(argv[i], "--golden") == 0 && i + 1 < argc)
       self.golden_folder = argv[++i];
+    else if (strcmp(argv[i], "--executor") == 0 && i + 1 < argc)
+      self.only = argv[++i];
     else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
       self.every = atoi(argv[++i]);
     else

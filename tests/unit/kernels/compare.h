@@ -54,8 +54,9 @@ ep_status ep_run_case(const ep_subject *subject, const ep_case *test, ep_run_mod
                       FILE *log);
 void ep_run_deinit(ep_run *run);
 
-/* Whether two runs of a case agree within `tolerance`, misclassified targets exactly; *worst (if
- * any) becomes the largest difference. What differs goes to `log`. */
+/* Whether two runs of a case agree within `tolerance`, misclassified targets exactly (beyond
+ * EP_COMPARE_TOLERANCE: but for that share of them, and one); *worst (if any) becomes the largest
+ * difference. What differs goes to `log`. */
 bool ep_runs_agree(const ep_case *test, const ep_run *actual, const ep_run *expected,
                    double tolerance, double *worst, FILE *log);
 /* Whether they are the same to the last bit. */

@@ -1,0 +1,91 @@
+/* kernels.h: what cuda/gemm does between two matrix products, behind C functions as those of
+ * kernels/cuda/kernels.h. "Numbers" are bfloat16 or float32, as `half` says; each row of them takes
+ * `pitch`, and what stands beyond the columns meets only zeros of the weights' copies. */
+#ifndef EP_KERNELS_CUDA_WIDE_KERNELS_H
+#define EP_KERNELS_CUDA_WIDE_KERNELS_H
+
+#include "kernels/cuda/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { EP_WIDE_SLICES = 32, EP_WIDE_THIN_OUTPUTS = 16, EP_WIDE_UPDATE_PARAMETERS = 1024 };
+
+/* y = f(x) for each number. x, y: [rows, pitch]; y is written, and may be x. */
+cudaError_t ep_wide_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+                             int64_t pitch, const void *x, void *y);
+
+/* output = sums + bias. sums: float32 [rows, pitch]; bias: float32 [columns] or NULL; output:
+ * float32 [rows, columns], written. */
+cudaError_t ep_wide_finish(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
+                           const float *sums, const float *bias, float *output);
+
+/* turned = x transposed, float32. x: [rows, pitch]; turned: [columns, rows], written. */
+cudaError_t ep_wide_turn(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
+                         const float *x, float *turned);
+
+/* A gradient by a layer's output becomes that by what its linear part came to: grad = from f'(x,
+ * y). from: float32 without gaps when `plain`, else numbers of [rows, pitch], and then grad may be
+ * it; y: the output; before: what it was computed from, NULL when f' does not ask; y NULL: f' = 1.
+ * grad: numbers [rows, pitch], written. sums: [EP_WIDE_SLICES, columns], written: grad's columns,
+ * each slice of the rows apart; NULL when nobody asks. turned: float32 [columns, rows], written, or
+ * NULL; when it is not, grad may be NULL, and there are no bfloat16. */
+typedef struct {
+  bool half, plain;
+  int64_t rows, columns, pitch;
+  const void *from, *y, *before;
+  ep_op activation;
+  void *grad;
+  float *sums, *turned;
+} ep_wide_derivation;
+cudaError_t ep_wide_derive(cudaStream_t stream, const ep_wide_derivation *derivation);
+
+/* The whole way back of a layer of at most EP_WIDE_THIN_OUTPUTS outputs. grad: float32 [rows, out];
+ * weight: float32 [out, in]; x: numbers [rows, pitch], the layer's input, x = f(before), as above
+ * (no f when `derived` is false). gradient: [EP_WIDE_SLICES, out, pitch], written: grad^T x, or
+ * NULL; bias_sums: [EP_WIDE_SLICES, out], of grad's columns, or NULL. grad_x: numbers [rows,
+ * pitch], written: grad W f'; or NULL; x_sums: [EP_WIDE_SLICES, in], written: grad_x's columns; or
+ * NULL. */
+typedef struct {
+  bool half, derived;
+  int64_t rows, in, out, pitch;
+  const float *grad, *weight;
+  const void *x, *before;
+  ep_op activation;
+  float *gradient, *bias_sums, *x_sums;
+  void *grad_x;
+} ep_wide_thin;
+cudaError_t ep_wide_thin_back(cudaStream_t stream, const ep_wide_thin *thin);
+
+/* One weight or bias: its parameters first … first + rows * columns - 1; their gradient, the sum of
+ * `slices` arrays of [rows, pitch], `stride` floats apart; and a copy of the parameters in
+ * bfloat16, [rows, pitch], or NULL. Blocks from first_block on work on it. gradient NULL: it is not
+ * trained.
+ */
+typedef struct {
+  int64_t first, rows, columns, pitch, stride, first_block;
+  const float *gradient;
+  int slices;
+  float weight_decay;
+  void *copy;
+} ep_wide_tensor;
+
+typedef struct {
+  ep_optimizer optimizer;
+  const ep_wide_tensor *tensors; /* device [count], by first_block */
+  int count;
+  int64_t blocks; /* in all */
+  const ep_cuda_clock *clock;
+  float *parameters, *state;
+  int64_t state_stride;
+} ep_wide_update;
+/* One step with the clock's learning rate, and the copies with it. */
+cudaError_t ep_wide_step(cudaStream_t stream, const ep_wide_update *update);
+/* The copies alone. */
+cudaError_t ep_wide_copy(cudaStream_t stream, const ep_wide_update *update);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,322 @@
+#include "kernels/cuda/wide/wide.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/layout.h"
+#include "kernels/formulas/activations.h"
+
+/* --- the shape of a network ---------------------------------------------------------------- */
+
+static bool is_tail(ep_layer_type type) {
+  return ep_activation_is(type) || type == EP_LAYER_SOFTMAX || type == EP_LAYER_LOG_SOFTMAX;
+}
+
+/* Adds op to the layers found so far: a linear one, its activation, or, after the last, the tail.
+ * layers: [*count] and room for one more, or NULL to count alone. */
+static bool op_add(const ep_op *op, bool last, ep_wide_layer *layers, int *count, bool *activated,
+                   const ep_op **tail) {
+  if (op->type == EP_LAYER_FLATTEN) return true;
+  if (op->type == EP_LAYER_LINEAR) {
+    if (layers) layers[*count].linear = op;
+    ++*count;
+    *activated = false;
+    return true;
+  }
+  if (*count == 0 || *activated) return false;
+  *activated = true;
+  if (last) {
+    *tail = op;
+    return is_tail(op->type);
+  }
+  if (layers) layers[*count - 1].activation = op;
+  return ep_activation_is(op->type);
+}
+
+/* Whether it is linear layers with at most one activation after each. */
+static bool layers_find(const ep_program *program, ep_wide_layer *layers, int *count,
+                        const ep_op **tail) {
+  bool activated = false;
+  int last = program->ops_count - 1;
+  *count = 0;
+  *tail = NULL;
+  while (last > 0 && program->ops[last].type == EP_LAYER_FLATTEN) last--;
+  for (int i = 0; i <= last; i++) {
+    bool ends = true; /* no linear layer comes after it */
+    for (int j = i + 1; j <= last && ends; j++) ends = program->ops[j].type != EP_LAYER_LINEAR;
+    if (!op_add(&program->ops[i], ends && i == last, layers, count, &activated, tail)) return false;
+    if (ends && i < last && program->ops[i].type != EP_LAYER_LINEAR &&
+        program->ops[i].type != EP_LAYER_FLATTEN)
+      return false; /* two after the last linear layer */
+  }
+  return *count > 0;
+}
+
+/* The group that holds all of count parameters from first; false when there is none. NULL groups:
+ * all are trained, without decay. */
+static bool group_find(const ep_program *program, int64_t first, int64_t count, bool *trained,
+                       float *decay) {
+  *trained = true;
+  *decay = 0;
+  if (program->groups_count == 0) return true;
+  for (int i = 0; i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (first < group->first || first + count > group->first + group->count) continue;
+    *trained = !group->frozen;
+    *decay = group->weight_decay;
+    return true;
+  }
+  return false;
+}
+
+bool ep_wide_takes(const ep_program *program) {
+  const ep_op *tail;
+  int count;
+  bool trained;
+  float decay;
+  if (!layers_find(program, NULL, &count, &tail)) return false;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (op->type != EP_LAYER_LINEAR) continue;
+    if (!group_find(program, op->weight, ep_cuda_weights_count(op), &trained, &decay)) return false;
+    if (op->bias >= 0 && !group_find(program, op->bias, ep_cuda_biases_count(op), &trained, &decay))
+      return false;
+  }
+  return true;
+}
+
+/* --- memory -------------------------------------------------------------------------------- */
+
+/* Zeroed device memory [rows, columns] of `bytes` each; `out`: the address of a pointer. */
+static ep_status take(ep_wide *wide, void *out, int64_t rows, int64_t columns, size_t bytes,
+                      ep_error *error) {
+  void *block = NULL;
+  int64_t row_bytes;
+  memcpy(out, &block, sizeof block);
+  if (__builtin_mul_overflow(columns, (int64_t)bytes, &row_bytes))
+    return ep_fail(error, EP_NO_MEMORY, "a row of %lld numbers is more than a GPU can hold",
+                   (long long)columns);
+  if (wide->blocks_count == wide->blocks_capacity)
+    return ep_fail(error, EP_INTERNAL, "more blocks of device memory than were counted");
+  ep_status status =
+      ep_cuda_allocate(wide->network->backend, &block, rows, row_bytes, &wide->bytes, error);
+  if (status != EP_OK || !block) return status;
+  wide->blocks[wide->blocks_count++] = block;
+  memcpy(out, &block, sizeof block);
+  EP_CUDA_TRY(cudaMemsetAsync(block, 0, (size_t)(rows * row_bytes), wide->network->stream),
+              "clearing device memory");
+  return EP_OK;
+}
+
+typedef struct {
+  void *out;
+  int64_t rows, columns;
+  size_t bytes;
+} buffer;
+
+static ep_status buffers_take(ep_wide *wide, const buffer *buffers, size_t count, ep_error *error) {
+  ep_status status = EP_OK;
+  for (size_t i = 0; status == EP_OK && i < count; i++)
+    status =
+        take(wide, buffers[i].out, buffers[i].rows, buffers[i].columns, buffers[i].bytes, error);
+  return status;
+}
+
+static size_t number_bytes(const ep_wide *wide) {
+  return wide->half ? 2 : sizeof(float);
+}
+
+/* Without rows: nothing. */
+static int64_t rows_if(bool wanted, int64_t rows) {
+  return wanted ? rows : 0;
+}
+
+static ep_status layer_take(ep_wide *wide, int i, ep_error *error) {
+  ep_wide_layer *layer = &wide->layers[i];
+  const ep_op *op = layer->linear;
+  int64_t batch = wide->network->program->batch_size;
+  bool last = i == wide->layers_count - 1, half = wide->half;
+  bool turns = !half && layer->trains_weight && !layer->thin;
+  int64_t gradient_rows = layer->thin ? op->out_features : layer->out_pitch;
+  layer->slices = layer->thin ? EP_WIDE_SLICES : 1;
+  const buffer buffers[] = {
+      {&layer->weight, rows_if(half, layer->out_pitch), layer->in_pitch, 2},
+      {&layer->bias, rows_if(half && op->bias >= 0 && !last, 1), layer->out_pitch, 2},
+      {&layer->before, rows_if(layer->asks_before, batch), layer->out_pitch, number_bytes(wide)},
+      {&layer->output, rows_if(!last, batch), layer->out_pitch, number_bytes(wide)},
+      {&layer->input_turned, rows_if(turns, op->in_features), batch, sizeof(float)},
+      {&layer->gradient, rows_if(layer->trains_weight, layer->slices * gradient_rows),
+       layer->in_pitch, sizeof(float)},
+      {&layer->bias_gradient, rows_if(layer->trains_bias, EP_WIDE_SLICES), op->out_features,
+       sizeof(float)},
+  };
+  return buffers_take(wide, buffers, sizeof buffers / sizeof *buffers, error);
+}
+
+/* Of what goes back: the widest layer's. */
+static int64_t widest(const ep_wide *wide) {
+  int64_t most = 0;
+  for (int i = 0; i < wide->layers_count; i++)
+    if (wide->layers[i].out_pitch > most) most = wide->layers[i].out_pitch;
+  return most;
+}
+
+static ep_status memory_take(ep_wide *wide, ep_error *error) {
+  const ep_cuda_network *network = wide->network;
+  const ep_program *program = network->program;
+  int64_t batch = program->batch_size;
+  const buffer buffers[] = {
+      {&wide->input, rows_if(wide->half, batch), wide->layers[0].in_pitch, 2},
+      {&wide->sums, batch, wide->layers[wide->layers_count - 1].out_pitch, sizeof(float)},
+      {&wide->output, batch, program->out_features, sizeof(float)},
+      {&wide->result, rows_if(wide->tail, batch), program->out_features, sizeof(float)},
+      {&wide->grads[0], batch, widest(wide), number_bytes(wide)},
+      {&wide->grads[1], batch, widest(wide), number_bytes(wide)},
+      {&wide->grad_turned, rows_if(!wide->half, widest(wide)), batch, sizeof(float)},
+      {&wide->workspace, 1, EP_CUDA_GEMM_WORKSPACE_BYTES, 1},
+  };
+  ep_status status = buffers_take(wide, buffers, sizeof buffers / sizeof *buffers, error);
+  for (int i = 0; status == EP_OK && i < wide->layers_count; i++)
+    status = layer_take(wide, i, error);
+  if (!wide->half) wide->input = network->gathers ? network->input : network->train_x;
+  return status;
+}
+
+/* --- what the update works on -------------------------------------------------------------- */
+
+static ep_wide_tensor weight_tensor(const ep_wide *wide, const ep_wide_layer *layer) {
+  const ep_op *op = layer->linear;
+  int64_t rows = layer->thin ? op->out_features : layer->out_pitch;
+  bool trained;
+  ep_wide_tensor tensor = {.first = op->weight,
+                           .rows = op->out_features,
+                           .columns = op->in_features,
+                           .pitch = layer->in_pitch,
+                           .stride = rows * layer->in_pitch,
+                           .gradient = layer->gradient,
+                           .slices = layer->slices,
+                           .copy = layer->weight};
+  group_find(wide->network->program, tensor.first, tensor.rows * tensor.columns, &trained,
+             &tensor.weight_decay);
+  return tensor;
+}
+
+static ep_wide_tensor bias_tensor(const ep_wide *wide, const ep_wide_layer *layer) {
+  int64_t count = layer->linear->out_features;
+  bool trained;
+  ep_wide_tensor tensor = {.first = layer->linear->bias,
+                           .rows = 1,
+                           .columns = count,
+                           .pitch = count,
+                           .stride = count,
+                           .gradient = layer->bias_gradient,
+                           .slices = EP_WIDE_SLICES,
+                           .copy = layer->bias};
+  group_find(wide->network->program, tensor.first, count, &trained, &tensor.weight_decay);
+  return tensor;
+}
+
+static void tensor_add(ep_wide *wide, ep_wide_tensor *tensors, ep_wide_tensor tensor) {
+  int64_t each = EP_WIDE_UPDATE_PARAMETERS, count = tensor.rows * tensor.columns;
+  tensor.first_block = wide->update.blocks;
+  wide->update.blocks += (count + each - 1) / each;
+  tensors[wide->update.count++] = tensor;
+}
+
+static ep_status update_prepare(ep_wide *wide, ep_error *error) {
+  ep_cuda_network *network = wide->network;
+  const ep_program *program = network->program;
+  ep_wide_tensor *tensors = calloc((size_t)wide->layers_count, 2 * sizeof *tensors), *device = NULL;
+  if (!tensors) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of parameters");
+  wide->update = (ep_wide_update){.optimizer = program->optimizer,
+                                  .clock = network->clock,
+                                  .parameters = network->parameters,
+                                  .state = network->state,
+                                  .state_stride = program->parameters};
+  for (int i = 0; i < wide->layers_count; i++) {
+    const ep_wide_layer *layer = &wide->layers[i];
+    tensor_add(wide, tensors, weight_tensor(wide, layer));
+    if (layer->linear->bias >= 0) tensor_add(wide, tensors, bias_tensor(wide, layer));
+  }
+  ep_status status = take(wide, &device, wide->update.count, 1, sizeof *device, error);
+  wide->update.tensors = device;
+  if (status == EP_OK) {
+    cudaError_t code = cudaStreamSynchronize(network->stream); /* it is being cleared */
+    if (code == cudaSuccess)
+      code = cudaMemcpy(device, tensors, (size_t)wide->update.count * sizeof *device,
+                        cudaMemcpyHostToDevice);
+    if (code != cudaSuccess) status = ep_cuda_fail(error, code, "copying to the device");
+  }
+  free(tensors);
+  return status;
+}
+
+/* --- create, destroy ----------------------------------------------------------------------- */
+
+static int64_t pitch_of(const ep_wide *wide, int64_t columns) {
+  return wide->half ? (columns + 7) / 8 * 8 : columns;
+}
+
+static void layers_decide(ep_wide *wide) {
+  const ep_program *program = wide->network->program;
+  wide->first_trained = wide->layers_count;
+  for (int i = wide->layers_count - 1; i >= 0; i--) {
+    ep_wide_layer *layer = &wide->layers[i];
+    const ep_op *op = layer->linear;
+    float decay;
+    layer->in_pitch = pitch_of(wide, op->in_features);
+    layer->out_pitch = pitch_of(wide, op->out_features);
+    group_find(program, op->weight, ep_cuda_weights_count(op), &layer->trains_weight, &decay);
+    if (op->bias >= 0)
+      group_find(program, op->bias, ep_cuda_biases_count(op), &layer->trains_bias, &decay);
+    layer->thin = i == wide->layers_count - 1 && op->out_features <= EP_WIDE_THIN_OUTPUTS;
+    layer->asks_before = layer->activation && layer->activation->type != EP_LAYER_RELU;
+    if (layer->trains_weight || layer->trains_bias) wide->first_trained = i;
+  }
+}
+
+static ep_status wide_build(ep_wide *wide, ep_error *error) {
+  layers_decide(wide);
+  ep_status status = memory_take(wide, error);
+  if (status == EP_OK) status = update_prepare(wide, error);
+  if (status == EP_OK) status = ep_wide_products_make(wide, error);
+  return status;
+}
+
+ep_status ep_wide_create(ep_cuda_network *network, ep_wide **out, ep_error *error) {
+  *out = NULL;
+  const ep_program *program = network->program;
+  ep_wide *wide = calloc(1, sizeof *wide);
+  if (!wide) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
+  wide->network = network;
+  wide->half = program->precision == EP_PRECISION_BF16;
+  wide->blocks_capacity = 16 + 8 * program->ops_count;
+  wide->blocks = calloc((size_t)wide->blocks_capacity, sizeof *wide->blocks);
+  wide->layers = calloc((size_t)program->ops_count, sizeof *wide->layers);
+  ep_status status = EP_OK;
+  if (!wide->blocks || !wide->layers)
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for a network's layers");
+  else if (!layers_find(program, wide->layers, &wide->layers_count, &wide->tail))
+    status = ep_fail(error, EP_INTERNAL, "a network that is not one of linear layers");
+  if (status == EP_OK) status = wide_build(wide, error);
+  if (status != EP_OK) {
+    ep_wide_destroy(wide);
+    return status;
+  }
+  *out = wide;
+  return EP_OK;
+}
+
+void ep_wide_destroy(ep_wide *wide) {
+  if (!wide) return;
+  for (int i = 0; i < wide->layers_count; i++)
+    for (int kind = 0; kind < 2; kind++) {
+      ep_cuda_gemm_deinit(&wide->layers[i].forward[kind]);
+      ep_cuda_gemm_deinit(&wide->layers[i].back[kind]);
+      ep_cuda_gemm_deinit(&wide->layers[i].weight_product[kind]);
+    }
+  for (int i = 0; i < wide->blocks_count; i++) ep_cuda_free(wide->blocks[i]);
+  free(wide->layers);
+  free(wide->blocks);
+  free(wide);
+}
