@@ -1,11 +1,9 @@
-/* Tests of server/jobs*.c with fake workers: the life of a job, its watchers, datasets, restarts
- * and kills. */
+/* Tests of server/jobs*.c with fake workers: the life of a job, its watchers, datasets. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/data/dataset.h"
@@ -300,73 +298,6 @@ START_TEST(deaths_with_progress_do_not_count) {
 }
 END_TEST
 
-START_TEST(a_restart_goes_on_with_everything) {
-  ep_jobs *jobs = jobs_open("cpu");
-  char running[40], queued[40];
-  job_submit(jobs, "slow", 60, running);
-  job_submit(jobs, "instant", 5, queued);
-  while (job_number(jobs, running, "\"epoch\":") < 10) usleep(2000);
-  ep_jobs_close(jobs);
-  jobs = jobs_open("cpu");
-  job_wait(jobs, running, "succeeded");
-  job_wait(jobs, queued, "succeeded");
-  char *events = job_events(jobs, running);
-  ck_assert_int_eq(count_of(events, "\"type\":\"epoch\""), 60);
-  ck_assert_int_eq(count_of(events, "\"type\":\"restarted\""), 1);
-  ck_assert_int_eq(count_of(events, "\"type\":\"end\""), 1);
-  events_check(events);
-  free(events);
-  ck_assert(job_time(jobs, running) < job_time(jobs, queued)); /* it goes first */
-  ep_jobs_close(jobs);
-}
-END_TEST
-
-START_TEST(a_missing_end_is_made_up_for) {
-  ep_jobs *jobs = jobs_open("cpu");
-  char id[40], path[400];
-  job_submit(jobs, "instant", 10, id);
-  job_wait(jobs, id, "succeeded");
-  char *before = job_events(jobs, id);
-  ep_jobs_close(jobs);
-  snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
-  char *end = strstr(before, "\"type\":\"end\"");
-  while (end[-1] != '\n') end--;
-  ck_assert_int_eq(truncate(path, end - before + _i), 0); /* torn too */
-  jobs = jobs_open("cpu");
-  char *after = job_events(jobs, id);
-  ck_assert_str_eq(before, after);
-  free(before);
-  free(after);
-  ep_jobs_close(jobs);
-}
-END_TEST
-
-/* The line of a first start is not waited for: where a crash took it, the row has it. */
-START_TEST(a_missing_start_is_made_up_for) {
-  ep_jobs *jobs = jobs_open("cpu");
-  char id[40], path[400];
-  job_submit(jobs, "slow", 60, id);
-  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
-  char *before = job_events(jobs, id);
-  ep_jobs_close(jobs);
-  snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
-  char *start = strchr(before, '\n') + 1, *epochs = strchr(start, '\n') + 1;
-  ck_assert_ptr_nonnull(strstr(start, "\"type\":\"started\""));
-  ck_assert_int_eq(truncate(path, start - before + _i), 0); /* torn too */
-  jobs = jobs_open("cpu");
-  job_wait(jobs, id, "succeeded");
-  char *after = job_events(jobs, id);
-  ck_assert_int_eq(strncmp(before, after, (size_t)(epochs - before)), 0);
-  ck_assert_int_eq(count_of(after, "\"type\":\"started\""), 1);
-  ck_assert_int_eq(count_of(after, "\"type\":\"restarted\""), 1);
-  ck_assert_int_eq(count_of(after, "\"type\":\"epoch\""), 60);
-  events_check(after);
-  free(before);
-  free(after);
-  ep_jobs_close(jobs);
-}
-END_TEST
-
 START_TEST(delete_wants_an_ended_job) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40], *text;
@@ -521,68 +452,6 @@ START_TEST(datasets_stay_while_they_are_needed) {
 }
 END_TEST
 
-START_TEST(leftovers_go_at_start) {
-  ep_jobs *jobs = jobs_open("cpu");
-  char path[300];
-  static const char *const leftovers[] = {
-      "jobs/job_01kaaaaaaaaaaaaaaaaaaaaaaa", "tmp/half",
-      "datasets/0123456789012345678901234567890123456789012345678901234567890123"};
-  ep_jobs_close(jobs);
-  for (int i = 0; i < 3; i++) {
-    snprintf(path, sizeof path, "%s/%s", scratch_dir, leftovers[i]);
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/%s/file", scratch_dir, leftovers[i]);
-    assert_ok(ep_folder_write_file(path, "x", 1, error));
-  }
-  jobs = jobs_open("cpu");
-  for (int i = 0; i < 3; i++) {
-    snprintf(path, sizeof path, "%s/%s", scratch_dir, leftovers[i]);
-    ck_assert_msg(!ep_folder_exists(path), "%s", path);
-  }
-  ep_jobs_close(jobs);
-}
-END_TEST
-
-/* A daemon of its own submits in a loop and says what was acknowledged; it is killed in the middle.
- * Opened again, every one of them is there and ends, with its events in order and one end. */
-static void daemon_run(int pipe_fd) {
-  ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
-  for (int i = 0;; i++) {
-    job_submit(jobs, i % 5 == 3 ? "kill-once" : "instant", 20, id);
-    if (write(pipe_fd, id, sizeof id) != sizeof id) _exit(0);
-  }
-}
-
-START_TEST(a_killed_daemon_loses_nothing) {
-  enum { MOST = 4000 };
-  static char ids[MOST][40];
-  int pipes[2], count = 0;
-  ck_assert_int_eq(pipe(pipes), 0);
-  pid_t child = fork();
-  if (child == 0) daemon_run(pipes[1]);
-  close(pipes[1]);
-  usleep(120000 + 60000 * (unsigned)_i);
-  kill(child, SIGKILL);
-  while (count < MOST && read(pipes[0], ids[count], 40) == 40) count++;
-  close(pipes[0]);
-  waitpid(child, NULL, 0);
-  ck_assert_int_gt(count, 0);
-  ep_jobs *jobs = jobs_open("cpu");
-  for (int i = 0; i < count; i++) {
-    job_wait(jobs, ids[i], "succeeded");
-    char *events = job_events(jobs, ids[i]);
-    ck_assert_int_eq(count_of(events, "\"type\":\"queued\""), 1);
-    ck_assert_int_eq(count_of(events, "\"type\":\"epoch\""), 20);
-    ck_assert_int_eq(count_of(events, "\"type\":\"end\""), 1);
-    events_check(events);
-    free(events);
-  }
-  printf("%d acknowledged jobs, all there after kill -9\n", count);
-  ep_jobs_close(jobs);
-}
-END_TEST
-
 int main(void) {
   Suite *suite = suite_create("jobs");
   TCase *tests = tcase_create("jobs");
@@ -601,16 +470,11 @@ int main(void) {
   tcase_add_test(tests, a_dead_worker_costs_a_restart);
   tcase_add_loop_test(tests, three_deaths_without_progress_fail_the_job, 0, 2);
   tcase_add_test(tests, deaths_with_progress_do_not_count);
-  tcase_add_test(tests, a_restart_goes_on_with_everything);
-  tcase_add_loop_test(tests, a_missing_end_is_made_up_for, 0, 2);
-  tcase_add_loop_test(tests, a_missing_start_is_made_up_for, 0, 2);
   tcase_add_test(tests, delete_wants_an_ended_job);
   tcase_add_test(tests, lists_page_and_filter);
   tcase_add_test(tests, watchers_wake_once);
   tcase_add_test(tests, the_version_says_whether_the_text_changed);
   tcase_add_test(tests, datasets_stay_while_they_are_needed);
-  tcase_add_test(tests, leftovers_go_at_start);
-  tcase_add_loop_test(tests, a_killed_daemon_loses_nothing, 0, 3);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
