@@ -36,6 +36,10 @@
 #define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
 
+/* Compiled kernels on disk. */
+#define EP_LIMIT_CUBINS 256               /* programs; each takes seconds to compile again */
+#define EP_LIMIT_CUBIN_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
+
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
 #define EP_LIMIT_PREDICT_ROWS 100000

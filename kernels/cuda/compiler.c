@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/cubins.h"
 #include "kernels/cuda/sources.h"
 
 /* --- NVRTC --------------------------------------------------------------------------------- */
 
 typedef struct {
+  nvrtcResult (*version)(int *, int *);
   nvrtcResult (*create)(nvrtcProgram *, const char *, const char *, int, const char *const *,
                         const char *const *);
   nvrtcResult (*compile)(nvrtcProgram, int, const char *const *);
@@ -40,7 +42,8 @@ static void nvrtc_load(void) {
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   if (!library) library = dlopen("libnvrtc.so", RTLD_NOW | RTLD_LOCAL);
   nvrtc_open =
-      library && FIND(library, create, "nvrtcCreateProgram") &&
+      library && FIND(library, version, "nvrtcVersion") &&
+      FIND(library, create, "nvrtcCreateProgram") &&
       FIND(library, compile, "nvrtcCompileProgram") &&
       FIND(library, log_size, "nvrtcGetProgramLogSize") &&
       FIND(library, log, "nvrtcGetProgramLog") && FIND(library, cubin_size, "nvrtcGetCUBINSize") &&
@@ -72,34 +75,58 @@ static const char *source_text(const char *file) {
   return NULL;
 }
 
-enum { HEADERS_MAX = 32 };
+enum { HEADERS_MAX = 64 };
 
 static ep_status program_create(const char *file, const char *header, nvrtcProgram *out,
                                 ep_error *error) {
+  const char *const made[] = {"kernels/cuda/runtime/program.h", "resident_program.h"};
   const char *names[HEADERS_MAX], *texts[HEADERS_MAX];
   int count = 0;
-  for (int i = 0; i < EP_CUDA_SOURCES_COUNT && count < HEADERS_MAX - 1; i++) {
+  for (int i = 0; i < EP_CUDA_SOURCES_COUNT && count < HEADERS_MAX - 2; i++) {
     names[count] = EP_CUDA_SOURCES[i].name;
     texts[count++] = EP_CUDA_SOURCES[i].text;
   }
-  names[count] = "resident_program.h";
-  texts[count++] = header;
+  for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+    names[count] = made[i];
+    texts[count++] = header;
+  }
   nvrtcResult result = nvrtc.create(out, source_text(file), file, count, texts, names);
   if (result == NVRTC_SUCCESS) return EP_OK;
   return ep_fail(error, EP_NO_MEMORY, "preparing a kernel failed: %s", nvrtc.error_text(result));
 }
 
+enum { OPTIONS = 3, ARCHITECTURE_BYTES = 32 };
+
+/* architecture: [ARCHITECTURE_BYTES], written; lent to the options. */
+static void options_make(const ep_backend *backend, char *architecture, const char **options) {
+  snprintf(architecture, ARCHITECTURE_BYTES, "--gpu-architecture=sm_%d", backend->capability);
+  options[0] = architecture;
+  options[1] = "--std=c++17";
+  options[2] = "--device-as-default-execution-space";
+}
+
+/* Of all that the code depends on. */
+static ep_cubin_key cubin_key(const char *file, const char *header, const char *const *options) {
+  ep_cubin_key key = ep_cubin_key_start();
+  int major = 0, minor = 0;
+  char version[32];
+  nvrtc.version(&major, &minor);
+  snprintf(version, sizeof version, "%d.%d", major, minor);
+  ep_cubin_key_add(&key, version);
+  for (int i = 0; i < OPTIONS; i++) ep_cubin_key_add(&key, options[i]);
+  for (int i = 0; i < EP_CUDA_SOURCES_COUNT; i++) ep_cubin_key_add(&key, EP_CUDA_SOURCES[i].text);
+  ep_cubin_key_add(&key, file);
+  ep_cubin_key_add(&key, header);
+  return key;
+}
+
 /* *cubin is the caller's to free. */
-static ep_status cubin_make(const ep_backend *backend, const char *file, const char *header,
+static ep_status cubin_make(const char *file, const char *header, const char *const *options,
                             char **cubin, size_t *bytes, ep_error *error) {
-  char architecture[32];
-  snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d", backend->capability);
-  const char *const options[] = {architecture, "--std=c++17",
-                                 "--device-as-default-execution-space"};
   nvrtcProgram program;
   ep_status status = program_create(file, header, &program, error);
   if (status != EP_OK) return status;
-  nvrtcResult result = nvrtc.compile(program, sizeof options / sizeof *options, options);
+  nvrtcResult result = nvrtc.compile(program, OPTIONS, options);
   if (result != NVRTC_SUCCESS) status = compile_failed(program, result, error);
   if (status == EP_OK && nvrtc.cubin_size(program, bytes) != NVRTC_SUCCESS)
     status = ep_fail(error, EP_INTERNAL, "the compiler left no kernel");
@@ -107,6 +134,20 @@ static ep_status cubin_make(const ep_backend *backend, const char *file, const c
   if (status == EP_OK && !*cubin) status = ep_fail(error, EP_NO_MEMORY, "no memory for a kernel");
   if (status == EP_OK) nvrtc.cubin(program, *cubin);
   nvrtc.destroy(&program);
+  return status;
+}
+
+/* From the disk, or from the compiler. */
+static ep_status cubin_get(const ep_backend *backend, const char *file, const char *header,
+                           char **cubin, size_t *bytes, ep_error *error) {
+  char architecture[ARCHITECTURE_BYTES];
+  const char *options[OPTIONS];
+  options_make(backend, architecture, options);
+  ep_cubin_key key = cubin_key(file, header, options);
+  *cubin = ep_cubin_read(&key, bytes);
+  if (*cubin) return EP_OK;
+  ep_status status = cubin_make(file, header, options, cubin, bytes, error);
+  if (status == EP_OK) ep_cubin_write(&key, *cubin, *bytes);
   return status;
 }
 
@@ -147,7 +188,7 @@ static ep_status kernel_load(const ep_backend *backend, const char *file, const 
   char *cubin = NULL;
   size_t bytes = 0;
   cudaLibrary_t library;
-  ep_status status = cubin_make(backend, file, header, &cubin, &bytes, error);
+  ep_status status = cubin_get(backend, file, header, &cubin, &bytes, error);
   if (status != EP_OK) return status;
   cudaError_t code = cudaLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0);
   if (code == cudaSuccess) code = cudaLibraryGetKernel(out, library, name);

@@ -37,6 +37,7 @@ ep_status ep_cuda_instance_rollback(void *state, ep_error *error);
 extern const ep_executor ep_cuda_gemm_executor; /* wide dense networks, below float32 */
 extern const ep_executor ep_cuda_general;       /* everything */
 extern const ep_executor ep_cuda_resident;      /* small dense networks: a segment in one launch */
+extern const ep_executor ep_cuda_cnn;           /* small convolutional networks: likewise */
 extern const ep_executor ep_cuda_grid; /* middle dense networks: likewise, by many blocks */
 
 #endif

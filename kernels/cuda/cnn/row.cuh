@@ -1,0 +1,263 @@
+/* row.cuh: a row on its way through the network: who works on it, where its numbers lie, what the
+ * layers that change numbers in place make of them, and how it is fetched. */
+#ifndef EP_KERNELS_CUDA_CNN_ROW_CUH
+#define EP_KERNELS_CUDA_CNN_ROW_CUH
+
+#include "kernels/cuda/cnn/span.h"
+#include "kernels/cuda/runtime/program.h"
+#include "kernels/formulas/augment.h"
+#include "kernels/formulas/dropout.h"
+#include "kernels/formulas/losses.h"
+
+typedef ep_cnn_span span;
+
+constexpr int WARP = 32, WARPS = THREADS / WARP, WORKERS = GROUPS * BLOCKS;
+constexpr ep_loss_type LOSS = (ep_loss_type)LOSS_TYPE;
+constexpr ep_optimizer_type OPTIMIZER = (ep_optimizer_type)OPTIMIZER_TYPE;
+constexpr unsigned ALL = 0xffffffffu;
+constexpr int IN_PIXELS = stage(0).in.height * stage(0).in.width;
+
+/* A group of threads and its row. */
+struct worker {
+  const span &s;
+  float *m;              /* the group's shared memory: [GROUP_FLOATS] */
+  const float *staged;   /* the convolutions' weights, of the block */
+  ep_permutation *order; /* shared, of the group */
+  int group, thread;     /* of the block; of the group */
+  int index;             /* of all groups: 0 … WORKERS - 1 */
+  long long step, epoch; /* of the row */
+  int batch;             /* of the epoch */
+  int rows, row;         /* of the batch */
+  long long from;        /* the row's place in the training set */
+  bool adds;             /* not the first row of this group in this step */
+  float scale;           /* of the loss, for a mean */
+  double loss;
+  int misses;
+};
+
+static __device__ __forceinline__ void group_wait(const worker &w) {
+  if constexpr (GROUPS == 1)
+    __syncthreads();
+  else
+    asm volatile("bar.sync %0, %1;" ::"r"(w.group + 1), "n"(THREADS) : "memory");
+}
+
+static __device__ __forceinline__ float4 vector_at(const float *p) {
+  return *(const float4 *)p;
+}
+
+/* VECTORS vectors from `from`, which begins one. */
+template <int VECTORS>
+static __device__ __forceinline__ void row_read(const float *from, float (&to)[4 * VECTORS]) {
+#pragma unroll
+  for (int i = 0; i < VECTORS; i++) {
+    float4 four = vector_at(from + 4 * i);
+    to[4 * i] = four.x, to[4 * i + 1] = four.y, to[4 * i + 2] = four.z, to[4 * i + 3] = four.w;
+  }
+}
+
+/* --- places --------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ int at_of(const cnn_place &place, int c, int y, int x) {
+  return place.first + c * place.plane + (y + place.top) * place.pitch + place.left + x;
+}
+
+/* Of number f of a row of `shape`. */
+static __device__ __forceinline__ int at_of(const cnn_place &place, const cnn_shape &shape, int f) {
+  if (place.compact) return place.first + f;
+  int pixels = shape.height * shape.width, c = f / pixels, pixel = f % pixels;
+  return at_of(place, c, pixel / shape.width, pixel % shape.width);
+}
+
+/* --- layers in place ------------------------------------------------------------------------ */
+
+static __device__ __forceinline__ const uint8_t *bytes_at(const worker &w, int at) {
+  return (const uint8_t *)(w.m + at);
+}
+
+template <int I> static __device__ __forceinline__ ep_op activation_of() {
+  constexpr cnn_op OP = op(I);
+  ep_op about = {};
+  about.type = OP.type;
+  about.negative_slope = OP.negative_slope;
+  about.alpha = OP.alpha;
+  about.beta = OP.beta;
+  about.threshold = OP.threshold;
+  return about;
+}
+
+constexpr bool drops(ep_layer_type type) {
+  return type == EP_LAYER_DROPOUT || type == EP_LAYER_DROPOUT2D;
+}
+
+template <int I> static __device__ __forceinline__ bool keeps(const worker &w, int f) {
+  constexpr cnn_op OP = op(I);
+  return bytes_at(w, OP.mask)[OP.type == EP_LAYER_DROPOUT ? f : f / OP.pixels] != 0;
+}
+
+/* What op I makes of number f. */
+template <int I> static __device__ __forceinline__ float op_run(const worker &w, float x, int f) {
+  constexpr cnn_op OP = op(I);
+  if constexpr (drops(OP.type)) return keeps<I>(w, f) ? ep_dropout_scale(OP.p) * x : 0;
+  const ep_op about = activation_of<I>();
+  return ep_activation(&about, x);
+}
+
+/* The gradient by its input; x, y: its input and output, or what is known of their sign. */
+template <int I>
+static __device__ __forceinline__ float op_back(const worker &w, float grad, float x, float y,
+                                                int f) {
+  constexpr cnn_op OP = op(I);
+  if constexpr (drops(OP.type)) return keeps<I>(w, f) ? ep_dropout_scale(OP.p) * grad : 0;
+  if constexpr (OP.type == EP_LAYER_FLATTEN) return grad;
+  const ep_op about = activation_of<I>();
+  return grad * ep_activation_derivative(&about, x, y);
+}
+
+template <int I, int LEFT>
+static __device__ __forceinline__ float chain_run(const worker &w, float x, int f) {
+  if constexpr (LEFT == 0)
+    return x;
+  else
+    return chain_run<I + 1, LEFT - 1>(w, op_run<I>(w, x, f), f);
+}
+
+/* y: what the whole chain left. */
+template <int I, int LEFT>
+static __device__ __forceinline__ float chain_back(const worker &w, float grad, float y, int f) {
+  if constexpr (LEFT == 0)
+    return grad;
+  else
+    return op_back<I>(w, chain_back<I + 1, LEFT - 1>(w, grad, y, f), y, y, f);
+}
+
+constexpr bool chain_activates(int first, int count) {
+  for (int i = first; i < first + count; i++)
+    if (!drops(op(i).type) && op(i).type != EP_LAYER_FLATTEN) return true;
+  return false;
+}
+
+/* Number f of stage S's layer, at `at`. */
+template <int S>
+static __device__ __forceinline__ void value_put(const worker &w, int at, int f, float value) {
+  constexpr cnn_stage A = stage(S);
+  w.m[at] = chain_run<A.chain_first, A.chain_count>(w, value, f);
+}
+
+/* The gradient by number f of what stage S gave, which lies at value_at: goes to grad_at, as the
+ * gradient by what its layer gave. */
+template <int S>
+static __device__ __forceinline__ void grad_put(const worker &w, int value_at, int grad_at, int f,
+                                                float grad) {
+  constexpr cnn_stage A = stage(S);
+  float y = chain_activates(A.chain_first, A.chain_count) ? w.m[value_at] : 0;
+  w.m[grad_at] = chain_back<A.chain_first, A.chain_count>(w, grad, y, f);
+}
+
+template <int S>
+static __device__ __forceinline__ void grad_put(const worker &w, int f, float grad) {
+  constexpr cnn_stage A = stage(S);
+  grad_put<S>(w, at_of(A.value, A.out, f), at_of(A.grad, A.out, f), f, grad);
+}
+
+/* --- masks and the row itself ---------------------------------------------------------------- */
+
+/* The mask of op I for the row, four elements a thread. */
+template <int I> static __device__ __forceinline__ void mask_make(const worker &w) {
+  constexpr cnn_op OP = op(I);
+  if constexpr (drops(OP.type)) {
+    constexpr int COUNT = OP.type == EP_LAYER_DROPOUT ? OP.channels * OP.pixels : OP.channels;
+    long long first = (long long)w.row * COUNT, quad = first / 4;
+    int quads = (int)((first + COUNT - 1) / 4 - quad) + 1;
+    uint8_t *mask = (uint8_t *)(w.m + OP.mask);
+    for (int q = w.thread; q < quads; q += THREADS) {
+      ep_random4 words = ep_dropout_words(w.s.seed, w.step, OP.layer, quad + q);
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        long long f = (quad + q) * 4 + i - first;
+        if (f >= 0 && f < COUNT) mask[f] = ep_dropout_word_keeps(words.word[i], OP.p);
+      }
+    }
+  }
+}
+
+template <int I> static __device__ __forceinline__ void masks_make(const worker &w) {
+  if constexpr (I < OPS) {
+    mask_make<I>(w);
+    masks_make<I + 1>(w);
+  }
+}
+
+/* The channels of stage S that are kept, then the others; by one warp. */
+template <int S> static __device__ __forceinline__ void lists_make(const worker &w) {
+  if constexpr (S < STAGES) {
+    constexpr cnn_stage A = stage(S);
+    if constexpr (A.list >= 0) {
+      constexpr int CHANNELS = A.out.channels;
+      if (w.thread / WARP == S % WARPS) {
+        int *list = (int *)(w.m + A.list), lane = w.thread % WARP;
+        const uint8_t *mask = bytes_at(w, op(A.dropout).mask);
+        int kept = 0, others = 0;
+        for (int c = lane; c < vectors_of(CHANNELS) + WARP; c += WARP) {
+          bool is = c < CHANNELS, keep = is && mask[c];
+          unsigned keeping = __ballot_sync(ALL, keep), there = __ballot_sync(ALL, is);
+          unsigned before = (1u << lane) - 1;
+          if (keep)
+            list[kept + __popc(keeping & before)] = c;
+          else if (is)
+            list[CHANNELS - 1 - (others + __popc(there & ~keeping & before))] = c;
+          kept += __popc(keeping);
+          others += __popc(there & ~keeping);
+          if (c - lane + WARP >= CHANNELS) break;
+        }
+        if (lane == 0) list[CHANNELS] = kept;
+      }
+    }
+    lists_make<S + 1>(w);
+  }
+}
+
+static __device__ __forceinline__ float number_of(const worker &w, const ep_augmentation &drawn,
+                                                  int f) {
+  constexpr ep_shape STORED = {STORED_CHANNELS, STORED_HEIGHT, STORED_WIDTH};
+  constexpr int WIDTH = stage(0).in.width;
+  int channel = f / IN_PIXELS, pixel = f % IN_PIXELS;
+  long long source = f;
+  if constexpr (AUGMENTS)
+    source = ep_augment_source(&drawn, STORED, channel, pixel / WIDTH, pixel % WIDTH);
+  long long at = w.from * (STORED_CHANNELS * STORED_HEIGHT * STORED_WIDTH) + source;
+  if constexpr (!BYTES) return source < 0 ? 0 : __ldg((const float *)w.s.x + at);
+  uint8_t byte = source < 0 ? 0 : __ldg((const uint8_t *)w.s.x + at);
+  return ep_byte_value(byte, __ldg(w.s.x_scale + channel), __ldg(w.s.x_shift + channel));
+}
+
+/* Everything about row w.row that does not ask the weights. */
+static __device__ __forceinline__ void row_fetch(worker &w) {
+  constexpr cnn_stage A = stage(0);
+  w.from = (long long)w.batch * BATCH_ROWS + w.row;
+  if constexpr (SHUFFLES) w.from = ep_permutation_at(w.order, (uint32_t)w.from);
+  masks_make<0>(w);
+  group_wait(w);
+  lists_make<1>(w);
+  ep_augmentation drawn = {};
+  if constexpr (AUGMENTS) {
+    constexpr ep_shape STORED = {STORED_CHANNELS, STORED_HEIGHT, STORED_WIDTH};
+    constexpr ep_shape TAKEN = {A.in.channels, A.in.height, A.in.width};
+    drawn = ep_augment_draw(&w.s.augment, STORED, TAKEN, w.s.seed, w.epoch, w.from);
+  }
+  for (int f = w.thread; f < count_of(A.in); f += THREADS)
+    value_put<0>(w, at_of(A.value, A.in, f), f, number_of(w, drawn, f));
+  group_wait(w);
+}
+
+/* The order of the epoch. */
+static __device__ __forceinline__ void order_make(const worker &w) {
+  if constexpr (SHUFFLES) {
+    group_wait(w);
+    if (w.thread == 0)
+      *w.order = ep_permutation_make(w.s.seed, EP_RANDOM_SHUFFLE, w.epoch, TRAIN_ROWS);
+    group_wait(w);
+  }
+}
+
+#endif
