@@ -20,7 +20,7 @@ import footprint  # noqa: E402
 import report  # noqa: E402
 import workloads  # noqa: E402
 from contenders import NotRun, Ours, Peer, PeerProcess  # noqa: E402
-from daemon import Daemon, Failed, safetensors  # noqa: E402
+from daemon import Daemon, Failed, safetensors, start  # noqa: E402
 
 ROUNDS = (3, 7)  # at least, and at most while a third of the row's time is left
 ENERGY_SECONDS = 0.6  # a counter of energy moves in steps of some 20 to 100 ms
@@ -41,9 +41,11 @@ class Bench:
     def daemon(self, one_core=False):
         if one_core not in self.daemons:
             devices = "cpu" if one_core or self.kind == "cpu" else "auto"
-            started = Daemon(self.options.prefix, self.core if one_core else None, devices)
-            if devices == "auto":
-                started.wait_for("cuda")
+            if one_core:
+                started = Daemon(self.options.prefix, self.core)
+                started.wait_for("cpu")
+            else:
+                started = start(self.options.prefix, devices, "cuda" if devices == "auto" else "cpu")
             self.daemons[one_core] = started
         return self.daemons[one_core]
 

@@ -28,6 +28,24 @@ class Failed(Exception):
     """The daemon did not do what it was asked, and how it answered."""
 
 
+CALIBRATION_SECONDS_MAX = 30
+
+
+def start(prefix, devices, kind):
+    """A daemon that has a device of that kind; a driver that was asleep gets a second chance."""
+    for last in (False, True):
+        daemon = Daemon(prefix, devices=devices)
+        try:
+            daemon.wait_for(kind)
+            return daemon
+        except Failed as failed:
+            daemon.stop()
+            if last:
+                raise
+            print(f"  {failed}; once more")
+    return None
+
+
 class Daemon:
     """prefix/bin holds epochd. pinned_to: the one core that it and its workers may use."""
 
@@ -42,7 +60,7 @@ class Daemon:
             self.process = subprocess.Popen(
                 pin + [os.path.join(prefix, "bin", "epochd"), "--listen", "127.0.0.1:0",
                        "--data-dir", os.path.join(self.folder.name, "data"), "--devices", devices],
-                stderr=log, env=environment)
+                stderr=log, env=environment, start_new_session=True)  # Ctrl-C is for the benchmark
         atexit.register(self.process.kill)  # does nothing once it has ended and was waited for
         self.connection = http.client.HTTPConnection("127.0.0.1", self._port(), timeout=300)
 
@@ -69,13 +87,21 @@ class Daemon:
     def upload(self, name, body):
         return self.request("PUT", f"/v1/datasets/{name}", body)
 
-    def wait_for(self, kind, seconds=60):
-        """Until a device of that kind takes jobs, or says that it will not."""
+    def kinds(self):
+        """{"cpu", "cuda"}, those that there are."""
+        return {device["id"].split(":")[0] for device in self.request("GET", "/v1/devices")["data"]}
+
+    def wait_for(self, kind, seconds=CALIBRATION_SECONDS_MAX):
+        """Until the devices of that kind take jobs, and all are calibrated; Failed when there is none,
+        with what the daemon says of devices."""
+        if kind not in self.kinds():
+            said = [line for line in open(self.log) if "device" in line or kind in line]
+            raise Failed(f"the daemon has no {kind}: {''.join(said)[:1000] or 'and does not say why'}")
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             devices = self.request("GET", "/v1/devices")["data"]
-            found = [device for device in devices if device["name"].split(":")[0] == kind]
-            if not found or any(device["status"] != "starting" for device in found):
+            log = open(self.log).read()
+            if all(device["state"] == "idle" and f"device {device['id']} is calibrated" in log for device in devices):
                 return
             time.sleep(0.1)
 

@@ -77,6 +77,11 @@ def duration(seconds):
     return f"{seconds * 1e3:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
+def figure(value):
+    """Four digits, without an exponent."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 def said_wanted(entry):
     """"8 x jax cuda: 12.1" and whether that is enough."""
     if entry["what"] == "times":
@@ -102,7 +107,7 @@ def row_cells(row):
         return [row["name"], "WRONG: " + ours["wrong"][:120]] + [""] * 6
     best = next((peer for peer in row["peers"] if peer["name"] == row.get("best_peer")), None)
     return [row["name"], f"{ours['executor']} {ours['precision']}", duration(ours["seconds"]),
-            f"{ours['microseconds_a_step']:.4g}", duration(ours["wall_seconds"]),
+            figure(ours["microseconds_a_step"]), duration(ours["wall_seconds"]),
             f"{best['name']} {duration(best['seconds'])}" if best else "-",
             f"{row['ratio']:.2f}" if best else "-",
             "; ".join(said_wanted(entry) for entry in row["wanted"])]

@@ -14,8 +14,7 @@ import numpy as np
 import chart
 import report
 import workloads
-from contenders import NotRun
-from daemon import Daemon, Failed
+from daemon import Failed, start
 
 WIDTHS, DEPTHS, ROWS = (4, 16, 64, 256, 1024), (1, 2, 4, 8), (64, 256, 1024, 4096, 16384)
 FEATURES = 16
@@ -35,10 +34,8 @@ def table(rows):
 
 class Study:
     def __init__(self, options):
-        self.daemon = Daemon(options.prefix, devices="auto")
-        self.daemon.wait_for("cuda")
-        kinds = {device["name"].split(":")[0] for device in self.daemon.request("GET", "/v1/devices")["data"]}
-        self.devices = [kind for kind in ("cpu", "cuda") if kind in kinds]
+        self.daemon = start(options.prefix, "auto", "cuda")
+        self.devices = ["cpu", "cuda"]
         self.until = time.monotonic() + options.seconds
         self.folder = tempfile.TemporaryDirectory(prefix="epochd-study.")
 
@@ -131,21 +128,21 @@ def main():
     parser.add_argument("parts", nargs="*", metavar="cells|doubling")
     options = parser.parse_intermixed_args()
     out = dict(report.machine(), cells=[], doubling=[])
-    study = Study(options)
+    study = None
     try:
-        if len(study.devices) < 2:
-            raise NotRun("one kind of device alone is here: there is nothing to choose")
+        study = Study(options)
         if not options.parts or "doubling" in options.parts:
             study.doubling(out["doubling"])
         if not options.parts or "cells" in options.parts:
             study.cells(out["cells"])
     except KeyboardInterrupt:
         print("\ninterrupted: what was measured so far stays")
-    except (NotRun, Failed) as reason:
+    except Failed as reason:
         out["not_run"] = str(reason)
         print(f"not run: {reason}")
     finally:
-        study.close()
+        if study:
+            study.close()
     out["summary"] = summary(out["cells"]) if out["cells"] else None
     report.write(out, options.json)
     if out["cells"] or out["doubling"]:
