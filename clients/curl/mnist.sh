@@ -6,6 +6,9 @@ set -euo pipefail
 EPOCHD=${EPOCHD:-http://127.0.0.1:8080}
 folder=${1:-mnist}
 epochs=${2:-2}
+[[ -r $folder/train-images-idx3-ubyte.gz ]] || {
+  echo "mnist.sh [FOLDER] [EPOCHS]: there is no $folder/train-images-idx3-ubyte.gz" >&2 && exit 1
+}
 
 for part in train/x=train-images-idx3 train/y=train-labels-idx1 test/x=t10k-images-idx3 test/y=t10k-labels-idx1; do
   curl -sSf -T "$folder/${part#*=}-ubyte.gz" "$EPOCHD/v1/datasets/mnist/${part%=*}" >/dev/null

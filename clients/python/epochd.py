@@ -58,7 +58,7 @@ class JobFailed(Exception):
 
     def __init__(self, job: "Job"):
         self.job = job
-        super().__init__(f"{job.id} {job.status}" + (f": {job.error}" if job.error else ""))
+        super().__init__(f"{job.id} {job.status}" + (f": {_message(job.error)}" if job.error else ""))
 
 
 class Client:
@@ -471,8 +471,8 @@ class _Terminal:
         if event["type"] == "epoch":
             self._epoch(event)
         elif event["type"] in ("restarted", "warning", "end"):
-            said = event.get("message") or event.get("error") or event.get("status") or ""
-            self._line(f"{event['type']}: {said}")
+            said = [event.get("status"), event.get("message"), _message(event.get("error"))]
+            self._line(f"{event['type']}: {': '.join(word for word in said if word)}")
 
     def _epoch(self, event: Mapping[str, Any]) -> None:
         share, now = event["epoch"] / event["epochs"], time.monotonic()
@@ -526,6 +526,11 @@ def _progress(job: Job) -> Any:
     return _Terminal()
 
 
+def _message(error: Any) -> str:
+    """What went wrong with a job, in words."""
+    return error.get("message", str(error)) if isinstance(error, Mapping) else error or ""
+
+
 def _escape(text: Any) -> str:
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
@@ -538,7 +543,7 @@ def _html(job: Mapping[str, Any], curve: Mapping[str, Any]) -> str:
     words += [_short(seconds)] if seconds is not None else []
     test = (job["metrics"] or {}).get("test") or {}
     words += [f"test {name} {_figure(value)}" for name, value in test.items() if isinstance(value, (int, float))][:4]
-    words += [job["error"]] if job["error"] else []
+    words += [_message(job["error"])] if job["error"] else []
     return (f"<div><div>{' · '.join(_escape(word) for word in words)}</div>"
             f"<progress max=\"1\" value=\"{progress['fraction']:.4f}\" style=\"width:400px\"></progress>"
             f"{_svg(curve)}</div>")
