@@ -38,6 +38,8 @@ const ep_route EP_ROUTES[] = {
   {"GET",    "/readyz",                   ep_route_ready_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
   {"GET",    "/openapi.json",             ep_route_contract_get,    EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
   {"GET",    "/",                         ep_route_root_get,        EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/assets/{id}",              ep_route_asset_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/assets/views/{id}",        ep_route_asset_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
 };
 /* clang-format on */
 const int EP_ROUTES_COUNT = sizeof EP_ROUTES / sizeof EP_ROUTES[0];

@@ -68,7 +68,8 @@ ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get
 ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
     ep_route_dataset_delete;
 ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_route_ready_get,
-    ep_route_contract_get, ep_route_root_get;
+    ep_route_contract_get;
+ep_route_call ep_route_root_get, ep_route_asset_get;
 
 /* Answers with a job's log as it grows (events.c's other user is the submit-and-stream of jobs). */
 ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,

@@ -252,6 +252,21 @@ def parts(contract):
     ask("GET", f"/v1/jobs/{json.loads(raw)['id']}?wait=30", 200)
 
 
+def dashboard(contract):
+    """The page and its files, in a build that has them."""
+    page = {"Accept": "text/html"}
+    answer, raw = contract.ask("GET", "/", 200, headers=page)
+    contract.ask("GET", "/assets/nothing.js", 404)
+    contract.ask("GET", "/assets/views/nothing.js", 404)
+    if b"no dashboard" in raw:
+        NOT_HERE.update({("front", "304"), ("asset", "200"), ("asset", "304"), ("asset_view", "200"), ("asset_view", "304")})
+        return
+    contract.ask("GET", "/", 304, headers=dict(page, **{"If-None-Match": answer.getheader("ETag")}))
+    for path in ("/assets/main.js", "/assets/style.css", "/assets/views/jobs.js"):
+        answer, _ = contract.ask("GET", path, 200)
+        contract.ask("GET", path, 304, headers={"If-None-Match": answer.getheader("ETag")})
+
+
 def others(contract):
     ask = contract.ask
     for path in ("/v1/devices", "/v1/queue", "/livez", "/readyz", "/openapi.json", "/"):
@@ -298,6 +313,7 @@ def main():
     running(contract)
     datasets(contract)
     parts(contract)
+    dashboard(contract)
     others(contract)
     canary(contract, job)
     _, raw = contract.ask("GET", "/openapi.json", 200)
