@@ -85,6 +85,7 @@ char *ep_predict_format(const char *job, const double *output, int64_t rows, int
 typedef struct {
   int64_t epoch;
   double loss, error, validation_loss, validation_error, elapsed_seconds;
+  double wall_seconds; /* since 1970, UTC: its attempt's start and elapsed_seconds */
 } ep_curve_point;
 
 /* {"object":"curve","job":…,"points":…,"epoch":[…],"loss":[…],"error":[…]|null,"validation_loss":…}

@@ -32,15 +32,20 @@ void ep_answer_header_add(ep_answer *answer, const char *name, const char *forma
 }
 
 void ep_answer_take_text(ep_answer *answer, int status, const char *type, char *text) {
-  if (!text) {
+  ep_answer_take_bytes(answer, status, type, text, text ? strlen(text) : 0);
+}
+
+void ep_answer_take_bytes(ep_answer *answer, int status, const char *type, void *bytes,
+                          size_t count) {
+  if (!bytes) {
     ep_answer_constant(answer, 507, "application/problem+json", NO_MEMORY, sizeof NO_MEMORY - 1);
     return;
   }
   free(answer->text);
   answer->status = status;
   answer->type = type;
-  answer->text = text;
-  answer->text_bytes = strlen(text);
+  answer->text = bytes;
+  answer->text_bytes = count;
 }
 
 void ep_answer_constant(ep_answer *answer, int status, const char *type, const char *text,

@@ -39,6 +39,9 @@ void ep_answer_header_add(ep_answer *answer, const char *name, const char *forma
 
 /* Takes `text` (which may be NULL: memory was short). */
 void ep_answer_take_text(ep_answer *answer, int status, const char *type, char *text);
+/* The same of `count` bytes that are no text. */
+void ep_answer_take_bytes(ep_answer *answer, int status, const char *type, void *bytes,
+                          size_t count);
 void ep_answer_constant(ep_answer *answer, int status, const char *type, const char *text,
                         size_t bytes);
 /* A status without a body: 204, 304. */
