@@ -40,8 +40,10 @@
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
-#define EP_LIMIT_LIST_JOBS 1000 /* jobs in one page of a list */
-#define EP_LIMIT_DEVICES 64     /* one worker process each; no host has more GPUs */
+#define EP_LIMIT_INFERENCE_BYTES 65536 /* its id, its parameters, …: each part but the data */
+#define EP_LIMIT_MODELS 1000           /* published: they are listed in one answer */
+#define EP_LIMIT_LIST_JOBS 1000        /* jobs in one page of a list */
+#define EP_LIMIT_DEVICES 64            /* one worker process each; no host has more GPUs */
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */

@@ -47,8 +47,8 @@ void ep_answer_constant(ep_answer *answer, int status, const char *type, const c
 /* A status without a body: 204, 304. */
 void ep_answer_empty(ep_answer *answer, int status);
 
-/* Errors as application/problem+json; whatever was answered before is dropped. Retry-After comes
- * with 429 and 503. `path` is the instance. */
+/* Errors as application/problem+json, or, below /v2, in that protocol's form; whatever was answered
+ * before is dropped. Retry-After comes with 429 and 503. `path` is the instance. */
 void ep_answer_problem(ep_answer *answer, const ep_problem *problem, const char *path);
 void ep_answer_error(ep_answer *answer, const ep_error *error, const char *path);
 

@@ -32,6 +32,19 @@ const ep_route EP_ROUTES[] = {
   {"PUT",    "/v1/datasets/{id}/test/y",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, false, {"header", "delimiter"}},
   {"GET",    "/v1/datasets/{id}",         ep_route_dataset_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"DELETE", "/v1/datasets/{id}",         ep_route_dataset_delete,  EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
+  {"GET",    "/v1/models",                ep_route_model_list,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"PUT",    "/v1/models/{id}",           ep_route_model_put,       EP_BODY_JSON, SPEC_BYTES, EP_RUNS_WORK, false, {NULL}},
+  {"GET",    "/v1/models/{id}",           ep_route_model_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"DELETE", "/v1/models/{id}",           ep_route_model_delete,    EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
+  {"GET",    "/v2",                       ep_route_inference_server, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v2/health/live",           ep_route_inference_live,  EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/v2/health/ready",          ep_route_inference_ready, EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/v2/models/{id}",       ep_route_inference_model,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v2/models/{id}/ready", ep_route_inference_model_ready, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"POST",   "/v2/models/{id}/infer", ep_route_inference_infer,       EP_BODY_TENSORS, PREDICT_BYTES, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v2/models/{id}/versions/1",       ep_route_inference_model,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v2/models/{id}/versions/1/ready", ep_route_inference_model_ready, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"POST",   "/v2/models/{id}/versions/1/infer", ep_route_inference_infer,       EP_BODY_TENSORS, PREDICT_BYTES, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/devices",               ep_route_devices_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/queue",                 ep_route_queue_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/livez",                    ep_route_live_get,        EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
@@ -114,22 +127,34 @@ ep_status ep_route_find(ep_request *request, const ep_route **out, char allow[64
   return ep_fail(error, EP_METHOD, "%.300s takes %s", request->path, allow);
 }
 
+/* The protocol's clients often name no media type at all. A page of another site could send that
+ * too, but its browser says so (guard.c), and an inference changes nothing. */
+static bool may_be_tensors(const ep_request *request) {
+  return !ep_request_header(request, "Content-Type") ||
+         ep_request_names(request, "Content-Type", "application/json") ||
+         ep_request_names(request, "Content-Type", "application/octet-stream");
+}
+
 static ep_status check_body(const ep_exchange *exchange, ep_error *error) {
   const ep_route *route = exchange->route;
   const char *length = ep_request_header(&exchange->request, "Content-Length");
   bool chunked = ep_request_header(&exchange->request, "Transfer-Encoding") != NULL;
+  bool kept = route->body == EP_BODY_JSON || route->body == EP_BODY_TENSORS;
   if (route->body == EP_BODY_JSON &&
       !ep_request_names(&exchange->request, "Content-Type", "application/json"))
     return ep_fail(error, EP_MEDIA_TYPE, "the body must be JSON: Content-Type: application/json");
-  if (route->body == EP_BODY_JSON && length &&
-      (strlen(length) > 15 || strtoll(length, NULL, 10) > route->limit_bytes))
+  if (route->body == EP_BODY_TENSORS && !may_be_tensors(&exchange->request))
+    return ep_fail(error, EP_MEDIA_TYPE,
+                   "the body must be JSON (Content-Type: application/json), or JSON and bytes "
+                   "behind it (application/octet-stream)");
+  if (kept && length && (strlen(length) > 15 || strtoll(length, NULL, 10) > route->limit_bytes))
     return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
                    (long long)route->limit_bytes);
   if (route->body != EP_BODY_NONE && !length && !chunked)
     return ep_fail(error, EP_MALFORMED, "a body is needed here, with Content-Length or chunked");
   const char *encoding = ep_request_header(&exchange->request, "Content-Encoding");
-  if (route->body == EP_BODY_JSON && encoding && strcasecmp(encoding, "identity") != 0)
-    return ep_fail(error, EP_MEDIA_TYPE, "a JSON body is not taken compressed");
+  if (kept && encoding && strcasecmp(encoding, "identity") != 0)
+    return ep_fail(error, EP_MEDIA_TYPE, "a body is not taken compressed here");
   return EP_OK;
 }
 

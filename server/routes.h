@@ -21,8 +21,9 @@ struct ep_server {
 };
 
 typedef enum {
-  EP_BODY_NONE, /* what comes is thrown away */
-  EP_BODY_JSON, /* in memory, at most limit_bytes */
+  EP_BODY_NONE,    /* what comes is thrown away */
+  EP_BODY_JSON,    /* in memory, at most limit_bytes */
+  EP_BODY_TENSORS, /* likewise; JSON, and bytes may follow it */
   EP_BODY_UPLOAD
 } ep_body;
 
@@ -67,6 +68,9 @@ ep_route_call ep_route_events_get;
 ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get;
 ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
     ep_route_dataset_delete;
+ep_route_call ep_route_model_put, ep_route_model_get, ep_route_model_list, ep_route_model_delete;
+ep_route_call ep_route_inference_server, ep_route_inference_live, ep_route_inference_ready,
+    ep_route_inference_model, ep_route_inference_model_ready, ep_route_inference_infer;
 ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_route_ready_get,
     ep_route_contract_get;
 ep_route_call ep_route_root_get, ep_route_asset_get;

@@ -26,6 +26,10 @@ static const char *const migrations[] = {
     "CREATE TABLE datasets (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL,"
     "  created_us INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE INDEX datasets_by_content ON datasets (sha256);",
+    "CREATE TABLE models (name TEXT PRIMARY KEY, job TEXT NOT NULL, shape TEXT NOT NULL,"
+    "  outputs INTEGER NOT NULL, decision TEXT NOT NULL, published_us INTEGER NOT NULL"
+    ") WITHOUT ROWID;"
+    "CREATE INDEX models_by_job ON models (job);",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };

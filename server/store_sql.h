@@ -13,6 +13,8 @@
   "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, " \
   "finished_us, version"
 
+#define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us"
+
 /* X(code, SQL): prepared once, when the store is opened. */
 #define EP_SQL_TABLE(X)                                                                       \
   X(BEGIN, "BEGIN IMMEDIATE")                                                                 \
@@ -34,6 +36,14 @@
                      "('queued','running','pausing','paused') ORDER BY id")                   \
   X(JOBS_FINISHED_LAST, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE finished_us > 0 "          \
                         "ORDER BY finished_us DESC LIMIT ?1")                                 \
+  X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "        \
+               "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "        \
+               "decision = ?5, published_us = ?6")                                            \
+  X(MODEL_GET, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE name = ?1")                     \
+  X(MODEL_BY_JOB, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE job = ?1 LIMIT 1")           \
+  X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                       \
+  X(MODEL_COUNT, "SELECT count(*) FROM models")                                               \
+  X(MODEL_LIST, "SELECT " EP_MODEL_COLUMNS " FROM models ORDER BY name")                      \
   X(DATASET_PUT, "INSERT INTO datasets (name, sha256, created_us) VALUES (?1,?2,?3) "         \
                  "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3")             \
   X(DATASET_GET, "SELECT name, sha256, created_us FROM datasets WHERE name = ?1")             \

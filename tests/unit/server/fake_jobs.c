@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "server/folder.h"
+#include "server/models.h"
 
 struct ep_jobs {
   char folder[256];
@@ -261,4 +262,35 @@ ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error) {
 void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context) {
   (void)jobs, (void)timeout_ms;
   answer((later){.ready = done, .context = context});
+}
+
+/* One model, "fake", of the one job: rows of two numbers, one output. */
+ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error *error) {
+  (void)jobs;
+  *out = (ep_model){.row = {2}, .row_dimensions = 1, .outputs = 1, .published_us = 1};
+  snprintf(out->name, sizeof out->name, "%s", name);
+  snprintf(out->job, sizeof out->job, "%s", FAKE_JOB);
+  return strcmp(name, "fake") == 0 ? EP_OK
+                                   : ep_fail(error, EP_NOT_FOUND, "there is no model %s", name);
+}
+
+ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, bool *created,
+                        ep_error *error) {
+  (void)jobs, (void)name;
+  *created = true;
+  return strcmp(job, FAKE_JOB) == 0
+             ? EP_OK
+             : ep_fail_at(error, EP_NOT_FOUND, "/job", "there is no job %s", job);
+}
+
+ep_status ep_models_delete(ep_jobs *jobs, const char *name, ep_error *error) {
+  ep_model model;
+  return ep_models_get(jobs, name, &model, error);
+}
+
+ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error) {
+  ep_model model;
+  ep_status status = ep_models_get(jobs, "fake", &model, error);
+  *text = ep_models_format(&model, 1);
+  return status;
 }
