@@ -43,9 +43,10 @@ for path in / /assets/main.js /assets/style.css /assets/views/jobs.js; do
   guarded
   [[ $(header Cache-Control) == no-cache ]] || fail "$path may be used unasked: $(header Cache-Control)"
   plain=$(header ETag)
+  rm -f "$body"
   http GET "$path" "${html[@]}" -H "If-None-Match: $plain"
   expect 304
-  [[ ! -s $body || $(wc -c <"$body") == 0 ]] || fail "$path: 304 with a body"
+  [[ ! -s $body ]] || fail "$path: 304 with a body"
   http GET "$path" "${html[@]}" -H 'Accept-Encoding: br;q=1, gzip;q=0.5'
   expect 200
   [[ $(header Content-Encoding) == gzip ]] || fail "$path was not compressed"
