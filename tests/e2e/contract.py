@@ -26,7 +26,8 @@ LINE = {
 CSV = b"a,b\n" + b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
 # Answers that need a full queue, a full disk or a dead device: their own tests have them.
 NOT_HERE = {("job_create", "429"), ("job_create", "503"), ("job_events", "503"),
-            ("job_predict", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503")}
+            ("job_predict", "503"), ("inference_ready", "503"), ("inference_infer", "503"),
+            ("inference_infer_version", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503")}
 
 
 class Contract:
@@ -92,9 +93,11 @@ class Contract:
             self.fault(f"{name}, expected {want}: {raw[:300]}")
         operation = self.operation(method, target.split("?")[0])
         if operation is None:
-            if kind != "application/problem+json":
+            own = target == "/v2" or target.startswith("/v2/")
+            if kind != ("application/json" if own else "application/problem+json"):
                 self.fault(f"{name}: a path outside the contract was answered with {kind}")
-            elif fault := self.fits({"$ref": "#/components/schemas/Problem"}, json.loads(raw)):
+            elif fault := self.fits({"$ref": f"#/components/schemas/{'InferenceError' if own else 'Problem'}"},
+                                    json.loads(raw)):
                 self.fault(f"{name}: {fault}")
             return answer, raw
         status = str(answer.status)
@@ -267,6 +270,47 @@ def dashboard(contract):
         contract.ask("GET", path, 304, headers={"If-None-Match": answer.getheader("ETag")})
 
 
+def models(contract):
+    """Published models, and inference by the KServe V2 protocol."""
+    ask = contract.ask
+    _, raw = ask("POST", "/v1/jobs", 201, XOR)
+    job = json.loads(raw)["id"]
+    ask("GET", f"/v1/jobs/{job}?wait=30", 200)
+    plain = {"Content-Type": "application/json"}
+    ask("PUT", "/v1/models/xor", 201, {"job": job})
+    ask("PUT", "/v1/models/xor", 200, {"job": job})
+    ask("PUT", "/v1/models/xor", 400, "{", plain)
+    ask("PUT", "/v1/models/xor", 404, {"job": "job_0"})
+    ask("PUT", "/v1/models/xor", 413, " " * 1048577, plain)
+    ask("PUT", "/v1/models/xor", 415, "{}", {"Content-Type": "text/plain"})
+    ask("PUT", "/v1/models/xor", 422, {"jobs": job})
+    _, raw = ask("POST", "/v1/jobs", 201, dict(XOR, epochs=900000000, report_every=1000000))
+    busy = json.loads(raw)["id"]
+    ask("PUT", "/v1/models/busy", 409, {"job": busy})
+    ask("POST", f"/v1/jobs/{busy}/cancel", 200)
+    ask("GET", "/v1/models", 200)
+    ask("GET", "/v1/models/xor", 200)
+    ask("DELETE", f"/v1/jobs/{job}", 409)
+    for path in ("/v2", "/v2/health/live", "/v2/health/ready"):
+        ask("GET", path, 200)
+    tensor = {"name": "x", "shape": [2, 2], "datatype": "FP32", "data": [0, 1, 1, 1]}
+    for version in ("", "/versions/1"):
+        path = f"/v2/models/xor{version}"
+        none = f"/v2/models/none{version}"
+        for end in ("", "/ready"):
+            ask("GET", path + end, 200)
+            ask("GET", none + end, 404)
+        ask("POST", f"{path}/infer", 200, {"inputs": [tensor], "id": "1"})
+        ask("POST", f"{path}/infer", 200, {"inputs": [tensor], "parameters": {"binary_data_output": True}})
+        ask("POST", f"{path}/infer", 400, {"inputs": [dict(tensor, shape=[2, 3])]})
+        ask("POST", f"{none}/infer", 404, {"inputs": [tensor]})
+        ask("POST", f"{path}/infer", 413, " " * (8 << 20 | 1), plain)
+        ask("POST", f"{path}/infer", 415, "{}", {"Content-Type": "text/csv"})
+    ask("DELETE", "/v1/models/xor", 204)
+    for method in ("GET", "DELETE"):
+        ask(method, "/v1/models/xor", 404)
+
+
 def others(contract):
     ask = contract.ask
     for path in ("/v1/devices", "/v1/queue", "/livez", "/readyz", "/openapi.json", "/"):
@@ -314,6 +358,7 @@ def main():
     datasets(contract)
     parts(contract)
     dashboard(contract)
+    models(contract)
     others(contract)
     canary(contract, job)
     _, raw = contract.ask("GET", "/openapi.json", 200)
