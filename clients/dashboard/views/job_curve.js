@@ -1,0 +1,141 @@
+// job_curve.js: the error curve of a job, live. The daemon thins it; a zoom into a long one asks once
+// for more points, so that the zoomed part is worth looking at.
+
+import { h, setText } from "../dom.js";
+import { download, getJson } from "../api.js";
+import { integer, isEnded, seconds, value } from "../format.js";
+import { createChart } from "../chart.js";
+
+const points = 2000; // asked for at first
+const pointsZoomed = 50000;
+const appendedMost = 3000; // live points before the daemon is asked to thin them again
+
+export function curvePanel({ url, signal }) {
+  const measure = h("select", { id: "curve-measure" }, h("option", { value: "loss" }, "Loss"), h("option", { value: "error" }, "Error rate"));
+  measure.setAttribute("aria-label", "What is drawn");
+  const over = h("select", { id: "curve-over" }, h("option", { value: "epoch" }, "over epochs"), h("option", { value: "seconds" }, "over seconds"));
+  over.setAttribute("aria-label", "Horizontal axis");
+  const log = h("button", { type: "button", class: "button", "aria-pressed": "false", id: "curve-log" }, "Log scale");
+  const smoothing = h("input", { id: "curve-smoothing", type: "range", min: "0", max: "0.99", step: "0.01", value: "0" });
+  const reset = h("button", { type: "button", class: "button", hidden: true }, "Reset zoom");
+  const csv = h("button", { type: "button", class: "button quiet" }, "CSV");
+  csv.setAttribute("aria-label", "Download the curve as CSV");
+  const note = h("p", { class: "muted small curve-note" });
+  const place = h("div");
+  const node = h("section", { class: "card", "aria-labelledby": "curve-title" },
+    h("div", { class: "toolbar" },
+      h("h2", { class: "grow", id: "curve-title" }, "Error curve"),
+      measure, over, log,
+      h("label", { class: "check", for: "curve-smoothing" }, "Smoothing ", smoothing),
+      reset, csv),
+    place, note);
+
+  let job = null;
+  let data = null; // the daemon's answer, with live points appended
+  let detailed = false; // pointsZoomed were asked for
+  let appended = 0;
+  let loading = false;
+  let stale = false;
+  let endSeen = false;
+  let chart = null;
+
+  function create() {
+    chart?.destroy();
+    chart = createChart(place, {
+      title: "Error curve",
+      x: over.value === "epoch" ? { label: "Epoch", format: integer } : { label: "Seconds of training", format: (v) => (v === 0 ? "0" : seconds(v)) },
+      y: { label: measure.value === "loss" ? "Loss" : "Error rate", log: log.ariaPressed === "true" },
+      height: innerWidth < 720 ? 240 : 340,
+      signal,
+      onZoom: (min) => {
+        reset.hidden = min === null;
+        if (min !== null && !detailed && data && data.epoch.length >= points) {
+          detailed = true;
+          load();
+        }
+      },
+    });
+    chart.setSmoothing(Number(smoothing.value));
+    draw();
+  }
+
+  const column = (name) => (data[name] ?? []).map(value);
+
+  function draw() {
+    if (!data || !chart) return;
+    const error = measure.value === "error";
+    const x = over.value === "epoch" ? data.epoch : data.elapsed_seconds;
+    const curves = [{ label: error ? "Training error rate" : "Training loss", x, y: column(error ? "error" : "loss") }];
+    const validation = column(error ? "validation_error" : "validation_loss");
+    if (validation.some((v) => v !== null)) curves.push({ label: error ? "Validation error rate" : "Validation loss", x, y: validation, dash: [6, 3] });
+    chart.setData(curves);
+    node.dataset.points = data.epoch.length;
+    node.dataset.redrawMs = chart.redrawMs.toFixed(2);
+    measure.options[1].disabled = !data.error;
+    setText(note, data.epoch.length
+      ? `${integer(data.epoch.length)} points. Drag to zoom, double-click to reset; with the keyboard: +, −, arrows, 0.`
+      : "No epoch has been reported yet.");
+  }
+
+  // The newest answer wins; asked again at once if it went stale meanwhile.
+  async function load() {
+    if (loading) {
+      stale = true;
+      return;
+    }
+    loading = true;
+    stale = false;
+    try {
+      data = await getJson(`${url}/curve?max_points=${detailed ? pointsZoomed : points}`, { signal });
+      appended = 0;
+      if (!chart) create();
+      else draw();
+    } catch (error) {
+      if (!signal.aborted) setText(note, `The curve could not be read: ${error.message}`);
+    } finally {
+      loading = false;
+      if (stale && !signal.aborted) load();
+    }
+  }
+
+  // One more point, from the stream; drawn by draw().
+  function epoch(event) {
+    if (!data || (data.epoch.length && event.epoch <= data.epoch.at(-1))) return;
+    data.epoch.push(event.epoch);
+    data.elapsed_seconds.push(event.elapsed_seconds);
+    data.loss.push(event.loss);
+    if (event.error !== null && event.error !== undefined) data.error ??= data.epoch.slice(1).map(() => null);
+    data.error?.push(event.error ?? null);
+    for (const [name, figure] of [["validation_loss", event.validation?.loss], ["validation_error", event.validation?.error]]) {
+      if (figure !== null && figure !== undefined) data[name] ??= data.epoch.slice(1).map(() => null);
+      data[name]?.push(figure ?? null);
+    }
+    if (++appended >= appendedMost) load();
+  }
+
+  log.addEventListener("click", () => {
+    log.ariaPressed = log.ariaPressed === "true" ? "false" : "true";
+    chart?.setLog("y", log.ariaPressed === "true");
+  });
+  smoothing.addEventListener("input", () => chart?.setSmoothing(Number(smoothing.value)));
+  measure.addEventListener("change", create);
+  over.addEventListener("change", create);
+  reset.addEventListener("click", () => chart?.resetZoom());
+  csv.addEventListener("click", () => download(`${url}/curve?format=csv`, `${job?.name || job?.id || "curve"}.csv`, { signal }).catch((error) => setText(note, error.message)));
+
+  return {
+    node,
+    epoch,
+    draw,
+    reload: load,
+    // The base without any stream: a job that changed has a longer curve.
+    jobChanged(fresh) {
+      const seen = data?.epoch.at(-1) ?? 0;
+      const first = !job;
+      job = fresh;
+      const finished = isEnded(job) && !endSeen;
+      endSeen = isEnded(job);
+      if (first || finished || job.progress.epoch > seen + job.progress.epochs / 50) load();
+    },
+  };
+}
