@@ -119,8 +119,7 @@ function theme() {
   const chosen = () => document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light");
   const other = () => (chosen() === "dark" ? "light" : "dark");
   const show = () => {
-    button.textContent = other() === "dark" ? "Dark" : "Light";
-    button.setAttribute("aria-label", `Use the ${other()} theme`);
+    button.textContent = other() === "dark" ? "Dark theme" : "Light theme";
     dispatchEvent(new Event("epochd-theme"));
   };
   button.addEventListener("click", () => {

@@ -148,7 +148,7 @@ export function mount(root, { id }, signal) {
     showProgress();
     showFacts();
     showWeights();
-    setText(settings, prettyJson(job.spec));
+    setText(settings, prettyJson(job.spec, 110));
     curve.jobChanged(job);
     results.jobChanged(job);
     follow();

@@ -107,15 +107,14 @@ export function mount(root, { query }, signal) {
       box,
       pick: h("td", { class: "pick" }, box),
       state: h("td", { "data-label": "State" }),
-      name: h("td", { class: "wide", "data-label": "" }),
-      progress: h("td", { class: "wide progress-cell" }),
+      name: h("td", { class: "job-name" }),
+      progress: h("td", { class: "progress-cell" }),
       loss: h("td", { class: "number", "data-label": "Loss" }),
       test: h("td", { "data-label": "Test" }),
       device: h("td", { "data-label": "Device" }),
       age: h("td", { class: "number", "data-label": "Age" }),
     };
-    cells.name.removeAttribute("data-label");
-    const line = h("tr", { tabindex: null }, cells.pick, cells.state, cells.name, cells.progress, cells.loss, cells.test, cells.device, cells.age);
+    const line = h("tr", null, cells.pick, cells.state, cells.name, cells.progress, cells.loss, cells.test, cells.device, cells.age);
     line.cells_ = cells;
     return line;
   }

@@ -68,7 +68,7 @@ export async function mount(root, { query }, signal) {
   const jsonError = h("span", { class: "error", id: "json-error" });
   const curl = h("pre", { tabindex: "0", "aria-label": "The same with curl" });
 
-  root.append(h("div", { class: "heading" }, h("h1", null, "Submit a job"), h("div", { class: "toolbar" }, example, submit)), about, failure);
+  root.append(h("div", { class: "heading" }, h("h1", null, "Submit a job"), h("div", { class: "toolbar" }, example)), about, failure);
 
   const datasets = await getJson("/v1/datasets", { signal }).then((list) => list.data, () => []);
   const devices = await getJson("/v1/devices", { signal }).then((list) => list.data, () => []);
@@ -100,7 +100,7 @@ export async function mount(root, { query }, signal) {
   root.append(h("div", { class: "submit-columns" },
     h("div", null, h("section", { class: "card", "aria-labelledby": "form-title" }, h("h2", { id: "form-title" }, "Job"), form.node), upload.node),
     h("div", null,
-      h("section", { class: "card", "aria-labelledby": "check-title" }, h("h2", { id: "check-title" }, "Check"), check.node),
+      h("section", { class: "card", "aria-labelledby": "check-title" }, h("div", { class: "check-heading" }, h("h2", { class: "grow", id: "check-title" }, "Check"), submit), check.node),
       h("section", { class: "card" }, h("div", { class: "field" }, h("div", { class: "toolbar" }, h("label", { class: "grow heading-label", for: "json" }, "JSON"), copyButton(() => json.value)), json, jsonError)),
       h("section", { class: "card" }, h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "With curl"), copyButton(() => curl.textContent)), curl))));
 
