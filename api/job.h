@@ -12,6 +12,8 @@
 /* A job as GET /v1/jobs/{id} answers it. Pointers are loans for the call. */
 typedef struct {
   const char *id, *name;
+  const char *tags; /* JSON text: an array */
+  int priority;
   ep_state state;
   const char *spec;              /* JSON text, all defaults filled in */
   const char *device, *executor; /* NULL before the first start */
@@ -30,6 +32,8 @@ typedef struct {
 } ep_job_view;
 
 char *ep_job_format(const ep_job_view *job);
+/* The same without the spec, and of the metrics the scalars alone (job->spec may be anything). */
+char *ep_job_summary_format(const ep_job_view *job);
 
 /* {"object":"list","data":[…],"has_more":…,"next":"job_…"|null}; items are JSON texts */
 char *ep_list_format(const char *const *items, int64_t count, bool has_more, const char *next);

@@ -7,6 +7,7 @@
 #define EP_LIMIT_JSON_DEPTH 32        /* deeper than any spec; the parser recurses */
 #define EP_LIMIT_NAME_BYTES 128       /* a job's, a tag's, a dataset's name */
 #define EP_LIMIT_TAGS 16
+#define EP_LIMIT_LABELS_BYTES (1 << 16) /* a PATCH: a name and the tags, every byte escaped */
 #define EP_LIMIT_PATH_BYTES 1023
 #define EP_LIMIT_LAYERS 256       /* in all, those within residual blocks too */
 #define EP_LIMIT_RESIDUAL_DEPTH 4 /* blocks within blocks */

@@ -62,6 +62,7 @@ static ep_status end_write(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
     /* From here on the row is what is shown: who is shown the end event finds its result. */
     pthread_mutex_lock(&jobs->mutex);
     job->row_ended = true;
+    jobs->ends++;
     pthread_mutex_unlock(&jobs->mutex);
   }
   return ep_job_end_append(&job->row, job->log, error);

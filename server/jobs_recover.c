@@ -149,7 +149,8 @@ static void dataset_folder_check(void *context, const char *name) {
 /* New ids are greater than the newest there is, even when the clock was set back. */
 static ep_status newest_observe(ep_jobs *jobs, ep_error *error) {
   ep_job_rows newest;
-  ep_status status = ep_store_jobs_list(jobs->store, -1, NULL, 1, &newest, error);
+  ep_job_page page = {.state = -1, .limit = 1, .summary = true};
+  ep_status status = ep_store_jobs_list(jobs->store, &page, &newest, error);
   if (status == EP_OK && newest.count > 0) ep_id_observe(newest.rows[0].id);
   ep_job_rows_deinit(&newest);
   return status;

@@ -17,6 +17,7 @@ typedef struct {
   ep_job_spec *spec;           /* owned */
   ep_plan *plan;               /* owned */
   char *text;                  /* all defaults filled in; owned */
+  char *tags;                  /* as an array's text; owned */
   bool pinned;                 /* spec->data.sha256 is pinned */
   char init_pin[EP_PIN_BYTES]; /* so is what model.init names; "" = nothing */
 } checked_spec;
@@ -30,6 +31,7 @@ static void checked_deinit(ep_jobs *jobs, checked_spec *checked) {
   }
   ep_init_unpin(jobs, checked->init_pin);
   free(checked->text);
+  free(checked->tags);
   ep_plan_destroy(checked->plan);
   ep_job_spec_destroy(checked->spec);
   *checked = (checked_spec){0};
@@ -109,7 +111,9 @@ static ep_status spec_check(ep_jobs *jobs, const char *json, size_t bytes, check
     status = ep_jobs_init_resolve(jobs, spec, checked->plan, checked->init_pin, problem);
   if (status != EP_OK) return status;
   checked->text = ep_job_spec_format(spec);
-  if (checked->text == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the spec");
+  checked->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
+  if (checked->text == NULL || checked->tags == NULL)
+    return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the spec");
   return EP_OK;
 }
 
@@ -180,6 +184,7 @@ static void row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row *row
                       .state = EP_STATE_QUEUED,
                       .priority = spec->priority,
                       .spec = checked->text,
+                      .tags = checked->tags,
                       .epochs = spec->epochs,
                       .parameters = checked->plan->parameters,
                       .bytes = checked->plan->bytes,

@@ -13,8 +13,9 @@ enum {
 /* clang-format off */
 const ep_route EP_ROUTES[] = {
   {"POST",   "/v1/jobs",                  ep_route_job_create,      EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, false, {"validate"}},
-  {"GET",    "/v1/jobs",                  ep_route_job_list,        EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"limit", "after", "state"}},
+  {"GET",    "/v1/jobs",                  ep_route_job_list,        EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"limit", "after", "state", "tag*", "view"}},
   {"GET",    "/v1/jobs/{id}",             ep_route_job_get,         EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"wait"}},
+  {"PATCH",  "/v1/jobs/{id}",             ep_route_job_label,       EP_BODY_JSON, EP_LIMIT_LABELS_BYTES, EP_RUNS_HERE, false, {NULL}},
   {"DELETE", "/v1/jobs/{id}",             ep_route_job_delete,      EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
   {"POST",   "/v1/jobs/{id}/cancel",      ep_route_job_cancel,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/jobs/{id}/events",      ep_route_events_get,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"after", "every", "follow"}},
@@ -88,18 +89,33 @@ static bool fits(const char *pattern, const char *path, char *id) {
   return *path == 0;
 }
 
+/* The route's entry for that parameter; NULL = there is none. */
+static const char *find_query(const ep_route *route, const char *name) {
+  for (int q = 0; q < EP_ROUTE_QUERY && route->query[q]; q++) {
+    size_t bytes = strcspn(route->query[q], "*");
+    if (strlen(name) == bytes && strncmp(route->query[q], name, bytes) == 0) return route->query[q];
+  }
+  return NULL;
+}
+
+static ep_status fail_query(const ep_route *route, const char *name, ep_error *error) {
+  char known[128] = "none";
+  for (int q = 0; q < EP_ROUTE_QUERY && route->query[q]; q++) {
+    size_t used = q ? strlen(known) : 0;
+    snprintf(known + used, sizeof known - used, "%s%.*s", q ? ", " : "",
+             (int)strcspn(route->query[q], "*"), route->query[q]);
+  }
+  return ep_fail(error, EP_MALFORMED, "there is no query parameter \"%.64s\" here; known: %s", name,
+                 known);
+}
+
 static ep_status check_query(const ep_request *request, const ep_route *route, ep_error *error) {
   for (int i = 0; i < request->query_count; i++) {
-    char known[128] = "none";
-    bool found = false;
-    for (int q = 0; q < EP_ROUTE_QUERY && route->query[q]; q++) {
-      size_t used = q ? strlen(known) : 0;
-      snprintf(known + used, sizeof known - used, "%s%s", q ? ", " : "", route->query[q]);
-      found = found || strcmp(route->query[q], request->query[i].name) == 0;
-    }
-    if (!found)
-      return ep_fail(error, EP_MALFORMED, "there is no query parameter \"%.64s\" here; known: %s",
-                     request->query[i].name, known);
+    const char *name = request->query[i].name;
+    const char *found = find_query(route, name);
+    if (!found) return fail_query(route, name, error);
+    if (!strchr(found, '*') && ep_request_query(request, name) != request->query[i].value)
+      return ep_fail(error, EP_MALFORMED, "the query has \"%.64s\" more than once", name);
   }
   return EP_OK;
 }
@@ -140,8 +156,11 @@ static ep_status check_body(const ep_exchange *exchange, ep_error *error) {
   const char *length = ep_request_header(&exchange->request, "Content-Length");
   bool chunked = ep_request_header(&exchange->request, "Transfer-Encoding") != NULL;
   bool kept = route->body == EP_BODY_JSON || route->body == EP_BODY_TENSORS;
+  bool patch = strcmp(route->method, "PATCH") == 0; /* RFC 7396 */
   if (route->body == EP_BODY_JSON &&
-      !ep_request_names(&exchange->request, "Content-Type", "application/json"))
+      !ep_request_names(&exchange->request, "Content-Type", "application/json") &&
+      !(patch &&
+        ep_request_names(&exchange->request, "Content-Type", "application/merge-patch+json")))
     return ep_fail(error, EP_MEDIA_TYPE, "the body must be JSON: Content-Type: application/json");
   if (route->body == EP_BODY_TENSORS && !may_be_tensors(&exchange->request))
     return ep_fail(error, EP_MEDIA_TYPE,

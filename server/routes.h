@@ -44,7 +44,8 @@ typedef struct ep_route {
   int64_t limit_bytes;
   ep_runs runs;
   bool open;                         /* needs no token */
-  const char *query[EP_ROUTE_QUERY]; /* what may follow ?; NULL ends it */
+  const char *query[EP_ROUTE_QUERY]; /* what may follow ?, with a * what may do so several times;
+                                        NULL ends it */
 } ep_route;
 
 extern const ep_route EP_ROUTES[];
@@ -62,8 +63,8 @@ ep_status ep_route_admit(ep_exchange *exchange, bool *close);
 /* When the exchange ends while its route waits: undoes what the route had going. */
 void ep_route_leave(ep_exchange *exchange);
 
-ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_cancel,
-    ep_route_job_delete, ep_route_job_predict;
+ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_label,
+    ep_route_job_cancel, ep_route_job_delete, ep_route_job_predict;
 ep_route_call ep_route_events_get;
 ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get;
 ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
