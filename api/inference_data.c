@@ -62,36 +62,37 @@ typedef struct {
 
 static ep_status number_read(data_reader *reader) {
   double value;
-  if (reader->used == reader->shape->count || !ep_scan_number(&reader->scanner, &value) ||
-      !value_fits(reader->shape->type, value))
+  if (!ep_scan_number(&reader->scanner, &value) || !value_fits(reader->shape->type, value))
     return value_refuse(reader->shape, reader->used, reader->error);
   if (reader->shape->type == EP_TENSOR_FP32) value = (float)value;
   reader->x[reader->used++] = value;
   return EP_OK;
 }
 
-/* One list at `level`; those below it first. */
+static ep_status length_refuse(data_reader *reader, const char *what, int64_t wanted) {
+  return ep_fail(reader->error, EP_MALFORMED,
+                 "a list in \"data\" has %s than the %lld values that \"shape\" says", what,
+                 (long long)wanted);
+}
+
+/* One list at `level`; those in it likewise. */
 static ep_status list_read(data_reader *reader, int level) {
   const ep_tensor_shape *shape = reader->shape;
   int64_t wanted = reader->levels == 1 ? shape->count : shape->shape[level];
   int64_t found = 0;
-  ep_status status = EP_OK;
   if (!ep_scan_token(&reader->scanner, '['))
     return ep_fail(reader->error, EP_MALFORMED,
                    "\"data\" must be a list of numbers, flat or nested as \"shape\" says");
-  if (!ep_scan_token(&reader->scanner, ']')) {
-    do {
-      status = level + 1 < reader->levels ? list_read(reader, level + 1) : number_read(reader);
-      found++;
-    } while (status == EP_OK && found <= wanted && ep_scan_token(&reader->scanner, ','));
-    if (status == EP_OK && found <= wanted && !ep_scan_token(&reader->scanner, ']'))
-      return ep_fail(reader->error, EP_MALFORMED, "\"data\" has something else than numbers");
-  }
-  if (status == EP_OK && found != wanted)
-    return ep_fail(reader->error, EP_MALFORMED,
-                   "a list in \"data\" has %s than the %lld values that \"shape\" says",
-                   found > wanted ? "more" : "less", (long long)wanted);
-  return status;
+  if (ep_scan_token(&reader->scanner, ']')) return length_refuse(reader, "less", wanted);
+  do {
+    if (found++ == wanted) return length_refuse(reader, "more", wanted);
+    ep_status status =
+        level + 1 < reader->levels ? list_read(reader, level + 1) : number_read(reader);
+    if (status != EP_OK) return status;
+  } while (ep_scan_token(&reader->scanner, ','));
+  if (!ep_scan_token(&reader->scanner, ']'))
+    return ep_fail(reader->error, EP_MALFORMED, "\"data\" has something else than numbers");
+  return found == wanted ? EP_OK : length_refuse(reader, "less", wanted);
 }
 
 ep_status ep_tensor_read_json(const ep_tensor_shape *shape, const char *text, size_t text_bytes,
