@@ -9,6 +9,7 @@ import { number } from "./format.js";
 
 const tableRows = 50;
 const seriesColours = 8;
+let charts = 0; // made so far, for ids
 const dashes = [null, [8, 4], [2, 3], [10, 3, 2, 3]];
 
 function styles() {
@@ -59,6 +60,12 @@ function table({ x, y }) {
   return [order.map((i) => x[i]), order.map((i) => clean(y[i]))];
 }
 
+// On a log scale 1, 2, … 9 times a power of ten are worth a word; the ends of the scale are not.
+function round(v) {
+  const digit = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
+  return Math.abs(digit - Math.round(digit)) < 1e-6;
+}
+
 // A log scale shows what is above 0 alone.
 const positive = (column, on) => (on ? column.map((v) => (v > 0 ? v : null)) : column);
 
@@ -66,8 +73,9 @@ const positive = (column, on) => (on ? column.map((v) => (v > 0 ? v : null)) : c
 // points (a cloud: no lines), signal (destroys), onZoom(min, max) or onZoom(null) when it is reset.
 export function createChart(root, { title, x = {}, y = {}, height = 300, points = false, signal, onZoom } = {}) {
   styles();
-  const plotRoot = h("div", { class: "plot", tabindex: "0", role: "img", "aria-label": title });
-  const summary = h("p", { class: "hidden" });
+  const summaryId = `chart-${++charts}`;
+  const plotRoot = h("div", { class: "plot", tabindex: "0", role: "img", "aria-label": title, "aria-describedby": summaryId });
+  const summary = h("p", { class: "hidden", id: summaryId });
   const legend = h("ul", { class: "legend" });
   const details = h("details", { class: "plot-table" }, h("summary", null, "As a table"));
   const figure = h("figure", { class: "chart" }, legend, plotRoot, summary, details);
@@ -131,7 +139,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       ticks: { stroke: css("--grid"), width: 1, size: 4 },
       gap: 4,
       size: which === "y" ? 62 : 38,
-      values: (_, splits) => splits.map((v) => (v === null || v === undefined ? "" : ((which === "x" ? x : y).format ?? number)(v))),
+      values: (_, splits) => splits.map((v) => (v === null || v === undefined || (log[which] && !round(v)) ? "" : ((which === "x" ? x : y).format ?? number)(v))),
     };
   }
 
@@ -209,7 +217,6 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
 
   function words() {
     setText(summary, curves.map(sentence).join(" "));
-    plotRoot.setAttribute("aria-label", [title, ...curves.map(sentence)].filter(Boolean).join(". "));
     if (details.open) fillTable();
   }
 

@@ -24,7 +24,7 @@ export function number(figure, digits = 4) {
   if (!Number.isFinite(n)) return n !== n ? "NaN" : n > 0 ? "∞" : "−∞";
   if (n === 0) return "0";
   const size = Math.abs(n);
-  if (size >= 1e6 || size < 1e-4) return n.toExponential(digits - 2).replace("e+", "e");
+  if (size >= 1e6 || size < 1e-4) return n.toExponential(digits - 1).replace(/\.?0*e\+?/, "e");
   if (size >= 10 ** digits) return grouped.format(n);
   return String(Number(n.toPrecision(digits)));
 }

@@ -8,7 +8,8 @@ import { createChart } from "../chart.js";
 
 const points = 2000; // asked for at first
 const pointsZoomed = 50000;
-const appendedMost = 3000; // live points before the daemon is asked to thin them again
+const refreshShare = 0.04; // of all epochs: so far ahead, the daemon is asked for all points again
+const refreshPause_ms = 2500;
 
 export function curvePanel({ url, signal }) {
   const measure = h("select", { id: "curve-measure" }, h("option", { value: "loss" }, "Loss"), h("option", { value: "error" }, "Error rate"));
@@ -33,7 +34,9 @@ export function curvePanel({ url, signal }) {
   let job = null;
   let data = null; // the daemon's answer, with live points appended
   let detailed = false; // pointsZoomed were asked for
-  let appended = 0;
+  let followed = []; // epochs that the stream told since the last answer was asked for
+  let loadedTo = 0; // the last epoch of that answer
+  let loadedAt_ms = -Infinity;
   let loading = false;
   let stale = false;
   let endSeen = false;
@@ -86,8 +89,11 @@ export function curvePanel({ url, signal }) {
     loading = true;
     stale = false;
     try {
+      const meanwhile = (followed = []);
       data = await getJson(`${url}/curve?max_points=${detailed ? pointsZoomed : points}`, { signal });
-      appended = 0;
+      loadedTo = data.epoch.at(-1) ?? 0;
+      loadedAt_ms = performance.now();
+      meanwhile.forEach(append);
       if (!chart) create();
       else draw();
     } catch (error) {
@@ -100,6 +106,11 @@ export function curvePanel({ url, signal }) {
 
   // One more point, from the stream; drawn by draw().
   function epoch(event) {
+    followed.push(event);
+    append(event);
+  }
+
+  function append(event) {
     if (!data || (data.epoch.length && event.epoch <= data.epoch.at(-1))) return;
     data.epoch.push(event.epoch);
     data.elapsed_seconds.push(event.elapsed_seconds);
@@ -110,7 +121,6 @@ export function curvePanel({ url, signal }) {
       if (figure !== null && figure !== undefined) data[name] ??= data.epoch.slice(1).map(() => null);
       data[name]?.push(figure ?? null);
     }
-    if (++appended >= appendedMost) load();
   }
 
   log.addEventListener("click", () => {
@@ -130,12 +140,12 @@ export function curvePanel({ url, signal }) {
     reload: load,
     // The base without any stream: a job that changed has a longer curve.
     jobChanged(fresh) {
-      const seen = data?.epoch.at(-1) ?? 0;
       const first = !job;
       job = fresh;
       const finished = isEnded(job) && !endSeen;
       endSeen = isEnded(job);
-      if (first || finished || job.progress.epoch > seen + job.progress.epochs / 50) load();
+      const ahead = job.progress.epoch > loadedTo + job.progress.epochs * refreshShare;
+      if (first || finished || (ahead && performance.now() > loadedAt_ms + refreshPause_ms)) load();
     },
   };
 }

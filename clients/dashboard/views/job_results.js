@@ -44,7 +44,7 @@ export function resultPanels({ url, signal }) {
   const metrics = h("section", { class: "card", hidden: true, "aria-label": "Metrics" });
   const confusion = h("section", { class: "card", hidden: true, "aria-label": "Confusion matrix" });
   const cloud = h("section", { class: "card", hidden: true, "aria-label": "Predicted against true" });
-  const node = h("div", { class: "grid results" }, metrics, confusion, cloud);
+  const node = h("div", { class: "grid", hidden: true }, metrics, confusion, cloud);
   let shown = "";
 
   async function drawCloud() {
@@ -86,6 +86,7 @@ export function resultPanels({ url, signal }) {
       const mark = JSON.stringify([job.metrics, job.weights?.sha256]);
       if (!job.metrics || mark === shown) return;
       shown = mark;
+      node.hidden = false;
       metrics.hidden = false;
       replace(metrics, h("h2", null, "Metrics"), metricsTable(job.metrics));
       const [split, word] = job.metrics.test?.confusion ? ["test", "test"] : job.metrics.validation?.confusion ? ["validation", "validation"] : ["train", "training"];

@@ -106,7 +106,7 @@ export function mount(root, { query }, signal) {
     const cells = {
       box,
       pick: h("td", { class: "pick" }, box),
-      state: h("td", { "data-label": "State" }),
+      state: h("td", { class: "job-state" }),
       name: h("td", { class: "job-name" }),
       progress: h("td", { class: "progress-cell" }),
       loss: h("td", { class: "number", "data-label": "Loss" }),
@@ -122,6 +122,8 @@ export function mount(root, { query }, signal) {
   function update(line, job) {
     const cells = line.cells_;
     if (cells.box.checked !== picked.has(job.id)) cells.box.checked = picked.has(job.id);
+    const hide = !matches(job);
+    if (line.hidden !== hide) line.hidden = hide;
     if (line.job === job) return;
     const text_ = JSON.stringify(job);
     const same = line.text === text_;
@@ -162,7 +164,7 @@ export function mount(root, { query }, signal) {
 
   function show() {
     const shown = page.filter(matches);
-    keyed(body, shown, (job) => job.id, row, update);
+    keyed(body, page, (job) => job.id, row, update);
     table.hidden = shown.length === 0;
     empty.hidden = shown.length > 0;
     if (!shown.length) {
