@@ -163,8 +163,8 @@ static void weights_write(const char *id, const char *loss) {
   ep_scaling none = {.x_columns = 2, .y_columns = 1};
   snprintf(text, sizeof text,
            "{\"data\":{\"generator\":\"xor\"},\"model\":{\"layers\":[{\"type\":\"linear\","
-           "\"out_features\":1}]},\"loss\":\"%s\",\"epochs\":1}",
-           loss);
+           "\"out_features\":1}%s]},\"loss\":\"%s\",\"epochs\":1}",
+           strcmp(loss, "bce") == 0 ? ",{\"type\":\"sigmoid\"}" : "", loss);
   ck_assert_int_eq(ep_job_spec_parse(text, strlen(text), &spec, &problem), EP_OK);
   ck_assert_msg(ep_plan_create(spec, &shape, &plan, &problem) == EP_OK, "%s", problem.detail);
   snprintf(path, sizeof path, "%s/jobs/%s/weights.safetensors", scratch_dir, id);
