@@ -94,7 +94,7 @@ export async function sendJson(method, path, body, options = {}) {
   return answer ? JSON.parse(answer) : null;
 }
 
-const errorWait = { first: 1000, most: 30000 };
+const errorWaitMs = { first: 1000, most: 30000 };
 
 // Sleeps; wakes at once when `nudge` is called or the signal aborts.
 function sleeper(signal) {
@@ -154,7 +154,7 @@ export function poll(path, onData, { signal, interval = 2000, onError } = {}) {
     while (!signal?.aborted) {
       await visible(signal);
       again = false;
-      let pause = errorWait.first;
+      let pause = errorWaitMs.first;
       try {
         await once();
         failures = 0;
@@ -164,7 +164,7 @@ export function poll(path, onData, { signal, interval = 2000, onError } = {}) {
         if (error instanceof ApiError && error.status === 0) setConnection("No answer from the daemon; trying again");
         onError?.(error);
         if (!(error instanceof ApiError) || (error.status >= 400 && error.status < 500 && error.status !== 429)) pause = null;
-        else pause = Math.min(errorWait.most, errorWait.first * 2 ** failures++);
+        else pause = Math.min(errorWaitMs.most, errorWaitMs.first * 2 ** failures++);
       }
       if (!again && !signal?.aborted) await sleep(pause ?? 2 ** 31 - 1);
     }

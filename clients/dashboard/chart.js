@@ -87,7 +87,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
   let plot = null;
   let shape = "";
   let zoomed = null;
-  let redraw_ms = 0;
+  let lastRedrawMs = 0;
   let readout = [];
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -261,7 +261,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
     const began = performance.now();
     plot = new uPlot(options(), data(), plotRoot);
     plot.over.addEventListener("dblclick", resetZoom);
-    redraw_ms = performance.now() - began;
+    lastRedrawMs = performance.now() - began;
     shape = outline();
     drawLegend();
   }
@@ -275,7 +275,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       const began = performance.now();
       plot.setData(data(), !zoomed);
       if (zoomed) plot.setScale("x", { min: zoomed[0], max: zoomed[1] });
-      redraw_ms = performance.now() - began;
+      lastRedrawMs = performance.now() - began;
     }
     words();
   }
@@ -321,7 +321,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       return zoomed;
     },
     get redrawMs() {
-      return redraw_ms;
+      return lastRedrawMs;
     },
   };
 }

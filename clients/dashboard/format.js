@@ -29,10 +29,11 @@ export function number(figure, digits = 4) {
   return String(Number(n.toPrecision(digits)));
 }
 
+// 0.997 -> "99.70 %"; all and nothing need no decimals.
 export function percent(share, digits = 1) {
   const n = value(share);
   if (n === null) return none;
-  return Number.isFinite(n) ? `${(100 * n).toFixed(digits)} %` : String(n);
+  return Number.isFinite(n) ? `${(100 * n).toFixed(n === 0 || n === 1 ? 0 : digits)}\u00a0%` : String(n);
 }
 
 // A measured time, in the unit that suits it: 1.05 µs, 42 ms, 3.2 s, 4 min 10 s.

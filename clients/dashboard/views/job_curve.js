@@ -9,7 +9,7 @@ import { createChart } from "../chart.js";
 const points = 2000; // asked for at first
 const pointsZoomed = 50000;
 const refreshShare = 0.04; // of all epochs: so far ahead, the daemon is asked for all points again
-const refreshPause_ms = 2500;
+const refreshPauseMs = 2500;
 
 export function curvePanel({ url, signal }) {
   const measure = h("select", { id: "curve-measure" }, h("option", { value: "loss" }, "Loss"), h("option", { value: "error" }, "Error rate"));
@@ -36,7 +36,7 @@ export function curvePanel({ url, signal }) {
   let detailed = false; // pointsZoomed were asked for
   let followed = []; // epochs that the stream told since the last answer was asked for
   let loadedTo = 0; // the last epoch of that answer
-  let loadedAt_ms = -Infinity;
+  let loadedAtMs = -Infinity;
   let loading = false;
   let stale = false;
   let endSeen = false;
@@ -92,7 +92,7 @@ export function curvePanel({ url, signal }) {
       const meanwhile = (followed = []);
       data = await getJson(`${url}/curve?max_points=${detailed ? pointsZoomed : points}`, { signal });
       loadedTo = data.epoch.at(-1) ?? 0;
-      loadedAt_ms = performance.now();
+      loadedAtMs = performance.now();
       meanwhile.forEach(append);
       if (!chart) create();
       else draw();
@@ -145,7 +145,7 @@ export function curvePanel({ url, signal }) {
       const finished = isEnded(job) && !endSeen;
       endSeen = isEnded(job);
       const ahead = job.progress.epoch > loadedTo + job.progress.epochs * refreshShare;
-      if (first || finished || (ahead && performance.now() > loadedAt_ms + refreshPause_ms)) load();
+      if (first || finished || (ahead && performance.now() > loadedAtMs + refreshPauseMs)) load();
     },
   };
 }

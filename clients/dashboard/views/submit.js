@@ -6,7 +6,7 @@ import { getJson, sendJson, token } from "../api.js";
 import { announce, navigate } from "../shell.js";
 import { copyButton } from "../copy.js";
 import { examples } from "../examples.js";
-import { placeOf, pointerPlaces, prettyJson } from "../json.js";
+import { placeOf, pointerPlaces, prettyJson as pretty } from "../json.js";
 import { checkPanel } from "./submit_check.js";
 import { specForm } from "./submit_form.js";
 import { uploadPanel } from "./submit_upload.js";
@@ -14,7 +14,9 @@ import { uploadPanel } from "./submit_upload.js";
 export const title = "Submit";
 
 const draftKey = "epochd-draft";
-const typingPause = 250;
+const typingPauseMs = 250;
+
+const prettyJson = (value) => pretty(value, 68); // as wide as the editor
 
 // What a stored job says beyond what its author meant: absent figures, and hashes filled in.
 function bare(value) {
@@ -124,7 +126,7 @@ export async function mount(root, { query }, signal) {
     keepDraft(json.value);
     setText(curl, curlCommand(json.value));
     clearTimeout(typing);
-    typing = setTimeout(() => !signal.aborted && spec && check.check(json.value), typingPause);
+    typing = setTimeout(() => !signal.aborted && spec && check.check(json.value), typingPauseMs);
   }
 
   function fromForm(next) {
