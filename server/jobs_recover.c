@@ -7,6 +7,7 @@
 #include "server/clock.h"
 #include "server/folder.h"
 #include "server/jobs_state.h"
+#include "server/metrics.h"
 #include "server/notice.h"
 
 enum { FINISHED_CHECKED = 64 }; /* more than can have been ending when the daemon died */
@@ -43,7 +44,9 @@ static ep_status queued_write(ep_jobs *jobs, const ep_job_row *row, ep_error *er
   if (bytes == 0) return ep_fail(error, EP_INTERNAL, "the first event of a job is too long");
   ep_status status =
       ep_folder_path(path, error, jobs->data_dir, "jobs", row->id, "events.ndjson", NULL);
-  return status == EP_OK ? ep_folder_write_file(path, line, bytes, error) : status;
+  if (status == EP_OK) status = ep_folder_write_file(path, line, bytes, error);
+  if (status == EP_OK) ep_metrics_add(EP_COUNTER_EVENT_LINES, 1);
+  return status;
 }
 
 /* Appends it to a log that is empty, after a crash of the machine. */

@@ -9,6 +9,7 @@
 #include "server/clock.h"
 #include "server/folder.h"
 #include "server/jobs_state.h"
+#include "server/metrics.h"
 
 _Static_assert(crypto_hash_sha256_BYTES == EP_STORE_HASH_BYTES, "the store keeps SHA-256");
 
@@ -245,6 +246,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   checked->pinned = false; /* the pins are the live job's now */
   checked->init_pin[0] = 0;
   snprintf(id, EP_ID_BYTES, "%s", row.id);
+  ep_metrics_add(EP_COUNTER_JOBS_SUBMITTED, 1);
   job_enter(jobs, job);
   return EP_OK;
 }

@@ -48,6 +48,7 @@ const ep_route EP_ROUTES[] = {
   {"POST",   "/v2/models/{id}/versions/1/infer", ep_route_inference_infer,       EP_BODY_TENSORS, PREDICT_BYTES, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/devices",               ep_route_devices_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/queue",                 ep_route_queue_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/metrics",                  ep_route_metrics_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
   {"GET",    "/livez",                    ep_route_live_get,        EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
   {"GET",    "/readyz",                   ep_route_ready_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
   {"GET",    "/openapi.json",             ep_route_contract_get,    EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},

@@ -74,6 +74,7 @@ ep_route_call ep_route_inference_server, ep_route_inference_live, ep_route_infer
     ep_route_inference_model, ep_route_inference_model_ready, ep_route_inference_infer;
 ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_route_ready_get,
     ep_route_contract_get;
+ep_route_call ep_route_metrics_get;
 ep_route_call ep_route_root_get, ep_route_asset_get;
 
 /* Answers with a job's log as it grows (events.c's other user is the submit-and-stream of jobs). */

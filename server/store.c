@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/metrics.h"
 #include "server/notice.h"
 #include "server/store_sql.h"
 
@@ -65,6 +66,7 @@ ep_status ep_store_fail(ep_store *store, int code, ep_error *error) {
       store->database != NULL ? sqlite3_errmsg(store->database) : sqlite3_errstr(code);
   ep_notice(EP_NOTICE_ERROR, "the store failed: %s (SQLite %d)", text,
             store->database != NULL ? sqlite3_extended_errcode(store->database) : code);
+  ep_metrics_add(EP_COUNTER_STORE_ERRORS, 1);
   return ep_fail(error, (code & 0xff) == SQLITE_FULL ? EP_UNAVAILABLE : EP_IO,
                  "the store failed: %s", text);
 }

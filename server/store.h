@@ -103,6 +103,13 @@ ep_status ep_store_jobs_unfinished(ep_store *store, ep_job_rows *out, ep_error *
 ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
                                       ep_error *error);
 
+/* How much there is. */
+typedef struct {
+  int64_t jobs[EP_STATE_COUNT]; /* by state */
+  int64_t datasets;             /* names */
+} ep_store_counts;
+ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error);
+
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
   char sha256[65];

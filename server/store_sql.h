@@ -59,6 +59,8 @@
   X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                          \
   X(MODEL_COUNT, "SELECT count(*) FROM models")                                                  \
   X(MODEL_LIST, "SELECT " EP_MODEL_COLUMNS " FROM models ORDER BY name")                         \
+  X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                               \
+  X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                             \
   X(DATASET_PUT, "INSERT INTO datasets (name, sha256, created_us) VALUES (?1,?2,?3) "            \
                  "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3")                \
   X(DATASET_GET, "SELECT name, sha256, created_us FROM datasets WHERE name = ?1")                \

@@ -157,6 +157,8 @@ def ended(contract, job):
     ask("GET", f"{path}/curve", 200)
     ask("GET", f"{path}/curve?max_points=3", 200)
     ask("GET", f"{path}/curve?format=csv", 200)
+    ask("GET", f"{path}/curve?format=svg", 200)
+    ask("GET", f"{path}/curve?format=tfevents", 200)
     ask("GET", f"{path}/curve?max_points=1", 400)
     answer, _ = ask("GET", f"{path}/weights", 200)
     ask("GET", f"{path}/weights", 304, headers={"If-None-Match": answer.getheader("ETag")})
@@ -313,7 +315,7 @@ def models(contract):
 
 def others(contract):
     ask = contract.ask
-    for path in ("/v1/devices", "/v1/queue", "/livez", "/readyz", "/openapi.json", "/"):
+    for path in ("/v1/devices", "/v1/queue", "/metrics", "/livez", "/readyz", "/openapi.json", "/"):
         ask("GET", path, 200)
     ask("GET", "/nowhere", 404)
     for template in contract.document["paths"]:
