@@ -29,7 +29,7 @@ function sentence({ label, x, y }) {
     if (most < 0 || y[i] > y[most]) most = i;
   }
   if (!points) return `${label}: nothing yet.`;
-  return `${label}: ${points} points, from ${number(y[first])} at ${number(x[first], 6)} to ${number(y[last])} at ${number(x[last], 6)}, ` +
+  return `${label}: ${points} ${points === 1 ? "point" : "points"}, from ${number(y[first])} at ${number(x[first], 6)} to ${number(y[last])} at ${number(x[last], 6)}, ` +
     `least ${number(y[least])}, greatest ${number(y[most])}.`;
 }
 
@@ -66,10 +66,13 @@ function round(v) {
   return Math.abs(digit - Math.round(digit)) < 1e-6;
 }
 
+// Between the ticks of what is counted: 1, 2, 5, 10, …
+const wholeSteps = Array.from({ length: 30 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
+
 // A log scale shows what is above 0 alone.
 const positive = (column, on) => (on ? column.map((v) => (v > 0 ? v : null)) : column);
 
-// Options: title (of the picture, for screen readers too), x and y {label, log, format}, height in px,
+// Options: title (of the picture, for screen readers too), x and y {label, log, format, whole}, height in px,
 // points (a cloud: no lines), signal (destroys), onZoom(min, max) or onZoom(null) when it is reset.
 export function createChart(root, { title, x = {}, y = {}, height = 300, points = false, signal, onZoom } = {}) {
   styles();
@@ -119,7 +122,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       dash: curve.dash ?? dashes[Math.floor((curve.index ?? i) / seriesColours) % dashes.length] ?? undefined,
       spanGaps: true,
       alpha: curve.faint ? 0.35 : 1,
-      points: { show: dots ? true : undefined, size: dots ? 5 : 4, stroke, fill: stroke },
+      points: { ...(dots ? { show: true } : {}), size: dots ? 5 : 4, stroke, fill: stroke },
       ...(dots && !curve.line ? { paths: () => null } : {}),
     };
     if (!smoothing || dots) return [base];
@@ -138,6 +141,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       grid: { stroke: css("--grid"), width: 1 },
       ticks: { stroke: css("--grid"), width: 1, size: 4 },
       gap: 4,
+      ...((which === "x" ? x : y).whole ? { incrs: wholeSteps } : {}),
       size: which === "y" ? 62 : 38,
       values: (_, splits) => splits.map((v) => (v === null || v === undefined || (log[which] && !round(v)) ? "" : ((which === "x" ? x : y).format ?? number)(v))),
     };

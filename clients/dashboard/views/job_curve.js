@@ -46,7 +46,7 @@ export function curvePanel({ url, signal }) {
     chart?.destroy();
     chart = createChart(place, {
       title: "Error curve",
-      x: over.value === "epoch" ? { label: "Epoch", format: integer } : { label: "Seconds of training", format: (v) => (v === 0 ? "0" : seconds(v)) },
+      x: over.value === "epoch" ? { label: "Epoch", format: integer, whole: true } : { label: "Seconds of training", format: (v) => (v === 0 ? "0" : seconds(v)) },
       y: { label: measure.value === "loss" ? "Loss" : "Error rate", log: log.ariaPressed === "true" },
       height: innerWidth < 720 ? 240 : 340,
       signal,
@@ -76,7 +76,7 @@ export function curvePanel({ url, signal }) {
     node.dataset.redrawMs = chart.redrawMs.toFixed(2);
     measure.options[1].disabled = !data.error;
     setText(note, data.epoch.length
-      ? `${integer(data.epoch.length)} points. Drag to zoom, double-click to reset; with the keyboard: +, −, arrows, 0.`
+      ? `${integer(data.epoch.length)} ${data.epoch.length === 1 ? "point" : "points"}. Drag to zoom, double-click to reset; with the keyboard: +, −, arrows, 0.`
       : "No epoch has been reported yet.");
   }
 

@@ -13,7 +13,7 @@ const splits = [["train", "Training"], ["validation", "Validation"], ["test", "T
 function metricsTable(metrics) {
   const present = splits.filter(([name]) => metrics[name]);
   const rows = Object.entries(metricNames).filter(([name]) => present.some(([split]) => metrics[split][name] !== null && metrics[split][name] !== undefined));
-  return h("div", { class: "table" }, h("table", { class: "compact" },
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Metrics of each split" }, h("table", { class: "compact" },
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "Metric"), present.map(([, word]) => h("th", { scope: "col", class: "number" }, word)))),
     h("tbody", null, rows.map(([name, { word, format, unit }]) => h("tr", null,
       h("th", { scope: "row" }, word, unit && h("span", { class: "unit" }, unit)),
@@ -23,7 +23,7 @@ function metricsTable(metrics) {
 // Shaded by the share of the true class; the figure itself stands in each cell.
 function confusionTable(confusion) {
   const classes = confusion.map((_, i) => i);
-  return h("div", { class: "table" }, h("table", { class: "confusion" },
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Counts of each class" }, h("table", { class: "confusion" },
     h("caption", null, "Rows: the true class. Columns: the predicted one."),
     h("thead", null, h("tr", null, h("td", null), classes.map((i) => h("th", { scope: "col", class: "number" }, i)), h("th", { scope: "col", class: "number" }, "right"))),
     h("tbody", null, confusion.map((counts, actual) => {

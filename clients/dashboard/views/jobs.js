@@ -74,7 +74,7 @@ export function mount(root, { query }, signal) {
     h("div", { class: "heading" }, h("h1", null, "Jobs"), h("div", { class: "toolbar" }, clear, compare, h("a", { class: "button primary", href: "#/submit" }, "New job"))),
     filters,
     failure,
-    h("div", { class: "card flush" }, h("div", { class: "table" }, table), empty),
+    h("div", { class: "card flush" }, h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Jobs" }, table), empty),
     h("div", { class: "toolbar pager" }, count, newest, older),
   );
 

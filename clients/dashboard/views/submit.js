@@ -16,7 +16,7 @@ export const title = "Submit";
 const draftKey = "epochd-draft";
 const typingPauseMs = 250;
 
-const prettyJson = (value) => pretty(value, 68); // as wide as the editor
+const prettyJson = (value) => pretty(value, 60); // as wide as the editor
 
 // What a stored job says beyond what its author meant: absent figures, and hashes filled in.
 function bare(value) {

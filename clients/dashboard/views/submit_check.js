@@ -58,7 +58,7 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
     const wasOpen = layers.open;
     layers.hidden = false;
     replace(layers, h("summary", null, `Shapes of ${answer.layers.length} layers`),
-      h("div", { class: "table" }, h("table", { class: "compact" },
+      h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Shapes of the layers" }, h("table", { class: "compact" },
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "Layer"), ["In", "Out", "Parameters"].map((word) => h("th", { scope: "col", class: "number" }, word)))),
         h("tbody", null, answer.layers.map((layer, i) => h("tr", null, h("td", null, `${i} ${layer.type}`),
           h("td", { class: "number" }, shape(layer, "in")), h("td", { class: "number" }, shape(layer, "out")), h("td", { class: "number" }, integer(layer.parameters))))))));
