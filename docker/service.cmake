@@ -1,5 +1,5 @@
-# Runs while installing: the unit with this prefix in it, its settings, and the changelog as Debian wants
-# it. Below /usr the settings of the machine belong into /etc, elsewhere into etc/ of the prefix: nothing
+# Runs while installing: the unit with this prefix in it, its settings, and below /usr the manual pages and
+# the changelog compressed, as Debian wants them. Below /usr the settings of the machine belong into /etc, elsewhere into etc/ of the prefix: nothing
 # leaves a prefix of its own. Settings that are there already are not overwritten.
 set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
 file(READ "${EPOCHD_FILES}/epochd.service" unit)
@@ -9,6 +9,11 @@ if(CMAKE_INSTALL_PREFIX MATCHES "/usr/?$")
   file(MAKE_DIRECTORY "${share}")
   execute_process(COMMAND gzip -9nc "${EPOCHD_FILES}/../CHANGELOG.md" OUTPUT_FILE "${share}/changelog.gz"
                           COMMAND_ERROR_IS_FATAL ANY)
+  foreach(page man8/epochd.8 man1/epochctl.1)
+    if(EXISTS "${root}/share/man/${page}")
+      execute_process(COMMAND gzip -9nf "${root}/share/man/${page}" COMMAND_ERROR_IS_FATAL ANY)
+    endif()
+  endforeach()
 else()
   set(settings "${root}/etc/epochd")
   string(REPLACE "/usr/" "${CMAKE_INSTALL_PREFIX}/" unit "${unit}")

@@ -16,9 +16,13 @@ dpkg-deb -I "$package" >"$scratch/about"
 dpkg-deb -c "$package" >"$scratch/contents"
 echo "$(basename "$package"): $(($(stat -c %s "$package") / 1000)) kB, depends on $(dpkg-deb -f "$package" Depends)"
 for path in usr/bin/epochd usr/lib/epochd/epochd usr/lib/epochd/epoch-worker etc/epochd/config.json \
-  usr/lib/systemd/system/epochd.service usr/share/man/man8/epochd.8 usr/share/doc/epochd/copyright; do
+  usr/lib/systemd/system/epochd.service usr/share/man/man8/epochd.8.gz usr/share/doc/epochd/copyright; do
   grep -q " \./$path\( ->.*\)\?$" "$scratch/contents" || fail "there is no $path in the package"
 done
+if [[ -x $build/bin/epochctl ]]; then
+  grep -q ' \./usr/bin/epochctl$' "$scratch/contents" && grep -q ' \./usr/share/man/man1/epochctl.1.gz$' "$scratch/contents" ||
+    fail "epochctl was built, and is not in the package"
+fi
 grep -v ' root/root ' "$scratch/contents" && fail "not all of it is root's"
 grep -q 'ep_backend_cuda' "$scratch/contents" && fail "the plug-in is in the package of the CPU"
 for library in libmicrohttpd12 libjansson4 libsqlite3-0 libopenblas0 libzip4; do
