@@ -26,6 +26,15 @@ http POST /v2/models/xor/infer "${json[@]}" -d "$ask"
 expect 200
 [[ $(cat "$body") == "$answer" ]] || fail "after a kill the model answers $(cat "$body")"
 
+# Without a media type, as some clients send it: but not from another site's page.
+http POST /v2/models/xor/infer -H 'Content-Type:' -d "$ask"
+expect 200
+for from in 'Origin: http://elsewhere.example' 'Sec-Fetch-Site: cross-site'; do
+  http POST /v2/models/xor/infer -H 'Content-Type:' -H "$from" -d "$ask"
+  expect 403
+  check "an error of that protocol" 'keys == ["error"]'
+done
+
 # A job that has not ended, and one without weights.
 submit "$(xor_job 900000000 '{"report_every": 1000000}')"
 http PUT /v1/models/running "${json[@]}" -d "{\"job\": \"$id\"}"
@@ -33,7 +42,7 @@ expect 409
 check "the pointer names the job" '.errors[0].pointer == "/job"'
 http POST "/v1/jobs/$id/cancel"
 ended "$id" 30
-http PUT /v1/models/running "${json[@]}" -d "{\"job\": \"$id\"}"
+http PUT /v1/models/cancelled "${json[@]}" -d "{\"job\": \"$id\"}"
 [[ -e $data_dir/jobs/$id/weights.safetensors ]] && expect 201 || expect 409
 
 # Weights whose notes are gone say nothing of their rows.
