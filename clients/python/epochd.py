@@ -76,7 +76,8 @@ class Client:
         self._context = context
 
     def train(self, spec: Spec, progress: Union[bool, Callable[[Mapping[str, Any]], None]] = True) -> "Job":
-        """Submits a job and waits for its end. Raises JobFailed unless it succeeds.
+        """Submits a job and waits for its end. Raises JobFailed unless it succeeds. An interrupt ends the waiting
+        alone: the job goes on.
 
         `progress` draws a bar (in a notebook: a curve), or is called with each event."""
         job = self.submit(spec)
@@ -84,7 +85,8 @@ class Client:
         return job
 
     def submit(self, spec: Spec) -> "Job":
-        """Queues a job and comes back at once. A cut connection is tried again; the job is queued once."""
+        """Queues a job, given as a mapping, as JSON text, or as the path of a JSON file, and comes back at once.
+        A cut connection is tried again; the job is queued once."""
         document = self._json("POST", "/v1/jobs", _spec(spec), {"Idempotency-Key": str(uuid.uuid4())}, retry=True)
         return Job(self, document)
 
@@ -223,7 +225,7 @@ class Job:
             for event in self.events():
                 show(event)
         while self.document["status"] not in ENDED:
-            self.refresh(wait=30)
+            self.refresh(wait=int(min(30, self._client._timeout / 2)))
         if progress and not callable(progress):
             show.close()
         if check and self.document["status"] != "succeeded":
