@@ -23,6 +23,7 @@ const ep_route EP_ROUTES[] = {
   {"GET",    "/v1/jobs/{id}/weights",     ep_route_weights_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"format"}},
   {"GET",    "/v1/jobs/{id}/predictions", ep_route_predictions_get, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"format"}},
   {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_JSON, PREDICT_BYTES, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v1/compare",               ep_route_compare_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"jobs", "max_points", "format"}},
   {"GET",    "/v1/datasets",              ep_route_dataset_list,    EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"PUT",    "/v1/datasets/{id}",         ep_route_dataset_put,     EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, false, {"header", "delimiter"}},
   {"PUT",    "/v1/datasets/{id}/train/x",      ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, false, {"header", "delimiter"}},

@@ -65,6 +65,7 @@ void ep_route_leave(ep_exchange *exchange);
 
 ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_label,
     ep_route_job_cancel, ep_route_job_delete, ep_route_job_predict;
+ep_route_call ep_route_compare_get;
 ep_route_call ep_route_events_get;
 ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get;
 ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,

@@ -142,7 +142,32 @@ def jobs(contract):
     ask("GET", "/v1/jobs", 200)
     ask("GET", "/v1/jobs?limit=1&state=succeeded", 200)
     ask("GET", "/v1/jobs?limit=0", 400)
+    answer, _ = ask("GET", "/v1/jobs?view=summary&tag=none", 200)
+    answer, _ = ask("GET", "/v1/jobs?view=summary", 200)
+    ask("GET", "/v1/jobs?view=summary", 304, headers={"If-None-Match": answer.getheader("ETag")})
     return job
+
+
+def labels(contract, job):
+    """What can be changed of a job, and jobs beside each other."""
+    ask = contract.ask
+    path = f"/v1/jobs/{job}"
+    _, raw = ask("POST", "/v1/jobs", 201, dict(XOR, epochs=2000, seed=2, tags=["all"]))
+    other = json.loads(raw)["id"]
+    ask("GET", f"/v1/jobs/{other}?wait=30", 200)
+    ask("PATCH", path, 200, {"name": "=1+1", "tags": ["all", "x"]})
+    ask("PATCH", path, 200, '{"name": null}', {"Content-Type": "application/merge-patch+json"})
+    ask("PATCH", path, 400, "{", {"Content-Type": "application/json"})
+    ask("PATCH", "/v1/jobs/job_00000000000000000000000000", 404, {})
+    ask("PATCH", path, 409, {"priority": 1})
+    ask("PATCH", path, 413, " " * 65537, {"Content-Type": "application/json"})
+    ask("PATCH", path, 415, "{}", {"Content-Type": "text/plain"})
+    ask("PATCH", path, 422, {"epochs": 5})
+    ask("GET", "/v1/jobs?tag=all&tag=x&view=summary", 200)
+    ask("GET", f"/v1/compare?jobs={job},{other}", 200)
+    ask("GET", f"/v1/compare?jobs={job},{other}&max_points=5&format=csv", 200)
+    ask("GET", "/v1/compare", 400)
+    ask("GET", "/v1/compare?jobs=job_00000000000000000000000000", 404)
 
 
 def ended(contract, job):
@@ -328,7 +353,7 @@ def others(contract):
             contract.fault(f"{path} takes {allowed}, the contract has {listed}")
         if "{id}" in template:
             for method in sorted(listed):
-                body = {"x": [[1]]} if path.endswith("predict") else None
+                body = {"x": [[1]]} if path.endswith("predict") else {} if method == "PATCH" else None
                 ask(method, path, 404, body)
 
 
@@ -354,6 +379,7 @@ def main():
         jsonschema.Draft202012Validator.check_schema(schema)
     begin = time.monotonic()
     job = jobs(contract)
+    labels(contract, job)
     ended(contract, job)
     failed(contract)
     running(contract)
