@@ -25,7 +25,7 @@ function numbers(values, width, indent) {
   let line = "";
   for (const item of values) {
     const text = JSON.stringify(item);
-    if (line && line.length + text.length + indent.length + 4 > width) {
+    if (line && line.length + text.length + indent.length + 5 > width) {
       lines.push(line);
       line = "";
     }
