@@ -7,7 +7,7 @@ export function doublingNet(layers, { device, epochs, tag }) {
   return {
     name: `doubling-${layers}`,
     tags: [tag],
-    data: { generator: "disc", rows: 1000, seed: 1, test: 0.2, standardize: ["x"] },
+    data: { generator: "disc", rows: 1000, seed: 1, standardize: ["x"] },
     model: {
       layers: [
         ...hidden.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]),

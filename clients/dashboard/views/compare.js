@@ -41,6 +41,7 @@ export function mount(root, { query }, signal) {
       h("div", { class: "toolbar" }, xSelect, ySelect, logY), chartRoot),
     h("section", { class: "card" }, h("h2", null, "Results"), results),
     h("section", { class: "card" }, h("h2", null, "What differs in the settings"), differences));
+  content.style.marginTop = "16px";
   root.append(
     h("div", { class: "heading" }, h("h1", null, "Compare"), h("div", { class: "toolbar" }, csv)),
     picker.node, failure, content);
@@ -140,7 +141,7 @@ function check(word, on, onChange) {
   return h("label", { class: "check" }, h("input", { type: "checkbox", checked: on, onchange: (event) => onChange(event.target.checked) }), word);
 }
 
-const jobLink = (job) => h("a", { href: `#/jobs/${encodeURIComponent(job.id)}` }, jobName(job));
+const jobLink = (job) => h("a", { class: "job-link", href: `#/jobs/${encodeURIComponent(job.id)}` }, jobName(job));
 
 // One row a job: what it is, how long it took, how well it does.
 function resultsTable({ jobs }) {
@@ -172,7 +173,7 @@ function differencesTable({ jobs, differences, differences_omitted: omitted }) {
       h("thead", null, h("tr", null, h("th", { scope: "col" }, "Setting"), jobs.map((job) => h("th", { scope: "col" }, jobName(job))))),
       h("tbody", null, rows.map(({ pointer, values }) => h("tr", null,
         h("th", { scope: "row" }, h("code", null, pointer)),
-        values.map((v) => h("td", { class: typeof v === "number" ? "number" : null }, setting(v)))))))),
+        values.map((v) => h("td", null, setting(v)))))))),
     left > 0 && h("p", { class: "muted" }, `${integer(left)} more are in the CSV.`),
   ];
 }
@@ -184,11 +185,12 @@ function createPicker(picked, onChange, signal) {
   const filter = h("input", { type: "search", placeholder: "Name, tag or id", "aria-label": "Show only jobs whose name, tag or id has this" });
   const empty = h("p", { class: "empty", hidden: true });
   const none = h("button", { type: "button", class: "button quiet" }, "Pick none");
+  const controls = h("div", { class: "toolbar filters" }, filter, none);
+  controls.style.marginTop = "10px";
   const box = h("details", { class: "card", open: picked.size < 2 },
-    h("summary", null, "Jobs: ", words),
-    h("div", { class: "toolbar" }, filter, none),
+    h("summary", null, "Jobs: ", words), controls,
     h("div", { class: "table picker", tabindex: "0", role: "region", "aria-label": "Jobs to pick" }, h("table", null,
-      h("thead", null, h("tr", null, ["Pick", "Job", "State", "Device", "Loss"].map((word) => h("th", { scope: "col" }, word)))), list)), empty);
+      h("thead", null, h("tr", null, ["Pick", "Job", "State", "Device", "Loss"].map((word) => h("th", { scope: "col", class: word === "Loss" ? "number" : null }, word)))), list)), empty);
   let jobs = [];
 
   const fits = (job) => [job.name, job.id, ...(job.tags ?? [])].some((text) => text.toLowerCase().includes(filter.value.toLowerCase()));

@@ -21,7 +21,7 @@ export function mount(root, _, signal) {
     failure.hidden = false;
   };
   const sections = [devices, queue, datasets].map((section) => section(say, failure, signal));
-  root.append(h("h1", null, "Devices"), failure, ...sections);
+  root.append(h("div", { class: "heading" }, h("h1", null, "Devices")), failure, ...sections);
 }
 
 function devices(say, _, signal) {
@@ -59,7 +59,7 @@ function queue(say, failure, signal) {
   const body = h("tbody");
   const words = h("p", { class: "muted" });
   const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Queue", hidden: true }, h("table", null,
-    heads([["Place", true], ["Job"], ["Priority", true]]), body));
+    heads([["Place"], ["Job"], ["Priority", true]]), body));
 
   async function prioritize(job, by) {
     const to = Math.min(mostPriority, Math.max(leastPriority, job.priority + by));
@@ -85,7 +85,7 @@ function queue(say, failure, signal) {
       row.text_ = text;
       const waits = job.position !== null;
       replace(row,
-        h("td", { class: "number" }, waits ? integer(job.position + 1) : "running"),
+        h("td", null, waits ? integer(job.position + 1) : "running"),
         h("td", null, jobLink(job.id, job.name)),
         h("td", { class: "number" }, integer(job.priority), waits && [" ", button(job, "+", 10, "Raise"), button(job, "−", -10, "Lower")]));
     });
@@ -107,11 +107,11 @@ const rowShape = (dataset) => {
 function datasets(say, failure, signal) {
   const body = h("tbody");
   const empty = h("p", { class: "muted" }, "Nothing was uploaded yet. ", h("a", { href: "#/submit" }, "The form for a job"), " takes files, and so does ", h("code", null, "PUT /v1/datasets/NAME"), ".");
-  const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Data sets", hidden: true }, h("table", { class: "stack" },
+  const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Datasets", hidden: true }, h("table", { class: "stack" },
     heads([["Name"], ["Format"], ["Rows"], ["A row"], ["Size", true], ["Age", true], [h("span", { class: "hidden" }, "Delete")]]), body));
 
   async function remove(dataset) {
-    if (!confirm(`Delete the data set "${dataset.name}"? This cannot be undone.`)) return;
+    if (!confirm(`Delete the dataset "${dataset.name}"? This cannot be undone.`)) return;
     try {
       failure.hidden = true;
       await sendJson("DELETE", `/v1/datasets/${encodeURIComponent(dataset.name)}`, undefined, { signal });
@@ -143,5 +143,5 @@ function datasets(say, failure, signal) {
         h("td", { class: "number" }, h("button", { type: "button", class: "button danger", "aria-label": `Delete ${dataset.name}`, onclick: () => remove(dataset) }, "Delete")));
     });
   }, { signal, interval: 5000, onError: say });
-  return h("section", { class: "card" }, h("h2", null, "Data sets"), empty, table);
+  return h("section", { class: "card" }, h("h2", null, "Datasets"), empty, table);
 }

@@ -11,7 +11,7 @@ import { bars } from "../bars.js";
 
 export const title = "Study";
 
-const least = 2, most = 12; // layers: 18 parameters to 11 million
+const least = 2, most = 12; // layers: 22 parameters to 11 million
 const measures = [
   { word: "Time of an epoch", of: (job) => job.timing.epoch_microseconds / 1e6 },
   { word: "Time of the test", of: (job) => job.timing.test_seconds },
@@ -43,8 +43,8 @@ export function mount(root, { query }, signal) {
       h("form", { class: "toolbar", onsubmit: retag },
         h("label", { for: "study-tag" }, "Jobs tagged"), tagInput, h("button", { class: "button", type: "submit" }, "Show")),
       submission(() => polled.refresh(), failure, signal, () => tag),
-      progress),
-    empty, lines, bar);
+      progress, empty),
+    lines, bar);
 
   const path = () => `/v1/jobs?limit=1000&tag=${encodeURIComponent(tag)}`;
   const chart = createChart(chartRoot, {
@@ -110,7 +110,7 @@ export function mount(root, { query }, signal) {
 }
 
 function tableOf(found) {
-  const head = ["Job", "Parameters", "Device", ...measures.map((measure) => measure.word), "Of the slowest"];
+  const head = ["Job", "Parameters", "Device", ...measures.map((measure) => measure.word), "Against the slowest"];
   const rows = found.flatMap((pair) => {
     const slowest = Math.max(...pair.jobs.map(measures[0].of));
     return pair.jobs.map((job) => h("tr", null,
