@@ -12,7 +12,7 @@
 
 static ep_status differences_of(const ep_compared_job *jobs, int count, ep_differences *out,
                                 ep_error *error) {
-  const char *specs[EP_LIMIT_COMPARED_JOBS];
+  const char *specs[EP_LIMIT_COMPARED_JOBS] = {NULL};
   for (int i = 0; i < count; i++) specs[i] = jobs[i].job->spec;
   return ep_differences_find(specs, count, out, error);
 }
