@@ -1,6 +1,9 @@
 # Runs while installing: the unit with this prefix in it, its settings, and below /usr the manual pages and
-# the changelog compressed, as Debian wants them. Below /usr the settings of the machine belong into /etc, elsewhere into etc/ of the prefix: nothing
-# leaves a prefix of its own. Settings that are there already are not overwritten.
+# the changelog compressed, as Debian wants them.
+#
+# Below /usr the settings belong into /etc, elsewhere into etc/ of the prefix: nothing leaves a prefix of
+# its own. The token is the machine's, in /etc/epochd, wherever the programs are. Settings that are there
+# already are not overwritten.
 set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
 file(READ "${EPOCHD_FILES}/epochd.service" unit)
 if(CMAKE_INSTALL_PREFIX MATCHES "/usr/?$")
@@ -17,7 +20,7 @@ if(CMAKE_INSTALL_PREFIX MATCHES "/usr/?$")
 else()
   set(settings "${root}/etc/epochd")
   string(REPLACE "/usr/" "${CMAKE_INSTALL_PREFIX}/" unit "${unit}")
-  string(REPLACE "/etc/epochd" "${CMAKE_INSTALL_PREFIX}/etc/epochd" unit "${unit}")
+  string(REPLACE "--config /etc/" "--config ${CMAKE_INSTALL_PREFIX}/etc/" unit "${unit}")
 endif()
 file(MAKE_DIRECTORY "${root}/lib/systemd/system")
 file(WRITE "${root}/lib/systemd/system/epochd.service" "${unit}")
