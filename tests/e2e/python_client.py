@@ -66,6 +66,18 @@ def basics(plain):
     return client, job
 
 
+def together(client, job):
+    """Names, tags, and jobs side by side."""
+    other = client.train(dict(XOR, optimizer={"lr": 0.25, "momentum": 0.9}), progress=False)
+    assert job.update(name="first", tags=["one", part]).name == "first" and job.refresh().tags == ["one", part]
+    assert [one.id for one in client.jobs(tags=[part, "one"])] == [job.id]
+    assert raises(EpochdError, lambda: job.update(epochs=3)).status == 422
+    answer = client.compare([job, other.id], max_points=20)
+    assert [one["id"] for one in answer["jobs"]] == [job.id, other.id]
+    assert {"pointer": "/optimizer/lr", "values": [0.5, 0.25]} in answer["differences"], answer["differences"]
+    assert all(2 <= len(curve["loss"]) <= 20 for curve in answer["curves"])
+
+
 def numbers(tensor):
     data = tensor["data"]
     return [value for row in data for value in row] if isinstance(data[0], list) else data
@@ -225,6 +237,7 @@ if part == "lists":
     basics_client, trained = basics(lambda value: value)
     uploads(basics_client, *line_data())
     errors(basics_client, trained)
+    together(basics_client, trained)
     print("ok: lists")
 elif part == "numpy":
     import numpy
