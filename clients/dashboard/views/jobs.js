@@ -11,6 +11,7 @@ export const title = "Jobs";
 const states = ["queued", "running", "succeeded", "failed", "cancelled"];
 const pageSizes = [50, 200, 1000];
 const mostCompared = 32; // as the daemon's
+const rowsAtOnce = 120; // a long page is built in steps, so that no step is felt
 
 // The metric that says most of a job's test set.
 function leadingMetric(job) {
@@ -42,6 +43,7 @@ export function mount(root, { query }, signal) {
   let page = [];
   let known = null; // id -> state of the page before, to say what changed
   let next = null;
+  let built = rowsAtOnce;
 
   const filters = h("form", { class: "toolbar filters", role: "search", "aria-label": "Filter the jobs" });
   const state = h("select", { id: "state", name: "state" }, h("option", { value: "" }, "All states"), states.map((word) => h("option", { value: word }, stateWord(word))));
@@ -162,9 +164,16 @@ export function mount(root, { query }, signal) {
     all.indeterminate = !all.checked && shown.some((job) => picked.has(job.id));
   }
 
+  function grow() {
+    if (signal.aborted || built >= page.length) return;
+    built += rowsAtOnce;
+    show();
+    setTimeout(grow, 0);
+  }
+
   function show() {
     const shown = page.filter(matches);
-    keyed(body, page, (job) => job.id, row, update);
+    keyed(body, page.slice(0, built), (job) => job.id, row, update);
     table.hidden = shown.length === 0;
     empty.hidden = shown.length > 0;
     if (!shown.length) {
@@ -190,6 +199,7 @@ export function mount(root, { query }, signal) {
     next = answer.has_more ? answer.next : null;
     tell();
     show();
+    setTimeout(grow, 0);
   }, {
     signal,
     interval: () => (page.some((job) => !isEnded(job)) ? 1000 : 3000),
@@ -203,6 +213,7 @@ export function mount(root, { query }, signal) {
   function ask(from = "") {
     after = from;
     known = null;
+    built = rowsAtOnce;
     note();
     polled.move(path());
   }
