@@ -81,7 +81,8 @@ def extract(path, folder):
                     file.write(f"{name}{rest}\n")
     count = 0
     with open(os.path.join(folder, "script"), "w", encoding="utf-8") as script:
-        script.write("set -euo pipefail\n")
+        script.write("set -euo pipefail\n"
+                     "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT  # what a block started and did not end\n")
         for block, _ in pairs(path):
             count += 1
             output = os.path.join(folder, str(block.line))
