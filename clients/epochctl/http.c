@@ -210,7 +210,7 @@ static ep_status failed(const ep_session *session, const transfer *now, CURLcode
                         ep_error *error) {
   if (now->stopped) return ep_fail(error, EP_CANCELLED, "interrupted");
   if (now->too_large)
-    return ep_fail(error, EP_TOO_LARGE, "%s answered with more than %d MiB", session->server,
+    return ep_fail(error, EP_INTERNAL, "%s answered with more than %d MiB", session->server,
                    EP_LIMIT_CLIENT_ANSWER_BYTES >> 20);
   switch (code) {
   case CURLE_COULDNT_CONNECT:

@@ -44,7 +44,7 @@ typedef struct {
 } ep_answer;
 
 /* Sends, waits, and fills *answer, which the caller ends with ep_answer_deinit whatever comes back.
- * EP_UNAVAILABLE when there is no answer (with what to do about it), EP_TOO_LARGE for one over
+ * EP_UNAVAILABLE when there is no answer (with what to do about it), EP_INTERNAL for one over
  * EP_LIMIT_CLIENT_ANSWER_BYTES, EP_CANCELLED when take or tick said no, EP_IO when the transfer was
  * cut; of 4xx and 5xx the status that fits, the problem's details in session->problem. */
 ep_status ep_call_send(ep_session *session, const ep_call *call, ep_answer *answer,

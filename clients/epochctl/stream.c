@@ -101,7 +101,7 @@ static ep_status follow_once(ep_session *session, const char *job, watch *now, e
   ep_answer_deinit(&answer);
   if (now->ended) return EP_OK;
   if (status == EP_CANCELLED && !now->refused && !ep_follow_interrupted)
-    return ep_fail(error, EP_TOO_LARGE, "an event is longer than %d bytes: is %.200s an epochd?",
+    return ep_fail(error, EP_INTERNAL, "an event is longer than %d bytes: is %.200s an epochd?",
                    EP_LIMIT_EVENT_BYTES, session->server);
   return status ? status : ep_fail(error, EP_IO, "the stream was cut");
 }

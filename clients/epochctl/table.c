@@ -53,13 +53,27 @@ static ep_colour colour_of(const ep_table *table, size_t row, int column) {
   return index < table->cells_count ? table->colours[index] : EP_COLOUR_PLAIN;
 }
 
-/* Takes columns away from the widest that may be cut, one by one, until all fit. */
-static void narrow(const ep_table *table, int widths[EP_TABLE_COLUMNS], int room) {
-  int total = GAP * (table->columns_count - 1);
-  for (int c = 0; c < table->columns_count; c++) total += widths[c];
+static int least_width(const ep_column *column, int width) {
+  return column->cuts && width > LEAST_WIDTH ? LEAST_WIDTH : width;
+}
+
+/* How many columns fit even when each is as narrow as it may be; the first always does. */
+static int columns_fit(const ep_table *table, const int widths[EP_TABLE_COLUMNS], int room) {
+  int total = 0;
+  for (int c = 0; c < table->columns_count; c++) {
+    total += least_width(&table->columns[c], widths[c]) + (c > 0 ? GAP : 0);
+    if (total > room && c > 0) return c;
+  }
+  return table->columns_count;
+}
+
+/* Narrows the widest of those that may be cut, bit by bit, until the first `count` fit. */
+static void narrow(const ep_table *table, int widths[EP_TABLE_COLUMNS], int count, int room) {
+  int total = GAP * (count - 1);
+  for (int c = 0; c < count; c++) total += widths[c];
   while (total > room) {
     int widest = -1;
-    for (int c = 0; c < table->columns_count; c++)
+    for (int c = 0; c < count; c++)
       if (table->columns[c].cuts && widths[c] > LEAST_WIDTH &&
           (widest < 0 || widths[c] > widths[widest]))
         widest = c;
@@ -89,19 +103,27 @@ static void print_cell(const ep_terminal *terminal, const char *text, int width,
   if (!last) printf("%*s", (right ? 0 : pad) + GAP, "");
 }
 
-bool ep_table_print(const ep_table *table, const ep_terminal *terminal, bool titles) {
-  int widths[EP_TABLE_COLUMNS], count = table->columns_count;
-  if (table->failed || count == 0) return !table->failed;
-  size_t rows = (table->cells_count + (size_t)count - 1) / (size_t)count;
-  for (int c = 0; c < count; c++) {
+static void widths_find(const ep_table *table, size_t rows, bool titles,
+                        int widths[EP_TABLE_COLUMNS]) {
+  for (int c = 0; c < table->columns_count; c++) {
     widths[c] = titles ? ep_text_width(table->columns[c].title) : 0;
     for (size_t row = 0; row < rows; row++) {
       int width = ep_text_width(cell(table, row, c));
       if (width > widths[c]) widths[c] = width;
     }
   }
+}
+
+bool ep_table_print(const ep_table *table, const ep_terminal *terminal, bool titles) {
+  int widths[EP_TABLE_COLUMNS], count = table->columns_count;
+  if (table->failed || count == 0) return !table->failed;
+  size_t rows = (table->cells_count + (size_t)count - 1) / (size_t)count;
   int room = ep_terminal_width(terminal);
-  if (room > 0) narrow(table, widths, room);
+  widths_find(table, rows, titles, widths);
+  if (room > 0) {
+    count = columns_fit(table, widths, room);
+    narrow(table, widths, count, room);
+  }
   for (int c = 0; c < count && titles; c++)
     print_cell(terminal, table->columns[c].title, widths[c], table->columns[c].right,
                c == count - 1, EP_COLOUR_BOLD);

@@ -31,7 +31,8 @@ void ep_table_column(ep_table *table, const char *title, bool right, bool cuts);
 void ep_table_cell(ep_table *table, const char *text, ep_colour colour);
 
 /* Prints titles (bold, unless `titles` is false) and rows to standard output. Columns that may be
- * cut are, from the widest, until a line fits the terminal; in a pipe nothing is cut. False when
+ * cut are, from the widest, until a line fits the terminal, and where that is not enough the last
+ * columns are left out; in a pipe nothing is. False when
  * memory was short. */
 bool ep_table_print(const ep_table *table, const ep_terminal *terminal, bool titles);
 
