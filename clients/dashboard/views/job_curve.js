@@ -8,6 +8,11 @@ import { createChart } from "../chart.js";
 
 const points = 2000; // asked for at first
 const pointsZoomed = 50000;
+const formats = [
+  ["csv", "CSV", (name) => `${name}.csv`],
+  ["svg", "SVG", (name) => `${name}.svg`],
+  ["tfevents", "TensorBoard", (name) => `events.out.tfevents.${name}`],
+];
 const refreshShare = 0.04; // of all epochs: so far ahead, the daemon is asked for all points again
 const refreshPauseMs = 2500;
 
@@ -19,17 +24,24 @@ export function curvePanel({ url, signal }) {
   const log = h("button", { type: "button", class: "button", "aria-pressed": "false", id: "curve-log" }, "Log scale");
   const smoothing = h("input", { id: "curve-smoothing", type: "range", min: "0", max: "0.99", step: "0.01", value: "0" });
   const reset = h("button", { type: "button", class: "button", hidden: true }, "Reset zoom");
-  const csv = h("button", { type: "button", class: "button quiet" }, "CSV");
-  csv.setAttribute("aria-label", "Download the curve as CSV");
-  const note = h("p", { class: "muted small curve-note" });
+  const note = h("p", { class: "muted small curve-note grow" });
+  const downloads = formats.map(([format, word, nameOf]) => {
+    const button = h("button", { type: "button", class: "button quiet", "aria-label": `Download the curve as ${word}` }, word);
+    button.addEventListener("click", () => {
+      const name = (job?.name || job?.id || "curve").replace(/[^A-Za-z0-9_.-]+/g, "-");
+      download(`${url}/curve?format=${format}`, nameOf(name), { signal }).catch((error) => setText(note, error.message));
+    });
+    return button;
+  });
   const place = h("div");
   const node = h("section", { class: "card", "aria-labelledby": "curve-title" },
     h("div", { class: "toolbar" },
       h("h2", { class: "grow", id: "curve-title" }, "Error curve"),
       measure, over, log,
       h("label", { class: "check", for: "curve-smoothing" }, "Smoothing ", smoothing),
-      reset, csv),
-    place, note);
+      reset),
+    place,
+    h("div", { class: "toolbar curve-foot" }, note, downloads));
 
   let job = null;
   let data = null; // the daemon's answer, with live points appended
@@ -131,7 +143,6 @@ export function curvePanel({ url, signal }) {
   measure.addEventListener("change", create);
   over.addEventListener("change", create);
   reset.addEventListener("click", () => chart?.resetZoom());
-  csv.addEventListener("click", () => download(`${url}/curve?format=csv`, `${job?.name || job?.id || "curve"}.csv`, { signal }).catch((error) => setText(note, error.message)));
 
   return {
     node,
