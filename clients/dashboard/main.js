@@ -31,7 +31,7 @@
 //   keyed(parent, items, key, create, update) for lists that are polled.
 // Words (format.js): number, integer, seconds, duration, bytes, percent, age, dateTime, value ("NaN" -> NaN),
 //   stateWord, and metricNames (name and unit of each metric).
-// Charts (chart.js): createChart(root, {title, x: {label, log}, y: {label, log}, height}) gives
+// Charts (chart.js): createChart(root, {title, x: {label, log, whole}, y, height}) gives
 //   {setData([{label, x: [], y: [], dash, points, faint}]), setLog(axis, on), setSmoothing(0…0.99), resetZoom(),
 //   destroy()}: curves may each have their own x. It brings its own summary for screen readers, a table on
 //   demand, drag and keyboard zoom, resize, theme. Pass signal in the options and it destroys itself.
