@@ -487,7 +487,7 @@ class _Terminal:
                 print(text, file=sys.stderr)
             return
         text += f" eta {_short(event['eta_seconds'])}"
-        width = max(0, min(40, shutil.get_terminal_size().columns - len(text) - 4))
+        width = max(0, min(40, (shutil.get_terminal_size().columns or 80) - len(text) - 4))
         self._last = f"[{'#' * int(share * width):<{width}}] {text}"
         if share >= 1 or now - self._drawn > 0.1:
             self._drawn = now
