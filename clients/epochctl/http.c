@@ -9,7 +9,7 @@
 #include "api/json.h"
 #include "api/limits.h"
 
-enum { CONNECT_SECONDS = 10, SILENT_SECONDS = 60, REFUSAL_BYTES = 1 << 20, HEADER_BYTES = 1536 };
+enum { CONNECT_SECONDS = 10, SILENT_SECONDS = 60, HEADER_BYTES = 1536 };
 
 /* A call while it lasts. */
 typedef struct {
@@ -53,7 +53,8 @@ static size_t body_arrives(char *bytes, size_t size, size_t count, void *context
     well = now->call->take(now->call->context, bytes, total);
     now->stopped = !well;
   } else {
-    well = keep(now, bytes, total, good ? EP_LIMIT_CLIENT_ANSWER_BYTES : REFUSAL_BYTES);
+    well = keep(now, bytes, total,
+                good ? EP_LIMIT_CLIENT_ANSWER_BYTES : EP_LIMIT_CLIENT_REFUSAL_BYTES);
   }
   return well ? total : 0;
 }
@@ -184,7 +185,8 @@ static ep_status refused(ep_session *session, ep_answer *answer, ep_error *error
   json_t *root = NULL, *item;
   char detail[EP_MESSAGE_BYTES] = "", pointer[EP_POINTER_BYTES];
   size_t index;
-  if (answer->text) ep_json_load(answer->text, answer->bytes, REFUSAL_BYTES, &root, NULL);
+  if (answer->text)
+    ep_json_load(answer->text, answer->bytes, EP_LIMIT_CLIENT_REFUSAL_BYTES, &root, NULL);
   if (root) ep_json_cut_text(root, "detail", detail, sizeof detail);
   session->problem = (ep_problem){.status = status};
   json_array_foreach(json_object_get(root, "errors"), index, item) {

@@ -16,6 +16,8 @@ run() {
   shift
   timeout 100 "$ctl" "$@" >"$out" 2>"$err" || status=$?
   ((status == wanted)) || fail "epochctl $* ended with $status, not $wanted: $(head -c 600 "$out") $(head -c 600 "$err")"
+  grep -aq 'Sanitizer\|runtime error:' "$err" && fail "epochctl $*: $(head -c 2000 "$err")"
+  return 0
 }
 says() { grep -qE -- "$1" "$out" || fail "no \"$1\" in: $(head -c 900 "$out")"; }
 warns() { grep -qE -- "$1" "$err" || fail "no \"$1\" on standard error: $(head -c 900 "$err")"; }

@@ -22,6 +22,8 @@ run() {
   shift
   timeout 60 "$ctl" --server "$impostor" "$@" >"$out" 2>"$err" || status=$?
   [[ " $wanted " == *" $status "* ]] || fail "epochctl $* ended with $status, not $wanted: $(head -c 600 "$out") $(head -c 600 "$err")"
+  grep -aq 'Sanitizer\|runtime error:' "$err" && fail "epochctl $*: $(head -c 2000 "$err")"
+  return 0
 }
 
 impostor hostile
@@ -52,6 +54,9 @@ id=$(head -n 1 "$out" | jq -r .id)
 tail -n +2 "$out" | cmp - <(curl -sSf "$url/v1/jobs/$id/events?follow=0") || fail "the events over cuts are not the log"
 requests=$(grep -c '/events' "$scratch/requests")
 ((requests >= 3)) || fail "the stream was cut only $requests times"
+[[ $("$ctl" --server "$url" ls -q) == "$id" ]] || fail "a job whose answer was lost was submitted twice"
+[[ $(grep -c '^POST /v1/jobs ' "$scratch/requests") == 2 ]] || fail "no answer was lost: $(<"$scratch/requests")"
+echo "ok: a lost answer is asked for again, and makes no second job"
 echo "ok: $((requests - 1)) cuts, and each event once"
 run 0 weights "$id" -o "$scratch/w.safetensors"
 cmp "$scratch/w.safetensors" <(curl -sSf "$url/v1/jobs/$id/weights") || fail "the weights over cuts are others"

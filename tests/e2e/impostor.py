@@ -2,7 +2,8 @@
 """impostor.py MODE [SERVER]: what stands where epochd should. Prints the port that it listens on.
 
 hostile: answers with names that speak to a terminal, and with more than anyone can keep.
-cutting: passes everything on to SERVER, and cuts each answer of events or weights after some bytes."""
+cutting: passes everything on to SERVER, cuts each answer of events or weights after some bytes, and
+loses the answer to the first job that is submitted."""
 
 import http.client
 import http.server
@@ -13,6 +14,7 @@ import urllib.parse
 MODE = sys.argv[1]
 EVIL = "\x1b]0;owned\x07\x1b[31mred\u202egnp\x9b2J\r\nnew"
 CUT_BYTES = 900
+lost = []
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -68,6 +70,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         upstream.request(self.command, self.path, self.rfile.read(size) if size else None,
                          {name: value for name, value in self.headers.items() if name != "Host"})
         answer = upstream.getresponse()
+        if self.command == "POST" and self.path == "/v1/jobs" and not lost:
+            lost.append(answer.read())
+            self.close_connection = True
+            return
         cuts = "/events" in self.path or "/weights" in self.path
         self.send_response(answer.status)
         for name, value in answer.getheaders():
