@@ -145,6 +145,8 @@ static void body_print(void) {
   printf("' ;;\n  esac\n");
 }
 
+/* Not by compgen -W, which would run what a server's words hold in $( ). A word that a shell reads
+ * as more than itself is not offered at all: it would be run with the line. */
 static void bash_print(void) {
   printf("# bash completion of epochctl, printed by `epochctl completion bash`\n"
          "_epochctl() {\n"
@@ -156,7 +158,13 @@ static void bash_print(void) {
          "  if [[ $kind == files ]]; then\n"
          "    compopt -o default 2>/dev/null\n"
          "  else\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
+         "    local -a offered=()\n"
+         "    IFS=$' \\t\\n' read -r -d '' -a offered <<<\"$words\"\n"
+         "    for word in \"${offered[@]}\"; do\n"
+         "      [[ $word == \"$current\"* && $word != *[!A-Za-z0-9._:=/+,@%%-]* ]] && "
+         "COMPREPLY+=(\"$word\")\n"
+         "    done\n"
+         "    return 0\n"
          "  fi\n"
          "}\n"
          "complete -F _epochctl epochctl\n");

@@ -45,6 +45,19 @@ run 0 ls
 grep -qF '\x1b[31mred\u202e' "$out" || fail "the name is not shown escaped: $(cat -v "$out" | head -c 400)"
 echo "ok: names are shown and not obeyed; floods and strangers end with a message"
 
+impostor tempting "$scratch/obeyed"
+for words in "data rm" "models rm" "show"; do
+  # shellcheck disable=SC2016,SC2086
+  got=$(PATH=$build/bin:$PATH EPOCHD=$impostor bash --norc -c '
+    source <(epochctl completion bash)
+    COMP_WORDS=("$@" "") COMP_CWORD=$#
+    _epochctl 2>/dev/null
+    printf "%s\n" "${COMPREPLY[@]}"' - epochctl $words | paste -sd ' ')
+  [[ ! -e $scratch/obeyed ]] || fail "completing \"epochctl $words\" ran what a server said"
+  [[ ${got#last } == a-plain.name ]] || fail "completing \"epochctl $words\" offers \"$got\""
+done
+echo "ok: completion offers plain words alone, and runs none"
+
 daemon_start
 impostor cutting "$url"
 status=0

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""impostor.py MODE [SERVER]: what stands where epochd should. Prints the port that it listens on.
+"""impostor.py MODE [SERVER|FILE]: what stands where epochd should. Prints the port that it listens on.
 
 hostile: answers with names that speak to a terminal, and with more than anyone can keep.
+tempting: lists things whose names are commands of a shell: each would make FILE.
 cutting: passes everything on to SERVER, cuts each answer of events or weights after some bytes, and
 loses the answer to the first job that is submitted."""
 
@@ -64,6 +65,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         else:
             self.answer(json.dumps(job))
 
+    def tempting(self):
+        names = ["a-plain.name", *(form % sys.argv[2] for form in ("$(>%s)", "`>%s`", "a;>%s")), "*"]
+        self.answer(json.dumps({"object": "list", "data": [{"id": name, "name": name} for name in names], "has_more": False}))
+
     def passed_on(self):
         upstream = http.client.HTTPConnection(sys.argv[2].replace("http://", ""), timeout=60)
         size = int(self.headers.get("Content-Length") or 0)
@@ -93,7 +98,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         print(self.command, self.path, self.headers.get("Range", ""), file=sys.stderr, flush=True)
-        self.hostile() if MODE == "hostile" else self.passed_on()
+        {"hostile": self.hostile, "tempting": self.tempting, "cutting": self.passed_on}[MODE]()
 
     do_POST = do_GET
 
