@@ -17,7 +17,8 @@ typedef struct {
   ep_answer *answer;
   CURL *handle;
   size_t capacity;
-  bool too_large, stopped;
+  bool stopped;
+  size_t exceeded; /* what the answer was too large for; 0 = nothing */
 } transfer;
 
 static bool is_good(CURL *handle) {
@@ -29,7 +30,7 @@ static bool is_good(CURL *handle) {
 static bool keep(transfer *now, const char *bytes, size_t count, size_t limit) {
   ep_answer *answer = now->answer;
   if (count > limit || answer->bytes > limit - count) {
-    now->too_large = true;
+    now->exceeded = limit;
     return false;
   }
   if (answer->bytes + count + 1 > now->capacity) {
@@ -211,9 +212,9 @@ static ep_status refused(ep_session *session, ep_answer *answer, ep_error *error
 static ep_status failed(const ep_session *session, const transfer *now, CURLcode code,
                         ep_error *error) {
   if (now->stopped) return ep_fail(error, EP_CANCELLED, "interrupted");
-  if (now->too_large)
-    return ep_fail(error, EP_INTERNAL, "%s answered with more than %d MiB", session->server,
-                   EP_LIMIT_CLIENT_ANSWER_BYTES >> 20);
+  if (now->exceeded > 0)
+    return ep_fail(error, EP_INTERNAL, "%s answered with more than %zu MiB", session->server,
+                   now->exceeded >> 20);
   switch (code) {
   case CURLE_COULDNT_CONNECT:
     return ep_fail(error, EP_UNAVAILABLE,
@@ -255,7 +256,7 @@ ep_status ep_call_send(ep_session *session, const ep_call *call, ep_answer *answ
     CURLcode code = curl_easy_perform(session->handle);
     curl_easy_getinfo(session->handle, CURLINFO_RESPONSE_CODE, &answer->code);
     bool spoken = answer->code >= 300 && answer->bytes > 0; /* refused before all was sent */
-    if (code != CURLE_OK && !(spoken && !now.too_large && !now.stopped))
+    if (code != CURLE_OK && !(spoken && now.exceeded == 0 && !now.stopped))
       status = failed(session, &now, code, error);
     else if (answer->code < 200 || answer->code >= 300)
       status = refused(session, answer, error);
