@@ -281,9 +281,10 @@ class Job:
         return read_safetensors(self._client._bytes("GET", f"{self._path}/weights"))
 
     def save(self, path: Union[str, "os.PathLike[str]"], format: str = "safetensors") -> None:
-        """Writes the weights into a file: safetensors, npz, json or onnx."""
+        """Writes the weights into a file: safetensors, npz, json or onnx. What it held before stays until they are here."""
+        content = self._client._bytes("GET", f"{self._path}/weights?format={quote(format)}")
         with open(path, "wb") as file:
-            file.write(self._client._bytes("GET", f"{self._path}/weights?format={quote(format)}"))
+            file.write(content)
 
     def predictions(self) -> Dict[str, Any]:
         """The test rows' targets beside what the network says."""

@@ -60,7 +60,10 @@ def basics(plain):
     assert job.id in [one.id for one in client.jobs(state="succeeded")] and len(client.jobs(limit=1)) == 1
     assert client.validate(XOR)["parameters"] == 17
     job.save(os.path.join(folder, "xor.onnx"), "onnx")
-    assert os.path.getsize(os.path.join(folder, "xor.onnx")) > 200
+    size = os.path.getsize(os.path.join(folder, "xor.onnx"))
+    assert size > 200
+    raises(EpochdError, lambda: job.save(os.path.join(folder, "xor.onnx"), "pickle"))
+    assert os.path.getsize(os.path.join(folder, "xor.onnx")) == size, "a refusal took the file"
     again = client.upload("first", weights)
     assert again["role"] == "weights" and again["tensors"] == 4, again
     return client, job
