@@ -103,4 +103,9 @@ inside dpkg --purge epochd >"$scratch/apt.log" 2>&1 || fail "purging: $(tail -n 
 left=$(find "$root/etc/epochd" "$root/var/lib/epochd" "$root/var/lib/private/epochd" "$root/usr/share/doc/epochd" 2>/dev/null || true)
 [[ -z $left ]] || fail "purging left: $left"
 inside dpkg -s epochd >/dev/null 2>&1 && fail "dpkg still knows it"
+mkdir "$root/var/lib/epochd"
+touch "$root/var/lib/epochd/kept"
+dpkg-deb --ctrl-tarfile "$package" | tar -xO ./postrm >"$root/var/tmp/epochd/postrm"
+inside sh /var/tmp/epochd/postrm purge || fail "a folder at /var/lib/epochd keeps the package from being purged"
+[[ -e $root/var/lib/epochd/kept ]] || fail "purging took a folder that the package did not make"
 echo "ok: removed, settings and data stay; purged, nothing does"
