@@ -21,6 +21,22 @@ static const char *reached_by(const char *host) {
   return host;
 }
 
+/* A connection to one address; -1 with errno when there is none. */
+static int connect_address(const struct addrinfo *address, int timeout_ms) {
+  struct timeval patience = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
+  int peer = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (peer < 0) return -1;
+  if (setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+      setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) == 0 &&
+      connect(peer, address->ai_addr, address->ai_addrlen) == 0)
+    return peer;
+  int reason = errno;
+  close(peer);
+  errno = reason;
+  return -1;
+}
+
+/* A name may stand for several addresses, of which the daemon listens on one. */
 static ep_status connect_to(const char *host, int port, int timeout_ms, int *out, ep_error *error) {
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
   struct addrinfo *found;
@@ -29,19 +45,14 @@ static ep_status connect_to(const char *host, int port, int timeout_ms, int *out
   int failed = getaddrinfo(reached_by(host), service, &hints, &found);
   if (failed)
     return ep_fail(error, EP_INVALID, "there is no host %.200s: %s", host, gai_strerror(failed));
-  struct timeval patience = {timeout_ms / 1000, timeout_ms % 1000 * 1000};
-  ep_status status = EP_OK;
-  int peer = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (peer < 0 || setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) ||
-      setsockopt(peer, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) ||
-      connect(peer, found->ai_addr, found->ai_addrlen)) {
-    status = ep_fail(error, EP_IO, "nothing answers on %.200s, port %d: %s", reached_by(host), port,
-                     strerror(errno));
-    if (peer >= 0) close(peer);
-  }
+  *out = -1;
+  for (const struct addrinfo *at = found; at && *out < 0; at = at->ai_next)
+    *out = connect_address(at, timeout_ms);
+  int reason = errno;
   freeaddrinfo(found);
-  *out = peer;
-  return status;
+  if (*out >= 0) return EP_OK;
+  return ep_fail(error, EP_IO, "nothing answers on %.200s, port %d: %s", reached_by(host), port,
+                 strerror(reason));
 }
 
 /* answer: [ANSWER_BYTES], its beginning and a closing 0; the rest of a longer one is left. */
