@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include <curl/curl.h>
 
@@ -17,9 +18,16 @@ typedef struct {
   ep_answer *answer;
   CURL *handle;
   size_t capacity;
-  bool stopped;
+  bool stopped, silent;
+  time_t heard_s;  /* when the server last said something, by the clock that is never set */
   size_t exceeded; /* what the answer was too large for; 0 = nothing */
 } transfer;
+
+static time_t clock_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec;
+}
 
 static bool is_good(CURL *handle) {
   long code = 0;
@@ -50,6 +58,7 @@ static size_t body_arrives(char *bytes, size_t size, size_t count, void *context
   transfer *now = context;
   size_t total = size * count; /* size is 1, says the library */
   bool good = is_good(now->handle), well;
+  now->heard_s = clock_s();
   if (now->call->take && good) {
     well = now->call->take(now->call->context, bytes, total);
     now->stopped = !well;
@@ -63,6 +72,7 @@ static size_t body_arrives(char *bytes, size_t size, size_t count, void *context
 static size_t header_arrives(char *bytes, size_t size, size_t count, void *context) {
   transfer *now = context;
   size_t total = size * count;
+  now->heard_s = clock_s();
   if (total > 5 && strncasecmp(bytes, "etag:", 5) == 0) {
     size_t from = 5, until = total;
     while (from < until && bytes[from] == ' ') from++;
@@ -86,7 +96,11 @@ static int tick_comes(void *context, curl_off_t to_receive, curl_off_t received,
   transfer *now = context;
   if (now->call->tick && !now->call->tick(now->call->context, sent, to_send, received, to_receive))
     now->stopped = true;
-  return now->stopped;
+  /* Not by CURLOPT_LOW_SPEED_TIME: for that a heartbeat of one byte in 15 s is silence. An upload
+   * is also digested, and takes as long as that does. */
+  bool listens = now->call->long_lasting && !now->call->upload;
+  now->silent = listens && clock_s() - now->heard_s > SILENT_SECONDS;
+  return now->stopped || now->silent;
 }
 
 /* Proxies are for the world outside. */
@@ -118,12 +132,7 @@ static bool headers_set(const ep_session *session, const ep_call *call, struct c
 static void times_set(CURL *handle, const ep_session *session, const ep_call *call) {
   long connect_s = session->timeout_s < CONNECT_SECONDS ? session->timeout_s : CONNECT_SECONDS;
   curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, connect_s);
-  if (!call->long_lasting) {
-    curl_easy_setopt(handle, CURLOPT_TIMEOUT, session->timeout_s);
-  } else if (!call->upload) { /* epochd's heartbeat comes every 15 s; an upload is also digested */
-    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, (long)SILENT_SECONDS);
-  }
+  if (!call->long_lasting) curl_easy_setopt(handle, CURLOPT_TIMEOUT, session->timeout_s);
 }
 
 static void body_set(CURL *handle, transfer *now) {
@@ -215,6 +224,9 @@ static ep_status failed(const ep_session *session, const transfer *now, CURLcode
   if (now->exceeded > 0)
     return ep_fail(error, EP_INTERNAL, "%s answered with more than %zu MiB", session->server,
                    now->exceeded >> 20);
+  if (now->silent)
+    return ep_fail(error, EP_UNAVAILABLE, "%s said nothing for %d s", session->server,
+                   SILENT_SECONDS);
   switch (code) {
   case CURLE_COULDNT_CONNECT:
     return ep_fail(error, EP_UNAVAILABLE,
@@ -244,7 +256,7 @@ ep_status ep_call_send(ep_session *session, const ep_call *call, ep_answer *answ
   *answer = (ep_answer){0};
   if (!session->handle) session->handle = curl_easy_init();
   if (!session->handle) return ep_fail(error, EP_NO_MEMORY, "not enough memory");
-  transfer now = {.call = call, .answer = answer, .handle = session->handle};
+  transfer now = {.call = call, .answer = answer, .handle = session->handle, .heard_s = clock_s()};
   curl_easy_reset(session->handle); /* the connection stays */
   snprintf(address, sizeof address, "%s%s", session->server, call->path);
   options_set(session->handle, session, &now);
@@ -256,7 +268,7 @@ ep_status ep_call_send(ep_session *session, const ep_call *call, ep_answer *answ
     CURLcode code = curl_easy_perform(session->handle);
     curl_easy_getinfo(session->handle, CURLINFO_RESPONSE_CODE, &answer->code);
     bool spoken = answer->code >= 300 && answer->bytes > 0; /* refused before all was sent */
-    if (code != CURLE_OK && !(spoken && now.exceeded == 0 && !now.stopped))
+    if (code != CURLE_OK && !(spoken && now.exceeded == 0 && !now.stopped && !now.silent))
       status = failed(session, &now, code, error);
     else if (answer->code < 200 || answer->code >= 300)
       status = refused(session, answer, error);

@@ -11,7 +11,7 @@ err=$scratch/err.log
 # impostor MODE…: starts one; where it listens goes to $impostor.
 impostor() {
   : >"$scratch/port"
-  python3 "$here/impostor.py" "$@" >"$scratch/port" 2>"$scratch/requests" &
+  python3 "$here/impostor.py" "$@" >"$scratch/port" 2>"$scratch/requests.$1" &
   own+=($!)
   local tries
   for ((tries = 0; tries < 200; tries++)); do [[ -s $scratch/port ]] && break; sleep 0.05; done
@@ -58,21 +58,31 @@ for words in "data rm" "models rm" "show"; do
 done
 echo "ok: completion offers plain words alone, and runs none"
 
+# A minute without an event is no silence. It passes while the rest is tested.
 daemon_start
+quiet=$("$ctl" --server "$url" run --detach <("$ctl" example xor)) || fail "a job is not taken"
+impostor quiet "$url"
+timeout 200 "$ctl" --server "$impostor" watch "$quiet" >"$scratch/quiet" 2>&1 &
+watcher=$!
+own+=("$watcher")
+
 impostor cutting "$url"
 status=0
 jq -c '.epochs = 40 | .report_every = 1' <("$ctl" example xor) | timeout 100 "$ctl" --server "$impostor" run - --json >"$out" 2>"$err" || status=$?
 ((status == 0)) || fail "run over cuts ended with $status: $(<"$err")"
 id=$(head -n 1 "$out" | jq -r .id)
 tail -n +2 "$out" | cmp - <(curl -sSf "$url/v1/jobs/$id/events?follow=0") || fail "the events over cuts are not the log"
-requests=$(grep -c '/events' "$scratch/requests")
+requests=$(grep -c '/events' "$scratch/requests.cutting")
 ((requests >= 3)) || fail "the stream was cut only $requests times"
-[[ $("$ctl" --server "$url" ls -q) == "$id" ]] || fail "a job whose answer was lost was submitted twice"
-[[ $(grep -c '^POST /v1/jobs ' "$scratch/requests") == 2 ]] || fail "no answer was lost: $(<"$scratch/requests")"
+[[ $("$ctl" --server "$url" ls -q) == "$id"$'\n'"$quiet" ]] || fail "a job whose answer was lost was submitted twice"
+[[ $(grep -c '^POST /v1/jobs ' "$scratch/requests.cutting") == 2 ]] || fail "no answer was lost: $(<"$scratch/requests.cutting")"
 echo "ok: a lost answer is asked for again, and makes no second job"
 echo "ok: $((requests - 1)) cuts, and each event once"
 run 0 weights "$id" -o "$scratch/w.safetensors"
 cmp "$scratch/w.safetensors" <(curl -sSf "$url/v1/jobs/$id/weights") || fail "the weights over cuts are others"
-grep -q 'bytes=900-' "$scratch/requests" || fail "the download was not taken up: $(<"$scratch/requests")"
+grep -q 'bytes=900-' "$scratch/requests.cutting" || fail "the download was not taken up: $(<"$scratch/requests.cutting")"
 echo "ok: a download goes on where it was cut"
+wait "$watcher" || fail "a job that was quiet was left: $(<"$scratch/quiet")"
+grep -q 'connection is gone' "$scratch/quiet" && fail "heartbeats are taken for silence: $(<"$scratch/quiet")"
+echo "ok: who hears only heartbeats for a minute goes on listening"
 daemon_stop

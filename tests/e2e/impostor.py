@@ -3,6 +3,7 @@
 
 hostile: answers with names that speak to a terminal, and with more than anyone can keep.
 tempting: lists things whose names are commands of a shell: each would make FILE.
+quiet: passes everything on to SERVER, but lets 70 s pass before the first event, with a sign of life each 14.
 cutting: passes everything on to SERVER, cuts each answer of events or weights after some bytes, and
 loses the answer to the first job that is submitted."""
 
@@ -10,6 +11,7 @@ import http.client
 import http.server
 import json
 import sys
+import time
 import urllib.parse
 
 MODE = sys.argv[1]
@@ -75,11 +77,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         upstream.request(self.command, self.path, self.rfile.read(size) if size else None,
                          {name: value for name, value in self.headers.items() if name != "Host"})
         answer = upstream.getresponse()
-        if self.command == "POST" and self.path == "/v1/jobs" and not lost:
+        if MODE == "cutting" and self.command == "POST" and self.path == "/v1/jobs" and not lost:
             lost.append(answer.read())
             self.close_connection = True
             return
-        cuts = "/events" in self.path or "/weights" in self.path
+        cuts = MODE == "cutting" and ("/events" in self.path or "/weights" in self.path)
         self.send_response(answer.status)
         for name, value in answer.getheaders():
             if name.lower() not in ("connection", "transfer-encoding"):
@@ -87,6 +89,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
+        for _ in range(5 if MODE == "quiet" and "/events" in self.path else 0):
+            time.sleep(14)
+            self.wfile.write(b"\n")
         left = CUT_BYTES if cuts else 1 << 30
         while left > 0:
             piece = answer.read1(min(left, 65536))
@@ -98,7 +103,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         print(self.command, self.path, self.headers.get("Range", ""), file=sys.stderr, flush=True)
-        {"hostile": self.hostile, "tempting": self.tempting, "cutting": self.passed_on}[MODE]()
+        {"hostile": self.hostile, "tempting": self.tempting, "quiet": self.passed_on, "cutting": self.passed_on}[MODE]()
 
     do_POST = do_GET
 
