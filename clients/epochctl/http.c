@@ -211,7 +211,10 @@ static ep_status refused(ep_session *session, ep_answer *answer, ep_error *error
   if (root) answer->text = NULL;
   json_decref(root);
   if (status == EP_UNAUTHORIZED)
-    return ep_fail(error, status, "%s wants a token: use --token-file FILE, or set EPOCHD_TOKEN",
+    return ep_fail(error, status,
+                   *session->token
+                       ? "%s does not know the token that --token-file or EPOCHD_TOKEN gives"
+                       : "%s wants a token: use --token-file FILE, or set EPOCHD_TOKEN",
                    session->server);
   return *detail
              ? ep_fail(error, status, "%s", detail)

@@ -5,6 +5,7 @@
 
 #include <curl/curl.h>
 
+#include "api/nearest.h"
 #include "clients/epochctl/pages.h"
 
 enum { TIMEOUT_SECONDS = 120, TIMEOUT_MOST = 86400 };
@@ -73,6 +74,29 @@ static ep_exit run(ep_session *session, const ep_command *command, const ep_argu
   return outcome;
 }
 
+/* No command is called so: names those that begin with the word ("data"), or the nearest. */
+static ep_exit unknown(const char *word, const char *second) {
+  char text[256];
+  const char *names[64], *near = NULL;
+  int count = 0, members = 0;
+  size_t bytes = strlen(word),
+         used = (size_t)snprintf(text, sizeof text, "%.64s needs one of", word);
+  for (const ep_command *command = EP_COMMANDS; command->name; command++) {
+    if (count < 64) names[count++] = command->name;
+    if (strncmp(command->name, word, bytes) != 0 || command->name[bytes] != ' ') continue;
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s %s", members++ ? "," : "",
+                             command->name + bytes + 1);
+  }
+  if (members && second && *second != '-')
+    snprintf(text + used, sizeof text - used, ", not \"%.64s\"", second);
+  if (!members) {
+    near = ep_nearest_name(word, names, count);
+    snprintf(text, sizeof text, "there is no command \"%.64s\"%s%s%s", word,
+             near ? ": did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+  }
+  return usage(NULL, text);
+}
+
 static ep_exit dispatch(int argc, char **argv, ep_session *session) {
   static ep_arguments arguments;
   ep_error error = {0};
@@ -89,11 +113,7 @@ static ep_exit dispatch(int argc, char **argv, ep_session *session) {
     ep_page_overview(wanted ? stdout : stderr);
     return wanted ? EP_EXIT_GOOD : EP_EXIT_USAGE;
   }
-  if (!command) {
-    char text[128];
-    snprintf(text, sizeof text, "there is no command \"%.64s\"", argv[at]);
-    return usage(NULL, text);
-  }
+  if (!command) return unknown(argv[at], at + 1 < argc ? argv[at + 1] : NULL);
   if (ep_arguments_read(&arguments, argc, argv, at + words, command->options, EP_GLOBAL_OPTIONS,
                         false, &at, &error))
     return usage(command, error.message);
@@ -101,10 +121,13 @@ static ep_exit dispatch(int argc, char **argv, ep_session *session) {
     ep_page_command(stdout, command);
     return EP_EXIT_GOOD;
   }
-  if (arguments.words_count < command->least ||
-      (command->most >= 0 && arguments.words_count > command->most))
-    return usage(command, arguments.words_count < command->least ? "something is missing"
-                                                                 : "that is one word too many");
+  if (arguments.words_count < command->least) {
+    char text[128];
+    snprintf(text, sizeof text, "%s needs %s", command->name, command->words);
+    return usage(command, text);
+  }
+  if (command->most >= 0 && arguments.words_count > command->most)
+    return usage(command, "that is one word too many");
   return run(session, command, &arguments);
 }
 

@@ -206,6 +206,8 @@ daemon_stop
 daemon_start --token-file "$scratch/tokens"
 run 3 ls --server "$url"
 warns 'wants a token'
+EPOCHD_TOKEN=open-says-me-and-more run 3 ls --server "$url"
+warns 'does not know the token'
 run 0 ls --server "$url" --token-file "$scratch/tokens"
 EPOCHD_TOKEN=open-sesame-and-more run 0 ls --server "${url#http://}/"
 EPOCHD_TOKEN=$'two\nlines' run 2 ls --server "$url"
