@@ -40,7 +40,7 @@ example linear.sh '.[0].test.r2 > 0.97 and .[2].test.r2 > 0.97 and .[2].status =
 example logistic.sh '.[0].status == "succeeded" and .[0].test.accuracy > 0.8 and (.[1:] | flatten | add) == 40' sold.csv
 example disc.sh '(.[:-2] | length) >= 5 and .[-2].test.accuracy > 0.75 and .[-1] == [1, 0]'
 example disc.sh '.[-2].parameters == 2982 and .[-2].status == "succeeded"' 6
-example mnist.sh '.[-2].status == "succeeded" and .[-2].test.rows == 80 and .[-1] == 10'
+example mnist.sh '.[-2].status == "succeeded" and .[-2].test.rows == 80 and (.[-1] | .digit >= 0 and .digit <= 9 and .predicted >= 0 and .predicted <= 9)'
 example watch.sh '. == []' # it checks its events itself, and prints a table
 example cancel.sh '.[-1].status == "cancelled"'
 if seed iron/linear.json; then
