@@ -69,7 +69,7 @@ class Client:
         self.url = (url or os.environ.get("EPOCHD") or "http://127.0.0.1:8080").rstrip("/")
         parts = urlsplit(self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"not an address of a daemon: {self.url!r}")
+            raise ValueError(f"not an address of a daemon, as http://127.0.0.1:8080 is one: {self.url!r}")
         self._secure, self._host, self._port, self._prefix = parts.scheme == "https", parts.hostname, parts.port, parts.path
         self._token = token or os.environ.get("EPOCHD_TOKEN")
         self._timeout = timeout
