@@ -194,10 +194,11 @@ ep_status ep_route_admit(ep_exchange *exchange, bool *close) {
   ep_status route_status =
       status ? status : ep_route_find(request, &exchange->route, allow, &route_error);
   if (!status && !known && !(exchange->route && exchange->route->open))
-    status = ep_fail(&error, EP_UNAUTHORIZED,
-                     ep_request_header(request, "Authorization")
-                         ? "that is none of the tokens in the daemon's token file"
-                         : "a token is needed: Authorization: Bearer …, from the daemon's token file");
+    status =
+        ep_fail(&error, EP_UNAUTHORIZED,
+                ep_request_header(request, "Authorization")
+                    ? "that is none of the tokens in the daemon's token file"
+                    : "a token is needed: Authorization: Bearer …, from the daemon's token file");
   if (!status && route_status) {
     status = route_status;
     error = route_error;
