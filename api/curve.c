@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "api/compare.h"
 #include "api/job.h"
 #include "api/writer.h"
 
@@ -31,6 +32,29 @@ static bool column_is_empty(const ep_curve_point *points, int64_t count, int col
   return true;
 }
 
+void ep_curve_columns_write(ep_writer *writer, const ep_curve_point *points, int64_t count) {
+  ep_writer_key(writer, "epoch");
+  ep_writer_open(writer, '[');
+  for (int64_t i = 0; i < count; i++) ep_writer_integer(writer, points[i].epoch);
+  ep_writer_close(writer, ']');
+  for (int column = 0; column < COLUMNS; column++) {
+    ep_writer_key(writer, columns[column].key);
+    if (!columns[column].always && column_is_empty(points, count, column)) {
+      ep_writer_null(writer);
+      continue;
+    }
+    ep_writer_open(writer, '[');
+    for (int64_t i = 0; i < count; i++) {
+      double value = figure(&points[i], column);
+      if (columns[column].always)
+        ep_writer_number(writer, value);
+      else
+        ep_writer_number_or_null(writer, value);
+    }
+    ep_writer_close(writer, ']');
+  }
+}
+
 char *ep_curve_format_json(const char *job, const ep_curve_point *points, int64_t count) {
   ep_writer writer;
   ep_writer_init(&writer, CURVE_TEXT_LIMIT);
@@ -41,26 +65,7 @@ char *ep_curve_format_json(const char *job, const ep_curve_point *points, int64_
   ep_writer_string(&writer, job);
   ep_writer_key(&writer, "points");
   ep_writer_integer(&writer, count);
-  ep_writer_key(&writer, "epoch");
-  ep_writer_open(&writer, '[');
-  for (int64_t i = 0; i < count; i++) ep_writer_integer(&writer, points[i].epoch);
-  ep_writer_close(&writer, ']');
-  for (int column = 0; column < COLUMNS; column++) {
-    ep_writer_key(&writer, columns[column].key);
-    if (!columns[column].always && column_is_empty(points, count, column)) {
-      ep_writer_null(&writer);
-      continue;
-    }
-    ep_writer_open(&writer, '[');
-    for (int64_t i = 0; i < count; i++) {
-      double value = figure(&points[i], column);
-      if (columns[column].always)
-        ep_writer_number(&writer, value);
-      else
-        ep_writer_number_or_null(&writer, value);
-    }
-    ep_writer_close(&writer, ']');
-  }
+  ep_curve_columns_write(&writer, points, count);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
 }

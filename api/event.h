@@ -42,9 +42,9 @@ typedef struct {
  * because confusion matrices over 64 classes are left out of events). */
 size_t ep_event_format(const ep_event *event, char *buffer, size_t capacity);
 
-/* Reads back what curve, resume and restart need from a line: seq, type, and for epochs the
- * progress (loss, error, validation, epoch, lr, elapsed). `line` need not end in 0. EP_MALFORMED
- * for a torn line. */
+/* Reads back what curve, resume and restart need from a line: seq, type, time, and for epochs
+ * the progress (loss, error, validation, epoch, lr, elapsed). `line` need not end in 0.
+ * EP_MALFORMED for a torn line. */
 ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error *error);
 
 #endif

@@ -56,6 +56,35 @@ static bool validation_scan(ep_scanner *scanner, ep_progress_record *out) {
   return ep_scan_token(scanner, '}');
 }
 
+/* Days from 1970-01-01 to a day of the Gregorian calendar: a year begins with March, so that the
+ * leap day is its last, and 400 of them have 146,097 days. */
+static int64_t days_count(int year, int month, int day) {
+  int64_t years = month > 2 ? year : year - 1;
+  int64_t era = years / 400, year_of_era = years % 400;
+  int64_t day_of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+  return era * 146097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year -
+         719468;
+}
+
+/* 2026-11-20T16:52:07.123Z, as ep_writer_time writes it; a text of another form is left alone. */
+static bool time_scan(ep_scanner *scanner, int64_t *out_us) {
+  static const char FORM[] = "0000-00-00T00:00:00.000Z";
+  static const int WIDTHS[] = {4, 2, 2, 2, 2, 2, 3};
+  char text[32];
+  int fields[7];
+  if (!ep_scan_string(scanner, text, sizeof text)) return false;
+  for (size_t i = 0; i < sizeof FORM; i++)
+    if (FORM[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != FORM[i]) return true;
+  const char *at = text;
+  for (int i = 0; i < 7; i++, at++) {
+    fields[i] = 0;
+    for (int digit = 0; digit < WIDTHS[i]; digit++) fields[i] = fields[i] * 10 + *at++ - '0';
+  }
+  int64_t minutes = (days_count(fields[0], fields[1], fields[2]) * 24 + fields[3]) * 60 + fields[4];
+  *out_us = ((minutes * 60 + fields[5]) * 1000 + fields[6]) * 1000;
+  return true;
+}
+
 /* The value of one key, into *out; *seen notes what was there. */
 static bool member_scan(ep_scanner *scanner, const char *key, ep_event *out, unsigned *seen) {
   const int64_t exact = INT64_C(1) << 53;
@@ -81,6 +110,7 @@ static bool member_scan(ep_scanner *scanner, const char *key, ep_event *out, uns
     *seen |= SEEN_EPOCH;
     return integer_scan(scanner, exact, &progress->epoch);
   }
+  if (strcmp(key, "time") == 0) return time_scan(scanner, &out->time_us);
   if (strcmp(key, "loss") == 0) {
     *seen |= SEEN_LOSS;
     return figure_scan(scanner, &progress->loss);

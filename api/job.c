@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <math.h>
 
+#include "api/compare.h"
 #include "api/result_fields.h"
 #include "api/writer.h"
 
@@ -84,33 +85,58 @@ static void estimates_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
+static void labels_write(ep_writer *writer, const ep_job_view *job) {
+  write_string(writer, "name", job->name);
+  ep_writer_key(writer, "tags");
+  ep_writer_raw(writer, job->tags ? job->tags : "[]");
+}
+
+static void placing_write(ep_writer *writer, const ep_job_view *job) {
+  write_string(writer, "status", ep_state_name(job->state));
+  write_string(writer, "device", job->device);
+  write_string(writer, "executor", job->executor);
+}
+
+static void waiting_write(ep_writer *writer, const ep_job_view *job) {
+  ep_writer_key(writer, "queue_position");
+  if (job->queue_position >= 0)
+    ep_writer_integer(writer, job->queue_position);
+  else
+    ep_writer_null(writer);
+  write_string(writer, "warning", job->warning);
+  write_number(writer, "eta_seconds", job->eta_seconds);
+}
+
+static void model_write(ep_writer *writer, const ep_job_view *job) {
+  bool measured = job->result && job->result->bytes > 0;
+  ep_writer_key(writer, "model");
+  ep_writer_open(writer, '{');
+  write_integer(writer, "parameters", job->parameters);
+  write_integer(writer, "bytes", measured ? job->result->bytes : job->bytes);
+  ep_writer_close(writer, '}');
+}
+
+static void times_write(ep_writer *writer, const ep_job_view *job) {
+  write_time(writer, "created_at", job->created_us);
+  write_time(writer, "started_at", job->started_us);
+  write_time(writer, "finished_at", job->finished_us);
+}
+
 char *ep_job_format(const ep_job_view *job) {
   ep_writer writer;
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   write_string(&writer, "id", job->id);
   write_string(&writer, "object", "job");
-  write_string(&writer, "name", job->name);
-  write_string(&writer, "status", ep_state_name(job->state));
-  write_string(&writer, "device", job->device);
-  write_string(&writer, "executor", job->executor);
+  labels_write(&writer, job);
+  write_integer(&writer, "priority", job->priority);
+  placing_write(&writer, job);
   estimates_write(&writer, job);
   write_raw(&writer, "spec", job->spec);
   progress_write(&writer, job);
-  ep_writer_key(&writer, "queue_position");
-  if (job->queue_position >= 0)
-    ep_writer_integer(&writer, job->queue_position);
-  else
-    ep_writer_null(&writer);
-  write_string(&writer, "warning", job->warning);
-  write_number(&writer, "eta_seconds", job->eta_seconds);
+  waiting_write(&writer, job);
   timing_write(&writer, job);
-  ep_writer_key(&writer, "model");
-  ep_writer_open(&writer, '{');
-  write_integer(&writer, "parameters", job->parameters);
-  bool measured = job->result && job->result->bytes > 0;
-  write_integer(&writer, "bytes", measured ? job->result->bytes : job->bytes);
-  ep_writer_close(&writer, '}');
+  model_write(&writer, job);
   ep_writer_key(&writer, "metrics");
   if (job->result)
     ep_metrics_write(&writer, job->result, INT_MAX, false);
@@ -119,12 +145,51 @@ char *ep_job_format(const ep_job_view *job) {
   ep_writer_key(&writer, "weights");
   ep_weights_write_reference(&writer, job->result, job->id);
   error_write(&writer, job);
-  write_time(&writer, "created_at", job->created_us);
-  write_time(&writer, "started_at", job->started_us);
-  write_time(&writer, "finished_at", job->finished_us);
+  times_write(&writer, job);
   write_integer(&writer, "attempt", job->attempt);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
+}
+
+static void metrics_summary_write(ep_writer *writer, const ep_job_view *job) {
+  ep_writer_key(writer, "metrics");
+  if (job->result)
+    ep_metrics_write_scalars(writer, job->result);
+  else
+    ep_writer_null(writer);
+}
+
+char *ep_job_summary_format(const ep_job_view *job) {
+  ep_writer writer;
+  ep_writer_init(&writer, JOB_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  write_string(&writer, "id", job->id);
+  write_string(&writer, "object", "job");
+  labels_write(&writer, job);
+  write_integer(&writer, "priority", job->priority);
+  placing_write(&writer, job);
+  progress_write(&writer, job);
+  waiting_write(&writer, job);
+  timing_write(&writer, job);
+  model_write(&writer, job);
+  metrics_summary_write(&writer, job);
+  error_write(&writer, job);
+  times_write(&writer, job);
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}
+
+void ep_job_compared_write(ep_writer *writer, const ep_job_view *job) {
+  ep_writer_open(writer, '{');
+  write_string(writer, "id", job->id);
+  labels_write(writer, job);
+  placing_write(writer, job);
+  progress_write(writer, job);
+  timing_write(writer, job);
+  model_write(writer, job);
+  metrics_summary_write(writer, job);
+  write_time(writer, "created_at", job->created_us);
+  ep_writer_close(writer, '}');
 }
 
 char *ep_list_format(const char *const *items, int64_t count, bool has_more, const char *next) {

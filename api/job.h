@@ -12,6 +12,8 @@
 /* A job as GET /v1/jobs/{id} answers it. Pointers are loans for the call. */
 typedef struct {
   const char *id, *name;
+  const char *tags; /* JSON text: an array */
+  int priority;
   ep_state state;
   const char *spec;              /* JSON text, all defaults filled in */
   const char *device, *executor; /* NULL before the first start */
@@ -31,6 +33,8 @@ typedef struct {
 } ep_job_view;
 
 char *ep_job_format(const ep_job_view *job);
+/* The same without the spec, and of the metrics the scalars alone (job->spec may be anything). */
+char *ep_job_summary_format(const ep_job_view *job);
 
 /* {"object":"list","data":[…],"has_more":…,"next":"job_…"|null}; items are JSON texts */
 char *ep_list_format(const char *const *items, int64_t count, bool has_more, const char *next);
@@ -88,6 +92,7 @@ char *ep_predict_format(const char *job, const double *output, int64_t rows, int
 typedef struct {
   int64_t epoch;
   double loss, error, validation_loss, validation_error, elapsed_seconds;
+  double wall_seconds; /* since 1970, UTC: its attempt's start and elapsed_seconds */
 } ep_curve_point;
 
 /* {"object":"curve","job":…,"points":…,"epoch":[…],"loss":[…],"error":[…]|null,"validation_loss":…}

@@ -7,6 +7,7 @@
 #define EP_LIMIT_JSON_DEPTH 32        /* deeper than any spec; the parser recurses */
 #define EP_LIMIT_NAME_BYTES 128       /* a job's, a tag's, a dataset's name */
 #define EP_LIMIT_TAGS 16
+#define EP_LIMIT_LABELS_BYTES (1 << 16) /* a PATCH: a name and the tags, every byte escaped */
 #define EP_LIMIT_PATH_BYTES 1023
 #define EP_LIMIT_LAYERS 256       /* in all, those within residual blocks too */
 #define EP_LIMIT_RESIDUAL_DEPTH 4 /* blocks within blocks */
@@ -42,15 +43,27 @@
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
+#define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
 #define EP_LIMIT_CALIBRATION_BYTES 65536 /* a file of 16 executors' figures takes 8 KiB */
-#define EP_LIMIT_LIST_JOBS 1000 /* jobs in one page of a list */
-#define EP_LIMIT_DEVICES 64     /* one worker process each; no host has more GPUs */
+#define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */
+#define EP_LIMIT_MODELS 1000             /* published: they are listed in one answer */
+#define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */
+#define EP_LIMIT_DEVICES 64              /* one worker process each; no host has more GPUs */
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */
 #define EP_LIMIT_REPORTED_EPOCHS 10000000 /* lines of one job: epochs / report_every */
 #define EP_LIMIT_CURVE_POINTS 100000
+#define EP_LIMIT_COMPARED_JOBS 32      /* more curves in one chart tell nobody anything */
+#define EP_LIMIT_COMPARED_POINTS 10000 /* of each of them: 40 MB in all */
+#define EP_LIMIT_DIFFERENCES 1000      /* rows of a table to be read */
+
+/* epochctl. */
+#define EP_LIMIT_CLIENT_ANSWER_BYTES (64 << 20) /* a page of 1000 jobs needs less */
+#define EP_LIMIT_CLIENT_REFUSAL_BYTES (1 << 20) /* a problem with 16 errors needs 20 kB */
+#define EP_LIMIT_CLIENT_PAGES 100               /* looked through for a part of an id */
+#define EP_LIMIT_CLIENT_WORDS 256               /* ids that a shell puts in a command line */
 
 #endif

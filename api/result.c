@@ -50,20 +50,26 @@ static void confusion_write(ep_writer *writer, const ep_split_metrics *metrics, 
   ep_writer_close(writer, ']');
 }
 
-void ep_split_metrics_write(ep_writer *writer, const ep_split_metrics *metrics, int max_classes) {
-  if (metrics->rows == 0) {
-    ep_writer_null(writer);
-    return;
-  }
-  ep_writer_open(writer, '{');
-  for (int i = 0; i < FIGURES; i++) {
-    double value = *(const double *)((const char *)metrics + figures[i].offset);
+const char *ep_split_figure_name(int figure) {
+  return figure < FIGURES ? figures[figure].key : NULL;
+}
+
+double ep_split_figure(const ep_split_metrics *metrics, int figure) {
+  return *(const double *)((const char *)metrics + figures[figure].offset);
+}
+
+/* The first `count` figures. */
+static void figures_write(ep_writer *writer, const ep_split_metrics *metrics, int count) {
+  for (int i = 0; i < count; i++) {
     ep_writer_key(writer, figures[i].key);
     if (figures[i].plain)
-      ep_writer_number(writer, value);
+      ep_writer_number(writer, ep_split_figure(metrics, i));
     else
-      ep_writer_number_or_null(writer, value);
+      ep_writer_number_or_null(writer, ep_split_figure(metrics, i));
   }
+}
+
+static void counts_write(ep_writer *writer, const ep_split_metrics *metrics) {
   ep_writer_key(writer, "rows");
   ep_writer_integer(writer, metrics->rows);
   ep_writer_key(writer, "classes");
@@ -71,6 +77,16 @@ void ep_split_metrics_write(ep_writer *writer, const ep_split_metrics *metrics, 
     ep_writer_integer(writer, metrics->classes);
   else
     ep_writer_null(writer);
+}
+
+void ep_split_metrics_write(ep_writer *writer, const ep_split_metrics *metrics, int max_classes) {
+  if (metrics->rows == 0) {
+    ep_writer_null(writer);
+    return;
+  }
+  ep_writer_open(writer, '{');
+  figures_write(writer, metrics, FIGURES);
+  counts_write(writer, metrics);
   ep_writer_key(writer, "confusion");
   confusion_write(writer, metrics, max_classes);
   ep_writer_close(writer, '}');
@@ -85,6 +101,28 @@ void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_cl
   ep_split_metrics_write(writer, &result->validation, test_only ? 0 : max_classes);
   ep_writer_key(writer, "test");
   ep_split_metrics_write(writer, &result->test, max_classes);
+  ep_writer_close(writer, '}');
+}
+
+/* The first `count` figures of a split; counts: its rows and classes too. */
+static void scalars_write(ep_writer *writer, const char *key, const ep_split_metrics *metrics,
+                          int count, bool counts) {
+  ep_writer_key(writer, key);
+  if (metrics->rows == 0) {
+    ep_writer_null(writer);
+    return;
+  }
+  ep_writer_open(writer, '{');
+  figures_write(writer, metrics, count);
+  if (counts) counts_write(writer, metrics);
+  ep_writer_close(writer, '}');
+}
+
+void ep_metrics_write_scalars(ep_writer *writer, const ep_job_result *result) {
+  ep_writer_open(writer, '{');
+  scalars_write(writer, "train", &result->train, 1, false); /* the loss is the first */
+  scalars_write(writer, "validation", &result->validation, 1, false);
+  scalars_write(writer, "test", &result->test, FIGURES, true);
   ep_writer_close(writer, '}');
 }
 

@@ -15,6 +15,13 @@ void ep_split_metrics_write(ep_writer *writer, const ep_split_metrics *metrics, 
 void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,
                       bool test_only);
 
+/* Of train and validation the loss, of test all figures but the matrix. */
+void ep_metrics_write_scalars(ep_writer *writer, const ep_job_result *result);
+
+/* The figures of a split by their places in JSON: NULL behind the last one. */
+const char *ep_split_figure_name(int figure);
+double ep_split_figure(const ep_split_metrics *metrics, int figure);
+
 /* {"url":…,"sha256":…,"bytes":…} or null. */
 void ep_weights_write_reference(ep_writer *writer, const ep_job_result *result, const char *job);
 

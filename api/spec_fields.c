@@ -166,7 +166,8 @@ static bool early_stopping_given(const void *spec) {
   return ((const ep_job_spec *)spec)->early_stopping_patience > 0;
 }
 
-static const ep_field spec_rows[] = {
+/* What PATCH may change. */
+static const ep_field label_rows[] = {
     {.key = "name",
      .kind = EP_FIELD_STRING,
      .offset = AT(name),
@@ -185,6 +186,10 @@ static const ep_field spec_rows[] = {
      .min = -100,
      .max = 100,
      .doc = "higher goes first"},
+};
+const ep_field_table ep_label_table = EP_FIELD_TABLE(label_rows, NULL);
+
+static const ep_field spec_rows[] = {
     {.key = "data",
      .kind = EP_FIELD_CUSTOM,
      .required = true,
@@ -297,4 +302,5 @@ static const ep_field spec_rows[] = {
      .doc = "when the state is saved"},
 };
 #undef AT
-const ep_field_table ep_spec_table = EP_FIELD_TABLE(spec_rows, NULL);
+static const ep_field_table spec_table = EP_FIELD_TABLE(spec_rows, NULL);
+const ep_field_table ep_spec_table = EP_FIELD_TABLE(label_rows, &spec_table);

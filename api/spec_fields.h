@@ -10,6 +10,7 @@
 #define EP_SEED_MAX 9007199254740991.0 /* 2^53 - 1: exact in every JSON reader */
 
 extern const ep_field_table ep_spec_table;
+extern const ep_field_table ep_label_table; /* name, tags, priority; of ep_job_spec as well */
 
 extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,
     ep_init_words, ep_generator_words;

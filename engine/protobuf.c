@@ -3,7 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VARINT = 0, LENGTH_DELIMITED = 2, FIXED32 = 5, VARINT_BYTES_MAX = 10, CAPACITY_MIN = 256 };
+enum {
+  VARINT = 0,
+  FIXED64 = 1,
+  LENGTH_DELIMITED = 2,
+  FIXED32 = 5,
+  VARINT_BYTES_MAX = 10,
+  CAPACITY_MIN = 256
+};
 
 void ep_protobuf_deinit(ep_protobuf *message) {
   free(message->bytes);
@@ -69,6 +76,15 @@ void ep_protobuf_float(ep_protobuf *message, int field, float value) {
   memcpy(&bits, &value, sizeof bits);
   for (int i = 0; i < 4; i++) bytes[i] = (uint8_t)(bits >> 8 * i);
   varint_append(message, key(field, FIXED32));
+  append(message, bytes, sizeof bytes);
+}
+
+void ep_protobuf_double(ep_protobuf *message, int field, double value) {
+  uint64_t bits;
+  uint8_t bytes[8];
+  memcpy(&bits, &value, sizeof bits);
+  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(bits >> 8 * i);
+  varint_append(message, key(field, FIXED64));
   append(message, bytes, sizeof bytes);
 }
 

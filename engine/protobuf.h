@@ -21,6 +21,7 @@ void ep_protobuf_deinit(ep_protobuf *message);
 
 void ep_protobuf_integer(ep_protobuf *message, int field, int64_t value);
 void ep_protobuf_float(ep_protobuf *message, int field, float value);
+void ep_protobuf_double(ep_protobuf *message, int field, double value);
 void ep_protobuf_bytes(ep_protobuf *message, int field, const void *bytes, size_t count);
 void ep_protobuf_text(ep_protobuf *message, int field, const char *text);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/inference.h"
+
 static const char NO_MEMORY[] =
     "{\"type\":\"about:blank\",\"title\":\"Insufficient Storage\",\"status\":507,"
     "\"detail\":\"not enough memory for the answer\",\"errors\":[]}\n";
@@ -32,15 +34,20 @@ void ep_answer_header_add(ep_answer *answer, const char *name, const char *forma
 }
 
 void ep_answer_take_text(ep_answer *answer, int status, const char *type, char *text) {
-  if (!text) {
+  ep_answer_take_bytes(answer, status, type, text, text ? strlen(text) : 0);
+}
+
+void ep_answer_take_bytes(ep_answer *answer, int status, const char *type, void *bytes,
+                          size_t count) {
+  if (!bytes) {
     ep_answer_constant(answer, 507, "application/problem+json", NO_MEMORY, sizeof NO_MEMORY - 1);
     return;
   }
   free(answer->text);
   answer->status = status;
   answer->type = type;
-  answer->text = text;
-  answer->text_bytes = strlen(text);
+  answer->text = bytes;
+  answer->text_bytes = count;
 }
 
 void ep_answer_constant(ep_answer *answer, int status, const char *type, const char *text,
@@ -56,12 +63,22 @@ void ep_answer_empty(ep_answer *answer, int status) {
   answer->type = NULL;
 }
 
+/* Whether the path is of the protocol whose errors have a form of their own. */
+static bool is_inference(const char *path) {
+  return strncmp(path, "/v2", 3) == 0 && (path[3] == 0 || path[3] == '/');
+}
+
 void ep_answer_problem(ep_answer *answer, const ep_problem *problem, const char *path) {
   ep_answer_deinit(answer);
   int status = ep_status_http(problem->status);
   if (status == 429 || status == 503) ep_answer_header_add(answer, "Retry-After", "1");
   if (status == 401) ep_answer_header_add(answer, "WWW-Authenticate", "Bearer realm=\"epochd\"");
-  ep_answer_take_text(answer, status, "application/problem+json", ep_problem_format(problem, path));
+  if (path && is_inference(path))
+    ep_answer_take_text(answer, status, "application/json",
+                        ep_inference_error_format(problem->detail));
+  else
+    ep_answer_take_text(answer, status, "application/problem+json",
+                        ep_problem_format(problem, path));
 }
 
 void ep_answer_error(ep_answer *answer, const ep_error *error, const char *path) {

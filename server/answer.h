@@ -39,13 +39,16 @@ void ep_answer_header_add(ep_answer *answer, const char *name, const char *forma
 
 /* Takes `text` (which may be NULL: memory was short). */
 void ep_answer_take_text(ep_answer *answer, int status, const char *type, char *text);
+/* The same of `count` bytes that are no text. */
+void ep_answer_take_bytes(ep_answer *answer, int status, const char *type, void *bytes,
+                          size_t count);
 void ep_answer_constant(ep_answer *answer, int status, const char *type, const char *text,
                         size_t bytes);
 /* A status without a body: 204, 304. */
 void ep_answer_empty(ep_answer *answer, int status);
 
-/* Errors as application/problem+json; whatever was answered before is dropped. Retry-After comes
- * with 429 and 503. `path` is the instance. */
+/* Errors as application/problem+json, or, below /v2, in that protocol's form; whatever was answered
+ * before is dropped. Retry-After comes with 429 and 503. `path` is the instance. */
 void ep_answer_problem(ep_answer *answer, const ep_problem *problem, const char *path);
 void ep_answer_error(ep_answer *answer, const ep_error *error, const char *path);
 

@@ -57,6 +57,8 @@ static const option OPTIONS[] = {
     INTEGER_OPTION("http-threads", http_threads, 1, 64, "threads that answer requests (4)"),
     TEXT_OPTION("worker", worker, "PATH", "the epoch-worker program (beside epochd)"),
     TEXT_OPTION("plugin", plugin, "PATH", "the CUDA plug-in (beside the worker)"),
+    SWITCH_OPTION("probe", probe,
+                  "ask the daemon that listens there whether it is ready, and end: 0 yes, 1 no"),
     SWITCH_OPTION("version", version, "print the version and end"),
     SWITCH_OPTION("help", help, "print this and end"),
 };

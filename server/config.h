@@ -27,7 +27,7 @@ typedef struct {
   int64_t max_queued;
   int64_t stall_seconds;
   int64_t http_threads;
-  bool help, version;
+  bool probe, help, version;
   /* Found from the above. */
   char host[256]; /* without brackets */
   int port;

@@ -248,7 +248,8 @@ static enum MHD_Result go(ep_exchange *exchange) {
     exchange->phase = PHASE_SENT;
     return ep_reply_send(exchange, &exchange->answer);
   }
-  if (exchange->route->body == EP_BODY_JSON && !exchange->request.body) {
+  bool kept = exchange->route->body == EP_BODY_JSON || exchange->route->body == EP_BODY_TENSORS;
+  if (kept && !exchange->request.body) {
     ep_exchange_fail_with(exchange, EP_MALFORMED, "the body is empty; JSON is needed");
     exchange->phase = PHASE_SENT;
     return ep_reply_send(exchange, &exchange->answer);

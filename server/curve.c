@@ -64,9 +64,17 @@ int64_t ep_curve_thin(ep_curve_point *points, int64_t count, int64_t max_points)
 typedef struct {
   ep_curve_point *points; /* [capacity], owned */
   int64_t count, capacity;
+  int64_t start_us; /* of the attempt that is being read; 0 = none was seen */
 } curve;
 
-static ep_status add(curve *out, const ep_progress_record *record, ep_error *error) {
+/* When the epoch was over. The line's own time is that of its batch, which many lines share. */
+static double wall_seconds(const curve *read, const ep_event *event) {
+  if (read->start_us == 0) return (double)event->time_us / 1e6;
+  return (double)read->start_us / 1e6 + event->progress.elapsed_seconds;
+}
+
+static ep_status add(curve *out, const ep_event *event, ep_error *error) {
+  const ep_progress_record *record = &event->progress;
   if (out->count == CURVE_MEMORY_POINTS)
     out->count = ep_curve_thin(out->points, out->count, CURVE_MEMORY_POINTS / 2);
   if (out->count == out->capacity) {
@@ -81,7 +89,8 @@ static ep_status add(curve *out, const ep_progress_record *record, ep_error *err
                                                .error = record->error,
                                                .validation_loss = record->validation_loss,
                                                .validation_error = record->validation_error,
-                                               .elapsed_seconds = record->elapsed_seconds};
+                                               .elapsed_seconds = record->elapsed_seconds,
+                                               .wall_seconds = wall_seconds(out, event)};
   return EP_OK;
 }
 
@@ -92,7 +101,9 @@ static ep_status add_lines(curve *out, const char *text, size_t bytes, ep_error 
     size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
     ep_event event;
     status = ep_event_parse(text, length, &event, error);
-    if (!status && event.type == EP_EVENT_EPOCH) status = add(out, &event.progress, error);
+    if (!status && event.type == EP_EVENT_EPOCH) status = add(out, &event, error);
+    if (!status && (event.type == EP_EVENT_STARTED || event.type == EP_EVENT_RESTARTED))
+      out->start_us = event.time_us;
     text += length + 1;
   }
   return status;

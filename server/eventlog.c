@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "api/limits.h"
+#include "server/metrics.h"
 #include "server/wakes.h"
 
 enum {
@@ -272,6 +273,7 @@ static ep_status append(ep_eventlog *log, ep_event *events, int count, bool sync
   pthread_mutex_unlock(&log->mutex);
   free(batch.starts);
   free(batch.text);
+  if (status == EP_OK) ep_metrics_add(EP_COUNTER_EVENT_LINES, (uint64_t)count);
   if (status == EP_OK && ep_wakes_mark(&log->wakes, 0, 0)) ep_wakes_call(&log->wakes);
   return status;
 }

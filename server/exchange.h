@@ -26,8 +26,10 @@ struct ep_exchange {
   /* A route's own, while it waits. */
   uint64_t watch_token;
   bool watches;
-  atomic_bool called_back; /* the fields below are written before it and read after it */
-  char *result;            /* owned */
+  atomic_bool called_back;  /* the fields below are written before it and read after it */
+  char *result;             /* owned */
+  size_t result_bytes;      /* of one that is no text */
+  size_t result_json_bytes; /* of which so many are JSON; 0 = all */
   ep_error error;
   bool works; /* this call is on a working thread, after EP_ROUTE_WORKS */
 

@@ -64,18 +64,31 @@ static bool is_own_name(const ep_guard *guard, const char *name) {
          (inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1);
 }
 
+/* A link, bookmark or address bar that opens the front page at the top of a tab. The page that held
+ * the link learns nothing of the answer, and what is opened may not be framed. */
+static bool opens_page(const ep_request *request) {
+  const char *mode = ep_request_header(request, "Sec-Fetch-Mode");
+  const char *place = ep_request_header(request, "Sec-Fetch-Dest");
+  bool reads = strcmp(request->method, "GET") == 0 || strcmp(request->method, "HEAD") == 0;
+  return reads && strcmp(request->path, "/") == 0 && mode && strcmp(mode, "navigate") == 0 &&
+         place && strcmp(place, "document") == 0;
+}
+
 ep_status ep_guard_origin(const ep_guard *guard, const ep_request *request, ep_error *error) {
   const char *host = ep_request_header(request, "Host");
   const char *origin = ep_request_header(request, "Origin");
   const char *site = ep_request_header(request, "Sec-Fetch-Site");
-  char name[256], own_origin[300];
+  char name[256], own_origin[2][300];
   if (host && (!split_host(host, name) || !is_own_name(guard, name)))
     return ep_fail(error, EP_FORBIDDEN,
                    "this daemon does not go by the name in Host (see --allow-host)");
-  snprintf(own_origin, sizeof own_origin, "http://%.280s", host ? host : "");
-  if (origin && (!host || strcasecmp(origin, own_origin) != 0))
+  /* https: a proxy that speaks TLS stands before it, and passes the Host on. */
+  snprintf(own_origin[0], sizeof own_origin[0], "http://%.280s", host ? host : "");
+  snprintf(own_origin[1], sizeof own_origin[1], "https://%.280s", host ? host : "");
+  if (origin &&
+      (!host || (strcasecmp(origin, own_origin[0]) != 0 && strcasecmp(origin, own_origin[1]) != 0)))
     return ep_fail(error, EP_FORBIDDEN, "requests from another site's pages are refused (Origin)");
-  if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+  if (site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0 && !opens_page(request))
     return ep_fail(error, EP_FORBIDDEN,
                    "requests from another site's pages are refused (Sec-Fetch-Site)");
   return EP_OK;

@@ -12,6 +12,7 @@
 #include "server/clock.h"
 #include "server/folder.h"
 #include "server/jobs_state.h"
+#include "server/models.h"
 #include "server/notice.h"
 
 enum { LIST_MS = 30000, MAX_QUEUED = 10000 };
@@ -278,7 +279,8 @@ ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
     return ep_fail(error, EP_CONFLICT,
                    "a queued or running job starts from the weights of job %s: cancel it, or wait",
                    id);
-  ep_status status = ep_store_job_delete(jobs->store, id, error);
+  ep_status status = ep_models_check_free(jobs, id, error);
+  if (status == EP_OK) status = ep_store_job_delete(jobs->store, id, error);
   if (status == EP_OK) status = ep_folder_discard(jobs->data_dir, "jobs", id, error);
   ep_pins_unclaim(&jobs->pins, id);
   return status;

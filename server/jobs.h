@@ -12,6 +12,7 @@
 #include "api/job.h"
 #include "api/spec.h"
 #include "server/eventlog.h"
+#include "server/page.h"
 
 typedef struct ep_jobs ep_jobs;
 
@@ -48,9 +49,21 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const ch
 ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
                       ep_error *error);
 
-/* Newest first; `after` is the last id of the page before, NULL for the first; state -1 = all. */
-ep_status ep_jobs_list(ep_jobs *jobs, int state, const char *after, int64_t limit, char **text,
-                       ep_error *error);
+/* Changes name, tags and priority as a PATCH's body says (api/labels.h); returns when it is on
+ * disk. EP_CONFLICT for the priority of a job that has ended. */
+ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes,
+                        ep_problem *problem);
+
+ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_error *error);
+/* A version for the list's ETag: it changes whenever its text might. Without reading the jobs. */
+ep_status ep_jobs_list_version(ep_jobs *jobs, const ep_job_page *page, uint64_t *version,
+                               ep_error *error);
+
+/* A job as plain structs, for who makes something else of it; ep_job_copy_destroy when done. */
+typedef struct ep_job_copy ep_job_copy;
+ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error);
+const ep_job_view *ep_job_copy_view(const ep_job_copy *copy); /* lives as long as the copy */
+void ep_job_copy_destroy(ep_job_copy *copy);                  /* NULL is allowed */
 
 /* Calls `wake` once, from another thread, when the job's version differs from `version` or it has
  * ended; ?wait= is built on it. Cancel with ep_jobs_unwatch (afterwards wake will not be called).

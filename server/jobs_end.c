@@ -11,6 +11,7 @@
 
 #include "server/clock.h"
 #include "server/jobs_state.h"
+#include "server/metrics.h"
 #include "server/notice.h"
 
 char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status status,
@@ -63,6 +64,7 @@ static ep_status end_write(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
     /* From here on the row is what is shown: who is shown the end event finds its result. */
     pthread_mutex_lock(&jobs->mutex);
     job->row_ended = true;
+    jobs->ends++;
     pthread_mutex_unlock(&jobs->mutex);
   }
   return ep_job_end_append(&job->row, job->log, error);
@@ -73,6 +75,7 @@ static void end_complete(ep_jobs *jobs, ep_live_job *job) {
   pthread_mutex_lock(&jobs->mutex);
   ep_live_remove(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
+  ep_metrics_finished(job->row.state);
   ep_live_announce(jobs, job->row.id);
   ep_logs_release(&jobs->logs, job->log);
   if (job->row.dataset[0] != 0) ep_jobs_content_collect(jobs, job->row.dataset);

@@ -41,12 +41,12 @@ ep_live_job *ep_live_create(const ep_job_row *row) {
   ep_live_job *job = calloc(1, sizeof *job);
   if (job == NULL) return NULL;
   job->row = *row;
-  job->row.spec = job->row.result = NULL;
-  job->row.name = strdup(row->name != NULL ? row->name : "");
+  job->row.name = job->row.spec = job->row.tags = job->row.result = NULL;
+  job->name = strdup(row->name != NULL ? row->name : "");
   job->eta_seconds = __builtin_nan("");
   memcpy(job->entry.id, row->id, sizeof job->entry.id);
   job->entry.priority = row->priority;
-  if (job->row.name == NULL) {
+  if (job->name == NULL) {
     free(job);
     return NULL;
   }
@@ -56,6 +56,7 @@ ep_live_job *ep_live_create(const ep_job_row *row) {
 void ep_live_destroy(ep_live_job *job) {
   if (job == NULL) return;
   ep_job_row_deinit(&job->row);
+  free(job->name);
   free(job);
 }
 
@@ -78,9 +79,10 @@ bool ep_live_enqueue(ep_jobs *jobs, ep_live_job *job, bool again) {
 
 /* A queued job's answer has its place in the queue, so the queue's changes are its own. */
 uint64_t ep_live_version(const ep_jobs *jobs, const ep_live_job *job) {
-  if (job->ending) return job->version_before;
-  bool queued = job->row.state == EP_STATE_QUEUED;
-  return queued && jobs->queue_version > job->row.version ? jobs->queue_version : job->row.version;
+  uint64_t version = job->ending ? job->version_before : job->row.version;
+  bool queued = !job->ending && job->row.state == EP_STATE_QUEUED;
+  if (queued && jobs->queue_version > version) version = jobs->queue_version;
+  return job->labelled > version ? job->labelled : version;
 }
 
 void ep_live_announce(ep_jobs *jobs, const char *id) {

@@ -7,6 +7,7 @@
 #include "server/clock.h"
 #include "server/folder.h"
 #include "server/jobs_state.h"
+#include "server/metrics.h"
 #include "server/notice.h"
 
 enum {
@@ -47,7 +48,9 @@ static ep_status queued_write(ep_jobs *jobs, const ep_job_row *row, ep_error *er
   if (bytes == 0) return ep_fail(error, EP_INTERNAL, "the first event of a job is too long");
   ep_status status =
       ep_folder_path(path, error, jobs->data_dir, "jobs", row->id, "events.ndjson", NULL);
-  return status == EP_OK ? ep_folder_write_file(path, line, bytes, error) : status;
+  if (status == EP_OK) status = ep_folder_write_file(path, line, bytes, error);
+  if (status == EP_OK) ep_metrics_add(EP_COUNTER_EVENT_LINES, 1);
+  return status;
 }
 
 /* Appends it to a log that is empty, after a crash of the machine. */
@@ -168,7 +171,8 @@ static void dataset_folder_check(void *context, const char *name) {
 /* New ids are greater than the newest there is, even when the clock was set back. */
 static ep_status newest_observe(ep_jobs *jobs, ep_error *error) {
   ep_job_rows newest;
-  ep_status status = ep_store_jobs_list(jobs->store, -1, NULL, 1, &newest, error);
+  ep_job_page page = {.state = -1, .limit = 1, .summary = true};
+  ep_status status = ep_store_jobs_list(jobs->store, &page, &newest, error);
   if (status == EP_OK && newest.count > 0) ep_id_observe(newest.rows[0].id);
   ep_job_rows_deinit(&newest);
   return status;

@@ -7,6 +7,7 @@
 
 #include "server/clock.h"
 #include "server/jobs_state.h"
+#include "server/metrics.h"
 #include "server/notice.h"
 
 enum { RETRY_US = 1000000 };
@@ -205,6 +206,9 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   if (status == EP_OK && !tail.started) status = ep_job_start_append(&row, job->log, &error);
   if (status != EP_OK) return refuse(job, &error);
   ep_job_program_note(jobs, job, device);
+  if (!tail.started)
+    ep_histogram_observe(&EP_METRICS.queue_seconds, EP_JOB_BOUNDS,
+                         (double)(row.started_us - row.created_us) / 1e6);
   pthread_mutex_lock(&jobs->mutex);
   memcpy(job->row.executor, row.executor, sizeof job->row.executor);
   job->cause[0] = 0;
@@ -254,6 +258,11 @@ static ep_status records_append(const ep_live_job *job, const ep_progress *progr
   return status;
 }
 
+/* Counts the epochs since the job's last report, before job->epoch moves on. */
+static void epochs_count(const ep_live_job *job, int64_t epoch) {
+  if (epoch > job->epoch) ep_metrics_add(EP_COUNTER_EPOCHS, (uint64_t)(epoch - job->epoch));
+}
+
 static bool job_progress(void *context, const ep_progress *progress) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, progress->job, progress->attempt);
@@ -261,6 +270,7 @@ static bool job_progress(void *context, const ep_progress *progress) {
   ep_error error = {0};
   if (records_append(job, progress, &error) != EP_OK) return refuse(job, &error);
   const ep_progress_record *last = &progress->records[progress->count - 1];
+  epochs_count(job, last->epoch);
   pthread_mutex_lock(&jobs->mutex);
   job->epoch = last->epoch;
   job->eta_seconds = eta_of(last, job->row.epochs);
@@ -280,6 +290,8 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
   ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
                    : reply->result.status == EP_CANCELLED ? EP_STATE_CANCELLED
                                                           : EP_STATE_FAILED;
+  epochs_count(job, reply->result.epochs_done);
+  ep_metrics_trained(reply->result.train_seconds, reply->result.samples_per_second);
   pthread_mutex_lock(&jobs->mutex);
   job->epoch = reply->result.epochs_done;
   if (reply->result.executor[0] != 0)

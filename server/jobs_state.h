@@ -31,7 +31,10 @@ enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
 typedef struct ep_live_job {
   struct ep_live_job *next;        /* in its bucket */
   struct ep_live_job *next_ending; /* in ep_jobs.ending */
-  ep_job_row row;                  /* name owned; spec NULL; result owned once it is ending */
+  ep_job_row row;  /* name, tags and spec NULL, priority not kept; result owned once it is ending */
+  char *name;      /* owned; this, edition and entry.priority may change at any time: PATCH */
+  int64_t edition; /* of the labels that these are; 0 = as they were when it came to live */
+  uint64_t labelled; /* version of the last such change; 0 = none */
   ep_queue_entry entry;
   bool cancelled;          /* asked for, while running */
   bool stranded;           /* queued, and no device that is left may run it */
@@ -73,6 +76,7 @@ struct ep_jobs {
   ep_queue queue;
   int64_t running, submitting;
   uint64_t queue_version;
+  uint64_t ends; /* counts the jobs that ended: whoever reads rows and memory sees it change */
   ep_live_job *ending; /* whose end could not be written yet */
 };
 
@@ -93,6 +97,29 @@ void ep_queue_announce(ep_jobs *jobs);
 /* A watch's key: a hash of the id, whose lowest bit says that the job was queued. */
 uint64_t ep_jobs_key(const char *id);
 uint64_t ep_jobs_tick(ep_jobs *jobs); /* a new version */
+
+/* jobs_view.c: what memory knows of a live job and its row does not. */
+typedef struct {
+  bool live, stranded;
+  ep_state state;
+  uint64_t version;
+  int64_t position, epoch, started_us;
+  double eta_seconds;
+  int attempt;
+  char device[16], executor[32];
+} ep_live_view;
+void ep_live_read(ep_jobs *jobs, const char *id, ep_live_view *view);
+
+/* A row with what memory knows of it. The view points into the row, into `live` and into the
+ * struct; result is the caller's to deinit. */
+typedef struct {
+  ep_job_view view;
+  ep_job_result result;
+  char warning[EP_MESSAGE_BYTES];
+} ep_job_shown;
+void ep_job_show(const ep_job_row *row, const ep_live_view *live, ep_job_shown *out);
+/* Its text; the caller's (free). NULL: memory is short. */
+char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool summary);
 
 /* jobs_end.c */
 /* Begins the end of a job that the caller owns. result_text: owned by the job afterwards, NULL for

@@ -9,6 +9,7 @@
 #include "server/clock.h"
 #include "server/folder.h"
 #include "server/jobs_state.h"
+#include "server/metrics.h"
 
 _Static_assert(crypto_hash_sha256_BYTES == EP_STORE_HASH_BYTES, "the store keeps SHA-256");
 
@@ -17,6 +18,7 @@ typedef struct {
   ep_job_spec *spec;           /* owned */
   ep_plan *plan;               /* owned */
   char *text;                  /* all defaults filled in; owned */
+  char *tags;                  /* as an array's text; owned */
   bool pinned;                 /* spec->data.sha256 is pinned */
   char init_pin[EP_PIN_BYTES]; /* so is what model.init names; "" = nothing */
 } checked_spec;
@@ -30,6 +32,7 @@ static void checked_deinit(ep_jobs *jobs, checked_spec *checked) {
   }
   ep_init_unpin(jobs, checked->init_pin);
   free(checked->text);
+  free(checked->tags);
   ep_plan_destroy(checked->plan);
   ep_job_spec_destroy(checked->spec);
   *checked = (checked_spec){0};
@@ -109,7 +112,9 @@ static ep_status spec_check(ep_jobs *jobs, const char *json, size_t bytes, check
     status = ep_jobs_init_resolve(jobs, spec, checked->plan, checked->init_pin, problem);
   if (status != EP_OK) return status;
   checked->text = ep_job_spec_format(spec);
-  if (checked->text == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the spec");
+  checked->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
+  if (checked->text == NULL || checked->tags == NULL)
+    return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the spec");
   return EP_OK;
 }
 
@@ -174,6 +179,7 @@ static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row
                       .state = EP_STATE_QUEUED,
                       .priority = spec->priority,
                       .spec = checked->text,
+                      .tags = checked->tags,
                       .epochs = spec->epochs,
                       .parameters = checked->plan->parameters,
                       .bytes = checked->plan->bytes,
@@ -239,6 +245,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   checked->pinned = false; /* the pins are the live job's now */
   checked->init_pin[0] = 0;
   snprintf(id, EP_ID_BYTES, "%s", row.id);
+  ep_metrics_add(EP_COUNTER_JOBS_SUBMITTED, 1);
   job_enter(jobs, job);
   return EP_OK;
 }

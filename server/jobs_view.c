@@ -6,19 +6,8 @@
 
 #include "server/jobs_state.h"
 
-/* What memory knows of a live job and its row does not. */
-typedef struct {
-  bool live, stranded;
-  ep_state state;
-  uint64_t version;
-  int64_t position, epoch, started_us;
-  double eta_seconds;
-  int attempt;
-  char device[16], executor[32];
-} live_view;
-
-static void live_read(ep_jobs *jobs, const char *id, live_view *view) {
-  *view = (live_view){.position = -1};
+void ep_live_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
+  *view = (ep_live_view){.position = -1};
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
   if (job != NULL && !job->row_ended) {
@@ -53,105 +42,110 @@ static void result_read(const ep_job_row *row, ep_job_view *view, ep_job_result 
   view->error_pointer = text_or_null(result->pointer);
 }
 
-/* The answer for a row, with what memory knows of it. NULL: memory is short. */
-static char *row_format(const ep_job_row *row, const live_view *live) {
-  ep_job_result result = {0};
-  char warning[EP_MESSAGE_BYTES];
-  if (live->stranded) ep_job_stranded_text(row->wanted, warning, sizeof warning);
-  ep_job_view view = {.id = row->id,
-                      .warning = live->stranded ? warning : NULL,
-                      .name = row->name,
-                      .state = row->state,
-                      .spec = row->spec,
-                      .device = text_or_null(row->device),
-                      .executor = text_or_null(row->executor),
-                      .epochs = row->epochs,
-                      .queue_position = live->position,
-                      .eta_seconds = 0,
-                      .queued_seconds = NAN,
-                      .parameters = row->parameters,
-                      .bytes = row->bytes,
-                      .seconds_cpu = row->seconds_cpu,
-                      .seconds_cuda = row->seconds_cuda,
-                      .created_us = row->created_us,
-                      .started_us = row->started_us,
-                      .finished_us = row->finished_us,
-                      .attempt = row->attempt};
-  if (live->live) {
-    view.state = live->state;
-    view.device = text_or_null(live->device);
-    view.executor = text_or_null(live->executor);
-    view.epoch = live->epoch;
-    view.eta_seconds = live->eta_seconds;
-    view.started_us = live->started_us;
-    view.finished_us = 0;
-    view.attempt = live->attempt;
-  } else {
-    result_read(row, &view, &result);
-  }
-  int64_t left_queue_us = view.started_us != 0 ? view.started_us : view.finished_us;
-  if (left_queue_us != 0) view.queued_seconds = (double)(left_queue_us - row->created_us) / 1e6;
-  char *text = ep_job_format(&view);
-  ep_job_result_deinit(&result);
+/* What memory knows, over what the row says. */
+static void live_lay(const ep_live_view *live, ep_job_view *view) {
+  view->state = live->state;
+  view->device = text_or_null(live->device);
+  view->executor = text_or_null(live->executor);
+  view->epoch = live->epoch;
+  view->eta_seconds = live->eta_seconds;
+  view->started_us = live->started_us;
+  view->finished_us = 0;
+  view->attempt = live->attempt;
+}
+
+void ep_job_show(const ep_job_row *row, const ep_live_view *live, ep_job_shown *out) {
+  *out = (ep_job_shown){0};
+  if (live->stranded) ep_job_stranded_text(row->wanted, out->warning, sizeof out->warning);
+  out->view = (ep_job_view){.id = row->id,
+                            .warning = live->stranded ? out->warning : NULL,
+                            .name = row->name,
+                            .tags = row->tags,
+                            .priority = row->priority,
+                            .state = row->state,
+                            .spec = row->spec,
+                            .device = text_or_null(row->device),
+                            .executor = text_or_null(row->executor),
+                            .epochs = row->epochs,
+                            .queue_position = live->position,
+                            .eta_seconds = 0,
+                            .queued_seconds = NAN,
+                            .parameters = row->parameters,
+                            .bytes = row->bytes,
+                            .seconds_cpu = row->seconds_cpu,
+                            .seconds_cuda = row->seconds_cuda,
+                            .created_us = row->created_us,
+                            .started_us = row->started_us,
+                            .finished_us = row->finished_us,
+                            .attempt = row->attempt};
+  ep_job_view *view = &out->view;
+  if (live->live)
+    live_lay(live, view);
+  else
+    result_read(row, view, &out->result);
+  int64_t left_queue_us = view->started_us != 0 ? view->started_us : view->finished_us;
+  if (left_queue_us != 0) view->queued_seconds = (double)(left_queue_us - row->created_us) / 1e6;
+}
+
+char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool summary) {
+  ep_job_shown shown;
+  ep_job_show(row, live, &shown);
+  char *text = summary ? ep_job_summary_format(&shown.view) : ep_job_format(&shown.view);
+  ep_job_result_deinit(&shown.result);
   return text;
 }
 
 ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
                       ep_error *error) {
   ep_job_row row;
-  live_view live;
+  ep_live_view live;
   *text = NULL;
   /* Memory first: a job that ends in between is then shown as it was, not as a mixture. */
-  live_read(jobs, id, &live);
+  ep_live_read(jobs, id, &live);
   ep_status status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
   *version = live.live ? live.version : row.version;
-  *text = row_format(&row, &live);
+  *text = ep_job_row_format(&row, &live, false);
   ep_job_row_deinit(&row);
   return *text != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a job");
 }
 
-/* A row that was read while its job was live, and is no longer: read again. */
-static void row_refresh(ep_jobs *jobs, ep_job_row *row) {
-  ep_job_row now;
-  if (row->finished_us != 0 || ep_store_job_get(jobs->store, row->id, &now, NULL) != EP_OK) return;
-  ep_job_row_deinit(row);
-  *row = now;
-}
+struct ep_job_copy {
+  ep_job_row row;
+  ep_job_shown shown; /* points into the row */
+};
 
-/* The texts of rows[0 … count - 1]; false when memory is short, with fewer of them. */
-static bool rows_format(ep_jobs *jobs, ep_job_row *rows, int64_t count, char **items,
-                        int64_t *used) {
-  for (*used = 0; *used < count; ++*used) {
-    live_view live;
-    live_read(jobs, rows[*used].id, &live);
-    if (!live.live) row_refresh(jobs, &rows[*used]);
-    items[*used] = row_format(&rows[*used], &live);
-    if (items[*used] == NULL) return false;
+ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error) {
+  ep_live_view live;
+  *out = NULL;
+  ep_job_copy *copy = calloc(1, sizeof *copy);
+  if (copy == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  ep_live_read(jobs, id, &live);
+  ep_status status = ep_store_job_get(jobs->store, id, &copy->row, error);
+  if (status != EP_OK) {
+    free(copy);
+    return status;
   }
-  return true;
+  ep_job_show(&copy->row, &live, &copy->shown);
+  if (live.live) { /* lent by what goes out of scope */
+    snprintf(copy->row.device, sizeof copy->row.device, "%s", live.device);
+    snprintf(copy->row.executor, sizeof copy->row.executor, "%s", live.executor);
+    copy->shown.view.device = text_or_null(copy->row.device);
+    copy->shown.view.executor = text_or_null(copy->row.executor);
+  }
+  *out = copy;
+  return EP_OK;
 }
 
-ep_status ep_jobs_list(ep_jobs *jobs, int state, const char *after, int64_t limit, char **text,
-                       ep_error *error) {
-  ep_job_rows list;
-  int64_t used = 0;
-  *text = NULL;
-  if (limit < 1 || limit > EP_LIMIT_LIST_JOBS)
-    return ep_fail(error, EP_INVALID, "limit must be 1 to %d", EP_LIMIT_LIST_JOBS);
-  /* One more than asked for says whether there is a next page. */
-  ep_status status = ep_store_jobs_list(jobs->store, state, after, limit + 1, &list, error);
-  if (status != EP_OK) return status;
-  bool more = list.count > limit;
-  int64_t count = more ? limit : list.count;
-  char **items = calloc((size_t)count + 1, sizeof *items);
-  if (items != NULL && rows_format(jobs, list.rows, count, items, &used))
-    *text = ep_list_format((const char *const *)items, count, more,
-                           more ? list.rows[count - 1].id : NULL);
-  for (int64_t i = 0; i < used; i++) free(items[i]);
-  free(items);
-  ep_job_rows_deinit(&list);
-  return *text != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+const ep_job_view *ep_job_copy_view(const ep_job_copy *copy) {
+  return &copy->shown.view;
+}
+
+void ep_job_copy_destroy(ep_job_copy *copy) {
+  if (copy == NULL) return;
+  ep_job_result_deinit(&copy->shown.result);
+  ep_job_row_deinit(&copy->row);
+  free(copy);
 }
 
 ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
@@ -182,7 +176,7 @@ typedef struct {
 } queue_copy;
 
 static bool row_copy(const ep_live_job *job, ep_queue_row *row) {
-  *row = (ep_queue_row){strdup(job->row.id), strdup(job->row.name), job->row.priority};
+  *row = (ep_queue_row){strdup(job->row.id), strdup(job->name), job->entry.priority};
   return row->id != NULL && row->name != NULL;
 }
 

@@ -12,6 +12,8 @@
 #include "api/spec.h"
 #include "engine/data/allowed.h"
 #include "server/http.h"
+#include "server/probe.h"
+#include "server/ready_notice.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -58,7 +60,15 @@ static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *er
   return status ? status : ep_jobs_open(&options, jobs, error);
 }
 
+/* A service manager that cannot be told is a reason to say so, not to stop. */
+static void tell_manager(const char *state) {
+  ep_error error = {0};
+  if (ep_ready_notice(state, &error)) ep_notice(EP_NOTICE_WARNING, "%s", error.message);
+}
+
+/* From now on requests are answered. */
 static void say_where(const ep_config *config, const ep_http_room *room, int port) {
+  char state[512];
   bool six = strchr(config->host, ':') != NULL;
   ep_notice(EP_NOTICE_INFO, "epochd %s, data in %s", EP_VERSION, config->data_dir);
   ep_notice(EP_NOTICE_INFO,
@@ -66,6 +76,9 @@ static void say_where(const ep_config *config, const ep_http_room *room, int por
             (long long)room->files, (long long)room->connections, (long long)room->watchers);
   ep_notice(EP_NOTICE_INFO, "listening on http://%s%s%s:%d", six ? "[" : "", config->host,
             six ? "]" : "", port);
+  snprintf(state, sizeof state, "READY=1\nSTATUS=listening on http://%s%s%s:%d", six ? "[" : "",
+           config->host, six ? "]" : "", port);
+  tell_manager(state);
 }
 
 /* Serves until a signal of `signals` comes. */
@@ -82,6 +95,7 @@ static int serve(ep_server *server, const sigset_t *signals) {
   say_where(server->config, &room, port);
   sigwait(signals, &number);
   ep_notice(EP_NOTICE_INFO, "%s: stopping", strsignal(number));
+  tell_manager("STOPPING=1");
   signal(number, SIG_DFL); /* a second one ends the program at once */
   pthread_sigmask(SIG_UNBLOCK, signals, NULL);
   ep_http_stop(http);
@@ -89,6 +103,14 @@ static int serve(ep_server *server, const sigset_t *signals) {
   ep_http_destroy(http);
   ep_notice(EP_NOTICE_INFO, "stopped");
   return EXIT_SUCCESS;
+}
+
+/* --probe: another epochd, with the same settings, is asked. */
+static int probe(const ep_config *config) {
+  ep_error error = {0};
+  if (!ep_probe_ready(config->host, config->port, EP_PROBE_TIMEOUT_MS, &error)) return EXIT_SUCCESS;
+  fprintf(stderr, "epochd: %s\n", error.message);
+  return EXIT_FAILURE;
 }
 
 int main(int argc, char **argv) {
@@ -106,6 +128,7 @@ int main(int argc, char **argv) {
       printf("epochd %s\n", EP_VERSION);
     return EXIT_SUCCESS;
   }
+  if (config.probe) return probe(&config);
   ep_log_start(config.level, config.format);
   ep_json_seed();
   if (sodium_init() < 0) return fail("libsodium does not start", &error);

@@ -21,3 +21,25 @@ bool ep_member_find(const char *text, const char *outer, const char *name, char 
   if (outer && !go_to(&scanner, outer)) return false;
   return go_to(&scanner, name) && ep_scan_string(&scanner, out, out_bytes);
 }
+
+/* The writer escapes no more than single bytes: \u00XX. Anything else stays as it is. */
+void ep_member_unescape(char *text) {
+  static const char HEX[] = "0123456789abcdef";
+  char *out = text;
+  for (const char *at = text; *at != 0;) {
+    const char *high = at[0] == '\\' && at[1] == 'u' && strncmp(at + 2, "00", 2) == 0 && at[4] != 0
+                           ? strchr(HEX, at[4])
+                           : NULL;
+    const char *low = high && at[5] != 0 ? strchr(HEX, at[5]) : NULL;
+    if (low) {
+      *out++ = (char)((high - HEX) * 16 + (low - HEX));
+      at += 6;
+    } else if (at[0] == '\\' && at[1] != 0 && at[1] != 'u') {
+      *out++ = (char)(at[1] == 'n' ? '\n' : at[1] == 't' ? '\t' : at[1]);
+      at += 2;
+    } else {
+      *out++ = *at++;
+    }
+  }
+  *out = 0;
+}

@@ -9,5 +9,7 @@
  * not there, or is no string. Escapes stay as they are. */
 bool ep_member_find(const char *text, const char *outer, const char *name, char *out,
                     size_t out_bytes);
+/* Undoes the escapes of ep_writer_string, in place; a zero ends the text. */
+void ep_member_unescape(char *text);
 
 #endif

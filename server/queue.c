@@ -61,3 +61,9 @@ bool ep_queue_remove(ep_queue *queue, const ep_queue_entry *entry) {
   queue->count--;
   return true;
 }
+
+bool ep_queue_reorder(ep_queue *queue, ep_queue_entry *entry, int priority) {
+  bool queued = ep_queue_remove(queue, entry);
+  entry->priority = priority;
+  return queued && ep_queue_add(queue, entry); /* it left room: no memory is needed */
+}

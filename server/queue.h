@@ -29,6 +29,9 @@ bool ep_queue_add(ep_queue *queue, const ep_queue_entry *entry); /* false: memor
 /* Where the entry stands: 0 = next, -1 = not in the queue. */
 int64_t ep_queue_position(const ep_queue *queue, const ep_queue_entry *entry);
 
+/* Gives a queued entry another priority, and so another place; false: was not there. */
+bool ep_queue_reorder(ep_queue *queue, ep_queue_entry *entry, int priority);
+
 bool ep_queue_remove(ep_queue *queue, const ep_queue_entry *entry); /* false: was not there */
 
 #endif

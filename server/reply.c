@@ -3,6 +3,7 @@
 
 #include "server/clock.h"
 #include "server/connection.h"
+#include "server/metrics_http.h"
 
 enum {
   HEARTBEAT_SECONDS = 15,
@@ -89,6 +90,8 @@ static struct MHD_Response *create_response(ep_exchange *exchange, ep_answer *an
 }
 
 enum MHD_Result ep_reply_send(ep_exchange *exchange, ep_answer *answer) {
+  ep_metrics_http_observe(exchange->route, answer->status,
+                          ep_clock_steady_us() - exchange->begun_us);
   int64_t bytes;
   struct MHD_Response *response = create_response(exchange, answer, &bytes);
   if (!response) return MHD_NO;

@@ -78,10 +78,7 @@ static ep_status add_query(ep_request *request, const char *text, size_t count, 
     free(pair->name);
     return EP_MALFORMED;
   }
-  bool twice = ep_request_query(request, pair->name) != NULL;
   request->query_count++;
-  if (twice)
-    return ep_fail(error, EP_MALFORMED, "the query has \"%.64s\" more than once", pair->name);
   return EP_OK;
 }
 
@@ -184,6 +181,14 @@ const char *ep_request_query(const ep_request *request, const char *name) {
   for (int i = 0; i < request->query_count; i++)
     if (strcmp(request->query[i].name, name) == 0) return request->query[i].value;
   return NULL;
+}
+
+int ep_request_queries(const ep_request *request, const char *name,
+                       const char *values[EP_REQUEST_QUERY]) {
+  int count = 0;
+  for (int i = 0; i < request->query_count; i++)
+    if (strcmp(request->query[i].name, name) == 0) values[count++] = request->query[i].value;
+  return count;
 }
 
 ep_status ep_request_integer(const ep_request *request, const char *name, int64_t min, int64_t max,

@@ -37,7 +37,7 @@ typedef struct {
 } ep_request;
 
 /* Reads method and target ("/v1/jobs?limit=2"). EP_MALFORMED for a target that is not a path, a bad
- * or cut percent escape, an encoded 0 or control character, invalid UTF-8, a query name twice. */
+ * or cut percent escape, an encoded 0 or control character, invalid UTF-8. */
 ep_status ep_request_start(ep_request *request, const char *method, const char *target,
                            ep_error *error);
 /* EP_TOO_LARGE beyond the count. */
@@ -57,6 +57,9 @@ bool ep_request_names(const ep_request *request, const char *header, const char 
 
 /* The query value, or NULL. */
 const char *ep_request_query(const ep_request *request, const char *name);
+/* All values of a parameter that may come several times, in their order; returns their count. */
+int ep_request_queries(const ep_request *request, const char *name,
+                       const char *values[EP_REQUEST_QUERY]);
 
 /* A query value as an integer in [min, max]; `fallback` when it is not there. EP_MALFORMED. */
 ep_status ep_request_integer(const ep_request *request, const char *name, int64_t min, int64_t max,

@@ -13,8 +13,9 @@ enum {
 /* clang-format off */
 const ep_route EP_ROUTES[] = {
   {"POST",   "/v1/jobs",                  ep_route_job_create,      EP_BODY_JSON, SPEC_BYTES, EP_RUNS_HERE, false, {"validate"}},
-  {"GET",    "/v1/jobs",                  ep_route_job_list,        EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"limit", "after", "state"}},
+  {"GET",    "/v1/jobs",                  ep_route_job_list,        EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"limit", "after", "state", "tag*", "view"}},
   {"GET",    "/v1/jobs/{id}",             ep_route_job_get,         EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"wait"}},
+  {"PATCH",  "/v1/jobs/{id}",             ep_route_job_label,       EP_BODY_JSON, EP_LIMIT_LABELS_BYTES, EP_RUNS_HERE, false, {NULL}},
   {"DELETE", "/v1/jobs/{id}",             ep_route_job_delete,      EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
   {"POST",   "/v1/jobs/{id}/cancel",      ep_route_job_cancel,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/jobs/{id}/events",      ep_route_events_get,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"after", "every", "follow"}},
@@ -22,6 +23,7 @@ const ep_route EP_ROUTES[] = {
   {"GET",    "/v1/jobs/{id}/weights",     ep_route_weights_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"format"}},
   {"GET",    "/v1/jobs/{id}/predictions", ep_route_predictions_get, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"format"}},
   {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_JSON, PREDICT_BYTES, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v1/compare",               ep_route_compare_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"jobs", "max_points", "format"}},
   {"GET",    "/v1/datasets",              ep_route_dataset_list,    EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"PUT",    "/v1/datasets/{id}",         ep_route_dataset_put,     EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, false, {"header", "delimiter"}},
   {"PUT",    "/v1/datasets/{id}/train/x",      ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, false, {"header", "delimiter"}},
@@ -32,12 +34,28 @@ const ep_route EP_ROUTES[] = {
   {"PUT",    "/v1/datasets/{id}/test/y",       ep_route_part_put, EP_BODY_UPLOAD, 0, EP_RUNS_INGEST, false, {"header", "delimiter"}},
   {"GET",    "/v1/datasets/{id}",         ep_route_dataset_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"DELETE", "/v1/datasets/{id}",         ep_route_dataset_delete,  EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
+  {"GET",    "/v1/models",                ep_route_model_list,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"PUT",    "/v1/models/{id}",           ep_route_model_put,       EP_BODY_JSON, SPEC_BYTES, EP_RUNS_WORK, false, {NULL}},
+  {"GET",    "/v1/models/{id}",           ep_route_model_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"DELETE", "/v1/models/{id}",           ep_route_model_delete,    EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
+  {"GET",    "/v2",                       ep_route_inference_server, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v2/health/live",           ep_route_inference_live,  EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/v2/health/ready",          ep_route_inference_ready, EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/v2/models/{id}",       ep_route_inference_model,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v2/models/{id}/ready", ep_route_inference_model_ready, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"POST",   "/v2/models/{id}/infer", ep_route_inference_infer,       EP_BODY_TENSORS, PREDICT_BYTES, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v2/models/{id}/versions/1",       ep_route_inference_model,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/v2/models/{id}/versions/1/ready", ep_route_inference_model_ready, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"POST",   "/v2/models/{id}/versions/1/infer", ep_route_inference_infer,       EP_BODY_TENSORS, PREDICT_BYTES, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/devices",               ep_route_devices_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/queue",                 ep_route_queue_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
+  {"GET",    "/metrics",                  ep_route_metrics_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}},
   {"GET",    "/livez",                    ep_route_live_get,        EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
   {"GET",    "/readyz",                   ep_route_ready_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
   {"GET",    "/openapi.json",             ep_route_contract_get,    EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
   {"GET",    "/",                         ep_route_root_get,        EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/assets/{id}",              ep_route_asset_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
+  {"GET",    "/assets/views/{id}",        ep_route_asset_get,       EP_BODY_NONE, 0, EP_RUNS_HERE, true,  {NULL}},
 };
 /* clang-format on */
 const int EP_ROUTES_COUNT = sizeof EP_ROUTES / sizeof EP_ROUTES[0];
@@ -73,18 +91,33 @@ static bool fits(const char *pattern, const char *path, char *id) {
   return *path == 0;
 }
 
+/* The route's entry for that parameter; NULL = there is none. */
+static const char *find_query(const ep_route *route, const char *name) {
+  for (int q = 0; q < EP_ROUTE_QUERY && route->query[q]; q++) {
+    size_t bytes = strcspn(route->query[q], "*");
+    if (strlen(name) == bytes && strncmp(route->query[q], name, bytes) == 0) return route->query[q];
+  }
+  return NULL;
+}
+
+static ep_status fail_query(const ep_route *route, const char *name, ep_error *error) {
+  char known[128] = "none";
+  for (int q = 0; q < EP_ROUTE_QUERY && route->query[q]; q++) {
+    size_t used = q ? strlen(known) : 0;
+    snprintf(known + used, sizeof known - used, "%s%.*s", q ? ", " : "",
+             (int)strcspn(route->query[q], "*"), route->query[q]);
+  }
+  return ep_fail(error, EP_MALFORMED, "there is no query parameter \"%.64s\" here; known: %s", name,
+                 known);
+}
+
 static ep_status check_query(const ep_request *request, const ep_route *route, ep_error *error) {
   for (int i = 0; i < request->query_count; i++) {
-    char known[128] = "none";
-    bool found = false;
-    for (int q = 0; q < EP_ROUTE_QUERY && route->query[q]; q++) {
-      size_t used = q ? strlen(known) : 0;
-      snprintf(known + used, sizeof known - used, "%s%s", q ? ", " : "", route->query[q]);
-      found = found || strcmp(route->query[q], request->query[i].name) == 0;
-    }
-    if (!found)
-      return ep_fail(error, EP_MALFORMED, "there is no query parameter \"%.64s\" here; known: %s",
-                     request->query[i].name, known);
+    const char *name = request->query[i].name;
+    const char *found = find_query(route, name);
+    if (!found) return fail_query(route, name, error);
+    if (!strchr(found, '*') && ep_request_query(request, name) != request->query[i].value)
+      return ep_fail(error, EP_MALFORMED, "the query has \"%.64s\" more than once", name);
   }
   return EP_OK;
 }
@@ -112,22 +145,37 @@ ep_status ep_route_find(ep_request *request, const ep_route **out, char allow[64
   return ep_fail(error, EP_METHOD, "%.300s takes %s", request->path, allow);
 }
 
+/* The protocol's clients often name no media type at all. A page of another site could send that
+ * too, but its browser says so (guard.c), and an inference changes nothing. */
+static bool may_be_tensors(const ep_request *request) {
+  return !ep_request_header(request, "Content-Type") ||
+         ep_request_names(request, "Content-Type", "application/json") ||
+         ep_request_names(request, "Content-Type", "application/octet-stream");
+}
+
 static ep_status check_body(const ep_exchange *exchange, ep_error *error) {
   const ep_route *route = exchange->route;
   const char *length = ep_request_header(&exchange->request, "Content-Length");
   bool chunked = ep_request_header(&exchange->request, "Transfer-Encoding") != NULL;
+  bool kept = route->body == EP_BODY_JSON || route->body == EP_BODY_TENSORS;
+  bool patch = strcmp(route->method, "PATCH") == 0; /* RFC 7396 */
   if (route->body == EP_BODY_JSON &&
-      !ep_request_names(&exchange->request, "Content-Type", "application/json"))
+      !ep_request_names(&exchange->request, "Content-Type", "application/json") &&
+      !(patch &&
+        ep_request_names(&exchange->request, "Content-Type", "application/merge-patch+json")))
     return ep_fail(error, EP_MEDIA_TYPE, "the body must be JSON: Content-Type: application/json");
-  if (route->body == EP_BODY_JSON && length &&
-      (strlen(length) > 15 || strtoll(length, NULL, 10) > route->limit_bytes))
+  if (route->body == EP_BODY_TENSORS && !may_be_tensors(&exchange->request))
+    return ep_fail(error, EP_MEDIA_TYPE,
+                   "the body must be JSON (Content-Type: application/json), or JSON and bytes "
+                   "behind it (application/octet-stream)");
+  if (kept && length && (strlen(length) > 15 || strtoll(length, NULL, 10) > route->limit_bytes))
     return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
                    (long long)route->limit_bytes);
   if (route->body != EP_BODY_NONE && !length && !chunked)
     return ep_fail(error, EP_MALFORMED, "a body is needed here, with Content-Length or chunked");
   const char *encoding = ep_request_header(&exchange->request, "Content-Encoding");
-  if (route->body == EP_BODY_JSON && encoding && strcasecmp(encoding, "identity") != 0)
-    return ep_fail(error, EP_MEDIA_TYPE, "a JSON body is not taken compressed");
+  if (kept && encoding && strcasecmp(encoding, "identity") != 0)
+    return ep_fail(error, EP_MEDIA_TYPE, "a body is not taken compressed here");
   return EP_OK;
 }
 
@@ -146,8 +194,11 @@ ep_status ep_route_admit(ep_exchange *exchange, bool *close) {
   ep_status route_status =
       status ? status : ep_route_find(request, &exchange->route, allow, &route_error);
   if (!status && !known && !(exchange->route && exchange->route->open))
-    status = ep_fail(&error, EP_UNAUTHORIZED,
-                     "a token is needed: Authorization: Bearer …, from the daemon's token file");
+    status =
+        ep_fail(&error, EP_UNAUTHORIZED,
+                ep_request_header(request, "Authorization")
+                    ? "that is none of the tokens in the daemon's token file"
+                    : "a token is needed: Authorization: Bearer …, from the daemon's token file");
   if (!status && route_status) {
     status = route_status;
     error = route_error;

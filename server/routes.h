@@ -21,8 +21,9 @@ struct ep_server {
 };
 
 typedef enum {
-  EP_BODY_NONE, /* what comes is thrown away */
-  EP_BODY_JSON, /* in memory, at most limit_bytes */
+  EP_BODY_NONE,    /* what comes is thrown away */
+  EP_BODY_JSON,    /* in memory, at most limit_bytes */
+  EP_BODY_TENSORS, /* likewise; JSON, and bytes may follow it */
   EP_BODY_UPLOAD
 } ep_body;
 
@@ -43,7 +44,8 @@ typedef struct ep_route {
   int64_t limit_bytes;
   ep_runs runs;
   bool open;                         /* needs no token */
-  const char *query[EP_ROUTE_QUERY]; /* what may follow ?; NULL ends it */
+  const char *query[EP_ROUTE_QUERY]; /* what may follow ?, with a * what may do so several times;
+                                        NULL ends it */
 } ep_route;
 
 extern const ep_route EP_ROUTES[];
@@ -61,14 +63,20 @@ ep_status ep_route_admit(ep_exchange *exchange, bool *close);
 /* When the exchange ends while its route waits: undoes what the route had going. */
 void ep_route_leave(ep_exchange *exchange);
 
-ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_cancel,
-    ep_route_job_delete, ep_route_job_predict;
+ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_label,
+    ep_route_job_cancel, ep_route_job_delete, ep_route_job_predict;
+ep_route_call ep_route_compare_get;
 ep_route_call ep_route_events_get;
 ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get;
 ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
     ep_route_dataset_delete;
+ep_route_call ep_route_model_put, ep_route_model_get, ep_route_model_list, ep_route_model_delete;
+ep_route_call ep_route_inference_server, ep_route_inference_live, ep_route_inference_ready,
+    ep_route_inference_model, ep_route_inference_model_ready, ep_route_inference_infer;
 ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_route_ready_get,
-    ep_route_contract_get, ep_route_root_get;
+    ep_route_contract_get;
+ep_route_call ep_route_metrics_get;
+ep_route_call ep_route_root_get, ep_route_asset_get;
 
 /* Answers with a job's log as it grows (events.c's other user is the submit-and-stream of jobs). */
 ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,

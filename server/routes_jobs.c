@@ -6,7 +6,10 @@
 #include "server/member.h"
 #include "server/routes.h"
 
-enum { KEY_BYTES = 255, PREDICT_SECONDS = 60, WAIT_SECONDS = 60, LIST_ITEMS = 1000 };
+enum { KEY_BYTES = 255, PREDICT_SECONDS = 60, WAIT_SECONDS = 60, LIST_ITEMS = 1000, TAGS = 8 };
+
+/* So many jobs are listed where they were asked for; more are a work of their own. */
+enum { LIST_HERE = 100 };
 
 static bool wants_stream(const ep_request *request, ep_watcher_options *options) {
   *options = (ep_watcher_options){.every = 1, .follow = true};
@@ -84,20 +87,65 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   return EP_ROUTE_ANSWERED;
 }
 
+/* Which jobs are asked for; tags: the page's. */
+static ep_status read_page(const ep_request *request, ep_job_page *page,
+                           const char *tags[EP_REQUEST_QUERY], ep_error *error) {
+  static const char *const VIEWS[] = {"full", "summary", NULL};
+  const char *state = ep_request_query(request, "state");
+  int view;
+  *page = (ep_job_page){.state = state ? ep_state_from_name(state) : -1,
+                        .after = ep_request_query(request, "after"),
+                        .tags = tags,
+                        .tags_count = ep_request_queries(request, "tag", tags)};
+  if (ep_request_integer(request, "limit", 1, LIST_ITEMS, LIST_HERE, &page->limit, error) ||
+      ep_request_word(request, "view", VIEWS, 0, &view, error))
+    return error->status;
+  page->summary = view == 1;
+  if (state && page->state < 0)
+    return ep_fail(error, EP_MALFORMED, "?state= names no state of a job");
+  for (int i = 0; i < page->tags_count; i++)
+    if (!*tags[i] || strlen(tags[i]) > EP_LIMIT_NAME_BYTES)
+      return ep_fail(error, EP_MALFORMED, "?tag= must be a tag of 1 to %d bytes",
+                     EP_LIMIT_NAME_BYTES);
+  if (page->tags_count > TAGS)
+    return ep_fail(error, EP_MALFORMED, "?tag= is there more than %d times", (int)TAGS);
+  return EP_OK;
+}
+
 ep_route_result ep_route_job_list(ep_exchange *exchange) {
   ep_request *request = &exchange->request;
+  ep_jobs *jobs = exchange->server->jobs;
   ep_error error = {0};
-  int64_t limit;
-  const char *state = ep_request_query(request, "state");
-  int wanted = state ? ep_state_from_name(state) : -1;
+  ep_job_page page;
+  const char *tags[EP_REQUEST_QUERY];
+  uint64_t version;
   char *text = NULL;
-  if (ep_request_integer(request, "limit", 1, LIST_ITEMS, 100, &limit, &error))
+  if (read_page(request, &page, tags, &error) ||
+      ep_jobs_list_version(jobs, &page, &version, &error))
     return ep_exchange_fail(exchange, &error);
-  if (state && wanted < 0)
-    return ep_exchange_fail_with(exchange, EP_MALFORMED, "?state= names no state of a job");
-  if (ep_jobs_list(exchange->server->jobs, wanted, ep_request_query(request, "after"), limit, &text,
-                   &error))
+  exchange->answer.headers_count = 0;
+  etag_add(exchange, version); /* older than the text, if anything: never newer */
+  if (ep_request_matches(request, exchange->answer.headers[0].value)) {
+    ep_answer_empty(&exchange->answer, 304);
+    return EP_ROUTE_ANSWERED;
+  }
+  if (page.limit > LIST_HERE && !exchange->works) return EP_ROUTE_WORKS;
+  if (ep_jobs_list(jobs, &page, &text, &error)) return ep_exchange_fail(exchange, &error);
+  return ep_exchange_json(exchange, text);
+}
+
+ep_route_result ep_route_job_label(ep_exchange *exchange) {
+  ep_request *request = &exchange->request;
+  ep_jobs *jobs = exchange->server->jobs;
+  ep_problem problem = {0};
+  ep_error error = {0};
+  char *text = NULL;
+  uint64_t version = 0;
+  if (ep_jobs_label(jobs, request->id, request->body, request->body_bytes, &problem))
+    return ep_exchange_problem(exchange, &problem);
+  if (ep_jobs_get(jobs, request->id, &text, &version, &error))
     return ep_exchange_fail(exchange, &error);
+  etag_add(exchange, version);
   return ep_exchange_json(exchange, text);
 }
 

@@ -11,10 +11,12 @@
 #include "engine/weights.h"
 #include "engine/weights_npz.h"
 #include "server/curve.h"
+#include "server/curve_svg.h"
 #include "server/folder.h"
 #include "server/member.h"
 #include "server/range.h"
 #include "server/routes.h"
+#include "server/tfevents.h"
 
 /* ?format= as an index into formats; CSV may be asked for by Accept as well. */
 static ep_status read_format(const ep_request *request, const char *const *formats, int *format,
@@ -23,29 +25,82 @@ static ep_status read_format(const ep_request *request, const char *const *forma
   return ep_request_word(request, "format", formats, fallback, format, error);
 }
 
+/* A job's curve as it was read. */
+typedef struct {
+  ep_curve_point *points; /* [count], owned */
+  int64_t count;
+} curve;
+
+static void answer_json(ep_exchange *exchange, const curve *read) {
+  ep_exchange_json(exchange, ep_curve_format_json(exchange->request.id, read->points, read->count));
+}
+
+static void answer_csv(ep_exchange *exchange, const curve *read) {
+  ep_answer_take_text(&exchange->answer, 200, "text/csv; charset=utf-8",
+                      ep_curve_format_csv(read->points, read->count));
+}
+
+/* The picture's title is the job's name, or its id where it has none. */
+static void answer_svg(ep_exchange *exchange, const curve *read) {
+  char title[6 * EP_LIMIT_NAME_BYTES + 1], status[32] = "", *text = NULL;
+  uint64_t version;
+  ep_error error = {0};
+  const char *id = exchange->request.id;
+  if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error)) {
+    ep_exchange_fail(exchange, &error);
+    return;
+  }
+  if (!ep_member_find(text, NULL, "name", title, sizeof title) || title[0] == 0)
+    snprintf(title, sizeof title, "%s", id);
+  ep_member_unescape(title);
+  ep_member_find(text, NULL, "status", status, sizeof status);
+  free(text);
+  ep_answer_take_text(&exchange->answer, 200, "image/svg+xml",
+                      ep_curve_format_svg(title, status, read->points, read->count));
+  ep_answer_header_add(&exchange->answer, "Content-Disposition",
+                       "inline; filename=\"%s-curve.svg\"", id);
+  /* for one that is opened by itself: it needs its style, and nothing else of anywhere */
+  ep_answer_header_add(&exchange->answer, "Content-Security-Policy",
+                       "default-src 'none'; style-src 'unsafe-inline'; sandbox");
+}
+
+/* TensorBoard knows its files by their names: "tfevents" and a time. */
+static void answer_tfevents(ep_exchange *exchange, const curve *read) {
+  size_t bytes = 0;
+  void *file = ep_tfevents_format(read->points, read->count, &bytes);
+  ep_answer_take_bytes(&exchange->answer, 200, "application/octet-stream", file, bytes);
+  ep_answer_header_add(&exchange->answer, "Content-Disposition",
+                       "attachment; filename=\"events.out.tfevents.%lld.%s\"",
+                       read->count ? (long long)read->points[0].wall_seconds : 0LL,
+                       exchange->request.id);
+}
+
 ep_route_result ep_route_curve_get(ep_exchange *exchange) {
-  static const char *const FORMATS[] = {"json", "csv", NULL};
+  enum { JSON, CSV, SVG, TFEVENTS };
+  static const char *const FORMATS[] = {"json", "csv", "svg", "tfevents", NULL};
   ep_request *request = &exchange->request;
   ep_jobs *jobs = exchange->server->jobs;
   ep_error error = {0};
-  int64_t max_points, count = 0;
+  int64_t max_points;
   int format;
-  ep_curve_point *points = NULL;
+  curve read = {0};
   ep_eventlog *log;
   if (read_format(request, FORMATS, &format, &error) ||
-      ep_request_integer(request, "max_points", 2, EP_LIMIT_CURVE_POINTS, EP_LIMIT_CURVE_POINTS,
-                         &max_points, &error) ||
+      ep_request_integer(request, "max_points", 2, EP_LIMIT_CURVE_POINTS,
+                         format == SVG ? EP_CURVE_SVG_POINTS : EP_LIMIT_CURVE_POINTS, &max_points,
+                         &error) ||
       ep_jobs_retain_log(jobs, request->id, &log, &error))
     return ep_exchange_fail(exchange, &error);
-  ep_status status = ep_curve_read(log, max_points, &points, &count, &error);
+  ep_status status = ep_curve_read(log, max_points, &read.points, &read.count, &error);
   ep_jobs_release_log(jobs, log);
   if (status) return ep_exchange_fail(exchange, &error);
-  if (format == 0)
-    ep_exchange_json(exchange, ep_curve_format_json(request->id, points, count));
-  else
-    ep_answer_take_text(&exchange->answer, 200, "text/csv; charset=utf-8",
-                        ep_curve_format_csv(points, count));
-  free(points);
+  switch (format) {
+  case JSON: answer_json(exchange, &read); break;
+  case CSV: answer_csv(exchange, &read); break;
+  case SVG: answer_svg(exchange, &read); break;
+  case TFEVENTS: answer_tfevents(exchange, &read); break;
+  }
+  free(read.points);
   return EP_ROUTE_ANSWERED;
 }
 

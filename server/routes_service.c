@@ -1,4 +1,4 @@
-/* The daemon itself: devices, queue, probes, contract, front page. */
+/* The daemon itself: devices, queue, probes, contract. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,20 +60,5 @@ ep_route_result ep_route_ready_get(ep_exchange *exchange) {
 ep_route_result ep_route_contract_get(ep_exchange *exchange) {
   ep_answer_constant(&exchange->answer, 200, "application/json", (const char *)EP_CONTRACT,
                      EP_CONTRACT_BYTES);
-  return EP_ROUTE_ANSWERED;
-}
-
-ep_route_result ep_route_root_get(ep_exchange *exchange) {
-  static const char TEXT[] =
-      "epochd " EP_VERSION "\n\n"
-      "Trains neural networks for anyone who can send JSON.\n\n"
-      "  GET  /openapi.json          the contract of this interface\n"
-      "  POST /v1/jobs               submit a training (JSON)\n"
-      "  GET  /v1/jobs               what was submitted\n"
-      "  GET  /v1/jobs/{id}/events   what happens, as it happens (NDJSON, or server-sent events)\n"
-      "  GET  /v1/jobs/{id}/weights  what was learnt (safetensors)\n"
-      "  PUT  /v1/datasets/{name}    upload data (CSV, NPY, JSON)\n"
-      "  GET  /v1/devices            what it is trained on\n";
-  ep_answer_constant(&exchange->answer, 200, "text/plain; charset=utf-8", TEXT, sizeof TEXT - 1);
   return EP_ROUTE_ANSWERED;
 }

@@ -1,10 +1,11 @@
-/* store.c: see store.h: the connection, the schema, jobs. */
+/* store.c: see store.h: the connection, the schema, one job. */
 #include "server/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/metrics.h"
 #include "server/notice.h"
 #include "server/store_sql.h"
 
@@ -26,6 +27,30 @@ static const char *const migrations[] = {
     "CREATE TABLE datasets (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL,"
     "  created_us INTEGER NOT NULL) WITHOUT ROWID;"
     "CREATE INDEX datasets_by_content ON datasets (sha256);",
+    "CREATE TABLE models (name TEXT PRIMARY KEY, job TEXT NOT NULL, shape TEXT NOT NULL,"
+    "  outputs INTEGER NOT NULL, decision TEXT NOT NULL, published_us INTEGER NOT NULL"
+    ") WITHOUT ROWID;"
+    "CREATE INDEX models_by_job ON models (job);",
+    /* A job's tags, as an array in its row and one by one in job_tags, which the triggers keep; the
+     * last statement fills both from the specs. The indices let a page's versions be read without
+     * its rows. */
+    "ALTER TABLE jobs ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';"
+    "ALTER TABLE jobs ADD COLUMN edition INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE job_tags (tag TEXT NOT NULL, id TEXT NOT NULL, PRIMARY KEY (tag, id))"
+    "  WITHOUT ROWID;"
+    "CREATE INDEX job_tags_by_job ON job_tags (id);"
+    "CREATE TRIGGER jobs_insert_tags AFTER INSERT ON jobs BEGIN"
+    "  INSERT OR IGNORE INTO job_tags SELECT value, new.id FROM json_each(new.tags); END;"
+    "CREATE TRIGGER jobs_update_tags AFTER UPDATE OF tags ON jobs BEGIN"
+    "  DELETE FROM job_tags WHERE id = new.id;"
+    "  INSERT OR IGNORE INTO job_tags SELECT value, new.id FROM json_each(new.tags); END;"
+    "CREATE TRIGGER jobs_delete_tags AFTER DELETE ON jobs BEGIN"
+    "  DELETE FROM job_tags WHERE id = old.id; END;"
+    "DROP INDEX jobs_by_state;"
+    "CREATE INDEX jobs_by_state ON jobs (state, id, version);"
+    "CREATE INDEX jobs_by_id ON jobs (id, state, version);"
+    "UPDATE jobs SET tags = json_extract(spec, '$.tags')"
+    "  WHERE json_valid(spec) AND json_type(spec, '$.tags') = 'array';",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
@@ -41,6 +66,7 @@ ep_status ep_store_fail(ep_store *store, int code, ep_error *error) {
       store->database != NULL ? sqlite3_errmsg(store->database) : sqlite3_errstr(code);
   ep_notice(EP_NOTICE_ERROR, "the store failed: %s (SQLite %d)", text,
             store->database != NULL ? sqlite3_extended_errcode(store->database) : code);
+  ep_metrics_add(EP_COUNTER_STORE_ERRORS, 1);
   return ep_fail(error, (code & 0xff) == SQLITE_FULL ? EP_UNAVAILABLE : EP_IO,
                  "the store failed: %s", text);
 }
@@ -157,11 +183,12 @@ void ep_store_close(ep_store *store) {
 void ep_job_row_deinit(ep_job_row *row) {
   free(row->name);
   free(row->spec);
+  free(row->tags);
   free(row->result);
-  row->name = row->spec = row->result = NULL;
+  row->name = row->spec = row->tags = row->result = NULL;
 }
 
-static void text_bind(sqlite3_stmt *statement, int index, const char *text) {
+void ep_store_text_bind(sqlite3_stmt *statement, int index, const char *text) {
   if (text == NULL) return; /* unbound is NULL */
   sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
 }
@@ -169,29 +196,30 @@ static void text_bind(sqlite3_stmt *statement, int index, const char *text) {
 ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint8_t *key_hash,
                               const uint8_t *body_hash, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_INSERT);
-  text_bind(s, 1, row->id);
-  text_bind(s, 2, row->name != NULL ? row->name : "");
-  text_bind(s, 3, ep_state_name(row->state));
+  ep_store_text_bind(s, 1, row->id);
+  ep_store_text_bind(s, 2, row->name != NULL ? row->name : "");
+  ep_store_text_bind(s, 3, ep_state_name(row->state));
   sqlite3_bind_int(s, 4, row->priority);
-  text_bind(s, 5, row->spec);
-  text_bind(s, 6, row->dataset);
-  text_bind(s, 7, row->wanted);
-  text_bind(s, 8, row->device);
-  text_bind(s, 9, row->executor);
+  ep_store_text_bind(s, 5, row->spec);
+  ep_store_text_bind(s, 6, row->dataset);
+  ep_store_text_bind(s, 7, row->wanted);
+  ep_store_text_bind(s, 8, row->device);
+  ep_store_text_bind(s, 9, row->executor);
   sqlite3_bind_double(s, 10, row->seconds_cpu);
   sqlite3_bind_double(s, 11, row->seconds_cuda);
   sqlite3_bind_int(s, 12, row->attempt);
   sqlite3_bind_int64(s, 13, row->epochs);
   sqlite3_bind_int64(s, 14, row->parameters);
   sqlite3_bind_int64(s, 15, row->bytes);
-  text_bind(s, 16, row->result);
+  ep_store_text_bind(s, 16, row->result);
   sqlite3_bind_int64(s, 17, row->created_us);
   sqlite3_bind_int64(s, 18, row->started_us);
   sqlite3_bind_int64(s, 19, row->finished_us);
   sqlite3_bind_int64(s, 20, (int64_t)row->version);
+  ep_store_text_bind(s, 21, row->tags != NULL ? row->tags : "[]");
   if (key_hash != NULL && body_hash != NULL) {
-    sqlite3_bind_blob(s, 21, key_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
-    sqlite3_bind_blob(s, 22, body_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 22, key_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 23, body_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
   }
   ep_status status = ep_store_run(store, s, error);
   ep_store_unlock(store, s);
@@ -219,12 +247,12 @@ ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[
 
 ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_UPDATE);
-  text_bind(s, 1, row->id);
-  text_bind(s, 2, ep_state_name(row->state));
-  text_bind(s, 3, row->device);
-  text_bind(s, 4, row->executor);
+  ep_store_text_bind(s, 1, row->id);
+  ep_store_text_bind(s, 2, ep_state_name(row->state));
+  ep_store_text_bind(s, 3, row->device);
+  ep_store_text_bind(s, 4, row->executor);
   sqlite3_bind_int(s, 5, row->attempt);
-  text_bind(s, 6, row->result);
+  ep_store_text_bind(s, 6, row->result);
   sqlite3_bind_int64(s, 7, row->started_us);
   sqlite3_bind_int64(s, 8, row->finished_us);
   sqlite3_bind_int64(s, 9, (int64_t)row->version);
@@ -267,29 +295,36 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->started_us = sqlite3_column_int64(s, 17);
   row->finished_us = sqlite3_column_int64(s, 18);
   row->version = (uint64_t)sqlite3_column_int64(s, 19);
+  row->tags = (char *)sqlite3_column_text(s, 20);
 }
 
 /* Replaces lent texts by owned copies. */
 static ep_status row_own(ep_job_row *row, ep_error *error) {
-  const char *name = row->name, *spec = row->spec, *result = row->result;
+  const char *name = row->name, *spec = row->spec, *tags = row->tags, *result = row->result;
   row->name = strdup(name != NULL ? name : "");
   row->spec = strdup(spec != NULL ? spec : "");
+  row->tags = strdup(tags != NULL ? tags : "[]");
   row->result = result != NULL ? strdup(result) : NULL;
-  if (row->name != NULL && row->spec != NULL && (result == NULL || row->result != NULL))
+  if (row->name != NULL && row->spec != NULL && row->tags != NULL &&
+      (result == NULL || row->result != NULL))
     return EP_OK;
   ep_job_row_deinit(row);
   return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
 }
 
+ep_status ep_store_row_take(sqlite3_stmt *s, ep_job_row *row, ep_error *error) {
+  row_read(s, row);
+  return row_own(row, error);
+}
+
 ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error) {
   *out = (ep_job_row){0};
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_GET);
-  text_bind(s, 1, id);
+  ep_store_text_bind(s, 1, id);
   int code = sqlite3_step(s);
   ep_status status = EP_OK;
   if (code == SQLITE_ROW) {
-    row_read(s, out);
-    status = row_own(out, error);
+    status = ep_store_row_take(s, out, error);
   } else {
     status = code == SQLITE_DONE ? ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id)
                                  : ep_store_fail(store, code, error);
@@ -300,7 +335,7 @@ ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_
 
 ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_DELETE);
-  text_bind(s, 1, id);
+  ep_store_text_bind(s, 1, id);
   ep_status status = ep_store_run(store, s, error);
   ep_store_unlock(store, s);
   return status;
@@ -308,69 +343,9 @@ ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error) 
 
 bool ep_store_job_exists(ep_store *store, const char *id) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_EXISTS);
-  text_bind(s, 1, id);
+  ep_store_text_bind(s, 1, id);
   int code = sqlite3_step(s);
   if (code != SQLITE_ROW && code != SQLITE_DONE) ep_store_fail(store, code, NULL);
   ep_store_unlock(store, s);
   return code != SQLITE_DONE; /* when in doubt it is there: nothing is removed */
-}
-
-void ep_job_rows_deinit(ep_job_rows *rows) {
-  for (int64_t i = 0; i < rows->count; i++) ep_job_row_deinit(&rows->rows[i]);
-  free(rows->rows);
-  *rows = (ep_job_rows){0};
-}
-
-static ep_status row_append(ep_job_rows *out, sqlite3_stmt *s, ep_error *error) {
-  if (out->count == out->capacity) {
-    int64_t capacity = out->capacity == 0 ? 32 : out->capacity * 2;
-    ep_job_row *rows = realloc(out->rows, (size_t)capacity * sizeof *rows);
-    if (rows == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a list of jobs");
-    out->rows = rows;
-    out->capacity = capacity;
-  }
-  ep_job_row *row = &out->rows[out->count];
-  row_read(s, row);
-  ep_status status = row_own(row, error);
-  if (status == EP_OK) out->count++;
-  return status;
-}
-
-/* Reads all rows of a statement with its parameters bound. The mutex is held. */
-static ep_status rows_read(ep_store *store, sqlite3_stmt *s, ep_job_rows *out, ep_error *error) {
-  *out = (ep_job_rows){0};
-  ep_status status = EP_OK;
-  int code = SQLITE_DONE;
-  while (status == EP_OK && (code = sqlite3_step(s)) == SQLITE_ROW)
-    status = row_append(out, s, error);
-  if (status == EP_OK && code != SQLITE_DONE) status = ep_store_fail(store, code, error);
-  if (status != EP_OK) ep_job_rows_deinit(out);
-  return status;
-}
-
-ep_status ep_store_jobs_list(ep_store *store, int state, const char *after, int64_t limit,
-                             ep_job_rows *out, ep_error *error) {
-  sqlite3_stmt *s = ep_store_lock(store, state < 0 ? EP_SQL_JOBS_LIST : EP_SQL_JOBS_LIST_STATE);
-  text_bind(s, 1, after != NULL ? after : "~"); /* '~' sorts after every id */
-  sqlite3_bind_int64(s, 2, limit);
-  if (state >= 0) text_bind(s, 3, ep_state_name(state));
-  ep_status status = rows_read(store, s, out, error);
-  ep_store_unlock(store, s);
-  return status;
-}
-
-ep_status ep_store_jobs_unfinished(ep_store *store, ep_job_rows *out, ep_error *error) {
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOBS_UNFINISHED);
-  ep_status status = rows_read(store, s, out, error);
-  ep_store_unlock(store, s);
-  return status;
-}
-
-ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
-                                      ep_error *error) {
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOBS_FINISHED_LAST);
-  sqlite3_bind_int64(s, 1, limit);
-  ep_status status = rows_read(store, s, out, error);
-  ep_store_unlock(store, s);
-  return status;
 }

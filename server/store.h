@@ -11,10 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/labels.h"
 #include "api/limits.h"
 #include "api/status.h"
 #include "api/vocabulary.h"
 #include "server/id.h"
+#include "server/page.h"
 
 typedef struct ep_store ep_store;
 
@@ -33,6 +35,7 @@ typedef struct {
   char device[16];                  /* chosen at the first start, "" before */
   char executor[32];                /* likewise */
   double seconds_cpu, seconds_cuda; /* the plan's estimates, by which `auto` chooses */
+  char *tags;                       /* JSON text: an array of strings; NULL is written as none */
   int attempt;                      /* of the last start; 0 before the first */
   int64_t epochs, parameters, bytes;
   char *result; /* JSON text, NULL until it ended, and for one that never ran */
@@ -61,6 +64,18 @@ ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_
 ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error);
 bool ep_store_job_exists(ep_store *store, const char *id);
 
+/* What PATCH left: name is owned by the caller (free). */
+typedef struct {
+  char *name;
+  int priority;
+  int64_t edition; /* counts the changes of this job's labels, in the order of the store */
+} ep_store_labels;
+
+/* Writes those labels that are given into the row and its spec. EP_CONFLICT for the priority of a
+ * job that has ended. */
+ep_status ep_store_job_label(ep_store *store, const char *id, const ep_labels *labels,
+                             uint64_t version, ep_store_labels *out, ep_error *error);
+
 /* Rows read at once. */
 typedef struct {
   ep_job_row *rows; /* [count], owned with their texts */
@@ -69,14 +84,31 @@ typedef struct {
 
 void ep_job_rows_deinit(ep_job_rows *rows);
 
-/* Newest first; those older than `after` unless it is NULL; with `state` unless it is -1. */
-ep_status ep_store_jobs_list(ep_store *store, int state, const char *after, int64_t limit,
-                             ep_job_rows *out, ep_error *error);
+/* One page. With page->summary the rows' specs are "". */
+ep_status ep_store_jobs_list(ep_store *store, const ep_job_page *page, ep_job_rows *out,
+                             ep_error *error);
+
+typedef struct {
+  char id[EP_ID_BYTES];
+  uint64_t version;
+} ep_job_version;
+
+/* The same jobs, but only what tells whether they have changed: many times cheaper. versions:
+ * [page->limit], *count of them are written. */
+ep_status ep_store_jobs_versions(ep_store *store, const ep_job_page *page, ep_job_version *versions,
+                                 int64_t *count, ep_error *error);
 /* All that did not end, oldest first. */
 ep_status ep_store_jobs_unfinished(ep_store *store, ep_job_rows *out, ep_error *error);
 /* Those that ended last. */
 ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
                                       ep_error *error);
+
+/* How much there is. */
+typedef struct {
+  int64_t jobs[EP_STATE_COUNT]; /* by state */
+  int64_t datasets;             /* names */
+} ep_store_counts;
+ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error);
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];

@@ -33,6 +33,8 @@ typedef struct {
   ep_device_state state;
   char job[EP_ID_BYTES]; /* "" = none */
   int64_t pid, restarts;
+  int64_t busy_us;       /* that it was busy, but for now */
+  int64_t busy_since_us; /* steady clock; 0 = it is not busy */
 } ep_device_status;
 
 typedef struct {

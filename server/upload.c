@@ -9,6 +9,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "server/metrics.h"
+
 enum {
   RESERVE_BYTES = 64 << 20, /* stays free for the store and the logs of running jobs */
   CHECK_EVERY_BYTES = 16 << 20
@@ -61,6 +63,7 @@ ep_status ep_upload_write(ep_upload *upload, const char *data, size_t bytes, ep_
     data += written;
     bytes -= (size_t)written;
     upload->bytes += written;
+    ep_metrics_add(EP_COUNTER_UPLOAD_BYTES, (uint64_t)written);
   }
   return EP_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "api/limits.h"
 #include "server/jobs.h"
+#include "server/metrics.h"
 
 /* Lines are read here before they are framed: one for each thread that serves watchers. */
 enum {
@@ -51,6 +52,7 @@ ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_eventlog *log,
   watcher->jobs = jobs;
   watcher->log = log;
   watcher->options = *options;
+  atomic_fetch_add_explicit(&EP_METRICS.watchers, 1, memory_order_relaxed);
   watcher->offset = ep_eventlog_offset_after(log, options->after);
   if (options->every > 1 && options->after > 0) bucket_resume(watcher);
   return watcher;
@@ -58,6 +60,7 @@ ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_eventlog *log,
 
 void ep_watcher_destroy(ep_watcher *watcher) {
   if (!watcher) return;
+  atomic_fetch_sub_explicit(&EP_METRICS.watchers, 1, memory_order_relaxed);
   if (watcher->token) ep_eventlog_unsubscribe(watcher->log, watcher->token);
   ep_jobs_release_log(watcher->jobs, watcher->log);
   free(watcher->carry);

@@ -32,7 +32,15 @@ void ep_supervised_show(ep_supervisor *supervisor, const ep_supervised *device) 
   pthread_mutex_unlock(&supervisor->mutex);
 }
 
+/* Notes when a device gets busy, and for how long it was. */
+static void busy_note(ep_device_status *status, bool busy) {
+  int64_t now_us = ep_clock_steady_us();
+  if (status->busy_since_us != 0) status->busy_us += now_us - status->busy_since_us;
+  status->busy_since_us = busy ? now_us : 0;
+}
+
 static void state_set(ep_supervisor *supervisor, ep_supervised *device, ep_device_state state) {
+  busy_note(&device->status, state == EP_DEVICE_BUSY);
   device->status.state = state;
   device->status.pid = device->link.pid;
   ep_supervised_show(supervisor, device);

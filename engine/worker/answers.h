@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "api/frame.h"
+#include "engine/worker/inference.h"
 #include "engine/worker/link.h"
 
 enum { EP_ANSWERS_WAITING = 64 }; /* requests; one more is refused as busy */
@@ -15,8 +16,9 @@ typedef struct {
   pthread_cond_t filled;
   ep_command queue[EP_ANSWERS_WAITING]; /* a ring: `count` from `first` on; owned */
   int first, count;
-  ep_link *link;        /* lent: where answers go */
-  const char *data_dir; /* lent */
+  ep_predictor *predictor; /* the thread's, owned; lives as long as the process */
+  ep_link *link;           /* lent: where answers go */
+  const char *data_dir;    /* lent */
 } ep_answers;
 
 /* Starts the thread, which runs until the process ends. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "engine/data/prepare.h"
 #include "engine/plan.h"
@@ -12,6 +13,7 @@
 
 /* A trained network, ready to answer. */
 typedef struct {
+  int64_t features;
   ep_job_spec *spec;
   ep_plan *plan;
   ep_scaling scaling;
@@ -54,15 +56,13 @@ static ep_status spec_load(model *m, const char *weights, ep_error *error) {
   return status;
 }
 
-static ep_status model_load(model *m, const char *weights, int64_t columns, ep_error *error) {
+static ep_status model_load(model *m, const char *weights, ep_error *error) {
   const ep_backend_ops *ops = ep_backend_cpu();
   ep_data_shape shape;
   ep_status status = spec_load(m, weights, error);
   if (status == EP_OK) status = ep_weights_read_shape(weights, &shape, error);
   if (status != EP_OK) return status;
-  if (columns != shape.features)
-    return ep_fail_at(error, EP_INVALID, "/x/0", "the model takes %lld values a row, not %lld",
-                      (long long)shape.features, (long long)columns);
+  m->features = shape.features;
   status = plan_for_answers(m, shape, error);
   if (status != EP_OK) return status;
   m->state = malloc((size_t)ep_program_state_floats(&m->plan->program) * sizeof *m->state + 1);
@@ -86,6 +86,7 @@ static void model_unload(model *m) {
   ep_scaling_deinit(&m->scaling);
   ep_plan_destroy(m->plan);
   ep_job_spec_destroy(m->spec);
+  *m = (model){0};
 }
 
 /* x as the network was trained on it: standardized, normalized or as it is. scaled: [rows,
@@ -143,22 +144,72 @@ static ep_status answer_allocate(int64_t rows, int64_t columns, double **output,
   return *output ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for %lld rows", (long long)rows);
 }
 
-ep_status ep_infer(const char *job_folder, const double *x, int64_t rows, int64_t columns,
-                   double **output, int64_t *output_columns, ep_error *error) {
+struct ep_predictor {
+  model model;         /* as long as `path` is one */
+  char path[PATH_MAX]; /* its weights; "" = there is no model */
+  struct stat file;    /* and what the file was */
+};
+
+ep_status ep_predictor_create(ep_predictor **out, ep_error *error) {
+  *out = calloc(1, sizeof **out);
+  return *out ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for predictions");
+}
+
+static void model_forget(ep_predictor *predictor) {
+  model_unload(&predictor->model);
+  predictor->path[0] = 0;
+}
+
+void ep_predictor_destroy(ep_predictor *predictor) {
+  if (!predictor) return;
+  model_forget(predictor);
+  free(predictor);
+}
+
+/* Weights are written once, and replaced as a whole: another file is another inode or time. */
+static bool is_same_file(const struct stat *a, const struct stat *b) {
+  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* The model of the weights at `path`: the one that is held, or read anew. */
+static ep_status model_hold(ep_predictor *predictor, const char *path, ep_error *error) {
+  struct stat file = {0};
+  bool there = stat(path, &file) == 0;
+  if (there && strcmp(predictor->path, path) == 0 && is_same_file(&predictor->file, &file))
+    return EP_OK;
+  model_forget(predictor);
+  ep_status status = model_load(&predictor->model, path, error);
+  if (status != EP_OK) {
+    model_forget(predictor);
+    return status;
+  }
+  snprintf(predictor->path, sizeof predictor->path, "%s", path);
+  predictor->file = file;
+  return EP_OK;
+}
+
+ep_status ep_predictor_answer(ep_predictor *predictor, const char *job_folder, const double *x,
+                              int64_t rows, int64_t columns, double **output,
+                              int64_t *output_columns, ep_error *error) {
   char weights[PATH_MAX];
-  model m = {0};
+  model *m = &predictor->model;
   *output = NULL;
   snprintf(weights, sizeof weights, "%s/weights.safetensors", job_folder);
-  ep_status status = model_load(&m, weights, columns, error);
-  if (status == EP_OK) {
-    *output_columns = m.plan->program.out_features;
-    status = answer_allocate(rows, *output_columns, output, error);
-  }
-  if (status == EP_OK) status = model_answer(&m, x, rows, *output, error);
+  ep_status status = model_hold(predictor, weights, error);
+  if (status != EP_OK) return status;
+  if (columns != m->features)
+    return ep_fail_at(error, EP_INVALID, "/x/0", "the model takes %lld values a row, not %lld",
+                      (long long)m->features, (long long)columns);
+  *output_columns = m->plan->program.out_features;
+  int64_t bytes = ep_program_state_floats(&m->plan->program) * (int64_t)sizeof *m->state;
+  status = answer_allocate(rows, *output_columns, output, error);
+  if (status == EP_OK) status = model_answer(m, x, rows, *output, error);
   if (status != EP_OK) {
     free(*output);
     *output = NULL;
   }
-  model_unload(&m);
+  /* A device's error may stay with its instance; a large network does not wait in memory. */
+  if (status != EP_OK || bytes > EP_LIMIT_HELD_MODEL_BYTES) model_forget(predictor);
   return status;
 }

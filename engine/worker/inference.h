@@ -6,10 +6,18 @@
 
 #include "api/status.h"
 
+/* Holds the network that was asked last, up to EP_LIMIT_HELD_MODEL_BYTES of weights, so that one
+ * that is asked again and again is read once. For one thread. */
+typedef struct ep_predictor ep_predictor;
+
+ep_status ep_predictor_create(ep_predictor **out, ep_error *error);
+void ep_predictor_destroy(ep_predictor *predictor); /* NULL is allowed */
+
 /* x: [rows, columns] in the units of the data. *output: [rows, *output_columns], the network's
  * output with the scaling of y undone; owned by the caller. EP_TOO_LARGE: more numbers than
- * EP_LIMIT_PREDICT_BYTES. */
-ep_status ep_infer(const char *job_folder, const double *x, int64_t rows, int64_t columns,
-                   double **output, int64_t *output_columns, ep_error *error);
+ * EP_LIMIT_PREDICT_BYTES. Weights that were replaced since are read anew. */
+ep_status ep_predictor_answer(ep_predictor *predictor, const char *job_folder, const double *x,
+                              int64_t rows, int64_t columns, double **output,
+                              int64_t *output_columns, ep_error *error);
 
 #endif

@@ -26,7 +26,8 @@ LINE = {
 CSV = b"a,b\n" + b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
 # Answers that need a full queue, a full disk or a dead device: their own tests have them.
 NOT_HERE = {("job_create", "429"), ("job_create", "503"), ("job_events", "503"),
-            ("job_predict", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503")}
+            ("job_predict", "503"), ("inference_ready", "503"), ("inference_infer", "503"),
+            ("inference_infer_version", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503")}
 
 
 class Contract:
@@ -92,9 +93,11 @@ class Contract:
             self.fault(f"{name}, expected {want}: {raw[:300]}")
         operation = self.operation(method, target.split("?")[0])
         if operation is None:
-            if kind != "application/problem+json":
+            own = target == "/v2" or target.startswith("/v2/")
+            if kind != ("application/json" if own else "application/problem+json"):
                 self.fault(f"{name}: a path outside the contract was answered with {kind}")
-            elif fault := self.fits({"$ref": "#/components/schemas/Problem"}, json.loads(raw)):
+            elif fault := self.fits({"$ref": f"#/components/schemas/{'InferenceError' if own else 'Problem'}"},
+                                    json.loads(raw)):
                 self.fault(f"{name}: {fault}")
             return answer, raw
         status = str(answer.status)
@@ -139,7 +142,32 @@ def jobs(contract):
     ask("GET", "/v1/jobs", 200)
     ask("GET", "/v1/jobs?limit=1&state=succeeded", 200)
     ask("GET", "/v1/jobs?limit=0", 400)
+    answer, _ = ask("GET", "/v1/jobs?view=summary&tag=none", 200)
+    answer, _ = ask("GET", "/v1/jobs?view=summary", 200)
+    ask("GET", "/v1/jobs?view=summary", 304, headers={"If-None-Match": answer.getheader("ETag")})
     return job
+
+
+def labels(contract, job):
+    """What can be changed of a job, and jobs beside each other."""
+    ask = contract.ask
+    path = f"/v1/jobs/{job}"
+    _, raw = ask("POST", "/v1/jobs", 201, dict(XOR, epochs=2000, seed=2, tags=["all"]))
+    other = json.loads(raw)["id"]
+    ask("GET", f"/v1/jobs/{other}?wait=30", 200)
+    ask("PATCH", path, 200, {"name": "=1+1", "tags": ["all", "x"]})
+    ask("PATCH", path, 200, '{"name": null}', {"Content-Type": "application/merge-patch+json"})
+    ask("PATCH", path, 400, "{", {"Content-Type": "application/json"})
+    ask("PATCH", "/v1/jobs/job_00000000000000000000000000", 404, {})
+    ask("PATCH", path, 409, {"priority": 1})
+    ask("PATCH", path, 413, " " * 65537, {"Content-Type": "application/json"})
+    ask("PATCH", path, 415, "{}", {"Content-Type": "text/plain"})
+    ask("PATCH", path, 422, {"epochs": 5})
+    ask("GET", "/v1/jobs?tag=all&tag=x&view=summary", 200)
+    ask("GET", f"/v1/compare?jobs={job},{other}", 200)
+    ask("GET", f"/v1/compare?jobs={job},{other}&max_points=5&format=csv", 200)
+    ask("GET", "/v1/compare", 400)
+    ask("GET", "/v1/compare?jobs=job_00000000000000000000000000", 404)
 
 
 def ended(contract, job):
@@ -154,6 +182,8 @@ def ended(contract, job):
     ask("GET", f"{path}/curve", 200)
     ask("GET", f"{path}/curve?max_points=3", 200)
     ask("GET", f"{path}/curve?format=csv", 200)
+    ask("GET", f"{path}/curve?format=svg", 200)
+    ask("GET", f"{path}/curve?format=tfevents", 200)
     ask("GET", f"{path}/curve?max_points=1", 400)
     answer, _ = ask("GET", f"{path}/weights", 200)
     ask("GET", f"{path}/weights", 304, headers={"If-None-Match": answer.getheader("ETag")})
@@ -252,9 +282,65 @@ def parts(contract):
     ask("GET", f"/v1/jobs/{json.loads(raw)['id']}?wait=30", 200)
 
 
+def dashboard(contract):
+    """The page and its files, in a build that has them."""
+    page = {"Accept": "text/html"}
+    answer, raw = contract.ask("GET", "/", 200, headers=page)
+    contract.ask("GET", "/assets/nothing.js", 404)
+    contract.ask("GET", "/assets/views/nothing.js", 404)
+    if b"no dashboard" in raw:
+        NOT_HERE.update({("front", "304"), ("asset", "200"), ("asset", "304"), ("asset_view", "200"), ("asset_view", "304")})
+        return
+    contract.ask("GET", "/", 304, headers=dict(page, **{"If-None-Match": answer.getheader("ETag")}))
+    for path in ("/assets/main.js", "/assets/style.css", "/assets/views/jobs.js"):
+        answer, _ = contract.ask("GET", path, 200)
+        contract.ask("GET", path, 304, headers={"If-None-Match": answer.getheader("ETag")})
+
+
+def models(contract):
+    """Published models, and inference by the KServe V2 protocol."""
+    ask = contract.ask
+    _, raw = ask("POST", "/v1/jobs", 201, XOR)
+    job = json.loads(raw)["id"]
+    ask("GET", f"/v1/jobs/{job}?wait=30", 200)
+    plain = {"Content-Type": "application/json"}
+    ask("PUT", "/v1/models/xor", 201, {"job": job})
+    ask("PUT", "/v1/models/xor", 200, {"job": job})
+    ask("PUT", "/v1/models/xor", 400, "{", plain)
+    ask("PUT", "/v1/models/xor", 404, {"job": "job_0"})
+    ask("PUT", "/v1/models/xor", 413, " " * 1048577, plain)
+    ask("PUT", "/v1/models/xor", 415, "{}", {"Content-Type": "text/plain"})
+    ask("PUT", "/v1/models/xor", 422, {"jobs": job})
+    _, raw = ask("POST", "/v1/jobs", 201, dict(XOR, epochs=900000000, report_every=1000000))
+    busy = json.loads(raw)["id"]
+    ask("PUT", "/v1/models/busy", 409, {"job": busy})
+    ask("POST", f"/v1/jobs/{busy}/cancel", 200)
+    ask("GET", "/v1/models", 200)
+    ask("GET", "/v1/models/xor", 200)
+    ask("DELETE", f"/v1/jobs/{job}", 409)
+    for path in ("/v2", "/v2/health/live", "/v2/health/ready"):
+        ask("GET", path, 200)
+    tensor = {"name": "x", "shape": [2, 2], "datatype": "FP32", "data": [0, 1, 1, 1]}
+    for version in ("", "/versions/1"):
+        path = f"/v2/models/xor{version}"
+        none = f"/v2/models/none{version}"
+        for end in ("", "/ready"):
+            ask("GET", path + end, 200)
+            ask("GET", none + end, 404)
+        ask("POST", f"{path}/infer", 200, {"inputs": [tensor], "id": "1"})
+        ask("POST", f"{path}/infer", 200, {"inputs": [tensor], "parameters": {"binary_data_output": True}})
+        ask("POST", f"{path}/infer", 400, {"inputs": [dict(tensor, shape=[2, 3])]})
+        ask("POST", f"{none}/infer", 404, {"inputs": [tensor]})
+        ask("POST", f"{path}/infer", 413, " " * (8 << 20 | 1), plain)
+        ask("POST", f"{path}/infer", 415, "{}", {"Content-Type": "text/csv"})
+    ask("DELETE", "/v1/models/xor", 204)
+    for method in ("GET", "DELETE"):
+        ask(method, "/v1/models/xor", 404)
+
+
 def others(contract):
     ask = contract.ask
-    for path in ("/v1/devices", "/v1/queue", "/livez", "/readyz", "/openapi.json", "/"):
+    for path in ("/v1/devices", "/v1/queue", "/metrics", "/livez", "/readyz", "/openapi.json", "/"):
         ask("GET", path, 200)
     ask("GET", "/nowhere", 404)
     for template in contract.document["paths"]:
@@ -267,7 +353,7 @@ def others(contract):
             contract.fault(f"{path} takes {allowed}, the contract has {listed}")
         if "{id}" in template:
             for method in sorted(listed):
-                body = {"x": [[1]]} if path.endswith("predict") else None
+                body = {"x": [[1]]} if path.endswith("predict") else {} if method == "PATCH" else None
                 ask(method, path, 404, body)
 
 
@@ -293,11 +379,14 @@ def main():
         jsonschema.Draft202012Validator.check_schema(schema)
     begin = time.monotonic()
     job = jobs(contract)
+    labels(contract, job)
     ended(contract, job)
     failed(contract)
     running(contract)
     datasets(contract)
     parts(contract)
+    dashboard(contract)
+    models(contract)
     others(contract)
     canary(contract, job)
     _, raw = contract.ask("GET", "/openapi.json", 200)

@@ -116,6 +116,7 @@ def names(raw):
     for line in ("Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site",
                  "Sec-Fetch-Site: same-site"):
         for start in ("GET /v1/jobs HTTP/1.1", "POST /v1/jobs HTTP/1.1", "DELETE /v1/jobs/a HTTP/1.1",
+                      "PATCH /v1/jobs/a HTTP/1.1", "GET /v1/compare?jobs=a HTTP/1.1",
                       "PUT /v1/datasets/a HTTP/1.1", "OPTIONS /v1/jobs HTTP/1.1"):
             answer, _ = raw.send(request(start, "Host: localhost", line, "Content-Length: 0", "Connection: close"))
             if not answer.startswith(b"HTTP/1.1 403 ") or b"Access-Control" in answer:
@@ -139,6 +140,14 @@ def traversal(raw, data_dir):
             answer, _ = raw.send(request(f"GET {path} HTTP/1.1".encode(), "Host: localhost", "Connection: close"))
             if answer[9:12] not in (b"404", b"400") or b"secret" in answer.split(b"\r\n\r\n", 1)[0]:
                 check(f"GET {path}", False, answer)
+        answer, _ = raw.send(request(f"PATCH /v1/jobs/{name} HTTP/1.1".encode(), "Host: localhost", "Connection: close",
+                                     "Content-Type: application/json", "Content-Length: 2", body=b"{}"))
+        if answer[9:12] not in (b"404", b"400"):
+            check(f"PATCH of {name}", False, answer)
+        answer, _ = raw.send(request(f"GET /v1/compare?jobs={name} HTTP/1.1".encode(), "Host: localhost",
+                                     "Connection: close"))
+        if answer[9:12] not in (b"404", b"400"):
+            check(f"comparing {name}", False, answer)
     check("no path climbs", sorted(os.listdir(os.path.dirname(data_dir))) == before)
 
 

@@ -32,7 +32,7 @@ ARROWS = {
     "engine/onnx": (PLAN_SIDE, r""),
     "engine/protobuf": (PLAN_SIDE, r""),
     "engine/data/": (PLAN_SIDE, r"jansson"),
-    "server/": (r"api/|server/|engine/(plan|weights|weights_npz|onnx)\.h|engine/data/",
+    "server/": (r"api/|server/|engine/(plan|weights|weights_npz|onnx|protobuf)\.h|engine/data/",
                 r"microhttpd|sqlite"),
     "clients/": (r"api/|clients/", r"jansson|curl"),
     "tests/": (r"", r"microhttpd|sqlite|jansson|cuda|curl"),

@@ -217,6 +217,24 @@ START_TEST(an_epoch_reads_back) {
 }
 END_TEST
 
+/* Times to the millisecond, leap years and the turns of centuries among them. */
+START_TEST(a_time_reads_back) {
+  static const int64_t seconds[] = {0,          1,          951782399,  951782400,  951868800,
+                                    1709164800, 1709251200, 1735689599, 4107542400, 253402300799};
+  for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+    ep_event event = {.seq = 1, .job = "j", .type = EP_EVENT_QUEUED}, back;
+    event.time_us = seconds[i] * 1000000 + (int64_t)i * 111000;
+    const char *text = line(&event);
+    ck_assert_int_eq(ep_event_parse(text, strlen(text), &back, NULL), EP_OK);
+    ck_assert_int_eq(back.time_us, event.time_us);
+  }
+  static const char odd[] = "{\"seq\":1,\"type\":\"queued\",\"time\":\"2026-11-20 16:52:07.123Z\"}";
+  ep_event back;
+  ck_assert_int_eq(ep_event_parse(odd, sizeof odd - 1, &back, NULL), EP_OK);
+  ck_assert_int_eq(back.time_us, 0);
+}
+END_TEST
+
 START_TEST(an_end_reads_back) {
   ep_job_result result = regression_result();
   ep_event event = {.seq = 77,
@@ -327,6 +345,7 @@ int main(void) {
   tcase_add_test(tests, an_end_always_fits);
   tcase_add_test(tests, a_buffer_that_is_too_small);
   tcase_add_test(tests, an_epoch_reads_back);
+  tcase_add_test(tests, a_time_reads_back);
   tcase_add_test(tests, an_end_reads_back);
   tcase_add_test(tests, lines_are_json);
   tcase_add_test(tests, every_torn_line_is_refused);

@@ -19,6 +19,8 @@ static void assert_text(char *text, const char *wanted) {
 START_TEST(a_queued_job) {
   ep_job_view job = {.id = "job_1",
                      .name = "a",
+                     .tags = "[\"b\",\"c\"]",
+                     .priority = -3,
                      .state = EP_STATE_QUEUED,
                      .spec = "{\"x\":1}",
                      .epochs = 10,
@@ -31,7 +33,8 @@ START_TEST(a_queued_job) {
                      .seconds_cuda = INFINITY,
                      .attempt = 0};
   assert_text(ep_job_format(&job),
-              "{\"id\":\"job_1\",\"object\":\"job\",\"name\":\"a\",\"status\":\"queued\","
+              "{\"id\":\"job_1\",\"object\":\"job\",\"name\":\"a\",\"tags\":[\"b\",\"c\"],"
+              "\"priority\":-3,\"status\":\"queued\","
               "\"device\":null,\"executor\":null,\"estimated_seconds\":{\"cpu\":0.5,\"cuda\":null},"
               "\"spec\":{\"x\":1},\"progress\":{\"epoch\":0,"
               "\"epochs\":10,\"fraction\":0},\"queue_position\":0,\"warning\":null,\"eta_seconds\":"
@@ -293,9 +296,9 @@ START_TEST(bytes_have_a_limit) {
 END_TEST
 
 static const ep_curve_point points[] = {
-    {1000, 0.5, NAN, 0.75, NAN, 0.25},
-    {2000, INFINITY, NAN, NAN, NAN, 0.5},
-    {3000, NAN, NAN, -INFINITY, NAN, 1},
+    {1000, 0.5, NAN, 0.75, NAN, 0.25, NAN},
+    {2000, INFINITY, NAN, NAN, NAN, 0.5, NAN},
+    {3000, NAN, NAN, -INFINITY, NAN, 1, NAN},
 };
 
 START_TEST(curves) {

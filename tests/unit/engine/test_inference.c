@@ -2,7 +2,9 @@
 #include "engine/worker/inference.h"
 
 #include <check.h>
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,17 @@ static void backend_open(void) {
 
 static void backend_close(void) {
   ep_backend_cpu()->close(backend);
+}
+
+/* Of a predictor that has held nothing before. */
+static ep_status infer(const char *folder, const double *x, int64_t rows, int64_t columns,
+                       double **output, int64_t *output_columns, ep_error *error) {
+  ep_predictor *predictor;
+  ck_assert_int_eq(ep_predictor_create(&predictor, error), EP_OK);
+  ep_status status =
+      ep_predictor_answer(predictor, folder, x, rows, columns, output, output_columns, error);
+  ep_predictor_destroy(predictor);
+  return status;
 }
 
 /* y = 2 a - 3 b + 1 */
@@ -42,8 +55,7 @@ START_TEST(answers_are_in_the_units_of_the_data) {
   int64_t columns;
   ep_error error = {0};
   train(&f, planes[_i]);
-  ck_assert_msg(ep_infer(f.folder, x, 2, 2, &output, &columns, &error) == EP_OK, "%s",
-                error.message);
+  ck_assert_msg(infer(f.folder, x, 2, 2, &output, &columns, &error) == EP_OK, "%s", error.message);
   ck_assert_int_eq(columns, 1);
   ck_assert(fabs(output[0] - 18) < 1e-3);
   ck_assert(fabs(output[1] + 15) < 1e-3);
@@ -60,7 +72,7 @@ START_TEST(a_classifier_answers_with_its_outputs) {
   train(&f, "{\"data\":{\"generator\":\"xor\"},\"model\":{\"layers\":[{\"type\":\"linear\","
             "\"out_features\":8},{\"type\":\"tanh\"},{\"type\":\"linear\",\"out_features\":2}]},"
             "\"loss\":\"cross_entropy\",\"optimizer\":{\"lr\":0.5},\"epochs\":2000,\"seed\":3}");
-  ck_assert_int_eq(ep_infer(f.folder, x, 4, 2, &output, &columns, NULL), EP_OK);
+  ck_assert_int_eq(infer(f.folder, x, 4, 2, &output, &columns, NULL), EP_OK);
   ck_assert_int_eq(columns, 2);
   const bool odd[] = {false, true, true, false};
   for (int i = 0; i < 4; i++) ck_assert((output[2 * i + 1] > output[2 * i]) == odd[i]);
@@ -76,7 +88,7 @@ START_TEST(a_row_of_another_width_is_refused) {
   int64_t columns;
   ep_error error = {0};
   train(&f, planes[0]);
-  ck_assert_int_eq(ep_infer(f.folder, x, 1, 3, &output, &columns, &error), EP_INVALID);
+  ck_assert_int_eq(infer(f.folder, x, 1, 3, &output, &columns, &error), EP_INVALID);
   ck_assert_str_eq(error.pointer, "/x/0");
   ck_assert_ptr_nonnull(strstr(error.message, "2 values a row, not 3"));
   ck_assert_ptr_null(output);
@@ -93,10 +105,10 @@ START_TEST(more_numbers_than_a_frame_takes_are_refused) {
   ck_assert_ptr_nonnull(x);
   train(&f, "{\"data\":{\"inline\":{\"x\":[[0],[1]],\"y\":[0,1]}},\"model\":{\"layers\":[{\"type\":"
             "\"linear\",\"out_features\":1000}]},\"loss\":\"cross_entropy\",\"epochs\":1}");
-  ck_assert_int_eq(ep_infer(f.folder, x, MOST, 1, &output, &columns, NULL), EP_OK);
+  ck_assert_int_eq(infer(f.folder, x, MOST, 1, &output, &columns, NULL), EP_OK);
   ck_assert_int_eq(columns, OUTPUTS);
   free(output);
-  ck_assert_int_eq(ep_infer(f.folder, x, MOST + 1, 1, &output, &columns, &error), EP_TOO_LARGE);
+  ck_assert_int_eq(infer(f.folder, x, MOST + 1, 1, &output, &columns, &error), EP_TOO_LARGE);
   ck_assert_str_eq(error.pointer, "/x");
   ck_assert_ptr_null(output);
   free(x);
@@ -108,8 +120,50 @@ START_TEST(without_weights_there_is_no_answer) {
   const double x[] = {1, 2};
   double *output;
   int64_t columns;
-  ck_assert_int_ne(ep_infer("/nonexistent", x, 1, 2, &output, &columns, NULL), EP_OK);
+  ck_assert_int_ne(infer("/nonexistent", x, 1, 2, &output, &columns, NULL), EP_OK);
   ck_assert_ptr_null(output);
+}
+END_TEST
+
+/* One predictor: two jobs in turn, weights that are replaced, rows that do not fit in between. */
+START_TEST(what_is_held_is_not_mixed_up) {
+  fixture plane, other;
+  ep_predictor *predictor;
+  char from[PATH_MAX], to[PATH_MAX];
+  const double x[] = {10, 1, 0};
+  double *output;
+  int64_t columns;
+  train(&plane, planes[0]);
+  train(&other, planes[3]);
+  ck_assert_int_eq(ep_predictor_create(&predictor, NULL), EP_OK);
+  double first[4];
+  for (int i = 0; i < 4; i++) {
+    const char *folder = i % 2 ? other.folder : plane.folder;
+    ck_assert_int_eq(ep_predictor_answer(predictor, folder, x, 1, 2, &output, &columns, NULL),
+                     EP_OK);
+    first[i] = output[0];
+    free(output);
+    ck_assert_int_eq(ep_predictor_answer(predictor, folder, x, 1, 3, &output, &columns, NULL),
+                     EP_INVALID);
+    ck_assert_ptr_null(output);
+  }
+  ck_assert(first[0] == first[2] && first[1] == first[3] && first[0] != first[1]);
+  snprintf(from, sizeof from, "%s/weights.safetensors", other.folder);
+  snprintf(to, sizeof to, "%s/weights.safetensors", plane.folder);
+  ck_assert_int_eq(ep_predictor_answer(predictor, plane.folder, x, 1, 2, &output, &columns, NULL),
+                   EP_OK);
+  free(output);
+  ck_assert_int_eq(rename(from, to), 0);
+  ck_assert_int_eq(ep_predictor_answer(predictor, plane.folder, x, 1, 2, &output, &columns, NULL),
+                   EP_OK);
+  ck_assert_double_eq(output[0], first[1]);
+  free(output);
+  ck_assert_int_eq(remove(to), 0);
+  ck_assert_int_ne(ep_predictor_answer(predictor, plane.folder, x, 1, 2, &output, &columns, NULL),
+                   EP_OK);
+  ep_predictor_destroy(predictor);
+  fixture_close(&plane);
+  fixture_close(&other);
 }
 END_TEST
 
@@ -123,6 +177,7 @@ int main(void) {
   tcase_add_test(tests, a_row_of_another_width_is_refused);
   tcase_add_test(tests, more_numbers_than_a_frame_takes_are_refused);
   tcase_add_test(tests, without_weights_there_is_no_answer);
+  tcase_add_test(tests, what_is_held_is_not_mixed_up);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "server/folder.h"
+#include "server/metrics_jobs.h"
+#include "server/models.h"
 
 struct ep_jobs {
   char folder[256];
@@ -123,14 +125,59 @@ ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *vers
   return EP_OK;
 }
 
-ep_status ep_jobs_list(ep_jobs *jobs, int state, const char *after, int64_t limit, char **text,
-                       ep_error *error) {
+ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_error *error) {
   (void)jobs, (void)error;
-  char buffer[256];
-  snprintf(buffer, sizeof buffer, "{\"state\":%d,\"after\":\"%s\",\"limit\":%lld}", state,
-           after ? after : "", (long long)limit);
+  char buffer[512];
+  int used =
+      snprintf(buffer, sizeof buffer,
+               "{\"state\":%d,\"after\":\"%s\",\"limit\":%lld,\"summary\":%d,\"tags\":\"",
+               page->state, page->after ? page->after : "", (long long)page->limit, page->summary);
+  for (int i = 0; i < page->tags_count; i++)
+    used += snprintf(buffer + used, sizeof buffer - (size_t)used, "%s;", page->tags[i]);
+  snprintf(buffer + used, sizeof buffer - (size_t)used, "\"}");
   *text = strdup(buffer);
   return EP_OK;
+}
+
+ep_status ep_jobs_list_version(ep_jobs *jobs, const ep_job_page *page, uint64_t *version,
+                               ep_error *error) {
+  (void)page, (void)error;
+  pthread_mutex_lock(&jobs->mutex);
+  *version = jobs->version;
+  pthread_mutex_unlock(&jobs->mutex);
+  return EP_OK;
+}
+
+ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes,
+                        ep_problem *problem) {
+  ep_error error = {0};
+  if (find(id, &error)) return ep_problem_from_error(problem, &error);
+  if (bytes != strlen(json) || json[0] != '{')
+    return ep_problem_set(problem, EP_MALFORMED, "no JSON object");
+  if (strstr(json, "refuse")) return ep_problem_add(problem, EP_INVALID, "/tags", "too many");
+  change(jobs, false);
+  return EP_OK;
+}
+
+struct ep_job_copy {
+  ep_job_view view;
+};
+
+ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error) {
+  (void)jobs;
+  if (find(id, error)) return EP_NOT_FOUND;
+  *out = calloc(1, sizeof **out);
+  assert(*out);
+  (*out)->view = (ep_job_view){.id = FAKE_JOB, .name = "", .spec = "{\"epochs\":3}"};
+  return EP_OK;
+}
+
+const ep_job_view *ep_job_copy_view(const ep_job_copy *copy) {
+  return &copy->view;
+}
+
+void ep_job_copy_destroy(ep_job_copy *copy) {
+  free(copy);
 }
 
 uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_eventlog_wake *wake,
@@ -261,4 +308,40 @@ ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error) {
 void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context) {
   (void)jobs, (void)timeout_ms;
   answer((later){.ready = done, .context = context});
+}
+
+/* One model, "fake", of the one job: rows of two numbers, one output. */
+ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error *error) {
+  (void)jobs;
+  *out = (ep_model){.row = {2}, .row_dimensions = 1, .outputs = 1, .published_us = 1};
+  snprintf(out->name, sizeof out->name, "%s", name);
+  snprintf(out->job, sizeof out->job, "%s", FAKE_JOB);
+  return strcmp(name, "fake") == 0 ? EP_OK
+                                   : ep_fail(error, EP_NOT_FOUND, "there is no model %s", name);
+}
+
+ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, bool *created,
+                        ep_error *error) {
+  (void)jobs, (void)name;
+  *created = true;
+  return strcmp(job, FAKE_JOB) == 0
+             ? EP_OK
+             : ep_fail_at(error, EP_NOT_FOUND, "/job", "there is no job %s", job);
+}
+
+ep_status ep_models_delete(ep_jobs *jobs, const char *name, ep_error *error) {
+  ep_model model;
+  return ep_models_get(jobs, name, &model, error);
+}
+
+ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error) {
+  ep_model model;
+  ep_status status = ep_models_get(jobs, "fake", &model, error);
+  *text = ep_models_format(&model, 1);
+  return status;
+}
+
+ep_status ep_metrics_jobs_format(ep_jobs *jobs, ep_writer *out, ep_error *error) {
+  (void)jobs, (void)out, (void)error;
+  return EP_OK;
 }

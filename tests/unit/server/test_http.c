@@ -119,7 +119,7 @@ START_TEST(routes_answer) {
   ck_assert_int_eq(get("/v1/queue"), 200);
   ck_assert_int_eq(get(JOB), 200);
   ck_assert_int_eq(get("/v1/jobs?limit=3&after=job_x&state=running"), 200);
-  ck_assert_ptr_nonnull(strstr(answer, "{\"state\":1,\"after\":\"job_x\",\"limit\":3}"));
+  ck_assert_ptr_nonnull(strstr(answer, "{\"state\":1,\"after\":\"job_x\",\"limit\":3,"));
   ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 201);
   ck_assert_ptr_nonnull(strstr(answer, "Location: /v1/jobs/" FAKE_JOB "\r\n"));
   ck_assert_int_eq(ask("POST", "/v1/jobs?validate=only", JSON, "{}"), 200);
@@ -127,6 +127,54 @@ START_TEST(routes_answer) {
   ck_assert_ptr_nonnull(strstr(answer, "\"predictions\":[[1,2]]"));
   ck_assert_int_eq(ask("HEAD", "/livez", "", NULL), 200);
   ck_assert_ptr_null(strstr(answer, "live\""));
+}
+END_TEST
+
+START_TEST(lists_and_labels_answer) {
+  char etag[64], headers[128];
+  ck_assert_int_eq(get("/v1/jobs?tag=a%20b&view=summary&tag=c&limit=7"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "\"limit\":7,\"summary\":1,\"tags\":\"a b;c;\"}"));
+  const char *found = strstr(answer, "ETag: ");
+  ck_assert_ptr_nonnull(found);
+  snprintf(etag, sizeof etag, "%.*s", (int)strcspn(found + 6, "\r"), found + 6);
+  snprintf(headers, sizeof headers, "If-None-Match: \"x\", W/%s\r\n", etag);
+  ck_assert_int_eq(ask("GET", "/v1/jobs?limit=1000", headers, NULL), 304);
+  ck_assert_ptr_nonnull(strstr(answer, etag));
+  ck_assert_int_eq(ask("PATCH", JOB, JSON, "{\"name\":\"a\"}"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "ETag: "));
+  ck_assert_int_eq(ask("GET", "/v1/jobs?limit=1000", headers, NULL), 200); /* by another thread */
+  ck_assert_int_eq(ask("PATCH", JOB, "Content-Type: application/merge-patch+json\r\n", "{}"), 200);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", "Content-Type: application/merge-patch+json\r\n", "{}"),
+                   415);
+  ck_assert_int_eq(ask("PATCH", JOB, "", "{}"), 415);
+  ck_assert_int_eq(ask("PATCH", JOB, JSON, "{\"refuse\":1}"), 422);
+  ck_assert_ptr_nonnull(strstr(answer, "\"pointer\":\"/tags\""));
+  ck_assert_int_eq(ask("PATCH", "/v1/jobs/job_x", JSON, "{}"), 404);
+  ck_assert_int_eq(get("/v1/jobs?tag="), 400);
+  ck_assert_int_eq(get("/v1/jobs?limit=1&limit=2"), 400);
+  ck_assert_ptr_nonnull(strstr(answer, "more than once"));
+}
+END_TEST
+
+START_TEST(comparisons_answer) {
+  ck_assert_int_eq(get("/v1/compare?jobs=" FAKE_JOB), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "{\"object\":\"comparison\",\"jobs\":[{\"id\":\"" FAKE_JOB));
+  ck_assert_int_eq(get("/v1/compare?jobs=" FAKE_JOB "&format=csv"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "Content-Type: text/csv"));
+  ck_assert_ptr_nonnull(strstr(answer, "\n" FAKE_JOB ",,"));
+  ck_assert_int_eq(get("/v1/compare?jobs=" FAKE_JOB ",job_x"), 404);
+  static const char *const bad[] = {"",
+                                    "?jobs=",
+                                    "?jobs=,",
+                                    "?jobs=" FAKE_JOB ",",
+                                    "?jobs=" FAKE_JOB "," FAKE_JOB,
+                                    "?jobs=" FAKE_JOB "&max_points=1",
+                                    "?jobs=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char target[256];
+    snprintf(target, sizeof target, "/v1/compare%s", bad[i]);
+    ck_assert_msg(get(target) == 400, "%s", target);
+  }
 }
 END_TEST
 
@@ -142,7 +190,7 @@ START_TEST(errors_answer) {
   ck_assert_int_eq(get("/v1/jobs?limit=0"), 400);
   ck_assert_int_eq(get("/v1/jobs?state=done"), 400);
   ck_assert_int_eq(get("/v1/jobs?lim=1"), 400);
-  ck_assert_ptr_nonnull(strstr(answer, "known: limit, after, state"));
+  ck_assert_ptr_nonnull(strstr(answer, "known: limit, after, state, tag, view"));
   ck_assert_int_eq(ask("PATCH", "/v1/jobs", "", NULL), 405);
   ck_assert_ptr_nonnull(strstr(answer, "Allow: POST, GET, HEAD\r\n"));
   ck_assert_int_eq(ask("POST", JOB "/pause", JSON, "{}"), 404);
@@ -368,6 +416,8 @@ int main(void) {
   tcase_set_timeout(all, 120);
   tcase_add_test(all, routes_answer);
   tcase_add_test(all, errors_answer);
+  tcase_add_test(all, lists_and_labels_answer);
+  tcase_add_test(all, comparisons_answer);
   tcase_add_test(all, a_token_is_needed_but_for_probes);
   tcase_add_test(all, versions_and_waiting);
   tcase_add_test(all, streams_come_in_two_forms);

@@ -79,7 +79,7 @@ START_TEST(faults_are_said_and_nothing_is_stored) {
     if (faults[i].pointer[0] != 0) ck_assert_str_eq(problem.errors[0].pointer, faults[i].pointer);
   }
   char *text = NULL;
-  assert_ok(ep_jobs_list(jobs, -1, NULL, 10, &text, error));
+  assert_ok(ep_jobs_list(jobs, &(ep_job_page){.state = -1, .limit = 10}, &text, error));
   ck_assert_ptr_nonnull(strstr(text, "\"data\":[]"));
   free(text);
   ck_assert_int_eq(jobs_folders(), 0);
@@ -320,16 +320,17 @@ START_TEST(lists_page_and_filter) {
   char ids[5][40], *text;
   for (int i = 0; i < 5; i++) job_submit(jobs, i == 2 ? "diverge" : "instant", 2, ids[i]);
   for (int i = 0; i < 5; i++) job_wait(jobs, ids[i], i == 2 ? "failed" : "succeeded");
-  assert_ok(ep_jobs_list(jobs, -1, NULL, 2, &text, error));
+  assert_ok(ep_jobs_list(jobs, &(ep_job_page){.state = -1, .limit = 2}, &text, error));
   ck_assert_ptr_nonnull(strstr(text, "\"has_more\":true"));
   ck_assert_ptr_nonnull(strstr(text, ids[4]));
   ck_assert_ptr_null(strstr(text, ids[2]));
   free(text);
-  assert_ok(ep_jobs_list(jobs, -1, ids[1], 2, &text, error));
+  assert_ok(
+      ep_jobs_list(jobs, &(ep_job_page){.state = -1, .after = ids[1], .limit = 2}, &text, error));
   ck_assert_ptr_nonnull(strstr(text, "\"has_more\":false"));
   ck_assert_ptr_nonnull(strstr(text, ids[0]));
   free(text);
-  assert_ok(ep_jobs_list(jobs, EP_STATE_FAILED, NULL, 2, &text, error));
+  assert_ok(ep_jobs_list(jobs, &(ep_job_page){.state = EP_STATE_FAILED, .limit = 2}, &text, error));
   ck_assert_ptr_nonnull(strstr(text, ids[2]));
   ck_assert_ptr_null(strstr(text, ids[3]));
   free(text);

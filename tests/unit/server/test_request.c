@@ -45,7 +45,7 @@ START_TEST(bad_targets_are_refused) {
   static const char *const wrong[] = {"",         "x",         "http://a/", "*",          "/%",
                                       "/%4",      "/%zz",      "/%00",      "/a%00b",     "/%0a",
                                       "/%7f",     "/%ff",      "/%c0%ae",   "/%ed%a0%80", "/a?x=%",
-                                      "/a?x=%0d", "/?a=1&a=2", "/%e0%80%80"};
+                                      "/a?x=%0d", "/%e0%80%80"};
   for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
     ck_assert_msg(start(wrong[i]) == EP_MALFORMED, "%s was taken", wrong[i]);
   char *target = calloc(1, EP_REQUEST_TARGET_BYTES + 1);

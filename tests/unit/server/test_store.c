@@ -111,15 +111,18 @@ START_TEST(lists_newest_first_in_pages) {
     if (i % 2 == 0) row.finished_us = 100 - i;
     assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
   }
-  assert_ok(ep_store_jobs_list(store, -1, NULL, 3, &page, error));
+  assert_ok(ep_store_jobs_list(store, &(ep_job_page){.state = -1, .limit = 3}, &page, error));
   ck_assert_int_eq(page.count, 3);
   ck_assert_str_eq(page.rows[0].id, row_make(7).id);
   ep_job_rows_deinit(&page);
-  assert_ok(ep_store_jobs_list(store, -1, row_make(3).id, 10, &page, error));
+  ep_job_row third = row_make(3), sixth = row_make(6);
+  ep_job_page older = {.state = -1, .after = third.id, .limit = 10};
+  assert_ok(ep_store_jobs_list(store, &older, &page, error));
   ck_assert_int_eq(page.count, 2);
   ck_assert_str_eq(page.rows[0].id, row_make(2).id);
   ep_job_rows_deinit(&page);
-  assert_ok(ep_store_jobs_list(store, EP_STATE_FAILED, row_make(6).id, 10, &page, error));
+  ep_job_page failed = {.state = EP_STATE_FAILED, .after = sixth.id, .limit = 10};
+  assert_ok(ep_store_jobs_list(store, &failed, &page, error));
   ck_assert_int_eq(page.count, 2);
   ck_assert_str_eq(page.rows[0].id, row_make(4).id);
   ep_job_rows_deinit(&page);
@@ -132,6 +135,143 @@ START_TEST(lists_newest_first_in_pages) {
   ck_assert_str_eq(page.rows[0].id, row_make(2).id);
   ep_job_rows_deinit(&page);
   ep_store_close(store);
+}
+END_TEST
+
+/* How many jobs a page with these tags shows; every row must have been chosen by the versions too.
+ */
+static int64_t tagged_count(ep_store *store, int state, const char *a, const char *b) {
+  const char *tags[] = {a, b};
+  ep_job_page page = {.state = state, .limit = 100, .tags = tags, .tags_count = b ? 2 : 1};
+  ep_job_rows rows;
+  ep_job_version versions[100];
+  int64_t count;
+  assert_ok(ep_store_jobs_list(store, &page, &rows, error));
+  assert_ok(ep_store_jobs_versions(store, &page, versions, &count, error));
+  ck_assert_int_eq(count, rows.count);
+  for (int64_t i = 0; i < count; i++) {
+    ck_assert_str_eq(versions[i].id, rows.rows[i].id);
+    ck_assert_uint_eq(versions[i].version, rows.rows[i].version);
+    if (i > 0) ck_assert_int_lt(strcmp(versions[i].id, versions[i - 1].id), 0);
+  }
+  ep_job_rows_deinit(&rows);
+  return count;
+}
+
+START_TEST(finds_by_tags) {
+  static char *const tags[] = {"[\"a\"]", "[\"a\",\"b\",\"b\"]",    "[\"b\"]", "[]",
+                               NULL,      "[\"it's \\\"q\\\" %_\"]"};
+  ep_store *store = store_open();
+  for (int i = 0; i < 6; i++) {
+    ep_job_row row = row_make(i);
+    row.tags = tags[i];
+    if (i == 1) row.state = EP_STATE_FAILED;
+    assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+  }
+  ck_assert_int_eq(tagged_count(store, -1, "a", NULL), 2);
+  ck_assert_int_eq(tagged_count(store, -1, "b", NULL), 2);
+  ck_assert_int_eq(tagged_count(store, -1, "b", "a"), 1);
+  ck_assert_int_eq(tagged_count(store, -1, "a", "c"), 0);
+  ck_assert_int_eq(tagged_count(store, EP_STATE_FAILED, "a", NULL), 1);
+  ck_assert_int_eq(tagged_count(store, EP_STATE_SUCCEEDED, "a", NULL), 0);
+  ck_assert_int_eq(tagged_count(store, -1, "it's \"q\" %_", NULL), 1);
+  ck_assert_int_eq(tagged_count(store, -1, "it", NULL), 0);
+  ep_labels labels = {.has_tags = true, .tags = "[\"c\",\"b\"]"};
+  ep_store_labels left;
+  assert_ok(ep_store_job_label(store, row_make(0).id, &labels, 9, &left, error));
+  free(left.name);
+  ck_assert_int_eq(tagged_count(store, -1, "a", NULL), 1);
+  ck_assert_int_eq(tagged_count(store, -1, "c", "b"), 1);
+  assert_ok(ep_store_job_delete(store, row_make(0).id, error));
+  ck_assert_int_eq(tagged_count(store, -1, "c", NULL), 0);
+  ep_store_close(store);
+}
+END_TEST
+
+START_TEST(changes_labels_and_nothing_else) {
+  ep_store *store = store_open();
+  ep_job_row row = row_make(1), back;
+  ep_store_labels left;
+  row.spec = "{\"name\":\"\",\"tags\":[],\"priority\":0,\"epochs\":3}";
+  assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+  ep_labels labels = {.has_name = true, .name = "n\"1", .has_priority = true, .priority = 5};
+  assert_ok(ep_store_job_label(store, row.id, &labels, 99, &left, error));
+  ck_assert_str_eq(left.name, "n\"1");
+  ck_assert(left.priority == 5 && left.edition == 1);
+  free(left.name);
+  assert_ok(ep_store_job_get(store, row.id, &back, error));
+  ck_assert_str_eq(back.name, "n\"1");
+  ck_assert_str_eq(back.spec, "{\"name\":\"n\\\"1\",\"tags\":[],\"priority\":5,\"epochs\":3}");
+  ck_assert_str_eq(back.tags, "[]");
+  ck_assert(back.priority == 5 && back.version == 99 && back.epochs == row.epochs);
+  ep_job_row_deinit(&back);
+
+  row.state = EP_STATE_SUCCEEDED;
+  assert_ok(ep_store_job_update(store, &row, error));
+  ck_assert_int_eq(ep_store_job_label(store, row.id, &labels, 100, &left, NULL), EP_CONFLICT);
+  labels.has_priority = false;
+  assert_ok(ep_store_job_label(store, row.id, &labels, 101, &left, error));
+  ck_assert(left.priority == 5 && left.edition == 2); /* the refused one left no trace */
+  free(left.name);
+  assert_ok(ep_store_job_get(store, row.id, &back, error));
+  ck_assert(back.state == EP_STATE_SUCCEEDED && back.priority == 5);
+  ep_job_row_deinit(&back);
+  ck_assert_int_eq(ep_store_job_label(store, row_make(2).id, &labels, 1, &left, NULL),
+                   EP_NOT_FOUND);
+  ep_store_close(store);
+}
+END_TEST
+
+/* A store of the first release: its one table of jobs, and three jobs. */
+static void first_schema_write(void) {
+  static const char sql[] =
+      "CREATE TABLE jobs ("
+      "  id TEXT PRIMARY KEY, name TEXT NOT NULL, state TEXT NOT NULL, priority INTEGER NOT NULL,"
+      "  spec TEXT NOT NULL, dataset TEXT NOT NULL, wanted TEXT NOT NULL, device TEXT NOT NULL,"
+      "  executor TEXT NOT NULL, seconds_cpu REAL, seconds_cuda REAL, attempt INTEGER NOT NULL,"
+      "  epochs INTEGER NOT NULL, parameters INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+      "  result TEXT, created_us INTEGER NOT NULL, started_us INTEGER NOT NULL,"
+      "  finished_us INTEGER NOT NULL, version INTEGER NOT NULL, key_hash BLOB, body_hash BLOB"
+      ") WITHOUT ROWID;"
+      "CREATE UNIQUE INDEX jobs_by_key ON jobs (key_hash) WHERE key_hash IS NOT NULL;"
+      "CREATE INDEX jobs_by_state ON jobs (state, id);"
+      "CREATE INDEX jobs_by_finish ON jobs (finished_us) WHERE finished_us > 0;"
+      "CREATE TABLE datasets (name TEXT PRIMARY KEY, sha256 TEXT NOT NULL,"
+      "  created_us INTEGER NOT NULL) WITHOUT ROWID;"
+      "CREATE INDEX datasets_by_content ON datasets (sha256);"
+      "PRAGMA user_version = 1;";
+  static const char *const specs[] = {"{\"name\":\"\",\"tags\":[\"old\",\"x\"],\"priority\":0}",
+                                      "{\"epochs\":3}", "not JSON"};
+  sqlite3 *database;
+  ck_assert_int_eq(sqlite3_open(scratch_path("epochd.sqlite"), &database), SQLITE_OK);
+  ck_assert_int_eq(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+  for (int i = 0; i < 3; i++) {
+    char *insert = sqlite3_mprintf("INSERT INTO jobs VALUES (%Q,'n','succeeded',0,%Q,'','auto','',"
+                                   "'',0,0,1,3,4,5,NULL,6,7,8,9,NULL,NULL)",
+                                   row_make(i).id, specs[i]);
+    ck_assert_int_eq(sqlite3_exec(database, insert, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_free(insert);
+  }
+  sqlite3_close(database);
+}
+
+START_TEST(opens_what_the_first_release_wrote) {
+  ep_job_row back;
+  first_schema_write();
+  for (int opened = 0; opened < 2; opened++) {
+    ep_store *store = store_open();
+    ck_assert_int_eq(tagged_count(store, -1, "old", NULL), 1);
+    ck_assert_int_eq(tagged_count(store, EP_STATE_SUCCEEDED, "old", "x"), 1);
+    assert_ok(ep_store_job_get(store, row_make(0).id, &back, error));
+    ck_assert_str_eq(back.tags, "[\"old\",\"x\"]");
+    ck_assert_uint_eq(back.version, 9);
+    ep_job_row_deinit(&back);
+    assert_ok(ep_store_job_get(store, row_make(2).id, &back, error));
+    ck_assert_str_eq(back.tags, "[]");
+    ck_assert_str_eq(back.spec, "not JSON");
+    ep_job_row_deinit(&back);
+    ep_store_close(store);
+  }
 }
 END_TEST
 
@@ -217,6 +357,9 @@ int main(void) {
   tcase_add_test(tests, updates_and_deletes);
   tcase_add_test(tests, takes_a_key_once);
   tcase_add_test(tests, lists_newest_first_in_pages);
+  tcase_add_test(tests, finds_by_tags);
+  tcase_add_test(tests, changes_labels_and_nothing_else);
+  tcase_add_test(tests, opens_what_the_first_release_wrote);
   tcase_add_test(tests, names_contents);
   tcase_add_test(tests, refuses_a_newer_schema);
   tcase_add_test(tests, refuses_what_is_no_database);

@@ -1,0 +1,245 @@
+// api.js: how the page speaks with the daemon. Every request goes through send(), which adds the token,
+// turns problem details into errors that can be read, and asks for a token where one is missing.
+
+import { askToken } from "./token.js";
+import { setConnection } from "./shell.js";
+
+const storageKey = "epochd-token";
+
+// An answer that is no success. status 0: there was no answer at all.
+export class ApiError extends Error {
+  constructor(status, title, detail, errors = []) {
+    super(detail || title || `The daemon answered ${status}.`);
+    this.name = "ApiError";
+    this.status = status;
+    this.title = title;
+    this.detail = detail;
+    this.errors = errors; // [{pointer, detail}]
+  }
+}
+
+export function token() {
+  try {
+    return sessionStorage.getItem(storageKey) ?? localStorage.getItem(storageKey);
+  } catch {
+    return remembered;
+  }
+}
+
+let remembered = null; // where the browser stores nothing
+
+// keep: also after this window is closed.
+export function setToken(value, keep) {
+  remembered = value;
+  try {
+    sessionStorage.removeItem(storageKey);
+    localStorage.removeItem(storageKey);
+    if (value) (keep ? localStorage : sessionStorage).setItem(storageKey, value);
+  } catch {
+    // kept in memory
+  }
+}
+
+function authorization() {
+  const value = token();
+  return value ? { Authorization: `Bearer ${value}` } : {};
+}
+
+// Errors of the daemon are application/problem+json; what stands before it may answer with anything.
+export function problem(status, text) {
+  try {
+    const { title, detail, errors } = JSON.parse(text);
+    if (title || detail) return new ApiError(status, title, detail, errors ?? []);
+  } catch {
+    // not JSON
+  }
+  return new ApiError(status, `The daemon answered ${status}.`, "");
+}
+
+// Response of any success or 304; throws ApiError. Asks for a token upon 401, then tries again.
+export async function send(path, { method = "GET", headers = {}, body, signal, cache = "no-store" } = {}) {
+  for (;;) {
+    const sent = token();
+    let response;
+    try {
+      response = await fetch(path, { method, body, signal, cache, headers: { ...headers, ...authorization() } });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new ApiError(0, "The daemon does not answer.", "The daemon does not answer.");
+    }
+    setConnection(null);
+    if (response.ok || response.status === 304) return response;
+    const error = problem(response.status, await response.text());
+    if (response.status !== 401) throw error;
+    if (token() === sent) {
+      const answer = await askToken(sent ? "The daemon refused this token." : "This daemon asks for a token.", signal);
+      if (!answer) throw error;
+      setToken(answer.token, answer.keep);
+    }
+  }
+}
+
+export async function getJson(path, options = {}) {
+  const response = await send(path, { ...options, headers: { Accept: "application/json", ...options.headers } });
+  return response.json();
+}
+
+// null where the answer has no body.
+export async function sendJson(method, path, body, options = {}) {
+  const headers = { Accept: "application/json", ...options.headers };
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const text = typeof body === "string" ? body : body === undefined ? undefined : JSON.stringify(body);
+  const response = await send(path, { ...options, method, headers, body: text });
+  const answer = await response.text();
+  return answer ? JSON.parse(answer) : null;
+}
+
+const errorWaitMs = { first: 1000, most: 30000 };
+
+// Sleeps; wakes at once when `nudge` is called or the signal aborts.
+function sleeper(signal) {
+  let wake = null;
+  const nudge = () => wake?.();
+  signal?.addEventListener("abort", nudge);
+  const sleep = (ms) =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    }).finally(() => (wake = null));
+  return { sleep, nudge };
+}
+
+// Resolves when the page can be seen.
+function visible(signal) {
+  if (!document.hidden || signal?.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      if (document.hidden && !signal?.aborted) return;
+      document.removeEventListener("visibilitychange", done);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", done);
+    signal?.addEventListener("abort", done, { once: true });
+  });
+}
+
+// See main.js. interval may be a function of the newest data that gives ms, or null to poll no more
+// until refresh(). onError(error) is called for each failure; one that no retry mends (4xx) ends the poll.
+export function poll(path, onData, { signal, interval = 2000, onError } = {}) {
+  const { sleep, nudge } = sleeper(signal);
+  let etag = null;
+  let data = null;
+  let failures = 0;
+  let again = false;
+  const wait = () => (typeof interval === "function" ? interval(data) : interval);
+
+  async function once() {
+    const asked = path;
+    const response = await send(asked, {
+      signal,
+      headers: { Accept: "application/json", ...(etag ? { "If-None-Match": etag } : {}) },
+    });
+    if (asked !== path || response.status === 304) return;
+    const fresh = await response.json();
+    if (asked !== path || signal?.aborted) return;
+    etag = response.headers.get("ETag");
+    data = fresh;
+    onData(data, response);
+  }
+
+  async function run() {
+    while (!signal?.aborted) {
+      await visible(signal);
+      again = false;
+      let pause = errorWaitMs.first;
+      try {
+        await once();
+        failures = 0;
+        pause = wait();
+      } catch (error) {
+        if (signal?.aborted) return;
+        if (error instanceof ApiError && error.status === 0) setConnection("No answer from the daemon; trying again");
+        onError?.(error);
+        if (!(error instanceof ApiError) || (error.status >= 400 && error.status < 500 && error.status !== 429)) pause = null;
+        else pause = Math.min(errorWaitMs.most, errorWaitMs.first * 2 ** failures++);
+      }
+      if (!again && !signal?.aborted) await sleep(pause ?? 2 ** 31 - 1);
+    }
+  }
+
+  run();
+  const refresh = () => {
+    again = true;
+    nudge();
+  };
+  const move = (to) => {
+    if (to === path) return;
+    path = to;
+    etag = null;
+    refresh();
+  };
+  return { refresh, move };
+}
+
+// Calls onLine(object) for each event of a stream, in order, until it ends; SSE and NDJSON are told
+// apart by their Content-Type. Empty lines and comments are signs of life.
+export async function stream(path, onLine, { signal, headers } = {}) {
+  const response = await send(path, { signal, headers: { Accept: "application/x-ndjson", ...headers } });
+  if (!response.body) return;
+  const sse = (response.headers.get("Content-Type") ?? "").startsWith("text/event-stream");
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop();
+    for (const line of lines) {
+      const json = sse ? (line.startsWith("data:") ? line.slice(5) : "") : line;
+      if (json.trim()) onLine(JSON.parse(json));
+    }
+  }
+}
+
+// PUTs a file; onProgress(sent, total) in bytes. XMLHttpRequest, because fetch tells nothing of uploads.
+export async function upload(path, file, { signal, onProgress } = {}) {
+  for (;;) {
+    const sent = token();
+    const { status, text } = await put(path, file, signal, onProgress);
+    if (status >= 200 && status < 300) return text ? JSON.parse(text) : null;
+    const error = problem(status, text);
+    if (status !== 401) throw error;
+    const answer = await askToken(sent ? "The daemon refused this token." : "This daemon asks for a token.", signal);
+    if (!answer) throw error;
+    setToken(answer.token, answer.keep);
+  }
+}
+
+function put(path, file, signal, onProgress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open("PUT", path);
+    for (const [name, value] of Object.entries(authorization())) request.setRequestHeader(name, value);
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.upload.onprogress = (event) => onProgress?.(event.loaded, event.lengthComputable ? event.total : file.size);
+    request.onload = () => resolve({ status: request.status, text: request.responseText });
+    request.onerror = () => reject(new ApiError(0, "The upload was cut.", "The upload was cut: the daemon does not answer, or refused it midway."));
+    request.onabort = () => reject(new ApiError(0, "The upload was called off.", "The upload was called off."));
+    signal?.addEventListener("abort", () => request.abort(), { once: true });
+    request.send(file);
+  });
+}
+
+// Saves what `path` answers as a file: with a token a plain link would not do.
+export async function download(path, name, { signal } = {}) {
+  const response = await send(path, { signal });
+  const url = URL.createObjectURL(await response.blob());
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60000);
+}

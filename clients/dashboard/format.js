@@ -1,0 +1,129 @@
+// format.js: figures as people read them. Everything gives "–" for what is not there.
+
+const none = "–";
+
+// A figure of the daemon: JSON has no NaN and no infinities, they come as strings. null stays null.
+export function value(figure) {
+  if (figure === "NaN") return NaN;
+  if (figure === "Infinity") return Infinity;
+  if (figure === "-Infinity") return -Infinity;
+  return typeof figure === "number" ? figure : null;
+}
+
+const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+export function integer(figure) {
+  const n = value(figure);
+  return n === null ? none : Number.isFinite(n) ? grouped.format(n) : String(n);
+}
+
+// `digits` significant ones; very small and very large figures as powers of ten.
+export function number(figure, digits = 4) {
+  const n = value(figure);
+  if (n === null) return none;
+  if (!Number.isFinite(n)) return n !== n ? "NaN" : n > 0 ? "∞" : "−∞";
+  if (n === 0) return "0";
+  const size = Math.abs(n);
+  if (size >= 1e6 || size < 1e-4) return n.toExponential(digits - 1).replace(/\.?0*e\+?/, "e");
+  if (size >= 10 ** digits) return grouped.format(n);
+  return String(Number(n.toPrecision(digits)));
+}
+
+// 0.997 -> "99.70 %"; all and nothing need no decimals.
+export function percent(share, digits = 1) {
+  const n = value(share);
+  if (n === null) return none;
+  return Number.isFinite(n) ? `${(100 * n).toFixed(n === 0 || n === 1 ? 0 : digits)}\u00a0%` : String(n);
+}
+
+// A measured time, in the unit that suits it: 1.05 µs, 42 ms, 3.2 s, 4 min 10 s.
+export function seconds(time) {
+  const t = value(time);
+  if (t === null) return none;
+  if (!Number.isFinite(t)) return String(t);
+  if (t === 0) return "0 s";
+  if (t < 1e-3) return `${Number((t * 1e6).toPrecision(3))} µs`;
+  if (t < 1) return `${Number((t * 1e3).toPrecision(3))} ms`;
+  if (t < 60) return `${Number(t.toPrecision(3))} s`;
+  return duration(t);
+}
+
+// Time that is left or has gone: "under 1 s", "42 s", "4 min 10 s", "3 h 12 min", "2 d 4 h".
+export function duration(time) {
+  const t = value(time);
+  if (t === null) return none;
+  if (t < 1) return "under 1 s";
+  if (t < 60) return `${Math.round(t)} s`;
+  const total = Math.round(t);
+  const parts = (large, largeWord, small, smallWord) => (small ? `${large} ${largeWord} ${small} ${smallWord}` : `${large} ${largeWord}`);
+  if (total < 3600) return parts(Math.floor(total / 60), "min", total % 60, "s");
+  const minutes = Math.round(total / 60);
+  if (minutes < 24 * 60) return parts(Math.floor(minutes / 60), "h", minutes % 60, "min");
+  const hours = Math.round(minutes / 60);
+  return parts(Math.floor(hours / 24), "d", hours % 24, "h");
+}
+
+export function bytes(count) {
+  const n = value(count);
+  if (n === null) return none;
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  let unit = 0;
+  let shown = n;
+  while (shown >= 1024 && unit < units.length - 1) {
+    shown /= 1024;
+    unit++;
+  }
+  return `${unit ? Number(shown.toPrecision(3)) : shown} ${units[unit]}`;
+}
+
+// How long ago: "now", "42 s", "5 min", "3 h", "2 d".
+export function age(iso, now = Date.now()) {
+  if (!iso) return none;
+  const t = (now - Date.parse(iso)) / 1000;
+  if (t < 2) return "now";
+  if (t < 60) return `${Math.floor(t)} s`;
+  if (t < 3600) return `${Math.floor(t / 60)} min`;
+  if (t < 86400) return `${Math.floor(t / 3600)} h`;
+  return `${Math.floor(t / 86400)} d`;
+}
+
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
+export function dateTime(iso) {
+  return iso ? dates.format(new Date(iso)) : none;
+}
+
+const states = {
+  queued: "Queued",
+  running: "Running",
+  pausing: "Pausing",
+  paused: "Paused",
+  succeeded: "Succeeded",
+  failed: "Failed",
+  cancelled: "Cancelled",
+};
+
+export function stateWord(state) {
+  return states[state] ?? state;
+}
+
+export const isEnded = (job) => job.status === "succeeded" || job.status === "failed" || job.status === "cancelled";
+
+// A job's name, or the end of its id.
+export const jobName = (job) => job.name || `…${job.id.slice(-8)}`;
+
+// The scalar metrics in the order in which they are shown: word, how to write it, what it means.
+export const metricNames = {
+  loss: { word: "Loss", format: (v) => number(v, 5), unit: "" },
+  accuracy: { word: "Accuracy", format: (v) => percent(v, 2), unit: "share of rows" },
+  error: { word: "Error rate", format: (v) => percent(v, 2), unit: "share of rows" },
+  precision: { word: "Precision", format: (v) => percent(v, 2), unit: "of class 1, or the classes' mean" },
+  recall: { word: "Recall", format: (v) => percent(v, 2), unit: "of class 1, or the classes' mean" },
+  f1: { word: "F1", format: (v) => number(v, 4), unit: "of class 1, or the classes' mean" },
+  roc_auc: { word: "ROC AUC", format: (v) => number(v, 4), unit: "0.5 is chance, 1 is perfect" },
+  mse: { word: "MSE", format: (v) => number(v, 5), unit: "target's unit squared" },
+  rmse: { word: "RMSE", format: (v) => number(v, 5), unit: "target's unit" },
+  mae: { word: "MAE", format: (v) => number(v, 5), unit: "target's unit" },
+  r2: { word: "R²", format: (v) => number(v, 4), unit: "1 is perfect" },
+  rows: { word: "Rows", format: integer, unit: "" },
+};

@@ -1,0 +1,146 @@
+// main.js: the hash router, the navigation and the theme. Start reading here.
+//
+// The page has no framework and no build step beyond embedding: plain ES modules below /assets/, under
+// "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:".
+// So no inline script, no style attribute in HTML (element.style.width = "…" by CSSOM is fine), no
+// innerHTML with anything that came from the daemon.
+//
+// A view is a module in views/ that exports
+//   title                          text of the tab, said on navigation
+//   mount(root, params, signal)    builds itself into root (empty, inside <main>); may be async. params is
+//                                  {id, query}: id of #/jobs/ID (or null), query a URLSearchParams of what
+//                                  follows "?" in the hash. signal aborts when the user leaves: give it to
+//                                  every poll, fetch, stream and addEventListener; nothing else to clean up.
+// Its first child is an <h1> (focus goes there on navigation). A mount that throws shows the error.
+// A change of the query alone mounts the view afresh; to note state in the URL without that, use
+// history.replaceState.
+//
+// Data (api.js)
+//   getJson(path, {signal})                      one answer
+//   sendJson(method, path, body, {signal})       POST, PATCH, PUT, DELETE with JSON
+//   poll(path, onData, {signal, interval, onError})  at once and every interval ms (or interval(data)), by
+//                                                ETag: onData only when something changed; waits longer
+//                                                after errors, rests while the page is hidden. Returns
+//                                                {refresh(), move(path)}
+//   stream(path, onLine, {signal})               an event stream, NDJSON or SSE, line by line; resolves at its end
+//   upload(path, file, {signal, onProgress}), download(path, name, {signal})
+//   ApiError {status, title, detail, errors: [{pointer, detail}]}; its message is fit to be shown.
+//   A 401 asks for the token by itself and repeats the request.
+//
+// Nodes (dom.js): h(tag, attrs, …children), s() for SVG, replace(element, …), setText(element, text),
+//   keyed(parent, items, key, create, update) for lists that are polled.
+// Words (format.js): number, integer, seconds, duration, bytes, percent, age, dateTime, value ("NaN" -> NaN),
+//   stateWord, and metricNames (name and unit of each metric).
+// Charts (chart.js): createChart(root, {title, x: {label, log, whole}, y, height}) gives
+//   {setData([{label, x: [], y: [], dash, points, faint}]), setLog(axis, on), setSmoothing(0…0.99), resetZoom(),
+//   destroy()}: curves may each have their own x. It brings its own summary for screen readers, a table on
+//   demand, drag and keyboard zoom, resize, theme. Pass signal in the options and it destroys itself.
+// Shell (shell.js): announce(text) to the live region, setTitle(text), navigate(hash).
+//
+// Classes (style.css): .card (a section with a border) and .grid (cards side by side); .table (a wrapper
+//   that scrolls) around <table>, td.number (tabular figures, right), table.stack (rows become cards on a
+//   phone; give each td a data-label); .button, .button.primary, .button.quiet, .button.danger; .field
+//   (label, control, .hint, .error) and .fields; .toolbar (a row of controls); .badge[data-state=running…];
+//   .meter (a <progress>); .facts (a <dl> of name and value); .muted; .notice, .notice.error; .code (a <pre>);
+//   .hidden (for screen readers only); .empty (nothing to show yet).
+// Colours are custom properties: --text, --muted, --line, --surface, --raised, --accent, --good, --bad,
+//   --warn, and --series-1 … --series-8 for charts.
+
+import { h, replace } from "./dom.js";
+import { setTitle } from "./shell.js";
+
+const views = {
+  jobs: () => import("./views/jobs.js"),
+  job: () => import("./views/job.js"),
+  submit: () => import("./views/submit.js"),
+  compare: () => import("./views/compare.js"),
+  study: () => import("./views/study.js"),
+  devices: () => import("./views/devices.js"),
+};
+
+const main = document.getElementById("main");
+let leaving = new AbortController();
+let first = true;
+
+// "#/jobs/ID?x=y" -> {name: "job", id: "ID", query}.
+function parse(hash) {
+  const [path, query] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const [section, id] = path.split("/");
+  const name = section === "jobs" && id ? "job" : section || "jobs";
+  return { name, id: id ? decodeURIComponent(id) : null, query: new URLSearchParams(query ?? "") };
+}
+
+async function route() {
+  if (location.hash === "#main") return;
+  const { name, id, query } = parse(location.hash);
+  leaving.abort();
+  leaving = new AbortController();
+  const { signal } = leaving;
+  mark(name === "job" ? "jobs" : name);
+  const root = h("div", { class: `view view-${name}` });
+  try {
+    if (!Object.hasOwn(views, name)) throw new Error(`There is no page "${name}".`);
+    const view = await views[name]();
+    if (signal.aborted) return;
+    setTitle(view.title);
+    replace(main, root);
+    scrollTo(0, 0);
+    await view.mount(root, { id, query }, signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    replace(main, root);
+    root.append(h("h1", null, "This did not work"), h("p", { class: "notice error", role: "alert" }, error.message));
+  }
+  if (!signal.aborted) focus(root);
+}
+
+// Keyboard and screen reader go where the eye goes; not at the first load, where the browser decides.
+function focus(root) {
+  if (!first) {
+    const heading = root.querySelector("h1");
+    heading?.setAttribute("tabindex", "-1");
+    heading?.focus({ preventScroll: true });
+  }
+  first = false;
+}
+
+function mark(name) {
+  for (const link of document.querySelectorAll(".nav a")) {
+    const here = link.getAttribute("href") === `#/${name}`;
+    if (here) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+// Two themes; the button says which one it would bring.
+function theme() {
+  const button = document.getElementById("theme");
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const chosen = () => document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light");
+  const other = () => (chosen() === "dark" ? "light" : "dark");
+  const show = () => {
+    button.textContent = other() === "dark" ? "Dark theme" : "Light theme";
+    dispatchEvent(new Event("epochd-theme"));
+  };
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = other();
+    try {
+      localStorage.setItem("epochd-theme", document.documentElement.dataset.theme);
+    } catch {
+      // without storage the choice lasts as long as the page
+    }
+    show();
+  });
+  dark.addEventListener("change", show);
+  show();
+}
+
+// A link to "#main" must not become a route.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+
+theme();
+addEventListener("hashchange", route);
+route();

@@ -1,0 +1,42 @@
+// token.js: the small dialog that asks for the daemon's token. One dialog at a time, however many
+// requests were refused.
+
+import { h } from "./dom.js";
+
+let open = null;
+
+// {token, keep}, or null if the user called it off.
+export function askToken(reason, signal) {
+  open ??= show(reason).finally(() => (open = null));
+  if (!signal) return open;
+  return Promise.race([open, new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason), { once: true }))]);
+}
+
+function show(reason) {
+  return new Promise((resolve) => {
+    const input = h("input", { id: "token", type: "password", autocomplete: "off", required: true, "aria-describedby": "token-reason" });
+    const keep = h("input", { id: "token-keep", type: "checkbox" });
+    const cancel = h("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Cancel");
+    const dialog = h(
+      "dialog",
+      { class: "dialog", "aria-labelledby": "token-title" },
+      h(
+        "form",
+        { method: "dialog", onsubmit: () => (answer = { token: input.value.trim(), keep: keep.checked }) },
+        h("h2", { id: "token-title" }, "Token"),
+        h("p", { id: "token-reason" }, reason, " It is in the file that was given with --token-file."),
+        h("div", { class: "field" }, h("label", { for: "token" }, "Token"), input),
+        h("label", { class: "check" }, keep, " Keep it in this browser"),
+        h("div", { class: "toolbar end" }, cancel, h("button", { class: "button primary" }, "Use it")),
+      ),
+    );
+    let answer = null;
+    dialog.addEventListener("close", () => {
+      dialog.remove();
+      resolve(answer);
+    });
+    document.body.append(dialog);
+    dialog.showModal();
+    input.focus();
+  });
+}

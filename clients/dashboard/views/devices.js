@@ -1,0 +1,147 @@
+// devices.js: what trains, what waits for it, and what it can train on.
+
+import { ApiError, poll, sendJson } from "../api.js";
+import { h, keyed, replace, setText } from "../dom.js";
+import { age, bytes, dateTime, integer } from "../format.js";
+import { announce } from "../shell.js";
+
+export const title = "Devices";
+
+const stateWords = { starting: "Starting", idle: "Idle", busy: "Training", restarting: "Restarting", lost: "Lost" };
+const leastPriority = -100, mostPriority = 100; // as the daemon's
+
+const heads = (words) => h("thead", null, h("tr", null, words.map(([word, figures]) => h("th", { scope: "col", class: figures ? "number" : null }, word))));
+const jobLink = (id, name) => h("a", { href: `#/jobs/${encodeURIComponent(id)}` }, name || `…${id.slice(-8)}`);
+
+export function mount(root, _, signal) {
+  const failure = h("p", { class: "notice error", role: "alert", hidden: true });
+  const say = (error) => {
+    if (signal.aborted || error.status === 0) return;
+    setText(failure, error.message);
+    failure.hidden = false;
+  };
+  const sections = [devices, queue, datasets].map((section) => section(say, failure, signal));
+  root.append(h("div", { class: "heading" }, h("h1", null, "Devices")), failure, ...sections);
+}
+
+function devices(say, _, signal) {
+  const body = h("tbody");
+  const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Devices" }, h("table", { class: "stack" },
+    heads([["Device"], ["State"], ["Job"], ["Memory in use", true], ["Memory", true], ["Threads", true], ["Restarts", true]]), body));
+  let last = new Map();
+
+  poll("/v1/devices", ({ data }) => {
+    for (const device of data)
+      if (last.has(device.id) && last.get(device.id) !== device.state && ["lost", "restarting"].includes(device.state))
+        announce(`Device ${device.id}: ${stateWords[device.state]}`);
+    last = new Map(data.map((device) => [device.id, device.state]));
+    keyed(body, data, (device) => device.id, () => h("tr"), (row, device) => {
+      const text = JSON.stringify(device);
+      if (row.text_ === text) return;
+      row.text_ = text;
+      const used = device.memory_bytes - device.memory_free_bytes;
+      replace(row,
+        h("td", { class: "wide" }, h("strong", null, device.id), h("div", { class: "muted small" }, [device.name, device.instruction_set].filter(Boolean).join(" · "))),
+        h("td", { "data-label": "State" }, h("span", { class: "badge", "data-state": device.state }, stateWords[device.state] ?? device.state)),
+        h("td", { "data-label": "Job" }, device.job ? jobLink(device.job) : "–"),
+        h("td", { "data-label": "Memory in use", class: "number" },
+          device.memory_bytes ? [bytes(used), h("progress", { class: "meter", max: device.memory_bytes, value: used, "aria-label": `Memory of ${device.id} in use` })] : "–"),
+        h("td", { "data-label": "Memory", class: "number" }, device.memory_bytes ? bytes(device.memory_bytes) : "–"),
+        h("td", { "data-label": "Threads", class: "number" }, device.threads ? integer(device.threads) : "–"),
+        h("td", { "data-label": "Restarts", class: "number" }, integer(device.restarts)));
+    });
+  }, { signal, interval: 2000, onError: say });
+  return h("section", { class: "card" }, h("h2", null, "Devices"), table);
+}
+
+// Who runs and who waits, in order; the priority of who waits can be changed here.
+function queue(say, failure, signal) {
+  const body = h("tbody");
+  const words = h("p", { class: "muted" });
+  const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Queue", hidden: true }, h("table", null,
+    heads([["Place"], ["Job"], ["Priority", true]]), body));
+
+  async function prioritize(job, by) {
+    const to = Math.min(mostPriority, Math.max(leastPriority, job.priority + by));
+    try {
+      failure.hidden = true;
+      await sendJson("PATCH", `/v1/jobs/${encodeURIComponent(job.id)}`, { priority: to }, { signal });
+      announce(`${job.name || job.id}: priority ${to}.`);
+      polled.refresh();
+    } catch (error) {
+      say(error);
+    }
+  }
+
+  const button = (job, word, by, what) => h("button", { type: "button", class: "button quiet", "aria-label": `${what} the priority of ${job.name || job.id}`,
+    onclick: () => prioritize(job, by) }, word);
+
+  const polled = poll("/v1/queue", (answer) => {
+    setText(words, answer.jobs.length ? `${integer(answer.running)} running, ${integer(answer.queued)} waiting.` : "Nothing runs, nothing waits.");
+    table.hidden = answer.jobs.length === 0;
+    keyed(body, answer.jobs.slice(0, 200), (job) => job.id, () => h("tr"), (row, job) => {
+      const text = JSON.stringify(job);
+      if (row.text_ === text) return;
+      row.text_ = text;
+      const waits = job.position !== null;
+      replace(row,
+        h("td", null, waits ? integer(job.position + 1) : "running"),
+        h("td", null, jobLink(job.id, job.name)),
+        h("td", { class: "number" }, integer(job.priority), waits && [" ", button(job, "+", 10, "Raise"), button(job, "−", -10, "Lower")]));
+    });
+  }, { signal, interval: (answer) => (answer?.jobs.length ? 1000 : 2000), onError: say });
+  return h("section", { class: "card" }, h("h2", null, "Queue"), words, table);
+}
+
+const partWords = (parts) => Object.entries(parts ?? {}).map(([split, roles]) => {
+  const first = Object.values(roles)[0];
+  return first ? `${split} ${integer(first.rows)}` : split;
+}).join(", ");
+
+const rowShape = (dataset) => {
+  const part = dataset.parts?.train?.x ?? dataset.parts?.train?.table;
+  if (!part) return "–";
+  return part.shape?.length > 1 ? `${part.shape.join(" × ")}, ${part.dtype}` : `${integer(part.columns)} columns, ${part.dtype}`;
+};
+
+function datasets(say, failure, signal) {
+  const body = h("tbody");
+  const empty = h("p", { class: "muted" }, "Nothing was uploaded yet. ", h("a", { href: "#/submit" }, "The form for a job"), " takes files, and so does ", h("code", null, "PUT /v1/datasets/NAME"), ".");
+  const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Datasets", hidden: true }, h("table", { class: "stack" },
+    heads([["Name"], ["Format"], ["Rows"], ["A row"], ["Size", true], ["Age", true], [h("span", { class: "hidden" }, "Delete")]]), body));
+
+  async function remove(dataset) {
+    if (!confirm(`Delete the dataset "${dataset.name}"? This cannot be undone.`)) return;
+    try {
+      failure.hidden = true;
+      await sendJson("DELETE", `/v1/datasets/${encodeURIComponent(dataset.name)}`, undefined, { signal });
+      announce(`${dataset.name} was deleted.`);
+      polled.refresh();
+    } catch (error) {
+      say(error instanceof ApiError && error.status === 409 ? new ApiError(409, "", `"${dataset.name}" is still needed: ${error.message}`) : error);
+    }
+  }
+
+  const polled = poll("/v1/datasets", ({ data }) => {
+    table.hidden = data.length === 0;
+    empty.hidden = data.length > 0;
+    keyed(body, data, (dataset) => dataset.name, () => h("tr"), (row, dataset) => {
+      if (row.hash_ === dataset.sha256) {
+        setText(row.age_, age(dataset.created_at));
+        return;
+      }
+      row.hash_ = dataset.sha256;
+      row.age_ = h("td", { "data-label": "Age", class: "number", title: dateTime(dataset.created_at) }, age(dataset.created_at));
+      const weights = dataset.role === "weights";
+      replace(row,
+        h("td", { class: "wide" }, h("strong", null, dataset.name)),
+        h("td", { "data-label": "Format" }, weights ? "weights" : dataset.format),
+        h("td", { "data-label": "Rows" }, weights ? `${integer(dataset.tensors)} tensors` : partWords(dataset.parts) || integer(dataset.rows)),
+        h("td", { "data-label": "A row" }, weights ? "–" : rowShape(dataset)),
+        h("td", { "data-label": "Size", class: "number" }, bytes(dataset.bytes)),
+        row.age_,
+        h("td", { class: "number" }, h("button", { type: "button", class: "button danger", "aria-label": `Delete ${dataset.name}`, onclick: () => remove(dataset) }, "Delete")));
+    });
+  }, { signal, interval: 5000, onError: say });
+  return h("section", { class: "card" }, h("h2", null, "Datasets"), empty, table);
+}

@@ -1,0 +1,201 @@
+// job.js: one job. Its state is polled by ETag; while it lives its events are followed, which moves the
+// curve at once; where a stream cannot be had, the curve is asked for again whenever the job changes.
+
+import { h, replace, setText } from "../dom.js";
+import { download, poll, sendJson } from "../api.js";
+import { announce, navigate, setTitle } from "../shell.js";
+import { bytes, dateTime, duration, integer, isEnded, jobName, number, percent, seconds, stateWord } from "../format.js";
+import { prettyJson } from "../json.js";
+import { copyButton } from "../copy.js";
+import { curvePanel } from "./job_curve.js";
+import { editDialog } from "./job_edit.js";
+import { followEvents } from "./job_events.js";
+import { resultPanels } from "./job_results.js";
+
+export const title = "Job";
+
+const formats = [
+  ["safetensors", "safetensors"],
+  ["npz", "NumPy (.npz)"],
+  ["json", "JSON"],
+  ["onnx", "ONNX"],
+];
+
+// Pairs of a term and what it is; what is null is left out.
+function facts(list, pairs) {
+  replace(list, pairs.filter(([, what]) => what !== null && what !== undefined && what !== "").map(([term, what]) => h("div", null, h("dt", null, term), h("dd", null, what))));
+}
+
+export function mount(root, { id }, signal) {
+  const url = `/v1/jobs/${encodeURIComponent(id)}`;
+  const heading = h("h1", null, `Job …${id.slice(-8)}`);
+  const badge = h("span", { class: "badge" });
+  const tags = h("span", { class: "tags" });
+  const edit = h("button", { type: "button", class: "button", hidden: true }, "Edit");
+  const again = h("a", { class: "button", href: `#/submit?job=${encodeURIComponent(id)}` }, "Run again");
+  const cancel = h("button", { type: "button", class: "button danger", hidden: true }, "Cancel job");
+  const remove = h("button", { type: "button", class: "button danger", hidden: true }, "Delete");
+  const failure = h("p", { class: "notice error", role: "alert", hidden: true });
+  const warning = h("p", { class: "notice warning", hidden: true });
+  const content = h("div", { hidden: true });
+  root.append(h("div", { class: "heading" }, heading, badge, tags, h("div", { class: "toolbar" }, again, edit, cancel, remove)), failure, warning, content);
+
+  const meter = h("progress", { class: "meter large", max: "1", value: "0", "aria-label": "Progress" });
+  const progress = h("p", { class: "progress-line" });
+  const times = h("dl", { class: "facts columns" });
+  const curve = curvePanel({ url, signal });
+  const results = resultPanels({ url, signal });
+  const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
+  const weights = h("section", { class: "card", hidden: true, "aria-labelledby": "weights-title" });
+  const events = h("ol", { class: "events", tabindex: "0", "aria-label": "The newest events" });
+  content.append(
+    h("section", { class: "card", "aria-label": "Progress" }, meter, progress, times),
+    curve.node,
+    results.node,
+    h("div", { class: "grid" },
+      weights,
+      h("section", { class: "card" }, h("h2", null, "Events"), events)),
+    h("section", { class: "card" },
+      h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Settings"), copyButton(() => settings.textContent)), settings),
+  );
+
+  let job = null;
+  let follower = null;
+
+  function fail(error) {
+    setText(failure, error.status === 404 ? "There is no such job; it may have been deleted." : error.message);
+    failure.hidden = false;
+  }
+
+  // Buttons that ask the daemon for something: off while it is under way, its refusal is shown.
+  async function act(button, work) {
+    button.disabled = true;
+    failure.hidden = true;
+    try {
+      await work();
+    } catch (error) {
+      if (!signal.aborted) fail(error);
+    } finally {
+      button.disabled = false;
+    }
+  }
+
+  function showProgress() {
+    const { epoch, epochs, fraction } = job.progress;
+    meter.value = fraction;
+    const words = [`Epoch ${integer(epoch)} of ${integer(epochs)} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
+    if (job.status === "running" && job.eta_seconds !== null) words.push(`${duration(job.eta_seconds)} left`);
+    if (job.status === "queued") words.push(job.queue_position === null ? "waiting" : `place ${job.queue_position + 1} in the queue`);
+    setText(progress, words.join(" · "));
+  }
+
+  function showFacts() {
+    const { timing, model } = job;
+    facts(times, [
+      ["Device", job.device],
+      ["Executor", job.executor],
+      ["Epoch time", timing.epoch_microseconds === null ? null : seconds(timing.epoch_microseconds / 1e6)],
+      ["Training time", timing.train_seconds === null ? null : seconds(timing.train_seconds)],
+      ["Test time", timing.test_seconds === null ? null : seconds(timing.test_seconds)],
+      ["Throughput", timing.samples_per_second === null ? null : `${number(timing.samples_per_second, 4)} rows/s`],
+      ["Waited", timing.queued_seconds === null ? null : seconds(timing.queued_seconds)],
+      ["Parameters", model ? integer(model.parameters) : null],
+      ["Memory", model?.bytes ? bytes(model.bytes) : null],
+      ["Energy", timing.energy_joules === null ? null : `${number(timing.energy_joules)} J`],
+      ["Priority", job.priority ? String(job.priority) : null],
+      ["Attempt", job.attempt > 1 ? String(job.attempt) : null],
+      ["Created", dateTime(job.created_at)],
+      ["Ended", job.finished_at ? dateTime(job.finished_at) : null],
+      ["Id", h("code", null, job.id)],
+    ]);
+  }
+
+  function showWeights() {
+    weights.hidden = !job.weights;
+    if (!job.weights || weights.dataset.sha256 === job.weights.sha256) return;
+    weights.dataset.sha256 = job.weights.sha256;
+    const name = (job.name || job.id).replace(/[^A-Za-z0-9_.-]+/g, "-");
+    replace(weights,
+      h("h2", { id: "weights-title" }, "Weights"),
+      h("div", { class: "toolbar" }, formats.map(([format, word]) => {
+        const button = h("button", { type: "button", class: "button", "data-format": format }, word);
+        button.setAttribute("aria-label", `Download the weights as ${word}`);
+        button.addEventListener("click", () => act(button, () => download(`${url}/weights?format=${format}`, `${name}.${format}`, { signal })));
+        return button;
+      })),
+      h("dl", { class: "facts" },
+        h("dt", null, "Size"), h("dd", null, bytes(job.weights.bytes)),
+        h("dt", null, "SHA-256"), h("dd", null, h("code", null, job.weights.sha256))));
+  }
+
+  function show(fresh) {
+    const before = job?.status;
+    job = fresh;
+    content.hidden = false;
+    failure.hidden = true;
+    setTitle(jobName(job));
+    setText(heading, jobName(job));
+    badge.dataset.state = job.status;
+    setText(badge, stateWord(job.status));
+    replace(tags, (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: `#/jobs?tag=${encodeURIComponent(word)}` }, word)));
+    if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
+    edit.hidden = false;
+    cancel.hidden = isEnded(job);
+    remove.hidden = !isEnded(job);
+    setText(warning, job.error ? `${job.error.message}${job.error.pointer ? ` (${job.error.pointer})` : ""}` : job.warning ?? "");
+    warning.classList.toggle("error", !!job.error);
+    warning.hidden = !warning.textContent;
+    showProgress();
+    showFacts();
+    showWeights();
+    setText(settings, prettyJson(job.spec, 110));
+    curve.jobChanged(job);
+    results.jobChanged(job);
+    follow();
+  }
+
+  // Once: the stream goes on until the job has ended. What it says moves the page between two polls.
+  function follow() {
+    if (follower) return;
+    follower = followEvents({
+      url, job, list: events, signal,
+      onEpoch: (event) => {
+        curve.epoch(event);
+        if (isEnded(job) || event.epoch < job.progress.epoch) return;
+        job.progress = { epoch: event.epoch, epochs: event.epochs, fraction: event.epochs ? event.epoch / event.epochs : 0 };
+        job.eta_seconds = event.eta_seconds;
+      },
+      onBatch: () => {
+        if (!isEnded(job)) showProgress();
+        curve.draw();
+      },
+      onChange: () => polled.refresh(),
+      onRestart: () => curve.reload(),
+    });
+  }
+
+  const polled = poll(url, show, {
+    signal,
+    interval: (latest) => (latest && isEnded(latest) ? 15000 : follower?.live ? 3000 : 1000),
+    onError: (error) => error.status !== 0 && fail(error),
+  });
+
+  edit.addEventListener("click", async () => {
+    const changed = await editDialog(url, job, signal);
+    if (changed) {
+      announce("Saved.");
+      polled.refresh();
+    }
+    edit.focus();
+  });
+  cancel.addEventListener("click", () => act(cancel, async () => {
+    await sendJson("POST", `${url}/cancel`, undefined, { signal });
+    polled.refresh();
+  }));
+  remove.addEventListener("click", () => act(remove, async () => {
+    if (!confirm(`Delete ${jobName(job)} with its weights?`)) return;
+    await sendJson("DELETE", url, undefined, { signal });
+    announce("Deleted.");
+    navigate("#/jobs");
+  }));
+}

@@ -1,0 +1,59 @@
+// job_edit.js: the dialog that changes a job's name, tags and priority.
+
+import { h, setText } from "../dom.js";
+import { sendJson } from "../api.js";
+import { isEnded } from "../format.js";
+
+// True once the daemon has taken the change, false if it was called off.
+export function editDialog(url, job, signal) {
+  return new Promise((resolve) => {
+    const ended = isEnded(job);
+    const before = { name: job.name ?? "", tags: job.tags ?? job.spec?.tags ?? [], priority: job.priority ?? job.spec?.priority ?? 0 };
+    const name = h("input", { id: "edit-name", maxlength: "128", autocomplete: "off", value: before.name });
+    const tags = h("input", { id: "edit-tags", autocomplete: "off", value: before.tags.join(", "), "aria-describedby": "edit-tags-hint" });
+    const priority = h("input", { id: "edit-priority", type: "number", min: "-100", max: "100", step: "1", value: String(before.priority), disabled: ended, "aria-describedby": "edit-priority-hint" });
+    const refused = h("p", { class: "notice error", role: "alert", hidden: true });
+    const save = h("button", { class: "button primary" }, "Save");
+    let changed = false;
+
+    const form = h("form", null,
+      h("h2", { id: "edit-title" }, "Edit the job"),
+      h("div", { class: "field" }, h("label", { for: "edit-name" }, "Name"), name),
+      h("div", { class: "field" }, h("label", { for: "edit-tags" }, "Tags"), tags, h("span", { class: "hint", id: "edit-tags-hint" }, "with commas between")),
+      h("div", { class: "field" }, h("label", { for: "edit-priority" }, "Priority"), priority,
+        h("span", { class: "hint", id: "edit-priority-hint" }, ended ? "of an ended job it cannot be changed" : "-100 to 100, higher goes first")),
+      refused,
+      h("div", { class: "toolbar end" }, h("button", { type: "button", class: "button", onclick: () => dialog.close() }, "Cancel"), save));
+    const dialog = h("dialog", { class: "dialog", "aria-labelledby": "edit-title" }, form);
+
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      const words = tags.value.split(",").map((word) => word.trim()).filter(Boolean);
+      const patch = {};
+      if (name.value !== before.name) patch.name = name.value || null;
+      if (words.join("\n") !== before.tags.join("\n")) patch.tags = words;
+      if (!ended && Number(priority.value) !== before.priority) patch.priority = Number(priority.value);
+      if (!Object.keys(patch).length) return dialog.close();
+      save.disabled = true;
+      try {
+        await sendJson("PATCH", url, patch, { signal });
+        changed = true;
+        dialog.close();
+      } catch (error) {
+        setText(refused, error.message);
+        refused.hidden = false;
+      } finally {
+        save.disabled = false;
+      }
+    });
+    const leave = () => dialog.close();
+    dialog.addEventListener("close", () => {
+      signal.removeEventListener("abort", leave);
+      dialog.remove();
+      resolve(changed);
+    });
+    signal.addEventListener("abort", leave);
+    document.body.append(dialog);
+    dialog.showModal();
+  });
+}

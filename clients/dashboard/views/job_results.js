@@ -1,0 +1,104 @@
+// job_results.js: what a job came to: metrics of each split, the confusion matrix, predicted against true.
+
+import { h, replace } from "../dom.js";
+import { getJson } from "../api.js";
+import { integer, metricNames, percent } from "../format.js";
+import { createChart } from "../chart.js";
+
+const cloudPoints = 3000; // drawn at most
+const rowsUnasked = 50000; // more predictions are fetched on demand alone
+
+const splits = [["train", "Training"], ["validation", "Validation"], ["test", "Test"]];
+
+function metricsTable(metrics) {
+  const present = splits.filter(([name]) => metrics[name]);
+  const rows = Object.entries(metricNames).filter(([name]) => present.some(([split]) => metrics[split][name] !== null && metrics[split][name] !== undefined));
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Metrics of each split" }, h("table", { class: "compact" },
+    h("thead", null, h("tr", null, h("th", { scope: "col" }, "Metric"), present.map(([, word]) => h("th", { scope: "col", class: "number" }, word)))),
+    h("tbody", null, rows.map(([name, { word, format, unit }]) => h("tr", null,
+      h("th", { scope: "row" }, word, unit && h("span", { class: "unit" }, unit)),
+      present.map(([split]) => h("td", { class: "number", "data-metric": `${split}.${name}` }, format(metrics[split][name] ?? null))))))));
+}
+
+// Shaded by the share of the true class; the figure itself stands in each cell.
+function confusionTable(confusion) {
+  const classes = confusion.map((_, i) => i);
+  return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Counts of each class" }, h("table", { class: "confusion" },
+    h("caption", null, "Rows: the true class. Columns: the predicted one."),
+    h("thead", null, h("tr", null, h("td", null), classes.map((i) => h("th", { scope: "col", class: "number" }, i)), h("th", { scope: "col", class: "number" }, "right"))),
+    h("tbody", null, confusion.map((counts, actual) => {
+      const total = counts.reduce((sum, n) => sum + n, 0);
+      return h("tr", null, h("th", { scope: "row", class: "number" }, actual),
+        counts.map((n, predicted) => {
+          const cell = h("td", { class: "number", title: `true ${actual}, predicted ${predicted}` }, integer(n));
+          const share = total ? n / total : 0;
+          const hue = actual === predicted ? "--good" : "--bad";
+          if (share > 0) cell.style.backgroundColor = `color-mix(in srgb, var(${hue}) ${Math.round(6 + 24 * share)}%, transparent)`;
+          return cell;
+        }),
+        h("td", { class: "number" }, total ? percent(counts[actual] / total) : "–"));
+    }))));
+}
+
+export function resultPanels({ url, signal }) {
+  const metrics = h("section", { class: "card", hidden: true, "aria-label": "Metrics" });
+  const confusion = h("section", { class: "card", hidden: true, "aria-label": "Confusion matrix" });
+  const cloud = h("section", { class: "card", hidden: true, "aria-label": "Predicted against true" });
+  const node = h("div", { class: "grid", hidden: true }, metrics, confusion, cloud);
+  let shown = "";
+
+  async function drawCloud() {
+    replace(cloud, h("h2", null, "Predicted against true"));
+    let answer;
+    try {
+      answer = await getJson(`${url}/predictions`, { signal });
+    } catch (error) {
+      if (!signal.aborted) cloud.append(h("p", { class: "muted" }, error.message));
+      return;
+    }
+    // one target or several: a row of several is an array
+    const columns = Array.isArray(answer.target[0]) ? answer.target[0].length : 1;
+    const step = Math.max(1, Math.ceil((answer.target.length * columns) / cloudPoints));
+    const curves = [];
+    let least = Infinity, most = -Infinity;
+    for (let c = 0; c < Math.min(columns, 8); c++) {
+      const x = [], y = [];
+      for (let i = 0; i < answer.target.length; i += step) {
+        const actual = columns > 1 ? answer.target[i][c] : [answer.target[i]].flat()[0];
+        const predicted = columns > 1 ? answer.prediction[i][c] : [answer.prediction[i]].flat()[0];
+        if (!Number.isFinite(actual) || !Number.isFinite(predicted)) continue;
+        x.push(actual);
+        y.push(predicted);
+        least = Math.min(least, actual);
+        most = Math.max(most, actual);
+      }
+      curves.push({ label: columns > 1 ? `Target ${c + 1}` : "Test rows", x, y, points: true, index: c });
+    }
+    if (most > least) curves.push({ label: "As it should be", x: [least, most], y: [least, most], index: 7, dash: [5, 4] });
+    const chart = createChart(cloud, { title: "Predicted against true, test rows", x: { label: "True" }, y: { label: "Predicted" }, height: 280, signal });
+    chart.setData(curves);
+    if (step > 1) cloud.append(h("p", { class: "muted small" }, `Every ${step}th of ${integer(answer.rows)} rows.`));
+  }
+
+  return {
+    node,
+    jobChanged(job) {
+      const mark = JSON.stringify([job.metrics, job.weights?.sha256]);
+      if (!job.metrics || mark === shown) return;
+      shown = mark;
+      node.hidden = false;
+      metrics.hidden = false;
+      replace(metrics, h("h2", null, "Metrics"), metricsTable(job.metrics));
+      const [split, word] = job.metrics.test?.confusion ? ["test", "test"] : job.metrics.validation?.confusion ? ["validation", "validation"] : ["train", "training"];
+      const matrix = job.metrics[split]?.confusion;
+      confusion.hidden = !matrix;
+      if (matrix) replace(confusion, h("h2", null, `Confusion matrix, ${word} rows`), confusionTable(matrix));
+      const test = job.metrics.test;
+      const numeric = test && test.mse !== null && test.mse !== undefined && !matrix;
+      cloud.hidden = !numeric || !job.weights;
+      if (cloud.hidden) return;
+      if (test.rows <= rowsUnasked) drawCloud();
+      else replace(cloud, h("h2", null, "Predicted against true"), h("button", { type: "button", class: "button", onclick: drawCloud }, `Load ${integer(test.rows)} rows`));
+    },
+  };
+}

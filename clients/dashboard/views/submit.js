@@ -1,0 +1,191 @@
+// submit.js: a new job. One spec, shown twice: as a form of the usual fields and as JSON; a change of
+// either goes to the other. The daemon checks it while one types, without queueing anything.
+
+import { h, replace, setText } from "../dom.js";
+import { getJson, sendJson, token } from "../api.js";
+import { announce, navigate } from "../shell.js";
+import { copyButton } from "../copy.js";
+import { examples } from "../examples.js";
+import { placeOf, pointerPlaces, prettyJson as pretty } from "../json.js";
+import { checkPanel } from "./submit_check.js";
+import { specForm } from "./submit_form.js";
+import { uploadPanel } from "./submit_upload.js";
+
+export const title = "Submit";
+
+const draftKey = "epochd-draft";
+const typingPauseMs = 250;
+
+const prettyJson = (value) => pretty(value, 60); // as wide as the editor
+
+// What a stored job says beyond what its author meant: absent figures, and hashes filled in.
+function bare(value) {
+  if (Array.isArray(value)) return value.map(bare);
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).filter(([name, item]) => item !== null && name !== "sha256" && !(name === "name" && item === "")).map(([name, item]) => [name, bare(item)]));
+}
+
+function draft() {
+  try {
+    return JSON.parse(sessionStorage.getItem(draftKey));
+  } catch {
+    return null;
+  }
+}
+
+function keepDraft(text) {
+  try {
+    sessionStorage.setItem(draftKey, JSON.stringify(text));
+  } catch {
+    // no storage, no draft
+  }
+}
+
+async function firstText(query, signal) {
+  if (query.has("job")) {
+    const job = await getJson(`/v1/jobs/${encodeURIComponent(query.get("job"))}`, { signal });
+    return prettyJson(bare(job.spec));
+  }
+  const wanted = examples.find(({ id }) => id === query.get("example"));
+  if (wanted) return prettyJson(wanted.spec());
+  if (query.has("dataset")) return prettyJson({ ...examples.find(({ id }) => id === "houses").spec(), name: query.get("dataset"), data: { dataset: query.get("dataset"), test: 0.2, standardize: ["x", "y"] }, epochs: 1000 });
+  return draft() ?? prettyJson(examples[0].spec());
+}
+
+// A shell's single quotes hold anything but a single quote.
+export function curlCommand(text) {
+  const auth = token() ? ` -H "Authorization: Bearer $TOKEN"` : "";
+  return `curl ${location.origin}/v1/jobs${auth} -H 'Content-Type: application/json' -d '${text.replaceAll("'", `'\\''`)}'`;
+}
+
+const randomKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+
+export async function mount(root, { query }, signal) {
+  const example = h("select", { id: "example" }, h("option", { value: "" }, "Start from an example"), examples.map(({ id, title: word }) => h("option", { value: id }, word)));
+  example.setAttribute("aria-label", "Example");
+  const about = h("p", { class: "muted", hidden: true });
+  const submit = h("button", { type: "button", class: "button primary", id: "submit" }, "Submit job");
+  const failure = h("p", { class: "notice error", role: "alert", hidden: true });
+  const json = h("textarea", { id: "json", class: "code", rows: "24", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": "json-error" });
+  const jsonError = h("span", { class: "error", id: "json-error" });
+  const curl = h("pre", { tabindex: "0", "aria-label": "The same with curl" });
+
+  root.append(h("div", { class: "heading" }, h("h1", null, "Submit a job"), h("div", { class: "toolbar" }, example)), about, failure);
+
+  const datasets = await getJson("/v1/datasets", { signal }).then((list) => list.data, () => []);
+  const devices = await getJson("/v1/devices", { signal }).then((list) => list.data, () => []);
+
+  let spec = null;
+  let key = randomKey();
+  let typing;
+
+  const form = specForm({ datasets, devices, onChange: fromForm });
+  const check = checkPanel({ signal, onPlace: select, onErrors: form.showErrors, onDefaults: form.showDefaults });
+  const upload = uploadPanel({
+    signal,
+    onUploaded(dataset) {
+      form.addDataset(dataset);
+      if (!spec || dataset.role === "weights") return;
+      const mapping = spec.data?.dataset === dataset.name ? spec.data : { ...keptData(), dataset: dataset.name };
+      spec.data = mapping;
+      fromForm(spec);
+      form.show(spec);
+    },
+  });
+
+  // What of the present data still holds for a dataset: shares and scaling, no generator's figures.
+  function keptData() {
+    const { test, validation, standardize, normalize } = spec.data ?? {};
+    return Object.fromEntries(Object.entries({ test, validation, standardize, normalize }).filter(([, value]) => value !== undefined));
+  }
+
+  root.append(h("div", { class: "submit-columns" },
+    h("div", null, h("section", { class: "card", "aria-labelledby": "form-title" }, h("h2", { id: "form-title" }, "Job"), form.node), upload.node),
+    h("div", null,
+      h("section", { class: "card", "aria-labelledby": "check-title" }, h("div", { class: "check-heading" }, h("h2", { class: "grow", id: "check-title" }, "Check"), submit), check.node),
+      h("section", { class: "card" }, h("div", { class: "field" }, h("div", { class: "toolbar" }, h("label", { class: "grow heading-label", for: "json" }, "JSON"), copyButton(() => json.value)), json, jsonError)),
+      h("section", { class: "card" }, h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "With curl"), copyButton(() => curl.textContent)), curl))));
+
+  // Selects in the JSON what a pointer speaks of.
+  function select(pointer) {
+    let place = null;
+    try {
+      place = placeOf(pointerPlaces(json.value), pointer);
+    } catch {
+      // not JSON at the moment
+    }
+    json.focus();
+    if (!place) return;
+    json.setSelectionRange(...place);
+    const line = json.value.slice(0, place[0]).split("\n").length - 1;
+    json.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(json).lineHeight));
+  }
+
+  function changed() {
+    key = randomKey();
+    keepDraft(json.value);
+    setText(curl, curlCommand(json.value));
+    clearTimeout(typing);
+    typing = setTimeout(() => !signal.aborted && spec && check.check(json.value), typingPauseMs);
+  }
+
+  function fromForm(next) {
+    spec = next;
+    json.value = prettyJson(spec);
+    json.removeAttribute("aria-invalid");
+    setText(jsonError, "");
+    submit.disabled = false;
+    changed();
+  }
+
+  function fromJson() {
+    try {
+      const parsed = JSON.parse(json.value);
+      if (parsed === null || typeof parsed !== "object" || Array.isArray(parsed)) throw new Error("a job is an object: { … }");
+      spec = parsed;
+      setText(jsonError, "");
+      json.removeAttribute("aria-invalid");
+      form.show(spec);
+    } catch (error) {
+      spec = null;
+      setText(jsonError, `Not JSON yet: ${error.message}`);
+      json.setAttribute("aria-invalid", "true");
+      check.unreadable();
+    }
+    submit.disabled = !spec;
+    changed();
+  }
+
+  json.addEventListener("input", fromJson);
+  example.addEventListener("change", () => {
+    const wanted = examples.find(({ id }) => id === example.value);
+    if (!wanted) return;
+    const missing = wanted.needs && !form.hasDataset(wanted.needs);
+    replace(about, wanted.about, missing && h("strong", null, ` There is no dataset “${wanted.needs}” yet: upload it below.`));
+    about.hidden = false;
+    if (missing) upload.suggest(wanted.needs);
+    json.value = prettyJson(wanted.spec());
+    fromJson();
+  });
+  submit.addEventListener("click", async () => {
+    submit.disabled = true;
+    failure.hidden = true;
+    try {
+      const job = await sendJson("POST", "/v1/jobs", json.value, { signal, headers: { "Idempotency-Key": key } });
+      announce("Submitted.");
+      navigate(`#/jobs/${encodeURIComponent(job.id)}`);
+    } catch (error) {
+      if (signal.aborted) return;
+      setText(failure, error.message);
+      failure.hidden = false;
+      check.show(error);
+    } finally {
+      submit.disabled = false;
+    }
+  });
+  signal.addEventListener("abort", () => clearTimeout(typing));
+
+  json.value = await firstText(query, signal);
+  if (signal.aborted) return;
+  fromJson();
+}

@@ -1,0 +1,144 @@
+// submit_layers.js: the network as a list of layers: kind, its usual fields, order.
+
+import { h, keyed, replace } from "../dom.js";
+
+// Fields that are asked for; all others are left to the JSON.
+const kinds = {
+  linear: ["out_features"],
+  relu: [], leaky_relu: ["negative_slope"], elu: ["alpha"], silu: [], gelu: [], softplus: ["beta"], tanh: [], sigmoid: [], sin: [],
+  softmax: [], log_softmax: [],
+  flatten: [],
+  conv2d: ["out_channels", "kernel_size", "stride", "padding"],
+  max_pool2d: ["kernel_size", "stride"],
+  avg_pool2d: ["kernel_size", "stride"],
+  adaptive_avg_pool2d: ["output_size"],
+  dropout: ["p"], dropout2d: ["p"],
+  batch_norm: [], layer_norm: [],
+  embedding: ["num_embeddings", "embedding_dim"],
+  residual: [],
+};
+const groups = [
+  ["Dense", ["linear", "embedding", "flatten"]],
+  ["Activations", ["relu", "leaky_relu", "elu", "silu", "gelu", "softplus", "tanh", "sigmoid", "sin", "softmax", "log_softmax"]],
+  ["Images", ["conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"]],
+  ["Regularization", ["dropout", "dropout2d", "batch_norm", "layer_norm"]],
+  ["Blocks", ["residual"]],
+];
+const firstValues = {
+  linear: { out_features: 16 },
+  conv2d: { out_channels: 8, kernel_size: 3 },
+  max_pool2d: { kernel_size: 2 },
+  avg_pool2d: { kernel_size: 2 },
+  adaptive_avg_pool2d: { output_size: 1 },
+  embedding: { num_embeddings: 10, embedding_dim: 4 },
+  residual: { layers: [{ type: "relu" }] },
+};
+
+function figure(text) {
+  const trimmed = text.trim();
+  if (trimmed === "") return undefined;
+  try {
+    return JSON.parse(trimmed); // 3, 0.5, [2, 3]
+  } catch {
+    return trimmed;
+  }
+}
+
+const kindSelect = (attributes) => h("select", attributes, groups.map(([label, words]) => h("optgroup", { label }, words.map((word) => h("option", { value: word }, word)))));
+
+export function layersEditor({ onChange }) {
+  const list = h("ol", { class: "layers" });
+  const error = h("span", { class: "error" });
+  const kind = kindSelect({ id: "f-layer-new", "aria-label": "Kind of the layer to add" });
+  const add = h("button", { type: "button", class: "button", id: "f-layer-add" }, "Add layer");
+  const node = h("div", null, list, error, h("div", { class: "toolbar add-layer" }, kind, add));
+  let layers = [];
+  let entries = []; // of fields(), remade with the rows
+
+  function changed(focusAt) {
+    onChange(layers);
+    draw();
+    if (focusAt !== undefined) list.children[Math.min(focusAt, layers.length - 1)]?.querySelector("select")?.focus();
+  }
+
+  function move(from, to) {
+    const [layer] = layers.splice(from, 1);
+    layers.splice(to, 0, layer);
+    changed(to);
+  }
+
+  // A row is made anew when the kind or the place of its layer changed; otherwise only its values.
+  function row({ layer, index }) {
+    const select = kindSelect({ "aria-label": `Layer ${index}` });
+    if (!Object.hasOwn(kinds, layer.type)) select.prepend(h("option", { value: layer.type ?? "" }, layer.type || "?"));
+    select.value = layer.type ?? "";
+    select.addEventListener("change", () => {
+      layers[index] = { type: select.value, ...firstValues[select.value] };
+      changed(index);
+    });
+    const fault = h("span", { class: "error", id: `f-layer-${index}-error` });
+    const inputs = (kinds[layer.type] ?? []).map((name) => {
+      const id = `f-layer-${index}-${name}`;
+      const input = h("input", { id, type: "text", inputmode: "decimal", autocomplete: "off", size: "5", "aria-describedby": fault.id });
+      input.addEventListener("input", () => {
+        const value = figure(input.value);
+        if (value === undefined) delete layers[index][name];
+        else layers[index][name] = value;
+        onChange(layers);
+      });
+      return { name, input, node: h("span", { class: "layer-field" }, h("label", { for: id }, name), input) };
+    });
+    const button = (word, label, off, work) => h("button", { type: "button", class: "button quiet small-button", "aria-label": `${label} layer ${index}`, title: label, disabled: off, onclick: work }, word);
+    const item = h("li", null,
+      h("span", { class: "layer-index", "aria-hidden": "true" }, index),
+      select,
+      h("span", { class: "layer-fields" }, inputs.map((each) => each.node)),
+      h("span", { class: "layer-buttons" },
+        button("↑", "Move up", index === 0, () => move(index, index - 1)),
+        button("↓", "Move down", index === layers.length - 1, () => move(index, index + 1)),
+        button("×", "Remove", layers.length === 1, () => {
+          layers.splice(index, 1);
+          changed(Math.max(0, index - 1));
+        })),
+      fault);
+    item.inputs = inputs;
+    item.entries = [{ pointer: `/model/layers/${index}`, input: select, error: fault, wrap: item },
+      ...inputs.map(({ name, input }) => ({ pointer: `/model/layers/${index}/${name}`, input, error: fault, wrap: item }))];
+    return item;
+  }
+
+  function update(item, { layer }) {
+    for (const { name, input } of item.inputs) {
+      if (document.activeElement === input) continue;
+      const value = layer[name];
+      input.value = value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    }
+  }
+
+  function draw() {
+    const items = layers.map((layer, index) => ({ layer: layer ?? {}, index }));
+    keyed(list, items, ({ layer, index }) => `${index} ${layer.type} ${layers.length}`, row, update);
+    entries = [{ pointer: "/model", input: kind, error, wrap: list }, ...[...list.children].flatMap((item) => item.entries)];
+  }
+
+  add.addEventListener("click", () => {
+    layers.push({ type: kind.value, ...firstValues[kind.value] });
+    changed(layers.length - 1);
+  });
+
+  return {
+    node,
+    fields: () => entries,
+    show(next) {
+      if (!Array.isArray(next)) {
+        layers = [];
+        replace(list);
+        list.keyedNodes = new Map();
+        entries = [{ pointer: "/model", input: kind, error, wrap: list }];
+        return;
+      }
+      layers = next;
+      draw();
+    },
+  };
+}

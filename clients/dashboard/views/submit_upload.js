@@ -1,0 +1,94 @@
+// submit_upload.js: a file becomes a dataset, or a part of one.
+
+import { h, setText } from "../dom.js";
+import { upload } from "../api.js";
+import { announce } from "../shell.js";
+import { bytes, integer, percent } from "../format.js";
+
+const parts = ["train/x", "train/y", "validation/x", "validation/y", "test/x", "test/y"];
+const nameAllowed = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$/;
+
+// "My houses.csv.gz" -> "My-houses".
+const nameOf = (file) => file.name.replace(/(\.(csv|json|npy|npz|txt|gz|safetensors|ubyte))+$/i, "").replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/^\.+/, "");
+
+// The files of MNIST as they are published say what they are.
+function partOf(file) {
+  const found = /^(train|t10k)-(images|labels)/.exec(file.name);
+  return found ? `${found[1] === "train" ? "train" : "test"}/${found[2] === "images" ? "x" : "y"}` : "";
+}
+
+export function uploadPanel({ signal, onUploaded }) {
+  const file = h("input", { id: "upload-file", type: "file" });
+  const name = h("input", { id: "upload-name", autocomplete: "off", maxlength: "128" });
+  const part = h("select", { id: "upload-part" }, h("option", { value: "" }, "the whole dataset"), parts.map((word) => h("option", { value: word }, word)));
+  const send = h("button", { class: "button" }, "Upload");
+  const stop = h("button", { type: "button", class: "button", hidden: true }, "Stop");
+  const bar = h("progress", { class: "meter", max: "1", value: "0", "aria-label": "Upload", hidden: true });
+  const said = h("p", { class: "upload-said", role: "status" });
+  const form = h("form", { id: "upload" },
+    h("div", { class: "fields" },
+      h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "File: CSV, NPY, NPZ, IDX, safetensors, JSON, gz of any"), file),
+      h("div", { class: "field" }, h("label", { for: "upload-name" }, "Name"), name),
+      h("div", { class: "field" }, h("label", { for: "upload-part" }, "It is"), part)),
+    h("div", { class: "toolbar upload-go" }, send, stop),
+    bar, said);
+  const node = h("section", { class: "card", "aria-labelledby": "upload-title" }, h("h2", { id: "upload-title" }, "Upload a dataset"), form);
+  let named = false; // by hand
+  let running = null;
+
+  name.addEventListener("input", () => (named = name.value !== ""));
+  file.addEventListener("change", () => {
+    if (!file.files[0]) return;
+    if (!named) name.value = partOf(file.files[0]) ? name.value || "mnist" : nameOf(file.files[0]);
+    part.value = partOf(file.files[0]);
+  });
+  stop.addEventListener("click", () => running?.abort());
+  signal.addEventListener("abort", () => running?.abort());
+
+  function say(text, bad) {
+    said.classList.toggle("bad", !!bad);
+    setText(said, text);
+  }
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const chosen = file.files[0];
+    if (!chosen) return say("Choose a file first.", true);
+    if (!nameAllowed.test(name.value)) return say("A name has letters, digits, “.”, “_” and “-”.", true);
+    running = new AbortController();
+    send.disabled = true;
+    stop.hidden = false;
+    bar.hidden = false;
+    bar.value = 0;
+    const path = `/v1/datasets/${encodeURIComponent(name.value)}${part.value ? `/${part.value}` : ""}`;
+    try {
+      const dataset = await upload(path, chosen, {
+        signal: running.signal,
+        onProgress(sent, total) {
+          bar.value = total ? sent / total : 0;
+          said.classList.remove("bad");
+          said.textContent = sent < total ? `${bytes(sent)} of ${bytes(total)} (${percent(sent / total, 0)})` : "Sent; the daemon reads it.";
+        },
+      });
+      bar.value = 1;
+      say(`${dataset.name}: ${integer(dataset.rows)} rows${dataset.columns?.length ? `, ${dataset.columns.length} columns` : ""}, ${dataset.format}.`);
+      announce(`Uploaded ${dataset.name}.`);
+      onUploaded(dataset);
+    } catch (error) {
+      if (!signal.aborted) say(error.message, true);
+    } finally {
+      send.disabled = false;
+      stop.hidden = true;
+      bar.hidden = true;
+      running = null;
+    }
+  });
+
+  return {
+    node,
+    suggest(wanted) {
+      name.value = wanted;
+      named = true;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// Every view in a theme ("light" or "dark"), on a desk and on a phone: axe-core finds nothing serious, nothing hangs over the
+// edge, and a picture is kept of each.
+
+import { accessibilityFaults, ask, check, overhang, run, trained, xor } from "./page.mjs";
+
+const dense = (...widths) => widths.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]);
+
+// Something to look at: jobs of all kinds, a dataset, a study.
+async function fill(url) {
+  const rows = Array.from({ length: 120 }, (_, i) => [i % 12, (i * 7) % 31]);
+  const csv = `area,rooms,price\n${rows.map(([a, b]) => `${a},${b},${3 * a - b + (i(a, b) % 5)}`).join("\n")}\n`;
+  const put = await fetch(`${url}/v1/datasets/houses`, { method: "PUT", body: csv });
+  check(put.ok, `the dataset was refused: ${put.status}`);
+  const first = await trained(url, xor({ tags: ["demo"], epochs: 2000 }));
+  const other = await trained(url, xor({ name: "xor-slow", tags: ["demo"], optimizer: { lr: 0.05, momentum: 0.5 }, epochs: 2000 }));
+  const houses = await trained(url, {
+    name: "houses", data: { dataset: "houses", target: "price", test: 0.2, validation: 0.2, standardize: ["x", "y"] },
+    model: { layers: [...dense(8), { type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 0.05 }, epochs: 400,
+  });
+  await trained(url, { name: "diverges", data: { generator: "disc", rows: 100 }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 1e30 }, epochs: 50 });
+  for (const layers of [2, 4, 6])
+    await trained(url, {
+      name: `doubling-${layers}`, tags: ["study"], data: { generator: "disc", rows: 300, standardize: ["x"] },
+      model: { layers: [...dense(...Array.from({ length: layers - 1 }, (_, k) => 2 ** (k + 2))), { type: "linear", out_features: 2 }] },
+      loss: "cross_entropy", optimizer: { lr: 0.1 }, batch_size: 100, epochs: 20, device: "cpu",
+    });
+  const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "long", epochs: 900000000, report_every: 1000000 }))).id;
+  await ask(url, "POST", "/v1/jobs", xor({ name: "waiting", priority: 10 }));
+  return { first, other, houses, running };
+}
+
+const i = (a, b) => (a * 13 + b * 5) % 11;
+
+run(async ({ url, open, shots }) => {
+  const jobs = await fill(url);
+  const views = {
+    jobs: ["#/jobs", ".jobs-table tbody tr, tbody tr"],
+    job: [`#/jobs/${jobs.houses}`, ".plot canvas"],
+    "job-classifier": [`#/jobs/${jobs.first}`, ".plot canvas"],
+    "job-running": [`#/jobs/${jobs.running}`, ".badge[data-state=running]"],
+    submit: ["#/submit?example=xor", "#json"],
+    compare: [`#/compare?jobs=${jobs.first},${jobs.other}`, ".plot canvas"],
+    "compare-empty": ["#/compare", ".picker tbody tr"],
+    study: ["#/study?tag=study", ".plot canvas"],
+    devices: ["#/devices", "tbody tr"],
+    nowhere: ["#/nowhere", "h1"],
+  };
+  let count = 0;
+  const faults = [];
+  const theme = process.argv[4];
+  check(["light", "dark"].includes(theme), `there is no theme ${theme}`);
+  for (const width of [1280, 360]) {
+    const page = await open({ theme, width, height: width === 360 ? 740 : 900 });
+    page.setDefaultTimeout(5000);
+    for (const [name, [hash, present]] of Object.entries(views)) {
+      await page.goto(`/${hash}`);
+      await page.locator(present).first().waitFor().catch(() => faults.push(`${name}, ${theme}, ${width} px: there is no ${present}`));
+      await page.waitForTimeout(250); // charts draw once they know their width
+      const path = `${shots}/${name}-${theme}-${width}.png`;
+      await page.screenshot({ path, fullPage: true });
+      count++;
+      const over = await overhang(page);
+      if (over > 0) faults.push(`${name} at ${width} px hangs ${over} px over the edge`);
+      for (const { id, help, nodes } of await accessibilityFaults(page))
+        faults.push(`${name}, ${theme}, ${width} px: ${id} (${help}): ${nodes.slice(0, 4).join(" | ")}`);
+      for (const fault of page.faults.splice(0)) faults.push(`${name}, ${theme}, ${width} px: ${fault}`);
+    }
+    await page.close();
+  }
+  console.log(`${count} screenshots are in ${shots}`);
+  for (const fault of faults) console.log(`fault: ${fault}`);
+  // The check can fail: grey on white is serious.
+  const page = await open();
+  await page.goto("/#/devices");
+  await page.locator("tbody tr").first().waitFor();
+  await page.evaluate(() => {
+    const text = document.querySelector("h1");
+    text.style.color = "#ccc";
+    text.style.background = "#fff";
+  });
+  check((await accessibilityFaults(page)).some(({ id }) => id === "color-contrast"), "axe-core finds nothing in pale grey on white");
+  check(faults.length === 0, `${faults.length} faults`);
+  console.log("ok: no serious fault of accessibility, nothing over the edge");
+});

@@ -1,0 +1,115 @@
+// page.mjs: a browser for one test, and what every page of it is watched for: errors on the console, violations
+// of the policy, requests to anyone but the daemon, answers of 4xx and 5xx that no test asked for.
+
+import { createRequire } from "node:module";
+import { readFileSync, mkdirSync } from "node:fs";
+import { chromium } from "playwright-core";
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export class Failure extends Error {}
+
+export function check(holds, what) {
+  if (!holds) throw new Failure(what);
+}
+
+// Runs `test` ({url, browser, shots, open}) and ends the process with 0 or 1.
+export async function run(test) {
+  const [url, shots] = process.argv.slice(2);
+  mkdirSync(shots, { recursive: true });
+  const browser = await chromium.launch({
+    executablePath: process.env.EPOCHD_CHROMIUM,
+    args: ["--no-sandbox", "--disable-dev-shm-usage"], // a test is often root, in a container
+  });
+  const watched = [];
+  const open = async (options = {}) => {
+    const page = await openPage(browser, url, options);
+    watched.push(page);
+    return page;
+  };
+  let status = 0;
+  try {
+    await test({ url, browser, shots, open });
+    for (const page of watched) page.noFaults();
+  } catch (error) {
+    status = 1;
+    console.log(`FAILED: ${error instanceof Failure ? error.message : error.stack}`);
+    for (const page of watched) {
+      for (const fault of page.faults) console.log(`  the page: ${fault}`);
+      await page.screenshot({ path: `${shots}/failed.png`, fullPage: true }).catch(() => {});
+    }
+  }
+  await browser.close();
+  process.exit(status);
+}
+
+// options: {theme: "light"|"dark", width, height, expected: [patterns of faults that the test provokes]}
+async function openPage(browser, url, { theme = "light", width = 1280, height = 800, expected = [] } = {}) {
+  const context = await browser.newContext({ baseURL: url, colorScheme: theme, viewport: { width, height }, acceptDownloads: true });
+  const page = await context.newPage();
+  page.faults = [];
+  const fault = (text) => {
+    if (!expected.some((pattern) => pattern.test(text))) page.faults.push(text);
+  };
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) fault(`${message.type()}: ${message.text()} (${message.location().url})`);
+  });
+  page.on("pageerror", (error) => fault(`exception: ${error.stack}`));
+  page.on("request", (request) => {
+    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== new URL(url).origin) fault(`asks ${request.url()}`);
+  });
+  page.on("response", (response) => {
+    if (response.status() >= 400) fault(`${response.status()} ${response.request().method()} ${response.url()}`);
+  });
+  await page.exposeFunction("reportViolation", (text) => fault(`policy: ${text}`));
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (event) =>
+      window.reportViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}:${event.lineNumber}`));
+  });
+  page.noFaults = () => check(page.faults.length === 0, `the page had faults: ${page.faults.join("; ")}`);
+  return page;
+}
+
+// The faults that axe-core calls serious or critical: [{id, help, nodes}]. Its rules are WCAG's and its own.
+export async function accessibilityFaults(page) {
+  await page.evaluate(axeSource);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map((node) => `${node.target.join(" ")} {${node.failureSummary.replace(/\s+/g, " ")}}`) }));
+}
+
+// How far the page is wider than its window; nothing on a phone may scroll sideways but what is meant to.
+export const overhang = (page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+
+// Asks the daemon itself, beside the page.
+export async function ask(url, method, path, body, headers = {}) {
+  const response = await fetch(url + path, {
+    method,
+    headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Failure(`${method} ${path}: ${response.status} ${text.slice(0, 400)}`);
+  return text && (response.headers.get("content-type") ?? "").includes("json") ? JSON.parse(text) : text;
+}
+
+// Submits a job and waits for its end; its id.
+export async function trained(url, spec) {
+  const { id } = await ask(url, "POST", "/v1/jobs", spec);
+  for (let i = 0; i < 40; i++) {
+    const job = await ask(url, "GET", `/v1/jobs/${id}?wait=5`);
+    if (["succeeded", "failed", "cancelled"].includes(job.status)) return id;
+  }
+  throw new Failure(`${id} does not end`);
+}
+
+export const xor = (extra = {}) => ({
+  name: "xor",
+  data: { generator: "xor" },
+  model: { layers: [{ type: "linear", out_features: 4 }, { type: "tanh" }, { type: "linear", out_features: 1 }] },
+  loss: "bce_with_logits",
+  optimizer: { type: "sgd", lr: 0.5, momentum: 0.9 },
+  epochs: 1000,
+  ...extra,
+});

@@ -1,0 +1,67 @@
+// The views beside the jobs: a study is submitted, drawn and its bars are chosen; the queue is put in another
+// order; a dataset is deleted, but not while a job needs it.
+
+import { ask, check, run, xor } from "./page.mjs";
+
+const forever = { epochs: 900000000, report_every: 10000000 };
+
+async function study({ page, url }) {
+  await page.goto("/#/study?tag=mine");
+  await page.getByText('No job is tagged "mine" yet').waitFor();
+  await page.getByLabel("to", { exact: true }).fill("4");
+  await page.getByLabel("Epochs").fill("3");
+  await page.getByRole("button", { name: "Submit the study" }).click();
+  await page.getByText("3 jobs, 0 still to end").waitFor();
+  await page.getByRole("heading", { name: "Seconds an epoch over parameters" }).waitFor();
+  const plot = page.getByRole("img", { name: "Seconds an epoch over parameters" });
+  check(/cpu: 3 points/.test(`${await plot.getAttribute("aria-label")} ${await page.locator("figure p").first().textContent()}`), "the picture does not say what it shows");
+  await page.getByLabel("Job", { exact: true }).selectOption({ label: "doubling-2, 22 parameters" });
+  await page.getByRole("img", { name: /^Time of an epoch of doubling-2: cpu [\d.]+ (µs|ms)$/ }).waitFor();
+  check((await page.getByRole("row").filter({ hasText: "doubling-" }).count()) === 3, "the table does not have the three jobs");
+  const { data } = await ask(url, "GET", "/v1/jobs?tag=mine");
+  check(data.length === 3 && data.every((job) => job.device === "cpu"), `the daemon has ${data.length} jobs of the study`);
+  console.log("ok: a study was submitted, and is drawn");
+}
+
+async function reorder({ page, url }) {
+  const { id } = await ask(url, "POST", "/v1/jobs", xor({ name: "holds", ...forever }));
+  const first = (await ask(url, "POST", "/v1/jobs", xor({ name: "first" }))).id;
+  const second = (await ask(url, "POST", "/v1/jobs", xor({ name: "second" }))).id;
+  await page.goto("/#/devices");
+  const queue = page.getByRole("region", { name: "Queue" }).locator("tbody tr");
+  await queue.nth(2).waitFor();
+  const order = async () => (await queue.allTextContents()).map((text) => /holds|first|second/.exec(text)[0]).join(" ");
+  check((await order()) === "holds first second", `the queue is ${await order()}`);
+  await page.getByRole("button", { name: "Raise the priority of second" }).click();
+  await page.waitForFunction(() => [...document.querySelectorAll("[aria-label=Queue] tbody tr")].map((row) => row.textContent).findIndex((text) => text.includes("second")) === 1);
+  check((await ask(url, "GET", `/v1/jobs/${second}`)).priority === 10, "the daemon does not know of it");
+  for (const each of [first, second, id]) await ask(url, "POST", `/v1/jobs/${each}/cancel`);
+  await page.getByText("Nothing runs, nothing waits.").waitFor();
+  console.log("ok: who waits was put in another order");
+}
+
+async function datasets({ page, url }) {
+  const csv = `a,b\n${Array.from({ length: 50 }, (_, i) => `${i},${2 * i}`).join("\n")}\n`;
+  check((await fetch(`${url}/v1/datasets/line`, { method: "PUT", body: csv })).ok, "the dataset was refused");
+  const { id } = await ask(url, "POST", "/v1/jobs", {
+    name: "needs-it", data: { dataset: "line", target: "b" }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 0.0001 }, ...forever,
+  });
+  await page.goto("/#/devices");
+  await page.reload();
+  page.on("dialog", (dialog) => dialog.accept());
+  const button = page.getByRole("button", { name: "Delete line" });
+  await button.click();
+  await page.getByRole("alert").filter({ hasText: "still needed" }).waitFor();
+  await ask(url, "POST", `/v1/jobs/${id}/cancel`);
+  await ask(url, "GET", `/v1/jobs/${id}?wait=20`);
+  await button.click();
+  await page.getByText("Nothing was uploaded yet").waitFor();
+  check((await fetch(`${url}/v1/datasets/line`)).status === 404, "the dataset is still there");
+  console.log("ok: a dataset is deleted, and not while a job needs it");
+}
+
+run(async ({ url, open }) => {
+  const page = await open({ expected: [/409/] });
+  page.setDefaultTimeout(20000);
+  for (const part of [study, reorder, datasets]) await part({ page, url });
+});

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# The commands of docs/epochctl.md, each as it stands, among jobs and files such as the page speaks of. The page is
+# printed by epochctl, so that it cannot say what to prepare.
+source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
+page=$here/../../docs/epochctl.md
+[[ -x $build/bin/epochctl ]] || skip "there is no $build/bin/epochctl"
+daemon_start
+export EPOCHD=$url
+PATH=$(realpath "$build/bin"):$PATH
+work=$scratch/work
+mkdir "$work"
+cd "$work" || fail "there is no $work"
+
+epochctl example xor >xor.json
+cp xor.json job.json
+printf 'area,price\n1,10\n2,20\n3,30\n4,40\n' >houses.csv
+python3 "$here/images.py" . 28 100 20
+trained() { # submits the example anew, and waits
+  submit "$(jq -c '. + {tags: ["trial"]}' xor.json)"
+  finish "$id"
+}
+trained && first=$id
+trained && second=$id
+
+count=0
+while IFS= read -r -d $'\036' block; do
+  [[ -n ${block//[$'\n ']/} ]] || continue
+  block=${block//8zq/$first}
+  block=${block//9fa/$second}
+  if [[ $block == *"cancel last"* ]]; then submit "$(xor_job 900000000 '{"report_every": 1000000}')"; fi
+  bash -euo pipefail -c "$block" </dev/null >printed 2>said ||
+    fail "status $? of: $block: $(tail -n 3 printed said)"
+  # the jobs that the page compares may be gone by now, and what was cancelled too early has no weights
+  if [[ $block == *'rm $('* ]]; then trained && first=$id && trained && second=$id; fi
+  if [[ $block == *"cancel last"* ]]; then ended "$id" 30 && trained; fi
+  count=$((count + 1))
+done < <(awk '/^```/ {code = $0 == "```sh"; if (!code) printf "\036"; next} code' "$page")
+((count >= 12)) || fail "the page has only $count blocks"
+echo "ok: $count blocks"
+daemon_stop

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The jobs that the dashboard offers to start from: the daemon takes each as it stands, and those that need
+# no upload learn what they should.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+command -v node >/dev/null || skip "there is no node"
+
+node --input-type=module -e '
+  const { examples } = await import(process.argv[1]);
+  for (const { id, needs, spec } of examples) console.log(JSON.stringify({ id, needs: needs ?? "", spec: spec() }));
+' "$(cd "$here/../.." && pwd)/clients/dashboard/examples.js" >"$scratch/examples"
+[[ $(wc -l <"$scratch/examples") -ge 5 ]] || fail "there are few examples"
+daemon_start
+
+for name in linear logistic; do
+  [[ -r ${EPOCHD_TEST_DATA:-}/iron/$name.json ]] || continue
+  http PUT "/v1/datasets/$name" -T "$EPOCHD_TEST_DATA/iron/$name.json"
+  expect 201
+done
+[[ ! -r ${EPOCHD_TEST_DATA:-}/mnist/t10k-images-idx3-ubyte.gz ]] || upload_images mnist "$EPOCHD_TEST_DATA/mnist"
+
+while read -r example; do
+  name=$(jq -r .id <<<"$example")
+  needs=$(jq -r .needs <<<"$example")
+  if [[ -n $needs ]]; then
+    http GET "/v1/datasets/$needs"
+    [[ $code == 200 ]] || continue
+  fi
+  http POST '/v1/jobs?validate=only' "${json[@]}" -d "$(jq -c .spec <<<"$example")"
+  expect 200
+  check "$name is a job of $(jq .parameters "$body") parameters" '.parameters > 0'
+done <"$scratch/examples"
+
+learn() {
+  submit "$(jq -c "select(.id == \"$1\").spec" "$scratch/examples")"
+  finish "$id"
+  check "$1 learns: $(jq -c "$2" "$body")" "$3"
+}
+learn xor .metrics.test.accuracy '.metrics.test.accuracy == 1'
+learn linear .metrics.test.r2 '.metrics.test.r2 > 0.95'
+learn logistic .metrics.test.accuracy '.metrics.test.accuracy > 0.8'
+learn disc .metrics.test.accuracy '.metrics.test.accuracy > 0.9'

@@ -1,0 +1,215 @@
+#!/usr/bin/env bash
+# epochctl in a pipe: each command against a real epochd, and how it ends.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+export LC_ALL=C.UTF-8
+unset EPOCHD EPOCHD_SERVER EPOCHD_TOKEN NO_COLOR COLUMNS
+ctl=$build/bin/epochctl
+[[ -x $ctl ]] || skip "epochctl was not built"
+daemon_start
+export EPOCHD_SERVER=$url
+out=$scratch/out
+err=$scratch/err.log # a sanitizer's words are looked for in *.log
+
+# run STATUS ARGUMENTS…: epochctl must end so; what it says goes to $out and $err.
+run() {
+  local wanted=$1 status=0
+  shift
+  timeout 100 "$ctl" "$@" >"$out" 2>"$err" || status=$?
+  ((status == wanted)) || fail "epochctl $* ended with $status, not $wanted: $(head -c 600 "$out") $(head -c 600 "$err")"
+  grep -aq 'Sanitizer\|runtime error:' "$err" && fail "epochctl $*: $(head -c 2000 "$err")"
+  return 0
+}
+says() { grep -qE -- "$1" "$out" || fail "no \"$1\" in: $(head -c 900 "$out")"; }
+warns() { grep -qE -- "$1" "$err" || fail "no \"$1\" on standard error: $(head -c 900 "$err")"; }
+ok() { echo "ok: $*"; }
+
+# run, in a pipe: the id, a line at each tenth, the outcome
+"$ctl" example xor >"$scratch/xor.json"
+run 0 run "$scratch/xor.json" --name first --tag red --tag round --set /epochs=2000 --set '/model/layers/1={"type":"relu"}' --set /optimizer/lr=0.3
+says '^job_[0-9a-z]{26}$'
+says '^epoch 2,000/2,000  100 %  loss [0-9.e-]+ '
+says '^succeeded  job_.*  first$'
+(($(grep -c '^epoch ' "$out") <= 12)) || fail "too many lines: $(grep -c '^epoch ' "$out")"
+first=$(head -n 1 "$out")
+run 0 show last --json
+jq -e --arg id "$first" '.id == $id and .spec.epochs == 2000 and .spec.optimizer.lr == 0.3 and .spec.model.layers[1].type == "relu"
+  and .name == "first" and .tags == ["red", "round"]' "$out" >/dev/null || fail "--set, --name, --tag: $(head -c 900 "$out")"
+LC_ALL=C grep -q $'\x1b' "$out" && fail "an escape sequence in a pipe"
+ok "run submits, follows, and ends with 0"
+
+# --json: the job, then the events as the server has them
+run 0 run - --json <"$scratch/xor.json"
+head -n 1 "$out" | jq -e '.object == "job"' >/dev/null || fail "the job does not come first"
+second=$(head -n 1 "$out" | jq -r .id)
+curl -sSf "$url/v1/jobs/$second/events?follow=0" | cmp - <(tail -n +2 "$out") || fail "run --json is not the server's stream"
+run 0 watch "$second" --json
+curl -sSf "$url/v1/jobs/$second/events?follow=0" | cmp - "$out" || fail "watch --json is not the server's stream"
+run 0 show "$second" --json
+curl -sSf "$url/v1/jobs/$second" | cmp - <(head -c "$(curl -sSf "$url/v1/jobs/$second" | wc -c)" "$out") || fail "show --json is not the server's answer"
+ok "--json prints the server's bytes"
+
+# 1: a job that fails, one that is cancelled
+run 1 run "$scratch/xor.json" --set /loss=mse --set /optimizer/lr=1e30 --set /optimizer/momentum=0
+says '^failed  job_'
+says 'error +.+'
+run 0 run "$scratch/xor.json" --set /epochs=900000000 --detach
+long=$(<"$out")
+(sleep 0.5 && "$ctl" cancel "$long" >/dev/null) &
+own+=($!)
+run 1 watch "${long: -10}"
+says '^cancelled  job_'
+ok "a job that failed or was cancelled ends with 1"
+
+# 2: usage, and what the server refuses, with its pointers
+run 2
+run 2 fly
+run 2 run
+run 2 ls --no-such-flag
+run 2 ls --limit many
+run 2 weights last --format docx
+run 2 run "$scratch/not-there.json"
+echo '{"epochs": 1,' >"$scratch/torn.json"
+run 2 run "$scratch/torn.json"
+run 2 run "$scratch/xor.json" --set /optimizer/lr=-1 --set /epochs=0
+warns '^  /optimizer/lr: must be '
+warns '^  /epochs: must be '
+run 2 validate "$scratch/xor.json" --set /model/layers/0/type=linaer
+warns '/model/layers/0/type: '
+run 2 run "$scratch/xor.json" --set /optimizer/lr=-1 --json
+jq -e '.errors[0].pointer == "/optimizer/lr"' "$err" >/dev/null || fail "--json does not say the problem as it came"
+run 2 show job_00000000000000000000000000
+run 2 show zzzz
+run 2 rm "$first" nothing-like-it # nothing is deleted
+run 0 show "$first"
+ok "wrong usage and refused specs end with 2, with pointers"
+
+# 3: nobody there, no token
+run 3 ls --server http://127.0.0.1:9
+warns 'Is epochd running'
+run 3 ls --server http://no-such-host.invalid
+ok "no answer ends with 3"
+
+# 130: Ctrl-C leaves the job alone
+run 0 run "$scratch/xor.json" --set /epochs=900000000 --detach
+long=$(<"$out")
+"$ctl" watch "$long" >"$out" 2>"$err" &
+watcher=$!
+for ((tries = 0; tries < 100; tries++)); do grep -q '^epoch ' "$out" && break; sleep 0.05; done
+kill -INT "$watcher"
+status=0
+wait "$watcher" || status=$?
+((status == 130)) || fail "Ctrl-C ended with $status"
+warns "epochctl cancel $long"
+[[ $(curl -sSf "$url/v1/jobs/$long" | jq -r .status) == running ]] || fail "Ctrl-C stopped the job"
+ok "Ctrl-C ends the watching with 130; the job goes on"
+
+# a job that waits, behind it: priority, the queue
+run 0 run "$scratch/xor.json" --detach
+waits=$(<"$out")
+run 0 set "$waits" --priority 7 --name patient --tag blue
+run 0 queue
+says "1 running, 1 waiting"
+says "0 +7 +$waits +patient"
+run 0 ls --state queued -q
+[[ $(<"$out") == "$waits" ]] || fail "ls --state queued: $(<"$out")"
+run 0 ls --tag red --tag round -q
+[[ $(<"$out") == "$first" ]] || fail "ls --tag: $(<"$out")"
+run 0 devices
+says 'cpu +busy +job_'
+run 0 cancel "$waits" "$long"
+ended "$long" 20
+run 0 set "$waits" --tag '' --name ''
+run 0 show "$waits" --json
+jq -e '.name == "" and .tags == []' "$out" >/dev/null || fail "set does not take away: $(head -c 300 "$out")"
+run 2 set "$waits" --priority 9
+run 0 ls
+says '^job +name +status'
+ok "ls, set, queue, devices, cancel"
+
+# names of jobs
+run 0 show "${first: -8}" --json
+[[ $(jq -r .id "$out") == "$first" ]] || fail "the end of an id is not found"
+run 0 show "${first#job_}" --json
+run 2 show job_0
+warns 'is not clear, [0-9]+ jobs have it'
+ok "an id's start and end are enough, if one job alone has it"
+
+# results
+run 0 plot "$first" --width 60 --height 12
+says '⣀⣤ training loss'
+[[ $(wc -l <"$out") == 12 ]] || fail "the plot has $(wc -l <"$out") lines"
+run 0 plot "$first" --log --ascii --by seconds
+LC_ALL=C grep -q '[^ -~]' "$out" && fail "--ascii is not ASCII"
+says '\* training loss'
+run 0 plot "$first" --error
+LC_ALL=C run 0 plot "$first"
+run 0 plot "$first" --json
+jq -e '.object == "curve"' "$out" >/dev/null || fail "plot --json"
+(cd "$scratch" && "$ctl" weights "$first" -o w.safetensors) | grep -q 'SHA-256 as it should be' || fail "weights"
+[[ $(sha256sum <"$scratch/w.safetensors" | cut -d ' ' -f 1) == $(curl -sSf "$url/v1/jobs/$first" | jq -r .weights.sha256) ]] || fail "the weights are others"
+for format in npz json onnx; do
+  "$ctl" weights "$first" --format $format -o - | cmp - <(curl -sSf "$url/v1/jobs/$first/weights?format=$format") || fail "weights --format $format"
+done
+run 2 weights "$first" -o "$scratch/no/such/folder/w"
+compgen -G "$scratch/*.part-*" && fail "a part of a download is left"
+printf 'a,b\n0,1\n1,1\n' >"$scratch/rows.csv"
+run 0 predict "$first" "$scratch/rows.csv" --csv
+curl -sSf "$url/v1/jobs/$first/predict" "${json[@]}" -d '{"x":[[0,1],[1,1]]}' | jq -r '.predictions[][0]' | cmp - "$out" || fail "predict --csv"
+echo '[[0, 1], [1, 1]]' | "$ctl" predict "$first" - >"$out" || fail "predict of JSON"
+says '^ +0 +1 '
+says '^ +1 +0 '
+printf '0,1\n1,x\n' >"$scratch/rows.csv"
+run 2 predict "$first" "$scratch/rows.csv"
+warns 'line 2: every cell must be a number'
+ok "plot, weights, predict"
+
+# data
+printf 'area,rooms,price\n' >"$scratch/houses.csv"
+for ((i = 0; i < 60; i++)); do echo "$((35 + i)),$((1 + i % 5)),$((100 + 3 * i))"; done >>"$scratch/houses.csv"
+run 0 data put houses "$scratch/houses.csv"
+says '^houses  csv, 60 rows, '
+"$ctl" data put piped - <"$scratch/houses.csv" >/dev/null || fail "data put of a pipe"
+run 0 data put apart --header true train/x="$scratch/houses.csv"
+run 2 data put several "$scratch/houses.csv" "$scratch/houses.csv"
+run 2 data put houses "$scratch/not-there"
+run 0 data ls -q
+[[ $(sort "$out" | paste -sd ' ') == "apart houses piped" ]] || fail "data ls: $(<"$out")"
+run 0 data show houses
+says 'price +100 +277 +whole numbers'
+run 0 data rm piped apart
+run 2 data show piped
+"$ctl" example houses | "$ctl" run - >"$out" || fail "the example houses"
+says 'r2 '
+ok "data put, ls, show, rm"
+
+# side by side; a name for the outside
+run 0 compare "$first" "$second"
+says '/optimizer/lr +0.3 +0.5'
+says '^test accuracy'
+run 0 compare "$first" "$second" --csv
+(($(wc -l <"$out") == 3)) || fail "compare --csv: $(<"$out")"
+run 0 compare "$first" "$second" --json
+jq -e '.object == "comparison"' "$out" >/dev/null || fail "compare --json"
+run 0 models publish gate "$first"
+says "gate is $first"
+run 0 models ls
+says "gate +$first"
+run 2 rm "$first"
+run 0 models rm gate
+run 0 rm "$first" "$second"
+run 2 show "$first"
+ok "compare, models, rm"
+
+# a token
+echo 'open-sesame-and-more' >"$scratch/tokens"
+daemon_stop
+daemon_start --token-file "$scratch/tokens"
+run 3 ls --server "$url"
+warns 'wants a token'
+EPOCHD_TOKEN=open-says-me-and-more run 3 ls --server "$url"
+warns 'does not know the token'
+run 0 ls --server "$url" --token-file "$scratch/tokens"
+EPOCHD_TOKEN=open-sesame-and-more run 0 ls --server "${url#http://}/"
+EPOCHD_TOKEN=$'two\nlines' run 2 ls --server "$url"
+ok "a token, from a file or the environment"
+daemon_stop

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""python_client.py lists|numpy|cut|progress|notebook FOLDER: one part of the test of clients/python/epochd.py.
+EPOCHD and EPOCHD_TOKEN say where the daemon is."""
+import io
+import json
+import os
+import pty
+import socket
+import subprocess
+import sys
+import threading
+import time
+import types
+import xml.etree.ElementTree
+
+part, folder = sys.argv[1:3]
+if part != "numpy":
+    sys.modules["numpy"] = None  # as if it were not installed
+import epochd  # noqa: E402 (after NumPy was hidden)
+from epochd import Client, EpochdError, JobFailed  # noqa: E402
+
+DEVICE = os.environ.get("EPOCHD_TEST_DEVICE", "cpu")
+XOR = {"data": {"generator": "xor"}, "loss": "bce_with_logits", "epochs": 1000, "device": DEVICE, "tags": ["xor", part],
+       "model": {"layers": [{"type": "linear", "out_features": 4}, {"type": "tanh"},
+                            {"type": "linear", "out_features": 1}]},
+       "optimizer": {"lr": 0.5, "momentum": 0.9}}
+
+
+def raises(kind, action):
+    try:
+        action()
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def line_data():
+    """y = 2 a - b + 3, in 40 rows."""
+    x = [[(at * 7 % 11) / 11, (at * 5 % 13) / 13] for at in range(40)]
+    return x, [2 * a - b + 3 for a, b in x]
+
+
+def basics(plain):
+    """What works alike with lists and with NumPy's arrays; `plain` makes lists of either."""
+    client = Client()
+    job = client.train(XOR, progress=False)
+    assert job.status == "succeeded" and job.metrics["test"]["accuracy"] == 1, job.document
+    assert [round(row[0]) > 0 for row in plain(job.predict([[0, 0], [0, 1], [1, 0], [1, 1]]))] == [False, True, True, False]
+    events = list(job.events())
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1)) and events[-1]["type"] == "end"
+    assert len(list(job.events(after=events[-3]["seq"]))) == 2
+    curve = job.curve()
+    assert plain(curve["epoch"])[-1] == 1000 and len(curve["loss"]) == len(curve["epoch"]) == 1000
+    assert curve["validation_loss"] is None and len(job.curve(max_points=50)["loss"]) == 50
+    weights = job.weights()
+    assert sorted(weights) == ["0.bias", "0.weight", "2.bias", "2.weight"]
+    document = json.loads(client._bytes("GET", f"/v1/jobs/{job.id}/weights?format=json"))
+    flat = [value for row in plain(weights["0.weight"]) for value in row]
+    assert len(flat) == 8 and all(abs(have - want) < 1e-6 for have, want in zip(flat, numbers(document["tensors"]["0.weight"])))
+    assert job.id in [one.id for one in client.jobs(state="succeeded")] and len(client.jobs(limit=1)) == 1
+    assert client.validate(XOR)["parameters"] == 17
+    job.save(os.path.join(folder, "xor.onnx"), "onnx")
+    size = os.path.getsize(os.path.join(folder, "xor.onnx"))
+    assert size > 200
+    raises(EpochdError, lambda: job.save(os.path.join(folder, "xor.onnx"), "pickle"))
+    assert os.path.getsize(os.path.join(folder, "xor.onnx")) == size, "a refusal took the file"
+    again = client.upload("first", weights)
+    assert again["role"] == "weights" and again["tensors"] == 4, again
+    return client, job
+
+
+def together(client, job):
+    """Names, tags, and jobs side by side."""
+    other = client.train(dict(XOR, optimizer={"lr": 0.25, "momentum": 0.9}), progress=False)
+    assert job.update(name="first", tags=["one", part]).name == "first" and job.refresh().tags == ["one", part]
+    assert [one.id for one in client.jobs(tags=[part, "one"])] == [job.id]
+    assert raises(EpochdError, lambda: job.update(epochs=3)).status == 422
+    answer = client.compare([job, other.id], max_points=20)
+    assert [one["id"] for one in answer["jobs"]] == [job.id, other.id]
+    assert {"pointer": "/optimizer/lr", "values": [0.5, 0.25]} in answer["differences"], answer["differences"]
+    assert all(2 <= len(curve["loss"]) <= 20 for curve in answer["curves"])
+
+
+def numbers(tensor):
+    data = tensor["data"]
+    return [value for row in data for value in row] if isinstance(data[0], list) else data
+
+
+def uploads(client, x, y):
+    line = {"model": {"layers": [{"type": "linear", "out_features": 1}]}, "loss": "mse", "optimizer": {"lr": 0.3},
+            "epochs": 4000, "device": DEVICE}
+    stored = client.upload("line", {"x_train": x, "y_train": y, "x_test": x[:10], "y_test": y[:10]})
+    assert stored["parts"]["train"]["x"]["shape"] == [2] and stored["parts"]["test"]["x"]["rows"] == 10, stored
+    job = client.train(dict(line, data={"dataset": "line"}), progress=False)
+    assert job.metrics["test"]["rmse"] < 1e-3, job.metrics
+    path = os.path.join(folder, "line.csv")
+    with open(path, "w") as file:
+        file.write("a,b,y\n" + "".join(f"{row[0]},{row[1]},{target}\n" for row, target in zip(x, y)))
+    assert client.upload("csv", path)["rows"] == 40
+    with open(path, "rb") as file:
+        assert client.upload("csv", io.BytesIO(file.read()))["rows"] == 40
+    job = client.train(json.dumps(dict(line, data={"dataset": "csv"})), progress=False)
+    assert job.metrics["train"]["rmse"] < 1e-3, job.metrics
+    assert {one["name"] for one in client.datasets()} >= {"line", "csv", "first"}
+    many = job.predict([[0.25, 0.5]] * 150_000)  # more than one request may carry
+    assert len(many) == 150_000 and abs(many[-1][0] - 3) < 1e-2
+
+
+def errors(client, job):
+    fault = raises(EpochdError, lambda: client.submit(dict(XOR, optimiser={}, epochs=0)))
+    assert fault.status == 422 and {"/optimiser", "/epochs"} <= {pointer for pointer, _ in fault.errors}, fault.errors
+    assert raises(EpochdError, lambda: client.job("job_00000000000000000000000000")).status == 404
+    assert raises(EpochdError, lambda: Client(token="wrong").jobs()).status == 401
+    assert raises(EpochdError, lambda: client.upload("bad", b"a,b\n1,no\n")).status == 422
+    failed = raises(JobFailed, lambda: client.train(dict(XOR, loss="mse", optimizer={"lr": 1e6}, epochs=500,
+                    model={"layers": [{"type": "linear", "out_features": 1}]}), progress=False))
+    assert failed.job.status == "failed" and "try a learning rate below" in str(failed) and "{" not in str(failed), failed
+    raises(ValueError, lambda: epochd.read_safetensors(b"no such file"))
+    raises(ValueError, lambda: client.upload("ragged", {"x": [[1, 2], [3]], "y": [0, 1]}))
+    raises(ValueError, lambda: Client("127.0.0.1:8080"))
+    raises(OSError, lambda: Client("http://127.0.0.1:9").submit(XOR))
+    long = client.submit(dict(XOR, epochs=900_000_000, report_every=1_000_000))
+    assert long.cancel().wait(check=False).status == "cancelled"
+    long.delete()
+    assert raises(EpochdError, long.refresh).status == 404
+    raises(AttributeError, lambda: job.no_such_field)
+
+
+class Cutter:
+    """A proxy before the daemon that cuts every answer to a GET after so many bytes: first within the
+    first line, then further on."""
+
+    def __init__(self, address):
+        self.target, self.cuts, self.bytes = address, 0, 40
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.listener.getsockname()[1]}"
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            client, _ = self.listener.accept()
+            threading.Thread(target=self.carry, args=(client,), daemon=True).start()
+
+    def carry(self, client):
+        with client, socket.create_connection(self.target) as daemon:
+            request = client.recv(65536)
+            daemon.sendall(request)
+            left = None
+            if b"/events" in request.split(b"\r\n")[0]:
+                self.bytes, left = min(self.bytes * 3, 200_000), self.bytes
+            else:
+                threading.Thread(target=self.upwards, args=(client, daemon), daemon=True).start()
+            while chunk := daemon.recv(4096):
+                client.sendall(chunk if left is None else chunk[:left])
+                if left is not None:
+                    left -= len(chunk)
+                    if left <= 0:
+                        self.cuts += 1
+                        return
+
+    @staticmethod
+    def upwards(client, daemon):
+        try:
+            while chunk := client.recv(65536):
+                daemon.sendall(chunk)
+        except OSError:
+            pass
+
+
+def cut():
+    """Every stream is cut again and again: no event is missed, none is seen twice."""
+    host, port = os.environ["EPOCHD"].removeprefix("http://").split(":")
+    cutter = Cutter((host, int(port)))
+    # the daemon answers to its own name only
+    client = Client(cutter.url)
+    job = client.submit(dict(XOR, report_every=1))
+    seen = [event["seq"] for event in job.events(patience=20)]
+    assert seen == list(range(1, len(seen) + 1)) and len(seen) >= 1003, (len(seen), seen[:20])
+    assert cutter.cuts >= 4, cutter.cuts
+    cutter.listener.close()
+    print(f"ok: {len(seen)} events over {cutter.cuts + 1} connections")
+    started = time.monotonic()
+    lost = epochd.Job(Client("http://127.0.0.1:9"), job.document)
+    raises(OSError, lambda: list(lost.events(patience=0.5)))
+    assert time.monotonic() - started < 10
+
+
+def draw():
+    Client().train(dict(XOR, report_every=10))
+
+
+def progress():
+    """Lines in a pipe, a bar on a terminal."""
+    command = [sys.executable, "-c", f"import sys; sys.argv = ['', 'draw', ''];"
+               f"exec(compile(open({__file__!r}).read(), {__file__!r}, 'exec'))"]
+    piped = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    lines = piped.stderr.splitlines()
+    assert piped.returncode == 0 and len(lines) == 12 and "\r" not in piped.stderr, piped.stderr
+    assert lines[-2].startswith("1000/1000 loss ") and lines[-1] == "end: succeeded", lines
+    master, slave = pty.openpty()
+    process = subprocess.Popen(command, stderr=slave, stdout=slave)
+    os.close(slave)
+    drawn = b""
+    try:
+        while chunk := os.read(master, 65536):
+            drawn += chunk
+    except OSError:
+        pass  # how Linux says that the other side is closed
+    assert process.wait(60) == 0, drawn
+    assert b"\r[####" in drawn and b"1000/1000" in drawn and b"end: succeeded" in drawn, drawn
+    print("ok: a bar, and lines")
+
+
+def notebook():
+    """A stand-in for IPython: what is displayed is well-formed and shows the curve."""
+    shown = []
+
+    class Handle:
+        def update(self, job):
+            shown.append(job._repr_html_())
+
+    def display(job, display_id):
+        assert display_id is True
+        shown.append(job._repr_html_())
+        return Handle()
+
+    module, inner = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    module.get_ipython = lambda: types.SimpleNamespace(kernel=object())
+    inner.display = display
+    sys.modules.update({"IPython": module, "IPython.display": inner})
+    Client().train(dict(XOR, name="<script>&", data={"generator": "disc", "rows": 60, "validation": 0.3}))
+    assert len(shown) >= 2
+    root = xml.etree.ElementTree.fromstring(shown[-1].replace("&amp;", "&#38;"))
+    assert len(root.findall("svg/polyline")) == 2 and "<script>" not in shown[-1], shown[-1]
+    assert root.find("progress").get("value") == "1.0000" and "succeeded" in root.find("div").text
+    print("ok: a notebook shows the curve")
+
+
+if part == "lists":
+    basics_client, trained = basics(lambda value: value)
+    uploads(basics_client, *line_data())
+    errors(basics_client, trained)
+    together(basics_client, trained)
+    print("ok: lists")
+elif part == "numpy":
+    import numpy
+    basics_client, trained = basics(lambda value: value.tolist())
+    rows, targets = (numpy.array(value, dtype=numpy.float32) for value in line_data())
+    assert isinstance(trained.predict(rows), numpy.ndarray) and trained.weights()["0.weight"].dtype == numpy.float32
+    uploads(basics_client, rows.astype(">f8")[:, ::1], targets)
+    print("ok: NumPy")
+else:
+    {"cut": cut, "progress": progress, "notebook": notebook, "draw": draw}[part]()
