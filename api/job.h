@@ -26,7 +26,7 @@ typedef struct {
   const char *error_message;   /* NULL = null */
   const char *error_pointer;
   ep_status error_status;
-  const char *warning; /* why it waits, where no device is there for it; NULL = null */
+  const char *warning;              /* why it waits, where no device is there for it; NULL = null */
   double seconds_cpu, seconds_cuda; /* estimates by which `auto` chose; not finite = null */
   int64_t created_us, started_us, finished_us; /* since 1970, UTC; 0 = null */
   int attempt;

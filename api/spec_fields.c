@@ -11,8 +11,7 @@ const ep_field_words ep_optimizer_words = WORDS(optimizer_type, OPTIMIZER, "opti
 const ep_field_words ep_schedule_words = WORDS(schedule_type, SCHEDULE, "schedule", NULL);
 const ep_field_words ep_init_words = WORDS(init_type, INIT, "init", NULL);
 const ep_field_words ep_generator_words = WORDS(generator, GENERATOR, "generator", NULL);
-static const ep_field_words precision_words =
-    WORDS(precision, PRECISION, "precision", "fp16");
+static const ep_field_words precision_words = WORDS(precision, PRECISION, "precision", "fp16");
 
 static bool device_accepts(const char *text) {
   if (strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0)

@@ -3,10 +3,13 @@
  * All steps of a segment run in one launch: a block, or a cluster of blocks that add up their sums
  * through distributed shared memory.
  *
- * "resident_program.h" is made from the program: constants, and op(I). See source.c. */
+ * runtime/program.h is made from the program: constants, and op(I). See program.c. */
+#ifndef EP_KERNELS_CUDA_RESIDENT_ROWS_CUH
+#define EP_KERNELS_CUDA_RESIDENT_ROWS_CUH
+
 #include "kernels/cuda/resident/span.h"
+#include "kernels/cuda/runtime/program.h"
 #include "kernels/formulas/losses.h"
-#include "resident_program.h"
 
 typedef ep_resident_span span;
 
@@ -391,3 +394,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
   }
   if constexpr (BLOCKS > 1) cluster_wait(); /* nobody writes into a block that has ended */
 }
+
+#endif
