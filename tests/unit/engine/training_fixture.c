@@ -39,7 +39,7 @@ void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_ba
                               .spec_text = spec,
                               .job_folder = f->folder,
                               .cancel = &f->cancel,
-                              .sink = {f, on_started, on_epoch, on_alive}};
+                              .sink = {f, on_started, on_epoch, on_alive, NULL}};
 }
 
 ep_job_result fixture_train(fixture *f) {
