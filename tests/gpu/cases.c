@@ -244,6 +244,7 @@ static const net coarse_nets[] = {
       .steps = 5,
       .lr = 0.1f,
       .seed = 35,
+      .weight_decay = 0.02f,
       .frozen = 1}},
 };
 enum { COARSE_NETS = sizeof coarse_nets / sizeof *coarse_nets, COARSE = 2 * (COARSE_NETS + 1) };
