@@ -58,9 +58,14 @@ static size_t decimal_format(double value, char text[EP_NUMBER_BYTES]) {
   if (value < 1e-4) return nanos_format(scaled, text);
   uint64_t rest = scaled % 1000000000;
   size_t used = digits_write(scaled / 1000000000, text);
-  if (rest > 0) text[used++] = '.';
-  for (uint64_t place = 100000000; rest > 0; rest %= place, place /= 10)
-    text[used++] = (char)('0' + rest / place);
+  if (rest > 0) {
+    text[used] = '.';
+    for (int place = 9; place > 0; place--, rest /= 10)
+      text[used + (size_t)place] = (char)('0' + rest % 10);
+    used += 9;
+    while (text[used] == '0') used--;
+    used++;
+  }
   text[used] = 0;
   return used;
 }
@@ -113,8 +118,10 @@ static size_t fraction_format(double value, char text[EP_NUMBER_BYTES]) {
   uint64_t mantissa = (uint64_t)ldexp(frexp(value, &exponent), BITS);
   if (mantissa == UINT64_C(1) << (BITS - 1)) return 0;
   for (double bound = 1e-3; value >= bound; bound *= 10) whole++;
-  wide power = 1;
-  for (int i = whole; i < DIGITS_MOST; i++) power *= 10; /* at most 10^20, times 2^53 */
+  uint64_t first = 1; /* 10^20 at most, times 2^53: in two factors, which 64 bits hold */
+  int tens = DIGITS_MOST - whole, more = tens > 18 ? tens - 18 : 0;
+  for (int i = more; i < tens; i++) first *= 10;
+  wide power = (wide)first * (more == 2 ? 100 : more == 1 ? 10 : 1);
   fraction f = {mantissa * power, power, BITS - exponent, mantissa % 2 == 0};
   bool reads_back;
   uint64_t digits = fraction_round(&f, 1, &reads_back);

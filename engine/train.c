@@ -194,6 +194,7 @@ static ep_status segment_step(ep_trainer *t, ep_error *error) {
   double bad_loss = finite < steps ? t->loss[finite] : NAN;
   bool last = first_step + steps == t->steps_total;
   status = losses_collect(t, finite, steps, seconds, error);
+  if (t->job->sink.segment) t->job->sink.segment(t->job->sink.context);
   t->seconds += seconds;
   if (status != EP_OK) return status;
   if (finite == steps) {

@@ -17,6 +17,7 @@ typedef struct {
   void (*epoch)(void *context, const ep_progress_record *record);
   void (*alive)(
       void *context); /* after each segment, and between the last steps of a job: it goes on */
+  void (*segment)(void *context); /* all epochs of a segment were said: they can go out together */
 } ep_train_sink;
 
 typedef struct {

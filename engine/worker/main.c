@@ -67,6 +67,11 @@ static void training_epoch(void *context, const ep_progress_record *record) {
   ep_outbox_put(&w->outbox, record);
 }
 
+static void training_segment(void *context) {
+  worker *w = context;
+  ep_outbox_flush(&w->outbox);
+}
+
 /* At most one word a second: nothing is said faster than epochd's watchdog could care. */
 static void training_alive(void *context) {
   worker *w = context;
@@ -124,7 +129,7 @@ static void *training_thread(void *context) {
         .job_folder = job_folder,
         .data_bytes_max = w->data_bytes_max,
         .cancel = &t->cancel,
-        .sink = {w, training_started, training_epoch, training_alive},
+        .sink = {w, training_started, training_epoch, training_alive, training_segment},
     };
     t->status = ep_train(&job, &t->result, &t->error);
   }

@@ -32,10 +32,17 @@ void ep_outbox_start(ep_outbox *outbox, const ep_reply *start) {
 void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record) {
   pthread_mutex_lock(&outbox->mutex);
   while (outbox->count == EP_OUTBOX_RECORDS) pthread_cond_wait(&outbox->room, &outbox->mutex);
-  bool first = outbox->count == 0;
   outbox->records[outbox->count++] = *record;
+  bool half = outbox->count == EP_OUTBOX_RECORDS / 2;
   pthread_mutex_unlock(&outbox->mutex);
-  if (first) main_thread_wake(outbox);
+  if (half) main_thread_wake(outbox);
+}
+
+void ep_outbox_flush(ep_outbox *outbox) {
+  pthread_mutex_lock(&outbox->mutex);
+  bool any = outbox->count > 0;
+  pthread_mutex_unlock(&outbox->mutex);
+  if (any) main_thread_wake(outbox);
 }
 
 void ep_outbox_alive(ep_outbox *outbox) {

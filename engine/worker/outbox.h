@@ -24,9 +24,12 @@ typedef struct {
 /* There is no end of an outbox but the process's: a training may be writing to it. */
 ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error);
 
-/* By the training thread. `put` waits while the box is full. */
+/* By the training thread. `put` waits while the box is full, and does not wake the main thread
+ * before the box is half full: records that belong together go out, and to the disk, together. */
 void ep_outbox_start(ep_outbox *outbox, const ep_reply *start);
 void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record);
+/* What was put is to go out now. */
+void ep_outbox_flush(ep_outbox *outbox);
 /* The training goes on, though it has nothing to report. */
 void ep_outbox_alive(ep_outbox *outbox);
 void ep_outbox_finish(ep_outbox *outbox);

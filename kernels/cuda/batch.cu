@@ -7,7 +7,8 @@
 #include "kernels/formulas/augment.h"
 #include "kernels/random.h"
 
-enum { THREADS = 256 };
+/* Each block works out the order of rows anew: more of them than fill a device only cost. */
+enum { THREADS = 256, BLOCKS_ENOUGH = 1024 };
 
 /* Number `at` of a row as the network takes it; from: the row as stored. */
 static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentation &drawn,
@@ -46,7 +47,8 @@ static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clo
     T *to = out + row * pitch;
     if (plain) {
       const float *x = (const float *)batch.x + from * columns;
-      for (int64_t i = lane; i < columns; i += group) to[i] = (T)x[i];
+#pragma unroll 4
+      for (int64_t i = lane; i < columns; i += group) to[i] = (T)__ldg(x + i);
     } else {
       int64_t index = batch.indices ? batch.indices[row] : from;
       ep_augmentation drawn = augments ? ep_augment_draw(&batch.augment, batch.stored, batch.in,
@@ -65,7 +67,9 @@ cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, 
   bool differs = ep_program_augments(&batch->augment, batch->stored, batch->in);
   bool augments = clock && differs, plain = batch->x_type == EP_X_FLOAT32 && !differs;
   int group = EP_CUDA_WARP;
-  while (group < THREADS && 4 * group < ep_shape_count(batch->in)) group *= 2;
+  while (group < THREADS && 4 * group < ep_shape_count(batch->in) &&
+         rows * group < (int64_t)THREADS * BLOCKS_ENOUGH)
+    group *= 2;
   unsigned int blocks = ep_cuda_blocks(rows, THREADS / group);
   if (batch->batch_half)
     take<<<blocks, THREADS, 0, stream>>>(*batch, rows, clock, group, augments, plain,

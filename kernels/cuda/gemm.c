@@ -35,6 +35,9 @@ static ep_status product_describe(ep_cuda_gemm *gemm, ep_error *error) {
     status = attribute_set(gemm, CUBLASLT_MATMUL_DESC_TRANSB, &second, sizeof second, error);
   if (status == EP_OK && epilogue != CUBLASLT_EPILOGUE_DEFAULT)
     status = attribute_set(gemm, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue, error);
+  const cublasLtPointerMode_t scales = CUBLASLT_POINTER_MODE_DEVICE;
+  if (status == EP_OK && shape->scales)
+    status = attribute_set(gemm, CUBLASLT_MATMUL_DESC_POINTER_MODE, &scales, sizeof scales, error);
   if (status == EP_OK && shape->bias)
     status = attribute_set(gemm, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &shape->bias,
                            sizeof shape->bias, error);
@@ -157,8 +160,10 @@ ep_status ep_cuda_gemm_run(ep_backend *backend, const ep_cuda_gemm *gemm, void *
                            cudaStream_t stream, ep_error *error) {
   const float one = 1, zero = 0;
   const ep_cuda_gemm_shape *shape = &gemm->shape;
-  BLAS_TRY(cublasLtMatmul(backend->blas, gemm->product, &one, shape->b, gemm->first, shape->a,
-                          gemm->second, &zero, shape->out, gemm->out, shape->out, gemm->out,
+  const float *alpha = shape->scales ? &shape->scales[0] : &one;
+  const float *beta = shape->scales ? &shape->scales[1] : &zero;
+  BLAS_TRY(cublasLtMatmul(backend->blas, gemm->product, alpha, shape->b, gemm->first, shape->a,
+                          gemm->second, beta, shape->out, gemm->out, shape->out, gemm->out,
                           &gemm->algorithm, workspace, gemm->workspace_bytes, stream),
            "a matrix product");
   return EP_OK;

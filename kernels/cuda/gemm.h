@@ -21,6 +21,7 @@ typedef struct {
   bool tf32; /* float32 operands may lose all but ten bits of mantissa on their way */
   cudaDataType operands, result; /* 0: float32 */
   int64_t a_pitch, b_pitch, out_pitch;
+  const float *scales; /* device [2]: out = scales[0] a b + scales[1] out; NULL: 1 and 0 */
 } ep_cuda_gemm_shape;
 
 typedef struct {

@@ -16,7 +16,7 @@ typedef struct {
   int device;
   size_t workspace_bytes;
   int64_t numbers[6];
-  int flags[6];
+  int flags[7];
   uint32_t alignments[4];
 } question;
 
@@ -38,8 +38,8 @@ static question question_of(const ep_backend *backend, const ep_cuda_gemm_shape 
   asked.workspace_bytes = workspace_bytes;
   const int64_t numbers[] = {shape->rows,    shape->columns, shape->depth,
                              shape->a_pitch, shape->b_pitch, shape->out_pitch};
-  const int flags[] = {shape->transpose_a, shape->transpose_b,   shape->relu,
-                       shape->tf32,        (int)shape->operands, (int)shape->result};
+  const int flags[] = {shape->transpose_a,   shape->transpose_b, shape->relu,          shape->tf32,
+                       (int)shape->operands, (int)shape->result, shape->scales != NULL};
   const void *const addresses[] = {shape->a, shape->b, shape->bias, shape->out};
   memcpy(asked.numbers, numbers, sizeof numbers);
   memcpy(asked.flags, flags, sizeof flags);

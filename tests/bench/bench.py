@@ -95,7 +95,7 @@ class Bench:
                 self.reasons[row.name] = str(missing)
                 continue
             for module, device, one_core, variants in row.peers:
-                if device == "cuda" and self.kind == "cpu":
+                if (device == "cuda" and self.kind == "cpu") or (self.options.no_compile and "compile" in variants):
                     continue
                 lane = "compile" if "compile" in variants else ""
                 asked.setdefault((module, device, one_core, lane), []).append((row, variants))
@@ -255,7 +255,8 @@ def evaluate(bench, row, counter):
             entry["joules"] = entry["watts"] and entry["watts"] * entry["seconds"]
     counted, needed = row.operations()
     out.update(steps=row.epochs * row.steps(), parameters=row.parameters(), operations_a_step=counted,
-               operations_needed_a_step=needed, bytes_a_step=row.bytes(), epochd=mine, peers=others,
+               operations_needed_a_step=needed, bytes_a_step=row.bytes(),
+               working_set_bytes=row.working_set_bytes(), epochd=mine, peers=others,
                flops=counted * row.epochs * row.steps() / mine["seconds"],
                not_there=[{"name": name, "reason": reason} for name, reason in missing])
     if best and not mine["wrong"]:
@@ -301,6 +302,7 @@ def measure_kind(options, kind, names, out):
         for row in bench.rows:
             print(f"  {row.name} …", flush=True)
             out["rows"].append(evaluate(bench, row, counter))
+            report.write(out, options.json)  # so that it is there, whatever comes
     finally:
         if counter:
             out["energy"] = counter.source
@@ -315,6 +317,7 @@ def main():
     parser.add_argument("--json", required=True)
     parser.add_argument("--row-seconds", type=float, default=12)
     parser.add_argument("--prepare-seconds", type=float, default=120)
+    parser.add_argument("--no-compile", action="store_true", help="leaves torch.compile out, which takes long")
     parser.add_argument("names", nargs="*", metavar="cpu|cuda|ROW")
     options = parser.parse_intermixed_args()
     kinds = [name for name in options.names if name in ("cpu", "cuda")] or report.kinds_here(options.prefix)

@@ -42,7 +42,7 @@ def doubling(cells):
         out.append(f'<polyline points="{path}" fill="none" stroke="{color}" stroke-width="2"/>')
         out += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color}"/>' for x, y in points]
         x, y = points[-1]
-        out.append(text(x, y - 10 if device == "cpu" else y + 20, name, 12, "end", color))
+        out.append(text(x, y - 10 if device == "cpu" else y + 24, name, 12, "end", color))
     return out
 
 

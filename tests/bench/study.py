@@ -20,8 +20,9 @@ WIDTHS, DEPTHS, ROWS = (4, 16, 64, 256, 1024), (1, 2, 4, 8), (64, 256, 1024, 409
 FEATURES = 16
 DOUBLING_LAYERS = range(2, 13)
 TARGET_SECONDS = 0.04  # of the faster device's run: long against a start
-SLOWER_SECONDS_MAX = 0.6  # the slower device is run for fewer epochs beyond that
-EPOCHS = (2, 20000)
+SLOWER_SECONDS_MAX = 0.15  # the slower device is run for fewer epochs beyond that
+EPOCHS_MAX = 20000
+LONG_EPOCH_SECONDS = 0.3
 AGAIN = 2  # runs of each, of which the faster counts
 
 
@@ -49,37 +50,52 @@ class Study:
         done = self.daemon.job(end["job"])
         return done["timing"]["train_seconds"], done
 
-    def rate(self, job, device, epochs):
-        """Seconds an epoch after one run that compiles, and the executor."""
-        self.run(job, device, EPOCHS[0])
-        seconds, done = self.run(job, device, epochs)
-        return seconds / epochs, done["executor"]
+    def rate(self, job, device):
+        """(seconds an epoch, whether that is all there is to know, executor): roughly, after one run that
+        compiles; where an epoch is long, that run says it all."""
+        seconds, done = self.run(job, device, 1)
+        if seconds > LONG_EPOCH_SECONDS:
+            return seconds, True, done["executor"]
+        seconds = self.run(job, device, 1)[0]
+        count = min(EPOCHS_MAX, int(TARGET_SECONDS / 4 / max(seconds, 1e-9)))
+        if count > 1:
+            seconds = self.run(job, device, count)[0] / count
+        return seconds, False, done["executor"]
+
+    def measured(self, job, device, rough, epochs):
+        """Seconds an epoch and the epochs of the run; the slower device is run for as many as fit."""
+        each, final, _ = rough
+        if final:
+            return each, 1
+        count = max(1, min(epochs, int(SLOWER_SECONDS_MAX / each)))
+        return min(self.run(job, device, count)[0] for _ in range(AGAIN)) / count, count
+
+    def choice(self, job, epochs, out):
+        """The kind that auto takes: by the estimates, whose least it takes; and where that costs little,
+        by trying."""
+        status, answer = self.daemon.validate(dict(job, device="auto", epochs=epochs))
+        if status >= 300:
+            raise Failed(f"auto: {status} {answer}")
+        out["estimates"] = {each["device"]: [each["executor"], each["seconds"]] for each in answer["estimates"]}
+        least = min(answer["estimates"], key=lambda each: each["seconds"])["device"].split(":")[0]
+        if out["devices"][least]["seconds_a_step"] * out["steps"] * epochs > SLOWER_SECONDS_MAX:
+            return least
+        return self.run(job, "auto", epochs)[1]["device"].split(":")[0]
 
     def cell(self, job, steps):
         """The same job on each device and on auto: seconds a step, what auto took, what it cost."""
-        rough = {device: self.rate(job, device, EPOCHS[0]) for device in self.devices}
-        fastest = min(each for each, _ in rough.values())
-        epochs = max(EPOCHS[0], min(EPOCHS[1], int(TARGET_SECONDS / fastest)))
-        # The first runs were short, and say little of a fast device: once more with what they gave.
-        again = min(self.run(job, device, self.fitting(each, epochs))[0] / self.fitting(each, epochs)
-                    for device, (each, _) in rough.items())
-        epochs = max(EPOCHS[0], min(EPOCHS[1], int(TARGET_SECONDS / again)))
+        rough = {device: self.rate(job, device) for device in self.devices}
+        fastest = min(each for each, _, _ in rough.values())
+        epochs = max(1, min(EPOCHS_MAX, int(TARGET_SECONDS / fastest)))
         out = {"epochs": epochs, "steps": steps, "devices": {}}
-        for device, (each, executor) in rough.items():
-            count = self.fitting(each, epochs)
-            seconds = min(self.run(job, device, count)[0] for _ in range(AGAIN)) / count
-            out["devices"][device] = {"seconds_a_step": seconds / steps, "executor": executor, "epochs": count}
-        status, answer = self.daemon.validate(dict(job, device="auto", epochs=epochs))
-        out["estimates"] = answer.get("estimates") if status < 300 else None
-        out["auto"] = self.run(job, "auto", epochs)[1]["device"].split(":")[0]
+        for device in self.devices:
+            each, count = self.measured(job, device, rough[device], epochs)
+            out["devices"][device] = {"seconds_a_step": each / steps, "executor": rough[device][2], "epochs": count}
+        out["auto"] = self.choice(job, epochs, out)
         best = min(out["devices"], key=lambda device: out["devices"][device]["seconds_a_step"])
         chosen = out["devices"][out["auto"]]["seconds_a_step"]
         out.update(faster=best, lost=chosen / out["devices"][best]["seconds_a_step"] - 1)
         return out
-
-    @staticmethod
-    def fitting(epoch_seconds, epochs):
-        return max(EPOCHS[0], min(epochs, int(SLOWER_SECONDS_MAX / epoch_seconds)))
 
     def job(self, dataset, layers, loss, **more):
         return dict({"data": {"dataset": dataset}, "model": {"layers": layers}, "loss": loss,
@@ -131,10 +147,10 @@ def main():
     study = None
     try:
         study = Study(options)
-        if not options.parts or "doubling" in options.parts:
-            study.doubling(out["doubling"])
-        if not options.parts or "cells" in options.parts:
-            study.cells(out["cells"])
+        for part in ("doubling", "cells"):
+            if not options.parts or part in options.parts:
+                getattr(study, part)(out[part])
+                report.write(out, options.json)
     except KeyboardInterrupt:
         print("\ninterrupted: what was measured so far stays")
     except Failed as reason:

@@ -180,6 +180,11 @@ class Row:
         state = 2 if self.momentum else 1
         return stored * math.prod(self.shape) * self.batch_rows() + 8 * state * self.parameters()
 
+    def working_set_bytes(self):
+        """All rows, and the parameters with their momentum; gradients need not be written down."""
+        stored = 1 if self.normalize else 4
+        return stored * math.prod(self.shape) * self.rows_count + 4 * (2 if self.momentum else 1) * self.parameters()
+
     def job(self, dataset, first):
         data = {"dataset": dataset, "standardize": self.standardize}
         if self.normalize:

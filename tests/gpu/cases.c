@@ -174,6 +174,41 @@ static ep_case *overlaps_create(const char *name) {
   return self;
 }
 
+/* More rows than an executor that gives each a block can take at once; windows that overlap and
+ * leave the image; a mask of channels between. */
+static ep_case *rounds_create(const char *name) {
+  const ep_case_window same = {.kernel = {3, 3}, .padding = {1, 1}};
+  const ep_case_window half = {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+  const ep_case_window two = {.kernel = {2, 2}};
+  ep_case *self = ep_case_create_image(name, (ep_shape){3, 20, 17}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, 9, &same, true);
+  ep_case_add(self, EP_LAYER_GELU);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &half);
+  ep_case_add_conv2d(self, 13, &half, true);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.3f);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_pool(self, EP_LAYER_AVG_POOL2D, &two);
+  ep_case_add_conv2d(self, 6, &same, false);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.2f);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 7, true);
+  ep_case_store_bytes(self);
+  self->program.augment = (ep_augment){1, true};
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 700,
+          .batch_size = 601,
+          .shuffle = true,
+          .steps = 5,
+          .lr = 0.002f,
+          .seed = 23,
+          .optimizer = {.type = EP_OPTIMIZER_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-6f},
+          .weight_decay = 0.1f});
+  return self;
+}
+
 static ep_case *image_create(int number) {
   const ep_case_training training = {.rows = 150,
                                      .batch_size = 64,
@@ -187,10 +222,11 @@ static ep_case *image_create(int number) {
   case 1: return channels_create("3 to 21 channels", 3, 21, 1);
   case 2: return channels_create("40 to 70 channels", 40, 70, 1);
   case 3: return channels_create("12 to 36 channels in 12 groups", 12, 36, 12);
+  case 4: return rounds_create("a batch of many images");
   default: return overlaps_create("writing over inputs");
   }
 }
-enum { IMAGES = 5 };
+enum { IMAGES = 6 };
 
 /* --- products below float32 ---------------------------------------------------------------- */
 
@@ -244,6 +280,7 @@ static const net coarse_nets[] = {
       .steps = 5,
       .lr = 0.1f,
       .seed = 35,
+      .weight_decay = 0.02f,
       .frozen = 1}},
 };
 enum { COARSE_NETS = sizeof coarse_nets / sizeof *coarse_nets, COARSE = 2 * (COARSE_NETS + 1) };

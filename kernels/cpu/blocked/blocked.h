@@ -40,7 +40,7 @@ typedef struct {
   const float *grad_y;            /* [rows, out_features] */
   float *grad_x;                  /* [rows, in_features], written; NULL when nobody asks */
   float *grad_weight, *grad_bias; /* the slot's, added to; NULL: none, or taken elsewhere */
-  float *columns;                 /* conv2d: room for two images' */
+  float *columns;                 /* conv2d: ep_blocked_columns */
 } ep_blocked_call;
 
 typedef struct {
@@ -81,7 +81,8 @@ extern const ep_blocked_variant ep_blocked_avx2, ep_blocked_avx512; /* x86-64 al
 
 /* Bytes a row that a layer's forward leaves for its backward. */
 int64_t ep_blocked_side_bytes(const ep_op *op);
-/* Floats that a conv2d needs for the columns of one image; 0 for other layers. */
+/* Floats that a conv2d needs for the columns of one image, or in their place (direct.h); 0 for
+ * other layers. */
 int64_t ep_blocked_columns(const ep_op *op);
 
 #endif

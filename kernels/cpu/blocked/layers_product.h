@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/cpu/blocked/blocked.h"
+#include "kernels/cpu/blocked/layers_direct.h"
 #include "kernels/cpu/blocked/product.h"
 
 /* y = x W^T + b */
@@ -152,6 +153,10 @@ static void conv_forward(const ep_blocked_call *call) {
   const ep_op *op = call->op;
   const conv_group group = conv_group_of(op);
   const bool plain = conv_is_plain(op);
+  if (ep_direct_takes(op)) {
+    direct_forward(call);
+    return;
+  }
   for (int64_t i = 0; i < call->rows * op->groups; i++) {
     const int64_t g = i % op->groups;
     const float *image = call->x + i * group.in * group.pixels;
@@ -214,6 +219,12 @@ static void conv_backward(const ep_blocked_call *call) {
   const ep_op *op = call->op;
   const conv_group group = conv_group_of(op);
   const bool plain = conv_is_plain(op);
+  if (ep_direct_takes(op)) {
+    for (int64_t i = 0; call->grad_bias && i < call->rows; i++)
+      conv_bias_backward(&group, call->grad_y + i * group.out * group.windows, call->grad_bias);
+    direct_backward(call);
+    return;
+  }
   for (int64_t i = 0; i < call->rows * op->groups; i++) {
     const int64_t g = i % op->groups;
     const float *image = call->x + i * group.in * group.pixels;

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernels/cpu/blocked/direct.h"
+
 /* How a batch is cut; each number was measured on MNIST's network, and only the speed depends on
  * it (and, since sums are cut, the last bits). */
 enum {
@@ -65,6 +67,7 @@ int64_t ep_blocked_side_bytes(const ep_op *op) {
 
 int64_t ep_blocked_columns(const ep_op *op) {
   if (op->type != EP_LAYER_CONV2D) return 0;
+  if (ep_direct_takes(op)) return ep_direct_floats(op);
   int64_t taps = op->in.channels / op->groups * op->kernel[0] * op->kernel[1], floats;
   return __builtin_mul_overflow(taps, op->out.height * op->out.width, &floats) ? INT64_MAX : floats;
 }

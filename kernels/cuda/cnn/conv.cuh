@@ -86,11 +86,13 @@ static __device__ __forceinline__ void strip_add(const worker &w, const int (&oc
   }
 }
 
+/* Output (c, y, x), with what the layers behind make of it. */
 template <int S>
-static __device__ __forceinline__ void conv_put(const worker &w, int c, int y, int x, float sum) {
+static __device__ __forceinline__ float conv_value(const worker &w, int c, int y, int x,
+                                                   float sum) {
   using C = conv<S>;
   if constexpr (C::A.bias >= 0) sum += w.s.parameters[C::A.bias + c];
-  value_put<S>(w, at_of(C::A.value, c, y, x), (c * C::OH + y) * C::OW + x, sum);
+  return value_of<S>(w, (c * C::OH + y) * C::OW + x, sum);
 }
 
 /* Adds up the parts of all outputs, or sets those that were dropped. */
@@ -99,18 +101,24 @@ template <int S> static __device__ __forceinline__ void conv_finish(const worker
   constexpr int PIXELS = C::OH * C::OW, ROWS = C::OC * C::OH;
   if constexpr (C::A.split > 1) {
     group_wait(w);
-    for (int f = w.thread; f < C::OC * PIXELS; f += THREADS) {
-      int row = f / C::OW, x = f % C::OW;
-      const float *part = w.m + C::A.forward + row * C::OUT_PITCH + x;
-      float sum = 0;
+    share_run<C::OC * PIXELS>(
+        w,
+        [&](int f) {
+          int row = f / C::OW, x = f % C::OW;
+          const float *part = w.m + C::A.forward + row * C::OUT_PITCH + x;
+          float sum = 0;
 #pragma unroll
-      for (int i = 0; i < C::A.split; i++) sum += part[i * ROWS * C::OUT_PITCH];
-      conv_put<S>(w, row / C::OH, row % C::OH, x, sum);
-    }
+          for (int i = 0; i < C::A.split; i++) sum += part[i * ROWS * C::OUT_PITCH];
+          return conv_value<S>(w, row / C::OH, row % C::OH, x, sum);
+        },
+        [&](int f, float value) { w.m[at_of(C::A.value, C::A.out, f)] = value; });
   } else if constexpr (C::LISTED) {
     int kept = kept_count<S>(w);
-    for (int i = w.thread; i < (C::OC - kept) * PIXELS; i += THREADS)
-      conv_put<S>(w, kept_channel<S>(w, kept + i / PIXELS), i % PIXELS / C::OW, i % C::OW, 0);
+#pragma unroll 1
+    for (int i = w.thread; i < (C::OC - kept) * PIXELS; i += THREADS) {
+      int c = kept_channel<S>(w, kept + i / PIXELS), y = i % PIXELS / C::OW, x = i % C::OW;
+      w.m[at_of(C::A.value, c, y, x)] = conv_value<S>(w, c, y, x, 0);
+    }
   }
 }
 
@@ -118,6 +126,7 @@ template <int S> static __device__ __forceinline__ void conv_forward(const worke
   using C = conv<S>;
   constexpr int TILE = C::A.tile, SPLIT = C::A.split, EACH = parts_of(C::IC, SPLIT);
   int kept = kept_count<S>(w), tasks = parts_of(kept, C::PAIR) * SPLIT * C::CHUNKS * C::OH;
+#pragma unroll 1
   for (int task = w.thread; task < tasks; task += THREADS) {
     int y = task % C::OH, chunk = task / C::OH % C::CHUNKS;
     int part = task / (C::OH * C::CHUNKS) % SPLIT, pair = task / (C::OH * C::CHUNKS * SPLIT);
@@ -130,6 +139,7 @@ template <int S> static __device__ __forceinline__ void conv_forward(const worke
       for (int o = 0; o < TILE; o++) sum[j][o] = 0;
     }
     int end = min((part + 1) * EACH, C::IC);
+#pragma unroll 1
     for (int ic = part * EACH; ic < end; ic++) strip_add<S>(w, oc, ic, y, chunk, sum);
 #pragma unroll
     for (int j = 0; j < C::PAIR; j++) {
@@ -143,7 +153,9 @@ template <int S> static __device__ __forceinline__ void conv_forward(const worke
       } else {
 #pragma unroll
         for (int o = 0; o < TILE; o++)
-          if (chunk * TILE + o < C::OW) conv_put<S>(w, oc[j], y, chunk * TILE + o, sum[j][o]);
+          if (chunk * TILE + o < C::OW)
+            w.m[at_of(C::A.value, oc[j], y, chunk * TILE + o)] =
+                conv_value<S>(w, oc[j], y, chunk * TILE + o, sum[j][o]);
       }
     }
   }
@@ -159,8 +171,9 @@ template <int S> static __device__ __forceinline__ void conv_back_input(const wo
   constexpr int PAIR = C::A.back_tile, TILES = parts_of(C::IC, PAIR), SPLIT = C::A.back_split;
   constexpr int ACROSS = C::A.stride_across, DOWN = C::A.stride_down;
   int kept = kept_count<S>(w);
+#pragma unroll 1
   for (int task = w.thread; task < C::H * TILES * SPLIT; task += THREADS) {
-    int tile = task % TILES, part = task / TILES % SPLIT, y = task / (TILES * SPLIT);
+    int y = task % C::H, tile = task / C::H % TILES, part = task / (C::H * TILES);
     int ic[PAIR];
     float sum[PAIR][vectors_of(C::W)];
 #pragma unroll
@@ -169,6 +182,7 @@ template <int S> static __device__ __forceinline__ void conv_back_input(const wo
 #pragma unroll
       for (int x = 0; x < vectors_of(C::W); x++) sum[j][x] = 0;
     }
+#pragma unroll 1
     for (int k = part; k < kept; k += SPLIT) {
       int oc = kept_channel<S>(w, k);
       float window[PAIR][C::WINDOW];
@@ -207,8 +221,8 @@ template <int S> static __device__ __forceinline__ void conv_back_input(const wo
       } else {
 #pragma unroll
         for (int x = 0; x < C::W; x++)
-          grad_put<S - 1>(w, at_of(C::X.value, ic[j], y, x), at_of(C::X.grad, ic[j], y, x),
-                          (ic[j] * C::H + y) * C::W + x, sum[j][x]);
+          w.m[at_of(C::X.grad, ic[j], y, x)] = grad_of<S - 1>(
+              w, at_of(C::X.value, ic[j], y, x), (ic[j] * C::H + y) * C::W + x, sum[j][x]);
       }
     }
   }
@@ -218,14 +232,17 @@ template <int S> static __device__ __forceinline__ void conv_back_input_finish(c
   using C = conv<S>;
   constexpr int ROWS = C::IC * C::H;
   if constexpr (C::A.back_split > 1)
-    for (int f = w.thread; f < ROWS * C::W; f += THREADS) {
-      int row = f / C::W, x = f % C::W, c = row / C::H, y = row % C::H;
-      const float *part = w.m + C::A.back + row * C::IN_PITCH + x;
-      float sum = 0;
+    share_run<ROWS * C::W>(
+        w,
+        [&](int f) {
+          int row = f / C::W, x = f % C::W;
+          const float *part = w.m + C::A.back + row * C::IN_PITCH + x;
+          float sum = 0;
 #pragma unroll
-      for (int i = 0; i < C::A.back_split; i++) sum += part[i * ROWS * C::IN_PITCH];
-      grad_put<S - 1>(w, at_of(C::X.value, c, y, x), at_of(C::X.grad, c, y, x), f, sum);
-    }
+          for (int i = 0; i < C::A.back_split; i++) sum += part[i * ROWS * C::IN_PITCH];
+          return grad_of<S - 1>(w, at_of(C::X.value, C::A.in, f), f, sum);
+        },
+        [&](int f, float grad) { w.m[at_of(C::X.grad, C::A.in, f)] = grad; });
 }
 
 /* --- by the weights -------------------------------------------------------------------------- */
@@ -238,27 +255,29 @@ static __device__ __forceinline__ void partial_put(const worker &w, int at, floa
 
 template <int S> static __device__ __forceinline__ void conv_back_weights(const worker &w) {
   using C = conv<S>;
-  constexpr int SPLIT = C::A.rows_split, ACROSS = C::A.stride_across;
+  constexpr int SPLIT = C::A.rows_split, TILE = C::A.weights_tile, ACROSS = C::A.stride_across;
   constexpr int INPUTS = parts_of((C::OW - 1) * ACROSS + C::KW, 4);
-  int kept = kept_count<S>(w), tasks = parts_of(kept, C::PAIR) * SPLIT * C::IC * C::KH;
+  int kept = kept_count<S>(w), tasks = parts_of(kept, TILE) * SPLIT * C::IC * C::KH;
+#pragma unroll 1
   for (int task = w.thread; task < tasks; task += THREADS) {
     int i = task % C::KH, ic = task / C::KH % C::IC;
-    int part = task / (C::KH * C::IC) % SPLIT, pair = task / (C::KH * C::IC * SPLIT);
-    int oc[C::PAIR];
-    float sum[C::PAIR][C::KW];
+    int part = task / (C::KH * C::IC) % SPLIT, tile = task / (C::KH * C::IC * SPLIT);
+    int oc[TILE];
+    float sum[TILE][C::KW];
 #pragma unroll
-    for (int j = 0; j < C::PAIR; j++) {
-      oc[j] = kept_channel<S>(w, min(pair * C::PAIR + j, kept - 1));
+    for (int j = 0; j < TILE; j++) {
+      oc[j] = kept_channel<S>(w, min(tile * TILE + j, kept - 1));
 #pragma unroll
       for (int k = 0; k < C::KW; k++) sum[j][k] = 0;
     }
+#pragma unroll 1
     for (int y = part; y < C::OH; y += SPLIT) {
       float in[4 * INPUTS];
       row_read<INPUTS>(w.m + C::X.value.first + ic * C::X.value.plane +
                            (y * C::A.stride_down + i) * C::X.value.pitch,
                        in);
 #pragma unroll
-      for (int j = 0; j < C::PAIR; j++) {
+      for (int j = 0; j < TILE; j++) {
         float grad[vectors_of(C::OW)];
         row_read<parts_of(C::OW, 4)>(
             w.m + C::A.grad.first + oc[j] * C::A.grad.plane + y * C::A.grad.pitch, grad);
@@ -269,30 +288,28 @@ template <int S> static __device__ __forceinline__ void conv_back_weights(const 
       }
     }
 #pragma unroll
-    for (int j = 0; j < C::PAIR; j++) {
-      if (pair * C::PAIR + j >= kept) continue;
+    for (int j = 0; j < TILE; j++) {
+      if (tile * TILE + j >= kept) continue;
       int at = (oc[j] * C::IC + ic) * C::K + i * C::KW;
 #pragma unroll
-      for (int k = 0; k < C::KW; k++) {
-        if constexpr (SPLIT > 1)
-          w.m[C::A.weights + part * C::OC * C::IC * C::K + at + k] = sum[j][k];
-        else
-          partial_put(w, C::A.weight + at + k, sum[j][k]);
-      }
+      for (int k = 0; k < C::KW; k++)
+        w.m[C::A.weights + part * C::OC * C::IC * C::K + at + k] = sum[j][k];
     }
   }
 }
 
-/* Of the bias, eight threads a channel; and zeros for the channels that were dropped. */
-template <int S> static __device__ __forceinline__ void conv_back_rest(const worker &w) {
+/* Of the bias, eight threads a channel. */
+template <int S> static __device__ __forceinline__ void conv_back_bias(const worker &w) {
   using C = conv<S>;
   constexpr int EACH = 8, WEIGHTS = C::IC * C::K;
   int kept = kept_count<S>(w);
   if constexpr (C::A.bias >= 0) {
+#pragma unroll 1
     for (int first = 0; first < kept * EACH; first += THREADS) {
       int task = first + w.thread, k = task / EACH;
       float sum = 0;
       int c = k < kept ? kept_channel<S>(w, k) : 0;
+#pragma unroll 1
       for (int y = task % EACH; y < C::OH && k < kept; y += EACH) {
         float grad[vectors_of(C::OW)];
         row_read<parts_of(C::OW, 4)>(
@@ -306,53 +323,36 @@ template <int S> static __device__ __forceinline__ void conv_back_rest(const wor
       if (task % EACH == 0 && k < kept) partial_put(w, C::A.bias + c, sum);
     }
   }
-  if constexpr (C::LISTED) {
-    if (w.adds) return;
-    for (int k = kept; k < C::OC; k++) {
-      int c = kept_channel<S>(w, k);
-      for (int i = w.thread; i < WEIGHTS; i += THREADS)
-        partial_put(w, C::A.weight + c * WEIGHTS + i, 0);
-      if (C::A.bias >= 0 && w.thread == 0) partial_put(w, C::A.bias + c, 0);
-    }
-  }
+  if constexpr (C::A.bias >= 0 && C::LISTED)
+    for (int k = kept + w.thread; k < C::OC; k += THREADS)
+      partial_put(w, C::A.bias + kept_channel<S>(w, k), 0);
 }
 
+/* Adds up the parts of all weights; those of dropped channels have none. */
 template <int S> static __device__ __forceinline__ void conv_back_weights_finish(const worker &w) {
   using C = conv<S>;
-  constexpr int WEIGHTS = C::IC * C::K, SPLIT = C::A.rows_split;
-  if constexpr (SPLIT > 1) {
-    int kept = kept_count<S>(w);
-    for (int task = w.thread; task < kept * WEIGHTS; task += THREADS) {
-      int at = kept_channel<S>(w, task / WEIGHTS) * WEIGHTS + task % WEIGHTS;
-      float sum = 0;
+  constexpr int EACH = C::IC * C::K, WEIGHTS = C::OC * EACH;
+  share_run<WEIGHTS>(
+      w,
+      [&](int f) {
+        float sum = 0;
+        bool there = true;
+        if constexpr (C::LISTED) there = keeps<C::A.dropout>(w, f / EACH * C::OH * C::OW);
+        if (there)
 #pragma unroll
-      for (int i = 0; i < SPLIT; i++) sum += w.m[C::A.weights + i * C::OC * WEIGHTS + at];
-      partial_put(w, C::A.weight + at, sum);
-    }
-  }
+          for (int i = 0; i < C::A.rows_split; i++) sum += w.m[C::A.weights + i * WEIGHTS + f];
+        return sum;
+      },
+      [&](int f, float sum) { partial_put(w, C::A.weight + f, sum); });
 }
 
 template <int S> static __device__ __forceinline__ void conv_backward(const worker &w) {
   if constexpr (S > FIRST_STAGE) conv_back_input<S>(w);
   conv_back_weights<S>(w);
-  conv_back_rest<S>(w);
+  conv_back_bias<S>(w);
   group_wait(w);
   if constexpr (S > FIRST_STAGE) conv_back_input_finish<S>(w);
   conv_back_weights_finish<S>(w);
-}
-
-/* --- weights --------------------------------------------------------------------------------- */
-
-/* The block copies all weights to where its groups read them. */
-template <int S> static __device__ __forceinline__ void weights_stage(const span &s, float *to) {
-  if constexpr (S < STAGES) {
-    if constexpr (stage(S).type == EP_LAYER_CONV2D) {
-      using C = conv<S>;
-      for (int i = threadIdx.x; i < C::OC * C::IC * C::K; i += GROUPS * THREADS)
-        to[C::A.staged + i / C::K * C::PITCH + i % C::K] = s.parameters[C::A.weight + i];
-    }
-    weights_stage<S + 1>(s, to);
-  }
 }
 
 #endif

@@ -16,15 +16,61 @@ static __device__ __forceinline__ float warp_sum(float value) {
 template <int S> struct linear {
   static constexpr cnn_stage A = stage(S), X = stage(S - 1);
   static constexpr int K = count_of(X.out), J = count_of(A.out);
-  static constexpr int STEP = K % 4 == 0 && A.weight % 4 == 0   ? 4
-                              : K % 2 == 0 && A.weight % 2 == 0 ? 2
-                                                                : 1; /* floats of one load */
-  static constexpr int LANES = 32 / STEP;                            /* of an output: 128 bytes */
+  static constexpr bool STAGED = A.staged >= 0;
+  static constexpr bool BY_FOUR = K % 4 == 0 && (STAGED || A.weight % 4 == 0);
+  static constexpr bool BY_TWO = K % 2 == 0 && (STAGED || A.weight % 2 == 0);
+  static constexpr int STEP = BY_FOUR ? 4 : BY_TWO ? 2 : 1; /* floats of one load */
+  static constexpr int LANES = 32 / STEP;                   /* of an output: 128 bytes */
   static constexpr int COLUMNS = K / STEP;
   static constexpr int FIT = THREADS / COLUMNS;
   static constexpr int PARTS = FIT < 1 ? 1 : FIT > LINEAR_PARTS ? LINEAR_PARTS : FIT;
   static constexpr int X_PITCH = vectors_of(K), G_PITCH = vectors_of(J);
 };
+
+constexpr bool linear_staged() {
+  for (int s = 0; s < STAGES; s++)
+    if (stage(s).type == EP_LAYER_LINEAR && stage(s).staged >= 0) return true;
+  return false;
+}
+
+/* Begins the copy of a linear layer's weights, by the block. */
+template <int S> static __device__ __forceinline__ void linear_stage(const span &s, float *to) {
+  constexpr cnn_stage A = stage(S);
+  constexpr int COUNT = linear<S>::J * linear<S>::K, BY = A.weight % 4 == 0 ? 4 : 1;
+  const float *from = s.parameters + A.weight;
+#pragma unroll 1
+  for (int i = threadIdx.x; i < COUNT / BY; i += GROUPS * THREADS) {
+    unsigned there = (unsigned)__cvta_generic_to_shared(to + A.staged + i * BY);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(there), "l"(from + i * BY),
+                 "n"(4 * BY)
+                 : "memory");
+  }
+#pragma unroll 1
+  for (int i = COUNT / BY * BY + threadIdx.x; i < COUNT; i += GROUPS * THREADS)
+    to[A.staged + i] = from[i];
+}
+
+/* All copies of this thread are under way: the last to end counts. */
+static __device__ __forceinline__ void linear_begun(const worker &w) {
+  if constexpr (linear_staged())
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(
+                     (unsigned)__cvta_generic_to_shared(w.arrival))
+                 : "memory");
+}
+
+/* Until the block has the step's weights of the linear layers. */
+static __device__ __forceinline__ void linear_wait(const worker &w) {
+  if constexpr (linear_staged()) {
+    unsigned there = (unsigned)__cvta_generic_to_shared(w.arrival), done;
+    do {
+      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n"
+                   "selp.u32 %0, 1, 0, p;\n}"
+                   : "=r"(done)
+                   : "r"(there), "r"((unsigned)w.odd)
+                   : "memory");
+    } while (!done);
+  }
+}
 
 /* STEP floats from `from`. */
 template <int STEP>
@@ -40,22 +86,30 @@ static __device__ __forceinline__ void step_read(const float *from, float (&to)[
   }
 }
 
+template <int S> static __device__ __forceinline__ const float *linear_weights(const worker &w) {
+  if constexpr (linear<S>::STAGED) return w.staged + linear<S>::A.staged;
+  return w.s.parameters + linear<S>::A.weight;
+}
+
 /* LANES threads an output; those that dropout drops are not computed. The row goes to memory, for
  * the gradient of the weights. */
 template <int S> static __device__ __forceinline__ void linear_forward(const worker &w) {
   using L = linear<S>;
   const float *x = w.m + L::X.value.first;
   float *kept = w.s.linear + L::A.x + (long long)w.row * L::X_PITCH;
+#pragma unroll 1
   for (int k = w.thread; k < L::K; k += THREADS) kept[k] = x[k];
   int lane = w.thread % L::LANES;
+  linear_wait(w);
+#pragma unroll 1
   for (int first = 0; first < L::J; first += THREADS / L::LANES) {
     int j = first + w.thread / L::LANES;
     bool asked = j < L::J;
     if constexpr (L::A.dropout >= 0) asked = asked && keeps<L::A.dropout>(w, j);
     float sum = 0;
     if (asked) {
-      const float *weights = w.s.parameters + L::A.weight + (long long)j * L::K;
-#pragma unroll 10
+      const float *weights = linear_weights<S>(w) + j * L::K;
+#pragma unroll 5
       for (int k = lane * L::STEP; k < L::K; k += L::LANES * L::STEP) {
         float weight[L::STEP], number[L::STEP];
         step_read<L::STEP>(weights + k, weight);
@@ -69,7 +123,7 @@ template <int S> static __device__ __forceinline__ void linear_forward(const wor
       sum += __shfl_xor_sync(ALL, sum, distance);
     if (lane == 0 && j < L::J) {
       if constexpr (L::A.bias >= 0) sum += w.s.parameters[L::A.bias + j];
-      value_put<S>(w, L::A.value.first + j, j, sum);
+      w.m[L::A.value.first + j] = value_of<S>(w, j, sum);
     }
   }
 }
@@ -78,20 +132,22 @@ template <int S> static __device__ __forceinline__ void linear_backward(const wo
   using L = linear<S>;
   const float *grad = w.m + L::A.grad.first;
   float *kept = w.s.linear + L::A.g + (long long)w.row * L::G_PITCH;
+#pragma unroll 1
   for (int j = w.thread; j < L::J; j += THREADS) kept[j] = grad[j];
   if constexpr (S > FIRST_STAGE) {
-    const float *weights = w.s.parameters + L::A.weight;
+    const float *weights = linear_weights<S>(w);
+#pragma unroll 1
     for (int task = w.thread; task < L::COLUMNS * L::PARTS; task += THREADS) {
       int column = task % L::COLUMNS * L::STEP, part = task / L::COLUMNS;
       float sum[L::STEP];
 #pragma unroll
       for (int i = 0; i < L::STEP; i++) sum[i] = 0;
-#pragma unroll 8
+#pragma unroll 4
       for (int j = part; j < L::J; j += L::PARTS) {
         float g = grad[j], weight[L::STEP];
 #pragma unroll
         for (int i = 0; i < L::STEP; i++) weight[i] = 0;
-        if (g != 0) step_read<L::STEP>(weights + (long long)j * L::K + column, weight);
+        if (g != 0) step_read<L::STEP>(weights + j * L::K + column, weight);
 #pragma unroll
         for (int i = 0; i < L::STEP; i++) sum[i] = fmaf(weight[i], g, sum[i]);
       }
@@ -99,6 +155,7 @@ template <int S> static __device__ __forceinline__ void linear_backward(const wo
       for (int i = 0; i < L::STEP; i++) w.m[L::A.back + part * L::K + column + i] = sum[i];
     }
     group_wait(w);
+#pragma unroll 1
     for (int k = w.thread; k < L::K; k += THREADS) {
       float sum = 0;
 #pragma unroll
@@ -114,6 +171,7 @@ template <int S> static __device__ __forceinline__ void linear_backward(const wo
 static __device__ __forceinline__ float warp_largest(const float *x, int count) {
   int lane = threadIdx.x % WARP;
   float most = x[lane < count ? lane : 0];
+#pragma unroll 1
   for (int k = lane; k < count; k += WARP)
     if (!(x[k] <= most)) most = x[k];
 #pragma unroll
@@ -126,6 +184,7 @@ static __device__ __forceinline__ float warp_largest(const float *x, int count) 
 
 static __device__ __forceinline__ float warp_exponentials(const float *x, int count, float most) {
   float sum = 0;
+#pragma unroll 1
   for (int k = threadIdx.x % WARP; k < count; k += WARP) sum += expf(x[k] - most);
   return warp_sum(sum);
 }
@@ -137,9 +196,10 @@ template <int S> static __device__ __forceinline__ void softmax_forward(const wo
   const float *x = w.m + X.value.first;
   float most = warp_largest(x, COUNT), sum = warp_exponentials(x, COUNT, most);
   float log_sum = logf(sum);
+#pragma unroll 1
   for (int k = w.thread; k < COUNT; k += WARP)
-    value_put<S>(w, A.value.first + k, k,
-                 A.type == EP_LAYER_SOFTMAX ? expf(x[k] - most) / sum : x[k] - most - log_sum);
+    w.m[A.value.first + k] = value_of<S>(
+        w, k, A.type == EP_LAYER_SOFTMAX ? expf(x[k] - most) / sum : x[k] - most - log_sum);
 }
 
 template <int S> static __device__ __forceinline__ void softmax_backward(const worker &w) {
@@ -148,9 +208,11 @@ template <int S> static __device__ __forceinline__ void softmax_backward(const w
   if (w.thread >= WARP) return;
   const float *y = w.m + A.value.first, *grad = w.m + A.grad.first;
   float sum = 0;
+#pragma unroll 1
   for (int k = w.thread; k < COUNT; k += WARP)
     sum += A.type == EP_LAYER_SOFTMAX ? grad[k] * y[k] : grad[k];
   sum = warp_sum(sum);
+#pragma unroll 1
   for (int k = w.thread; k < COUNT; k += WARP)
     grad_put<S - 1>(
         w, k, A.type == EP_LAYER_SOFTMAX ? y[k] * (grad[k] - sum) : grad[k] - expf(y[k]) * sum);
@@ -162,6 +224,7 @@ template <int S> static __device__ __forceinline__ void softmax_backward(const w
 static __device__ __forceinline__ int warp_place(const float *x, int count) {
   int lane = threadIdx.x % WARP, place = count;
   float most = 0;
+#pragma unroll 1
   for (int k = lane; k < count; k += WARP)
     if (place == count || x[k] > most || (isnan(x[k]) && !isnan(most))) {
       most = x[k];
@@ -188,6 +251,7 @@ static __device__ __forceinline__ void class_loss(worker &w, const float *output
   w.misses += warp_place(output, OUT) != label;
   if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) {
     float sum = warp_exponentials(output, OUT, most), log_sum = logf(sum);
+#pragma unroll 1
     for (int k = lane; k < OUT; k += WARP) {
       float t = ep_class_target(w.s.label_smoothing, OUT, label, 1.0f, k, 1.0f);
       if (t != 0) value += t * (log_sum + most - output[k]);
@@ -196,6 +260,7 @@ static __device__ __forceinline__ void class_loss(worker &w, const float *output
     value = warp_sum(value);
   } else {
     value = -output[label];
+#pragma unroll 1
     for (int k = lane; k < OUT; k += WARP) grad_put<LAST>(w, k, k == label ? -w.scale : 0.0f);
   }
   w.loss += (double)value;
@@ -205,6 +270,7 @@ static __device__ __forceinline__ void point_loss(worker &w, const float *output
   constexpr int LAST = STAGES - 1;
   float value = 0;
   int misses = 0;
+#pragma unroll 1
   for (int k = w.thread; k < OUT; k += WARP) {
     float target = __ldg((const float *)w.s.y + w.from * TARGETS + k), z = output[k];
     value += ep_loss_value(LOSS, z, target, w.s.huber_delta);

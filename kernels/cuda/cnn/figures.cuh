@@ -25,7 +25,7 @@ struct cnn_stage {
   int chain_first, chain_count;
   cnn_place value, grad;
   int places, forward, back, weights, staged, list, dropout, x, g;
-  int tile, split, back_tile, back_split, rows_split;
+  int tile, split, back_tile, back_split, weights_tile, rows_split;
   int kernel_height, kernel_width, stride_down, stride_across, padding_down, padding_across;
   int dilation_down, dilation_across;
   int weight, bias;

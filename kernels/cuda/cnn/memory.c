@@ -120,8 +120,7 @@ static void conv_needs(needs *all, ep_cnn_stage *stage, int forward, int back, b
            stage->back_split > 1 && !first ? stage->back_split * rows_in * odd_vectors(op->in.width)
                                            : 0,
            back, back);
-  need_add(all, &stage->weights, stage->rows_split > 1 ? stage->rows_split * ep_cnn_weights(op) : 0,
-           back, back);
+  need_add(all, &stage->weights, stage->rows_split * ep_cnn_weights(op), back, back);
 }
 
 /* Times of a row: stage s on the way there, the loss, stage s on the way back. */
@@ -169,23 +168,29 @@ static void stage_needs(const ep_program *program, ep_cnn_plan *plan, int s, nee
   if (stage->list >= 0) need_add(all, &stage->list, stage->out.channels + 1, -1, all->end);
 }
 
-/* The convolutions' weights, those of one window together. */
-static int staged_place(ep_cnn_plan *plan) {
+/* The weights that a block copies: of convolutions, those of one window together, and, `linear`, of
+ * linear layers. */
+static int staged_place(ep_cnn_plan *plan, bool linear) {
   int64_t at = 0;
   for (int s = 1; s < plan->stages_count; s++) {
     ep_cnn_stage *stage = &plan->stages[s];
-    if (stage->op->type != EP_LAYER_CONV2D) continue;
+    stage->staged = -1;
+    if (stage->op->type != EP_LAYER_CONV2D && (stage->op->type != EP_LAYER_LINEAR || !linear))
+      continue;
     stage->staged = (int)at;
-    at += stage->op->out.channels * stage->op->in.channels *
-          odd_vectors(stage->op->kernel[0] * stage->op->kernel[1]);
+    if (stage->op->type == EP_LAYER_LINEAR)
+      at += ep_cnn_vectors(ep_cnn_weights(stage->op));
+    else
+      at += stage->op->out.channels * stage->op->in.channels *
+            odd_vectors(stage->op->kernel[0] * stage->op->kernel[1]);
     if (at > INT32_MAX / 8) return INT32_MAX / 8;
   }
   return (int)at;
 }
 
-bool ep_cnn_memory_place(const ep_program *program, ep_cnn_plan *plan) {
-  needs all = {.end = 2 * plan->stages_count + 2};
-  plan->staged_floats = staged_place(plan);
+bool ep_cnn_memory_place(const ep_program *program, bool linear, ep_cnn_plan *plan) {
+  needs all = {.end = 2 * plan->stages_count + 3};
+  plan->staged_floats = staged_place(plan, linear);
   for (int s = 0; s < plan->stages_count; s++) {
     if (plan->stages[s].op && plan->stages[s].op->in_features > INT32_MAX / 64) return false;
     if (ep_shape_count(plan->stages[s].out) > INT32_MAX / 64) return false;
@@ -198,7 +203,7 @@ bool ep_cnn_memory_place(const ep_program *program, ep_cnn_plan *plan) {
                                                      : 0;
     need_add(&all, &plan->masks[i], ep_cnn_parts(bytes, sizeof(float)), -1, all.end);
   }
-  need_add(&all, &plan->reduction, EP_CNN_REDUCTION, -1, all.end);
+  need_add(&all, &plan->reduction, EP_CNN_REDUCTION, all.end - 1, all.end - 1);
   int64_t floats = needs_settle(&all);
   plan->group_floats = (int)floats;
   return floats < INT32_MAX / 8 && plan->staged_floats < INT32_MAX / 8;

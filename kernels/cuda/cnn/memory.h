@@ -16,7 +16,8 @@ int64_t ep_cnn_weights(const ep_op *op);       /* of a conv2d or linear layer, w
 int ep_cnn_parts(int64_t whole, int64_t part); /* whole / part, rounded up */
 int ep_cnn_vectors(int64_t floats);            /* floats of whole vectors */
 
-/* Fills all places of the plan, whose stages and cuts are made; false: far too much. */
-bool ep_cnn_memory_place(const ep_program *program, ep_cnn_plan *plan);
+/* Fills all places of the plan, whose stages and cuts are made; false: far too much. linear: the
+ * weights of linear layers too lie in shared memory. */
+bool ep_cnn_memory_place(const ep_program *program, bool linear, ep_cnn_plan *plan);
 
 #endif

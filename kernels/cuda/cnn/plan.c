@@ -1,5 +1,7 @@
 #include "kernels/cuda/cnn/plan.h"
 
+#include <math.h>
+
 #include "kernels/cuda/cnn/memory.h"
 #include "kernels/formulas/activations.h"
 
@@ -9,6 +11,7 @@ enum {
   ROW_FLOATS_MAX = 48,    /* a row of an image, in a thread's registers */
   WEIGHTS_MAX = 32,       /* of a window, likewise; more come one by one */
   BACK_REGISTERS = 96,    /* of a thread's 128, for sums, weights and a row */
+  CHANNELS_MAX = 4,       /* output channels whose weights a thread sums up */
   POOL_WINDOW_MAX = 255,  /* a place is a byte */
   SPLIT_MAX = 16,         /* parts of a sum */
   ROWS_MAX = 4096,        /* of a batch: more are worth products of matrices */
@@ -122,11 +125,13 @@ static void first_trained_find(const ep_program *program, const float *decay, ep
 
 /* --- how convolutions are cut -------------------------------------------------------------- */
 
-/* Channels of an output that are worth computing, half of them when half are dropped. */
+/* Channels of an output that are worth computing: what dropout2d keeps in most rows. */
 static double kept_channels(const ep_program *program, const ep_cnn_stage *stage) {
-  double kept = (double)stage->out.channels;
-  if (stage->list >= 0) kept *= 1 - (double)program->ops[stage->dropout].p;
-  return kept < 1 ? 1 : kept;
+  double channels = (double)stage->out.channels;
+  if (stage->list < 0) return channels;
+  double p = (double)program->ops[stage->dropout].p;
+  double kept = floor(channels * (1 - p) + sqrt(channels * p * (1 - p)));
+  return kept < 1 ? 1 : kept < channels ? kept : channels;
 }
 
 /* Outputs of a row that a thread takes: the fewest instructions for all of it. */
@@ -151,25 +156,48 @@ typedef struct {
 } product;
 
 /* Into how many parts each sum is cut, for a group's threads: a part is written and read again. */
-static int split_choose(const product *of, int threads, int split_max) {
+static int split_choose(const product *of, int threads, int split_max, double *time) {
   const double again = 6; /* multiplications' time */
   int best = 1;
   double least = 0;
   for (int split = 1; split <= of->length && split <= split_max; split++) {
-    double rounds = of->tasks * split / threads;
-    double cost = (rounds > 1 ? rounds : 1) * ep_cnn_parts(of->length, split) * of->term;
+    double rounds = ceil(of->tasks * split / threads); /* the last takes as long as any */
+    double cost = rounds * ep_cnn_parts(of->length, split) * of->term;
     if (split > 1) cost += again * split * (double)of->sums / threads;
     if (least > 0 && cost >= least) continue;
     least = cost;
     best = split;
   }
+  *time = least;
   return best;
+}
+
+/* How the gradient of the weights is cut: output channels of a thread, and parts of the rows. */
+static void weights_cut(const ep_cnn_plan *plan, double kept, int split_max, ep_cnn_stage *stage) {
+  const ep_op *op = stage->op;
+  double least = 0;
+  for (int tile = 1; tile <= CHANNELS_MAX && tile <= op->out.channels; tile++) {
+    double time;
+    /* A vector of the input costs as much as 16 multiplications; threads side by side share those
+     * of the gradient. */
+    double inputs = ep_cnn_parts((op->out.width - 1) * op->stride[1] + op->kernel[1], 4);
+    double grads = tile * ep_cnn_parts(op->out.width, 4);
+    const product weights = {ceil(kept / tile) * (double)(op->in.channels * op->kernel[0]),
+                             (double)tile * op->kernel[1] * (double)op->out.width + 16 * inputs +
+                                 4 * grads,
+                             op->out.height, ep_cnn_weights(op)};
+    int split = split_choose(&weights, plan->threads, split_max, &time);
+    if (least > 0 && time > least) continue;
+    least = time;
+    stage->weights_tile = tile;
+    stage->rows_split = split;
+  }
 }
 
 static void conv_cut(const ep_program *program, const ep_cnn_plan *plan, int split_max,
                      ep_cnn_stage *stage) {
   const ep_op *op = stage->op;
-  double kept = kept_channels(program, stage), pairs = (kept + 1) / 2;
+  double time, kept = kept_channels(program, stage), pairs = ceil(kept / 2);
   int window = op->kernel[0] * op->kernel[1], floats = ep_cnn_vectors(window);
   int64_t registers = 2 * op->in.width + op->out.width + 2 * (floats <= WEIGHTS_MAX ? floats : 0);
   stage->tile = tile_choose(op);
@@ -178,14 +206,11 @@ static void conv_cut(const ep_program *program, const ep_cnn_plan *plan, int spl
                                (double)(op->out.height * ep_cnn_parts(op->out.width, stage->tile)),
                            2.0 * window * stage->tile, op->in.channels, op->out_features};
   const product input = {(double)(op->in.height * ep_cnn_parts(op->in.channels, stage->back_tile)),
-                         (double)(stage->back_tile * window * op->out.width), (int64_t)(kept + 0.5),
+                         (double)(stage->back_tile * window * op->out.width), (int64_t)kept,
                          op->in_features};
-  const product weights = {pairs * (double)(op->in.channels * op->kernel[0]),
-                           2.0 * op->kernel[1] * (double)op->out.width, op->out.height,
-                           ep_cnn_weights(op)};
-  stage->split = split_choose(&forward, plan->threads, split_max);
-  stage->back_split = split_choose(&input, plan->threads, split_max);
-  stage->rows_split = split_choose(&weights, plan->threads, split_max);
+  stage->split = split_choose(&forward, plan->threads, split_max, &time);
+  stage->back_split = split_choose(&input, plan->threads, split_max, &time);
+  weights_cut(plan, kept, split_max, stage);
 }
 
 /* --- the plan ------------------------------------------------------------------------------ */
@@ -222,14 +247,15 @@ static void linear_place(const ep_program *program, ep_cnn_plan *plan) {
   plan->linear_floats = at;
 }
 
-static bool memory_fits(const ep_program *program, ep_cnn_plan *plan, int groups, int split_max,
-                        int64_t shared_bytes) {
+static bool memory_fits(const ep_program *program, ep_cnn_plan *plan, int groups, bool linear,
+                        int split_max, int64_t shared_bytes) {
   plan->groups = groups;
   plan->threads = GROUP_THREADS * GROUPS / groups;
   for (int s = 1; s < plan->stages_count; s++)
     if (plan->stages[s].op->type == EP_LAYER_CONV2D)
       conv_cut(program, plan, split_max, &plan->stages[s]);
-  return ep_cnn_memory_place(program, plan) && ep_cnn_plan_shared_bytes(plan) <= shared_bytes;
+  return ep_cnn_memory_place(program, linear, plan) &&
+         ep_cnn_plan_shared_bytes(plan) <= shared_bytes;
 }
 
 int64_t ep_cnn_plan_shared_bytes(const ep_cnn_plan *plan) {
@@ -248,7 +274,8 @@ bool ep_cnn_plan_make(const ep_program *program, int blocks, int64_t shared_byte
   dropouts_find(program, plan);
   linear_place(program, plan);
   for (int groups = program->batch_size > blocks ? GROUPS : 1; groups >= 1; groups--)
-    for (int split_max = SPLIT_MAX; split_max >= 1; split_max /= 2)
-      if (memory_fits(program, plan, groups, split_max, shared_bytes)) return true;
+    for (int linear = 1; linear >= 0; linear--)
+      for (int split_max = SPLIT_MAX; split_max >= 1; split_max /= 2)
+        if (memory_fits(program, plan, groups, linear, split_max, shared_bytes)) return true;
   return false;
 }

@@ -25,13 +25,13 @@ typedef struct {
   int forward; /* scratch: sums of the way there that are added up later */
   int back;    /* of the way back */
   int weights; /* of a conv2d: of the gradient of the weights */
-  int staged;  /* a conv2d's weights, from the start of the block's memory */
+  int staged;  /* weights, from the start of the block's memory; -1 = read where they are */
   int list;    /* a conv2d's channels that dropout2d keeps, first, then the others, then how many
                   are kept; -1 = no dropout2d behind it */
   int dropout; /* the op of that dropout2d; for linear: of a dropout */
   int x, g;    /* of a linear layer: where its rows lie in the span's `linear` */
   /* How a conv2d is cut: outputs of a thread along a row, and into how many sums. */
-  int tile, split, back_tile, back_split, rows_split;
+  int tile, split, back_tile, back_split, weights_tile, rows_split;
 } ep_cnn_stage;
 
 typedef struct {

@@ -23,6 +23,8 @@ struct worker {
   float *m;              /* the group's shared memory: [GROUP_FLOATS] */
   const float *staged;   /* the convolutions' weights, of the block */
   ep_permutation *order; /* shared, of the group */
+  uint64_t *arrival;     /* shared, of the block: of the linear layers' weights */
+  bool odd;              /* the step, counted from the start of the segment */
   int group, thread;     /* of the block; of the group */
   int index;             /* of all groups: 0 … WORKERS - 1 */
   long long step, epoch; /* of the row */
@@ -137,27 +139,45 @@ constexpr bool chain_activates(int first, int count) {
   return false;
 }
 
-/* Number f of stage S's layer, at `at`. */
+/* What the layers behind stage S's own make of its number f. */
 template <int S>
-static __device__ __forceinline__ void value_put(const worker &w, int at, int f, float value) {
+static __device__ __forceinline__ float value_of(const worker &w, int f, float value) {
   constexpr cnn_stage A = stage(S);
-  w.m[at] = chain_run<A.chain_first, A.chain_count>(w, value, f);
+  return chain_run<A.chain_first, A.chain_count>(w, value, f);
 }
 
-/* The gradient by number f of what stage S gave, which lies at value_at: goes to grad_at, as the
- * gradient by what its layer gave. */
+/* The gradient by number f of what stage S's own layer gave, from that by what those behind it left
+ * at value_at. */
 template <int S>
-static __device__ __forceinline__ void grad_put(const worker &w, int value_at, int grad_at, int f,
-                                                float grad) {
+static __device__ __forceinline__ float grad_of(const worker &w, int value_at, int f, float grad) {
   constexpr cnn_stage A = stage(S);
   float y = chain_activates(A.chain_first, A.chain_count) ? w.m[value_at] : 0;
-  w.m[grad_at] = chain_back<A.chain_first, A.chain_count>(w, grad, y, f);
+  return chain_back<A.chain_first, A.chain_count>(w, grad, y, f);
 }
 
+/* The same, where it belongs. */
 template <int S>
 static __device__ __forceinline__ void grad_put(const worker &w, int f, float grad) {
   constexpr cnn_stage A = stage(S);
-  grad_put<S>(w, at_of(A.value, A.out, f), at_of(A.grad, A.out, f), f, grad);
+  w.m[at_of(A.grad, A.out, f)] = grad_of<S>(w, at_of(A.value, A.out, f), f, grad);
+}
+
+/* A thread's share of COUNT things: makes several before it puts them away, so that their loads
+ * are under way together. */
+template <int COUNT, typename MAKE, typename PUT>
+static __device__ __forceinline__ void share_run(const worker &w, const MAKE &make,
+                                                 const PUT &put) {
+  constexpr int TURNS = parts_of(COUNT, THREADS), AT_ONCE = TURNS < 2 ? TURNS : 2;
+#pragma unroll 1
+  for (int first = w.thread; first < COUNT; first += AT_ONCE * THREADS) {
+    decltype(make(0)) made[AT_ONCE];
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++)
+      if (first + i * THREADS < COUNT) made[i] = make(first + i * THREADS);
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++)
+      if (first + i * THREADS < COUNT) put(first + i * THREADS, made[i]);
+  }
 }
 
 /* --- masks and the row itself ---------------------------------------------------------------- */
@@ -170,6 +190,7 @@ template <int I> static __device__ __forceinline__ void mask_make(const worker &
     long long first = (long long)w.row * COUNT, quad = first / 4;
     int quads = (int)((first + COUNT - 1) / 4 - quad) + 1;
     uint8_t *mask = (uint8_t *)(w.m + OP.mask);
+#pragma unroll 1
     for (int q = w.thread; q < quads; q += THREADS) {
       ep_random4 words = ep_dropout_words(w.s.seed, w.step, OP.layer, quad + q);
 #pragma unroll
@@ -198,6 +219,7 @@ template <int S> static __device__ __forceinline__ void lists_make(const worker 
         int *list = (int *)(w.m + A.list), lane = w.thread % WARP;
         const uint8_t *mask = bytes_at(w, op(A.dropout).mask);
         int kept = 0, others = 0;
+#pragma unroll 1
         for (int c = lane; c < vectors_of(CHANNELS) + WARP; c += WARP) {
           bool is = c < CHANNELS, keep = is && mask[c];
           unsigned keeping = __ballot_sync(ALL, keep), there = __ballot_sync(ALL, is);
@@ -245,8 +267,9 @@ static __device__ __forceinline__ void row_fetch(worker &w) {
     constexpr ep_shape TAKEN = {A.in.channels, A.in.height, A.in.width};
     drawn = ep_augment_draw(&w.s.augment, STORED, TAKEN, w.s.seed, w.epoch, w.from);
   }
-  for (int f = w.thread; f < count_of(A.in); f += THREADS)
-    value_put<0>(w, at_of(A.value, A.in, f), f, number_of(w, drawn, f));
+  share_run<count_of(A.in)>(
+      w, [&](int f) { return number_of(w, drawn, f); },
+      [&](int f, float x) { w.m[at_of(A.value, A.in, f)] = value_of<0>(w, f, x); });
   group_wait(w);
 }
 

@@ -36,8 +36,8 @@ static void stage_write(FILE *out, int s, const ep_program *program, const ep_cn
   place_write(out, &stage->grad);
   fprintf(out, "%d, %d, %d, %d, %d, %d, %d, %d, %d, ", stage->places, stage->forward, stage->back,
           stage->weights, stage->staged, stage->list, stage->dropout, stage->x, stage->g);
-  fprintf(out, "%d, %d, %d, %d, %d, ", stage->tile, stage->split, stage->back_tile,
-          stage->back_split, stage->rows_split);
+  fprintf(out, "%d, %d, %d, %d, %d, %d, ", stage->tile, stage->split, stage->back_tile,
+          stage->back_split, stage->weights_tile, stage->rows_split);
   fprintf(out, "%d, %d, %d, %d, %d, %d, %d, %d, %d, %d};\n", op->kernel[0], op->kernel[1],
           op->stride[0], op->stride[1], op->padding[0], op->padding[1],
           op->dilation[0] > 0 ? op->dilation[0] : 1, op->dilation[1] > 0 ? op->dilation[1] : 1,

@@ -58,11 +58,18 @@ static __device__ __forceinline__ void conv_update(const worker &w, const ep_opt
   float2 sum = {0, 0};
   if (unit * UNIT + 2 * lane < vectors_of(CONVOLVED)) {
     const float *from = w.s.partials + unit * UNIT + 2 * lane;
-#pragma unroll 8
-    for (int i = warp; i < workers; i += WARPS) {
-      float2 two = *(const float2 *)(from + (long long)i * vectors_of(CONVOLVED));
-      sum.x += two.x;
-      sum.y += two.y;
+    constexpr int AT_ONCE = 13; /* two turns for 200 rows */
+#pragma unroll 1
+    for (int first = warp; first < workers; first += AT_ONCE * WARPS) {
+      float2 two[AT_ONCE];
+#pragma unroll
+      for (int i = 0; i < AT_ONCE; i++) {
+        int row = first + i * WARPS;
+        two[i] = row < workers ? *(const float2 *)(from + (long long)row * vectors_of(CONVOLVED))
+                               : make_float2(0, 0);
+      }
+#pragma unroll
+      for (int i = 0; i < AT_ONCE; i++) sum.x += two[i].x, sum.y += two[i].y;
     }
   }
   *(float2 *)(sums + warp * UNIT + 2 * lane) = sum;
@@ -95,15 +102,26 @@ static __device__ __forceinline__ void tile_update(const worker &w, const ep_opt
   for (int i = 0; i < TILE_J; i++) sum[i] = bias[i] = 0;
   const float *g = w.s.linear + L::A.g + j0;
   const float *x = w.s.linear + L::A.x + min(k0 + lane, L::K - 1);
-#pragma unroll 5
-  for (int row = warp; row < w.rows; row += WARPS) {
-    float number = x[(long long)row * L::X_PITCH];
-    float4 four = *(const float4 *)(g + (long long)row * L::G_PITCH);
-    const float grad[TILE_J] = {four.x, four.y, four.z, four.w};
+  constexpr int AT_ONCE = 9; /* three turns for 200 rows */
+#pragma unroll 1
+  for (int first = warp; first < w.rows; first += AT_ONCE * WARPS) {
+    float number[AT_ONCE];
+    float4 four[AT_ONCE];
 #pragma unroll
-    for (int i = 0; i < TILE_J; i++) {
-      sum[i] = fmaf(grad[i], number, sum[i]);
-      bias[i] += grad[i];
+    for (int i = 0; i < AT_ONCE; i++) {
+      int row = first + i * WARPS;
+      bool is = row < w.rows;
+      number[i] = is ? x[(long long)row * L::X_PITCH] : 0;
+      four[i] = is ? *(const float4 *)(g + (long long)row * L::G_PITCH) : make_float4(0, 0, 0, 0);
+    }
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+      const float grad[TILE_J] = {four[i].x, four[i].y, four[i].z, four[i].w};
+#pragma unroll
+      for (int j = 0; j < TILE_J; j++) {
+        sum[j] = fmaf(grad[j], number[i], sum[j]);
+        bias[j] += grad[j];
+      }
     }
   }
   float *sums = w.m + REDUCTION + warp * (TILE + TILE_J);
@@ -143,6 +161,7 @@ static __device__ __forceinline__ void loss_update(const worker &w, long long at
   if (w.thread >= WARP) return;
   int workers = min(w.rows, WORKERS), misses = 0;
   double sum = 0;
+#pragma unroll 1
   for (int i = w.thread; i < workers; i += WARP) {
     sum += w.s.losses[i];
     misses += w.s.misses[i];
@@ -166,6 +185,7 @@ static __device__ __forceinline__ void step_update(const worker &w, long long at
                                                 : 1 - w.s.optimizer.beta2};
   else
     update = w.s.update[at];
+#pragma unroll 1
   for (int unit = w.index; unit < UNITS; unit += WORKERS) {
     if (unit < CONV_UNITS)
       conv_update(w, update, unit);

@@ -10,7 +10,12 @@
 extern "C" {
 #endif
 
-enum { EP_WIDE_SLICES = 32, EP_WIDE_THIN_OUTPUTS = 16, EP_WIDE_UPDATE_PARAMETERS = 1024 };
+enum {
+  EP_WIDE_SLICES = 32,
+  EP_WIDE_THIN_OUTPUTS = 16,
+  EP_WIDE_UPDATE_PARAMETERS = 4096,
+  EP_WIDE_UPDATE_SLICED = 256
+};
 
 /* y = f(x) for each number. x, y: [rows, pitch]; y is written, and may be x. */
 cudaError_t ep_wide_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
@@ -41,27 +46,34 @@ typedef struct {
 } ep_wide_derivation;
 cudaError_t ep_wide_derive(cudaStream_t stream, const ep_wide_derivation *derivation);
 
-/* The whole way back of a layer of at most EP_WIDE_THIN_OUTPUTS outputs. grad: float32 [rows, out];
- * weight: float32 [out, in]; x: numbers [rows, pitch], the layer's input, x = f(before), as above
- * (no f when `derived` is false). gradient: [EP_WIDE_SLICES, out, pitch], written: grad^T x, or
- * NULL; bias_sums: [EP_WIDE_SLICES, out], of grad's columns, or NULL. grad_x: numbers [rows,
+/* A last layer of at most EP_WIDE_THIN_OUTPUTS outputs. weight: float32 [out, in]; x: numbers
+ * [rows, pitch], the layer's input, x = f(before), as above (no f when `derived` is false); x_bias:
+ * [in], when the input is relu(x + x_bias) instead; else NULL.
+ * Backward. grad: float32 [rows, out]. gradient: [EP_WIDE_SLICES, out, pitch], written: grad^T x,
+ * or NULL; bias_sums: [EP_WIDE_SLICES, out], of grad's columns, or NULL. grad_x: numbers [rows,
  * pitch], written: grad W f'; or NULL; x_sums: [EP_WIDE_SLICES, in], written: grad_x's columns; or
  * NULL. */
 typedef struct {
   bool half, derived;
   int64_t rows, in, out, pitch;
-  const float *grad, *weight;
+  const float *weight;
   const void *x, *before;
+  const float *x_bias;
   ep_op activation;
+  const float *grad;
   float *gradient, *bias_sums, *x_sums;
   void *grad_x;
 } ep_wide_thin;
+/* bias: [out] or NULL; output: float32 [rows, out], written. */
+cudaError_t ep_wide_thin_forward(cudaStream_t stream, const ep_wide_thin *thin, const float *bias,
+                                 float *output);
 cudaError_t ep_wide_thin_back(cudaStream_t stream, const ep_wide_thin *thin);
 
 /* One weight or bias: its parameters first … first + rows * columns - 1; their gradient, the sum of
  * `slices` arrays of [rows, pitch], `stride` floats apart; and a copy of the parameters in
- * bfloat16, [rows, pitch], or NULL. Blocks from first_block on work on it. gradient NULL: it is not
- * trained.
+ * bfloat16, [rows, pitch], or NULL. Blocks from first_block on work on it:
+ * EP_WIDE_UPDATE_PARAMETERS each, of a gradient in slices EP_WIDE_UPDATE_SLICED. gradient NULL: it
+ * is not trained.
  */
 typedef struct {
   int64_t first, rows, columns, pitch, stride, first_block;
@@ -69,6 +81,7 @@ typedef struct {
   int slices;
   float weight_decay;
   void *copy;
+  bool moved; /* by its own product, before the update: the copy alone is left to do */
 } ep_wide_tensor;
 
 typedef struct {
@@ -82,6 +95,10 @@ typedef struct {
 } ep_wide_update;
 /* One step with the clock's learning rate, and the copies with it. */
 cudaError_t ep_wide_step(cudaStream_t stream, const ep_wide_update *update);
+/* What plain gradient descent makes of a product: weight = scales[0] grad^T x + scales[1] weight.
+ * decay: [count], the weights'; scales: [count, 2], written for the clock's learning rate. */
+cudaError_t ep_wide_scale(cudaStream_t stream, const ep_cuda_clock *clock, int count,
+                          const float *decay, float *scales);
 /* The copies alone. */
 cudaError_t ep_wide_copy(cudaStream_t stream, const ep_wide_update *update);
 

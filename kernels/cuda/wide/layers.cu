@@ -1,35 +1,13 @@
-/* Between two matrix products: activations, their derivatives with the sums that biases want, and
- * the way back of a layer too thin for a product. Sums over rows are cut into slices, each added in
+/* Between two matrix products: activations, and their derivatives with the sums that biases want.
+ * Sums over rows are cut into slices, each added in
  * a fixed order; the update adds the slices. */
-#include <cuda_bf16.h>
-
 #include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/wide/kernels.h"
-#include "kernels/formulas/activations.h"
+#include "kernels/cuda/wide/numbers.cuh"
 
-typedef __nv_bfloat16 half_number;
-
+/* Rows that a thread reads before it writes one. */
+enum { DEEP = 4 };
 enum { LINES = 8, THREADS = EP_CUDA_WARP * LINES, TILE = 32 };
-
-/* Several neighbours, read and written at once. */
-template <typename T, int N> struct alignas(sizeof(T) * N) pack { T of[N]; };
-
-template <typename T, int N> static __device__ pack<T, N> load(const T *from) {
-  return *(const pack<T, N> *)from;
-}
-
-static __device__ void slice_rows(int64_t rows, int slice, int slices, int64_t *first,
-                                  int64_t *last) {
-  *first = rows * slice / slices;
-  *last = rows * (slice + 1) / slices;
-}
-
-/* dy/dx, from y alone where there is no `before`; relu is told apart early, as the most usual. */
-template <bool relu>
-static __device__ float derivative(const ep_op &op, float y, const float *before) {
-  if (relu) return ep_relu_derivative(y);
-  return ep_activation_derivative(&op, before ? *before : y, y);
-}
 
 /* --- forward ------------------------------------------------------------------------------- */
 
@@ -83,9 +61,10 @@ static __global__ void turn(int64_t rows, int64_t columns, int64_t pitch, const 
   __shared__ tile held;
   int64_t column = (int64_t)blockIdx.x * TILE;
   for (int64_t row = (int64_t)blockIdx.y * TILE; row < rows; row += (int64_t)gridDim.y * TILE) {
+#pragma unroll
     for (int i = threadIdx.y; i < TILE; i += LINES)
       if (column + threadIdx.x < columns && row + i < rows)
-        held[i][threadIdx.x] = x[(row + i) * pitch + column + threadIdx.x];
+        held[i][threadIdx.x] = __ldg(x + (row + i) * pitch + column + threadIdx.x);
     __syncthreads();
     tile_turn(held, rows, columns, row, column, turned);
     __syncthreads();
@@ -132,23 +111,33 @@ static __global__ void __launch_bounds__(THREADS)
   const T *y = (const T *)d.y, *before = (const T *)d.before;
   T *grad = (T *)d.grad;
   float sums[N] = {};
-  if (column < d.pitch)
-#pragma unroll 4
-    for (int64_t row = first + threadIdx.y; row < last; row += LINES) {
-      pack<S, N> given = {};
-      if (column < d.columns) given = load<S, N>(from + row * from_pitch + column);
-      pack<T, N> own = {}, argument = {}, to;
-      if (y) own = load<T, N>(y + row * d.pitch + column);
-      if (before) argument = load<T, N>(before + row * d.pitch + column);
+  for (int64_t base_row = first + threadIdx.y; column < d.pitch && base_row < last;
+       base_row += DEEP * LINES) {
+    pack<S, N> given[DEEP] = {};
+    pack<T, N> own[DEEP] = {}, argument[DEEP] = {};
 #pragma unroll
-      for (int i = 0; i < N; i++) {
-        float value = (float)given.of[i], x = (float)argument.of[i];
-        if (y) value *= derivative<relu>(d.activation, (float)own.of[i], before ? &x : NULL);
-        to.of[i] = (T)value;
-        sums[i] += value;
-      }
-      *(pack<T, N> *)(grad + row * d.pitch + column) = to;
+    for (int i = 0; i < DEEP; i++) { /* all that is read, before anything is written */
+      int64_t row = base_row + i * LINES, at = row * d.pitch + column;
+      if (row >= last) break;
+      if (column < d.columns) given[i] = load<S, N>(from + row * from_pitch + column);
+      if (y) own[i] = load<T, N>(y + at);
+      if (!relu && before) argument[i] = load<T, N>(before + at);
     }
+#pragma unroll
+    for (int i = 0; i < DEEP; i++) {
+      int64_t row = base_row + i * LINES;
+      float to[N];
+      if (row >= last) break;
+#pragma unroll
+      for (int n = 0; n < N; n++) {
+        float value = (float)given[i].of[n], x = (float)argument[i].of[n];
+        if (y) value *= derivative<relu>(d.activation, (float)own[i].of[n], before ? &x : NULL);
+        to[n] = value;
+        sums[n] += value;
+      }
+      store<N>(grad + row * d.pitch + column, to);
+    }
+  }
   if (d.sums) lines_sum<N>(sums, base, d.columns, d.sums + blockIdx.y * d.columns);
 }
 
@@ -162,14 +151,22 @@ static __global__ void __launch_bounds__(THREADS)
   const float *y = (const float *)d.y, *before = (const float *)d.before;
   float *grad = (float *)d.grad, sums[1] = {};
   for (int64_t row = first; row < last; row += TILE) {
+    float given[TILE / LINES] = {}, own[TILE / LINES] = {};
 #pragma unroll
-    for (int i = threadIdx.y; i < TILE; i += LINES) {
-      if (column >= d.columns || row + i >= last) continue;
-      float value = from[(row + i) * from_pitch + column];
-      int64_t at = (row + i) * d.pitch + column;
-      if (y) value *= derivative<relu>(d.activation, y[at], before ? &before[at] : NULL);
+    for (int j = 0; j < TILE / LINES; j++) { /* all that is read, before anything is written */
+      int64_t at = row + threadIdx.y + j * LINES;
+      if (column >= d.columns || at >= last) continue;
+      given[j] = from[at * from_pitch + column];
+      if (y) own[j] = y[at * d.pitch + column];
+    }
+#pragma unroll
+    for (int j = 0; j < TILE / LINES; j++) {
+      int64_t at = (row + threadIdx.y + j * LINES) * d.pitch + column;
+      float value = given[j];
+      if (column >= d.columns || row + threadIdx.y + j * LINES >= last) continue;
+      if (y) value *= derivative<relu>(d.activation, own[j], before ? &before[at] : NULL);
       if (grad) grad[at] = value;
-      held[i][threadIdx.x] = value;
+      held[threadIdx.y + j * LINES][threadIdx.x] = value;
       sums[0] += value;
     }
     __syncthreads();
@@ -213,97 +210,5 @@ cudaError_t ep_wide_derive(cudaStream_t stream, const ep_wide_derivation *d) {
     derive_launch<float, float, 4>(stream, d);
   else
     derive_launch<float, float, 1>(stream, d);
-  return cudaGetLastError();
-}
-
-/* --- thin layers --------------------------------------------------------------------------- */
-
-enum { THIN_THREADS = 128, THIN_ROWS = 64 };
-
-/* blockIdx.x: THIN_THREADS * N inputs, N a thread; blockIdx.y: a slice of the rows. */
-template <typename T, int OUT, int N, bool relu>
-static __global__ void __launch_bounds__(THIN_THREADS) thin_back(ep_wide_thin t) {
-  __shared__ float grads[THIN_ROWS][OUT];
-  int64_t column = ((int64_t)blockIdx.x * THIN_THREADS + threadIdx.x) * N, first, last;
-  slice_rows(t.rows, blockIdx.y, gridDim.y, &first, &last);
-  const T *x = (const T *)t.x, *before = (const T *)t.before;
-  T *grad_x = (T *)t.grad_x;
-  bool is = column < t.pitch;
-  float weight[OUT][N], gradient[OUT][N] = {}, sums[N] = {}, bias_sum = 0;
-#pragma unroll
-  for (int o = 0; o < OUT; o++)
-#pragma unroll
-    for (int i = 0; i < N; i++)
-      weight[o][i] = o < t.out && column + i < t.in ? t.weight[o * t.in + column + i] : 0.0f;
-  for (int64_t base = first; base < last; base += THIN_ROWS) {
-    int rows = (int)(last - base < THIN_ROWS ? last - base : THIN_ROWS);
-    __syncthreads(); /* grads may still be read for the rows before */
-    for (int at = threadIdx.x; at < rows * OUT; at += THIN_THREADS) {
-      int row = at / OUT, o = at % OUT;
-      grads[row][o] = o < t.out ? t.grad[(base + row) * t.out + o] : 0.0f;
-    }
-    __syncthreads();
-    if (threadIdx.x < OUT)
-      for (int row = 0; row < rows; row++) bias_sum += grads[row][threadIdx.x];
-    if (!is) continue;
-#pragma unroll 8
-    for (int row = 0; row < rows; row++) {
-      int64_t at = (base + row) * t.pitch + column;
-      pack<T, N> given = load<T, N>(x + at), argument = {}, to;
-      if (!relu && before) argument = load<T, N>(before + at);
-#pragma unroll
-      for (int i = 0; i < N; i++) {
-        float value = 0, own = (float)given.of[i], asked = (float)argument.of[i];
-#pragma unroll
-        for (int o = 0; o < OUT; o++) {
-          value += grads[row][o] * weight[o][i];
-          gradient[o][i] += grads[row][o] * own;
-        }
-        if (t.derived) value *= derivative<relu>(t.activation, own, before ? &asked : NULL);
-        to.of[i] = (T)value;
-        sums[i] += value;
-      }
-      if (grad_x) *(pack<T, N> *)(grad_x + at) = to;
-    }
-  }
-  if (t.bias_sums && blockIdx.x == 0 && threadIdx.x < t.out)
-    t.bias_sums[blockIdx.y * t.out + threadIdx.x] = bias_sum;
-#pragma unroll
-  for (int i = 0; i < N; i++) {
-    if (!is) break;
-    if (t.x_sums && column + i < t.in) t.x_sums[blockIdx.y * t.in + column + i] = sums[i];
-#pragma unroll
-    for (int o = 0; o < OUT; o++)
-      if (t.gradient && o < t.out)
-        t.gradient[(blockIdx.y * t.out + o) * t.pitch + column + i] = gradient[o][i];
-  }
-}
-
-template <typename T, int OUT, int N>
-static void thin_launch(cudaStream_t stream, const ep_wide_thin *t) {
-  int64_t width = THIN_THREADS * N;
-  dim3 grid((unsigned int)((t->pitch + width - 1) / width), EP_WIDE_SLICES);
-  if (t->derived && t->activation.type == EP_LAYER_RELU)
-    thin_back<T, OUT, N, true><<<grid, THIN_THREADS, 0, stream>>>(*t);
-  else
-    thin_back<T, OUT, N, false><<<grid, THIN_THREADS, 0, stream>>>(*t);
-}
-
-template <typename T, int N> static void thin_choose(cudaStream_t stream, const ep_wide_thin *t) {
-  if (t->out <= 4)
-    thin_launch<T, 4, N>(stream, t);
-  else if (t->out <= 10)
-    thin_launch<T, 10, N>(stream, t);
-  else
-    thin_launch<T, EP_WIDE_THIN_OUTPUTS, N>(stream, t);
-}
-
-cudaError_t ep_wide_thin_back(cudaStream_t stream, const ep_wide_thin *thin) {
-  if (thin->half)
-    thin_choose<half_number, 2>(stream, thin);
-  else if (thin->pitch % 2 == 0)
-    thin_choose<float, 2>(stream, thin);
-  else
-    thin_choose<float, 1>(stream, thin);
   return cudaGetLastError();
 }

@@ -24,7 +24,7 @@ static ep_cuda_gemm_shape forward_of(const ep_wide *wide, int i, int64_t rows) {
                               .tf32 = !wide->half,
                               .operands = operands_of(wide),
                               .result = last ? CUDA_R_32F : operands_of(wide)};
-  if (last) return shape;
+  if (last || layer->bare) return shape;
   if (layer->linear->bias >= 0)
     shape.bias = layer->bias ? layer->bias : wide->network->parameters + layer->linear->bias;
   shape.relu = layer->activation && layer->activation->type == EP_LAYER_RELU;
@@ -54,6 +54,10 @@ static ep_cuda_gemm_shape weight_product_of(const ep_wide *wide, int i, int64_t 
                               .out = layer->gradient,
                               .tf32 = !wide->half,
                               .operands = operands_of(wide)};
+  if (layer->moves) {
+    shape.out = wide->network->parameters + layer->linear->weight;
+    shape.scales = wide->scales + 2 * i;
+  }
   if (wide->half) {
     shape.a = ep_wide_grad(wide, i);
     shape.b = ep_wide_input(wide, i);
@@ -74,13 +78,14 @@ static ep_status product_make(ep_wide *wide, const ep_cuda_gemm_shape *shape, ep
 
 static ep_status layer_make(ep_wide *wide, int i, int kind, int64_t rows, ep_error *error) {
   ep_wide_layer *layer = &wide->layers[i];
+  if (layer->thin) return EP_OK;
   ep_cuda_gemm_shape forward = forward_of(wide, i, rows);
   ep_status status = product_make(wide, &forward, &layer->forward[kind], error);
-  if (status == EP_OK && layer->trains_weight && !layer->thin) {
+  if (status == EP_OK && layer->trains_weight) {
     ep_cuda_gemm_shape shape = weight_product_of(wide, i, rows);
     status = product_make(wide, &shape, &layer->weight_product[kind], error);
   }
-  if (status == EP_OK && i > wide->first_trained && !layer->thin) {
+  if (status == EP_OK && i > wide->first_trained) {
     ep_cuda_gemm_shape shape = back_of(wide, i, rows);
     status = product_make(wide, &shape, &layer->back[kind], error);
   }

@@ -73,18 +73,50 @@ static ep_status layer_forward(const pass *p, int i, ep_error *error) {
   return EP_OK;
 }
 
+static const float *bias_of(const pass *p, const ep_wide_layer *layer) {
+  return ep_cuda_parameters_at(p->wide->network, layer->linear->bias);
+}
+
+/* What both ways of a thin last layer, layer i, have in common. */
+static ep_wide_thin thin_of(const pass *p, int i) {
+  const ep_wide *wide = p->wide;
+  const ep_wide_layer *layer = &wide->layers[i];
+  return (ep_wide_thin){.half = wide->half,
+                        .rows = p->rows,
+                        .in = layer->linear->in_features,
+                        .out = layer->linear->out_features,
+                        .pitch = layer->in_pitch,
+                        .weight = wide->network->parameters + layer->linear->weight,
+                        .x = ep_wide_input(wide, i),
+                        .x_bias = i > 0 && layer[-1].bare ? bias_of(p, layer - 1) : NULL};
+}
+
+/* To wide->output. */
+static ep_status last_forward(const pass *p, int i, ep_error *error) {
+  ep_wide *wide = p->wide;
+  const ep_wide_layer *last = &wide->layers[i];
+  if (last->thin) {
+    ep_wide_thin thin = thin_of(p, i);
+    EP_CUDA_TRY(ep_wide_thin_forward(stream_of(p), &thin, bias_of(p, last), wide->output),
+                "a linear layer");
+    return EP_OK;
+  }
+  ep_status status = layer_forward(p, i, error);
+  if (status != EP_OK) return status;
+  EP_CUDA_TRY(ep_wide_finish(stream_of(p), p->rows, last->linear->out_features, last->out_pitch,
+                             wide->sums, bias_of(p, last), wide->output),
+              "a bias");
+  return EP_OK;
+}
+
 /* *output: of the network. */
 static ep_status forward(const pass *p, const float **output, ep_error *error) {
   ep_wide *wide = p->wide;
-  const ep_wide_layer *last = &wide->layers[wide->layers_count - 1];
-  const ep_op *op = last->linear;
   ep_status status = EP_OK;
-  for (int i = 0; i < wide->layers_count && status == EP_OK; i++)
+  for (int i = 0; i < wide->layers_count - 1 && status == EP_OK; i++)
     status = layer_forward(p, i, error);
+  if (status == EP_OK) status = last_forward(p, wide->layers_count - 1, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_wide_finish(stream_of(p), p->rows, op->out_features, last->out_pitch, wide->sums,
-                             ep_cuda_parameters_at(wide->network, op->bias), wide->output),
-              "a bias");
   *output = wide->output;
   if (!wide->tail) return EP_OK;
   EP_CUDA_TRY(
@@ -106,16 +138,10 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
   ep_wide *wide = p->wide;
   const ep_wide_layer *layer = &wide->layers[i], *under = i > 0 ? layer - 1 : NULL;
   bool goes_on = i > wide->first_trained;
-  ep_wide_thin thin = {.half = wide->half,
-                       .rows = p->rows,
-                       .in = layer->linear->in_features,
-                       .out = layer->linear->out_features,
-                       .pitch = layer->in_pitch,
-                       .grad = wide->network->grad[0],
-                       .weight = wide->network->parameters + layer->linear->weight,
-                       .x = ep_wide_input(wide, i),
-                       .gradient = layer->trains_weight ? layer->gradient : NULL,
-                       .bias_sums = layer->trains_bias ? layer->bias_gradient : NULL};
+  ep_wide_thin thin = thin_of(p, i);
+  thin.grad = wide->network->grad[0];
+  thin.gradient = layer->trains_weight ? layer->gradient : NULL;
+  thin.bias_sums = layer->trains_bias ? layer->bias_gradient : NULL;
   if (goes_on) {
     thin.grad_x = ep_wide_grad(wide, i - 1);
     thin.x_sums = under->trains_bias ? under->bias_gradient : NULL;
@@ -168,10 +194,10 @@ static ep_status backward(const pass *p, ep_error *error) {
     const ep_wide_layer *layer = &wide->layers[i];
     if (!ready) status = derive(p, i, error);
     ready = false;
-    if (status == EP_OK && layer->trains_weight)
-      status = multiply(p, &layer->weight_product[p->kind], error);
     if (status == EP_OK && i > wide->first_trained)
       status = multiply(p, &layer->back[p->kind], error);
+    if (status == EP_OK && layer->trains_weight) /* after it: this may change the weight */
+      status = multiply(p, &layer->weight_product[p->kind], error);
   }
   return status;
 }
@@ -197,6 +223,10 @@ ep_status ep_wide_step_queue(ep_wide *wide, int64_t rows, ep_error *error) {
   ep_status status = batch_take(&p, error);
   if (status == EP_OK) status = forward(&p, &output, error);
   if (status == EP_OK) status = loss(&p, output, error);
+  if (status == EP_OK && wide->scales)
+    EP_CUDA_TRY(ep_wide_scale(stream_of(&p), wide->network->clock, wide->layers_count, wide->decay,
+                              wide->scales),
+                "a learning rate");
   if (status == EP_OK) status = backward(&p, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_wide_step(stream_of(&p), &wide->update), "the optimizer's step");

@@ -6,13 +6,20 @@
 #include "kernels/cuda/wide/kernels.h"
 
 enum { THREADS = 256, EACH = EP_WIDE_UPDATE_PARAMETERS / THREADS };
-static_assert(EACH == 4, "a thread's parameters are one float4");
+static_assert(EACH % 4 == 0, "a thread's parameters are a few float4");
+static_assert((int)EP_WIDE_UPDATE_SLICED == (int)THREADS, "then it has one, and its slices");
 
 /* This block's tensor: the last that begins at or before it. */
 static __device__ const ep_wide_tensor *tensor_of(const ep_wide_update &update) {
-  int i = update.count - 1;
-  while (i > 0 && update.tensors[i].first_block > blockIdx.x) i--;
-  return &update.tensors[i];
+  int low = 0, high = update.count - 1;
+  while (low < high) {
+    int middle = (low + high + 1) / 2;
+    if (update.tensors[middle].first_block <= blockIdx.x)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return &update.tensors[low];
 }
 
 /* The parameter's new value; `at`: its place in the tensor. */
@@ -24,28 +31,35 @@ static __device__ float stepped(const ep_wide_update &update, const ep_wide_tens
                              ep_clip(&update.optimizer, 1, grad), state, update.state_stride);
 }
 
-/* Rows without gaps, all on 16 bytes: a thread's four parameters are neighbours. */
+/* Rows without gaps, all on 16 bytes: a thread has a few groups of four neighbours, THREADS groups
+ * apart. All that is read for them, before anything is written. */
 template <bool trains>
-static __device__ void four(const ep_wide_update &update, const ep_wide_tensor &of,
-                            const ep_optimizer_step &now, int64_t at) {
-  float4 *place = (float4 *)(update.parameters + of.first + at);
-  float4 value = *place;
-  if (trains) {
-    float4 grad = *(const float4 *)(of.gradient + at);
-    for (int slice = 1; slice < of.slices; slice++) {
-      float4 more = *(const float4 *)(of.gradient + slice * of.stride + at);
-      grad.x += more.x, grad.y += more.y, grad.z += more.z, grad.w += more.w;
-    }
-    value.x = stepped(update, of, now, at, value.x, grad.x);
-    value.y = stepped(update, of, now, at + 1, value.y, grad.y);
-    value.z = stepped(update, of, now, at + 2, value.z, grad.z);
-    value.w = stepped(update, of, now, at + 3, value.w, grad.w);
-    *place = value;
+static __device__ void fours(const ep_wide_update &update, const ep_wide_tensor &of,
+                             const ep_optimizer_step &now, int64_t first, int64_t count) {
+  float4 value[EACH / 4], grad[EACH / 4];
+#pragma unroll
+  for (int i = 0; i < EACH / 4; i++) {
+    int64_t at = first + 4 * i * THREADS;
+    if (at >= count) break;
+    value[i] = *(const float4 *)(update.parameters + of.first + at);
+    if (trains) grad[i] = *(const float4 *)(of.gradient + at);
   }
-  if (!of.copy) return;
-  __nv_bfloat162 halves[2] = {__floats2bfloat162_rn(value.x, value.y),
-                              __floats2bfloat162_rn(value.z, value.w)};
-  *(uint2 *)((__nv_bfloat16 *)of.copy + at) = *(const uint2 *)halves;
+#pragma unroll
+  for (int i = 0; i < EACH / 4; i++) {
+    int64_t at = first + 4 * i * THREADS;
+    if (at >= count) break;
+    if (trains) {
+      value[i].x = stepped(update, of, now, at, value[i].x, grad[i].x);
+      value[i].y = stepped(update, of, now, at + 1, value[i].y, grad[i].y);
+      value[i].z = stepped(update, of, now, at + 2, value[i].z, grad[i].z);
+      value[i].w = stepped(update, of, now, at + 3, value[i].w, grad[i].w);
+      *(float4 *)(update.parameters + of.first + at) = value[i];
+    }
+    if (!of.copy) continue;
+    __nv_bfloat162 halves[2] = {__floats2bfloat162_rn(value[i].x, value[i].y),
+                                __floats2bfloat162_rn(value[i].z, value[i].w)};
+    *(uint2 *)((__nv_bfloat16 *)of.copy + at) = *(const uint2 *)halves;
+  }
 }
 
 /* Any tensor: a thread's parameters are a block's width apart. */
@@ -56,6 +70,7 @@ static __device__ void one(const ep_wide_update &update, const ep_wide_tensor &o
   float *place = update.parameters + of.first + at, value = *place;
   if (trains) {
     float grad = of.gradient[padded];
+#pragma unroll 8
     for (int slice = 1; slice < of.slices; slice++) grad += of.gradient[slice * of.stride + padded];
     *place = value = stepped(update, of, now, at, value, grad);
   }
@@ -66,21 +81,37 @@ template <bool trains>
 static __global__ void __launch_bounds__(THREADS) step(ep_wide_update update) {
   const ep_wide_tensor of = *tensor_of(update);
   ep_optimizer_step now = {};
-  if (trains) {
-    if (!of.gradient) return;
-    now = update.clock->update;
-  } else if (!of.copy) {
-    return;
+  if (trains && of.gradient) now = update.clock->update;
+  bool copies = of.copy && (of.moved || !trains);
+  if (!copies && !(trains && of.gradient)) return;
+  int64_t each = of.slices > 1 ? EP_WIDE_UPDATE_SLICED : EP_WIDE_UPDATE_PARAMETERS;
+  int64_t count = of.rows * of.columns, base = (blockIdx.x - of.first_block) * each;
+  bool whole = of.columns == of.pitch && of.first % 4 == 0 && count % 4 == 0 && of.slices == 1;
+  if (whole && copies)
+    fours<false>(update, of, now, base + 4 * threadIdx.x, count);
+  else if (whole)
+    fours<trains>(update, of, now, base + 4 * threadIdx.x, count);
+  if (whole) return;
+  for (int64_t at = base + threadIdx.x; at < count && at < base + each; at += THREADS)
+    if (copies)
+      one<false>(update, of, now, at);
+    else
+      one<trains>(update, of, now, at);
+}
+
+static __global__ void scale(const ep_cuda_clock *clock, int count, const float *decay,
+                             float *scales) {
+  float lr = clock->update.lr;
+  for (int i = threadIdx.x; i < count; i += blockDim.x) {
+    scales[2 * i] = -lr;
+    scales[2 * i + 1] = 1 - lr * decay[i];
   }
-  int64_t count = of.rows * of.columns, base = (blockIdx.x - of.first_block) * THREADS * EACH;
-  bool whole = of.columns == of.pitch && of.first % 4 == 0 && count % 4 == 0 && of.stride % 4 == 0;
-  if (whole) {
-    int64_t at = base + EACH * threadIdx.x;
-    if (at < count) four<trains>(update, of, now, at);
-    return;
-  }
-  for (int64_t at = base + threadIdx.x; at < count && at < base + THREADS * EACH; at += THREADS)
-    one<trains>(update, of, now, at);
+}
+
+cudaError_t ep_wide_scale(cudaStream_t stream, const ep_cuda_clock *clock, int count,
+                          const float *decay, float *scales) {
+  scale<<<1, EP_CUDA_WARP, 0, stream>>>(clock, count, decay, scales);
+  return cudaGetLastError();
 }
 
 cudaError_t ep_wide_step(cudaStream_t stream, const ep_wide_update *update) {

@@ -108,6 +108,20 @@ static ep_status take(ep_wide *wide, void *out, int64_t rows, int64_t columns, s
   return EP_OK;
 }
 
+/* Device memory with `count` things of `bytes` from the host in it. */
+static ep_status take_copy(ep_wide *wide, void *out, const void *from, int64_t count, size_t bytes,
+                           ep_error *error) {
+  ep_status status = take(wide, out, count, 1, bytes, error);
+  if (status != EP_OK) return status;
+  void *to;
+  memcpy(&to, out, sizeof to);
+  cudaStream_t stream = wide->network->stream;
+  EP_CUDA_TRY(cudaMemcpyAsync(to, from, (size_t)count * bytes, cudaMemcpyHostToDevice, stream),
+              "copying to the device");
+  EP_CUDA_TRY(cudaStreamSynchronize(stream), "copying to the device");
+  return EP_OK;
+}
+
 typedef struct {
   void *out;
   int64_t rows, columns;
@@ -140,12 +154,13 @@ static ep_status layer_take(ep_wide *wide, int i, ep_error *error) {
   int64_t gradient_rows = layer->thin ? op->out_features : layer->out_pitch;
   layer->slices = layer->thin ? EP_WIDE_SLICES : 1;
   const buffer buffers[] = {
-      {&layer->weight, rows_if(half, layer->out_pitch), layer->in_pitch, 2},
+      {&layer->weight, rows_if(half && !layer->thin, layer->out_pitch), layer->in_pitch, 2},
       {&layer->bias, rows_if(half && op->bias >= 0 && !last, 1), layer->out_pitch, 2},
       {&layer->before, rows_if(layer->asks_before, batch), layer->out_pitch, number_bytes(wide)},
       {&layer->output, rows_if(!last, batch), layer->out_pitch, number_bytes(wide)},
       {&layer->input_turned, rows_if(turns, op->in_features), batch, sizeof(float)},
-      {&layer->gradient, rows_if(layer->trains_weight, layer->slices * gradient_rows),
+      {&layer->gradient,
+       rows_if(layer->trains_weight && !layer->moves, layer->slices * gradient_rows),
        layer->in_pitch, sizeof(float)},
       {&layer->bias_gradient, rows_if(layer->trains_bias, EP_WIDE_SLICES), op->out_features,
        sizeof(float)},
@@ -164,10 +179,11 @@ static int64_t widest(const ep_wide *wide) {
 static ep_status memory_take(ep_wide *wide, ep_error *error) {
   const ep_cuda_network *network = wide->network;
   const ep_program *program = network->program;
+  const ep_wide_layer *last = &wide->layers[wide->layers_count - 1];
   int64_t batch = program->batch_size;
   const buffer buffers[] = {
       {&wide->input, rows_if(wide->half, batch), wide->layers[0].in_pitch, 2},
-      {&wide->sums, batch, wide->layers[wide->layers_count - 1].out_pitch, sizeof(float)},
+      {&wide->sums, rows_if(!last->thin, batch), last->out_pitch, sizeof(float)},
       {&wide->output, batch, program->out_features, sizeof(float)},
       {&wide->result, rows_if(wide->tail, batch), program->out_features, sizeof(float)},
       {&wide->grads[0], batch, widest(wide), number_bytes(wide)},
@@ -195,7 +211,8 @@ static ep_wide_tensor weight_tensor(const ep_wide *wide, const ep_wide_layer *la
                            .stride = rows * layer->in_pitch,
                            .gradient = layer->gradient,
                            .slices = layer->slices,
-                           .copy = layer->weight};
+                           .copy = layer->weight,
+                           .moved = layer->moves};
   group_find(wide->network->program, tensor.first, tensor.rows * tensor.columns, &trained,
              &tensor.weight_decay);
   return tensor;
@@ -217,7 +234,8 @@ static ep_wide_tensor bias_tensor(const ep_wide *wide, const ep_wide_layer *laye
 }
 
 static void tensor_add(ep_wide *wide, ep_wide_tensor *tensors, ep_wide_tensor tensor) {
-  int64_t each = EP_WIDE_UPDATE_PARAMETERS, count = tensor.rows * tensor.columns;
+  int64_t each = tensor.slices > 1 ? EP_WIDE_UPDATE_SLICED : EP_WIDE_UPDATE_PARAMETERS;
+  int64_t count = tensor.rows * tensor.columns;
   tensor.first_block = wide->update.blocks;
   wide->update.blocks += (count + each - 1) / each;
   tensors[wide->update.count++] = tensor;
@@ -238,15 +256,8 @@ static ep_status update_prepare(ep_wide *wide, ep_error *error) {
     tensor_add(wide, tensors, weight_tensor(wide, layer));
     if (layer->linear->bias >= 0) tensor_add(wide, tensors, bias_tensor(wide, layer));
   }
-  ep_status status = take(wide, &device, wide->update.count, 1, sizeof *device, error);
+  ep_status status = take_copy(wide, &device, tensors, wide->update.count, sizeof *device, error);
   wide->update.tensors = device;
-  if (status == EP_OK) {
-    cudaError_t code = cudaStreamSynchronize(network->stream); /* it is being cleared */
-    if (code == cudaSuccess)
-      code = cudaMemcpy(device, tensors, (size_t)wide->update.count * sizeof *device,
-                        cudaMemcpyHostToDevice);
-    if (code != cudaSuccess) status = ep_cuda_fail(error, code, "copying to the device");
-  }
   free(tensors);
   return status;
 }
@@ -255,6 +266,12 @@ static ep_status update_prepare(ep_wide *wide, ep_error *error) {
 
 static int64_t pitch_of(const ep_wide *wide, int64_t columns) {
   return wide->half ? (columns + 7) / 8 * 8 : columns;
+}
+
+/* p = (1 - lr decay) p - lr g: no more than a product can do on its way out. */
+static bool descends_plainly(const ep_optimizer *optimizer) {
+  return optimizer->type == EP_OPTIMIZER_SGD && optimizer->momentum == 0 &&
+         !(optimizer->clip_value > 0);
 }
 
 static void layers_decide(ep_wide *wide) {
@@ -270,15 +287,38 @@ static void layers_decide(ep_wide *wide) {
     if (op->bias >= 0)
       group_find(program, op->bias, ep_cuda_biases_count(op), &layer->trains_bias, &decay);
     layer->thin = i == wide->layers_count - 1 && op->out_features <= EP_WIDE_THIN_OUTPUTS;
+    layer->bare = !wide->half && i + 1 < wide->layers_count && layer[1].thin && op->bias >= 0 &&
+                  layer->activation && layer->activation->type == EP_LAYER_RELU;
     layer->asks_before = layer->activation && layer->activation->type != EP_LAYER_RELU;
+    layer->moves = descends_plainly(&program->optimizer) && layer->trains_weight && !layer->thin &&
+                   layer->in_pitch == op->in_features && layer->out_pitch == op->out_features;
     if (layer->trains_weight || layer->trains_bias) wide->first_trained = i;
   }
+}
+
+/* For the layers that move by their products. */
+static ep_status scales_prepare(ep_wide *wide, ep_error *error) {
+  bool any = false, trained;
+  for (int i = 0; i < wide->layers_count; i++) any |= wide->layers[i].moves;
+  if (!any) return EP_OK;
+  float *decay = calloc((size_t)wide->layers_count, sizeof *decay);
+  if (!decay) return ep_fail(error, EP_NO_MEMORY, "no memory for the layers' decay");
+  for (int i = 0; i < wide->layers_count; i++) {
+    const ep_op *op = wide->layers[i].linear;
+    group_find(wide->network->program, op->weight, ep_cuda_weights_count(op), &trained, &decay[i]);
+  }
+  ep_status status = take(wide, &wide->scales, wide->layers_count, 2, sizeof(float), error);
+  if (status == EP_OK)
+    status = take_copy(wide, &wide->decay, decay, wide->layers_count, sizeof *decay, error);
+  free(decay);
+  return status;
 }
 
 static ep_status wide_build(ep_wide *wide, ep_error *error) {
   layers_decide(wide);
   ep_status status = memory_take(wide, error);
   if (status == EP_OK) status = update_prepare(wide, error);
+  if (status == EP_OK) status = scales_prepare(wide, error);
   if (status == EP_OK) status = ep_wide_products_make(wide, error);
   return status;
 }

@@ -17,7 +17,9 @@ typedef struct {
   const ep_op *activation;     /* between this layer and the next, or NULL */
   int64_t in_pitch, out_pitch; /* numbers of a row of the input and of the output */
   bool trains_weight, trains_bias;
-  bool thin;        /* the last, with so few outputs that no product comes back */
+  bool bare;  /* TF32: bias and relu are left to the thin layer above, the product is faster so */
+  bool thin;  /* the last, with so few outputs that no product comes back */
+  bool moves; /* plain gradient descent: the product of the weight ends in the weight itself */
   bool asks_before; /* the activation's derivative wants its input */
 
   void *weight, *bias;   /* bfloat16 copies [out_pitch, in_pitch], [out_pitch]; or NULL */
@@ -48,6 +50,8 @@ typedef struct {
   void *grads[2];     /* numbers [batch, the widest pitch], by turns */
   float *grad_turned; /* TF32: [the widest layer, batch] */
   void *workspace;    /* cuBLASLt's */
+  float *decay;       /* [layers_count], the weights'; NULL when no layer moves */
+  float *scales;      /* [layers_count, 2], for the products that move weights */
   ep_wide_update update;
 } ep_wide;
 

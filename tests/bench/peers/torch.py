@@ -222,7 +222,8 @@ def ceilings():
             target.copy_(source)
         torch.cuda.synchronize()
         rates.append(5 * 2 * 4 * len(source) / (time.perf_counter() - begin))
-    return {"bytes_per_second": sorted(rates[1:])[1], "fp32": product_flops(torch.float32, False, 4096),
+    cache = getattr(torch.cuda.get_device_properties(0), "L2_cache_size", 0)
+    return {"bytes_per_second": sorted(rates[1:])[1], "cache_bytes": cache, "fp32": product_flops(torch.float32, False, 4096),
             "tf32": product_flops(torch.float32, True), "bf16": product_flops(torch.bfloat16, True)}
 
 

@@ -163,7 +163,7 @@ START_TEST(fractions_are_as_printf_writes_them) {
                                  123456789012345.67,
                                  1.0000000000000002};
   char text[EP_NUMBER_BYTES], expected[EP_NUMBER_BYTES];
-  for (uint64_t i = 0; i < 300000; i++) {
+  for (uint64_t i = 0; i < 100000; i++) {
     ep_random4 words = ep_random(9, EP_RANDOM_GENERATOR, 0, i);
     double value = ep_random_double(words.word[0], words.word[1]) * pow(10, (int)(i % 20) - 4);
     if (i % 3 == 1) value = (double)(float)value;

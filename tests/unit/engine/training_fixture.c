@@ -24,6 +24,11 @@ static void on_alive(void *context) {
   ((fixture *)context)->alive++;
 }
 
+static void on_segment(void *context) {
+  fixture *f = context;
+  f->records_sent = f->records_count;
+}
+
 void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_backend *backend) {
   static ep_problem problem;
   memset(f, 0, sizeof *f);
@@ -39,13 +44,14 @@ void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_ba
                               .spec_text = spec,
                               .job_folder = f->folder,
                               .cancel = &f->cancel,
-                              .sink = {f, on_started, on_epoch, on_alive}};
+                              .sink = {f, on_started, on_epoch, on_alive, on_segment}};
 }
 
 ep_job_result fixture_train(fixture *f) {
   ep_job_result result;
   ep_error error = {0};
   ck_assert_msg(ep_train(&f->training, &result, &error) == EP_OK, "%s", error.message);
+  if (result.status == EP_OK) ck_assert_int_eq(f->records_sent, f->records_count);
   return result;
 }
 

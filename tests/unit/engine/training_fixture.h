@@ -14,6 +14,7 @@ typedef struct {
   atomic_bool cancel;
   int64_t cancel_at_epoch; /* 0 = never */
   int started, alive, records_count;
+  int records_sent; /* that the sink was told to send */
   ep_progress_record records[FIXTURE_RECORDS];
 } fixture;
 

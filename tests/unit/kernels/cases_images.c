@@ -25,6 +25,9 @@ static const struct {
     {{6, 5, 5}, 4, {.kernel = {2, 2}, .stride = {2, 2}, .groups = 2}, true},
     {{17, 4, 4}, 33, {.kernel = {3, 3}, .padding = {1, 1}}, true},
     {{9, 4, 5}, 65, {.kernel = {3, 3}, .padding = {1, 1}}, false},
+    {{3, 6, 9}, 7, {.kernel = {3, 2}}, true}, /* no padding, steps of one: direct.h's */
+    {{6, 9, 10}, 11, {.kernel = {5, 5}}, true},
+    {{5, 8, 9}, 6, {.kernel = {4, 3}, .dilation = {1, 2}}, false},
 };
 _Static_assert(sizeof convs / sizeof convs[0] == EP_CASE_CONVS, "as many as the header says");
 
@@ -68,8 +71,9 @@ static ep_case *finish_window(ep_case *self, int number) {
   ep_case_add(self, EP_LAYER_TANH);
   ep_case_add(self, EP_LAYER_FLATTEN);
   ep_case_add_linear(self, 3, true);
-  ep_case_finish(self, &(ep_case_training){.rows = 11,
-                                           .batch_size = 4,
+  const bool many = number == EP_CASE_CONVS - 1; /* more rows than are taken at a time */
+  ep_case_finish(self, &(ep_case_training){.rows = many ? 41 : 11,
+                                           .batch_size = many ? 21 : 4,
                                            .shuffle = true,
                                            .seed = 5000 + (uint64_t)number,
                                            .steps = 8,
