@@ -1,11 +1,63 @@
-/* span.h: what a launch of cuda/grid's kernel is given: the host's side and the kernel's, which is
- * compiled at run time, share it. All pointers are device memory. */
+/* span.h: what a launch of cuda/grid's kernel is given, and how it cuts its work: the host's side
+ * (plan.c) and the kernel's share it. All pointers are device memory. */
 #ifndef EP_KERNELS_CUDA_GRID_SPAN_H
 #define EP_KERNELS_CUDA_GRID_SPAN_H
 
 #include "kernels/formulas/optimizers.h"
 
-enum { EP_GRID_LAYERS_MAX = 24 };
+enum {
+  EP_GRID_THREADS = 256,
+  EP_GRID_LAYERS_MAX = 24,
+  EP_GRID_OUTPUTS_MAX = 32,             /* of the last layer: one a lane */
+  EP_GRID_SHARED_BYTES = 232448 - 2048, /* of a block, but for what the kernel has besides */
+  EP_GRID_GROUP = 8 /* rows that a block takes through the front layers, or twice as many */
+};
+
+/* Tiles of a product: outputs (or inputs) by rows by what is summed in one stage. The weights'
+ * gradient: outputs by inputs by rows. */
+enum {
+  EP_GRID_LARGE_M = 128,
+  EP_GRID_LARGE_N = 104,
+  EP_GRID_LARGE_K = 32,
+  EP_GRID_SMALL_M = 32,
+  EP_GRID_SMALL_N = 32,
+  EP_GRID_SMALL_K = 128,
+  EP_GRID_WEIGHTS_LARGE_M = 128,
+  EP_GRID_WEIGHTS_LARGE_N = 128,
+  EP_GRID_WEIGHTS_SMALL_M = 32,
+  EP_GRID_WEIGHTS_SMALL_N = 64,
+  EP_GRID_WEIGHTS_K = 32,
+  EP_GRID_STAGES = 4,
+  EP_GRID_STATE = 1024, /* floats of shared memory before all: the span, and the step at hand */
+  /* Floats of shared memory that any product takes, and that the small weights' one takes. */
+  EP_GRID_AREA = EP_GRID_STAGES * (EP_GRID_SMALL_K * (EP_GRID_SMALL_M + 8) +
+                                   EP_GRID_SMALL_N * (EP_GRID_SMALL_K + 4)),
+  EP_GRID_WEIGHTS_SMALL_AREA =
+      EP_GRID_STAGES * EP_GRID_WEIGHTS_K * (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16)
+};
+
+/* A product, cut into tasks of a block each: `down` by `across` tiles, and each sum into `splits`
+ * parts of `chunk` terms, whose blocks meet at a counter of their own. */
+typedef struct {
+  uint16_t large, across, down, splits;
+  int32_t chunk, counters; /* the first counter */
+} ep_grid_cut;
+
+/* A linear layer and the activation behind it. Activations and gradients have rows of `stride`
+ * floats, a multiple of four, zero behind the last. */
+typedef struct {
+  int32_t in, out, stride;
+  int32_t image, image_stride; /* front layers: in the image: weights [out, image_stride], biases */
+  int32_t slopes;              /* front layers: in shared memory */
+  int64_t weight, bias;        /* bias: -1 for none */
+  int64_t after;               /* in the scratch: outputs */
+  int64_t grad;                /* in the scratch: the activation's slopes, then the gradients */
+  int64_t partials;            /* in the scratch: the weights' */
+  int32_t activation;          /* ep_layer_type, or -1 */
+  float negative_slope, alpha, beta, threshold;
+  float weight_decay, bias_decay; /* negative: frozen */
+  ep_grid_cut forward, backward, update;
+} ep_grid_layer;
 
 typedef struct {
   int64_t first_step, steps;
@@ -13,8 +65,8 @@ typedef struct {
   const float *y;    /* [train_rows, target_columns]; int32 [train_rows] of classes */
   float *parameters; /* [parameters] */
   float *state;      /* [slots, parameters] */
-  float *scratch;    /* the layers' outputs and gradients: see layers.cuh */
-  unsigned *barrier; /* zero at the launch */
+  float *scratch;    /* zero when the executor was made */
+  unsigned *barrier; /* zero at the launch, as the counters behind it */
   const float *lr;   /* [lr_count]: 1 or steps */
   int64_t lr_count;
   const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */
@@ -23,8 +75,21 @@ typedef struct {
   uint64_t seed;
   ep_optimizer optimizer;
   float huber_delta, label_smoothing;
-  /* Of each layer's weight and bias: weight decay; negative: frozen. */
-  float weight_decay[EP_GRID_LAYERS_MAX], bias_decay[EP_GRID_LAYERS_MAX];
+  int32_t loss_type;
+  /* What plan.c decides. */
+  int64_t parameters_count, train_rows, batch_rows, steps_per_epoch;
+  int32_t targets, slots;
+  bool shuffles, takes_classes, plain_rate;
+  bool cluster;  /* the blocks are one cluster; else they meet at the barrier in memory */
+  bool precise;  /* three TF32 products instead of one */
+  int32_t tiles; /* groups of eight rows that a block takes through the front layers at once */
+  int32_t layers_count;
+  int32_t front;                 /* layers at the front: all, or not the last */
+  int32_t image_floats;          /* of the front layers' weights as they lie in shared memory */
+  int64_t image, rows, partials; /* in the scratch; rows: loss and errors, [2, batch rows] */
+  /* In shared memory, in floats: the image, activations of a group [2, …], sums, products. */
+  int32_t image_at, rows_at, rows_floats, sums_at, area_at;
+  ep_grid_layer layers[EP_GRID_LAYERS_MAX];
 } ep_grid_span;
 
 #endif

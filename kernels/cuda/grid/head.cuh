@@ -1,0 +1,130 @@
+/* head.cuh: the loss of a row of outputs, for cuda/grid, and the last layer when it is wide. */
+#ifndef EP_KERNELS_CUDA_GRID_HEAD_CUH
+#define EP_KERNELS_CUDA_GRID_HEAD_CUH
+
+#include "kernels/cuda/grid/layers.cuh"
+
+static __device__ __forceinline__ float warp_sum(float value) {
+#pragma unroll
+  for (int distance = WARP / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(ALL, value, distance);
+  return value;
+}
+
+/* The place of the first greatest of a warp's numbers below `count`; a NaN is greater than all. */
+static __device__ __forceinline__ int warp_greatest(float value, int count, float &greatest) {
+  int place = threadIdx.x % WARP;
+  if (place >= count) place = WARP;
+#pragma unroll
+  for (int distance = WARP / 2; distance > 0; distance /= 2) {
+    float other = __shfl_xor_sync(ALL, value, distance);
+    int other_place = __shfl_xor_sync(ALL, place, distance);
+    bool more = other > value || (isnan(other) && !isnan(value));
+    bool as_much = other == value || (isnan(other) && isnan(value));
+    bool takes = place == WARP || more || (as_much && other_place < place);
+    if (other_place != WARP && takes) {
+      value = other;
+      place = other_place;
+    }
+  }
+  greatest = value;
+  return place;
+}
+
+/* What row_grad asks of the training set, fetched ahead: the class, in all lanes, or an output's.
+ */
+static __device__ __forceinline__ float row_target(const now &n, int row) {
+  const span &s = span_of();
+  int column = s.takes_classes ? 0 : (int)threadIdx.x % WARP;
+  return column < s.targets ? s.y[row_of(n, row) * s.targets + column] : 0;
+}
+
+/* Of row `row` of the batch: the gradient by output `lane` of the last layer, before its
+ * activation; z: that output; target: row_target's. Every lane of a warp calls; the row's loss and
+ * errors are written. */
+static __device__ __noinline__ float row_grad(int row, float z, float target) {
+  const now n = now_of();
+  const span &s = span_of();
+  const layer of = s.layers[s.layers_count - 1];
+  int lane = threadIdx.x % WARP;
+  bool mine = lane < of.out;
+  activated a = activate(of, z);
+  float value = 0, misses = 0, grad = 0;
+  if (s.takes_classes) {
+    int label = __float_as_int(target);
+    float greatest;
+    misses = warp_greatest(a.y, of.out, greatest) != label;
+    if (s.loss_type == EP_LOSS_CROSS_ENTROPY) {
+      float power = mine ? expf(a.y - greatest) : 0, sum = warp_sum(power);
+      float t = ep_class_target(s.label_smoothing, of.out, label, 1.0f, lane, 1.0f);
+      value = warp_sum(mine && t != 0 ? t * (logf(sum) + greatest - a.y) : 0);
+      grad = n.scale * (power / sum - t);
+    } else {
+      value = -__shfl_sync(ALL, a.y, label);
+      grad = lane == label ? -n.scale : 0.0f;
+    }
+  } else {
+    float y = target;
+    ep_loss_type type = (ep_loss_type)s.loss_type;
+    value = warp_sum(mine ? ep_loss_value(type, a.y, y, s.huber_delta) : 0);
+    misses = warp_sum(mine ? (float)ep_loss_misses(type, a.y, y) : 0);
+    grad = n.scale * ep_loss_derivative(type, a.y, y, s.huber_delta);
+  }
+  if (lane == 0) {
+    n.scratch[s.rows + row] = value;
+    n.scratch[s.rows + s.batch_rows + row] = misses;
+  }
+  return mine ? grad * a.slope : 0;
+}
+
+/* The wide last layer, the loss, and the gradient by the layer's input: a row a block. */
+static __device__ __noinline__ void head() {
+  __shared__ float of_warp[WARPS][EP_GRID_OUTPUTS_MAX], grads[EP_GRID_OUTPUTS_MAX];
+  const span &s = span_of();
+  const now n = now_of();
+  const layer of = s.layers[s.layers_count - 1], before = s.layers[s.layers_count - 2];
+  const float *weights = s.parameters + of.weight;
+  int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+  for (int row = blockIdx.x; row < n.rows; row += gridDim.x) {
+    const float *x = n.scratch + before.after + (long long)row * before.stride;
+    float target = warp == 0 ? row_target(n, row) : 0;
+#pragma unroll 1
+    for (int j = 0; j < of.out; j += 4) {
+      float sum[4] = {0, 0, 0, 0};
+#pragma unroll 4
+      for (int k = threadIdx.x; k < of.in; k += THREADS) {
+        float of_x = x[k];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+          sum[i] = fmaf(weights[(long long)(j + i < of.out ? j + i : j) * of.in + k], of_x, sum[i]);
+      }
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        sum[i] = warp_sum(sum[i]);
+        if (lane == 0 && j + i < of.out) of_warp[warp][j + i] = sum[i];
+      }
+    }
+    __syncthreads();
+    if (warp == 0) {
+      float z = 0;
+      if (lane < of.out) {
+        for (int w = 0; w < WARPS; w++) z += of_warp[w][lane];
+        if (of.bias >= 0) z += s.parameters[of.bias + lane];
+      }
+      float grad = row_grad(row, z, target);
+      grads[lane] = grad;
+      if (lane < of.stride) n.scratch[of.grad + (long long)row * of.stride + lane] = grad;
+    }
+    __syncthreads();
+    float *to = n.scratch + before.grad + (long long)row * before.stride;
+#pragma unroll 4
+    for (int k = threadIdx.x; k < of.in; k += THREADS) {
+      float sum = 0, slope = to[k];
+#pragma unroll 2
+      for (int j = 0; j < of.out; j++) sum = fmaf(weights[(long long)j * of.in + k], grads[j], sum);
+      to[k] = sum * slope;
+    }
+  }
+}
+
+#endif

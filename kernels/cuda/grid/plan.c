@@ -1,0 +1,328 @@
+#include "kernels/cuda/grid/plan.h"
+
+#include <string.h>
+
+#include "kernels/formulas/activations.h"
+
+enum {
+  CLUSTER_BLOCKS = 16,
+  CLUSTER_GROUPS = 32,       /* more rows are worth all multiprocessors */
+  WIDE_FRONT_FLOATS = 12288, /* of an image, when the products of wide layers need room beside it */
+  ROWS_MAX = 16384,
+  WIDE_ROWS_MAX = 1024,
+  ORDERED_ROWS_MAX = 4096, /* of a batch whose order lies in shared memory */
+  FEATURES_MAX = 1 << 20,
+  WARPS = EP_GRID_THREADS / 32
+};
+static const int64_t PARAMETERS_MAX = INT64_C(1) << 26;
+
+static int64_t up(int64_t count, int64_t multiple) {
+  return (count + multiple - 1) / multiple * multiple;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+/* As line_of in front.cuh. */
+static int64_t line_of(int64_t count) {
+  return up(count, 8) + 4;
+}
+
+/* --- layers ---------------------------------------------------------------------------------- */
+
+/* The weight decay of the parameter at an offset, negative when it is frozen; 0 for none. */
+static float decay_at(const ep_program *program, int64_t offset) {
+  for (int g = 0; offset >= 0 && g < program->groups_count; g++) {
+    const ep_parameter_group *group = &program->groups[g];
+    if (offset >= group->first && offset < group->first + group->count)
+      return group->frozen ? -1 : group->weight_decay;
+  }
+  return 0;
+}
+
+static ep_grid_layer layer_of(const ep_program *program, const ep_op *op) {
+  return (ep_grid_layer){.in = (int32_t)op->in_features,
+                         .out = (int32_t)op->out_features,
+                         .stride = (int32_t)up(op->out_features, 4),
+                         .weight = op->weight,
+                         .bias = op->bias,
+                         .activation = -1,
+                         .weight_decay = decay_at(program, op->weight),
+                         .bias_decay = op->bias < 0 ? -1 : decay_at(program, op->bias)};
+}
+
+static void activation_take(ep_grid_layer *layer, const ep_op *op) {
+  layer->activation = (int32_t)op->type;
+  layer->negative_slope = op->negative_slope;
+  layer->alpha = op->alpha;
+  layer->beta = op->beta;
+  layer->threshold = op->threshold;
+}
+
+/* false when the program is not made of linear layers, each with an activation behind it or none.
+ */
+static bool layers_take(const ep_program *program, ep_grid_span *span) {
+  int count = 0;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (op->type == EP_LAYER_FLATTEN) continue;
+    if (op->in_features > FEATURES_MAX || op->out_features > FEATURES_MAX) return false;
+    if (op->type == EP_LAYER_LINEAR && count < EP_GRID_LAYERS_MAX)
+      span->layers[count++] = layer_of(program, op);
+    else if (ep_activation_is(op->type) && count > 0 && span->layers[count - 1].activation < 0)
+      activation_take(&span->layers[count - 1], op);
+    else
+      return false;
+  }
+  span->layers_count = count;
+  return count > 0;
+}
+
+/* --- how products are cut -------------------------------------------------------------------- */
+
+typedef struct {
+  int m, n, k; /* of a tile */
+} tile_size;
+
+static const tile_size forward_sizes[] = {{EP_GRID_SMALL_M, EP_GRID_SMALL_N, EP_GRID_SMALL_K},
+                                          {EP_GRID_LARGE_M, EP_GRID_LARGE_N, EP_GRID_LARGE_K}};
+static const tile_size weights_sizes[] = {
+    {EP_GRID_WEIGHTS_SMALL_M, EP_GRID_WEIGHTS_SMALL_N, EP_GRID_WEIGHTS_K},
+    {EP_GRID_WEIGHTS_LARGE_M, EP_GRID_WEIGHTS_LARGE_N, EP_GRID_WEIGHTS_K}};
+
+typedef struct {
+  int64_t m, n, terms;
+  bool weights; /* their gradient: the tile is read and written at the end */
+  bool small;   /* there is room for the small tiles alone */
+} product_size;
+
+static ep_grid_cut cut_of(const product_size *size, bool large, int64_t splits) {
+  tile_size tile = (size->weights ? weights_sizes : forward_sizes)[large];
+  int64_t chunk = up((size->terms + splits - 1) / splits, tile.k);
+  return (ep_grid_cut){.large = large,
+                       .across = (uint16_t)((size->m + tile.m - 1) / tile.m),
+                       .down = (uint16_t)((size->n + tile.n - 1) / tile.n),
+                       .splits = (uint16_t)((size->terms + chunk - 1) / chunk),
+                       .chunk = (int32_t)chunk};
+}
+
+static int64_t cut_tasks(const ep_grid_cut *cut) {
+  return (int64_t)cut->across * cut->down * cut->splits;
+}
+
+/* Cycles that a cut is expected to take: rounds of tasks, each of a latency and of bytes through
+ * the L2 cache or products, whichever is more; and a meeting where sums are shared. The figures
+ * are an H200's: 24 bytes a cycle for each of all multiprocessors, half as much more for a few. */
+static double cut_cycles(const product_size *size, const ep_grid_cut *cut, int blocks,
+                         bool precise) {
+  tile_size tile = (size->weights ? weights_sizes : forward_sizes)[cut->large];
+  double terms = (double)least(cut->chunk, size->terms), area = (double)tile.m * tile.n;
+  double bytes = (double)(tile.m + tile.n) * terms * 4 + area * 8;
+  if (cut->splits > 1) bytes += area * 8;
+  int64_t tasks = cut_tasks(cut), rounds = (tasks + blocks - 1) / blocks;
+  double rate = 3000.0 / (double)least(tasks, blocks);
+  if (rate > 36) rate = 36;
+  double moving = bytes / rate, multiplying = area * terms / 600 * (precise ? 3 : 1);
+  double cycles = (double)rounds * (1200 + (moving > multiplying ? moving : multiplying));
+  return cut->splits > 1 ? cycles + 2500 : cycles;
+}
+
+static ep_grid_cut cut_choose(const product_size *size, int blocks, bool precise) {
+  ep_grid_cut best = cut_of(size, false, 1);
+  for (int large = 0; large <= !size->small; large++)
+    for (int64_t splits = 1; splits <= least(64, blocks); splits *= 2) { /* a block each */
+      ep_grid_cut cut = cut_of(size, large, splits);
+      if (cut_cycles(size, &cut, blocks, precise) < cut_cycles(size, &best, blocks, precise))
+        best = cut;
+    }
+  return best;
+}
+
+/* Counters, and floats of partial sums. */
+static int64_t cut_reserve(const product_size *size, ep_grid_cut *cut, int64_t *counters) {
+  if (cut->splits == 1) return 0;
+  tile_size tile = (size->weights ? weights_sizes : forward_sizes)[cut->large];
+  cut->counters = (int32_t)*counters;
+  *counters += (int64_t)cut->across * cut->down;
+  return cut_tasks(cut) * ((int64_t)tile.m * tile.n + (size->weights ? tile.m : 0));
+}
+
+static int64_t update_cut(const ep_grid_span *span, ep_grid_layer *layer, bool small, int blocks,
+                          int64_t *counters) {
+  product_size size = {layer->out, layer->in, span->batch_rows, true, small};
+  layer->update = cut_choose(&size, blocks, span->precise);
+  /* The order of the tasks: tiles that share outputs follow one another. */
+  return cut_reserve(&size, &layer->update, counters);
+}
+
+/* --- what lies where ------------------------------------------------------------------------- */
+
+static bool front_is_all(const ep_grid_span *span) {
+  return span->front == span->layers_count;
+}
+
+/* The image of the front layers. */
+static void image_place(ep_grid_span *span) {
+  int64_t at = 0;
+  for (int l = 0; l < span->front; l++) {
+    ep_grid_layer *layer = &span->layers[l];
+    layer->image = (int32_t)at;
+    layer->image_stride = (int32_t)line_of(layer->in);
+    at += up((int64_t)layer->out * layer->image_stride + (layer->bias >= 0 ? layer->out : 0), 4);
+  }
+  span->image_floats = (int32_t)at;
+}
+
+/* Returns floats of shared memory. */
+static int64_t shared_place(ep_grid_span *span) {
+  int64_t at = EP_GRID_STATE + (span->shuffles ? up(span->batch_rows, 4) : 0), first = at;
+  int64_t rows = span->tiles * EP_GRID_GROUP,
+          wide = span->front > 0 ? line_of(span->layers[0].in) : 0;
+  span->image_at = (int32_t)at;
+  at += span->image_floats;
+  for (int l = 0; l < span->front; l++) {
+    span->layers[l].slopes = (int32_t)at;
+    if (l < span->layers_count - 1) at += rows * line_of(span->layers[l].out);
+    wide = most(wide, line_of(span->layers[l].out));
+  }
+  span->rows_at = (int32_t)at;
+  span->rows_floats = (int32_t)(rows * wide);
+  at += 2 * rows * wide;
+  span->sums_at = (int32_t)at;
+  if (span->front > 0) at += (int64_t)WARPS * span->tiles * 128;
+  if (front_is_all(span)) { /* the products come when the image is not needed any more */
+    span->area_at = (int32_t)first;
+    return most(at, first + EP_GRID_WEIGHTS_SMALL_AREA);
+  }
+  span->area_at = (int32_t)at;
+  return at + EP_GRID_AREA;
+}
+
+static bool shared_fits(int64_t floats) {
+  return floats * (int64_t)sizeof(float) <= EP_GRID_SHARED_BYTES;
+}
+
+static void scratch_place(ep_grid_plan *plan) {
+  ep_grid_span *span = &plan->span;
+  int64_t rows = up(span->batch_rows, 2 * EP_GRID_GROUP), at = 0, partials = 0;
+  for (int l = 0; l < span->layers_count; l++) {
+    ep_grid_layer *layer = &span->layers[l];
+    layer->after = at;
+    layer->grad = at + rows * layer->stride;
+    at = layer->grad + rows * layer->stride;
+  }
+  span->rows = at;
+  at += up(2 * span->batch_rows, 4);
+  span->image = at;
+  at += span->image_floats;
+  for (int l = 0; l < span->layers_count; l++) {
+    ep_grid_layer *layer = &span->layers[l];
+    layer->partials = at;
+    at += update_cut(span, layer, front_is_all(span), plan->blocks, &plan->counters);
+    if (l < span->front || l == span->layers_count - 1) continue;
+    product_size forward = {layer->out, span->batch_rows, layer->in, false, false};
+    layer->forward = cut_choose(&forward, plan->blocks, span->precise);
+    partials = most(partials, cut_reserve(&forward, &layer->forward, &plan->counters));
+    if (l == 0) continue;
+    product_size backward = {layer->in, span->batch_rows, layer->out, false, false};
+    layer->backward = cut_choose(&backward, plan->blocks, span->precise);
+    partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
+  }
+  span->partials = at;
+  plan->scratch_floats = at + partials;
+}
+
+/* --- the choice ------------------------------------------------------------------------------ */
+
+static int64_t groups_count(const ep_grid_span *span) {
+  int64_t rows = span->tiles * EP_GRID_GROUP;
+  return (span->batch_rows + rows - 1) / rows;
+}
+
+/* All layers in the front: a cluster of few blocks, or all multiprocessors for many rows. */
+static bool front_alone(ep_grid_plan *plan, int multiprocessors) {
+  ep_grid_span *span = &plan->span;
+  int64_t tasks = 0;
+  span->front = span->layers_count;
+  image_place(span);
+  for (int l = 0; l < span->layers_count; l++)
+    tasks += up(span->layers[l].out, EP_GRID_WEIGHTS_SMALL_M) / EP_GRID_WEIGHTS_SMALL_M *
+             (up(span->layers[l].in, EP_GRID_WEIGHTS_SMALL_N) / EP_GRID_WEIGHTS_SMALL_N);
+  span->tiles = 1;
+  span->cluster = true;
+  if (groups_count(span) > CLUSTER_BLOCKS) {
+    span->tiles = 2;
+    if (!shared_fits(shared_place(span))) span->tiles = 1;
+    span->cluster = groups_count(span) <= CLUSTER_GROUPS;
+    if (!span->cluster)
+      span->tiles = span->batch_rows <= multiprocessors * EP_GRID_GROUP ? 1 : span->tiles;
+  }
+  int64_t shared = shared_place(span), wanted = most(groups_count(span), tasks);
+  if (!shared_fits(shared)) return false;
+  plan->shared_bytes = (int)shared * (int)sizeof(float);
+  plan->blocks = (int)least(wanted, multiprocessors);
+  if (!span->cluster) return true;
+  for (plan->blocks = 1; plan->blocks < least(wanted, CLUSTER_BLOCKS);) plan->blocks *= 2;
+  return true;
+}
+
+/* A few layers in the front, the others by all multiprocessors. */
+static bool front_and_wide(ep_grid_plan *plan, int multiprocessors) {
+  ep_grid_span *span = &plan->span;
+  if (span->layers_count < 2 || span->batch_rows > WIDE_ROWS_MAX) return false;
+  span->cluster = false;
+  plan->blocks = multiprocessors;
+  span->tiles = span->batch_rows <= multiprocessors * EP_GRID_GROUP ? 1 : 2;
+  int64_t shared = 0;
+  for (span->front = span->layers_count - 1; span->front >= 0; span->front--) {
+    image_place(span);
+    shared = shared_place(span);
+    if (span->image_floats <= WIDE_FRONT_FLOATS && shared_fits(shared) &&
+        (span->front == 0 || groups_count(span) <= multiprocessors))
+      break;
+  }
+  plan->shared_bytes = (int)shared * (int)sizeof(float);
+  return span->front >= 0;
+}
+
+static bool program_fits(const ep_program *program) {
+  return program->parameters > 0 && program->parameters <= PARAMETERS_MAX &&
+         program->batch_size <= (ep_program_shuffles(program) ? ORDERED_ROWS_MAX : ROWS_MAX) &&
+         program->out_features <= EP_GRID_OUTPUTS_MAX && program->train_rows <= INT32_MAX;
+}
+
+static void program_take(const ep_program *program, ep_grid_span *span) {
+  const ep_optimizer *optimizer = &program->optimizer;
+  span->seed = program->seed;
+  span->optimizer = *optimizer;
+  span->huber_delta = program->huber_delta;
+  span->label_smoothing = program->label_smoothing;
+  span->loss_type = (int32_t)program->loss;
+  span->parameters_count = program->parameters;
+  span->train_rows = program->train_rows;
+  span->batch_rows = program->batch_size;
+  span->steps_per_epoch = ep_program_steps_per_epoch(program);
+  span->targets = (int32_t)program->target_columns;
+  span->slots = (int32_t)ep_optimizer_slots(optimizer);
+  span->shuffles = ep_program_shuffles(program);
+  span->takes_classes = ep_loss_takes_classes(program->loss);
+  span->plain_rate = optimizer->type != EP_OPTIMIZER_ADAM &&
+                     optimizer->type != EP_OPTIMIZER_ADAMW &&
+                     optimizer->type != EP_OPTIMIZER_ADAGRAD;
+  span->precise = program->precision == EP_PRECISION_FP32;
+}
+
+bool ep_grid_plan_make(const ep_program *program, int multiprocessors, ep_grid_plan *out) {
+  memset(out, 0, sizeof *out);
+  if (!program_fits(program)) return false;
+  program_take(program, &out->span);
+  if (!layers_take(program, &out->span)) return false;
+  if (!front_alone(out, multiprocessors) && !front_and_wide(out, multiprocessors)) return false;
+  scratch_place(out);
+  return true;
+}
