@@ -3,10 +3,10 @@
  * All steps of a segment run in one launch: a block, or a cluster of blocks that add up their sums
  * through distributed shared memory.
  *
- * "resident_program.h" is made from the program: constants, and op(I). See source.c. */
+ * "kernels/cuda/runtime/program.h" is made from the program: constants, and op(I). See source.c. */
 #include "kernels/cuda/resident/span.h"
+#include "kernels/cuda/runtime/program.h"
 #include "kernels/formulas/losses.h"
-#include "resident_program.h"
 
 typedef ep_resident_span span;
 
