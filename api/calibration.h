@@ -9,7 +9,7 @@
 #include "api/status.h"
 
 enum {
-  EP_COST_TERMS = 8,      /* kinds of work that an executor's time is made of */
+  EP_COST_TERMS = 10,     /* kinds of work that an executor's time is made of */
   EP_COST_EXECUTORS = 16, /* of one device */
   EP_COST_VERSION = 1     /* another number where terms mean something else */
 };

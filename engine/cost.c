@@ -85,6 +85,14 @@ static bool any_takes(const ep_plan *plan, const ep_device_info *device) {
   return true;
 }
 
+/* Of rows that are drawn in an order of their own: finding each is as dear as moving some values.
+ */
+static double shuffled_values(const ep_plan *plan, int64_t rows) {
+  const double order_values = 16;
+  if (!ep_program_shuffles(&plan->program)) return 0;
+  return (double)rows * (order_values + (double)plan->program.in_features);
+}
+
 static bool fused_takes(const ep_plan *plan, const ep_device_info *device) {
   (void)device;
   return ep_choice_fused(&plan->program);
@@ -94,7 +102,8 @@ static bool fused_takes(const ep_plan *plan, const ep_device_info *device) {
  * that do not fit the second one are read again for each chunk. */
 static void fused_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                         double terms[EP_COST_TERMS]) {
-  const double chunk_values = 10240, least = 64, most = 1024, cached_weights = 200000;
+  const double chunk_values = 10240, least = 64, most = 1024;
+  const double cached_weights = 200000, near_weights = 2e6; /* of the second cache, the third */
   network sum = network_sum(plan);
   double padded = rounded_up((double)rows, lanes_count(device));
   double chunks = ceil(padded / clamped(chunk_values / sum.values, least, most));
@@ -105,6 +114,8 @@ static void fused_terms(const ep_plan *plan, const ep_device_info *device, int64
   terms[4] = sum.wide_weights > cached_weights ? chunks * sum.wide_weights : 0;
   terms[5] = padded * sum.values;
   terms[6] = updated(plan);
+  terms[7] = sum.wide_weights > near_weights ? chunks * sum.wide_weights : 0;
+  terms[8] = shuffled_values(plan, rows);
 }
 
 /* Threads take slots of the rows. */
@@ -139,13 +150,13 @@ static const ep_cost_model cpu_models[] = {
      .terms = fused_terms,
      .usual = {.start_seconds = 2e-4,
                .again_seconds = 1e-4,
-               .seconds = {0.15e-6, 0.03e-6, 4e-11, 4e-11, 2e-10, 3e-10, 3e-10}}},
+               .seconds = {1e-7, 1e-8, 2.2e-11, 1.6e-11, 3.5e-10, 1.5e-10, 2e-10, 1e-9, 1.4e-9}}},
     {.executor = "cpu/blocked",
      .takes = any_takes,
      .terms = blocked_terms,
      .usual = {.start_seconds = 1e-3,
                .again_seconds = 1e-3,
-               .seconds = {10e-6, 0.5e-6, 3e-11, 5e-11, 1e-9, 1e-9}}},
+               .seconds = {5e-6, 2e-6, 6e-11, 4e-11, 5e-9, 3e-9}}},
     {.executor = "cpu/reference",
      .takes = any_takes,
      .terms = reference_terms,
@@ -167,41 +178,77 @@ static bool resident_takes(const ep_plan *plan, const ep_device_info *device) {
   return ep_choice_resident(&plan->program);
 }
 
-/* Few rows a thread, one after the other, then the sums of all threads. */
+/* Few rows a thread, one after the other, then the sums of all threads. Rows that a thread cannot
+ * keep are read again in each step. */
 static void resident_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                            double terms[EP_COST_TERMS]) {
   const double threads = 128, rows_a_thread = 4;
+  const int64_t roomy_parameters = 60; /* beside more, a thread has no registers for its rows */
   network sum = network_sum(plan);
   double most = capability(device) >= 90 ? 8 : 1, blocks = 1, n = (double)rows;
   while (blocks < most && n > blocks * threads * rows_a_thread) blocks *= 2;
   double turns = ceil(n / (blocks * threads));
+  bool room = turns <= 1 || plan->parameters <= roomy_parameters;
+  bool kept = turns <= rows_a_thread && room;
   terms[0] = 1;
   terms[1] = turns * (sum.thin + sum.wide);
   terms[2] = turns * sum.values;
   terms[3] = (double)plan->parameters;
   terms[4] = blocks > 1;
+  terms[5] = kept ? 0 : turns * (double)plan->program.in_features;
+}
+
+static ep_choice_gpu gpu_of(const ep_device_info *device) {
+  const int usual_multiprocessors = 132;
+  return (ep_choice_gpu){capability(device),
+                         device->threads > 0 ? device->threads : usual_multiprocessors};
 }
 
 static bool grid_takes(const ep_plan *plan, const ep_device_info *device) {
-  return capability(device) >= 90 && ep_choice_grid(&plan->program);
+  ep_choice_gpu gpu = gpu_of(device);
+  return ep_choice_grid(&plan->program, &gpu, NULL);
 }
 
-/* Barriers where a graph has launches: of a cluster, or of all multiprocessors. */
+/* Phases with barriers between them; what a block does in each. Fewer rows are taken to be cut in
+ * the same way. */
 static void grid_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                        double terms[EP_COST_TERMS]) {
-  const int64_t cluster_parameters = 100000;
-  (void)device;
-  network sum = network_sum(plan);
-  bool cluster = plan->parameters <= cluster_parameters;
-  double n = rounded_up((double)rows, 8), products = n * (sum.thin + sum.wide);
-  double layers = ep_program_linear_layers(&plan->program);
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_grid_work work = {0};
+  ep_program program = plan->program;
+  program.batch_size = rows;
+  if (!ep_choice_grid(&program, &gpu, &work)) return;
   terms[0] = 1;
-  terms[1] = cluster ? layers : 0;
-  terms[2] = cluster ? 0 : layers;
-  terms[3] = cluster ? products : 0;
-  terms[4] = cluster ? 0 : products;
+  terms[1] = work.cluster ? work.layers : 0;
+  terms[2] = work.cluster ? 0 : work.layers;
+  terms[3] = work.front;
+  terms[4] = work.rounds;
+  terms[5] = work.moved;
+  terms[6] = work.multiplied;
+  terms[7] = work.turns;
+}
+
+static bool graph_takes(const ep_plan *plan, const ep_device_info *device) {
+  ep_choice_gpu gpu = gpu_of(device);
+  return ep_choice_graph(&plan->program, &gpu);
+}
+
+/* Rows of a batch are spread over the multiprocessors, each of which takes one after the other. */
+static void graph_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
+                        double terms[EP_COST_TERMS]) {
+  network sum = network_sum(plan);
+  double turns = ceil((double)rows / gpu_of(device).multiprocessors);
+  terms[0] = 1;
+  terms[1] = turns * sum.stages;
+  terms[2] = turns * sum.conv;
+  terms[3] = turns * (sum.thin + sum.wide);
+  terms[4] = turns * sum.values;
   terms[5] = updated(plan);
-  terms[6] = n * sum.values;
+}
+
+static bool gemm_takes(const ep_plan *plan, const ep_device_info *device) {
+  ep_choice_gpu gpu = gpu_of(device);
+  return ep_choice_gemm(&plan->program, &gpu);
 }
 
 /* Launches of one step: the update, and each layer's; activations go with the layer before them. */
@@ -217,6 +264,19 @@ static double launches_count(const ep_plan *plan) {
       launches += 2;
   }
   return launches;
+}
+
+static void gemm_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
+                       double terms[EP_COST_TERMS]) {
+  (void)device;
+  network sum = network_sum(plan);
+  bool half = plan->program.precision == EP_PRECISION_BF16;
+  double products = (double)rows * (sum.thin + sum.wide);
+  terms[0] = 1;
+  terms[1] = launches_count(plan);
+  terms[2] = half ? products / 2 : products;
+  terms[3] = (double)rows * sum.values;
+  terms[4] = updated(plan);
 }
 
 static void general_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
@@ -239,19 +299,31 @@ static const ep_cost_model cuda_models[] = {
      .terms = resident_terms,
      .usual = {.start_seconds = 0.35,
                .again_seconds = 3e-3,
-               .seconds = {0.5e-6, 2e-9, 1e-9, 2e-9, 0.5e-6}}},
+               .seconds = {2.4e-7, 2.6e-9, 6e-10, 1.4e-9, 2e-7, 3e-8}}},
     {.executor = "cuda/grid",
      .takes = grid_takes,
      .terms = grid_terms,
-     .usual = {.start_seconds = 0.5,
+     .usual = {.start_seconds = 0.01,
                .again_seconds = 3e-3,
-               .seconds = {2e-6, 3.5e-6, 6e-6, 5e-13, 2e-14, 2e-12, 1e-12}}},
+               .seconds = {7.8e-6, 1e-7, 3.4e-6, 2.2e-11, 5e-8, 3e-10, 2e-12, 1.7e-6}}},
+    {.executor = "cuda/graph",
+     .takes = graph_takes,
+     .terms = graph_terms,
+     .usual = {.start_seconds = 2,
+               .again_seconds = 3e-3,
+               .seconds = {5e-6, 1e-6, 1e-11, 2e-11, 5e-11, 2e-11}}},
+    {.executor = "cuda/gemm",
+     .takes = gemm_takes,
+     .terms = gemm_terms,
+     .usual = {.start_seconds = 0.05,
+               .again_seconds = 5e-3,
+               .seconds = {7e-6, 4e-6, 3e-15, 1.4e-11, 5e-12}}},
     {.executor = "cuda/general",
      .takes = any_takes,
      .terms = general_terms,
      .usual = {.start_seconds = 0.05,
                .again_seconds = 5e-3,
-               .seconds = {5e-6, 3e-6, 4e-14, 2e-12, 4e-13, 5e-12, 4e-12}}},
+               .seconds = {8e-6, 5.4e-6, 4.1e-14, 7e-14, 4.8e-13, 1.2e-11, 5e-12}}},
 };
 
 /* --- the tables ------------------------------------------------------------------------------ */

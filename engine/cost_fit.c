@@ -7,7 +7,7 @@
 
 /* How much a cost that is twice the usual one (on this machine's scale) weighs against a sample
  * that is wrong by all of its time; and how far it may go. */
-#define PULL 0.02
+#define PULL 0.1
 #define FACTOR_MOST 30.0
 enum { ROUNDS = 400, SAMPLES_MOST = 64 };
 

@@ -62,7 +62,7 @@ static inline bool ep_choice_fused(const ep_program *program) {
   return true;
 }
 
-/* --- cuda/resident, cuda/grid --------------------------------------------------------------- */
+/* --- CUDA's ---------------------------------------------------------------------------------- */
 
 #define EP_CHOICE_RESIDENT_LAYERS \
   (EP_CHOICE_DENSE | EP_CHOICE_LAYER(ELU) | EP_CHOICE_LAYER(SOFTPLUS))
@@ -70,55 +70,56 @@ static inline bool ep_choice_fused(const ep_program *program) {
 enum {
   EP_CHOICE_RESIDENT_PARAMETERS = 96, /* weights and sums: 192 of a thread's 255 registers */
   EP_CHOICE_RESIDENT_WIDTHS = 96,     /* what a row holds on its way, in registers as well */
-  EP_CHOICE_RESIDENT_ROWS = 32768,    /* the order of an epoch lies in shared memory */
-  EP_CHOICE_GRID_PARAMETERS = 1 << 26,
-  EP_CHOICE_GRID_BATCH = 1024,
-  EP_CHOICE_GRID_OUTPUTS = 32, /* of the last layer: a warp keeps them all */
-  EP_CHOICE_GRID_LAYERS = 24
+  EP_CHOICE_RESIDENT_ROWS = 32768     /* the order of an epoch lies in shared memory */
 };
 
-/* The rows lie on the device as they are, in float32 and one after the other. */
-static inline bool ep_choice_rows_resident(const ep_program *program) {
-  return ep_program_takes_plain_rows(program) && program->data_bytes_max == 0 &&
-         program->buffers == 0 && !program->class_weights;
+/* The rows lie on the device, in memory that is asked for without a limit; nothing is kept beside
+ * the parameters, and no class counts more than another. */
+static inline bool ep_program_is_resident(const ep_program *program) {
+  return program->data_bytes_max == 0 && program->buffers == 0 && !program->class_weights;
 }
 
 static inline bool ep_choice_resident(const ep_program *program) {
   int64_t widths = program->in_features + program->target_columns;
   for (int i = 0; i < program->ops_count; i++) widths += program->ops[i].out_features;
-  bool fits = !ep_program_shuffles(program) || program->train_rows <= EP_CHOICE_RESIDENT_ROWS;
+  bool ordered = !ep_program_shuffles(program) || program->train_rows <= EP_CHOICE_RESIDENT_ROWS;
   return (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
-         ep_choice_rows_resident(program) && ep_program_trains(program) &&
-         program->precision == EP_PRECISION_FP32 &&
+         ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
+         ep_program_trains(program) && program->precision == EP_PRECISION_FP32 &&
          program->parameters <= EP_CHOICE_RESIDENT_PARAMETERS &&
-         widths <= EP_CHOICE_RESIDENT_WIDTHS && fits;
+         widths <= EP_CHOICE_RESIDENT_WIDTHS && ordered;
 }
 
-/* Linear layers, each with at most one activation behind it: how many; 0 when it is not made of
- * these alone. */
-static inline int ep_program_linear_layers(const ep_program *program) {
-  int count = 0;
-  bool active = true; /* no activation before the first one */
-  for (int i = 0; i < program->ops_count; i++) {
-    ep_layer_type type = program->ops[i].type;
-    if (type == EP_LAYER_FLATTEN) continue;
-    if (type != EP_LAYER_LINEAR && active) return 0;
-    active = type != EP_LAYER_LINEAR;
-    count += type == EP_LAYER_LINEAR;
-  }
-  return count;
+/* What cuda/grid asks of a program before it makes a plan. */
+static inline bool ep_choice_grid_suits(const ep_program *program) {
+  bool precise = program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32;
+  return precise && ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
+         program->optimizer.clip_norm == 0;
 }
 
-static inline bool ep_choice_grid(const ep_program *program) {
-  int layers = ep_program_linear_layers(program);
-  bool precision =
-      program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32;
-  return (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 && layers >= 2 &&
-         layers <= EP_CHOICE_GRID_LAYERS && precision && ep_choice_rows_resident(program) &&
-         program->parameters > 0 && program->parameters <= EP_CHOICE_GRID_PARAMETERS &&
-         program->batch_size <= EP_CHOICE_GRID_BATCH &&
-         program->out_features <= EP_CHOICE_GRID_OUTPUTS && program->optimizer.clip_norm == 0;
-}
+/* A GPU, as far as a choice depends on it. */
+typedef struct {
+  int capability; /* 90 for 9.0 */
+  int multiprocessors;
+} ep_choice_gpu;
+
+/* How cuda/grid would go about a step (kernels/cuda/grid/plan.h). */
+typedef struct {
+  bool cluster;      /* few blocks that share their barrier, or all multiprocessors */
+  double layers;     /* phases, each with a barrier at its end */
+  double front;      /* multiply-adds of a block, one after the other, in the layers at the front */
+  double turns;      /* of rows through a layer at the front, one after the other */
+  double rounds;     /* of tasks of products, one after the other */
+  double moved;      /* floats that a block moves for its tasks */
+  double multiplied; /* multiply-adds of a block's tasks */
+} ep_choice_grid_work;
+
+/* kernels/cuda/choice.c. work: written where it takes the program. */
+bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu, ep_choice_grid_work *work);
+/* cuda/graph. */
+bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu);
+/* cuda/gemm. */
+bool ep_choice_gemm(const ep_program *program, const ep_choice_gpu *gpu);
 
 #ifdef __cplusplus
 }

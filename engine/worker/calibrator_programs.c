@@ -6,27 +6,33 @@
 
 /* In all some two seconds on two cores: none of them needs more than a few milliseconds a step. */
 static const ep_calibration_program cpu_programs[] = {
-    {"cpu/fused", 4, 4, 1, 16, 0},        {"cpu/fused", 8, 8, 2, 1024, 0},
-    {"cpu/fused", 8, 16, 8, 100, 0},      {"cpu/fused", 16, 32, 3, 256, 0},
-    {"cpu/fused", 16, 64, 2, 1024, 0},    {"cpu/fused", 16, 128, 4, 128, 0},
-    {"cpu/fused", 2, 4, 2, 8192, 0},      {"cpu/fused", 16, 512, 2, 64, 0},
-    {"cpu/fused", 16, 1024, 2, 64, 0},    {"cpu/blocked", 4, 4, 1, 16, 0},
-    {"cpu/blocked", 8, 16, 8, 100, 0},    {"cpu/blocked", 64, 64, 2, 256, 0},
-    {"cpu/blocked", 16, 256, 3, 1024, 0}, {"cpu/blocked", 16, 1024, 2, 256, 0},
-    {"cpu/blocked", 1, 8, 2, 64, 16},     {"cpu/blocked", 16, 32, 2, 32, 16},
-    {"cpu/reference", 4, 4, 1, 16, 0},    {"cpu/reference", 8, 32, 2, 64, 0},
+    {"cpu/fused", 4, 4, 1, 16, 0, 0},        {"cpu/fused", 8, 8, 2, 1024, 0, 0},
+    {"cpu/fused", 8, 16, 8, 100, 0, 0},      {"cpu/fused", 2, 2, 8, 2048, 0, 0},
+    {"cpu/fused", 16, 32, 3, 256, 0, 0},     {"cpu/fused", 16, 64, 2, 1024, 0, 0},
+    {"cpu/fused", 16, 128, 4, 128, 0, 0},    {"cpu/fused", 2, 4, 2, 8192, 0, 0},
+    {"cpu/fused", 16, 16, 2, 4096, 0, 128},  {"cpu/fused", 16, 512, 2, 64, 0, 0},
+    {"cpu/fused", 16, 1024, 2, 64, 0, 0},    {"cpu/fused", 16, 1024, 4, 64, 0, 0},
+    {"cpu/blocked", 4, 4, 1, 16, 0, 0},      {"cpu/blocked", 8, 16, 8, 100, 0, 0},
+    {"cpu/blocked", 64, 64, 2, 256, 0, 0},   {"cpu/blocked", 16, 256, 3, 1024, 0, 0},
+    {"cpu/blocked", 16, 1024, 2, 256, 0, 0}, {"cpu/blocked", 1, 8, 2, 64, 16, 0},
+    {"cpu/blocked", 16, 32, 2, 32, 16, 0},   {"cpu/reference", 4, 4, 1, 16, 0, 0},
+    {"cpu/reference", 8, 32, 2, 64, 0, 0},
 };
 
-/* Compiling is most of the time; no more than one program for each thing to be learnt. */
+/* Where a kernel is compiled for each program, that is most of the time: as few as say enough. */
 static const ep_calibration_program cuda_programs[] = {
-    {"cuda/resident", 2, 2, 1, 4, 0},      {"cuda/resident", 6, 6, 1, 321, 0},
-    {"cuda/resident", 8, 6, 2, 8192, 0},   {"cuda/grid", 2, 16, 2, 100, 0},
-    {"cuda/grid", 2, 64, 8, 100, 0},       {"cuda/grid", 2, 128, 4, 1000, 0},
-    {"cuda/grid", 2, 512, 4, 100, 0},      {"cuda/grid", 2, 1024, 4, 1000, 0},
-    {"cuda/general", 2, 16, 2, 100, 0},    {"cuda/general", 2, 64, 8, 1000, 0},
-    {"cuda/general", 2, 8, 2, 65536, 0},   {"cuda/general", 2, 128, 2, 65536, 0},
-    {"cuda/general", 2, 1024, 4, 1000, 0}, {"cuda/general", 2, 1024, 2, 16384, 0},
-    {"cuda/general", 1, 8, 2, 64, 16},     {"cuda/general", 32, 64, 2, 256, 16},
+    {"cuda/resident", 2, 2, 1, 4, 0, 0},       {"cuda/resident", 6, 6, 1, 321, 0, 0},
+    {"cuda/resident", 16, 4, 1, 1024, 0, 0},   {"cuda/resident", 16, 2, 2, 8192, 0, 0},
+    {"cuda/grid", 2, 16, 2, 100, 0, 0},        {"cuda/grid", 2, 64, 8, 100, 0, 0},
+    {"cuda/grid", 16, 32, 4, 8192, 0, 0},      {"cuda/grid", 16, 128, 2, 4096, 0, 0},
+    {"cuda/grid", 2, 512, 4, 100, 0, 0},       {"cuda/grid", 2, 1024, 4, 1000, 0, 0},
+    {"cuda/grid", 2, 2048, 2, 100, 0, 0},      {"cuda/graph", 1, 8, 2, 200, 16, 0},
+    {"cuda/gemm", 16, 128, 2, 1024, 0, 0},     {"cuda/gemm", 16, 1024, 4, 4096, 0, 0},
+    {"cuda/gemm", 16, 64, 2, 65536, 0, 0},     {"cuda/general", 2, 16, 2, 100, 0, 0},
+    {"cuda/general", 2, 64, 8, 1000, 0, 0},    {"cuda/general", 2, 8, 2, 65536, 0, 0},
+    {"cuda/general", 2, 128, 2, 65536, 0, 0},  {"cuda/general", 2, 1024, 4, 1000, 0, 0},
+    {"cuda/general", 2, 1024, 2, 16384, 0, 0}, {"cuda/general", 1, 8, 2, 64, 16, 0},
+    {"cuda/general", 32, 64, 2, 256, 16, 0},
 };
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -56,8 +62,10 @@ static char *text_make(const ep_calibration_program *program) {
               program->width);
   fprintf(out,
           "%s{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"optimizer\":"
-          "{\"type\":\"sgd\",\"lr\":1e-4},\"epochs\":1,\"batch_size\":\"full\"}",
-          program->side > 0 ? "{\"type\":\"flatten\"}," : "");
+          "{\"type\":\"sgd\",\"lr\":1e-4},\"epochs\":1,\"batch_size\":%d%s}",
+          program->side > 0 ? "{\"type\":\"flatten\"}," : "",
+          program->batch > 0 ? program->batch : program->rows,
+          strcmp(program->executor, "cuda/gemm") == 0 ? ",\"precision\":\"tf32\"" : "");
   bool failed = ferror(out) != 0;
   if (fclose(out) == 0 && !failed) return text;
   free(text);

@@ -10,8 +10,9 @@ typedef struct {
   int in_features; /* channels, with a side */
   int width;       /* of each hidden layer; out channels of each convolution */
   int hidden;      /* layers, relu between them, and one output */
-  int rows;        /* full batch */
-  int side;        /* 0: dense; else images of side × side and convolutions of 3 × 3 */
+  int rows;
+  int side;  /* 0: dense; else images of side × side and convolutions of 3 × 3 */
+  int batch; /* rows of a step, shuffled; 0 = all */
 } ep_calibration_program;
 
 /* Those of a device's kind; static. */

@@ -79,17 +79,14 @@ enum { HEADERS_MAX = 64 };
 
 static ep_status program_create(const char *file, const char *header, nvrtcProgram *out,
                                 ep_error *error) {
-  const char *const made[] = {"kernels/cuda/runtime/program.h", "resident_program.h"};
   const char *names[HEADERS_MAX], *texts[HEADERS_MAX];
   int count = 0;
-  for (int i = 0; i < EP_CUDA_SOURCES_COUNT && count < HEADERS_MAX - 2; i++) {
+  for (int i = 0; i < EP_CUDA_SOURCES_COUNT && count < HEADERS_MAX - 1; i++) {
     names[count] = EP_CUDA_SOURCES[i].name;
     texts[count++] = EP_CUDA_SOURCES[i].text;
   }
-  for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-    names[count] = made[i];
-    texts[count++] = header;
-  }
+  names[count] = "kernels/cuda/runtime/program.h";
+  texts[count++] = header;
   nvrtcResult result = nvrtc.create(out, source_text(file), file, count, texts, names);
   if (result == NVRTC_SUCCESS) return EP_OK;
   return ep_fail(error, EP_NO_MEMORY, "preparing a kernel failed: %s", nvrtc.error_text(result));

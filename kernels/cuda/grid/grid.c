@@ -3,10 +3,10 @@
  * have launches. */
 #include <stdlib.h>
 
+#include "kernels/choice.h"
 #include "kernels/cuda/grid/plan.h"
 #include "kernels/cuda/grid/steps.h"
 #include "kernels/cuda/instance.h"
-#include "kernels/formulas/augment.h"
 
 typedef struct {
   ep_cuda_network *network; /* lent */
@@ -19,11 +19,7 @@ typedef struct {
 
 static bool grid_accepts(const ep_backend *backend, const ep_program *program) {
   ep_grid_plan plan;
-  return backend->capability >= 90 &&
-         (program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32) &&
-         program->buffers == 0 && program->x_type == EP_X_FLOAT32 && !program->class_weights &&
-         program->optimizer.clip_norm == 0 && program->data_bytes_max == 0 &&
-         !ep_program_augments(&program->augment, program->stored, program->in) &&
+  return backend->capability >= 90 && ep_choice_grid_suits(program) &&
          ep_grid_plan_make(program, backend->multiprocessors, &plan);
 }
 

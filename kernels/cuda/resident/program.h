@@ -10,9 +10,9 @@ typedef struct {
   int threads; /* of each */
 } ep_resident_grid;
 
-/* The text of "resident_program.h", owned by the caller (free); NULL when memory is short. Figures
- * that do not change the code (rates, seeds) are not in it: programs that differ in these alone
- * share a kernel. */
+/* The text of "kernels/cuda/runtime/program.h", owned by the caller (free); NULL when memory is
+ * short. Figures that do not change the code (rates, seeds) are not in it: programs that differ in
+ * these alone share a kernel. */
 char *ep_resident_program_text(const ep_program *program, ep_resident_grid grid);
 
 #endif

@@ -3,16 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/choice.h"
 #include "kernels/cuda/compiler.h"
 #include "kernels/cuda/instance.h"
 #include "kernels/cuda/resident/program.h"
 #include "kernels/cuda/resident/span.h"
-#include "kernels/formulas/augment.h"
 
 enum {
-  PARAMETERS_MAX = 96,      /* weights and sums: 192 of a thread's 255 registers */
-  WIDTHS_MAX = 96,          /* what a row holds on its way, in registers as well */
-  ORDERED_ROWS_MAX = 32768, /* the order of an epoch lies in shared memory */
   WARP = 32,
   BLOCK_THREADS = 128, /* a warp for each of a multiprocessor's four schedulers */
   BLOCKS_MAX = 8       /* of a cluster, on every device that has them */
@@ -50,18 +47,7 @@ static ep_resident_grid grid_choose(const ep_backend *backend, const ep_program 
 
 static bool resident_accepts(const ep_backend *backend, const ep_program *program) {
   (void)backend;
-  int64_t widths = program->in_features + program->target_columns;
-  bool trains = program->parameters > 0;
-  for (int i = 0; i < program->ops_count; i++) widths += program->ops[i].out_features;
-  for (int g = 0; trains && g < program->groups_count; g++)
-    if (!program->groups[g].frozen) break;
-  return trains && program->precision == EP_PRECISION_FP32 &&
-         program->parameters <= PARAMETERS_MAX && widths <= WIDTHS_MAX && program->buffers == 0 &&
-         program->x_type == EP_X_FLOAT32 && !program->class_weights &&
-         !ep_program_augments(&program->augment, program->stored, program->in) &&
-         program->data_bytes_max == 0 &&
-         (!ep_program_shuffles(program) || program->train_rows <= ORDERED_ROWS_MAX) &&
-         ep_cuda_compiler_exists();
+  return ep_choice_resident(program) && ep_cuda_compiler_exists();
 }
 
 static void resident_destroy(void *state) {
@@ -75,7 +61,7 @@ static void resident_destroy(void *state) {
 /* Each parameter's weight decay, negative for the frozen ones. */
 static ep_status decay_load(resident *self, ep_error *error) {
   const ep_program *program = self->network->program;
-  float decay[PARAMETERS_MAX] = {0};
+  float decay[EP_CHOICE_RESIDENT_PARAMETERS] = {0};
   for (int g = 0; g < program->groups_count; g++) {
     const ep_parameter_group *group = &program->groups[g];
     for (int64_t i = group->first; i < group->first + group->count; i++)
@@ -199,14 +185,9 @@ static ep_status resident_instance(ep_backend *backend, const ep_program *progra
   return ep_cuda_instance_create(backend, program, &method, out, error);
 }
 
-#define LAYER(type) (UINT64_C(1) << EP_LAYER_##type)
-
 const ep_executor ep_cuda_resident = {
     .name = "cuda/resident",
-    .capabilities = {LAYER(LINEAR) | LAYER(RELU) | LAYER(LEAKY_RELU) | LAYER(TANH) |
-                         LAYER(SIGMOID) | LAYER(GELU) | LAYER(SIN) | LAYER(ELU) | LAYER(SILU) |
-                         LAYER(SOFTPLUS) | LAYER(FLATTEN),
-                     ~UINT32_C(0), ~UINT32_C(0)},
+    .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = resident_accepts,
     .create = resident_instance,
     EP_CUDA_INSTANCE_SLOTS,

@@ -1,0 +1,113 @@
+/* choice.c: see kernels/choice.h: which programs CUDA's executors take, told without a GPU, by the
+ * plans that they run by. Linked into epochd: no CUDA here. */
+#include "kernels/choice.h"
+
+#include <stdlib.h>
+
+#include "kernels/cuda/cnn/plan.h"
+#include "kernels/cuda/grid/plan.h"
+
+enum { TILE_SMALL = 0, TILE_LARGE = 1 };
+
+/* --- cuda/grid ------------------------------------------------------------------------------- */
+
+/* Adds a product: tiles of rows × columns, sums of `terms`. */
+static void product_add(ep_choice_grid_work *work, const ep_grid_cut *cut, const int rows[2],
+                        const int columns[2], int64_t terms, int blocks) {
+  double m = rows[cut->large ? TILE_LARGE : TILE_SMALL];
+  double n = columns[cut->large ? TILE_LARGE : TILE_SMALL];
+  double depth = (double)(cut->chunk < terms ? cut->chunk : terms);
+  int64_t tasks = (int64_t)cut->across * cut->down * cut->splits;
+  double rounds = (double)((tasks + blocks - 1) / blocks);
+  double at_once = (double)(tasks < blocks ? tasks : blocks) / blocks;
+  work->rounds += rounds + (cut->splits > 1 ? 1 : 0);
+  work->moved += rounds * at_once * ((m + n) * depth + 2 * m * n);
+  work->multiplied += rounds * m * n * depth;
+}
+
+static void grid_work(const ep_grid_plan *plan, ep_choice_grid_work *work) {
+  static const int m[2] = {EP_GRID_SMALL_M, EP_GRID_LARGE_M},
+                   n[2] = {EP_GRID_SMALL_N, EP_GRID_LARGE_N},
+                   weights_m[2] = {EP_GRID_WEIGHTS_SMALL_M, EP_GRID_WEIGHTS_LARGE_M},
+                   weights_n[2] = {EP_GRID_WEIGHTS_SMALL_N, EP_GRID_WEIGHTS_LARGE_N};
+  const ep_grid_span *span = &plan->span;
+  int64_t group = span->tiles * EP_GRID_GROUP;
+  int64_t groups = (span->batch_rows + group - 1) / group;
+  double turns = (double)((groups + plan->blocks - 1) / plan->blocks);
+  *work = (ep_choice_grid_work){.cluster = span->cluster};
+  for (int l = 0; l < span->layers_count; l++) {
+    const ep_grid_layer *layer = &span->layers[l];
+    work->layers += l < span->front ? 1 : 3;
+    if (l < span->front) work->turns += turns * (double)span->tiles;
+    if (l < span->front) work->front += turns * (double)group * layer->in * layer->out * 3;
+    product_add(work, &layer->update, weights_m, weights_n, span->batch_rows, plan->blocks);
+    if (l < span->front || l == span->layers_count - 1) continue;
+    product_add(work, &layer->forward, m, n, layer->in, plan->blocks);
+    if (l > 0) product_add(work, &layer->backward, m, n, layer->out, plan->blocks);
+  }
+}
+
+bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu,
+                    ep_choice_grid_work *work) {
+  if (gpu->capability < 90 || !ep_choice_grid_suits(program) ||
+      (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) != 0)
+    return false;
+  ep_grid_plan *plan = malloc(sizeof *plan);
+  bool takes = plan && ep_grid_plan_make(program, gpu->multiprocessors, plan);
+  if (takes && work) grid_work(plan, work);
+  free(plan);
+  return takes;
+}
+
+/* --- cuda/graph ------------------------------------------------------------------------------ */
+
+/* Bytes of shared memory that a block may ask for, but for what the kernel has besides. */
+static int64_t shared_bytes(int capability) {
+  const int64_t own = 1024;
+  if (capability >= 90 && capability < 120) return 232448 - own;
+  return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
+}
+
+/* Each parameter's weight decay, negative for the frozen ones. */
+static void decay_fill(const ep_program *program, float *decay) {
+  for (int g = 0; g < program->groups_count; g++) {
+    const ep_parameter_group *group = &program->groups[g];
+    for (int64_t i = group->first; i < group->first + group->count; i++)
+      decay[i] = group->frozen ? -1 : group->weight_decay;
+  }
+}
+
+#define GRAPH_LAYERS                                                                     \
+  (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(CONV2D) | EP_CHOICE_LAYER(MAX_POOL2D) |   \
+   EP_CHOICE_LAYER(AVG_POOL2D) | EP_CHOICE_LAYER(DROPOUT) | EP_CHOICE_LAYER(DROPOUT2D) | \
+   EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
+
+bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu) {
+  const int64_t parameters_most = 1 << 20;
+  if (gpu->capability < 80 || program->parameters < 1 || program->parameters > parameters_most ||
+      !ep_program_is_resident(program) || program->optimizer.clip_norm > 0 ||
+      (ep_program_needs(program).layers & ~GRAPH_LAYERS) != 0)
+    return false;
+  float *decay = calloc((size_t)program->parameters, sizeof *decay);
+  ep_cnn_plan *plan = malloc(sizeof *plan);
+  bool takes = false;
+  if (decay && plan) {
+    decay_fill(program, decay);
+    takes =
+        ep_cnn_plan_make(program, gpu->multiprocessors, shared_bytes(gpu->capability), decay, plan);
+  }
+  free(plan);
+  free(decay);
+  return takes;
+}
+
+/* --- cuda/gemm ------------------------------------------------------------------------------- */
+
+#define GEMM_LAYERS \
+  (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
+
+bool ep_choice_gemm(const ep_program *program, const ep_choice_gpu *gpu) {
+  return gpu->capability >= 80 && program->precision != EP_PRECISION_FP32 &&
+         program->optimizer.clip_norm == 0 && program->buffers == 0 && program->ops_count > 0 &&
+         (ep_program_needs(program).layers & ~GEMM_LAYERS) == 0;
+}
