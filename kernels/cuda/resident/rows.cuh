@@ -4,6 +4,9 @@
  * through distributed shared memory.
  *
  * "kernels/cuda/runtime/program.h" is made from the program: constants, and op(I). See source.c. */
+#ifndef EP_KERNELS_CUDA_RESIDENT_ROWS_CUH
+#define EP_KERNELS_CUDA_RESIDENT_ROWS_CUH
+
 #include "kernels/cuda/resident/span.h"
 #include "kernels/cuda/runtime/program.h"
 #include "kernels/formulas/losses.h"
@@ -391,3 +394,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
   }
   if constexpr (BLOCKS > 1) cluster_wait(); /* nobody writes into a block that has ended */
 }
+
+#endif

@@ -1,2 +1,4 @@
 /* stdbool.h, for kernels compiled at run time: what is needed of it is built in. */
-#pragma once
+#ifndef EP_KERNELS_CUDA_RUNTIME_STDBOOL_H
+#define EP_KERNELS_CUDA_RUNTIME_STDBOOL_H
+#endif

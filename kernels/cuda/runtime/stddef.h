@@ -1,2 +1,4 @@
 /* stddef.h, for kernels compiled at run time: what is needed of it is built in. */
-#pragma once
+#ifndef EP_KERNELS_CUDA_RUNTIME_STDDEF_H
+#define EP_KERNELS_CUDA_RUNTIME_STDDEF_H
+#endif
