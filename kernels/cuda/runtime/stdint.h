@@ -1,7 +1,6 @@
 /* stdint.h, for kernels compiled at run time: NVRTC has no system headers. */
 #ifndef EP_KERNELS_CUDA_RUNTIME_STDINT_H
 #define EP_KERNELS_CUDA_RUNTIME_STDINT_H
-
 typedef signed char int8_t;
 typedef unsigned char uint8_t;
 typedef short int16_t;
@@ -13,5 +12,4 @@ typedef unsigned long long uint64_t;
 #define UINT32_C(value) value##u
 #define INT64_C(value) value##ll
 #define UINT64_C(value) value##ull
-
 #endif
