@@ -85,8 +85,7 @@ static inline bool ep_choice_resident(const ep_program *program) {
   bool ordered = !ep_program_shuffles(program) || program->train_rows <= EP_CHOICE_RESIDENT_ROWS;
   return (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
          ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
-         ep_program_trains(program) && program->precision == EP_PRECISION_FP32 &&
-         program->parameters <= EP_CHOICE_RESIDENT_PARAMETERS &&
+         ep_program_trains(program) && program->parameters <= EP_CHOICE_RESIDENT_PARAMETERS &&
          widths <= EP_CHOICE_RESIDENT_WIDTHS && ordered;
 }
 
