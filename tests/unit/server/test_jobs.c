@@ -192,9 +192,10 @@ START_TEST(the_queue_has_an_order_and_an_end) {
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "slow", 100000, running);
   job_wait(jobs, running, "running");
-  job_submit_with(jobs, "instant", 3, "auto", -5, low);
-  job_submit_with(jobs, "instant", 3, "auto", 5, high);
-  job_submit_with(jobs, "instant", 3, "auto", 0, middle);
+  /* Some milliseconds each: their ends are told apart by milliseconds. */
+  job_submit_with(jobs, "slow", 2, "auto", -5, low);
+  job_submit_with(jobs, "slow", 2, "auto", 5, high);
+  job_submit_with(jobs, "slow", 2, "auto", 0, middle);
   spec_write(spec, sizeof spec, "instant", 10, "auto", 0);
   ck_assert_int_eq(ep_jobs_submit(jobs, spec, strlen(spec), NULL, refused, &repeated, &problem),
                    EP_BUSY);
