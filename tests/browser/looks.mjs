@@ -57,7 +57,7 @@ run(async ({ url, open, shots }) => {
       await page.locator(present).first().waitFor().catch(() => faults.push(`${name}, ${theme}, ${width} px: there is no ${present}`));
       await page.waitForTimeout(250); // charts draw once they know their width
       const path = `${shots}/${name}-${theme}-${width}.png`;
-      await page.screenshot({ path, fullPage: true });
+      await page.screenshot({ path, fullPage: true, timeout: 30000 }); // drawn without a GPU
       count++;
       const over = await overhang(page);
       if (over > 0) faults.push(`${name} at ${width} px hangs ${over} px over the edge`);
