@@ -266,7 +266,12 @@ char *ep_devices_format(const ep_device_view *devices, int count) {
     write_string(&writer, "object", "device");
     write_string(&writer, "name", device->info.name);
     write_string(&writer, "state", device->state);
-    write_string(&writer, "job", device->job);
+    write_string(&writer, "job", device->jobs_count > 0 ? device->jobs[0] : NULL);
+    ep_writer_key(&writer, "jobs");
+    ep_writer_open(&writer, '[');
+    for (int j = 0; j < device->jobs_count; j++) ep_writer_string(&writer, device->jobs[j]);
+    ep_writer_close(&writer, ']');
+    write_integer(&writer, "cores", device->cores);
     write_string(&writer, "instruction_set", device->info.instruction_set);
     write_integer(&writer, "memory_bytes", device->info.memory_bytes);
     write_integer(&writer, "memory_free_bytes", device->info.memory_free_bytes);

@@ -119,13 +119,22 @@ static void fused_terms(const ep_plan *plan, const ep_device_info *device, int64
 }
 
 /* Threads take slots of the rows. */
+static double blocked_slots(const network *sum, int64_t rows) {
+  const double slot_products = 50000, slots_most = 32, slot_rows_least = 8;
+  double n = (double)rows, products = sum->thin + sum->wide + sum->conv;
+  double slots = clamped(n * products / slot_products, 1, slots_most);
+  return fmax(1, fmin(slots, n / slot_rows_least));
+}
+
+static int blocked_cores(const ep_plan *plan) {
+  network sum = network_sum(plan);
+  return (int)ceil(blocked_slots(&sum, plan->program.batch_size));
+}
+
 static void blocked_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                           double terms[EP_COST_TERMS]) {
-  const double slot_products = 50000, slots_most = 32, slot_rows_least = 8;
   network sum = network_sum(plan);
-  double n = (double)rows, products = sum.thin + sum.wide + sum.conv;
-  double slots = clamped(n * products / slot_products, 1, slots_most);
-  slots = fmax(1, fmin(slots, n / slot_rows_least));
+  double n = (double)rows, slots = blocked_slots(&sum, rows);
   double at_once = fmin(slots, device->threads > 0 ? device->threads : 1);
   terms[0] = 1;
   terms[1] = slots / at_once * sum.stages;
@@ -154,6 +163,7 @@ static const ep_cost_model cpu_models[] = {
     {.executor = "cpu/blocked",
      .takes = any_takes,
      .terms = blocked_terms,
+     .cores = blocked_cores,
      .usual = {.start_seconds = 1e-3,
                .again_seconds = 1e-3,
                .seconds = {5e-6, 2e-6, 6e-11, 4e-11, 5e-9, 3e-9}}},

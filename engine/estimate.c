@@ -75,6 +75,7 @@ ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
   if (!model) return estimate;
   const ep_executor_cost *cost = cost_find(model, calibration);
   snprintf(estimate.executor, sizeof estimate.executor, "%s", model->executor);
+  estimate.cores = model->cores ? model->cores(plan) : 1;
   double start_seconds = seen ? cost->again_seconds : cost->start_seconds;
   estimate.start_seconds = start_seconds + copy_seconds(plan, device);
   estimate.seconds = estimate.start_seconds +

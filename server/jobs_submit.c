@@ -193,6 +193,8 @@ static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row
   ep_status status = ep_jobs_estimate(jobs, checked->plan, spec, estimates, &count, error);
   row->seconds_cpu = ep_estimates_least(estimates, count, "cpu");
   row->seconds_cuda = ep_estimates_least(estimates, count, "cuda");
+  for (int i = 0; i < count; i++)
+    if (!is_cuda(estimates[i].device)) row->cores = estimates[i].cores;
   return status;
 }
 

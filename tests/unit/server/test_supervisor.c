@@ -358,6 +358,73 @@ START_TEST(requests_under_way_fail_at_the_end) {
 }
 END_TEST
 
+/* Waits until so many jobs run on the first device. */
+static void jobs_wait(ep_jobs *jobs, int count) {
+  int running = -1;
+  for (int i = 0; i < 20000 && running != count; i++) {
+    char *text = devices_text(jobs), *list = strstr(text, "\"jobs\":[");
+    ck_assert_ptr_nonnull(list);
+    *strchr(list, ']') = 0;
+    running = count_of(list, "\"job_");
+    free(text);
+    if (running != count) usleep(1000);
+  }
+  ck_assert_int_eq(running, count);
+}
+
+/* The death of one worker takes one job along. */
+START_TEST(jobs_run_side_by_side) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char ids[4][40];
+  options.cpu_jobs = 3;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  for (int i = 0; i < 4; i++) job_submit(jobs, "slow", 400, ids[i]);
+  jobs_wait(jobs, 3);
+  job_wait(jobs, ids[3], "queued");
+  kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL); /* of the first worker */
+  for (int i = 0; i < 4; i++) {
+    job_wait(jobs, ids[i], "succeeded");
+    ck_assert_int_eq(job_number(jobs, ids[i], "\"attempt\":"), i == 0 ? 2 : 1);
+  }
+  jobs_wait(jobs, 0);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* A product for all threads: nothing runs beside it, and nothing passes it. */
+START_TEST(a_job_of_many_cores_runs_alone) {
+  static const char wide[] =
+      "{\"name\":\"slow\",\"data\":{\"generator\":\"disc\",\"rows\":4000},\"model\":{\"layers\":"
+      "[{\"type\":\"linear\",\"out_features\":256},{\"type\":\"linear\",\"out_features\":1}]},"
+      "\"loss\":\"mse\",\"clip\":{\"norm\":1},\"batch_size\":\"full\",\"epochs\":100000}";
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char before[40], large[40], after[40];
+  bool repeated;
+  ep_problem problem = {0};
+  options.cpu_jobs = 3;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "slow", 100000, before);
+  job_wait(jobs, before, "running");
+  ck_assert_int_eq(ep_jobs_submit(jobs, wide, strlen(wide), NULL, large, &repeated, &problem),
+                   EP_OK);
+  job_submit(jobs, "instant", 10, after);
+  devices_wait(jobs, "\"state\":\"busy\"", 1);
+  usleep(50000);
+  jobs_wait(jobs, 1);
+  job_wait(jobs, large, "queued");
+  job_wait(jobs, after, "queued");
+  assert_ok(ep_jobs_cancel(jobs, before, error));
+  job_wait(jobs, large, "running");
+  usleep(50000);
+  job_wait(jobs, after, "queued");
+  assert_ok(ep_jobs_cancel(jobs, large, error));
+  job_wait(jobs, after, "succeeded");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("supervisor");
   TCase *tests = tcase_create("supervisor");
@@ -380,6 +447,8 @@ int main(void) {
   tcase_add_test(tests, predictions_come_from_a_worker);
   tcase_add_test(tests, a_probe_asks_every_device);
   tcase_add_test(tests, requests_under_way_fail_at_the_end);
+  tcase_add_test(tests, jobs_run_side_by_side);
+  tcase_add_test(tests, a_job_of_many_cores_runs_alone);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
