@@ -245,6 +245,8 @@ char *ep_validation_format(const ep_validation_view *validation) {
     write_number(&writer, "start_seconds", validation->estimates[i].start_seconds);
     ep_writer_key(&writer, "calibrated");
     ep_writer_boolean(&writer, validation->estimates[i].calibrated);
+    ep_writer_key(&writer, "measured");
+    ep_writer_boolean(&writer, validation->estimates[i].measured);
     ep_writer_close(&writer, '}');
   }
   ep_writer_close(&writer, ']');

@@ -52,6 +52,7 @@ typedef struct {
   double start_seconds; /* of these, before the first step */
   int cores;            /* of the CPU that it could use; 1 on a GPU */
   bool calibrated;      /* by what was measured on this machine */
+  bool measured;        /* the epochs by what they took in a job before */
 } ep_estimate;
 
 typedef struct {

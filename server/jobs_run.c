@@ -214,7 +214,7 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   if (status == EP_OK && tail.started) status = restart_append(job, &error);
   if (status == EP_OK && !tail.started) status = ep_job_start_append(&row, job->log, &error);
   if (status != EP_OK) return refuse(job, &error);
-  ep_job_program_note(jobs, job, device);
+  ep_job_note_start(jobs, job, device);
   if (!tail.started)
     ep_histogram_observe(&EP_METRICS.queue_seconds, EP_JOB_BOUNDS,
                          (double)(row.started_us - row.created_us) / 1e6);
@@ -301,6 +301,7 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
                                                           : EP_STATE_FAILED;
   epochs_count(job, reply->result.epochs_done);
   ep_metrics_trained(reply->result.train_seconds, reply->result.samples_per_second);
+  ep_job_note_end(jobs, job, &reply->result);
   pthread_mutex_lock(&jobs->mutex);
   job->epoch = reply->result.epochs_done;
   if (reply->result.executor[0] != 0)

@@ -105,7 +105,7 @@ END_TEST
 
 START_TEST(validations) {
   ep_layer_view layers[] = {{"linear", 13, 6, 84}, {"relu", 6, 6, 0}};
-  ep_estimate estimates[] = {{"cpu", "cpu/fused", 0.5, 0.25, 1, true}};
+  ep_estimate estimates[] = {{"cpu", "cpu/fused", 0.5, 0.25, 1, true, false}};
   ep_validation_view view = {.spec = "{}",
                              .layers = layers,
                              .layers_count = 2,
@@ -123,7 +123,7 @@ START_TEST(validations) {
               "\"in_features\":6,\"out_features\":6,\"parameters\":0}],\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
               "\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\",\"seconds\":0.5,"
-              "\"start_seconds\":0.25,\"calibrated\":true}]}");
+              "\"start_seconds\":0.25,\"calibrated\":true,\"measured\":false}]}");
 }
 END_TEST
 

@@ -11,34 +11,6 @@
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 
-/* Not inlined, because gcc 12 then takes the text for a pointer to the variable that held it. */
-static __attribute__((noinline)) char *devices_text(ep_jobs *jobs) {
-  char *text = NULL;
-  assert_ok(ep_jobs_devices(jobs, &text, error));
-  return text;
-}
-
-static void devices_wait(ep_jobs *jobs, const char *word, int count) {
-  for (int i = 0; i < 20000; i++) {
-    char *text = devices_text(jobs);
-    bool there = count_of(text, word) == count;
-    free(text);
-    if (there) return;
-    usleep(1000);
-  }
-  ck_abort_msg("never %d times %s", count, word);
-}
-
-/* The number after `key` in the devices' text, of the first device. */
-static int64_t device_number(ep_jobs *jobs, const char *key) {
-  char *text = devices_text(jobs);
-  const char *place = strstr(text, key);
-  int64_t number = place != NULL ? strtoll(place + strlen(key), NULL, 10) : -1;
-  free(text);
-  ck_assert_int_ne(number, -1);
-  return number;
-}
-
 START_TEST(auto_finds_the_devices) {
   ep_jobs *jobs = jobs_open("auto");
   devices_wait(jobs, "\"state\":\"idle\"", 2);
@@ -62,19 +34,6 @@ START_TEST(a_job_gets_the_device_it_names) {
     ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
     free(text);
   }
-  ep_jobs_close(jobs);
-}
-END_TEST
-
-START_TEST(auto_takes_the_kind_that_the_plan_thinks_faster) {
-  ep_jobs *jobs = jobs_open("cpu,cuda:0");
-  char id[40];
-  devices_wait(jobs, "\"state\":\"idle\"", 2);
-  job_submit(jobs, "instant", 10, id); /* a job of microseconds: no launch is worth it */
-  job_wait(jobs, id, "succeeded");
-  char *text = job_text(jobs, id);
-  ck_assert_msg(strstr(text, "\"executor\":\"fake/cpu\"") != NULL, "%s", text);
-  free(text);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -358,73 +317,6 @@ START_TEST(requests_under_way_fail_at_the_end) {
 }
 END_TEST
 
-/* Waits until so many jobs run on the first device. */
-static void jobs_wait(ep_jobs *jobs, int count) {
-  int running = -1;
-  for (int i = 0; i < 20000 && running != count; i++) {
-    char *text = devices_text(jobs), *list = strstr(text, "\"jobs\":[");
-    ck_assert_ptr_nonnull(list);
-    *strchr(list, ']') = 0;
-    running = count_of(list, "\"job_");
-    free(text);
-    if (running != count) usleep(1000);
-  }
-  ck_assert_int_eq(running, count);
-}
-
-/* The death of one worker takes one job along. */
-START_TEST(jobs_run_side_by_side) {
-  ep_jobs_options options = jobs_options("cpu");
-  ep_jobs *jobs = NULL;
-  char ids[4][40];
-  options.cpu_jobs = 3;
-  assert_ok(ep_jobs_open(&options, &jobs, error));
-  for (int i = 0; i < 4; i++) job_submit(jobs, "slow", 400, ids[i]);
-  jobs_wait(jobs, 3);
-  job_wait(jobs, ids[3], "queued");
-  kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL); /* of the first worker */
-  for (int i = 0; i < 4; i++) {
-    job_wait(jobs, ids[i], "succeeded");
-    ck_assert_int_eq(job_number(jobs, ids[i], "\"attempt\":"), i == 0 ? 2 : 1);
-  }
-  jobs_wait(jobs, 0);
-  ep_jobs_close(jobs);
-}
-END_TEST
-
-/* A product for all threads: nothing runs beside it, and nothing passes it. */
-START_TEST(a_job_of_many_cores_runs_alone) {
-  static const char wide[] =
-      "{\"name\":\"slow\",\"data\":{\"generator\":\"disc\",\"rows\":4000},\"model\":{\"layers\":"
-      "[{\"type\":\"linear\",\"out_features\":256},{\"type\":\"linear\",\"out_features\":1}]},"
-      "\"loss\":\"mse\",\"clip\":{\"norm\":1},\"batch_size\":\"full\",\"epochs\":100000}";
-  ep_jobs_options options = jobs_options("cpu");
-  ep_jobs *jobs = NULL;
-  char before[40], large[40], after[40];
-  bool repeated;
-  ep_problem problem = {0};
-  options.cpu_jobs = 3;
-  assert_ok(ep_jobs_open(&options, &jobs, error));
-  job_submit(jobs, "slow", 100000, before);
-  job_wait(jobs, before, "running");
-  ck_assert_int_eq(ep_jobs_submit(jobs, wide, strlen(wide), NULL, large, &repeated, &problem),
-                   EP_OK);
-  job_submit(jobs, "instant", 10, after);
-  devices_wait(jobs, "\"state\":\"busy\"", 1);
-  usleep(50000);
-  jobs_wait(jobs, 1);
-  job_wait(jobs, large, "queued");
-  job_wait(jobs, after, "queued");
-  assert_ok(ep_jobs_cancel(jobs, before, error));
-  job_wait(jobs, large, "running");
-  usleep(50000);
-  job_wait(jobs, after, "queued");
-  assert_ok(ep_jobs_cancel(jobs, large, error));
-  job_wait(jobs, after, "succeeded");
-  ep_jobs_close(jobs);
-}
-END_TEST
-
 int main(void) {
   Suite *suite = suite_create("supervisor");
   TCase *tests = tcase_create("supervisor");
@@ -432,7 +324,6 @@ int main(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, auto_finds_the_devices);
   tcase_add_test(tests, a_job_gets_the_device_it_names);
-  tcase_add_test(tests, auto_takes_the_kind_that_the_plan_thinks_faster);
   tcase_add_test(tests, bad_devices_are_refused);
   tcase_add_test(tests, a_device_that_never_opens_is_lost_and_the_rest_goes_on);
   tcase_add_test(tests, a_job_whose_device_is_gone_says_so);
@@ -447,8 +338,6 @@ int main(void) {
   tcase_add_test(tests, predictions_come_from_a_worker);
   tcase_add_test(tests, a_probe_asks_every_device);
   tcase_add_test(tests, requests_under_way_fail_at_the_end);
-  tcase_add_test(tests, jobs_run_side_by_side);
-  tcase_add_test(tests, a_job_of_many_cores_runs_alone);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
