@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "api/writer.h"
 #include "engine/data/durable_file.h"
 
 /* The test split in the units of the data. */
@@ -52,108 +54,135 @@ static ep_status table_init(prediction_table *out, const ep_prepared *prepared, 
   return EP_OK;
 }
 
+/* Text on its way into a file. After a failure nothing more is written. */
+typedef struct {
+  ep_durable_file *file; /* owned */
+  size_t used;
+  ep_status status;
+  ep_error *error;
+  char text[1 << 15];
+} text_stream;
+
+static void stream_flush(text_stream *out) {
+  if (out->status == EP_OK)
+    out->status = ep_durable_file_write(out->file, out->text, out->used, out->error);
+  out->used = 0;
+}
+
+/* text: a few words at most. */
+static void text_write(text_stream *out, const char *text) {
+  size_t count = strlen(text);
+  if (count > sizeof out->text - out->used) stream_flush(out);
+  memcpy(out->text + out->used, text, count);
+  out->used += count;
+}
+
 /* JSON has no NaN and no infinity: they are strings. */
-static void number_write(FILE *file, double value, bool json) {
+static void number_write(text_stream *out, double value, bool json) {
+  char text[EP_NUMBER_BYTES];
   if (isfinite(value))
-    fprintf(file, "%.8g", value);
+    ep_rounded_format(value, text);
   else
-    fprintf(file, json ? "\"%s\"" : "%s",
-            isnan(value) ? "NaN"
-            : value > 0  ? "Infinity"
-                         : "-Infinity");
+    snprintf(text, sizeof text, json ? "\"%s\"" : "%s",
+             isnan(value) ? "NaN"
+             : value > 0  ? "Infinity"
+                          : "-Infinity");
+  text_write(out, text);
 }
 
-static void row_write(FILE *file, const double *row, int64_t columns) {
-  if (columns != 1) fputc('[', file);
-  for (int64_t i = 0; i < columns; i++) {
-    if (i) fputc(',', file);
-    number_write(file, row[i], true);
-  }
-  if (columns != 1) fputc(']', file);
+static void integer_write(text_stream *out, int64_t value) {
+  char text[EP_NUMBER_BYTES];
+  ep_integer_format(value, text);
+  text_write(out, text);
 }
 
-static void json_column_write(FILE *file, const char *name, const prediction_table *table,
+static void json_column_write(text_stream *out, const char *name, const prediction_table *table,
                               const double *values) {
-  fprintf(file, ",\"%s\":[", name);
-  for (int64_t i = 0; i < table->rows; i++) {
-    if (i) fputc(',', file);
-    row_write(file, values + i * table->columns, table->columns);
+  text_write(out, ",\"");
+  text_write(out, name);
+  text_write(out, "\":[");
+  for (int64_t i = 0; i < table->rows * table->columns; i++) {
+    bool begins = i % table->columns == 0, ends = (i + 1) % table->columns == 0;
+    if (i > 0) text_write(out, ",");
+    if (begins && table->columns != 1) text_write(out, "[");
+    number_write(out, values[i], true);
+    if (ends && table->columns != 1) text_write(out, "]");
   }
-  fputc(']', file);
+  text_write(out, "]");
 }
 
-static void json_write(FILE *file, const prediction_table *table) {
-  fprintf(file, "{\"object\":\"predictions\",\"split\":\"test\",\"rows\":%lld",
-          (long long)table->rows);
-  json_column_write(file, "target", table, table->target);
-  json_column_write(file, "prediction", table, table->prediction);
-  if (table->output) {
-    fputs(",\"output\":[", file);
-    for (int64_t i = 0; i < table->rows; i++) {
-      fputs(i ? ",[" : "[", file);
-      for (int64_t j = 0; j < table->output_columns; j++) {
-        if (j) fputc(',', file);
-        number_write(file, table->output[i * table->output_columns + j], true);
-      }
-      fputc(']', file);
-    }
-    fputc(']', file);
-  }
-  fputs("}\n", file);
-}
-
-static void csv_header_write(FILE *file, const char *name, int64_t columns, bool number_single) {
-  for (int64_t i = 0; i < columns; i++)
-    if (columns == 1 && !number_single)
-      fprintf(file, ",%s", name);
-    else
-      fprintf(file, ",%s_%lld", name, (long long)i);
-}
-
-static void csv_write(FILE *file, const prediction_table *table) {
-  fputs("row", file);
-  csv_header_write(file, "target", table->columns, false);
-  csv_header_write(file, "prediction", table->columns, false);
-  csv_header_write(file, "output", table->output_columns, true);
-  fputc('\n', file);
+static void json_output_write(text_stream *out, const prediction_table *table) {
+  text_write(out, ",\"output\":[");
   for (int64_t i = 0; i < table->rows; i++) {
-    fprintf(file, "%lld", (long long)i + 1);
-    for (int64_t j = 0; j < 2 * table->columns; j++) {
-      const double *values = j < table->columns ? table->target : table->prediction;
-      fputc(',', file);
-      number_write(file, values[i * table->columns + j % table->columns], false);
-    }
+    text_write(out, i ? ",[" : "[");
     for (int64_t j = 0; j < table->output_columns; j++) {
-      fputc(',', file);
-      number_write(file, table->output[i * table->output_columns + j], false);
+      if (j) text_write(out, ",");
+      number_write(out, table->output[i * table->output_columns + j], true);
     }
-    fputc('\n', file);
+    text_write(out, "]");
+  }
+  text_write(out, "]");
+}
+
+static void json_write(text_stream *out, const prediction_table *table) {
+  text_write(out, "{\"object\":\"predictions\",\"split\":\"test\",\"rows\":");
+  integer_write(out, table->rows);
+  json_column_write(out, "target", table, table->target);
+  json_column_write(out, "prediction", table, table->prediction);
+  if (table->output) json_output_write(out, table);
+  text_write(out, "}\n");
+}
+
+static void csv_header_write(text_stream *out, const char *name, int64_t columns,
+                             bool number_single) {
+  for (int64_t i = 0; i < columns; i++) {
+    text_write(out, ",");
+    text_write(out, name);
+    if (columns == 1 && !number_single) continue;
+    text_write(out, "_");
+    integer_write(out, i);
+  }
+}
+
+static void csv_numbers_write(text_stream *out, const double *values, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    text_write(out, ",");
+    number_write(out, values[i], false);
+  }
+}
+
+static void csv_write(text_stream *out, const prediction_table *table) {
+  text_write(out, "row");
+  csv_header_write(out, "target", table->columns, false);
+  csv_header_write(out, "prediction", table->columns, false);
+  csv_header_write(out, "output", table->output_columns, true);
+  text_write(out, "\n");
+  for (int64_t i = 0; i < table->rows; i++) {
+    integer_write(out, i + 1);
+    csv_numbers_write(out, table->target + i * table->columns, table->columns);
+    csv_numbers_write(out, table->prediction + i * table->columns, table->columns);
+    for (int64_t j = 0; j < table->output_columns; j++) {
+      text_write(out, ",");
+      number_write(out, table->output[i * table->output_columns + j], false);
+    }
+    text_write(out, "\n");
   }
 }
 
 /* Writes `name` and hands it to the group. */
 static ep_status file_write(ep_durable_group *group, const char *folder, const char *name,
-                            void (*write)(FILE *file, const prediction_table *table),
+                            void (*write)(text_stream *out, const prediction_table *table),
                             const prediction_table *table, ep_error *error) {
   char path[PATH_MAX];
-  char *text = NULL;
-  size_t bytes = 0;
-  ep_durable_file *durable = NULL;
+  text_stream out = {.error = error};
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  FILE *file = open_memstream(&text, &bytes);
-  if (!file) return ep_fail(error, EP_NO_MEMORY, "no memory for %s", name);
-  write(file, table);
-  bool failed = ferror(file) != 0;
-  failed = fclose(file) != 0 || failed;
-  ep_status status = failed ? ep_fail(error, EP_NO_MEMORY, "no memory for %s", name)
-                            : ep_durable_file_create(path, &durable, error);
-  if (status == EP_OK) status = ep_durable_file_write(durable, text, bytes, error);
-  if (status == EP_OK)
-    status = ep_durable_group_take(group, durable, NULL, NULL, error);
-  else
-    ep_durable_file_abandon(durable);
-  free(text);
-  return status;
+  ep_status status = ep_durable_file_create(path, &out.file, error);
+  if (status != EP_OK) return status;
+  write(&out, table);
+  stream_flush(&out);
+  if (out.status == EP_OK) return ep_durable_group_take(group, out.file, NULL, NULL, error);
+  ep_durable_file_abandon(out.file);
+  return out.status;
 }
 
 ep_status ep_predictions_write(ep_durable_group *group, const char *folder,

@@ -69,21 +69,13 @@ static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_r
 
 static ep_status weights_save(ep_trainer *t, ep_durable_group *files, ep_job_result *result,
                               ep_error *error) {
-  const ep_program *program = &t->plan->program;
-  char path[4096];
-  size_t state_floats = (size_t)ep_program_state_floats(program);
-  float *state = malloc((state_floats + (size_t)program->optimizer_floats) * sizeof *state);
-  if (!state) return ep_fail(error, EP_NO_MEMORY, "no memory for the weights");
-  float *optimizer = program->optimizer_floats ? state + state_floats : NULL;
+  char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/weights.safetensors", t->job->job_folder);
-  ep_status status = t->job->backend_ops->export_state(t->instance, state, optimizer, error);
-  bool finite =
-      status == EP_OK && ep_first_not_finite(state, (int64_t)state_floats) == (int64_t)state_floats;
-  if (finite)
-    status = ep_weights_add(files, path, t->plan, state, &t->data.scaling, t->job->spec_text,
-                            result->weights_sha256, &result->weights_bytes, error);
-  result->has_weights = finite && status == EP_OK;
-  free(state);
+  ep_status status = ep_trainer_export(t, error);
+  if (status != EP_OK || !t->finite) return status;
+  status = ep_weights_add(files, path, t->plan, t->state, &t->data.scaling, t->job->spec_text,
+                          result->weights_sha256, &result->weights_bytes, error);
+  result->has_weights = status == EP_OK;
   return status;
 }
 

@@ -4,12 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sodium.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "engine/data/sha256.h"
 
 enum { BUFFER_BYTES = 1 << 16 };
 
@@ -75,7 +76,7 @@ static ep_status flush(ep_durable_file *file, ep_error *error) {
 ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t count,
                                 ep_error *error) {
   ep_status status = EP_OK;
-  crypto_hash_sha256_update(&file->hash, bytes, count);
+  ep_sha256_update(&file->hash, bytes, count);
   file->bytes += (int64_t)count;
   if (count > BUFFER_BYTES - file->used) status = flush(file, error);
   if (status) return status;
@@ -89,9 +90,7 @@ ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t
 static ep_status complete(ep_durable_file *file, char sha256[65], int64_t *bytes, ep_error *error) {
   ep_status status = flush(file, error);
   if (status) return status;
-  uint8_t digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256_final(&file->hash, digest);
-  if (sha256) sodium_bin2hex(sha256, 65, digest, sizeof digest);
+  if (sha256) ep_sha256_final(&file->hash, sha256);
   if (bytes) *bytes = file->bytes;
   return EP_OK;
 }
