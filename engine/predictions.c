@@ -8,6 +8,7 @@
 
 #include "api/writer.h"
 #include "engine/data/durable_file.h"
+#include "engine/spread.h"
 
 /* The test split in the units of the data. */
 typedef struct {
@@ -54,31 +55,8 @@ static ep_status table_init(prediction_table *out, const ep_prepared *prepared, 
   return EP_OK;
 }
 
-/* Text on its way into a file. After a failure nothing more is written. */
-typedef struct {
-  ep_durable_file *file; /* owned */
-  size_t used;
-  ep_status status;
-  ep_error *error;
-  char text[1 << 15];
-} text_stream;
-
-static void stream_flush(text_stream *out) {
-  if (out->status == EP_OK)
-    out->status = ep_durable_file_write(out->file, out->text, out->used, out->error);
-  out->used = 0;
-}
-
-/* text: a few words at most. */
-static void text_write(text_stream *out, const char *text) {
-  size_t count = strlen(text);
-  if (count > sizeof out->text - out->used) stream_flush(out);
-  memcpy(out->text + out->used, text, count);
-  out->used += count;
-}
-
 /* JSON has no NaN and no infinity: they are strings. */
-static void number_write(text_stream *out, double value, bool json) {
+static void number_write(ep_writer *out, double value, bool json) {
   char text[EP_NUMBER_BYTES];
   if (isfinite(value))
     ep_rounded_format(value, text);
@@ -87,99 +65,160 @@ static void number_write(text_stream *out, double value, bool json) {
              isnan(value) ? "NaN"
              : value > 0  ? "Infinity"
                           : "-Infinity");
-  text_write(out, text);
+  ep_writer_bytes(out, text, strlen(text));
 }
 
-static void integer_write(text_stream *out, int64_t value) {
+static void text_write(ep_writer *out, const char *text) {
+  ep_writer_bytes(out, text, strlen(text));
+}
+
+static void integer_write(ep_writer *out, int64_t value) {
   char text[EP_NUMBER_BYTES];
-  ep_integer_format(value, text);
-  text_write(out, text);
+  ep_writer_bytes(out, text, ep_integer_format(value, text));
 }
 
-static void json_column_write(text_stream *out, const char *name, const prediction_table *table,
-                              const double *values) {
-  text_write(out, ",\"");
-  text_write(out, name);
-  text_write(out, "\":[");
-  for (int64_t i = 0; i < table->rows * table->columns; i++) {
-    bool begins = i % table->columns == 0, ends = (i + 1) % table->columns == 0;
+/* What stands for a row in a file, or in one of its lists. */
+typedef void row_write(ep_writer *out, const prediction_table *table, int64_t row);
+
+static void json_values_write(ep_writer *out, const prediction_table *table, const double *values,
+                              int64_t row) {
+  if (row > 0) text_write(out, ",");
+  if (table->columns != 1) text_write(out, "[");
+  for (int64_t i = 0; i < table->columns; i++) {
     if (i > 0) text_write(out, ",");
-    if (begins && table->columns != 1) text_write(out, "[");
-    number_write(out, values[i], true);
-    if (ends && table->columns != 1) text_write(out, "]");
+    number_write(out, values[row * table->columns + i], true);
+  }
+  if (table->columns != 1) text_write(out, "]");
+}
+
+static void json_target_write(ep_writer *out, const prediction_table *table, int64_t row) {
+  json_values_write(out, table, table->target, row);
+}
+
+static void json_prediction_write(ep_writer *out, const prediction_table *table, int64_t row) {
+  json_values_write(out, table, table->prediction, row);
+}
+
+static void json_output_write(ep_writer *out, const prediction_table *table, int64_t row) {
+  text_write(out, row > 0 ? ",[" : "[");
+  for (int64_t i = 0; i < table->output_columns; i++) {
+    if (i > 0) text_write(out, ",");
+    number_write(out, table->output[row * table->output_columns + i], true);
   }
   text_write(out, "]");
 }
 
-static void json_output_write(text_stream *out, const prediction_table *table) {
-  text_write(out, ",\"output\":[");
-  for (int64_t i = 0; i < table->rows; i++) {
-    text_write(out, i ? ",[" : "[");
-    for (int64_t j = 0; j < table->output_columns; j++) {
-      if (j) text_write(out, ",");
-      number_write(out, table->output[i * table->output_columns + j], true);
-    }
-    text_write(out, "]");
-  }
-  text_write(out, "]");
-}
-
-static void json_write(text_stream *out, const prediction_table *table) {
-  text_write(out, "{\"object\":\"predictions\",\"split\":\"test\",\"rows\":");
-  integer_write(out, table->rows);
-  json_column_write(out, "target", table, table->target);
-  json_column_write(out, "prediction", table, table->prediction);
-  if (table->output) json_output_write(out, table);
-  text_write(out, "}\n");
-}
-
-static void csv_header_write(text_stream *out, const char *name, int64_t columns,
-                             bool number_single) {
-  for (int64_t i = 0; i < columns; i++) {
+static void csv_row_write(ep_writer *out, const prediction_table *table, int64_t row) {
+  integer_write(out, row + 1);
+  for (int64_t i = 0; i < 2 * table->columns + table->output_columns; i++) {
+    int64_t column = i % table->columns;
     text_write(out, ",");
-    text_write(out, name);
-    if (columns == 1 && !number_single) continue;
-    text_write(out, "_");
-    integer_write(out, i);
+    number_write(out,
+                 i < table->columns ? table->target[row * table->columns + column]
+                 : i < 2 * table->columns
+                     ? table->prediction[row * table->columns + column]
+                     : table->output[row * table->output_columns + i - 2 * table->columns],
+                 false);
   }
-}
-
-static void csv_numbers_write(text_stream *out, const double *values, int64_t count) {
-  for (int64_t i = 0; i < count; i++) {
-    text_write(out, ",");
-    number_write(out, values[i], false);
-  }
-}
-
-static void csv_write(text_stream *out, const prediction_table *table) {
-  text_write(out, "row");
-  csv_header_write(out, "target", table->columns, false);
-  csv_header_write(out, "prediction", table->columns, false);
-  csv_header_write(out, "output", table->output_columns, true);
   text_write(out, "\n");
-  for (int64_t i = 0; i < table->rows; i++) {
-    integer_write(out, i + 1);
-    csv_numbers_write(out, table->target + i * table->columns, table->columns);
-    csv_numbers_write(out, table->prediction + i * table->columns, table->columns);
-    for (int64_t j = 0; j < table->output_columns; j++) {
-      text_write(out, ",");
-      number_write(out, table->output[i * table->output_columns + j], false);
-    }
-    text_write(out, "\n");
+}
+
+/* A file on its way. After a failure nothing more is written. */
+typedef struct {
+  ep_durable_file *file; /* owned */
+  const prediction_table *table;
+  ep_status status;
+  ep_error *error;
+} prediction_file;
+
+/* Rows cut into pieces, whose texts are made at the same time and then written in their order. */
+enum { PIECES = 32, PIECE_ROWS_LEAST = 500 };
+typedef struct {
+  const prediction_table *table;
+  row_write *write;
+  int64_t count;
+  ep_writer text[PIECES];
+} prediction_pieces;
+
+static void pieces_write(void *context, int64_t first, int64_t count) {
+  prediction_pieces *pieces = context;
+  int64_t rows = pieces->table->rows;
+  for (int64_t i = first; i < first + count; i++) {
+    ep_writer_init(&pieces->text[i], SIZE_MAX / 2);
+    for (int64_t row = rows * i / pieces->count; row < rows * (i + 1) / pieces->count; row++)
+      pieces->write(&pieces->text[i], pieces->table, row);
   }
+}
+
+static void bytes_write(prediction_file *out, const char *text, size_t count) {
+  if (out->status == EP_OK) out->status = ep_durable_file_write(out->file, text, count, out->error);
+}
+
+static void words_write(prediction_file *out, const char *text) {
+  bytes_write(out, text, strlen(text));
+}
+
+static void rows_write(prediction_file *out, row_write *write) {
+  prediction_pieces pieces = {.table = out->table, .write = write};
+  pieces.count = 1 + out->table->rows / PIECE_ROWS_LEAST;
+  if (pieces.count > PIECES) pieces.count = PIECES;
+  ep_spread_run(pieces.count, 1, pieces_write, &pieces);
+  for (int64_t i = 0; i < pieces.count; i++) {
+    if (pieces.text[i].failed && out->status == EP_OK)
+      out->status = ep_fail(out->error, EP_NO_MEMORY, "no memory for the predictions");
+    bytes_write(out, pieces.text[i].text, pieces.text[i].count);
+    ep_writer_deinit(&pieces.text[i]);
+  }
+}
+
+static void json_write(prediction_file *out) {
+  char rows[EP_NUMBER_BYTES];
+  ep_integer_format(out->table->rows, rows);
+  words_write(out, "{\"object\":\"predictions\",\"split\":\"test\",\"rows\":");
+  words_write(out, rows);
+  words_write(out, ",\"target\":[");
+  rows_write(out, json_target_write);
+  words_write(out, "],\"prediction\":[");
+  rows_write(out, json_prediction_write);
+  if (out->table->output) {
+    words_write(out, "],\"output\":[");
+    rows_write(out, json_output_write);
+  }
+  words_write(out, "]}\n");
+}
+
+static void csv_header_write(prediction_file *out, const char *name, int64_t columns,
+                             bool number_single) {
+  char number[EP_NUMBER_BYTES];
+  for (int64_t i = 0; i < columns; i++) {
+    words_write(out, ",");
+    words_write(out, name);
+    if (columns == 1 && !number_single) continue;
+    ep_integer_format(i, number);
+    words_write(out, "_");
+    words_write(out, number);
+  }
+}
+
+static void csv_write(prediction_file *out) {
+  words_write(out, "row");
+  csv_header_write(out, "target", out->table->columns, false);
+  csv_header_write(out, "prediction", out->table->columns, false);
+  csv_header_write(out, "output", out->table->output_columns, true);
+  words_write(out, "\n");
+  rows_write(out, csv_row_write);
 }
 
 /* Writes `name` and hands it to the group. */
 static ep_status file_write(ep_durable_group *group, const char *folder, const char *name,
-                            void (*write)(text_stream *out, const prediction_table *table),
-                            const prediction_table *table, ep_error *error) {
+                            void (*write)(prediction_file *out), const prediction_table *table,
+                            ep_error *error) {
   char path[PATH_MAX];
-  text_stream out = {.error = error};
+  prediction_file out = {.table = table, .error = error};
   snprintf(path, sizeof path, "%s/%s", folder, name);
   ep_status status = ep_durable_file_create(path, &out.file, error);
   if (status != EP_OK) return status;
-  write(&out, table);
-  stream_flush(&out);
+  write(&out);
   if (out.status == EP_OK) return ep_durable_group_take(group, out.file, NULL, NULL, error);
   ep_durable_file_abandon(out.file);
   return out.status;
