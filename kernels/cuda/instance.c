@@ -15,14 +15,16 @@ typedef struct {
 typedef struct {
   ep_cuda_network *network;
   const ep_cuda_method *method; /* NULL: the network's own kernels */
-  void *method_state;           /* the method's, made at the first segment */
+  void *method_state;
   ep_cuda_graphs graphs; /* of steps, unless the method runs segments; recorded at the first */
   bool recorded;
   split_data splits[EP_SPLIT_COUNT];
   ep_cuda_feed *feed; /* training rows that are streamed */
-  /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. */
+  /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. update: only for
+   * a method that runs segments, and an optimizer whose rates are more than the lr. */
   float *lr, *loss;
   int32_t *errors;
+  ep_optimizer_step *update;
   int64_t segment_steps, segment_bytes;
   float *kept_parameters, *kept_state; /* a snapshot's */
   int64_t kept_bytes;
@@ -57,10 +59,16 @@ static ep_status finish(instance *self, ep_status status, ep_error *error) {
 
 /* --- create, destroy ----------------------------------------------------------------------- */
 
+static bool runs_segments(const instance *self) {
+  return self->method && self->method->run;
+}
+
 static void segment_free(instance *self) {
+  ep_cuda_free(self->update);
   ep_cuda_free(self->errors);
   ep_cuda_free(self->loss);
   ep_cuda_free(self->lr);
+  self->update = NULL;
   self->errors = NULL;
   self->loss = self->lr = NULL;
   self->segment_steps = self->segment_bytes = 0;
@@ -78,6 +86,10 @@ static ep_status segment_reserve(instance *self, int64_t steps, ep_error *error)
   if (status == EP_OK)
     status = ep_cuda_allocate(self->network->backend, (void **)&self->errors, steps, size,
                               &self->segment_bytes, error);
+  if (status == EP_OK && runs_segments(self) &&
+      !ep_optimizer_is_plain(program_of(self)->optimizer.type))
+    status = ep_cuda_allocate(self->network->backend, (void **)&self->update, steps,
+                              (int64_t)sizeof *self->update, &self->segment_bytes, error);
   if (status == EP_OK)
     self->segment_steps = steps;
   else
@@ -176,7 +188,10 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
   ep_status status = ep_cuda_network_create(backend, program, &self->network, error);
   if (status == EP_OK && method) {
     self->method = method;
-    status = method->create(self->network, &self->method_state, error);
+    if (method->run && !self->network->resident)
+      status = ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
+    else
+      status = method->create(self->network, &self->method_state, error);
   }
   if (status == EP_OK && (!method || method->step)) status = rehearse(self, error);
   if (status != EP_OK) {
@@ -297,17 +312,26 @@ static ep_status graphs_record(instance *self, ep_error *error) {
   return status;
 }
 
+/* By a method that runs segments. */
+static ep_status span_run(instance *self, const ep_segment *segment, ep_error *error) {
+  if (self->update)
+    EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, &program_of(self)->optimizer,
+                                        segment->first_step, segment->steps, self->lr,
+                                        segment->lr_count, self->update),
+                "preparing the steps");
+  ep_cuda_span span = {.first_step = segment->first_step,
+                       .steps = segment->steps,
+                       .lr = self->lr,
+                       .lr_count = segment->lr_count,
+                       .update = self->update,
+                       .loss = self->loss,
+                       .errors = self->errors};
+  return self->method->run(self->method_state, &span, error);
+}
+
 /* Queues the steps of a segment whose learning rates are on the device. */
 static ep_status steps_run(instance *self, const ep_segment *segment, ep_error *error) {
-  if (self->method && self->method->run) {
-    ep_cuda_span span = {.first_step = segment->first_step,
-                         .steps = segment->steps,
-                         .lr = self->lr,
-                         .lr_count = segment->lr_count,
-                         .loss = self->loss,
-                         .errors = self->errors};
-    return self->method->run(self->method_state, &span, error);
-  }
+  if (runs_segments(self)) return span_run(self, segment, error);
   ep_status status = graphs_record(self, error);
   if (status == EP_OK) status = clock_set(self, segment->first_step, segment->lr_count, error);
   if (status == EP_OK && self->method) status = self->method->begin(self->method_state, error);

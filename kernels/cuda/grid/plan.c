@@ -311,9 +311,7 @@ static void program_take(const ep_program *program, ep_grid_span *span) {
   span->slots = (int32_t)ep_optimizer_slots(optimizer);
   span->shuffles = ep_program_shuffles(program);
   span->takes_classes = ep_loss_takes_classes(program->loss);
-  span->plain_rate = optimizer->type != EP_OPTIMIZER_ADAM &&
-                     optimizer->type != EP_OPTIMIZER_ADAMW &&
-                     optimizer->type != EP_OPTIMIZER_ADAGRAD;
+  span->plain_rate = ep_optimizer_is_plain(optimizer->type);
   span->precise = program->precision == EP_PRECISION_FP32;
 }
 
