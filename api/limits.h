@@ -37,6 +37,14 @@
 #define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
 
+/* The engine's own threads, beside a training. */
+#define EP_LIMIT_SPREAD_THREADS \
+  32                          /* of one loop: more wait for memory, and starting one costs 20 us */
+#define EP_LIMIT_KEPT_METAS 4 /* descriptions held for the next job: few data are in use at once \
+                               */
+#define EP_LIMIT_KEPT_COLUMNS 4096 /* of one: 0.6 MB; more take milliseconds to read in any case \
+                                    */
+
 /* Compiled kernels on disk. */
 #define EP_LIMIT_CUBINS 256               /* programs; each takes seconds to compile again */
 #define EP_LIMIT_CUBIN_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
