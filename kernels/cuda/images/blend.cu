@@ -65,14 +65,23 @@ static __device__ affine<T> affine_of(const ep_images_blend &blend, int64_t chan
   return of;
 }
 
+/* The others are too much code to stand everywhere. */
+static __device__ __noinline__ float any_activation(const ep_op *op, float z) {
+  return ep_activation(op, z);
+}
+
+static __device__ __noinline__ float any_slope(const ep_op *op, float z, float a) {
+  return ep_activation_derivative(op, z, a);
+}
+
 template <bool relu> static __device__ float activated(const ep_images_blend &blend, float z) {
   if (relu) return ep_relu(z);
-  return blend.activates ? ep_activation(&blend.activation, z) : z;
+  return blend.activates ? any_activation(&blend.activation, z) : z;
 }
 
 template <bool relu> static __device__ float slope(const ep_images_blend &blend, float z, float a) {
   if (relu) return ep_relu_derivative(z);
-  return blend.activates ? ep_activation_derivative(&blend.activation, z, a) : 1.0f;
+  return blend.activates ? any_slope(&blend.activation, z, a) : 1.0f;
 }
 
 /* z of a pixel; x: read as well. */
@@ -116,7 +125,7 @@ static __device__ void window_greatest(const ep_images_blend &blend, const affin
 
 template <typename T, int K, bool relu>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
-    forward(ep_images_blend blend, windows all) {
+    forward(const __grid_constant__ ep_images_blend blend, windows all) {
   int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * PACK<T>;
   if (channel >= blend.pitch) return;
   affine<T> of = affine_of<T>(blend, channel);
@@ -180,7 +189,7 @@ static __device__ normal<T> normal_of(const ep_images_blend &blend, int64_t chan
 
 template <typename T, int K, bool relu, bool sums>
 static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
-    back(ep_images_blend blend, windows all) {
+    back(const __grid_constant__ ep_images_blend blend, windows all) {
   constexpr int N = PACK<T>;
   int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N, channel = first_channel;
   channel += threadIdx.x * N;
@@ -330,7 +339,7 @@ int ep_images_slices(bool half, int64_t pitch, int64_t pixels) {
   return (int)(blocks < EP_IMAGES_SLICES ? blocks : (int64_t)EP_IMAGES_SLICES);
 }
 
-/* The kernels of a type, of windows of a side, with relu or not. */
+/* The kernels of a type; of windows of a side, and of relu, where they are the usual ones. */
 template <typename T, int K, bool relu>
 static void launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
   windows all = windows_of(*blend);
@@ -347,23 +356,18 @@ static void launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_
   }
 }
 
-template <typename T, int K>
-static void choose(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
-  if (blend->activates && blend->activation.type == EP_LAYER_RELU)
-    launch<T, K, true>(stream, blend, goes_back);
-  else
-    launch<T, K, false>(stream, blend, goes_back);
-}
-
 template <typename T>
 static cudaError_t blend_run(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
   int high = blend->kernel[0], wide = blend->kernel[1];
-  if (high == 1 && wide == 1)
-    choose<T, 1>(stream, blend, goes_back);
-  else if (high == 2 && wide == 2)
-    choose<T, 2>(stream, blend, goes_back);
+  bool relu = blend->activates && blend->activation.type == EP_LAYER_RELU;
+  if (high == 1 && wide == 1 && relu)
+    launch<T, 1, true>(stream, blend, goes_back);
+  else if (high == 1 && wide == 1)
+    launch<T, 1, false>(stream, blend, goes_back);
+  else if (high == 2 && wide == 2 && relu)
+    launch<T, 2, true>(stream, blend, goes_back);
   else
-    choose<T, 0>(stream, blend, goes_back);
+    launch<T, 0, false>(stream, blend, goes_back);
   return cudaGetLastError();
 }
 
