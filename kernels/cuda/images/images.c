@@ -42,6 +42,24 @@ static ep_status buffers_take(ep_images *images, const buffer *buffers, size_t c
   return status;
 }
 
+/* cuDNN pads a pixel's channels, and is slow with few: the first convolution of such is one of a
+ * single pixel, on windows that are laid out before. */
+static bool is_patched(const ep_images *images) {
+  const int64_t most = 128;
+  const ep_images_part *first = &images->parts.rows[0];
+  const int64_t pixels =
+      first->out.height * first->out.width * images->network->program->batch_size;
+  return first->kind == EP_IMAGES_CONVOLUTION && first->in.channels < 8 &&
+         ep_images_window(first->own) <= most && pixels <= INT32_MAX / most;
+}
+
+/* The numbers of an output's weights, as the convolution takes them. */
+static int64_t weights_of(const ep_images *images, int i) {
+  const ep_op *op = images->parts.rows[i].own;
+  if (i == 0 && is_patched(images)) return ep_images_pitch(images->half, ep_images_window(op));
+  return ep_images_pitch(images->half, op->in.channels) * op->kernel[0] * op->kernel[1];
+}
+
 static ep_status layer_take(ep_images *images, int i, ep_error *error) {
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_layer *layer = &images->layers[i];
@@ -51,7 +69,7 @@ static ep_status layer_take(ep_images *images, int i, ep_error *error) {
   const bool finds = part->kind == EP_IMAGES_POOL && part->own->type == EP_LAYER_MAX_POOL2D;
   const bool skips = part->residual && part->past >= images->first_trained;
   const int64_t outputs = ep_images_pitch(images->half, part->out.channels);
-  const int64_t weights = convolves ? in_pitch * part->own->kernel[0] * part->own->kernel[1] : 0;
+  const int64_t weights = convolves ? weights_of(images, i) : 0;
   const int64_t numbers = ep_images_numbers(images, part->out);
   const buffer buffers[] = {
       {&layer->output, batch, numbers, size},
@@ -82,10 +100,13 @@ static ep_status memory_take(ep_images *images, ep_error *error) {
   const ep_program *program = images->network->program;
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
   const int64_t batch = program->batch_size, size = images->half ? 2 : 4;
+  const ep_shape first = images->parts.rows[0].out;
+  const int64_t window = is_patched(images) ? weights_of(images, 0) : 0;
   int64_t numbers, pitch;
   widest(images, &numbers, &pitch);
   const buffer buffers[] = {
       {&images->input, batch, ep_images_numbers(images, program->in), size},
+      {&images->patches, window > 0 ? batch : 0, first.height * first.width * window, size},
       {&images->flat, batch, ep_shape_count(last), sizeof(float)},
       {&images->grads[0], batch, numbers, size},
       {&images->grads[1], batch, numbers, size},
@@ -136,21 +157,30 @@ static ep_status way_make(ep_images *images, int i, ep_convolution_way way, int 
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_layer *layer = &images->layers[i];
   const ep_op *op = part->own;
-  const ep_convolution_shape shape = {.way = way,
-                                      .precision = images->network->program->precision,
-                                      .in = padded(images, part->in),
-                                      .out = padded(images, part->out),
-                                      .rows = rows,
-                                      .kernel = {op->kernel[0], op->kernel[1]},
-                                      .stride = {op->stride[0], op->stride[1]},
-                                      .padding = {op->padding[0], op->padding[1]},
-                                      .dilation = {op->dilation[0], op->dilation[1]}};
+  ep_convolution_shape shape = {.way = way,
+                                .precision = images->network->program->precision,
+                                .in = padded(images, part->in),
+                                .out = padded(images, part->out),
+                                .rows = rows,
+                                .kernel = {op->kernel[0], op->kernel[1]},
+                                .stride = {op->stride[0], op->stride[1]},
+                                .padding = {op->padding[0], op->padding[1]},
+                                .dilation = {op->dilation[0], op->dilation[1]}};
+  const void *x = ep_images_output(images, i - 1);
+  if (i == 0 && images->patches) {
+    x = images->patches;
+    shape.in = (ep_shape){weights_of(images, 0), part->out.height, part->out.width};
+    for (int side = 0; side < 2; side++) {
+      shape.kernel[side] = shape.stride[side] = shape.dilation[side] = 1;
+      shape.padding[side] = 0;
+    }
+  }
   const void *grad = images->grads[layer->grad], *grad_x = images->grads[1 - layer->grad];
   const bool forward = way == EP_CONVOLUTION_FORWARD, back = way == EP_CONVOLUTION_BACK;
-  return ep_convolution_init(
-      images->library, &shape, back ? grad_x : ep_images_output(images, i - 1),
-      way == EP_CONVOLUTION_WEIGHTS ? layer->weight_gradient : layer->weight,
-      forward ? layer->output : grad, images->workspace, &layer->ways[way][kind], error);
+  return ep_convolution_init(images->library, &shape, back ? grad_x : x,
+                             way == EP_CONVOLUTION_WEIGHTS ? layer->weight_gradient : layer->weight,
+                             forward ? layer->output : grad, images->workspace,
+                             &layer->ways[way][kind], error);
 }
 
 static ep_status convolution_make(ep_images *images, int i, int kind, int64_t rows,
@@ -184,7 +214,10 @@ static ep_images_weight weight_of(const ep_images *images, int i) {
   return (ep_images_weight){.out = op->out.channels,
                             .in = op->in.channels,
                             .taps = (int64_t)op->kernel[0] * op->kernel[1],
-                            .pitch = ep_images_pitch(images->half, op->in.channels),
+                            .pitch = i == 0 && images->patches
+                                         ? op->in.channels
+                                         : ep_images_pitch(images->half, op->in.channels),
+                            .row = weights_of(images, i),
                             .first_block = images->weights_blocks,
                             .parameters = network->parameters + op->weight,
                             .copy = layer->weight,

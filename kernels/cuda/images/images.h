@@ -43,6 +43,8 @@ typedef struct {
   int64_t bytes;
 
   void *input;    /* numbers [batch, in, pitch] */
+  void *patches;  /* windows of the first part, [batch, out pixels, pitch of a window]; NULL when it
+                     is a convolution like others */
   float *flat;    /* [batch, features]: what the last part leaves, as the network takes it */
   void *grads[2]; /* numbers, as many as the widest part's */
   float *sums;    /* scratch of the blends */
@@ -62,6 +64,11 @@ ep_status ep_images_step_queue(ep_images *images, int64_t rows, ep_error *error)
 /* What part i takes; -1 as i - 1: the input. */
 static inline void *ep_images_output(const ep_images *images, int i) {
   return i < 0 ? images->input : images->layers[i].output;
+}
+
+/* Of a convolution's window, side by side. */
+static inline int64_t ep_images_window(const ep_op *op) {
+  return op->in.channels * op->kernel[0] * op->kernel[1];
 }
 
 /* Numbers of an image, gaps included. */

@@ -98,11 +98,17 @@ cudaError_t ep_images_take(cudaStream_t stream, bool half, int64_t rows, int64_t
 cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
                            int64_t pixels, const void *from, float *to);
 
-/* A convolution's weights: parameters [out, in, taps], to copies [out, taps, pitch], or from a
- * gradient of that shape, float32, to one in the parameters' order. Blocks from first_block on work
- * on it. */
+/* The windows of a convolution of few channels, one after the other, so that it becomes one of a
+ * single pixel: x: [rows, in] -> patches: [rows, out pixels, pitch of taps * in channels], written,
+ * the channels of a tap side by side. */
+cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+                              const void *x, void *patches);
+
+/* A convolution's weights: parameters [out, in, taps], to copies [out, taps, pitch], an output's
+ * `row` numbers after the one before, or from a gradient of that shape, float32, to one in the
+ * parameters' order. Blocks from first_block on work on it. */
 typedef struct {
-  int64_t out, in, taps, pitch, first_block;
+  int64_t out, in, taps, pitch, row, first_block;
   const float *parameters;
   void *copy;
   const float *copy_gradient;

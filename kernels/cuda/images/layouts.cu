@@ -68,6 +68,47 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
   return cudaGetLastError();
 }
 
+/* A thread a pack of an output's window. */
+template <typename T>
+static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, uint32_t pitch, const T *x,
+                               T *to) {
+  constexpr int N = PACK<T>;
+  const uint32_t channels = (uint32_t)op.in.channels, wide = (uint32_t)op.kernel[1];
+  const int high = (int)op.in.height, across = (int)op.in.width;
+  for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
+       at += gridDim.x * EP_IMAGES_THREADS) {
+    uint32_t pixel = at / packs, line = pixel / (uint32_t)op.out.width;
+    int left = (int)(pixel % (uint32_t)op.out.width) * op.stride[1] - op.padding[1];
+    int top = (int)(line % (uint32_t)op.out.height) * op.stride[0] - op.padding[0];
+    const T *image = x + (int64_t)(line / (uint32_t)op.out.height) * high * across * pitch;
+    pack<T, N> values;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      uint32_t k = at % packs * N + i, tap = k / channels, down = tap / wide;
+      int y = top + (int)down * op.dilation[0], z = left + (int)(tap % wide) * op.dilation[1];
+      bool is = down < (uint32_t)op.kernel[0] && y >= 0 && y < high && z >= 0 && z < across;
+      values.of[i] = is ? image[(y * across + z) * (int)pitch + (int)(k % channels)] : (T)0.0f;
+    }
+    *(pack<T, N> *)(to + (int64_t)at * N) = values;
+  }
+}
+
+cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+                              const void *x, void *to) {
+  int64_t numbers = op->in.channels * op->kernel[0] * op->kernel[1];
+  uint32_t packs = (uint32_t)(ep_images_pitch(half, numbers) * (half ? 2 : 4) / 16);
+  uint32_t count = (uint32_t)(rows * op->out.height * op->out.width) * packs;
+  uint32_t pitch = (uint32_t)ep_images_pitch(half, op->in.channels);
+  unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
+  if (half)
+    patches<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, pitch,
+                                                      (const half_number *)x, (half_number *)to);
+  else
+    patches<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, pitch, (const float *)x,
+                                                      (float *)to);
+  return cudaGetLastError();
+}
+
 /* --- weights --------------------------------------------------------------------------------- */
 
 /* This block's: the last that begins at or before it. */
@@ -91,7 +132,7 @@ static __global__ void weights_copy(const ep_images_weight *weights, int count) 
   int64_t out, in;
   if (!pair_of(of, &out, &in)) return;
   const float *from = of.parameters + (out * of.in + in) * of.taps;
-  T *to = (T *)of.copy + out * of.taps * of.pitch + in;
+  T *to = (T *)of.copy + out * of.row + in;
   for (int64_t tap = 0; tap < of.taps; tap++) to[tap * of.pitch] = (T)from[tap];
 }
 
@@ -99,7 +140,7 @@ static __global__ void weights_back(const ep_images_weight *weights, int count) 
   const ep_images_weight &of = weight_of(weights, count);
   int64_t out, in;
   if (!of.gradient || !pair_of(of, &out, &in)) return;
-  const float *from = of.copy_gradient + out * of.taps * of.pitch + in;
+  const float *from = of.copy_gradient + out * of.row + in;
   float *to = of.gradient + (out * of.in + in) * of.taps;
   for (int64_t tap = 0; tap < of.taps; tap++) to[tap] = from[tap * of.pitch];
 }

@@ -240,6 +240,10 @@ static ep_status forward(const pass *p, ep_error *error) {
   EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), images->half, images->weights,
                                      images->weights_count, images->weights_blocks),
               "the weights");
+  if (images->patches)
+    EP_CUDA_TRY(ep_images_patches(stream_of(p), images->half, images->parts.rows[0].own, p->rows,
+                                  images->input, images->patches),
+                "the windows of a convolution");
   ep_status status = EP_OK;
   for (int i = 0; i <= last && status == EP_OK; i++) status = part_forward(p, i, error);
   if (status != EP_OK) return status;
