@@ -75,8 +75,8 @@ static double clamped(double value, double least, double most) {
 /* --- the CPU's ------------------------------------------------------------------------------- */
 
 static double lanes_count(const ep_device_info *device) {
-  if (strcmp(device->instruction_set, "avx512") == 0) return 16;
-  return strcmp(device->instruction_set, "baseline") == 0 ? 4 : 8;
+  if (strcmp(device->instruction_set, "baseline") == 0) return 4;
+  return strcmp(device->instruction_set, "avx2") == 0 ? 8 : 16;
 }
 
 static bool any_takes(const ep_plan *plan, const ep_device_info *device) {
