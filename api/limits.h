@@ -39,11 +39,13 @@
 
 /* The engine's own threads, beside a training. */
 #define EP_LIMIT_SPREAD_THREADS \
-  32                          /* of one loop: more wait for memory, and starting one costs 20 us */
-#define EP_LIMIT_KEPT_METAS 4 /* descriptions held for the next job: few data are in use at once \
-                               */
-#define EP_LIMIT_KEPT_COLUMNS 4096 /* of one: 0.6 MB; more take milliseconds to read in any case \
-                                    */
+  32 /* of one loop: more wait for memory, and starting one costs 20 us */
+#define EP_LIMIT_KEPT_METAS                                            \
+  4 /* descriptions held for the next job: few data are in use at once \
+     */
+#define EP_LIMIT_KEPT_COLUMNS                                        \
+  4096 /* of one: 0.6 MB; more take milliseconds to read in any case \
+        */
 
 /* What a GPU's worker keeps on disk: compiled kernels, the algorithms of matrix products. */
 #define EP_LIMIT_CACHED 512                /* files; each takes up to seconds to find out again */
