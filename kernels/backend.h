@@ -26,7 +26,7 @@ typedef enum { EP_SPLIT_TRAIN, EP_SPLIT_VALIDATION, EP_SPLIT_TEST, EP_SPLIT_COUN
 
 typedef struct {
   char name[128];           /* as the vendor calls it */
-  char instruction_set[16]; /* "avx512", "avx2", "baseline"; "sm_90" */
+  char instruction_set[16]; /* "amx", "avx512", "avx2", "baseline"; "sm_90" */
   char driver[32];          /* "CUDA 12.8"; "" for none */
   int64_t memory_bytes, memory_free_bytes;
   int threads; /* hardware threads, or multiprocessors */

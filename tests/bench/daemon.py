@@ -105,6 +105,11 @@ class Daemon:
                 return
             time.sleep(0.1)
 
+    def calibrations(self):
+        """What the daemon keeps of its devices: the texts of its files."""
+        folder = os.path.join(self.folder.name, "data", "calibration")
+        return [json.load(open(os.path.join(folder, name))) for name in sorted(os.listdir(folder))]
+
     def validate(self, job):
         return self.ask("POST", "/v1/jobs?validate=only", json.dumps(job), {"Content-Type": "application/json"})
 
