@@ -173,9 +173,7 @@ static ep_status graph_describe(description *d, const ep_convolution_shape *shap
   const float one = 1, zero = 0;
   cudnnBackendDescriptor_t tensors[3], window, operation;
   ep_status status = tensor_describe(d, X, x, half, &tensors[0], error);
-  if (status == EP_OK)
-    status =
-        tensor_describe(d, W, w, half && shape->way != EP_CONVOLUTION_WEIGHTS, &tensors[1], error);
+  if (status == EP_OK) status = tensor_describe(d, W, w, half, &tensors[1], error);
   if (status == EP_OK) status = tensor_describe(d, Y, y, half, &tensors[2], error);
   if (status == EP_OK) status = window_describe(d, shape, &window, error);
   if (status == EP_OK) status = begin(d, WAYS[shape->way].type, &operation, error);
@@ -200,8 +198,8 @@ static ep_status graph_describe(description *d, const ep_convolution_shape *shap
 
 /* --- algorithms ------------------------------------------------------------------------------ */
 
-/* The first is nearly always the best; one more costs some 10 ms, for loading its kernel. */
-enum { CANDIDATES = 16, TRIES = 4, TIMES = 3 };
+/* One more costs some 10 ms where its kernel is not loaded yet; the best is among the first. */
+enum { CANDIDATES = 16, TRIES = 8, TIMES = 3 };
 
 /* What cuDNN would try, the likeliest first. */
 typedef struct {

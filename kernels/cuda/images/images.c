@@ -42,13 +42,15 @@ static ep_status buffers_take(ep_images *images, const buffer *buffers, size_t c
   return status;
 }
 
-/* cuDNN pads a pixel's channels, and is slow with few: the first convolution of such is one of a
- * single pixel, on windows that are laid out before. */
+/* cuDNN is slow with few channels: the first convolution of such is one of a single pixel, on
+ * windows that are laid out before. */
 static bool is_patched(const ep_images *images) {
   const int64_t most = 128;
   const ep_images_part *first = &images->parts.rows[0];
   const int64_t pixels =
       first->out.height * first->out.width * images->network->program->batch_size;
+  for (int i = 1; i < images->parts.count; i++)
+    if (images->parts.rows[i].residual && images->parts.rows[i].past < 0) return false;
   return first->kind == EP_IMAGES_CONVOLUTION && first->in.channels < 8 &&
          ep_images_window(first->own) <= most && pixels <= INT32_MAX / most;
 }
@@ -74,7 +76,8 @@ static ep_status layer_take(ep_images *images, int i, ep_error *error) {
   const buffer buffers[] = {
       {&layer->output, batch, numbers, size},
       {&layer->weight, convolves ? outputs : 0, weights, size},
-      {&layer->weight_gradient, layer->trained ? outputs : 0, weights, sizeof(float)},
+      {&layer->weight_gradient, layer->trained ? outputs : 0, weights, size},
+      {&layer->chosen, part->pool && part->norm && !part->residual ? batch : 0, numbers, size},
       {&layer->figures, part->norm ? EP_IMAGES_FIGURES : 0, in_pitch, sizeof(float)},
       {&layer->skip, skips ? batch : 0, ep_images_numbers(images, part->in), size},
       {&layer->places, finds ? batch : 0, numbers, 1},
@@ -101,11 +104,14 @@ static ep_status memory_take(ep_images *images, ep_error *error) {
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
   const int64_t batch = program->batch_size, size = images->half ? 2 : 4;
   const ep_shape first = images->parts.rows[0].out;
-  const int64_t window = is_patched(images) ? weights_of(images, 0) : 0;
+  const bool patched = is_patched(images);
+  const int64_t window = patched ? weights_of(images, 0) : 0;
+  images->in_pitch = patched ? ep_images_few(program->in.channels)
+                             : ep_images_pitch(images->half, program->in.channels);
   int64_t numbers, pitch;
   widest(images, &numbers, &pitch);
   const buffer buffers[] = {
-      {&images->input, batch, ep_images_numbers(images, program->in), size},
+      {&images->input, batch, program->in.height * program->in.width * images->in_pitch, size},
       {&images->patches, window > 0 ? batch : 0, first.height * first.width * window, size},
       {&images->flat, batch, ep_shape_count(last), sizeof(float)},
       {&images->grads[0], batch, numbers, size},
@@ -215,7 +221,7 @@ static ep_images_weight weight_of(const ep_images *images, int i) {
                             .in = op->in.channels,
                             .taps = (int64_t)op->kernel[0] * op->kernel[1],
                             .pitch = i == 0 && images->patches
-                                         ? op->in.channels
+                                         ? ep_images_few(op->in.channels)
                                          : ep_images_pitch(images->half, op->in.channels),
                             .row = weights_of(images, i),
                             .first_block = images->weights_blocks,
@@ -267,7 +273,7 @@ ep_status ep_images_create(ep_cuda_network *network, ep_images **out, ep_error *
   if (!images) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   images->network = network;
   images->half = program->precision == EP_PRECISION_BF16;
-  images->blocks_capacity = 16 + 6 * (int)most;
+  images->blocks_capacity = 16 + 7 * (int)most;
   images->blocks = calloc((size_t)images->blocks_capacity, sizeof *images->blocks);
   images->parts.rows = calloc(most, sizeof *images->parts.rows);
   images->layers = calloc(most, sizeof *images->layers);

@@ -21,11 +21,11 @@ typedef struct {
   int grad;     /* which of the two gradients is that by its output */
 
   /* A convolution: copies of the weights [out, kernel, pitch], their gradient in the same order. */
-  void *weight;
-  float *weight_gradient;
+  void *weight, *weight_gradient;
   ep_convolution ways[EP_IMAGES_WAYS][2]; /* of a full batch; of an epoch's last */
 
   float *figures;  /* of a norm: [EP_IMAGES_FIGURES, pitch] */
+  void *chosen;    /* of a pool with a norm: what was the greatest, numbers [batch, out, pitch] */
   void *skip;      /* of a residual: the gradient on its way past, numbers [batch, in, pitch] */
   uint8_t *places; /* of a max pool that is no blend's: [batch, out, pitch] */
 } ep_images_layer;
@@ -42,7 +42,8 @@ typedef struct {
   int blocks_count, blocks_capacity;
   int64_t bytes;
 
-  void *input;    /* numbers [batch, in, pitch] */
+  int64_t in_pitch;
+  void *input;    /* numbers [batch, in pixels, in_pitch] */
   void *patches;  /* windows of the first part, [batch, out pixels, pitch of a window]; NULL when it
                      is a convolution like others */
   float *flat;    /* [batch, features]: what the last part leaves, as the network takes it */
@@ -66,9 +67,9 @@ static inline void *ep_images_output(const ep_images *images, int i) {
   return i < 0 ? images->input : images->layers[i].output;
 }
 
-/* Of a convolution's window, side by side. */
+/* Of the window of a convolution of few channels. */
 static inline int64_t ep_images_window(const ep_op *op) {
-  return op->in.channels * op->kernel[0] * op->kernel[1];
+  return ep_images_few(op->in.channels) * op->kernel[0] * op->kernel[1];
 }
 
 /* Numbers of an image, gaps included. */

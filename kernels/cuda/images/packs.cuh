@@ -7,23 +7,30 @@
 
 template <typename T> static constexpr int PACK = 16 / (int)sizeof(T);
 
-/* Of memory that the kernel does not write: reading it again costs nothing. */
-static __device__ inline void fetch(const float *from, float (&to)[4]) {
-  float4 all = __ldg((const float4 *)from);
-  to[0] = all.x;
-  to[1] = all.y;
-  to[2] = all.z;
-  to[3] = all.w;
+/* 16 bytes as they lie in memory, and as floats. */
+static __device__ inline void spread(const uint4 &all, float (&to)[4]) {
+  to[0] = __uint_as_float(all.x);
+  to[1] = __uint_as_float(all.y);
+  to[2] = __uint_as_float(all.z);
+  to[3] = __uint_as_float(all.w);
 }
 
-static __device__ inline void fetch(const half_number *from, float (&to)[8]) {
-  uint4 all = __ldg((const uint4 *)from);
+static __device__ inline void spread(const uint4 &all, float (&to)[8]) {
   const uint32_t words[4] = {all.x, all.y, all.z, all.w};
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     to[2 * i] = __uint_as_float(words[i] << 16);
     to[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000u);
   }
+}
+
+/* Of memory that the kernel does not write: reading it again costs nothing. */
+template <typename T> static __device__ inline uint4 fetch(const T *from) {
+  return __ldg((const uint4 *)from);
+}
+
+template <typename T> static __device__ inline void fetch(const T *from, float (&to)[PACK<T>]) {
+  spread(fetch(from), to);
 }
 
 /* Threads side by side take the packs of a pixel, one above the other the pixels: a thread stays

@@ -36,13 +36,13 @@ static ep_status batch_take(const pass *p, ep_error *error) {
     ep_cuda_batch batch =
         ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
     batch.batch_pixels = images->input;
-    batch.pixel_pitch = ep_images_pitch(images->half, in.channels);
+    batch.pixel_pitch = images->in_pitch;
     batch.pixels_half = images->half;
     EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, p->rows, network->clock), "a batch");
     return EP_OK;
   }
   const float *x = network->gathers ? network->input : network->train_x;
-  EP_CUDA_TRY(ep_images_take(network->stream, images->half, p->rows, in.channels,
+  EP_CUDA_TRY(ep_images_take(network->stream, images->half, p->rows, in.channels, images->in_pitch,
                              in.height * in.width, x, images->input),
               "a batch");
   return EP_OK;
@@ -62,7 +62,8 @@ static ep_images_blend blend_of(const pass *p, int i) {
                            .kernel = {1, 1},
                            .x = ep_images_output(images, i - 1),
                            .figures = images->layers[i].figures,
-                           .y = images->layers[i].output};
+                           .y = images->layers[i].output,
+                           .chosen = images->layers[i].chosen};
   if (part->residual) blend.past = ep_images_output(images, part->past);
   if (part->biased) blend.bias = ep_cuda_parameters_at(images->network, part->biased->bias);
   if (part->activation) {
@@ -135,6 +136,11 @@ static ep_status norm_back(const pass *p, int i, ep_images_blend *blend, ep_erro
   ep_images_blend sums = *blend;
   sums.grad_x = sums.grad_past = NULL;
   sums.sums = p->images->sums;
+  if (blend->chosen) { /* the others' gradients are zero */
+    sums.x = blend->chosen;
+    sums.in = blend->out;
+    sums.kernel[0] = sums.kernel[1] = 1;
+  }
   EP_CUDA_TRY(ep_images_blend_back(stream_of(p), &sums), "a norm, backward");
   EP_CUDA_TRY(ep_images_norm_back(stream_of(p), &norm, layer_of(p, op)->gradient),
               "a norm, backward");
@@ -216,8 +222,8 @@ static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
   const int last = images->parts.count - 1;
   const ep_shape out = images->parts.rows[last].out;
   EP_CUDA_TRY(ep_images_take(stream_of(p), images->half, p->rows, out.channels,
-                             out.height * out.width, grad,
-                             images->grads[images->layers[last].grad]),
+                             ep_images_pitch(images->half, out.channels), out.height * out.width,
+                             grad, images->grads[images->layers[last].grad]),
               "a gradient");
   ep_status status = EP_OK;
   for (int i = last; i >= images->first_trained && status == EP_OK; i--) {
@@ -225,8 +231,8 @@ static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
     if (status == EP_OK && i > images->first_trained) status = skips_add(p, i - 1, error);
   }
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_images_weights_back(stream_of(p), images->weights, images->weights_count,
-                                     images->weights_blocks),
+  EP_CUDA_TRY(ep_images_weights_back(stream_of(p), images->half, images->weights,
+                                     images->weights_count, images->weights_blocks),
               "the weights' gradient");
   return EP_OK;
 }
