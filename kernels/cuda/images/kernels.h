@@ -111,13 +111,16 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
 cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                               const void *x, void *patches);
 
-/* A convolution's weights: parameters [out, in, taps], to copies [out, taps, pitch], an output's
- * `row` numbers after the one before, or from a gradient of that shape to one in the parameters'
- * order. Blocks from first_block on work on it. */
+/* A convolution's weights, or those of a linear layer on images, whose taps are the pixels:
+ * parameters [out, in, taps], to copies [out, taps, pitch], an output's `row` numbers after the one
+ * before, or from a gradient of that shape, the sum of `slices` of them, `stride` numbers apart, to
+ * one in the parameters' order. Blocks from first_block on work on it. */
 typedef struct {
-  int64_t out, in, taps, pitch, row, first_block;
+  int64_t out, in, taps, pitch, row, stride, first_block;
+  int slices;
+  bool precise; /* float32, whatever the images are */
   const float *parameters;
-  void *copy;
+  void *copy; /* NULL: nobody asks */
   const void *copy_gradient;
   float *gradient; /* NULL: not trained */
 } ep_images_weight;

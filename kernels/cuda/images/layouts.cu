@@ -127,13 +127,34 @@ static __device__ bool pair_of(const ep_images_weight &of, int64_t *out, int64_t
 }
 
 template <typename T>
-static __global__ void weights_copy(const ep_images_weight *weights, int count) {
-  const ep_images_weight &of = weight_of(weights, count);
-  int64_t out, in;
-  if (!pair_of(of, &out, &in)) return;
+static __device__ void pair_copy(const ep_images_weight &of, int64_t out, int64_t in) {
   const float *from = of.parameters + (out * of.in + in) * of.taps;
   T *to = (T *)of.copy + out * of.row + in;
   for (int64_t tap = 0; tap < of.taps; tap++) to[tap * of.pitch] = (T)from[tap];
+}
+
+template <typename T>
+static __global__ void weights_copy(const ep_images_weight *weights, int count) {
+  const ep_images_weight &of = weight_of(weights, count);
+  int64_t out, in;
+  if (!of.copy || !pair_of(of, &out, &in)) return;
+  if (of.precise)
+    pair_copy<float>(of, out, in);
+  else
+    pair_copy<T>(of, out, in);
+}
+
+/* A pair's gradient: to[0 … taps - 1]. */
+template <typename T>
+static __device__ void pair_back(const ep_images_weight &of, int64_t out, int64_t in, float *to) {
+  const T *from = (const T *)of.copy_gradient + out * of.row + in;
+  for (int64_t tap = 0; tap < of.taps; tap++) {
+    float sum = (float)from[tap * of.pitch];
+#pragma unroll 8
+    for (int slice = 1; slice < of.slices; slice++)
+      sum += (float)from[slice * of.stride + tap * of.pitch];
+    to[tap] = sum;
+  }
 }
 
 /* What a block's threads have is one piece of the gradient: it is turned in shared memory, as far
@@ -147,10 +168,12 @@ static __global__ void weights_back(const ep_images_weight *weights, int count) 
   int64_t out, in, first = (blockIdx.x - of.first_block) * EP_IMAGES_WEIGHT_THREADS;
   if (!of.gradient) return;
   bool turns = of.taps <= TURNED_TAPS, is = pair_of(of, &out, &in);
-  const T *from = (const T *)of.copy_gradient + out * of.row + in;
   float *to = of.gradient + first * of.taps;
   float *mine = (turns ? turned : to) + threadIdx.x * of.taps;
-  for (int64_t tap = 0; is && tap < of.taps; tap++) mine[tap] = (float)from[tap * of.pitch];
+  if (is && of.precise)
+    pair_back<float>(of, out, in, mine);
+  else if (is)
+    pair_back<T>(of, out, in, mine);
   if (!turns) return;
   __syncthreads();
   int64_t all = (of.out * of.in - first) * of.taps, most = EP_IMAGES_WEIGHT_THREADS * of.taps;

@@ -128,6 +128,20 @@ static ep_status part_forward(const pass *p, int i, ep_error *error) {
   return EP_OK;
 }
 
+/* What both ways of the head have in common. */
+static ep_wide_thin head_of(const pass *p) {
+  const ep_images *images = p->images;
+  const int last = images->parts.count - 1;
+  const int64_t row = ep_images_numbers(images, images->parts.rows[last].out);
+  return (ep_wide_thin){.half = images->half,
+                        .rows = p->rows,
+                        .in = row,
+                        .out = images->head->out_features,
+                        .pitch = row,
+                        .weight = images->head_weight,
+                        .x = images->layers[last].output};
+}
+
 /* --- back ------------------------------------------------------------------------------------ */
 
 static ep_status norm_back(const pass *p, int i, ep_images_blend *blend, ep_error *error) {
@@ -216,8 +230,20 @@ static ep_status skips_add(const pass *p, int i, ep_error *error) {
   return EP_OK;
 }
 
+static ep_status head_back(const pass *p, const float *grad, ep_error *error) {
+  const ep_images *images = p->images;
+  const int last = images->parts.count - 1;
+  ep_wide_thin thin = head_of(p);
+  thin.grad = grad;
+  thin.gradient = images->head_gradient;
+  thin.bias_sums = images->head->bias >= 0 ? images->head_bias_gradient : NULL;
+  if (images->first_trained <= last) thin.grad_x = images->grads[images->layers[last].grad];
+  EP_CUDA_TRY(ep_wide_thin_back(stream_of(p), &thin), "a linear layer, backward");
+  return EP_OK;
+}
+
 /* grad: device [rows, features], by what the last part left. */
-static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
+static ep_status flat_back(const pass *p, const float *grad, ep_error *error) {
   const ep_images *images = p->images;
   const int last = images->parts.count - 1;
   const ep_shape out = images->parts.rows[last].out;
@@ -225,7 +251,18 @@ static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
                              ep_images_pitch(images->half, out.channels), out.height * out.width,
                              grad, images->grads[images->layers[last].grad]),
               "a gradient");
+  return EP_OK;
+}
+
+/* grad: device, by what the shared network went on from. */
+static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
+  const ep_images *images = p->images;
+  const int last = images->parts.count - 1;
   ep_status status = EP_OK;
+  if (images->head)
+    status = head_back(p, grad, error);
+  else if (images->first_trained <= last)
+    status = flat_back(p, grad, error);
   for (int i = last; i >= images->first_trained && status == EP_OK; i--) {
     status = part_back(p, i, error);
     if (status == EP_OK && i > images->first_trained) status = skips_add(p, i - 1, error);
@@ -253,6 +290,12 @@ static ep_status forward(const pass *p, ep_error *error) {
   ep_status status = EP_OK;
   for (int i = 0; i <= last && status == EP_OK; i++) status = part_forward(p, i, error);
   if (status != EP_OK) return status;
+  if (images->head) {
+    const ep_wide_thin thin = head_of(p);
+    const float *bias = ep_cuda_parameters_at(images->network, images->head->bias);
+    EP_CUDA_TRY(ep_wide_thin_forward(stream_of(p), &thin, bias, images->flat), "a linear layer");
+    return EP_OK;
+  }
   EP_CUDA_TRY(ep_images_give(stream_of(p), images->half, p->rows, out.channels,
                              out.height * out.width, images->layers[last].output, images->flat),
               "the images' features");
@@ -263,7 +306,7 @@ ep_status ep_images_step_queue(ep_images *images, int64_t rows, ep_error *error)
   ep_cuda_network *network = images->network;
   const pass p = {images, rows, rows < network->program->batch_size};
   const void *y = network->gathers ? network->batch_y : network->train_y;
-  const int tail = images->parts.tail;
+  const int tail = ep_images_tail(images);
   const float *output = NULL, *grad = NULL;
   ep_status status = batch_take(&p, error);
   if (status == EP_OK) status = forward(&p, error);
@@ -272,7 +315,6 @@ ep_status ep_images_step_queue(ep_images *images, int64_t rows, ep_error *error)
   if (status == EP_OK) status = ep_cuda_network_loss(network, output, y, rows, error);
   if (status == EP_OK)
     status = ep_cuda_network_backward_to(network, tail, images->flat, rows, &grad, error);
-  if (status == EP_OK && images->first_trained < images->parts.count)
-    status = parts_back(&p, grad, error);
+  if (status == EP_OK) status = parts_back(&p, grad, error);
   return status == EP_OK ? ep_cuda_network_update(network, error) : status;
 }
