@@ -16,8 +16,7 @@ static void stage_add(ep_case *self, int64_t channels, const ep_case_window *win
 /* Bytes, augmented; convolutions with a bias and without, norms and none; windows that hang over
  * the edge. */
 static ep_case *stages_create(bool exact) {
-  ep_case *self =
-      ep_case_create_image("norms and pools", (ep_shape){3, 15, 13}, EP_LOSS_CROSS_ENTROPY);
+  ep_case *self = ep_case_create_image("norms and pools", (ep_shape){3, 15, 13}, EP_LOSS_NLL);
   stage_add(self, 16, &same, true);
   ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &halves);
   stage_add(self, 27, &same, false);
@@ -26,6 +25,7 @@ static ep_case *stages_create(bool exact) {
   ep_case_add(self, EP_LAYER_SILU);
   ep_case_add(self, EP_LAYER_FLATTEN);
   ep_case_add_linear(self, 7, true);
+  ep_case_add(self, EP_LAYER_LOG_SOFTMAX);
   ep_case_store_bytes(self);
   self->program.augment = (ep_augment){1, true};
   ep_case_finish(self, &(ep_case_training){.rows = 101,

@@ -5,7 +5,6 @@
 
 #include "kernels/cuda/images/kernels.h"
 #include "kernels/cuda/images/packs.cuh"
-#include "kernels/formulas/norms.h"
 #include "kernels/formulas/pools.h"
 
 /* Windows side by side, those that hang over the edge included: no output comes of them. */
@@ -123,14 +122,6 @@ static __device__ void window_greatest(const ep_images_blend &blend, const affin
     }
 }
 
-/* The pixels or windows of a thread. */
-static __device__ int first_of(void) {
-  return (int)(blockIdx.x * blockDim.y + threadIdx.y);
-}
-static __device__ int stride_of(void) {
-  return (int)(gridDim.x * blockDim.y);
-}
-
 /* --- forward --------------------------------------------------------------------------------- */
 
 template <typename T, int K, bool relu>
@@ -153,30 +144,6 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
 }
 
 /* --- back ------------------------------------------------------------------------------------ */
-
-/* The sums of this block's threads, channel by channel, into its slice. */
-template <int N>
-static __device__ void block_sums(const ep_images_blend &blend, int64_t first_channel,
-                                  const float (&sum)[N], const float (&product)[N]) {
-  __shared__ float of[2][EP_IMAGES_THREADS * N];
-  int mine = (threadIdx.y * blockDim.x + threadIdx.x) * N;
-#pragma unroll
-  for (int i = 0; i < N; i++) {
-    of[0][mine + i] = sum[i];
-    of[1][mine + i] = product[i];
-  }
-  __syncthreads();
-  int channels = blockDim.x * N;
-  for (int t = threadIdx.y * blockDim.x + threadIdx.x; t < 2 * channels;
-       t += blockDim.x * blockDim.y) {
-    int which = t / channels, c = t % channels;
-    float total = 0;
-    for (int y = 0; y < (int)blockDim.y; y++) total += of[which][y * channels + c];
-    int64_t channel = first_channel + c;
-    if (channel < blend.pitch)
-      blend.sums[(which * blend.pitch + channel) * gridDim.x + blockIdx.x] = total;
-  }
-}
 
 /* What a thread's channels need besides on the way back. */
 template <typename T> struct normal {
@@ -247,7 +214,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
         }
     }
   }
-  if (sums) block_sums<N>(blend, first_channel, sum, product);
+  if (sums) block_sums<N>(blend.sums, blend.pitch, first_channel, sum, product);
 }
 
 /* The same of what is most usual, a norm, relu and windows of 2 by 2, for the gradient by x alone:
@@ -301,117 +268,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
   }
 }
 
-/* --- statistics ------------------------------------------------------------------------------ */
-
-/* The sums of each channel about its first number, and of their squares: a mean that is far from
- * zero takes no bits away. */
-template <typename T>
-static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
-    statistics(ep_images_blend blend, int pixels) {
-  constexpr int N = PACK<T>, DEEP = 8;
-  int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N, channel = first_channel;
-  channel += threadIdx.x * N;
-  float sum[N] = {}, square[N] = {};
-  if (channel < blend.pitch) {
-    const T *x = (const T *)blend.x + channel;
-    float about[N];
-    fetch(x, about);
-    for (int at = first_of(); at < pixels; at += DEEP * stride_of()) {
-      uint4 all[DEEP];
-#pragma unroll
-      for (int k = 0; k < DEEP; k++)
-        if (at + k * stride_of() < pixels)
-          all[k] = fetch(x + (int64_t)(at + k * stride_of()) * blend.pitch);
-#pragma unroll
-      for (int k = 0; k < DEEP; k++) {
-        float value[N];
-        spread(all[k], value);
-        if (at + k * stride_of() >= pixels) break;
-#pragma unroll
-        for (int i = 0; i < N; i++) {
-          float d = value[i] - about[i];
-          sum[i] += d;
-          square[i] += d * d;
-        }
-      }
-    }
-  }
-  block_sums<N>(blend, first_channel, sum, square);
-}
-
-/* --- a channel's figures --------------------------------------------------------------------- */
-
-enum { CHANNELS = 8 }; /* of a block: a warp each */
-
-/* The sum of a row of slices, over a warp. */
-static __device__ double slices_sum(const float *row, int slices) {
-  double sum = 0;
-  for (int i = threadIdx.x; i < slices; i += EP_CUDA_WARP) sum += (double)row[i];
-  return ep_cuda_warp_sum(sum);
-}
-
-template <typename T> static __global__ void figures_forward(ep_images_norm norm, int slices) {
-  int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y, pitch = norm.pitch;
-  if (c >= pitch) return;
-  bool is = c < norm.channels; /* beyond them everything stays zero */
-  float *running = norm.running + c;
-  float about = (float)((const T *)norm.x)[c], weight = is ? 1.0f : 0.0f, bias = 0, x_bias = 0;
-  float kept[2] = {};
-  if (is) { /* all that is read, before the sums are waited for */
-    if (norm.weight) weight = norm.weight[c];
-    if (norm.bias) bias = norm.bias[c];
-    if (norm.x_bias) x_bias = norm.x_bias[c];
-    kept[0] = running[0];
-    kept[1] = running[norm.channels];
-  }
-  double count = (double)norm.pixels;
-  double mean = slices_sum(norm.sums + c * slices, slices) / count;
-  double variance = slices_sum(norm.sums + (pitch + c) * slices, slices) / count - mean * mean;
-  if (threadIdx.x != 0) return;
-  float center = (float)mean + about, spread = variance < 0 ? 0.0f : (float)variance;
-  float inverse = 1 / sqrtf(spread + norm.eps), scale = weight * inverse;
-  float *at = norm.figures + c;
-  at[EP_IMAGES_SCALE * pitch] = scale;
-  at[EP_IMAGES_SHIFT * pitch] = bias - center * scale;
-  at[EP_IMAGES_MEAN * pitch] = center;
-  at[EP_IMAGES_INVERSE * pitch] = inverse;
-  if (!is) return;
-  running[0] = ep_running_mean(kept[0], center + x_bias, norm.momentum);
-  running[norm.channels] = ep_running_variance(kept[1], spread, norm.pixels, norm.momentum);
-}
-
-static __global__ void figures_back(ep_images_norm norm, int slices, bool bias_alone,
-                                    float *gradient) {
-  int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y;
-  if (c >= norm.pitch) return;
-  double sum = slices_sum(norm.sums + c * slices, slices), product = 0;
-  if (!bias_alone) product = slices_sum(norm.sums + (norm.pitch + c) * slices, slices);
-  if (threadIdx.x != 0) return;
-  if (!bias_alone) {
-    norm.figures[EP_IMAGES_GRAD * norm.pitch + c] = (float)(sum / (double)norm.pixels);
-    norm.figures[EP_IMAGES_PRODUCT * norm.pitch + c] = (float)(product / (double)norm.pixels);
-  }
-  if (!gradient || c >= norm.channels) return;
-  if (bias_alone) {
-    gradient[c] = (float)sum;
-    return;
-  }
-  gradient[c] = (float)product;
-  if (norm.bias) gradient[norm.channels + c] = (float)sum;
-}
-
 /* --- launches -------------------------------------------------------------------------------- */
-
-static int64_t packs_of(bool half, int64_t pitch) {
-  return pitch / (half ? PACK<half_number> : PACK<float>);
-}
-
-/* Few enough that adding them up costs nothing, many enough to keep all of a GPU reading. */
-int ep_images_slices(bool half, int64_t pitch, int64_t pixels) {
-  const int64_t each = 8;
-  int64_t blocks = blocks_of(packs_of(half, pitch), pixels, each).x;
-  return (int)(blocks < EP_IMAGES_SLICES ? blocks : (int64_t)EP_IMAGES_SLICES);
-}
 
 /* The kernels of a type; of windows of a side, and of relu, where they are the usual ones. */
 template <typename T, int K, bool relu>
@@ -455,47 +312,4 @@ cudaError_t ep_images_blend_forward(cudaStream_t stream, const ep_images_blend *
 cudaError_t ep_images_blend_back(cudaStream_t stream, const ep_images_blend *blend) {
   if (blend->half) return blend_run<half_number>(stream, blend, true);
   return blend_run<float>(stream, blend, true);
-}
-
-static dim3 figures_blocks(const ep_images_norm *norm) {
-  return dim3((unsigned int)((norm->pitch + CHANNELS - 1) / CHANNELS));
-}
-
-template <typename T>
-static cudaError_t norm_forward(cudaStream_t stream, const ep_images_norm *norm) {
-  int64_t packs = norm->pitch / PACK<T>;
-  int slices = ep_images_slices(norm->half, norm->pitch, norm->pixels);
-  ep_images_blend blend = {};
-  blend.pitch = norm->pitch;
-  blend.x = norm->x;
-  blend.sums = norm->sums;
-  dim3 blocks = blocks_of(packs, norm->pixels, 1);
-  blocks.x = (unsigned int)slices;
-  statistics<T><<<blocks, threads_of(packs), 0, stream>>>(blend, (int)norm->pixels);
-  cudaError_t code = cudaGetLastError();
-  if (code != cudaSuccess) return code;
-  figures_forward<T>
-      <<<figures_blocks(norm), dim3(EP_CUDA_WARP, CHANNELS), 0, stream>>>(*norm, slices);
-  return cudaGetLastError();
-}
-
-cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *norm) {
-  if (norm->half) return norm_forward<half_number>(stream, norm);
-  return norm_forward<float>(stream, norm);
-}
-
-static cudaError_t sums_back(cudaStream_t stream, const ep_images_norm *norm, bool bias_alone,
-                             float *gradient) {
-  int slices = ep_images_slices(norm->half, norm->pitch, norm->pixels);
-  figures_back<<<figures_blocks(norm), dim3(EP_CUDA_WARP, CHANNELS), 0, stream>>>(
-      *norm, slices, bias_alone, gradient);
-  return cudaGetLastError();
-}
-
-cudaError_t ep_images_norm_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient) {
-  return sums_back(stream, norm, false, gradient);
-}
-
-cudaError_t ep_images_bias_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient) {
-  return sums_back(stream, norm, true, gradient);
 }

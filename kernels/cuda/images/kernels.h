@@ -65,6 +65,8 @@ typedef struct {
 cudaError_t ep_images_blend_forward(cudaStream_t stream, const ep_images_blend *blend);
 cudaError_t ep_images_blend_back(cudaStream_t stream, const ep_images_blend *blend);
 
+/* --- norms.cu ------------------------------------------------------------------------------- */
+
 /* How many slices the sums of so many pixels have. */
 int ep_images_slices(bool half, int64_t pitch, int64_t pixels);
 

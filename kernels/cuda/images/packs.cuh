@@ -1,4 +1,5 @@
-/* packs.cuh: 16 bytes of a pixel's channels at once, and who works on which. */
+/* packs.cuh: 16 bytes of a pixel's channels at once, who works on which, and how they are added up.
+ */
 #ifndef EP_KERNELS_CUDA_IMAGES_PACKS_CUH
 #define EP_KERNELS_CUDA_IMAGES_PACKS_CUH
 
@@ -48,6 +49,37 @@ static inline dim3 blocks_of(int64_t packs, int64_t pixels, int64_t each) {
   dim3 threads = threads_of(packs);
   return dim3(ep_cuda_blocks(pixels, each * threads.y),
               (unsigned int)((packs + threads.x - 1) / threads.x));
+}
+
+/* The pixels or windows of a thread. */
+static __device__ int first_of(void) {
+  return (int)(blockIdx.x * blockDim.y + threadIdx.y);
+}
+static __device__ int stride_of(void) {
+  return (int)(gridDim.x * blockDim.y);
+}
+
+/* The sums of this block's threads, channel by channel, into its slice. */
+template <int N>
+static __device__ void block_sums(float *sums, int64_t pitch, int64_t first_channel,
+                                  const float (&sum)[N], const float (&product)[N]) {
+  __shared__ float of[2][EP_IMAGES_THREADS * N];
+  int mine = (threadIdx.y * blockDim.x + threadIdx.x) * N;
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    of[0][mine + i] = sum[i];
+    of[1][mine + i] = product[i];
+  }
+  __syncthreads();
+  int channels = blockDim.x * N;
+  for (int t = threadIdx.y * blockDim.x + threadIdx.x; t < 2 * channels;
+       t += blockDim.x * blockDim.y) {
+    int which = t / channels, c = t % channels;
+    float total = 0;
+    for (int y = 0; y < (int)blockDim.y; y++) total += of[which][y * channels + c];
+    int64_t channel = first_channel + c;
+    if (channel < pitch) sums[(which * pitch + channel) * gridDim.x + blockIdx.x] = total;
+  }
 }
 
 #endif
