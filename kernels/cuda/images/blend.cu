@@ -277,8 +277,7 @@ static void launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_
   int64_t packs = blend->pitch / PACK<T>;
   dim3 threads = threads_of(packs), blocks = blocks_of(packs, all.count, K == 1 ? 4 : 1);
   if (goes_back && blend->sums) {
-    int64_t pixels = blend->rows * blend->in.height * blend->in.width;
-    blocks.x = (unsigned int)ep_images_slices(blend->half, blend->pitch, pixels);
+    blocks.x = (unsigned int)blend->slices;
     back<T, K, relu, true><<<blocks, threads, 0, stream>>>(*blend, all);
   } else if (goes_back && K == 2 && relu && blend->chosen && blend->normalized) {
     back_usual<T><<<blocks, threads, 0, stream>>>(*blend, all);

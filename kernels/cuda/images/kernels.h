@@ -61,6 +61,7 @@ typedef struct {
   const void *grad;
   void *grad_x, *grad_past;
   float *sums;
+  int slices;
 } ep_images_blend;
 cudaError_t ep_images_blend_forward(cudaStream_t stream, const ep_images_blend *blend);
 cudaError_t ep_images_blend_back(cudaStream_t stream, const ep_images_blend *blend);
@@ -80,6 +81,7 @@ typedef struct {
   const void *x;
   const float *x_bias, *weight, *bias;
   float *sums, *figures, *running;
+  int slices; /* of the sums */
 } ep_images_norm;
 cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *norm);
 /* From the sums of the way back: the rest of the figures, and gradient: the weight's [channels],

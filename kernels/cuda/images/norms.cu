@@ -55,8 +55,9 @@ static __device__ double slices_sum(const float *row, int slices) {
   return ep_cuda_warp_sum(sum);
 }
 
-template <typename T> static __global__ void figures_forward(ep_images_norm norm, int slices) {
+template <typename T> static __global__ void figures_forward(ep_images_norm norm) {
   int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y, pitch = norm.pitch;
+  int slices = norm.slices;
   if (c >= pitch) return;
   bool is = c < norm.channels; /* beyond them everything stays zero */
   float *running = norm.running + c;
@@ -85,9 +86,9 @@ template <typename T> static __global__ void figures_forward(ep_images_norm norm
   running[norm.channels] = ep_running_variance(kept[1], spread, norm.pixels, norm.momentum);
 }
 
-static __global__ void figures_back(ep_images_norm norm, int slices, bool bias_alone,
-                                    float *gradient) {
+static __global__ void figures_back(ep_images_norm norm, bool bias_alone, float *gradient) {
   int64_t c = (int64_t)blockIdx.x * CHANNELS + threadIdx.y;
+  int slices = norm.slices;
   if (c >= norm.pitch) return;
   double sum = slices_sum(norm.sums + c * slices, slices), product = 0;
   if (!bias_alone) product = slices_sum(norm.sums + (norm.pitch + c) * slices, slices);
@@ -125,14 +126,12 @@ static dim3 figures_blocks(const ep_images_norm *norm) {
 template <typename T>
 static cudaError_t norm_forward(cudaStream_t stream, const ep_images_norm *norm) {
   int64_t packs = norm->pitch / PACK<T>;
-  int slices = ep_images_slices(norm->half, norm->pitch, norm->pixels);
   dim3 blocks = blocks_of(packs, norm->pixels, 1);
-  blocks.x = (unsigned int)slices;
+  blocks.x = (unsigned int)norm->slices;
   statistics<T><<<blocks, threads_of(packs), 0, stream>>>(*norm);
   cudaError_t code = cudaGetLastError();
   if (code != cudaSuccess) return code;
-  figures_forward<T>
-      <<<figures_blocks(norm), dim3(EP_CUDA_WARP, CHANNELS), 0, stream>>>(*norm, slices);
+  figures_forward<T><<<figures_blocks(norm), dim3(EP_CUDA_WARP, CHANNELS), 0, stream>>>(*norm);
   return cudaGetLastError();
 }
 
@@ -143,9 +142,8 @@ cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *no
 
 static cudaError_t sums_back(cudaStream_t stream, const ep_images_norm *norm, bool bias_alone,
                              float *gradient) {
-  int slices = ep_images_slices(norm->half, norm->pitch, norm->pixels);
-  figures_back<<<figures_blocks(norm), dim3(EP_CUDA_WARP, CHANNELS), 0, stream>>>(
-      *norm, slices, bias_alone, gradient);
+  figures_back<<<figures_blocks(norm), dim3(EP_CUDA_WARP, CHANNELS), 0, stream>>>(*norm, bias_alone,
+                                                                                  gradient);
   return cudaGetLastError();
 }
 

@@ -74,6 +74,13 @@ static ep_images_blend blend_of(const pass *p, int i) {
   return blend;
 }
 
+/* Of the sums over an image's pixels, as part i takes them. */
+static int slices_of(const pass *p, int i, ep_shape shape) {
+  const bool half = p->images->half;
+  const int64_t pitch = ep_images_pitch(half, p->images->parts.rows[i].in.channels);
+  return ep_images_slices(half, pitch, pixels_of(p, shape));
+}
+
 static ep_images_norm norm_of(const pass *p, int i) {
   const ep_images *images = p->images;
   const ep_cuda_network *network = images->network;
@@ -84,7 +91,8 @@ static ep_images_norm norm_of(const pass *p, int i) {
                          .pitch = ep_images_pitch(images->half, part->in.channels),
                          .x = ep_images_output(images, i - 1),
                          .sums = images->sums,
-                         .figures = images->layers[i].figures};
+                         .figures = images->layers[i].figures,
+                         .slices = slices_of(p, i, part->in)};
   if (part->biased) norm.x_bias = ep_cuda_parameters_at(network, part->biased->bias);
   if (!part->norm) return norm;
   norm.eps = part->norm->eps;
@@ -146,7 +154,7 @@ static ep_wide_thin head_of(const pass *p) {
 
 static ep_status norm_back(const pass *p, int i, ep_images_blend *blend, ep_error *error) {
   const ep_op *op = p->images->parts.rows[i].norm;
-  const ep_images_norm norm = norm_of(p, i);
+  ep_images_norm norm = norm_of(p, i);
   ep_images_blend sums = *blend;
   sums.grad_x = sums.grad_past = NULL;
   sums.sums = p->images->sums;
@@ -155,6 +163,7 @@ static ep_status norm_back(const pass *p, int i, ep_images_blend *blend, ep_erro
     sums.in = blend->out;
     sums.kernel[0] = sums.kernel[1] = 1;
   }
+  sums.slices = norm.slices = slices_of(p, i, sums.in);
   EP_CUDA_TRY(ep_images_blend_back(stream_of(p), &sums), "a norm, backward");
   EP_CUDA_TRY(ep_images_norm_back(stream_of(p), &norm, layer_of(p, op)->gradient),
               "a norm, backward");
@@ -167,11 +176,12 @@ static ep_status norm_back(const pass *p, int i, ep_images_blend *blend, ep_erro
 static ep_status bias_back(const pass *p, int i, ep_images_blend *blend, ep_error *error) {
   const ep_op *op = p->images->parts.rows[i].biased;
   float *gradient = op ? layer_of(p, op)->gradient : NULL;
+  const ep_images_norm norm = norm_of(p, i);
   if (gradient) blend->sums = p->images->sums;
+  blend->slices = norm.slices;
   if (!gradient && !blend->grad_x && !blend->grad_past) return EP_OK;
   EP_CUDA_TRY(ep_images_blend_back(stream_of(p), blend), "what follows a convolution, backward");
   if (!gradient) return EP_OK;
-  const ep_images_norm norm = norm_of(p, i);
   EP_CUDA_TRY(ep_images_bias_back(stream_of(p), &norm, gradient + ep_cuda_weights_count(op)),
               "a bias's gradient");
   return EP_OK;
