@@ -357,6 +357,7 @@ int main(int count, char **arguments) {
   ep_link_init(&w.link, socket);
   if (status == EP_OK) status = ep_answers_start(&w.answers, &w.link, w.data_dir, &error);
   if (status == EP_OK) status = worker_run(&w, &error);
+  if (status == EP_OK && w.threaded && !w.training) pthread_join(w.thread, NULL);
   if (status == EP_OK) _exit(0); /* a training may be under way: nobody wants it any more */
   fprintf(stderr, "epoch-worker %s: %s\n", w.device_name, error.message);
   _exit(EXIT_DEVICE);
