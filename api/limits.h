@@ -37,9 +37,17 @@
 #define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
 
-/* Compiled kernels on disk. */
-#define EP_LIMIT_CUBINS 256               /* programs; each takes seconds to compile again */
-#define EP_LIMIT_CUBIN_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
+/* The engine's own threads, beside a training. */
+#define EP_LIMIT_SPREAD_THREADS \
+  32                          /* of one loop: more wait for memory, and starting one costs 20 us */
+#define EP_LIMIT_KEPT_METAS 4 /* descriptions held for the next job: few data are in use at once \
+                               */
+#define EP_LIMIT_KEPT_COLUMNS 4096 /* of one: 0.6 MB; more take milliseconds to read in any case \
+                                    */
+
+/* What a GPU's worker keeps on disk: compiled kernels, the algorithms of matrix products. */
+#define EP_LIMIT_CACHED 512                /* files; each takes up to seconds to find out again */
+#define EP_LIMIT_CACHED_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)

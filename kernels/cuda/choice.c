@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/cnn/plan.h"
 #include "kernels/cuda/grid/plan.h"
+#include "kernels/cuda/images/parts.h"
 
 enum { TILE_SMALL = 0, TILE_LARGE = 1 };
 
@@ -90,6 +91,12 @@ bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu) {
   free(plan);
   free(decay);
   return takes;
+}
+
+/* --- cuda/images ----------------------------------------------------------------------------- */
+
+bool ep_choice_images(const ep_program *program, const ep_choice_gpu *gpu) {
+  return gpu->capability >= EP_IMAGES_CAPABILITY && ep_images_takes(program);
 }
 
 /* --- cuda/gemm ------------------------------------------------------------------------------- */

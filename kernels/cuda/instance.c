@@ -10,6 +10,7 @@ typedef struct {
   void *y; /* device [rows, target_columns] */
   int64_t rows, bytes;
   const char *host_x, *host_y; /* lent; not NULL when the rows stay there */
+  const char *lent_x;          /* where the rows were copied from: lent, and the same ever since */
 } split_data;
 
 typedef struct {
@@ -280,6 +281,7 @@ ep_status ep_cuda_instance_load_data(void *state, ep_split split, const void *x,
   if (status != EP_OK) return status;
   if (split == EP_SPLIT_TRAIN && !self->network->resident) return feed_load(self, x, y, error);
   split_data *data = &self->splits[split];
+  data->lent_x = x;
   status = copy(self, data->x, x, rows, ep_cuda_row_bytes(program), cudaMemcpyHostToDevice, error);
   if (status == EP_OK)
     status = copy(self, data->y, y, rows, program->target_columns * (int64_t)sizeof(float),
@@ -424,18 +426,34 @@ ep_status ep_cuda_instance_evaluate(void *state, ep_split split, double *loss, i
   return EP_OK;
 }
 
+/* Where host rows lie on the device already, as part of a split; NULL when they do not. */
+static const char *rows_find(const instance *self, const char *x, int64_t rows) {
+  int64_t row_bytes = ep_cuda_row_bytes(program_of(self));
+  for (int i = 0; i < EP_SPLIT_COUNT; i++) {
+    const split_data *data = &self->splits[i];
+    if (!data->lent_x || x < data->lent_x) continue;
+    int64_t before = x - data->lent_x;
+    if (before + rows * row_bytes <= data->rows * row_bytes) return (const char *)data->x + before;
+  }
+  return NULL;
+}
+
 ep_status ep_cuda_instance_predict(void *state, const void *x, int64_t rows, float *output,
                                    ep_error *error) {
   instance *self = state;
   const ep_program *program = program_of(self);
   int64_t row_bytes = ep_cuda_row_bytes(program);
-  void *stored = self->network->plain ? self->network->input : self->network->stage_x;
+  void *stage = self->network->plain ? self->network->input : self->network->stage_x;
+  const char *there = rows_find(self, x, rows), *stored = stage;
   ep_status status = embedded_check(program, x, rows, error);
   for (int64_t row = 0, count; status == EP_OK && row < rows; row += count) {
     const float *input, *result;
     count = chunk_rows(self, rows - row);
-    status = copy(self, stored, (const char *)x + row * row_bytes, count, row_bytes,
-                  cudaMemcpyHostToDevice, error);
+    if (there)
+      stored = there + row * row_bytes;
+    else
+      status = copy(self, stage, (const char *)x + row * row_bytes, count, row_bytes,
+                    cudaMemcpyHostToDevice, error);
     if (status == EP_OK) status = input_of(self, stored, count, &input, error);
     if (status == EP_OK)
       status = ep_cuda_network_forward(self->network, input, count, false, &result, error);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/gpu/pictures.h"
+
 typedef struct {
   const char *name;
   int64_t in_features;
@@ -316,10 +318,12 @@ static ep_case *coarse_create(int number) {
 }
 
 int ep_gpu_case_count(void) {
-  return NETS + IMAGES + COARSE;
+  return NETS + IMAGES + COARSE + ep_picture_case_count();
 }
 
 ep_case *ep_gpu_case_create(int number) {
+  if (number >= NETS + IMAGES + COARSE)
+    return ep_picture_case_create(number - NETS - IMAGES - COARSE);
   if (number >= NETS + IMAGES) return coarse_create(number - NETS - IMAGES);
   if (number >= NETS) return image_create(number - NETS);
   const net *row = &nets[number];
@@ -434,6 +438,23 @@ static const struct {
       .epochs = 200,
       .large = true,
       .precision = EP_PRECISION_BF16}},
+    /* ep_picture_benchmark_create's */
+    {{"3-64-128-256-512 CNN, 32x32, batch 512, bf16",
+      3,
+      {10},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 2048,
+       .batch_size = 512,
+       .shuffle = true,
+       .lr = 0.01f,
+       .seed = 1,
+       .optimizer = {.momentum = 0.9f}}},
+     {.name = "3-64-128-256-512 CNN, 32x32, batch 512, bf16",
+      .steps_per_epoch = 4,
+      .epochs = 40,
+      .large = true,
+      .precision = EP_PRECISION_BF16}},
     /* mnist_create's */
     {{"MNIST's network, 4000 rows of bytes, batch 200",
       784,
@@ -459,7 +480,8 @@ ep_case *ep_gpu_benchmark_create(int number, int64_t epochs, const ep_gpu_benchm
   *out = &benchmarks[number].benchmark;
   training.steps = epochs * (*out)->steps_per_epoch;
   if (number == BENCHMARKS - 1) return mnist_create((*out)->name, &training);
-  ep_case *test = net_create(&benchmarks[number].what, &training);
+  ep_case *test = number == BENCHMARKS - 2 ? ep_picture_benchmark_create((*out)->name, &training)
+                                           : net_create(&benchmarks[number].what, &training);
   test->program.precision = (*out)->precision;
   return test;
 }
