@@ -138,8 +138,10 @@ static void look(ep_calibrations *calibrations, int index, const ep_device_info 
   ep_device_calibration *device = &calibrations->device[index];
   ep_calibration *found = malloc(sizeof *found);
   if (found == NULL) return; /* in another round */
-  device->looked = true;
   device->key = key_of(info);
+  pthread_mutex_lock(&calibrations->mutex);
+  device->looked = true;
+  pthread_mutex_unlock(&calibrations->mutex);
   if (file_read(calibrations, &device->key, found)) calibration_keep(calibrations, index, found);
   free(found);
 }
