@@ -38,12 +38,11 @@
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
 
 /* The engine's own threads, beside a training. */
-#define EP_LIMIT_SPREAD_THREADS \
-  32                          /* of one loop: more wait for memory, and starting one costs 20 us */
-#define EP_LIMIT_KEPT_METAS 4 /* descriptions held for the next job: few data are in use at once \
-                               */
-#define EP_LIMIT_KEPT_COLUMNS 4096 /* of one: 0.6 MB; more take milliseconds to read in any case \
-                                    */
+#define EP_LIMIT_SPREAD_THREADS 32 /* of one loop: more would wait for memory */
+
+/* Descriptions of data, held for the next job. */
+#define EP_LIMIT_KEPT_METAS 4       /* few data are in use at once */
+#define EP_LIMIT_KEPT_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */
 
 /* What a GPU's worker keeps on disk: compiled kernels, the algorithms of matrix products. */
 #define EP_LIMIT_CACHED 512                /* files; each takes up to seconds to find out again */

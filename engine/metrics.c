@@ -167,40 +167,57 @@ static ep_status class_metrics(const int32_t *truth, const float *outputs, int64
   return class_roc_auc(&ranking, logits, &out->roc_auc, error);
 }
 
-/* The coefficient of determination of one column, given the sum of squared residuals. */
-static double r_squared(const double *truth, int64_t rows, int64_t columns, int64_t column,
-                        double residual) {
-  double mean = 0, total = 0;
-  for (int64_t i = 0; i < rows; i++) mean += truth[i * columns + column];
-  mean /= (double)rows;
-  for (int64_t i = 0; i < rows; i++) {
-    double deviation = truth[i * columns + column] - mean;
-    total += deviation * deviation;
-  }
+/* Sums of the columns of a regression, [columns] each. Rows lie one after the other: they are gone
+ * through as they lie, not column by column. */
+typedef struct {
+  double *mean, *total, *residual; /* of the truth; of squares about it; of squared errors */
+} column_sums;
+
+/* truth, predicted: [rows, columns]; the sums start at 0. Returns the sum of absolute errors. */
+static double columns_sum(const double *truth, const double *predicted, int64_t rows,
+                          int64_t columns, const column_sums *sums) {
+  double absolutes = 0;
+  for (int64_t i = 0; i < rows * columns; i += columns)
+    for (int64_t j = 0; j < columns; j++) {
+      double difference = predicted[i + j] - truth[i + j];
+      sums->mean[j] += truth[i + j];
+      sums->residual[j] += difference * difference;
+      absolutes += fabs(difference);
+    }
+  for (int64_t j = 0; j < columns; j++) sums->mean[j] /= (double)rows;
+  for (int64_t i = 0; i < rows * columns; i += columns)
+    for (int64_t j = 0; j < columns; j++) {
+      double deviation = truth[i + j] - sums->mean[j];
+      sums->total[j] += deviation * deviation;
+    }
+  return absolutes;
+}
+
+/* The coefficient of determination of one column. */
+static double r_squared(int64_t rows, double total, double residual) {
   if (rows < 2) return NAN;
   if (total == 0) return residual == 0 ? 1 : 0;
   return 1 - residual / total;
 }
 
 /* truth, predicted: [rows, columns] in the units of the data. */
-static void regression_metrics(const double *truth, const double *predicted, int64_t rows,
-                               int64_t columns, ep_split_metrics *out) {
-  double squares = 0, absolutes = 0, r2 = 0;
-  for (int64_t column = 0; column < columns; column++) {
-    double residual = 0;
-    for (int64_t i = 0; i < rows; i++) {
-      double difference = predicted[i * columns + column] - truth[i * columns + column];
-      residual += difference * difference;
-      absolutes += fabs(difference);
-    }
-    squares += residual;
-    r2 += r_squared(truth, rows, columns, column, residual);
+static ep_status regression_metrics(const double *truth, const double *predicted, int64_t rows,
+                                    int64_t columns, ep_split_metrics *out, ep_error *error) {
+  double *memory = calloc(3 * (size_t)columns, sizeof *memory);
+  if (!memory) return ep_fail(error, EP_NO_MEMORY, "no memory for the metrics");
+  column_sums sums = {memory, memory + columns, memory + 2 * columns};
+  double absolutes = columns_sum(truth, predicted, rows, columns, &sums), squares = 0, r2 = 0;
+  for (int64_t j = 0; j < columns; j++) {
+    squares += sums.residual[j];
+    r2 += r_squared(rows, sums.total[j], sums.residual[j]);
   }
+  free(memory);
   double count = (double)rows * (double)columns;
   out->mse = squares / count;
   out->rmse = sqrt(out->mse);
   out->mae = absolutes / count;
   out->r2 = r2 / (double)columns;
+  return EP_OK;
 }
 
 static ep_status unscaled_metrics(const ep_prepared *prepared, ep_split split, const float *outputs,
@@ -211,9 +228,9 @@ static ep_status unscaled_metrics(const ep_prepared *prepared, ep_split split, c
   if (!values) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu predictions", count);
   ep_scaling_undo_y(&prepared->scaling, prepared->y[split], rows, values);
   ep_scaling_undo_y(&prepared->scaling, outputs, rows, values + count);
-  regression_metrics(values, values + count, rows, columns, out);
+  ep_status status = regression_metrics(values, values + count, rows, columns, out, error);
   free(values);
-  return EP_OK;
+  return status;
 }
 
 ep_status ep_metrics_compute(const ep_prepared *prepared, ep_split split, ep_loss_type loss,

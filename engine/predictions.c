@@ -123,32 +123,55 @@ static void csv_row_write(ep_writer *out, const prediction_table *table, int64_t
   text_write(out, "\n");
 }
 
-/* A file on its way. After a failure nothing more is written. */
-typedef struct {
-  ep_durable_file *file; /* owned */
-  const prediction_table *table;
-  ep_status status;
-  ep_error *error;
-} prediction_file;
-
-/* Rows cut into pieces, whose texts are made at the same time and then written in their order. */
+/* The texts of all rows, cut into pieces of rows that several threads make at the same time: three
+ * lists of the JSON, and the lines of the CSV. */
+enum { TARGETS, PREDICTIONS, OUTPUTS, LINES, TEXTS };
 enum { PIECES = 32, PIECE_ROWS_LEAST = 500 };
 typedef struct {
   const prediction_table *table;
-  row_write *write;
-  int64_t count;
-  ep_writer text[PIECES];
-} prediction_pieces;
+  int64_t count; /* of pieces */
+  ep_writer text[PIECES][TEXTS];
+} prediction_texts;
 
-static void pieces_write(void *context, int64_t first, int64_t count) {
-  prediction_pieces *pieces = context;
-  int64_t rows = pieces->table->rows;
-  for (int64_t i = first; i < first + count; i++) {
-    ep_writer_init(&pieces->text[i], SIZE_MAX / 2);
-    for (int64_t row = rows * i / pieces->count; row < rows * (i + 1) / pieces->count; row++)
-      pieces->write(&pieces->text[i], pieces->table, row);
-  }
+static void text_make(const prediction_texts *texts, int64_t piece, int kind, ep_writer *out) {
+  static row_write *const writes[TEXTS] = {json_target_write, json_prediction_write,
+                                           json_output_write, csv_row_write};
+  const prediction_table *table = texts->table;
+  int64_t end = table->rows * (piece + 1) / texts->count;
+  if (kind == OUTPUTS && !table->output) end = 0;
+  ep_writer_init(out, SIZE_MAX / 2);
+  for (int64_t row = table->rows * piece / texts->count; row < end; row++)
+    writes[kind](out, table, row);
 }
+
+static void texts_make(void *context, int64_t first, int64_t count) {
+  prediction_texts *texts = context;
+  for (int64_t i = first; i < first + count; i++)
+    text_make(texts, i / TEXTS, (int)(i % TEXTS), &texts->text[i / TEXTS][i % TEXTS]);
+}
+
+static ep_status texts_init(prediction_texts *out, const prediction_table *table, ep_error *error) {
+  bool failed = false;
+  out->table = table;
+  out->count = 1 + table->rows / PIECE_ROWS_LEAST;
+  if (out->count > PIECES) out->count = PIECES;
+  ep_spread_run(out->count * TEXTS, TEXTS, texts_make, out);
+  for (int64_t i = 0; i < out->count * TEXTS; i++) failed |= out->text[i / TEXTS][i % TEXTS].failed;
+  return failed ? ep_fail(error, EP_NO_MEMORY, "no memory for the predictions") : EP_OK;
+}
+
+static void texts_deinit(prediction_texts *texts) {
+  for (int64_t i = 0; i < texts->count * TEXTS; i++)
+    ep_writer_deinit(&texts->text[i / TEXTS][i % TEXTS]);
+}
+
+/* A file on its way. After a failure nothing more is written. */
+typedef struct {
+  ep_durable_file *file; /* owned */
+  const prediction_texts *texts;
+  ep_status status;
+  ep_error *error;
+} prediction_file;
 
 static void bytes_write(prediction_file *out, const char *text, size_t count) {
   if (out->status == EP_OK) out->status = ep_durable_file_write(out->file, text, count, out->error);
@@ -158,31 +181,23 @@ static void words_write(prediction_file *out, const char *text) {
   bytes_write(out, text, strlen(text));
 }
 
-static void rows_write(prediction_file *out, row_write *write) {
-  prediction_pieces pieces = {.table = out->table, .write = write};
-  pieces.count = 1 + out->table->rows / PIECE_ROWS_LEAST;
-  if (pieces.count > PIECES) pieces.count = PIECES;
-  ep_spread_run(pieces.count, 1, pieces_write, &pieces);
-  for (int64_t i = 0; i < pieces.count; i++) {
-    if (pieces.text[i].failed && out->status == EP_OK)
-      out->status = ep_fail(out->error, EP_NO_MEMORY, "no memory for the predictions");
-    bytes_write(out, pieces.text[i].text, pieces.text[i].count);
-    ep_writer_deinit(&pieces.text[i]);
-  }
+static void rows_write(prediction_file *out, int kind) {
+  for (int64_t i = 0; i < out->texts->count; i++)
+    bytes_write(out, out->texts->text[i][kind].text, out->texts->text[i][kind].count);
 }
 
 static void json_write(prediction_file *out) {
   char rows[EP_NUMBER_BYTES];
-  ep_integer_format(out->table->rows, rows);
+  ep_integer_format(out->texts->table->rows, rows);
   words_write(out, "{\"object\":\"predictions\",\"split\":\"test\",\"rows\":");
   words_write(out, rows);
   words_write(out, ",\"target\":[");
-  rows_write(out, json_target_write);
+  rows_write(out, TARGETS);
   words_write(out, "],\"prediction\":[");
-  rows_write(out, json_prediction_write);
-  if (out->table->output) {
+  rows_write(out, PREDICTIONS);
+  if (out->texts->table->output) {
     words_write(out, "],\"output\":[");
-    rows_write(out, json_output_write);
+    rows_write(out, OUTPUTS);
   }
   words_write(out, "]}\n");
 }
@@ -201,20 +216,21 @@ static void csv_header_write(prediction_file *out, const char *name, int64_t col
 }
 
 static void csv_write(prediction_file *out) {
+  const prediction_table *table = out->texts->table;
   words_write(out, "row");
-  csv_header_write(out, "target", out->table->columns, false);
-  csv_header_write(out, "prediction", out->table->columns, false);
-  csv_header_write(out, "output", out->table->output_columns, true);
+  csv_header_write(out, "target", table->columns, false);
+  csv_header_write(out, "prediction", table->columns, false);
+  csv_header_write(out, "output", table->output_columns, true);
   words_write(out, "\n");
-  rows_write(out, csv_row_write);
+  rows_write(out, LINES);
 }
 
 /* Writes `name` and hands it to the group. */
 static ep_status file_write(ep_durable_group *group, const char *folder, const char *name,
-                            void (*write)(prediction_file *out), const prediction_table *table,
+                            void (*write)(prediction_file *out), const prediction_texts *texts,
                             ep_error *error) {
   char path[PATH_MAX];
-  prediction_file out = {.table = table, .error = error};
+  prediction_file out = {.texts = texts, .error = error};
   snprintf(path, sizeof path, "%s/%s", folder, name);
   ep_status status = ep_durable_file_create(path, &out.file, error);
   if (status != EP_OK) return status;
@@ -228,11 +244,15 @@ ep_status ep_predictions_write(ep_durable_group *group, const char *folder,
                                const ep_prepared *prepared, ep_loss_type loss, const float *outputs,
                                int64_t out_features, ep_error *error) {
   prediction_table table;
+  prediction_texts texts;
   ep_status status = table_init(&table, prepared, loss, outputs, out_features, error);
   if (status != EP_OK) return status;
-  status = file_write(group, folder, "predictions.json", json_write, &table, error);
+  status = texts_init(&texts, &table, error);
   if (status == EP_OK)
-    status = file_write(group, folder, "predictions.csv", csv_write, &table, error);
+    status = file_write(group, folder, "predictions.json", json_write, &texts, error);
+  if (status == EP_OK)
+    status = file_write(group, folder, "predictions.csv", csv_write, &texts, error);
+  texts_deinit(&texts);
   free(table.target);
   return status;
 }

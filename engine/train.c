@@ -6,10 +6,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "engine/spread.h"
 #include "engine/trainer.h"
 
 const double ep_segment_seconds = 0.05;
 enum { SEGMENT_GROWTH_MAX = 16 };
+enum { SEARCHED_LEAST = 1 << 18 }; /* values that are worth a thread */
 
 double ep_seconds_now(void) {
   struct timespec now;
@@ -124,20 +126,37 @@ static ep_status losses_collect(ep_trainer *t, int64_t steps, int64_t segment, d
 }
 
 int64_t ep_first_not_finite(const float *values, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    if (!isfinite(values[i])) return i;
+  return count;
+}
+
+/* Many values, looked at by several threads. */
+typedef struct {
+  const float *values;
+  atomic_bool found;
+} finite_search;
+
+static void values_search(void *context, int64_t first, int64_t count) {
   enum { BLOCK = 4096 }; /* without a branch: what a compiler makes vectors of */
+  finite_search *search = context;
   const uint32_t infinite = UINT32_C(0x7f800000);
-  for (int64_t first = 0; first < count; first += BLOCK) {
-    int64_t end = count - first < BLOCK ? count : first + BLOCK;
-    bool found = false;
-    for (int64_t i = first; i < end; i++) {
+  bool found = false;
+  for (int64_t block = first; block < first + count && !found; block += BLOCK) {
+    int64_t end = block + BLOCK < first + count ? block + BLOCK : first + count;
+    for (int64_t i = block; i < end; i++) {
       uint32_t bits;
-      memcpy(&bits, &values[i], sizeof bits);
+      memcpy(&bits, &search->values[i], sizeof bits);
       found |= (bits & infinite) == infinite;
     }
-    for (int64_t i = first; found && i < end; i++)
-      if (!isfinite(values[i])) return i;
   }
-  return count;
+  if (found) atomic_store(&search->found, true);
+}
+
+static bool all_finite(const float *values, int64_t count) {
+  finite_search search = {.values = values};
+  ep_spread_run(count, SEARCHED_LEAST, values_search, &search);
+  return !search.found;
 }
 
 ep_status ep_trainer_export(ep_trainer *t, ep_error *error) {
@@ -145,7 +164,7 @@ ep_status ep_trainer_export(ep_trainer *t, ep_error *error) {
   if (t->exported) return EP_OK;
   ep_status status = t->job->backend_ops->export_state(t->instance, t->state, t->optimizer, error);
   t->exported = status == EP_OK;
-  t->finite = t->exported && ep_first_not_finite(t->state, count) == count;
+  t->finite = t->exported && all_finite(t->state, count);
   return status;
 }
 

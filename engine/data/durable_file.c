@@ -13,7 +13,7 @@
 
 #include "engine/data/sha256.h"
 
-enum { BUFFER_BYTES = 1 << 16, HASHED_BESIDE_BYTES = 1 << 20 };
+enum { BUFFER_BYTES = 1 << 16, HASHED_BESIDE_BYTES = 1 << 20, PIECE_BYTES = 8 << 20 };
 
 struct ep_durable_file {
   int file;
@@ -74,7 +74,20 @@ static ep_status flush(ep_durable_file *file, ep_error *error) {
   return status;
 }
 
-/* Much at once is hashed while it is written, which takes as long. */
+static ep_status sync_fail(const ep_durable_file *file, ep_error *error) {
+  return ep_fail(error, EP_IO, "%s: fsync: %s", file->temporary, strerror(errno));
+}
+
+/* Has the kernel write, or end writing, what it holds of the file. No promise, which is fsync's;
+ * but a report of a failure is made only once, and must not be lost. */
+static ep_status write_back(const ep_durable_file *file, unsigned flags, ep_error *error) {
+  if (sync_file_range(file->file, 0, 0, flags) == 0) return EP_OK;
+  bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
+  return failed ? sync_fail(file, error) : EP_OK; /* a file system that has no such thing */
+}
+
+/* Much at once is hashed while it is written, which takes as long, and the disk begins with what is
+ * there. */
 typedef struct {
   crypto_hash_sha256_state *state;
   const void *bytes;
@@ -93,7 +106,12 @@ static ep_status large_write(ep_durable_file *file, const void *bytes, size_t co
   pthread_t thread;
   bool threaded =
       count >= HASHED_BESIDE_BYTES && pthread_create(&thread, NULL, hash_run, &job) == 0;
-  ep_status status = ep_file_write_all(file->file, bytes, count, error);
+  ep_status status = EP_OK;
+  for (size_t at = 0; at < count && !status; at += PIECE_BYTES) {
+    size_t piece = count - at < PIECE_BYTES ? count - at : PIECE_BYTES;
+    status = ep_file_write_all(file->file, (const uint8_t *)bytes + at, piece, error);
+    if (!status && piece == PIECE_BYTES) status = write_back(file, SYNC_FILE_RANGE_WRITE, error);
+  }
   if (threaded)
     pthread_join(thread, NULL);
   else
@@ -121,18 +139,6 @@ static ep_status complete(ep_durable_file *file, char sha256[65], int64_t *bytes
   if (sha256) ep_sha256_final(&file->hash, sha256);
   if (bytes) *bytes = file->bytes;
   return EP_OK;
-}
-
-static ep_status sync_fail(const ep_durable_file *file, ep_error *error) {
-  return ep_fail(error, EP_IO, "%s: fsync: %s", file->temporary, strerror(errno));
-}
-
-/* Has the kernel write, or end writing, what it holds of the file. No promise, which is fsync's;
- * but a report of a failure is made only once, and must not be lost. */
-static ep_status write_back(const ep_durable_file *file, unsigned flags, ep_error *error) {
-  if (sync_file_range(file->file, 0, 0, flags) == 0) return EP_OK;
-  bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
-  return failed ? sync_fail(file, error) : EP_OK; /* a file system that has no such thing */
 }
 
 /* All have their blocks before the first fsync: then its journal entry is the others' as well. */

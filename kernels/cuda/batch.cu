@@ -22,20 +22,28 @@ static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentat
   return ep_byte_value(byte, batch.x_scale[channel], batch.x_shift[channel]);
 }
 
-/* A pixel's channels to `to`, 16 bytes at once. */
+/* A pixel's channels to `to`, four at once. */
 template <typename T>
 static __device__ void pixel_take(const ep_cuda_batch &batch, const ep_augmentation &drawn,
-                                  int64_t from, int64_t pixel, T *to) {
-  constexpr int N = 16 / (int)sizeof(T);
-  for (int64_t channel = 0; channel < batch.pixel_pitch; channel += N) {
-    float values[N];
+                                  int64_t from, uint32_t pixel, T *to) {
+  int64_t plane = batch.stored.height * batch.stored.width, width = batch.in.width;
+  int64_t source =
+      ep_augment_source(&drawn, batch.stored, 0, pixel / (uint32_t)width, pixel % (uint32_t)width);
+  int64_t first = from * batch.stored.channels * plane + source;
+  for (int64_t channel = 0; channel < batch.pixel_pitch; channel += 4) {
+    float values[4];
 #pragma unroll
-    for (int i = 0; i < N; i++)
-      values[i] = channel + i < batch.in.channels
-                      ? number_of(batch, drawn, from,
-                                  (channel + i) * batch.in.height * batch.in.width + pixel)
-                      : 0.0f;
-    store<N>(to + channel, values);
+    for (int i = 0; i < 4; i++) {
+      int64_t c = channel + i, at = first + c * plane;
+      bool is = c < batch.in.channels;
+      values[i] = 0;
+      if (is && batch.x_type == EP_X_UINT8)
+        values[i] = ep_byte_value(source < 0 ? 0 : ((const uint8_t *)batch.x)[at], batch.x_scale[c],
+                                  batch.x_shift[c]);
+      else if (is && source >= 0)
+        values[i] = ((const float *)batch.x)[at];
+    }
+    store<4>(to + channel, values);
   }
 }
 
@@ -72,7 +80,7 @@ static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clo
                                        : ep_augment_none(batch.stored, batch.in);
       if (batch.batch_pixels)
         for (int64_t i = lane; i < batch.in.height * batch.in.width; i += group)
-          pixel_take(batch, drawn, from, i, to + i * batch.pixel_pitch);
+          pixel_take(batch, drawn, from, (uint32_t)i, to + i * batch.pixel_pitch);
       else
         for (int64_t i = lane; i < columns; i += group) to[i] = (T)number_of(batch, drawn, from, i);
     }

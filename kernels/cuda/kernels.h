@@ -62,7 +62,7 @@ typedef struct {
   int64_t half_pitch;
   void *batch_pixels;  /* not NULL: images [rows, height, width, pixel_pitch] here instead, bfloat16
                           when `pixels_half`, else float32; zeros beyond the channels */
-  int64_t pixel_pitch; /* a multiple of 16 bytes */
+  int64_t pixel_pitch; /* a multiple of 4 */
   bool pixels_half;
   void *batch_y;
 } ep_cuda_batch;

@@ -12,7 +12,7 @@ typedef struct {
   ep_cuda_network *network; /* lent */
   ep_grid_plan plan;
   float *scratch;    /* device [plan.scratch_floats] */
-  unsigned *barrier; /* device [1 + plan.counters] */
+  unsigned *barrier; /* device [EP_GRID_BARRIERS + plan.counters] */
   int64_t bytes;
 } grid;
 
@@ -38,7 +38,7 @@ static ep_status memory_take(grid *self, ep_error *error) {
   ep_status status = ep_cuda_allocate(backend, (void **)&self->scratch, plan->scratch_floats,
                                       (int64_t)sizeof(float), &self->bytes, error);
   if (status == EP_OK)
-    status = ep_cuda_allocate(backend, (void **)&self->barrier, 1 + plan->counters,
+    status = ep_cuda_allocate(backend, (void **)&self->barrier, EP_GRID_BARRIERS + plan->counters,
                               (int64_t)sizeof(unsigned), &self->bytes, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_grid_prepare(plan->span.precise, EP_GRID_SHARED_BYTES),
@@ -84,10 +84,11 @@ static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error
   given.update = span->update;
   given.loss = span->loss;
   given.errors = span->errors;
-  EP_CUDA_TRY(cudaMemsetAsync(self->barrier, 0,
-                              (size_t)(1 + self->plan.counters) * sizeof *self->barrier,
-                              network->stream),
-              "clearing the barrier");
+  EP_CUDA_TRY(
+      cudaMemsetAsync(self->barrier, 0,
+                      (size_t)(EP_GRID_BARRIERS + self->plan.counters) * sizeof *self->barrier,
+                      network->stream),
+      "clearing the barrier");
   EP_CUDA_TRY(
       ep_cuda_grid_steps(network->stream, &given, self->plan.blocks, self->plan.shared_bytes),
       "launching the steps");

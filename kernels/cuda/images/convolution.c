@@ -173,9 +173,7 @@ static ep_status graph_describe(description *d, const ep_convolution_shape *shap
   const float one = 1, zero = 0;
   cudnnBackendDescriptor_t tensors[3], window, operation;
   ep_status status = tensor_describe(d, X, x, half, &tensors[0], error);
-  if (status == EP_OK)
-    status =
-        tensor_describe(d, W, w, half && shape->way != EP_CONVOLUTION_WEIGHTS, &tensors[1], error);
+  if (status == EP_OK) status = tensor_describe(d, W, w, half, &tensors[1], error);
   if (status == EP_OK) status = tensor_describe(d, Y, y, half, &tensors[2], error);
   if (status == EP_OK) status = window_describe(d, shape, &window, error);
   if (status == EP_OK) status = begin(d, WAYS[shape->way].type, &operation, error);
@@ -200,8 +198,8 @@ static ep_status graph_describe(description *d, const ep_convolution_shape *shap
 
 /* --- algorithms ------------------------------------------------------------------------------ */
 
-/* The first is nearly always the best; one more costs some 10 ms, for loading its kernel. */
-enum { CANDIDATES = 16, TRIES = 4, TIMES = 3 };
+/* One more costs some 10 ms where its kernel is not loaded yet; the best is among the first. */
+enum { CANDIDATES = 16, TRIES = 8, TIMES = 3 };
 
 /* What cuDNN would try, the likeliest first. */
 typedef struct {
@@ -237,22 +235,43 @@ static ep_status candidates_list(description *d, cudnnBackendDescriptor_t graph,
 }
 
 /* Whether a candidate sums in one order, in float32, and drops no bits that must stay. */
-static bool suits(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t candidate,
-                  ep_precision precision) {
-  cudnnBackendDescriptor_t engine = NULL;
+static bool is_exact(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engine,
+                     ep_precision precision) {
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
   int64_t count = 0;
-  bool good = calls->create(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine) == CUDNN_STATUS_SUCCESS;
-  good = good &&
-         calls->get(candidate, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                    &count, &engine) == CUDNN_STATUS_SUCCESS &&
-         calls->get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                    CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes) == CUDNN_STATUS_SUCCESS;
-  for (int64_t i = 0; good && i < count; i++) switch (notes[i]) {
+  if (calls->get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                 CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS)
+    return false;
+  for (int64_t i = 0; i < count; i++) switch (notes[i]) {
     case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP: break;
-    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE: good = precision != EP_PRECISION_FP32; break;
-    default: good = false;
+    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+      if (precision == EP_PRECISION_FP32) return false;
+      break;
+    default: return false;
     }
+  return true;
+}
+
+/* Whether its kernel comes with the library: compiling one takes some tenths of a second. */
+static bool is_ready(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engine) {
+  cudnnBackendBehaviorNote_t notes[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
+  int64_t count = 0;
+  if (calls->get(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
+                 CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS)
+    return false;
+  for (int64_t i = 0; i < count; i++)
+    if (notes[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) return false;
+  return true;
+}
+
+static bool suits(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t candidate,
+                  ep_precision precision, bool ready) {
+  cudnnBackendDescriptor_t engine = NULL;
+  int64_t count;
+  bool good = calls->create(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine) == CUDNN_STATUS_SUCCESS &&
+              calls->get(candidate, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                         &count, &engine) == CUDNN_STATUS_SUCCESS &&
+              is_exact(calls, engine, precision) && is_ready(calls, engine) == ready;
   destroy(engine);
   return good;
 }
@@ -357,8 +376,8 @@ static ep_status candidate_try(contest *c, int64_t i, ep_convolution *out, int64
 
 /* *best: -1 when none of them works. */
 static ep_status fastest_find(ep_convolutions *library, const candidates *all,
-                              ep_precision precision, ep_convolution *out, int64_t *best,
-                              ep_error *error) {
+                              ep_precision precision, bool ready, ep_convolution *out,
+                              int64_t *best, ep_error *error) {
   contest c = {.library = library, .all = all};
   ep_status status = EP_OK;
   int tries = 0;
@@ -367,7 +386,7 @@ static ep_status fastest_find(ep_convolutions *library, const candidates *all,
   if (code == cudaSuccess) code = cudaEventCreate(&c.events[1]);
   if (code != cudaSuccess) status = ep_cuda_fail(error, code, "making an event");
   for (int64_t i = 0; status == EP_OK && i < all->count && tries < TRIES; i++) {
-    if (!suits(library->calls, all->rows[i], precision)) continue;
+    if (!suits(library->calls, all->rows[i], precision, ready)) continue;
     status = candidate_try(&c, i, out, best, error);
     if (*best >= 0) tries++;
   }
@@ -376,20 +395,22 @@ static ep_status fastest_find(ep_convolutions *library, const candidates *all,
   return status;
 }
 
+/* First among what is ready, then among what is compiled. */
 static ep_status search(description *d, cudnnBackendDescriptor_t graph, answer *found,
                         ep_convolution *out, ep_error *error) {
   const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
   ep_status status = EP_OK;
+  candidates all[2];
+  memset(all, 0, sizeof all);
   found->candidate = -1;
-  for (int i = 0; i < 2 && status == EP_OK && found->candidate < 0; i++) {
-    candidates all;
-    found->mode = modes[i];
-    status = candidates_list(d, graph, modes[i], &all, error);
-    if (status == EP_OK)
-      status =
-          fastest_find(d->library, &all, found->shape.precision, out, &found->candidate, error);
-    candidates_deinit(&all);
+  for (int i = 0; i < 2; i++) /* a list that cuDNN does not give is one without a row */
+    if (candidates_list(d, graph, modes[i], &all[i], NULL) != EP_OK) all[i].count = 0;
+  for (int i = 0; i < 4 && status == EP_OK && found->candidate < 0; i++) {
+    found->mode = modes[i % 2];
+    status = fastest_find(d->library, &all[i % 2], found->shape.precision, i < 2, out,
+                          &found->candidate, error);
   }
+  for (int i = 0; i < 2; i++) candidates_deinit(&all[i]);
   if (status != EP_OK || found->candidate >= 0) return status;
   return ep_fail(error, EP_UNSUPPORTED, "cuDNN has no algorithm for a convolution of %lld channels",
                  (long long)found->shape.in.channels);

@@ -15,8 +15,9 @@ typedef enum {
 
 /* x: [rows, in height, in width, in channels], w: [out channels, kernel height, kernel width, in
  * channels], y: [rows, out height, out width, out channels]; bfloat16 for EP_PRECISION_BF16, else
- * float32, whose products keep all bits for EP_PRECISION_FP32 alone. Sums are float32. The gradient
- * by w is float32 in all cases. */
+ * float32, whose products keep all bits for EP_PRECISION_FP32 alone. Sums are float32, also those
+ * of the gradient by w, which is rounded to bfloat16 at its end: cuDNN has nothing fast that leaves
+ * float32 there. */
 typedef struct {
   ep_convolution_way way;
   ep_precision precision;

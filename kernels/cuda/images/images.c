@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernels/cuda/layout.h"
+#include "kernels/formulas/activations.h"
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
@@ -42,13 +43,15 @@ static ep_status buffers_take(ep_images *images, const buffer *buffers, size_t c
   return status;
 }
 
-/* cuDNN pads a pixel's channels, and is slow with few: the first convolution of such is one of a
- * single pixel, on windows that are laid out before. */
+/* cuDNN is slow with few channels: the first convolution of such is one of a single pixel, on
+ * windows that are laid out before. */
 static bool is_patched(const ep_images *images) {
   const int64_t most = 128;
   const ep_images_part *first = &images->parts.rows[0];
   const int64_t pixels =
       first->out.height * first->out.width * images->network->program->batch_size;
+  for (int i = 1; i < images->parts.count; i++)
+    if (images->parts.rows[i].residual && images->parts.rows[i].past < 0) return false;
   return first->kind == EP_IMAGES_CONVOLUTION && first->in.channels < 8 &&
          ep_images_window(first->own) <= most && pixels <= INT32_MAX / most;
 }
@@ -74,7 +77,8 @@ static ep_status layer_take(ep_images *images, int i, ep_error *error) {
   const buffer buffers[] = {
       {&layer->output, batch, numbers, size},
       {&layer->weight, convolves ? outputs : 0, weights, size},
-      {&layer->weight_gradient, layer->trained ? outputs : 0, weights, sizeof(float)},
+      {&layer->weight_gradient, layer->trained ? outputs : 0, weights, size},
+      {&layer->chosen, part->pool && part->norm && !part->residual ? batch : 0, numbers, size},
       {&layer->figures, part->norm ? EP_IMAGES_FIGURES : 0, in_pitch, sizeof(float)},
       {&layer->skip, skips ? batch : 0, ep_images_numbers(images, part->in), size},
       {&layer->places, finds ? batch : 0, numbers, 1},
@@ -101,13 +105,17 @@ static ep_status memory_take(ep_images *images, ep_error *error) {
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
   const int64_t batch = program->batch_size, size = images->half ? 2 : 4;
   const ep_shape first = images->parts.rows[0].out;
-  const int64_t window = is_patched(images) ? weights_of(images, 0) : 0;
+  const bool patched = is_patched(images);
+  const int64_t window = patched ? weights_of(images, 0) : 0;
+  images->in_pitch = patched ? ep_images_few(program->in.channels)
+                             : ep_images_pitch(images->half, program->in.channels);
   int64_t numbers, pitch;
   widest(images, &numbers, &pitch);
   const buffer buffers[] = {
-      {&images->input, batch, ep_images_numbers(images, program->in), size},
+      {&images->input, batch, program->in.height * program->in.width * images->in_pitch, size},
       {&images->patches, window > 0 ? batch : 0, first.height * first.width * window, size},
-      {&images->flat, batch, ep_shape_count(last), sizeof(float)},
+      {&images->flat, batch, images->head ? images->head->out_features : ep_shape_count(last),
+       sizeof(float)},
       {&images->grads[0], batch, numbers, size},
       {&images->grads[1], batch, numbers, size},
       {&images->sums, 2 * EP_IMAGES_SLICES, pitch, sizeof(float)},
@@ -143,6 +151,33 @@ static void layers_decide(ep_images *images) {
                                (trains(images, part->biased) || trains(images, part->norm));
     if (layer->trained) images->first_trained = i;
   }
+}
+
+/* flatten, then a linear layer of few outputs, which nothing goes past, and without an activation,
+ * which the shared network would expect of it. */
+static const ep_op *head_find(const ep_images *images) {
+  const ep_program *program = images->network->program;
+  const int linear = images->parts.tail + 1;
+  if (linear >= program->ops_count || program->ops[linear].type != EP_LAYER_LINEAR ||
+      program->ops[linear].out_features > EP_WIDE_THIN_OUTPUTS)
+    return NULL;
+  if (linear + 1 < program->ops_count && ep_activation_is(program->ops[linear + 1].type))
+    return NULL;
+  for (int i = linear + 1; i < program->ops_count; i++)
+    if (program->ops[i].type == EP_LAYER_RESIDUAL) return NULL;
+  return &program->ops[linear];
+}
+
+static ep_status head_take(ep_images *images, ep_error *error) {
+  const ep_shape last = images->parts.rows[images->parts.count - 1].out;
+  const int64_t outputs = images->head->out_features, row = ep_images_numbers(images, last);
+  const bool trained = trains(images, images->head);
+  const buffer buffers[] = {
+      {&images->head_weight, outputs, row, sizeof(float)},
+      {&images->head_gradient, trained ? EP_WIDE_SLICES : 0, outputs * row, sizeof(float)},
+      {&images->head_bias_gradient, trained ? EP_WIDE_SLICES : 0, outputs, sizeof(float)},
+  };
+  return buffers_take(images, buffers, sizeof buffers / sizeof *buffers, error);
 }
 
 /* --- convolutions ---------------------------------------------------------------------------- */
@@ -215,31 +250,72 @@ static ep_images_weight weight_of(const ep_images *images, int i) {
                             .in = op->in.channels,
                             .taps = (int64_t)op->kernel[0] * op->kernel[1],
                             .pitch = i == 0 && images->patches
-                                         ? op->in.channels
+                                         ? ep_images_few(op->in.channels)
                                          : ep_images_pitch(images->half, op->in.channels),
                             .row = weights_of(images, i),
-                            .first_block = images->weights_blocks,
+                            .slices = 1,
                             .parameters = network->parameters + op->weight,
                             .copy = layer->weight,
                             .copy_gradient = layer->weight_gradient,
                             .gradient = network->layers[op - network->program->ops].gradient};
 }
 
+/* The head's weight, and its bias, which needs no copy. */
+static void head_weights(const ep_images *images, ep_images_weight rows[EP_IMAGES_HEAD_WEIGHTS]) {
+  const ep_op *op = images->head;
+  const ep_cuda_network *network = images->network;
+  const ep_cuda_layer *layer = &network->layers[op - network->program->ops];
+  const ep_shape last = images->parts.rows[images->parts.count - 1].out;
+  const int64_t row = ep_images_numbers(images, last), weights = ep_cuda_weights_count(op);
+  rows[0] = (ep_images_weight){.out = op->out_features,
+                               .in = last.channels,
+                               .taps = last.height * last.width,
+                               .pitch = ep_images_pitch(images->half, last.channels),
+                               .row = row,
+                               .stride = op->out_features * row,
+                               .slices = EP_WIDE_SLICES,
+                               .precise = true,
+                               .parameters = network->parameters + op->weight,
+                               .copy = images->head_weight,
+                               .copy_gradient = images->head_gradient,
+                               .gradient = layer->gradient};
+  rows[1] =
+      (ep_images_weight){.out = op->bias >= 0 ? op->out_features : 0,
+                         .in = 1,
+                         .taps = 1,
+                         .pitch = 1,
+                         .row = 1,
+                         .stride = op->out_features,
+                         .slices = EP_WIDE_SLICES,
+                         .precise = true,
+                         .copy_gradient = images->head_bias_gradient,
+                         .gradient = layer->thin && layer->gradient ? layer->gradient + weights
+                                                                    : layer->bias_gradient};
+}
+
 static ep_status weights_list(ep_images *images, ep_error *error) {
-  ep_images_weight *rows = calloc((size_t)images->parts.count, sizeof *rows);
+  const size_t most = (size_t)images->parts.count + EP_IMAGES_HEAD_WEIGHTS;
+  ep_images_weight *rows = calloc(most, sizeof *rows);
   if (!rows) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of weights");
-  for (int i = 0; i < images->parts.count; i++) {
-    if (images->parts.rows[i].kind != EP_IMAGES_CONVOLUTION) continue;
-    const ep_images_weight weight = rows[images->weights_count++] = weight_of(images, i);
-    const int64_t each = EP_IMAGES_WEIGHT_THREADS;
-    images->weights_blocks += (weight.out * weight.in + each - 1) / each;
+  int count = 0;
+  for (int i = 0; i < images->parts.count; i++)
+    if (images->parts.rows[i].kind == EP_IMAGES_CONVOLUTION) rows[count++] = weight_of(images, i);
+  if (images->head) {
+    head_weights(images, &rows[count]);
+    count += EP_IMAGES_HEAD_WEIGHTS;
   }
-  const size_t bytes = (size_t)images->weights_count * sizeof *rows;
-  ep_status status = take(images, &images->weights, images->weights_count, sizeof *rows, 1, error);
+  for (int i = 0; i < count; i++) {
+    const int64_t each = EP_IMAGES_WEIGHT_THREADS;
+    rows[i].first_block = images->weights_blocks;
+    images->weights_blocks += (rows[i].out * rows[i].in + each - 1) / each;
+  }
+  images->weights_count = count;
+  ep_status status = take(images, &images->weights, count, sizeof *rows, 1, error);
   cudaStream_t stream = images->network->stream;
   cudaError_t code = cudaSuccess;
   if (status == EP_OK)
-    code = cudaMemcpyAsync(images->weights, rows, bytes, cudaMemcpyHostToDevice, stream);
+    code = cudaMemcpyAsync(images->weights, rows, (size_t)count * sizeof *rows,
+                           cudaMemcpyHostToDevice, stream);
   if (status == EP_OK && code == cudaSuccess) code = cudaStreamSynchronize(stream);
   if (code != cudaSuccess) status = ep_cuda_fail(error, code, "copying to the device");
   free(rows);
@@ -251,9 +327,11 @@ static ep_status weights_list(ep_images *images, ep_error *error) {
 static ep_status images_build(ep_images *images, ep_error *error) {
   ep_cuda_network *network = images->network;
   layers_decide(images);
+  images->head = head_find(images);
   ep_status status =
       ep_convolutions_open(network->backend, network->stream, &images->library, error);
   if (status == EP_OK) status = memory_take(images, error);
+  if (status == EP_OK && images->head) status = head_take(images, error);
   if (status == EP_OK) status = weights_list(images, error);
   if (status == EP_OK) status = convolutions_make(images, error);
   return status;
@@ -267,7 +345,7 @@ ep_status ep_images_create(ep_cuda_network *network, ep_images **out, ep_error *
   if (!images) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   images->network = network;
   images->half = program->precision == EP_PRECISION_BF16;
-  images->blocks_capacity = 16 + 6 * (int)most;
+  images->blocks_capacity = 32 + 7 * (int)most;
   images->blocks = calloc((size_t)images->blocks_capacity, sizeof *images->blocks);
   images->parts.rows = calloc(most, sizeof *images->parts.rows);
   images->layers = calloc(most, sizeof *images->layers);

@@ -134,11 +134,11 @@ bool ep_images_parts_find(const ep_program *program, ep_images_parts *parts) {
 
 enum { CHANNELS_LEAST = 16 };
 
-/* The first convolution may take few channels; its images are padded. Kernels count pixels in 31
- * bits. */
+/* The first convolution may take few channels. Kernels count pixels in 31 bits, and a little
+ * further than there are. */
 static bool part_is_worth_it(const ep_program *program, const ep_images_part *part, bool first) {
   const ep_shape in = part->in;
-  if (program->batch_size > INT32_MAX / (in.height * in.width)) return false;
+  if (program->batch_size > INT32_MAX / 2 / (in.height * in.width)) return false;
   if (part->kind != EP_IMAGES_CONVOLUTION) return true;
   return part->out.channels >= CHANNELS_LEAST && (first || in.channels >= CHANNELS_LEAST);
 }
