@@ -44,9 +44,14 @@ static inline bool ep_program_takes_plain_rows(const ep_program *program) {
 #define EP_CHOICE_FUSED_LAYERS \
   (EP_CHOICE_DENSE | EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
 
-/* Up to here it was measured to be 5 to 40 times as fast as cpu/reference, whatever the batch; what
- * is larger is no longer work for one core. */
-enum { EP_CHOICE_FUSED_PARAMETERS = 1 << 24, EP_CHOICE_FUSED_FEATURES = 1 << 14 };
+/* Up to here it was measured to be 5 to 40 times as fast as cpu/reference, whatever the batch. A
+ * product of a chunk that has that many multiply-adds, 100 us of a core, is shared among threads.
+ */
+enum {
+  EP_CHOICE_FUSED_PARAMETERS = 1 << 24,
+  EP_CHOICE_FUSED_FEATURES = 1 << 14,
+  EP_CHOICE_FUSED_SHARED_PRODUCTS = 1 << 23
+};
 
 static inline bool ep_choice_fused(const ep_program *program) {
   const ep_optimizer *optimizer = &program->optimizer;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/choice.h"
 #include "kernels/cpu/fused/fused.h"
 
 /* Activations of a chunk are meant to stay in the first level cache, 32 KiB or more. A chunk of a
@@ -112,6 +113,17 @@ static void place_parameters(ep_fused_net *net, tally *total) {
   total->overflow |= summed.overflow;
 }
 
+/* Layers whose products are worth more than waking all threads. */
+static void choose_shared(ep_fused_net *net) {
+  for (int i = 0; i < net->stages_count; i++) {
+    ep_fused_stage *stage = &net->stages[i];
+    if (!stage->wide) continue;
+    stage->shared =
+        stage->in_features * stage->out_features >= EP_CHOICE_FUSED_SHARED_PRODUCTS / net->stride;
+    net->shared = net->shared || stage->shared;
+  }
+}
+
 /* Rows of a chunk, and with them the size of everything. `values`: floats a row needs in all. */
 static void choose_chunk(ep_fused_net *net, int64_t values) {
   int64_t most = CHUNK_BYTES / (4 * at_most(values, CHUNK_BYTES));
@@ -184,6 +196,7 @@ static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
   extent size = measure(net);
   int64_t row_values = program->in_features + program->target_columns;
   choose_chunk(net, row_values + size.values + 2 * size.widest);
+  choose_shared(net);
   net->slots = ep_optimizer_slots(&program->optimizer);
   int64_t parameters = tally_add(&total, net->floats, 1);
   int64_t state = tally_add(&total, net->floats, net->slots);

@@ -105,15 +105,21 @@ static int64_t tiles_count(int64_t floats, int64_t each) {
   return (floats + each - 1) / each;
 }
 
-/* A whole operand. down: its depth runs down the columns of the matrix, not along its rows. across:
- * for a left one that is down, or a right one that is not. */
-LANES_INLINE void tiles_operand(const bool across, const bool down, const tiles_source *s,
-                                float *to) {
+/* An operand to be cut. */
+typedef struct {
+  tiles_source matrix;
+  bool down;   /* its depth runs down the columns of the matrix, not along its rows */
+  bool across; /* it is a left one and down, or a right one and not */
+  float *to;
+} tiles_operand;
+
+LANES_INLINE void tiles_cut_some(const bool across, const bool down, const tiles_operand *o,
+                                 int64_t first, int64_t end) {
   _Alignas(LANES_BYTES) float copy[2 * TILES_ROWS * EP_LANES];
-  const int64_t columns = s->vectors * EP_LANES;
-  const int64_t along = tiles_count(down ? columns : s->rows, TILES_ROWS);
-  const int64_t depth = tiles_count(down ? s->rows : columns, TILES_DEPTH);
-  for (int64_t i = 0; i < along; i++)
+  const tiles_source *s = &o->matrix;
+  const int64_t depth = tiles_count(down ? s->rows : s->vectors * EP_LANES, TILES_DEPTH);
+  float *to = o->to + first * depth * TILES_PARTS * TILES_FLOATS;
+  for (int64_t i = first; i < end; i++)
     for (int64_t k = 0; k < depth; k++, to += TILES_PARTS * TILES_FLOATS) {
       int64_t stride;
       const float *block =
@@ -123,20 +129,29 @@ LANES_INLINE void tiles_operand(const bool across, const bool down, const tiles_
     }
 }
 
-static void tiles_left(tiles_source matrix, float *to) {
-  tiles_operand(false, false, &matrix, to);
+/* Tiles first … end - 1 along the result. */
+static void tiles_cut_range(const tiles_operand *o, int64_t first, int64_t end) {
+  if (o->across && o->down)
+    tiles_cut_some(true, true, o, first, end);
+  else if (o->across)
+    tiles_cut_some(true, false, o, first, end);
+  else if (o->down)
+    tiles_cut_some(false, true, o, first, end);
+  else
+    tiles_cut_some(false, false, o, first, end);
 }
 
-static void tiles_left_across(tiles_source matrix, float *to) {
-  tiles_operand(true, true, &matrix, to);
+static void tiles_cut_task(void *context, int64_t number, int member) {
+  (void)member;
+  tiles_cut_range(context, number, number + 1);
 }
 
-static void tiles_right(tiles_source matrix, float *to) {
-  tiles_operand(false, true, &matrix, to);
-}
-
-static void tiles_right_across(tiles_source matrix, float *to) {
-  tiles_operand(true, false, &matrix, to);
+static void tiles_cut_all(const ep_fused_net *net, const ep_fused_stage *stage, tiles_operand o) {
+  const int64_t along = o.down ? o.matrix.vectors : tiles_count(o.matrix.rows, TILES_ROWS);
+  if (stage->shared && net->crew)
+    ep_crew_run(net->crew, tiles_cut_task, &o, along);
+  else
+    tiles_cut_range(&o, 0, along);
 }
 
 /* Up to four tiles of the result: where they are, and their sums. */
@@ -206,43 +221,59 @@ static void tiles_zero(void) {
   _tile_zero(3);
 }
 
-#define TILES_SQUARE_LEFT(part)   \
-  TILES_LOAD(4, a[0] + at, part); \
-  TILES_LOAD(5, a[1] + at, part);
-#define TILES_SQUARE_RIGHT(part)  \
-  TILES_LOAD(6, b[0] + at, part); \
-  TILES_LOAD(7, b[1] + at, part);
-#define TILES_SQUARE       \
-  _tile_dpbf16ps(0, 4, 6); \
-  _tile_dpbf16ps(1, 4, 7); \
-  _tile_dpbf16ps(2, 5, 6); \
-  _tile_dpbf16ps(3, 5, 7);
+#define TILES_SQUARE_LEFT(part)     \
+  do {                              \
+    TILES_LOAD(4, a[0] + at, part); \
+    TILES_LOAD(5, a[1] + at, part); \
+  } while (0)
+#define TILES_SQUARE_RIGHT(part)    \
+  do {                              \
+    TILES_LOAD(6, b[0] + at, part); \
+    TILES_LOAD(7, b[1] + at, part); \
+  } while (0)
+#define TILES_SQUARE()       \
+  do {                       \
+    _tile_dpbf16ps(0, 4, 6); \
+    _tile_dpbf16ps(1, 4, 7); \
+    _tile_dpbf16ps(2, 5, 6); \
+    _tile_dpbf16ps(3, 5, 7); \
+  } while (0)
 
-/* Two tiles of rows, a, by two of columns, b. Meanwhile `done` is finished. */
+/* Two tiles of rows, a, by two of columns, b. */
 static void tiles_square(const product *p, const float *const *a, const float *const *b,
                          int64_t depth, float *sums, tiles_four *done) {
   tiles_zero();
   for (int64_t at = 0; at < depth * TILES_PARTS * TILES_FLOATS; at += TILES_PARTS * TILES_FLOATS) {
-    TILES_SQUARE_LEFT(TILES_LOW)
-    TILES_SQUARE_RIGHT(TILES_HIGH)
-    TILES_SQUARE TILES_SQUARE_LEFT(TILES_MIDDLE) TILES_SQUARE TILES_SQUARE_RIGHT(TILES_MIDDLE)
-        TILES_SQUARE TILES_SQUARE_LEFT(TILES_HIGH) TILES_SQUARE TILES_SQUARE_RIGHT(TILES_LOW)
-            TILES_SQUARE TILES_SQUARE_RIGHT(TILES_HIGH) TILES_SQUARE if (done->count > 0)
-                tiles_finish(p, done);
+    TILES_SQUARE_LEFT(TILES_LOW);
+    TILES_SQUARE_RIGHT(TILES_HIGH);
+    TILES_SQUARE();
+    TILES_SQUARE_LEFT(TILES_MIDDLE);
+    TILES_SQUARE();
+    TILES_SQUARE_RIGHT(TILES_MIDDLE);
+    TILES_SQUARE();
+    TILES_SQUARE_LEFT(TILES_HIGH);
+    TILES_SQUARE();
+    TILES_SQUARE_RIGHT(TILES_LOW);
+    TILES_SQUARE();
+    TILES_SQUARE_RIGHT(TILES_HIGH);
+    TILES_SQUARE();
+    if (done->count > 0) tiles_finish(p, done);
   }
   tiles_finish_all(p, done);
   tiles_store(sums);
 }
 
-#define TILES_COLUMN_TIMES(part)  \
-  TILES_LOAD(4, a[0] + at, part); \
-  _tile_dpbf16ps(0, 4, 7);        \
-  TILES_LOAD(5, a[1] + at, part); \
-  _tile_dpbf16ps(1, 5, 7);        \
-  TILES_LOAD(6, a[2] + at, part); \
-  _tile_dpbf16ps(2, 6, 7);        \
-  TILES_LOAD(4, a[3] + at, part); \
-  _tile_dpbf16ps(3, 4, 7);
+#define TILES_COLUMN(part)          \
+  do {                              \
+    TILES_LOAD(4, a[0] + at, part); \
+    _tile_dpbf16ps(0, 4, 7);        \
+    TILES_LOAD(5, a[1] + at, part); \
+    _tile_dpbf16ps(1, 5, 7);        \
+    TILES_LOAD(6, a[2] + at, part); \
+    _tile_dpbf16ps(2, 6, 7);        \
+    TILES_LOAD(4, a[3] + at, part); \
+    _tile_dpbf16ps(3, 4, 7);        \
+  } while (0)
 
 /* Four tiles of rows by one of columns. */
 static void tiles_column(const product *p, const float *const *a, const float *b, int64_t depth,
@@ -250,14 +281,14 @@ static void tiles_column(const product *p, const float *const *a, const float *b
   tiles_zero();
   for (int64_t at = 0; at < depth * TILES_PARTS * TILES_FLOATS; at += TILES_PARTS * TILES_FLOATS) {
     TILES_LOAD(7, b + at, TILES_LOW);
-    TILES_COLUMN_TIMES(TILES_HIGH)
+    TILES_COLUMN(TILES_HIGH);
     TILES_LOAD(7, b + at, TILES_MIDDLE);
-    TILES_COLUMN_TIMES(TILES_MIDDLE)
-    TILES_COLUMN_TIMES(TILES_HIGH)
+    TILES_COLUMN(TILES_MIDDLE);
+    TILES_COLUMN(TILES_HIGH);
     TILES_LOAD(7, b + at, TILES_HIGH);
-    TILES_COLUMN_TIMES(TILES_LOW)
-    TILES_COLUMN_TIMES(TILES_MIDDLE)
-    TILES_COLUMN_TIMES(TILES_HIGH)
+    TILES_COLUMN(TILES_LOW);
+    TILES_COLUMN(TILES_MIDDLE);
+    TILES_COLUMN(TILES_HIGH);
     if (done->count > 0) tiles_finish(p, done);
   }
   tiles_finish_all(p, done);
@@ -322,42 +353,82 @@ static void tiles_product(const product *p, const float *left, const float *righ
   _tile_release();
 }
 
+/* A product that threads take pieces of. */
+typedef struct {
+  const product *whole;
+  const float *left, *right;
+  int64_t depth;
+} tiles_shared;
+
+enum { TILES_PIECE = 4 }; /* tiles of rows */
+
+static void tiles_product_task(void *context, int64_t number, int member) {
+  (void)member;
+  const tiles_shared *s = context;
+  const product piece =
+      product_piece(s->whole, number * TILES_PIECE * TILES_ROWS, TILES_PIECE * TILES_ROWS);
+  tiles_product(&piece, s->left + number * TILES_PIECE * s->depth * TILES_PARTS * TILES_FLOATS,
+                s->right, s->depth);
+}
+
+static void tiles_product_all(const ep_fused_net *net, const ep_fused_stage *stage,
+                              const product *p, const float *left, const float *right,
+                              int64_t depth) {
+  tiles_shared shared = {p, left, right, depth};
+  if (stage->shared && net->crew)
+    ep_crew_run(net->crew, tiles_product_task, &shared,
+                tiles_count(p->rows, TILES_PIECE * TILES_ROWS));
+  else
+    tiles_product(p, left, right, depth);
+}
+
 /* The weights of all tiled layers, cut as forward and backward want them. */
 static void tiles_prepare(const ep_fused_net *net) {
   for (int i = 0; i < net->stages_count; i++) {
     const ep_fused_stage *stage = &net->stages[i];
     if (!stage->tiled) continue;
-    const tiles_source weight = {.from = net->parameters + stage->weight,
-                                 .rows = stage->out_features,
-                                 .vectors = stage->weight_stride / EP_LANES,
-                                 .stride = stage->weight_stride};
-    tiles_left(weight, net->weight_tiles + stage->tiles);
-    if (i > net->first_linear) tiles_left_across(weight, net->weight_tiles + stage->tiles_across);
+    tiles_operand o = {.matrix = {.from = net->parameters + stage->weight,
+                                  .rows = stage->out_features,
+                                  .vectors = stage->weight_stride / EP_LANES,
+                                  .stride = stage->weight_stride},
+                       .to = net->weight_tiles + stage->tiles};
+    tiles_cut_all(net, stage, o);
+    o.down = o.across = true;
+    o.to = net->weight_tiles + stage->tiles_across;
+    if (i > net->first_linear) tiles_cut_all(net, stage, o);
   }
 }
 
 /* lanes_product of a layer's W and x; across: of W^T and the gradient. */
 static void tiles_layer(const ep_fused_net *net, const ep_fused_stage *stage, bool across,
                         const product *p) {
-  tiles_right((tiles_source){p->b, p->depth, p->vectors, p->b_row}, net->right_tiles);
-  tiles_product(p, net->weight_tiles + (across ? stage->tiles_across : stage->tiles),
-                net->right_tiles, tiles_count(p->depth, TILES_DEPTH));
+  tiles_cut_all(net, stage,
+                (tiles_operand){.matrix = {p->b, p->depth, p->vectors, p->b_row},
+                                .down = true,
+                                .to = net->right_tiles});
+  tiles_product_all(net, stage, p,
+                    net->weight_tiles + (across ? stage->tiles_across : stage->tiles),
+                    net->right_tiles, tiles_count(p->depth, TILES_DEPTH));
 }
 
 /* The gradient of a tiled layer's weight: the samples are the depth. */
 static void tiles_weight(const ep_fused_net *net, const ep_fused_chunk *chunk,
                          const ep_fused_stage *stage, const float *x, bool first) {
-  tiles_left((tiles_source){net->gradient, stage->out_features, chunk->vectors, net->stride},
-             net->left_tiles);
-  tiles_right_across((tiles_source){x, stage->in_features, chunk->vectors, net->stride},
-                     net->right_tiles);
-  tiles_product(&(product){.rows = stage->out_features,
-                           .vectors = stage->weight_stride / EP_LANES,
-                           .c = net->gradients + stage->weight,
-                           .c_row = stage->weight_stride,
-                           .add = !first},
-                net->left_tiles, net->right_tiles,
-                tiles_count(chunk->vectors * EP_LANES, TILES_DEPTH));
+  const product p = {.rows = stage->out_features,
+                     .vectors = stage->weight_stride / EP_LANES,
+                     .c = net->gradients + stage->weight,
+                     .c_row = stage->weight_stride,
+                     .add = !first};
+  tiles_cut_all(
+      net, stage,
+      (tiles_operand){.matrix = {net->gradient, stage->out_features, chunk->vectors, net->stride},
+                      .to = net->left_tiles});
+  tiles_cut_all(net, stage,
+                (tiles_operand){.matrix = {x, stage->in_features, chunk->vectors, net->stride},
+                                .across = true,
+                                .to = net->right_tiles});
+  tiles_product_all(net, stage, &p, net->left_tiles, net->right_tiles,
+                    tiles_count(chunk->vectors * EP_LANES, TILES_DEPTH));
 }
 
 #endif

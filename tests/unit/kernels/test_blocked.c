@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "kernels/cpu/blocked/crew.h"
+#include "kernels/cpu/crew.h"
 #include "kernels/cpu/blocked/product.h"
 #include "kernels/cpu/cpu.h"
 #include "tests/unit/kernels/compare.h"
