@@ -46,8 +46,8 @@ static inline bool ep_program_takes_plain_rows(const ep_program *program) {
 
 /* From here on a layer's products are worth the cutting into tiles for a matrix unit. */
 enum {
-  EP_CHOICE_TILED_IN_FEATURES = 32,
-  EP_CHOICE_TILED_OUT_FEATURES = 16,
+  EP_CHOICE_TILED_IN_FEATURES = 64,
+  EP_CHOICE_TILED_OUT_FEATURES = 32,
   EP_CHOICE_TILED_BATCH_SIZE = 32
 };
 

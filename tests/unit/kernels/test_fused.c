@@ -288,7 +288,7 @@ END_TEST
 /* Wide enough for the matrix unit, with and without neighbours to its tiles: batches of one chunk,
  * of several, with a last one of few rows. */
 START_TEST(large_layers_agree_with_the_reference) {
-  static const int64_t widths[][3] = {{32, 16, 3}, {33, 17, 16}, {47, 80, 33}, {130, 65, 48}};
+  static const int64_t widths[][3] = {{64, 32, 3}, {65, 33, 40}, {79, 96, 33}, {130, 193, 48}};
   static const int64_t batches[] = {32, 37, 112, 300};
   const ep_subject reference = {ops, backend, "cpu/reference"}, fused = {ops, backend, "cpu/fused"};
   for (int level = 0; level <= best_level; level++)
@@ -317,7 +317,7 @@ END_TEST
 /* Sums of 256 products of numbers with all their bits, at scales of 1e-6 to 1e6: as far from the
  * truth as float32 may be. */
 START_TEST(products_have_the_precision_of_float32) {
-  enum { IN = 256, OUT = 16, ROWS = 64 };
+  enum { IN = 256, OUT = 32, ROWS = 64 };
   ep_case *test = ep_case_create("precision", IN, EP_LOSS_MSE);
   ep_case_add_linear(test, OUT, false);
   ep_case_finish(test, &(ep_case_training){.rows = ROWS, .steps = 1, .lr = 0.1f});
