@@ -87,8 +87,9 @@ typedef struct {
   ep_status (*evaluate)(ep_instance *instance, ep_split split, double *loss, int64_t *errors,
                         ep_error *error);
 
-  /* The network's output, as in evaluation. x: host [rows, the stored shape's count] of x_type;
-   * output: host [rows, out_features], written. */
+  /* The network's output, as in evaluation. x: host [rows, the stored shape's count] of x_type,
+   * which need not be copied when they are rows of a split that is loaded; output: host [rows,
+   * out_features], written. */
   ep_status (*predict)(ep_instance *instance, const void *x, int64_t rows, float *output,
                        ep_error *error);
 
