@@ -102,6 +102,15 @@ static bool fused_takes(const ep_plan *plan, const ep_device_info *device) {
   return ep_choice_fused(&plan->program);
 }
 
+/* As many as there are pieces of its largest layer. */
+static int fused_cores(const ep_plan *plan) {
+  int64_t features = 0;
+  for (int i = 0; i < plan->program.ops_count; i++)
+    if (ep_choice_shared(&plan->program, &plan->ops[i]) && plan->ops[i].out_features > features)
+      features = plan->ops[i].out_features;
+  return 1 + (int)(features / EP_CHOICE_SHARED_FEATURES);
+}
+
 /* Multiply-adds of wide layers in turn, those of the matrix unit apart; and weights of which each
  * chunk of rows reads its own. */
 typedef struct {
@@ -113,13 +122,13 @@ static bool has_tiles(const ep_device_info *device) {
 }
 
 /* Large products are shared among the threads. */
-static wide_work fused_wide(const ep_plan *plan, const ep_device_info *device, double chunk_rows) {
+static wide_work fused_wide(const ep_plan *plan, const ep_device_info *device) {
   wide_work sum = {0};
   bool first = true;
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
     const double weights = (double)ep_op_products(op);
-    double at_once = weights * chunk_rows >= EP_CHOICE_FUSED_SHARED_PRODUCTS ? device->threads : 1;
+    double at_once = ep_choice_shared(&plan->program, op) ? device->threads : 1;
     if (op->type != EP_LAYER_LINEAR) continue;
     at_once = fmax(at_once, 1);
     if (has_tiles(device) && ep_choice_tiled(&plan->program, op))
@@ -141,7 +150,7 @@ static void fused_terms(const ep_plan *plan, const ep_device_info *device, int64
   network sum = network_sum(plan);
   double padded = rounded_up((double)rows, lanes_count(device));
   double chunks = ceil(padded / clamped(chunk_values / sum.values, least, most));
-  wide_work wide = fused_wide(plan, device, padded / chunks);
+  wide_work wide = fused_wide(plan, device);
   terms[0] = 1;
   terms[1] = chunks * sum.stages;
   terms[2] = padded * sum.thin;
@@ -193,6 +202,7 @@ static const ep_cost_model cpu_models[] = {
     {.executor = "cpu/fused",
      .takes = fused_takes,
      .terms = fused_terms,
+     .cores = fused_cores,
      .usual = {.start_seconds = 2e-4,
                .again_seconds = 1e-4,
                .seconds = {1e-7, 1e-8, 2.2e-11, 1.6e-11, 3.5e-10, 1.5e-10, 2e-10, 1e-9, 1.4e-9,

@@ -80,7 +80,9 @@ static void make_stages(ep_fused_net *net) {
     stage->wide = op->type == EP_LAYER_LINEAR && op->in_features >= WIDE_IN_FEATURES &&
                   op->out_features >= WIDE_OUT_FEATURES;
     stage->tiled = net->variant->tiles && ep_choice_tiled(program, op);
+    stage->shared = stage->wide && ep_choice_shared(program, op);
     net->tiled = net->tiled || stage->tiled;
+    net->shared = net->shared || stage->shared;
   }
   net->first_linear = 0;
   while (net->first_linear < net->stages_count &&
@@ -109,17 +111,6 @@ static void place_parameters(ep_fused_net *net, tally *total) {
   }
   net->floats = summed.floats;
   total->overflow |= summed.overflow;
-}
-
-/* Layers whose products are worth more than waking all threads. */
-static void choose_shared(ep_fused_net *net) {
-  for (int i = 0; i < net->stages_count; i++) {
-    ep_fused_stage *stage = &net->stages[i];
-    if (!stage->wide) continue;
-    stage->shared =
-        stage->in_features * stage->out_features >= EP_CHOICE_FUSED_SHARED_PRODUCTS / net->stride;
-    net->shared = net->shared || stage->shared;
-  }
 }
 
 /* Rows of a chunk, and with them the size of everything. `values`: floats a row needs in all. */
@@ -194,7 +185,6 @@ static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
   extent size = measure(net);
   int64_t row_values = program->in_features + program->target_columns;
   choose_chunk(net, row_values + size.values + 2 * size.widest);
-  choose_shared(net);
   net->slots = ep_optimizer_slots(&program->optimizer);
   int64_t parameters = tally_add(&total, net->floats, 1);
   int64_t state = tally_add(&total, net->floats, net->slots);
