@@ -75,8 +75,8 @@ static double clamped(double value, double least, double most) {
 /* --- the CPU's ------------------------------------------------------------------------------- */
 
 static double lanes_count(const ep_device_info *device) {
-  if (strcmp(device->instruction_set, "avx512") == 0) return 16;
-  return strcmp(device->instruction_set, "baseline") == 0 ? 4 : 8;
+  if (strcmp(device->instruction_set, "baseline") == 0) return 4;
+  return strcmp(device->instruction_set, "avx2") == 0 ? 8 : 16;
 }
 
 static bool any_takes(const ep_plan *plan, const ep_device_info *device) {
@@ -119,13 +119,22 @@ static void fused_terms(const ep_plan *plan, const ep_device_info *device, int64
 }
 
 /* Threads take slots of the rows. */
+static double blocked_slots(const network *sum, int64_t rows) {
+  const double slot_products = 50000, slots_most = 32, slot_rows_least = 8;
+  double n = (double)rows, products = sum->thin + sum->wide + sum->conv;
+  double slots = clamped(n * products / slot_products, 1, slots_most);
+  return fmax(1, fmin(slots, n / slot_rows_least));
+}
+
+static int blocked_cores(const ep_plan *plan) {
+  network sum = network_sum(plan);
+  return (int)ceil(blocked_slots(&sum, plan->program.batch_size));
+}
+
 static void blocked_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                           double terms[EP_COST_TERMS]) {
-  const double slot_products = 50000, slots_most = 32, slot_rows_least = 8;
   network sum = network_sum(plan);
-  double n = (double)rows, products = sum.thin + sum.wide + sum.conv;
-  double slots = clamped(n * products / slot_products, 1, slots_most);
-  slots = fmax(1, fmin(slots, n / slot_rows_least));
+  double n = (double)rows, slots = blocked_slots(&sum, rows);
   double at_once = fmin(slots, device->threads > 0 ? device->threads : 1);
   terms[0] = 1;
   terms[1] = slots / at_once * sum.stages;
@@ -154,6 +163,7 @@ static const ep_cost_model cpu_models[] = {
     {.executor = "cpu/blocked",
      .takes = any_takes,
      .terms = blocked_terms,
+     .cores = blocked_cores,
      .usual = {.start_seconds = 1e-3,
                .again_seconds = 1e-3,
                .seconds = {5e-6, 2e-6, 6e-11, 4e-11, 5e-9, 3e-9}}},
@@ -261,6 +271,11 @@ static void graph_terms(const ep_plan *plan, const ep_device_info *device, int64
   terms[5] = updated(plan);
 }
 
+static bool images_takes(const ep_plan *plan, const ep_device_info *device) {
+  ep_choice_gpu gpu = gpu_of(device);
+  return ep_choice_images(&plan->program, &gpu);
+}
+
 static bool gemm_takes(const ep_plan *plan, const ep_device_info *device) {
   ep_choice_gpu gpu = gpu_of(device);
   return ep_choice_gemm(&plan->program, &gpu);
@@ -279,6 +294,24 @@ static double launches_count(const ep_plan *plan) {
       launches += 2;
   }
   return launches;
+}
+
+/* Convolutions by their precision; all else is moved in as many bytes as a number has. */
+static void images_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
+                         double terms[EP_COST_TERMS]) {
+  (void)device;
+  network sum = network_sum(plan);
+  bool half = plan->program.precision == EP_PRECISION_BF16;
+  bool precise = plan->program.precision == EP_PRECISION_FP32;
+  double n = (double)rows;
+  terms[0] = 1;
+  terms[1] = launches_count(plan);
+  terms[2] = half || precise ? 0 : n * sum.conv;
+  terms[3] = precise ? n * sum.conv : 0;
+  terms[4] = half ? n * sum.conv : 0;
+  terms[5] = (half ? n / 2 : n) * sum.values;
+  terms[6] = n * (sum.wide + sum.thin);
+  terms[7] = updated(plan);
 }
 
 static void gemm_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
@@ -331,6 +364,12 @@ static const ep_cost_model cuda_models[] = {
      .usual = {.start_seconds = 2,
                .again_seconds = 3e-3,
                .seconds = {5e-6, 1e-6, 1e-11, 2e-11, 5e-11, 2e-11}}},
+    {.executor = "cuda/images",
+     .takes = images_takes,
+     .terms = images_terms,
+     .usual = {.start_seconds = 0.6,
+               .again_seconds = 0.02,
+               .seconds = {3e-5, 5e-6, 7e-15, 4e-14, 4e-15, 4e-12, 1e-13, 1e-11}}},
     {.executor = "cuda/gemm",
      .takes = gemm_takes,
      .terms = gemm_terms,

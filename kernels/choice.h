@@ -125,6 +125,8 @@ typedef struct {
 bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu, ep_choice_grid_work *work);
 /* cuda/graph. */
 bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu);
+/* cuda/images, where cuDNN is installed. */
+bool ep_choice_images(const ep_program *program, const ep_choice_gpu *gpu);
 /* cuda/gemm. */
 bool ep_choice_gemm(const ep_program *program, const ep_choice_gpu *gpu);
 

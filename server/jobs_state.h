@@ -150,8 +150,10 @@ ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec
                            ep_estimate estimates[EP_LIMIT_DEVICES], int *count, ep_error *error);
 /* Seconds on the fastest device of a kind ("cpu", "cuda"); INFINITY where there is none. */
 double ep_estimates_least(const ep_estimate *estimates, int count, const char *kind);
-/* The device has this job's program now: the next one like it starts faster. */
-void ep_job_program_note(ep_jobs *jobs, const ep_live_job *job, const char *device);
+/* The job began on the device, which has its program now: the next one like it starts faster. And
+ * it ended: how long an epoch took is known for the next one. */
+void ep_job_note_start(ep_jobs *jobs, const ep_live_job *job, const char *device);
+void ep_job_note_end(ep_jobs *jobs, const ep_live_job *job, const ep_job_result *result);
 
 /* jobs_recover.c: makes the folder agree with the store, and live jobs of the rows. */
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error);

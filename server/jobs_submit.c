@@ -193,6 +193,8 @@ static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row
   ep_status status = ep_jobs_estimate(jobs, checked->plan, spec, estimates, &count, error);
   row->seconds_cpu = ep_estimates_least(estimates, count, "cpu");
   row->seconds_cuda = ep_estimates_least(estimates, count, "cuda");
+  for (int i = 0; i < count; i++)
+    if (!is_cuda(estimates[i].device)) row->cores = estimates[i].cores;
   return status;
 }
 
@@ -241,6 +243,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
     return status == EP_CONFLICT ? status : ep_problem_from_error(problem, &error);
   }
   job->program = ep_plan_signature(checked->plan);
+  if (strcmp(row.wanted, "auto") == 0) ep_calibrations_ask(&jobs->calibrations, job->program);
   snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
   checked->pinned = false; /* the pins are the live job's now */
   checked->init_pin[0] = 0;

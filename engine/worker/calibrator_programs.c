@@ -21,18 +21,18 @@ static const ep_calibration_program cpu_programs[] = {
 
 /* Where a kernel is compiled for each program, that is most of the time: as few as say enough. */
 static const ep_calibration_program cuda_programs[] = {
-    {"cuda/resident", 2, 2, 1, 4, 0, 0},       {"cuda/resident", 6, 6, 1, 321, 0, 0},
-    {"cuda/resident", 16, 4, 1, 1024, 0, 0},   {"cuda/resident", 16, 2, 2, 8192, 0, 0},
-    {"cuda/cluster", 2, 16, 2, 100, 0, 0},     {"cuda/cluster", 2, 64, 4, 1024, 0, 0},
-    {"cuda/grid", 16, 32, 4, 8192, 0, 0},      {"cuda/grid", 16, 128, 2, 4096, 0, 0},
-    {"cuda/grid", 2, 512, 4, 100, 0, 0},       {"cuda/grid", 2, 1024, 4, 1000, 0, 0},
-    {"cuda/grid", 2, 2048, 2, 100, 0, 0},      {"cuda/graph", 1, 8, 2, 200, 16, 0},
-    {"cuda/gemm", 16, 128, 2, 1024, 0, 0},     {"cuda/gemm", 16, 1024, 4, 4096, 0, 0},
-    {"cuda/gemm", 16, 64, 2, 65536, 0, 0},     {"cuda/general", 2, 16, 2, 100, 0, 0},
-    {"cuda/general", 2, 64, 8, 1000, 0, 0},    {"cuda/general", 2, 8, 2, 65536, 0, 0},
-    {"cuda/general", 2, 128, 2, 65536, 0, 0},  {"cuda/general", 2, 1024, 4, 1000, 0, 0},
-    {"cuda/general", 2, 1024, 2, 16384, 0, 0}, {"cuda/general", 1, 8, 2, 64, 16, 0},
-    {"cuda/general", 32, 64, 2, 256, 16, 0},
+    {"cuda/resident", 2, 2, 1, 4, 0, 0},      {"cuda/resident", 6, 6, 1, 321, 0, 0},
+    {"cuda/resident", 16, 4, 1, 1024, 0, 0},  {"cuda/resident", 16, 2, 2, 8192, 0, 0},
+    {"cuda/cluster", 2, 16, 2, 100, 0, 0},    {"cuda/cluster", 2, 64, 4, 1024, 0, 0},
+    {"cuda/grid", 16, 32, 4, 8192, 0, 0},     {"cuda/grid", 16, 128, 2, 4096, 0, 0},
+    {"cuda/grid", 2, 512, 4, 100, 0, 0},      {"cuda/grid", 2, 1024, 4, 1000, 0, 0},
+    {"cuda/grid", 2, 2048, 2, 100, 0, 0},     {"cuda/graph", 1, 8, 2, 200, 16, 0},
+    {"cuda/images", 32, 64, 2, 256, 16, 0},   {"cuda/gemm", 16, 128, 2, 1024, 0, 0},
+    {"cuda/gemm", 16, 1024, 4, 4096, 0, 0},   {"cuda/gemm", 16, 64, 2, 65536, 0, 0},
+    {"cuda/general", 2, 16, 2, 100, 0, 0},    {"cuda/general", 2, 64, 8, 1000, 0, 0},
+    {"cuda/general", 2, 8, 2, 65536, 0, 0},   {"cuda/general", 2, 128, 2, 65536, 0, 0},
+    {"cuda/general", 2, 1024, 4, 1000, 0, 0}, {"cuda/general", 2, 1024, 2, 16384, 0, 0},
+    {"cuda/general", 1, 8, 2, 64, 16, 0},     {"cuda/general", 32, 64, 2, 256, 16, 0},
 };
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))

@@ -35,7 +35,8 @@ typedef struct {
 
 /* All that the plug-in has; a new one is tried by standing here. */
 static const char *const executors[] = {"cuda/resident", "cuda/cluster", "cuda/grid",
-                                        "cuda/graph",    "cuda/gemm",    "cuda/general"};
+                                        "cuda/graph",    "cuda/images",  "cuda/gemm",
+                                        "cuda/general"};
 enum { EXECUTORS = sizeof executors / sizeof *executors };
 
 static void report(suite *self, bool passed, const char *format, ...)

@@ -6,6 +6,9 @@
 #include "kernels/cpu/fused/activation.h"
 #include "kernels/cpu/fused/loss.h"
 #include "kernels/cpu/fused/product.h"
+#ifdef EP_TILES
+#include "kernels/cpu/fused/tiles.h"
+#endif
 #include "kernels/formulas/optimizers.h"
 
 static void variant_pack(float *to, int64_t stride, const float *from, int64_t features,
@@ -35,23 +38,46 @@ LANES_INLINE activation variant_activation(const ep_fused_net *net, const ep_fus
                       stage->negative_slope};
 }
 
+static void variant_prepare(const ep_fused_net *net) {
+#ifdef EP_TILES
+  tiles_prepare(net);
+#else
+  (void)net;
+#endif
+}
+
+/* x W^T, or, `across`, the gradient times W. */
+static void variant_product(const ep_fused_net *net, const ep_fused_stage *stage, bool across,
+                            const product *p) {
+#ifdef EP_TILES
+  if (stage->tiled) {
+    tiles_layer(net, stage, across, p);
+    return;
+  }
+#else
+  (void)net, (void)stage, (void)across;
+#endif
+  lanes_product(p);
+}
+
 static void variant_forward(const ep_fused_net *net, const ep_fused_chunk *chunk) {
   for (int i = 0; i < net->stages_count; i++) {
     const ep_fused_stage *stage = &net->stages[i];
     const float *x = stage->input ? stage->input : chunk->x;
     if (stage->type == EP_LAYER_LINEAR) {
-      lanes_product(&(product){.rows = stage->out_features,
-                               .depth = stage->in_features,
-                               .vectors = chunk->vectors,
-                               .a = net->parameters + stage->weight,
-                               .a_row = stage->weight_stride,
-                               .a_column = 1,
-                               .b = x,
-                               .b_row = net->stride,
-                               .c = stage->output,
-                               .c_row = net->stride,
-                               .bias = stage->bias < 0 ? NULL : net->parameters + stage->bias,
-                               .relu = stage->relu});
+      variant_product(net, stage, false,
+                      &(product){.rows = stage->out_features,
+                                 .depth = stage->in_features,
+                                 .vectors = chunk->vectors,
+                                 .a = net->parameters + stage->weight,
+                                 .a_row = stage->weight_stride,
+                                 .a_column = 1,
+                                 .b = x,
+                                 .b_row = net->stride,
+                                 .c = stage->output,
+                                 .c_row = net->stride,
+                                 .bias = stage->bias < 0 ? NULL : net->parameters + stage->bias,
+                                 .relu = stage->relu});
     } else {
       activation p = variant_activation(net, chunk, stage);
       activation_forward(&p, x, stage->output);
@@ -91,7 +117,12 @@ static void variant_weight(const ep_fused_net *net, const ep_fused_chunk *chunk,
              .stride = net->stride,
              .sums = net->sums + stage->weight * EP_LANES,
              .first = first};
-  if (stage->wide) {
+#ifdef EP_TILES
+  if (stage->tiled)
+    tiles_weight(net, chunk, stage, x, first);
+  else
+#endif
+      if (stage->wide) {
     variant_weight_wide(net, chunk, stage, x, first);
   } else {
     lanes_outer(&p);
@@ -122,17 +153,18 @@ static void variant_backward(const ep_fused_net *net, const ep_fused_chunk *chun
     if (i == net->first_linear) break;
     const ep_fused_stage *before = &net->stages[i - 1];
     masked = before->type == EP_LAYER_LINEAR && before->relu;
-    lanes_product(&(product){.rows = stage->in_features,
-                             .depth = stage->out_features,
-                             .vectors = chunk->vectors,
-                             .a = net->parameters + stage->weight,
-                             .a_row = 1,
-                             .a_column = stage->weight_stride,
-                             .b = at.gradient,
-                             .b_row = net->stride,
-                             .c = at.spare,
-                             .c_row = net->stride,
-                             .mask = masked ? before->output : NULL});
+    variant_product(&at, stage, true,
+                    &(product){.rows = stage->in_features,
+                               .depth = stage->out_features,
+                               .vectors = chunk->vectors,
+                               .a = net->parameters + stage->weight,
+                               .a_row = 1,
+                               .a_column = stage->weight_stride,
+                               .b = at.gradient,
+                               .b_row = net->stride,
+                               .c = at.spare,
+                               .c_row = net->stride,
+                               .mask = masked ? before->output : NULL});
     float *spent = at.gradient;
     at.gradient = at.spare;
     at.spare = spent;
@@ -234,8 +266,9 @@ static void variant_permute(const ep_permutation *permutation, uint32_t *to, uin
   }
 }
 
-#define VARIANT_OPS                                                                          \
-  .lanes = EP_LANES, .pack = variant_pack, .forward = variant_forward, .loss = variant_loss, \
-  .backward = variant_backward, .update = variant_update, .permute = variant_permute
+#define VARIANT_OPS                                                                                \
+  .lanes = EP_LANES, .pack = variant_pack, .prepare = variant_prepare, .forward = variant_forward, \
+  .loss = variant_loss, .backward = variant_backward, .update = variant_update,                    \
+  .permute = variant_permute
 
 #endif

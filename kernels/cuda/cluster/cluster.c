@@ -11,9 +11,8 @@ typedef struct {
   ep_cuda_network *network; /* lent */
   ep_cluster_plan plan;
   cudaKernel_t kernel;
-  float *scratch;            /* device [plan.scratch_floats], or NULL */
-  ep_optimizer_step *update; /* device [update_steps], or NULL */
-  int64_t update_steps, update_bytes, bytes;
+  float *scratch; /* device [plan.scratch_floats], or NULL */
+  int64_t bytes;
 } cluster;
 
 static bool cluster_accepts(const ep_backend *backend, const ep_program *program) {
@@ -25,7 +24,6 @@ static bool cluster_accepts(const ep_backend *backend, const ep_program *program
 static void cluster_destroy(void *state) {
   cluster *self = state;
   if (!self) return;
-  ep_cuda_free(self->update);
   ep_cuda_free(self->scratch);
   free(self);
 }
@@ -52,8 +50,6 @@ static ep_status kernel_prepare(cluster *self, ep_error *error) {
 
 static ep_status cluster_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
-  if (!network->resident)
-    return ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
   cluster *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->network = network;
@@ -74,28 +70,7 @@ static ep_status cluster_create(ep_cuda_network *network, void **out, ep_error *
 
 static int64_t cluster_bytes(const void *state) {
   const cluster *self = state;
-  return self->bytes + self->update_bytes;
-}
-
-/* What the steps' rates come to, where that takes powers in double. */
-static ep_status update_queue(cluster *self, const ep_cuda_span *span, ep_error *error) {
-  const ep_optimizer *optimizer = &self->network->program->optimizer;
-  if (optimizer->type != EP_OPTIMIZER_ADAM && optimizer->type != EP_OPTIMIZER_ADAMW &&
-      optimizer->type != EP_OPTIMIZER_ADAGRAD)
-    return EP_OK;
-  if (span->steps > self->update_steps) {
-    ep_cuda_free(self->update);
-    self->update = NULL;
-    self->update_steps = self->update_bytes = 0;
-    ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->update, span->steps,
-                                        (int64_t)sizeof *self->update, &self->update_bytes, error);
-    if (status != EP_OK) return status;
-    self->update_steps = span->steps;
-  }
-  EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, optimizer, span->first_step,
-                                      span->steps, span->lr, span->lr_count, self->update),
-              "preparing the steps");
-  return EP_OK;
+  return self->bytes;
 }
 
 static ep_status launch(cluster *self, ep_cluster_span *given, ep_error *error) {
@@ -120,8 +95,6 @@ static ep_status cluster_run(void *state, const ep_cuda_span *span, ep_error *er
   cluster *self = state;
   const ep_cuda_network *network = self->network;
   const ep_program *program = network->program;
-  ep_status status = update_queue(self, span, error);
-  if (status != EP_OK) return status;
   ep_cluster_span given = {.first_step = span->first_step,
                            .steps = span->steps,
                            .x = network->train_x,
@@ -131,7 +104,7 @@ static ep_status cluster_run(void *state, const ep_cuda_span *span, ep_error *er
                            .scratch = self->scratch,
                            .lr = span->lr,
                            .lr_count = span->lr_count,
-                           .update = self->update,
+                           .update = span->update,
                            .loss = span->loss,
                            .errors = span->errors,
                            .seed = program->seed,

@@ -90,7 +90,7 @@ static ep_estimate estimate_of(const char *text, const ep_device_info *device,
                                const ep_calibration *calibration) {
   ep_job_spec *spec;
   ep_plan *plan = plan_of(text, &disc, &spec);
-  ep_estimate estimate = ep_plan_estimate(plan, spec, device, calibration, false);
+  ep_estimate estimate = ep_plan_estimate(plan, spec, device, calibration, NULL);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
   return estimate;
@@ -113,14 +113,15 @@ END_TEST
 START_TEST(a_program_that_was_seen_starts_faster) {
   static const char *const texts[] = {DENSE(64, ""), DENSE(64, ",\"optimizer\":{\"lr\":0.5}"),
                                       DENSE(65, ""), DENSE(64, ",\"optimizer\":\"adam\"")};
+  const ep_program_past compiled = {.compiled = true};
   uint64_t signatures[4];
   double first[4], again[4];
   for (int i = 0; i < 4; i++) {
     ep_job_spec *spec;
     ep_plan *plan = plan_of(texts[i], &disc, &spec);
     signatures[i] = ep_plan_signature(plan);
-    first[i] = ep_plan_estimate(plan, spec, &gpu, NULL, false).seconds;
-    again[i] = ep_plan_estimate(plan, spec, &gpu, NULL, true).seconds;
+    first[i] = ep_plan_estimate(plan, spec, &gpu, NULL, NULL).seconds;
+    again[i] = ep_plan_estimate(plan, spec, &gpu, NULL, &compiled).seconds;
     ck_assert_double_lt(again[i], first[i]);
     ep_plan_destroy(plan);
     ep_job_spec_destroy(spec);
@@ -144,6 +145,32 @@ START_TEST(a_device_chooses_what_it_has) {
   ck_assert_str_eq(estimate_of(middle, &gpu, &one).executor, "cuda/general");
   ck_assert_str_eq(estimate_of(middle, &gpu, NULL).executor, "cuda/grid");
   ck_assert_str_eq(estimate_of(middle, &cpu, NULL).executor, "cpu/fused");
+}
+END_TEST
+
+/* Compiling is shared by those who ask for it; what was measured is believed, of the same executor
+ * alone. */
+START_TEST(the_past_of_a_program_counts) {
+  ep_calibration calibration = {.count = 1,
+                                .executors = {{.executor = "cuda/grid",
+                                               .start_seconds = 0.5,
+                                               .again_seconds = 0.1,
+                                               .seconds = {2e-6}}}};
+  ep_program_past past = {.asked = 3, .executor = "cuda/grid", .epoch_seconds = 7e-6};
+  ep_job_spec *spec;
+  ep_plan *plan = plan_of(DENSE(64, ""), &disc, &spec);
+  ep_estimate estimate = ep_plan_estimate(plan, spec, &gpu, &calibration, &past);
+  ck_assert(estimate.measured);
+  ck_assert_double_eq_tol(estimate.start_seconds, 0.1 + 0.4 / 4, 1e-3);
+  ck_assert_double_eq_tol(estimate.seconds - estimate.start_seconds, 1000 * 7e-6, 1e-9);
+  past.compiled = true;
+  past.executor[0] = 'x';
+  estimate = ep_plan_estimate(plan, spec, &gpu, &calibration, &past);
+  ck_assert(!estimate.measured);
+  ck_assert_double_eq_tol(estimate.start_seconds, 0.1, 1e-3);
+  ck_assert_double_eq_tol(estimate.seconds - estimate.start_seconds, 1000 * 10 * 2e-6, 1e-9);
+  ep_plan_destroy(plan);
+  ep_job_spec_destroy(spec);
 }
 END_TEST
 
@@ -252,6 +279,7 @@ int main(void) {
   tcase_add_test(tests, an_estimate_is_its_start_and_its_steps);
   tcase_add_test(tests, a_program_that_was_seen_starts_faster);
   tcase_add_test(tests, a_device_chooses_what_it_has);
+  tcase_add_test(tests, the_past_of_a_program_counts);
   tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);
   tcase_add_test(tests, more_work_takes_longer);
   tcase_add_test(tests, models_are_whole);
