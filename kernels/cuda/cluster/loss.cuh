@@ -21,6 +21,8 @@ struct row_set {
   }
 };
 
+constexpr int HALVES = 2 * tiles_down(LAST); /* of the tiles of outputs */
+
 /* A lane's part of the loss and of the errors of the warp's rows. */
 struct row_figures {
   float loss, errors;
@@ -61,31 +63,17 @@ static __device__ __forceinline__ void outputs_sum(const row_set &rows,
   }
 }
 
-/* Of the eight lanes that share a row: the sum, and the greatest. */
-static __device__ __forceinline__ float lanes_sum(float value) {
-#pragma unroll
-  for (int distance = WARP / 2; distance >= 4; distance /= 2)
-    value += __shfl_xor_sync(ALL, value, distance);
-  return value;
-}
-static __device__ __forceinline__ float lanes_greatest(float value) {
-#pragma unroll
-  for (int distance = WARP / 2; distance >= 4; distance /= 2)
-    value = fmaxf(value, __shfl_xor_sync(ALL, value, distance));
-  return value;
-}
-
 /* Of a lane's row r, whose outputs are scores of classes: whether another class than `label` is the
- * first with the greatest score; a NaN is greater than all. asked: the label's score. */
+ * first with the greatest score; a NaN is greater than all. asked: the label's score, written. */
 static __device__ __forceinline__ bool classes_miss(const float (&y)[tiles_down(LAST)][4], int r,
                                                     int label, float &asked) {
-  constexpr int HALVES = 2 * tiles_down(LAST);
   int lane = threadIdx.x % WARP, g = lane / 4;
   unsigned better = 0;
+  asked = 0;
 #pragma unroll
   for (int h = 0; h < HALVES; h++) {
     float of_half = __shfl_sync(ALL, y[h / 2][h % 2 * 2 + r], label % 8 * 4 + lane % 4);
-    if (label / 8 == h) asked = of_half;
+    asked = label / 8 == h ? of_half : asked;
   }
 #pragma unroll
   for (int h = 0; h < HALVES; h++) {
@@ -97,45 +85,76 @@ static __device__ __forceinline__ bool classes_miss(const float (&y)[tiles_down(
   return better >> lane % 4 & 0x11111111u;
 }
 
-/* Row r of a lane: the gradient by its scores, to grad. */
-static __device__ __forceinline__ void classes_take(const row_set &rows, int label, int r,
+/* The softmax of a lane's two rows: the greatest score, the scores' powers and their sum. */
+struct softmax {
+  float greatest[2], power[HALVES][2], sum[2];
+};
+
+static __device__ __forceinline__ softmax softmax_of(const float (&y)[tiles_down(LAST)][4]) {
+  const float least = -__int_as_float(0x7f800000); /* minus infinity */
+  int g = threadIdx.x % WARP / 4;
+  softmax of;
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+    of.greatest[r] = least;
+#pragma unroll
+    for (int h = 0; h < HALVES; h++)
+      of.greatest[r] = fmaxf(of.greatest[r], h * 8 + g < OUT ? y[h / 2][h % 2 * 2 + r] : least);
+  }
+#pragma unroll
+  for (int distance = WARP / 2; distance >= 4; distance /= 2)
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+      of.greatest[r] = fmaxf(of.greatest[r], __shfl_xor_sync(ALL, of.greatest[r], distance));
+#pragma unroll
+  for (int r = 0; r < 2; r++) {
+    of.sum[r] = 0;
+#pragma unroll
+    for (int h = 0; h < HALVES; h++) {
+      float power = expf(y[h / 2][h % 2 * 2 + r] - of.greatest[r]);
+      of.power[h][r] = h * 8 + g < OUT ? power : 0;
+      of.sum[r] += of.power[h][r];
+    }
+  }
+#pragma unroll
+  for (int distance = WARP / 2; distance >= 4; distance /= 2)
+#pragma unroll
+    for (int r = 0; r < 2; r++) of.sum[r] += __shfl_xor_sync(ALL, of.sum[r], distance);
+  return of;
+}
+
+/* The gradient by a lane's scores of classes, to grad. */
+static __device__ __forceinline__ void classes_take(const row_set &rows, const int (&label)[2],
                                                     const float (&y)[tiles_down(LAST)][4],
                                                     float (&grad)[tiles_down(LAST)][4],
                                                     row_figures &out) {
-  constexpr int HALVES = 2 * tiles_down(LAST);
   int lane = threadIdx.x % WARP, g = lane / 4;
-  bool counts = 2 * (lane % 4) + r < rows.valid;
-  float asked = 0, value = 0;
-  bool misses = classes_miss(y, r, label, asked);
-  if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) {
-    float power[HALVES], greatest = -__int_as_float(0x7f800000) /* infinity */, sum = 0;
+  softmax of;
+  if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) of = softmax_of(y);
 #pragma unroll
-    for (int h = 0; h < HALVES; h++)
-      if (h * 8 + g < OUT) greatest = fmaxf(greatest, y[h / 2][h % 2 * 2 + r]);
-    greatest = lanes_greatest(greatest);
+  for (int r = 0; r < 2; r++) {
+    float asked, value = 0;
+    bool counts = 2 * (lane % 4) + r < rows.valid, misses = classes_miss(y, r, label[r], asked);
+    if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) {
+      float log_sum = logf(of.sum[r]) + of.greatest[r], share = __fdividef(1, of.sum[r]);
 #pragma unroll
-    for (int h = 0; h < HALVES; h++) {
-      power[h] = h * 8 + g < OUT ? expf(y[h / 2][h % 2 * 2 + r] - greatest) : 0;
-      sum += power[h];
+      for (int h = 0; h < HALVES; h++) {
+        int j = h * 8 + g;
+        float t = j == label[r];
+        if (SMOOTHS) t = ep_class_target(rows.s.label_smoothing, OUT, label[r], 1.0f, j, 1.0f);
+        float of_class = t * (log_sum - y[h / 2][h % 2 * 2 + r]);
+        value += j < OUT && t != 0 ? of_class : 0;
+        grad[h / 2][h % 2 * 2 + r] = rows.scale * (of.power[h][r] * share - t);
+      }
+    } else {
+      value = g == 0 ? -asked : 0;
+#pragma unroll
+      for (int h = 0; h < HALVES; h++)
+        grad[h / 2][h % 2 * 2 + r] = h * 8 + g == label[r] ? -rows.scale : 0;
     }
-    sum = lanes_sum(sum);
-    float log_sum = logf(sum), share = 1 / sum;
-#pragma unroll
-    for (int h = 0; h < HALVES; h++) {
-      int j = h * 8 + g;
-      float t = j == label;
-      if (SMOOTHS) t = ep_class_target(rows.s.label_smoothing, OUT, label, 1.0f, j, 1.0f);
-      if (j < OUT && t != 0) value += t * (log_sum + greatest - y[h / 2][h % 2 * 2 + r]);
-      grad[h / 2][h % 2 * 2 + r] = rows.scale * (power[h] * share - t);
-    }
-  } else {
-    if (g == 0) value = -asked;
-#pragma unroll
-    for (int h = 0; h < HALVES; h++)
-      grad[h / 2][h % 2 * 2 + r] = h * 8 + g == label ? -rows.scale : 0;
+    out.loss += counts ? value : 0;
+    out.errors += counts && g == 0 && misses ? 1 : 0;
   }
-  if (counts) out.loss += value;
-  if (counts && g == 0) out.errors += misses;
 }
 
 /* wanted: of this warp's rows, [8, OUT]. */
@@ -170,8 +189,8 @@ loss_take(const row_set &rows, float (&z)[tiles_down(LAST)][4], row_figures &out
   const float *wanted = memory + TARGETS_AT + (rows.parity * ROWS + rows.first) * TARGETS;
   if constexpr (TAKES_CLASSES) {
     int2 label = *(const int2 *)(wanted + 2 * (lane % 4));
-    classes_take(rows, label.x, 0, y, grad, out);
-    classes_take(rows, label.y, 1, y, grad, out);
+    const int labels[2] = {label.x, label.y};
+    classes_take(rows, labels, y, grad, out);
   } else {
     values_take(rows, wanted, y, grad, out);
   }

@@ -118,25 +118,25 @@ static __device__ __forceinline__ group_spot spot_make(const span &s, int group,
   return spot;
 }
 
-/* c += the group's sums over eight rows, or sixteen, from row k on. */
+/* c += the group's sums over eight rows, or sixteen, from row k on; tiles that are not there get
+ * sums that nobody wants: a branch would keep one's loads from another's products. */
 template <bool PAIR>
 static __device__ __forceinline__ void gradients_add(const group_spot &spot, int k,
                                                      float (&c)[GROUP][4]) {
   const float *grad = memory + (spot.factors & 0xffff) + k, *x = memory + (spot.factors >> 16) + k;
-  const part one = part_of<PRECISE>(1.0f);
-  part a[2][4], b[4];
+  part a[2][4], b[GROUP][4];
   matrices_load(a[0], grad);
   if (PAIR) matrices_load(a[1], grad + 8);
 #pragma unroll
-  for (int i = 0; i < GROUP_TILES; i++) {
-    if (i >= spot.count) continue;
-    matrices_load(b, x + i * 8 * STRIDE);
-    multiply<PRECISE>(c[i], a[0], b[0], b[1]);
-    if (PAIR) multiply<PRECISE>(c[i], a[1], b[2], b[3]);
-  }
-  if (!spot.has_biases) return;
-  multiply<PRECISE>(c[BIASES], a[0], one, one);
-  if (PAIR) multiply<PRECISE>(c[BIASES], a[1], one, one);
+  for (int i = 0; i < GROUP_TILES; i++)
+    matrices_load(b[i], x + (i < spot.count ? i * 8 * STRIDE : 0));
+#pragma unroll
+  for (int q = 0; q < 4; q++) b[BIASES][q] = part_of<PRECISE>(1.0f);
+#pragma unroll
+  for (int i = 0; i < GROUP; i++) multiply<PRECISE>(c[i], a[0], b[i][0], b[i][1]);
+#pragma unroll
+  for (int i = 0; i < GROUP; i++)
+    if (PAIR) multiply<PRECISE>(c[i], a[1], b[i][2], b[i][3]);
 }
 
 /* c: the group's sums over the block's rows. */
@@ -222,15 +222,17 @@ static __device__ __forceinline__ void tile_update(const ep_optimizer &optimizer
                                                    unsigned trained) {
 #pragma unroll
   for (int q = 0; q < 4; q++) {
-    if (!(trained >> q & 1)) continue;
+    bool trains = trained >> q & 1;
     float state[SLOTS > 0 ? SLOTS : 1];
 #pragma unroll
     for (int slot = 0; slot < SLOTS; slot++) state[slot] = own.state[i][slot][q];
-    own.parameter[i][q] =
+    float next =
         ep_optimizer_update(&optimizer, &update, DECAYS ? own.decay[i] : 0, own.parameter[i][q],
                             ep_clip(&optimizer, 1, grad[q]), state, 1);
+    own.parameter[i][q] = trains ? next : own.parameter[i][q];
 #pragma unroll
-    for (int slot = 0; slot < SLOTS; slot++) own.state[i][slot][q] = state[slot];
+    for (int slot = 0; slot < SLOTS; slot++)
+      own.state[i][slot][q] = trains ? state[slot] : own.state[i][slot][q];
   }
 }
 
@@ -270,22 +272,25 @@ groups_update(const span &s, const row_set &rows, const ep_optimizer &optimizer,
               const ep_optimizer_step &update, const group_spot (&spots)[GROUPS_EACH],
               float (&sum)[GROUPS_EACH][GROUP][4], owned_tiles &own) {
   int part = (int)rows.parity * ROW_BLOCKS + 1 - (int)rows.row_block;
-  float4 other[2][GROUP];
-  if (ROW_BLOCKS > 1) group_fetch(s, spots[0], part, rows.slice, group_summed(0), other[0]);
+  constexpr int AHEAD = GROUPS_EACH < 3 ? GROUPS_EACH : 3; /* groups on their way */
+  float4 other[AHEAD][GROUP];
+#pragma unroll
+  for (int i = 0; i < AHEAD; i++)
+    if (ROW_BLOCKS > 1) group_fetch(s, spots[i], part, rows.slice, group_summed(i), other[i]);
 #pragma unroll
   for (int i = 0; i < GROUPS_EACH; i++) {
-    if (ROW_BLOCKS > 1 && i + 1 < GROUPS_EACH)
-      group_fetch(s, spots[i + 1], part, rows.slice, group_summed(i + 1), other[(i + 1) % 2]);
 #pragma unroll
     for (int j = 0; j < GROUP; j++) {
-      if (!tile_exists(spots[i], j)) continue;
       if constexpr (ROW_BLOCKS > 1) {
-        sum[i][j][0] += other[i % 2][j].x, sum[i][j][1] += other[i % 2][j].y;
-        sum[i][j][2] += other[i % 2][j].z, sum[i][j][3] += other[i % 2][j].w;
+        const float4 &more = other[i % AHEAD][j];
+        sum[i][j][0] += more.x, sum[i][j][1] += more.y;
+        sum[i][j][2] += more.z, sum[i][j][3] += more.w;
       }
       tile_update(optimizer, update, sum[i][j], own, i * GROUP + j, spots[i].trained >> 4 * j);
       tile_store(spots[i], j, own.parameter[i * GROUP + j]);
     }
+    if (ROW_BLOCKS > 1 && i + AHEAD < GROUPS_EACH)
+      group_fetch(s, spots[i + AHEAD], part, rows.slice, group_summed(i + AHEAD), other[i % AHEAD]);
   }
 }
 
