@@ -149,7 +149,7 @@ START_TEST(a_device_chooses_what_it_has) {
   ck_assert_str_eq(estimate_of(middle, &gpu, &all).executor, "cuda/grid");
   ck_assert_str_eq(estimate_of(middle, &old_gpu, &all).executor, "cuda/general");
   ck_assert_str_eq(estimate_of(middle, &gpu, &one).executor, "cuda/general");
-  ck_assert_str_eq(estimate_of(middle, &gpu, NULL).executor, "cuda/grid");
+  ck_assert_str_eq(estimate_of(middle, &gpu, NULL).executor, "cuda/cluster");
   ck_assert_str_eq(estimate_of(middle, &cpu, NULL).executor, "cpu/fused");
 }
 END_TEST
