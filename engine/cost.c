@@ -261,6 +261,21 @@ static ep_choice_gpu gpu_of(const ep_device_info *device) {
                          device->threads > 0 ? device->threads : usual_multiprocessors};
 }
 
+static bool cluster_takes(const ep_plan *plan, const ep_device_info *device) {
+  ep_choice_gpu gpu = gpu_of(device);
+  return ep_choice_cluster(&plan->program, &gpu, NULL);
+}
+
+/* The plan has its own expectation. */
+static void cluster_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
+                          double terms[EP_COST_TERMS]) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_program program = plan->program;
+  program.batch_size = rows;
+  if (!ep_choice_cluster(&program, &gpu, &terms[1])) return;
+  terms[0] = 1;
+}
+
 static bool grid_takes(const ep_plan *plan, const ep_device_info *device) {
   ep_choice_gpu gpu = gpu_of(device);
   return ep_choice_grid(&plan->program, &gpu, NULL);
@@ -380,6 +395,10 @@ static const ep_cost_model cuda_models[] = {
      .usual = {.start_seconds = 0.35,
                .again_seconds = 3e-3,
                .seconds = {2.4e-7, 2.6e-9, 6e-10, 1.4e-9, 2e-7, 3e-8}}},
+    {.executor = "cuda/cluster",
+     .takes = cluster_takes,
+     .terms = cluster_terms,
+     .usual = {.start_seconds = 1.2, .again_seconds = 3e-3, .seconds = {1e-7, 5.6e-10}}},
     {.executor = "cuda/grid",
      .takes = grid_takes,
      .terms = grid_terms,

@@ -117,11 +117,16 @@ static inline bool ep_choice_resident(const ep_program *program) {
          widths <= EP_CHOICE_RESIDENT_WIDTHS && ordered;
 }
 
-/* What cuda/grid asks of a program before it makes a plan. */
+/* What cuda/cluster and cuda/grid ask of a program before they make a plan. */
 static inline bool ep_choice_grid_suits(const ep_program *program) {
   bool precise = program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32;
   return precise && ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
          program->optimizer.clip_norm == 0;
+}
+
+static inline bool ep_choice_cluster_suits(const ep_program *program) {
+  return ep_choice_grid_suits(program) && ep_program_trains(program) &&
+         (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0;
 }
 
 /* A GPU, as far as a choice depends on it. */
@@ -129,6 +134,9 @@ typedef struct {
   int capability; /* 90 for 9.0 */
   int multiprocessors;
 } ep_choice_gpu;
+
+/* cuda/cluster; cycles: what it expects a step to take, written where it takes the program. */
+bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu, double *cycles);
 
 /* How cuda/grid would go about a step (kernels/cuda/grid/plan.h). */
 typedef struct {

@@ -175,6 +175,10 @@ START_TEST(the_past_of_a_program_counts) {
   ck_assert(!estimate.measured);
   ck_assert_double_eq_tol(estimate.start_seconds, 0.1, 1e-3);
   ck_assert_double_eq_tol(estimate.seconds - estimate.start_seconds, 1000 * 10 * 2e-6, 1e-9);
+  calibration.executors[0].drift = 1.5; /* what was measured of other programs is off by that */
+  estimate = ep_plan_estimate(plan, spec, &gpu, &calibration, &past);
+  ck_assert_double_eq_tol(estimate.model_seconds, 1000 * 10 * 2e-6, 1e-9);
+  ck_assert_double_eq_tol(estimate.seconds - estimate.start_seconds, 1.5 * 1000 * 10 * 2e-6, 1e-9);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
 }
