@@ -35,16 +35,6 @@ static int64_t line_of(int64_t count) {
 
 /* --- layers ---------------------------------------------------------------------------------- */
 
-/* The weight decay of the parameter at an offset, negative when it is frozen; 0 for none. */
-static float decay_at(const ep_program *program, int64_t offset) {
-  for (int g = 0; offset >= 0 && g < program->groups_count; g++) {
-    const ep_parameter_group *group = &program->groups[g];
-    if (offset >= group->first && offset < group->first + group->count)
-      return group->frozen ? -1 : group->weight_decay;
-  }
-  return 0;
-}
-
 static ep_grid_layer layer_of(const ep_program *program, const ep_op *op) {
   return (ep_grid_layer){.in = (int32_t)op->in_features,
                          .out = (int32_t)op->out_features,
@@ -54,8 +44,8 @@ static ep_grid_layer layer_of(const ep_program *program, const ep_op *op) {
                          .image_stride = (int32_t)up(op->in_features, 4),
                          .mirror = -1,
                          .activation = -1,
-                         .weight_decay = decay_at(program, op->weight),
-                         .bias_decay = op->bias < 0 ? -1 : decay_at(program, op->bias)};
+                         .weight_decay = ep_program_decay_at(program, op->weight),
+                         .bias_decay = op->bias < 0 ? -1 : ep_program_decay_at(program, op->bias)};
 }
 
 static void activation_take(ep_grid_layer *layer, const ep_op *op) {
@@ -355,9 +345,7 @@ static void program_take(const ep_program *program, ep_grid_span *span) {
   span->slots = (int32_t)ep_optimizer_slots(optimizer);
   span->shuffles = ep_program_shuffles(program);
   span->takes_classes = ep_loss_takes_classes(program->loss);
-  span->plain_rate = optimizer->type != EP_OPTIMIZER_ADAM &&
-                     optimizer->type != EP_OPTIMIZER_ADAMW &&
-                     optimizer->type != EP_OPTIMIZER_ADAGRAD;
+  span->plain_rate = ep_optimizer_is_plain(optimizer->type);
   span->precise = program->precision == EP_PRECISION_FP32;
 }
 
