@@ -23,9 +23,34 @@ static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentat
   return ep_byte_value(byte, batch.x_scale[channel], batch.x_shift[channel]);
 }
 
-/* `group` threads take a row to out: [rows, pitch]. plain: floats, stored as the network takes
- * them.
- */
+/* Four neighbours of a row that is taken as it is stored. */
+static __device__ float4 four_of(const ep_cuda_batch &batch, int64_t from, int64_t columns,
+                                 int64_t at) {
+  const int64_t place = from * columns + at;
+  if (batch.x_type == EP_X_FLOAT32) return __ldg((const float4 *)((const float *)batch.x + place));
+  const uchar4 bytes = __ldg((const uchar4 *)((const uint8_t *)batch.x + place));
+  const uint8_t of[4] = {bytes.x, bytes.y, bytes.z, bytes.w};
+  const uint32_t plane = (uint32_t)(batch.in.height * batch.in.width);
+  float values[4];
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const uint32_t channel = (uint32_t)(at + i) / plane;
+    values[i] = ep_byte_value(of[i], batch.x_scale[channel], batch.x_shift[channel]);
+  }
+  return make_float4(values[0], values[1], values[2], values[3]);
+}
+
+static __device__ void four_store(float *to, float4 four) {
+  *(float4 *)to = four;
+}
+static __device__ void four_store(__nv_bfloat16 *to, float4 four) {
+  __nv_bfloat162 halves[2] = {__floats2bfloat162_rn(four.x, four.y),
+                              __floats2bfloat162_rn(four.z, four.w)};
+  *(uint2 *)to = *(const uint2 *)halves;
+}
+
+/* `group` threads take a row to out: [rows, pitch]. plain: stored as the network takes it, in
+ * fours. */
 template <typename T>
 static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock,
                             int group, bool augments, bool plain, T *out, int64_t pitch) {
@@ -46,9 +71,9 @@ static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clo
     if (shuffled) from = ep_permutation_at(&order, (uint32_t)from);
     T *to = out + row * pitch;
     if (plain) {
-      const float *x = (const float *)batch.x + from * columns;
 #pragma unroll 4
-      for (int64_t i = lane; i < columns; i += group) to[i] = (T)__ldg(x + i);
+      for (int64_t i = 4 * lane; i < columns; i += 4 * group)
+        four_store(to + i, four_of(batch, from, columns, i));
     } else {
       int64_t index = batch.indices ? batch.indices[row] : from;
       ep_augmentation drawn = augments ? ep_augment_draw(&batch.augment, batch.stored, batch.in,
@@ -65,7 +90,8 @@ static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clo
 cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
                                const ep_cuda_clock *clock) {
   bool differs = ep_program_augments(&batch->augment, batch->stored, batch->in);
-  bool augments = clock && differs, plain = batch->x_type == EP_X_FLOAT32 && !differs;
+  bool augments = clock && differs;
+  bool plain = !differs && ep_shape_count(batch->in) % 4 == 0;
   int group = EP_CUDA_WARP;
   while (group < THREADS && 4 * group < ep_shape_count(batch->in) &&
          rows * group < (int64_t)THREADS * BLOCKS_ENOUGH)
