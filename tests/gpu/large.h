@@ -1,5 +1,5 @@
-/* large.h: programs that are too much for cpu/reference: cuda/general, which is held to it, says what
- * is right. */
+/* large.h: programs that are too much for cpu/reference: cuda/general, which is held to it, says
+ * what is right. */
 #ifndef EP_TESTS_GPU_LARGE_H
 #define EP_TESTS_GPU_LARGE_H
 

@@ -7,6 +7,7 @@
 
 #include "kernels/cuda/wide/fused.h"
 #include "kernels/cuda/wide/hopper.cuh"
+#include "kernels/cuda/wide/numbers.cuh"
 #include "kernels/formulas/activations.h"
 
 enum { GROUP = 128, THREADS = 3 * GROUP, MULTIPLIERS = 2 * GROUP, WARPS = MULTIPLIERS / 32 };
@@ -196,6 +197,8 @@ static __device__ __forceinline__ void forward_end(const ep_wide_fused &p, corne
     half_write(p, at, sums, p.result);
   } else {
     if (p.mask) single_mask_write(p, at, sums);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) sums[k] = coarse(sums[k]);
     single_write(p, at, sums, (float *)p.result);
   }
 }
@@ -282,6 +285,7 @@ single_back_end(const ep_wide_fused &p, corner at, int first_row, int slice, con
       float *sum = &sums[4 * (i / 2) + 2 * h + i % 2];
       if (p.mask && !(word >> (inside + at.next * h) % 32 & 1)) *sum = 0;
       of_row[h] += *sum;
+      *sum = coarse(*sum);
     }
   }
   if (p.turned) single_write(p, at, sums, p.turned);

@@ -68,7 +68,8 @@ static __device__ inline void cluster_meet(void) {
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
-/* Lets the kernel behind this one begin where blocks end, and waits for all of the one before it. */
+/* Lets the kernel behind this one begin where blocks end, and waits for all of the one before it.
+ */
 static __device__ inline void kernels_overlap(void) {
   asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
 }

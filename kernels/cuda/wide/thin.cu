@@ -326,8 +326,8 @@ columns_back(const ep_wide_thin &t, back_state<T> &own, const row_grads *rows, i
     if constexpr (each == 2) {
       x[r][e / 2] = word(T(0), value[0], value[1]);
     } else {
-      x[r][e] = __float_as_uint(value[0]);
-      x[r][e + 1] = __float_as_uint(value[1]);
+      x[r][e] = __float_as_uint(coarse(value[0]));
+      x[r][e + 1] = __float_as_uint(coarse(value[1]));
     }
   }
 }
