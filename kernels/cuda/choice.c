@@ -4,10 +4,23 @@
 
 #include <stdlib.h>
 
+#include "kernels/cuda/cluster/plan.h"
 #include "kernels/cuda/cnn/plan.h"
 #include "kernels/cuda/grid/plan.h"
+#include "kernels/cuda/images/parts.h"
 
 enum { TILE_SMALL = 0, TILE_LARGE = 1 };
+
+/* --- cuda/cluster ---------------------------------------------------------------------------- */
+
+bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu, double *cycles) {
+  ep_cluster_plan plan;
+  if (gpu->capability < 90 || !ep_choice_cluster_suits(program) ||
+      !ep_cluster_plan_make(program, &plan))
+    return false;
+  if (cycles) *cycles = plan.cycles;
+  return true;
+}
 
 /* --- cuda/grid ------------------------------------------------------------------------------- */
 
@@ -68,15 +81,6 @@ static int64_t shared_bytes(int capability) {
   return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
 }
 
-/* Each parameter's weight decay, negative for the frozen ones. */
-static void decay_fill(const ep_program *program, float *decay) {
-  for (int g = 0; g < program->groups_count; g++) {
-    const ep_parameter_group *group = &program->groups[g];
-    for (int64_t i = group->first; i < group->first + group->count; i++)
-      decay[i] = group->frozen ? -1 : group->weight_decay;
-  }
-}
-
 #define GRAPH_LAYERS                                                                     \
   (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(CONV2D) | EP_CHOICE_LAYER(MAX_POOL2D) |   \
    EP_CHOICE_LAYER(AVG_POOL2D) | EP_CHOICE_LAYER(DROPOUT) | EP_CHOICE_LAYER(DROPOUT2D) | \
@@ -88,17 +92,23 @@ bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu) {
       !ep_program_is_resident(program) || program->optimizer.clip_norm > 0 ||
       (ep_program_needs(program).layers & ~GRAPH_LAYERS) != 0)
     return false;
-  float *decay = calloc((size_t)program->parameters, sizeof *decay);
+  float *decay = malloc((size_t)program->parameters * sizeof *decay);
   ep_cnn_plan *plan = malloc(sizeof *plan);
   bool takes = false;
   if (decay && plan) {
-    decay_fill(program, decay);
+    ep_program_decay(program, decay);
     takes =
         ep_cnn_plan_make(program, gpu->multiprocessors, shared_bytes(gpu->capability), decay, plan);
   }
   free(plan);
   free(decay);
   return takes;
+}
+
+/* --- cuda/images ----------------------------------------------------------------------------- */
+
+bool ep_choice_images(const ep_program *program, const ep_choice_gpu *gpu) {
+  return gpu->capability >= EP_IMAGES_CAPABILITY && ep_images_takes(program);
 }
 
 /* --- cuda/gemm ------------------------------------------------------------------------------- */
