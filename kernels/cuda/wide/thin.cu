@@ -14,7 +14,8 @@
 enum { OUTPUTS = EP_WIDE_THIN_OUTPUTS, WORDS = 4 };
 static_assert(OUTPUTS == 16, "two tiles of eight");
 
-/* Two bfloat16, or a float32. */
+/* A word is two bfloat16, or a float32. Older GPUs, which compile this too, never run it. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
 static __device__ __forceinline__ void multiply(half_number, float (&c)[4], uint32_t a0,
                                                 uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
                                                 uint32_t b1) {
@@ -32,6 +33,11 @@ static __device__ __forceinline__ void multiply(float, float (&c)[4], uint32_t a
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
+#else
+template <typename T>
+static __device__ void multiply(T, float (&)[4], uint32_t, uint32_t, uint32_t, uint32_t, uint32_t,
+                                uint32_t) {}
+#endif
 
 static __device__ __forceinline__ uint32_t word(half_number, float first, float second) {
   __nv_bfloat162 two = __floats2bfloat162_rn(first, second);
