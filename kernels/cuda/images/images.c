@@ -52,7 +52,7 @@ static bool is_patched(const ep_images *images) {
       first->out.height * first->out.width * images->network->program->batch_size;
   for (int i = 1; i < images->parts.count; i++)
     if (images->parts.rows[i].residual && images->parts.rows[i].past < 0) return false;
-  return first->kind == EP_IMAGES_CONVOLUTION && first->in.channels < 8 &&
+  return first->kind == EP_IMAGES_CONVOLUTION && first->in.channels <= EP_IMAGES_FEW &&
          ep_images_window(first->own) <= most && pixels <= INT32_MAX / most;
 }
 
@@ -107,8 +107,8 @@ static ep_status memory_take(ep_images *images, ep_error *error) {
   const ep_shape first = images->parts.rows[0].out;
   const bool patched = is_patched(images);
   const int64_t window = patched ? weights_of(images, 0) : 0;
-  images->in_pitch = patched ? ep_images_few(program->in.channels)
-                             : ep_images_pitch(images->half, program->in.channels);
+  images->in_pitch =
+      patched ? (int64_t)EP_IMAGES_FEW : ep_images_pitch(images->half, program->in.channels);
   int64_t numbers, pitch;
   widest(images, &numbers, &pitch);
   const buffer buffers[] = {
@@ -250,7 +250,7 @@ static ep_images_weight weight_of(const ep_images *images, int i) {
                             .in = op->in.channels,
                             .taps = (int64_t)op->kernel[0] * op->kernel[1],
                             .pitch = i == 0 && images->patches
-                                         ? ep_images_few(op->in.channels)
+                                         ? op->in.channels
                                          : ep_images_pitch(images->half, op->in.channels),
                             .row = weights_of(images, i),
                             .slices = 1,

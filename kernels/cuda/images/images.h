@@ -76,9 +76,9 @@ static inline void *ep_images_output(const ep_images *images, int i) {
   return i < 0 ? images->input : images->layers[i].output;
 }
 
-/* Of the window of a convolution of few channels. */
+/* Numbers of a convolution's window. */
 static inline int64_t ep_images_window(const ep_op *op) {
-  return ep_images_few(op->in.channels) * op->kernel[0] * op->kernel[1];
+  return op->in.channels * op->kernel[0] * op->kernel[1];
 }
 
 /* The first layer that the shared network runs. */
