@@ -212,10 +212,10 @@ static ep_status way_make(ep_images *images, int i, ep_convolution_way way, int 
   }
   const void *grad = images->grads[layer->grad], *grad_x = images->grads[1 - layer->grad];
   const bool forward = way == EP_CONVOLUTION_FORWARD, back = way == EP_CONVOLUTION_BACK;
-  return ep_convolution_init(images->library, &shape, back ? grad_x : x,
-                             way == EP_CONVOLUTION_WEIGHTS ? layer->weight_gradient : layer->weight,
-                             forward ? layer->output : grad, images->workspace,
-                             &layer->ways[way][kind], error);
+  return ep_convolution_init(
+      images->network->backend, images->network->stream, &shape, back ? grad_x : x,
+      way == EP_CONVOLUTION_WEIGHTS ? layer->weight_gradient : layer->weight,
+      forward ? layer->output : grad, images->workspace, &layer->ways[way][kind], error);
 }
 
 static ep_status convolution_make(ep_images *images, int i, int kind, int64_t rows,
@@ -325,12 +325,9 @@ static ep_status weights_list(ep_images *images, ep_error *error) {
 /* --- create, destroy ------------------------------------------------------------------------- */
 
 static ep_status images_build(ep_images *images, ep_error *error) {
-  ep_cuda_network *network = images->network;
   layers_decide(images);
   images->head = head_find(images);
-  ep_status status =
-      ep_convolutions_open(network->backend, network->stream, &images->library, error);
-  if (status == EP_OK) status = memory_take(images, error);
+  ep_status status = memory_take(images, error);
   if (status == EP_OK && images->head) status = head_take(images, error);
   if (status == EP_OK) status = weights_list(images, error);
   if (status == EP_OK) status = convolutions_make(images, error);
@@ -370,7 +367,6 @@ void ep_images_destroy(ep_images *images) {
       for (int kind = 0; kind < 2; kind++)
         ep_convolution_deinit(&images->layers[i].ways[way][kind]);
   for (int i = 0; i < images->blocks_count; i++) ep_cuda_free(images->blocks[i]);
-  ep_convolutions_close(images->library);
   free(images->layers);
   free(images->parts.rows);
   free(images->blocks);

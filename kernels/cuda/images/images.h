@@ -41,7 +41,6 @@ typedef struct {
   ep_images_parts parts;    /* the rows are ours */
   ep_images_layer *layers;  /* [parts.count] */
   int first_trained;        /* gradients stop here; parts.count when there is none */
-  ep_convolutions *library;
 
   void **blocks; /* all device memory below; freed with this */
   int blocks_count, blocks_capacity;
