@@ -29,7 +29,7 @@ typedef struct {
 /* Whether there is a cuDNN to do any of this. */
 bool ep_convolutions_exist(void);
 
-enum { EP_CONVOLUTION_WORKSPACE_BYTES = 256 << 20 }; /* an algorithm that wants more is not taken */
+enum { EP_CONVOLUTION_WORKSPACE_BYTES = 64 << 20 }; /* an algorithm that wants more is not taken */
 
 /* A convolution of these addresses on one stream. */
 typedef struct {
