@@ -176,6 +176,16 @@ static inline void ep_program_decay(const ep_program *program, float *decay) {
   }
 }
 
+/* That of the parameter at an offset; 0 for an offset that is none. */
+static inline float ep_program_decay_at(const ep_program *program, int64_t offset) {
+  for (int g = 0; offset >= 0 && g < program->groups_count; g++) {
+    const ep_parameter_group *group = &program->groups[g];
+    if (offset >= group->first && offset < group->first + group->count)
+      return group->frozen ? -1 : group->weight_decay;
+  }
+  return 0;
+}
+
 static inline bool ep_program_shuffles(const ep_program *program) {
   return program->shuffle && program->batch_size < program->train_rows;
 }

@@ -4,11 +4,23 @@
 
 #include <stdlib.h>
 
+#include "kernels/cuda/cluster/plan.h"
 #include "kernels/cuda/cnn/plan.h"
 #include "kernels/cuda/grid/plan.h"
 #include "kernels/cuda/images/parts.h"
 
 enum { TILE_SMALL = 0, TILE_LARGE = 1 };
+
+/* --- cuda/cluster ---------------------------------------------------------------------------- */
+
+bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu, double *cycles) {
+  ep_cluster_plan plan;
+  if (gpu->capability < 90 || !ep_choice_cluster_suits(program) ||
+      !ep_cluster_plan_make(program, &plan))
+    return false;
+  if (cycles) *cycles = plan.cycles;
+  return true;
+}
 
 /* --- cuda/grid ------------------------------------------------------------------------------- */
 

@@ -11,7 +11,6 @@ enum {
   FRONT_SHARE = 4, /* one of these blocks has the front, the others update the wide layers */
   ROWS_MAX = 16384,
   WIDE_ROWS_MAX = 1024,
-  ORDERED_ROWS_MAX = 4096, /* of a batch whose order lies in shared memory */
   FEATURES_MAX = 1 << 20,
   WARPS = EP_GRID_THREADS / 32
 };
@@ -36,16 +35,6 @@ static int64_t line_of(int64_t count) {
 
 /* --- layers ---------------------------------------------------------------------------------- */
 
-/* The weight decay of the parameter at an offset, negative when it is frozen; 0 for none. */
-static float decay_at(const ep_program *program, int64_t offset) {
-  for (int g = 0; offset >= 0 && g < program->groups_count; g++) {
-    const ep_parameter_group *group = &program->groups[g];
-    if (offset >= group->first && offset < group->first + group->count)
-      return group->frozen ? -1 : group->weight_decay;
-  }
-  return 0;
-}
-
 static ep_grid_layer layer_of(const ep_program *program, const ep_op *op) {
   return (ep_grid_layer){.in = (int32_t)op->in_features,
                          .out = (int32_t)op->out_features,
@@ -55,8 +44,8 @@ static ep_grid_layer layer_of(const ep_program *program, const ep_op *op) {
                          .image_stride = (int32_t)up(op->in_features, 4),
                          .mirror = -1,
                          .activation = -1,
-                         .weight_decay = decay_at(program, op->weight),
-                         .bias_decay = op->bias < 0 ? -1 : decay_at(program, op->bias)};
+                         .weight_decay = ep_program_decay_at(program, op->weight),
+                         .bias_decay = op->bias < 0 ? -1 : ep_program_decay_at(program, op->bias)};
 }
 
 static void activation_take(ep_grid_layer *layer, const ep_op *op) {
@@ -191,7 +180,7 @@ static void image_place(ep_grid_span *span) {
 
 /* Returns floats of shared memory. */
 static int64_t shared_place(ep_grid_span *span) {
-  int64_t at = EP_GRID_STATE + (span->shuffles ? up(span->batch_rows, 4) : 0), first = at;
+  int64_t at = EP_GRID_STATE, first = at;
   int64_t rows = span->tiles * EP_GRID_GROUP,
           wide = span->front > 0 ? line_of(span->layers[0].in) : 0;
   span->image_at = (int32_t)at;
@@ -241,6 +230,8 @@ static void scratch_place(ep_grid_plan *plan) {
   at += up(2 * span->batch_rows, 4);
   span->image = at;
   at += span->image_floats;
+  span->order = at;
+  at += span->shuffles ? up(2 * span->train_rows, 4) : 0;
   span->inputs = at;
   span->inputs_stride = (int32_t)up(span->layers[0].in, 4);
   at += rows * span->inputs_stride;
@@ -328,8 +319,8 @@ static bool front_and_wide(ep_grid_plan *plan, int multiprocessors) {
 
 static bool program_fits(const ep_program *program) {
   return program->parameters > 0 && program->parameters <= PARAMETERS_MAX &&
-         program->batch_size <= (ep_program_shuffles(program) ? ORDERED_ROWS_MAX : ROWS_MAX) &&
-         program->out_features <= EP_GRID_OUTPUTS_MAX && program->train_rows <= INT32_MAX;
+         program->batch_size <= ROWS_MAX && program->out_features <= EP_GRID_OUTPUTS_MAX &&
+         program->train_rows <= INT32_MAX;
 }
 
 static void program_take(const ep_program *program, ep_grid_span *span) {

@@ -93,7 +93,8 @@ typedef struct {
   int32_t front_blocks; /* that have them, where there are others; all, or less than half */
   int32_t image_floats; /* of the front layers' weights as they lie in shared memory */
   int64_t image, rows, partials; /* in the scratch; rows: loss and errors, [2, batch rows] */
-  int64_t inputs;                /* in the scratch: the batch's rows [batch rows, inputs_stride] */
+  int64_t order;  /* in the scratch: rows of the training set, int32 [2, train rows], if shuffled */
+  int64_t inputs; /* in the scratch: the batch's rows [batch rows, inputs_stride] */
   int32_t inputs_stride;
   int64_t sums; /* in the scratch: of a block's task, when there is a state */
   /* In shared memory, in floats: the image, activations of a group [2, …], narrow ones

@@ -391,6 +391,7 @@ template <bool PRECISE> static __device__ int update(int l, int skip, int block,
   if (of.weight_decay < 0 && of.bias_decay < 0) return skip;
   int tasks = cut.across * cut.down * cut.splits, number = block - skip % blocks;
   if (number < 0) number += blocks;
+  if (number >= tasks) return skip + tasks;
   if (cut.large)
     update_run<update_large, PRECISE>(l, number, tasks, blocks);
   else

@@ -72,6 +72,12 @@ END_TEST
 
 /* --- the choice ------------------------------------------------------------------------------ */
 
+#define TWICE(width)                                                         \
+  "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":[" \
+  "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"   \
+  "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"   \
+  "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":10,\"batch_size\":100}"
+
 #define DENSE(width, more)                                                       \
   "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":["     \
   "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"       \
@@ -169,6 +175,10 @@ START_TEST(the_past_of_a_program_counts) {
   ck_assert(!estimate.measured);
   ck_assert_double_eq_tol(estimate.start_seconds, 0.1, 1e-3);
   ck_assert_double_eq_tol(estimate.seconds - estimate.start_seconds, 1000 * 10 * 2e-6, 1e-9);
+  calibration.executors[0].drift = 1.5; /* what was measured of other programs is off by that */
+  estimate = ep_plan_estimate(plan, spec, &gpu, &calibration, &past);
+  ck_assert_double_eq_tol(estimate.model_seconds, 1000 * 10 * 2e-6, 1e-9);
+  ck_assert_double_eq_tol(estimate.seconds - estimate.start_seconds, 1.5 * 1000 * 10 * 2e-6, 1e-9);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
 }
@@ -196,6 +206,24 @@ START_TEST(more_work_takes_longer) {
       ck_assert_double_gt(more.seconds, less.seconds);
     }
   }
+}
+END_TEST
+
+/* Large layers take all cores, and the matrix unit; small ones take neither. */
+START_TEST(large_layers_are_shared) {
+  ep_device_info one = cpu, many = cpu, tiles = cpu;
+  one.threads = 1;
+  many.threads = 8;
+  snprintf(tiles.instruction_set, sizeof tiles.instruction_set, "amx");
+  static const char large[] = TWICE(1024), small[] = TWICE(16);
+  ck_assert_int_gt(estimate_of(large, &many, NULL).cores, 1);
+  ck_assert_int_eq(estimate_of(small, &many, NULL).cores, 1);
+  ck_assert_double_lt(2 * estimate_of(large, &many, NULL).seconds,
+                      estimate_of(large, &one, NULL).seconds);
+  ck_assert_double_lt(estimate_of(large, &tiles, NULL).seconds,
+                      estimate_of(large, &cpu, NULL).seconds);
+  ck_assert_double_eq(estimate_of(small, &many, NULL).seconds,
+                      estimate_of(small, &one, NULL).seconds);
 }
 END_TEST
 
@@ -282,6 +310,7 @@ int main(void) {
   tcase_add_test(tests, the_past_of_a_program_counts);
   tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);
   tcase_add_test(tests, more_work_takes_longer);
+  tcase_add_test(tests, large_layers_are_shared);
   tcase_add_test(tests, models_are_whole);
   tcase_add_test(tests, a_file_is_read_as_it_was_written);
   tcase_add_test(tests, a_file_of_something_else_is_not_taken);
