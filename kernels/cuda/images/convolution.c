@@ -67,7 +67,6 @@ typedef struct {
   cudnnHandle_t handle;
   cudaStream_t stream;
   cudnnBackendDescriptor_t pack;
-  ep_precision precision;
   cudaEvent_t events[2];
   float best_ms;
 } contest;
@@ -113,7 +112,7 @@ static ep_status fastest_find(contest *c, const ep_plan_list *all, bool ready,
   ep_status status = EP_OK;
   int tries = 0;
   for (int64_t i = 0; status == EP_OK && i < all->count && tries < TRIES; i++) {
-    if (!ep_plan_suits(all->rows[i], c->precision, ready)) continue;
+    if (!ep_plan_suits(all->rows[i], ready)) continue;
     status = candidate_try(c, all->rows[i], best, error);
     if (*best) tries++;
   }
@@ -133,7 +132,7 @@ static ep_status contest_run(contest *c, const ep_plans *plans, cudnnBackendDesc
 static ep_status search(cudnnHandle_t handle, cudaStream_t stream,
                         const ep_convolution_shape *shape, cudnnBackendDescriptor_t pack,
                         cudnnBackendDescriptor_t *plan, ep_error *error) {
-  contest c = {.handle = handle, .stream = stream, .pack = pack, .precision = shape->precision};
+  contest c = {.handle = handle, .stream = stream, .pack = pack};
   ep_plans plans;
   *plan = NULL;
   memset(&plans, 0, sizeof plans);

@@ -193,7 +193,7 @@ static ep_status way_make(ep_images *images, int i, ep_convolution_way way, int 
   ep_images_layer *layer = &images->layers[i];
   const ep_op *op = part->own;
   ep_convolution_shape shape = {.way = way,
-                                .precision = images->network->program->precision,
+                                .half = images->half,
                                 .in = padded(images, part->in),
                                 .out = padded(images, part->out),
                                 .rows = rows,

@@ -1,10 +1,10 @@
 /* images.h: networks of images with convolutions by cuDNN, for the executor "cuda/images".
  *
- * Images lie pixel by pixel (kernels.h), in bfloat16 or float32; the parameters, their gradients,
- * sums and statistics are float32. A step is: the batch and the weights, copied into cuDNN's order;
- * the parts (parts.h), forward; the layers after flatten, the loss and their way back, which are
- * the shared network's but for a last layer of few outputs; the parts, back; the update, the
- * network's as well. */
+ * Images lie pixel by pixel (kernels.h), in bfloat16, or, for TF32, float32; the parameters, their
+ * gradients, sums and statistics are float32. A step is: the batch and the weights, copied into
+ * cuDNN's order; the parts (parts.h), forward; the layers after flatten, the loss and their way
+ * back, which are the shared network's but for a last layer of few outputs; the parts, back; the
+ * update, the network's as well. */
 #ifndef EP_KERNELS_CUDA_IMAGES_IMAGES_H
 #define EP_KERNELS_CUDA_IMAGES_IMAGES_H
 

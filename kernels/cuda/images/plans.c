@@ -111,7 +111,7 @@ static const struct {
 /* The graph of the one operation, in *out. */
 static ep_status graph_describe(ep_plans *d, const ep_convolution_shape *shape,
                                 cudnnBackendDescriptor_t *out, ep_error *error) {
-  const bool half = shape->precision == EP_PRECISION_BF16;
+  const bool half = shape->half;
   const ep_shape in = shape->in, to = shape->out;
   const int64_t x[] = {shape->rows, in.channels, in.height, in.width};
   const int64_t w[] = {to.channels, in.channels, shape->kernel[0], shape->kernel[1]};
@@ -167,21 +167,17 @@ static ep_status candidates_list(ep_plans *d, cudnnBackendDescriptor_t graph,
   return EP_OK;
 }
 
-/* Whether a candidate sums in one order, in float32, and drops no bits that must stay. */
-static bool is_exact(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engine,
-                     ep_precision precision) {
+/* Whether a candidate sums in one order and in float32, and takes the operands as they are. */
+static bool is_exact(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engine) {
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
   int64_t count = 0;
   if (calls->get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
                  CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS)
     return false;
-  for (int64_t i = 0; i < count; i++) switch (notes[i]) {
-    case CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP: break;
-    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
-      if (precision == EP_PRECISION_FP32) return false;
-      break;
-    default: return false;
-    }
+  for (int64_t i = 0; i < count; i++)
+    if (notes[i] != CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP &&
+        notes[i] != CUDNN_NUMERICAL_NOTE_TENSOR_CORE)
+      return false;
   return true;
 }
 
@@ -197,14 +193,14 @@ static bool is_ready(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engin
   return true;
 }
 
-bool ep_plan_suits(cudnnBackendDescriptor_t candidate, ep_precision precision, bool ready) {
+bool ep_plan_suits(cudnnBackendDescriptor_t candidate, bool ready) {
   const ep_cudnn_calls *calls = ep_cudnn();
   cudnnBackendDescriptor_t engine = NULL;
   int64_t count;
   bool good = calls->create(CUDNN_BACKEND_ENGINE_DESCRIPTOR, &engine) == CUDNN_STATUS_SUCCESS &&
               calls->get(candidate, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
                          &count, &engine) == CUDNN_STATUS_SUCCESS &&
-              is_exact(calls, engine, precision) && is_ready(calls, engine) == ready;
+              is_exact(calls, engine) && is_ready(calls, engine) == ready;
   ep_cudnn_destroy(engine);
   return good;
 }

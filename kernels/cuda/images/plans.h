@@ -31,9 +31,9 @@ ep_status ep_plans_init(cudnnHandle_t handle, const ep_convolution_shape *shape,
                         ep_error *error);
 void ep_plans_deinit(ep_plans *plans);
 
-/* Whether a candidate gives the same bits every time and drops none that must stay, and comes with
- * the library (`ready`) or is compiled first. */
-bool ep_plan_suits(cudnnBackendDescriptor_t candidate, ep_precision precision, bool ready);
+/* Whether a candidate gives the same bits every time, and comes with the library (`ready`) or is
+ * compiled first. */
+bool ep_plan_suits(cudnnBackendDescriptor_t candidate, bool ready);
 
 /* The candidate as something to run, which the caller destroys; false when it does not do, here or
  * at all. */
