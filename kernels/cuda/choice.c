@@ -6,8 +6,15 @@
 
 #include "kernels/cuda/cnn/plan.h"
 #include "kernels/cuda/grid/plan.h"
+#include "kernels/cuda/narrow/plan.h"
 
 enum { TILE_SMALL = 0, TILE_LARGE = 1 };
+
+int64_t ep_choice_shared_bytes(int capability) {
+  const int64_t own = 1024;
+  if (capability >= 90 && capability < 120) return 232448 - own;
+  return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
+}
 
 /* --- cuda/grid ------------------------------------------------------------------------------- */
 
@@ -59,14 +66,19 @@ bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu,
   return takes;
 }
 
-/* --- cuda/graph ------------------------------------------------------------------------------ */
+/* --- cuda/fused ------------------------------------------------------------------------------ */
 
-/* Bytes of shared memory that a block may ask for, but for what the kernel has besides. */
-static int64_t shared_bytes(int capability) {
-  const int64_t own = 1024;
-  if (capability >= 90 && capability < 120) return 232448 - own;
-  return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
+bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
+                      ep_choice_narrow_work *work) {
+  const int64_t rows_least = 512;
+  ep_narrow_plan plan;
+  return gpu->capability >= 80 && program->batch_size >= rows_least &&
+         (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
+         ep_narrow_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
+                             &plan, work);
 }
+
+/* --- cuda/graph ------------------------------------------------------------------------------ */
 
 /* Each parameter's weight decay, negative for the frozen ones. */
 static void decay_fill(const ep_program *program, float *decay) {
@@ -93,8 +105,8 @@ bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu) {
   bool takes = false;
   if (decay && plan) {
     decay_fill(program, decay);
-    takes =
-        ep_cnn_plan_make(program, gpu->multiprocessors, shared_bytes(gpu->capability), decay, plan);
+    takes = ep_cnn_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
+                             decay, plan);
   }
   free(plan);
   free(decay);
