@@ -204,6 +204,27 @@ static ep_choice_gpu gpu_of(const ep_device_info *device) {
                          device->threads > 0 ? device->threads : usual_multiprocessors};
 }
 
+static bool narrow_takes(const ep_plan *plan, const ep_device_info *device) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_narrow_work work;
+  return ep_choice_narrow(&plan->program, &gpu, &work);
+}
+
+/* Tiles of rows through all layers, the sums of all blocks, and two barriers. */
+static void narrow_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
+                         double terms[EP_COST_TERMS]) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_narrow_work work = {0};
+  ep_program program = plan->program;
+  program.batch_size = rows;
+  (void)ep_choice_narrow(&program, &gpu, &work); /* a last batch may be small */
+  terms[0] = 1;
+  terms[1] = work.turns;
+  terms[2] = work.products;
+  terms[3] = work.summed;
+  terms[4] = work.quads;
+}
+
 static bool grid_takes(const ep_plan *plan, const ep_device_info *device) {
   ep_choice_gpu gpu = gpu_of(device);
   return ep_choice_grid(&plan->program, &gpu, NULL);
@@ -300,6 +321,12 @@ static const ep_cost_model cuda_models[] = {
      .usual = {.start_seconds = 0.35,
                .again_seconds = 3e-3,
                .seconds = {2.4e-7, 2.6e-9, 6e-10, 1.4e-9, 2e-7, 3e-8}}},
+    {.executor = "cuda/fused",
+     .takes = narrow_takes,
+     .terms = narrow_terms,
+     .usual = {.start_seconds = 1,
+               .again_seconds = 3e-3,
+               .seconds = {3e-6, 6e-7, 4e-12, 4e-13, 2e-10}}},
     {.executor = "cuda/grid",
      .takes = grid_takes,
      .terms = grid_terms,

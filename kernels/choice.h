@@ -126,7 +126,7 @@ int64_t ep_choice_shared_bytes(int capability);
 
 /* kernels/cuda/choice.c. work: written where it takes the program. */
 bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu, ep_choice_grid_work *work);
-/* cuda/fused. */
+/* cuda/fused. work: written, zero where there is no way to run the program. */
 bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
                       ep_choice_narrow_work *work);
 /* cuda/graph. */

@@ -70,12 +70,14 @@ bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu,
 
 bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
                       ep_choice_narrow_work *work) {
-  const int64_t rows_least = 512;
+  const int64_t rows_least = 64;
   ep_narrow_plan plan;
-  return gpu->capability >= 80 && program->batch_size >= rows_least &&
+  *work = (ep_choice_narrow_work){0};
+  return gpu->capability >= 80 &&
          (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
          ep_narrow_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
-                             &plan, work);
+                             &plan, work) &&
+         program->batch_size >= rows_least;
 }
 
 /* --- cuda/graph ------------------------------------------------------------------------------ */
