@@ -2,8 +2,8 @@
  * matrices lie.
  *
  * A matrix in shared memory has rows of `pitch` numbers: padded to a multiple of 16, the side of
- * a piece of a product, with zeros, and 8 more, which no two rows' loads then meet in a bank for.
- * Numbers are bfloat16 or float32, as the precision has it.
+ * a piece of a product, with zeros, and a gap of 8 where loads of neighbouring rows would meet in
+ * a bank. Numbers are bfloat16 or float32, as the precision has it.
  *
  * Sums of gradients lie as the tensor cores leave them, in quads of four floats. Of each layer:
  * tiles of 16 outputs by 8 inputs, those of the same outputs one after the other, of a quad for

@@ -10,7 +10,7 @@
 
 typedef ep_narrow_span span;
 
-constexpr int WARP = 32, THREADS = EP_NARROW_THREADS, WARPS = THREADS / WARP;
+constexpr int WARP = 32, WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
 constexpr bool HALF = PRECISION == EP_PRECISION_BF16, PRECISE = PRECISION == EP_PRECISION_FP32;
 
@@ -25,7 +25,7 @@ constexpr int padded(int count) {
   return parts_of(count, 16) * 16;
 }
 constexpr int pitch_of(int count) {
-  return padded(count) + 8;
+  return padded(count) + (HALF || padded(count) % 32 != 0 ? 8 : 0);
 }
 
 extern __shared__ __align__(128) char block_memory[];
@@ -142,10 +142,20 @@ static __device__ __forceinline__ void matrices_load(unsigned *to, const number 
                  : "memory");
 }
 
-/* Column c of row r of the weights lies at another place, so that neither loads along rows nor
- * along columns meet in a bank; pairs stay pairs. Not needed for 16 bits. */
-constexpr int turned(int row, int column) {
-  return HALF ? column : column ^ (row & 4) << 1;
+/* Where column `column` of a row lies in it: such that neither loads along rows nor along columns
+ * meet in a bank; eight neighbours from a multiple of eight stay neighbours. */
+template <int PITCH> constexpr int turned(int row, int column) {
+  if (HALF) return column;
+  return PITCH % 32 == 0 ? column ^ ((row ^ (row >> 2 & 1)) & 3) << 3 : column ^ (row & 4) << 1;
+}
+
+template <int PITCH>
+static __device__ __forceinline__ const number *place_of(const number *from, int row, int column) {
+  return from + row * PITCH + turned<PITCH>(row, column);
+}
+template <int PITCH>
+static __device__ __forceinline__ number *place_of(number *from, int row, int column) {
+  return from + row * PITCH + turned<PITCH>(row, column);
 }
 
 /* a[m, k] = from[row + m, column + k]. TF32's products take the terms of a sum in an order of
@@ -157,10 +167,10 @@ static __device__ __forceinline__ left left_rows(const number *from, int row, in
   if constexpr (HALF) {
     matrices_load<false>(a.high, from + (row + lane % 16) * PITCH + column + lane / 16 * 8);
   } else {
-    const number *at = from + (row + lane / 4) * PITCH + column + lane % 4 * 2;
 #pragma unroll
     for (int s = 0; s < 2; s++) {
-      float2 upper = pair_get(at + 8 * s), lower = pair_get(at + 8 * PITCH + 8 * s);
+      const number *at = place_of<PITCH>(from, row + lane / 4, column + 8 * s + lane % 4 * 2);
+      float2 upper = pair_get(at), lower = pair_get(at + 8 * PITCH);
       a.set(4 * s, upper.x);
       a.set(4 * s + 1, lower.x);
       a.set(4 * s + 2, upper.y);
@@ -179,9 +189,9 @@ static __device__ __forceinline__ left left_columns(const number *from, int row,
     matrices_load<true>(a.high, from + (row + lane / 16 * 8 + lane % 8) * PITCH + column +
                                     lane / 8 % 2 * 8);
   } else {
-    const number *at = from + (row + lane % 4) * PITCH + column + lane / 4;
 #pragma unroll
-    for (int i = 0; i < 8; i++) a.set(i, at[i / 2 * 4 * PITCH + i % 2 * 8]);
+    for (int i = 0; i < 8; i++)
+      a.set(i, *place_of<PITCH>(from, row + i / 2 * 4 + lane % 4, column + i % 2 * 8 + lane / 4));
   }
   return a;
 }
@@ -198,11 +208,10 @@ static __device__ __forceinline__ void right_rows(right (&b)[2], const number *w
 #pragma unroll
     for (int i = 0; i < 4; i++) b[i / 2].high[i % 2] = four[i];
   } else {
-    int g = lane / 4;
-    const number *at = weights + (row + g) * PITCH;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      float2 pair = pair_get(at + i / 2 * 8 * PITCH + turned(g, column + i % 2 * 8 + lane % 4 * 2));
+      float2 pair = pair_get(
+          place_of<PITCH>(weights, row + i / 2 * 8 + lane / 4, column + i % 2 * 8 + lane % 4 * 2));
       b[i / 2].set(i % 2 * 2, pair.x);
       b[i / 2].set(i % 2 * 2 + 1, pair.y);
     }
@@ -223,7 +232,7 @@ static __device__ __forceinline__ void right_columns(right (&b)[2], const number
 #pragma unroll
     for (int i = 0; i < 8; i++) {
       int k = i / 2 % 2 * 8 + lane % 4 * 2 + i % 2, n = i / 4 * 8 + lane / 4;
-      b[i / 4].set(i % 4, weights[(row + k) * PITCH + turned(k, column + n)]);
+      b[i / 4].set(i % 4, *place_of<PITCH>(weights, row + k, column + n));
     }
   }
 }
@@ -237,9 +246,10 @@ static __device__ __forceinline__ void right_inputs(right (&b)[2], const number 
     right_columns<PITCH>(b, from, row, column);
   } else {
     int lane = threadIdx.x % WARP;
-    const number *at = from + (row + lane % 4) * PITCH + column + lane / 4;
 #pragma unroll
-    for (int i = 0; i < 8; i++) b[i / 4].set(i % 4, at[i % 4 * 4 * PITCH + i / 4 * 8]);
+    for (int i = 0; i < 8; i++)
+      b[i / 4].set(
+          i % 4, *place_of<PITCH>(from, row + i % 4 * 4 + lane % 4, column + i / 4 * 8 + lane / 4));
   }
 }
 

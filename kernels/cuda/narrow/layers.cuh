@@ -150,9 +150,9 @@ template <int L> static __device__ __noinline__ void layer_forward(spot at) {
         }
         y[0] = ep_activation(&activation, z[0]);
         y[1] = ep_activation(&activation, z[1]);
-        pair_put(numbers_at(at.after) + row * Y_PITCH + column, y[0], y[1]);
+        pair_put(place_of<Y_PITCH>(numbers_at(at.after), row, column), y[0], y[1]);
         if constexpr (A.slopes >= 0)
-          pair_put(numbers_at(at.slopes) + row * Y_PITCH + column,
+          pair_put(place_of<Y_PITCH>(numbers_at(at.slopes), row, column),
                    ep_activation_derivative(&activation, z[0], y[0]),
                    ep_activation_derivative(&activation, z[1], y[1]));
       }
@@ -207,10 +207,10 @@ template <int L> static __device__ __noinline__ void layer_back(spot at, int gra
       for (int q = 0; q < 4; q += 2) {
         if (!mine.has_row(i) || !mine.has_column(j / 2)) continue;
         int row = (mine.row + i) * 16 + g + q / 2 * 8, column = mine.column * 16 + 8 * j + 2 * t;
-        number *to = numbers_at(at.x) + row * X_PITCH + column;
+        number *to = place_of<X_PITCH>(numbers_at(at.x), row, column);
         float2 slope = make_float2(1, 1);
         if constexpr (BEFORE.slopes >= 0) {
-          slope = pair_get(numbers_at(at.slopes_before) + row * X_PITCH + column);
+          slope = pair_get(place_of<X_PITCH>(numbers_at(at.slopes_before), row, column));
         } else if constexpr (BEFORE.activation != EP_LAYER_LINEAR) {
           float2 y = pair_get(to); /* relu, tanh, sigmoid: told by the output alone */
           slope.x = ep_activation_derivative(&activation, y.x, y.x);
@@ -331,11 +331,12 @@ template <int L> static __device__ __forceinline__ void forward_run() {
   }
 }
 
-/* From the gradient by the last layer's output, which lies in LAST_GRADS. sums: the block's. */
+/* From the gradient by the last layer's output, which lies where the output was. sums: the block's.
+ */
 template <int L> static __device__ __forceinline__ void back_run(float4 *sums, bool adds) {
   if constexpr (L >= 0) {
     constexpr spot AT = spot_of(L);
-    constexpr int GRADS = L + 1 < LAYERS ? layer(L + 1 < LAYERS ? L + 1 : L).x : GRADS_AT;
+    constexpr int GRADS = L + 1 < LAYERS ? layer(L + 1 < LAYERS ? L + 1 : L).x : LAST_AT;
     layer_weights<like(L)>(AT, GRADS, sums + AT.quads, adds);
     if constexpr (L > 0)
       layer_back<like(L)>(AT, GRADS);

@@ -5,9 +5,8 @@
 
 #include "kernels/cuda/narrow/layers.cuh"
 
-constexpr int ROW_THREADS = THREADS / TILE_ROWS;
+constexpr int ROW_THREADS = THREADS / TILE_ROWS < 16 ? THREADS / TILE_ROWS : 16;
 constexpr int COLUMNS_EACH = parts_of(OUT, ROW_THREADS);
-static_assert(ROW_THREADS <= 16, "a row's padding is its threads' too");
 
 /* What a thread has seen of a step. */
 struct tally {
@@ -85,8 +84,9 @@ static __device__ __noinline__ void loss_run(const span &s, int rows, float scal
   constexpr int PITCH = pitch_of(OUT);
   const ep_op activation = activation_of(LAST);
   int row = threadIdx.x / ROW_THREADS, lane = threadIdx.x % ROW_THREADS;
-  const float *outputs = (const float *)(block_memory + LAST_AT) + row * OUTPUTS_PITCH;
-  const float *targets = (const float *)(block_memory + TARGETS_AT) + row * TARGETS;
+  int read = row < TILE_ROWS ? row : 0; /* there may be more threads than rows need */
+  const float *outputs = (const float *)(block_memory + LAST_AT) + read * OUTPUTS_PITCH;
+  const float *targets = (const float *)(block_memory + TARGETS_AT) + read * TARGETS;
   float y[COLUMNS_EACH], slope[COLUMNS_EACH], grad[COLUMNS_EACH], value = 0;
   int misses = 0;
 #pragma unroll
@@ -110,15 +110,17 @@ static __device__ __noinline__ void loss_run(const span &s, int rows, float scal
       misses += ep_loss_misses(LOSS, y[i], target);
     }
   }
+  __syncthreads(); /* the gradients take the outputs' place */
+  if (row >= TILE_ROWS) return;
   bool there = row < rows;
   if (there) seen.loss += value, seen.misses += misses;
-  number *to = numbers_at(GRADS_AT) + row * PITCH;
 #pragma unroll
   for (int i = 0; i < padded(OUT) / ROW_THREADS; i++) {
     int column = lane + i * ROW_THREADS;
     bool counts = there && column < OUT && i < COLUMNS_EACH;
     int at = i < COLUMNS_EACH ? i : 0;
-    number_put(to + column, counts ? scale * grad[at] * slope[at] : 0);
+    number_put(place_of<PITCH>(numbers_at(LAST_AT), row, column),
+               counts ? scale * grad[at] * slope[at] : 0);
   }
 }
 

@@ -134,7 +134,7 @@ static ep_status launch(narrow *self, ep_narrow_span *given, ep_error *error) {
   cudaLaunchAttribute together = {.id = cudaLaunchAttributeCooperative};
   together.val.cooperative = 1;
   cudaLaunchConfig_t config = {.gridDim = {(unsigned)self->plan.blocks, 1, 1},
-                               .blockDim = {EP_NARROW_THREADS, 1, 1},
+                               .blockDim = {(unsigned)self->plan.threads, 1, 1},
                                .dynamicSmemBytes = (size_t)self->plan.shared_bytes,
                                .stream = self->network->stream,
                                .attrs = &together,

@@ -6,11 +6,12 @@ enum {
   PIECE = 16, /* the side of a piece of a product */
   GAP = 8,    /* numbers behind a row of a matrix */
   TILE_ROWS_MAX = 128,
+  THREADS = 256,
   QUAD_BYTES = 16,
   OWNED_LEAST = 8, /* quads that are worth a block of their own */
-  /* Of eight warps that share out the rows of 16 by 16 weights and their biases; the update's
-   * shares are less. */
-  SUMS_BYTES = 8 * (2 * 32 + 4) * QUAD_BYTES
+  /* Of a warp that shares out the rows of 16 by 16 weights and their biases; the update's shares
+   * are less. */
+  SUMS_BYTES = (2 * 32 + 4) * QUAD_BYTES
 };
 
 static int parts(int64_t whole, int64_t part) {
@@ -21,8 +22,10 @@ static int padded(int64_t count) {
   return parts(count, PIECE) * PIECE;
 }
 
-static int pitch(int64_t count) {
-  return padded(count) + GAP;
+/* As pitch_of in fragments.cuh. */
+static int pitch(const ep_program *program, int64_t count) {
+  bool gap = program->precision == EP_PRECISION_BF16 || padded(count) % 32 != 0;
+  return padded(count) + (gap ? GAP : 0);
 }
 
 static int number_bytes(const ep_program *program) {
@@ -68,7 +71,7 @@ static void image_place(const ep_program *program, ep_narrow_plan *plan) {
     int outs = padded(op->out_features), tiles = outs / 16 * (padded(op->in_features) / 8);
     layer->image = plan->image_bytes;
     layer->quads = plan->quads;
-    plan->image_bytes += outs * pitch(op->in_features) * number_bytes(program) + outs * 4;
+    plan->image_bytes += outs * pitch(program, op->in_features) * number_bytes(program) + outs * 4;
     plan->quads += tiles * 32 + (op->bias >= 0 ? outs / 4 : 0);
   }
 }
@@ -87,15 +90,16 @@ static void shared_place(const ep_program *program, ep_narrow_plan *plan) {
   for (int l = 0; l < plan->layers_count; l++) {
     ep_narrow_layer *layer = &plan->layers[l];
     bool keeps = l < plan->layers_count - 1 && slopes_kept(program, layer->activation);
-    layer->x = place(plan, rows * pitch(layer->op->in_features) * size);
-    layer->slopes = keeps ? place(plan, rows * pitch(layer->op->out_features) * size) : -1;
+    layer->x = place(plan, rows * pitch(program, layer->op->in_features) * size);
+    layer->slopes = keeps ? place(plan, rows * pitch(program, layer->op->out_features) * size) : -1;
   }
-  plan->last = place(plan, rows * (padded(program->out_features) + 2) * 4);
-  plan->grads = place(plan, rows * pitch(program->out_features) * size);
+  int outputs = (padded(program->out_features) + 2) * 4;
+  int grads = pitch(program, program->out_features) * size;
+  plan->last = place(plan, rows * (outputs > grads ? outputs : grads));
   plan->targets = place(plan, rows * (int)program->target_columns * 4);
   plan->order = place(plan, rows * 4);
-  plan->sums_bytes = SUMS_BYTES;
-  plan->sums = place(plan, SUMS_BYTES);
+  plan->sums_bytes = plan->threads / 32 * SUMS_BYTES;
+  plan->sums = place(plan, plan->sums_bytes);
   plan->owned_at = place(plan, plan->owned * (48 + 16 * (slots > 0 ? slots : 1)));
 }
 
@@ -135,7 +139,7 @@ static void blocks_choose(const ep_program *program, int multiprocessors, ep_nar
 bool ep_narrow_plan_make(const ep_program *program, int multiprocessors, int64_t shared_bytes,
                          ep_narrow_plan *plan, ep_choice_narrow_work *work) {
   const int64_t rows_max = 1 << 30;
-  *plan = (ep_narrow_plan){.layers_count = 0};
+  *plan = (ep_narrow_plan){.threads = THREADS};
   if (program->train_rows > rows_max || program->optimizer.clip_norm != 0 ||
       !ep_program_is_resident(program) || !ep_program_takes_plain_rows(program) ||
       !ep_program_trains(program) || !layers_take(program, plan))
@@ -147,7 +151,7 @@ bool ep_narrow_plan_make(const ep_program *program, int multiprocessors, int64_t
     plan->tile_rows = rows;
     blocks_choose(program, multiprocessors, plan);
     shared_place(program, plan);
-    if (plan->owned > EP_NARROW_THREADS || plan->shared_bytes > shared_bytes) continue;
+    if (plan->owned > plan->threads || plan->shared_bytes > shared_bytes) continue;
     work_count(program, rows, multiprocessors, plan, &found);
     if (best > 0 && work_cycles(&found) >= work_cycles(work)) continue;
     best = rows;

@@ -17,11 +17,12 @@ typedef struct {
 typedef struct {
   ep_narrow_layer layers[EP_NARROW_LAYERS_MAX];
   int layers_count;
+  int threads;          /* of a block */
   int tile_rows;        /* that a block takes at once: 16 … 128, a power of two */
   int blocks;           /* all of the grid */
   int quads, owned;     /* of all gradients; that a block updates, at most */
   int image_bytes;      /* weights and biases */
-  int last, grads;      /* of the network's outputs, and the gradient by them */
+  int last;             /* of the network's outputs, then the gradient by them */
   int targets, order;   /* of a tile */
   int sums, sums_bytes; /* scratch */
   int owned_at;

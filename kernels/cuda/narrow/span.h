@@ -5,7 +5,7 @@
 
 #include "kernels/formulas/optimizers.h"
 
-enum { EP_NARROW_LAYERS_MAX = 16, EP_NARROW_THREADS = 256 };
+enum { EP_NARROW_LAYERS_MAX = 16 };
 
 typedef struct {
   int64_t first_step, steps;

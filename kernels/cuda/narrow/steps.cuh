@@ -112,7 +112,7 @@ static __device__ __noinline__ void rows_fetch(const span &s, now &n, int first)
   number *x = numbers_at(layer(0).x);
   float *targets = (float *)(block_memory + TARGETS_AT);
   rows_read<IN, IN % 4 == 0 ? 4 : 1>(s.x, order, [&](int row, int column, const float *value) {
-    number *to = x + row * pitch_of(IN) + column;
+    number *to = place_of<pitch_of(IN)>(x, row, column);
     if constexpr (IN % 4 == 0) {
       pair_put(to, value[0], value[1]);
       pair_put(to + 2, value[2], value[3]);

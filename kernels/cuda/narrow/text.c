@@ -51,13 +51,13 @@ static void program_write(FILE *out, const ep_program *program) {
 
 static void plan_write(FILE *out, const ep_narrow_plan *plan) {
   number_write(out, "LAYERS", plan->layers_count);
+  number_write(out, "THREADS", plan->threads);
   number_write(out, "TILE_ROWS", plan->tile_rows);
   number_write(out, "BLOCKS", plan->blocks);
   number_write(out, "QUADS", plan->quads);
   number_write(out, "OWNED", plan->owned);
   number_write(out, "IMAGE_BYTES", plan->image_bytes);
   number_write(out, "LAST_AT", plan->last);
-  number_write(out, "GRADS_AT", plan->grads);
   number_write(out, "TARGETS_AT", plan->targets);
   number_write(out, "ORDER_AT", plan->order);
   number_write(out, "SUMS_AT", plan->sums);

@@ -48,7 +48,7 @@ static __device__ __forceinline__ void quad_find(const span &s, int quad, owned 
       bool is = out + e / 2 * 8 < A.out && in + e % 2 < A.in;
       o.parameter[e] = is ? A.weight + (out + e / 2 * 8) * A.in + in + e % 2 : -1;
     }
-    o.image = A.image + (out * PITCH + turned(out, in)) * (int)sizeof(number);
+    o.image = A.image + (out * PITCH + turned<PITCH>(out, in)) * (int)sizeof(number);
     o.step = 8 * PITCH * (int)sizeof(number);
   }
 }
