@@ -115,15 +115,19 @@ static __device__ __forceinline__ void multiply(float (&c)[4], const left &a, co
   }
 }
 
-/* The factor of ones, whose product is the sums of a's rows. */
-static __device__ __forceinline__ right ones() {
-  right b;
+/* Adds the sums of a's rows, to each column. */
+static __device__ __forceinline__ void ones_multiply(float (&c)[4], const left &a) {
+  if constexpr (HALF) {
+    const unsigned ones[2] = {0x3f803f80u, 0x3f803f80u};
+    half_multiply(c, a.high, ones);
+  } else {
+    const unsigned ones[2] = {0x3f800000u, 0x3f800000u};
 #pragma unroll
-  for (int i = 0; i < (HALF ? 2 : 4); i++) {
-    b.high[i] = HALF ? 0x3f803f80u : 0x3f800000u;
-    if constexpr (PRECISE) b.low[i] = 0;
+    for (int s = 0; s < 2; s++) {
+      if constexpr (PRECISE) float_multiply(c, a.low + 4 * s, ones);
+      float_multiply(c, a.high + 4 * s, ones);
+    }
   }
-  return b;
 }
 
 /* Four 8 by 8 matrices of 16 bits; lane l says where row l % 8 of matrix l / 8 lies. */

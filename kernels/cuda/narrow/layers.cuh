@@ -264,7 +264,6 @@ static __device__ __noinline__ void layer_weights(spot at, int grads, float4 *su
 #pragma unroll
     for (int j = 0; j < 2 * C; j++) c[i][j][0] = c[i][j][1] = c[i][j][2] = c[i][j][3] = 0;
   }
-  bool has_bias = W::A.bias >= 0 && mine.column == 0;
 #pragma unroll(HALF ? 4 : 1)
   for (int k = split; k < ROW_PIECES; k += W::SPLITS) {
     left a[R];
@@ -282,9 +281,10 @@ static __device__ __noinline__ void layer_weights(spot at, int grads, float4 *su
         multiply(c[i][2 * j + 1], a[i], b[1]);
       }
     }
-    if (has_bias)
+    /* By all who have these rows: a branch would cost more than the products. */
+    if constexpr (W::A.bias >= 0)
 #pragma unroll
-      for (int i = 0; i < R; i++) multiply(bias[i], a[i], ones());
+      for (int i = 0; i < R; i++) ones_multiply(bias[i], a[i]);
   }
   if constexpr (W::SPLITS > 1) {
     sums = (float4 *)(block_memory + SUMS_AT) + split * W::QUADS;
@@ -298,7 +298,7 @@ static __device__ __noinline__ void layer_weights(spot at, int grads, float4 *su
       if (mine.has_column(j / 2))
         quad_add(sums + ((mine.row + i) * W::INS * 2 + mine.column * 2 + j) * WARP + lane,
                  make_float4(c[i][j][0], c[i][j][1], c[i][j][2], c[i][j][3]), adds);
-    if (!has_bias || lane % 4 != 0) continue;
+    if (W::A.bias < 0 || mine.column != 0 || lane % 4 != 0) continue;
     float *to = (float *)(sums + W::TILES * WARP) + (mine.row + i) * 16 + lane / 4;
     to[0] = bias[i][0] + (adds ? to[0] : 0);
     to[8] = bias[i][2] + (adds ? to[8] : 0);

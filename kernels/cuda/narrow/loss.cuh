@@ -6,7 +6,13 @@
 #include "kernels/cuda/narrow/layers.cuh"
 
 constexpr int ROW_THREADS = THREADS / TILE_ROWS < 16 ? THREADS / TILE_ROWS : 16;
-constexpr int COLUMNS_EACH = parts_of(OUT, ROW_THREADS);
+constexpr int COLUMNS_EACH = parts_of(OUT, 2 * ROW_THREADS) * 2;
+constexpr int TARGETS_PITCH = TARGETS | 1;
+
+/* A thread has pairs of neighbouring columns. */
+static __device__ __forceinline__ int column_of(int lane, int i) {
+  return (i / 2 * ROW_THREADS + lane) * 2 + i % 2;
+}
 
 /* What a thread has seen of a step. */
 struct tally {
@@ -28,7 +34,7 @@ static __device__ __forceinline__ int row_greatest(const float (&y)[COLUMNS_EACH
   greatest = 0;
 #pragma unroll
   for (int i = 0; i < COLUMNS_EACH; i++) {
-    int column = lane + i * ROW_THREADS;
+    int column = column_of(lane, i);
     if (column >= OUT) continue;
     if (place == OUT || y[i] > greatest || (isnan(y[i]) && !isnan(greatest)))
       greatest = y[i], place = column;
@@ -55,14 +61,14 @@ static __device__ __forceinline__ float class_loss(const span &s, const float (&
     float power[COLUMNS_EACH], sum = 0;
 #pragma unroll
     for (int i = 0; i < COLUMNS_EACH; i++) {
-      power[i] = lane + i * ROW_THREADS < OUT ? expf(y[i] - greatest) : 0;
+      power[i] = column_of(lane, i) < OUT ? expf(y[i] - greatest) : 0;
       sum += power[i];
     }
     sum = row_sum(sum);
     float log_sum = logf(sum);
 #pragma unroll
     for (int i = 0; i < COLUMNS_EACH; i++) {
-      int column = lane + i * ROW_THREADS;
+      int column = column_of(lane, i);
       float t = ep_class_target(s.label_smoothing, OUT, label, 1.0f, column, 1.0f);
       if (column < OUT && t != 0) value += t * (log_sum + greatest - y[i]);
       grad[i] = power[i] / sum - t;
@@ -70,7 +76,7 @@ static __device__ __forceinline__ float class_loss(const span &s, const float (&
   } else {
 #pragma unroll
     for (int i = 0; i < COLUMNS_EACH; i++) {
-      bool is = lane + i * ROW_THREADS == label;
+      bool is = column_of(lane, i) == label;
       if (is) value = -y[i];
       grad[i] = is ? -1.0f : 0.0f;
     }
@@ -86,12 +92,12 @@ static __device__ __noinline__ void loss_run(const span &s, int rows, float scal
   int row = threadIdx.x / ROW_THREADS, lane = threadIdx.x % ROW_THREADS;
   int read = row < TILE_ROWS ? row : 0; /* there may be more threads than rows need */
   const float *outputs = (const float *)(block_memory + LAST_AT) + read * OUTPUTS_PITCH;
-  const float *targets = (const float *)(block_memory + TARGETS_AT) + read * TARGETS;
+  const float *targets = (const float *)(block_memory + TARGETS_AT) + read * TARGETS_PITCH;
   float y[COLUMNS_EACH], slope[COLUMNS_EACH], grad[COLUMNS_EACH], value = 0;
   int misses = 0;
 #pragma unroll
   for (int i = 0; i < COLUMNS_EACH; i++) {
-    float z = outputs[lane + i * ROW_THREADS]; /* there: the padding is, too */
+    float z = column_of(lane, i) < padded(OUT) ? outputs[column_of(lane, i)] : 0;
     y[i] = ep_activation(&activation, z);
     slope[i] = ep_activation_derivative(&activation, z, y[i]);
   }
@@ -102,7 +108,7 @@ static __device__ __noinline__ void loss_run(const span &s, int rows, float scal
   } else {
 #pragma unroll
     for (int i = 0; i < COLUMNS_EACH; i++) {
-      int column = lane + i * ROW_THREADS;
+      int column = column_of(lane, i);
       float target = column < OUT ? targets[column] : 0;
       grad[i] = ep_loss_derivative(LOSS, y[i], target, s.huber_delta);
       if (column >= OUT) continue;
@@ -115,12 +121,15 @@ static __device__ __noinline__ void loss_run(const span &s, int rows, float scal
   bool there = row < rows;
   if (there) seen.loss += value, seen.misses += misses;
 #pragma unroll
-  for (int i = 0; i < padded(OUT) / ROW_THREADS; i++) {
-    int column = lane + i * ROW_THREADS;
-    bool counts = there && column < OUT && i < COLUMNS_EACH;
-    int at = i < COLUMNS_EACH ? i : 0;
-    number_put(place_of<PITCH>(numbers_at(LAST_AT), row, column),
-               counts ? scale * grad[at] * slope[at] : 0);
+  for (int i = 0; i < parts_of(padded(OUT), 2 * ROW_THREADS) * 2; i += 2) {
+    int column = column_of(lane, i);
+    if (column >= padded(OUT)) break;
+    float pair[2] = {0, 0};
+    if (i < COLUMNS_EACH && there) {
+      if (column < OUT) pair[0] = scale * grad[i] * slope[i];
+      if (column + 1 < OUT) pair[1] = scale * grad[i + 1] * slope[i + 1];
+    }
+    pair_put(place_of<PITCH>(numbers_at(LAST_AT), row, column), pair[0], pair[1]);
   }
 }
 

@@ -25,7 +25,7 @@ typedef struct {
   int last;             /* of the network's outputs, then the gradient by them */
   int targets, order;   /* of a tile */
   int sums, sums_bytes; /* scratch */
-  int owned_at;
+  int owned_at, owned_bytes;
   int shared_bytes; /* of all */
 } ep_narrow_plan;
 

@@ -29,9 +29,9 @@ static __device__ __forceinline__ void all_wait(const span &s, unsigned times) {
 
 /* --- what comes from outside ----------------------------------------------------------------- */
 
-/* The step at hand. */
+/* A step. */
 struct now {
-  long long epoch, keyed; /* keyed: the epoch whose order is at hand */
+  long long epoch;
   int batch, rows;
   float scale;
 };
@@ -50,19 +50,80 @@ static __device__ __forceinline__ void now_next(now &n) {
   now_make(n);
 }
 
-static __device__ __forceinline__ void image_fetch(const span &s) {
-  for (int i = threadIdx.x * 16; i < IMAGE_BYTES; i += THREADS * 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(block_memory + i)),
-                 "l"(s.image + i)
+template <int BYTES>
+static __device__ __forceinline__ void copy_begin(void *to, const void *from, bool there) {
+  unsigned at = (unsigned)__cvta_generic_to_shared(to);
+  if constexpr (BYTES == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from),
+                 "r"(there ? 16 : 0)
                  : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from),
+                 "r"(there ? 4 : 0)
+                 : "memory");
+}
+
+/* Returns when all that this thread began has come. */
+static __device__ __forceinline__ void copies_wait() {
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-/* `COLUMNS` numbers of each row of the tile from `from`, [train rows, COLUMNS]; those of rows
- * beyond the batch are zero. put(row, column, value) for one, or for VECTOR neighbours. */
-template <int COLUMNS, int VECTOR, class Put>
-static __device__ __forceinline__ void rows_read(const float *from, const int *order, Put put) {
+static __device__ __forceinline__ void image_fetch(const span &s) {
+#pragma unroll 4
+  for (int i = threadIdx.x * 16; i < IMAGE_BYTES; i += THREADS * 16)
+    copy_begin<16>(block_memory + i, s.image + i, true);
+}
+
+/* Where the rows of a tile lie in the training set: [TILE_ROWS], -1 beyond the batch. There are two
+ * such lists: of the step's next tile, and of the next step's first one. */
+enum { ORDER_HERE, ORDER_AHEAD, ORDERS };
+
+static __device__ __forceinline__ int *order_of(int which) {
+  return (int *)(block_memory + ORDER_AT) + which * TILE_ROWS;
+}
+
+/* The orders of epochs that the lists are taken from. */
+static __shared__ ep_permutation permutations[ORDERS];
+static __shared__ long long epochs[ORDERS]; /* whose they are; -1: none yet */
+
+/* The list of the tile that begins at row `first` of the batch; the block waits before it reads
+ * it. */
+static __device__ __noinline__ void order_make(const span &s, const now &n, int first, int which) {
+  if (first >= n.rows) return;
+  if constexpr (SHUFFLES) {
+    bool known = epochs[which] == n.epoch;
+    __syncthreads();
+    if (!known) {
+      if (threadIdx.x == 0) {
+        permutations[which] = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, n.epoch, TRAIN_ROWS);
+        epochs[which] = n.epoch;
+      }
+      __syncthreads();
+    }
+  }
+  if (threadIdx.x >= TILE_ROWS) return;
+  int row = first + (int)threadIdx.x, from = n.batch * BATCH_ROWS + row;
+  if constexpr (SHUFFLES)
+    if (row < n.rows) from = (int)ep_permutation_at(&permutations[which], (uint32_t)from);
+  order_of(which)[threadIdx.x] = row < n.rows ? from : -1;
+}
+
+/* Begins the copy of `COLUMNS` numbers of each row of a tile; rows beyond the batch become zero.
+ * at(row, column): where they go to. */
+template <int COLUMNS, int VECTOR, class At>
+static __device__ __forceinline__ void rows_copy(const float *from, const int *order, At at) {
+  constexpr int ACROSS = COLUMNS / VECTOR;
+#pragma unroll 4
+  for (int i = threadIdx.x; i < TILE_ROWS * ACROSS; i += THREADS) {
+    int row = order[i / ACROSS], column = i % ACROSS * VECTOR;
+    copy_begin<VECTOR * 4>(at(i / ACROSS, column),
+                           row < 0 ? from : from + (long long)row * COLUMNS + column, row >= 0);
+  }
+}
+
+/* The same through registers, where numbers are halved. */
+template <int COLUMNS, int VECTOR>
+static __device__ __forceinline__ void rows_round(const float *from, const int *order, number *to) {
   constexpr int ACROSS = COLUMNS / VECTOR, COUNT = TILE_ROWS * ACROSS;
   constexpr int TURNS = parts_of(COUNT, THREADS), AT_ONCE = TURNS < 8 ? TURNS : 8;
 #pragma unroll 1
@@ -83,59 +144,48 @@ static __device__ __forceinline__ void rows_read(const float *from, const int *o
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
       int at = first + i * THREADS;
-      if (at < COUNT) put(at / ACROSS, at % ACROSS * VECTOR, value[i]);
+      if (at >= COUNT) break;
+      number *place = place_of<pitch_of(COLUMNS)>(to, at / ACROSS, at % ACROSS * VECTOR);
+      if constexpr (VECTOR == 4) {
+        pair_put(place, value[i][0], value[i][1]);
+        pair_put(place + 2, value[i][2], value[i][3]);
+      } else {
+        number_put(place, value[i][0]);
+      }
     }
   }
 }
 
-/* The tile's rows, to where the first layer and the loss read them. */
-static __device__ __noinline__ void rows_fetch(const span &s, now &n, int first) {
-  __shared__ ep_permutation permutation;
-  int *order = (int *)(block_memory + ORDER_AT);
+/* Begins to fetch the rows of a list, to where the first layer and the loss read them. */
+static __device__ __noinline__ void rows_fetch(const span &s, const now &n, int first, int which) {
   if (first >= n.rows) return;
-  if constexpr (SHUFFLES) {
-    if (n.keyed != n.epoch) {
-      if (threadIdx.x == 0)
-        permutation = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, n.epoch, TRAIN_ROWS);
-      n.keyed = n.epoch;
-      __syncthreads();
-    }
-  }
-  if (threadIdx.x < TILE_ROWS) {
-    int row = first + (int)threadIdx.x, from = n.batch * BATCH_ROWS + row;
-    if constexpr (SHUFFLES)
-      if (row < n.rows) from = (int)ep_permutation_at(&permutation, (uint32_t)from);
-    order[threadIdx.x] = row < n.rows ? from : -1;
-  }
-  __syncthreads();
-  constexpr int IN = layer(0).in;
+  constexpr int IN = layer(0).in, VECTOR = IN % 4 == 0 ? 4 : 1;
+  const int *order = order_of(which);
   number *x = numbers_at(layer(0).x);
   float *targets = (float *)(block_memory + TARGETS_AT);
-  rows_read<IN, IN % 4 == 0 ? 4 : 1>(s.x, order, [&](int row, int column, const float *value) {
-    number *to = place_of<pitch_of(IN)>(x, row, column);
-    if constexpr (IN % 4 == 0) {
-      pair_put(to, value[0], value[1]);
-      pair_put(to + 2, value[2], value[3]);
-    } else {
-      number_put(to, *value);
-    }
-  });
-  rows_read<TARGETS, 1>(s.y, order, [&](int row, int column, const float *value) {
-    targets[row * TARGETS + column] = *value;
-  });
+  rows_copy<TARGETS, 1>(
+      s.y, order, [&](int row, int column) { return targets + row * TARGETS_PITCH + column; });
+  if constexpr (HALF)
+    rows_round<IN, VECTOR>(s.x, order, x);
+  else
+    rows_copy<IN, VECTOR>(
+        s.x, order, [&](int row, int column) { return place_of<pitch_of(IN)>(x, row, column); });
 }
 
 /* --- the steps ------------------------------------------------------------------------------- */
 
 /* This block's tiles of the batch, the first of which is there. */
-static __device__ __forceinline__ void tiles_run(const span &s, now &n) {
+static __device__ __forceinline__ void tiles_run(const span &s, const now &n) {
   tally seen = {0, 0};
   float4 *sums = (float4 *)s.partials + (long long)blockIdx.x * QUADS;
   int first = (int)blockIdx.x * TILE_ROWS;
 #pragma unroll 1
   for (int at = first; at < n.rows; at += BLOCKS * TILE_ROWS) {
     if (at != first) {
-      rows_fetch(s, n, at);
+      order_make(s, n, at, ORDER_HERE);
+      __syncthreads();
+      rows_fetch(s, n, at, ORDER_HERE);
+      copies_wait();
       __syncthreads();
     }
     forward_run<0>();
@@ -158,32 +208,42 @@ static __device__ __forceinline__ ep_optimizer_step update_of(const span &s, lon
 extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_constant__ span s) {
   unsigned times = 0;
   int first = (int)blockIdx.x * TILE_ROWS;
-  now n = {s.first_step / STEPS_PER_EPOCH, -1, (int)(s.first_step % STEPS_PER_EPOCH), 0, 0};
+  now n = {s.first_step / STEPS_PER_EPOCH, (int)(s.first_step % STEPS_PER_EPOCH), 0, 0};
   now_make(n);
   for (int i = threadIdx.x; i < SHARED_BYTES / 4; i += THREADS) ((int *)block_memory)[i] = 0;
+  if (threadIdx.x < ORDERS) epochs[threadIdx.x] = -1;
   __syncthreads();
   owned_load(s);
+  order_make(s, n, first, ORDER_AHEAD);
   all_arrive(s);
-  rows_fetch(s, n, first);
+  rows_fetch(s, n, first, ORDER_AHEAD);
+  now ahead = n; /* whose first rows are fetched next */
+  now_next(ahead);
+  __syncthreads();
+  order_make(s, ahead, first, ORDER_AHEAD);
   all_wait(s, ++times);
 #pragma unroll 1
   for (long long at = 0; at < s.steps; at++) {
-    int rows = n.rows, workers = min(parts_of(rows, TILE_ROWS), BLOCKS);
+    int workers = min(parts_of(n.rows, TILE_ROWS), BLOCKS);
     image_fetch(s);
+    copies_wait();
     __syncthreads();
     tiles_run(s, n);
     all_arrive(s);
-    now_next(n);
-    if (at + 1 < s.steps) rows_fetch(s, n, first);
+    rows_fetch(s, ahead, first, ORDER_AHEAD);
     const ep_optimizer_step update = update_of(s, at);
     all_wait(s, ++times);
     quads_sum(s, workers);
-    loss_put(s, at, workers, rows);
+    loss_put(s, at, workers, n.rows);
     __syncthreads();
     owned_update(s, update);
     all_arrive(s);
+    n = ahead;
+    now_next(ahead);
+    order_make(s, ahead, first, ORDER_AHEAD);
     all_wait(s, ++times);
   }
+  copies_wait();
   owned_store(s);
 }
 

@@ -63,6 +63,7 @@ static void plan_write(FILE *out, const ep_narrow_plan *plan) {
   number_write(out, "SUMS_AT", plan->sums);
   number_write(out, "SUMS_BYTES", plan->sums_bytes);
   number_write(out, "OWNED_AT", plan->owned_at);
+  number_write(out, "OWNED_BYTES", plan->owned_bytes);
   number_write(out, "SHARED_BYTES", plan->shared_bytes);
 }
 

@@ -7,49 +7,46 @@
 
 /* Threads that share out the blocks' sums of a quad. */
 constexpr int SHARES = THREADS / OWNED < 16 ? THREADS / OWNED : 16;
+constexpr int MINE = OWNED * 4; /* numbers that a block owns, with padding */
 
-/* A quad in the hands of its owner, in shared memory. */
+/* What a block owns, in shared memory. image: where it lies there, in bytes, and 1 for a bias,
+ * which is a float; parameter: -1 for padding; decay: negative for what is frozen. */
 struct owned {
-  float value[4], state[SLOTS > 0 ? SLOTS : 1][4];
-  int parameter[4]; /* -1: padding */
-  float decay;      /* negative: frozen */
-  int image, step;  /* bytes: where it lies, and from there to its second half */
-  bool bias;
+  float value[MINE], state[SLOTS > 0 ? SLOTS : 1][MINE], decay[MINE];
+  int parameter[MINE], image[MINE];
 };
+static_assert(sizeof(owned) == OWNED_BYTES, "what plan.c reserves");
 
-static __device__ __forceinline__ owned &owned_at(int i) {
-  return ((owned *)(block_memory + OWNED_AT))[i];
+static __device__ __forceinline__ owned &owned_of() {
+  return *(owned *)(block_memory + OWNED_AT);
 }
 
-/* Which parameters a quad has. */
+/* Which parameter number `e` of a quad is. */
 template <int L>
-static __device__ __forceinline__ void quad_find(const span &s, int quad, owned &o) {
+static __device__ __forceinline__ void number_find(const span &s, int quad, int e, int &parameter,
+                                                   int &image, float &decay) {
   if constexpr (L < LAYERS) {
     typedef weights<L> W;
     constexpr narrow_layer A = W::A;
     constexpr int TILES_ACROSS = W::INS * 2, PITCH = pitch_of(A.in);
     int i = quad - A.quads;
     if (i >= W::QUADS) {
-      quad_find<L + 1>(s, quad, o);
+      number_find<L + 1>(s, quad, e, parameter, image, decay);
       return;
     }
-    o.bias = i >= W::TILES * WARP;
-    o.decay = s.decay[L][o.bias];
-    if (o.bias) {
-      int out = (i - W::TILES * WARP) * 4;
-      for (int e = 0; e < 4; e++) o.parameter[e] = out + e < A.out ? A.bias + out + e : -1;
-      o.image = A.image + padded(A.out) * PITCH * (int)sizeof(number) + out * 4;
-      o.step = 8;
-      return;
+    bool bias = i >= W::TILES * WARP;
+    decay = s.decay[L][bias];
+    if (bias) {
+      int out = (i - W::TILES * WARP) * 4 + e;
+      parameter = out < A.out ? A.bias + out : -1;
+      image = (A.image + padded(A.out) * PITCH * (int)sizeof(number) + out * 4) | 1;
+    } else {
+      int tile = i / WARP, lane = i % WARP;
+      int out = tile / TILES_ACROSS * 16 + e / 2 * 8 + lane / 4;
+      int in = tile % TILES_ACROSS * 8 + lane % 4 * 2 + e % 2;
+      parameter = out < A.out && in < A.in ? A.weight + out * A.in + in : -1;
+      image = A.image + (out * PITCH + turned<PITCH>(out, in)) * (int)sizeof(number);
     }
-    int tile = i / WARP, lane = i % WARP;
-    int out = tile / TILES_ACROSS * 16 + lane / 4, in = tile % TILES_ACROSS * 8 + lane % 4 * 2;
-    for (int e = 0; e < 4; e++) {
-      bool is = out + e / 2 * 8 < A.out && in + e % 2 < A.in;
-      o.parameter[e] = is ? A.weight + (out + e / 2 * 8) * A.in + in + e % 2 : -1;
-    }
-    o.image = A.image + (out * PITCH + turned<PITCH>(out, in)) * (int)sizeof(number);
-    o.step = 8 * PITCH * (int)sizeof(number);
   }
 }
 
@@ -58,42 +55,35 @@ static __device__ __forceinline__ bool owns(int i) {
 }
 
 /* To the image that all blocks fetch. */
-static __device__ __forceinline__ void image_put(const span &s, const owned &o) {
-  char *to = s.image + o.image;
-#pragma unroll
-  for (int half = 0; half < 2; half++, to += o.step) {
-    float first = o.value[2 * half], second = o.value[2 * half + 1];
-    if (o.bias)
-      *(float2 *)to = make_float2(first, second);
-    else
-      pair_put((number *)to, first, second);
-  }
+static __device__ __forceinline__ void image_put(const span &s, int image, float value) {
+  if (image & 1)
+    *(float *)(s.image + image - 1) = value;
+  else
+    number_put((number *)(s.image + image), value);
 }
 
 static __device__ __forceinline__ void owned_load(const span &s) {
-  for (int i = threadIdx.x; owns(i); i += THREADS) {
-    owned o;
-    quad_find<0>(s, (int)blockIdx.x * OWNED + i, o);
-    for (int e = 0; e < 4; e++) {
-      o.value[e] = o.parameter[e] >= 0 ? s.parameters[o.parameter[e]] : 0;
-      for (int slot = 0; slot < SLOTS; slot++)
-        o.state[slot][e] =
-            o.parameter[e] >= 0 ? s.state[(long long)slot * PARAMETERS + o.parameter[e]] : 0;
-    }
-    image_put(s, o);
-    owned_at(i) = o;
+  owned &o = owned_of();
+  for (int i = threadIdx.x; owns(i / 4); i += THREADS) {
+    int parameter, image;
+    number_find<0>(s, (int)blockIdx.x * OWNED + i / 4, i % 4, parameter, image, o.decay[i]);
+    o.parameter[i] = parameter;
+    o.image[i] = image;
+    if (parameter < 0) continue;
+    o.value[i] = s.parameters[parameter];
+    for (int slot = 0; slot < SLOTS; slot++)
+      o.state[slot][i] = s.state[(long long)slot * PARAMETERS + parameter];
+    image_put(s, image, o.value[i]);
   }
 }
 
 static __device__ __forceinline__ void owned_store(const span &s) {
-  for (int i = threadIdx.x; owns(i); i += THREADS) {
-    const owned o = owned_at(i);
-    for (int e = 0; e < 4; e++) {
-      if (o.parameter[e] < 0 || o.decay < 0) continue;
-      s.parameters[o.parameter[e]] = o.value[e];
-      for (int slot = 0; slot < SLOTS; slot++)
-        s.state[(long long)slot * PARAMETERS + o.parameter[e]] = o.state[slot][e];
-    }
+  const owned &o = owned_of();
+  for (int i = threadIdx.x; owns(i / 4); i += THREADS) {
+    if (o.parameter[i] < 0 || o.decay[i] < 0) continue;
+    s.parameters[o.parameter[i]] = o.value[i];
+    for (int slot = 0; slot < SLOTS; slot++)
+      s.state[(long long)slot * PARAMETERS + o.parameter[i]] = o.state[slot][i];
   }
 }
 
@@ -104,7 +94,7 @@ static __device__ __forceinline__ void quads_sum(const span &s, int workers) {
   if (part >= SHARES || !owns(i)) return;
   const float4 *from = (const float4 *)s.partials + (int)blockIdx.x * OWNED + i;
   float4 sum = make_float4(0, 0, 0, 0);
-  constexpr int AT_ONCE = 8;
+  constexpr int AT_ONCE = 16;
 #pragma unroll 1
   for (int first = part; first < workers; first += AT_ONCE * SHARES) {
     float4 quad[AT_ONCE];
@@ -123,30 +113,24 @@ static __device__ __forceinline__ void quads_sum(const span &s, int workers) {
 
 static __device__ __forceinline__ void owned_update(const span &s,
                                                     const ep_optimizer_step &update) {
-  int i = threadIdx.x;
-  if (!owns(i)) return;
-  owned &o = owned_at(i);
-  if (o.decay < 0) return;
-  const float4 *from = (const float4 *)(block_memory + SUMS_AT);
-  float4 sum = from[i];
-#pragma unroll
-  for (int part = 1; part < SHARES; part++) {
-    float4 more = from[part * OWNED + i];
-    sum.x += more.x, sum.y += more.y, sum.z += more.z, sum.w += more.w;
-  }
-  const float grad[4] = {sum.x, sum.y, sum.z, sum.w};
+  owned &o = owned_of();
+  const float *from = (const float *)(block_memory + SUMS_AT);
   ep_optimizer optimizer = s.optimizer;
   optimizer.type = OPTIMIZER;
   optimizer.nesterov = NESTEROV;
   optimizer.centered = CENTERED;
   if (!CLIPS_VALUE) optimizer.clip_value = 0;
   if (!HAS_MOMENTUM) optimizer.momentum = 0;
+  for (int i = threadIdx.x; owns(i / 4); i += THREADS) {
+    float sum = from[i], decay = o.decay[i];
 #pragma unroll
-  for (int e = 0; e < 4; e++)
-    if (o.parameter[e] >= 0)
-      o.value[e] = ep_optimizer_update(&optimizer, &update, o.decay, o.value[e],
-                                       ep_clip(&optimizer, 1, grad[e]), &o.state[0][e], 4);
-  image_put(s, o);
+    for (int part = 1; part < SHARES; part++) sum += from[part * MINE + i];
+    if (o.parameter[i] < 0 || decay < 0) continue;
+    float value = ep_optimizer_update(&optimizer, &update, decay, o.value[i],
+                                      ep_clip(&optimizer, 1, sum), &o.state[0][i], MINE);
+    o.value[i] = value;
+    image_put(s, o.image[i], value);
+  }
 }
 
 /* --- the loss -------------------------------------------------------------------------------- */
