@@ -68,16 +68,19 @@ bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu,
 
 /* --- cuda/fused ------------------------------------------------------------------------------ */
 
+/* A kernel is compiled for it: few rows are not worth that. The smallest networks go to
+ * cuda/resident as long as its few multiprocessors are enough for their rows. */
 bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
                       ep_choice_narrow_work *work) {
-  const int64_t rows_least = 64;
+  const int64_t rows_least = 256, resident_rows_least = 8192;
   ep_narrow_plan plan;
   *work = (ep_choice_narrow_work){0};
+  int64_t least = ep_choice_resident(program) ? resident_rows_least : rows_least;
   return gpu->capability >= 80 &&
          (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
          ep_narrow_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
                              &plan, work) &&
-         program->batch_size >= rows_least;
+         program->batch_size >= least;
 }
 
 /* --- cuda/graph ------------------------------------------------------------------------------ */

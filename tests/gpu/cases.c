@@ -333,7 +333,7 @@ static const net narrow_nets[] = {
      {4, 1},
      EP_LAYER_TANH,
      EP_LOSS_BCE_WITH_LOGITS,
-     {.rows = 2777, .steps = 9, .lr = 0.5f, .seed = 43}},
+     {.rows = 8777, .steps = 9, .lr = 0.5f, .seed = 43}},
     {"narrow, as wide as it goes, classes",
      100,
      {128, 7, 128, 10},

@@ -34,8 +34,8 @@ typedef struct {
 } suite;
 
 /* All that the plug-in has; a new one is tried by standing here. */
-static const char *const executors[] = {"cuda/resident", "cuda/fused", "cuda/grid",
-                                        "cuda/graph",    "cuda/gemm",  "cuda/general"};
+static const char *const executors[] = {"cuda/fused", "cuda/resident", "cuda/grid",
+                                        "cuda/graph", "cuda/gemm",     "cuda/general"};
 enum { EXECUTORS = sizeof executors / sizeof *executors };
 
 static void report(suite *self, bool passed, const char *format, ...)
