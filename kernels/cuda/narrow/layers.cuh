@@ -238,12 +238,12 @@ template <int L> struct weights {
   static_assert(SPLITS * QUADS * 16 <= SUMS_BYTES || SPLITS == 1, "what plan.c reserves");
 };
 
-static __device__ __forceinline__ void quad_add(float4 *to, float4 quad, bool adds) {
-  if (adds) {
-    float4 old = *to;
-    quad.x += old.x, quad.y += old.y, quad.z += old.z, quad.w += old.w;
-  }
-  *to = quad;
+static __device__ __forceinline__ float4 quad_old(const float4 *from, bool adds) {
+  return adds ? *from : make_float4(0, 0, 0, 0);
+}
+
+static __device__ __forceinline__ float4 quad_sum(const float4 &a, const float4 &b) {
+  return make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w);
 }
 
 /* The sums over the tile's rows of the gradients of a layer's weights and biases: to the block's
@@ -257,6 +257,22 @@ static __device__ __noinline__ void layer_weights(spot at, int grads, float4 *su
   const typename W::mine_type mine(warp % W::USED);
   if (split >= W::SPLITS) return;
   const number *grad = numbers_at(grads), *x = numbers_at(at.x);
+  if constexpr (W::SPLITS > 1) {
+    sums = (float4 *)(block_memory + SUMS_AT) + split * W::QUADS;
+    adds = false;
+  }
+  float4 *mine_sums = sums + (mine.row * W::INS + mine.column) * 2 * WARP + lane;
+  constexpr int DOWN = W::INS * 2 * WARP; /* from a row of pieces to the next */
+  constexpr bool EARLY = R * C <= 2;      /* what is added to is read while all is multiplied */
+  float4 old[EARLY ? R : 1][EARLY ? 2 * C : 1];
+  if constexpr (EARLY) {
+#pragma unroll
+    for (int i = 0; i < R; i++)
+#pragma unroll
+      for (int j = 0; j < 2 * C; j++)
+        old[i][j] = quad_old(mine_sums + i * DOWN + j * WARP,
+                             adds && mine.has_row(i) && mine.has_column(j / 2));
+  }
   float c[R][2 * C][4], bias[R][4];
 #pragma unroll
   for (int i = 0; i < R; i++) {
@@ -286,18 +302,16 @@ static __device__ __noinline__ void layer_weights(spot at, int grads, float4 *su
 #pragma unroll
       for (int i = 0; i < R; i++) ones_multiply(bias[i], a[i]);
   }
-  if constexpr (W::SPLITS > 1) {
-    sums = (float4 *)(block_memory + SUMS_AT) + split * W::QUADS;
-    adds = false;
-  }
 #pragma unroll
   for (int i = 0; i < R; i++) {
     if (!mine.has_row(i)) continue;
 #pragma unroll
-    for (int j = 0; j < 2 * C; j++)
-      if (mine.has_column(j / 2))
-        quad_add(sums + ((mine.row + i) * W::INS * 2 + mine.column * 2 + j) * WARP + lane,
-                 make_float4(c[i][j][0], c[i][j][1], c[i][j][2], c[i][j][3]), adds);
+    for (int j = 0; j < 2 * C; j++) {
+      if (!mine.has_column(j / 2)) continue;
+      float4 *to = mine_sums + i * DOWN + j * WARP;
+      *to = quad_sum(EARLY ? old[EARLY ? i : 0][EARLY ? j : 0] : quad_old(to, adds),
+                     make_float4(c[i][j][0], c[i][j][1], c[i][j][2], c[i][j][3]));
+    }
     if (W::A.bias < 0 || mine.column != 0 || lane % 4 != 0) continue;
     float *to = (float *)(sums + W::TILES * WARP) + (mine.row + i) * 16 + lane / 4;
     to[0] = bias[i][0] + (adds ? to[0] : 0);
@@ -310,13 +324,10 @@ template <int L> static __device__ __noinline__ void sums_join(float4 *sums, boo
   typedef weights<L> W;
   const float4 *from = (const float4 *)(block_memory + SUMS_AT);
   for (int i = threadIdx.x; i < W::QUADS; i += THREADS) {
-    float4 quad = from[i];
+    float4 quad = quad_old(sums + i, adds);
 #pragma unroll
-    for (int s = 1; s < W::SPLITS; s++) {
-      float4 more = from[s * W::QUADS + i];
-      quad.x += more.x, quad.y += more.y, quad.z += more.z, quad.w += more.w;
-    }
-    quad_add(sums + i, quad, adds);
+    for (int s = 0; s < W::SPLITS; s++) quad = quad_sum(quad, from[s * W::QUADS + i]);
+    sums[i] = quad;
   }
 }
 

@@ -7,7 +7,8 @@
 
 constexpr int ROW_THREADS = THREADS / TILE_ROWS < 16 ? THREADS / TILE_ROWS : 16;
 constexpr int COLUMNS_EACH = parts_of(OUT, 2 * ROW_THREADS) * 2;
-constexpr int TARGETS_PITCH = TARGETS | 1;
+/* Fours stay fours, and rows begin in different banks. */
+constexpr int TARGETS_PITCH = TARGETS % 4 == 0 ? TARGETS + 4 : TARGETS | 1;
 
 /* A thread has pairs of neighbouring columns. */
 static __device__ __forceinline__ int column_of(int lane, int i) {

@@ -96,7 +96,8 @@ static void shared_place(const ep_program *program, ep_narrow_plan *plan) {
   int outputs = (padded(program->out_features) + 2) * 4;
   int grads = pitch(program, program->out_features) * size;
   plan->last = place(plan, rows * (outputs > grads ? outputs : grads));
-  plan->targets = place(plan, rows * ((int)program->target_columns | 1) * 4);
+  int targets = (int)program->target_columns;
+  plan->targets = place(plan, rows * (targets % 4 == 0 ? targets + 4 : targets | 1) * 4);
   plan->order = place(plan, 2 * rows * 4);
   plan->sums_bytes = plan->threads / 32 * SUMS_BYTES;
   plan->sums = place(plan, plan->sums_bytes);

@@ -75,34 +75,29 @@ static __device__ __forceinline__ void image_fetch(const span &s) {
 }
 
 /* Where the rows of a tile lie in the training set: [TILE_ROWS], -1 beyond the batch. There are two
- * such lists: of the step's next tile, and of the next step's first one. */
+ * such lists: of the step's next tile, and of the next step's first one; and the orders of epochs
+ * that they are taken from. */
 enum { ORDER_HERE, ORDER_AHEAD, ORDERS };
+static __shared__ ep_permutation permutations[ORDERS];
 
 static __device__ __forceinline__ int *order_of(int which) {
   return (int *)(block_memory + ORDER_AT) + which * TILE_ROWS;
 }
 
-/* The orders of epochs that the lists are taken from. */
-static __shared__ ep_permutation permutations[ORDERS];
-static __shared__ long long epochs[ORDERS]; /* whose they are; -1: none yet */
+/* Makes the order of an epoch unless it is there already: `epoch` of the one that is. The block
+ * waits before it is used, and has waited since it was. */
+static __device__ __noinline__ void permutation_make(const span &s, long long wanted,
+                                                     long long &epoch, int which) {
+  if (!SHUFFLES || epoch == wanted) return;
+  epoch = wanted;
+  if (threadIdx.x == 0)
+    permutations[which] = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, wanted, TRAIN_ROWS);
+}
 
-/* The list of the tile that begins at row `first` of the batch; the block waits before it reads
- * it. */
-static __device__ __noinline__ void order_make(const span &s, const now &n, int first, int which) {
-  if (first >= n.rows) return;
-  if constexpr (SHUFFLES) {
-    bool known = epochs[which] == n.epoch;
-    __syncthreads();
-    if (!known) {
-      if (threadIdx.x == 0) {
-        permutations[which] = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, n.epoch, TRAIN_ROWS);
-        epochs[which] = n.epoch;
-      }
-      __syncthreads();
-    }
-  }
-  if (threadIdx.x >= TILE_ROWS) return;
+/* The list of the tile that begins at row `first` of the batch; likewise. */
+static __device__ __forceinline__ void order_make(const now &n, int first, int which) {
   int row = first + (int)threadIdx.x, from = n.batch * BATCH_ROWS + row;
+  if (threadIdx.x >= TILE_ROWS) return;
   if constexpr (SHUFFLES)
     if (row < n.rows) from = (int)ep_permutation_at(&permutations[which], (uint32_t)from);
   order_of(which)[threadIdx.x] = row < n.rows ? from : -1;
@@ -174,15 +169,17 @@ static __device__ __noinline__ void rows_fetch(const span &s, const now &n, int 
 
 /* --- the steps ------------------------------------------------------------------------------- */
 
-/* This block's tiles of the batch, the first of which is there. */
-static __device__ __forceinline__ void tiles_run(const span &s, const now &n) {
+/* This block's tiles of the batch, the first of which is there. epoch: of the order at hand. */
+static __device__ __forceinline__ void tiles_run(const span &s, const now &n, long long &epoch) {
   tally seen = {0, 0};
   float4 *sums = (float4 *)s.partials + (long long)blockIdx.x * QUADS;
   int first = (int)blockIdx.x * TILE_ROWS;
 #pragma unroll 1
   for (int at = first; at < n.rows; at += BLOCKS * TILE_ROWS) {
     if (at != first) {
-      order_make(s, n, at, ORDER_HERE);
+      permutation_make(s, n.epoch, epoch, ORDER_HERE);
+      __syncthreads();
+      order_make(n, at, ORDER_HERE);
       __syncthreads();
       rows_fetch(s, n, at, ORDER_HERE);
       copies_wait();
@@ -190,10 +187,11 @@ static __device__ __forceinline__ void tiles_run(const span &s, const now &n) {
     }
     forward_run<0>();
     loss_run(s, n.rows - at, n.scale, seen);
+    tally_keep(seen);
     __syncthreads();
     back_run<LAYERS - 1>(sums, at != first);
   }
-  if (first < n.rows) tally_put(s, seen);
+  if (first < n.rows) tally_put(s);
 }
 
 static __device__ __forceinline__ ep_optimizer_step update_of(const span &s, long long at) {
@@ -207,20 +205,28 @@ static __device__ __forceinline__ ep_optimizer_step update_of(const span &s, lon
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_constant__ span s) {
   unsigned times = 0;
+  long long epochs[ORDERS] = {-1, -1}; /* of the orders at hand */
   int first = (int)blockIdx.x * TILE_ROWS;
-  now n = {s.first_step / STEPS_PER_EPOCH, (int)(s.first_step % STEPS_PER_EPOCH), 0, 0};
+  /* This step, the next, whose rows are fetched during this one, and the one after it, whose
+   * rows' places are made. */
+  now n = {s.first_step / STEPS_PER_EPOCH, (int)(s.first_step % STEPS_PER_EPOCH), 0, 0}, ahead;
   now_make(n);
   for (int i = threadIdx.x; i < SHARED_BYTES / 4; i += THREADS) ((int *)block_memory)[i] = 0;
-  if (threadIdx.x < ORDERS) epochs[threadIdx.x] = -1;
+  permutation_make(s, n.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
   __syncthreads();
   owned_load(s);
-  order_make(s, n, first, ORDER_AHEAD);
+  order_make(n, first, ORDER_AHEAD);
   all_arrive(s);
   rows_fetch(s, n, first, ORDER_AHEAD);
-  now ahead = n; /* whose first rows are fetched next */
+  ahead = n;
   now_next(ahead);
+  permutation_make(s, ahead.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
   __syncthreads();
-  order_make(s, ahead, first, ORDER_AHEAD);
+  order_make(ahead, first, ORDER_AHEAD);
+  __syncthreads();
+  now beyond = ahead;
+  now_next(beyond);
+  permutation_make(s, beyond.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
   all_wait(s, ++times);
 #pragma unroll 1
   for (long long at = 0; at < s.steps; at++) {
@@ -228,19 +234,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
     image_fetch(s);
     copies_wait();
     __syncthreads();
-    tiles_run(s, n);
+    tiles_run(s, n, epochs[ORDER_HERE]);
     all_arrive(s);
     rows_fetch(s, ahead, first, ORDER_AHEAD);
     const ep_optimizer_step update = update_of(s, at);
     all_wait(s, ++times);
-    quads_sum(s, workers);
+    quads_sum(s, workers, [&]() { order_make(beyond, first, ORDER_AHEAD); });
     loss_put(s, at, workers, n.rows);
     __syncthreads();
     owned_update(s, update);
     all_arrive(s);
     n = ahead;
-    now_next(ahead);
-    order_make(s, ahead, first, ORDER_AHEAD);
+    ahead = beyond;
+    now_next(beyond);
+    permutation_make(s, beyond.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
     all_wait(s, ++times);
   }
   copies_wait();

@@ -88,27 +88,32 @@ static __device__ __forceinline__ void owned_store(const span &s) {
 }
 
 /* The sums of the first `workers` blocks for the quads of this one: [SHARES, OWNED] in shared
- * memory. */
-static __device__ __forceinline__ void quads_sum(const span &s, int workers) {
-  int i = threadIdx.x % OWNED, part = threadIdx.x / OWNED;
-  if (part >= SHARES || !owns(i)) return;
-  const float4 *from = (const float4 *)s.partials + (int)blockIdx.x * OWNED + i;
-  float4 sum = make_float4(0, 0, 0, 0);
+ * memory. meanwhile(): what all threads do while they come. */
+template <class Meanwhile>
+static __device__ __forceinline__ void quads_sum(const span &s, int workers, Meanwhile meanwhile) {
   constexpr int AT_ONCE = 16;
-#pragma unroll 1
-  for (int first = part; first < workers; first += AT_ONCE * SHARES) {
-    float4 quad[AT_ONCE];
+  int i = threadIdx.x % OWNED, part = threadIdx.x / OWNED;
+  bool mine = part < SHARES && owns(i);
+  const float4 *from = (const float4 *)s.partials + (int)blockIdx.x * OWNED + i;
+  float4 sum = make_float4(0, 0, 0, 0), quad[AT_ONCE];
+  auto load = [&](int first) {
 #pragma unroll
     for (int k = 0; k < AT_ONCE; k++) {
       int worker = first + k * SHARES;
-      quad[k] =
-          worker < workers ? __ldcg(from + (long long)worker * QUADS) : make_float4(0, 0, 0, 0);
+      quad[k] = mine && worker < workers ? __ldcg(from + (long long)worker * QUADS)
+                                         : make_float4(0, 0, 0, 0);
     }
+  };
+  load(part);
+  meanwhile();
+#pragma unroll 1
+  for (int next = part + AT_ONCE * SHARES;; next += AT_ONCE * SHARES) {
 #pragma unroll
-    for (int k = 0; k < AT_ONCE; k++)
-      sum.x += quad[k].x, sum.y += quad[k].y, sum.z += quad[k].z, sum.w += quad[k].w;
+    for (int k = 0; k < AT_ONCE; k++) sum = quad_sum(sum, quad[k]);
+    if (next >= workers) break;
+    load(next);
   }
-  ((float4 *)(block_memory + SUMS_AT))[part * OWNED + i] = sum;
+  if (mine) ((float4 *)(block_memory + SUMS_AT))[part * OWNED + i] = sum;
 }
 
 static __device__ __forceinline__ void owned_update(const span &s,
@@ -135,26 +140,33 @@ static __device__ __forceinline__ void owned_update(const span &s,
 
 /* --- the loss -------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void tally_put(const span &s, const tally &seen) {
-  __shared__ double losses[WARPS];
-  __shared__ int misses[WARPS];
-  double loss = seen.loss;
+/* What the block's warps have seen so far. */
+static __shared__ float losses_of_warps[WARPS];
+static __shared__ int misses_of_warps[WARPS];
+
+static __device__ __forceinline__ void tally_keep(const tally &seen) {
+  float loss = seen.loss;
 #pragma unroll
   for (int distance = WARP / 2; distance > 0; distance /= 2)
     loss += __shfl_xor_sync(ALL, loss, distance);
-  int missed = __reduce_add_sync(ALL, seen.misses);
-  if (threadIdx.x % WARP == 0) {
-    losses[threadIdx.x / WARP] = loss;
-    misses[threadIdx.x / WARP] = missed;
-  }
-  __syncthreads();
+  int misses = __reduce_add_sync(ALL, seen.misses);
+  if (threadIdx.x % WARP != 0) return;
+  losses_of_warps[threadIdx.x / WARP] = loss;
+  misses_of_warps[threadIdx.x / WARP] = misses;
+}
+
+/* By the first warp, when all have kept theirs. */
+static __device__ __forceinline__ void tally_put(const span &s) {
+  if (threadIdx.x >= WARP) return;
+  bool is = threadIdx.x < WARPS;
+  double loss = is ? losses_of_warps[threadIdx.x] : 0;
+  int misses = __reduce_add_sync(ALL, is ? misses_of_warps[threadIdx.x] : 0);
+#pragma unroll
+  for (int distance = WARPS / 2; distance > 0; distance /= 2)
+    loss += __shfl_xor_sync(ALL, loss, distance);
   if (threadIdx.x != 0) return;
-  for (int w = 1; w < WARPS; w++) {
-    loss += losses[w];
-    missed += misses[w];
-  }
   s.losses[blockIdx.x] = loss;
-  s.misses[blockIdx.x] = missed;
+  s.misses[blockIdx.x] = misses;
 }
 
 /* By the last warp of the last block. */
