@@ -222,7 +222,7 @@ static void narrow_terms(const ep_plan *plan, const ep_device_info *device, int6
   terms[1] = work.turns;
   terms[2] = work.products;
   terms[3] = work.summed;
-  terms[4] = work.quads;
+  terms[4] = work.rows * network_sum(plan).values;
 }
 
 static bool grid_takes(const ep_plan *plan, const ep_device_info *device) {

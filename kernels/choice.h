@@ -118,7 +118,7 @@ typedef struct {
   double turns;    /* of tiles of rows through a layer, one after the other */
   double products; /* multiply-adds of a block, as dear as the precision makes them */
   double summed;   /* floats of gradients that all blocks leave to be added up */
-  double quads;    /* fours of parameters that are updated */
+  double rows;     /* that a block takes, one tile after the other */
 } ep_choice_narrow_work;
 
 /* Bytes of shared memory that a block may ask for, but for what a kernel has besides. */

@@ -41,6 +41,13 @@ constexpr int like(int l) {
   return l;
 }
 
+/* The first layer whose activation is the same. */
+constexpr int activated_like(int l) {
+  for (int i = 0; i < l; i++)
+    if (activations_alike(layer(i), layer(l))) return i;
+  return l;
+}
+
 /* How the block's warps lie on pieces: down × across of them, each taking rows × columns. */
 struct cut {
   int down, across, rows, columns;
@@ -88,6 +95,38 @@ static __device__ __forceinline__ ep_op activation_of(const narrow_layer &of) {
   return op;
 }
 
+/* Four numbers through an activation; slopes where they are kept. */
+struct activated {
+  float y[4], slope[4];
+};
+
+template <int L>
+static __device__ __forceinline__ activated activate_here(float z0, float z1, float z2, float z3) {
+  const ep_op activation = activation_of(layer(L));
+  const float z[4] = {z0, z1, z2, z3};
+  activated a;
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    a.y[i] = ep_activation(&activation, z[i]);
+    a.slope[i] = layer(L).slopes >= 0 ? ep_activation_derivative(&activation, z[i], a.y[i]) : 1;
+  }
+  return a;
+}
+
+/* The code of a long function once, not once for each register: else it fills the cache. */
+template <int L>
+static __device__ __noinline__ activated activate_there(float z0, float z1, float z2, float z3) {
+  return activate_here<L>(z0, z1, z2, z3);
+}
+
+template <int L> static __device__ __forceinline__ activated activate(const float (&z)[4]) {
+  constexpr ep_layer_type TYPE = layer(L).activation;
+  if constexpr (TYPE == EP_LAYER_LINEAR || TYPE == EP_LAYER_RELU || TYPE == EP_LAYER_LEAKY_RELU)
+    return activate_here<L>(z[0], z[1], z[2], z[3]);
+  else
+    return activate_there<activated_like(L)>(z[0], z[1], z[2], z[3]);
+}
+
 static __device__ __forceinline__ const float *biases_of(const narrow_layer &of, int image) {
   return (const float *)(block_memory + image +
                          padded(of.out) * pitch_of(of.in) * (int)sizeof(number));
@@ -133,29 +172,28 @@ template <int L> static __device__ __noinline__ void layer_forward(spot at) {
       }
     }
   }
-  const ep_op activation = activation_of(A);
 #pragma unroll
   for (int i = 0; i < R; i++)
 #pragma unroll
-    for (int j = 0; j < 2 * C; j++)
+    for (int j = 0; j < 2 * C; j++) {
+      if (!mine.has_row(i) || !mine.has_column(j / 2)) continue;
+      int row = (mine.row + i) * 16 + g, column = mine.column * 16 + 8 * j + 2 * t;
+      if constexpr (L == LAYERS - 1) {
+        float *to = (float *)(block_memory + at.after) + row * OUTPUTS_PITCH + column;
+        *(float2 *)to = make_float2(c[i][j][0], c[i][j][1]);
+        *(float2 *)(to + 8 * OUTPUTS_PITCH) = make_float2(c[i][j][2], c[i][j][3]);
+      } else {
+        const activated a = activate<L>(c[i][j]);
 #pragma unroll
-      for (int q = 0; q < 4; q += 2) {
-        if (!mine.has_row(i) || !mine.has_column(j / 2)) continue;
-        int row = (mine.row + i) * 16 + g + q / 2 * 8, column = mine.column * 16 + 8 * j + 2 * t;
-        float z[2] = {c[i][j][q], c[i][j][q + 1]}, y[2];
-        if constexpr (L == LAYERS - 1) {
-          *(float2 *)(block_memory + at.after + (row * OUTPUTS_PITCH + column) * 4) =
-              make_float2(z[0], z[1]);
-          continue;
+        for (int q = 0; q < 4; q += 2) {
+          pair_put(place_of<Y_PITCH>(numbers_at(at.after), row + q * 4, column), a.y[q],
+                   a.y[q + 1]);
+          if constexpr (A.slopes >= 0)
+            pair_put(place_of<Y_PITCH>(numbers_at(at.slopes), row + q * 4, column), a.slope[q],
+                     a.slope[q + 1]);
         }
-        y[0] = ep_activation(&activation, z[0]);
-        y[1] = ep_activation(&activation, z[1]);
-        pair_put(place_of<Y_PITCH>(numbers_at(at.after), row, column), y[0], y[1]);
-        if constexpr (A.slopes >= 0)
-          pair_put(place_of<Y_PITCH>(numbers_at(at.slopes), row, column),
-                   ep_activation_derivative(&activation, z[0], y[0]),
-                   ep_activation_derivative(&activation, z[1], y[1]));
       }
+    }
 }
 
 /* --- back ------------------------------------------------------------------------------------ */

@@ -83,6 +83,15 @@ static int place(ep_narrow_plan *plan, int bytes) {
   return at;
 }
 
+/* Rows on their way into a tile of halved numbers: where nothing lies between two tiles but what is
+ * behind the first layer's inputs. */
+static void stage_place(const ep_program *program, ep_narrow_plan *plan) {
+  if (program->precision != EP_PRECISION_BF16) return;
+  plan->stage = plan->layers_count > 1 ? plan->layers[1].x : plan->last;
+  int missing = plan->stage + plan->tile_rows * (int)program->in_features * 4 - plan->shared_bytes;
+  if (missing > 0) place(plan, missing);
+}
+
 static void shared_place(const ep_program *program, ep_narrow_plan *plan) {
   const int rows = plan->tile_rows, size = number_bytes(program);
   const int slots = (int)ep_optimizer_slots(&program->optimizer);
@@ -96,6 +105,7 @@ static void shared_place(const ep_program *program, ep_narrow_plan *plan) {
   int outputs = (padded(program->out_features) + 2) * 4;
   int grads = pitch(program, program->out_features) * size;
   plan->last = place(plan, rows * (outputs > grads ? outputs : grads));
+  stage_place(program, plan);
   int targets = (int)program->target_columns;
   plan->targets = place(plan, rows * (targets % 4 == 0 ? targets + 4 : targets | 1) * 4);
   plan->order = place(plan, 2 * rows * 4);
@@ -122,7 +132,7 @@ static void work_count(const ep_program *program, int tile_rows, int multiproces
   *work = (ep_choice_narrow_work){.turns = turns * plan->layers_count,
                                   .products = turns * tile_rows * products,
                                   .summed = (double)workers * plan->quads * 4,
-                                  .quads = plan->quads};
+                                  .rows = turns * tile_rows};
 }
 
 /* Cycles of an H200, roughly: what the choice of a tile goes by. */

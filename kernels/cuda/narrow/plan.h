@@ -23,6 +23,7 @@ typedef struct {
   int quads, owned;     /* of all gradients; that a block updates, at most */
   int image_bytes;      /* weights and biases */
   int last;             /* of the network's outputs, then the gradient by them */
+  int stage;            /* of a tile's rows as they come; 0 where that is how they are kept */
   int targets, order;   /* of a tile */
   int sums, sums_bytes; /* scratch */
   int owned_at, owned_bytes;

@@ -63,15 +63,21 @@ static __device__ __forceinline__ void copy_begin(void *to, const void *from, bo
                  : "memory");
 }
 
-/* Returns when all that this thread began has come. */
-static __device__ __forceinline__ void copies_wait() {
-  asm volatile("cp.async.wait_all;" ::: "memory");
+/* What this thread began since the last end is one group. */
+static __device__ __forceinline__ void copies_end() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/* Returns when all groups but the last LEFT have come. */
+template <int LEFT> static __device__ __forceinline__ void copies_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
 }
 
 static __device__ __forceinline__ void image_fetch(const span &s) {
 #pragma unroll 4
   for (int i = threadIdx.x * 16; i < IMAGE_BYTES; i += THREADS * 16)
     copy_begin<16>(block_memory + i, s.image + i, true);
+  copies_end();
 }
 
 /* Where the rows of a tile lie in the training set: [TILE_ROWS], -1 beyond the batch. There are two
@@ -116,55 +122,43 @@ static __device__ __forceinline__ void rows_copy(const float *from, const int *o
   }
 }
 
-/* The same through registers, where numbers are halved. */
-template <int COLUMNS, int VECTOR>
-static __device__ __forceinline__ void rows_round(const float *from, const int *order, number *to) {
-  constexpr int ACROSS = COLUMNS / VECTOR, COUNT = TILE_ROWS * ACROSS;
-  constexpr int TURNS = parts_of(COUNT, THREADS), AT_ONCE = TURNS < 8 ? TURNS : 8;
-#pragma unroll 1
-  for (int first = threadIdx.x; first < COUNT; first += AT_ONCE * THREADS) {
-    float value[AT_ONCE][VECTOR];
-#pragma unroll
-    for (int i = 0; i < AT_ONCE; i++) {
-      int at = first + i * THREADS, row = at < COUNT ? order[at / ACROSS] : -1;
-#pragma unroll
-      for (int v = 0; v < VECTOR; v++) value[i][v] = 0;
-      if (row < 0) continue;
-      const float *numbers = from + (long long)row * COLUMNS + at % ACROSS * VECTOR;
-      if constexpr (VECTOR == 4)
-        *(float4 *)value[i] = __ldg((const float4 *)numbers);
-      else
-        value[i][0] = __ldg(numbers);
-    }
-#pragma unroll
-    for (int i = 0; i < AT_ONCE; i++) {
-      int at = first + i * THREADS;
-      if (at >= COUNT) break;
-      number *place = place_of<pitch_of(COLUMNS)>(to, at / ACROSS, at % ACROSS * VECTOR);
-      if constexpr (VECTOR == 4) {
-        pair_put(place, value[i][0], value[i][1]);
-        pair_put(place + 2, value[i][2], value[i][3]);
+constexpr int IN = layer(0).in, IN_VECTOR = IN % 4 == 0 ? 4 : 1;
+
+/* Begins to fetch the rows of a list, to where the first layer and the loss read them, or, where
+ * numbers are to be halved, to the stage. */
+static __device__ __noinline__ void rows_fetch(const span &s, const now &n, int first, int which) {
+  if (first >= n.rows) return;
+  const int *order = order_of(which);
+  number *x = numbers_at(layer(0).x);
+  float *targets = (float *)(block_memory + TARGETS_AT),
+        *stage = (float *)(block_memory + STAGE_AT);
+  rows_copy<TARGETS, TARGETS % 4 == 0 ? 4 : 1>(
+      s.y, order, [&](int row, int column) { return targets + row * TARGETS_PITCH + column; });
+  rows_copy<IN, IN_VECTOR>(s.x, order, [&](int row, int column) -> void * {
+    if constexpr (HALF) return stage + row * IN + column;
+    return place_of<pitch_of(IN)>(x, row, column);
+  });
+  copies_end();
+}
+
+/* From the stage to where the first layer reads: each thread what it fetched. */
+static __device__ __forceinline__ void rows_take() {
+  if constexpr (HALF) {
+    constexpr int ACROSS = IN / IN_VECTOR;
+    const float *stage = (const float *)(block_memory + STAGE_AT);
+#pragma unroll 4
+    for (int i = threadIdx.x; i < TILE_ROWS * ACROSS; i += THREADS) {
+      number *to =
+          place_of<pitch_of(IN)>(numbers_at(layer(0).x), i / ACROSS, i % ACROSS * IN_VECTOR);
+      if constexpr (IN_VECTOR == 4) {
+        float4 four = ((const float4 *)stage)[i];
+        pair_put(to, four.x, four.y);
+        pair_put(to + 2, four.z, four.w);
       } else {
-        number_put(place, value[i][0]);
+        number_put(to, stage[i]);
       }
     }
   }
-}
-
-/* Begins to fetch the rows of a list, to where the first layer and the loss read them. */
-static __device__ __noinline__ void rows_fetch(const span &s, const now &n, int first, int which) {
-  if (first >= n.rows) return;
-  constexpr int IN = layer(0).in, VECTOR = IN % 4 == 0 ? 4 : 1;
-  const int *order = order_of(which);
-  number *x = numbers_at(layer(0).x);
-  float *targets = (float *)(block_memory + TARGETS_AT);
-  rows_copy<TARGETS, 1>(
-      s.y, order, [&](int row, int column) { return targets + row * TARGETS_PITCH + column; });
-  if constexpr (HALF)
-    rows_round<IN, VECTOR>(s.x, order, x);
-  else
-    rows_copy<IN, VECTOR>(
-        s.x, order, [&](int row, int column) { return place_of<pitch_of(IN)>(x, row, column); });
 }
 
 /* --- the steps ------------------------------------------------------------------------------- */
@@ -182,7 +176,8 @@ static __device__ __forceinline__ void tiles_run(const span &s, const now &n, lo
       order_make(n, at, ORDER_HERE);
       __syncthreads();
       rows_fetch(s, n, at, ORDER_HERE);
-      copies_wait();
+      copies_wait<0>();
+      rows_take();
       __syncthreads();
     }
     forward_run<0>();
@@ -232,7 +227,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
   for (long long at = 0; at < s.steps; at++) {
     int workers = min(parts_of(n.rows, TILE_ROWS), BLOCKS);
     image_fetch(s);
-    copies_wait();
+    copies_wait<1>(); /* for the rows, which may be none */
+    if (first < n.rows) rows_take();
+    copies_wait<0>();
     __syncthreads();
     tiles_run(s, n, epochs[ORDER_HERE]);
     all_arrive(s);
@@ -250,7 +247,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
     permutation_make(s, beyond.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
     all_wait(s, ++times);
   }
-  copies_wait();
+  copies_wait<0>();
   owned_store(s);
 }
 

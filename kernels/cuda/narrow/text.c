@@ -58,6 +58,7 @@ static void plan_write(FILE *out, const ep_narrow_plan *plan) {
   number_write(out, "OWNED", plan->owned);
   number_write(out, "IMAGE_BYTES", plan->image_bytes);
   number_write(out, "LAST_AT", plan->last);
+  number_write(out, "STAGE_AT", plan->stage);
   number_write(out, "TARGETS_AT", plan->targets);
   number_write(out, "ORDER_AT", plan->order);
   number_write(out, "SUMS_AT", plan->sums);
