@@ -52,7 +52,7 @@ typedef enum {
 typedef struct {
   char name[128];           /* "NVIDIA H200", "Intel(R) Xeon(R) …" */
   char id[16];              /* "cpu", "cuda:0" */
-  char instruction_set[16]; /* "avx512", "avx2", "baseline"; "sm_90" */
+  char instruction_set[16]; /* "amx", "avx512", "avx2", "baseline"; "sm_90" */
   char driver[32];          /* "CUDA 12.8"; "" for none */
   int64_t memory_bytes, memory_free_bytes;
   int threads; /* CPU threads, or multiprocessors */

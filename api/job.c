@@ -245,6 +245,8 @@ char *ep_validation_format(const ep_validation_view *validation) {
     write_number(&writer, "start_seconds", validation->estimates[i].start_seconds);
     ep_writer_key(&writer, "calibrated");
     ep_writer_boolean(&writer, validation->estimates[i].calibrated);
+    ep_writer_key(&writer, "measured");
+    ep_writer_boolean(&writer, validation->estimates[i].measured);
     ep_writer_close(&writer, '}');
   }
   ep_writer_close(&writer, ']');
@@ -266,7 +268,12 @@ char *ep_devices_format(const ep_device_view *devices, int count) {
     write_string(&writer, "object", "device");
     write_string(&writer, "name", device->info.name);
     write_string(&writer, "state", device->state);
-    write_string(&writer, "job", device->job);
+    write_string(&writer, "job", device->jobs_count > 0 ? device->jobs[0] : NULL);
+    ep_writer_key(&writer, "jobs");
+    ep_writer_open(&writer, '[');
+    for (int j = 0; j < device->jobs_count; j++) ep_writer_string(&writer, device->jobs[j]);
+    ep_writer_close(&writer, ']');
+    write_integer(&writer, "cores", device->cores);
     write_string(&writer, "instruction_set", device->info.instruction_set);
     write_integer(&writer, "memory_bytes", device->info.memory_bytes);
     write_integer(&writer, "memory_free_bytes", device->info.memory_free_bytes);

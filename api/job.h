@@ -50,7 +50,10 @@ typedef struct {
   char executor[32];    /* that it would choose */
   double seconds;       /* of the whole job; INFINITY: it cannot */
   double start_seconds; /* of these, before the first step */
+  double model_seconds; /* of the epochs, by the cost model and the calibration alone */
+  int cores;            /* of the CPU that it could use; 1 on a GPU */
   bool calibrated;      /* by what was measured on this machine */
+  bool measured;        /* the epochs by what they took in a job before */
 } ep_estimate;
 
 typedef struct {
@@ -67,9 +70,10 @@ char *ep_validation_format(const ep_validation_view *validation);
 
 typedef struct {
   ep_device_info info;
-  const char *state; /* "starting", "idle", "busy", "restarting", "lost" */
-  const char *job;   /* NULL = none */
-  int64_t pid, restarts;
+  const char *state;       /* "starting", "idle", "busy", "restarting", "lost" */
+  const char *const *jobs; /* [jobs_count] that it has */
+  int jobs_count, cores;   /* that jobs may take of it */
+  int64_t pid, restarts;   /* of its first worker, of all of them */
 } ep_device_view;
 
 char *ep_devices_format(const ep_device_view *devices, int count);

@@ -37,9 +37,16 @@
 #define EP_LIMIT_GZ_RATIO 1000             /* deflate reaches 1032: more than this is a bomb */
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
 
-/* Compiled kernels on disk. */
-#define EP_LIMIT_CUBINS 256               /* programs; each takes seconds to compile again */
-#define EP_LIMIT_CUBIN_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
+/* The engine's own threads, beside a training. */
+#define EP_LIMIT_SPREAD_THREADS 32 /* of one loop: more would wait for memory */
+
+/* Descriptions of data, held for the next job. */
+#define EP_LIMIT_KEPT_METAS 4       /* few data are in use at once */
+#define EP_LIMIT_KEPT_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */
+
+/* What a GPU's worker keeps on disk: compiled kernels, the algorithms of matrix products. */
+#define EP_LIMIT_CACHED 512                /* files; each takes up to seconds to find out again */
+#define EP_LIMIT_CACHED_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
@@ -50,7 +57,9 @@
 #define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */
 #define EP_LIMIT_MODELS 1000             /* published: they are listed in one answer */
 #define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */
-#define EP_LIMIT_DEVICES 64              /* one worker process each; no host has more GPUs */
+#define EP_LIMIT_DEVICES 64              /* no host has more GPUs, with a worker process each */
+#define EP_LIMIT_CPU_JOBS 64             /* at once: a process of some 8 MB each */
+#define EP_LIMIT_WORKERS (EP_LIMIT_DEVICES + EP_LIMIT_CPU_JOBS)
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */

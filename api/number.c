@@ -14,6 +14,7 @@
 __extension__ typedef unsigned __int128 wide;
 
 enum { DIGITS_MOST = 17 }; /* of a double: so many read back always */
+static const uint64_t DIGITS_ALL = UINT64_C(100000000000000000); /* one more than they can say */
 
 /* Writes the digits of a number, most significant first; returns their count. */
 static size_t digits_write(uint64_t value, char *text) {
@@ -107,32 +108,64 @@ static size_t digits_place(uint64_t digits, int count, int whole, char text[EP_N
   return used;
 }
 
-/* Of 15 to 17 digits the fewest that read back, by exact integers; 0 where that is not the way: not
- * positive, out of its range, or a power of two, whose neighbours lie unequally far. */
-static size_t fraction_format(double value, char text[EP_NUMBER_BYTES]) {
+/* The first 17 digits of a value, of which *whole (which may be negative) stand before the point;
+ * false where that is not the way: not positive, or out of its range. */
+static bool fraction_make(double value, fraction *out, int *whole) {
   enum { BITS = DBL_MANT_DIG, WHOLE_LEAST = -3 };
-  static const uint64_t unit[] = {1, 10, 100};
-  const uint64_t most = UINT64_C(100000000000000000); /* 17 digits and one more */
-  if (!(value >= 1e-4 && value < 1e15)) return 0;
-  int exponent, whole = WHOLE_LEAST, fewer = 0;
+  if (!(value >= 1e-4 && value < 1e15)) return false;
+  int exponent;
   uint64_t mantissa = (uint64_t)ldexp(frexp(value, &exponent), BITS);
-  if (mantissa == UINT64_C(1) << (BITS - 1)) return 0;
-  for (double bound = 1e-3; value >= bound; bound *= 10) whole++;
+  *whole = WHOLE_LEAST;
+  for (double bound = 1e-3; value >= bound; bound *= 10) ++*whole;
   uint64_t first = 1; /* 10^20 at most, times 2^53: in two factors, which 64 bits hold */
-  int tens = DIGITS_MOST - whole, more = tens > 18 ? tens - 18 : 0;
+  int tens = DIGITS_MOST - *whole, more = tens > 18 ? tens - 18 : 0;
   for (int i = more; i < tens; i++) first *= 10;
   wide power = (wide)first * (more == 2 ? 100 : more == 1 ? 10 : 1);
-  fraction f = {mantissa * power, power, BITS - exponent, mantissa % 2 == 0};
+  *out = (fraction){mantissa * power, power, BITS - exponent, mantissa % 2 == 0};
+  uint64_t digits = (uint64_t)(out->scaled >> out->shift);
+  return digits >= DIGITS_ALL / 10 && digits < DIGITS_ALL; /* else `bound` was not exact */
+}
+
+/* Of 15 to 17 digits the fewest that read back, by exact integers; 0 where that is not the way: out
+ * of range, or a power of two, whose neighbours lie unequally far. */
+static size_t fraction_format(double value, char text[EP_NUMBER_BYTES]) {
+  static const uint64_t unit[] = {1, 10, 100};
+  int whole, fewer = 0, exponent;
+  fraction f;
+  if (!fraction_make(value, &f, &whole) || frexp(value, &exponent) == 0.5) return 0;
   bool reads_back;
   uint64_t digits = fraction_round(&f, 1, &reads_back);
-  if (digits < most / 10 || digits >= most) return 0; /* `bound` was not exact */
+  if (digits >= DIGITS_ALL) return 0;
   for (int i = 1; i < 3; i++) {
     uint64_t shorter = fraction_round(&f, unit[i], &reads_back);
-    if (!reads_back || shorter >= most / unit[i]) break;
+    if (!reads_back || shorter >= DIGITS_ALL / unit[i]) break;
     digits = shorter;
     fewer = i;
   }
   return digits_place(digits, DIGITS_MOST - fewer, whole, text);
+}
+
+/* EP_ROUNDED_DIGITS digits; 0 where fractions are not the way, or an exponent is. */
+static size_t fraction_rounded(double value, char text[EP_NUMBER_BYTES]) {
+  const uint64_t unit = 1000000000; /* of the 17 digits, what 8 leave */
+  int whole;
+  fraction f;
+  bool reads_back;
+  if (!fraction_make(value, &f, &whole)) return 0;
+  uint64_t digits = fraction_round(&f, unit, &reads_back);
+  if (digits == DIGITS_ALL / unit) digits /= 10, whole++; /* 9.99… became 10 */
+  if (whole > EP_ROUNDED_DIGITS) return 0;
+  return digits_place(digits, EP_ROUNDED_DIGITS, whole, text);
+}
+
+size_t ep_rounded_format(double value, char text[EP_NUMBER_BYTES]) {
+  bool negative = value < 0;
+  if (value == 0 && !signbit(value)) return ep_integer_format(0, text);
+  size_t written = fraction_rounded(fabs(value), text + negative);
+  if (written == 0)
+    return (size_t)snprintf(text, EP_NUMBER_BYTES, "%.*g", EP_ROUNDED_DIGITS, value);
+  if (negative) text[0] = '-';
+  return written + negative;
 }
 
 /* The first count of digits from `digits` on that reads back. */

@@ -48,10 +48,12 @@ void ep_writer_time(ep_writer *writer, int64_t time_us);
 /* Bytes outside JSON's grammar: CSV, the end of a line. */
 void ep_writer_bytes(ep_writer *writer, const char *bytes, size_t count);
 
-enum { EP_NUMBER_BYTES = 32 };
+enum { EP_NUMBER_BYTES = 32, EP_ROUNDED_DIGITS = 8 };
 
 /* Digits of a finite double, ending in 0; returns their count. */
 size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]);
 size_t ep_integer_format(int64_t value, char text[EP_NUMBER_BYTES]); /* the same of an integer */
+/* EP_ROUNDED_DIGITS digits of any double, as printf's %.8g, which float32 fills: many of them. */
+size_t ep_rounded_format(double value, char text[EP_NUMBER_BYTES]);
 
 #endif

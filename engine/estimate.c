@@ -66,20 +66,33 @@ static double copy_seconds(const ep_plan *plan, const ep_device_info *device) {
   return rows * ((double)shape->features * x_bytes + sizeof(float)) / COPY_BYTES_PER_SECOND;
 }
 
+/* Compiling is paid once, however many jobs come: each of those that came counts a share of it, so
+ * that a program which is asked for again and again is compiled in the end, after waiting has cost
+ * about as much. */
+static double start_seconds(const ep_executor_cost *cost, const ep_program_past *past) {
+  double compiling = fmax(0, cost->start_seconds - cost->again_seconds);
+  if (past && past->compiled) compiling = 0;
+  return cost->again_seconds + compiling / (double)(past ? past->asked + 1 : 1);
+}
+
 ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
                              const ep_device_info *device, const ep_calibration *calibration,
-                             bool seen) {
+                             const ep_program_past *past) {
   ep_estimate estimate = {.seconds = INFINITY, .calibrated = calibration != NULL};
   snprintf(estimate.device, sizeof estimate.device, "%s", device->id);
   const ep_cost_model *model = model_choose(plan, spec, device, calibration);
   if (!model) return estimate;
   const ep_executor_cost *cost = cost_find(model, calibration);
   snprintf(estimate.executor, sizeof estimate.executor, "%s", model->executor);
-  double start_seconds = seen ? cost->again_seconds : cost->start_seconds;
-  estimate.start_seconds = start_seconds + copy_seconds(plan, device);
-  estimate.seconds = estimate.start_seconds +
-                     steps_seconds(model, cost, plan, device, (double)spec->epochs) +
-                     validation_seconds(model, cost, plan, device, spec);
+  estimate.cores = model->cores ? model->cores(plan) : 1;
+  estimate.measured =
+      past && past->epoch_seconds > 0 && strcmp(past->executor, model->executor) == 0;
+  estimate.start_seconds = start_seconds(cost, past) + copy_seconds(plan, device);
+  estimate.model_seconds = steps_seconds(model, cost, plan, device, (double)spec->epochs);
+  double epochs_seconds = estimate.model_seconds * (cost->drift > 0 ? cost->drift : 1);
+  if (estimate.measured) epochs_seconds = (double)spec->epochs * past->epoch_seconds;
+  estimate.seconds =
+      estimate.start_seconds + epochs_seconds + validation_seconds(model, cost, plan, device, spec);
   return estimate;
 }
 

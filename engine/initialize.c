@@ -3,9 +3,11 @@
 #include <math.h>
 
 #include "engine/plan_parts.h"
+#include "engine/spread.h"
 #include "kernels/random.h"
 
 #define NORMAL_DEVIATION 0.01
+enum { DRAWS_LEAST = 1 << 15 }; /* for a thread: half a millisecond of them */
 
 /* U(-bound, bound). */
 static float uniform_draw(uint64_t seed, int layer, int64_t index, double bound) {
@@ -55,15 +57,33 @@ static double normal_deviation(ep_init_type init, ep_layer_type type) {
   return init == EP_INIT_DEFAULT && type == EP_LAYER_EMBEDDING ? 1.0 : 0.0;
 }
 
+/* The draws of one weight, for the threads that share them. */
+typedef struct {
+  uint64_t seed;
+  int layer;
+  double bound, deviation; /* of the normal distribution, or 0 */
+  float *values;
+} drawing;
+
+static void values_draw(void *context, int64_t first, int64_t count) {
+  const drawing *draw = context;
+  for (int64_t i = first; i < first + count; i++)
+    draw->values[i] = draw->deviation > 0
+                          ? (float)(draw->deviation * normal_draw(draw->seed, draw->layer, i))
+                          : uniform_draw(draw->seed, draw->layer, i, draw->bound);
+}
+
 static void drawn_initialize(const ep_op *op, ep_init_type init, uint64_t seed, float *state) {
   int64_t weights = ep_op_weights(op), biases = op->bias < 0 ? 0 : ep_op_biases(op);
-  double bound = uniform_bound(init, fans_of(op)), deviation = normal_deviation(init, op->type);
-  for (int64_t i = 0; i < weights; i++)
-    state[op->weight + i] = deviation > 0 ? (float)(deviation * normal_draw(seed, op->layer, i))
-                                          : uniform_draw(seed, op->layer, i, bound);
+  drawing draw = {.seed = seed,
+                  .layer = op->layer,
+                  .bound = uniform_bound(init, fans_of(op)),
+                  .deviation = normal_deviation(init, op->type),
+                  .values = state + op->weight};
+  ep_spread_run(weights, DRAWS_LEAST, values_draw, &draw);
   for (int64_t i = 0; i < biases; i++)
     state[op->bias + i] =
-        init == EP_INIT_DEFAULT ? uniform_draw(seed, op->layer, weights + i, bound) : 0;
+        init == EP_INIT_DEFAULT ? uniform_draw(seed, op->layer, weights + i, draw.bound) : 0;
 }
 
 /* running: the running statistics of a batch_norm, NULL for others. */

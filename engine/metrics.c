@@ -2,42 +2,16 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/mean_loss.h"
+#include "engine/ranks.h"
+#include "engine/spread.h"
 
-/* One decision of a classifier, for the area under the ROC curve. */
-typedef struct {
-  double score;
-  bool positive;
-} scored;
-
-static int scored_compare(const void *left, const void *right) {
-  double a = ((const scored *)left)->score, b = ((const scored *)right)->score;
-  return (a > b) - (a < b);
-}
-
-/* The probability that a random positive scores above a random negative, ties counting half (the
- * Mann-Whitney U statistic). NaN unless both kinds occur, and when a score is NaN: it has no place
- * in an order. Sorts `rows` in place. */
-static double roc_auc(scored *rows, int64_t count) {
-  for (int64_t i = 0; i < count; i++)
-    if (isnan(rows[i].score)) return NAN;
-  qsort(rows, (size_t)count, sizeof *rows, scored_compare);
-  double rank_sum = 0;
-  int64_t positives = 0;
-  for (int64_t first = 0, last; first < count; first = last) {
-    for (last = first; last < count && rows[last].score == rows[first].score;) last++;
-    double shared_rank = 0.5 * (double)(first + 1 + last); /* ranks count from 1 */
-    for (int64_t i = first; i < last; i++)
-      if (rows[i].positive) rank_sum += shared_rank, positives++;
-  }
-  int64_t negatives = count - positives;
-  if (positives == 0 || negatives == 0) return NAN;
-  return (rank_sum - 0.5 * (double)positives * (double)(positives + 1)) /
-         ((double)positives * (double)negatives);
-}
+/* What is worth a thread: rows of some exponentials each, and rows to be sorted. */
+enum { NORMALIZED_ROWS_LEAST = 2000, SORTED_ROWS_LEAST = 10000 };
 
 static double ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -97,7 +71,7 @@ static ep_status confusion_create(ep_split_metrics *out, int classes, ep_error *
 /* bce, bce_with_logits: every target is a decision of its own. y, outputs: [count]. */
 static ep_status binary_metrics(const float *y, const float *outputs, int64_t count,
                                 float threshold, ep_split_metrics *out, ep_error *error) {
-  scored *decisions = malloc((size_t)count * sizeof *decisions);
+  ep_scored *decisions = malloc(2 * (size_t)count * sizeof *decisions);
   if (!decisions)
     return ep_fail(error, EP_NO_MEMORY, "no memory for %lld scores", (long long)count);
   ep_status status = confusion_create(out, 2, error);
@@ -105,32 +79,70 @@ static ep_status binary_metrics(const float *y, const float *outputs, int64_t co
     for (int64_t i = 0; i < count; i++) {
       bool truth = y[i] > 0.5f, guess = outputs[i] > threshold;
       out->confusion[truth * 2 + guess]++;
-      decisions[i] = (scored){outputs[i], truth};
+      decisions[i] = (ep_scored){outputs[i], truth};
     }
     scores_from_confusion(out);
-    out->roc_auc = roc_auc(decisions, count);
+    out->roc_auc = ep_roc_auc(decisions, decisions + count, count);
   }
   free(decisions);
   return status;
 }
 
-/* One class against the rest, averaged over the classes of which both kinds occur. normalizer:
- * [rows], of each row's logits, NULL when the outputs are log-probabilities already; scratch:
- * [rows]. */
-static double class_roc_auc(const int32_t *truth, const float *outputs, int64_t rows, int classes,
-                            const double *normalizer, scored *scratch) {
+/* A classifier's decisions about rows, for the threads that look at classes. */
+typedef struct {
+  const int32_t *truth; /* [rows] */
+  const float *outputs; /* [rows, classes] */
+  int64_t rows, classes;
+  double *normalizer; /* [rows] of each row's logits; NULL: the outputs are log-probabilities */
+  double *auc;        /* [classes]: of one against the rest, written */
+  atomic_bool failed; /* memory was short */
+} class_ranking;
+
+static void normalizers_find(void *context, int64_t first, int64_t count) {
+  const class_ranking *ranking = context;
+  for (int64_t i = first; i < first + count; i++)
+    ranking->normalizer[i] =
+        ep_logits_normalizer(ranking->outputs + i * ranking->classes, ranking->classes);
+}
+
+static void classes_rank(void *context, int64_t first, int64_t count) {
+  class_ranking *ranking = context;
+  int64_t rows = ranking->rows;
+  ep_scored *scores = malloc(2 * (size_t)rows * sizeof *scores);
+  if (!scores) {
+    atomic_store(&ranking->failed, true);
+    return;
+  }
+  for (int64_t class = first; class < first + count; class ++) {
+    for (int64_t i = 0; i < rows; i++) {
+      double output = ranking->outputs[i * ranking->classes + class];
+      double log_probability = output - (ranking->normalizer ? ranking->normalizer[i] : 0);
+      scores[i] = (ep_scored){exp(log_probability), ranking->truth[i] == class};
+    }
+    ranking->auc[class] = ep_roc_auc(scores, scores + rows, rows);
+  }
+  free(scores);
+}
+
+/* One class against the rest, averaged over the classes of which both kinds occur. */
+static ep_status class_roc_auc(class_ranking *ranking, bool logits, double *out, ep_error *error) {
+  ranking->auc = malloc((size_t)ranking->classes * sizeof *ranking->auc);
+  ranking->normalizer = logits ? malloc((size_t)ranking->rows * sizeof(double)) : NULL;
+  atomic_init(&ranking->failed, !ranking->auc || (logits && !ranking->normalizer));
+  if (!ranking->failed) {
+    if (logits) ep_spread_run(ranking->rows, NORMALIZED_ROWS_LEAST, normalizers_find, ranking);
+    ep_spread_run(ranking->classes, 1 + SORTED_ROWS_LEAST / ranking->rows, classes_rank, ranking);
+  }
   double sum = 0;
   int counted = 0;
-  for (int class = classes == 2 ? 1 : 0; class < classes; class ++) {
-    for (int64_t i = 0; i < rows; i++) {
-      double log_probability =
-          (double)outputs[i * classes + class] - (normalizer ? normalizer[i] : 0);
-      scratch[i] = (scored){exp(log_probability), truth[i] == class};
-    }
-    double auc = roc_auc(scratch, rows);
-    if (!isnan(auc)) sum += auc, counted++;
-  }
-  return counted ? sum / counted : NAN;
+  bool failed = ranking->failed;
+  for (int64_t class = ranking->classes == 2 ? 1 : 0; class < ranking->classes && !failed; class ++)
+    if (!isnan(ranking->auc[class])) sum += ranking->auc[class], counted++;
+  *out = counted ? sum / counted : NAN;
+  free(ranking->normalizer);
+  free(ranking->auc);
+  if (!failed) return EP_OK;
+  return ep_fail(error, EP_NO_MEMORY, "no memory for %lld scores", (long long)ranking->rows);
 }
 
 static void class_decisions_count(const int32_t *truth, const float *outputs, int64_t rows,
@@ -147,70 +159,79 @@ static void class_decisions_count(const int32_t *truth, const float *outputs, in
 /* cross_entropy, nll. outputs: [rows, classes]. */
 static ep_status class_metrics(const int32_t *truth, const float *outputs, int64_t rows,
                                int classes, bool logits, ep_split_metrics *out, ep_error *error) {
-  scored *scratch = malloc((size_t)rows * sizeof *scratch);
-  double *normalizer = logits ? malloc((size_t)rows * sizeof *normalizer) : NULL;
-  ep_status status = EP_OK;
-  if (!scratch || (logits && !normalizer))
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for %lld scores", (long long)rows);
-  if (status == EP_OK) status = confusion_create(out, classes, error);
-  if (status == EP_OK) {
-    class_decisions_count(truth, outputs, rows, classes, out->confusion);
-    scores_from_confusion(out);
-    for (int64_t i = 0; logits && i < rows; i++)
-      normalizer[i] = ep_logits_normalizer(outputs + i * classes, classes);
-    out->roc_auc = class_roc_auc(truth, outputs, rows, classes, normalizer, scratch);
-  }
-  free(normalizer);
-  free(scratch);
-  return status;
+  class_ranking ranking = {.truth = truth, .outputs = outputs, .rows = rows, .classes = classes};
+  ep_status status = confusion_create(out, classes, error);
+  if (status != EP_OK) return status;
+  class_decisions_count(truth, outputs, rows, classes, out->confusion);
+  scores_from_confusion(out);
+  return class_roc_auc(&ranking, logits, &out->roc_auc, error);
 }
 
-/* The coefficient of determination of one column, given the sum of squared residuals. */
-static double r_squared(const double *truth, int64_t rows, int64_t columns, int64_t column,
-                        double residual) {
-  double mean = 0, total = 0;
-  for (int64_t i = 0; i < rows; i++) mean += truth[i * columns + column];
-  mean /= (double)rows;
-  for (int64_t i = 0; i < rows; i++) {
-    double deviation = truth[i * columns + column] - mean;
-    total += deviation * deviation;
-  }
+/* A regression's truth and predictions, [rows, columns] as the network sees them, and what brings
+ * them into the units of the data: of each column its mean and deviation. */
+typedef struct {
+  const float *truth, *predicted;
+  int64_t rows, columns;
+  const ep_scaling *scaling;
+} regression;
+
+static double unscaled(const regression *data, int64_t column, float value) {
+  const ep_scaling *scaling = data->scaling;
+  if (!scaling->y_mean) return value;
+  return value * scaling->y_deviation[column] + scaling->y_mean[column];
+}
+
+/* Sums of the columns, [columns] each. Rows lie one after the other: they are gone through as they
+ * lie, not column by column. */
+typedef struct {
+  double *mean, *total, *residual; /* of the truth; of squares about it; of squared errors */
+} column_sums;
+
+/* The sums start at 0. Returns the sum of absolute errors. */
+static double columns_sum(const regression *data, const column_sums *sums) {
+  int64_t rows = data->rows, columns = data->columns;
+  double absolutes = 0;
+  for (int64_t i = 0; i < rows * columns; i += columns)
+    for (int64_t j = 0; j < columns; j++) {
+      double truth = unscaled(data, j, data->truth[i + j]);
+      double difference = unscaled(data, j, data->predicted[i + j]) - truth;
+      sums->mean[j] += truth;
+      sums->residual[j] += difference * difference;
+      absolutes += fabs(difference);
+    }
+  for (int64_t j = 0; j < columns; j++) sums->mean[j] /= (double)rows;
+  for (int64_t i = 0; i < rows * columns; i += columns)
+    for (int64_t j = 0; j < columns; j++) {
+      double deviation = unscaled(data, j, data->truth[i + j]) - sums->mean[j];
+      sums->total[j] += deviation * deviation;
+    }
+  return absolutes;
+}
+
+/* The coefficient of determination of one column. */
+static double r_squared(int64_t rows, double total, double residual) {
   if (rows < 2) return NAN;
   if (total == 0) return residual == 0 ? 1 : 0;
   return 1 - residual / total;
 }
 
-/* truth, predicted: [rows, columns] in the units of the data. */
-static void regression_metrics(const double *truth, const double *predicted, int64_t rows,
-                               int64_t columns, ep_split_metrics *out) {
-  double squares = 0, absolutes = 0, r2 = 0;
-  for (int64_t column = 0; column < columns; column++) {
-    double residual = 0;
-    for (int64_t i = 0; i < rows; i++) {
-      double difference = predicted[i * columns + column] - truth[i * columns + column];
-      residual += difference * difference;
-      absolutes += fabs(difference);
-    }
-    squares += residual;
-    r2 += r_squared(truth, rows, columns, column, residual);
+static ep_status regression_metrics(const regression *data, ep_split_metrics *out,
+                                    ep_error *error) {
+  int64_t columns = data->columns;
+  double *memory = calloc(3 * (size_t)columns, sizeof *memory);
+  if (!memory) return ep_fail(error, EP_NO_MEMORY, "no memory for the metrics");
+  column_sums sums = {memory, memory + columns, memory + 2 * columns};
+  double absolutes = columns_sum(data, &sums), squares = 0, r2 = 0;
+  for (int64_t j = 0; j < columns; j++) {
+    squares += sums.residual[j];
+    r2 += r_squared(data->rows, sums.total[j], sums.residual[j]);
   }
-  double count = (double)rows * (double)columns;
+  free(memory);
+  double count = (double)data->rows * (double)columns;
   out->mse = squares / count;
   out->rmse = sqrt(out->mse);
   out->mae = absolutes / count;
   out->r2 = r2 / (double)columns;
-}
-
-static ep_status unscaled_metrics(const ep_prepared *prepared, ep_split split, const float *outputs,
-                                  ep_split_metrics *out, ep_error *error) {
-  int64_t rows = prepared->rows[split], columns = prepared->target_columns;
-  size_t count = (size_t)rows * (size_t)columns;
-  double *values = malloc(2 * count * sizeof *values);
-  if (!values) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu predictions", count);
-  ep_scaling_undo_y(&prepared->scaling, prepared->y[split], rows, values);
-  ep_scaling_undo_y(&prepared->scaling, outputs, rows, values + count);
-  regression_metrics(values, values + count, rows, columns, out);
-  free(values);
   return EP_OK;
 }
 
@@ -237,5 +258,7 @@ ep_status ep_metrics_compute(const ep_prepared *prepared, ep_split split, ep_los
   if (ep_loss_is_classifier(loss))
     return binary_metrics(prepared->y[split], outputs, rows * prepared->target_columns,
                           loss == EP_LOSS_BCE ? 0.5f : 0.0f, out, error);
-  return unscaled_metrics(prepared, split, outputs, out, error);
+  regression data = {prepared->y[split], outputs, rows, prepared->target_columns,
+                     &prepared->scaling};
+  return regression_metrics(&data, out, error);
 }

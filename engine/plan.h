@@ -57,13 +57,22 @@ void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows);
  * parameters: [ep_program_state_floats: parameters, then buffers], written. */
 void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *parameters);
 
+/* What a device had to do with a program (of one signature) since the daemon was started. */
+typedef struct {
+  bool compiled;        /* it has run there */
+  int64_t asked;        /* jobs on `auto` that it would have done for, this one left out */
+  char executor[32];    /* that ran it, */
+  double epoch_seconds; /* and took so long, at best; 0 = too short to tell */
+} ep_program_past;
+
 /* Seconds of the job on a device, start included (engine/cost.h); `auto` takes the least. The
  * executor is the one that the device would choose. INFINITY and "" where it has none for this job.
  * calibration: of that device; NULL = nothing was measured: what is usual. Of *device its id is
- * enough. seen: the device has run a program of this signature before. */
+ * enough. past: NULL = none. What an epoch took there before is a better guess than any model; and
+ * a start that is asked for n times is paid once, so a share of it counts. */
 ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
                              const ep_device_info *device, const ep_calibration *calibration,
-                             bool seen);
+                             const ep_program_past *past);
 
 /* The same for plans that differ in nothing that a kernel is compiled for; never 0. */
 uint64_t ep_plan_signature(const ep_plan *plan);

@@ -1,9 +1,9 @@
 /* plan_costs.c: what a job costs: operations of an epoch, bytes on the device. */
 #include "engine/plan_parts.h"
 
-/* Rows of one evaluate or predict: about a million activations, so that they stay in the caches of
- * a CPU and fill a GPU. */
-enum { PREDICT_VALUES = 1 << 20, PREDICT_ROWS_MIN = 64, PREDICT_ROWS_MAX = 4096 };
+/* Rows of one evaluate or predict: so many activations that a GPU is busy for longer than it takes
+ * to queue the kernels. A CPU's executors take as few at a time as their caches hold. */
+enum { PREDICT_VALUES = 1 << 24, PREDICT_ROWS_MIN = 64, PREDICT_ROWS_MAX = 4096 };
 
 /* Of one value through a norm, forward: the sums of mean and variance, and the scaling. */
 enum { NORM_OPERATIONS = 8 };

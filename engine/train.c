@@ -3,12 +3,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
+#include "engine/spread.h"
 #include "engine/trainer.h"
 
 const double ep_segment_seconds = 0.05;
 enum { SEGMENT_GROWTH_MAX = 16 };
+enum { SEARCHED_LEAST = 1 << 18 }; /* values that are worth a thread */
 
 double ep_seconds_now(void) {
   struct timespec now;
@@ -30,6 +33,7 @@ static ep_status segment_run(ep_trainer *t, int64_t first_step, int64_t steps, e
   for (int64_t i = 0; i < lr_count; i++)
     t->lr[i] = (float)ep_schedule_lr(&t->schedule, first_step + i);
   ep_segment segment = {first_step, steps, t->lr, lr_count, t->loss, t->errors};
+  t->exported = false;
   return t->job->backend_ops->train_segment(t->instance, &segment, error);
 }
 
@@ -127,25 +131,50 @@ int64_t ep_first_not_finite(const float *values, int64_t count) {
   return count;
 }
 
-static ep_status parameters_finite(ep_trainer *t, bool *finite, ep_error *error) {
+/* Many values, looked at by several threads. */
+typedef struct {
+  const float *values;
+  atomic_bool found;
+} finite_search;
+
+static void values_search(void *context, int64_t first, int64_t count) {
+  enum { BLOCK = 4096 }; /* without a branch: what a compiler makes vectors of */
+  finite_search *search = context;
+  const uint32_t infinite = UINT32_C(0x7f800000);
+  bool found = false;
+  for (int64_t block = first; block < first + count && !found; block += BLOCK) {
+    int64_t end = block + BLOCK < first + count ? block + BLOCK : first + count;
+    for (int64_t i = block; i < end; i++) {
+      uint32_t bits;
+      memcpy(&bits, &search->values[i], sizeof bits);
+      found |= (bits & infinite) == infinite;
+    }
+  }
+  if (found) atomic_store(&search->found, true);
+}
+
+static bool all_finite(const float *values, int64_t count) {
+  finite_search search = {.values = values};
+  ep_spread_run(count, SEARCHED_LEAST, values_search, &search);
+  return !search.found;
+}
+
+ep_status ep_trainer_export(ep_trainer *t, ep_error *error) {
   int64_t count = ep_program_state_floats(&t->plan->program);
-  int64_t optimizer_floats = t->plan->program.optimizer_floats;
-  float *values = malloc((size_t)(count + optimizer_floats) * sizeof *values);
-  if (!values) return ep_fail(error, EP_NO_MEMORY, "no memory for the weights");
-  float *optimizer = optimizer_floats ? values + count : NULL;
-  ep_status status = t->job->backend_ops->export_state(t->instance, values, optimizer, error);
-  if (status == EP_OK) *finite = ep_first_not_finite(values, count) == count;
-  free(values);
+  if (t->exported) return EP_OK;
+  ep_status status = t->job->backend_ops->export_state(t->instance, t->state, t->optimizer, error);
+  t->exported = status == EP_OK;
+  t->finite = t->exported && all_finite(t->state, count);
   return status;
 }
 
-/* The state after `steps` steps of the segment from `first_step`, and whether its weights are
- * finite. */
-static ep_status segment_replay(ep_trainer *t, int64_t first_step, int64_t steps, bool *finite,
-                                ep_error *error) {
+/* The state after `steps` steps of the segment from `first_step`; t->finite is whether its weights
+ * are. */
+static ep_status segment_replay(ep_trainer *t, int64_t first_step, int64_t steps, ep_error *error) {
+  t->exported = false;
   ep_status status = t->job->backend_ops->rollback(t->instance, error);
   if (status == EP_OK && steps > 0) status = segment_run(t, first_step, steps, error);
-  return status == EP_OK ? parameters_finite(t, finite, error) : status;
+  return status == EP_OK ? ep_trainer_export(t, error) : status;
 }
 
 /* Goes back to the last finite weights of the segment, which are those before its step `bad` (whose
@@ -154,19 +183,18 @@ static ep_status segment_replay(ep_trainer *t, int64_t first_step, int64_t steps
 static ep_status last_finite_restore(ep_trainer *t, int64_t first_step, int64_t bad,
                                      ep_error *error) {
   int64_t good = 0;
-  bool finite = false;
-  ep_status status = segment_replay(t, first_step, bad, &finite, error);
-  if (status != EP_OK || finite) return status;
+  ep_status status = segment_replay(t, first_step, bad, error);
+  if (status != EP_OK || t->finite) return status;
   while (bad - good > 1) {
     int64_t middle = good + (bad - good) / 2;
-    status = segment_replay(t, first_step, middle, &finite, error);
+    status = segment_replay(t, first_step, middle, error);
     if (status != EP_OK) return status;
-    if (finite)
+    if (t->finite)
       good = middle;
     else
       bad = middle;
   }
-  return segment_replay(t, first_step, good, &finite, error);
+  return segment_replay(t, first_step, good, error);
 }
 
 /* The first step whose loss was not finite is t->step; steps_total when only the weights show it.
@@ -199,9 +227,9 @@ static ep_status segment_step(ep_trainer *t, ep_error *error) {
   if (status != EP_OK) return status;
   if (finite == steps) {
     segment_adapt(t, steps, seconds);
-    bool weights_finite = true;
-    if (last) status = parameters_finite(t, &weights_finite, error);
-    if (status != EP_OK || weights_finite) return status;
+    if (!last) return EP_OK;
+    status = ep_trainer_export(t, error);
+    if (status != EP_OK || t->finite) return status;
   }
   if (finite < steps)
     status = epoch_report(t, t->step / t->steps_per_epoch + 1, bad_loss, t->seconds, error);
@@ -226,6 +254,7 @@ static ep_status best_restore(ep_trainer *t, ep_error *error) {
   if (!t->selection.state || t->selection.best_epoch == 0) return EP_OK;
   const ep_program *program = &t->plan->program;
   float *optimizer = program->optimizer_floats ? t->selection.optimizer : NULL;
+  t->exported = false;
   return t->job->backend_ops->import_state(t->instance, t->selection.state, optimizer, error);
 }
 
@@ -254,14 +283,14 @@ ep_status ep_train(const ep_training *training, ep_job_result *result, ep_error 
     training->backend_ops->instance_info(t.instance, &info);
     result->bytes = info.bytes; /* now that segments and snapshots have taken theirs */
   }
-  ep_trainer_deinit(&t);
-
   result->status = status;
   if (status != EP_OK) {
     snprintf(result->message, sizeof result->message, "%s", failure.message);
     snprintf(result->pointer, sizeof result->pointer, "%s", failure.pointer);
   }
-  if (ep_status_class(status) != EP_CLASS_DEVICE) return EP_OK;
-  if (error) *error = failure;
-  return status;
+  bool lost = ep_status_class(status) == EP_CLASS_DEVICE;
+  if (!lost && training->sink.done) training->sink.done(training->sink.context);
+  ep_trainer_deinit(&t);
+  if (lost && error) *error = failure;
+  return lost ? status : EP_OK;
 }

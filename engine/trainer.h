@@ -27,6 +27,9 @@ typedef struct {
   double epoch_loss;     /* sum of the present epoch's batch losses */
   int64_t epoch_errors;  /* misclassified targets of the present epoch */
   double seconds;        /* in train_segment so far */
+  float *state;          /* [state floats], owned: first weights, then what was exported last */
+  float *optimizer;      /* [optimizer_floats] behind them; NULL when that is 0 */
+  bool exported, finite; /* they are what the device holds; all of `state` is finite */
 } ep_trainer;
 
 /* On failure what was made is still the caller's to deinit. */
@@ -36,6 +39,9 @@ void ep_trainer_deinit(ep_trainer *trainer);
 /* The weights, then the metrics of every split and the test set's predictions: whatever these may
  * run into, what was learned is kept. */
 ep_status ep_trainer_results(ep_trainer *trainer, ep_job_result *result, ep_error *error);
+
+/* Brings what the device holds into state and optimizer, unless it is there. */
+ep_status ep_trainer_export(ep_trainer *trainer, ep_error *error);
 
 /* Tells the sink that the training goes on. */
 void ep_trainer_alive(const ep_trainer *trainer);

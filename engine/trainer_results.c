@@ -1,5 +1,6 @@
 /* trainer_results.c: what a training leaves behind: weights, metrics, predictions, times. */
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -11,6 +12,7 @@
 
 /* Rows between two signs of life: seconds at most, on the slowest executor. */
 enum { PREDICT_ROWS = 4096 };
+enum { THREADED_FLOATS_LEAST = 1 << 18 }; /* a millisecond of writing */
 
 /* Outputs of the network for a split: [rows, out_features], owned by the caller; NULL for no rows.
  */
@@ -67,24 +69,46 @@ static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_r
   return status;
 }
 
-static ep_status weights_save(ep_trainer *t, ep_durable_group *files, ep_job_result *result,
-                              ep_error *error) {
-  const ep_program *program = &t->plan->program;
-  char path[4096];
-  size_t state_floats = (size_t)ep_program_state_floats(program);
-  float *state = malloc((state_floats + (size_t)program->optimizer_floats) * sizeof *state);
-  if (!state) return ep_fail(error, EP_NO_MEMORY, "no memory for the weights");
-  float *optimizer = program->optimizer_floats ? state + state_floats : NULL;
+/* The weights' way to the disk, beside the measuring of what they can do. */
+typedef struct {
+  const ep_trainer *trainer;
+  ep_job_result *result;  /* its weights alone */
+  ep_durable_group files; /* [1], if there is something to save */
+  ep_status status;
+  ep_error error;
+  pthread_t thread;
+  bool threaded;
+} weights_saving;
+
+static void *weights_write(void *context) {
+  weights_saving *saving = context;
+  const ep_trainer *t = saving->trainer;
+  ep_job_result *result = saving->result;
+  char path[PATH_MAX];
   snprintf(path, sizeof path, "%s/weights.safetensors", t->job->job_folder);
-  ep_status status = t->job->backend_ops->export_state(t->instance, state, optimizer, error);
-  bool finite =
-      status == EP_OK && ep_first_not_finite(state, (int64_t)state_floats) == (int64_t)state_floats;
-  if (finite)
-    status = ep_weights_add(files, path, t->plan, state, &t->data.scaling, t->job->spec_text,
-                            result->weights_sha256, &result->weights_bytes, error);
-  result->has_weights = finite && status == EP_OK;
-  free(state);
-  return status;
+  saving->status =
+      ep_weights_add(&saving->files, path, t->plan, t->state, &t->data.scaling, t->job->spec_text,
+                     result->weights_sha256, &result->weights_bytes, &saving->error);
+  result->has_weights = saving->status == EP_OK;
+  return NULL;
+}
+
+/* Few weights are written at once: a thread costs as much. */
+static void weights_begin(ep_trainer *t, ep_job_result *result, weights_saving *saving) {
+  *saving = (weights_saving){.trainer = t, .result = result};
+  saving->status = ep_trainer_export(t, &saving->error);
+  if (saving->status != EP_OK || !t->finite) return;
+  if (ep_program_state_floats(&t->plan->program) >= THREADED_FLOATS_LEAST)
+    saving->threaded = pthread_create(&saving->thread, NULL, weights_write, saving) == 0;
+  if (!saving->threaded) weights_write(saving);
+}
+
+/* The file goes over to `files`. */
+static ep_status weights_end(weights_saving *saving, ep_durable_group *files, ep_error *error) {
+  if (saving->threaded) pthread_join(saving->thread, NULL);
+  ep_durable_group_move(&saving->files, files);
+  if (saving->status != EP_OK && error) *error = saving->error;
+  return saving->status;
 }
 
 /* The weights, then the metrics of every split and the test set's predictions: whatever these may
@@ -99,8 +123,13 @@ ep_status ep_trainer_results(ep_trainer *t, ep_job_result *result, ep_error *err
     result->samples_per_second = epochs * (double)t->data.rows[EP_SPLIT_TRAIN] / t->seconds;
   }
   ep_durable_group files = {0};
-  ep_status status = weights_save(t, &files, result, error);
-  if (status == EP_OK) status = splits_measure(t, &files, result, error);
+  weights_saving saving;
+  weights_begin(t, result, &saving);
+  ep_status measured = EP_OK;
+  if (saving.threaded || saving.status == EP_OK)
+    measured = splits_measure(t, &files, result, error);
+  ep_status status = weights_end(&saving, &files, measured == EP_OK ? error : NULL);
+  if (measured != EP_OK) status = measured;
   ep_status placed = ep_durable_group_commit(&files, status == EP_OK ? error : NULL);
   if (placed != EP_OK) result->has_weights = false;
   return status == EP_OK ? placed : status;

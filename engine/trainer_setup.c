@@ -89,28 +89,25 @@ static ep_status data_load(ep_trainer *t, ep_error *error) {
   return status;
 }
 
-/* First weights: drawn, then those of the file that the job names. */
-static ep_status weights_make(ep_trainer *t, float *parameters, ep_error *error) {
-  ep_plan_initialize(t->plan, t->job->spec, parameters);
-  return t->job->init_weights
-             ? ep_weights_load_into(t->job->init_weights, t->plan, parameters, error)
-             : EP_OK;
+/* First weights: those of the file that the job names, which has all of them, or drawn ones. */
+static ep_status weights_make(ep_trainer *t, ep_error *error) {
+  const ep_program *program = &t->plan->program;
+  size_t state_floats = (size_t)ep_program_state_floats(program);
+  t->state = calloc(state_floats + (size_t)program->optimizer_floats, sizeof *t->state);
+  if (!t->state) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu parameters", state_floats);
+  if (program->optimizer_floats) t->optimizer = t->state + state_floats;
+  if (t->job->init_weights)
+    return ep_weights_load_into(t->job->init_weights, t->plan, t->state, error);
+  ep_plan_initialize(t->plan, t->job->spec, t->state);
+  return EP_OK;
 }
 
 static ep_status instance_create(ep_trainer *t, ep_error *error) {
   const ep_backend_ops *ops = t->job->backend_ops;
-  const ep_job_spec *spec = t->job->spec;
-  const ep_program *program = &t->plan->program;
-  size_t state_floats = (size_t)ep_program_state_floats(program);
-  float *state = calloc(state_floats + (size_t)program->optimizer_floats, sizeof *state);
-  if (!state) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu parameters", state_floats);
-  float *optimizer = program->optimizer_floats ? state + state_floats : NULL;
-  const char *executor = spec->executor[0] ? spec->executor : NULL;
-  ep_status status = weights_make(t, state, error);
-  if (status == EP_OK)
-    status = ops->compile(t->job->backend, program, executor, &t->instance, error);
-  if (status == EP_OK) status = ops->import_state(t->instance, state, optimizer, error);
-  free(state);
+  const char *executor = t->job->spec->executor[0] ? t->job->spec->executor : NULL;
+  ep_status status =
+      ops->compile(t->job->backend, &t->plan->program, executor, &t->instance, error);
+  if (status == EP_OK) status = ops->import_state(t->instance, t->state, t->optimizer, error);
   return status == EP_OK ? data_load(t, error) : status;
 }
 
@@ -124,12 +121,14 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
   if (status == EP_OK && t->plan->program.x_type == EP_X_FLOAT32)
     status = ep_prepared_widen(&t->data, error);
   if (status == EP_OK) status = buffers_create(t, error);
+  if (status == EP_OK) status = weights_make(t, error);
   if (status == EP_OK) status = instance_create(t, error);
   return status;
 }
 
 void ep_trainer_deinit(ep_trainer *t) {
   if (t->instance) t->job->backend_ops->release(t->instance);
+  free(t->state);
   ep_selection_deinit(&t->selection);
   free(t->errors);
   free(t->loss);

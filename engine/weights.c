@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/spread.h"
 #include "engine/weights_notes.h"
 
 enum { TENSORS_PER_OP = 4 }; /* weight, bias, running mean and variance */
+enum { COPIED_LEAST = 1 << 18 };
 
 /* Shapes as torch.nn's modules have them. */
 static void weight_shape_set(const ep_op *op, ep_tensor *tensor) {
@@ -139,12 +141,25 @@ static ep_status all_check(const ep_tensors *file, const ep_tensors *expected, e
   return status;
 }
 
+/* What lies in a file comes page by page, and several threads wait for pages at the same time. */
+typedef struct {
+  float *to;
+  const uint8_t *from;
+} tensor_copy;
+
+static void values_copy(void *context, int64_t first, int64_t count) {
+  const tensor_copy *copy = context;
+  memcpy(copy->to + first, copy->from + (size_t)first * sizeof *copy->to,
+         (size_t)count * sizeof *copy->to);
+}
+
 /* `expected` is listed from `state`, and says where in it each tensor has its place. */
 static void all_copy(const ep_tensors *file, const ep_tensors *expected, float *state) {
   for (size_t i = 0; i < expected->tensors_count; i++) {
     const ep_tensor *to = &expected->tensor[i], *from = ep_tensors_find(file, to->name);
     float *place = state + ((const float *)(const void *)to->bytes - state);
-    memcpy(place, from->bytes, (size_t)to->values_count * sizeof *state);
+    tensor_copy copy = {place, from->bytes};
+    ep_spread_run(to->values_count, COPIED_LEAST, values_copy, &copy);
   }
 }
 

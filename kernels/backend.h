@@ -26,7 +26,7 @@ typedef enum { EP_SPLIT_TRAIN, EP_SPLIT_VALIDATION, EP_SPLIT_TEST, EP_SPLIT_COUN
 
 typedef struct {
   char name[128];           /* as the vendor calls it */
-  char instruction_set[16]; /* "avx512", "avx2", "baseline"; "sm_90" */
+  char instruction_set[16]; /* "amx", "avx512", "avx2", "baseline"; "sm_90" */
   char driver[32];          /* "CUDA 12.8"; "" for none */
   int64_t memory_bytes, memory_free_bytes;
   int threads; /* hardware threads, or multiprocessors */
@@ -87,8 +87,9 @@ typedef struct {
   ep_status (*evaluate)(ep_instance *instance, ep_split split, double *loss, int64_t *errors,
                         ep_error *error);
 
-  /* The network's output, as in evaluation. x: host [rows, the stored shape's count] of x_type;
-   * output: host [rows, out_features], written. */
+  /* The network's output, as in evaluation. x: host [rows, the stored shape's count] of x_type,
+   * which need not be copied when they are rows of a split that is loaded; output: host [rows,
+   * out_features], written. */
   ep_status (*predict)(ep_instance *instance, const void *x, int64_t rows, float *output,
                        ep_error *error);
 

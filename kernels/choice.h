@@ -44,9 +44,37 @@ static inline bool ep_program_takes_plain_rows(const ep_program *program) {
 #define EP_CHOICE_FUSED_LAYERS \
   (EP_CHOICE_DENSE | EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
 
-/* Up to here it was measured to be 5 to 40 times as fast as cpu/reference, whatever the batch; what
- * is larger is no longer work for one core. */
+/* From here on a layer's products are worth the cutting into tiles for a matrix unit. */
+enum {
+  EP_CHOICE_TILED_IN_FEATURES = 64,
+  EP_CHOICE_TILED_OUT_FEATURES = 32,
+  EP_CHOICE_TILED_BATCH_SIZE = 32
+};
+
+static inline bool ep_choice_tiled(const ep_program *program, const ep_op *op) {
+  return op->type == EP_LAYER_LINEAR && op->in_features >= EP_CHOICE_TILED_IN_FEATURES &&
+         op->out_features >= EP_CHOICE_TILED_OUT_FEATURES &&
+         program->batch_size >= EP_CHOICE_TILED_BATCH_SIZE;
+}
+
+/* Up to here it was measured to be 5 to 40 times as fast as cpu/reference, whatever the batch. */
 enum { EP_CHOICE_FUSED_PARAMETERS = 1 << 24, EP_CHOICE_FUSED_FEATURES = 1 << 14 };
+
+/* Layers whose product, of so many rows, has so many multiply-adds, some 100 us of a core, are
+ * shared among threads, which take so many outputs at a time. */
+enum {
+  EP_CHOICE_SHARED_ROWS = 128,
+  EP_CHOICE_SHARED_PRODUCTS = 1 << 23,
+  EP_CHOICE_SHARED_FEATURES = 64
+};
+
+static inline bool ep_choice_shared(const ep_program *program, const ep_op *op) {
+  int64_t rows = program->batch_size;
+  if (rows > EP_CHOICE_SHARED_ROWS) rows = EP_CHOICE_SHARED_ROWS;
+  return op->type == EP_LAYER_LINEAR && op->in_features <= EP_CHOICE_FUSED_FEATURES &&
+         op->out_features <= EP_CHOICE_FUSED_FEATURES &&
+         op->in_features * op->out_features * rows >= EP_CHOICE_SHARED_PRODUCTS;
+}
 
 static inline bool ep_choice_fused(const ep_program *program) {
   const ep_optimizer *optimizer = &program->optimizer;
@@ -89,11 +117,16 @@ static inline bool ep_choice_resident(const ep_program *program) {
          widths <= EP_CHOICE_RESIDENT_WIDTHS && ordered;
 }
 
-/* What cuda/grid asks of a program before it makes a plan. */
+/* What cuda/cluster and cuda/grid ask of a program before they make a plan. */
 static inline bool ep_choice_grid_suits(const ep_program *program) {
   bool precise = program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32;
   return precise && ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
          program->optimizer.clip_norm == 0;
+}
+
+static inline bool ep_choice_cluster_suits(const ep_program *program) {
+  return ep_choice_grid_suits(program) && ep_program_trains(program) &&
+         (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0;
 }
 
 /* A GPU, as far as a choice depends on it. */
@@ -101,6 +134,9 @@ typedef struct {
   int capability; /* 90 for 9.0 */
   int multiprocessors;
 } ep_choice_gpu;
+
+/* cuda/cluster; cycles: what it expects a step to take, written where it takes the program. */
+bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu, double *cycles);
 
 /* How cuda/grid would go about a step (kernels/cuda/grid/plan.h). */
 typedef struct {
@@ -115,6 +151,7 @@ typedef struct {
 
 /* How cuda/fused would go about a step (kernels/cuda/narrow/plan.h). */
 typedef struct {
+  double cycles;   /* that a step is expected to take */
   double turns;    /* of tiles of rows through a layer, one after the other */
   double products; /* multiply-adds of a block, as dear as the precision makes them */
   double summed;   /* floats of gradients that all blocks leave to be added up */
@@ -131,6 +168,8 @@ bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
                       ep_choice_narrow_work *work);
 /* cuda/graph. */
 bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu);
+/* cuda/images, where cuDNN is installed. */
+bool ep_choice_images(const ep_program *program, const ep_choice_gpu *gpu);
 /* cuda/gemm. */
 bool ep_choice_gemm(const ep_program *program, const ep_choice_gpu *gpu);
 

@@ -160,6 +160,32 @@ static inline int64_t ep_optimizer_slots(const ep_optimizer *optimizer) {
 
 /* Whether rows are drawn in an order of their own: a batch that holds all rows keeps the order of
  * the data, in every executor, so that a row has the same dropout mask in all of them. */
+/* Whether a step's rates are its learning rate alone (kernels/formulas/optimizers.h), without
+ * powers or divisions by the step's number. */
+static inline bool ep_optimizer_is_plain(ep_optimizer_type type) {
+  return type != EP_OPTIMIZER_ADAM && type != EP_OPTIMIZER_ADAMW && type != EP_OPTIMIZER_ADAGRAD;
+}
+
+/* Each parameter's weight decay, negative for the frozen ones. decay: [parameters], written. */
+static inline void ep_program_decay(const ep_program *program, float *decay) {
+  for (int64_t i = 0; i < program->parameters; i++) decay[i] = 0;
+  for (int g = 0; g < program->groups_count; g++) {
+    const ep_parameter_group *group = &program->groups[g];
+    for (int64_t i = group->first; i < group->first + group->count; i++)
+      decay[i] = group->frozen ? -1 : group->weight_decay;
+  }
+}
+
+/* That of the parameter at an offset; 0 for an offset that is none. */
+static inline float ep_program_decay_at(const ep_program *program, int64_t offset) {
+  for (int g = 0; offset >= 0 && g < program->groups_count; g++) {
+    const ep_parameter_group *group = &program->groups[g];
+    if (offset >= group->first && offset < group->first + group->count)
+      return group->frozen ? -1 : group->weight_decay;
+  }
+  return 0;
+}
+
 static inline bool ep_program_shuffles(const ep_program *program) {
   return program->shuffle && program->batch_size < program->train_rows;
 }

@@ -95,6 +95,7 @@ static void calibration_keep(ep_calibrations *calibrations, int index,
   ep_device_calibration *device = &calibrations->device[index];
   pthread_mutex_lock(&calibrations->mutex);
   device->calibration = *calibration;
+  memset(device->drifts, 0, sizeof device->drifts);
   device->known = true;
   pthread_mutex_unlock(&calibrations->mutex);
 }
@@ -138,8 +139,10 @@ static void look(ep_calibrations *calibrations, int index, const ep_device_info 
   ep_device_calibration *device = &calibrations->device[index];
   ep_calibration *found = malloc(sizeof *found);
   if (found == NULL) return; /* in another round */
-  device->looked = true;
   device->key = key_of(info);
+  pthread_mutex_lock(&calibrations->mutex);
+  device->looked = true;
+  pthread_mutex_unlock(&calibrations->mutex);
   if (file_read(calibrations, &device->key, found)) calibration_keep(calibrations, index, found);
   free(found);
 }
@@ -169,30 +172,88 @@ bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list 
   return waits;
 }
 
-/* The mutex is held. */
-static bool program_is_seen(const ep_device_calibration *device, uint64_t program) {
-  for (int i = 0; i < EP_PROGRAMS_SEEN; i++)
-    if (device->programs[i] == program) return program != 0;
-  return false;
+/* The mutex is held. NULL: it is not known. */
+static ep_program_past *past_find(ep_device_calibration *device, uint64_t program) {
+  for (int i = 0; i < EP_PROGRAMS_SEEN && program != 0; i++)
+    if (device->programs[i].signature == program) return &device->programs[i].past;
+  return NULL;
 }
 
-void ep_calibrations_note(ep_calibrations *calibrations, int index, uint64_t program) {
-  ep_device_calibration *device = &calibrations->device[index];
+/* The same; the oldest one makes room for it. NULL for 0. */
+static ep_program_past *past_make(ep_device_calibration *device, uint64_t program) {
+  ep_program_past *past = past_find(device, program);
+  if (past != NULL || program == 0) return past;
+  ep_known_program *known = &device->programs[device->programs_next];
+  device->programs_next = (device->programs_next + 1) % EP_PROGRAMS_SEEN;
+  *known = (ep_known_program){.signature = program};
+  return &known->past;
+}
+
+void ep_calibrations_ask(ep_calibrations *calibrations, uint64_t program) {
   pthread_mutex_lock(&calibrations->mutex);
-  if (program != 0 && !program_is_seen(device, program)) {
-    device->programs[device->programs_next] = program;
-    device->programs_next = (device->programs_next + 1) % EP_PROGRAMS_SEEN;
+  for (int i = 0; i < EP_LIMIT_DEVICES; i++) {
+    ep_device_calibration *device = &calibrations->device[i];
+    ep_program_past *past = device->looked ? past_make(device, program) : NULL;
+    if (past != NULL) past->asked++;
+  }
+  pthread_mutex_unlock(&calibrations->mutex);
+}
+
+void ep_calibrations_compile(ep_calibrations *calibrations, int index, uint64_t program) {
+  pthread_mutex_lock(&calibrations->mutex);
+  ep_program_past *past = past_make(&calibrations->device[index], program);
+  if (past != NULL) past->compiled = true;
+  pthread_mutex_unlock(&calibrations->mutex);
+}
+
+/* The middle one of the ratios: one job that was disturbed says nothing. 0 = too few. */
+static double drift_of(const ep_drift *drift) {
+  const int jobs_least = 3;
+  double sorted[EP_DRIFT_JOBS];
+  if (drift->count < jobs_least) return 0;
+  for (int i = 0; i < drift->count; i++) {
+    int at = i;
+    for (; at > 0 && sorted[at - 1] > drift->ratios[i]; at--) sorted[at] = sorted[at - 1];
+    sorted[at] = drift->ratios[i];
+  }
+  return sorted[drift->count / 2];
+}
+
+/* The mutex is held. */
+static void drift_add(ep_device_calibration *device, const char *executor, double ratio) {
+  for (int i = 0; i < device->calibration.count; i++) {
+    ep_drift *drift = &device->drifts[i];
+    if (strcmp(device->calibration.executors[i].executor, executor) != 0) continue;
+    drift->ratios[drift->next] = ratio;
+    drift->next = (drift->next + 1) % EP_DRIFT_JOBS;
+    if (drift->count < EP_DRIFT_JOBS) drift->count++;
+  }
+}
+
+void ep_calibrations_time(ep_calibrations *calibrations, int index, uint64_t program,
+                          const char *executor, double epoch_seconds, double said_seconds) {
+  pthread_mutex_lock(&calibrations->mutex);
+  if (said_seconds > 0)
+    drift_add(&calibrations->device[index], executor, epoch_seconds / said_seconds);
+  ep_program_past *past = past_make(&calibrations->device[index], program);
+  bool same = past != NULL && strcmp(past->executor, executor) == 0;
+  if (past != NULL && (!same || past->epoch_seconds == 0 || epoch_seconds < past->epoch_seconds)) {
+    past->epoch_seconds = epoch_seconds;
+    snprintf(past->executor, sizeof past->executor, "%s", executor);
   }
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
 bool ep_calibrations_get(ep_calibrations *calibrations, int index, uint64_t program,
-                         ep_calibration *out, bool *seen) {
-  const ep_device_calibration *device = &calibrations->device[index];
+                         ep_calibration *out, ep_program_past *past) {
+  ep_device_calibration *device = &calibrations->device[index];
   pthread_mutex_lock(&calibrations->mutex);
   bool known = device->known;
-  *seen = program_is_seen(device, program);
+  const ep_program_past *found = past_find(device, program);
+  *past = found != NULL ? *found : (ep_program_past){0};
   if (known) *out = device->calibration;
+  for (int i = 0; known && i < out->count; i++)
+    out->executors[i].drift = drift_of(&device->drifts[i]);
   pthread_mutex_unlock(&calibrations->mutex);
   return known;
 }

@@ -11,9 +11,21 @@
 #include <pthread.h>
 
 #include "api/calibration.h"
+#include "engine/plan.h"
 #include "server/supervisor.h"
 
-enum { EP_PROGRAMS_SEEN = 256 };
+enum { EP_PROGRAMS_SEEN = 256, EP_DRIFT_JOBS = 15 };
+
+typedef struct {
+  uint64_t signature; /* 0 = none */
+  ep_program_past past;
+} ep_known_program;
+
+/* What the last jobs of an executor took, over what its calibration said. */
+typedef struct {
+  double ratios[EP_DRIFT_JOBS];
+  int count, next;
+} ep_drift;
 
 typedef struct {
   bool looked; /* for the file */
@@ -22,8 +34,9 @@ typedef struct {
   int64_t calm_us; /* since when the device has had nothing to do; 0 = it has */
   ep_calibration_key key;
   ep_calibration calibration;
-  uint64_t programs[EP_PROGRAMS_SEEN]; /* signatures of those that it has compiled; 0 = none */
-  int programs_next;                   /* the place of the next one */
+  ep_drift drifts[EP_COST_EXECUTORS]; /* of calibration.executors */
+  ep_known_program programs[EP_PROGRAMS_SEEN];
+  int programs_next; /* the place of the next one */
 } ep_device_calibration;
 
 typedef struct {
@@ -42,11 +55,17 @@ void ep_calibrations_deinit(ep_calibrations *calibrations); /* after the supervi
  * measure. True to be called again within a second. */
 bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list *devices);
 
-/* Device number `index` of the supervisor's list has a program of this signature (0: unknown). */
-void ep_calibrations_note(ep_calibrations *calibrations, int index, uint64_t program);
+/* What is known of programs, by their signature (0: unknown, which is ignored). index: the device's
+ * number in the supervisor's list. A job on `auto` was submitted; a job began; a job ended that
+ * took so long for an epoch, of which its calibration had said another time (0: nothing). */
+void ep_calibrations_ask(ep_calibrations *calibrations, uint64_t program);
+void ep_calibrations_compile(ep_calibrations *calibrations, int index, uint64_t program);
+void ep_calibrations_time(ep_calibrations *calibrations, int index, uint64_t program,
+                          const char *executor, double epoch_seconds, double said_seconds);
 
-/* False when nothing is known of the device. *seen: whether it has run such a program before. */
+/* False when nothing was measured of the device. past: what it had to do with this program;
+ * written. */
 bool ep_calibrations_get(ep_calibrations *calibrations, int index, uint64_t program,
-                         ep_calibration *out, bool *seen);
+                         ep_calibration *out, ep_program_past *past);
 
 #endif

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,8 @@ static const option OPTIONS[] = {
     INTEGER_OPTION("max-queued", max_queued, 1, 100000000, "jobs that may wait; more are refused"),
     INTEGER_OPTION("stall-seconds", stall_seconds, 1, 86400,
                    "a worker without progress for so long is restarted"),
+    INTEGER_OPTION("cpu-jobs", cpu_jobs, 1, EP_LIMIT_CPU_JOBS,
+                   "jobs that train on the CPU at once, each on its cores (one a core)"),
     INTEGER_OPTION("http-threads", http_threads, 1, 64, "threads that answer requests (4)"),
     TEXT_OPTION("worker", worker, "PATH", "the epoch-worker program (beside epochd)"),
     TEXT_OPTION("plugin", plugin, "PATH", "the CUDA plug-in (beside the worker)"),
@@ -248,6 +251,13 @@ static void find_data_dir(char path[PATH_MAX]) {
   if (bytes >= PATH_MAX) snprintf(path, PATH_MAX, "epochd-data");
 }
 
+/* A container or taskset may allow fewer processors than there are. */
+static int cores_count(void) {
+  cpu_set_t allowed;
+  int count = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  return count < 1 ? 1 : count > EP_LIMIT_CPU_JOBS ? EP_LIMIT_CPU_JOBS : count;
+}
+
 ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *error) {
   *out = (ep_config){.listen = "127.0.0.1:8080",
                      .devices = "auto",
@@ -256,6 +266,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
                      .max_upload_bytes = EP_LIMIT_UPLOAD_BYTES,
                      .max_queued = 10000,
                      .stall_seconds = 60,
+                     .cpu_jobs = cores_count(),
                      .http_threads = 4};
   ep_config named = *out; /* a first pass over the flags, to learn of --config */
   ep_status status = read_flags(argc, argv, &named, error);

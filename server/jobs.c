@@ -88,6 +88,7 @@ static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, 
                   .data_dir = jobs->data_dir,
                   .data_bytes_max = options->data_bytes_max,
                   .allow_path = options->allow_path},
+      .cpu_jobs = options->cpu_jobs > 0 ? options->cpu_jobs : 1,
       .stall_seconds = options->stall_seconds > 0 ? options->stall_seconds : STALL_SECONDS};
   ep_status status = devices_find(options, &workers.program, ids, &count, error);
   if (status != EP_OK) return status;

@@ -25,11 +25,12 @@ typedef struct {
   const char *allow_path; /* for the workers: see engine/data/allowed.h; NULL = none */
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
   int64_t max_queued;     /* 429 beyond */
+  int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
   double stall_seconds;   /* watchdog: no progress for this long and the worker is killed */
 } ep_jobs_options;
 
 /* Opens the store below data_dir (a second daemon on the same folder: EP_CONFLICT, by a lock file),
- * requeues what was running, starts one worker a device and the supervisor's thread. */
+ * requeues what was running, starts a worker for each device and the supervisor's thread. */
 ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *error);
 /* Stops the workers (their jobs go back to the queue, on disk), waits, closes all. */
 void ep_jobs_close(ep_jobs *jobs);

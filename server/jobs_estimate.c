@@ -5,6 +5,9 @@
 
 #include "server/jobs_state.h"
 
+/* A shorter training says little of its epochs: its first ones find nothing in any cache. */
+#define TELLING_SECONDS 5e-3
+
 ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec *spec,
                            ep_estimate estimates[EP_LIMIT_DEVICES], int *count, ep_error *error) {
   const uint64_t program = ep_plan_signature(plan);
@@ -15,10 +18,10 @@ ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec
     ep_supervisor_get_devices(jobs->supervisor, devices);
     for (int i = 0; i < devices->count; i++) {
       if (devices->device[i].state == EP_DEVICE_LOST) continue;
-      bool seen;
-      bool known = ep_calibrations_get(&jobs->calibrations, i, program, calibration, &seen);
+      ep_program_past past;
+      bool known = ep_calibrations_get(&jobs->calibrations, i, program, calibration, &past);
       ep_estimate estimate =
-          ep_plan_estimate(plan, spec, &devices->device[i].info, known ? calibration : NULL, seen);
+          ep_plan_estimate(plan, spec, &devices->device[i].info, known ? calibration : NULL, &past);
       if (isfinite(estimate.seconds)) estimates[(*count)++] = estimate;
     }
   }
@@ -28,20 +31,48 @@ ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec
   return done ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory to estimate");
 }
 
-double ep_estimates_least(const ep_estimate *estimates, int count, const char *kind) {
-  double least = INFINITY;
+const ep_estimate *ep_estimates_least(const ep_estimate *estimates, int count, const char *kind) {
+  const ep_estimate *least = NULL;
   for (int i = 0; i < count; i++)
-    if (strncmp(estimates[i].device, kind, strlen(kind)) == 0)
-      least = fmin(least, estimates[i].seconds);
+    if (strncmp(estimates[i].device, kind, strlen(kind)) == 0 &&
+        (least == NULL || estimates[i].seconds < least->seconds))
+      least = &estimates[i];
   return least;
 }
 
-void ep_job_program_note(ep_jobs *jobs, const ep_live_job *job, const char *device) {
+ep_expectation ep_estimate_said(const ep_estimate *estimate, int64_t epochs) {
+  ep_expectation said = {0};
+  if (estimate == NULL || !estimate->calibrated) return said;
+  memcpy(said.executor, estimate->executor, sizeof said.executor);
+  said.epoch_seconds = estimate->model_seconds / (double)epochs;
+  return said;
+}
+
+/* -1 = it is not there. */
+static int device_index(ep_jobs *jobs, const char *device) {
+  int index = -1;
   ep_device_list *devices = malloc(sizeof *devices);
-  if (devices == NULL) return; /* its next start counts as a first one */
+  if (devices == NULL) return -1;
   ep_supervisor_get_devices(jobs->supervisor, devices);
   for (int i = 0; i < devices->count; i++)
-    if (strcmp(devices->device[i].info.id, device) == 0)
-      ep_calibrations_note(&jobs->calibrations, i, job->program);
+    if (strcmp(devices->device[i].info.id, device) == 0) index = i;
   free(devices);
+  return index;
+}
+
+void ep_job_note_start(ep_jobs *jobs, const ep_live_job *job, const char *device) {
+  int index = device_index(jobs, device);
+  if (index >= 0) ep_calibrations_compile(&jobs->calibrations, index, job->program);
+}
+
+void ep_job_note_end(ep_jobs *jobs, const ep_live_job *job, const ep_job_result *result) {
+  int index = device_index(jobs, job->row.device);
+  bool tells = result->status == EP_OK && result->epochs_done > 0 && result->validation.rows == 0 &&
+               result->train_seconds >= TELLING_SECONDS;
+  bool cuda = strncmp(job->row.device, "cuda", 4) == 0;
+  const ep_expectation *said = cuda ? &job->said_cuda : &job->said_cpu;
+  if (index >= 0 && tells)
+    ep_calibrations_time(&jobs->calibrations, index, job->program, result->executor,
+                         result->train_seconds / (double)result->epochs_done,
+                         strcmp(said->executor, result->executor) == 0 ? said->epoch_seconds : 0);
 }

@@ -55,8 +55,15 @@ bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_lis
   return device_wanted(row->wanted, device);
 }
 
-/* Takes the first queued job that fits out of the queue, as running. NULL = there is none. */
-static ep_live_job *queue_take(ep_jobs *jobs, const char *device) {
+/* Cores of the device that the job takes. */
+static int cores_of(const ep_job_row *row, const char *device) {
+  if (is_cuda(device)) return 1;
+  return row->cores > 0 ? row->cores : EP_LIMIT_CPU_JOBS;
+}
+
+/* Takes the first queued job that fits out of the queue, as running. NULL = there is none, or it
+ * waits for more cores than are left: nothing passes it, so that its turn comes. */
+static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
   ep_device_list *devices = malloc(sizeof *devices);
   if (devices == NULL) return NULL;
   ep_supervisor_get_devices(jobs->supervisor, devices);
@@ -66,6 +73,7 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device) {
     ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
     if (candidate != NULL && ep_job_fits(candidate, device, devices)) job = candidate;
   }
+  if (job != NULL && cores_of(&job->row, device) > cores) job = NULL;
   if (job != NULL) {
     ep_queue_remove(&jobs->queue, &job->entry);
     job->row.state = EP_STATE_RUNNING;
@@ -123,6 +131,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   memcpy(out->train.executor, row.executor, sizeof out->train.executor);
   out->train.spec = stored.spec; /* ownership moves */
   stored.spec = NULL;
+  out->cores = cores_of(&row, device);
   double seconds = is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
   out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;
   pthread_mutex_lock(&jobs->mutex);
@@ -135,9 +144,9 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   return EP_OK;
 }
 
-static bool job_next(void *context, const char *device, ep_assignment *out) {
+static bool job_next(void *context, const char *device, int cores, ep_assignment *out) {
   ep_jobs *jobs = context;
-  ep_live_job *job = queue_take(jobs, device);
+  ep_live_job *job = queue_take(jobs, device, cores);
   if (job == NULL) return false;
   ep_error error = {0};
   ep_status status = start_prepare(jobs, job, device, out, &error);
@@ -205,7 +214,7 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   if (status == EP_OK && tail.started) status = restart_append(job, &error);
   if (status == EP_OK && !tail.started) status = ep_job_start_append(&row, job->log, &error);
   if (status != EP_OK) return refuse(job, &error);
-  ep_job_program_note(jobs, job, device);
+  ep_job_note_start(jobs, job, device);
   if (!tail.started)
     ep_histogram_observe(&EP_METRICS.queue_seconds, EP_JOB_BOUNDS,
                          (double)(row.started_us - row.created_us) / 1e6);
@@ -292,6 +301,7 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
                                                           : EP_STATE_FAILED;
   epochs_count(job, reply->result.epochs_done);
   ep_metrics_trained(reply->result.train_seconds, reply->result.samples_per_second);
+  ep_job_note_end(jobs, job, &reply->result);
   pthread_mutex_lock(&jobs->mutex);
   job->epoch = reply->result.epochs_done;
   if (reply->result.executor[0] != 0)

@@ -148,20 +148,34 @@ void ep_job_copy_destroy(ep_job_copy *copy) {
   free(copy);
 }
 
+/* jobs: room for the jobs of all devices, from *used on. */
+static ep_device_view device_view(const ep_device_list *list, int device, const char **jobs,
+                                  int *used) {
+  const ep_device_status *status = &list->device[device];
+  ep_device_view view = {.info = status->info,
+                         .state = ep_device_state_name(status->state),
+                         .jobs = jobs + *used,
+                         .cores = status->cores,
+                         .restarts = status->restarts};
+  for (int i = 0; i < list->workers_count; i++) {
+    const ep_worker_status *worker = &list->worker[i];
+    if (worker->device != device) continue;
+    if (view.pid == 0) view.pid = worker->pid;
+    if (worker->job[0] != 0) jobs[(*used)++] = worker->job;
+  }
+  view.jobs_count = (int)(jobs + *used - view.jobs);
+  return view;
+}
+
 ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
   *text = NULL;
   ep_device_list *devices = malloc(sizeof *devices);
   ep_device_view *views = calloc(EP_LIMIT_DEVICES, sizeof *views);
+  const char *ids[EP_LIMIT_WORKERS];
+  int used = 0;
   if (devices != NULL && views != NULL) {
     ep_supervisor_get_devices(jobs->supervisor, devices);
-    for (int i = 0; i < devices->count; i++) {
-      const ep_device_status *device = &devices->device[i];
-      views[i] = (ep_device_view){.info = device->info,
-                                  .state = ep_device_state_name(device->state),
-                                  .job = text_or_null(device->job),
-                                  .pid = device->pid,
-                                  .restarts = device->restarts};
-    }
+    for (int i = 0; i < devices->count; i++) views[i] = device_view(devices, i, ids, &used);
     *text = ep_devices_format(views, devices->count);
   }
   free(views);

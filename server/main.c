@@ -54,6 +54,7 @@ static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .data_bytes_max = config->data_bytes_max,
                              .max_data_bytes = config->max_upload_bytes,
                              .max_queued = config->max_queued,
+                             .cpu_jobs = (int)config->cpu_jobs,
                              .stall_seconds = (double)config->stall_seconds};
   ep_status status = ep_allowed_add(config->allow_path, error);
   if (!status) status = make_parents(config->data_dir, error);

@@ -42,37 +42,54 @@ static void jobs_format(ep_jobs *jobs, ep_writer *out, const ep_store_counts *co
 }
 
 /* A figure of a device; false where it has none. */
-typedef bool device_figure(const ep_device_status *device, double *out);
+typedef bool device_figure(const ep_device_list *devices, int device, double *out);
 
-static bool figure_memory(const ep_device_status *device, double *out) {
-  *out = (double)device->info.memory_bytes;
-  return device->info.memory_bytes > 0;
+static bool figure_memory(const ep_device_list *devices, int device, double *out) {
+  *out = (double)devices->device[device].info.memory_bytes;
+  return *out > 0;
 }
 
-static bool figure_busy(const ep_device_status *device, double *out) {
+static bool figure_busy(const ep_device_list *devices, int number, double *out) {
+  const ep_device_status *device = &devices->device[number];
   int64_t busy_us = device->busy_us;
   if (device->busy_since_us != 0) busy_us += ep_clock_steady_us() - device->busy_since_us;
   *out = (double)busy_us / 1e6;
   return true;
 }
 
-static bool figure_restarts(const ep_device_status *device, double *out) {
-  *out = (double)device->restarts;
+static bool figure_restarts(const ep_device_list *devices, int device, double *out) {
+  *out = (double)devices->device[device].restarts;
   return true;
 }
 
-static bool figure_worker_memory(const ep_device_status *device, double *out) {
-  ep_process_figures worker;
-  if (device->pid <= 0 || !ep_process_read(device->pid, &worker)) return false;
-  *out = (double)worker.resident_bytes;
-  return true;
+/* Of all of a device's workers. */
+static bool workers_read(const ep_device_list *devices, int device, ep_process_figures *sum) {
+  bool any = false;
+  *sum = (ep_process_figures){0};
+  for (int i = 0; i < devices->workers_count; i++) {
+    const ep_worker_status *worker = &devices->worker[i];
+    ep_process_figures one;
+    if (worker->device != device || worker->pid <= 0 || !ep_process_read(worker->pid, &one))
+      continue;
+    sum->resident_bytes += one.resident_bytes;
+    sum->cpu_seconds += one.cpu_seconds;
+    any = true;
+  }
+  return any;
 }
 
-static bool figure_worker_cpu(const ep_device_status *device, double *out) {
-  ep_process_figures worker;
-  if (device->pid <= 0 || !ep_process_read(device->pid, &worker)) return false;
-  *out = worker.cpu_seconds;
-  return true;
+static bool figure_worker_memory(const ep_device_list *devices, int device, double *out) {
+  ep_process_figures sum;
+  bool any = workers_read(devices, device, &sum);
+  *out = (double)sum.resident_bytes;
+  return any;
+}
+
+static bool figure_worker_cpu(const ep_device_list *devices, int device, double *out) {
+  ep_process_figures sum;
+  bool any = workers_read(devices, device, &sum);
+  *out = sum.cpu_seconds;
+  return any;
 }
 
 static const struct {
@@ -81,11 +98,11 @@ static const struct {
 } device_families[] = {
     {"epochd_device_memory_bytes", "gauge", "Memory of a device.", figure_memory},
     {"epochd_device_busy_seconds_total", "counter", "Time that a device had a job.", figure_busy},
-    {"epochd_worker_restarts_total", "counter", "Deaths of a device's worker.", figure_restarts},
-    {"epochd_worker_resident_memory_bytes", "gauge", "Memory of a worker, on the host.",
+    {"epochd_worker_restarts_total", "counter", "Deaths of a device's workers.", figure_restarts},
+    {"epochd_worker_resident_memory_bytes", "gauge", "Memory of a device's workers, on the host.",
      figure_worker_memory},
-    {"epochd_worker_cpu_seconds_total", "counter", "CPU time of a worker; a new one begins at 0.",
-     figure_worker_cpu},
+    {"epochd_worker_cpu_seconds_total", "counter",
+     "CPU time of a device's workers; a new one begins at 0.", figure_worker_cpu},
 };
 
 static void devices_format(const ep_device_list *devices, ep_writer *out) {
@@ -110,7 +127,7 @@ static void devices_format(const ep_device_list *devices, ep_writer *out) {
                       device_families[f].help);
     for (int i = 0; i < devices->count; i++) {
       double figure;
-      if (device_families[f].figure(&devices->device[i], &figure))
+      if (device_families[f].figure(devices, i, &figure))
         ep_metrics_sample(out, device_families[f].name,
                           (const char *[]){"device", devices->device[i].info.id, NULL}, figure);
     }

@@ -51,6 +51,7 @@ static const char *const migrations[] = {
     "CREATE INDEX jobs_by_id ON jobs (id, state, version);"
     "UPDATE jobs SET tags = json_extract(spec, '$.tags')"
     "  WHERE json_valid(spec) AND json_type(spec, '$.tags') = 'array';",
+    "ALTER TABLE jobs ADD COLUMN cores INTEGER NOT NULL DEFAULT 0;",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
@@ -217,9 +218,10 @@ ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint
   sqlite3_bind_int64(s, 19, row->finished_us);
   sqlite3_bind_int64(s, 20, (int64_t)row->version);
   ep_store_text_bind(s, 21, row->tags != NULL ? row->tags : "[]");
+  sqlite3_bind_int(s, 22, row->cores);
   if (key_hash != NULL && body_hash != NULL) {
-    sqlite3_bind_blob(s, 22, key_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
-    sqlite3_bind_blob(s, 23, body_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 23, key_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 24, body_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
   }
   ep_status status = ep_store_run(store, s, error);
   ep_store_unlock(store, s);
@@ -296,6 +298,7 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->finished_us = sqlite3_column_int64(s, 18);
   row->version = (uint64_t)sqlite3_column_int64(s, 19);
   row->tags = (char *)sqlite3_column_text(s, 20);
+  row->cores = sqlite3_column_int(s, 21);
 }
 
 /* Replaces lent texts by owned copies. */

@@ -35,6 +35,7 @@ typedef struct {
   char device[16];                  /* chosen at the first start, "" before */
   char executor[32];                /* likewise */
   double seconds_cpu, seconds_cuda; /* the plan's estimates, by which `auto` chooses */
+  int cores;                        /* of the CPU that it could use; 0 = not known */
   char *tags;                       /* JSON text: an array of strings; NULL is written as none */
   int attempt;                      /* of the last start; 0 before the first */
   int64_t epochs, parameters, bytes;

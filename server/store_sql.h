@@ -10,7 +10,7 @@
 #define EP_JOB_COLUMNS_WITH(spec)                                                         \
   "id, name, state, priority, " spec ", dataset, wanted, device, executor, seconds_cpu, " \
   "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, "    \
-  "finished_us, version, tags"
+  "finished_us, version, tags, cores"
 #define EP_JOB_COLUMNS EP_JOB_COLUMNS_WITH("spec")
 
 /* The three ways of choosing a page of jobs, one after the other: all, by state, by tags. ?1: older
@@ -34,7 +34,7 @@
   X(ROLLBACK, "ROLLBACK")                                                                        \
   X(JOB_INSERT,                                                                                  \
     "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash) VALUES "                         \
-    "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23)")      \
+    "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)")  \
   X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                            \
   X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "      \
                 "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                       \

@@ -2,6 +2,7 @@
 #include "server/supervisor.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,11 +44,11 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)
                                            .data_bytes_max = options->program.data_bytes_max,
                                            .allow_path = s->allow_path};
   s->asked_end = &s->asked;
-  s->count = s->shown.count = count;
+  s->devices_count = s->shown.count = count;
   for (int i = 0; i < count; i++) {
-    s->device[i].link = EP_WORKER_LINK_NONE;
-    snprintf(s->device[i].status.info.id, sizeof s->device[i].status.info.id, "%s", ids[i]);
-    s->shown.device[i] = s->device[i].status;
+    memcpy(s->device[i].info.id, ids[i], sizeof ids[i]);
+    s->device[i].cores = strcmp(ids[i], "cpu") == 0 ? options->cpu_jobs : 1;
+    s->shown.device[i] = s->device[i];
   }
   s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (s->wake < 0 || s->path == NULL || s->data_dir == NULL) {
@@ -101,9 +102,8 @@ static bool inbox_take(ep_supervisor *s) {
   pthread_mutex_unlock(&s->mutex);
   for (; cancelled != NULL; cancelled = next) {
     next = cancelled->next;
-    for (int i = 0; i < s->count; i++)
-      if (strcmp(s->device[i].status.job, cancelled->job) == 0)
-        ep_supervised_cancel(s, &s->device[i]);
+    for (int i = 0; i < s->workers_count; i++)
+      if (strcmp(s->worker[i].status.job, cancelled->job) == 0) ep_supervised_cancel(&s->worker[i]);
     free(cancelled);
   }
   return stopping;
@@ -111,40 +111,78 @@ static bool inbox_take(ep_supervisor *s) {
 
 /* Waits for sockets, deaths, kicks or the next deadline. */
 static void events_wait(ep_supervisor *s, int timeout_ms) {
-  struct pollfd polled[1 + 2 * EP_LIMIT_DEVICES];
+  struct pollfd polled[1 + 2 * EP_LIMIT_WORKERS];
   nfds_t used = 0;
   polled[used++] = (struct pollfd){.fd = s->wake, .events = POLLIN};
-  for (int i = 0; i < s->count; i++) {
-    ep_supervised *device = &s->device[i];
-    bool listen = device->link.socket >= 0 && !device->held && !device->hung_up;
-    bool output = listen && ep_worker_link_has_output(&device->link) && !device->killed;
-    polled[used++] = (struct pollfd){.fd = listen ? device->link.socket : -1,
+  for (int i = 0; i < s->workers_count; i++) {
+    ep_supervised *worker = &s->worker[i];
+    bool listen = worker->link.socket >= 0 && !worker->held && !worker->hung_up;
+    bool output = listen && ep_worker_link_has_output(&worker->link) && !worker->killed;
+    polled[used++] = (struct pollfd){.fd = listen ? worker->link.socket : -1,
                                      .events = (short)(POLLIN | (output ? POLLOUT : 0))};
     polled[used++] =
-        (struct pollfd){.fd = device->link.pid != 0 ? device->link.pidfd : -1, .events = POLLIN};
+        (struct pollfd){.fd = worker->link.pid != 0 ? worker->link.pidfd : -1, .events = POLLIN};
   }
   if (poll(polled, used, timeout_ms) <= 0) return;
-  for (int i = 0; i < s->count; i++) {
+  for (int i = 0; i < s->workers_count; i++) {
     short happened = polled[1 + 2 * i].revents;
-    if ((happened & POLLOUT) != 0) ep_supervised_flush(s, &s->device[i]);
-    if ((happened & (POLLIN | POLLHUP | POLLERR)) != 0) ep_supervised_receive(s, &s->device[i]);
+    if ((happened & POLLOUT) != 0) ep_supervised_flush(&s->worker[i]);
+    if ((happened & (POLLIN | POLLHUP | POLLERR)) != 0) ep_supervised_receive(s, &s->worker[i]);
   }
+}
+
+static void worker_add(ep_supervisor *s, int device) {
+  ep_supervised *worker = &s->worker[s->workers_count++];
+  worker->link = EP_WORKER_LINK_NONE;
+  worker->status.device = device;
+  memcpy(worker->id, s->device[device].info.id, sizeof worker->id);
+  ep_supervised_start(s, worker);
+}
+
+/* Cores of the device that no job has; INT_MAX when it has no job. */
+static int cores_left(const ep_supervisor *s, int device) {
+  int taken = 0;
+  for (int i = 0; i < s->workers_count; i++)
+    if (s->worker[i].status.device == device && s->worker[i].status.job[0] != 0)
+      taken += s->worker[i].cores;
+  return taken > 0 ? s->device[device].cores - taken : INT_MAX;
+}
+
+/* Another worker for a device whose workers all are busy, so that the next job need not wait for
+ * one to start. Where one is lost, others would be as well. */
+static void spare_add(ep_supervisor *s, int device) {
+  int count = 0;
+  for (int i = 0; i < s->workers_count; i++) {
+    const ep_worker_status *worker = &s->worker[i].status;
+    if (worker->device != device) continue;
+    if (worker->state != EP_DEVICE_BUSY) return;
+    count++;
+  }
+  if (count < s->device[device].cores) worker_add(s, device);
+}
+
+static void device_assign(ep_supervisor *s, int device) {
+  for (int i = 0; i < s->workers_count; i++) {
+    ep_supervised *worker = &s->worker[i];
+    if (worker->status.device != device || worker->status.state != EP_DEVICE_IDLE ||
+        !ep_supervised_alive(worker))
+      continue;
+    int cores = cores_left(s, device);
+    if (cores <= 0 || !ep_supervised_assign(s, worker, cores)) return;
+  }
+  spare_add(s, device);
 }
 
 static void work_assign(ep_supervisor *s) {
   if (!s->look_for_work) return;
   s->look_for_work = false;
-  for (int i = 0; i < s->count; i++) {
-    ep_supervised *device = &s->device[i];
-    if (device->status.state == EP_DEVICE_IDLE && ep_supervised_alive(device))
-      ep_supervised_assign(s, device);
-  }
+  for (int i = 0; i < s->devices_count; i++) device_assign(s, i);
 }
 
 static int timeout_find(const ep_supervisor *s, bool settle_again) {
   int64_t first_us = ep_requests_deadline(s);
-  for (int i = 0; i < s->count; i++) {
-    int64_t deadline_us = ep_supervised_deadline(&s->device[i]);
+  for (int i = 0; i < s->workers_count; i++) {
+    int64_t deadline_us = ep_supervised_deadline(&s->worker[i]);
     if (deadline_us < first_us) first_us = deadline_us;
   }
   int64_t most_us = (settle_again ? SETTLE_MS : IDLE_MS) * INT64_C(1000);
@@ -158,12 +196,12 @@ static void workers_stop(ep_supervisor *s) {
   char cause[EP_MESSAGE_BYTES];
   int64_t deadline_us = ep_clock_steady_us() + STOP_MS * INT64_C(1000);
   bool killed = false;
-  for (int i = 0; i < s->count; i++) ep_worker_link_hang_up(&s->device[i].link);
+  for (int i = 0; i < s->workers_count; i++) ep_worker_link_hang_up(&s->worker[i].link);
   for (;;) {
-    struct pollfd polled[EP_LIMIT_DEVICES];
+    struct pollfd polled[EP_LIMIT_WORKERS];
     nfds_t alive = 0;
-    for (int i = 0; i < s->count; i++) {
-      ep_worker_link *link = &s->device[i].link;
+    for (int i = 0; i < s->workers_count; i++) {
+      ep_worker_link *link = &s->worker[i].link;
       if (link->pid == 0 || ep_worker_link_reap(link, cause, sizeof cause)) continue;
       polled[alive++] = (struct pollfd){.fd = link->pidfd, .events = POLLIN};
       if (killed) ep_worker_link_kill(link);
@@ -177,12 +215,12 @@ static void workers_stop(ep_supervisor *s) {
     }
     poll(polled, alive, (int)(left_us / 1000) + 1);
   }
-  for (int i = 0; i < s->count; i++) ep_worker_link_close(&s->device[i].link);
+  for (int i = 0; i < s->workers_count; i++) ep_worker_link_close(&s->worker[i].link);
 }
 
 static void *supervisor_run(void *context) {
   ep_supervisor *s = context;
-  for (int i = 0; i < s->count; i++) ep_supervised_start(s, &s->device[i]);
+  for (int i = 0; i < s->devices_count; i++) worker_add(s, i);
   bool settle_again = false;
   while (!inbox_take(s)) {
     ep_requests_send(s);
@@ -190,7 +228,7 @@ static void *supervisor_run(void *context) {
     settle_again = s->events.settle(s->events.context);
     events_wait(s, s->look_for_work ? 0 : timeout_find(s, settle_again));
     int64_t now_us = ep_clock_steady_us();
-    for (int i = 0; i < s->count; i++) ep_supervised_check(s, &s->device[i], now_us);
+    for (int i = 0; i < s->workers_count; i++) ep_supervised_check(s, &s->worker[i], now_us);
     ep_requests_expire(s, now_us);
     if (settle_again) s->look_for_work = true; /* what could not be stored may be now */
   }

@@ -2,9 +2,12 @@
  * it says, and starts it again when it dies. It knows processes and frames; what a job is, is
  * behind ep_supervisor_events.
  *
- * A device is "starting" until its worker's first words, then "idle" or "busy"; after a death
- * "restarting" (0.1 s later, doubling to 5 s); "lost" when its worker could not start five times in
- * a row, or was killed and did not go. */
+ * A worker has one job at a time. A GPU has one worker; the CPU gets another one whenever all that
+ * it has are busy, up to one a core, so that jobs which need few cores run side by side.
+ *
+ * A worker is "starting" until its first words, then "idle" or "busy"; after a death "restarting"
+ * (0.1 s later, doubling to 5 s); "lost" when it could not start five times in a row, or was killed
+ * and did not go. A device is what the best of its workers is, busy before idle. */
 #ifndef EP_SERVER_SUPERVISOR_H
 #define EP_SERVER_SUPERVISOR_H
 
@@ -29,30 +32,41 @@ typedef enum {
 const char *ep_device_state_name(ep_device_state state);
 
 typedef struct {
-  ep_device_info info; /* id from the start, the rest from the worker's first words */
+  ep_device_info info; /* id from the start, the rest from a worker's first words */
   ep_device_state state;
-  char job[EP_ID_BYTES]; /* "" = none */
-  int64_t pid, restarts;
-  int64_t busy_us;       /* that it was busy, but for now */
+  int cores; /* that jobs may take of it; a GPU is one */
+  int64_t restarts;
+  int64_t busy_us;       /* that it had a job, but for now */
   int64_t busy_since_us; /* steady clock; 0 = it is not busy */
 } ep_device_status;
 
 typedef struct {
+  int device; /* index in the list */
+  ep_device_state state;
+  char job[EP_ID_BYTES]; /* "" = none */
+  int64_t pid;           /* 0 = none */
+} ep_worker_status;
+
+typedef struct {
   ep_device_status device[EP_LIMIT_DEVICES];
   int count;
+  ep_worker_status worker[EP_LIMIT_WORKERS]; /* of all devices, in the order of their starts */
+  int workers_count;
 } ep_device_list;
 
 /* A job for a device. */
 typedef struct {
   ep_command train;        /* owned: the supervisor deinits it */
+  int cores;               /* that it takes */
   double patience_seconds; /* how long it may say nothing at first */
 } ep_assignment;
 
 /* What the supervisor's thread calls, always with no lock held. */
 typedef struct {
   void *context;
-  /* A device has nothing to do: fill in *out, or return false. Asked again after a kick. */
-  bool (*next)(void *context, const char *device, ep_assignment *out);
+  /* A worker of the device has nothing to do: fill in *out, or return false. cores: that no job
+   * has, INT_MAX when the device has none at all. Asked again after a kick. */
+  bool (*next)(void *context, const char *device, int cores, ep_assignment *out);
   /* What a worker said of the job that it was given. false: not now (the disk is full, say): it is
    * offered again a second later, and the worker is not heard until then. */
   bool (*started)(void *context, const char *device, const ep_reply *reply);
@@ -66,6 +80,7 @@ typedef struct {
 
 typedef struct {
   ep_worker_program program; /* strings are copied */
+  int cpu_jobs;              /* at once on the CPU, 1 to EP_LIMIT_CPU_JOBS */
   double stall_seconds; /* a busy worker that says nothing for so long, and for 20 times as long as
                            it ever did before, is killed */
 } ep_supervisor_options;

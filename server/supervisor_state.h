@@ -7,11 +7,13 @@
 
 #include "server/supervisor.h"
 
-/* A device and its worker. Only the supervisor's thread touches it; others see `status` copies. */
+/* A worker. Only the supervisor's thread touches it; others see copies of `status`. */
 typedef struct {
-  ep_device_status status;
+  char id[16]; /* of its device */
+  ep_worker_status status;
   ep_worker_link link;
   int attempt;                  /* of status.job */
+  int cores;                    /* that this job takes */
   bool held;                    /* a frame was refused: nothing is read until retry_us */
   bool hung_up;                 /* the socket ended */
   bool killed;                  /* SIGKILL was sent */
@@ -32,8 +34,9 @@ typedef struct {
 typedef struct ep_request {
   struct ep_request *next;
   uint64_t number;
-  char device[16]; /* wished for, then the one that has it */
+  char device[16]; /* wished for */
   bool only_there;
+  const ep_supervised *worker; /* that has it */
   int64_t deadline_us;
   uint8_t *frame; /* owned until it is sent */
   size_t frame_bytes;
@@ -51,12 +54,14 @@ struct ep_supervisor {
   ep_supervisor_events events;
   char *path, *plugin, *data_dir, *allow_path; /* owned */
   pthread_t thread;
-  bool running; /* the thread was started */
-  int wake;     /* eventfd */
-  ep_supervised device[EP_LIMIT_DEVICES];
-  int count;
-  bool look_for_work; /* supervisor's thread only */
-  ep_request *sent;   /* waiting for replies; supervisor's thread only */
+  bool running;                              /* the thread was started */
+  int wake;                                  /* eventfd */
+  ep_device_status device[EP_LIMIT_DEVICES]; /* this and what follows: supervisor's thread only */
+  int devices_count;
+  ep_supervised worker[EP_LIMIT_WORKERS];
+  int workers_count;
+  bool look_for_work;
+  ep_request *sent; /* waiting for replies */
 
   pthread_mutex_t mutex; /* guards what follows */
   bool stopping, kicked;
@@ -67,25 +72,26 @@ struct ep_supervisor {
 };
 
 /* worker_device.c */
-void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *device);
-void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *device);
-void ep_supervised_flush(ep_supervisor *supervisor, ep_supervised *device);
-void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *device, int64_t now_us);
-void ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *device);
-void ep_supervised_cancel(ep_supervisor *supervisor, ep_supervised *device);
-void ep_supervised_kill(ep_supervised *device, const char *cause);
-void ep_supervised_show(ep_supervisor *supervisor, const ep_supervised *device);
+void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker);
+void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *worker);
+void ep_supervised_flush(ep_supervised *worker);
+void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64_t now_us);
+/* Asks for a job for an idle worker; false when there is none. */
+bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int cores);
+void ep_supervised_cancel(ep_supervised *worker);
+void ep_supervised_kill(ep_supervised *worker, const char *cause);
 /* The next moment at which ep_supervised_check has something to do; INT64_MAX = none. */
-int64_t ep_supervised_deadline(const ep_supervised *device);
-static inline bool ep_supervised_alive(const ep_supervised *device) {
-  return (device->status.state == EP_DEVICE_IDLE || device->status.state == EP_DEVICE_BUSY) &&
-         !device->hung_up && !device->killed;
+int64_t ep_supervised_deadline(const ep_supervised *worker);
+static inline bool ep_supervised_alive(const ep_supervised *worker) {
+  return (worker->status.state == EP_DEVICE_IDLE || worker->status.state == EP_DEVICE_BUSY) &&
+         !worker->hung_up && !worker->killed;
 }
 
 /* worker_requests.c */
 void ep_requests_send(ep_supervisor *supervisor);
 void ep_requests_answer(ep_supervisor *supervisor, const ep_reply *reply);
-void ep_requests_fail_device(ep_supervisor *supervisor, const char *device, const char *cause);
+void ep_requests_fail_worker(ep_supervisor *supervisor, const ep_supervised *worker,
+                             const char *cause);
 void ep_requests_expire(ep_supervisor *supervisor, int64_t now_us);
 int64_t ep_requests_deadline(const ep_supervisor *supervisor);
 void ep_requests_fail_all(ep_supervisor *supervisor);

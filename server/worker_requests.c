@@ -49,13 +49,13 @@ ep_status ep_supervisor_request(ep_supervisor *supervisor, const char *device, b
   return EP_OK;
 }
 
-static ep_supervised *device_for(ep_supervisor *supervisor, const ep_request *request) {
+static ep_supervised *worker_for(ep_supervisor *supervisor, const ep_request *request) {
   ep_supervised *other = NULL;
-  for (int i = 0; i < supervisor->count; i++) {
-    ep_supervised *device = &supervisor->device[i];
-    if (!ep_supervised_alive(device)) continue;
-    if (strcmp(device->status.info.id, request->device) == 0) return device;
-    if (other == NULL) other = device;
+  for (int i = 0; i < supervisor->workers_count; i++) {
+    ep_supervised *worker = &supervisor->worker[i];
+    if (!ep_supervised_alive(worker)) continue;
+    if (strcmp(worker->id, request->device) == 0) return worker;
+    if (other == NULL) other = worker;
   }
   return request->only_there ? NULL : other;
 }
@@ -73,20 +73,20 @@ void ep_requests_send(ep_supervisor *supervisor) {
   ep_request *next;
   for (ep_request *request = asked_take(supervisor); request != NULL; request = next) {
     next = request->next;
-    ep_supervised *device = device_for(supervisor, request);
-    if (device == NULL) {
+    ep_supervised *worker = worker_for(supervisor, request);
+    if (worker == NULL) {
       request_fail(request, EP_UNAVAILABLE, "no worker is alive for this; try again later");
       continue;
     }
     uint8_t *frame = request->frame;
     request->frame = NULL;
-    snprintf(request->device, sizeof request->device, "%s", device->status.info.id);
+    request->worker = worker;
     request->next = supervisor->sent;
     supervisor->sent = request;
     ep_error error = {0};
     /* When this fails the worker is dying, and its end fails the request. */
-    if (ep_worker_link_send(&device->link, frame, request->frame_bytes, &error) != EP_OK)
-      ep_supervised_kill(device, error.message);
+    if (ep_worker_link_send(&worker->link, frame, request->frame_bytes, &error) != EP_OK)
+      ep_supervised_kill(worker, error.message);
   }
 }
 
@@ -102,14 +102,13 @@ void ep_requests_answer(ep_supervisor *supervisor, const ep_reply *reply) {
   }
 }
 
-/* Fails those of one device (or all with NULL), or those whose time is over (device NULL). */
-static void sent_fail(ep_supervisor *supervisor, const char *device, int64_t until_us,
+/* Fails those of one worker (or all with NULL), or those whose time is over (worker NULL). */
+static void sent_fail(ep_supervisor *supervisor, const ep_supervised *worker, int64_t until_us,
                       ep_status status, const char *text) {
   ep_request **place = &supervisor->sent;
   while (*place != NULL) {
     ep_request *request = *place;
-    if (request->deadline_us <= until_us &&
-        (device == NULL || strcmp(request->device, device) == 0)) {
+    if (request->deadline_us <= until_us && (worker == NULL || request->worker == worker)) {
       *place = request->next;
       request_fail(request, status, text);
     } else {
@@ -118,8 +117,9 @@ static void sent_fail(ep_supervisor *supervisor, const char *device, int64_t unt
   }
 }
 
-void ep_requests_fail_device(ep_supervisor *supervisor, const char *device, const char *cause) {
-  sent_fail(supervisor, device, INT64_MAX, EP_UNAVAILABLE, cause);
+void ep_requests_fail_worker(ep_supervisor *supervisor, const ep_supervised *worker,
+                             const char *cause) {
+  sent_fail(supervisor, worker, INT64_MAX, EP_UNAVAILABLE, cause);
 }
 
 void ep_requests_expire(ep_supervisor *supervisor, int64_t now_us) {

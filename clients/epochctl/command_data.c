@@ -10,6 +10,7 @@
 #include "clients/epochctl/fields.h"
 #include "clients/epochctl/figures.h"
 #include "clients/epochctl/http.h"
+#include "clients/epochctl/listing.h"
 #include "clients/epochctl/table.h"
 
 enum { SHOWN_COLUMNS = 100, TEXT_BYTES = 256, PART_BYTES = 16 };
@@ -122,40 +123,23 @@ ep_status ep_command_data_put(ep_session *session, const ep_arguments *arguments
   return status;
 }
 
+static void cells_add(ep_table *table, const json_t *item) {
+  char text[EP_FIGURE_BYTES];
+  ep_table_cell(table, ep_field_text(item, "role"), EP_COLOUR_PLAIN);
+  ep_table_cell(table, ep_field_text(item, "format"), EP_COLOUR_PLAIN);
+  ep_table_cell(table, ep_figure_count(ep_field_integer(item, "rows"), text), EP_COLOUR_PLAIN);
+  ep_table_cell(table, ep_figure_bytes(ep_field_number(item, "bytes"), text), EP_COLOUR_PLAIN);
+  ep_table_cell(table, ep_figure_age(ep_field_text(item, "created_at"), text), EP_COLOUR_DIM);
+}
+
 ep_status ep_command_data_ls(ep_session *session, const ep_arguments *arguments, ep_error *error) {
-  json_t *list = NULL;
-  const json_t *item;
-  size_t index;
-  char text[TEXT_BYTES];
-  bool quiet = ep_arguments_has(arguments, "quiet");
-  ep_table table = {0};
-  ep_status status = ep_get_ask(session, "/v1/datasets", &list, error);
-  if (status || !list) return status;
-  ep_table_column(&table, "data set", false, true);
-  ep_table_column(&table, "role", false, false);
-  ep_table_column(&table, "format", false, false);
-  ep_table_column(&table, "rows", true, false);
-  ep_table_column(&table, "bytes", true, false);
-  ep_table_column(&table, "uploaded", false, true);
-  json_array_foreach(ep_field(list, "data"), index, item) {
-    if (quiet) {
-      ep_text_copy(text, sizeof text, ep_field_text(item, "name"));
-      puts(text);
-      continue;
-    }
-    ep_table_cell(&table, ep_field_text(item, "name"), EP_COLOUR_BOLD);
-    ep_table_cell(&table, ep_field_text(item, "role"), EP_COLOUR_PLAIN);
-    ep_table_cell(&table, ep_field_text(item, "format"), EP_COLOUR_PLAIN);
-    ep_table_cell(&table, ep_figure_count(ep_field_integer(item, "rows"), text), EP_COLOUR_PLAIN);
-    ep_table_cell(&table, ep_figure_bytes(ep_field_number(item, "bytes"), text), EP_COLOUR_PLAIN);
-    ep_table_cell(&table, ep_figure_age(ep_field_text(item, "created_at"), text), EP_COLOUR_DIM);
-  }
-  if (!quiet && table.cells_count == 0)
-    puts("no data sets; epochctl data put NAME FILE uploads one");
-  if (!quiet && table.cells_count > 0) ep_table_print(&table, &session->terminal, true);
-  ep_table_deinit(&table);
-  json_decref(list);
-  return EP_OK;
+  static const ep_column COLUMNS[] = {{"data set", false, true}, {"role", false, false},
+                                      {"format", false, false},  {"rows", true, false},
+                                      {"bytes", true, false},    {"uploaded", false, true}};
+  static const ep_listing LISTING = {"/v1/datasets", COLUMNS, sizeof COLUMNS / sizeof *COLUMNS,
+                                     cells_add,
+                                     "no data sets; epochctl data put NAME FILE uploads one"};
+  return ep_listing_print(session, arguments, &LISTING, error);
 }
 
 static void shape_write(const json_t *shape, char text[TEXT_BYTES]) {
@@ -234,16 +218,5 @@ ep_status ep_command_data_show(ep_session *session, const ep_arguments *argument
 }
 
 ep_status ep_command_data_rm(ep_session *session, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_PATH_MAX_BYTES], name[TEXT_BYTES];
-  ep_status status = EP_OK;
-  for (int i = 0; i < arguments->words_count && !status; i++) {
-    json_t *answer = NULL;
-    ep_path_make(path, "/v1/datasets/", arguments->words[i], "");
-    ep_call call = {.method = "DELETE", .path = path};
-    status = ep_call_ask(session, &call, &answer, error);
-    ep_text_copy(name, sizeof name, arguments->words[i]);
-    if (!status && !session->json) printf("%s deleted\n", name);
-    json_decref(answer);
-  }
-  return status;
+  return ep_listing_remove(session, arguments, "/v1/datasets", "deleted", error);
 }

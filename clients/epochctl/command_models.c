@@ -8,6 +8,7 @@
 #include "clients/epochctl/figures.h"
 #include "clients/epochctl/http.h"
 #include "clients/epochctl/job_name.h"
+#include "clients/epochctl/listing.h"
 #include "clients/epochctl/table.h"
 
 enum { TEXT_BYTES = 512 };
@@ -49,55 +50,30 @@ static void tensor_write(const json_t *tensors, char text[TEXT_BYTES]) {
   snprintf(text + used, TEXT_BYTES - used, "]");
 }
 
+static void cells_add(ep_table *table, const json_t *item) {
+  char text[TEXT_BYTES];
+  ep_table_cell(table, ep_field_text(item, "job"), EP_COLOUR_PLAIN);
+  tensor_write(ep_field(item, "inputs"), text);
+  ep_table_cell(table, text, EP_COLOUR_PLAIN);
+  tensor_write(ep_field(item, "outputs"), text);
+  ep_table_cell(table, text, EP_COLOUR_PLAIN);
+  ep_table_cell(table, ep_figure_age(ep_field_text(item, "published_at"), text), EP_COLOUR_DIM);
+}
+
 ep_status ep_command_models_ls(ep_session *session, const ep_arguments *arguments,
                                ep_error *error) {
-  json_t *list = NULL;
-  const json_t *item;
-  size_t index;
-  char text[TEXT_BYTES];
-  bool quiet = ep_arguments_has(arguments, "quiet");
-  ep_table table = {0};
-  ep_status status = ep_get_ask(session, "/v1/models", &list, error);
-  if (status || !list) return status;
-  ep_table_column(&table, "model", false, true);
-  ep_table_column(&table, "job", false, false);
-  ep_table_column(&table, "input", false, true);
-  ep_table_column(&table, "output", false, true);
-  ep_table_column(&table, "published", false, true);
-  json_array_foreach(ep_field(list, "data"), index, item) {
-    if (quiet) {
-      ep_text_copy(text, sizeof text, ep_field_text(item, "name"));
-      puts(text);
-      continue;
-    }
-    ep_table_cell(&table, ep_field_text(item, "name"), EP_COLOUR_BOLD);
-    ep_table_cell(&table, ep_field_text(item, "job"), EP_COLOUR_PLAIN);
-    tensor_write(ep_field(item, "inputs"), text);
-    ep_table_cell(&table, text, EP_COLOUR_PLAIN);
-    tensor_write(ep_field(item, "outputs"), text);
-    ep_table_cell(&table, text, EP_COLOUR_PLAIN);
-    ep_table_cell(&table, ep_figure_age(ep_field_text(item, "published_at"), text), EP_COLOUR_DIM);
-  }
-  if (!quiet && table.cells_count == 0)
-    puts("no models; epochctl models publish NAME JOB publishes one");
-  if (table.cells_count > 0) ep_table_print(&table, &session->terminal, true);
-  ep_table_deinit(&table);
-  json_decref(list);
-  return EP_OK;
+  static const ep_column COLUMNS[] = {{"model", false, true},
+                                      {"job", false, false},
+                                      {"input", false, true},
+                                      {"output", false, true},
+                                      {"published", false, true}};
+  static const ep_listing LISTING = {"/v1/models", COLUMNS, sizeof COLUMNS / sizeof *COLUMNS,
+                                     cells_add,
+                                     "no models; epochctl models publish NAME JOB publishes one"};
+  return ep_listing_print(session, arguments, &LISTING, error);
 }
 
 ep_status ep_command_models_rm(ep_session *session, const ep_arguments *arguments,
                                ep_error *error) {
-  char path[EP_PATH_MAX_BYTES], name[TEXT_BYTES];
-  ep_status status = EP_OK;
-  for (int i = 0; i < arguments->words_count && !status; i++) {
-    json_t *answer = NULL;
-    ep_path_make(path, "/v1/models/", arguments->words[i], "");
-    ep_call call = {.method = "DELETE", .path = path};
-    status = ep_call_ask(session, &call, &answer, error);
-    ep_text_copy(name, sizeof name, arguments->words[i]);
-    if (!status && !session->json) printf("%s taken back\n", name);
-    json_decref(answer);
-  }
-  return status;
+  return ep_listing_remove(session, arguments, "/v1/models", "taken back", error);
 }

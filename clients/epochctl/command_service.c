@@ -30,7 +30,9 @@ ep_status ep_command_devices(ep_session *session, const ep_arguments *arguments,
     bool lost = strcmp(state, "lost") == 0;
     ep_table_cell(&table, ep_field_text(item, "id"), EP_COLOUR_BOLD);
     ep_table_cell(&table, state, lost ? EP_COLOUR_RED : EP_COLOUR_PLAIN);
-    ep_table_cell(&table, ep_field_text(item, "job"), EP_COLOUR_PLAIN);
+    size_t jobs = json_array_size(ep_field(item, "jobs"));
+    snprintf(text, sizeof text, "%zu jobs", jobs);
+    ep_table_cell(&table, jobs > 1 ? text : ep_field_text(item, "job"), EP_COLOUR_PLAIN);
     ep_figure_bytes(ep_field_number(item, "memory_bytes"), text);
     ep_table_cell(&table, text, EP_COLOUR_PLAIN);
     ep_figure_bytes(ep_field_number(item, "memory_free_bytes"), text);

@@ -4,14 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sodium.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 16 };
+#include "engine/data/sha256.h"
+
+enum { BUFFER_BYTES = 1 << 16, HASHED_BESIDE_BYTES = 1 << 20, PIECE_BYTES = 8 << 20 };
 
 struct ep_durable_file {
   int file;
@@ -72,30 +74,6 @@ static ep_status flush(ep_durable_file *file, ep_error *error) {
   return status;
 }
 
-ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t count,
-                                ep_error *error) {
-  ep_status status = EP_OK;
-  crypto_hash_sha256_update(&file->hash, bytes, count);
-  file->bytes += (int64_t)count;
-  if (count > BUFFER_BYTES - file->used) status = flush(file, error);
-  if (status) return status;
-  if (count > BUFFER_BYTES) return ep_file_write_all(file->file, bytes, count, error);
-  memcpy(file->buffer + file->used, bytes, count);
-  file->used += count;
-  return EP_OK;
-}
-
-/* Every byte in the file; *sha256 and *bytes say what was written. */
-static ep_status complete(ep_durable_file *file, char sha256[65], int64_t *bytes, ep_error *error) {
-  ep_status status = flush(file, error);
-  if (status) return status;
-  uint8_t digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256_final(&file->hash, digest);
-  if (sha256) sodium_bin2hex(sha256, 65, digest, sizeof digest);
-  if (bytes) *bytes = file->bytes;
-  return EP_OK;
-}
-
 static ep_status sync_fail(const ep_durable_file *file, ep_error *error) {
   return ep_fail(error, EP_IO, "%s: fsync: %s", file->temporary, strerror(errno));
 }
@@ -106,6 +84,61 @@ static ep_status write_back(const ep_durable_file *file, unsigned flags, ep_erro
   if (sync_file_range(file->file, 0, 0, flags) == 0) return EP_OK;
   bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
   return failed ? sync_fail(file, error) : EP_OK; /* a file system that has no such thing */
+}
+
+/* Much at once is hashed while it is written, which takes as long, and the disk begins with what is
+ * there. */
+typedef struct {
+  crypto_hash_sha256_state *state;
+  const void *bytes;
+  size_t count;
+} hashing;
+
+static void *hash_run(void *context) {
+  const hashing *job = context;
+  ep_sha256_update(job->state, job->bytes, job->count);
+  return NULL;
+}
+
+static ep_status large_write(ep_durable_file *file, const void *bytes, size_t count,
+                             ep_error *error) {
+  hashing job = {&file->hash, bytes, count};
+  pthread_t thread;
+  bool threaded =
+      count >= HASHED_BESIDE_BYTES && pthread_create(&thread, NULL, hash_run, &job) == 0;
+  ep_status status = EP_OK;
+  for (size_t at = 0; at < count && !status; at += PIECE_BYTES) {
+    size_t piece = count - at < PIECE_BYTES ? count - at : PIECE_BYTES;
+    status = ep_file_write_all(file->file, (const uint8_t *)bytes + at, piece, error);
+    if (!status && piece == PIECE_BYTES) status = write_back(file, SYNC_FILE_RANGE_WRITE, error);
+  }
+  if (threaded)
+    pthread_join(thread, NULL);
+  else
+    hash_run(&job);
+  return status;
+}
+
+ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t count,
+                                ep_error *error) {
+  ep_status status = EP_OK;
+  file->bytes += (int64_t)count;
+  if (count > BUFFER_BYTES - file->used) status = flush(file, error);
+  if (status) return status;
+  if (count > BUFFER_BYTES) return large_write(file, bytes, count, error);
+  ep_sha256_update(&file->hash, bytes, count);
+  memcpy(file->buffer + file->used, bytes, count);
+  file->used += count;
+  return EP_OK;
+}
+
+/* Every byte in the file; *sha256 and *bytes say what was written. */
+static ep_status complete(ep_durable_file *file, char sha256[65], int64_t *bytes, ep_error *error) {
+  ep_status status = flush(file, error);
+  if (status) return status;
+  if (sha256) ep_sha256_final(&file->hash, sha256);
+  if (bytes) *bytes = file->bytes;
+  return EP_OK;
 }
 
 /* All have their blocks before the first fsync: then its journal entry is the others' as well. */
@@ -141,6 +174,12 @@ ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, 
   else
     group->file[group->count++] = file;
   return status;
+}
+
+void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to) {
+  assert(from->count + to->count <= EP_DURABLE_GROUP_MOST);
+  for (int i = 0; i < from->count; i++) to->file[to->count++] = from->file[i];
+  from->count = 0;
 }
 
 ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error) {

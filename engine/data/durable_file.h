@@ -33,6 +33,8 @@ typedef struct {
  * ep_durable_file_commit. The group has room. */
 ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, char sha256[65],
                                 int64_t *bytes, ep_error *error);
+/* Moves all files of `from`, which is empty afterwards, behind those of `to`, which has room. */
+void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to);
 /* Puts all in place; the group is empty afterwards, whatever the outcome. On failure some names may
  * be in place already, and their contents are whole; no temporary file is left. */
 ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error);

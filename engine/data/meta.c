@@ -3,14 +3,19 @@
  * "shape" is a row's. Of weights: "tensors", and no parts. */
 #include "engine/data/meta.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "engine/data/durable_file.h"
+#include "engine/data/kept_meta.h"
 #include "engine/data/mapping.h"
 #include "engine/data/npy_header.h"
 #include "engine/data/part_writer.h"
@@ -213,25 +218,42 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
   return true;
 }
 
-ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
-  char path[PATH_MAX];
-  ep_mapping mapping;
-  *out = (ep_dataset_meta){0};
-  ep_status status = meta_path(folder, path, error);
-  if (!status) status = ep_mapping_open(path, &mapping, error);
-  if (status) return status;
+static ep_status text_read(const char *path, const ep_mapping *text, ep_dataset_meta *out,
+                           ep_error *error) {
   json_error_t fault;
   bool no_memory = false;
-  json_t *root =
-      json_loadb((const char *)mapping.bytes, mapping.size, JSON_REJECT_DUPLICATES, &fault);
+  ep_status status = EP_OK;
+  json_t *root = json_loadb((const char *)text->bytes, text->size, JSON_REJECT_DUPLICATES, &fault);
   if (!root)
     status = ep_fail(error, EP_DATA, "%s: %s", path, fault.text);
   else if (!meta_parse(root, out, &no_memory))
     status = no_memory ? ep_fail(error, EP_NO_MEMORY, "no memory to read %s", path)
                        : ep_fail(error, EP_DATA, "%s: not the description of a dataset", path);
   json_decref(root);
-  ep_mapping_close(&mapping);
   if (status) ep_dataset_meta_deinit(out);
+  return status;
+}
+
+ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
+  char path[PATH_MAX];
+  ep_mapping mapping;
+  struct stat about;
+  *out = (ep_dataset_meta){0};
+  ep_status status = meta_path(folder, path, error);
+  if (status) return status;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0 || fstat(file, &about) != 0) {
+    status =
+        ep_fail(error, errno == ENOENT ? EP_NOT_FOUND : EP_IO, "%s: %s", path, strerror(errno));
+  } else if (!ep_kept_meta_find(path, &about, out)) {
+    status = ep_mapping_of(file, path, &mapping, error);
+    if (!status) {
+      status = text_read(path, &mapping, out, error);
+      ep_mapping_close(&mapping);
+    }
+    if (!status) ep_kept_meta_add(path, &about, out);
+  }
+  if (file >= 0) close(file);
   return status;
 }
 

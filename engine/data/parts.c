@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "engine/data/meta.h"
 #include "engine/data/npy_header.h"
 #include "engine/data/part_writer.h"
+#include "engine/data/sha256.h"
 
 /* "train.x" and its hash, a line each: what the content's hash is taken of. */
 static void line_add(crypto_hash_sha256_state *state, int split, int role, const char *sha256) {
@@ -19,18 +19,12 @@ static void line_add(crypto_hash_sha256_state *state, int split, int role, const
   crypto_hash_sha256_update(state, (const unsigned char *)line, (unsigned long long)length);
 }
 
-static void hash_end(crypto_hash_sha256_state *state, char sha256[65]) {
-  uint8_t digest[crypto_hash_sha256_BYTES];
-  crypto_hash_sha256_final(state, digest);
-  sodium_bin2hex(sha256, 65, digest, sizeof digest);
-}
-
 /* A part that came with others in one file has no hash of its own: it gets one of the file's. */
 static void hash_derive(int split, int role, const char *file_sha256, char sha256[65]) {
   crypto_hash_sha256_state state;
   crypto_hash_sha256_init(&state);
   line_add(&state, split, role, file_sha256);
-  hash_end(&state, sha256);
+  ep_sha256_final(&state, sha256);
 }
 
 ep_status ep_dataset_parts_write(const char *folder, ep_dataset_meta *meta, ep_error *error) {
@@ -45,7 +39,7 @@ ep_status ep_dataset_parts_write(const char *folder, ep_dataset_meta *meta, ep_e
       line_add(&state, split, role, part->sha256);
       meta->bytes += part->bytes;
     }
-  hash_end(&state, meta->sha256);
+  ep_sha256_final(&state, meta->sha256);
   return ep_dataset_meta_write(folder, meta, error);
 }
 

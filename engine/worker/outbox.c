@@ -34,6 +34,7 @@ void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record) {
   while (outbox->count == EP_OUTBOX_RECORDS) pthread_cond_wait(&outbox->room, &outbox->mutex);
   outbox->records[outbox->count++] = *record;
   bool half = outbox->count == EP_OUTBOX_RECORDS / 2;
+  if (half) outbox->due = true;
   pthread_mutex_unlock(&outbox->mutex);
   if (half) main_thread_wake(outbox);
 }
@@ -41,6 +42,7 @@ void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record) {
 void ep_outbox_flush(ep_outbox *outbox) {
   pthread_mutex_lock(&outbox->mutex);
   bool any = outbox->count > 0;
+  outbox->due = any;
   pthread_mutex_unlock(&outbox->mutex);
   if (any) main_thread_wake(outbox);
 }
@@ -54,7 +56,7 @@ void ep_outbox_alive(ep_outbox *outbox) {
 
 void ep_outbox_finish(ep_outbox *outbox) {
   pthread_mutex_lock(&outbox->mutex);
-  outbox->finished = true;
+  outbox->finished = outbox->due = true;
   pthread_mutex_unlock(&outbox->mutex);
   main_thread_wake(outbox);
 }
@@ -65,10 +67,10 @@ void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_r
   (void)got; /* nothing to read means that someone looked in unasked, which is fine */
   pthread_mutex_lock(&outbox->mutex);
   *content = (ep_outbox_content){outbox->started, outbox->alive, outbox->finished, outbox->start,
-                                 outbox->count};
-  memcpy(records, outbox->records, (size_t)outbox->count * sizeof *records);
-  outbox->count = 0;
-  outbox->started = outbox->alive = outbox->finished = false;
+                                 outbox->due ? outbox->count : 0};
+  memcpy(records, outbox->records, (size_t)content->count * sizeof *records);
+  if (outbox->due) outbox->count = 0;
+  outbox->started = outbox->alive = outbox->finished = outbox->due = false;
   pthread_cond_signal(&outbox->room);
   pthread_mutex_unlock(&outbox->mutex);
 }

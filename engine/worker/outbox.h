@@ -17,6 +17,7 @@ typedef struct {
   int wake;              /* eventfd: readable while something waits */
   ep_progress_record records[EP_OUTBOX_RECORDS];
   int count;
+  bool due; /* the records are to go out: half full, flushed, or the last ones */
   bool started, alive, finished;
   ep_reply start; /* executor, parameters, bytes */
 } ep_outbox;
@@ -24,8 +25,9 @@ typedef struct {
 /* There is no end of an outbox but the process's: a training may be writing to it. */
 ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error);
 
-/* By the training thread. `put` waits while the box is full, and does not wake the main thread
- * before the box is half full: records that belong together go out, and to the disk, together. */
+/* By the training thread. `put` waits while the box is full; its records go out when the box is
+ * half full, flushed or finished, whatever else wakes the main thread: what belongs together goes
+ * to the disk together. */
 void ep_outbox_start(ep_outbox *outbox, const ep_reply *start);
 void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record);
 /* What was put is to go out now. */
@@ -34,7 +36,7 @@ void ep_outbox_flush(ep_outbox *outbox);
 void ep_outbox_alive(ep_outbox *outbox);
 void ep_outbox_finish(ep_outbox *outbox);
 
-/* By the main thread: moves everything out and empties the box. records: [EP_OUTBOX_RECORDS]. */
+/* By the main thread: moves out what is to go. records: [EP_OUTBOX_RECORDS]. */
 typedef struct {
   bool started, alive, finished;
   ep_reply start;

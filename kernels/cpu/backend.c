@@ -28,26 +28,6 @@ const ep_executor *const *ep_cpu_executors(int *count) {
   return executors;
 }
 
-const char *ep_instruction_set_name(ep_instruction_set instruction_set) {
-  static const char *const names[] = {
-      [EP_CPU_BASELINE] = "baseline", [EP_CPU_AVX2] = "avx2", [EP_CPU_AVX512] = "avx512"};
-  assert(instruction_set < EP_CPU_COUNT);
-  return names[instruction_set];
-}
-
-/* The compiler's run-time asks the processor and whether the system saves the registers. */
-static ep_instruction_set detect_instruction_set(void) {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-    return EP_CPU_AVX512;
-  }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return EP_CPU_AVX2;
-#endif
-  return EP_CPU_BASELINE;
-}
-
 /* A container or taskset may allow fewer processors than there are. */
 static int count_threads(void) {
   cpu_set_t allowed;
@@ -79,7 +59,8 @@ static ep_status backend_open(int device, ep_backend **out, ep_error *error) {
   if (device != 0) return ep_fail(error, EP_NOT_FOUND, "there is one CPU device, number 0");
   ep_backend *backend = malloc(sizeof *backend);
   if (!backend) return ep_fail(error, EP_NO_MEMORY, "no memory for the CPU backend");
-  *backend = (ep_backend){.instruction_set = detect_instruction_set(), .threads = count_threads()};
+  *backend =
+      (ep_backend){.instruction_set = ep_instruction_set_detect(), .threads = count_threads()};
   read_name(backend->name, sizeof backend->name);
   *out = backend;
   return EP_OK;

@@ -10,8 +10,15 @@ extern "C" {
 #endif
 
 /* What the processor and the system can do, in rising order: `>=` asks for at least.
- * AVX2 includes FMA; AVX512 is F, BW, DQ and VL. */
-typedef enum { EP_CPU_BASELINE, EP_CPU_AVX2, EP_CPU_AVX512, EP_CPU_COUNT } ep_instruction_set;
+ * AVX2 includes FMA; AVX512 is F, BW, DQ and VL; AMX is that with tiles of
+ * bfloat16. */
+typedef enum {
+  EP_CPU_BASELINE,
+  EP_CPU_AVX2,
+  EP_CPU_AVX512,
+  EP_CPU_AMX,
+  EP_CPU_COUNT
+} ep_instruction_set;
 
 struct ep_backend {
   ep_instruction_set instruction_set; /* found at open; a test may lower it before compile */
@@ -20,6 +27,7 @@ struct ep_backend {
 };
 
 const char *ep_instruction_set_name(ep_instruction_set instruction_set); /* "avx512" */
+ep_instruction_set ep_instruction_set_detect(void);
 
 /* The table that compile chooses from, the most special first, cpu/reference last. Static. */
 const ep_executor *const *ep_cpu_executors(int *count);

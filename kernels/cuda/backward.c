@@ -201,19 +201,26 @@ static ep_status layer_back(retreat *r, ep_error *error) {
   }
 }
 
-ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int64_t rows,
-                                   ep_error *error) {
+ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const float *x,
+                                      int64_t rows, const float **grad, ep_error *error) {
   retreat r = {.network = network,
                .x = x,
                .rows = rows,
                .i = network->program->ops_count - 1,
                .grad = network->grad[0],
                .other = network->grad[1]};
-  for (; r.i >= network->first_trained; r.i = r.next) {
+  for (; r.i >= network->first_trained && r.i >= first; r.i = r.next) {
     r.next = r.i - 1;
     ep_status status = layer_back(&r, error);
     if (status == EP_OK) status = skips_add(&r, error);
     if (status != EP_OK) return status;
   }
+  *grad = r.grad;
   return EP_OK;
+}
+
+ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int64_t rows,
+                                   ep_error *error) {
+  const float *grad;
+  return ep_cuda_network_backward_to(network, 0, x, rows, &grad, error);
 }

@@ -1,9 +1,8 @@
 /* The rows of a step, gathered from where they lie, as the network takes them: a group of threads a
  * row. */
-#include <cuda_bf16.h>
-
 #include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/wide/numbers.cuh"
 #include "kernels/formulas/augment.h"
 #include "kernels/random.h"
 
@@ -21,6 +20,31 @@ static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentat
     return source < 0 ? 0 : ((const float *)batch.x)[from * stored + source];
   uint8_t byte = source < 0 ? 0 : ((const uint8_t *)batch.x)[from * stored + source];
   return ep_byte_value(byte, batch.x_scale[channel], batch.x_shift[channel]);
+}
+
+/* A pixel's channels to `to`, four at once. */
+template <typename T>
+static __device__ void pixel_take(const ep_cuda_batch &batch, const ep_augmentation &drawn,
+                                  int64_t from, uint32_t pixel, T *to) {
+  int64_t plane = batch.stored.height * batch.stored.width, width = batch.in.width;
+  int64_t source =
+      ep_augment_source(&drawn, batch.stored, 0, pixel / (uint32_t)width, pixel % (uint32_t)width);
+  int64_t first = from * batch.stored.channels * plane + source;
+  for (int64_t channel = 0; channel < batch.pixel_pitch; channel += 4) {
+    float values[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      int64_t c = channel + i, at = first + c * plane;
+      bool is = c < batch.in.channels;
+      values[i] = 0;
+      if (is && batch.x_type == EP_X_UINT8)
+        values[i] = ep_byte_value(source < 0 ? 0 : ((const uint8_t *)batch.x)[at], batch.x_scale[c],
+                                  batch.x_shift[c]);
+      else if (is && source >= 0)
+        values[i] = ((const float *)batch.x)[at];
+    }
+    store<4>(to + channel, values);
+  }
 }
 
 /* `group` threads take a row to out: [rows, pitch]. plain: floats, stored as the network takes
@@ -54,7 +78,11 @@ static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clo
       ep_augmentation drawn = augments ? ep_augment_draw(&batch.augment, batch.stored, batch.in,
                                                          batch.seed, clock->epoch, index)
                                        : ep_augment_none(batch.stored, batch.in);
-      for (int64_t i = lane; i < columns; i += group) to[i] = (T)number_of(batch, drawn, from, i);
+      if (batch.batch_pixels)
+        for (int64_t i = lane; i < batch.in.height * batch.in.width; i += group)
+          pixel_take(batch, drawn, from, (uint32_t)i, to + i * batch.pixel_pitch);
+      else
+        for (int64_t i = lane; i < columns; i += group) to[i] = (T)number_of(batch, drawn, from, i);
     }
     if (batch_y)
       for (int64_t i = lane; i < batch.y_columns; i += group)
@@ -62,20 +90,30 @@ static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clo
   }
 }
 
-cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
-                               const ep_cuda_clock *clock) {
+template <typename T>
+static void launch(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
+                   const ep_cuda_clock *clock, T *out, int64_t pitch) {
   bool differs = ep_program_augments(&batch->augment, batch->stored, batch->in);
-  bool augments = clock && differs, plain = batch->x_type == EP_X_FLOAT32 && !differs;
+  bool plain = batch->x_type == EP_X_FLOAT32 && !differs && !batch->batch_pixels;
   int group = EP_CUDA_WARP;
   while (group < THREADS && 4 * group < ep_shape_count(batch->in) &&
          rows * group < (int64_t)THREADS * BLOCKS_ENOUGH)
     group *= 2;
   unsigned int blocks = ep_cuda_blocks(rows, THREADS / group);
-  if (batch->batch_half)
-    take<<<blocks, THREADS, 0, stream>>>(*batch, rows, clock, group, augments, plain,
-                                         (__nv_bfloat16 *)batch->batch_half, batch->half_pitch);
+  take<<<blocks, THREADS, 0, stream>>>(*batch, rows, clock, group, clock && differs, plain, out,
+                                       pitch);
+}
+
+cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
+                               const ep_cuda_clock *clock) {
+  int64_t image = batch->in.height * batch->in.width * batch->pixel_pitch;
+  if (batch->batch_pixels && batch->pixels_half)
+    launch(stream, batch, rows, clock, (half_number *)batch->batch_pixels, image);
+  else if (batch->batch_pixels)
+    launch(stream, batch, rows, clock, (float *)batch->batch_pixels, image);
+  else if (batch->batch_half)
+    launch(stream, batch, rows, clock, (half_number *)batch->batch_half, batch->half_pitch);
   else
-    take<<<blocks, THREADS, 0, stream>>>(*batch, rows, clock, group, augments, plain,
-                                         batch->batch_x, ep_shape_count(batch->in));
+    launch(stream, batch, rows, clock, batch->batch_x, ep_shape_count(batch->in));
   return cudaGetLastError();
 }

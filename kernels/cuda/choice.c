@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 
+#include "kernels/cuda/cluster/plan.h"
 #include "kernels/cuda/cnn/plan.h"
 #include "kernels/cuda/grid/plan.h"
+#include "kernels/cuda/images/parts.h"
 #include "kernels/cuda/narrow/plan.h"
 
 enum { TILE_SMALL = 0, TILE_LARGE = 1 };
@@ -14,6 +16,17 @@ int64_t ep_choice_shared_bytes(int capability) {
   const int64_t own = 1024;
   if (capability >= 90 && capability < 120) return 232448 - own;
   return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
+}
+
+/* --- cuda/cluster ---------------------------------------------------------------------------- */
+
+bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu, double *cycles) {
+  ep_cluster_plan plan;
+  if (gpu->capability < 90 || !ep_choice_cluster_suits(program) ||
+      !ep_cluster_plan_make(program, &plan))
+    return false;
+  if (cycles) *cycles = plan.cycles;
+  return true;
 }
 
 /* --- cuda/grid ------------------------------------------------------------------------------- */
@@ -68,31 +81,26 @@ bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu,
 
 /* --- cuda/fused ------------------------------------------------------------------------------ */
 
-/* A kernel is compiled for it: few rows are not worth that. The smallest networks go to
- * cuda/resident as long as its few multiprocessors are enough for their rows. */
+/* A kernel is compiled for it, and all multiprocessors wait for each other: few rows are not worth
+ * that. The smallest networks go to cuda/resident as long as its few multiprocessors are enough for
+ * their rows; others to cuda/cluster where that expects to be faster. */
 bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
                       ep_choice_narrow_work *work) {
   const int64_t rows_least = 256, resident_rows_least = 8192;
   ep_narrow_plan plan;
+  double cycles;
   *work = (ep_choice_narrow_work){0};
   int64_t least = ep_choice_resident(program) ? resident_rows_least : rows_least;
-  return gpu->capability >= 80 &&
-         (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
-         ep_narrow_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
-                             &plan, work) &&
-         program->batch_size >= least;
+  if (gpu->capability < 80 ||
+      (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) != 0 ||
+      !ep_narrow_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
+                           &plan, work))
+    return false;
+  return program->batch_size >= least &&
+         !(ep_choice_cluster(program, gpu, &cycles) && cycles < work->cycles);
 }
 
 /* --- cuda/graph ------------------------------------------------------------------------------ */
-
-/* Each parameter's weight decay, negative for the frozen ones. */
-static void decay_fill(const ep_program *program, float *decay) {
-  for (int g = 0; g < program->groups_count; g++) {
-    const ep_parameter_group *group = &program->groups[g];
-    for (int64_t i = group->first; i < group->first + group->count; i++)
-      decay[i] = group->frozen ? -1 : group->weight_decay;
-  }
-}
 
 #define GRAPH_LAYERS                                                                     \
   (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(CONV2D) | EP_CHOICE_LAYER(MAX_POOL2D) |   \
@@ -105,17 +113,23 @@ bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu) {
       !ep_program_is_resident(program) || program->optimizer.clip_norm > 0 ||
       (ep_program_needs(program).layers & ~GRAPH_LAYERS) != 0)
     return false;
-  float *decay = calloc((size_t)program->parameters, sizeof *decay);
+  float *decay = malloc((size_t)program->parameters * sizeof *decay);
   ep_cnn_plan *plan = malloc(sizeof *plan);
   bool takes = false;
   if (decay && plan) {
-    decay_fill(program, decay);
+    ep_program_decay(program, decay);
     takes = ep_cnn_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
                              decay, plan);
   }
   free(plan);
   free(decay);
   return takes;
+}
+
+/* --- cuda/images ----------------------------------------------------------------------------- */
+
+bool ep_choice_images(const ep_program *program, const ep_choice_gpu *gpu) {
+  return gpu->capability >= EP_IMAGES_CAPABILITY && ep_images_takes(program);
 }
 
 /* --- cuda/gemm ------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/cubins.h"
+#include "kernels/cuda/cache.h"
 #include "kernels/cuda/sources.h"
 
 /* --- NVRTC --------------------------------------------------------------------------------- */
@@ -103,17 +103,17 @@ static void options_make(const ep_backend *backend, char *architecture, const ch
 }
 
 /* Of all that the code depends on. */
-static ep_cubin_key cubin_key(const char *file, const char *header, const char *const *options) {
-  ep_cubin_key key = ep_cubin_key_start();
+static ep_cache_key cubin_key(const char *file, const char *header, const char *const *options) {
+  ep_cache_key key = ep_cache_key_start();
   int major = 0, minor = 0;
   char version[32];
   nvrtc.version(&major, &minor);
   snprintf(version, sizeof version, "%d.%d", major, minor);
-  ep_cubin_key_add(&key, version);
-  for (int i = 0; i < OPTIONS; i++) ep_cubin_key_add(&key, options[i]);
-  for (int i = 0; i < EP_CUDA_SOURCES_COUNT; i++) ep_cubin_key_add(&key, EP_CUDA_SOURCES[i].text);
-  ep_cubin_key_add(&key, file);
-  ep_cubin_key_add(&key, header);
+  ep_cache_key_add(&key, version);
+  for (int i = 0; i < OPTIONS; i++) ep_cache_key_add(&key, options[i]);
+  for (int i = 0; i < EP_CUDA_SOURCES_COUNT; i++) ep_cache_key_add(&key, EP_CUDA_SOURCES[i].text);
+  ep_cache_key_add(&key, file);
+  ep_cache_key_add(&key, header);
   return key;
 }
 
@@ -140,11 +140,11 @@ static ep_status cubin_get(const ep_backend *backend, const char *file, const ch
   char architecture[ARCHITECTURE_BYTES];
   const char *options[OPTIONS];
   options_make(backend, architecture, options);
-  ep_cubin_key key = cubin_key(file, header, options);
-  *cubin = ep_cubin_read(&key, bytes);
+  ep_cache_key key = cubin_key(file, header, options);
+  *cubin = ep_cache_read(&key, bytes);
   if (*cubin) return EP_OK;
   ep_status status = cubin_make(file, header, options, cubin, bytes, error);
-  if (status == EP_OK) ep_cubin_write(&key, *cubin, *bytes);
+  if (status == EP_OK) ep_cache_write(&key, *cubin, *bytes);
   return status;
 }
 

@@ -166,10 +166,12 @@ static ep_status layer_pass(const passage *p, const float *input, ep_error *erro
   }
 }
 
-ep_status ep_cuda_network_forward(ep_cuda_network *network, const float *x, int64_t rows,
-                                  bool training, const float **output, ep_error *error) {
+ep_status ep_cuda_network_forward_from(ep_cuda_network *network, int first, const float *x,
+                                       int64_t rows, bool training, const float **output,
+                                       ep_error *error) {
   float *value = (float *)x;
-  for (int i = 0; i < network->program->ops_count; i++) {
+  if (first > 0) network->layers[first - 1].value = value;
+  for (int i = first; i < network->program->ops_count; i++) {
     ep_cuda_layer *layer = &network->layers[i];
     passage p = {network, i, value, layer->in_place ? value : layer->memory, rows, training};
     layer->value = value = p.y;
@@ -178,6 +180,11 @@ ep_status ep_cuda_network_forward(ep_cuda_network *network, const float *x, int6
   }
   *output = value;
   return EP_OK;
+}
+
+ep_status ep_cuda_network_forward(ep_cuda_network *network, const float *x, int64_t rows,
+                                  bool training, const float **output, ep_error *error) {
+  return ep_cuda_network_forward_from(network, 0, x, rows, training, output, error);
 }
 
 /* --- rows, loss, step ---------------------------------------------------------------------- */
@@ -246,18 +253,9 @@ ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, co
   return loss_run(network, output, y, rows, true, error);
 }
 
-ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error *error) {
+ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error) {
   const ep_program *program = network->program;
-  const float *x = network->gathers ? network->input : network->train_x, *output;
-  const void *y = network->gathers ? network->batch_y : network->train_y;
-  ep_status status = EP_OK;
-  if (network->gathers && network->resident)
-    status =
-        ep_cuda_network_take(network, network->train_x, network->train_y, NULL, rows, true, error);
-  if (status == EP_OK) status = ep_cuda_network_forward(network, x, rows, true, &output, error);
-  if (status == EP_OK) status = loss_run(network, output, y, rows, true, error);
-  if (status == EP_OK) status = ep_cuda_network_backward(network, x, rows, error);
-  if (status != EP_OK || network->gradients_count == 0) return status;
+  if (network->gradients_count == 0) return EP_OK;
   ep_cuda_update update = {.optimizer = program->optimizer,
                            .gradients = network->gradients,
                            .gradients_count = network->gradients_count,
@@ -269,4 +267,17 @@ ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error 
                            .state_stride = program->parameters};
   EP_CUDA_TRY(ep_cuda_optimizer_run(network->stream, &update), "the optimizer's step");
   return EP_OK;
+}
+
+ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error *error) {
+  const float *x = network->gathers ? network->input : network->train_x, *output;
+  const void *y = network->gathers ? network->batch_y : network->train_y;
+  ep_status status = EP_OK;
+  if (network->gathers && network->resident)
+    status =
+        ep_cuda_network_take(network, network->train_x, network->train_y, NULL, rows, true, error);
+  if (status == EP_OK) status = ep_cuda_network_forward(network, x, rows, true, &output, error);
+  if (status == EP_OK) status = loss_run(network, output, y, rows, true, error);
+  if (status == EP_OK) status = ep_cuda_network_backward(network, x, rows, error);
+  return status == EP_OK ? ep_cuda_network_update(network, error) : status;
 }

@@ -39,8 +39,8 @@ enum { EP_CUDA_GEMM_WORKSPACE_BYTES = 32 << 20 }; /* what NVIDIA advises for Hop
 ep_status ep_cuda_gemm_init(ep_backend *backend, const ep_cuda_gemm_shape *shape,
                             size_t workspace_bytes, ep_cuda_gemm *gemm, ep_error *error);
 
-/* The same, but tries the likeliest algorithms and keeps the fastest. What was found stays for the
- * life of the process, so that all products of one shape and alignment are computed alike. Writes
+/* The same, but tries the likeliest algorithms and keeps the fastest: for the life of the process,
+ * so that all products of one shape and alignment are computed alike, and on disk (cache.h). Writes
  * over `out`; waits for the stream. `workspace`: device [workspace_bytes]. Thread-safe. */
 ep_status ep_cuda_gemm_search(ep_backend *backend, const ep_cuda_gemm_shape *shape, void *workspace,
                               size_t workspace_bytes, cudaStream_t stream, ep_cuda_gemm *gemm,

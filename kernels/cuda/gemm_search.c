@@ -1,9 +1,11 @@
-/* gemm_search.c: which of cuBLASLt's algorithms is the fastest for a product, found once a process.
- */
+/* gemm_search.c: which of cuBLASLt's algorithms is the fastest for a product, found once and kept
+ * on disk, so that a worker that goes on with the job of one that died computes as that one did. */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/cache.h"
 #include "kernels/cuda/gemm.h"
 
 /* Products of fewer operations take the best guess: the search would cost more than it gains. */
@@ -110,6 +112,55 @@ static ep_status search(ep_backend *backend, ep_cuda_gemm *gemm, void *workspace
   return status;
 }
 
+/* --- what is known ------------------------------------------------------------------------- */
+
+static void number_add(ep_cache_key *key, long long number) {
+  char text[24];
+  snprintf(text, sizeof text, "%lld", number);
+  ep_cache_key_add(key, text);
+}
+
+/* Of the question, the device and the library: cuBLASLt takes an algorithm's bytes back where its
+ * version is the same. */
+static ep_cache_key key_of(const ep_backend *backend, const question *asked) {
+  ep_cache_key key = ep_cache_key_start();
+  ep_cache_key_add(&key, "cuBLASLt");
+  ep_cache_key_add(&key, backend->name);
+  number_add(&key, (long long)cublasLtGetVersion());
+  number_add(&key, backend->multiprocessors);
+  number_add(&key, (long long)asked->workspace_bytes);
+  for (size_t i = 0; i < sizeof asked->numbers / sizeof *asked->numbers; i++)
+    number_add(&key, asked->numbers[i]);
+  for (size_t i = 0; i < sizeof asked->flags / sizeof *asked->flags; i++)
+    number_add(&key, asked->flags[i]);
+  for (size_t i = 0; i < sizeof asked->alignments / sizeof *asked->alignments; i++)
+    number_add(&key, asked->alignments[i]);
+  return key;
+}
+
+/* Whether another process found it, and the library still takes it. */
+static bool cache_read(const ep_backend *backend, const question *asked, ep_cuda_gemm *gemm) {
+  ep_cache_key key = key_of(backend, asked);
+  cublasLtMatmulHeuristicResult_t found;
+  size_t bytes;
+  char *kept = ep_cache_read(&key, &bytes);
+  bool whole = kept && bytes == sizeof gemm->algorithm;
+  if (whole) memcpy(&gemm->algorithm, kept, bytes);
+  free(kept);
+  if (!whole ||
+      cublasLtMatmulAlgoCheck(backend->blas, gemm->product, gemm->first, gemm->second, gemm->out,
+                              gemm->out, &gemm->algorithm, &found) != CUBLAS_STATUS_SUCCESS)
+    return false;
+  gemm->workspace_bytes = found.workspaceSize;
+  return found.workspaceSize <= asked->workspace_bytes;
+}
+
+static void cache_write(const ep_backend *backend, const question *asked,
+                        const ep_cuda_gemm *gemm) {
+  ep_cache_key key = key_of(backend, asked);
+  ep_cache_write(&key, (const char *)&gemm->algorithm, sizeof gemm->algorithm);
+}
+
 /* Whether it was asked before. */
 static bool recall(const question *asked, ep_cuda_gemm *gemm) {
   for (const answer *row = answers; row; row = row->next) {
@@ -138,7 +189,10 @@ ep_status ep_cuda_gemm_search(ep_backend *backend, const ep_cuda_gemm_shape *sha
   question asked = question_of(backend, shape, workspace_bytes);
   pthread_mutex_lock(&mutex);
   if (!recall(&asked, gemm)) {
-    status = search(backend, gemm, workspace, workspace_bytes, stream, error);
+    if (!cache_read(backend, &asked, gemm)) {
+      status = search(backend, gemm, workspace, workspace_bytes, stream, error);
+      if (status == EP_OK) cache_write(backend, &asked, gemm);
+    }
     if (status == EP_OK) status = remember(&asked, gemm, error);
   }
   pthread_mutex_unlock(&mutex);

@@ -10,19 +10,22 @@ typedef struct {
   void *y; /* device [rows, target_columns] */
   int64_t rows, bytes;
   const char *host_x, *host_y; /* lent; not NULL when the rows stay there */
+  const char *lent_x;          /* where the rows were copied from: lent, and the same ever since */
 } split_data;
 
 typedef struct {
   ep_cuda_network *network;
   const ep_cuda_method *method; /* NULL: the network's own kernels */
-  void *method_state;           /* the method's, made at the first segment */
+  void *method_state;
   ep_cuda_graphs graphs; /* of steps, unless the method runs segments; recorded at the first */
   bool recorded;
   split_data splits[EP_SPLIT_COUNT];
   ep_cuda_feed *feed; /* training rows that are streamed */
-  /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. */
+  /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. update: only for
+   * a method that runs segments, and an optimizer whose rates are more than the lr. */
   float *lr, *loss;
   int32_t *errors;
+  ep_optimizer_step *update;
   int64_t segment_steps, segment_bytes;
   float *kept_parameters, *kept_state; /* a snapshot's */
   int64_t kept_bytes;
@@ -57,10 +60,16 @@ static ep_status finish(instance *self, ep_status status, ep_error *error) {
 
 /* --- create, destroy ----------------------------------------------------------------------- */
 
+static bool runs_segments(const instance *self) {
+  return self->method && self->method->run;
+}
+
 static void segment_free(instance *self) {
+  ep_cuda_free(self->update);
   ep_cuda_free(self->errors);
   ep_cuda_free(self->loss);
   ep_cuda_free(self->lr);
+  self->update = NULL;
   self->errors = NULL;
   self->loss = self->lr = NULL;
   self->segment_steps = self->segment_bytes = 0;
@@ -78,6 +87,10 @@ static ep_status segment_reserve(instance *self, int64_t steps, ep_error *error)
   if (status == EP_OK)
     status = ep_cuda_allocate(self->network->backend, (void **)&self->errors, steps, size,
                               &self->segment_bytes, error);
+  if (status == EP_OK && runs_segments(self) &&
+      !ep_optimizer_is_plain(program_of(self)->optimizer.type))
+    status = ep_cuda_allocate(self->network->backend, (void **)&self->update, steps,
+                              (int64_t)sizeof *self->update, &self->segment_bytes, error);
   if (status == EP_OK)
     self->segment_steps = steps;
   else
@@ -176,7 +189,10 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
   ep_status status = ep_cuda_network_create(backend, program, &self->network, error);
   if (status == EP_OK && method) {
     self->method = method;
-    status = method->create(self->network, &self->method_state, error);
+    if (method->run && !self->network->resident)
+      status = ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
+    else
+      status = method->create(self->network, &self->method_state, error);
   }
   if (status == EP_OK && (!method || method->step)) status = rehearse(self, error);
   if (status != EP_OK) {
@@ -265,6 +281,7 @@ ep_status ep_cuda_instance_load_data(void *state, ep_split split, const void *x,
   if (status != EP_OK) return status;
   if (split == EP_SPLIT_TRAIN && !self->network->resident) return feed_load(self, x, y, error);
   split_data *data = &self->splits[split];
+  data->lent_x = x;
   status = copy(self, data->x, x, rows, ep_cuda_row_bytes(program), cudaMemcpyHostToDevice, error);
   if (status == EP_OK)
     status = copy(self, data->y, y, rows, program->target_columns * (int64_t)sizeof(float),
@@ -297,17 +314,26 @@ static ep_status graphs_record(instance *self, ep_error *error) {
   return status;
 }
 
+/* By a method that runs segments. */
+static ep_status span_run(instance *self, const ep_segment *segment, ep_error *error) {
+  if (self->update)
+    EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, &program_of(self)->optimizer,
+                                        segment->first_step, segment->steps, self->lr,
+                                        segment->lr_count, self->update),
+                "preparing the steps");
+  ep_cuda_span span = {.first_step = segment->first_step,
+                       .steps = segment->steps,
+                       .lr = self->lr,
+                       .lr_count = segment->lr_count,
+                       .update = self->update,
+                       .loss = self->loss,
+                       .errors = self->errors};
+  return self->method->run(self->method_state, &span, error);
+}
+
 /* Queues the steps of a segment whose learning rates are on the device. */
 static ep_status steps_run(instance *self, const ep_segment *segment, ep_error *error) {
-  if (self->method && self->method->run) {
-    ep_cuda_span span = {.first_step = segment->first_step,
-                         .steps = segment->steps,
-                         .lr = self->lr,
-                         .lr_count = segment->lr_count,
-                         .loss = self->loss,
-                         .errors = self->errors};
-    return self->method->run(self->method_state, &span, error);
-  }
+  if (runs_segments(self)) return span_run(self, segment, error);
   ep_status status = graphs_record(self, error);
   if (status == EP_OK) status = clock_set(self, segment->first_step, segment->lr_count, error);
   if (status == EP_OK && self->method) status = self->method->begin(self->method_state, error);
@@ -400,18 +426,34 @@ ep_status ep_cuda_instance_evaluate(void *state, ep_split split, double *loss, i
   return EP_OK;
 }
 
+/* Where host rows lie on the device already, as part of a split; NULL when they do not. */
+static const char *rows_find(const instance *self, const char *x, int64_t rows) {
+  int64_t row_bytes = ep_cuda_row_bytes(program_of(self));
+  for (int i = 0; i < EP_SPLIT_COUNT; i++) {
+    const split_data *data = &self->splits[i];
+    if (!data->lent_x || x < data->lent_x) continue;
+    int64_t before = x - data->lent_x;
+    if (before + rows * row_bytes <= data->rows * row_bytes) return (const char *)data->x + before;
+  }
+  return NULL;
+}
+
 ep_status ep_cuda_instance_predict(void *state, const void *x, int64_t rows, float *output,
                                    ep_error *error) {
   instance *self = state;
   const ep_program *program = program_of(self);
   int64_t row_bytes = ep_cuda_row_bytes(program);
-  void *stored = self->network->plain ? self->network->input : self->network->stage_x;
+  void *stage = self->network->plain ? self->network->input : self->network->stage_x;
+  const char *there = rows_find(self, x, rows), *stored = stage;
   ep_status status = embedded_check(program, x, rows, error);
   for (int64_t row = 0, count; status == EP_OK && row < rows; row += count) {
     const float *input, *result;
     count = chunk_rows(self, rows - row);
-    status = copy(self, stored, (const char *)x + row * row_bytes, count, row_bytes,
-                  cudaMemcpyHostToDevice, error);
+    if (there)
+      stored = there + row * row_bytes;
+    else
+      status = copy(self, stage, (const char *)x + row * row_bytes, count, row_bytes,
+                    cudaMemcpyHostToDevice, error);
     if (status == EP_OK) status = input_of(self, stored, count, &input, error);
     if (status == EP_OK)
       status = ep_cuda_network_forward(self->network, input, count, false, &result, error);

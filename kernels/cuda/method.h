@@ -7,18 +7,20 @@
 #include "kernels/cuda/network.h"
 #include "kernels/executor.h"
 
-/* Steps to run. All pointers are device memory; lr: [lr_count]; loss, errors: [steps], written. */
+/* Steps to run. All pointers are device memory; lr: [lr_count]; loss, errors: [steps], written.
+ * update: [steps], what the steps' rates come to; NULL where that is their lr alone. */
 typedef struct {
   int64_t first_step, steps;
   const float *lr;
   int64_t lr_count;
+  const ep_optimizer_step *update;
   float *loss;
   int32_t *errors;
 } ep_cuda_span;
 
 typedef struct {
-  /* A network with its training rows on the device (unless they are streamed) is lent until
-   * destroy; called at the first segment. */
+  /* A network is lent until destroy; one that is run by segments has its training rows on the
+   * device. */
   ep_status (*create)(ep_cuda_network *network, void **out, ep_error *error);
   void (*destroy)(void *self); /* NULL is allowed */
   int64_t (*bytes)(const void *self);

@@ -108,10 +108,23 @@ ep_cuda_batch ep_cuda_network_batch(const ep_cuda_network *network, const void *
 ep_status ep_cuda_network_forward(ep_cuda_network *network, const float *x, int64_t rows,
                                   bool training, const float **output, ep_error *error);
 
+/* The same from layer `first` on, whose input is x: device [rows, its in_features]. */
+ep_status ep_cuda_network_forward_from(ep_cuda_network *network, int first, const float *x,
+                                       int64_t rows, bool training, const float **output,
+                                       ep_error *error);
+
 /* backward.c: queues the way back. The first of the network's grad holds the gradient by its
  * output; x: the input of the forward pass before. */
 ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int64_t rows,
                                    ep_error *error);
+
+/* The same as far as layer `first` alone. x: the network's input; *grad: device, by
+ * that input, when a layer before `first` is trained. */
+ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const float *x,
+                                      int64_t rows, const float **grad, ep_error *error);
+
+/* Queues the optimizer's step, from the gradients of all layers. */
+ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error);
 
 /* Queues a product, choosing its algorithm when this shape is new. */
 ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,

@@ -39,7 +39,8 @@ def machine():
     model = re.search(r"model name\s*:\s*(.*)", text)
     flags = re.search(r"^flags\s*:\s*(.*)", text, re.M)
     has = flags.group(1).split() if flags else []
-    vector = "AVX-512" if "avx512f" in has else "AVX2" if "avx2" in has else "baseline"
+    known = {"amx_bf16": "AMX", "avx512f": "AVX-512", "avx2": "AVX2"}
+    vector = next((name for flag, name in known.items() if flag in has), "baseline")
     commit = os.environ.get("EPOCHD_BENCH_COMMIT") or "".join(_lines("git", "rev-parse", "--short", "HEAD")) or None
     return {"cpu": model.group(1) if model else platform.machine(), "cores": len(os.sched_getaffinity(0)),
             "vector": vector, "gpu": _gpu(), "kernel": platform.release(), "commit": commit,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """study.py: the measurements of tests/bench/study. A cell is a network of `depth` hidden layers of
-`width` with ReLU on `rows` rows of 16 features, full batch, squared error: trained on each device alone
-for the same epochs, and once on `auto`."""
+`width` with ReLU on `rows` rows of 16 features, full batch, squared error. The daemon is first asked what
+it expects of a network that it has never seen; then that is trained on each device alone, and once on
+`auto`, which by then knows it."""
 
 import argparse
 import itertools
@@ -19,10 +20,11 @@ from daemon import Failed, start
 WIDTHS, DEPTHS, ROWS = (4, 16, 64, 256, 1024), (1, 2, 4, 8), (64, 256, 1024, 4096, 16384)
 FEATURES = 16
 DOUBLING_LAYERS = range(2, 13)
-TARGET_SECONDS = 0.04  # of the faster device's run: long against a start
-SLOWER_SECONDS_MAX = 0.15  # the slower device is run for fewer epochs beyond that
+TARGET_SECONDS = 0.03  # of the faster device's run: long against a start
+SLOWER_SECONDS_MAX = 0.08  # the slower device is run for fewer epochs beyond that
 EPOCHS_MAX = 20000
-LONG_EPOCH_SECONDS = 0.3
+LONG_EPOCH_SECONDS = 0.1
+HOPELESS = (0.5, 20)  # an epoch of more seconds, and so many times the other's, is expected and not run
 AGAIN = 2  # runs of each, of which the faster counts
 
 
@@ -50,51 +52,71 @@ class Study:
         done = self.daemon.job(end["job"])
         return done["timing"]["train_seconds"], done
 
-    def rate(self, job, device):
-        """(seconds an epoch, whether that is all there is to know, executor): roughly, after one run that
-        compiles; where an epoch is long, that run says it all."""
+    def rate(self, job, device, expected, steps):
+        """(seconds an epoch, the epochs that were run if that is all there is to know, executor): roughly,
+        after one run that compiles; where an epoch is long, that run says it all."""
+        each = expected[device]["seconds_a_step"]
+        least = min(other["seconds_a_step"] for other in expected.values())
+        if each * steps > HOPELESS[0] and each > HOPELESS[1] * least:
+            return each * steps, 0, expected[device]["executor"]
         seconds, done = self.run(job, device, 1)
         if seconds > LONG_EPOCH_SECONDS:
-            return seconds, True, done["executor"]
+            return seconds, 1, done["executor"]
         seconds = self.run(job, device, 1)[0]
         count = min(EPOCHS_MAX, int(TARGET_SECONDS / 4 / max(seconds, 1e-9)))
         if count > 1:
             seconds = self.run(job, device, count)[0] / count
-        return seconds, False, done["executor"]
+        return seconds, None, done["executor"]
 
     def measured(self, job, device, rough, epochs):
         """Seconds an epoch and the epochs of the run; the slower device is run for as many as fit."""
-        each, final, _ = rough
-        if final:
-            return each, 1
+        each, done, _ = rough
+        if done is not None:
+            return each, done
         count = max(1, min(epochs, int(SLOWER_SECONDS_MAX / each)))
         return min(self.run(job, device, count)[0] for _ in range(AGAIN)) / count, count
+
+    def estimates(self, job, epochs):
+        status, answer = self.daemon.validate(dict(job, device="auto", epochs=epochs))
+        if status >= 300:
+            raise Failed(f"auto: {status} {answer}")
+        return answer["estimates"]
+
+    def predict(self, job, steps, out):
+        """What each device would need for a step, and so which is the faster, of a network that is new."""
+        new = {each["device"].split(":")[0]: each for each in self.estimates(job, EPOCHS_MAX)}
+        out["predictions"] = {
+            device: {"executor": each["executor"], "start_seconds": each["start_seconds"],
+                     "seconds_a_step": (each["seconds"] - each["start_seconds"]) / EPOCHS_MAX / steps}
+            for device, each in new.items()}
+        out["predicted"] = min(out["predictions"], key=lambda device: out["predictions"][device]["seconds_a_step"])
 
     def choice(self, job, epochs, out):
         """The kind that auto takes: by the estimates, whose least it takes; and where that costs little,
         by trying."""
-        status, answer = self.daemon.validate(dict(job, device="auto", epochs=epochs))
-        if status >= 300:
-            raise Failed(f"auto: {status} {answer}")
-        out["estimates"] = {each["device"]: [each["executor"], each["seconds"]] for each in answer["estimates"]}
-        least = min(answer["estimates"], key=lambda each: each["seconds"])["device"].split(":")[0]
+        answer = self.estimates(job, epochs)
+        out["estimates"] = {each["device"]: [each["executor"], each["seconds"]] for each in answer}
+        least = min(answer, key=lambda each: each["seconds"])["device"].split(":")[0]
         if out["devices"][least]["seconds_a_step"] * out["steps"] * epochs > SLOWER_SECONDS_MAX:
             return least
         return self.run(job, "auto", epochs)[1]["device"].split(":")[0]
 
     def cell(self, job, steps):
         """The same job on each device and on auto: seconds a step, what auto took, what it cost."""
-        rough = {device: self.rate(job, device) for device in self.devices}
+        out = {"steps": steps}
+        self.predict(job, steps, out)
+        rough = {device: self.rate(job, device, out["predictions"], steps) for device in self.devices}
         fastest = min(each for each, _, _ in rough.values())
         epochs = max(1, min(EPOCHS_MAX, int(TARGET_SECONDS / fastest)))
-        out = {"epochs": epochs, "steps": steps, "devices": {}}
+        out.update(epochs=epochs, devices={})
         for device in self.devices:
             each, count = self.measured(job, device, rough[device], epochs)
             out["devices"][device] = {"seconds_a_step": each / steps, "executor": rough[device][2], "epochs": count}
         out["auto"] = self.choice(job, epochs, out)
         best = min(out["devices"], key=lambda device: out["devices"][device]["seconds_a_step"])
-        chosen = out["devices"][out["auto"]]["seconds_a_step"]
-        out.update(faster=best, lost=chosen / out["devices"][best]["seconds_a_step"] - 1)
+        loss = {device: each["seconds_a_step"] / out["devices"][best]["seconds_a_step"] - 1
+                for device, each in out["devices"].items()}
+        out.update(faster=best, lost=loss[out["auto"]], predicted_lost=loss[out["predicted"]])
         return out
 
     def job(self, dataset, layers, loss, **more):
@@ -128,10 +150,14 @@ class Study:
 
 
 def summary(cells):
-    right = [cell for cell in cells if cell["auto"] == cell["faster"]]
-    lost = sorted((cell["lost"] for cell in cells if cell["auto"] != cell["faster"]), reverse=True)
-    return {"cells": len(cells), "of": len(WIDTHS) * len(DEPTHS) * len(ROWS), "auto_took_the_faster": len(right),
-            "lost_at_most": lost[0] if lost else 0.0, "lost_20_percent_or_more": sum(each >= 0.2 for each in lost)}
+    lost = [cell["lost"] for cell in cells]
+    new = [cell["predicted_lost"] for cell in cells]
+    return {"cells": len(cells), "of": len(WIDTHS) * len(DEPTHS) * len(ROWS),
+            "expected_only": sum(any(device["epochs"] == 0 for device in cell["devices"].values()) for cell in cells),
+            "predicted_the_faster": new.count(0.0), "predicted_lost_at_most": max(new),
+            "predicted_lost_20_percent_or_more": sum(each >= 0.2 for each in new),
+            "auto_took_the_faster": lost.count(0.0), "lost_at_most": max(lost),
+            "lost_20_percent_or_more": sum(each >= 0.2 for each in lost)}
 
 
 def main():
@@ -158,6 +184,7 @@ def main():
         print(f"not run: {reason}")
     finally:
         if study:
+            out["calibrations"] = study.daemon.calibrations()
             study.close()
     out["summary"] = summary(out["cells"]) if out["cells"] else None
     report.write(out, options.json)
@@ -170,9 +197,10 @@ def main():
             f"{device} {each['seconds_a_step'] * 1e6:9.1f} us ({each['executor']})"
             for device, each in cell["devices"].items()) + f"  auto: {cell['auto']}")
     for cell in out["cells"]:
-        if cell["auto"] != cell["faster"]:
-            print(f"  auto took {cell['auto']} at width {cell['width']}, depth {cell['depth']}, {cell['rows']} rows: "
-                  f"lost {cell['lost']:.0%}")
+        for word, which, lost in (("expected", "predicted", "predicted_lost"), ("took", "auto", "lost")):
+            if cell[which] != cell["faster"]:
+                print(f"  auto {word} {cell[which]} at width {cell['width']}, depth {cell['depth']}, "
+                      f"{cell['rows']} rows: lost {cell[lost]:.0%}")
     print(f"  {out['summary']}\nwritten to {options.json}")
 
 

@@ -2,7 +2,7 @@
 # The administration of jobs: their names, tags and priorities change; lists that are short, that are
 # found by tags, and that are not sent again; jobs beside each other.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
-daemon_start
+daemon_start --cpu-jobs 1 # the queue is what is looked at
 
 # patch ID JSON CODE
 patch() {
@@ -185,7 +185,7 @@ done
 
 # what was changed is there after the next start, and after a kill
 daemon_stop
-daemon_start
+daemon_start --cpu-jobs 1 # the queue is what is looked at
 http GET "/v1/jobs/$a"
 check "after the next start" '.name == "+a, \"quoted\"" and .tags == ["done"] and .spec.tags == ["done"] and .priority == 1'
 http GET '/v1/jobs?tag=done&view=summary'
@@ -193,7 +193,7 @@ check "it is found by its tag" '[.data[].id] == [$a]' --arg a "$a"
 patch "$b" '{"tags": ["survivor"]}' 200
 kill -9 "$daemon"
 wait "$daemon" 2>/dev/null || true
-daemon_start
+daemon_start --cpu-jobs 1 # the queue is what is looked at
 http GET '/v1/jobs?tag=survivor'
 check "and after kill -9" '[.data[].id] == [$b]' --arg b "$b"
 daemon_stop

@@ -56,6 +56,12 @@ finish "$id"
 check "they stay when it has ended, and were no fancy" \
   '.estimated_seconds[$kind] < 10 * (.timing.train_seconds + 2) and
    .estimated_seconds[$kind] > .timing.train_seconds / 10' --arg kind "$kind"
+measured=$(jq .timing.train_seconds "$body")
+http POST "/v1/jobs?validate=only" "${json[@]}" -d "$(xor_job 200000 '{"report_every": 200000}')"
+check "what a job took is the estimate of the next one like it" \
+  '.estimates[] | select(.device == $device) |
+   .measured and (.seconds - .start_seconds) / $took > 0.99 and (.seconds - .start_seconds) / $took < 1.01' \
+  --arg device "$device" --argjson took "$measured"
 daemon_stop
 
 # The next start reads the file, and measures nothing.

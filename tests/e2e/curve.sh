@@ -2,7 +2,7 @@
 # A job's curve as a file for TensorBoard and as a picture, each read by what did not write it; while
 # a job waits, runs and has ended.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
-daemon_start
+daemon_start --cpu-jobs 1 # some jobs are to wait
 
 # curve ID FORMAT FILE MORE…: the curve in that format, kept in a file.
 curve() {

@@ -5,7 +5,7 @@ export LC_ALL=C.UTF-8
 unset EPOCHD EPOCHD_SERVER EPOCHD_TOKEN NO_COLOR COLUMNS
 ctl=$build/bin/epochctl
 [[ -x $ctl ]] || skip "epochctl was not built"
-daemon_start
+daemon_start --cpu-jobs 1 # some jobs are to wait
 export EPOCHD_SERVER=$url
 out=$scratch/out
 err=$scratch/err.log # a sanitizer's words are looked for in *.log
@@ -203,7 +203,7 @@ ok "compare, models, rm"
 # a token
 echo 'open-sesame-and-more' >"$scratch/tokens"
 daemon_stop
-daemon_start --token-file "$scratch/tokens"
+daemon_start --cpu-jobs 1 --token-file "$scratch/tokens"
 run 3 ls --server "$url"
 warns 'wants a token'
 EPOCHD_TOKEN=open-says-me-and-more run 3 ls --server "$url"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What can be done with jobs: validate, submit twice, wait, cancel, delete, ask a trained one.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
-daemon_start
+daemon_start --cpu-jobs 1 # the queue is what is looked at
 
 http POST '/v1/jobs?validate=only' "${json[@]}" -d "$(xor_job 1000)"
 expect 200

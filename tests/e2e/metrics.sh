@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 docs=$here/../../docs
 monitoring=$docs/prometheus
-daemon_start
+daemon_start --cpu-jobs 1 # the queue is what is looked at
 
 scrape() {
   http GET /metrics
@@ -158,7 +158,7 @@ daemon_stop
 # where there is a token it is asked for
 echo "correct-horse-battery-staple-0123456789" >"$scratch/token"
 chmod 600 "$scratch/token"
-daemon_start --token-file "$scratch/token"
+daemon_start --cpu-jobs 1 --token-file "$scratch/token"
 http GET /metrics
 expect 401
 http GET /metrics -H "Authorization: Bearer $(cat "$scratch/token")"

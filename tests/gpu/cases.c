@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/gpu/pictures.h"
+
 typedef struct {
   const char *name;
   int64_t in_features;
@@ -61,6 +63,30 @@ static const net nets[] = {
      EP_LAYER_SIGMOID,
      EP_LOSS_CROSS_ENTROPY,
      {.rows = 2500, .batch_size = 2047, .shuffle = true, .steps = 6, .lr = 0.1f, .seed = 7}},
+    {"a first layer that is wide, and fills no tile",
+     301,
+     {262, 133, 5},
+     EP_LAYER_TANH,
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 130, .batch_size = 50, .shuffle = true, .steps = 9, .lr = 0.1f, .seed = 41}},
+    {"narrow layers before wide ones",
+     3,
+     {6, 20, 70, 300, 514, 4},
+     EP_LAYER_TANH,
+     EP_LOSS_MSE,
+     {.rows = 107, .batch_size = 45, .shuffle = true, .steps = 9, .lr = 0.1f, .seed = 42}},
+    {"narrow layers before wide ones, two slots of state",
+     3,
+     {64, 10, 400, 256, 3},
+     EP_LAYER_SILU,
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 107,
+      .batch_size = 45,
+      .steps = 9,
+      .lr = 0.01f,
+      .seed = 43,
+      .weight_decay = 0.01f,
+      .optimizer = {.type = EP_OPTIMIZER_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1e-2f}}},
     {"graphs of many steps",
      6,
      {6, 1},
@@ -85,6 +111,50 @@ static const net nets[] = {
      EP_LAYER_LEAKY_RELU,
      EP_LOSS_MSE,
      {.rows = 50, .batch_size = 20, .steps = 20, .lr = 0.05f, .seed = 11}},
+    {"doubling widths: rows by two blocks, outputs by eight",
+     2,
+     {4, 8, 16, 32, 64, 128, 256, 2},
+     EP_LAYER_TANH,
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 307, .batch_size = 100, .shuffle = true, .steps = 9, .lr = 0.1f, .seed = 12}},
+    {"many rows of a small net: by sixteen blocks",
+     13,
+     {100, 100, 3},
+     EP_LAYER_GELU,
+     EP_LOSS_MSE,
+     {.rows = 2100,
+      .batch_size = 1000,
+      .shuffle = true,
+      .steps = 9,
+      .lr = 0.05f,
+      .seed = 13,
+      .weight_decay = 0.01f,
+      .spare_biases = true,
+      .optimizer = {.momentum = 0.9f}}},
+    {"few rows of a wide net: outputs by sixteen blocks",
+     13,
+     {100, 200, 100, 3},
+     EP_LAYER_SIGMOID,
+     EP_LOSS_HUBER,
+     {.rows = 207,
+      .batch_size = 37,
+      .shuffle = true,
+      .steps = 12,
+      .lr = 0.05f,
+      .seed = 14,
+      .optimizer = {.type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}}},
+    {"few rows by two blocks, the first layer frozen",
+     5,
+     {40, 30, 20, 3},
+     EP_LAYER_SILU,
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 200,
+      .batch_size = 60,
+      .shuffle = true,
+      .steps = 12,
+      .lr = 0.05f,
+      .seed = 15,
+      .frozen = 1}},
 };
 enum { NETS = sizeof nets / sizeof *nets };
 
@@ -421,10 +491,12 @@ static ep_case *coarse_create(int number) {
 }
 
 int ep_gpu_case_count(void) {
-  return NETS + IMAGES + COARSE + NARROW;
+  return NETS + IMAGES + COARSE + NARROW + ep_picture_case_count();
 }
 
 ep_case *ep_gpu_case_create(int number) {
+  if (number >= NETS + IMAGES + COARSE + NARROW)
+    return ep_picture_case_create(number - NETS - IMAGES - COARSE - NARROW);
   if (number >= NETS + IMAGES + COARSE) return narrow_create(number - NETS - IMAGES - COARSE);
   if (number >= NETS + IMAGES) return coarse_create(number - NETS - IMAGES);
   if (number >= NETS) return image_create(number - NETS);
@@ -469,6 +541,20 @@ static const struct {
       EP_LOSS_CROSS_ENTROPY,
       {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
      {"disc 2-4-2, 1000 rows, batch 100", 10, 3000, true, false, EP_PRECISION_FP32}},
+    {{"disc, 5 layers, 1000 rows, batch 100, tf32",
+      2,
+      {4, 8, 16, 32, 2},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 1000, .batch_size = 100, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {"disc, 5 layers, 1000 rows, batch 100, tf32", 10, 300, true, false, EP_PRECISION_TF32}},
+    {{"6-100-100-3, 4096 rows, batch 1024, fp32",
+      6,
+      {100, 100, 3},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 4096, .batch_size = 1024, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {"6-100-100-3, 4096 rows, batch 1024, fp32", 4, 300, true, false, EP_PRECISION_FP32}},
     {{"disc, 8 layers, 1000 rows, batch 100, fp32",
       2,
       {4, 8, 16, 32, 64, 128, 256, 2},
@@ -562,6 +648,40 @@ static const struct {
       .epochs = 400,
       .large = true,
       .precision = EP_PRECISION_FP32}},
+    /* ep_picture_benchmark_create's */
+    {{"3-64-128-256-512 CNN, 32x32, batch 512, fp32",
+      3,
+      {10},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 2048, .batch_size = 512, .shuffle = true, .lr = 0.002f, .seed = 1}},
+     {.name = "3-64-128-256-512 CNN, 32x32, batch 512, fp32",
+      .steps_per_epoch = 4,
+      .epochs = 20,
+      .large = true,
+      .precision = EP_PRECISION_FP32}},
+    {{"3-64-128-256-512 CNN, 32x32, batch 512, tf32",
+      3,
+      {10},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 2048, .batch_size = 512, .shuffle = true, .lr = 0.002f, .seed = 1}},
+     {.name = "3-64-128-256-512 CNN, 32x32, batch 512, tf32",
+      .steps_per_epoch = 4,
+      .epochs = 20,
+      .large = true,
+      .precision = EP_PRECISION_TF32}},
+    {{"3-64-128-256-512 CNN, 32x32, batch 512, bf16",
+      3,
+      {10},
+      EP_LAYER_RELU,
+      EP_LOSS_CROSS_ENTROPY,
+      {.rows = 2048, .batch_size = 512, .shuffle = true, .lr = 0.002f, .seed = 1}},
+     {.name = "3-64-128-256-512 CNN, 32x32, batch 512, bf16",
+      .steps_per_epoch = 4,
+      .epochs = 40,
+      .large = true,
+      .precision = EP_PRECISION_BF16}},
     /* mnist_create's */
     {{"MNIST's network, 4000 rows of bytes, batch 200",
       784,
@@ -576,7 +696,8 @@ static const struct {
        .optimizer = {.momentum = 0.5f}}},
      {"MNIST's network, 4000 rows of bytes, batch 200", 20, 150, false, false, EP_PRECISION_FP32}},
 };
-enum { BENCHMARKS = sizeof benchmarks / sizeof *benchmarks };
+/* The last but one are of pictures, the last is MNIST's. */
+enum { BENCHMARKS = sizeof benchmarks / sizeof *benchmarks, PICTURES = 3 };
 
 int ep_gpu_benchmark_count(void) {
   return BENCHMARKS;
@@ -587,7 +708,9 @@ ep_case *ep_gpu_benchmark_create(int number, int64_t epochs, const ep_gpu_benchm
   *out = &benchmarks[number].benchmark;
   training.steps = epochs * (*out)->steps_per_epoch;
   if (number == BENCHMARKS - 1) return mnist_create((*out)->name, &training);
-  ep_case *test = net_create(&benchmarks[number].what, &training);
+  ep_case *test = number >= BENCHMARKS - 1 - PICTURES
+                      ? ep_picture_benchmark_create((*out)->name, &training)
+                      : net_create(&benchmarks[number].what, &training);
   test->program.precision = (*out)->precision;
   return test;
 }

@@ -34,8 +34,9 @@ typedef struct {
 } suite;
 
 /* All that the plug-in has; a new one is tried by standing here. */
-static const char *const executors[] = {"cuda/fused", "cuda/resident", "cuda/grid",
-                                        "cuda/graph", "cuda/gemm",     "cuda/general"};
+static const char *const executors[] = {"cuda/fused", "cuda/resident", "cuda/cluster",
+                                        "cuda/grid",  "cuda/graph",    "cuda/images",
+                                        "cuda/gemm",  "cuda/general"};
 enum { EXECUTORS = sizeof executors / sizeof *executors };
 
 static void report(suite *self, bool passed, const char *format, ...)

@@ -27,7 +27,7 @@ export function mount(root, _, signal) {
 function devices(say, _, signal) {
   const body = h("tbody");
   const table = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Devices" }, h("table", { class: "stack" },
-    heads([["Device"], ["State"], ["Job"], ["Memory in use", true], ["Memory", true], ["Threads", true], ["Restarts", true]]), body));
+    heads([["Device"], ["State"], ["Jobs"], ["Memory in use", true], ["Memory", true], ["Threads", true], ["Restarts", true]]), body));
   let last = new Map();
 
   poll("/v1/devices", ({ data }) => {
@@ -43,7 +43,7 @@ function devices(say, _, signal) {
       replace(row,
         h("td", { class: "wide" }, h("strong", null, device.id), h("div", { class: "muted small" }, [device.name, device.instruction_set].filter(Boolean).join(" · "))),
         h("td", { "data-label": "State" }, h("span", { class: "badge", "data-state": device.state }, stateWords[device.state] ?? device.state)),
-        h("td", { "data-label": "Job" }, device.job ? jobLink(device.job) : "–"),
+        h("td", { "data-label": "Jobs" }, device.jobs.length ? device.jobs.flatMap((id) => [jobLink(id), " "]) : "–"),
         h("td", { "data-label": "Memory in use", class: "number" },
           device.memory_bytes ? [bytes(used), h("progress", { class: "meter", max: device.memory_bytes, value: used, "aria-label": `Memory of ${device.id} in use` })] : "–"),
         h("td", { "data-label": "Memory", class: "number" }, device.memory_bytes ? bytes(device.memory_bytes) : "–"),

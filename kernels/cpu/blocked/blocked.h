@@ -33,12 +33,14 @@ typedef struct {
   int64_t step;
   uint64_t seed;
   bool training;
-  const float *x;                 /* [rows, in_features] */
-  float *y;                       /* [rows, out_features] */
-  void *side;                     /* [rows, side bytes]: what forward leaves for backward */
-  const float *other;             /* residual: what is added, [rows, in_features] */
-  const float *grad_y;            /* [rows, out_features] */
-  float *grad_x;                  /* [rows, in_features], written; NULL when nobody asks */
+  const float *x;      /* [rows, in_features] */
+  float *y;            /* [rows, out_features] */
+  void *side;          /* [rows, side bytes]: what forward leaves for backward */
+  const uint8_t *kept; /* conv2d: [rows, out channels]; 0: this channel of y is not asked for, and
+                          its grad_y is 0; NULL: all are */
+  const float *other;  /* residual: what is added, [rows, in_features] */
+  const float *grad_y; /* [rows, out_features] */
+  float *grad_x;       /* [rows, in_features], written; NULL when nobody asks */
   float *grad_weight, *grad_bias; /* the slot's, added to; NULL: none, or taken elsewhere */
   float *columns;                 /* conv2d: ep_blocked_columns */
 } ep_blocked_call;
@@ -67,6 +69,9 @@ typedef struct {
   /* Adds to moments' sum and product. `batch` holds mean and factor. */
   void (*products_add)(const ep_op *op, const float *x, const float *grad_y, int64_t rows,
                        const ep_blocked_moments *batch, ep_blocked_moments *moments);
+
+  /* Of a dropout, to its side: [rows, elements or channels], 1 where one is kept. */
+  void (*mask)(const ep_blocked_call *call);
 
   void (*update)(const ep_blocked_update *update);
   void (*add)(float *to, const float *from, int64_t count);

@@ -6,29 +6,41 @@
 #include <string.h>
 
 #include "kernels/cpu/blocked/blocked.h"
+#include "kernels/cpu/fused/lanes.h"
 #include "kernels/formulas/pools.h"
 
+/* Lane j of the result: element 2 j, or 2 j + 1, of the 2 * EP_LANES floats in `first` and
+ * `second`.
+ */
+#define POOL_EVEN(v, j) 2 * (j)
+#define POOL_ODD(v, j) 2 * (j) + 1
+
+/* `value` and its place where it is the greater one, as ep_max_takes has it. */
+LANES_INLINE void max_pool_take(lanes value, lanes_int at, lanes *found, lanes_int *place) {
+  const lanes_int takes = (lanes_int)(value > *found) | (lanes_int)(value != value);
+  *found = (lanes)((takes & (lanes_int)value) | (~takes & (lanes_int)*found));
+  *place = (takes & at) | (~takes & *place);
+}
+
 /* The most usual window: 2 by 2, side by side. One plane. */
-static void max_pool_twos(const ep_op *op, const float *x, float *restrict y,
-                          int32_t *restrict place) {
+static void max_pool_twos(const ep_op *op, const float *x, float *y, int32_t *place) {
+  const lanes_int even = {LANES_EACH(POOL_EVEN, 0)}, odd = {LANES_EACH(POOL_ODD, 0)};
   const int64_t width = op->in.width, out = op->out.width;
-  for (int64_t h = 0; h < op->out.height; h++, y += out, place += out) {
-    const float *restrict upper = x + 2 * h * width, *restrict lower = upper + width;
-    const int32_t first = (int32_t)(2 * h * width);
-    for (int64_t w = 0; w < out; w++) {
-      float found = upper[2 * w];
-      int32_t at = 0;
-      const float right = upper[2 * w + 1], below = lower[2 * w], last = lower[2 * w + 1];
-      at = ep_max_takes(right, found) ? 1 : at;
-      found = ep_max_takes(right, found) ? right : found;
-      at = ep_max_takes(below, found) ? (int32_t)width : at;
-      found = ep_max_takes(below, found) ? below : found;
-      at = ep_max_takes(last, found) ? (int32_t)width + 1 : at;
-      found = ep_max_takes(last, found) ? last : found;
-      y[w] = found;
-      place[w] = first + (int32_t)(2 * w) + at;
+  for (int64_t h = 0; h < op->out.height; h++, y += out, place += out)
+    for (int64_t w = 0; w < out; w += EP_LANES) {
+      const int64_t count = out - w < EP_LANES ? out - w : EP_LANES, first = 2 * (h * width + w);
+      const int64_t low = 2 * count < EP_LANES ? 2 * count : EP_LANES, high = 2 * count - low;
+      const float *upper = x + first, *lower = upper + width;
+      lanes a = lanes_load_some(upper, low), b = lanes_load_some(upper + low, high);
+      lanes c = lanes_load_some(lower, low), d = lanes_load_some(lower + low, high);
+      lanes found = __builtin_shuffle(a, b, even);
+      lanes_int at = even + (int32_t)first;
+      max_pool_take(__builtin_shuffle(a, b, odd), odd + (int32_t)first, &found, &at);
+      max_pool_take(__builtin_shuffle(c, d, even), even + (int32_t)(first + width), &found, &at);
+      max_pool_take(__builtin_shuffle(c, d, odd), odd + (int32_t)(first + width), &found, &at);
+      lanes_store_some(y + w, found, count);
+      lanes_store_some((float *)(place + w), (lanes)at, count);
     }
-  }
 }
 
 /* Where the first maximum of the window at (h, w) is; -1 = no tap lies on the image. */

@@ -7,9 +7,17 @@
 #include "kernels/cpu/blocked/blocked.h"
 #include "kernels/formulas/dropout.h"
 
-/* Elements first … first + count - 1 of a batch's mask: 1 where one is kept. */
-static void dropout_mask(const ep_blocked_call *call, int64_t first, int64_t count, uint8_t *mask) {
+/* Numbers that have one element of the mask. */
+static int64_t dropout_block(const ep_op *op) {
+  return op->type == EP_LAYER_DROPOUT ? 1 : op->in.height * op->in.width;
+}
+
+/* The rows' elements of the batch's mask: 1 where one is kept. */
+static void dropout_mask(const ep_blocked_call *call) {
   const ep_op *op = call->op;
+  const int64_t blocks = op->in_features / dropout_block(op);
+  const int64_t first = call->first_row * blocks, count = call->rows * blocks;
+  uint8_t *mask = call->side;
   for (int64_t quad = first / 4; quad * 4 < first + count; quad++) {
     ep_random4 words = ep_dropout_words(call->seed, call->step, op->layer, quad);
     for (int64_t i = 0; i < 4; i++) {
@@ -35,18 +43,13 @@ static void dropout_apply(const ep_blocked_call *call, int64_t block, const floa
   }
 }
 
-static int64_t dropout_block(const ep_op *op) {
-  return op->type == EP_LAYER_DROPOUT ? 1 : op->in.height * op->in.width;
-}
-
 static void dropout_forward(const ep_blocked_call *call) {
-  const int64_t block = dropout_block(call->op), blocks = call->op->in_features / block;
   if (!call->training) {
     memcpy(call->y, call->x, (size_t)(call->rows * call->op->in_features) * sizeof(float));
     return;
   }
-  dropout_mask(call, call->first_row * blocks, call->rows * blocks, call->side);
-  dropout_apply(call, block, call->x, call->y);
+  dropout_mask(call);
+  dropout_apply(call, dropout_block(call->op), call->x, call->y);
 }
 
 static void dropout_backward(const ep_blocked_call *call) {

@@ -114,6 +114,14 @@ static int64_t slot_place(ep_blocked_net *net, int64_t floats) {
   return floats > 0 ? place : -1;
 }
 
+/* Whether nobody but the dropout2d that follows sees the output of a conv2d. */
+static bool is_dropped(const ep_program *program, int op) {
+  for (int i = op + 1; i < program->ops_count; i++)
+    if (program->ops[i].type == EP_LAYER_RESIDUAL && program->ops[i].source == op) return false;
+  return program->ops[op].type == EP_LAYER_CONV2D && op + 1 < program->ops_count &&
+         program->ops[op + 1].type == EP_LAYER_DROPOUT2D;
+}
+
 /* Layers, the slots' gradients, and where the spans begin. */
 static void lay_layers(ep_blocked_net *net) {
   const ep_program *program = net->program;
@@ -126,6 +134,7 @@ static void lay_layers(ep_blocked_net *net) {
                                 .grad_weight = -1,
                                 .grad_bias = -1,
                                 .shared = is_shared(op),
+                                .drops = is_dropped(program, i),
                                 .norm = -1,
                                 .side_bytes = ep_blocked_side_bytes(op)};
     if (i < net->first_learned && learns(program, op)) net->first_learned = i;

@@ -8,6 +8,7 @@ typedef struct {
   const ep_op *op;
   int64_t grad_weight, grad_bias; /* offsets in a slot's gradient; -1 = not there */
   bool shared;                    /* a linear layer whose gradient is taken from the whole batch */
+  bool drops;                     /* a conv2d of whose output a dropout2d takes channels away */
   int norm;                       /* which batch_norm it is; -1 = none */
   int64_t side_bytes;             /* a row */
   char *kept_side;                /* [batch_size, side_bytes]; NULL: the member's */

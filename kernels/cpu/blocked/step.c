@@ -86,6 +86,11 @@ static ep_reference_pass pass_of(const ep_blocked_call *call) {
                              .training = call->training};
 }
 
+/* The channels that the dropout2d behind conv2d i takes away in training: its mask. */
+static const uint8_t *kept_of(const chunk *at, int i) {
+  return at->work->training && at->work->net->layers[i].drops ? side_of(at, i + 1) : NULL;
+}
+
 /* Layers first … end - 1. */
 static void forward(const chunk *at, int first, int end) {
   const ep_blocked_net *net = at->work->net;
@@ -93,6 +98,11 @@ static void forward(const chunk *at, int first, int end) {
     const ep_layer_type type = net->layers[i].op->type;
     if (type == EP_LAYER_FLATTEN) continue;
     ep_blocked_call call = call_of(at, i);
+    call.kept = kept_of(at, i);
+    if (call.kept) {
+      ep_blocked_call next = call_of(at, i + 1);
+      net->variant->mask(&next);
+    }
     if (net->variant->layers[type].forward) {
       net->variant->layers[type].forward(&call);
     } else {
@@ -120,6 +130,7 @@ static void backward_layer(const chunk *at, int i) {
   const ep_blocked_layer *layer = &net->layers[i];
   const ep_layer_type type = layer->op->type;
   ep_blocked_call call = call_of(at, i);
+  call.kept = kept_of(at, i);
   call.grad_y = grad_of(at, i + 1);
   call.grad_x = i > net->first_learned ? grad_of(at, i) : NULL;
   if (layer->grad_weight >= 0) call.grad_weight = at->slot->grad + layer->grad_weight;

@@ -57,29 +57,29 @@ static void bytes(float *restrict to, const uint8_t *restrict from, int64_t chan
 
 #define VARIANT_ACTIVATION \
   { activation_forward, activation_backward }
-#define VARIANT_OPS                                                                       \
-  .layers =                                                                               \
-      {                                                                                   \
-          [EP_LAYER_LINEAR] = {linear_forward, linear_backward},                          \
-          [EP_LAYER_RELU] = VARIANT_ACTIVATION,                                           \
-          [EP_LAYER_LEAKY_RELU] = VARIANT_ACTIVATION,                                     \
-          [EP_LAYER_TANH] = VARIANT_ACTIVATION,                                           \
-          [EP_LAYER_SIGMOID] = VARIANT_ACTIVATION,                                        \
-          [EP_LAYER_GELU] = VARIANT_ACTIVATION,                                           \
-          [EP_LAYER_SIN] = VARIANT_ACTIVATION,                                            \
-          [EP_LAYER_ELU] = VARIANT_ACTIVATION,                                            \
-          [EP_LAYER_SILU] = VARIANT_ACTIVATION,                                           \
-          [EP_LAYER_SOFTPLUS] = VARIANT_ACTIVATION,                                       \
-          [EP_LAYER_CONV2D] = {conv_forward, conv_backward},                              \
-          [EP_LAYER_MAX_POOL2D] = {max_pool_forward, max_pool_backward},                  \
-          [EP_LAYER_DROPOUT] = {dropout_forward, dropout_backward},                       \
-          [EP_LAYER_DROPOUT2D] = {dropout_forward, dropout_backward},                     \
-          [EP_LAYER_BATCH_NORM] = {batch_norm_forward, batch_norm_backward},              \
-          [EP_LAYER_LAYER_NORM] = {layer_norm_forward, layer_norm_backward},              \
-          [EP_LAYER_EMBEDDING] = {embedding_forward, embedding_backward},                 \
-          [EP_LAYER_RESIDUAL] = {residual_forward, residual_backward},                    \
-  },                                                                                      \
-  .moments_add = moments_add, .products_add = products_add, .update = update, .add = add, \
-  .sum_of_squares = sum_of_squares, .bytes = bytes
+#define VARIANT_OPS                                                               \
+  .layers =                                                                       \
+      {                                                                           \
+          [EP_LAYER_LINEAR] = {linear_forward, linear_backward},                  \
+          [EP_LAYER_RELU] = VARIANT_ACTIVATION,                                   \
+          [EP_LAYER_LEAKY_RELU] = VARIANT_ACTIVATION,                             \
+          [EP_LAYER_TANH] = VARIANT_ACTIVATION,                                   \
+          [EP_LAYER_SIGMOID] = VARIANT_ACTIVATION,                                \
+          [EP_LAYER_GELU] = VARIANT_ACTIVATION,                                   \
+          [EP_LAYER_SIN] = VARIANT_ACTIVATION,                                    \
+          [EP_LAYER_ELU] = VARIANT_ACTIVATION,                                    \
+          [EP_LAYER_SILU] = VARIANT_ACTIVATION,                                   \
+          [EP_LAYER_SOFTPLUS] = VARIANT_ACTIVATION,                               \
+          [EP_LAYER_CONV2D] = {conv_forward, conv_backward},                      \
+          [EP_LAYER_MAX_POOL2D] = {max_pool_forward, max_pool_backward},          \
+          [EP_LAYER_DROPOUT] = {dropout_forward, dropout_backward},               \
+          [EP_LAYER_DROPOUT2D] = {dropout_forward, dropout_backward},             \
+          [EP_LAYER_BATCH_NORM] = {batch_norm_forward, batch_norm_backward},      \
+          [EP_LAYER_LAYER_NORM] = {layer_norm_forward, layer_norm_backward},      \
+          [EP_LAYER_EMBEDDING] = {embedding_forward, embedding_backward},         \
+          [EP_LAYER_RESIDUAL] = {residual_forward, residual_backward},            \
+  },                                                                              \
+  .moments_add = moments_add, .products_add = products_add, .mask = dropout_mask, \
+  .update = update, .add = add, .sum_of_squares = sum_of_squares, .bytes = bytes
 
 #endif

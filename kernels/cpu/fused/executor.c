@@ -1,4 +1,4 @@
-/* cpu/fused: MLPs on one core, samples across SIMD lanes; fused.h says how. */
+/* cpu/fused: MLPs, samples across SIMD lanes, large layers on all cores; fused.h says how. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,8 +30,11 @@ typedef struct {
   int64_t order_epoch; /* -1 = none yet */
 } fused;
 
-static const ep_fused_variant *variant_find(ep_instruction_set instruction_set) {
+const ep_fused_variant *ep_fused_variant_of(ep_instruction_set instruction_set) {
 #ifdef EP_FUSED_X86
+#ifdef EP_FUSED_AMX
+  if (instruction_set >= EP_CPU_AMX) return &ep_fused_amx;
+#endif
   if (instruction_set >= EP_CPU_AVX512) return &ep_fused_avx512;
   if (instruction_set >= EP_CPU_AVX2) return &ep_fused_avx2;
 #else
@@ -51,6 +54,7 @@ static void fused_destroy(void *self) {
   free(executor->order);
   free(executor->packed);
   free(executor->rows_from);
+  ep_crew_destroy(executor->net.crew);
   ep_fused_net_deinit(&executor->net);
   free(executor);
 }
@@ -70,8 +74,10 @@ static ep_status fused_create(ep_backend *backend, const ep_program *program, vo
   fused *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an executor");
   self->program = program;
-  self->variant = variant_find(backend->instruction_set);
-  ep_status status = ep_fused_net_init(&self->net, program, self->variant->lanes, error);
+  self->variant = ep_fused_variant_of(backend->instruction_set);
+  ep_status status = ep_fused_net_init(&self->net, program, self->variant, error);
+  if (status == EP_OK && self->net.shared && backend->threads > 1)
+    status = ep_crew_create(backend->threads, &self->net.crew, error);
   if (status == EP_OK) status = make_order(self, error);
   if (status == EP_OK) {
     int64_t stride = self->net.stride;
@@ -224,6 +230,7 @@ static void train_step(fused *self, int64_t step, float lr, float *loss, int32_t
   double total = 0;
   int64_t wrong = 0;
   shuffle_for(self, step / steps_per_epoch);
+  variant->prepare(net);
   for (int64_t first = 0; first < rows; first += net->stride) {
     ep_fused_chunk chunk = training_chunk(self, batch, first, rows);
     variant->forward(net, &chunk);
@@ -252,6 +259,7 @@ static ep_status fused_evaluate(void *self, ep_split split, double *loss, int64_
   const split_data *data = &executor->data[split];
   double total = 0;
   int64_t wrong = 0;
+  executor->variant->prepare(net);
   for (int64_t first = 0; first < data->rows; first += net->stride) {
     int64_t rows = chunk_rows(executor, first, data->rows);
     rows_in_turn(executor, first, rows);
@@ -270,6 +278,7 @@ static ep_status fused_predict(void *self, const void *x, int64_t rows, float *o
   fused *executor = self;
   const ep_fused_net *net = &executor->net;
   const int64_t features = executor->program->out_features;
+  executor->variant->prepare(net);
   for (int64_t first = 0; first < rows; first += net->stride) {
     int64_t count = chunk_rows(executor, first, rows);
     rows_in_turn(executor, first, count);

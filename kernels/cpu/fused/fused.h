@@ -6,11 +6,15 @@
  * while their activations are in cache; gradients add up over the chunks, in order, and the weights
  * change once, at the end of the batch. Every matrix of a chunk is [features, stride], stride =
  * chunk_vectors * lanes rows. The last vector of a batch is filled up with copies of its last
- * row, whose gradient and loss are set to zero. */
+ * row, whose gradient and loss are set to zero.
+ *
+ * The products of a large layer are shared among threads, piece by piece. A number of a result is
+ * summed up by one thread in one order, so that the number of threads changes no bit. */
 #ifndef EP_KERNELS_CPU_FUSED_FUSED_H
 #define EP_KERNELS_CPU_FUSED_FUSED_H
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/crew.h"
 #include "kernels/random.h"
 
 /* Floats of the widest vector and bytes of a cache line: what all arrays are aligned and padded to,
@@ -27,19 +31,27 @@ typedef struct {
   int64_t weight, bias;  /* offsets in the net's parameters; -1 = none */
   int64_t weight_stride; /* floats from row to row of W */
   bool wide;
-  bool relu;            /* linear: output = max(0, x W^T + b) */
-  bool in_place;        /* output is input */
-  float negative_slope; /* leaky_relu */
-  float *input;         /* [in_features, stride]; NULL: the chunk's x */
-  float *output;        /* [out_features, stride] */
+  bool tiled;                  /* its products are the matrix unit's (tiles.h) */
+  int64_t tiles, tiles_across; /* offsets of W and W^T in weight_tiles */
+  bool shared;                 /* so large that all threads take rows of its products */
+  bool relu;                   /* linear: output = max(0, x W^T + b) */
+  bool in_place;               /* output is input */
+  float negative_slope;        /* leaky_relu */
+  float *input;                /* [in_features, stride]; NULL: the chunk's x */
+  float *output;               /* [out_features, stride] */
 } ep_fused_stage;
+
+typedef struct ep_fused_variant ep_fused_variant;
 
 typedef struct {
   const ep_program *program;
+  const ep_fused_variant *variant;
   ep_fused_stage *stages; /* [stages_count] */
   int stages_count;
   int first_linear; /* the gradient goes no further back; stages_count when there is none */
   int64_t lanes, chunk_vectors, stride;
+  bool tiled, shared; /* some layer is */
+  ep_crew *crew;      /* the executor's; NULL: the caller is alone */
 
   /* First the summed parameters, [0, summed), then wide weights, up to `floats`; both are multiples
    * of EP_FUSED_PAD. */
@@ -52,15 +64,18 @@ typedef struct {
   float *sums;       /* [summed, lanes] */
 
   float *activations;
-  float *output;     /* the last stage's, [out_features, stride]; NULL: the chunk's x */
-  float *gradient;   /* [widest, stride]: of the stage at hand */
-  float *spare;      /* [widest, stride]: of the one before */
+  float *output;   /* the last stage's, [out_features, stride]; NULL: the chunk's x */
+  float *gradient; /* [widest, stride]: of the stage at hand */
+  float *spare;    /* [widest, stride]: of the one before */
+  float *weight_tiles, *left_tiles, *right_tiles; /* tiled layers: see tiles.h */
   float *transposed; /* wide layers: x, [panels, stride rows, EP_FUSED_PANEL floats] */
   float *gathered;   /* one chunk, [in_features + target_columns, stride], if not packed before */
   void *arena;       /* what holds all of these */
   int64_t arena_bytes;
 } ep_fused_net;
 
+/* Of a number in a tile: its upper, middle and lower bits. */
+enum { EP_FUSED_TILE_PARTS = 3 };
 enum { EP_FUSED_PANEL = 64 }; /* floats of a row of `transposed`: 4 vectors of AVX-512 */
 
 /* One chunk of a batch: x: [in_features, stride], y: [target_columns, stride] float32, or int32
@@ -71,14 +86,18 @@ typedef struct {
   int64_t rows, vectors;
 } ep_fused_chunk;
 
-typedef struct {
+struct ep_fused_variant {
   const char *name;
   int lanes;
+  bool tiles; /* it has a matrix unit */
 
   /* to: [features, stride] from from: [rows, features]; vector j lane l is row rows_from[j * lanes
    * + l] of `from`. */
   void (*pack)(float *to, int64_t stride, const float *from, int64_t features,
                const uint32_t *rows_from, int64_t vectors);
+
+  /* Once the parameters have changed, before the first forward. */
+  void (*prepare)(const ep_fused_net *net);
 
   void (*forward)(const ep_fused_net *net, const ep_fused_chunk *chunk);
 
@@ -97,15 +116,18 @@ typedef struct {
   /* to[i] = ep_permutation_at(permutation, i), 0 <= i < n; `to` has room for n rounded up to
    * EP_FUSED_PAD. */
   void (*permute)(const ep_permutation *permutation, uint32_t *to, uint32_t n);
-} ep_fused_variant;
+};
 
 extern const ep_fused_variant ep_fused_baseline;
-extern const ep_fused_variant ep_fused_avx2, ep_fused_avx512; /* x86-64 alone */
+extern const ep_fused_variant ep_fused_avx2, ep_fused_avx512, ep_fused_amx; /* x86-64 alone */
 
-/* Lays the program out for vectors of `lanes` floats. All arrays are zero. The program is lent
+/* The best that this instruction set allows, and the compiler could build. */
+const ep_fused_variant *ep_fused_variant_of(ep_instruction_set instruction_set);
+
+/* Lays the program out for a variant. All arrays are zero. The program is lent
  * until deinit. EP_NO_MEMORY. */
-ep_status ep_fused_net_init(ep_fused_net *net, const ep_program *program, int lanes,
-                            ep_error *error);
+ep_status ep_fused_net_init(ep_fused_net *net, const ep_program *program,
+                            const ep_fused_variant *variant, ep_error *error);
 void ep_fused_net_deinit(ep_fused_net *net);
 
 /* Between the program's order of parameters (flat: [parameters]) and the net's (own: [floats]).

@@ -62,6 +62,31 @@ LANES_INLINE lanes lanes_load_loose(const float *from) {
   return (lanes) * (const lanes_loose *)from;
 }
 
+/* The first `count` lanes, 0 … EP_LANES; what lies behind them is not touched, and reads as 0. */
+LANES_INLINE lanes lanes_load_some(const float *from, int64_t count) {
+#if EP_LANES == 16
+  return (lanes)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), from);
+#elif EP_LANES == 8
+  const lanes_int inside = lanes_iota < (int32_t)count;
+  return (lanes)_mm256_maskload_ps(from, (__m256i)inside);
+#else
+  lanes value = {0};
+  memcpy(&value, from, (size_t)count * sizeof *from);
+  return value;
+#endif
+}
+
+LANES_INLINE void lanes_store_some(float *to, lanes value, int64_t count) {
+#if EP_LANES == 16
+  _mm512_mask_storeu_ps(to, (__mmask16)((1u << count) - 1), (__m512)value);
+#elif EP_LANES == 8
+  const lanes_int inside = lanes_iota < (int32_t)count;
+  _mm256_maskstore_ps(to, (__m256i)inside, (__m256)value);
+#else
+  memcpy(to, &value, (size_t)count * sizeof *to);
+#endif
+}
+
 /* A mask says yes or no for each lane. Comparisons with NaN say no.
  * lanes_max(a, b) and lanes_min(a, b) are b when either is NaN: put the bound first and the value
  * second, and NaN passes through. */

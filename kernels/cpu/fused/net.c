@@ -2,14 +2,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/choice.h"
 #include "kernels/cpu/fused/fused.h"
 
 /* Activations of a chunk are meant to stay in the first level cache, 32 KiB or more. A chunk of a
  * larger network has CHUNK_LEAST_ROWS even so: fewer would not be worth the loads of a product. */
-enum { CHUNK_BYTES = 40 << 10, CHUNK_LEAST_ROWS = 64, CHUNK_MOST_ROWS = 1024 };
+enum {
+  CHUNK_BYTES = 40 << 10,
+  CHUNK_LEAST_ROWS = 64,
+  CHUNK_TILED_ROWS = 128,
+  CHUNK_MOST_ROWS = 1024
+};
 
 /* From here on the inputs of a layer fill vectors of their own. */
 enum { WIDE_IN_FEATURES = 16, WIDE_OUT_FEATURES = 4 };
+
+enum { TILE_SIDE = 32 };
 
 static int64_t round_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -71,6 +79,10 @@ static void make_stages(ep_fused_net *net) {
     stage->in_place = works_in_place(stage, before);
     stage->wide = op->type == EP_LAYER_LINEAR && op->in_features >= WIDE_IN_FEATURES &&
                   op->out_features >= WIDE_OUT_FEATURES;
+    stage->tiled = net->variant->tiles && ep_choice_tiled(program, op);
+    stage->shared = stage->wide && ep_choice_shared(program, op);
+    net->tiled = net->tiled || stage->tiled;
+    net->shared = net->shared || stage->shared;
   }
   net->first_linear = 0;
   while (net->first_linear < net->stages_count &&
@@ -106,6 +118,7 @@ static void choose_chunk(ep_fused_net *net, int64_t values) {
   int64_t most = CHUNK_BYTES / (4 * at_most(values, CHUNK_BYTES));
   if (most > CHUNK_MOST_ROWS) most = CHUNK_MOST_ROWS;
   if (most < CHUNK_LEAST_ROWS) most = CHUNK_LEAST_ROWS;
+  if (net->tiled && most < CHUNK_TILED_ROWS) most = CHUNK_TILED_ROWS;
   int64_t rows = round_up(net->program->batch_size, net->lanes);
   int64_t chunks = (rows + most - 1) / most;
   rows = round_up((rows + chunks - 1) / chunks, chunks > 1 ? CHUNK_LEAST_ROWS : net->lanes);
@@ -117,6 +130,7 @@ typedef struct {
   int64_t values;     /* floats of all outputs of one row */
   int64_t widest;     /* layer */
   int64_t wide_input; /* features of the widest wide layer's input; 0 = none */
+  int64_t tiled;      /* features of the widest side of a tiled layer; 0 = none */
 } extent;
 
 static extent measure(const ep_fused_net *net) {
@@ -128,6 +142,8 @@ static extent measure(const ep_fused_net *net) {
     if (i > 0 && stage->in_features > size.widest) size.widest = stage->in_features;
     if (stage->out_features > size.widest) size.widest = stage->out_features;
     if (stage->wide && stage->in_features > size.wide_input) size.wide_input = stage->in_features;
+    if (stage->tiled && stage->in_features > size.tiled) size.tiled = stage->in_features;
+    if (stage->tiled && stage->out_features > size.tiled) size.tiled = stage->out_features;
   }
   return size;
 }
@@ -142,6 +158,23 @@ static void place_activations(ep_fused_net *net) {
     output = stage->output;
   }
   net->output = output;
+}
+
+/* Room for a matrix in tiles. */
+static int64_t tally_tiles(tally *self, int64_t rows, int64_t columns) {
+  return tally_add(self, round_up(rows, TILE_SIDE),
+                   round_up(columns, TILE_SIDE) / 2 * EP_FUSED_TILE_PARTS);
+}
+
+static int64_t place_tiles(ep_fused_net *net, tally *total) {
+  const int64_t begin = total->floats;
+  for (int i = 0; i < net->stages_count; i++) {
+    ep_fused_stage *stage = &net->stages[i];
+    if (!stage->tiled) continue;
+    stage->tiles = tally_tiles(total, stage->out_features, stage->in_features) - begin;
+    stage->tiles_across = tally_tiles(total, stage->out_features, stage->in_features) - begin;
+  }
+  return begin;
 }
 
 /* Sizes first, then the one allocation, then the pointers into it. */
@@ -163,6 +196,9 @@ static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
   int64_t spare = tally_add(&total, size.widest, net->stride);
   int64_t transposed = tally_add(&total, round_up(size.wide_input, EP_FUSED_PANEL), net->stride);
   int64_t gathered = tally_add(&total, row_values, net->stride);
+  int64_t weight_tiles = place_tiles(net, &total);
+  int64_t left_tiles = tally_tiles(&total, size.tiled, net->stride);
+  int64_t right_tiles = tally_tiles(&total, size.tiled, net->stride);
   if (total.overflow || __builtin_mul_overflow(total.floats, 4, &net->arena_bytes)) {
     return ep_fail(error, EP_NO_MEMORY, "the network is larger than any memory");
   }
@@ -182,13 +218,16 @@ static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
   net->spare = base + spare;
   net->transposed = base + transposed;
   net->gathered = base + gathered;
+  net->weight_tiles = base + weight_tiles;
+  net->left_tiles = base + left_tiles;
+  net->right_tiles = base + right_tiles;
   place_activations(net);
   return EP_OK;
 }
 
-ep_status ep_fused_net_init(ep_fused_net *net, const ep_program *program, int lanes,
-                            ep_error *error) {
-  *net = (ep_fused_net){.program = program, .lanes = lanes};
+ep_status ep_fused_net_init(ep_fused_net *net, const ep_program *program,
+                            const ep_fused_variant *variant, ep_error *error) {
+  *net = (ep_fused_net){.program = program, .variant = variant, .lanes = variant->lanes};
   net->stages = calloc((size_t)program->ops_count + 1, sizeof *net->stages);
   if (!net->stages) return ep_fail(error, EP_NO_MEMORY, "no memory for the layers");
   make_stages(net);

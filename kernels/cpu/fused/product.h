@@ -42,6 +42,17 @@ typedef struct {
   const float *mask; /* with the layout of C; where it is not positive, C = 0; NULL: none */
 } product;
 
+/* `rows` rows of it, or those that are left, from row `first` on. */
+LANES_INLINE product product_piece(const product *p, int64_t first, int64_t rows) {
+  product piece = *p;
+  piece.rows = p->rows - first < rows ? p->rows - first : rows;
+  piece.a += first * p->a_row;
+  piece.c += first * p->c_row;
+  if (p->bias) piece.bias += first;
+  if (p->mask) piece.mask += first * p->c_row;
+  return piece;
+}
+
 /* For each vector of a tile, unrolled: m is its row, v its column, `sum` the sum in registers. */
 #define PRODUCT_EACH(statement)                                   \
   _Pragma("GCC unroll 8") for (int m = 0; m < rows; m++)          \

@@ -13,27 +13,13 @@ typedef struct {
   ep_cuda_network *network; /* lent */
   ep_cnn_plan plan;
   cudaKernel_t kernel;
-  float *decay;              /* device [parameters] */
-  float *partials, *linear;  /* device: see span.h */
-  double *losses;            /* device [workers] */
-  int32_t *misses;           /* device [workers] */
-  unsigned *barrier;         /* device */
-  ep_optimizer_step *update; /* device [update_steps], or NULL */
-  int64_t update_steps, update_bytes, bytes;
+  float *decay;             /* device [parameters] */
+  float *partials, *linear; /* device: see span.h */
+  double *losses;           /* device [workers] */
+  int32_t *misses;          /* device [workers] */
+  unsigned *barrier;        /* device */
+  int64_t bytes;
 } cnn;
-
-/* Each parameter's weight decay, negative for the frozen ones. The caller frees it; NULL when
- * memory is short. */
-static float *decay_make(const ep_program *program) {
-  float *decay = calloc((size_t)program->parameters, sizeof *decay);
-  if (!decay) return NULL;
-  for (int g = 0; g < program->groups_count; g++) {
-    const ep_parameter_group *group = &program->groups[g];
-    for (int64_t i = group->first; i < group->first + group->count; i++)
-      decay[i] = group->frozen ? -1 : group->weight_decay;
-  }
-  return decay;
-}
 
 static bool plan_make(const ep_backend *backend, const ep_program *program, const float *decay,
                       ep_cnn_plan *plan) {
@@ -52,9 +38,13 @@ static bool cnn_accepts(const ep_backend *backend, const ep_program *program) {
       program->optimizer.clip_norm > 0 || program->data_bytes_max != 0 ||
       !ep_cuda_compiler_exists())
     return false;
-  float *decay = decay_make(program);
+  float *decay = malloc((size_t)program->parameters * sizeof *decay);
   ep_cnn_plan plan;
-  bool fits = decay && plan_make(backend, program, decay, &plan);
+  bool fits = false;
+  if (decay) {
+    ep_program_decay(program, decay);
+    fits = plan_make(backend, program, decay, &plan);
+  }
   free(decay);
   return fits;
 }
@@ -62,7 +52,6 @@ static bool cnn_accepts(const ep_backend *backend, const ep_program *program) {
 static void cnn_destroy(void *state) {
   cnn *self = state;
   if (!self) return;
-  ep_cuda_free(self->update);
   ep_cuda_free(self->barrier);
   ep_cuda_free(self->misses);
   ep_cuda_free(self->losses);
@@ -127,8 +116,9 @@ static ep_status decay_load(cnn *self, const float *decay, ep_error *error) {
 
 static ep_status cnn_prepare(cnn *self, ep_error *error) {
   const ep_program *program = self->network->program;
-  float *decay = decay_make(program);
+  float *decay = malloc((size_t)program->parameters * sizeof *decay);
   if (!decay) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
+  ep_program_decay(program, decay);
   ep_status status = EP_OK;
   if (!plan_make(self->network->backend, program, decay, &self->plan))
     status = ep_fail(error, EP_INTERNAL, "the network does not fit the device after all");
@@ -141,8 +131,6 @@ static ep_status cnn_prepare(cnn *self, ep_error *error) {
 
 static ep_status cnn_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
-  if (!network->resident)
-    return ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
   cnn *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->network = network;
@@ -157,28 +145,7 @@ static ep_status cnn_create(ep_cuda_network *network, void **out, ep_error *erro
 
 static int64_t cnn_bytes(const void *state) {
   const cnn *self = state;
-  return self->bytes + self->update_bytes;
-}
-
-/* What the steps' rates come to, where that takes powers in double. */
-static ep_status update_queue(cnn *self, const ep_cuda_span *span, ep_error *error) {
-  const ep_optimizer *optimizer = &self->network->program->optimizer;
-  if (optimizer->type != EP_OPTIMIZER_ADAM && optimizer->type != EP_OPTIMIZER_ADAMW &&
-      optimizer->type != EP_OPTIMIZER_ADAGRAD)
-    return EP_OK;
-  if (span->steps > self->update_steps) {
-    ep_cuda_free(self->update);
-    self->update = NULL;
-    self->update_steps = self->update_bytes = 0;
-    ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->update, span->steps,
-                                        (int64_t)sizeof *self->update, &self->update_bytes, error);
-    if (status != EP_OK) return status;
-    self->update_steps = span->steps;
-  }
-  EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, optimizer, span->first_step,
-                                      span->steps, span->lr, span->lr_count, self->update),
-              "preparing the steps");
-  return EP_OK;
+  return self->bytes;
 }
 
 static ep_status launch(cnn *self, ep_cnn_span *given, ep_error *error) {
@@ -203,8 +170,6 @@ static ep_status cnn_run(void *state, const ep_cuda_span *span, ep_error *error)
   cnn *self = state;
   const ep_cuda_network *network = self->network;
   const ep_program *program = network->program;
-  ep_status status = update_queue(self, span, error);
-  if (status != EP_OK) return status;
   ep_cnn_span given = {.first_step = span->first_step,
                        .steps = span->steps,
                        .x = network->train_x,
@@ -221,7 +186,7 @@ static ep_status cnn_run(void *state, const ep_cuda_span *span, ep_error *error)
                        .barrier = self->barrier,
                        .lr = span->lr,
                        .lr_count = span->lr_count,
-                       .update = self->update,
+                       .update = span->update,
                        .loss = span->loss,
                        .errors = span->errors,
                        .seed = program->seed,

@@ -6,37 +6,27 @@
 #define EP_KERNELS_CUDA_GRID_FRONT_CUH
 
 #include "kernels/cuda/grid/head.cuh"
-
-/* Of activations in shared memory: a multiple of eight, and four, so that no two of a warp's loads
- * meet in a bank. */
-static __device__ __forceinline__ int eights(int count) {
-  return (count + 7) / 8 * 8;
-}
-static __device__ __forceinline__ int line_of(int count) {
-  return eights(count) + 4;
-}
+#include "kernels/cuda/grid/narrow.cuh"
 
 /* --- the image ------------------------------------------------------------------------------- */
 
-/* Writes the image from the parameters: at the start of a launch. */
-static __device__ void image_make() {
+/* Writes the mirrors, of which the image is made, from the parameters: at the start of a launch. */
+static __device__ void mirrors_make() {
   const span &s = span_of();
-  for (int l = 0; l < s.front; l++) {
+  for (int l = 0; l < s.layers_count; l++) {
     const layer of = s.layers[l];
-    float *image = s.scratch + s.image + of.image;
+    if (of.mirror < 0) continue;
+    float *mirror = s.scratch + of.mirror;
     int weights = of.out * of.in, all = weights + (of.bias >= 0 ? of.out : 0);
     for (int e = blockIdx.x * THREADS + threadIdx.x; e < all; e += gridDim.x * THREADS) {
       if (e < weights)
-        image[e / of.in * of.image_stride + e % of.in] = s.parameters[of.weight + e];
+        mirror[(long long)(e / of.in) * of.image_stride + e % of.in] = s.parameters[of.weight + e];
       else
-        image[of.out * of.image_stride + e - weights] = s.parameters[of.bias + e - weights];
+        mirror[(long long)of.out * of.image_stride + e - weights] =
+            s.parameters[of.bias + e - weights];
     }
   }
-}
-
-/* What ordinary stores wrote, the copy engine may read or overwrite: before a barrier. */
-static __device__ __forceinline__ void copies_allow() {
-  asm volatile("fence.proxy.async;" ::: "memory");
+  copies_allow();
 }
 
 /* One thread: starts the copy of the image; each block of a cluster fetches a part for all. */
@@ -166,20 +156,17 @@ static __device__ __forceinline__ void tiles_run(const layer &of, const float *x
 
 /* --- layers ---------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ float *rows_of(int turn) {
-  return block_memory + span_of().rows_at + turn % 2 * span_of().rows_floats;
-}
-
-/* From buffer l to buffer l + 1. first: the group's first row in the batch. */
-template <int T, bool PRECISE> static __device__ __noinline__ void front_forward(int l, int first) {
+/* From buffer `turn` to the other. first: the group's first row in the batch. */
+template <int T, bool PRECISE>
+static __device__ __noinline__ void front_forward(int l, int turn, int first) {
   const span &s = span_of();
   const layer of = s.layers[l];
   const float *bias = block_memory + s.image_at + of.image + of.out * of.image_stride;
-  float *to = rows_of(l + 1), *slopes = block_memory + of.slopes;
+  float *to = rows_of(turn + 1), *slopes = block_memory + of.slopes;
   float *after = s.scratch + of.after, *grad = s.scratch + of.grad;
   int line = line_of(of.out);
   bool last = l == s.front - 1;
-  tiles_run<T, PRECISE, false>(of, rows_of(l), [&](int m, int row, float sum) {
+  tiles_run<T, PRECISE, false>(of, rows_of(turn), [&](int m, int row, float sum) {
     bool there = m < of.out;
     activated a = activate(of, sum + (there && of.bias >= 0 ? bias[m] : 0));
     to[row * line + m] = there ? a.y : 0;
@@ -210,9 +197,9 @@ static __device__ __noinline__ void front_backward(int l, int turn, int first) {
   __syncthreads();
 }
 
-/* The last layer, when it is one of the front, and the loss: a row a warp. From buffer l to l + 1.
- */
-static __device__ __noinline__ void front_head(int rows, int first) {
+/* The last layer, when it is one of the front, and the loss: a row a warp. From buffer `turn` to
+ * the other. */
+static __device__ __noinline__ void front_head(int turn, int rows, int first) {
   const span &s = span_of();
   const now n = now_of();
   int l = s.layers_count - 1, warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -222,7 +209,7 @@ static __device__ __noinline__ void front_head(int rows, int first) {
   int x_line = line_of(of.in), line = line_of(of.out);
 #pragma unroll 1
   for (int row = warp; row < rows; row += WARPS) {
-    const float *x = rows_of(l) + row * x_line;
+    const float *x = rows_of(turn) + row * x_line;
     float z = 0, grad = 0, target = first + row < n.rows ? row_target(n, first + row) : 0;
 #pragma unroll 1
     for (int j = 0; j < of.out; j += 4) {
@@ -245,26 +232,41 @@ static __device__ __noinline__ void front_head(int rows, int first) {
       grad = row_grad(first + row, lane < of.out ? z : 0, target);
       if (lane < of.out) s.scratch[of.grad + (long long)(first + row) * of.stride + lane] = grad;
     }
-    if (lane < eights(of.out)) rows_of(l + 1)[row * line + lane] = grad;
+    if (lane < eights(of.out)) rows_of(turn + 1)[row * line + lane] = grad;
   }
   __syncthreads();
 }
 
 /* --- groups of rows -------------------------------------------------------------------------- */
 
-/* The rows of the training set, to buffer 0; zero beyond the batch. */
+/* The rows of the training set, to buffer 0, zero beyond the batch; and to the inputs, for the
+ * update of the first layer. */
 static __device__ __forceinline__ void rows_take(const now &n, int rows, int first) {
-  const float *x = span_of().x;
-  int in = span_of().layers[0].in, wide = eights(in), line = line_of(in);
+  const span &s = span_of();
+  const float *x = s.x;
+  float *inputs = s.scratch + s.inputs;
+  int in = s.layers[0].in, wide = eights(in), line = line_of(in);
   float *to = rows_of(0);
 #pragma unroll 1
   for (int row = threadIdx.x / WARP; row < rows; row += WARPS) {
     bool there = first + row < n.rows;
     const float *from = x + (there ? row_of(n, first + row) : 0) * in;
 #pragma unroll 8
-    for (int k = threadIdx.x % WARP; k < wide; k += WARP)
-      to[row * line + k] = there && k < in ? from[k] : 0;
+    for (int k = threadIdx.x % WARP; k < wide; k += WARP) {
+      float value = there && k < in ? from[k] : 0;
+      to[row * line + k] = value;
+      if (there && k < in) inputs[(long long)(first + row) * s.inputs_stride + k] = value;
+    }
   }
+}
+
+/* All front layers, from the gradient by the last one's output in buffer `turn`. */
+template <int T, bool PRECISE>
+static __device__ __forceinline__ void layers_backward(int turn, int first) {
+  const span &s = span_of();
+  for (int l = s.front - 1; l > 0 && l >= s.narrow; l--, turn++)
+    front_backward<T, PRECISE>(l, turn, first);
+  if (s.narrow > 0) narrow_backward(T * EP_GRID_GROUP, turn, first);
 }
 
 /* Takes this block's groups forward, and back when there is no wide layer behind. */
@@ -279,11 +281,12 @@ static __device__ void groups_forward(unsigned long long *done, unsigned parity)
     if (waits) image_wait(done, parity);
     waits = false;
     __syncthreads();
-    for (int l = 0; l < s.front - whole; l++) front_forward<T, PRECISE>(l, first);
+    int turn = 0;
+    if (s.narrow > 0) narrow_forward(ROWS, first), turn++;
+    for (int l = s.narrow; l < s.front - whole; l++) front_forward<T, PRECISE>(l, turn++, first);
     if (!whole) continue;
-    front_head(ROWS, first);
-    for (int l = s.front - 1, turn = s.front; l > 0; l--, turn++)
-      front_backward<T, PRECISE>(l, turn, first);
+    front_head(turn++, ROWS, first);
+    layers_backward<T, PRECISE>(turn, first);
   }
   if (waits) image_wait(done, parity);
 }
@@ -303,8 +306,7 @@ template <int T, bool PRECISE> static __device__ void groups_backward() {
     to[row * line + m] = there ? s.scratch[of.grad + (long long)(first + row) * of.stride + m] : 0;
   }
   __syncthreads();
-  for (int l = s.front - 1, turn = 0; l > 0; l--, turn++)
-    front_backward<T, PRECISE>(l, turn, first);
+  layers_backward<T, PRECISE>(0, first);
 }
 
 #endif

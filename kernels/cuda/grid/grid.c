@@ -11,10 +11,9 @@
 typedef struct {
   ep_cuda_network *network; /* lent */
   ep_grid_plan plan;
-  float *scratch;            /* device [plan.scratch_floats] */
-  unsigned *barrier;         /* device [1 + plan.counters] */
-  ep_optimizer_step *update; /* device [update_steps], or NULL */
-  int64_t update_steps, update_bytes, bytes;
+  float *scratch;    /* device [plan.scratch_floats] */
+  unsigned *barrier; /* device [EP_GRID_BARRIERS + plan.counters] */
+  int64_t bytes;
 } grid;
 
 static bool grid_accepts(const ep_backend *backend, const ep_program *program) {
@@ -26,7 +25,6 @@ static bool grid_accepts(const ep_backend *backend, const ep_program *program) {
 static void grid_destroy(void *state) {
   grid *self = state;
   if (!self) return;
-  ep_cuda_free(self->update);
   ep_cuda_free(self->barrier);
   ep_cuda_free(self->scratch);
   free(self);
@@ -40,7 +38,7 @@ static ep_status memory_take(grid *self, ep_error *error) {
   ep_status status = ep_cuda_allocate(backend, (void **)&self->scratch, plan->scratch_floats,
                                       (int64_t)sizeof(float), &self->bytes, error);
   if (status == EP_OK)
-    status = ep_cuda_allocate(backend, (void **)&self->barrier, 1 + plan->counters,
+    status = ep_cuda_allocate(backend, (void **)&self->barrier, EP_GRID_BARRIERS + plan->counters,
                               (int64_t)sizeof(unsigned), &self->bytes, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_grid_prepare(plan->span.precise, EP_GRID_SHARED_BYTES),
@@ -52,8 +50,6 @@ static ep_status memory_take(grid *self, ep_error *error) {
 
 static ep_status grid_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
-  if (!network->resident)
-    return ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
   grid *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->network = network;
@@ -68,32 +64,12 @@ static ep_status grid_create(ep_cuda_network *network, void **out, ep_error *err
 
 static int64_t grid_bytes(const void *state) {
   const grid *self = state;
-  return self->bytes + self->update_bytes;
-}
-
-static ep_status update_queue(grid *self, const ep_cuda_span *span, ep_error *error) {
-  const ep_optimizer *optimizer = &self->network->program->optimizer;
-  if (self->plan.span.plain_rate) return EP_OK;
-  if (span->steps > self->update_steps) {
-    ep_cuda_free(self->update);
-    self->update = NULL;
-    self->update_steps = self->update_bytes = 0;
-    ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->update, span->steps,
-                                        (int64_t)sizeof *self->update, &self->update_bytes, error);
-    if (status != EP_OK) return status;
-    self->update_steps = span->steps;
-  }
-  EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, optimizer, span->first_step,
-                                      span->steps, span->lr, span->lr_count, self->update),
-              "preparing the steps");
-  return EP_OK;
+  return self->bytes;
 }
 
 static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error) {
   grid *self = state;
   const ep_cuda_network *network = self->network;
-  ep_status status = update_queue(self, span, error);
-  if (status != EP_OK) return status;
   ep_grid_span given = self->plan.span;
   given.first_step = span->first_step;
   given.steps = span->steps;
@@ -105,13 +81,14 @@ static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error
   given.barrier = self->barrier;
   given.lr = span->lr;
   given.lr_count = span->lr_count;
-  given.update = self->update;
+  given.update = span->update;
   given.loss = span->loss;
   given.errors = span->errors;
-  EP_CUDA_TRY(cudaMemsetAsync(self->barrier, 0,
-                              (size_t)(1 + self->plan.counters) * sizeof *self->barrier,
-                              network->stream),
-              "clearing the barrier");
+  EP_CUDA_TRY(
+      cudaMemsetAsync(self->barrier, 0,
+                      (size_t)(EP_GRID_BARRIERS + self->plan.counters) * sizeof *self->barrier,
+                      network->stream),
+      "clearing the barrier");
   EP_CUDA_TRY(
       ep_cuda_grid_steps(network->stream, &given, self->plan.blocks, self->plan.shared_bytes),
       "launching the steps");

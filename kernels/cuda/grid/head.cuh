@@ -80,11 +80,15 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
 /* The wide last layer, the loss, and the gradient by the layer's input: a row a block. */
 static __device__ __noinline__ void head() {
   __shared__ float of_warp[WARPS][EP_GRID_OUTPUTS_MAX], grads[EP_GRID_OUTPUTS_MAX];
+  constexpr int WIDE = 4 * THREADS, BATCH = 4;
   const span &s = span_of();
   const now n = now_of();
   const layer of = s.layers[s.layers_count - 1], before = s.layers[s.layers_count - 2];
-  const float *weights = s.parameters + of.weight;
-  int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+  const matrix weights = weights_of(of);
+  int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, column = 4 * threadIdx.x;
+  float bias = of.bias >= 0 && lane < of.out ? s.parameters[of.bias + lane] : 0;
+  blocks_await();
+#pragma unroll 1
   for (int row = blockIdx.x; row < n.rows; row += gridDim.x) {
     const float *x = n.scratch + before.after + (long long)row * before.stride;
     float target = warp == 0 ? row_target(n, row) : 0;
@@ -92,11 +96,14 @@ static __device__ __noinline__ void head() {
     for (int j = 0; j < of.out; j += 4) {
       float sum[4] = {0, 0, 0, 0};
 #pragma unroll 4
-      for (int k = threadIdx.x; k < of.in; k += THREADS) {
-        float of_x = x[k];
+      for (int k = column; k < of.in; k += WIDE) {
+        four of_x = four_of(x + k);
 #pragma unroll
-        for (int i = 0; i < 4; i++)
-          sum[i] = fmaf(weights[(long long)(j + i < of.out ? j + i : j) * of.in + k], of_x, sum[i]);
+        for (int i = 0; i < 4; i++) {
+          four w = four_of(weights.at + (j + i < of.out ? j + i : j) * weights.stride + k);
+#pragma unroll
+          for (int e = 0; e < 4; e++) sum[i] = fmaf(w.of[e], of_x.of[e], sum[i]);
+        }
       }
 #pragma unroll
       for (int i = 0; i < 4; i++) {
@@ -106,23 +113,40 @@ static __device__ __noinline__ void head() {
     }
     __syncthreads();
     if (warp == 0) {
-      float z = 0;
-      if (lane < of.out) {
+      float z = bias;
+      if (lane < of.out)
         for (int w = 0; w < WARPS; w++) z += of_warp[w][lane];
-        if (of.bias >= 0) z += s.parameters[of.bias + lane];
-      }
       float grad = row_grad(row, z, target);
       grads[lane] = grad;
       if (lane < of.stride) n.scratch[of.grad + (long long)row * of.stride + lane] = grad;
     }
     __syncthreads();
     float *to = n.scratch + before.grad + (long long)row * before.stride;
-#pragma unroll 4
-    for (int k = threadIdx.x; k < of.in; k += THREADS) {
-      float sum = 0, slope = to[k];
+#pragma unroll 1
+    for (int first = column; first < of.in; first += BATCH * WIDE) {
+      four slopes[BATCH], sums[BATCH];
+      int place[BATCH]; /* always there, so that no load waits for another */
+#pragma unroll
+      for (int i = 0; i < BATCH; i++) {
+        place[i] = first + i * WIDE < of.in ? first + i * WIDE : first;
+        slopes[i] = four_of(to + place[i]);
+        sums[i] = {{0, 0, 0, 0}};
+      }
 #pragma unroll 2
-      for (int j = 0; j < of.out; j++) sum = fmaf(weights[(long long)j * of.in + k], grads[j], sum);
-      to[k] = sum * slope;
+      for (int j = 0; j < of.out; j++)
+#pragma unroll
+        for (int i = 0; i < BATCH; i++) {
+          four w = four_of(weights.at + j * weights.stride + place[i]);
+#pragma unroll
+          for (int e = 0; e < 4; e++) sums[i].of[e] = fmaf(w.of[e], grads[j], sums[i].of[e]);
+        }
+#pragma unroll
+      for (int i = 0; i < BATCH; i++) {
+        if (first + i * WIDE >= of.in) continue;
+#pragma unroll
+        for (int e = 0; e < 4; e++) sums[i].of[e] *= slopes[i].of[e];
+        four_store(to + place[i], sums[i]);
+      }
     }
   }
 }

@@ -8,9 +8,9 @@ enum {
   CLUSTER_BLOCKS = 16,
   CLUSTER_GROUPS = 32,       /* more rows are worth all multiprocessors */
   WIDE_FRONT_FLOATS = 12288, /* of an image, when the products of wide layers need room beside it */
+  FRONT_SHARE = 4, /* one of these blocks has the front, the others update the wide layers */
   ROWS_MAX = 16384,
   WIDE_ROWS_MAX = 1024,
-  ORDERED_ROWS_MAX = 4096, /* of a batch whose order lies in shared memory */
   FEATURES_MAX = 1 << 20,
   WARPS = EP_GRID_THREADS / 32
 };
@@ -28,22 +28,12 @@ static int64_t most(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-/* As line_of in front.cuh. */
+/* As line_of in narrow.cuh. */
 static int64_t line_of(int64_t count) {
   return up(count, 8) + 4;
 }
 
 /* --- layers ---------------------------------------------------------------------------------- */
-
-/* The weight decay of the parameter at an offset, negative when it is frozen; 0 for none. */
-static float decay_at(const ep_program *program, int64_t offset) {
-  for (int g = 0; offset >= 0 && g < program->groups_count; g++) {
-    const ep_parameter_group *group = &program->groups[g];
-    if (offset >= group->first && offset < group->first + group->count)
-      return group->frozen ? -1 : group->weight_decay;
-  }
-  return 0;
-}
 
 static ep_grid_layer layer_of(const ep_program *program, const ep_op *op) {
   return (ep_grid_layer){.in = (int32_t)op->in_features,
@@ -51,9 +41,11 @@ static ep_grid_layer layer_of(const ep_program *program, const ep_op *op) {
                          .stride = (int32_t)up(op->out_features, 4),
                          .weight = op->weight,
                          .bias = op->bias,
+                         .image_stride = (int32_t)up(op->in_features, 4),
+                         .mirror = -1,
                          .activation = -1,
-                         .weight_decay = decay_at(program, op->weight),
-                         .bias_decay = op->bias < 0 ? -1 : decay_at(program, op->bias)};
+                         .weight_decay = ep_program_decay_at(program, op->weight),
+                         .bias_decay = op->bias < 0 ? -1 : ep_program_decay_at(program, op->bias)};
 }
 
 static void activation_take(ep_grid_layer *layer, const ep_op *op) {
@@ -122,14 +114,14 @@ static double cut_cycles(const product_size *size, const ep_grid_cut *cut, int b
                          bool precise) {
   tile_size tile = (size->weights ? weights_sizes : forward_sizes)[cut->large];
   double terms = (double)least(cut->chunk, size->terms), area = (double)tile.m * tile.n;
-  double bytes = (double)(tile.m + tile.n) * terms * 4 + area * 8;
+  double bytes = (double)(tile.m + tile.n) * terms * 4 + area * 8 / cut->splits;
   if (cut->splits > 1) bytes += area * 8;
   int64_t tasks = cut_tasks(cut), rounds = (tasks + blocks - 1) / blocks;
   double rate = 3000.0 / (double)least(tasks, blocks);
   if (rate > 36) rate = 36;
-  double moving = bytes / rate, multiplying = area * terms / 600 * (precise ? 3 : 1);
+  double moving = bytes / rate, multiplying = area * terms / 400 * (precise ? 3 : 1);
   double cycles = (double)rounds * (1200 + (moving > multiplying ? moving : multiplying));
-  return cut->splits > 1 ? cycles + 2500 : cycles;
+  return cut->splits > 1 ? cycles + 4000 : cycles;
 }
 
 static ep_grid_cut cut_choose(const product_size *size, int blocks, bool precise) {
@@ -143,20 +135,24 @@ static ep_grid_cut cut_choose(const product_size *size, int blocks, bool precise
   return best;
 }
 
+/* Floats of a task's sums; the biases' too. */
+static int64_t tile_sums(tile_size tile, bool weights) {
+  return (int64_t)tile.m * tile.n + (weights ? tile.m : 0);
+}
+
 /* Counters, and floats of partial sums. */
 static int64_t cut_reserve(const product_size *size, ep_grid_cut *cut, int64_t *counters) {
   if (cut->splits == 1) return 0;
   tile_size tile = (size->weights ? weights_sizes : forward_sizes)[cut->large];
   cut->counters = (int32_t)*counters;
   *counters += (int64_t)cut->across * cut->down;
-  return cut_tasks(cut) * ((int64_t)tile.m * tile.n + (size->weights ? tile.m : 0));
+  return cut_tasks(cut) * tile_sums(tile, size->weights);
 }
 
 static int64_t update_cut(const ep_grid_span *span, ep_grid_layer *layer, bool small, int blocks,
                           int64_t *counters) {
   product_size size = {layer->out, layer->in, span->batch_rows, true, small};
   layer->update = cut_choose(&size, blocks, span->precise);
-  /* The order of the tasks: tiles that share outputs follow one another. */
   return cut_reserve(&size, &layer->update, counters);
 }
 
@@ -176,11 +172,15 @@ static void image_place(ep_grid_span *span) {
     at += up((int64_t)layer->out * layer->image_stride + (layer->bias >= 0 ? layer->out : 0), 4);
   }
   span->image_floats = (int32_t)at;
+  span->narrow = 0;
+  for (int l = 0; l < span->front && l < span->layers_count - 1 &&
+                  most(span->layers[l].in, span->layers[l].out) <= EP_GRID_NARROW;)
+    span->narrow = ++l;
 }
 
 /* Returns floats of shared memory. */
 static int64_t shared_place(ep_grid_span *span) {
-  int64_t at = EP_GRID_STATE + (span->shuffles ? up(span->batch_rows, 4) : 0), first = at;
+  int64_t at = EP_GRID_STATE, first = at;
   int64_t rows = span->tiles * EP_GRID_GROUP,
           wide = span->front > 0 ? line_of(span->layers[0].in) : 0;
   span->image_at = (int32_t)at;
@@ -190,6 +190,8 @@ static int64_t shared_place(ep_grid_span *span) {
     if (l < span->layers_count - 1) at += rows * line_of(span->layers[l].out);
     wide = most(wide, line_of(span->layers[l].out));
   }
+  span->narrow_at = (int32_t)at;
+  if (span->narrow > 0) at += rows * 2 * EP_GRID_NARROW_LINE;
   span->rows_at = (int32_t)at;
   span->rows_floats = (int32_t)(rows * wide);
   at += 2 * rows * wide;
@@ -207,6 +209,14 @@ static bool shared_fits(int64_t floats) {
   return floats * (int64_t)sizeof(float) <= EP_GRID_SHARED_BYTES;
 }
 
+/* How many blocks update a layer. */
+static int update_blocks(const ep_grid_plan *plan, int l) {
+  const ep_grid_span *span = &plan->span;
+  if (span->front == 0 || front_is_all(span) || span->front_blocks == plan->blocks)
+    return plan->blocks;
+  return l <= span->front ? span->front_blocks : plan->blocks - span->front_blocks;
+}
+
 static void scratch_place(ep_grid_plan *plan) {
   ep_grid_span *span = &plan->span;
   int64_t rows = up(span->batch_rows, 2 * EP_GRID_GROUP), at = 0, partials = 0;
@@ -220,10 +230,22 @@ static void scratch_place(ep_grid_plan *plan) {
   at += up(2 * span->batch_rows, 4);
   span->image = at;
   at += span->image_floats;
+  span->order = at;
+  at += span->shuffles ? up(2 * span->train_rows, 4) : 0;
+  span->inputs = at;
+  span->inputs_stride = (int32_t)up(span->layers[0].in, 4);
+  at += rows * span->inputs_stride;
   for (int l = 0; l < span->layers_count; l++) {
     ep_grid_layer *layer = &span->layers[l];
+    if (l < span->front) {
+      layer->mirror = span->image + layer->image;
+    } else if (layer->in % 4 != 0 || layer->weight % 4 != 0) {
+      layer->image_stride = (int32_t)up(layer->in, 4);
+      layer->mirror = at;
+      at += up((int64_t)layer->out * layer->image_stride + layer->out, 4);
+    }
     layer->partials = at;
-    at += update_cut(span, layer, front_is_all(span), plan->blocks, &plan->counters);
+    at += update_cut(span, layer, front_is_all(span), update_blocks(plan, l), &plan->counters);
     if (l < span->front || l == span->layers_count - 1) continue;
     product_size forward = {layer->out, span->batch_rows, layer->in, false, false};
     layer->forward = cut_choose(&forward, plan->blocks, span->precise);
@@ -234,7 +256,9 @@ static void scratch_place(ep_grid_plan *plan) {
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
   }
   span->partials = at;
-  plan->scratch_floats = at + partials;
+  span->sums = at + up(partials, 4);
+  plan->scratch_floats =
+      span->sums + plan->blocks * tile_sums(weights_sizes[!front_is_all(span)], true);
 }
 
 /* --- the choice ------------------------------------------------------------------------------ */
@@ -287,13 +311,16 @@ static bool front_and_wide(ep_grid_plan *plan, int multiprocessors) {
       break;
   }
   plan->shared_bytes = (int)shared * (int)sizeof(float);
+  int groups = span->front > 0 ? (int)groups_count(span) : 0;
+  span->front_blocks =
+      groups > plan->blocks / 2 ? plan->blocks : (int)most(groups, plan->blocks / FRONT_SHARE);
   return span->front >= 0;
 }
 
 static bool program_fits(const ep_program *program) {
   return program->parameters > 0 && program->parameters <= PARAMETERS_MAX &&
-         program->batch_size <= (ep_program_shuffles(program) ? ORDERED_ROWS_MAX : ROWS_MAX) &&
-         program->out_features <= EP_GRID_OUTPUTS_MAX && program->train_rows <= INT32_MAX;
+         program->batch_size <= ROWS_MAX && program->out_features <= EP_GRID_OUTPUTS_MAX &&
+         program->train_rows <= INT32_MAX;
 }
 
 static void program_take(const ep_program *program, ep_grid_span *span) {
@@ -311,9 +338,7 @@ static void program_take(const ep_program *program, ep_grid_span *span) {
   span->slots = (int32_t)ep_optimizer_slots(optimizer);
   span->shuffles = ep_program_shuffles(program);
   span->takes_classes = ep_loss_takes_classes(program->loss);
-  span->plain_rate = optimizer->type != EP_OPTIMIZER_ADAM &&
-                     optimizer->type != EP_OPTIMIZER_ADAMW &&
-                     optimizer->type != EP_OPTIMIZER_ADAGRAD;
+  span->plain_rate = ep_optimizer_is_plain(optimizer->type);
   span->precise = program->precision == EP_PRECISION_FP32;
 }
 

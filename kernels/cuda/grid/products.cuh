@@ -1,51 +1,13 @@
 /* products.cuh: products of matrices on tensor cores, for cuda/grid: a block takes a tile of the
- * result, in stages through shared memory. TF32 once, or three times on the halves of a float32,
- * which keeps its precision. */
+ * result, in stages through shared memory. */
 #ifndef EP_KERNELS_CUDA_GRID_PRODUCTS_CUH
 #define EP_KERNELS_CUDA_GRID_PRODUCTS_CUH
 
 #include "kernels/cuda/grid/span.h"
+#include "kernels/cuda/tensor.cuh"
 
 constexpr int WARP = 32, THREADS = EP_GRID_THREADS, WARPS = THREADS / WARP;
 constexpr unsigned ALL = 0xffffffffu;
-
-/* A factor as the tensor cores take it: they leave out the low 13 bits. Rounding by cvt took longer
- * than the products, and rounding by adding to the bits turns a NaN into a zero: so the high part
- * is cut off, which is what the low part makes up for. */
-struct part {
-  unsigned high, low;
-};
-
-template <bool PRECISE> static __device__ __forceinline__ part part_of(float value) {
-  part p = {__float_as_uint(value), 0};
-  if constexpr (PRECISE) {
-    p.high &= 0xffffe000u;
-    p.low = __float_as_uint(value - __uint_as_float(p.high)) + 0x1000u;
-  }
-  return p;
-}
-
-static __device__ __forceinline__ void multiply_once(float (&c)[4], unsigned a0, unsigned a1,
-                                                     unsigned a2, unsigned a3, unsigned b0,
-                                                     unsigned b1) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-
-/* c += a b: 16 by 8 by 8. With g = lane / 4 and t = lane % 4 a thread has a[g, t], a[g + 8, t],
- * a[g, t + 4], a[g + 8, t + 4]; b[t, g], b[t + 4, g]; c[g, 2t], c[g, 2t + 1] and the same of row
- * g + 8. */
-template <bool PRECISE>
-static __device__ __forceinline__ void multiply(float (&c)[4], const part (&a)[4], const part &b0,
-                                                const part &b1) {
-  if constexpr (PRECISE) {
-    multiply_once(c, a[0].low, a[1].low, a[2].low, a[3].low, b0.high, b1.high);
-    multiply_once(c, a[0].high, a[1].high, a[2].high, a[3].high, b0.low, b1.low);
-  }
-  multiply_once(c, a[0].high, a[1].high, a[2].high, a[3].high, b0.high, b1.high);
-}
 
 struct four {
   float of[4];
@@ -60,15 +22,41 @@ static __device__ __forceinline__ void four_store(float *to, const four &f) {
   *(float4 *)to = make_float4(f.of[0], f.of[1], f.of[2], f.of[3]);
 }
 
+/* --- meetings -------------------------------------------------------------------------------- */
+
+/* Adds one to a counter when all that this block wrote can be seen. */
+static __device__ __forceinline__ void counter_arrive(unsigned *counter) {
+  __syncthreads();
+  if (threadIdx.x == 0)
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+}
+
+/* Waits until the counter is at `target`. */
+static __device__ __forceinline__ void counter_await(unsigned *counter, unsigned target) {
+  if (threadIdx.x == 0) {
+    unsigned seen;
+    do {
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
+    } while ((int)(seen - target) < 0);
+  }
+  __syncthreads();
+}
+
+static __device__ __forceinline__ void counter_wait(unsigned *counter, unsigned target) {
+  counter_arrive(counter);
+  counter_await(counter, target);
+}
+
+static __device__ __noinline__ void blocks_await(); /* all blocks' arrivals: layers.cuh */
+
 /* --- tiles ----------------------------------------------------------------------------------- */
 
-/* [rows, columns], row-major; zero outside. */
+/* [rows, columns], row-major; zero outside. Rows begin on 16 bytes; behind the last column zeros
+ * lie, up to a multiple of four. */
 struct matrix {
   const float *at;
   long long stride;
   int rows, columns;
-  const int *order; /* where row i lies, or NULL */
-  bool aligned;     /* any four columns from a multiple of four lie on 16 bytes, or outside */
 };
 
 static __device__ __forceinline__ void copy_four(float *to, const float *from, bool there) {
@@ -78,164 +66,179 @@ static __device__ __forceinline__ void copy_four(float *to, const float *from, b
                : "memory");
 }
 
-static __device__ __forceinline__ void copy_one(float *to, const float *from, bool there) {
+static __device__ __forceinline__ void copy_one(float *to, const float *from) {
   unsigned address = (unsigned)__cvta_generic_to_shared(to);
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address), "l"(from),
-               "r"(there ? 4 : 0)
-               : "memory");
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(from) : "memory");
 }
 
-/* As tile_load, for rows that lie anyhow. columns: a power of two. */
-static __device__ __noinline__ void tile_load_any(float *to, const matrix from, int row, int column,
-                                                  int rows, int columns, int stride, bool cuts) {
-  int shift = 31 - __clz(columns);
-  while (cuts && shift > 0 && column + (1 << (shift - 1)) >= from.columns) shift--;
-  columns = 1 << shift;
-#pragma unroll 1
-  for (int e = (int)threadIdx.x; e < rows * columns; e += THREADS) {
-    int r = e >> shift, c = e & (columns - 1);
-    bool there = row + r < from.rows && column + c < from.columns;
-    long long line = there ? (from.order ? from.order[row + r] : row + r) : 0;
-    copy_one(to + r * stride + c, there ? from.at + line * from.stride + column + c : from.at,
-             there);
+/* R rows by C columns of a matrix, that GROUP threads bring to shared memory, [R, S], and then
+ * others to the right or below. A thread has four columns of every PASS-th row. What lies outside
+ * becomes zero. */
+template <int R, int C, int S, int GROUP> struct strip {
+  static constexpr int ACROSS = C / 4, PASS = GROUP / ACROSS, COUNT = (R + PASS - 1) / PASS;
+  const float *from;
+  long long stride;
+  int rows, columns; /* from the thread's place on */
+  static __device__ __forceinline__ int thread_row() { return (int)threadIdx.x % GROUP / ACROSS; }
+  static __device__ __forceinline__ int thread_column() { return (int)threadIdx.x % ACROSS * 4; }
+  __device__ __forceinline__ strip(const matrix &m, int row, int column) {
+    row += thread_row(), column += thread_column();
+    from = m.at + row * m.stride + column;
+    stride = m.stride;
+    rows = m.rows - row, columns = m.columns - column;
   }
-}
-
-/* Starts the copy of R rows and C columns to shared memory, [R, S]; rows beyond the matrix become
- * zero, and columns as well unless it CUTS them: where they are no terms of a sum, what they give
- * is nobody's. */
-template <int R, int C, int S, bool CUTS>
-static __device__ __forceinline__ void tile_load(float *to, const matrix &from, int row,
-                                                 int column) {
-  if (from.aligned) {
-    constexpr int ACROSS = C / 4, COUNT = R * ACROSS;
+  __device__ __forceinline__ void load(float *to) const {
+    to += thread_row() * S + thread_column();
 #pragma unroll
-    for (int i = 0; i < (COUNT + THREADS - 1) / THREADS; i++) {
-      int e = (int)threadIdx.x + i * THREADS, r = e / ACROSS, c = e % ACROSS * 4;
-      if (COUNT % THREADS != 0 && e >= COUNT) break;
-      if (CUTS && column + c >= from.columns) continue;
-      bool there = row + r < from.rows && column + c < from.columns;
-      long long line = there ? (from.order ? from.order[row + r] : row + r) : 0;
-      copy_four(to + r * S + c, there ? from.at + line * from.stride + column + c : from.at, there);
-    }
-  } else {
-    tile_load_any(to, from, row, column, R, C, S, CUTS);
+    for (int i = 0; i < COUNT; i++)
+      if (R % PASS == 0 || i < COUNT - 1 || thread_row() + i * PASS < R)
+        copy_four(to + i * PASS * S, from + i * PASS * stride, i * PASS < rows && columns > 0);
   }
-}
-
-/* How a block takes M by N of a result: its warps lie WM by WN on it, WK of them share out the
- * terms of a sum, K a stage. A_BY_K: a matrix's rows are the terms of the sum; else its columns. */
-template <int M_, int N_, int K_, int WM_, int WN_, int WK_, bool A_BY_K_, bool B_BY_K_>
-struct shape {
-  static constexpr int M = M_, N = N_, K = K_, WM = WM_, WN = WN_, WK = WK_;
-  static constexpr bool A_BY_K = A_BY_K_, B_BY_K = B_BY_K_;
-  static constexpr int MF = M / (16 * WM), T = N / (8 * WN);
-  /* Strides for which the loads of a warp meet in no bank. */
-  static constexpr int A_ROWS = A_BY_K ? K : M, A_COLUMNS = A_BY_K ? M : K;
-  static constexpr int B_ROWS = B_BY_K ? K : N, B_COLUMNS = B_BY_K ? N : K;
-  static constexpr int A_STRIDE = A_COLUMNS + (A_BY_K ? 8 : 4);
-  static constexpr int B_STRIDE = B_COLUMNS + (B_BY_K ? 8 : 4);
-  static constexpr int A_FLOATS = A_ROWS * A_STRIDE, STAGE = A_FLOATS + B_ROWS * B_STRIDE;
-  /* The result in shared memory: [M, N], or [N, M], once for each of WK. */
-  static constexpr bool C_BY_M = A_BY_K && B_BY_K;
-  static constexpr int C_ROWS = C_BY_M ? M : N, C_COLUMNS = C_BY_M ? N : M;
-  static constexpr int C_STRIDE = C_COLUMNS + (C_BY_M ? 8 : 4), C_FLOATS = C_ROWS * C_STRIDE;
-  static constexpr int QUADS = C_ROWS * C_COLUMNS / 4;
-  /* Fours of the result that a thread ends at once: all of them, where they are few. */
-  static constexpr int EACH = (QUADS + THREADS - 1) / THREADS, BATCH = EACH <= 2 ? EACH
-                                                                       : C_BY_M  ? 4
-                                                                                 : 2;
-  static constexpr bool EARLY = BATCH == EACH;
-  static_assert(WM * WN * WK == WARPS && K % (8 * WK) == 0, "all warps have as much to do");
-  static_assert(WK * C_FLOATS <= EP_GRID_STAGES * STAGE, "the result lies where the stages were");
-  static_assert(EP_GRID_STAGES * STAGE <= EP_GRID_AREA, "what plan.c reserves");
+  __device__ __forceinline__ void right(int count) {
+    from += count, columns -= count;
+  }
+  __device__ __forceinline__ void down(int count) {
+    from += count * stride, rows -= count;
+  }
 };
 
-typedef shape<EP_GRID_LARGE_M, EP_GRID_LARGE_N, EP_GRID_LARGE_K, 4, 1, 2, false, false>
-    forward_large;
-typedef shape<EP_GRID_SMALL_M, EP_GRID_SMALL_N, EP_GRID_SMALL_K, 1, 1, 8, false, false>
-    forward_small;
-typedef shape<EP_GRID_LARGE_M, EP_GRID_LARGE_N, EP_GRID_LARGE_K, 4, 1, 2, true, false>
-    backward_large;
-typedef shape<EP_GRID_SMALL_M, EP_GRID_SMALL_N, EP_GRID_SMALL_K, 1, 1, 8, true, false>
-    backward_small;
-typedef shape<EP_GRID_WEIGHTS_LARGE_M, EP_GRID_WEIGHTS_LARGE_N, EP_GRID_WEIGHTS_K, 4, 2, 1, true,
-              true>
-    weights_large;
-typedef shape<EP_GRID_WEIGHTS_SMALL_M, EP_GRID_WEIGHTS_SMALL_N, EP_GRID_WEIGHTS_K, 1, 2, 4, true,
-              true>
-    weights_small;
-static_assert(EP_GRID_STAGES * weights_small::STAGE == EP_GRID_WEIGHTS_SMALL_AREA, "as plan.c has");
+/* How a block takes M by N of a result: its warps lie WM by WN on it, WK groups of them share out
+ * the terms of a sum. A group takes K terms a stage, and waits for no other group. The sum goes
+ * over the columns of `b`, and of `a`, or over the rows of `a`: A_BY_K. */
+template <int M_, int N_, int TERMS, int WM_, int WN_, int WK_, int DEPTH_, bool A_BY_K_>
+struct shape {
+  static constexpr int M = M_, N = N_, WM = WM_, WN = WN_, WK = WK_, K = TERMS / WK;
+  static constexpr int GROUP = WM * WN * WARP, DEPTH = DEPTH_; /* stages of a group */
+  static constexpr bool A_BY_K = A_BY_K_;
+  static constexpr int MF = M / (16 * WM), T = N / (8 * WN);
+  /* Strides for which the loads of a warp, two neighbours a thread, meet in no bank. */
+  static constexpr int A_STRIDE = A_BY_K ? M + 4 : K + 8, B_STRIDE = K + 8;
+  static constexpr int A_FLOATS = (A_BY_K ? K : M) * A_STRIDE, STAGE = A_FLOATS + N * B_STRIDE;
+  typedef strip<A_BY_K ? K : M, A_BY_K ? M : K, A_STRIDE, GROUP> a_strip;
+  typedef strip<N, K, B_STRIDE, GROUP> b_strip;
+  /* The result in shared memory, once for each group. */
+  static constexpr int C_STRIDE = M + 4, C_FLOATS = N * C_STRIDE;
+  static constexpr int QUADS = N * M / 4;
+  /* Fours of the result that a thread ends at once: all of them, where they are few. */
+  static constexpr int EACH = (QUADS + THREADS - 1) / THREADS, BATCH = EACH < 4 ? EACH : 4;
+  static constexpr bool EARLY = BATCH == EACH;
+  static_assert(WM * WN * WK == WARPS && K % 8 == 0, "all warps have as much to do");
+  static_assert(WK * C_FLOATS <= EP_GRID_AREA, "what plan.c reserves");
+  static_assert(WK * DEPTH * STAGE <= EP_GRID_AREA, "what plan.c reserves");
+};
 
-template <class S>
-static __device__ __forceinline__ void stage_load(float *stage, const matrix &a, const matrix &b,
-                                                  int m, int n, int k) {
-  tile_load<S::A_ROWS, S::A_COLUMNS, S::A_STRIDE, S::A_BY_K>(stage, a, S::A_BY_K ? k : m,
-                                                             S::A_BY_K ? m : k);
-  tile_load<S::B_ROWS, S::B_COLUMNS, S::B_STRIDE, S::B_BY_K>(stage + S::A_FLOATS, b,
-                                                             S::B_BY_K ? k : n, S::B_BY_K ? n : k);
-}
+template <bool A_BY_K>
+using large = shape<EP_GRID_LARGE_M, EP_GRID_LARGE_N, EP_GRID_LARGE_K, 4, 1, 2, 2, A_BY_K>;
+template <bool A_BY_K>
+using small = shape<EP_GRID_SMALL_M, EP_GRID_SMALL_N, EP_GRID_SMALL_K, 1, 1, 8, 3, A_BY_K>;
 
+/* Of eight terms a thread has two neighbours; of 16 outputs g and g + 8, or, BY_K, 2g and 2g + 1.
+ */
 template <class S, bool PRECISE>
 static __device__ __forceinline__ void stage_multiply(float (&c)[S::MF][S::T][4],
                                                       const float *stage) {
-  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4;
-  int m = warp % S::WM * S::MF * 16 + g, n = warp / S::WM % S::WN * S::T * 8 + g;
-  const float *a = stage + (S::A_BY_K ? m : m * S::A_STRIDE),
-              *b = stage + S::A_FLOATS + (S::B_BY_K ? n : n * S::B_STRIDE);
-  constexpr int A_M = S::A_BY_K ? 1 : S::A_STRIDE, A_K = S::A_BY_K ? S::A_STRIDE : 1,
-                B_N = S::B_BY_K ? 1 : S::B_STRIDE, B_K = S::B_BY_K ? S::B_STRIDE : 1;
+  int lane = threadIdx.x % WARP, warp = threadIdx.x % S::GROUP / WARP, g = lane / 4, t = lane % 4;
+  int m = warp % S::WM * S::MF * 16, n = warp / S::WM * S::T * 8 + g;
+  const float *a =
+      stage + (S::A_BY_K ? m + 2 * g + 2 * t * S::A_STRIDE : (m + g) * S::A_STRIDE + 2 * t);
+  const float *b = stage + S::A_FLOATS + n * S::B_STRIDE + 2 * t;
 #pragma unroll
-  for (int step = 0; step < S::K / (8 * S::WK); step++) {
-    int k = (step * S::WK + warp / (S::WM * S::WN)) * 8 + t;
+  for (int k = 0; k < S::K; k += 8) {
     part of_a[S::MF][4];
 #pragma unroll
     for (int i = 0; i < S::MF; i++)
 #pragma unroll
-      for (int q = 0; q < 4; q++)
-        of_a[i][q] = part_of<PRECISE>(a[(i * 16 + q % 2 * 8) * A_M + (k + q / 2 * 4) * A_K]);
+      for (int q = 0; q < 2; q++) {
+        int place = S::A_BY_K ? (k + q) * S::A_STRIDE + i * 16 : (i * 16 + q * 8) * S::A_STRIDE + k;
+        float2 two = *(const float2 *)(a + place);
+        of_a[i][S::A_BY_K ? 2 * q : q] = part_of<PRECISE>(two.x);
+        of_a[i][S::A_BY_K ? 2 * q + 1 : q + 2] = part_of<PRECISE>(two.y);
+      }
 #pragma unroll
     for (int j = 0; j < S::T; j++) {
-      part b0 = part_of<PRECISE>(b[j * 8 * B_N + k * B_K]),
-           b1 = part_of<PRECISE>(b[j * 8 * B_N + (k + 4) * B_K]);
+      float2 two = *(const float2 *)(b + j * 8 * S::B_STRIDE + k);
+      part b0 = part_of<PRECISE>(two.x), b1 = part_of<PRECISE>(two.y);
 #pragma unroll
       for (int i = 0; i < S::MF; i++) multiply<PRECISE>(c[i][j], of_a[i], b0, b1);
     }
   }
 }
 
-/* c = the sum over k = first … end - 1 of a[m, k] b[k, n]; first: a multiple of S::K from which on
- * `end` cuts off nothing but whole stages, or the matrices' own end. column_sum: of a[m + thread],
- * added when `sums`: for results by M alone. */
+/* A task of a cut product: a tile of the result, and terms of its sums. */
+struct task {
+  int m, n, first, end;
+  int group, split;
+};
+
+template <class S>
+static __device__ __forceinline__ task task_of(const ep_grid_cut &cut, unsigned number, int terms) {
+  task of;
+  unsigned splits = cut.splits, across = cut.across, group = number / splits, down = group / across;
+  of.split = (int)(number - group * splits);
+  of.group = (int)group;
+  of.m = (int)(group - down * across) * S::M;
+  of.n = (int)down * S::N;
+  of.first = of.split * cut.chunk;
+  of.end = of.first + cut.chunk < terms ? of.first + cut.chunk : terms;
+  return of;
+}
+
+template <int GROUP> static __device__ __forceinline__ void group_sync(int group) {
+  if constexpr (GROUP == WARP)
+    __syncwarp();
+  else
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "n"(GROUP) : "memory");
+}
+
+/* c = this group's part of the sum over k = of.first … of.end - 1 of a[m, k] b[k, n]; of.first: a
+ * multiple of all groups' terms, from which on `end` cuts off nothing but as many, or the matrices'
+ * own end. waits: what `b` has is awaited when the first of `a` is on its way; false after that. */
 template <class S, bool PRECISE>
 static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float *area,
-                                               const matrix &a, const matrix &b, int m, int n,
-                                               int first, int end, bool sums, float &column_sum) {
+                                               const matrix &a, const matrix &b, const task &of,
+                                               bool &waits) {
 #pragma unroll
   for (int i = 0; i < S::MF; i++)
 #pragma unroll
     for (int j = 0; j < S::T; j++)
 #pragma unroll
       for (int q = 0; q < 4; q++) c[i][j][q] = 0;
-  int stage = 0, ahead = EP_GRID_STAGES - 1;
+  constexpr int AHEAD = S::DEPTH - 1, TERMS = S::K * S::WK;
+  int group = (int)threadIdx.x / S::GROUP, first = of.first + group * S::K;
+  int stages = (of.end - first + TERMS - 1) / TERMS, fetched = 0, slot = 0;
+  typename S::a_strip of_a(a, S::A_BY_K ? first : of.m, S::A_BY_K ? of.m : first);
+  typename S::b_strip of_b(b, of.n, first);
+  float *mine = area + group * S::DEPTH * S::STAGE, *to = mine;
+  if (waits) {
+#pragma unroll 1
+    for (; fetched < AHEAD && fetched < stages; fetched++) {
+      of_a.load(mine + fetched * S::STAGE);
+      S::A_BY_K ? of_a.down(TERMS) : of_a.right(TERMS);
+    }
+    blocks_await();
+    waits = false;
+  }
   /* The first rounds only load: so that the code of a round is there once, and is fetched once. */
 #pragma unroll 1
-  for (int k = first - ahead * S::K, loads = 0; k < end; k += S::K) {
-    if (k >= first) {
-      asm volatile("cp.async.wait_group %0;" ::"n"(EP_GRID_STAGES - 2) : "memory");
-      __syncthreads();
+  for (int k = -AHEAD; k < stages; k++) {
+    if (k >= 0) {
+      asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+      group_sync<S::GROUP>(group);
     }
-    if (k + ahead * S::K < end)
-      stage_load<S>(area + loads * S::STAGE, a, b, m, n, k + ahead * S::K);
-    loads = (loads + 1) % EP_GRID_STAGES;
+    int next = k + AHEAD;
+    if (next < stages) {
+      if (next >= fetched) {
+        of_a.load(to);
+        S::A_BY_K ? of_a.down(TERMS) : of_a.right(TERMS);
+      }
+      of_b.load(to + S::A_FLOATS);
+      of_b.right(TERMS);
+    }
+    to = to == mine + AHEAD * S::STAGE ? mine : to + S::STAGE;
     asm volatile("cp.async.commit_group;" ::: "memory");
-    if (k < first) continue;
-    const float *here = area + stage * S::STAGE;
-    stage_multiply<S, PRECISE>(c, here);
-    if (S::C_BY_M && sums && threadIdx.x < S::M)
-#pragma unroll 16
-      for (int i = 0; i < S::K; i++) column_sum += here[i * S::A_STRIDE + threadIdx.x];
-    stage = (stage + 1) % EP_GRID_STAGES;
+    if (k < 0) continue;
+    stage_multiply<S, PRECISE>(c, mine + slot * S::STAGE);
+    slot = slot == AHEAD ? 0 : slot + 1;
   }
   asm volatile("cp.async.wait_group 0;" ::: "memory");
   __syncthreads();
@@ -245,24 +248,24 @@ static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float
 
 template <class S>
 static __device__ __forceinline__ void result_store(float *area, const float (&c)[S::MF][S::T][4]) {
-  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4;
-  int m = warp % S::WM * S::MF * 16 + g, n = warp / S::WM % S::WN * S::T * 8 + 2 * t;
-  float *to = area + warp / (S::WM * S::WN) * S::C_FLOATS;
+  int lane = threadIdx.x % WARP, warp = threadIdx.x % S::GROUP / WARP, g = lane / 4, t = lane % 4;
+  int m = warp % S::WM * S::MF * 16, n = warp / S::WM * S::T * 8 + 2 * t;
+  float *to = area + (int)threadIdx.x / S::GROUP * S::C_FLOATS;
 #pragma unroll
   for (int i = 0; i < S::MF; i++)
 #pragma unroll
     for (int j = 0; j < S::T; j++)
 #pragma unroll
       for (int q = 0; q < 4; q++) {
-        int row = m + i * 16 + q / 2 * 8, column = n + j * 8 + q % 2;
-        to[S::C_BY_M ? row * S::C_STRIDE + column : column * S::C_STRIDE + row] = c[i][j][q];
+        int row = m + i * 16 + (S::A_BY_K ? 2 * g + q / 2 : g + q / 2 * 8);
+        to[(n + j * 8 + q % 2) * S::C_STRIDE + row] = c[i][j][q];
       }
   __syncthreads();
 }
 
 /* Four neighbours of the result, added up over the warps that shared out the sum. */
 template <class S> static __device__ __forceinline__ four result_at(const float *area, int quad) {
-  constexpr int ACROSS = S::C_COLUMNS / 4;
+  constexpr int ACROSS = S::M / 4;
   const float *from = area + quad / ACROSS * S::C_STRIDE + quad % ACROSS * 4;
   four sum = four_of(from);
 #pragma unroll
@@ -274,48 +277,12 @@ template <class S> static __device__ __forceinline__ four result_at(const float 
   return sum;
 }
 
-/* Waits until the counter, to which this block adds one, is at `target`. */
-static __device__ __forceinline__ void counter_wait(unsigned *counter, unsigned target) {
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    unsigned seen;
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
-    do {
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
-    } while ((int)(seen - target) < 0);
-  }
-  __syncthreads();
-}
-
-/* A task of a cut product. */
-struct task {
-  int m, n, first, end; /* of the tile, and of the terms of its sums */
-  int group, split;
-};
-
-template <class S>
-static __device__ __forceinline__ task task_of(const ep_grid_cut &cut, int number, int terms) {
-  task of;
-  of.split = number % cut.splits;
-  of.group = number / cut.splits;
-  of.m = of.group % cut.across * S::M;
-  of.n = of.group / cut.across * S::N;
-  of.first = of.split * cut.chunk;
-  of.end = of.first + cut.chunk < terms ? of.first + cut.chunk : terms;
-  return of;
-}
-
 /* What the end of a task needs, fetched before its product where that is little. */
-template <class S, class Use> struct early {
-  typename Use::loaded of[S::BATCH];
-  float extra;
-};
+template <class S, class Use> struct early { typename Use::loaded of[S::BATCH]; };
 
 template <class S, class Use>
-static __device__ __forceinline__ void task_begin(const Use &use, int splits, bool has_extra,
-                                                  early<S, Use> &to) {
-  constexpr int ACROSS = S::C_COLUMNS / 4;
-  to.extra = has_extra && threadIdx.x < S::M ? use.extra_load(threadIdx.x) : 0;
+static __device__ __forceinline__ void task_begin(const Use &use, int splits, early<S, Use> &to) {
+  constexpr int ACROSS = S::M / 4;
   if constexpr (S::EARLY) {
     if (splits > 1) return;
 #pragma unroll
@@ -326,72 +293,54 @@ static __device__ __forceinline__ void task_begin(const Use &use, int splits, bo
   }
 }
 
-/* This block's part of a sum goes to the others, and theirs come. group: [splits, STRIDE]. */
-template <class S>
-static __device__ __forceinline__ void parts_exchange(float *area, const task &of, int splits,
-                                                      float *group, unsigned *counter,
-                                                      unsigned turn, bool has_extra, float &extra) {
-  constexpr int STRIDE = S::QUADS * 4 + (S::C_BY_M ? S::M : 0);
-  float *mine = group + of.split * STRIDE;
-#pragma unroll 2
-  for (int e = threadIdx.x; e < S::QUADS; e += THREADS)
-    four_store(mine + 4 * e, result_at<S>(area, e));
-  if (has_extra) mine[S::QUADS * 4 + threadIdx.x] = extra;
-  counter_wait(counter, turn * splits);
-  if (!has_extra || of.split != 0) return;
-  extra = 0;
-#pragma unroll 1
-  for (int s = 0; s < splits; s++) extra += __ldcg(group + s * STRIDE + S::QUADS * 4 + threadIdx.x);
-}
-
 /* Ends a task: each four neighbours of the tile go to use.store(row, column, sum, use.load(row,
  * column)), rows and columns of the result as it lies in shared memory. Blocks that share a sum
- * exchange their parts through `partials` ([tasks, …]), meet at the counter, and share out the
- * tile; their parts are added in the order of the splits. extra: a number of each of the first
- * threads, which goes to use.extra(sum) on the same way. */
+ * exchange their parts through `partials` ([tasks, N, M]), meet at the counter, and share out the
+ * tile; their parts are added in the order of the splits. */
 template <class S, class Use>
 static __device__ __forceinline__ void
 task_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, const task &of,
-         float *partials, unsigned *counters, unsigned turn, bool has_extra, float extra,
-         const Use &use, early<S, Use> &with) {
-  constexpr int ACROSS = S::C_COLUMNS / 4, STRIDE = S::QUADS * 4 + (S::C_BY_M ? S::M : 0);
+         float *partials, unsigned *counters, unsigned turn, const Use &use, early<S, Use> &with) {
+  constexpr int ACROSS = S::M / 4, STRIDE = S::QUADS * 4;
   result_store<S>(area, c);
   int first = 0, end = S::QUADS, splits = cut.splits;
   float *group = partials + (long long)of.group * splits * STRIDE;
-  has_extra = has_extra && threadIdx.x < S::M;
   if (splits > 1) {
-    parts_exchange<S>(area, of, splits, group, counters + cut.counters + of.group, turn, has_extra,
-                      extra);
+#pragma unroll 2
+    for (int e = threadIdx.x; e < S::QUADS; e += THREADS)
+      four_store(group + of.split * STRIDE + 4 * e, result_at<S>(area, e));
+    counter_wait(counters + cut.counters + of.group, turn * splits);
     int share = (S::QUADS + splits - 1) / splits;
     first = of.split * share;
     end = first + share < S::QUADS ? first + share : S::QUADS;
   }
-  if (has_extra && of.split == 0) use.extra(threadIdx.x, extra, with.extra);
+  /* Loads of a batch stand together, at places that are always there, so that none waits for
+   * another. */
 #pragma unroll 1
   for (int at = first + (int)threadIdx.x; at < end; at += S::BATCH * THREADS) {
     four sum[S::BATCH];
+    int place[S::BATCH];
 #pragma unroll
     for (int i = 0; i < S::BATCH; i++) {
-      int e = at + i * THREADS;
-      if (e >= end) continue;
-      if (!S::EARLY || splits > 1) use.load(e / ACROSS, e % ACROSS * 4, with.of[i]);
-      if (splits == 1) {
-        sum[i] = result_at<S>(area, e);
-      } else {
-        sum[i] = {{0, 0, 0, 0}};
+      place[i] = at + i * THREADS < end ? at + i * THREADS : at;
+      if (!S::EARLY || splits > 1) use.load(place[i] / ACROSS, place[i] % ACROSS * 4, with.of[i]);
+      sum[i] = {{0, 0, 0, 0}};
+      if (splits == 1) sum[i] = result_at<S>(area, place[i]);
+    }
+    if (splits > 1) {
 #pragma unroll 4
-        for (int s = 0; s < splits; s++) {
-          float4 more = __ldcg((const float4 *)(group + s * STRIDE) + e);
+      for (int s = 0; s < splits; s++)
+#pragma unroll
+        for (int i = 0; i < S::BATCH; i++) {
+          float4 more = __ldcg((const float4 *)(group + s * STRIDE) + place[i]);
           sum[i].of[0] += more.x, sum[i].of[1] += more.y;
           sum[i].of[2] += more.z, sum[i].of[3] += more.w;
         }
-      }
     }
 #pragma unroll
-    for (int i = 0; i < S::BATCH; i++) {
-      int e = at + i * THREADS;
-      if (e < end) use.store(e / ACROSS, e % ACROSS * 4, sum[i], with.of[i]);
-    }
+    for (int i = 0; i < S::BATCH; i++)
+      if (at + i * THREADS < end)
+        use.store(place[i] / ACROSS, place[i] % ACROSS * 4, sum[i], with.of[i]);
   }
   __syncthreads();
 }

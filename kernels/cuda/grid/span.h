@@ -10,7 +10,11 @@ enum {
   EP_GRID_LAYERS_MAX = 24,
   EP_GRID_OUTPUTS_MAX = 32,             /* of the last layer: one a lane */
   EP_GRID_SHARED_BYTES = 232448 - 2048, /* of a block, but for what the kernel has besides */
-  EP_GRID_GROUP = 8 /* rows that a block takes through the front layers, or twice as many */
+  EP_GRID_NARROW = 64,                  /* features that a warp takes a row through by itself */
+  EP_GRID_NARROW_LINE = EP_GRID_NARROW + 4,
+  EP_GRID_LINE = 32,     /* words of a cache line */
+  EP_GRID_BARRIERS = 64, /* words: of all blocks' barrier, and of the front's, a line each */
+  EP_GRID_GROUP = 8      /* rows that a block takes through the front layers, or twice as many */
 };
 
 /* Tiles of a product: outputs (or inputs) by rows by what is summed in one stage. The weights'
@@ -18,7 +22,7 @@ enum {
 enum {
   EP_GRID_LARGE_M = 128,
   EP_GRID_LARGE_N = 104,
-  EP_GRID_LARGE_K = 32,
+  EP_GRID_LARGE_K = 64,
   EP_GRID_SMALL_M = 32,
   EP_GRID_SMALL_N = 32,
   EP_GRID_SMALL_K = 128,
@@ -28,10 +32,9 @@ enum {
   EP_GRID_WEIGHTS_SMALL_N = 64,
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
-  EP_GRID_STATE = 1024, /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_STATE = 1152, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
-  EP_GRID_AREA = EP_GRID_STAGES * (EP_GRID_SMALL_K * (EP_GRID_SMALL_M + 8) +
-                                   EP_GRID_SMALL_N * (EP_GRID_SMALL_K + 4)),
+  EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_WEIGHTS_SMALL_AREA =
       EP_GRID_STAGES * EP_GRID_WEIGHTS_K * (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16)
 };
@@ -48,12 +51,13 @@ typedef struct {
 typedef struct {
   int32_t in, out, stride;
   int32_t image, image_stride; /* front layers: in the image: weights [out, image_stride], biases */
-  int32_t slopes;              /* front layers: in shared memory */
-  int64_t weight, bias;        /* bias: -1 for none */
-  int64_t after;               /* in the scratch: outputs */
-  int64_t grad;                /* in the scratch: the activation's slopes, then the gradients */
-  int64_t partials;            /* in the scratch: the weights' */
-  int32_t activation;          /* ep_layer_type, or -1 */
+  int64_t mirror; /* in the scratch: the same, where products cannot read the parameters; or -1 */
+  int32_t slopes; /* front layers: in shared memory */
+  int64_t weight, bias; /* bias: -1 for none */
+  int64_t after;        /* in the scratch: outputs */
+  int64_t grad;         /* in the scratch: the activation's slopes, then the gradients */
+  int64_t partials;     /* in the scratch: the weights' */
+  int32_t activation;   /* ep_layer_type, or -1 */
   float negative_slope, alpha, beta, threshold;
   float weight_decay, bias_decay; /* negative: frozen */
   ep_grid_cut forward, backward, update;
@@ -66,7 +70,7 @@ typedef struct {
   float *parameters; /* [parameters] */
   float *state;      /* [slots, parameters] */
   float *scratch;    /* zero when the executor was made */
-  unsigned *barrier; /* zero at the launch, as the counters behind it */
+  unsigned *barrier; /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
   const float *lr;   /* [lr_count]: 1 or steps */
   int64_t lr_count;
   const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */
@@ -84,11 +88,18 @@ typedef struct {
   bool precise;  /* three TF32 products instead of one */
   int32_t tiles; /* groups of eight rows that a block takes through the front layers at once */
   int32_t layers_count;
-  int32_t front;                 /* layers at the front: all, or not the last */
-  int32_t image_floats;          /* of the front layers' weights as they lie in shared memory */
+  int32_t front;        /* layers at the front: all, or not the last */
+  int32_t narrow;       /* of these, the first, that are narrow, but for the last layer */
+  int32_t front_blocks; /* that have them, where there are others; all, or less than half */
+  int32_t image_floats; /* of the front layers' weights as they lie in shared memory */
   int64_t image, rows, partials; /* in the scratch; rows: loss and errors, [2, batch rows] */
-  /* In shared memory, in floats: the image, activations of a group [2, …], sums, products. */
-  int32_t image_at, rows_at, rows_floats, sums_at, area_at;
+  int64_t order;  /* in the scratch: rows of the training set, int32 [2, train rows], if shuffled */
+  int64_t inputs; /* in the scratch: the batch's rows [batch rows, inputs_stride] */
+  int32_t inputs_stride;
+  int64_t sums; /* in the scratch: of a block's task, when there is a state */
+  /* In shared memory, in floats: the image, activations of a group [2, …], narrow ones
+   * [rows, 2, EP_GRID_NARROW_LINE], sums, products. */
+  int32_t image_at, narrow_at, rows_at, rows_floats, sums_at, area_at;
   ep_grid_layer layers[EP_GRID_LAYERS_MAX];
 } ep_grid_span;
 

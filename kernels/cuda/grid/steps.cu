@@ -5,44 +5,52 @@
  *             loss and the way back as well
  *   forward   each wide layer
  *   head      the last layer, the loss, and the gradient by the last layer's input
- *   backward  each wide layer: the gradient by its input; and the weights of the layer behind it,
- *             which nobody needs any more, are summed and updated
- *   back      the front layers, backward, and the first wide layer's update
- *   update    the front layers
+ *   backward  each wide layer: the gradient by its input
+ *
+ * Then the blocks part. Those of the front take it backward, meet, update the front layers and the
+ * first wide one, meet, and begin with the next step; the others update the other wide layers
+ * meanwhile. Where all blocks are needed at the front they do both. Where there is no front, the
+ * weights of each layer are updated along with the way back through the layer before it.
  */
 #include "kernels/cuda/grid/steps.h"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 #include "kernels/cuda/grid/front.cuh"
+#include "kernels/cuda/grid/updates.cuh"
 
-static __device__ void blocks_wait(unsigned &target) {
+/* Without a front: this batch's rows, as the first layer takes them. */
+static __device__ __noinline__ void inputs_take() {
   const span &s = span_of();
-  copies_allow();
-  if (s.cluster) {
-    asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                     : "memory");
-  } else {
-    target += gridDim.x;
-    counter_wait(s.barrier, target);
+  const now n = now_of();
+  int in = s.layers[0].in;
+  float *inputs = s.scratch + s.inputs;
+#pragma unroll 1
+  for (int row = blockIdx.x * WARPS + threadIdx.x / WARP; row < n.rows; row += gridDim.x * WARPS) {
+    const float *from = s.x + row_of(n, row) * in;
+#pragma unroll 8
+    for (int k = threadIdx.x % WARP; k < in; k += WARP)
+      inputs[(long long)row * s.inputs_stride + k] = from[k];
   }
 }
 
-/* This batch's rows in the training set, when they are shuffled. */
-static __device__ void order_make(ep_permutation *permutation, long long &keyed, long long epoch) {
+/* Where a step's rows are, of a shuffled epoch: every other epoch has the same place. */
+static __device__ __forceinline__ int *order_of(long long epoch) {
+  return (int *)(span_of().scratch + span_of().order) + epoch % 2 * span_of().train_rows;
+}
+
+/* All blocks: the order of an epoch's rows. It takes long, and so not each step does its own. */
+static __device__ __noinline__ void order_make(ep_permutation *permutation, long long epoch) {
   const span &s = span_of();
-  const now n = now_of();
-  if (!n.ordered) return;
-  if (epoch != keyed) {
-    if (threadIdx.x == 0)
-      *permutation = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, epoch, s.train_rows);
-    keyed = epoch;
-    __syncthreads();
-  }
-#pragma unroll 1
-  for (int i = threadIdx.x; i < n.rows; i += THREADS)
-    order_of()[i] = (int)ep_permutation_at(permutation, (uint32_t)(n.first_row + i));
+  if (!s.shuffles) return;
+  if (threadIdx.x == 0)
+    *permutation = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, epoch, s.train_rows);
   __syncthreads();
+  int *order = order_of(epoch);
+#pragma unroll 1
+  for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < s.train_rows;
+       i += (long long)gridDim.x * THREADS)
+    order[i] = (int)ep_permutation_at(permutation, (uint32_t)i);
 }
 
 /* One thread: starts the copy of what this step's rates come to. */
@@ -51,11 +59,11 @@ static __device__ void update_fetch(long long step) {
   ep_optimizer_step *update = &state_of().update;
   if (s.plain_rate) {
     const float *lr = s.lr + (s.lr_count == 1 ? 0 : step);
-    copy_one(&update->lr, lr, true);
-    copy_one(&update->rate, lr, true);
+    copy_one(&update->lr, lr);
+    copy_one(&update->rate, lr);
   } else {
     for (int i = 0; i < (int)(sizeof *update / sizeof(float)); i++)
-      copy_one((float *)update + i, (const float *)(s.update + step) + i, true);
+      copy_one((float *)update + i, (const float *)(s.update + step) + i);
   }
 }
 
@@ -106,34 +114,48 @@ template <bool PRECISE> static __device__ __forceinline__ void front_backward_ru
 }
 
 /* The wide layers, from the front's output and back to the gradient by it. */
-template <bool PRECISE> static __device__ void wide_run(unsigned &target) {
+template <bool PRECISE> static __device__ void wide_run() {
   const span &s = span_of();
   int last = s.layers_count - 1;
   for (int l = s.front; l < last; l++) {
     forward<PRECISE>(l);
-    blocks_wait(target);
+    blocks_arrive();
   }
   head();
-  blocks_wait(target);
+  blocks_arrive();
   for (int l = last - 1; l > 0 && l >= s.front; l--) {
     int tasks = backward<PRECISE>(l);
-    update<PRECISE>(l + 1, tasks);
-    blocks_wait(target);
+    if (s.front == 0) update<PRECISE>(l + 1, tasks, blockIdx.x, gridDim.x);
+    blocks_arrive();
   }
 }
 
-/* The updates that wide_run left. */
-template <bool PRECISE> static __device__ void rest_update(unsigned &target) {
+/* Updates of the layers from `last` down to `first`, by the blocks from `from` up to `to`. */
+template <bool PRECISE>
+static __device__ void layers_update(int last, int first, int skip, int from, int to) {
+  if ((int)blockIdx.x < from || (int)blockIdx.x >= to) return;
+  for (int l = last; l >= first; l--)
+    skip = update<PRECISE>(l, skip, (int)blockIdx.x - from, to - from);
+}
+
+/* The way back through the front, and the updates that wide_run left. */
+template <bool PRECISE> static __device__ void rest_run() {
   const span &s = span_of();
-  int tasks = 0, last = s.front;
-  if (s.front == 0) {
-    last = 2;
-  } else if (s.front < s.layers_count) {
-    front_backward_run<PRECISE>();
-    update<PRECISE>(s.front, (now_of().rows - 1) / (s.tiles * EP_GRID_GROUP) + 1);
-    blocks_wait(target);
+  int blocks = (int)gridDim.x, last = s.layers_count - 1;
+  if (s.front == 0 || s.front == s.layers_count) {
+    layers_update<PRECISE>(s.front == 0 ? (last < 1 ? last : 1) : last, 0, 0, 0, blocks);
+    copies_allow();
+    blocks_arrive();
+    return;
   }
-  for (int l = 0; l < last; l++) tasks = update<PRECISE>(l, tasks);
+  bool apart = s.front_blocks < blocks;
+  int groups = (now_of().rows - 1) / (s.tiles * EP_GRID_GROUP) + 1;
+  front_backward_run<PRECISE>();
+  layers_update<PRECISE>(last, s.front + 1, apart ? 0 : groups, apart ? s.front_blocks : 0, blocks);
+  if ((int)blockIdx.x >= s.front_blocks) return;
+  front_wait();
+  layers_update<PRECISE>(s.front, 0, 0, 0, s.front_blocks);
+  front_wait();
 }
 
 /* The block's shared memory at the start of a launch. */
@@ -143,6 +165,7 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
     ((int *)&state.s)[i] = ((const int *)&s)[i];
   if (threadIdx.x != 0) return;
   bool rmsprop = s.optimizer.type == EP_OPTIMIZER_RMSPROP;
+  state.target = state.front_target = 0;
   state.update = {0, 0, 1, 1 - s.optimizer.beta1,
                   1 - (rmsprop ? s.optimizer.alpha : s.optimizer.beta2)};
   asm volatile(
@@ -152,12 +175,13 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
 }
 
 /* The next step, by one thread. */
-static __device__ void now_make(long long step, int batch) {
+static __device__ void now_make(long long step, long long epoch, int batch) {
   const span &s = span_of();
   long long first = (long long)batch * s.batch_rows, left = s.train_rows - first;
   int rows = (int)(left < s.batch_rows ? left : s.batch_rows);
   float scale = 1.0f / (float)((long long)rows * (s.takes_classes ? 1 : s.targets));
-  state_of().n = {s.shuffles, first, rows, (unsigned)step + 1, scale, s.scratch};
+  const int *order = s.shuffles ? order_of(epoch) + first : nullptr;
+  state_of().n = {order, first, rows, (unsigned)step + 1, scale, s.scratch};
 }
 
 template <bool PRECISE>
@@ -165,34 +189,35 @@ static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant_
   __shared__ ep_permutation permutation;
   __shared__ __align__(8) unsigned long long done;
   const span &s = span_of();
-  unsigned target = 0, parity = 0;
+  unsigned parity = 0;
   state_make(given, &done);
   __syncthreads();
-  image_make();
-  blocks_wait(target);
-  long long epoch = s.first_step / s.steps_per_epoch, keyed = -1;
+  mirrors_make();
+  long long epoch = s.first_step / s.steps_per_epoch;
   int batch = (int)(s.first_step % s.steps_per_epoch);
+  order_make(&permutation, epoch);
+  blocks_arrive();
   for (long long step = 0; step < s.steps; step++) {
     if (threadIdx.x == 0) update_fetch(step);
-    if (threadIdx.x == WARP) now_make(step, batch);
+    if (threadIdx.x == WARP) now_make(step, epoch, batch);
     __syncthreads();
     bool fetches =
         s.front > 0 && (s.cluster || (int)blockIdx.x * s.tiles * EP_GRID_GROUP < now_of().rows);
+    /* Those that take a front before wide layers have met. */
+    if (s.front == 0 || s.front == s.layers_count || step == 0) blocks_await();
     if (fetches && threadIdx.x == THREADS - 1) image_fetch(&done);
-    order_make(&permutation, keyed, epoch);
+    if (s.front == 0) inputs_take();
     if (fetches) {
       front_forward_run<PRECISE>(&done, parity);
       parity ^= 1;
     }
-    if (s.front > 0) blocks_wait(target);
-    if (s.front < s.layers_count) wide_run<PRECISE>(target);
+    if (s.front == s.layers_count) copies_allow();
+    if (++batch == s.steps_per_epoch) order_make(&permutation, ++epoch), batch = 0;
+    blocks_arrive();
+    if (s.front < s.layers_count) wide_run<PRECISE>();
+    blocks_await();
     loss_write(step);
-    rest_update<PRECISE>(target);
-    blocks_wait(target);
-    if (++batch == s.steps_per_epoch) {
-      batch = 0;
-      epoch++;
-    }
+    rest_run<PRECISE>();
   }
 }
 

@@ -11,13 +11,12 @@ typedef struct {
   ep_cuda_network *network; /* lent */
   ep_narrow_plan plan;
   cudaKernel_t kernel;
-  float *partials;           /* device: see span.h */
-  char *image;               /* device [image_bytes] */
-  double *losses;            /* device [blocks] */
-  int32_t *misses;           /* device [blocks] */
-  unsigned *barrier;         /* device */
-  ep_optimizer_step *update; /* device [update_steps], or NULL */
-  int64_t update_steps, update_bytes, bytes;
+  float *partials;   /* device: see span.h */
+  char *image;       /* device [image_bytes] */
+  double *losses;    /* device [blocks] */
+  int32_t *misses;   /* device [blocks] */
+  unsigned *barrier; /* device */
+  int64_t bytes;
 } narrow;
 
 static bool plan_make(const ep_backend *backend, const ep_program *program, ep_narrow_plan *plan) {
@@ -36,7 +35,6 @@ static bool narrow_accepts(const ep_backend *backend, const ep_program *program)
 static void narrow_destroy(void *state) {
   narrow *self = state;
   if (!self) return;
-  ep_cuda_free(self->update);
   ep_cuda_free(self->barrier);
   ep_cuda_free(self->misses);
   ep_cuda_free(self->losses);
@@ -86,8 +84,6 @@ static ep_status memory_take(narrow *self, ep_error *error) {
 
 static ep_status narrow_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
-  if (!network->resident)
-    return ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
   narrow *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->network = network;
@@ -106,28 +102,7 @@ static ep_status narrow_create(ep_cuda_network *network, void **out, ep_error *e
 
 static int64_t narrow_bytes(const void *state) {
   const narrow *self = state;
-  return self->bytes + self->update_bytes;
-}
-
-/* What the steps' rates come to, where that takes powers in double. */
-static ep_status update_queue(narrow *self, const ep_cuda_span *span, ep_error *error) {
-  const ep_optimizer *optimizer = &self->network->program->optimizer;
-  if (optimizer->type != EP_OPTIMIZER_ADAM && optimizer->type != EP_OPTIMIZER_ADAMW &&
-      optimizer->type != EP_OPTIMIZER_ADAGRAD)
-    return EP_OK;
-  if (span->steps > self->update_steps) {
-    ep_cuda_free(self->update);
-    self->update = NULL;
-    self->update_steps = self->update_bytes = 0;
-    ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->update, span->steps,
-                                        (int64_t)sizeof *self->update, &self->update_bytes, error);
-    if (status != EP_OK) return status;
-    self->update_steps = span->steps;
-  }
-  EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, optimizer, span->first_step,
-                                      span->steps, span->lr, span->lr_count, self->update),
-              "preparing the steps");
-  return EP_OK;
+  return self->bytes;
 }
 
 static ep_status launch(narrow *self, ep_narrow_span *given, ep_error *error) {
@@ -147,22 +122,10 @@ static ep_status launch(narrow *self, ep_narrow_span *given, ep_error *error) {
   return EP_OK;
 }
 
-/* The weight decay of the parameter at an offset, negative when it is frozen; 0 for none. */
-static float decay_at(const ep_program *program, int64_t offset) {
-  for (int g = 0; offset >= 0 && g < program->groups_count; g++) {
-    const ep_parameter_group *group = &program->groups[g];
-    if (offset >= group->first && offset < group->first + group->count)
-      return group->frozen ? -1 : group->weight_decay;
-  }
-  return 0;
-}
-
 static ep_status narrow_run(void *state, const ep_cuda_span *span, ep_error *error) {
   narrow *self = state;
   const ep_cuda_network *network = self->network;
   const ep_program *program = network->program;
-  ep_status status = update_queue(self, span, error);
-  if (status != EP_OK) return status;
   ep_narrow_span given = {.first_step = span->first_step,
                           .steps = span->steps,
                           .x = network->train_x,
@@ -176,7 +139,7 @@ static ep_status narrow_run(void *state, const ep_cuda_span *span, ep_error *err
                           .barrier = self->barrier,
                           .lr = span->lr,
                           .lr_count = span->lr_count,
-                          .update = self->update,
+                          .update = span->update,
                           .loss = span->loss,
                           .errors = span->errors,
                           .seed = program->seed,
@@ -185,8 +148,8 @@ static ep_status narrow_run(void *state, const ep_cuda_span *span, ep_error *err
                           .label_smoothing = program->label_smoothing};
   for (int l = 0; l < self->plan.layers_count; l++) {
     const ep_op *op = self->plan.layers[l].op;
-    given.decay[l][0] = decay_at(program, op->weight);
-    given.decay[l][1] = decay_at(program, op->bias);
+    given.decay[l][0] = ep_program_decay_at(program, op->weight);
+    given.decay[l][1] = ep_program_decay_at(program, op->bias);
   }
   return launch(self, &given, error);
 }

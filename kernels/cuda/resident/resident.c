@@ -20,9 +20,8 @@ typedef struct {
   cudaKernel_t kernel;
   ep_resident_grid grid;
   size_t shared_bytes;
-  float *decay;              /* device [parameters] */
-  ep_optimizer_step *update; /* device [update_steps], or NULL */
-  int64_t update_steps, decay_bytes, update_bytes;
+  float *decay; /* device [parameters] */
+  int64_t bytes;
 } resident;
 
 /* Shared memory of the kernel: see `exchange` in rows.cuh. */
@@ -53,23 +52,17 @@ static bool resident_accepts(const ep_backend *backend, const ep_program *progra
 static void resident_destroy(void *state) {
   resident *self = state;
   if (!self) return;
-  ep_cuda_free(self->update);
   ep_cuda_free(self->decay);
   free(self);
 }
 
-/* Each parameter's weight decay, negative for the frozen ones. */
 static ep_status decay_load(resident *self, ep_error *error) {
   const ep_program *program = self->network->program;
-  float decay[EP_CHOICE_RESIDENT_PARAMETERS] = {0};
-  for (int g = 0; g < program->groups_count; g++) {
-    const ep_parameter_group *group = &program->groups[g];
-    for (int64_t i = group->first; i < group->first + group->count; i++)
-      decay[i] = group->frozen ? -1 : group->weight_decay;
-  }
+  float decay[EP_CHOICE_RESIDENT_PARAMETERS];
+  ep_program_decay(program, decay);
   ep_status status =
       ep_cuda_allocate(self->network->backend, (void **)&self->decay, program->parameters,
-                       (int64_t)sizeof(float), &self->decay_bytes, error);
+                       (int64_t)sizeof(float), &self->bytes, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(cudaMemcpy(self->decay, decay, (size_t)program->parameters * sizeof(float),
                          cudaMemcpyHostToDevice),
@@ -97,8 +90,6 @@ static ep_status kernel_prepare(resident *self, ep_error *error) {
 
 static ep_status resident_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
-  if (!network->resident)
-    return ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
   resident *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->network = network;
@@ -114,36 +105,13 @@ static ep_status resident_create(ep_cuda_network *network, void **out, ep_error 
 
 static int64_t resident_bytes(const void *state) {
   const resident *self = state;
-  return self->decay_bytes + self->update_bytes;
-}
-
-/* What the steps' rates come to, where that takes powers in double. */
-static ep_status update_queue(resident *self, const ep_cuda_span *span, ep_error *error) {
-  const ep_optimizer *optimizer = &self->network->program->optimizer;
-  if (optimizer->type != EP_OPTIMIZER_ADAM && optimizer->type != EP_OPTIMIZER_ADAMW &&
-      optimizer->type != EP_OPTIMIZER_ADAGRAD)
-    return EP_OK;
-  if (span->steps > self->update_steps) {
-    ep_cuda_free(self->update);
-    self->update = NULL;
-    self->update_steps = self->update_bytes = 0;
-    ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->update, span->steps,
-                                        (int64_t)sizeof *self->update, &self->update_bytes, error);
-    if (status != EP_OK) return status;
-    self->update_steps = span->steps;
-  }
-  EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, optimizer, span->first_step,
-                                      span->steps, span->lr, span->lr_count, self->update),
-              "preparing the steps");
-  return EP_OK;
+  return self->bytes;
 }
 
 static ep_status resident_run(void *state, const ep_cuda_span *span, ep_error *error) {
   resident *self = state;
   const ep_cuda_network *network = self->network;
   const ep_program *program = network->program;
-  ep_status status = update_queue(self, span, error);
-  if (status != EP_OK) return status;
   ep_resident_span given = {.first_step = span->first_step,
                             .steps = span->steps,
                             .x = network->train_x,
@@ -153,7 +121,7 @@ static ep_status resident_run(void *state, const ep_cuda_span *span, ep_error *e
                             .decay = self->decay,
                             .lr = span->lr,
                             .lr_count = span->lr_count,
-                            .update = self->update,
+                            .update = span->update,
                             .loss = span->loss,
                             .errors = span->errors,
                             .seed = program->seed,

@@ -34,6 +34,8 @@ constexpr bool KEEPS =
     !SHUFFLES && BATCH_ROWS == TRAIN_ROWS; /* a thread's rows are always the same */
 constexpr bool X_IN_REGISTERS =
     KEEPS && ROWS_EACH * (IN + TARGETS) + PARAMETERS + SUMS <= 192; /* of a thread's 255 */
+/* Rows that are read are under way several at a time; a hundred would compile for seconds. */
+constexpr int ROWS_UNROLLED = X_IN_REGISTERS || ROWS_EACH < 8 ? ROWS_EACH : 8;
 
 struct row_sums {
   float of[SUMS];
@@ -347,7 +349,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
     row_sums sums;
 #pragma unroll
     for (int i = 0; i < SUMS; i++) sums.of[i] = 0;
-#pragma unroll
+#pragma unroll ROWS_UNROLLED
     for (int r = 0; r < ROWS_EACH; r++) {
       int at = first + r * THREADS * BLOCKS;
       if (at < rows) {

@@ -105,7 +105,7 @@ END_TEST
 
 START_TEST(validations) {
   ep_layer_view layers[] = {{"linear", 13, 6, 84}, {"relu", 6, 6, 0}};
-  ep_estimate estimates[] = {{"cpu", "cpu/fused", 0.5, 0.25, true}};
+  ep_estimate estimates[] = {{"cpu", "cpu/fused", 0.5, 0.25, 0.25, 1, true, false}};
   ep_validation_view view = {.spec = "{}",
                              .layers = layers,
                              .layers_count = 2,
@@ -123,23 +123,28 @@ START_TEST(validations) {
               "\"in_features\":6,\"out_features\":6,\"parameters\":0}],\"parameters\":84,"
               "\"bytes\":1,\"operations\":2,\"rows\":{\"train\":3,\"validation\":4,\"test\":5},"
               "\"estimates\":[{\"device\":\"cpu\",\"executor\":\"cpu/fused\",\"seconds\":0.5,"
-              "\"start_seconds\":0.25,\"calibrated\":true}]}");
+              "\"start_seconds\":0.25,\"calibrated\":true,\"measured\":false}]}");
 }
 END_TEST
 
 START_TEST(devices) {
+  const char *const jobs[] = {"job_1", "job_2"};
   ep_device_view device = {.info = {.name = "X",
                                     .id = "cpu",
                                     .instruction_set = "avx2",
                                     .memory_bytes = 8,
                                     .memory_free_bytes = 4,
                                     .threads = 2},
-                           .state = "idle",
+                           .state = "busy",
+                           .jobs = jobs,
+                           .jobs_count = 2,
+                           .cores = 2,
                            .pid = 77,
                            .restarts = 1};
   assert_text(ep_devices_format(&device, 1),
               "{\"object\":\"list\",\"data\":[{\"id\":\"cpu\",\"object\":\"device\",\"name\":\"X\","
-              "\"state\":\"idle\",\"job\":null,\"instruction_set\":\"avx2\",\"memory_bytes\":8,"
+              "\"state\":\"busy\",\"job\":\"job_1\",\"jobs\":[\"job_1\",\"job_2\"],\"cores\":2,"
+              "\"instruction_set\":\"avx2\",\"memory_bytes\":8,"
               "\"memory_free_bytes\":4,\"threads\":2,\"pid\":77,\"restarts\":1}]}");
 }
 END_TEST

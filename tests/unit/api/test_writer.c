@@ -180,6 +180,29 @@ START_TEST(fractions_are_as_printf_writes_them) {
 }
 END_TEST
 
+START_TEST(rounded_numbers_are_as_printf_writes_them) {
+  static const double edges[] = {0,         -0.0,          1,           9.99999995,  9.999999949,
+                                 99999999,  99999999.5,    123456785,   1e-4,        0.000099999999,
+                                 0.5,       0.00012345678, 1e300,       5e-324,      12345678.5,
+                                 0.1234567, 1.00000005,    99999999.49, 1.000000015, 120,
+                                 INFINITY,  NAN,           1e15};
+  char text[EP_NUMBER_BYTES], expected[EP_NUMBER_BYTES];
+  for (uint64_t i = 0; i < 100000; i++) {
+    ep_random4 words = ep_random(11, EP_RANDOM_GENERATOR, 0, i);
+    double value = ep_random_double(words.word[0], words.word[1]) * pow(10, (int)(i % 18) - 6);
+    if (i % 2) value = (double)(float)value;
+    if (i % 7 == 0) value = round(value * 1e6) / 1e6;
+    if (i % 11 == 0) value = ((double)(words.word[2] % 100000000) + 0.5) / (double)(1 << i % 27);
+    if (i < sizeof edges / sizeof edges[0]) value = edges[i];
+    if (i % 5 == 0) value = -value;
+    size_t count = ep_rounded_format(value, text);
+    snprintf(expected, sizeof expected, "%.8g", value);
+    ck_assert_str_eq(text, expected);
+    ck_assert_uint_eq(count, strlen(expected));
+  }
+}
+END_TEST
+
 START_TEST(integers_are_as_printf_writes_them) {
   static const int64_t integers[] = {0, 1, -1, 9, 10, 1234567890, INT64_MAX, INT64_MIN};
   char text[EP_NUMBER_BYTES], expected[EP_NUMBER_BYTES];
@@ -277,6 +300,7 @@ int main(void) {
   tcase_add_test(tests, numbers_read_back_the_same);
   tcase_add_test(tests, decimals_are_as_printf_writes_them);
   tcase_add_test(tests, fractions_are_as_printf_writes_them);
+  tcase_add_test(tests, rounded_numbers_are_as_printf_writes_them);
   tcase_add_loop_test(tests, integers_are_as_printf_writes_them, 0, 8);
   tcase_add_test(tests, null_for_what_does_not_apply);
   tcase_add_loop_test(tests, times_are_iso_8601, 0, ROWS(times));

@@ -160,6 +160,37 @@ START_TEST(description_is_read_back) {
 }
 END_TEST
 
+/* More than are held, and one that is replaced: each reader has what is there, and owns it. */
+START_TEST(descriptions_that_are_held_are_those_on_the_disk) {
+  enum { CONTENTS = EP_LIMIT_KEPT_METAS + 2, ROUNDS = 3 };
+  for (int round = 0; round < ROUNDS; round++)
+    for (int i = 0; i < CONTENTS; i++) {
+      char text[64], folder[128], source[192];
+      ep_dataset_meta meta, read;
+      ep_error error;
+      double most = 100 + i + (i == 1 ? round : 0);
+      snprintf(folder, sizeof folder, "%s/%d", scratch_root, i);
+      if (round == 0) ck_assert_int_eq(mkdir(folder, 0700), 0);
+      if (round == 0 || i == 1) {
+        scratch_empty(folder);
+        snprintf(text, sizeof text, "%g,2\n%s", most, i % 2 ? "0,1\n" : "");
+        scratch_write("source", text, strlen(text));
+        snprintf(source, sizeof source, "%s", scratch_file("source"));
+        ck_assert_int_eq(ep_dataset_ingest(source, folder, NULL, 1 << 20, &meta, &error), EP_OK);
+        ep_dataset_meta_deinit(&meta);
+      }
+      for (int turn = 0; turn < 2; turn++) {
+        ck_assert_int_eq(ep_dataset_meta_read(folder, &read, &error), EP_OK);
+        const ep_part *part = &read.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+        ck_assert_int_eq(part->rows, 1 + i % 2);
+        ck_assert_double_eq(part->column[0].max, most);
+        part->column[0].max = -1; /* the reader's own */
+        ep_dataset_meta_deinit(&read);
+      }
+    }
+}
+END_TEST
+
 START_TEST(sha256_is_that_of_the_upload) {
   ep_dataset_meta meta;
   ep_error error;
@@ -354,6 +385,7 @@ int main(void) {
   tcase_add_test(files, unknown_content_is_refused);
   tcase_add_test(files, a_folder_that_is_not_empty_is_not_overwritten);
   tcase_add_test(files, description_is_read_back);
+  tcase_add_test(files, descriptions_that_are_held_are_those_on_the_disk);
   tcase_add_test(files, sha256_is_that_of_the_upload);
   tcase_add_test(files, damaged_descriptions_are_refused);
   tcase_add_test(files, answer_has_what_a_reader_needs);

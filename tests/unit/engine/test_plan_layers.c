@@ -383,7 +383,7 @@ END_TEST
 static ep_estimate estimate_on(const ep_plan *plan, const ep_job_spec *spec, const char *id) {
   ep_device_info device = {0};
   snprintf(device.id, sizeof device.id, "%s", id);
-  return ep_plan_estimate(plan, spec, &device, NULL, false);
+  return ep_plan_estimate(plan, spec, &device, NULL, NULL);
 }
 
 START_TEST(images_go_to_the_blocked_executor) {

@@ -1,10 +1,12 @@
 /* Whole trainings on the CPU: what is learned, what is reported, what is written. */
 #include <check.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/sha256.h"
 #include "engine/weights.h"
 #include "tests/unit/engine/training_fixture.h"
 
@@ -77,6 +79,46 @@ START_TEST(standardizing_changes_the_way_not_the_answer) {
   free(predictions);
   ep_job_result_deinit(&result);
   fixture_close(&f);
+}
+END_TEST
+
+/* So many that threads share their making and writing: on one core and on all there are. */
+START_TEST(many_weights_are_the_same_on_any_number_of_cores) {
+  char sha256[2][65];
+  for (int run = 0; run < 2; run++) {
+    fixture f;
+    fixture_open(&f,
+                 "{\"data\":{\"inline\":{\"x\":" PLANE_ROWS ",\"y\":" PLANE_Y "},\"test\":0.25},"
+                 "\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":700},"
+                 "{\"type\":\"linear\",\"out_features\":700},"
+                 "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":1,"
+                 "\"optimizer\":{\"lr\":0.0001}}",
+                 ep_backend_cpu(), backend);
+    cpu_set_t all, one;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int core = 0; core < CPU_SETSIZE && CPU_COUNT(&one) == 0; core++)
+      if (CPU_ISSET(core, &all)) CPU_SET(core, &one);
+    if (run == 0) ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+    ep_job_result result = fixture_train(&f);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof all, &all), 0);
+    ck_assert_int_eq(result.status, EP_OK);
+    ck_assert_int_eq(result.test.rows, 2);
+    ck_assert(result.has_weights && result.weights_bytes > result.parameters * 4);
+    char *weights = fixture_read(&f, "weights.safetensors");
+    char *predictions = fixture_read(&f, "predictions.csv");
+    ck_assert(weights != NULL && predictions != NULL);
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, (unsigned char *)weights, (size_t)result.weights_bytes);
+    ep_sha256_final(&state, sha256[run]);
+    ck_assert_str_eq(sha256[run], result.weights_sha256);
+    free(predictions);
+    free(weights);
+    ep_job_result_deinit(&result);
+    fixture_close(&f);
+  }
+  ck_assert_str_eq(sha256[0], sha256[1]);
 }
 END_TEST
 
@@ -218,6 +260,7 @@ int main(void) {
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, a_plane_is_found);
   tcase_add_test(tests, standardizing_changes_the_way_not_the_answer);
+  tcase_add_test(tests, many_weights_are_the_same_on_any_number_of_cores);
   tcase_add_test(tests, the_last_epoch_is_reported_whatever_the_interval);
   tcase_add_test(tests, validation_is_looked_at_on_reported_epochs);
   tcase_add_test(tests, xor_ends_with_all_four_right_and_the_same_bits_twice);

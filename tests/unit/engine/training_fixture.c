@@ -60,10 +60,10 @@ char *fixture_read(const fixture *f, const char *name) {
   snprintf(path, sizeof path, "%s/%s", f->folder, name);
   FILE *file = fopen(path, "rb");
   if (!file) return NULL;
-  char *text = calloc(1, 1 << 20);
+  char *text = calloc(1, 1 << 22);
   ck_assert_ptr_nonnull(text);
-  size_t got = fread(text, 1, (1 << 20) - 1, file);
-  ck_assert(got < (1 << 20) - 1);
+  size_t got = fread(text, 1, (1 << 22) - 1, file);
+  ck_assert(got < (1 << 22) - 1);
   fclose(file);
   return text;
 }

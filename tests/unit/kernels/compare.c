@@ -147,6 +147,21 @@ static ep_status import_first_state(const session *s) {
   return status;
 }
 
+/* The test rows, where they were loaded from; or as a copy, which the backend has not seen. */
+static ep_status predict(const session *s, bool copied) {
+  const ep_case *test = s->test;
+  const ep_program *program = &test->program;
+  size_t values = (size_t)(test->rows[EP_SPLIT_TEST] * ep_shape_count(program->stored));
+  size_t bytes = values * (program->x_type == EP_X_UINT8 ? 1 : sizeof(float));
+  void *copy = copied ? malloc(bytes + 1) : NULL;
+  if (copied && !copy) return EP_NO_MEMORY;
+  if (copied) memcpy(copy, test->x[EP_SPLIT_TEST], bytes);
+  ep_status status = s->ops->predict(s->instance, copied ? copy : test->x[EP_SPLIT_TEST],
+                                     test->rows[EP_SPLIT_TEST], s->run->output, s->error);
+  free(copy);
+  return status;
+}
+
 static ep_status run_instance(const session *s, ep_run_mode mode) {
   const ep_case *test = s->test;
   ep_status status = import_first_state(s);
@@ -161,10 +176,7 @@ static ep_status run_instance(const session *s, ep_run_mode mode) {
     status = s->ops->evaluate(s->instance, (ep_split)split, &s->run->split_loss[split],
                               &s->run->split_errors[split], s->error);
   }
-  if (status == EP_OK) {
-    status = s->ops->predict(s->instance, test->x[EP_SPLIT_TEST], test->rows[EP_SPLIT_TEST],
-                             s->run->output, s->error);
-  }
+  if (status == EP_OK) status = predict(s, mode == EP_RUN_CUT);
   if (status == EP_OK) status = export_state(s);
   return status;
 }

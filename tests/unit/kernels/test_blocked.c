@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "kernels/cpu/blocked/crew.h"
 #include "kernels/cpu/blocked/product.h"
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/crew.h"
 #include "tests/unit/kernels/compare.h"
 
 static const ep_backend_ops *ops;
@@ -62,6 +62,26 @@ static ep_case *norms_case(void) {
   ep_case_add(self, EP_LAYER_FLATTEN);
   ep_case_add_linear(self, 5, false);
   ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  return self;
+}
+
+/* Convolutions whose channels a dropout2d takes away: few of them, nearly all, and, where a
+ * residual has the output as well, none before it is added. */
+static ep_case *dropped_case(void) {
+  static const ep_case_window five = {.kernel = {5, 5}}, small = {.kernel = {3, 3}},
+                              loose = {.kernel = {2, 3}, .dilation = {2, 2}};
+  ep_case *self = ep_case_create_image("dropped", (ep_shape){2, 14, 15}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, 19, &five, true);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.1f);
+  ep_case_add(self, EP_LAYER_TANH);
+  ep_case_add_conv2d(self, 6, &small, false);
+  int source = ep_case_last(self);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.5f);
+  ep_case_add_residual(self, source);
+  ep_case_add_conv2d(self, 7, &loose, true);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.9f);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 5, true);
   return self;
 }
 
@@ -129,6 +149,27 @@ START_TEST(large_batches_agree_with_the_reference) {
   backend->threads = 3;
   ep_compare_case(&blocked, &reference, test, EP_COMPARE_TOLERANCE, &result, stderr);
   ck_assert_int_eq(result.agreed, 1);
+  ep_case_destroy(test);
+}
+END_TEST
+
+START_TEST(dropped_channels_agree_at_each_instruction_set) {
+  const int best = (int)backend->instruction_set;
+  ep_subject blocked = {ops, backend, "cpu/blocked"}, reference = {ops, backend, "cpu/reference"};
+  ep_case *test = dropped_case();
+  ep_case_finish(test, &(ep_case_training){.rows = 45,
+                                           .batch_size = 21,
+                                           .shuffle = true,
+                                           .seed = 5,
+                                           .steps = 5,
+                                           .lr = 0.02f,
+                                           .optimizer = {EP_OPTIMIZER_SGD, .momentum = 0.5f}});
+  for (int level = 0; level <= best; level++) {
+    ep_comparison result = {0};
+    backend->instruction_set = (ep_instruction_set)level;
+    ep_compare_case(&blocked, &reference, test, EP_COMPARE_TOLERANCE, &result, stderr);
+    ck_assert_int_eq(result.agreed, 1);
+  }
   ep_case_destroy(test);
 }
 END_TEST
@@ -282,6 +323,7 @@ int main(void) {
   tcase_add_checked_fixture(tests, setup, teardown);
   tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, large_batches_agree_with_the_reference, 0, LARGE_CASES);
+  tcase_add_test(tests, dropped_channels_agree_at_each_instruction_set);
   tcase_add_loop_test(tests, the_number_of_threads_changes_no_bit, 0, LARGE_CASES);
   tcase_add_test(tests, it_is_taken_where_fused_is_not);
   tcase_add_test(tests, more_memory_than_there_is_is_refused);

@@ -10,6 +10,7 @@
 
 #include "kernels/choice.h"
 #include "kernels/cpu/fused/fused.h"
+#include "tests/unit/kernels/compare.h"
 #include "tests/unit/kernels/programs.h"
 
 static ep_backend *backend;
@@ -216,22 +217,13 @@ START_TEST(a_nan_is_never_hidden) {
 }
 END_TEST
 
-static const ep_fused_variant *variant(int level) {
-#if defined(__x86_64__)
-  if (level == EP_CPU_AVX512) return &ep_fused_avx512;
-  if (level == EP_CPU_AVX2) return &ep_fused_avx2;
-#endif
-  (void)level;
-  return &ep_fused_baseline;
-}
-
 START_TEST(the_shuffle_is_that_of_random_h) {
   static const uint32_t sizes[] = {1, 2, 3, 4, 5, 15, 16, 17, 31, 100, 1000, 4096, 4097};
   uint32_t *order = malloc((4097 + EP_FUSED_PAD) * sizeof *order);
   for (int level = 0; level <= best_level; level++)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
       ep_permutation permutation = ep_permutation_make(7, EP_RANDOM_SHUFFLE, i, sizes[i]);
-      variant(level)->permute(&permutation, order, sizes[i]);
+      ep_fused_variant_of((ep_instruction_set)level)->permute(&permutation, order, sizes[i]);
       for (uint32_t j = 0; j < sizes[i]; j++)
         ck_assert_uint_eq(order[j], ep_permutation_at(&permutation, j));
     }
@@ -244,14 +236,14 @@ START_TEST(rows_are_packed_across_the_lanes) {
   float *from = malloc(sizeof(float) * ROWS * FEATURES);
   for (int i = 0; i < ROWS * FEATURES; i++) from[i] = (float)i;
   for (int level = 0; level <= best_level; level++) {
-    const int lanes = variant(level)->lanes, stride = 3 * lanes;
+    const int lanes = ep_fused_variant_of((ep_instruction_set)level)->lanes, stride = 3 * lanes;
     float *to = aligned_alloc(EP_FUSED_ALIGN_BYTES, sizeof(float) * FEATURES * 48);
     uint32_t rows_from[48];
     for (int i = 0; i < stride; i++) {
       rows_from[i] = (uint32_t)(i * 7 % ROWS);
       for (int f = 0; f < FEATURES; f++) to[f * stride + i] = NAN;
     }
-    variant(level)->pack(to, stride, from, FEATURES, rows_from, 2);
+    ep_fused_variant_of((ep_instruction_set)level)->pack(to, stride, from, FEATURES, rows_from, 2);
     for (int f = 0; f < FEATURES; f++) {
       for (int i = 0; i < 2 * lanes; i++)
         ck_assert_float_eq(to[f * stride + i], from[rows_from[i] * FEATURES + (uint32_t)f]);
@@ -293,6 +285,117 @@ START_TEST(a_split_may_be_longer_than_a_batch) {
 }
 END_TEST
 
+/* Wide enough for the matrix unit, with and without neighbours to its tiles: batches of one chunk,
+ * of several, with a last one of few rows. */
+START_TEST(large_layers_agree_with_the_reference) {
+  static const int64_t widths[][3] = {{64, 32, 3}, {65, 33, 40}, {79, 96, 33}, {130, 193, 48}};
+  static const int64_t batches[] = {32, 37, 112, 300};
+  const ep_subject reference = {ops, backend, "cpu/reference"}, fused = {ops, backend, "cpu/fused"};
+  for (int level = 0; level <= best_level; level++)
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
+      for (size_t j = 0; j < sizeof batches / sizeof batches[0]; j++) {
+        ep_case *test = ep_case_create("large", 5, EP_LOSS_CROSS_ENTROPY);
+        for (int layer = 0; layer < 3; layer++) {
+          if (layer) ep_case_add(test, layer == 1 ? EP_LAYER_RELU : EP_LAYER_TANH);
+          ep_case_add_linear(test, widths[i][layer], layer != 1);
+        }
+        ep_case_finish(test, &(ep_case_training){.rows = batches[j] + 7,
+                                                 .batch_size = batches[j],
+                                                 .shuffle = true,
+                                                 .seed = 1,
+                                                 .steps = 4,
+                                                 .lr = 0.1f});
+        ep_comparison result = {0};
+        backend->instruction_set = (ep_instruction_set)level;
+        ep_compare_case(&fused, &reference, test, EP_COMPARE_TOLERANCE, &result, stderr);
+        ck_assert_int_eq(result.agreed, 1);
+        ep_case_destroy(test);
+      }
+}
+END_TEST
+
+/* Sums of 256 products of numbers with all their bits, at scales of 1e-6 to 1e6: as far from the
+ * truth as float32 may be. */
+START_TEST(products_have_the_precision_of_float32) {
+  enum { IN = 256, OUT = 32, ROWS = 64 };
+  ep_case *test = ep_case_create("precision", IN, EP_LOSS_MSE);
+  ep_case_add_linear(test, OUT, false);
+  ep_case_finish(test, &(ep_case_training){.rows = ROWS, .steps = 1, .lr = 0.1f});
+  float *x = malloc(sizeof *x * ROWS * IN), *y = malloc(sizeof *y * ROWS * OUT);
+  const float *given = test->x[EP_SPLIT_TRAIN];
+  for (int64_t i = 0; i < ROWS * IN; i++) x[i] = ldexpf(given[i], (int)(i % 41) - 20);
+  for (int level = 0; level <= best_level; level++) {
+    ep_instance *instance = compile(&test->program, level);
+    double worst = 0;
+    ck_assert_int_eq(ops->import_state(instance, test->parameters, NULL, NULL), EP_OK);
+    ck_assert_int_eq(ops->predict(instance, x, ROWS, y, NULL), EP_OK);
+    ops->release(instance);
+    for (int64_t i = 0; i < ROWS * OUT; i++) {
+      double sum = 0, size = 0;
+      for (int64_t k = 0; k < IN; k++) {
+        double product = (double)x[i / OUT * IN + k] * test->parameters[i % OUT * IN + k];
+        sum += product;
+        size += fabs(product);
+      }
+      ck_assert(!isnan(y[i]));
+      worst = fmax(worst, fabs((double)y[i] - sum) / size);
+    }
+    printf("products %-8s worst error %.2f x 2^-24 of the sum of sizes\n",
+           ep_instruction_set_name((ep_instruction_set)level), worst * 0x1p24);
+    ck_assert_double_le(worst, 8 * 0x1p-24);
+  }
+  free(y);
+  free(x);
+  ep_case_destroy(test);
+}
+END_TEST
+
+/* The thread sanitizer looks for races, slowly, and not for numbers. */
+#ifdef __SANITIZE_THREAD__
+#define FIRST_LEVEL best_level
+#else
+#define FIRST_LEVEL 0
+#endif
+
+/* A product that is shared among threads, one that is not, and an optimizer with state. */
+START_TEST(the_number_of_threads_changes_no_bit) {
+  enum { WIDE = 373, ROWS = 64 };
+  ck_assert_int_ge(WIDE * WIDE * ROWS, EP_CHOICE_SHARED_PRODUCTS);
+  ep_case *test = ep_case_create("threads", 10, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_linear(test, WIDE, true);
+  ep_case_add(test, EP_LAYER_RELU);
+  ep_case_add_linear(test, WIDE, true);
+  ep_case_add(test, EP_LAYER_TANH);
+  ep_case_add_linear(test, 5, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 3 * ROWS - 5,
+                                           .batch_size = ROWS,
+                                           .shuffle = true,
+                                           .seed = 3,
+                                           .steps = 5,
+                                           .lr = 0.001f,
+                                           .optimizer = {EP_OPTIMIZER_ADAGRAD, .eps = 1e-3f}});
+  const ep_subject fused = {ops, backend, "cpu/fused"}, reference = {ops, backend, "cpu/reference"};
+  for (int level = FIRST_LEVEL; level <= best_level; level++) {
+    ep_run one, more;
+    ep_comparison result = {0};
+    backend->instruction_set = (ep_instruction_set)level;
+    backend->threads = 1;
+    ck_assert_int_eq(ep_run_case(&fused, test, EP_RUN_WHOLE, &one, stderr), EP_OK);
+    for (int threads = 2; threads <= 5; threads++) {
+      backend->threads = threads;
+      ep_run_mode mode = threads % 2 ? EP_RUN_WHOLE : EP_RUN_CUT;
+      ck_assert_int_eq(ep_run_case(&fused, test, mode, &more, stderr), EP_OK);
+      ck_assert_msg(ep_runs_same(test, &more, &one, stderr), "%d threads", threads);
+      ep_run_deinit(&more);
+    }
+    ep_run_deinit(&one);
+    ep_compare_case(&fused, &reference, test, EP_COMPARE_TOLERANCE, &result, stderr);
+    ck_assert_int_eq(result.agreed, 1);
+  }
+  ep_case_destroy(test);
+}
+END_TEST
+
 static bool takes(int64_t in_features, int64_t out_features) {
   ep_op op = {.type = EP_LAYER_LINEAR,
               .in_features = in_features,
@@ -328,6 +431,9 @@ int main(void) {
   tcase_add_test(tests, the_shuffle_is_that_of_random_h);
   tcase_add_test(tests, rows_are_packed_across_the_lanes);
   tcase_add_test(tests, a_split_may_be_longer_than_a_batch);
+  tcase_add_test(tests, large_layers_agree_with_the_reference);
+  tcase_add_test(tests, the_number_of_threads_changes_no_bit);
+  tcase_add_test(tests, products_have_the_precision_of_float32);
   tcase_add_test(tests, it_takes_what_is_small_enough_and_no_more);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);

@@ -153,3 +153,30 @@ double median(double *values, int count) {
   qsort(values, (size_t)count, sizeof *values, double_compare);
   return values[count / 2];
 }
+
+/* Not inlined, because gcc 12 then takes the text for a pointer to the variable that held it. */
+__attribute__((noinline)) char *devices_text(ep_jobs *jobs) {
+  char *text = NULL;
+  assert_ok(ep_jobs_devices(jobs, &text, error));
+  return text;
+}
+
+void devices_wait(ep_jobs *jobs, const char *word, int count) {
+  for (int i = 0; i < 20000; i++) {
+    char *text = devices_text(jobs);
+    bool there = count_of(text, word) == count;
+    free(text);
+    if (there) return;
+    usleep(1000);
+  }
+  ck_abort_msg("never %d times %s", count, word);
+}
+
+int64_t device_number(ep_jobs *jobs, const char *key) {
+  char *text = devices_text(jobs);
+  const char *place = strstr(text, key);
+  int64_t number = place != NULL ? strtoll(place + strlen(key), NULL, 10) : -1;
+  free(text);
+  ck_assert_int_ne(number, -1);
+  return number;
+}

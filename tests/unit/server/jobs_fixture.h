@@ -30,4 +30,10 @@ void events_check(const char *events); /* seqs and epochs in order, the last lin
 int jobs_folders(void);                /* entries of DATA/jobs */
 double median(double *values, int count);
 
+char *devices_text(ep_jobs *jobs); /* the caller's */
+/* Until `word` stands so many times in it. */
+void devices_wait(ep_jobs *jobs, const char *word, int count);
+/* The number after `key` in it, of the first device. */
+int64_t device_number(ep_jobs *jobs, const char *key);
+
 #endif

@@ -23,6 +23,7 @@ static ep_job_row row_make(int number) {
                     .wanted = "auto",
                     .seconds_cpu = 0.25,
                     .seconds_cuda = 1e300,
+                    .cores = 7,
                     .epochs = 1000000000,
                     .parameters = 49,
                     .bytes = INT64_C(1) << 40,
@@ -52,6 +53,7 @@ START_TEST(gives_back_what_it_took) {
   ck_assert_int_eq(back.bytes, row.bytes);
   ck_assert_uint_eq(back.version, row.version);
   ck_assert_double_eq(back.seconds_cuda, 1e300);
+  ck_assert_int_eq(back.cores, 7);
   ep_job_row_deinit(&back);
   ep_store_close(store);
 }

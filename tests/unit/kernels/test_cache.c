@@ -1,4 +1,4 @@
-/* Compiled kernels on disk: what comes back, what is damaged, how many are kept, where. */
+/* What is kept on disk: what comes back, what is damaged, how many are kept, where. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "api/limits.h"
-#include "kernels/cuda/cubins.h"
+#include "kernels/cuda/cache.h"
 
 static char folder[64];
 
 static void setup(void) {
-  snprintf(folder, sizeof folder, "/tmp/epochd-cubins-XXXXXX");
+  snprintf(folder, sizeof folder, "/tmp/epochd-cache-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(folder));
   setenv("EPOCHD_CACHE_DIR", folder, 1);
 }
@@ -29,17 +29,17 @@ static void teardown(void) {
   ck_assert_int_eq(system(line), 0);
 }
 
-static ep_cubin_key key_of(const char *text) {
-  ep_cubin_key key = ep_cubin_key_start();
-  ep_cubin_key_add(&key, text);
+static ep_cache_key key_of(const char *text) {
+  ep_cache_key key = ep_cache_key_start();
+  ep_cache_key_add(&key, text);
   return key;
 }
 
 /* 1 when exactly `code` is kept under `text`, 0 when nothing is. */
 static int kept(const char *text, const char *code) {
-  ep_cubin_key key = key_of(text);
+  ep_cache_key key = key_of(text);
   size_t bytes = 0;
-  char *got = ep_cubin_read(&key, &bytes);
+  char *got = ep_cache_read(&key, &bytes);
   if (!got) return 0;
   ck_assert_uint_eq(bytes, strlen(code));
   ck_assert_mem_eq(got, code, bytes);
@@ -48,8 +48,8 @@ static int kept(const char *text, const char *code) {
 }
 
 static void keep(const char *text, const char *code) {
-  ep_cubin_key key = key_of(text);
-  ep_cubin_write(&key, code, strlen(code));
+  ep_cache_key key = key_of(text);
+  ep_cache_write(&key, code, strlen(code));
 }
 
 START_TEST(what_was_kept_comes_back) {
@@ -65,11 +65,11 @@ START_TEST(what_was_kept_comes_back) {
 END_TEST
 
 START_TEST(two_texts_are_not_one) {
-  ep_cubin_key one = ep_cubin_key_start(), two = ep_cubin_key_start();
-  ep_cubin_key_add(&one, "ab");
-  ep_cubin_key_add(&one, "c");
-  ep_cubin_key_add(&two, "a");
-  ep_cubin_key_add(&two, "bc");
+  ep_cache_key one = ep_cache_key_start(), two = ep_cache_key_start();
+  ep_cache_key_add(&one, "ab");
+  ep_cache_key_add(&one, "c");
+  ep_cache_key_add(&two, "a");
+  ep_cache_key_add(&two, "bc");
   ck_assert_mem_ne(&one, &two, sizeof one);
 }
 END_TEST
@@ -96,12 +96,12 @@ END_TEST
 
 START_TEST(the_one_not_read_for_longest_goes) {
   char text[32];
-  for (int i = 0; i < EP_LIMIT_CUBINS; i++) {
+  for (int i = 0; i < EP_LIMIT_CACHED; i++) {
     snprintf(text, sizeof text, "%d", i);
     keep(text, text);
   }
   ck_assert_int_eq(run_in_folder("touch -d '2 hours ago' *"), 0);
-  for (int i = 0; i < EP_LIMIT_CUBINS; i++) {
+  for (int i = 0; i < EP_LIMIT_CACHED; i++) {
     snprintf(text, sizeof text, "%d", i);
     if (i != 7) ck_assert_int_eq(kept(text, text), 1); /* is of use */
   }
@@ -144,7 +144,7 @@ START_TEST(the_folder_is_made_where_caches_are) {
 END_TEST
 
 int main(void) {
-  Suite *suite = suite_create("cubins");
+  Suite *suite = suite_create("cache");
   TCase *test = tcase_create("all");
   tcase_add_checked_fixture(test, setup, teardown);
   tcase_add_test(test, what_was_kept_comes_back);

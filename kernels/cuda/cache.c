@@ -1,4 +1,4 @@
-#include "kernels/cuda/cubins.h"
+#include "kernels/cuda/cache.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "api/limits.h"
 
 static const uint64_t FNV_PRIME = UINT64_C(0x100000001b3);
-static const char ENDING[] = ".cubin";
+static const char ENDING[] = ".kept";
 
 /* A file: this, then the code. */
 typedef struct {
@@ -28,18 +28,18 @@ static uint64_t fnv(uint64_t hash, const void *data, size_t bytes) {
   return hash;
 }
 
-ep_cubin_key ep_cubin_key_start(void) {
+ep_cache_key ep_cache_key_start(void) {
   /* FNV's own basis, and another number. */
-  return (ep_cubin_key){{UINT64_C(0xcbf29ce484222325), UINT64_C(0x9e3779b97f4a7c15)}};
+  return (ep_cache_key){{UINT64_C(0xcbf29ce484222325), UINT64_C(0x9e3779b97f4a7c15)}};
 }
 
-void ep_cubin_key_add(ep_cubin_key *key, const char *text) {
+void ep_cache_key_add(ep_cache_key *key, const char *text) {
   for (int i = 0; i < 2; i++) key->half[i] = fnv(key->half[i], text, strlen(text) + 1);
 }
 
 static file_head head_of(const char *code, size_t bytes) {
-  file_head head = {.magic = "epcubin", .bytes = bytes};
-  head.sum = fnv(ep_cubin_key_start().half[0], code, bytes);
+  file_head head = {.magic = "epcache", .bytes = bytes};
+  head.sum = fnv(ep_cache_key_start().half[0], code, bytes);
   return head;
 }
 
@@ -63,7 +63,7 @@ static bool folder_find(char *folder, size_t bytes) {
   return length > 0 && (size_t)length < bytes;
 }
 
-static bool place_find(const ep_cubin_key *key, place *out) {
+static bool place_find(const ep_cache_key *key, place *out) {
   if (!folder_find(out->folder, sizeof out->folder)) return false;
   snprintf(out->file, sizeof out->file, "%s/%016llx%016llx%s", out->folder,
            (unsigned long long)key->half[0], (unsigned long long)key->half[1], ENDING);
@@ -101,7 +101,7 @@ static bool bytes_read(int file, void *to, size_t bytes) {
 static bool file_is_ours(int file, const file_head *head) {
   struct stat about;
   return fstat(file, &about) == 0 && S_ISREG(about.st_mode) && about.st_uid == geteuid() &&
-         head->bytes > 0 && head->bytes <= EP_LIMIT_CUBIN_BYTES &&
+         head->bytes > 0 && head->bytes <= EP_LIMIT_CACHED_BYTES &&
          (uint64_t)about.st_size == head->bytes + sizeof *head;
 }
 
@@ -121,7 +121,7 @@ static char *code_read(int file, size_t *bytes) {
   return NULL;
 }
 
-char *ep_cubin_read(const ep_cubin_key *key, size_t *bytes) {
+char *ep_cache_read(const ep_cache_key *key, size_t *bytes) {
   place at;
   if (!place_find(key, &at)) return NULL;
   int file = open(at.file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -164,15 +164,15 @@ static void oldest_remove(const char *folder) {
     least = about.st_mtim;
     memcpy(oldest, row->d_name, length + 1);
   }
-  if (count > EP_LIMIT_CUBINS) unlinkat(dirfd(list), oldest, 0);
+  if (count > EP_LIMIT_CACHED) unlinkat(dirfd(list), oldest, 0);
   closedir(list);
 }
 
-void ep_cubin_write(const ep_cubin_key *key, const char *code, size_t bytes) {
+void ep_cache_write(const ep_cache_key *key, const char *code, size_t bytes) {
   static atomic_uint number;
   place at;
   char temporary[sizeof at.file + 32];
-  if (bytes == 0 || bytes > EP_LIMIT_CUBIN_BYTES) return;
+  if (bytes == 0 || bytes > EP_LIMIT_CACHED_BYTES) return;
   if (!place_find(key, &at) || !folder_make(at.folder)) return;
   snprintf(temporary, sizeof temporary, "%s.%ld.%u", at.file, (long)getpid(),
            atomic_fetch_add(&number, 1));

@@ -1,0 +1,64 @@
+/* network.cuh: the program's constants and what follows from them, for the kernel of cuda/cluster.
+ *
+ * "kernels/cuda/runtime/program.h" is made from the program and its plan: see text.c. */
+#ifndef EP_KERNELS_CUDA_CLUSTER_NETWORK_CUH
+#define EP_KERNELS_CUDA_CLUSTER_NETWORK_CUH
+
+#include "kernels/cuda/cluster/span.h"
+#include "kernels/cuda/runtime/program.h"
+#include "kernels/formulas/losses.h"
+
+typedef ep_cluster_span span;
+
+constexpr int WARP = 32, THREADS = WARPS * WARP, BLOCKS = ROW_BLOCKS * SLICES, LAST = LAYERS - 1;
+constexpr unsigned ALL = 0xffffffffu;
+constexpr int ROWS = ROW_WARPS * 8;                                   /* of a block: eight a warp */
+constexpr int STRIDE = ROWS + 4;                                      /* of a feature's numbers */
+constexpr int ROWS_EACH = (BATCH_ROWS + ROW_BLOCKS - 1) / ROW_BLOCKS; /* those of the batch */
+
+/* The outputs of such a layer are shared out over the slices; the last layer's inputs are. */
+constexpr bool is_sliced(int l) {
+  return SLICES > 1 && l >= FRONT && l < LAST;
+}
+/* Whether this block has but a part of the inputs. */
+constexpr bool takes_slice(int l) {
+  return SLICES > 1 && l == LAST;
+}
+
+constexpr int tiles_down(int l) {
+  return (layer(l).outputs + 15) / 16;
+}
+/* The weights are summed up and updated in groups of this many tiles of 16 by eight. */
+constexpr int GROUP_TILES = 4;
+constexpr int groups_count(int l) {
+  return tiles_down(l) * ((layer(l).inputs / 8 + GROUP_TILES - 1) / GROUP_TILES);
+}
+constexpr int groups_all() {
+  int count = 0;
+  for (int l = 0; l < LAYERS; l++) count += groups_count(l);
+  return count;
+}
+constexpr int GROUPS = groups_all();
+
+/* Sums that land in another block: of a layer's inputs' gradients, in halves of a tile. */
+constexpr int halves_each(int l) {
+  return (layer(l).inputs / 8 + SLICES - 1) / SLICES;
+}
+
+/* The barriers of a warp, one an exchange of a step. */
+constexpr int GATHERS = 0, SCATTERS = LAYERS, FRONT_GATHER = 2 * LAYERS,
+              EXCHANGES = SLICES > 1 ? 2 * LAYERS + 1 : 1;
+
+extern __shared__ __align__(16) float memory[];
+
+template <int L> static __device__ __forceinline__ ep_op activation_of() {
+  ep_op op = {};
+  op.type = layer(L).activation;
+  op.negative_slope = layer(L).negative_slope;
+  op.alpha = layer(L).alpha;
+  op.beta = layer(L).beta;
+  op.threshold = layer(L).threshold;
+  return op;
+}
+
+#endif

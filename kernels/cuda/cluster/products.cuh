@@ -1,0 +1,79 @@
+/* products.cuh: products of small matrices on tensor cores, for cuda/cluster: a warp multiplies
+ * what lies in shared memory. TF32 once, on numbers that were rounded when they were stored; or
+ * three times on the halves of a float32, which keeps its precision. */
+#ifndef EP_KERNELS_CUDA_CLUSTER_PRODUCTS_CUH
+#define EP_KERNELS_CUDA_CLUSTER_PRODUCTS_CUH
+
+#include "kernels/cuda/cluster/network.cuh"
+#include "kernels/cuda/tensor.cuh"
+
+/* As a number lies in shared memory, to be a factor. */
+static __device__ __forceinline__ float factor(float value) {
+  if constexpr (PRECISE) return value;
+  unsigned rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(value));
+  return __uint_as_float(rounded);
+}
+
+static __device__ __forceinline__ unsigned address_of(const void *shared) {
+  return (unsigned)__cvta_generic_to_shared(shared);
+}
+
+/* Four matrices of eight rows of four numbers: lane l has number l % 4 of row l / 4 of each; it
+ * gives the address of row l % 8 of matrix l / 8. */
+static __device__ __forceinline__ void matrices_load(part (&to)[4], const float *row) {
+  unsigned of[4];
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(of[0]), "=r"(of[1]), "=r"(of[2]), "=r"(of[3])
+               : "r"(address_of(row))
+               : "memory");
+#pragma unroll
+  for (int i = 0; i < 4; i++) to[i] = part_of<PRECISE>(__uint_as_float(of[i]));
+}
+
+/* Row `row` of a matrix of ROWS, a multiple of eight; of the half of a tile that is not there, the
+ * other half instead. */
+template <int ROWS> static __device__ __forceinline__ int row_clamp(int row) {
+  return ROWS % 16 == 0 || row < ROWS ? row : row - 8;
+}
+
+/* c[i] += 16 outputs, from tile FIRST + i on, of this warp's eight rows. weights: [ROWS, COLUMNS +
+ * 4], of each eight columns the even ones first; x: [terms, STRIDE], at the warp's rows. BACK: the
+ * outputs are the columns of the weights. */
+template <int FIRST, int TILES, int ROWS, int COLUMNS, bool BACK>
+static __device__ __forceinline__ void product(float (&c)[TILES][4], const float *weights,
+                                               const float *x) {
+  constexpr int LINE = COLUMNS + 4, STEPS = (BACK ? ROWS : COLUMNS) / 8;
+  constexpr bool ALTERNATES = TILES <= 2 && STEPS > 1;
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+  float more[ALTERNATES ? TILES : 1][4] = {};
+  const float *at =
+      BACK ? weights + 2 * t * LINE + FIRST * 16 + g / 2 + g % 2 * 4 : weights + lane / 16 * 4;
+  x += 2 * t * STRIDE + g;
+#pragma unroll
+  for (int k = 0; k < STEPS; k++) {
+    part b0 = part_of<PRECISE>(x[k * 8 * STRIDE]), b1 = part_of<PRECISE>(x[(k * 8 + 1) * STRIDE]);
+#pragma unroll
+    for (int i = 0; i < TILES; i++) {
+      part a[4];
+      if constexpr (BACK) {
+        const float *w = at + k * 8 * LINE + i * 16;
+        a[0] = part_of<PRECISE>(w[0]), a[1] = part_of<PRECISE>(w[8]);
+        a[2] = part_of<PRECISE>(w[LINE]), a[3] = part_of<PRECISE>(w[LINE + 8]);
+      } else {
+        matrices_load(a, at + row_clamp<ROWS>((FIRST + i) * 16 + lane % 16) * LINE + k * 8);
+      }
+      if (ALTERNATES && k % 2)
+        multiply<PRECISE>(more[i], a, b0, b1);
+      else
+        multiply<PRECISE>(c[i], a, b0, b1);
+    }
+  }
+  if constexpr (ALTERNATES)
+#pragma unroll
+    for (int i = 0; i < TILES; i++)
+#pragma unroll
+      for (int q = 0; q < 4; q++) c[i][q] += more[i][q];
+}
+
+#endif

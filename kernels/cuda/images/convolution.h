@@ -1,0 +1,58 @@
+/* convolution.h: convolutions by cuDNN on images that lie pixel by pixel, the channels of a pixel
+ * side by side (NHWC). Only algorithms that give the same bits every time; the fastest of them is
+ * found by trying, once a process. */
+#ifndef EP_KERNELS_CUDA_IMAGES_CONVOLUTION_H
+#define EP_KERNELS_CUDA_IMAGES_CONVOLUTION_H
+
+#include "kernels/cuda/device.h"
+
+/* y = conv(x, w), or, from the gradient by y: that by x, or that by w. */
+typedef enum {
+  EP_CONVOLUTION_FORWARD,
+  EP_CONVOLUTION_BACK,
+  EP_CONVOLUTION_WEIGHTS
+} ep_convolution_way;
+
+/* x: [rows, in height, in width, in channels], w: [out channels, kernel height, kernel width, in
+ * channels], y: [rows, out height, out width, out channels]; bfloat16 for EP_PRECISION_BF16, else
+ * float32, whose products keep all bits for EP_PRECISION_FP32 alone. Sums are float32, also those
+ * of the gradient by w, which is rounded to bfloat16 at its end: cuDNN has nothing fast that leaves
+ * float32 there. */
+typedef struct {
+  ep_convolution_way way;
+  ep_precision precision;
+  ep_shape in, out; /* with channels as they lie in memory */
+  int64_t rows;
+  int kernel[2], stride[2], padding[2], dilation[2];
+} ep_convolution_shape;
+
+/* Whether there is a cuDNN to do any of this. */
+bool ep_convolutions_exist(void);
+
+/* The library for one stream; used by one thread at a time. */
+typedef struct ep_convolutions ep_convolutions;
+ep_status ep_convolutions_open(ep_backend *backend, cudaStream_t stream, ep_convolutions **out,
+                               ep_error *error);
+void ep_convolutions_close(ep_convolutions *library); /* NULL is allowed; after its convolutions */
+
+enum { EP_CONVOLUTION_WORKSPACE_BYTES = 256 << 20 }; /* an algorithm that wants more is not taken */
+
+/* A convolution of these addresses. */
+typedef struct {
+  void *plan, *pack; /* cuDNN's descriptors */
+} ep_convolution;
+
+/* Finds the fastest algorithm for the shape, unless this process knows it. Writes over what the
+ * convolution writes; waits for the stream. workspace: device [EP_CONVOLUTION_WORKSPACE_BYTES],
+ * which all convolutions of one stream may share. *out is for ep_convolution_deinit, also after a
+ * failure: EP_UNSUPPORTED when cuDNN has nothing for it. */
+ep_status ep_convolution_init(ep_convolutions *library, const ep_convolution_shape *shape,
+                              const void *x, const void *w, const void *y, void *workspace,
+                              ep_convolution *out, ep_error *error);
+void ep_convolution_deinit(ep_convolution *convolution); /* a zeroed one is allowed */
+
+/* Queues it. */
+ep_status ep_convolution_run(ep_convolutions *library, const ep_convolution *convolution,
+                             ep_error *error);
+
+#endif

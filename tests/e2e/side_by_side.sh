@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Several jobs on several cores: as many run at once as --cpu-jobs says, in the queue's order; one
+# that needs all cores waits for them and runs alone; and what dies takes nothing else along.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+daemon_start --cpu-jobs 3
+epochs_lasting 2 # alone on a core; three share what cores there are
+
+long_job() { xor_job "$epochs" "$(jq -nc --argjson epochs "$epochs" '{seed: 5, report_every: ($epochs / 50 | floor)}')"; }
+workers() { pgrep -P "$daemon" -f epoch-worker || true; }
+
+# runs ID…: waits until these jobs run, all at once
+runs() {
+  local tries
+  for ((tries = 0; tries < 200; tries++)); do
+    http GET /v1/devices
+    jq -e '(.data[0].jobs | sort) == ($ARGS.positional | sort)' "$body" --args "$@" >/dev/null && return
+    sleep 0.05
+  done
+  fail "not these jobs run: $(jq -c '.data[0].jobs' "$body"), but $*"
+}
+
+# 1. three of five run; cancelling one lets the next one in, and changes nothing for the others
+ids=()
+for _ in 1 2 3 4 5; do
+  submit "$(long_job)"
+  ids+=("$id")
+done
+runs "${ids[@]:0:3}"
+check "the device says how many it takes, and which it has" \
+  '.data[0] | .cores == 3 and .state == "busy" and .job == .jobs[0] and (.jobs | length) == 3'
+http GET /v1/queue
+check "the queue knows who runs and who waits" \
+  '.running == 3 and .queued == 2 and [.jobs[3:][].id] == $waiting' --argjson waiting "$(jq -nc '$ARGS.positional' --args "${ids[@]:3}")"
+http POST "/v1/jobs/${ids[1]}/cancel"
+runs "${ids[0]}" "${ids[2]}" "${ids[3]}"
+http GET "/v1/jobs/${ids[1]}?wait=5"
+check "one of them was cancelled" '.status == "cancelled"'
+
+# 2. a worker is killed in the middle of its job
+victim=$(workers | sed -n 2p)
+[[ -n $victim ]] || fail "there is no second worker below epochd"
+kill -9 "$victim"
+sums=()
+again=0
+for id in "${ids[0]}" "${ids[@]:2}"; do
+  finish "$id" 60
+  sums+=("$(jq -r .weights.sha256 "$body")")
+  (($(jq .attempt "$body") == 1)) || again=$((again + 1))
+done
+((again == 1)) || fail "$again jobs were started again by the death of one worker"
+[[ $(printf '%s\n' "${sums[@]}" | sort -u | wc -l) == 1 ]] || fail "same job, other weights: ${sums[*]}"
+echo "ok: a worker was killed, its job alone was started again, all end with the same weights"
+
+# 3. a job that uses all cores: nothing passes it, and it runs alone
+wide=$(jq -nc '{data: {generator: "disc", rows: 4000}, epochs: 1000000, batch_size: "full", loss: "mse",
+  model: {layers: [{type: "linear", out_features: 64}, {type: "relu"}, {type: "linear", out_features: 1}]},
+  optimizer: {type: "sgd", lr: 0.01}, clip: {norm: 1}}')
+submit "$(long_job)"
+narrow=$id
+runs "$narrow"
+submit "$wide"
+wide_id=$id
+submit "$(xor_job 10)"
+last=$id
+http GET "/v1/jobs/$last"
+check "a small job does not pass a large one" '.status == "queued" and .queue_position == 1'
+runs "$wide_id"
+http GET "/v1/jobs/$narrow"
+check "the large one waited for the one before it" '.status == "succeeded"'
+http GET "/v1/jobs/$last"
+check "and runs alone" '.status == "queued"'
+http GET "/v1/jobs/$wide_id"
+check "on all cores" '.executor == "cpu/blocked"'
+http POST "/v1/jobs/$wide_id/cancel"
+finish "$last" 20
+
+# 4. everything is killed while three run
+ids=()
+for _ in 1 2 3 4; do
+  submit "$(long_job)"
+  ids+=("$id")
+done
+runs "${ids[@]:0:3}"
+# shellcheck disable=SC2046
+{ kill -9 "$daemon" $(workers); wait "$daemon"; } 2>/dev/null || true
+daemon_start --cpu-jobs 3
+for id in "${ids[@]}"; do
+  finish "$id" 60
+  [[ $(jq -r .weights.sha256 "$body") == "${sums[0]}" ]] || fail "after the restart $id ends with other weights"
+done
+echo "ok: everything was killed, all four jobs finished, with the same weights"
+daemon_stop

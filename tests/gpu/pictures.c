@@ -1,0 +1,128 @@
+#include "tests/gpu/pictures.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const ep_case_window same = {.kernel = {3, 3}, .padding = {1, 1}};
+static const ep_case_window halves = {.kernel = {2, 2}};
+
+/* A convolution with what usually follows it. */
+static void stage_add(ep_case *self, int64_t channels, const ep_case_window *window, bool bias) {
+  ep_case_add_conv2d(self, channels, window, bias);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, true);
+  ep_case_add(self, EP_LAYER_RELU);
+}
+
+/* Bytes, augmented; convolutions with a bias and without, norms and none; windows that hang over
+ * the edge. */
+static ep_case *stages_create(bool exact) {
+  ep_case *self = ep_case_create_image("norms and pools", (ep_shape){3, 15, 13}, EP_LOSS_NLL);
+  stage_add(self, 16, &same, true);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &halves);
+  stage_add(self, 27, &same, false);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &(ep_case_window){.kernel = {3, 2}});
+  ep_case_add_conv2d(self, 33, &(ep_case_window){.kernel = {2, 3}, .stride = {1, 2}}, true);
+  ep_case_add(self, EP_LAYER_SILU);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 7, true);
+  ep_case_add(self, EP_LAYER_LOG_SOFTMAX);
+  ep_case_store_bytes(self);
+  self->program.augment = (ep_augment){1, true};
+  ep_case_finish(self, &(ep_case_training){.rows = 101,
+                                           .batch_size = 37,
+                                           .shuffle = true,
+                                           .steps = 7,
+                                           .lr = exact ? 0.02f : 0.005f,
+                                           .seed = 41,
+                                           .optimizer = {.momentum = exact ? 0.9f : 0}});
+  return self;
+}
+
+ep_case *ep_picture_benchmark_create(const char *name, const ep_case_training *training) {
+  ep_case *self = ep_case_create_image(name, (ep_shape){3, 32, 32}, EP_LOSS_CROSS_ENTROPY);
+  for (int64_t channels = 64; channels <= 512; channels *= 2) {
+    stage_add(self, channels, &same, true);
+    ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &halves);
+  }
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 10, true);
+  ep_case_store_bytes(self);
+  ep_case_finish(self, training);
+  return self;
+}
+
+/* Blocks with what goes past them, pools of all kinds, masks, and no bias before a dropout. */
+static ep_case *blocks_create(bool exact) {
+  const ep_case_window overlap = {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}};
+  ep_case *self = ep_case_create_image("blocks", (ep_shape){18, 17, 14}, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_conv2d(self, 18, &same, true);
+  ep_case_add_residual(self, -1);
+  ep_case_add(self, EP_LAYER_TANH);
+  int block = ep_case_last(self);
+  stage_add(self, 20, &same, false);
+  ep_case_add_conv2d(self, 18, &(ep_case_window){.kernel = {1, 1}}, false);
+  ep_case_add_norm(self, EP_LAYER_BATCH_NORM, false);
+  ep_case_add_residual(self, block);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_pool(self, EP_LAYER_MAX_POOL2D, &overlap);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT2D, 0.2f);
+  ep_case_add_conv2d(self, 40, &same, false);
+  ep_case_add_pool(self, EP_LAYER_AVG_POOL2D, &overlap);
+  ep_case_add(self, EP_LAYER_GELU);
+  ep_case_add_dropout(self, EP_LAYER_DROPOUT, 0.3f);
+  ep_case_add_adaptive_pool(self, 3, 2);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_norm(self, EP_LAYER_LAYER_NORM, true);
+  ep_case_add_linear(self, 11, true);
+  ep_case_finish(self, &(ep_case_training){.rows = 90,
+                                           .batch_size = 41,
+                                           .shuffle = true,
+                                           .steps = 7,
+                                           .lr = exact ? 0.02f : 0.005f,
+                                           .seed = 42});
+  return self;
+}
+
+/* A full batch, the first convolution frozen, nothing after the last pool. */
+static ep_case *frozen_create(bool exact) {
+  (void)exact; /* nothing here jumps */
+  ep_case *self = ep_case_create_image("the first frozen", (ep_shape){5, 12, 12}, EP_LOSS_MSE);
+  ep_case_add_conv2d(self, 24, &same, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add_conv2d(self, 16, &(ep_case_window){.kernel = {3, 3}, .dilation = {2, 2}}, true);
+  ep_case_add(self, EP_LAYER_LEAKY_RELU);
+  ep_case_add_conv2d(self, 19, &(ep_case_window){.kernel = {8, 8}}, true);
+  ep_case_finish(
+      self,
+      &(ep_case_training){
+          .rows = 33,
+          .steps = 6,
+          .lr = 0.02f,
+          .seed = 43,
+          .frozen = 1,
+          .weight_decay = 0.01f,
+          .optimizer = {
+              .type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1, .clip_norm = 1}});
+  return self;
+}
+
+enum { PICTURES = 3 * 3 };
+
+/* Each in float32, TF32 and bfloat16. Below float32 it happens that another pixel of a window is
+ * the greatest, or a unit on the other side of its kink: a gradient that jumps, not one that is a
+ * little off. There the steps are short, without momentum. */
+ep_case *ep_picture_case_create(int number) {
+  static ep_case *(*const create[])(bool) = {stages_create, blocks_create, frozen_create};
+  static const ep_precision precisions[] = {EP_PRECISION_FP32, EP_PRECISION_TF32,
+                                            EP_PRECISION_BF16};
+  ep_case *self = create[number / 3](number % 3 == 0);
+  self->program.precision = precisions[number % 3];
+  size_t length = strlen(self->name);
+  snprintf(self->name + length, sizeof self->name - length, ", %s",
+           ep_precision_name((int)self->program.precision));
+  return self;
+}
+
+int ep_picture_case_count(void) {
+  return PICTURES;
+}

@@ -1,0 +1,46 @@
+/* Each thing is done once, however many there are. */
+#include "engine/spread.h"
+
+#include <check.h>
+#include <stdatomic.h>
+
+enum { THINGS = 1000 };
+
+typedef struct {
+  int done[THINGS];
+  int64_t least;
+  atomic_int calls, short_ones; /* ranges of fewer than `least` */
+} tally;
+
+static void things_count(void *context, int64_t first, int64_t count) {
+  tally *sum = context;
+  atomic_fetch_add(&sum->calls, 1);
+  if (count < sum->least) atomic_fetch_add(&sum->short_ones, 1);
+  for (int64_t i = first; i < first + count; i++) sum->done[i]++;
+}
+
+START_TEST(each_is_done_once) {
+  static const int64_t counts[] = {0, 1, 2, 31, 32, 33, 997, THINGS};
+  static const int64_t leasts[] = {1, 2, 100, 5000};
+  for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+    for (size_t l = 0; l < sizeof leasts / sizeof *leasts; l++) {
+      tally sum = {.least = leasts[l]};
+      ep_spread_run(counts[c], leasts[l], things_count, &sum);
+      for (int64_t i = 0; i < THINGS; i++) ck_assert_int_eq(sum.done[i], i < counts[c]);
+      if (sum.calls > 1) ck_assert_int_eq(sum.short_ones, 0);
+      ck_assert_int_le(sum.calls, counts[c] / leasts[l] + 1);
+    }
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("engine/spread");
+  TCase *tests = tcase_create("ranges");
+  tcase_add_test(tests, each_is_done_once);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
