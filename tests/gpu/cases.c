@@ -1,18 +1,9 @@
 #include "tests/gpu/cases.h"
 
-#include <stdio.h>
-#include <string.h>
-
+#include "tests/gpu/narrow.h"
 #include "tests/gpu/pictures.h"
 
-typedef struct {
-  const char *name;
-  int64_t in_features;
-  int64_t widths[13]; /* ends with 0 */
-  ep_layer_type between;
-  ep_loss_type loss;
-  ep_case_training training;
-} net;
+typedef ep_gpu_net net;
 
 static const net nets[] = {
     {"wide, full batch",
@@ -158,18 +149,8 @@ static const net nets[] = {
 };
 enum { NETS = sizeof nets / sizeof *nets };
 
-static ep_case *net_create_with(const net *row, bool biases, const ep_case_training *training) {
-  ep_case *self = ep_case_create(row->name, row->in_features, row->loss);
-  for (int i = 0; row->widths[i]; i++) {
-    if (i > 0) ep_case_add(self, row->between);
-    ep_case_add_linear(self, row->widths[i], biases);
-  }
-  ep_case_finish(self, training);
-  return self;
-}
-
 static ep_case *net_create(const net *row, const ep_case_training *training) {
-  return net_create_with(row, true, training);
+  return ep_gpu_net_create(row, true, training);
 }
 
 /* --- images -------------------------------------------------------------------------------- */
@@ -377,127 +358,23 @@ static ep_case *coarse_image_create(void) {
   return self;
 }
 
-/* --- narrow layers, many rows -------------------------------------------------------------- */
-
-/* No width, and no number of rows, is a multiple of anything. The last have no biases. */
-static const net narrow_nets[] = {
-    {"narrow, a full batch",
-     13,
-     {37, 64, 5},
-     EP_LAYER_RELU,
-     EP_LOSS_MSE,
-     {.rows = 1531,
-      .steps = 7,
-      .lr = 0.1f,
-      .seed = 41,
-      .lr_falls = true,
-      .optimizer = {.momentum = 0.9f, .nesterov = true}}},
-    {"narrow, mini-batches with a small last one",
-     32,
-     {64, 64, 64, 64, 16},
-     EP_LAYER_RELU,
-     EP_LOSS_MSE,
-     {.rows = 5000, .batch_size = 2048, .shuffle = true, .steps = 8, .lr = 0.1f, .seed = 42}},
-    {"narrow, one output of few inputs",
-     3,
-     {4, 1},
-     EP_LAYER_TANH,
-     EP_LOSS_BCE_WITH_LOGITS,
-     {.rows = 8777, .steps = 9, .lr = 0.5f, .seed = 43}},
-    {"narrow, as wide as it goes, classes",
-     100,
-     {128, 7, 128, 10},
-     EP_LAYER_GELU,
-     EP_LOSS_CROSS_ENTROPY,
-     {.rows = 2500,
-      .batch_size = 1000,
-      .shuffle = true,
-      .steps = 7,
-      .lr = 0.01f,
-      .seed = 44,
-      .weight_decay = 0.01f,
-      .spare_biases = true,
-      .optimizer = {.type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}}},
-    {"narrow, many rows for each block",
-     7,
-     {17, 16, 3},
-     EP_LAYER_SILU,
-     EP_LOSS_HUBER,
-     {.rows = 50021, .steps = 4, .lr = 0.1f, .seed = 45}},
-    {"narrow, the first layer frozen",
-     9,
-     {20, 33, 128},
-     EP_LAYER_SIGMOID,
-     EP_LOSS_CROSS_ENTROPY,
-     {.rows = 1100,
-      .batch_size = 600,
-      .shuffle = true,
-      .steps = 5,
-      .lr = 0.1f,
-      .seed = 46,
-      .weight_decay = 0.02f,
-      .frozen = 1}},
-    {
-        "narrow, one layer without a bias",
-        50,
-        {33},
-        EP_LAYER_RELU,
-        EP_LOSS_MAE,
-        {.rows = 1027, .steps = 6, .lr = 0.05f, .seed = 47},
-    },
-    {
-        "narrow, deep without biases",
-        16,
-        {64, 64, 64, 64, 64, 64, 64, 64, 1},
-        EP_LAYER_LEAKY_RELU,
-        EP_LOSS_MSE,
-        {.rows = 999,
-         .batch_size = 800,
-         .steps = 5,
-         .lr = 0.05f,
-         .seed = 48,
-         .optimizer = {.type = EP_OPTIMIZER_RMSPROP, .alpha = 0.9f, .eps = 1, .centered = true}},
-    },
-};
-enum {
-  NARROW_NETS = sizeof narrow_nets / sizeof *narrow_nets,
-  NARROW = 3 * NARROW_NETS,
-  NARROW_BIASED = 6
-};
-
-static ep_case *precision_set(ep_case *self, ep_precision precision) {
-  self->program.precision = precision;
-  size_t length = strlen(self->name);
-  snprintf(self->name + length, sizeof self->name - length, ", %s",
-           ep_precision_name((int)precision));
-  return self;
-}
-
-/* Each in every precision. */
-static ep_case *narrow_create(int number) {
-  static const ep_precision precisions[] = {EP_PRECISION_FP32, EP_PRECISION_TF32,
-                                            EP_PRECISION_BF16};
-  const net *row = &narrow_nets[number / 3];
-  return precision_set(net_create_with(row, number / 3 < NARROW_BIASED, &row->training),
-                       precisions[number % 3]);
-}
-
 /* Each in TF32, then in bfloat16. */
 static ep_case *coarse_create(int number) {
   int row = number / 2;
   ep_case *self = row < COARSE_NETS ? net_create(&coarse_nets[row], &coarse_nets[row].training)
                                     : coarse_image_create();
-  return precision_set(self, number % 2 == 0 ? EP_PRECISION_TF32 : EP_PRECISION_BF16);
+  return ep_gpu_precision_set(self, number % 2 == 0 ? EP_PRECISION_TF32 : EP_PRECISION_BF16);
 }
 
 int ep_gpu_case_count(void) {
-  return NETS + IMAGES + COARSE + NARROW + ep_picture_case_count();
+  return NETS + IMAGES + COARSE + ep_narrow_case_count() + ep_picture_case_count();
 }
 
 ep_case *ep_gpu_case_create(int number) {
-  if (number >= NETS + IMAGES + COARSE + NARROW)
-    return ep_picture_case_create(number - NETS - IMAGES - COARSE - NARROW);
-  if (number >= NETS + IMAGES + COARSE) return narrow_create(number - NETS - IMAGES - COARSE);
+  if (number >= NETS + IMAGES + COARSE + ep_narrow_case_count())
+    return ep_picture_case_create(number - NETS - IMAGES - COARSE - ep_narrow_case_count());
+  if (number >= NETS + IMAGES + COARSE)
+    return ep_narrow_case_create(number - NETS - IMAGES - COARSE);
   if (number >= NETS + IMAGES) return coarse_create(number - NETS - IMAGES);
   if (number >= NETS) return image_create(number - NETS);
   const net *row = &nets[number];
