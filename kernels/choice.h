@@ -154,7 +154,6 @@ typedef struct {
   double cycles;   /* that a step is expected to take */
   double turns;    /* of tiles of rows through a layer, one after the other */
   double products; /* multiply-adds of a block, as dear as the precision makes them */
-  double summed;   /* floats of gradients that all blocks leave to be added up */
   double rows;     /* that a block takes, one tile after the other */
 } ep_choice_narrow_work;
 

@@ -134,7 +134,6 @@ static void work_count(const ep_program *program, int tile_rows, int multiproces
   *work = (ep_choice_narrow_work){.cycles = cycles,
                                   .turns = turns * plan->layers_count,
                                   .products = turns * tile_rows * products,
-                                  .summed = (double)workers * plan->quads * 4,
                                   .rows = turns * tile_rows};
 }
 
