@@ -262,6 +262,26 @@ static ep_choice_gpu gpu_of(const ep_device_info *device) {
                          device->threads > 0 ? device->threads : usual_multiprocessors};
 }
 
+static bool narrow_takes(const ep_plan *plan, const ep_device_info *device) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_narrow_work work;
+  return ep_choice_narrow(&plan->program, &gpu, &work);
+}
+
+/* Two barriers and the sums of all blocks; tiles of rows through all layers. */
+static void narrow_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
+                         double terms[EP_COST_TERMS]) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_narrow_work work = {0};
+  ep_program program = plan->program;
+  program.batch_size = rows;
+  (void)ep_choice_narrow(&program, &gpu, &work); /* a last batch may be small */
+  terms[0] = 1;
+  terms[1] = work.turns;
+  terms[2] = work.products;
+  terms[3] = work.rows * network_sum(plan).values;
+}
+
 static bool cluster_takes(const ep_plan *plan, const ep_device_info *device) {
   ep_choice_gpu gpu = gpu_of(device);
   return ep_choice_cluster(&plan->program, &gpu, NULL);
@@ -387,6 +407,12 @@ static void general_terms(const ep_plan *plan, const ep_device_info *device, int
 }
 
 static const ep_cost_model cuda_models[] = {
+    {.executor = "cuda/fused",
+     .takes = narrow_takes,
+     .terms = narrow_terms,
+     .usual = {.start_seconds = 1,
+               .again_seconds = 3e-3,
+               .seconds = {2.8e-6, 9.8e-7, 6e-12, 1.5e-11}}},
     {.executor = "cuda/resident",
      .takes = resident_takes,
      .terms = resident_terms,

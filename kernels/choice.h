@@ -150,8 +150,22 @@ typedef struct {
   double multiplied; /* multiply-adds of a block's tasks */
 } ep_choice_grid_work;
 
+/* How cuda/fused would go about a step (kernels/cuda/narrow/plan.h). */
+typedef struct {
+  double cycles;   /* that a step is expected to take */
+  double turns;    /* of tiles of rows through a layer, one after the other */
+  double products; /* multiply-adds of a block, as dear as the precision makes them */
+  double rows;     /* that a block takes, one tile after the other */
+} ep_choice_narrow_work;
+
+/* Bytes of shared memory that a block may ask for, but for what a kernel has besides. */
+int64_t ep_choice_shared_bytes(int capability);
+
 /* kernels/cuda/choice.c. work: written where it takes the program. */
 bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu, ep_choice_grid_work *work);
+/* cuda/fused. work: written, zero where there is no way to run the program. */
+bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
+                      ep_choice_narrow_work *work);
 /* cuda/graph. */
 bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu);
 /* cuda/images, where cuDNN is installed. */

@@ -35,9 +35,9 @@ typedef struct {
 } suite;
 
 /* All that the plug-in has; a new one is tried by standing here. */
-static const char *const executors[] = {"cuda/resident", "cuda/cluster", "cuda/grid",
-                                        "cuda/graph",    "cuda/images",  "cuda/gemm",
-                                        "cuda/general"};
+static const char *const executors[] = {"cuda/fused", "cuda/resident", "cuda/cluster",
+                                        "cuda/grid",  "cuda/graph",    "cuda/images",
+                                        "cuda/gemm",  "cuda/general"};
 static const char *const general_name = "cuda/general"; /* says what is right for what is large */
 enum { EXECUTORS = sizeof executors / sizeof *executors };
 
