@@ -315,23 +315,6 @@ edge_update(const four (&weights)[S::QUADS], const float (&c)[S::MF][S::T][4],
   }
 }
 
-/* What an optimizer with a state needs of a tile, on its way to the L2 cache. */
-static __device__ __noinline__ void tile_fetch(const layer &of, int output, int input, int outputs,
-                                               int inputs) {
-  const span &s = span_of();
-  int across = inputs / EP_GRID_LINE, slots = s.slots;
-#pragma unroll 1
-  for (int e = threadIdx.x; e < outputs * across; e += THREADS) {
-    int o = output + e / across, i = input + e % across * EP_GRID_LINE;
-    if (o >= of.out || i >= of.in) continue;
-    long long at = of.weight + (long long)o * of.in + i;
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(s.parameters + at));
-#pragma unroll 1
-    for (int slot = 0; slot < slots; slot++)
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(s.state + slot * s.parameters_count + at));
-  }
-}
-
 /* The tasks from `number` to `end`, each `blocks` after the last. */
 template <class S, bool PRECISE>
 static __device__ __noinline__ void update_run(int l, int number, int end, int blocks) {
@@ -362,8 +345,6 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
       weights_load<S>(weights, place, of.in);
     else if (FEW && alone)
       edge_load<S>(weights, update_place_of(of, at.m, at.n));
-    else if (!way.plain)
-      tile_fetch(s.layers[l], at.m, at.n, S::M, S::N);
 #pragma unroll 1
     for (int k = at.first; k < at.end; k += S::K) {
       asm volatile("cp.async.wait_group %0;" ::"n"(EP_GRID_STAGES - 2) : "memory");
