@@ -128,8 +128,9 @@ static wide_work fused_wide(const ep_plan *plan, const ep_device_info *device) {
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
     const double weights = (double)ep_op_products(op);
-    double at_once = ep_choice_shared(&plan->program, op) ? device->threads : 1;
     if (op->type != EP_LAYER_LINEAR) continue;
+    double pieces = floor((double)op->out_features / EP_CHOICE_SHARED_FEATURES);
+    double at_once = ep_choice_shared(&plan->program, op) ? fmin(device->threads, pieces) : 1;
     at_once = fmax(at_once, 1);
     if (has_tiles(device) && ep_choice_tiled(&plan->program, op))
       sum.tiles += weights * (first ? 2 : 3) / at_once;
@@ -424,7 +425,7 @@ static const ep_cost_model cuda_models[] = {
     {.executor = "cuda/cluster",
      .takes = cluster_takes,
      .terms = cluster_terms,
-     .usual = {.start_seconds = 1.2, .again_seconds = 3e-3, .seconds = {1e-7, 5.6e-10}}},
+     .usual = {.start_seconds = 1.2, .again_seconds = 3e-3, .seconds = {1.2e-6, 6.3e-10}}},
     {.executor = "cuda/grid",
      .takes = grid_takes,
      .terms = grid_terms,

@@ -145,12 +145,13 @@ START_TEST(a_device_chooses_what_it_has) {
   snprintf(all.executors[1].executor, 32, "cuda/grid");
   snprintf(all.executors[2].executor, 32, "cuda/resident");
   snprintf(one.executors[0].executor, 32, "cuda/general");
-  static const char slim[] = DENSE(4, ""), middle[] = DENSE(64, "");
+  static const char slim[] = DENSE(4, ""), middle[] = DENSE(64, ""), wide[] = DENSE(4096, "");
   ck_assert_str_eq(estimate_of(slim, &gpu, &all).executor, "cuda/resident");
   ck_assert_str_eq(estimate_of(middle, &gpu, &all).executor, "cuda/grid");
   ck_assert_str_eq(estimate_of(middle, &old_gpu, &all).executor, "cuda/general");
   ck_assert_str_eq(estimate_of(middle, &gpu, &one).executor, "cuda/general");
   ck_assert_str_eq(estimate_of(middle, &gpu, NULL).executor, "cuda/cluster");
+  ck_assert_str_eq(estimate_of(wide, &gpu, NULL).executor, "cuda/grid");
   ck_assert_str_eq(estimate_of(middle, &cpu, NULL).executor, "cpu/fused");
 }
 END_TEST
