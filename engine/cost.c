@@ -370,16 +370,13 @@ static void images_terms(const ep_plan *plan, const ep_device_info *device, int6
   (void)device;
   network sum = network_sum(plan);
   bool half = plan->program.precision == EP_PRECISION_BF16;
-  bool precise = plan->program.precision == EP_PRECISION_FP32;
   double n = (double)rows;
   terms[0] = 1;
   terms[1] = launches_count(plan);
-  terms[2] = half || precise ? 0 : n * sum.conv;
-  terms[3] = precise ? n * sum.conv : 0;
-  terms[4] = half ? n * sum.conv : 0;
-  terms[5] = (half ? n / 2 : n) * sum.values;
-  terms[6] = n * (sum.wide + sum.thin);
-  terms[7] = updated(plan);
+  terms[2] = half ? n * sum.conv / 2 : n * sum.conv;
+  terms[3] = half ? n * sum.values / 2 : n * sum.values;
+  terms[4] = n * (sum.wide + sum.thin);
+  terms[5] = updated(plan);
 }
 
 static void gemm_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
@@ -441,9 +438,9 @@ static const ep_cost_model cuda_models[] = {
     {.executor = "cuda/images",
      .takes = images_takes,
      .terms = images_terms,
-     .usual = {.start_seconds = 0.6,
+     .usual = {.start_seconds = 0.3,
                .again_seconds = 0.02,
-               .seconds = {3e-5, 5e-6, 7e-15, 4e-14, 4e-15, 4e-12, 1e-13, 1e-11}}},
+               .seconds = {1e-5, 2e-6, 9e-15, 1.5e-12, 1e-13, 1e-11}}},
     {.executor = "cuda/gemm",
      .takes = gemm_takes,
      .terms = gemm_terms,
