@@ -21,6 +21,7 @@ typedef struct {
   double seconds[EP_COST_TERMS]; /* of one unit of each term */
   double error;                  /* mean of |predicted / measured - 1| over what was measured */
   int measured;                  /* programs that were timed */
+  double drift; /* what jobs lately took, over what these say; 0 = not known. Not in the file */
 } ep_executor_cost;
 
 /* Executors that are not listed cannot be used on the device. */

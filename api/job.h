@@ -50,6 +50,7 @@ typedef struct {
   char executor[32];    /* that it would choose */
   double seconds;       /* of the whole job; INFINITY: it cannot */
   double start_seconds; /* of these, before the first step */
+  double model_seconds; /* of the epochs, by the cost model and the calibration alone */
   int cores;            /* of the CPU that it could use; 1 on a GPU */
   bool calibrated;      /* by what was measured on this machine */
   bool measured;        /* the epochs by what they took in a job before */

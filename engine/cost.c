@@ -37,13 +37,17 @@ static double activation_values(const ep_op *op) {
 
 enum { WIDE_IN_FEATURES = 16, WIDE_OUT_FEATURES = 4 };
 
+static bool is_wide(const ep_op *op) {
+  return op->in_features >= WIDE_IN_FEATURES && op->out_features >= WIDE_OUT_FEATURES;
+}
+
 static network network_sum(const ep_plan *plan) {
   network sum = {.values = (double)plan->program.in_features};
   bool first = true;
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
     double products = (double)ep_op_products(op) * (first ? 2 : 3);
-    bool wide = op->in_features >= WIDE_IN_FEATURES && op->out_features >= WIDE_OUT_FEATURES;
+    bool wide = is_wide(op);
     sum.stages += op->type != EP_LAYER_FLATTEN && op->type != EP_LAYER_RELU;
     sum.values += activation_values(op) * (double)op->out_features;
     if (op->type == EP_LAYER_CONV2D)
@@ -98,24 +102,66 @@ static bool fused_takes(const ep_plan *plan, const ep_device_info *device) {
   return ep_choice_fused(&plan->program);
 }
 
+/* As many as there are pieces of its largest layer. */
+static int fused_cores(const ep_plan *plan) {
+  int64_t features = 0;
+  for (int i = 0; i < plan->program.ops_count; i++)
+    if (ep_choice_shared(&plan->program, &plan->ops[i]) && plan->ops[i].out_features > features)
+      features = plan->ops[i].out_features;
+  return 1 + (int)(features / EP_CHOICE_SHARED_FEATURES);
+}
+
+/* Multiply-adds of wide layers in turn, those of the matrix unit apart; and weights of which each
+ * chunk of rows reads its own. */
+typedef struct {
+  double lanes, tiles, weights;
+} wide_work;
+
+static bool has_tiles(const ep_device_info *device) {
+  return strcmp(device->instruction_set, "amx") == 0;
+}
+
+/* Large products are shared among the threads. */
+static wide_work fused_wide(const ep_plan *plan, const ep_device_info *device) {
+  wide_work sum = {0};
+  bool first = true;
+  for (int i = 0; i < plan->program.ops_count; i++) {
+    const ep_op *op = &plan->ops[i];
+    const double weights = (double)ep_op_products(op);
+    if (op->type != EP_LAYER_LINEAR) continue;
+    double pieces = floor((double)op->out_features / EP_CHOICE_SHARED_FEATURES);
+    double at_once = ep_choice_shared(&plan->program, op) ? fmin(device->threads, pieces) : 1;
+    at_once = fmax(at_once, 1);
+    if (has_tiles(device) && ep_choice_tiled(&plan->program, op))
+      sum.tiles += weights * (first ? 2 : 3) / at_once;
+    else if (is_wide(op))
+      sum.lanes += weights * (first ? 2 : 3) / at_once;
+    if (is_wide(op)) sum.weights += weights / at_once;
+    first = false;
+  }
+  return sum;
+}
+
 /* Rows come in vectors, and vectors in chunks whose activations stay in the first cache; weights
  * that do not fit the second one are read again for each chunk. */
 static void fused_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                         double terms[EP_COST_TERMS]) {
-  const double chunk_values = 10240, least = 64, most = 1024;
+  const double chunk_values = 10240, least = has_tiles(device) ? 128 : 64, most = 1024;
   const double cached_weights = 200000, near_weights = 2e6; /* of the second cache, the third */
   network sum = network_sum(plan);
   double padded = rounded_up((double)rows, lanes_count(device));
   double chunks = ceil(padded / clamped(chunk_values / sum.values, least, most));
+  wide_work wide = fused_wide(plan, device);
   terms[0] = 1;
   terms[1] = chunks * sum.stages;
   terms[2] = padded * sum.thin;
-  terms[3] = padded * sum.wide;
-  terms[4] = sum.wide_weights > cached_weights ? chunks * sum.wide_weights : 0;
+  terms[3] = padded * wide.lanes;
+  terms[4] = sum.wide_weights > cached_weights ? chunks * wide.weights : 0;
   terms[5] = padded * sum.values;
   terms[6] = updated(plan);
-  terms[7] = sum.wide_weights > near_weights ? chunks * sum.wide_weights : 0;
+  terms[7] = sum.wide_weights > near_weights ? chunks * wide.weights : 0;
   terms[8] = shuffled_values(plan, rows);
+  terms[9] = padded * wide.tiles;
 }
 
 /* Threads take slots of the rows. */
@@ -157,9 +203,11 @@ static const ep_cost_model cpu_models[] = {
     {.executor = "cpu/fused",
      .takes = fused_takes,
      .terms = fused_terms,
+     .cores = fused_cores,
      .usual = {.start_seconds = 2e-4,
                .again_seconds = 1e-4,
-               .seconds = {1e-7, 1e-8, 2.2e-11, 1.6e-11, 3.5e-10, 1.5e-10, 2e-10, 1e-9, 1.4e-9}}},
+               .seconds = {1e-7, 1e-8, 2.2e-11, 1.6e-11, 3.5e-10, 1.5e-10, 2e-10, 1e-9, 1.4e-9,
+                           1e-11}}},
     {.executor = "cpu/blocked",
      .takes = any_takes,
      .terms = blocked_terms,
@@ -212,6 +260,26 @@ static ep_choice_gpu gpu_of(const ep_device_info *device) {
   const int usual_multiprocessors = 132;
   return (ep_choice_gpu){capability(device),
                          device->threads > 0 ? device->threads : usual_multiprocessors};
+}
+
+static bool narrow_takes(const ep_plan *plan, const ep_device_info *device) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_narrow_work work;
+  return ep_choice_narrow(&plan->program, &gpu, &work);
+}
+
+/* Two barriers and the sums of all blocks; tiles of rows through all layers. */
+static void narrow_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
+                         double terms[EP_COST_TERMS]) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_narrow_work work = {0};
+  ep_program program = plan->program;
+  program.batch_size = rows;
+  (void)ep_choice_narrow(&program, &gpu, &work); /* a last batch may be small */
+  terms[0] = 1;
+  terms[1] = work.turns;
+  terms[2] = work.products;
+  terms[3] = work.rows * network_sum(plan).values;
 }
 
 static bool cluster_takes(const ep_plan *plan, const ep_device_info *device) {
@@ -302,16 +370,13 @@ static void images_terms(const ep_plan *plan, const ep_device_info *device, int6
   (void)device;
   network sum = network_sum(plan);
   bool half = plan->program.precision == EP_PRECISION_BF16;
-  bool precise = plan->program.precision == EP_PRECISION_FP32;
   double n = (double)rows;
   terms[0] = 1;
   terms[1] = launches_count(plan);
-  terms[2] = half || precise ? 0 : n * sum.conv;
-  terms[3] = precise ? n * sum.conv : 0;
-  terms[4] = half ? n * sum.conv : 0;
-  terms[5] = (half ? n / 2 : n) * sum.values;
-  terms[6] = n * (sum.wide + sum.thin);
-  terms[7] = updated(plan);
+  terms[2] = half ? n * sum.conv / 2 : n * sum.conv;
+  terms[3] = half ? n * sum.values / 2 : n * sum.values;
+  terms[4] = n * (sum.wide + sum.thin);
+  terms[5] = updated(plan);
 }
 
 static void gemm_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
@@ -342,6 +407,12 @@ static void general_terms(const ep_plan *plan, const ep_device_info *device, int
 }
 
 static const ep_cost_model cuda_models[] = {
+    {.executor = "cuda/fused",
+     .takes = narrow_takes,
+     .terms = narrow_terms,
+     .usual = {.start_seconds = 1,
+               .again_seconds = 3e-3,
+               .seconds = {2.8e-6, 9.8e-7, 6e-12, 1.5e-11}}},
     {.executor = "cuda/resident",
      .takes = resident_takes,
      .terms = resident_terms,
@@ -367,9 +438,9 @@ static const ep_cost_model cuda_models[] = {
     {.executor = "cuda/images",
      .takes = images_takes,
      .terms = images_terms,
-     .usual = {.start_seconds = 0.6,
+     .usual = {.start_seconds = 0.3,
                .again_seconds = 0.02,
-               .seconds = {3e-5, 5e-6, 7e-15, 4e-14, 4e-15, 4e-12, 1e-13, 1e-11}}},
+               .seconds = {1e-5, 2e-6, 9e-15, 1.5e-12, 1e-13, 1e-11}}},
     {.executor = "cuda/gemm",
      .takes = gemm_takes,
      .terms = gemm_terms,

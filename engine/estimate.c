@@ -88,11 +88,11 @@ ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
   estimate.measured =
       past && past->epoch_seconds > 0 && strcmp(past->executor, model->executor) == 0;
   estimate.start_seconds = start_seconds(cost, past) + copy_seconds(plan, device);
+  estimate.model_seconds = steps_seconds(model, cost, plan, device, (double)spec->epochs);
+  double epochs_seconds = estimate.model_seconds * (cost->drift > 0 ? cost->drift : 1);
+  if (estimate.measured) epochs_seconds = (double)spec->epochs * past->epoch_seconds;
   estimate.seconds =
-      estimate.start_seconds +
-      (estimate.measured ? (double)spec->epochs * past->epoch_seconds
-                         : steps_seconds(model, cost, plan, device, (double)spec->epochs)) +
-      validation_seconds(model, cost, plan, device, spec);
+      estimate.start_seconds + epochs_seconds + validation_seconds(model, cost, plan, device, spec);
   return estimate;
 }
 

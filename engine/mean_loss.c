@@ -2,7 +2,12 @@
 
 #include "engine/mean_loss.h"
 
+#include <stdlib.h>
+
+#include "engine/spread.h"
 #include "kernels/formulas/losses.h"
+
+enum { MEASURED_LEAST = 2000 }; /* rows that are worth a thread */
 
 static double numbers_sum(const ep_program *program, const float *outputs, const float *targets,
                           int64_t count) {
@@ -34,18 +39,39 @@ static double logits_loss(const ep_program *program, const float *logits, int64_
   return sum;
 }
 
+/* Rows of logits, for the threads that share them. */
+typedef struct {
+  const ep_program *program;
+  const float *outputs;
+  const int32_t *classes;
+  double *losses; /* [rows], written */
+} logit_rows;
+
+static void logits_measure(void *context, int64_t first, int64_t count) {
+  const logit_rows *rows = context;
+  for (int64_t i = first; i < first + count; i++)
+    rows->losses[i] = logits_loss(rows->program, rows->outputs + i * rows->program->out_features,
+                                  rows->classes[i]);
+}
+
 double ep_mean_loss(const ep_program *program, const float *outputs, const void *y, int64_t rows) {
   int64_t columns = program->out_features;
   if (!ep_loss_takes_classes(program->loss))
     return numbers_sum(program, outputs, y, rows * columns) / ((double)rows * (double)columns);
   const int32_t *classes = y;
+  bool logits = program->loss == EP_LOSS_CROSS_ENTROPY;
+  logit_rows shared = {program, outputs, classes,
+                       logits ? malloc((size_t)rows * sizeof(double)) : NULL};
+  if (shared.losses) ep_spread_run(rows, MEASURED_LEAST, logits_measure, &shared);
   double sum = 0, divisor = 0;
   for (int64_t i = 0; i < rows; i++) {
     const float *row = outputs + i * columns;
     double weight = ep_class_weight(program->class_weights, classes[i]);
-    sum += program->loss == EP_LOSS_CROSS_ENTROPY ? logits_loss(program, row, classes[i])
-                                                  : -weight * row[classes[i]];
+    sum += shared.losses ? shared.losses[i]
+           : logits      ? logits_loss(program, row, classes[i])
+                         : -weight * row[classes[i]];
     divisor += weight;
   }
+  free(shared.losses);
   return sum / divisor;
 }

@@ -167,27 +167,42 @@ static ep_status class_metrics(const int32_t *truth, const float *outputs, int64
   return class_roc_auc(&ranking, logits, &out->roc_auc, error);
 }
 
-/* Sums of the columns of a regression, [columns] each. Rows lie one after the other: they are gone
- * through as they lie, not column by column. */
+/* A regression's truth and predictions, [rows, columns] as the network sees them, and what brings
+ * them into the units of the data: of each column its mean and deviation. */
+typedef struct {
+  const float *truth, *predicted;
+  int64_t rows, columns;
+  const ep_scaling *scaling;
+} regression;
+
+static double unscaled(const regression *data, int64_t column, float value) {
+  const ep_scaling *scaling = data->scaling;
+  if (!scaling->y_mean) return value;
+  return value * scaling->y_deviation[column] + scaling->y_mean[column];
+}
+
+/* Sums of the columns, [columns] each. Rows lie one after the other: they are gone through as they
+ * lie, not column by column. */
 typedef struct {
   double *mean, *total, *residual; /* of the truth; of squares about it; of squared errors */
 } column_sums;
 
-/* truth, predicted: [rows, columns]; the sums start at 0. Returns the sum of absolute errors. */
-static double columns_sum(const double *truth, const double *predicted, int64_t rows,
-                          int64_t columns, const column_sums *sums) {
+/* The sums start at 0. Returns the sum of absolute errors. */
+static double columns_sum(const regression *data, const column_sums *sums) {
+  int64_t rows = data->rows, columns = data->columns;
   double absolutes = 0;
   for (int64_t i = 0; i < rows * columns; i += columns)
     for (int64_t j = 0; j < columns; j++) {
-      double difference = predicted[i + j] - truth[i + j];
-      sums->mean[j] += truth[i + j];
+      double truth = unscaled(data, j, data->truth[i + j]);
+      double difference = unscaled(data, j, data->predicted[i + j]) - truth;
+      sums->mean[j] += truth;
       sums->residual[j] += difference * difference;
       absolutes += fabs(difference);
     }
   for (int64_t j = 0; j < columns; j++) sums->mean[j] /= (double)rows;
   for (int64_t i = 0; i < rows * columns; i += columns)
     for (int64_t j = 0; j < columns; j++) {
-      double deviation = truth[i + j] - sums->mean[j];
+      double deviation = unscaled(data, j, data->truth[i + j]) - sums->mean[j];
       sums->total[j] += deviation * deviation;
     }
   return absolutes;
@@ -200,37 +215,24 @@ static double r_squared(int64_t rows, double total, double residual) {
   return 1 - residual / total;
 }
 
-/* truth, predicted: [rows, columns] in the units of the data. */
-static ep_status regression_metrics(const double *truth, const double *predicted, int64_t rows,
-                                    int64_t columns, ep_split_metrics *out, ep_error *error) {
+static ep_status regression_metrics(const regression *data, ep_split_metrics *out,
+                                    ep_error *error) {
+  int64_t columns = data->columns;
   double *memory = calloc(3 * (size_t)columns, sizeof *memory);
   if (!memory) return ep_fail(error, EP_NO_MEMORY, "no memory for the metrics");
   column_sums sums = {memory, memory + columns, memory + 2 * columns};
-  double absolutes = columns_sum(truth, predicted, rows, columns, &sums), squares = 0, r2 = 0;
+  double absolutes = columns_sum(data, &sums), squares = 0, r2 = 0;
   for (int64_t j = 0; j < columns; j++) {
     squares += sums.residual[j];
-    r2 += r_squared(rows, sums.total[j], sums.residual[j]);
+    r2 += r_squared(data->rows, sums.total[j], sums.residual[j]);
   }
   free(memory);
-  double count = (double)rows * (double)columns;
+  double count = (double)data->rows * (double)columns;
   out->mse = squares / count;
   out->rmse = sqrt(out->mse);
   out->mae = absolutes / count;
   out->r2 = r2 / (double)columns;
   return EP_OK;
-}
-
-static ep_status unscaled_metrics(const ep_prepared *prepared, ep_split split, const float *outputs,
-                                  ep_split_metrics *out, ep_error *error) {
-  int64_t rows = prepared->rows[split], columns = prepared->target_columns;
-  size_t count = (size_t)rows * (size_t)columns;
-  double *values = malloc(2 * count * sizeof *values);
-  if (!values) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu predictions", count);
-  ep_scaling_undo_y(&prepared->scaling, prepared->y[split], rows, values);
-  ep_scaling_undo_y(&prepared->scaling, outputs, rows, values + count);
-  ep_status status = regression_metrics(values, values + count, rows, columns, out, error);
-  free(values);
-  return status;
 }
 
 ep_status ep_metrics_compute(const ep_prepared *prepared, ep_split split, ep_loss_type loss,
@@ -256,5 +258,7 @@ ep_status ep_metrics_compute(const ep_prepared *prepared, ep_split split, ep_los
   if (ep_loss_is_classifier(loss))
     return binary_metrics(prepared->y[split], outputs, rows * prepared->target_columns,
                           loss == EP_LOSS_BCE ? 0.5f : 0.0f, out, error);
-  return unscaled_metrics(prepared, split, outputs, out, error);
+  regression data = {prepared->y[split], outputs, rows, prepared->target_columns,
+                     &prepared->scaling};
+  return regression_metrics(&data, out, error);
 }

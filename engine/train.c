@@ -283,14 +283,14 @@ ep_status ep_train(const ep_training *training, ep_job_result *result, ep_error 
     training->backend_ops->instance_info(t.instance, &info);
     result->bytes = info.bytes; /* now that segments and snapshots have taken theirs */
   }
-  ep_trainer_deinit(&t);
-
   result->status = status;
   if (status != EP_OK) {
     snprintf(result->message, sizeof result->message, "%s", failure.message);
     snprintf(result->pointer, sizeof result->pointer, "%s", failure.pointer);
   }
-  if (ep_status_class(status) != EP_CLASS_DEVICE) return EP_OK;
-  if (error) *error = failure;
-  return status;
+  bool lost = ep_status_class(status) == EP_CLASS_DEVICE;
+  if (!lost && training->sink.done) training->sink.done(training->sink.context);
+  ep_trainer_deinit(&t);
+  if (lost && error) *error = failure;
+  return lost ? status : EP_OK;
 }

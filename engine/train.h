@@ -18,6 +18,9 @@ typedef struct {
   void (*alive)(
       void *context); /* after each segment, and between the last steps of a job: it goes on */
   void (*segment)(void *context); /* all epochs of a segment were said: they can go out together */
+  /* The result is there, and ep_train will return EP_OK once it has given its memory back, which it
+   * does without another look at the result or the spec. */
+  void (*done)(void *context);
 } ep_train_sink;
 
 typedef struct {

@@ -95,6 +95,7 @@ static void calibration_keep(ep_calibrations *calibrations, int index,
   ep_device_calibration *device = &calibrations->device[index];
   pthread_mutex_lock(&calibrations->mutex);
   device->calibration = *calibration;
+  memset(device->drifts, 0, sizeof device->drifts);
   device->known = true;
   pthread_mutex_unlock(&calibrations->mutex);
 }
@@ -138,8 +139,10 @@ static void look(ep_calibrations *calibrations, int index, const ep_device_info 
   ep_device_calibration *device = &calibrations->device[index];
   ep_calibration *found = malloc(sizeof *found);
   if (found == NULL) return; /* in another round */
-  device->looked = true;
   device->key = key_of(info);
+  pthread_mutex_lock(&calibrations->mutex);
+  device->looked = true;
+  pthread_mutex_unlock(&calibrations->mutex);
   if (file_read(calibrations, &device->key, found)) calibration_keep(calibrations, index, found);
   free(found);
 }
@@ -203,13 +206,49 @@ void ep_calibrations_compile(ep_calibrations *calibrations, int index, uint64_t 
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
+/* The middle one of the ratios: a job that was disturbed says nothing, nor does a program that the
+ * model does not fit. 0 = too few. */
+static double drift_of(const ep_drift *drift) {
+  const int programs_least = 5;
+  double sorted[EP_DRIFT_PROGRAMS];
+  if (drift->count < programs_least) return 0;
+  for (int i = 0; i < drift->count; i++) {
+    int at = i;
+    for (; at > 0 && sorted[at - 1] > drift->ratios[i]; at--) sorted[at] = sorted[at - 1];
+    sorted[at] = drift->ratios[i];
+  }
+  return sorted[drift->count / 2];
+}
+
+/* A program counts once, however often it runs. */
+static void ratio_add(ep_drift *drift, uint64_t program, double ratio) {
+  for (int i = 0; i < drift->count; i++) {
+    if (drift->programs[i] != program) continue;
+    if (ratio < drift->ratios[i]) drift->ratios[i] = ratio;
+    return;
+  }
+  drift->programs[drift->next] = program;
+  drift->ratios[drift->next] = ratio;
+  drift->next = (drift->next + 1) % EP_DRIFT_PROGRAMS;
+  if (drift->count < EP_DRIFT_PROGRAMS) drift->count++;
+}
+
+/* The mutex is held. */
+static void drift_note(ep_device_calibration *device, const char *executor, uint64_t program,
+                       double ratio) {
+  for (int i = 0; i < device->calibration.count; i++)
+    if (strcmp(device->calibration.executors[i].executor, executor) == 0)
+      ratio_add(&device->drifts[i], program, ratio);
+}
+
 void ep_calibrations_time(ep_calibrations *calibrations, int index, uint64_t program,
-                          const char *executor, double epoch_seconds) {
+                          const char *executor, double epoch_seconds, double said_seconds) {
   pthread_mutex_lock(&calibrations->mutex);
+  if (said_seconds > 0)
+    drift_note(&calibrations->device[index], executor, program, epoch_seconds / said_seconds);
   ep_program_past *past = past_make(&calibrations->device[index], program);
   bool same = past != NULL && strcmp(past->executor, executor) == 0;
-  if (past != NULL && epoch_seconds > 0 &&
-      (!same || past->epoch_seconds == 0 || epoch_seconds < past->epoch_seconds)) {
+  if (past != NULL && (!same || past->epoch_seconds == 0 || epoch_seconds < past->epoch_seconds)) {
     past->epoch_seconds = epoch_seconds;
     snprintf(past->executor, sizeof past->executor, "%s", executor);
   }
@@ -224,6 +263,8 @@ bool ep_calibrations_get(ep_calibrations *calibrations, int index, uint64_t prog
   const ep_program_past *found = past_find(device, program);
   *past = found != NULL ? *found : (ep_program_past){0};
   if (known) *out = device->calibration;
+  for (int i = 0; known && i < out->count; i++)
+    out->executors[i].drift = drift_of(&device->drifts[i]);
   pthread_mutex_unlock(&calibrations->mutex);
   return known;
 }

@@ -14,12 +14,19 @@
 #include "engine/plan.h"
 #include "server/supervisor.h"
 
-enum { EP_PROGRAMS_SEEN = 256 };
+enum { EP_PROGRAMS_SEEN = 256, EP_DRIFT_PROGRAMS = 31 };
 
 typedef struct {
   uint64_t signature; /* 0 = none */
   ep_program_past past;
 } ep_known_program;
+
+/* What the last programs of an executor took, at best, over what its calibration said. */
+typedef struct {
+  uint64_t programs[EP_DRIFT_PROGRAMS];
+  double ratios[EP_DRIFT_PROGRAMS];
+  int count, next;
+} ep_drift;
 
 typedef struct {
   bool looked; /* for the file */
@@ -28,6 +35,7 @@ typedef struct {
   int64_t calm_us; /* since when the device has had nothing to do; 0 = it has */
   ep_calibration_key key;
   ep_calibration calibration;
+  ep_drift drifts[EP_COST_EXECUTORS]; /* of calibration.executors */
   ep_known_program programs[EP_PROGRAMS_SEEN];
   int programs_next; /* the place of the next one */
 } ep_device_calibration;
@@ -50,11 +58,11 @@ bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list 
 
 /* What is known of programs, by their signature (0: unknown, which is ignored). index: the device's
  * number in the supervisor's list. A job on `auto` was submitted; a job began; a job ended that
- * took so long for an epoch (0: too short to tell). */
+ * took so long for an epoch, of which its calibration had said another time (0: nothing). */
 void ep_calibrations_ask(ep_calibrations *calibrations, uint64_t program);
 void ep_calibrations_compile(ep_calibrations *calibrations, int index, uint64_t program);
 void ep_calibrations_time(ep_calibrations *calibrations, int index, uint64_t program,
-                          const char *executor, double epoch_seconds);
+                          const char *executor, double epoch_seconds, double said_seconds);
 
 /* False when nothing was measured of the device. past: what it had to do with this program;
  * written. */

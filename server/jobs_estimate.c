@@ -31,12 +31,21 @@ ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec
   return done ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory to estimate");
 }
 
-double ep_estimates_least(const ep_estimate *estimates, int count, const char *kind) {
-  double least = INFINITY;
+const ep_estimate *ep_estimates_least(const ep_estimate *estimates, int count, const char *kind) {
+  const ep_estimate *least = NULL;
   for (int i = 0; i < count; i++)
-    if (strncmp(estimates[i].device, kind, strlen(kind)) == 0)
-      least = fmin(least, estimates[i].seconds);
+    if (strncmp(estimates[i].device, kind, strlen(kind)) == 0 &&
+        (least == NULL || estimates[i].seconds < least->seconds))
+      least = &estimates[i];
   return least;
+}
+
+ep_expectation ep_estimate_said(const ep_estimate *estimate, int64_t epochs) {
+  ep_expectation said = {0};
+  if (estimate == NULL || !estimate->calibrated) return said;
+  memcpy(said.executor, estimate->executor, sizeof said.executor);
+  said.epoch_seconds = estimate->model_seconds / (double)epochs;
+  return said;
 }
 
 /* -1 = it is not there. */
@@ -60,7 +69,10 @@ void ep_job_note_end(ep_jobs *jobs, const ep_live_job *job, const ep_job_result 
   int index = device_index(jobs, job->row.device);
   bool tells = result->status == EP_OK && result->epochs_done > 0 && result->validation.rows == 0 &&
                result->train_seconds >= TELLING_SECONDS;
+  bool cuda = strncmp(job->row.device, "cuda", 4) == 0;
+  const ep_expectation *said = cuda ? &job->said_cuda : &job->said_cpu;
   if (index >= 0 && tells)
     ep_calibrations_time(&jobs->calibrations, index, job->program, result->executor,
-                         result->train_seconds / (double)result->epochs_done);
+                         result->train_seconds / (double)result->epochs_done,
+                         strcmp(said->executor, result->executor) == 0 ? said->epoch_seconds : 0);
 }

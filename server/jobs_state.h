@@ -28,6 +28,12 @@
 
 enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
 
+/* What a calibration said of a job: it is held against what the job took. */
+typedef struct {
+  char executor[32];
+  double epoch_seconds; /* 0 = nothing was said */
+} ep_expectation;
+
 typedef struct ep_live_job {
   struct ep_live_job *next;        /* in its bucket */
   struct ep_live_job *next_ending; /* in ep_jobs.ending */
@@ -49,7 +55,8 @@ typedef struct ep_live_job {
   int deaths;                   /* of its workers, in a row without a new highest epoch */
   int64_t epoch_at_death;       /* the highest before the last one */
   uint64_t program;             /* ep_plan_signature; 0 = of a job from before this start */
-  char init_pin[EP_PIN_BYTES];  /* what its first weights come from, pinned; "" = nothing */
+  ep_expectation said_cpu, said_cuda;
+  char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
 } ep_live_job;
 
 struct ep_jobs {
@@ -148,8 +155,10 @@ void ep_job_stranded_text(const char *wanted, char *text, size_t bytes);
 /* jobs_estimate.c: of the devices that are there and can do it, in the supervisor's order. */
 ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec *spec,
                            ep_estimate estimates[EP_LIMIT_DEVICES], int *count, ep_error *error);
-/* Seconds on the fastest device of a kind ("cpu", "cuda"); INFINITY where there is none. */
-double ep_estimates_least(const ep_estimate *estimates, int count, const char *kind);
+/* Of the fastest device of a kind ("cpu", "cuda"); NULL where there is none. */
+const ep_estimate *ep_estimates_least(const ep_estimate *estimates, int count, const char *kind);
+/* What the calibration alone says of an epoch; nothing where there is none. NULL is allowed. */
+ep_expectation ep_estimate_said(const ep_estimate *estimate, int64_t epochs);
 /* The job began on the device, which has its program now: the next one like it starts faster. And
  * it ended: how long an epoch took is known for the next one. */
 void ep_job_note_start(ep_jobs *jobs, const ep_live_job *job, const char *device);

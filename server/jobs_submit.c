@@ -1,4 +1,5 @@
 /* jobs_submit.c: see jobs.h: from a spec's text to a queued job, on disk. */
+#include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,8 +173,9 @@ static void place_return(ep_jobs *jobs) {
   pthread_mutex_unlock(&jobs->mutex);
 }
 
+/* said: of the CPU and of CUDA; written. */
 static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row *row,
-                          ep_error *error) {
+                          ep_expectation said[2], ep_error *error) {
   const ep_job_spec *spec = checked->spec;
   *row = (ep_job_row){.name = checked->spec->name,
                       .state = EP_STATE_QUEUED,
@@ -191,10 +193,13 @@ static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count;
   ep_status status = ep_jobs_estimate(jobs, checked->plan, spec, estimates, &count, error);
-  row->seconds_cpu = ep_estimates_least(estimates, count, "cpu");
-  row->seconds_cuda = ep_estimates_least(estimates, count, "cuda");
-  for (int i = 0; i < count; i++)
-    if (!is_cuda(estimates[i].device)) row->cores = estimates[i].cores;
+  const ep_estimate *cpu = ep_estimates_least(estimates, count, "cpu");
+  const ep_estimate *cuda = ep_estimates_least(estimates, count, "cuda");
+  row->seconds_cpu = cpu != NULL ? cpu->seconds : INFINITY;
+  row->seconds_cuda = cuda != NULL ? cuda->seconds : INFINITY;
+  row->cores = cpu != NULL ? cpu->cores : 0;
+  said[0] = ep_estimate_said(cpu, spec->epochs);
+  said[1] = ep_estimate_said(cuda, spec->epochs);
   return status;
 }
 
@@ -224,8 +229,10 @@ static void hash(const char *text, size_t bytes, uint8_t out[EP_STORE_HASH_BYTES
 static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *key_hash,
                            const uint8_t *body_hash, char id[40], ep_problem *problem) {
   ep_job_row row;
+  ep_expectation said[2];
   ep_error error = {0};
-  if (row_fill(jobs, checked, &row, &error) != EP_OK) return ep_problem_from_error(problem, &error);
+  if (row_fill(jobs, checked, &row, said, &error) != EP_OK)
+    return ep_problem_from_error(problem, &error);
   ep_live_job *job = ep_live_create(&row);
   if (job == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a job");
   /* Live before its row is there: who finds the row can cancel the job, and cannot delete it. */
@@ -243,6 +250,8 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
     return status == EP_CONFLICT ? status : ep_problem_from_error(problem, &error);
   }
   job->program = ep_plan_signature(checked->plan);
+  job->said_cpu = said[0];
+  job->said_cuda = said[1];
   if (strcmp(row.wanted, "auto") == 0) ep_calibrations_ask(&jobs->calibrations, job->program);
   snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
   checked->pinned = false; /* the pins are the live job's now */

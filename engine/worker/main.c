@@ -48,6 +48,8 @@ typedef struct {
   ep_calibrator calibrator;
   ep_outbox outbox;
   training *training; /* NULL while idle; main thread only */
+  pthread_t thread;   /* of the last training, which may still be giving memory back */
+  bool threaded;      /* there is one */
   ep_progress_record records[EP_OUTBOX_RECORDS];
 } worker;
 
@@ -70,6 +72,11 @@ static void training_epoch(void *context, const ep_progress_record *record) {
 static void training_segment(void *context) {
   worker *w = context;
   ep_outbox_flush(&w->outbox);
+}
+
+static void training_done(void *context) {
+  worker *w = context;
+  ep_outbox_finish(&w->outbox);
 }
 
 /* At most one word a second: nothing is said faster than epochd's watchdog could care. */
@@ -104,6 +111,7 @@ static bool init_weights_find(const worker *w, const ep_job_spec *spec, char *pa
   return true;
 }
 
+/* Of the training nothing is left once its last word is in the outbox. */
 static void *training_thread(void *context) {
   worker *w = context;
   training *t = w->training;
@@ -113,6 +121,7 @@ static void *training_thread(void *context) {
   if (status != EP_OK) {
     t->result.status = status;
     snprintf(t->result.message, sizeof t->result.message, "%s", error.message);
+    training_done(w);
   } else {
     snprintf(job_folder, sizeof job_folder, "%s/jobs/%s", w->data_dir, t->command.job);
     snprintf(dataset_folder, sizeof dataset_folder, "%s/datasets/%s", w->data_dir,
@@ -129,11 +138,15 @@ static void *training_thread(void *context) {
         .job_folder = job_folder,
         .data_bytes_max = w->data_bytes_max,
         .cancel = &t->cancel,
-        .sink = {w, training_started, training_epoch, training_alive, training_segment},
+        .sink = {w, training_started, training_epoch, training_alive, training_segment,
+                 training_done},
     };
-    t->status = ep_train(&job, &t->result, &t->error);
+    status = ep_train(&job, &t->result, &error);
+    if (status == EP_OK) return NULL;
+    t->status = status;
+    t->error = error;
+    training_done(w);
   }
-  ep_outbox_finish(&w->outbox);
   return NULL;
 }
 
@@ -158,15 +171,15 @@ static ep_status training_begin(worker *w, ep_command *command, ep_error *error)
   t->command = *command;
   w->training = t;
   ep_calibrator_stop(&w->calibrator);
-  pthread_t thread;
-  int failed = pthread_create(&thread, NULL, training_thread, w);
+  if (w->threaded) pthread_join(w->thread, NULL);
+  int failed = pthread_create(&w->thread, NULL, training_thread, w);
+  w->threaded = !failed;
   if (failed) {
     w->training = NULL;
     training_destroy(t);
     return ep_fail(error, EP_NO_MEMORY, "no thread for the training: %s", strerror(failed));
   }
-  pthread_detach(thread); /* its last word is in the outbox; the process may end without it */
-  return EP_OK;
+  return EP_OK; /* its last word is in the outbox; the process may end without it */
 }
 
 static ep_status training_end(worker *w, ep_error *error) {
@@ -344,6 +357,7 @@ int main(int count, char **arguments) {
   ep_link_init(&w.link, socket);
   if (status == EP_OK) status = ep_answers_start(&w.answers, &w.link, w.data_dir, &error);
   if (status == EP_OK) status = worker_run(&w, &error);
+  if (status == EP_OK && w.threaded && !w.training) pthread_join(w.thread, NULL);
   if (status == EP_OK) _exit(0); /* a training may be under way: nobody wants it any more */
   fprintf(stderr, "epoch-worker %s: %s\n", w.device_name, error.message);
   _exit(EXIT_DEVICE);

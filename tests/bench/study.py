@@ -24,6 +24,7 @@ TARGET_SECONDS = 0.03  # of the faster device's run: long against a start
 SLOWER_SECONDS_MAX = 0.08  # the slower device is run for fewer epochs beyond that
 EPOCHS_MAX = 20000
 LONG_EPOCH_SECONDS = 0.1
+HOPELESS = (0.5, 20)  # an epoch of more seconds, and so many times the other's, is expected and not run
 AGAIN = 2  # runs of each, of which the faster counts
 
 
@@ -51,23 +52,27 @@ class Study:
         done = self.daemon.job(end["job"])
         return done["timing"]["train_seconds"], done
 
-    def rate(self, job, device):
-        """(seconds an epoch, whether that is all there is to know, executor): roughly, after one run that
-        compiles; where an epoch is long, that run says it all."""
+    def rate(self, job, device, expected, steps):
+        """(seconds an epoch, the epochs that were run if that is all there is to know, executor): roughly,
+        after one run that compiles; where an epoch is long, that run says it all."""
+        each = expected[device]["seconds_a_step"]
+        least = min(other["seconds_a_step"] for other in expected.values())
+        if each * steps > HOPELESS[0] and each > HOPELESS[1] * least:
+            return each * steps, 0, expected[device]["executor"]
         seconds, done = self.run(job, device, 1)
         if seconds > LONG_EPOCH_SECONDS:
-            return seconds, True, done["executor"]
+            return seconds, 1, done["executor"]
         seconds = self.run(job, device, 1)[0]
         count = min(EPOCHS_MAX, int(TARGET_SECONDS / 4 / max(seconds, 1e-9)))
         if count > 1:
             seconds = self.run(job, device, count)[0] / count
-        return seconds, False, done["executor"]
+        return seconds, None, done["executor"]
 
     def measured(self, job, device, rough, epochs):
         """Seconds an epoch and the epochs of the run; the slower device is run for as many as fit."""
-        each, final, _ = rough
-        if final:
-            return each, 1
+        each, done, _ = rough
+        if done is not None:
+            return each, done
         count = max(1, min(epochs, int(SLOWER_SECONDS_MAX / each)))
         return min(self.run(job, device, count)[0] for _ in range(AGAIN)) / count, count
 
@@ -100,7 +105,7 @@ class Study:
         """The same job on each device and on auto: seconds a step, what auto took, what it cost."""
         out = {"steps": steps}
         self.predict(job, steps, out)
-        rough = {device: self.rate(job, device) for device in self.devices}
+        rough = {device: self.rate(job, device, out["predictions"], steps) for device in self.devices}
         fastest = min(each for each, _, _ in rough.values())
         epochs = max(1, min(EPOCHS_MAX, int(TARGET_SECONDS / fastest)))
         out.update(epochs=epochs, devices={})
@@ -148,6 +153,7 @@ def summary(cells):
     lost = [cell["lost"] for cell in cells]
     new = [cell["predicted_lost"] for cell in cells]
     return {"cells": len(cells), "of": len(WIDTHS) * len(DEPTHS) * len(ROWS),
+            "expected_only": sum(any(device["epochs"] == 0 for device in cell["devices"].values()) for cell in cells),
             "predicted_the_faster": new.count(0.0), "predicted_lost_at_most": max(new),
             "predicted_lost_20_percent_or_more": sum(each >= 0.2 for each in new),
             "auto_took_the_faster": lost.count(0.0), "lost_at_most": max(lost),

@@ -17,7 +17,7 @@ LONGEST_FILE_LINES = 600
 
 # Who may include whom. The row of the longest matching prefix counts. The first pattern says which
 # of the project's headers, the second which of the guarded system headers (GUARDED below).
-PLAN_SIDE = (r"api/|engine/(plan|weights|safetensors|onnx|protobuf)\w*\.h|engine/data/|"
+PLAN_SIDE = (r"api/|engine/(plan|weights|safetensors|onnx|protobuf|spread)\w*\.h|engine/data/|"
              r"kernels/(program|random|backend)\.h")
 WORDS = r"api/(status|vocabulary|limits)\.h"
 ARROWS = {

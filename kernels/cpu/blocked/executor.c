@@ -6,8 +6,6 @@
 #include "kernels/cpu/blocked/product.h"
 #include "kernels/cpu/blocked/step.h"
 
-enum { MOST_MEMBERS = 64 };
-
 typedef struct {
   ep_blocked_net net;
   ep_crew *crew;
@@ -40,7 +38,7 @@ static void blocked_destroy(void *self) {
 
 static ep_status blocked_create(ep_backend *backend, const ep_program *program, void **out,
                                 ep_error *error) {
-  int members = backend->threads < MOST_MEMBERS ? backend->threads : MOST_MEMBERS;
+  int members = backend->threads < EP_CREW_MOST ? backend->threads : EP_CREW_MOST;
   blocked *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an executor");
   ep_product_prepare();

@@ -2,8 +2,8 @@
 #ifndef EP_KERNELS_CPU_BLOCKED_STEP_H
 #define EP_KERNELS_CPU_BLOCKED_STEP_H
 
-#include "kernels/cpu/blocked/crew.h"
 #include "kernels/cpu/blocked/net.h"
+#include "kernels/cpu/crew.h"
 
 /* Rows of a split, as load_data takes them. */
 typedef struct {

@@ -1,4 +1,4 @@
-/* cpu/fused: MLPs on one core, samples across SIMD lanes; fused.h says how. */
+/* cpu/fused: MLPs, samples across SIMD lanes, large layers on all cores; fused.h says how. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,7 @@ static void fused_destroy(void *self) {
   free(executor->order);
   free(executor->packed);
   free(executor->rows_from);
+  ep_crew_destroy(executor->net.crew);
   ep_fused_net_deinit(&executor->net);
   free(executor);
 }
@@ -75,6 +76,8 @@ static ep_status fused_create(ep_backend *backend, const ep_program *program, vo
   self->program = program;
   self->variant = ep_fused_variant_of(backend->instruction_set);
   ep_status status = ep_fused_net_init(&self->net, program, self->variant, error);
+  if (status == EP_OK && self->net.shared && backend->threads > 1)
+    status = ep_crew_create(backend->threads, &self->net.crew, error);
   if (status == EP_OK) status = make_order(self, error);
   if (status == EP_OK) {
     int64_t stride = self->net.stride;

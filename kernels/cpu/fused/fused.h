@@ -6,11 +6,15 @@
  * while their activations are in cache; gradients add up over the chunks, in order, and the weights
  * change once, at the end of the batch. Every matrix of a chunk is [features, stride], stride =
  * chunk_vectors * lanes rows. The last vector of a batch is filled up with copies of its last
- * row, whose gradient and loss are set to zero. */
+ * row, whose gradient and loss are set to zero.
+ *
+ * The products of a large layer are shared among threads, piece by piece. A number of a result is
+ * summed up by one thread in one order, so that the number of threads changes no bit. */
 #ifndef EP_KERNELS_CPU_FUSED_FUSED_H
 #define EP_KERNELS_CPU_FUSED_FUSED_H
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/crew.h"
 #include "kernels/random.h"
 
 /* Floats of the widest vector and bytes of a cache line: what all arrays are aligned and padded to,
@@ -29,6 +33,7 @@ typedef struct {
   bool wide;
   bool tiled;                  /* its products are the matrix unit's (tiles.h) */
   int64_t tiles, tiles_across; /* offsets of W and W^T in weight_tiles */
+  bool shared;                 /* so large that all threads take rows of its products */
   bool relu;                   /* linear: output = max(0, x W^T + b) */
   bool in_place;               /* output is input */
   float negative_slope;        /* leaky_relu */
@@ -45,7 +50,8 @@ typedef struct {
   int stages_count;
   int first_linear; /* the gradient goes no further back; stages_count when there is none */
   int64_t lanes, chunk_vectors, stride;
-  bool tiled; /* some layer is */
+  bool tiled, shared; /* some layer is */
+  ep_crew *crew;      /* the executor's; NULL: the caller is alone */
 
   /* First the summed parameters, [0, summed), then wide weights, up to `floats`; both are multiples
    * of EP_FUSED_PAD. */

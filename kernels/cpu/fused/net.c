@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/choice.h"
 #include "kernels/cpu/fused/fused.h"
 
 /* Activations of a chunk are meant to stay in the first level cache, 32 KiB or more. A chunk of a
@@ -16,8 +17,7 @@ enum {
 /* From here on the inputs of a layer fill vectors of their own. */
 enum { WIDE_IN_FEATURES = 16, WIDE_OUT_FEATURES = 4 };
 
-/* And from here on they are worth the cutting into tiles. */
-enum { TILED_IN_FEATURES = 32, TILED_OUT_FEATURES = 16, TILED_ROWS = 32, TILE_SIDE = 32 };
+enum { TILE_SIDE = 32 };
 
 static int64_t round_up(int64_t value, int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -79,9 +79,10 @@ static void make_stages(ep_fused_net *net) {
     stage->in_place = works_in_place(stage, before);
     stage->wide = op->type == EP_LAYER_LINEAR && op->in_features >= WIDE_IN_FEATURES &&
                   op->out_features >= WIDE_OUT_FEATURES;
-    stage->tiled = net->variant->tiles && stage->wide && op->in_features >= TILED_IN_FEATURES &&
-                   op->out_features >= TILED_OUT_FEATURES && program->batch_size >= TILED_ROWS;
+    stage->tiled = net->variant->tiles && ep_choice_tiled(program, op);
+    stage->shared = stage->wide && ep_choice_shared(program, op);
     net->tiled = net->tiled || stage->tiled;
+    net->shared = net->shared || stage->shared;
   }
   net->first_linear = 0;
   while (net->first_linear < net->stages_count &&

@@ -46,18 +46,34 @@ static void variant_prepare(const ep_fused_net *net) {
 #endif
 }
 
+/* Rows of a product that a thread takes at a time: whole tiles. */
+enum { VARIANT_PIECE_ROWS = 48 };
+
+static int64_t variant_pieces(int64_t rows) {
+  return (rows + VARIANT_PIECE_ROWS - 1) / VARIANT_PIECE_ROWS;
+}
+
+static void variant_product_task(void *context, int64_t number, int member) {
+  (void)member;
+  const product piece = product_piece(context, number * VARIANT_PIECE_ROWS, VARIANT_PIECE_ROWS);
+  lanes_product(&piece);
+}
+
 /* x W^T, or, `across`, the gradient times W. */
 static void variant_product(const ep_fused_net *net, const ep_fused_stage *stage, bool across,
-                            const product *p) {
+                            product p) {
 #ifdef EP_TILES
   if (stage->tiled) {
-    tiles_layer(net, stage, across, p);
+    tiles_layer(net, stage, across, &p);
     return;
   }
 #else
-  (void)net, (void)stage, (void)across;
+  (void)across;
 #endif
-  lanes_product(p);
+  if (stage->shared && net->crew)
+    ep_crew_run(net->crew, variant_product_task, &p, variant_pieces(p.rows));
+  else
+    lanes_product(&p);
 }
 
 static void variant_forward(const ep_fused_net *net, const ep_fused_chunk *chunk) {
@@ -66,18 +82,18 @@ static void variant_forward(const ep_fused_net *net, const ep_fused_chunk *chunk
     const float *x = stage->input ? stage->input : chunk->x;
     if (stage->type == EP_LAYER_LINEAR) {
       variant_product(net, stage, false,
-                      &(product){.rows = stage->out_features,
-                                 .depth = stage->in_features,
-                                 .vectors = chunk->vectors,
-                                 .a = net->parameters + stage->weight,
-                                 .a_row = stage->weight_stride,
-                                 .a_column = 1,
-                                 .b = x,
-                                 .b_row = net->stride,
-                                 .c = stage->output,
-                                 .c_row = net->stride,
-                                 .bias = stage->bias < 0 ? NULL : net->parameters + stage->bias,
-                                 .relu = stage->relu});
+                      (product){.rows = stage->out_features,
+                                .depth = stage->in_features,
+                                .vectors = chunk->vectors,
+                                .a = net->parameters + stage->weight,
+                                .a_row = stage->weight_stride,
+                                .a_column = 1,
+                                .b = x,
+                                .b_row = net->stride,
+                                .c = stage->output,
+                                .c_row = net->stride,
+                                .bias = stage->bias < 0 ? NULL : net->parameters + stage->bias,
+                                .relu = stage->relu});
     } else {
       activation p = variant_activation(net, chunk, stage);
       activation_forward(&p, x, stage->output);
@@ -86,24 +102,48 @@ static void variant_forward(const ep_fused_net *net, const ep_fused_chunk *chunk
 }
 
 /* The gradient of a wide layer's weight: the samples are the depth of the product. */
-static void variant_weight_wide(const ep_fused_net *net, const ep_fused_chunk *chunk,
-                                const ep_fused_stage *stage, const float *x, bool first) {
-  const int64_t depth = chunk->vectors * EP_LANES, stride = stage->weight_stride;
-  lanes_panels(net->transposed, EP_FUSED_PANEL, x, stage->in_features, net->stride, chunk->vectors);
+typedef struct {
+  const ep_fused_net *net;
+  const ep_fused_stage *stage;
+  int64_t depth;
+  bool first;
+} weight_wide;
+
+/* Rows `row` … of it. */
+static void variant_weight_rows(const weight_wide *w, int64_t row, int64_t rows) {
+  const ep_fused_net *net = w->net;
+  const int64_t stride = w->stage->weight_stride;
   for (int64_t column = 0; column < stride; column += EP_FUSED_PANEL) {
     int64_t width = stride - column < EP_FUSED_PANEL ? stride - column : EP_FUSED_PANEL;
-    lanes_product(&(product){.rows = stage->out_features,
-                             .depth = depth,
-                             .vectors = width / EP_LANES,
-                             .a = net->gradient,
-                             .a_row = net->stride,
-                             .a_column = 1,
-                             .b = net->transposed + column * depth,
-                             .b_row = EP_FUSED_PANEL,
-                             .c = net->gradients + stage->weight + column,
-                             .c_row = stride,
-                             .add = !first});
+    const product whole = {.rows = w->stage->out_features,
+                           .depth = w->depth,
+                           .vectors = width / EP_LANES,
+                           .a = net->gradient,
+                           .a_row = net->stride,
+                           .a_column = 1,
+                           .b = net->transposed + column * w->depth,
+                           .b_row = EP_FUSED_PANEL,
+                           .c = net->gradients + w->stage->weight + column,
+                           .c_row = stride,
+                           .add = !w->first};
+    const product piece = product_piece(&whole, row, rows);
+    lanes_product(&piece);
   }
+}
+
+static void variant_weight_task(void *context, int64_t number, int member) {
+  (void)member;
+  variant_weight_rows(context, number * VARIANT_PIECE_ROWS, VARIANT_PIECE_ROWS);
+}
+
+static void variant_weight_wide(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                                const ep_fused_stage *stage, const float *x, bool first) {
+  weight_wide w = {net, stage, chunk->vectors * EP_LANES, first};
+  lanes_panels(net->transposed, EP_FUSED_PANEL, x, stage->in_features, net->stride, chunk->vectors);
+  if (stage->shared && net->crew)
+    ep_crew_run(net->crew, variant_weight_task, &w, variant_pieces(stage->out_features));
+  else
+    variant_weight_rows(&w, 0, stage->out_features);
 }
 
 /* The gradients of a layer's weight and bias. */
@@ -154,17 +194,17 @@ static void variant_backward(const ep_fused_net *net, const ep_fused_chunk *chun
     const ep_fused_stage *before = &net->stages[i - 1];
     masked = before->type == EP_LAYER_LINEAR && before->relu;
     variant_product(&at, stage, true,
-                    &(product){.rows = stage->in_features,
-                               .depth = stage->out_features,
-                               .vectors = chunk->vectors,
-                               .a = net->parameters + stage->weight,
-                               .a_row = 1,
-                               .a_column = stage->weight_stride,
-                               .b = at.gradient,
-                               .b_row = net->stride,
-                               .c = at.spare,
-                               .c_row = net->stride,
-                               .mask = masked ? before->output : NULL});
+                    (product){.rows = stage->in_features,
+                              .depth = stage->out_features,
+                              .vectors = chunk->vectors,
+                              .a = net->parameters + stage->weight,
+                              .a_row = 1,
+                              .a_column = stage->weight_stride,
+                              .b = at.gradient,
+                              .b_row = net->stride,
+                              .c = at.spare,
+                              .c_row = net->stride,
+                              .mask = masked ? before->output : NULL});
     float *spent = at.gradient;
     at.gradient = at.spare;
     at.spare = spent;
@@ -185,55 +225,81 @@ LANES_INLINE void variant_sgd(const ep_fused_net *net, int64_t at, lanes gradien
   lanes_store(net->parameters + at, parameter - lr * gradient);
 }
 
-static void variant_update_sgd(const ep_fused_net *net, float lr, float decay) {
-  const lanes rate = lanes_set(lr);
-  for (int64_t i = 0; i < net->summed; i += EP_LANES)
-    variant_sgd(net, i, lanes_reduce(net->sums + i * EP_LANES), rate, decay);
-  for (int64_t i = net->summed; i < net->floats; i += EP_LANES)
-    variant_sgd(net, i, lanes_load(net->gradients + i), rate, decay);
+/* A step of the optimizer, on the parameters whose gradients are ready. */
+typedef struct {
+  const ep_fused_net *net;
+  ep_optimizer_step at;
+  float lr, decay;
+} variant_step;
+
+static void variant_update_sgd(const variant_step *step, int64_t first, int64_t end) {
+  const lanes rate = lanes_set(step->lr);
+  for (int64_t i = first; i < end; i += EP_LANES)
+    variant_sgd(step->net, i, lanes_load(step->net->gradients + i), rate, step->decay);
 }
 
-/* All others, by the formulas; `optimizer`'s type is a constant at each call. Padding has neither
- * gradient nor weight: it stays 0. */
-LANES_INLINE void variant_update_by(const ep_fused_net *net, ep_optimizer optimizer,
-                                    const ep_optimizer_type type, const ep_optimizer_step *step,
-                                    float decay) {
+/* All others, by the formulas; `type` is a constant at each call. Padding has neither gradient nor
+ * weight: it stays 0. */
+LANES_INLINE void variant_update_by(const variant_step *step, const ep_optimizer_type type,
+                                    int64_t first, int64_t end) {
+  const ep_fused_net *net = step->net;
   float *parameters = net->parameters, *state = net->state;
-  const float *gradients = net->gradients;
+  const float *gradients = net->gradients, decay = step->decay;
   const int64_t floats = net->floats;
+  const ep_optimizer_step at = step->at;
+  ep_optimizer optimizer = net->program->optimizer;
   optimizer.type = type;
 #pragma GCC ivdep
-  for (int64_t i = 0; i < floats; i++)
-    parameters[i] = ep_optimizer_update(&optimizer, step, decay, parameters[i], gradients[i],
-                                        state + i, floats);
+  for (int64_t i = first; i < end; i++)
+    parameters[i] =
+        ep_optimizer_update(&optimizer, &at, decay, parameters[i], gradients[i], state + i, floats);
+}
+
+/* Parameters first … end - 1. */
+static void variant_update_range(const variant_step *step, int64_t first, int64_t end) {
+  switch (step->net->program->optimizer.type) {
+  case EP_OPTIMIZER_SGD: variant_update_sgd(step, first, end); break;
+  case EP_OPTIMIZER_ADAM: variant_update_by(step, EP_OPTIMIZER_ADAM, first, end); break;
+  case EP_OPTIMIZER_ADAMW: variant_update_by(step, EP_OPTIMIZER_ADAMW, first, end); break;
+  case EP_OPTIMIZER_RMSPROP: variant_update_by(step, EP_OPTIMIZER_RMSPROP, first, end); break;
+  case EP_OPTIMIZER_ADAGRAD: variant_update_by(step, EP_OPTIMIZER_ADAGRAD, first, end); break;
+  case EP_OPTIMIZER_LION: variant_update_by(step, EP_OPTIMIZER_LION, first, end); break;
+  case EP_OPTIMIZER_COUNT: break;
+  }
+}
+
+enum { VARIANT_PIECE_FLOATS = 1 << 14 };
+
+static void variant_update_task(void *context, int64_t number, int member) {
+  (void)member;
+  const variant_step *step = context;
+  const int64_t first = step->net->summed + number * VARIANT_PIECE_FLOATS;
+  const int64_t left = step->net->floats - first;
+  variant_update_range(step, first,
+                       first + (left < VARIANT_PIECE_FLOATS ? left : VARIANT_PIECE_FLOATS));
 }
 
 static void variant_update(const ep_fused_net *net, int64_t step, float lr) {
   const ep_program *program = net->program;
   const ep_optimizer *optimizer = &program->optimizer;
-  const float decay = program->groups_count ? program->groups[0].weight_decay : 0.0f;
+  variant_step own = {.net = net,
+                      .at = ep_optimizer_step_make(optimizer, lr, step + 1),
+                      .lr = lr,
+                      .decay = program->groups_count ? program->groups[0].weight_decay : 0.0f};
   if (optimizer->type == EP_OPTIMIZER_SGD) {
-    variant_update_sgd(net, lr, decay);
-    return;
+    for (int64_t i = 0; i < net->summed; i += EP_LANES)
+      variant_sgd(net, i, lanes_reduce(net->sums + i * EP_LANES), lanes_set(lr), own.decay);
+  } else {
+    for (int64_t i = 0; i < net->summed; i += EP_LANES)
+      lanes_store(net->gradients + i, lanes_reduce(net->sums + i * EP_LANES));
+    variant_update_range(&own, 0, net->summed);
   }
-  const ep_optimizer_step at = ep_optimizer_step_make(optimizer, lr, step + 1);
-  for (int64_t i = 0; i < net->summed; i += EP_LANES)
-    lanes_store(net->gradients + i, lanes_reduce(net->sums + i * EP_LANES));
-  switch (optimizer->type) {
-  case EP_OPTIMIZER_ADAM: variant_update_by(net, *optimizer, EP_OPTIMIZER_ADAM, &at, decay); break;
-  case EP_OPTIMIZER_ADAMW:
-    variant_update_by(net, *optimizer, EP_OPTIMIZER_ADAMW, &at, decay);
-    break;
-  case EP_OPTIMIZER_RMSPROP:
-    variant_update_by(net, *optimizer, EP_OPTIMIZER_RMSPROP, &at, decay);
-    break;
-  case EP_OPTIMIZER_ADAGRAD:
-    variant_update_by(net, *optimizer, EP_OPTIMIZER_ADAGRAD, &at, decay);
-    break;
-  case EP_OPTIMIZER_LION: variant_update_by(net, *optimizer, EP_OPTIMIZER_LION, &at, decay); break;
-  case EP_OPTIMIZER_SGD:
-  case EP_OPTIMIZER_COUNT: break;
-  }
+  const int64_t wide = net->floats - net->summed;
+  if (net->crew)
+    ep_crew_run(net->crew, variant_update_task, &own,
+                (wide + VARIANT_PIECE_FLOATS - 1) / VARIANT_PIECE_FLOATS);
+  else
+    variant_update_range(&own, net->summed, net->floats);
 }
 
 /* ep_permutation_mix on a vector. */

@@ -10,7 +10,7 @@ typedef ep_grid_layer layer;
 
 /* The step at hand. */
 struct now {
-  bool ordered; /* shared memory has the batch's rows in the training set; else they lie … */
+  const int *order;    /* of the batch's rows in the training set; NULL: they lie … */
   long long first_row; /* … from here on */
   int rows;            /* of the batch */
   unsigned turn;
@@ -18,7 +18,7 @@ struct now {
   float *scratch;
 };
 
-/* The block's shared memory begins with this; `order` follows, and what plan.c places. All that a
+/* The block's shared memory begins with this; what plan.c places follows. All that a
  * kernel asks again and again lies here: a barrier empties the cache of all other memory. */
 struct block_state {
   span s;
@@ -40,12 +40,8 @@ static __device__ __forceinline__ const span &span_of() {
 static __device__ __forceinline__ now now_of() {
   return state_of().n;
 }
-static __device__ __forceinline__ int *order_of() {
-  return (int *)(block_memory + EP_GRID_STATE);
-}
-
 static __device__ __forceinline__ long long row_of(const now &n, int row) {
-  return n.ordered ? order_of()[row] : n.first_row + row;
+  return n.order ? n.order[row] : n.first_row + row;
 }
 
 static __device__ __forceinline__ unsigned *counters_of() {

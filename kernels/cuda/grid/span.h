@@ -35,6 +35,7 @@ enum {
   EP_GRID_STATE = 1152, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
+  EP_GRID_DESCENT_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
   EP_GRID_WEIGHTS_SMALL_AREA =
       EP_GRID_STAGES * EP_GRID_WEIGHTS_K * (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16)
 };
@@ -60,6 +61,7 @@ typedef struct {
   int32_t activation;   /* ep_layer_type, or -1 */
   float negative_slope, alpha, beta, threshold;
   float weight_decay, bias_decay; /* negative: frozen */
+  bool descends;                  /* the weights are updated on the way back through the layer */
   ep_grid_cut forward, backward, update;
 } ep_grid_layer;
 
@@ -93,7 +95,8 @@ typedef struct {
   int32_t front_blocks; /* that have them, where there are others; all, or less than half */
   int32_t image_floats; /* of the front layers' weights as they lie in shared memory */
   int64_t image, rows, partials; /* in the scratch; rows: loss and errors, [2, batch rows] */
-  int64_t inputs;                /* in the scratch: the batch's rows [batch rows, inputs_stride] */
+  int64_t order;  /* in the scratch: rows of the training set, int32 [2, train rows], if shuffled */
+  int64_t inputs; /* in the scratch: the batch's rows [batch rows, inputs_stride] */
   int32_t inputs_stride;
   int64_t sums; /* in the scratch: of a block's task, when there is a state */
   /* In shared memory, in floats: the image, activations of a group [2, …], narrow ones

@@ -16,8 +16,8 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
+#include "kernels/cuda/grid/descent.cuh"
 #include "kernels/cuda/grid/front.cuh"
-#include "kernels/cuda/grid/updates.cuh"
 
 /* Without a front: this batch's rows, as the first layer takes them. */
 static __device__ __noinline__ void inputs_take() {
@@ -34,35 +34,23 @@ static __device__ __noinline__ void inputs_take() {
   }
 }
 
-/* A step to come, and how the rows of its epoch are shuffled. */
-struct coming {
-  long long epoch, keyed; /* keyed: whose permutation it is */
-  int batch;
-  ep_permutation *permutation;
-};
-
-static __device__ __forceinline__ void coming_next(coming &step) {
-  if (++step.batch < span_of().steps_per_epoch) return;
-  step.batch = 0;
-  step.epoch++;
+/* Where a step's rows are, of a shuffled epoch: every other epoch has the same place. */
+static __device__ __forceinline__ int *order_of(long long epoch) {
+  return (int *)(span_of().scratch + span_of().order) + epoch % 2 * span_of().train_rows;
 }
 
-/* Its rows in the training set, when they are shuffled. It takes long, and so it is done while the
- * others of the step before are awaited. */
-static __device__ __noinline__ void order_make(coming &step) {
+/* All blocks: the order of an epoch's rows. It takes long, and so not each step does its own. */
+static __device__ __noinline__ void order_make(ep_permutation *permutation, long long epoch) {
   const span &s = span_of();
   if (!s.shuffles) return;
-  if (step.epoch != step.keyed) {
-    if (threadIdx.x == 0)
-      *step.permutation = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, step.epoch, s.train_rows);
-    step.keyed = step.epoch;
-    __syncthreads();
-  }
-  long long first = step.batch * s.batch_rows, left = s.train_rows - first;
-#pragma unroll 1
-  for (int i = threadIdx.x; i < s.batch_rows && i < left; i += THREADS)
-    order_of()[i] = (int)ep_permutation_at(step.permutation, (uint32_t)(first + i));
+  if (threadIdx.x == 0)
+    *permutation = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, epoch, s.train_rows);
   __syncthreads();
+  int *order = order_of(epoch);
+#pragma unroll 1
+  for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < s.train_rows;
+       i += (long long)gridDim.x * THREADS)
+    order[i] = (int)ep_permutation_at(permutation, (uint32_t)i);
 }
 
 /* One thread: starts the copy of what this step's rates come to. */
@@ -126,7 +114,7 @@ template <bool PRECISE> static __device__ __forceinline__ void front_backward_ru
 }
 
 /* The wide layers, from the front's output and back to the gradient by it. */
-template <bool PRECISE> static __device__ void wide_run(coming &next) {
+template <bool PRECISE> static __device__ void wide_run() {
   const span &s = span_of();
   int last = s.layers_count - 1;
   for (int l = s.front; l < last; l++) {
@@ -135,9 +123,12 @@ template <bool PRECISE> static __device__ void wide_run(coming &next) {
   }
   head();
   blocks_arrive();
-  order_make(next);
   for (int l = last - 1; l > 0 && l >= s.front; l--) {
-    int tasks = backward<PRECISE>(l);
+    int tasks = 0;
+    if (!PRECISE && s.layers[l].descends)
+      descent_run<PRECISE>(l);
+    else
+      tasks = backward<PRECISE>(l);
     if (s.front == 0) update<PRECISE>(l + 1, tasks, blockIdx.x, gridDim.x);
     blocks_arrive();
   }
@@ -188,12 +179,13 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
 }
 
 /* The next step, by one thread. */
-static __device__ void now_make(long long step, int batch) {
+static __device__ void now_make(long long step, long long epoch, int batch) {
   const span &s = span_of();
   long long first = (long long)batch * s.batch_rows, left = s.train_rows - first;
   int rows = (int)(left < s.batch_rows ? left : s.batch_rows);
   float scale = 1.0f / (float)((long long)rows * (s.takes_classes ? 1 : s.targets));
-  state_of().n = {s.shuffles, first, rows, (unsigned)step + 1, scale, s.scratch};
+  const int *order = s.shuffles ? order_of(epoch) + first : nullptr;
+  state_of().n = {order, first, rows, (unsigned)step + 1, scale, s.scratch};
 }
 
 template <bool PRECISE>
@@ -205,15 +197,14 @@ static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant_
   state_make(given, &done);
   __syncthreads();
   mirrors_make();
+  long long epoch = s.first_step / s.steps_per_epoch;
+  int batch = (int)(s.first_step % s.steps_per_epoch);
+  order_make(&permutation, epoch);
   blocks_arrive();
-  coming next = {s.first_step / s.steps_per_epoch, -1, (int)(s.first_step % s.steps_per_epoch),
-                 &permutation};
-  order_make(next);
   for (long long step = 0; step < s.steps; step++) {
     if (threadIdx.x == 0) update_fetch(step);
-    if (threadIdx.x == WARP) now_make(step, next.batch);
+    if (threadIdx.x == WARP) now_make(step, epoch, batch);
     __syncthreads();
-    coming_next(next);
     bool fetches =
         s.front > 0 && (s.cluster || (int)blockIdx.x * s.tiles * EP_GRID_GROUP < now_of().rows);
     /* Those that take a front before wide layers have met. */
@@ -225,13 +216,17 @@ static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant_
       parity ^= 1;
     }
     if (s.front == s.layers_count) copies_allow();
+    if (++batch == s.steps_per_epoch) order_make(&permutation, ++epoch), batch = 0;
     blocks_arrive();
-    if (s.front < s.layers_count)
-      wide_run<PRECISE>(next);
-    else
-      order_make(next);
+    if (s.front < s.layers_count) wide_run<PRECISE>();
+    bool goes_back = fetches && s.front < s.layers_count;
+    if (goes_back && threadIdx.x == THREADS - 1) image_fetch(&done);
     blocks_await();
     loss_write(step);
+    if (goes_back) {
+      image_wait(&done, parity);
+      parity ^= 1;
+    }
     rest_run<PRECISE>();
   }
 }

@@ -14,13 +14,12 @@ typedef enum {
 } ep_convolution_way;
 
 /* x: [rows, in height, in width, in channels], w: [out channels, kernel height, kernel width, in
- * channels], y: [rows, out height, out width, out channels]; bfloat16 for EP_PRECISION_BF16, else
- * float32, whose products keep all bits for EP_PRECISION_FP32 alone. Sums are float32, also those
- * of the gradient by w, which is rounded to bfloat16 at its end: cuDNN has nothing fast that leaves
- * float32 there. */
+ * channels], y: [rows, out height, out width, out channels]; bfloat16, or float32 of which the
+ * products see TF32. Sums are float32, also those of the gradient by w, which is rounded to
+ * bfloat16 at its end: cuDNN has nothing fast that leaves float32 there. */
 typedef struct {
   ep_convolution_way way;
-  ep_precision precision;
+  int64_t half;     /* bfloat16 */
   ep_shape in, out; /* with channels as they lie in memory */
   int64_t rows;
   int kernel[2], stride[2], padding[2], dilation[2];
@@ -29,30 +28,26 @@ typedef struct {
 /* Whether there is a cuDNN to do any of this. */
 bool ep_convolutions_exist(void);
 
-/* The library for one stream; used by one thread at a time. */
-typedef struct ep_convolutions ep_convolutions;
-ep_status ep_convolutions_open(ep_backend *backend, cudaStream_t stream, ep_convolutions **out,
-                               ep_error *error);
-void ep_convolutions_close(ep_convolutions *library); /* NULL is allowed; after its convolutions */
+enum { EP_CONVOLUTION_WORKSPACE_BYTES = 64 << 20 }; /* an algorithm that wants more is not taken */
 
-enum { EP_CONVOLUTION_WORKSPACE_BYTES = 256 << 20 }; /* an algorithm that wants more is not taken */
-
-/* A convolution of these addresses. */
+/* A convolution of these addresses on one stream. */
 typedef struct {
-  void *plan, *pack; /* cuDNN's descriptors */
+  const ep_backend *backend; /* lent */
+  cudaStream_t stream;       /* lent */
+  void *handle, *answer;     /* the library's, which outlives it */
+  void *pack;                /* cuDNN's description of the addresses */
 } ep_convolution;
 
 /* Finds the fastest algorithm for the shape, unless this process knows it. Writes over what the
  * convolution writes; waits for the stream. workspace: device [EP_CONVOLUTION_WORKSPACE_BYTES],
  * which all convolutions of one stream may share. *out is for ep_convolution_deinit, also after a
- * failure: EP_UNSUPPORTED when cuDNN has nothing for it. */
-ep_status ep_convolution_init(ep_convolutions *library, const ep_convolution_shape *shape,
-                              const void *x, const void *w, const void *y, void *workspace,
-                              ep_convolution *out, ep_error *error);
+ * failure: EP_UNSUPPORTED when cuDNN has nothing for it. Thread-safe, as all here. */
+ep_status ep_convolution_init(ep_backend *backend, cudaStream_t stream,
+                              const ep_convolution_shape *shape, const void *x, const void *w,
+                              const void *y, void *workspace, ep_convolution *out, ep_error *error);
 void ep_convolution_deinit(ep_convolution *convolution); /* a zeroed one is allowed */
 
 /* Queues it. */
-ep_status ep_convolution_run(ep_convolutions *library, const ep_convolution *convolution,
-                             ep_error *error);
+ep_status ep_convolution_run(const ep_convolution *convolution, ep_error *error);
 
 #endif

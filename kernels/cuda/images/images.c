@@ -52,7 +52,7 @@ static bool is_patched(const ep_images *images) {
       first->out.height * first->out.width * images->network->program->batch_size;
   for (int i = 1; i < images->parts.count; i++)
     if (images->parts.rows[i].residual && images->parts.rows[i].past < 0) return false;
-  return first->kind == EP_IMAGES_CONVOLUTION && first->in.channels < 8 &&
+  return first->kind == EP_IMAGES_CONVOLUTION && first->in.channels <= EP_IMAGES_FEW &&
          ep_images_window(first->own) <= most && pixels <= INT32_MAX / most;
 }
 
@@ -107,8 +107,8 @@ static ep_status memory_take(ep_images *images, ep_error *error) {
   const ep_shape first = images->parts.rows[0].out;
   const bool patched = is_patched(images);
   const int64_t window = patched ? weights_of(images, 0) : 0;
-  images->in_pitch = patched ? ep_images_few(program->in.channels)
-                             : ep_images_pitch(images->half, program->in.channels);
+  images->in_pitch =
+      patched ? (int64_t)EP_IMAGES_FEW : ep_images_pitch(images->half, program->in.channels);
   int64_t numbers, pitch;
   widest(images, &numbers, &pitch);
   const buffer buffers[] = {
@@ -193,7 +193,7 @@ static ep_status way_make(ep_images *images, int i, ep_convolution_way way, int 
   ep_images_layer *layer = &images->layers[i];
   const ep_op *op = part->own;
   ep_convolution_shape shape = {.way = way,
-                                .precision = images->network->program->precision,
+                                .half = images->half,
                                 .in = padded(images, part->in),
                                 .out = padded(images, part->out),
                                 .rows = rows,
@@ -212,10 +212,10 @@ static ep_status way_make(ep_images *images, int i, ep_convolution_way way, int 
   }
   const void *grad = images->grads[layer->grad], *grad_x = images->grads[1 - layer->grad];
   const bool forward = way == EP_CONVOLUTION_FORWARD, back = way == EP_CONVOLUTION_BACK;
-  return ep_convolution_init(images->library, &shape, back ? grad_x : x,
-                             way == EP_CONVOLUTION_WEIGHTS ? layer->weight_gradient : layer->weight,
-                             forward ? layer->output : grad, images->workspace,
-                             &layer->ways[way][kind], error);
+  return ep_convolution_init(
+      images->network->backend, images->network->stream, &shape, back ? grad_x : x,
+      way == EP_CONVOLUTION_WEIGHTS ? layer->weight_gradient : layer->weight,
+      forward ? layer->output : grad, images->workspace, &layer->ways[way][kind], error);
 }
 
 static ep_status convolution_make(ep_images *images, int i, int kind, int64_t rows,
@@ -250,7 +250,7 @@ static ep_images_weight weight_of(const ep_images *images, int i) {
                             .in = op->in.channels,
                             .taps = (int64_t)op->kernel[0] * op->kernel[1],
                             .pitch = i == 0 && images->patches
-                                         ? ep_images_few(op->in.channels)
+                                         ? op->in.channels
                                          : ep_images_pitch(images->half, op->in.channels),
                             .row = weights_of(images, i),
                             .slices = 1,
@@ -325,12 +325,9 @@ static ep_status weights_list(ep_images *images, ep_error *error) {
 /* --- create, destroy ------------------------------------------------------------------------- */
 
 static ep_status images_build(ep_images *images, ep_error *error) {
-  ep_cuda_network *network = images->network;
   layers_decide(images);
   images->head = head_find(images);
-  ep_status status =
-      ep_convolutions_open(network->backend, network->stream, &images->library, error);
-  if (status == EP_OK) status = memory_take(images, error);
+  ep_status status = memory_take(images, error);
   if (status == EP_OK && images->head) status = head_take(images, error);
   if (status == EP_OK) status = weights_list(images, error);
   if (status == EP_OK) status = convolutions_make(images, error);
@@ -370,7 +367,6 @@ void ep_images_destroy(ep_images *images) {
       for (int kind = 0; kind < 2; kind++)
         ep_convolution_deinit(&images->layers[i].ways[way][kind]);
   for (int i = 0; i < images->blocks_count; i++) ep_cuda_free(images->blocks[i]);
-  ep_convolutions_close(images->library);
   free(images->layers);
   free(images->parts.rows);
   free(images->blocks);

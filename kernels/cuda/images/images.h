@@ -1,10 +1,10 @@
 /* images.h: networks of images with convolutions by cuDNN, for the executor "cuda/images".
  *
- * Images lie pixel by pixel (kernels.h), in bfloat16 or float32; the parameters, their gradients,
- * sums and statistics are float32. A step is: the batch and the weights, copied into cuDNN's order;
- * the parts (parts.h), forward; the layers after flatten, the loss and their way back, which are
- * the shared network's but for a last layer of few outputs; the parts, back; the update, the
- * network's as well. */
+ * Images lie pixel by pixel (kernels.h), in bfloat16, or, for TF32, float32; the parameters, their
+ * gradients, sums and statistics are float32. A step is: the batch and the weights, copied into
+ * cuDNN's order; the parts (parts.h), forward; the layers after flatten, the loss and their way
+ * back, which are the shared network's but for a last layer of few outputs; the parts, back; the
+ * update, the network's as well. */
 #ifndef EP_KERNELS_CUDA_IMAGES_IMAGES_H
 #define EP_KERNELS_CUDA_IMAGES_IMAGES_H
 
@@ -41,7 +41,6 @@ typedef struct {
   ep_images_parts parts;    /* the rows are ours */
   ep_images_layer *layers;  /* [parts.count] */
   int first_trained;        /* gradients stop here; parts.count when there is none */
-  ep_convolutions *library;
 
   void **blocks; /* all device memory below; freed with this */
   int blocks_count, blocks_capacity;
@@ -76,9 +75,9 @@ static inline void *ep_images_output(const ep_images *images, int i) {
   return i < 0 ? images->input : images->layers[i].output;
 }
 
-/* Of the window of a convolution of few channels. */
+/* Numbers of a convolution's window. */
 static inline int64_t ep_images_window(const ep_op *op) {
-  return ep_images_few(op->in.channels) * op->kernel[0] * op->kernel[1];
+  return op->in.channels * op->kernel[0] * op->kernel[1];
 }
 
 /* The first layer that the shared network runs. */

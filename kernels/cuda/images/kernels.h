@@ -17,10 +17,8 @@ static inline int64_t ep_images_pitch(bool half, int64_t channels) {
   return (channels + pack - 1) / pack * pack;
 }
 
-/* The same for few channels that stand in windows. */
-static inline int64_t ep_images_few(int64_t channels) {
-  return (channels + 3) / 4 * 4;
-}
+/* Channels of a pixel whose windows are laid out. */
+enum { EP_IMAGES_FEW = 4 };
 
 /* --- blend.cu: all between a convolution and what follows it --------------------------------- */
 
@@ -109,9 +107,9 @@ cudaError_t ep_images_take(cudaStream_t stream, bool half, int64_t rows, int64_t
 cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
                            int64_t pixels, const void *from, float *to);
 
-/* The windows of a convolution of few channels, one after the other, so that it becomes one of a
- * single pixel: x: [rows, in pixels, ep_images_few] -> patches: [rows, out pixels, the pitch of
- * taps times ep_images_few], written. */
+/* The windows of a convolution of at most EP_IMAGES_FEW channels, one after the other, so that it
+ * becomes one of a single pixel: x: [rows, in pixels, EP_IMAGES_FEW] -> patches: [rows, out pixels,
+ * the pitch of taps times channels], written. */
 cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                               const void *x, void *patches);
 

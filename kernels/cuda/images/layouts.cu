@@ -66,47 +66,63 @@ cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t
   return cudaGetLastError();
 }
 
-/* A thread a pack of an output's window: of bfloat16, two quads of channels, else one. */
-template <typename T>
-static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, uint32_t quads, const T *x,
-                               T *to) {
-  constexpr int QUADS = PACK<T> / 4;
-  const uint32_t wide = (uint32_t)op.kernel[1];
+/* A thread as many taps of an output's window as a pack has numbers: of C channels they fill C
+ * packs. C: 1 … 4. */
+template <typename T, int C>
+static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to) {
+  constexpr int TAPS = PACK<T>;
+  const uint32_t wide = (uint32_t)op.kernel[1], chunks = (packs + C - 1) / C;
   const int high = (int)op.in.height, across = (int)op.in.width;
   for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += gridDim.x * EP_IMAGES_THREADS) {
-    uint32_t pixel = at / packs, line = pixel / (uint32_t)op.out.width;
+    uint32_t pixel = at / chunks, chunk = at % chunks, line = pixel / (uint32_t)op.out.width;
     int left = (int)(pixel % (uint32_t)op.out.width) * op.stride[1] - op.padding[1];
     int top = (int)(line % (uint32_t)op.out.height) * op.stride[0] - op.padding[0];
-    const T *image = x + (int64_t)(line / (uint32_t)op.out.height) * high * across * quads * 4;
-    pack<pack<T, 4>, QUADS> values;
+    const T *image = x + (int64_t)(line / (uint32_t)op.out.height) * high * across * 4;
+    pack<T, TAPS> values[C];
 #pragma unroll
-    for (int i = 0; i < QUADS; i++) {
-      uint32_t quad = at % packs * QUADS + i, tap = quad / quads, down = tap / wide;
+    for (int i = 0; i < TAPS; i++) {
+      uint32_t tap = chunk * TAPS + i, down = tap / wide;
       int y = top + (int)down * op.dilation[0], z = left + (int)(tap % wide) * op.dilation[1];
       bool is = down < (uint32_t)op.kernel[0] && y >= 0 && y < high && z >= 0 && z < across;
+      pack<T, 4> of;
 #pragma unroll
-      for (int k = 0; k < 4; k++) values.of[i].of[k] = (T)0.0f;
-      if (is) values.of[i] = load<T, 4>(image + ((y * across + z) * quads + quad % quads) * 4);
+      for (int c = 0; c < 4; c++) of.of[c] = (T)0.0f;
+      if (is) of = load<T, 4>(image + (y * across + z) * 4);
+#pragma unroll
+      for (int c = 0; c < C; c++) values[(i * C + c) / TAPS].of[(i * C + c) % TAPS] = of.of[c];
     }
-    *(pack<pack<T, 4>, QUADS> *)(to + (int64_t)at * PACK<T>) = values;
+    T *mine = to + ((int64_t)pixel * packs + chunk * C) * TAPS;
+#pragma unroll
+    for (int c = 0; c < C; c++)
+      if (chunk * C + c < packs) *(pack<T, TAPS> *)(mine + c * TAPS) = values[c];
   }
+}
+
+template <typename T>
+static cudaError_t patches_run(cudaStream_t stream, const ep_op *op, int64_t rows, const T *x,
+                               T *to) {
+  const uint32_t channels = (uint32_t)op->in.channels;
+  const int64_t window = channels * op->kernel[0] * op->kernel[1];
+  const uint32_t packs = (uint32_t)((window + PACK<T> - 1) / PACK<T>);
+  const uint32_t chunks = (packs + channels - 1) / channels;
+  const uint32_t count = (uint32_t)(rows * op->out.height * op->out.width) * chunks;
+  unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
+  if (channels == 1)
+    patches<T, 1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, x, to);
+  else if (channels == 2)
+    patches<T, 2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, x, to);
+  else if (channels == 3)
+    patches<T, 3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, x, to);
+  else
+    patches<T, 4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, x, to);
+  return cudaGetLastError();
 }
 
 cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                               const void *x, void *to) {
-  int64_t few = ep_images_few(op->in.channels);
-  int64_t window = ep_images_pitch(half, few * op->kernel[0] * op->kernel[1]);
-  uint32_t packs = (uint32_t)(window * (half ? 2 : 4) / 16), quads = (uint32_t)few / 4;
-  uint32_t count = (uint32_t)(rows * op->out.height * op->out.width) * packs;
-  unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  if (half)
-    patches<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, quads,
-                                                      (const half_number *)x, (half_number *)to);
-  else
-    patches<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, quads, (const float *)x,
-                                                      (float *)to);
-  return cudaGetLastError();
+  if (half) return patches_run(stream, op, rows, (const half_number *)x, (half_number *)to);
+  return patches_run(stream, op, rows, (const float *)x, (float *)to);
 }
 
 /* --- weights --------------------------------------------------------------------------------- */

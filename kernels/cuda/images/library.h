@@ -8,7 +8,6 @@
 
 typedef struct {
   cudnnStatus_t (*open)(cudnnHandle_t *);
-  cudnnStatus_t (*close)(cudnnHandle_t);
   cudnnStatus_t (*stream)(cudnnHandle_t, cudaStream_t);
   cudnnStatus_t (*create)(cudnnBackendDescriptorType_t, cudnnBackendDescriptor_t *);
   cudnnStatus_t (*destroy)(cudnnBackendDescriptor_t);

@@ -41,7 +41,8 @@ typedef struct {
 /* Whether the program can be run so; fills *parts if it can. */
 bool ep_images_parts_find(const ep_program *program, ep_images_parts *parts);
 
-/* Whether it is worth it: its convolutions have channels enough to fill a tile of a product. */
+/* Whether it is worth it: the tensor cores may be used, without which cuDNN takes longer than
+ * cuda/general, and the convolutions have channels enough to fill a tile of a product. */
 bool ep_images_takes(const ep_program *program);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ static ep_cuda_layer *layer_of(const pass *p, const ep_op *op) {
 }
 
 static ep_status convolve(const pass *p, int i, ep_convolution_way way, ep_error *error) {
-  return ep_convolution_run(p->images->library, &p->images->layers[i].ways[way][p->kind], error);
+  return ep_convolution_run(&p->images->layers[i].ways[way][p->kind], error);
 }
 
 /* --- the batch ------------------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ END_TEST
 
 START_TEST(validations) {
   ep_layer_view layers[] = {{"linear", 13, 6, 84}, {"relu", 6, 6, 0}};
-  ep_estimate estimates[] = {{"cpu", "cpu/fused", 0.5, 0.25, 1, true, false}};
+  ep_estimate estimates[] = {{"cpu", "cpu/fused", 0.5, 0.25, 0.25, 1, true, false}};
   ep_validation_view view = {.spec = "{}",
                              .layers = layers,
                              .layers_count = 2,

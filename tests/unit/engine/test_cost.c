@@ -72,11 +72,18 @@ END_TEST
 
 /* --- the choice ------------------------------------------------------------------------------ */
 
-#define DENSE(width, more)                                                       \
+#define TWICE(width)                                                         \
+  "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":[" \
+  "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"   \
+  "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"   \
+  "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":10,\"batch_size\":100}"
+
+#define BATCHED(width, batch, more)                                              \
   "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":["     \
   "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"       \
   "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":1000," \
-  "\"batch_size\":100" more "}"
+  "\"batch_size\":" #batch more "}"
+#define DENSE(width, more) BATCHED(width, 100, more)
 
 static const ep_data_shape disc = {
     .train_rows = 1000, .features = 2, .target_columns = 1, .target_max = 1, .x_max = 1};
@@ -149,6 +156,22 @@ START_TEST(a_device_chooses_what_it_has) {
 }
 END_TEST
 
+/* Narrow layers on many rows, unless cuda/resident has enough of itself for them, or cuda/cluster
+ * is faster. */
+START_TEST(many_rows_go_by_tiles) {
+  static const char wide[] = BATCHED(129, 1000, ",\"precision\":\"bf16\"");
+  static const char narrow[] = BATCHED(128, 1000, ",\"precision\":\"bf16\"");
+  static const char few[] = BATCHED(128, 255, ",\"precision\":\"bf16\"");
+  static const char slim[] = BATCHED(4, 1000, ",\"precision\":\"bf16\"");
+  ck_assert_str_eq(estimate_of(narrow, &gpu, NULL).executor, "cuda/fused");
+  ck_assert_str_eq(estimate_of(wide, &gpu, NULL).executor, "cuda/gemm");
+  ck_assert_str_eq(estimate_of(few, &gpu, NULL).executor, "cuda/gemm");
+  ck_assert_str_eq(estimate_of(slim, &gpu, NULL).executor, "cuda/resident");
+  ck_assert_str_eq(estimate_of(narrow, &old_gpu, NULL).executor, "cuda/general");
+  ck_assert_str_eq(estimate_of(BATCHED(64, 1000, ""), &gpu, NULL).executor, "cuda/cluster");
+}
+END_TEST
+
 /* Compiling is shared by those who ask for it; what was measured is believed, of the same executor
  * alone. */
 START_TEST(the_past_of_a_program_counts) {
@@ -170,6 +193,10 @@ START_TEST(the_past_of_a_program_counts) {
   ck_assert(!estimate.measured);
   ck_assert_double_eq_tol(estimate.start_seconds, 0.1, 1e-3);
   ck_assert_double_eq_tol(estimate.seconds - estimate.start_seconds, 1000 * 10 * 2e-6, 1e-9);
+  calibration.executors[0].drift = 1.5; /* what was measured of other programs is off by that */
+  estimate = ep_plan_estimate(plan, spec, &gpu, &calibration, &past);
+  ck_assert_double_eq_tol(estimate.model_seconds, 1000 * 10 * 2e-6, 1e-9);
+  ck_assert_double_eq_tol(estimate.seconds - estimate.start_seconds, 1.5 * 1000 * 10 * 2e-6, 1e-9);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
 }
@@ -197,6 +224,24 @@ START_TEST(more_work_takes_longer) {
       ck_assert_double_gt(more.seconds, less.seconds);
     }
   }
+}
+END_TEST
+
+/* Large layers take all cores, and the matrix unit; small ones take neither. */
+START_TEST(large_layers_are_shared) {
+  ep_device_info one = cpu, many = cpu, tiles = cpu;
+  one.threads = 1;
+  many.threads = 8;
+  snprintf(tiles.instruction_set, sizeof tiles.instruction_set, "amx");
+  static const char large[] = TWICE(1024), small[] = TWICE(16);
+  ck_assert_int_gt(estimate_of(large, &many, NULL).cores, 1);
+  ck_assert_int_eq(estimate_of(small, &many, NULL).cores, 1);
+  ck_assert_double_lt(2 * estimate_of(large, &many, NULL).seconds,
+                      estimate_of(large, &one, NULL).seconds);
+  ck_assert_double_lt(estimate_of(large, &tiles, NULL).seconds,
+                      estimate_of(large, &cpu, NULL).seconds);
+  ck_assert_double_eq(estimate_of(small, &many, NULL).seconds,
+                      estimate_of(small, &one, NULL).seconds);
 }
 END_TEST
 
@@ -281,8 +326,10 @@ int main(void) {
   tcase_add_test(tests, a_program_that_was_seen_starts_faster);
   tcase_add_test(tests, a_device_chooses_what_it_has);
   tcase_add_test(tests, the_past_of_a_program_counts);
+  tcase_add_test(tests, many_rows_go_by_tiles);
   tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);
   tcase_add_test(tests, more_work_takes_longer);
+  tcase_add_test(tests, large_layers_are_shared);
   tcase_add_test(tests, models_are_whole);
   tcase_add_test(tests, a_file_is_read_as_it_was_written);
   tcase_add_test(tests, a_file_of_something_else_is_not_taken);

@@ -288,7 +288,7 @@ END_TEST
 /* Wide enough for the matrix unit, with and without neighbours to its tiles: batches of one chunk,
  * of several, with a last one of few rows. */
 START_TEST(large_layers_agree_with_the_reference) {
-  static const int64_t widths[][3] = {{32, 16, 3}, {33, 17, 16}, {47, 80, 33}, {130, 65, 48}};
+  static const int64_t widths[][3] = {{64, 32, 3}, {65, 33, 40}, {79, 96, 33}, {130, 193, 48}};
   static const int64_t batches[] = {32, 37, 112, 300};
   const ep_subject reference = {ops, backend, "cpu/reference"}, fused = {ops, backend, "cpu/fused"};
   for (int level = 0; level <= best_level; level++)
@@ -317,7 +317,7 @@ END_TEST
 /* Sums of 256 products of numbers with all their bits, at scales of 1e-6 to 1e6: as far from the
  * truth as float32 may be. */
 START_TEST(products_have_the_precision_of_float32) {
-  enum { IN = 256, OUT = 16, ROWS = 64 };
+  enum { IN = 256, OUT = 32, ROWS = 64 };
   ep_case *test = ep_case_create("precision", IN, EP_LOSS_MSE);
   ep_case_add_linear(test, OUT, false);
   ep_case_finish(test, &(ep_case_training){.rows = ROWS, .steps = 1, .lr = 0.1f});
@@ -346,6 +346,52 @@ START_TEST(products_have_the_precision_of_float32) {
   }
   free(y);
   free(x);
+  ep_case_destroy(test);
+}
+END_TEST
+
+/* The thread sanitizer looks for races, slowly, and not for numbers. */
+#ifdef __SANITIZE_THREAD__
+#define FIRST_LEVEL best_level
+#else
+#define FIRST_LEVEL 0
+#endif
+
+/* A product that is shared among threads, one that is not, and an optimizer with state. */
+START_TEST(the_number_of_threads_changes_no_bit) {
+  enum { WIDE = 373, ROWS = 64 };
+  ck_assert_int_ge(WIDE * WIDE * ROWS, EP_CHOICE_SHARED_PRODUCTS);
+  ep_case *test = ep_case_create("threads", 10, EP_LOSS_CROSS_ENTROPY);
+  ep_case_add_linear(test, WIDE, true);
+  ep_case_add(test, EP_LAYER_RELU);
+  ep_case_add_linear(test, WIDE, true);
+  ep_case_add(test, EP_LAYER_TANH);
+  ep_case_add_linear(test, 5, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 3 * ROWS - 5,
+                                           .batch_size = ROWS,
+                                           .shuffle = true,
+                                           .seed = 3,
+                                           .steps = 5,
+                                           .lr = 0.001f,
+                                           .optimizer = {EP_OPTIMIZER_ADAGRAD, .eps = 1e-3f}});
+  const ep_subject fused = {ops, backend, "cpu/fused"}, reference = {ops, backend, "cpu/reference"};
+  for (int level = FIRST_LEVEL; level <= best_level; level++) {
+    ep_run one, more;
+    ep_comparison result = {0};
+    backend->instruction_set = (ep_instruction_set)level;
+    backend->threads = 1;
+    ck_assert_int_eq(ep_run_case(&fused, test, EP_RUN_WHOLE, &one, stderr), EP_OK);
+    for (int threads = 2; threads <= 5; threads++) {
+      backend->threads = threads;
+      ep_run_mode mode = threads % 2 ? EP_RUN_WHOLE : EP_RUN_CUT;
+      ck_assert_int_eq(ep_run_case(&fused, test, mode, &more, stderr), EP_OK);
+      ck_assert_msg(ep_runs_same(test, &more, &one, stderr), "%d threads", threads);
+      ep_run_deinit(&more);
+    }
+    ep_run_deinit(&one);
+    ep_compare_case(&fused, &reference, test, EP_COMPARE_TOLERANCE, &result, stderr);
+    ck_assert_int_eq(result.agreed, 1);
+  }
   ep_case_destroy(test);
 }
 END_TEST
@@ -386,6 +432,7 @@ int main(void) {
   tcase_add_test(tests, rows_are_packed_across_the_lanes);
   tcase_add_test(tests, a_split_may_be_longer_than_a_batch);
   tcase_add_test(tests, large_layers_agree_with_the_reference);
+  tcase_add_test(tests, the_number_of_threads_changes_no_bit);
   tcase_add_test(tests, products_have_the_precision_of_float32);
   tcase_add_test(tests, it_takes_what_is_small_enough_and_no_more);
   suite_add_tcase(suite, tests);

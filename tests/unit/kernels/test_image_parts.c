@@ -30,11 +30,16 @@ static bool found(ep_case *self) {
   return is;
 }
 
-static bool taken(ep_case *self) {
+static bool taken_in(ep_case *self, ep_precision precision) {
   finish(self);
+  self->program.precision = precision;
   bool is = ep_images_takes(&self->program);
   ep_case_destroy(self);
   return is;
+}
+
+static bool taken(ep_case *self) {
+  return taken_in(self, EP_PRECISION_BF16);
 }
 
 START_TEST(what_follows_a_convolution_is_one_part) {
@@ -106,6 +111,15 @@ START_TEST(few_channels_are_not_worth_it) {
 }
 END_TEST
 
+START_TEST(float32_is_left_to_others) {
+  for (int precision = 0; precision < EP_PRECISION_COUNT; precision++) {
+    ep_case *self = images_create();
+    ep_case_add_conv2d(self, 16, &three, true);
+    ck_assert_int_eq(taken_in(self, (ep_precision)precision), precision != EP_PRECISION_FP32);
+  }
+}
+END_TEST
+
 START_TEST(what_has_no_part_is_refused) {
   for (int which = 0; which < 4; which++) {
     const ep_case_window grouped = {.kernel = {3, 3}, .groups = 4};
@@ -127,6 +141,7 @@ int main(void) {
   tcase_add_test(tests, layers_out_of_order_make_more_parts);
   tcase_add_test(tests, a_part_ends_where_a_residual_begins);
   tcase_add_test(tests, few_channels_are_not_worth_it);
+  tcase_add_test(tests, float32_is_left_to_others);
   tcase_add_test(tests, what_has_no_part_is_refused);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);

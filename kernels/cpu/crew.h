@@ -1,18 +1,20 @@
 /* crew.h: threads that wait for work: the caller's and some more. */
-#ifndef EP_KERNELS_CPU_BLOCKED_CREW_H
-#define EP_KERNELS_CPU_BLOCKED_CREW_H
+#ifndef EP_KERNELS_CPU_CREW_H
+#define EP_KERNELS_CPU_CREW_H
 
 #include <stdint.h>
 
 #include "api/status.h"
+
+enum { EP_CREW_MOST = 64 }; /* members: more wait for memory, not for processors */
 
 typedef struct ep_crew ep_crew;
 
 /* Task `number` of a run; `member`: 0 … members - 1, who does it. */
 typedef void (*ep_crew_task)(void *context, int64_t number, int member);
 
-/* `members` at most, the caller among them; fewer when the system gives no more threads. The caller
- * destroys it. EP_NO_MEMORY. */
+/* `members` at most, and EP_CREW_MOST, the caller among them; fewer when the system gives no more
+ * threads. The caller destroys it. EP_NO_MEMORY. */
 ep_status ep_crew_create(int members, ep_crew **out, ep_error *error);
 void ep_crew_destroy(ep_crew *crew);
 

@@ -1,4 +1,4 @@
-#include "kernels/cpu/blocked/crew.h"
+#include "kernels/cpu/crew.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -88,7 +88,7 @@ static void start_hands(ep_crew *crew, int wanted) {
 }
 
 ep_status ep_crew_create(int members, ep_crew **out, ep_error *error) {
-  int wanted = members > 1 ? members - 1 : 0;
+  int most = members < EP_CREW_MOST ? members : EP_CREW_MOST, wanted = most > 1 ? most - 1 : 0;
   ep_crew *crew = calloc(1, sizeof *crew);
   hand *hands = calloc((size_t)wanted + 1, sizeof *hands);
   if (!crew || !hands) {
