@@ -422,7 +422,7 @@ static const ep_cost_model cuda_models[] = {
     {.executor = "cuda/cluster",
      .takes = cluster_takes,
      .terms = cluster_terms,
-     .usual = {.start_seconds = 1.2, .again_seconds = 3e-3, .seconds = {1.2e-6, 6.3e-10}}},
+     .usual = {.start_seconds = 1.2, .again_seconds = 3e-3, .seconds = {1e-7, 5.7e-10}}},
     {.executor = "cuda/grid",
      .takes = grid_takes,
      .terms = grid_terms,

@@ -96,9 +96,9 @@ bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
       !ep_narrow_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
                            &plan, work))
     return false;
-  /* On many rows a cluster took half as long again as it expects, a grid a sixth. */
+  /* On many rows both take a tenth to a sixth more than they expect. */
   return program->batch_size >= least &&
-         !(ep_choice_cluster(program, gpu, &cycles) && cycles * 4 / 3 < work->cycles);
+         !(ep_choice_cluster(program, gpu, &cycles) && cycles < work->cycles);
 }
 
 /* --- cuda/graph ------------------------------------------------------------------------------ */

@@ -124,22 +124,9 @@ static void memory_place(const ep_program *program, ep_cluster_plan *plan) {
   plan->shared_floats = plan->barriers + up(2 * plan->row_warps * exchanges, 4);
 }
 
-/* A group for each warp without rows, as far as layers behind the first have so many, and where the
- * others have fewer rounds then. */
-static void early_choose(ep_cluster_plan *plan) {
-  int clerks = plan->warps - plan->row_warps, count = 0;
-  plan->early = plan->layers_count;
-  while (plan->early > 1 && count < clerks) count += groups_count(&plan->layers[--plan->early]);
-  plan->early_groups = count < clerks ? count : clerks;
-  if (1 + parts(plan->groups - plan->early_groups, plan->warps) <= parts(plan->groups, plan->warps))
-    return;
-  plan->early = plan->layers_count;
-  plan->early_groups = 0;
-}
-
 /* Groups that a warp sums up, and tiles, with those of biases, that it updates. */
 static int groups_summed(const ep_cluster_plan *plan) {
-  return (plan->early_groups > 0) + parts(plan->groups - plan->early_groups, plan->warps);
+  return parts(plan->groups, plan->warps);
 }
 static int tiles_owned(const ep_cluster_plan *plan) {
   return plan->row_blocks > 2 ? parts(parts(5 * plan->groups, plan->row_blocks), plan->warps)
@@ -150,7 +137,7 @@ static int tiles_owned(const ep_cluster_plan *plan) {
 static int registers_count(const ep_cluster_plan *plan) {
   int slopes = 0, summed = groups_summed(plan);
   for (int l = 0; l < plan->layers_count; l++) slopes += 4 * parts(plan->layers[l].outputs, 16);
-  return 56 + 5 * tiles_owned(plan) + 4 * summed + (int)most(slopes + 24, 20 * summed);
+  return 50 + 5 * tiles_owned(plan) + 4 * summed + (int)most(slopes + 24, 20 * summed);
 }
 
 /* --- what a step is expected to take --------------------------------------------------------- */
@@ -162,7 +149,7 @@ static double products_cycles(int each, int warps, bool precise) {
 
 /* Bytes that come into a block from others of its row block. */
 static double exchange_cycles(double bytes) {
-  return 700 + bytes / 20;
+  return 600 + bytes / 20;
 }
 
 static double slices_cycles(const ep_cluster_plan *plan) {
@@ -181,12 +168,12 @@ static double slices_cycles(const ep_cluster_plan *plan) {
 static double row_blocks_cycles(const ep_cluster_plan *plan) {
   double bytes = plan->groups * 2560.0;
   if (plan->row_blocks == 1) return 0;
-  if (plan->row_blocks == 2) return 1400 + 2 * bytes / 50;
-  return 2800 + (2 + 2.0 / plan->row_blocks) * bytes / 50;
+  if (plan->row_blocks == 2) return 700 + 2 * bytes / 50;
+  return 1200 + (2 + 2.0 / plan->row_blocks) * bytes / 20;
 }
 
 static double step_cycles(const ep_cluster_plan *plan, bool precise) {
-  double cycles = 1000 + 25 * tiles_owned(plan);
+  double cycles = 3500 + 25 * tiles_owned(plan);
   for (int l = 0; l < plan->layers_count; l++) {
     const ep_cluster_layer *layer = &plan->layers[l];
     int there = parts(layer->outputs, 16) * (layer->inputs / 8);
@@ -194,8 +181,8 @@ static double step_cycles(const ep_cluster_plan *plan, bool precise) {
     cycles += 160 + products_cycles(there, plan->row_warps, precise) +
               products_cycles(back, plan->row_warps, precise);
   }
-  cycles += most(groups_summed(plan) * 50, (plan->groups - plan->early_groups) * 13) *
-            plan->row_warps * (precise ? 1.7 : 1);
+  cycles +=
+      most(groups_summed(plan) * 50, plan->groups * 13) * plan->row_warps * (precise ? 1.7 : 1);
   return cycles + slices_cycles(plan) + row_blocks_cycles(plan);
 }
 
@@ -210,7 +197,6 @@ static void way_try(const ep_program *program, ep_cluster_plan *plan, ep_cluster
   memory_place(program, plan);
   if (plan->shared_floats > SHARED_FLOATS) return;
   for (plan->warps = 4; plan->warps <= WARPS_MAX; plan->warps += 4) {
-    early_choose(plan);
     int registers = REGISTERS / (plan->warps * 32);
     if (plan->warps <= plan->row_warps ||
         registers_count(plan) > (registers < 255 ? registers : 255))
