@@ -128,8 +128,9 @@ static wide_work fused_wide(const ep_plan *plan, const ep_device_info *device) {
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
     const double weights = (double)ep_op_products(op);
-    double at_once = ep_choice_shared(&plan->program, op) ? device->threads : 1;
     if (op->type != EP_LAYER_LINEAR) continue;
+    double pieces = floor((double)op->out_features / EP_CHOICE_SHARED_FEATURES);
+    double at_once = ep_choice_shared(&plan->program, op) ? fmin(device->threads, pieces) : 1;
     at_once = fmax(at_once, 1);
     if (has_tiles(device) && ep_choice_tiled(&plan->program, op))
       sum.tiles += weights * (first ? 2 : 3) / at_once;
@@ -261,6 +262,26 @@ static ep_choice_gpu gpu_of(const ep_device_info *device) {
                          device->threads > 0 ? device->threads : usual_multiprocessors};
 }
 
+static bool narrow_takes(const ep_plan *plan, const ep_device_info *device) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_narrow_work work;
+  return ep_choice_narrow(&plan->program, &gpu, &work);
+}
+
+/* Two barriers and the sums of all blocks; tiles of rows through all layers. */
+static void narrow_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
+                         double terms[EP_COST_TERMS]) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_narrow_work work = {0};
+  ep_program program = plan->program;
+  program.batch_size = rows;
+  (void)ep_choice_narrow(&program, &gpu, &work); /* a last batch may be small */
+  terms[0] = 1;
+  terms[1] = work.turns;
+  terms[2] = work.products;
+  terms[3] = work.rows * network_sum(plan).values;
+}
+
 static bool cluster_takes(const ep_plan *plan, const ep_device_info *device) {
   ep_choice_gpu gpu = gpu_of(device);
   return ep_choice_cluster(&plan->program, &gpu, NULL);
@@ -384,6 +405,12 @@ static void general_terms(const ep_plan *plan, const ep_device_info *device, int
 }
 
 static const ep_cost_model cuda_models[] = {
+    {.executor = "cuda/fused",
+     .takes = narrow_takes,
+     .terms = narrow_terms,
+     .usual = {.start_seconds = 1,
+               .again_seconds = 3e-3,
+               .seconds = {2.8e-6, 9.8e-7, 6e-12, 1.5e-11}}},
     {.executor = "cuda/resident",
      .takes = resident_takes,
      .terms = resident_terms,
@@ -393,7 +420,7 @@ static const ep_cost_model cuda_models[] = {
     {.executor = "cuda/cluster",
      .takes = cluster_takes,
      .terms = cluster_terms,
-     .usual = {.start_seconds = 1.2, .again_seconds = 3e-3, .seconds = {1e-7, 5.6e-10}}},
+     .usual = {.start_seconds = 1.2, .again_seconds = 3e-3, .seconds = {1.2e-6, 6.3e-10}}},
     {.executor = "cuda/grid",
      .takes = grid_takes,
      .terms = grid_terms,

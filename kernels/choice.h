@@ -57,8 +57,9 @@ static inline bool ep_choice_tiled(const ep_program *program, const ep_op *op) {
          program->batch_size >= EP_CHOICE_TILED_BATCH_SIZE;
 }
 
-/* Up to here it was measured to be 5 to 40 times as fast as cpu/reference, whatever the batch. */
-enum { EP_CHOICE_FUSED_PARAMETERS = 1 << 24, EP_CHOICE_FUSED_FEATURES = 1 << 14 };
+/* Up to here it was measured to be faster than cpu/blocked, with AMX or nearly so without; then
+ * weights no longer fit a cache that is near, and are read for each chunk of rows. */
+enum { EP_CHOICE_FUSED_PARAMETERS = 1 << 22, EP_CHOICE_FUSED_FEATURES = 1 << 14 };
 
 /* Layers whose product, of so many rows, has so many multiply-adds, some 100 us of a core, are
  * shared among threads, which take so many outputs at a time. */
@@ -149,8 +150,22 @@ typedef struct {
   double multiplied; /* multiply-adds of a block's tasks */
 } ep_choice_grid_work;
 
+/* How cuda/fused would go about a step (kernels/cuda/narrow/plan.h). */
+typedef struct {
+  double cycles;   /* that a step is expected to take */
+  double turns;    /* of tiles of rows through a layer, one after the other */
+  double products; /* multiply-adds of a block, as dear as the precision makes them */
+  double rows;     /* that a block takes, one tile after the other */
+} ep_choice_narrow_work;
+
+/* Bytes of shared memory that a block may ask for, but for what a kernel has besides. */
+int64_t ep_choice_shared_bytes(int capability);
+
 /* kernels/cuda/choice.c. work: written where it takes the program. */
 bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu, ep_choice_grid_work *work);
+/* cuda/fused. work: written, zero where there is no way to run the program. */
+bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
+                      ep_choice_narrow_work *work);
 /* cuda/graph. */
 bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu);
 /* cuda/images, where cuDNN is installed. */

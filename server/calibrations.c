@@ -206,11 +206,12 @@ void ep_calibrations_compile(ep_calibrations *calibrations, int index, uint64_t 
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
-/* The middle one of the ratios: one job that was disturbed says nothing. 0 = too few. */
+/* The middle one of the ratios: a job that was disturbed says nothing, nor does a program that the
+ * model does not fit. 0 = too few. */
 static double drift_of(const ep_drift *drift) {
-  const int jobs_least = 3;
-  double sorted[EP_DRIFT_JOBS];
-  if (drift->count < jobs_least) return 0;
+  const int programs_least = 5;
+  double sorted[EP_DRIFT_PROGRAMS];
+  if (drift->count < programs_least) return 0;
   for (int i = 0; i < drift->count; i++) {
     int at = i;
     for (; at > 0 && sorted[at - 1] > drift->ratios[i]; at--) sorted[at] = sorted[at - 1];
@@ -219,22 +220,32 @@ static double drift_of(const ep_drift *drift) {
   return sorted[drift->count / 2];
 }
 
-/* The mutex is held. */
-static void drift_add(ep_device_calibration *device, const char *executor, double ratio) {
-  for (int i = 0; i < device->calibration.count; i++) {
-    ep_drift *drift = &device->drifts[i];
-    if (strcmp(device->calibration.executors[i].executor, executor) != 0) continue;
-    drift->ratios[drift->next] = ratio;
-    drift->next = (drift->next + 1) % EP_DRIFT_JOBS;
-    if (drift->count < EP_DRIFT_JOBS) drift->count++;
+/* A program counts once, however often it runs. */
+static void ratio_add(ep_drift *drift, uint64_t program, double ratio) {
+  for (int i = 0; i < drift->count; i++) {
+    if (drift->programs[i] != program) continue;
+    if (ratio < drift->ratios[i]) drift->ratios[i] = ratio;
+    return;
   }
+  drift->programs[drift->next] = program;
+  drift->ratios[drift->next] = ratio;
+  drift->next = (drift->next + 1) % EP_DRIFT_PROGRAMS;
+  if (drift->count < EP_DRIFT_PROGRAMS) drift->count++;
+}
+
+/* The mutex is held. */
+static void drift_note(ep_device_calibration *device, const char *executor, uint64_t program,
+                       double ratio) {
+  for (int i = 0; i < device->calibration.count; i++)
+    if (strcmp(device->calibration.executors[i].executor, executor) == 0)
+      ratio_add(&device->drifts[i], program, ratio);
 }
 
 void ep_calibrations_time(ep_calibrations *calibrations, int index, uint64_t program,
                           const char *executor, double epoch_seconds, double said_seconds) {
   pthread_mutex_lock(&calibrations->mutex);
   if (said_seconds > 0)
-    drift_add(&calibrations->device[index], executor, epoch_seconds / said_seconds);
+    drift_note(&calibrations->device[index], executor, program, epoch_seconds / said_seconds);
   ep_program_past *past = past_make(&calibrations->device[index], program);
   bool same = past != NULL && strcmp(past->executor, executor) == 0;
   if (past != NULL && (!same || past->epoch_seconds == 0 || epoch_seconds < past->epoch_seconds)) {

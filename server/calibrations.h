@@ -14,16 +14,17 @@
 #include "engine/plan.h"
 #include "server/supervisor.h"
 
-enum { EP_PROGRAMS_SEEN = 256, EP_DRIFT_JOBS = 15 };
+enum { EP_PROGRAMS_SEEN = 256, EP_DRIFT_PROGRAMS = 31 };
 
 typedef struct {
   uint64_t signature; /* 0 = none */
   ep_program_past past;
 } ep_known_program;
 
-/* What the last jobs of an executor took, over what its calibration said. */
+/* What the last programs of an executor took, at best, over what its calibration said. */
 typedef struct {
-  double ratios[EP_DRIFT_JOBS];
+  uint64_t programs[EP_DRIFT_PROGRAMS];
+  double ratios[EP_DRIFT_PROGRAMS];
   int count, next;
 } ep_drift;
 

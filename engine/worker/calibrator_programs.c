@@ -29,9 +29,13 @@ static const ep_calibration_program cpu_programs[] = {
 
 /* Where a kernel is compiled for each program, that is most of the time: as few as say enough. */
 static const ep_calibration_program cuda_programs[] = {
+    {"cuda/fused", 16, 16, 2, 512, 0, 0},     {"cuda/fused", 16, 64, 4, 16384, 0, 0},
+    {"cuda/fused", 16, 64, 1, 65536, 0, 0},   {"cuda/fused", 2, 32, 8, 4096, 0, 0},
     {"cuda/resident", 2, 2, 1, 4, 0, 0},      {"cuda/resident", 6, 6, 1, 321, 0, 0},
     {"cuda/resident", 16, 4, 1, 1024, 0, 0},  {"cuda/resident", 16, 2, 2, 8192, 0, 0},
     {"cuda/cluster", 2, 16, 2, 100, 0, 0},    {"cuda/cluster", 2, 64, 4, 1024, 0, 0},
+    {"cuda/cluster", 16, 16, 1, 64, 0, 0},    {"cuda/cluster", 16, 4, 8, 64, 0, 0},
+    {"cuda/cluster", 16, 64, 4, 64, 0, 0},    {"cuda/cluster", 16, 256, 1, 256, 0, 0},
     {"cuda/grid", 16, 32, 4, 8192, 0, 0},     {"cuda/grid", 16, 128, 2, 4096, 0, 0},
     {"cuda/grid", 2, 512, 4, 100, 0, 0},      {"cuda/grid", 2, 1024, 4, 1000, 0, 0},
     {"cuda/grid", 2, 2048, 2, 100, 0, 0},     {"cuda/graph", 1, 8, 2, 200, 16, 0},

@@ -22,6 +22,19 @@ static __device__ float number_of(const ep_cuda_batch &batch, const ep_augmentat
   return ep_byte_value(byte, batch.x_scale[channel], batch.x_shift[channel]);
 }
 
+/* Four neighbours of a row that is taken as it is stored. */
+static __device__ void four_take(const ep_cuda_batch &batch, int64_t place, int64_t at,
+                                 float (&values)[4]) {
+  if (batch.x_type == EP_X_FLOAT32) return load<4>((const float *)batch.x + place, values);
+  const pack<uint8_t, 4> bytes = load<uint8_t, 4>((const uint8_t *)batch.x + place);
+  const uint32_t plane = (uint32_t)(batch.in.height * batch.in.width);
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    const uint32_t channel = (uint32_t)(at + i) / plane;
+    values[i] = ep_byte_value(bytes.of[i], batch.x_scale[channel], batch.x_shift[channel]);
+  }
+}
+
 /* A pixel's channels to `to`, four at once. */
 template <typename T>
 static __device__ void pixel_take(const ep_cuda_batch &batch, const ep_augmentation &drawn,
@@ -47,9 +60,8 @@ static __device__ void pixel_take(const ep_cuda_batch &batch, const ep_augmentat
   }
 }
 
-/* `group` threads take a row to out: [rows, pitch]. plain: floats, stored as the network takes
- * them.
- */
+/* `group` threads take a row to out: [rows, pitch]. plain: stored as the network takes it, in
+ * fours. */
 template <typename T>
 static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clock *clock,
                             int group, bool augments, bool plain, T *out, int64_t pitch) {
@@ -70,9 +82,12 @@ static __global__ void take(ep_cuda_batch batch, int64_t rows, const ep_cuda_clo
     if (shuffled) from = ep_permutation_at(&order, (uint32_t)from);
     T *to = out + row * pitch;
     if (plain) {
-      const float *x = (const float *)batch.x + from * columns;
 #pragma unroll 4
-      for (int64_t i = lane; i < columns; i += group) to[i] = (T)__ldg(x + i);
+      for (int64_t i = 4 * lane; i < columns; i += 4 * group) {
+        float values[4];
+        four_take(batch, from * columns + i, i, values);
+        store<4>(to + i, values);
+      }
     } else {
       int64_t index = batch.indices ? batch.indices[row] : from;
       ep_augmentation drawn = augments ? ep_augment_draw(&batch.augment, batch.stored, batch.in,
@@ -94,7 +109,7 @@ template <typename T>
 static void launch(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
                    const ep_cuda_clock *clock, T *out, int64_t pitch) {
   bool differs = ep_program_augments(&batch->augment, batch->stored, batch->in);
-  bool plain = batch->x_type == EP_X_FLOAT32 && !differs && !batch->batch_pixels;
+  bool plain = !differs && !batch->batch_pixels && ep_shape_count(batch->in) % 4 == 0;
   int group = EP_CUDA_WARP;
   while (group < THREADS && 4 * group < ep_shape_count(batch->in) &&
          rows * group < (int64_t)THREADS * BLOCKS_ENOUGH)

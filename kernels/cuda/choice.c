@@ -8,8 +8,15 @@
 #include "kernels/cuda/cnn/plan.h"
 #include "kernels/cuda/grid/plan.h"
 #include "kernels/cuda/images/parts.h"
+#include "kernels/cuda/narrow/plan.h"
 
 enum { TILE_SMALL = 0, TILE_LARGE = 1 };
+
+int64_t ep_choice_shared_bytes(int capability) {
+  const int64_t own = 1024;
+  if (capability >= 90 && capability < 120) return 232448 - own;
+  return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
+}
 
 /* --- cuda/cluster ---------------------------------------------------------------------------- */
 
@@ -72,14 +79,29 @@ bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu,
   return takes;
 }
 
-/* --- cuda/graph ------------------------------------------------------------------------------ */
+/* --- cuda/fused ------------------------------------------------------------------------------ */
 
-/* Bytes of shared memory that a block may ask for, but for what the kernel has besides. */
-static int64_t shared_bytes(int capability) {
-  const int64_t own = 1024;
-  if (capability >= 90 && capability < 120) return 232448 - own;
-  return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
+/* A kernel is compiled for it, and all multiprocessors wait for each other: few rows are not worth
+ * that. The smallest networks go to cuda/resident as long as its few multiprocessors are enough for
+ * their rows; others to cuda/cluster where that expects to be faster. */
+bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
+                      ep_choice_narrow_work *work) {
+  const int64_t rows_least = 256, resident_rows_least = 8192;
+  ep_narrow_plan plan;
+  double cycles;
+  *work = (ep_choice_narrow_work){0};
+  int64_t least = ep_choice_resident(program) ? resident_rows_least : rows_least;
+  if (gpu->capability < 80 ||
+      (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) != 0 ||
+      !ep_narrow_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
+                           &plan, work))
+    return false;
+  /* On many rows a cluster took half as long again as it expects, a grid a sixth. */
+  return program->batch_size >= least &&
+         !(ep_choice_cluster(program, gpu, &cycles) && cycles * 4 / 3 < work->cycles);
 }
+
+/* --- cuda/graph ------------------------------------------------------------------------------ */
 
 #define GRAPH_LAYERS                                                                     \
   (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(CONV2D) | EP_CHOICE_LAYER(MAX_POOL2D) |   \
@@ -97,8 +119,8 @@ bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu) {
   bool takes = false;
   if (decay && plan) {
     ep_program_decay(program, decay);
-    takes =
-        ep_cnn_plan_make(program, gpu->multiprocessors, shared_bytes(gpu->capability), decay, plan);
+    takes = ep_cnn_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
+                             decay, plan);
   }
   free(plan);
   free(decay);

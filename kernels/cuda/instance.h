@@ -38,6 +38,7 @@ extern const ep_executor ep_cuda_gemm_executor; /* wide dense networks, below fl
 extern const ep_executor ep_cuda_general;       /* everything */
 extern const ep_executor ep_cuda_resident;      /* small dense networks: a segment in one launch */
 extern const ep_executor ep_cuda_cnn;           /* small convolutional networks: likewise */
+extern const ep_executor ep_cuda_fused;         /* narrow dense networks on many rows: likewise */
 extern const ep_executor ep_cuda_cluster;       /* small dense networks: likewise, by a cluster */
 extern const ep_executor ep_cuda_images;        /* networks of images, by cuDNN */
 extern const ep_executor ep_cuda_grid; /* middle dense networks: likewise, by many blocks */

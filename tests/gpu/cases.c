@@ -1,18 +1,9 @@
 #include "tests/gpu/cases.h"
 
-#include <stdio.h>
-#include <string.h>
-
+#include "tests/gpu/narrow.h"
 #include "tests/gpu/pictures.h"
 
-typedef struct {
-  const char *name;
-  int64_t in_features;
-  int64_t widths[13]; /* ends with 0 */
-  ep_layer_type between;
-  ep_loss_type loss;
-  ep_case_training training;
-} net;
+typedef ep_gpu_net net;
 
 static const net nets[] = {
     {"wide, full batch",
@@ -159,13 +150,7 @@ static const net nets[] = {
 enum { NETS = sizeof nets / sizeof *nets };
 
 static ep_case *net_create(const net *row, const ep_case_training *training) {
-  ep_case *self = ep_case_create(row->name, row->in_features, row->loss);
-  for (int i = 0; row->widths[i]; i++) {
-    if (i > 0) ep_case_add(self, row->between);
-    ep_case_add_linear(self, row->widths[i], true);
-  }
-  ep_case_finish(self, training);
-  return self;
+  return ep_gpu_net_create(row, true, training);
 }
 
 /* --- images -------------------------------------------------------------------------------- */
@@ -378,20 +363,18 @@ static ep_case *coarse_create(int number) {
   int row = number / 2;
   ep_case *self = row < COARSE_NETS ? net_create(&coarse_nets[row], &coarse_nets[row].training)
                                     : coarse_image_create();
-  self->program.precision = number % 2 == 0 ? EP_PRECISION_TF32 : EP_PRECISION_BF16;
-  size_t length = strlen(self->name);
-  snprintf(self->name + length, sizeof self->name - length, ", %s",
-           ep_precision_name((int)self->program.precision));
-  return self;
+  return ep_gpu_precision_set(self, number % 2 == 0 ? EP_PRECISION_TF32 : EP_PRECISION_BF16);
 }
 
 int ep_gpu_case_count(void) {
-  return NETS + IMAGES + COARSE + ep_picture_case_count();
+  return NETS + IMAGES + COARSE + ep_narrow_case_count() + ep_picture_case_count();
 }
 
 ep_case *ep_gpu_case_create(int number) {
+  if (number >= NETS + IMAGES + COARSE + ep_narrow_case_count())
+    return ep_picture_case_create(number - NETS - IMAGES - COARSE - ep_narrow_case_count());
   if (number >= NETS + IMAGES + COARSE)
-    return ep_picture_case_create(number - NETS - IMAGES - COARSE);
+    return ep_narrow_case_create(number - NETS - IMAGES - COARSE);
   if (number >= NETS + IMAGES) return coarse_create(number - NETS - IMAGES);
   if (number >= NETS) return image_create(number - NETS);
   const net *row = &nets[number];
@@ -520,6 +503,28 @@ static const struct {
       .epochs = 200,
       .large = true,
       .precision = EP_PRECISION_BF16}},
+    {{"32-64-64-64-64-16, 131072 rows, batch 16384, bf16",
+      32,
+      {64, 64, 64, 64, 16},
+      EP_LAYER_RELU,
+      EP_LOSS_MSE,
+      {.rows = 131072, .batch_size = 16384, .shuffle = true, .lr = 0.1f, .seed = 1}},
+     {.name = "32-64-64-64-64-16, 131072 rows, batch 16384, bf16",
+      .steps_per_epoch = 8,
+      .epochs = 100,
+      .large = true,
+      .precision = EP_PRECISION_BF16}},
+    {{"16-64-64-64-64-1, 16384 rows, full batch",
+      16,
+      {64, 64, 64, 64, 1},
+      EP_LAYER_RELU,
+      EP_LOSS_MSE,
+      {.rows = 16384, .lr = 0.1f, .seed = 1}},
+     {.name = "16-64-64-64-64-1, 16384 rows, full batch",
+      .steps_per_epoch = 1,
+      .epochs = 400,
+      .large = true,
+      .precision = EP_PRECISION_FP32}},
     /* ep_picture_benchmark_create's */
     {{"3-64-128-256-512 CNN, 32x32, batch 512, bf16",
       3,

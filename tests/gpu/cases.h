@@ -9,6 +9,21 @@
 int ep_gpu_case_count(void);
 ep_case *ep_gpu_case_create(int number);
 
+/* A dense network as a row of a table. */
+typedef struct {
+  const char *name;
+  int64_t in_features;
+  int64_t widths[13]; /* ends with 0 */
+  ep_layer_type between;
+  ep_loss_type loss;
+  ep_case_training training;
+} ep_gpu_net;
+
+/* The caller destroys what it gets. */
+ep_case *ep_gpu_net_create(const ep_gpu_net *row, bool biases, const ep_case_training *training);
+/* The same case, with the precision in its name. */
+ep_case *ep_gpu_precision_set(ep_case *self, ep_precision precision);
+
 /* What --bench times. */
 typedef struct {
   const char *name;

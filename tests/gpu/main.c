@@ -15,6 +15,7 @@
 
 #include "tests/golden/golden.h"
 #include "tests/gpu/cases.h"
+#include "tests/gpu/large.h"
 
 enum { EXIT_SKIPPED = 77 };
 
@@ -34,9 +35,10 @@ typedef struct {
 } suite;
 
 /* All that the plug-in has; a new one is tried by standing here. */
-static const char *const executors[] = {"cuda/resident", "cuda/cluster", "cuda/grid",
-                                        "cuda/graph",    "cuda/images",  "cuda/gemm",
-                                        "cuda/general"};
+static const char *const executors[] = {"cuda/fused", "cuda/resident", "cuda/cluster",
+                                        "cuda/grid",  "cuda/graph",    "cuda/images",
+                                        "cuda/gemm",  "cuda/general"};
+static const char *const general_name = "cuda/general"; /* says what is right for what is large */
 enum { EXECUTORS = sizeof executors / sizeof *executors };
 
 static void report(suite *self, bool passed, const char *format, ...)
@@ -66,10 +68,9 @@ static bool repeats(const suite *self, const ep_case *test) {
   return same;
 }
 
-static void case_try(suite *self, ep_case *test) {
+static void case_try(suite *self, const ep_subject *right, ep_case *test) {
   ep_comparison result = {0};
-  ep_compare_case(&self->cuda, &self->reference, test, tolerance_of(test->program.precision),
-                  &result, stdout);
+  ep_compare_case(&self->cuda, right, test, tolerance_of(test->program.precision), &result, stdout);
   if (result.unsupported) {
     printf("skip  %s: %s does not take it\n", test->name, self->cuda.executor);
     self->skipped++;
@@ -81,8 +82,17 @@ static void case_try(suite *self, ep_case *test) {
 }
 
 static void cases_try(suite *self) {
-  for (int i = 0; i < ep_case_count(); i += self->every) case_try(self, ep_case_create_number(i));
-  for (int i = 0; i < ep_gpu_case_count(); i++) case_try(self, ep_gpu_case_create(i));
+  for (int i = 0; i < ep_case_count(); i += self->every)
+    case_try(self, &self->reference, ep_case_create_number(i));
+  for (int i = 0; i < ep_gpu_case_count(); i++)
+    case_try(self, &self->reference, ep_gpu_case_create(i));
+}
+
+/* Those that are too much for the reference. */
+static void large_try(suite *self) {
+  ep_subject general = self->cuda;
+  general.executor = general_name;
+  for (int i = 0; i < ep_gpu_large_count(); i++) case_try(self, &general, ep_gpu_large_create(i));
 }
 
 /* Rows that are streamed from the host: the same bits as those that lie on the device. */
@@ -413,7 +423,7 @@ static void benchmarks_run(suite *self, int first) {
     ep_case *shorter = ep_gpu_benchmark_create(i, row->epochs / 20, &row);
     ep_comparison result = {0};
     ep_subject general = self->cuda;
-    general.executor = "cuda/general";
+    general.executor = general_name;
     ep_compare_case(&self->cuda, row->large ? &general : &self->reference, probe,
                     tolerance_of(row->precision), &result, stdout);
     double seconds = seconds_of(&self->cuda, test, &cuda_name) / (double)row->epochs;
@@ -439,6 +449,7 @@ static void suite_run(suite *self) {
     if (self->only && strcmp(self->only, executors[i]) != 0) continue;
     self->cuda.executor = executors[i];
     cases_try(self);
+    if (strcmp(executors[i], general_name) != 0) large_try(self);
     streams_try(self);
     goldens_try(self);
   }

@@ -20,8 +20,20 @@ LANES_INLINE lanes lanes_exp2_of(lanes_word n) {
   return (lanes)((n + 127) << 23);
 }
 
-/* x = n ln 2 + r, |r| <= ln 2 / 2; 2^n in two factors, so that the ends of the range (denormals,
- * and what rounds to infinity) come out right. */
+/* x 2^n, k = n. In two factors, so that the ends of the range (denormals, and what rounds to
+ * infinity) come out right; AVX-512 has an instruction. */
+LANES_INLINE lanes lanes_scale(lanes x, lanes k, lanes_word n) {
+#if EP_LANES == 16
+  (void)n;
+  return (lanes)_mm512_scalef_ps((__m512)x, (__m512)k);
+#else
+  (void)k;
+  lanes_word half = (lanes_word)((lanes_int)n >> 1);
+  return x * lanes_exp2_of(half) * lanes_exp2_of(n - half);
+#endif
+}
+
+/* x = n ln 2 + r, |r| <= ln 2 / 2. */
 LANES_INLINE lanes lanes_exp(lanes x) {
   x = lanes_min(lanes_set(89.0f), lanes_max(lanes_set(-104.0f), x));
   lanes shifted = x * 0x1.715476p0f + LANES_ROUNDER;
@@ -31,8 +43,7 @@ LANES_INLINE lanes lanes_exp(lanes x) {
   lanes p =
       LANES_POLYNOMIAL4(r, 1.666651964e-01f, 4.166839272e-02f, 8.368755691e-03f, 1.381451730e-03f);
   p = (p * r + 4.999999404e-01f) * (r * r) + r + 1.0f;
-  lanes_word half = (lanes_word)((lanes_int)n >> 1);
-  return p * lanes_exp2_of(half) * lanes_exp2_of(n - half);
+  return lanes_scale(p, k, n);
 }
 
 /* x = 2^n m, m in [sqrt(1/2), sqrt(2)). Returns log(m) + extra + n ln 2; x is positive, normal and

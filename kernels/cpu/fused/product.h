@@ -56,12 +56,12 @@ LANES_INLINE product product_piece(const product *p, int64_t first, int64_t rows
 /* For each vector of a tile, unrolled: m is its row, v its column, `sum` the sum in registers. */
 #define PRODUCT_EACH(statement)                                   \
   _Pragma("GCC unroll 8") for (int m = 0; m < rows; m++)          \
-      _Pragma("GCC unroll 4") for (int v = 0; v < vectors; v++) { \
+      _Pragma("GCC unroll 8") for (int v = 0; v < vectors; v++) { \
     statement;                                                    \
   }
 
 LANES_INLINE void product_start(const product *p, const int rows, const int vectors, int64_t row,
-                                int64_t column, lanes sum[][PRODUCT_VECTORS]) {
+                                int64_t column, lanes sum[][2 * PRODUCT_VECTORS]) {
   if (p->bias) {
     const float *bias = p->bias + row;
     PRODUCT_EACH(sum[m][v] = lanes_set(bias[m]))
@@ -74,7 +74,7 @@ LANES_INLINE void product_start(const product *p, const int rows, const int vect
 }
 
 LANES_INLINE void product_finish(const product *p, const int rows, const int vectors, int64_t row,
-                                 int64_t column, lanes sum[][PRODUCT_VECTORS]) {
+                                 int64_t column, lanes sum[][2 * PRODUCT_VECTORS]) {
   const lanes zero = lanes_set(0.0f);
   const int64_t first = row * p->c_row + column, c_row = p->c_row;
   float *c = p->c + first;
@@ -92,18 +92,18 @@ LANES_INLINE void product_finish(const product *p, const int rows, const int vec
 
 LANES_INLINE void product_tile(const product *p, const int rows, const int vectors, int64_t row,
                                int64_t column) {
-  lanes sum[PRODUCT_MOST][PRODUCT_VECTORS];
+  lanes sum[PRODUCT_MOST][2 * PRODUCT_VECTORS];
   product_start(p, rows, vectors, row, column, sum);
   const float *a = p->a + row * p->a_row, *b = p->b + column;
   const int64_t a_row = p->a_row, a_column = p->a_column, b_row = p->b_row;
   for (int64_t k = p->depth; k > 0; k--) {
-    lanes x[PRODUCT_VECTORS];
-#pragma GCC unroll 4
+    lanes x[2 * PRODUCT_VECTORS];
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; v++) x[v] = lanes_load(b + v * EP_LANES);
 #pragma GCC unroll 8
     for (int m = 0; m < rows; m++) {
       lanes w = lanes_set(a[m * a_row]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < vectors; v++) sum[m][v] += w * x[v];
     }
     a += a_column;
@@ -131,6 +131,9 @@ LANES_INLINE void product_column(const product *p, const int rows, const int vec
 static void lanes_product(const product *given) {
   const product own = *given, *p = &own; /* own: no store into C can change it */
   int64_t v = 0;
+  if (p->rows == 1) /* four sums alone would wait for themselves */
+    for (; v + 2 * PRODUCT_VECTORS <= p->vectors; v += 2 * PRODUCT_VECTORS)
+      product_tile(p, 1, 2 * PRODUCT_VECTORS, 0, v * EP_LANES);
   for (; v + PRODUCT_VECTORS <= p->vectors; v += PRODUCT_VECTORS)
     product_column(p, PRODUCT_ROWS, PRODUCT_VECTORS, v * EP_LANES);
   switch (p->vectors - v) {

@@ -251,6 +251,7 @@ static __device__ __forceinline__ void rows_run(const row_set &rows, const float
     rows_run<L + 1>(rows, own, out);
   }
   __syncwarp();
+  if constexpr (L == EARLY) early_give();
   if constexpr (L > 0) {
     if constexpr (!is_sliced(L))
       backward_whole<L, 0>(rows, slope);

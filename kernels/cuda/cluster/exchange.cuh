@@ -61,4 +61,13 @@ static __device__ __forceinline__ void blocks_wait() {
   if constexpr (BLOCKS > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
+/* Rows that are on their way back have left what the early groups are the sums of; and those that
+ * sum it up wait for all of them. */
+static __device__ __forceinline__ void early_give() {
+  asm volatile("bar.arrive 2, %0;" ::"n"(THREADS) : "memory");
+}
+static __device__ __forceinline__ void early_wait() {
+  asm volatile("bar.sync 2, %0;" ::"n"(THREADS) : "memory");
+}
+
 #endif

@@ -124,9 +124,22 @@ static void memory_place(const ep_program *program, ep_cluster_plan *plan) {
   plan->shared_floats = plan->barriers + up(2 * plan->row_warps * exchanges, 4);
 }
 
+/* A group for each warp without rows, as far as layers behind the first have so many, and where the
+ * others have fewer rounds then. */
+static void early_choose(ep_cluster_plan *plan) {
+  int clerks = plan->warps - plan->row_warps, count = 0;
+  plan->early = plan->layers_count;
+  while (plan->early > 1 && count < clerks) count += groups_count(&plan->layers[--plan->early]);
+  plan->early_groups = count < clerks ? count : clerks;
+  if (1 + parts(plan->groups - plan->early_groups, plan->warps) <= parts(plan->groups, plan->warps))
+    return;
+  plan->early = plan->layers_count;
+  plan->early_groups = 0;
+}
+
 /* Groups that a warp sums up, and tiles, with those of biases, that it updates. */
 static int groups_summed(const ep_cluster_plan *plan) {
-  return parts(plan->groups, plan->warps);
+  return (plan->early_groups > 0) + parts(plan->groups - plan->early_groups, plan->warps);
 }
 static int tiles_owned(const ep_cluster_plan *plan) {
   return plan->row_blocks > 2 ? parts(parts(5 * plan->groups, plan->row_blocks), plan->warps)
@@ -181,8 +194,8 @@ static double step_cycles(const ep_cluster_plan *plan, bool precise) {
     cycles += 160 + products_cycles(there, plan->row_warps, precise) +
               products_cycles(back, plan->row_warps, precise);
   }
-  cycles +=
-      most(groups_summed(plan) * 50, plan->groups * 13) * plan->row_warps * (precise ? 1.7 : 1);
+  cycles += most(groups_summed(plan) * 50, (plan->groups - plan->early_groups) * 13) *
+            plan->row_warps * (precise ? 1.7 : 1);
   return cycles + slices_cycles(plan) + row_blocks_cycles(plan);
 }
 
@@ -197,6 +210,7 @@ static void way_try(const ep_program *program, ep_cluster_plan *plan, ep_cluster
   memory_place(program, plan);
   if (plan->shared_floats > SHARED_FLOATS) return;
   for (plan->warps = 4; plan->warps <= WARPS_MAX; plan->warps += 4) {
+    early_choose(plan);
     int registers = REGISTERS / (plan->warps * 32);
     if (plan->warps <= plan->row_warps ||
         registers_count(plan) > (registers < 255 ? registers : 255))

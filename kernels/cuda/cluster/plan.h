@@ -25,6 +25,9 @@ typedef struct {
   int slices;     /* blocks that share them */
   int warps, row_warps;
   int groups; /* of 16 by 32 weights, that a block sums up */
+  /* Of those, the last ones, of layers from `early` on, are summed up by the warps without rows
+   * while the others still go back. */
+  int early, early_groups;
   int fetched, targets, order, updates, losses, barriers, shared_floats;
   int64_t scratch_floats;
   double cycles; /* expected of a step */

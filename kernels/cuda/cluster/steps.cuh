@@ -77,6 +77,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
     rows.scale = 1.0f / (float)(count * (TAKES_CLASSES ? 1 : OUT));
     rows.parity = (unsigned)step & 1;
     now.next();
+    float sum[GROUPS_EACH][GROUP][4];
     if (warp < ROW_WARPS) {
       const float none[1][4] = {};
       row_figures figures = {};
@@ -87,9 +88,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
       figures_write(s, step - 1);
       if (step + 1 < s.steps) batch_fetch(s, rows, now, step + 1, now.number == 0, permutation);
       if constexpr (PARTS) blocks_wait();
+      if constexpr (EARLY_GROUPS > 0) {
+        early_wait();
+        if (group_summed(0) < GROUPS) group_sum(s, rows, spots[0], group_summed(0), sum[0]);
+      }
     }
     __syncthreads();
-    weights_update(s, rows, optimizer, update_of(optimizer, rows), spots, own);
+    weights_update(s, rows, optimizer, update_of(optimizer, rows), spots, sum, own);
     if constexpr (PARTS) blocks_arrive();
     __syncthreads();
   }

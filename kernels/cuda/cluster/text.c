@@ -60,6 +60,8 @@ static void plan_write(FILE *out, const ep_cluster_plan *plan) {
   number_write(out, "SLICES", plan->slices);
   number_write(out, "WARPS", plan->warps);
   number_write(out, "ROW_WARPS", plan->row_warps);
+  number_write(out, "EARLY", plan->early);
+  number_write(out, "EARLY_GROUPS", plan->early_groups);
   number_write(out, "FETCHED", plan->fetched);
   number_write(out, "TARGETS_AT", plan->targets);
   number_write(out, "ORDER", plan->order);

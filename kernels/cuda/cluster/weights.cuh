@@ -11,7 +11,8 @@
 /* A group is 16 outputs by 32 inputs of a layer: four tiles, and one of the outputs' biases, which
  * the first group of each 16 outputs has. */
 constexpr int BIASES = GROUP_TILES, GROUP = GROUP_TILES + 1;
-constexpr int GROUPS_EACH = (GROUPS + WARPS - 1) / WARPS;
+constexpr int GROUPS_LATE = GROUPS - EARLY_GROUPS;
+constexpr int GROUPS_EACH = (EARLY_GROUPS > 0) + (GROUPS_LATE + WARPS - 1) / WARPS;
 constexpr bool SHARES_UPDATE = ROW_BLOCKS > 2;
 constexpr int TILES_OWNED =
     SHARES_UPDATE ? ((GROUPS * GROUP + ROW_BLOCKS - 1) / ROW_BLOCKS + WARPS - 1) / WARPS
@@ -92,9 +93,17 @@ struct group_spot {
   unsigned trained;
 };
 
-/* The group's number; GROUPS or more: none. */
+/* Whether a warp's group i is one of those that are summed up early. */
+static __device__ __forceinline__ bool is_early(int i) {
+  return EARLY_GROUPS > 0 && i == 0 && threadIdx.x / WARP >= ROW_WARPS;
+}
+
+/* The group's number; GROUPS: none. */
 static __device__ __forceinline__ int group_summed(int i) {
-  return threadIdx.x / WARP + i * WARPS;
+  int warp = threadIdx.x / WARP, clerk = warp - ROW_WARPS;
+  if (is_early(i)) return clerk < EARLY_GROUPS ? GROUPS - 1 - clerk : GROUPS;
+  int late = warp + (EARLY_GROUPS > 0 && clerk >= 0 ? i - 1 : i) * WARPS;
+  return late < GROUPS_LATE ? late : GROUPS;
 }
 
 static __device__ __forceinline__ group_spot spot_make(const span &s, int group, int slice) {
@@ -279,6 +288,7 @@ groups_update(const span &s, const row_set &rows, const ep_optimizer &optimizer,
     if (ROW_BLOCKS > 1) group_fetch(s, spots[i], part, rows.slice, group_summed(i), other[i]);
 #pragma unroll
   for (int i = 0; i < GROUPS_EACH; i++) {
+    if (group_summed(i) >= GROUPS) continue;
 #pragma unroll
     for (int j = 0; j < GROUP; j++) {
       if constexpr (ROW_BLOCKS > 1) {
@@ -332,24 +342,29 @@ static __device__ __forceinline__ void shares_update(const span &s, const row_se
   }
 }
 
-/* From the gradients by all layers' outputs to the weights in shared memory. */
-static __device__ __forceinline__ void weights_update(const span &s, const row_set &rows,
-                                                      const ep_optimizer &optimizer,
-                                                      const ep_optimizer_step &update,
-                                                      const group_spot (&spots)[GROUPS_EACH],
-                                                      owned_tiles &own) {
-  float sum[GROUPS_EACH][GROUP][4];
+/* Sums up a group, and hands it to the blocks with other rows. */
+static __device__ __forceinline__ void group_sum(const span &s, const row_set &rows,
+                                                 const group_spot &spot, int group,
+                                                 float (&sum)[GROUP][4]) {
+  gradients_sum(spot, sum);
+  int part = (int)(rows.parity * ROW_BLOCKS + rows.row_block);
 #pragma unroll
-  for (int i = 0; i < GROUPS_EACH; i++) {
-    gradients_sum(spots[i], sum[i]);
-    if constexpr (ROW_BLOCKS > 1)
+  for (int j = 0; j < GROUP; j++)
+    if (ROW_BLOCKS > 1 && tile_exists(spot, j))
+      __stcg(scratch_at(s, part, rows.slice, group * GROUP + j),
+             make_float4(sum[j][0], sum[j][1], sum[j][2], sum[j][3]));
+}
+
+/* From the gradients by all layers' outputs to the weights in shared memory. sum: the early groups
+ * are there. */
+static __device__ __forceinline__ void
+weights_update(const span &s, const row_set &rows, const ep_optimizer &optimizer,
+               const ep_optimizer_step &update, const group_spot (&spots)[GROUPS_EACH],
+               float (&sum)[GROUPS_EACH][GROUP][4], owned_tiles &own) {
 #pragma unroll
-      for (int j = 0; j < GROUP; j++)
-        if (tile_exists(spots[i], j))
-          __stcg(scratch_at(s, (int)(rows.parity * ROW_BLOCKS + rows.row_block), rows.slice,
-                            group_summed(i) * GROUP + j),
-                 make_float4(sum[i][j][0], sum[i][j][1], sum[i][j][2], sum[i][j][3]));
-  }
+  for (int i = 0; i < GROUPS_EACH; i++)
+    if (!is_early(i) && group_summed(i) < GROUPS)
+      group_sum(s, rows, spots[i], group_summed(i), sum[i]);
   if constexpr (ROW_BLOCKS > 1) {
     blocks_arrive();
     blocks_wait();

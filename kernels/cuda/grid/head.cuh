@@ -93,20 +93,21 @@ static __device__ __noinline__ void head() {
     const float *x = n.scratch + before.after + (long long)row * before.stride;
     float target = warp == 0 ? row_target(n, row) : 0;
 #pragma unroll 1
-    for (int j = 0; j < of.out; j += 4) {
-      float sum[4] = {0, 0, 0, 0};
+    for (int j = 0; j < of.out; j += 2) {
+      const float *first = weights.at + j * weights.stride,
+                  *second = first + (j + 1 < of.out ? weights.stride : 0);
+      float sum[2] = {0, 0};
 #pragma unroll 4
       for (int k = column; k < of.in; k += WIDE) {
-        four of_x = four_of(x + k);
+        four of_x = four_of(x + k), w0 = four_of(first + k), w1 = four_of(second + k);
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-          four w = four_of(weights.at + (j + i < of.out ? j + i : j) * weights.stride + k);
-#pragma unroll
-          for (int e = 0; e < 4; e++) sum[i] = fmaf(w.of[e], of_x.of[e], sum[i]);
+        for (int e = 0; e < 4; e++) {
+          sum[0] = fmaf(w0.of[e], of_x.of[e], sum[0]);
+          sum[1] = fmaf(w1.of[e], of_x.of[e], sum[1]);
         }
       }
 #pragma unroll
-      for (int i = 0; i < 4; i++) {
+      for (int i = 0; i < 2; i++) {
         sum[i] = warp_sum(sum[i]);
         if (lane == 0 && j + i < of.out) of_warp[warp][j + i] = sum[i];
       }

@@ -7,7 +7,7 @@
 enum {
   CLUSTER_BLOCKS = 16,
   CLUSTER_GROUPS = 32,       /* more rows are worth all multiprocessors */
-  WIDE_FRONT_FLOATS = 12288, /* of an image, when the products of wide layers need room beside it */
+  WIDE_FRONT_FLOATS = 12288, /* of an image before wide layers: those are worth all blocks */
   FRONT_SHARE = 4, /* one of these blocks has the front, the others update the wide layers */
   ROWS_MAX = 16384,
   WIDE_ROWS_MAX = 1024,
@@ -178,18 +178,20 @@ static void image_place(ep_grid_span *span) {
     span->narrow = ++l;
 }
 
-/* Returns floats of shared memory. */
+/* Returns floats of shared memory. Between the way through the front and the way back only the
+ * slopes stay: the products of wide layers, and those of the update, take the place of the rest. */
 static int64_t shared_place(ep_grid_span *span) {
-  int64_t at = EP_GRID_STATE, first = at;
-  int64_t rows = span->tiles * EP_GRID_GROUP,
+  int64_t at = EP_GRID_STATE, rows = span->tiles * EP_GRID_GROUP,
           wide = span->front > 0 ? line_of(span->layers[0].in) : 0;
-  span->image_at = (int32_t)at;
-  at += span->image_floats;
   for (int l = 0; l < span->front; l++) {
     span->layers[l].slopes = (int32_t)at;
     if (l < span->layers_count - 1) at += rows * line_of(span->layers[l].out);
     wide = most(wide, line_of(span->layers[l].out));
   }
+  span->area_at = (int32_t)at;
+  int64_t area = front_is_all(span) ? EP_GRID_WEIGHTS_SMALL_AREA : EP_GRID_DESCENT_AREA;
+  span->image_at = (int32_t)at;
+  at += span->image_floats;
   span->narrow_at = (int32_t)at;
   if (span->narrow > 0) at += rows * 2 * EP_GRID_NARROW_LINE;
   span->rows_at = (int32_t)at;
@@ -197,16 +199,20 @@ static int64_t shared_place(ep_grid_span *span) {
   at += 2 * rows * wide;
   span->sums_at = (int32_t)at;
   if (span->front > 0) at += (int64_t)WARPS * span->tiles * 128;
-  if (front_is_all(span)) { /* the products come when the image is not needed any more */
-    span->area_at = (int32_t)first;
-    return most(at, first + EP_GRID_WEIGHTS_SMALL_AREA);
-  }
-  span->area_at = (int32_t)at;
-  return at + EP_GRID_AREA;
+  return most(at, span->area_at + area);
 }
 
 static bool shared_fits(int64_t floats) {
   return floats * (int64_t)sizeof(float) <= EP_GRID_SHARED_BYTES;
+}
+
+/* Whether each piece of the weights is one block's alone on the way back, with all rows, and the
+ * update needs nothing but the gradient. */
+static bool layer_descends(const ep_grid_span *span, const ep_grid_layer *layer) {
+  bool plain = span->optimizer.type == EP_OPTIMIZER_SGD && span->slots == 0 &&
+               span->optimizer.clip_value == 0 && layer->weight_decay >= 0;
+  return plain && !span->precise && layer->backward.large && layer->backward.down == 1 &&
+         layer->mirror < 0;
 }
 
 /* How many blocks update a layer. */
@@ -254,6 +260,7 @@ static void scratch_place(ep_grid_plan *plan) {
     product_size backward = {layer->in, span->batch_rows, layer->out, false, false};
     layer->backward = cut_choose(&backward, plan->blocks, span->precise);
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
+    layer->descends = layer_descends(span, layer);
   }
   span->partials = at;
   span->sums = at + up(partials, 4);

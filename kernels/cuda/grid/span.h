@@ -35,6 +35,7 @@ enum {
   EP_GRID_STATE = 1152, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
+  EP_GRID_DESCENT_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
   EP_GRID_WEIGHTS_SMALL_AREA =
       EP_GRID_STAGES * EP_GRID_WEIGHTS_K * (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16)
 };
@@ -60,6 +61,7 @@ typedef struct {
   int32_t activation;   /* ep_layer_type, or -1 */
   float negative_slope, alpha, beta, threshold;
   float weight_decay, bias_decay; /* negative: frozen */
+  bool descends;                  /* the weights are updated on the way back through the layer */
   ep_grid_cut forward, backward, update;
 } ep_grid_layer;
 

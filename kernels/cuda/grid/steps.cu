@@ -16,8 +16,8 @@
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
+#include "kernels/cuda/grid/descent.cuh"
 #include "kernels/cuda/grid/front.cuh"
-#include "kernels/cuda/grid/updates.cuh"
 
 /* Without a front: this batch's rows, as the first layer takes them. */
 static __device__ __noinline__ void inputs_take() {
@@ -124,7 +124,11 @@ template <bool PRECISE> static __device__ void wide_run() {
   head();
   blocks_arrive();
   for (int l = last - 1; l > 0 && l >= s.front; l--) {
-    int tasks = backward<PRECISE>(l);
+    int tasks = 0;
+    if (!PRECISE && s.layers[l].descends)
+      descent_run<PRECISE>(l);
+    else
+      tasks = backward<PRECISE>(l);
     if (s.front == 0) update<PRECISE>(l + 1, tasks, blockIdx.x, gridDim.x);
     blocks_arrive();
   }
@@ -215,8 +219,14 @@ static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant_
     if (++batch == s.steps_per_epoch) order_make(&permutation, ++epoch), batch = 0;
     blocks_arrive();
     if (s.front < s.layers_count) wide_run<PRECISE>();
+    bool goes_back = fetches && s.front < s.layers_count;
+    if (goes_back && threadIdx.x == THREADS - 1) image_fetch(&done);
     blocks_await();
     loss_write(step);
+    if (goes_back) {
+      image_wait(&done, parity);
+      parity ^= 1;
+    }
     rest_run<PRECISE>();
   }
 }

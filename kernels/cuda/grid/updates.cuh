@@ -315,6 +315,23 @@ edge_update(const four (&weights)[S::QUADS], const float (&c)[S::MF][S::T][4],
   }
 }
 
+/* What an optimizer with a state needs of a tile, on its way to the L2 cache. */
+static __device__ __noinline__ void tile_fetch(const layer &of, int output, int input, int outputs,
+                                               int inputs) {
+  const span &s = span_of();
+  int across = inputs / EP_GRID_LINE, slots = s.slots;
+#pragma unroll 1
+  for (int e = threadIdx.x; e < outputs * across; e += THREADS) {
+    int o = output + e / across, i = input + e % across * EP_GRID_LINE;
+    if (o >= of.out || i >= of.in) continue;
+    long long at = of.weight + (long long)o * of.in + i;
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(s.parameters + at));
+#pragma unroll 1
+    for (int slot = 0; slot < slots; slot++)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(s.state + slot * s.parameters_count + at));
+  }
+}
+
 /* The tasks from `number` to `end`, each `blocks` after the last. */
 template <class S, bool PRECISE>
 static __device__ __noinline__ void update_run(int l, int number, int end, int blocks) {
@@ -345,6 +362,8 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
       weights_load<S>(weights, place, of.in);
     else if (FEW && alone)
       edge_load<S>(weights, update_place_of(of, at.m, at.n));
+    else if (!way.plain)
+      tile_fetch(s.layers[l], at.m, at.n, S::M, S::N);
 #pragma unroll 1
     for (int k = at.first; k < at.end; k += S::K) {
       asm volatile("cp.async.wait_group %0;" ::"n"(EP_GRID_STAGES - 2) : "memory");
@@ -382,6 +401,20 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
   __syncthreads();
 }
 
+/* The biases of a layer whose weights have been updated on the way back. */
+static __device__ __noinline__ void biases_update(int l, int block, int blocks) {
+  const now n = now_of();
+  const layer of = span_of().layers[l];
+  const matrix grad = grad_of(n, of);
+#pragma unroll 1
+  for (int o = block * THREADS + (int)threadIdx.x; o < of.out; o += blocks * THREADS) {
+    float sum = 0;
+#pragma unroll 16
+    for (int row = 0; row < n.rows; row++) sum += grad.at[row * grad.stride + o];
+    bias_update(l, o, sum);
+  }
+}
+
 /* The gradient of a layer's weights and biases, summed over all rows, and the update, by `blocks`
  * blocks of which this is number `block`. The first `skip` tasks are others'; returns the sum of
  * those and its own. */
@@ -389,6 +422,10 @@ template <bool PRECISE> static __device__ int update(int l, int skip, int block,
   const layer &of = span_of().layers[l];
   const ep_grid_cut &cut = of.update;
   if (of.weight_decay < 0 && of.bias_decay < 0) return skip;
+  if (of.descends) {
+    biases_update(l, block, blocks);
+    return skip;
+  }
   int tasks = cut.across * cut.down * cut.splits, number = block - skip % blocks;
   if (number < 0) number += blocks;
   if (number >= tasks) return skip + tasks;

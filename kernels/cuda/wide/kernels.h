@@ -52,7 +52,7 @@ cudaError_t ep_wide_derive(cudaStream_t stream, const ep_wide_derivation *deriva
  * Backward. grad: float32 [rows, out]. gradient: [EP_WIDE_SLICES, out, pitch], written: grad^T x,
  * or NULL; bias_sums: [EP_WIDE_SLICES, out], of grad's columns, or NULL. grad_x: numbers [rows,
  * pitch], written: grad W f'; or NULL; x_sums: [EP_WIDE_SLICES, in], written: grad_x's columns; or
- * NULL. */
+ * NULL; turned: float32 [in, rows], written: grad_x transposed; or NULL, as always in bfloat16. */
 typedef struct {
   bool half, derived;
   int64_t rows, in, out, pitch;
@@ -63,6 +63,7 @@ typedef struct {
   const float *grad;
   float *gradient, *bias_sums, *x_sums;
   void *grad_x;
+  float *turned;
 } ep_wide_thin;
 /* bias: [out] or NULL; output: float32 [rows, out], written. */
 cudaError_t ep_wide_thin_forward(cudaStream_t stream, const ep_wide_thin *thin, const float *bias,
@@ -88,7 +89,7 @@ typedef struct {
   ep_optimizer optimizer;
   const ep_wide_tensor *tensors; /* device [count], by first_block */
   int count;
-  int64_t blocks; /* in all */
+  int64_t blocks, step_blocks; /* in all; those of a step */
   const ep_cuda_clock *clock;
   float *parameters, *state;
   int64_t state_stride;

@@ -2,6 +2,8 @@
  * last. */
 #include "kernels/cuda/wide/wide.h"
 
+/* --- by cuBLASLt --------------------------------------------------------------------------- */
+
 static cudaDataType operands_of(const ep_wide *wide) {
   return wide->half ? CUDA_R_16BF : CUDA_R_32F;
 }
@@ -63,32 +65,100 @@ static ep_cuda_gemm_shape weight_product_of(const ep_wide *wide, int i, int64_t 
     shape.b = ep_wide_input(wide, i);
     shape.transpose_a = true;
   } else {
-    shape.a = wide->grad_turned;
+    shape.a = ep_wide_grad_turned(wide, i);
     shape.b = layer->input_turned;
     shape.transpose_b = true;
   }
   return shape;
 }
 
-static ep_status product_make(ep_wide *wide, const ep_cuda_gemm_shape *shape, ep_cuda_gemm *gemm,
-                              ep_error *error) {
-  return ep_cuda_gemm_search(wide->network->backend, shape, wide->workspace,
-                             EP_CUDA_GEMM_WORKSPACE_BYTES, wide->network->stream, gemm, error);
+static ep_status found(ep_wide *wide, ep_cuda_gemm_shape shape, ep_wide_product *product,
+                       ep_error *error) {
+  return ep_cuda_gemm_search(wide->network->backend, &shape, wide->workspace,
+                             EP_CUDA_GEMM_WORKSPACE_BYTES, wide->network->stream, &product->gemm,
+                             error);
 }
+
+/* --- by our own ---------------------------------------------------------------------------- */
+
+/* What all three of layer i have in common. */
+static ep_wide_fused own_of(const ep_wide *wide, int i, ep_wide_kind kind, int64_t rows) {
+  const ep_wide_layer *layer = &wide->layers[i];
+  return (ep_wide_fused){.kind = kind,
+                         .half = wide->half,
+                         .batch = (int)rows,
+                         .in = (int)layer->in_pitch,
+                         .out = (int)layer->out_pitch};
+}
+
+static ep_wide_fused own_forward_of(const ep_wide *wide, int i, int64_t rows) {
+  const ep_wide_layer *layer = &wide->layers[i];
+  ep_wide_fused own = own_of(wide, i, EP_WIDE_FORWARD, rows);
+  own.first = ep_wide_input(wide, i);
+  own.second = weight_of(wide, layer);
+  own.result = layer->output;
+  own.width = (int)layer->linear->out_features;
+  own.bias = ep_cuda_parameters_at(wide->network, layer->linear->bias);
+  own.relu = layer->activation != NULL;
+  own.mask = layer->mask;
+  return own;
+}
+
+/* The gradient by the output of the layer below, through its activation. */
+static ep_wide_fused own_back_of(const ep_wide *wide, int i, int64_t rows) {
+  const ep_wide_layer *layer = &wide->layers[i], *under = layer - 1;
+  ep_wide_fused own = own_of(wide, i, EP_WIDE_BACK, rows);
+  own.first = wide->half ? ep_wide_grad(wide, i) : weight_of(wide, layer);
+  own.second = wide->half ? weight_of(wide, layer) : ep_wide_grad(wide, i);
+  if (wide->half || i - 1 > wide->first_trained) own.result = ep_wide_grad(wide, i - 1);
+  if (!wide->half && under->trains_weight) own.turned = ep_wide_grad_turned(wide, i - 1);
+  own.width = (int)layer->linear->in_features;
+  own.mask = under->mask;
+  own.sums = under->trains_bias ? under->bias_gradient : NULL;
+  own.slices = under->bias_slices;
+  return own;
+}
+
+static ep_wide_fused own_weight_of(const ep_wide *wide, int i, int64_t rows) {
+  const ep_wide_layer *layer = &wide->layers[i];
+  ep_wide_fused own = own_of(wide, i, EP_WIDE_WEIGHT, rows);
+  own.first = wide->half ? ep_wide_grad(wide, i) : ep_wide_input(wide, i);
+  own.second = wide->half ? ep_wide_input(wide, i) : ep_wide_grad_turned(wide, i);
+  own.gradient = layer->gradient;
+  if (!layer->moves) return own;
+  own.weight = wide->network->parameters + layer->linear->weight;
+  own.copy = layer->weight;
+  own.clock = wide->network->clock;
+  own.decay = layer->decay;
+  return own;
+}
+
+static ep_status prepared(const ep_wide *wide, ep_wide_fused own, ep_wide_product *product,
+                          ep_error *error) {
+  product->fused = true;
+  product->own = own;
+  EP_CUDA_TRY(ep_wide_fused_prepare(wide->network->backend->multiprocessors, &product->own),
+              "preparing a matrix product");
+  return EP_OK;
+}
+
+/* --- all ----------------------------------------------------------------------------------- */
 
 static ep_status layer_make(ep_wide *wide, int i, int kind, int64_t rows, ep_error *error) {
   ep_wide_layer *layer = &wide->layers[i];
+  ep_wide_product *forward = &layer->forward[kind], *weight = &layer->weight_product[kind];
+  ep_wide_product *back = &layer->back[kind];
+  bool last = i == wide->layers_count - 1;
   if (layer->thin) return EP_OK;
-  ep_cuda_gemm_shape forward = forward_of(wide, i, rows);
-  ep_status status = product_make(wide, &forward, &layer->forward[kind], error);
-  if (status == EP_OK && layer->trains_weight) {
-    ep_cuda_gemm_shape shape = weight_product_of(wide, i, rows);
-    status = product_make(wide, &shape, &layer->weight_product[kind], error);
-  }
-  if (status == EP_OK && i > wide->first_trained) {
-    ep_cuda_gemm_shape shape = back_of(wide, i, rows);
-    status = product_make(wide, &shape, &layer->back[kind], error);
-  }
+  ep_status status = wide->fused && !last
+                         ? prepared(wide, own_forward_of(wide, i, rows), forward, error)
+                         : found(wide, forward_of(wide, i, rows), forward, error);
+  if (status == EP_OK && layer->trains_weight)
+    status = layer->fused_weight ? prepared(wide, own_weight_of(wide, i, rows), weight, error)
+                                 : found(wide, weight_product_of(wide, i, rows), weight, error);
+  if (status == EP_OK && i > wide->first_trained)
+    status = wide->fused ? prepared(wide, own_back_of(wide, i, rows), back, error)
+                         : found(wide, back_of(wide, i, rows), back, error);
   return status;
 }
 

@@ -12,9 +12,13 @@ static cudaStream_t stream_of(const pass *p) {
   return p->wide->network->stream;
 }
 
-static ep_status multiply(const pass *p, const ep_cuda_gemm *gemm, ep_error *error) {
+static ep_status multiply(const pass *p, const ep_wide_product *product, ep_error *error) {
   const ep_cuda_network *network = p->wide->network;
-  return ep_cuda_gemm_run(network->backend, gemm, p->wide->workspace, network->stream, error);
+  if (!product->fused)
+    return ep_cuda_gemm_run(network->backend, &product->gemm, p->wide->workspace, network->stream,
+                            error);
+  EP_CUDA_TRY(ep_wide_fused_run(network->stream, &product->own), "a matrix product");
+  return EP_OK;
 }
 
 /* --- the batch ----------------------------------------------------------------------------- */
@@ -144,16 +148,13 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
   thin.bias_sums = layer->trains_bias ? layer->bias_gradient : NULL;
   if (goes_on) {
     thin.grad_x = ep_wide_grad(wide, i - 1);
+    thin.turned = under->trains_weight && !wide->half ? ep_wide_grad_turned(wide, i - 1) : NULL;
     thin.x_sums = under->trains_bias ? under->bias_gradient : NULL;
     thin.derived = derives(under);
     if (thin.derived) thin.activation = *under->activation;
     thin.before = under->before;
   }
   EP_CUDA_TRY(ep_wide_thin_back(stream_of(p), &thin), "a linear layer, backward");
-  if (!goes_on || wide->half || !under->trains_weight) return EP_OK;
-  EP_CUDA_TRY(ep_wide_turn(stream_of(p), p->rows, under->linear->out_features, under->out_pitch,
-                           thin.grad_x, wide->grad_turned),
-              "transposing");
   return EP_OK;
 }
 
@@ -170,7 +171,7 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
                           .from = last ? wide->network->grad[0] : ep_wide_grad(wide, i),
                           .grad = ep_wide_grad(wide, i),
                           .sums = layer->trains_bias ? layer->bias_gradient : NULL,
-                          .turned = layer->trains_weight ? wide->grad_turned : NULL};
+                          .turned = layer->trains_weight ? ep_wide_grad_turned(wide, i) : NULL};
   if (d.turned && i == wide->first_trained) d.grad = NULL; /* nobody multiplies by it */
   if (!last && derives(layer)) {
     d.y = layer->output;
@@ -193,7 +194,7 @@ static ep_status backward(const pass *p, ep_error *error) {
   for (; i >= wide->first_trained && status == EP_OK; i--) {
     const ep_wide_layer *layer = &wide->layers[i];
     if (!ready) status = derive(p, i, error);
-    ready = false;
+    ready = layer->back[p->kind].fused;
     if (status == EP_OK && i > wide->first_trained)
       status = multiply(p, &layer->back[p->kind], error);
     if (status == EP_OK && layer->trains_weight) /* after it: this may change the weight */

@@ -70,7 +70,7 @@ static __device__ void one(const ep_wide_update &update, const ep_wide_tensor &o
   float *place = update.parameters + of.first + at, value = *place;
   if (trains) {
     float grad = of.gradient[padded];
-#pragma unroll 8
+#pragma unroll 16
     for (int slice = 1; slice < of.slices; slice++) grad += of.gradient[slice * of.stride + padded];
     *place = value = stepped(update, of, now, at, value, grad);
   }
@@ -115,7 +115,7 @@ cudaError_t ep_wide_scale(cudaStream_t stream, const ep_cuda_clock *clock, int c
 }
 
 cudaError_t ep_wide_step(cudaStream_t stream, const ep_wide_update *update) {
-  step<true><<<(unsigned int)update->blocks, THREADS, 0, stream>>>(*update);
+  step<true><<<(unsigned int)update->step_blocks, THREADS, 0, stream>>>(*update);
   return cudaGetLastError();
 }
 

@@ -150,19 +150,26 @@ static ep_status layer_take(ep_wide *wide, int i, ep_error *error) {
   const ep_op *op = layer->linear;
   int64_t batch = wide->network->program->batch_size;
   bool last = i == wide->layers_count - 1, half = wide->half;
-  bool turns = !half && layer->trains_weight && !layer->thin;
+  bool turns = !half && layer->trains_weight && !layer->thin && !layer->fused_weight;
+  bool masks =
+      wide->fused && !last && !layer[1].thin && i >= wide->first_trained && layer->activation;
   int64_t gradient_rows = layer->thin ? op->out_features : layer->out_pitch;
+  int64_t tiles = ep_wide_fused_tiles(batch, layer->out_pitch, EP_WIDE_TILE_COLUMNS);
   layer->slices = layer->thin ? EP_WIDE_SLICES : 1;
+  layer->bias_slices = EP_WIDE_SLICES;
+  if (wide->fused && !last && !layer[1].thin) /* one for each row of tiles */
+    layer->bias_slices = (int)ep_wide_fused_tiles(batch, 1, EP_WIDE_TILE_COLUMNS);
   const buffer buffers[] = {
       {&layer->weight, rows_if(half && !layer->thin, layer->out_pitch), layer->in_pitch, 2},
       {&layer->bias, rows_if(half && op->bias >= 0 && !last, 1), layer->out_pitch, 2},
       {&layer->before, rows_if(layer->asks_before, batch), layer->out_pitch, number_bytes(wide)},
       {&layer->output, rows_if(!last, batch), layer->out_pitch, number_bytes(wide)},
       {&layer->input_turned, rows_if(turns, op->in_features), batch, sizeof(float)},
+      {&layer->mask, rows_if(masks, tiles), EP_WIDE_TILE_MASK_BYTES, 1},
       {&layer->gradient,
        rows_if(layer->trains_weight && !layer->moves, layer->slices * gradient_rows),
        layer->in_pitch, sizeof(float)},
-      {&layer->bias_gradient, rows_if(layer->trains_bias, EP_WIDE_SLICES), op->out_features,
+      {&layer->bias_gradient, rows_if(layer->trains_bias, layer->bias_slices), op->out_features,
        sizeof(float)},
   };
   return buffers_take(wide, buffers, sizeof buffers / sizeof *buffers, error);
@@ -188,7 +195,9 @@ static ep_status memory_take(ep_wide *wide, ep_error *error) {
       {&wide->result, rows_if(wide->tail, batch), program->out_features, sizeof(float)},
       {&wide->grads[0], batch, widest(wide), number_bytes(wide)},
       {&wide->grads[1], batch, widest(wide), number_bytes(wide)},
-      {&wide->grad_turned, rows_if(!wide->half, widest(wide)), batch, sizeof(float)},
+      {&wide->grads_turned[0], rows_if(!wide->half, widest(wide)), batch, sizeof(float)},
+      {&wide->grads_turned[1], rows_if(!wide->half && wide->fused, widest(wide)), batch,
+       sizeof(float)},
       {&wide->workspace, 1, EP_CUDA_GEMM_WORKSPACE_BYTES, 1},
   };
   ep_status status = buffers_take(wide, buffers, sizeof buffers / sizeof *buffers, error);
@@ -227,7 +236,7 @@ static ep_wide_tensor bias_tensor(const ep_wide *wide, const ep_wide_layer *laye
                            .pitch = count,
                            .stride = count,
                            .gradient = layer->bias_gradient,
-                           .slices = EP_WIDE_SLICES,
+                           .slices = layer->bias_slices,
                            .copy = layer->bias};
   group_find(wide->network->program, tensor.first, count, &trained, &tensor.weight_decay);
   return tensor;
@@ -251,10 +260,15 @@ static ep_status update_prepare(ep_wide *wide, ep_error *error) {
                                   .parameters = network->parameters,
                                   .state = network->state,
                                   .state_stride = program->parameters};
-  for (int i = 0; i < wide->layers_count; i++) {
-    const ep_wide_layer *layer = &wide->layers[i];
-    tensor_add(wide, tensors, weight_tensor(wide, layer));
-    if (layer->linear->bias >= 0) tensor_add(wide, tensors, bias_tensor(wide, layer));
+  for (int turn = 0; turn < 2; turn++) { /* last, what a step has no more to do for */
+    if (turn == 1) wide->update.step_blocks = wide->update.blocks;
+    for (int i = 0; i < wide->layers_count; i++) {
+      const ep_wide_layer *layer = &wide->layers[i];
+      bool done = layer->moves && layer->fused_weight;
+      if (done == (turn == 1)) tensor_add(wide, tensors, weight_tensor(wide, layer));
+      if (layer->linear->bias >= 0 && turn == 0)
+        tensor_add(wide, tensors, bias_tensor(wide, layer));
+    }
   }
   ep_status status = take_copy(wide, &device, tensors, wide->update.count, sizeof *device, error);
   wide->update.tensors = device;
@@ -268,10 +282,44 @@ static int64_t pitch_of(const ep_wide *wide, int64_t columns) {
   return wide->half ? (columns + 7) / 8 * 8 : columns;
 }
 
+/* The GPUs that our own kernels are for, and how long a matrix's sides may be for them. */
+enum { FUSED_CAPABILITY = 90, FUSED_SIDE = 1 << 24 };
+
 /* p = (1 - lr decay) p - lr g: no more than a product can do on its way out. */
 static bool descends_plainly(const ep_optimizer *optimizer) {
   return optimizer->type == EP_OPTIMIZER_SGD && optimizer->momentum == 0 &&
          !(optimizer->clip_value > 0);
+}
+
+/* Whether our own kernels have work for most multiprocessors with this result: two take 256 rows.
+ */
+static bool fills(const ep_wide *wide, int64_t rows, int64_t columns) {
+  return 4 * ep_wide_fused_tiles(rows, columns, EP_WIDE_TILE_COLUMNS) >=
+         3 * wide->network->backend->multiprocessors;
+}
+
+/* What a copy of tiles asks of a matrix: that its rows and its beginning are on 16 bytes. */
+static bool is_aligned(const ep_wide *wide, const ep_wide_layer *layer) {
+  const ep_op *op = layer->linear;
+  return op->weight % 4 == 0 &&
+         (wide->half || layer->thin || (op->in_features % 4 == 0 && op->out_features % 4 == 0));
+}
+
+/* Whether all layers suit our own kernels. They are decided on but for this. */
+static bool is_fused(const ep_wide *wide) {
+  const ep_program *program = wide->network->program;
+  int64_t full = program->batch_size;
+  int64_t tail = ep_program_batch_rows(program, ep_program_steps_per_epoch(program) - 1);
+  bool suits = wide->network->backend->capability == FUSED_CAPABILITY && full % 8 == 0 &&
+               tail % 8 == 0 && full <= FUSED_SIDE;
+  for (int i = 0; i < wide->layers_count && suits; i++) {
+    const ep_wide_layer *layer = &wide->layers[i];
+    bool last = i == wide->layers_count - 1;
+    suits = is_aligned(wide, layer) && layer->linear->in_features <= FUSED_SIDE &&
+            layer->linear->out_features <= FUSED_SIDE &&
+            (last || (!layer->asks_before && fills(wide, full, layer->out_pitch)));
+  }
+  return suits && wide->layers_count > 1;
 }
 
 static void layers_decide(ep_wide *wide) {
@@ -280,10 +328,11 @@ static void layers_decide(ep_wide *wide) {
   for (int i = wide->layers_count - 1; i >= 0; i--) {
     ep_wide_layer *layer = &wide->layers[i];
     const ep_op *op = layer->linear;
-    float decay;
+    float decay; /* a bias's */
     layer->in_pitch = pitch_of(wide, op->in_features);
     layer->out_pitch = pitch_of(wide, op->out_features);
-    group_find(program, op->weight, ep_cuda_weights_count(op), &layer->trains_weight, &decay);
+    group_find(program, op->weight, ep_cuda_weights_count(op), &layer->trains_weight,
+               &layer->decay);
     if (op->bias >= 0)
       group_find(program, op->bias, ep_cuda_biases_count(op), &layer->trains_bias, &decay);
     layer->thin = i == wide->layers_count - 1 && op->out_features <= EP_WIDE_THIN_OUTPUTS;
@@ -294,19 +343,24 @@ static void layers_decide(ep_wide *wide) {
                    layer->in_pitch == op->in_features && layer->out_pitch == op->out_features;
     if (layer->trains_weight || layer->trains_bias) wide->first_trained = i;
   }
+  wide->fused = is_fused(wide);
+  for (int i = 0; i < wide->layers_count && wide->fused; i++) {
+    ep_wide_layer *layer = &wide->layers[i];
+    layer->bare = false;
+    layer->fused_weight =
+        layer->trains_weight && !layer->thin && fills(wide, layer->out_pitch, layer->in_pitch);
+  }
 }
 
 /* For the layers that move by their products. */
 static ep_status scales_prepare(ep_wide *wide, ep_error *error) {
-  bool any = false, trained;
-  for (int i = 0; i < wide->layers_count; i++) any |= wide->layers[i].moves;
+  bool any = false;
+  for (int i = 0; i < wide->layers_count; i++)
+    any |= wide->layers[i].moves && !wide->layers[i].fused_weight;
   if (!any) return EP_OK;
   float *decay = calloc((size_t)wide->layers_count, sizeof *decay);
   if (!decay) return ep_fail(error, EP_NO_MEMORY, "no memory for the layers' decay");
-  for (int i = 0; i < wide->layers_count; i++) {
-    const ep_op *op = wide->layers[i].linear;
-    group_find(wide->network->program, op->weight, ep_cuda_weights_count(op), &trained, &decay[i]);
-  }
+  for (int i = 0; i < wide->layers_count; i++) decay[i] = wide->layers[i].decay;
   ep_status status = take(wide, &wide->scales, wide->layers_count, 2, sizeof(float), error);
   if (status == EP_OK)
     status = take_copy(wide, &wide->decay, decay, wide->layers_count, sizeof *decay, error);
@@ -351,9 +405,9 @@ void ep_wide_destroy(ep_wide *wide) {
   if (!wide) return;
   for (int i = 0; i < wide->layers_count; i++)
     for (int kind = 0; kind < 2; kind++) {
-      ep_cuda_gemm_deinit(&wide->layers[i].forward[kind]);
-      ep_cuda_gemm_deinit(&wide->layers[i].back[kind]);
-      ep_cuda_gemm_deinit(&wide->layers[i].weight_product[kind]);
+      ep_cuda_gemm_deinit(&wide->layers[i].forward[kind].gemm);
+      ep_cuda_gemm_deinit(&wide->layers[i].back[kind].gemm);
+      ep_cuda_gemm_deinit(&wide->layers[i].weight_product[kind].gemm);
     }
   for (int i = 0; i < wide->blocks_count; i++) ep_cuda_free(wide->blocks[i]);
   free(wide->layers);

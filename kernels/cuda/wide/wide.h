@@ -1,4 +1,6 @@
-/* wide.h: dense networks as matrix products in bfloat16 or TF32, for the executor "cuda/gemm".
+/* wide.h: dense networks as matrix products in bfloat16 or TF32, for the executor "cuda/gemm": by
+ * cuBLASLt, or, where a GPU of compute capability 9.0 is filled by them, by kernels that do what
+ * follows a product too (fused.h).
  *
  * A layer here is a linear one with the activation that follows it. In bfloat16, the parameters'
  * copies that the update leaves, activations and their gradients are bfloat16, rows padded to
@@ -10,7 +12,14 @@
 #define EP_KERNELS_CUDA_WIDE_WIDE_H
 
 #include "kernels/cuda/network.h"
+#include "kernels/cuda/wide/fused.h"
 #include "kernels/cuda/wide/kernels.h"
+
+typedef struct {
+  bool fused;
+  ep_cuda_gemm gemm; /* unless it is */
+  ep_wide_fused own; /* when it is */
+} ep_wide_product;
 
 typedef struct {
   const ep_op *linear;
@@ -20,20 +29,25 @@ typedef struct {
   bool bare;  /* TF32: bias and relu are left to the thin layer above, the product is faster so */
   bool thin;  /* the last, with so few outputs that no product comes back */
   bool moves; /* plain gradient descent: the product of the weight ends in the weight itself */
-  bool asks_before; /* the activation's derivative wants its input */
+  bool asks_before;  /* the activation's derivative wants its input */
+  float decay;       /* the weight's */
+  bool fused_weight; /* the product of the weight is one of our own kernels */
 
   void *weight, *bias;   /* bfloat16 copies [out_pitch, in_pitch], [out_pitch]; or NULL */
   void *before, *output; /* numbers [batch, out_pitch]; before: NULL unless asked for */
-  float *input_turned;   /* TF32: [in, batch] */
+  float *input_turned;   /* TF32, unless fused_weight: [in, batch] */
+  uint32_t *mask;        /* fused: where the output is above 0, for the way back; or NULL */
   float *gradient;       /* [slices, out_pitch (thin: out), in_pitch] */
   int slices;
-  float *bias_gradient;                                /* [EP_WIDE_SLICES, out] */
-  ep_cuda_gemm forward[2], back[2], weight_product[2]; /* of a full batch; of an epoch's last */
+  float *bias_gradient; /* [bias_slices, out] */
+  int bias_slices;
+  ep_wide_product forward[2], back[2], weight_product[2]; /* of a full batch; of an epoch's last */
 } ep_wide_layer;
 
 typedef struct {
   ep_cuda_network *network; /* lent */
   bool half;                /* bfloat16; else TF32 */
+  bool fused;               /* forward but for the last layer, and back, by kernels of our own */
   ep_wide_layer *layers;    /* [layers_count] */
   int layers_count;
   int first_trained;
@@ -43,15 +57,15 @@ typedef struct {
   int blocks_count, blocks_capacity;
   int64_t bytes;
 
-  void *input;        /* numbers [batch, in_pitch of layer 0]; float32: the network's own */
-  float *sums;        /* [batch, out_pitch of the last layer] */
-  float *output;      /* [batch, out_features], of the last linear layer */
-  float *result;      /* [batch, out_features], of the tail */
-  void *grads[2];     /* numbers [batch, the widest pitch], by turns */
-  float *grad_turned; /* TF32: [the widest layer, batch] */
-  void *workspace;    /* cuBLASLt's */
-  float *decay;       /* [layers_count], the weights'; NULL when no layer moves */
-  float *scales;      /* [layers_count, 2], for the products that move weights */
+  void *input;            /* numbers [batch, in_pitch of layer 0]; float32: the network's own */
+  float *sums;            /* [batch, out_pitch of the last layer] */
+  float *output;          /* [batch, out_features], of the last linear layer */
+  float *result;          /* [batch, out_features], of the tail */
+  void *grads[2];         /* numbers [batch, the widest pitch], by turns */
+  float *grads_turned[2]; /* TF32: [the widest layer, batch]; fused: by turns */
+  void *workspace;        /* cuBLASLt's */
+  float *decay;           /* [layers_count], the weights'; NULL when no layer moves */
+  float *scales;          /* [layers_count, 2], for the products that move weights */
   ep_wide_update update;
 } ep_wide;
 
@@ -71,6 +85,11 @@ ep_status ep_wide_step_queue(ep_wide *wide, int64_t rows, ep_error *error);
 /* The gradient by layer i's linear part: where its way back leaves it. */
 static inline void *ep_wide_grad(const ep_wide *wide, int i) {
   return wide->grads[i % 2];
+}
+
+/* The same transposed, in TF32. */
+static inline float *ep_wide_grad_turned(const ep_wide *wide, int i) {
+  return wide->grads_turned[wide->fused ? i % 2 : 0];
 }
 
 /* The numbers that layer i takes. */

@@ -78,11 +78,12 @@ END_TEST
   "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"   \
   "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":10,\"batch_size\":100}"
 
-#define DENSE(width, more)                                                       \
+#define BATCHED(width, batch, more)                                              \
   "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":["     \
   "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"       \
   "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":1000," \
-  "\"batch_size\":100" more "}"
+  "\"batch_size\":" #batch more "}"
+#define DENSE(width, more) BATCHED(width, 100, more)
 
 static const ep_data_shape disc = {
     .train_rows = 1000, .features = 2, .target_columns = 1, .target_max = 1, .x_max = 1};
@@ -144,13 +145,30 @@ START_TEST(a_device_chooses_what_it_has) {
   snprintf(all.executors[1].executor, 32, "cuda/grid");
   snprintf(all.executors[2].executor, 32, "cuda/resident");
   snprintf(one.executors[0].executor, 32, "cuda/general");
-  static const char slim[] = DENSE(4, ""), middle[] = DENSE(64, "");
+  static const char slim[] = DENSE(4, ""), middle[] = DENSE(64, ""), wide[] = DENSE(4096, "");
   ck_assert_str_eq(estimate_of(slim, &gpu, &all).executor, "cuda/resident");
   ck_assert_str_eq(estimate_of(middle, &gpu, &all).executor, "cuda/grid");
   ck_assert_str_eq(estimate_of(middle, &old_gpu, &all).executor, "cuda/general");
   ck_assert_str_eq(estimate_of(middle, &gpu, &one).executor, "cuda/general");
-  ck_assert_str_eq(estimate_of(middle, &gpu, NULL).executor, "cuda/grid");
+  ck_assert_str_eq(estimate_of(middle, &gpu, NULL).executor, "cuda/cluster");
+  ck_assert_str_eq(estimate_of(wide, &gpu, NULL).executor, "cuda/grid");
   ck_assert_str_eq(estimate_of(middle, &cpu, NULL).executor, "cpu/fused");
+}
+END_TEST
+
+/* Narrow layers on many rows, unless cuda/resident has enough of itself for them, or cuda/cluster
+ * is faster. */
+START_TEST(many_rows_go_by_tiles) {
+  static const char wide[] = BATCHED(129, 1000, ",\"precision\":\"bf16\"");
+  static const char narrow[] = BATCHED(128, 1000, ",\"precision\":\"bf16\"");
+  static const char few[] = BATCHED(128, 255, ",\"precision\":\"bf16\"");
+  static const char slim[] = BATCHED(4, 1000, ",\"precision\":\"bf16\"");
+  ck_assert_str_eq(estimate_of(narrow, &gpu, NULL).executor, "cuda/fused");
+  ck_assert_str_eq(estimate_of(wide, &gpu, NULL).executor, "cuda/gemm");
+  ck_assert_str_eq(estimate_of(few, &gpu, NULL).executor, "cuda/gemm");
+  ck_assert_str_eq(estimate_of(slim, &gpu, NULL).executor, "cuda/resident");
+  ck_assert_str_eq(estimate_of(narrow, &old_gpu, NULL).executor, "cuda/general");
+  ck_assert_str_eq(estimate_of(BATCHED(64, 1000, ""), &gpu, NULL).executor, "cuda/cluster");
 }
 END_TEST
 
@@ -308,6 +326,7 @@ int main(void) {
   tcase_add_test(tests, a_program_that_was_seen_starts_faster);
   tcase_add_test(tests, a_device_chooses_what_it_has);
   tcase_add_test(tests, the_past_of_a_program_counts);
+  tcase_add_test(tests, many_rows_go_by_tiles);
   tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);
   tcase_add_test(tests, more_work_takes_longer);
   tcase_add_test(tests, large_layers_are_shared);

@@ -78,18 +78,20 @@ static double drift_of(ep_calibrations *calibrations, int index) {
   return calibration.executors[0].drift;
 }
 
-/* Three jobs tell; one that was disturbed does not; the last fifteen count. */
-START_TEST(jobs_that_take_longer_than_was_said_are_a_drift) {
+/* Five programs tell, each once; one that was disturbed does not; the last ones count. */
+START_TEST(programs_that_take_longer_than_was_said_are_a_drift) {
   ep_calibrations *made = calibrations_make();
-  static const double ratios[] = {1.5, 40, 1.4};
-  for (int i = 0; i < 3; i++) {
+  static const double ratios[] = {1.5, 40, 1.4, 1.6, 1.3};
+  for (int i = 0; i < 5; i++) {
     ck_assert_double_eq(drift_of(made, 0), 0);
-    ep_calibrations_time(made, 0, (uint64_t)i + 1, "cpu/fused", ratios[i] * 1e-3, 1e-3);
+    for (int again = 3; again > 0; again--) /* the best of three */
+      ep_calibrations_time(made, 0, (uint64_t)i + 1, "cpu/fused", again * ratios[i] * 1e-3, 1e-3);
     ep_calibrations_time(made, 0, 1, "cpu/blocked", 9, 1e-3); /* nobody's */
   }
   ck_assert_double_eq_tol(drift_of(made, 0), 1.5, 1e-9);
   ck_assert_double_eq(drift_of(made, 1), 0);
-  for (int i = 0; i < EP_DRIFT_JOBS; i++) ep_calibrations_time(made, 0, 1, "cpu/fused", 8e-4, 1e-3);
+  for (uint64_t i = 0; i < EP_DRIFT_PROGRAMS; i++)
+    ep_calibrations_time(made, 0, 100 + i, "cpu/fused", 8e-4, 1e-3);
   ck_assert_double_eq_tol(drift_of(made, 0), 0.8, 1e-9);
   calibrations_end(made);
 }
@@ -100,7 +102,7 @@ int main(void) {
   TCase *tests = tcase_create("calibrations");
   tcase_add_test(tests, a_program_is_remembered_on_its_device);
   tcase_add_test(tests, unknown_programs_are_nothing_and_old_ones_are_forgotten);
-  tcase_add_test(tests, jobs_that_take_longer_than_was_said_are_a_drift);
+  tcase_add_test(tests, programs_that_take_longer_than_was_said_are_a_drift);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

@@ -23,7 +23,8 @@ END_TEST
  * is worth it. */
 START_TEST(a_start_is_paid_once) {
   static const char spec[] =
-      "{\"name\":\"instant\",\"data\":{\"generator\":\"disc\",\"rows\":4000},\"model\":{\"layers\":"
+      "{\"name\":\"instant\",\"data\":{\"generator\":\"disc\",\"rows\":8000},\"model\":{"
+      "\"layers\":"
       "["
       "{\"type\":\"linear\",\"out_features\":4},{\"type\":\"relu\"},"
       "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"batch_size\":\"full\","
@@ -31,7 +32,7 @@ START_TEST(a_start_is_paid_once) {
   ep_jobs *jobs = jobs_open("cpu,cuda:0");
   char text[512], id[40];
   /* A fifth of a second on a core, by the usual costs; compiling takes twice that. */
-  const int epochs = 24000;
+  const int epochs = 12000;
   int first_on_cuda = -1;
   snprintf(text, sizeof text, spec, epochs, epochs);
   devices_wait(jobs, "\"state\":\"idle\"", 2);
