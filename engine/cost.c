@@ -364,17 +364,15 @@ static double launches_count(const ep_plan *plan) {
   return launches;
 }
 
-/* Convolutions by their precision; all else is moved in as many bytes as a number has. */
 static void images_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                          double terms[EP_COST_TERMS]) {
   (void)device;
   network sum = network_sum(plan);
-  bool half = plan->program.precision == EP_PRECISION_BF16;
   double n = (double)rows;
   terms[0] = 1;
   terms[1] = launches_count(plan);
-  terms[2] = half ? n * sum.conv / 2 : n * sum.conv;
-  terms[3] = half ? n * sum.values / 2 : n * sum.values;
+  terms[2] = n * sum.conv;
+  terms[3] = n * sum.values;
   terms[4] = n * (sum.wide + sum.thin);
   terms[5] = updated(plan);
 }
@@ -440,7 +438,7 @@ static const ep_cost_model cuda_models[] = {
      .terms = images_terms,
      .usual = {.start_seconds = 0.3,
                .again_seconds = 0.02,
-               .seconds = {1e-5, 2e-6, 9e-15, 1.5e-12, 1e-13, 1e-11}}},
+               .seconds = {1e-5, 2e-6, 4.5e-15, 7e-13, 1e-13, 1e-11}}},
     {.executor = "cuda/gemm",
      .takes = gemm_takes,
      .terms = gemm_terms,

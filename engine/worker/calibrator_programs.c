@@ -61,8 +61,8 @@ static char *text_make(const ep_calibration_program *program) {
   size_t bytes = 0;
   FILE *out = open_memstream(&text, &bytes);
   if (!out) return NULL;
-  bool coarse =
-      strcmp(program->executor, "cuda/gemm") == 0 || strcmp(program->executor, "cuda/images") == 0;
+  bool gemm = strcmp(program->executor, "cuda/gemm") == 0;
+  bool images = strcmp(program->executor, "cuda/images") == 0;
   fprintf(out, "{\"data\":{\"generator\":\"disc\",\"rows\":%d},\"model\":{\"layers\":[",
           program->rows);
   for (int i = 0; i < program->hidden; i++)
@@ -79,7 +79,9 @@ static char *text_make(const ep_calibration_program *program) {
           "{\"type\":\"sgd\",\"lr\":1e-4},\"epochs\":1,\"batch_size\":%d%s}",
           program->side > 0 ? "{\"type\":\"flatten\"}," : "",
           program->batch > 0 ? program->batch : program->rows,
-          coarse ? ",\"precision\":\"tf32\"" : "");
+          gemm     ? ",\"precision\":\"tf32\""
+          : images ? ",\"precision\":\"bf16\""
+                   : "");
   bool failed = ferror(out) != 0;
   if (fclose(out) == 0 && !failed) return text;
   free(text);

@@ -526,17 +526,6 @@ static const struct {
       .large = true,
       .precision = EP_PRECISION_FP32}},
     /* ep_picture_benchmark_create's */
-    {{"3-64-128-256-512 CNN, 32x32, batch 512, tf32",
-      3,
-      {10},
-      EP_LAYER_RELU,
-      EP_LOSS_CROSS_ENTROPY,
-      {.rows = 2048, .batch_size = 512, .shuffle = true, .lr = 0.0005f, .seed = 1}},
-     {.name = "3-64-128-256-512 CNN, 32x32, batch 512, tf32",
-      .steps_per_epoch = 4,
-      .epochs = 20,
-      .large = true,
-      .precision = EP_PRECISION_TF32}},
     {{"3-64-128-256-512 CNN, 32x32, batch 512, bf16",
       3,
       {10},
@@ -562,8 +551,8 @@ static const struct {
        .optimizer = {.momentum = 0.5f}}},
      {"MNIST's network, 4000 rows of bytes, batch 200", 20, 150, false, false, EP_PRECISION_FP32}},
 };
-/* The last but one are of pictures, the last is MNIST's. */
-enum { BENCHMARKS = sizeof benchmarks / sizeof *benchmarks, PICTURES = 2 };
+/* The last but one is of pictures, the last is MNIST's. */
+enum { BENCHMARKS = sizeof benchmarks / sizeof *benchmarks, PICTURES = 1 };
 
 int ep_gpu_benchmark_count(void) {
   return BENCHMARKS;

@@ -1,8 +1,5 @@
 #include "tests/gpu/pictures.h"
 
-#include <stdio.h>
-#include <string.h>
-
 static const ep_case_window same = {.kernel = {3, 3}, .padding = {1, 1}};
 static const ep_case_window halves = {.kernel = {2, 2}};
 
@@ -101,18 +98,15 @@ static ep_case *frozen_create(void) {
   return self;
 }
 
-enum { PICTURES = 3 * 2 };
+enum { PICTURES = 3 };
 
-/* Each in TF32 and bfloat16. It happens there that another pixel of a window is the greatest, or a
- * unit on the other side of its kink: a gradient that jumps, not one that is a little off. So the
- * steps are short, without momentum. */
+/* All in bfloat16. It happens there that another pixel of a window is the greatest, or a unit on
+ * the other side of its kink: a gradient that jumps, not one that is a little off. So the steps are
+ * short, without momentum. */
 ep_case *ep_picture_case_create(int number) {
   static ep_case *(*const create[])(void) = {stages_create, blocks_create, frozen_create};
-  ep_case *self = create[number / 2]();
-  self->program.precision = number % 2 == 0 ? EP_PRECISION_TF32 : EP_PRECISION_BF16;
-  size_t length = strlen(self->name);
-  snprintf(self->name + length, sizeof self->name - length, ", %s",
-           ep_precision_name((int)self->program.precision));
+  ep_case *self = create[number]();
+  self->program.precision = EP_PRECISION_BF16;
   return self;
 }
 

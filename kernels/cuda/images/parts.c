@@ -144,7 +144,7 @@ static bool part_is_worth_it(const ep_program *program, const ep_images_part *pa
 }
 
 bool ep_images_takes(const ep_program *program) {
-  if (program->precision == EP_PRECISION_FP32) return false;
+  if (program->precision != EP_PRECISION_BF16) return false;
   ep_images_parts parts = {.rows = calloc(2 * (size_t)program->ops_count + 1, sizeof *parts.rows)};
   bool takes = parts.rows && ep_images_parts_find(program, &parts);
   int convolutions = 0;

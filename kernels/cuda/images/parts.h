@@ -41,8 +41,9 @@ typedef struct {
 /* Whether the program can be run so; fills *parts if it can. */
 bool ep_images_parts_find(const ep_program *program, ep_images_parts *parts);
 
-/* Whether it is worth it: the tensor cores may be used, without which cuDNN takes longer than
- * cuda/general, and the convolutions have channels enough to fill a tile of a product. */
+/* Whether it is worth it: in bfloat16, and its convolutions have channels enough to fill a tile of
+ * a product. (Without tensor cores cuDNN takes longer than cuda/general; in TF32, among the
+ * algorithms that it calls deterministic, one gave other bits the second time.) */
 bool ep_images_takes(const ep_program *program);
 
 #ifdef __cplusplus

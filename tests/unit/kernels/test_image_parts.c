@@ -111,11 +111,11 @@ START_TEST(few_channels_are_not_worth_it) {
 }
 END_TEST
 
-START_TEST(float32_is_left_to_others) {
+START_TEST(bfloat16_alone_is_taken) {
   for (int precision = 0; precision < EP_PRECISION_COUNT; precision++) {
     ep_case *self = images_create();
     ep_case_add_conv2d(self, 16, &three, true);
-    ck_assert_int_eq(taken_in(self, (ep_precision)precision), precision != EP_PRECISION_FP32);
+    ck_assert_int_eq(taken_in(self, (ep_precision)precision), precision == EP_PRECISION_BF16);
   }
 }
 END_TEST
@@ -141,7 +141,7 @@ int main(void) {
   tcase_add_test(tests, layers_out_of_order_make_more_parts);
   tcase_add_test(tests, a_part_ends_where_a_residual_begins);
   tcase_add_test(tests, few_channels_are_not_worth_it);
-  tcase_add_test(tests, float32_is_left_to_others);
+  tcase_add_test(tests, bfloat16_alone_is_taken);
   tcase_add_test(tests, what_has_no_part_is_refused);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
