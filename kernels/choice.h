@@ -158,6 +158,11 @@ typedef struct {
   double rows;     /* that a block takes, one tile after the other */
 } ep_choice_narrow_work;
 
+/* Clusters of blocks that have 227 KiB of shared memory each: what capability 12 lacks again. */
+static inline bool ep_choice_has_large_blocks(int capability) {
+  return capability >= 90 && capability < 120;
+}
+
 /* Bytes of shared memory that a block may ask for, but for what a kernel has besides. */
 int64_t ep_choice_shared_bytes(int capability);
 

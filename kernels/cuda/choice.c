@@ -14,7 +14,7 @@ enum { TILE_SMALL = 0, TILE_LARGE = 1 };
 
 int64_t ep_choice_shared_bytes(int capability) {
   const int64_t own = 1024;
-  if (capability >= 90 && capability < 120) return 232448 - own;
+  if (ep_choice_has_large_blocks(capability)) return 232448 - own;
   return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
 }
 
@@ -22,7 +22,7 @@ int64_t ep_choice_shared_bytes(int capability) {
 
 bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu, double *cycles) {
   ep_cluster_plan plan;
-  if (gpu->capability < 90 || !ep_choice_cluster_suits(program) ||
+  if (!ep_choice_has_large_blocks(gpu->capability) || !ep_choice_cluster_suits(program) ||
       !ep_cluster_plan_make(program, &plan))
     return false;
   if (cycles) *cycles = plan.cycles;
@@ -69,7 +69,7 @@ static void grid_work(const ep_grid_plan *plan, ep_choice_grid_work *work) {
 
 bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu,
                     ep_choice_grid_work *work) {
-  if (gpu->capability < 90 || !ep_choice_grid_suits(program) ||
+  if (!ep_choice_has_large_blocks(gpu->capability) || !ep_choice_grid_suits(program) ||
       (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) != 0)
     return false;
   ep_grid_plan *plan = malloc(sizeof *plan);

@@ -24,34 +24,43 @@ static bool executor_can(const ep_executor *executor, const ep_backend *backend,
          executor->accepts(backend, program);
 }
 
-static const ep_executor *executor_choose(const ep_backend *backend, const ep_program *program,
-                                          const char *name, ep_error *error) {
+/* The first from *at on that takes the program, which *at then is; EXECUTORS_COUNT: none does. */
+static ep_status executor_choose(const ep_backend *backend, const ep_program *program,
+                                 const char *name, int *at, ep_error *error) {
   bool known = false;
-  for (int i = 0; i < EXECUTORS_COUNT; i++) {
-    if (name && strcmp(executors[i]->name, name) != 0) continue;
+  for (; *at < EXECUTORS_COUNT; ++*at) {
+    if (name && strcmp(executors[*at]->name, name) != 0) continue;
     known = true;
-    if (executor_can(executors[i], backend, program)) return executors[i];
+    if (executor_can(executors[*at], backend, program)) return EP_OK;
   }
   if (name && !known)
-    ep_fail(error, EP_UNSUPPORTED, "the cuda backend has no executor \"%s\"", name);
-  else
-    ep_fail(error, EP_UNSUPPORTED, "%s cannot run this program",
-            name ? name : "no executor of the cuda backend");
-  return NULL;
+    return ep_fail(error, EP_UNSUPPORTED, "the cuda backend has no executor \"%s\"", name);
+  return ep_fail(error, EP_UNSUPPORTED, "%s cannot run this program",
+                 name ? name : "no executor of the cuda backend");
+}
+
+/* An executor may find only now that it cannot after all, as where cuDNN has no algorithm: then
+ * another one is asked, unless this one was named. */
+static ep_status state_create(ep_backend *backend, const ep_program *program, const char *name,
+                              ep_instance *instance, ep_error *error) {
+  for (int at = 0;; at++) {
+    ep_status status = executor_choose(backend, program, name, &at, error);
+    if (status != EP_OK) return status;
+    instance->executor = executors[at];
+    status = executors[at]->create(backend, program, &instance->state, error);
+    if (status != EP_UNSUPPORTED || name) return status;
+  }
 }
 
 static ep_status cuda_compile(ep_backend *backend, const ep_program *program, const char *executor,
                               ep_instance **out, ep_error *error) {
   *out = NULL;
-  const ep_executor *chosen = executor_choose(backend, program, executor, error);
-  if (!chosen) return EP_UNSUPPORTED;
   ep_status status = ep_cuda_device_use(backend, error);
   if (status != EP_OK) return status;
   ep_instance *instance = calloc(1, sizeof *instance);
   if (!instance) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
-  instance->executor = chosen;
   instance->backend = backend;
-  status = chosen->create(backend, program, &instance->state, error);
+  status = state_create(backend, program, executor, instance, error);
   if (status != EP_OK) {
     free(instance);
     return status;

@@ -17,7 +17,7 @@ typedef struct {
 
 static bool cluster_accepts(const ep_backend *backend, const ep_program *program) {
   ep_cluster_plan plan;
-  return backend->capability >= 90 && ep_choice_cluster_suits(program) &&
+  return ep_choice_has_large_blocks(backend->capability) && ep_choice_cluster_suits(program) &&
          ep_cluster_plan_make(program, &plan) && ep_cuda_compiler_exists();
 }
 

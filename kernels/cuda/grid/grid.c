@@ -18,7 +18,7 @@ typedef struct {
 
 static bool grid_accepts(const ep_backend *backend, const ep_program *program) {
   ep_grid_plan plan;
-  return backend->capability >= 90 && ep_choice_grid_suits(program) &&
+  return ep_choice_has_large_blocks(backend->capability) && ep_choice_grid_suits(program) &&
          ep_grid_plan_make(program, backend->multiprocessors, &plan);
 }
 

@@ -210,7 +210,7 @@ template <class S> struct copying {
   typename S::a_strip of_a;
   typename S::b_strip of_b;
   __device__ __forceinline__ void next() {
-    if (left == 0 && number < end) {
+    while (left <= 0 && number < end) { /* a part of a short batch may be empty */
       task at = task_of<S>(cut, number, terms);
       of_a = typename S::a_strip(a, at.first, at.m);
       of_b = typename S::b_strip(b, at.first, at.n);

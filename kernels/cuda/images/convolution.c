@@ -154,6 +154,11 @@ static ep_status search(cudnnHandle_t handle, cudaStream_t stream,
 
 /* --- what was found -------------------------------------------------------------------------- */
 
+_Static_assert(sizeof(ep_convolution_shape) == sizeof(ep_convolution_way) + sizeof(int32_t) +
+                                                   2 * sizeof(ep_shape) + sizeof(int64_t) +
+                                                   8 * sizeof(int),
+               "a shape has gaps, which have no value, and is compared as bytes");
+
 static answer *recall(const ep_convolution_shape *shape, int device) {
   for (answer *row = answers; row; row = row->next)
     if (row->device == device && memcmp(&row->shape, shape, sizeof *shape) == 0) return row;

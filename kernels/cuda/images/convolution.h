@@ -19,7 +19,7 @@ typedef enum {
  * bfloat16 at its end: cuDNN has nothing fast that leaves float32 there. */
 typedef struct {
   ep_convolution_way way;
-  int64_t half;     /* bfloat16 */
+  int32_t half;     /* bfloat16; without gaps: shapes are compared as bytes */
   ep_shape in, out; /* with channels as they lie in memory */
   int64_t rows;
   int kernel[2], stride[2], padding[2], dilation[2];

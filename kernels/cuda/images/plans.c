@@ -172,7 +172,8 @@ static bool is_exact(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engin
   cudnnBackendNumericalNote_t notes[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
   int64_t count = 0;
   if (calls->get(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
-                 CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS)
+                 CUDNN_NUMERICAL_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS ||
+      count > CUDNN_NUMERICAL_NOTE_TYPE_COUNT) /* a later library knows more of them */
     return false;
   for (int64_t i = 0; i < count; i++)
     if (notes[i] != CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP &&
@@ -186,7 +187,8 @@ static bool is_ready(const ep_cudnn_calls *calls, cudnnBackendDescriptor_t engin
   cudnnBackendBehaviorNote_t notes[CUDNN_BEHAVIOR_NOTE_TYPE_COUNT];
   int64_t count = 0;
   if (calls->get(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE,
-                 CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS)
+                 CUDNN_BEHAVIOR_NOTE_TYPE_COUNT, &count, notes) != CUDNN_STATUS_SUCCESS ||
+      count > CUDNN_BEHAVIOR_NOTE_TYPE_COUNT)
     return false;
   for (int64_t i = 0; i < count; i++)
     if (notes[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) return false;

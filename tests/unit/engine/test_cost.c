@@ -90,6 +90,9 @@ static const ep_data_shape disc = {
 
 static const ep_device_info cpu = {.id = "cpu", .instruction_set = "avx512", .threads = 2},
                             gpu = {.id = "cuda:0", .instruction_set = "sm_90", .threads = 132},
+                            desktop_gpu = {.id = "cuda:0",
+                                           .instruction_set = "sm_120",
+                                           .threads = 170},
                             old_gpu = {.id = "cuda:0", .instruction_set = "sm_75"};
 
 /* The job with its plan on a device; the caller has nothing to free. */
@@ -153,6 +156,9 @@ START_TEST(a_device_chooses_what_it_has) {
   ck_assert_str_eq(estimate_of(middle, &gpu, NULL).executor, "cuda/cluster");
   ck_assert_str_eq(estimate_of(wide, &gpu, NULL).executor, "cuda/grid");
   ck_assert_str_eq(estimate_of(middle, &cpu, NULL).executor, "cpu/fused");
+  /* Its blocks have 99 KiB of shared memory. */
+  ck_assert_str_eq(estimate_of(middle, &desktop_gpu, NULL).executor, "cuda/general");
+  ck_assert_str_eq(estimate_of(wide, &desktop_gpu, NULL).executor, "cuda/general");
 }
 END_TEST
 
