@@ -38,7 +38,8 @@
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
 
 /* The engine's own threads, beside a training. */
-#define EP_LIMIT_SPREAD_THREADS 32 /* of one loop: more would wait for memory */
+#define EP_LIMIT_SPREAD_THREADS 32           /* of one loop: more would wait for memory */
+#define EP_LIMIT_RANKING_BYTES (256LL << 20) /* for classes that are ranked side by side */
 
 /* Descriptions of data, held for the next job. */
 #define EP_LIMIT_KEPT_METAS 4       /* few data are in use at once */

@@ -103,23 +103,47 @@ static uint64_t mixed(uint64_t hash, int64_t value) {
   return hash;
 }
 
+/* Counts of features alone do not tell convolutions apart: 16 channels at stride 1 have as many
+ * outputs as 64 at stride 2, and the next layer four times the products. */
+static uint64_t op_mixed(uint64_t hash, const ep_op *op) {
+  hash = mixed(hash, op->type);
+  hash = mixed(hash, op->in_features);
+  hash = mixed(hash, op->out_features);
+  hash = mixed(hash, op->in.channels);
+  hash = mixed(hash, op->out.channels);
+  for (int i = 0; i < 2; i++) {
+    hash = mixed(hash, op->kernel[i]);
+    hash = mixed(hash, op->stride[i]);
+    hash = mixed(hash, op->padding[i]);
+    hash = mixed(hash, op->dilation[i]);
+  }
+  hash = mixed(hash, op->groups);
+  hash = mixed(hash, op->source);
+  return mixed(hash, op->bias >= 0);
+}
+
+/* Rows on their way into a batch. */
+static uint64_t rows_mixed(uint64_t hash, const ep_program *program) {
+  hash = mixed(hash, program->train_rows);
+  hash = mixed(hash, program->batch_size);
+  hash = mixed(hash, program->x_type);
+  hash = mixed(hash, ep_shape_count(program->stored));
+  hash = mixed(hash, program->augment.shift > 0);
+  hash = mixed(hash, program->augment.flip);
+  return mixed(hash, ep_program_shuffles(program));
+}
+
 uint64_t ep_plan_signature(const ep_plan *plan) {
   const ep_program *program = &plan->program;
   uint64_t hash = UINT64_C(14695981039346656037);
-  for (int i = 0; i < program->ops_count; i++) {
-    const ep_op *op = &program->ops[i];
-    hash = mixed(hash, op->type);
-    hash = mixed(hash, op->in_features);
-    hash = mixed(hash, op->out_features);
-    hash = mixed(hash, op->kernel[0] * 1024 + op->kernel[1]);
-    hash = mixed(hash, op->bias >= 0);
-  }
+  for (int i = 0; i < program->ops_count; i++) hash = op_mixed(hash, &program->ops[i]);
   hash = mixed(hash, program->loss);
   hash = mixed(hash, program->optimizer.type);
   hash = mixed(hash, ep_optimizer_slots(&program->optimizer));
+  hash = mixed(hash, program->optimizer.clip_norm > 0);
+  hash = mixed(hash, program->optimizer.clip_value > 0);
+  for (int i = 0; i < program->groups_count; i++) hash = mixed(hash, program->groups[i].frozen);
   hash = mixed(hash, program->precision);
-  hash = mixed(hash, program->train_rows);
-  hash = mixed(hash, program->batch_size);
-  hash = mixed(hash, ep_program_shuffles(program));
+  hash = rows_mixed(hash, program);
   return hash ? hash : 1;
 }

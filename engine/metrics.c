@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/limits.h"
 #include "engine/mean_loss.h"
 #include "engine/ranks.h"
 #include "engine/spread.h"
@@ -124,6 +125,14 @@ static void classes_rank(void *context, int64_t first, int64_t count) {
   free(scores);
 }
 
+/* Classes for a thread at least: enough to sort, and no more threads than there is memory for. */
+static int64_t ranked_least(const class_ranking *ranking) {
+  int64_t row_bytes = 2 * (int64_t)sizeof(ep_scored);
+  int64_t least = 1 + SORTED_ROWS_LEAST / ranking->rows;
+  int64_t held = 1 + ranking->classes * ranking->rows * row_bytes / EP_LIMIT_RANKING_BYTES;
+  return held > least ? held : least;
+}
+
 /* One class against the rest, averaged over the classes of which both kinds occur. */
 static ep_status class_roc_auc(class_ranking *ranking, bool logits, double *out, ep_error *error) {
   ranking->auc = malloc((size_t)ranking->classes * sizeof *ranking->auc);
@@ -131,7 +140,7 @@ static ep_status class_roc_auc(class_ranking *ranking, bool logits, double *out,
   atomic_init(&ranking->failed, !ranking->auc || (logits && !ranking->normalizer));
   if (!ranking->failed) {
     if (logits) ep_spread_run(ranking->rows, NORMALIZED_ROWS_LEAST, normalizers_find, ranking);
-    ep_spread_run(ranking->classes, 1 + SORTED_ROWS_LEAST / ranking->rows, classes_rank, ranking);
+    ep_spread_run(ranking->classes, ranked_least(ranking), classes_rank, ranking);
   }
   double sum = 0;
   int counted = 0;

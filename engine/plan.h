@@ -74,7 +74,8 @@ ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
                              const ep_device_info *device, const ep_calibration *calibration,
                              const ep_program_past *past);
 
-/* The same for plans that differ in nothing that a kernel is compiled for; never 0. */
+/* The same for plans that differ in nothing that a kernel is compiled for, nor in what an epoch
+ * takes; never 0. */
 uint64_t ep_plan_signature(const ep_plan *plan);
 
 #endif

@@ -43,6 +43,7 @@ const ep_estimate *ep_estimates_least(const ep_estimate *estimates, int count, c
 ep_expectation ep_estimate_said(const ep_estimate *estimate, int64_t epochs) {
   ep_expectation said = {0};
   if (estimate == NULL || !estimate->calibrated) return said;
+  memcpy(said.device, estimate->device, sizeof said.device);
   memcpy(said.executor, estimate->executor, sizeof said.executor);
   said.epoch_seconds = estimate->model_seconds / (double)epochs;
   return said;
@@ -65,14 +66,21 @@ void ep_job_note_start(ep_jobs *jobs, const ep_live_job *job, const char *device
   if (index >= 0) ep_calibrations_compile(&jobs->calibrations, index, job->program);
 }
 
+/* 0 = nothing was said of this executor there. What one GPU's calibration says, another's does not
+ * answer for. */
+static double said_seconds(const ep_live_job *job, const char *executor) {
+  bool cuda = strncmp(job->row.device, "cuda", 4) == 0;
+  const ep_expectation *said = cuda ? &job->said_cuda : &job->said_cpu;
+  bool same = strcmp(said->device, job->row.device) == 0 && strcmp(said->executor, executor) == 0;
+  return same ? said->epoch_seconds : 0;
+}
+
 void ep_job_note_end(ep_jobs *jobs, const ep_live_job *job, const ep_job_result *result) {
   int index = device_index(jobs, job->row.device);
   bool tells = result->status == EP_OK && result->epochs_done > 0 && result->validation.rows == 0 &&
                result->train_seconds >= TELLING_SECONDS;
-  bool cuda = strncmp(job->row.device, "cuda", 4) == 0;
-  const ep_expectation *said = cuda ? &job->said_cuda : &job->said_cpu;
   if (index >= 0 && tells)
     ep_calibrations_time(&jobs->calibrations, index, job->program, result->executor,
                          result->train_seconds / (double)result->epochs_done,
-                         strcmp(said->executor, result->executor) == 0 ? said->epoch_seconds : 0);
+                         said_seconds(job, result->executor));
 }

@@ -28,9 +28,9 @@
 
 enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
 
-/* What a calibration said of a job: it is held against what the job took. */
+/* What a calibration said of a job: it is held against what the job took on that device. */
 typedef struct {
-  char executor[32];
+  char device[16], executor[32];
   double epoch_seconds; /* 0 = nothing was said */
 } ep_expectation;
 

@@ -142,6 +142,40 @@ START_TEST(a_program_that_was_seen_starts_faster) {
 }
 END_TEST
 
+#define CONVOLUTIONS(channels, stride, more)                                                  \
+  "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":["                  \
+  "{\"type\":\"conv2d\",\"out_channels\":" #channels ",\"kernel_size\":3,\"padding\":1,"      \
+  "\"stride\":" #stride "},{\"type\":\"conv2d\",\"out_channels\":" #channels                  \
+  ",\"kernel_size\":3,\"padding\":1},{\"type\":\"flatten\"},"                                 \
+  "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":10,\"batch_size\":" \
+  "100" more "}"
+
+/* What an epoch took of one is no guess for the other: as many features between the layers, four
+ * times the products, or more to do with each gradient. */
+START_TEST(networks_of_other_work_are_other_programs) {
+  static const char *const texts[] = {CONVOLUTIONS(16, 1, ""), CONVOLUTIONS(64, 2, ""),
+                                      CONVOLUTIONS(16, 1, ",\"clip\":{\"norm\":1}"),
+                                      CONVOLUTIONS(16, 1, ",\"seed\":9")};
+  const ep_data_shape images = {.train_rows = 1000,
+                                .features = 1024,
+                                .row = {1, 32, 32},
+                                .target_columns = 1,
+                                .target_max = 1,
+                                .x_max = 1};
+  uint64_t signatures[4];
+  for (int i = 0; i < 4; i++) {
+    ep_job_spec *spec;
+    ep_plan *plan = plan_of(texts[i], &images, &spec);
+    ck_assert_int_eq(plan->ops[1].in_features, 16 * 32 * 32);
+    signatures[i] = ep_plan_signature(plan);
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
+  ck_assert(signatures[0] != signatures[1] && signatures[0] != signatures[2]);
+  ck_assert(signatures[0] == signatures[3]);
+}
+END_TEST
+
 START_TEST(a_device_chooses_what_it_has) {
   ep_calibration all = {.count = 3}, one = {.count = 1};
   snprintf(all.executors[0].executor, 32, "cuda/general");
@@ -330,6 +364,7 @@ int main(void) {
   tcase_add_test(tests, few_samples_keep_the_proportions);
   tcase_add_test(tests, an_estimate_is_its_start_and_its_steps);
   tcase_add_test(tests, a_program_that_was_seen_starts_faster);
+  tcase_add_test(tests, networks_of_other_work_are_other_programs);
   tcase_add_test(tests, a_device_chooses_what_it_has);
   tcase_add_test(tests, the_past_of_a_program_counts);
   tcase_add_test(tests, many_rows_go_by_tiles);
