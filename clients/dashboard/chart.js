@@ -69,6 +69,19 @@ function round(v) {
 // Between the ticks of what is counted: 1, 2, 5, 10, …
 const wholeSteps = Array.from({ length: 30 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
 
+// The ticks of a log scale. uPlot's own never come to an end where a scale begins at 9.5 times a power of
+// ten or above: it rounds by a step that it does not know.
+function logSplits(_, axis, least, most) {
+  const splits = [];
+  for (let power = Math.floor(Math.log10(least)); splits.length === 0 || splits.at(-1) <= most; power++)
+    for (let digit = 1; digit < 10; digit++) splits.push(Number(`${digit}e${power}`));
+  const seen = splits.filter((v) => v >= least && v <= most);
+  return seen.length ? seen : [least];
+}
+
+// Whether ticks fit between two numbers: steps that vanish beside the numbers themselves would have no end.
+const apart = (least, most) => most - least > 1e-9 * Math.max(Math.abs(least), Math.abs(most));
+
 // A log scale shows what is above 0 alone.
 const positive = (column, on) => (on ? column.map((v) => (v > 0 ? v : null)) : column);
 
@@ -142,6 +155,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       ticks: { stroke: css("--grid"), width: 1, size: 4 },
       gap: 4,
       ...((which === "x" ? x : y).whole ? { incrs: wholeSteps } : {}),
+      ...(log[which] ? { splits: logSplits } : {}),
       size: which === "y" ? 62 : 38,
       values: (_, splits) => splits.map((v) => (v === null || v === undefined || (log[which] && !round(v)) ? "" : ((which === "x" ? x : y).format ?? number)(v))),
     };
@@ -174,12 +188,12 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
   function rangeY(_, least, most) {
     if (least === null || most === null || !Number.isFinite(least) || !Number.isFinite(most)) return log.y ? [0.1, 1] : [0, 1];
     if (log.y) return least === most ? [least / 2, most * 2] : [least / 1.15, most * 1.15];
-    const air = least === most ? Math.abs(least) * 0.1 || 1 : (most - least) * 0.05;
+    const air = apart(least, most) ? (most - least) * 0.05 : Math.abs(least) * 0.1 || 1;
     return [least >= 0 && least - air < 0 ? 0 : least - air, most + air];
   }
 
   function zoom(min, max) {
-    if (!(max > min)) return;
+    if (!apart(min, max)) return;
     zoomed = [min, max];
     plot.setScale("x", { min, max });
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);

@@ -1,5 +1,5 @@
 // The views beside the jobs: a study is submitted, drawn and its bars are chosen; the queue is put in another
-// order; a dataset is deleted, but not while a job needs it.
+// order; a dataset is deleted, but not while a job needs it; scales that are hard to mark.
 
 import { ask, check, run, xor } from "./page.mjs";
 
@@ -60,8 +60,30 @@ async function datasets({ page, url }) {
   console.log("ok: a dataset is deleted, and not while a job needs it");
 }
 
+// Curves whose scales leave little room for ticks: all at once the page would hang.
+async function scales({ page }) {
+  await page.goto("/#/study?tag=none");
+  const shown = await page.evaluate(async () => {
+    const { createChart } = await import("/assets/chart.js");
+    const hard = [[1.12e-6, 3e-6], [9.99e-9, 4e3], [0.25, 0.25 + 2 ** -54], [1e12, 1e12 + 1e-3], [5e-324, 1e-300], [7, 7]];
+    const labels = [];
+    for (const [least, most] of hard)
+      for (const log of [false, true]) {
+        const root = document.body.appendChild(document.createElement("div"));
+        const chart = createChart(root, { title: "scale", x: { log }, y: { log } });
+        chart.setData([{ label: "curve", x: [9.7, 32000], y: [least, most] }]);
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        labels.push(root.querySelectorAll("canvas").length);
+        root.remove();
+      }
+    return labels;
+  });
+  check(shown.length === 12 && shown.every((count) => count === 1), `charts drew ${shown}`);
+  console.log("ok: scales that begin anywhere have ticks that end");
+}
+
 run(async ({ url, open }) => {
   const page = await open({ expected: [/409/] });
   page.setDefaultTimeout(20000);
-  for (const part of [study, reorder, datasets]) await part({ page, url });
+  for (const part of [study, reorder, datasets, scales]) await part({ page, url });
 });
