@@ -53,7 +53,8 @@ daemon_stop
 # a token
 printf 'correct-horse-battery-staple\n' >"$scratch/token"
 chmod 600 "$scratch/token"
-"$build/bin/epochd" --listen 0.0.0.0:0 --data-dir "$data_dir" --devices cpu --token-file "$scratch/token" 2>"$log" &
+: >"$log" # now, not when the daemon's process opens it: the last one's port must not be read from it
+"$build/bin/epochd" --listen 0.0.0.0:0 --data-dir "$data_dir" --devices cpu --token-file "$scratch/token" 2>>"$log" &
 daemon=$!
 for ((tries = 0; tries < 100; tries++)); do
   port=$(sed -n 's/.*listening on http:\/\/[^" ]*:\([0-9]*\).*/\1/p' "$log" | head -n 1)
