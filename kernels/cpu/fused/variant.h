@@ -38,14 +38,6 @@ LANES_INLINE activation variant_activation(const ep_fused_net *net, const ep_fus
                       stage->negative_slope};
 }
 
-static void variant_prepare(const ep_fused_net *net) {
-#ifdef EP_TILES
-  tiles_prepare(net);
-#else
-  (void)net;
-#endif
-}
-
 /* Rows of a product that a thread takes at a time: whole tiles. */
 enum { VARIANT_PIECE_ROWS = 48 };
 
@@ -64,7 +56,10 @@ static void variant_product(const ep_fused_net *net, const ep_fused_stage *stage
                             product p) {
 #ifdef EP_TILES
   if (stage->tiled) {
-    tiles_layer(net, stage, across, &p);
+    if (across)
+      tiles_backward(net, stage, &p);
+    else
+      tiles_forward(net, stage, &p);
     return;
   }
 #else
@@ -332,9 +327,8 @@ static void variant_permute(const ep_permutation *permutation, uint32_t *to, uin
   }
 }
 
-#define VARIANT_OPS                                                                                \
-  .lanes = EP_LANES, .pack = variant_pack, .prepare = variant_prepare, .forward = variant_forward, \
-  .loss = variant_loss, .backward = variant_backward, .update = variant_update,                    \
-  .permute = variant_permute
+#define VARIANT_OPS                                                                          \
+  .lanes = EP_LANES, .pack = variant_pack, .forward = variant_forward, .loss = variant_loss, \
+  .backward = variant_backward, .update = variant_update, .permute = variant_permute
 
 #endif
