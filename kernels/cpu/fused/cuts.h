@@ -53,29 +53,16 @@ LANES_INLINE void tiles_put(lanes a, lanes b, float *to) {
   }
 }
 
-/* A vector of it; zeros where it has none. */
-LANES_INLINE const float *tiles_vector(const bool inside, const tiles_source *s, int64_t row,
-                                       int64_t vector) {
-  static const _Alignas(LANES_BYTES) float zeros[EP_LANES];
-  if (!inside && (row >= s->rows || vector >= s->vectors)) return zeros;
-  return s->from + row * s->stride + vector * EP_LANES;
-}
-
-/* out: [4] columns, a quarter of those of a vector, of the 16 rows from `row` on. Quarters of rows
- * come together as they are loaded; what is left is to transpose four by four. */
-LANES_INLINE void tiles_transpose(const bool inside, const tiles_source *s, int64_t row,
-                                  int64_t vector, int64_t quarter, lanes *out) {
+/* out: [4] columns of the 16 rows at `from`. Quarters of rows come together as they are loaded;
+ * what is left is to transpose four by four. */
+LANES_INLINE void tiles_transpose(const float *from, int64_t stride, lanes *out) {
   __m512 part[4];
 #pragma GCC unroll 4
-  for (int i = 0; i < 4; i++) {
-    const float *at[4];
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; j++)
-      at[j] = tiles_vector(inside, s, row + i + 4 * j, vector) + 4 * quarter;
-    part[i] = _mm512_castps128_ps512(_mm_load_ps(at[0]));
-    part[i] = _mm512_insertf32x4(part[i], _mm_load_ps(at[1]), 1);
-    part[i] = _mm512_insertf32x4(part[i], _mm_load_ps(at[2]), 2);
-    part[i] = _mm512_insertf32x4(part[i], _mm_load_ps(at[3]), 3);
+  for (int i = 0; i < 4; i++, from += stride) {
+    part[i] = _mm512_castps128_ps512(_mm_load_ps(from));
+    part[i] = _mm512_insertf32x4(part[i], _mm_load_ps(from + 4 * stride), 1);
+    part[i] = _mm512_insertf32x4(part[i], _mm_load_ps(from + 8 * stride), 2);
+    part[i] = _mm512_insertf32x4(part[i], _mm_load_ps(from + 12 * stride), 3);
   }
   __m512d low = (__m512d)_mm512_unpacklo_ps(part[0], part[1]);
   __m512d low_next = (__m512d)_mm512_unpacklo_ps(part[2], part[3]);
@@ -85,26 +72,6 @@ LANES_INLINE void tiles_transpose(const bool inside, const tiles_source *s, int6
   out[1] = (lanes)_mm512_unpackhi_pd(low, low_next);
   out[2] = (lanes)_mm512_unpacklo_pd(high, high_next);
   out[3] = (lanes)_mm512_unpackhi_pd(high, high_next);
-}
-
-/* Quarter `quarter` of a tile, its rows, at `to`, of the block that begins at (row, vector). */
-LANES_INLINE void tiles_cut_quarter(const bool inside, const tiles_operand *o, int64_t row,
-                                    int64_t vector, int64_t quarter, float *to) {
-  const tiles_source *s = &o->matrix;
-  const int64_t row_b = row + (o->down ? TILES_ROWS : 0), vector_b = vector + (o->down ? 0 : 1);
-  lanes a[4], b[4];
-  if (o->across) {
-    tiles_transpose(inside, s, row, vector, quarter, a);
-    tiles_transpose(inside, s, row_b, vector_b, quarter, b);
-  } else {
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-      a[i] = lanes_load(tiles_vector(inside, s, row + 4 * quarter + i, vector));
-      b[i] = lanes_load(tiles_vector(inside, s, row_b + 4 * quarter + i, vector_b));
-    }
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; i++) tiles_put(a[i], b[i], to + (4 * quarter + i) * EP_LANES);
 }
 
 static int64_t tiles_count(int64_t floats, int64_t each) {
@@ -120,23 +87,65 @@ static int64_t tiles_depth(const tiles_operand *o) {
   return tiles_count(o->down ? o->matrix.rows : o->matrix.vectors * EP_LANES, TILES_DEPTH);
 }
 
-/* A tile to be cut, of an operand. */
+/* A tile to be cut: its words' halves are of the block at `from` and of that at from + half. At an
+ * edge of the matrix they are in a copy, which is filled up with zeros. */
 typedef struct {
-  const tiles_operand *of;
-  int64_t along, k;
+  const float *from;
+  int64_t half, stride;
+  bool across;
   float *to;
+  _Alignas(LANES_BYTES) float copy[2 * TILES_FLOATS];
 } tiles_job;
 
-static __attribute__((noinline)) void tiles_cut(const tiles_job *job, int64_t quarter) {
-  const tiles_operand *o = job->of;
+static __attribute__((noinline)) void tiles_job_copy(tiles_job *job, const tiles_source *s,
+                                                     int64_t row, int64_t vector, bool down) {
+  for (int64_t half = 0; half < 2; half++)
+    for (int64_t i = 0; i < TILES_ROWS; i++) {
+      const int64_t at = row + i + (down ? half * TILES_ROWS : 0), v = vector + (down ? 0 : half);
+      lanes value = lanes_set(0.0f);
+      if (at < s->rows && v < s->vectors)
+        value = lanes_load(s->from + at * s->stride + v * EP_LANES);
+      lanes_store(job->copy + (half * TILES_ROWS + i) * EP_LANES, value);
+    }
+  job->from = job->copy;
+  job->half = TILES_FLOATS;
+  job->stride = EP_LANES;
+}
+
+/* The tile at (along, k). */
+static void tiles_job_make(tiles_job *job, const tiles_operand *o, int64_t along, int64_t k,
+                           float *to) {
   const tiles_source *s = &o->matrix;
-  const int64_t row = o->down ? job->k * TILES_DEPTH : job->along * TILES_ROWS;
-  const int64_t vector = o->down ? job->along : 2 * job->k;
-  const int64_t rows = o->down ? TILES_DEPTH : TILES_ROWS, vectors = o->down ? 1 : 2;
-  if (row + rows <= s->rows && vector + vectors <= s->vectors)
-    tiles_cut_quarter(true, o, row, vector, quarter, job->to);
-  else
-    tiles_cut_quarter(false, o, row, vector, quarter, job->to);
+  const bool down = o->down;
+  const int64_t row = down ? k * TILES_DEPTH : along * TILES_ROWS, vector = down ? along : 2 * k;
+  job->from = s->from + row * s->stride + vector * EP_LANES;
+  job->half = down ? TILES_ROWS * s->stride : EP_LANES;
+  job->stride = s->stride;
+  job->across = o->across;
+  job->to = to;
+  if (row + (down ? TILES_DEPTH : TILES_ROWS) > s->rows || vector + (down ? 1 : 2) > s->vectors)
+    tiles_job_copy(job, s, row, vector, down);
+}
+
+/* A quarter of its rows. */
+static __attribute__((noinline, noclone)) void tiles_cut(const tiles_job *job, int64_t quarter) {
+  const int64_t half = job->half, stride = job->stride;
+  float *to = job->to + 4 * quarter * EP_LANES;
+  lanes a[4], b[4];
+  if (job->across) {
+    const float *from = job->from + 4 * quarter;
+    tiles_transpose(from, stride, a);
+    tiles_transpose(from + half, stride, b);
+  } else {
+    const float *from = job->from + 4 * quarter * stride;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+      a[i] = lanes_load(from + i * stride);
+      b[i] = lanes_load(from + half + i * stride);
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) tiles_put(a[i], b[i], to + i * EP_LANES);
 }
 
 static void tiles_cut_whole(const tiles_job *job) {
@@ -152,19 +161,19 @@ static bool tiles_are_cut(const tiles_operand *o) {
 }
 
 /* The next tile, along the depth first. */
-static tiles_job tiles_next(tiles_operand *o) {
-  const tiles_job job = {o, o->along, o->k, tiles_at(o, o->along, o->k)};
+static void tiles_next(tiles_operand *o, tiles_job *job) {
+  tiles_job_make(job, o, o->along, o->k, tiles_at(o, o->along, o->k));
   if (++o->k == tiles_depth(o)) {
     o->k = 0;
     o->along++;
   }
-  return job;
 }
 
 /* All tiles up to `end` along the result. */
 static void tiles_cut_until(tiles_operand *o, int64_t end) {
+  tiles_job job;
   while (o->along < end) {
-    const tiles_job job = tiles_next(o);
+    tiles_next(o, &job);
     tiles_cut_whole(&job);
   }
 }

@@ -77,17 +77,18 @@ static float *tiles_panel_at(tiles_run *run, const tiles_panel *panel, int64_t k
   return run->panel + (panel->place + k) % TILES_PLACES * 2 * TILES_EACH;
 }
 
-static tiles_job tiles_panel_job(tiles_run *run, const tiles_panel *panel, int64_t k, int64_t row) {
-  return (tiles_job){&run->left, panel->row + row, panel->k + k,
-                     tiles_panel_at(run, panel, k) + row * TILES_EACH};
+static void tiles_panel_job(tiles_run *run, const tiles_panel *panel, int64_t k, int64_t row,
+                            tiles_job *job) {
+  tiles_job_make(job, &run->left, panel->row + row, panel->k + k,
+                 tiles_panel_at(run, panel, k) + row * TILES_EACH);
 }
 
 /* From depth k on. */
 static void tiles_panel_cut(tiles_run *run, const tiles_panel *panel, int64_t k) {
   for (; k < panel->depth; k++)
     for (int64_t row = 0; row < panel->rows; row++) {
-      const tiles_job job = tiles_panel_job(run, panel, k, row);
-      tiles_cut_whole(&job);
+      tiles_panel_job(run, panel, k, row, &run->jobs[0]);
+      tiles_cut_whole(&run->jobs[0]);
     }
 }
 
@@ -97,9 +98,9 @@ static void tiles_plan(tiles_run *run, int64_t k) {
   int64_t n = 0;
   if (run->panel_ends) {
     for (; k < run->next.depth && n < run->next.rows; n++)
-      run->jobs[n] = tiles_panel_job(run, &run->next, k, n);
+      tiles_panel_job(run, &run->next, k, n, &run->jobs[n]);
   } else {
-    for (; from && !tiles_are_cut(from) && n < 2; n++) run->jobs[n] = tiles_next(from);
+    for (; from && !tiles_are_cut(from) && n < 2; n++) tiles_next(from, &run->jobs[n]);
   }
   run->jobs_count = n;
 }
@@ -281,7 +282,12 @@ static void tiles_configure(void) {
  * one and of another, `ahead`, what is not yet cut will be. */
 static void tiles_product(const product *p, const tiles_operand *left, const tiles_operand *right,
                           tiles_operand *ahead) {
-  tiles_run run = {.p = *p, .left = *left, .right = *right, .ahead = ahead};
+  tiles_run run; /* the arrays of tiles in it are written before they are read */
+  run.p = *p;
+  run.left = *left;
+  run.right = *right;
+  run.ahead = ahead;
+  run.turn = run.fours[0].count = run.fours[1].count = 0;
   run.rows = tiles_count(p->rows, TILES_ROWS);
   run.columns = p->vectors;
   run.depth = tiles_depth(right);
