@@ -37,7 +37,7 @@ typedef struct {
   tiles_panel now, next;
   tiles_four fours[2];
   int turn;
-  bool panel_ends; /* these four are its last: the next is cut */
+  int64_t column, end; /* of the columns at hand */
   int64_t jobs_count;
   tiles_job jobs[2]; /* tiles to be cut while the unit works at one depth */
   _Alignas(LANES_BYTES) float panel[TILES_PLACES * 2 * TILES_EACH];
@@ -96,7 +96,7 @@ static void tiles_panel_cut(tiles_run *run, const tiles_panel *panel, int64_t k)
 static void tiles_plan(tiles_run *run, int64_t k) {
   tiles_operand *from = tiles_are_cut(&run->right) ? run->ahead : &run->right;
   int64_t n = 0;
-  if (run->panel_ends) {
+  if (run->end == run->columns) {
     for (; k < run->next.depth && n < run->next.rows; n++)
       tiles_panel_job(run, &run->next, k, n, &run->jobs[n]);
   } else {
@@ -153,13 +153,22 @@ static void tiles_zero(void) {
     _tile_dpbf16ps(3, 5, 7); \
   } while (0)
 
+/* The first operands, of the tile of depth that comes next: while the sums before are still being
+ * added up, or stored. */
+static void tiles_first(tiles_run *run, const float *a, const float *b) {
+  const int64_t below = run->now.rows > 1 ? TILES_EACH : 0, beside = run->depth * TILES_EACH;
+  TILES_LEFT(TILES_HIGH);
+  if (run->end - run->column == 2)
+    TILES_RIGHT(TILES_LOW);
+  else
+    TILES_LOAD_RIGHT(6, b, TILES_LOW);
+}
+
 /* Two tiles of rows by two of columns. */
 static void tiles_square(tiles_run *run, const float *b) {
   const int64_t below = run->now.rows > 1 ? TILES_EACH : 0, beside = run->depth * TILES_EACH;
   for (int64_t k = 0; k < run->now.depth; k++, b += TILES_EACH) {
     const float *a = tiles_panel_at(run, &run->now, k);
-    TILES_LEFT(TILES_HIGH);
-    TILES_RIGHT(TILES_LOW);
     TILES_SQUARE();
     TILES_RIGHT(TILES_MIDDLE);
     tiles_plan(run, k);
@@ -177,6 +186,8 @@ static void tiles_square(tiles_run *run, const float *b) {
     TILES_LEFT(TILES_HIGH);
     tiles_side(run, 4);
     TILES_SQUARE();
+    if (k + 1 < run->now.depth)
+      tiles_first(run, tiles_panel_at(run, &run->now, k + 1), b + TILES_EACH);
     tiles_side(run, 5);
   }
 }
@@ -193,8 +204,6 @@ static void tiles_pair(tiles_run *run, const float *b) {
   const int64_t below = run->now.rows > 1 ? TILES_EACH : 0;
   for (int64_t k = 0; k < run->now.depth; k++, b += TILES_EACH) {
     const float *a = tiles_panel_at(run, &run->now, k);
-    TILES_LEFT(TILES_HIGH);
-    TILES_LOAD_RIGHT(6, b, TILES_LOW);
     TILES_LOAD_RIGHT(7, b, TILES_MIDDLE);
     TILES_PAIR(2, 3, 6);
     TILES_PAIR(0, 1, 7);
@@ -212,40 +221,13 @@ static void tiles_pair(tiles_run *run, const float *b) {
     TILES_LEFT(TILES_HIGH);
     tiles_side(run, 4);
     TILES_PAIR(0, 1, 6);
+    if (k + 1 < run->now.depth)
+      tiles_first(run, tiles_panel_at(run, &run->now, k + 1), b + TILES_EACH);
     tiles_side(run, 5);
   }
 }
 
-/* The first columns: one, where their number is odd, else two. */
-static int64_t tiles_first_columns(const tiles_run *run) {
-  return run->columns % 2 ? 1 : 2;
-}
-
-/* Tiles of columns column … end - 1. While the last are made, the next panel is cut; before, the
- * right operand, if it has not been yet, or the other. */
-static void tiles_four_make(tiles_run *run, int64_t column, int64_t end) {
-  const tiles_panel *now = &run->now;
-  tiles_four *four = &run->fours[run->turn];
-  const float *b = tiles_at(&run->right, column, now->k);
-  run->panel_ends = end == run->columns;
-  __asm__ volatile("" ::: "memory"); /* operands are in memory before their tiles are loaded */
-  tiles_zero();
-  if (end - column == 2)
-    tiles_square(run, b);
-  else
-    tiles_pair(run, b);
-  tiles_store(four->sums);
-  tiles_finish_all(run);
-  tiles_cut_until(&run->right, end + 2 < run->columns ? end + 2 : run->columns);
-  four->across = (int)(end - column);
-  four->count = (int)(four->across * now->rows);
-  four->row = now->row * TILES_ROWS;
-  four->column = column * EP_LANES;
-  four->first = now->k == 0;
-  four->last = now->k + now->depth == run->depth;
-  run->turn = !run->turn;
-}
-
+/* The panel from row and k on; with no rows when there is none. */
 static tiles_panel tiles_panel_from(const tiles_run *run, int64_t row, int64_t k, int64_t place) {
   if (k == run->depth) {
     k = 0;
@@ -256,15 +238,51 @@ static tiles_panel tiles_panel_from(const tiles_run *run, int64_t row, int64_t k
                        place % TILES_PLACES};
 }
 
-static void tiles_panel_make(tiles_run *run) {
-  const int64_t first = tiles_first_columns(run);
+static void tiles_panel_begin(tiles_run *run) {
+  run->now = run->next;
   run->next = tiles_panel_from(run, run->now.row, run->now.k + run->now.depth,
                                run->now.place + run->now.depth);
-  tiles_four_make(run, 0, first);
-  for (int64_t column = first; column < run->columns; column += 2)
-    tiles_four_make(run, column, column + 2);
-  tiles_panel_cut(run, &run->next, run->now.depth);
-  run->now = run->next;
+  run->column = 0;
+  run->end = run->columns % 2 ? 1 : 2; /* where their number is odd, the first one comes alone */
+}
+
+/* On to the next columns, or the next panel; their operands have been cut when this returns, and
+ * the first ones are loaded. */
+static void tiles_advance(tiles_run *run) {
+  run->column = run->end;
+  run->end += 2;
+  if (run->column == run->columns) {
+    tiles_panel_cut(run, &run->next, run->now.depth);
+    tiles_panel_begin(run);
+  }
+  if (run->now.rows <= 0) return;
+  tiles_cut_until(&run->right, run->end);
+  __asm__ volatile("" ::: "memory"); /* what has been cut is in memory before it is loaded */
+  tiles_first(run, tiles_panel_at(run, &run->now, 0),
+              tiles_at(&run->right, run->column, run->now.k));
+}
+
+/* Tiles of columns column … end - 1. While the last are made, the next panel is cut; before, the
+ * right operand, if it has not been yet, or the other. */
+static void tiles_four_make(tiles_run *run) {
+  const tiles_panel *now = &run->now;
+  const float *b = tiles_at(&run->right, run->column, now->k);
+  tiles_four *four = &run->fours[run->turn];
+  four->across = (int)(run->end - run->column);
+  four->count = (int)(four->across * now->rows);
+  four->row = now->row * TILES_ROWS;
+  four->column = run->column * EP_LANES;
+  four->first = now->k == 0;
+  four->last = now->k + now->depth == run->depth;
+  tiles_zero();
+  if (four->across == 2)
+    tiles_square(run, b);
+  else
+    tiles_pair(run, b);
+  tiles_finish_all(run);
+  tiles_advance(run);
+  tiles_store(four->sums);
+  run->turn = !run->turn;
 }
 
 static void tiles_configure(void) {
@@ -289,13 +307,12 @@ static void tiles_product(const product *p, const tiles_operand *left, const til
   run.ahead = ahead;
   run.turn = run.fours[0].count = run.fours[1].count = 0;
   run.rows = tiles_count(p->rows, TILES_ROWS);
-  run.columns = p->vectors;
+  run.columns = run.end = p->vectors;
   run.depth = tiles_depth(right);
+  run.now = (tiles_panel){0};
   run.next = tiles_panel_from(&run, 0, 0, 0);
   tiles_configure();
-  tiles_panel_cut(&run, &run.next, 0);
-  tiles_cut_until(&run.right, tiles_first_columns(&run));
-  for (run.now = run.next; run.now.rows > 0;) tiles_panel_make(&run);
+  for (tiles_advance(&run); run.now.rows > 0;) tiles_four_make(&run);
   tiles_finish_all(&run);
   if (ahead) tiles_cut_until(ahead, tiles_along(ahead));
   _tile_release();
