@@ -20,7 +20,9 @@ enum {
   TILES_FLOATS = 256,
   TILES_EACH = TILES_PARTS * TILES_FLOATS, /* of one tile in its parts */
   TILES_DEPTH = 32,
-  TILES_QUARTERS = 4
+  TILES_QUARTERS = 4,
+  TILES_PRODUCTS = 6, /* of two numbers' parts */
+  TILES_FEW = TILES_DEPTH / TILES_PRODUCTS
 };
 
 /* A matrix to be cut: [rows, vectors * EP_LANES], rows `stride` floats apart. */
@@ -34,22 +36,30 @@ typedef struct {
   tiles_source matrix;
   bool down;   /* its depth runs down the columns of the matrix, not along its rows */
   bool across; /* it is a left one and down, or a right one and not */
+  bool few;    /* of its last tile of depth TILES_FEW numbers count at most; it is not down */
   float *to;   /* [along, depth, TILES_PARTS] tiles */
   int64_t along, k;
 } tiles_operand;
 
-LANES_INLINE lanes tiles_upper(lanes x) {
-  return (lanes)((lanes_word)x & UINT32_C(0xffff0000));
+enum { TILES_HIGH, TILES_MIDDLE, TILES_LOW };
+
+/* Of each number the upper bits, and the others. */
+LANES_INLINE lanes tiles_rest(lanes x) {
+  return x - (lanes)((lanes_word)x & UINT32_C(0xffff0000));
+}
+
+/* Words of two numbers' upper bits. */
+LANES_INLINE lanes tiles_words(lanes a, lanes b) {
+  return (lanes)(((lanes_word)b & UINT32_C(0xffff0000)) | (lanes_word)a >> 16);
 }
 
 /* A tile's row in its three parts: each word has a number of `a` and one of `b`. */
 LANES_INLINE void tiles_put(lanes a, lanes b, float *to) {
 #pragma GCC unroll 3
   for (int part = 0; part < TILES_PARTS; part++, to += TILES_FLOATS) {
-    lanes upper_a = tiles_upper(a), upper_b = tiles_upper(b);
-    lanes_store(to, (lanes)((lanes_word)upper_b | (lanes_word)a >> 16));
-    a -= upper_a;
-    b -= upper_b;
+    lanes_store(to, tiles_words(a, b));
+    a = tiles_rest(a);
+    b = tiles_rest(b);
   }
 }
 
@@ -92,7 +102,7 @@ static int64_t tiles_depth(const tiles_operand *o) {
 typedef struct {
   const float *from;
   int64_t half, stride;
-  bool across;
+  bool across, few;
   float *to;
   _Alignas(LANES_BYTES) float copy[2 * TILES_FLOATS];
 } tiles_job;
@@ -122,9 +132,46 @@ static void tiles_job_make(tiles_job *job, const tiles_operand *o, int64_t along
   job->half = down ? TILES_ROWS * s->stride : EP_LANES;
   job->stride = s->stride;
   job->across = o->across;
+  job->few = o->few && k + 1 == tiles_depth(o);
   job->to = to;
-  if (row + (down ? TILES_DEPTH : TILES_ROWS) > s->rows || vector + (down ? 1 : 2) > s->vectors)
+  if (row + (down ? TILES_DEPTH : TILES_ROWS) > s->rows ||
+      vector + (down || job->few ? 1 : 2) > s->vectors)
     tiles_job_copy(job, s, row, vector, down);
+}
+
+/* A tile of few numbers in its depth has room for all that is multiplied of them: TILES_FEW
+ * numbers of the first part and the first part, and so on. */
+LANES_INLINE void tiles_few_words(const tiles_job *job, const uint8_t *parts, lanes *words) {
+  lanes x[TILES_PARTS][8];
+  tiles_transpose(job->from, job->stride, x[0]);
+  tiles_transpose(job->from + 4, job->stride, x[0] + 4);
+#pragma GCC unroll 2
+  for (int part = 1; part < TILES_PARTS; part++)
+#pragma GCC unroll 5
+    for (int i = 0; i < TILES_FEW; i++) x[part][i] = tiles_rest(x[part - 1][i]);
+#pragma GCC unroll 16
+  for (int i = 0; i < TILES_ROWS; i++) {
+    const int j = i + TILES_ROWS;
+    const lanes none = {0}, a = x[parts[i / TILES_FEW]][i % TILES_FEW];
+    words[i] = tiles_words(
+        a, j < TILES_PRODUCTS * TILES_FEW ? x[parts[j / TILES_FEW]][j % TILES_FEW] : none);
+  }
+}
+
+static __attribute__((noinline)) void tiles_cut_few(const tiles_job *job) {
+  static const uint8_t left[TILES_PRODUCTS] = {TILES_HIGH,   TILES_HIGH, TILES_MIDDLE,
+                                               TILES_MIDDLE, TILES_LOW,  TILES_HIGH};
+  static const uint8_t right[TILES_PRODUCTS] = {TILES_LOW,  TILES_MIDDLE, TILES_MIDDLE,
+                                                TILES_HIGH, TILES_HIGH,   TILES_HIGH};
+  lanes words[TILES_ROWS];
+  if (job->across) {
+    tiles_few_words(job, right, words);
+  } else {
+    tiles_few_words(job, left, words);
+    lanes_transpose(words);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < TILES_ROWS; i++) lanes_store(job->to + i * EP_LANES, words[i]);
 }
 
 /* A quarter of its rows. */
@@ -132,6 +179,10 @@ static __attribute__((noinline, noclone)) void tiles_cut(const tiles_job *job, i
   const int64_t half = job->half, stride = job->stride;
   float *to = job->to + 4 * quarter * EP_LANES;
   lanes a[4], b[4];
+  if (job->few) {
+    if (quarter == 0) tiles_cut_few(job);
+    return;
+  }
   if (job->across) {
     const float *from = job->from + 4 * quarter;
     tiles_transpose(from, stride, a);

@@ -105,6 +105,8 @@ static void tiles_plan(tiles_run *run, int64_t k) {
   run->jobs_count = n;
 }
 
+enum { TILES_TIMES = TILES_QUARTERS + 2 };
+
 /* The lanes' work between two times that the unit is given some. */
 LANES_INLINE void tiles_side(tiles_run *run, int64_t quarter) {
   if (quarter < TILES_QUARTERS) {
@@ -115,7 +117,6 @@ LANES_INLINE void tiles_side(tiles_run *run, int64_t quarter) {
   }
 }
 
-enum { TILES_HIGH, TILES_MIDDLE, TILES_LOW };
 #define TILES_LOAD_LEFT(tile, operand, part) \
   _tile_loadd(tile, (operand) + (part)*TILES_FLOATS, LANES_BYTES)
 #define TILES_LOAD_RIGHT(tile, operand, part) \
@@ -153,15 +154,20 @@ static void tiles_zero(void) {
     _tile_dpbf16ps(3, 5, 7); \
   } while (0)
 
+/* Whether the panel's tile of depth has all products of its numbers in one. */
+static bool tiles_is_few(const tiles_run *run, int64_t k) {
+  return run->right.few && run->now.k + k + 1 == run->depth;
+}
+
 /* The first operands, of the tile of depth that comes next: while the sums before are still being
  * added up, or stored. */
-static void tiles_first(tiles_run *run, const float *a, const float *b) {
+static void tiles_first(tiles_run *run, int64_t k, const float *b) {
   const int64_t below = run->now.rows > 1 ? TILES_EACH : 0, beside = run->depth * TILES_EACH;
+  const float *a = tiles_panel_at(run, &run->now, k);
+  if (!tiles_is_few(run, k)) b += TILES_LOW * TILES_FLOATS;
   TILES_LEFT(TILES_HIGH);
-  if (run->end - run->column == 2)
-    TILES_RIGHT(TILES_LOW);
-  else
-    TILES_LOAD_RIGHT(6, b, TILES_LOW);
+  TILES_LOAD_RIGHT(6, b, 0);
+  if (run->end - run->column == 2) TILES_LOAD_RIGHT(7, b + beside, 0);
 }
 
 /* Two tiles of rows by two of columns. */
@@ -170,6 +176,7 @@ static void tiles_square(tiles_run *run, const float *b) {
   for (int64_t k = 0; k < run->now.depth; k++, b += TILES_EACH) {
     const float *a = tiles_panel_at(run, &run->now, k);
     TILES_SQUARE();
+    if (tiles_is_few(run, k)) break;
     TILES_RIGHT(TILES_MIDDLE);
     tiles_plan(run, k);
     tiles_side(run, 0);
@@ -186,8 +193,7 @@ static void tiles_square(tiles_run *run, const float *b) {
     TILES_LEFT(TILES_HIGH);
     tiles_side(run, 4);
     TILES_SQUARE();
-    if (k + 1 < run->now.depth)
-      tiles_first(run, tiles_panel_at(run, &run->now, k + 1), b + TILES_EACH);
+    if (k + 1 < run->now.depth) tiles_first(run, k + 1, b + TILES_EACH);
     tiles_side(run, 5);
   }
 }
@@ -204,8 +210,9 @@ static void tiles_pair(tiles_run *run, const float *b) {
   const int64_t below = run->now.rows > 1 ? TILES_EACH : 0;
   for (int64_t k = 0; k < run->now.depth; k++, b += TILES_EACH) {
     const float *a = tiles_panel_at(run, &run->now, k);
-    TILES_LOAD_RIGHT(7, b, TILES_MIDDLE);
     TILES_PAIR(2, 3, 6);
+    if (tiles_is_few(run, k)) break;
+    TILES_LOAD_RIGHT(7, b, TILES_MIDDLE);
     TILES_PAIR(0, 1, 7);
     TILES_LEFT(TILES_MIDDLE);
     TILES_LOAD_RIGHT(6, b, TILES_HIGH);
@@ -221,8 +228,7 @@ static void tiles_pair(tiles_run *run, const float *b) {
     TILES_LEFT(TILES_HIGH);
     tiles_side(run, 4);
     TILES_PAIR(0, 1, 6);
-    if (k + 1 < run->now.depth)
-      tiles_first(run, tiles_panel_at(run, &run->now, k + 1), b + TILES_EACH);
+    if (k + 1 < run->now.depth) tiles_first(run, k + 1, b + TILES_EACH);
     tiles_side(run, 5);
   }
 }
@@ -252,14 +258,13 @@ static void tiles_advance(tiles_run *run) {
   run->column = run->end;
   run->end += 2;
   if (run->column == run->columns) {
-    tiles_panel_cut(run, &run->next, run->now.depth);
+    tiles_panel_cut(run, &run->next, run->now.depth - tiles_is_few(run, run->now.depth - 1));
     tiles_panel_begin(run);
   }
   if (run->now.rows <= 0) return;
   tiles_cut_until(&run->right, run->end);
   __asm__ volatile("" ::: "memory"); /* what has been cut is in memory before it is loaded */
-  tiles_first(run, tiles_panel_at(run, &run->now, 0),
-              tiles_at(&run->right, run->column, run->now.k));
+  tiles_first(run, 0, tiles_at(&run->right, run->column, run->now.k));
 }
 
 /* Tiles of columns column … end - 1. While the last are made, the next panel is cut; before, the
@@ -374,18 +379,24 @@ static tiles_operand tiles_of_samples(const ep_fused_net *net, const product *p)
       .matrix = {p->b, p->depth, p->vectors, p->b_row}, .down = true, .to = net->right_tiles};
 }
 
-static tiles_operand tiles_of_input(const ep_fused_net *net, const ep_fused_stage *stage,
-                                    const float *x, int64_t vectors) {
-  return (tiles_operand){.matrix = {x, stage->in_features, vectors, net->stride},
+static bool tiles_are_few(const ep_fused_chunk *chunk) {
+  return (chunk->rows - 1) % TILES_DEPTH < TILES_FEW;
+}
+
+static tiles_operand tiles_of_input(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                                    const ep_fused_stage *stage, const float *x) {
+  return (tiles_operand){.matrix = {x, stage->in_features, chunk->vectors, net->stride},
                          .across = true,
+                         .few = tiles_are_few(chunk),
                          .to = net->input_tiles + stage->tiles};
 }
 
 /* lanes_product of a layer's W and x. */
-static void tiles_forward(const ep_fused_net *net, const ep_fused_stage *stage, const product *p) {
+static void tiles_forward(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                          const ep_fused_stage *stage, const product *p) {
   const tiles_operand left = tiles_of_weight(net, stage, false);
   tiles_operand right = tiles_of_samples(net, p);
-  tiles_operand ahead = tiles_of_input(net, stage, p->b, p->vectors);
+  tiles_operand ahead = tiles_of_input(net, chunk, stage, p->b);
   if (tiles_are_shared(net, stage))
     tiles_product_shared(net, p, &left, &right);
   else
@@ -401,10 +412,12 @@ static void tiles_weight(const ep_fused_net *net, const ep_fused_chunk *chunk,
                      .c_row = stage->weight_stride,
                      .add = !first};
   const tiles_operand left = {
-      .matrix = {net->gradient, stage->out_features, chunk->vectors, net->stride}};
-  tiles_operand right = tiles_of_input(net, stage, x, chunk->vectors);
+      .matrix = {net->gradient, stage->out_features, chunk->vectors, net->stride},
+      .few = tiles_are_few(chunk)};
+  tiles_operand right = tiles_of_input(net, chunk, stage, x);
   tiles_operand ahead = left;
   ahead.down = true;
+  ahead.few = false;
   ahead.to = net->right_tiles;
   if (tiles_are_shared(net, stage)) {
     tiles_product_shared(net, &p, &left, &right);
