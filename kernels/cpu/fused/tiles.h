@@ -117,10 +117,8 @@ LANES_INLINE void tiles_side(tiles_run *run, int64_t quarter) {
   }
 }
 
-#define TILES_LOAD_LEFT(tile, operand, part) \
+#define TILES_LOAD(tile, operand, part) \
   _tile_loadd(tile, (operand) + (part)*TILES_FLOATS, LANES_BYTES)
-#define TILES_LOAD_RIGHT(tile, operand, part) \
-  _tile_stream_loadd(tile, (operand) + (part)*TILES_FLOATS, LANES_BYTES)
 
 static void tiles_store(float *sums) {
   _tile_stored(0, sums, LANES_BYTES);
@@ -136,15 +134,15 @@ static void tiles_zero(void) {
   _tile_zero(3);
 }
 
-#define TILES_LEFT(part)                 \
-  do {                                   \
-    TILES_LOAD_LEFT(4, a, part);         \
-    TILES_LOAD_LEFT(5, a + below, part); \
+#define TILES_LEFT(part)            \
+  do {                              \
+    TILES_LOAD(4, a, part);         \
+    TILES_LOAD(5, a + below, part); \
   } while (0)
-#define TILES_RIGHT(part)                  \
-  do {                                     \
-    TILES_LOAD_RIGHT(6, b, part);          \
-    TILES_LOAD_RIGHT(7, b + beside, part); \
+#define TILES_RIGHT(part)            \
+  do {                               \
+    TILES_LOAD(6, b, part);          \
+    TILES_LOAD(7, b + beside, part); \
   } while (0)
 #define TILES_SQUARE()       \
   do {                       \
@@ -166,8 +164,8 @@ static void tiles_first(tiles_run *run, int64_t k, const float *b) {
   const float *a = tiles_panel_at(run, &run->now, k);
   if (!tiles_is_few(run, k)) b += TILES_LOW * TILES_FLOATS;
   TILES_LEFT(TILES_HIGH);
-  TILES_LOAD_RIGHT(6, b, 0);
-  if (run->end - run->column == 2) TILES_LOAD_RIGHT(7, b + beside, 0);
+  TILES_LOAD(6, b, 0);
+  if (run->end - run->column == 2) TILES_LOAD(7, b + beside, 0);
 }
 
 /* Two tiles of rows by two of columns. */
@@ -212,10 +210,10 @@ static void tiles_pair(tiles_run *run, const float *b) {
     const float *a = tiles_panel_at(run, &run->now, k);
     TILES_PAIR(2, 3, 6);
     if (tiles_is_few(run, k)) break;
-    TILES_LOAD_RIGHT(7, b, TILES_MIDDLE);
+    TILES_LOAD(7, b, TILES_MIDDLE);
     TILES_PAIR(0, 1, 7);
     TILES_LEFT(TILES_MIDDLE);
-    TILES_LOAD_RIGHT(6, b, TILES_HIGH);
+    TILES_LOAD(6, b, TILES_HIGH);
     tiles_plan(run, k);
     tiles_side(run, 0);
     tiles_side(run, 1);
