@@ -1,7 +1,10 @@
 /* tiles.h: the products of large layers on the processor's matrix unit (AMX) with float32's
  * precision: of the nine products of two numbers in three parts each (cuts.h) the six largest are
- * added up, small ones first. The other three are below 2^-22 of the whole. Six products take 6/16
- * of what as many multiply-adds of AVX-512 take. */
+ * added up. The other three are below 2^-22 of the whole. Six products take 6/16 of what as many
+ * multiply-adds of AVX-512 take.
+ *
+ * A tile product keeps the unit busy for 16 cycles and takes one instruction. The lanes' work is
+ * put between them, in pieces of fewer instructions than the processor looks ahead. */
 #ifndef EP_KERNELS_CPU_FUSED_TILES_H
 #define EP_KERNELS_CPU_FUSED_TILES_H
 
