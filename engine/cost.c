@@ -102,13 +102,12 @@ static bool fused_takes(const ep_plan *plan, const ep_device_info *device) {
   return ep_choice_fused(&plan->program);
 }
 
-/* As many as there are pieces of its largest layer. */
-static int fused_cores(const ep_plan *plan) {
-  int64_t features = 0;
-  for (int i = 0; i < plan->program.ops_count; i++)
-    if (ep_choice_shared(&plan->program, &plan->ops[i]) && plan->ops[i].out_features > features)
-      features = plan->ops[i].out_features;
-  return 1 + (int)(features / EP_CHOICE_SHARED_FEATURES);
+static bool has_tiles(const ep_device_info *device) {
+  return strcmp(device->instruction_set, "amx") == 0;
+}
+
+static int fused_cores(const ep_plan *plan, const ep_device_info *device) {
+  return ep_choice_fused_threads(&plan->program, has_tiles(device));
 }
 
 /* Multiply-adds of wide layers in turn, those of the matrix unit apart; and weights of which each
@@ -116,10 +115,6 @@ static int fused_cores(const ep_plan *plan) {
 typedef struct {
   double lanes, tiles, weights;
 } wide_work;
-
-static bool has_tiles(const ep_device_info *device) {
-  return strcmp(device->instruction_set, "amx") == 0;
-}
 
 /* Large products are shared among the threads. */
 static wide_work fused_wide(const ep_plan *plan, const ep_device_info *device) {
@@ -130,7 +125,8 @@ static wide_work fused_wide(const ep_plan *plan, const ep_device_info *device) {
     const double weights = (double)ep_op_products(op);
     if (op->type != EP_LAYER_LINEAR) continue;
     double pieces = floor((double)op->out_features / EP_CHOICE_SHARED_FEATURES);
-    double at_once = ep_choice_shared(&plan->program, op) ? fmin(device->threads, pieces) : 1;
+    bool shared = ep_choice_shared(&plan->program, op, has_tiles(device));
+    double at_once = shared ? fmin(device->threads, pieces) : 1;
     at_once = fmax(at_once, 1);
     if (has_tiles(device) && ep_choice_tiled(&plan->program, op))
       sum.tiles += weights * (first ? 2 : 3) / at_once;
@@ -172,7 +168,8 @@ static double blocked_slots(const network *sum, int64_t rows) {
   return fmax(1, fmin(slots, n / slot_rows_least));
 }
 
-static int blocked_cores(const ep_plan *plan) {
+static int blocked_cores(const ep_plan *plan, const ep_device_info *device) {
+  (void)device;
   network sum = network_sum(plan);
   return (int)ceil(blocked_slots(&sum, plan->program.batch_size));
 }

@@ -80,7 +80,7 @@ static void make_stages(ep_fused_net *net) {
     stage->wide = op->type == EP_LAYER_LINEAR && op->in_features >= WIDE_IN_FEATURES &&
                   op->out_features >= WIDE_OUT_FEATURES;
     stage->tiled = net->variant->tiles && ep_choice_tiled(program, op);
-    stage->shared = stage->wide && ep_choice_shared(program, op);
+    stage->shared = stage->wide && ep_choice_shared(program, op, net->variant->tiles);
     net->tiled = net->tiled || stage->tiled;
     net->shared = net->shared || stage->shared;
   }
