@@ -110,29 +110,37 @@ static int fused_cores(const ep_plan *plan, const ep_device_info *device) {
   return ep_choice_fused_threads(&plan->program, has_tiles(device));
 }
 
-/* Multiply-adds of wide layers in turn, those of the matrix unit apart; and weights of which each
- * chunk of rows reads its own. */
+/* Wide layers of one row in turn: multiply-adds, those of the matrix unit apart; and of a chunk:
+ * weights, of which each chunk reads its own, and features that threads read which another wrote.
+ */
 typedef struct {
-  double lanes, tiles, weights;
+  double lanes, tiles, weights, features;
+  bool large; /* some layer is shared or the matrix unit's: chunks are larger */
 } wide_work;
 
-/* Large products are shared among the threads. */
+/* Threads take pieces of large products; some have one more than others. */
+static double shared_at_once(const ep_device_info *device, const ep_op *op) {
+  double pieces = ceil((double)op->out_features / EP_CHOICE_SHARED_FEATURES);
+  return pieces / ceil(pieces / fmax(device->threads, 1));
+}
+
 static wide_work fused_wide(const ep_plan *plan, const ep_device_info *device) {
   wide_work sum = {0};
   bool first = true;
   for (int i = 0; i < plan->program.ops_count; i++) {
     const ep_op *op = &plan->ops[i];
-    const double weights = (double)ep_op_products(op);
+    const double weights = (double)ep_op_products(op), times = first ? 2 : 3;
     if (op->type != EP_LAYER_LINEAR) continue;
-    double pieces = floor((double)op->out_features / EP_CHOICE_SHARED_FEATURES);
+    bool tiled = has_tiles(device) && ep_choice_tiled(&plan->program, op);
     bool shared = ep_choice_shared(&plan->program, op, has_tiles(device));
-    double at_once = shared ? fmin(device->threads, pieces) : 1;
-    at_once = fmax(at_once, 1);
-    if (has_tiles(device) && ep_choice_tiled(&plan->program, op))
-      sum.tiles += weights * (first ? 2 : 3) / at_once;
+    double at_once = shared ? shared_at_once(device, op) : 1;
+    if (tiled)
+      sum.tiles += weights * times / at_once;
     else if (is_wide(op))
-      sum.lanes += weights * (first ? 2 : 3) / at_once;
+      sum.lanes += weights * times / at_once;
     if (is_wide(op)) sum.weights += weights / at_once;
+    if (at_once > 1) sum.features += times * (double)(op->in_features + op->out_features);
+    sum.large = sum.large || tiled || shared;
     first = false;
   }
   return sum;
@@ -142,17 +150,18 @@ static wide_work fused_wide(const ep_plan *plan, const ep_device_info *device) {
  * that do not fit the second one are read again for each chunk. */
 static void fused_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                         double terms[EP_COST_TERMS]) {
-  const double chunk_values = 10240, least = has_tiles(device) ? 128 : 64, most = 1024;
+  const double chunk_values = 10240, most = 1024;
   const double cached_weights = 200000, near_weights = 2e6; /* of the second cache, the third */
   network sum = network_sum(plan);
-  double padded = rounded_up((double)rows, lanes_count(device));
-  double chunks = ceil(padded / clamped(chunk_values / sum.values, least, most));
   wide_work wide = fused_wide(plan, device);
+  double padded = rounded_up((double)rows, lanes_count(device));
+  double chunks = ceil(padded / clamped(chunk_values / sum.values, wide.large ? 128 : 64, most));
   terms[0] = 1;
   terms[1] = chunks * sum.stages;
   terms[2] = padded * sum.thin;
   terms[3] = padded * wide.lanes;
-  terms[4] = sum.wide_weights > cached_weights ? chunks * wide.weights : 0;
+  terms[4] =
+      (sum.wide_weights > cached_weights ? chunks * wide.weights : 0) + padded * wide.features;
   terms[5] = padded * sum.values;
   terms[6] = updated(plan);
   terms[7] = sum.wide_weights > near_weights ? chunks * wide.weights : 0;
@@ -203,8 +212,8 @@ static const ep_cost_model cpu_models[] = {
      .cores = fused_cores,
      .usual = {.start_seconds = 2e-4,
                .again_seconds = 1e-4,
-               .seconds = {1e-7, 1e-8, 2.2e-11, 1.6e-11, 3.5e-10, 1.5e-10, 2e-10, 1e-9, 1.4e-9,
-                           1e-11}}},
+               .seconds = {1.4e-8, 7e-8, 1e-11, 1.2e-11, 5.6e-10, 1.2e-10, 4e-10, 1.5e-9, 4e-10,
+                           8e-12}}},
     {.executor = "cpu/blocked",
      .takes = any_takes,
      .terms = blocked_terms,
@@ -233,24 +242,50 @@ static bool resident_takes(const ep_plan *plan, const ep_device_info *device) {
   return ep_choice_resident(&plan->program);
 }
 
-/* Few rows a thread, one after the other, then the sums of all threads. Rows that a thread cannot
- * keep are read again in each step. */
+/* Multiply-adds of a row, one after the other, and what is as dear: one with fewer than four beside
+ * it waits for the one before. */
+static double resident_products(const ep_plan *plan) {
+  const double beside = 4, value = 5;
+  double sum = 0;
+  bool first = true;
+  for (int i = 0; i < plan->program.ops_count; i++) {
+    const ep_op *op = &plan->ops[i];
+    double in = (double)op->in_features, out = (double)op->out_features;
+    if (op->type != EP_LAYER_LINEAR) {
+      sum += value * activation_values(op) * out;
+      continue;
+    }
+    sum += in * fmax(out, beside) + in * out + (first ? 0 : out * fmax(in, beside));
+    first = false;
+  }
+  return sum;
+}
+
+/* A few rows a thread, one after the other, then the sums of all threads, whose exchange within a
+ * warp is the multiprocessor's. Rows that a thread has no registers for are read again in each
+ * step, each lane from a line of its own. The same blocks, threads and registers as in
+ * kernels/cuda/resident. */
 static void resident_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                            double terms[EP_COST_TERMS]) {
-  const double threads = 128, rows_a_thread = 4;
-  const int64_t roomy_parameters = 60; /* beside more, a thread has no registers for its rows */
+  const double warp = 32, rows_a_thread = 4, registers = 192;
+  const ep_program *program = &plan->program;
+  double most = capability(device) >= 90 ? 8 : 1, blocks = 1, threads = 128;
+  double batch = (double)program->batch_size;
+  while (threads > warp && batch <= threads / 2) threads /= 2;
+  while (blocks < most && batch > blocks * threads * rows_a_thread) blocks *= 2;
+  double turns = ceil((double)rows / (blocks * threads)), warps = threads / warp;
+  double row_values = (double)(program->in_features + program->target_columns);
+  double sums = rounded_up((double)plan->parameters + 2, warp);
+  bool kept = !ep_program_shuffles(program) && batch == (double)program->train_rows &&
+              turns * row_values + (double)plan->parameters + sums <= registers;
   network sum = network_sum(plan);
-  double most = capability(device) >= 90 ? 8 : 1, blocks = 1, n = (double)rows;
-  while (blocks < most && n > blocks * threads * rows_a_thread) blocks *= 2;
-  double turns = ceil(n / (blocks * threads));
-  bool room = turns <= 1 || plan->parameters <= roomy_parameters;
-  bool kept = turns <= rows_a_thread && room;
   terms[0] = 1;
-  terms[1] = turns * (sum.thin + sum.wide);
-  terms[2] = turns * sum.values;
-  terms[3] = (double)plan->parameters;
+  terms[1] = turns * resident_products(plan);
+  terms[2] = sum.stages;
+  terms[3] = sums * warps;
   terms[4] = blocks > 1;
-  terms[5] = kept ? 0 : turns * (double)plan->program.in_features;
+  terms[5] = blocks > 1 ? blocks : 0;
+  terms[6] = kept ? 0 : turns * warps * row_values;
 }
 
 static ep_choice_gpu gpu_of(const ep_device_info *device) {
@@ -284,14 +319,20 @@ static bool cluster_takes(const ep_plan *plan, const ep_device_info *device) {
   return ep_choice_cluster(&plan->program, &gpu, NULL);
 }
 
-/* The plan has its own expectation. */
+/* By the parts of the plan's own expectation. Rows in an order of their own have to be found. */
 static void cluster_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                           double terms[EP_COST_TERMS]) {
   ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_cluster_work work;
   ep_program program = plan->program;
   program.batch_size = rows;
-  if (!ep_choice_cluster(&program, &gpu, &terms[1])) return;
+  if (!ep_choice_cluster(&program, &gpu, &work)) return;
   terms[0] = 1;
+  terms[1] = work.layers;
+  terms[2] = work.products;
+  terms[3] = work.slices_given;
+  terms[4] = work.rows_given;
+  terms[5] = ep_program_shuffles(&plan->program);
 }
 
 static bool grid_takes(const ep_plan *plan, const ep_device_info *device) {
@@ -407,23 +448,25 @@ static const ep_cost_model cuda_models[] = {
      .terms = narrow_terms,
      .usual = {.start_seconds = 1,
                .again_seconds = 3e-3,
-               .seconds = {2.8e-6, 9.8e-7, 6e-12, 1.5e-11}}},
+               .seconds = {3.05e-6, 1e-6, 5.8e-12, 1.53e-11}}},
     {.executor = "cuda/resident",
      .takes = resident_takes,
      .terms = resident_terms,
      .usual = {.start_seconds = 0.35,
                .again_seconds = 3e-3,
-               .seconds = {2.4e-7, 2.6e-9, 6e-10, 1.4e-9, 2e-7, 3e-8}}},
+               .seconds = {2.4e-7, 8.4e-10, 4.8e-8, 6.9e-10, 3e-7, 5e-8, 8.3e-9}}},
     {.executor = "cuda/cluster",
      .takes = cluster_takes,
      .terms = cluster_terms,
-     .usual = {.start_seconds = 1.2, .again_seconds = 3e-3, .seconds = {1e-7, 5.7e-10}}},
+     .usual = {.start_seconds = 1.2,
+               .again_seconds = 3e-3,
+               .seconds = {1.4e-6, 4.2e-8, 8e-10, 4.9e-10, 6.8e-10, 4.6e-7}}},
     {.executor = "cuda/grid",
      .takes = grid_takes,
      .terms = grid_terms,
      .usual = {.start_seconds = 0.01,
                .again_seconds = 3e-3,
-               .seconds = {7.8e-6, 1e-7, 3.4e-6, 2.2e-11, 5e-8, 3e-10, 2e-12, 1.7e-6}}},
+               .seconds = {9.9e-6, 8e-8, 1.7e-6, 2.6e-11, 4.3e-8, 1.9e-10, 1.5e-12, 1.9e-6}}},
     {.executor = "cuda/graph",
      .takes = graph_takes,
      .terms = graph_terms,
@@ -447,7 +490,7 @@ static const ep_cost_model cuda_models[] = {
      .terms = general_terms,
      .usual = {.start_seconds = 0.05,
                .again_seconds = 5e-3,
-               .seconds = {8e-6, 5.4e-6, 4.1e-14, 7e-14, 4.8e-13, 1.2e-11, 5e-12}}},
+               .seconds = {1e-5, 1e-5, 4.6e-14, 8.4e-14, 5.7e-13, 1.2e-11, 6e-12}}},
 };
 
 /* --- the tables ------------------------------------------------------------------------------ */

@@ -9,7 +9,7 @@
  * that is wrong by all of its time; and how far it may go. */
 #define PULL 0.1
 #define FACTOR_MOST 30.0
-enum { ROUNDS = 400, SAMPLES_MOST = 64 };
+enum { ROUNDS = 400, SAMPLES_MOST = 1024 };
 
 /* Seconds that the usual cost of term k gives the sample, over those that it took. */
 static double share(const ep_executor_cost *usual, const ep_cost_sample *sample, int k) {

@@ -156,8 +156,18 @@ typedef struct {
   int multiprocessors;
 } ep_choice_gpu;
 
-/* cuda/cluster; cycles: what it expects a step to take, written where it takes the program. */
-bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu, double *cycles);
+/* How cuda/cluster would go about a step (kernels/cuda/cluster/plan.h): its layers, and cycles that
+ * it expects. */
+typedef struct {
+  double cycles; /* of all; the others are parts of it */
+  double layers;
+  double products;                 /* with the sums and the update of the weights */
+  double slices_given, rows_given; /* what the blocks of a row, and those of all rows, exchange */
+} ep_choice_cluster_work;
+
+/* work: written where it takes the program; or NULL. */
+bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu,
+                       ep_choice_cluster_work *work);
 
 /* How cuda/grid would go about a step (kernels/cuda/grid/plan.h). */
 typedef struct {
