@@ -42,4 +42,10 @@ typedef struct {
 void ep_cost_fit(const ep_executor_cost *usual, const ep_cost_sample *samples, int count,
                  ep_executor_cost *out);
 
+/* The same, of samples some of which were disturbed, which only makes them longer: those that took
+ * much longer than the others say are left out, half of them at most. Puts them at the end of
+ * samples. */
+void ep_cost_fit_disturbed(const ep_executor_cost *usual, ep_cost_sample *samples, int count,
+                           ep_executor_cost *out);
+
 #endif

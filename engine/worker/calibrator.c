@@ -15,7 +15,7 @@
 /* A measurement is the middle one of a few runs of at least so long: the shortest is what a machine
  * does that has nothing else to do, which jobs seldom meet. Processors that share their cores with
  * strangers are slower for seconds at a time, by half and more: the CPU's programs are timed in two
- * rounds, of which the faster counts. */
+ * rounds, of which the faster counts, and what is left of a disturbance is left out. */
 #define RUN_SECONDS 3e-3
 enum { RUNS = 3, CPU_ROUNDS = 2, STEPS_MOST = 1 << 14, STEPS_GROWTH = 16, EXIT_DEVICE = 3 };
 
@@ -170,6 +170,10 @@ static ep_status program_time(ep_calibrator *calibrator, const ep_calibration_pr
   return status == EP_BUSY || ep_status_class(status) == EP_CLASS_DEVICE ? status : EP_OK;
 }
 
+static bool is_cpu(const ep_calibrator *calibrator) {
+  return strcmp(calibrator->info.id, "cpu") == 0;
+}
+
 /* Costs of each executor of which there are samples. */
 static void costs_fit(const ep_calibrator *calibrator, ep_calibration *out) {
   int models_count, programs_count;
@@ -183,17 +187,20 @@ static void costs_fit(const ep_calibrator *calibrator, ep_calibration *out) {
     for (int i = 0; i < programs_count; i++)
       if (calibrator->timed[i] && strcmp(programs[i].executor, models[m].executor) == 0)
         samples[count++] = calibrator->samples[i];
-    if (count > 0) ep_cost_fit(&models[m].usual, samples, count, &out->executors[out->count]);
-    if (count > 0)
-      snprintf(out->executors[out->count++].executor, sizeof out->executors[0].executor, "%s",
-               models[m].executor);
+    if (count == 0) continue;
+    ep_executor_cost *cost = &out->executors[out->count++];
+    if (is_cpu(calibrator))
+      ep_cost_fit_disturbed(&models[m].usual, samples, count, cost);
+    else
+      ep_cost_fit(&models[m].usual, samples, count, cost);
+    snprintf(cost->executor, sizeof cost->executor, "%s", models[m].executor);
   }
 }
 
 static ep_status programs_time(ep_calibrator *calibrator, ep_error *error) {
   int count;
   const ep_calibration_program *programs = ep_calibration_programs(calibrator->info.id, &count);
-  const int rounds = strcmp(calibrator->info.id, "cpu") == 0 ? CPU_ROUNDS : 1;
+  const int rounds = is_cpu(calibrator) ? CPU_ROUNDS : 1;
   assert(count <= EP_CALIBRATOR_PROGRAMS);
   for (; calibrator->next < count * rounds; calibrator->next++) {
     if (atomic_load(&calibrator->stops)) return ep_fail(error, EP_BUSY, "there is a job to do");

@@ -28,7 +28,7 @@ class Failed(Exception):
     """The daemon did not do what it was asked, and how it answered."""
 
 
-CALIBRATION_SECONDS_MAX = 30
+CALIBRATION_SECONDS_MAX = 60
 
 
 def start(prefix, devices, kind):
