@@ -76,30 +76,34 @@ def doubling_jobs():
             for layers in DOUBLING_LAYERS]
 
 
-def compile_some(prefix, kind, parts, jobs):
+def compile_some(prefix, device, parts, jobs):
     """Trains each for an epoch: then its kernel is in the cache."""
-    daemon = Daemon(prefix, devices=kind)
+    daemon = Daemon(prefix, devices=device)
     try:
+        daemon.wait_for(device.split(":")[0], calibrated=False)
         upload_all(daemon, parts)
         for _, job, _ in jobs:
-            daemon.stream(dict(job, device=kind, epochs=1, report_every=1))
+            daemon.stream(dict(job, device=device, epochs=1, report_every=1))
     except Failed as reason:
         print(f"not compiled beforehand: {reason}")
     finally:
         daemon.stop()
 
 
-def compile_calibration(prefix, kind):
+def compile_calibration(prefix, device):
     """What a daemon compiles to time it; the times are not kept."""
-    start(prefix, kind, kind).stop()
+    try:
+        start(prefix, device, device.split(":")[0]).stop()
+    except Failed as reason:
+        print(f"not compiled beforehand: {reason}")
 
 
-def compile_all(prefix, kind, parts, jobs):
+def compile_all(prefix, device, parts, jobs):
     """By daemons side by side."""
     count = min(COMPILERS_MAX, len(os.sched_getaffinity(0)))
     began = time.monotonic()
-    threads = [threading.Thread(target=compile_some, args=(prefix, kind, parts, jobs[number::count]))
-               for number in range(count)] + [threading.Thread(target=compile_calibration, args=(prefix, kind))]
+    threads = [threading.Thread(target=compile_some, args=(prefix, device, parts, jobs[number::count]))
+               for number in range(count)] + [threading.Thread(target=compile_calibration, args=(prefix, device))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -115,7 +119,7 @@ class Study:
         self.cache = tempfile.TemporaryDirectory(prefix="epochd-study.")
         os.environ["EPOCHD_CACHE_DIR"] = self.cache.name
         if "cuda" in self.devices:
-            compile_all(options.prefix, "cuda", parts, [job for part in parts for job in self.jobs[part]])
+            compile_all(options.prefix, "cuda:0", parts, [job for part in parts for job in self.jobs[part]])
         self.daemon = start(options.prefix, "auto" if "cuda" in self.devices else "cpu", self.devices[-1])
         upload_all(self.daemon, parts)
         self.until = time.monotonic() + options.seconds
