@@ -180,8 +180,8 @@ static void keep(int device, const char *file, const char *header, cudaKernel_t 
   free(row);
 }
 
-static ep_status kernel_load(const ep_backend *backend, const char *file, const char *header,
-                             const char *name, cudaKernel_t *out, ep_error *error) {
+static ep_status kernel_load(const ep_backend *backend, const char *file, const char *name,
+                             const char *header, cudaKernel_t *out, ep_error *error) {
   char *cubin = NULL;
   size_t bytes = 0;
   cudaLibrary_t library;
@@ -193,17 +193,29 @@ static ep_status kernel_load(const ep_backend *backend, const char *file, const 
   return code == cudaSuccess ? EP_OK : ep_cuda_fail(error, code, "loading a kernel");
 }
 
-ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *program,
-                          const char *name, cudaKernel_t *out, ep_error *error) {
-  if (!ep_cuda_compiler_exists())
-    return ep_fail(error, EP_UNSUPPORTED, "NVRTC, which compiles kernels, is not installed");
+/* One that is here already, or loaded now. */
+static ep_status kernel_get(const ep_backend *backend, const char *file, const char *name,
+                            const char *program, cudaKernel_t *out, ep_error *error) {
   pthread_mutex_lock(&mutex);
   ep_status status = EP_OK;
   *out = kept_find(backend->device, file, program);
   if (!*out) {
-    status = kernel_load(backend, file, program, name, out, error);
+    status = kernel_load(backend, file, name, program, out, error);
     if (status == EP_OK) keep(backend->device, file, program, *out);
   }
   pthread_mutex_unlock(&mutex);
+  return status;
+}
+
+ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *name,
+                          char *program, cudaKernel_t *out, ep_error *error) {
+  ep_status status;
+  if (!program)
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for a kernel");
+  else if (!ep_cuda_compiler_exists())
+    status = ep_fail(error, EP_UNSUPPORTED, "NVRTC, which compiles kernels, is not installed");
+  else
+    status = kernel_get(backend, file, name, program, out, error);
+  free(program);
   return status;
 }

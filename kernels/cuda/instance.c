@@ -205,9 +205,8 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
 
 int64_t ep_cuda_instance_bytes(const void *state) {
   const instance *self = state;
-  int64_t bytes = self->network->bytes + self->segment_bytes + self->kept_bytes +
+  int64_t bytes = self->network->memory.bytes + self->segment_bytes + self->kept_bytes +
                   ep_cuda_feed_bytes(self->feed);
-  if (self->method) bytes += self->method->bytes(self->method_state);
   for (int split = 0; split < EP_SPLIT_COUNT; split++) bytes += self->splits[split].bytes;
   return bytes;
 }

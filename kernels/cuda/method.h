@@ -20,10 +20,9 @@ typedef struct {
 
 typedef struct {
   /* A network is lent until destroy; one that is run by segments has its training rows on the
-   * device. */
+   * device. What the method takes of device memory is taken for it from the network's memory. */
   ep_status (*create)(ep_cuda_network *network, void **out, ep_error *error);
   void (*destroy)(void *self); /* NULL is allowed */
-  int64_t (*bytes)(const void *self);
   /* Queues the steps on the network's stream. NULL: the next two instead. */
   ep_status (*run)(void *self, const ep_cuda_span *span, ep_error *error);
   /* Queues what a segment begins with: the parameters may have changed. */

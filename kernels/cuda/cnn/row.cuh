@@ -12,8 +12,6 @@
 typedef ep_cnn_span span;
 
 constexpr int WARP = 32, WARPS = THREADS / WARP, WORKERS = GROUPS * BLOCKS;
-constexpr ep_loss_type LOSS = (ep_loss_type)LOSS_TYPE;
-constexpr ep_optimizer_type OPTIMIZER = (ep_optimizer_type)OPTIMIZER_TYPE;
 constexpr unsigned ALL = 0xffffffffu;
 constexpr int IN_PIXELS = stage(0).in.height * stage(0).in.width;
 

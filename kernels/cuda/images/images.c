@@ -8,41 +8,6 @@
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* Zeroed device memory [rows, columns] of `bytes` each; `out`: the address of a pointer. */
-static ep_status take(ep_images *images, void *out, int64_t rows, int64_t columns, int64_t bytes,
-                      ep_error *error) {
-  void *block = NULL;
-  int64_t row_bytes;
-  memcpy(out, &block, sizeof block);
-  if (__builtin_mul_overflow(columns, bytes, &row_bytes))
-    return ep_fail(error, EP_NO_MEMORY, "a row of %lld numbers is more than a GPU can hold",
-                   (long long)columns);
-  if (images->blocks_count == images->blocks_capacity)
-    return ep_fail(error, EP_INTERNAL, "more blocks of device memory than were counted");
-  ep_status status =
-      ep_cuda_allocate(images->network->backend, &block, rows, row_bytes, &images->bytes, error);
-  if (status != EP_OK || !block) return status;
-  images->blocks[images->blocks_count++] = block;
-  memcpy(out, &block, sizeof block);
-  EP_CUDA_TRY(cudaMemsetAsync(block, 0, (size_t)(rows * row_bytes), images->network->stream),
-              "clearing device memory");
-  return EP_OK;
-}
-
-typedef struct {
-  void *out;
-  int64_t rows, columns, bytes;
-} buffer;
-
-static ep_status buffers_take(ep_images *images, const buffer *buffers, size_t count,
-                              ep_error *error) {
-  ep_status status = EP_OK;
-  for (size_t i = 0; status == EP_OK && i < count; i++)
-    status =
-        take(images, buffers[i].out, buffers[i].rows, buffers[i].columns, buffers[i].bytes, error);
-  return status;
-}
-
 /* cuDNN is slow with few channels: the first convolution of such is one of a single pixel, on
  * windows that are laid out before. */
 static bool is_patched(const ep_images *images) {
@@ -74,7 +39,7 @@ static ep_status layer_take(ep_images *images, int i, ep_error *error) {
   const int64_t outputs = ep_images_pitch(images->half, part->out.channels);
   const int64_t weights = convolves ? weights_of(images, i) : 0;
   const int64_t numbers = ep_images_numbers(images, part->out);
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&layer->output, batch, numbers, size},
       {&layer->weight, convolves ? outputs : 0, weights, size},
       {&layer->weight_gradient, layer->trained ? outputs : 0, weights, size},
@@ -83,7 +48,8 @@ static ep_status layer_take(ep_images *images, int i, ep_error *error) {
       {&layer->skip, skips ? batch : 0, ep_images_numbers(images, part->in), size},
       {&layer->places, finds ? batch : 0, numbers, 1},
   };
-  return buffers_take(images, buffers, sizeof buffers / sizeof *buffers, error);
+  return ep_cuda_memory_take_all(&images->network->memory, buffers,
+                                 sizeof buffers / sizeof *buffers, error);
 }
 
 /* The most numbers of an image, and of a pixel. */
@@ -111,7 +77,7 @@ static ep_status memory_take(ep_images *images, ep_error *error) {
       patched ? (int64_t)EP_IMAGES_FEW : ep_images_pitch(images->half, program->in.channels);
   int64_t numbers, pitch;
   widest(images, &numbers, &pitch);
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&images->input, batch, program->in.height * program->in.width * images->in_pitch, size},
       {&images->patches, window > 0 ? batch : 0, first.height * first.width * window, size},
       {&images->flat, batch, images->head ? images->head->out_features : ep_shape_count(last),
@@ -121,7 +87,8 @@ static ep_status memory_take(ep_images *images, ep_error *error) {
       {&images->sums, 2 * EP_IMAGES_SLICES, pitch, sizeof(float)},
       {&images->workspace, 1, EP_CONVOLUTION_WORKSPACE_BYTES, 1},
   };
-  ep_status status = buffers_take(images, buffers, sizeof buffers / sizeof *buffers, error);
+  ep_status status = ep_cuda_memory_take_all(&images->network->memory, buffers,
+                                             sizeof buffers / sizeof *buffers, error);
   for (int i = 0; status == EP_OK && i < images->parts.count; i++)
     status = layer_take(images, i, error);
   return status;
@@ -172,12 +139,13 @@ static ep_status head_take(ep_images *images, ep_error *error) {
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
   const int64_t outputs = images->head->out_features, row = ep_images_numbers(images, last);
   const bool trained = trains(images, images->head);
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&images->head_weight, outputs, row, sizeof(float)},
       {&images->head_gradient, trained ? EP_WIDE_SLICES : 0, outputs * row, sizeof(float)},
       {&images->head_bias_gradient, trained ? EP_WIDE_SLICES : 0, outputs, sizeof(float)},
   };
-  return buffers_take(images, buffers, sizeof buffers / sizeof *buffers, error);
+  return ep_cuda_memory_take_all(&images->network->memory, buffers,
+                                 sizeof buffers / sizeof *buffers, error);
 }
 
 /* --- convolutions ---------------------------------------------------------------------------- */
@@ -310,14 +278,8 @@ static ep_status weights_list(ep_images *images, ep_error *error) {
     images->weights_blocks += (rows[i].out * rows[i].in + each - 1) / each;
   }
   images->weights_count = count;
-  ep_status status = take(images, &images->weights, count, sizeof *rows, 1, error);
-  cudaStream_t stream = images->network->stream;
-  cudaError_t code = cudaSuccess;
-  if (status == EP_OK)
-    code = cudaMemcpyAsync(images->weights, rows, (size_t)count * sizeof *rows,
-                           cudaMemcpyHostToDevice, stream);
-  if (status == EP_OK && code == cudaSuccess) code = cudaStreamSynchronize(stream);
-  if (code != cudaSuccess) status = ep_cuda_fail(error, code, "copying to the device");
+  ep_status status = ep_cuda_memory_take_copy(&images->network->memory, &images->weights, rows,
+                                              count, sizeof *rows, error);
   free(rows);
   return status;
 }
@@ -342,12 +304,10 @@ ep_status ep_images_create(ep_cuda_network *network, ep_images **out, ep_error *
   if (!images) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   images->network = network;
   images->half = program->precision == EP_PRECISION_BF16;
-  images->blocks_capacity = 32 + 7 * (int)most;
-  images->blocks = calloc((size_t)images->blocks_capacity, sizeof *images->blocks);
   images->parts.rows = calloc(most, sizeof *images->parts.rows);
   images->layers = calloc(most, sizeof *images->layers);
   ep_status status = EP_OK;
-  if (!images->blocks || !images->parts.rows || !images->layers)
+  if (!images->parts.rows || !images->layers)
     status = ep_fail(error, EP_NO_MEMORY, "no memory for a network's layers");
   else if (!ep_images_parts_find(program, &images->parts))
     status = ep_fail(error, EP_INTERNAL, "a network that is not one of images");
@@ -366,9 +326,7 @@ void ep_images_destroy(ep_images *images) {
     for (int way = 0; way < EP_IMAGES_WAYS; way++)
       for (int kind = 0; kind < 2; kind++)
         ep_convolution_deinit(&images->layers[i].ways[way][kind]);
-  for (int i = 0; i < images->blocks_count; i++) ep_cuda_free(images->blocks[i]);
   free(images->layers);
   free(images->parts.rows);
-  free(images->blocks);
   free(images);
 }

@@ -42,10 +42,6 @@ typedef struct {
   ep_images_layer *layers;  /* [parts.count] */
   int first_trained;        /* gradients stop here; parts.count when there is none */
 
-  void **blocks; /* all device memory below; freed with this */
-  int blocks_count, blocks_capacity;
-  int64_t bytes;
-
   int64_t in_pitch;
   void *input;   /* numbers [batch, in pixels, in_pitch] */
   void *patches; /* windows of the first part, [batch, out pixels, pitch of a window]; NULL when it

@@ -122,7 +122,7 @@ static __device__ __forceinline__ void rows_copy(const float *from, const int *o
   }
 }
 
-constexpr int IN = layer(0).in, IN_VECTOR = IN % 4 == 0 ? 4 : 1;
+constexpr int IN_VECTOR = IN % 4 == 0 ? 4 : 1;
 
 /* Begins to fetch the rows of a list, to where the first layer and the loss read them, or, where
  * numbers are to be halved, to the stage. */

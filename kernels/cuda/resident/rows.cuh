@@ -3,7 +3,7 @@
  * All steps of a segment run in one launch: a block, or a cluster of blocks that add up their sums
  * through distributed shared memory.
  *
- * "kernels/cuda/runtime/program.h" is made from the program: constants, and op(I): see program.c.
+ * "kernels/cuda/runtime/program.h" is made from the program: constants, and op(I): see text.c.
  */
 #ifndef EP_KERNELS_CUDA_RESIDENT_ROWS_CUH
 #define EP_KERNELS_CUDA_RESIDENT_ROWS_CUH

@@ -23,10 +23,6 @@ static void destroy(void *self) {
   ep_wide_destroy(self);
 }
 
-static int64_t bytes(const void *self) {
-  return ((const ep_wide *)self)->bytes;
-}
-
 /* The copies of parameters that may have been imported. */
 static ep_status begin(void *self, ep_error *error) {
   const ep_wide *wide = self;
@@ -40,7 +36,7 @@ static ep_status step(void *self, int64_t rows, ep_error *error) {
 }
 
 static const ep_cuda_method method = {
-    .create = create, .destroy = destroy, .bytes = bytes, .begin = begin, .step = step};
+    .create = create, .destroy = destroy, .begin = begin, .step = step};
 
 static ep_status instance_create(ep_backend *backend, const ep_program *program, void **out,
                                  ep_error *error) {
