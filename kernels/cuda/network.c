@@ -1,7 +1,6 @@
 #include "kernels/cuda/network.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/cuda/layout.h"
 

@@ -1,7 +1,6 @@
 #include "kernels/cuda/wide/wide.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/cuda/layout.h"
 #include "kernels/formulas/activations.h"
