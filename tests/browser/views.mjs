@@ -84,10 +84,15 @@ async function scales({ page }) {
 
 // The page follows the system's theme until one is chosen, which stays.
 async function themes({ page }) {
-  const shown = () => page.evaluate(() => `${document.documentElement.dataset.theme} ${getComputedStyle(document.body).backgroundColor}`);
+  // After two frames the page has been told of a change.
+  const shown = () => page.evaluate(async () => {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    return `${document.documentElement.dataset.theme} ${getComputedStyle(document.body).backgroundColor}`;
+  });
   const expect = async (theme, when) => {
     const [dark, light] = ["dark rgb(19, 22, 26)", "light rgb(246, 247, 248)"];
-    check((await shown()) === (theme === "dark" ? dark : light), `${when}: ${await shown()}`);
+    const colours = await shown();
+    check(colours === (theme === "dark" ? dark : light), `${when}: ${colours}`);
   };
   await page.goto("/#/jobs");
   await expect("light", "a light system");
