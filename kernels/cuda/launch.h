@@ -3,7 +3,7 @@
 #ifndef EP_KERNELS_CUDA_LAUNCH_H
 #define EP_KERNELS_CUDA_LAUNCH_H
 
-#include "kernels/cuda/method.h"
+#include "kernels/cuda/executor.h"
 
 typedef struct {
   cudaKernel_t kernel;  /* of one argument: its span */

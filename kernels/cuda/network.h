@@ -50,7 +50,7 @@ typedef struct {
   const ep_program *program; /* lent */
   cudaStream_t stream;
 
-  ep_cuda_memory memory; /* all device memory below, and what a method takes beside it */
+  ep_cuda_memory memory; /* all device memory below, and what an executor takes beside it */
 
   ep_cuda_layer *layers; /* [ops_count] */
   int first_trained;     /* gradients stop here; ops_count when there is none */

@@ -5,7 +5,6 @@
 #include "kernels/choice.h"
 #include "kernels/cuda/cluster/plan.h"
 #include "kernels/cuda/compiler.h"
-#include "kernels/cuda/instance.h"
 #include "kernels/cuda/launch.h"
 
 typedef struct {
@@ -64,18 +63,11 @@ static ep_status cluster_run(void *state, const ep_cuda_span *span, ep_error *er
   return ep_cuda_launch_run(&self->launch, self->network->stream, &given, error);
 }
 
-static const ep_cuda_method method = {
-    .create = cluster_create, .destroy = free, .run = cluster_run};
-
-static ep_status cluster_instance(ep_backend *backend, const ep_program *program, void **out,
-                                  ep_error *error) {
-  return ep_cuda_instance_create(backend, program, &method, out, error);
-}
-
-const ep_executor ep_cuda_cluster = {
+const ep_cuda_executor ep_cuda_cluster = {
     .name = "cuda/cluster",
     .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = cluster_accepts,
-    .create = cluster_instance,
-    EP_CUDA_INSTANCE_SLOTS,
+    .create = cluster_create,
+    .destroy = free,
+    .run = cluster_run,
 };

@@ -5,7 +5,6 @@
 #include "kernels/cuda/cnn/memory.h"
 #include "kernels/cuda/cnn/span.h"
 #include "kernels/cuda/compiler.h"
-#include "kernels/cuda/instance.h"
 #include "kernels/cuda/launch.h"
 
 enum { CAPABILITY_MIN = 80 };
@@ -117,16 +116,9 @@ static ep_status cnn_run(void *state, const ep_cuda_span *span, ep_error *error)
   return ep_cuda_launch_run(&self->launch, network->stream, &given, error);
 }
 
-static const ep_cuda_method method = {.create = cnn_create, .destroy = free, .run = cnn_run};
-
-static ep_status cnn_instance(ep_backend *backend, const ep_program *program, void **out,
-                              ep_error *error) {
-  return ep_cuda_instance_create(backend, program, &method, out, error);
-}
-
 #define LAYER(type) (UINT64_C(1) << EP_LAYER_##type)
 
-const ep_executor ep_cuda_cnn = {
+const ep_cuda_executor ep_cuda_cnn = {
     .name = "cuda/graph",
     .capabilities = {LAYER(CONV2D) | LAYER(MAX_POOL2D) | LAYER(AVG_POOL2D) | LAYER(DROPOUT) |
                          LAYER(DROPOUT2D) | LAYER(LINEAR) | LAYER(RELU) | LAYER(LEAKY_RELU) |
@@ -135,6 +127,7 @@ const ep_executor ep_cuda_cnn = {
                          LAYER(FLATTEN),
                      ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = cnn_accepts,
-    .create = cnn_instance,
-    EP_CUDA_INSTANCE_SLOTS,
+    .create = cnn_create,
+    .destroy = free,
+    .run = cnn_run,
 };

@@ -6,7 +6,6 @@
 #include "kernels/choice.h"
 #include "kernels/cuda/grid/plan.h"
 #include "kernels/cuda/grid/steps.h"
-#include "kernels/cuda/instance.h"
 #include "kernels/cuda/launch.h"
 
 typedef struct {
@@ -80,22 +79,16 @@ static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error
   return ep_cuda_launch_run(&self->launch, network->stream, &given, error);
 }
 
-static const ep_cuda_method method = {.create = grid_create, .destroy = free, .run = grid_run};
-
-static ep_status grid_instance(ep_backend *backend, const ep_program *program, void **out,
-                               ep_error *error) {
-  return ep_cuda_instance_create(backend, program, &method, out, error);
-}
-
 #define LAYER(type) (UINT64_C(1) << EP_LAYER_##type)
 
-const ep_executor ep_cuda_grid = {
+const ep_cuda_executor ep_cuda_grid = {
     .name = "cuda/grid",
     .capabilities = {LAYER(LINEAR) | LAYER(RELU) | LAYER(LEAKY_RELU) | LAYER(TANH) |
                          LAYER(SIGMOID) | LAYER(GELU) | LAYER(SIN) | LAYER(ELU) | LAYER(SILU) |
                          LAYER(SOFTPLUS) | LAYER(FLATTEN),
                      ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = grid_accepts,
-    .create = grid_instance,
-    EP_CUDA_INSTANCE_SLOTS,
+    .create = grid_create,
+    .destroy = free,
+    .run = grid_run,
 };

@@ -4,7 +4,6 @@
 
 #include "kernels/choice.h"
 #include "kernels/cuda/compiler.h"
-#include "kernels/cuda/instance.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/narrow/plan.h"
 
@@ -91,17 +90,11 @@ static ep_status narrow_run(void *state, const ep_cuda_span *span, ep_error *err
   return ep_cuda_launch_run(&self->launch, self->network->stream, &given, error);
 }
 
-static const ep_cuda_method method = {.create = narrow_create, .destroy = free, .run = narrow_run};
-
-static ep_status narrow_instance(ep_backend *backend, const ep_program *program, void **out,
-                                 ep_error *error) {
-  return ep_cuda_instance_create(backend, program, &method, out, error);
-}
-
-const ep_executor ep_cuda_fused = {
+const ep_cuda_executor ep_cuda_fused = {
     .name = "cuda/fused",
     .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = narrow_accepts,
-    .create = narrow_instance,
-    EP_CUDA_INSTANCE_SLOTS,
+    .create = narrow_create,
+    .destroy = free,
+    .run = narrow_run,
 };

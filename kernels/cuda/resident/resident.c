@@ -4,7 +4,6 @@
 
 #include "kernels/choice.h"
 #include "kernels/cuda/compiler.h"
-#include "kernels/cuda/instance.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/resident/plan.h"
 #include "kernels/cuda/resident/span.h"
@@ -87,18 +86,11 @@ static ep_status resident_run(void *state, const ep_cuda_span *span, ep_error *e
   return ep_cuda_launch_run(&self->launch, self->network->stream, &given, error);
 }
 
-static const ep_cuda_method method = {
-    .create = resident_create, .destroy = free, .run = resident_run};
-
-static ep_status resident_instance(ep_backend *backend, const ep_program *program, void **out,
-                                   ep_error *error) {
-  return ep_cuda_instance_create(backend, program, &method, out, error);
-}
-
-const ep_executor ep_cuda_resident = {
+const ep_cuda_executor ep_cuda_resident = {
     .name = "cuda/resident",
     .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = resident_accepts,
-    .create = resident_instance,
-    EP_CUDA_INSTANCE_SLOTS,
+    .create = resident_create,
+    .destroy = free,
+    .run = resident_run,
 };
