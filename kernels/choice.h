@@ -95,6 +95,11 @@ static inline bool ep_choice_fused(const ep_program *program) {
 
 #define EP_CHOICE_RESIDENT_LAYERS \
   (EP_CHOICE_DENSE | EP_CHOICE_LAYER(ELU) | EP_CHOICE_LAYER(SOFTPLUS))
+#define EP_CHOICE_GEMM_LAYERS \
+  (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
+#define EP_CHOICE_GRAPH_LAYERS                                                     \
+  (EP_CHOICE_GEMM_LAYERS | EP_CHOICE_LAYER(CONV2D) | EP_CHOICE_LAYER(MAX_POOL2D) | \
+   EP_CHOICE_LAYER(AVG_POOL2D) | EP_CHOICE_LAYER(DROPOUT) | EP_CHOICE_LAYER(DROPOUT2D))
 
 enum {
   EP_CHOICE_RESIDENT_PARAMETERS = 96, /* weights and sums: 192 of a thread's 255 registers */

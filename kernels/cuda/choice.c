@@ -103,16 +103,11 @@ bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
 
 /* --- cuda/graph ------------------------------------------------------------------------------ */
 
-#define GRAPH_LAYERS                                                                     \
-  (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(CONV2D) | EP_CHOICE_LAYER(MAX_POOL2D) |   \
-   EP_CHOICE_LAYER(AVG_POOL2D) | EP_CHOICE_LAYER(DROPOUT) | EP_CHOICE_LAYER(DROPOUT2D) | \
-   EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
-
 bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu) {
   const int64_t parameters_most = 1 << 20;
   if (gpu->capability < 80 || program->parameters < 1 || program->parameters > parameters_most ||
       !ep_program_is_resident(program) || program->optimizer.clip_norm > 0 ||
-      (ep_program_needs(program).layers & ~GRAPH_LAYERS) != 0)
+      (ep_program_needs(program).layers & ~EP_CHOICE_GRAPH_LAYERS) != 0)
     return false;
   float *decay = malloc((size_t)program->parameters * sizeof *decay);
   ep_cnn_plan *plan = malloc(sizeof *plan);
@@ -135,11 +130,8 @@ bool ep_choice_images(const ep_program *program, const ep_choice_gpu *gpu) {
 
 /* --- cuda/gemm ------------------------------------------------------------------------------- */
 
-#define GEMM_LAYERS \
-  (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
-
 bool ep_choice_gemm(const ep_program *program, const ep_choice_gpu *gpu) {
   return gpu->capability >= 80 && program->precision != EP_PRECISION_FP32 &&
          program->optimizer.clip_norm == 0 && program->buffers == 0 && program->ops_count > 0 &&
-         (ep_program_needs(program).layers & ~GEMM_LAYERS) == 0;
+         (ep_program_needs(program).layers & ~EP_CHOICE_GEMM_LAYERS) == 0;
 }

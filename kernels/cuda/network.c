@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "kernels/choice.h"
 #include "kernels/cuda/layout.h"
 
 int64_t ep_cuda_row_bytes(const ep_program *program) {
@@ -245,10 +246,7 @@ static ep_status network_build(ep_cuda_network *network, ep_error *error) {
   network->capacity_rows = program->max_predict_rows > program->batch_size
                                ? program->max_predict_rows
                                : program->batch_size;
-  bool augments = program->augment.shift != 0 || program->augment.flip ||
-                  program->stored.height != program->in.height ||
-                  program->stored.width != program->in.width;
-  network->plain = program->x_type == EP_X_FLOAT32 && !augments;
+  network->plain = ep_program_takes_plain_rows(program);
   network->gathers =
       !network->plain || !network->resident || program->batch_size < program->train_rows;
   ep_cuda_layout_decide(network);

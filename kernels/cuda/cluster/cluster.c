@@ -15,9 +15,8 @@ typedef struct {
 } cluster;
 
 static bool cluster_accepts(const ep_backend *backend, const ep_program *program) {
-  ep_cluster_plan plan;
-  return ep_choice_has_large_blocks(backend->capability) && ep_choice_cluster_suits(program) &&
-         ep_cluster_plan_make(program, &plan) && ep_cuda_compiler_exists();
+  const ep_choice_gpu gpu = {backend->capability, backend->multiprocessors};
+  return ep_choice_cluster(program, &gpu, NULL) && ep_cuda_compiler_exists();
 }
 
 static ep_status kernel_prepare(cluster *self, ep_error *error) {

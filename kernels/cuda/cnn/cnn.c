@@ -2,12 +2,11 @@
  * memory of a multiprocessor. A segment is one launch of blocks that stay. */
 #include <stdlib.h>
 
+#include "kernels/choice.h"
 #include "kernels/cuda/cnn/memory.h"
 #include "kernels/cuda/cnn/span.h"
 #include "kernels/cuda/compiler.h"
 #include "kernels/cuda/launch.h"
-
-enum { CAPABILITY_MIN = 80 };
 
 typedef struct {
   ep_cuda_network *network; /* lent */
@@ -19,32 +18,9 @@ typedef struct {
   int32_t *misses;          /* device [workers] */
 } cnn;
 
-static bool plan_make(const ep_backend *backend, const ep_program *program, const float *decay,
-                      ep_cnn_plan *plan) {
-  int shared_bytes = 0;
-  if (cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                             backend->device) != cudaSuccess)
-    return false;
-  const int own = 1024; /* what the kernel has beside the plan's */
-  return ep_cnn_plan_make(program, backend->multiprocessors, shared_bytes - own, decay, plan);
-}
-
 static bool cnn_accepts(const ep_backend *backend, const ep_program *program) {
-  const int64_t parameters_max = 1 << 20; /* the plan's own limits are lower */
-  if (backend->capability < CAPABILITY_MIN || program->parameters < 1 ||
-      program->parameters > parameters_max || program->buffers != 0 || program->class_weights ||
-      program->optimizer.clip_norm > 0 || program->data_bytes_max != 0 ||
-      !ep_cuda_compiler_exists())
-    return false;
-  float *decay = malloc((size_t)program->parameters * sizeof *decay);
-  ep_cnn_plan plan;
-  bool fits = false;
-  if (decay) {
-    ep_program_decay(program, decay);
-    fits = plan_make(backend, program, decay, &plan);
-  }
-  free(decay);
-  return fits;
+  const ep_choice_gpu gpu = {backend->capability, backend->multiprocessors};
+  return ep_choice_graph(program, &gpu) && ep_cuda_compiler_exists();
 }
 
 static ep_status memory_take(cnn *self, ep_error *error) {
@@ -75,12 +51,14 @@ static ep_status kernel_prepare(cnn *self, ep_error *error) {
 }
 
 static ep_status cnn_prepare(cnn *self, ep_error *error) {
+  const ep_backend *backend = self->network->backend;
   const ep_program *program = self->network->program;
   float *decay = malloc((size_t)program->parameters * sizeof *decay);
   if (!decay) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   ep_program_decay(program, decay);
   ep_status status = EP_OK;
-  if (!plan_make(self->network->backend, program, decay, &self->plan))
+  if (!ep_cnn_plan_make(program, backend->multiprocessors,
+                        ep_choice_shared_bytes(backend->capability), decay, &self->plan))
     status = ep_fail(error, EP_INTERNAL, "the network does not fit the device after all");
   if (status == EP_OK)
     status = ep_cuda_memory_take_copy(&self->network->memory, &self->decay, decay,
@@ -116,16 +94,9 @@ static ep_status cnn_run(void *state, const ep_cuda_span *span, ep_error *error)
   return ep_cuda_launch_run(&self->launch, network->stream, &given, error);
 }
 
-#define LAYER(type) (UINT64_C(1) << EP_LAYER_##type)
-
 const ep_cuda_executor ep_cuda_cnn = {
     .name = "cuda/graph",
-    .capabilities = {LAYER(CONV2D) | LAYER(MAX_POOL2D) | LAYER(AVG_POOL2D) | LAYER(DROPOUT) |
-                         LAYER(DROPOUT2D) | LAYER(LINEAR) | LAYER(RELU) | LAYER(LEAKY_RELU) |
-                         LAYER(TANH) | LAYER(SIGMOID) | LAYER(GELU) | LAYER(SIN) | LAYER(ELU) |
-                         LAYER(SILU) | LAYER(SOFTPLUS) | LAYER(SOFTMAX) | LAYER(LOG_SOFTMAX) |
-                         LAYER(FLATTEN),
-                     ~UINT32_C(0), ~UINT32_C(0)},
+    .capabilities = {EP_CHOICE_GRAPH_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = cnn_accepts,
     .create = cnn_create,
     .destroy = free,

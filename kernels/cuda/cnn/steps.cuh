@@ -108,10 +108,10 @@ static __device__ __forceinline__ void step_end(worker &w, long long at, unsigne
     w.s.losses[w.index] = w.loss;
     w.s.misses[w.index] = w.misses;
   }
-  all_arrive(w.s.barrier);
-  all_wait(w.s.barrier, ++times * BLOCKS);
+  all_arrive(w.s);
+  all_wait(w.s, ++times * BLOCKS);
   step_update(w, at);
-  all_arrive(w.s.barrier);
+  all_arrive(w.s);
   times++;
   w.step++;
   if (++w.batch == STEPS_PER_EPOCH) {
@@ -154,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(GROUPS *THREADS, 1)
     bool there = w.row < w.rows;
     if (there) row_fetch(w);
     if (!w.adds) {
-      if (times > 0) all_wait(s.barrier, times * BLOCKS);
+      if (times > 0) all_wait(s, times * BLOCKS);
       weights_stage<1>(s, memory);
       linear_begun(w);
       __syncthreads();

@@ -79,14 +79,9 @@ static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error
   return ep_cuda_launch_run(&self->launch, network->stream, &given, error);
 }
 
-#define LAYER(type) (UINT64_C(1) << EP_LAYER_##type)
-
 const ep_cuda_executor ep_cuda_grid = {
     .name = "cuda/grid",
-    .capabilities = {LAYER(LINEAR) | LAYER(RELU) | LAYER(LEAKY_RELU) | LAYER(TANH) |
-                         LAYER(SIGMOID) | LAYER(GELU) | LAYER(SIN) | LAYER(ELU) | LAYER(SILU) |
-                         LAYER(SOFTPLUS) | LAYER(FLATTEN),
-                     ~UINT32_C(0), ~UINT32_C(0)},
+    .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = grid_accepts,
     .create = grid_create,
     .destroy = free,

@@ -25,7 +25,7 @@ static ep_status step(void *self, int64_t rows, ep_error *error) {
 
 const ep_cuda_executor ep_cuda_images = {
     .name = "cuda/images",
-    .capabilities = {~UINT64_C(0), ~UINT32_C(0), ~UINT32_C(0)}, /* ep_images_takes looks closer */
+    .capabilities = EP_CAPABLE_OF_ALL, /* ep_images_takes looks closer */
     .accepts = accepts,
     .create = create,
     .destroy = destroy,

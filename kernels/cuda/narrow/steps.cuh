@@ -183,7 +183,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
   __syncthreads();
   owned_load(s);
   order_make(n, first, ORDER_AHEAD);
-  all_arrive(s.barrier);
+  all_arrive(s);
   rows_fetch(s, n, first, ORDER_AHEAD);
   ahead = n;
   now_next(ahead);
@@ -194,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
   now beyond = ahead;
   now_next(beyond);
   permutation_make(s, beyond.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
-  all_wait(s.barrier, ++times * BLOCKS);
+  all_wait(s, ++times * BLOCKS);
 #pragma unroll 1
   for (long long at = 0; at < s.steps; at++) {
     int workers = min(parts_of(n.rows, TILE_ROWS), BLOCKS);
@@ -204,20 +204,20 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
     copies_wait<0>();
     __syncthreads();
     tiles_run(s, n, epochs[ORDER_HERE]);
-    all_arrive(s.barrier);
+    all_arrive(s);
     rows_fetch(s, ahead, first, ORDER_AHEAD);
     const ep_optimizer_step update = update_of(s, at);
-    all_wait(s.barrier, ++times * BLOCKS);
+    all_wait(s, ++times * BLOCKS);
     quads_sum(s, workers, [&]() { order_make(beyond, first, ORDER_AHEAD); });
     loss_put(s, at, workers, n.rows);
     __syncthreads();
     owned_update(s, update);
-    all_arrive(s.barrier);
+    all_arrive(s);
     n = ahead;
     ahead = beyond;
     now_next(beyond);
     permutation_make(s, beyond.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
-    all_wait(s.barrier, ++times * BLOCKS);
+    all_wait(s, ++times * BLOCKS);
   }
   copies_wait<0>();
   owned_store(s);

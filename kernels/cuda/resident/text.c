@@ -2,19 +2,16 @@
 #include "kernels/cuda/text.h"
 #include "kernels/cuda/resident/plan.h"
 
+static bool is_trained(const ep_program *program, int64_t offset) {
+  return offset >= 0 && ep_program_decay_at(program, offset) >= 0;
+}
+
 static int first_trained(const ep_program *program) {
-  for (int i = 0; i < program->ops_count; i++) {
-    if (program->ops[i].weight < 0) continue;
-    for (int g = 0; g < program->groups_count; g++) {
-      const ep_parameter_group *group = &program->groups[g];
-      int64_t weight = program->ops[i].weight;
-      if (!group->frozen && weight >= group->first && weight < group->first + group->count)
-        return i;
-      int64_t bias = program->ops[i].bias;
-      if (!group->frozen && bias >= group->first && bias < group->first + group->count) return i;
-    }
-  }
-  return program->ops_count;
+  int i = 0;
+  while (i < program->ops_count && !is_trained(program, program->ops[i].weight) &&
+         !is_trained(program, program->ops[i].bias))
+    i++;
+  return i;
 }
 
 static void op_write(FILE *out, int i, const ep_op *op) {

@@ -2,6 +2,7 @@
  * matrix products by cuBLASLt with few kernels between them. Evaluation and predictions are the
  * network's own, in float32. */
 #include "kernels/cuda/executor.h"
+#include "kernels/choice.h"
 #include "kernels/cuda/wide/wide.h"
 
 /* The first generation whose tensor cores know bfloat16 and TF32. */
@@ -35,14 +36,9 @@ static ep_status step(void *self, int64_t rows, ep_error *error) {
   return ep_wide_step_queue(self, rows, error);
 }
 
-#define LAYER(type) (UINT64_C(1) << EP_LAYER_##type)
-
 const ep_cuda_executor ep_cuda_gemm_executor = {
     .name = "cuda/gemm",
-    .capabilities = {LAYER(LINEAR) | LAYER(RELU) | LAYER(LEAKY_RELU) | LAYER(TANH) |
-                         LAYER(SIGMOID) | LAYER(GELU) | LAYER(SIN) | LAYER(ELU) | LAYER(SILU) |
-                         LAYER(SOFTPLUS) | LAYER(SOFTMAX) | LAYER(LOG_SOFTMAX) | LAYER(FLATTEN),
-                     ~UINT32_C(0), ~UINT32_C(0)},
+    .capabilities = {EP_CHOICE_GEMM_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = wide_accepts,
     .create = create,
     .destroy = destroy,
