@@ -22,7 +22,8 @@ static cudaLaunchConfig_t config_of(const ep_cuda_launch *launch, cudaStream_t s
 }
 
 /* Whether the device has as many multiprocessors side by side as the cluster has blocks. */
-static ep_status cluster_check(const ep_cuda_launch *launch, ep_error *error) {
+static ep_status cluster_check(const ep_backend *backend, const ep_cuda_launch *launch,
+                               ep_error *error) {
   cudaLaunchAttribute attribute;
   const cudaLaunchConfig_t config = config_of(launch, NULL, &attribute);
   int clusters = 0;
@@ -33,7 +34,7 @@ static ep_status cluster_check(const ep_cuda_launch *launch, ep_error *error) {
   else
     EP_CUDA_TRY(code, "asking for room for a cluster");
   if (clusters > 0) return EP_OK;
-  return ep_fail(error, EP_UNSUPPORTED, "this GPU has not room for a cluster of %d blocks",
+  return ep_fail(error, EP_UNSUPPORTED, "%s has no room for a cluster of %d blocks", backend->name,
                  launch->blocks);
 }
 
@@ -50,7 +51,7 @@ ep_status ep_cuda_launch_prepare(const ep_backend *backend, const ep_cuda_launch
                                                 cudaFuncAttributeNonPortableClusterSizeAllowed, 1,
                                                 backend->device),
                 "asking for a large cluster");
-  return cluster_check(launch, error);
+  return cluster_check(backend, launch, error);
 }
 
 ep_status ep_cuda_launch_compile(const ep_backend *backend, const char *file, const char *name,

@@ -16,7 +16,7 @@ typedef struct {
 } ep_cuda_launch;
 
 /* Asks for what the launch needs. shared_bytes: the most of any launch of this kernel, which asks
- * for all of them. EP_UNSUPPORTED where the device, which may be a slice of one, has not room for
+ * for all of them. EP_UNSUPPORTED where the device, which may be a slice of one, has no room for
  * such a cluster. */
 ep_status ep_cuda_launch_prepare(const ep_backend *backend, const ep_cuda_launch *launch,
                                  int64_t shared_bytes, ep_error *error);
