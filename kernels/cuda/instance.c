@@ -189,8 +189,8 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
   ep_status status = ep_cuda_network_create(backend, program, &self->network, error);
   if (status == EP_OK && method) {
     self->method = method;
-    if (method->run && !self->network->resident)
-      status = ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
+    if (method->run && !self->network->resident) /* others stream them */
+      status = ep_fail(error, EP_UNSUPPORTED, "the training rows do not fit the device");
     else
       status = method->create(self->network, &self->method_state, error);
   }
