@@ -12,8 +12,12 @@
 enum {
   WARP = 32,
   BLOCK_THREADS = 128, /* a warp for each of a multiprocessor's four schedulers */
-  BLOCKS_MAX = 8       /* of a cluster, on every device that has them */
+  BLOCKS_MAX = 8,      /* of a cluster, on every device that has them */
+  SUMS_MAX = (EP_CHOICE_RESIDENT_PARAMETERS + 2 + WARP - 1) / WARP * WARP
 };
+_Static_assert((3 * BLOCK_THREADS / WARP + 2 * BLOCKS_MAX) * SUMS_MAX * sizeof(float) <=
+                   EP_CHOICE_RESIDENT_BYTES,
+               "what the choice counts on");
 
 typedef struct {
   ep_cuda_network *network; /* lent */
@@ -45,8 +49,8 @@ static ep_resident_grid grid_choose(const ep_backend *backend, const ep_program 
 }
 
 static bool resident_accepts(const ep_backend *backend, const ep_program *program) {
-  (void)backend;
-  return ep_choice_resident(program) && ep_cuda_compiler_exists();
+  const ep_choice_gpu gpu = {backend->capability, backend->multiprocessors};
+  return ep_choice_resident(program, &gpu) && ep_cuda_compiler_exists();
 }
 
 static void resident_destroy(void *state) {
@@ -64,9 +68,11 @@ static ep_status decay_load(resident *self, ep_error *error) {
       ep_cuda_allocate(self->network->backend, (void **)&self->decay, program->parameters,
                        (int64_t)sizeof(float), &self->bytes, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(cudaMemcpy(self->decay, decay, (size_t)program->parameters * sizeof(float),
-                         cudaMemcpyHostToDevice),
+  cudaStream_t stream = self->network->stream;
+  EP_CUDA_TRY(cudaMemcpyAsync(self->decay, decay, (size_t)program->parameters * sizeof(float),
+                              cudaMemcpyHostToDevice, stream),
               "copying to the device");
+  EP_CUDA_TRY(cudaStreamSynchronize(stream), "copying to the device");
   return EP_OK;
 }
 
