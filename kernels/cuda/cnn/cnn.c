@@ -97,9 +97,11 @@ static ep_status memory_take(cnn *self, ep_error *error) {
                               &self->bytes, error);
   if (status != EP_OK) return status;
   /* What lies between rows is read, and not used. */
-  EP_CUDA_TRY(cudaMemset(self->partials, 0, (size_t)(workers * pitch * size)), "clearing memory");
+  cudaStream_t stream = self->network->stream;
+  EP_CUDA_TRY(cudaMemsetAsync(self->partials, 0, (size_t)(workers * pitch * size), stream),
+              "clearing memory");
   if (self->linear)
-    EP_CUDA_TRY(cudaMemset(self->linear, 0, (size_t)(plan->linear_floats * size)),
+    EP_CUDA_TRY(cudaMemsetAsync(self->linear, 0, (size_t)(plan->linear_floats * size), stream),
                 "clearing memory");
   return EP_OK;
 }
@@ -109,8 +111,11 @@ static ep_status decay_load(cnn *self, const float *decay, ep_error *error) {
   ep_status status = ep_cuda_allocate(self->network->backend, (void **)&self->decay, count,
                                       (int64_t)sizeof *decay, &self->bytes, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(cudaMemcpy(self->decay, decay, (size_t)count * sizeof *decay, cudaMemcpyHostToDevice),
+  cudaStream_t stream = self->network->stream;
+  EP_CUDA_TRY(cudaMemcpyAsync(self->decay, decay, (size_t)count * sizeof *decay,
+                              cudaMemcpyHostToDevice, stream),
               "copying to the device");
+  EP_CUDA_TRY(cudaStreamSynchronize(stream), "copying to the device");
   return EP_OK;
 }
 

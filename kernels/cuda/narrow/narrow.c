@@ -78,7 +78,8 @@ static ep_status memory_take(narrow *self, ep_error *error) {
                               &self->bytes, error);
   if (status != EP_OK) return status;
   /* Its gaps stay zero. */
-  EP_CUDA_TRY(cudaMemset(self->image, 0, (size_t)plan->image_bytes), "clearing memory");
+  EP_CUDA_TRY(cudaMemsetAsync(self->image, 0, (size_t)plan->image_bytes, self->network->stream),
+              "clearing memory");
   return EP_OK;
 }
 
