@@ -12,6 +12,7 @@ struct ep_backend {
   cublasLtHandle_t blas; /* safe to use from several threads */
   int multiprocessors;
   int capability; /* 90 for 9.0 */
+  int generation; /* whose code this build runs on it: less where it has but PTX of an older one */
   int64_t memory_bytes;
   char name[128];
 };
@@ -29,6 +30,10 @@ ep_status ep_cuda_device_use(const ep_backend *backend, ep_error *error);
  * returns its status: EP_NO_MEMORY; EP_DEVICE when the context is lost; else EP_INTERNAL. */
 ep_status ep_cuda_fail(ep_error *error, cudaError_t code, const char *doing);
 ep_status ep_cuda_blas_fail(ep_error *error, cublasStatus_t code, const char *doing);
+
+/* Says that the device, or the part of it that is ours (MIG), has no so many multiprocessors side
+ * by side, and returns EP_UNSUPPORTED. */
+ep_status ep_cuda_cluster_refuse(const ep_backend *backend, int blocks, ep_error *error);
 
 /* Returns from the calling function when a call of CUDA fails: only where nothing is to clean up.
  */

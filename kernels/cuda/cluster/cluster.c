@@ -28,6 +28,33 @@ static void cluster_destroy(void *state) {
   free(self);
 }
 
+/* together: lent to the configuration. */
+static cudaLaunchConfig_t config_of(const cluster *self, cudaLaunchAttribute *together) {
+  const ep_cluster_plan *plan = &self->plan;
+  unsigned blocks = (unsigned)(plan->row_blocks * plan->slices);
+  *together = (cudaLaunchAttribute){.id = cudaLaunchAttributeClusterDimension};
+  together->val.clusterDim.x = blocks;
+  together->val.clusterDim.y = together->val.clusterDim.z = 1;
+  return (cudaLaunchConfig_t){.gridDim = {blocks, 1, 1},
+                              .blockDim = {(unsigned)plan->warps * 32, 1, 1},
+                              .dynamicSmemBytes = (size_t)plan->shared_floats * sizeof(float),
+                              .stream = self->network->stream,
+                              .attrs = together,
+                              .numAttrs = blocks > 1 ? 1 : 0};
+}
+
+/* Whether the cluster finds neighbours enough. */
+static ep_status room_check(const cluster *self, ep_error *error) {
+  cudaLaunchAttribute together;
+  const cudaLaunchConfig_t config = config_of(self, &together);
+  int clusters = 1;
+  if (config.numAttrs > 0)
+    EP_CUDA_TRY(cudaOccupancyMaxActiveClusters(&clusters, (const void *)self->kernel, &config),
+                "asking for room for a cluster");
+  if (clusters > 0) return EP_OK;
+  return ep_cuda_cluster_refuse(self->network->backend, (int)config.gridDim.x, error);
+}
+
 static ep_status kernel_prepare(cluster *self, ep_error *error) {
   const ep_program *program = self->network->program;
   const ep_backend *backend = self->network->backend;
@@ -45,7 +72,7 @@ static ep_status kernel_prepare(cluster *self, ep_error *error) {
   EP_CUDA_TRY(cudaKernelSetAttributeForDevice(
                   self->kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1, backend->device),
               "asking for a large cluster");
-  return EP_OK;
+  return room_check(self, error);
 }
 
 static ep_status cluster_create(ep_cuda_network *network, void **out, ep_error *error) {
@@ -74,17 +101,8 @@ static int64_t cluster_bytes(const void *state) {
 }
 
 static ep_status launch(cluster *self, ep_cluster_span *given, ep_error *error) {
-  const ep_cluster_plan *plan = &self->plan;
-  unsigned blocks = (unsigned)(plan->row_blocks * plan->slices);
-  cudaLaunchAttribute together = {.id = cudaLaunchAttributeClusterDimension};
-  together.val.clusterDim.x = blocks;
-  together.val.clusterDim.y = together.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config = {.gridDim = {blocks, 1, 1},
-                               .blockDim = {(unsigned)plan->warps * 32, 1, 1},
-                               .dynamicSmemBytes = (size_t)plan->shared_floats * sizeof(float),
-                               .stream = self->network->stream,
-                               .attrs = &together,
-                               .numAttrs = blocks > 1 ? 1 : 0};
+  cudaLaunchAttribute together;
+  const cudaLaunchConfig_t config = config_of(self, &together);
   void *arguments[] = {given};
   EP_CUDA_TRY(cudaLaunchKernelExC(&config, (const void *)self->kernel, arguments),
               "launching the steps");

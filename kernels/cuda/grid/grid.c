@@ -18,7 +18,8 @@ typedef struct {
 
 static bool grid_accepts(const ep_backend *backend, const ep_program *program) {
   ep_grid_plan plan;
-  return ep_choice_has_large_blocks(backend->capability) && ep_choice_grid_suits(program) &&
+  return ep_choice_has_large_blocks(backend->capability) &&
+         backend->generation >= EP_GRID_GENERATION && ep_choice_grid_suits(program) &&
          ep_grid_plan_make(program, backend->multiprocessors, &plan);
 }
 
@@ -41,9 +42,12 @@ static ep_status memory_take(grid *self, ep_error *error) {
     status = ep_cuda_allocate(backend, (void **)&self->barrier, EP_GRID_BARRIERS + plan->counters,
                               (int64_t)sizeof(unsigned), &self->bytes, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_cuda_grid_prepare(plan->span.precise, EP_GRID_SHARED_BYTES),
+  int clusters = 0;
+  EP_CUDA_TRY(ep_cuda_grid_prepare(&plan->span, plan->blocks, plan->shared_bytes, &clusters),
               "asking for shared memory");
-  EP_CUDA_TRY(cudaMemset(self->scratch, 0, (size_t)plan->scratch_floats * sizeof(float)),
+  if (clusters == 0) return ep_cuda_cluster_refuse(backend, plan->blocks, error);
+  EP_CUDA_TRY(cudaMemsetAsync(self->scratch, 0, (size_t)plan->scratch_floats * sizeof(float),
+                              self->network->stream),
               "clearing the scratch");
   return EP_OK;
 }

@@ -242,32 +242,46 @@ static const void *kernel_of(bool precise) {
   return precise ? (const void *)grid<true> : (const void *)grid<false>;
 }
 
-cudaError_t ep_cuda_grid_prepare(bool precise, int shared_bytes) {
-  const void *kernel = kernel_of(precise);
-  cudaError_t code =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  if (code != cudaSuccess) return code;
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-}
-
-cudaError_t ep_cuda_grid_steps(cudaStream_t stream, const ep_grid_span *span, int blocks,
-                               int shared_bytes) {
-  cudaLaunchAttribute together = {};
+/* together: lent to the configuration. */
+static cudaLaunchConfig_t config_of(const ep_grid_span *span, int blocks, int shared_bytes,
+                                    cudaLaunchAttribute *together) {
+  *together = {};
   if (span->cluster) {
-    together.id = cudaLaunchAttributeClusterDimension;
-    together.val.clusterDim.x = (unsigned)blocks;
-    together.val.clusterDim.y = together.val.clusterDim.z = 1;
+    together->id = cudaLaunchAttributeClusterDimension;
+    together->val.clusterDim.x = (unsigned)blocks;
+    together->val.clusterDim.y = together->val.clusterDim.z = 1;
   } else {
-    together.id = cudaLaunchAttributeCooperative;
-    together.val.cooperative = 1;
+    together->id = cudaLaunchAttributeCooperative;
+    together->val.cooperative = 1;
   }
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3((unsigned)blocks);
   config.blockDim = dim3(EP_GRID_THREADS);
   config.dynamicSmemBytes = (size_t)shared_bytes;
-  config.stream = stream;
-  config.attrs = &together;
+  config.attrs = together;
   config.numAttrs = 1;
+  return config;
+}
+
+cudaError_t ep_cuda_grid_prepare(const ep_grid_span *span, int blocks, int shared_bytes,
+                                 int *clusters) {
+  const void *kernel = kernel_of(span->precise);
+  cudaLaunchAttribute together;
+  const cudaLaunchConfig_t config = config_of(span, blocks, shared_bytes, &together);
+  cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                          EP_GRID_SHARED_BYTES); /* of any launch to come */
+  if (code == cudaSuccess)
+    code = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+  *clusters = 1;
+  if (code != cudaSuccess || !span->cluster) return code;
+  return cudaOccupancyMaxActiveClusters(clusters, kernel, &config);
+}
+
+cudaError_t ep_cuda_grid_steps(cudaStream_t stream, const ep_grid_span *span, int blocks,
+                               int shared_bytes) {
+  cudaLaunchAttribute together;
+  cudaLaunchConfig_t config = config_of(span, blocks, shared_bytes, &together);
+  config.stream = stream;
   void *arguments[] = {(void *)span};
   return cudaLaunchKernelExC(&config, kernel_of(span->precise), arguments);
 }
