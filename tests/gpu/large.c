@@ -78,6 +78,18 @@ static const struct {
       .lr_falls = true,
       .seed = 47},
      true},
+    {"large, and small at the ends, two slots of state",
+     900,
+     {2048, 96, 10},
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 256,
+      .batch_size = 128,
+      .shuffle = true,
+      .steps = 4,
+      .lr = 0.01f,
+      .seed = 48,
+      .optimizer = {.type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}},
+     true},
 };
 
 /* Each in TF32, then in bfloat16. */
