@@ -37,7 +37,13 @@ ep_status ep_cuda_blas_fail(ep_error *error, cublasStatus_t code, const char *do
   return ep_fail(error, status, "%s failed: %s", doing, cublasLtGetStatusString(code));
 }
 
-ep_status ep_cuda_cluster_refuse(const ep_backend *backend, int blocks, ep_error *error) {
+ep_status ep_cuda_cluster_check(const ep_backend *backend, cudaError_t code, int clusters,
+                                int blocks, ep_error *error) {
+  if (code == cudaErrorInvalidClusterSize)
+    cudaGetLastError(); /* forgets it */
+  else
+    EP_CUDA_TRY(code, "asking for room for a cluster");
+  if (code == cudaSuccess && clusters > 0) return EP_OK;
   return ep_fail(error, EP_UNSUPPORTED, "%s has no room for a cluster of %d blocks", backend->name,
                  blocks);
 }

@@ -31,9 +31,10 @@ ep_status ep_cuda_device_use(const ep_backend *backend, ep_error *error);
 ep_status ep_cuda_fail(ep_error *error, cudaError_t code, const char *doing);
 ep_status ep_cuda_blas_fail(ep_error *error, cublasStatus_t code, const char *doing);
 
-/* Says that the device, or the part of it that is ours (MIG), has no so many multiprocessors side
- * by side, and returns EP_UNSUPPORTED. */
-ep_status ep_cuda_cluster_refuse(const ep_backend *backend, int blocks, ep_error *error);
+/* What cudaOccupancyMaxActiveClusters answered, and its code: EP_UNSUPPORTED when the device, or
+ * the part of it that is ours (MIG), has no room for a cluster of so many blocks. */
+ep_status ep_cuda_cluster_check(const ep_backend *backend, cudaError_t code, int clusters,
+                                int blocks, ep_error *error);
 
 /* Returns from the calling function when a call of CUDA fails: only where nothing is to clean up.
  */

@@ -47,12 +47,11 @@ static cudaLaunchConfig_t config_of(const cluster *self, cudaLaunchAttribute *to
 static ep_status room_check(const cluster *self, ep_error *error) {
   cudaLaunchAttribute together;
   const cudaLaunchConfig_t config = config_of(self, &together);
-  int clusters = 1;
-  if (config.numAttrs > 0)
-    EP_CUDA_TRY(cudaOccupancyMaxActiveClusters(&clusters, (const void *)self->kernel, &config),
-                "asking for room for a cluster");
-  if (clusters > 0) return EP_OK;
-  return ep_cuda_cluster_refuse(self->network->backend, (int)config.gridDim.x, error);
+  int clusters = 0;
+  if (config.numAttrs == 0) return EP_OK;
+  cudaError_t code = cudaOccupancyMaxActiveClusters(&clusters, (const void *)self->kernel, &config);
+  return ep_cuda_cluster_check(self->network->backend, code, clusters, (int)config.gridDim.x,
+                               error);
 }
 
 static ep_status kernel_prepare(cluster *self, ep_error *error) {

@@ -42,10 +42,15 @@ static ep_status memory_take(grid *self, ep_error *error) {
     status = ep_cuda_allocate(backend, (void **)&self->barrier, EP_GRID_BARRIERS + plan->counters,
                               (int64_t)sizeof(unsigned), &self->bytes, error);
   if (status != EP_OK) return status;
-  int clusters = 0;
-  EP_CUDA_TRY(ep_cuda_grid_prepare(&plan->span, plan->blocks, plan->shared_bytes, &clusters),
+  EP_CUDA_TRY(ep_cuda_grid_prepare(plan->span.precise, EP_GRID_SHARED_BYTES),
               "asking for shared memory");
-  if (clusters == 0) return ep_cuda_cluster_refuse(backend, plan->blocks, error);
+  if (plan->span.cluster) {
+    int clusters = 0;
+    cudaError_t code =
+        ep_cuda_grid_clusters(&plan->span, plan->blocks, plan->shared_bytes, &clusters);
+    status = ep_cuda_cluster_check(backend, code, clusters, plan->blocks, error);
+    if (status != EP_OK) return status;
+  }
   EP_CUDA_TRY(cudaMemsetAsync(self->scratch, 0, (size_t)plan->scratch_floats * sizeof(float),
                               self->network->stream),
               "clearing the scratch");

@@ -263,18 +263,19 @@ static cudaLaunchConfig_t config_of(const ep_grid_span *span, int blocks, int sh
   return config;
 }
 
-cudaError_t ep_cuda_grid_prepare(const ep_grid_span *span, int blocks, int shared_bytes,
-                                 int *clusters) {
-  const void *kernel = kernel_of(span->precise);
+cudaError_t ep_cuda_grid_prepare(bool precise, int shared_bytes) {
+  const void *kernel = kernel_of(precise);
+  cudaError_t code =
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  if (code != cudaSuccess) return code;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+}
+
+cudaError_t ep_cuda_grid_clusters(const ep_grid_span *span, int blocks, int shared_bytes,
+                                  int *out) {
   cudaLaunchAttribute together;
   const cudaLaunchConfig_t config = config_of(span, blocks, shared_bytes, &together);
-  cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                          EP_GRID_SHARED_BYTES); /* of any launch to come */
-  if (code == cudaSuccess)
-    code = cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-  *clusters = 1;
-  if (code != cudaSuccess || !span->cluster) return code;
-  return cudaOccupancyMaxActiveClusters(clusters, kernel, &config);
+  return cudaOccupancyMaxActiveClusters(out, kernel_of(span->precise), &config);
 }
 
 cudaError_t ep_cuda_grid_steps(cudaStream_t stream, const ep_grid_span *span, int blocks,
