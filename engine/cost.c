@@ -231,9 +231,15 @@ static int capability(const ep_device_info *device) {
   return number > 0 ? number : 90;
 }
 
+static ep_choice_gpu gpu_of(const ep_device_info *device) {
+  const int usual_multiprocessors = 132;
+  return (ep_choice_gpu){capability(device),
+                         device->threads > 0 ? device->threads : usual_multiprocessors};
+}
+
 static bool resident_takes(const ep_plan *plan, const ep_device_info *device) {
-  (void)device;
-  return ep_choice_resident(&plan->program);
+  ep_choice_gpu gpu = gpu_of(device);
+  return ep_choice_resident(&plan->program, &gpu);
 }
 
 /* Few rows a thread, one after the other, then the sums of all threads. Rows that a thread cannot
@@ -254,12 +260,6 @@ static void resident_terms(const ep_plan *plan, const ep_device_info *device, in
   terms[3] = (double)plan->parameters;
   terms[4] = blocks > 1;
   terms[5] = kept ? 0 : turns * (double)plan->program.in_features;
-}
-
-static ep_choice_gpu gpu_of(const ep_device_info *device) {
-  const int usual_multiprocessors = 132;
-  return (ep_choice_gpu){capability(device),
-                         device->threads > 0 ? device->threads : usual_multiprocessors};
 }
 
 static bool narrow_takes(const ep_plan *plan, const ep_device_info *device) {

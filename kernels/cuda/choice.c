@@ -15,7 +15,25 @@ enum { TILE_SMALL = 0, TILE_LARGE = 1 };
 int64_t ep_choice_shared_bytes(int capability) {
   const int64_t own = 1024;
   if (ep_choice_has_large_blocks(capability)) return 232448 - own;
+  if (capability < 80) return (capability < 75 ? 98304 : 65536) - own;
   return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
+}
+
+/* --- cuda/resident --------------------------------------------------------------------------- */
+
+static bool order_fits(const ep_program *program, const ep_choice_gpu *gpu) {
+  int64_t bytes = ep_choice_shared_bytes(gpu->capability) - EP_CHOICE_RESIDENT_BYTES;
+  return !ep_program_shuffles(program) || (program->train_rows <= EP_CHOICE_RESIDENT_ROWS &&
+                                           program->train_rows * (int64_t)sizeof(int32_t) <= bytes);
+}
+
+bool ep_choice_resident(const ep_program *program, const ep_choice_gpu *gpu) {
+  int64_t widths = program->in_features + program->target_columns;
+  for (int i = 0; i < program->ops_count; i++) widths += program->ops[i].out_features;
+  return (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
+         ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
+         ep_program_trains(program) && program->parameters <= EP_CHOICE_RESIDENT_PARAMETERS &&
+         widths <= EP_CHOICE_RESIDENT_WIDTHS && order_fits(program, gpu);
 }
 
 /* --- cuda/cluster ---------------------------------------------------------------------------- */
@@ -90,7 +108,7 @@ bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
   ep_narrow_plan plan;
   double cycles;
   *work = (ep_choice_narrow_work){0};
-  int64_t least = ep_choice_resident(program) ? resident_rows_least : rows_least;
+  int64_t least = ep_choice_resident(program, gpu) ? resident_rows_least : rows_least;
   if (gpu->capability < 80 ||
       (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) != 0 ||
       !ep_narrow_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),

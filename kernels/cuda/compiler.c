@@ -57,14 +57,17 @@ bool ep_cuda_compiler_exists(void) {
   return nvrtc_open;
 }
 
-/* The compiler's own words, when it has any. */
+/* The compiler's own words, when it has any. It refuses the options when the GPU is newer than it
+ * is. */
 static ep_status compile_failed(nvrtcProgram program, nvrtcResult result, ep_error *error) {
+  const bool too_new = result == NVRTC_ERROR_INVALID_OPTION;
   size_t bytes = 0;
   char *log = NULL;
   if (nvrtc.log_size(program, &bytes) == NVRTC_SUCCESS && bytes > 1) log = calloc(bytes + 1, 1);
   if (log) nvrtc.log(program, log);
-  ep_status status = ep_fail(error, EP_INTERNAL, "compiling a kernel failed: %s: %.300s",
-                             nvrtc.error_text(result), log ? log : "");
+  ep_status status =
+      ep_fail(error, too_new ? EP_UNSUPPORTED : EP_INTERNAL,
+              "compiling a kernel failed: %s: %.300s", nvrtc.error_text(result), log ? log : "");
   free(log);
   return status;
 }
@@ -188,8 +191,11 @@ static ep_status kernel_load(const ep_backend *backend, const char *file, const 
   ep_status status = cubin_get(backend, file, header, &cubin, &bytes, error);
   if (status != EP_OK) return status;
   cudaError_t code = cudaLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0);
-  if (code == cudaSuccess) code = cudaLibraryGetKernel(out, library, name);
   free(cubin);
+  if (code == cudaSuccess) {
+    code = cudaLibraryGetKernel(out, library, name);
+    if (code != cudaSuccess) cudaLibraryUnload(library);
+  }
   return code == cudaSuccess ? EP_OK : ep_cuda_fail(error, code, "loading a kernel");
 }
 

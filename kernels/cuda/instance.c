@@ -182,8 +182,8 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->executor = executor;
   ep_status status = ep_cuda_network_create(backend, program, &self->network, error);
-  if (status == EP_OK && runs_segments(self) && !self->network->resident)
-    status = ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
+  if (status == EP_OK && runs_segments(self) && !self->network->resident) /* others stream them */
+    status = ep_fail(error, EP_UNSUPPORTED, "the training rows do not fit the device");
   if (status == EP_OK) status = executor->create(self->network, &self->executor_state, error);
   if (status == EP_OK && !runs_segments(self)) status = rehearse(self, error);
   if (status != EP_OK) {

@@ -269,7 +269,9 @@ cudaError_t ep_cuda_optimizer_steps(cudaStream_t stream, const ep_optimizer *opt
 
 /* --- probe.cu ------------------------------------------------------------------------------ */
 
-cudaError_t ep_cuda_probe_load(void); /* whether this device can load the kernels at all */
+/* Whether this device can load the kernels at all. generation: what they are compiled for, 90 for
+ * 9.0, written. */
+cudaError_t ep_cuda_probe_load(int *generation);
 /* squares[i] = i^2, twice_identity = 2 I; both [side, side], written. */
 cudaError_t ep_cuda_probe_fill(cudaStream_t stream, int side, float *squares,
                                float *twice_identity);

@@ -17,7 +17,8 @@ typedef struct {
 
 static bool grid_accepts(const ep_backend *backend, const ep_program *program) {
   ep_grid_plan plan;
-  return ep_choice_has_large_blocks(backend->capability) && ep_choice_grid_suits(program) &&
+  return ep_choice_has_large_blocks(backend->capability) &&
+         backend->generation >= EP_GRID_GENERATION && ep_choice_grid_suits(program) &&
          ep_grid_plan_make(program, backend->multiprocessors, &plan);
 }
 

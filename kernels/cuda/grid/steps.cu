@@ -217,6 +217,7 @@ static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant_
     }
     if (s.front == s.layers_count) copies_allow();
     if (++batch == s.steps_per_epoch) order_make(&permutation, ++epoch), batch = 0;
+    if (threadIdx.x == 0) asm volatile("cp.async.wait_all;" ::: "memory"); /* the step's rates */
     blocks_arrive();
     if (s.front < s.layers_count) wide_run<PRECISE>();
     bool goes_back = fetches && s.front < s.layers_count;

@@ -4,7 +4,7 @@
 #include "kernels/cuda/images/images.h"
 
 static bool accepts(const ep_backend *backend, const ep_program *program) {
-  return backend->capability >= EP_IMAGES_CAPABILITY && ep_images_takes(program) &&
+  return backend->generation >= EP_IMAGES_CAPABILITY && ep_images_takes(program) &&
          ep_convolutions_exist();
 }
 

@@ -261,10 +261,11 @@ static ep_status flat_back(const pass *p, const float *grad, ep_error *error) {
 static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
   const ep_images *images = p->images;
   const int last = images->parts.count - 1;
+  const bool goes_on = images->first_trained <= last;
   ep_status status = EP_OK;
-  if (images->head)
+  if (images->head && (goes_on || images->head_gradient)) /* else the gradient ended before it */
     status = head_back(p, grad, error);
-  else if (images->first_trained <= last)
+  else if (goes_on)
     status = flat_back(p, grad, error);
   for (int i = last; i >= images->first_trained && status == EP_OK; i--) {
     status = part_back(p, i, error);

@@ -11,8 +11,12 @@
 enum {
   WARP = 32,
   BLOCK_THREADS = 128, /* a warp for each of a multiprocessor's four schedulers */
-  BLOCKS_MAX = 8       /* of a cluster, on every device that has them */
+  BLOCKS_MAX = 8,      /* of a cluster, on every device that has them */
+  SUMS_MAX = (EP_CHOICE_RESIDENT_PARAMETERS + 2 + WARP - 1) / WARP * WARP
 };
+_Static_assert((3 * BLOCK_THREADS / WARP + 2 * BLOCKS_MAX) * SUMS_MAX * sizeof(float) <=
+                   EP_CHOICE_RESIDENT_BYTES,
+               "what the choice counts on");
 
 typedef struct {
   ep_cuda_network *network; /* lent */
@@ -41,8 +45,8 @@ static ep_resident_plan plan_choose(const ep_backend *backend, const ep_program 
 }
 
 static bool resident_accepts(const ep_backend *backend, const ep_program *program) {
-  (void)backend;
-  return ep_choice_resident(program) && ep_cuda_compiler_exists();
+  const ep_choice_gpu gpu = {backend->capability, backend->multiprocessors};
+  return ep_choice_resident(program, &gpu) && ep_cuda_compiler_exists();
 }
 
 static ep_status decay_load(resident *self, ep_error *error) {

@@ -326,7 +326,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
       }
     }
     int rows = rows_of(batch);
-    float scale = 1.0f / (float)(rows * (TAKES_CLASSES ? 1 : OUT));
+    long long losses = (long long)rows * (TAKES_CLASSES ? 1 : OUT);
+    float scale = 1.0f / (float)losses;
     row_sums sums;
 #pragma unroll
     for (int i = 0; i < SUMS; i++) sums.of[i] = 0;
@@ -350,7 +351,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
     all_sums(e, (int)(step & 1), sums, share);
     float loss = sum_at(share, PARAMETERS), errors = sum_at(share, PARAMETERS + 1);
     if (first == 0) {
-      s.loss[step] = loss / (float)(rows * (TAKES_CLASSES ? 1 : OUT));
+      s.loss[step] = loss / (float)losses;
       s.errors[step] = (int)errors;
     }
     ep_optimizer_step update;

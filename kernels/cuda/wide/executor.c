@@ -9,7 +9,7 @@
 enum { OLDEST_CAPABILITY = 80 };
 
 static bool wide_accepts(const ep_backend *backend, const ep_program *program) {
-  return backend->capability >= OLDEST_CAPABILITY && program->precision != EP_PRECISION_FP32 &&
+  return backend->generation >= OLDEST_CAPABILITY && program->precision != EP_PRECISION_FP32 &&
          program->optimizer.clip_norm == 0 && program->buffers == 0 && ep_wide_takes(program);
 }
 
