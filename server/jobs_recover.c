@@ -1,8 +1,10 @@
 /* jobs_recover.c: see jobs_state.h: at start, the data folder is made to agree with the store. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "server/clock.h"
 #include "server/folder.h"
@@ -26,6 +28,20 @@ static ep_status spec_write(ep_jobs *jobs, const ep_job_row *row, ep_error *erro
   size_t bytes = strlen(row->spec);
   if (stat(path, &state) == 0 && (size_t)state.st_size == bytes) return EP_OK;
   return ep_folder_write_file(path, row->spec, bytes, error);
+}
+
+/* Takes away what a training had put in place before its job ended: after a crash of the machine it
+ * may be torn, and the job may yet end without such a file. */
+static ep_status results_remove(ep_jobs *jobs, const char *id, ep_error *error) {
+  static const char *const names[] = {"weights.safetensors", "predictions.json", "predictions.csv"};
+  char path[EP_PATH_BYTES];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    ep_status status = ep_folder_path(path, error, jobs->data_dir, "jobs", id, names[i], NULL);
+    if (status != EP_OK) return status;
+    if (unlink(path) != 0 && errno != ENOENT)
+      return ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
+  }
+  return EP_OK;
 }
 
 /* The job's first event. Its time is the row's, so that the line is the same whenever it is
@@ -111,6 +127,7 @@ static ep_status start_restore(ep_jobs *jobs, const ep_job_row *row, ep_error *e
 /* Makes a live job of a row that did not end, and queues it. */
 static ep_status job_revive(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
   ep_status status = ep_job_folder_write(jobs, row, false, error);
+  if (status == EP_OK) status = results_remove(jobs, row->id, error);
   if (status == EP_OK) status = start_restore(jobs, row, error);
   if (status != EP_OK) return status;
   ep_live_job *job = ep_live_create(row);

@@ -98,6 +98,29 @@ START_TEST(leftovers_go_at_start) {
 }
 END_TEST
 
+/* Of a job that had not ended, no results are left; of one that had, all. */
+START_TEST(results_without_an_end_go_at_start) {
+  static const char *const names[] = {"weights.safetensors", "predictions.json", "predictions.csv"};
+  ep_jobs *jobs = jobs_open("cpu");
+  char ids[2][40], path[400];
+  job_submit(jobs, "instant", 10, ids[0]);
+  job_wait(jobs, ids[0], "succeeded");
+  job_submit(jobs, "slow", 1000, ids[1]);
+  while (job_number(jobs, ids[1], "\"epoch\":") < 1) usleep(2000);
+  ep_jobs_close(jobs);
+  for (int i = 0; i < 6; i++) {
+    snprintf(path, sizeof path, "%s/jobs/%s/%s", scratch_dir, ids[i / 3], names[i % 3]);
+    assert_ok(ep_folder_write_file(path, "x", 1, error));
+  }
+  jobs = jobs_open("cpu");
+  for (int i = 0; i < 6; i++) {
+    snprintf(path, sizeof path, "%s/jobs/%s/%s", scratch_dir, ids[i / 3], names[i % 3]);
+    ck_assert_msg(ep_folder_exists(path) == (i < 3), "%s", path);
+  }
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 /* A daemon of its own submits in a loop and says what was acknowledged; it is killed in the middle.
  * Opened again, every one of them is there and ends, with its events in order and one end. */
 static void daemon_run(int pipe_fd) {
@@ -147,6 +170,7 @@ int main(void) {
   tcase_add_loop_test(tests, a_missing_end_is_made_up_for, 0, 2);
   tcase_add_loop_test(tests, a_missing_start_is_made_up_for, 0, 2);
   tcase_add_test(tests, leftovers_go_at_start);
+  tcase_add_test(tests, results_without_an_end_go_at_start);
   tcase_add_loop_test(tests, a_killed_daemon_loses_nothing, 0, 3);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
