@@ -177,7 +177,7 @@ static bool refuse(const ep_live_job *job, const ep_error *error) {
   return false;
 }
 
-ep_status ep_job_start_append(const ep_job_row *row, ep_eventlog *log, ep_error *error) {
+ep_status ep_job_start_hold(const ep_job_row *row, ep_eventlog *log, ep_error *error) {
   ep_event event = {.job = row->id,
                     .type = EP_EVENT_STARTED,
                     .time_us = row->started_us,
@@ -185,10 +185,10 @@ ep_status ep_job_start_append(const ep_job_row *row, ep_eventlog *log, ep_error 
                     .attempt = row->attempt,
                     .device = row->device,
                     .executor = row->executor};
-  return ep_eventlog_append_copy(log, &event, error);
+  return ep_eventlog_hold(log, &event, 1, error);
 }
 
-static ep_status restart_append(const ep_live_job *job, ep_error *error) {
+static ep_status restart_hold(const ep_live_job *job, ep_error *error) {
   char message[EP_MESSAGE_BYTES + 64];
   snprintf(message, sizeof message, "%s; starting again from epoch 0",
            job->cause[0] != 0 ? job->cause : "the daemon was restarted");
@@ -197,9 +197,12 @@ static ep_status restart_append(const ep_live_job *job, ep_error *error) {
                     .time_us = ep_clock_utc_us(),
                     .attempt = job->row.attempt,
                     .message = message};
-  return ep_eventlog_append(job->log, &event, 1, error);
+  return ep_eventlog_hold(job->log, &event, 1, error);
 }
 
+/* Device and executor are fixed from here on, for every restart. Of a first start the log is what
+ * lasts: its line comes to the disk before anybody is shown it, together with the epochs that have
+ * come by then, and where the row of the start was lost it is read from there (jobs_recover.c). */
 static bool job_started(void *context, const char *device, const ep_reply *reply) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
@@ -207,12 +210,12 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   ep_eventlog_tail tail;
   ep_eventlog_get_tail(job->log, &tail);
   ep_error error = {0};
-  /* Before anybody is shown it: device and executor are fixed from here on, for every restart. */
   ep_job_row row = job->row;
   snprintf(row.executor, sizeof row.executor, "%s", reply->executor);
-  ep_status status = ep_store_job_update(jobs->store, &row, &error);
-  if (status == EP_OK && tail.started) status = restart_append(job, &error);
-  if (status == EP_OK && !tail.started) status = ep_job_start_append(&row, job->log, &error);
+  ep_status status = tail.started ? ep_store_job_update(jobs->store, &row, &error)
+                                  : ep_store_job_note(jobs->store, &row, &error);
+  if (status == EP_OK)
+    status = tail.started ? restart_hold(job, &error) : ep_job_start_hold(&row, job->log, &error);
   if (status != EP_OK) return refuse(job, &error);
   ep_job_note_start(jobs, job, device);
   if (!tail.started)
@@ -256,13 +259,12 @@ static int records_select(const ep_live_job *job, const ep_progress *progress, e
   return count;
 }
 
-/* All that came together goes to the disk together. */
-static ep_status records_append(const ep_live_job *job, const ep_progress *progress,
-                                ep_error *error) {
+static ep_status records_hold(const ep_live_job *job, const ep_progress *progress,
+                              ep_error *error) {
   ep_event *events = malloc(progress->count * sizeof *events);
   if (events == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
   int count = records_select(job, progress, events);
-  ep_status status = ep_eventlog_append(job->log, events, count, error);
+  ep_status status = ep_eventlog_hold(job->log, events, count, error);
   free(events);
   return status;
 }
@@ -277,7 +279,7 @@ static bool job_progress(void *context, const ep_progress *progress) {
   ep_live_job *job = running_find(jobs, progress->job, progress->attempt);
   if (job == NULL || progress->count == 0) return true;
   ep_error error = {0};
-  if (records_append(job, progress, &error) != EP_OK) return refuse(job, &error);
+  if (records_hold(job, progress, &error) != EP_OK) return refuse(job, &error);
   const ep_progress_record *last = &progress->records[progress->count - 1];
   epochs_count(job, last->epoch);
   pthread_mutex_lock(&jobs->mutex);
@@ -287,6 +289,15 @@ static bool job_progress(void *context, const ep_progress *progress) {
   pthread_mutex_unlock(&jobs->mutex);
   ep_live_announce(jobs, job->row.id);
   return true;
+}
+
+/* All that came together goes to the disk together. */
+static bool job_heard(void *context, const char *id, int attempt) {
+  ep_jobs *jobs = context;
+  ep_live_job *job = running_find(jobs, id, attempt);
+  ep_error error = {0};
+  if (job == NULL || ep_eventlog_flush(job->log, &error) == EP_OK) return true;
+  return refuse(job, &error);
 }
 
 static bool job_finished(void *context, const char *device, const ep_reply *reply) {
@@ -372,6 +383,7 @@ void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out) {
                                 .started = job_started,
                                 .progress = job_progress,
                                 .finished = job_finished,
+                                .heard = job_heard,
                                 .died = job_died,
                                 .settle = jobs_settle};
 }

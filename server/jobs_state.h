@@ -142,8 +142,8 @@ char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status statu
 
 /* jobs_run.c: the supervisor's events. */
 void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out);
-/* Appends the line of a job's first start, made from the row that says so. */
-ep_status ep_job_start_append(const ep_job_row *row, ep_eventlog *log, ep_error *error);
+/* Holds the line of a job's first start, made from the row that says so, for what comes next. */
+ep_status ep_job_start_hold(const ep_job_row *row, ep_eventlog *log, ep_error *error);
 /* True when the job may run on that device now. */
 bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_list *devices);
 

@@ -217,7 +217,10 @@ static void frames_take(ep_supervisor *supervisor, ep_supervised *worker) {
     ep_supervised_kill(worker, error.message);
     worker->link.in_bytes = 0;
   }
-  worker->held = refused;
+  const ep_supervisor_events *events = &supervisor->events;
+  const char *job = worker->status.job;
+  bool heard = job[0] == 0 || events->heard(events->context, job, worker->attempt);
+  worker->held = refused || !heard;
   worker->retry_us = ep_clock_steady_us() + RETRY_US;
 }
 
