@@ -72,8 +72,8 @@ typedef struct {
   bool (*started)(void *context, const char *device, const ep_reply *reply);
   bool (*progress)(void *context, const ep_progress *progress);
   bool (*finished)(void *context, const char *device, const ep_reply *reply);
-  /* All that came of the job at the same time was handed on: what it left to be stored can be
-   * stored together. false as above. */
+  /* What was handed on of the job can be stored now, all of it together: at once after progress,
+   * after a start when some milliseconds brought nothing else. false as above. */
   bool (*heard)(void *context, const char *job, int attempt);
   /* The worker died while it had this job; everything it had said was handed on before. */
   void (*died)(void *context, const char *job, int attempt, const char *cause);
