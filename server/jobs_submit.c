@@ -235,8 +235,8 @@ static void job_stored(ep_jobs *jobs, ep_live_job *job) {
  * with it, when that has ended. */
 static void job_withdraw(ep_jobs *jobs, ep_live_job *job) {
   char id[EP_ID_BYTES];
-  memcpy(id, job->row.id, sizeof id);
   pthread_mutex_lock(&jobs->mutex);
+  memcpy(id, job->row.id, sizeof id);
   bool queued = ep_queue_remove(&jobs->queue, &job->entry);
   if (queued) {
     ep_live_remove(jobs, job);
