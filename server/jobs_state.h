@@ -10,9 +10,10 @@
  * meanwhile; whoever would show, change or end it waits until the row is there
  * (ep_live_find_stored).
  *
- * What is true after a crash: the row. A job's end is first written to its row, with the result,
- * then appended to its events; where the second is missing it is made up for from the first (see
- * jobs_end.c), so that there is always exactly one end, which agrees with the row. */
+ * What is true after a crash: the row, but for a first start, of which the log has the last word
+ * (see jobs_recover.c). A job's end is first written to its row, with the result, then appended to
+ * its events; where the second is missing it is made up for from the first (see jobs_end.c), so
+ * that there is always exactly one end, which agrees with the row. */
 #ifndef EP_SERVER_JOBS_STATE_H
 #define EP_SERVER_JOBS_STATE_H
 
