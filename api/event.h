@@ -47,4 +47,11 @@ size_t ep_event_format(const ep_event *event, char *buffer, size_t capacity);
  * EP_MALFORMED for a torn line. */
 ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error *error);
 
+/* Where a `started` line says that the job runs; "" for what it does not say. */
+typedef struct {
+  char device[16], executor[32];
+} ep_event_place;
+ep_status ep_event_parse_place(const char *line, size_t bytes, ep_event_place *out,
+                               ep_error *error);
+
 #endif

@@ -156,3 +156,26 @@ ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error
     return ep_fail(error, EP_MALFORMED, "a line of the event log lacks its number, type or epoch");
   return EP_OK;
 }
+
+static bool place_scan(ep_scanner *scanner, ep_event_place *out) {
+  char key[32];
+  if (!ep_scan_token(scanner, '{')) return false;
+  do {
+    if (!ep_scan_string(scanner, key, sizeof key) || !ep_scan_token(scanner, ':')) return false;
+    bool good = strcmp(key, "device") == 0
+                    ? ep_scan_string(scanner, out->device, sizeof out->device)
+                : strcmp(key, "executor") == 0
+                    ? ep_scan_string(scanner, out->executor, sizeof out->executor)
+                    : ep_scan_skip(scanner);
+    if (!good) return false;
+  } while (ep_scan_token(scanner, ','));
+  return ep_scan_token(scanner, '}');
+}
+
+ep_status ep_event_parse_place(const char *line, size_t bytes, ep_event_place *out,
+                               ep_error *error) {
+  ep_scanner scanner = {line, line + bytes};
+  *out = (ep_event_place){0};
+  if (place_scan(&scanner, out)) return EP_OK;
+  return ep_fail(error, EP_MALFORMED, "an event line does not say where a job runs");
+}

@@ -32,10 +32,8 @@ char *ep_writer_take(ep_writer *writer) {
   return text;
 }
 
-/* Makes room for `more` bytes; false, and failed for ever, when there is none. */
-static bool writer_reserve(ep_writer *writer, size_t more) {
+bool ep_writer_grow(ep_writer *writer, size_t more) {
   if (writer->failed) return false;
-  if (more <= writer->capacity - writer->count) return true;
   if (writer->growing && more <= writer->limit - writer->count) {
     size_t wanted = writer->count + more;
     size_t capacity = writer->capacity ? writer->capacity : 256;
@@ -49,13 +47,8 @@ static bool writer_reserve(ep_writer *writer, size_t more) {
     }
   }
   writer->failed = true;
+  writer->capacity = writer->count; /* no room for anything after it, however short */
   return false;
-}
-
-void ep_writer_bytes(ep_writer *writer, const char *bytes, size_t count) {
-  if (!writer_reserve(writer, count)) return;
-  memcpy(writer->text + writer->count, bytes, count);
-  writer->count += count;
 }
 
 /* A comma, unless this is the first of its kind: what stands before tells. */
@@ -72,13 +65,6 @@ void ep_writer_open(ep_writer *writer, char bracket) {
 
 void ep_writer_close(ep_writer *writer, char bracket) {
   ep_writer_bytes(writer, &bracket, 1);
-}
-
-void ep_writer_key(ep_writer *writer, const char *key) {
-  writer_separate(writer);
-  ep_writer_bytes(writer, "\"", 1);
-  ep_writer_bytes(writer, key, strlen(key));
-  ep_writer_bytes(writer, "\":", 2);
 }
 
 /* Bytes of the UTF-8 character at `text` (ends in 0), or 0 when there is none (RFC 3629). */

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef struct {
   char *text;
@@ -31,7 +32,6 @@ void ep_writer_deinit(ep_writer *writer);
 void ep_writer_open(ep_writer *writer, char bracket);
 void ep_writer_close(ep_writer *writer, char bracket);
 
-void ep_writer_key(ep_writer *writer, const char *key); /* an ASCII name that needs no escape */
 /* UTF-8; bytes that are not become U+FFFD. NULL writes null. */
 void ep_writer_string(ep_writer *writer, const char *value);
 void ep_writer_integer(ep_writer *writer, int64_t value);
@@ -45,8 +45,33 @@ void ep_writer_null(ep_writer *writer);
 void ep_writer_raw(ep_writer *writer, const char *json); /* a value that is JSON already */
 /* 2026-11-20T16:52:07.123Z; microseconds since 1970. */
 void ep_writer_time(ep_writer *writer, int64_t time_us);
+
+/* Grows the block by what is missing for `more` bytes; false, and failed for ever, when there is no
+ * room. For the two below. */
+bool ep_writer_grow(ep_writer *writer, size_t more);
+
 /* Bytes outside JSON's grammar: CSV, the end of a line. */
-void ep_writer_bytes(ep_writer *writer, const char *bytes, size_t count);
+static inline void ep_writer_bytes(ep_writer *writer, const char *bytes, size_t count) {
+  if (count > writer->capacity - writer->count && !ep_writer_grow(writer, count)) return;
+  memcpy(writer->text + writer->count, bytes, count);
+  writer->count += count;
+}
+
+/* An ASCII name that needs no escape. Here, because a line of events has twelve: of a name that the
+ * compiler knows, only the copy is left. */
+static inline void ep_writer_key(ep_writer *writer, const char *key) {
+  size_t count = strlen(key);
+  char last = writer->count > 0 ? writer->text[writer->count - 1] : '{';
+  bool comma = last != '{' && last != '[';
+  size_t more = comma + count + 3;
+  if (more > writer->capacity - writer->count && !ep_writer_grow(writer, more)) return;
+  char *at = writer->text + writer->count;
+  if (comma) *at++ = ',';
+  *at = '"';
+  memcpy(at + 1, key, count);
+  memcpy(at + 1 + count, "\":", 2);
+  writer->count += more;
+}
 
 enum { EP_NUMBER_BYTES = 32, EP_ROUNDED_DIGITS = 8 };
 

@@ -2,8 +2,9 @@
  *
  * Seq numbers start at 1 and have no gaps, so a line's seq is its line number; every 64th line's
  * offset is kept. One appender at a time writes outside the mutex and then publishes the new end:
- * readers only ever look below it. A failed append is cut off again, and what follows is written
- * anew from memory: pages that a failed fsync left marked clean are never trusted. */
+ * readers only ever look below it. A failed write is cut off again, and what follows is written
+ * anew from memory: pages that a failed fsync left marked clean are never trusted. Lines that are
+ * held are not in the file yet, so nothing else is true of them than of lines not yet appended. */
 #include "server/eventlog.h"
 
 #include <errno.h>
@@ -24,24 +25,26 @@ enum {
   TYPE_WITHIN_BYTES = 160 /* the type stands near a line's beginning: after seq and job */
 };
 
-struct ep_eventlog {
-  int fd;
-  pthread_mutex_t mutex; /* guards everything below but wakes */
-  pthread_cond_t appended;
-  bool appending;
-  ep_eventlog_tail tail;
-  int64_t *marks; /* [marks_capacity] offset of line 0, 64, 128, …; owned */
-  int64_t marks_capacity;
-  ep_wakes wakes;
-};
-
-/* Lines of one append, formatted. */
+/* Lines that are formatted and not yet written. */
 typedef struct {
   char *text; /* owned */
   size_t bytes, capacity;
-  size_t *starts;        /* [count] offset of each line, owned */
-  ep_eventlog_tail tail; /* as it will be */
+  size_t *starts; /* [count] offset of each line, owned */
+  int count, starts_capacity;
 } line_batch;
+
+struct ep_eventlog {
+  int fd;
+  line_batch held;       /* the appender's */
+  pthread_mutex_t mutex; /* guards everything below but wakes */
+  pthread_cond_t appended;
+  bool appending;
+  ep_eventlog_tail tail;  /* with what is held */
+  ep_eventlog_tail shown; /* what readers see of the file */
+  int64_t *marks;         /* [marks_capacity] offset of line 0, 64, 128, …; owned */
+  int64_t marks_capacity;
+  ep_wakes wakes;
+};
 
 static int64_t marks_needed(int64_t lines) {
   return (lines + LINES_PER_MARK - 1) / LINES_PER_MARK;
@@ -154,6 +157,7 @@ static ep_status log_load(ep_eventlog *log, ep_error *error) {
                        (long long)log->tail.last_seq, (long long)event.seq);
   }
   log->tail.ended = scan.ended;
+  log->shown = log->tail;
   if (status == EP_OK && fstat(log->fd, &state) == 0 && state.st_size > log->tail.bytes &&
       ftruncate(log->fd, log->tail.bytes) != 0)
     status = ep_fail(error, EP_IO, "a torn line cannot be cut: %s", strerror(errno));
@@ -186,6 +190,8 @@ ep_status ep_eventlog_open(const char *path, ep_eventlog **out, ep_error *error)
 void ep_eventlog_close(ep_eventlog *log) {
   if (log == NULL) return;
   if (log->fd >= 0) close(log->fd);
+  free(log->held.text);
+  free(log->held.starts);
   free(log->marks);
   ep_wakes_deinit(&log->wakes);
   pthread_cond_destroy(&log->appended);
@@ -193,97 +199,136 @@ void ep_eventlog_close(ep_eventlog *log) {
   free(log);
 }
 
-/* Numbers the events and writes them as lines. */
-static ep_status batch_format(line_batch *batch, ep_event *events, int count, ep_error *error) {
-  batch->starts = malloc((size_t)count * sizeof *batch->starts);
-  if (batch->starts == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
-  for (int i = 0; i < count; i++) {
-    if (batch->tail.ended) return ep_fail(error, EP_CONFLICT, "this job's events have ended");
-    if (batch->capacity - batch->bytes < EP_LIMIT_EVENT_BYTES) {
-      size_t capacity = batch->capacity * 2 + EP_LIMIT_EVENT_BYTES;
-      char *text = realloc(batch->text, capacity);
-      if (text == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
-      batch->text = text;
-      batch->capacity = capacity;
-    }
-    events[i].seq = batch->tail.last_seq + 1;
-    size_t bytes = ep_event_format(&events[i], batch->text + batch->bytes, EP_LIMIT_EVENT_BYTES);
-    if (bytes == 0) return ep_fail(error, EP_TOO_LARGE, "an event is longer than its limit");
-    batch->starts[i] = batch->bytes;
-    batch->bytes += bytes;
-    batch->tail.last_seq++;
-    ep_event_type type = events[i].type;
-    if (type == EP_EVENT_EPOCH && events[i].progress.epoch > batch->tail.last_epoch)
-      batch->tail.last_epoch = events[i].progress.epoch;
-    if (type == EP_EVENT_STARTED || type == EP_EVENT_RESTARTED) batch->tail.started = true;
-    if (type == EP_EVENT_END) batch->tail.ended = true;
+/* Makes room for one more line of any length. */
+static ep_status batch_reserve(line_batch *batch, ep_error *error) {
+  if (batch->count == batch->starts_capacity) {
+    int capacity = batch->starts_capacity * 2 + 64;
+    size_t *starts = realloc(batch->starts, (size_t)capacity * sizeof *starts);
+    if (starts == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    batch->starts = starts;
+    batch->starts_capacity = capacity;
+  }
+  if (batch->capacity - batch->bytes < EP_LIMIT_EVENT_BYTES) {
+    size_t capacity = batch->capacity * 2 + EP_LIMIT_EVENT_BYTES;
+    char *text = realloc(batch->text, capacity);
+    if (text == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    batch->text = text;
+    batch->capacity = capacity;
   }
   return EP_OK;
 }
 
-static ep_status batch_write(ep_eventlog *log, const line_batch *batch, int64_t offset, bool sync,
-                             ep_error *error) {
-  for (size_t done = 0; done < batch->bytes;) {
+/* Numbers the events and adds them as lines; *tail moves on. */
+static ep_status batch_format(line_batch *batch, ep_event *events, int count,
+                              ep_eventlog_tail *tail, ep_error *error) {
+  for (int i = 0; i < count; i++) {
+    if (tail->ended) return ep_fail(error, EP_CONFLICT, "this job's events have ended");
+    ep_status status = batch_reserve(batch, error);
+    if (status != EP_OK) return status;
+    events[i].seq = tail->last_seq + 1;
+    size_t bytes = ep_event_format(&events[i], batch->text + batch->bytes, EP_LIMIT_EVENT_BYTES);
+    if (bytes == 0) return ep_fail(error, EP_TOO_LARGE, "an event is longer than its limit");
+    batch->starts[batch->count++] = batch->bytes;
+    batch->bytes += bytes;
+    tail->bytes += (int64_t)bytes;
+    tail->last_seq++;
+    ep_event_type type = events[i].type;
+    if (type == EP_EVENT_EPOCH && events[i].progress.epoch > tail->last_epoch)
+      tail->last_epoch = events[i].progress.epoch;
+    if (type == EP_EVENT_STARTED || type == EP_EVENT_RESTARTED) tail->started = true;
+    if (type == EP_EVENT_END) tail->ended = true;
+  }
+  return EP_OK;
+}
+
+/* Writes what is held, from the end that readers see; a failure leaves the file as it was. */
+static ep_status batch_write(ep_eventlog *log, bool sync, ep_error *error) {
+  const line_batch *batch = &log->held;
+  int64_t offset = log->shown.bytes;
+  ep_status status = EP_OK;
+  for (size_t done = 0; status == EP_OK && done < batch->bytes;) {
     ssize_t wrote =
         pwrite(log->fd, batch->text + done, batch->bytes - done, offset + (int64_t)done);
     if (wrote >= 0) {
       done += (size_t)wrote;
     } else if (errno != EINTR) {
-      return ep_fail(error, errno == ENOSPC || errno == EDQUOT ? EP_UNAVAILABLE : EP_IO,
-                     "an event log cannot be written: %s", strerror(errno));
+      status = ep_fail(error, errno == ENOSPC || errno == EDQUOT ? EP_UNAVAILABLE : EP_IO,
+                       "an event log cannot be written: %s", strerror(errno));
     }
   }
-  if (sync && fdatasync(log->fd) != 0)
-    return ep_fail(error, EP_IO, "an event log cannot be synced: %s", strerror(errno));
-  return EP_OK;
+  if (status == EP_OK && sync && fdatasync(log->fd) != 0)
+    status = ep_fail(error, EP_IO, "an event log cannot be synced: %s", strerror(errno));
+  /* If even this fails, readers still stop at the published end, and opening cuts the rest. */
+  if (status != EP_OK && ftruncate(log->fd, offset) != 0) errno = 0;
+  return status;
 }
 
 /* Makes the lines visible. The mutex is held, the room for marks is there. */
-static void batch_publish(ep_eventlog *log, const line_batch *batch, int count) {
-  int64_t line = log->tail.last_seq;
-  for (int i = 0; i < count; i++, line++)
+static void batch_publish(ep_eventlog *log) {
+  line_batch *batch = &log->held;
+  int64_t line = log->shown.last_seq;
+  for (int i = 0; i < batch->count; i++, line++)
     if (line % LINES_PER_MARK == 0)
-      log->marks[line / LINES_PER_MARK] = log->tail.bytes + (int64_t)batch->starts[i];
-  int64_t bytes = log->tail.bytes + (int64_t)batch->bytes;
-  log->tail = batch->tail;
-  log->tail.bytes = bytes;
+      log->marks[line / LINES_PER_MARK] = log->shown.bytes + (int64_t)batch->starts[i];
+  log->shown = log->tail;
+  free(batch->text);
+  free(batch->starts);
+  *batch = (line_batch){0};
 }
 
-static ep_status append(ep_eventlog *log, ep_event *events, int count, bool sync, ep_error *error) {
-  line_batch batch = {0};
+typedef enum { HOLD, WRITE, SYNC } append_mode;
+
+/* Adds lines, and with WRITE or SYNC writes all that is held. On failure nothing was added, and
+ * what was held still is. */
+static ep_status append(ep_eventlog *log, ep_event *events, int count, append_mode mode,
+                        ep_error *error) {
+  line_batch *held = &log->held;
   pthread_mutex_lock(&log->mutex);
   while (log->appending) pthread_cond_wait(&log->appended, &log->mutex);
   log->appending = true;
-  batch.tail = log->tail;
-  ep_status status = marks_reserve(log, batch.tail.last_seq + count, error);
+  ep_eventlog_tail tail = log->tail;
+  ep_status status = marks_reserve(log, tail.last_seq + count, error);
   pthread_mutex_unlock(&log->mutex);
 
-  int64_t offset = batch.tail.bytes;
-  if (status == EP_OK) status = batch_format(&batch, events, count, error);
-  if (status == EP_OK) {
-    status = batch_write(log, &batch, offset, sync, error);
-    /* If even this fails, readers still stop at the published end, and opening cuts the rest. */
-    if (status != EP_OK && ftruncate(log->fd, offset) != 0) errno = 0;
+  int count_before = held->count, lines = 0;
+  size_t bytes_before = held->bytes;
+  bool sync = mode == SYNC || held->count > 0;
+  if (status == EP_OK) status = batch_format(held, events, count, &tail, error);
+  if (status == EP_OK && mode != HOLD && held->count > 0) {
+    status = batch_write(log, sync, error);
+    if (status == EP_OK) lines = held->count;
   }
 
   pthread_mutex_lock(&log->mutex);
-  if (status == EP_OK) batch_publish(log, &batch, count);
+  if (status == EP_OK) {
+    log->tail = tail;
+    if (lines > 0) batch_publish(log);
+  } else {
+    held->count = count_before;
+    held->bytes = bytes_before;
+  }
   log->appending = false;
   pthread_cond_signal(&log->appended);
   pthread_mutex_unlock(&log->mutex);
-  free(batch.starts);
-  free(batch.text);
-  if (status == EP_OK) ep_metrics_add(EP_COUNTER_EVENT_LINES, (uint64_t)count);
-  if (status == EP_OK && ep_wakes_mark(&log->wakes, 0, 0)) ep_wakes_call(&log->wakes);
+  if (lines > 0) ep_metrics_add(EP_COUNTER_EVENT_LINES, (uint64_t)lines);
+  if (lines > 0 && ep_wakes_mark(&log->wakes, 0, 0)) ep_wakes_call(&log->wakes);
   return status;
 }
 
 ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_error *error) {
-  return count > 0 ? append(log, events, count, true, error) : EP_OK;
+  return append(log, events, count, SYNC, error);
 }
 
 ep_status ep_eventlog_append_copy(ep_eventlog *log, ep_event *event, ep_error *error) {
-  return append(log, event, 1, false, error);
+  return append(log, event, 1, WRITE, error);
+}
+
+ep_status ep_eventlog_hold(ep_eventlog *log, ep_event *events, int count, ep_error *error) {
+  return append(log, events, count, HOLD, error);
+}
+
+ep_status ep_eventlog_flush(ep_eventlog *log, ep_error *error) {
+  return append(log, NULL, 0, SYNC, error);
 }
 
 void ep_eventlog_get_tail(ep_eventlog *log, ep_eventlog_tail *out) {
@@ -307,16 +352,16 @@ static int64_t lines_skip(const char *text, size_t bytes, int64_t *lines) {
 int64_t ep_eventlog_offset_after(ep_eventlog *log, int64_t after) {
   if (after <= 0) return 0;
   pthread_mutex_lock(&log->mutex);
-  ep_eventlog_tail tail = log->tail;
-  int64_t offset = after >= tail.last_seq ? tail.bytes : log->marks[after / LINES_PER_MARK];
+  ep_eventlog_tail shown = log->shown;
+  int64_t offset = after >= shown.last_seq ? shown.bytes : log->marks[after / LINES_PER_MARK];
   pthread_mutex_unlock(&log->mutex);
-  if (after >= tail.last_seq) return tail.bytes;
+  if (after >= shown.last_seq) return shown.bytes;
   int64_t lines = after % LINES_PER_MARK;
   while (lines > 0) {
     char buffer[16384];
     size_t got = 0;
     if (read_at(log->fd, buffer, sizeof buffer, offset, &got, NULL) != EP_OK || got == 0)
-      return tail.bytes;
+      return shown.bytes;
     int64_t skipped = lines_skip(buffer, got, &lines);
     offset += skipped >= 0 ? skipped : (int64_t)got;
   }
@@ -327,12 +372,12 @@ ep_status ep_eventlog_read(ep_eventlog *log, int64_t offset, char *buffer, size_
                            size_t *bytes, bool *ended, ep_error *error) {
   *bytes = 0;
   pthread_mutex_lock(&log->mutex);
-  ep_eventlog_tail tail = log->tail;
+  ep_eventlog_tail shown = log->shown;
   pthread_mutex_unlock(&log->mutex);
-  *ended = tail.ended && offset >= tail.bytes;
-  if (offset < 0 || offset >= tail.bytes) return EP_OK;
+  *ended = shown.ended && offset >= shown.bytes;
+  if (offset < 0 || offset >= shown.bytes) return EP_OK;
   size_t wanted = capacity;
-  if ((int64_t)wanted > tail.bytes - offset) wanted = (size_t)(tail.bytes - offset);
+  if ((int64_t)wanted > shown.bytes - offset) wanted = (size_t)(shown.bytes - offset);
   size_t got = 0;
   ep_status status = read_at(log->fd, buffer, wanted, offset, &got, error);
   if (status != EP_OK) return status;
@@ -340,7 +385,7 @@ ep_status ep_eventlog_read(ep_eventlog *log, int64_t offset, char *buffer, size_
   if (newline == NULL)
     return ep_fail(error, EP_TOO_LARGE, "a line of the event log is longer than the buffer");
   *bytes = (size_t)(newline + 1 - buffer);
-  *ended = tail.ended && offset + (int64_t)*bytes >= tail.bytes;
+  *ended = shown.ended && offset + (int64_t)*bytes >= shown.bytes;
   return EP_OK;
 }
 

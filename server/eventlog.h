@@ -22,16 +22,22 @@ typedef void ep_eventlog_wake(void *context);
 ep_status ep_eventlog_open(const char *path, ep_eventlog **out, ep_error *error);
 void ep_eventlog_close(ep_eventlog *log);
 
-/* Gives each event the next seq, writes all in one write, fdatasync, then wakes. events[i].seq is
- * set. */
+/* Gives each event the next seq, writes all, what was held before them first, in one write,
+ * fdatasync, then wakes. events[i].seq is set. On failure none of them is there. */
 ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_error *error);
 /* The same for one line that can be written again, byte for byte, from what the store has on disk
  * already: it is not waited for. A crash of the machine may take it, and whatever comes after the
  * lines that were synced; the caller then appends it again. */
 ep_status ep_eventlog_append_copy(ep_eventlog *log, ep_event *event, ep_error *error);
+/* Gives each event the next seq and keeps their lines: they go to the disk with what comes next.
+ * Until then nobody sees them, and a crash, also of the process, takes them. */
+ep_status ep_eventlog_hold(ep_eventlog *log, ep_event *events, int count, ep_error *error);
+/* Writes what is held, if anything, as ep_eventlog_append does; on failure it is held still. */
+ep_status ep_eventlog_flush(ep_eventlog *log, ep_error *error);
 
-/* What a resume needs: the last seq, the greatest epoch of an epoch event (0 = none), whether `end`
- * is there (nothing is appended after it), whether the job has started before. */
+/* What a resume needs, with what is held: the last seq, the greatest epoch of an epoch event (0 =
+ * none), whether `end` is there (nothing is appended after it), whether the job has started before.
+ */
 typedef struct {
   int64_t last_seq, last_epoch, bytes;
   bool ended, started;

@@ -100,6 +100,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   ep_jobs *jobs = calloc(1, sizeof *jobs);
   if (jobs == NULL) return NULL;
   pthread_mutex_init(&jobs->mutex, NULL);
+  pthread_cond_init(&jobs->stored, NULL);
   pthread_mutex_init(&jobs->naming, NULL);
   ep_pins_init(&jobs->pins);
   ep_wakes_init(&jobs->watches);
@@ -182,6 +183,7 @@ void ep_jobs_close(ep_jobs *jobs) {
   ep_wakes_deinit(&jobs->watches);
   ep_pins_deinit(&jobs->pins);
   pthread_mutex_destroy(&jobs->mutex);
+  pthread_cond_destroy(&jobs->stored);
   pthread_mutex_destroy(&jobs->naming);
   if (jobs->lock_fd >= 0) close(jobs->lock_fd);
   free(jobs->worker_path);

@@ -57,8 +57,9 @@ static ep_status end_write(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
     ep_status status = ep_logs_retain(&jobs->logs, job->row.id, &job->log, error);
     if (status != EP_OK) return status;
   }
-  if (!job->row_ended) {
-    ep_status status = ep_store_job_update(jobs->store, &job->row, error);
+  if (!job->row_ended) { /* not before its lines are on disk: nobody would write them again */
+    ep_status status = ep_eventlog_flush(job->log, error);
+    if (status == EP_OK) status = ep_store_job_update(jobs->store, &job->row, error);
     if (status != EP_OK) return status;
     if (job->row.dataset[0] != 0) ep_pins_remove(&jobs->pins, job->row.dataset);
     /* From here on the row is what is shown: who is shown the end event finds its result. */

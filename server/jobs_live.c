@@ -25,6 +25,13 @@ ep_live_job *ep_live_find(ep_jobs *jobs, const char *id) {
   return job;
 }
 
+ep_live_job *ep_live_find_stored(ep_jobs *jobs, const char *id) {
+  ep_live_job *job;
+  while ((job = ep_live_find(jobs, id)) != NULL && job->storing)
+    pthread_cond_wait(&jobs->stored, &jobs->mutex);
+  return job;
+}
+
 void ep_live_add(ep_jobs *jobs, ep_live_job *job) {
   ep_live_job **bucket = bucket_of(jobs, job->row.id);
   job->next = *bucket;

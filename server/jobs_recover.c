@@ -1,8 +1,10 @@
 /* jobs_recover.c: see jobs_state.h: at start, the data folder is made to agree with the store. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "server/clock.h"
 #include "server/folder.h"
@@ -26,6 +28,20 @@ static ep_status spec_write(ep_jobs *jobs, const ep_job_row *row, ep_error *erro
   size_t bytes = strlen(row->spec);
   if (stat(path, &state) == 0 && (size_t)state.st_size == bytes) return EP_OK;
   return ep_folder_write_file(path, row->spec, bytes, error);
+}
+
+/* Takes away what a training had put in place before its job ended: after a crash of the machine it
+ * may be torn, and the job may yet end without such a file. */
+static ep_status results_remove(ep_jobs *jobs, const char *id, ep_error *error) {
+  static const char *const names[] = {"weights.safetensors", "predictions.json", "predictions.csv"};
+  char path[EP_PATH_BYTES];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    ep_status status = ep_folder_path(path, error, jobs->data_dir, "jobs", id, names[i], NULL);
+    if (status != EP_OK) return status;
+    if (unlink(path) != 0 && errno != ENOENT)
+      return ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
+  }
+  return EP_OK;
 }
 
 /* The job's first event. Its time is the row's, so that the line is the same whenever it is
@@ -94,23 +110,64 @@ static bool needs_pin(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
          (row->dataset[0] == 0 || ep_pins_add(&jobs->pins, row->dataset));
 }
 
-/* A first start is stored and then said, and the line is not waited for: says it again where a
- * crash of the machine took it. */
-static ep_status start_restore(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
-  if (row->attempt != 1 || row->executor[0] == 0) return EP_OK;
+/* The first `started` line of a log that has one. */
+static ep_status start_read(ep_eventlog *log, ep_event *event, ep_event_place *place,
+                            ep_error *error) {
+  ep_status status = EP_OK;
+  size_t bytes = 0, length;
+  bool ended = false;
+  char *lines = malloc(EP_LIMIT_EVENT_BYTES);
+  if (lines == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory to read an event log");
+  event->type = EP_EVENT_QUEUED;
+  for (int64_t offset = 0; status == EP_OK && event->type != EP_EVENT_STARTED;
+       offset += (int64_t)bytes) {
+    status = ep_eventlog_read(log, offset, lines, EP_LIMIT_EVENT_BYTES, &bytes, &ended, error);
+    if (status == EP_OK && bytes == 0)
+      status = ep_fail(error, EP_IO, "an event log has lost its `started` line");
+    for (size_t at = 0; status == EP_OK && at < bytes && event->type != EP_EVENT_STARTED;
+         at += length + 1) {
+      length = (size_t)((char *)memchr(lines + at, '\n', bytes - at) - (lines + at));
+      status = ep_event_parse(lines + at, length, event, error);
+      if (status == EP_OK && event->type == EP_EVENT_STARTED)
+        status = ep_event_parse_place(lines + at, length, place, error);
+    }
+  }
+  free(lines);
+  return status;
+}
+
+/* Row and line of a first start, made to agree. The line comes to the disk before anybody is shown
+ * it; the row need not, and is then filled in from the line. Where there is the row alone, nothing
+ * of the start was shown, and the line is written from the row. */
+static ep_status start_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   ep_eventlog *log = NULL;
   ep_eventlog_tail tail;
+  ep_event event;
+  ep_event_place place;
   ep_status status = ep_logs_retain(&jobs->logs, row->id, &log, error);
   if (status != EP_OK) return status;
   ep_eventlog_get_tail(log, &tail);
-  if (!tail.started) status = ep_job_start_append(row, log, error);
+  if (tail.started && row->attempt == 0) {
+    status = start_read(log, &event, &place, error);
+    if (status == EP_OK) {
+      row->state = EP_STATE_RUNNING;
+      row->attempt = event.attempt;
+      row->started_us = event.time_us;
+      memcpy(row->device, place.device, sizeof row->device);
+      memcpy(row->executor, place.executor, sizeof row->executor);
+    }
+  } else if (!tail.started && row->attempt == 1 && row->executor[0] != 0) {
+    status = ep_job_start_hold(row, log, error);
+    if (status == EP_OK) status = ep_eventlog_flush(log, error);
+  }
   ep_logs_release(&jobs->logs, log);
   return status;
 }
 
 /* Makes a live job of a row that did not end, and queues it. */
-static ep_status job_revive(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
+static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   ep_status status = ep_job_folder_write(jobs, row, false, error);
+  if (status == EP_OK) status = results_remove(jobs, row->id, error);
   if (status == EP_OK) status = start_restore(jobs, row, error);
   if (status != EP_OK) return status;
   ep_live_job *job = ep_live_create(row);

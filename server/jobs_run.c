@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/clock.h"
+#include "server/folder.h"
 #include "server/jobs_state.h"
 #include "server/metrics.h"
 #include "server/notice.h"
@@ -86,15 +87,28 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
   return job;
 }
 
+/* The end of what a worker had begun for nothing: see job_withdraw. */
+static void dropped_end(ep_jobs *jobs, ep_live_job *job) {
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_remove(jobs, job);
+  jobs->running--;
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_logs_release(&jobs->logs, job->log);
+  ep_folder_discard(jobs->data_dir, "jobs", job->row.id, NULL);
+  ep_live_destroy(job);
+}
+
 /* Puts a job back into the queue, unless it was cancelled in the meantime: then it ends, as it does
  * where there is no memory to queue it. */
 static void queue_return(ep_jobs *jobs, ep_live_job *job, bool again) {
   pthread_mutex_lock(&jobs->mutex);
-  bool cancelled = job->cancelled;
-  bool queued = !cancelled && ep_live_enqueue(jobs, job, again);
+  bool cancelled = job->cancelled, dropped = job->dropped;
+  bool queued = !cancelled && !dropped && ep_live_enqueue(jobs, job, again);
   if (queued) jobs->running--;
   pthread_mutex_unlock(&jobs->mutex);
-  if (cancelled) {
+  if (dropped) {
+    dropped_end(jobs, job);
+  } else if (cancelled) {
     ep_job_end(jobs, job, EP_STATE_CANCELLED,
                ep_job_failure(&job->row, job->epoch, EP_CANCELLED, "cancelled"));
   } else if (!queued) {
@@ -115,22 +129,34 @@ static void start_fill(ep_live_job *job, const char *device, ep_job_row *row) {
   if (row->started_us == 0) row->started_us = ep_clock_utc_us();
 }
 
+/* The job's spec for its worker, from memory or from its row; *spec is the caller's. */
+static ep_status spec_take(ep_jobs *jobs, ep_live_job *job, char **spec, ep_error *error) {
+  ep_job_row stored;
+  *spec = job->row.spec;
+  job->row.spec = NULL;
+  if (*spec != NULL) return EP_OK;
+  ep_status status = ep_store_job_get(jobs->store, job->row.id, &stored, error);
+  if (status != EP_OK) return status;
+  *spec = stored.spec; /* ownership moves */
+  stored.spec = NULL;
+  ep_job_row_deinit(&stored);
+  return EP_OK;
+}
+
 /* Fills in the command. The start is stored when the worker says that it has begun (job_started):
  * until then nobody was shown anything of it, and the executor is not known. */
 static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *device,
                                ep_assignment *out, ep_error *error) {
-  ep_job_row stored, row;
-  start_fill(job, device, &row);
+  ep_job_row row;
   ep_status status = EP_OK;
-  if (job->log == NULL) status = ep_logs_retain(&jobs->logs, row.id, &job->log, error);
-  if (status == EP_OK) status = ep_store_job_get(jobs->store, row.id, &stored, error);
+  if (job->log == NULL) status = ep_logs_retain(&jobs->logs, job->row.id, &job->log, error);
+  if (status == EP_OK) status = spec_take(jobs, job, &out->train.spec, error);
   if (status != EP_OK) return status;
+  start_fill(job, device, &row);
   out->train.kind = EP_COMMAND_TRAIN;
   snprintf(out->train.job, sizeof out->train.job, "%s", row.id);
   out->train.attempt = row.attempt;
   memcpy(out->train.executor, row.executor, sizeof out->train.executor);
-  out->train.spec = stored.spec; /* ownership moves */
-  stored.spec = NULL;
   out->cores = cores_of(&row, device);
   double seconds = is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
   out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;
@@ -140,7 +166,6 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   job->eta_seconds = NAN;
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
-  ep_job_row_deinit(&stored);
   return EP_OK;
 }
 
@@ -161,14 +186,26 @@ static bool job_next(void *context, const char *device, int cores, ep_assignment
   return true;
 }
 
-/* The running job that a worker speaks of; NULL when it is not (any more). */
+/* The running job that a worker speaks of, once its row is stored; NULL when it is not (any more).
+ */
 static ep_live_job *running_find(ep_jobs *jobs, const char *id, int attempt) {
   pthread_mutex_lock(&jobs->mutex);
-  ep_live_job *job = ep_live_find(jobs, id);
+  ep_live_job *job = ep_live_find_stored(jobs, id);
   bool running = job != NULL && !job->ending && job->row.state == EP_STATE_RUNNING &&
                  job->row.attempt == attempt;
+  bool dropped = running && job->dropped;
   pthread_mutex_unlock(&jobs->mutex);
-  return running ? job : NULL;
+  return running && !dropped ? job : NULL;
+}
+
+/* True where a worker's last words were of a job that was withdrawn, which is gone then. */
+static bool dropped_take(ep_jobs *jobs, const char *id) {
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_job *job = ep_live_find_stored(jobs, id);
+  if (job != NULL && !job->dropped) job = NULL;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (job != NULL) dropped_end(jobs, job);
+  return job != NULL;
 }
 
 /* Says that the disk refused; false, for the supervisor. */
@@ -177,7 +214,7 @@ static bool refuse(const ep_live_job *job, const ep_error *error) {
   return false;
 }
 
-ep_status ep_job_start_append(const ep_job_row *row, ep_eventlog *log, ep_error *error) {
+ep_status ep_job_start_hold(const ep_job_row *row, ep_eventlog *log, ep_error *error) {
   ep_event event = {.job = row->id,
                     .type = EP_EVENT_STARTED,
                     .time_us = row->started_us,
@@ -185,10 +222,10 @@ ep_status ep_job_start_append(const ep_job_row *row, ep_eventlog *log, ep_error 
                     .attempt = row->attempt,
                     .device = row->device,
                     .executor = row->executor};
-  return ep_eventlog_append_copy(log, &event, error);
+  return ep_eventlog_hold(log, &event, 1, error);
 }
 
-static ep_status restart_append(const ep_live_job *job, ep_error *error) {
+static ep_status restart_hold(const ep_live_job *job, ep_error *error) {
   char message[EP_MESSAGE_BYTES + 64];
   snprintf(message, sizeof message, "%s; starting again from epoch 0",
            job->cause[0] != 0 ? job->cause : "the daemon was restarted");
@@ -197,9 +234,12 @@ static ep_status restart_append(const ep_live_job *job, ep_error *error) {
                     .time_us = ep_clock_utc_us(),
                     .attempt = job->row.attempt,
                     .message = message};
-  return ep_eventlog_append(job->log, &event, 1, error);
+  return ep_eventlog_hold(job->log, &event, 1, error);
 }
 
+/* Device and executor are fixed from here on, for every restart. Of a first start the log is what
+ * lasts: its line comes to the disk before anybody is shown it, together with the epochs that have
+ * come by then, and where the row of the start was lost it is read from there (jobs_recover.c). */
 static bool job_started(void *context, const char *device, const ep_reply *reply) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
@@ -207,12 +247,12 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   ep_eventlog_tail tail;
   ep_eventlog_get_tail(job->log, &tail);
   ep_error error = {0};
-  /* Before anybody is shown it: device and executor are fixed from here on, for every restart. */
   ep_job_row row = job->row;
   snprintf(row.executor, sizeof row.executor, "%s", reply->executor);
-  ep_status status = ep_store_job_update(jobs->store, &row, &error);
-  if (status == EP_OK && tail.started) status = restart_append(job, &error);
-  if (status == EP_OK && !tail.started) status = ep_job_start_append(&row, job->log, &error);
+  ep_status status = tail.started ? ep_store_job_update(jobs->store, &row, &error)
+                                  : ep_store_job_note(jobs->store, &row, &error);
+  if (status == EP_OK)
+    status = tail.started ? restart_hold(job, &error) : ep_job_start_hold(&row, job->log, &error);
   if (status != EP_OK) return refuse(job, &error);
   ep_job_note_start(jobs, job, device);
   if (!tail.started)
@@ -256,13 +296,12 @@ static int records_select(const ep_live_job *job, const ep_progress *progress, e
   return count;
 }
 
-/* All that came together goes to the disk together. */
-static ep_status records_append(const ep_live_job *job, const ep_progress *progress,
-                                ep_error *error) {
+static ep_status records_hold(const ep_live_job *job, const ep_progress *progress,
+                              ep_error *error) {
   ep_event *events = malloc(progress->count * sizeof *events);
   if (events == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
   int count = records_select(job, progress, events);
-  ep_status status = ep_eventlog_append(job->log, events, count, error);
+  ep_status status = ep_eventlog_hold(job->log, events, count, error);
   free(events);
   return status;
 }
@@ -277,7 +316,7 @@ static bool job_progress(void *context, const ep_progress *progress) {
   ep_live_job *job = running_find(jobs, progress->job, progress->attempt);
   if (job == NULL || progress->count == 0) return true;
   ep_error error = {0};
-  if (records_append(job, progress, &error) != EP_OK) return refuse(job, &error);
+  if (records_hold(job, progress, &error) != EP_OK) return refuse(job, &error);
   const ep_progress_record *last = &progress->records[progress->count - 1];
   epochs_count(job, last->epoch);
   pthread_mutex_lock(&jobs->mutex);
@@ -289,9 +328,19 @@ static bool job_progress(void *context, const ep_progress *progress) {
   return true;
 }
 
+/* All that came together goes to the disk together. */
+static bool job_heard(void *context, const char *id, int attempt) {
+  ep_jobs *jobs = context;
+  ep_live_job *job = running_find(jobs, id, attempt);
+  ep_error error = {0};
+  if (job == NULL || ep_eventlog_flush(job->log, &error) == EP_OK) return true;
+  return refuse(job, &error);
+}
+
 static bool job_finished(void *context, const char *device, const ep_reply *reply) {
   (void)device;
   ep_jobs *jobs = context;
+  if (dropped_take(jobs, reply->job)) return true;
   ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
   if (job == NULL) return true;
   char *text = ep_job_result_format(&reply->result);
@@ -313,6 +362,7 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
 
 static void job_died(void *context, const char *id, int attempt, const char *cause) {
   ep_jobs *jobs = context;
+  if (dropped_take(jobs, id)) return;
   ep_live_job *job = running_find(jobs, id, attempt);
   if (job == NULL) return;
   ep_eventlog_tail tail;
@@ -372,6 +422,7 @@ void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out) {
                                 .started = job_started,
                                 .progress = job_progress,
                                 .finished = job_finished,
+                                .heard = job_heard,
                                 .died = job_died,
                                 .settle = jobs_settle};
 }
@@ -380,8 +431,9 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
   bool running = false;
   pthread_mutex_lock(&jobs->mutex);
-  ep_live_job *job = ep_live_find(jobs, id);
-  bool live = job != NULL;
+  ep_live_job *job = ep_live_find_stored(jobs, id);
+  bool live = job != NULL && !job->dropped;
+  if (!live) job = NULL;
   if (live && (job->ending || !ep_queue_remove(&jobs->queue, &job->entry))) {
     running = !job->ending;
     job->cancelled = true;

@@ -6,9 +6,14 @@
  * ending, belongs to one thread, which alone changes it (the supervisor's, or the one that
  * cancelled it while it was queued); others read it under the mutex.
  *
- * What is true after a crash: the row. A job's end is first written to its row, with the result,
- * then appended to its events; where the second is missing it is made up for from the first (see
- * jobs_end.c), so that there is always exactly one end, which agrees with the row. */
+ * A job is queued while its row is still on its way to the disk, so that a worker may begin with it
+ * meanwhile; whoever would show, change or end it waits until the row is there
+ * (ep_live_find_stored).
+ *
+ * What is true after a crash: the row, but for a first start, of which the log has the last word
+ * (see jobs_recover.c). A job's end is first written to its row, with the result, then appended to
+ * its events; where the second is missing it is made up for from the first (see jobs_end.c), so
+ * that there is always exactly one end, which agrees with the row. */
 #ifndef EP_SERVER_JOBS_STATE_H
 #define EP_SERVER_JOBS_STATE_H
 
@@ -37,11 +42,14 @@ typedef struct {
 typedef struct ep_live_job {
   struct ep_live_job *next;        /* in its bucket */
   struct ep_live_job *next_ending; /* in ep_jobs.ending */
-  ep_job_row row;  /* name, tags and spec NULL, priority not kept; result owned once it is ending */
+  ep_job_row row;  /* name and tags NULL, priority not kept; spec owned from its submission until a
+                      worker has it or the row is stored; result owned once it is ending */
   char *name;      /* owned; this, edition and entry.priority may change at any time: PATCH */
   int64_t edition; /* of the labels that these are; 0 = as they were when it came to live */
   uint64_t labelled; /* version of the last such change; 0 = none */
   ep_queue_entry entry;
+  bool storing;            /* its row is not on disk yet: it may run, but nothing of it is shown */
+  bool dropped;            /* its row could not be stored: what runs of it ends for nothing */
   bool cancelled;          /* asked for, while running */
   bool stranded;           /* queued, and no device that is left may run it */
   bool ending;             /* its end is known and being written */
@@ -78,6 +86,7 @@ struct ep_jobs {
   pthread_mutex_t naming; /* held while a dataset's name is moved from one content to another, with
                              nothing else of this struct locked */
 
+  pthread_cond_t stored; /* a job is no longer `storing` */
   pthread_mutex_t mutex; /* guards what follows */
   ep_live_job *buckets[EP_JOBS_BUCKETS];
   ep_queue queue;
@@ -89,10 +98,12 @@ struct ep_jobs {
 
 /* jobs_live.c: the live jobs. Those with "locked" in the comment want the mutex held. */
 ep_live_job *ep_live_find(ep_jobs *jobs, const char *id); /* locked; NULL = not live */
-void ep_live_add(ep_jobs *jobs, ep_live_job *job);        /* locked */
-void ep_live_remove(ep_jobs *jobs, ep_live_job *job);     /* locked; does not free */
-void ep_live_destroy(ep_live_job *job);                   /* NULL is allowed */
-ep_live_job *ep_live_create(const ep_job_row *row);       /* copies; NULL: memory is short */
+/* The same of a job whose row is on disk or could not be: waits for that. Locked. */
+ep_live_job *ep_live_find_stored(ep_jobs *jobs, const char *id);
+void ep_live_add(ep_jobs *jobs, ep_live_job *job);    /* locked */
+void ep_live_remove(ep_jobs *jobs, ep_live_job *job); /* locked; does not free */
+void ep_live_destroy(ep_live_job *job);               /* NULL is allowed */
+ep_live_job *ep_live_create(const ep_job_row *row);   /* copies; NULL: memory is short */
 bool ep_live_enqueue(ep_jobs *jobs, ep_live_job *job, bool again); /* locked */
 /* Gives the job a new version; the queue too where it changed. Locked. */
 void ep_live_touch(ep_jobs *jobs, ep_live_job *job);
@@ -142,8 +153,8 @@ char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status statu
 
 /* jobs_run.c: the supervisor's events. */
 void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out);
-/* Appends the line of a job's first start, made from the row that says so. */
-ep_status ep_job_start_append(const ep_job_row *row, ep_eventlog *log, ep_error *error);
+/* Holds the line of a job's first start, made from the row that says so, for what comes next. */
+ep_status ep_job_start_hold(const ep_job_row *row, ep_eventlog *log, ep_error *error);
 /* True when the job may run on that device now. */
 bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_list *devices);
 

@@ -203,22 +203,56 @@ static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row
   return status;
 }
 
-/* Puts the job, which is on disk and live, into the queue; one that was cancelled in between ends.
- */
-static void job_enter(ep_jobs *jobs, ep_live_job *job) {
+/* Makes the job live and queues it, before its row is stored: a worker that has nothing else to do
+ * begins with it while the disk is waited for. */
+static ep_status job_enter(ep_jobs *jobs, ep_live_job *job, ep_problem *problem) {
+  job->storing = true;
   pthread_mutex_lock(&jobs->mutex);
-  bool cancelled = job->cancelled;
-  bool queued = !cancelled && ep_live_enqueue(jobs, job, false);
+  bool queued = ep_live_enqueue(jobs, job, false);
+  if (queued) ep_live_add(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
-  if (queued) {
-    ep_supervisor_kick(jobs->supervisor);
-    ep_queue_announce(jobs);
-  } else if (cancelled) {
-    ep_job_end(jobs, job, EP_STATE_CANCELLED, NULL);
-  } else {
-    ep_job_end(jobs, job, EP_STATE_FAILED,
-               ep_job_failure(&job->row, 0, EP_NO_MEMORY, "no memory to queue the job"));
+  if (!queued) return ep_problem_set(problem, EP_NO_MEMORY, "no memory to queue the job");
+  ep_supervisor_kick(jobs->supervisor);
+  return EP_OK;
+}
+
+/* The row is on disk, and with it all that is true of the job. */
+static void job_stored(ep_jobs *jobs, ep_live_job *job) {
+  char *spec = NULL;
+  pthread_mutex_lock(&jobs->mutex);
+  if (job->row.state == EP_STATE_QUEUED) { /* else it is the supervisor's */
+    spec = job->row.spec;
+    job->row.spec = NULL;
   }
+  job->storing = false;
+  pthread_cond_broadcast(&jobs->stored);
+  pthread_mutex_unlock(&jobs->mutex);
+  free(spec);
+  ep_queue_announce(jobs);
+}
+
+/* The row could not be stored: nobody was told of the job, and it goes; where a worker has begun
+ * with it, when that has ended. */
+static void job_withdraw(ep_jobs *jobs, ep_live_job *job) {
+  char id[EP_ID_BYTES];
+  pthread_mutex_lock(&jobs->mutex);
+  memcpy(id, job->row.id, sizeof id);
+  bool queued = ep_queue_remove(&jobs->queue, &job->entry);
+  if (queued) {
+    ep_live_remove(jobs, job);
+    ep_queue_touch(jobs);
+  }
+  job->dropped = !queued;
+  job->storing = false;
+  pthread_cond_broadcast(&jobs->stored);
+  pthread_mutex_unlock(&jobs->mutex);
+  if (!queued) {
+    ep_supervisor_cancel(jobs->supervisor, id);
+    return;
+  }
+  ep_logs_release(&jobs->logs, job->log); /* of a start that was refused */
+  ep_folder_discard(jobs->data_dir, "jobs", id, NULL);
+  ep_live_destroy(job);
 }
 
 static void hash(const char *text, size_t bytes, uint8_t out[EP_STORE_HASH_BYTES]) {
@@ -234,31 +268,34 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   if (row_fill(jobs, checked, &row, said, &error) != EP_OK)
     return ep_problem_from_error(problem, &error);
   ep_live_job *job = ep_live_create(&row);
-  if (job == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a job");
-  /* Live before its row is there: who finds the row can cancel the job, and cannot delete it. */
-  pthread_mutex_lock(&jobs->mutex);
-  ep_live_add(jobs, job);
-  pthread_mutex_unlock(&jobs->mutex);
-  ep_status status = ep_job_folder_write(jobs, &row, true, &error);
-  if (status == EP_OK) status = ep_store_job_insert(jobs->store, &row, key_hash, body_hash, &error);
-  if (status != EP_OK) {
-    pthread_mutex_lock(&jobs->mutex);
-    ep_live_remove(jobs, job);
-    pthread_mutex_unlock(&jobs->mutex);
-    ep_folder_discard(jobs->data_dir, "jobs", row.id, NULL);
+  if (job == NULL || (job->row.spec = strdup(row.spec)) == NULL) {
     ep_live_destroy(job);
-    return status == EP_CONFLICT ? status : ep_problem_from_error(problem, &error);
+    return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a job");
   }
   job->program = ep_plan_signature(checked->plan);
   job->said_cpu = said[0];
   job->said_cuda = said[1];
-  if (strcmp(row.wanted, "auto") == 0) ep_calibrations_ask(&jobs->calibrations, job->program);
   snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
+  ep_status status = ep_job_folder_write(jobs, &row, true, &error);
+  if (status != EP_OK) ep_problem_from_error(problem, &error);
+  if (status == EP_OK) status = job_enter(jobs, job, problem);
+  if (status != EP_OK) {
+    ep_folder_discard(jobs->data_dir, "jobs", row.id, NULL);
+    ep_live_destroy(job);
+    return status;
+  }
+  status = ep_store_job_insert(jobs->store, &row, key_hash, body_hash, &error);
+  if (status != EP_OK) {
+    job_withdraw(jobs, job);
+    return status == EP_CONFLICT ? status : ep_problem_from_error(problem, &error);
+  }
   checked->pinned = false; /* the pins are the live job's now */
   checked->init_pin[0] = 0;
   snprintf(id, EP_ID_BYTES, "%s", row.id);
+  if (strcmp(row.wanted, "auto") == 0)
+    ep_calibrations_ask(&jobs->calibrations, ep_plan_signature(checked->plan));
   ep_metrics_add(EP_COUNTER_JOBS_SUBMITTED, 1);
-  job_enter(jobs, job);
+  job_stored(jobs, job); /* which may end at once */
   return EP_OK;
 }
 

@@ -1,6 +1,7 @@
 /* store.c: see store.h: the connection, the schema, one job. */
 #include "server/store.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,8 +248,8 @@ ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[
   return status;
 }
 
-ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *error) {
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_UPDATE);
+/* Binds the row to EP_SQL_JOB_UPDATE. */
+static void update_bind(sqlite3_stmt *s, const ep_job_row *row) {
   ep_store_text_bind(s, 1, row->id);
   ep_store_text_bind(s, 2, ep_state_name(row->state));
   ep_store_text_bind(s, 3, row->device);
@@ -258,7 +259,25 @@ ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *
   sqlite3_bind_int64(s, 7, row->started_us);
   sqlite3_bind_int64(s, 8, row->finished_us);
   sqlite3_bind_int64(s, 9, (int64_t)row->version);
+}
+
+ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_UPDATE);
+  update_bind(s, row);
   ep_status status = ep_store_run(store, s, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_job_note(ep_store *store, const ep_job_row *row, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_UPDATE);
+  update_bind(s, row);
+  ep_status status = EP_OK;
+  int code = sqlite3_exec(store->database, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
+  if (code != SQLITE_OK) status = ep_store_fail(store, code, error);
+  if (status == EP_OK) status = ep_store_run(store, s, error);
+  code = sqlite3_exec(store->database, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
+  assert(code == SQLITE_OK); /* no promise of this store would hold without it */
   ep_store_unlock(store, s);
   return status;
 }

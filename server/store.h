@@ -60,6 +60,9 @@ ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[
 
 /* Writes state, device, executor, attempt, result, started_us, finished_us and version. */
 ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *error);
+/* The same without a wait for the disk: a crash of the machine may take it, unless something was
+ * stored after it. */
+ep_status ep_store_job_note(ep_store *store, const ep_job_row *row, ep_error *error);
 
 ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error);
 ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error);

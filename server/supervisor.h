@@ -72,6 +72,9 @@ typedef struct {
   bool (*started)(void *context, const char *device, const ep_reply *reply);
   bool (*progress)(void *context, const ep_progress *progress);
   bool (*finished)(void *context, const char *device, const ep_reply *reply);
+  /* What was handed on of the job can be stored now, all of it together: at once after progress,
+   * after a start when some milliseconds brought nothing else. false as above. */
+  bool (*heard)(void *context, const char *job, int attempt);
   /* The worker died while it had this job; everything it had said was handed on before. */
   void (*died)(void *context, const char *job, int attempt, const char *cause);
   /* After each round; true to be called again within a second although nothing happens. */

@@ -25,6 +25,7 @@ typedef struct {
   int64_t cancel_us;        /* when a cancelled job's worker is killed; 0 = none */
   int64_t gone_us;          /* when a worker whose socket ended must be gone */
   int64_t reap_us;          /* when a killed worker must be gone */
+  int64_t store_us;         /* when what it said of its job is stored; 0 = all is */
   int64_t heard_us, gap_us; /* last word of this job, longest silence between two */
   int64_t patience_us;
   int frames; /* of this job, heard of its training */

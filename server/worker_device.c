@@ -14,6 +14,8 @@
 #define REAP_US (30 * SECOND_US)  /* a process that SIGKILL did not end hangs in the driver */
 #define CANCEL_US (10 * SECOND_US)
 #define RETRY_US SECOND_US
+/* How long a start waits for the first epochs, to go to the disk with them. */
+#define START_WAIT_US (SECOND_US / 500)
 #define GONE_US SECOND_US /* between a socket's end and its process's: the latter says why */
 #define BACKOFF_FIRST_US (SECOND_US / 10)
 #define BACKOFF_MOST_US (5 * SECOND_US)
@@ -119,7 +121,7 @@ static void deadline_renew(ep_supervisor *supervisor, ep_supervised *worker) {
 static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
   worker->status.job[0] = 0;
   worker->attempt = 0;
-  worker->deadline_us = worker->cancel_us = 0;
+  worker->deadline_us = worker->cancel_us = worker->store_us = 0;
   state_set(supervisor, worker, EP_DEVICE_IDLE);
 }
 
@@ -160,6 +162,7 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
   case EP_REPLY_STARTED:
     if (!job_is(worker, reply->job, reply->attempt)) return true;
     job_heard(supervisor, worker);
+    if (worker->store_us == 0) worker->store_us = worker->heard_us + START_WAIT_US;
     return events->started(events->context, worker->id, reply);
   case EP_REPLY_FINISHED:
     if (!job_is(worker, reply->job, reply->attempt)) return true;
@@ -193,6 +196,7 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
     if (ours && progress.count == 0) deadline_renew(taker->supervisor, worker);
     if (ours && progress.count > 0) {
       job_heard(taker->supervisor, worker);
+      worker->store_us = worker->heard_us;
       taken = events->progress(events->context, &progress);
     }
   } else if (kind == EP_FRAME_REPLY) {
@@ -209,6 +213,19 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
   return taken;
 }
 
+/* Has what the worker said stored, if it is time; where that fails the worker is not heard for a
+ * while. */
+static void words_store(ep_supervisor *supervisor, ep_supervised *worker, int64_t now_us) {
+  const ep_supervisor_events *events = &supervisor->events;
+  if (worker->store_us == 0 || now_us < worker->store_us) return;
+  if (events->heard(events->context, worker->status.job, worker->attempt)) {
+    worker->store_us = 0;
+  } else {
+    worker->held = true;
+    worker->retry_us = ep_clock_steady_us() + RETRY_US;
+  }
+}
+
 static void frames_take(ep_supervisor *supervisor, ep_supervised *worker) {
   frame_taker taker = {supervisor, worker};
   ep_error error = {0};
@@ -217,8 +234,10 @@ static void frames_take(ep_supervisor *supervisor, ep_supervised *worker) {
     ep_supervised_kill(worker, error.message);
     worker->link.in_bytes = 0;
   }
+  int64_t now_us = ep_clock_steady_us();
   worker->held = refused;
-  worker->retry_us = ep_clock_steady_us() + RETRY_US;
+  worker->retry_us = now_us + RETRY_US;
+  words_store(supervisor, worker, now_us);
 }
 
 void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *worker) {
@@ -283,6 +302,7 @@ static bool last_words_take(ep_supervisor *supervisor, ep_supervised *worker) {
     ep_supervised_receive(supervisor, worker);
   }
   if (worker->held) frames_take(supervisor, worker);
+  if (!worker->held) words_store(supervisor, worker, INT64_MAX);
   return !worker->held;
 }
 
@@ -296,7 +316,7 @@ static void death_handle(ep_supervisor *supervisor, ep_supervised *worker, const
   snprintf(job, sizeof job, "%s", worker->status.job);
   worker->status.job[0] = 0;
   worker->attempt = 0;
-  worker->deadline_us = worker->cancel_us = worker->reap_us = 0;
+  worker->deadline_us = worker->cancel_us = worker->reap_us = worker->store_us = 0;
   ep_worker_link_close(&worker->link);
   ep_requests_fail_worker(supervisor, worker, cause);
   restart_plan(supervisor, worker, cause);
@@ -328,6 +348,7 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
     frames_take(supervisor, worker);
     if (worker->status.job[0] != 0) deadline_renew(supervisor, worker);
   }
+  if (!worker->held) words_store(supervisor, worker, now_us);
   death_check(supervisor, worker);
   if (worker->link.pid == 0) return;
   if (worker->hung_up && now_us >= worker->gone_us)
@@ -355,5 +376,6 @@ int64_t ep_supervised_deadline(const ep_supervised *worker) {
   if (worker->hung_up) return worker->gone_us;
   if (worker->deadline_us != 0) first_us = worker->deadline_us;
   if (worker->cancel_us != 0 && worker->cancel_us < first_us) first_us = worker->cancel_us;
+  if (worker->store_us != 0 && worker->store_us < first_us) first_us = worker->store_us;
   return first_us;
 }

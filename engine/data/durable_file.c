@@ -78,10 +78,10 @@ static ep_status sync_fail(const ep_durable_file *file, ep_error *error) {
   return ep_fail(error, EP_IO, "%s: fsync: %s", file->temporary, strerror(errno));
 }
 
-/* Has the kernel write, or end writing, what it holds of the file. No promise, which is fsync's;
- * but a report of a failure is made only once, and must not be lost. */
-static ep_status write_back(const ep_durable_file *file, unsigned flags, ep_error *error) {
-  if (sync_file_range(file->file, 0, 0, flags) == 0) return EP_OK;
+/* Has the kernel begin to write what it holds of the file. No promise, which is fsync's; but a
+ * report of a failure is made only once, and must not be lost. */
+static ep_status write_begin(const ep_durable_file *file, ep_error *error) {
+  if (sync_file_range(file->file, 0, 0, SYNC_FILE_RANGE_WRITE) == 0) return EP_OK;
   bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
   return failed ? sync_fail(file, error) : EP_OK; /* a file system that has no such thing */
 }
@@ -110,7 +110,7 @@ static ep_status large_write(ep_durable_file *file, const void *bytes, size_t co
   for (size_t at = 0; at < count && !status; at += PIECE_BYTES) {
     size_t piece = count - at < PIECE_BYTES ? count - at : PIECE_BYTES;
     status = ep_file_write_all(file->file, (const uint8_t *)bytes + at, piece, error);
-    if (!status && piece == PIECE_BYTES) status = write_back(file, SYNC_FILE_RANGE_WRITE, error);
+    if (!status && piece == PIECE_BYTES) status = write_begin(file, error);
   }
   if (threaded)
     pthread_join(thread, NULL);
@@ -141,34 +141,31 @@ static ep_status complete(ep_durable_file *file, char sha256[65], int64_t *bytes
   return EP_OK;
 }
 
-/* All have their blocks before the first fsync: then its journal entry is the others' as well. */
-static ep_status group_sync(const ep_durable_group *group, ep_error *error) {
-  const unsigned all =
-      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  ep_status status = EP_OK;
-  for (int i = 0; group->count > 1 && i < group->count && !status; i++)
-    status = write_back(group->file[i], all, error);
-  for (int i = 0; i < group->count && !status; i++)
-    if (fsync(group->file[i]->file) != 0) status = sync_fail(group->file[i], error);
-  return status;
-}
-
-static ep_status folder_of_sync(const ep_durable_file *file, ep_error *error) {
-  char folder[PATH_MAX];
-  memcpy(folder, file->path, sizeof folder);
+/* The folder that a file lies in. */
+static void folder_of(const ep_durable_file *file, char folder[PATH_MAX]) {
+  memcpy(folder, file->path, PATH_MAX);
   char *slash = strrchr(folder, '/');
   if (!slash)
     memcpy(folder, ".", 2);
   else
     slash[slash == folder] = 0; /* "/name" lies in "/" */
-  return ep_durable_folder_sync(folder, error);
+}
+
+static void handle_close(ep_durable_file *file) {
+  close(file->file);
+  free(file);
+}
+
+static ep_status file_place(const ep_durable_file *file, ep_error *error) {
+  if (rename(file->temporary, file->path) == 0) return EP_OK;
+  return ep_fail(error, EP_IO, "%s: rename: %s", file->path, strerror(errno));
 }
 
 ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, char sha256[65],
                                 int64_t *bytes, ep_error *error) {
   assert(group->count < EP_DURABLE_GROUP_MOST);
   ep_status status = complete(file, sha256, bytes, error);
-  if (!status) status = write_back(file, SYNC_FILE_RANGE_WRITE, error);
+  if (!status) status = write_begin(file, error);
   if (status)
     ep_durable_file_abandon(file);
   else
@@ -182,22 +179,65 @@ void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to) {
   from->count = 0;
 }
 
+/* One wait for the disk: for a file, or for the folder it lies in. */
+typedef struct {
+  const ep_durable_file *file;
+  bool folder;
+  ep_status status;
+  ep_error error;
+  pthread_t thread;
+  bool threaded;
+} disk_wait;
+
+static void *disk_wait_run(void *context) {
+  disk_wait *wait = context;
+  char folder[PATH_MAX];
+  if (wait->folder) {
+    folder_of(wait->file, folder);
+    wait->status = ep_durable_folder_sync(folder, &wait->error);
+  } else if (fsync(wait->file->file) != 0) {
+    wait->status = sync_fail(wait->file, &wait->error);
+  }
+  return NULL;
+}
+
+/* All files and their folder, waited for at the same time: the disk takes hardly longer than for
+ * one. Where there is no thread, the caller's waits. */
+static ep_status group_sync(const ep_durable_group *group, ep_error *error) {
+  disk_wait waits[EP_DURABLE_GROUP_MOST + 1];
+  ep_status status = EP_OK;
+  int last = group->count;
+  for (int i = 0; i <= last; i++) {
+    waits[i] = (disk_wait){.file = group->file[i < last ? i : 0], .folder = i == last};
+    waits[i].threaded =
+        i < last && pthread_create(&waits[i].thread, NULL, disk_wait_run, &waits[i]) == 0;
+    if (!waits[i].threaded) disk_wait_run(&waits[i]);
+  }
+  for (int i = 0; i <= last; i++) {
+    if (waits[i].threaded) pthread_join(waits[i].thread, NULL);
+    if (status == EP_OK && waits[i].status != EP_OK) {
+      status = waits[i].status;
+      if (error) *error = waits[i].error;
+    }
+  }
+  return status;
+}
+
 ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error) {
-  ep_status status = group_sync(group, error);
-  for (int i = 0; i < group->count && !status; i++) {
-    const ep_durable_file *file = group->file[i];
-    if (rename(file->temporary, file->path) != 0)
-      status = ep_fail(error, EP_IO, "%s: rename: %s", file->path, strerror(errno));
+  ep_status status = EP_OK;
+  int placed = 0;
+  if (group->count == 0) return EP_OK;
+  while (placed < group->count && !status) {
+    status = file_place(group->file[placed], error);
+    if (!status) placed++;
   }
-  if (group->count > 0 && !status) status = folder_of_sync(group->file[0], error);
-  for (int i = 0; i < group->count && !status; i++) {
-    close(group->file[i]->file);
-    free(group->file[i]);
+  if (!status) status = group_sync(group, error);
+  for (int i = 0; i < placed; i++) {
+    if (status) unlink(group->file[i]->path);
+    handle_close(group->file[i]);
   }
-  if (status)
-    ep_durable_group_abandon(group);
-  else
-    group->count = 0;
+  for (int i = placed; i < group->count; i++) ep_durable_file_abandon(group->file[i]);
+  group->count = 0;
   return status;
 }
 
@@ -208,16 +248,21 @@ void ep_durable_group_abandon(ep_durable_group *group) {
 
 ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[65], int64_t *bytes,
                                  ep_error *error) {
-  ep_durable_group alone = {{file}, 1};
+  char folder[PATH_MAX];
   ep_status status = complete(file, sha256, bytes, error);
-  if (!status) return ep_durable_group_commit(&alone, error);
-  ep_durable_file_abandon(file);
-  return status;
+  if (!status && fsync(file->file) != 0) status = sync_fail(file, error);
+  if (!status) status = file_place(file, error);
+  if (status) {
+    ep_durable_file_abandon(file);
+    return status;
+  }
+  folder_of(file, folder);
+  handle_close(file);
+  return ep_durable_folder_sync(folder, error);
 }
 
 void ep_durable_file_abandon(ep_durable_file *file) {
   if (!file) return;
-  close(file->file);
   unlink(file->temporary);
-  free(file);
+  handle_close(file);
 }

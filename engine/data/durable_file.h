@@ -21,8 +21,11 @@ ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[65], int64_t
 /* Gives it up: the temporary file is removed. NULL is allowed. */
 void ep_durable_file_abandon(ep_durable_file *file);
 
-/* Files of one folder that are put in place together: each is whole or not there as before, and
- * the disk is waited for twice (contents, names), not twice a file. Starts as {0}. */
+/* Files of one folder that are put in place together, with one wait for the disk: they get their
+ * names, then their contents and the names are synced side by side. So a crash of the machine
+ * before the commit has returned may leave names whose contents are torn: a group is for files that
+ * nobody looks at until something that is written afterwards says that they are there, as a job's
+ * row does. Starts as {0}. */
 enum { EP_DURABLE_GROUP_MOST = 4 };
 typedef struct {
   ep_durable_file *file[EP_DURABLE_GROUP_MOST]; /* owned */
@@ -35,8 +38,8 @@ ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, 
                                 int64_t *bytes, ep_error *error);
 /* Moves all files of `from`, which is empty afterwards, behind those of `to`, which has room. */
 void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to);
-/* Puts all in place; the group is empty afterwards, whatever the outcome. On failure some names may
- * be in place already, and their contents are whole; no temporary file is left. */
+/* Puts all in place; the group is empty afterwards, whatever the outcome. On failure nothing is
+ * left. */
 ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error);
 void ep_durable_group_abandon(ep_durable_group *group);
 

@@ -15,6 +15,11 @@ static int same(double a, double b) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   static char line[EP_LIMIT_EVENT_BYTES];
   ep_event event, again;
+  ep_event_place place;
+  if (ep_event_parse_place((const char *)bytes, count, &place, NULL) == EP_OK) {
+    FUZZ_HOLDS(strlen(place.device) < sizeof place.device);
+    FUZZ_HOLDS(strlen(place.executor) < sizeof place.executor);
+  }
   if (ep_event_parse((const char *)bytes, count, &event, NULL) != EP_OK) return 0;
   event.job = "job_1";
   size_t written = ep_event_format(&event, line, sizeof line);

@@ -80,7 +80,8 @@ char *job_events(ep_jobs *jobs, const char *id) {
   ep_eventlog_get_tail(log, &tail);
   char *text = malloc((size_t)tail.bytes + 1);
   assert_ok(ep_eventlog_read(log, 0, text, (size_t)tail.bytes, &bytes, &ended, error));
-  ck_assert_int_eq((int64_t)bytes, tail.bytes);
+  ck_assert((int64_t)bytes == tail.bytes ||
+            (!tail.ended && (int64_t)bytes < tail.bytes)); /* held */
   text[bytes] = 0;
   ep_jobs_release_log(jobs, log);
   return text;

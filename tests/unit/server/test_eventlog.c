@@ -195,6 +195,56 @@ START_TEST(survives_a_full_disk) {
 }
 END_TEST
 
+static void count_wakes(void *context) {
+  ++*(int *)context;
+}
+
+/* Lines that are held are numbered and seen by nobody; they come with what is appended next, in one
+ * piece. While the disk is full they are held still. */
+START_TEST(holds_lines_until_they_are_flushed) {
+  ep_eventlog *log = log_open();
+  ep_eventlog_tail tail;
+  struct rlimit before, full;
+  int wakes = 0;
+  ep_eventlog_subscribe(log, count_wakes, &wakes);
+  assert_ok(ep_eventlog_flush(log, error)); /* of nothing */
+  ck_assert_int_eq(wakes, 0);
+  ep_event events[2] = {epoch_event(1), epoch_event(2)};
+  assert_ok(ep_eventlog_hold(log, events, 2, error));
+  ck_assert_int_eq(events[1].seq, 2);
+  ep_eventlog_get_tail(log, &tail);
+  ck_assert(tail.last_seq == 2 && tail.last_epoch == 2);
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 0);
+  ck_assert_int_eq(ep_eventlog_offset_after(log, 1), 0);
+  epochs_append(log, 3, 3);
+  ck_assert_int_eq(wakes, 1);
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 3);
+
+  signal(SIGXFSZ, SIG_IGN);
+  getrlimit(RLIMIT_FSIZE, &before);
+  full = before;
+  full.rlim_cur = (rlim_t)ep_eventlog_offset_after(log, 3);
+  events[0] = epoch_event(4);
+  assert_ok(ep_eventlog_hold(log, events, 1, error));
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &full), 0);
+  ck_assert_int_eq(ep_eventlog_flush(log, NULL), EP_IO);
+  events[1] = epoch_event(5);
+  ck_assert_int_eq(ep_eventlog_append(log, &events[1], 1, NULL), EP_IO);
+  ep_eventlog_get_tail(log, &tail);
+  ck_assert_int_eq(tail.last_seq, 4); /* the fifth is not there, the fourth is held */
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+  assert_ok(ep_eventlog_flush(log, error));
+  ck_assert_int_eq(wakes, 2);
+  epochs_append(log, 5, 200);
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 200);
+  ck_assert_int_eq(lines_check(log, ep_eventlog_offset_after(log, 150), 151, 8192), 50);
+  ep_eventlog_close(log);
+  log = log_open();
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 200);
+  ep_eventlog_close(log);
+}
+END_TEST
+
 START_TEST(opens_a_long_log_quickly) {
   ep_eventlog *log = log_open();
   ep_event *events = calloc(10000, sizeof *events);
@@ -313,6 +363,7 @@ int main(void) {
   tcase_add_test(tests, cuts_a_torn_line);
   tcase_add_test(tests, refuses_a_damaged_log);
   tcase_add_test(tests, survives_a_full_disk);
+  tcase_add_test(tests, holds_lines_until_they_are_flushed);
   tcase_add_test(tests, opens_a_long_log_quickly);
   tcase_add_test(tests, wakes_subscribers);
   tcase_add_test(tests, a_wake_may_unsubscribe_itself);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "server/store.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 
@@ -98,6 +99,68 @@ START_TEST(leftovers_go_at_start) {
 }
 END_TEST
 
+/* The row of a first start is not waited for: where a crash took it, the line has it. */
+START_TEST(a_lost_start_is_read_from_its_line) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40], executor[64];
+  job_submit(jobs, "fickle", 60, id); /* would not choose the same executor again */
+  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  ep_jobs_close(jobs);
+  ep_store *store = NULL;
+  ep_job_row row;
+  assert_ok(ep_store_open(scratch_path("epochd.sqlite"), &store, error));
+  assert_ok(ep_store_job_get(store, id, &row, error));
+  snprintf(executor, sizeof executor, "\"executor\":\"%s\"", row.executor);
+  ck_assert_int_eq(row.attempt, 1);
+  row.state = EP_STATE_QUEUED;
+  row.device[0] = row.executor[0] = 0;
+  row.attempt = 0;
+  row.started_us = 0;
+  assert_ok(ep_store_job_update(store, &row, error));
+  ep_job_row_deinit(&row);
+  ep_store_close(store);
+  jobs = jobs_open("cpu");
+  char *text = job_text(jobs, id);
+  ck_assert_ptr_nonnull(strstr(text, executor));
+  free(text);
+  job_wait(jobs, id, "succeeded");
+  text = job_text(jobs, id);
+  ck_assert_ptr_nonnull(strstr(text, executor));
+  free(text);
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 2);
+  char *events = job_events(jobs, id);
+  ck_assert_int_eq(count_of(events, "\"type\":\"started\""), 1);
+  ck_assert_int_eq(count_of(events, "\"type\":\"restarted\""), 1);
+  ck_assert_int_eq(count_of(events, "\"type\":\"epoch\""), 60);
+  events_check(events);
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Of a job that had not ended, no results are left; of one that had, all. */
+START_TEST(results_without_an_end_go_at_start) {
+  static const char *const names[] = {"weights.safetensors", "predictions.json", "predictions.csv"};
+  ep_jobs *jobs = jobs_open("cpu");
+  char ids[2][40], path[400];
+  job_submit(jobs, "instant", 10, ids[0]);
+  job_wait(jobs, ids[0], "succeeded");
+  job_submit(jobs, "slow", 1000, ids[1]);
+  while (job_number(jobs, ids[1], "\"epoch\":") < 1) usleep(2000);
+  ep_jobs_close(jobs);
+  for (int i = 0; i < 6; i++) {
+    snprintf(path, sizeof path, "%s/jobs/%s/%s", scratch_dir, ids[i / 3], names[i % 3]);
+    assert_ok(ep_folder_write_file(path, "x", 1, error));
+  }
+  jobs = jobs_open("cpu");
+  for (int i = 0; i < 6; i++) {
+    snprintf(path, sizeof path, "%s/jobs/%s/%s", scratch_dir, ids[i / 3], names[i % 3]);
+    ck_assert_msg(ep_folder_exists(path) == (i < 3), "%s", path);
+  }
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 /* A daemon of its own submits in a loop and says what was acknowledged; it is killed in the middle.
  * Opened again, every one of them is there and ends, with its events in order and one end. */
 static void daemon_run(int pipe_fd) {
@@ -147,6 +210,8 @@ int main(void) {
   tcase_add_loop_test(tests, a_missing_end_is_made_up_for, 0, 2);
   tcase_add_loop_test(tests, a_missing_start_is_made_up_for, 0, 2);
   tcase_add_test(tests, leftovers_go_at_start);
+  tcase_add_test(tests, a_lost_start_is_read_from_its_line);
+  tcase_add_test(tests, results_without_an_end_go_at_start);
   tcase_add_loop_test(tests, a_killed_daemon_loses_nothing, 0, 3);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);

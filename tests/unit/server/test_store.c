@@ -2,11 +2,19 @@
 #include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "server/store.h"
 #include "tests/unit/server/scratch.h"
+
+/* In the place of the system's, for SQLite too. */
+static int syncs;
+int fdatasync(int fd) {
+  syncs++;
+  return (int)syscall(SYS_fdatasync, fd);
+}
 
 static ep_store *store_open(void) {
   ep_store *store = NULL;
@@ -82,6 +90,29 @@ START_TEST(updates_and_deletes) {
   assert_ok(ep_store_job_delete(store, row.id, error));
   ck_assert(!ep_store_job_exists(store, row.id));
   ck_assert_int_eq(ep_store_job_get(store, row.id, &back, NULL), EP_NOT_FOUND);
+  ep_store_close(store);
+}
+END_TEST
+
+/* What is acknowledged waits for the disk each time; a note never, and the next one waits again. */
+START_TEST(waits_where_it_must) {
+  ep_store *store = store_open();
+  ep_job_row row = row_make(1), back;
+  for (int turn = 0; turn < 2; turn++) {
+    snprintf(row.id, sizeof row.id, "job_%026d", turn);
+    syncs = 0;
+    assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+    ck_assert_int_gt(syncs, 0);
+    syncs = 0;
+    row.state = EP_STATE_RUNNING;
+    assert_ok(ep_store_job_note(store, &row, error));
+    ck_assert_int_eq(syncs, 0);
+    assert_ok(ep_store_job_get(store, row.id, &back, error));
+    ck_assert_int_eq(back.state, EP_STATE_RUNNING);
+    ep_job_row_deinit(&back);
+    assert_ok(ep_store_job_update(store, &row, error));
+    ck_assert_int_gt(syncs, 0);
+  }
   ep_store_close(store);
 }
 END_TEST
@@ -357,6 +388,7 @@ int main(void) {
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, gives_back_what_it_took);
   tcase_add_test(tests, updates_and_deletes);
+  tcase_add_test(tests, waits_where_it_must);
   tcase_add_test(tests, takes_a_key_once);
   tcase_add_test(tests, lists_newest_first_in_pages);
   tcase_add_test(tests, finds_by_tags);

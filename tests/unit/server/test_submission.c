@@ -1,0 +1,203 @@
+/* Tests of server/jobs_submit.c with fake workers and a disk that is slow, or refuses: a worker
+ * begins with a job while its row is on the way to the disk, and nobody is shown any of it. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tests/unit/server/jobs_fixture.h"
+#include "tests/unit/server/scratch.h"
+
+/* In the place of the system's, for SQLite too. */
+static atomic_int sync_us, syncs;
+static atomic_bool sync_fails;
+int fdatasync(int fd) {
+  atomic_fetch_add(&syncs, 1);
+  usleep((unsigned)atomic_load(&sync_us));
+  if (!atomic_load(&sync_fails)) return (int)syscall(SYS_fdatasync, fd);
+  errno = EIO;
+  return -1;
+}
+
+/* A submission on a thread of its own. */
+typedef struct {
+  ep_jobs *jobs;
+  const char *name;
+  int64_t epochs;
+  char id[40];
+  ep_status status;
+  pthread_t thread;
+  atomic_bool answered;
+} submission;
+
+static void *submit_run(void *context) {
+  submission *s = context;
+  char spec[512];
+  bool repeated;
+  ep_problem problem = {0};
+  spec_write(spec, sizeof spec, s->name, s->epochs, "auto", 0);
+  s->status = ep_jobs_submit(s->jobs, spec, strlen(spec), NULL, s->id, &repeated, &problem);
+  atomic_store(&s->answered, true);
+  return NULL;
+}
+
+static void submit_begin(submission *s, ep_jobs *jobs, const char *name, int64_t epochs) {
+  *s = (submission){.jobs = jobs, .name = name, .epochs = epochs};
+  ck_assert_int_eq(pthread_create(&s->thread, NULL, submit_run, s), 0);
+}
+
+static void disk_heal(void) {
+  atomic_store(&sync_us, 0);
+  atomic_store(&sync_fails, false);
+}
+
+/* The id of the only job in the queue's text, running or queued; false when there is none. */
+static bool id_find(ep_jobs *jobs, char id[40]) {
+  char *text = NULL;
+  assert_ok(ep_jobs_queue(jobs, &text, error));
+  const char *found = strstr(text, "job_");
+  if (found != NULL) snprintf(id, 40, "%.*s", (int)strcspn(found, "\""), found);
+  free(text);
+  return found != NULL;
+}
+
+static void idle_wait(ep_jobs *jobs) {
+  devices_wait(jobs, "\"state\":\"idle\"", 1);
+}
+
+START_TEST(begins_while_the_row_is_on_its_way) {
+  ep_jobs *jobs = jobs_open("cpu");
+  submission s;
+  char id[40], path[300], *events;
+  idle_wait(jobs);
+  atomic_store(&sync_us, 500000);
+  submit_begin(&s, jobs, "slow", 20);
+  devices_wait(jobs, "\"state\":\"busy\"", 1);
+  ck_assert(id_find(jobs, id));
+  ck_assert(!atomic_load(&s.answered));
+  usleep(100000); /* the worker has said something by now */
+  ck_assert(!atomic_load(&s.answered));
+  snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
+  FILE *log = fopen(path, "r");
+  char lines[4096];
+  lines[fread(lines, 1, sizeof lines - 1, log)] = 0;
+  fclose(log);
+  ck_assert_int_eq(count_of(lines, "\n"), 1);
+  ck_assert_int_eq(count_of(lines, "\"type\":\"queued\""), 1);
+  pthread_join(s.thread, NULL);
+  disk_heal();
+  ck_assert_int_eq(s.status, EP_OK);
+  ck_assert_str_eq(s.id, id);
+  job_wait(jobs, id, "succeeded");
+  events = job_events(jobs, id);
+  ck_assert_int_eq(count_of(events, "\"type\":\"started\""), 1);
+  ck_assert_int_eq(count_of(events, "\"type\":\"epoch\""), 20);
+  events_check(events);
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Its row, its lines and the row of its end; on a machine that is busy the start may go alone. */
+START_TEST(a_tiny_job_waits_three_times) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  int least = 1000;
+  idle_wait(jobs);
+  for (int i = 0; i < 20; i++) {
+    atomic_store(&syncs, 0);
+    job_submit(jobs, "instant", 50, id);
+    job_wait(jobs, id, "succeeded");
+    int count = atomic_load(&syncs);
+    ck_assert_int_ge(count, 3);
+    if (count < least) least = count;
+  }
+  ck_assert_int_eq(least, 3);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Refused after a worker had begun with it (0), or died of it (1): nothing of it stays. */
+START_TEST(what_is_refused_leaves_nothing) {
+  ep_jobs *jobs = jobs_open("cpu");
+  submission s;
+  char id[40];
+  idle_wait(jobs);
+  atomic_store(&sync_fails, true);
+  atomic_store(&sync_us, 200000);
+  submit_begin(&s, jobs, _i == 0 ? "slow" : "kill-once", 1000);
+  devices_wait(jobs, "\"state\":\"busy\"", 1);
+  pthread_join(s.thread, NULL);
+  disk_heal();
+  ck_assert_int_eq(s.status, EP_IO);
+  idle_wait(jobs);
+  ck_assert(!id_find(jobs, id));
+  ck_assert_int_eq(jobs_folders(), 0);
+  job_submit(jobs, "instant", 5, id);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(jobs_folders(), 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Refused while it waited behind another, which goes on when the disk does, each line once. */
+START_TEST(what_is_refused_leaves_the_queue) {
+  ep_jobs *jobs = jobs_open("cpu");
+  submission s;
+  char first[40];
+  job_submit(jobs, "slow", 60, first);
+  while (job_number(jobs, first, "\"epoch\":") < 5) usleep(2000);
+  atomic_store(&sync_fails, true);
+  submit_begin(&s, jobs, "instant", 5);
+  pthread_join(s.thread, NULL);
+  disk_heal();
+  ck_assert_int_eq(s.status, EP_IO);
+  ck_assert_int_eq(jobs_folders(), 1);
+  job_wait(jobs, first, "succeeded");
+  char *events = job_events(jobs, first);
+  ck_assert_int_eq(count_of(events, "\"type\":\"epoch\""), 60);
+  events_check(events);
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Who finds it before it is acknowledged, and cancels it, is answered when the row is there. */
+START_TEST(is_cancelled_once_it_is_there) {
+  ep_jobs *jobs = jobs_open("cpu");
+  submission s;
+  char id[40];
+  idle_wait(jobs);
+  atomic_store(&sync_us, 300000);
+  submit_begin(&s, jobs, "slow", 100000);
+  while (!id_find(jobs, id)) usleep(1000);
+  ck_assert(!atomic_load(&s.answered));
+  assert_ok(ep_jobs_cancel(jobs, id, error));
+  free(job_text(jobs, id)); /* its row can be read */
+  disk_heal();
+  pthread_join(s.thread, NULL);
+  ck_assert_int_eq(s.status, EP_OK);
+  job_wait(jobs, id, "cancelled");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+int main(void) {
+  Suite *suite = suite_create("submission");
+  TCase *tests = tcase_create("submission");
+  tcase_add_checked_fixture(tests, scratch_open, scratch_close);
+  tcase_set_timeout(tests, 60);
+  tcase_add_test(tests, begins_while_the_row_is_on_its_way);
+  tcase_add_test(tests, a_tiny_job_waits_three_times);
+  tcase_add_loop_test(tests, what_is_refused_leaves_nothing, 0, 2);
+  tcase_add_test(tests, what_is_refused_leaves_the_queue);
+  tcase_add_test(tests, is_cancelled_once_it_is_there);
+  suite_add_tcase(suite, tests);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
