@@ -72,8 +72,9 @@ typedef struct {
   bool (*started)(void *context, const char *device, const ep_reply *reply);
   bool (*progress)(void *context, const ep_progress *progress);
   bool (*finished)(void *context, const char *device, const ep_reply *reply);
-  /* The worker died while it had this job; everything it had said was handed on before. */
-  void (*died)(void *context, const char *job, int attempt, const char *cause);
+  /* The worker died while it had this job; everything it had said was handed on before. begun: it
+   * had said something of the job; otherwise it may have been dying when it was handed the job. */
+  void (*died)(void *context, const char *job, int attempt, bool begun, const char *cause);
   /* After each round; true to be called again within a second although nothing happens. */
   bool (*settle)(void *context);
 } ep_supervisor_events;

@@ -123,9 +123,12 @@ static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
   state_set(supervisor, worker, EP_DEVICE_IDLE);
 }
 
-static bool job_is(const ep_supervised *worker, const char *job, int attempt) {
-  return worker->status.job[0] != 0 && strcmp(worker->status.job, job) == 0 &&
-         worker->attempt == attempt;
+/* True when what a worker says is of the job that it has, which it then has begun. */
+static bool job_spoken_of(ep_supervised *worker, const char *job, int attempt) {
+  bool same = worker->status.job[0] != 0 && strcmp(worker->status.job, job) == 0 &&
+              worker->attempt == attempt;
+  if (same) worker->begun = true;
+  return same;
 }
 
 /* The job's training said something. Answers to predictions and probes do not count: the thread
@@ -158,11 +161,11 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
     if (worker->status.state == EP_DEVICE_STARTING) ready_take(supervisor, worker, reply);
     return true;
   case EP_REPLY_STARTED:
-    if (!job_is(worker, reply->job, reply->attempt)) return true;
+    if (!job_spoken_of(worker, reply->job, reply->attempt)) return true;
     job_heard(supervisor, worker);
     return events->started(events->context, worker->id, reply);
   case EP_REPLY_FINISHED:
-    if (!job_is(worker, reply->job, reply->attempt)) return true;
+    if (!job_spoken_of(worker, reply->job, reply->attempt)) return true;
     if (!events->finished(events->context, worker->id, reply)) return false;
     worker->backoff_us = 0;
     job_clear(supervisor, worker);
@@ -189,7 +192,7 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
   if (kind == EP_FRAME_PROGRESS) {
     ep_progress progress;
     status = ep_progress_decode(payload, bytes, &progress, &error);
-    bool ours = status == EP_OK && job_is(worker, progress.job, progress.attempt);
+    bool ours = status == EP_OK && job_spoken_of(worker, progress.job, progress.attempt);
     if (ours && progress.count == 0) deadline_renew(taker->supervisor, worker);
     if (ours && progress.count > 0) {
       job_heard(taker->supervisor, worker);
@@ -256,6 +259,7 @@ bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int 
   snprintf(worker->status.job, sizeof worker->status.job, "%s", assignment.train.job);
   worker->attempt = assignment.train.attempt;
   worker->cores = assignment.cores;
+  worker->begun = false;
   worker->frames = 0;
   worker->gap_us = 0;
   worker->heard_us = ep_clock_steady_us();
@@ -300,7 +304,7 @@ static void death_handle(ep_supervisor *supervisor, ep_supervised *worker, const
   ep_worker_link_close(&worker->link);
   ep_requests_fail_worker(supervisor, worker, cause);
   restart_plan(supervisor, worker, cause);
-  if (job[0] != 0) events->died(events->context, job, attempt, cause);
+  if (job[0] != 0) events->died(events->context, job, attempt, worker->begun, cause);
 }
 
 static void death_check(ep_supervisor *supervisor, ep_supervised *worker) {

@@ -7,7 +7,7 @@
  * - long: an epoch every 0.5 s, and a sign of life every 5 ms
  * - hang: says STARTED, then nothing
  * - diverge: fails at the last epoch
- * - exit: ends with code 3 before STARTED
+ * - exit: ends with code 3 before STARTED; mute: before it has said anything of the job
  * - kill: dies (SIGKILL) after half its epochs; kill-once: so at its first attempt
  * - climb: dies after one epoch more at every attempt, until there is none left
  *
@@ -130,6 +130,8 @@ static void train_begin(fake *f, ep_command *command) {
     _exit(6);
   }
   int64_t epochs = f->spec->epochs;
+  if (named(f, "mute")) _exit(3);
+  say_progress(f, NULL, 0);
   if (named(f, "exit")) _exit(3);
   say_started(f);
   bool kills = named(f, "kill") || (named(f, "kill-once") && command->attempt == 1);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "server/clock.h"
+#include "server/jobs_state.h"
 #include "server/worker_link.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
@@ -119,6 +120,80 @@ START_TEST(an_idle_worker_that_dies_is_started_again) {
   job_submit(jobs, "instant", 10, id);
   job_wait(jobs, id, "succeeded");
   ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Until the worker has a job, or none. */
+static ep_worker_status worker_wait(ep_jobs *jobs, int index, bool job) {
+  ep_device_list list;
+  for (int i = 0; i < 20000; i++) {
+    ep_supervisor_get_devices(jobs->supervisor, &list);
+    const ep_worker_status *worker = &list.worker[index];
+    ep_device_state wanted = job ? EP_DEVICE_BUSY : EP_DEVICE_IDLE;
+    if (index < list.workers_count && worker->state == wanted) return *worker;
+    usleep(1000);
+  }
+  ck_abort_msg("worker %d never %s", index, job ? "got a job" : "was idle");
+}
+
+/* A job is handed to one dying worker after another: that costs it nothing but time. */
+START_TEST(workers_that_die_together_cost_one_attempt) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.cpu_jobs = 2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "slow", 100, id);
+  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  for (int i = 0; i < 4; i++) {
+    pid_t has = (pid_t)worker_wait(jobs, i % 2, true).pid;
+    pid_t gets = (pid_t)worker_wait(jobs, 1 - i % 2, false).pid;
+    kill(gets, SIGSTOP); /* as good as dead */
+    kill(has, SIGKILL);
+  }
+  kill((pid_t)worker_wait(jobs, 0, true).pid, SIGKILL);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 2);
+  char *events = job_events(jobs, id);
+  ck_assert_int_eq(count_of(events, "\"type\":\"restarted\""), 1);
+  events_check(events);
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Handed to a worker that did nothing with it, it has not been started. */
+START_TEST(a_job_that_never_began_was_never_started) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  pid_t pid = (pid_t)worker_wait(jobs, 0, false).pid;
+  kill(pid, SIGSTOP);
+  job_submit(jobs, "slow", 100000, id);
+  worker_wait(jobs, 0, true);
+  assert_ok(ep_jobs_cancel(jobs, id, error));
+  kill(pid, SIGKILL);
+  job_wait(jobs, id, "cancelled");
+  char *text = job_text(jobs, id);
+  ck_assert_ptr_nonnull(strstr(text, "\"device\":null"));
+  ck_assert_ptr_nonnull(strstr(text, "\"started_at\":null"));
+  free(text);
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 0);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* But it is not tried for ever. */
+START_TEST(a_job_that_kills_whoever_takes_it_fails) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "mute", 10, id);
+  job_wait(jobs, id, "failed");
+  char *text = job_text(jobs, id);
+  ck_assert_msg(strstr(text, "exit code 3; 3 times in a row before the job began"), "%s", text);
+  free(text);
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -329,6 +404,9 @@ int main(void) {
   tcase_add_test(tests, a_job_whose_device_is_gone_says_so);
   tcase_add_test(tests, a_program_that_is_not_there_is_lost);
   tcase_add_test(tests, an_idle_worker_that_dies_is_started_again);
+  tcase_add_test(tests, workers_that_die_together_cost_one_attempt);
+  tcase_add_test(tests, a_job_that_never_began_was_never_started);
+  tcase_add_test(tests, a_job_that_kills_whoever_takes_it_fails);
   tcase_add_test(tests, the_watchdog_kills_a_worker_that_hangs);
   tcase_add_test(tests, signs_of_life_keep_a_long_epoch_alive);
   tcase_add_test(tests, probes_do_not_keep_a_hung_training_alive);
