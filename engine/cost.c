@@ -456,20 +456,26 @@ static const ep_cost_model cuda_models[] = {
 /* --- the tables ------------------------------------------------------------------------------ */
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+_Static_assert(COUNT(cpu_models) <= EP_COST_EXECUTORS && COUNT(cuda_models) <= EP_COST_EXECUTORS,
+               "a device's executors have a place each");
 
 const ep_cost_model *ep_cost_models(const char *device, int *count) {
-  bool cpu = strcmp(device, "cpu") == 0, cuda = strncmp(device, "cuda", 4) == 0;
+  bool cpu = strncmp(device, "cpu", 3) == 0, cuda = strncmp(device, "cuda", 4) == 0;
   *count = cpu ? COUNT(cpu_models) : cuda ? COUNT(cuda_models) : 0;
   return cpu ? cpu_models : cuda ? cuda_models : NULL;
 }
 
 const ep_cost_model *ep_cost_model_find(const char *executor) {
   int count;
-  const ep_cost_model *models =
-      ep_cost_models(strncmp(executor, "cpu/", 4) ? "cuda" : "cpu", &count);
+  const ep_cost_model *models = ep_cost_models(executor, &count);
   for (int i = 0; i < count; i++)
     if (strcmp(models[i].executor, executor) == 0) return &models[i];
   return NULL;
+}
+
+int ep_cost_model_place(const ep_cost_model *model) {
+  int count;
+  return (int)(model - ep_cost_models(model->executor, &count));
 }
 
 double ep_cost_step_seconds(const ep_cost_model *model, const ep_executor_cost *cost,

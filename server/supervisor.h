@@ -7,7 +7,8 @@
  *
  * A worker is "starting" until its first words, then "idle" or "busy"; after a death "restarting"
  * (0.1 s later, doubling to 5 s); "lost" when it could not start five times in a row, or was killed
- * and did not go. A device is what the best of its workers is, busy before idle. */
+ * and did not go. Of several, a lost one that is gone is tried again 10 s later, when all others
+ * are busy. A device is what the best of its workers is, busy before idle. */
 #ifndef EP_SERVER_SUPERVISOR_H
 #define EP_SERVER_SUPERVISOR_H
 

@@ -17,6 +17,7 @@
 #define GONE_US SECOND_US /* between a socket's end and its process's: the latter says why */
 #define BACKOFF_FIRST_US (SECOND_US / 10)
 #define BACKOFF_MOST_US (5 * SECOND_US)
+#define LOST_US (10 * SECOND_US) /* before a lost one is tried again where others are alive */
 
 enum {
   FAILED_STARTS_MAX = 5,
@@ -58,6 +59,8 @@ static void state_set(ep_supervisor *supervisor, ep_supervised *worker, ep_devic
 }
 
 static void worker_lose(ep_supervisor *supervisor, ep_supervised *worker, const char *why) {
+  bool gone = worker->link.pidfd < 0;
+  worker->restart_us = gone ? ep_clock_steady_us() + LOST_US : INT64_MAX;
   state_set(supervisor, worker, EP_DEVICE_LOST);
   bool all = supervisor->device[worker->status.device].state == EP_DEVICE_LOST;
   ep_notice(EP_NOTICE_ERROR, "%s %s is lost: %s; the others go on",
@@ -290,21 +293,26 @@ static bool last_words_take(ep_supervisor *supervisor, ep_supervised *worker) {
   return !worker->held;
 }
 
-/* The process has ended and was reaped. */
-static void death_handle(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
+/* The worker will do nothing of what it was asked any more. */
+static void work_give_back(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
   const ep_supervisor_events *events = &supervisor->events;
   char job[EP_ID_BYTES];
   int attempt = worker->attempt;
-  ep_notice(EP_NOTICE_WARNING, "device %s: %s", worker->id, cause);
-  if (worker->status.state == EP_DEVICE_STARTING) worker->failures++;
   snprintf(job, sizeof job, "%s", worker->status.job);
   worker->status.job[0] = 0;
   worker->attempt = 0;
   worker->deadline_us = worker->cancel_us = worker->reap_us = 0;
-  ep_worker_link_close(&worker->link);
   ep_requests_fail_worker(supervisor, worker, cause);
-  restart_plan(supervisor, worker, cause);
   if (job[0] != 0) events->died(events->context, job, attempt, worker->begun, cause);
+}
+
+/* The process has ended and was reaped. */
+static void death_handle(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
+  ep_notice(EP_NOTICE_WARNING, "device %s: %s", worker->id, cause);
+  if (worker->status.state == EP_DEVICE_STARTING) worker->failures++;
+  ep_worker_link_close(&worker->link);
+  work_give_back(supervisor, worker, cause);
+  restart_plan(supervisor, worker, cause);
 }
 
 static void death_check(ep_supervisor *supervisor, ep_supervised *worker) {
@@ -345,8 +353,11 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
                                    ? "the worker did not open its device in 60 s and was stopped"
                                    : text);
   }
-  if (worker->reap_us != 0 && now_us >= worker->reap_us && state != EP_DEVICE_LOST)
-    worker_lose(supervisor, worker, "its worker did not end when it was killed");
+  if (worker->reap_us != 0 && now_us >= worker->reap_us) {
+    snprintf(text, sizeof text, "its worker did not end when it was killed");
+    work_give_back(supervisor, worker, text);
+    worker_lose(supervisor, worker, text);
+  }
 }
 
 int64_t ep_supervised_deadline(const ep_supervised *worker) {

@@ -11,7 +11,8 @@
  * - kill: dies (SIGKILL) after half its epochs; kill-once: so at its first attempt
  * - climb: dies after one epoch more at every attempt, until there is none left
  *
- * Device cuda:7 never opens; --list says cpu and cuda:0. */
+ * Device cuda:7 never opens, nor does any while DATA/refuse is there; --list says cpu and cuda:0.
+ */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -233,7 +234,9 @@ int main(int count, char **arguments) {
     if (strcmp(arguments[i], "--data-dir") == 0) f.data_dir = value;
     if (strcmp(arguments[i], "--socket") == 0) f.socket = atoi(value);
   }
-  if (strcmp(f.device, "cuda:7") == 0) return 3;
+  char refuse[4200];
+  snprintf(refuse, sizeof refuse, "%s/refuse", f.data_dir);
+  if (strcmp(f.device, "cuda:7") == 0 || access(refuse, F_OK) == 0) return 3;
   ep_reply ready = {.kind = EP_REPLY_READY};
   snprintf(ready.device.id, sizeof ready.device.id, "%s", f.device);
   snprintf(ready.device.name, sizeof ready.device.name, "a fake device");

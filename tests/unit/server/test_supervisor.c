@@ -124,17 +124,16 @@ START_TEST(an_idle_worker_that_dies_is_started_again) {
 }
 END_TEST
 
-/* Until the worker has a job, or none. */
-static ep_worker_status worker_wait(ep_jobs *jobs, int index, bool job) {
+static ep_worker_status worker_wait(ep_jobs *jobs, int index, ep_device_state wanted) {
   ep_device_list list;
   for (int i = 0; i < 20000; i++) {
     ep_supervisor_get_devices(jobs->supervisor, &list);
     const ep_worker_status *worker = &list.worker[index];
-    ep_device_state wanted = job ? EP_DEVICE_BUSY : EP_DEVICE_IDLE;
     if (index < list.workers_count && worker->state == wanted) return *worker;
+    ep_supervisor_kick(jobs->supervisor);
     usleep(1000);
   }
-  ck_abort_msg("worker %d never %s", index, job ? "got a job" : "was idle");
+  ck_abort_msg("worker %d was never %s", index, ep_device_state_name(wanted));
 }
 
 /* A job is handed to one dying worker after another: that costs it nothing but time. */
@@ -147,12 +146,12 @@ START_TEST(workers_that_die_together_cost_one_attempt) {
   job_submit(jobs, "slow", 100, id);
   while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
   for (int i = 0; i < 4; i++) {
-    pid_t has = (pid_t)worker_wait(jobs, i % 2, true).pid;
-    pid_t gets = (pid_t)worker_wait(jobs, 1 - i % 2, false).pid;
+    pid_t has = (pid_t)worker_wait(jobs, i % 2, EP_DEVICE_BUSY).pid;
+    pid_t gets = (pid_t)worker_wait(jobs, 1 - i % 2, EP_DEVICE_IDLE).pid;
     kill(gets, SIGSTOP); /* as good as dead */
     kill(has, SIGKILL);
   }
-  kill((pid_t)worker_wait(jobs, 0, true).pid, SIGKILL);
+  kill((pid_t)worker_wait(jobs, 0, EP_DEVICE_BUSY).pid, SIGKILL);
   job_wait(jobs, id, "succeeded");
   ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 2);
   char *events = job_events(jobs, id);
@@ -167,10 +166,10 @@ END_TEST
 START_TEST(a_job_that_never_began_was_never_started) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40];
-  pid_t pid = (pid_t)worker_wait(jobs, 0, false).pid;
+  pid_t pid = (pid_t)worker_wait(jobs, 0, EP_DEVICE_IDLE).pid;
   kill(pid, SIGSTOP);
   job_submit(jobs, "slow", 100000, id);
-  worker_wait(jobs, 0, true);
+  worker_wait(jobs, 0, EP_DEVICE_BUSY);
   assert_ok(ep_jobs_cancel(jobs, id, error));
   kill(pid, SIGKILL);
   job_wait(jobs, id, "cancelled");
@@ -194,6 +193,27 @@ START_TEST(a_job_that_kills_whoever_takes_it_fails) {
   free(text);
   job_submit(jobs, "instant", 10, id);
   job_wait(jobs, id, "succeeded");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* What kept a second worker from starting may be over. */
+START_TEST(a_lost_worker_beside_others_gets_another_chance) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char ids[2][40], path[300];
+  options.cpu_jobs = 2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  worker_wait(jobs, 0, EP_DEVICE_IDLE);
+  snprintf(path, sizeof path, "%s/refuse", scratch_dir);
+  assert_ok(ep_folder_write_file(path, "x", 1, error));
+  for (int i = 0; i < 2; i++) job_submit(jobs, "slow", 1000000, ids[i]);
+  worker_wait(jobs, 1, EP_DEVICE_LOST);
+  job_wait(jobs, ids[1], "queued");
+  ck_assert_int_eq(unlink(path), 0);
+  worker_wait(jobs, 1, EP_DEVICE_BUSY);
+  job_wait(jobs, ids[1], "running");
+  job_wait(jobs, ids[0], "running");
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -407,6 +427,7 @@ int main(void) {
   tcase_add_test(tests, workers_that_die_together_cost_one_attempt);
   tcase_add_test(tests, a_job_that_never_began_was_never_started);
   tcase_add_test(tests, a_job_that_kills_whoever_takes_it_fails);
+  tcase_add_test(tests, a_lost_worker_beside_others_gets_another_chance);
   tcase_add_test(tests, the_watchdog_kills_a_worker_that_hangs);
   tcase_add_test(tests, signs_of_life_keep_a_long_epoch_alive);
   tcase_add_test(tests, probes_do_not_keep_a_hung_training_alive);
