@@ -75,6 +75,13 @@ static double start_seconds(const ep_executor_cost *cost, const ep_program_past 
   return cost->again_seconds + compiling / (double)(past ? past->asked + 1 : 1);
 }
 
+void ep_program_past_note(ep_program_past *past, const char *executor, double epoch_seconds) {
+  const ep_cost_model *model = ep_cost_model_find(executor);
+  if (!model) return;
+  float *least = &past->epoch_seconds[ep_cost_model_place(model)];
+  if (*least == 0 || epoch_seconds < *least) *least = (float)epoch_seconds;
+}
+
 ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
                              const ep_device_info *device, const ep_calibration *calibration,
                              const ep_program_past *past) {

@@ -65,6 +65,9 @@ typedef struct {
                                              ep_cost_models; 0 = too short to tell */
 } ep_program_past;
 
+/* A job took so long for an epoch; an executor without a model is ignored. */
+void ep_program_past_note(ep_program_past *past, const char *executor, double epoch_seconds);
+
 /* Seconds of the job on a device, start included (engine/cost.h); `auto` takes the least. The
  * executor is the one that the device would choose. INFINITY and "" where it has none for this job.
  * calibration: of that device; NULL = nothing was measured: what is usual. Of *device its id is

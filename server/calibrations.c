@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/cost.h"
 #include "engine/data/durable_file.h"
 #include "server/clock.h"
 #include "server/folder.h"
@@ -259,11 +258,7 @@ void ep_calibrations_time(ep_calibrations *calibrations, int index, uint64_t pro
   if (said_seconds > 0)
     drift_note(&calibrations->device[index], executor, program, epoch_seconds / said_seconds);
   ep_program_past *past = past_make(&calibrations->device[index], program);
-  const ep_cost_model *model = ep_cost_model_find(executor);
-  if (past != NULL && model != NULL) {
-    float *least = &past->epoch_seconds[ep_cost_model_place(model)];
-    if (*least == 0 || epoch_seconds < *least) *least = (float)epoch_seconds;
-  }
+  if (past != NULL) ep_program_past_note(past, executor, epoch_seconds);
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
