@@ -4,7 +4,7 @@
  * - instant: all epochs at once; weights: the same, and writes weights.safetensors
  * - slow: an epoch every 5 ms; stubborn: the same, and deaf to cancel
  * - fickle: slow, and would choose another executor at each attempt
- * - long: an epoch every 0.5 s, and a sign of life every 5 ms
+ * - long: an epoch every 2 s, and a sign of life every 5 ms
  * - hang: says STARTED, then nothing
  * - diverge: fails at the last epoch
  * - exit: ends with code 3 before STARTED; mute: before it has said anything of the job
@@ -217,7 +217,7 @@ static void tick(fake *f) {
     say_finished(f, EP_CANCELLED);
     return;
   }
-  if (named(f, "long") && ++f->ticks % 100 != 0) {
+  if (named(f, "long") && ++f->ticks % 400 != 0) {
     say_progress(f, NULL, 0);
     return;
   }

@@ -75,12 +75,12 @@ START_TEST(a_job_whose_device_is_gone_says_so) {
   job_submit_with(jobs, "instant", 10, "cuda:0", 0, waiting);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
-  for (int i = 0; i < 5000 && job_number(jobs, waiting, "\"warning\":") == -1; i++) usleep(1000);
+  for (int i = 0; i < 60000 && job_number(jobs, waiting, "\"warning\":") == -1; i++) usleep(1000);
   char *text = job_text(jobs, waiting), *events = NULL;
   ck_assert_msg(strstr(text, "it asks for \\\"cuda:0\\\"") != NULL, "%s", text);
   ck_assert_ptr_nonnull(strstr(text, "\"status\":\"queued\""));
   free(text);
-  for (int i = 0; i < 5000; i++) { /* the answer comes first, then the event */
+  for (int i = 0; i < 60000; i++) { /* the answer comes first, then the event */
     events = job_events(jobs, waiting);
     if (count_of(events, "\"type\":\"warning\"") == 1) break;
     free(events);
@@ -126,7 +126,7 @@ END_TEST
 
 static ep_worker_status worker_wait(ep_jobs *jobs, int index, ep_device_state wanted) {
   ep_device_list list;
-  for (int i = 0; i < 20000; i++) {
+  for (int i = 0; i < 60000; i++) {
     ep_supervisor_get_devices(jobs->supervisor, &list);
     const ep_worker_status *worker = &list.worker[index];
     if (index < list.workers_count && worker->state == wanted) return *worker;
@@ -222,14 +222,14 @@ START_TEST(the_watchdog_kills_a_worker_that_hangs) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
   char id[40];
-  options.stall_seconds = 0.2;
+  options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "hang", 10, id);
   job_wait(jobs, id, "failed");
   char *text = job_text(jobs, id);
-  ck_assert_ptr_nonnull(strstr(text, "made no progress for 0.2"));
+  ck_assert_ptr_nonnull(strstr(text, "made no progress for 1"));
   free(text);
-  job_submit(jobs, "slow", 100, id); /* an epoch every 5 ms is progress */
+  job_submit(jobs, "slow", 300, id); /* an epoch every 5 ms is progress */
   job_wait(jobs, id, "succeeded");
   ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
   ep_jobs_close(jobs);
@@ -241,9 +241,9 @@ START_TEST(signs_of_life_keep_a_long_epoch_alive) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
   char id[40];
-  options.stall_seconds = 0.2;
+  options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
-  job_submit(jobs, "long", 3, id);
+  job_submit(jobs, "long", 2, id);
   job_wait(jobs, id, "succeeded");
   ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
   ep_jobs_close(jobs);
@@ -259,11 +259,11 @@ START_TEST(probes_do_not_keep_a_hung_training_alive) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
   char id[40];
-  options.stall_seconds = 0.2;
+  options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "hang", 10, id);
   bool ended = false;
-  for (int i = 0; i < 500 && !ended; i++) {
+  for (int i = 0; i < 3000 && !ended; i++) {
     ep_jobs_probe(jobs, 1000, probe_ignored, NULL);
     usleep(20000);
     char *text = job_text(jobs, id);
@@ -285,7 +285,7 @@ START_TEST(a_deaf_worker_is_killed_10_s_after_a_cancel) {
   job_wait(jobs, id, "cancelled");
   int64_t took_us = ep_clock_steady_us() - start_us;
   ck_assert_int_ge(took_us, 9900000);
-  ck_assert_int_lt(took_us, 20000000);
+  ck_assert_int_lt(took_us, 60000000);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -308,7 +308,7 @@ static void predicted(void *context, const double *output, int64_t rows, int64_t
 }
 
 static void answer_wait(answer *a) {
-  for (int i = 0; i < 10000 && a->calls == 0; i++) usleep(1000);
+  for (int i = 0; i < 60000 && a->calls == 0; i++) usleep(1000);
   ck_assert_int_eq(a->calls, 1);
 }
 
@@ -334,7 +334,7 @@ END_TEST
 START_TEST(a_restart_uses_the_executor_of_the_first_start) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40];
-  job_submit(jobs, "fickle", 60, id);
+  job_submit(jobs, "fickle", 300, id);
   while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
