@@ -46,7 +46,7 @@ done
 until_so "the second job runs" running "$second"
 curl -sSN --max-time "$patience" "$url/v1/jobs/$second/events" >"$scratch/before" 2>/dev/null & own+=($!)
 watcher=$!
-sleep 0.2
+until_so "the watcher sees epochs" grep -q '"type":"epoch"' "$scratch/before"
 http GET "/v1/jobs?limit=100"
 accepted=$(jq -c '[.data[].id]' "$body")
 worker=$(workers)
