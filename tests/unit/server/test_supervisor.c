@@ -4,11 +4,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "server/clock.h"
 #include "server/jobs_state.h"
-#include "server/worker_link.h"
+#include "server/supervisor_state.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 
@@ -215,6 +216,44 @@ START_TEST(a_lost_worker_beside_others_gets_another_chance) {
   job_wait(jobs, ids[1], "running");
   job_wait(jobs, ids[0], "running");
   ep_jobs_close(jobs);
+}
+END_TEST
+
+static void death_note(void *context, const char *job, int attempt, bool begun, const char *cause) {
+  (void)cause;
+  snprintf(context, 64, "%s, attempt %d%s", job, attempt, begun ? ", begun" : "");
+}
+
+/* A process in the hands of a driver does not end when it is killed: a child that nobody kills. */
+START_TEST(the_job_of_a_worker_that_does_not_end_goes_to_others) {
+  char ids[1][16] = {"cpu"}, noted[64] = "";
+  ep_supervisor_events events = {.context = noted, .died = death_note};
+  ep_supervisor_options options = {.program = {.path = FAKE_WORKER, .data_dir = scratch_dir},
+                                   .cpu_jobs = 1};
+  ep_supervisor *s = NULL;
+  assert_ok(ep_supervisor_create(&options, ids, 1, &events, &s, error));
+  pid_t child = fork();
+  if (child == 0)
+    for (;;) pause();
+  ep_supervised *worker = &s->worker[s->workers_count++];
+  *worker = (ep_supervised){.id = "cpu", .attempt = 2, .begun = true, .killed = true, .reap_us = 1};
+  worker->status = (ep_worker_status){.state = EP_DEVICE_BUSY, .job = "job_1"};
+  worker->link = (ep_worker_link){.pid = child, .pidfd = pidfd_open(child, 0), .socket = -1};
+  worker->hung_up = true;
+  worker->gone_us = INT64_MAX;
+  ep_supervised_check(s, worker, 2);
+  ck_assert_str_eq(noted, "job_1, attempt 2, begun");
+  ck_assert_int_eq(worker->status.state, EP_DEVICE_LOST);
+  ck_assert_str_eq(worker->status.job, "");
+  noted[0] = 0;
+  kill(child, SIGKILL); /* it comes to itself, or not */
+  for (int i = 0; i < 60000 && worker->status.state == EP_DEVICE_LOST; i++) {
+    ep_supervised_check(s, worker, 3);
+    usleep(1000);
+  }
+  ck_assert_int_eq(worker->status.state, EP_DEVICE_RESTARTING);
+  ck_assert_str_eq(noted, ""); /* the job is somebody else's by now */
+  ep_supervisor_destroy(s);
 }
 END_TEST
 
@@ -428,6 +467,7 @@ int main(void) {
   tcase_add_test(tests, a_job_that_never_began_was_never_started);
   tcase_add_test(tests, a_job_that_kills_whoever_takes_it_fails);
   tcase_add_test(tests, a_lost_worker_beside_others_gets_another_chance);
+  tcase_add_test(tests, the_job_of_a_worker_that_does_not_end_goes_to_others);
   tcase_add_test(tests, the_watchdog_kills_a_worker_that_hangs);
   tcase_add_test(tests, signs_of_life_keep_a_long_epoch_alive);
   tcase_add_test(tests, probes_do_not_keep_a_hung_training_alive);
