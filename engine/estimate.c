@@ -91,7 +91,7 @@ ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
   if (!model) return estimate;
   const ep_executor_cost *cost = cost_find(model, calibration);
   snprintf(estimate.executor, sizeof estimate.executor, "%s", model->executor);
-  estimate.cores = model->cores ? model->cores(plan) : 1;
+  estimate.cores = model->cores ? model->cores(plan, device) : 1;
   double past_seconds = past ? past->epoch_seconds[ep_cost_model_place(model)] : 0;
   estimate.measured = past_seconds > 0;
   estimate.start_seconds = start_seconds(cost, past) + copy_seconds(plan, device);
