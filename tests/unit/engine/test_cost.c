@@ -380,6 +380,7 @@ START_TEST(models_are_whole) {
       ck_assert_double_gt(models[i].usual.seconds[0], 0);
       ck_assert_double_gt(models[i].usual.start_seconds, 0);
     }
+    ck_assert_int_le(count, EP_COST_EXECUTORS); /* a place each */
   }
   ck_assert_int_ge(seen, 6);
   ck_assert_ptr_null(ep_cost_model_find("cpu/abacus"));
