@@ -369,7 +369,7 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
       edge_update<S>(weights, c, way, update_place_of(of, at.m, at.n));
       if (has_bias) bias_update(l, at.m + (int)threadIdx.x, bias);
     } else {
-      float *sums = cut.splits == 1 ? n.scratch + s.sums + blockIdx.x * S::SUMS
+      float *sums = cut.splits == 1 ? n.scratch + s.sums + blockIdx.x * update_large::SUMS
                                     : n.scratch + of.partials + at.group * cut.splits * S::SUMS;
       float *mine = sums + at.split * S::SUMS;
 #pragma unroll
@@ -394,6 +394,7 @@ static __device__ __noinline__ void biases_update(int l, int block, int blocks) 
     for (int row = 0; row < n.rows; row++) sum += grad.at[row * grad.stride + o];
     bias_update(l, o, sum);
   }
+  __syncthreads(); /* before another thread writes down the next step and its rates */
 }
 
 /* The gradient of a layer's weights and biases, summed over all rows, and the update, by `blocks`
