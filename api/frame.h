@@ -76,7 +76,8 @@ typedef struct {
 typedef struct {
   char job[40];
   int attempt;
-  uint32_t count; /* 0: the training goes on and has nothing to report; the watchdog waits anew */
+  uint32_t count; /* 0: the training goes on and has nothing to report; the watchdog waits anew. So
+                     is the first of each, before the job is looked at: the worker has begun */
   const ep_progress_record *records; /* [count]; decoded ones point into the frame's payload copy */
 } ep_progress;
 

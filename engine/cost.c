@@ -9,17 +9,21 @@
 
 const ep_cost_model *ep_cost_models(const char *device, int *count) {
   *count = 0;
-  if (strcmp(device, "cpu") == 0) return ep_cost_models_cpu(count);
+  if (strncmp(device, "cpu", 3) == 0) return ep_cost_models_cpu(count);
   return strncmp(device, "cuda", 4) == 0 ? ep_cost_models_cuda(count) : NULL;
 }
 
 const ep_cost_model *ep_cost_model_find(const char *executor) {
   int count;
-  const ep_cost_model *models =
-      ep_cost_models(strncmp(executor, "cpu/", 4) ? "cuda" : "cpu", &count);
+  const ep_cost_model *models = ep_cost_models(executor, &count);
   for (int i = 0; i < count; i++)
     if (strcmp(models[i].executor, executor) == 0) return &models[i];
   return NULL;
+}
+
+int ep_cost_model_place(const ep_cost_model *model) {
+  int count;
+  return (int)(model - ep_cost_models(model->executor, &count));
 }
 
 double ep_cost_step_seconds(const ep_cost_model *model, const ep_executor_cost *cost,

@@ -20,10 +20,11 @@ typedef struct {
   ep_executor_cost usual; /* before anything was measured */
 } ep_cost_model;
 
-/* The models of a device's kind ("cpu", "cuda:1"), in the order in which the device would choose;
- * NULL and 0 for an unknown one. Static. */
+/* The models of a device's kind ("cpu", "cuda:1", "cuda/grid"), in the order in which the device
+ * would choose; NULL and 0 for an unknown one. Static. */
 const ep_cost_model *ep_cost_models(const char *device, int *count);
 const ep_cost_model *ep_cost_model_find(const char *executor); /* NULL = there is none */
+int ep_cost_model_place(const ep_cost_model *model);           /* in its table */
 
 /* Seconds of one step of `rows` rows. */
 double ep_cost_step_seconds(const ep_cost_model *model, const ep_executor_cost *cost,

@@ -75,6 +75,13 @@ static double start_seconds(const ep_executor_cost *cost, const ep_program_past 
   return cost->again_seconds + compiling / (double)(past ? past->asked + 1 : 1);
 }
 
+void ep_program_past_note(ep_program_past *past, const char *executor, double epoch_seconds) {
+  const ep_cost_model *model = ep_cost_model_find(executor);
+  if (!model) return;
+  float *least = &past->epoch_seconds[ep_cost_model_place(model)];
+  if (*least == 0 || epoch_seconds < *least) *least = (float)epoch_seconds;
+}
+
 ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
                              const ep_device_info *device, const ep_calibration *calibration,
                              const ep_program_past *past) {
@@ -85,12 +92,12 @@ ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
   const ep_executor_cost *cost = cost_find(model, calibration);
   snprintf(estimate.executor, sizeof estimate.executor, "%s", model->executor);
   estimate.cores = model->cores ? model->cores(plan, device) : 1;
-  estimate.measured =
-      past && past->epoch_seconds > 0 && strcmp(past->executor, model->executor) == 0;
+  double past_seconds = past ? past->epoch_seconds[ep_cost_model_place(model)] : 0;
+  estimate.measured = past_seconds > 0;
   estimate.start_seconds = start_seconds(cost, past) + copy_seconds(plan, device);
   estimate.model_seconds = steps_seconds(model, cost, plan, device, (double)spec->epochs);
   double epochs_seconds = estimate.model_seconds * (cost->drift > 0 ? cost->drift : 1);
-  if (estimate.measured) epochs_seconds = (double)spec->epochs * past->epoch_seconds;
+  if (estimate.measured) epochs_seconds = (double)spec->epochs * past_seconds;
   estimate.seconds =
       estimate.start_seconds + epochs_seconds + validation_seconds(model, cost, plan, device, spec);
   return estimate;

@@ -59,11 +59,14 @@ void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *par
 
 /* What a device had to do with a program (of one signature) since the daemon was started. */
 typedef struct {
-  bool compiled;        /* it has run there */
-  int64_t asked;        /* jobs on `auto` that it would have done for, this one left out */
-  char executor[32];    /* that ran it, */
-  double epoch_seconds; /* and took so long, at best; 0 = too short to tell */
+  bool compiled; /* it has run there */
+  int64_t asked; /* jobs on `auto` that it would have done for, this one left out */
+  float epoch_seconds[EP_COST_EXECUTORS]; /* that each executor took, at best, in the order of
+                                             ep_cost_models; 0 = too short to tell */
 } ep_program_past;
+
+/* A job took so long for an epoch; an executor without a model is ignored. */
+void ep_program_past_note(ep_program_past *past, const char *executor, double epoch_seconds);
 
 /* Seconds of the job on a device, start included (engine/cost.h); `auto` takes the least. The
  * executor is the one that the device would choose. INFINITY and "" where it has none for this job.

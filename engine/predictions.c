@@ -123,52 +123,33 @@ static void csv_row_write(ep_writer *out, const prediction_table *table, int64_t
   text_write(out, "\n");
 }
 
-/* The texts of all rows, cut into pieces of rows that several threads make at the same time: three
- * lists of the JSON, and the lines of the CSV. */
-enum { TARGETS, PREDICTIONS, OUTPUTS, LINES, TEXTS };
-enum { PIECES = 32, PIECE_ROWS_LEAST = 500 };
+/* What is written: three lists of the JSON, and the lines of the CSV. */
+typedef enum { TARGETS, PREDICTIONS, OUTPUTS, LINES } text_kind;
+
+/* A window of rows, cut into pieces whose texts several threads make at the same time. There may be
+ * gigabytes of text in all: no more than a window of it is held. */
+enum { PIECES = 32, PIECE_VALUES_LEAST = 4096, WINDOW_VALUES = 1 << 20 };
 typedef struct {
   const prediction_table *table;
-  int64_t count; /* of pieces */
-  ep_writer text[PIECES][TEXTS];
-} prediction_texts;
+  row_write *write;
+  int64_t first, rows;
+  int64_t pieces;
+  ep_writer text[PIECES];
+} text_window;
 
-static void text_make(const prediction_texts *texts, int64_t piece, int kind, ep_writer *out) {
-  static row_write *const writes[TEXTS] = {json_target_write, json_prediction_write,
-                                           json_output_write, csv_row_write};
-  const prediction_table *table = texts->table;
-  int64_t end = table->rows * (piece + 1) / texts->count;
-  if (kind == OUTPUTS && !table->output) end = 0;
-  ep_writer_init(out, SIZE_MAX / 2);
-  for (int64_t row = table->rows * piece / texts->count; row < end; row++)
-    writes[kind](out, table, row);
-}
-
-static void texts_make(void *context, int64_t first, int64_t count) {
-  prediction_texts *texts = context;
-  for (int64_t i = first; i < first + count; i++)
-    text_make(texts, i / TEXTS, (int)(i % TEXTS), &texts->text[i / TEXTS][i % TEXTS]);
-}
-
-static ep_status texts_init(prediction_texts *out, const prediction_table *table, ep_error *error) {
-  bool failed = false;
-  out->table = table;
-  out->count = 1 + table->rows / PIECE_ROWS_LEAST;
-  if (out->count > PIECES) out->count = PIECES;
-  ep_spread_run(out->count * TEXTS, TEXTS, texts_make, out);
-  for (int64_t i = 0; i < out->count * TEXTS; i++) failed |= out->text[i / TEXTS][i % TEXTS].failed;
-  return failed ? ep_fail(error, EP_NO_MEMORY, "no memory for the predictions") : EP_OK;
-}
-
-static void texts_deinit(prediction_texts *texts) {
-  for (int64_t i = 0; i < texts->count * TEXTS; i++)
-    ep_writer_deinit(&texts->text[i / TEXTS][i % TEXTS]);
+static void pieces_make(void *context, int64_t first, int64_t count) {
+  text_window *window = context;
+  for (int64_t piece = first; piece < first + count; piece++) {
+    int64_t row = window->first + window->rows * piece / window->pieces;
+    int64_t end = window->first + window->rows * (piece + 1) / window->pieces;
+    for (; row < end; row++) window->write(&window->text[piece], window->table, row);
+  }
 }
 
 /* A file on its way. After a failure nothing more is written. */
 typedef struct {
   ep_durable_file *file; /* owned */
-  const prediction_texts *texts;
+  const prediction_table *table;
   ep_status status;
   ep_error *error;
 } prediction_file;
@@ -181,21 +162,49 @@ static void words_write(prediction_file *out, const char *text) {
   bytes_write(out, text, strlen(text));
 }
 
-static void rows_write(prediction_file *out, int kind) {
-  for (int64_t i = 0; i < out->texts->count; i++)
-    bytes_write(out, out->texts->text[i][kind].text, out->texts->text[i][kind].count);
+static int64_t row_values(const prediction_table *table, text_kind kind) {
+  if (kind == OUTPUTS) return table->output_columns;
+  return kind == LINES ? 2 * table->columns + table->output_columns : table->columns;
+}
+
+static void window_write(prediction_file *out, text_window *window, int64_t values) {
+  window->pieces = 1 + window->rows * values / PIECE_VALUES_LEAST;
+  if (window->pieces > window->rows) window->pieces = window->rows;
+  if (window->pieces > PIECES) window->pieces = PIECES;
+  for (int64_t i = 0; i < window->pieces; i++) ep_writer_init(&window->text[i], SIZE_MAX / 2);
+  ep_spread_run(window->pieces, 1, pieces_make, window);
+  for (int64_t i = 0; i < window->pieces; i++) {
+    const ep_writer *text = &window->text[i];
+    if (text->failed && out->status == EP_OK)
+      out->status = ep_fail(out->error, EP_NO_MEMORY, "no memory for the predictions");
+    bytes_write(out, text->text, text->count);
+    ep_writer_deinit(&window->text[i]);
+  }
+}
+
+static void rows_write(prediction_file *out, text_kind kind) {
+  static row_write *const writes[] = {json_target_write, json_prediction_write, json_output_write,
+                                      csv_row_write};
+  text_window window = {.table = out->table, .write = writes[kind]};
+  int64_t values = row_values(out->table, kind);
+  int64_t rows = values < WINDOW_VALUES ? WINDOW_VALUES / values : 1, left = out->table->rows;
+  for (; left > 0 && out->status == EP_OK; left -= window.rows) {
+    window.rows = rows < left ? rows : left;
+    window_write(out, &window, values);
+    window.first += window.rows;
+  }
 }
 
 static void json_write(prediction_file *out) {
   char rows[EP_NUMBER_BYTES];
-  ep_integer_format(out->texts->table->rows, rows);
+  ep_integer_format(out->table->rows, rows);
   words_write(out, "{\"object\":\"predictions\",\"split\":\"test\",\"rows\":");
   words_write(out, rows);
   words_write(out, ",\"target\":[");
   rows_write(out, TARGETS);
   words_write(out, "],\"prediction\":[");
   rows_write(out, PREDICTIONS);
-  if (out->texts->table->output) {
+  if (out->table->output) {
     words_write(out, "],\"output\":[");
     rows_write(out, OUTPUTS);
   }
@@ -216,7 +225,7 @@ static void csv_header_write(prediction_file *out, const char *name, int64_t col
 }
 
 static void csv_write(prediction_file *out) {
-  const prediction_table *table = out->texts->table;
+  const prediction_table *table = out->table;
   words_write(out, "row");
   csv_header_write(out, "target", table->columns, false);
   csv_header_write(out, "prediction", table->columns, false);
@@ -227,10 +236,10 @@ static void csv_write(prediction_file *out) {
 
 /* Writes `name` and hands it to the group. */
 static ep_status file_write(ep_durable_group *group, const char *folder, const char *name,
-                            void (*write)(prediction_file *out), const prediction_texts *texts,
+                            void (*write)(prediction_file *out), const prediction_table *table,
                             ep_error *error) {
   char path[PATH_MAX];
-  prediction_file out = {.texts = texts, .error = error};
+  prediction_file out = {.table = table, .error = error};
   snprintf(path, sizeof path, "%s/%s", folder, name);
   ep_status status = ep_durable_file_create(path, &out.file, error);
   if (status != EP_OK) return status;
@@ -244,15 +253,11 @@ ep_status ep_predictions_write(ep_durable_group *group, const char *folder,
                                const ep_prepared *prepared, ep_loss_type loss, const float *outputs,
                                int64_t out_features, ep_error *error) {
   prediction_table table;
-  prediction_texts texts;
   ep_status status = table_init(&table, prepared, loss, outputs, out_features, error);
   if (status != EP_OK) return status;
-  status = texts_init(&texts, &table, error);
+  status = file_write(group, folder, "predictions.json", json_write, &table, error);
   if (status == EP_OK)
-    status = file_write(group, folder, "predictions.json", json_write, &texts, error);
-  if (status == EP_OK)
-    status = file_write(group, folder, "predictions.csv", csv_write, &texts, error);
-  texts_deinit(&texts);
+    status = file_write(group, folder, "predictions.csv", csv_write, &table, error);
   free(table.target);
   return status;
 }

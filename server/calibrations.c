@@ -147,9 +147,20 @@ static void look(ep_calibrations *calibrations, int index, const ep_device_info 
   free(found);
 }
 
+/* True when all its workers have nothing to do. One that is starting would disturb a measurement,
+ * and would be given the next job, beside which another one would go on measuring. */
+static bool is_idle(const ep_device_list *devices, int index) {
+  for (int i = 0; i < devices->workers_count; i++) {
+    ep_device_state state = devices->worker[i].state;
+    if (devices->worker[i].device == index && state != EP_DEVICE_IDLE && state != EP_DEVICE_LOST)
+      return false;
+  }
+  return devices->device[index].state == EP_DEVICE_IDLE;
+}
+
 /* True when the device has been calm for long enough. */
-static bool is_calm(ep_device_calibration *device, ep_device_state state, int64_t now_us) {
-  if (state != EP_DEVICE_IDLE) {
+static bool is_calm(ep_device_calibration *device, bool idle, int64_t now_us) {
+  if (!idle) {
     device->calm_us = 0;
     return false;
   }
@@ -165,7 +176,7 @@ bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list 
     ep_device_calibration *device = &calibrations->device[i];
     if (!device->looked && status->info.name[0] != 0) look(calibrations, i, &status->info);
     if (!device->looked || device->known || device->failures >= FAILURES_MOST) continue;
-    bool calm = is_calm(device, status->state, now_us);
+    bool calm = is_calm(device, is_idle(devices, i), now_us);
     if (calm && calibrations->asked < 0) ask(calibrations, i);
     waits = waits || (status->state == EP_DEVICE_IDLE && calibrations->asked < 0);
   }
@@ -247,11 +258,7 @@ void ep_calibrations_time(ep_calibrations *calibrations, int index, uint64_t pro
   if (said_seconds > 0)
     drift_note(&calibrations->device[index], executor, program, epoch_seconds / said_seconds);
   ep_program_past *past = past_make(&calibrations->device[index], program);
-  bool same = past != NULL && strcmp(past->executor, executor) == 0;
-  if (past != NULL && (!same || past->epoch_seconds == 0 || epoch_seconds < past->epoch_seconds)) {
-    past->epoch_seconds = epoch_seconds;
-    snprintf(past->executor, sizeof past->executor, "%s", executor);
-  }
+  if (past != NULL) ep_program_past_note(past, executor, epoch_seconds);
   pthread_mutex_unlock(&calibrations->mutex);
 }
 

@@ -92,6 +92,7 @@ static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, 
       .stall_seconds = options->stall_seconds > 0 ? options->stall_seconds : STALL_SECONDS};
   ep_status status = devices_find(options, &workers.program, ids, &count, error);
   if (status != EP_OK) return status;
+  jobs->workers_most = count - 1 + workers.cpu_jobs;
   ep_jobs_events(jobs, &events);
   return ep_supervisor_create(&workers, ids, count, &events, &jobs->supervisor, error);
 }

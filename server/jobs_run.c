@@ -11,7 +11,7 @@
 #include "server/metrics.h"
 #include "server/notice.h"
 
-enum { RETRY_US = 1000000 };
+enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
 
 #define PATIENCE_FACTOR 2.0 /* of the plan's rough estimate, before a job's pace is known */
 
@@ -360,23 +360,56 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
   return true;
 }
 
-static void job_died(void *context, const char *id, int attempt, const char *cause) {
-  ep_jobs *jobs = context;
-  if (dropped_take(jobs, id)) return;
-  ep_live_job *job = running_find(jobs, id, attempt);
-  if (job == NULL) return;
+/* Takes back what start_prepare wrote: nobody was shown more of it than that it was tried. A device
+ * that was chosen at an earlier start stays. */
+static void start_undo(ep_jobs *jobs, ep_live_job *job) {
+  pthread_mutex_lock(&jobs->mutex);
+  if (--job->row.attempt == 0) {
+    job->row.device[0] = 0;
+    job->row.started_us = 0;
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+}
+
+/* A worker died that had begun the job. True when that was once too often: *message says so. */
+static bool death_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
+                        char message[DEATH_BYTES]) {
   ep_eventlog_tail tail;
   ep_eventlog_get_tail(job->log, &tail);
   job->deaths = tail.last_epoch > job->epoch_at_death ? 1 : job->deaths + 1;
   job->epoch_at_death = tail.last_epoch;
+  job->deaths_unbegun = 0;
   pthread_mutex_lock(&jobs->mutex);
   snprintf(job->cause, sizeof job->cause, "%s", cause);
+  pthread_mutex_unlock(&jobs->mutex);
+  snprintf(message, DEATH_BYTES, "%s; %d times in a row without coming further", cause,
+           job->deaths);
+  return job->deaths >= EP_JOBS_DEATHS_MAX;
+}
+
+/* A worker died that had not begun the job: all that there are may have died at once, which is not
+ * the job's fault and costs it nothing. But each of them a few times over is no accident. */
+static bool unbegun_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
+                          char message[DEATH_BYTES]) {
+  bool often = ++job->deaths_unbegun >= EP_JOBS_DEATHS_MAX * jobs->workers_most;
+  snprintf(message, DEATH_BYTES, "%s; %d times in a row before the job began", cause,
+           job->deaths_unbegun);
+  if (!often) start_undo(jobs, job);
+  return often;
+}
+
+static void job_died(void *context, const char *id, int attempt, bool begun, const char *cause) {
+  ep_jobs *jobs = context;
+  if (dropped_take(jobs, id)) return;
+  ep_live_job *job = running_find(jobs, id, attempt);
+  if (job == NULL) return;
+  char message[DEATH_BYTES];
+  bool often =
+      begun ? death_count(jobs, job, cause, message) : unbegun_count(jobs, job, cause, message);
+  pthread_mutex_lock(&jobs->mutex);
   bool cancelled = job->cancelled;
   pthread_mutex_unlock(&jobs->mutex);
-  if (job->deaths >= EP_JOBS_DEATHS_MAX && !cancelled) {
-    char message[EP_MESSAGE_BYTES + 64];
-    snprintf(message, sizeof message, "%s; %d times in a row without coming further", cause,
-             job->deaths);
+  if (often && !cancelled) {
     ep_job_end(jobs, job, EP_STATE_FAILED,
                ep_job_failure(&job->row, job->epoch, EP_DEVICE, message));
     return;

@@ -61,6 +61,7 @@ typedef struct ep_live_job {
   ep_eventlog *log;             /* held while running or ending */
   char cause[EP_MESSAGE_BYTES]; /* why it starts again, "" = it does not */
   int deaths;                   /* of its workers, in a row without a new highest epoch */
+  int deaths_unbegun;           /* of workers that had not begun it, in a row */
   int64_t epoch_at_death;       /* the highest before the last one */
   uint64_t program;             /* ep_plan_signature; 0 = of a job from before this start */
   ep_expectation said_cpu, said_cuda;
@@ -70,6 +71,7 @@ typedef struct ep_live_job {
 struct ep_jobs {
   char *data_dir;    /* owned, absolute */
   char *worker_path; /* owned */
+  int workers_most;  /* there are never more at once, of all devices */
   int lock_fd;
   int64_t max_queued, max_data_bytes;
   ep_store *store;

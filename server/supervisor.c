@@ -149,16 +149,25 @@ static int cores_left(const ep_supervisor *s, int device) {
 }
 
 /* Another worker for a device whose workers all are busy, so that the next job need not wait for
- * one to start. Where one is lost, others would be as well. */
+ * one to start: one that was lost and may have its next chance, or a new one. Where all are lost,
+ * others would be as well. */
 static void spare_add(ep_supervisor *s, int device) {
   int count = 0;
+  ep_supervised *lost = NULL;
+  if (s->device[device].state == EP_DEVICE_LOST) return;
   for (int i = 0; i < s->workers_count; i++) {
-    const ep_worker_status *worker = &s->worker[i].status;
-    if (worker->device != device) continue;
-    if (worker->state != EP_DEVICE_BUSY) return;
+    ep_supervised *worker = &s->worker[i];
+    ep_device_state state = worker->status.state;
+    if (worker->status.device != device) continue;
+    if (state != EP_DEVICE_BUSY && state != EP_DEVICE_LOST) return;
+    if (state == EP_DEVICE_LOST && ep_clock_steady_us() >= worker->restart_us) lost = worker;
     count++;
   }
-  if (count < s->device[device].cores) worker_add(s, device);
+  if (lost != NULL) {
+    ep_supervised_start(s, lost);
+  } else if (count < s->device[device].cores) {
+    worker_add(s, device);
+  }
 }
 
 static void device_assign(ep_supervisor *s, int device) {

@@ -7,7 +7,8 @@
  *
  * A worker is "starting" until its first words, then "idle" or "busy"; after a death "restarting"
  * (0.1 s later, doubling to 5 s); "lost" when it could not start five times in a row, or was killed
- * and did not go. A device is what the best of its workers is, busy before idle. */
+ * and did not go. Of several, a lost one that is gone is tried again 10 s later, when all others
+ * are busy. A device is what the best of its workers is, busy before idle. */
 #ifndef EP_SERVER_SUPERVISOR_H
 #define EP_SERVER_SUPERVISOR_H
 
@@ -75,8 +76,9 @@ typedef struct {
   /* What was handed on of the job can be stored now, all of it together: at once after progress,
    * after a start when some milliseconds brought nothing else. false as above. */
   bool (*heard)(void *context, const char *job, int attempt);
-  /* The worker died while it had this job; everything it had said was handed on before. */
-  void (*died)(void *context, const char *job, int attempt, const char *cause);
+  /* The worker died while it had this job; everything it had said was handed on before. begun: it
+   * had said something of the job; otherwise it may have been dying when it was handed the job. */
+  void (*died)(void *context, const char *job, int attempt, bool begun, const char *cause);
   /* After each round; true to be called again within a second although nothing happens. */
   bool (*settle)(void *context);
 } ep_supervisor_events;

@@ -13,6 +13,7 @@ typedef struct {
   ep_worker_status status;
   ep_worker_link link;
   int attempt;                  /* of status.job */
+  bool begun;                   /* it has said something of this job */
   int cores;                    /* that this job takes */
   bool held;                    /* a frame was refused: nothing is read until retry_us */
   bool hung_up;                 /* the socket ended */

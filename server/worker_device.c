@@ -19,6 +19,7 @@
 #define GONE_US SECOND_US /* between a socket's end and its process's: the latter says why */
 #define BACKOFF_FIRST_US (SECOND_US / 10)
 #define BACKOFF_MOST_US (5 * SECOND_US)
+#define LOST_US (10 * SECOND_US) /* before a lost one is tried again where others are alive */
 
 enum {
   FAILED_STARTS_MAX = 5,
@@ -60,6 +61,8 @@ static void state_set(ep_supervisor *supervisor, ep_supervised *worker, ep_devic
 }
 
 static void worker_lose(ep_supervisor *supervisor, ep_supervised *worker, const char *why) {
+  bool gone = worker->link.pidfd < 0;
+  worker->restart_us = gone ? ep_clock_steady_us() + LOST_US : INT64_MAX;
   state_set(supervisor, worker, EP_DEVICE_LOST);
   bool all = supervisor->device[worker->status.device].state == EP_DEVICE_LOST;
   ep_notice(EP_NOTICE_ERROR, "%s %s is lost: %s; the others go on",
@@ -125,9 +128,12 @@ static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
   state_set(supervisor, worker, EP_DEVICE_IDLE);
 }
 
-static bool job_is(const ep_supervised *worker, const char *job, int attempt) {
-  return worker->status.job[0] != 0 && strcmp(worker->status.job, job) == 0 &&
-         worker->attempt == attempt;
+/* True when what a worker says is of the job that it has, which it then has begun. */
+static bool job_spoken_of(ep_supervised *worker, const char *job, int attempt) {
+  bool same = worker->status.job[0] != 0 && strcmp(worker->status.job, job) == 0 &&
+              worker->attempt == attempt;
+  if (same) worker->begun = true;
+  return same;
 }
 
 /* The job's training said something. Answers to predictions and probes do not count: the thread
@@ -160,12 +166,12 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
     if (worker->status.state == EP_DEVICE_STARTING) ready_take(supervisor, worker, reply);
     return true;
   case EP_REPLY_STARTED:
-    if (!job_is(worker, reply->job, reply->attempt)) return true;
+    if (!job_spoken_of(worker, reply->job, reply->attempt)) return true;
     job_heard(supervisor, worker);
     if (worker->store_us == 0) worker->store_us = worker->heard_us + START_WAIT_US;
     return events->started(events->context, worker->id, reply);
   case EP_REPLY_FINISHED:
-    if (!job_is(worker, reply->job, reply->attempt)) return true;
+    if (!job_spoken_of(worker, reply->job, reply->attempt)) return true;
     if (!events->finished(events->context, worker->id, reply)) return false;
     worker->backoff_us = 0;
     job_clear(supervisor, worker);
@@ -192,7 +198,7 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
   if (kind == EP_FRAME_PROGRESS) {
     ep_progress progress;
     status = ep_progress_decode(payload, bytes, &progress, &error);
-    bool ours = status == EP_OK && job_is(worker, progress.job, progress.attempt);
+    bool ours = status == EP_OK && job_spoken_of(worker, progress.job, progress.attempt);
     if (ours && progress.count == 0) deadline_renew(taker->supervisor, worker);
     if (ours && progress.count > 0) {
       job_heard(taker->supervisor, worker);
@@ -275,6 +281,7 @@ bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int 
   snprintf(worker->status.job, sizeof worker->status.job, "%s", assignment.train.job);
   worker->attempt = assignment.train.attempt;
   worker->cores = assignment.cores;
+  worker->begun = false;
   worker->frames = 0;
   worker->gap_us = 0;
   worker->heard_us = ep_clock_steady_us();
@@ -306,21 +313,26 @@ static bool last_words_take(ep_supervisor *supervisor, ep_supervised *worker) {
   return !worker->held;
 }
 
-/* The process has ended and was reaped. */
-static void death_handle(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
+/* The worker will do nothing of what it was asked any more. */
+static void work_give_back(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
   const ep_supervisor_events *events = &supervisor->events;
   char job[EP_ID_BYTES];
   int attempt = worker->attempt;
-  ep_notice(EP_NOTICE_WARNING, "device %s: %s", worker->id, cause);
-  if (worker->status.state == EP_DEVICE_STARTING) worker->failures++;
   snprintf(job, sizeof job, "%s", worker->status.job);
   worker->status.job[0] = 0;
   worker->attempt = 0;
   worker->deadline_us = worker->cancel_us = worker->reap_us = worker->store_us = 0;
-  ep_worker_link_close(&worker->link);
   ep_requests_fail_worker(supervisor, worker, cause);
+  if (job[0] != 0) events->died(events->context, job, attempt, worker->begun, cause);
+}
+
+/* The process has ended and was reaped. */
+static void death_handle(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
+  ep_notice(EP_NOTICE_WARNING, "device %s: %s", worker->id, cause);
+  if (worker->status.state == EP_DEVICE_STARTING) worker->failures++;
+  ep_worker_link_close(&worker->link);
+  work_give_back(supervisor, worker, cause);
   restart_plan(supervisor, worker, cause);
-  if (job[0] != 0) events->died(events->context, job, attempt, cause);
 }
 
 static void death_check(ep_supervisor *supervisor, ep_supervised *worker) {
@@ -362,8 +374,11 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
                                    ? "the worker did not open its device in 60 s and was stopped"
                                    : text);
   }
-  if (worker->reap_us != 0 && now_us >= worker->reap_us && state != EP_DEVICE_LOST)
-    worker_lose(supervisor, worker, "its worker did not end when it was killed");
+  if (worker->reap_us != 0 && now_us >= worker->reap_us) {
+    snprintf(text, sizeof text, "its worker did not end when it was killed");
+    work_give_back(supervisor, worker, text);
+    worker_lose(supervisor, worker, text);
+  }
 }
 
 int64_t ep_supervised_deadline(const ep_supervised *worker) {

@@ -157,6 +157,13 @@ static void training_destroy(training *t) {
   free(t);
 }
 
+/* Said before anything is done with the job: a worker that dies from here on may die of it. */
+static ep_status begun_send(worker *w, ep_error *error) {
+  ep_progress begun = {.attempt = w->training->command.attempt};
+  snprintf(begun.job, sizeof begun.job, "%s", w->training->command.job);
+  return ep_link_send_progress(&w->link, &begun, error);
+}
+
 /* Takes ownership of the command's parts. */
 static ep_status training_begin(worker *w, ep_command *command, ep_error *error) {
   if (w->training) {
@@ -170,6 +177,8 @@ static ep_status training_begin(worker *w, ep_command *command, ep_error *error)
   }
   t->command = *command;
   w->training = t;
+  ep_status status = begun_send(w, error);
+  if (status != EP_OK) return status; /* the process ends with its socket */
   ep_calibrator_stop(&w->calibrator);
   if (w->threaded) pthread_join(w->thread, NULL);
   int failed = pthread_create(&w->thread, NULL, training_thread, w);

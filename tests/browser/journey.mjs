@@ -2,7 +2,7 @@
 // alone, compare both, take the weights away, cancel, delete.
 
 import { readFileSync } from "node:fs";
-import { check, run, ask } from "./page.mjs";
+import { ask, check, endless, run } from "./page.mjs";
 
 const points = (page) => page.locator("[data-points]").evaluate((node) => Number(node.dataset.points));
 
@@ -18,7 +18,7 @@ async function submitXor({ page, url }) {
   await page.goto("/");
   await page.getByRole("link", { name: "Submit", exact: true }).click();
   await page.selectOption("#example", "xor");
-  await setEpochs(page, 60000000);
+  await setEpochs(page, endless.epochs);
   await page.click("#submit");
   await page.waitForURL(/#\/jobs\/job_/);
   await page.locator(".badge[data-state=running]").waitFor();
@@ -46,7 +46,7 @@ async function seeItEnd({ page, url }) {
   await setEpochs(page, 3000000);
   await page.click("#submit");
   await page.waitForURL(/#\/jobs\/job_/);
-  await page.locator(".badge[data-state=succeeded]").waitFor({ timeout: 30000 });
+  await page.locator(".badge[data-state=succeeded]").waitFor();
   const id = jobId(page);
   const job = await ask(url, "GET", `/v1/jobs/${id}`);
   check(job.status === "succeeded" && job.metrics.test.accuracy === 1, "XOR was not learnt");
@@ -99,7 +99,7 @@ async function keyboardOnly({ page }) {
   await tabTo((here) => here.id === "submit", "the button");
   await page.keyboard.press("Enter");
   await page.waitForURL(/#\/jobs\/job_/);
-  await page.locator(".badge[data-state=succeeded]").waitFor({ timeout: 30000 });
+  await page.locator(".badge[data-state=succeeded]").waitFor();
   console.log("ok: submitted with the keyboard alone");
   return jobId(page);
 }
@@ -134,7 +134,6 @@ async function deleteIt({ page, url }, id) {
 
 run(async ({ url, open }) => {
   const page = await open();
-  page.setDefaultTimeout(20000);
   const here = { page, url };
   await submitXor(here);
   const first = await seeItEnd(here);

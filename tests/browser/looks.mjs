@@ -1,7 +1,7 @@
 // Every view in a theme ("light" or "dark"), on a desk and on a phone: axe-core finds nothing serious, nothing hangs over the
 // edge, and a picture is kept of each.
 
-import { accessibilityFaults, ask, check, overhang, run, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, check, endless, overhang, run, trained, xor } from "./page.mjs";
 
 const dense = (...widths) => widths.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]);
 
@@ -24,7 +24,7 @@ async function fill(url) {
       model: { layers: [...dense(...Array.from({ length: layers - 1 }, (_, k) => 2 ** (k + 2))), { type: "linear", out_features: 2 }] },
       loss: "cross_entropy", optimizer: { lr: 0.1 }, batch_size: 100, epochs: 20, device: "cpu",
     });
-  const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "long", epochs: 900000000, report_every: 1000000 }))).id;
+  const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "long", ...endless }))).id;
   await ask(url, "POST", "/v1/jobs", xor({ name: "waiting", priority: 10 }));
   return { first, other, houses, running };
 }
@@ -51,13 +51,12 @@ run(async ({ url, open, shots }) => {
   check(["light", "dark"].includes(theme), `there is no theme ${theme}`);
   for (const width of [1280, 360]) {
     const page = await open({ theme, width, height: width === 360 ? 740 : 900 });
-    page.setDefaultTimeout(5000);
     for (const [name, [hash, present]] of Object.entries(views)) {
       await page.goto(`/${hash}`);
       await page.locator(present).first().waitFor().catch(() => faults.push(`${name}, ${theme}, ${width} px: there is no ${present}`));
       await page.waitForTimeout(250); // charts draw once they know their width
       const path = `${shots}/${name}-${theme}-${width}.png`;
-      await page.screenshot({ path, fullPage: true, timeout: 30000 }); // drawn without a GPU
+      await page.screenshot({ path, fullPage: true });
       count++;
       const over = await overhang(page);
       if (over > 0) faults.push(`${name} at ${width} px hangs ${over} px over the edge`);

@@ -7,6 +7,12 @@ import { chromium } from "playwright-core";
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
+// Milliseconds for whatever should happen: a machine may be busy, and draws without a GPU.
+const patience = 90000;
+
+// Epochs of a job that will be cancelled: it must not end before.
+export const endless = { epochs: 900000000, report_every: 1000000 };
+
 export class Failure extends Error {}
 
 export function check(holds, what) {
@@ -19,6 +25,7 @@ export async function run(test) {
   mkdirSync(shots, { recursive: true });
   const browser = await chromium.launch({
     executablePath: process.env.EPOCHD_CHROMIUM,
+    timeout: patience,
     args: ["--no-sandbox", "--disable-dev-shm-usage"], // a test is often root, in a container
   });
   const watched = [];
@@ -46,6 +53,7 @@ export async function run(test) {
 // options: {theme: "light"|"dark", width, height, expected: [patterns of faults that the test provokes]}
 async function openPage(browser, url, { theme = "light", width = 1280, height = 800, expected = [] } = {}) {
   const context = await browser.newContext({ baseURL: url, colorScheme: theme, viewport: { width, height }, acceptDownloads: true });
+  context.setDefaultTimeout(patience);
   const page = await context.newPage();
   page.faults = [];
   const fault = (text) => {

@@ -1,22 +1,23 @@
-// What the page costs: bytes, first paint, a list of 1,000 jobs, a curve of 200,000 epochs. Figures are printed;
-// of what can be repeated the best counts, because a busy machine only adds. The bounds have room for it, but
-// not for a page that hangs.
+// What the page costs: bytes, first paint, a list of 1,000 jobs, a curve of 200,000 epochs. Figures are printed.
 
-import { ask, check, run, trained, xor } from "./page.mjs";
+import { ask, check, endless, run, trained, xor } from "./page.mjs";
 
 const most = { first_view_bytes: 150000, paint_ms: 500, list_ms: 4000, list_task_ms: 1500, idle_task_ms: 400, curve_ms: 5000, zoom_task_ms: 1000, hover_task_ms: 400 };
 const measured = {};
 
-// Notes a figure, in the unit that its name ends in, and holds it to its bound.
-function figure(name, value) {
-  measured[name] = Math.round(value);
-  check(value <= most[name], `${name} is ${Math.round(value)}, and may be ${most[name]}`);
+// Notes the figures of `measure` ({name: value}, in the unit that the name ends in), and holds them to their bounds:
+// the best of some tries, because a busy machine only adds, and a page that hangs does so each time.
+async function figures(measure) {
+  const least = {};
+  const within = () => Object.keys(least).every((name) => least[name] <= most[name]);
+  for (let i = 0; i < 6 && (i === 0 || !within()); i++)
+    for (const [name, value] of Object.entries(await measure())) least[name] = Math.min(least[name] ?? Infinity, Math.round(value));
+  Object.assign(measured, least);
+  check(within(), `${JSON.stringify(least)} is more than ${JSON.stringify(most)}`);
 }
 
 async function firstPaint(open) {
-  const paints = [];
-  let bytes = 0;
-  for (let i = 0; i < 5; i++) {
+  await figures(async () => {
     const page = await open();
     await page.goto("/");
     await page.locator("h1").waitFor();
@@ -29,14 +30,9 @@ async function firstPaint(open) {
       const entries = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource").filter((entry) => entry.name.includes("/assets/"))];
       return { paint: paint.startTime, bytes: entries.reduce((sum, entry) => sum + entry.encodedBodySize, 0) };
     });
-    paints.push(seen.paint);
-    bytes = seen.bytes;
     await page.context().close();
-  }
-  console.log(`the first view takes ${bytes} bytes`);
-  figure("first_view_bytes", bytes);
-  console.log(`first paints: ${paints.map(Math.round).join(", ")} ms`);
-  figure("paint_ms", Math.min(...paints));
+    return { first_view_bytes: seen.bytes, paint_ms: seen.paint };
+  });
 }
 
 // Runs `work` on the page; {ms, task_ms: its longest task}.
@@ -66,61 +62,58 @@ async function thousandJobs(url, open) {
     await Promise.all(Array.from({ length: 8 }, one));
   };
   await submit(200, {});
-  await ask(url, "POST", "/v1/jobs", xor({ name: "long", epochs: 900000000, report_every: 10000000, priority: 100 }));
+  await ask(url, "POST", "/v1/jobs", xor({ name: "long", ...endless, priority: 100 }));
   await submit(800, { name: "waits" });
   console.log(`1,000 jobs were submitted in ${Math.round((performance.now() - began) / 1000)} s`);
   const page = await open();
   await page.goto("/#/jobs");
   await page.locator("tbody tr").first().waitFor();
-  const shown = [];
   const count = (rows) => page.waitForFunction((n) => document.querySelectorAll("tbody tr").length === n, rows);
   const size = page.locator("select").filter({ hasText: "1,000" });
-  for (let i = 0; i < 3; i++) {
+  await figures(async () => {
     await size.selectOption("50");
     await count(50);
-    shown.push(await timed(page, async () => {
+    const shown = await timed(page, async () => {
       await size.selectOption("1000");
       await count(1000);
-    }));
-  }
-  figure("list_ms", Math.min(...shown.map(({ ms }) => ms)));
-  figure("list_task_ms", Math.min(...shown.map(({ task_ms }) => task_ms)));
-  const idle = await timed(page, () => page.waitForTimeout(4000));
-  figure("idle_task_ms", idle.task_ms);
+    });
+    return { list_ms: shown.ms, list_task_ms: shown.task_ms };
+  });
+  await figures(async () => ({ idle_task_ms: (await timed(page, () => page.waitForTimeout(4000))).task_ms }));
   await page.context().close();
 }
 
 async function longCurve(url, open) {
   const epochs = 200000;
   const id = await trained(url, xor({ name: "long-curve", epochs, report_every: 1, optimizer: { type: "sgd", lr: 0.05 } }));
-  const page = await open();
-  await page.goto("/#/jobs");
-  await page.locator("h1").waitFor();
-  const plotted = () => page.waitForFunction(() => Number(document.querySelector("[data-points]")?.dataset.points) > 0 && document.querySelector(".plot canvas"));
-  const shown = await timed(page, async () => {
-    await page.goto(`/#/jobs/${id}`);
-    await plotted();
+  await figures(async () => {
+    const page = await open();
+    await page.goto("/#/jobs");
+    await page.locator("h1").waitFor();
+    const shown = await timed(page, async () => {
+      await page.goto(`/#/jobs/${id}`);
+      await page.waitForFunction(() => Number(document.querySelector("[data-points]")?.dataset.points) > 0 && document.querySelector(".plot canvas"));
+    });
+    const plot = page.locator(".plot");
+    const box = await plot.boundingBox();
+    const middle = box.y + box.height / 2;
+    const zoom = await timed(page, async () => {
+      await page.mouse.move(box.x + 200, middle);
+      await page.mouse.down();
+      await page.mouse.move(box.x + 500, middle, { steps: 10 });
+      await page.mouse.up();
+      await page.waitForFunction(() => Number(document.querySelector("[data-points]").dataset.points) >= 40000);
+    });
+    const hover = await timed(page, async () => {
+      for (let x = 100; x < 700; x += 10) await page.mouse.move(box.x + x, middle);
+      await plot.focus();
+      for (const key of ["+", "+", "ArrowRight", "ArrowLeft", "-"]) await page.keyboard.press(key);
+    });
+    const redraw = await page.locator("[data-redraw-ms]").getAttribute("data-redraw-ms");
+    console.log(`of ${epochs} epochs ${await page.locator("[data-points]").getAttribute("data-points")} points are drawn, the last time in ${redraw} ms`);
+    await page.context().close();
+    return { curve_ms: shown.ms, zoom_task_ms: zoom.task_ms, hover_task_ms: hover.task_ms };
   });
-  figure("curve_ms", shown.ms);
-  const plot = page.locator(".plot");
-  const box = await plot.boundingBox();
-  const middle = box.y + box.height / 2;
-  const zoom = await timed(page, async () => {
-    await page.mouse.move(box.x + 200, middle);
-    await page.mouse.down();
-    await page.mouse.move(box.x + 500, middle, { steps: 10 });
-    await page.mouse.up();
-    await page.waitForFunction(() => Number(document.querySelector("[data-points]").dataset.points) >= 40000);
-  });
-  figure("zoom_task_ms", zoom.task_ms);
-  const hover = await timed(page, async () => {
-    for (let x = 100; x < 700; x += 10) await page.mouse.move(box.x + x, middle);
-    await plot.focus();
-    for (const key of ["+", "+", "ArrowRight", "ArrowLeft", "-"]) await page.keyboard.press(key);
-  });
-  figure("hover_task_ms", hover.task_ms);
-  const redraw = await page.locator("[data-redraw-ms]").getAttribute("data-redraw-ms");
-  console.log(`of ${epochs} epochs ${await page.locator("[data-points]").getAttribute("data-points")} points are drawn, the last time in ${redraw} ms`);
 }
 
 run(async ({ url, open }) => {

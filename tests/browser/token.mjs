@@ -6,7 +6,6 @@ const right = process.env.EPOCHD_TEST_TOKEN;
 
 run(async ({ open }) => {
   const page = await open({ expected: [/401/] });
-  page.setDefaultTimeout(15000);
   const dialog = page.getByRole("dialog", { name: "Token" });
 
   await page.goto("/#/devices");

@@ -1,9 +1,7 @@
 // The views beside the jobs: a study is submitted, drawn and its bars are chosen; the queue is put in another
 // order; a dataset is deleted, but not while a job needs it; scales that are hard to mark; the two themes.
 
-import { ask, check, run, xor } from "./page.mjs";
-
-const forever = { epochs: 900000000, report_every: 10000000 };
+import { ask, check, endless, run, xor } from "./page.mjs";
 
 async function study({ page, url }) {
   await page.goto("/#/study?tag=mine");
@@ -24,7 +22,7 @@ async function study({ page, url }) {
 }
 
 async function reorder({ page, url }) {
-  const { id } = await ask(url, "POST", "/v1/jobs", xor({ name: "holds", ...forever }));
+  const { id } = await ask(url, "POST", "/v1/jobs", xor({ name: "holds", ...endless }));
   const first = (await ask(url, "POST", "/v1/jobs", xor({ name: "first" }))).id;
   const second = (await ask(url, "POST", "/v1/jobs", xor({ name: "second" }))).id;
   await page.goto("/#/devices");
@@ -44,7 +42,7 @@ async function datasets({ page, url }) {
   const csv = `a,b\n${Array.from({ length: 50 }, (_, i) => `${i},${2 * i}`).join("\n")}\n`;
   check((await fetch(`${url}/v1/datasets/line`, { method: "PUT", body: csv })).ok, "the dataset was refused");
   const { id } = await ask(url, "POST", "/v1/jobs", {
-    name: "needs-it", data: { dataset: "line", target: "b" }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 0.0001 }, ...forever,
+    name: "needs-it", data: { dataset: "line", target: "b" }, model: { layers: [{ type: "linear", out_features: 1 }] }, loss: "mse", optimizer: { lr: 0.0001 }, ...endless,
   });
   await page.goto("/#/devices");
   await page.reload();
@@ -113,6 +111,5 @@ async function themes({ page }) {
 
 run(async ({ url, open }) => {
   const page = await open({ expected: [/409/] });
-  page.setDefaultTimeout(20000);
   for (const part of [study, reorder, datasets, scales, themes]) await part({ page, url });
 });

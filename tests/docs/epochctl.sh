@@ -27,12 +27,12 @@ while IFS= read -r -d $'\036' block; do
   [[ -n ${block//[$'\n ']/} ]] || continue
   block=${block//8zq/$first}
   block=${block//9fa/$second}
-  if [[ $block == *"cancel last"* ]]; then submit "$(xor_job 900000000 '{"report_every": 1000000}')"; fi
+  if [[ $block == *"cancel last"* ]]; then submit "$(xor_job "$endless")"; fi
   bash -euo pipefail -c "$block" </dev/null >printed 2>said ||
     fail "status $? of: $block: $(tail -n 3 printed said)"
   # the jobs that the page compares may be gone by now, and what was cancelled too early has no weights
   if [[ $block == *'rm $('* ]]; then trained && first=$id && trained && second=$id; fi
-  if [[ $block == *"cancel last"* ]]; then ended "$id" 30 && trained; fi
+  if [[ $block == *"cancel last"* ]]; then ended "$id" && trained; fi
   count=$((count + 1))
 done < <(awk '/^```/ {code = $0 == "```sh"; if (!code) printf "\036"; next} code' "$page")
 ((count >= 12)) || fail "the page has only $count blocks"

@@ -10,8 +10,7 @@ patch() {
   expect "$3"
 }
 
-epochs_lasting 100
-submit "$(xor_job "$epochs" '{"name": "long", "tags": ["all"]}')"
+submit "$(xor_job "$endless" '{"name": "long", "tags": ["all"]}')"
 running=$id
 submit "$(xor_job 500 '{"name": "a", "tags": ["all", "blue"], "priority": 1}')"
 a=$id
@@ -52,10 +51,11 @@ check "what was refused has left no trace" '.name == "" and .tags == ["blue", "n
 # who waits for a job to change is woken by a PATCH
 http GET "/v1/jobs/$a"
 etag=$(header ETag)
-curl -sS --max-time 30 "$url/v1/jobs/$a?wait=20" -H "If-None-Match: $etag" >"$scratch/woken" & own+=($!)
-sleep 0.2
+curl -sS --max-time "$patience" "$url/v1/jobs/$a?wait=60" -H "If-None-Match: $etag" >"$scratch/woken" & own+=($!)
+waiter=$!
+sleep 0.2 # where it comes too late to be woken, it sees the new name at once
 patch "$a" '{"name": "a2"}' 200
-for ((tries = 0; tries < 100; tries++)); do [[ -s $scratch/woken ]] && break; sleep 0.05; done
+wait "$waiter"
 [[ $(jq -r .name "$scratch/woken") == a2 ]] || fail "a PATCH woke nobody"
 echo "ok: a PATCH wakes who waits for the job"
 
@@ -80,9 +80,9 @@ echo "ok: bad filters are refused"
 
 # one that ended
 http POST "/v1/jobs/$running/cancel"
-ended "$running" 20
-finish "$b" 30
-finish "$a" 30
+ended "$running"
+finish "$b"
+finish "$a"
 patch "$a" '{"priority": 0}' 409
 check "the priority of a job that has ended" '.errors[0].pointer == "/priority"'
 patch "$a" '{"priority": 0, "name": "not this"}' 409
@@ -169,7 +169,7 @@ for round in 1 2 3 4; do
     done) >"$scratch/codes.$writer" & own+=($!)
   done
   ((round % 2)) && http POST "/v1/jobs/$racer/cancel"
-  ended "$racer" 30
+  ended "$racer"
   if ((round > 2)); then http DELETE "/v1/jobs/$racer"; fi
   wait "${own[@]: -3}"
   if grep -hv '^200$\|^404$' "$scratch"/codes.*; then fail "a PATCH was answered so"; fi

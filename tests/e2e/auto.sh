@@ -5,40 +5,38 @@ source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 kept=$data_dir/calibration/${device/:/-}.json
 kind=${device%:*}
 
-# validated SECONDS FILTER: asks for the estimates until the filter holds of those of the device.
-validated() {
-  local until=$((SECONDS + $1))
-  while ((SECONDS <= until)); do
-    http POST "/v1/jobs?validate=only" "${json[@]}" -d "$(xor_job 1000)"
-    expect 200
-    jq -e --arg device "$device" ".estimates[] | select(.device == \$device) | $2" "$body" >/dev/null && return
-    sleep 0.2
-  done
-  fail "in $1 s no estimate of $device for which $2: $(jq -c .estimates "$body")"
+# validated FILTER: asks for the estimates until the filter holds of those of the device.
+validated() { until_so "an estimate of $device for which $1" holds "$1"; }
+holds() {
+  http POST "/v1/jobs?validate=only" "${json[@]}" -d "$(xor_job 1000)"
+  expect 200
+  jq -e --arg device "$device" ".estimates[] | select(.device == \$device) | $1" "$body" >/dev/null
 }
 
-# prompt WHAT: the job $id has not waited: it was queued for less than a second.
+# prompt WHAT JOB: the job ends before the device is measured, unless it was measured before the job came.
 prompt() {
+  submit "$2"
+  local late=
+  ! is_measured || late=", but came too late"
   finish "$id"
-  check "$1" '.timing.queued_seconds < 1'
+  [[ -n $late ]] || ! is_measured || fail "$1: the device was measured first"
+  echo "ok: $1$late"
 }
+is_measured() { grep -q "device $device is calibrated" "$log"; }
 
 daemon_start
-submit "$(xor_job 1000)"
-[[ ! -e $kept ]] || fail "the device was measured before it was calm"
-prompt "a job at once after the start does not wait for a measurement"
-validated 5 '.calibrated == false and .seconds > 0 and .executor != ""'
+prompt "a job at once after the start does not wait for a measurement" "$(xor_job 1000)"
+validated '.calibrated == false and .seconds > 0 and .executor != ""'
 echo "ok: an estimate before anything was measured"
 
 # While it is measured, jobs come: each starts at once, and the measurement is taken up again.
 sleep 1.6
 for number in 1 2 3; do
-  submit "$(xor_job 1000 "{\"seed\": $number}")"
-  prompt "job $number in the middle of the measurement does not wait"
+  prompt "job $number in the middle of the measurement does not wait" "$(xor_job 1000 "{\"seed\": $number}")"
   sleep 0.3
 done
 
-validated 60 '.calibrated == true and .seconds > 0 and .start_seconds >= 0'
+validated '.calibrated == true and .seconds > 0 and .start_seconds >= 0'
 echo "ok: the device was measured while it had nothing to do"
 [[ -s $kept ]] || fail "there is no $kept"
 [[ -z $(find "$data_dir/calibration" -name '*.tmp') ]] || fail "a temporary file was left"
@@ -55,7 +53,7 @@ check "a job keeps the estimates by which it was placed" \
 finish "$id"
 check "they stay when it has ended, and were no fancy" \
   '.estimated_seconds[$kind] < 10 * (.timing.train_seconds + 2) and
-   .estimated_seconds[$kind] > .timing.train_seconds / 10' --arg kind "$kind"
+   .estimated_seconds[$kind] > .timing.train_seconds / 100' --arg kind "$kind" # others may have the processors, too
 measured=$(jq .timing.train_seconds "$body")
 http POST "/v1/jobs?validate=only" "${json[@]}" -d "$(xor_job 200000 '{"report_every": 200000}')"
 check "what a job took is the estimate of the next one like it" \
@@ -67,7 +65,7 @@ daemon_stop
 # The next start reads the file, and measures nothing.
 before=$(stat -c '%Y %i' "$kept")
 daemon_start
-validated 10 '.calibrated == true'
+validated '.calibrated == true'
 sleep 3
 [[ $(stat -c '%Y %i' "$kept") == "$before" ]] || fail "the device was measured again"
 echo "ok: a second start takes what is kept"
@@ -76,8 +74,8 @@ daemon_stop
 # A file of another device is none, and neither is half a file.
 jq -c '.name = "another one"' "$kept" >"$scratch/other" && mv "$scratch/other" "$kept"
 daemon_start
-validated 5 '.calibrated == false'
-validated 60 '.calibrated == true'
+validated '.calibrated == false'
+validated '.calibrated == true'
 jq -e '.name != "another one"' "$kept" >/dev/null || fail "the file of another device stayed"
 echo "ok: another device is measured anew"
 daemon_stop

@@ -3,24 +3,16 @@
 # accepted finishes, and no event is lost or doubled.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start
-epochs_lasting 6 # a machine that was busy while this was measured may run it in half of that
+epochs_lasting 6
 job=$(xor_job "$epochs" "{\"report_every\": $((epochs / 100)), \"seed\": 7}")
 
-# running ID: waits until the job has reported some epochs
-running() {
-  local tries
-  for ((tries = 0; tries < 200; tries++)); do
-    http GET "/v1/jobs/$1"
-    jq -e '.status == "running" and .progress.fraction > 0.2' "$body" >/dev/null && return
-    sleep 0.05
-  done
-  fail "the job does not run: $(jq -c '{status, progress}' "$body")"
-}
+# running ID: the job has reported some epochs
+running() { http GET "/v1/jobs/$1" && jq -e '.status == "running" and .progress.fraction > 0.2' "$body" >/dev/null; }
 workers() { pgrep -P "$daemon" -f epoch-worker || true; }
 
 submit "$job"
 undisturbed=$id
-finish "$undisturbed" 120
+finish "$undisturbed"
 
 # 1. the worker alone
 submit "$job"
@@ -30,19 +22,18 @@ for seed in 1 2 3; do
   submit "$(xor_job 2000 "{\"seed\": $seed}")"
   ids+=("$id")
 done
-running "$first"
-curl -sSN --max-time 200 "$url/v1/jobs/$first/events" >"$scratch/watched" & own+=($!)
+until_so "the first job runs" running "$first"
+curl -sSN --max-time "$patience" "$url/v1/jobs/$first/events" >"$scratch/watched" & own+=($!)
 watcher=$!
 worker=$(workers)
 [[ -n $worker ]] || fail "there is no worker process below epochd"
 # shellcheck disable=SC2086
 kill -9 $worker
-for id in "${ids[@]}"; do finish "$id" 120; done
+for id in "${ids[@]}"; do finish "$id"; done
 echo "ok: the worker was killed, all four jobs finished"
 wait "$watcher"
 http GET "/v1/jobs/$first"
-# All workers died at once: the job may have been handed to one whose death was not seen yet.
-check "the job says that it was tried again" '.attempt == 2 or .attempt == 3'
+check "the job says that it was tried again" '.attempt == 2'
 
 # 2. epochd and the worker
 submit "$job"
@@ -52,10 +43,10 @@ for seed in 4 5 6; do
   submit "$(xor_job 2000 "{\"seed\": $seed}")"
   later+=("$id")
 done
-running "$second"
-curl -sSN --max-time 200 "$url/v1/jobs/$second/events" >"$scratch/before" 2>/dev/null & own+=($!)
+until_so "the second job runs" running "$second"
+curl -sSN --max-time "$patience" "$url/v1/jobs/$second/events" >"$scratch/before" 2>/dev/null & own+=($!)
 watcher=$!
-sleep 0.2
+until_so "the watcher sees epochs" grep -q '"type":"epoch"' "$scratch/before"
 http GET "/v1/jobs?limit=100"
 accepted=$(jq -c '[.data[].id]' "$body")
 worker=$(workers)
@@ -65,7 +56,7 @@ wait "$watcher" || true
 daemon_start
 http GET "/v1/jobs?limit=100"
 check "all that was accepted is still there" '[.data[].id] == $accepted' --argjson accepted "$accepted"
-for id in "${later[@]}"; do finish "$id" 120; done
+for id in "${later[@]}"; do finish "$id"; done
 echo "ok: everything was killed, all four jobs finished"
 
 # no event lost or doubled, shown before or after; the same course as undisturbed

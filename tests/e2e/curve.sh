@@ -88,16 +88,12 @@ picture "$scratch/log.svg" '"loss (log scale)" in text'
 picture "$scratch/log.svg" "\"$id\" in text" # it has no name
 
 # one that has not ended, and one that has not begun
-epochs_lasting 100
-submit "$(xor_job "$epochs" '{"report_every": 1000}')"
+submit "$(xor_job "$endless" '{"report_every": 10000}')"
 running=$id
 submit "$(xor_job 10)"
 waiting=$id
-for ((tries = 0; tries < 100; tries++)); do
-  curve "$running" json "$scratch/running.json"
-  (($(jq .points "$scratch/running.json") > 2)) && break
-  sleep 0.1
-done
+has_points() { curve "$running" json "$scratch/running.json" && (($(jq .points "$scratch/running.json") > 2)); }
+until_so "the curve has points" has_points
 curve "$running" svg "$scratch/running.svg"
 picture "$scratch/running.svg" '"running" in text and any(t.startswith("training ") for t in text)'
 curve "$running" tfevents "$scratch/running"
@@ -107,14 +103,14 @@ picture "$scratch/waiting.svg" '"no epoch was reported yet" in text and "queued"
 curve "$waiting" tfevents "$scratch/waiting"
 [[ -z $(python3 "$here/tfevents.py" "$scratch/waiting") ]] || fail "a job that waits has figures"
 http POST "/v1/jobs/$running/cancel"
-ended "$running" 20
+ended "$running"
 echo "ok: a job that runs and one that waits have their curves"
 
 # a loss that is not finite
 http POST /v1/jobs "${json[@]}" -d "$(jq -c '. + {optimizer: {type: "sgd", lr: 1e30}, loss: "mse"}' <<<"$disc")"
 expect 201
 diverged=$(jq -r .id "$body")
-ended "$diverged" 20
+ended "$diverged"
 curve "$diverged" svg "$scratch/diverged.svg"
 picture "$scratch/diverged.svg" '"failed" in text'
 curve "$diverged" json "$scratch/diverged.json"

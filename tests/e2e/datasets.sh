@@ -51,12 +51,11 @@ refused "a short row" 'a,b\n1,2\n3\n' 'row 3'
 http GET /v1/datasets/wrong
 expect 404
 
-epochs_lasting 100
-submit "$(jq -c --argjson epochs "$epochs" '.epochs = $epochs' <<<"$spec")"
+submit "$(jq -c --argjson epochs "$endless" '.epochs = $epochs' <<<"$spec")"
 http DELETE /v1/datasets/houses
 expect 409
 http POST "/v1/jobs/$id/cancel"
-ended "$id" 20
+ended "$id"
 http DELETE /v1/datasets/houses
 [[ $code == 20[04] ]] || fail "deleting an idle dataset was answered $code"
 http GET /v1/datasets/houses

@@ -14,7 +14,7 @@ for seed in 1 2 3 4 5; do
   ids+=("$id")
 done
 for id in "${ids[@]}"; do
-  finish "$id" 280
+  finish "$id"
   check "error $(jq -c '[.metrics.train.error, .metrics.test.error]' "$body"), $(jq .timing.train_seconds "$body") s" \
     '.model.parameters == 44710 and .metrics.test.rows == 1000'
   jq .metrics.train.error "$body" >>"$scratch/errors"

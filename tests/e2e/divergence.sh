@@ -6,7 +6,7 @@ daemon_start
 submit '{"data": {"inline": {"x": [[1], [2], [3], [4]], "y": [2, 4, 6, 8]}},
          "model": {"layers": [{"type": "linear", "out_features": 1}]},
          "loss": "mse", "optimizer": {"lr": 10}, "epochs": 10000, "report_every": 1}'
-ended "$id" 60
+ended "$id"
 check "the job failed" '.status == "failed"'
 check "its error names the epoch and the learning rate" '.error | tostring | test("epoch [0-9]+") and test("learning rate|lr")'
 http GET "/v1/jobs/$id/events?follow=0"

@@ -14,7 +14,7 @@ err=$scratch/err.log # a sanitizer's words are looked for in *.log
 run() {
   local wanted=$1 status=0
   shift
-  timeout 100 "$ctl" "$@" >"$out" 2>"$err" || status=$?
+  timeout "$patience" "$ctl" "$@" >"$out" 2>"$err" || status=$?
   ((status == wanted)) || fail "epochctl $* ended with $status, not $wanted: $(head -c 600 "$out") $(head -c 600 "$err")"
   grep -aq 'Sanitizer\|runtime error:' "$err" && fail "epochctl $*: $(head -c 2000 "$err")"
   return 0
@@ -52,7 +52,7 @@ ok "--json prints the server's bytes"
 run 1 run "$scratch/xor.json" --set /loss=mse --set /optimizer/lr=1e30 --set /optimizer/momentum=0
 says '^failed  job_'
 says 'error +.+'
-run 0 run "$scratch/xor.json" --set /epochs=900000000 --detach
+run 0 run "$scratch/xor.json" --set /epochs="$endless" --detach
 long=$(<"$out")
 (sleep 0.5 && "$ctl" cancel "$long" >/dev/null) &
 own+=($!)
@@ -90,11 +90,11 @@ run 3 ls --server http://no-such-host.invalid
 ok "no answer ends with 3"
 
 # 130: Ctrl-C leaves the job alone
-run 0 run "$scratch/xor.json" --set /epochs=900000000 --detach
+run 0 run "$scratch/xor.json" --set /epochs="$endless" --detach
 long=$(<"$out")
 "$ctl" watch "$long" >"$out" 2>"$err" &
 watcher=$!
-for ((tries = 0; tries < 100; tries++)); do grep -q '^epoch ' "$out" && break; sleep 0.05; done
+until_so "it watches" grep -q '^epoch ' "$out"
 kill -INT "$watcher"
 status=0
 wait "$watcher" || status=$?
@@ -117,7 +117,7 @@ run 0 ls --tag red --tag round -q
 run 0 devices
 says 'cpu +busy +job_'
 run 0 cancel "$waits" "$long"
-ended "$long" 20
+ended "$long"
 run 0 set "$waits" --tag '' --name ''
 run 0 show "$waits" --json
 jq -e '.name == "" and .tags == []' "$out" >/dev/null || fail "set does not take away: $(head -c 300 "$out")"

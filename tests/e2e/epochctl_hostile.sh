@@ -13,14 +13,13 @@ impostor() {
   : >"$scratch/port"
   python3 "$here/impostor.py" "$@" >"$scratch/port" 2>"$scratch/requests.$1" &
   own+=($!)
-  local tries
-  for ((tries = 0; tries < 200; tries++)); do [[ -s $scratch/port ]] && break; sleep 0.05; done
+  until_so "the impostor listens" test -s "$scratch/port"
   impostor=http://127.0.0.1:$(<"$scratch/port")
 }
 run() {
   local wanted=$1 status=0
   shift
-  timeout 60 "$ctl" --server "$impostor" "$@" >"$out" 2>"$err" || status=$?
+  timeout "$patience" "$ctl" --server "$impostor" "$@" >"$out" 2>"$err" || status=$?
   [[ " $wanted " == *" $status "* ]] || fail "epochctl $* ended with $status, not $wanted: $(head -c 600 "$out") $(head -c 600 "$err")"
   grep -aq 'Sanitizer\|runtime error:' "$err" && fail "epochctl $*: $(head -c 2000 "$err")"
   return 0
@@ -62,13 +61,13 @@ echo "ok: completion offers plain words alone, and runs none"
 daemon_start
 quiet=$("$ctl" --server "$url" run --detach <("$ctl" example xor)) || fail "a job is not taken"
 impostor quiet "$url"
-timeout 200 "$ctl" --server "$impostor" watch "$quiet" >"$scratch/quiet" 2>&1 &
+timeout "$patience" "$ctl" --server "$impostor" watch "$quiet" >"$scratch/quiet" 2>&1 &
 watcher=$!
 own+=("$watcher")
 
 impostor cutting "$url"
 status=0
-jq -c '.epochs = 40 | .report_every = 1' <("$ctl" example xor) | timeout 100 "$ctl" --server "$impostor" run - --json >"$out" 2>"$err" || status=$?
+jq -c '.epochs = 40 | .report_every = 1' <("$ctl" example xor) | timeout "$patience" "$ctl" --server "$impostor" run - --json >"$out" 2>"$err" || status=$?
 ((status == 0)) || fail "run over cuts ended with $status: $(<"$err")"
 id=$(head -n 1 "$out" | jq -r .id)
 tail -n +2 "$out" | cmp - <(curl -sSf "$url/v1/jobs/$id/events?follow=0") || fail "the events over cuts are not the log"

@@ -18,37 +18,26 @@ terminal() {
   pane kill-server 2>/dev/null || true
   sessions=$((sessions + 1))
   pane new-session -d -s t -x "$columns" -y 40 "env PS1='$ ' EPOCHD_SERVER=$url $no_colour bash --norc --noprofile"
-  screen '^\$' 10
+  screen '^\$'
   pane send-keys -t t "$*; echo status \$?" Enter
 }
 no_colour=
-# screen PATTERN SECONDS: waits until a line of the screen is so.
-screen() {
-  local until=$((SECONDS + $2))
-  while ((SECONDS <= until)); do
-    pane capture-pane -p -t t >"$scratch/screen"
-    grep -qE -- "$1" "$scratch/screen" && return
-    sleep 0.1
-  done
-  fail "no \"$1\" on the screen: $(grep -v '^$' "$scratch/screen")"
-}
+# screen PATTERN: waits until a line of the screen is so.
+screen() { until_so "\"$1\" is on the screen" shows "$1"; }
+shows() { pane capture-pane -p -t t >"$scratch/screen" && grep -qE -- "$1" "$scratch/screen"; }
 trap 'pane kill-server 2>/dev/null || true; leave' EXIT
 
 # a job of some seconds: the line moves, and stays one line
 epochs_lasting 4
 terminal 100 "$ctl run $scratch/xor.json --name moving --set /epochs=$epochs"
-screen '^moving ━+─+ +[0-9]+ %  epoch [0-9,]+/[0-9,]+  loss [0-9.e-]+  .*left' 20
+screen '^moving ━+─+ +[0-9]+ %  epoch [0-9,]+/[0-9,]+  loss [0-9.e-]+  .*left'
 before=$(grep -oE 'epoch [0-9,]+' "$scratch/screen")
 grep -E '^moving' "$scratch/screen"
-screen '^\$' 5 # the prompt's line is still there
-for ((tries = 0; tries < 40; tries++)); do
-  sleep 0.1
-  pane capture-pane -p -t t >"$scratch/screen"
-  [[ $(grep -oE 'epoch [0-9,]+' "$scratch/screen") != "$before" ]] && break
-done
-((tries < 40)) || fail "the line stands still"
+screen '^\$' # the prompt's line is still there
+moved() { shows '^moving' && [[ $(grep -oE 'epoch [0-9,]+' "$scratch/screen") != "$before" ]]; }
+until_so "the line moves" moved
 (($(grep -c '^moving' "$scratch/screen") == 1)) || fail "the line is not drawn over itself: $(grep -v '^$' "$scratch/screen")"
-screen '^status 0' 60
+screen '^status 0'
 grep -q '^moving ' "$scratch/screen" && fail "the progress line is left behind"
 grep -qE '^succeeded  job_[0-9a-z]{26}  moving' "$scratch/screen" || fail "no summary: $(grep -v '^$' "$scratch/screen")"
 grep -qE '^  test +loss .* accuracy 1 ' "$scratch/screen" || fail "no metrics in the summary"
@@ -58,17 +47,17 @@ echo "ok: one line that redraws in place, and a summary"
 
 # narrow: still one line
 terminal 44 "$ctl run $scratch/xor.json --name narrow --set /epochs=$epochs"
-screen '^narrow ━*─+ +[0-9]+ %' 20
+screen '^narrow ━*─+ +[0-9]+ %'
 grep -E '^narrow' "$scratch/screen"
 (($(grep -cE 'narrow|left|loss' "$scratch/screen") <= 2)) || fail "the line wraps: $(grep -v '^$' "$scratch/screen")"
-screen '^status 0' 60
+screen '^status 0'
 echo "ok: a narrow terminal"
 
 # Ctrl-C
-terminal 100 "$ctl run $scratch/xor.json --name endless --set /epochs=900000000"
-screen '^endless ━*─+ ' 20
+terminal 100 "$ctl run $scratch/xor.json --name endless --set /epochs=$endless"
+screen '^endless ━*─+ '
 pane send-keys -t t C-c
-screen '^status 130' 10
+screen '^status 130'
 grep -qE 'epochctl: no longer watching; job_[0-9a-z]+ goes on' "$scratch/screen" || fail "Ctrl-C says nothing"
 id=$("$ctl" --server "$url" ls -q --limit 1)
 [[ $("$ctl" --server "$url" show "$id" --json | jq -r .status) == running ]] || fail "Ctrl-C stopped the job"
@@ -78,12 +67,12 @@ echo "ok: Ctrl-C leaves, and says how to stop"
 # a job that ends badly, without colours
 no_colour=NO_COLOR=1
 terminal 100 "$ctl watch last"
-screen '^endless ' 20
+screen '^endless '
 "$ctl" --server "$url" cancel last >/dev/null
-screen '^status 1$' 20
+screen '^status 1$'
 pane capture-pane -p -e -t t | grep -q $'\x1b\[33mcancelled' && fail "a colour in spite of NO_COLOR"
 terminal 60 "$ctl ls"
-screen '^status 0' 10
+screen '^status 0'
 [[ $(sed -n '/^job  /,/^status/p' "$scratch/screen" | grep -cv '^job\|^status') == 0 ]] ||
   fail "a table is wider than the terminal: $(grep -v '^$' "$scratch/screen")"
 grep -E '^job' "$scratch/screen"

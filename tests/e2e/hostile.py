@@ -9,6 +9,8 @@ import time
 import urllib.parse
 
 HEAD_SECONDS = 15  # of server/connection.c: by then a new connection's first head must be there
+PATIENCE = 60  # seconds for an answer, where the machine is busy
+QUEUE = b'"object":"queue"'
 JOB = (b'{"data": {"generator": "xor"}, "loss": "mse", "epochs": 900000000, "report_every": 900000000, '
        b'"model": {"layers": [{"type": "linear", "out_features": 1}]}}')
 faults = 0
@@ -28,19 +30,19 @@ class Raw:
         self.where = urllib.parse.urlsplit(url)
 
     def dial(self):
-        return socket.create_connection((self.where.hostname, self.where.port), timeout=20)
+        return socket.create_connection((self.where.hostname, self.where.port), timeout=PATIENCE)
 
-    def send(self, data, seconds=1.0):
-        """What comes back on a connection of its own until it is closed or silent; and whether closed."""
+    def send(self, data, word=None):
+        """What comes back on a connection of its own until it is closed, or the word has come; and whether closed."""
         with self.dial() as client:
             client.sendall(data)
-            return hear(client, seconds)
+            return hear(client, word)
 
 
-def hear(client, seconds):
+def hear(client, word=None):
     received = b""
-    until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
+    until = time.monotonic() + PATIENCE
+    while (left := until - time.monotonic()) > 0 and not (word and word in received):
         if not select.select([client], [], [], left)[0]:
             break
         try:
@@ -94,16 +96,16 @@ SMUGGLED = [
 
 
 def smuggling(raw):
-    answer, _ = raw.send(INNER)
-    check("canary: the inner request alone is answered", b'"object":"queue"' in answer, answer)
-    answer, _ = raw.send(request(*POST, "Content-Length: 2", body=b"{}") + INNER)
-    check("canary: pipelined after an honest one, too", b'"object":"queue"' in answer, answer)
+    answer, _ = raw.send(INNER, QUEUE)
+    check("canary: the inner request alone is answered", QUEUE in answer, answer)
+    answer, _ = raw.send(request(*POST, "Content-Length: 2", body=b"{}") + INNER, QUEUE)
+    check("canary: pipelined after an honest one, too", QUEUE in answer, answer)
     for name, data in SMUGGLED:
-        answer, closed = raw.send(data, 3)
-        check(f"refused and closed: {name}", closed and b'"object":"queue"' not in answer and
+        answer, closed = raw.send(data)
+        check(f"refused and closed: {name}", closed and QUEUE not in answer and
               (answer.startswith(b"HTTP/1.1 400 ") or answer.startswith(b"HTTP/1.0 400 ") or answer == b""), answer)
-    answer, closed = raw.send(request(*POST, "Transfer-Encoding: chunked", body=b"zz\r\n" + INNER), 3)
-    check("a broken chunk ends the connection", closed and b'"object":"queue"' not in answer, answer)
+    answer, closed = raw.send(request(*POST, "Transfer-Encoding: chunked", body=b"zz\r\n" + INNER))
+    check("a broken chunk ends the connection", closed and QUEUE not in answer, answer)
 
 
 def names(raw):
@@ -159,15 +161,15 @@ def ranges(raw):
 
 
 def large(raw):
-    answer, closed = raw.send(request(*GET, "X: " + "a" * 100000), 3)
+    answer, closed = raw.send(request(*GET, "X: " + "a" * 100000))
     check("a huge header is refused", closed and answer[9:12] in (b"431", b"413", b"400", b""), answer)
-    answer, closed = raw.send(request("GET /" + "a" * 100000 + " HTTP/1.1", "Host: localhost"), 3)
+    answer, closed = raw.send(request("GET /" + "a" * 100000 + " HTTP/1.1", "Host: localhost"))
     check("a huge target is refused", closed and answer[9:12] in (b"414", b"431", b"400", b""), answer)
-    answer, closed = raw.send(request(*GET, *(f"X{i}: a" for i in range(200))), 3)
+    answer, closed = raw.send(request(*GET, *(f"X{i}: a" for i in range(200))))
     check("hundreds of headers are refused", closed and answer[9:12] in (b"431", b"400"), answer)
     deep = b"[" * 100000
     answer, _ = raw.send(request("POST /v1/jobs HTTP/1.1", "Host: localhost", "Content-Type: application/json",
-                                 f"Content-Length: {len(deep)}", "Connection: close", body=deep), 5)
+                                 f"Content-Length: {len(deep)}", "Connection: close", body=deep))
     check("deep nesting is refused", answer[9:12] in (b"400", b"422"), answer)
     body = b"Transfer-Encoding: chunked\r\n\r\n" + b"10000\r\n" + b" " * 65536 + b"\r\n"
     with raw.dial() as client:
@@ -175,7 +177,7 @@ def large(raw):
         for _ in range(40):
             client.sendall(b"10000\r\n" + b" " * 65536 + b"\r\n")
         client.sendall(b"0\r\n\r\n")
-        answer, _ = hear(client, 2)
+        answer, _ = hear(client, b"\r\n\r\n")
     check("a chunked body over the limit is a 413", answer.startswith(b"HTTP/1.1 413 "), answer)
 
 
@@ -185,7 +187,7 @@ def slow(raw):
     clients["head"].sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n")
     begin = time.monotonic()
     closed = {}
-    while len(closed) < len(clients) and time.monotonic() - begin < HEAD_SECONDS + 10:
+    while len(closed) < len(clients) and time.monotonic() - begin < HEAD_SECONDS + PATIENCE:
         for name, client in clients.items():
             if name in closed:
                 continue
@@ -200,13 +202,13 @@ def slow(raw):
     for name, client in clients.items():
         client.close()
         check(f"a slow client ({name}) is closed after {closed.get(name, 0):.1f} s",
-              HEAD_SECONDS - 2 <= closed.get(name, 0) <= HEAD_SECONDS + 5)
+              HEAD_SECONDS - 2 <= closed.get(name, 0) <= HEAD_SECONDS + 20)
 
 
 def quiet_streams(raw):
     """Two watchers of a job that has nothing to say, one in each form."""
     answer, _ = raw.send(request("POST /v1/jobs HTTP/1.1", "Host: localhost", "Content-Type: application/json",
-                                 f"Content-Length: {len(JOB)}", "Connection: close", body=JOB), 5)
+                                 f"Content-Length: {len(JOB)}", "Connection: close", body=JOB))
     path = answer.split(b"Location: ")[1].split(b"\r\n")[0].decode()
     streams = {}
     for form in ("application/x-ndjson", "text/event-stream"):
@@ -218,7 +220,7 @@ def quiet_streams(raw):
 def heartbeats(raw, path, streams):
     """Called more than 15 s after quiet_streams."""
     for form, want in (("application/x-ndjson", b"1\r\n\n\r\n"), ("text/event-stream", b": heartbeat\n\n")):
-        received, closed = hear(streams[form], 3)
+        received, closed = hear(streams[form], want)
         check(f"a quiet stream is kept alive: {form}", want in received and not closed, received)
         streams[form].close()
     raw.send(request(f"POST {path}/cancel HTTP/1.1", "Host: localhost", "Content-Length: 0", "Connection: close"))

@@ -37,22 +37,22 @@ check "the plan counts: 80 + 16 + 584 + 99 parameters" \
 
 submit "$(spec '{}')"
 first_id=$id
-finish "$first_id" 240
+finish "$first_id"
 check "a CNN learns: accuracy $(jq .metrics.test.accuracy "$body"), $(jq .timing.train_seconds "$body") s on $(jq -r .executor "$body")" \
   '.metrics.test.accuracy >= 0.95 and .metrics.test.rows == 150 and .model.parameters == 779'
 first=$(sha)
 submit "$(spec '{}')"
-finish "$id" 240
+finish "$id"
 [[ $(sha) == "$first" ]] || fail "the same spec gave two weights"
 submit "$(spec '{"seed": 2}')"
-finish "$id" 240
+finish "$id"
 [[ $(sha) != "$first" ]] || fail "two seeds gave the same weights"
 echo "ok: the same spec twice gives the same weights to the last bit, another seed others"
 
 http PUT /v1/datasets/packed -T "$scratch/images/images.npz"
 expect 201
 submit "$(spec '{"data": {"dataset": "packed"}}')"
-finish "$id" 240
+finish "$id"
 course "$scratch/npz"
 id=$first_id
 course "$scratch/idx"
@@ -72,7 +72,7 @@ check "the same of raw pixels in a request" \
 # early stopping: ends before its time, with the best epoch's weights
 submit "$(spec '{"data": {"validation": 0.2}, "epochs": 120, "optimizer": {"lr": 0.1}, "report_every": 1,
   "early_stopping": {"patience": 4}}')"
-finish "$id" 240
+finish "$id"
 check "early stopping ended epoch $(jq .progress.epoch "$body") of 120, with 120 validation rows" \
   '.progress.epoch < 120 and .metrics.validation.rows == 120 and .metrics.train.rows == 480 and .spec.keep == "best"'
 loss=$(jq .metrics.validation.loss "$body")
@@ -87,13 +87,13 @@ echo "ok: it ended 4 epochs after the best, and kept that one: $loss"
 # augmentation
 for augment in '{"shift": 2}' '{"flip": true}' '{"crop": [10, 10]}'; do
   submit "$(spec "{\"data\": {\"augment\": $augment}, \"epochs\": 15}")"
-  finish "$id" 240
+  finish "$id"
   check "augment $augment: accuracy $(jq .metrics.test.accuracy "$body")" '.metrics.test.accuracy >= 0.9'
   [[ $(sha) != "$first" ]] || fail "$augment changed nothing"
   augmented=$(sha)
 done
 submit "$(spec "{\"data\": {\"augment\": $augment}, \"epochs\": 15}")"
-finish "$id" 240
+finish "$id"
 [[ $(sha) == "$augmented" ]] || fail "augmentation is not the same twice"
 echo "ok: augmentation is the same twice"
 
@@ -101,7 +101,7 @@ echo "ok: augmentation is the same twice"
 words() { sed -n "/define EP_$1_TABLE/,/^\$/s/.*\"\\([a-z0-9_]*\\)\".*/\\1/p" "$here/../../api/vocabulary.h"; }
 # falls WHAT: the job $id ends with a loss well below that of its first epoch
 falls() {
-  finish "$id" 240
+  finish "$id"
   course "$scratch/course"
   jq -s -e '.[-1][1] < 0.7 * .[0][1]' "$scratch/course" >/dev/null ||
     fail "$1 does not learn: $(jq -c '.[1]' "$scratch/course" | paste -sd' ')"

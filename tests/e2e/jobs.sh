@@ -42,8 +42,7 @@ expect 304
 echo "ok: what has not changed is not sent again"
 
 # cancel one that runs and one that waits
-epochs_lasting 100
-submit "$(xor_job "$epochs")"
+submit "$(xor_job "$endless")"
 running=$id
 submit "$(xor_job 1000)"
 waiting=$id
@@ -61,13 +60,13 @@ for _ in 1 2; do
   http POST "/v1/jobs/$running/cancel"
   [[ $code == 20[02] ]] || fail "cancel was answered $code"
 done
-ended "$running" 20
+ended "$running"
 check "the running one is cancelled too, and safe to cancel twice" '.status == "cancelled"'
 http GET "/v1/jobs/$running/events?follow=0"
 check "its stream ends so" '.[-1].type == "end" and .[-1].status == "cancelled"' -s
 
 submit "$(xor_job 1000)"
-finish "$id" 20
+finish "$id"
 echo "ok: the device is free again"
 
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"x": [[0, 1], [1, 1], [0.9, 0.1]]}'
@@ -77,8 +76,8 @@ check "predict answers new rows" \
 http POST "/v1/jobs/$id/predict" "${json[@]}" -d '{"x": [[1, 2, 3]]}'
 expect 422
 
-[[ $(curl -sS -o "$scratch/waited" -w '%{time_total}' "$url/v1/jobs/$id?wait=20" | cut -d . -f 1) -lt 5 ]] ||
-  fail "wait=20 of a finished job waits"
+[[ $(curl -sS -o "$scratch/waited" -w '%{time_total}' "$url/v1/jobs/$id?wait=60" | cut -d . -f 1) -lt 50 ]] ||
+  fail "wait=60 of a finished job waits"
 http DELETE "/v1/jobs/$id"
 [[ $code == 20[04] ]] || fail "deleting a finished job was answered $code"
 http GET "/v1/jobs/$id"

@@ -27,7 +27,7 @@ for seed in 1 2 3; do
     data: {dataset: "linear", standardize: ["x", "y"]},
     model: {layers: [{type: "linear", out_features: 6}, {type: "relu"}, {type: "linear", out_features: 1}]},
     optimizer: {type: "sgd", lr: 0.005}}')"
-  finish "$id" 240
+  finish "$id"
   check "6-6-1, seed $seed: test MSE $(jq .metrics.test.mse "$body") in 44 to 54, $(jq .timing.epoch_microseconds "$body") us/epoch" \
     '(.metrics.test.mse | . > 44 and . < 54) and .model.parameters == 49 and .metrics.train.loss < 0.32'
 done

@@ -36,12 +36,12 @@ for from in 'Origin: http://elsewhere.example' 'Sec-Fetch-Site: cross-site'; do
 done
 
 # A job that has not ended, and one without weights.
-submit "$(xor_job 900000000 '{"report_every": 1000000}')"
+submit "$(xor_job "$endless")"
 http PUT /v1/models/running "${json[@]}" -d "{\"job\": \"$id\"}"
 expect 409
 check "the pointer names the job" '.errors[0].pointer == "/job"'
 http POST "/v1/jobs/$id/cancel"
-ended "$id" 30
+ended "$id"
 http PUT /v1/models/cancelled "${json[@]}" -d "{\"job\": \"$id\"}"
 [[ -e $data_dir/jobs/$id/weights.safetensors ]] && expect 201 || expect 409
 

@@ -3,14 +3,14 @@
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start
 
-timeout 20 "$build/bin/epochd" --listen 127.0.0.1:0 --data-dir "$data_dir" --devices cpu 2>"$scratch/second" &&
+timeout "$patience" "$build/bin/epochd" --listen 127.0.0.1:0 --data-dir "$data_dir" --devices cpu 2>"$scratch/second" &&
   fail "a second daemon on the same folder ran" || status=$?
 ((status != 124)) || fail "a second daemon on the same folder started"
 grep -qi 'another\|already\|lock\|in use' "$scratch/second" || fail "it gave no reason: $(<"$scratch/second")"
 echo "ok: a second daemon on the same folder refuses: $(tail -n 1 "$scratch/second" | cut -c 1-200)"
 
 for address in 0.0.0.0:0 '[::]:0'; do
-  timeout 20 "$build/bin/epochd" --listen "$address" --data-dir "$scratch/open" --devices cpu 2>"$scratch/open.log" &&
+  timeout "$patience" "$build/bin/epochd" --listen "$address" --data-dir "$scratch/open" --devices cpu 2>"$scratch/open.log" &&
     fail "$address without a token ran" || status=$?
   ((status != 124)) || fail "$address without a token started"
   grep -qi token "$scratch/open.log" || fail "it gave no reason: $(<"$scratch/open.log")"
@@ -32,11 +32,8 @@ fi
 epochs_lasting 4
 submit "$(xor_job "$epochs" "{\"report_every\": $((epochs / 20))}")"
 job=$id
-curl -sSN --max-time 60 "$url/v1/jobs/$job/events" >"$scratch/stream" 2>/dev/null & own+=($!)
-for ((tries = 0; tries < 100; tries++)); do
-  grep -q '"type":"epoch"' "$scratch/stream" && break
-  sleep 0.05
-done
+curl -sSN --max-time "$patience" "$url/v1/jobs/$job/events" >"$scratch/stream" 2>/dev/null & own+=($!)
+until_so "the stream has an epoch" grep -q '"type":"epoch"' "$scratch/stream"
 workers=$(pgrep -P "$daemon")
 daemon_stop
 for worker in $workers; do
@@ -44,7 +41,7 @@ for worker in $workers; do
 done
 echo "ok: SIGTERM ends it cleanly, with a job that runs and a stream that is open"
 daemon_start
-finish "$job" 60
+finish "$job"
 http GET "/v1/jobs/$job/events?follow=0"
 sequence "$body" 1
 echo "ok: the job that was interrupted finished after the next start"
@@ -56,13 +53,8 @@ chmod 600 "$scratch/token"
 : >"$log" # now, not when the daemon's process opens it: the last one's port must not be read from it
 "$build/bin/epochd" --listen 0.0.0.0:0 --data-dir "$data_dir" --devices cpu --token-file "$scratch/token" 2>>"$log" &
 daemon=$!
-for ((tries = 0; tries < 100; tries++)); do
-  port=$(sed -n 's/.*listening on http:\/\/[^" ]*:\([0-9]*\).*/\1/p' "$log" | head -n 1)
-  [[ -n $port ]] && break
-  sleep 0.05
-done
-[[ -n $port ]] || fail "with a token it does not start"
-url=http://127.0.0.1:$port
+until_so "with a token it starts" listens
+url=http://127.0.0.1:${url##*:}
 http GET /v1/jobs
 expect 401
 http GET /v1/jobs -H 'Authorization: Bearer wrong-horse'

@@ -124,8 +124,8 @@ same "a folder of IDX files" ".data |= (del(.dataset) | .path = \"$allowed/raw\"
 [[ $(contents) == "$before" ]] || fail "mapped files left a content behind"
 same "a folder of gz files" '.data |= (del(.dataset) | .path = "packed")'
 same "an NPZ file" ".data |= (del(.dataset) | .path = \"$allowed/keras.npz\")"
-for ((i = 0; i < 100; i++)); do [[ $(contents) == "$before" ]] && break || sleep 0.05; done
-[[ $(contents) == "$before" ]] || fail "what paths were read into stays though no job needs it"
+collected() { [[ $(contents) == "$before" ]]; }
+until_so "what paths were read into goes when no job needs it" collected
 # path_refused PATH: not one word about what lies outside.
 path_refused() {
   http POST /v1/jobs "${json[@]}" -d "$(jq -c --arg path "$1" '.data |= (del(.dataset) | .path = $path)' <<<"$spec")"

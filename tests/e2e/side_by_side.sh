@@ -3,26 +3,29 @@
 # that needs all cores waits for them and runs alone; and what dies takes nothing else along.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start --cpu-jobs 3
-epochs_lasting 5 # alone on a core that is free: a busy machine measures fewer epochs, and is slow to submit
+epochs_lasting 4
 
-long_job() { xor_job "$epochs" "$(jq -nc --argjson epochs "$epochs" '{seed: 5, report_every: ($epochs / 50 | floor)}')"; }
+# long_job [EPOCHS]: the job that ends, unless another number of epochs is given
+long_job() { jq -nc --argjson epochs "${1:-$epochs}" '{seed: 5, report_every: ($epochs / 50 | floor)}' | xor_job "${1:-$epochs}" "$(cat)"; }
 workers() { pgrep -P "$daemon" -f epoch-worker || true; }
 
 # runs ID…: waits until these jobs run, all at once
-runs() {
-  local tries
-  for ((tries = 0; tries < 200; tries++)); do
-    http GET /v1/devices
-    jq -e '(.data[0].jobs | sort) == ($ARGS.positional | sort)' "$body" --args "$@" >/dev/null && return
-    sleep 0.05
+runs() { until_so "these jobs run: $*" run_now "$@"; }
+run_now() { http GET /v1/devices && jq -e '(.data[0].jobs | sort) == ($ARGS.positional | sort)' "$body" --args "$@" >/dev/null; }
+# cancel ID…: and waits for their ends
+cancel() {
+  local each
+  for each in "$@"; do
+    http POST "/v1/jobs/$each/cancel"
+    ended "$each"
+    check "it was cancelled" '.status == "cancelled"'
   done
-  fail "not these jobs run: $(jq -c '.data[0].jobs' "$body"), but $*"
 }
 
 # 1. three of five run; cancelling one lets the next one in, and changes nothing for the others
 ids=()
 for _ in 1 2 3 4 5; do
-  submit "$(long_job)"
+  submit "$(long_job "$endless")"
   ids+=("$id")
 done
 runs "${ids[@]:0:3}"
@@ -31,19 +34,24 @@ check "the device says how many it takes, and which it has" \
 http GET /v1/queue
 check "the queue knows who runs and who waits" \
   '.running == 3 and .queued == 2 and [.jobs[3:][].id] == $waiting' --argjson waiting "$(jq -nc '$ARGS.positional' --args "${ids[@]:3}")"
-http POST "/v1/jobs/${ids[1]}/cancel"
+cancel "${ids[1]}"
 runs "${ids[0]}" "${ids[2]}" "${ids[3]}"
-http GET "/v1/jobs/${ids[1]}?wait=5"
-check "one of them was cancelled" '.status == "cancelled"'
+cancel "${ids[4]}" "${ids[0]}" "${ids[2]}" "${ids[3]}"
 
 # 2. a worker is killed in the middle of its job
+ids=()
+for _ in 1 2 3 4; do
+  submit "$(long_job)"
+  ids+=("$id")
+done
+runs "${ids[@]:0:3}"
 victim=$(workers | sed -n 2p)
 [[ -n $victim ]] || fail "there is no second worker below epochd"
 kill -9 "$victim"
 sums=()
 again=0
-for id in "${ids[0]}" "${ids[@]:2}"; do
-  finish "$id" 60
+for id in "${ids[@]}"; do
+  finish "$id"
   sums+=("$(jq -r .weights.sha256 "$body")")
   (($(jq .attempt "$body") == 1)) || again=$((again + 1))
 done
@@ -52,10 +60,10 @@ done
 echo "ok: a worker was killed, its job alone was started again, all end with the same weights"
 
 # 3. a job that uses all cores: nothing passes it, and it runs alone
-wide=$(jq -nc '{data: {generator: "disc", rows: 4000}, epochs: 1000000, batch_size: "full", loss: "mse",
+wide=$(jq -nc --argjson epochs "$endless" '{data: {generator: "disc", rows: 4000}, epochs: $epochs, batch_size: "full", loss: "mse",
   model: {layers: [{type: "linear", out_features: 64}, {type: "relu"}, {type: "linear", out_features: 1}]},
   optimizer: {type: "sgd", lr: 0.01}, clip: {norm: 1}}')
-submit "$(long_job)"
+submit "$(long_job "$endless")"
 narrow=$id
 runs "$narrow"
 submit "$wide"
@@ -64,15 +72,16 @@ submit "$(xor_job 10)"
 last=$id
 http GET "/v1/jobs/$last"
 check "a small job does not pass a large one" '.status == "queued" and .queue_position == 1'
+http GET "/v1/jobs/$wide_id"
+check "which waits for the one before it" '.status == "queued"'
+cancel "$narrow"
 runs "$wide_id"
-http GET "/v1/jobs/$narrow"
-check "the large one waited for the one before it" '.status == "succeeded"'
 http GET "/v1/jobs/$last"
 check "and runs alone" '.status == "queued"'
 http GET "/v1/jobs/$wide_id"
 check "on all cores" '.executor == "cpu/blocked"'
-http POST "/v1/jobs/$wide_id/cancel"
-finish "$last" 20
+cancel "$wide_id"
+finish "$last"
 
 # 4. everything is killed while three run
 ids=()
@@ -85,7 +94,7 @@ runs "${ids[@]:0:3}"
 { kill -9 "$daemon" $(workers); wait "$daemon"; } 2>/dev/null || true
 daemon_start --cpu-jobs 3
 for id in "${ids[@]}"; do
-  finish "$id" 60
+  finish "$id"
   [[ $(jq -r .weights.sha256 "$body") == "${sums[0]}" ]] || fail "after the restart $id ends with other weights"
 done
 echo "ok: everything was killed, all four jobs finished, with the same weights"

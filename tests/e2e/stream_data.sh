@@ -15,7 +15,7 @@ hash_with() {
   daemon_start "$@"
   upload_images bars "$scratch/images"
   submit "$spec"
-  finish "$id" 120
+  finish "$id"
   check "with ${*:-no flag}: accuracy $(jq .metrics.test.accuracy "$body") on $(jq -r .executor "$body")" \
     '.metrics.test.accuracy >= 0.9'
   sha=$(jq -r .weights.sha256 "$body")

@@ -36,7 +36,7 @@ compared() { jq -c -s '.[0] as $a | .[1] | with_entries(.value = (.value == $a[.
 
 submit "$(spec .)"
 teacher=$id
-finish "$teacher" 120
+finish "$teacher"
 weights "$teacher" "$scratch/teacher"
 jq -e 'keys == ["0.bias", "0.weight", "1.bias", "1.num_batches_tracked", "1.running_mean", "1.running_var",
                 "1.weight", "4.0.bias", "4.0.weight", "6.bias", "6.weight"] or
@@ -47,7 +47,7 @@ echo "ok: the tensors have torch's names"
 
 from_teacher=".model.init = {job: \"$teacher\"} | .seed = 9"
 submit "$(spec "$from_teacher | .model.freeze = [0, 1, 4]")"
-finish "$id" 120
+finish "$id"
 pupil=$id
 weights "$pupil" "$scratch/pupil"
 compared "$scratch/teacher" "$scratch/pupil"
@@ -56,13 +56,13 @@ check "frozen layers have the teacher's bits, the last layer moved" '
   (.["6.weight"] | not) and (.["6.bias"] | not) and
   (.["1.running_mean"] | not)' # statistics are no parameters: they go on, as torch's do
 submit "$(spec "$from_teacher")"
-finish "$id" 120
+finish "$id"
 weights "$id" "$scratch/free"
 compared "$scratch/teacher" "$scratch/free"
 check "without freeze every weight moved" '[to_entries[] | select(.key | endswith("weight")) | .value] | any | not'
 
 submit "$(spec "$from_teacher | .model.freeze = [0, 1, 4]")"
-finish "$id" 120
+finish "$id"
 again=$(jq -r .weights.sha256 "$body")
 http GET "/v1/jobs/$pupil"
 [[ $(jq -r .weights.sha256 "$body") == "$again" ]] || fail "the pupil trained twice has two weights"
@@ -74,7 +74,7 @@ cp "$body" "$scratch/teacher.safetensors"
 http PUT /v1/datasets/teacher -T "$scratch/teacher.safetensors"
 expect 201
 submit "$(spec '.model.init = {weights: "teacher"} | .seed = 9 | .model.freeze = [0, 1, 4]')"
-finish "$id" 120
+finish "$id"
 weights "$id" "$scratch/uploaded"
 compared "$scratch/pupil" "$scratch/uploaded"
 check "started from a file it takes the same course" '[.[]] | all'

@@ -11,16 +11,14 @@ epochs_lasting 8
 every=$((epochs / 800))
 submit "$(xor_job "$epochs" "{\"report_every\": $every}")"
 long=$id
-for ((tries = 0; tries < 200; tries++)); do
-  http GET "/v1/jobs/$long"
-  jq -e '.progress.fraction > 0.1' "$body" >/dev/null && break
-  sleep 0.05
-done
+begun() { http GET "/v1/jobs/$long" && jq -e '.progress.fraction > 0.1' "$body" >/dev/null; }
+until_so "the job reports" begun
 
 http GET "/v1/jobs?limit=100"
 accepted=$(jq '.data | length' "$body")
 cat /dev/zero >"$data_dir/filler" 2>/dev/null || true
-sleep 1.5 # some reports are due in this time, and at least one second try
+tried_twice() { (($(grep -c 'trying again' "$log") >= 2)); }
+until_so "the daemon says that its disk is full, and tries again" tried_twice
 http GET /livez
 expect 200
 http POST /v1/jobs "${json[@]}" -d "$(xor_job 100)"
@@ -29,10 +27,9 @@ http GET "/v1/jobs?limit=100"
 check "what was refused is not there" '(.data | length) == $accepted' --argjson accepted "$accepted"
 http GET "/v1/jobs/$long"
 check "the job still runs" '.status == "running"'
-grep -q 'trying again' "$log" || fail "the daemon did not say that its disk is full"
 
 rm "$data_dir/filler"
-finish "$long" 120
+finish "$long"
 http GET "/v1/jobs/$long/events?follow=0"
 sequence "$body" 1
 check "every report is there once, and one end" \

@@ -38,7 +38,7 @@ done
 
 count=0
 while read -r id; do
-  finish "$id" 120
+  finish "$id"
   http GET "/v1/jobs/$id/events?follow=0"
   sequence "$body" 1
   jq -s -e '([.[] | select(.type == "end")] | length) == 1 and .[-1].type == "end"

@@ -18,20 +18,17 @@ manager.bind(sys.argv[1])
 while True:
     print(manager.recv(4096).decode().replace("\n", " "), flush=True)
 END
-for ((tries = 0; tries < 100; tries++)); do [[ -S $scratch/notify ]] && break || sleep 0.05; done
+until_so "somebody listens" test -S "$scratch/notify"
 
 # The unit's own command, with what systemd would put for its specifiers, and any free port.
 read -ra words <<<"$(sed -n 's/^ExecStart=//p' "$unit" | sed "s|%S|$scratch/state|; s|%d|$scratch/credentials|")"
 [[ ${words[0]} == "$scratch/prefix/bin/epochd" ]] || fail "the unit starts ${words[0]}"
 NOTIFY_SOCKET=$scratch/notify "${words[@]}" --listen 127.0.0.1:0 --devices cpu 2>"$log" & daemon=$!
-for ((tries = 0; tries < 300; tries++)); do
-  grep -q '^READY=1' "$scratch/told" && break
-  kill -0 "$daemon" 2>/dev/null || fail "epochd ended while it started"
-  sleep 0.05
-done
+is_ready() { kill -0 "$daemon" 2>/dev/null || fail "epochd ended while it started"; grep -q '^READY=1' "$scratch/told"; }
+until_so "the manager hears that it is ready" is_ready
 url=$(sed -n 's/^READY=1 STATUS=listening on \(http:.*\)$/\1/p' "$scratch/told")
 [[ -n $url ]] || fail "the manager was told: $(<"$scratch/told")"
-curl -sSf --max-time 20 "$url/livez" >/dev/null || fail "it said it was ready, and does not answer"
+curl -sSf --max-time "$patience" "$url/livez" >/dev/null || fail "it said it was ready, and does not answer"
 echo "ok: the unit's command runs; its manager hears where epochd listens"
 http GET /v1/jobs
 expect 401
@@ -39,10 +36,10 @@ http GET /v1/jobs -H "Authorization: Bearer $token"
 expect 200
 echo "ok: the credential is the token"
 
-probe() { timeout 30 "$build/bin/epochd" --listen "${url#http://}" --probe 2>"$scratch/probe"; }
+probe() { timeout "$patience" "$build/bin/epochd" --listen "${url#http://}" --probe 2>"$scratch/probe"; }
 probe || fail "--probe of a daemon that is ready: $(<"$scratch/probe")"
 daemon_stop
-grep -qx 'STOPPING=1' "$scratch/told" || fail "the manager was not told of the end: $(<"$scratch/told")"
+until_so "the manager is told of the end" grep -qx 'STOPPING=1' "$scratch/told"
 probe && fail "--probe found a daemon that has gone" || status=$?
 ((status == 1)) || fail "--probe of nothing ended with $status: $(<"$scratch/probe")"
 echo "ok: --probe says 0 of a daemon that is ready, 1 of one that has gone"

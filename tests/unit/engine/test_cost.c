@@ -273,7 +273,11 @@ START_TEST(the_past_of_a_program_counts) {
                                                .start_seconds = 0.5,
                                                .again_seconds = 0.1,
                                                .seconds = {2e-6}}}};
-  ep_program_past past = {.asked = 3, .executor = "cuda/grid", .epoch_seconds = 7e-6};
+  const int grid = ep_cost_model_place(ep_cost_model_find("cuda/grid"));
+  const int general = ep_cost_model_place(ep_cost_model_find("cuda/general"));
+  ep_program_past past = {.asked = 3};
+  past.epoch_seconds[grid] = 7e-6F;
+  past.epoch_seconds[general] = 1e-6F; /* nobody asks for that one */
   ep_job_spec *spec;
   ep_plan *plan = plan_of(DENSE(64, ""), &disc, &spec);
   ep_estimate estimate = ep_plan_estimate(plan, spec, &gpu, &calibration, &past);
@@ -281,7 +285,7 @@ START_TEST(the_past_of_a_program_counts) {
   ck_assert_double_eq_tol(estimate.start_seconds, 0.1 + 0.4 / 4, 1e-3);
   ck_assert_double_eq_tol(estimate.seconds - estimate.start_seconds, 1000 * 7e-6, 1e-9);
   past.compiled = true;
-  past.executor[0] = 'x';
+  past.epoch_seconds[grid] = 0;
   estimate = ep_plan_estimate(plan, spec, &gpu, &calibration, &past);
   ck_assert(!estimate.measured);
   ck_assert_double_eq_tol(estimate.start_seconds, 0.1, 1e-3);
@@ -397,9 +401,11 @@ START_TEST(models_are_whole) {
     const ep_cost_model *models = ep_cost_models(devices[d], &count);
     for (int i = 0; i < count; i++, seen++) {
       ck_assert_ptr_eq(ep_cost_model_find(models[i].executor), &models[i]);
+      ck_assert_int_eq(ep_cost_model_place(&models[i]), i);
       ck_assert_double_gt(models[i].usual.seconds[0], 0);
       ck_assert_double_gt(models[i].usual.start_seconds, 0);
     }
+    ck_assert_int_le(count, EP_COST_EXECUTORS); /* a place each */
   }
   ck_assert_int_ge(seen, 6);
   ck_assert_ptr_null(ep_cost_model_find("cpu/abacus"));

@@ -4,14 +4,15 @@
  * - instant: all epochs at once; weights: the same, and writes weights.safetensors
  * - slow: an epoch every 5 ms; stubborn: the same, and deaf to cancel
  * - fickle: slow, and would choose another executor at each attempt
- * - long: an epoch every 0.5 s, and a sign of life every 5 ms
+ * - long: an epoch every 2 s, and a sign of life every 5 ms
  * - hang: says STARTED, then nothing
  * - diverge: fails at the last epoch
- * - exit: ends with code 3 before STARTED
+ * - exit: ends with code 3 before STARTED; mute: before it has said anything of the job
  * - kill: dies (SIGKILL) after half its epochs; kill-once: so at its first attempt
  * - climb: dies after one epoch more at every attempt, until there is none left
  *
- * Device cuda:7 never opens; --list says cpu and cuda:0. */
+ * Device cuda:7 never opens, nor does any while DATA/refuse is there; --list says cpu and cuda:0.
+ */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -130,6 +131,8 @@ static void train_begin(fake *f, ep_command *command) {
     _exit(6);
   }
   int64_t epochs = f->spec->epochs;
+  if (named(f, "mute")) _exit(3);
+  say_progress(f, NULL, 0);
   if (named(f, "exit")) _exit(3);
   say_started(f);
   bool kills = named(f, "kill") || (named(f, "kill-once") && command->attempt == 1);
@@ -214,7 +217,7 @@ static void tick(fake *f) {
     say_finished(f, EP_CANCELLED);
     return;
   }
-  if (named(f, "long") && ++f->ticks % 100 != 0) {
+  if (named(f, "long") && ++f->ticks % 400 != 0) {
     say_progress(f, NULL, 0);
     return;
   }
@@ -231,7 +234,9 @@ int main(int count, char **arguments) {
     if (strcmp(arguments[i], "--data-dir") == 0) f.data_dir = value;
     if (strcmp(arguments[i], "--socket") == 0) f.socket = atoi(value);
   }
-  if (strcmp(f.device, "cuda:7") == 0) return 3;
+  char refuse[4200];
+  snprintf(refuse, sizeof refuse, "%s/refuse", f.data_dir);
+  if (strcmp(f.device, "cuda:7") == 0 || access(refuse, F_OK) == 0) return 3;
   ep_reply ready = {.kind = EP_REPLY_READY};
   snprintf(ready.device.id, sizeof ready.device.id, "%s", f.device);
   snprintf(ready.device.name, sizeof ready.device.name, "a fake device");

@@ -163,7 +163,7 @@ __attribute__((noinline)) char *devices_text(ep_jobs *jobs) {
 }
 
 void devices_wait(ep_jobs *jobs, const char *word, int count) {
-  for (int i = 0; i < 20000; i++) {
+  for (int i = 0; i < 60000; i++) {
     char *text = devices_text(jobs);
     bool there = count_of(text, word) == count;
     free(text);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/cost.h"
+
 /* Two devices whose calibrations know one executor each. */
 static ep_calibrations *calibrations_make(void) {
   ep_calibrations *made = malloc(sizeof *made);
@@ -33,6 +35,11 @@ static ep_program_past past_of(ep_calibrations *calibrations, int index, uint64_
   return past;
 }
 
+static int place_of(const char *executor) {
+  return ep_cost_model_place(ep_cost_model_find(executor));
+}
+
+/* And what each executor took, on its own. */
 START_TEST(a_program_is_remembered_on_its_device) {
   ep_calibrations *made = calibrations_make();
   ep_calibrations_ask(made, 7);
@@ -45,11 +52,15 @@ START_TEST(a_program_is_remembered_on_its_device) {
   ck_assert(!cpu.compiled && cuda.compiled);
   ck_assert_int_eq(cpu.asked, 2);
   ck_assert_int_eq(cuda.asked, 2);
-  ck_assert_double_eq(cpu.epoch_seconds, 0);
-  ck_assert_double_eq(cuda.epoch_seconds, 1e-3);
-  ck_assert_str_eq(cuda.executor, "cuda/grid");
-  ep_calibrations_time(made, 1, 7, "cuda/general", 5e-3, 0); /* another executor's is another's */
-  ck_assert_double_eq(past_of(made, 1, 7).epoch_seconds, 5e-3);
+  const int grid = place_of("cuda/grid"), general = place_of("cuda/general");
+  for (int i = 0; i < EP_COST_EXECUTORS; i++) ck_assert_float_eq(cpu.epoch_seconds[i], 0);
+  ck_assert_float_eq(cuda.epoch_seconds[grid], 1e-3F);
+  ck_assert_float_eq(cuda.epoch_seconds[general], 0);
+  ep_calibrations_time(made, 1, 7, "cuda/general", 5e-3, 0); /* a job that asked for this one */
+  ep_calibrations_time(made, 1, 7, "cuda/nobody", 1e-9, 0);
+  cuda = past_of(made, 1, 7);
+  ck_assert_float_eq(cuda.epoch_seconds[grid], 1e-3F);
+  ck_assert_float_eq(cuda.epoch_seconds[general], 5e-3F);
   ck_assert_int_eq(past_of(made, 1, 8).asked, 0);
   calibrations_end(made);
 }
@@ -97,12 +108,36 @@ START_TEST(programs_that_take_longer_than_was_said_are_a_drift) {
 }
 END_TEST
 
+/* A device is calm when none of its workers has anything to do, or is about to have. */
+START_TEST(a_device_is_calm_when_all_its_workers_are) {
+  ep_calibrations *made = calibrations_make();
+  ep_device_list *devices = calloc(1, sizeof *devices);
+  ck_assert_ptr_nonnull(devices);
+  devices->count = 2;
+  devices->workers_count = 3;
+  devices->worker[2].device = 1;
+  made->device[0].known = false;
+  for (int state = EP_DEVICE_STARTING; state <= EP_DEVICE_LOST; state++) {
+    devices->device[0].state = devices->device[1].state = EP_DEVICE_IDLE;
+    devices->worker[0].state = (ep_device_state)state;
+    devices->worker[1].state = EP_DEVICE_IDLE;
+    devices->worker[2].state = EP_DEVICE_BUSY; /* another device's */
+    ep_calibrations_settle(made, devices);
+    bool calm = made->device[0].calm_us != 0;
+    ck_assert_int_eq(calm, state == EP_DEVICE_IDLE || state == EP_DEVICE_LOST);
+  }
+  free(devices);
+  calibrations_end(made);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("calibrations");
   TCase *tests = tcase_create("calibrations");
   tcase_add_test(tests, a_program_is_remembered_on_its_device);
   tcase_add_test(tests, unknown_programs_are_nothing_and_old_ones_are_forgotten);
   tcase_add_test(tests, programs_that_take_longer_than_was_said_are_a_drift);
+  tcase_add_test(tests, a_device_is_calm_when_all_its_workers_are);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

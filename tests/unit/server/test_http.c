@@ -316,7 +316,7 @@ START_TEST(a_thousand_watchers_see_every_line) {
     close(clients[i]);
   }
   free(clients);
-  for (int tries = 0; fake_jobs_logs(server.jobs) > 0 && tries < 1000; tries++) usleep(10000);
+  for (int tries = 0; fake_jobs_logs(server.jobs) > 0 && tries < 6000; tries++) usleep(10000);
   ck_assert_int_eq(fake_jobs_logs(server.jobs), 0);
 }
 END_TEST
@@ -331,7 +331,7 @@ START_TEST(full_of_watchers_it_still_answers) {
   close(clients[0]);
   fake_jobs_epochs(server.jobs, 1, 1, 1); /* only a write shows that it is gone */
   fake_jobs_epochs(server.jobs, 2, 1, 1);
-  for (int tries = 0; ep_streams_count(server.streams) > 2 && tries < 500; tries++) {
+  for (int tries = 0; ep_streams_count(server.streams) > 2 && tries < 6000; tries++) {
     fake_jobs_epochs(server.jobs, 3, 1, 1);
     usleep(10000);
   }

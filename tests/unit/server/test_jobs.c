@@ -346,7 +346,7 @@ static void wake_count(void *context) {
 }
 
 static void wakes_await(atomic_int *wakes, int count) {
-  for (int i = 0; i < 2000 && *wakes < count; i++) usleep(1000);
+  for (int i = 0; i < 60000 && *wakes < count; i++) usleep(1000);
   ck_assert_int_ge(*wakes, count);
 }
 
@@ -448,7 +448,7 @@ START_TEST(datasets_stay_while_they_are_needed) {
   free(text);
   assert_ok(ep_jobs_cancel(jobs, id, error));
   job_wait(jobs, id, "cancelled");
-  for (int i = 0; i < 1000 && ep_folder_exists(path); i++) usleep(1000);
+  for (int i = 0; i < 60000 && ep_folder_exists(path); i++) usleep(1000);
   ck_assert(!ep_folder_exists(path)); /* nobody needs it any more */
   assert_ok(ep_jobs_dataset_delete(jobs, "t", error));
   ck_assert_int_eq(ep_jobs_dataset_get(jobs, "t", &text, sha256, NULL), EP_NOT_FOUND);

@@ -54,7 +54,7 @@ END_TEST
 /* Waits until so many jobs run on the first device. */
 static void jobs_wait(ep_jobs *jobs, int count) {
   int running = -1;
-  for (int i = 0; i < 20000 && running != count; i++) {
+  for (int i = 0; i < 60000 && running != count; i++) {
     char *text = devices_text(jobs), *list = strstr(text, "\"jobs\":[");
     ck_assert_ptr_nonnull(list);
     *strchr(list, ']') = 0;

@@ -368,7 +368,8 @@ START_TEST(keeps_what_it_acknowledged) {
     }
   }
   close(pipes[1]);
-  usleep(150000);
+  ck_assert_int_eq(read(pipes[0], &said, sizeof said), sizeof said);
+  usleep(100000);
   kill(child, SIGKILL);
   for (int i; read(pipes[0], &i, sizeof i) == sizeof i;) said = i;
   close(pipes[0]);

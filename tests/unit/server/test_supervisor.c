@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "server/clock.h"
-#include "server/worker_link.h"
+#include "server/jobs_state.h"
+#include "server/supervisor_state.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 
@@ -74,12 +76,12 @@ START_TEST(a_job_whose_device_is_gone_says_so) {
   job_submit_with(jobs, "instant", 10, "cuda:0", 0, waiting);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
-  for (int i = 0; i < 5000 && job_number(jobs, waiting, "\"warning\":") == -1; i++) usleep(1000);
+  for (int i = 0; i < 60000 && job_number(jobs, waiting, "\"warning\":") == -1; i++) usleep(1000);
   char *text = job_text(jobs, waiting), *events = NULL;
   ck_assert_msg(strstr(text, "it asks for \\\"cuda:0\\\"") != NULL, "%s", text);
   ck_assert_ptr_nonnull(strstr(text, "\"status\":\"queued\""));
   free(text);
-  for (int i = 0; i < 5000; i++) { /* the answer comes first, then the event */
+  for (int i = 0; i < 60000; i++) { /* the answer comes first, then the event */
     events = job_events(jobs, waiting);
     if (count_of(events, "\"type\":\"warning\"") == 1) break;
     free(events);
@@ -123,18 +125,150 @@ START_TEST(an_idle_worker_that_dies_is_started_again) {
 }
 END_TEST
 
+static ep_worker_status worker_wait(ep_jobs *jobs, int index, ep_device_state wanted) {
+  ep_device_list list;
+  for (int i = 0; i < 60000; i++) {
+    ep_supervisor_get_devices(jobs->supervisor, &list);
+    const ep_worker_status *worker = &list.worker[index];
+    if (index < list.workers_count && worker->state == wanted) return *worker;
+    ep_supervisor_kick(jobs->supervisor);
+    usleep(1000);
+  }
+  ck_abort_msg("worker %d was never %s", index, ep_device_state_name(wanted));
+}
+
+/* A job is handed to one dying worker after another: that costs it nothing but time. */
+START_TEST(workers_that_die_together_cost_one_attempt) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.cpu_jobs = 2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "slow", 100, id);
+  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  for (int i = 0; i < 4; i++) {
+    pid_t has = (pid_t)worker_wait(jobs, i % 2, EP_DEVICE_BUSY).pid;
+    pid_t gets = (pid_t)worker_wait(jobs, 1 - i % 2, EP_DEVICE_IDLE).pid;
+    kill(gets, SIGSTOP); /* as good as dead */
+    kill(has, SIGKILL);
+  }
+  kill((pid_t)worker_wait(jobs, 0, EP_DEVICE_BUSY).pid, SIGKILL);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 2);
+  char *events = job_events(jobs, id);
+  ck_assert_int_eq(count_of(events, "\"type\":\"restarted\""), 1);
+  events_check(events);
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Handed to a worker that did nothing with it, it has not been started. */
+START_TEST(a_job_that_never_began_was_never_started) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  pid_t pid = (pid_t)worker_wait(jobs, 0, EP_DEVICE_IDLE).pid;
+  kill(pid, SIGSTOP);
+  job_submit(jobs, "slow", 100000, id);
+  worker_wait(jobs, 0, EP_DEVICE_BUSY);
+  assert_ok(ep_jobs_cancel(jobs, id, error));
+  kill(pid, SIGKILL);
+  job_wait(jobs, id, "cancelled");
+  char *text = job_text(jobs, id);
+  ck_assert_ptr_nonnull(strstr(text, "\"device\":null"));
+  ck_assert_ptr_nonnull(strstr(text, "\"started_at\":null"));
+  free(text);
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 0);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* But it is not tried for ever. */
+START_TEST(a_job_that_kills_whoever_takes_it_fails) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "mute", 10, id);
+  job_wait(jobs, id, "failed");
+  char *text = job_text(jobs, id);
+  ck_assert_msg(strstr(text, "exit code 3; 3 times in a row before the job began"), "%s", text);
+  free(text);
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* What kept a second worker from starting may be over. */
+START_TEST(a_lost_worker_beside_others_gets_another_chance) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char ids[2][40], path[300];
+  options.cpu_jobs = 2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  worker_wait(jobs, 0, EP_DEVICE_IDLE);
+  snprintf(path, sizeof path, "%s/refuse", scratch_dir);
+  assert_ok(ep_folder_write_file(path, "x", 1, error));
+  for (int i = 0; i < 2; i++) job_submit(jobs, "slow", 1000000, ids[i]);
+  worker_wait(jobs, 1, EP_DEVICE_LOST);
+  job_wait(jobs, ids[1], "queued");
+  ck_assert_int_eq(unlink(path), 0);
+  worker_wait(jobs, 1, EP_DEVICE_BUSY);
+  job_wait(jobs, ids[1], "running");
+  job_wait(jobs, ids[0], "running");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+static void death_note(void *context, const char *job, int attempt, bool begun, const char *cause) {
+  (void)cause;
+  snprintf(context, 64, "%s, attempt %d%s", job, attempt, begun ? ", begun" : "");
+}
+
+/* A process in the hands of a driver does not end when it is killed: a child that nobody kills. */
+START_TEST(the_job_of_a_worker_that_does_not_end_goes_to_others) {
+  char ids[1][16] = {"cpu"}, noted[64] = "";
+  ep_supervisor_events events = {.context = noted, .died = death_note};
+  ep_supervisor_options options = {.program = {.path = FAKE_WORKER, .data_dir = scratch_dir},
+                                   .cpu_jobs = 1};
+  ep_supervisor *s = NULL;
+  assert_ok(ep_supervisor_create(&options, ids, 1, &events, &s, error));
+  pid_t child = fork();
+  if (child == 0)
+    for (;;) pause();
+  ep_supervised *worker = &s->worker[s->workers_count++];
+  *worker = (ep_supervised){.id = "cpu", .attempt = 2, .begun = true, .killed = true, .reap_us = 1};
+  worker->status = (ep_worker_status){.state = EP_DEVICE_BUSY, .job = "job_1"};
+  worker->link = (ep_worker_link){.pid = child, .pidfd = pidfd_open(child, 0), .socket = -1};
+  worker->hung_up = true;
+  worker->gone_us = INT64_MAX;
+  ep_supervised_check(s, worker, 2);
+  ck_assert_str_eq(noted, "job_1, attempt 2, begun");
+  ck_assert_int_eq(worker->status.state, EP_DEVICE_LOST);
+  ck_assert_str_eq(worker->status.job, "");
+  noted[0] = 0;
+  kill(child, SIGKILL); /* it comes to itself, or not */
+  for (int i = 0; i < 60000 && worker->status.state == EP_DEVICE_LOST; i++) {
+    ep_supervised_check(s, worker, 3);
+    usleep(1000);
+  }
+  ck_assert_int_eq(worker->status.state, EP_DEVICE_RESTARTING);
+  ck_assert_str_eq(noted, ""); /* the job is somebody else's by now */
+  ep_supervisor_destroy(s);
+}
+END_TEST
+
 START_TEST(the_watchdog_kills_a_worker_that_hangs) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
   char id[40];
-  options.stall_seconds = 0.2;
+  options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "hang", 10, id);
   job_wait(jobs, id, "failed");
   char *text = job_text(jobs, id);
-  ck_assert_ptr_nonnull(strstr(text, "made no progress for 0.2"));
+  ck_assert_ptr_nonnull(strstr(text, "made no progress for 1"));
   free(text);
-  job_submit(jobs, "slow", 100, id); /* an epoch every 5 ms is progress */
+  job_submit(jobs, "slow", 300, id); /* an epoch every 5 ms is progress */
   job_wait(jobs, id, "succeeded");
   ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
   ep_jobs_close(jobs);
@@ -146,9 +280,9 @@ START_TEST(signs_of_life_keep_a_long_epoch_alive) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
   char id[40];
-  options.stall_seconds = 0.2;
+  options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
-  job_submit(jobs, "long", 3, id);
+  job_submit(jobs, "long", 2, id);
   job_wait(jobs, id, "succeeded");
   ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
   ep_jobs_close(jobs);
@@ -164,11 +298,11 @@ START_TEST(probes_do_not_keep_a_hung_training_alive) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
   char id[40];
-  options.stall_seconds = 0.2;
+  options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "hang", 10, id);
   bool ended = false;
-  for (int i = 0; i < 500 && !ended; i++) {
+  for (int i = 0; i < 3000 && !ended; i++) {
     ep_jobs_probe(jobs, 1000, probe_ignored, NULL);
     usleep(20000);
     char *text = job_text(jobs, id);
@@ -190,7 +324,7 @@ START_TEST(a_deaf_worker_is_killed_10_s_after_a_cancel) {
   job_wait(jobs, id, "cancelled");
   int64_t took_us = ep_clock_steady_us() - start_us;
   ck_assert_int_ge(took_us, 9900000);
-  ck_assert_int_lt(took_us, 20000000);
+  ck_assert_int_lt(took_us, 60000000);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -213,7 +347,7 @@ static void predicted(void *context, const double *output, int64_t rows, int64_t
 }
 
 static void answer_wait(answer *a) {
-  for (int i = 0; i < 10000 && a->calls == 0; i++) usleep(1000);
+  for (int i = 0; i < 60000 && a->calls == 0; i++) usleep(1000);
   ck_assert_int_eq(a->calls, 1);
 }
 
@@ -239,7 +373,7 @@ END_TEST
 START_TEST(a_restart_uses_the_executor_of_the_first_start) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40];
-  job_submit(jobs, "fickle", 60, id);
+  job_submit(jobs, "fickle", 300, id);
   while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
@@ -329,6 +463,11 @@ int main(void) {
   tcase_add_test(tests, a_job_whose_device_is_gone_says_so);
   tcase_add_test(tests, a_program_that_is_not_there_is_lost);
   tcase_add_test(tests, an_idle_worker_that_dies_is_started_again);
+  tcase_add_test(tests, workers_that_die_together_cost_one_attempt);
+  tcase_add_test(tests, a_job_that_never_began_was_never_started);
+  tcase_add_test(tests, a_job_that_kills_whoever_takes_it_fails);
+  tcase_add_test(tests, a_lost_worker_beside_others_gets_another_chance);
+  tcase_add_test(tests, the_job_of_a_worker_that_does_not_end_goes_to_others);
   tcase_add_test(tests, the_watchdog_kills_a_worker_that_hangs);
   tcase_add_test(tests, signs_of_life_keep_a_long_epoch_alive);
   tcase_add_test(tests, probes_do_not_keep_a_hung_training_alive);
