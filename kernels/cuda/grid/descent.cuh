@@ -65,7 +65,7 @@ static __device__ __forceinline__ void stage_descend(const float *stage, const f
       }
 }
 
-template <bool PRECISE> static __device__ __noinline__ void descent_run(int l) {
+template <bool PRECISE> static __device__ __noinline__ void descent_run(int l, int awaits) {
   typedef descent_shape S;
   constexpr int TERMS = S::K * S::WK;
   const span &s = span_of();
@@ -76,9 +76,8 @@ template <bool PRECISE> static __device__ __noinline__ void descent_run(int l) {
   const matrix weights = weights_of(of), grad = grad_of(n, of), x = input_of(n, l);
   int tasks = cut.across * cut.down * cut.splits, group = (int)threadIdx.x / S::GROUP;
   float *mine = area + group * S::DEPTH * S::STAGE;
-  bool waits = true;
 #pragma unroll 1
-  for (int number = blockIdx.x; number < tasks; number += gridDim.x) {
+  for (int number = blockIdx.x; number < tasks; number += s.workers) {
     task at = task_of<S>(cut, number, of.out);
     int first = at.first + group * S::K, stages = (at.end - first + TERMS - 1) / TERMS;
     float c[S::MF][S::T][4] = {};
@@ -87,11 +86,10 @@ template <bool PRECISE> static __device__ __noinline__ void descent_run(int l) {
     S::x_strip(x, at.n, at.m).load(x_tile);
     of_a.load(mine);
     asm volatile("cp.async.wait_all;" ::: "memory");
-    if (waits)
-      blocks_await();
+    if (awaits != EP_GRID_NONE)
+      meeting_await(awaits);
     else
       __syncthreads();
-    waits = false;
     const update_way way = update_way_of();
     of_b.load(mine + S::A_FLOATS);
     asm volatile("cp.async.commit_group;" ::: "memory");
@@ -115,11 +113,11 @@ template <bool PRECISE> static __device__ __noinline__ void descent_run(int l) {
                              of.out - output, of.in - at.m);
     }
     __syncthreads();
-    const backward_use use{n, before, at.n, at.m};
+    const backward_use use{n, before, at.n, at.m, has_slopes(l)};
     early<S, backward_use> with;
     task_end(c, area, cut, at, n.scratch + s.partials, counters_of(), n.turn, use, with);
   }
-  if (waits) blocks_await();
+  meeting_await(awaits);
 }
 
 #endif

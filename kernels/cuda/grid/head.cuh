@@ -78,7 +78,7 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
 }
 
 /* The wide last layer, the loss, and the gradient by the layer's input: a row a block. */
-static __device__ __noinline__ void head() {
+static __device__ __noinline__ void head(int awaits) {
   __shared__ float of_warp[WARPS][EP_GRID_OUTPUTS_MAX], grads[EP_GRID_OUTPUTS_MAX];
   constexpr int WIDE = 4 * THREADS, BATCH = 4;
   const span &s = span_of();
@@ -87,9 +87,9 @@ static __device__ __noinline__ void head() {
   const matrix weights = weights_of(of);
   int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, column = 4 * threadIdx.x;
   float bias = of.bias >= 0 && lane < of.out ? s.parameters[of.bias + lane] : 0;
-  blocks_await();
+  meeting_await(awaits);
 #pragma unroll 1
-  for (int row = blockIdx.x; row < n.rows; row += gridDim.x) {
+  for (int row = blockIdx.x; row < n.rows; row += s.workers) {
     const float *x = n.scratch + before.after + (long long)row * before.stride;
     float target = warp == 0 ? row_target(n, row) : 0;
 #pragma unroll 1

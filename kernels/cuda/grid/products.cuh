@@ -47,7 +47,8 @@ static __device__ __forceinline__ void counter_wait(unsigned *counter, unsigned 
   counter_await(counter, target);
 }
 
-static __device__ __noinline__ void blocks_await(); /* all blocks' arrivals: layers.cuh */
+/* layers.cuh */
+static __device__ __forceinline__ void meeting_await(int &meeting);
 
 /* --- tiles ----------------------------------------------------------------------------------- */
 
@@ -192,11 +193,12 @@ template <int GROUP> static __device__ __forceinline__ void group_sync(int group
 
 /* c = this group's part of the sum over k = of.first … of.end - 1 of a[m, k] b[k, n]; of.first: a
  * multiple of all groups' terms, from which on `end` cuts off nothing but as many, or the matrices'
- * own end. waits: what `b` has is awaited when the first of `a` is on its way; false after that. */
+ * own end. awaits: the ep_grid_meeting of what `b` has, which is awaited when the first of `a` is
+ * on its way; none after that. */
 template <class S, bool PRECISE>
 static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float *area,
                                                const matrix &a, const matrix &b, const task &of,
-                                               bool &waits) {
+                                               int &awaits) {
 #pragma unroll
   for (int i = 0; i < S::MF; i++)
 #pragma unroll
@@ -209,14 +211,13 @@ static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float
   typename S::a_strip of_a(a, S::A_BY_K ? first : of.m, S::A_BY_K ? of.m : first);
   typename S::b_strip of_b(b, of.n, first);
   float *mine = area + group * S::DEPTH * S::STAGE, *to = mine;
-  if (waits) {
+  if (awaits != EP_GRID_NONE) {
 #pragma unroll 1
     for (; fetched < AHEAD && fetched < stages; fetched++) {
       of_a.load(mine + fetched * S::STAGE);
       S::A_BY_K ? of_a.down(TERMS) : of_a.right(TERMS);
     }
-    blocks_await();
-    waits = false;
+    meeting_await(awaits);
   }
   /* The first rounds only load: so that the code of a round is there once, and is fetched once. */
 #pragma unroll 1
