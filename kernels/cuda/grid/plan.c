@@ -288,8 +288,7 @@ static void scratch_place(ep_grid_plan *plan) {
   }
   span->partials = at;
   span->sums = at + up(partials, 4);
-  plan->scratch_floats =
-      span->sums + plan->blocks * tile_sums(weights_sizes[!front_is_all(span)], true);
+  plan->scratch_floats = span->sums + plan->blocks * tile_sums(weights_sizes[true], true);
 }
 
 /* --- the phases of a step -------------------------------------------------------------------- */

@@ -371,7 +371,7 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
       edge_update<S>(weights, c, way, update_place_of(of, at.m, at.n));
       if (has_bias) bias_update(l, at.m + (int)threadIdx.x, bias);
     } else {
-      float *sums = cut.splits == 1 ? n.scratch + s.sums + blockIdx.x * S::SUMS
+      float *sums = cut.splits == 1 ? n.scratch + s.sums + blockIdx.x * update_large::SUMS
                                     : n.scratch + of.partials + at.group * cut.splits * S::SUMS;
       float *mine = sums + at.split * S::SUMS;
 #pragma unroll
