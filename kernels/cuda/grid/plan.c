@@ -8,6 +8,7 @@ enum {
   CLUSTER_BLOCKS = 16,
   CLUSTER_GROUPS = 32,       /* more rows are worth all multiprocessors */
   WIDE_FRONT_FLOATS = 12288, /* of an image before wide layers: those are worth all blocks */
+  SMALL_UPDATES = 3,         /* small tiles of a layer that a block updates while others go on */
   FRONT_SHARE = 4, /* one of these blocks has the front, the others update the wide layers */
   ROWS_MAX = 16384,
   WIDE_ROWS_MAX = 1024,
@@ -307,6 +308,31 @@ static void phases_end(ep_grid_span *span, int left) {
                                   .update_count = (int8_t)(left - span->front + 1)});
 }
 
+/* The way back through layer l, and the update of layer `updated`, or of none: -1. It is left to
+ * blocks that have no task on the way back, where that takes them no more than a few small tiles:
+ * so that those who give the others what they wait for are not late. */
+static void phase_add_backward(ep_grid_span *span, int l, int updated) {
+  const ep_grid_cut *cut = &span->layers[l].backward;
+  ep_grid_phase phase = {.work = EP_GRID_BACKWARD,
+                         .layer = (uint8_t)l,
+                         .begins = EP_GRID_NONE,
+                         .awaits = EP_GRID_BARRIER,
+                         .arrives = EP_GRID_BARRIER};
+  if (updated >= 0) {
+    const ep_grid_cut *update = &span->layers[updated].update;
+    int64_t tasks = cut_tasks(cut), idle = span->workers - tasks;
+    phase.update_first = (int8_t)updated;
+    phase.update_count = 1;
+    if (idle > 0 && cut_tasks(update) <= (update->large ? 1 : SMALL_UPDATES) * idle)
+      phase.update_from = (uint16_t)tasks;
+  }
+  if (span->chained && l == span->front) {
+    phase.arrives = EP_GRID_GIVEN;
+    span->given = (int32_t)least(cut_tasks(cut), span->workers);
+  }
+  phase_add(span, phase);
+}
+
 static void phases_make(ep_grid_span *span) {
   const int last = span->layers_count - 1;
   const bool updates = span->front == 0 || span->chained;
@@ -329,18 +355,8 @@ static void phases_make(ep_grid_span *span) {
   phase.work = EP_GRID_HEAD;
   phase_add(span, phase);
   int left = last; /* to update */
-  for (int l = last - 1; l > 0 && l >= span->front; l--) {
-    phase = plain;
-    phase.work = EP_GRID_BACKWARD;
-    phase.layer = (uint8_t)l;
-    if (updates) phase.update_first = (int8_t)left--, phase.update_count = 1;
-    if (span->chained && l == span->front) {
-      const ep_grid_cut *cut = &span->layers[l].backward;
-      phase.arrives = EP_GRID_GIVEN;
-      span->given = (int32_t)least(cut_tasks(cut), span->workers);
-    }
-    phase_add(span, phase);
-  }
+  for (int l = last - 1; l > 0 && l >= span->front; l--)
+    phase_add_backward(span, l, updates ? left-- : -1);
   if (updates) phases_end(span, left);
 }
 

@@ -30,7 +30,7 @@ typedef enum {
 
 /* What the blocks that have wide layers do in a step, where they are all blocks or all but the one
  * that has the front: a row of phases. A block fetches weights, awaits, does its tasks, arrives,
- * and then updates layers for which nobody waits in this step. */
+ * and then updates layers, for which nobody waits in this step. */
 typedef enum {
   EP_GRID_ROWS,     /* takes the batch's rows */
   EP_GRID_FORWARD,  /* layer `layer`, from the layer before */
@@ -44,7 +44,8 @@ typedef struct {
   uint8_t begins;                    /* ep_grid_meeting before the weights are fetched, … */
   uint8_t awaits;                    /* … and before all else is */
   uint8_t arrives;                   /* of EP_GRID_GIVEN: a block that had a task */
-  int8_t update_first, update_count; /* layers, from the first downward */
+  int8_t update_first, update_count; /* layers, from the first downward, … */
+  uint16_t update_from;              /* … by blocks from this one on */
 } ep_grid_phase;
 
 enum { EP_GRID_PHASES_MAX = 2 * EP_GRID_LAYERS_MAX + 2 };

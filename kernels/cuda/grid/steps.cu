@@ -116,9 +116,7 @@ template <bool PRECISE> static __device__ __forceinline__ void front_backward_ru
 /* A block's part of a phase. */
 template <bool PRECISE> static __device__ void phase_run(const ep_grid_phase phase) {
   const span &s = span_of();
-  const ep_grid_cut cut = s.layers[phase.layer].backward;
-  int begins = phase.begins, awaits = phase.awaits, tasks = 0;
-  bool arrives = true;
+  int begins = phase.begins, awaits = phase.awaits;
   meeting_await(begins);
   switch (phase.work) {
   case EP_GRID_FORWARD: forward<PRECISE>(phase.layer, awaits); break;
@@ -127,8 +125,7 @@ template <bool PRECISE> static __device__ void phase_run(const ep_grid_phase pha
     if (!PRECISE && s.layers[phase.layer].descends)
       descent_run<PRECISE>(phase.layer, awaits);
     else
-      tasks = cut.across * cut.down * cut.splits, backward<PRECISE>(phase.layer, awaits);
-    if (phase.arrives == EP_GRID_GIVEN) arrives = (int)blockIdx.x < s.given;
+      backward<PRECISE>(phase.layer, awaits);
     break;
   default:
     meeting_await(awaits);
@@ -139,13 +136,16 @@ template <bool PRECISE> static __device__ void phase_run(const ep_grid_phase pha
   }
   bool last = phase.work == EP_GRID_UPDATES;
   if (!last && phase.arrives == EP_GRID_BARRIER) blocks_arrive();
-  if (!last && phase.arrives == EP_GRID_GIVEN && arrives) counter_arrive(meeting_of(EP_GRID_GIVEN));
-  if (phase.update_count > 0) {
+  if (phase.arrives == EP_GRID_GIVEN && (int)blockIdx.x < s.given)
+    counter_arrive(meeting_of(EP_GRID_GIVEN));
+  int block = (int)blockIdx.x - phase.update_from, blocks = s.workers - phase.update_from;
+  if (phase.update_count > 0 && block >= 0) {
     asm volatile("cp.async.wait_all;" ::: "memory"); /* the step's rates */
     __syncthreads();
+    int skip = 0;
+    for (int i = 0; i < phase.update_count; i++)
+      skip = update<PRECISE>(phase.update_first - i, skip, block, blocks);
   }
-  for (int i = 0; i < phase.update_count; i++)
-    tasks = update<PRECISE>(phase.update_first - i, tasks, blockIdx.x, s.workers);
   if (last) blocks_arrive();
 }
 
