@@ -353,6 +353,7 @@ static void phases_make(ep_grid_span *span) {
   }
   phase = plain;
   phase.work = EP_GRID_HEAD;
+  if (span->front == last) phase.begins = EP_GRID_BARRIER, phase.awaits = EP_GRID_NONE;
   phase_add(span, phase);
   int left = last; /* to update */
   for (int l = last - 1; l > 0 && l >= span->front; l--)
