@@ -228,37 +228,23 @@ template <bool PRECISE> static __device__ void chain_steps(ep_permutation *permu
   chain_parameters_copy<false>();
 }
 
-/* The blocks that have wide layers, and no front. */
-template <bool PRECISE> static __device__ void phases_steps(ep_permutation *permutation) {
-  const span &s = span_of();
-  long long epoch = s.first_step / s.steps_per_epoch;
-  int batch = (int)(s.first_step % s.steps_per_epoch);
-  mirrors_make();
-  order_make(permutation, epoch);
-  blocks_arrive();
-  for (long long step = 0; step < s.steps; step++) {
-    step_begin(step, epoch, batch);
-    if (++batch == s.steps_per_epoch) order_make(permutation, ++epoch), batch = 0;
-    for (int i = 0; i < s.phases_count; i++) phase_run<PRECISE>(s.phases[i]);
-  }
-}
-
-/* All blocks, where the front is shared out. */
+/* All other blocks. shared: they share out the front as well. */
 template <bool PRECISE>
-static __device__ void shared_steps(ep_permutation *permutation, unsigned long long *done) {
+static __device__ void blocks_steps(ep_permutation *permutation, unsigned long long *done) {
   const span &s = span_of();
   unsigned parity = 0;
   long long epoch = s.first_step / s.steps_per_epoch;
   int batch = (int)(s.first_step % s.steps_per_epoch);
-  bool whole = s.front == s.layers_count;
+  bool shared = s.front > 0 && !s.chained, whole = s.front == s.layers_count;
   mirrors_make();
   order_make(permutation, epoch);
   blocks_arrive();
   for (long long step = 0; step < s.steps; step++) {
     step_begin(step, epoch, batch);
-    bool fetches = s.cluster || (int)blockIdx.x * s.tiles * EP_GRID_GROUP < now_of().rows;
+    bool fetches =
+        shared && (s.cluster || (int)blockIdx.x * s.tiles * EP_GRID_GROUP < now_of().rows);
     /* Those that take a front before wide layers have met. */
-    if (whole || step == 0) blocks_await();
+    if (whole || (shared && step == 0)) blocks_await();
     if (fetches && threadIdx.x == THREADS - 1) image_fetch(done);
     if (fetches) {
       front_forward_run<PRECISE>(done, parity);
@@ -266,8 +252,9 @@ static __device__ void shared_steps(ep_permutation *permutation, unsigned long l
     }
     if (whole) copies_allow();
     if (++batch == s.steps_per_epoch) order_make(permutation, ++epoch), batch = 0;
-    blocks_arrive();
+    if (shared) blocks_arrive();
     for (int i = 0; i < s.phases_count; i++) phase_run<PRECISE>(s.phases[i]);
+    if (!shared) continue;
     bool goes_back = fetches && !whole;
     if (goes_back && threadIdx.x == THREADS - 1) image_fetch(done);
     blocks_await();
@@ -284,15 +271,12 @@ template <bool PRECISE>
 static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant__ span given) {
   __shared__ ep_permutation permutation;
   __shared__ __align__(8) unsigned long long done;
-  const span &s = span_of();
   state_make(given, &done);
   __syncthreads();
-  if (s.chained && (int)blockIdx.x == s.workers)
+  if (span_of().chained && (int)blockIdx.x == span_of().workers)
     chain_steps<PRECISE>(&permutation);
-  else if (s.chained || s.front == 0)
-    phases_steps<PRECISE>(&permutation);
   else
-    shared_steps<PRECISE>(&permutation, &done);
+    blocks_steps<PRECISE>(&permutation, &done);
 }
 
 #else /* an older generation, which grid.c does not launch it on */
