@@ -376,35 +376,68 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
     }
 }
 
-/* By any optimizer, whose state lies in memory, as the parameters do: neighbouring lanes swap
- * numbers, so that each has four inputs of an output. */
-static __device__ __forceinline__ void chain_optimize(int l, const layer &of, const chain_layer &c,
-                                                      int m, int n, const chain_sums &sum) {
+/* By any optimizer, whose state lies in memory: parameters `at`, at + 1, at + down, at + down + 1,
+ * of which those are there whose bits are set. Returns what the weights become. */
+static __device__ __noinline__ four chain_four_update(float decay, long long at, int down,
+                                                      unsigned there, four weight,
+                                                      const four grad) {
+  constexpr int SLOTS = 3;
+  const span &s = span_of();
+  float state[SLOTS][4], *places[4];
+#pragma unroll
+  for (int e = 0; e < 4; e++)
+    places[e] = s.state + at + (there >> e & 1 ? e / 2 * down + e % 2 : 0);
+#pragma unroll
+  for (int slot = 0; slot < SLOTS; slot++)
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+      state[slot][e] = slot < s.slots ? places[e][slot * s.parameters_count] : 0;
+#pragma unroll 1
+  for (int e = 0; e < 4; e++)
+    weight.of[e] = ep_optimizer_update(&s.optimizer, &state_of().update, decay, weight.of[e],
+                                       ep_clip(&s.optimizer, 1, grad.of[e]), &state[0][e], 4);
+#pragma unroll
+  for (int slot = 0; slot < SLOTS; slot++)
+#pragma unroll
+    for (int e = 0; e < 4; e++)
+      if (slot < s.slots && (there >> e & 1)) places[e][slot * s.parameters_count] = state[slot][e];
+  return weight;
+}
+
+static __device__ __forceinline__ void chain_optimize(const layer &of, const chain_layer &c, int m,
+                                                      int n, const chain_sums &sum) {
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
-  bool odd = t % 2;
 #pragma unroll
   for (int i = 0; i < SUM_TILES; i++) {
+    int output = m + i * 16 + g;
+    unsigned outputs = (output < of.out ? 3u : 0) | (output + 8 < of.out ? 12u : 0);
 #pragma unroll
     for (int j = 0; j < SUM_COLUMNS; j++) {
-      const float(&own)[4] = sum.weights[i][j];
-      float got[2];
+      int input = n + j * 8 + 2 * t;
+      unsigned there = outputs & ((input < of.in ? 5u : 0) | (input + 1 < of.in ? 10u : 0));
+      if (of.weight_decay < 0 || there == 0) continue;
+      float *to = c.weights + output * c.line + n + j * 8 + t;
+      four weight, grad;
 #pragma unroll
-      for (int q = 0; q < 2; q++) got[q] = __shfl_xor_sync(ALL, odd ? own[q] : own[2 + q], 1);
-      const four grad = {{odd ? got[0] : own[0], odd ? got[1] : own[1], odd ? own[2] : got[0],
-                          odd ? own[3] : got[1]}};
-      int output = m + i * 16 + g + odd * 8, input = n + j * 8 + t / 2 * 4;
-      if (of.weight_decay < 0 || output >= of.out || input >= of.in) continue;
-      const four weight = quad_update(l, output, input, grad);
+      for (int e = 0; e < 4; e++) {
+        weight.of[e] = there >> e & 1 ? to[e / 2 * 8 * c.line + e % 2 * 4] : 0;
+        grad.of[e] = sum.weights[i][j][e];
+      }
+      weight = chain_four_update(of.weight_decay, of.weight + (long long)output * of.in + input,
+                                 8 * of.in, there, weight, grad);
 #pragma unroll
       for (int e = 0; e < 4; e++)
-        if (input + e < of.in) c.weights[output * c.line + column_at(input + e)] = weight.of[e];
+        if (there >> e & 1) to[e / 2 * 8 * c.line + e % 2 * 4] = weight.of[e];
     }
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      int output = m + i * 16 + h * 8 + g;
-      if (n == 0 && t == 0 && output < of.out && of.bias >= 0 && of.bias_decay >= 0)
-        c.biases[output] = bias_update(l, output, sum.biases[i][2 * h]);
-    }
+    unsigned there = outputs & 5u;
+    if (n > 0 || t > 0 || there == 0 || of.bias < 0 || of.bias_decay < 0) continue;
+    four bias = {{0, 0, 0, 0}};
+    const four grad = {{sum.biases[i][0], 0, sum.biases[i][2], 0}};
+    if (there & 1) bias.of[0] = c.biases[output];
+    if (there & 4) bias.of[2] = c.biases[output + 8];
+    bias = chain_four_update(of.bias_decay, of.bias + output, 8, there, bias, grad);
+    if (there & 1) c.biases[output] = bias.of[0];
+    if (there & 4) c.biases[output + 8] = bias.of[2];
   }
 }
 
@@ -429,7 +462,7 @@ template <bool PRECISE> static __device__ __noinline__ void chain_update() {
       if (way.plain)
         chain_descend(of, c, m, n, sum, way);
       else
-        chain_optimize(l, of, c, m, n, sum);
+        chain_optimize(of, c, m, n, sum);
     }
     number -= tasks;
   }

@@ -105,11 +105,11 @@ static __device__ __forceinline__ update_place update_place_of(const layer &of, 
   return {of, output, input, aligned, of.mirror >= 0 ? s.scratch + of.mirror : nullptr};
 }
 
-/* By any optimizer: up to four inputs of an output. Returns what they become. */
-static __device__ __noinline__ four quad_update(int l, int output, int input, const four grad) {
+/* By any optimizer: up to four inputs of an output. */
+static __device__ __noinline__ void quad_update(int l, int output, int input, const four grad) {
   const span &s = span_of();
   const update_place place = update_place_of(s.layers[l], output, input);
-  if (!place.there(0, 0)) return {};
+  if (!place.there(0, 0)) return;
   float decay = place.of.weight_decay;
   long long at = place.at(0, 0);
   four weight;
@@ -122,17 +122,15 @@ static __device__ __noinline__ four quad_update(int l, int output, int input, co
       if (input + i < place.of.in) weight.of[i] = update_any(decay, at + i, grad.of[i]);
   }
   place.store(s.parameters, 0, 0, weight);
-  return weight;
 }
 
-static __device__ __noinline__ float bias_update(int l, int output, float grad) {
+static __device__ __noinline__ void bias_update(int l, int output, float grad) {
   const span &s = span_of();
   const layer &of = s.layers[l];
-  if (of.bias < 0 || of.bias_decay < 0 || output >= of.out) return 0;
+  if (of.bias < 0 || of.bias_decay < 0 || output >= of.out) return;
   float bias = update_any(of.bias_decay, of.bias + output, grad);
   s.parameters[of.bias + output] = bias;
   if (of.mirror >= 0) s.scratch[of.mirror + (long long)of.out * of.image_stride + output] = bias;
-  return bias;
 }
 
 /* --- tiles ----------------------------------------------------------------------------------- */
