@@ -2,7 +2,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_LAYERS_CUH
 #define EP_KERNELS_CUDA_GRID_LAYERS_CUH
 
-#include "kernels/cuda/grid/products.cuh"
+#include "kernels/cuda/grid/warpgroups.cuh"
 #include "kernels/formulas/losses.h"
 
 typedef ep_grid_span span;
@@ -188,7 +188,7 @@ struct forward_use {
 };
 
 /* The weights of the first layer behind a front may still be on their way to memory. */
-template <class S, bool PRECISE> static __device__ __noinline__ void forward_run(int l) {
+template <class S, bool PRECISE> static __device__ __forceinline__ void forward_here(int l) {
   const now n = now_of();
   const layer of = span_of().layers[l];
   const ep_grid_cut cut = of.forward;
@@ -203,17 +203,27 @@ template <class S, bool PRECISE> static __device__ __noinline__ void forward_run
     early<S, forward_use> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    product<S, PRECISE>(c, area, weights, x, at, waits);
+    if constexpr (S::BY_WARPGROUPS)
+      lines_product(c, area, weights, x, at, waits);
+    else
+      product<S, PRECISE>(c, area, weights, x, at, waits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
   if (waits) blocks_await();
 }
 
-template <bool PRECISE> static __device__ void forward(int l) {
-  if (span_of().layers[l].forward.large)
+template <class S, bool PRECISE> static __device__ __noinline__ void forward_run(int l) {
+  forward_here<S, PRECISE>(l);
+}
+
+/* What a warpgroup has under way, no call may cross: its products stand in the kernel itself. */
+template <bool PRECISE> static __device__ __forceinline__ void forward(int l) {
+  if (!span_of().layers[l].forward.large)
+    forward_run<small<false>, PRECISE>(l);
+  else if constexpr (PRECISE || !WARPGROUPS)
     forward_run<large<false>, PRECISE>(l);
   else
-    forward_run<small<false>, PRECISE>(l);
+    forward_here<wide<false>, PRECISE>(l);
 }
 
 /* The gradient by a layer's input, times the slopes of the activation before it, in their place. */
@@ -262,16 +272,6 @@ template <class S, bool PRECISE> static __device__ __noinline__ void backward_ru
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
   if (waits) blocks_await();
-}
-
-/* Returns its tasks, so that others begin with the blocks that have none of them. */
-template <bool PRECISE> static __device__ int backward(int l) {
-  const ep_grid_cut &cut = span_of().layers[l].backward;
-  if (cut.large)
-    backward_run<large<true>, PRECISE>(l);
-  else
-    backward_run<small<true>, PRECISE>(l);
-  return cut.across * cut.down * cut.splits;
 }
 
 #endif

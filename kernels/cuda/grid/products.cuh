@@ -87,9 +87,10 @@ static __device__ __forceinline__ void copy_one(float *to, const float *from) {
 
 /* R rows by C columns of a matrix, that GROUP threads bring to shared memory, [R, S], and then
  * others to the right or below. A thread has four columns of every PASS-th row. What lies outside
- * becomes zero. */
-template <int R, int C, int S, int GROUP> struct strip {
+ * becomes zero. SWIZZLED: as a warpgroup reads lines. */
+template <int R, int C, int S, int GROUP, bool SWIZZLED = false> struct strip {
   static constexpr int ACROSS = C / 4, PASS = GROUP / ACROSS, COUNT = (R + PASS - 1) / PASS;
+  static_assert(!SWIZZLED || (S == EP_GRID_LINE && C == S && PASS % 8 == 0), "lines, by eights");
   const float *from;
   long long stride;
   int rows, columns; /* from the thread's place on */
@@ -102,7 +103,7 @@ template <int R, int C, int S, int GROUP> struct strip {
     rows = m.rows - row, columns = m.columns - column;
   }
   __device__ __forceinline__ void load(float *to) const {
-    to += thread_row() * S + thread_column();
+    to += thread_row() * S + (SWIZZLED ? thread_column() ^ thread_row() % 8 * 4 : thread_column());
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
       if (R % PASS == 0 || i < COUNT - 1 || thread_row() + i * PASS < R)
@@ -123,7 +124,7 @@ template <int M_, int N_, int TERMS, int WM_, int WN_, int WK_, int DEPTH_, bool
 struct shape {
   static constexpr int M = M_, N = N_, WM = WM_, WN = WN_, WK = WK_, K = TERMS / WK;
   static constexpr int GROUP = WM * WN * WARP, DEPTH = DEPTH_; /* stages of a group */
-  static constexpr bool A_BY_K = A_BY_K_;
+  static constexpr bool A_BY_K = A_BY_K_, BY_WARPGROUPS = false;
   static constexpr int MF = M / (16 * WM), T = N / (8 * WN);
   /* Strides for which the loads of a warp, two neighbours a thread, meet in no bank. */
   static constexpr int A_STRIDE = A_BY_K ? M + 4 : K + 8, B_STRIDE = K + 8;

@@ -124,11 +124,7 @@ template <bool PRECISE> static __device__ void wide_run() {
   head();
   blocks_arrive();
   for (int l = last - 1; l > 0 && l >= s.front; l--) {
-    int tasks = 0;
-    if (!PRECISE && s.layers[l].descends)
-      descent_run<PRECISE>(l);
-    else
-      tasks = backward<PRECISE>(l);
+    int tasks = backward<PRECISE>(l);
     if (s.front == 0) update<PRECISE>(l + 1, tasks, blockIdx.x, gridDim.x);
     blocks_arrive();
   }

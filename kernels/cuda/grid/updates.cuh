@@ -403,7 +403,7 @@ template <bool PRECISE> static __device__ int update(int l, int skip, int block,
   const layer &of = span_of().layers[l];
   const ep_grid_cut &cut = of.update;
   if (of.weight_decay < 0 && of.bias_decay < 0) return skip;
-  if (of.descends) {
+  if (WARPGROUPS && of.descends) {
     biases_update(l, block, blocks);
     return skip;
   }
