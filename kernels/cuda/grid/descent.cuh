@@ -21,23 +21,37 @@ struct descent_shape : wide<true> {
 };
 
 /* Turns M inputs of N rows of x, from (row, input) on: a line has 32 rows of an input. Inputs are
- * permuted so that a thread's sums, columns 2t and 2t + 1 of each eight, are of four neighbours. */
+ * permuted so that a thread's sums, columns 2t and 2t + 1 of each eight, are of four neighbours. A
+ * thread turns four rows of four inputs at a time. */
 static __device__ __forceinline__ void inputs_turn(float *to, const matrix &x, int row, int input) {
   typedef descent_shape S;
-  int mine = threadIdx.x % S::M,
-      place = mine / 16 * 16 + mine % 4 / 2 * 8 + mine % 16 / 4 * 2 + mine % 2;
-  bool there = input + mine < x.columns;
-  const float *from = x.at + (there ? input + mine : 0);
-#pragma unroll 4
-  for (int quad = (int)threadIdx.x / S::M; quad < S::N / 4; quad += THREADS / S::M) {
-    four of;
+  constexpr int ACROSS = S::M / 4, COUNT = S::N / 4 * ACROSS, TOGETHER = 2;
+  constexpr int EACH = (COUNT + THREADS - 1) / THREADS;
+  int q = threadIdx.x % ACROSS, place = q / 4 * 16 + q % 4 * 2;
+  bool there = input + 4 * q < x.columns;
+  const float *from = x.at + (there ? input + 4 * q : 0);
+#pragma unroll 1
+  for (int first = 0; first < EACH; first += TOGETHER) {
+    four of[TOGETHER][4];
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      int r = row + 4 * quad + i;
-      float value = from[(r < x.rows ? r : 0) * x.stride];
-      of.of[i] = there && r < x.rows ? value : 0;
+    for (int e = 0; e < TOGETHER; e++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        int r = row + ((int)threadIdx.x + (first + e) * THREADS) / ACROSS * 4 + i;
+        of[e][i] = four_of(from + (r < x.rows ? r : 0) * x.stride);
+        if (!there || r >= x.rows) of[e][i] = {{0, 0, 0, 0}};
+      }
+#pragma unroll
+    for (int e = 0; e < TOGETHER; e++) {
+      int quad = ((int)threadIdx.x + (first + e) * THREADS) / ACROSS;
+      if (quad >= S::N / 4) continue;
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        int line = place + i / 2 * 8 + i % 2;
+        four turned = {{of[e][0].of[i], of[e][1].of[i], of[e][2].of[i], of[e][3].of[i]}};
+        four_store(to + quad / 8 * S::X_FLOATS + line * LINE + (quad ^ line) % 8 * 4, turned);
+      }
     }
-    four_store(to + quad / 8 * S::X_FLOATS + place * LINE + (quad ^ place) % 8 * 4, of);
   }
 }
 
@@ -129,9 +143,11 @@ template <bool UPDATES> static __device__ __forceinline__ void descent_run(int l
     int stages = (at.end - at.first + S::OUTPUTS - 1) / S::OUTPUTS;
     S::w_strip of_w(weights, at.first, at.m);
     S::g_strip of_g(grad, at.n, at.first);
+    asm volatile("cp.async.commit_group;" ::: "memory"); /* of the step's rates */
     of_w.load(lines);
+    asm volatile("cp.async.commit_group;" ::: "memory");
     if (UPDATES) inputs_turn(x_lines, x, at.n, at.m);
-    asm volatile("cp.async.wait_all;" ::: "memory"); /* the step's rates are among it */
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
     if (waits) blocks_await();
     waits = false;
     const update_way way = update_way_of();
