@@ -95,7 +95,11 @@ static __device__ __noinline__ void bias_update(int l, int output, float grad) {
  * left in the scratch, each `apart` floats from the last, added in their order. */
 struct tile_grad {
   const float *at;
-  int parts, apart, across; /* across: fours in a row */
+  int parts, apart, shift; /* shift: 1 << shift fours in a row */
+  __device__ __forceinline__ int line(int number) const { return number >> shift; }
+  __device__ __forceinline__ int column(int number) const {
+    return (number & ((1 << shift) - 1)) * 4;
+  }
 };
 
 /* The slots that an optimizer may have. */
@@ -125,7 +129,7 @@ static __device__ __noinline__ void fours_update(const update_place place, const
     bool there[TOGETHER];
 #pragma unroll
     for (int i = 0; i < TOGETHER; i++) {
-      int number = at + i * THREADS, line = number / grad.across, column = number % grad.across * 4;
+      int number = at + i * THREADS, line = grad.line(number), column = grad.column(number);
       there[i] = number < end && place.there(line, column);
       where[i] = there[i] ? place.at(line, column) : place.of.weight;
       weight[i] = four_of(s.parameters + where[i]);
@@ -158,7 +162,7 @@ static __device__ __noinline__ void fours_update(const update_place place, const
                                 ep_clip(&optimizer, 1, sum[i].of[e]), &state[i][0].of[e], 4);
       if (!there[i]) continue;
       int number = at + i * THREADS;
-      place.store(s.parameters, number / grad.across, number % grad.across * 4, weight[i]);
+      place.store(s.parameters, grad.line(number), grad.column(number), weight[i]);
 #pragma unroll
       for (int slot = 0; slot < SLOTS; slot++)
         if (slot < slots) four_store(states + where[i] + slot * stride, state[i][slot]);
@@ -171,7 +175,7 @@ static __device__ __noinline__ void ones_update(const update_place place, const 
                                                 int first, int end) {
 #pragma unroll 1
   for (int number = first + (int)threadIdx.x; number < end; number += THREADS) {
-    int line = number / grad.across, column = number % grad.across * 4;
+    int line = grad.line(number), column = grad.column(number);
     if (!place.there(line, column)) continue;
     four weight = {{0, 0, 0, 0}};
 #pragma unroll 1

@@ -19,8 +19,10 @@ template <int M_, int N_, int WM_, int WN_> struct update_shape {
   static constexpr int STAGE = A_FLOATS + K * B_STRIDE;
   typedef strip<K, M, A_STRIDE, THREADS> a_strip;
   typedef strip<K, N, B_STRIDE, THREADS> b_strip;
-  static constexpr int SUMS = M * N + M; /* of a task, in the scratch: by rows, biases */
+  static constexpr int SHIFT = N == 128 ? 5 : 4; /* 1 << SHIFT fours in a row */
+  static constexpr int SUMS = M * N + M;         /* of a task, in the scratch: by rows, biases */
   static_assert(WM * WN == WARPS && T % 2 == 0, "all warps have as much to do");
+  static_assert(4 << SHIFT == N, "a row of fours");
   static_assert(EP_GRID_STAGES * STAGE + M * N <= EP_GRID_DESCENT_AREA, "what plan.c reserves");
   /* A thread's quad in the tile. */
   static __device__ __forceinline__ int line(int quad, int thread) {
@@ -129,7 +131,7 @@ static __device__ __noinline__ void sums_end(int l, const task of, int splits, c
     bias_update(l, of.m + (int)threadIdx.x, bias);
   }
   int share = (QUADS / splits + THREADS - 1) / THREADS * THREADS, first = share * of.split;
-  tile_update(update_place_of(span_of().layers[l], of.m, of.n), {sums, splits, S::SUMS, S::N / 4},
+  tile_update(update_place_of(span_of().layers[l], of.m, of.n), {sums, splits, S::SUMS, S::SHIFT},
               first, first + share < QUADS ? first + share : QUADS);
 }
 
@@ -245,7 +247,7 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
       quads_store<S>(sums, c);
       if (has_bias) bias_update(l, at.m + (int)threadIdx.x, bias);
       __syncthreads();
-      tile_update(update_place_of(s.layers[l], at.m, at.n), {sums, 1, 0, S::N / 4}, 0,
+      tile_update(update_place_of(s.layers[l], at.m, at.n), {sums, 1, 0, S::SHIFT}, 0,
                   S::M * S::N / 4);
     } else {
       float *sums = n.scratch + of.partials + at.group * cut.splits * S::SUMS;
