@@ -27,7 +27,7 @@ static __device__ __forceinline__ void inputs_turn(float *to, const matrix &x, i
   typedef descent_shape S;
   constexpr int ACROSS = S::M / 4, COUNT = S::N / 4 * ACROSS, TOGETHER = 2;
   constexpr int EACH = (COUNT + THREADS - 1) / THREADS;
-  int q = threadIdx.x % ACROSS, place = q / 4 * 16 + q % 4 * 2;
+  int q = threadIdx.x % ACROSS;
   bool there = input + 4 * q < x.columns;
   const float *from = x.at + (there ? input + 4 * q : 0);
 #pragma unroll 1
@@ -47,9 +47,9 @@ static __device__ __forceinline__ void inputs_turn(float *to, const matrix &x, i
       if (quad >= S::N / 4) continue;
 #pragma unroll
       for (int i = 0; i < 4; i++) {
-        int line = place + i / 2 * 8 + i % 2;
+        int line = ep_grid_turned(4 * q + i);
         four turned = {{of[e][0].of[i], of[e][1].of[i], of[e][2].of[i], of[e][3].of[i]}};
-        four_store(to + quad / 8 * S::X_FLOATS + line * LINE + (quad ^ line) % 8 * 4, turned);
+        four_store(to + quad / 8 * S::X_FLOATS + ep_grid_line_place(line, quad % 8), turned);
       }
     }
   }
@@ -76,12 +76,6 @@ static __device__ __forceinline__ void stage_back(float (&c)[1][13][4], const fl
   products_commit();
 }
 
-/* The first of a thread's two neighbouring outputs of a stage: rows g and g + 8 of its warp's 16.
- * In this order its loads of the gradients meet in no bank. */
-static __device__ __forceinline__ int pair_of(int warp, int g) {
-  return warp / 2 * LINE + (warp % 2 * 2 + g / 4 + g / 2 % 2 * 4) * 4 + g % 2 * 2;
-}
-
 /* The gradient of a stage's weights and their update; a warpgroup has half of the inputs. to: of
  * the stage's first output and the task's first input; outputs, inputs: what there is of them. */
 static __device__ __forceinline__ void stage_update(const float *stage, const float *x,
@@ -89,16 +83,16 @@ static __device__ __forceinline__ void stage_update(const float *stage, const fl
                                                     int stride, int outputs, int inputs) {
   typedef descent_shape S;
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
-  int warp = threadIdx.x / WARP % 4, input = (int)threadIdx.x / 128 * 64, output = pair_of(warp, g);
+  int warp = threadIdx.x / WARP % 4, input = (int)threadIdx.x / 128 * 64,
+      output = ep_grid_pair(warp, g);
   const float *grads = stage + S::W_FLOATS + output / LINE * S::G_FLOATS + output % 4;
-  int chunk = output % LINE / 4;
+  int four_number = output % LINE / 4;
   unsigned a[S::N / 8][4];
 #pragma unroll
   for (int k = 0; k < S::N / 8; k++)
 #pragma unroll
     for (int q = 0; q < 2; q++) {
-      int row = 4 * q + t;
-      float2 two = *(const float2 *)(grads + (8 * k + row) * LINE + (chunk ^ row) * 4);
+      float2 two = *(const float2 *)(grads + ep_grid_line_place(8 * k + 4 * q + t, four_number));
       a[k][2 * q] = __float_as_uint(two.x), a[k][2 * q + 1] = __float_as_uint(two.y);
     }
   float d[8][4];

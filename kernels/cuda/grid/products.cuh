@@ -3,7 +3,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_PRODUCTS_CUH
 #define EP_KERNELS_CUDA_GRID_PRODUCTS_CUH
 
-#include "kernels/cuda/grid/span.h"
+#include "kernels/cuda/grid/places.h"
 #include "kernels/cuda/tensor.cuh"
 
 constexpr int WARP = 32, THREADS = EP_GRID_THREADS, WARPS = THREADS / WARP;
@@ -103,7 +103,8 @@ template <int R, int C, int S, int GROUP, bool SWIZZLED = false> struct strip {
     rows = m.rows - row, columns = m.columns - column;
   }
   __device__ __forceinline__ void load(float *to) const {
-    to += thread_row() * S + (SWIZZLED ? thread_column() ^ thread_row() % 8 * 4 : thread_column());
+    to += SWIZZLED ? ep_grid_line_place(thread_row(), thread_column() / 4)
+                   : thread_row() * S + thread_column();
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
       if (R % PASS == 0 || i < COUNT - 1 || thread_row() + i * PASS < R)
@@ -179,23 +180,11 @@ static __device__ __forceinline__ void stage_multiply(float (&c)[S::MF][S::T][4]
   }
 }
 
-/* A task of a cut product: a tile of the result, and terms of its sums. */
-struct task {
-  int m, n, first, end;
-  int group, split;
-};
+typedef ep_grid_task task;
 
 template <class S>
 static __device__ __forceinline__ task task_of(const ep_grid_cut &cut, unsigned number, int terms) {
-  task of;
-  unsigned splits = cut.splits, across = cut.across, group = number / splits, down = group / across;
-  of.split = (int)(number - group * splits);
-  of.group = (int)group;
-  of.m = (int)(group - down * across) * S::M;
-  of.n = (int)down * S::N;
-  of.first = of.split * cut.chunk;
-  of.end = of.first + cut.chunk < terms ? of.first + cut.chunk : terms;
-  return of;
+  return ep_grid_task_of(&cut, number, terms, S::M, S::N);
 }
 
 template <int GROUP> static __device__ __forceinline__ void group_sync(int group) {
