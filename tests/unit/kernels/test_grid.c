@@ -123,6 +123,16 @@ static int place_compare(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
+/* The places that are taken, of which empty ones are none. */
+typedef struct {
+  place rows[PLACES_MAX];
+  int count;
+} taken;
+
+static void place_add(taken *all, int64_t from, int64_t floats) {
+  if (floats > 0) all->rows[all->count++] = (place){from, from + floats};
+}
+
 static int64_t parts_of(const ep_grid_cut *cut, int64_t tile) {
   return cut->splits == 1 ? 0 : cut->across * cut->down * cut->splits * tile;
 }
@@ -130,20 +140,17 @@ static int64_t parts_of(const ep_grid_cut *cut, int64_t tile) {
 START_TEST(nothing_lies_on_anything_else) {
   const ep_grid_plan plan = plan_of(&nets[_i]);
   const ep_grid_span *s = &plan.span;
-  place places[PLACES_MAX];
-  int count = 0;
+  taken all = {.count = 0};
   int64_t rows = s->batch_rows, shared = 0;
   for (int l = 0; l < s->layers_count; l++) {
     const ep_grid_layer *of = &s->layers[l];
-    places[count++] = (place){of->after, of->after + rows * of->stride};
-    places[count++] = (place){of->grad, of->grad + rows * of->stride};
-    if (of->mirror >= 0)
-      places[count++] =
-          (place){of->mirror, of->mirror + (int64_t)of->out * of->image_stride + of->out};
+    place_add(&all, of->after, rows * of->stride);
+    place_add(&all, of->grad, rows * of->stride);
+    if (of->mirror >= 0) place_add(&all, of->mirror, (int64_t)of->out * of->image_stride + of->out);
     int64_t tile = of->update.large
                        ? EP_GRID_WEIGHTS_LARGE_M * (EP_GRID_WEIGHTS_LARGE_N + INT64_C(1))
                        : EP_GRID_WEIGHTS_SMALL_M * (EP_GRID_WEIGHTS_SMALL_N + INT64_C(1));
-    places[count++] = (place){of->partials, of->partials + parts_of(&of->update, tile)};
+    place_add(&all, of->partials, parts_of(&of->update, tile));
     for (int back = 0; back < 2; back++) {
       const ep_grid_cut *cut = back ? &of->backward : &of->forward;
       if (cut->splits == 0) continue;
@@ -151,13 +158,13 @@ START_TEST(nothing_lies_on_anything_else) {
       ck_assert_int_le(s->partials + parts_of(cut, tile), plan.scratch_floats);
     }
   }
-  places[count++] = (place){s->rows, s->rows + 2 * rows};
-  places[count++] = (place){s->order, s->order + (s->shuffles ? 2 * s->train_rows : 0)};
-  places[count++] = (place){s->inputs, s->inputs + rows * s->inputs_stride};
-  places[count++] = (place){s->partials, s->partials};
-  qsort(places, (size_t)count, sizeof *places, place_compare);
-  for (int i = 0; i + 1 < count; i++) ck_assert_int_le(places[i].to, places[i + 1].from);
-  ck_assert_int_le(places[count - 1].to, plan.scratch_floats);
+  place_add(&all, s->rows, 2 * rows);
+  place_add(&all, s->order, s->shuffles ? 2 * s->train_rows : 0);
+  place_add(&all, s->inputs, rows * s->inputs_stride);
+  qsort(all.rows, (size_t)all.count, sizeof *all.rows, place_compare);
+  for (int i = 0; i + 1 < all.count; i++) ck_assert_int_le(all.rows[i].to, all.rows[i + 1].from);
+  ck_assert_int_le(all.rows[all.count - 1].to, s->partials);
+  ck_assert_int_le(s->partials, plan.scratch_floats);
   shared = s->area_at +
            (s->front == s->layers_count ? EP_GRID_WEIGHTS_SMALL_AREA : EP_GRID_DESCENT_AREA);
   ck_assert_int_le(shared * (int64_t)sizeof(float), plan.shared_bytes);
