@@ -297,6 +297,59 @@ static __device__ __forceinline__ void task_begin(const Use &use, int splits, ea
   }
 }
 
+/* Ends a task of warpgroups that share a sum with other blocks: their parts, as they lie in
+ * registers, are exchanged through `partials`, a four of each thread for each eight rows of the
+ * result ([tasks, N / 8, THREADS, 4]). Each block ends some eights; their parts are added in the
+ * order of the splits, and turned to four neighbours of a row in shared memory. */
+template <class S, class Use>
+static __device__ __forceinline__ void
+parts_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, const task &of,
+          float *partials, unsigned *counters, unsigned turn, const Use &use) {
+  constexpr int TOGETHER = 4, EIGHT = 4 * THREADS, PART = S::T * EIGHT;
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, splits = cut.splits;
+  int line = threadIdx.x / (S::M / 4), column = threadIdx.x % (S::M / 4) * 4;
+  int place = 2 * t * S::C_STRIDE + threadIdx.x / WARP * 16 + (S::A_BY_K ? 2 * g : g);
+  float *group = partials + (long long)of.group * splits * PART + 4 * threadIdx.x;
+#pragma unroll
+  for (int j = 0; j < S::T; j++)
+    four_store(group + of.split * PART + j * EIGHT,
+               {{c[0][j][0], c[0][j][1], c[0][j][2], c[0][j][3]}});
+  counter_wait(counters + cut.counters + of.group, turn * splits);
+#pragma unroll 1
+  for (int first = of.split; first < S::T; first += TOGETHER * splits) {
+    four sum[TOGETHER];
+    typename Use::loaded with[TOGETHER];
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++) {
+      int j = first + i * splits;
+      use.load((j < S::T ? j : first) * 8 + line, column, with[i]);
+      sum[i] = {{0, 0, 0, 0}};
+    }
+#pragma unroll 4
+    for (int s = 0; s < splits; s++)
+#pragma unroll
+      for (int i = 0; i < TOGETHER; i++) {
+        int j = first + i * splits;
+        four more = four_there(group + s * PART + j * EIGHT, j < S::T);
+#pragma unroll
+        for (int e = 0; e < 4; e++) sum[i].of[e] += more.of[e];
+      }
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++)
+#pragma unroll
+      for (int q = 0; q < 4; q++)
+        area[(i * 8 + q % 2) * S::C_STRIDE + place + q / 2 * (S::A_BY_K ? 1 : 8)] = sum[i].of[q];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++) {
+      int j = first + i * splits;
+      four quad = four_of(area + (i * 8 + line) * S::C_STRIDE + column);
+      if (j < S::T) use.store(j * 8 + line, column, quad, with[i]);
+    }
+    __syncthreads();
+  }
+}
+
 /* Ends a task: each four neighbours of the tile go to use.store(row, column, sum, use.load(row,
  * column)), rows and columns of the result as it lies in shared memory. Blocks that share a sum
  * exchange their parts through `partials` ([tasks, N, M]), meet at the counter, and share out the
@@ -306,6 +359,8 @@ static __device__ __forceinline__ void
 task_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, const task &of,
          float *partials, unsigned *counters, unsigned turn, const Use &use, early<S, Use> &with) {
   constexpr int ACROSS = S::M / 4, STRIDE = S::QUADS * 4;
+  if constexpr (S::BY_WARPGROUPS)
+    if (cut.splits > 1) return parts_end<S>(c, area, cut, of, partials, counters, turn, use);
   result_store<S>(area, c);
   int first = 0, end = S::QUADS, splits = cut.splits;
   float *group = partials + (long long)of.group * splits * STRIDE;
