@@ -2,7 +2,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_LAYERS_CUH
 #define EP_KERNELS_CUDA_GRID_LAYERS_CUH
 
-#include "kernels/cuda/grid/products.cuh"
+#include "kernels/cuda/grid/warpgroups.cuh"
 #include "kernels/formulas/losses.h"
 
 typedef ep_grid_span span;
@@ -212,7 +212,7 @@ struct forward_use {
 
 /* awaits: an ep_grid_meeting, before what the layer takes is read. */
 template <class S, bool PRECISE>
-static __device__ __noinline__ void forward_run(int l, int awaits) {
+static __device__ __forceinline__ void forward_here(int l, int awaits) {
   const now n = now_of();
   const layer of = span_of().layers[l];
   const ep_grid_cut cut = of.forward;
@@ -225,17 +225,28 @@ static __device__ __noinline__ void forward_run(int l, int awaits) {
     early<S, forward_use> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    product<S, PRECISE>(c, area, weights, x, at, awaits);
+    if constexpr (S::BY_WARPGROUPS)
+      lines_product(c, area, weights, x, at, awaits);
+    else
+      product<S, PRECISE>(c, area, weights, x, at, awaits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
   meeting_await(awaits);
 }
 
-template <bool PRECISE> static __device__ void forward(int l, int awaits) {
-  if (span_of().layers[l].forward.large)
+template <class S, bool PRECISE>
+static __device__ __noinline__ void forward_run(int l, int awaits) {
+  forward_here<S, PRECISE>(l, awaits);
+}
+
+/* What a warpgroup has under way, no call may cross: its products stand in the kernel itself. */
+template <bool PRECISE> static __device__ __forceinline__ void forward(int l, int awaits) {
+  if (!span_of().layers[l].forward.large)
+    forward_run<small<false>, PRECISE>(l, awaits);
+  else if constexpr (PRECISE || !WARPGROUPS)
     forward_run<large<false>, PRECISE>(l, awaits);
   else
-    forward_run<small<false>, PRECISE>(l, awaits);
+    forward_here<wide<false>, PRECISE>(l, awaits);
 }
 
 /* The gradient by a layer's input, times the slopes of the activation before it, in their place. A
@@ -294,13 +305,6 @@ static __device__ __noinline__ void backward_run(int l, int awaits) {
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
   meeting_await(awaits);
-}
-
-template <bool PRECISE> static __device__ void backward(int l, int awaits) {
-  if (span_of().layers[l].backward.large)
-    backward_run<large<true>, PRECISE>(l, awaits);
-  else
-    backward_run<small<true>, PRECISE>(l, awaits);
 }
 
 #endif

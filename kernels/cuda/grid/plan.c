@@ -288,8 +288,7 @@ static void scratch_place(ep_grid_plan *plan) {
     layer->descends = layer_descends(span, layer);
   }
   span->partials = at;
-  span->sums = at + up(partials, 4);
-  plan->scratch_floats = span->sums + plan->blocks * tile_sums(weights_sizes[true], true);
+  plan->scratch_floats = at + up(partials, 4);
 }
 
 /* --- the phases of a step -------------------------------------------------------------------- */

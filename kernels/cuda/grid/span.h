@@ -69,8 +69,9 @@ enum {
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_DESCENT_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
-  EP_GRID_WEIGHTS_SMALL_AREA =
-      EP_GRID_STAGES * EP_GRID_WEIGHTS_K * (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16)
+  EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
+                                   (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +
+                               EP_GRID_WEIGHTS_SMALL_M * EP_GRID_WEIGHTS_SMALL_N
 };
 
 /* A product, cut into tasks of a block each: `down` by `across` tiles, and each sum into `splits`
@@ -137,7 +138,6 @@ typedef struct {
   int64_t order;  /* in the scratch: rows of the training set, int32 [2, train rows], if shuffled */
   int64_t inputs; /* in the scratch: the batch's rows [batch rows, inputs_stride] */
   int32_t inputs_stride;
-  int64_t sums; /* in the scratch: of a block's task, when there is a state */
   /* In shared memory, in floats: the image, activations of a group [2, …], narrow ones
    * [rows, 2, EP_GRID_NARROW_LINE], sums, products. */
   int32_t image_at, narrow_at, rows_at, rows_floats, sums_at, area_at;

@@ -121,12 +121,7 @@ template <bool PRECISE> static __device__ void phase_run(const ep_grid_phase pha
   switch (phase.work) {
   case EP_GRID_FORWARD: forward<PRECISE>(phase.layer, awaits); break;
   case EP_GRID_HEAD: head(awaits); break;
-  case EP_GRID_BACKWARD:
-    if (!PRECISE && s.layers[phase.layer].descends)
-      descent_run<PRECISE>(phase.layer, awaits);
-    else
-      backward<PRECISE>(phase.layer, awaits);
-    break;
+  case EP_GRID_BACKWARD: backward<PRECISE>(phase.layer, awaits); break;
   default:
     meeting_await(awaits);
     if (phase.work == EP_GRID_ROWS)
