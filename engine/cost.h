@@ -15,8 +15,9 @@ typedef struct {
   /* What a step of `rows` rows consists of; written. */
   void (*terms)(const ep_plan *plan, const ep_device_info *device, int64_t rows,
                 double terms[EP_COST_TERMS]);
-  int (*cores)(const ep_plan *plan); /* of the CPU that a step could use; NULL: one */
-  ep_executor_cost usual;            /* before anything was measured */
+  /* Of the CPU, that a step could use; NULL: one. */
+  int (*cores)(const ep_plan *plan, const ep_device_info *device);
+  ep_executor_cost usual; /* before anything was measured */
 } ep_cost_model;
 
 /* The models of a device's kind ("cpu", "cuda:1"), in the order in which the device would choose;
@@ -40,5 +41,11 @@ typedef struct {
  * Without samples it is `usual`. */
 void ep_cost_fit(const ep_executor_cost *usual, const ep_cost_sample *samples, int count,
                  ep_executor_cost *out);
+
+/* The same, of samples some of which were disturbed, which only makes them longer: those that took
+ * much longer than the others say are left out, half of them at most. Puts them at the end of
+ * samples. */
+void ep_cost_fit_disturbed(const ep_executor_cost *usual, ep_cost_sample *samples, int count,
+                           ep_executor_cost *out);
 
 #endif

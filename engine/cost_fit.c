@@ -9,7 +9,10 @@
  * that is wrong by all of its time; and how far it may go. */
 #define PULL 0.1
 #define FACTOR_MOST 30.0
-enum { ROUNDS = 400, SAMPLES_MOST = 64 };
+enum { ROUNDS = 400, SAMPLES_MOST = 1024 };
+/* A sample of which the costs explain less was disturbed; how often they are fitted without. */
+#define EXPLAINED_LEAST 0.8
+enum { DISTURBED_ROUNDS = 3 };
 
 /* Seconds that the usual cost of term k gives the sample, over those that it took. */
 static double share(const ep_executor_cost *usual, const ep_cost_sample *sample, int k) {
@@ -83,4 +86,28 @@ void ep_cost_fit(const ep_executor_cost *usual, const ep_cost_sample *samples, i
   for (int k = 0; k < EP_COST_TERMS; k++) out->seconds[k] = usual->seconds[k] * factors[k];
   starts_find(samples, count, out);
   out->error = mean_error(usual, samples, count, factors);
+}
+
+/* Puts those that the costs explain to the front, and returns how many they are. */
+static int samples_part(const ep_executor_cost *cost, ep_cost_sample *samples, int count) {
+  int front = 0;
+  for (int i = 0; i < count; i++) {
+    double seconds = 0;
+    for (int k = 0; k < EP_COST_TERMS; k++) seconds += cost->seconds[k] * samples[i].terms[k];
+    if (seconds < EXPLAINED_LEAST * samples[i].seconds) continue;
+    ep_cost_sample calm = samples[i];
+    samples[i] = samples[front];
+    samples[front++] = calm;
+  }
+  return front;
+}
+
+void ep_cost_fit_disturbed(const ep_executor_cost *usual, ep_cost_sample *samples, int count,
+                           ep_executor_cost *out) {
+  ep_cost_fit(usual, samples, count, out);
+  for (int round = 0, left = count; round < DISTURBED_ROUNDS; round++) {
+    left = samples_part(out, samples, left);
+    if (2 * left < count || left == 0) return;
+    ep_cost_fit(usual, samples, left, out);
+  }
 }

@@ -84,7 +84,7 @@ ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
   if (!model) return estimate;
   const ep_executor_cost *cost = cost_find(model, calibration);
   snprintf(estimate.executor, sizeof estimate.executor, "%s", model->executor);
-  estimate.cores = model->cores ? model->cores(plan) : 1;
+  estimate.cores = model->cores ? model->cores(plan, device) : 1;
   estimate.measured =
       past && past->epoch_seconds > 0 && strcmp(past->executor, model->executor) == 0;
   estimate.start_seconds = start_seconds(cost, past) + copy_seconds(plan, device);

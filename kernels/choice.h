@@ -62,19 +62,39 @@ static inline bool ep_choice_tiled(const ep_program *program, const ep_op *op) {
 enum { EP_CHOICE_FUSED_PARAMETERS = 1 << 24, EP_CHOICE_FUSED_FEATURES = 1 << 14 };
 
 /* Layers whose product, of so many rows, has so many multiply-adds, some 100 us of a core, are
- * shared among threads, which take so many outputs at a time. */
+ * shared among threads, which take so many outputs at a time. A matrix unit does twice as many in
+ * that time, and the threads' meeting costs it the same: what one of them wrote is in its own
+ * cache. (256 by 256 of 128 rows, two threads: 446 us instead of 504 by AVX-512, 424 instead of 340
+ * by AMX.) */
 enum {
   EP_CHOICE_SHARED_ROWS = 128,
   EP_CHOICE_SHARED_PRODUCTS = 1 << 23,
+  EP_CHOICE_SHARED_TILED_PRODUCTS = 3 << 22,
   EP_CHOICE_SHARED_FEATURES = 64
 };
 
-static inline bool ep_choice_shared(const ep_program *program, const ep_op *op) {
+/* tiles: whether the processor has a matrix unit. */
+static inline bool ep_choice_shared(const ep_program *program, const ep_op *op, bool tiles) {
+  bool tiled = tiles && ep_choice_tiled(program, op);
+  int64_t least = tiled ? EP_CHOICE_SHARED_TILED_PRODUCTS : EP_CHOICE_SHARED_PRODUCTS;
   int64_t rows = program->batch_size;
   if (rows > EP_CHOICE_SHARED_ROWS) rows = EP_CHOICE_SHARED_ROWS;
   return op->type == EP_LAYER_LINEAR && op->in_features <= EP_CHOICE_FUSED_FEATURES &&
          op->out_features <= EP_CHOICE_FUSED_FEATURES &&
-         op->in_features * op->out_features * rows >= EP_CHOICE_SHARED_PRODUCTS;
+         op->in_features * op->out_features * rows >= least;
+}
+
+/* As many threads as there are pieces of the largest side of a shared layer: more would only be
+ * waited for. */
+static inline int ep_choice_fused_threads(const ep_program *program, bool tiles) {
+  int64_t features = 0;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (!ep_choice_shared(program, op, tiles)) continue;
+    if (op->in_features > features) features = op->in_features;
+    if (op->out_features > features) features = op->out_features;
+  }
+  return 1 + (int)(features / EP_CHOICE_SHARED_FEATURES);
 }
 
 static inline bool ep_choice_fused(const ep_program *program) {
@@ -136,8 +156,18 @@ typedef struct {
   int multiprocessors;
 } ep_choice_gpu;
 
-/* cuda/cluster; cycles: what it expects a step to take, written where it takes the program. */
-bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu, double *cycles);
+/* How cuda/cluster would go about a step (kernels/cuda/cluster/plan.h): its layers, and cycles that
+ * it expects. */
+typedef struct {
+  double cycles; /* of all; the others are parts of it */
+  double layers;
+  double products;                 /* with the sums and the update of the weights */
+  double slices_given, rows_given; /* what the blocks of a row, and those of all rows, exchange */
+} ep_choice_cluster_work;
+
+/* work: written where it takes the program; or NULL. */
+bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu,
+                       ep_choice_cluster_work *work);
 
 /* How cuda/grid would go about a step (kernels/cuda/grid/plan.h). */
 typedef struct {

@@ -1,5 +1,6 @@
 #include "engine/worker/calibrator.h"
 
+#include <assert.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -11,11 +12,12 @@
 #include "engine/worker/calibrator_programs.h"
 #include "kernels/random.h"
 
-/* A measurement lies between the second and the third shortest of a few runs of at least so long:
- * the shortest is what a machine does that has nothing else to do, which jobs seldom meet, and the
- * longer ones met something that will have passed. */
+/* A measurement is the middle one of a few runs of at least so long: the shortest is what a machine
+ * does that has nothing else to do, which jobs seldom meet. Processors that share their cores with
+ * strangers are slower for seconds at a time, by half and more: the CPU's programs are timed in two
+ * rounds, of which the faster counts, and what is left of a disturbance is left out. */
 #define RUN_SECONDS 3e-3
-enum { RUNS = 5, STEPS_MOST = 1 << 14, STEPS_GROWTH = 16, EXIT_DEVICE = 3 };
+enum { RUNS = 3, CPU_ROUNDS = 2, STEPS_MOST = 1 << 14, STEPS_GROWTH = 16, EXIT_DEVICE = 3 };
 
 /* What a program needs while it is timed; all owned. */
 typedef struct {
@@ -103,7 +105,7 @@ static double usual_seconds(double seconds[RUNS]) {
       seconds[at - 1] = seconds[at];
       seconds[at] = more;
     }
-  return (seconds[1] + seconds[2]) / 2;
+  return seconds[RUNS / 2];
 }
 
 /* The number of steps that will take a run, from the time of fewer. */
@@ -132,6 +134,16 @@ static ep_status step_time(const ep_calibrator *calibrator, timing *t, double *s
   return EP_OK;
 }
 
+/* Of the next program; a faster round's stays. */
+static void sample_take(ep_calibrator *calibrator, const ep_cost_sample *sample) {
+  int count;
+  (void)ep_calibration_programs(calibrator->info.id, &count);
+  const int at = calibrator->next % count;
+  if (calibrator->timed[at] && calibrator->samples[at].seconds <= sample->seconds) return;
+  calibrator->samples[at] = *sample;
+  calibrator->timed[at] = true;
+}
+
 /* An executor that is not there, or has no room for the program, leaves no sample and is no fault.
  */
 static ep_status program_time(ep_calibrator *calibrator, const ep_calibration_program *program,
@@ -152,11 +164,14 @@ static ep_status program_time(ep_calibrator *calibrator, const ep_calibration_pr
     model->terms(t.plan, &calibrator->info, t.plan->program.batch_size, sample.terms);
     sample.start_seconds = fmax(0, sample.start_seconds - sample.seconds);
     sample.again_seconds = fmax(0, sample.again_seconds - sample.seconds);
-    calibrator->samples[calibrator->next] = sample;
-    calibrator->timed[calibrator->next] = true;
+    sample_take(calibrator, &sample);
   }
   timing_deinit(calibrator->device->ops, &t);
   return status == EP_BUSY || ep_status_class(status) == EP_CLASS_DEVICE ? status : EP_OK;
+}
+
+static bool is_cpu(const ep_calibrator *calibrator) {
+  return strcmp(calibrator->info.id, "cpu") == 0;
 }
 
 /* Costs of each executor of which there are samples. */
@@ -172,20 +187,24 @@ static void costs_fit(const ep_calibrator *calibrator, ep_calibration *out) {
     for (int i = 0; i < programs_count; i++)
       if (calibrator->timed[i] && strcmp(programs[i].executor, models[m].executor) == 0)
         samples[count++] = calibrator->samples[i];
-    if (count > 0) ep_cost_fit(&models[m].usual, samples, count, &out->executors[out->count]);
-    if (count > 0)
-      snprintf(out->executors[out->count++].executor, sizeof out->executors[0].executor, "%s",
-               models[m].executor);
+    if (count == 0) continue;
+    ep_executor_cost *cost = &out->executors[out->count++];
+    if (is_cpu(calibrator))
+      ep_cost_fit_disturbed(&models[m].usual, samples, count, cost);
+    else
+      ep_cost_fit(&models[m].usual, samples, count, cost);
+    snprintf(cost->executor, sizeof cost->executor, "%s", models[m].executor);
   }
 }
 
 static ep_status programs_time(ep_calibrator *calibrator, ep_error *error) {
   int count;
   const ep_calibration_program *programs = ep_calibration_programs(calibrator->info.id, &count);
-  for (; calibrator->next < count && calibrator->next < EP_CALIBRATOR_PROGRAMS;
-       calibrator->next++) {
+  const int rounds = is_cpu(calibrator) ? CPU_ROUNDS : 1;
+  assert(count <= EP_CALIBRATOR_PROGRAMS);
+  for (; calibrator->next < count * rounds; calibrator->next++) {
     if (atomic_load(&calibrator->stops)) return ep_fail(error, EP_BUSY, "there is a job to do");
-    ep_status status = program_time(calibrator, &programs[calibrator->next], error);
+    ep_status status = program_time(calibrator, &programs[calibrator->next % count], error);
     if (status != EP_OK) return status;
   }
   return EP_OK;

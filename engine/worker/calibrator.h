@@ -20,7 +20,7 @@ typedef struct {
   atomic_bool stops, running;
   uint64_t request; /* that is answered next */
   /* Of the thread while it runs. */
-  int next; /* the program that is timed next */
+  int next; /* of all rounds: the program that is timed next */
   ep_cost_sample samples[EP_CALIBRATOR_PROGRAMS];
   bool timed[EP_CALIBRATOR_PROGRAMS];
 } ep_calibrator;

@@ -5,10 +5,11 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 
-/* How often a waiting thread looks before it sleeps: some microseconds, what lies between two runs
- * of a step. */
-enum { LOOKS = 2000 };
+/* How long a waiting thread looks before it sleeps: some times what it takes to wake one (30 to 50
+ * us on a virtual machine), since what lies between two runs of a step is often as long. */
+enum { LOOK_US = 200, LOOKS = 32 }; /* looks between two looks at the clock */
 
 typedef struct {
   ep_crew *crew;
@@ -20,24 +21,32 @@ struct ep_crew {
   hand *hands; /* [hands_count], without the caller */
   int hands_count;
 
-  pthread_mutex_t mutex; /* guards what follows, up to `done`; run and busy are also looked at
-                            without it, to see whether sleeping is worth it */
+  pthread_mutex_t mutex; /* guards `ending`, and what a thread that is about to sleep saw */
   pthread_cond_t started, done;
-  atomic_uint run; /* counts the runs */
-  atomic_int busy; /* hands that have not ended this run */
   bool ending;
 
-  ep_crew_task task; /* of this run: written before `run` counts on */
+  /* Tasks of this run that nobody has taken, and those that have not ended. Whoever takes one owns
+   * a share of the run: what follows was written before and stays until it has ended it. A thread
+   * that comes too late finds nothing, and nobody waits for it. */
+  atomic_llong left, unfinished;
+  ep_crew_task task;
   void *context;
   int64_t count;
-  atomic_llong next; /* the first task that nobody has taken */
 };
 
-static void take_tasks(ep_crew *crew, int member) {
+static void task_take_all(ep_crew *crew, int member) {
   for (;;) {
-    long long number = atomic_fetch_add_explicit(&crew->next, 1, memory_order_relaxed);
-    if (number >= crew->count) return;
-    crew->task(crew->context, number, member);
+    long long left = atomic_load_explicit(&crew->left, memory_order_relaxed);
+    do {
+      if (left == 0) return;
+    } while (!atomic_compare_exchange_weak_explicit(&crew->left, &left, left - 1,
+                                                    memory_order_acquire, memory_order_relaxed));
+    crew->task(crew->context, crew->count - left, member);
+    if (atomic_fetch_sub_explicit(&crew->unfinished, 1, memory_order_acq_rel) == 1 && member > 0) {
+      pthread_mutex_lock(&crew->mutex);
+      pthread_cond_signal(&crew->done);
+      pthread_mutex_unlock(&crew->mutex);
+    }
   }
 }
 
@@ -47,14 +56,29 @@ static void pause_briefly(void) {
 #endif
 }
 
-/* Waits for the run after `seen`; false when the crew ends. */
-static bool wait_for_run(ep_crew *crew, unsigned seen) {
-  for (int i = 0; i < LOOKS; i++) {
-    if (atomic_load_explicit(&crew->run, memory_order_acquire) != seen) break;
-    pause_briefly();
+static int64_t now_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/* Looks for a while whether a counter is zero, or is not; whether it is. */
+static bool look(atomic_llong *counter, bool zero) {
+  for (int64_t until = 0, now = 0; now <= until; now = now_us()) {
+    if (until == 0) until = now_us() + LOOK_US;
+    for (int i = 0; i < LOOKS; i++) {
+      if ((atomic_load_explicit(counter, memory_order_acquire) == 0) == zero) return true;
+      pause_briefly();
+    }
   }
+  return false;
+}
+
+/* Waits for tasks; false when the crew ends. */
+static bool wait_for_tasks(ep_crew *crew) {
+  if (look(&crew->left, false)) return true;
   pthread_mutex_lock(&crew->mutex);
-  while (atomic_load(&crew->run) == seen && !crew->ending)
+  while (atomic_load(&crew->left) == 0 && !crew->ending)
     pthread_cond_wait(&crew->started, &crew->mutex);
   bool goes_on = !crew->ending;
   pthread_mutex_unlock(&crew->mutex);
@@ -63,13 +87,7 @@ static bool wait_for_run(ep_crew *crew, unsigned seen) {
 
 static void *hand_main(void *context) {
   const hand *self = context;
-  ep_crew *crew = self->crew;
-  for (unsigned seen = 0; wait_for_run(crew, seen); seen++) {
-    take_tasks(crew, self->member);
-    pthread_mutex_lock(&crew->mutex);
-    if (atomic_fetch_sub(&crew->busy, 1) == 1) pthread_cond_signal(&crew->done);
-    pthread_mutex_unlock(&crew->mutex);
-  }
+  while (wait_for_tasks(self->crew)) task_take_all(self->crew, self->member);
   return NULL;
 }
 
@@ -119,13 +137,10 @@ void ep_crew_destroy(ep_crew *crew) {
   free(crew);
 }
 
-static void wait_for_hands(ep_crew *crew) {
-  for (int i = 0; i < LOOKS; i++) {
-    if (atomic_load_explicit(&crew->busy, memory_order_acquire) == 0) break;
-    pause_briefly();
-  }
+static void wait_for_ends(ep_crew *crew) {
+  if (look(&crew->unfinished, true)) return;
   pthread_mutex_lock(&crew->mutex);
-  while (atomic_load(&crew->busy) > 0) pthread_cond_wait(&crew->done, &crew->mutex);
+  while (atomic_load(&crew->unfinished) > 0) pthread_cond_wait(&crew->done, &crew->mutex);
   pthread_mutex_unlock(&crew->mutex);
 }
 
@@ -134,15 +149,14 @@ void ep_crew_run(ep_crew *crew, ep_crew_task task, void *context, int64_t count)
     for (int64_t number = 0; number < count; number++) task(context, number, 0);
     return;
   }
-  pthread_mutex_lock(&crew->mutex);
   crew->task = task;
   crew->context = context;
   crew->count = count;
-  atomic_store(&crew->next, 0);
-  atomic_store(&crew->busy, crew->hands_count);
-  atomic_fetch_add(&crew->run, 1);
+  atomic_store(&crew->unfinished, count);
+  pthread_mutex_lock(&crew->mutex);
+  atomic_store_explicit(&crew->left, count, memory_order_release);
   pthread_cond_broadcast(&crew->started);
   pthread_mutex_unlock(&crew->mutex);
-  take_tasks(crew, 0);
-  wait_for_hands(crew);
+  task_take_all(crew, 0);
+  wait_for_ends(crew);
 }

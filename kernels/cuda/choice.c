@@ -20,12 +20,13 @@ int64_t ep_choice_shared_bytes(int capability) {
 
 /* --- cuda/cluster ---------------------------------------------------------------------------- */
 
-bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu, double *cycles) {
+bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu,
+                       ep_choice_cluster_work *work) {
   ep_cluster_plan plan;
   if (!ep_choice_has_large_blocks(gpu->capability) || !ep_choice_cluster_suits(program) ||
       !ep_cluster_plan_make(program, &plan))
     return false;
-  if (cycles) *cycles = plan.cycles;
+  if (work) *work = plan.work;
   return true;
 }
 
@@ -88,7 +89,7 @@ bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
                       ep_choice_narrow_work *work) {
   const int64_t rows_least = 256, resident_rows_least = 8192;
   ep_narrow_plan plan;
-  double cycles;
+  ep_choice_cluster_work cluster;
   *work = (ep_choice_narrow_work){0};
   int64_t least = ep_choice_resident(program) ? resident_rows_least : rows_least;
   if (gpu->capability < 80 ||
@@ -98,7 +99,7 @@ bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
     return false;
   /* On many rows both take a tenth to a sixth more than they expect. */
   return program->batch_size >= least &&
-         !(ep_choice_cluster(program, gpu, &cycles) && cycles < work->cycles);
+         !(ep_choice_cluster(program, gpu, &cluster) && cluster.cycles < work->cycles);
 }
 
 /* --- cuda/graph ------------------------------------------------------------------------------ */

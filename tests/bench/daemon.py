@@ -28,7 +28,7 @@ class Failed(Exception):
     """The daemon did not do what it was asked, and how it answered."""
 
 
-CALIBRATION_SECONDS_MAX = 30
+CALIBRATION_SECONDS_MAX = 60
 
 
 def start(prefix, devices, kind):
@@ -91,9 +91,9 @@ class Daemon:
         """{"cpu", "cuda"}, those that there are."""
         return {device["id"].split(":")[0] for device in self.request("GET", "/v1/devices")["data"]}
 
-    def wait_for(self, kind, seconds=CALIBRATION_SECONDS_MAX):
+    def wait_for(self, kind, seconds=CALIBRATION_SECONDS_MAX, calibrated=True):
         """Until the devices of that kind take jobs, and all are calibrated; Failed when there is none,
-        with what the daemon says of devices."""
+        or none that takes jobs, with what the daemon says of devices."""
         if kind not in self.kinds():
             said = [line for line in open(self.log) if "device" in line or kind in line]
             raise Failed(f"the daemon has no {kind}: {''.join(said)[:1000] or 'and does not say why'}")
@@ -101,9 +101,12 @@ class Daemon:
         while time.monotonic() < until:
             devices = self.request("GET", "/v1/devices")["data"]
             log = open(self.log).read()
-            if all(device["state"] == "idle" and f"device {device['id']} is calibrated" in log for device in devices):
+            idle = all(device["state"] == "idle" for device in devices)
+            if idle and (not calibrated or all(f"device {device['id']} is calibrated" in log for device in devices)):
                 return
             time.sleep(0.1)
+        if not idle:
+            raise Failed(f"devices do not take jobs: {[(device['id'], device['state']) for device in devices]}")
 
     def calibrations(self):
         """What the daemon keeps of its devices: the texts of its files."""

@@ -1,8 +1,14 @@
 /* Fits the prices of engine/cost.c to what tests/bench/study measured, and says how well `auto`
- * would choose by them, and by the calibrations of the same run. For whoever changes an executor,
- * or its model: the study need not be run again.
+ * would choose by them: fitted to all cells; by those of the other half of the cells, which is how
+ * it would do with networks that it has not seen; by the usual ones; and, of one study, by the
+ * calibrations of the same run. For whoever changes an executor, or its model: the study need not
+ * be run again.
  *
- * usage: bench_prices STUDY.json */
+ * Of several studies a cell's time on a device is the least that the executor took which is its
+ * today, and each executor's prices are fitted to all that it ever ran: give those that were
+ * measured since the executors changed.
+ *
+ * usage: bench_prices [--cells] STUDY.json … */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,149 +19,236 @@
 #include "engine/cost.h"
 #include "engine/worker/calibrator_programs.h"
 
-enum { CELLS_MOST = 256, CPU = 0, CUDA = 1, KINDS = 2, IN_FEATURES = 16 };
+enum { CELLS_MOST = 256, RUNS_MOST = 4096, CPU = 0, CUDA = 1, KINDS = 2, IN_FEATURES = 16 };
 
 static const char *const kinds[KINDS] = {"cpu", "cuda"};
 
 typedef struct {
   int width, depth, rows;
-  double seconds[KINDS]; /* of a step, measured */
-  const ep_cost_model *model[KINDS];
-  ep_cost_sample sample[KINDS];
+  const ep_cost_model *model[KINDS]; /* of the executor that takes it today */
+  ep_cost_sample sample[KINDS];      /* by that; seconds: 0 where it never ran */
 } cell;
 
-static ep_device_info devices[KINDS] = {{.id = "cpu", .instruction_set = "avx512"},
-                                        {.id = "cuda:0", .instruction_set = "sm_90"}};
+/* What was measured once. */
+typedef struct {
+  const ep_cost_model *model;
+  ep_cost_sample sample;
+  int cell;
+} run;
 
-/* The executor that takes the program, and what a step of it is made of; false when none does. */
-static bool cell_plan(cell *c, int kind) {
+typedef struct {
+  cell cells[CELLS_MOST];
+  int cells_count;
+  run runs[RUNS_MOST];
+  int runs_count;
+  ep_device_info devices[KINDS]; /* of the study that is read */
+  ep_calibration measured[KINDS];
+} record;
+
+static ep_status cell_plan(const cell *c, ep_job_spec **spec, ep_plan **plan) {
   ep_calibration_program program = {.executor = "",
                                     .in_features = IN_FEATURES,
                                     .width = c->width,
                                     .hidden = c->depth,
                                     .rows = c->rows};
-  ep_job_spec *spec;
-  ep_plan *plan;
-  ep_error error = {0};
-  int count;
-  if (ep_calibration_plan(&program, &spec, &plan, &error) != EP_OK) return false;
-  const ep_cost_model *models = ep_cost_models(devices[kind].id, &count);
-  for (int i = 0; i < count && !c->model[kind]; i++)
-    if (models[i].takes(plan, &devices[kind])) c->model[kind] = &models[i];
-  c->sample[kind].seconds = c->seconds[kind];
-  if (c->model[kind]) c->model[kind]->terms(plan, &devices[kind], c->rows, c->sample[kind].terms);
-  ep_plan_destroy(plan);
-  ep_job_spec_destroy(spec);
-  return c->model[kind] != NULL;
+  return ep_calibration_plan(&program, spec, plan, NULL);
 }
 
-/* cells: [CELLS_MOST]. */
-static int cells_read(const json_t *study, cell *cells) {
+static const ep_cost_model *model_today(const ep_plan *plan, const ep_device_info *device) {
+  int count;
+  const ep_cost_model *models = ep_cost_models(device->id, &count);
+  for (int i = 0; i < count; i++)
+    if (models[i].takes(plan, device)) return &models[i];
+  return NULL;
+}
+
+/* The cell of these sizes, a new one at the end if need be; -1 when there are too many. */
+static int cell_find(record *r, int width, int depth, int rows) {
+  for (int i = 0; i < r->cells_count; i++) {
+    const cell *c = &r->cells[i];
+    if (c->width == width && c->depth == depth && c->rows == rows) return i;
+  }
+  if (r->cells_count == CELLS_MOST) return -1;
+  r->cells[r->cells_count] = (cell){.width = width, .depth = depth, .rows = rows};
+  return r->cells_count++;
+}
+
+/* What a device needed for a cell: a run; and the cell's time where the executor is today's. */
+static void run_add(record *r, int at, int kind, const ep_plan *plan, const json_t *said) {
+  const ep_device_info *device = &r->devices[kind];
+  cell *c = &r->cells[at];
+  const char *ran = json_string_value(json_object_get(said, "executor"));
+  bool expected_only = json_integer_value(json_object_get(said, "epochs")) == 0;
+  const ep_cost_model *model = ran ? ep_cost_model_find(ran) : NULL;
+  ep_cost_sample sample = {.seconds = json_number_value(json_object_get(said, "seconds_a_step"))};
+  if (!model || !(sample.seconds > 0) || r->runs_count == RUNS_MOST) return;
+  model->terms(plan, device, c->rows, sample.terms);
+  if (!expected_only) r->runs[r->runs_count++] = (run){model, sample, at};
+  c->model[kind] = model_today(plan, device);
+  double least = c->sample[kind].seconds;
+  if (model == c->model[kind] && (least == 0 || sample.seconds < least)) c->sample[kind] = sample;
+}
+
+static void cells_read(record *r, const json_t *study) {
   const json_t *item;
   size_t index;
-  int count = 0;
   json_array_foreach(json_object_get(study, "cells"), index, item) {
-    cell *c = &cells[count];
-    *c = (cell){.width = (int)json_integer_value(json_object_get(item, "width")),
-                .depth = (int)json_integer_value(json_object_get(item, "depth")),
-                .rows = (int)json_integer_value(json_object_get(item, "rows"))};
-    bool whole = count < CELLS_MOST - 1;
-    for (int kind = 0; kind < KINDS && whole; kind++) {
-      const json_t *device = json_object_get(json_object_get(item, "devices"), kinds[kind]);
-      c->seconds[kind] = json_number_value(json_object_get(device, "seconds_a_step"));
-      whole = c->seconds[kind] > 0 && cell_plan(c, kind);
-      const char *ran = json_string_value(json_object_get(device, "executor"));
-      if (whole && ran && strcmp(ran, c->model[kind]->executor) != 0)
-        printf("%d x %d, %d rows: ran on %s, today %s\n", c->width, c->depth, c->rows, ran,
-               c->model[kind]->executor);
-    }
-    if (whole) count++;
+    int at = cell_find(r, (int)json_integer_value(json_object_get(item, "width")),
+                       (int)json_integer_value(json_object_get(item, "depth")),
+                       (int)json_integer_value(json_object_get(item, "rows")));
+    ep_job_spec *spec;
+    ep_plan *plan;
+    if (at < 0 || cell_plan(&r->cells[at], &spec, &plan) != EP_OK) continue;
+    for (int kind = 0; kind < KINDS; kind++)
+      run_add(r, at, kind, plan, json_object_get(json_object_get(item, "devices"), kinds[kind]));
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
   }
-  return count;
 }
 
-static double predicted(const cell *c, int kind, const ep_calibration *calibration) {
-  const ep_executor_cost *cost = ep_calibration_find(calibration, c->model[kind]->executor);
-  double seconds = 0;
+/* Whose figures they are; prices of other terms than today's are no prices. */
+static void calibrations_read(record *r, const json_t *study) {
+  const json_t *item;
+  size_t index;
+  r->devices[CPU] = (ep_device_info){.id = "cpu", .instruction_set = "avx512"};
+  r->devices[CUDA] = (ep_device_info){.id = "cuda:0", .instruction_set = "sm_90"};
+  memset(r->measured, 0, sizeof r->measured);
+  json_array_foreach(json_object_get(study, "calibrations"), index, item) {
+    const char *id = json_string_value(json_object_get(item, "device"));
+    const char *set = json_string_value(json_object_get(item, "instruction_set"));
+    bool today = json_integer_value(json_object_get(item, "costs")) == EP_COST_VERSION;
+    for (int kind = 0; id && set && kind < KINDS; kind++) {
+      if (strncmp(id, kinds[kind], strlen(kinds[kind])) != 0) continue;
+      ep_device_info *device = &r->devices[kind];
+      device->threads = (int)json_integer_value(json_object_get(item, "threads"));
+      snprintf(device->instruction_set, sizeof device->instruction_set, "%s", set);
+      if (today) ep_calibration_read(json_object_get(item, "executors"), &r->measured[kind]);
+    }
+  }
+}
+
+/* NAN where the prices have none of its executor. */
+static double predicted(const cell *c, int kind, const ep_calibration *prices) {
+  const ep_executor_cost *cost = ep_calibration_find(prices, c->model[kind]->executor);
+  double seconds = cost ? 0 : NAN;
   for (int k = 0; cost && k < EP_COST_TERMS; k++)
     seconds += cost->seconds[k] * c->sample[kind].terms[k];
-  return cost ? seconds : INFINITY;
+  return seconds;
 }
 
-/* costs: of both kinds' executors. */
-static void choices_print(const char *by, const cell *cells, int count,
-                          const ep_calibration costs[KINDS]) {
-  int right = 0, dear = 0;
-  printf("\nby %s:\n", by);
-  for (int i = 0; i < count; i++) {
-    const cell *c = &cells[i];
-    double guess[KINDS];
-    for (int kind = 0; kind < KINDS; kind++) guess[kind] = predicted(c, kind, &costs[kind]);
-    int taken = guess[CUDA] < guess[CPU] ? CUDA : CPU, other = 1 - taken;
-    double lost = c->seconds[taken] / c->seconds[other] - 1;
-    if (lost <= 0) right++;
-    if (lost >= 0.2) dear++;
-    if (lost > 0)
-      printf("  %4d x %d, %5d rows: %s lost %3.0f %%; cpu %.3g us (%.2f), %s %.3g us (%.2f)\n",
-             c->width, c->depth, c->rows, kinds[taken], 100 * lost, 1e6 * c->seconds[CPU],
-             guess[CPU] / c->seconds[CPU], c->model[CUDA]->executor, 1e6 * c->seconds[CUDA],
-             guess[CUDA] / c->seconds[CUDA]);
-  }
-  printf("  %d of %d right; %d lose 20 %% or more\n", right, count, dear);
+static bool is_whole(const cell *c) {
+  return c->sample[CPU].seconds > 0 && c->sample[CUDA].seconds > 0;
 }
 
-/* Prices for the executors of a kind, from all cells that it took. */
-static void kind_fit(const cell *cells, int count, int kind, ep_calibration *out) {
-  int models_count;
-  const ep_cost_model *models = ep_cost_models(devices[kind].id, &models_count);
+/* What choices come to. */
+typedef struct {
+  int of, right, dear;
+} tally;
+
+static void choice_add(const cell *c, const ep_calibration prices[KINDS], bool all, tally *sum) {
+  double guess[KINDS], took[KINDS] = {c->sample[CPU].seconds, c->sample[CUDA].seconds};
+  for (int kind = 0; kind < KINDS; kind++) guess[kind] = predicted(c, kind, &prices[kind]);
+  if (isnan(guess[CPU]) || isnan(guess[CUDA])) return;
+  int taken = guess[CUDA] < guess[CPU] ? CUDA : CPU;
+  double lost = took[taken] / took[1 - taken] - 1;
+  sum->of++;
+  sum->right += lost <= 0;
+  sum->dear += lost >= 0.2;
+  if (!all && lost <= 0) return;
+  printf("  %4d x %d, %5d rows: %s %.3g us (%.2f), %s %.3g us (%.2f)", c->width, c->depth, c->rows,
+         c->model[CPU]->executor, 1e6 * took[CPU], guess[CPU] / took[CPU], c->model[CUDA]->executor,
+         1e6 * took[CUDA], guess[CUDA] / took[CUDA]);
+  if (lost > 0) printf(": %s lost %.0f %%", kinds[taken], 100 * lost);
+  putchar('\n');
+}
+
+/* Of the cells of one half (0, 1), or of all (2). */
+static void choices_add(const record *r, int half, const ep_calibration prices[KINDS], bool all,
+                        tally *sum) {
+  for (int i = 0; i < r->cells_count; i++)
+    if (is_whole(&r->cells[i]) && (half == 2 || i % 2 == half))
+      choice_add(&r->cells[i], prices, all, sum);
+}
+
+static void tally_print(const tally *sum) {
+  printf("  %d of %d right; %d lose 20 %% or more\n", sum->right, sum->of, sum->dear);
+}
+
+static void cost_print(const ep_executor_cost *cost) {
+  printf("%s, %d runs, error %.2f: {", cost->executor, cost->measured, cost->error);
+  for (int k = 0; k < EP_COST_TERMS; k++) printf("%s%.3g", k ? ", " : "", cost->seconds[k]);
+  printf("}\n");
+}
+
+/* Prices for the executors of a kind, from the runs of one half's cells, or of all; the usual ones
+ * of those that did not run. */
+static void kind_fit(const record *r, int kind, int half, ep_calibration *out) {
+  static ep_cost_sample samples[RUNS_MOST];
+  int count;
+  const ep_cost_model *models = ep_cost_models(kinds[kind], &count);
   out->count = 0;
-  for (int m = 0; m < models_count; m++) {
-    ep_cost_sample samples[CELLS_MOST];
+  for (int m = 0; m < count; m++) {
     int used = 0;
-    for (int i = 0; i < count; i++)
-      if (cells[i].model[kind] == &models[m]) samples[used++] = cells[i].sample[kind];
-    if (used == 0) continue;
+    for (int i = 0; i < r->runs_count; i++)
+      if (r->runs[i].model == &models[m] && (half == 2 || r->runs[i].cell % 2 == half))
+        samples[used++] = r->runs[i].sample;
     ep_executor_cost *cost = &out->executors[out->count++];
     ep_cost_fit(&models[m].usual, samples, used, cost);
     snprintf(cost->executor, sizeof cost->executor, "%s", models[m].executor);
-    printf("%s, %d cells, error %.2f: {", cost->executor, used, cost->error);
-    for (int k = 0; k < EP_COST_TERMS; k++) printf("%s%.3g", k ? ", " : "", cost->seconds[k]);
-    printf("}\n");
+    if (half == 2 && used > 0) cost_print(cost);
   }
 }
 
-static bool calibrations_read(const json_t *study, ep_calibration costs[KINDS]) {
-  const json_t *item;
-  size_t index;
-  int found = 0;
-  json_array_foreach(json_object_get(study, "calibrations"), index, item) {
-    const char *device = json_string_value(json_object_get(item, "device"));
-    for (int kind = 0; device && kind < KINDS; kind++) {
-      if (strncmp(device, kinds[kind], strlen(kinds[kind])) != 0) continue;
-      if (!ep_calibration_read(json_object_get(item, "executors"), &costs[kind])) return false;
-      devices[kind].threads = (int)json_integer_value(json_object_get(item, "threads"));
-      snprintf(devices[kind].instruction_set, sizeof devices[kind].instruction_set, "%s",
-               json_string_value(json_object_get(item, "instruction_set")));
-      found |= 1 << kind;
-    }
+static void kind_usual(int kind, ep_calibration *out) {
+  int count;
+  const ep_cost_model *models = ep_cost_models(kinds[kind], &count);
+  out->count = count;
+  for (int m = 0; m < count; m++) {
+    out->executors[m] = models[m].usual;
+    snprintf(out->executors[m].executor, sizeof out->executors[m].executor, "%s",
+             models[m].executor);
   }
-  return found == 3;
+}
+
+static void record_judge(const record *r, bool all) {
+  ep_calibration prices[KINDS];
+  tally fitted = {0}, halves = {0}, usual = {0}, measured = {0};
+  for (int kind = 0; kind < KINDS; kind++) kind_fit(r, kind, 2, &prices[kind]);
+  puts("\nby prices fitted to all cells:");
+  choices_add(r, 2, prices, all, &fitted);
+  tally_print(&fitted);
+  puts("\nby prices fitted to the other half of the cells:");
+  for (int half = 0; half < 2; half++) {
+    for (int kind = 0; kind < KINDS; kind++) kind_fit(r, kind, 1 - half, &prices[kind]);
+    choices_add(r, half, prices, all, &halves);
+  }
+  tally_print(&halves);
+  puts("\nby the usual prices:");
+  for (int kind = 0; kind < KINDS; kind++) kind_usual(kind, &prices[kind]);
+  choices_add(r, 2, prices, all, &usual);
+  tally_print(&usual);
+  if (r->measured[CPU].count == 0 || r->measured[CUDA].count == 0) return;
+  puts("\nby the calibrations of the last study:");
+  choices_add(r, 2, r->measured, all, &measured);
+  tally_print(&measured);
 }
 
 int main(int count, char **arguments) {
-  static cell cells[CELLS_MOST];
-  static ep_calibration fitted[KINDS], measured[KINDS];
-  json_error_t why;
-  json_t *study = count == 2 ? json_load_file(arguments[1], 0, &why) : NULL;
-  if (!study) {
-    fputs("usage: bench_prices STUDY.json\n", stderr);
+  static record r;
+  bool all = count > 1 && strcmp(arguments[1], "--cells") == 0;
+  int first = all ? 2 : 1;
+  for (int i = first; i < count; i++) {
+    json_t *study = json_load_file(arguments[i], 0, NULL);
+    if (!study) fprintf(stderr, "bench_prices: %s cannot be read\n", arguments[i]);
+    if (!study) return 1;
+    calibrations_read(&r, study);
+    cells_read(&r, study);
+    json_decref(study);
+  }
+  if (first >= count) {
+    fputs("usage: bench_prices [--cells] STUDY.json …\n", stderr);
     return 2;
   }
-  bool calibrated = calibrations_read(study, measured);
-  int cells_count = cells_read(study, cells);
-  for (int kind = 0; kind < KINDS; kind++) kind_fit(cells, cells_count, kind, &fitted[kind]);
-  choices_print("prices fitted to the study itself", cells, cells_count, fitted);
-  if (calibrated) choices_print("the calibrations of the same run", cells, cells_count, measured);
-  json_decref(study);
+  record_judge(&r, all);
   return 0;
 }

@@ -2,12 +2,18 @@
 """study.py: the measurements of tests/bench/study. A cell is a network of `depth` hidden layers of
 `width` with ReLU on `rows` rows of 16 features, full batch, squared error. The daemon is first asked what
 it expects of a network that it has never seen; then that is trained on each device alone, and once on
-`auto`, which by then knows it."""
+`auto`, which by then knows it. Where there is no GPU, what is expected of the CPU is held to what it does.
+
+The GPU's kernels are compiled before, by daemons side by side that share a folder with the one that is
+measured, which never hears of it: one after the other they would take longer than all the rest. Where
+the devices are close, both are measured again at the end: a processor that shares its cores with strangers is half as
+fast for seconds at a time."""
 
 import argparse
 import itertools
 import os
 import tempfile
+import threading
 import time
 
 import numpy as np
@@ -15,17 +21,19 @@ import numpy as np
 import chart
 import report
 import workloads
-from daemon import Failed, start
+from daemon import Daemon, Failed, start
 
 WIDTHS, DEPTHS, ROWS = (4, 16, 64, 256, 1024), (1, 2, 4, 8), (64, 256, 1024, 4096, 16384)
 FEATURES = 16
 DOUBLING_LAYERS = range(2, 13)
 TARGET_SECONDS = 0.03  # of the faster device's run: long against a start
 SLOWER_SECONDS_MAX = 0.08  # the slower device is run for fewer epochs beyond that
-EPOCHS_MAX = 20000
+EPOCHS_MAX = 100000
 LONG_EPOCH_SECONDS = 0.1
-HOPELESS = (0.5, 20)  # an epoch of more seconds, and so many times the other's, is expected and not run
-AGAIN = 2  # runs of each, of which the faster counts
+HOPELESS = (0.5, 20)  # an epoch of more seconds, and so many times another device's, is expected and not run
+AGAIN = 2  # runs of each, of which the fastest counts
+CLOSE, CLOSE_ROUNDS = 2, 2  # how many times as long makes devices not close; how often close ones are run again
+COMPILERS_MAX = 8  # daemons that compile
 
 
 def table(rows):
@@ -35,17 +43,86 @@ def table(rows):
     return {"x_train": x, "y_train": y, "x_test": x[:16], "y_test": y[:16]}
 
 
-class Study:
-    def __init__(self, options):
-        self.daemon = start(options.prefix, "auto", "cuda")
-        self.devices = ["cpu", "cuda"]
-        self.until = time.monotonic() + options.seconds
-        self.folder = tempfile.TemporaryDirectory(prefix="epochd-study.")
+def upload(daemon, name, arrays):
+    with tempfile.NamedTemporaryFile(suffix=".npz") as file:
+        np.savez(file, **arrays)
+        file.seek(0)
+        daemon.upload(name, file.read())
 
-    def upload(self, name, arrays):
-        path = os.path.join(self.folder.name, "rows.npz")
-        np.savez(path, **arrays)
-        self.daemon.upload(name, open(path, "rb").read())
+
+def upload_all(daemon, parts):
+    for rows in ROWS if "cells" in parts else ():
+        upload(daemon, f"rows-{rows}", table(rows))
+    if "doubling" in parts:
+        upload(daemon, "disc", workloads.disc())
+
+
+def job_of(dataset, layers, loss, **more):
+    return dict({"data": {"dataset": dataset}, "model": {"layers": layers}, "loss": loss,
+                 "optimizer": {"lr": 0.001}, "shuffle": False}, **more)
+
+
+def cell_jobs():
+    """[(what the cell is, its job, steps an epoch)]"""
+    order = list(itertools.product(WIDTHS, DEPTHS, ROWS))
+    np.random.default_rng(1).shuffle(order)  # so that a study that was cut has seen all corners
+    return [({"width": int(width), "depth": int(depth), "rows": int(rows)},
+             job_of(f"rows-{rows}", workloads.dense(*[int(width)] * int(depth), 1), "mse", batch_size="full"), 1)
+            for width, depth, rows in order]
+
+
+def doubling_jobs():
+    return [({"layers": layers}, job_of("disc", workloads.doubling(layers), "cross_entropy", batch_size=100), 10)
+            for layers in DOUBLING_LAYERS]
+
+
+def compile_some(prefix, device, parts, jobs):
+    """Trains each for an epoch: then its kernel is in the cache."""
+    daemon = Daemon(prefix, devices=device)
+    try:
+        daemon.wait_for(device.split(":")[0], calibrated=False)
+        upload_all(daemon, parts)
+        for _, job, _ in jobs:
+            daemon.stream(dict(job, device=device, epochs=1, report_every=1))
+    except Failed as reason:
+        print(f"not compiled beforehand: {reason}")
+    finally:
+        daemon.stop()
+
+
+def compile_calibration(prefix, device):
+    """What a daemon compiles to time it; the times are not kept."""
+    try:
+        start(prefix, device, device.split(":")[0]).stop()
+    except Failed as reason:
+        print(f"not compiled beforehand: {reason}")
+
+
+def compile_all(prefix, device, parts, jobs):
+    """By daemons side by side."""
+    count = min(COMPILERS_MAX, len(os.sched_getaffinity(0)))
+    began = time.monotonic()
+    threads = [threading.Thread(target=compile_some, args=(prefix, device, parts, jobs[number::count]))
+               for number in range(count)] + [threading.Thread(target=compile_calibration, args=(prefix, device))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(f"compiled beforehand: {len(jobs)} networks in {time.monotonic() - began:.1f} s")
+
+
+class Study:
+    def __init__(self, options, parts):
+        self.devices = sorted(report.kinds_here(options.prefix))
+        self.jobs = {"doubling": doubling_jobs(), "cells": cell_jobs()}
+        self.close = []  # [(cell, job)]
+        self.cache = tempfile.TemporaryDirectory(prefix="epochd-study.")
+        os.environ["EPOCHD_CACHE_DIR"] = self.cache.name
+        if "cuda" in self.devices:
+            compile_all(options.prefix, "cuda:0", parts, [job for part in parts for job in self.jobs[part]])
+        self.daemon = start(options.prefix, "auto" if "cuda" in self.devices else "cpu", self.devices[-1])
+        upload_all(self.daemon, parts)
+        self.until = time.monotonic() + options.seconds
 
     def run(self, job, device, epochs):
         end, _ = self.daemon.stream(dict(job, device=device, epochs=epochs, report_every=epochs))
@@ -57,7 +134,7 @@ class Study:
         after one run that compiles; where an epoch is long, that run says it all."""
         each = expected[device]["seconds_a_step"]
         least = min(other["seconds_a_step"] for other in expected.values())
-        if each * steps > HOPELESS[0] and each > HOPELESS[1] * least:
+        if each * steps > HOPELESS[0] and (each > HOPELESS[1] * least or len(self.devices) == 1):
             return each * steps, 0, expected[device]["executor"]
         seconds, done = self.run(job, device, 1)
         if seconds > LONG_EPOCH_SECONDS:
@@ -102,7 +179,7 @@ class Study:
         return self.run(job, "auto", epochs)[1]["device"].split(":")[0]
 
     def cell(self, job, steps):
-        """The same job on each device and on auto: seconds a step, what auto took, what it cost."""
+        """The same job on each device: seconds a step."""
         out = {"steps": steps}
         self.predict(job, steps, out)
         rough = {device: self.rate(job, device, out["predictions"], steps) for device in self.devices}
@@ -112,41 +189,52 @@ class Study:
         for device in self.devices:
             each, count = self.measured(job, device, rough[device], epochs)
             out["devices"][device] = {"seconds_a_step": each / steps, "executor": rough[device][2], "epochs": count}
-        out["auto"] = self.choice(job, epochs, out)
+        return out
+
+    def judge(self, job, out):
+        """What auto takes, and what that costs."""
+        out["auto"] = self.choice(job, out["epochs"], out)
         best = min(out["devices"], key=lambda device: out["devices"][device]["seconds_a_step"])
         loss = {device: each["seconds_a_step"] / out["devices"][best]["seconds_a_step"] - 1
                 for device, each in out["devices"].items()}
         out.update(faster=best, lost=loss[out["auto"]], predicted_lost=loss[out["predicted"]])
-        return out
 
-    def job(self, dataset, layers, loss, **more):
-        return dict({"data": {"dataset": dataset}, "model": {"layers": layers}, "loss": loss,
-                     "optimizer": {"lr": 0.001}, "shuffle": False}, **more)
-
-    def cells(self, out):
-        for rows in ROWS:
-            self.upload(f"rows-{rows}", table(rows))
-        order = list(itertools.product(WIDTHS, DEPTHS, ROWS))
-        np.random.default_rng(1).shuffle(order)  # so that a study that was cut has seen all corners
-        for width, depth, rows in order:
+    def part(self, name, out):
+        """Appends the cells of a part of the study."""
+        for what, job, steps in self.jobs[name]:
             if time.monotonic() > self.until:
                 return
-            width, depth, rows = int(width), int(depth), int(rows)
-            layers = workloads.dense(*[width] * depth, 1)
-            cell = self.cell(self.job(f"rows-{rows}", layers, "mse", batch_size="full"), 1)
-            out.append(dict(cell, width=width, depth=depth, rows=rows))
+            cell = dict(self.cell(job, steps), **what)
+            seconds = sorted(each["seconds_a_step"] for each in cell["devices"].values())
+            if seconds[0] * CLOSE > seconds[-1] and len(seconds) > 1:
+                self.close.append((cell, job))
+            self.judge(job, cell)
+            out.append(cell)
 
-    def doubling(self, out):
-        self.upload("disc", workloads.disc())
-        for layers in DOUBLING_LAYERS:
-            if time.monotonic() > self.until:
-                return
-            job = self.job("disc", workloads.doubling(layers), "cross_entropy", batch_size=100)
-            out.append(dict(self.cell(job, 10), layers=layers))
+    def again(self):
+        """The cells whose devices are close, round by round."""
+        for round in range(CLOSE_ROUNDS):
+            for cell, job in self.close:
+                for device, each in cell["devices"].items() if time.monotonic() < self.until else ():
+                    seconds = self.run(job, device, each["epochs"])[0] / each["epochs"] / cell["steps"]
+                    each["seconds_a_step"] = min(seconds, each["seconds_a_step"])
+        for cell, job in self.close:
+            self.judge(job, cell)
 
-    def close(self):
+    def end(self):
         self.daemon.stop()
-        self.folder.cleanup()
+        self.cache.cleanup()
+
+
+def errors(cells):
+    """By executor: how far what was expected of it was off, in the middle, and in how many cells."""
+    found = {}
+    for cell in cells:
+        for device, each in cell["devices"].items():
+            said = cell["predictions"][device]
+            if each["epochs"] > 0 and said["executor"] == each["executor"]:
+                found.setdefault(each["executor"], []).append(abs(said["seconds_a_step"] / each["seconds_a_step"] - 1))
+    return {executor: {"median": float(np.median(off)), "cells": len(off)} for executor, off in found.items()}
 
 
 def summary(cells):
@@ -157,7 +245,7 @@ def summary(cells):
             "predicted_the_faster": new.count(0.0), "predicted_lost_at_most": max(new),
             "predicted_lost_20_percent_or_more": sum(each >= 0.2 for each in new),
             "auto_took_the_faster": lost.count(0.0), "lost_at_most": max(lost),
-            "lost_20_percent_or_more": sum(each >= 0.2 for each in lost)}
+            "lost_20_percent_or_more": sum(each >= 0.2 for each in lost), "expected_off": errors(cells)}
 
 
 def main():
@@ -172,11 +260,12 @@ def main():
     out = dict(report.machine(), cells=[], doubling=[])
     study = None
     try:
-        study = Study(options)
-        for part in ("doubling", "cells"):
-            if not options.parts or part in options.parts:
-                getattr(study, part)(out[part])
-                report.write(out, options.json)
+        parts = [part for part in ("doubling", "cells") if not options.parts or part in options.parts]
+        study = Study(options, parts)
+        for part in parts:
+            study.part(part, out[part])
+            report.write(out, options.json)
+        study.again()
     except KeyboardInterrupt:
         print("\ninterrupted: what was measured so far stays")
     except Failed as reason:
@@ -185,10 +274,10 @@ def main():
     finally:
         if study:
             out["calibrations"] = study.daemon.calibrations()
-            study.close()
+            study.end()
     out["summary"] = summary(out["cells"]) if out["cells"] else None
     report.write(out, options.json)
-    if out["cells"] or out["doubling"]:
+    if study and len(study.devices) > 1 and (out["cells"] or out["doubling"]):
         path = options.svg or os.path.splitext(options.json)[0] + ".svg"
         chart.write(out, path)
         print(f"chart: {path}")

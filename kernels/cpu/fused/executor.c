@@ -76,8 +76,10 @@ static ep_status fused_create(ep_backend *backend, const ep_program *program, vo
   self->program = program;
   self->variant = ep_fused_variant_of(backend->instruction_set);
   ep_status status = ep_fused_net_init(&self->net, program, self->variant, error);
-  if (status == EP_OK && self->net.shared && backend->threads > 1)
-    status = ep_crew_create(backend->threads, &self->net.crew, error);
+  int threads = ep_choice_fused_threads(program, self->variant->tiles);
+  if (threads > backend->threads) threads = backend->threads;
+  if (status == EP_OK && self->net.shared && threads > 1)
+    status = ep_crew_create(threads, &self->net.crew, error);
   if (status == EP_OK) status = make_order(self, error);
   if (status == EP_OK) {
     int64_t stride = self->net.stride;

@@ -80,7 +80,7 @@ static void make_stages(ep_fused_net *net) {
     stage->wide = op->type == EP_LAYER_LINEAR && op->in_features >= WIDE_IN_FEATURES &&
                   op->out_features >= WIDE_OUT_FEATURES;
     stage->tiled = net->variant->tiles && ep_choice_tiled(program, op);
-    stage->shared = stage->wide && ep_choice_shared(program, op);
+    stage->shared = stage->wide && ep_choice_shared(program, op, net->variant->tiles);
     net->tiled = net->tiled || stage->tiled;
     net->shared = net->shared || stage->shared;
   }
@@ -118,7 +118,7 @@ static void choose_chunk(ep_fused_net *net, int64_t values) {
   int64_t most = CHUNK_BYTES / (4 * at_most(values, CHUNK_BYTES));
   if (most > CHUNK_MOST_ROWS) most = CHUNK_MOST_ROWS;
   if (most < CHUNK_LEAST_ROWS) most = CHUNK_LEAST_ROWS;
-  if (net->tiled && most < CHUNK_TILED_ROWS) most = CHUNK_TILED_ROWS;
+  if ((net->tiled || net->shared) && most < CHUNK_TILED_ROWS) most = CHUNK_TILED_ROWS;
   int64_t rows = round_up(net->program->batch_size, net->lanes);
   int64_t chunks = (rows + most - 1) / most;
   rows = round_up((rows + chunks - 1) / chunks, chunks > 1 ? CHUNK_LEAST_ROWS : net->lanes);

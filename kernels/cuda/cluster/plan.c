@@ -172,18 +172,22 @@ static double row_blocks_cycles(const ep_cluster_plan *plan) {
   return 1200 + (2 + 2.0 / plan->row_blocks) * bytes / 20;
 }
 
-static double step_cycles(const ep_cluster_plan *plan, bool precise) {
-  double cycles = 3500 + 25 * tiles_owned(plan);
+static ep_choice_cluster_work work_expected(const ep_cluster_plan *plan, bool precise) {
+  ep_choice_cluster_work work = {.layers = plan->layers_count,
+                                 .products = 25 * tiles_owned(plan),
+                                 .slices_given = slices_cycles(plan),
+                                 .rows_given = row_blocks_cycles(plan)};
   for (int l = 0; l < plan->layers_count; l++) {
     const ep_cluster_layer *layer = &plan->layers[l];
     int there = parts(layer->outputs, 16) * (layer->inputs / 8);
     int back = l > 0 ? parts(layer->inputs, 16) * (layer->outputs / 8) : 0;
-    cycles += 160 + products_cycles(there, plan->row_warps, precise) +
-              products_cycles(back, plan->row_warps, precise);
+    work.products += products_cycles(there, plan->row_warps, precise) +
+                     products_cycles(back, plan->row_warps, precise);
   }
-  cycles +=
+  work.products +=
       most(groups_summed(plan) * 50, plan->groups * 13) * plan->row_warps * (precise ? 1.7 : 1);
-  return cycles + slices_cycles(plan) + row_blocks_cycles(plan);
+  work.cycles = 3500 + 160 * work.layers + work.products + work.slices_given + work.rows_given;
+  return work;
 }
 
 /* --- the choice ------------------------------------------------------------------------------ */
@@ -201,8 +205,8 @@ static void way_try(const ep_program *program, ep_cluster_plan *plan, ep_cluster
     if (plan->warps <= plan->row_warps ||
         registers_count(plan) > (registers < 255 ? registers : 255))
       continue;
-    plan->cycles = step_cycles(plan, program->precision == EP_PRECISION_FP32);
-    if (best->cycles == 0 || plan->cycles < best->cycles) *best = *plan;
+    plan->work = work_expected(plan, program->precision == EP_PRECISION_FP32);
+    if (best->work.cycles == 0 || plan->work.cycles < best->work.cycles) *best = *plan;
   }
 }
 
@@ -227,5 +231,5 @@ bool ep_cluster_plan_make(const ep_program *program, ep_cluster_plan *out) {
   }
   if (out->row_blocks > 1)
     out->scratch_floats = (int64_t)(2 * out->row_blocks + 1) * out->slices * out->groups * 640;
-  return out->cycles > 0;
+  return out->work.cycles > 0;
 }

@@ -3,6 +3,7 @@
 #ifndef EP_KERNELS_CUDA_CLUSTER_PLAN_H
 #define EP_KERNELS_CUDA_CLUSTER_PLAN_H
 
+#include "kernels/choice.h"
 #include "kernels/cuda/cluster/span.h"
 
 /* A linear layer and the activation behind it. Offsets are floats of shared memory; matrices of
@@ -27,7 +28,7 @@ typedef struct {
   int groups; /* of 16 by 32 weights, that a block sums up */
   int fetched, targets, order, updates, losses, barriers, shared_floats;
   int64_t scratch_floats;
-  double cycles; /* expected of a step */
+  ep_choice_cluster_work work; /* expected of a step */
   ep_cluster_layer layers[EP_CLUSTER_LAYERS_MAX];
 } ep_cluster_plan;
 

@@ -44,6 +44,32 @@ START_TEST(a_fit_finds_the_costs) {
 }
 END_TEST
 
+/* A third of the samples took twice as long: the costs are those of the others; where all took
+ * longer, that is what they take. */
+START_TEST(what_was_disturbed_is_left_out) {
+  static const double costs[3] = {3e-6, 1e-9, 2e-11};
+  ep_cost_sample samples[SAMPLES];
+  ep_executor_cost calm, fitted, plain;
+  samples_make(samples, costs, 0);
+  ep_cost_fit_disturbed(&usual, samples, SAMPLES, &calm);
+  ck_assert_int_eq(calm.measured, SAMPLES);
+  for (int i = 1; i < SAMPLES; i += 3) samples[i].seconds *= 2;
+  ep_cost_fit(&usual, samples, SAMPLES, &plain);
+  ep_cost_fit_disturbed(&usual, samples, SAMPLES, &fitted);
+  ck_assert_int_eq(fitted.measured, SAMPLES - SAMPLES / 3);
+  ck_assert_double_lt(fitted.error, 0.05);
+  ck_assert_double_gt(plain.error, 0.1);                  /* canary */
+  for (int i = SAMPLES - SAMPLES / 3; i < SAMPLES; i++) { /* those that were left out */
+    double seconds = 0;
+    for (int k = 0; k < 3; k++) seconds += fitted.seconds[k] * samples[i].terms[k];
+    ck_assert_double_eq_tol(seconds / samples[i].seconds, 0.5, 0.1);
+  }
+  for (int i = 0; i < SAMPLES; i++) samples[i].seconds *= 2;
+  ep_cost_fit_disturbed(&usual, samples, SAMPLES, &plain);
+  ck_assert_double_eq_tol(plain.seconds[0] / fitted.seconds[0], 2, 0.1);
+}
+END_TEST
+
 START_TEST(noise_does_not_turn_costs_negative) {
   static const double costs[3] = {3e-6, 0, 2e-11};
   ep_cost_sample samples[SAMPLES];
@@ -72,11 +98,13 @@ END_TEST
 
 /* --- the choice ------------------------------------------------------------------------------ */
 
-#define TWICE(width)                                                         \
-  "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":[" \
-  "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"   \
-  "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"   \
-  "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":10,\"batch_size\":100}"
+#define BATCHED_TWICE(width, batch)                                                    \
+  "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":["           \
+  "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"             \
+  "{\"type\":\"linear\",\"out_features\":" #width "},{\"type\":\"relu\"},"             \
+  "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":10,\"batch_" \
+  "size\":" #batch "}"
+#define TWICE(width) BATCHED_TWICE(width, 100)
 
 #define BATCHED(width, batch, more)                                              \
   "{\"data\":{\"generator\":\"disc\",\"rows\":1000},\"model\":{\"layers\":["     \
@@ -285,6 +313,56 @@ START_TEST(large_layers_are_shared) {
 }
 END_TEST
 
+/* By pieces: as many threads as there are, and no more; a matrix unit is done with a layer of 256
+ * by 256 before threads have met. */
+START_TEST(a_layer_is_shared_by_as_many_threads_as_pay) {
+  ep_device_info threads = cpu, tiles = cpu;
+  threads.threads = tiles.threads = 64;
+  snprintf(tiles.instruction_set, sizeof tiles.instruction_set, "amx");
+  static const char middle[] = BATCHED_TWICE(256, 256), large[] = BATCHED_TWICE(1024, 256);
+  ck_assert_int_eq(estimate_of(middle, &threads, NULL).cores, 5);
+  ck_assert_int_eq(estimate_of(middle, &tiles, NULL).cores, 1);
+  ck_assert_int_eq(estimate_of(large, &threads, NULL).cores, 17);
+  ck_assert_int_eq(estimate_of(large, &tiles, NULL).cores, 17);
+  double last = INFINITY;
+  for (threads.threads = 1; threads.threads <= 16; threads.threads *= 2) {
+    double seconds = estimate_of(large, &threads, NULL).seconds;
+    ck_assert_double_lt(seconds, last);
+    last = seconds;
+  }
+  threads.threads = 15; /* of 16 pieces: one thread has two, as with eight */
+  double fifteen = estimate_of(large, &threads, NULL).seconds;
+  threads.threads = 8;
+  ck_assert_double_eq_tol(fifteen / estimate_of(large, &threads, NULL).seconds, 1, 1e-6);
+}
+END_TEST
+
+/* cuda/resident: what a thread cannot keep is read again in each step; a second block is another
+ * barrier. */
+START_TEST(rows_in_registers_are_not_read) {
+  const ep_cost_model *model = ep_cost_model_find("cuda/resident");
+  static const char *const texts[] = {BATCHED(4, 1000, ""), BATCHED(4, 999, ""),
+                                      BATCHED(4, 400, "")};
+  double terms[3][EP_COST_TERMS] = {{0}};
+  for (int i = 0; i < 3; i++) {
+    ep_job_spec *spec;
+    ep_plan *plan = plan_of(texts[i], &disc, &spec);
+    ck_assert(model->takes(plan, &gpu));
+    model->terms(plan, &gpu, plan->program.batch_size, terms[i]);
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
+  /* Two blocks of four warps, four rows a thread: kept where they are all rows; else three numbers
+   * a row. */
+  ck_assert_double_eq(terms[0][6], 0);
+  ck_assert_double_eq(terms[1][6], 4 * 4 * 3);
+  ck_assert_double_eq(terms[2][6], 4 * 4 * 3);
+  ck_assert_double_eq(terms[0][5], 2);
+  ck_assert_double_eq(terms[2][4], 0);      /* one block */
+  ck_assert_double_eq(terms[0][3], 4 * 32); /* 17 gradients and two more */
+}
+END_TEST
+
 /* A model for each executor, found by its name, with costs that are some. */
 START_TEST(models_are_whole) {
   static const char *const devices[] = {"cpu", "cuda:3"};
@@ -360,6 +438,7 @@ int main(void) {
   Suite *suite = suite_create("engine/cost");
   TCase *tests = tcase_create("cost");
   tcase_add_test(tests, a_fit_finds_the_costs);
+  tcase_add_test(tests, what_was_disturbed_is_left_out);
   tcase_add_test(tests, noise_does_not_turn_costs_negative);
   tcase_add_test(tests, few_samples_keep_the_proportions);
   tcase_add_test(tests, an_estimate_is_its_start_and_its_steps);
@@ -371,6 +450,8 @@ int main(void) {
   tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);
   tcase_add_test(tests, more_work_takes_longer);
   tcase_add_test(tests, large_layers_are_shared);
+  tcase_add_test(tests, a_layer_is_shared_by_as_many_threads_as_pay);
+  tcase_add_test(tests, rows_in_registers_are_not_read);
   tcase_add_test(tests, models_are_whole);
   tcase_add_test(tests, a_file_is_read_as_it_was_written);
   tcase_add_test(tests, a_file_of_something_else_is_not_taken);

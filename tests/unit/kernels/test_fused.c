@@ -359,8 +359,8 @@ END_TEST
 
 /* A product that is shared among threads, one that is not, and an optimizer with state. */
 START_TEST(the_number_of_threads_changes_no_bit) {
-  enum { WIDE = 373, ROWS = 64 };
-  ck_assert_int_ge(WIDE * WIDE * ROWS, EP_CHOICE_SHARED_PRODUCTS);
+  enum { WIDE = 523, ROWS = 64 };
+  ck_assert_int_ge(WIDE * WIDE * ROWS, EP_CHOICE_SHARED_TILED_PRODUCTS);
   ep_case *test = ep_case_create("threads", 10, EP_LOSS_CROSS_ENTROPY);
   ep_case_add_linear(test, WIDE, true);
   ep_case_add(test, EP_LAYER_RELU);
