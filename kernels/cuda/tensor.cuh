@@ -32,7 +32,7 @@ template <bool PRECISE> static __device__ __forceinline__ float factor_of(float 
 /* Four matrices of eight rows of four numbers in shared memory: lane l has number l % 4 of row l /
  * 4 of each; it gives the address of row l % 8 of matrix l / 8. */
 template <bool PRECISE>
-static __device__ __forceinline__ void matrices_load(part (&to)[4], const float *row) {
+static __device__ __forceinline__ void parts_load(part (&to)[4], const float *row) {
   unsigned of[4];
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(of[0]), "=r"(of[1]), "=r"(of[2]), "=r"(of[3])

@@ -14,7 +14,16 @@
 #include "kernels/cpu/fused/fused.h"
 #include "kernels/cpu/fused/lanes.h"
 
-enum { TILES_PARTS = EP_FUSED_TILE_PARTS, TILES_ROWS = 16, TILES_FLOATS = 256, TILES_DEPTH = 32 };
+enum {
+  TILES_PARTS = EP_FUSED_TILE_PARTS,
+  TILES_ROWS = 16,
+  TILES_FLOATS = 256,
+  TILES_EACH = TILES_PARTS * TILES_FLOATS, /* of one tile in its parts */
+  TILES_DEPTH = 32,
+  TILES_QUARTERS = 4,
+  TILES_PRODUCTS = 6, /* of two numbers' parts */
+  TILES_FEW = TILES_DEPTH / TILES_PRODUCTS
+};
 
 /* A matrix to be cut: [rows, vectors * EP_LANES], rows `stride` floats apart. */
 typedef struct {
@@ -22,144 +31,209 @@ typedef struct {
   int64_t rows, vectors, stride;
 } tiles_source;
 
-LANES_INLINE lanes tiles_upper(lanes x) {
-  return (lanes)((lanes_word)x & UINT32_C(0xffff0000));
+/* An operand, and how far it has been cut: the next tile is that at (along, k). */
+typedef struct {
+  tiles_source matrix;
+  bool down;   /* its depth runs down the columns of the matrix, not along its rows */
+  bool across; /* it is a left one and down, or a right one and not */
+  bool few;    /* of its last tile of depth TILES_FEW numbers count at most; it is not down */
+  float *to;   /* [along, depth, TILES_PARTS] tiles */
+  int64_t along, k;
+} tiles_operand;
+
+enum { TILES_HIGH, TILES_MIDDLE, TILES_LOW };
+
+/* Of each number the upper bits, and the others. */
+LANES_INLINE lanes tiles_rest(lanes x) {
+  return x - (lanes)((lanes_word)x & UINT32_C(0xffff0000));
+}
+
+/* Words of two numbers' upper bits. */
+LANES_INLINE lanes tiles_words(lanes a, lanes b) {
+  return (lanes)(((lanes_word)b & UINT32_C(0xffff0000)) | (lanes_word)a >> 16);
 }
 
 /* A tile's row in its three parts: each word has a number of `a` and one of `b`. */
 LANES_INLINE void tiles_put(lanes a, lanes b, float *to) {
 #pragma GCC unroll 3
   for (int part = 0; part < TILES_PARTS; part++, to += TILES_FLOATS) {
-    lanes upper_a = tiles_upper(a), upper_b = tiles_upper(b);
-    lanes_store(to, (lanes)((lanes_word)upper_b | (lanes_word)a >> 16));
-    a -= upper_a;
-    b -= upper_b;
+    lanes_store(to, tiles_words(a, b));
+    a = tiles_rest(a);
+    b = tiles_rest(b);
   }
 }
 
-/* out: [16] columns of the 16 rows at `from`. Quarters of rows come together as they are loaded;
+/* out: [4] columns of the 16 rows at `from`. Quarters of rows come together as they are loaded;
  * what is left is to transpose four by four. */
 LANES_INLINE void tiles_transpose(const float *from, int64_t stride, lanes *out) {
+  __m512 part[4];
 #pragma GCC unroll 4
-  for (int quarter = 0; quarter < 4; quarter++, out += 4) {
-    __m512 row[4];
-#pragma GCC unroll 4
-    for (int i = 0; i < 4; i++) {
-      const float *at = from + i * stride + quarter * 4;
-      row[i] = _mm512_castps128_ps512(_mm_load_ps(at));
-      row[i] = _mm512_insertf32x4(row[i], _mm_load_ps(at + 4 * stride), 1);
-      row[i] = _mm512_insertf32x4(row[i], _mm_load_ps(at + 8 * stride), 2);
-      row[i] = _mm512_insertf32x4(row[i], _mm_load_ps(at + 12 * stride), 3);
-    }
-    __m512d low = (__m512d)_mm512_unpacklo_ps(row[0], row[1]);
-    __m512d low_next = (__m512d)_mm512_unpacklo_ps(row[2], row[3]);
-    __m512d high = (__m512d)_mm512_unpackhi_ps(row[0], row[1]);
-    __m512d high_next = (__m512d)_mm512_unpackhi_ps(row[2], row[3]);
-    out[0] = (lanes)_mm512_unpacklo_pd(low, low_next);
-    out[1] = (lanes)_mm512_unpackhi_pd(low, low_next);
-    out[2] = (lanes)_mm512_unpacklo_pd(high, high_next);
-    out[3] = (lanes)_mm512_unpackhi_pd(high, high_next);
+  for (int i = 0; i < 4; i++, from += stride) {
+    part[i] = _mm512_castps128_ps512(_mm_load_ps(from));
+    part[i] = _mm512_insertf32x4(part[i], _mm_load_ps(from + 4 * stride), 1);
+    part[i] = _mm512_insertf32x4(part[i], _mm_load_ps(from + 8 * stride), 2);
+    part[i] = _mm512_insertf32x4(part[i], _mm_load_ps(from + 12 * stride), 3);
   }
-}
-
-/* One tile in its parts, from a block of 16 rows and 32 columns, or (down) of 32 rows and 16
- * columns, whose halves `half` floats apart are the words' halves. across: of the transpose. */
-LANES_INLINE void tiles_cut(const bool across, const float *from, int64_t half, int64_t stride,
-                            float *to) {
-  lanes a[TILES_ROWS], b[TILES_ROWS];
-  if (across) {
-    tiles_transpose(from, stride, a);
-    tiles_transpose(from + half, stride, b);
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < TILES_ROWS; i++, from += stride, to += EP_LANES) {
-    if (across)
-      tiles_put(a[i], b[i], to);
-    else
-      tiles_put(lanes_load(from), lanes_load(from + half), to);
-  }
-}
-
-/* The block at (row, vector), `rows` by `vectors`; at an edge a copy of it, filled up with zeros.
- */
-static const float *tiles_block(const tiles_source *s, int64_t row, int64_t vector, int64_t rows,
-                                int64_t vectors, float *copy, int64_t *stride) {
-  *stride = s->stride;
-  if (row + rows <= s->rows && vector + vectors <= s->vectors)
-    return s->from + row * s->stride + vector * EP_LANES;
-  *stride = vectors * EP_LANES;
-  for (int64_t i = 0; i < rows; i++)
-    for (int64_t v = 0; v < vectors; v++) {
-      const bool inside = row + i < s->rows && vector + v < s->vectors;
-      lanes_store(copy + (i * vectors + v) * EP_LANES,
-                  inside ? lanes_load(s->from + (row + i) * s->stride + (vector + v) * EP_LANES)
-                         : lanes_set(0.0f));
-    }
-  return copy;
+  __m512d low = (__m512d)_mm512_unpacklo_ps(part[0], part[1]);
+  __m512d low_next = (__m512d)_mm512_unpacklo_ps(part[2], part[3]);
+  __m512d high = (__m512d)_mm512_unpackhi_ps(part[0], part[1]);
+  __m512d high_next = (__m512d)_mm512_unpackhi_ps(part[2], part[3]);
+  out[0] = (lanes)_mm512_unpacklo_pd(low, low_next);
+  out[1] = (lanes)_mm512_unpackhi_pd(low, low_next);
+  out[2] = (lanes)_mm512_unpacklo_pd(high, high_next);
+  out[3] = (lanes)_mm512_unpackhi_pd(high, high_next);
 }
 
 static int64_t tiles_count(int64_t floats, int64_t each) {
   return (floats + each - 1) / each;
 }
 
-/* An operand to be cut. */
-typedef struct {
-  tiles_source matrix;
-  bool down;   /* its depth runs down the columns of the matrix, not along its rows */
-  bool across; /* it is a left one and down, or a right one and not */
-  float *to;
-} tiles_operand;
-
-LANES_INLINE void tiles_cut_some(const bool across, const bool down, const tiles_operand *o,
-                                 int64_t first, int64_t end, float *to) {
-  _Alignas(LANES_BYTES) float copy[2 * TILES_ROWS * EP_LANES];
-  const tiles_source *s = &o->matrix;
-  const int64_t depth = tiles_count(down ? s->rows : s->vectors * EP_LANES, TILES_DEPTH);
-  for (int64_t i = first; i < end; i++)
-    for (int64_t k = 0; k < depth; k++, to += TILES_PARTS * TILES_FLOATS) {
-      int64_t stride;
-      const float *block =
-          down ? tiles_block(s, k * TILES_DEPTH, i, TILES_DEPTH, 1, copy, &stride)
-               : tiles_block(s, i * TILES_ROWS, 2 * k, TILES_ROWS, 2, copy, &stride);
-      tiles_cut(across, block, down ? TILES_ROWS * stride : EP_LANES, stride, to);
-    }
-}
-
-/* Tiles first … end - 1 along the result. */
-static void tiles_cut_range(const tiles_operand *o, int64_t first, int64_t end, float *to) {
-  if (o->across && o->down)
-    tiles_cut_some(true, true, o, first, end, to);
-  else if (o->across)
-    tiles_cut_some(true, false, o, first, end, to);
-  else if (o->down)
-    tiles_cut_some(false, true, o, first, end, to);
-  else
-    tiles_cut_some(false, false, o, first, end, to);
-}
-
+/* Tiles along the result, and along the depth. */
 static int64_t tiles_along(const tiles_operand *o) {
   return o->down ? o->matrix.vectors : tiles_count(o->matrix.rows, TILES_ROWS);
 }
 
-/* Floats of a row of tiles along the depth. */
-static int64_t tiles_line(const tiles_operand *o) {
-  const int64_t depth = o->down ? o->matrix.rows : o->matrix.vectors * EP_LANES;
-  return tiles_count(depth, TILES_DEPTH) * TILES_PARTS * TILES_FLOATS;
+static int64_t tiles_depth(const tiles_operand *o) {
+  return tiles_count(o->down ? o->matrix.rows : o->matrix.vectors * EP_LANES, TILES_DEPTH);
+}
+
+/* A tile to be cut: its words' halves are of the block at `from` and of that at from + half. At an
+ * edge of the matrix they are in a copy, which is filled up with zeros. */
+typedef struct {
+  const float *from;
+  int64_t half, stride;
+  bool across, few;
+  float *to;
+  _Alignas(LANES_BYTES) float copy[2 * TILES_FLOATS];
+} tiles_job;
+
+static __attribute__((noinline)) void tiles_job_copy(tiles_job *job, const tiles_source *s,
+                                                     int64_t row, int64_t vector, bool down) {
+  for (int64_t half = 0; half < 2; half++)
+    for (int64_t i = 0; i < TILES_ROWS; i++) {
+      const int64_t at = row + i + (down ? half * TILES_ROWS : 0), v = vector + (down ? 0 : half);
+      lanes value = lanes_set(0.0f);
+      if (at < s->rows && v < s->vectors)
+        value = lanes_load(s->from + at * s->stride + v * EP_LANES);
+      lanes_store(job->copy + (half * TILES_ROWS + i) * EP_LANES, value);
+    }
+  job->from = job->copy;
+  job->half = TILES_FLOATS;
+  job->stride = EP_LANES;
+}
+
+/* The tile at (along, k). */
+static void tiles_job_make(tiles_job *job, const tiles_operand *o, int64_t along, int64_t k,
+                           float *to) {
+  const tiles_source *s = &o->matrix;
+  const bool down = o->down;
+  const int64_t row = down ? k * TILES_DEPTH : along * TILES_ROWS, vector = down ? along : 2 * k;
+  job->from = s->from + row * s->stride + vector * EP_LANES;
+  job->half = down ? TILES_ROWS * s->stride : EP_LANES;
+  job->stride = s->stride;
+  job->across = o->across;
+  job->few = o->few && k + 1 == tiles_depth(o);
+  job->to = to;
+  if (row + (down ? TILES_DEPTH : TILES_ROWS) > s->rows ||
+      vector + (down || job->few ? 1 : 2) > s->vectors)
+    tiles_job_copy(job, s, row, vector, down);
+}
+
+/* A tile of few numbers in its depth has room for all that is multiplied of them: TILES_FEW
+ * numbers of the first part and the first part, and so on. */
+LANES_INLINE void tiles_few_words(const tiles_job *job, const uint8_t *parts, lanes *words) {
+  lanes x[TILES_PARTS][8];
+  tiles_transpose(job->from, job->stride, x[0]);
+  tiles_transpose(job->from + 4, job->stride, x[0] + 4);
+#pragma GCC unroll 2
+  for (int part = 1; part < TILES_PARTS; part++)
+#pragma GCC unroll 5
+    for (int i = 0; i < TILES_FEW; i++) x[part][i] = tiles_rest(x[part - 1][i]);
+#pragma GCC unroll 16
+  for (int i = 0; i < TILES_ROWS; i++) {
+    const int j = i + TILES_ROWS;
+    const lanes none = {0}, a = x[parts[i / TILES_FEW]][i % TILES_FEW];
+    words[i] = tiles_words(
+        a, j < TILES_PRODUCTS * TILES_FEW ? x[parts[j / TILES_FEW]][j % TILES_FEW] : none);
+  }
+}
+
+static __attribute__((noinline)) void tiles_cut_few(const tiles_job *job) {
+  static const uint8_t left[TILES_PRODUCTS] = {TILES_HIGH,   TILES_HIGH, TILES_MIDDLE,
+                                               TILES_MIDDLE, TILES_LOW,  TILES_HIGH};
+  static const uint8_t right[TILES_PRODUCTS] = {TILES_LOW,  TILES_MIDDLE, TILES_MIDDLE,
+                                                TILES_HIGH, TILES_HIGH,   TILES_HIGH};
+  lanes words[TILES_ROWS];
+  if (job->across) {
+    tiles_few_words(job, right, words);
+  } else {
+    tiles_few_words(job, left, words);
+    lanes_transpose(words);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < TILES_ROWS; i++) lanes_store(job->to + i * EP_LANES, words[i]);
+}
+
+/* A quarter of its rows. */
+static __attribute__((noinline, noclone)) void tiles_cut(const tiles_job *job, int64_t quarter) {
+  const int64_t half = job->half, stride = job->stride;
+  float *to = job->to + 4 * quarter * EP_LANES;
+  lanes a[4], b[4];
+  if (job->few) {
+    if (quarter == 0) tiles_cut_few(job);
+    return;
+  }
+  if (job->across) {
+    const float *from = job->from + 4 * quarter;
+    tiles_transpose(from, stride, a);
+    tiles_transpose(from + half, stride, b);
+  } else {
+    const float *from = job->from + 4 * quarter * stride;
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+      a[i] = lanes_load(from + i * stride);
+      b[i] = lanes_load(from + half + i * stride);
+    }
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; i++) tiles_put(a[i], b[i], to + i * EP_LANES);
+}
+
+static void tiles_cut_whole(const tiles_job *job) {
+  for (int64_t quarter = 0; quarter < TILES_QUARTERS; quarter++) tiles_cut(job, quarter);
+}
+
+static float *tiles_at(const tiles_operand *o, int64_t along, int64_t k) {
+  return o->to + (along * tiles_depth(o) + k) * TILES_EACH;
+}
+
+static bool tiles_are_cut(const tiles_operand *o) {
+  return o->along >= tiles_along(o);
+}
+
+/* The next tile, along the depth first. */
+static void tiles_next(tiles_operand *o, tiles_job *job) {
+  tiles_job_make(job, o, o->along, o->k, tiles_at(o, o->along, o->k));
+  if (++o->k == tiles_depth(o)) {
+    o->k = 0;
+    o->along++;
+  }
+}
+
+/* All tiles up to `end` along the result. */
+static void tiles_cut_until(tiles_operand *o, int64_t end) {
+  tiles_job job;
+  while (o->along < end) {
+    tiles_next(o, &job);
+    tiles_cut_whole(&job);
+  }
 }
 
 static void tiles_cut_task(void *context, int64_t number, int member) {
   (void)member;
-  const tiles_operand *o = context;
-  tiles_cut_range(o, number, number + 1, o->to + number * tiles_line(o));
-}
-
-static void tiles_cut_all(const ep_fused_net *net, const ep_fused_stage *stage,
-                          const tiles_operand *o) {
-  tiles_operand own = *o;
-  if (stage->shared && net->crew)
-    ep_crew_run(net->crew, tiles_cut_task, &own, tiles_along(o));
-  else
-    tiles_cut_range(o, 0, tiles_along(o), o->to);
+  tiles_operand own = *(const tiles_operand *)context;
+  own.along = number;
+  tiles_cut_until(&own, number + 1);
 }
 
 #endif

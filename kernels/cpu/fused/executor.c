@@ -232,7 +232,6 @@ static void train_step(fused *self, int64_t step, float lr, float *loss, int32_t
   double total = 0;
   int64_t wrong = 0;
   shuffle_for(self, step / steps_per_epoch);
-  variant->prepare(net);
   for (int64_t first = 0; first < rows; first += net->stride) {
     ep_fused_chunk chunk = training_chunk(self, batch, first, rows);
     variant->forward(net, &chunk);
@@ -261,7 +260,6 @@ static ep_status fused_evaluate(void *self, ep_split split, double *loss, int64_
   const split_data *data = &executor->data[split];
   double total = 0;
   int64_t wrong = 0;
-  executor->variant->prepare(net);
   for (int64_t first = 0; first < data->rows; first += net->stride) {
     int64_t rows = chunk_rows(executor, first, data->rows);
     rows_in_turn(executor, first, rows);
@@ -280,7 +278,6 @@ static ep_status fused_predict(void *self, const void *x, int64_t rows, float *o
   fused *executor = self;
   const ep_fused_net *net = &executor->net;
   const int64_t features = executor->program->out_features;
-  executor->variant->prepare(net);
   for (int64_t first = 0; first < rows; first += net->stride) {
     int64_t count = chunk_rows(executor, first, rows);
     rows_in_turn(executor, first, count);

@@ -31,14 +31,14 @@ typedef struct {
   int64_t weight, bias;  /* offsets in the net's parameters; -1 = none */
   int64_t weight_stride; /* floats from row to row of W */
   bool wide;
-  bool tiled;                  /* its products are the matrix unit's (tiles.h) */
-  int64_t tiles, tiles_across; /* offsets of W and W^T in weight_tiles */
-  bool shared;                 /* so large that all threads take rows of its products */
-  bool relu;                   /* linear: output = max(0, x W^T + b) */
-  bool in_place;               /* output is input */
-  float negative_slope;        /* leaky_relu */
-  float *input;                /* [in_features, stride]; NULL: the chunk's x */
-  float *output;               /* [out_features, stride] */
+  bool tiled;           /* its products are the matrix unit's (tiles.h) */
+  int64_t tiles;        /* offset of its input in input_tiles */
+  bool shared;          /* so large that all threads take rows of its products */
+  bool relu;            /* linear: output = max(0, x W^T + b) */
+  bool in_place;        /* output is input */
+  float negative_slope; /* leaky_relu */
+  float *input;         /* [in_features, stride]; NULL: the chunk's x */
+  float *output;        /* [out_features, stride] */
 } ep_fused_stage;
 
 typedef struct ep_fused_variant ep_fused_variant;
@@ -67,7 +67,7 @@ typedef struct {
   float *output;   /* the last stage's, [out_features, stride]; NULL: the chunk's x */
   float *gradient; /* [widest, stride]: of the stage at hand */
   float *spare;    /* [widest, stride]: of the one before */
-  float *weight_tiles, *left_tiles, *right_tiles; /* tiled layers: see tiles.h */
+  float *input_tiles, *right_tiles; /* tiled layers: right operands, cut; see tiles.h */
   float *transposed; /* wide layers: x, [panels, stride rows, EP_FUSED_PANEL floats] */
   float *gathered;   /* one chunk, [in_features + target_columns, stride], if not packed before */
   void *arena;       /* what holds all of these */
@@ -95,9 +95,6 @@ struct ep_fused_variant {
    * + l] of `from`. */
   void (*pack)(float *to, int64_t stride, const float *from, int64_t features,
                const uint32_t *rows_from, int64_t vectors);
-
-  /* Once the parameters have changed, before the first forward. */
-  void (*prepare)(const ep_fused_net *net);
 
   void (*forward)(const ep_fused_net *net, const ep_fused_chunk *chunk);
 

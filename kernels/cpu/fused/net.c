@@ -170,9 +170,7 @@ static int64_t place_tiles(ep_fused_net *net, tally *total) {
   const int64_t begin = total->floats;
   for (int i = 0; i < net->stages_count; i++) {
     ep_fused_stage *stage = &net->stages[i];
-    if (!stage->tiled) continue;
-    stage->tiles = tally_tiles(total, stage->out_features, stage->in_features) - begin;
-    stage->tiles_across = tally_tiles(total, stage->out_features, stage->in_features) - begin;
+    if (stage->tiled) stage->tiles = tally_tiles(total, stage->in_features, net->stride) - begin;
   }
   return begin;
 }
@@ -196,8 +194,7 @@ static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
   int64_t spare = tally_add(&total, size.widest, net->stride);
   int64_t transposed = tally_add(&total, round_up(size.wide_input, EP_FUSED_PANEL), net->stride);
   int64_t gathered = tally_add(&total, row_values, net->stride);
-  int64_t weight_tiles = place_tiles(net, &total);
-  int64_t left_tiles = tally_tiles(&total, size.tiled, net->stride);
+  int64_t input_tiles = place_tiles(net, &total);
   int64_t right_tiles = tally_tiles(&total, size.tiled, net->stride);
   if (total.overflow || __builtin_mul_overflow(total.floats, 4, &net->arena_bytes)) {
     return ep_fail(error, EP_NO_MEMORY, "the network is larger than any memory");
@@ -218,8 +215,7 @@ static ep_status place_arrays(ep_fused_net *net, ep_error *error) {
   net->spare = base + spare;
   net->transposed = base + transposed;
   net->gathered = base + gathered;
-  net->weight_tiles = base + weight_tiles;
-  net->left_tiles = base + left_tiles;
+  net->input_tiles = base + input_tiles;
   net->right_tiles = base + right_tiles;
   place_activations(net);
   return EP_OK;

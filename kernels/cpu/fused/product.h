@@ -219,21 +219,30 @@ static void lanes_outer(const outer *given) {
   if (row < p->rows) outer_rows(p, 1, row);
 }
 
-/* sums[m] = or += the sum of D[m, :], four partial sums at a time. */
+/* sums[m] = or += the sum of D[m, :], of `rows` rows at a time in `parts` partial sums. */
+LANES_INLINE void row_sums_some(const outer *p, const int rows, const int parts, int64_t row) {
+  lanes sum[4] = {{0}, {0}, {0}, {0}};
+  const float *d = p->d + row * p->stride;
+  int64_t v = 0;
+  for (; v + parts <= p->vectors; v += parts, d += parts * EP_LANES)
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++)
+      sum[i] += lanes_load(d + i / parts * p->stride + i % parts * EP_LANES);
+  for (; v < p->vectors; v++, d += EP_LANES) sum[0] += lanes_load(d);
+  if (parts > 1) sum[0] = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+#pragma GCC unroll 4
+  for (int m = 0; m < rows; m++) {
+    float *to = p->sums + (row + m) * EP_LANES;
+    lanes before = p->first ? lanes_set(0.0f) : lanes_load(to);
+    lanes_store(to, before + sum[m]);
+  }
+}
+
 static void lanes_row_sums(const outer *given) {
   const outer own = *given, *p = &own;
-  for (int64_t m = 0; m < p->rows; m++) {
-    lanes sum[4] = {{0}, {0}, {0}, {0}};
-    const float *d = p->d + m * p->stride;
-    int64_t v = 0;
-    for (; v + 4 <= p->vectors; v += 4, d += 4 * EP_LANES)
-#pragma GCC unroll 4
-      for (int i = 0; i < 4; i++) sum[i] += lanes_load(d + i * EP_LANES);
-    for (; v < p->vectors; v++, d += EP_LANES) sum[0] += lanes_load(d);
-    float *to = p->sums + m * EP_LANES;
-    lanes before = p->first ? lanes_set(0.0f) : lanes_load(to);
-    lanes_store(to, before + ((sum[0] + sum[1]) + (sum[2] + sum[3])));
-  }
+  int64_t row = 0;
+  for (; row + 4 <= p->rows; row += 4) row_sums_some(p, 4, 1, row);
+  for (; row < p->rows; row++) row_sums_some(p, 1, 4, row);
 }
 
 /* to: [panels, vectors * EP_LANES, panel] from x: [features, stride]; features past the last read

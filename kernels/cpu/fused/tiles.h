@@ -1,63 +1,125 @@
 /* tiles.h: the products of large layers on the processor's matrix unit (AMX) with float32's
  * precision: of the nine products of two numbers in three parts each (cuts.h) the six largest are
- * added up, small ones first. The other three are below 2^-22 of the whole. Six products take 6/16
- * of what as many multiply-adds of AVX-512 take. */
+ * added up. The other three are below 2^-22 of the whole. Six products take 6/16 of what as many
+ * multiply-adds of AVX-512 take.
+ *
+ * A tile product keeps the unit busy for 16 cycles and takes one instruction. The lanes' work is
+ * put between them, in pieces of fewer instructions than the processor looks ahead. */
 #ifndef EP_KERNELS_CPU_FUSED_TILES_H
 #define EP_KERNELS_CPU_FUSED_TILES_H
 
 #include "kernels/cpu/fused/cuts.h"
 #include "kernels/cpu/fused/product.h"
 
-/* Up to four tiles of the result: where they are, and their sums. */
+/* Up to four tiles of the result, from row and column on: two by two, or two below each other,
+ * whose sums are in two halves (of tiles n and n + 2). */
 typedef struct {
-  int count;
-  int64_t row[4], column[4];
+  int count, across;
+  int64_t row, column;
+  bool first, last; /* of the depth's panels */
   _Alignas(LANES_BYTES) float sums[4 * TILES_FLOATS];
 } tiles_four;
 
-/* What product_finish does, of one tile at c. */
-LANES_INLINE void tiles_finish_rows(const product *p, const bool bias, const bool relu,
-                                    const bool add, const bool mask, int64_t rows, int64_t row,
-                                    int64_t column, const float *sums) {
+/* Tiles of the left operand that are multiplied with all columns: up to two of rows by TILES_PANEL
+ * of depth. They stay in the first cache, while the right one's come from the second. */
+typedef struct {
+  int64_t row, rows, k, depth, place;
+} tiles_panel;
+
+enum {
+  TILES_PANEL = 4,
+  TILES_PLACES = TILES_PANEL + 1 /* the next one's first is cut meanwhile */
+};
+
+/* A product under way, on one thread. What the lanes have to do they do while the unit is busy: cut
+ * what it will need next, and finish the four tiles that it made before. */
+typedef struct {
+  product p; /* own: no store into C can change it */
+  tiles_operand left, right, *ahead;
+  int64_t rows, columns, depth; /* tiles */
+  tiles_panel now, next;
+  tiles_four fours[2];
+  int turn;
+  int64_t column, end; /* of the columns at hand */
+  int64_t jobs_count;
+  tiles_job jobs[2]; /* tiles to be cut while the unit works at one depth */
+  _Alignas(LANES_BYTES) float panel[TILES_PLACES * 2 * TILES_EACH];
+} tiles_run;
+
+/* What product_finish does, of the last of the four. */
+static __attribute__((noinline)) void tiles_finish(const product *p, tiles_four *four) {
+  const int n = --four->count;
+  const int64_t row = four->row + n / four->across * TILES_ROWS;
+  const int64_t rows = p->rows - row < TILES_ROWS ? p->rows - row : TILES_ROWS;
+  const int64_t c_row = p->c_row, at = row * c_row + four->column + n % four->across * EP_LANES;
+  const bool halves = four->across == 1, add = p->add || !four->first;
+  const bool relu = p->relu && four->last;
+  const float *bias = p->bias && four->first ? p->bias + row : NULL;
+  const float *mask = p->mask && four->last ? p->mask + at : NULL;
+  const float *sums = four->sums + n * TILES_FLOATS;
   const lanes zero = lanes_set(0.0f);
-  const int64_t c_row = p->c_row, at = row * c_row + column;
-  const float *signs = p->mask + (mask ? at : 0), *start = p->bias + (bias ? row : 0);
   float *c = p->c + at;
-  for (int64_t m = 0; m < rows; m++, c += c_row) {
-    lanes sum = lanes_load(sums + m * EP_LANES);
-    if (bias) sum += start[m];
+  for (int64_t m = 0; m < rows; m++, sums += EP_LANES, c += c_row) {
+    lanes sum = lanes_load(sums);
+    if (halves) sum += lanes_load(sums + 2 * TILES_FLOATS);
+    if (bias) sum += bias[m];
     if (add) sum += lanes_load(c);
     if (relu) sum = lanes_max(zero, sum);
-    if (mask) sum = lanes_select(lanes_less(zero, lanes_load(signs + m * c_row)), sum, zero);
+    if (mask) sum = lanes_select(lanes_less(zero, lanes_load(mask + m * c_row)), sum, zero);
     lanes_store(c, sum);
   }
 }
 
-/* The last of the four. */
-static void tiles_finish(const product *p, tiles_four *four) {
-  const int n = --four->count;
-  const int64_t row = four->row[n], column = four->column[n];
-  const int64_t rows = p->rows - row < TILES_ROWS ? p->rows - row : TILES_ROWS;
-  const float *sums = four->sums + n * TILES_FLOATS;
-  if (p->bias && p->relu)
-    tiles_finish_rows(p, true, true, false, false, rows, row, column, sums);
-  else if (p->bias)
-    tiles_finish_rows(p, true, false, false, false, rows, row, column, sums);
-  else if (p->relu)
-    tiles_finish_rows(p, false, true, false, false, rows, row, column, sums);
-  else if (p->add)
-    tiles_finish_rows(p, false, false, true, false, rows, row, column, sums);
-  else if (p->mask)
-    tiles_finish_rows(p, false, false, false, true, rows, row, column, sums);
-  else
-    tiles_finish_rows(p, false, false, false, false, rows, row, column, sums);
+static void tiles_finish_all(tiles_run *run) {
+  tiles_four *four = &run->fours[!run->turn];
+  while (four->count > 0) tiles_finish(&run->p, four);
 }
 
-static void tiles_finish_all(const product *p, tiles_four *four) {
-  while (four->count > 0) tiles_finish(p, four);
+/* The panel's tile at depth k, and below it that of its second row. */
+static float *tiles_panel_at(tiles_run *run, const tiles_panel *panel, int64_t k) {
+  return run->panel + (panel->place + k) % TILES_PLACES * 2 * TILES_EACH;
 }
 
-enum { TILES_HIGH, TILES_MIDDLE, TILES_LOW };
+static void tiles_panel_job(tiles_run *run, const tiles_panel *panel, int64_t k, int64_t row,
+                            tiles_job *job) {
+  tiles_job_make(job, &run->left, panel->row + row, panel->k + k,
+                 tiles_panel_at(run, panel, k) + row * TILES_EACH);
+}
+
+/* From depth k on. */
+static void tiles_panel_cut(tiles_run *run, const tiles_panel *panel, int64_t k) {
+  for (; k < panel->depth; k++)
+    for (int64_t row = 0; row < panel->rows; row++) {
+      tiles_panel_job(run, panel, k, row, &run->jobs[0]);
+      tiles_cut_whole(&run->jobs[0]);
+    }
+}
+
+/* What is to be cut while the unit works at depth k. */
+static void tiles_plan(tiles_run *run, int64_t k) {
+  tiles_operand *from = tiles_are_cut(&run->right) ? run->ahead : &run->right;
+  int64_t n = 0;
+  if (run->end == run->columns) {
+    for (; k < run->next.depth && n < run->next.rows; n++)
+      tiles_panel_job(run, &run->next, k, n, &run->jobs[n]);
+  } else {
+    for (; from && !tiles_are_cut(from) && n < 2; n++) tiles_next(from, &run->jobs[n]);
+  }
+  run->jobs_count = n;
+}
+
+enum { TILES_TIMES = TILES_QUARTERS + 2 };
+
+/* The lanes' work between two times that the unit is given some. */
+LANES_INLINE void tiles_side(tiles_run *run, int64_t quarter) {
+  if (quarter < TILES_QUARTERS) {
+    if (run->jobs_count > 0) tiles_cut(&run->jobs[0], quarter);
+    if (run->jobs_count > 1) tiles_cut(&run->jobs[1], quarter);
+  } else if (run->fours[!run->turn].count > 0) {
+    tiles_finish(&run->p, &run->fours[!run->turn]);
+  }
+}
+
 #define TILES_LOAD(tile, operand, part) \
   _tile_loadd(tile, (operand) + (part)*TILES_FLOATS, LANES_BYTES)
 
@@ -75,15 +137,15 @@ static void tiles_zero(void) {
   _tile_zero(3);
 }
 
-#define TILES_SQUARE_LEFT(part)     \
+#define TILES_LEFT(part)            \
   do {                              \
-    TILES_LOAD(4, a[0] + at, part); \
-    TILES_LOAD(5, a[1] + at, part); \
+    TILES_LOAD(4, a, part);         \
+    TILES_LOAD(5, a + below, part); \
   } while (0)
-#define TILES_SQUARE_RIGHT(part)    \
-  do {                              \
-    TILES_LOAD(6, b[0] + at, part); \
-    TILES_LOAD(7, b[1] + at, part); \
+#define TILES_RIGHT(part)            \
+  do {                               \
+    TILES_LOAD(6, b, part);          \
+    TILES_LOAD(7, b + beside, part); \
   } while (0)
 #define TILES_SQUARE()       \
   do {                       \
@@ -93,83 +155,140 @@ static void tiles_zero(void) {
     _tile_dpbf16ps(3, 5, 7); \
   } while (0)
 
-/* Two tiles of rows, a, by two of columns, b. */
-static void tiles_square(const product *p, const float *const *a, const float *const *b,
-                         int64_t line, float *sums, tiles_four *done) {
-  tiles_zero();
-  for (int64_t at = 0; at < line; at += TILES_PARTS * TILES_FLOATS) {
-    TILES_SQUARE_LEFT(TILES_LOW);
-    TILES_SQUARE_RIGHT(TILES_HIGH);
-    TILES_SQUARE();
-    TILES_SQUARE_LEFT(TILES_MIDDLE);
-    TILES_SQUARE();
-    TILES_SQUARE_RIGHT(TILES_MIDDLE);
-    TILES_SQUARE();
-    TILES_SQUARE_LEFT(TILES_HIGH);
-    TILES_SQUARE();
-    TILES_SQUARE_RIGHT(TILES_LOW);
-    TILES_SQUARE();
-    TILES_SQUARE_RIGHT(TILES_HIGH);
-    TILES_SQUARE();
-    if (done->count > 0) tiles_finish(p, done);
-  }
-  tiles_finish_all(p, done);
-  tiles_store(sums);
+/* Whether the panel's tile of depth has all products of its numbers in one. */
+static bool tiles_is_few(const tiles_run *run, int64_t k) {
+  return run->right.few && run->now.k + k + 1 == run->depth;
 }
 
-#define TILES_COLUMN(part)          \
-  do {                              \
-    TILES_LOAD(4, a[0] + at, part); \
-    _tile_dpbf16ps(0, 4, 7);        \
-    TILES_LOAD(5, a[1] + at, part); \
-    _tile_dpbf16ps(1, 5, 7);        \
-    TILES_LOAD(6, a[2] + at, part); \
-    _tile_dpbf16ps(2, 6, 7);        \
-    TILES_LOAD(4, a[3] + at, part); \
-    _tile_dpbf16ps(3, 4, 7);        \
+/* The first operands, of the tile of depth that comes next: while the sums before are still being
+ * added up, or stored. */
+static void tiles_first(tiles_run *run, int64_t k, const float *b) {
+  const int64_t below = run->now.rows > 1 ? TILES_EACH : 0, beside = run->depth * TILES_EACH;
+  const float *a = tiles_panel_at(run, &run->now, k);
+  if (!tiles_is_few(run, k)) b += TILES_LOW * TILES_FLOATS;
+  TILES_LEFT(TILES_HIGH);
+  TILES_LOAD(6, b, 0);
+  if (run->end - run->column == 2) TILES_LOAD(7, b + beside, 0);
+}
+
+/* Two tiles of rows by two of columns. */
+static void tiles_square(tiles_run *run, const float *b) {
+  const int64_t below = run->now.rows > 1 ? TILES_EACH : 0, beside = run->depth * TILES_EACH;
+  for (int64_t k = 0; k < run->now.depth; k++, b += TILES_EACH) {
+    const float *a = tiles_panel_at(run, &run->now, k);
+    TILES_SQUARE();
+    if (tiles_is_few(run, k)) break;
+    TILES_RIGHT(TILES_MIDDLE);
+    tiles_plan(run, k);
+    tiles_side(run, 0);
+    TILES_SQUARE();
+    TILES_LEFT(TILES_MIDDLE);
+    tiles_side(run, 1);
+    TILES_SQUARE();
+    TILES_RIGHT(TILES_HIGH);
+    tiles_side(run, 2);
+    TILES_SQUARE();
+    TILES_LEFT(TILES_LOW);
+    tiles_side(run, 3);
+    TILES_SQUARE();
+    TILES_LEFT(TILES_HIGH);
+    tiles_side(run, 4);
+    TILES_SQUARE();
+    if (k + 1 < run->now.depth) tiles_first(run, k + 1, b + TILES_EACH);
+    tiles_side(run, 5);
+  }
+}
+
+#define TILES_PAIR(first, second, right) \
+  do {                                   \
+    _tile_dpbf16ps(first, 4, right);     \
+    _tile_dpbf16ps(second, 5, right);    \
   } while (0)
 
-/* Four tiles of rows by one of columns. */
-static void tiles_column(const product *p, const float *const *a, const float *b, int64_t line,
-                         float *sums, tiles_four *done) {
+/* Two tiles of rows by one of columns. Two sums alone would wait for themselves: 2 and 3 are of
+ * the smallest products. */
+static void tiles_pair(tiles_run *run, const float *b) {
+  const int64_t below = run->now.rows > 1 ? TILES_EACH : 0;
+  for (int64_t k = 0; k < run->now.depth; k++, b += TILES_EACH) {
+    const float *a = tiles_panel_at(run, &run->now, k);
+    TILES_PAIR(2, 3, 6);
+    if (tiles_is_few(run, k)) break;
+    TILES_LOAD(7, b, TILES_MIDDLE);
+    TILES_PAIR(0, 1, 7);
+    TILES_LEFT(TILES_MIDDLE);
+    TILES_LOAD(6, b, TILES_HIGH);
+    tiles_plan(run, k);
+    tiles_side(run, 0);
+    tiles_side(run, 1);
+    TILES_PAIR(2, 3, 7);
+    TILES_PAIR(0, 1, 6);
+    TILES_LEFT(TILES_LOW);
+    tiles_side(run, 2);
+    tiles_side(run, 3);
+    TILES_PAIR(2, 3, 6);
+    TILES_LEFT(TILES_HIGH);
+    tiles_side(run, 4);
+    TILES_PAIR(0, 1, 6);
+    if (k + 1 < run->now.depth) tiles_first(run, k + 1, b + TILES_EACH);
+    tiles_side(run, 5);
+  }
+}
+
+/* The panel from row and k on; with no rows when there is none. */
+static tiles_panel tiles_panel_from(const tiles_run *run, int64_t row, int64_t k, int64_t place) {
+  if (k == run->depth) {
+    k = 0;
+    row += 2;
+  }
+  const int64_t rows = run->rows - row, depth = run->depth - k;
+  return (tiles_panel){row, rows < 2 ? rows : 2, k, depth < TILES_PANEL ? depth : TILES_PANEL,
+                       place % TILES_PLACES};
+}
+
+static void tiles_panel_begin(tiles_run *run) {
+  run->now = run->next;
+  run->next = tiles_panel_from(run, run->now.row, run->now.k + run->now.depth,
+                               run->now.place + run->now.depth);
+  run->column = 0;
+  run->end = run->columns % 2 ? 1 : 2; /* where their number is odd, the first one comes alone */
+}
+
+/* On to the next columns, or the next panel; their operands have been cut when this returns, and
+ * the first ones are loaded. */
+static void tiles_advance(tiles_run *run) {
+  run->column = run->end;
+  run->end += 2;
+  if (run->column == run->columns) {
+    tiles_panel_cut(run, &run->next, run->now.depth - tiles_is_few(run, run->now.depth - 1));
+    tiles_panel_begin(run);
+  }
+  if (run->now.rows <= 0) return;
+  tiles_cut_until(&run->right, run->end);
+  __asm__ volatile("" ::: "memory"); /* what has been cut is in memory before it is loaded */
+  tiles_first(run, 0, tiles_at(&run->right, run->column, run->now.k));
+}
+
+/* Tiles of columns column … end - 1. While the last are made, the next panel is cut; before, the
+ * right operand, if it has not been yet, or the other. */
+static void tiles_four_make(tiles_run *run) {
+  const tiles_panel *now = &run->now;
+  const float *b = tiles_at(&run->right, run->column, now->k);
+  tiles_four *four = &run->fours[run->turn];
+  four->across = (int)(run->end - run->column);
+  four->count = (int)(four->across * now->rows);
+  four->row = now->row * TILES_ROWS;
+  four->column = run->column * EP_LANES;
+  four->first = now->k == 0;
+  four->last = now->k + now->depth == run->depth;
   tiles_zero();
-  for (int64_t at = 0; at < line; at += TILES_PARTS * TILES_FLOATS) {
-    TILES_LOAD(7, b + at, TILES_LOW);
-    TILES_COLUMN(TILES_HIGH);
-    TILES_LOAD(7, b + at, TILES_MIDDLE);
-    TILES_COLUMN(TILES_MIDDLE);
-    TILES_COLUMN(TILES_HIGH);
-    TILES_LOAD(7, b + at, TILES_HIGH);
-    TILES_COLUMN(TILES_LOW);
-    TILES_COLUMN(TILES_MIDDLE);
-    TILES_COLUMN(TILES_HIGH);
-    if (done->count > 0) tiles_finish(p, done);
-  }
-  tiles_finish_all(p, done);
-  tiles_store(sums);
-}
-
-static void tiles_add(tiles_four *four, int64_t row, int64_t column) {
-  four->row[four->count] = row * TILES_ROWS;
-  four->column[four->count++] = column * EP_LANES;
-}
-
-/* Four tiles of the result from row and column on: two by two, or four below each other. A row of
- * an operand's tiles has `line` floats. Tiles that are not there are made as their neighbours are,
- * and not kept. */
-static void tiles_four_make(const product *p, const float *left, const float *right, int64_t line,
-                            int64_t row, int64_t rows, int64_t column, bool square,
-                            tiles_four *four, tiles_four *done) {
-  const float *a[4], *b[2] = {right, right + line};
-  for (int64_t i = 0; i < 4; i++) a[i] = left + (row + i < rows ? row + i : rows - 1) * line;
-  if (square)
-    tiles_square(p, a, b, line, four->sums, done);
+  if (four->across == 2)
+    tiles_square(run, b);
   else
-    tiles_column(p, a, right, line, four->sums, done);
-  for (int64_t i = 0; i < (square ? 2 : 4) && row + i < rows; i++) {
-    tiles_add(four, row + i, column);
-    if (square) tiles_add(four, row + i, column + 1);
-  }
+    tiles_pair(run, b);
+  tiles_finish_all(run);
+  tiles_advance(run);
+  tiles_store(four->sums);
+  run->turn = !run->turn;
 }
 
 static void tiles_configure(void) {
@@ -183,109 +302,106 @@ static void tiles_configure(void) {
   _tile_loadconfig(&shapes);
 }
 
-/* A product under way: four tiles are finished while the unit is busy with the next four. */
-typedef struct {
-  product p; /* own: no store into C can change it */
-  const float *left;
-  int64_t rows, line; /* tiles; floats */
-  int turn;
-  tiles_four fours[2];
-} tiles_run;
-
-static void tiles_run_four(tiles_run *run, const float *right, int64_t row, int64_t column,
-                           bool square) {
-  tiles_four_make(&run->p, run->left, right, run->line, row, run->rows, column, square,
-                  &run->fours[run->turn], &run->fours[!run->turn]);
-  run->turn = !run->turn;
-}
-
-/* All rows of columns first … end - 1; right: the operand's tiles from the first of them on. */
-static void tiles_run_columns(tiles_run *run, const float *right, int64_t first, int64_t end) {
-  __asm__ volatile("" ::: "memory"); /* operands are in memory before their tiles are loaded */
-  for (int64_t row = 0; row < run->rows; row += 2)
-    for (int64_t column = first; column + 1 < end; column += 2)
-      tiles_run_four(run, right + (column - first) * run->line, row, column, true);
-  for (int64_t row = 0; (end - first) % 2 && row < run->rows; row += 4)
-    tiles_run_four(run, right + (end - 1 - first) * run->line, row, end - 1, false);
-}
-
-/* lanes_product of two operands: p's rows, vectors, c, and what happens to the sums. The right
- * operand has been cut, or it is cut two columns at a time, which then lie in the first cache. */
-static void tiles_product(const product *p, const float *left, const tiles_operand *right,
-                          bool is_cut) {
-  tiles_run run = {.p = *p, .left = left, .line = tiles_line(right)};
+/* lanes_product of two operands: p's rows, vectors, c, and what happens to the sums. Of the right
+ * one and of another, `ahead`, what is not yet cut will be. */
+static void tiles_product(const product *p, const tiles_operand *left, const tiles_operand *right,
+                          tiles_operand *ahead) {
+  tiles_run run; /* the arrays of tiles in it are written before they are read */
+  run.p = *p;
+  run.left = *left;
+  run.right = *right;
+  run.ahead = ahead;
+  run.turn = run.fours[0].count = run.fours[1].count = 0;
   run.rows = tiles_count(p->rows, TILES_ROWS);
+  run.columns = run.end = p->vectors;
+  run.depth = tiles_depth(right);
+  run.now = (tiles_panel){0};
+  run.next = tiles_panel_from(&run, 0, 0, 0);
   tiles_configure();
-  if (is_cut) tiles_run_columns(&run, right->to, 0, p->vectors);
-  for (int64_t column = 0; !is_cut && column < p->vectors; column += 2) {
-    const int64_t end = column + 2 < p->vectors ? column + 2 : p->vectors;
-    tiles_cut_range(right, column, end, right->to);
-    tiles_run_columns(&run, right->to, column, end);
-  }
-  tiles_finish_all(&run.p, &run.fours[!run.turn]);
+  for (tiles_advance(&run); run.now.rows > 0;) tiles_four_make(&run);
+  tiles_finish_all(&run);
+  if (ahead) tiles_cut_until(ahead, tiles_along(ahead));
   _tile_release();
 }
 
 /* A product that threads take pieces of. */
 typedef struct {
   const product *whole;
-  const float *left;
-  const tiles_operand *right;
+  const tiles_operand *left, *right;
 } tiles_shared;
 
-enum {
-  TILES_PIECE = 4,            /* tiles of rows */
-  TILES_NEAR_FLOATS = 1 << 17 /* a left operand that may be read again for every two columns */
-};
+enum { TILES_PIECE = 4 }; /* tiles of rows */
 
 static void tiles_product_task(void *context, int64_t number, int member) {
   (void)member;
   const tiles_shared *s = context;
-  const product piece =
-      product_piece(s->whole, number * TILES_PIECE * TILES_ROWS, TILES_PIECE * TILES_ROWS);
-  tiles_product(&piece, s->left + number * TILES_PIECE * tiles_line(s->right), s->right, true);
-}
-
-static void tiles_product_all(const ep_fused_net *net, const ep_fused_stage *stage,
-                              const product *p, const float *left, const tiles_operand *right) {
-  tiles_shared shared = {p, left, right};
-  const bool near = tiles_count(p->rows, TILES_ROWS) * tiles_line(right) <= TILES_NEAR_FLOATS;
-  if (!stage->shared && near) {
-    tiles_product(p, left, right, false);
-    return;
-  }
-  tiles_cut_all(net, stage, right);
-  if (stage->shared && net->crew)
-    ep_crew_run(net->crew, tiles_product_task, &shared,
-                tiles_count(p->rows, TILES_PIECE * TILES_ROWS));
+  const int64_t first = number * TILES_PIECE * TILES_ROWS;
+  const product piece = product_piece(s->whole, first, TILES_PIECE * TILES_ROWS);
+  tiles_operand left = *s->left;
+  left.matrix.from += left.down ? first : first * left.matrix.stride;
+  if (left.down)
+    left.matrix.vectors -= number * TILES_PIECE;
   else
-    tiles_product(p, left, right, true);
+    left.matrix.rows -= first;
+  tiles_product(&piece, &left, s->right, NULL);
 }
 
-/* The weights of all tiled layers, cut as forward and backward want them. */
-static void tiles_prepare(const ep_fused_net *net) {
-  for (int i = 0; i < net->stages_count; i++) {
-    const ep_fused_stage *stage = &net->stages[i];
-    if (!stage->tiled) continue;
-    tiles_operand o = {.matrix = {.from = net->parameters + stage->weight,
-                                  .rows = stage->out_features,
-                                  .vectors = stage->weight_stride / EP_LANES,
-                                  .stride = stage->weight_stride},
-                       .to = net->weight_tiles + stage->tiles};
-    tiles_cut_all(net, stage, &o);
-    o.down = o.across = true;
-    o.to = net->weight_tiles + stage->tiles_across;
-    if (i > net->first_linear) tiles_cut_all(net, stage, &o);
-  }
+static bool tiles_are_shared(const ep_fused_net *net, const ep_fused_stage *stage) {
+  return stage->shared && net->crew;
 }
 
-/* lanes_product of a layer's W and x; across: of W^T and the gradient. */
-static void tiles_layer(const ep_fused_net *net, const ep_fused_stage *stage, bool across,
-                        const product *p) {
-  const tiles_operand right = {
+static void tiles_cut_shared(const ep_fused_net *net, tiles_operand *o) {
+  ep_crew_run(net->crew, tiles_cut_task, o, tiles_along(o));
+  o->along = tiles_along(o);
+}
+
+static void tiles_product_shared(const ep_fused_net *net, const product *p,
+                                 const tiles_operand *left, tiles_operand *right) {
+  tiles_shared shared = {p, left, right};
+  tiles_cut_shared(net, right);
+  ep_crew_run(net->crew, tiles_product_task, &shared,
+              tiles_count(p->rows, TILES_PIECE * TILES_ROWS));
+}
+
+/* Operands of a layer's products. A right one has its tiles in net->right_tiles; the input as the
+ * weight's gradient wants it has them in a place of its own: it is cut on the way forward. */
+static tiles_operand tiles_of_weight(const ep_fused_net *net, const ep_fused_stage *stage,
+                                     bool across) {
+  return (tiles_operand){.matrix = {.from = net->parameters + stage->weight,
+                                    .rows = stage->out_features,
+                                    .vectors = stage->weight_stride / EP_LANES,
+                                    .stride = stage->weight_stride},
+                         .down = across,
+                         .across = across};
+}
+
+static tiles_operand tiles_of_samples(const ep_fused_net *net, const product *p) {
+  return (tiles_operand){
       .matrix = {p->b, p->depth, p->vectors, p->b_row}, .down = true, .to = net->right_tiles};
-  tiles_product_all(net, stage, p,
-                    net->weight_tiles + (across ? stage->tiles_across : stage->tiles), &right);
+}
+
+static bool tiles_are_few(const ep_fused_chunk *chunk) {
+  return (chunk->rows - 1) % TILES_DEPTH < TILES_FEW;
+}
+
+static tiles_operand tiles_of_input(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                                    const ep_fused_stage *stage, const float *x) {
+  return (tiles_operand){.matrix = {x, stage->in_features, chunk->vectors, net->stride},
+                         .across = true,
+                         .few = tiles_are_few(chunk),
+                         .to = net->input_tiles + stage->tiles};
+}
+
+/* lanes_product of a layer's W and x. */
+static void tiles_forward(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                          const ep_fused_stage *stage, const product *p) {
+  const tiles_operand left = tiles_of_weight(net, stage, false);
+  tiles_operand right = tiles_of_samples(net, p);
+  tiles_operand ahead = tiles_of_input(net, chunk, stage, p->b);
+  if (tiles_are_shared(net, stage))
+    tiles_product_shared(net, p, &left, &right);
+  else
+    tiles_product(p, &left, &right, &ahead);
 }
 
 /* The gradient of a tiled layer's weight: the samples are the depth. */
@@ -298,12 +414,30 @@ static void tiles_weight(const ep_fused_net *net, const ep_fused_chunk *chunk,
                      .add = !first};
   const tiles_operand left = {
       .matrix = {net->gradient, stage->out_features, chunk->vectors, net->stride},
-      .to = net->left_tiles};
-  const tiles_operand right = {.matrix = {x, stage->in_features, chunk->vectors, net->stride},
-                               .across = true,
-                               .to = net->right_tiles};
-  tiles_cut_all(net, stage, &left);
-  tiles_product_all(net, stage, &p, net->left_tiles, &right);
+      .few = tiles_are_few(chunk)};
+  tiles_operand right = tiles_of_input(net, chunk, stage, x);
+  tiles_operand ahead = left;
+  ahead.down = true;
+  ahead.few = false;
+  ahead.to = net->right_tiles;
+  if (tiles_are_shared(net, stage)) {
+    tiles_product_shared(net, &p, &left, &right);
+  } else {
+    right.along = tiles_along(&right);
+    tiles_product(&p, &left, &right, &ahead);
+  }
+}
+
+/* lanes_product of W^T and the gradient, after tiles_weight. */
+static void tiles_backward(const ep_fused_net *net, const ep_fused_stage *stage, const product *p) {
+  const tiles_operand left = tiles_of_weight(net, stage, true);
+  tiles_operand right = tiles_of_samples(net, p);
+  if (tiles_are_shared(net, stage)) {
+    tiles_product_shared(net, p, &left, &right);
+  } else {
+    right.along = tiles_along(&right);
+    tiles_product(p, &left, &right, NULL);
+  }
 }
 
 #endif

@@ -38,14 +38,6 @@ LANES_INLINE activation variant_activation(const ep_fused_net *net, const ep_fus
                       stage->negative_slope};
 }
 
-static void variant_prepare(const ep_fused_net *net) {
-#ifdef EP_TILES
-  tiles_prepare(net);
-#else
-  (void)net;
-#endif
-}
-
 /* Rows of a product that a thread takes at a time: whole tiles. */
 enum { VARIANT_PIECE_ROWS = 48 };
 
@@ -60,14 +52,18 @@ static void variant_product_task(void *context, int64_t number, int member) {
 }
 
 /* x W^T, or, `across`, the gradient times W. */
-static void variant_product(const ep_fused_net *net, const ep_fused_stage *stage, bool across,
-                            product p) {
+static void variant_product(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                            const ep_fused_stage *stage, bool across, product p) {
 #ifdef EP_TILES
   if (stage->tiled) {
-    tiles_layer(net, stage, across, &p);
+    if (across)
+      tiles_backward(net, stage, &p);
+    else
+      tiles_forward(net, chunk, stage, &p);
     return;
   }
 #else
+  (void)chunk;
   (void)across;
 #endif
   if (stage->shared && net->crew)
@@ -81,7 +77,7 @@ static void variant_forward(const ep_fused_net *net, const ep_fused_chunk *chunk
     const ep_fused_stage *stage = &net->stages[i];
     const float *x = stage->input ? stage->input : chunk->x;
     if (stage->type == EP_LAYER_LINEAR) {
-      variant_product(net, stage, false,
+      variant_product(net, chunk, stage, false,
                       (product){.rows = stage->out_features,
                                 .depth = stage->in_features,
                                 .vectors = chunk->vectors,
@@ -193,7 +189,7 @@ static void variant_backward(const ep_fused_net *net, const ep_fused_chunk *chun
     if (i == net->first_linear) break;
     const ep_fused_stage *before = &net->stages[i - 1];
     masked = before->type == EP_LAYER_LINEAR && before->relu;
-    variant_product(&at, stage, true,
+    variant_product(&at, chunk, stage, true,
                     (product){.rows = stage->in_features,
                               .depth = stage->out_features,
                               .vectors = chunk->vectors,
@@ -332,9 +328,8 @@ static void variant_permute(const ep_permutation *permutation, uint32_t *to, uin
   }
 }
 
-#define VARIANT_OPS                                                                                \
-  .lanes = EP_LANES, .pack = variant_pack, .prepare = variant_prepare, .forward = variant_forward, \
-  .loss = variant_loss, .backward = variant_backward, .update = variant_update,                    \
-  .permute = variant_permute
+#define VARIANT_OPS                                                                          \
+  .lanes = EP_LANES, .pack = variant_pack, .forward = variant_forward, .loss = variant_loss, \
+  .backward = variant_backward, .update = variant_update, .permute = variant_permute
 
 #endif

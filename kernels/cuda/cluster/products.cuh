@@ -41,8 +41,7 @@ static __device__ __forceinline__ void product(float (&c)[TILES][4], const float
         a[0] = part_of<PRECISE>(w[0]), a[1] = part_of<PRECISE>(w[8]);
         a[2] = part_of<PRECISE>(w[LINE]), a[3] = part_of<PRECISE>(w[LINE + 8]);
       } else {
-        matrices_load<PRECISE>(a,
-                               at + row_clamp<ROWS>((FIRST + i) * 16 + lane % 16) * LINE + k * 8);
+        parts_load<PRECISE>(a, at + row_clamp<ROWS>((FIRST + i) * 16 + lane % 16) * LINE + k * 8);
       }
       if (ALTERNATES && k % 2)
         multiply<PRECISE>(more[i], a, b0, b1);

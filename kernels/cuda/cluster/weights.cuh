@@ -130,11 +130,11 @@ static __device__ __forceinline__ void gradients_add(const group_spot &spot, int
                                                      float (&c)[GROUP][4]) {
   const float *grad = memory + (spot.factors & 0xffff) + k, *x = memory + (spot.factors >> 16) + k;
   part a[2][4], b[GROUP][4];
-  matrices_load<PRECISE>(a[0], grad);
-  if (PAIR) matrices_load<PRECISE>(a[1], grad + 8);
+  parts_load<PRECISE>(a[0], grad);
+  if (PAIR) parts_load<PRECISE>(a[1], grad + 8);
 #pragma unroll
   for (int i = 0; i < GROUP_TILES; i++)
-    matrices_load<PRECISE>(b[i], x + (i < spot.count ? i * 8 * STRIDE : 0));
+    parts_load<PRECISE>(b[i], x + (i < spot.count ? i * 8 * STRIDE : 0));
 #pragma unroll
   for (int q = 0; q < 4; q++) b[BIASES][q] = part_of<PRECISE>(1.0f);
 #pragma unroll

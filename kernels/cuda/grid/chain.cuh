@@ -140,7 +140,7 @@ static __device__ __forceinline__ void chain_multiply(float (&c)[TILES][2][4],
         a[0] = part_of<PRECISE>(w[0]), a[1] = part_of<PRECISE>(w[8]);
         a[2] = part_of<PRECISE>(w[of.line]), a[3] = part_of<PRECISE>(w[of.line + 8]);
       } else {
-        matrices_load<PRECISE>(a, of.weights + at[i] + k * 8);
+        parts_load<PRECISE>(a, of.weights + at[i] + k * 8);
       }
 #pragma unroll
       for (int j = 0; j < 2; j++) multiply<PRECISE>(c[i][j], a, b[j][0], b[j][1]);
@@ -331,9 +331,9 @@ static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, i
   for (int k = 0; k < rows; k += 8) {
     part a[SUM_TILES][4], b[SUM_COLUMNS / 2][4];
 #pragma unroll
-    for (int i = 0; i < SUM_TILES; i++) matrices_load<PRECISE>(a[i], grad[i] + k);
+    for (int i = 0; i < SUM_TILES; i++) parts_load<PRECISE>(a[i], grad[i] + k);
 #pragma unroll
-    for (int j = 0; j < SUM_COLUMNS / 2; j++) matrices_load<PRECISE>(b[j], x[j] + k);
+    for (int j = 0; j < SUM_COLUMNS / 2; j++) parts_load<PRECISE>(b[j], x[j] + k);
 #pragma unroll
     for (int i = 0; i < SUM_TILES; i++) {
       multiply<PRECISE>(c.biases[i], a[i], one, one);

@@ -135,8 +135,6 @@ template <bool PRECISE> static __device__ void phase_run(const ep_grid_phase pha
     counter_arrive(meeting_of(EP_GRID_GIVEN));
   int block = (int)blockIdx.x - phase.update_from, blocks = s.workers - phase.update_from;
   if (phase.update_count > 0 && block >= 0) {
-    asm volatile("cp.async.wait_all;" ::: "memory"); /* the step's rates */
-    __syncthreads();
     int skip = 0;
     for (int i = 0; i < phase.update_count; i++)
       skip = update<PRECISE>(phase.update_first - i, skip, block, blocks);
@@ -247,6 +245,7 @@ static __device__ void blocks_steps(ep_permutation *permutation, unsigned long l
     }
     if (whole) copies_allow();
     if (++batch == s.steps_per_epoch) order_make(permutation, ++epoch), batch = 0;
+    if (threadIdx.x == 0) asm volatile("cp.async.wait_all;" ::: "memory"); /* the step's rates */
     if (shared) blocks_arrive();
     for (int i = 0; i < s.phases_count; i++) phase_run<PRECISE>(s.phases[i]);
     if (!shared) continue;
@@ -280,36 +279,6 @@ template <bool PRECISE> static __global__ void grid(const __grid_constant__ ep_g
 
 #endif
 
-static const void *kernel_of(bool precise) {
-  return precise ? (const void *)grid<true> : (const void *)grid<false>;
-}
-
-cudaError_t ep_cuda_grid_prepare(bool precise, int shared_bytes) {
-  const void *kernel = kernel_of(precise);
-  cudaError_t code =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  if (code != cudaSuccess) return code;
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-}
-
-cudaError_t ep_cuda_grid_steps(cudaStream_t stream, const ep_grid_span *span, int blocks,
-                               int shared_bytes) {
-  cudaLaunchAttribute together = {};
-  if (span->cluster) {
-    together.id = cudaLaunchAttributeClusterDimension;
-    together.val.clusterDim.x = (unsigned)blocks;
-    together.val.clusterDim.y = together.val.clusterDim.z = 1;
-  } else {
-    together.id = cudaLaunchAttributeCooperative;
-    together.val.cooperative = 1;
-  }
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3((unsigned)blocks);
-  config.blockDim = dim3(EP_GRID_THREADS);
-  config.dynamicSmemBytes = (size_t)shared_bytes;
-  config.stream = stream;
-  config.attrs = &together;
-  config.numAttrs = 1;
-  void *arguments[] = {(void *)span};
-  return cudaLaunchKernelExC(&config, kernel_of(span->precise), arguments);
+cudaError_t ep_cuda_grid_kernel(bool precise, cudaKernel_t *out) {
+  return cudaGetKernel(out, precise ? (const void *)grid<true> : (const void *)grid<false>);
 }

@@ -272,6 +272,7 @@ static __device__ __noinline__ void biases_update(int l, int block, int blocks) 
     for (int row = 0; row < n.rows; row++) sum += grad.at[row * grad.stride + o];
     bias_update(l, o, sum);
   }
+  __syncthreads(); /* before another thread writes down the next step and its rates */
 }
 
 /* The gradient of a layer's weights and biases, summed over all rows, and the update, by `blocks`

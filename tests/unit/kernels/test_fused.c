@@ -286,10 +286,10 @@ START_TEST(a_split_may_be_longer_than_a_batch) {
 END_TEST
 
 /* Wide enough for the matrix unit, with and without neighbours to its tiles: batches of one chunk,
- * of several, with a last one of few rows. */
+ * of several; few rows, or none, beyond what fills a tile. */
 START_TEST(large_layers_agree_with_the_reference) {
   static const int64_t widths[][3] = {{64, 32, 3}, {65, 33, 40}, {79, 96, 33}, {130, 193, 48}};
-  static const int64_t batches[] = {32, 37, 112, 300};
+  static const int64_t batches[] = {32, 33, 37, 100, 112, 300};
   const ep_subject reference = {ops, backend, "cpu/reference"}, fused = {ops, backend, "cpu/fused"};
   for (int level = 0; level <= best_level; level++)
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
@@ -299,7 +299,7 @@ START_TEST(large_layers_agree_with_the_reference) {
           if (layer) ep_case_add(test, layer == 1 ? EP_LAYER_RELU : EP_LAYER_TANH);
           ep_case_add_linear(test, widths[i][layer], layer != 1);
         }
-        ep_case_finish(test, &(ep_case_training){.rows = batches[j] + 7,
+        ep_case_finish(test, &(ep_case_training){.rows = batches[j] + 2 + 3 * (int64_t)(i % 2),
                                                  .batch_size = batches[j],
                                                  .shuffle = true,
                                                  .seed = 1,
