@@ -2,7 +2,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_LAYERS_CUH
 #define EP_KERNELS_CUDA_GRID_LAYERS_CUH
 
-#include "kernels/cuda/grid/products.cuh"
+#include "kernels/cuda/grid/warpgroups.cuh"
 #include "kernels/formulas/losses.h"
 
 typedef ep_grid_span span;
@@ -62,16 +62,32 @@ static __device__ __noinline__ void blocks_arrive() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   } else {
     counter_arrive(s.barrier);
-    if (threadIdx.x == 0) state_of().target += gridDim.x;
+    if (threadIdx.x == 0) state_of().target += s.workers;
   }
 }
 
-static __device__ __noinline__ void blocks_await() {
+static __device__ __forceinline__ unsigned *meeting_of(int meeting) {
+  return span_of().barrier + meeting * EP_GRID_LINE;
+}
+
+/* In line, so that what a thread has asked for may be under way meanwhile: no call has to wait for
+ * registers. meeting: becomes none. */
+static __device__ __forceinline__ void meeting_await(int &meeting) {
   const span &s = span_of();
-  if (s.cluster)
+  unsigned turn = state_of().n.turn;
+  if (meeting == EP_GRID_NONE) return;
+  counter_await(meeting_of(meeting), meeting == EP_GRID_BARRIER ? state_of().target
+                                     : meeting == EP_GRID_FRONT ? turn
+                                                                : turn * (unsigned)s.given);
+  meeting = EP_GRID_NONE;
+}
+
+static __device__ __noinline__ void blocks_await() {
+  int meeting = EP_GRID_BARRIER;
+  if (span_of().cluster)
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
   else
-    counter_await(s.barrier, state_of().target);
+    meeting_await(meeting);
 }
 
 /* The blocks that have the front meet. */
@@ -79,7 +95,7 @@ static __device__ void front_wait() {
   const span &s = span_of();
   copies_allow();
   if (threadIdx.x == 0) state_of().front_target += s.front_blocks;
-  counter_wait(s.barrier + EP_GRID_LINE, state_of().front_target);
+  counter_wait(meeting_of(EP_GRID_FRONT), state_of().front_target);
 }
 
 /* --- activations ----------------------------------------------------------------------------- */
@@ -143,11 +159,18 @@ static __device__ __forceinline__ matrix weights_of(const layer &of) {
   return {s.parameters + of.weight, of.in, of.out, of.in};
 }
 
+/* Where a layer's outputs are. Those of a chained front lie in two places, by turns: it may be on
+ * its next rows while others still read these. */
+static __device__ __forceinline__ float *after_of(const now &n, int l) {
+  const span &s = span_of();
+  return n.scratch + s.layers[l].after + (l == s.front - 1 ? n.turn % 2 * s.front_turn : 0);
+}
+
 static __device__ __forceinline__ matrix input_of(const now &n, int l) {
   const span &s = span_of();
   if (l == 0) return {n.scratch + s.inputs, s.inputs_stride, n.rows, s.inputs_stride};
   const layer &before = s.layers[l - 1];
-  return {n.scratch + before.after, before.stride, n.rows, before.stride};
+  return {after_of(n, l - 1), before.stride, n.rows, before.stride};
 }
 
 static __device__ __forceinline__ matrix grad_of(const now &n, const layer &of) {
@@ -187,40 +210,52 @@ struct forward_use {
   }
 };
 
-/* The weights of the first layer behind a front may still be on their way to memory. */
-template <class S, bool PRECISE> static __device__ __noinline__ void forward_run(int l) {
+/* awaits: an ep_grid_meeting, before what the layer takes is read. */
+template <class S, bool PRECISE>
+static __device__ __forceinline__ void forward_here(int l, int awaits) {
   const now n = now_of();
   const layer of = span_of().layers[l];
   const ep_grid_cut cut = of.forward;
   float *area = block_memory + span_of().area_at;
-  bool waits = l > span_of().front || l == 0;
-  if (!waits) blocks_await();
   matrix weights = weights_of(of), x = input_of(n, l);
   int tasks = cut.across * cut.down * cut.splits;
-  for (int number = blockIdx.x; number < tasks; number += gridDim.x) {
+  for (int number = blockIdx.x; number < tasks; number += span_of().workers) {
     task at = task_of<S>(cut, number, of.in);
     const forward_use use{n, of, span_of().parameters, at.n, at.m};
     early<S, forward_use> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    product<S, PRECISE>(c, area, weights, x, at, waits);
+    if constexpr (S::BY_WARPGROUPS)
+      lines_product(c, area, weights, x, at, awaits);
+    else
+      product<S, PRECISE>(c, area, weights, x, at, awaits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
-  if (waits) blocks_await();
+  meeting_await(awaits);
 }
 
-template <bool PRECISE> static __device__ void forward(int l) {
-  if (span_of().layers[l].forward.large)
-    forward_run<large<false>, PRECISE>(l);
+template <class S, bool PRECISE>
+static __device__ __noinline__ void forward_run(int l, int awaits) {
+  forward_here<S, PRECISE>(l, awaits);
+}
+
+/* What a warpgroup has under way, no call may cross: its products stand in the kernel itself. */
+template <bool PRECISE> static __device__ __forceinline__ void forward(int l, int awaits) {
+  if (!span_of().layers[l].forward.large)
+    forward_run<small<false>, PRECISE>(l, awaits);
+  else if constexpr (PRECISE || !WARPGROUPS)
+    forward_run<large<false>, PRECISE>(l, awaits);
   else
-    forward_run<small<false>, PRECISE>(l);
+    forward_here<wide<false>, PRECISE>(l, awaits);
 }
 
-/* The gradient by a layer's input, times the slopes of the activation before it, in their place. */
+/* The gradient by a layer's input, times the slopes of the activation before it, in their place. A
+ * chained front keeps its slopes. */
 struct backward_use {
   const now &n;
   const layer &before;
   int row, input;
+  bool slopes;
   struct loaded {
     four slope;
   };
@@ -231,7 +266,10 @@ struct backward_use {
     return row + line < n.rows && input + column < before.stride;
   }
   __device__ __forceinline__ void load(int line, int column, loaded &to) const {
-    to.slope = four_of(there(line, column) ? at(line, column) : n.scratch + before.grad);
+    if (slopes)
+      to.slope = four_of(there(line, column) ? at(line, column) : n.scratch + before.grad);
+    else
+      to.slope = {{1, 1, 1, 1}};
   }
   __device__ __forceinline__ void store(int line, int column, const four &sum,
                                         const loaded &with) const {
@@ -243,35 +281,30 @@ struct backward_use {
   }
 };
 
-template <class S, bool PRECISE> static __device__ __noinline__ void backward_run(int l) {
+/* Whether the slopes by the input of layer l lie where the gradient by it goes. */
+static __device__ __forceinline__ bool has_slopes(int l) {
+  return !span_of().chained || l > span_of().front;
+}
+
+template <class S, bool PRECISE>
+static __device__ __noinline__ void backward_run(int l, int awaits) {
   const now n = now_of();
   const layer of = span_of().layers[l];
   const ep_grid_cut cut = of.backward;
   float *area = block_memory + span_of().area_at;
-  bool waits = true;
   const layer before = span_of().layers[l - 1];
   matrix weights = weights_of(of), grad = grad_of(n, of);
   int tasks = cut.across * cut.down * cut.splits;
-  for (int number = blockIdx.x; number < tasks; number += gridDim.x) {
+  for (int number = blockIdx.x; number < tasks; number += span_of().workers) {
     task at = task_of<S>(cut, number, of.out);
-    const backward_use use{n, before, at.n, at.m};
+    const backward_use use{n, before, at.n, at.m, has_slopes(l)};
     early<S, backward_use> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    product<S, PRECISE>(c, area, weights, grad, at, waits);
+    product<S, PRECISE>(c, area, weights, grad, at, awaits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
-  if (waits) blocks_await();
-}
-
-/* Returns its tasks, so that others begin with the blocks that have none of them. */
-template <bool PRECISE> static __device__ int backward(int l) {
-  const ep_grid_cut &cut = span_of().layers[l].backward;
-  if (cut.large)
-    backward_run<large<true>, PRECISE>(l);
-  else
-    backward_run<small<true>, PRECISE>(l);
-  return cut.across * cut.down * cut.splits;
+  meeting_await(awaits);
 }
 
 #endif
