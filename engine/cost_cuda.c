@@ -9,9 +9,15 @@ static int capability(const ep_device_info *device) {
   return number > 0 ? number : 90;
 }
 
+static ep_choice_gpu gpu_of(const ep_device_info *device) {
+  const int usual_multiprocessors = 132;
+  return (ep_choice_gpu){capability(device),
+                         device->threads > 0 ? device->threads : usual_multiprocessors};
+}
+
 static bool resident_takes(const ep_plan *plan, const ep_device_info *device) {
-  (void)device;
-  return ep_choice_resident(&plan->program);
+  ep_choice_gpu gpu = gpu_of(device);
+  return ep_choice_resident(&plan->program, &gpu);
 }
 
 /* Multiply-adds of a row, one after the other, and what is as dear: one with fewer than four beside
@@ -58,12 +64,6 @@ static void resident_terms(const ep_plan *plan, const ep_device_info *device, in
   terms[4] = blocks > 1;
   terms[5] = blocks > 1 ? blocks : 0;
   terms[6] = kept ? 0 : turns * warps * row_values;
-}
-
-static ep_choice_gpu gpu_of(const ep_device_info *device) {
-  const int usual_multiprocessors = 132;
-  return (ep_choice_gpu){capability(device),
-                         device->threads > 0 ? device->threads : usual_multiprocessors};
 }
 
 static bool narrow_takes(const ep_plan *plan, const ep_device_info *device) {

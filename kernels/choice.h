@@ -115,27 +115,23 @@ static inline bool ep_choice_fused(const ep_program *program) {
 
 #define EP_CHOICE_RESIDENT_LAYERS \
   (EP_CHOICE_DENSE | EP_CHOICE_LAYER(ELU) | EP_CHOICE_LAYER(SOFTPLUS))
+#define EP_CHOICE_GEMM_LAYERS \
+  (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
+#define EP_CHOICE_GRAPH_LAYERS                                                     \
+  (EP_CHOICE_GEMM_LAYERS | EP_CHOICE_LAYER(CONV2D) | EP_CHOICE_LAYER(MAX_POOL2D) | \
+   EP_CHOICE_LAYER(AVG_POOL2D) | EP_CHOICE_LAYER(DROPOUT) | EP_CHOICE_LAYER(DROPOUT2D))
 
 enum {
   EP_CHOICE_RESIDENT_PARAMETERS = 96, /* weights and sums: 192 of a thread's 255 registers */
   EP_CHOICE_RESIDENT_WIDTHS = 96,     /* what a row holds on its way, in registers as well */
-  EP_CHOICE_RESIDENT_ROWS = 32768     /* the order of an epoch lies in shared memory */
+  EP_CHOICE_RESIDENT_ROWS = 32768,    /* the order of an epoch lies in shared memory … */
+  EP_CHOICE_RESIDENT_BYTES = 14336    /* … beside what the warps exchange, at most so much */
 };
 
 /* The rows lie on the device, in memory that is asked for without a limit; nothing is kept beside
  * the parameters, and no class counts more than another. */
 static inline bool ep_program_is_resident(const ep_program *program) {
   return program->data_bytes_max == 0 && program->buffers == 0 && !program->class_weights;
-}
-
-static inline bool ep_choice_resident(const ep_program *program) {
-  int64_t widths = program->in_features + program->target_columns;
-  for (int i = 0; i < program->ops_count; i++) widths += program->ops[i].out_features;
-  bool ordered = !ep_program_shuffles(program) || program->train_rows <= EP_CHOICE_RESIDENT_ROWS;
-  return (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
-         ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
-         ep_program_trains(program) && program->parameters <= EP_CHOICE_RESIDENT_PARAMETERS &&
-         widths <= EP_CHOICE_RESIDENT_WIDTHS && ordered;
 }
 
 /* What cuda/cluster and cuda/grid ask of a program before they make a plan. */
@@ -196,7 +192,9 @@ static inline bool ep_choice_has_large_blocks(int capability) {
 /* Bytes of shared memory that a block may ask for, but for what a kernel has besides. */
 int64_t ep_choice_shared_bytes(int capability);
 
-/* kernels/cuda/choice.c. work: written where it takes the program. */
+/* kernels/cuda/choice.c. */
+bool ep_choice_resident(const ep_program *program, const ep_choice_gpu *gpu);
+/* work: written where it takes the program. */
 bool ep_choice_grid(const ep_program *program, const ep_choice_gpu *gpu, ep_choice_grid_work *work);
 /* cuda/fused. work: written, zero where there is no way to run the program. */
 bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,

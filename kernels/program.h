@@ -158,8 +158,6 @@ static inline int64_t ep_optimizer_slots(const ep_optimizer *optimizer) {
   return 0;
 }
 
-/* Whether rows are drawn in an order of their own: a batch that holds all rows keeps the order of
- * the data, in every executor, so that a row has the same dropout mask in all of them. */
 /* Whether a step's rates are its learning rate alone (kernels/formulas/optimizers.h), without
  * powers or divisions by the step's number. */
 static inline bool ep_optimizer_is_plain(ep_optimizer_type type) {
@@ -186,6 +184,8 @@ static inline float ep_program_decay_at(const ep_program *program, int64_t offse
   return 0;
 }
 
+/* Whether rows are drawn in an order of their own: a batch that holds all rows keeps the order of
+ * the data, in every executor, so that a row has the same dropout mask in all of them. */
 static inline bool ep_program_shuffles(const ep_program *program) {
   return program->shuffle && program->batch_size < program->train_rows;
 }

@@ -112,26 +112,30 @@ function mark(name) {
   }
 }
 
-// Two themes; the button says which one it would bring.
+// Two themes; the button says which one it would bring. Until one is chosen the page follows the system.
 function theme() {
   const button = document.getElementById("theme");
+  const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");
-  const chosen = () => document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light");
-  const other = () => (chosen() === "dark" ? "light" : "dark");
+  const other = () => (root.dataset.theme === "dark" ? "light" : "dark");
   const show = () => {
     button.textContent = other() === "dark" ? "Dark theme" : "Light theme";
     dispatchEvent(new Event("epochd-theme"));
   };
   button.addEventListener("click", () => {
-    document.documentElement.dataset.theme = other();
+    root.dataset.theme = other();
+    root.toggleAttribute("data-chosen", true);
     try {
-      localStorage.setItem("epochd-theme", document.documentElement.dataset.theme);
+      localStorage.setItem("epochd-theme", root.dataset.theme);
     } catch {
       // without storage the choice lasts as long as the page
     }
     show();
   });
-  dark.addEventListener("change", show);
+  dark.addEventListener("change", () => {
+    if (!("chosen" in root.dataset)) root.dataset.theme = dark.matches ? "dark" : "light";
+    show();
+  });
   show();
 }
 

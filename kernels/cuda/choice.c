@@ -15,7 +15,25 @@ enum { TILE_SMALL = 0, TILE_LARGE = 1 };
 int64_t ep_choice_shared_bytes(int capability) {
   const int64_t own = 1024;
   if (ep_choice_has_large_blocks(capability)) return 232448 - own;
+  if (capability < 80) return (capability < 75 ? 98304 : 65536) - own;
   return (capability == 80 || capability == 87 ? 166912 : 101376) - own;
+}
+
+/* --- cuda/resident --------------------------------------------------------------------------- */
+
+static bool order_fits(const ep_program *program, const ep_choice_gpu *gpu) {
+  int64_t bytes = ep_choice_shared_bytes(gpu->capability) - EP_CHOICE_RESIDENT_BYTES;
+  return !ep_program_shuffles(program) || (program->train_rows <= EP_CHOICE_RESIDENT_ROWS &&
+                                           program->train_rows * (int64_t)sizeof(int32_t) <= bytes);
+}
+
+bool ep_choice_resident(const ep_program *program, const ep_choice_gpu *gpu) {
+  int64_t widths = program->in_features + program->target_columns;
+  for (int i = 0; i < program->ops_count; i++) widths += program->ops[i].out_features;
+  return (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) == 0 &&
+         ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
+         ep_program_trains(program) && program->parameters <= EP_CHOICE_RESIDENT_PARAMETERS &&
+         widths <= EP_CHOICE_RESIDENT_WIDTHS && order_fits(program, gpu);
 }
 
 /* --- cuda/cluster ---------------------------------------------------------------------------- */
@@ -91,7 +109,7 @@ bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
   ep_narrow_plan plan;
   ep_choice_cluster_work cluster;
   *work = (ep_choice_narrow_work){0};
-  int64_t least = ep_choice_resident(program) ? resident_rows_least : rows_least;
+  int64_t least = ep_choice_resident(program, gpu) ? resident_rows_least : rows_least;
   if (gpu->capability < 80 ||
       (ep_program_needs(program).layers & ~EP_CHOICE_RESIDENT_LAYERS) != 0 ||
       !ep_narrow_plan_make(program, gpu->multiprocessors, ep_choice_shared_bytes(gpu->capability),
@@ -104,16 +122,11 @@ bool ep_choice_narrow(const ep_program *program, const ep_choice_gpu *gpu,
 
 /* --- cuda/graph ------------------------------------------------------------------------------ */
 
-#define GRAPH_LAYERS                                                                     \
-  (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(CONV2D) | EP_CHOICE_LAYER(MAX_POOL2D) |   \
-   EP_CHOICE_LAYER(AVG_POOL2D) | EP_CHOICE_LAYER(DROPOUT) | EP_CHOICE_LAYER(DROPOUT2D) | \
-   EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
-
 bool ep_choice_graph(const ep_program *program, const ep_choice_gpu *gpu) {
   const int64_t parameters_most = 1 << 20;
   if (gpu->capability < 80 || program->parameters < 1 || program->parameters > parameters_most ||
       !ep_program_is_resident(program) || program->optimizer.clip_norm > 0 ||
-      (ep_program_needs(program).layers & ~GRAPH_LAYERS) != 0)
+      (ep_program_needs(program).layers & ~EP_CHOICE_GRAPH_LAYERS) != 0)
     return false;
   float *decay = malloc((size_t)program->parameters * sizeof *decay);
   ep_cnn_plan *plan = malloc(sizeof *plan);
@@ -136,11 +149,8 @@ bool ep_choice_images(const ep_program *program, const ep_choice_gpu *gpu) {
 
 /* --- cuda/gemm ------------------------------------------------------------------------------- */
 
-#define GEMM_LAYERS \
-  (EP_CHOICE_RESIDENT_LAYERS | EP_CHOICE_LAYER(SOFTMAX) | EP_CHOICE_LAYER(LOG_SOFTMAX))
-
 bool ep_choice_gemm(const ep_program *program, const ep_choice_gpu *gpu) {
   return gpu->capability >= 80 && program->precision != EP_PRECISION_FP32 &&
          program->optimizer.clip_norm == 0 && program->buffers == 0 && program->ops_count > 0 &&
-         (ep_program_needs(program).layers & ~GEMM_LAYERS) == 0;
+         (ep_program_needs(program).layers & ~EP_CHOICE_GEMM_LAYERS) == 0;
 }

@@ -57,14 +57,17 @@ bool ep_cuda_compiler_exists(void) {
   return nvrtc_open;
 }
 
-/* The compiler's own words, when it has any. */
+/* The compiler's own words, when it has any. It refuses the options when the GPU is newer than it
+ * is. */
 static ep_status compile_failed(nvrtcProgram program, nvrtcResult result, ep_error *error) {
+  const bool too_new = result == NVRTC_ERROR_INVALID_OPTION;
   size_t bytes = 0;
   char *log = NULL;
   if (nvrtc.log_size(program, &bytes) == NVRTC_SUCCESS && bytes > 1) log = calloc(bytes + 1, 1);
   if (log) nvrtc.log(program, log);
-  ep_status status = ep_fail(error, EP_INTERNAL, "compiling a kernel failed: %s: %.300s",
-                             nvrtc.error_text(result), log ? log : "");
+  ep_status status =
+      ep_fail(error, too_new ? EP_UNSUPPORTED : EP_INTERNAL,
+              "compiling a kernel failed: %s: %.300s", nvrtc.error_text(result), log ? log : "");
   free(log);
   return status;
 }
@@ -180,30 +183,45 @@ static void keep(int device, const char *file, const char *header, cudaKernel_t 
   free(row);
 }
 
-static ep_status kernel_load(const ep_backend *backend, const char *file, const char *header,
-                             const char *name, cudaKernel_t *out, ep_error *error) {
+static ep_status kernel_load(const ep_backend *backend, const char *file, const char *name,
+                             const char *header, cudaKernel_t *out, ep_error *error) {
   char *cubin = NULL;
   size_t bytes = 0;
   cudaLibrary_t library;
   ep_status status = cubin_get(backend, file, header, &cubin, &bytes, error);
   if (status != EP_OK) return status;
   cudaError_t code = cudaLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0);
-  if (code == cudaSuccess) code = cudaLibraryGetKernel(out, library, name);
   free(cubin);
+  if (code == cudaSuccess) {
+    code = cudaLibraryGetKernel(out, library, name);
+    if (code != cudaSuccess) cudaLibraryUnload(library);
+  }
   return code == cudaSuccess ? EP_OK : ep_cuda_fail(error, code, "loading a kernel");
 }
 
-ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *program,
-                          const char *name, cudaKernel_t *out, ep_error *error) {
-  if (!ep_cuda_compiler_exists())
-    return ep_fail(error, EP_UNSUPPORTED, "NVRTC, which compiles kernels, is not installed");
+/* One that is here already, or loaded now. */
+static ep_status kernel_get(const ep_backend *backend, const char *file, const char *name,
+                            const char *program, cudaKernel_t *out, ep_error *error) {
   pthread_mutex_lock(&mutex);
   ep_status status = EP_OK;
   *out = kept_find(backend->device, file, program);
   if (!*out) {
-    status = kernel_load(backend, file, program, name, out, error);
+    status = kernel_load(backend, file, name, program, out, error);
     if (status == EP_OK) keep(backend->device, file, program, *out);
   }
   pthread_mutex_unlock(&mutex);
+  return status;
+}
+
+ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *name,
+                          char *program, cudaKernel_t *out, ep_error *error) {
+  ep_status status;
+  if (!program)
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for a kernel");
+  else if (!ep_cuda_compiler_exists())
+    status = ep_fail(error, EP_UNSUPPORTED, "NVRTC, which compiles kernels, is not installed");
+  else
+    status = kernel_get(backend, file, name, program, out, error);
+  free(program);
   return status;
 }

@@ -9,10 +9,11 @@
 bool ep_cuda_compiler_exists(void);
 
 /* Compiles the source `file` (one of sources.h's), which includes the header
- * "kernels/cuda/runtime/program.h" of text `program`, for the backend's device, and loads the
- * kernel `name` of it. What was compiled once in this process, or is kept on disk (cache.h), is
- * taken again. *out stays valid until the process ends. Thread-safe. */
-ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *program,
-                          const char *name, cudaKernel_t *out, ep_error *error);
+ * "kernels/cuda/runtime/program.h" of text `program` (text.h), for the backend's device, and loads
+ * the kernel `name` of it. What was compiled once in this process, or is kept on disk (cache.h), is
+ * taken again. The program is freed here; NULL says that memory was short for it. *out stays valid
+ * until the process ends. Thread-safe. */
+ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *name,
+                          char *program, cudaKernel_t *out, ep_error *error);
 
 #endif

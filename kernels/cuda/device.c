@@ -89,15 +89,16 @@ static ep_status device_find(int device, ep_error *error) {
   return EP_OK;
 }
 
-/* Whether the device can run this build's machine code, or its driver compile the PTX. */
-static ep_status code_check(const ep_backend *backend, ep_error *error) {
+/* Whether the device can run this build's machine code, or its driver compile the PTX; and of which
+ * generation that is: older ones are compiled without what their GPUs could not do. */
+static ep_status code_check(ep_backend *backend, ep_error *error) {
   if (backend->capability < EP_CUDA_OLDEST_CAPABILITY)
     return ep_fail(error, EP_UNSUPPORTED,
                    "%s is too old: it has compute capability %d.%d, and this build needs %d.%d or "
                    "newer",
                    backend->name, backend->capability / 10, backend->capability % 10,
                    EP_CUDA_OLDEST_CAPABILITY / 10, EP_CUDA_OLDEST_CAPABILITY % 10);
-  cudaError_t code = ep_cuda_probe_load();
+  cudaError_t code = ep_cuda_probe_load(&backend->generation);
   if (code == cudaErrorUnsupportedPtxVersion) {
     int driver = 0;
     cudaDriverGetVersion(&driver);

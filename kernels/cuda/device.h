@@ -12,6 +12,7 @@ struct ep_backend {
   cublasLtHandle_t blas; /* safe to use from several threads */
   int multiprocessors;
   int capability; /* 90 for 9.0 */
+  int generation; /* whose code this build runs on it: less where it has but PTX of an older one */
   int64_t memory_bytes;
   char name[128];
 };

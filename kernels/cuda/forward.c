@@ -201,7 +201,7 @@ ep_cuda_batch ep_cuda_network_batch(const ep_cuda_network *network, const void *
                          .x_scale = network->x_scale,
                          .x_shift = network->x_shift,
                          .augment = program->augment,
-                         .shuffle = program->shuffle && program->batch_size < program->train_rows,
+                         .shuffle = ep_program_shuffles(program),
                          .seed = program->seed,
                          .x = x,
                          .y = y,

@@ -1,22 +1,25 @@
 /* general.c: the executor "cuda/general": all layers, losses and optimizers, full and mini-batches,
- * layer by layer. Training runs as CUDA graphs; the host queues them and waits for the end. */
-#include "kernels/cuda/instance.h"
+ * layer by layer, by the network's own kernels. */
+#include "kernels/cuda/executor.h"
 
-static bool general_accepts(const ep_backend *backend, const ep_program *program) {
+static bool accepts(const ep_backend *backend, const ep_program *program) {
   (void)backend;
   (void)program;
   return true;
 }
 
-static ep_status general_create(ep_backend *backend, const ep_program *program, void **out,
-                                ep_error *error) {
-  return ep_cuda_instance_create(backend, program, NULL, out, error);
+static ep_status create(ep_cuda_network *network, void **out, ep_error *error) {
+  (void)error;
+  *out = network;
+  return EP_OK;
 }
 
-const ep_executor ep_cuda_general = {
-    .name = "cuda/general",
-    .capabilities = {~UINT64_C(0), ~UINT32_C(0), ~UINT32_C(0)},
-    .accepts = general_accepts,
-    .create = general_create,
-    EP_CUDA_INSTANCE_SLOTS,
-};
+static ep_status step(void *self, int64_t rows, ep_error *error) {
+  return ep_cuda_network_step(self, rows, error);
+}
+
+const ep_cuda_executor ep_cuda_general = {.name = "cuda/general",
+                                          .capabilities = EP_CAPABLE_OF_ALL,
+                                          .accepts = accepts,
+                                          .create = create,
+                                          .step = step};

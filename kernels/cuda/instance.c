@@ -13,16 +13,16 @@ typedef struct {
   const char *lent_x;          /* where the rows were copied from: lent, and the same ever since */
 } split_data;
 
-typedef struct {
+struct ep_instance {
   ep_cuda_network *network;
-  const ep_cuda_method *method; /* NULL: the network's own kernels */
-  void *method_state;
-  ep_cuda_graphs graphs; /* of steps, unless the method runs segments; recorded at the first */
+  const ep_cuda_executor *executor;
+  void *executor_state;
+  ep_cuda_graphs graphs; /* of steps, unless segments are run; recorded at the first */
   bool recorded;
   split_data splits[EP_SPLIT_COUNT];
   ep_cuda_feed *feed; /* training rows that are streamed */
   /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. update: only for
-   * a method that runs segments, and an optimizer whose rates are more than the lr. */
+   * an executor that runs segments, and an optimizer whose rates are more than the lr. */
   float *lr, *loss;
   int32_t *errors;
   ep_optimizer_step *update;
@@ -30,15 +30,15 @@ typedef struct {
   float *kept_parameters, *kept_state; /* a snapshot's */
   int64_t kept_bytes;
   bool kept;
-} instance;
+};
 
-static const ep_program *program_of(const instance *self) {
+static const ep_program *program_of(const ep_instance *self) {
   return self->network->program;
 }
 
 /* --- transfers ----------------------------------------------------------------------------- */
 
-static ep_status copy(instance *self, void *to, const void *from, int64_t count, int64_t bytes,
+static ep_status copy(ep_instance *self, void *to, const void *from, int64_t count, int64_t bytes,
                       enum cudaMemcpyKind kind, ep_error *error) {
   if (count == 0) return EP_OK;
   EP_CUDA_TRY(cudaMemcpyAsync(to, from, (size_t)(count * bytes), kind, self->network->stream),
@@ -46,25 +46,25 @@ static ep_status copy(instance *self, void *to, const void *from, int64_t count,
   return EP_OK;
 }
 
-static ep_status wait(instance *self, ep_error *error) {
+static ep_status wait(ep_instance *self, ep_error *error) {
   EP_CUDA_TRY(cudaStreamSynchronize(self->network->stream), "the work on the device");
   return EP_OK;
 }
 
 /* Joins a status with the end of the stream's work: host memory lent for a copy must not be given
  * back before. */
-static ep_status finish(instance *self, ep_status status, ep_error *error) {
+static ep_status finish(ep_instance *self, ep_status status, ep_error *error) {
   ep_status waited = wait(self, status == EP_OK ? error : NULL);
   return status == EP_OK ? waited : status;
 }
 
 /* --- create, destroy ----------------------------------------------------------------------- */
 
-static bool runs_segments(const instance *self) {
-  return self->method && self->method->run;
+static bool runs_segments(const ep_instance *self) {
+  return self->executor->run != NULL;
 }
 
-static void segment_free(instance *self) {
+static void segment_free(ep_instance *self) {
   ep_cuda_free(self->update);
   ep_cuda_free(self->errors);
   ep_cuda_free(self->loss);
@@ -75,7 +75,7 @@ static void segment_free(instance *self) {
   self->segment_steps = self->segment_bytes = 0;
 }
 
-static ep_status segment_reserve(instance *self, int64_t steps, ep_error *error) {
+static ep_status segment_reserve(ep_instance *self, int64_t steps, ep_error *error) {
   if (steps <= self->segment_steps) return EP_OK;
   segment_free(self);
   const int64_t size = (int64_t)sizeof(float);
@@ -99,7 +99,8 @@ static ep_status segment_reserve(instance *self, int64_t steps, ep_error *error)
 }
 
 /* Sets the device's clock to the start of a segment. */
-static ep_status clock_set(instance *self, int64_t first_step, int64_t lr_count, ep_error *error) {
+static ep_status clock_set(ep_instance *self, int64_t first_step, int64_t lr_count,
+                           ep_error *error) {
   int64_t steps_per_epoch = ep_program_steps_per_epoch(program_of(self));
   ep_cuda_clock clock = {.epoch = first_step / steps_per_epoch,
                          .batch = first_step % steps_per_epoch,
@@ -114,7 +115,7 @@ static ep_status clock_set(instance *self, int64_t first_step, int64_t lr_count,
   return EP_OK;
 }
 
-static ep_status state_clear(instance *self, ep_error *error) {
+static ep_status state_clear(ep_instance *self, ep_error *error) {
   const ep_program *program = program_of(self);
   ep_cuda_network *network = self->network;
   const size_t size = sizeof(float);
@@ -129,20 +130,13 @@ static ep_status state_clear(instance *self, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status network_step(void *self, int64_t rows, ep_error *error) {
-  return ep_cuda_network_step(self, rows, error);
-}
-
-/* The method's step, or the network's own. */
-static ep_cuda_step step_of(const instance *self) {
-  if (self->method && self->method->step)
-    return (ep_cuda_step){self->method->step, self->method_state};
-  return (ep_cuda_step){network_step, self->network};
+static ep_cuda_step step_of(const ep_instance *self) {
+  return (ep_cuda_step){self->executor->step, self->executor_state};
 }
 
 /* Runs a step of each kind on zeros, and forgets it: so that every kernel is loaded, and each
  * product's algorithm chosen, before a graph records them. */
-static ep_status rehearse(instance *self, ep_error *error) {
+static ep_status rehearse(ep_instance *self, ep_error *error) {
   const ep_program *program = program_of(self);
   int64_t last = ep_program_steps_per_epoch(program) - 1;
   const float lr = 0;
@@ -165,15 +159,14 @@ static void split_free(split_data *data) {
   memset(data, 0, sizeof *data);
 }
 
-void ep_cuda_instance_destroy(void *state) {
-  instance *self = state;
+void ep_cuda_instance_destroy(ep_instance *self) {
   if (!self) return;
   if (self->network) cudaStreamSynchronize(self->network->stream);
   ep_cuda_free(self->kept_state);
   ep_cuda_free(self->kept_parameters);
   segment_free(self);
   ep_cuda_feed_destroy(self->feed);
-  if (self->method) self->method->destroy(self->method_state);
+  if (self->executor->destroy) self->executor->destroy(self->executor_state);
   split_free(&self->splits[EP_SPLIT_VALIDATION]);
   split_free(&self->splits[EP_SPLIT_TEST]);
   ep_cuda_graphs_deinit(&self->graphs);
@@ -182,19 +175,17 @@ void ep_cuda_instance_destroy(void *state) {
 }
 
 ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program,
-                                  const ep_cuda_method *method, void **out, ep_error *error) {
+                                  const ep_cuda_executor *executor, ep_instance **out,
+                                  ep_error *error) {
   *out = NULL;
-  instance *self = calloc(1, sizeof *self);
+  ep_instance *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
+  self->executor = executor;
   ep_status status = ep_cuda_network_create(backend, program, &self->network, error);
-  if (status == EP_OK && method) {
-    self->method = method;
-    if (method->run && !self->network->resident)
-      status = ep_fail(error, EP_NO_MEMORY, "the training rows do not fit the device");
-    else
-      status = method->create(self->network, &self->method_state, error);
-  }
-  if (status == EP_OK && (!method || method->step)) status = rehearse(self, error);
+  if (status == EP_OK && runs_segments(self) && !self->network->resident) /* others stream them */
+    status = ep_fail(error, EP_UNSUPPORTED, "the training rows do not fit the device");
+  if (status == EP_OK) status = executor->create(self->network, &self->executor_state, error);
+  if (status == EP_OK && !runs_segments(self)) status = rehearse(self, error);
   if (status != EP_OK) {
     ep_cuda_instance_destroy(self);
     return status;
@@ -203,13 +194,15 @@ ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program
   return EP_OK;
 }
 
-int64_t ep_cuda_instance_bytes(const void *state) {
-  const instance *self = state;
-  int64_t bytes = self->network->bytes + self->segment_bytes + self->kept_bytes +
-                  ep_cuda_feed_bytes(self->feed);
-  if (self->method) bytes += self->method->bytes(self->method_state);
-  for (int split = 0; split < EP_SPLIT_COUNT; split++) bytes += self->splits[split].bytes;
-  return bytes;
+void ep_cuda_instance_info(const ep_instance *self, ep_instance_info *out) {
+  out->executor = self->executor->name;
+  out->bytes = self->network->memory.bytes + self->segment_bytes + self->kept_bytes +
+               ep_cuda_feed_bytes(self->feed);
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) out->bytes += self->splits[split].bytes;
+}
+
+const ep_backend *ep_cuda_instance_backend(const ep_instance *self) {
+  return self->network->backend;
 }
 
 /* --- data ---------------------------------------------------------------------------------- */
@@ -236,7 +229,7 @@ static ep_status embedded_check(const ep_program *program, const float *x, int64
   return EP_OK;
 }
 
-static ep_status split_reserve(instance *self, ep_split split, int64_t rows, ep_error *error) {
+static ep_status split_reserve(ep_instance *self, ep_split split, int64_t rows, ep_error *error) {
   const ep_program *program = program_of(self);
   split_data *data = &self->splits[split];
   if (split == EP_SPLIT_TRAIN) {
@@ -261,7 +254,7 @@ static ep_status split_reserve(instance *self, ep_split split, int64_t rows, ep_
 }
 
 /* The rows stay on the host, and are streamed from there. */
-static ep_status feed_load(instance *self, const void *x, const void *y, ep_error *error) {
+static ep_status feed_load(ep_instance *self, const void *x, const void *y, ep_error *error) {
   split_data *data = &self->splits[EP_SPLIT_TRAIN];
   ep_cuda_feed_destroy(self->feed);
   self->feed = NULL;
@@ -270,9 +263,8 @@ static ep_status feed_load(instance *self, const void *x, const void *y, ep_erro
   return ep_cuda_feed_create(self->network, x, y, &self->feed, error);
 }
 
-ep_status ep_cuda_instance_load_data(void *state, ep_split split, const void *x, const void *y,
-                                     int64_t rows, ep_error *error) {
-  instance *self = state;
+ep_status ep_cuda_instance_load_data(ep_instance *self, ep_split split, const void *x,
+                                     const void *y, int64_t rows, ep_error *error) {
   const ep_program *program = program_of(self);
   ep_status status = embedded_check(program, x, rows, error);
   if (status == EP_OK && ep_loss_takes_classes(program->loss))
@@ -291,7 +283,8 @@ ep_status ep_cuda_instance_load_data(void *state, ep_split split, const void *x,
 
 /* --- training ------------------------------------------------------------------------------ */
 
-static ep_status segment_check(const instance *self, const ep_segment *segment, ep_error *error) {
+static ep_status segment_check(const ep_instance *self, const ep_segment *segment,
+                               ep_error *error) {
   if (self->splits[EP_SPLIT_TRAIN].rows == 0)
     return ep_fail(error, EP_INTERNAL, "there is no training data on the device");
   if (segment->first_step < 0 || segment->steps < 0 ||
@@ -303,7 +296,7 @@ static ep_status segment_check(const instance *self, const ep_segment *segment, 
 }
 
 /* Records the graphs, once. */
-static ep_status graphs_record(instance *self, ep_error *error) {
+static ep_status graphs_record(ep_instance *self, ep_error *error) {
   if (self->recorded) return EP_OK;
   const ep_cuda_step step = step_of(self);
   ep_status status = ep_cuda_graphs_init(self->network, &step, &self->graphs, error);
@@ -314,8 +307,8 @@ static ep_status graphs_record(instance *self, ep_error *error) {
   return status;
 }
 
-/* By a method that runs segments. */
-static ep_status span_run(instance *self, const ep_segment *segment, ep_error *error) {
+/* By an executor that runs segments. */
+static ep_status span_run(ep_instance *self, const ep_segment *segment, ep_error *error) {
   if (self->update)
     EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, &program_of(self)->optimizer,
                                         segment->first_step, segment->steps, self->lr,
@@ -328,15 +321,16 @@ static ep_status span_run(instance *self, const ep_segment *segment, ep_error *e
                        .update = self->update,
                        .loss = self->loss,
                        .errors = self->errors};
-  return self->method->run(self->method_state, &span, error);
+  return self->executor->run(self->executor_state, &span, error);
 }
 
 /* Queues the steps of a segment whose learning rates are on the device. */
-static ep_status steps_run(instance *self, const ep_segment *segment, ep_error *error) {
+static ep_status steps_run(ep_instance *self, const ep_segment *segment, ep_error *error) {
   if (runs_segments(self)) return span_run(self, segment, error);
   ep_status status = graphs_record(self, error);
   if (status == EP_OK) status = clock_set(self, segment->first_step, segment->lr_count, error);
-  if (status == EP_OK && self->method) status = self->method->begin(self->method_state, error);
+  if (status == EP_OK && self->executor->begin)
+    status = self->executor->begin(self->executor_state, error);
   if (status != EP_OK) return status;
   if (self->feed)
     return ep_cuda_feed_run(self->feed, &self->graphs, segment->first_step, segment->steps, error);
@@ -344,8 +338,8 @@ static ep_status steps_run(instance *self, const ep_segment *segment, ep_error *
                             error);
 }
 
-ep_status ep_cuda_instance_train_segment(void *state, const ep_segment *segment, ep_error *error) {
-  instance *self = state;
+ep_status ep_cuda_instance_train_segment(ep_instance *self, const ep_segment *segment,
+                                         ep_error *error) {
   const int64_t size = (int64_t)sizeof(float);
   ep_status status = segment_check(self, segment, error);
   if (status != EP_OK || segment->steps == 0) return status;
@@ -365,12 +359,12 @@ ep_status ep_cuda_instance_train_segment(void *state, const ep_segment *segment,
 
 /* --- evaluation ---------------------------------------------------------------------------- */
 
-static int64_t chunk_rows(const instance *self, int64_t left) {
+static int64_t chunk_rows(const ep_instance *self, int64_t left) {
   return left < self->network->capacity_rows ? left : self->network->capacity_rows;
 }
 
 /* Rows as stored, on the device, as the network takes them. */
-static ep_status input_of(instance *self, const void *stored, int64_t rows, const float **input,
+static ep_status input_of(ep_instance *self, const void *stored, int64_t rows, const float **input,
                           ep_error *error) {
   *input = stored;
   if (self->network->plain) return EP_OK;
@@ -379,7 +373,7 @@ static ep_status input_of(instance *self, const void *stored, int64_t rows, cons
 }
 
 /* Rows first … first + rows - 1 of a split: where they lie on the device. */
-static ep_status chunk_of(instance *self, const split_data *data, int64_t first, int64_t rows,
+static ep_status chunk_of(ep_instance *self, const split_data *data, int64_t first, int64_t rows,
                           const char **x, const char **y, ep_error *error) {
   const ep_program *program = program_of(self);
   int64_t x_bytes = ep_cuda_row_bytes(program);
@@ -398,9 +392,8 @@ static ep_status chunk_of(instance *self, const split_data *data, int64_t first,
               cudaMemcpyHostToDevice, error);
 }
 
-ep_status ep_cuda_instance_evaluate(void *state, ep_split split, double *loss, int64_t *errors,
-                                    ep_error *error) {
-  instance *self = state;
+ep_status ep_cuda_instance_evaluate(ep_instance *self, ep_split split, double *loss,
+                                    int64_t *errors, ep_error *error) {
   const split_data *data = &self->splits[split];
   ep_cuda_tally tally = {0, 0, 0};
   if (data->rows == 0)
@@ -427,7 +420,7 @@ ep_status ep_cuda_instance_evaluate(void *state, ep_split split, double *loss, i
 }
 
 /* Where host rows lie on the device already, as part of a split; NULL when they do not. */
-static const char *rows_find(const instance *self, const char *x, int64_t rows) {
+static const char *rows_find(const ep_instance *self, const char *x, int64_t rows) {
   int64_t row_bytes = ep_cuda_row_bytes(program_of(self));
   for (int i = 0; i < EP_SPLIT_COUNT; i++) {
     const split_data *data = &self->splits[i];
@@ -438,9 +431,8 @@ static const char *rows_find(const instance *self, const char *x, int64_t rows) 
   return NULL;
 }
 
-ep_status ep_cuda_instance_predict(void *state, const void *x, int64_t rows, float *output,
+ep_status ep_cuda_instance_predict(ep_instance *self, const void *x, int64_t rows, float *output,
                                    ep_error *error) {
-  instance *self = state;
   const ep_program *program = program_of(self);
   int64_t row_bytes = ep_cuda_row_bytes(program);
   void *stage = self->network->plain ? self->network->input : self->network->stage_x;
@@ -467,7 +459,7 @@ ep_status ep_cuda_instance_predict(void *state, const void *x, int64_t rows, flo
 /* --- state --------------------------------------------------------------------------------- */
 
 /* Parameters and optimizer state from one place to another; either may lie on the device. */
-static ep_status state_copy(instance *self, float *parameters, float *optimizer,
+static ep_status state_copy(ep_instance *self, float *parameters, float *optimizer,
                             const float *from_parameters, const float *from_optimizer,
                             enum cudaMemcpyKind kind, ep_error *error) {
   const ep_program *program = program_of(self);
@@ -479,21 +471,19 @@ static ep_status state_copy(instance *self, float *parameters, float *optimizer,
   return finish(self, status, error);
 }
 
-ep_status ep_cuda_instance_export_state(void *state, float *parameters, float *optimizer,
+ep_status ep_cuda_instance_export_state(ep_instance *self, float *parameters, float *optimizer,
                                         ep_error *error) {
-  instance *self = state;
   return state_copy(self, parameters, optimizer, self->network->parameters, self->network->state,
                     cudaMemcpyDeviceToHost, error);
 }
 
-ep_status ep_cuda_instance_import_state(void *state, const float *parameters,
+ep_status ep_cuda_instance_import_state(ep_instance *self, const float *parameters,
                                         const float *optimizer, ep_error *error) {
-  instance *self = state;
   return state_copy(self, self->network->parameters, self->network->state, parameters, optimizer,
                     cudaMemcpyHostToDevice, error);
 }
 
-static ep_status snapshot_reserve(instance *self, ep_error *error) {
+static ep_status snapshot_reserve(ep_instance *self, ep_error *error) {
   const ep_program *program = program_of(self);
   const int64_t size = (int64_t)sizeof(float);
   if (self->kept_bytes > 0) return EP_OK;
@@ -512,8 +502,7 @@ static ep_status snapshot_reserve(instance *self, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_cuda_instance_snapshot(void *state, ep_error *error) {
-  instance *self = state;
+ep_status ep_cuda_instance_snapshot(ep_instance *self, ep_error *error) {
   ep_status status = snapshot_reserve(self, error);
   if (status != EP_OK) return status;
   status = state_copy(self, self->kept_parameters, self->kept_state, self->network->parameters,
@@ -522,8 +511,7 @@ ep_status ep_cuda_instance_snapshot(void *state, ep_error *error) {
   return status;
 }
 
-ep_status ep_cuda_instance_rollback(void *state, ep_error *error) {
-  instance *self = state;
+ep_status ep_cuda_instance_rollback(ep_instance *self, ep_error *error) {
   if (!self->kept) return ep_fail(error, EP_INTERNAL, "there is no snapshot to go back to");
   return state_copy(self, self->network->parameters, self->network->state, self->kept_parameters,
                     self->kept_state, cudaMemcpyDeviceToDevice, error);

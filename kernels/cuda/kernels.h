@@ -60,10 +60,9 @@ typedef struct {
   float *batch_x;
   void *batch_half; /* not NULL: bfloat16 [rows, half_pitch] here instead of batch_x */
   int64_t half_pitch;
-  void *batch_pixels;  /* not NULL: images [rows, height, width, pixel_pitch] here instead, bfloat16
-                          when `pixels_half`, else float32; zeros beyond the channels */
+  void *batch_pixels;  /* not NULL: images [rows, height, width, pixel_pitch] of bfloat16 here
+                          instead; zeros beyond the channels */
   int64_t pixel_pitch; /* a multiple of 4 */
-  bool pixels_half;
   void *batch_y;
 } ep_cuda_batch;
 cudaError_t ep_cuda_batch_take(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows,
@@ -270,7 +269,9 @@ cudaError_t ep_cuda_optimizer_steps(cudaStream_t stream, const ep_optimizer *opt
 
 /* --- probe.cu ------------------------------------------------------------------------------ */
 
-cudaError_t ep_cuda_probe_load(void); /* whether this device can load the kernels at all */
+/* Whether this device can load the kernels at all. generation: what they are compiled for, 90 for
+ * 9.0, written. */
+cudaError_t ep_cuda_probe_load(int *generation);
 /* squares[i] = i^2, twice_identity = 2 I; both [side, side], written. */
 cudaError_t ep_cuda_probe_fill(cudaStream_t stream, int side, float *squares,
                                float *twice_identity);

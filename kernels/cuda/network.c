@@ -1,8 +1,8 @@
 #include "kernels/cuda/network.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "kernels/choice.h"
 #include "kernels/cuda/layout.h"
 
 int64_t ep_cuda_row_bytes(const ep_program *program) {
@@ -12,59 +12,6 @@ int64_t ep_cuda_row_bytes(const ep_program *program) {
 
 /* --- memory -------------------------------------------------------------------------------- */
 
-/* Zeroed device memory [rows, columns] of `bytes` each, owned by the network. `out` is the address
- * of a pointer. */
-static ep_status take(ep_cuda_network *network, void *out, int64_t rows, int64_t columns,
-                      size_t bytes, ep_error *error) {
-  void *block = NULL;
-  int64_t row_bytes;
-  memcpy(out, &block, sizeof block);
-  if (__builtin_mul_overflow(columns, (int64_t)bytes, &row_bytes))
-    return ep_fail(error, EP_NO_MEMORY, "a row of %lld numbers is more than a GPU can hold",
-                   (long long)columns);
-  ep_status status =
-      ep_cuda_allocate(network->backend, &block, rows, row_bytes, &network->bytes, error);
-  if (status != EP_OK || !block) return status;
-  if (network->blocks_count == network->blocks_capacity) {
-    ep_cuda_free(block);
-    return ep_fail(error, EP_INTERNAL, "more blocks of device memory than were counted");
-  }
-  network->blocks[network->blocks_count++] = block;
-  memcpy(out, &block, sizeof block);
-  EP_CUDA_TRY(cudaMemsetAsync(block, 0, (size_t)(rows * row_bytes), network->stream),
-              "clearing device memory");
-  return EP_OK;
-}
-
-/* Device memory with `count` things of `bytes` from the host in it. */
-static ep_status take_copy(ep_cuda_network *network, void *out, const void *from, int64_t count,
-                           size_t bytes, ep_error *error) {
-  ep_status status = take(network, out, 1, count, bytes, error);
-  void *to;
-  memcpy(&to, out, sizeof to);
-  if (status != EP_OK || !to) return status;
-  EP_CUDA_TRY(
-      cudaMemcpyAsync(to, from, (size_t)count * bytes, cudaMemcpyHostToDevice, network->stream),
-      "copying to the device");
-  EP_CUDA_TRY(cudaStreamSynchronize(network->stream), "copying to the device");
-  return EP_OK;
-}
-
-typedef struct {
-  void *out;
-  int64_t rows, columns;
-  size_t bytes;
-} buffer;
-
-static ep_status buffers_take(ep_cuda_network *network, const buffer *buffers, size_t count,
-                              ep_error *error) {
-  ep_status status = EP_OK;
-  for (size_t i = 0; status == EP_OK && i < count; i++)
-    status =
-        take(network, buffers[i].out, buffers[i].rows, buffers[i].columns, buffers[i].bytes, error);
-  return status;
-}
-
 static ep_status linear_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
   int64_t batch = network->program->batch_size, weights = ep_cuda_weights_count(op);
@@ -73,16 +20,16 @@ static ep_status linear_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_
   layer->bias_slices = ep_cuda_row_slices(batch);
   int64_t biases = op->bias >= 0 ? op->out_features : 0;
   bool apart = !layer->thin && biases;
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&layer->gradient, layer->trained ? layer->slices : 0, weights + (layer->thin ? biases : 0),
        sizeof(float)},
       {&layer->bias_gradient, layer->trained && apart ? layer->bias_slices : 0, biases,
        sizeof(float)},
       {&network->workspace, layer->thin || network->workspace ? 0 : 1, EP_CUDA_GEMM_WORKSPACE_BYTES,
-       1},
+       1}, /* unless it is there already */
   };
-  size_t count = layer->thin || network->workspace ? 2 : 3; /* the workspace is there already */
-  return buffers_take(network, buffers, count, error);
+  return ep_cuda_memory_take_all(&network->memory, buffers, sizeof buffers / sizeof *buffers,
+                                 error);
 }
 
 static ep_status taps_take(ep_cuda_network *network, const ep_op *op, bool backward,
@@ -91,7 +38,8 @@ static ep_status taps_take(ep_cuda_network *network, const ep_op *op, bool backw
   ep_cuda_tap *taps = calloc((size_t)count, sizeof *taps);
   if (!taps) return ep_fail(error, EP_NO_MEMORY, "no memory for a convolution");
   ep_cuda_conv_taps(op, backward, taps);
-  ep_status status = take_copy(network, out, taps, count, sizeof *taps, error);
+  ep_status status =
+      ep_cuda_memory_take_copy(&network->memory, out, taps, count, sizeof *taps, error);
   free(taps);
   return status;
 }
@@ -105,30 +53,32 @@ static ep_status conv_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_er
   if (status != EP_OK || !layer->trained) return status;
   layer->slices = 1;
   layer->conv_slices = ep_cuda_conv_slices(op, network->program->batch_size);
-  const buffer buffers[] = {{&layer->partials, layer->conv_slices, parameters, sizeof(float)},
-                            {&layer->gradient, 1, parameters, sizeof(float)}};
-  return buffers_take(network, buffers, 2, error);
+  const ep_cuda_buffer buffers[] = {
+      {&layer->partials, layer->conv_slices, parameters, sizeof(float)},
+      {&layer->gradient, 1, parameters, sizeof(float)}};
+  return ep_cuda_memory_take_all(&network->memory, buffers, 2, error);
 }
 
 static ep_status norm_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
   bool by_row = op->type == EP_LAYER_LAYER_NORM;
   layer->slices = by_row ? ep_cuda_row_slices(network->program->batch_size) : 1;
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&layer->saved, 2, by_row ? network->capacity_rows : op->in.channels, sizeof(float)},
       {&layer->sums, by_row ? 0 : 2, op->in.channels, sizeof(float)},
       {&layer->gradient, layer->trained ? layer->slices : 0, 2 * ep_cuda_weights_count(op),
        sizeof(float)}};
-  return buffers_take(network, buffers, 3, error);
+  return ep_cuda_memory_take_all(&network->memory, buffers, 3, error);
 }
 
 static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
   const ep_op *op = layer->op;
+  ep_cuda_memory *memory = &network->memory;
   int64_t batch = network->program->batch_size;
   ep_status status = EP_OK;
   if (!layer->in_place)
-    status = take(network, &layer->memory, network->capacity_rows, op->out_features, sizeof(float),
-                  error);
+    status = ep_cuda_memory_take(memory, &layer->memory, network->capacity_rows, op->out_features,
+                                 sizeof(float), error);
   if (status != EP_OK) return status;
   switch (op->type) {
   case EP_LAYER_LINEAR: return linear_take(network, layer, error);
@@ -136,14 +86,16 @@ static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_e
   case EP_LAYER_BATCH_NORM:
   case EP_LAYER_LAYER_NORM: return norm_take(network, layer, error);
   case EP_LAYER_MAX_POOL2D:
-    return take(network, &layer->places, batch, op->out_features, sizeof(int32_t), error);
+    return ep_cuda_memory_take(memory, &layer->places, batch, op->out_features, sizeof(int32_t),
+                               error);
   case EP_LAYER_RESIDUAL:
     if (op->source < network->first_trained) return EP_OK; /* nobody asks for that gradient */
-    return take(network, &layer->skip, batch, op->out_features, sizeof(float), error);
+    return ep_cuda_memory_take(memory, &layer->skip, batch, op->out_features, sizeof(float), error);
   case EP_LAYER_EMBEDDING:
     layer->slices = 1;
     if (!layer->trained) return EP_OK;
-    return take(network, &layer->gradient, 1, ep_cuda_weights_count(op), sizeof(float), error);
+    return ep_cuda_memory_take(memory, &layer->gradient, 1, ep_cuda_weights_count(op),
+                               sizeof(float), error);
   default: return EP_OK;
   }
 }
@@ -164,7 +116,7 @@ static ep_status memory_take(ep_cuda_network *network, ep_error *error) {
   int64_t capacity = network->capacity_rows, batch = program->batch_size;
   int64_t row_bytes = ep_cuda_row_bytes(program), resident_rows = 0;
   if (network->resident) resident_rows = program->train_rows;
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&network->parameters, 1, ep_program_state_floats(program), sizeof(float)},
       {&network->state, 1, program->optimizer_floats, sizeof(float)},
       {&network->train_x, resident_rows, row_bytes, 1},
@@ -179,20 +131,21 @@ static ep_status memory_take(ep_cuda_network *network, ep_error *error) {
       {&network->tally, 1, 1, sizeof(ep_cuda_tally)},
       {&network->partials, 1, 1, sizeof(ep_cuda_partials)},
   };
-  ep_status status = buffers_take(network, buffers, sizeof buffers / sizeof *buffers, error);
+  ep_status status =
+      ep_cuda_memory_take_all(&network->memory, buffers, sizeof buffers / sizeof *buffers, error);
   int64_t channels = program->x_type == EP_X_UINT8 ? program->stored.channels : 0;
   int64_t classes = program->class_weights ? program->out_features : 0;
   for (int64_t i = 0; i < classes; i++) network->class_weights_sum += program->class_weights[i];
   if (!classes) network->class_weights_sum = (double)program->out_features;
   if (status == EP_OK)
-    status =
-        take_copy(network, &network->x_scale, program->x_scale, channels, sizeof(float), error);
+    status = ep_cuda_memory_take_copy(&network->memory, &network->x_scale, program->x_scale,
+                                      channels, sizeof(float), error);
   if (status == EP_OK)
-    status =
-        take_copy(network, &network->x_shift, program->x_shift, channels, sizeof(float), error);
+    status = ep_cuda_memory_take_copy(&network->memory, &network->x_shift, program->x_shift,
+                                      channels, sizeof(float), error);
   if (status == EP_OK)
-    status = take_copy(network, &network->class_weights, program->class_weights, classes,
-                       sizeof(float), error);
+    status = ep_cuda_memory_take_copy(&network->memory, &network->class_weights,
+                                      program->class_weights, classes, sizeof(float), error);
   for (int i = 0; status == EP_OK && i < program->ops_count; i++)
     status = layer_take(network, &network->layers[i], error);
   return status;
@@ -257,11 +210,12 @@ static ep_status gradients_list(ep_cuda_network *network, ep_error *error) {
   list.rows = calloc((size_t)network->gradients_count, sizeof *list.rows);
   if (!list.rows) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of gradients");
   gradients_walk(&list);
-  ep_status status = take_copy(network, &network->gradients, list.rows, network->gradients_count,
-                               sizeof *list.rows, error);
+  ep_status status = ep_cuda_memory_take_copy(&network->memory, &network->gradients, list.rows,
+                                              network->gradients_count, sizeof *list.rows, error);
   free(list.rows);
   if (status == EP_OK && network->program->optimizer.clip_norm > 0)
-    status = take(network, &network->squares, 1, network->update_blocks, sizeof(double), error);
+    status = ep_cuda_memory_take(&network->memory, &network->squares, 1, network->update_blocks,
+                                 sizeof(double), error);
   return status;
 }
 
@@ -286,15 +240,13 @@ static ep_status network_build(ep_cuda_network *network, ep_error *error) {
   const ep_program *program = network->program;
   EP_CUDA_TRY(cudaStreamCreateWithFlags(&network->stream, cudaStreamNonBlocking),
               "making a stream");
+  network->memory = (ep_cuda_memory){.backend = network->backend, .stream = network->stream};
   ep_status status = residence_decide(network, error);
   if (status != EP_OK) return status;
   network->capacity_rows = program->max_predict_rows > program->batch_size
                                ? program->max_predict_rows
                                : program->batch_size;
-  bool augments = program->augment.shift != 0 || program->augment.flip ||
-                  program->stored.height != program->in.height ||
-                  program->stored.width != program->in.width;
-  network->plain = program->x_type == EP_X_FLOAT32 && !augments;
+  network->plain = ep_program_takes_plain_rows(program);
   network->gathers =
       !network->plain || !network->resident || program->batch_size < program->train_rows;
   ep_cuda_layout_decide(network);
@@ -313,10 +265,8 @@ ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
   if (!network) return ep_fail(error, EP_NO_MEMORY, "no memory for a network");
   network->backend = backend;
   network->program = program;
-  network->blocks_capacity = 32 + 8 * program->ops_count;
-  network->blocks = calloc((size_t)network->blocks_capacity, sizeof *network->blocks);
   network->layers = calloc((size_t)program->ops_count, sizeof *network->layers);
-  if (!network->blocks || !network->layers) {
+  if (!network->layers) {
     status = ep_fail(error, EP_NO_MEMORY, "no memory for a network's layers");
   } else {
     for (int i = 0; i < program->ops_count; i++) network->layers[i].op = &program->ops[i];
@@ -341,9 +291,8 @@ void ep_cuda_network_destroy(ep_cuda_network *network) {
     products_deinit(&network->layers[i].backward);
     products_deinit(&network->layers[i].weight);
   }
-  for (int i = 0; i < network->blocks_count; i++) ep_cuda_free(network->blocks[i]);
+  ep_cuda_memory_deinit(&network->memory);
   if (network->stream) cudaStreamDestroy(network->stream);
   free(network->layers);
-  free(network->blocks);
   free(network);
 }

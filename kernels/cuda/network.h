@@ -6,6 +6,7 @@
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/memory.h"
 
 /* Products of one kind of one layer, kept for the shapes that return: a full batch, an epoch's last
  * batch, a chunk of an evaluation and its last. */
@@ -49,9 +50,7 @@ typedef struct {
   const ep_program *program; /* lent */
   cudaStream_t stream;
 
-  void **blocks; /* all device memory below; freed with the network */
-  int blocks_count, blocks_capacity;
-  int64_t bytes;
+  ep_cuda_memory memory; /* all device memory below, and what an executor takes beside it */
 
   ep_cuda_layer *layers; /* [ops_count] */
   int first_trained;     /* gradients stop here; ops_count when there is none */

@@ -7,18 +7,12 @@
 #include "kernels/cuda/instance.h"
 
 /* The most special first; the last accepts everything. */
-static const ep_executor *const executors[] = {
+static const ep_cuda_executor *const executors[] = {
     &ep_cuda_fused, &ep_cuda_resident, &ep_cuda_cluster,       &ep_cuda_grid,
     &ep_cuda_cnn,   &ep_cuda_images,   &ep_cuda_gemm_executor, &ep_cuda_general};
 enum { EXECUTORS_COUNT = sizeof executors / sizeof *executors };
 
-struct ep_instance {
-  const ep_executor *executor;
-  ep_backend *backend; /* lent */
-  void *state;         /* the executor's */
-};
-
-static bool executor_can(const ep_executor *executor, const ep_backend *backend,
+static bool executor_can(const ep_cuda_executor *executor, const ep_backend *backend,
                          const ep_program *program) {
   return ep_capabilities_cover(executor->capabilities, ep_program_needs(program)) &&
          executor->accepts(backend, program);
@@ -41,52 +35,31 @@ static ep_status executor_choose(const ep_backend *backend, const ep_program *pr
 
 /* An executor may find only now that it cannot after all, as where cuDNN has no algorithm: then
  * another one is asked, unless this one was named. */
-static ep_status state_create(ep_backend *backend, const ep_program *program, const char *name,
-                              ep_instance *instance, ep_error *error) {
-  for (int at = 0;; at++) {
-    ep_status status = executor_choose(backend, program, name, &at, error);
-    if (status != EP_OK) return status;
-    instance->executor = executors[at];
-    status = executors[at]->create(backend, program, &instance->state, error);
-    if (status != EP_UNSUPPORTED || name) return status;
-  }
-}
-
-static ep_status cuda_compile(ep_backend *backend, const ep_program *program, const char *executor,
+static ep_status cuda_compile(ep_backend *backend, const ep_program *program, const char *name,
                               ep_instance **out, ep_error *error) {
   *out = NULL;
   ep_status status = ep_cuda_device_use(backend, error);
   if (status != EP_OK) return status;
-  ep_instance *instance = calloc(1, sizeof *instance);
-  if (!instance) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
-  instance->backend = backend;
-  status = state_create(backend, program, executor, instance, error);
-  if (status != EP_OK) {
-    free(instance);
-    return status;
+  for (int at = 0;; at++) {
+    status = executor_choose(backend, program, name, &at, error);
+    if (status != EP_OK) return status;
+    status = ep_cuda_instance_create(backend, program, executors[at], out, error);
+    if (status != EP_UNSUPPORTED || name) return status;
   }
-  *out = instance;
-  return EP_OK;
 }
 
 static void cuda_release(ep_instance *instance) {
   if (!instance) return;
-  ep_cuda_device_use(instance->backend, NULL);
-  instance->executor->destroy(instance->state);
-  free(instance);
+  ep_cuda_device_use(ep_cuda_instance_backend(instance), NULL);
+  ep_cuda_instance_destroy(instance);
 }
 
-static void cuda_instance_info(const ep_instance *instance, ep_instance_info *out) {
-  out->executor = instance->executor->name;
-  out->bytes = instance->executor->bytes(instance->state);
-}
-
-/* A slot: chooses the device for the calling thread, then calls the executor's. */
-#define SLOT(name, arguments, ...)                                   \
-  static ep_status cuda_##name arguments {                           \
-    ep_status status = ep_cuda_device_use(instance->backend, error); \
-    if (status != EP_OK) return status;                              \
-    return instance->executor->name(instance->state, __VA_ARGS__);   \
+/* A slot: chooses the device for the calling thread, then calls the instance's. */
+#define SLOT(name, arguments, ...)                                                    \
+  static ep_status cuda_##name arguments {                                            \
+    ep_status status = ep_cuda_device_use(ep_cuda_instance_backend(instance), error); \
+    if (status != EP_OK) return status;                                               \
+    return ep_cuda_instance_##name(instance, __VA_ARGS__);                            \
   }
 
 SLOT(load_data,
@@ -120,7 +93,7 @@ const ep_backend_ops *ep_backend_plugin(void) {
       .probe = ep_cuda_device_probe,
       .compile = cuda_compile,
       .release = cuda_release,
-      .instance_info = cuda_instance_info,
+      .instance_info = ep_cuda_instance_info,
       .load_data = cuda_load_data,
       .train_segment = cuda_train_segment,
       .evaluate = cuda_evaluate,

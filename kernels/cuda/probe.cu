@@ -8,9 +8,11 @@ static __global__ void fill(int side, float *squares, float *twice_identity) {
   twice_identity[i] = i / side == i % side ? 2.0f : 0.0f;
 }
 
-cudaError_t ep_cuda_probe_load(void) {
+cudaError_t ep_cuda_probe_load(int *generation) {
   cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, fill);
+  cudaError_t code = cudaFuncGetAttributes(&attributes, fill);
+  if (code == cudaSuccess) *generation = attributes.ptxVersion;
+  return code;
 }
 
 cudaError_t ep_cuda_probe_fill(cudaStream_t stream, int side, float *squares,

@@ -1,5 +1,5 @@
 // The views beside the jobs: a study is submitted, drawn and its bars are chosen; the queue is put in another
-// order; a dataset is deleted, but not while a job needs it; scales that are hard to mark.
+// order; a dataset is deleted, but not while a job needs it; scales that are hard to mark; the two themes.
 
 import { ask, check, run, xor } from "./page.mjs";
 
@@ -82,8 +82,37 @@ async function scales({ page }) {
   console.log("ok: scales that begin anywhere have ticks that end");
 }
 
+// The page follows the system's theme until one is chosen, which stays.
+async function themes({ page }) {
+  // After two frames the page has been told of a change.
+  const shown = () => page.evaluate(async () => {
+    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    return `${document.documentElement.dataset.theme} ${getComputedStyle(document.body).backgroundColor}`;
+  });
+  const expect = async (theme, when) => {
+    const [dark, light] = ["dark rgb(19, 22, 26)", "light rgb(246, 247, 248)"];
+    const colours = await shown();
+    check(colours === (theme === "dark" ? dark : light), `${when}: ${colours}`);
+  };
+  await page.goto("/#/jobs");
+  await expect("light", "a light system");
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expect("dark", "the system turned dark");
+  await page.reload();
+  await expect("dark", "a dark system");
+  await page.getByRole("button", { name: "Light theme" }).click();
+  await expect("light", "light was chosen");
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await expect("light", "the system changed after the choice");
+  await page.reload();
+  await expect("light", "the choice was kept");
+  await page.emulateMedia({ colorScheme: "light" });
+  console.log("ok: the theme is the system's until one is chosen");
+}
+
 run(async ({ url, open }) => {
   const page = await open({ expected: [/409/] });
   page.setDefaultTimeout(20000);
-  for (const part of [study, reorder, datasets, scales]) await part({ page, url });
+  for (const part of [study, reorder, datasets, scales, themes]) await part({ page, url });
 });

@@ -7,15 +7,17 @@
 static const struct {
   const char *name;
   int64_t in_features;
-  int64_t widths[5]; /* ends with 0 */
+  int64_t widths[6]; /* ends with 0 */
   ep_loss_type loss;
   ep_case_training training;
+  bool biases;
 } nets[] = {
     {"large, few outputs, a small last batch",
      776,
      {2056, 1992, 10},
      EP_LOSS_CROSS_ENTROPY,
-     {.rows = 6000, .batch_size = 4096, .shuffle = true, .steps = 4, .lr = 0.1f, .seed = 41}},
+     {.rows = 6000, .batch_size = 4096, .shuffle = true, .steps = 4, .lr = 0.1f, .seed = 41},
+     true},
     {"large, many outputs, momentum",
      512,
      {2048, 2064, 2048, 40},
@@ -25,7 +27,8 @@ static const struct {
       .lr = 0.05f,
       .seed = 42,
       .weight_decay = 0.02f,
-      .optimizer = {.momentum = 0.9f, .nesterov = true}}},
+      .optimizer = {.momentum = 0.9f, .nesterov = true}},
+     true},
     {"large, odd sides, two slots of state",
      777,
      {2051, 2001, 13},
@@ -36,7 +39,8 @@ static const struct {
       .steps = 3,
       .lr = 0.01f,
       .seed = 45,
-      .optimizer = {.type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}}},
+      .optimizer = {.type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}},
+     true},
     {"large, the first layer frozen",
      400,
      {3400, 1000, 1600, 7},
@@ -48,12 +52,44 @@ static const struct {
       .lr = 0.1f,
       .seed = 43,
       .weight_decay = 0.02f,
-      .frozen = 1}},
+      .frozen = 1},
+     true},
     {"large, plain descent with decay",
      520,
      {4104, 3096, 16},
      EP_LOSS_MSE,
-     {.rows = 2008, .batch_size = 1000, .steps = 3, .lr = 0.1f, .seed = 44, .weight_decay = 0.1f}},
+     {.rows = 2008, .batch_size = 1000, .steps = 3, .lr = 0.1f, .seed = 44, .weight_decay = 0.1f},
+     true},
+    {"large, plain descent without biases: products move all there is",
+     2048,
+     {2048, 2048},
+     EP_LOSS_MSE,
+     {.rows = 4096, .steps = 3, .lr = 0.1f, .seed = 46},
+     false},
+    {"large, narrow layers before wide ones, rates that fall, a last batch of one row",
+     2,
+     {16, 64, 1024, 1024, 3},
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 301,
+      .batch_size = 100,
+      .shuffle = true,
+      .steps = 5,
+      .lr = 0.1f,
+      .lr_falls = true,
+      .seed = 47},
+     true},
+    {"large, and small at the ends, two slots of state",
+     900,
+     {2048, 96, 10},
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 256,
+      .batch_size = 128,
+      .shuffle = true,
+      .steps = 4,
+      .lr = 0.01f,
+      .seed = 48,
+      .optimizer = {.type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}},
+     true},
 };
 
 /* Each in TF32, then in bfloat16. */
@@ -63,12 +99,12 @@ int ep_gpu_large_count(void) {
 
 ep_case *ep_gpu_large_create(int number) {
   ep_precision precision = number % 2 == 0 ? EP_PRECISION_TF32 : EP_PRECISION_BF16;
-  char name[96];
+  char name[112];
   snprintf(name, sizeof name, "%s, %s", nets[number / 2].name, ep_precision_name((int)precision));
   ep_case *self = ep_case_create(name, nets[number / 2].in_features, nets[number / 2].loss);
   for (int i = 0; nets[number / 2].widths[i]; i++) {
     if (i > 0) ep_case_add(self, EP_LAYER_RELU);
-    ep_case_add_linear(self, nets[number / 2].widths[i], true);
+    ep_case_add_linear(self, nets[number / 2].widths[i], nets[number / 2].biases);
   }
   self->program.precision = precision;
   ep_case_finish(self, &nets[number / 2].training);

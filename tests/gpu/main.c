@@ -202,6 +202,29 @@ static void refusals_try(suite *self) {
   ep_case_destroy(test);
 }
 
+/* Rows that the device cannot hold: whoever streams them takes the program, though others are
+ * faster with fewer. */
+static void rows_try(suite *self) {
+  const ep_backend_ops *ops = self->cuda.ops;
+  ep_backend_info info;
+  ep_instance_info taken = {.executor = ""};
+  ep_instance *instance = NULL;
+  ep_error error = {.message = ""};
+  ep_case *test = ep_case_create("many rows", 64, EP_LOSS_MSE);
+  ep_case_add_linear(test, 8, true);
+  ep_case_finish(test, &(ep_case_training){.rows = 300, .batch_size = 100, .steps = 1, .lr = 0.1f});
+  ep_status status = ops->info(self->cuda.backend, &info, &error);
+  ep_program many = test->program;
+  if (status == EP_OK) many.train_rows = info.memory_bytes / (64 * (int64_t)sizeof(float));
+  if (status == EP_OK) status = ops->compile(self->cuda.backend, &many, NULL, &instance, &error);
+  if (instance) ops->instance_info(instance, &taken);
+  report(self, status == EP_OK && strcmp(taken.executor, general_name) == 0,
+         "%lld rows, which do not fit: %s %s", (long long)many.train_rows, taken.executor,
+         error.message);
+  if (instance) ops->release(instance);
+  ep_case_destroy(test);
+}
+
 /* What an instance says it holds, against what the device has less. Another stands beside it, so
  * that the kernels are loaded already; small blocks come in pages. */
 static void bytes_try(suite *self) {
@@ -456,6 +479,7 @@ static void suite_run(suite *self) {
   self->cuda.executor = NULL;
   goldens_try(self); /* by whichever executor takes each */
   refusals_try(self);
+  rows_try(self);
   bytes_try(self);
   memory_try(self);
   misuse_try(self);

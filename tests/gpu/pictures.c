@@ -98,13 +98,32 @@ static ep_case *frozen_create(void) {
   return self;
 }
 
-enum { PICTURES = 3 };
+/* Of all layers the last one learns: nothing goes back to those before it. */
+static ep_case *tuned_create(void) {
+  ep_case *self = ep_case_create_image("only the last learns", (ep_shape){3, 12, 12}, EP_LOSS_MSE);
+  ep_case_add_conv2d(self, 16, &same, true);
+  ep_case_add(self, EP_LAYER_RELU);
+  ep_case_add(self, EP_LAYER_FLATTEN);
+  ep_case_add_linear(self, 13, true);
+  int frozen = ep_case_last(self);
+  ep_case_add_linear(self, 2, true);
+  ep_case_finish(self, &(ep_case_training){.rows = 70,
+                                           .batch_size = 32,
+                                           .steps = 6,
+                                           .lr = 0.02f,
+                                           .seed = 44,
+                                           .frozen = 1 | UINT32_C(1) << frozen});
+  return self;
+}
+
+enum { PICTURES = 4 };
 
 /* All in bfloat16. It happens there that another pixel of a window is the greatest, or a unit on
  * the other side of its kink: a gradient that jumps, not one that is a little off. So the steps are
  * short, without momentum. */
 ep_case *ep_picture_case_create(int number) {
-  static ep_case *(*const create[])(void) = {stages_create, blocks_create, frozen_create};
+  static ep_case *(*const create[])(void) = {stages_create, blocks_create, frozen_create,
+                                             tuned_create};
   ep_case *self = create[number]();
   self->program.precision = EP_PRECISION_BF16;
   return self;

@@ -5,47 +5,31 @@
 #include "kernels/choice.h"
 #include "kernels/cuda/cluster/plan.h"
 #include "kernels/cuda/compiler.h"
-#include "kernels/cuda/instance.h"
+#include "kernels/cuda/launch.h"
 
 typedef struct {
   ep_cuda_network *network; /* lent */
   ep_cluster_plan plan;
-  cudaKernel_t kernel;
+  ep_cuda_launch launch;
   float *scratch; /* device [plan.scratch_floats], or NULL */
-  int64_t bytes;
 } cluster;
 
 static bool cluster_accepts(const ep_backend *backend, const ep_program *program) {
-  ep_cluster_plan plan;
-  return ep_choice_has_large_blocks(backend->capability) && ep_choice_cluster_suits(program) &&
-         ep_cluster_plan_make(program, &plan) && ep_cuda_compiler_exists();
-}
-
-static void cluster_destroy(void *state) {
-  cluster *self = state;
-  if (!self) return;
-  ep_cuda_free(self->scratch);
-  free(self);
+  const ep_choice_gpu gpu = {backend->capability, backend->multiprocessors};
+  return ep_choice_cluster(program, &gpu, NULL) && ep_cuda_compiler_exists();
 }
 
 static ep_status kernel_prepare(cluster *self, ep_error *error) {
   const ep_program *program = self->network->program;
   const ep_backend *backend = self->network->backend;
   const ep_cluster_plan *plan = &self->plan;
-  char *text = ep_cluster_text(program, plan);
-  if (!text) return ep_fail(error, EP_NO_MEMORY, "no memory for a kernel");
-  ep_status status = ep_cuda_compile(backend, "kernels/cuda/cluster/steps.cuh", text, "cluster",
-                                     &self->kernel, error);
-  free(text);
-  if (status != EP_OK) return status;
-  EP_CUDA_TRY(
-      cudaKernelSetAttributeForDevice(self->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      plan->shared_floats * (int)sizeof(float), backend->device),
-      "asking for shared memory");
-  EP_CUDA_TRY(cudaKernelSetAttributeForDevice(
-                  self->kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1, backend->device),
-              "asking for a large cluster");
-  return EP_OK;
+  const int blocks = plan->row_blocks * plan->slices;
+  self->launch = (ep_cuda_launch){.blocks = blocks,
+                                  .threads = plan->warps * 32,
+                                  .shared_bytes = plan->shared_floats * (int64_t)sizeof(float),
+                                  .cluster = blocks > 1};
+  return ep_cuda_launch_compile(backend, "kernels/cuda/cluster/steps.cuh", "cluster",
+                                ep_cluster_text(program, plan), &self->launch, error);
 }
 
 static ep_status cluster_create(ep_cuda_network *network, void **out, ep_error *error) {
@@ -57,81 +41,32 @@ static ep_status cluster_create(ep_cuda_network *network, void **out, ep_error *
   if (!ep_cluster_plan_make(network->program, &self->plan))
     status = ep_fail(error, EP_INTERNAL, "no program for cuda/cluster");
   if (status == EP_OK) status = kernel_prepare(self, error);
-  if (status == EP_OK && self->plan.scratch_floats > 0)
-    status = ep_cuda_allocate(network->backend, (void **)&self->scratch, self->plan.scratch_floats,
-                              (int64_t)sizeof(float), &self->bytes, error);
+  if (status == EP_OK)
+    status = ep_cuda_memory_take(&network->memory, &self->scratch, 1, self->plan.scratch_floats,
+                                 sizeof(float), error);
   if (status != EP_OK) {
-    cluster_destroy(self);
+    free(self);
     return status;
   }
   *out = self;
   return EP_OK;
 }
 
-static int64_t cluster_bytes(const void *state) {
-  const cluster *self = state;
-  return self->bytes;
-}
-
-static ep_status launch(cluster *self, ep_cluster_span *given, ep_error *error) {
-  const ep_cluster_plan *plan = &self->plan;
-  unsigned blocks = (unsigned)(plan->row_blocks * plan->slices);
-  cudaLaunchAttribute together = {.id = cudaLaunchAttributeClusterDimension};
-  together.val.clusterDim.x = blocks;
-  together.val.clusterDim.y = together.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config = {.gridDim = {blocks, 1, 1},
-                               .blockDim = {(unsigned)plan->warps * 32, 1, 1},
-                               .dynamicSmemBytes = (size_t)plan->shared_floats * sizeof(float),
-                               .stream = self->network->stream,
-                               .attrs = &together,
-                               .numAttrs = blocks > 1 ? 1 : 0};
-  void *arguments[] = {given};
-  EP_CUDA_TRY(cudaLaunchKernelExC(&config, (const void *)self->kernel, arguments),
-              "launching the steps");
-  return EP_OK;
-}
-
 static ep_status cluster_run(void *state, const ep_cuda_span *span, ep_error *error) {
   cluster *self = state;
-  const ep_cuda_network *network = self->network;
-  const ep_program *program = network->program;
-  ep_cluster_span given = {.first_step = span->first_step,
-                           .steps = span->steps,
-                           .x = network->train_x,
-                           .y = network->train_y,
-                           .parameters = network->parameters,
-                           .state = network->state,
-                           .scratch = self->scratch,
-                           .lr = span->lr,
-                           .lr_count = span->lr_count,
-                           .update = span->update,
-                           .loss = span->loss,
-                           .errors = span->errors,
-                           .seed = program->seed,
-                           .optimizer = program->optimizer,
-                           .huber_delta = program->huber_delta,
-                           .label_smoothing = program->label_smoothing};
+  ep_cluster_span given = {EP_CUDA_SPAN_OF(self->network, span), .scratch = self->scratch};
   for (int l = 0; l < self->plan.layers_count; l++) {
     given.weight_decay[l] = self->plan.layers[l].weight_decay;
     given.bias_decay[l] = self->plan.layers[l].bias_decay;
   }
-  return launch(self, &given, error);
+  return ep_cuda_launch_run(&self->launch, self->network->stream, &given, error);
 }
 
-static const ep_cuda_method method = {.create = cluster_create,
-                                      .destroy = cluster_destroy,
-                                      .bytes = cluster_bytes,
-                                      .run = cluster_run};
-
-static ep_status cluster_instance(ep_backend *backend, const ep_program *program, void **out,
-                                  ep_error *error) {
-  return ep_cuda_instance_create(backend, program, &method, out, error);
-}
-
-const ep_executor ep_cuda_cluster = {
+const ep_cuda_executor ep_cuda_cluster = {
     .name = "cuda/cluster",
     .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = cluster_accepts,
-    .create = cluster_instance,
-    EP_CUDA_INSTANCE_SLOTS,
+    .create = cluster_create,
+    .destroy = free,
+    .run = cluster_run,
 };

@@ -1,17 +1,13 @@
-/* network.cuh: the program's constants and what follows from them, for the kernel of cuda/cluster.
- *
- * "kernels/cuda/runtime/program.h" is made from the program and its plan: see text.c. */
+/* network.cuh: what follows from the program's constants and the plan's, for cuda/cluster. */
 #ifndef EP_KERNELS_CUDA_CLUSTER_NETWORK_CUH
 #define EP_KERNELS_CUDA_CLUSTER_NETWORK_CUH
 
 #include "kernels/cuda/cluster/span.h"
-#include "kernels/cuda/runtime/program.h"
-#include "kernels/formulas/losses.h"
+#include "kernels/cuda/constants.cuh"
 
 typedef ep_cluster_span span;
 
-constexpr int WARP = 32, THREADS = WARPS * WARP, BLOCKS = ROW_BLOCKS * SLICES, LAST = LAYERS - 1;
-constexpr unsigned ALL = 0xffffffffu;
+constexpr int THREADS = WARPS * WARP, BLOCKS = ROW_BLOCKS * SLICES, LAST = LAYERS - 1;
 constexpr int ROWS = ROW_WARPS * 8;                                   /* of a block: eight a warp */
 constexpr int STRIDE = ROWS + 4;                                      /* of a feature's numbers */
 constexpr int ROWS_EACH = (BATCH_ROWS + ROW_BLOCKS - 1) / ROW_BLOCKS; /* those of the batch */
@@ -52,13 +48,7 @@ constexpr int GATHERS = 0, SCATTERS = LAYERS, FRONT_GATHER = 2 * LAYERS,
 extern __shared__ __align__(16) float memory[];
 
 template <int L> static __device__ __forceinline__ ep_op activation_of() {
-  ep_op op = {};
-  op.type = layer(L).activation;
-  op.negative_slope = layer(L).negative_slope;
-  op.alpha = layer(L).alpha;
-  op.beta = layer(L).beta;
-  op.threshold = layer(L).threshold;
-  return op;
+  return activation_of(layer(L).activation, layer(L));
 }
 
 #endif

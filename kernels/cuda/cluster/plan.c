@@ -8,7 +8,6 @@ enum {
   BLOCKS_MAX = 16,
   WARPS_MAX = 16,
   OUTPUTS_MAX = 32, /* of the last layer: a lane has some of each row's */
-  INPUTS_MAX = 128, /* of the first: the next step's rows wait in registers */
   WIDTH_MAX = 1024,
   SHARED_FLOATS = (232448 - 1024) / 4, /* of a block, but for the kernel's permutation */
   REGISTERS = 65536                    /* of a multiprocessor */

@@ -35,8 +35,7 @@ typedef struct {
 /* false: not a program for this executor. */
 bool ep_cluster_plan_make(const ep_program *program, ep_cluster_plan *out);
 
-/* The text of "kernels/cuda/runtime/program.h", owned by the caller (free); NULL when memory is
- * short. Figures that do not change the code (rates, seeds) are not in it. */
+/* As text.h says: the caller's to free; NULL when memory is short. */
 char *ep_cluster_text(const ep_program *program, const ep_cluster_plan *plan);
 
 #endif

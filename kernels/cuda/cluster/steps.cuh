@@ -17,20 +17,11 @@ static __device__ __forceinline__ void rows_take(const row_set &rows) {
   __syncwarp();
 }
 
-static __device__ __forceinline__ ep_optimizer optimizer_of(const span &s) {
-  ep_optimizer optimizer = s.optimizer;
-  optimizer.type = OPTIMIZER;
-  if (!CLIPS_VALUE) optimizer.clip_value = 0;
-  if (!HAS_MOMENTUM) optimizer.momentum = 0;
-  return optimizer;
-}
-
 static __device__ __forceinline__ ep_optimizer_step update_of(const ep_optimizer &optimizer,
                                                               const row_set &rows) {
   const float *from = memory + UPDATES + rows.parity * 8;
   if (!PLAIN_RATE) return *(const ep_optimizer_step *)from;
-  return {from[0], from[0], 1, 1 - optimizer.beta1,
-          1 - (OPTIMIZER == EP_OPTIMIZER_RMSPROP ? optimizer.alpha : optimizer.beta2)};
+  return plain_rates(optimizer, from[0]);
 }
 
 /* Shared memory at the start of a launch. */
@@ -57,7 +48,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
   rows.slice = rank % SLICES;
   rows.row_block = rank / SLICES;
   rows.barriers = address_of(memory + BARRIERS) + warp * EXCHANGES * 8;
-  const ep_optimizer optimizer = optimizer_of(s);
+  const ep_optimizer optimizer = optimizer_of(s.optimizer);
   memory_make(s, (int)rows.slice);
 
   owned_tiles own;

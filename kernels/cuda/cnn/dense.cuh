@@ -58,12 +58,19 @@ static __device__ __forceinline__ void linear_begun(const worker &w) {
                  : "memory");
 }
 
+/* GPUs before 9.0 ask a barrier again and again; later ones sleep at it for a while. */
+#if __CUDA_ARCH__ >= 900
+#define EP_CNN_ASK "mbarrier.try_wait.parity"
+#else
+#define EP_CNN_ASK "mbarrier.test_wait.parity"
+#endif
+
 /* Until the block has the step's weights of the linear layers. */
 static __device__ __forceinline__ void linear_wait(const worker &w) {
   if constexpr (linear_staged()) {
     unsigned there = (unsigned)__cvta_generic_to_shared(w.arrival), done;
     do {
-      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared.b64 p, [%1], %2;\n"
+      asm volatile("{\n.reg .pred p;\n" EP_CNN_ASK ".shared.b64 p, [%1], %2;\n"
                    "selp.u32 %0, 1, 0, p;\n}"
                    : "=r"(done)
                    : "r"(there), "r"((unsigned)w.odd)

@@ -51,10 +51,8 @@ typedef struct {
 bool ep_cnn_plan_make(const ep_program *program, int blocks, int64_t shared_bytes,
                       const float *decay, ep_cnn_plan *plan);
 
-/* The text of "kernels/cuda/runtime/program.h" for the kernel, owned by the caller; NULL when
- * memory is short.
- */
-char *ep_cnn_plan_text(const ep_program *program, const ep_cnn_plan *plan);
+/* As text.h says: the caller's to free; NULL when memory is short. */
+char *ep_cnn_text(const ep_program *program, const ep_cnn_plan *plan);
 
 /* Bytes of shared memory of a block. */
 int64_t ep_cnn_plan_shared_bytes(const ep_cnn_plan *plan);

@@ -4,17 +4,13 @@
 #define EP_KERNELS_CUDA_CNN_ROW_CUH
 
 #include "kernels/cuda/cnn/span.h"
-#include "kernels/cuda/runtime/program.h"
+#include "kernels/cuda/constants.cuh"
 #include "kernels/formulas/augment.h"
 #include "kernels/formulas/dropout.h"
-#include "kernels/formulas/losses.h"
 
 typedef ep_cnn_span span;
 
-constexpr int WARP = 32, WARPS = THREADS / WARP, WORKERS = GROUPS * BLOCKS;
-constexpr ep_loss_type LOSS = (ep_loss_type)LOSS_TYPE;
-constexpr ep_optimizer_type OPTIMIZER = (ep_optimizer_type)OPTIMIZER_TYPE;
-constexpr unsigned ALL = 0xffffffffu;
+constexpr int WARPS = THREADS / WARP, WORKERS = GROUPS * BLOCKS;
 constexpr int IN_PIXELS = stage(0).in.height * stage(0).in.width;
 
 /* A group of threads and its row. */
@@ -78,14 +74,7 @@ static __device__ __forceinline__ const uint8_t *bytes_at(const worker &w, int a
 }
 
 template <int I> static __device__ __forceinline__ ep_op activation_of() {
-  constexpr cnn_op OP = op(I);
-  ep_op about = {};
-  about.type = OP.type;
-  about.negative_slope = OP.negative_slope;
-  about.alpha = OP.alpha;
-  about.beta = OP.beta;
-  about.threshold = OP.threshold;
-  return about;
+  return activation_of(op(I).type, op(I));
 }
 
 constexpr bool drops(ep_layer_type type) {

@@ -6,28 +6,10 @@
 #ifndef EP_KERNELS_CUDA_CNN_STEPS_CUH
 #define EP_KERNELS_CUDA_CNN_STEPS_CUH
 
+#include "kernels/cuda/barrier.cuh"
 #include "kernels/cuda/cnn/conv.cuh"
 #include "kernels/cuda/cnn/pools.cuh"
 #include "kernels/cuda/cnn/update.cuh"
-
-/* --- the barrier ----------------------------------------------------------------------------- */
-
-static __device__ __forceinline__ void all_arrive(const span &s) {
-  __syncthreads();
-  if (threadIdx.x == 0)
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(s.barrier) : "memory");
-}
-
-/* Until all blocks have come `times` times. */
-static __device__ __forceinline__ void all_wait(const span &s, unsigned times) {
-  if (threadIdx.x == 0) {
-    unsigned come;
-    do {
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(come) : "l"(s.barrier) : "memory");
-    } while ((int)(come - times * BLOCKS) < 0);
-  }
-  __syncthreads();
-}
 
 /* --- weights --------------------------------------------------------------------------------- */
 
@@ -108,11 +90,6 @@ template <int S> static __device__ __forceinline__ void row_backward(const worke
 
 /* --- the steps ------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ int rows_of(int batch) {
-  return batch == STEPS_PER_EPOCH - 1 ? TRAIN_ROWS - (STEPS_PER_EPOCH - 1) * BATCH_ROWS
-                                      : BATCH_ROWS;
-}
-
 /* Makes w the worker of the step at hand. */
 static __device__ __forceinline__ void step_begin(worker &w, bool ordered) {
   if (!ordered || w.batch == 0) order_make(w);
@@ -132,7 +109,7 @@ static __device__ __forceinline__ void step_end(worker &w, long long at, unsigne
     w.s.misses[w.index] = w.misses;
   }
   all_arrive(w.s);
-  all_wait(w.s, ++times);
+  all_wait(w.s, ++times * BLOCKS);
   step_update(w, at);
   all_arrive(w.s);
   times++;
@@ -177,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(GROUPS *THREADS, 1)
     bool there = w.row < w.rows;
     if (there) row_fetch(w);
     if (!w.adds) {
-      if (times > 0) all_wait(s, times);
+      if (times > 0) all_wait(s, times * BLOCKS);
       weights_stage<1>(s, memory);
       linear_begun(w);
       __syncthreads();

@@ -37,12 +37,9 @@ static __device__ __forceinline__ parameter parameter_read(const span &s, int at
 static __device__ __forceinline__ void
 parameter_write(const span &s, const ep_optimizer_step &update, const parameter &p, float grad) {
   if (p.decay < 0) return;
-  ep_optimizer optimizer = s.optimizer;
-  optimizer.type = OPTIMIZER;
+  ep_optimizer optimizer = optimizer_of(s.optimizer);
   optimizer.nesterov = NESTEROV;
   optimizer.centered = CENTERED;
-  if (!CLIPS_VALUE) optimizer.clip_value = 0;
-  if (!HAS_MOMENTUM) optimizer.momentum = 0;
   s.parameters[p.at] =
       ep_optimizer_update(&optimizer, &update, p.decay, p.value, ep_clip(&optimizer, 1, grad),
                           s.state + p.at, PARAMETERS);
@@ -177,14 +174,7 @@ static __device__ __forceinline__ void loss_update(const worker &w, long long at
 
 /* `at`: the step, counted from the start of the segment. */
 static __device__ __forceinline__ void step_update(const worker &w, long long at) {
-  float lr = __ldg(w.s.lr + (w.s.lr_count == 1 ? 0 : at));
-  ep_optimizer_step update;
-  if constexpr (PLAIN_RATE)
-    update = {lr, lr, 1, 1 - w.s.optimizer.beta1,
-              OPTIMIZER == EP_OPTIMIZER_RMSPROP ? 1 - w.s.optimizer.alpha
-                                                : 1 - w.s.optimizer.beta2};
-  else
-    update = w.s.update[at];
+  const ep_optimizer_step update = update_of(w.s, at);
 #pragma unroll 1
   for (int unit = w.index; unit < UNITS; unit += WORKERS) {
     if (unit < CONV_UNITS)

@@ -213,6 +213,7 @@ static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant_
     }
     if (s.front == s.layers_count) copies_allow();
     if (++batch == s.steps_per_epoch) order_make(&permutation, ++epoch), batch = 0;
+    if (threadIdx.x == 0) asm volatile("cp.async.wait_all;" ::: "memory"); /* the step's rates */
     blocks_arrive();
     if (s.front < s.layers_count) wide_run<PRECISE>();
     bool goes_back = fetches && s.front < s.layers_count;
@@ -233,36 +234,6 @@ template <bool PRECISE> static __global__ void grid(const __grid_constant__ ep_g
 
 #endif
 
-static const void *kernel_of(bool precise) {
-  return precise ? (const void *)grid<true> : (const void *)grid<false>;
-}
-
-cudaError_t ep_cuda_grid_prepare(bool precise, int shared_bytes) {
-  const void *kernel = kernel_of(precise);
-  cudaError_t code =
-      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-  if (code != cudaSuccess) return code;
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-}
-
-cudaError_t ep_cuda_grid_steps(cudaStream_t stream, const ep_grid_span *span, int blocks,
-                               int shared_bytes) {
-  cudaLaunchAttribute together = {};
-  if (span->cluster) {
-    together.id = cudaLaunchAttributeClusterDimension;
-    together.val.clusterDim.x = (unsigned)blocks;
-    together.val.clusterDim.y = together.val.clusterDim.z = 1;
-  } else {
-    together.id = cudaLaunchAttributeCooperative;
-    together.val.cooperative = 1;
-  }
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3((unsigned)blocks);
-  config.blockDim = dim3(EP_GRID_THREADS);
-  config.dynamicSmemBytes = (size_t)shared_bytes;
-  config.stream = stream;
-  config.attrs = &together;
-  config.numAttrs = 1;
-  void *arguments[] = {(void *)span};
-  return cudaLaunchKernelExC(&config, kernel_of(span->precise), arguments);
+cudaError_t ep_cuda_grid_kernel(bool precise, cudaKernel_t *out) {
+  return cudaGetKernel(out, precise ? (const void *)grid<true> : (const void *)grid<false>);
 }

@@ -1,4 +1,4 @@
-/* steps.h: the launch of cuda/grid's kernel. */
+/* steps.h: cuda/grid's kernel. */
 #ifndef EP_KERNELS_CUDA_GRID_STEPS_H
 #define EP_KERNELS_CUDA_GRID_STEPS_H
 
@@ -10,12 +10,12 @@
 extern "C" {
 #endif
 
-/* The most dynamic shared memory of any launch to come on this device. */
-cudaError_t ep_cuda_grid_prepare(bool precise, int shared_bytes);
+/* What the kernel is compiled for: for what is older it is empty. */
+enum { EP_GRID_GENERATION = 90 };
 
-/* Queues the span's steps. Its barrier, and the counters behind it, must be zero by then. */
-cudaError_t ep_cuda_grid_steps(cudaStream_t stream, const ep_grid_span *span, int blocks,
-                               int shared_bytes);
+/* The kernel, compiled with the plug-in. Its barrier, and the counters behind it, must be zero at
+ * the launch. */
+cudaError_t ep_cuda_grid_kernel(bool precise, cudaKernel_t *out);
 
 #ifdef __cplusplus
 }

@@ -1,47 +1,11 @@
 #include "kernels/cuda/images/images.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/cuda/layout.h"
 #include "kernels/formulas/activations.h"
 
 /* --- memory ---------------------------------------------------------------------------------- */
-
-/* Zeroed device memory [rows, columns] of `bytes` each; `out`: the address of a pointer. */
-static ep_status take(ep_images *images, void *out, int64_t rows, int64_t columns, int64_t bytes,
-                      ep_error *error) {
-  void *block = NULL;
-  int64_t row_bytes;
-  memcpy(out, &block, sizeof block);
-  if (__builtin_mul_overflow(columns, bytes, &row_bytes))
-    return ep_fail(error, EP_NO_MEMORY, "a row of %lld numbers is more than a GPU can hold",
-                   (long long)columns);
-  if (images->blocks_count == images->blocks_capacity)
-    return ep_fail(error, EP_INTERNAL, "more blocks of device memory than were counted");
-  ep_status status =
-      ep_cuda_allocate(images->network->backend, &block, rows, row_bytes, &images->bytes, error);
-  if (status != EP_OK || !block) return status;
-  images->blocks[images->blocks_count++] = block;
-  memcpy(out, &block, sizeof block);
-  EP_CUDA_TRY(cudaMemsetAsync(block, 0, (size_t)(rows * row_bytes), images->network->stream),
-              "clearing device memory");
-  return EP_OK;
-}
-
-typedef struct {
-  void *out;
-  int64_t rows, columns, bytes;
-} buffer;
-
-static ep_status buffers_take(ep_images *images, const buffer *buffers, size_t count,
-                              ep_error *error) {
-  ep_status status = EP_OK;
-  for (size_t i = 0; status == EP_OK && i < count; i++)
-    status =
-        take(images, buffers[i].out, buffers[i].rows, buffers[i].columns, buffers[i].bytes, error);
-  return status;
-}
 
 /* cuDNN is slow with few channels: the first convolution of such is one of a single pixel, on
  * windows that are laid out before. */
@@ -59,31 +23,32 @@ static bool is_patched(const ep_images *images) {
 /* The numbers of an output's weights, as the convolution takes them. */
 static int64_t weights_of(const ep_images *images, int i) {
   const ep_op *op = images->parts.rows[i].own;
-  if (i == 0 && is_patched(images)) return ep_images_pitch(images->half, ep_images_window(op));
-  return ep_images_pitch(images->half, op->in.channels) * op->kernel[0] * op->kernel[1];
+  if (i == 0 && is_patched(images)) return ep_images_pitch(ep_images_window(op));
+  return ep_images_pitch(op->in.channels) * op->kernel[0] * op->kernel[1];
 }
 
 static ep_status layer_take(ep_images *images, int i, ep_error *error) {
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_layer *layer = &images->layers[i];
-  const int64_t batch = images->network->program->batch_size, size = images->half ? 2 : 4;
-  const int64_t in_pitch = ep_images_pitch(images->half, part->in.channels);
+  const int64_t batch = images->network->program->batch_size, size = EP_IMAGES_NUMBER_BYTES;
+  const int64_t in_pitch = ep_images_pitch(part->in.channels);
   const bool convolves = part->kind == EP_IMAGES_CONVOLUTION;
   const bool finds = part->kind == EP_IMAGES_POOL && part->own->type == EP_LAYER_MAX_POOL2D;
   const bool skips = part->residual && part->past >= images->first_trained;
-  const int64_t outputs = ep_images_pitch(images->half, part->out.channels);
+  const int64_t outputs = ep_images_pitch(part->out.channels);
   const int64_t weights = convolves ? weights_of(images, i) : 0;
-  const int64_t numbers = ep_images_numbers(images, part->out);
-  const buffer buffers[] = {
+  const int64_t numbers = ep_images_numbers(part->out);
+  const ep_cuda_buffer buffers[] = {
       {&layer->output, batch, numbers, size},
       {&layer->weight, convolves ? outputs : 0, weights, size},
       {&layer->weight_gradient, layer->trained ? outputs : 0, weights, size},
       {&layer->chosen, part->pool && part->norm && !part->residual ? batch : 0, numbers, size},
       {&layer->figures, part->norm ? EP_IMAGES_FIGURES : 0, in_pitch, sizeof(float)},
-      {&layer->skip, skips ? batch : 0, ep_images_numbers(images, part->in), size},
+      {&layer->skip, skips ? batch : 0, ep_images_numbers(part->in), size},
       {&layer->places, finds ? batch : 0, numbers, 1},
   };
-  return buffers_take(images, buffers, sizeof buffers / sizeof *buffers, error);
+  return ep_cuda_memory_take_all(&images->network->memory, buffers,
+                                 sizeof buffers / sizeof *buffers, error);
 }
 
 /* The most numbers of an image, and of a pixel. */
@@ -92,8 +57,8 @@ static void widest(const ep_images *images, int64_t *numbers, int64_t *pitch) {
   for (int i = 0; i < images->parts.count; i++) {
     const ep_shape shapes[] = {images->parts.rows[i].in, images->parts.rows[i].out};
     for (int j = 0; j < 2; j++) {
-      int64_t count = ep_images_numbers(images, shapes[j]);
-      int64_t across = ep_images_pitch(images->half, shapes[j].channels);
+      int64_t count = ep_images_numbers(shapes[j]);
+      int64_t across = ep_images_pitch(shapes[j].channels);
       if (count > *numbers) *numbers = count;
       if (across > *pitch) *pitch = across;
     }
@@ -103,15 +68,14 @@ static void widest(const ep_images *images, int64_t *numbers, int64_t *pitch) {
 static ep_status memory_take(ep_images *images, ep_error *error) {
   const ep_program *program = images->network->program;
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
-  const int64_t batch = program->batch_size, size = images->half ? 2 : 4;
+  const int64_t batch = program->batch_size, size = EP_IMAGES_NUMBER_BYTES;
   const ep_shape first = images->parts.rows[0].out;
   const bool patched = is_patched(images);
   const int64_t window = patched ? weights_of(images, 0) : 0;
-  images->in_pitch =
-      patched ? (int64_t)EP_IMAGES_FEW : ep_images_pitch(images->half, program->in.channels);
+  images->in_pitch = patched ? (int64_t)EP_IMAGES_FEW : ep_images_pitch(program->in.channels);
   int64_t numbers, pitch;
   widest(images, &numbers, &pitch);
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&images->input, batch, program->in.height * program->in.width * images->in_pitch, size},
       {&images->patches, window > 0 ? batch : 0, first.height * first.width * window, size},
       {&images->flat, batch, images->head ? images->head->out_features : ep_shape_count(last),
@@ -121,7 +85,8 @@ static ep_status memory_take(ep_images *images, ep_error *error) {
       {&images->sums, 2 * EP_IMAGES_SLICES, pitch, sizeof(float)},
       {&images->workspace, 1, EP_CONVOLUTION_WORKSPACE_BYTES, 1},
   };
-  ep_status status = buffers_take(images, buffers, sizeof buffers / sizeof *buffers, error);
+  ep_status status = ep_cuda_memory_take_all(&images->network->memory, buffers,
+                                             sizeof buffers / sizeof *buffers, error);
   for (int i = 0; status == EP_OK && i < images->parts.count; i++)
     status = layer_take(images, i, error);
   return status;
@@ -170,20 +135,21 @@ static const ep_op *head_find(const ep_images *images) {
 
 static ep_status head_take(ep_images *images, ep_error *error) {
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
-  const int64_t outputs = images->head->out_features, row = ep_images_numbers(images, last);
+  const int64_t outputs = images->head->out_features, row = ep_images_numbers(last);
   const bool trained = trains(images, images->head);
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&images->head_weight, outputs, row, sizeof(float)},
       {&images->head_gradient, trained ? EP_WIDE_SLICES : 0, outputs * row, sizeof(float)},
       {&images->head_bias_gradient, trained ? EP_WIDE_SLICES : 0, outputs, sizeof(float)},
   };
-  return buffers_take(images, buffers, sizeof buffers / sizeof *buffers, error);
+  return ep_cuda_memory_take_all(&images->network->memory, buffers,
+                                 sizeof buffers / sizeof *buffers, error);
 }
 
 /* --- convolutions ---------------------------------------------------------------------------- */
 
-static ep_shape padded(const ep_images *images, ep_shape shape) {
-  shape.channels = ep_images_pitch(images->half, shape.channels);
+static ep_shape padded(ep_shape shape) {
+  shape.channels = ep_images_pitch(shape.channels);
   return shape;
 }
 
@@ -193,9 +159,8 @@ static ep_status way_make(ep_images *images, int i, ep_convolution_way way, int 
   ep_images_layer *layer = &images->layers[i];
   const ep_op *op = part->own;
   ep_convolution_shape shape = {.way = way,
-                                .half = images->half,
-                                .in = padded(images, part->in),
-                                .out = padded(images, part->out),
+                                .in = padded(part->in),
+                                .out = padded(part->out),
                                 .rows = rows,
                                 .kernel = {op->kernel[0], op->kernel[1]},
                                 .stride = {op->stride[0], op->stride[1]},
@@ -249,9 +214,8 @@ static ep_images_weight weight_of(const ep_images *images, int i) {
   return (ep_images_weight){.out = op->out.channels,
                             .in = op->in.channels,
                             .taps = (int64_t)op->kernel[0] * op->kernel[1],
-                            .pitch = i == 0 && images->patches
-                                         ? op->in.channels
-                                         : ep_images_pitch(images->half, op->in.channels),
+                            .pitch = i == 0 && images->patches ? op->in.channels
+                                                               : ep_images_pitch(op->in.channels),
                             .row = weights_of(images, i),
                             .slices = 1,
                             .parameters = network->parameters + op->weight,
@@ -266,11 +230,11 @@ static void head_weights(const ep_images *images, ep_images_weight rows[EP_IMAGE
   const ep_cuda_network *network = images->network;
   const ep_cuda_layer *layer = &network->layers[op - network->program->ops];
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
-  const int64_t row = ep_images_numbers(images, last), weights = ep_cuda_weights_count(op);
+  const int64_t row = ep_images_numbers(last), weights = ep_cuda_weights_count(op);
   rows[0] = (ep_images_weight){.out = op->out_features,
                                .in = last.channels,
                                .taps = last.height * last.width,
-                               .pitch = ep_images_pitch(images->half, last.channels),
+                               .pitch = ep_images_pitch(last.channels),
                                .row = row,
                                .stride = op->out_features * row,
                                .slices = EP_WIDE_SLICES,
@@ -310,14 +274,8 @@ static ep_status weights_list(ep_images *images, ep_error *error) {
     images->weights_blocks += (rows[i].out * rows[i].in + each - 1) / each;
   }
   images->weights_count = count;
-  ep_status status = take(images, &images->weights, count, sizeof *rows, 1, error);
-  cudaStream_t stream = images->network->stream;
-  cudaError_t code = cudaSuccess;
-  if (status == EP_OK)
-    code = cudaMemcpyAsync(images->weights, rows, (size_t)count * sizeof *rows,
-                           cudaMemcpyHostToDevice, stream);
-  if (status == EP_OK && code == cudaSuccess) code = cudaStreamSynchronize(stream);
-  if (code != cudaSuccess) status = ep_cuda_fail(error, code, "copying to the device");
+  ep_status status = ep_cuda_memory_take_copy(&images->network->memory, &images->weights, rows,
+                                              count, sizeof *rows, error);
   free(rows);
   return status;
 }
@@ -341,13 +299,10 @@ ep_status ep_images_create(ep_cuda_network *network, ep_images **out, ep_error *
   ep_images *images = calloc(1, sizeof *images);
   if (!images) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   images->network = network;
-  images->half = program->precision == EP_PRECISION_BF16;
-  images->blocks_capacity = 32 + 7 * (int)most;
-  images->blocks = calloc((size_t)images->blocks_capacity, sizeof *images->blocks);
   images->parts.rows = calloc(most, sizeof *images->parts.rows);
   images->layers = calloc(most, sizeof *images->layers);
   ep_status status = EP_OK;
-  if (!images->blocks || !images->parts.rows || !images->layers)
+  if (!images->parts.rows || !images->layers)
     status = ep_fail(error, EP_NO_MEMORY, "no memory for a network's layers");
   else if (!ep_images_parts_find(program, &images->parts))
     status = ep_fail(error, EP_INTERNAL, "a network that is not one of images");
@@ -366,9 +321,7 @@ void ep_images_destroy(ep_images *images) {
     for (int way = 0; way < EP_IMAGES_WAYS; way++)
       for (int kind = 0; kind < 2; kind++)
         ep_convolution_deinit(&images->layers[i].ways[way][kind]);
-  for (int i = 0; i < images->blocks_count; i++) ep_cuda_free(images->blocks[i]);
   free(images->layers);
   free(images->parts.rows);
-  free(images->blocks);
   free(images);
 }

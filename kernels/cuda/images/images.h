@@ -1,10 +1,10 @@
 /* images.h: networks of images with convolutions by cuDNN, for the executor "cuda/images".
  *
- * Images lie pixel by pixel (kernels.h), in bfloat16, or, for TF32, float32; the parameters, their
- * gradients, sums and statistics are float32. A step is: the batch and the weights, copied into
- * cuDNN's order; the parts (parts.h), forward; the layers after flatten, the loss and their way
- * back, which are the shared network's but for a last layer of few outputs; the parts, back; the
- * update, the network's as well. */
+ * Images lie pixel by pixel (kernels.h), in bfloat16; the parameters, their gradients, sums and
+ * statistics are float32. A step is: the batch and the weights, copied into cuDNN's order; the
+ * parts (parts.h), forward; the layers after flatten, the loss and their way back, which are the
+ * shared network's but for a last layer of few outputs; the parts, back; the update, the network's
+ * as well. */
 #ifndef EP_KERNELS_CUDA_IMAGES_IMAGES_H
 #define EP_KERNELS_CUDA_IMAGES_IMAGES_H
 
@@ -37,14 +37,9 @@ typedef struct {
 
 typedef struct {
   ep_cuda_network *network; /* lent */
-  bool half;                /* bfloat16; else float32 */
   ep_images_parts parts;    /* the rows are ours */
   ep_images_layer *layers;  /* [parts.count] */
   int first_trained;        /* gradients stop here; parts.count when there is none */
-
-  void **blocks; /* all device memory below; freed with this */
-  int blocks_count, blocks_capacity;
-  int64_t bytes;
 
   int64_t in_pitch;
   void *input;   /* numbers [batch, in pixels, in_pitch] */
@@ -86,8 +81,8 @@ static inline int ep_images_tail(const ep_images *images) {
 }
 
 /* Numbers of an image, gaps included. */
-static inline int64_t ep_images_numbers(const ep_images *images, ep_shape shape) {
-  return shape.height * shape.width * ep_images_pitch(images->half, shape.channels);
+static inline int64_t ep_images_numbers(ep_shape shape) {
+  return shape.height * shape.width * ep_images_pitch(shape.channels);
 }
 
 #endif

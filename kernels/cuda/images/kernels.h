@@ -1,7 +1,7 @@
 /* kernels.h: what cuda/images does between two convolutions, behind C functions as those of
  * kernels/cuda/kernels.h. Images lie pixel by pixel, the channels of a pixel side by side: [rows,
- * height, width, pitch], of bfloat16 or float32, as `half` says. A pitch is a multiple of 16 bytes,
- * whatever stands beyond the channels is multiplied by zero weights. */
+ * height, width, pitch], of bfloat16. A pitch is a multiple of 16 bytes; whatever stands beyond the
+ * channels is multiplied by zero weights. */
 #ifndef EP_KERNELS_CUDA_IMAGES_KERNELS_H
 #define EP_KERNELS_CUDA_IMAGES_KERNELS_H
 
@@ -11,10 +11,14 @@
 extern "C" {
 #endif
 
+enum {
+  EP_IMAGES_NUMBER_BYTES = 2,
+  EP_IMAGES_PACK = 16 / EP_IMAGES_NUMBER_BYTES /* numbers that are read and written at once */
+};
+
 /* Numbers of a pixel, as they lie in memory, for this many channels. */
-static inline int64_t ep_images_pitch(bool half, int64_t channels) {
-  const int64_t pack = half ? 8 : 4;
-  return (channels + pack - 1) / pack * pack;
+static inline int64_t ep_images_pitch(int64_t channels) {
+  return (channels + EP_IMAGES_PACK - 1) / EP_IMAGES_PACK * EP_IMAGES_PACK;
 }
 
 /* Channels of a pixel whose windows are laid out. */
@@ -47,7 +51,7 @@ enum {
  * nobody asks. normalized: batch_norm takes its part of grad_x off, which the figures know by then.
  */
 typedef struct {
-  bool half, activates, normalized;
+  bool activates, normalized;
   int64_t rows, pitch;
   ep_shape in, out;
   int kernel[2];
@@ -67,13 +71,12 @@ cudaError_t ep_images_blend_back(cudaStream_t stream, const ep_images_blend *ble
 /* --- norms.cu ------------------------------------------------------------------------------- */
 
 /* How many slices the sums of so many pixels have. */
-int ep_images_slices(bool half, int64_t pitch, int64_t pixels);
+int ep_images_slices(int64_t pitch, int64_t pixels);
 
 /* The batch's figures and the running statistics. x: [pixels, pitch]; sums: scratch, as above;
  * x_bias: what the convolution's bias adds to the mean, [channels] or NULL; weight, bias: the
  * norm's, or NULL; running: [2, channels]. */
 typedef struct {
-  bool half;
   int64_t pixels, channels, pitch;
   float eps, momentum;
   const void *x;
@@ -92,26 +95,26 @@ cudaError_t ep_images_bias_back(cudaStream_t stream, const ep_images_norm *norm,
 
 /* op: a pool. x: [rows, in], y: [rows, out], written; places: [rows, out] of bytes, where in its
  * window a max_pool2d found each, written. */
-cudaError_t ep_images_pool_forward(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+cudaError_t ep_images_pool_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
                                    const void *x, void *y, uint8_t *places);
 /* grad: [rows, out] -> grad_x: [rows, in], written. */
-cudaError_t ep_images_pool_back(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+cudaError_t ep_images_pool_back(cudaStream_t stream, const ep_op *op, int64_t rows,
                                 const void *grad, const uint8_t *places, void *grad_x);
 
 /* --- layouts.cu ------------------------------------------------------------------------------- */
 
 /* Images as all others have them, float32 [rows, channels, pixels], to ours and back. What is
  * written beyond the channels is zero. */
-cudaError_t ep_images_take(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
-                           int64_t pitch, int64_t pixels, const float *from, void *to);
-cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
-                           int64_t pixels, const void *from, float *to);
+cudaError_t ep_images_take(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pitch,
+                           int64_t pixels, const float *from, void *to);
+cudaError_t ep_images_give(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pixels,
+                           const void *from, float *to);
 
 /* The windows of a convolution of at most EP_IMAGES_FEW channels, one after the other, so that it
  * becomes one of a single pixel: x: [rows, in pixels, EP_IMAGES_FEW] -> patches: [rows, out pixels,
  * the pitch of taps times channels], written. */
-cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                              const void *x, void *patches);
+cudaError_t ep_images_patches(cudaStream_t stream, const ep_op *op, int64_t rows, const void *x,
+                              void *patches);
 
 /* A convolution's weights, or those of a linear layer on images, whose taps are the pixels:
  * parameters [out, in, taps], to copies [out, taps, pitch], an output's `row` numbers after the one
@@ -120,7 +123,7 @@ cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, i
 typedef struct {
   int64_t out, in, taps, pitch, row, stride, first_block;
   int slices;
-  bool precise; /* float32, whatever the images are */
+  bool precise; /* float32, as the head has it */
   const float *parameters;
   void *copy; /* NULL: nobody asks */
   const void *copy_gradient;
@@ -128,19 +131,17 @@ typedef struct {
 } ep_images_weight;
 enum { EP_IMAGES_WEIGHT_THREADS = 128 }; /* pairs of an output and an input of one block */
 /* weights: device [count], by first_block; blocks: in all. */
-cudaError_t ep_images_weights_copy(cudaStream_t stream, bool half, const ep_images_weight *weights,
-                                   int count, int64_t blocks);
-cudaError_t ep_images_weights_back(cudaStream_t stream, bool half, const ep_images_weight *weights,
-                                   int count, int64_t blocks);
+cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weight *weights, int count,
+                                   int64_t blocks);
+cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weight *weights, int count,
+                                   int64_t blocks);
 
 /* y = keep ? x / (1 - p) : 0, for both dropouts, as ep_cuda_dropout: [rows, out]; y may be x. */
-cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                              uint64_t seed, const ep_cuda_clock *clock, bool backward,
-                              const void *x, void *y);
+cudaError_t ep_images_dropout(cudaStream_t stream, const ep_op *op, int64_t rows, uint64_t seed,
+                              const ep_cuda_clock *clock, bool backward, const void *x, void *y);
 
 /* sum += other, each [count] numbers, a multiple of 16 bytes. */
-cudaError_t ep_images_add(cudaStream_t stream, bool half, int64_t count, const void *other,
-                          void *sum);
+cudaError_t ep_images_add(cudaStream_t stream, int64_t count, const void *other, void *sum);
 
 #ifdef __cplusplus
 }

@@ -6,9 +6,8 @@
 /* --- images ---------------------------------------------------------------------------------- */
 
 /* A thread four channels of a pixel; neighbours have neighbouring pixels. */
-template <typename T>
 static __global__ void take(int64_t count, int64_t channels, int64_t pixels, int64_t quads,
-                            const float *from, T *to) {
+                            const float *from, half_number *to) {
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
     int64_t pixel = at % pixels, rest = at / pixels, quad = rest % quads, row = rest / quads;
@@ -22,10 +21,9 @@ static __global__ void take(int64_t count, int64_t channels, int64_t pixels, int
   }
 }
 
-template <typename T>
 static __global__ void give(int64_t count, int64_t channels, int64_t pixels, int64_t packs,
-                            const T *from, float *to) {
-  constexpr int N = PACK<T>;
+                            const half_number *from, float *to) {
+  constexpr int N = PACK;
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
     int64_t pixel = at % pixels, rest = at / pixels, pack = rest % packs, row = rest / packs;
@@ -39,38 +37,31 @@ static __global__ void give(int64_t count, int64_t channels, int64_t pixels, int
   }
 }
 
-cudaError_t ep_images_take(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
-                           int64_t pitch, int64_t pixels, const float *from, void *to) {
+cudaError_t ep_images_take(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pitch,
+                           int64_t pixels, const float *from, void *to) {
   int64_t quads = pitch / 4, count = rows * pixels * quads;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  if (half)
-    take<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, quads, from,
-                                                   (half_number *)to);
-  else
-    take<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, quads, from,
-                                                   (float *)to);
+  take<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, quads, from,
+                                                 (half_number *)to);
   return cudaGetLastError();
 }
 
-cudaError_t ep_images_give(cudaStream_t stream, bool half, int64_t rows, int64_t channels,
-                           int64_t pixels, const void *from, float *to) {
-  int64_t packs = ep_images_pitch(half, channels) * (half ? 2 : 4) / 16;
+cudaError_t ep_images_give(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pixels,
+                           const void *from, float *to) {
+  int64_t packs = ep_images_pitch(channels) / PACK;
   int64_t count = rows * pixels * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  if (half)
-    give<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, packs,
-                                                   (const half_number *)from, to);
-  else
-    give<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, packs,
-                                                   (const float *)from, to);
+  give<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(count, channels, pixels, packs,
+                                                 (const half_number *)from, to);
   return cudaGetLastError();
 }
 
 /* A thread as many taps of an output's window as a pack has numbers: of C channels they fill C
  * packs. C: 1 … 4. */
-template <typename T, int C>
-static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T *x, T *to) {
-  constexpr int TAPS = PACK<T>;
+template <int C>
+static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const half_number *x,
+                               half_number *to) {
+  constexpr int TAPS = PACK;
   const uint32_t wide = (uint32_t)op.kernel[1], chunks = (packs + C - 1) / C;
   const int high = (int)op.in.height, across = (int)op.in.width;
   for (uint32_t at = blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < count;
@@ -78,51 +69,46 @@ static __global__ void patches(ep_op op, uint32_t count, uint32_t packs, const T
     uint32_t pixel = at / chunks, chunk = at % chunks, line = pixel / (uint32_t)op.out.width;
     int left = (int)(pixel % (uint32_t)op.out.width) * op.stride[1] - op.padding[1];
     int top = (int)(line % (uint32_t)op.out.height) * op.stride[0] - op.padding[0];
-    const T *image = x + (int64_t)(line / (uint32_t)op.out.height) * high * across * 4;
-    pack<T, TAPS> values[C];
+    const half_number *image = x + (int64_t)(line / (uint32_t)op.out.height) * high * across * 4;
+    pack<half_number, TAPS> values[C];
 #pragma unroll
     for (int i = 0; i < TAPS; i++) {
       uint32_t tap = chunk * TAPS + i, down = tap / wide;
       int y = top + (int)down * op.dilation[0], z = left + (int)(tap % wide) * op.dilation[1];
       bool is = down < (uint32_t)op.kernel[0] && y >= 0 && y < high && z >= 0 && z < across;
-      pack<T, 4> of;
+      pack<half_number, 4> of;
 #pragma unroll
-      for (int c = 0; c < 4; c++) of.of[c] = (T)0.0f;
-      if (is) of = load<T, 4>(image + (y * across + z) * 4);
+      for (int c = 0; c < 4; c++) of.of[c] = (half_number)0.0f;
+      if (is) of = load<half_number, 4>(image + (y * across + z) * 4);
 #pragma unroll
       for (int c = 0; c < C; c++) values[(i * C + c) / TAPS].of[(i * C + c) % TAPS] = of.of[c];
     }
-    T *mine = to + ((int64_t)pixel * packs + chunk * C) * TAPS;
+    half_number *mine = to + ((int64_t)pixel * packs + chunk * C) * TAPS;
 #pragma unroll
     for (int c = 0; c < C; c++)
-      if (chunk * C + c < packs) *(pack<T, TAPS> *)(mine + c * TAPS) = values[c];
+      if (chunk * C + c < packs) *(pack<half_number, TAPS> *)(mine + c * TAPS) = values[c];
   }
 }
 
-template <typename T>
-static cudaError_t patches_run(cudaStream_t stream, const ep_op *op, int64_t rows, const T *x,
-                               T *to) {
+cudaError_t ep_images_patches(cudaStream_t stream, const ep_op *op, int64_t rows, const void *x,
+                              void *patched) {
+  const half_number *from = (const half_number *)x;
+  half_number *to = (half_number *)patched;
   const uint32_t channels = (uint32_t)op->in.channels;
   const int64_t window = channels * op->kernel[0] * op->kernel[1];
-  const uint32_t packs = (uint32_t)((window + PACK<T> - 1) / PACK<T>);
+  const uint32_t packs = (uint32_t)((window + PACK - 1) / PACK);
   const uint32_t chunks = (packs + channels - 1) / channels;
   const uint32_t count = (uint32_t)(rows * op->out.height * op->out.width) * chunks;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
   if (channels == 1)
-    patches<T, 1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, x, to);
+    patches<1><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
   else if (channels == 2)
-    patches<T, 2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, x, to);
+    patches<2><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
   else if (channels == 3)
-    patches<T, 3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, x, to);
+    patches<3><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
   else
-    patches<T, 4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, x, to);
+    patches<4><<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, from, to);
   return cudaGetLastError();
-}
-
-cudaError_t ep_images_patches(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                              const void *x, void *to) {
-  if (half) return patches_run(stream, op, rows, (const half_number *)x, (half_number *)to);
-  return patches_run(stream, op, rows, (const float *)x, (float *)to);
 }
 
 /* --- weights --------------------------------------------------------------------------------- */
@@ -149,7 +135,6 @@ static __device__ void pair_copy(const ep_images_weight &of, int64_t out, int64_
   for (int64_t tap = 0; tap < of.taps; tap++) to[tap * of.pitch] = (T)from[tap];
 }
 
-template <typename T>
 static __global__ void weights_copy(const ep_images_weight *weights, int count) {
   const ep_images_weight &of = weight_of(weights, count);
   int64_t out, in;
@@ -157,7 +142,7 @@ static __global__ void weights_copy(const ep_images_weight *weights, int count) 
   if (of.precise)
     pair_copy<float>(of, out, in);
   else
-    pair_copy<T>(of, out, in);
+    pair_copy<half_number>(of, out, in);
 }
 
 /* A pair's gradient: to[0 … taps - 1]. */
@@ -177,7 +162,6 @@ static __device__ void pair_back(const ep_images_weight &of, int64_t out, int64_
  * as there is room. */
 enum { TURNED_TAPS = 25 };
 
-template <typename T>
 static __global__ void weights_back(const ep_images_weight *weights, int count) {
   __shared__ float turned[EP_IMAGES_WEIGHT_THREADS * TURNED_TAPS];
   const ep_images_weight &of = weight_of(weights, count);
@@ -189,7 +173,7 @@ static __global__ void weights_back(const ep_images_weight *weights, int count) 
   if (is && of.precise)
     pair_back<float>(of, out, in, mine);
   else if (is)
-    pair_back<T>(of, out, in, mine);
+    pair_back<half_number>(of, out, in, mine);
   if (!turns) return;
   __syncthreads();
   int64_t all = (of.out * of.in - first) * of.taps, most = EP_IMAGES_WEIGHT_THREADS * of.taps;
@@ -197,32 +181,26 @@ static __global__ void weights_back(const ep_images_weight *weights, int count) 
     to[i] = turned[i];
 }
 
-cudaError_t ep_images_weights_copy(cudaStream_t stream, bool half, const ep_images_weight *weights,
-                                   int count, int64_t blocks) {
+cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weight *weights, int count,
+                                   int64_t blocks) {
   unsigned int all = (unsigned int)blocks;
-  if (half)
-    weights_copy<half_number><<<all, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(weights, count);
-  else
-    weights_copy<float><<<all, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(weights, count);
+  weights_copy<<<all, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(weights, count);
   return cudaGetLastError();
 }
 
-cudaError_t ep_images_weights_back(cudaStream_t stream, bool half, const ep_images_weight *weights,
-                                   int count, int64_t blocks) {
+cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weight *weights, int count,
+                                   int64_t blocks) {
   unsigned int all = (unsigned int)blocks;
-  if (half)
-    weights_back<half_number><<<all, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(weights, count);
-  else
-    weights_back<float><<<all, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(weights, count);
+  weights_back<<<all, EP_IMAGES_WEIGHT_THREADS, 0, stream>>>(weights, count);
   return cudaGetLastError();
 }
 
 /* --- dropout --------------------------------------------------------------------------------- */
 
-template <typename T>
 static __global__ void dropout(ep_op op, int64_t count, int64_t packs, uint64_t seed,
-                               const ep_cuda_clock *clock, bool backward, const T *x, T *y) {
-  constexpr int N = PACK<T>;
+                               const ep_cuda_clock *clock, bool backward, const half_number *x,
+                               half_number *y) {
+  constexpr int N = PACK;
   const int64_t pixels = op.out.height * op.out.width, channels = op.out.channels;
   int64_t step = backward ? clock->current : clock->epoch * clock->steps_per_epoch + clock->batch;
   float scale = ep_dropout_scale(op.p);
@@ -242,25 +220,20 @@ static __global__ void dropout(ep_op op, int64_t count, int64_t packs, uint64_t 
   }
 }
 
-cudaError_t ep_images_dropout(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
-                              uint64_t seed, const ep_cuda_clock *clock, bool backward,
-                              const void *x, void *y) {
-  int64_t packs = ep_images_pitch(half, op->out.channels) * (half ? 2 : 4) / 16;
+cudaError_t ep_images_dropout(cudaStream_t stream, const ep_op *op, int64_t rows, uint64_t seed,
+                              const ep_cuda_clock *clock, bool backward, const void *x, void *y) {
+  int64_t packs = ep_images_pitch(op->out.channels) / PACK;
   int64_t count = rows * op->out.height * op->out.width * packs;
   unsigned int blocks = ep_cuda_blocks(count, EP_IMAGES_THREADS);
-  if (half)
-    dropout<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, seed, clock, backward,
-                                                      (const half_number *)x, (half_number *)y);
-  else
-    dropout<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, seed, clock, backward,
-                                                      (const float *)x, (float *)y);
+  dropout<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(*op, count, packs, seed, clock, backward,
+                                                    (const half_number *)x, (half_number *)y);
   return cudaGetLastError();
 }
 
 /* --- sums ------------------------------------------------------------------------------------ */
 
-template <typename T> static __global__ void add(int64_t packs, const T *other, T *sum) {
-  constexpr int N = PACK<T>;
+static __global__ void add(int64_t packs, const half_number *other, half_number *sum) {
+  constexpr int N = PACK;
   for (int64_t at = (int64_t)blockIdx.x * EP_IMAGES_THREADS + threadIdx.x; at < packs;
        at += (int64_t)gridDim.x * EP_IMAGES_THREADS) {
     float own[N], more[N];
@@ -272,14 +245,10 @@ template <typename T> static __global__ void add(int64_t packs, const T *other, 
   }
 }
 
-cudaError_t ep_images_add(cudaStream_t stream, bool half, int64_t count, const void *other,
-                          void *sum) {
-  int64_t packs = count * (half ? 2 : 4) / 16;
+cudaError_t ep_images_add(cudaStream_t stream, int64_t count, const void *other, void *sum) {
+  int64_t packs = count / PACK;
   unsigned int blocks = ep_cuda_blocks(packs, EP_IMAGES_THREADS);
-  if (half)
-    add<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(packs, (const half_number *)other,
-                                                  (half_number *)sum);
-  else
-    add<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(packs, (const float *)other, (float *)sum);
+  add<<<blocks, EP_IMAGES_THREADS, 0, stream>>>(packs, (const half_number *)other,
+                                                (half_number *)sum);
   return cudaGetLastError();
 }

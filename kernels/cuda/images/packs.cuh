@@ -4,19 +4,13 @@
 #define EP_KERNELS_CUDA_IMAGES_PACKS_CUH
 
 #include "kernels/cuda/grid.cuh"
+#include "kernels/cuda/images/kernels.h"
 #include "kernels/cuda/wide/numbers.cuh"
 
-template <typename T> static constexpr int PACK = 16 / (int)sizeof(T);
+constexpr int PACK = EP_IMAGES_PACK;
 
 /* 16 bytes as they lie in memory, and as floats. */
-static __device__ inline void spread(const uint4 &all, float (&to)[4]) {
-  to[0] = __uint_as_float(all.x);
-  to[1] = __uint_as_float(all.y);
-  to[2] = __uint_as_float(all.z);
-  to[3] = __uint_as_float(all.w);
-}
-
-static __device__ inline void spread(const uint4 &all, float (&to)[8]) {
+static __device__ inline void spread(const uint4 &all, float (&to)[PACK]) {
   const uint32_t words[4] = {all.x, all.y, all.z, all.w};
 #pragma unroll
   for (int i = 0; i < 4; i++) {
@@ -26,11 +20,11 @@ static __device__ inline void spread(const uint4 &all, float (&to)[8]) {
 }
 
 /* Of memory that the kernel does not write: reading it again costs nothing. */
-template <typename T> static __device__ inline uint4 fetch(const T *from) {
+static __device__ inline uint4 fetch(const half_number *from) {
   return __ldg((const uint4 *)from);
 }
 
-template <typename T> static __device__ inline void fetch(const T *from, float (&to)[PACK<T>]) {
+static __device__ inline void fetch(const half_number *from, float (&to)[PACK]) {
   spread(fetch(from), to);
 }
 
@@ -60,18 +54,17 @@ static __device__ int stride_of(void) {
 }
 
 /* The sums of this block's threads, channel by channel, into its slice. */
-template <int N>
 static __device__ void block_sums(float *sums, int64_t pitch, int64_t first_channel,
-                                  const float (&sum)[N], const float (&product)[N]) {
-  __shared__ float of[2][EP_IMAGES_THREADS * N];
-  int mine = (threadIdx.y * blockDim.x + threadIdx.x) * N;
+                                  const float (&sum)[PACK], const float (&product)[PACK]) {
+  __shared__ float of[2][EP_IMAGES_THREADS * PACK];
+  int mine = (threadIdx.y * blockDim.x + threadIdx.x) * PACK;
 #pragma unroll
-  for (int i = 0; i < N; i++) {
+  for (int i = 0; i < PACK; i++) {
     of[0][mine + i] = sum[i];
     of[1][mine + i] = product[i];
   }
   __syncthreads();
-  int channels = blockDim.x * N;
+  int channels = blockDim.x * PACK;
   for (int t = threadIdx.y * blockDim.x + threadIdx.x; t < 2 * channels;
        t += blockDim.x * blockDim.y) {
     int which = t / channels, c = t % channels;

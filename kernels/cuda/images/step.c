@@ -37,12 +37,11 @@ static ep_status batch_take(const pass *p, ep_error *error) {
         ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
     batch.batch_pixels = images->input;
     batch.pixel_pitch = images->in_pitch;
-    batch.pixels_half = images->half;
     EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, p->rows, network->clock), "a batch");
     return EP_OK;
   }
   const float *x = network->gathers ? network->input : network->train_x;
-  EP_CUDA_TRY(ep_images_take(network->stream, images->half, p->rows, in.channels, images->in_pitch,
+  EP_CUDA_TRY(ep_images_take(network->stream, p->rows, in.channels, images->in_pitch,
                              in.height * in.width, x, images->input),
               "a batch");
   return EP_OK;
@@ -54,9 +53,8 @@ static ep_status batch_take(const pass *p, ep_error *error) {
 static ep_images_blend blend_of(const pass *p, int i) {
   const ep_images *images = p->images;
   const ep_images_part *part = &images->parts.rows[i];
-  ep_images_blend blend = {.half = images->half,
-                           .rows = p->rows,
-                           .pitch = ep_images_pitch(images->half, part->in.channels),
+  ep_images_blend blend = {.rows = p->rows,
+                           .pitch = ep_images_pitch(part->in.channels),
                            .in = part->in,
                            .out = part->out,
                            .kernel = {1, 1},
@@ -76,19 +74,17 @@ static ep_images_blend blend_of(const pass *p, int i) {
 
 /* Of the sums over an image's pixels, as part i takes them. */
 static int slices_of(const pass *p, int i, ep_shape shape) {
-  const bool half = p->images->half;
-  const int64_t pitch = ep_images_pitch(half, p->images->parts.rows[i].in.channels);
-  return ep_images_slices(half, pitch, pixels_of(p, shape));
+  const int64_t pitch = ep_images_pitch(p->images->parts.rows[i].in.channels);
+  return ep_images_slices(pitch, pixels_of(p, shape));
 }
 
 static ep_images_norm norm_of(const pass *p, int i) {
   const ep_images *images = p->images;
   const ep_cuda_network *network = images->network;
   const ep_images_part *part = &images->parts.rows[i];
-  ep_images_norm norm = {.half = images->half,
-                         .pixels = pixels_of(p, part->in),
+  ep_images_norm norm = {.pixels = pixels_of(p, part->in),
                          .channels = part->in.channels,
-                         .pitch = ep_images_pitch(images->half, part->in.channels),
+                         .pitch = ep_images_pitch(part->in.channels),
                          .x = ep_images_output(images, i - 1),
                          .sums = images->sums,
                          .figures = images->layers[i].figures,
@@ -122,14 +118,13 @@ static ep_status part_forward(const pass *p, int i, ep_error *error) {
   case EP_IMAGES_CONVOLUTION: return convolve(p, i, EP_CONVOLUTION_FORWARD, error);
   case EP_IMAGES_BLEND: return blend_forward(p, i, error);
   case EP_IMAGES_POOL:
-    EP_CUDA_TRY(ep_images_pool_forward(stream_of(p), images->half, part->own, p->rows, x,
-                                       layer->output, layer->places),
-                "a pool");
+    EP_CUDA_TRY(
+        ep_images_pool_forward(stream_of(p), part->own, p->rows, x, layer->output, layer->places),
+        "a pool");
     return EP_OK;
   case EP_IMAGES_DROPOUT:
-    EP_CUDA_TRY(ep_images_dropout(stream_of(p), images->half, part->own, p->rows,
-                                  images->network->program->seed, images->network->clock, false, x,
-                                  layer->output),
+    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, p->rows, images->network->program->seed,
+                                  images->network->clock, false, x, layer->output),
                 "a dropout");
     return EP_OK;
   }
@@ -140,8 +135,8 @@ static ep_status part_forward(const pass *p, int i, ep_error *error) {
 static ep_wide_thin head_of(const pass *p) {
   const ep_images *images = p->images;
   const int last = images->parts.count - 1;
-  const int64_t row = ep_images_numbers(images, images->parts.rows[last].out);
-  return (ep_wide_thin){.half = images->half,
+  const int64_t row = ep_images_numbers(images->parts.rows[last].out);
+  return (ep_wide_thin){.half = true,
                         .rows = p->rows,
                         .in = row,
                         .out = images->head->out_features,
@@ -213,13 +208,12 @@ static ep_status part_back(const pass *p, int i, ep_error *error) {
     return status;
   case EP_IMAGES_BLEND: return blend_back(p, i, error);
   case EP_IMAGES_POOL:
-    EP_CUDA_TRY(ep_images_pool_back(stream_of(p), images->half, part->own, p->rows, grad,
-                                    layer->places, other),
+    EP_CUDA_TRY(ep_images_pool_back(stream_of(p), part->own, p->rows, grad, layer->places, other),
                 "a pool, backward");
     return EP_OK;
   case EP_IMAGES_DROPOUT:
-    EP_CUDA_TRY(ep_images_dropout(stream_of(p), images->half, part->own, p->rows,
-                                  network->program->seed, network->clock, true, grad, grad),
+    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, p->rows, network->program->seed,
+                                  network->clock, true, grad, grad),
                 "a dropout, backward");
     return EP_OK;
   }
@@ -232,9 +226,8 @@ static ep_status skips_add(const pass *p, int i, ep_error *error) {
   for (int j = images->parts.count - 1; i >= 0 && j > i; j--) {
     const ep_images_part *part = &images->parts.rows[j];
     if (!images->layers[j].skip || part->past != i) continue;
-    EP_CUDA_TRY(ep_images_add(stream_of(p), images->half,
-                              p->rows * ep_images_numbers(images, part->in), images->layers[j].skip,
-                              images->grads[images->layers[i].grad]),
+    EP_CUDA_TRY(ep_images_add(stream_of(p), p->rows * ep_images_numbers(part->in),
+                              images->layers[j].skip, images->grads[images->layers[i].grad]),
                 "a residual, backward");
   }
   return EP_OK;
@@ -257,9 +250,9 @@ static ep_status flat_back(const pass *p, const float *grad, ep_error *error) {
   const ep_images *images = p->images;
   const int last = images->parts.count - 1;
   const ep_shape out = images->parts.rows[last].out;
-  EP_CUDA_TRY(ep_images_take(stream_of(p), images->half, p->rows, out.channels,
-                             ep_images_pitch(images->half, out.channels), out.height * out.width,
-                             grad, images->grads[images->layers[last].grad]),
+  EP_CUDA_TRY(ep_images_take(stream_of(p), p->rows, out.channels, ep_images_pitch(out.channels),
+                             out.height * out.width, grad,
+                             images->grads[images->layers[last].grad]),
               "a gradient");
   return EP_OK;
 }
@@ -268,18 +261,19 @@ static ep_status flat_back(const pass *p, const float *grad, ep_error *error) {
 static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
   const ep_images *images = p->images;
   const int last = images->parts.count - 1;
+  const bool goes_on = images->first_trained <= last;
   ep_status status = EP_OK;
-  if (images->head)
+  if (images->head && (goes_on || images->head_gradient)) /* else the gradient ended before it */
     status = head_back(p, grad, error);
-  else if (images->first_trained <= last)
+  else if (goes_on)
     status = flat_back(p, grad, error);
   for (int i = last; i >= images->first_trained && status == EP_OK; i--) {
     status = part_back(p, i, error);
     if (status == EP_OK && i > images->first_trained) status = skips_add(p, i - 1, error);
   }
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_images_weights_back(stream_of(p), images->half, images->weights,
-                                     images->weights_count, images->weights_blocks),
+  EP_CUDA_TRY(ep_images_weights_back(stream_of(p), images->weights, images->weights_count,
+                                     images->weights_blocks),
               "the weights' gradient");
   return EP_OK;
 }
@@ -290,12 +284,12 @@ static ep_status forward(const pass *p, ep_error *error) {
   ep_images *images = p->images;
   const int last = images->parts.count - 1;
   const ep_shape out = images->parts.rows[last].out;
-  EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), images->half, images->weights,
-                                     images->weights_count, images->weights_blocks),
+  EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), images->weights, images->weights_count,
+                                     images->weights_blocks),
               "the weights");
   if (images->patches)
-    EP_CUDA_TRY(ep_images_patches(stream_of(p), images->half, images->parts.rows[0].own, p->rows,
-                                  images->input, images->patches),
+    EP_CUDA_TRY(ep_images_patches(stream_of(p), images->parts.rows[0].own, p->rows, images->input,
+                                  images->patches),
                 "the windows of a convolution");
   ep_status status = EP_OK;
   for (int i = 0; i <= last && status == EP_OK; i++) status = part_forward(p, i, error);
@@ -306,8 +300,8 @@ static ep_status forward(const pass *p, ep_error *error) {
     EP_CUDA_TRY(ep_wide_thin_forward(stream_of(p), &thin, bias, images->flat), "a linear layer");
     return EP_OK;
   }
-  EP_CUDA_TRY(ep_images_give(stream_of(p), images->half, p->rows, out.channels,
-                             out.height * out.width, images->layers[last].output, images->flat),
+  EP_CUDA_TRY(ep_images_give(stream_of(p), p->rows, out.channels, out.height * out.width,
+                             images->layers[last].output, images->flat),
               "the images' features");
   return EP_OK;
 }

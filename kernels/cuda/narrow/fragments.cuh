@@ -4,14 +4,12 @@
 #ifndef EP_KERNELS_CUDA_NARROW_FRAGMENTS_CUH
 #define EP_KERNELS_CUDA_NARROW_FRAGMENTS_CUH
 
+#include "kernels/cuda/constants.cuh"
 #include "kernels/cuda/narrow/span.h"
-#include "kernels/cuda/runtime/program.h"
-#include "kernels/formulas/losses.h"
 
 typedef ep_narrow_span span;
 
-constexpr int WARP = 32, WARPS = THREADS / WARP;
-constexpr unsigned ALL = 0xffffffffu;
+constexpr int WARPS = THREADS / WARP;
 constexpr bool HALF = PRECISION == EP_PRECISION_BF16, PRECISE = PRECISION == EP_PRECISION_FP32;
 
 template <bool> struct number_of { typedef float type; };

@@ -86,13 +86,7 @@ template <int ROWS, int COLUMNS> struct share {
 };
 
 static __device__ __forceinline__ ep_op activation_of(const narrow_layer &of) {
-  ep_op op = {};
-  op.type = of.activation;
-  op.negative_slope = of.negative_slope;
-  op.alpha = of.alpha;
-  op.beta = of.beta;
-  op.threshold = of.threshold;
-  return op;
+  return activation_of(of.activation, of);
 }
 
 /* Four numbers through an activation; slopes where they are kept. */

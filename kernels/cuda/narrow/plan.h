@@ -34,9 +34,7 @@ typedef struct {
 bool ep_narrow_plan_make(const ep_program *program, int multiprocessors, int64_t shared_bytes,
                          ep_narrow_plan *plan, ep_choice_narrow_work *work);
 
-/* The text of "kernels/cuda/runtime/program.h" for the kernel, owned by the caller; NULL when
- * memory is short. Figures that do not change the code (rates, seeds) are not in it: programs that
- * differ in these alone share a kernel. */
-char *ep_narrow_plan_text(const ep_program *program, const ep_narrow_plan *plan);
+/* As text.h says: the caller's to free; NULL when memory is short. */
+char *ep_narrow_text(const ep_program *program, const ep_narrow_plan *plan);
 
 #endif

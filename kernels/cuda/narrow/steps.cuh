@@ -6,26 +6,8 @@
 #ifndef EP_KERNELS_CUDA_NARROW_STEPS_CUH
 #define EP_KERNELS_CUDA_NARROW_STEPS_CUH
 
+#include "kernels/cuda/barrier.cuh"
 #include "kernels/cuda/narrow/update.cuh"
-
-/* --- the barrier ----------------------------------------------------------------------------- */
-
-static __device__ __forceinline__ void all_arrive(const span &s) {
-  __syncthreads();
-  if (threadIdx.x == 0)
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(s.barrier) : "memory");
-}
-
-/* Until all blocks have come `times` times. */
-static __device__ __forceinline__ void all_wait(const span &s, unsigned times) {
-  if (threadIdx.x == 0) {
-    unsigned come;
-    do {
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(come) : "l"(s.barrier) : "memory");
-    } while ((int)(come - times * BLOCKS) < 0);
-  }
-  __syncthreads();
-}
 
 /* --- what comes from outside ----------------------------------------------------------------- */
 
@@ -37,8 +19,7 @@ struct now {
 };
 
 static __device__ __forceinline__ void now_make(now &n) {
-  n.rows =
-      n.batch == STEPS_PER_EPOCH - 1 ? TRAIN_ROWS - (STEPS_PER_EPOCH - 1) * BATCH_ROWS : BATCH_ROWS;
+  n.rows = rows_of(n.batch);
   n.scale = 1.0f / (float)((long long)n.rows * (TAKES_CLASSES ? 1 : OUT));
 }
 
@@ -122,7 +103,7 @@ static __device__ __forceinline__ void rows_copy(const float *from, const int *o
   }
 }
 
-constexpr int IN = layer(0).in, IN_VECTOR = IN % 4 == 0 ? 4 : 1;
+constexpr int IN_VECTOR = IN % 4 == 0 ? 4 : 1;
 
 /* Begins to fetch the rows of a list, to where the first layer and the loss read them, or, where
  * numbers are to be halved, to the stage. */
@@ -189,15 +170,6 @@ static __device__ __forceinline__ void tiles_run(const span &s, const now &n, lo
   if (first < n.rows) tally_put(s);
 }
 
-static __device__ __forceinline__ ep_optimizer_step update_of(const span &s, long long at) {
-  float lr = __ldg(s.lr + (s.lr_count == 1 ? 0 : at));
-  if constexpr (PLAIN_RATE)
-    return {lr, lr, 1, 1 - s.optimizer.beta1,
-            OPTIMIZER == EP_OPTIMIZER_RMSPROP ? 1 - s.optimizer.alpha : 1 - s.optimizer.beta2};
-  else
-    return s.update[at];
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_constant__ span s) {
   unsigned times = 0;
   long long epochs[ORDERS] = {-1, -1}; /* of the orders at hand */
@@ -222,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
   now beyond = ahead;
   now_next(beyond);
   permutation_make(s, beyond.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
-  all_wait(s, ++times);
+  all_wait(s, ++times * BLOCKS);
 #pragma unroll 1
   for (long long at = 0; at < s.steps; at++) {
     int workers = min(parts_of(n.rows, TILE_ROWS), BLOCKS);
@@ -235,7 +207,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
     all_arrive(s);
     rows_fetch(s, ahead, first, ORDER_AHEAD);
     const ep_optimizer_step update = update_of(s, at);
-    all_wait(s, ++times);
+    all_wait(s, ++times * BLOCKS);
     quads_sum(s, workers, [&]() { order_make(beyond, first, ORDER_AHEAD); });
     loss_put(s, at, workers, n.rows);
     __syncthreads();
@@ -245,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
     ahead = beyond;
     now_next(beyond);
     permutation_make(s, beyond.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
-    all_wait(s, ++times);
+    all_wait(s, ++times * BLOCKS);
   }
   copies_wait<0>();
   owned_store(s);

@@ -120,12 +120,9 @@ static __device__ __forceinline__ void owned_update(const span &s,
                                                     const ep_optimizer_step &update) {
   owned &o = owned_of();
   const float *from = (const float *)(block_memory + SUMS_AT);
-  ep_optimizer optimizer = s.optimizer;
-  optimizer.type = OPTIMIZER;
+  ep_optimizer optimizer = optimizer_of(s.optimizer);
   optimizer.nesterov = NESTEROV;
   optimizer.centered = CENTERED;
-  if (!CLIPS_VALUE) optimizer.clip_value = 0;
-  if (!HAS_MOMENTUM) optimizer.momentum = 0;
   for (int i = threadIdx.x; owns(i / 4); i += THREADS) {
     float sum = from[i], decay = o.decay[i];
 #pragma unroll

@@ -2,31 +2,16 @@
  * everything about a row lies in its registers, as do the weights and the sums of their gradients.
  * All steps of a segment run in one launch: a block, or a cluster of blocks that add up their sums
  * through distributed shared memory.
- *
- * "kernels/cuda/runtime/program.h" is made from the program: constants, and op(I): see program.c.
  */
 #ifndef EP_KERNELS_CUDA_RESIDENT_ROWS_CUH
 #define EP_KERNELS_CUDA_RESIDENT_ROWS_CUH
 
+#include "kernels/cuda/constants.cuh"
 #include "kernels/cuda/resident/span.h"
-#include "kernels/cuda/runtime/program.h"
-#include "kernels/formulas/losses.h"
 
 typedef ep_resident_span span;
 
-/* An op's figures, as the formulas take them. */
-static __device__ __forceinline__ ep_op activation_of(const resident_op &of) {
-  ep_op op = {};
-  op.type = of.type;
-  op.negative_slope = of.negative_slope;
-  op.alpha = of.alpha;
-  op.beta = of.beta;
-  op.threshold = of.threshold;
-  return op;
-}
-
-constexpr int WARP = 32, WARPS = THREADS / WARP;
-constexpr unsigned ALL = 0xffffffffu;
+constexpr int WARPS = THREADS / WARP;
 constexpr int SUMS = (PARAMETERS + 2 + WARP - 1) / WARP * WARP; /* gradients, loss, errors */
 constexpr int SHARE = SUMS / WARP;                              /* a lane's */
 constexpr int ROWS_EACH = (BATCH_ROWS + THREADS * BLOCKS - 1) / (THREADS * BLOCKS);
@@ -126,7 +111,7 @@ row_run(const span &s, const float (&w)[PARAMETERS], const float (&x)[op(I).in],
         }
       }
     } else {
-      const ep_op about = activation_of(OP);
+      const ep_op about = activation_of(OP.type, OP);
 #pragma unroll
       for (int k = 0; k < OP.in; k++) y[k] = ep_activation(&about, x[k]);
       row_run<I + 1>(s, w, y, target, scale, grad_y, sums);
@@ -299,10 +284,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
   int lane = threadIdx.x % WARP;
   int first =
       (BLOCKS > 1 ? (int)block_rank() : 0) * THREADS + threadIdx.x; /* of this thread's rows */
-  ep_optimizer optimizer = s.optimizer;
-  optimizer.type = OPTIMIZER;
-  if (!CLIPS_VALUE) optimizer.clip_value = 0;
-  if (!HAS_MOMENTUM) optimizer.momentum = 0;
+  const ep_optimizer optimizer = optimizer_of(s.optimizer);
 
   mine m;
   float w[PARAMETERS], kept_x[X_IN_REGISTERS ? ROWS_EACH : 1][IN],
@@ -343,9 +325,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
         ordered = true;
       }
     }
-    int rows =
-        batch == STEPS_PER_EPOCH - 1 ? TRAIN_ROWS - (STEPS_PER_EPOCH - 1) * BATCH_ROWS : BATCH_ROWS;
-    float scale = 1.0f / (float)(rows * (TAKES_CLASSES ? 1 : OUT));
+    int rows = rows_of(batch);
+    long long losses = (long long)rows * (TAKES_CLASSES ? 1 : OUT);
+    float scale = 1.0f / (float)losses;
     row_sums sums;
 #pragma unroll
     for (int i = 0; i < SUMS; i++) sums.of[i] = 0;
@@ -369,13 +351,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
     all_sums(e, (int)(step & 1), sums, share);
     float loss = sum_at(share, PARAMETERS), errors = sum_at(share, PARAMETERS + 1);
     if (first == 0) {
-      s.loss[step] = loss / (float)(rows * (TAKES_CLASSES ? 1 : OUT));
+      s.loss[step] = loss / (float)losses;
       s.errors[step] = (int)errors;
     }
     ep_optimizer_step update;
     if constexpr (PLAIN_RATE)
-      update = {lr, lr, 1, 1 - optimizer.beta1,
-                OPTIMIZER == EP_OPTIMIZER_RMSPROP ? 1 - optimizer.alpha : 1 - optimizer.beta2};
+      update = plain_rates(optimizer, lr);
     else
       update = s.update[step];
     parameters_update(s, optimizer, update, share, m);

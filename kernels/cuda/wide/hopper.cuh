@@ -133,15 +133,14 @@ template <int N> static __device__ inline void products_wait(void) {
   "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, " \
   "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, " \
   "%96, %97, %98, %99, %100, %101, %102, %103"
-#define EP_PLACES_128                                                                            \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                       \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "             \
-  "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "             \
-  "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "             \
-  "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "             \
-  "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "             \
-  "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, " \
-  "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define EP_PLACES_128                                                                              \
+  EP_PLACES_104 ", %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, " \
+                "%117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+
+/* A product's text: its kind, the places of its sums, of a and b, of `adds`, and what follows. */
+#define EP_PRODUCT(kind, sums, operands, adds, orders)    \
+  "{\n.reg .pred adds;\nsetp.ne.b32 adds, " adds ", 0;\n" \
+  "wgmma.mma_async.sync.aligned." kind " {" sums "}, " operands ", adds, 1, 1" orders ";\n}"
 
 /* sums (+)= a b, where a has 64 rows, b 2 N columns, both 32 bytes of depth. `runs`: consecutive
  * numbers are of one depth, else of one row or column; float32 (as TF32) never does. The first
@@ -149,27 +148,23 @@ template <int N> static __device__ inline void products_wait(void) {
 template <bool a_runs, bool b_runs>
 static __device__ inline void multiply(__nv_bfloat16, float (&sums)[104], uint64_t a, uint64_t b,
                                        int adds) {
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %106, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n208k16.f32.bf16.bf16 {" EP_PLACES_104
-               "}, %104, %105, adds, 1, 1, %107, %108;\n}"
-               : EP_SUMS_104(sums)
-               : "l"(a), "l"(b), "r"(adds), "n"((int)a_runs), "n"((int)b_runs));
+  asm volatile(
+      EP_PRODUCT("m64n208k16.f32.bf16.bf16", EP_PLACES_104, "%104, %105", "%106", ", %107, %108")
+      : EP_SUMS_104(sums)
+      : "l"(a), "l"(b), "r"(adds), "n"((int)a_runs), "n"((int)b_runs));
 }
 template <bool a_runs, bool b_runs>
 static __device__ inline void multiply(__nv_bfloat16, float (&sums)[128], uint64_t a, uint64_t b,
                                        int adds) {
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %130, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" EP_PLACES_128
-               "}, %128, %129, adds, 1, 1, %131, %132;\n}"
-               : EP_SUMS_128(sums)
-               : "l"(a), "l"(b), "r"(adds), "n"((int)a_runs), "n"((int)b_runs));
+  asm volatile(
+      EP_PRODUCT("m64n256k16.f32.bf16.bf16", EP_PLACES_128, "%128, %129", "%130", ", %131, %132")
+      : EP_SUMS_128(sums)
+      : "l"(a), "l"(b), "r"(adds), "n"((int)a_runs), "n"((int)b_runs));
 }
 template <bool a_runs, bool b_runs>
 static __device__ inline void multiply(float, float (&sums)[128], uint64_t a, uint64_t b,
                                        int adds) {
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %130, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" EP_PLACES_128
-               "}, %128, %129, adds, 1, 1;\n}"
+  asm volatile(EP_PRODUCT("m64n256k8.f32.tf32.tf32", EP_PLACES_128, "%128, %129", "%130", "")
                : EP_SUMS_128(sums)
                : "l"(a), "l"(b), "r"(adds));
 }
@@ -178,9 +173,8 @@ static __device__ inline void multiply(float, float (&sums)[128], uint64_t a, ui
  * each at depth q, then each at q + 4. */
 static __device__ inline void multiply(float (&sums)[128], const uint32_t (&a)[4], uint64_t b,
                                        int adds) {
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %133, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" EP_PLACES_128
-               "}, {%128, %129, %130, %131}, %132, adds, 1, 1;\n}"
+  asm volatile(EP_PRODUCT("m64n256k8.f32.tf32.tf32", EP_PLACES_128,
+                          "{%128, %129, %130, %131}, %132", "%133", "")
                : EP_SUMS_128(sums)
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
 }

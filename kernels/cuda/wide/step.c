@@ -132,11 +132,6 @@ static ep_status forward(const pass *p, const float **output, ep_error *error) {
 
 /* --- backward ------------------------------------------------------------------------------ */
 
-/* What the activation of layer i is to its derivative. */
-static bool derives(const ep_wide_layer *layer) {
-  return layer->activation != NULL;
-}
-
 /* A thin last layer, with the activation before it. */
 static ep_status thin_back(const pass *p, int i, ep_error *error) {
   ep_wide *wide = p->wide;
@@ -150,7 +145,7 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
     thin.grad_x = ep_wide_grad(wide, i - 1);
     thin.turned = under->trains_weight && !wide->half ? ep_wide_grad_turned(wide, i - 1) : NULL;
     thin.x_sums = under->trains_bias ? under->bias_gradient : NULL;
-    thin.derived = derives(under);
+    thin.derived = under->activation != NULL;
     if (thin.derived) thin.activation = *under->activation;
     thin.before = under->before;
   }
@@ -173,7 +168,7 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
                           .sums = layer->trains_bias ? layer->bias_gradient : NULL,
                           .turned = layer->trains_weight ? ep_wide_grad_turned(wide, i) : NULL};
   if (d.turned && i == wide->first_trained) d.grad = NULL; /* nobody multiplies by it */
-  if (!last && derives(layer)) {
+  if (!last && layer->activation) {
     d.y = layer->output;
     d.before = layer->before;
     d.activation = *layer->activation;

@@ -115,6 +115,7 @@ cudaError_t ep_wide_scale(cudaStream_t stream, const ep_cuda_clock *clock, int c
 }
 
 cudaError_t ep_wide_step(cudaStream_t stream, const ep_wide_update *update) {
+  if (update->step_blocks == 0) return cudaSuccess; /* the products have moved all there is */
   step<true><<<(unsigned int)update->step_blocks, THREADS, 0, stream>>>(*update);
   return cudaGetLastError();
 }

@@ -1,7 +1,6 @@
 #include "kernels/cuda/wide/wide.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "kernels/cuda/layout.h"
 #include "kernels/formulas/activations.h"
@@ -87,56 +86,7 @@ bool ep_wide_takes(const ep_program *program) {
 
 /* --- memory -------------------------------------------------------------------------------- */
 
-/* Zeroed device memory [rows, columns] of `bytes` each; `out`: the address of a pointer. */
-static ep_status take(ep_wide *wide, void *out, int64_t rows, int64_t columns, size_t bytes,
-                      ep_error *error) {
-  void *block = NULL;
-  int64_t row_bytes;
-  memcpy(out, &block, sizeof block);
-  if (__builtin_mul_overflow(columns, (int64_t)bytes, &row_bytes))
-    return ep_fail(error, EP_NO_MEMORY, "a row of %lld numbers is more than a GPU can hold",
-                   (long long)columns);
-  if (wide->blocks_count == wide->blocks_capacity)
-    return ep_fail(error, EP_INTERNAL, "more blocks of device memory than were counted");
-  ep_status status =
-      ep_cuda_allocate(wide->network->backend, &block, rows, row_bytes, &wide->bytes, error);
-  if (status != EP_OK || !block) return status;
-  wide->blocks[wide->blocks_count++] = block;
-  memcpy(out, &block, sizeof block);
-  EP_CUDA_TRY(cudaMemsetAsync(block, 0, (size_t)(rows * row_bytes), wide->network->stream),
-              "clearing device memory");
-  return EP_OK;
-}
-
-/* Device memory with `count` things of `bytes` from the host in it. */
-static ep_status take_copy(ep_wide *wide, void *out, const void *from, int64_t count, size_t bytes,
-                           ep_error *error) {
-  ep_status status = take(wide, out, count, 1, bytes, error);
-  if (status != EP_OK) return status;
-  void *to;
-  memcpy(&to, out, sizeof to);
-  cudaStream_t stream = wide->network->stream;
-  EP_CUDA_TRY(cudaMemcpyAsync(to, from, (size_t)count * bytes, cudaMemcpyHostToDevice, stream),
-              "copying to the device");
-  EP_CUDA_TRY(cudaStreamSynchronize(stream), "copying to the device");
-  return EP_OK;
-}
-
-typedef struct {
-  void *out;
-  int64_t rows, columns;
-  size_t bytes;
-} buffer;
-
-static ep_status buffers_take(ep_wide *wide, const buffer *buffers, size_t count, ep_error *error) {
-  ep_status status = EP_OK;
-  for (size_t i = 0; status == EP_OK && i < count; i++)
-    status =
-        take(wide, buffers[i].out, buffers[i].rows, buffers[i].columns, buffers[i].bytes, error);
-  return status;
-}
-
-static size_t number_bytes(const ep_wide *wide) {
+static int64_t number_bytes(const ep_wide *wide) {
   return wide->half ? 2 : sizeof(float);
 }
 
@@ -159,7 +109,7 @@ static ep_status layer_take(ep_wide *wide, int i, ep_error *error) {
   layer->bias_slices = EP_WIDE_SLICES;
   if (wide->fused && !last && !layer[1].thin) /* one for each row of tiles */
     layer->bias_slices = (int)ep_wide_fused_tiles(batch, 1, EP_WIDE_TILE_COLUMNS);
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&layer->weight, rows_if(half && !layer->thin, layer->out_pitch), layer->in_pitch, 2},
       {&layer->bias, rows_if(half && op->bias >= 0 && !last, 1), layer->out_pitch, 2},
       {&layer->before, rows_if(layer->asks_before, batch), layer->out_pitch, number_bytes(wide)},
@@ -172,7 +122,8 @@ static ep_status layer_take(ep_wide *wide, int i, ep_error *error) {
       {&layer->bias_gradient, rows_if(layer->trains_bias, layer->bias_slices), op->out_features,
        sizeof(float)},
   };
-  return buffers_take(wide, buffers, sizeof buffers / sizeof *buffers, error);
+  return ep_cuda_memory_take_all(&wide->network->memory, buffers, sizeof buffers / sizeof *buffers,
+                                 error);
 }
 
 /* Of what goes back: the widest layer's. */
@@ -188,7 +139,7 @@ static ep_status memory_take(ep_wide *wide, ep_error *error) {
   const ep_program *program = network->program;
   const ep_wide_layer *last = &wide->layers[wide->layers_count - 1];
   int64_t batch = program->batch_size;
-  const buffer buffers[] = {
+  const ep_cuda_buffer buffers[] = {
       {&wide->input, rows_if(wide->half, batch), wide->layers[0].in_pitch, 2},
       {&wide->sums, rows_if(!last->thin, batch), last->out_pitch, sizeof(float)},
       {&wide->output, batch, program->out_features, sizeof(float)},
@@ -200,7 +151,8 @@ static ep_status memory_take(ep_wide *wide, ep_error *error) {
        sizeof(float)},
       {&wide->workspace, 1, EP_CUDA_GEMM_WORKSPACE_BYTES, 1},
   };
-  ep_status status = buffers_take(wide, buffers, sizeof buffers / sizeof *buffers, error);
+  ep_status status = ep_cuda_memory_take_all(&wide->network->memory, buffers,
+                                             sizeof buffers / sizeof *buffers, error);
   for (int i = 0; status == EP_OK && i < wide->layers_count; i++)
     status = layer_take(wide, i, error);
   if (!wide->half) wide->input = network->gathers ? network->input : network->train_x;
@@ -270,7 +222,8 @@ static ep_status update_prepare(ep_wide *wide, ep_error *error) {
         tensor_add(wide, tensors, bias_tensor(wide, layer));
     }
   }
-  ep_status status = take_copy(wide, &device, tensors, wide->update.count, sizeof *device, error);
+  ep_status status = ep_cuda_memory_take_copy(&wide->network->memory, &device, tensors,
+                                              wide->update.count, sizeof *device, error);
   wide->update.tensors = device;
   free(tensors);
   return status;
@@ -361,9 +314,11 @@ static ep_status scales_prepare(ep_wide *wide, ep_error *error) {
   float *decay = calloc((size_t)wide->layers_count, sizeof *decay);
   if (!decay) return ep_fail(error, EP_NO_MEMORY, "no memory for the layers' decay");
   for (int i = 0; i < wide->layers_count; i++) decay[i] = wide->layers[i].decay;
-  ep_status status = take(wide, &wide->scales, wide->layers_count, 2, sizeof(float), error);
+  ep_status status = ep_cuda_memory_take(&wide->network->memory, &wide->scales, wide->layers_count,
+                                         2, sizeof(float), error);
   if (status == EP_OK)
-    status = take_copy(wide, &wide->decay, decay, wide->layers_count, sizeof *decay, error);
+    status = ep_cuda_memory_take_copy(&wide->network->memory, &wide->decay, decay,
+                                      wide->layers_count, sizeof *decay, error);
   free(decay);
   return status;
 }
@@ -384,11 +339,9 @@ ep_status ep_wide_create(ep_cuda_network *network, ep_wide **out, ep_error *erro
   if (!wide) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   wide->network = network;
   wide->half = program->precision == EP_PRECISION_BF16;
-  wide->blocks_capacity = 16 + 8 * program->ops_count;
-  wide->blocks = calloc((size_t)wide->blocks_capacity, sizeof *wide->blocks);
   wide->layers = calloc((size_t)program->ops_count, sizeof *wide->layers);
   ep_status status = EP_OK;
-  if (!wide->blocks || !wide->layers)
+  if (!wide->layers)
     status = ep_fail(error, EP_NO_MEMORY, "no memory for a network's layers");
   else if (!layers_find(program, wide->layers, &wide->layers_count, &wide->tail))
     status = ep_fail(error, EP_INTERNAL, "a network that is not one of linear layers");
@@ -409,8 +362,6 @@ void ep_wide_destroy(ep_wide *wide) {
       ep_cuda_gemm_deinit(&wide->layers[i].back[kind].gemm);
       ep_cuda_gemm_deinit(&wide->layers[i].weight_product[kind].gemm);
     }
-  for (int i = 0; i < wide->blocks_count; i++) ep_cuda_free(wide->blocks[i]);
   free(wide->layers);
-  free(wide->blocks);
   free(wide);
 }

@@ -53,10 +53,6 @@ typedef struct {
   int first_trained;
   const ep_op *tail; /* the network's last op when that is no linear one, or NULL */
 
-  void **blocks; /* all device memory below; freed with this */
-  int blocks_count, blocks_capacity;
-  int64_t bytes;
-
   void *input;            /* numbers [batch, in_pitch of layer 0]; float32: the network's own */
   float *sums;            /* [batch, out_pitch of the last layer] */
   float *output;          /* [batch, out_features], of the last linear layer */

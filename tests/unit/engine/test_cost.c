@@ -224,6 +224,31 @@ START_TEST(a_device_chooses_what_it_has) {
 }
 END_TEST
 
+/* cuda/resident has the order of an epoch in shared memory, beside all else. */
+START_TEST(an_order_must_fit_a_block) {
+  static const char text[] = DENSE(4, ""), full[] = BATCHED(4, 30000, "");
+  static const struct {
+    const ep_device_info *device;
+    const char *text;
+    int64_t rows;
+    bool fits;
+  } rows[] = {{&gpu, text, 32768, true},         {&gpu, text, 32769, false},
+              {&desktop_gpu, text, 21504, true}, {&desktop_gpu, text, 21505, false},
+              {&old_gpu, text, 12544, true},     {&old_gpu, text, 12545, false},
+              {&old_gpu, full, 30000, true}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ep_data_shape shape = disc;
+    ep_job_spec *spec;
+    shape.train_rows = rows[i].rows;
+    ep_plan *plan = plan_of(rows[i].text, &shape, &spec);
+    ep_estimate estimate = ep_plan_estimate(plan, spec, rows[i].device, NULL, NULL);
+    ck_assert_int_eq(strcmp(estimate.executor, "cuda/resident") == 0, rows[i].fits);
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
+}
+END_TEST
+
 /* Narrow layers on many rows, unless cuda/resident has enough of itself for them, or cuda/cluster
  * is faster. */
 START_TEST(many_rows_go_by_tiles) {
@@ -445,6 +470,7 @@ int main(void) {
   tcase_add_test(tests, a_program_that_was_seen_starts_faster);
   tcase_add_test(tests, networks_of_other_work_are_other_programs);
   tcase_add_test(tests, a_device_chooses_what_it_has);
+  tcase_add_test(tests, an_order_must_fit_a_block);
   tcase_add_test(tests, the_past_of_a_program_counts);
   tcase_add_test(tests, many_rows_go_by_tiles);
   tcase_add_test(tests, an_executor_that_is_asked_for_names_its_device);

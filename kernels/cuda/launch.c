@@ -1,0 +1,75 @@
+#include "kernels/cuda/launch.h"
+
+#include "kernels/cuda/compiler.h"
+
+/* attribute: written, and lent to the answer. */
+static cudaLaunchConfig_t config_of(const ep_cuda_launch *launch, cudaStream_t stream,
+                                    cudaLaunchAttribute *attribute) {
+  if (launch->cluster) {
+    *attribute = (cudaLaunchAttribute){.id = cudaLaunchAttributeClusterDimension};
+    attribute->val.clusterDim.x = (unsigned)launch->blocks;
+    attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
+  } else {
+    *attribute = (cudaLaunchAttribute){.id = cudaLaunchAttributeCooperative};
+    attribute->val.cooperative = 1;
+  }
+  return (cudaLaunchConfig_t){.gridDim = {(unsigned)launch->blocks, 1, 1},
+                              .blockDim = {(unsigned)launch->threads, 1, 1},
+                              .dynamicSmemBytes = (size_t)launch->shared_bytes,
+                              .stream = stream,
+                              .attrs = attribute,
+                              .numAttrs = launch->cluster || launch->cooperative ? 1 : 0};
+}
+
+/* Whether the device has as many multiprocessors side by side as the cluster has blocks. */
+static ep_status cluster_check(const ep_backend *backend, const ep_cuda_launch *launch,
+                               ep_error *error) {
+  cudaLaunchAttribute attribute;
+  const cudaLaunchConfig_t config = config_of(launch, NULL, &attribute);
+  int clusters = 0;
+  cudaError_t code =
+      cudaOccupancyMaxActiveClusters(&clusters, (const void *)launch->kernel, &config);
+  if (code == cudaErrorInvalidClusterSize)
+    cudaGetLastError(); /* forgets it */
+  else
+    EP_CUDA_TRY(code, "asking for room for a cluster");
+  if (clusters > 0) return EP_OK;
+  return ep_fail(error, EP_UNSUPPORTED, "%s has no room for a cluster of %d blocks", backend->name,
+                 launch->blocks);
+}
+
+ep_status ep_cuda_launch_prepare(const ep_backend *backend, const ep_cuda_launch *launch,
+                                 int64_t shared_bytes, ep_error *error) {
+  const int portable_blocks = 8; /* of a cluster, on every device that has them */
+  EP_CUDA_TRY(cudaKernelSetAttributeForDevice(launch->kernel,
+                                              cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                              (int)shared_bytes, backend->device),
+              "asking for shared memory");
+  if (!launch->cluster) return EP_OK;
+  if (launch->blocks > portable_blocks)
+    EP_CUDA_TRY(cudaKernelSetAttributeForDevice(launch->kernel,
+                                                cudaFuncAttributeNonPortableClusterSizeAllowed, 1,
+                                                backend->device),
+                "asking for a large cluster");
+  return cluster_check(backend, launch, error);
+}
+
+ep_status ep_cuda_launch_compile(const ep_backend *backend, const char *file, const char *name,
+                                 char *program, ep_cuda_launch *launch, ep_error *error) {
+  ep_status status = ep_cuda_compile(backend, file, name, program, &launch->kernel, error);
+  if (status != EP_OK) return status;
+  return ep_cuda_launch_prepare(backend, launch, launch->shared_bytes, error);
+}
+
+ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, const void *span,
+                             ep_error *error) {
+  cudaLaunchAttribute attribute;
+  const cudaLaunchConfig_t config = config_of(launch, stream, &attribute);
+  void *arguments[] = {(void *)span};
+  if (launch->barrier)
+    EP_CUDA_TRY(cudaMemsetAsync(launch->barrier, 0, (size_t)launch->barrier_bytes, stream),
+                "clearing the barrier");
+  EP_CUDA_TRY(cudaLaunchKernelExC(&config, (const void *)launch->kernel, arguments),
+              "launching the steps");
+  return EP_OK;
+}
