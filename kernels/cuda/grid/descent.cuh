@@ -76,11 +76,18 @@ static __device__ __forceinline__ void stage_back(float (&c)[1][13][4], const fl
   products_commit();
 }
 
+/* Where the biases of a stage's outputs are updated: by one of the tasks that have them. */
+struct stage_biases {
+  float *at; /* NULL: another's, or none */
+  float decay;
+};
+
 /* The gradient of a stage's weights and their update; a warpgroup has half of the inputs. to: of
  * the stage's first output and the task's first input; outputs, inputs: what there is of them. */
 static __device__ __forceinline__ void stage_update(const float *stage, const float *x,
                                                     const update_way &way, float decay, float *to,
-                                                    int stride, int outputs, int inputs) {
+                                                    int stride, int outputs, int inputs,
+                                                    const stage_biases &biases) {
   typedef descent_shape S;
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
   int warp = threadIdx.x / WARP % 4, input = (int)threadIdx.x / 128 * 64,
@@ -95,6 +102,20 @@ static __device__ __forceinline__ void stage_update(const float *stage, const fl
       float2 two = *(const float2 *)(grads + ep_grid_line_place(8 * k + 4 * q + t, four_number));
       a[k][2 * q] = __float_as_uint(two.x), a[k][2 * q + 1] = __float_as_uint(two.y);
     }
+  if (biases.at && input == 0) {
+    float sum[2] = {0, 0};
+#pragma unroll
+    for (int k = 0; k < S::N / 8; k++)
+#pragma unroll
+      for (int q = 0; q < 4; q++) sum[q % 2] += __uint_as_float(a[k][q]);
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      sum[h] += __shfl_xor_sync(ALL, sum[h], 1);
+      sum[h] += __shfl_xor_sync(ALL, sum[h], 2);
+      if (t == h && output + h < outputs)
+        biases.at[output + h] = update_plain(way, biases.decay, biases.at[output + h], sum[h]);
+    }
+  }
   float d[8][4];
 #pragma unroll
   for (int j = 0; j < 8; j++)
@@ -119,7 +140,7 @@ static __device__ __forceinline__ void stage_update(const float *stage, const fl
     }
 }
 
-/* UPDATES: the weights, too. */
+/* UPDATES: the weights and biases, too. */
 template <bool UPDATES> static __device__ __forceinline__ void descent_run(int l, int awaits) {
   typedef descent_shape S;
   const span &s = span_of();
@@ -134,13 +155,11 @@ template <bool UPDATES> static __device__ __forceinline__ void descent_run(int l
   for (int number = blockIdx.x; number < tasks; number += s.workers) {
     task at = task_of<S>(cut, number, of.out);
     int stages = (at.end - at.first + S::OUTPUTS - 1) / S::OUTPUTS;
+    bool has_biases = at.m == 0 && of.bias >= 0 && of.bias_decay >= 0;
     S::w_strip of_w(weights, at.first, at.m);
     S::g_strip of_g(grad, at.n, at.first);
-    asm volatile("cp.async.commit_group;" ::: "memory"); /* of the step's rates */
     of_w.load(lines);
-    asm volatile("cp.async.commit_group;" ::: "memory");
     if (UPDATES) inputs_turn(x_lines, x, at.n, at.m);
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
     meeting_await(awaits);
     const update_way way = update_way_of();
     of_g.load(lines + S::W_FLOATS);
@@ -170,7 +189,8 @@ template <bool UPDATES> static __device__ __forceinline__ void descent_run(int l
       if (UPDATES)
         stage_update(here, x_lines, way, of.weight_decay,
                      s.parameters + of.weight + (long long)output * of.in + at.m, of.in,
-                     of.out - output, of.in - at.m);
+                     of.out - output, of.in - at.m,
+                     {has_biases ? s.parameters + of.bias + output : nullptr, of.bias_decay});
       else
         products_wait<0>();
     }
@@ -182,7 +202,8 @@ template <bool UPDATES> static __device__ __forceinline__ void descent_run(int l
   meeting_await(awaits);
 }
 
-/* The gradient by a layer's input. */
+/* The gradient by a layer's input. In line, like all that leads here: what a warpgroup has under
+ * way, no call may cross. */
 template <bool PRECISE> static __device__ __forceinline__ void backward(int l, int awaits) {
   const layer &of = span_of().layers[l];
   if (!of.backward.large)

@@ -23,7 +23,7 @@ struct now {
 struct block_state {
   span s;
   now n;
-  ep_optimizer_step update;      /* on its way until the first product of the step has ended */
+  ep_optimizer_step update;      /* on its way until the step's first barrier */
   unsigned target, front_target; /* of the barriers */
 };
 static_assert(sizeof(block_state) <= EP_GRID_STATE * sizeof(float), "what plan.c reserves");

@@ -114,7 +114,8 @@ template <bool PRECISE> static __device__ __forceinline__ void front_backward_ru
 }
 
 /* A block's part of a phase. */
-template <bool PRECISE> static __device__ void phase_run(const ep_grid_phase phase) {
+template <bool PRECISE>
+static __device__ __forceinline__ void phase_run(const ep_grid_phase phase) {
   const span &s = span_of();
   int begins = phase.begins, awaits = phase.awaits;
   meeting_await(begins);

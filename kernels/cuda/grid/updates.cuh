@@ -260,21 +260,6 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
   __syncthreads();
 }
 
-/* The biases of a layer whose weights have been updated on the way back. */
-static __device__ __noinline__ void biases_update(int l, int block, int blocks) {
-  const now n = now_of();
-  const layer of = span_of().layers[l];
-  const matrix grad = grad_of(n, of);
-#pragma unroll 1
-  for (int o = block * THREADS + (int)threadIdx.x; o < of.out; o += blocks * THREADS) {
-    float sum = 0;
-#pragma unroll 16
-    for (int row = 0; row < n.rows; row++) sum += grad.at[row * grad.stride + o];
-    bias_update(l, o, sum);
-  }
-  __syncthreads(); /* before another thread writes down the next step and its rates */
-}
-
 /* The gradient of a layer's weights and biases, summed over all rows, and the update, by `blocks`
  * blocks of which this is number `block`. The first `skip` tasks are others'; returns the sum of
  * those and its own. */
@@ -282,10 +267,7 @@ template <bool PRECISE> static __device__ int update(int l, int skip, int block,
   const layer &of = span_of().layers[l];
   const ep_grid_cut &cut = of.update;
   if (of.weight_decay < 0 && of.bias_decay < 0) return skip;
-  if (WARPGROUPS && of.descends) {
-    biases_update(l, block, blocks);
-    return skip;
-  }
+  if (WARPGROUPS && of.descends) return skip; /* done on the way back */
   int tasks = cut.across * cut.down * cut.splits, number = block - skip % blocks;
   if (number < 0) number += blocks;
   if (number >= tasks) return skip + tasks;
