@@ -90,6 +90,7 @@ START_TEST(every_piece_of_a_product_has_one_owner) {
   for (int l = 0; l < s->layers_count; l++) {
     const ep_grid_layer *of = &s->layers[l];
     int rows = (int)s->batch_rows;
+    if (s->chained && l < s->front) continue; /* one block's */
     bool wide = l >= s->front && l < s->layers_count - 1, large = of->update.large;
     cut_check(
         &of->update,
@@ -144,8 +145,11 @@ START_TEST(nothing_lies_on_anything_else) {
   int64_t rows = s->batch_rows, shared = 0;
   for (int l = 0; l < s->layers_count; l++) {
     const ep_grid_layer *of = &s->layers[l];
+    if (s->chained && l == s->front - 1)
+      place_add(&all, of->after + s->front_turn, rows * of->stride);
     place_add(&all, of->after, rows * of->stride);
     place_add(&all, of->grad, rows * of->stride);
+    if (s->chained && l < s->front) continue;
     if (of->mirror >= 0) place_add(&all, of->mirror, (int64_t)of->out * of->image_stride + of->out);
     int64_t tile = of->update.large
                        ? EP_GRID_WEIGHTS_LARGE_M * (EP_GRID_WEIGHTS_LARGE_N + INT64_C(1))
