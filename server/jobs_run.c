@@ -486,6 +486,7 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   if (job != NULL) {
     ep_job_end(jobs, job, EP_STATE_CANCELLED, NULL);
     ep_queue_announce(jobs);
+    ep_supervisor_kick(jobs->supervisor); /* it may have held up those behind it */
   }
   if (live || ep_store_job_exists(jobs->store, id)) return EP_OK;
   return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
