@@ -403,6 +403,9 @@ static void job_died(void *context, const char *id, int attempt, bool begun, con
   if (dropped_take(jobs, id)) return;
   ep_live_job *job = running_find(jobs, id, attempt);
   if (job == NULL) return;
+  ep_error error = {0};
+  if (begun && ep_job_results_remove(jobs, id, &error) != EP_OK)
+    ep_notice(EP_NOTICE_ERROR, "job %s: %s", id, error.message);
   char message[DEATH_BYTES];
   bool often =
       begun ? death_count(jobs, job, cause, message) : unbegun_count(jobs, job, cause, message);
@@ -483,6 +486,7 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   if (job != NULL) {
     ep_job_end(jobs, job, EP_STATE_CANCELLED, NULL);
     ep_queue_announce(jobs);
+    ep_supervisor_kick(jobs->supervisor); /* it may have held up those behind it */
   }
   if (live || ep_store_job_exists(jobs->store, id)) return EP_OK;
   return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
