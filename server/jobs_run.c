@@ -102,9 +102,12 @@ static void dropped_end(ep_jobs *jobs, ep_live_job *job) {
  * where there is no memory to queue it. */
 static void queue_return(ep_jobs *jobs, ep_live_job *job, bool again) {
   pthread_mutex_lock(&jobs->mutex);
+  bool queued = !job->cancelled && !job->dropped && ep_live_enqueue(jobs, job, again);
+  if (queued)
+    jobs->running--;
+  else
+    ep_live_find_stored(jobs, job->row.id); /* the thread that stores its row still has it */
   bool cancelled = job->cancelled, dropped = job->dropped;
-  bool queued = !cancelled && !dropped && ep_live_enqueue(jobs, job, again);
-  if (queued) jobs->running--;
   pthread_mutex_unlock(&jobs->mutex);
   if (dropped) {
     dropped_end(jobs, job);
