@@ -224,10 +224,11 @@ void ep_jobs_unwatch(ep_jobs *jobs, uint64_t token) {
   ep_wakes_remove(&jobs->watches, token);
 }
 
+/* Of a job on its way to the disk, or that did not come there, nobody is to see anything. */
 static bool job_is_live(ep_jobs *jobs, const char *id) {
   pthread_mutex_lock(&jobs->mutex);
-  const ep_live_job *job = ep_live_find(jobs, id);
-  bool live = job != NULL && !job->row_ended;
+  const ep_live_job *job = ep_live_find_stored(jobs, id);
+  bool live = job != NULL && !job->row_ended && !job->dropped;
   pthread_mutex_unlock(&jobs->mutex);
   return live;
 }

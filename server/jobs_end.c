@@ -35,17 +35,22 @@ ep_status ep_job_end_append(const ep_job_row *row, ep_eventlog *log, ep_error *e
   ep_status status = EP_OK;
   if (has_result) status = ep_job_result_parse(row->result, &result, error);
   if (status != EP_OK) return status;
-  ep_event event = {.job = row->id,
-                    .type = EP_EVENT_END,
-                    .time_us = row->finished_us,
-                    .epochs = row->epochs,
-                    .attempt = row->attempt,
-                    .device = row->device,
-                    .executor = row->executor,
-                    .state = row->state,
-                    .result = has_result ? &result : NULL,
-                    .message = has_result && result.message[0] != 0 ? result.message : NULL};
-  status = ep_eventlog_append_copy(log, &event, error);
+  ep_event end = {.job = row->id,
+                  .type = EP_EVENT_END,
+                  .time_us = row->finished_us,
+                  .epochs = row->epochs,
+                  .attempt = row->attempt,
+                  .device = row->device,
+                  .executor = row->executor,
+                  .state = row->state,
+                  .result = has_result ? &result : NULL,
+                  .message = has_result && result.message[0] != 0 ? result.message : NULL};
+  if (tail.last_seq == 0) { /* of a job that never began no line was waited for */
+    ep_event lines[] = {ep_job_queued_event(row), end};
+    status = ep_eventlog_append(log, lines, 2, error);
+  } else {
+    status = ep_eventlog_append_copy(log, &end, error);
+  }
   ep_job_result_deinit(&result);
   /* Two may find it missing at the same time: the second is told that it is there. */
   return status == EP_CONFLICT ? EP_OK : status;

@@ -30,9 +30,7 @@ static ep_status spec_write(ep_jobs *jobs, const ep_job_row *row, ep_error *erro
   return ep_folder_write_file(path, row->spec, bytes, error);
 }
 
-/* Takes away what a training had put in place before its job ended: after a crash of the machine it
- * may be torn, and the job may yet end without such a file. */
-static ep_status results_remove(ep_jobs *jobs, const char *id, ep_error *error) {
+ep_status ep_job_results_remove(ep_jobs *jobs, const char *id, ep_error *error) {
   static const char *const names[] = {"weights.safetensors", "predictions.json", "predictions.csv"};
   char path[EP_PATH_BYTES];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -44,10 +42,7 @@ static ep_status results_remove(ep_jobs *jobs, const char *id, ep_error *error) 
   return EP_OK;
 }
 
-/* The job's first event. Its time is the row's, so that the line is the same whenever it is
- * written.
- */
-static ep_event queued_event(const ep_job_row *row) {
+ep_event ep_job_queued_event(const ep_job_row *row) {
   return (ep_event){.seq = 1,
                     .job = row->id,
                     .type = EP_EVENT_QUEUED,
@@ -59,7 +54,7 @@ static ep_event queued_event(const ep_job_row *row) {
  * write the same line again. This saves a submission the most expensive sync, a new file's. */
 static ep_status queued_write(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
   char path[EP_PATH_BYTES], line[1024];
-  ep_event event = queued_event(row);
+  ep_event event = ep_job_queued_event(row);
   size_t bytes = ep_event_format(&event, line, sizeof line);
   if (bytes == 0) return ep_fail(error, EP_INTERNAL, "the first event of a job is too long");
   ep_status status =
@@ -76,7 +71,7 @@ static ep_status queued_append(ep_jobs *jobs, const ep_job_row *row, ep_error *e
   ep_status status = ep_logs_retain(&jobs->logs, row->id, &log, error);
   if (status != EP_OK) return status;
   ep_eventlog_get_tail(log, &tail);
-  ep_event event = queued_event(row);
+  ep_event event = ep_job_queued_event(row);
   if (tail.last_seq == 0) status = ep_eventlog_append(log, &event, 1, error);
   ep_logs_release(&jobs->logs, log);
   return status;
@@ -136,26 +131,33 @@ static ep_status start_read(ep_eventlog *log, ep_event *event, ep_event_place *p
   return status;
 }
 
+/* Fills in the row of a job that has started from its line, if that is of a later attempt than the
+ * row knows of: a stop of the daemon may have stored one before it, which never came so far. */
+static ep_status start_take(ep_job_row *row, ep_eventlog *log, ep_error *error) {
+  ep_event event;
+  ep_event_place place;
+  ep_status status = start_read(log, &event, &place, error);
+  if (status != EP_OK || event.attempt <= row->attempt) return status;
+  row->state = EP_STATE_RUNNING;
+  row->attempt = event.attempt;
+  row->started_us = event.time_us; /* whole milliseconds */
+  if (row->started_us < row->created_us) row->started_us = row->created_us;
+  memcpy(row->device, place.device, sizeof row->device);
+  memcpy(row->executor, place.executor, sizeof row->executor);
+  return EP_OK;
+}
+
 /* Row and line of a first start, made to agree. The line comes to the disk before anybody is shown
  * it; the row need not, and is then filled in from the line. Where there is the row alone, nothing
  * of the start was shown, and the line is written from the row. */
 static ep_status start_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   ep_eventlog *log = NULL;
   ep_eventlog_tail tail;
-  ep_event event;
-  ep_event_place place;
   ep_status status = ep_logs_retain(&jobs->logs, row->id, &log, error);
   if (status != EP_OK) return status;
   ep_eventlog_get_tail(log, &tail);
-  if (tail.started && row->attempt == 0) {
-    status = start_read(log, &event, &place, error);
-    if (status == EP_OK) {
-      row->state = EP_STATE_RUNNING;
-      row->attempt = event.attempt;
-      row->started_us = event.time_us;
-      memcpy(row->device, place.device, sizeof row->device);
-      memcpy(row->executor, place.executor, sizeof row->executor);
-    }
+  if (tail.started && row->executor[0] == 0) {
+    status = start_take(row, log, error);
   } else if (!tail.started && row->attempt == 1 && row->executor[0] != 0) {
     status = ep_job_start_hold(row, log, error);
     if (status == EP_OK) status = ep_eventlog_flush(log, error);
@@ -167,7 +169,7 @@ static ep_status start_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) 
 /* Makes a live job of a row that did not end, and queues it. */
 static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   ep_status status = ep_job_folder_write(jobs, row, false, error);
-  if (status == EP_OK) status = results_remove(jobs, row->id, error);
+  if (status == EP_OK) status = ep_job_results_remove(jobs, row->id, error);
   if (status == EP_OK) status = start_restore(jobs, row, error);
   if (status != EP_OK) return status;
   ep_live_job *job = ep_live_create(row);

@@ -102,9 +102,12 @@ static void dropped_end(ep_jobs *jobs, ep_live_job *job) {
  * where there is no memory to queue it. */
 static void queue_return(ep_jobs *jobs, ep_live_job *job, bool again) {
   pthread_mutex_lock(&jobs->mutex);
+  bool queued = !job->cancelled && !job->dropped && ep_live_enqueue(jobs, job, again);
+  if (queued)
+    jobs->running--;
+  else
+    ep_live_find_stored(jobs, job->row.id); /* the thread that stores its row still has it */
   bool cancelled = job->cancelled, dropped = job->dropped;
-  bool queued = !cancelled && !dropped && ep_live_enqueue(jobs, job, again);
-  if (queued) jobs->running--;
   pthread_mutex_unlock(&jobs->mutex);
   if (dropped) {
     dropped_end(jobs, job);
@@ -403,6 +406,9 @@ static void job_died(void *context, const char *id, int attempt, bool begun, con
   if (dropped_take(jobs, id)) return;
   ep_live_job *job = running_find(jobs, id, attempt);
   if (job == NULL) return;
+  ep_error error = {0};
+  if (begun && ep_job_results_remove(jobs, id, &error) != EP_OK)
+    ep_notice(EP_NOTICE_ERROR, "job %s: %s", id, error.message);
   char message[DEATH_BYTES];
   bool often =
       begun ? death_count(jobs, job, cause, message) : unbegun_count(jobs, job, cause, message);
@@ -483,6 +489,7 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   if (job != NULL) {
     ep_job_end(jobs, job, EP_STATE_CANCELLED, NULL);
     ep_queue_announce(jobs);
+    ep_supervisor_kick(jobs->supervisor); /* it may have held up those behind it */
   }
   if (live || ep_store_job_exists(jobs->store, id)) return EP_OK;
   return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);

@@ -182,6 +182,12 @@ ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error);
 /* Writes what a queued job's folder holds: spec.json and the `queued` event. `fresh`: of a new job;
  * otherwise what is missing. */
 ep_status ep_job_folder_write(ep_jobs *jobs, const ep_job_row *row, bool fresh, ep_error *error);
+/* The job's first event. Its time is the row's, so that the line is the same whenever it is
+ * written. */
+ep_event ep_job_queued_event(const ep_job_row *row);
+/* Takes away what a training had put in place that did not come to its end: after a crash of the
+ * machine it may be torn, and the job may yet end without such a file. */
+ep_status ep_job_results_remove(ep_jobs *jobs, const char *id, ep_error *error);
 
 /* jobs_datasets.c: removes the content if neither a name nor a live job needs it. */
 void ep_jobs_content_collect(ep_jobs *jobs, const char *sha256);

@@ -20,11 +20,17 @@ typedef struct {
   ep_plan *plan;               /* owned */
   char *text;                  /* all defaults filled in; owned */
   char *tags;                  /* as an array's text; owned */
+  bool placed;                 /* a place in the queue is held for it, until the job is there */
   bool pinned;                 /* spec->data.sha256 is pinned */
   char init_pin[EP_PIN_BYTES]; /* so is what model.init names; "" = nothing */
 } checked_spec;
 
 static void checked_deinit(ep_jobs *jobs, checked_spec *checked) {
+  if (checked->placed) {
+    pthread_mutex_lock(&jobs->mutex);
+    jobs->submitting--;
+    pthread_mutex_unlock(&jobs->mutex);
+  }
   if (checked->pinned) {
     const ep_data_spec *data = &checked->spec->data;
     ep_pins_remove(&jobs->pins, data->sha256);
@@ -156,21 +162,14 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
   return status;
 }
 
-/* A place in the queue, held until the job is in it. */
-static ep_status place_take(ep_jobs *jobs, ep_problem *problem) {
+static ep_status place_take(ep_jobs *jobs, checked_spec *checked, ep_problem *problem) {
   pthread_mutex_lock(&jobs->mutex);
-  bool full = jobs->queue.count + jobs->submitting >= jobs->max_queued;
-  if (!full) jobs->submitting++;
+  checked->placed = jobs->queue.count + jobs->submitting < jobs->max_queued;
+  if (checked->placed) jobs->submitting++;
   pthread_mutex_unlock(&jobs->mutex);
-  if (!full) return EP_OK;
+  if (checked->placed) return EP_OK;
   return ep_problem_set(problem, EP_BUSY, "%lld jobs are queued already, which is the limit",
                         (long long)jobs->max_queued);
-}
-
-static void place_return(ep_jobs *jobs) {
-  pthread_mutex_lock(&jobs->mutex);
-  jobs->submitting--;
-  pthread_mutex_unlock(&jobs->mutex);
 }
 
 /* said: of the CPU and of CUDA; written. */
@@ -205,11 +204,16 @@ static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row
 
 /* Makes the job live and queues it, before its row is stored: a worker that has nothing else to do
  * begins with it while the disk is waited for. */
-static ep_status job_enter(ep_jobs *jobs, ep_live_job *job, ep_problem *problem) {
+static ep_status job_enter(ep_jobs *jobs, checked_spec *checked, ep_live_job *job,
+                           ep_problem *problem) {
   job->storing = true;
   pthread_mutex_lock(&jobs->mutex);
   bool queued = ep_live_enqueue(jobs, job, false);
-  if (queued) ep_live_add(jobs, job);
+  if (queued) {
+    ep_live_add(jobs, job);
+    jobs->submitting--;
+    checked->placed = false;
+  }
   pthread_mutex_unlock(&jobs->mutex);
   if (!queued) return ep_problem_set(problem, EP_NO_MEMORY, "no memory to queue the job");
   ep_supervisor_kick(jobs->supervisor);
@@ -253,6 +257,8 @@ static void job_withdraw(ep_jobs *jobs, ep_live_job *job) {
   ep_logs_release(&jobs->logs, job->log); /* of a start that was refused */
   ep_folder_discard(jobs->data_dir, "jobs", id, NULL);
   ep_live_destroy(job);
+  ep_queue_announce(jobs);
+  ep_supervisor_kick(jobs->supervisor); /* it may have held up those behind it */
 }
 
 static void hash(const char *text, size_t bytes, uint8_t out[EP_STORE_HASH_BYTES]) {
@@ -278,7 +284,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
   ep_status status = ep_job_folder_write(jobs, &row, true, &error);
   if (status != EP_OK) ep_problem_from_error(problem, &error);
-  if (status == EP_OK) status = job_enter(jobs, job, problem);
+  if (status == EP_OK) status = job_enter(jobs, checked, job, problem);
   if (status != EP_OK) {
     ep_folder_discard(jobs->data_dir, "jobs", row.id, NULL);
     ep_live_destroy(job);
@@ -326,14 +332,10 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const ch
   }
   checked_spec checked = {0};
   ep_status status = spec_check(jobs, json, bytes, &checked, problem);
-  if (status == EP_OK) {
-    status = place_take(jobs, problem);
-    if (status == EP_OK) {
-      status =
-          job_store(jobs, &checked, keyed ? key_hash : NULL, keyed ? body_hash : NULL, id, problem);
-      place_return(jobs);
-    }
-  }
+  if (status == EP_OK) status = place_take(jobs, &checked, problem);
+  if (status == EP_OK)
+    status =
+        job_store(jobs, &checked, keyed ? key_hash : NULL, keyed ? body_hash : NULL, id, problem);
   checked_deinit(jobs, &checked);
   if (status == EP_CONFLICT && keyed) { /* the same key, at the same time */
     status = repetition_find(jobs, key_hash, body_hash, id, problem);

@@ -194,6 +194,10 @@ static bool row_copy(const ep_live_job *job, ep_queue_row *row) {
   return row->id != NULL && row->name != NULL;
 }
 
+static bool is_shown(const ep_live_job *job) {
+  return !job->storing && !job->dropped;
+}
+
 /* The mutex is held. */
 static bool queue_read(ep_jobs *jobs, queue_copy *copy) {
   copy->queued = calloc((size_t)jobs->queue.count + 1, sizeof *copy->queued);
@@ -202,11 +206,12 @@ static bool queue_read(ep_jobs *jobs, queue_copy *copy) {
   bool copied = true;
   for (int64_t i = 0; copied && i < jobs->queue.count; i++) {
     const ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i].id);
-    copied = row_copy(job, &copy->queued[copy->queued_count++]);
+    if (is_shown(job)) copied = row_copy(job, &copy->queued[copy->queued_count++]);
   }
   for (int i = 0; copied && jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
     for (const ep_live_job *job = jobs->buckets[i]; copied && job != NULL; job = job->next)
-      if (job->row.state == EP_STATE_RUNNING && copy->running_count < jobs->running)
+      if (is_shown(job) && job->row.state == EP_STATE_RUNNING &&
+          copy->running_count < jobs->running)
         copied = row_copy(job, &copy->running[copy->running_count++]);
   return copied;
 }

@@ -22,13 +22,19 @@ cancel() {
   done
 }
 
+# begin COUNT EPOCHS…: that many long jobs, whose ids go to $ids; the first three run.
+begin() {
+  local i
+  ids=()
+  for ((i = 0; i < $1; i++)); do
+    submit "$(long_job "${@:2}")"
+    ids+=("$id")
+  done
+  runs "${ids[@]:0:3}"
+}
+
 # 1. three of five run; cancelling one lets the next one in, and changes nothing for the others
-ids=()
-for _ in 1 2 3 4 5; do
-  submit "$(long_job "$endless")"
-  ids+=("$id")
-done
-runs "${ids[@]:0:3}"
+begin 5 "$endless"
 check "the device says how many it takes, and which it has" \
   '.data[0] | .cores == 3 and .state == "busy" and .job == .jobs[0] and (.jobs | length) == 3'
 http GET /v1/queue
@@ -39,12 +45,7 @@ runs "${ids[0]}" "${ids[2]}" "${ids[3]}"
 cancel "${ids[4]}" "${ids[0]}" "${ids[2]}" "${ids[3]}"
 
 # 2. a worker is killed in the middle of its job
-ids=()
-for _ in 1 2 3 4; do
-  submit "$(long_job)"
-  ids+=("$id")
-done
-runs "${ids[@]:0:3}"
+begin 4
 victim=$(workers | sed -n 2p)
 [[ -n $victim ]] || fail "there is no second worker below epochd"
 kill -9 "$victim"
@@ -84,12 +85,7 @@ cancel "$wide_id"
 finish "$last"
 
 # 4. everything is killed while three run
-ids=()
-for _ in 1 2 3 4; do
-  submit "$(long_job)"
-  ids+=("$id")
-done
-runs "${ids[@]:0:3}"
+begin 4
 # shellcheck disable=SC2046
 { kill -9 "$daemon" $(workers); wait "$daemon"; } 2>/dev/null || true
 daemon_start --cpu-jobs 3

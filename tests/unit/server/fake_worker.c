@@ -9,6 +9,7 @@
  * - diverge: fails at the last epoch
  * - exit: ends with code 3 before STARTED; mute: before it has said anything of the job
  * - kill: dies (SIGKILL) after half its epochs; kill-once: so at its first attempt
+ * - weights-kill: writes weights.safetensors, then dies instead of saying so
  * - climb: dies after one epoch more at every attempt, until there is none left
  *
  * Device cuda:7 never opens, nor does any while DATA/refuse is there; --list says cpu and cuda:0.
@@ -146,6 +147,10 @@ static void train_begin(fake *f, ep_command *command) {
       named(f, "long"))
     return;
   say_epochs(f, epochs - f->epoch);
+  if (named(f, "weights-kill")) {
+    write_weights(f);
+    raise(SIGKILL);
+  }
   say_finished(f, named(f, "diverge") ? EP_DIVERGED : EP_OK);
 }
 

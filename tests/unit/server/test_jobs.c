@@ -288,6 +288,21 @@ START_TEST(three_deaths_without_progress_fail_the_job) {
 }
 END_TEST
 
+/* What a worker had put in place when it died may not be on the disk, and no row speaks of it. */
+START_TEST(results_of_a_dead_worker_go) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40], path[400];
+  job_submit(jobs, "weights-kill", 5, id);
+  job_wait(jobs, id, "failed");
+  ck_assert_int_eq(ep_jobs_file(jobs, id, "weights.safetensors", path, sizeof path, NULL),
+                   EP_NOT_FOUND);
+  job_submit(jobs, "weights", 5, id);
+  job_wait(jobs, id, "succeeded");
+  assert_ok(ep_jobs_file(jobs, id, "weights.safetensors", path, sizeof path, error));
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 START_TEST(deaths_with_progress_do_not_count) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40];
@@ -473,6 +488,7 @@ int main(void) {
   tcase_add_test(tests, a_job_that_diverges_fails_with_its_reason);
   tcase_add_test(tests, a_dead_worker_costs_a_restart);
   tcase_add_loop_test(tests, three_deaths_without_progress_fail_the_job, 0, 2);
+  tcase_add_test(tests, results_of_a_dead_worker_go);
   tcase_add_test(tests, deaths_with_progress_do_not_count);
   tcase_add_test(tests, delete_wants_an_ended_job);
   tcase_add_test(tests, lists_page_and_filter);

@@ -108,6 +108,13 @@ START_TEST(a_job_of_many_cores_runs_alone) {
   jobs_wait(jobs, 1);
   job_wait(jobs, large, "queued");
   job_wait(jobs, after, "queued");
+  if (_i == 1) { /* what it held up begins beside the first */
+    assert_ok(ep_jobs_cancel(jobs, large, error));
+    job_wait(jobs, after, "succeeded");
+    job_wait(jobs, before, "running");
+    ep_jobs_close(jobs);
+    return;
+  }
   assert_ok(ep_jobs_cancel(jobs, before, error));
   job_wait(jobs, large, "running");
   usleep(50000);
@@ -126,7 +133,7 @@ int main(void) {
   tcase_add_test(tests, auto_takes_the_kind_that_the_plan_thinks_faster);
   tcase_add_test(tests, a_start_is_paid_once);
   tcase_add_test(tests, jobs_run_side_by_side);
-  tcase_add_test(tests, a_job_of_many_cores_runs_alone);
+  tcase_add_loop_test(tests, a_job_of_many_cores_runs_alone, 0, 2);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

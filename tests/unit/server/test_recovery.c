@@ -31,27 +31,49 @@ START_TEST(a_restart_goes_on_with_everything) {
 }
 END_TEST
 
-START_TEST(a_missing_end_is_made_up_for) {
-  ep_jobs *jobs = jobs_open("cpu");
-  char id[40], path[400];
-  job_submit(jobs, "instant", 10, id);
-  job_wait(jobs, id, "succeeded");
-  char *before = job_events(jobs, id);
-  ep_jobs_close(jobs);
+/* Of an ended job's log, all that came after its first `kept` bytes is lost, and comes back. */
+static void log_comes_back(const char *id, char *before, off_t kept) {
+  char path[400];
   snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
-  char *end = strstr(before, "\"type\":\"end\"");
-  while (end[-1] != '\n') end--;
-  ck_assert_int_eq(truncate(path, end - before + _i), 0); /* torn too */
-  jobs = jobs_open("cpu");
+  ck_assert_int_eq(truncate(path, kept), 0);
+  ep_jobs *jobs = jobs_open("cpu");
   char *after = job_events(jobs, id);
   ck_assert_str_eq(before, after);
   free(before);
   free(after);
   ep_jobs_close(jobs);
 }
+
+START_TEST(a_missing_end_is_made_up_for) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  char *before = job_events(jobs, id);
+  ep_jobs_close(jobs);
+  char *end = strstr(before, "\"type\":\"end\"");
+  while (end[-1] != '\n') end--;
+  log_comes_back(id, before, end - before + _i); /* torn too */
+}
 END_TEST
 
-/* The line of a first start is not waited for: where a crash took it, the row has it. */
+/* Of a job that never began no line was waited for: a crash may take all of them. */
+START_TEST(missing_lines_are_made_up_for) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char running[40], id[40];
+  job_submit(jobs, "slow", 100000, running);
+  job_submit(jobs, "instant", 10, id);
+  assert_ok(ep_jobs_cancel(jobs, id, error));
+  char *before = job_events(jobs, id);
+  ck_assert_int_eq(count_of(before, "\n"), 2);
+  assert_ok(ep_jobs_cancel(jobs, running, error));
+  job_wait(jobs, running, "cancelled");
+  ep_jobs_close(jobs);
+  log_comes_back(id, before, _i); /* torn too */
+}
+END_TEST
+
+/* The log or the row: where the line of a first start is gone, the row has it. */
 START_TEST(a_missing_start_is_made_up_for) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40], path[400];
@@ -99,7 +121,26 @@ START_TEST(leftovers_go_at_start) {
 }
 END_TEST
 
-/* The row of a first start is not waited for: where a crash took it, the line has it. */
+/* Has the `started` line of a log say another attempt, and the beginning of its second. */
+static void start_edit(const char *id, int attempt) {
+  char path[400], lines[65536];
+  snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
+  FILE *log = fopen(path, "r+");
+  ck_assert_ptr_nonnull(log);
+  lines[fread(lines, 1, sizeof lines - 1, log)] = 0;
+  char *line = strstr(lines, "\"type\":\"started\"");
+  char *time = strchr(strstr(line, "\"time\""), '.') + 1;
+  char *number = strstr(line, "\"attempt\":1") + strlen("\"attempt\":");
+  memcpy(time, "000", 3);
+  *number = (char)('0' + attempt);
+  rewind(log);
+  ck_assert_int_eq(fputs(lines, log) >= 0, 1);
+  fclose(log);
+}
+
+/* The row of a first start is not waited for: where a crash took it, the line has it. That start
+ * may not be the first attempt (1): of one before it, which a stop of the daemon cut short, the row
+ * knows. */
 START_TEST(a_lost_start_is_read_from_its_line) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40], executor[64];
@@ -114,7 +155,8 @@ START_TEST(a_lost_start_is_read_from_its_line) {
   ck_assert_int_eq(row.attempt, 1);
   row.state = EP_STATE_QUEUED;
   row.device[0] = row.executor[0] = 0;
-  row.attempt = 0;
+  row.attempt = _i;
+  start_edit(id, 1 + _i);
   row.started_us = 0;
   assert_ok(ep_store_job_update(store, &row, error));
   ep_job_row_deinit(&row);
@@ -122,12 +164,13 @@ START_TEST(a_lost_start_is_read_from_its_line) {
   jobs = jobs_open("cpu");
   char *text = job_text(jobs, id);
   ck_assert_ptr_nonnull(strstr(text, executor));
+  ck_assert_ptr_null(strstr(text, "\"queued_seconds\":-"));
   free(text);
   job_wait(jobs, id, "succeeded");
   text = job_text(jobs, id);
   ck_assert_ptr_nonnull(strstr(text, executor));
   free(text);
-  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 2);
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 2 + _i);
   char *events = job_events(jobs, id);
   ck_assert_int_eq(count_of(events, "\"type\":\"started\""), 1);
   ck_assert_int_eq(count_of(events, "\"type\":\"restarted\""), 1);
@@ -208,9 +251,10 @@ int main(void) {
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, a_restart_goes_on_with_everything);
   tcase_add_loop_test(tests, a_missing_end_is_made_up_for, 0, 2);
+  tcase_add_loop_test(tests, missing_lines_are_made_up_for, 0, 2);
   tcase_add_loop_test(tests, a_missing_start_is_made_up_for, 0, 2);
   tcase_add_test(tests, leftovers_go_at_start);
-  tcase_add_test(tests, a_lost_start_is_read_from_its_line);
+  tcase_add_loop_test(tests, a_lost_start_is_read_from_its_line, 0, 2);
   tcase_add_test(tests, results_without_an_end_go_at_start);
   tcase_add_loop_test(tests, a_killed_daemon_loses_nothing, 0, 3);
   suite_add_tcase(suite, tests);

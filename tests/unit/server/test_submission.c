@@ -53,14 +53,26 @@ static void disk_heal(void) {
   atomic_store(&sync_fails, false);
 }
 
-/* The id of the only job in the queue's text, running or queued; false when there is none. */
-static bool id_find(ep_jobs *jobs, char id[40]) {
+static void id_note(void *context, const char *name) {
+  snprintf(context, 40, "%s", name);
+}
+
+/* The id of the only job that has a folder; false when there is none. */
+static bool id_find(char id[40]) {
+  char path[200];
+  snprintf(path, sizeof path, "%s/jobs", scratch_dir);
+  id[0] = 0;
+  assert_ok(ep_folder_list(path, id_note, id, error));
+  return id[0] != 0;
+}
+
+/* Jobs in the queue's text, running or queued. */
+static int queue_count(ep_jobs *jobs) {
   char *text = NULL;
   assert_ok(ep_jobs_queue(jobs, &text, error));
-  const char *found = strstr(text, "job_");
-  if (found != NULL) snprintf(id, 40, "%.*s", (int)strcspn(found, "\""), found);
+  int count = count_of(text, "\"job_");
   free(text);
-  return found != NULL;
+  return count;
 }
 
 static void idle_wait(ep_jobs *jobs) {
@@ -75,7 +87,8 @@ START_TEST(begins_while_the_row_is_on_its_way) {
   atomic_store(&sync_us, 500000);
   submit_begin(&s, jobs, "slow", 20);
   devices_wait(jobs, "\"state\":\"busy\"", 1);
-  ck_assert(id_find(jobs, id));
+  ck_assert(id_find(id));
+  ck_assert_int_eq(queue_count(jobs), 0); /* not even its id is shown */
   ck_assert(!atomic_load(&s.answered));
   usleep(100000); /* the worker has said something by now */
   ck_assert(!atomic_load(&s.answered));
@@ -90,6 +103,7 @@ START_TEST(begins_while_the_row_is_on_its_way) {
   disk_heal();
   ck_assert_int_eq(s.status, EP_OK);
   ck_assert_str_eq(s.id, id);
+  ck_assert_int_eq(queue_count(jobs), 1);
   job_wait(jobs, id, "succeeded");
   events = job_events(jobs, id);
   ck_assert_int_eq(count_of(events, "\"type\":\"started\""), 1);
@@ -122,6 +136,7 @@ END_TEST
 /* Refused after a worker had begun with it (0), or died of it (1): nothing of it stays. */
 START_TEST(what_is_refused_leaves_nothing) {
   ep_jobs *jobs = jobs_open("cpu");
+  ep_eventlog *log;
   submission s;
   char id[40];
   idle_wait(jobs);
@@ -129,11 +144,13 @@ START_TEST(what_is_refused_leaves_nothing) {
   atomic_store(&sync_us, 200000);
   submit_begin(&s, jobs, _i == 0 ? "slow" : "kill-once", 1000);
   devices_wait(jobs, "\"state\":\"busy\"", 1);
+  ck_assert(id_find(id)); /* who follows it by then is not left waiting for its end */
+  ck_assert_int_eq(ep_jobs_retain_log(jobs, id, &log, NULL), EP_NOT_FOUND);
   pthread_join(s.thread, NULL);
   disk_heal();
   ck_assert_int_eq(s.status, EP_IO);
+  ck_assert_int_eq(queue_count(jobs), 0);
   idle_wait(jobs);
-  ck_assert(!id_find(jobs, id));
   ck_assert_int_eq(jobs_folders(), 0);
   job_submit(jobs, "instant", 5, id);
   job_wait(jobs, id, "succeeded");
@@ -172,7 +189,8 @@ START_TEST(is_cancelled_once_it_is_there) {
   idle_wait(jobs);
   atomic_store(&sync_us, 300000);
   submit_begin(&s, jobs, "slow", 100000);
-  while (!id_find(jobs, id)) usleep(1000);
+  while (!id_find(id)) usleep(1000);
+  devices_wait(jobs, "\"state\":\"busy\"", 1);
   ck_assert(!atomic_load(&s.answered));
   assert_ok(ep_jobs_cancel(jobs, id, error));
   free(job_text(jobs, id)); /* its row can be read */
@@ -180,6 +198,31 @@ START_TEST(is_cancelled_once_it_is_there) {
   pthread_join(s.thread, NULL);
   ck_assert_int_eq(s.status, EP_OK);
   job_wait(jobs, id, "cancelled");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* One that is on its way to the disk takes one place in the queue. */
+START_TEST(takes_one_place) {
+  ep_jobs *jobs = NULL;
+  ep_jobs_options options = jobs_options("cpu");
+  submission s;
+  char first[40], id[40];
+  options.max_queued = 2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "slow", 100000, first);
+  job_wait(jobs, first, "running");
+  atomic_store(&sync_us, 300000);
+  submit_begin(&s, jobs, "instant", 5);
+  while (jobs_folders() < 2) usleep(1000);
+  usleep(50000);
+  ck_assert(!atomic_load(&s.answered));
+  job_submit(jobs, "instant", 5, id);
+  disk_heal();
+  pthread_join(s.thread, NULL);
+  ck_assert_int_eq(s.status, EP_OK);
+  assert_ok(ep_jobs_cancel(jobs, first, error));
+  job_wait(jobs, id, "succeeded");
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -193,6 +236,7 @@ int main(void) {
   tcase_add_test(tests, a_tiny_job_waits_three_times);
   tcase_add_loop_test(tests, what_is_refused_leaves_nothing, 0, 2);
   tcase_add_test(tests, what_is_refused_leaves_the_queue);
+  tcase_add_test(tests, takes_one_place);
   tcase_add_test(tests, is_cancelled_once_it_is_there);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
