@@ -3,7 +3,8 @@
  *
  * Inputs and gradients lie a feature a line, [features, chain_stride], so that the gradient of the
  * weights, a sum over rows, reads both its factors as they are; weights an output a line, [outputs,
- * inputs + 4], of each eight columns the even ones first. What pads features and rows is zero. */
+ * inputs + 4], of each eight columns the even ones first, in turn. What pads features and rows is
+ * zero. */
 #ifndef EP_KERNELS_CUDA_GRID_CHAIN_PLACES_CUH
 #define EP_KERNELS_CUDA_GRID_CHAIN_PLACES_CUH
 
@@ -28,8 +29,12 @@ static __device__ __forceinline__ chain_layer chain_layer_of(int l) {
   return c;
 }
 
+/* Where a column of weights lies. Products take two columns of eight with each thread of four: of
+ * neighbouring eights they begin with another thread, so that forward, where a thread has the same
+ * four of each line, and backward, where it has four neighbours, no two meet in a bank of what is a
+ * feature a line. */
 static __device__ __forceinline__ int column_at(int column) {
-  return column / 8 * 8 + column % 8 / 2 + column % 2 * 4;
+  return column / 8 * 8 + column % 2 * 4 + (column / 2 - column / 8) % 4;
 }
 
 /* The rows of a warp: eight, and, `second` further on, eight more; or the same again. */

@@ -6,32 +6,37 @@
 #include "kernels/cuda/grid/chain_places.cuh"
 #include "kernels/cuda/grid/updates.cuh"
 
-/* What of the weights' gradient a warp sums up at once, at most. */
-constexpr int SUM_OUTPUTS = 32, SUM_INPUTS = 32;
+/* What of the weights' gradient a warp sums up at once: 16 outputs twice, eight inputs four times.
+ * A thread has, of each output, places 8t to 8t + 7 of the line: with tile j, j and 4 + j. */
+constexpr int SUM_OUTPUTS = 32, SUM_INPUTS = 32, SUM_TILES = SUM_OUTPUTS / 16,
+              SUM_COLUMNS = SUM_INPUTS / 8;
 
-/* 16 outputs DOWN times, eight inputs ACROSS times; the outputs' biases in each column. */
-template <int DOWN, int ACROSS> struct chain_sums {
-  float weights[DOWN][ACROSS][4], biases[DOWN][4];
+struct chain_sums {
+  float weights[SUM_TILES][SUM_COLUMNS][4], biases[SUM_TILES][4]; /* biases: in each column */
 };
+
+/* The input at places 8t + j, and at 4 + 8t + j. */
+static __device__ __forceinline__ int chain_column(int t, int j) {
+  return 8 * t + (t + j) % 4 * 2;
+}
 
 /* The gradient of weights from (m, n) on, and, where n is 0, of the outputs' biases: over all rows.
  * What is not there gets sums that nobody wants. */
-template <int DOWN, int ACROSS, bool PRECISE>
+template <bool PRECISE>
 static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, int n,
-                                                 chain_sums<DOWN, ACROSS> &c) {
-  constexpr int LOADS = (ACROSS + 1) / 2; /* two eights each */
+                                                 chain_sums &c) {
   int lane = threadIdx.x % WARP, rows = of.stride - 4;
-  const float *grad[DOWN], *x[LOADS];
+  const float *grad[SUM_TILES], *x[SUM_COLUMNS / 2];
 #pragma unroll
-  for (int i = 0; i < DOWN; i++) {
+  for (int i = 0; i < SUM_TILES; i++) {
     int output = m + i * 16 + lane % 16;
-    if (output >= of.outputs) output -= 8;
+    if (output >= of.outputs) output = of.outputs - 1;
     grad[i] = of.grad + output * of.stride + lane / 16 * 4;
   }
 #pragma unroll
-  for (int j = 0; j < LOADS; j++) {
-    int input = n + j * 16 + (ACROSS > 1 ? lane / 16 * 8 : 0) + lane % 8;
-    if (input >= of.inputs) input -= 8;
+  for (int j = 0; j < SUM_COLUMNS / 2; j++) {
+    int input = n + chain_column(lane % 8 / 2, 2 * j + lane / 16) + lane % 2;
+    if (input >= of.inputs) input = of.inputs - 1;
     x[j] = of.x + input * of.stride + lane / 8 % 2 * 4;
   }
   const part one = part_of<PRECISE>(1.0f);
@@ -39,42 +44,51 @@ static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, i
   c = {};
 #pragma unroll 4
   for (int k = 0; k < rows; k += 8) {
-    part a[DOWN][4], b[LOADS][4];
+    part a[SUM_TILES][4], b[SUM_COLUMNS / 2][4];
 #pragma unroll
-    for (int i = 0; i < DOWN; i++) parts_load<PRECISE>(a[i], grad[i] + k);
+    for (int i = 0; i < SUM_TILES; i++) parts_load<PRECISE>(a[i], grad[i] + k);
 #pragma unroll
-    for (int j = 0; j < LOADS; j++) parts_load<PRECISE>(b[j], x[j] + k);
+    for (int j = 0; j < SUM_COLUMNS / 2; j++) parts_load<PRECISE>(b[j], x[j] + k);
 #pragma unroll
-    for (int i = 0; i < DOWN; i++) {
+    for (int i = 0; i < SUM_TILES; i++) {
       if (biases) multiply<PRECISE>(c.biases[i], a[i], one, one);
 #pragma unroll
-      for (int j = 0; j < ACROSS; j++)
+      for (int j = 0; j < SUM_COLUMNS; j++)
         multiply<PRECISE>(c.weights[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
     }
   }
 }
 
 /* By SGD without a state: all lies in shared memory, and what pads it stays zero. */
-template <int DOWN, int ACROSS>
 static __device__ __forceinline__ void chain_descend(const layer &of, const chain_layer &c, int m,
-                                                     int n, const chain_sums<DOWN, ACROSS> &sum,
+                                                     int n, const chain_sums &sum,
                                                      const update_way &way) {
+  constexpr int LINES = 2 * SUM_TILES;
   int lane = threadIdx.x % WARP, t = lane % 4, output = m + lane / 4;
-  float *to = c.weights + output * c.line + n + t, *bias = c.biases + output;
+  float *to = c.weights + output * c.line + n + 8 * t, *bias = c.biases + output;
   float decay = of.weight_decay, bias_decay = of.bias_decay;
-  bool has_bias = n == 0 && t == 0 && of.bias >= 0 && bias_decay >= 0;
+  if (n == 0 && t == 0 && of.bias >= 0 && bias_decay >= 0)
 #pragma unroll
-  for (int h = 0; h < 2 * DOWN; h++, to += 8 * c.line, bias += 8) {
-    if (m + h * 8 >= c.outputs) break;
-    if (has_bias) *bias = update_plain(way, bias_decay, *bias, sum.biases[h / 2][h % 2 * 2]);
-    if (decay < 0) continue;
+    for (int i = 0; i < LINES; i++)
+      if (m + i * 8 < c.outputs)
+        bias[i * 8] = update_plain(way, bias_decay, bias[i * 8], sum.biases[i / 2][i % 2 * 2]);
+  if (decay < 0 || n + 8 * t >= c.inputs) return;
+  four weights[LINES][2];
 #pragma unroll
-    for (int j = 0; j < ACROSS; j++) {
-      if (ACROSS == SUM_INPUTS / 8 && n + j * 8 >= c.inputs) break;
+  for (int i = 0; i < LINES; i++)
 #pragma unroll
-      for (int q = 0; q < 2; q++)
-        to[j * 8 + q * 4] =
-            update_plain(way, decay, to[j * 8 + q * 4], sum.weights[h / 2][j][h % 2 * 2 + q]);
+    for (int h = 0; h < 2; h++)
+      weights[i][h] = four_of(to + (m + i * 8 < c.outputs ? i * 8 : 0) * c.line + h * 4);
+#pragma unroll
+  for (int i = 0; i < LINES; i++) {
+    if (m + i * 8 >= c.outputs) break;
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+#pragma unroll
+      for (int j = 0; j < 4; j++)
+        weights[i][h].of[j] =
+            update_plain(way, decay, weights[i][h].of[j], sum.weights[i / 2][j][i % 2 * 2 + h]);
+      four_store(to + i * 8 * c.line + h * 4, weights[i][h]);
     }
   }
 }
@@ -107,20 +121,19 @@ static __device__ __noinline__ four chain_four_update(float decay, long long at,
   return weight;
 }
 
-template <int DOWN, int ACROSS>
 static __device__ __forceinline__ void chain_optimize(const layer &of, const chain_layer &c, int m,
-                                                      int n, const chain_sums<DOWN, ACROSS> &sum) {
+                                                      int n, const chain_sums &sum) {
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
 #pragma unroll
-  for (int i = 0; i < DOWN; i++) {
+  for (int i = 0; i < SUM_TILES; i++) {
     int output = m + i * 16 + g;
     unsigned outputs = (output < of.out ? 3u : 0) | (output + 8 < of.out ? 12u : 0);
 #pragma unroll
-    for (int j = 0; j < ACROSS; j++) {
-      int input = n + j * 8 + 2 * t;
+    for (int j = 0; j < SUM_COLUMNS; j++) {
+      int input = n + chain_column(t, j);
       unsigned there = outputs & ((input < of.in ? 5u : 0) | (input + 1 < of.in ? 10u : 0));
       if (of.weight_decay < 0 || there == 0) continue;
-      float *to = c.weights + output * c.line + n + j * 8 + t;
+      float *to = c.weights + output * c.line + n + 8 * t + j;
       four weight, grad;
 #pragma unroll
       for (int e = 0; e < 4; e++) {
@@ -145,54 +158,29 @@ static __device__ __forceinline__ void chain_optimize(const layer &of, const cha
   }
 }
 
-template <int DOWN, int ACROSS, bool PRECISE>
-static __device__ __noinline__ void chain_weights_update(int l, int m, int n) {
-  const layer &of = span_of().layers[l];
-  const chain_layer c = chain_layer_of(l);
-  const update_way way = update_way_of();
-  chain_sums<DOWN, ACROSS> sum;
-  chain_sum<DOWN, ACROSS, PRECISE>(c, m, n, sum);
-  if (way.plain)
-    chain_descend(of, c, m, n, sum, way);
-  else
-    chain_optimize(of, c, m, n, sum);
-}
-
-/* What is left of a layer from (m, n) on, as far as a warp sums it up at once. */
-template <bool PRECISE>
-static __device__ __forceinline__ void chain_piece_update(int l, int m, int n, int outputs,
-                                                          int inputs) {
-  bool low = outputs <= 16;
-  if (inputs > 16 && !low)
-    chain_weights_update<2, 4, PRECISE>(l, m, n);
-  else if (inputs > 16)
-    chain_weights_update<1, 4, PRECISE>(l, m, n);
-  else if (inputs > 8 && !low)
-    chain_weights_update<2, 2, PRECISE>(l, m, n);
-  else if (inputs > 8)
-    chain_weights_update<1, 2, PRECISE>(l, m, n);
-  else if (!low)
-    chain_weights_update<2, 1, PRECISE>(l, m, n);
-  else
-    chain_weights_update<1, 1, PRECISE>(l, m, n);
-}
-
 /* All layers' weights and biases, shared out over the warps: the wider layers first. */
-template <bool PRECISE> static __device__ void chain_update() {
+template <bool PRECISE> static __device__ __forceinline__ void chain_update() {
   const span &s = span_of();
+  const update_way way = update_way_of();
   int number = threadIdx.x / WARP;
 #pragma unroll 1
   for (int l = s.front - 1; l >= 0; l--) {
     const layer &of = s.layers[l];
+    const chain_layer c = chain_layer_of(l);
     if (of.weight_decay < 0 && of.bias_decay < 0) continue;
-    int outputs = eights(of.out), inputs = eights(of.in);
     /* Pieces across: one, two or four, of which the last may not be there. */
-    int shift = inputs <= SUM_INPUTS ? 0 : inputs <= 2 * SUM_INPUTS ? 1 : 2;
-    int pieces = (outputs + SUM_OUTPUTS - 1) / SUM_OUTPUTS << shift;
+    int shift = c.inputs <= SUM_INPUTS ? 0 : c.inputs <= 2 * SUM_INPUTS ? 1 : 2;
+    int pieces = (c.outputs + SUM_OUTPUTS - 1) / SUM_OUTPUTS << shift;
 #pragma unroll 1
     for (; number < pieces; number += WARPS) {
       int m = (number >> shift) * SUM_OUTPUTS, n = (number & ((1 << shift) - 1)) * SUM_INPUTS;
-      if (n < inputs) chain_piece_update<PRECISE>(l, m, n, outputs - m, inputs - n);
+      chain_sums sum;
+      if (n >= c.inputs) continue;
+      chain_sum<PRECISE>(c, m, n, sum);
+      if (way.plain)
+        chain_descend(of, c, m, n, sum, way);
+      else
+        chain_optimize(of, c, m, n, sum);
     }
     number -= pieces;
   }

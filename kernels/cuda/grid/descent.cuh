@@ -195,8 +195,8 @@ template <bool UPDATES> static __device__ __forceinline__ void descent_run(int l
         products_wait<0>();
     }
     __syncthreads();
-    const backward_use use{n, before, at.n, at.m, has_slopes(l)};
-    early<S, backward_use> with;
+    const backward_use<false> use{n, before, at.n, at.m, backward_way_of(n, l)};
+    early<S, backward_use<false>> with;
     task_end(c, area, cut, at, n.scratch + s.partials, counters_of(), n.turn, use, with);
   }
   meeting_await(awaits);

@@ -255,6 +255,8 @@ static void scratch_place(ep_grid_plan *plan) {
   if (span->chained) {
     span->front_turn = at - span->layers[span->front - 1].after;
     at += rows * span->layers[span->front - 1].stride;
+    span->front_grad = at;
+    at += up(span->layers[span->front - 1].out, 8) * span->chain_stride;
   }
   span->rows = at;
   at += up(2 * span->batch_rows, 4);

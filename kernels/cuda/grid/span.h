@@ -128,6 +128,8 @@ typedef struct {
   int32_t given;        /* chained: blocks that arrive at EP_GRID_GIVEN */
   int32_t chain_stride; /* chained: of a feature's numbers, rows and four, in shared memory */
   int64_t front_turn;   /* chained: from the front's outputs to where those of the next step lie */
+  int64_t front_grad;   /* chained, in the scratch: the gradient by them, as the front has it, a
+                           feature a line of chain_stride */
   int32_t tiles; /* groups of eight rows that a block takes through the front layers at once */
   int32_t layers_count;
   int32_t front;        /* layers at the front: all, or not the last */

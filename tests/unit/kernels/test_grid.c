@@ -145,8 +145,10 @@ START_TEST(nothing_lies_on_anything_else) {
   int64_t rows = s->batch_rows, shared = 0;
   for (int l = 0; l < s->layers_count; l++) {
     const ep_grid_layer *of = &s->layers[l];
-    if (s->chained && l == s->front - 1)
+    if (s->chained && l == s->front - 1) {
       place_add(&all, of->after + s->front_turn, rows * of->stride);
+      place_add(&all, s->front_grad, (of->out + 7) / 8 * 8 * (int64_t)s->chain_stride);
+    }
     place_add(&all, of->after, rows * of->stride);
     place_add(&all, of->grad, rows * of->stride);
     if (s->chained && l < s->front) continue;
