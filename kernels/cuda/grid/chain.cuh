@@ -12,96 +12,89 @@
 
 /* --- products of a warp's rows ---------------------------------------------------------------- */
 
-/* What a thread is to its warp's products: g = lane / 4, t = lane % 4, and the first of its rows, g
- * of the first eight. turned: from a block of eight features to the line of 2t or of its i-th
- * successor, in turn (column_at). */
-struct chain_lane {
-  int g, t, row, second, stride, turned[4];
-};
+/* What a warp sums up at once: eight columns four times. */
+constexpr int CHAIN_TILES = 4, CHAIN_COLUMNS = CHAIN_TILES * 8;
 
-static __device__ __forceinline__ chain_lane chain_lane_of(chain_rows rows) {
-  int lane = threadIdx.x % WARP;
-  chain_lane to = {lane / 4, lane % 4, rows.first + lane / 4, rows.second, span_of().chain_stride};
-#pragma unroll
-  for (int i = 0; i < 4; i++) to.turned[i] = (to.t + i) % 4 * 2 * to.stride;
-  return to;
-}
-
-/* Two features of the rows g of both eights, as a factor. from: the first one's line, at row g. */
+/* Two features of the rows g of both eights, as a factor; `second` floats apart. */
 template <bool PRECISE>
-static __device__ __forceinline__ void chain_rows_load(part (&to)[4], const float *from,
-                                                       const chain_lane &of) {
-  to[0] = part_of<PRECISE>(from[0]), to[1] = part_of<PRECISE>(from[of.second]);
-  to[2] = part_of<PRECISE>(from[of.stride]), to[3] = part_of<PRECISE>(from[of.stride + of.second]);
+static __device__ __forceinline__ void pairs_load(part (&to)[4], const float *from, int second) {
+  float2 a = *(const float2 *)from, b = *(const float2 *)(from + second);
+  to[0] = part_of<PRECISE>(a.x), to[1] = part_of<PRECISE>(b.x);
+  to[2] = part_of<PRECISE>(a.y), to[3] = part_of<PRECISE>(b.y);
 }
 
 /* The same of a sum, as it lies in a thread. */
-static __device__ __forceinline__ void chain_rows_store(float *to, const float (&value)[4],
-                                                        const chain_lane &of) {
-  to[0] = value[0], to[of.stride] = value[1];
-  to[of.second] = value[2], to[of.stride + of.second] = value[3];
+static __device__ __forceinline__ void pairs_store(float *to, const float (&value)[4], int second) {
+  *(float2 *)to = make_float2(value[0], value[1]);
+  *(float2 *)(to + second) = make_float2(value[2], value[3]);
 }
 
-constexpr int CHAIN_TILES = 4, CHAIN_COLUMNS = CHAIN_TILES * 8; /* that a warp sums up at once */
-
-/* Adds eight inputs: block `block` of those from x on. w: of the thread's lines of weights, 16
- * apart. */
+/* Adds the products of eight inputs, those at x by those at w0, and, of the other tiles, w1. */
 template <bool PRECISE>
-static __device__ __forceinline__ void
-chain_inputs_multiply(float (&sum)[CHAIN_TILES][4], const float *x, const float *w0,
-                      const float *w1, int block, const chain_lane &of) {
+static __device__ __forceinline__ void inputs_multiply(float (&sum)[CHAIN_TILES][4], const float *x,
+                                                       int second, const float *w0,
+                                                       const float *w1) {
   part a[4], b[2][4];
-  chain_rows_load<PRECISE>(a, x + block * 8 * of.stride + of.turned[block], of);
-  parts_load<PRECISE>(b[0], w0 + block * 8);
-  parts_load<PRECISE>(b[1], w1 + block * 8);
+  pairs_load<PRECISE>(a, x, second);
+  parts_load<PRECISE>(b[0], w0);
+  parts_load<PRECISE>(b[1], w1);
 #pragma unroll
   for (int i = 0; i < CHAIN_TILES; i++)
     multiply<PRECISE>(sum[i], a, b[i / 2][i % 2 * 2], b[i / 2][i % 2 * 2 + 1]);
 }
 
 /* Outputs from m on, before the activation. What lies behind a layer's gets sums that nobody wants.
- */
+ * x: of the warp, at row g; mixed: of eight inputs, those that a thread has (column_at). */
 template <bool PRECISE>
-static __device__ __forceinline__ void
-chain_outputs(float (&sum)[CHAIN_TILES][4], const chain_layer &c, int m, const chain_lane &of) {
+static __device__ __forceinline__ void outputs_multiply(float (&sum)[CHAIN_TILES][4],
+                                                        const chain_layer &c, int m, const float *x,
+                                                        int second, const int (&mixed)[4]) {
   int lane = threadIdx.x % WARP, line = m + lane % 8 + lane / 16 * 8, last = c.outputs - 1, k = 0;
-  const float *x = c.x + of.row, *bias = c.biases + m + 2 * of.t;
-  const float *w = c.weights + lane / 8 % 2 * 4;
+  const float *w = c.weights + lane / 8 % 2 * 4, *bias = c.biases + m + lane % 4 * 2;
   const float *w0 = w + (line < last ? line : last) * c.line,
               *w1 = w + (line + 16 < last ? line + 16 : last) * c.line;
+  float2 biases[CHAIN_TILES];
 #pragma unroll
   for (int i = 0; i < CHAIN_TILES; i++) {
-    float2 two = *(const float2 *)(bias + i * 8);
-    sum[i][0] = sum[i][2] = two.x, sum[i][1] = sum[i][3] = two.y;
+    biases[i] = *(const float2 *)(bias + i * 8);
+#pragma unroll
+    for (int q = 0; q < 4; q++) sum[i][q] = 0;
   }
 #pragma unroll 1
-  for (; k + 32 <= c.inputs; k += 32, x += 32 * of.stride, w0 += 32, w1 += 32)
+  for (; k + 32 <= c.inputs; k += 32, x += 4 * BLOCK, w0 += 32, w1 += 32)
 #pragma unroll
-    for (int block = 0; block < 4; block++)
-      chain_inputs_multiply<PRECISE>(sum, x, w0, w1, block, of);
+    for (int i = 0; i < 4; i++)
+      inputs_multiply<PRECISE>(sum, x + i * BLOCK + mixed[i], second, w0 + i * 8, w1 + i * 8);
 #pragma unroll
-  for (int block = 0; block < 3; block++)
-    if (k + block * 8 < c.inputs) chain_inputs_multiply<PRECISE>(sum, x, w0, w1, block, of);
+  for (int i = 0; i < 3; i++)
+    if (k + i * 8 < c.inputs)
+      inputs_multiply<PRECISE>(sum, x + i * BLOCK + mixed[i], second, w0 + i * 8, w1 + i * 8);
+#pragma unroll
+  for (int i = 0; i < CHAIN_TILES; i++) {
+    sum[i][0] += biases[i].x, sum[i][1] += biases[i].y;
+    sum[i][2] += biases[i].x, sum[i][3] += biases[i].y;
+  }
 }
 
 /* --- forward --------------------------------------------------------------------------------- */
 
 /* The activation of a layer that has another one than a ReLU, or none, from where slopes go. */
-template <bool PRECISE> static __device__ __noinline__ void chain_activate(int l, chain_rows rows) {
+template <bool PRECISE>
+static __device__ __noinline__ void chain_activate(int l, chain_share rows) {
   const layer of = span_of().layers[l];
   const chain_layer c = chain_layer_of(l);
   const now n = now_of();
   bool last = l + 1 == span_of().front;
-  float *to = last ? nullptr : chain_layer_of(l + 1).x, *after = after_of(n, l);
+  float *to = c.biases + c.outputs, *after = after_of(n, l);
   int lane = threadIdx.x % WARP, row = rows.first + lane % 8 + lane / 8 % 2 * rows.second;
 #pragma unroll 1
   for (int o = lane / 16; o < c.outputs; o += 2) {
-    float *slope = c.grad + o * c.stride + row;
+    int at = chain_at(row, o, c.outputs);
     activated a = {0, 0};
-    if (o < of.out) a = activate(of, *slope);
-    *slope = a.slope;
+    if (o < of.out) a = activate(of, c.grad[at]);
+    c.grad[at] = a.slope;
     if (!last) {
-      to[o * c.stride + row] = factor_of<PRECISE>(a.y);
+      to[at] = factor_of<PRECISE>(a.y);
     } else if (row < n.rows && o < of.stride) {
       long long place = (long long)row * of.stride + o;
       after[place] = a.y;
@@ -111,44 +104,46 @@ template <bool PRECISE> static __device__ __noinline__ void chain_activate(int l
 }
 
 /* The warp's rows through all layers: to the next layer's input, or, of the last one, to memory. */
-template <bool PRECISE> static __device__ __forceinline__ void chain_rows_forward(chain_rows rows) {
+template <bool PRECISE>
+static __device__ __forceinline__ void chain_rows_forward(chain_share rows) {
   const span &s = span_of();
-  const chain_lane of = chain_lane_of(rows);
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, mixed[4], row = rows.first + g;
+  bool counts[2] = {row < now_of().rows, row + rows.second < now_of().rows};
+#pragma unroll
+  for (int i = 0; i < 4; i++) mixed[i] = 2 * (t ^ chain_mix(i));
 #pragma unroll 1
   for (int l = 0; l < s.front; l++) {
     const chain_layer c = chain_layer_of(l);
     bool relu = s.layers[l].activation == EP_LAYER_RELU, last = l + 1 == s.front;
-    int width = s.layers[l].stride, count = now_of().rows;
-    float *after = after_of(now_of(), l) + of.row * width + 2 * of.t;
-    /* The next layer's input lies behind the biases. */
-    float *to = relu ? c.biases + c.outputs : c.grad;
-    to += 2 * of.t * of.stride + of.row;
+    int width = s.layers[l].stride, outputs = c.outputs, second = rows.second * outputs;
+    const float *x = c.x + rows.first * c.inputs + g * 8;
+    float *to = (relu ? c.biases + outputs : c.grad) + rows.first * outputs + g * 8 + 2 * t;
+    float *after = last ? after_of(now_of(), l) + row * width + 2 * t : nullptr;
 #pragma unroll 1
-    for (int m = 0; m < c.outputs; m += CHAIN_COLUMNS) {
+    for (int m = 0; m < outputs; m += CHAIN_COLUMNS, to += CHAIN_TILES * BLOCK) {
       float y[CHAIN_TILES][4];
-      chain_outputs<PRECISE>(y, c, m, of);
+      outputs_multiply<PRECISE>(y, c, m, x, rows.second * c.inputs, mixed);
       if (relu)
 #pragma unroll
         for (int e = 0; e < CHAIN_TILES * 4; e++) y[e / 4][e % 4] = ep_relu(y[e / 4][e % 4]);
-      if (last && relu) {
+      if (relu && last) {
 #pragma unroll
         for (int i = 0; i < CHAIN_TILES; i++) {
-          if (m + i * 8 + 2 * of.t >= width) continue;
-          float *there = after + m + i * 8;
-          if (of.row < count) *(float2 *)there = make_float2(y[i][0], y[i][1]);
-          if (of.row + of.second < count)
-            *(float2 *)(there + of.second * width) = make_float2(y[i][2], y[i][3]);
+          bool there = m + i * 8 + 2 * t < width;
+          float *place = after + m + i * 8;
+          if (there && counts[0]) *(float2 *)place = make_float2(y[i][0], y[i][1]);
+          place += rows.second * width;
+          if (there && counts[1]) *(float2 *)place = make_float2(y[i][2], y[i][3]);
         }
         continue;
       }
+      if (relu)
 #pragma unroll
-      for (int i = 0; i < CHAIN_TILES; i++) {
-        if (m + i * 8 >= c.outputs) break;
-        if (relu)
+        for (int e = 0; e < CHAIN_TILES * 4; e++)
+          y[e / 4][e % 4] = factor_of<PRECISE>(y[e / 4][e % 4]);
 #pragma unroll
-          for (int q = 0; q < 4; q++) y[i][q] = factor_of<PRECISE>(y[i][q]);
-        chain_rows_store(to + (m + i * 8) * of.stride, y[i], of);
-      }
+      for (int i = 0; i < CHAIN_TILES; i++)
+        if (m + i * 8 < outputs) pairs_store(to + i * BLOCK, y[i], second);
     }
     __syncwarp();
     if (relu) continue;
@@ -163,41 +158,52 @@ template <bool PRECISE> static __device__ __forceinline__ void chain_rows_forwar
  * layer before, which of a ReLU are told by its outputs, and of others lie in the gradient's place.
  * A thread has eight neighbouring inputs of a row. */
 template <bool PRECISE>
-static __device__ __forceinline__ void chain_rows_backward(chain_rows rows) {
+static __device__ __forceinline__ void chain_rows_backward(chain_share rows) {
   const span &s = span_of();
-  const chain_lane of = chain_lane_of(rows);
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, mixed[4];
+#pragma unroll
+  for (int i = 0; i < 4; i++) mixed[i] = 2 * (i ^ chain_mix(t));
 #pragma unroll 1
   for (int l = s.front - 1; l > 0; l--) {
     const chain_layer c = chain_layer_of(l);
     bool relu = s.layers[l - 1].activation == EP_LAYER_RELU;
-    float *to = chain_layer_of(l - 1).grad;
-    const float *grads = c.grad + 2 * of.t * of.stride + of.row;
+    int second = rows.second * c.inputs, place = rows.first * c.inputs + t * BLOCK + g * 8;
+    float *to = chain_layer_of(l - 1).grad + place;
+    const float *slopes = relu ? c.x + place : to;
+    const float *grads = c.grad + rows.first * c.outputs + g * 8 + 2 * t;
 #pragma unroll 1
     for (int n = 0; n < c.inputs; n += CHAIN_COLUMNS) {
-      const float *grad = grads, *w = c.weights + 2 * of.t * c.line + n + 4 * of.g;
+      const float *grad = grads, *w = c.weights + 2 * t * c.line + n + 4 * g;
       float sum[CHAIN_TILES][4] = {};
 #pragma unroll 4
-      for (int k = 0; k < c.outputs; k += 8, grad += 8 * of.stride, w += 8 * c.line) {
+      for (int k = 0; k < c.outputs; k += 8, grad += BLOCK, w += 8 * c.line) {
         four b[2] = {four_of(w), four_of(w + c.line)};
         part a[4];
-        chain_rows_load<PRECISE>(a, grad, of);
+        pairs_load<PRECISE>(a, grad, rows.second * c.outputs);
 #pragma unroll
         for (int i = 0; i < CHAIN_TILES; i++)
           multiply<PRECISE>(sum[i], a, part_of<PRECISE>(b[0].of[i]), part_of<PRECISE>(b[1].of[i]));
       }
-      if (n + 8 * of.t >= c.inputs) continue;
-      int place = (n + 8 * of.t) * of.stride + of.row;
-      const float *slopes = (relu ? c.x : to) + place;
+      if (n + 8 * t < c.inputs) {
+        float slope[CHAIN_TILES][4];
 #pragma unroll
-      for (int i = 0; i < CHAIN_TILES; i++) {
-        const float *from = slopes + of.turned[i];
-        float slope[4] = {from[0], from[of.stride], from[of.second], from[of.stride + of.second]};
+        for (int i = 0; i < CHAIN_TILES; i++) {
+          const float *from = slopes + mixed[i];
+          float2 a = *(const float2 *)from, b = *(const float2 *)(from + second);
+          slope[i][0] = a.x, slope[i][1] = a.y, slope[i][2] = b.x, slope[i][3] = b.y;
+        }
+        if (relu)
 #pragma unroll
-        for (int q = 0; q < 4; q++)
-          sum[i][q] =
-              factor_of<PRECISE>(sum[i][q] * (relu ? ep_relu_derivative(slope[q]) : slope[q]));
-        chain_rows_store(to + place + of.turned[i], sum[i], of);
+          for (int e = 0; e < CHAIN_TILES * 4; e++)
+            slope[e / 4][e % 4] = ep_relu_derivative(slope[e / 4][e % 4]);
+#pragma unroll
+        for (int i = 0; i < CHAIN_TILES; i++) {
+#pragma unroll
+          for (int q = 0; q < 4; q++) sum[i][q] = factor_of<PRECISE>(sum[i][q] * slope[i][q]);
+          pairs_store(to + mixed[i], sum[i], second);
+        }
       }
+      slopes += CHAIN_TILES * BLOCK, to += CHAIN_TILES * BLOCK;
     }
     __syncwarp();
   }
@@ -208,7 +214,7 @@ static __device__ __forceinline__ void chain_grad_take() {
   const span &s = span_of();
   const chain_layer c = chain_layer_of(s.front - 1);
   const float *from = now_of().scratch + s.front_grad;
-  int floats = c.outputs * c.stride;
+  int floats = c.outputs * s.chain_rows;
 #pragma unroll 4
   for (int i = 4 * threadIdx.x; i < floats; i += 4 * THREADS) copy_four(c.grad + i, from + i, true);
   asm volatile("cp.async.wait_all;" ::: "memory");
@@ -228,19 +234,19 @@ static __device__ __forceinline__ void chain_order_make(ep_permutation *permutat
 
 /* The step at hand. */
 template <bool PRECISE> static __device__ __forceinline__ void chain_step_forward() {
-  const chain_rows rows = chain_rows_of();
+  const chain_share rows = chain_share_of();
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
-  if (rows.first < span_of().chain_stride - 4) chain_rows_forward<PRECISE>(rows);
+  if (rows.first < span_of().chain_rows) chain_rows_forward<PRECISE>(rows);
   counter_arrive(meeting_of(EP_GRID_FRONT));
 }
 
 template <bool PRECISE> static __device__ __forceinline__ void chain_step_backward() {
-  const chain_rows rows = chain_rows_of();
+  const chain_share rows = chain_share_of();
   int meeting = EP_GRID_GIVEN;
   meeting_await(meeting);
   chain_grad_take();
-  if (rows.first < span_of().chain_stride - 4) chain_rows_backward<PRECISE>(rows);
+  if (rows.first < span_of().chain_rows) chain_rows_backward<PRECISE>(rows);
   __syncthreads();
   chain_update<PRECISE>();
   __syncthreads();

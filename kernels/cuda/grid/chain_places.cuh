@@ -1,50 +1,59 @@
 /* chain_places.cuh: what a front of one block (chain.cuh) has in shared memory, and how rows and
  * parameters come there.
  *
- * Inputs and gradients lie a feature a line, [features, chain_stride], so that the gradient of the
- * weights, a sum over rows, reads both its factors as they are; weights an output a line, [outputs,
- * inputs + 4], of each eight columns the even ones first, in turn. What pads features and rows is
- * zero. */
+ * Inputs and gradients lie as warps multiply them, in blocks of eight rows by eight features, 64
+ * floats each: [rows / 8, features / 8, 8, 8]. Weights lie an output a line, [outputs, inputs + 4],
+ * with the columns of each eight in an order of their own (column_at). What pads features and rows
+ * is zero. */
 #ifndef EP_KERNELS_CUDA_GRID_CHAIN_PLACES_CUH
 #define EP_KERNELS_CUDA_GRID_CHAIN_PLACES_CUH
 
 #include "kernels/cuda/grid/narrow.cuh"
 
+constexpr int BLOCK = EP_GRID_GROUP * EP_GRID_GROUP; /* floats */
+
 struct chain_layer {
-  int inputs, outputs, line, stride; /* of a line of weights, and of x and grad */
-  float *x, *grad;                   /* grad: slopes until the way back */
-  float *weights, *biases;
+  int inputs, outputs, line; /* of weights */
+  float *x, *grad;           /* grad: slopes until the way back, but of a ReLU */
+  float *weights, *biases;   /* behind these the next layer's x */
 };
 
 static __device__ __forceinline__ chain_layer chain_layer_of(int l) {
   const span &s = span_of();
   const layer &of = s.layers[l];
   chain_layer c;
-  c.inputs = eights(of.in), c.outputs = eights(of.out);
-  c.line = of.image_stride, c.stride = s.chain_stride;
+  c.inputs = eights(of.in), c.outputs = eights(of.out), c.line = of.image_stride;
   c.grad = block_memory + of.slopes;
-  c.x = c.grad - (l == 0 && state_of().n.turn % 2 ? 2 : 1) * c.inputs * c.stride;
+  c.x = c.grad - (l == 0 && state_of().n.turn % 2 ? 2 : 1) * c.inputs * s.chain_rows;
   c.weights = block_memory + of.image;
   c.biases = c.weights + c.outputs * c.line;
   return c;
 }
 
-/* Where a column of weights lies. Products take two columns of eight with each thread of four: of
- * neighbouring eights they begin with another thread, so that forward, where a thread has the same
- * four of each line, and backward, where it has four neighbours, no two meet in a bank of what is a
- * feature a line. */
-static __device__ __forceinline__ int column_at(int column) {
-  return column / 8 * 8 + column % 2 * 4 + (column / 2 - column / 8) % 4;
+/* Where eight rows' block has a feature of a row, of `features` that a row has. */
+static __device__ __forceinline__ int chain_at(int row, int feature, int features) {
+  return row / 8 * 8 * features + feature / 8 * BLOCK + row % 8 * 8 + feature % 8;
 }
 
-/* The rows of a warp: eight, and, `second` further on, eight more; or the same again. */
-struct chain_rows {
-  int first, second;
+/* Four pairs of columns are in another order in each of four neighbouring eights: so that what four
+ * threads take, one pair of the same eight or of four eights, never meets in a bank. */
+static __device__ __forceinline__ int chain_mix(int eight) {
+  return eight % 2 * 2 + eight / 2 % 2;
+}
+
+/* Where a column of weights lies: of eight, the even ones first. */
+static __device__ __forceinline__ int column_at(int column) {
+  return column / 8 * 8 + column % 2 * 4 + (column / 2 % 4 ^ chain_mix(column / 8));
+}
+
+/* The rows of a warp: eight, and eight more; or the same again. */
+struct chain_share {
+  int first, second; /* second: from the first eight on, 8 or 0 */
 };
 
-static __device__ __forceinline__ chain_rows chain_rows_of() {
-  int first = threadIdx.x / WARP * 2 * EP_GRID_GROUP, rows = span_of().chain_stride - 4;
-  return {first, first + EP_GRID_GROUP < rows ? EP_GRID_GROUP : 0};
+static __device__ __forceinline__ chain_share chain_share_of() {
+  int first = threadIdx.x / WARP * 2 * EP_GRID_GROUP;
+  return {first, first + EP_GRID_GROUP < span_of().chain_rows ? EP_GRID_GROUP : 0};
 }
 
 /* Parameters to shared memory, which is zero before, or what they have become back: TO_SHARED. */
@@ -82,19 +91,20 @@ static __device__ __noinline__ void chain_memory_make() {
 static __device__ __noinline__ void chain_rows_fetch(const ep_permutation *permutation, int batch,
                                                      unsigned turn) {
   const span &s = span_of();
-  int in = s.layers[0].in, stride = s.chain_stride, row = threadIdx.x % EP_GRID_CHAIN_ROWS;
+  int in = s.layers[0].in, inputs = eights(in), row = threadIdx.x % EP_GRID_CHAIN_ROWS;
   long long at = (long long)batch * s.batch_rows + row;
   bool there = row < s.batch_rows && at < s.train_rows;
-  if (row >= stride - 4) return;
+  if (row >= s.chain_rows) return;
   if (s.shuffles && there) at = ep_permutation_at(permutation, (uint32_t)at);
-  float *to = block_memory + s.layers[0].slopes - (turn % 2 ? 2 : 1) * eights(in) * stride + row;
+  float *x = block_memory + s.layers[0].slopes - (turn % 2 ? 2 : 1) * inputs * s.chain_rows;
   const float *from = s.x + at * in;
 #pragma unroll 1
   for (int k = threadIdx.x / EP_GRID_CHAIN_ROWS; k < in; k += THREADS / EP_GRID_CHAIN_ROWS) {
+    float *to = x + chain_at(row, k, inputs);
     if (there)
-      copy_one(to + k * stride, from + k);
+      copy_one(to, from + k);
     else
-      to[k * stride] = 0;
+      *to = 0;
   }
 }
 

@@ -7,56 +7,64 @@
 #include "kernels/cuda/grid/updates.cuh"
 
 /* What of the weights' gradient a warp sums up at once: 16 outputs twice, eight inputs four times.
- * A thread has, of each output, places 8t to 8t + 7 of the line: with tile j, j and 4 + j. */
+ * A thread has, of each output, places 8t to 8t + 7 of the line: tiles 2i and 2i + 1 have 2i and 2i
+ * + 1, and the same 4 further on. */
 constexpr int SUM_OUTPUTS = 32, SUM_INPUTS = 32, SUM_TILES = SUM_OUTPUTS / 16,
               SUM_COLUMNS = SUM_INPUTS / 8;
 
 struct chain_sums {
-  float weights[SUM_TILES][SUM_COLUMNS][4], biases[SUM_TILES][4]; /* biases: in each column */
+  float weights[SUM_TILES][SUM_COLUMNS][4], biases[SUM_TILES][2];
 };
 
-/* The input at places 8t + j, and at 4 + 8t + j. */
-static __device__ __forceinline__ int chain_column(int t, int j) {
-  return 8 * t + (t + j) % 4 * 2;
-}
-
-/* The gradient of weights from (m, n) on, and, where n is 0, of the outputs' biases: over all rows.
- * What is not there gets sums that nobody wants. */
+/* The gradient of weights from (m, n) on, and of the outputs' biases: over all rows. What is not
+ * there gets sums that nobody wants. */
 template <bool PRECISE>
 static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, int n,
                                                  chain_sums &c) {
-  int lane = threadIdx.x % WARP, rows = of.stride - 4;
-  const float *grad[SUM_TILES], *x[SUM_COLUMNS / 2];
-#pragma unroll
-  for (int i = 0; i < SUM_TILES; i++) {
-    int output = m + i * 16 + lane % 16;
-    if (output >= of.outputs) output = of.outputs - 1;
-    grad[i] = of.grad + output * of.stride + lane / 16 * 4;
-  }
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, rows = span_of().chain_rows;
+  const float *grad = of.grad + m * 8 + t * 8 + g, *x[SUM_COLUMNS / 2];
 #pragma unroll
   for (int j = 0; j < SUM_COLUMNS / 2; j++) {
-    int input = n + chain_column(lane % 8 / 2, 2 * j + lane / 16) + lane % 2;
-    if (input >= of.inputs) input = of.inputs - 1;
-    x[j] = of.x + input * of.stride + lane / 8 % 2 * 4;
+    int pair = (2 * j + g % 2) ^ chain_mix(g / 2);
+    x[j] = of.x + n * 8 + g / 2 * BLOCK + t * 8 + 2 * pair;
   }
-  const part one = part_of<PRECISE>(1.0f);
-  bool biases = n == 0;
   c = {};
-#pragma unroll 4
-  for (int k = 0; k < rows; k += 8) {
-    part a[SUM_TILES][4], b[SUM_COLUMNS / 2][4];
+#pragma unroll 2
+  for (int k = 0; k < rows; k += 8, grad += 8 * of.outputs) {
+    float a[SUM_TILES][4];
+    float2 b[SUM_COLUMNS / 2][2];
 #pragma unroll
-    for (int i = 0; i < SUM_TILES; i++) parts_load<PRECISE>(a[i], grad[i] + k);
+    for (int i = 0; i < SUM_TILES; i++)
 #pragma unroll
-    for (int j = 0; j < SUM_COLUMNS / 2; j++) parts_load<PRECISE>(b[j], x[j] + k);
+      for (int q = 0; q < 4; q++) a[i][q] = grad[(2 * i + q % 2) * BLOCK + q / 2 * 32];
+#pragma unroll
+    for (int j = 0; j < SUM_COLUMNS / 2; j++) {
+      b[j][0] = *(const float2 *)x[j], b[j][1] = *(const float2 *)(x[j] + 32);
+      x[j] += 8 * of.inputs;
+    }
 #pragma unroll
     for (int i = 0; i < SUM_TILES; i++) {
-      if (biases) multiply<PRECISE>(c.biases[i], a[i], one, one);
+      part of_a[4];
 #pragma unroll
-      for (int j = 0; j < SUM_COLUMNS; j++)
-        multiply<PRECISE>(c.weights[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+      for (int q = 0; q < 4; q++) of_a[q] = part_of<PRECISE>(a[i][q]);
+      c.biases[i][0] += a[i][0] + a[i][2];
+      c.biases[i][1] += a[i][1] + a[i][3];
+#pragma unroll
+      for (int j = 0; j < SUM_COLUMNS / 2; j++) {
+        multiply<PRECISE>(c.weights[i][2 * j], of_a, part_of<PRECISE>(b[j][0].x),
+                          part_of<PRECISE>(b[j][1].x));
+        multiply<PRECISE>(c.weights[i][2 * j + 1], of_a, part_of<PRECISE>(b[j][0].y),
+                          part_of<PRECISE>(b[j][1].y));
+      }
     }
   }
+#pragma unroll
+  for (int i = 0; i < SUM_TILES; i++)
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      c.biases[i][h] += __shfl_xor_sync(ALL, c.biases[i][h], 1);
+      c.biases[i][h] += __shfl_xor_sync(ALL, c.biases[i][h], 2);
+    }
 }
 
 /* By SGD without a state: all lies in shared memory, and what pads it stays zero. */
@@ -71,7 +79,7 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
 #pragma unroll
     for (int i = 0; i < LINES; i++)
       if (m + i * 8 < c.outputs)
-        bias[i * 8] = update_plain(way, bias_decay, bias[i * 8], sum.biases[i / 2][i % 2 * 2]);
+        bias[i * 8] = update_plain(way, bias_decay, bias[i * 8], sum.biases[i / 2][i % 2]);
   if (decay < 0 || n + 8 * t >= c.inputs) return;
   four weights[LINES][2];
 #pragma unroll
@@ -85,9 +93,9 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
 #pragma unroll
     for (int h = 0; h < 2; h++) {
 #pragma unroll
-      for (int j = 0; j < 4; j++)
-        weights[i][h].of[j] =
-            update_plain(way, decay, weights[i][h].of[j], sum.weights[i / 2][j][i % 2 * 2 + h]);
+      for (int e = 0; e < 4; e++)
+        weights[i][h].of[e] = update_plain(way, decay, weights[i][h].of[e],
+                                           sum.weights[i / 2][h + e / 2 * 2][i % 2 * 2 + e % 2]);
       four_store(to + i * 8 * c.line + h * 4, weights[i][h]);
     }
   }
@@ -129,16 +137,16 @@ static __device__ __forceinline__ void chain_optimize(const layer &of, const cha
     int output = m + i * 16 + g;
     unsigned outputs = (output < of.out ? 3u : 0) | (output + 8 < of.out ? 12u : 0);
 #pragma unroll
-    for (int j = 0; j < SUM_COLUMNS; j++) {
-      int input = n + chain_column(t, j);
+    for (int pair = 0; pair < SUM_COLUMNS; pair++) {
+      int input = n + 8 * t + 2 * (pair ^ chain_mix(t));
       unsigned there = outputs & ((input < of.in ? 5u : 0) | (input + 1 < of.in ? 10u : 0));
       if (of.weight_decay < 0 || there == 0) continue;
-      float *to = c.weights + output * c.line + n + 8 * t + j;
+      float *to = c.weights + output * c.line + n + 8 * t + pair;
       four weight, grad;
 #pragma unroll
       for (int e = 0; e < 4; e++) {
         weight.of[e] = there >> e & 1 ? to[e / 2 * 8 * c.line + e % 2 * 4] : 0;
-        grad.of[e] = sum.weights[i][j][e];
+        grad.of[e] = sum.weights[i][pair / 2 * 2 + e % 2][e / 2 * 2 + pair % 2];
       }
       weight = chain_four_update(of.weight_decay, of.weight + (long long)output * of.in + input,
                                  8 * of.in, there, weight, grad);
@@ -149,7 +157,7 @@ static __device__ __forceinline__ void chain_optimize(const layer &of, const cha
     unsigned there = outputs & 5u;
     if (n > 0 || t > 0 || there == 0 || of.bias < 0 || of.bias_decay < 0) continue;
     four bias = {{0, 0, 0, 0}};
-    const four grad = {{sum.biases[i][0], 0, sum.biases[i][2], 0}};
+    const four grad = {{sum.biases[i][0], 0, sum.biases[i][1], 0}};
     if (there & 1) bias.of[0] = c.biases[output];
     if (there & 4) bias.of[2] = c.biases[output + 8];
     bias = chain_four_update(of.bias_decay, of.bias + output, 8, there, bias, grad);

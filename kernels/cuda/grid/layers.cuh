@@ -250,13 +250,13 @@ template <bool PRECISE> static __device__ __forceinline__ void forward(int l, in
 }
 
 /* What the gradient by the input of layer l is multiplied by, [rows, stride of the layer before]:
- * slopes, or outputs that tell a ReLU's; and where it goes: into the slopes' place, or to a chained
- * front, a feature a line of `stride`. */
+ * slopes, or outputs that tell a ReLU's; and where it goes: into the slopes' place, or, where there
+ * are `blocks` of features, to a chained front in blocks of eight rows by eight features. */
 struct backward_way {
   const float *slopes;
   bool relu;
   float *to;
-  int stride;
+  int blocks;
 };
 
 static __device__ __forceinline__ backward_way backward_way_of(const now &n, int l) {
@@ -265,7 +265,7 @@ static __device__ __forceinline__ backward_way backward_way_of(const now &n, int
   float *grad = n.scratch + before.grad;
   if (!s.chained || l != s.front) return {grad, false, grad, 0};
   bool relu = before.activation == EP_LAYER_RELU;
-  return {relu ? after_of(n, l - 1) : grad, relu, n.scratch + s.front_grad, s.chain_stride};
+  return {relu ? after_of(n, l - 1) : grad, relu, n.scratch + s.front_grad, (before.out + 7) / 8};
 }
 
 /* The gradient by a layer's input, times the slopes of the activation before it. */
@@ -293,15 +293,15 @@ template <bool PRECISE> struct backward_use {
 #pragma unroll
     for (int i = 0; i < 4; i++)
       grad.of[i] = sum.of[i] * (way.relu ? ep_relu_derivative(with.slope.of[i]) : with.slope.of[i]);
-    if (way.stride == 0) {
+    int r = row + line, o = input + column;
+    if (way.blocks == 0) {
       if (is_there) four_store(way.to + at(line, column), grad);
       return;
     }
-    if (row + line >= way.stride - 4 || input + column >= before.stride) return;
+    if (r >= span_of().chain_rows || o >= before.stride) return;
 #pragma unroll
-    for (int i = 0; i < 4; i++)
-      way.to[(input + column + i) * way.stride + row + line] =
-          is_there ? factor_of<PRECISE>(grad.of[i]) : 0;
+    for (int i = 0; i < 4; i++) grad.of[i] = is_there ? factor_of<PRECISE>(grad.of[i]) : 0;
+    four_store(way.to + (r / 8 * way.blocks + o / 8) * 64 + r % 8 * 8 + o % 8, grad);
   }
 };
 

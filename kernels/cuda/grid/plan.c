@@ -203,18 +203,18 @@ static int64_t shared_place(ep_grid_span *span) {
   return most(at, span->area_at + area);
 }
 
-/* The same of a front that one block has with all rows: of each layer the input, a feature a line
- * (the first one's twice: of this step and of the next), slopes and then gradients, weights and
- * biases; all padded to what a warp multiplies at once. */
+/* The same of a front that one block has with all rows: of each layer the input (the first one's
+ * twice: of this step and of the next), slopes and then gradients, weights and biases; all padded
+ * to eights. */
 static int64_t chain_place(ep_grid_span *span) {
   int64_t at = EP_GRID_STATE;
-  span->chain_stride = (int32_t)up(span->batch_rows, EP_GRID_GROUP) + 4;
+  span->chain_rows = (int32_t)up(span->batch_rows, EP_GRID_GROUP);
   for (int l = 0; l < span->front; l++) {
     ep_grid_layer *layer = &span->layers[l];
     int64_t inputs = up(layer->in, 8), outputs = up(layer->out, 8);
-    at += (l == 0 ? 2 : 1) * inputs * span->chain_stride;
+    at += (l == 0 ? 2 : 1) * inputs * span->chain_rows;
     layer->slopes = (int32_t)at;
-    at += outputs * span->chain_stride;
+    at += outputs * span->chain_rows;
     layer->image = (int32_t)at;
     layer->image_stride = (int32_t)inputs + 4;
     at += outputs * (layer->image_stride + 1);
@@ -256,7 +256,7 @@ static void scratch_place(ep_grid_plan *plan) {
     span->front_turn = at - span->layers[span->front - 1].after;
     at += rows * span->layers[span->front - 1].stride;
     span->front_grad = at;
-    at += up(span->layers[span->front - 1].out, 8) * span->chain_stride;
+    at += up(span->layers[span->front - 1].out, 8) * span->chain_rows;
   }
   span->rows = at;
   at += up(2 * span->batch_rows, 4);

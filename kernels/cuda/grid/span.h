@@ -126,10 +126,10 @@ typedef struct {
   bool chained;         /* the last block has the front, with all rows; the others have the rest */
   int32_t workers;      /* blocks that have wide layers: all, or all but that one */
   int32_t given;        /* chained: blocks that arrive at EP_GRID_GIVEN */
-  int32_t chain_stride; /* chained: of a feature's numbers, rows and four, in shared memory */
+  int32_t chain_rows;   /* chained: of a batch, in eights */
   int64_t front_turn;   /* chained: from the front's outputs to where those of the next step lie */
-  int64_t front_grad;   /* chained, in the scratch: the gradient by them, as the front has it, a
-                           feature a line of chain_stride */
+  int64_t front_grad;   /* chained, in the scratch: the gradient by them, as the front has it, in
+                           blocks of eight rows by eight features */
   int32_t tiles; /* groups of eight rows that a block takes through the front layers at once */
   int32_t layers_count;
   int32_t front;        /* layers at the front: all, or not the last */

@@ -80,16 +80,17 @@ START_TEST(what_a_front_keeps_does_not_overlap) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     ck_assert(plan_make(10, rows[i], &sgd, MULTIPROCESSORS));
     const ep_grid_span *span = &plan.span;
-    int stride = span->chain_stride, at = EP_GRID_STATE;
-    ck_assert_int_ge(stride, rows[i] + 4);
-    ck_assert_int_eq(stride % 8, 4); /* or loads would meet in a bank */
+    int all_rows = span->chain_rows, at = EP_GRID_STATE;
+    ck_assert_int_ge(all_rows, rows[i]);
+    ck_assert_int_eq(all_rows % 8, 0);
     for (int l = 0; l < span->front; l++) {
       const ep_grid_layer *layer = &span->layers[l];
       int inputs = (layer->in + 7) / 8 * 8, outputs = (layer->out + 7) / 8 * 8;
-      at += (l == 0 ? 2 : 1) * inputs * stride;
+      at += (l == 0 ? 2 : 1) * inputs * all_rows;
       ck_assert_int_eq(layer->slopes, at);
-      ck_assert_int_eq(layer->image, layer->slopes + outputs * stride);
+      ck_assert_int_eq(layer->image, layer->slopes + outputs * all_rows);
       ck_assert_int_ge(layer->image_stride, inputs + 4);
+      ck_assert_int_eq(layer->image_stride % 8, 4); /* or loads would meet in a bank */
       ck_assert_int_eq(layer->image % 4 + layer->slopes % 4 + layer->image_stride % 4, 0);
       at = layer->image + outputs * layer->image_stride + outputs;
       ck_assert_int_eq(layer->mirror, -1);
