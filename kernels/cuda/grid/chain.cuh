@@ -4,7 +4,7 @@
  * the gradient by them.
  *
  * Rows are rows of the products, and features columns: with g = lane / 4 and t = lane % 4 a thread
- * has columns 2t and 2t + 1 of rows g and 8 + g of eight features, as a sum and as a factor. */
+ * has features t and t + 4 of rows g and 8 + g of eight features, as a sum and as a factor. */
 #ifndef EP_KERNELS_CUDA_GRID_CHAIN_CUH
 #define EP_KERNELS_CUDA_GRID_CHAIN_CUH
 
@@ -15,27 +15,42 @@
 /* What a warp sums up at once: eight columns four times. */
 constexpr int CHAIN_TILES = 4, CHAIN_COLUMNS = CHAIN_TILES * 8;
 
-/* Two features of the rows g of both eights, as a factor; `second` floats apart. */
-template <bool PRECISE>
-static __device__ __forceinline__ void pairs_load(part (&to)[4], const float *from, int second) {
-  float2 a = *(const float2 *)from, b = *(const float2 *)(from + second);
-  to[0] = part_of<PRECISE>(a.x), to[1] = part_of<PRECISE>(b.x);
-  to[2] = part_of<PRECISE>(a.y), to[3] = part_of<PRECISE>(b.y);
+/* A thread's places in a block of a warp's first eight rows, and in the same of the second. */
+struct chain_lane {
+  int low, high; /* features t and t + 4 */
+};
+
+static __device__ __forceinline__ chain_lane chain_lane_of() {
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+  return {t * 8 + g, (t + 4) * 8 + (g ^ 4)};
 }
 
-/* The same of a sum, as it lies in a thread. */
-static __device__ __forceinline__ void pairs_store(float *to, const float (&value)[4], int second) {
-  *(float2 *)to = make_float2(value[0], value[1]);
-  *(float2 *)(to + second) = make_float2(value[2], value[3]);
+template <bool PRECISE>
+static __device__ __forceinline__ void rows_load(part (&to)[4], const float *low, const float *high,
+                                                 int second) {
+  to[0] = part_of<PRECISE>(low[0]), to[1] = part_of<PRECISE>(low[second]);
+  to[2] = part_of<PRECISE>(high[0]), to[3] = part_of<PRECISE>(high[second]);
 }
 
-/* Adds the products of eight inputs, those at x by those at w0, and, of the other tiles, w1. */
+static __device__ __forceinline__ void rows_store(float *low, float *high, int second,
+                                                  const float (&value)[4]) {
+  low[0] = value[0], low[second] = value[2];
+  high[0] = value[1], high[second] = value[3];
+}
+
+/* The place among eight lines of the one that a product has as number n: sums of 2t and 2t + 1 are
+ * then features t and t + 4. */
+static __device__ __forceinline__ int chain_turned(int n) {
+  return n / 2 + n % 2 * 4;
+}
+
+/* Adds the products of eight inputs. w0, w1: of two tiles each. */
 template <bool PRECISE>
-static __device__ __forceinline__ void inputs_multiply(float (&sum)[CHAIN_TILES][4], const float *x,
-                                                       int second, const float *w0,
-                                                       const float *w1) {
+static __device__ __forceinline__ void
+inputs_multiply(float (&sum)[CHAIN_TILES][4], const float *low, const float *high, int second,
+                const float *w0, const float *w1) {
   part a[4], b[2][4];
-  pairs_load<PRECISE>(a, x, second);
+  rows_load<PRECISE>(a, low, high, second);
   parts_load<PRECISE>(b[0], w0);
   parts_load<PRECISE>(b[1], w1);
 #pragma unroll
@@ -44,36 +59,40 @@ static __device__ __forceinline__ void inputs_multiply(float (&sum)[CHAIN_TILES]
 }
 
 /* Outputs from m on, before the activation. What lies behind a layer's gets sums that nobody wants.
- * x: of the warp, at row g; mixed: of eight inputs, those that a thread has (column_at). */
+ * turned: in the order of rows_store; else neighbours. x: at the warp's rows. */
 template <bool PRECISE>
 static __device__ __forceinline__ void outputs_multiply(float (&sum)[CHAIN_TILES][4],
-                                                        const chain_layer &c, int m, const float *x,
-                                                        int second, const int (&mixed)[4]) {
-  int lane = threadIdx.x % WARP, line = m + lane % 8 + lane / 16 * 8, last = c.outputs - 1, k = 0;
-  const float *w = c.weights + lane / 8 % 2 * 4, *bias = c.biases + m + lane % 4 * 2;
-  const float *w0 = w + (line < last ? line : last) * c.line,
-              *w1 = w + (line + 16 < last ? line + 16 : last) * c.line;
-  float2 biases[CHAIN_TILES];
+                                                        const chain_layer &c, int m, bool turned,
+                                                        const float *x, int second) {
+  int lane = threadIdx.x % WARP, t = lane % 4, last = c.outputs - 1, k = 0;
+  int o = m + (turned ? chain_turned(lane % 8) : lane % 8) + lane / 16 * 8, half = lane / 8 % 2 * 4;
+  const float *w0 = c.weights + chain_weight_at(o < last ? o : last, half, c.line),
+              *w1 = c.weights + chain_weight_at(o + 16 < last ? o + 16 : last, half, c.line);
+  const float *bias = c.biases + m + (turned ? t : 2 * t), *next = bias + (turned ? 4 : 1);
+  const chain_lane of = chain_lane_of();
+  const float *low = x + of.low, *high = x + of.high;
+  float biases[CHAIN_TILES][2];
 #pragma unroll
   for (int i = 0; i < CHAIN_TILES; i++) {
-    biases[i] = *(const float2 *)(bias + i * 8);
+    biases[i][0] = bias[i * 8], biases[i][1] = next[i * 8];
 #pragma unroll
     for (int q = 0; q < 4; q++) sum[i][q] = 0;
   }
 #pragma unroll 1
-  for (; k + 32 <= c.inputs; k += 32, x += 4 * BLOCK, w0 += 32, w1 += 32)
+  for (; k + 32 <= c.inputs; k += 32, low += 4 * BLOCK, high += 4 * BLOCK, w0 += 32, w1 += 32)
 #pragma unroll
     for (int i = 0; i < 4; i++)
-      inputs_multiply<PRECISE>(sum, x + i * BLOCK + mixed[i], second, w0 + i * 8, w1 + i * 8);
+      inputs_multiply<PRECISE>(sum, low + i * BLOCK, high + i * BLOCK, second, w0 + i * 8,
+                               w1 + i * 8);
 #pragma unroll
   for (int i = 0; i < 3; i++)
     if (k + i * 8 < c.inputs)
-      inputs_multiply<PRECISE>(sum, x + i * BLOCK + mixed[i], second, w0 + i * 8, w1 + i * 8);
+      inputs_multiply<PRECISE>(sum, low + i * BLOCK, high + i * BLOCK, second, w0 + i * 8,
+                               w1 + i * 8);
 #pragma unroll
-  for (int i = 0; i < CHAIN_TILES; i++) {
-    sum[i][0] += biases[i].x, sum[i][1] += biases[i].y;
-    sum[i][2] += biases[i].x, sum[i][3] += biases[i].y;
-  }
+  for (int i = 0; i < CHAIN_TILES; i++)
+#pragma unroll
+    for (int q = 0; q < 4; q++) sum[i][q] += biases[i][q % 2];
 }
 
 /* --- forward --------------------------------------------------------------------------------- */
@@ -107,26 +126,25 @@ static __device__ __noinline__ void chain_activate(int l, chain_share rows) {
 template <bool PRECISE>
 static __device__ __forceinline__ void chain_rows_forward(chain_share rows) {
   const span &s = span_of();
-  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, mixed[4], row = rows.first + g;
+  const chain_lane of = chain_lane_of();
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, row = rows.first + g;
   bool counts[2] = {row < now_of().rows, row + rows.second < now_of().rows};
-#pragma unroll
-  for (int i = 0; i < 4; i++) mixed[i] = 2 * (t ^ chain_mix(i));
 #pragma unroll 1
   for (int l = 0; l < s.front; l++) {
     const chain_layer c = chain_layer_of(l);
-    bool relu = s.layers[l].activation == EP_LAYER_RELU, last = l + 1 == s.front;
+    bool relu = s.layers[l].activation == EP_LAYER_RELU, gives = relu && l + 1 == s.front;
     int width = s.layers[l].stride, outputs = c.outputs, second = rows.second * outputs;
-    const float *x = c.x + rows.first * c.inputs + g * 8;
-    float *to = (relu ? c.biases + outputs : c.grad) + rows.first * outputs + g * 8 + 2 * t;
-    float *after = last ? after_of(now_of(), l) + row * width + 2 * t : nullptr;
+    const float *x = c.x + rows.first * c.inputs;
+    float *to = (relu ? c.biases + outputs : c.grad) + rows.first * outputs;
+    float *after = gives ? after_of(now_of(), l) + row * width + 2 * t : nullptr;
 #pragma unroll 1
     for (int m = 0; m < outputs; m += CHAIN_COLUMNS, to += CHAIN_TILES * BLOCK) {
       float y[CHAIN_TILES][4];
-      outputs_multiply<PRECISE>(y, c, m, x, rows.second * c.inputs, mixed);
+      outputs_multiply<PRECISE>(y, c, m, !gives, x, rows.second * c.inputs);
       if (relu)
 #pragma unroll
         for (int e = 0; e < CHAIN_TILES * 4; e++) y[e / 4][e % 4] = ep_relu(y[e / 4][e % 4]);
-      if (relu && last) {
+      if (gives) {
 #pragma unroll
         for (int i = 0; i < CHAIN_TILES; i++) {
           bool there = m + i * 8 + 2 * t < width;
@@ -143,7 +161,8 @@ static __device__ __forceinline__ void chain_rows_forward(chain_share rows) {
           y[e / 4][e % 4] = factor_of<PRECISE>(y[e / 4][e % 4]);
 #pragma unroll
       for (int i = 0; i < CHAIN_TILES; i++)
-        if (m + i * 8 < outputs) pairs_store(to + i * BLOCK, y[i], second);
+        if (m + i * 8 < outputs)
+          rows_store(to + of.low + i * BLOCK, to + of.high + i * BLOCK, second, y[i]);
     }
     __syncwarp();
     if (relu) continue;
@@ -156,52 +175,45 @@ static __device__ __forceinline__ void chain_rows_forward(chain_share rows) {
 
 /* The gradient by all layers' outputs, from that by the last one's on: times the slopes of the
  * layer before, which of a ReLU are told by its outputs, and of others lie in the gradient's place.
- * A thread has eight neighbouring inputs of a row. */
+ */
 template <bool PRECISE>
 static __device__ __forceinline__ void chain_rows_backward(chain_share rows) {
   const span &s = span_of();
-  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, mixed[4];
-#pragma unroll
-  for (int i = 0; i < 4; i++) mixed[i] = 2 * (i ^ chain_mix(t));
+  const chain_lane of = chain_lane_of();
+  int lane = threadIdx.x % WARP, t = lane % 4, turned = chain_turned(lane / 4);
 #pragma unroll 1
   for (int l = s.front - 1; l > 0; l--) {
     const chain_layer c = chain_layer_of(l);
     bool relu = s.layers[l - 1].activation == EP_LAYER_RELU;
-    int second = rows.second * c.inputs, place = rows.first * c.inputs + t * BLOCK + g * 8;
+    int second = rows.second * c.inputs, place = rows.first * c.inputs, line = c.line;
     float *to = chain_layer_of(l - 1).grad + place;
     const float *slopes = relu ? c.x + place : to;
-    const float *grads = c.grad + rows.first * c.outputs + g * 8 + 2 * t;
+    const float *grads = c.grad + rows.first * c.outputs;
 #pragma unroll 1
     for (int n = 0; n < c.inputs; n += CHAIN_COLUMNS) {
-      const float *grad = grads, *w = c.weights + 2 * t * c.line + n + 4 * g;
+      const float *low = grads + of.low, *high = grads + of.high;
+      const float *w0 = c.weights + chain_weight_at(t, n + turned, line),
+                  *w1 = c.weights + chain_weight_at(t + 4, n + turned, line);
       float sum[CHAIN_TILES][4] = {};
 #pragma unroll 4
-      for (int k = 0; k < c.outputs; k += 8, grad += BLOCK, w += 8 * c.line) {
-        four b[2] = {four_of(w), four_of(w + c.line)};
+      for (int k = 0; k < c.outputs; k += 8) {
         part a[4];
-        pairs_load<PRECISE>(a, grad, rows.second * c.outputs);
+        rows_load<PRECISE>(a, low, high, rows.second * c.outputs);
 #pragma unroll
         for (int i = 0; i < CHAIN_TILES; i++)
-          multiply<PRECISE>(sum[i], a, part_of<PRECISE>(b[0].of[i]), part_of<PRECISE>(b[1].of[i]));
+          multiply<PRECISE>(sum[i], a, part_of<PRECISE>(w0[i * 8]), part_of<PRECISE>(w1[i * 8]));
+        low += BLOCK, high += BLOCK, w0 += 8 * line, w1 += 8 * line;
       }
-      if (n + 8 * t < c.inputs) {
-        float slope[CHAIN_TILES][4];
 #pragma unroll
-        for (int i = 0; i < CHAIN_TILES; i++) {
-          const float *from = slopes + mixed[i];
-          float2 a = *(const float2 *)from, b = *(const float2 *)(from + second);
-          slope[i][0] = a.x, slope[i][1] = a.y, slope[i][2] = b.x, slope[i][3] = b.y;
+      for (int i = 0; i < CHAIN_TILES; i++) {
+        if (n + i * 8 >= c.inputs) break;
+        int at[2] = {of.low + i * BLOCK, of.high + i * BLOCK};
+#pragma unroll
+        for (int q = 0; q < 4; q++) {
+          float slope = slopes[at[q % 2] + q / 2 * second];
+          sum[i][q] = factor_of<PRECISE>(sum[i][q] * (relu ? ep_relu_derivative(slope) : slope));
         }
-        if (relu)
-#pragma unroll
-          for (int e = 0; e < CHAIN_TILES * 4; e++)
-            slope[e / 4][e % 4] = ep_relu_derivative(slope[e / 4][e % 4]);
-#pragma unroll
-        for (int i = 0; i < CHAIN_TILES; i++) {
-#pragma unroll
-          for (int q = 0; q < 4; q++) sum[i][q] = factor_of<PRECISE>(sum[i][q] * slope[i][q]);
-          pairs_store(to + mixed[i], sum[i], second);
-        }
+        rows_store(to + at[0], to + at[1], second, sum[i]);
       }
       slopes += CHAIN_TILES * BLOCK, to += CHAIN_TILES * BLOCK;
     }

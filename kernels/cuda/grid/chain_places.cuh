@@ -1,10 +1,11 @@
 /* chain_places.cuh: what a front of one block (chain.cuh) has in shared memory, and how rows and
  * parameters come there.
  *
- * Inputs and gradients lie as warps multiply them, in blocks of eight rows by eight features, 64
- * floats each: [rows / 8, features / 8, 8, 8]. Weights lie an output a line, [outputs, inputs + 4],
- * with the columns of each eight in an order of their own (column_at). What pads features and rows
- * is zero. */
+ * Inputs and gradients lie in blocks of eight rows by eight features, [rows / 8, features / 8, 8,
+ * 8], in a block a feature a line; weights an output a line, [outputs, line]. Of every other four
+ * features, or outputs, the halves of eight rows, or columns, change places: so that neither a
+ * warp's loads of single numbers meet in a bank nor those of whole matrices. What pads features and
+ * rows is zero. */
 #ifndef EP_KERNELS_CUDA_GRID_CHAIN_PLACES_CUH
 #define EP_KERNELS_CUDA_GRID_CHAIN_PLACES_CUH
 
@@ -30,20 +31,12 @@ static __device__ __forceinline__ chain_layer chain_layer_of(int l) {
   return c;
 }
 
-/* Where eight rows' block has a feature of a row, of `features` that a row has. */
+/* Where a row has a feature, of `features`, and an output a column of its weights. */
 static __device__ __forceinline__ int chain_at(int row, int feature, int features) {
-  return row / 8 * 8 * features + feature / 8 * BLOCK + row % 8 * 8 + feature % 8;
+  return row / 8 * 8 * features + feature * 8 + (row % 8 ^ (feature & 4));
 }
-
-/* Four pairs of columns are in another order in each of four neighbouring eights: so that what four
- * threads take, one pair of the same eight or of four eights, never meets in a bank. */
-static __device__ __forceinline__ int chain_mix(int eight) {
-  return eight % 2 * 2 + eight / 2 % 2;
-}
-
-/* Where a column of weights lies: of eight, the even ones first. */
-static __device__ __forceinline__ int column_at(int column) {
-  return column / 8 * 8 + column % 2 * 4 + (column / 2 % 4 ^ chain_mix(column / 8));
+static __device__ __forceinline__ int chain_weight_at(int output, int column, int line) {
+  return output * line + (column ^ (output & 4));
 }
 
 /* The rows of a warp: eight, and eight more; or the same again. */
@@ -67,8 +60,8 @@ template <bool TO_SHARED> static __device__ __noinline__ void chain_parameters_c
 #pragma unroll 1
     for (int e = threadIdx.x; e < all; e += THREADS) {
       bool is_bias = e >= weights;
-      float *here =
-          is_bias ? c.biases + e - weights : c.weights + e / of.in * c.line + column_at(e % of.in);
+      float *here = is_bias ? c.biases + e - weights
+                            : c.weights + chain_weight_at(e / of.in, e % of.in, c.line);
       float *there = s.parameters + (is_bias ? of.bias + e - weights : of.weight + e);
       if (TO_SHARED)
         *here = *there;

@@ -6,65 +6,39 @@
 #include "kernels/cuda/grid/chain_places.cuh"
 #include "kernels/cuda/grid/updates.cuh"
 
-/* What of the weights' gradient a warp sums up at once: 16 outputs twice, eight inputs four times.
- * A thread has, of each output, places 8t to 8t + 7 of the line: tiles 2i and 2i + 1 have 2i and 2i
- * + 1, and the same 4 further on. */
+/* What of the weights' gradient a warp sums up at once. */
 constexpr int SUM_OUTPUTS = 32, SUM_INPUTS = 32, SUM_TILES = SUM_OUTPUTS / 16,
               SUM_COLUMNS = SUM_INPUTS / 8;
 
 struct chain_sums {
-  float weights[SUM_TILES][SUM_COLUMNS][4], biases[SUM_TILES][2];
+  float weights[SUM_TILES][SUM_COLUMNS][4], biases[SUM_TILES][4]; /* biases: in each column */
 };
 
-/* The gradient of weights from (m, n) on, and of the outputs' biases: over all rows. What is not
- * there gets sums that nobody wants. */
+/* The gradient of weights from (m, n) on, and, where n is 0, of the outputs' biases: over all rows.
+ * What is not there gets sums that nobody wants. */
 template <bool PRECISE>
 static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, int n,
                                                  chain_sums &c) {
-  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, rows = span_of().chain_rows;
-  const float *grad = of.grad + m * 8 + t * 8 + g, *x[SUM_COLUMNS / 2];
-#pragma unroll
-  for (int j = 0; j < SUM_COLUMNS / 2; j++) {
-    int pair = (2 * j + g % 2) ^ chain_mix(g / 2);
-    x[j] = of.x + n * 8 + g / 2 * BLOCK + t * 8 + 2 * pair;
-  }
+  int lane = threadIdx.x % WARP, feature = lane % 8, rows = span_of().chain_rows;
+  const float *grad = of.grad + chain_at(lane / 16 * 4, m + lane % 16, 0);
+  const float *x = of.x + chain_at(lane / 8 % 2 * 4, n + lane / 16 * 8 + feature, 0);
+  const part one = part_of<PRECISE>(1.0f);
   c = {};
 #pragma unroll 2
-  for (int k = 0; k < rows; k += 8, grad += 8 * of.outputs) {
-    float a[SUM_TILES][4];
-    float2 b[SUM_COLUMNS / 2][2];
+  for (int k = 0; k < rows; k += 8, grad += 8 * of.outputs, x += 8 * of.inputs) {
+    part a[SUM_TILES][4], b[SUM_COLUMNS / 2][4];
 #pragma unroll
-    for (int i = 0; i < SUM_TILES; i++)
+    for (int i = 0; i < SUM_TILES; i++) parts_load<PRECISE>(a[i], grad + i * 2 * BLOCK);
 #pragma unroll
-      for (int q = 0; q < 4; q++) a[i][q] = grad[(2 * i + q % 2) * BLOCK + q / 2 * 32];
-#pragma unroll
-    for (int j = 0; j < SUM_COLUMNS / 2; j++) {
-      b[j][0] = *(const float2 *)x[j], b[j][1] = *(const float2 *)(x[j] + 32);
-      x[j] += 8 * of.inputs;
-    }
+    for (int j = 0; j < SUM_COLUMNS / 2; j++) parts_load<PRECISE>(b[j], x + j * 2 * BLOCK);
 #pragma unroll
     for (int i = 0; i < SUM_TILES; i++) {
-      part of_a[4];
+      if (n == 0) multiply<PRECISE>(c.biases[i], a[i], one, one);
 #pragma unroll
-      for (int q = 0; q < 4; q++) of_a[q] = part_of<PRECISE>(a[i][q]);
-      c.biases[i][0] += a[i][0] + a[i][2];
-      c.biases[i][1] += a[i][1] + a[i][3];
-#pragma unroll
-      for (int j = 0; j < SUM_COLUMNS / 2; j++) {
-        multiply<PRECISE>(c.weights[i][2 * j], of_a, part_of<PRECISE>(b[j][0].x),
-                          part_of<PRECISE>(b[j][1].x));
-        multiply<PRECISE>(c.weights[i][2 * j + 1], of_a, part_of<PRECISE>(b[j][0].y),
-                          part_of<PRECISE>(b[j][1].y));
-      }
+      for (int j = 0; j < SUM_COLUMNS; j++)
+        multiply<PRECISE>(c.weights[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
     }
   }
-#pragma unroll
-  for (int i = 0; i < SUM_TILES; i++)
-#pragma unroll
-    for (int h = 0; h < 2; h++) {
-      c.biases[i][h] += __shfl_xor_sync(ALL, c.biases[i][h], 1);
-      c.biases[i][h] += __shfl_xor_sync(ALL, c.biases[i][h], 2);
-    }
 }
 
 /* By SGD without a state: all lies in shared memory, and what pads it stays zero. */
@@ -73,30 +47,26 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
                                                      const update_way &way) {
   constexpr int LINES = 2 * SUM_TILES;
   int lane = threadIdx.x % WARP, t = lane % 4, output = m + lane / 4;
-  float *to = c.weights + output * c.line + n + 8 * t, *bias = c.biases + output;
+  float *to = c.weights + chain_weight_at(output, n + 2 * t, c.line), *bias = c.biases + output;
   float decay = of.weight_decay, bias_decay = of.bias_decay;
   if (n == 0 && t == 0 && of.bias >= 0 && bias_decay >= 0)
 #pragma unroll
     for (int i = 0; i < LINES; i++)
       if (m + i * 8 < c.outputs)
-        bias[i * 8] = update_plain(way, bias_decay, bias[i * 8], sum.biases[i / 2][i % 2]);
-  if (decay < 0 || n + 8 * t >= c.inputs) return;
-  four weights[LINES][2];
+        bias[i * 8] = update_plain(way, bias_decay, bias[i * 8], sum.biases[i / 2][i % 2 * 2]);
+  if (decay < 0) return;
 #pragma unroll
-  for (int i = 0; i < LINES; i++)
-#pragma unroll
-    for (int h = 0; h < 2; h++)
-      weights[i][h] = four_of(to + (m + i * 8 < c.outputs ? i * 8 : 0) * c.line + h * 4);
-#pragma unroll
-  for (int i = 0; i < LINES; i++) {
+  for (int i = 0; i < LINES; i++, to += 8 * c.line) {
     if (m + i * 8 >= c.outputs) break;
+    float2 weights[SUM_COLUMNS];
 #pragma unroll
-    for (int h = 0; h < 2; h++) {
+    for (int j = 0; j < SUM_COLUMNS; j++) weights[j] = *(const float2 *)(to + j * 8);
 #pragma unroll
-      for (int e = 0; e < 4; e++)
-        weights[i][h].of[e] = update_plain(way, decay, weights[i][h].of[e],
-                                           sum.weights[i / 2][h + e / 2 * 2][i % 2 * 2 + e % 2]);
-      four_store(to + i * 8 * c.line + h * 4, weights[i][h]);
+    for (int j = 0; j < SUM_COLUMNS; j++) {
+      const float *grads = &sum.weights[i / 2][j][i % 2 * 2];
+      weights[j].x = update_plain(way, decay, weights[j].x, grads[0]);
+      weights[j].y = update_plain(way, decay, weights[j].y, grads[1]);
+      if (n + j * 8 < c.inputs) *(float2 *)(to + j * 8) = weights[j];
     }
   }
 }
@@ -137,27 +107,27 @@ static __device__ __forceinline__ void chain_optimize(const layer &of, const cha
     int output = m + i * 16 + g;
     unsigned outputs = (output < of.out ? 3u : 0) | (output + 8 < of.out ? 12u : 0);
 #pragma unroll
-    for (int pair = 0; pair < SUM_COLUMNS; pair++) {
-      int input = n + 8 * t + 2 * (pair ^ chain_mix(t));
+    for (int j = 0; j < SUM_COLUMNS; j++) {
+      int input = n + j * 8 + 2 * t;
       unsigned there = outputs & ((input < of.in ? 5u : 0) | (input + 1 < of.in ? 10u : 0));
       if (of.weight_decay < 0 || there == 0) continue;
-      float *to = c.weights + output * c.line + n + 8 * t + pair;
+      float *to = c.weights + chain_weight_at(output, input, c.line);
       four weight, grad;
 #pragma unroll
       for (int e = 0; e < 4; e++) {
-        weight.of[e] = there >> e & 1 ? to[e / 2 * 8 * c.line + e % 2 * 4] : 0;
-        grad.of[e] = sum.weights[i][pair / 2 * 2 + e % 2][e / 2 * 2 + pair % 2];
+        weight.of[e] = there >> e & 1 ? to[e / 2 * 8 * c.line + e % 2] : 0;
+        grad.of[e] = sum.weights[i][j][e];
       }
       weight = chain_four_update(of.weight_decay, of.weight + (long long)output * of.in + input,
                                  8 * of.in, there, weight, grad);
 #pragma unroll
       for (int e = 0; e < 4; e++)
-        if (there >> e & 1) to[e / 2 * 8 * c.line + e % 2 * 4] = weight.of[e];
+        if (there >> e & 1) to[e / 2 * 8 * c.line + e % 2] = weight.of[e];
     }
     unsigned there = outputs & 5u;
     if (n > 0 || t > 0 || there == 0 || of.bias < 0 || of.bias_decay < 0) continue;
     four bias = {{0, 0, 0, 0}};
-    const four grad = {{sum.biases[i][0], 0, sum.biases[i][1], 0}};
+    const four grad = {{sum.biases[i][0], 0, sum.biases[i][2], 0}};
     if (there & 1) bias.of[0] = c.biases[output];
     if (there & 4) bias.of[2] = c.biases[output + 8];
     bias = chain_four_update(of.bias_decay, of.bias + output, 8, there, bias, grad);

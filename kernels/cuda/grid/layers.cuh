@@ -299,9 +299,9 @@ template <bool PRECISE> struct backward_use {
       return;
     }
     if (r >= span_of().chain_rows || o >= before.stride) return;
+    float *to = way.to + (r / 8 * way.blocks * 8 + o) * 8 + (r % 8 ^ (o & 4));
 #pragma unroll
-    for (int i = 0; i < 4; i++) grad.of[i] = is_there ? factor_of<PRECISE>(grad.of[i]) : 0;
-    four_store(way.to + (r / 8 * way.blocks + o / 8) * 64 + r % 8 * 8 + o % 8, grad);
+    for (int i = 0; i < 4; i++) to[i * 8] = is_there ? factor_of<PRECISE>(grad.of[i]) : 0;
   }
 };
 

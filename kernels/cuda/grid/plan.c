@@ -216,7 +216,7 @@ static int64_t chain_place(ep_grid_span *span) {
     layer->slopes = (int32_t)at;
     at += outputs * span->chain_rows;
     layer->image = (int32_t)at;
-    layer->image_stride = (int32_t)inputs + 4;
+    layer->image_stride = (int32_t)(inputs / 8 | 1) * 8; /* loads of eight lines meet in no bank */
     at += outputs * (layer->image_stride + 1);
   }
   return at + EP_GRID_CHAIN_SPARE;
