@@ -15,7 +15,7 @@ enum {
   EP_GRID_LINE = 32,     /* words of a cache line */
   EP_GRID_BARRIERS = 96, /* words: a line for each of ep_grid_meeting */
   EP_GRID_GROUP = 8,     /* rows that a block takes through the front layers, or twice as many */
-  EP_GRID_CHAIN_WIDTH = 128, /* features of layers that one block takes all rows through, and … */
+  EP_GRID_CHAIN_WIDTH = 64, /* features of layers that one block takes all rows through, and … */
   EP_GRID_CHAIN_ROWS = 128,  /* … these rows at most: 16 a warp */
   EP_GRID_CHAIN_SPARE = 64   /* floats behind all, that a product may read in vain */
 };

@@ -61,7 +61,7 @@ START_TEST(the_front_of_doubling_layers_is_one_blocks) {
   const ep_grid_span *span = &plan.span;
   ck_assert(plan_make(10, 100, &sgd, MULTIPROCESSORS));
   ck_assert(span->chained);
-  ck_assert_int_eq(span->front, 6); /* up to 64 to 128: more does not fit */
+  ck_assert_int_eq(span->front, 5); /* up to 32 to 64 */
   ck_assert_int_eq(plan.blocks, MULTIPROCESSORS);
   ck_assert_int_eq(span->workers, MULTIPROCESSORS - 1);
   ck_assert_int_le(plan.shared_bytes, EP_GRID_SHARED_BYTES);
