@@ -49,6 +49,24 @@ static __device__ __forceinline__ chain_share chain_share_of() {
   return {first, first + EP_GRID_GROUP < span_of().chain_rows ? EP_GRID_GROUP : 0};
 }
 
+/* A layer's parameters: weights, and then biases. */
+struct chain_parameter {
+  float *here;
+  long long at; /* in memory */
+  bool is_bias;
+};
+
+static __device__ __forceinline__ int chain_parameters_count(const layer &of) {
+  return of.out * of.in + (of.bias >= 0 ? of.out : 0);
+}
+
+static __device__ __forceinline__ chain_parameter chain_parameter_of(const layer &of,
+                                                                     const chain_layer &c, int e) {
+  int bias = e - of.out * of.in;
+  if (bias >= 0) return {c.biases + bias, of.bias + bias, true};
+  return {c.weights + chain_weight_at(e / of.in, e % of.in, c.line), of.weight + e, false};
+}
+
 /* Parameters to shared memory, which is zero before, or what they have become back: TO_SHARED. */
 template <bool TO_SHARED> static __device__ __noinline__ void chain_parameters_copy() {
   const span &s = span_of();
@@ -56,17 +74,13 @@ template <bool TO_SHARED> static __device__ __noinline__ void chain_parameters_c
   for (int l = 0; l < s.front; l++) {
     const layer of = s.layers[l];
     const chain_layer c = chain_layer_of(l);
-    int weights = of.out * of.in, all = weights + (of.bias >= 0 ? of.out : 0);
 #pragma unroll 1
-    for (int e = threadIdx.x; e < all; e += THREADS) {
-      bool is_bias = e >= weights;
-      float *here = is_bias ? c.biases + e - weights
-                            : c.weights + chain_weight_at(e / of.in, e % of.in, c.line);
-      float *there = s.parameters + (is_bias ? of.bias + e - weights : of.weight + e);
+    for (int e = threadIdx.x; e < chain_parameters_count(of); e += THREADS) {
+      const chain_parameter p = chain_parameter_of(of, c, e);
       if (TO_SHARED)
-        *here = *there;
+        *p.here = s.parameters[p.at];
       else
-        *there = *here;
+        s.parameters[p.at] = *p.here;
     }
   }
 }

@@ -71,68 +71,79 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
   }
 }
 
-/* By any optimizer, whose state lies in memory: parameters `at`, at + 1, at + down, at + down + 1,
- * of which those are there whose bits are set. Returns what the weights become. */
-static __device__ __noinline__ four chain_four_update(float decay, long long at, int down,
-                                                      unsigned there, four weight,
-                                                      const four grad) {
-  constexpr int SLOTS = 3;
-  const span &s = span_of();
-  float state[SLOTS][4], *places[4];
+/* For other optimizers, whose state lies in memory: sums to where parameters lie, from front_sums
+ * on. */
+static __device__ __forceinline__ void chain_sums_store(const layer &of, int m, int n,
+                                                        const chain_sums &sum) {
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+  float *sums = now_of().scratch + span_of().front_sums;
 #pragma unroll
-  for (int e = 0; e < 4; e++)
-    places[e] = s.state + at + (there >> e & 1 ? e / 2 * down + e % 2 : 0);
+  for (int i = 0; i < 2 * SUM_TILES; i++) {
+    int output = m + i * 8 + g, input = n + 2 * t;
+    float *to = sums + of.weight + (long long)output * of.in + input;
+    if (output >= of.out) continue;
+    if (input == 0 && of.bias >= 0) sums[of.bias + output] = sum.biases[i / 2][i % 2 * 2];
 #pragma unroll
-  for (int slot = 0; slot < SLOTS; slot++)
-#pragma unroll
-    for (int e = 0; e < 4; e++)
-      state[slot][e] = slot < s.slots ? places[e][slot * s.parameters_count] : 0;
-#pragma unroll 1
-  for (int e = 0; e < 4; e++)
-    weight.of[e] = ep_optimizer_update(&s.optimizer, &state_of().update, decay, weight.of[e],
-                                       ep_clip(&s.optimizer, 1, grad.of[e]), &state[0][e], 4);
-#pragma unroll
-  for (int slot = 0; slot < SLOTS; slot++)
-#pragma unroll
-    for (int e = 0; e < 4; e++)
-      if (slot < s.slots && (there >> e & 1)) places[e][slot * s.parameters_count] = state[slot][e];
-  return weight;
+    for (int e = 0; e < 2 * SUM_COLUMNS; e++)
+      if (input + e / 2 * 8 + e % 2 < of.in)
+        to[e / 2 * 8 + e % 2] = sum.weights[i / 2][e / 2][i % 2 * 2 + e % 2];
+  }
 }
 
-static __device__ __forceinline__ void chain_optimize(const layer &of, const chain_layer &c, int m,
-                                                      int n, const chain_sums &sum) {
-  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+/* A layer's parameters by their sums. A thread takes several at once, and asks for all that they
+ * need before it needs any of it. */
+template <ep_optimizer_type TYPE> static __device__ __noinline__ void chain_layer_optimize(int l) {
+  constexpr int TOGETHER = 4, SLOTS = slots_of<TYPE>;
+  const span &s = span_of();
+  const layer of = s.layers[l];
+  const chain_layer c = chain_layer_of(l);
+  const float *sums = now_of().scratch + s.front_sums;
+  ep_optimizer optimizer = s.optimizer;
+  optimizer.type = TYPE;
+  const ep_optimizer_step step = state_of().update;
+  const int count = chain_parameters_count(of), slots = s.slots;
+  const long long stride = s.parameters_count;
+  float *states = slots > 0 ? s.state : s.parameters;
+#pragma unroll 1
+  for (int first = threadIdx.x; first < count; first += TOGETHER * THREADS) {
+    chain_parameter p[TOGETHER];
+    float grad[TOGETHER], state[TOGETHER][SLOTS];
 #pragma unroll
-  for (int i = 0; i < SUM_TILES; i++) {
-    int output = m + i * 16 + g;
-    unsigned outputs = (output < of.out ? 3u : 0) | (output + 8 < of.out ? 12u : 0);
+    for (int i = 0; i < TOGETHER; i++) {
+      int e = first + i * THREADS;
+      p[i] = chain_parameter_of(of, c, e < count ? e : first);
+      grad[i] = __ldcg(sums + p[i].at);
 #pragma unroll
-    for (int j = 0; j < SUM_COLUMNS; j++) {
-      int input = n + j * 8 + 2 * t;
-      unsigned there = outputs & ((input < of.in ? 5u : 0) | (input + 1 < of.in ? 10u : 0));
-      if (of.weight_decay < 0 || there == 0) continue;
-      float *to = c.weights + chain_weight_at(output, input, c.line);
-      four weight, grad;
-#pragma unroll
-      for (int e = 0; e < 4; e++) {
-        weight.of[e] = there >> e & 1 ? to[e / 2 * 8 * c.line + e % 2] : 0;
-        grad.of[e] = sum.weights[i][j][e];
-      }
-      weight = chain_four_update(of.weight_decay, of.weight + (long long)output * of.in + input,
-                                 8 * of.in, there, weight, grad);
-#pragma unroll
-      for (int e = 0; e < 4; e++)
-        if (there >> e & 1) to[e / 2 * 8 * c.line + e % 2] = weight.of[e];
+      for (int slot = 0; slot < SLOTS; slot++)
+        state[i][slot] = states[p[i].at + (slot < slots ? slot * stride : 0)];
     }
-    unsigned there = outputs & 5u;
-    if (n > 0 || t > 0 || there == 0 || of.bias < 0 || of.bias_decay < 0) continue;
-    four bias = {{0, 0, 0, 0}};
-    const four grad = {{sum.biases[i][0], 0, sum.biases[i][2], 0}};
-    if (there & 1) bias.of[0] = c.biases[output];
-    if (there & 4) bias.of[2] = c.biases[output + 8];
-    bias = chain_four_update(of.bias_decay, of.bias + output, 8, there, bias, grad);
-    if (there & 1) c.biases[output] = bias.of[0];
-    if (there & 4) c.biases[output + 8] = bias.of[2];
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++) {
+      float decay = p[i].is_bias ? of.bias_decay : of.weight_decay;
+      if (first + i * THREADS >= count || decay < 0) continue;
+      *p[i].here = ep_optimizer_update(&optimizer, &step, decay, *p[i].here,
+                                       ep_clip(&optimizer, 1, grad[i]), state[i], 1);
+#pragma unroll
+      for (int slot = 0; slot < SLOTS; slot++)
+        if (slot < slots) states[p[i].at + slot * stride] = state[i][slot];
+    }
+  }
+}
+
+static __device__ __noinline__ void chain_optimize() {
+  const span &s = span_of();
+#pragma unroll 1
+  for (int l = 0; l < s.front; l++) {
+    if (s.layers[l].weight_decay < 0 && s.layers[l].bias_decay < 0) continue;
+    switch (s.optimizer.type) {
+    case EP_OPTIMIZER_SGD: chain_layer_optimize<EP_OPTIMIZER_SGD>(l); break;
+    case EP_OPTIMIZER_ADAM: chain_layer_optimize<EP_OPTIMIZER_ADAM>(l); break;
+    case EP_OPTIMIZER_ADAMW: chain_layer_optimize<EP_OPTIMIZER_ADAMW>(l); break;
+    case EP_OPTIMIZER_RMSPROP: chain_layer_optimize<EP_OPTIMIZER_RMSPROP>(l); break;
+    case EP_OPTIMIZER_ADAGRAD: chain_layer_optimize<EP_OPTIMIZER_ADAGRAD>(l); break;
+    case EP_OPTIMIZER_LION: chain_layer_optimize<EP_OPTIMIZER_LION>(l); break;
+    case EP_OPTIMIZER_COUNT: break;
+    }
   }
 }
 
@@ -158,10 +169,13 @@ template <bool PRECISE> static __device__ __forceinline__ void chain_update() {
       if (way.plain)
         chain_descend(of, c, m, n, sum, way);
       else
-        chain_optimize(of, c, m, n, sum);
+        chain_sums_store(of, m, n, sum);
     }
     number -= pieces;
   }
+  if (way.plain) return;
+  __syncthreads();
+  chain_optimize();
 }
 
 #endif

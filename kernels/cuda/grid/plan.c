@@ -243,6 +243,17 @@ static int update_blocks(const ep_grid_plan *plan, int l) {
   return l <= span->front ? span->front_blocks : plan->blocks - span->front_blocks;
 }
 
+/* Where the parameters of the front end. */
+static int64_t front_parameters(const ep_grid_span *span) {
+  int64_t end = 0;
+  for (int l = 0; l < span->front; l++) {
+    const ep_grid_layer *layer = &span->layers[l];
+    end = most(end, layer->weight + (int64_t)layer->out * layer->in);
+    if (layer->bias >= 0) end = most(end, layer->bias + layer->out);
+  }
+  return end;
+}
+
 static void scratch_place(ep_grid_plan *plan) {
   ep_grid_span *span = &plan->span;
   int64_t rows = up(span->batch_rows, 2 * EP_GRID_GROUP), at = 0, partials = 0;
@@ -257,6 +268,8 @@ static void scratch_place(ep_grid_plan *plan) {
     at += rows * span->layers[span->front - 1].stride;
     span->front_grad = at;
     at += up(span->layers[span->front - 1].out, 8) * span->chain_rows;
+    span->front_sums = at;
+    at += up(front_parameters(span), 4);
   }
   span->rows = at;
   at += up(2 * span->batch_rows, 4);

@@ -148,6 +148,7 @@ START_TEST(nothing_lies_on_anything_else) {
     if (s->chained && l == s->front - 1) {
       place_add(&all, of->after + s->front_turn, rows * of->stride);
       place_add(&all, s->front_grad, (of->out + 7) / 8 * 8 * (int64_t)s->chain_rows);
+      place_add(&all, s->front_sums, of->weight + (int64_t)of->out * of->in);
     }
     place_add(&all, of->after, rows * of->stride);
     place_add(&all, of->grad, rows * of->stride);
