@@ -66,9 +66,11 @@ static __device__ __forceinline__ void outputs_multiply(float (&sum)[CHAIN_TILES
                                                         const float *x, int second) {
   int lane = threadIdx.x % WARP, t = lane % 4, last = c.outputs - 1, k = 0;
   int o = m + (turned ? chain_turned(lane % 8) : lane % 8) + lane / 16 * 8, half = lane / 8 % 2 * 4;
-  const float *w0 = c.weights + chain_weight_at(o < last ? o : last, half, c.line),
-              *w1 = c.weights + chain_weight_at(o + 16 < last ? o + 16 : last, half, c.line);
-  const float *bias = c.biases + m + (turned ? t : 2 * t), *next = bias + (turned ? 4 : 1);
+  const float *weights = block_memory + c.weights, *bias = block_memory + c.biases + m;
+  const float *w0 = weights + chain_weight_at(o < last ? o : last, half, c.line),
+              *w1 = weights + chain_weight_at(o + 16 < last ? o + 16 : last, half, c.line);
+  bias += turned ? t : 2 * t;
+  const float *next = bias + (turned ? 4 : 1);
   const chain_lane of = chain_lane_of();
   const float *low = x + of.low, *high = x + of.high;
   float biases[CHAIN_TILES][2];
@@ -104,14 +106,15 @@ static __device__ __noinline__ void chain_activate(int l, chain_share rows) {
   const chain_layer c = chain_layer_of(l);
   const now n = now_of();
   bool last = l + 1 == span_of().front;
-  float *to = c.biases + c.outputs, *after = after_of(n, l);
+  float *slopes = block_memory + c.grad, *to = block_memory + c.biases + c.outputs;
+  float *after = after_of(n, l);
   int lane = threadIdx.x % WARP, row = rows.first + lane % 8 + lane / 8 % 2 * rows.second;
 #pragma unroll 1
   for (int o = lane / 16; o < c.outputs; o += 2) {
     int at = chain_at(row, o, c.outputs);
     activated a = {0, 0};
-    if (o < of.out) a = activate(of, c.grad[at]);
-    c.grad[at] = a.slope;
+    if (o < of.out) a = activate(of, slopes[at]);
+    slopes[at] = a.slope;
     if (!last) {
       to[at] = factor_of<PRECISE>(a.y);
     } else if (row < n.rows && o < of.stride) {
@@ -132,10 +135,10 @@ static __device__ __forceinline__ void chain_rows_forward(chain_share rows) {
 #pragma unroll 1
   for (int l = 0; l < s.front; l++) {
     const chain_layer c = chain_layer_of(l);
-    bool relu = s.layers[l].activation == EP_LAYER_RELU, gives = relu && l + 1 == s.front;
+    bool relu = c.relu, gives = relu && l + 1 == s.front;
     int width = s.layers[l].stride, outputs = c.outputs, second = rows.second * outputs;
-    const float *x = c.x + rows.first * c.inputs;
-    float *to = (relu ? c.biases + outputs : c.grad) + rows.first * outputs;
+    const float *x = block_memory + c.x + rows.first * c.inputs;
+    float *to = block_memory + (relu ? c.biases + outputs : c.grad) + rows.first * outputs;
     float *after = gives ? after_of(now_of(), l) + row * width + 2 * t : nullptr;
 #pragma unroll 1
     for (int m = 0; m < outputs; m += CHAIN_COLUMNS, to += CHAIN_TILES * BLOCK) {
@@ -183,17 +186,17 @@ static __device__ __forceinline__ void chain_rows_backward(chain_share rows) {
   int lane = threadIdx.x % WARP, t = lane % 4, turned = chain_turned(lane / 4);
 #pragma unroll 1
   for (int l = s.front - 1; l > 0; l--) {
-    const chain_layer c = chain_layer_of(l);
-    bool relu = s.layers[l - 1].activation == EP_LAYER_RELU;
+    const chain_layer c = chain_layer_of(l), before = chain_layer_of(l - 1);
+    bool relu = before.relu;
     int second = rows.second * c.inputs, place = rows.first * c.inputs, line = c.line;
-    float *to = chain_layer_of(l - 1).grad + place;
-    const float *slopes = relu ? c.x + place : to;
-    const float *grads = c.grad + rows.first * c.outputs;
+    float *to = block_memory + before.grad + place;
+    const float *slopes = relu ? block_memory + c.x + place : to;
+    const float *grads = block_memory + c.grad + rows.first * c.outputs;
 #pragma unroll 1
     for (int n = 0; n < c.inputs; n += CHAIN_COLUMNS) {
       const float *low = grads + of.low, *high = grads + of.high;
-      const float *w0 = c.weights + chain_weight_at(t, n + turned, line),
-                  *w1 = c.weights + chain_weight_at(t + 4, n + turned, line);
+      const float *w0 = block_memory + c.weights + chain_weight_at(t, n + turned, line),
+                  *w1 = block_memory + c.weights + chain_weight_at(t + 4, n + turned, line);
       float sum[CHAIN_TILES][4] = {};
 #pragma unroll 4
       for (int k = 0; k < c.outputs; k += 8) {
@@ -228,7 +231,8 @@ static __device__ __forceinline__ void chain_grad_take() {
   const float *from = now_of().scratch + s.front_grad;
   int floats = c.outputs * s.chain_rows;
 #pragma unroll 4
-  for (int i = 4 * threadIdx.x; i < floats; i += 4 * THREADS) copy_four(c.grad + i, from + i, true);
+  for (int i = 4 * threadIdx.x; i < floats; i += 4 * THREADS)
+    copy_four(block_memory + c.grad + i, from + i, true);
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
 }

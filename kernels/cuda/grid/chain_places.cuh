@@ -13,21 +13,30 @@
 
 constexpr int BLOCK = EP_GRID_GROUP * EP_GRID_GROUP; /* floats */
 
-struct chain_layer {
-  int inputs, outputs, line; /* of weights */
-  float *x, *grad;           /* grad: slopes until the way back, but of a ReLU */
-  float *weights, *biases;   /* behind these the next layer's x */
+/* Places in shared memory of what a layer has, counted out once a launch. */
+struct __align__(16) chain_layer {
+  int inputs, outputs, line; /* in eights; of weights */
+  int relu;
+  int x, grad;         /* grad: slopes until the way back, but of a ReLU */
+  int weights, biases; /* behind these the next layer's x */
 };
+static_assert(EP_GRID_LAYERS_MAX * (sizeof(chain_layer) + 4 * sizeof(int)) + WARPS * sizeof(int) <=
+                  EP_GRID_CHAIN_TABLES * sizeof(float),
+              "what plan.c reserves");
+
+static __device__ __forceinline__ chain_layer *chain_layers() {
+  return (chain_layer *)(block_memory + EP_GRID_STATE);
+}
+
+/* Of the first layer: where this step's rows are, and not the next one's. */
+static __device__ __forceinline__ int chain_inputs_at(unsigned turn) {
+  const chain_layer &first = chain_layers()[0];
+  return first.x - (turn % 2 ? first.inputs * span_of().chain_rows : 0);
+}
 
 static __device__ __forceinline__ chain_layer chain_layer_of(int l) {
-  const span &s = span_of();
-  const layer &of = s.layers[l];
-  chain_layer c;
-  c.inputs = eights(of.in), c.outputs = eights(of.out), c.line = of.image_stride;
-  c.grad = block_memory + of.slopes;
-  c.x = c.grad - (l == 0 && state_of().n.turn % 2 ? 2 : 1) * c.inputs * s.chain_rows;
-  c.weights = block_memory + of.image;
-  c.biases = c.weights + c.outputs * c.line;
+  chain_layer c = chain_layers()[l];
+  if (l == 0) c.x = chain_inputs_at(state_of().n.turn);
   return c;
 }
 
@@ -63,8 +72,9 @@ static __device__ __forceinline__ int chain_parameters_count(const layer &of) {
 static __device__ __forceinline__ chain_parameter chain_parameter_of(const layer &of,
                                                                      const chain_layer &c, int e) {
   int bias = e - of.out * of.in;
-  if (bias >= 0) return {c.biases + bias, of.bias + bias, true};
-  return {c.weights + chain_weight_at(e / of.in, e % of.in, c.line), of.weight + e, false};
+  if (bias >= 0) return {block_memory + c.biases + bias, of.bias + bias, true};
+  return {block_memory + c.weights + chain_weight_at(e / of.in, e % of.in, c.line), of.weight + e,
+          false};
 }
 
 /* Parameters to shared memory, which is zero before, or what they have become back: TO_SHARED. */
@@ -85,11 +95,42 @@ template <bool TO_SHARED> static __device__ __noinline__ void chain_parameters_c
   }
 }
 
+/* Pieces of the weights' gradient (chain_updates.cuh), of all layers: the last one's first. */
+constexpr int SUM_OUTPUTS = 32, SUM_INPUTS = 32;
+
+struct chain_piece {
+  uint8_t layer, output, input; /* the first ones, in eights */
+  bool there;                   /* behind the last: false */
+};
+
+static __device__ __forceinline__ chain_piece *chain_pieces() {
+  return (chain_piece *)(chain_layers() + EP_GRID_LAYERS_MAX);
+}
+
+static __device__ void chain_tables_make() {
+  const span &s = span_of();
+  chain_piece *piece = chain_pieces();
+  for (int l = s.front - 1; l >= 0; l--) {
+    const layer &of = s.layers[l];
+    chain_layer c = {eights(of.in), eights(of.out), of.image_stride,
+                     of.activation == EP_LAYER_RELU};
+    c.grad = of.slopes, c.x = c.grad - c.inputs * s.chain_rows;
+    c.weights = of.image, c.biases = c.weights + c.outputs * c.line;
+    chain_layers()[l] = c;
+    if (of.weight_decay < 0 && of.bias_decay < 0) continue;
+    for (int m = 0; m < c.outputs; m += SUM_OUTPUTS)
+      for (int n = 0; n < c.inputs; n += SUM_INPUTS)
+        *piece++ = {(uint8_t)l, (uint8_t)(m / 8), (uint8_t)(n / 8), true};
+  }
+}
+
 static __device__ __noinline__ void chain_memory_make() {
   const span &s = span_of();
-  const chain_layer last = chain_layer_of(s.front - 1);
-  int end = (int)(last.biases - block_memory) + last.outputs + EP_GRID_CHAIN_SPARE;
+  const layer &last = s.layers[s.front - 1];
+  int end = last.image + eights(last.out) * (last.image_stride + 1) + EP_GRID_CHAIN_SPARE;
   for (int i = EP_GRID_STATE + (int)threadIdx.x; i < end; i += THREADS) block_memory[i] = 0;
+  __syncthreads();
+  if (threadIdx.x == 0) chain_tables_make();
   __syncthreads();
   chain_parameters_copy<true>();
 }
@@ -103,7 +144,7 @@ static __device__ __noinline__ void chain_rows_fetch(const ep_permutation *permu
   bool there = row < s.batch_rows && at < s.train_rows;
   if (row >= s.chain_rows) return;
   if (s.shuffles && there) at = ep_permutation_at(permutation, (uint32_t)at);
-  float *x = block_memory + s.layers[0].slopes - (turn % 2 ? 2 : 1) * inputs * s.chain_rows;
+  float *x = block_memory + chain_inputs_at(turn);
   const float *from = s.x + at * in;
 #pragma unroll 1
   for (int k = threadIdx.x / EP_GRID_CHAIN_ROWS; k < in; k += THREADS / EP_GRID_CHAIN_ROWS) {

@@ -7,8 +7,7 @@
 #include "kernels/cuda/grid/updates.cuh"
 
 /* What of the weights' gradient a warp sums up at once. */
-constexpr int SUM_OUTPUTS = 32, SUM_INPUTS = 32, SUM_TILES = SUM_OUTPUTS / 16,
-              SUM_COLUMNS = SUM_INPUTS / 8;
+constexpr int SUM_TILES = SUM_OUTPUTS / 16, SUM_COLUMNS = SUM_INPUTS / 8;
 
 struct chain_sums {
   float weights[SUM_TILES][SUM_COLUMNS][4], biases[SUM_TILES][4]; /* biases: in each column */
@@ -20,8 +19,8 @@ template <bool PRECISE>
 static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, int n,
                                                  chain_sums &c) {
   int lane = threadIdx.x % WARP, feature = lane % 8, rows = span_of().chain_rows;
-  const float *grad = of.grad + chain_at(lane / 16 * 4, m + lane % 16, 0);
-  const float *x = of.x + chain_at(lane / 8 % 2 * 4, n + lane / 16 * 8 + feature, 0);
+  const float *grad = block_memory + of.grad + chain_at(lane / 16 * 4, m + lane % 16, 0);
+  const float *x = block_memory + of.x + chain_at(lane / 8 % 2 * 4, n + lane / 16 * 8 + feature, 0);
   const part one = part_of<PRECISE>(1.0f);
   c = {};
 #pragma unroll 2
@@ -47,7 +46,8 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
                                                      const update_way &way) {
   constexpr int LINES = 2 * SUM_TILES;
   int lane = threadIdx.x % WARP, t = lane % 4, output = m + lane / 4;
-  float *to = c.weights + chain_weight_at(output, n + 2 * t, c.line), *bias = c.biases + output;
+  float *to = block_memory + c.weights + chain_weight_at(output, n + 2 * t, c.line);
+  float *bias = block_memory + c.biases + output;
   float decay = of.weight_decay, bias_decay = of.bias_decay;
   if (n == 0 && t == 0 && of.bias >= 0 && bias_decay >= 0)
 #pragma unroll
@@ -147,31 +147,21 @@ static __device__ __noinline__ void chain_optimize() {
   }
 }
 
-/* All layers' weights and biases, shared out over the warps: the wider layers first. */
+/* All layers' weights and biases, shared out over the warps. */
 template <bool PRECISE> static __device__ __forceinline__ void chain_update() {
-  const span &s = span_of();
   const update_way way = update_way_of();
-  int number = threadIdx.x / WARP;
 #pragma unroll 1
-  for (int l = s.front - 1; l >= 0; l--) {
-    const layer &of = s.layers[l];
-    const chain_layer c = chain_layer_of(l);
-    if (of.weight_decay < 0 && of.bias_decay < 0) continue;
-    /* Pieces across: one, two or four, of which the last may not be there. */
-    int shift = c.inputs <= SUM_INPUTS ? 0 : c.inputs <= 2 * SUM_INPUTS ? 1 : 2;
-    int pieces = (c.outputs + SUM_OUTPUTS - 1) / SUM_OUTPUTS << shift;
-#pragma unroll 1
-    for (; number < pieces; number += WARPS) {
-      int m = (number >> shift) * SUM_OUTPUTS, n = (number & ((1 << shift) - 1)) * SUM_INPUTS;
-      chain_sums sum;
-      if (n >= c.inputs) continue;
-      chain_sum<PRECISE>(c, m, n, sum);
-      if (way.plain)
-        chain_descend(of, c, m, n, sum, way);
-      else
-        chain_sums_store(of, m, n, sum);
-    }
-    number -= pieces;
+  for (const chain_piece *piece = chain_pieces() + threadIdx.x / WARP; piece->there;
+       piece += WARPS) {
+    const chain_layer c = chain_layer_of(piece->layer);
+    const layer &of = span_of().layers[piece->layer];
+    int m = piece->output * 8, n = piece->input * 8;
+    chain_sums sum;
+    chain_sum<PRECISE>(c, m, n, sum);
+    if (way.plain)
+      chain_descend(of, c, m, n, sum, way);
+    else
+      chain_sums_store(of, m, n, sum);
   }
   if (way.plain) return;
   __syncthreads();

@@ -207,7 +207,7 @@ static int64_t shared_place(ep_grid_span *span) {
  * twice: of this step and of the next), slopes and then gradients, weights and biases; all padded
  * to eights. */
 static int64_t chain_place(ep_grid_span *span) {
-  int64_t at = EP_GRID_STATE;
+  int64_t at = EP_GRID_STATE + EP_GRID_CHAIN_TABLES;
   span->chain_rows = (int32_t)up(span->batch_rows, EP_GRID_GROUP);
   for (int l = 0; l < span->front; l++) {
     ep_grid_layer *layer = &span->layers[l];

@@ -17,7 +17,8 @@ enum {
   EP_GRID_GROUP = 8,        /* rows that a block takes through the front layers, or twice as many */
   EP_GRID_CHAIN_WIDTH = 64, /* features of layers that one block takes all rows through, and … */
   EP_GRID_CHAIN_ROWS = 128, /* … these rows at most: 16 a warp */
-  EP_GRID_CHAIN_SPARE = 64  /* floats behind all, that a product may read in vain */
+  EP_GRID_CHAIN_TABLES = 304, /* floats: what lies where, and the pieces of its update */
+  EP_GRID_CHAIN_SPARE = 64    /* floats behind all, that a product may read in vain */
 };
 
 /* What blocks arrive at and await: counters. */
