@@ -4,8 +4,8 @@
  *
  * Holds every executor of the plug-in to cpu/reference. Prints a line a case and ends with
  * "N passed, N failed, N skipped"; exits with 1 when one failed, 77 when there is no GPU to try.
- * --every N: only each Nth of the shared cases, for slow tools. --executor NAME: only that one's
- * cases. --bench: times instead, from the Nth on. */
+ * --every N: only each Nth case, for slow tools. --executor NAME: only that one's cases; "none":
+ * only what is asked of all together. --bench: times instead, from the Nth on. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -39,7 +39,14 @@ static const char *const executors[] = {"cuda/fused", "cuda/resident", "cuda/clu
                                         "cuda/grid",  "cuda/graph",    "cuda/images",
                                         "cuda/gemm",  "cuda/general"};
 static const char *const general_name = "cuda/general"; /* says what is right for what is large */
+static const char *const no_name = "none";
 enum { EXECUTORS = sizeof executors / sizeof *executors };
+
+static bool is_executor(const char *name) {
+  for (int i = 0; i < EXECUTORS; i++)
+    if (strcmp(name, executors[i]) == 0) return true;
+  return false;
+}
 
 static void report(suite *self, bool passed, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -84,7 +91,7 @@ static void case_try(suite *self, const ep_subject *right, ep_case *test) {
 static void cases_try(suite *self) {
   for (int i = 0; i < ep_case_count(); i += self->every)
     case_try(self, &self->reference, ep_case_create_number(i));
-  for (int i = 0; i < ep_gpu_case_count(); i++)
+  for (int i = 0; i < ep_gpu_case_count(); i += self->every)
     case_try(self, &self->reference, ep_gpu_case_create(i));
 }
 
@@ -92,7 +99,8 @@ static void cases_try(suite *self) {
 static void large_try(suite *self) {
   ep_subject general = self->cuda;
   general.executor = general_name;
-  for (int i = 0; i < ep_gpu_large_count(); i++) case_try(self, &general, ep_gpu_large_create(i));
+  for (int i = 0; i < ep_gpu_large_count(); i += self->every)
+    case_try(self, &general, ep_gpu_large_create(i));
 }
 
 /* Rows that are streamed from the host: the same bits as those that lie on the device. */
@@ -125,7 +133,8 @@ static void streams_try(suite *self) {
   const int each = 23; /* not a multiple of anything that the list repeats by */
   for (int i = 0; i < ep_case_count(); i += each * self->every)
     stream_try(self, ep_case_create_number(i));
-  for (int i = 0; i < ep_gpu_case_count(); i++) stream_try(self, ep_gpu_case_create(i));
+  for (int i = 0; i < ep_gpu_case_count(); i += self->every)
+    stream_try(self, ep_gpu_case_create(i));
 }
 
 static void goldens_try(suite *self) {
@@ -465,18 +474,18 @@ static void benchmarks_run(suite *self, int first) {
 
 /* --- the program --------------------------------------------------------------------------- */
 
-static void suite_run(suite *self) {
+static void executor_try(suite *self, const char *name) {
+  self->cuda.executor = name;
+  cases_try(self);
+  if (strcmp(name, general_name) != 0) large_try(self);
+  streams_try(self);
+  goldens_try(self);
+}
+
+static void interface_try(suite *self) {
+  self->cuda.executor = NULL;
   device_try(self);
   report(self, ep_compare_canary(&self->cuda, stdout), "the comparison can fail");
-  for (int i = 0; i < EXECUTORS; i++) {
-    if (self->only && strcmp(self->only, executors[i]) != 0) continue;
-    self->cuda.executor = executors[i];
-    cases_try(self);
-    if (strcmp(executors[i], general_name) != 0) large_try(self);
-    streams_try(self);
-    goldens_try(self);
-  }
-  self->cuda.executor = NULL;
   goldens_try(self); /* by whichever executor takes each */
   refusals_try(self);
   rows_try(self);
@@ -484,6 +493,12 @@ static void suite_run(suite *self) {
   memory_try(self);
   misuse_try(self);
   threads_try(self);
+}
+
+static void suite_run(suite *self) {
+  for (int i = 0; i < EXECUTORS; i++)
+    if (!self->only || strcmp(self->only, executors[i]) == 0) executor_try(self, executors[i]);
+  if (!self->only || strcmp(self->only, no_name) == 0) interface_try(self);
 }
 
 /* The plug-in's table, or NULL with a line. The plug-in stays until the process ends. */
@@ -521,7 +536,8 @@ int main(int argc, char **argv) {
       first = atoi(argv[++i]);
     else if (strcmp(argv[i], "--golden") == 0 && i + 1 < argc)
       self.golden_folder = argv[++i];
-    else if (strcmp(argv[i], "--executor") == 0 && i + 1 < argc)
+    else if (strcmp(argv[i], "--executor") == 0 && i + 1 < argc &&
+             (is_executor(argv[i + 1]) || strcmp(argv[i + 1], no_name) == 0))
       self.only = argv[++i];
     else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
       self.every = atoi(argv[++i]);
