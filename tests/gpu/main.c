@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "tests/golden/golden.h"
+#include "tests/gpu/ahead.h"
 #include "tests/gpu/cases.h"
 #include "tests/gpu/large.h"
 
@@ -88,11 +89,26 @@ static void case_try(suite *self, const ep_subject *right, ep_case *test) {
   ep_case_destroy(test);
 }
 
+/* Room for the cases of a list that are tried. */
+static ep_case **list_create(const suite *self, int count, int *tried) {
+  *tried = (count + self->every - 1) / self->every;
+  ep_case **cases = calloc((size_t)*tried + 1, sizeof *cases);
+  if (!cases) abort();
+  return cases;
+}
+
+static void list_try(suite *self, ep_case *(*create)(int number), int count) {
+  int tried;
+  ep_case **cases = list_create(self, count, &tried);
+  for (int i = 0; i < tried; i++) cases[i] = create(i * self->every);
+  ep_gpu_compile_ahead(&self->cuda, cases, tried);
+  for (int i = 0; i < tried; i++) case_try(self, &self->reference, cases[i]);
+  free(cases);
+}
+
 static void cases_try(suite *self) {
-  for (int i = 0; i < ep_case_count(); i += self->every)
-    case_try(self, &self->reference, ep_case_create_number(i));
-  for (int i = 0; i < ep_gpu_case_count(); i += self->every)
-    case_try(self, &self->reference, ep_gpu_case_create(i));
+  list_try(self, ep_case_create_number, ep_case_count());
+  list_try(self, ep_gpu_case_create, ep_gpu_case_count());
 }
 
 /* Those that are too much for the reference. */
@@ -146,6 +162,11 @@ static void goldens_try(suite *self) {
   }
   bool loaded = ep_goldens_load(self->golden_folder, &goldens, stdout);
   report(self, loaded && ep_goldens_cover(&goldens, stdout), "goldens: all of the vocabulary");
+  int tried;
+  ep_case **cases = list_create(self, goldens.count, &tried);
+  for (int i = 0; i < tried; i++) cases[i] = goldens.rows[i * self->every].test;
+  ep_gpu_compile_ahead(&self->cuda, cases, tried);
+  free(cases);
   for (int i = 0; i < goldens.count; i += self->every) {
     double worst = 0;
     ep_status status = ep_golden_replay(&self->cuda, &goldens.rows[i], &worst, stdout);
