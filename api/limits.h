@@ -49,7 +49,7 @@
  * convolutions; and what stays loaded. */
 #define EP_LIMIT_CACHED 512                /* files; each takes up to seconds to find out again */
 #define EP_LIMIT_CACHED_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
-#define EP_LIMIT_LOADED_KERNELS 64 /* that no job uses; loading one anew takes a millisecond */
+#define EP_LIMIT_LOADED_KERNELS 64 /* more only while jobs run them; to load one takes 1 ms */
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
