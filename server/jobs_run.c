@@ -165,6 +165,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;
   pthread_mutex_lock(&jobs->mutex);
   job->row = row;
+  job->begun = false;
   job->epoch = 0;
   job->eta_seconds = NAN;
   ep_live_touch(jobs, job);
@@ -187,6 +188,15 @@ static bool job_next(void *context, const char *device, int cores, ep_assignment
   ep_live_announce(jobs, job->row.id);
   ep_queue_announce(jobs);
   return true;
+}
+
+static bool job_cancelled(void *context, const char *id, int attempt) {
+  ep_jobs *jobs = context;
+  pthread_mutex_lock(&jobs->mutex);
+  const ep_live_job *job = ep_live_find(jobs, id);
+  bool cancelled = job != NULL && job->row.attempt == attempt && (job->cancelled || job->dropped);
+  pthread_mutex_unlock(&jobs->mutex);
+  return cancelled;
 }
 
 /* The running job that a worker speaks of, once its row is stored; NULL when it is not (any more).
@@ -263,6 +273,7 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
                          (double)(row.started_us - row.created_us) / 1e6);
   pthread_mutex_lock(&jobs->mutex);
   memcpy(job->row.executor, row.executor, sizeof job->row.executor);
+  job->begun = true;
   job->cause[0] = 0;
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
@@ -363,9 +374,7 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
   return true;
 }
 
-/* Takes back what start_prepare wrote: nobody was shown more of it than that it was tried. A device
- * that was chosen at an earlier start stays. */
-static void start_undo(ep_jobs *jobs, ep_live_job *job) {
+void ep_job_start_undo(ep_jobs *jobs, ep_live_job *job) {
   pthread_mutex_lock(&jobs->mutex);
   if (--job->row.attempt == 0) {
     job->row.device[0] = 0;
@@ -397,7 +406,7 @@ static bool unbegun_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
   bool often = ++job->deaths_unbegun >= EP_JOBS_DEATHS_MAX * jobs->workers_most;
   snprintf(message, DEATH_BYTES, "%s; %d times in a row before the job began", cause,
            job->deaths_unbegun);
-  if (!often) start_undo(jobs, job);
+  if (!often) ep_job_start_undo(jobs, job);
   return often;
 }
 
@@ -458,6 +467,7 @@ static bool jobs_settle(void *context) {
 void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out) {
   *out = (ep_supervisor_events){.context = jobs,
                                 .next = job_next,
+                                .cancelled = job_cancelled,
                                 .started = job_started,
                                 .progress = job_progress,
                                 .finished = job_finished,
@@ -468,13 +478,11 @@ void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out) {
 
 ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
-  bool running = false;
   pthread_mutex_lock(&jobs->mutex);
   ep_live_job *job = ep_live_find_stored(jobs, id);
   bool live = job != NULL && !job->dropped;
   if (!live) job = NULL;
   if (live && (job->ending || !ep_queue_remove(&jobs->queue, &job->entry))) {
-    running = !job->ending;
     job->cancelled = true;
     job = NULL;
   }
@@ -485,12 +493,11 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
     ep_queue_touch(jobs);
   }
   pthread_mutex_unlock(&jobs->mutex);
-  if (running) ep_supervisor_cancel(jobs->supervisor, id);
   if (job != NULL) {
     ep_job_end(jobs, job, EP_STATE_CANCELLED, NULL);
     ep_queue_announce(jobs);
-    ep_supervisor_kick(jobs->supervisor); /* it may have held up those behind it */
   }
+  ep_supervisor_kick(jobs->supervisor); /* it runs, or may have held up those behind it */
   if (live || ep_store_job_exists(jobs->store, id)) return EP_OK;
   return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
 }

@@ -50,6 +50,7 @@ typedef struct ep_live_job {
   ep_queue_entry entry;
   bool storing;            /* its row is not on disk yet: it may run, but nothing of it is shown */
   bool dropped;            /* its row could not be stored: what runs of it ends for nothing */
+  bool begun;              /* this attempt's start is in the row; else nothing of it was shown */
   bool cancelled;          /* asked for, while running */
   bool stranded;           /* queued, and no device that is left may run it */
   bool ending;             /* its end is known and being written */
@@ -155,6 +156,9 @@ char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status statu
 
 /* jobs_run.c: the supervisor's events. */
 void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out);
+/* Takes back an attempt of which nobody was shown more than that it was tried. A device that was
+ * chosen at an earlier start stays. */
+void ep_job_start_undo(ep_jobs *jobs, ep_live_job *job);
 /* Holds the line of a job's first start, made from the row that says so, for what comes next. */
 ep_status ep_job_start_hold(const ep_job_row *row, ep_eventlog *log, ep_error *error);
 /* True when the job may run on that device now. */

@@ -10,13 +10,29 @@
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 
+/* A thread may be left without memory, by the linker's --wrap; libraries keep theirs. */
+static _Thread_local bool memory_gone;
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+void *__wrap_malloc(size_t bytes) {
+  return memory_gone ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes) {
+  return memory_gone ? NULL : __real_calloc(count, bytes);
+}
+
 /* In the place of the system's, for SQLite too. */
 static atomic_int sync_us, syncs;
-static atomic_bool sync_fails;
+static atomic_bool sync_fails, memory_goes; /* the latter with the first failure */
 int fdatasync(int fd) {
   atomic_fetch_add(&syncs, 1);
   usleep((unsigned)atomic_load(&sync_us));
   if (!atomic_load(&sync_fails)) return (int)syscall(SYS_fdatasync, fd);
+  memory_gone = atomic_load(&memory_goes);
   errno = EIO;
   return -1;
 }
@@ -89,6 +105,7 @@ START_TEST(begins_while_the_row_is_on_its_way) {
   devices_wait(jobs, "\"state\":\"busy\"", 1);
   ck_assert(id_find(id));
   ck_assert_int_eq(queue_count(jobs), 0); /* not even its id is shown */
+  devices_wait(jobs, id, 0);
   ck_assert(!atomic_load(&s.answered));
   usleep(100000); /* the worker has said something by now */
   ck_assert(!atomic_load(&s.answered));
@@ -133,7 +150,8 @@ START_TEST(a_tiny_job_waits_three_times) {
 }
 END_TEST
 
-/* Refused after a worker had begun with it (0), or died of it (1): nothing of it stays. */
+/* Refused after a worker had begun with it (0), or died of it (1), or with no memory left for the
+ * thread that withdraws it (2): nothing of it stays. */
 START_TEST(what_is_refused_leaves_nothing) {
   ep_jobs *jobs = jobs_open("cpu");
   ep_eventlog *log;
@@ -141,8 +159,9 @@ START_TEST(what_is_refused_leaves_nothing) {
   char id[40];
   idle_wait(jobs);
   atomic_store(&sync_fails, true);
+  atomic_store(&memory_goes, _i == 2);
   atomic_store(&sync_us, 200000);
-  submit_begin(&s, jobs, _i == 0 ? "slow" : "kill-once", 1000);
+  submit_begin(&s, jobs, _i == 1 ? "kill-once" : "slow", 100000);
   devices_wait(jobs, "\"state\":\"busy\"", 1);
   ck_assert(id_find(id)); /* who follows it by then is not left waiting for its end */
   ck_assert_int_eq(ep_jobs_retain_log(jobs, id, &log, NULL), EP_NOT_FOUND);
@@ -177,6 +196,21 @@ START_TEST(what_is_refused_leaves_the_queue) {
   ck_assert_int_eq(count_of(events, "\"type\":\"epoch\""), 60);
   events_check(events);
   free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(is_cancelled_without_memory) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "slow", 100000, id);
+  job_wait(jobs, id, "running");
+  devices_wait(jobs, id, 2); /* as its job, and among its jobs */
+  memory_gone = true;
+  ep_status status = ep_jobs_cancel(jobs, id, NULL);
+  memory_gone = false;
+  ck_assert_int_eq(status, EP_OK);
+  job_wait(jobs, id, "cancelled");
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -234,10 +268,11 @@ int main(void) {
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, begins_while_the_row_is_on_its_way);
   tcase_add_test(tests, a_tiny_job_waits_three_times);
-  tcase_add_loop_test(tests, what_is_refused_leaves_nothing, 0, 2);
+  tcase_add_loop_test(tests, what_is_refused_leaves_nothing, 0, 3);
   tcase_add_test(tests, what_is_refused_leaves_the_queue);
   tcase_add_test(tests, takes_one_place);
   tcase_add_test(tests, is_cancelled_once_it_is_there);
+  tcase_add_test(tests, is_cancelled_without_memory);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
