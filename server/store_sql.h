@@ -79,6 +79,7 @@ struct ep_store {
   sqlite3 *database;
   pthread_mutex_t mutex; /* guards the connection and its statements */
   sqlite3_stmt *statements[EP_SQL_COUNT];
+  bool waits; /* a commit waits for the disk, as all but notes must */
 };
 
 /* Takes the mutex and hands out the statement, reset. */
