@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/data/durable_file.h"
 #include "server/clock.h"
 
 enum { OPEN_FOLDERS = 16 }; /* file descriptors that removing a tree may take */
@@ -81,7 +82,7 @@ ep_status ep_folder_open(const char *data_dir, int *lock_fd, ep_error *error) {
     status = ep_folder_path(path, error, data_dir, kinds[i], NULL);
     if (status == EP_OK) status = ep_folder_create(path, error);
   }
-  if (status == EP_OK) status = ep_folder_sync(data_dir, error);
+  if (status == EP_OK) status = ep_durable_folder_sync(data_dir, error);
   if (status != EP_OK) {
     if (fd >= 0) close(fd);
     return status;
@@ -115,16 +116,6 @@ ep_status ep_folder_discard(const char *data_dir, const char *kind, const char *
     return ep_fail(error, EP_IO, "%s cannot be moved: %s", from, strerror(errno));
   }
   return ep_folder_remove(to, error);
-}
-
-ep_status ep_folder_sync(const char *path, ep_error *error) {
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
-  ep_status status = EP_OK;
-  if (fsync(fd) != 0)
-    status = ep_fail(error, EP_IO, "%s cannot be synced: %s", path, strerror(errno));
-  close(fd);
-  return status;
 }
 
 ep_status ep_folder_list(const char *path, void (*visit)(void *context, const char *name),

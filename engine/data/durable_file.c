@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/data/disk_wait.h"
 #include "engine/data/sha256.h"
 
 enum { BUFFER_BYTES = 1 << 16, HASHED_BESIDE_BYTES = 1 << 20, PIECE_BYTES = 8 << 20 };
@@ -37,12 +38,7 @@ ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error 
 }
 
 ep_status ep_durable_folder_sync(const char *folder, ep_error *error) {
-  int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) return ep_fail(error, EP_IO, "%s: %s", folder, strerror(errno));
-  ep_status status = EP_OK;
-  if (fsync(file) != 0) status = ep_fail(error, EP_IO, "%s: fsync: %s", folder, strerror(errno));
-  close(file);
-  return status;
+  return ep_disk_waits(&(ep_disk_wait){-1, folder}, 1, error);
 }
 
 ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_error *error) {
@@ -179,48 +175,15 @@ void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to) {
   from->count = 0;
 }
 
-/* One wait for the disk: for a file, or for the folder it lies in. */
-typedef struct {
-  const ep_durable_file *file;
-  bool folder;
-  ep_status status;
-  ep_error error;
-  pthread_t thread;
-  bool threaded;
-} disk_wait;
-
-static void *disk_wait_run(void *context) {
-  disk_wait *wait = context;
-  char folder[PATH_MAX];
-  if (wait->folder) {
-    folder_of(wait->file, folder);
-    wait->status = ep_durable_folder_sync(folder, &wait->error);
-  } else if (fsync(wait->file->file) != 0) {
-    wait->status = sync_fail(wait->file, &wait->error);
-  }
-  return NULL;
-}
-
-/* All files and their folder, waited for at the same time: the disk takes hardly longer than for
- * one. Where there is no thread, the caller's waits. */
+/* All files and their folder, waited for at the same time. */
 static ep_status group_sync(const ep_durable_group *group, ep_error *error) {
-  disk_wait waits[EP_DURABLE_GROUP_MOST + 1];
-  ep_status status = EP_OK;
-  int last = group->count;
-  for (int i = 0; i <= last; i++) {
-    waits[i] = (disk_wait){.file = group->file[i < last ? i : 0], .folder = i == last};
-    waits[i].threaded =
-        i < last && pthread_create(&waits[i].thread, NULL, disk_wait_run, &waits[i]) == 0;
-    if (!waits[i].threaded) disk_wait_run(&waits[i]);
-  }
-  for (int i = 0; i <= last; i++) {
-    if (waits[i].threaded) pthread_join(waits[i].thread, NULL);
-    if (status == EP_OK && waits[i].status != EP_OK) {
-      status = waits[i].status;
-      if (error) *error = waits[i].error;
-    }
-  }
-  return status;
+  ep_disk_wait waits[EP_DURABLE_GROUP_MOST + 1];
+  char folder[PATH_MAX];
+  for (int i = 0; i < group->count; i++)
+    waits[i] = (ep_disk_wait){group->file[i]->file, group->file[i]->path};
+  folder_of(group->file[0], folder);
+  waits[group->count] = (ep_disk_wait){-1, folder};
+  return ep_disk_waits(waits, group->count + 1, error);
 }
 
 ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error) {
