@@ -74,7 +74,10 @@ ep_status ep_folder_open(const char *data_dir, int *lock_fd, ep_error *error) {
   static const char *const kinds[] = {"jobs", "datasets", "tmp"};
   char path[EP_PATH_BYTES];
   int fd = -1;
+  bool fresh = !ep_folder_exists(data_dir);
   ep_status status = ep_folder_create(data_dir, error);
+  if (status == EP_OK) status = ep_folder_path(path, error, data_dir, "..", NULL);
+  if (status == EP_OK && fresh) status = ep_durable_folder_sync(path, error);
   if (status == EP_OK) status = folder_lock(data_dir, &fd, error);
   if (status == EP_OK) status = ep_folder_path(path, error, data_dir, "tmp", NULL);
   if (status == EP_OK) status = ep_folder_remove(path, error);

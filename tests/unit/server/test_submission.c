@@ -37,6 +37,21 @@ int fdatasync(int fd) {
   return -1;
 }
 
+/* Folders that were synced while it is noted, each with a newline. */
+static char synced[4096];
+static atomic_bool syncs_noted;
+int fsync(int fd) {
+  char link[64], path[300];
+  if (atomic_load(&syncs_noted)) {
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    size_t used = strlen(synced);
+    snprintf(synced + used, sizeof synced - used, "%s\n", path);
+  }
+  return (int)syscall(SYS_fsync, fd);
+}
+
 /* A submission on a thread of its own. */
 typedef struct {
   ep_jobs *jobs;
@@ -261,6 +276,22 @@ START_TEST(takes_one_place) {
 }
 END_TEST
 
+/* The name of a data folder that is made lasts too. */
+START_TEST(a_new_folder_is_synced_in_its_own) {
+  ep_jobs *jobs = NULL;
+  ep_jobs_options options = jobs_options("cpu");
+  char path[200], wanted[200];
+  snprintf(path, sizeof path, "%s/new", scratch_dir);
+  snprintf(wanted, sizeof wanted, "%s\n", scratch_dir);
+  options.data_dir = path;
+  atomic_store(&syncs_noted, true);
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  atomic_store(&syncs_noted, false);
+  ep_jobs_close(jobs);
+  ck_assert_msg(strstr(synced, wanted) != NULL, "%s", synced);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("submission");
   TCase *tests = tcase_create("submission");
@@ -273,6 +304,7 @@ int main(void) {
   tcase_add_test(tests, takes_one_place);
   tcase_add_test(tests, is_cancelled_once_it_is_there);
   tcase_add_test(tests, is_cancelled_without_memory);
+  tcase_add_test(tests, a_new_folder_is_synced_in_its_own);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);
