@@ -51,6 +51,7 @@
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
+#define EP_LIMIT_FRAMES_BYTES (64 << 20)     /* on their way to one worker: some of the largest */
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)

@@ -65,14 +65,12 @@ static int cores_of(const ep_job_row *row, const char *device) {
 /* Takes the first queued job that fits out of the queue, as running. NULL = there is none, or it
  * waits for more cores than are left: nothing passes it, so that its turn comes. */
 static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
-  ep_device_list *devices = malloc(sizeof *devices);
-  if (devices == NULL) return NULL;
-  ep_supervisor_get_devices(jobs->supervisor, devices);
   ep_live_job *job = NULL;
+  ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
   for (int64_t i = 0; i < jobs->queue.count && job == NULL; i++) {
     ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
-    if (candidate != NULL && ep_job_fits(candidate, device, devices)) job = candidate;
+    if (candidate != NULL && ep_job_fits(candidate, device, &jobs->devices)) job = candidate;
   }
   if (job != NULL && cores_of(&job->row, device) > cores) job = NULL;
   if (job != NULL) {
@@ -83,7 +81,6 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
     ep_queue_touch(jobs);
   }
   pthread_mutex_unlock(&jobs->mutex);
-  free(devices);
   return job;
 }
 
@@ -434,21 +431,12 @@ static void job_died(void *context, const char *id, int attempt, bool begun, con
   ep_queue_announce(jobs);
 }
 
-/* True to be called again. */
-static bool devices_settle(ep_jobs *jobs) {
-  ep_device_list *devices = malloc(sizeof *devices);
-  if (devices == NULL) return true; /* in another round */
-  ep_supervisor_get_devices(jobs->supervisor, devices);
-  ep_jobs_stranded_check(jobs, devices);
-  bool again = ep_calibrations_settle(&jobs->calibrations, devices);
-  free(devices);
-  return again;
-}
-
 /* Once a round: wakes those who watch, and once a second tries again what the disk refused. */
 static bool jobs_settle(void *context) {
   ep_jobs *jobs = context;
-  bool again = devices_settle(jobs);
+  ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
+  ep_jobs_stranded_check(jobs, &jobs->devices);
+  bool again = ep_calibrations_settle(&jobs->calibrations, &jobs->devices);
   ep_wakes_call(&jobs->watches);
   int64_t now_us = ep_clock_steady_us();
   pthread_mutex_lock(&jobs->mutex);

@@ -79,11 +79,12 @@ struct ep_jobs {
   ep_supervisor *supervisor;
   ep_calibrations calibrations; /* once the supervisor is there */
   ep_logs logs;
-  ep_pins pins;        /* contents, by SHA-256, and ended jobs, by id, that live jobs need */
-  ep_wakes watches;    /* key: see ep_jobs_key */
-  int64_t retry_us;    /* when what could not be stored is tried again; supervisor's thread */
-  atomic_ullong clock; /* versions: microseconds at the start, then counted up */
-  bool refused;        /* something could not be stored: try again; supervisor's thread */
+  ep_pins pins;           /* contents, by SHA-256, and ended jobs, by id, that live jobs need */
+  ep_wakes watches;       /* key: see ep_jobs_key */
+  int64_t retry_us;       /* when what could not be stored is tried again; supervisor's thread */
+  atomic_ullong clock;    /* versions: microseconds at the start, then counted up */
+  bool refused;           /* something could not be stored: try again; supervisor's thread */
+  ep_device_list devices; /* as they were a moment ago; supervisor's thread */
   int lost_seen; /* lost devices when stranded jobs were last looked for, -1 = never; likewise */
 
   pthread_mutex_t naming; /* held while a dataset's name is moved from one content to another, with

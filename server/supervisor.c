@@ -111,7 +111,7 @@ static void events_wait(ep_supervisor *s, int timeout_ms) {
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
     bool listen = worker->link.socket >= 0 && !worker->held && !worker->hung_up;
-    bool output = listen && ep_worker_link_has_output(&worker->link) && !worker->killed;
+    bool output = listen && ep_worker_link_output(&worker->link) > 0 && !worker->killed;
     polled[used++] = (struct pollfd){.fd = listen ? worker->link.socket : -1,
                                      .events = (short)(POLLIN | (output ? POLLOUT : 0))};
     polled[used++] =
