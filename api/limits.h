@@ -51,6 +51,8 @@
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
+#define EP_LIMIT_BODIES_BYTES \
+  (256LL << 20) /* in memory, of all requests together: 32 of the largest */
 #define EP_LIMIT_FRAMES_BYTES (64 << 20)     /* on their way to one worker: some of the largest */
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_PREDICT_ROWS 100000

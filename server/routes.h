@@ -17,7 +17,8 @@ struct ep_server {
   ep_work *work;   /* everything else that takes longer than a moment */
   ep_auth auth;
   ep_guard guard;
-  char boot[17]; /* random, of this run: versions are counted anew in each */
+  atomic_llong bodies_bytes; /* that all requests hold in memory */
+  char boot[17];             /* random, of this run: versions are counted anew in each */
 };
 
 typedef enum {
