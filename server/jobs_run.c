@@ -1,5 +1,6 @@
 /* jobs_run.c: see jobs_state.h: what happens to a job while a worker has it. All of it runs on the
  * supervisor's thread, but ep_jobs_cancel. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,25 +96,22 @@ static void dropped_end(ep_jobs *jobs, ep_live_job *job) {
   ep_live_destroy(job);
 }
 
-/* Puts a job back into the queue, unless it was cancelled in the meantime: then it ends, as it does
- * where there is no memory to queue it. */
+/* Puts a job back into the queue, which kept room for it, unless it was cancelled in the meantime:
+ * then it ends. */
 static void queue_return(ep_jobs *jobs, ep_live_job *job, bool again) {
   pthread_mutex_lock(&jobs->mutex);
-  bool queued = !job->cancelled && !job->dropped && ep_live_enqueue(jobs, job, again);
-  if (queued)
-    jobs->running--;
-  else
-    ep_live_find_stored(jobs, job->row.id); /* the thread that stores its row still has it */
   bool cancelled = job->cancelled, dropped = job->dropped;
+  if (!cancelled && !dropped) {
+    jobs->running--;
+    bool queued = ep_live_enqueue(jobs, job, again);
+    assert(queued);
+  }
   pthread_mutex_unlock(&jobs->mutex);
   if (dropped) {
     dropped_end(jobs, job);
   } else if (cancelled) {
     ep_job_end(jobs, job, EP_STATE_CANCELLED,
                ep_job_failure(&job->row, job->epoch, EP_CANCELLED, "cancelled"));
-  } else if (!queued) {
-    ep_job_end(jobs, job, EP_STATE_FAILED,
-               ep_job_failure(&job->row, 0, EP_NO_MEMORY, "no memory to queue the job again"));
   }
 }
 

@@ -2,6 +2,7 @@
  * begins with a job while its row is on the way to the disk, and nobody is shown any of it. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -16,6 +17,17 @@ void *__real_malloc(size_t bytes);
 void *__wrap_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
+
+void *__real_realloc(void *block, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+
+/* Nor do all threads but one have it to let something grow. */
+static atomic_bool growth_gone;
+static _Thread_local bool growth_kept;
+
+void *__wrap_realloc(void *block, size_t bytes) {
+  return atomic_load(&growth_gone) && !growth_kept ? NULL : __real_realloc(block, bytes);
+}
 
 void *__wrap_malloc(size_t bytes) {
   return memory_gone ? NULL : __real_malloc(bytes);
@@ -276,6 +288,24 @@ START_TEST(takes_one_place) {
 }
 END_TEST
 
+/* Its worker dies while the queue is full to the last place that it has room for. */
+START_TEST(comes_back_without_memory) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40], other[40];
+  job_submit(jobs, "slow", 100000, id);
+  while (job_number(jobs, id, "\"epoch\":") < 1) usleep(2000);
+  for (int i = 0; i < 128; i++) job_submit(jobs, "instant", 5, other);
+  ck_assert_int_eq(job_number(jobs, other, "\"queue_position\":"), 127);
+  growth_kept = true;
+  atomic_store(&growth_gone, true);
+  kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL);
+  while (job_number(jobs, other, "\"queue_position\":") == 127) usleep(1000);
+  atomic_store(&growth_gone, false);
+  job_wait(jobs, id, "running");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 /* The name of a data folder that is made lasts too. */
 START_TEST(a_new_folder_is_synced_in_its_own) {
   ep_jobs *jobs = NULL;
@@ -304,6 +334,7 @@ int main(void) {
   tcase_add_test(tests, takes_one_place);
   tcase_add_test(tests, is_cancelled_once_it_is_there);
   tcase_add_test(tests, is_cancelled_without_memory);
+  tcase_add_test(tests, comes_back_without_memory);
   tcase_add_test(tests, a_new_folder_is_synced_in_its_own);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
