@@ -275,8 +275,8 @@ static ep_status batch_write(ep_eventlog *log, bool sync, ep_error *error) {
     if (wrote >= 0) {
       done += (size_t)wrote;
     } else if (errno != EINTR) {
-      status = ep_fail(error, errno == ENOSPC || errno == EDQUOT ? EP_UNAVAILABLE : EP_IO,
-                       "an event log cannot be written: %s", strerror(errno));
+      status = ep_fail(error, ep_status_from_errno(errno), "an event log cannot be written: %s",
+                       strerror(errno));
     }
   }
   if (status == EP_OK && sync) status = lines_sync(log, error);

@@ -18,11 +18,6 @@
 
 enum { OPEN_FOLDERS = 16 }; /* file descriptors that removing a tree may take */
 
-/* A full disk is a state that passes; everything else is not. */
-static ep_status status_of(int number) {
-  return number == ENOSPC || number == EDQUOT ? EP_UNAVAILABLE : EP_IO;
-}
-
 ep_status ep_folder_path(char *path, ep_error *error, const char *base, ...) {
   va_list parts;
   int used = snprintf(path, EP_PATH_BYTES, "%s", base);
@@ -38,7 +33,8 @@ ep_status ep_folder_path(char *path, ep_error *error, const char *base, ...) {
 
 ep_status ep_folder_create(const char *path, ep_error *error) {
   if (mkdir(path, 0700) == 0 || errno == EEXIST) return EP_OK;
-  return ep_fail(error, status_of(errno), "%s cannot be created: %s", path, strerror(errno));
+  return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
+                 strerror(errno));
 }
 
 /* Takes the lock and writes this process's pid into the file. */
@@ -135,14 +131,16 @@ ep_status ep_folder_list(const char *path, void (*visit)(void *context, const ch
 ep_status ep_folder_write_file(const char *path, const char *text, size_t bytes, ep_error *error) {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0)
-    return ep_fail(error, status_of(errno), "%s cannot be created: %s", path, strerror(errno));
+    return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
+                   strerror(errno));
   ep_status status = EP_OK;
   for (size_t done = 0; status == EP_OK && done < bytes;) {
     ssize_t wrote = write(fd, text + done, bytes - done);
     if (wrote >= 0) {
       done += (size_t)wrote;
     } else if (errno != EINTR) {
-      status = ep_fail(error, status_of(errno), "%s cannot be written: %s", path, strerror(errno));
+      status = ep_fail(error, ep_status_from_errno(errno), "%s cannot be written: %s", path,
+                       strerror(errno));
     }
   }
   close(fd);

@@ -70,7 +70,8 @@ ep_status ep_jobs_content_place(ep_jobs *jobs, const char *ingested, const ep_da
   }
   status = ep_durable_folder_sync(ingested, error);
   if (status == EP_OK && rename(ingested, path) != 0)
-    status = ep_fail(error, EP_IO, "a dataset cannot be moved to %s: %s", path, strerror(errno));
+    status = ep_fail(error, ep_status_from_errno(errno), "a dataset cannot be moved to %s: %s",
+                     path, strerror(errno));
   if (status == EP_OK) status = ep_durable_folder_sync(parent, error);
   return status;
 }

@@ -179,8 +179,9 @@ static ep_status make_file(const ep_server *server, const weights_format *format
   status = ep_folder_path(made, error, folder, format->file, NULL);
   if (!status) status = format->make(weights, made, error);
   if (!status && rename(made, path) != 0)
-    status = errno == ENOENT ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
-                             : ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+    status = errno == ENOENT
+                 ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
+                 : ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
   ep_folder_remove(folder, NULL);
   return status;
 }

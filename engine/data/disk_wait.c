@@ -18,14 +18,16 @@ static ep_status folder_sync(const char *path, ep_error *error) {
   int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (file < 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
   ep_status status = EP_OK;
-  if (fsync(file) != 0) status = ep_fail(error, EP_IO, "%s: fsync: %s", path, strerror(errno));
+  if (fsync(file) != 0)
+    status = ep_fail(error, ep_status_from_errno(errno), "%s: fsync: %s", path, strerror(errno));
   close(file);
   return status;
 }
 
 static ep_status file_sync(const ep_disk_wait *wait, ep_error *error) {
   if (fdatasync(wait->file) == 0) return EP_OK;
-  return ep_fail(error, EP_IO, "%s: fdatasync: %s", wait->path, strerror(errno));
+  return ep_fail(error, ep_status_from_errno(errno), "%s: fdatasync: %s", wait->path,
+                 strerror(errno));
 }
 
 static void waits_do(void *context, int64_t first, int64_t count) {

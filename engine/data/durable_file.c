@@ -30,7 +30,8 @@ ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error 
   while (count > 0) {
     ssize_t written = write(file, at, count);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ep_fail(error, EP_IO, "writing: %s", strerror(errno));
+    if (written < 0)
+      return ep_fail(error, ep_status_from_errno(errno), "writing: %s", strerror(errno));
     at += written;
     count -= (size_t)written;
   }
@@ -53,7 +54,8 @@ ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_err
   memcpy(file->path, path, strlen(path) + 1);
   file->file = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file->file < 0) {
-    ep_status status = ep_fail(error, EP_IO, "%s: %s", file->temporary, strerror(errno));
+    ep_status status =
+        ep_fail(error, ep_status_from_errno(errno), "%s: %s", file->temporary, strerror(errno));
     free(file);
     return status;
   }
@@ -71,7 +73,8 @@ static ep_status flush(ep_durable_file *file, ep_error *error) {
 }
 
 static ep_status sync_fail(const ep_durable_file *file, ep_error *error) {
-  return ep_fail(error, EP_IO, "%s: fsync: %s", file->temporary, strerror(errno));
+  return ep_fail(error, ep_status_from_errno(errno), "%s: fsync: %s", file->temporary,
+                 strerror(errno));
 }
 
 /* Has the kernel begin to write what it holds of the file. No promise, which is fsync's; but a
@@ -154,7 +157,7 @@ static void handle_close(ep_durable_file *file) {
 
 static ep_status file_place(const ep_durable_file *file, ep_error *error) {
   if (rename(file->temporary, file->path) == 0) return EP_OK;
-  return ep_fail(error, EP_IO, "%s: rename: %s", file->path, strerror(errno));
+  return ep_fail(error, ep_status_from_errno(errno), "%s: rename: %s", file->path, strerror(errno));
 }
 
 ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, char sha256[65],
