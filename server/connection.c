@@ -241,9 +241,10 @@ static enum MHD_Result call_route(ep_exchange *exchange) {
       exchange->timed_out = true;
     ep_route_result called = exchange->route->call(exchange);
     if (called == EP_ROUTE_ANSWERED) break;
-    if (called == EP_ROUTE_WORKS) {
+    if (called == EP_ROUTE_WORKS || called == EP_ROUTE_INGESTS) {
+      const ep_server *server = exchange->server;
       exchange->works = true;
-      return start_work(exchange, exchange->server->work);
+      return start_work(exchange, called == EP_ROUTE_WORKS ? server->work : server->ingest);
     }
     exchange->phase = PHASE_WAITS;
     ep_park_result result = ep_park_wait(&exchange->park, exchange->deadline_us);

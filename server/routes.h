@@ -13,7 +13,7 @@ struct ep_server {
   const ep_config *config;
   ep_jobs *jobs;
   ep_streams *streams;
-  ep_work *ingest; /* reads uploads */
+  ep_work *ingest; /* reads uploads and files, writes weights in other formats: for minutes */
   ep_work *work;   /* everything else that takes longer than a moment */
   ep_auth auth;
   ep_guard guard;

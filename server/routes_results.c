@@ -225,8 +225,10 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
     return ep_exchange_fail(exchange, &error);
   const weights_format *format = &weights_formats[index];
   ep_status status = format_path(format, weights, path, &error);
-  if (!status && format->make != NULL && !ep_folder_exists(path))
+  if (!status && format->make != NULL && !ep_folder_exists(path)) {
+    if (!exchange->works) return EP_ROUTE_INGESTS;
     status = make_file(server, format, weights, path, &error);
+  }
   if (!status) status = open_file(path, &file, &bytes, &error);
   if (status) return ep_exchange_fail(exchange, &error);
   return serve_file(exchange, file, bytes, format->type, format->file, etag);
