@@ -61,6 +61,7 @@
 #define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */
 #define EP_LIMIT_MODELS 1000             /* published: they are listed in one answer */
 #define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */
+#define EP_LIMIT_LIST_BYTES (64LL << 20) /* of their texts; what is beyond is the next page's */
 #define EP_LIMIT_DEVICES 64              /* no host has more GPUs, with a worker process each */
 #define EP_LIMIT_CPU_JOBS 64             /* at once: a process of some 8 MB each */
 #define EP_LIMIT_WORKERS (EP_LIMIT_DEVICES + EP_LIMIT_CPU_JOBS)

@@ -47,7 +47,7 @@
   EP_SQL_PAGES(X, JOBS_LIST, EP_JOB_COLUMNS, "")                                                 \
   EP_SQL_PAGES(X, JOBS_SUMMARY, EP_JOB_COLUMNS_WITH("''"), "")                                   \
   EP_SQL_PAGES(X, JOBS_VERSION, "id, version", "INDEXED BY jobs_by_id")                          \
-  X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE state IN "                       \
+  X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id > ?1 AND state IN "           \
                      "('queued','running','pausing','paused') ORDER BY id")                      \
   X(JOBS_FINISHED_LAST, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE finished_us > 0 "             \
                         "ORDER BY finished_us DESC LIMIT ?1")                                    \

@@ -204,7 +204,7 @@ START_TEST(lists_newest_first_in_pages) {
   ck_assert_int_eq(page.count, 2);
   ck_assert_str_eq(page.rows[0].id, row_make(4).id);
   ep_job_rows_deinit(&page);
-  assert_ok(ep_store_jobs_unfinished(store, &page, error));
+  assert_ok(ep_store_jobs_unfinished(store, "", &page, error));
   ck_assert_int_eq(page.count, 4);
   ck_assert_str_eq(page.rows[0].id, row_make(1).id);
   ep_job_rows_deinit(&page);
@@ -212,6 +212,43 @@ START_TEST(lists_newest_first_in_pages) {
   ck_assert_int_eq(page.count, 2);
   ck_assert_str_eq(page.rows[0].id, row_make(2).id);
   ep_job_rows_deinit(&page);
+  ep_store_close(store);
+}
+END_TEST
+
+/* Of large specs fewer are read at once; the next page goes on where this one ended. */
+START_TEST(pages_have_a_ceiling_in_bytes) {
+  enum { MOST = 32, COUNT = MOST + 3 };
+  ep_store *store = store_open();
+  ep_job_rows page;
+  size_t bytes = EP_LIMIT_LIST_BYTES / MOST;
+  char *spec = malloc(bytes + 1);
+  memset(spec, ' ', bytes);
+  spec[bytes] = 0;
+  for (int i = 1; i <= COUNT; i++) {
+    ep_job_row row = row_make(i);
+    row.spec = spec;
+    assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+  }
+  ep_job_row last = row_make(COUNT - MOST + 1), first = row_make(MOST);
+  assert_ok(ep_store_jobs_list(store, &(ep_job_page){.state = -1, .limit = 100}, &page, error));
+  ck_assert(page.cut);
+  ck_assert_int_eq(page.count, MOST);
+  ck_assert_str_eq(page.rows[MOST - 1].id, last.id);
+  ep_job_rows_deinit(&page);
+  ep_job_page next = {.state = -1, .after = last.id, .limit = 100};
+  assert_ok(ep_store_jobs_list(store, &next, &page, error));
+  ck_assert(!page.cut);
+  ck_assert_int_eq(page.count, COUNT - MOST);
+  ep_job_rows_deinit(&page);
+  assert_ok(ep_store_jobs_unfinished(store, "", &page, error));
+  ck_assert(page.cut);
+  ck_assert_str_eq(page.rows[MOST - 1].id, first.id);
+  ep_job_rows_deinit(&page);
+  assert_ok(ep_store_jobs_unfinished(store, first.id, &page, error));
+  ck_assert_int_eq(page.count, COUNT - MOST);
+  ep_job_rows_deinit(&page);
+  free(spec);
   ep_store_close(store);
 }
 END_TEST
@@ -439,6 +476,7 @@ int main(void) {
   tcase_add_test(tests, refuses_a_place_without_a_log);
   tcase_add_test(tests, takes_a_key_once);
   tcase_add_test(tests, lists_newest_first_in_pages);
+  tcase_add_test(tests, pages_have_a_ceiling_in_bytes);
   tcase_add_test(tests, finds_by_tags);
   tcase_add_test(tests, changes_labels_and_nothing_else);
   tcase_add_test(tests, opens_what_the_first_release_wrote);
