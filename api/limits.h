@@ -45,9 +45,11 @@
 #define EP_LIMIT_KEPT_METAS 4       /* few data are in use at once */
 #define EP_LIMIT_KEPT_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */
 
-/* What a GPU's worker keeps on disk: compiled kernels, the algorithms of matrix products. */
+/* What a GPU's worker keeps on disk: compiled kernels, the algorithms of products and of
+ * convolutions; and what stays loaded. */
 #define EP_LIMIT_CACHED 512                /* files; each takes up to seconds to find out again */
 #define EP_LIMIT_CACHED_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
+#define EP_LIMIT_LOADED_KERNELS 64 /* more only while jobs run them; to load one takes 1 ms */
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
