@@ -41,11 +41,11 @@ typedef enum {
 
 typedef struct {
   uint8_t work, layer;
-  uint8_t begins;                    /* ep_grid_meeting before the weights are fetched, … */
-  uint8_t awaits;                    /* … and before all else is */
-  uint8_t arrives;                   /* of EP_GRID_GIVEN: a block that had a task */
-  int8_t update_first, update_count; /* layers, from the first downward, … */
-  uint16_t update_from;              /* … by blocks from this one on */
+  uint8_t begins;       /* ep_grid_meeting before the weights are fetched, … */
+  uint8_t awaits;       /* … and before all else is */
+  uint8_t arrives;      /* of EP_GRID_GIVEN: a block that had a task */
+  uint16_t update_from; /* blocks from this one on update … */
+  uint32_t updates;     /* … layers, a bit each, from the last downward */
 } ep_grid_phase;
 
 enum { EP_GRID_PHASES_MAX = 2 * EP_GRID_LAYERS_MAX + 2 };
@@ -65,10 +65,11 @@ enum {
   EP_GRID_WEIGHTS_SMALL_N = 64,
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
-  EP_GRID_STATE = 1216, /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
+  EP_GRID_STATE = 1216,    /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
-  EP_GRID_DESCENT_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
+  EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
   EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
                                    (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +
                                EP_GRID_WEIGHTS_SMALL_M * EP_GRID_WEIGHTS_SMALL_N
@@ -96,7 +97,7 @@ typedef struct {
   int32_t activation;   /* ep_layer_type, or -1 */
   float negative_slope, alpha, beta, threshold;
   float weight_decay, bias_decay; /* negative: frozen */
-  bool descends;                  /* the weights are updated on the way back through the layer */
+  bool by_panels;                 /* the weights are updated as panels.cuh does */
   ep_grid_cut forward, backward, update;
 } ep_grid_layer;
 
