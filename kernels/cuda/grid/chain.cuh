@@ -391,7 +391,7 @@ static __device__ __noinline__ four chain_four_update(float decay, long long at,
   for (int slot = 0; slot < SLOTS; slot++)
 #pragma unroll
     for (int e = 0; e < 4; e++)
-      state[slot][e] = slot < s.slots ? places[e][slot * s.parameters_count] : 0;
+      state[slot][e] = slot < s.slots ? places[e][slot * s.state_stride] : 0;
 #pragma unroll 1
   for (int e = 0; e < 4; e++)
     weight.of[e] = ep_optimizer_update(&s.optimizer, &state_of().update, decay, weight.of[e],
@@ -400,7 +400,7 @@ static __device__ __noinline__ four chain_four_update(float decay, long long at,
   for (int slot = 0; slot < SLOTS; slot++)
 #pragma unroll
     for (int e = 0; e < 4; e++)
-      if (slot < s.slots && (there >> e & 1)) places[e][slot * s.parameters_count] = state[slot][e];
+      if (slot < s.slots && (there >> e & 1)) places[e][slot * s.state_stride] = state[slot][e];
   return weight;
 }
 

@@ -143,7 +143,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
   const layer of = s.layers[l];
   const ep_grid_cut cut = of.backward;
   panel_way<SLOTS> way = {{},      state_of().update, s.parameters, s.state, of.weight_decay,
-                          s.slots, s.parameters_count};
+                          s.slots, s.state_stride};
   if (SLOTS > 0) way.optimizer = s.optimizer;
   way.optimizer.type = TYPE;
   const matrix grad = grad_of(n, of), x = input_of(n, l);
@@ -208,7 +208,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
           s.parameters[of.bias + o] =
               ep_optimizer_update(&way.optimizer, &way.step, of.bias_decay,
                                   s.parameters[of.bias + o], ep_clip(&way.optimizer, 1, biases[h]),
-                                  s.state + (SLOTS > 0 ? of.bias + o : 0), s.parameters_count);
+                                  s.state + (SLOTS > 0 ? of.bias + o : 0), s.state_stride);
       }
       panel_place next = place;
       next.at += (long long)S::OUTPUTS * of.in;

@@ -226,12 +226,11 @@ static bool shared_fits(int64_t floats) {
   return floats * (int64_t)sizeof(float) <= EP_GRID_SHARED_BYTES;
 }
 
-/* Whether warpgroups may update the weights: all rows are in one tile, fours of weights and of what
- * the optimizer keeps begin on 16 bytes, and there is room for them. */
+/* Whether warpgroups may update the weights: all rows are in one tile, and fours begin on 16 bytes.
+ */
 static bool layer_by_panels(const ep_grid_span *span, const ep_grid_layer *layer) {
-  bool aligned = layer->mirror < 0 && (span->slots == 0 || span->parameters_count % 4 == 0);
-  return aligned && span->slots <= EP_GRID_PANEL_SLOTS && !span->precise &&
-         layer->weight_decay >= 0 && layer->backward.large && layer->backward.down == 1;
+  return layer->mirror < 0 && !span->precise && layer->weight_decay >= 0 && layer->backward.large &&
+         layer->backward.down == 1;
 }
 
 /* How many blocks update a layer. */
@@ -452,12 +451,12 @@ static void program_take(const ep_program *program, ep_grid_span *span) {
   span->huber_delta = program->huber_delta;
   span->label_smoothing = program->label_smoothing;
   span->loss_type = (int32_t)program->loss;
-  span->parameters_count = program->parameters;
   span->train_rows = program->train_rows;
   span->batch_rows = program->batch_size;
   span->steps_per_epoch = ep_program_steps_per_epoch(program);
   span->targets = (int32_t)program->target_columns;
   span->slots = (int32_t)ep_optimizer_slots(optimizer);
+  span->state_stride = span->slots > 1 ? up(program->parameters, 4) : program->parameters;
   span->shuffles = ep_program_shuffles(program);
   span->takes_classes = ep_loss_takes_classes(program->loss);
   span->plain_rate = ep_optimizer_is_plain(optimizer->type);

@@ -106,7 +106,7 @@ typedef struct {
   const float *x;    /* [train_rows, in_features] */
   const float *y;    /* [train_rows, target_columns]; int32 [train_rows] of classes */
   float *parameters; /* [parameters] */
-  float *state;      /* [slots, parameters] */
+  float *state;      /* [slots, state_stride] */
   float *scratch;    /* zero when the executor was made */
   unsigned *barrier; /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
   const float *lr;   /* [lr_count]: 1 or steps */
@@ -119,7 +119,8 @@ typedef struct {
   float huber_delta, label_smoothing;
   int32_t loss_type;
   /* What plan.c decides. */
-  int64_t parameters_count, train_rows, batch_rows, steps_per_epoch;
+  int64_t train_rows, batch_rows, steps_per_epoch;
+  int64_t state_stride; /* floats from one slot to the next: fours of each begin on 16 bytes */
   int32_t targets, slots;
   bool shuffles, takes_classes, plain_rate;
   bool cluster;         /* the blocks are one cluster; else they meet at the barrier in memory */
