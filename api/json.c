@@ -52,7 +52,12 @@ ep_status ep_json_load(const char *text, size_t bytes, size_t max_bytes, json_t 
     return ep_fail(error, EP_INVALID, "the JSON is nested deeper than %d levels",
                    EP_LIMIT_JSON_DEPTH);
   json_error_t from;
-  *out = json_loadb(text, bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &from);
+  const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+  *out = json_loadb(text, bytes, flags, &from);
+  /* A whole number beyond 64 bits is a number all the same: its field says what is wrong with it.
+   */
+  if (!*out && from.text[0] && json_error_code(&from) == json_error_numeric_overflow)
+    *out = json_loadb(text, bytes, flags | JSON_DECODE_INT_AS_REAL, &from);
   return *out ? EP_OK : load_fail(&from, error);
 }
 

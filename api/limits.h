@@ -45,12 +45,17 @@
 #define EP_LIMIT_KEPT_METAS 4       /* few data are in use at once */
 #define EP_LIMIT_KEPT_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */
 
-/* What a GPU's worker keeps on disk: compiled kernels, the algorithms of matrix products. */
+/* What a GPU's worker keeps on disk: compiled kernels, the algorithms of products and of
+ * convolutions; and what stays loaded. */
 #define EP_LIMIT_CACHED 512                /* files; each takes up to seconds to find out again */
 #define EP_LIMIT_CACHED_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
+#define EP_LIMIT_LOADED_KERNELS 64 /* more only while jobs run them; to load one takes 1 ms */
 
 /* The wire between epochd and a worker. */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
+#define EP_LIMIT_BODIES_BYTES \
+  (256LL << 20) /* in memory, of all requests together: 32 of the largest */
+#define EP_LIMIT_FRAMES_BYTES (64 << 20)     /* on their way to one worker: some of the largest */
 #define EP_LIMIT_HELD_MODEL_BYTES (64 << 20) /* of weights, held for the next question */
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
@@ -58,6 +63,7 @@
 #define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */
 #define EP_LIMIT_MODELS 1000             /* published: they are listed in one answer */
 #define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */
+#define EP_LIMIT_LIST_BYTES (64LL << 20) /* of their texts; what is beyond is the next page's */
 #define EP_LIMIT_DEVICES 64              /* no host has more GPUs, with a worker process each */
 #define EP_LIMIT_CPU_JOBS 64             /* at once: a process of some 8 MB each */
 #define EP_LIMIT_WORKERS (EP_LIMIT_DEVICES + EP_LIMIT_CPU_JOBS)

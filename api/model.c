@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/fields.h"
 #include "api/inference.h"
 #include "api/json.h"
 #include "api/writer.h"
@@ -40,11 +41,11 @@ static ep_status job_take(const json_t *root, char *job, ep_problem *problem) {
   if (!json_is_object(root))
     return ep_problem_add(problem, EP_INVALID, "", "must be an object {\"job\": \"job_…\"}");
   json_object_foreach((json_t *)root, key, value) {
-    char pointer[EP_POINTER_BYTES];
     if (strcmp(key, "job") == 0) continue;
-    snprintf(pointer, sizeof pointer, "/%.100s", key);
-    return ep_problem_add(problem, EP_INVALID, pointer,
-                          "unknown field \"%.100s\": only \"job\" is known", key);
+    ep_field_reader reader = {.problem = problem};
+    ep_field_reader_enter(&reader, key);
+    ep_field_reader_fail(&reader, "unknown field \"%.100s\": only \"job\" is known", key);
+    return reader.status;
   }
   value = json_object_get(root, "job");
   if (!value) return ep_problem_add(problem, EP_INVALID, "/job", "\"job\" is required");

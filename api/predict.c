@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/fields.h"
 #include "api/job.h"
 #include "api/scanner.h"
 #include "api/writer.h"
@@ -104,7 +105,7 @@ static ep_status rows_scan(ep_scanner *scanner, const char *text, matrix *m, ep_
 
 static ep_status object_scan(ep_scanner *scanner, const char *text, matrix *m,
                              ep_problem *problem) {
-  char key[32], pointer[64];
+  char key[32];
   bool found = false;
   if (ep_scan_peek(scanner) != '{') {
     if (!ep_scan_skip(scanner)) return malformed(problem, scanner, text);
@@ -117,9 +118,10 @@ static ep_status object_scan(ep_scanner *scanner, const char *text, matrix *m,
         return malformed(problem, scanner, text);
       if (strcmp(key, "x") != 0) {
         if (!ep_scan_skip(scanner)) return malformed(problem, scanner, text);
-        snprintf(pointer, sizeof pointer, "/%s", key);
-        return ep_problem_add(problem, EP_INVALID, pointer,
-                              "unknown field \"%s\": only \"x\" is known", key);
+        ep_field_reader reader = {.problem = problem};
+        ep_field_reader_enter(&reader, key);
+        ep_field_reader_fail(&reader, "unknown field \"%s\": only \"x\" is known", key);
+        return reader.status;
       }
       if (found) return ep_problem_set(problem, EP_MALFORMED, "\"x\" is given twice");
       found = true;

@@ -1,6 +1,7 @@
 #include "api/status.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,4 +66,8 @@ ep_status ep_status_from_name(const char *name) {
   for (int i = 0; i < EP_STATUS_COUNT; i++)
     if (strcmp(statuses[i].name, name) == 0) return (ep_status)i;
   return EP_INTERNAL;
+}
+
+ep_status ep_status_from_errno(int number) {
+  return number == ENOSPC || number == EDQUOT ? EP_UNAVAILABLE : EP_IO;
 }

@@ -74,6 +74,8 @@ const char *ep_status_text(ep_status status); /* "there is no such thing" */
 int ep_status_http(ep_status status);         /* 404 */
 ep_class ep_status_class(ep_status status);
 ep_status ep_status_from_name(const char *name); /* EP_INTERNAL when there is no such name */
+/* Of a failed write: EP_UNAVAILABLE where the disk is full, which passes, EP_IO for all else. */
+ep_status ep_status_from_errno(int number);
 
 #ifdef __cplusplus
 }

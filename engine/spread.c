@@ -1,5 +1,6 @@
 #include "engine/spread.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -44,9 +45,10 @@ static void ranges_start(range *ranges, int64_t count) {
   pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void ep_spread_run(int64_t count, int64_t least, ep_spread_task *task, void *context) {
+/* In so many ranges, of which the first is the caller's. */
+static void ranges_run(int64_t count, int64_t parts, ep_spread_task *task, void *context) {
   range ranges[EP_LIMIT_SPREAD_THREADS];
-  int64_t parts = ranges_count(count, least), each = count / parts, longer = count % parts;
+  int64_t each = count / parts, longer = count % parts;
   for (int64_t i = 0, first = 0; i < parts; i++) {
     ranges[i] = (range){task, context, first, each + (i < longer), 0, false};
     first += ranges[i].count;
@@ -56,4 +58,13 @@ void ep_spread_run(int64_t count, int64_t least, ep_spread_task *task, void *con
     if (!ranges[i].threaded) range_do(&ranges[i]);
   for (int64_t i = 1; i < parts; i++)
     if (ranges[i].threaded) pthread_join(ranges[i].thread, NULL);
+}
+
+void ep_spread_run(int64_t count, int64_t least, ep_spread_task *task, void *context) {
+  ranges_run(count, ranges_count(count, least), task, context);
+}
+
+void ep_spread_each(int64_t count, ep_spread_task *task, void *context) {
+  assert(count <= EP_LIMIT_SPREAD_THREADS);
+  ranges_run(count, count > 1 ? count : 1, task, context);
 }

@@ -13,4 +13,8 @@ typedef void ep_spread_task(void *context, int64_t first, int64_t count);
  * system gives no thread for, the caller's does. */
 void ep_spread_run(int64_t count, int64_t least, ep_spread_task *task, void *context);
 
+/* The same for things that wait and do not compute: each is a range with a thread of its own,
+ * however few cores there are. count: at most EP_LIMIT_SPREAD_THREADS. */
+void ep_spread_each(int64_t count, ep_spread_task *task, void *context);
+
 #endif

@@ -132,22 +132,35 @@ static enum MHD_Result begin(ep_transport *transport, ep_exchange *exchange, con
   return MHD_YES;
 }
 
+/* Makes room for so many bytes, of what all requests may hold together. */
+static ep_status reserve_body(ep_exchange *exchange, size_t needed, ep_error *error) {
+  atomic_llong *held = &exchange->server->bodies_bytes;
+  size_t most = (size_t)exchange->route->limit_bytes + 1, capacity = exchange->body_capacity;
+  if (needed <= capacity) return EP_OK;
+  if (capacity == 0) capacity = FIRST_BODY_BYTES;
+  while (capacity < needed) capacity *= 2;
+  if (capacity > most) capacity = most;
+  long long more = (long long)(capacity - exchange->body_capacity);
+  bool room = atomic_fetch_add(held, more) + more <= EP_LIMIT_BODIES_BYTES;
+  char *grown = room ? realloc(exchange->request.body, capacity) : NULL;
+  if (!grown) {
+    atomic_fetch_sub(held, more);
+    return room ? ep_fail(error, EP_NO_MEMORY, "not enough memory for the body")
+                : ep_fail(error, EP_BUSY, "too many bodies at once, try again later");
+  }
+  exchange->request.body = grown;
+  exchange->body_capacity = capacity;
+  return EP_OK;
+}
+
 static ep_status keep_body(ep_exchange *exchange, const char *data, size_t bytes, ep_error *error) {
   ep_request *request = &exchange->request;
   const ep_route *route = exchange->route;
   if (request->body_bytes + bytes > (size_t)route->limit_bytes)
     return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
                    (long long)route->limit_bytes);
-  size_t needed = request->body_bytes + bytes + 1;
-  if (needed > exchange->body_capacity) {
-    size_t capacity = exchange->body_capacity * 2 > FIRST_BODY_BYTES ? exchange->body_capacity * 2
-                                                                     : FIRST_BODY_BYTES;
-    while (capacity < needed) capacity *= 2;
-    char *grown = realloc(request->body, capacity);
-    if (!grown) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the body");
-    request->body = grown;
-    exchange->body_capacity = capacity;
-  }
+  ep_status status = reserve_body(exchange, request->body_bytes + bytes + 1, error);
+  if (status) return status;
   memcpy(request->body + request->body_bytes, data, bytes);
   request->body_bytes += bytes;
   request->body[request->body_bytes] = 0;
@@ -228,9 +241,10 @@ static enum MHD_Result call_route(ep_exchange *exchange) {
       exchange->timed_out = true;
     ep_route_result called = exchange->route->call(exchange);
     if (called == EP_ROUTE_ANSWERED) break;
-    if (called == EP_ROUTE_WORKS) {
+    if (called == EP_ROUTE_WORKS || called == EP_ROUTE_INGESTS) {
+      const ep_server *server = exchange->server;
       exchange->works = true;
-      return start_work(exchange, exchange->server->work);
+      return start_work(exchange, called == EP_ROUTE_WORKS ? server->work : server->ingest);
     }
     exchange->phase = PHASE_WAITS;
     ep_park_result result = ep_park_wait(&exchange->park, exchange->deadline_us);

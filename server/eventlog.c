@@ -7,6 +7,7 @@
  * held are not in the file yet, so nothing else is true of them than of lines not yet appended. */
 #include "server/eventlog.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 
 #include "api/limits.h"
+#include "engine/data/disk_wait.h"
+#include "server/folder.h"
 #include "server/metrics.h"
 #include "server/wakes.h"
 
@@ -35,6 +38,8 @@ typedef struct {
 
 struct ep_eventlog {
   int fd;
+  char *folder;          /* that it lies in; owned */
+  bool placed;           /* its name and its folder's are on disk; the appender's */
   line_batch held;       /* the appender's */
   pthread_mutex_t mutex; /* guards everything below but wakes */
   pthread_cond_t appended;
@@ -174,9 +179,15 @@ ep_status ep_eventlog_open(const char *path, ep_eventlog **out, ep_error *error)
   ep_wakes_init(&log->wakes);
   ep_status status = EP_OK;
   log->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (log->fd < 0) {
+  log->folder = strdup(path);
+  if (log->folder == NULL) {
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+  } else if (log->fd < 0) {
     status = ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
   } else {
+    char *name = strrchr(log->folder, '/');
+    assert(name != NULL);
+    *name = 0;
     status = log_load(log, error);
   }
   if (status != EP_OK) {
@@ -190,6 +201,7 @@ ep_status ep_eventlog_open(const char *path, ep_eventlog **out, ep_error *error)
 void ep_eventlog_close(ep_eventlog *log) {
   if (log == NULL) return;
   if (log->fd >= 0) close(log->fd);
+  free(log->folder);
   free(log->held.text);
   free(log->held.starts);
   free(log->marks);
@@ -241,6 +253,17 @@ static ep_status batch_format(line_batch *batch, ep_event *events, int count,
   return EP_OK;
 }
 
+/* Waits for the lines, and the first time for the names that lead to them: the log's and that of
+ * its folder, which nobody else waits for. */
+static ep_status lines_sync(ep_eventlog *log, ep_error *error) {
+  char above[EP_PATH_BYTES];
+  ep_status status = ep_folder_path(above, error, log->folder, "..", NULL);
+  ep_disk_wait waits[] = {{log->fd, "an event log"}, {-1, log->folder}, {-1, above}};
+  if (status == EP_OK) status = ep_disk_waits(waits, log->placed ? 1 : 3, error);
+  log->placed = log->placed || status == EP_OK;
+  return status;
+}
+
 /* Writes what is held, from the end that readers see; a failure leaves the file as it was. */
 static ep_status batch_write(ep_eventlog *log, bool sync, ep_error *error) {
   const line_batch *batch = &log->held;
@@ -252,12 +275,11 @@ static ep_status batch_write(ep_eventlog *log, bool sync, ep_error *error) {
     if (wrote >= 0) {
       done += (size_t)wrote;
     } else if (errno != EINTR) {
-      status = ep_fail(error, errno == ENOSPC || errno == EDQUOT ? EP_UNAVAILABLE : EP_IO,
-                       "an event log cannot be written: %s", strerror(errno));
+      status = ep_fail(error, ep_status_from_errno(errno), "an event log cannot be written: %s",
+                       strerror(errno));
     }
   }
-  if (status == EP_OK && sync && fdatasync(log->fd) != 0)
-    status = ep_fail(error, EP_IO, "an event log cannot be synced: %s", strerror(errno));
+  if (status == EP_OK && sync) status = lines_sync(log, error);
   /* If even this fails, readers still stop at the published end, and opening cuts the rest. */
   if (status != EP_OK && ftruncate(log->fd, offset) != 0) errno = 0;
   return status;

@@ -18,12 +18,13 @@ typedef struct ep_eventlog ep_eventlog;
 /* Called after lines became visible, from the appending thread, with no lock held. */
 typedef void ep_eventlog_wake(void *context);
 
-/* Opens or creates the log at `path`; cuts a torn last line. The caller closes it. */
+/* Opens or creates the log at `path`, FOLDER/NAME; cuts a torn last line. The caller closes it. */
 ep_status ep_eventlog_open(const char *path, ep_eventlog **out, ep_error *error);
 void ep_eventlog_close(ep_eventlog *log);
 
 /* Gives each event the next seq, writes all, what was held before them first, in one write,
- * fdatasync, then wakes. events[i].seq is set. On failure none of them is there. */
+ * fdatasync, then wakes. events[i].seq is set. On failure none of them is there. The first of a log
+ * that was opened waits for the names that lead to it too, at the same time. */
 ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_error *error);
 /* The same for one line that can be written again, byte for byte, from what the store has on disk
  * already: it is not waited for. A crash of the machine may take it, and whatever comes after the

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/routes.h"
+
 ep_exchange *ep_exchange_create(ep_server *server) {
   ep_exchange *exchange = calloc(1, sizeof *exchange);
   if (!exchange) return NULL;
@@ -20,6 +22,7 @@ void ep_exchange_retain(ep_exchange *exchange) {
 
 void ep_exchange_release(ep_exchange *exchange) {
   if (atomic_fetch_sub(&exchange->references, 1) != 1) return;
+  atomic_fetch_sub(&exchange->server->bodies_bytes, (long long)exchange->body_capacity);
   ep_request_deinit(&exchange->request);
   ep_answer_deinit(&exchange->answer);
   free(exchange->result);

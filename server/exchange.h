@@ -31,7 +31,7 @@ struct ep_exchange {
   size_t result_bytes;      /* of one that is no text */
   size_t result_json_bytes; /* of which so many are JSON; 0 = all */
   ep_error error;
-  bool works; /* this call is on a working thread, after EP_ROUTE_WORKS */
+  bool works; /* this call is on a working thread, after EP_ROUTE_WORKS or _INGESTS */
 
   /* connection.c's and reply.c's own. */
   int phase;
@@ -52,8 +52,9 @@ void ep_exchange_release(ep_exchange *exchange);
 /* Answers with an error. Returns EP_ROUTE_ANSWERED, so that a route can end with it. */
 typedef enum {
   EP_ROUTE_ANSWERED,
-  EP_ROUTE_WAITS, /* until ep_park_wake or deadline_us; then the route is called again */
-  EP_ROUTE_WORKS  /* it takes long: the route is called again, on a working thread */
+  EP_ROUTE_WAITS,  /* until ep_park_wake or deadline_us; then the route is called again */
+  EP_ROUTE_WORKS,  /* it takes a while: the route is called again, on a working thread */
+  EP_ROUTE_INGESTS /* it may take minutes: on one of those that read uploads */
 } ep_route_result;
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error);
 ep_route_result ep_exchange_fail_with(ep_exchange *exchange, ep_status status, const char *format,

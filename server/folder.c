@@ -13,14 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/data/durable_file.h"
 #include "server/clock.h"
 
 enum { OPEN_FOLDERS = 16 }; /* file descriptors that removing a tree may take */
-
-/* A full disk is a state that passes; everything else is not. */
-static ep_status status_of(int number) {
-  return number == ENOSPC || number == EDQUOT ? EP_UNAVAILABLE : EP_IO;
-}
 
 ep_status ep_folder_path(char *path, ep_error *error, const char *base, ...) {
   va_list parts;
@@ -37,7 +33,8 @@ ep_status ep_folder_path(char *path, ep_error *error, const char *base, ...) {
 
 ep_status ep_folder_create(const char *path, ep_error *error) {
   if (mkdir(path, 0700) == 0 || errno == EEXIST) return EP_OK;
-  return ep_fail(error, status_of(errno), "%s cannot be created: %s", path, strerror(errno));
+  return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
+                 strerror(errno));
 }
 
 /* Takes the lock and writes this process's pid into the file. */
@@ -73,7 +70,10 @@ ep_status ep_folder_open(const char *data_dir, int *lock_fd, ep_error *error) {
   static const char *const kinds[] = {"jobs", "datasets", "tmp"};
   char path[EP_PATH_BYTES];
   int fd = -1;
+  bool fresh = !ep_folder_exists(data_dir);
   ep_status status = ep_folder_create(data_dir, error);
+  if (status == EP_OK) status = ep_folder_path(path, error, data_dir, "..", NULL);
+  if (status == EP_OK && fresh) status = ep_durable_folder_sync(path, error);
   if (status == EP_OK) status = folder_lock(data_dir, &fd, error);
   if (status == EP_OK) status = ep_folder_path(path, error, data_dir, "tmp", NULL);
   if (status == EP_OK) status = ep_folder_remove(path, error);
@@ -81,7 +81,7 @@ ep_status ep_folder_open(const char *data_dir, int *lock_fd, ep_error *error) {
     status = ep_folder_path(path, error, data_dir, kinds[i], NULL);
     if (status == EP_OK) status = ep_folder_create(path, error);
   }
-  if (status == EP_OK) status = ep_folder_sync(data_dir, error);
+  if (status == EP_OK) status = ep_durable_folder_sync(data_dir, error);
   if (status != EP_OK) {
     if (fd >= 0) close(fd);
     return status;
@@ -117,16 +117,6 @@ ep_status ep_folder_discard(const char *data_dir, const char *kind, const char *
   return ep_folder_remove(to, error);
 }
 
-ep_status ep_folder_sync(const char *path, ep_error *error) {
-  int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) return ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
-  ep_status status = EP_OK;
-  if (fsync(fd) != 0)
-    status = ep_fail(error, EP_IO, "%s cannot be synced: %s", path, strerror(errno));
-  close(fd);
-  return status;
-}
-
 ep_status ep_folder_list(const char *path, void (*visit)(void *context, const char *name),
                          void *context, ep_error *error) {
   DIR *folder = opendir(path);
@@ -141,14 +131,16 @@ ep_status ep_folder_list(const char *path, void (*visit)(void *context, const ch
 ep_status ep_folder_write_file(const char *path, const char *text, size_t bytes, ep_error *error) {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0)
-    return ep_fail(error, status_of(errno), "%s cannot be created: %s", path, strerror(errno));
+    return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
+                   strerror(errno));
   ep_status status = EP_OK;
   for (size_t done = 0; status == EP_OK && done < bytes;) {
     ssize_t wrote = write(fd, text + done, bytes - done);
     if (wrote >= 0) {
       done += (size_t)wrote;
     } else if (errno != EINTR) {
-      status = ep_fail(error, status_of(errno), "%s cannot be written: %s", path, strerror(errno));
+      status = ep_fail(error, ep_status_from_errno(errno), "%s cannot be written: %s", path,
+                       strerror(errno));
     }
   }
   close(fd);

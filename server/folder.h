@@ -39,8 +39,6 @@ ep_status ep_folder_remove(const char *path, ep_error *error);
 ep_status ep_folder_discard(const char *data_dir, const char *kind, const char *name,
                             ep_error *error);
 
-ep_status ep_folder_sync(const char *path, ep_error *error); /* fsync of the folder itself */
-
 /* Calls `visit` with the name of every entry of a folder but "." and "..". */
 ep_status ep_folder_list(const char *path, void (*visit)(void *context, const char *name),
                          void *context, ep_error *error);

@@ -151,11 +151,13 @@ ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *
   return EP_OK;
 }
 
-/* What was running goes back to the queue, on disk: with an attempt it will go first. What was to
- * be cancelled ends; its last event is made up for at the next start. */
+/* What was running goes back to the queue, on disk: with an attempt it will go first, but one that
+ * had not begun is none. What was to be cancelled ends; its last event is made up for at the next
+ * start. */
 static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
   ep_error error = {0};
   if (job->row.state != EP_STATE_RUNNING || job->ending) return;
+  if (!job->begun) ep_job_start_undo(jobs, job);
   job->row.state = job->cancelled ? EP_STATE_CANCELLED : EP_STATE_QUEUED;
   if (job->cancelled) {
     job->row.finished_us = ep_clock_utc_us();

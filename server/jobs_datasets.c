@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/data/dataset.h"
+#include "engine/data/durable_file.h"
 #include "server/clock.h"
 #include "server/folder.h"
 #include "server/jobs_state.h"
@@ -67,10 +68,11 @@ ep_status ep_jobs_content_place(ep_jobs *jobs, const char *ingested, const ep_da
                    "these bytes are stored already, read in another way: delete that dataset "
                    "first");
   }
-  status = ep_folder_sync(ingested, error);
+  status = ep_durable_folder_sync(ingested, error);
   if (status == EP_OK && rename(ingested, path) != 0)
-    status = ep_fail(error, EP_IO, "a dataset cannot be moved to %s: %s", path, strerror(errno));
-  if (status == EP_OK) status = ep_folder_sync(parent, error);
+    status = ep_fail(error, ep_status_from_errno(errno), "a dataset cannot be moved to %s: %s",
+                     path, strerror(errno));
+  if (status == EP_OK) status = ep_durable_folder_sync(parent, error);
   return status;
 }
 

@@ -40,8 +40,8 @@ ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_e
   ep_status status = limit_check(page, error);
   if (status == EP_OK) status = ep_store_jobs_list(jobs->store, &more, &list, error);
   if (status != EP_OK) return status;
-  bool has_more = list.count > page->limit;
-  int64_t count = has_more ? page->limit : list.count;
+  bool has_more = list.cut || list.count > page->limit;
+  int64_t count = list.count < page->limit ? list.count : page->limit;
   char **items = calloc((size_t)count + 1, sizeof *items);
   if (items != NULL && rows_format(jobs, list.rows, count, page->summary, items, &used))
     *text = ep_list_format((const char *const *)items, count, has_more,

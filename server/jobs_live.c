@@ -77,7 +77,9 @@ void ep_live_touch(ep_jobs *jobs, ep_live_job *job) {
 
 bool ep_live_enqueue(ep_jobs *jobs, ep_live_job *job, bool again) {
   job->entry.again = again;
-  if (!ep_queue_add(&jobs->queue, &job->entry)) return false;
+  /* Room for those that run, too: they may come back, and must not want memory then. */
+  if (!ep_queue_reserve(&jobs->queue, jobs->queue.count + 1 + jobs->running)) return false;
+  ep_queue_add(&jobs->queue, &job->entry);
   job->row.state = EP_STATE_QUEUED;
   ep_live_touch(jobs, job);
   ep_queue_touch(jobs);

@@ -33,7 +33,8 @@ static ep_status files_read(ep_jobs *jobs, const ep_path_source *source, ep_data
   ep_status status = ep_folder_path(folder, error, jobs->data_dir, "tmp", "path-XXXXXX", NULL);
   if (status != EP_OK) return status;
   if (mkdtemp(folder) == NULL)
-    return ep_fail(error, EP_IO, "a folder for the data cannot be made: %s", strerror(errno));
+    return ep_fail(error, ep_status_from_errno(errno), "a folder for the data cannot be made: %s",
+                   strerror(errno));
   int64_t limit = jobs->max_data_bytes;
   limit = limit > INT64_MAX / OUTPUT_RATIO ? INT64_MAX : limit * OUTPUT_RATIO;
   status = ep_path_source_ingest(source, folder, limit, error);

@@ -188,13 +188,21 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
 }
 
 static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {
-  ep_job_rows list;
-  ep_status status = ep_store_jobs_unfinished(jobs->store, &list, error);
-  for (int64_t i = 0; status == EP_OK && i < list.count; i++)
-    status = job_revive(jobs, &list.rows[i], error);
-  if (status == EP_OK && list.count > 0)
-    ep_notice(EP_NOTICE_INFO, "%lld jobs were not finished and are queued", (long long)list.count);
-  ep_job_rows_deinit(&list);
+  char after[EP_ID_BYTES] = "";
+  int64_t count = 0;
+  ep_status status = EP_OK;
+  for (bool more = true; status == EP_OK && more;) {
+    ep_job_rows list;
+    status = ep_store_jobs_unfinished(jobs->store, after, &list, error);
+    for (int64_t i = 0; status == EP_OK && i < list.count; i++, count++) {
+      memcpy(after, list.rows[i].id, sizeof after);
+      status = job_revive(jobs, &list.rows[i], error);
+    }
+    more = list.cut;
+    ep_job_rows_deinit(&list);
+  }
+  if (status == EP_OK && count > 0)
+    ep_notice(EP_NOTICE_INFO, "%lld jobs were not finished and are queued", (long long)count);
   return status;
 }
 

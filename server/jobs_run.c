@@ -1,5 +1,6 @@
 /* jobs_run.c: see jobs_state.h: what happens to a job while a worker has it. All of it runs on the
  * supervisor's thread, but ep_jobs_cancel. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,14 +66,12 @@ static int cores_of(const ep_job_row *row, const char *device) {
 /* Takes the first queued job that fits out of the queue, as running. NULL = there is none, or it
  * waits for more cores than are left: nothing passes it, so that its turn comes. */
 static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
-  ep_device_list *devices = malloc(sizeof *devices);
-  if (devices == NULL) return NULL;
-  ep_supervisor_get_devices(jobs->supervisor, devices);
   ep_live_job *job = NULL;
+  ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
   for (int64_t i = 0; i < jobs->queue.count && job == NULL; i++) {
     ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
-    if (candidate != NULL && ep_job_fits(candidate, device, devices)) job = candidate;
+    if (candidate != NULL && ep_job_fits(candidate, device, &jobs->devices)) job = candidate;
   }
   if (job != NULL && cores_of(&job->row, device) > cores) job = NULL;
   if (job != NULL) {
@@ -83,7 +82,6 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
     ep_queue_touch(jobs);
   }
   pthread_mutex_unlock(&jobs->mutex);
-  free(devices);
   return job;
 }
 
@@ -98,25 +96,22 @@ static void dropped_end(ep_jobs *jobs, ep_live_job *job) {
   ep_live_destroy(job);
 }
 
-/* Puts a job back into the queue, unless it was cancelled in the meantime: then it ends, as it does
- * where there is no memory to queue it. */
+/* Puts a job back into the queue, which kept room for it, unless it was cancelled in the meantime:
+ * then it ends. */
 static void queue_return(ep_jobs *jobs, ep_live_job *job, bool again) {
   pthread_mutex_lock(&jobs->mutex);
-  bool queued = !job->cancelled && !job->dropped && ep_live_enqueue(jobs, job, again);
-  if (queued)
-    jobs->running--;
-  else
-    ep_live_find_stored(jobs, job->row.id); /* the thread that stores its row still has it */
   bool cancelled = job->cancelled, dropped = job->dropped;
+  if (!cancelled && !dropped) {
+    jobs->running--;
+    bool queued = ep_live_enqueue(jobs, job, again);
+    assert(queued);
+  }
   pthread_mutex_unlock(&jobs->mutex);
   if (dropped) {
     dropped_end(jobs, job);
   } else if (cancelled) {
     ep_job_end(jobs, job, EP_STATE_CANCELLED,
                ep_job_failure(&job->row, job->epoch, EP_CANCELLED, "cancelled"));
-  } else if (!queued) {
-    ep_job_end(jobs, job, EP_STATE_FAILED,
-               ep_job_failure(&job->row, 0, EP_NO_MEMORY, "no memory to queue the job again"));
   }
 }
 
@@ -165,6 +160,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;
   pthread_mutex_lock(&jobs->mutex);
   job->row = row;
+  job->begun = false;
   job->epoch = 0;
   job->eta_seconds = NAN;
   ep_live_touch(jobs, job);
@@ -187,6 +183,15 @@ static bool job_next(void *context, const char *device, int cores, ep_assignment
   ep_live_announce(jobs, job->row.id);
   ep_queue_announce(jobs);
   return true;
+}
+
+static bool job_cancelled(void *context, const char *id, int attempt) {
+  ep_jobs *jobs = context;
+  pthread_mutex_lock(&jobs->mutex);
+  const ep_live_job *job = ep_live_find(jobs, id);
+  bool cancelled = job != NULL && job->row.attempt == attempt && (job->cancelled || job->dropped);
+  pthread_mutex_unlock(&jobs->mutex);
+  return cancelled;
 }
 
 /* The running job that a worker speaks of, once its row is stored; NULL when it is not (any more).
@@ -263,6 +268,7 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
                          (double)(row.started_us - row.created_us) / 1e6);
   pthread_mutex_lock(&jobs->mutex);
   memcpy(job->row.executor, row.executor, sizeof job->row.executor);
+  job->begun = true;
   job->cause[0] = 0;
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
@@ -363,9 +369,7 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
   return true;
 }
 
-/* Takes back what start_prepare wrote: nobody was shown more of it than that it was tried. A device
- * that was chosen at an earlier start stays. */
-static void start_undo(ep_jobs *jobs, ep_live_job *job) {
+void ep_job_start_undo(ep_jobs *jobs, ep_live_job *job) {
   pthread_mutex_lock(&jobs->mutex);
   if (--job->row.attempt == 0) {
     job->row.device[0] = 0;
@@ -397,7 +401,7 @@ static bool unbegun_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
   bool often = ++job->deaths_unbegun >= EP_JOBS_DEATHS_MAX * jobs->workers_most;
   snprintf(message, DEATH_BYTES, "%s; %d times in a row before the job began", cause,
            job->deaths_unbegun);
-  if (!often) start_undo(jobs, job);
+  if (!often) ep_job_start_undo(jobs, job);
   return often;
 }
 
@@ -425,21 +429,12 @@ static void job_died(void *context, const char *id, int attempt, bool begun, con
   ep_queue_announce(jobs);
 }
 
-/* True to be called again. */
-static bool devices_settle(ep_jobs *jobs) {
-  ep_device_list *devices = malloc(sizeof *devices);
-  if (devices == NULL) return true; /* in another round */
-  ep_supervisor_get_devices(jobs->supervisor, devices);
-  ep_jobs_stranded_check(jobs, devices);
-  bool again = ep_calibrations_settle(&jobs->calibrations, devices);
-  free(devices);
-  return again;
-}
-
 /* Once a round: wakes those who watch, and once a second tries again what the disk refused. */
 static bool jobs_settle(void *context) {
   ep_jobs *jobs = context;
-  bool again = devices_settle(jobs);
+  ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
+  ep_jobs_stranded_check(jobs, &jobs->devices);
+  bool again = ep_calibrations_settle(&jobs->calibrations, &jobs->devices);
   ep_wakes_call(&jobs->watches);
   int64_t now_us = ep_clock_steady_us();
   pthread_mutex_lock(&jobs->mutex);
@@ -458,6 +453,7 @@ static bool jobs_settle(void *context) {
 void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out) {
   *out = (ep_supervisor_events){.context = jobs,
                                 .next = job_next,
+                                .cancelled = job_cancelled,
                                 .started = job_started,
                                 .progress = job_progress,
                                 .finished = job_finished,
@@ -468,13 +464,11 @@ void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out) {
 
 ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
-  bool running = false;
   pthread_mutex_lock(&jobs->mutex);
   ep_live_job *job = ep_live_find_stored(jobs, id);
   bool live = job != NULL && !job->dropped;
   if (!live) job = NULL;
   if (live && (job->ending || !ep_queue_remove(&jobs->queue, &job->entry))) {
-    running = !job->ending;
     job->cancelled = true;
     job = NULL;
   }
@@ -485,12 +479,11 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
     ep_queue_touch(jobs);
   }
   pthread_mutex_unlock(&jobs->mutex);
-  if (running) ep_supervisor_cancel(jobs->supervisor, id);
   if (job != NULL) {
     ep_job_end(jobs, job, EP_STATE_CANCELLED, NULL);
     ep_queue_announce(jobs);
-    ep_supervisor_kick(jobs->supervisor); /* it may have held up those behind it */
   }
+  ep_supervisor_kick(jobs->supervisor); /* it runs, or may have held up those behind it */
   if (live || ep_store_job_exists(jobs->store, id)) return EP_OK;
   return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
 }

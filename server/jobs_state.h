@@ -50,6 +50,7 @@ typedef struct ep_live_job {
   ep_queue_entry entry;
   bool storing;            /* its row is not on disk yet: it may run, but nothing of it is shown */
   bool dropped;            /* its row could not be stored: what runs of it ends for nothing */
+  bool begun;              /* this attempt's start is in the row; else nothing of it was shown */
   bool cancelled;          /* asked for, while running */
   bool stranded;           /* queued, and no device that is left may run it */
   bool ending;             /* its end is known and being written */
@@ -78,11 +79,12 @@ struct ep_jobs {
   ep_supervisor *supervisor;
   ep_calibrations calibrations; /* once the supervisor is there */
   ep_logs logs;
-  ep_pins pins;        /* contents, by SHA-256, and ended jobs, by id, that live jobs need */
-  ep_wakes watches;    /* key: see ep_jobs_key */
-  int64_t retry_us;    /* when what could not be stored is tried again; supervisor's thread */
-  atomic_ullong clock; /* versions: microseconds at the start, then counted up */
-  bool refused;        /* something could not be stored: try again; supervisor's thread */
+  ep_pins pins;           /* contents, by SHA-256, and ended jobs, by id, that live jobs need */
+  ep_wakes watches;       /* key: see ep_jobs_key */
+  int64_t retry_us;       /* when what could not be stored is tried again; supervisor's thread */
+  atomic_ullong clock;    /* versions: microseconds at the start, then counted up */
+  bool refused;           /* something could not be stored: try again; supervisor's thread */
+  ep_device_list devices; /* as they were a moment ago; supervisor's thread */
   int lost_seen; /* lost devices when stranded jobs were last looked for, -1 = never; likewise */
 
   pthread_mutex_t naming; /* held while a dataset's name is moved from one content to another, with
@@ -155,6 +157,9 @@ char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status statu
 
 /* jobs_run.c: the supervisor's events. */
 void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out);
+/* Takes back an attempt of which nobody was shown more than that it was tried. A device that was
+ * chosen at an earlier start stays. */
+void ep_job_start_undo(ep_jobs *jobs, ep_live_job *job);
 /* Holds the line of a job's first start, made from the row that says so, for what comes next. */
 ep_status ep_job_start_hold(const ep_job_row *row, ep_eventlog *log, ep_error *error);
 /* True when the job may run on that device now. */

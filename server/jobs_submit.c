@@ -250,15 +250,12 @@ static void job_withdraw(ep_jobs *jobs, ep_live_job *job) {
   job->storing = false;
   pthread_cond_broadcast(&jobs->stored);
   pthread_mutex_unlock(&jobs->mutex);
-  if (!queued) {
-    ep_supervisor_cancel(jobs->supervisor, id);
-    return;
-  }
+  ep_supervisor_kick(jobs->supervisor); /* it runs, or may have held up those behind it */
+  if (!queued) return;
   ep_logs_release(&jobs->logs, job->log); /* of a start that was refused */
   ep_folder_discard(jobs->data_dir, "jobs", id, NULL);
   ep_live_destroy(job);
   ep_queue_announce(jobs);
-  ep_supervisor_kick(jobs->supervisor); /* it may have held up those behind it */
 }
 
 static void hash(const char *text, size_t bytes, uint8_t out[EP_STORE_HASH_BYTES]) {

@@ -167,6 +167,20 @@ static ep_device_view device_view(const ep_device_list *list, int device, const 
   return view;
 }
 
+static bool is_shown(const ep_live_job *job) {
+  return !job->storing && !job->dropped;
+}
+
+/* Takes out what nobody may see: jobs whose rows are on their way to the disk, or never came. */
+static void unshown_clear(ep_jobs *jobs, ep_device_list *list) {
+  pthread_mutex_lock(&jobs->mutex);
+  for (int i = 0; i < list->workers_count; i++) {
+    const ep_live_job *job = ep_live_find(jobs, list->worker[i].job);
+    if (job == NULL || !is_shown(job)) list->worker[i].job[0] = 0;
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+}
+
 ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
   *text = NULL;
   ep_device_list *devices = malloc(sizeof *devices);
@@ -175,6 +189,7 @@ ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
   int used = 0;
   if (devices != NULL && views != NULL) {
     ep_supervisor_get_devices(jobs->supervisor, devices);
+    unshown_clear(jobs, devices);
     for (int i = 0; i < devices->count; i++) views[i] = device_view(devices, i, ids, &used);
     *text = ep_devices_format(views, devices->count);
   }
@@ -192,10 +207,6 @@ typedef struct {
 static bool row_copy(const ep_live_job *job, ep_queue_row *row) {
   *row = (ep_queue_row){strdup(job->row.id), strdup(job->name), job->entry.priority};
   return row->id != NULL && row->name != NULL;
-}
-
-static bool is_shown(const ep_live_job *job) {
-  return !job->storing && !job->dropped;
 }
 
 /* The mutex is held. */

@@ -31,14 +31,19 @@ static int64_t place_find(const ep_queue *queue, const ep_queue_entry *entry) {
   return low;
 }
 
+bool ep_queue_reserve(ep_queue *queue, int64_t entries) {
+  if (entries <= queue->capacity) return true;
+  int64_t capacity = queue->capacity == 0 ? 64 : queue->capacity * 2;
+  if (capacity < entries) capacity = entries;
+  ep_queue_entry *grown = realloc(queue->entries, (size_t)capacity * sizeof *grown);
+  if (grown == NULL) return false;
+  queue->entries = grown;
+  queue->capacity = capacity;
+  return true;
+}
+
 bool ep_queue_add(ep_queue *queue, const ep_queue_entry *entry) {
-  if (queue->count == queue->capacity) {
-    int64_t capacity = queue->capacity == 0 ? 64 : queue->capacity * 2;
-    ep_queue_entry *entries = realloc(queue->entries, (size_t)capacity * sizeof *entries);
-    if (entries == NULL) return false;
-    queue->entries = entries;
-    queue->capacity = capacity;
-  }
+  if (!ep_queue_reserve(queue, queue->count + 1)) return false;
   int64_t place = place_find(queue, entry);
   ep_queue_entry *slot = &queue->entries[place];
   memmove(slot + 1, slot, (size_t)(queue->count - place) * sizeof *slot);

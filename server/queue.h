@@ -24,6 +24,8 @@ typedef struct {
 
 void ep_queue_deinit(ep_queue *queue); /* an ep_queue starts as {0} */
 
+/* Makes room for so many entries in all; false: memory is short. */
+bool ep_queue_reserve(ep_queue *queue, int64_t entries);
 bool ep_queue_add(ep_queue *queue, const ep_queue_entry *entry); /* false: memory is short */
 
 /* Where the entry stands: 0 = next, -1 = not in the queue. */

@@ -20,7 +20,7 @@ const ep_route EP_ROUTES[] = {
   {"POST",   "/v1/jobs/{id}/cancel",      ep_route_job_cancel,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/jobs/{id}/events",      ep_route_events_get,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"after", "every", "follow"}},
   {"GET",    "/v1/jobs/{id}/curve",       ep_route_curve_get,       EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"max_points", "format"}},
-  {"GET",    "/v1/jobs/{id}/weights",     ep_route_weights_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"format"}},
+  {"GET",    "/v1/jobs/{id}/weights",     ep_route_weights_get,     EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"format"}},
   {"GET",    "/v1/jobs/{id}/predictions", ep_route_predictions_get, EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"format"}},
   {"POST",   "/v1/jobs/{id}/predict",     ep_route_job_predict,     EP_BODY_JSON, PREDICT_BYTES, EP_RUNS_HERE, false, {NULL}},
   {"GET",    "/v1/compare",               ep_route_compare_get,     EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"jobs", "max_points", "format"}},

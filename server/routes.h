@@ -13,11 +13,12 @@ struct ep_server {
   const ep_config *config;
   ep_jobs *jobs;
   ep_streams *streams;
-  ep_work *ingest; /* reads uploads */
+  ep_work *ingest; /* reads uploads and files, writes weights in other formats: for minutes */
   ep_work *work;   /* everything else that takes longer than a moment */
   ep_auth auth;
   ep_guard guard;
-  char boot[17]; /* random, of this run: versions are counted anew in each */
+  atomic_llong bodies_bytes; /* that all requests hold in memory */
+  char boot[17];             /* random, of this run: versions are counted anew in each */
 };
 
 typedef enum {

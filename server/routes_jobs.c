@@ -49,7 +49,7 @@ static bool names_files(const ep_request *request) {
 
 ep_route_result ep_route_job_create(ep_exchange *exchange) {
   ep_request *request = &exchange->request;
-  if (!exchange->works && names_files(request)) return EP_ROUTE_WORKS;
+  if (!exchange->works && names_files(request)) return EP_ROUTE_INGESTS;
   static const char *const MODES[] = {"only", NULL};
   ep_error error = {0};
   ep_problem problem = {0};
@@ -74,16 +74,16 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
     return ep_exchange_problem(exchange, &problem);
   char *text = NULL;
   uint64_t version = 0;
-  if (stream)
-    ep_route_follow(exchange, id, 201, &options);
-  else if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error))
-    return ep_exchange_fail(exchange, &error);
-  else
+  if (stream) ep_route_follow(exchange, id, 201, &options);
+  if (exchange->answer.status != 201) { /* or it cannot be followed now; but it is in */
+    ep_answer_deinit(&exchange->answer);
+    if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error))
+      return ep_exchange_fail(exchange, &error);
+    etag_add(exchange, version);
     ep_answer_take_text(&exchange->answer, 201, "application/json", text);
-  if (exchange->answer.status != 201) return EP_ROUTE_ANSWERED;
+  }
   ep_answer_header_add(&exchange->answer, "Location", "/v1/jobs/%s", id);
   if (repeated) ep_answer_header_add(&exchange->answer, "Idempotency-Replayed", "true");
-  if (!stream) etag_add(exchange, version);
   return EP_ROUTE_ANSWERED;
 }
 

@@ -179,8 +179,9 @@ static ep_status make_file(const ep_server *server, const weights_format *format
   status = ep_folder_path(made, error, folder, format->file, NULL);
   if (!status) status = format->make(weights, made, error);
   if (!status && rename(made, path) != 0)
-    status = errno == ENOENT ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
-                             : ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+    status = errno == ENOENT
+                 ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
+                 : ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
   ep_folder_remove(folder, NULL);
   return status;
 }
@@ -224,8 +225,10 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
     return ep_exchange_fail(exchange, &error);
   const weights_format *format = &weights_formats[index];
   ep_status status = format_path(format, weights, path, &error);
-  if (!status && format->make != NULL && !ep_folder_exists(path))
+  if (!status && format->make != NULL && !ep_folder_exists(path)) {
+    if (!exchange->works) return EP_ROUTE_INGESTS;
     status = make_file(server, format, weights, path, &error);
+  }
   if (!status) status = open_file(path, &file, &bytes, &error);
   if (status) return ep_exchange_fail(exchange, &error);
   return serve_file(exchange, file, bytes, format->type, format->file, etag);

@@ -1,7 +1,6 @@
 /* store.c: see store.h: the connection, the schema, one job. */
 #include "server/store.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +90,24 @@ static int statement_run(ep_store *store, ep_sql sql) {
   return code;
 }
 
-ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
+/* Has the commits that follow wait for the disk, or not. */
+static ep_status commits_wait(ep_store *store, bool wait, ep_error *error) {
+  const char *sql = wait ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL";
+  if (store->waits == wait) return EP_OK;
+  int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
+  if (code != SQLITE_OK) {
+    ep_store_fail(store, code, NULL);
+    return ep_fail(
+        error, EP_UNAVAILABLE,
+        "the store refuses \"%s\", without which nothing can be promised: try again, and "
+        "when it does not pass start epochd anew",
+        sql);
+  }
+  store->waits = wait;
+  return EP_OK;
+}
+
+static ep_status transaction_run(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
   int code = statement_run(store, EP_SQL_BEGIN);
   if (code != SQLITE_DONE) return ep_store_fail(store, code, error);
   code = sqlite3_step(statement);
@@ -112,25 +128,33 @@ ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error
   return status;
 }
 
-static ep_status schema_version_read(ep_store *store, int *version, ep_error *error) {
+ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
+  ep_status status = commits_wait(store, true, error);
+  return status == EP_OK ? transaction_run(store, statement, error) : status;
+}
+
+/* What a pragma answers: value: [16]. */
+static ep_status pragma_ask(ep_store *store, const char *sql, char value[16], ep_error *error) {
   sqlite3_stmt *statement = NULL;
-  int code = sqlite3_prepare_v2(store->database, "PRAGMA user_version", -1, &statement, NULL);
+  int code = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
   if (code == SQLITE_OK) code = sqlite3_step(statement);
-  *version = code == SQLITE_ROW ? sqlite3_column_int(statement, 0) : -1;
+  ep_status status = code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
+  if (status == EP_OK) snprintf(value, 16, "%s", (const char *)sqlite3_column_text(statement, 0));
   sqlite3_finalize(statement);
-  return code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
+  return status;
 }
 
 static ep_status schema_migrate(ep_store *store, ep_error *error) {
-  int version = 0;
-  ep_status status = schema_version_read(store, &version, error);
+  char value[16];
+  ep_status status = pragma_ask(store, "PRAGMA user_version", value, error);
   if (status != EP_OK) return status;
+  long version = strtol(value, NULL, 10);
   if (version > SCHEMA_VERSION)
     return ep_fail(error, EP_CONFLICT,
-                   "the store was written by a newer epochd (schema %d, this one knows %d)",
+                   "the store was written by a newer epochd (schema %ld, this one knows %d)",
                    version, (int)SCHEMA_VERSION);
   for (; version < SCHEMA_VERSION; version++) {
-    char *sql = sqlite3_mprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %d; COMMIT;",
+    char *sql = sqlite3_mprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %ld; COMMIT;",
                                 migrations[version], version + 1);
     if (sql == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
     int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
@@ -147,11 +171,22 @@ static ep_status connection_open(ep_store *store, const char *path, ep_error *er
                              NULL);
   if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->database, BUSY_MS);
   if (code == SQLITE_OK)
-    code = sqlite3_exec(store->database,
-                        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
-                        "PRAGMA cache_size = -2000;",
-                        NULL, NULL, NULL);
+    code = sqlite3_exec(store->database, "PRAGMA cache_size = -2000", NULL, NULL, NULL);
   return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
+}
+
+/* All commits go to a log beside the database, which is synced: what the promises stand on. A file
+ * system that has no shared memory (many that are mounted from afar) gets another mode, and no
+ * error. */
+static ep_status promises_make(ep_store *store, ep_error *error) {
+  char mode[16];
+  ep_status status = pragma_ask(store, "PRAGMA journal_mode = WAL", mode, error);
+  if (status == EP_OK && strcmp(mode, "wal") != 0)
+    status =
+        ep_fail(error, EP_UNAVAILABLE,
+                "the store cannot keep a write-ahead log here: have the data folder on a local "
+                "disk");
+  return status == EP_OK ? commits_wait(store, true, error) : status;
 }
 
 ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
@@ -160,6 +195,7 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   if (store == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
   pthread_mutex_init(&store->mutex, NULL);
   ep_status status = connection_open(store, path, error);
+  if (status == EP_OK) status = promises_make(store, error);
   if (status == EP_OK) status = schema_migrate(store, error);
   for (int i = 0; status == EP_OK && i < EP_SQL_COUNT; i++) {
     int code = sqlite3_prepare_v3(store->database, statements_sql[i], -1, SQLITE_PREPARE_PERSISTENT,
@@ -272,12 +308,8 @@ ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *
 ep_status ep_store_job_note(ep_store *store, const ep_job_row *row, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_UPDATE);
   update_bind(s, row);
-  ep_status status = EP_OK;
-  int code = sqlite3_exec(store->database, "PRAGMA synchronous = NORMAL", NULL, NULL, NULL);
-  if (code != SQLITE_OK) status = ep_store_fail(store, code, error);
-  if (status == EP_OK) status = ep_store_run(store, s, error);
-  code = sqlite3_exec(store->database, "PRAGMA synchronous = FULL", NULL, NULL, NULL);
-  assert(code == SQLITE_OK); /* no promise of this store would hold without it */
+  ep_status status = commits_wait(store, false, error);
+  if (status == EP_OK) status = transaction_run(store, s, error);
   ep_store_unlock(store, s);
   return status;
 }

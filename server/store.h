@@ -84,6 +84,8 @@ ep_status ep_store_job_label(ep_store *store, const char *id, const ep_labels *l
 typedef struct {
   ep_job_row *rows; /* [count], owned with their texts */
   int64_t count, capacity;
+  int64_t bytes; /* of the texts */
+  bool cut;      /* at EP_LIMIT_LIST_BYTES: there may be more */
 } ep_job_rows;
 
 void ep_job_rows_deinit(ep_job_rows *rows);
@@ -101,8 +103,9 @@ typedef struct {
  * [page->limit], *count of them are written. */
 ep_status ep_store_jobs_versions(ep_store *store, const ep_job_page *page, ep_job_version *versions,
                                  int64_t *count, ep_error *error);
-/* All that did not end, oldest first. */
-ep_status ep_store_jobs_unfinished(ep_store *store, ep_job_rows *out, ep_error *error);
+/* Those that did not end, oldest first, from the one after this id on. */
+ep_status ep_store_jobs_unfinished(ep_store *store, const char *after, ep_job_rows *out,
+                                   ep_error *error);
 /* Those that ended last. */
 ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
                                       ep_error *error);

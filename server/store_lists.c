@@ -21,19 +21,27 @@ static ep_status row_append(ep_job_rows *out, sqlite3_stmt *s, ep_error *error) 
     out->rows = rows;
     out->capacity = capacity;
   }
-  ep_status status = ep_store_row_take(s, &out->rows[out->count], error);
-  if (status == EP_OK) out->count++;
-  return status;
+  ep_job_row *row = &out->rows[out->count];
+  ep_status status = ep_store_row_take(s, row, error);
+  if (status != EP_OK) return status;
+  out->count++;
+  out->bytes += (int64_t)(strlen(row->spec) + strlen(row->tags));
+  if (row->result != NULL) out->bytes += (int64_t)strlen(row->result);
+  return EP_OK;
 }
 
-/* Reads all rows of a statement with its parameters bound. The mutex is held. */
+/* Reads all rows of a statement with its parameters bound, as far as they have room. The mutex is
+ * held. */
 static ep_status rows_read(ep_store *store, sqlite3_stmt *s, ep_job_rows *out, ep_error *error) {
   *out = (ep_job_rows){0};
   ep_status status = EP_OK;
   int code = SQLITE_DONE;
-  while (status == EP_OK && (code = sqlite3_step(s)) == SQLITE_ROW)
+  while (status == EP_OK && !out->cut && (code = sqlite3_step(s)) == SQLITE_ROW) {
     status = row_append(out, s, error);
-  if (status == EP_OK && code != SQLITE_DONE) status = ep_store_fail(store, code, error);
+    out->cut = out->bytes >= EP_LIMIT_LIST_BYTES;
+  }
+  if (status == EP_OK && !out->cut && code != SQLITE_DONE)
+    status = ep_store_fail(store, code, error);
   if (status != EP_OK) ep_job_rows_deinit(out);
   return status;
 }
@@ -95,8 +103,10 @@ ep_status ep_store_jobs_versions(ep_store *store, const ep_job_page *page, ep_jo
   return status;
 }
 
-ep_status ep_store_jobs_unfinished(ep_store *store, ep_job_rows *out, ep_error *error) {
+ep_status ep_store_jobs_unfinished(ep_store *store, const char *after, ep_job_rows *out,
+                                   ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOBS_UNFINISHED);
+  ep_store_text_bind(s, 1, after);
   ep_status status = rows_read(store, s, out, error);
   ep_store_unlock(store, s);
   return status;

@@ -47,7 +47,7 @@
   EP_SQL_PAGES(X, JOBS_LIST, EP_JOB_COLUMNS, "")                                                 \
   EP_SQL_PAGES(X, JOBS_SUMMARY, EP_JOB_COLUMNS_WITH("''"), "")                                   \
   EP_SQL_PAGES(X, JOBS_VERSION, "id, version", "INDEXED BY jobs_by_id")                          \
-  X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE state IN "                       \
+  X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id > ?1 AND state IN "           \
                      "('queued','running','pausing','paused') ORDER BY id")                      \
   X(JOBS_FINISHED_LAST, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE finished_us > 0 "             \
                         "ORDER BY finished_us DESC LIMIT ?1")                                    \
@@ -79,6 +79,7 @@ struct ep_store {
   sqlite3 *database;
   pthread_mutex_t mutex; /* guards the connection and its statements */
   sqlite3_stmt *statements[EP_SQL_COUNT];
+  bool waits; /* a commit waits for the disk, as all but notes must */
 };
 
 /* Takes the mutex and hands out the statement, reset. */

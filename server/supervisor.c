@@ -70,21 +70,20 @@ void ep_supervisor_kick(ep_supervisor *s) {
     ep_notice(EP_NOTICE_ERROR, "the supervisor cannot be woken: %s", strerror(errno));
 }
 
-void ep_supervisor_cancel(ep_supervisor *s, const char *job) {
-  ep_cancellation *cancellation = calloc(1, sizeof *cancellation);
-  if (cancellation == NULL) return; /* the caller may try again: cancel is safe to repeat */
-  snprintf(cancellation->job, sizeof cancellation->job, "%s", job);
-  pthread_mutex_lock(&s->mutex);
-  cancellation->next = s->cancelled;
-  s->cancelled = cancellation;
-  pthread_mutex_unlock(&s->mutex);
-  ep_supervisor_kick(s);
-}
-
 void ep_supervisor_get_devices(ep_supervisor *s, ep_device_list *out) {
   pthread_mutex_lock(&s->mutex);
   *out = s->shown;
   pthread_mutex_unlock(&s->mutex);
+}
+
+/* Tells the workers whose jobs are to end. */
+static void jobs_cancel(ep_supervisor *s) {
+  for (int i = 0; i < s->workers_count; i++) {
+    ep_supervised *worker = &s->worker[i];
+    if (worker->status.job[0] != 0 &&
+        s->events.cancelled(s->events.context, worker->status.job, worker->attempt))
+      ep_supervised_cancel(worker);
+  }
 }
 
 /* Takes what other threads left; true when the supervisor is to stop. */
@@ -94,17 +93,12 @@ static bool inbox_take(ep_supervisor *s) {
   while (read(s->wake, &count, sizeof count) < 0 && errno == EINTR) {
   }
   pthread_mutex_lock(&s->mutex);
-  bool stopping = s->stopping;
-  if (s->kicked) s->look_for_work = true;
+  bool stopping = s->stopping, kicked = s->kicked;
   s->kicked = false;
-  ep_cancellation *cancelled = s->cancelled, *next;
-  s->cancelled = NULL;
   pthread_mutex_unlock(&s->mutex);
-  for (; cancelled != NULL; cancelled = next) {
-    next = cancelled->next;
-    for (int i = 0; i < s->workers_count; i++)
-      if (strcmp(s->worker[i].status.job, cancelled->job) == 0) ep_supervised_cancel(&s->worker[i]);
-    free(cancelled);
+  if (kicked) {
+    s->look_for_work = true;
+    jobs_cancel(s);
   }
   return stopping;
 }
@@ -117,7 +111,7 @@ static void events_wait(ep_supervisor *s, int timeout_ms) {
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
     bool listen = worker->link.socket >= 0 && !worker->held && !worker->hung_up;
-    bool output = listen && ep_worker_link_has_output(&worker->link) && !worker->killed;
+    bool output = listen && ep_worker_link_output(&worker->link) > 0 && !worker->killed;
     polled[used++] = (struct pollfd){.fd = listen ? worker->link.socket : -1,
                                      .events = (short)(POLLIN | (output ? POLLOUT : 0))};
     polled[used++] =
@@ -262,10 +256,6 @@ void ep_supervisor_destroy(ep_supervisor *s) {
   if (s->running) {
     ep_supervisor_kick(s);
     pthread_join(s->thread, NULL);
-  }
-  for (ep_cancellation *c = s->cancelled, *next; c != NULL; c = next) {
-    next = c->next;
-    free(c);
   }
   if (s->wake >= 0) close(s->wake);
   free(s->path);

@@ -68,6 +68,9 @@ typedef struct {
   /* A worker of the device has nothing to do: fill in *out, or return false. cores: that no job
    * has, INT_MAX when the device has none at all. Asked again after a kick. */
   bool (*next)(void *context, const char *device, int cores, ep_assignment *out);
+  /* Asked after a kick: the job that a worker has is to end. The worker is told, and killed when it
+   * did not within 10 s. */
+  bool (*cancelled)(void *context, const char *job, int attempt);
   /* What a worker said of the job that it was given. false: not now (the disk is full, say): it is
    * offered again a second later, and the worker is not heard until then. */
   bool (*started)(void *context, const char *device, const ep_reply *reply);
@@ -102,9 +105,8 @@ void ep_supervisor_destroy(ep_supervisor *supervisor);
 
 /* The functions below may be called from any thread. */
 
-void ep_supervisor_kick(ep_supervisor *supervisor); /* there may be work */
-/* Tells the worker that has this job to cancel it, and kills it when it did not within 10 s. */
-void ep_supervisor_cancel(ep_supervisor *supervisor, const char *job);
+/* There may be work, or a job to cancel. */
+void ep_supervisor_kick(ep_supervisor *supervisor);
 void ep_supervisor_get_devices(ep_supervisor *supervisor, ep_device_list *out);
 
 /* Sends `command` (predict or probe; its request number is filled in) to `device`, or with NULL or

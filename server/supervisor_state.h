@@ -46,11 +46,6 @@ typedef struct ep_request {
   void *context;
 } ep_request;
 
-typedef struct ep_cancellation {
-  struct ep_cancellation *next;
-  char job[EP_ID_BYTES];
-} ep_cancellation;
-
 struct ep_supervisor {
   ep_supervisor_options options;
   ep_supervisor_events events;
@@ -68,7 +63,6 @@ struct ep_supervisor {
   pthread_mutex_t mutex; /* guards what follows */
   bool stopping, kicked;
   ep_request *asked, **asked_end; /* not yet sent, in order */
-  ep_cancellation *cancelled;     /* not yet told */
   uint64_t last_request;
   ep_device_list shown; /* what other threads see of the devices */
 };

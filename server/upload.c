@@ -41,7 +41,8 @@ ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announ
   if (status) return status;
   upload->file = mkostemp(upload->path, O_CLOEXEC);
   if (upload->file < 0)
-    return ep_fail(error, EP_IO, "a file for the upload cannot be made: %s", strerror(errno));
+    return ep_fail(error, ep_status_from_errno(errno), "a file for the upload cannot be made: %s",
+                   strerror(errno));
   return EP_OK;
 }
 
@@ -58,8 +59,8 @@ ep_status ep_upload_write(ep_upload *upload, const char *data, size_t bytes, ep_
     ssize_t written = write(upload->file, data, bytes);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0)
-      return ep_fail(error, errno == ENOSPC || errno == EDQUOT ? EP_UNAVAILABLE : EP_IO,
-                     "the upload cannot be written: %s", strerror(errno));
+      return ep_fail(error, ep_status_from_errno(errno), "the upload cannot be written: %s",
+                     strerror(errno));
     data += written;
     bytes -= (size_t)written;
     upload->bytes += written;
@@ -83,6 +84,7 @@ ep_status ep_upload_folder(const char *data_dir, char *path, size_t path_bytes, 
   if (length < 0 || (size_t)length >= path_bytes)
     return ep_fail(error, EP_IO, "the data folder's path is too long");
   if (!mkdtemp(path))
-    return ep_fail(error, EP_IO, "a folder for the upload cannot be made: %s", strerror(errno));
+    return ep_fail(error, ep_status_from_errno(errno), "a folder for the upload cannot be made: %s",
+                   strerror(errno));
   return EP_OK;
 }

@@ -120,7 +120,7 @@ static ep_status buffer_reserve(uint8_t **buffer, size_t *capacity, size_t bytes
 
 ep_status ep_worker_link_send(ep_worker_link *link, uint8_t *frame, size_t bytes, ep_error *error) {
   if (frame == NULL) return ep_fail(error, EP_TOO_LARGE, "a frame for a worker is too large");
-  size_t waiting = link->out_bytes - link->out_sent;
+  size_t waiting = ep_worker_link_output(link);
   if (link->out_sent > 0) memmove(link->out, link->out + link->out_sent, waiting);
   link->out_sent = 0;
   link->out_bytes = waiting;

@@ -40,8 +40,8 @@ ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *pr
  * takes now; the rest waits for ep_worker_link_flush. */
 ep_status ep_worker_link_send(ep_worker_link *link, uint8_t *frame, size_t bytes, ep_error *error);
 ep_status ep_worker_link_flush(ep_worker_link *link, ep_error *error);
-static inline bool ep_worker_link_has_output(const ep_worker_link *link) {
-  return link->out_sent < link->out_bytes;
+static inline size_t ep_worker_link_output(const ep_worker_link *link) { /* bytes not yet sent */
+  return link->out_bytes - link->out_sent;
 }
 
 /* Called with each whole frame; the payload is aligned to 8 bytes and lent. false: not now; the

@@ -78,6 +78,10 @@ void ep_requests_send(ep_supervisor *supervisor) {
       request_fail(request, EP_UNAVAILABLE, "no worker is alive for this; try again later");
       continue;
     }
+    if (ep_worker_link_output(&worker->link) + request->frame_bytes > EP_LIMIT_FRAMES_BYTES) {
+      request_fail(request, EP_BUSY, "the worker has not read what it was asked before; try again");
+      continue;
+    }
     uint8_t *frame = request->frame;
     request->frame = NULL;
     request->worker = worker;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/data/disk_wait.h"
 #include "engine/data/sha256.h"
 
 enum { BUFFER_BYTES = 1 << 16, HASHED_BESIDE_BYTES = 1 << 20, PIECE_BYTES = 8 << 20 };
@@ -29,7 +30,8 @@ ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error 
   while (count > 0) {
     ssize_t written = write(file, at, count);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ep_fail(error, EP_IO, "writing: %s", strerror(errno));
+    if (written < 0)
+      return ep_fail(error, ep_status_from_errno(errno), "writing: %s", strerror(errno));
     at += written;
     count -= (size_t)written;
   }
@@ -37,12 +39,7 @@ ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error 
 }
 
 ep_status ep_durable_folder_sync(const char *folder, ep_error *error) {
-  int file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (file < 0) return ep_fail(error, EP_IO, "%s: %s", folder, strerror(errno));
-  ep_status status = EP_OK;
-  if (fsync(file) != 0) status = ep_fail(error, EP_IO, "%s: fsync: %s", folder, strerror(errno));
-  close(file);
-  return status;
+  return ep_disk_waits(&(ep_disk_wait){-1, folder}, 1, error);
 }
 
 ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_error *error) {
@@ -57,7 +54,8 @@ ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_err
   memcpy(file->path, path, strlen(path) + 1);
   file->file = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (file->file < 0) {
-    ep_status status = ep_fail(error, EP_IO, "%s: %s", file->temporary, strerror(errno));
+    ep_status status =
+        ep_fail(error, ep_status_from_errno(errno), "%s: %s", file->temporary, strerror(errno));
     free(file);
     return status;
   }
@@ -75,7 +73,8 @@ static ep_status flush(ep_durable_file *file, ep_error *error) {
 }
 
 static ep_status sync_fail(const ep_durable_file *file, ep_error *error) {
-  return ep_fail(error, EP_IO, "%s: fsync: %s", file->temporary, strerror(errno));
+  return ep_fail(error, ep_status_from_errno(errno), "%s: fsync: %s", file->temporary,
+                 strerror(errno));
 }
 
 /* Has the kernel begin to write what it holds of the file. No promise, which is fsync's; but a
@@ -158,7 +157,7 @@ static void handle_close(ep_durable_file *file) {
 
 static ep_status file_place(const ep_durable_file *file, ep_error *error) {
   if (rename(file->temporary, file->path) == 0) return EP_OK;
-  return ep_fail(error, EP_IO, "%s: rename: %s", file->path, strerror(errno));
+  return ep_fail(error, ep_status_from_errno(errno), "%s: rename: %s", file->path, strerror(errno));
 }
 
 ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, char sha256[65],
@@ -179,48 +178,15 @@ void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to) {
   from->count = 0;
 }
 
-/* One wait for the disk: for a file, or for the folder it lies in. */
-typedef struct {
-  const ep_durable_file *file;
-  bool folder;
-  ep_status status;
-  ep_error error;
-  pthread_t thread;
-  bool threaded;
-} disk_wait;
-
-static void *disk_wait_run(void *context) {
-  disk_wait *wait = context;
-  char folder[PATH_MAX];
-  if (wait->folder) {
-    folder_of(wait->file, folder);
-    wait->status = ep_durable_folder_sync(folder, &wait->error);
-  } else if (fsync(wait->file->file) != 0) {
-    wait->status = sync_fail(wait->file, &wait->error);
-  }
-  return NULL;
-}
-
-/* All files and their folder, waited for at the same time: the disk takes hardly longer than for
- * one. Where there is no thread, the caller's waits. */
+/* All files and their folder, waited for at the same time. */
 static ep_status group_sync(const ep_durable_group *group, ep_error *error) {
-  disk_wait waits[EP_DURABLE_GROUP_MOST + 1];
-  ep_status status = EP_OK;
-  int last = group->count;
-  for (int i = 0; i <= last; i++) {
-    waits[i] = (disk_wait){.file = group->file[i < last ? i : 0], .folder = i == last};
-    waits[i].threaded =
-        i < last && pthread_create(&waits[i].thread, NULL, disk_wait_run, &waits[i]) == 0;
-    if (!waits[i].threaded) disk_wait_run(&waits[i]);
-  }
-  for (int i = 0; i <= last; i++) {
-    if (waits[i].threaded) pthread_join(waits[i].thread, NULL);
-    if (status == EP_OK && waits[i].status != EP_OK) {
-      status = waits[i].status;
-      if (error) *error = waits[i].error;
-    }
-  }
-  return status;
+  ep_disk_wait waits[EP_DURABLE_GROUP_MOST + 1];
+  char folder[PATH_MAX];
+  for (int i = 0; i < group->count; i++)
+    waits[i] = (ep_disk_wait){group->file[i]->file, group->file[i]->path};
+  folder_of(group->file[0], folder);
+  waits[group->count] = (ep_disk_wait){-1, folder};
+  return ep_disk_waits(waits, group->count + 1, error);
 }
 
 ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error) {

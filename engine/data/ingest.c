@@ -74,7 +74,8 @@ ep_status ep_ingest_temporary(const char *folder, int *file, ep_error *error) {
   int length = snprintf(path, sizeof path, "%s/unpacked.XXXXXX", folder);
   if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
   *file = mkostemp(path, O_CLOEXEC);
-  if (*file < 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  if (*file < 0)
+    return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
   unlink(path);
   return EP_OK;
 }

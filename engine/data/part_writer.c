@@ -56,7 +56,8 @@ static ep_status part_create(ep_part_writer *writer, const char *folder, ep_spli
   ep_status status = ep_part_path(folder, split, role, sizeof path, path, error);
   if (status) return status;
   writer->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-  if (writer->file < 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  if (writer->file < 0)
+    return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
   uint8_t blank[EP_NPY_CANONICAL_BYTES] = {0}; /* the head is written when the rows are known */
   return ep_file_write_all(writer->file, blank, sizeof blank, error);
 }
@@ -106,8 +107,10 @@ static ep_status head_write(ep_part_writer *writer, ep_error *error) {
   ep_npy_header_format(writer->dtype, writer->measure.rows, writer->dimensions, writer->shape,
                        head);
   if (pwrite(writer->file, head, sizeof head, 0) != (ssize_t)sizeof head)
-    return ep_fail(error, EP_IO, "writing the head of a part: %s", strerror(errno));
-  if (fsync(writer->file) != 0) return ep_fail(error, EP_IO, "fsync: %s", strerror(errno));
+    return ep_fail(error, ep_status_from_errno(errno), "writing the head of a part: %s",
+                   strerror(errno));
+  if (fsync(writer->file) != 0)
+    return ep_fail(error, ep_status_from_errno(errno), "fsync: %s", strerror(errno));
   return EP_OK;
 }
 

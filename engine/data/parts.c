@@ -56,7 +56,8 @@ static ep_status part_take(const char *folder, ep_dataset_meta *meta, const char
       ep_part_path(before_folder, (ep_split)split, (ep_role)role, sizeof from, from, error);
   if (!status) status = ep_part_path(folder, (ep_split)split, (ep_role)role, sizeof to, to, error);
   if (!status && link(from, to) != 0)
-    status = ep_fail(error, EP_IO, "a part cannot be linked to %s: %s", to, strerror(errno));
+    status = ep_fail(error, ep_status_from_errno(errno), "a part cannot be linked to %s: %s", to,
+                     strerror(errno));
   if (status) return status;
   if (!part->sha256[0]) {
     hash_derive(split, role, before->sha256, part->sha256);

@@ -37,6 +37,12 @@ void ep_cache_key_add(ep_cache_key *key, const char *text) {
   for (int i = 0; i < 2; i++) key->half[i] = fnv(key->half[i], text, strlen(text) + 1);
 }
 
+void ep_cache_key_add_number(ep_cache_key *key, int64_t number) {
+  char text[24];
+  snprintf(text, sizeof text, "%lld", (long long)number);
+  ep_cache_key_add(key, text);
+}
+
 static file_head head_of(const char *code, size_t bytes) {
   file_head head = {.magic = "epcache", .bytes = bytes};
   head.sum = fnv(ep_cache_key_start().half[0], code, bytes);

@@ -1,7 +1,7 @@
 /* cache.h: what was found out at some cost, on disk: compiled kernels, the algorithms of matrix
- * products; so that a job pays once in the life of a machine and not once a process. The folder is
- * EPOCHD_CACHE_DIR, else epochd in XDG_CACHE_HOME, else in .cache of HOME; without any, and
- * whenever something fails, nothing is kept. */
+ * products and of convolutions; so that a job pays once in the life of a machine and not once a
+ * process. The folder is EPOCHD_CACHE_DIR, else epochd in XDG_CACHE_HOME, else in .cache of HOME;
+ * without any, and whenever something fails, nothing is kept. */
 #ifndef EP_KERNELS_CUDA_CACHE_H
 #define EP_KERNELS_CUDA_CACHE_H
 
@@ -16,6 +16,7 @@ typedef struct {
 ep_cache_key ep_cache_key_start(void);
 /* Adds a text and its end, so that two texts are not the same as one. */
 void ep_cache_key_add(ep_cache_key *key, const char *text);
+void ep_cache_key_add_number(ep_cache_key *key, int64_t number);
 
 /* The kept bytes, which the caller frees, with their size; NULL when there is none, or when the
  * file is not whole. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/limits.h"
 #include "kernels/cuda/cache.h"
 #include "kernels/cuda/sources.h"
 
@@ -151,77 +152,137 @@ static ep_status cubin_get(const ep_backend *backend, const char *file, const ch
   return status;
 }
 
-/* --- what was compiled --------------------------------------------------------------------- */
+/* --- what is loaded ------------------------------------------------------------------------ */
 
-typedef struct kept {
-  struct kept *next;
+struct ep_cuda_compiled {
+  ep_cuda_compiled *next;
   int device;
-  char *file, *header; /* owned */
+  char *file, *program; /* owned: what it is compiled of */
+  int users;
+  bool loading;          /* by its only user so far */
+  cudaLibrary_t library; /* owned */
   cudaKernel_t kernel;
-} kept;
+};
 
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
-static kept *compiled;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list, not the loading */
+static pthread_cond_t loading_ended = PTHREAD_COND_INITIALIZER;
+static ep_cuda_compiled *compiled; /* who was asked for last comes first */
 
-static cudaKernel_t kept_find(int device, const char *file, const char *header) {
-  for (const kept *row = compiled; row; row = row->next)
-    if (row->device == device && strcmp(row->file, file) == 0 && strcmp(row->header, header) == 0)
-      return row->kernel;
-  return NULL;
+/* The list's pointer to it, or the last one, which is NULL. */
+static ep_cuda_compiled **place_of(int device, const char *file, const char *program) {
+  ep_cuda_compiled **at = &compiled;
+  while (*at && ((*at)->device != device || strcmp((*at)->file, file) != 0 ||
+                 strcmp((*at)->program, program) != 0))
+    at = &(*at)->next;
+  return at;
 }
 
-static void keep(int device, const char *file, const char *header, cudaKernel_t kernel) {
-  kept *row = calloc(1, sizeof *row);
-  if (!row) return;
-  *row = (kept){compiled, device, strdup(file), strdup(header), kernel};
-  if (row->file && row->header) {
-    compiled = row;
-    return;
+static void compiled_destroy(ep_cuda_compiled *self) {
+  if (!self) return;
+  if (self->library) cudaLibraryUnload(self->library);
+  free(self->program);
+  free(self->file);
+  free(self);
+}
+
+/* Takes the program, also where it fails. */
+static ep_cuda_compiled *compiled_create(int device, const char *file, char *program) {
+  ep_cuda_compiled *self = calloc(1, sizeof *self);
+  char *copy = strdup(file);
+  if (!self || !copy) {
+    free(copy);
+    free(program);
+    free(self);
+    return NULL;
   }
-  free(row->header);
-  free(row->file);
-  free(row);
+  *self = (ep_cuda_compiled){.device = device, .file = copy, .program = program, .loading = true};
+  return self;
 }
 
-static ep_status kernel_load(const ep_backend *backend, const char *file, const char *name,
-                             const char *header, cudaKernel_t *out, ep_error *error) {
+/* Of which the caller is a user from now on, and which it loads, where that is left to do; NULL
+ * where memory is short. Takes the program. */
+static ep_cuda_compiled *compiled_take(int device, const char *file, char *program) {
+  pthread_mutex_lock(&mutex);
+  ep_cuda_compiled **at, *self;
+  while (*(at = place_of(device, file, program)) && (*at)->loading)
+    pthread_cond_wait(&loading_ended, &mutex); /* which may fail: the caller tries, then */
+  if ((self = *at)) {
+    *at = self->next;
+    free(program);
+  } else {
+    self = compiled_create(device, file, program);
+  }
+  if (self) {
+    self->users++;
+    self->next = compiled;
+    compiled = self;
+  }
+  pthread_mutex_unlock(&mutex);
+  return self;
+}
+
+static void loading_end(ep_cuda_compiled *self, bool failed) {
+  pthread_mutex_lock(&mutex);
+  self->loading = false;
+  if (failed) *place_of(self->device, self->file, self->program) = self->next;
+  pthread_cond_broadcast(&loading_ended);
+  pthread_mutex_unlock(&mutex);
+  if (failed) compiled_destroy(self);
+}
+
+/* Takes out of the list what is too many: of what nobody uses, the one that was not asked for for
+ * longest. With the mutex; NULL: nothing. */
+static ep_cuda_compiled *surplus_take(void) {
+  ep_cuda_compiled **last = NULL;
+  int count = 0;
+  for (ep_cuda_compiled **at = &compiled; *at; at = &(*at)->next, count++)
+    if ((*at)->users == 0) last = at;
+  if (!last || count <= EP_LIMIT_LOADED_KERNELS) return NULL;
+  ep_cuda_compiled *taken = *last;
+  *last = taken->next;
+  return taken;
+}
+
+static ep_status kernel_load(const ep_backend *backend, const char *name, ep_cuda_compiled *self,
+                             ep_error *error) {
   char *cubin = NULL;
   size_t bytes = 0;
-  cudaLibrary_t library;
-  ep_status status = cubin_get(backend, file, header, &cubin, &bytes, error);
+  ep_status status = cubin_get(backend, self->file, self->program, &cubin, &bytes, error);
   if (status != EP_OK) return status;
-  cudaError_t code = cudaLibraryLoadData(&library, cubin, NULL, NULL, 0, NULL, NULL, 0);
+  cudaError_t code = cudaLibraryLoadData(&self->library, cubin, NULL, NULL, 0, NULL, NULL, 0);
+  if (code != cudaSuccess) self->library = NULL;
   free(cubin);
-  if (code == cudaSuccess) {
-    code = cudaLibraryGetKernel(out, library, name);
-    if (code != cudaSuccess) cudaLibraryUnload(library);
-  }
+  if (code == cudaSuccess) code = cudaLibraryGetKernel(&self->kernel, self->library, name);
   return code == cudaSuccess ? EP_OK : ep_cuda_fail(error, code, "loading a kernel");
 }
 
-/* One that is here already, or loaded now. */
-static ep_status kernel_get(const ep_backend *backend, const char *file, const char *name,
-                            const char *program, cudaKernel_t *out, ep_error *error) {
-  pthread_mutex_lock(&mutex);
-  ep_status status = EP_OK;
-  *out = kept_find(backend->device, file, program);
-  if (!*out) {
-    status = kernel_load(backend, file, name, program, out, error);
-    if (status == EP_OK) keep(backend->device, file, program, *out);
+ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *name,
+                          char *program, ep_cuda_compiled **out, ep_error *error) {
+  *out = NULL;
+  if (program && !ep_cuda_compiler_exists()) {
+    free(program);
+    return ep_fail(error, EP_UNSUPPORTED, "NVRTC, which compiles kernels, is not installed");
   }
-  pthread_mutex_unlock(&mutex);
-  return status;
+  ep_cuda_compiled *self = program ? compiled_take(backend->device, file, program) : NULL;
+  if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for a kernel");
+  if (self->loading) {
+    ep_status status = kernel_load(backend, name, self, error);
+    loading_end(self, status != EP_OK);
+    if (status != EP_OK) return status;
+  }
+  *out = self;
+  return EP_OK;
 }
 
-ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *name,
-                          char *program, cudaKernel_t *out, ep_error *error) {
-  ep_status status;
-  if (!program)
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for a kernel");
-  else if (!ep_cuda_compiler_exists())
-    status = ep_fail(error, EP_UNSUPPORTED, "NVRTC, which compiles kernels, is not installed");
-  else
-    status = kernel_get(backend, file, name, program, out, error);
-  free(program);
-  return status;
+cudaKernel_t ep_cuda_compiled_kernel(const ep_cuda_compiled *self) {
+  return self->kernel;
+}
+
+void ep_cuda_compiled_release(ep_cuda_compiled *self) {
+  if (!self) return;
+  pthread_mutex_lock(&mutex);
+  self->users--;
+  ep_cuda_compiled *taken = surplus_take();
+  pthread_mutex_unlock(&mutex);
+  compiled_destroy(taken); /* unloading may wait for the device, the mutex need not */
 }

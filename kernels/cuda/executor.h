@@ -29,8 +29,9 @@ typedef struct {
   void (*destroy)(void *self); /* NULL is allowed; no slot: nothing to do */
   /* Queues the steps on the network's stream. No slot: the next two instead. */
   ep_status (*run)(void *self, const ep_cuda_span *span, ep_error *error);
-  /* Queues what a segment begins with: the parameters may have changed. No slot: nothing. */
-  ep_status (*begin)(void *self, ep_error *error);
+  /* Queues what parameters that came from outside ask for, before a step uses them. No slot:
+   * nothing. */
+  ep_status (*adopt)(void *self, ep_error *error);
   /* Queues one step of `rows` rows, as ep_cuda_network_step does: the instance keeps the clock,
    * records graphs of it and streams rows to it. */
   ep_status (*step)(void *self, int64_t rows, ep_error *error);

@@ -1,7 +1,6 @@
 /* gemm_search.c: which of cuBLASLt's algorithms is the fastest for a product, found once and kept
  * on disk, so that a worker that goes on with the job of one that died computes as that one did. */
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,27 +113,21 @@ static ep_status search(ep_backend *backend, ep_cuda_gemm *gemm, void *workspace
 
 /* --- what is known ------------------------------------------------------------------------- */
 
-static void number_add(ep_cache_key *key, long long number) {
-  char text[24];
-  snprintf(text, sizeof text, "%lld", number);
-  ep_cache_key_add(key, text);
-}
-
 /* Of the question, the device and the library: cuBLASLt takes an algorithm's bytes back where its
  * version is the same. */
 static ep_cache_key key_of(const ep_backend *backend, const question *asked) {
   ep_cache_key key = ep_cache_key_start();
   ep_cache_key_add(&key, "cuBLASLt");
   ep_cache_key_add(&key, backend->name);
-  number_add(&key, (long long)cublasLtGetVersion());
-  number_add(&key, backend->multiprocessors);
-  number_add(&key, (long long)asked->workspace_bytes);
+  ep_cache_key_add_number(&key, (int64_t)cublasLtGetVersion());
+  ep_cache_key_add_number(&key, backend->multiprocessors);
+  ep_cache_key_add_number(&key, (int64_t)asked->workspace_bytes);
   for (size_t i = 0; i < sizeof asked->numbers / sizeof *asked->numbers; i++)
-    number_add(&key, asked->numbers[i]);
+    ep_cache_key_add_number(&key, asked->numbers[i]);
   for (size_t i = 0; i < sizeof asked->flags / sizeof *asked->flags; i++)
-    number_add(&key, asked->flags[i]);
+    ep_cache_key_add_number(&key, asked->flags[i]);
   for (size_t i = 0; i < sizeof asked->alignments / sizeof *asked->alignments; i++)
-    number_add(&key, asked->alignments[i]);
+    ep_cache_key_add_number(&key, asked->alignments[i]);
   return key;
 }
 

@@ -6,8 +6,8 @@
 #include "kernels/cuda/network.h"
 
 typedef struct {
-  cudaGraphExec_t exec; /* NULL when there is no need of it */
-  int64_t steps;
+  cudaGraphExec_t exec; /* NULL until it is recorded */
+  int64_t steps;        /* 0 when there is no need of it */
 } ep_cuda_graph;
 
 typedef struct {
@@ -23,14 +23,18 @@ typedef struct {
   void *self;
 } ep_cuda_step;
 
-/* Records the steps of a network, none of which runs. *graphs is for ep_cuda_graphs_deinit, also
- * after a failure. All kernels must have run once before: loading one does not go into a graph. */
+/* Records one step of each kind, none of which runs. *graphs is for ep_cuda_graphs_deinit; after a
+ * failure it is empty. All kernels must have run once before: loading one does not go into a graph.
+ */
 ep_status ep_cuda_graphs_init(ep_cuda_network *network, const ep_cuda_step *step,
                               ep_cuda_graphs *graphs, ep_error *error);
 void ep_cuda_graphs_deinit(ep_cuda_graphs *graphs); /* zeroed ones are allowed */
 
-/* Queues `steps` steps from `first_step`, which the clock must agree with. */
-ep_status ep_cuda_graphs_run(const ep_cuda_graphs *graphs, ep_cuda_network *network,
-                             int64_t first_step, int64_t steps, ep_error *error);
+/* Queues `steps` steps from `first_step`, which the clock must agree with. A longer graph is
+ * recorded when there are as many steps, while the device is at work on them. `step`: as at init.
+ */
+ep_status ep_cuda_graphs_run(ep_cuda_graphs *graphs, ep_cuda_network *network,
+                             const ep_cuda_step *step, int64_t first_step, int64_t steps,
+                             ep_error *error);
 
 #endif

@@ -17,8 +17,8 @@ struct ep_instance {
   ep_cuda_network *network;
   const ep_cuda_executor *executor;
   void *executor_state;
-  ep_cuda_graphs graphs; /* of steps, unless segments are run; recorded at the first */
-  bool recorded;
+  ep_cuda_graphs graphs; /* of steps, unless segments are run; from the first segment on */
+  bool adopted;          /* the executor knows the parameters that are there */
   split_data splits[EP_SPLIT_COUNT];
   ep_cuda_feed *feed; /* training rows that are streamed */
   /* A segment's, for `segment_steps` steps: learning rates in; losses, errors out. update: only for
@@ -295,18 +295,6 @@ static ep_status segment_check(const ep_instance *self, const ep_segment *segmen
   return EP_OK;
 }
 
-/* Records the graphs, once. */
-static ep_status graphs_record(ep_instance *self, ep_error *error) {
-  if (self->recorded) return EP_OK;
-  const ep_cuda_step step = step_of(self);
-  ep_status status = ep_cuda_graphs_init(self->network, &step, &self->graphs, error);
-  if (status == EP_OK)
-    self->recorded = true;
-  else
-    ep_cuda_graphs_deinit(&self->graphs);
-  return status;
-}
-
 /* By an executor that runs segments. */
 static ep_status span_run(ep_instance *self, const ep_segment *segment, ep_error *error) {
   if (self->update)
@@ -327,15 +315,19 @@ static ep_status span_run(ep_instance *self, const ep_segment *segment, ep_error
 /* Queues the steps of a segment whose learning rates are on the device. */
 static ep_status steps_run(ep_instance *self, const ep_segment *segment, ep_error *error) {
   if (runs_segments(self)) return span_run(self, segment, error);
-  ep_status status = graphs_record(self, error);
+  const ep_cuda_step step = step_of(self);
+  ep_status status = self->graphs.one.exec
+                         ? EP_OK
+                         : ep_cuda_graphs_init(self->network, &step, &self->graphs, error);
   if (status == EP_OK) status = clock_set(self, segment->first_step, segment->lr_count, error);
-  if (status == EP_OK && self->executor->begin)
-    status = self->executor->begin(self->executor_state, error);
+  if (status == EP_OK && self->executor->adopt && !self->adopted)
+    status = self->executor->adopt(self->executor_state, error);
   if (status != EP_OK) return status;
+  self->adopted = true;
   if (self->feed)
     return ep_cuda_feed_run(self->feed, &self->graphs, segment->first_step, segment->steps, error);
-  return ep_cuda_graphs_run(&self->graphs, self->network, segment->first_step, segment->steps,
-                            error);
+  return ep_cuda_graphs_run(&self->graphs, self->network, &step, segment->first_step,
+                            segment->steps, error);
 }
 
 ep_status ep_cuda_instance_train_segment(ep_instance *self, const ep_segment *segment,
@@ -479,6 +471,7 @@ ep_status ep_cuda_instance_export_state(ep_instance *self, float *parameters, fl
 
 ep_status ep_cuda_instance_import_state(ep_instance *self, const float *parameters,
                                         const float *optimizer, ep_error *error) {
+  self->adopted = false;
   return state_copy(self, self->network->parameters, self->network->state, parameters, optimizer,
                     cudaMemcpyHostToDevice, error);
 }
@@ -513,6 +506,7 @@ ep_status ep_cuda_instance_snapshot(ep_instance *self, ep_error *error) {
 
 ep_status ep_cuda_instance_rollback(ep_instance *self, ep_error *error) {
   if (!self->kept) return ep_fail(error, EP_INTERNAL, "there is no snapshot to go back to");
+  self->adopted = false;
   return state_copy(self, self->network->parameters, self->network->state, self->kept_parameters,
                     self->kept_state, cudaMemcpyDeviceToDevice, error);
 }

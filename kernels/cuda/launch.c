@@ -1,7 +1,5 @@
 #include "kernels/cuda/launch.h"
 
-#include "kernels/cuda/compiler.h"
-
 /* attribute: written, and lent to the answer. */
 static cudaLaunchConfig_t config_of(const ep_cuda_launch *launch, cudaStream_t stream,
                                     cudaLaunchAttribute *attribute) {
@@ -56,9 +54,15 @@ ep_status ep_cuda_launch_prepare(const ep_backend *backend, const ep_cuda_launch
 
 ep_status ep_cuda_launch_compile(const ep_backend *backend, const char *file, const char *name,
                                  char *program, ep_cuda_launch *launch, ep_error *error) {
-  ep_status status = ep_cuda_compile(backend, file, name, program, &launch->kernel, error);
+  ep_status status = ep_cuda_compile(backend, file, name, program, &launch->compiled, error);
   if (status != EP_OK) return status;
+  launch->kernel = ep_cuda_compiled_kernel(launch->compiled);
   return ep_cuda_launch_prepare(backend, launch, launch->shared_bytes, error);
+}
+
+void ep_cuda_launch_deinit(ep_cuda_launch *launch) {
+  ep_cuda_compiled_release(launch->compiled);
+  *launch = (ep_cuda_launch){.compiled = NULL};
 }
 
 ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, const void *span,

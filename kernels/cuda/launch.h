@@ -3,15 +3,17 @@
 #ifndef EP_KERNELS_CUDA_LAUNCH_H
 #define EP_KERNELS_CUDA_LAUNCH_H
 
+#include "kernels/cuda/compiler.h"
 #include "kernels/cuda/executor.h"
 
 typedef struct {
-  cudaKernel_t kernel;  /* of one argument: its span */
-  int blocks, threads;  /* threads: of a block */
-  int64_t shared_bytes; /* of a block, as far as they are asked for at the launch */
-  bool cluster;         /* the blocks are one cluster */
-  bool cooperative;     /* all blocks are there at once, and meet at the barrier */
-  unsigned *barrier;    /* device, lent; zeroed before each launch; NULL: none */
+  cudaKernel_t kernel;        /* of one argument: its span */
+  ep_cuda_compiled *compiled; /* what holds it, owned; NULL: it is the plug-in's own */
+  int blocks, threads;        /* threads: of a block */
+  int64_t shared_bytes;       /* of a block, as far as they are asked for at the launch */
+  bool cluster;               /* the blocks are one cluster */
+  bool cooperative;           /* all blocks are there at once, and meet at the barrier */
+  unsigned *barrier;          /* device, lent; zeroed before each launch; NULL: none */
   int64_t barrier_bytes;
 } ep_cuda_launch;
 
@@ -21,9 +23,13 @@ typedef struct {
 ep_status ep_cuda_launch_prepare(const ep_backend *backend, const ep_cuda_launch *launch,
                                  int64_t shared_bytes, ep_error *error);
 
-/* The same for a kernel that is compiled first, as ep_cuda_compile does, into launch->kernel. */
+/* The same for a kernel that is compiled first, as ep_cuda_compile does, into launch->kernel. The
+ * launch is for ep_cuda_launch_deinit, also after a failure. */
 ep_status ep_cuda_launch_compile(const ep_backend *backend, const char *file, const char *name,
                                  char *program, ep_cuda_launch *launch, ep_error *error);
+
+/* What was queued must be done. A zeroed one is allowed. */
+void ep_cuda_launch_deinit(ep_cuda_launch *launch);
 
 /* Queues it. span: the kernel's argument, copied. */
 ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, const void *span,

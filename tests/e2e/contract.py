@@ -26,8 +26,9 @@ LINE = {
 CSV = b"a,b\n" + b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
 # Answers that need a full queue, a full disk or a dead device: their own tests have them.
 NOT_HERE = {("job_create", "429"), ("job_create", "503"), ("job_events", "503"),
-            ("job_predict", "503"), ("inference_ready", "503"), ("inference_infer", "503"),
-            ("inference_infer_version", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503")}
+            ("job_patch", "429"), ("job_predict", "429"), ("job_predict", "503"), ("model_put", "429"),
+            ("inference_ready", "503"), ("inference_infer", "429"), ("inference_infer", "503"),
+            ("inference_infer_version", "429"), ("inference_infer_version", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503")}
 
 
 class Contract:

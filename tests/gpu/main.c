@@ -4,8 +4,8 @@
  *
  * Holds every executor of the plug-in to cpu/reference. Prints a line a case and ends with
  * "N passed, N failed, N skipped"; exits with 1 when one failed, 77 when there is no GPU to try.
- * --every N: only each Nth of the shared cases, for slow tools. --executor NAME: only that one's
- * cases. --bench: times instead, from the Nth on. */
+ * --every N: only each Nth case, for slow tools. --executor NAME: only that one's cases; "none":
+ * only what is asked of all together. --bench: times instead, from the Nth on. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "tests/golden/golden.h"
+#include "tests/gpu/ahead.h"
 #include "tests/gpu/cases.h"
 #include "tests/gpu/large.h"
 
@@ -39,7 +40,14 @@ static const char *const executors[] = {"cuda/fused", "cuda/resident", "cuda/clu
                                         "cuda/grid",  "cuda/graph",    "cuda/images",
                                         "cuda/gemm",  "cuda/general"};
 static const char *const general_name = "cuda/general"; /* says what is right for what is large */
+static const char *const no_name = "none";
 enum { EXECUTORS = sizeof executors / sizeof *executors };
+
+static bool is_executor(const char *name) {
+  for (int i = 0; i < EXECUTORS; i++)
+    if (strcmp(name, executors[i]) == 0) return true;
+  return false;
+}
 
 static void report(suite *self, bool passed, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -81,18 +89,34 @@ static void case_try(suite *self, const ep_subject *right, ep_case *test) {
   ep_case_destroy(test);
 }
 
+/* Room for the cases of a list that are tried. */
+static ep_case **list_create(const suite *self, int count, int *tried) {
+  *tried = (count + self->every - 1) / self->every;
+  ep_case **cases = calloc((size_t)*tried + 1, sizeof *cases);
+  if (!cases) abort();
+  return cases;
+}
+
+static void list_try(suite *self, ep_case *(*create)(int number), int count) {
+  int tried;
+  ep_case **cases = list_create(self, count, &tried);
+  for (int i = 0; i < tried; i++) cases[i] = create(i * self->every);
+  ep_gpu_compile_ahead(&self->cuda, cases, tried);
+  for (int i = 0; i < tried; i++) case_try(self, &self->reference, cases[i]);
+  free(cases);
+}
+
 static void cases_try(suite *self) {
-  for (int i = 0; i < ep_case_count(); i += self->every)
-    case_try(self, &self->reference, ep_case_create_number(i));
-  for (int i = 0; i < ep_gpu_case_count(); i++)
-    case_try(self, &self->reference, ep_gpu_case_create(i));
+  list_try(self, ep_case_create_number, ep_case_count());
+  list_try(self, ep_gpu_case_create, ep_gpu_case_count());
 }
 
 /* Those that are too much for the reference. */
 static void large_try(suite *self) {
   ep_subject general = self->cuda;
   general.executor = general_name;
-  for (int i = 0; i < ep_gpu_large_count(); i++) case_try(self, &general, ep_gpu_large_create(i));
+  for (int i = 0; i < ep_gpu_large_count(); i += self->every)
+    case_try(self, &general, ep_gpu_large_create(i));
 }
 
 /* Rows that are streamed from the host: the same bits as those that lie on the device. */
@@ -125,7 +149,8 @@ static void streams_try(suite *self) {
   const int each = 23; /* not a multiple of anything that the list repeats by */
   for (int i = 0; i < ep_case_count(); i += each * self->every)
     stream_try(self, ep_case_create_number(i));
-  for (int i = 0; i < ep_gpu_case_count(); i++) stream_try(self, ep_gpu_case_create(i));
+  for (int i = 0; i < ep_gpu_case_count(); i += self->every)
+    stream_try(self, ep_gpu_case_create(i));
 }
 
 static void goldens_try(suite *self) {
@@ -137,6 +162,11 @@ static void goldens_try(suite *self) {
   }
   bool loaded = ep_goldens_load(self->golden_folder, &goldens, stdout);
   report(self, loaded && ep_goldens_cover(&goldens, stdout), "goldens: all of the vocabulary");
+  int tried;
+  ep_case **cases = list_create(self, goldens.count, &tried);
+  for (int i = 0; i < tried; i++) cases[i] = goldens.rows[i * self->every].test;
+  ep_gpu_compile_ahead(&self->cuda, cases, tried);
+  free(cases);
   for (int i = 0; i < goldens.count; i += self->every) {
     double worst = 0;
     ep_status status = ep_golden_replay(&self->cuda, &goldens.rows[i], &worst, stdout);
@@ -465,18 +495,18 @@ static void benchmarks_run(suite *self, int first) {
 
 /* --- the program --------------------------------------------------------------------------- */
 
-static void suite_run(suite *self) {
+static void executor_try(suite *self, const char *name) {
+  self->cuda.executor = name;
+  cases_try(self);
+  if (strcmp(name, general_name) != 0) large_try(self);
+  streams_try(self);
+  goldens_try(self);
+}
+
+static void interface_try(suite *self) {
+  self->cuda.executor = NULL;
   device_try(self);
   report(self, ep_compare_canary(&self->cuda, stdout), "the comparison can fail");
-  for (int i = 0; i < EXECUTORS; i++) {
-    if (self->only && strcmp(self->only, executors[i]) != 0) continue;
-    self->cuda.executor = executors[i];
-    cases_try(self);
-    if (strcmp(executors[i], general_name) != 0) large_try(self);
-    streams_try(self);
-    goldens_try(self);
-  }
-  self->cuda.executor = NULL;
   goldens_try(self); /* by whichever executor takes each */
   refusals_try(self);
   rows_try(self);
@@ -484,6 +514,12 @@ static void suite_run(suite *self) {
   memory_try(self);
   misuse_try(self);
   threads_try(self);
+}
+
+static void suite_run(suite *self) {
+  for (int i = 0; i < EXECUTORS; i++)
+    if (!self->only || strcmp(self->only, executors[i]) == 0) executor_try(self, executors[i]);
+  if (!self->only || strcmp(self->only, no_name) == 0) interface_try(self);
 }
 
 /* The plug-in's table, or NULL with a line. The plug-in stays until the process ends. */
@@ -521,7 +557,8 @@ int main(int argc, char **argv) {
       first = atoi(argv[++i]);
     else if (strcmp(argv[i], "--golden") == 0 && i + 1 < argc)
       self.golden_folder = argv[++i];
-    else if (strcmp(argv[i], "--executor") == 0 && i + 1 < argc)
+    else if (strcmp(argv[i], "--executor") == 0 && i + 1 < argc &&
+             (is_executor(argv[i + 1]) || strcmp(argv[i + 1], no_name) == 0))
       self.only = argv[++i];
     else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
       self.every = atoi(argv[++i]);

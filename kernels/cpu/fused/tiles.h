@@ -17,7 +17,6 @@ typedef struct {
   int count, across;
   int64_t row, column;
   bool first, last; /* of the depth's panels */
-  _Alignas(LANES_BYTES) float sums[4 * TILES_FLOATS];
 } tiles_four;
 
 /* Tiles of the left operand that are multiplied with all columns: up to two of rows by TILES_PANEL
@@ -38,16 +37,19 @@ typedef struct {
   tiles_operand left, right, *ahead;
   int64_t rows, columns, depth; /* tiles */
   tiles_panel now, next;
-  tiles_four fours[2];
+  tiles_four fours[2]; /* at hand, and before; what has to be finished is of the latter */
   int turn;
   int64_t column, end; /* of the columns at hand */
   int64_t jobs_count;
   tiles_job jobs[2]; /* tiles to be cut while the unit works at one depth */
+  _Alignas(LANES_BYTES) float sums[4 * TILES_FLOATS]; /* to be finished */
   _Alignas(LANES_BYTES) float panel[TILES_PLACES * 2 * TILES_EACH];
 } tiles_run;
 
 /* What product_finish does, of the last of the four. */
-static __attribute__((noinline)) void tiles_finish(const product *p, tiles_four *four) {
+static __attribute__((noinline)) void tiles_finish(tiles_run *run) {
+  const product *p = &run->p;
+  tiles_four *four = &run->fours[!run->turn];
   const int n = --four->count;
   const int64_t row = four->row + n / four->across * TILES_ROWS;
   const int64_t rows = p->rows - row < TILES_ROWS ? p->rows - row : TILES_ROWS;
@@ -56,7 +58,7 @@ static __attribute__((noinline)) void tiles_finish(const product *p, tiles_four 
   const bool relu = p->relu && four->last;
   const float *bias = p->bias && four->first ? p->bias + row : NULL;
   const float *mask = p->mask && four->last ? p->mask + at : NULL;
-  const float *sums = four->sums + n * TILES_FLOATS;
+  const float *sums = run->sums + n * TILES_FLOATS;
   const lanes zero = lanes_set(0.0f);
   float *c = p->c + at;
   for (int64_t m = 0; m < rows; m++, sums += EP_LANES, c += c_row) {
@@ -71,8 +73,7 @@ static __attribute__((noinline)) void tiles_finish(const product *p, tiles_four 
 }
 
 static void tiles_finish_all(tiles_run *run) {
-  tiles_four *four = &run->fours[!run->turn];
-  while (four->count > 0) tiles_finish(&run->p, four);
+  while (run->fours[!run->turn].count > 0) tiles_finish(run);
 }
 
 /* The panel's tile at depth k, and below it that of its second row. */
@@ -95,15 +96,18 @@ static void tiles_panel_cut(tiles_run *run, const tiles_panel *panel, int64_t k)
     }
 }
 
-/* What is to be cut while the unit works at depth k. */
+/* What is to be cut while the unit works at depth k. What will be needed later is cut one at a
+ * time: its stores go past the first cache, which takes less than two would bring. */
 static void tiles_plan(tiles_run *run, int64_t k) {
-  tiles_operand *from = tiles_are_cut(&run->right) ? run->ahead : &run->right;
+  const bool later = tiles_are_cut(&run->right);
+  tiles_operand *from = later ? run->ahead : &run->right;
   int64_t n = 0;
   if (run->end == run->columns) {
     for (; k < run->next.depth && n < run->next.rows; n++)
       tiles_panel_job(run, &run->next, k, n, &run->jobs[n]);
   } else {
-    for (; from && !tiles_are_cut(from) && n < 2; n++) tiles_next(from, &run->jobs[n]);
+    for (; from && !tiles_are_cut(from) && n < (later ? 1 : 2); n++)
+      tiles_next(from, &run->jobs[n]);
   }
   run->jobs_count = n;
 }
@@ -116,18 +120,36 @@ LANES_INLINE void tiles_side(tiles_run *run, int64_t quarter) {
     if (run->jobs_count > 0) tiles_cut(&run->jobs[0], quarter);
     if (run->jobs_count > 1) tiles_cut(&run->jobs[1], quarter);
   } else if (run->fours[!run->turn].count > 0) {
-    tiles_finish(&run->p, &run->fours[!run->turn]);
+    tiles_finish(run);
   }
 }
 
 #define TILES_LOAD(tile, operand, part) \
   _tile_loadd(tile, (operand) + (part)*TILES_FLOATS, LANES_BYTES)
+/* The right operand does not fit the first cache, and would only drive the panel out of it. */
+#define TILES_STREAM(tile, operand, part) \
+  _tile_stream_loadd(tile, (operand) + (part)*TILES_FLOATS, LANES_BYTES)
 
-static void tiles_store(float *sums) {
-  _tile_stored(0, sums, LANES_BYTES);
-  _tile_stored(1, sums + TILES_FLOATS, LANES_BYTES);
-  _tile_stored(2, sums + 2 * TILES_FLOATS, LANES_BYTES);
-  _tile_stored(3, sums + 3 * TILES_FLOATS, LANES_BYTES);
+/* Whether the sums of the four are the result as they are. */
+static bool tiles_are_result(const product *p, const tiles_four *four) {
+  const bool changed = four->last && (p->relu || p->mask);
+  return four->first && !p->add && !p->bias && !changed && four->count == 4 &&
+         four->row + 2 * TILES_ROWS <= p->rows;
+}
+
+/* Into the result, or to be finished. */
+static void tiles_store(tiles_run *run, tiles_four *four) {
+  const product *p = &run->p;
+  const bool result = tiles_are_result(p, four);
+  const int64_t stride = result ? p->c_row : EP_LANES;
+  const int64_t below = result ? TILES_ROWS * p->c_row : 2 * TILES_FLOATS;
+  const int64_t beside = result ? EP_LANES : TILES_FLOATS;
+  float *to = result ? p->c + four->row * p->c_row + four->column : run->sums;
+  _tile_stored(0, to, stride * (int64_t)sizeof *to);
+  _tile_stored(1, to + beside, stride * (int64_t)sizeof *to);
+  _tile_stored(2, to + below, stride * (int64_t)sizeof *to);
+  _tile_stored(3, to + below + beside, stride * (int64_t)sizeof *to);
+  if (result) four->count = 0;
 }
 
 static void tiles_zero(void) {
@@ -142,10 +164,10 @@ static void tiles_zero(void) {
     TILES_LOAD(4, a, part);         \
     TILES_LOAD(5, a + below, part); \
   } while (0)
-#define TILES_RIGHT(part)            \
-  do {                               \
-    TILES_LOAD(6, b, part);          \
-    TILES_LOAD(7, b + beside, part); \
+#define TILES_RIGHT(part)              \
+  do {                                 \
+    TILES_STREAM(6, b, part);          \
+    TILES_STREAM(7, b + beside, part); \
   } while (0)
 #define TILES_SQUARE()       \
   do {                       \
@@ -167,8 +189,8 @@ static void tiles_first(tiles_run *run, int64_t k, const float *b) {
   const float *a = tiles_panel_at(run, &run->now, k);
   if (!tiles_is_few(run, k)) b += TILES_LOW * TILES_FLOATS;
   TILES_LEFT(TILES_HIGH);
-  TILES_LOAD(6, b, 0);
-  if (run->end - run->column == 2) TILES_LOAD(7, b + beside, 0);
+  TILES_STREAM(6, b, 0);
+  if (run->end - run->column == 2) TILES_STREAM(7, b + beside, 0);
 }
 
 /* Two tiles of rows by two of columns. */
@@ -213,10 +235,10 @@ static void tiles_pair(tiles_run *run, const float *b) {
     const float *a = tiles_panel_at(run, &run->now, k);
     TILES_PAIR(2, 3, 6);
     if (tiles_is_few(run, k)) break;
-    TILES_LOAD(7, b, TILES_MIDDLE);
+    TILES_STREAM(7, b, TILES_MIDDLE);
     TILES_PAIR(0, 1, 7);
     TILES_LEFT(TILES_MIDDLE);
-    TILES_LOAD(6, b, TILES_HIGH);
+    TILES_STREAM(6, b, TILES_HIGH);
     tiles_plan(run, k);
     tiles_side(run, 0);
     tiles_side(run, 1);
@@ -287,7 +309,7 @@ static void tiles_four_make(tiles_run *run) {
     tiles_pair(run, b);
   tiles_finish_all(run);
   tiles_advance(run);
-  tiles_store(four->sums);
+  tiles_store(run, four);
   run->turn = !run->turn;
 }
 

@@ -4,7 +4,6 @@
 
 #include "kernels/choice.h"
 #include "kernels/cuda/cluster/plan.h"
-#include "kernels/cuda/compiler.h"
 #include "kernels/cuda/launch.h"
 
 typedef struct {
@@ -32,6 +31,13 @@ static ep_status kernel_prepare(cluster *self, ep_error *error) {
                                 ep_cluster_text(program, plan), &self->launch, error);
 }
 
+static void cluster_destroy(void *state) {
+  cluster *self = state;
+  if (!self) return;
+  ep_cuda_launch_deinit(&self->launch);
+  free(self);
+}
+
 static ep_status cluster_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
   cluster *self = calloc(1, sizeof *self);
@@ -45,7 +51,7 @@ static ep_status cluster_create(ep_cuda_network *network, void **out, ep_error *
     status = ep_cuda_memory_take(&network->memory, &self->scratch, 1, self->plan.scratch_floats,
                                  sizeof(float), error);
   if (status != EP_OK) {
-    free(self);
+    cluster_destroy(self);
     return status;
   }
   *out = self;
@@ -67,6 +73,6 @@ const ep_cuda_executor ep_cuda_cluster = {
     .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = cluster_accepts,
     .create = cluster_create,
-    .destroy = free,
+    .destroy = cluster_destroy,
     .run = cluster_run,
 };

@@ -5,7 +5,6 @@
 #include "kernels/choice.h"
 #include "kernels/cuda/cnn/memory.h"
 #include "kernels/cuda/cnn/span.h"
-#include "kernels/cuda/compiler.h"
 #include "kernels/cuda/launch.h"
 
 typedef struct {
@@ -69,6 +68,13 @@ static ep_status cnn_prepare(cnn *self, ep_error *error) {
   return status;
 }
 
+static void cnn_destroy(void *state) {
+  cnn *self = state;
+  if (!self) return;
+  ep_cuda_launch_deinit(&self->launch);
+  free(self);
+}
+
 static ep_status cnn_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
   cnn *self = calloc(1, sizeof *self);
@@ -76,7 +82,7 @@ static ep_status cnn_create(ep_cuda_network *network, void **out, ep_error *erro
   self->network = network;
   ep_status status = cnn_prepare(self, error);
   if (status != EP_OK) {
-    free(self);
+    cnn_destroy(self);
     return status;
   }
   *out = self;
@@ -99,6 +105,6 @@ const ep_cuda_executor ep_cuda_cnn = {
     .capabilities = {EP_CHOICE_GRAPH_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = cnn_accepts,
     .create = cnn_create,
-    .destroy = free,
+    .destroy = cnn_destroy,
     .run = cnn_run,
 };

@@ -251,42 +251,62 @@ template <bool PRECISE> static __device__ __forceinline__ void forward(int l, in
     forward_run<wide<false>, PRECISE>(l, awaits);
 }
 
-/* The gradient by a layer's input, times the slopes of the activation before it, in their place. A
- * chained front keeps its slopes. */
-struct backward_use {
+/* What the gradient by the input of layer l is multiplied by, [rows, stride of the layer before]:
+ * slopes, or outputs that tell a ReLU's; and where it goes: into the slopes' place, or, where there
+ * are `features`, to a chained front as it has them (places.h). */
+struct backward_way {
+  const float *slopes;
+  bool relu;
+  float *to;
+  int features;
+};
+
+static __device__ __forceinline__ backward_way backward_way_of(const now &n, int l) {
+  const span &s = span_of();
+  const layer &before = s.layers[l - 1];
+  float *grad = n.scratch + before.grad;
+  if (!s.chained || l != s.front) return {grad, false, grad, 0};
+  bool relu = before.activation == EP_LAYER_RELU;
+  return {relu ? after_of(n, l - 1) : grad, relu, n.scratch + s.front_grad,
+          (before.out + 7) / 8 * 8};
+}
+
+/* The gradient by a layer's input, times the slopes of the activation before it. */
+template <bool PRECISE> struct backward_use {
   const now &n;
   const layer &before;
   int row, input;
-  bool slopes;
+  const backward_way way;
   struct loaded {
     four slope;
   };
-  __device__ __forceinline__ float *at(int line, int column) const {
-    return n.scratch + before.grad + (long long)(row + line) * before.stride + input + column;
+  __device__ __forceinline__ long long at(int line, int column) const {
+    return (long long)(row + line) * before.stride + input + column;
   }
   __device__ __forceinline__ bool there(int line, int column) const {
     return row + line < n.rows && input + column < before.stride;
   }
   __device__ __forceinline__ void load(int line, int column, loaded &to) const {
-    if (slopes)
-      to.slope = four_of(there(line, column) ? at(line, column) : n.scratch + before.grad);
-    else
-      to.slope = {{1, 1, 1, 1}};
+    to.slope = four_of(way.slopes + (there(line, column) ? at(line, column) : 0));
   }
   __device__ __forceinline__ void store(int line, int column, const four &sum,
                                         const loaded &with) const {
-    if (!there(line, column)) return;
+    bool is_there = there(line, column);
     four grad;
 #pragma unroll
-    for (int i = 0; i < 4; i++) grad.of[i] = sum.of[i] * with.slope.of[i];
-    four_store(at(line, column), grad);
+    for (int i = 0; i < 4; i++)
+      grad.of[i] = sum.of[i] * (way.relu ? ep_relu_derivative(with.slope.of[i]) : with.slope.of[i]);
+    int r = row + line, o = input + column;
+    if (way.features == 0) {
+      if (is_there) four_store(way.to + at(line, column), grad);
+      return;
+    }
+    if (r >= span_of().chain_rows || o >= before.stride) return;
+    float *to = way.to + ep_grid_chain_place(r, o, way.features);
+#pragma unroll
+    for (int i = 0; i < 4; i++) to[i * 8] = is_there ? factor_of<PRECISE>(grad.of[i]) : 0;
   }
 };
-
-/* Whether the slopes by the input of layer l lie where the gradient by it goes. */
-static __device__ __forceinline__ bool has_slopes(int l) {
-  return !span_of().chained || l > span_of().front;
-}
 
 template <class S, bool PRECISE>
 static __device__ __noinline__ void backward_run(int l, int awaits) {
@@ -299,8 +319,8 @@ static __device__ __noinline__ void backward_run(int l, int awaits) {
   int tasks = cut.across * cut.down * cut.splits;
   for (int number = blockIdx.x; number < tasks; number += span_of().workers) {
     task at = task_of<S>(cut, number, of.out);
-    const backward_use use{n, before, at.n, at.m, has_slopes(l)};
-    early<S, backward_use> with;
+    const backward_use<PRECISE> use{n, before, at.n, at.m, backward_way_of(n, l)};
+    early<S, backward_use<PRECISE>> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
     tile_product<S, PRECISE>(c, area, weights, grad, at, awaits);

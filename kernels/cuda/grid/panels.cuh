@@ -74,7 +74,7 @@ template <int SLOTS> struct panel_way {
   ep_optimizer_step step;
   float *parameters, *state, decay;
   int slots;
-  long long count; /* of parameters */
+  long long stride; /* from one slot to the next */
   /* Asks for four `number`, and for what the optimizer keeps of it. */
   __device__ __forceinline__ void ask(float *fours, const panel_place &place, int number) const {
     bool there = place.there(number);
@@ -84,7 +84,7 @@ template <int SLOTS> struct panel_way {
 #pragma unroll
     for (int slot = 0; slot < SLOTS; slot++)
       if (slot < slots)
-        copy_four(to + (slot + 1) * S::FOURS * S::FOUR_FLOATS, state + at + slot * count, there);
+        copy_four(to + (slot + 1) * S::FOURS * S::FOUR_FLOATS, state + at + slot * stride, there);
   }
   __device__ __forceinline__ void update(const float *fours, const panel_place &place, int number,
                                          const four &grad) const {
@@ -101,7 +101,7 @@ template <int SLOTS> struct panel_way {
     four_store(parameters + place.of(number), weight);
 #pragma unroll
     for (int slot = 0; slot < SLOTS; slot++)
-      if (slot < slots) four_store(state + place.of(number) + slot * count, kept[slot]);
+      if (slot < slots) four_store(state + place.of(number) + slot * stride, kept[slot]);
   }
 };
 

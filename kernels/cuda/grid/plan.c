@@ -203,20 +203,20 @@ static int64_t shared_place(ep_grid_span *span) {
   return most(at, span->area_at + area);
 }
 
-/* The same of a front that one block has with all rows: of each layer the input, a feature a line
- * (the first one's twice: of this step and of the next), slopes and then gradients, weights and
- * biases; all padded to what a warp multiplies at once. */
+/* The same of a front that one block has with all rows: of each layer the input (the first one's
+ * twice: of this step and of the next), slopes and then gradients, weights and biases; all padded
+ * to eights. */
 static int64_t chain_place(ep_grid_span *span) {
-  int64_t at = EP_GRID_STATE;
-  span->chain_stride = (int32_t)up(span->batch_rows, EP_GRID_GROUP) + 4;
+  int64_t at = EP_GRID_STATE + EP_GRID_CHAIN_TABLES;
+  span->chain_rows = (int32_t)up(span->batch_rows, EP_GRID_GROUP);
   for (int l = 0; l < span->front; l++) {
     ep_grid_layer *layer = &span->layers[l];
     int64_t inputs = up(layer->in, 8), outputs = up(layer->out, 8);
-    at += (l == 0 ? 2 : 1) * inputs * span->chain_stride;
+    at += (l == 0 ? 2 : 1) * inputs * span->chain_rows;
     layer->slopes = (int32_t)at;
-    at += outputs * span->chain_stride;
+    at += outputs * span->chain_rows;
     layer->image = (int32_t)at;
-    layer->image_stride = (int32_t)inputs + 4;
+    layer->image_stride = (int32_t)(inputs / 8 | 1) * 8; /* loads of eight lines meet in no bank */
     at += outputs * (layer->image_stride + 1);
   }
   return at + EP_GRID_CHAIN_SPARE;
@@ -226,11 +226,11 @@ static bool shared_fits(int64_t floats) {
   return floats * (int64_t)sizeof(float) <= EP_GRID_SHARED_BYTES;
 }
 
-/* Whether warpgroups may update the weights: all rows are in one tile, and fours begin on 16 bytes.
- */
+/* Whether warpgroups may update the weights: all rows are in one tile, fours begin on 16 bytes, and
+ * there is room for what the optimizer keeps. */
 static bool layer_by_panels(const ep_grid_span *span, const ep_grid_layer *layer) {
-  return layer->mirror < 0 && !span->precise && layer->weight_decay >= 0 && layer->backward.large &&
-         layer->backward.down == 1;
+  return span->slots <= EP_GRID_PANEL_SLOTS && layer->mirror < 0 && !span->precise &&
+         layer->weight_decay >= 0 && layer->backward.large && layer->backward.down == 1;
 }
 
 /* How many blocks update a layer. */
@@ -239,6 +239,17 @@ static int update_blocks(const ep_grid_plan *plan, int l) {
   if (span->front == 0 || span->chained || front_is_all(span) || span->front_blocks == plan->blocks)
     return span->workers;
   return l <= span->front ? span->front_blocks : plan->blocks - span->front_blocks;
+}
+
+/* Where the parameters of the front end. */
+static int64_t front_parameters(const ep_grid_span *span) {
+  int64_t end = 0;
+  for (int l = 0; l < span->front; l++) {
+    const ep_grid_layer *layer = &span->layers[l];
+    end = most(end, layer->weight + (int64_t)layer->out * layer->in);
+    if (layer->bias >= 0) end = most(end, layer->bias + layer->out);
+  }
+  return end;
 }
 
 static void scratch_place(ep_grid_plan *plan) {
@@ -253,6 +264,10 @@ static void scratch_place(ep_grid_plan *plan) {
   if (span->chained) {
     span->front_turn = at - span->layers[span->front - 1].after;
     at += rows * span->layers[span->front - 1].stride;
+    span->front_grad = at;
+    at += up(span->layers[span->front - 1].out, 8) * span->chain_rows;
+    span->front_sums = at;
+    at += up(front_parameters(span), 4);
   }
   span->rows = at;
   at += up(2 * span->batch_rows, 4);

@@ -12,12 +12,13 @@ enum {
   EP_GRID_SHARED_BYTES = 232448 - 2048, /* of a block, but for what the kernel has besides */
   EP_GRID_NARROW = 64,                  /* features that a warp takes a row through by itself */
   EP_GRID_NARROW_LINE = EP_GRID_NARROW + 4,
-  EP_GRID_LINE = 32,     /* words of a cache line */
-  EP_GRID_BARRIERS = 96, /* words: a line for each of ep_grid_meeting */
-  EP_GRID_GROUP = 8,     /* rows that a block takes through the front layers, or twice as many */
-  EP_GRID_CHAIN_WIDTH = 128, /* features of layers that one block takes all rows through, and … */
-  EP_GRID_CHAIN_ROWS = 128,  /* … these rows at most: 16 a warp */
-  EP_GRID_CHAIN_SPARE = 64   /* floats behind all, that a product may read in vain */
+  EP_GRID_LINE = 32,        /* words of a cache line */
+  EP_GRID_BARRIERS = 96,    /* words: a line for each of ep_grid_meeting */
+  EP_GRID_GROUP = 8,        /* rows that a block takes through the front layers, or twice as many */
+  EP_GRID_CHAIN_WIDTH = 64, /* features of layers that one block takes all rows through, and … */
+  EP_GRID_CHAIN_ROWS = 128, /* … these rows at most: 16 a warp */
+  EP_GRID_CHAIN_TABLES = 304, /* floats: what lies where, and the pieces of its update */
+  EP_GRID_CHAIN_SPARE = 64    /* floats behind all, that a product may read in vain */
 };
 
 /* What blocks arrive at and await: counters. */
@@ -123,14 +124,18 @@ typedef struct {
   int64_t state_stride; /* floats from one slot to the next: fours of each begin on 16 bytes */
   int32_t targets, slots;
   bool shuffles, takes_classes, plain_rate;
-  bool cluster;         /* the blocks are one cluster; else they meet at the barrier in memory */
-  bool precise;         /* three TF32 products instead of one */
-  bool chained;         /* the last block has the front, with all rows; the others have the rest */
-  int32_t workers;      /* blocks that have wide layers: all, or all but that one */
-  int32_t given;        /* chained: blocks that arrive at EP_GRID_GIVEN */
-  int32_t chain_stride; /* chained: of a feature's numbers, rows and four, in shared memory */
-  int64_t front_turn;   /* chained: from the front's outputs to where those of the next step lie */
-  int32_t tiles; /* groups of eight rows that a block takes through the front layers at once */
+  bool cluster;       /* the blocks are one cluster; else they meet at the barrier in memory */
+  bool precise;       /* three TF32 products instead of one */
+  bool chained;       /* the last block has the front, with all rows; the others have the rest */
+  int32_t workers;    /* blocks that have wide layers: all, or all but that one */
+  int32_t given;      /* chained: blocks that arrive at EP_GRID_GIVEN */
+  int32_t chain_rows; /* chained: of a batch, in eights */
+  int64_t front_turn; /* chained: from the front's outputs to where those of the next step lie */
+  int64_t front_sums; /* chained, in the scratch: the gradient by the front's parameters, where
+                         they lie among all */
+  int64_t front_grad; /* chained, in the scratch: the gradient by them, as the front has it, in
+                         blocks of eight rows by eight features */
+  int32_t tiles;      /* groups of eight rows that a block takes through the front layers at once */
   int32_t layers_count;
   int32_t front;        /* layers at the front: all, or not the last */
   int32_t narrow;       /* of these, the first, that are narrow, but for the last layer */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/cache.h"
 #include "kernels/cuda/images/plans.h"
 
 bool ep_convolutions_exist(void) {
@@ -198,6 +199,58 @@ static ep_status remember(const ep_convolution_shape *shape, int device,
   return EP_OK;
 }
 
+/* Of the question, the device and the library. */
+static ep_cache_key key_of(const ep_backend *backend, const ep_convolution_shape *shape) {
+  const int64_t numbers[] = {(int64_t)ep_cudnn()->version(),
+                             backend->multiprocessors,
+                             (int64_t)shape->way,
+                             shape->rows,
+                             shape->in.channels,
+                             shape->in.height,
+                             shape->in.width,
+                             shape->out.channels,
+                             shape->out.height,
+                             shape->out.width,
+                             shape->kernel[0],
+                             shape->kernel[1],
+                             shape->stride[0],
+                             shape->stride[1],
+                             shape->padding[0],
+                             shape->padding[1],
+                             shape->dilation[0],
+                             shape->dilation[1]};
+  ep_cache_key key = ep_cache_key_start();
+  ep_cache_key_add(&key, "cuDNN");
+  ep_cache_key_add(&key, backend->name);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    ep_cache_key_add_number(&key, numbers[i]);
+  return key;
+}
+
+/* The plan that another process found, which works here too; *plan is the caller's. */
+static bool cache_read(const ep_convolution *convolution, const ep_convolution_shape *shape,
+                       cudnnHandle_t handle, cudnnBackendDescriptor_t *plan) {
+  ep_cache_key key = key_of(convolution->backend, shape);
+  size_t bytes;
+  char *text = ep_cache_read(&key, &bytes);
+  bool works = text && ep_plan_read(handle, text, bytes, plan);
+  free(text);
+  if (works && ep_cudnn()->execute(handle, *plan, convolution->pack) != CUDNN_STATUS_SUCCESS) {
+    ep_cudnn_destroy(*plan);
+    works = false;
+  }
+  return works;
+}
+
+static void cache_write(const ep_backend *backend, const ep_convolution_shape *shape,
+                        cudnnBackendDescriptor_t plan) {
+  ep_cache_key key = key_of(backend, shape);
+  size_t bytes;
+  char *text = ep_plan_write(plan, &bytes);
+  if (text) ep_cache_write(&key, text, bytes);
+  free(text);
+}
+
 /* With the mutex. */
 static ep_status answer_get(const ep_convolution *convolution, const ep_convolution_shape *shape,
                             cudnnHandle_t handle, answer **out, ep_error *error) {
@@ -207,8 +260,12 @@ static ep_status answer_get(const ep_convolution *convolution, const ep_convolut
   if (*out) return EP_OK;
   cudnnStatus_t code = ep_cudnn()->stream(handle, convolution->stream);
   if (code != CUDNN_STATUS_SUCCESS) return ep_cudnn_fail(code, "choosing a stream", error);
-  ep_status status = search(handle, convolution->stream, shape, convolution->pack, &plan, error);
-  return status == EP_OK ? remember(shape, device, plan, out, error) : status;
+  if (!cache_read(convolution, shape, handle, &plan)) {
+    ep_status status = search(handle, convolution->stream, shape, convolution->pack, &plan, error);
+    if (status != EP_OK) return status;
+    cache_write(convolution->backend, shape, plan);
+  }
+  return remember(shape, device, plan, out, error);
 }
 
 /* --- a convolution --------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* convolution.h: convolutions by cuDNN on images that lie pixel by pixel, the channels of a pixel
  * side by side (NHWC). Only algorithms that give the same bits every time; the fastest of them is
- * found by trying, once a process. */
+ * found by trying, once, and kept on disk (cache.h), so that a worker that goes on with the job of
+ * one that died computes as that one did. */
 #ifndef EP_KERNELS_CUDA_IMAGES_CONVOLUTION_H
 #define EP_KERNELS_CUDA_IMAGES_CONVOLUTION_H
 
@@ -37,7 +38,7 @@ typedef struct {
   void *pack;                /* cuDNN's description of the addresses */
 } ep_convolution;
 
-/* Finds the fastest algorithm for the shape, unless this process knows it. Writes over what the
+/* Finds the fastest algorithm for the shape, unless it is known. Writes over what the
  * convolution writes; waits for the stream. workspace: device [EP_CONVOLUTION_WORKSPACE_BYTES],
  * which all convolutions of one stream may share. *out is for ep_convolution_deinit, also after a
  * failure: EP_UNSUPPORTED when cuDNN has nothing for it. Thread-safe, as all here. */

@@ -20,8 +20,8 @@ static void load(void) {
   char name[32];
   snprintf(name, sizeof name, "libcudnn.so.%d", CUDNN_MAJOR);
   void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-  found = library && FIND(open, "cudnnCreate") && FIND(stream, "cudnnSetStream") &&
-          FIND(create, "cudnnBackendCreateDescriptor") &&
+  found = library && FIND(version, "cudnnGetVersion") && FIND(open, "cudnnCreate") &&
+          FIND(stream, "cudnnSetStream") && FIND(create, "cudnnBackendCreateDescriptor") &&
           FIND(destroy, "cudnnBackendDestroyDescriptor") && FIND(set, "cudnnBackendSetAttribute") &&
           FIND(get, "cudnnBackendGetAttribute") && FIND(finalize, "cudnnBackendFinalize") &&
           FIND(execute, "cudnnBackendExecute") && FIND(text, "cudnnGetErrorString");

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 typedef struct {
+  size_t (*version)(void);
   cudnnStatus_t (*open)(cudnnHandle_t *);
   cudnnStatus_t (*stream)(cudnnHandle_t, cudaStream_t);
   cudnnStatus_t (*create)(cudnnBackendDescriptorType_t, cudnnBackendDescriptor_t *);

@@ -1,6 +1,9 @@
 #include "kernels/cuda/images/plans.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "api/limits.h"
 
 ep_status ep_cudnn_fail(cudnnStatus_t code, const char *doing, ep_error *error) {
   cudaError_t said = cudaPeekAtLastError();
@@ -206,17 +209,15 @@ bool ep_plan_suits(cudnnBackendDescriptor_t candidate, bool ready) {
   return good;
 }
 
-bool ep_plan_make(cudnnHandle_t handle, cudnnBackendDescriptor_t candidate,
-                  cudnnBackendDescriptor_t *plan) {
+/* A plan of what it is made from, an attribute. */
+static bool plan_make(cudnnHandle_t handle, const attribute *from, cudnnBackendDescriptor_t *plan) {
   const ep_cudnn_calls *calls = ep_cudnn();
+  const attribute rows[] = {{CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle},
+                            *from};
   int64_t bytes = 0, count;
   *plan = NULL;
   if (calls->create(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, plan) == CUDNN_STATUS_SUCCESS &&
-      calls->set(*plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle) ==
-          CUDNN_STATUS_SUCCESS &&
-      calls->set(*plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
-                 &candidate) == CUDNN_STATUS_SUCCESS &&
-      calls->finalize(*plan) == CUDNN_STATUS_SUCCESS &&
+      seal(*plan, rows, sizeof rows / sizeof *rows, NULL) == EP_OK &&
       calls->get(*plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE, CUDNN_TYPE_INT64, 1, &count,
                  &bytes) == CUDNN_STATUS_SUCCESS &&
       bytes <= EP_CONVOLUTION_WORKSPACE_BYTES)
@@ -224,6 +225,37 @@ bool ep_plan_make(cudnnHandle_t handle, cudnnBackendDescriptor_t candidate,
   ep_cudnn_destroy(*plan);
   *plan = NULL;
   return false;
+}
+
+bool ep_plan_make(cudnnHandle_t handle, cudnnBackendDescriptor_t candidate,
+                  cudnnBackendDescriptor_t *plan) {
+  const attribute from = {CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1,
+                          &candidate};
+  return plan_make(handle, &from, plan);
+}
+
+bool ep_plan_read(cudnnHandle_t handle, const char *text, size_t bytes,
+                  cudnnBackendDescriptor_t *plan) {
+  const attribute from = {CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+                          (int64_t)bytes, text};
+  return plan_make(handle, &from, plan);
+}
+
+char *ep_plan_write(cudnnBackendDescriptor_t plan, size_t *bytes) {
+  const ep_cudnn_calls *calls = ep_cudnn();
+  const cudnnBackendAttributeName_t name = CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION;
+  int64_t count = 0;
+  if (calls->get(plan, name, CUDNN_TYPE_CHAR, 0, &count, NULL) != CUDNN_STATUS_SUCCESS ||
+      count <= 0 || count > EP_LIMIT_CACHED_BYTES)
+    return NULL;
+  char *text = malloc((size_t)count);
+  if (text &&
+      calls->get(plan, name, CUDNN_TYPE_CHAR, count, &count, text) == CUDNN_STATUS_SUCCESS) {
+    *bytes = (size_t)count;
+    return text;
+  }
+  free(text);
+  return NULL;
 }
 
 /* --- all of a shape -------------------------------------------------------------------------- */

@@ -40,6 +40,12 @@ bool ep_plan_suits(cudnnBackendDescriptor_t candidate, bool ready);
 bool ep_plan_make(cudnnHandle_t handle, cudnnBackendDescriptor_t candidate,
                   cudnnBackendDescriptor_t *plan);
 
+/* A plan as cuDNN writes it down, which the caller frees, or NULL; and back, as above. Another
+ * process with the same library on the same kind of device runs the same kernel by it. */
+char *ep_plan_write(cudnnBackendDescriptor_t plan, size_t *bytes);
+bool ep_plan_read(cudnnHandle_t handle, const char *text, size_t bytes,
+                  cudnnBackendDescriptor_t *plan);
+
 /* The addresses that a plan runs with; the caller destroys *out. */
 ep_status ep_plan_pack_make(const void *x, const void *w, const void *y, void *workspace,
                             cudnnBackendDescriptor_t *out, ep_error *error);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "kernels/choice.h"
-#include "kernels/cuda/compiler.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/narrow/plan.h"
 
@@ -55,6 +54,13 @@ static ep_status kernel_prepare(narrow *self, ep_error *error) {
                                 ep_narrow_text(self->network->program, plan), &self->launch, error);
 }
 
+static void narrow_destroy(void *state) {
+  narrow *self = state;
+  if (!self) return;
+  ep_cuda_launch_deinit(&self->launch);
+  free(self);
+}
+
 static ep_status narrow_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
   narrow *self = calloc(1, sizeof *self);
@@ -66,7 +72,7 @@ static ep_status narrow_create(ep_cuda_network *network, void **out, ep_error *e
   if (status == EP_OK) status = memory_take(self, error);
   if (status == EP_OK) status = kernel_prepare(self, error);
   if (status != EP_OK) {
-    free(self);
+    narrow_destroy(self);
     return status;
   }
   *out = self;
@@ -95,6 +101,6 @@ const ep_cuda_executor ep_cuda_fused = {
     .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = narrow_accepts,
     .create = narrow_create,
-    .destroy = free,
+    .destroy = narrow_destroy,
     .run = narrow_run,
 };

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "kernels/choice.h"
-#include "kernels/cuda/compiler.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/resident/plan.h"
 #include "kernels/cuda/resident/span.h"
@@ -69,6 +68,13 @@ static ep_status kernel_prepare(resident *self, ep_error *error) {
                                 ep_resident_text(program, &plan), &self->launch, error);
 }
 
+static void resident_destroy(void *state) {
+  resident *self = state;
+  if (!self) return;
+  ep_cuda_launch_deinit(&self->launch);
+  free(self);
+}
+
 static ep_status resident_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
   resident *self = calloc(1, sizeof *self);
@@ -77,7 +83,7 @@ static ep_status resident_create(ep_cuda_network *network, void **out, ep_error 
   ep_status status = kernel_prepare(self, error);
   if (status == EP_OK) status = decay_load(self, error);
   if (status != EP_OK) {
-    free(self);
+    resident_destroy(self);
     return status;
   }
   *out = self;
@@ -95,6 +101,6 @@ const ep_cuda_executor ep_cuda_resident = {
     .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
     .accepts = resident_accepts,
     .create = resident_create,
-    .destroy = free,
+    .destroy = resident_destroy,
     .run = resident_run,
 };

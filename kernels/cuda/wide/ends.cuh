@@ -11,7 +11,9 @@
 #include "kernels/formulas/activations.h"
 
 enum { GROUP = 128, THREADS = 3 * GROUP, MULTIPLIERS = 2 * GROUP, WARPS = MULTIPLIERS / 32 };
-enum { LINE_BYTES = 128, SUMS_BYTES = WARPS * EP_WIDE_TILE_COLUMNS * (int)sizeof(float) };
+/* A block's scratch: for each warp 16 rows of 32 floats, and what was asked for ahead. */
+enum { ROOM = 16 * 32, ASKED_BYTES = EP_WIDE_TILE_COLUMNS * 16 };
+enum { LINE_BYTES = 128, SUMS_BYTES = WARPS * ROOM * (int)sizeof(float) + ASKED_BYTES };
 constexpr unsigned ALL = 0xffffffffu;
 
 /* Where a thread's sums are. */
@@ -24,9 +26,9 @@ static __device__ __forceinline__ int lane_of(void) {
 }
 
 /* The rows of a tile that a thread has: of a warp's 16, as tensor cores give them; or, when a went
- * through registers, as parts_read took them. */
-static __device__ __forceinline__ corner rows_of(bool running, int row, int column) {
-  const int warp = threadIdx.x / 32 - GROUP / 32, u = lane_of() / 4;
+ * through registers, as parts_read took them. u: of any lane. */
+static __device__ __forceinline__ corner rows_of(bool running, int row, int column, int u) {
+  const int warp = threadIdx.x / 32 - GROUP / 32;
   if (running) return {row + 32 * (warp / 2) + 8 * (warp % 2) + u % 4 + 16 * (u / 4), 4, column};
   return {row + 16 * warp + u, 8, column};
 }
@@ -81,20 +83,50 @@ static __device__ __forceinline__ void half_write(const ep_wide_fused &p, corner
     }
 }
 
-/* to: float32 [rows, columns]. Four lanes write 32 bytes of a row. */
-template <int COUNT>
-static __device__ __forceinline__ void single_write(const ep_wide_fused &p, corner at,
-                                                    const float (&sums)[COUNT], float *to) {
-  const int first = at.column + 2 * (lane_of() % 4);
+/* A tile through shared memory, so that memory sees whole lines: a warp's 16 rows by 32 columns at
+ * a time. A thread gets four neighbours of a row, and leaves them at a place of float32 [rows,
+ * columns]; what it asks for there comes meanwhile. held: for each warp ROOM; 32 bytes in a row are
+ * where its number says, exclusive or. */
+template <bool running, int COUNT, typename ASK, typename LEAVE>
+static __device__ __forceinline__ void lines_pass(const ep_wide_fused &p, int first_row,
+                                                  int first_column, const float (&sums)[COUNT],
+                                                  float *held, ASK ask, LEAVE leave) {
+  const int lane = lane_of(), u = lane / 4, q = lane % 4, line = lane / 8, quad = lane % 8 * 4;
+  float *room = held + (threadIdx.x - GROUP) / 32 * ROOM;
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    float *row = to + (int64_t)(at.row + at.next * h) * p.columns + first;
-    if (at.row + at.next * h >= p.rows) break;
+  for (int part = 0; 16 * part < COUNT; part++) {
+    const int inside = 32 * part + quad, column = first_column + inside;
+    float4 had[4];
+    int64_t places[4];
 #pragma unroll
-    for (int j = 0; j < COUNT / 4; j++)
-      if (first + 8 * j < p.columns)
-        *(float2 *)(row + 8 * j) = make_float2(sums[4 * j + 2 * h], sums[4 * j + 2 * h + 1]);
+    for (int i = 0; i < 4; i++) {
+      const corner at = rows_of(running, first_row, column, line + 4 * (i % 2));
+      const int row = at.row + at.next * (i / 2);
+      const bool there = row < p.rows && column < p.columns && inside < 2 * COUNT;
+      places[i] = there ? (int64_t)row * p.columns + column : -1;
+      if (there) had[i] = ask(places[i]);
+    }
+    __syncwarp(); /* the room may still be read for the part before */
+#pragma unroll
+    for (int k = 0; k < 16 && 16 * part + k < COUNT; k += 2)
+      *(float2 *)(room + 32 * (u + 8 * (k / 2 % 2)) + ((8 * (k / 4) + 2 * q) ^ 8 * (u % 4))) =
+          make_float2(sums[16 * part + k], sums[16 * part + k + 1]);
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      if (places[i] >= 0)
+        leave(places[i], had[i], *(const float4 *)(room + 32 * (line + 4 * i) + (quad ^ 8 * line)));
   }
+}
+
+/* to: float32 [rows, columns]. */
+template <bool running, int COUNT>
+static __device__ __forceinline__ void lines_write(const ep_wide_fused &p, int first_row,
+                                                   int first_column, const float (&sums)[COUNT],
+                                                   float *to, float *held) {
+  lines_pass<running>(
+      p, first_row, first_column, sums, held, [](int64_t) { return float4(); },
+      [&](int64_t place, float4, float4 now) { *(float4 *)(to + place) = now; });
 }
 
 /* to: float32 [columns, rows]. Eight lanes write 32 bytes of a column. */
@@ -177,17 +209,17 @@ static __device__ __forceinline__ void single_mask_write(const ep_wide_fused &p,
   }
 }
 
-/* held: shared, for a tile's biases. */
 template <typename T, int COUNT>
-static __device__ __forceinline__ void forward_end(const ep_wide_fused &p, corner at, int tile,
-                                                   const advance &asked, float (&sums)[COUNT],
-                                                   float *held) {
-  multipliers_meet(); /* held may still be read for the tile before */
-  held[threadIdx.x - GROUP] = asked.bias;
+static __device__ __forceinline__ void forward_end(const ep_wide_fused &p, corner at, int first_row,
+                                                   int tile, const advance &asked,
+                                                   float (&sums)[COUNT], float *held) {
+  float *biases = held + WARPS * ROOM;
+  multipliers_meet(); /* they may still be read for the tile before */
+  biases[threadIdx.x - GROUP] = asked.bias;
   multipliers_meet();
 #pragma unroll
   for (int k = 0; k < COUNT; k += 2) {
-    float2 bias = *(const float2 *)(held + 8 * (k / 4) + 2 * (lane_of() % 4));
+    float2 bias = *(const float2 *)(biases + 8 * (k / 4) + 2 * (lane_of() % 4));
     sums[k] += bias.x;
     sums[k + 1] += bias.y;
     if (p.relu) sums[k] = ep_relu(sums[k]), sums[k + 1] = ep_relu(sums[k + 1]);
@@ -199,7 +231,7 @@ static __device__ __forceinline__ void forward_end(const ep_wide_fused &p, corne
     if (p.mask) single_mask_write(p, at, sums);
 #pragma unroll
     for (int k = 0; k < COUNT; k++) sums[k] = coarse(sums[k]);
-    single_write(p, at, sums, (float *)p.result);
+    lines_write<false>(p, first_row, at.column, sums, (float *)p.result, held);
   }
 }
 
@@ -267,19 +299,20 @@ static __device__ __forceinline__ void half_back_end(const ep_wide_fused &p, cor
   if (p.sums) columns_sum(p, sums, slice, at.column, held);
 }
 
-/* float32: all of it transposed. held: the mask's bits of the tile, [EP_WIDE_TILE_COLUMNS, 4]. */
+/* float32: all of it transposed. */
 template <int COUNT>
 static __device__ __forceinline__ void
 single_back_end(const ep_wide_fused &p, corner at, int first_row, int slice, const advance &asked,
-                float (&sums)[COUNT], uint32_t *held) {
+                float (&sums)[COUNT], float *held) {
   const int q = lane_of() % 4, inside = at.row - first_row;
+  uint32_t *mask = (uint32_t *)(held + WARPS * ROOM); /* [EP_WIDE_TILE_COLUMNS, 4] */
   float of_row[2] = {};
-  multipliers_meet(); /* held may still be read for the tile before */
-  ((uint4 *)held)[threadIdx.x - GROUP] = asked.bits;
+  multipliers_meet(); /* it may still be read for the tile before */
+  ((uint4 *)mask)[threadIdx.x - GROUP] = asked.bits;
   multipliers_meet();
 #pragma unroll
   for (int i = 0; i < COUNT / 2; i++) {
-    uint32_t word = held[(8 * (i / 2) + 2 * q + i % 2) * 4 + inside / 32];
+    uint32_t word = mask[(8 * (i / 2) + 2 * q + i % 2) * 4 + inside / 32];
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       float *sum = &sums[4 * (i / 2) + 2 * h + i % 2];
@@ -288,7 +321,7 @@ single_back_end(const ep_wide_fused &p, corner at, int first_row, int slice, con
       *sum = coarse(*sum);
     }
   }
-  if (p.turned) single_write(p, at, sums, p.turned);
+  if (p.turned) lines_write<true>(p, first_row, at.column, sums, p.turned, held);
   if (p.result) turned_write(p, at, sums, (float *)p.result);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
@@ -318,65 +351,98 @@ static __device__ __forceinline__ void weight_call(const ep_wide_fused &p, int r
   }
 }
 
-static __device__ __forceinline__ float stepped(float old, float gradient, float lr, float keeps) {
-  return keeps * old - lr * gradient;
+/* keeps old - lr gradient */
+static __device__ __forceinline__ float4 stepped(float4 old, float4 gradient, float lr,
+                                                 float keeps) {
+  return make_float4(keeps * old.x - lr * gradient.x, keeps * old.y - lr * gradient.y,
+                     keeps * old.z - lr * gradient.z, keeps * old.w - lr * gradient.w);
 }
 
-/* sums become the new weights. A few reads at a time, before anything of them is written; beyond
- * the weight they are of its last numbers, and lead to nothing. */
+/* sums become the new weights, or the gradient is written. */
 template <int COUNT>
-static __device__ __forceinline__ void half_weight_step(const ep_wide_fused &p, corner at, float lr,
-                                                        float keeps, float (&sums)[COUNT]) {
-  constexpr int together = 32;
-  const int first = at.column + 2 * (lane_of() % 4), last = p.columns - 2;
-  const float *const rows[2] = {p.weight + (int64_t)min(at.row, p.rows - 1) * p.columns,
-                                p.weight + (int64_t)min(at.row + at.next, p.rows - 1) * p.columns};
+static __device__ __forceinline__ void half_weight_end(const ep_wide_fused &p, int first_row,
+                                                       int first_column, float lr, float keeps,
+                                                       const float (&sums)[COUNT], float *held) {
+  if (!p.weight) return lines_write<false>(p, first_row, first_column, sums, p.gradient, held);
+  lines_pass<false>(
+      p, first_row, first_column, sums, held,
+      [&](int64_t place) { return *(const float4 *)(p.weight + place); },
+      [&](int64_t place, float4 old, float4 gradient) {
+        const float4 now = stepped(old, gradient, lr, keeps);
+        *(float4 *)(p.weight + place) = now;
+        if (p.copy)
+          *(uint2 *)((__nv_bfloat16 *)p.copy + place) =
+              make_uint2(halves(now.x, now.y), halves(now.z, now.w));
+      });
+}
+
+/* Two warps, which have 32 rows of a tile together (rows_of), meet. */
+static __device__ __forceinline__ void pair_meet(int pair) {
+  asm volatile("bar.sync %0, 64;" ::"r"(2 + pair) : "memory");
+}
+
+/* What a pair of warps reads and writes of a weight that is transposed to the tile: lines of 32
+ * inputs of 32 outputs, four inputs a thread. */
+typedef struct {
+  int row, column; /* the first of a thread's four inputs, and its first output */
+} weight_part;
+
+static __device__ __forceinline__ int64_t part_place(const ep_wide_fused &p, const weight_part &of,
+                                                     int column) {
+  return (int64_t)min(of.column + column, p.columns - 1) * p.rows + min(of.row, p.rows - 4);
+}
+
+/* sums become the new weights, or the gradient is written: through shared memory, so that memory
+ * sees whole lines. held: [4 pairs, 32 columns, 32 rows]; the columns of two neighbours in a group
+ * of eight are 16 bytes further on, in a circle, so that no bank is met twice. */
+template <int COUNT>
+static __device__ __forceinline__ void single_weight_end(const ep_wide_fused &p, int first_row,
+                                                         int first_column, float lr, float keeps,
+                                                         const float (&sums)[COUNT], float *held) {
+  constexpr int parts = COUNT / 16, lines = 4;
+  const int thread = threadIdx.x - GROUP, pair = thread / 64, u = lane_of() / 4, q = lane_of() % 4;
+  const int line = thread % 64 / 8, quad = thread % 8 * 4;
+  const int inside = 8 * (thread / 32 % 2) + u % 4 + 16 * (u / 4); /* the row of a sum */
+  const weight_part own = {first_row + 32 * pair + quad, first_column + line};
+  float *to = p.weight ? p.weight : p.gradient, *room = held + 2 * ROOM * pair;
+  float4 old[lines] = {};
 #pragma unroll
-  for (int base = 0; base < COUNT; base += together) {
-    float2 old[together / 2];
+  for (int part = 0; part < parts; part++) {
+    if (p.weight)
 #pragma unroll
-    for (int i = 0; i < together && base + i < COUNT; i += 2)
-      old[i / 2] = *(const float2 *)(rows[i / 2 % 2] + min(first + 8 * ((base + i) / 4), last));
+      for (int i = 0; i < lines; i++)
+        old[i] = *(const float4 *)(p.weight + part_place(p, own, 32 * part + 8 * i));
+    pair_meet(pair); /* the room may still be read for the part before */
 #pragma unroll
-    for (int i = 0; i < together && base + i < COUNT; i += 2) {
-      sums[base + i] = stepped(old[i / 2].x, sums[base + i], lr, keeps);
-      sums[base + i + 1] = stepped(old[i / 2].y, sums[base + i + 1], lr, keeps);
+    for (int k = 0; k < 16; k++) {
+      const int row = inside + 4 * (k / 2 % 2), column = 8 * (k / 4) + 2 * q + k % 2;
+      room[32 * column + (row ^ 4 * q)] = sums[16 * part + k];
+    }
+    pair_meet(pair);
+#pragma unroll
+    for (int i = 0; i < lines; i++) {
+      const int column = line + 8 * i;
+      float4 now = *(const float4 *)(room + 32 * column + (quad ^ 4 * (column / 2 % 4)));
+      if (p.weight) now = stepped(old[i], now, lr, keeps);
+      if (own.row >= p.rows || own.column + 32 * part + 8 * i >= p.columns) continue;
+      const int64_t at = part_place(p, own, 32 * part + 8 * i);
+      *(float4 *)(to + at) = now;
+      if (p.copy)
+        *(float4 *)((float *)p.copy + at) =
+            make_float4(coarse(now.x), coarse(now.y), coarse(now.z), coarse(now.w));
     }
   }
 }
 
-/* The same of a weight that is transposed to the tile. */
-template <int COUNT>
-static __device__ __forceinline__ void
-single_weight_step(const ep_wide_fused &p, corner at, float lr, float keeps, float (&sums)[COUNT]) {
-  constexpr int together = 32;
-  const int first = at.column + 2 * (lane_of() % 4), last = p.columns - 1;
-  const float *const rows[2] = {p.weight + min(at.row, p.rows - 1),
-                                p.weight + min(at.row + at.next, p.rows - 1)};
-#pragma unroll
-  for (int base = 0; base < COUNT; base += together) {
-    float old[together];
-#pragma unroll
-    for (int i = 0; i < together; i++)
-      old[i] = rows[i / 2 % 2][(int64_t)min(first + 8 * ((base + i) / 4) + i % 2, last) * p.rows];
-#pragma unroll
-    for (int i = 0; i < together; i++) sums[base + i] = stepped(old[i], sums[base + i], lr, keeps);
-  }
-}
-
 template <typename T, int COUNT>
-static __device__ __forceinline__ void weight_end(const ep_wide_fused &p, corner at,
-                                                  float (&sums)[COUNT]) {
+static __device__ __forceinline__ void weight_end(const ep_wide_fused &p, int first_row,
+                                                  int first_column, const float (&sums)[COUNT],
+                                                  float *held) {
   const float lr = p.weight ? p.clock->update.lr : 0, keeps = 1 - lr * p.decay;
-  float *to = p.weight ? p.weight : p.gradient;
-  if constexpr (sizeof(T) == 2) {
-    if (p.weight) half_weight_step(p, at, lr, keeps, sums);
-    single_write(p, at, sums, to);
-    if (p.copy) half_write(p, at, sums, p.copy);
-  } else {
-    if (p.weight) single_weight_step(p, at, lr, keeps, sums);
-    turned_write(p, at, sums, to);
-  }
+  if constexpr (sizeof(T) == 2)
+    half_weight_end(p, first_row, first_column, lr, keeps, sums, held);
+  else
+    single_weight_end(p, first_row, first_column, lr, keeps, sums, held);
 }
 
 /* --- a tile -------------------------------------------------------------------------------- */
@@ -395,22 +461,24 @@ static __device__ __forceinline__ advance tile_begin(const ep_wide_fused &p, int
   return asked;
 }
 
-/* held: shared, [WARPS, EP_WIDE_TILE_COLUMNS], scratch. */
+/* held: shared, scratch of SUMS_BYTES. */
 template <typename T, int WIDTH, ep_wide_kind kind>
 static __device__ __forceinline__ void tile_end(const ep_wide_fused &p, const advance &asked,
                                                 float (&sums)[WIDTH / 2], int row, int column,
                                                 float *held) {
   constexpr bool half = sizeof(T) == 2;
   const int first_row = row * EP_WIDE_TILE_ROWS;
-  const corner at = rows_of(!half && kind != EP_WIDE_FORWARD, first_row, column * WIDTH);
+  const corner at =
+      rows_of(!half && kind != EP_WIDE_FORWARD, first_row, column * WIDTH, lane_of() / 4);
   if constexpr (kind == EP_WIDE_FORWARD)
-    forward_end<T>(p, at, row * ((p.columns + WIDTH - 1) / WIDTH) + column, asked, sums, held);
+    forward_end<T>(p, at, first_row, row * ((p.columns + WIDTH - 1) / WIDTH) + column, asked, sums,
+                   held);
   else if constexpr (kind == EP_WIDE_WEIGHT)
-    weight_end<T>(p, at, sums);
+    weight_end<T>(p, first_row, at.column, sums, held);
   else if constexpr (half)
     half_back_end(p, at, row, asked, sums, held);
   else
-    single_back_end(p, at, first_row, column, asked, sums, (uint32_t *)held);
+    single_back_end(p, at, first_row, column, asked, sums, held);
 }
 
 #endif

@@ -24,10 +24,10 @@ static void destroy(void *self) {
   ep_wide_destroy(self);
 }
 
-/* The copies of parameters that may have been imported. */
-static ep_status begin(void *self, ep_error *error) {
+/* The copies of parameters. */
+static ep_status adopt(void *self, ep_error *error) {
   const ep_wide *wide = self;
-  if (!wide->half) return EP_OK;
+  if (!wide->half && !wide->fused) return EP_OK;
   EP_CUDA_TRY(ep_wide_copy(wide->network->stream, &wide->update), "copying the parameters");
   return EP_OK;
 }
@@ -42,6 +42,6 @@ const ep_cuda_executor ep_cuda_gemm_executor = {
     .accepts = wide_accepts,
     .create = create,
     .destroy = destroy,
-    .begin = begin,
+    .adopt = adopt,
     .step = step,
 };

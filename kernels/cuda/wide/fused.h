@@ -31,7 +31,7 @@ enum {
  * [slices, width], written: grad_x's columns, or NULL. WEIGHT: gradient = grad^T x. Of bfloat16,
  * first: grad; second: x. Of float32, first: x; second: grad^T. To gradient: float32 [out, in]; or,
  * when there is `weight`, float32 [out, in], weight -= lr (gradient + decay weight) with the
- * clock's learning rate, and copy: bfloat16, or NULL, is the new weight. */
+ * clock's learning rate, and copy: numbers, float32 rounded to TF32, or NULL, is the new weight. */
 typedef struct {
   ep_wide_kind kind;
   bool half, relu;

@@ -71,8 +71,8 @@ cudaError_t ep_wide_thin_forward(cudaStream_t stream, const ep_wide_thin *thin, 
 cudaError_t ep_wide_thin_back(cudaStream_t stream, const ep_wide_thin *thin);
 
 /* One weight or bias: its parameters first … first + rows * columns - 1; their gradient, the sum of
- * `slices` arrays of [rows, pitch], `stride` floats apart; and a copy of the parameters in
- * bfloat16, [rows, pitch], or NULL. Blocks from first_block on work on it:
+ * `slices` arrays of [rows, pitch], `stride` floats apart; and a copy of the parameters,
+ * numbers [rows, pitch], or NULL. Blocks from first_block on work on it:
  * EP_WIDE_UPDATE_PARAMETERS each, of a gradient in slices EP_WIDE_UPDATE_SLICED. gradient NULL: it
  * is not trained.
  */
@@ -90,6 +90,7 @@ typedef struct {
   const ep_wide_tensor *tensors; /* device [count], by first_block */
   int count;
   int64_t blocks, step_blocks; /* in all; those of a step */
+  bool half;                   /* the copies are bfloat16; else float32, rounded to TF32 */
   const ep_cuda_clock *clock;
   float *parameters, *state;
   int64_t state_stride;

@@ -157,7 +157,8 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *EP_CUDA_WARP)
   const bool fours = t.in % 4 == 0 && (uintptr_t)t.weight % sizeof(float4) == 0;
   float sums[FORWARD_TILES][2][4] = {};
 #pragma unroll 2
-  for (int64_t column = warp * wide + each * q; column < t.pitch; column += FORWARD_WARPS * wide) {
+  for (int64_t first = warp * wide; first < t.pitch; first += FORWARD_WARPS * wide) {
+    const int64_t column = first + each * q; /* which may lie beyond: all lanes multiply */
     uint32_t x[2 * FORWARD_TILES][WORDS], weight[2][WORDS];
 #pragma unroll
     for (int r = 0; r < 2 * FORWARD_TILES; r++) {

@@ -1,9 +1,9 @@
-/* The update that ends a step, and the copies of the parameters in bfloat16 that it leaves for the
- * next: each parameter, its gradient and its state are read and written once. */
-#include <cuda_bf16.h>
-
+/* The update that ends a step, and the copies of the parameters that it leaves for the next, in
+ * bfloat16 or rounded to TF32: each parameter, its gradient and its state are read and written
+ * once. */
 #include "kernels/cuda/grid.cuh"
 #include "kernels/cuda/wide/kernels.h"
+#include "kernels/cuda/wide/numbers.cuh"
 
 enum { THREADS = 256, EACH = EP_WIDE_UPDATE_PARAMETERS / THREADS };
 static_assert(EACH % 4 == 0, "a thread's parameters are a few float4");
@@ -31,6 +31,16 @@ static __device__ float stepped(const ep_wide_update &update, const ep_wide_tens
                              ep_clip(&update.optimizer, 1, grad), state, update.state_stride);
 }
 
+/* N neighbours of a copy. */
+template <int N>
+static __device__ void copy_write(const ep_wide_update &update, const ep_wide_tensor &of,
+                                  int64_t at, const float (&values)[N]) {
+  if (update.half) return store<N>((half_number *)of.copy + at, values);
+  float rounded[N];
+  for (int i = 0; i < N; i++) rounded[i] = coarse(values[i]);
+  store<N>((float *)of.copy + at, rounded);
+}
+
 /* Rows without gaps, all on 16 bytes: a thread has a few groups of four neighbours, THREADS groups
  * apart. All that is read for them, before anything is written. */
 template <bool trains>
@@ -56,9 +66,8 @@ static __device__ void fours(const ep_wide_update &update, const ep_wide_tensor 
       *(float4 *)(update.parameters + of.first + at) = value[i];
     }
     if (!of.copy) continue;
-    __nv_bfloat162 halves[2] = {__floats2bfloat162_rn(value[i].x, value[i].y),
-                                __floats2bfloat162_rn(value[i].z, value[i].w)};
-    *(uint2 *)((__nv_bfloat16 *)of.copy + at) = *(const uint2 *)halves;
+    const float four[4] = {value[i].x, value[i].y, value[i].z, value[i].w};
+    copy_write(update, of, at, four);
   }
 }
 
@@ -74,7 +83,8 @@ static __device__ void one(const ep_wide_update &update, const ep_wide_tensor &o
     for (int slice = 1; slice < of.slices; slice++) grad += of.gradient[slice * of.stride + padded];
     *place = value = stepped(update, of, now, at, value, grad);
   }
-  if (of.copy) ((__nv_bfloat16 *)of.copy)[padded] = __float2bfloat16_rn(value);
+  const float alone[1] = {value};
+  if (of.copy) copy_write(update, of, padded, alone);
 }
 
 template <bool trains>

@@ -103,6 +103,7 @@ static ep_status layer_take(ep_wide *wide, int i, ep_error *error) {
   bool turns = !half && layer->trains_weight && !layer->thin && !layer->fused_weight;
   bool masks =
       wide->fused && !last && !layer[1].thin && i >= wide->first_trained && layer->activation;
+  bool copies = !layer->thin && (half || wide->fused);
   int64_t gradient_rows = layer->thin ? op->out_features : layer->out_pitch;
   int64_t tiles = ep_wide_fused_tiles(batch, layer->out_pitch, EP_WIDE_TILE_COLUMNS);
   layer->slices = layer->thin ? EP_WIDE_SLICES : 1;
@@ -110,7 +111,7 @@ static ep_status layer_take(ep_wide *wide, int i, ep_error *error) {
   if (wide->fused && !last && !layer[1].thin) /* one for each row of tiles */
     layer->bias_slices = (int)ep_wide_fused_tiles(batch, 1, EP_WIDE_TILE_COLUMNS);
   const ep_cuda_buffer buffers[] = {
-      {&layer->weight, rows_if(half && !layer->thin, layer->out_pitch), layer->in_pitch, 2},
+      {&layer->weight, rows_if(copies, layer->out_pitch), layer->in_pitch, number_bytes(wide)},
       {&layer->bias, rows_if(half && op->bias >= 0 && !last, 1), layer->out_pitch, 2},
       {&layer->before, rows_if(layer->asks_before, batch), layer->out_pitch, number_bytes(wide)},
       {&layer->output, rows_if(!last, batch), layer->out_pitch, number_bytes(wide)},
@@ -209,6 +210,7 @@ static ep_status update_prepare(ep_wide *wide, ep_error *error) {
   if (!tensors) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of parameters");
   wide->update = (ep_wide_update){.optimizer = program->optimizer,
                                   .clock = network->clock,
+                                  .half = wide->half,
                                   .parameters = network->parameters,
                                   .state = network->state,
                                   .state_stride = program->parameters};

@@ -5,9 +5,10 @@
  * A layer here is a linear one with the activation that follows it. In bfloat16, the parameters'
  * copies that the update leaves, activations and their gradients are bfloat16, rows padded to
  * multiples of 8 numbers as the tensor cores like them; sums, parameters, gradients of parameters,
- * the network's output and its loss are float32. In TF32 all is float32, and the operands of the
- * weights' gradients are transposed first: the tensor cores of TF32 take the sum's index as the
- * fastest one alone. */
+ * the network's output and its loss are float32. In TF32 all is float32. cuBLASLt wants the
+ * operands of the weights' gradients transposed first: the tensor cores of TF32 take the sum's
+ * index as the fastest one alone. For our own kernels, whatever is a factor is rounded to what TF32
+ * keeps, weights in a copy: bits that are all the same cost less power. */
 #ifndef EP_KERNELS_CUDA_WIDE_WIDE_H
 #define EP_KERNELS_CUDA_WIDE_WIDE_H
 
@@ -33,7 +34,8 @@ typedef struct {
   float decay;       /* the weight's */
   bool fused_weight; /* the product of the weight is one of our own kernels */
 
-  void *weight, *bias;   /* bfloat16 copies [out_pitch, in_pitch], [out_pitch]; or NULL */
+  void *weight;          /* a copy as numbers [out_pitch, in_pitch]; or NULL */
+  void *bias;            /* a bfloat16 copy [out_pitch]; or NULL */
   void *before, *output; /* numbers [batch, out_pitch]; before: NULL unless asked for */
   float *input_turned;   /* TF32, unless fused_weight: [in, batch] */
   uint32_t *mask;        /* fused: where the output is above 0, for the way back; or NULL */

@@ -261,7 +261,8 @@ START_TEST(requests_to_publish) {
                {"[]", "", EP_INVALID},
                {"{}", "/job", EP_INVALID},
                {"{\"job\":1}", "/job", EP_INVALID},
-               {"{\"job\":\"a\",\"name\":\"b\"}", "/name", EP_INVALID}};
+               {"{\"job\":\"a\",\"name\":\"b\"}", "/name", EP_INVALID},
+               {"{\"job\":\"a\",\"a/b~c\":1}", "/a~1b~0c", EP_INVALID}};
   char job[EP_MODEL_JOB_BYTES];
   ep_problem good = {0};
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {

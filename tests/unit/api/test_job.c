@@ -232,6 +232,7 @@ static const struct {
     {"[]", "", EP_INVALID},
     {"{}", "/x", EP_INVALID},
     {"{\"y\":1}", "/y", EP_INVALID},
+    {"{\"a/b~c\":1}", "/a~1b~0c", EP_INVALID},
     {"{\"x\":5}", "/x", EP_INVALID},
     {"{\"x\":[]}", "/x", EP_INVALID},
     {"{\"x\":[[]]}", "/x/0", EP_INVALID},

@@ -21,6 +21,7 @@ static const struct {
     {WITH("\"epoch\":1"), "/epoch", "unknown field \"epoch\": did you mean \"epochs\"?"},
     {WITH("\"zzzzzz\":1"), "/zzzzzz", "known are name, tags"},
     {WITH("\"a/b~c\":1"), "/a~1b~0c", "unknown field"},
+    {WITH("\"seed\":18446744073709551615"), "/seed", "must be an integer"},
     {WITH("\"optimizer\":{\"type\":\"sgd\",\"momentun\":0.5}"), "/optimizer/momentun",
      "did you mean \"momentum\"?"},
     {WITH("\"optimizer\":{\"type\":\"adamm\"}"), "/optimizer/type", "did you mean \"adam\"?"},
@@ -310,7 +311,6 @@ static const struct {
     {"{\"epochs\":NaN}", "line 1", EP_MALFORMED},
     {"{} {}", "end of file", EP_MALFORMED},
     {"{\"epochs\":1e999}", "too large", EP_INVALID},
-    {"{\"epochs\":99999999999999999999}", "too large", EP_INVALID},
 };
 
 START_TEST(what_is_not_json_is_malformed) {

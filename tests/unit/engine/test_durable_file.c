@@ -86,6 +86,18 @@ START_TEST(a_name_that_is_taken_is_said) {
 }
 END_TEST
 
+/* A full disk is a state that passes; other faults are not. */
+START_TEST(a_full_disk_is_said) {
+  ep_error error = {0};
+  int full = open("/dev/full", O_WRONLY), none = open("/dev/null", O_RDONLY);
+  ck_assert_int_eq(ep_file_write_all(full, "x", 1, &error), EP_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(error.message, "No space left"));
+  ck_assert_int_eq(ep_file_write_all(none, "x", 1, &error), EP_IO);
+  close(full);
+  close(none);
+}
+END_TEST
+
 START_TEST(one_file_replaces_another) {
   ep_error error = {0};
   for (int turn = 0; turn < 2; turn++)
@@ -107,6 +119,7 @@ int main(void) {
   tcase_add_test(tests, a_group_given_up_leaves_nothing);
   tcase_add_test(tests, a_name_that_is_taken_is_said);
   tcase_add_test(tests, one_file_replaces_another);
+  tcase_add_test(tests, a_full_disk_is_said);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

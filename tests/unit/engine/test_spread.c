@@ -3,6 +3,9 @@
 
 #include <check.h>
 #include <stdatomic.h>
+#include <unistd.h>
+
+#include "api/limits.h"
 
 enum { THINGS = 1000 };
 
@@ -33,10 +36,30 @@ START_TEST(each_is_done_once) {
 }
 END_TEST
 
+/* Each waits until all do: with fewer threads than things they would wait for ever. */
+static void all_meet(void *context, int64_t first, int64_t count) {
+  tally *sum = context;
+  for (int64_t i = first; i < first + count; i++) sum->done[i]++;
+  atomic_fetch_add(&sum->calls, 1);
+  for (int i = 0; atomic_load(&sum->calls) < sum->least && i < 10000; i++) usleep(1000);
+  if (atomic_load(&sum->calls) < sum->least) atomic_fetch_add(&sum->short_ones, 1);
+}
+
+START_TEST(each_waits_with_the_others) {
+  for (int64_t count = 0; count <= EP_LIMIT_SPREAD_THREADS; count += count < 4 ? 1 : 14) {
+    tally sum = {.least = count};
+    ep_spread_each(count, all_meet, &sum);
+    for (int64_t i = 0; i < THINGS; i++) ck_assert_int_eq(sum.done[i], i < count);
+    ck_assert_int_eq(sum.short_ones, 0);
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("engine/spread");
   TCase *tests = tcase_create("ranges");
   tcase_add_test(tests, each_is_done_once);
+  tcase_add_test(tests, each_waits_with_the_others);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

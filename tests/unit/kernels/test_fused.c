@@ -288,7 +288,8 @@ END_TEST
 /* Wide enough for the matrix unit, with and without neighbours to its tiles: batches of one chunk,
  * of several; few rows, or none, beyond what fills a tile. */
 START_TEST(large_layers_agree_with_the_reference) {
-  static const int64_t widths[][3] = {{64, 32, 3}, {65, 33, 40}, {79, 96, 33}, {130, 193, 48}};
+  static const int64_t widths[][3] = {
+      {64, 32, 3}, {65, 33, 40}, {79, 96, 33}, {130, 193, 48}, {94, 154, 57}};
   static const int64_t batches[] = {32, 33, 37, 100, 112, 300};
   const ep_subject reference = {ops, backend, "cpu/reference"}, fused = {ops, backend, "cpu/fused"};
   for (int level = 0; level <= best_level; level++)

@@ -17,6 +17,8 @@ void fake_jobs_epochs(ep_jobs *jobs, int64_t epoch, int64_t step, int count);
 void fake_jobs_end(ep_jobs *jobs);
 /* Logs that are retained now. */
 int fake_jobs_logs(ep_jobs *jobs);
+/* While held, submissions that name a file wait, and no log can be retained. */
+void fake_jobs_hold(ep_jobs *jobs, bool held);
 /* Cancels that were asked for. */
 int fake_jobs_cancels(ep_jobs *jobs);
 

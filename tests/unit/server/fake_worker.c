@@ -5,7 +5,7 @@
  * - slow: an epoch every 5 ms; stubborn: the same, and deaf to cancel
  * - fickle: slow, and would choose another executor at each attempt
  * - long: an epoch every 2 s, and a sign of life every 5 ms
- * - hang: says STARTED, then nothing
+ * - hang: says STARTED, then nothing; silent: not even that it has begun
  * - diverge: fails at the last epoch
  * - exit: ends with code 3 before STARTED; mute: before it has said anything of the job
  * - kill: dies (SIGKILL) after half its epochs; kill-once: so at its first attempt
@@ -133,6 +133,7 @@ static void train_begin(fake *f, ep_command *command) {
   }
   int64_t epochs = f->spec->epochs;
   if (named(f, "mute")) _exit(3);
+  if (named(f, "silent")) return;
   say_progress(f, NULL, 0);
   if (named(f, "exit")) _exit(3);
   say_started(f);
@@ -217,7 +218,7 @@ static void command_receive(fake *f) {
 
 /* What a training that takes its time does every 5 ms. */
 static void tick(fake *f) {
-  if (named(f, "hang")) return;
+  if (named(f, "hang") || named(f, "silent")) return;
   if (f->cancelled && !named(f, "stubborn")) {
     say_finished(f, EP_CANCELLED);
     return;

@@ -1,4 +1,5 @@
 /* Tests of server/eventlog.c: numbering, reading on, torn lines, failures of the disk, wakes. */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -6,11 +7,39 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "server/clock.h"
 #include "server/eventlog.h"
 #include "tests/unit/server/scratch.h"
+
+/* In the place of the system's: counts, fails for folders, and sees whether all that are expected
+ * are on their way at once. */
+static atomic_int syncs_begun, folder_syncs, syncs_at_once = 1;
+static atomic_bool folders_fail, syncs_alone;
+
+static void sync_begin(void) {
+  atomic_fetch_add(&syncs_begun, 1);
+  for (int i = 0; atomic_load(&syncs_begun) < atomic_load(&syncs_at_once); i++) {
+    if (i == 10000) atomic_store(&syncs_alone, true);
+    if (i == 10000) return;
+    usleep(1000);
+  }
+}
+
+int fdatasync(int fd) {
+  sync_begin();
+  return (int)syscall(SYS_fdatasync, fd);
+}
+
+int fsync(int fd) {
+  sync_begin();
+  atomic_fetch_add(&folder_syncs, 1);
+  if (!atomic_load(&folders_fail)) return (int)syscall(SYS_fsync, fd);
+  errno = EIO;
+  return -1;
+}
 
 static ep_event epoch_event(int64_t epoch) {
   return (ep_event){.job = "job_01kaaaaaaaaaaaaaaaaaaaaaaa",
@@ -195,6 +224,30 @@ START_TEST(survives_a_full_disk) {
 }
 END_TEST
 
+/* The first lines wait for their log's name and for its folder's, all at once; lines that are held
+ * wait for nothing. Where a name does not come to the disk, nobody sees them. */
+START_TEST(names_come_to_the_disk_with_the_first_lines) {
+  ep_eventlog *log = log_open();
+  ep_event event = epoch_event(1);
+  assert_ok(ep_eventlog_hold(log, &event, 1, error));
+  ck_assert_int_eq(syncs_begun, 0);
+  atomic_store(&folders_fail, true);
+  atomic_store(&syncs_at_once, 3);
+  ck_assert_int_eq(ep_eventlog_flush(log, NULL), EP_IO);
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 0);
+  atomic_store(&folders_fail, false);
+  atomic_store(&syncs_begun, 0);
+  assert_ok(ep_eventlog_flush(log, error));
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 1);
+  ck_assert_int_eq(folder_syncs, 4);
+  ck_assert(!syncs_alone);
+  atomic_store(&syncs_at_once, 1);
+  epochs_append(log, 2, 3);
+  ck_assert_int_eq(folder_syncs, 4);
+  ep_eventlog_close(log);
+}
+END_TEST
+
 static void count_wakes(void *context) {
   ++*(int *)context;
 }
@@ -364,6 +417,7 @@ int main(void) {
   tcase_add_test(tests, refuses_a_damaged_log);
   tcase_add_test(tests, survives_a_full_disk);
   tcase_add_test(tests, holds_lines_until_they_are_flushed);
+  tcase_add_test(tests, names_come_to_the_disk_with_the_first_lines);
   tcase_add_test(tests, opens_a_long_log_quickly);
   tcase_add_test(tests, wakes_subscribers);
   tcase_add_test(tests, a_wake_may_unsubscribe_itself);

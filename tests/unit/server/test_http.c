@@ -379,6 +379,75 @@ static int upload(const char *framing, const char *piece, int pieces) {
   return used > 12 ? (int)strtol(answer + 9, NULL, 10) : 0;
 }
 
+/* Half of the largest body that is read into memory, and a byte. */
+static int half_send(void) {
+  static char half[EP_LIMIT_PREDICT_BYTES / 2 + 1];
+  char head[300];
+  int client = dial();
+  snprintf(head, sizeof head,
+           "POST " JOB "/predict HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %d\r\n\r\n",
+           EP_LIMIT_PREDICT_BYTES);
+  say(client, head);
+  for (size_t sent = 0; sent < sizeof half;) {
+    ssize_t now = send(client, half + sent, sizeof half - sent, MSG_NOSIGNAL);
+    ck_assert_int_gt(now, 0);
+    sent += (size_t)now;
+  }
+  return client;
+}
+
+/* Bodies are held in memory up to a ceiling, all together; then others must wait. */
+START_TEST(bodies_have_a_ceiling_together) {
+  enum { MOST = EP_LIMIT_BODIES_BYTES / EP_LIMIT_PREDICT_BYTES };
+  int clients[MOST];
+  for (int i = 0; i < MOST; i++) clients[i] = half_send();
+  for (int i = 0; i < 10000 && ask("POST", "/v1/jobs", JSON, "{}") != 429; i++) usleep(1000);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 429);
+  ck_assert_ptr_nonnull(strstr(answer, "Retry-After: 1"));
+  ck_assert_int_eq(get("/livez"), 200);
+  for (int i = 0; i < MOST; i++) close(clients[i]);
+  for (int i = 0; i < 10000 && server.bodies_bytes > 0; i++) usleep(1000);
+  ck_assert_int_eq(server.bodies_bytes, 0);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 201);
+}
+END_TEST
+
+/* Jobs whose files are read first take minutes; what is quick is answered meanwhile. */
+START_TEST(what_takes_long_holds_up_nothing_quick) {
+  static const char body[] = "{\"data\":{\"path\":\"x\"}}";
+  int clients[4];
+  size_t used;
+  char request[300];
+  snprintf(request, sizeof request,
+           "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %zu\r\n\r\n%s",
+           sizeof body - 1, body);
+  fake_jobs_hold(server.jobs, true);
+  for (int i = 0; i < 4; i++) {
+    clients[i] = dial();
+    say(clients[i], request);
+  }
+  usleep(50000);
+  ck_assert_int_eq(get("/metrics"), 200);
+  ck_assert_int_eq(get("/v1/jobs?limit=1000"), 200);
+  fake_jobs_hold(server.jobs, false);
+  for (int i = 0; i < 4; i++) {
+    used = 0;
+    ck_assert(hear(clients[i], "HTTP/1.1 201", PATIENCE_MS, &used));
+    close(clients[i]);
+  }
+}
+END_TEST
+
+/* A job that is in is said to be in, though it cannot be followed. */
+START_TEST(what_was_accepted_is_answered_so) {
+  fake_jobs_hold(server.jobs, true);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON "Accept: application/x-ndjson\r\n", "{}"), 201);
+  ck_assert_ptr_nonnull(strstr(answer, "Location: " JOB));
+  ck_assert_ptr_nonnull(strstr(answer, "Content-Type: application/json"));
+  fake_jobs_hold(server.jobs, false);
+}
+END_TEST
+
 START_TEST(uploads_go_to_disk) {
   ck_assert_int_eq(upload("Content-Length: 16\r\n\r\n", "a,b\n1,2\n3,4\n5,6\n", 1), 201);
   ck_assert_int_eq(
@@ -424,6 +493,9 @@ int main(void) {
   tcase_add_test(all, a_thousand_watchers_see_every_line);
   tcase_add_test(all, it_stops_with_everything_open);
   tcase_add_test(all, uploads_go_to_disk);
+  tcase_add_test(all, what_takes_long_holds_up_nothing_quick);
+  tcase_add_test(all, what_was_accepted_is_answered_so);
+  tcase_add_test(all, bodies_have_a_ceiling_together);
   suite_add_tcase(suite, all);
   tcase_add_checked_fixture(small, setup_small, stop);
   tcase_set_timeout(small, 60);

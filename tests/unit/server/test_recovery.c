@@ -31,6 +31,28 @@ START_TEST(a_restart_goes_on_with_everything) {
 }
 END_TEST
 
+/* Handed to a worker that had not said a word of it: for the next start it is as if that had not
+ * been, also where it was cancelled meanwhile (1). */
+START_TEST(what_never_began_was_no_attempt) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "silent", 10, id);
+  devices_wait(jobs, "\"state\":\"busy\"", 1);
+  if (_i == 1) assert_ok(ep_jobs_cancel(jobs, id, error));
+  ep_jobs_close(jobs);
+  ep_store *store = NULL;
+  ep_job_row row;
+  assert_ok(ep_store_open(scratch_path("epochd.sqlite"), &store, error));
+  assert_ok(ep_store_job_get(store, id, &row, error));
+  ck_assert_int_eq(row.state, _i == 0 ? EP_STATE_QUEUED : EP_STATE_CANCELLED);
+  ck_assert_int_eq(row.attempt, 0);
+  ck_assert_int_eq(row.started_us, 0);
+  ck_assert_str_eq(row.device, "");
+  ep_job_row_deinit(&row);
+  ep_store_close(store);
+}
+END_TEST
+
 /* Of an ended job's log, all that came after its first `kept` bytes is lost, and comes back. */
 static void log_comes_back(const char *id, char *before, off_t kept) {
   char path[400];
@@ -250,6 +272,7 @@ int main(void) {
   tcase_add_checked_fixture(tests, scratch_open, scratch_close);
   tcase_set_timeout(tests, 120);
   tcase_add_test(tests, a_restart_goes_on_with_everything);
+  tcase_add_loop_test(tests, what_never_began_was_no_attempt, 0, 2);
   tcase_add_loop_test(tests, a_missing_end_is_made_up_for, 0, 2);
   tcase_add_loop_test(tests, missing_lines_are_made_up_for, 0, 2);
   tcase_add_loop_test(tests, a_missing_start_is_made_up_for, 0, 2);

@@ -16,6 +16,18 @@ int fdatasync(int fd) {
   return (int)syscall(SYS_fdatasync, fd);
 }
 
+/* Between the store and SQLite, by the linker's --wrap: refuses to wait for the disk. */
+static bool waits_refused;
+int __real_sqlite3_exec(sqlite3 *database, const char *sql,
+                        int (*row)(void *, int, char **, char **), void *context, char **message);
+int __wrap_sqlite3_exec(sqlite3 *database, const char *sql,
+                        int (*row)(void *, int, char **, char **), void *context, char **message);
+int __wrap_sqlite3_exec(sqlite3 *database, const char *sql,
+                        int (*row)(void *, int, char **, char **), void *context, char **message) {
+  if (waits_refused && strstr(sql, "synchronous = FULL") != NULL) return SQLITE_NOMEM;
+  return __real_sqlite3_exec(database, sql, row, context, message);
+}
+
 static ep_store *store_open(void) {
   ep_store *store = NULL;
   assert_ok(ep_store_open(scratch_path("epochd.sqlite"), &store, error));
@@ -117,6 +129,39 @@ START_TEST(waits_where_it_must) {
 }
 END_TEST
 
+/* Where SQLite will not wait for the disk nothing is acknowledged, until it does. */
+START_TEST(promises_nothing_that_it_cannot_keep) {
+  ep_store *store = store_open();
+  ep_job_row row = row_make(1), other = row_make(2);
+  ep_error why = {0};
+  assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+  waits_refused = true;
+  assert_ok(ep_store_job_note(store, &row, error));
+  ck_assert_int_eq(ep_store_job_update(store, &row, &why), EP_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(why.message, "synchronous = FULL"));
+  ck_assert_int_eq(ep_store_job_insert(store, &other, NULL, NULL, NULL), EP_UNAVAILABLE);
+  ck_assert(!ep_store_job_exists(store, other.id));
+  assert_ok(ep_store_job_note(store, &row, error)); /* which promises nothing */
+  waits_refused = false;
+  syncs = 0;
+  assert_ok(ep_store_job_insert(store, &other, NULL, NULL, error));
+  ck_assert_int_gt(syncs, 0);
+  ep_store_close(store);
+  waits_refused = true;
+  ck_assert_int_eq(ep_store_open(scratch_path("epochd.sqlite"), &store, NULL), EP_UNAVAILABLE);
+  waits_refused = false;
+}
+END_TEST
+
+/* As a file system does that has no shared memory: SQLite takes another mode, and says nothing. */
+START_TEST(refuses_a_place_without_a_log) {
+  ep_store *store;
+  ep_error why = {0};
+  ck_assert_int_eq(ep_store_open(":memory:", &store, &why), EP_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(why.message, "local disk"));
+}
+END_TEST
+
 START_TEST(takes_a_key_once) {
   ep_store *store = store_open();
   ep_job_row first = row_make(1), second = row_make(2);
@@ -159,7 +204,7 @@ START_TEST(lists_newest_first_in_pages) {
   ck_assert_int_eq(page.count, 2);
   ck_assert_str_eq(page.rows[0].id, row_make(4).id);
   ep_job_rows_deinit(&page);
-  assert_ok(ep_store_jobs_unfinished(store, &page, error));
+  assert_ok(ep_store_jobs_unfinished(store, "", &page, error));
   ck_assert_int_eq(page.count, 4);
   ck_assert_str_eq(page.rows[0].id, row_make(1).id);
   ep_job_rows_deinit(&page);
@@ -167,6 +212,43 @@ START_TEST(lists_newest_first_in_pages) {
   ck_assert_int_eq(page.count, 2);
   ck_assert_str_eq(page.rows[0].id, row_make(2).id);
   ep_job_rows_deinit(&page);
+  ep_store_close(store);
+}
+END_TEST
+
+/* Of large specs fewer are read at once; the next page goes on where this one ended. */
+START_TEST(pages_have_a_ceiling_in_bytes) {
+  enum { MOST = 32, COUNT = MOST + 3 };
+  ep_store *store = store_open();
+  ep_job_rows page;
+  size_t bytes = EP_LIMIT_LIST_BYTES / MOST;
+  char *spec = malloc(bytes + 1);
+  memset(spec, ' ', bytes);
+  spec[bytes] = 0;
+  for (int i = 1; i <= COUNT; i++) {
+    ep_job_row row = row_make(i);
+    row.spec = spec;
+    assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+  }
+  ep_job_row last = row_make(COUNT - MOST + 1), first = row_make(MOST);
+  assert_ok(ep_store_jobs_list(store, &(ep_job_page){.state = -1, .limit = 100}, &page, error));
+  ck_assert(page.cut);
+  ck_assert_int_eq(page.count, MOST);
+  ck_assert_str_eq(page.rows[MOST - 1].id, last.id);
+  ep_job_rows_deinit(&page);
+  ep_job_page next = {.state = -1, .after = last.id, .limit = 100};
+  assert_ok(ep_store_jobs_list(store, &next, &page, error));
+  ck_assert(!page.cut);
+  ck_assert_int_eq(page.count, COUNT - MOST);
+  ep_job_rows_deinit(&page);
+  assert_ok(ep_store_jobs_unfinished(store, "", &page, error));
+  ck_assert(page.cut);
+  ck_assert_str_eq(page.rows[MOST - 1].id, first.id);
+  ep_job_rows_deinit(&page);
+  assert_ok(ep_store_jobs_unfinished(store, first.id, &page, error));
+  ck_assert_int_eq(page.count, COUNT - MOST);
+  ep_job_rows_deinit(&page);
+  free(spec);
   ep_store_close(store);
 }
 END_TEST
@@ -390,8 +472,11 @@ int main(void) {
   tcase_add_test(tests, gives_back_what_it_took);
   tcase_add_test(tests, updates_and_deletes);
   tcase_add_test(tests, waits_where_it_must);
+  tcase_add_test(tests, promises_nothing_that_it_cannot_keep);
+  tcase_add_test(tests, refuses_a_place_without_a_log);
   tcase_add_test(tests, takes_a_key_once);
   tcase_add_test(tests, lists_newest_first_in_pages);
+  tcase_add_test(tests, pages_have_a_ceiling_in_bytes);
   tcase_add_test(tests, finds_by_tags);
   tcase_add_test(tests, changes_labels_and_nothing_else);
   tcase_add_test(tests, opens_what_the_first_release_wrote);

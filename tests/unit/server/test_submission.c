@@ -2,6 +2,7 @@
  * begins with a job while its row is on the way to the disk, and nobody is shown any of it. */
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -10,15 +11,57 @@
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 
+/* A thread may be left without memory, by the linker's --wrap; libraries keep theirs. */
+static _Thread_local bool memory_gone;
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+
+void *__real_realloc(void *block, size_t bytes);
+void *__wrap_realloc(void *block, size_t bytes);
+
+/* Nor do all threads but one have it to let something grow. */
+static atomic_bool growth_gone;
+static _Thread_local bool growth_kept;
+
+void *__wrap_realloc(void *block, size_t bytes) {
+  return atomic_load(&growth_gone) && !growth_kept ? NULL : __real_realloc(block, bytes);
+}
+
+void *__wrap_malloc(size_t bytes) {
+  return memory_gone ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes) {
+  return memory_gone ? NULL : __real_calloc(count, bytes);
+}
+
 /* In the place of the system's, for SQLite too. */
 static atomic_int sync_us, syncs;
-static atomic_bool sync_fails;
+static atomic_bool sync_fails, memory_goes; /* the latter with the first failure */
 int fdatasync(int fd) {
   atomic_fetch_add(&syncs, 1);
   usleep((unsigned)atomic_load(&sync_us));
   if (!atomic_load(&sync_fails)) return (int)syscall(SYS_fdatasync, fd);
+  memory_gone = atomic_load(&memory_goes);
   errno = EIO;
   return -1;
+}
+
+/* Folders that were synced while it is noted, each with a newline. */
+static char synced[4096];
+static atomic_bool syncs_noted;
+int fsync(int fd) {
+  char link[64], path[300];
+  if (atomic_load(&syncs_noted)) {
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(link, path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    size_t used = strlen(synced);
+    snprintf(synced + used, sizeof synced - used, "%s\n", path);
+  }
+  return (int)syscall(SYS_fsync, fd);
 }
 
 /* A submission on a thread of its own. */
@@ -89,6 +132,7 @@ START_TEST(begins_while_the_row_is_on_its_way) {
   devices_wait(jobs, "\"state\":\"busy\"", 1);
   ck_assert(id_find(id));
   ck_assert_int_eq(queue_count(jobs), 0); /* not even its id is shown */
+  devices_wait(jobs, id, 0);
   ck_assert(!atomic_load(&s.answered));
   usleep(100000); /* the worker has said something by now */
   ck_assert(!atomic_load(&s.answered));
@@ -133,7 +177,8 @@ START_TEST(a_tiny_job_waits_three_times) {
 }
 END_TEST
 
-/* Refused after a worker had begun with it (0), or died of it (1): nothing of it stays. */
+/* Refused after a worker had begun with it (0), or died of it (1), or with no memory left for the
+ * thread that withdraws it (2): nothing of it stays. */
 START_TEST(what_is_refused_leaves_nothing) {
   ep_jobs *jobs = jobs_open("cpu");
   ep_eventlog *log;
@@ -141,8 +186,9 @@ START_TEST(what_is_refused_leaves_nothing) {
   char id[40];
   idle_wait(jobs);
   atomic_store(&sync_fails, true);
+  atomic_store(&memory_goes, _i == 2);
   atomic_store(&sync_us, 200000);
-  submit_begin(&s, jobs, _i == 0 ? "slow" : "kill-once", 1000);
+  submit_begin(&s, jobs, _i == 1 ? "kill-once" : "slow", 100000);
   devices_wait(jobs, "\"state\":\"busy\"", 1);
   ck_assert(id_find(id)); /* who follows it by then is not left waiting for its end */
   ck_assert_int_eq(ep_jobs_retain_log(jobs, id, &log, NULL), EP_NOT_FOUND);
@@ -177,6 +223,21 @@ START_TEST(what_is_refused_leaves_the_queue) {
   ck_assert_int_eq(count_of(events, "\"type\":\"epoch\""), 60);
   events_check(events);
   free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(is_cancelled_without_memory) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "slow", 100000, id);
+  job_wait(jobs, id, "running");
+  devices_wait(jobs, id, 2); /* as its job, and among its jobs */
+  memory_gone = true;
+  ep_status status = ep_jobs_cancel(jobs, id, NULL);
+  memory_gone = false;
+  ck_assert_int_eq(status, EP_OK);
+  job_wait(jobs, id, "cancelled");
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -227,6 +288,40 @@ START_TEST(takes_one_place) {
 }
 END_TEST
 
+/* Its worker dies while the queue is full to the last place that it has room for. */
+START_TEST(comes_back_without_memory) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40], other[40];
+  job_submit(jobs, "slow", 100000, id);
+  while (job_number(jobs, id, "\"epoch\":") < 1) usleep(2000);
+  for (int i = 0; i < 128; i++) job_submit(jobs, "instant", 5, other);
+  ck_assert_int_eq(job_number(jobs, other, "\"queue_position\":"), 127);
+  growth_kept = true;
+  atomic_store(&growth_gone, true);
+  kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL);
+  while (job_number(jobs, other, "\"queue_position\":") == 127) usleep(1000);
+  atomic_store(&growth_gone, false);
+  job_wait(jobs, id, "running");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* The name of a data folder that is made lasts too. */
+START_TEST(a_new_folder_is_synced_in_its_own) {
+  ep_jobs *jobs = NULL;
+  ep_jobs_options options = jobs_options("cpu");
+  char path[200], wanted[200];
+  snprintf(path, sizeof path, "%s/new", scratch_dir);
+  snprintf(wanted, sizeof wanted, "%s\n", scratch_dir);
+  options.data_dir = path;
+  atomic_store(&syncs_noted, true);
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  atomic_store(&syncs_noted, false);
+  ep_jobs_close(jobs);
+  ck_assert_msg(strstr(synced, wanted) != NULL, "%s", synced);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("submission");
   TCase *tests = tcase_create("submission");
@@ -234,10 +329,13 @@ int main(void) {
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, begins_while_the_row_is_on_its_way);
   tcase_add_test(tests, a_tiny_job_waits_three_times);
-  tcase_add_loop_test(tests, what_is_refused_leaves_nothing, 0, 2);
+  tcase_add_loop_test(tests, what_is_refused_leaves_nothing, 0, 3);
   tcase_add_test(tests, what_is_refused_leaves_the_queue);
   tcase_add_test(tests, takes_one_place);
   tcase_add_test(tests, is_cancelled_once_it_is_there);
+  tcase_add_test(tests, is_cancelled_without_memory);
+  tcase_add_test(tests, comes_back_without_memory);
+  tcase_add_test(tests, a_new_folder_is_synced_in_its_own);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_ENV);

@@ -417,6 +417,34 @@ START_TEST(predictions_come_from_a_worker) {
 }
 END_TEST
 
+/* A worker that does not read is asked no more than the daemon can hold for it; the others are told
+ * to come again, and those that were taken are answered. */
+START_TEST(questions_that_nobody_reads_have_a_ceiling) {
+  enum { ROWS = EP_LIMIT_PREDICT_ROWS, COLUMNS = 10, ASKED = 12 };
+  ep_jobs *jobs = jobs_open("cpu");
+  double *x = calloc((size_t)ROWS * COLUMNS, sizeof *x);
+  answer answers[ASKED] = {0};
+  char id[40];
+  int taken = 0;
+  job_submit(jobs, "weights", 10, id);
+  job_wait(jobs, id, "succeeded");
+  pid_t worker = (pid_t)device_number(jobs, "\"pid\":");
+  kill(worker, SIGSTOP);
+  for (int i = 0; i < ASKED; i++)
+    assert_ok(ep_jobs_predict(jobs, id, x, ROWS, COLUMNS, predicted, &answers[i], error));
+  answer_wait(&answers[ASKED - 1]);
+  ck_assert_int_eq(answers[ASKED - 1].error.status, EP_BUSY);
+  kill(worker, SIGCONT);
+  for (int i = 0; i < ASKED; i++) {
+    answer_wait(&answers[i]);
+    taken += answers[i].error.status == EP_OK;
+  }
+  ck_assert_int_ge(taken, EP_LIMIT_FRAMES_BYTES / (8 * ROWS * COLUMNS) - 1);
+  free(x);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 static void probed(void *context, const ep_error *error) {
   answer *a = context;
   if (error != NULL) a->error = *error;
@@ -475,6 +503,7 @@ int main(void) {
   tcase_add_test(tests, a_cancel_is_kept_when_the_daemon_ends);
   tcase_add_test(tests, a_restart_uses_the_executor_of_the_first_start);
   tcase_add_test(tests, predictions_come_from_a_worker);
+  tcase_add_test(tests, questions_that_nobody_reads_have_a_ceiling);
   tcase_add_test(tests, a_probe_asks_every_device);
   tcase_add_test(tests, requests_under_way_fail_at_the_end);
   suite_add_tcase(suite, tests);
