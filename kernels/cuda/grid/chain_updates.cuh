@@ -103,7 +103,7 @@ template <ep_optimizer_type TYPE> static __device__ __noinline__ void chain_laye
   optimizer.type = TYPE;
   const ep_optimizer_step step = state_of().update;
   const int count = chain_parameters_count(of), slots = s.slots;
-  const long long stride = s.parameters_count;
+  const long long stride = s.state_stride;
   float *states = slots > 0 ? s.state : s.parameters;
 #pragma unroll 1
   for (int first = threadIdx.x; first < count; first += TOGETHER * THREADS) {

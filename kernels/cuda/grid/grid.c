@@ -13,6 +13,7 @@ typedef struct {
   ep_grid_plan plan;
   ep_cuda_launch launch; /* its barrier: [EP_GRID_BARRIERS + plan.counters] */
   float *scratch;        /* device [plan.scratch_floats] */
+  float *state;          /* device [slots, state_stride], during a launch; NULL: the network's */
 } grid;
 
 static bool grid_accepts(const ep_backend *backend, const ep_program *program) {
@@ -35,7 +36,10 @@ static ep_status grid_prepare(grid *self, ep_error *error) {
                                   .cluster = plan->span.cluster,
                                   .cooperative = !plan->span.cluster,
                                   .barrier_bytes = barrier_words * (int64_t)sizeof(unsigned)};
+  const int64_t stride = plan->span.state_stride;
+  const bool apart = plan->span.slots > 1 && stride != self->network->program->parameters;
   const ep_cuda_buffer buffers[] = {
+      {&self->state, apart ? plan->span.slots : 0, stride, sizeof(float)},
       {&self->scratch, 1, plan->scratch_floats, sizeof(float)},
       {&self->launch.barrier, 1, barrier_words, sizeof(unsigned)},
   };
@@ -60,6 +64,20 @@ static ep_status grid_create(ep_cuda_network *network, void **out, ep_error *err
   return EP_OK;
 }
 
+/* The optimizer's state from where its slots lie one behind the other to where each begins on 16
+ * bytes, or back. */
+static ep_status state_move(const grid *self, bool back, ep_error *error) {
+  const ep_cuda_network *network = self->network;
+  const size_t bytes = (size_t)network->program->parameters * sizeof(float),
+               stride = (size_t)self->plan.span.state_stride * sizeof(float);
+  EP_CUDA_TRY(cudaMemcpy2DAsync(back ? network->state : self->state, back ? bytes : stride,
+                                back ? self->state : network->state, back ? stride : bytes, bytes,
+                                (size_t)self->plan.span.slots, cudaMemcpyDeviceToDevice,
+                                network->stream),
+              "moving the optimizer's state");
+  return EP_OK;
+}
+
 static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error) {
   const grid *self = state;
   const ep_cuda_network *network = self->network;
@@ -69,7 +87,7 @@ static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error
   given.x = network->train_x;
   given.y = network->train_y;
   given.parameters = network->parameters;
-  given.state = network->state;
+  given.state = self->state ? self->state : network->state;
   given.scratch = self->scratch;
   given.barrier = self->launch.barrier;
   given.lr = span->lr;
@@ -77,7 +95,10 @@ static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error
   given.update = span->update;
   given.loss = span->loss;
   given.errors = span->errors;
-  return ep_cuda_launch_run(&self->launch, network->stream, &given, error);
+  ep_status status = self->state ? state_move(self, false, error) : EP_OK;
+  if (status == EP_OK) status = ep_cuda_launch_run(&self->launch, network->stream, &given, error);
+  if (status == EP_OK && self->state) status = state_move(self, true, error);
+  return status;
 }
 
 const ep_cuda_executor ep_cuda_grid = {

@@ -209,9 +209,20 @@ struct forward_use {
   }
 };
 
+/* c: as product() of products.cuh. */
+template <class S, bool PRECISE>
+static __device__ __forceinline__ void tile_product(float (&c)[S::MF][S::T][4], float *area,
+                                                    const matrix &a, const matrix &b,
+                                                    const task &of, int &awaits) {
+  if constexpr (S::BY_WARPGROUPS)
+    lines_product<S::A_BY_K>(c, area, a, b, of, awaits);
+  else
+    product<S, PRECISE>(c, area, a, b, of, awaits);
+}
+
 /* awaits: an ep_grid_meeting, before what the layer takes is read. */
 template <class S, bool PRECISE>
-static __device__ __forceinline__ void forward_here(int l, int awaits) {
+static __device__ __noinline__ void forward_run(int l, int awaits) {
   const now n = now_of();
   const layer of = span_of().layers[l];
   const ep_grid_cut cut = of.forward;
@@ -224,28 +235,19 @@ static __device__ __forceinline__ void forward_here(int l, int awaits) {
     early<S, forward_use> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    if constexpr (S::BY_WARPGROUPS)
-      lines_product(c, area, weights, x, at, awaits);
-    else
-      product<S, PRECISE>(c, area, weights, x, at, awaits);
+    tile_product<S, PRECISE>(c, area, weights, x, at, awaits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
   meeting_await(awaits);
 }
 
-template <class S, bool PRECISE>
-static __device__ __noinline__ void forward_run(int l, int awaits) {
-  forward_here<S, PRECISE>(l, awaits);
-}
-
-/* What a warpgroup has under way, no call may cross: its products stand in the kernel itself. */
 template <bool PRECISE> static __device__ __forceinline__ void forward(int l, int awaits) {
   if (!span_of().layers[l].forward.large)
     forward_run<small<false>, PRECISE>(l, awaits);
   else if constexpr (PRECISE || !WARPGROUPS)
     forward_run<large<false>, PRECISE>(l, awaits);
   else
-    forward_here<wide<false>, PRECISE>(l, awaits);
+    forward_run<wide<false>, PRECISE>(l, awaits);
 }
 
 /* What the gradient by the input of layer l is multiplied by, [rows, stride of the layer before]:
@@ -320,10 +322,19 @@ static __device__ __noinline__ void backward_run(int l, int awaits) {
     early<S, backward_use<PRECISE>> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    product<S, PRECISE>(c, area, weights, grad, at, awaits);
+    tile_product<S, PRECISE>(c, area, weights, grad, at, awaits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
   meeting_await(awaits);
+}
+
+template <bool PRECISE> static __device__ __forceinline__ void backward(int l, int awaits) {
+  if (!span_of().layers[l].backward.large)
+    backward_run<small<true>, PRECISE>(l, awaits);
+  else if constexpr (PRECISE || !WARPGROUPS)
+    backward_run<large<true>, PRECISE>(l, awaits);
+  else
+    backward_run<wide<true>, PRECISE>(l, awaits);
 }
 
 #endif

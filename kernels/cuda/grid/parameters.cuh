@@ -30,7 +30,7 @@ static __device__ __forceinline__ float update_plain(const update_way &way, floa
 static __device__ __noinline__ float update_any(float decay, long long at, float grad) {
   const span &s = span_of();
   return ep_optimizer_update(&s.optimizer, &state_of().update, decay, s.parameters[at],
-                             ep_clip(&s.optimizer, 1, grad), s.state + at, s.parameters_count);
+                             ep_clip(&s.optimizer, 1, grad), s.state + at, s.state_stride);
 }
 
 /* Where a tile of a layer's weights lies: rows are outputs, columns inputs. Weights that are read
@@ -77,8 +77,7 @@ struct update_place {
 static __device__ __forceinline__ update_place update_place_of(const layer &of, int output,
                                                                int input) {
   const span &s = span_of();
-  bool aligned =
-      of.in % 4 == 0 && of.weight % 4 == 0 && (s.slots == 0 || s.parameters_count % 4 == 0);
+  bool aligned = of.in % 4 == 0 && of.weight % 4 == 0;
   return {of, output, input, aligned, of.mirror >= 0 ? s.scratch + of.mirror : nullptr};
 }
 
@@ -120,7 +119,7 @@ static __device__ __noinline__ void fours_update(const update_place place, const
   optimizer.type = TYPE;
   const ep_optimizer_step step = state_of().update;
   const int slots = s.slots;
-  const long long stride = s.parameters_count;
+  const long long stride = s.state_stride;
   float *states = slots > 0 ? s.state : s.parameters;
 #pragma unroll 1
   for (int at = first + (int)threadIdx.x; at < end; at += TOGETHER * THREADS) {

@@ -190,7 +190,7 @@ static int64_t shared_place(ep_grid_span *span) {
     wide = most(wide, line_of(span->layers[l].out));
   }
   span->area_at = (int32_t)at;
-  int64_t area = front_is_all(span) ? EP_GRID_WEIGHTS_SMALL_AREA : EP_GRID_DESCENT_AREA;
+  int64_t area = front_is_all(span) ? EP_GRID_WEIGHTS_SMALL_AREA : EP_GRID_WIDE_AREA;
   span->image_at = (int32_t)at;
   at += span->image_floats;
   span->narrow_at = (int32_t)at;
@@ -226,13 +226,11 @@ static bool shared_fits(int64_t floats) {
   return floats * (int64_t)sizeof(float) <= EP_GRID_SHARED_BYTES;
 }
 
-/* Whether each piece of the weights is one block's alone on the way back, with all rows, and the
- * update needs nothing but the gradient. */
-static bool layer_descends(const ep_grid_span *span, const ep_grid_layer *layer) {
-  bool plain = span->optimizer.type == EP_OPTIMIZER_SGD && span->slots == 0 &&
-               span->optimizer.clip_value == 0 && layer->weight_decay >= 0;
-  return plain && !span->precise && layer->backward.large && layer->backward.down == 1 &&
-         layer->mirror < 0;
+/* Whether warpgroups may update the weights: all rows are in one tile, fours begin on 16 bytes, and
+ * there is room for what the optimizer keeps. */
+static bool layer_by_panels(const ep_grid_span *span, const ep_grid_layer *layer) {
+  return span->slots <= EP_GRID_PANEL_SLOTS && layer->mirror < 0 && !span->precise &&
+         layer->weight_decay >= 0 && layer->backward.large && layer->backward.down == 1;
 }
 
 /* How many blocks update a layer. */
@@ -300,7 +298,7 @@ static void scratch_place(ep_grid_plan *plan) {
     product_size backward = {layer->in, span->batch_rows, layer->out, false, false};
     layer->backward = cut_choose(&backward, span->workers, span->precise);
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
-    layer->descends = layer_descends(span, layer);
+    layer->by_panels = layer_by_panels(span, layer);
   }
   span->partials = at;
   plan->scratch_floats = at + up(partials, 4);
@@ -313,38 +311,36 @@ static void phase_add(ep_grid_span *span, ep_grid_phase phase) {
 }
 
 /* Of the step's end: the layers that are left. Those that share out the front do it otherwise. */
-static void phases_end(ep_grid_span *span, int left) {
+static void phases_end(ep_grid_span *span, uint32_t left) {
   phase_add(span, (ep_grid_phase){.work = EP_GRID_UPDATES,
                                   .begins = EP_GRID_NONE,
                                   .awaits = span->chained ? EP_GRID_GIVEN : EP_GRID_BARRIER,
                                   .arrives = EP_GRID_BARRIER,
-                                  .update_first = (int8_t)left,
-                                  .update_count = (int8_t)(left - span->front + 1)});
+                                  .updates = left});
 }
 
-/* The way back through layer l, and the update of layer `updated`, or of none: -1. It is left to
- * blocks that have no task on the way back, where that takes them no more than a few small tiles:
- * so that those who give the others what they wait for are not late. */
-static void phase_add_backward(ep_grid_span *span, int l, int updated) {
-  const ep_grid_cut *cut = &span->layers[l].backward;
+/* The way back through layer l. The layer behind it is updated by blocks that have no task there,
+ * where that takes them no more than a few small tiles: so that those who give the others what they
+ * wait for are not late. Returns what is left to the step's end, when a chained front is on its
+ * way, of the layers `left`. */
+static uint32_t phase_add_backward(ep_grid_span *span, int l, uint32_t left) {
+  const ep_grid_cut *cut = &span->layers[l].backward, *update = &span->layers[l + 1].update;
   ep_grid_phase phase = {.work = EP_GRID_BACKWARD,
                          .layer = (uint8_t)l,
                          .begins = EP_GRID_NONE,
                          .awaits = EP_GRID_BARRIER,
                          .arrives = EP_GRID_BARRIER};
-  if (updated >= 0) {
-    const ep_grid_cut *update = &span->layers[updated].update;
-    int64_t tasks = cut_tasks(cut), idle = span->workers - tasks;
-    phase.update_first = (int8_t)updated;
-    phase.update_count = 1;
-    if (idle > 0 && cut_tasks(update) <= (update->large ? 1 : SMALL_UPDATES) * idle)
-      phase.update_from = (uint16_t)tasks;
+  int64_t tasks = cut_tasks(cut), idle = span->workers - tasks;
+  if (idle > 0 && cut_tasks(update) <= (update->large ? 1 : SMALL_UPDATES) * idle) {
+    phase.updates = left & UINT32_C(1) << (l + 1);
+    phase.update_from = (uint16_t)tasks;
   }
   if (span->chained && l == span->front) {
     phase.arrives = EP_GRID_GIVEN;
-    span->given = (int32_t)least(cut_tasks(cut), span->workers);
+    span->given = (int32_t)least(tasks, span->workers);
   }
   phase_add(span, phase);
+  return left & ~phase.updates;
 }
 
 static void phases_make(ep_grid_span *span) {
@@ -369,9 +365,8 @@ static void phases_make(ep_grid_span *span) {
   phase.work = EP_GRID_HEAD;
   if (span->front == last) phase.begins = EP_GRID_BARRIER, phase.awaits = EP_GRID_NONE;
   phase_add(span, phase);
-  int left = last; /* to update */
-  for (int l = last - 1; l > 0 && l >= span->front; l--)
-    phase_add_backward(span, l, updates ? left-- : -1);
+  uint32_t left = updates ? (UINT32_C(2) << last) - (UINT32_C(1) << span->front) : 0;
+  for (int l = last - 1; l > 0 && l >= span->front; l--) left = phase_add_backward(span, l, left);
   if (updates) phases_end(span, left);
 }
 
@@ -404,7 +399,7 @@ static bool front_chained(ep_grid_plan *plan, int multiprocessors) {
   span->area_at = EP_GRID_STATE;
   plan->blocks = multiprocessors;
   span->workers = multiprocessors - 1;
-  plan->shared_bytes = (int)most(shared, span->area_at + EP_GRID_DESCENT_AREA) * (int)sizeof(float);
+  plan->shared_bytes = (int)most(shared, span->area_at + EP_GRID_WIDE_AREA) * (int)sizeof(float);
   return true;
 }
 
@@ -471,12 +466,12 @@ static void program_take(const ep_program *program, ep_grid_span *span) {
   span->huber_delta = program->huber_delta;
   span->label_smoothing = program->label_smoothing;
   span->loss_type = (int32_t)program->loss;
-  span->parameters_count = program->parameters;
   span->train_rows = program->train_rows;
   span->batch_rows = program->batch_size;
   span->steps_per_epoch = ep_program_steps_per_epoch(program);
   span->targets = (int32_t)program->target_columns;
   span->slots = (int32_t)ep_optimizer_slots(optimizer);
+  span->state_stride = span->slots > 1 ? up(program->parameters, 4) : program->parameters;
   span->shuffles = ep_program_shuffles(program);
   span->takes_classes = ep_loss_takes_classes(program->loss);
   span->plain_rate = ep_optimizer_is_plain(optimizer->type);

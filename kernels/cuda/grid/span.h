@@ -42,11 +42,11 @@ typedef enum {
 
 typedef struct {
   uint8_t work, layer;
-  uint8_t begins;                    /* ep_grid_meeting before the weights are fetched, … */
-  uint8_t awaits;                    /* … and before all else is */
-  uint8_t arrives;                   /* of EP_GRID_GIVEN: a block that had a task */
-  int8_t update_first, update_count; /* layers, from the first downward, … */
-  uint16_t update_from;              /* … by blocks from this one on */
+  uint8_t begins;       /* ep_grid_meeting before the weights are fetched, … */
+  uint8_t awaits;       /* … and before all else is */
+  uint8_t arrives;      /* of EP_GRID_GIVEN: a block that had a task */
+  uint16_t update_from; /* blocks from this one on update … */
+  uint32_t updates;     /* … layers, a bit each, from the last downward */
 } ep_grid_phase;
 
 enum { EP_GRID_PHASES_MAX = 2 * EP_GRID_LAYERS_MAX + 2 };
@@ -66,10 +66,11 @@ enum {
   EP_GRID_WEIGHTS_SMALL_N = 64,
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
-  EP_GRID_STATE = 1216, /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
+  EP_GRID_STATE = 1216,    /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
-  EP_GRID_DESCENT_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
+  EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
   EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
                                    (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +
                                EP_GRID_WEIGHTS_SMALL_M * EP_GRID_WEIGHTS_SMALL_N
@@ -97,7 +98,7 @@ typedef struct {
   int32_t activation;   /* ep_layer_type, or -1 */
   float negative_slope, alpha, beta, threshold;
   float weight_decay, bias_decay; /* negative: frozen */
-  bool descends;                  /* the weights are updated on the way back through the layer */
+  bool by_panels;                 /* the weights are updated as panels.cuh does */
   ep_grid_cut forward, backward, update;
 } ep_grid_layer;
 
@@ -106,7 +107,7 @@ typedef struct {
   const float *x;    /* [train_rows, in_features] */
   const float *y;    /* [train_rows, target_columns]; int32 [train_rows] of classes */
   float *parameters; /* [parameters] */
-  float *state;      /* [slots, parameters] */
+  float *state;      /* [slots, state_stride] */
   float *scratch;    /* zero when the executor was made */
   unsigned *barrier; /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
   const float *lr;   /* [lr_count]: 1 or steps */
@@ -119,7 +120,8 @@ typedef struct {
   float huber_delta, label_smoothing;
   int32_t loss_type;
   /* What plan.c decides. */
-  int64_t parameters_count, train_rows, batch_rows, steps_per_epoch;
+  int64_t train_rows, batch_rows, steps_per_epoch;
+  int64_t state_stride; /* floats from one slot to the next: fours of each begin on 16 bytes */
   int32_t targets, slots;
   bool shuffles, takes_classes, plain_rate;
   bool cluster;       /* the blocks are one cluster; else they meet at the barrier in memory */

@@ -15,8 +15,8 @@
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 #include "kernels/cuda/grid/chain.cuh"
-#include "kernels/cuda/grid/descent.cuh"
 #include "kernels/cuda/grid/front.cuh"
+#include "kernels/cuda/grid/updates.cuh"
 
 /* Without a front: this batch's rows, as the first layer takes them. */
 static __device__ __noinline__ void inputs_take() {
@@ -115,7 +115,7 @@ template <bool PRECISE> static __device__ __forceinline__ void front_backward_ru
 
 /* A block's part of a phase. */
 template <bool PRECISE>
-static __device__ __forceinline__ void phase_run(const ep_grid_phase phase) {
+static __device__ __forceinline__ void phase_run(const ep_grid_phase &phase) {
   const span &s = span_of();
   int begins = phase.begins, awaits = phase.awaits;
   meeting_await(begins);
@@ -135,10 +135,10 @@ static __device__ __forceinline__ void phase_run(const ep_grid_phase phase) {
   if (phase.arrives == EP_GRID_GIVEN && (int)blockIdx.x < s.given)
     counter_arrive(meeting_of(EP_GRID_GIVEN));
   int block = (int)blockIdx.x - phase.update_from, blocks = s.workers - phase.update_from;
-  if (phase.update_count > 0 && block >= 0) {
+  if (phase.updates != 0 && block >= 0) {
     int skip = 0;
-    for (int i = 0; i < phase.update_count; i++)
-      skip = update<PRECISE>(phase.update_first - i, skip, block, blocks);
+    for (int l = s.layers_count - 1; l >= s.front; l--)
+      if (phase.updates >> l & 1) skip = update<PRECISE>(l, skip, block, blocks);
   }
   if (last) blocks_arrive();
 }

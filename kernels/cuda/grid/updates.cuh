@@ -5,7 +5,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_UPDATES_CUH
 #define EP_KERNELS_CUDA_GRID_UPDATES_CUH
 
-#include "kernels/cuda/grid/parameters.cuh"
+#include "kernels/cuda/grid/panels.cuh"
 
 /* --- tiles ----------------------------------------------------------------------------------- */
 
@@ -23,7 +23,7 @@ template <int M_, int N_, int WM_, int WN_> struct update_shape {
   static constexpr int SUMS = M * N + M;         /* of a task, in the scratch: by rows, biases */
   static_assert(WM * WN == WARPS && T % 2 == 0, "all warps have as much to do");
   static_assert(4 << SHIFT == N, "a row of fours");
-  static_assert(EP_GRID_STAGES * STAGE + M * N <= EP_GRID_DESCENT_AREA, "what plan.c reserves");
+  static_assert(EP_GRID_STAGES * STAGE + M * N <= EP_GRID_WIDE_AREA, "what plan.c reserves");
   /* A thread's quad in the tile. */
   static __device__ __forceinline__ int line(int quad, int thread) {
     return thread / WARP % WM * MF * 16 + quad / T * 16 + thread % WARP / 4 * 2 +
@@ -265,13 +265,15 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
  * those and its own. */
 template <bool PRECISE> static __device__ int update(int l, int skip, int block, int blocks) {
   const layer &of = span_of().layers[l];
-  const ep_grid_cut &cut = of.update;
   if (of.weight_decay < 0 && of.bias_decay < 0) return skip;
-  if (WARPGROUPS && of.descends) return skip; /* done on the way back */
+  bool by_panels = !PRECISE && WARPGROUPS && of.by_panels;
+  const ep_grid_cut &cut = by_panels ? of.backward : of.update;
   int tasks = cut.across * cut.down * cut.splits, number = block - skip % blocks;
   if (number < 0) number += blocks;
   if (number >= tasks) return skip + tasks;
-  if (cut.large)
+  if (by_panels) {
+    if constexpr (!PRECISE && WARPGROUPS) panels_update(l, number, tasks, blocks);
+  } else if (cut.large)
     update_run<update_large, PRECISE>(l, number, tasks, blocks);
   else
     update_run<update_small, PRECISE>(l, number, tasks, blocks);

@@ -99,24 +99,34 @@ static __device__ __forceinline__ void multiply_64(float (&c)[8][4], const unsig
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
 }
 
-/* --- the way forward ------------------------------------------------------------------------- */
+/* --- products --------------------------------------------------------------------------------- */
 
 /* As product() of products.cuh: the sum over a line of terms a stage. Of six stages four are on
- * their way, one is multiplied, and one may still be read by the slower warpgroup. */
+ * their way, one is multiplied, and one may still be read by the slower warpgroup. BY_K: the terms
+ * of `a` lie across, and its fragments come from registers: of 16 outputs, a warp's, 2g and 2g + 1
+ * are rows g and g + 8. */
+template <bool BY_K>
 static __device__ __forceinline__ void lines_product(float (&c)[1][13][4], float *area,
                                                      const matrix &a, const matrix &b,
                                                      const task &of, int &awaits) {
-  typedef wide<false> S;
-  constexpr int DEPTH = 6, AHEAD = DEPTH - 2, A_FLOATS = S::M * LINE, STAGE = (S::M + S::N) * LINE;
-  static_assert(DEPTH * STAGE + 8 * LINE <= EP_GRID_DESCENT_AREA, "what plan.c reserves");
-  strip<S::M, LINE, LINE, THREADS, true> of_a(a, of.m, of.first);
+  typedef wide<BY_K> S;
+  constexpr int DEPTH = 6, AHEAD = DEPTH - 2, A_STRIDE = BY_K ? S::M + 8 : LINE;
+  constexpr int A_FLOATS = (BY_K ? LINE : S::M) * A_STRIDE, STAGE = A_FLOATS + S::N * LINE;
+  static_assert(A_FLOATS % (8 * LINE) == 0 && STAGE % (8 * LINE) == 0, "lines, by eights");
+  static_assert(DEPTH * STAGE + 8 * LINE <= EP_GRID_WIDE_AREA, "what plan.c reserves");
+  strip<BY_K ? LINE : S::M, BY_K ? S::M : LINE, A_STRIDE, THREADS, !BY_K> of_a(
+      a, BY_K ? of.first : of.m, BY_K ? of.m : of.first);
   strip<S::N, LINE, LINE, THREADS, true> of_b(b, of.n, of.first);
   float *lines = lines_begin(area), *to = lines;
   int stages = (of.end - of.first + LINE - 1) / LINE, fetched = 0, slot = 0;
+  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  int mine = BY_K ? lane % 4 * A_STRIDE + warp * 16 + lane / 4 * 2 : warp / 4 * 64 * LINE;
   if (awaits != EP_GRID_NONE) {
 #pragma unroll 1
-    for (; fetched < AHEAD && fetched < stages; fetched++, of_a.right(LINE))
+    for (; fetched < AHEAD && fetched < stages; fetched++) {
       of_a.load(lines + fetched * STAGE);
+      BY_K ? of_a.down(LINE) : of_a.right(LINE);
+    }
     meeting_await(awaits);
   }
 #pragma unroll
@@ -134,7 +144,7 @@ static __device__ __forceinline__ void lines_product(float (&c)[1][13][4], float
     if (next < stages) {
       if (next >= fetched) {
         of_a.load(to);
-        of_a.right(LINE);
+        BY_K ? of_a.down(LINE) : of_a.right(LINE);
       }
       of_b.load(to + A_FLOATS);
       of_b.right(LINE);
@@ -142,14 +152,27 @@ static __device__ __forceinline__ void lines_product(float (&c)[1][13][4], float
     to = to == lines + (DEPTH - 1) * STAGE ? lines : to + STAGE;
     asm volatile("cp.async.commit_group;" ::: "memory");
     if (k < 0) continue;
-    const float *here = lines + slot * STAGE, *half = here + threadIdx.x / 128 * 64 * LINE;
+    const float *here = lines + slot * STAGE;
     slot = slot == DEPTH - 1 ? 0 : slot + 1;
+    unsigned parts[LINE / 8][4];
+    if constexpr (BY_K)
+#pragma unroll
+      for (int term = 0; term < LINE; term += 4) {
+        float2 two = *(const float2 *)(here + mine + term * A_STRIDE);
+        parts[term / 8][term / 4 % 2 * 2] = __float_as_uint(two.x);
+        parts[term / 8][term / 4 % 2 * 2 + 1] = __float_as_uint(two.y);
+      }
     products_begin();
 #pragma unroll
-    for (int term = 0; term < LINE; term += 8)
-      multiply_104(c[0], lines_of(half + term), lines_of(here + A_FLOATS + term));
+    for (int term = 0; term < LINE; term += 8) {
+      unsigned long long of_term = lines_of(here + A_FLOATS + term);
+      if constexpr (BY_K)
+        multiply_104(c[0], parts[term / 8], of_term);
+      else
+        multiply_104(c[0], lines_of(here + mine + term), of_term);
+    }
     products_commit();
-    products_wait<1>();
+    products_wait<BY_K ? 0 : 1>(); /* registers are read to the end */
   }
   products_wait<0>();
   asm volatile("cp.async.wait_group 0;" ::: "memory");

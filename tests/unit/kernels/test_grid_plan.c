@@ -113,7 +113,7 @@ START_TEST(every_product_is_there_once) {
       forward[phase->layer] += phase->work == EP_GRID_FORWARD;
       backward[phase->layer] += phase->work == EP_GRID_BACKWARD;
       heads += phase->work == EP_GRID_HEAD;
-      for (int i = 0; i < phase->update_count; i++) updates[phase->update_first - i]++;
+      for (int l = 0; l < EP_GRID_LAYERS_MAX; l++) updates[l] += phase->updates >> l & 1;
       ck_assert_int_lt(phase->update_from, span->workers);
     }
     ck_assert_int_eq(heads, 1);
@@ -234,9 +234,6 @@ static void backward_add(actor *self, const ep_grid_phase *phase, bool has_task,
   act_add(self, READ, thing_of(GRAD, l), 0, turn);
   act_add(self, WRITE, thing_of(PARTIALS, 0), 0, turn);
   act_add(self, WRITE, thing_of(GRAD, l - 1), 0, turn);
-  if (!plan.span.layers[l].descends) return;
-  act_add(self, READ, after_of(l - 1, step), 0, turn);
-  act_add(self, WRITE, thing_of(WEIGHTS, l), 0, turn);
 }
 
 /* As phase_run in steps.cu. */
@@ -263,8 +260,8 @@ static void phase_add(actor *self, int block, const ep_grid_phase *phase, unsign
   if (phase->arrives == EP_GRID_GIVEN && block < plan.span.given)
     act_add(self, ARRIVE, EP_GRID_GIVEN, 0, 0);
   if (block >= phase->update_from)
-    for (int i = 0; i < phase->update_count; i++)
-      update_add(self, phase->update_first - i, step, turn + 1);
+    for (int l = plan.span.layers_count - 1; l >= 0; l--)
+      if (phase->updates >> l & 1) update_add(self, l, step, turn + 1);
   if (is_last) barrier_arrive(self);
 }
 
@@ -398,7 +395,8 @@ START_TEST(a_missing_meeting_is_noticed) {
   phase_find(EP_GRID_FORWARD)->awaits = EP_GRID_NONE;
   ck_assert_int_eq(scene_try(), RACES);
   ck_assert(plan_make(10, 100, &sgd, 6));
-  phase_find(EP_GRID_BACKWARD)->update_count = 2; /* of its own weights, while others read them */
+  /* Of its own weights, while others read them. */
+  phase_find(EP_GRID_BACKWARD)->updates |= UINT32_C(1) << plan.span.front;
   ck_assert_int_eq(scene_try(), RACES);
   ck_assert(plan_make(10, 100, &sgd, 6));
   plan.span.front_turn = 0; /* the next outputs over those that the update reads */
