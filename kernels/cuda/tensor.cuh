@@ -19,6 +19,29 @@ template <bool PRECISE> static __device__ __forceinline__ part part_of(float val
   return p;
 }
 
+/* A number that is stored to be a factor: rounded once, where it is for products of one part. */
+template <bool PRECISE> static __device__ __forceinline__ float factor_of(float value) {
+  if constexpr (!PRECISE) {
+    unsigned rounded;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(value));
+    value = __uint_as_float(rounded);
+  }
+  return value;
+}
+
+/* Four matrices of eight rows of four numbers in shared memory: lane l has number l % 4 of row l /
+ * 4 of each; it gives the address of row l % 8 of matrix l / 8. */
+template <bool PRECISE>
+static __device__ __forceinline__ void parts_load(part (&to)[4], const float *row) {
+  unsigned of[4];
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(of[0]), "=r"(of[1]), "=r"(of[2]), "=r"(of[3])
+               : "r"((unsigned)__cvta_generic_to_shared(row))
+               : "memory");
+#pragma unroll
+  for (int i = 0; i < 4; i++) to[i] = part_of<PRECISE>(__uint_as_float(of[i]));
+}
+
 static __device__ __forceinline__ void multiply_once(float (&c)[4], unsigned a0, unsigned a1,
                                                      unsigned a2, unsigned a3, unsigned b0,
                                                      unsigned b1) {

@@ -38,7 +38,7 @@ static __device__ __forceinline__ void tiles_store(float *to, const float (&y)[C
     for (int h = 0; h < 2; h++)
       if ((FIRST + i) * 16 + h * 8 < OUTPUTS)
         *(float2 *)(to + ((FIRST + i) * 16 + h * 8) * STRIDE) =
-            make_float2(factor(y[i][2 * h]), factor(y[i][2 * h + 1]));
+            make_float2(factor_of<PRECISE>(y[i][2 * h]), factor_of<PRECISE>(y[i][2 * h + 1]));
 }
 
 /* The same, a slice of what all slices of the row block get. */
@@ -52,7 +52,8 @@ static __device__ __forceinline__ void tiles_give(const row_set &rows, const flo
   float4 share[COUNT];
 #pragma unroll
   for (int i = 0; i < COUNT; i++) {
-    const float rounded[4] = {factor(y[i][0]), factor(y[i][1]), factor(y[i][2]), factor(y[i][3])};
+    const float rounded[4] = {factor_of<PRECISE>(y[i][0]), factor_of<PRECISE>(y[i][1]),
+                              factor_of<PRECISE>(y[i][2]), factor_of<PRECISE>(y[i][3])};
     share[i] = lane_share(rounded);
   }
 #pragma unroll 4

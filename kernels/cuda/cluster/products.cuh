@@ -7,28 +7,8 @@
 #include "kernels/cuda/cluster/network.cuh"
 #include "kernels/cuda/tensor.cuh"
 
-/* As a number lies in shared memory, to be a factor. */
-static __device__ __forceinline__ float factor(float value) {
-  if constexpr (PRECISE) return value;
-  unsigned rounded;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(value));
-  return __uint_as_float(rounded);
-}
-
 static __device__ __forceinline__ unsigned address_of(const void *shared) {
   return (unsigned)__cvta_generic_to_shared(shared);
-}
-
-/* Four matrices of eight rows of four numbers: lane l has number l % 4 of row l / 4 of each; it
- * gives the address of row l % 8 of matrix l / 8. */
-static __device__ __forceinline__ void matrices_load(part (&to)[4], const float *row) {
-  unsigned of[4];
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(of[0]), "=r"(of[1]), "=r"(of[2]), "=r"(of[3])
-               : "r"(address_of(row))
-               : "memory");
-#pragma unroll
-  for (int i = 0; i < 4; i++) to[i] = part_of<PRECISE>(__uint_as_float(of[i]));
 }
 
 /* Row `row` of a matrix of ROWS, a multiple of eight; of the half of a tile that is not there, the
@@ -61,7 +41,7 @@ static __device__ __forceinline__ void product(float (&c)[TILES][4], const float
         a[0] = part_of<PRECISE>(w[0]), a[1] = part_of<PRECISE>(w[8]);
         a[2] = part_of<PRECISE>(w[LINE]), a[3] = part_of<PRECISE>(w[LINE + 8]);
       } else {
-        matrices_load(a, at + row_clamp<ROWS>((FIRST + i) * 16 + lane % 16) * LINE + k * 8);
+        parts_load<PRECISE>(a, at + row_clamp<ROWS>((FIRST + i) * 16 + lane % 16) * LINE + k * 8);
       }
       if (ALTERNATES && k % 2)
         multiply<PRECISE>(more[i], a, b0, b1);

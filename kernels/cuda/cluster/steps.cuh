@@ -13,7 +13,7 @@ static __device__ __forceinline__ void rows_take(const row_set &rows) {
   const float *from = memory + FETCHED + (rows.parity * ROWS + row) * IN;
   float *to = memory + layer(0).x + row;
 #pragma unroll 8
-  for (int k = lane / 8; k < IN; k += 4) to[k * STRIDE] = factor(from[k]);
+  for (int k = lane / 8; k < IN; k += 4) to[k * STRIDE] = factor_of<PRECISE>(from[k]);
   __syncwarp();
 }
 

@@ -75,7 +75,7 @@ static __device__ __forceinline__ void weights_load(const span &s, int slice) {
       if (!(of.there >> q & 1)) continue;
       float value = s.parameters[parameter_at(of, q)];
       memory[of.to + q / 2 * of.down + q % 2 * 4] =
-          number % GROUP == BIASES ? value : factor(value);
+          number % GROUP == BIASES ? value : factor_of<PRECISE>(value);
     }
   }
 }
@@ -130,11 +130,11 @@ static __device__ __forceinline__ void gradients_add(const group_spot &spot, int
                                                      float (&c)[GROUP][4]) {
   const float *grad = memory + (spot.factors & 0xffff) + k, *x = memory + (spot.factors >> 16) + k;
   part a[2][4], b[GROUP][4];
-  matrices_load(a[0], grad);
-  if (PAIR) matrices_load(a[1], grad + 8);
+  parts_load<PRECISE>(a[0], grad);
+  if (PAIR) parts_load<PRECISE>(a[1], grad + 8);
 #pragma unroll
   for (int i = 0; i < GROUP_TILES; i++)
-    matrices_load(b[i], x + (i < spot.count ? i * 8 * STRIDE : 0));
+    parts_load<PRECISE>(b[i], x + (i < spot.count ? i * 8 * STRIDE : 0));
 #pragma unroll
   for (int q = 0; q < 4; q++) b[BIASES][q] = part_of<PRECISE>(1.0f);
 #pragma unroll
@@ -249,7 +249,8 @@ static __device__ __forceinline__ void tile_store(const group_spot &spot, int i,
   unsigned down = i == BIASES ? 8 : spot.numbers >> 16;
 #pragma unroll
   for (int q = 0; q < 4; q++)
-    if (trained >> q & 1) to[q / 2 * down + q % 2 * 4] = i == BIASES ? value[q] : factor(value[q]);
+    if (trained >> q & 1)
+      to[q / 2 * down + q % 2 * 4] = i == BIASES ? value[q] : factor_of<PRECISE>(value[q]);
 }
 
 static __device__ __forceinline__ bool tile_exists(const group_spot &spot, int i) {

@@ -18,7 +18,7 @@ static __device__ void mirrors_make() {
     if (of.mirror < 0) continue;
     float *mirror = s.scratch + of.mirror;
     int weights = of.out * of.in, all = weights + (of.bias >= 0 ? of.out : 0);
-    for (int e = blockIdx.x * THREADS + threadIdx.x; e < all; e += gridDim.x * THREADS) {
+    for (int e = blockIdx.x * THREADS + threadIdx.x; e < all; e += s.workers * THREADS) {
       if (e < weights)
         mirror[(long long)(e / of.in) * of.image_stride + e % of.in] = s.parameters[of.weight + e];
       else

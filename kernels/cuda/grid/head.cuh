@@ -77,21 +77,47 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
   return mine ? grad * a.slope : 0;
 }
 
-/* The wide last layer, the loss, and the gradient by the layer's input: a row a block. */
-static __device__ __noinline__ void head() {
+/* The wide last layer, the loss, and the gradient by the layer's input: a row a block. Weights and
+ * the row's target depend on nobody: they are fetched before the layer's input is awaited. A thread
+ * has the same columns of all, and so waits for its own copies alone. */
+static __device__ __noinline__ void head(int awaits) {
   __shared__ float of_warp[WARPS][EP_GRID_OUTPUTS_MAX], grads[EP_GRID_OUTPUTS_MAX];
   constexpr int WIDE = 4 * THREADS, BATCH = 4;
   const span &s = span_of();
   const now n = now_of();
   const layer of = s.layers[s.layers_count - 1], before = s.layers[s.layers_count - 2];
-  const matrix weights = weights_of(of);
+  matrix weights = weights_of(of);
   int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, column = 4 * threadIdx.x;
-  float bias = of.bias >= 0 && lane < of.out ? s.parameters[of.bias + lane] : 0;
-  blocks_await();
+  int line = (of.in + 3) / 4 * 4;
+  bool copies = (int)blockIdx.x < n.rows && of.out * line <= EP_GRID_AREA;
+  float bias = of.bias >= 0 && lane < of.out ? s.parameters[of.bias + lane] : 0, target = 0;
+  if (copies) {
+    float *area = block_memory + s.area_at;
 #pragma unroll 1
-  for (int row = blockIdx.x; row < n.rows; row += gridDim.x) {
+    for (int j = 0; j < of.out; j++)
+#pragma unroll 4
+      for (int k = column; k < of.in; k += WIDE)
+        copy_four(area + j * line + k, weights.at + j * weights.stride + k, true);
+    weights.at = area, weights.stride = line;
+  }
+  if (warp == 0 && (int)blockIdx.x < n.rows) target = row_target(n, blockIdx.x);
+  meeting_await(awaits);
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#pragma unroll 1
+  for (int row = blockIdx.x; row < n.rows; row += s.workers) {
     const float *x = n.scratch + before.after + (long long)row * before.stride;
-    float target = warp == 0 ? row_target(n, row) : 0;
+    float *to = n.scratch + before.grad + (long long)row * before.stride;
+    four slopes[BATCH];
+    int place[BATCH]; /* always there, so that no load waits for another */
+    auto slopes_load = [&](int first) {
+#pragma unroll
+      for (int i = 0; i < BATCH; i++) {
+        place[i] = first + i * WIDE < of.in ? first + i * WIDE : first < of.in ? first : 0;
+        slopes[i] = four_of(to + place[i]);
+      }
+    };
+    slopes_load(column);
+    if (warp == 0 && row != (int)blockIdx.x) target = row_target(n, row);
 #pragma unroll 1
     for (int j = 0; j < of.out; j += 2) {
       const float *first = weights.at + j * weights.stride,
@@ -122,17 +148,12 @@ static __device__ __noinline__ void head() {
       if (lane < of.stride) n.scratch[of.grad + (long long)row * of.stride + lane] = grad;
     }
     __syncthreads();
-    float *to = n.scratch + before.grad + (long long)row * before.stride;
 #pragma unroll 1
     for (int first = column; first < of.in; first += BATCH * WIDE) {
-      four slopes[BATCH], sums[BATCH];
-      int place[BATCH]; /* always there, so that no load waits for another */
+      four sums[BATCH];
+      if (first != column) slopes_load(first);
 #pragma unroll
-      for (int i = 0; i < BATCH; i++) {
-        place[i] = first + i * WIDE < of.in ? first + i * WIDE : first;
-        slopes[i] = four_of(to + place[i]);
-        sums[i] = {{0, 0, 0, 0}};
-      }
+      for (int i = 0; i < BATCH; i++) sums[i] = {{0, 0, 0, 0}};
 #pragma unroll 2
       for (int j = 0; j < of.out; j++)
 #pragma unroll

@@ -2,7 +2,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_LAYERS_CUH
 #define EP_KERNELS_CUDA_GRID_LAYERS_CUH
 
-#include "kernels/cuda/grid/products.cuh"
+#include "kernels/cuda/grid/warpgroups.cuh"
 #include "kernels/formulas/losses.h"
 
 typedef ep_grid_span span;
@@ -23,7 +23,7 @@ struct now {
 struct block_state {
   span s;
   now n;
-  ep_optimizer_step update;      /* on its way until the first product of the step has ended */
+  ep_optimizer_step update;      /* on its way until the step's first barrier */
   unsigned target, front_target; /* of the barriers */
 };
 static_assert(sizeof(block_state) <= EP_GRID_STATE * sizeof(float), "what plan.c reserves");
@@ -62,16 +62,32 @@ static __device__ __noinline__ void blocks_arrive() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   } else {
     counter_arrive(s.barrier);
-    if (threadIdx.x == 0) state_of().target += gridDim.x;
+    if (threadIdx.x == 0) state_of().target += s.workers;
   }
 }
 
-static __device__ __noinline__ void blocks_await() {
+static __device__ __forceinline__ unsigned *meeting_of(int meeting) {
+  return span_of().barrier + meeting * EP_GRID_LINE;
+}
+
+/* In line, so that what a thread has asked for may be under way meanwhile: no call has to wait for
+ * registers. meeting: becomes none. */
+static __device__ __forceinline__ void meeting_await(int &meeting) {
   const span &s = span_of();
-  if (s.cluster)
+  unsigned turn = state_of().n.turn;
+  if (meeting == EP_GRID_NONE) return;
+  counter_await(meeting_of(meeting), meeting == EP_GRID_BARRIER ? state_of().target
+                                     : meeting == EP_GRID_FRONT ? turn
+                                                                : turn * (unsigned)s.given);
+  meeting = EP_GRID_NONE;
+}
+
+static __device__ __noinline__ void blocks_await() {
+  int meeting = EP_GRID_BARRIER;
+  if (span_of().cluster)
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
   else
-    counter_await(s.barrier, state_of().target);
+    meeting_await(meeting);
 }
 
 /* The blocks that have the front meet. */
@@ -79,7 +95,7 @@ static __device__ void front_wait() {
   const span &s = span_of();
   copies_allow();
   if (threadIdx.x == 0) state_of().front_target += s.front_blocks;
-  counter_wait(s.barrier + EP_GRID_LINE, state_of().front_target);
+  counter_wait(meeting_of(EP_GRID_FRONT), state_of().front_target);
 }
 
 /* --- activations ----------------------------------------------------------------------------- */
@@ -143,11 +159,18 @@ static __device__ __forceinline__ matrix weights_of(const layer &of) {
   return {s.parameters + of.weight, of.in, of.out, of.in};
 }
 
+/* Where a layer's outputs are. Those of a chained front lie in two places, by turns: it may be on
+ * its next rows while others still read these. */
+static __device__ __forceinline__ float *after_of(const now &n, int l) {
+  const span &s = span_of();
+  return n.scratch + s.layers[l].after + (l == s.front - 1 ? n.turn % 2 * s.front_turn : 0);
+}
+
 static __device__ __forceinline__ matrix input_of(const now &n, int l) {
   const span &s = span_of();
   if (l == 0) return {n.scratch + s.inputs, s.inputs_stride, n.rows, s.inputs_stride};
   const layer &before = s.layers[l - 1];
-  return {n.scratch + before.after, before.stride, n.rows, before.stride};
+  return {after_of(n, l - 1), before.stride, n.rows, before.stride};
 }
 
 static __device__ __forceinline__ matrix grad_of(const now &n, const layer &of) {
@@ -187,91 +210,120 @@ struct forward_use {
   }
 };
 
-/* The weights of the first layer behind a front may still be on their way to memory. */
-template <class S, bool PRECISE> static __device__ __noinline__ void forward_run(int l) {
+/* awaits: an ep_grid_meeting, before what the layer takes is read. */
+template <class S, bool PRECISE>
+static __device__ __forceinline__ void forward_here(int l, int awaits) {
   const now n = now_of();
   const layer of = span_of().layers[l];
   const ep_grid_cut cut = of.forward;
   float *area = block_memory + span_of().area_at;
-  bool waits = l > span_of().front || l == 0;
-  if (!waits) blocks_await();
   matrix weights = weights_of(of), x = input_of(n, l);
   int tasks = cut.across * cut.down * cut.splits;
-  for (int number = blockIdx.x; number < tasks; number += gridDim.x) {
+  for (int number = blockIdx.x; number < tasks; number += span_of().workers) {
     task at = task_of<S>(cut, number, of.in);
     const forward_use use{n, of, span_of().parameters, at.n, at.m};
     early<S, forward_use> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    product<S, PRECISE>(c, area, weights, x, at, waits);
+    if constexpr (S::BY_WARPGROUPS)
+      lines_product(c, area, weights, x, at, awaits);
+    else
+      product<S, PRECISE>(c, area, weights, x, at, awaits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
-  if (waits) blocks_await();
+  meeting_await(awaits);
 }
 
-template <bool PRECISE> static __device__ void forward(int l) {
-  if (span_of().layers[l].forward.large)
-    forward_run<large<false>, PRECISE>(l);
+template <class S, bool PRECISE>
+static __device__ __noinline__ void forward_run(int l, int awaits) {
+  forward_here<S, PRECISE>(l, awaits);
+}
+
+/* What a warpgroup has under way, no call may cross: its products stand in the kernel itself. */
+template <bool PRECISE> static __device__ __forceinline__ void forward(int l, int awaits) {
+  if (!span_of().layers[l].forward.large)
+    forward_run<small<false>, PRECISE>(l, awaits);
+  else if constexpr (PRECISE || !WARPGROUPS)
+    forward_run<large<false>, PRECISE>(l, awaits);
   else
-    forward_run<small<false>, PRECISE>(l);
+    forward_here<wide<false>, PRECISE>(l, awaits);
 }
 
-/* The gradient by a layer's input, times the slopes of the activation before it, in their place. */
-struct backward_use {
+/* What the gradient by the input of layer l is multiplied by, [rows, stride of the layer before]:
+ * slopes, or outputs that tell a ReLU's; and where it goes: into the slopes' place, or, where there
+ * are `blocks` of features, to a chained front in blocks of eight rows by eight features. */
+struct backward_way {
+  const float *slopes;
+  bool relu;
+  float *to;
+  int blocks;
+};
+
+static __device__ __forceinline__ backward_way backward_way_of(const now &n, int l) {
+  const span &s = span_of();
+  const layer &before = s.layers[l - 1];
+  float *grad = n.scratch + before.grad;
+  if (!s.chained || l != s.front) return {grad, false, grad, 0};
+  bool relu = before.activation == EP_LAYER_RELU;
+  return {relu ? after_of(n, l - 1) : grad, relu, n.scratch + s.front_grad, (before.out + 7) / 8};
+}
+
+/* The gradient by a layer's input, times the slopes of the activation before it. */
+template <bool PRECISE> struct backward_use {
   const now &n;
   const layer &before;
   int row, input;
+  const backward_way way;
   struct loaded {
     four slope;
   };
-  __device__ __forceinline__ float *at(int line, int column) const {
-    return n.scratch + before.grad + (long long)(row + line) * before.stride + input + column;
+  __device__ __forceinline__ long long at(int line, int column) const {
+    return (long long)(row + line) * before.stride + input + column;
   }
   __device__ __forceinline__ bool there(int line, int column) const {
     return row + line < n.rows && input + column < before.stride;
   }
   __device__ __forceinline__ void load(int line, int column, loaded &to) const {
-    to.slope = four_of(there(line, column) ? at(line, column) : n.scratch + before.grad);
+    to.slope = four_of(way.slopes + (there(line, column) ? at(line, column) : 0));
   }
   __device__ __forceinline__ void store(int line, int column, const four &sum,
                                         const loaded &with) const {
-    if (!there(line, column)) return;
+    bool is_there = there(line, column);
     four grad;
 #pragma unroll
-    for (int i = 0; i < 4; i++) grad.of[i] = sum.of[i] * with.slope.of[i];
-    four_store(at(line, column), grad);
+    for (int i = 0; i < 4; i++)
+      grad.of[i] = sum.of[i] * (way.relu ? ep_relu_derivative(with.slope.of[i]) : with.slope.of[i]);
+    int r = row + line, o = input + column;
+    if (way.blocks == 0) {
+      if (is_there) four_store(way.to + at(line, column), grad);
+      return;
+    }
+    if (r >= span_of().chain_rows || o >= before.stride) return;
+    float *to = way.to + (r / 8 * way.blocks * 8 + o) * 8 + (r % 8 ^ (o & 4));
+#pragma unroll
+    for (int i = 0; i < 4; i++) to[i * 8] = is_there ? factor_of<PRECISE>(grad.of[i]) : 0;
   }
 };
 
-template <class S, bool PRECISE> static __device__ __noinline__ void backward_run(int l) {
+template <class S, bool PRECISE>
+static __device__ __noinline__ void backward_run(int l, int awaits) {
   const now n = now_of();
   const layer of = span_of().layers[l];
   const ep_grid_cut cut = of.backward;
   float *area = block_memory + span_of().area_at;
-  bool waits = true;
   const layer before = span_of().layers[l - 1];
   matrix weights = weights_of(of), grad = grad_of(n, of);
   int tasks = cut.across * cut.down * cut.splits;
-  for (int number = blockIdx.x; number < tasks; number += gridDim.x) {
+  for (int number = blockIdx.x; number < tasks; number += span_of().workers) {
     task at = task_of<S>(cut, number, of.out);
-    const backward_use use{n, before, at.n, at.m};
-    early<S, backward_use> with;
+    const backward_use<PRECISE> use{n, before, at.n, at.m, backward_way_of(n, l)};
+    early<S, backward_use<PRECISE>> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    product<S, PRECISE>(c, area, weights, grad, at, waits);
+    product<S, PRECISE>(c, area, weights, grad, at, awaits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
-  if (waits) blocks_await();
-}
-
-/* Returns its tasks, so that others begin with the blocks that have none of them. */
-template <bool PRECISE> static __device__ int backward(int l) {
-  const ep_grid_cut &cut = span_of().layers[l].backward;
-  if (cut.large)
-    backward_run<large<true>, PRECISE>(l);
-  else
-    backward_run<small<true>, PRECISE>(l);
-  return cut.across * cut.down * cut.splits;
+  meeting_await(awaits);
 }
 
 #endif

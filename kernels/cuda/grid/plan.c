@@ -8,6 +8,7 @@ enum {
   CLUSTER_BLOCKS = 16,
   CLUSTER_GROUPS = 32,       /* more rows are worth all multiprocessors */
   WIDE_FRONT_FLOATS = 12288, /* of an image before wide layers: those are worth all blocks */
+  SMALL_UPDATES = 3,         /* small tiles of a layer that a block updates while others go on */
   FRONT_SHARE = 4, /* one of these blocks has the front, the others update the wide layers */
   ROWS_MAX = 16384,
   WIDE_ROWS_MAX = 1024,
@@ -202,6 +203,25 @@ static int64_t shared_place(ep_grid_span *span) {
   return most(at, span->area_at + area);
 }
 
+/* The same of a front that one block has with all rows: of each layer the input (the first one's
+ * twice: of this step and of the next), slopes and then gradients, weights and biases; all padded
+ * to eights. */
+static int64_t chain_place(ep_grid_span *span) {
+  int64_t at = EP_GRID_STATE + EP_GRID_CHAIN_TABLES;
+  span->chain_rows = (int32_t)up(span->batch_rows, EP_GRID_GROUP);
+  for (int l = 0; l < span->front; l++) {
+    ep_grid_layer *layer = &span->layers[l];
+    int64_t inputs = up(layer->in, 8), outputs = up(layer->out, 8);
+    at += (l == 0 ? 2 : 1) * inputs * span->chain_rows;
+    layer->slopes = (int32_t)at;
+    at += outputs * span->chain_rows;
+    layer->image = (int32_t)at;
+    layer->image_stride = (int32_t)(inputs / 8 | 1) * 8; /* loads of eight lines meet in no bank */
+    at += outputs * (layer->image_stride + 1);
+  }
+  return at + EP_GRID_CHAIN_SPARE;
+}
+
 static bool shared_fits(int64_t floats) {
   return floats * (int64_t)sizeof(float) <= EP_GRID_SHARED_BYTES;
 }
@@ -218,9 +238,20 @@ static bool layer_descends(const ep_grid_span *span, const ep_grid_layer *layer)
 /* How many blocks update a layer. */
 static int update_blocks(const ep_grid_plan *plan, int l) {
   const ep_grid_span *span = &plan->span;
-  if (span->front == 0 || front_is_all(span) || span->front_blocks == plan->blocks)
-    return plan->blocks;
+  if (span->front == 0 || span->chained || front_is_all(span) || span->front_blocks == plan->blocks)
+    return span->workers;
   return l <= span->front ? span->front_blocks : plan->blocks - span->front_blocks;
+}
+
+/* Where the parameters of the front end. */
+static int64_t front_parameters(const ep_grid_span *span) {
+  int64_t end = 0;
+  for (int l = 0; l < span->front; l++) {
+    const ep_grid_layer *layer = &span->layers[l];
+    end = most(end, layer->weight + (int64_t)layer->out * layer->in);
+    if (layer->bias >= 0) end = most(end, layer->bias + layer->out);
+  }
+  return end;
 }
 
 static void scratch_place(ep_grid_plan *plan) {
@@ -231,6 +262,14 @@ static void scratch_place(ep_grid_plan *plan) {
     layer->after = at;
     layer->grad = at + rows * layer->stride;
     at = layer->grad + rows * layer->stride;
+  }
+  if (span->chained) {
+    span->front_turn = at - span->layers[span->front - 1].after;
+    at += rows * span->layers[span->front - 1].stride;
+    span->front_grad = at;
+    at += up(span->layers[span->front - 1].out, 8) * span->chain_rows;
+    span->front_sums = at;
+    at += up(front_parameters(span), 4);
   }
   span->rows = at;
   at += up(2 * span->batch_rows, 4);
@@ -243,6 +282,7 @@ static void scratch_place(ep_grid_plan *plan) {
   at += rows * span->inputs_stride;
   for (int l = 0; l < span->layers_count; l++) {
     ep_grid_layer *layer = &span->layers[l];
+    if (l < span->front && span->chained) continue;
     if (l < span->front) {
       layer->mirror = span->image + layer->image;
     } else if (layer->in % 4 != 0 || layer->weight % 4 != 0) {
@@ -254,17 +294,85 @@ static void scratch_place(ep_grid_plan *plan) {
     at += update_cut(span, layer, front_is_all(span), update_blocks(plan, l), &plan->counters);
     if (l < span->front || l == span->layers_count - 1) continue;
     product_size forward = {layer->out, span->batch_rows, layer->in, false, false};
-    layer->forward = cut_choose(&forward, plan->blocks, span->precise);
+    layer->forward = cut_choose(&forward, span->workers, span->precise);
     partials = most(partials, cut_reserve(&forward, &layer->forward, &plan->counters));
     if (l == 0) continue;
     product_size backward = {layer->in, span->batch_rows, layer->out, false, false};
-    layer->backward = cut_choose(&backward, plan->blocks, span->precise);
+    layer->backward = cut_choose(&backward, span->workers, span->precise);
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
     layer->descends = layer_descends(span, layer);
   }
   span->partials = at;
-  span->sums = at + up(partials, 4);
-  plan->scratch_floats = span->sums + plan->blocks * tile_sums(weights_sizes[true], true);
+  plan->scratch_floats = at + up(partials, 4);
+}
+
+/* --- the phases of a step -------------------------------------------------------------------- */
+
+static void phase_add(ep_grid_span *span, ep_grid_phase phase) {
+  span->phases[span->phases_count++] = phase;
+}
+
+/* Of the step's end: the layers that are left. Those that share out the front do it otherwise. */
+static void phases_end(ep_grid_span *span, int left) {
+  phase_add(span, (ep_grid_phase){.work = EP_GRID_UPDATES,
+                                  .begins = EP_GRID_NONE,
+                                  .awaits = span->chained ? EP_GRID_GIVEN : EP_GRID_BARRIER,
+                                  .arrives = EP_GRID_BARRIER,
+                                  .update_first = (int8_t)left,
+                                  .update_count = (int8_t)(left - span->front + 1)});
+}
+
+/* The way back through layer l, and the update of layer `updated`, or of none: -1. It is left to
+ * blocks that have no task on the way back, where that takes them no more than a few small tiles:
+ * so that those who give the others what they wait for are not late. */
+static void phase_add_backward(ep_grid_span *span, int l, int updated) {
+  const ep_grid_cut *cut = &span->layers[l].backward;
+  ep_grid_phase phase = {.work = EP_GRID_BACKWARD,
+                         .layer = (uint8_t)l,
+                         .begins = EP_GRID_NONE,
+                         .awaits = EP_GRID_BARRIER,
+                         .arrives = EP_GRID_BARRIER};
+  if (updated >= 0) {
+    const ep_grid_cut *update = &span->layers[updated].update;
+    int64_t tasks = cut_tasks(cut), idle = span->workers - tasks;
+    phase.update_first = (int8_t)updated;
+    phase.update_count = 1;
+    if (idle > 0 && cut_tasks(update) <= (update->large ? 1 : SMALL_UPDATES) * idle)
+      phase.update_from = (uint16_t)tasks;
+  }
+  if (span->chained && l == span->front) {
+    phase.arrives = EP_GRID_GIVEN;
+    span->given = (int32_t)least(cut_tasks(cut), span->workers);
+  }
+  phase_add(span, phase);
+}
+
+static void phases_make(ep_grid_span *span) {
+  const int last = span->layers_count - 1;
+  const bool updates = span->front == 0 || span->chained;
+  const ep_grid_phase plain = {
+      .begins = EP_GRID_NONE, .awaits = EP_GRID_BARRIER, .arrives = EP_GRID_BARRIER};
+  ep_grid_phase phase = plain;
+  phase.work = EP_GRID_ROWS;
+  if (span->front == 0) phase_add(span, phase);
+  for (int l = span->front; l < last; l++) {
+    phase = plain;
+    phase.work = EP_GRID_FORWARD;
+    phase.layer = (uint8_t)l;
+    if (l > 0 && l == span->front) { /* the last step's update of its weights is awaited as well */
+      phase.begins = EP_GRID_BARRIER;
+      phase.awaits = span->chained ? EP_GRID_FRONT : EP_GRID_NONE;
+    }
+    phase_add(span, phase);
+  }
+  phase = plain;
+  phase.work = EP_GRID_HEAD;
+  if (span->front == last) phase.begins = EP_GRID_BARRIER, phase.awaits = EP_GRID_NONE;
+  phase_add(span, phase);
+  int left = last; /* to update */
+  for (int l = last - 1; l > 0 && l >= span->front; l--)
+    phase_add_backward(span, l, updates ? left-- : -1);
+  if (updates) phases_end(span, left);
 }
 
 /* --- the choice ------------------------------------------------------------------------------ */
@@ -272,6 +380,32 @@ static void scratch_place(ep_grid_plan *plan) {
 static int64_t groups_count(const ep_grid_span *span) {
   int64_t rows = span->tiles * EP_GRID_GROUP;
   return (span->batch_rows + rows - 1) / rows;
+}
+
+/* A block takes all rows through the front, while the others update the wide layers. false: there
+ * is no such front before a wide layer. */
+static bool front_chained(ep_grid_plan *plan, int multiprocessors) {
+  ep_grid_span *span = &plan->span;
+  int last = span->layers_count - 1;
+  if (span->batch_rows > EP_GRID_CHAIN_ROWS || last < 2 || multiprocessors < 2) return false;
+  int64_t shared = 0;
+  for (span->front = 0; span->front < last - 1; span->front++) {
+    const ep_grid_layer *layer = &span->layers[span->front];
+    if (most(layer->in, layer->out) > EP_GRID_CHAIN_WIDTH) break;
+  }
+  for (; span->front > 0; span->front--)
+    if (shared_fits(shared = chain_place(span))) break;
+  if (span->front == 0) return false;
+  span->chained = true;
+  span->cluster = false;
+  span->tiles = 1;
+  span->narrow = 0;
+  span->image_floats = 0;
+  span->area_at = EP_GRID_STATE;
+  plan->blocks = multiprocessors;
+  span->workers = multiprocessors - 1;
+  plan->shared_bytes = (int)most(shared, span->area_at + EP_GRID_DESCENT_AREA) * (int)sizeof(float);
+  return true;
 }
 
 /* All layers in the front: a cluster of few blocks, or all multiprocessors for many rows. */
@@ -296,8 +430,9 @@ static bool front_alone(ep_grid_plan *plan, int multiprocessors) {
   if (!shared_fits(shared)) return false;
   plan->shared_bytes = (int)shared * (int)sizeof(float);
   plan->blocks = (int)least(wanted, multiprocessors);
-  if (!span->cluster) return true;
-  for (plan->blocks = 1; plan->blocks < least(wanted, CLUSTER_BLOCKS);) plan->blocks *= 2;
+  if (span->cluster)
+    for (plan->blocks = 1; plan->blocks < least(wanted, CLUSTER_BLOCKS);) plan->blocks *= 2;
+  span->workers = plan->blocks;
   return true;
 }
 
@@ -306,7 +441,7 @@ static bool front_and_wide(ep_grid_plan *plan, int multiprocessors) {
   ep_grid_span *span = &plan->span;
   if (span->layers_count < 2 || span->batch_rows > WIDE_ROWS_MAX) return false;
   span->cluster = false;
-  plan->blocks = multiprocessors;
+  span->workers = plan->blocks = multiprocessors;
   span->tiles = span->batch_rows <= multiprocessors * EP_GRID_GROUP ? 1 : 2;
   int64_t shared = 0;
   for (span->front = span->layers_count - 1; span->front >= 0; span->front--) {
@@ -353,7 +488,10 @@ bool ep_grid_plan_make(const ep_program *program, int multiprocessors, ep_grid_p
   if (!program_fits(program)) return false;
   program_take(program, &out->span);
   if (!layers_take(program, &out->span)) return false;
-  if (!front_alone(out, multiprocessors) && !front_and_wide(out, multiprocessors)) return false;
+  if (!front_alone(out, multiprocessors) && !front_chained(out, multiprocessors) &&
+      !front_and_wide(out, multiprocessors))
+    return false;
   scratch_place(out);
+  if (!front_is_all(&out->span)) phases_make(&out->span);
   return true;
 }

@@ -3,7 +3,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_PRODUCTS_CUH
 #define EP_KERNELS_CUDA_GRID_PRODUCTS_CUH
 
-#include "kernels/cuda/grid/span.h"
+#include "kernels/cuda/grid/places.h"
 #include "kernels/cuda/tensor.cuh"
 
 constexpr int WARP = 32, THREADS = EP_GRID_THREADS, WARPS = THREADS / WARP;
@@ -20,6 +20,20 @@ static __device__ __forceinline__ four four_of(const float *from) {
 
 static __device__ __forceinline__ void four_store(float *to, const four &f) {
   *(float4 *)to = make_float4(f.of[0], f.of[1], f.of[2], f.of[3]);
+}
+
+/* Four neighbours that another block wrote; zeros where nothing is. Without a branch, so that loads
+ * that stand together do not wait for one another. */
+static __device__ __forceinline__ four four_there(const float *from, bool there) {
+  four f;
+  asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
+               "mov.f32 %0, 0f00000000;\nmov.f32 %1, 0f00000000;\n"
+               "mov.f32 %2, 0f00000000;\nmov.f32 %3, 0f00000000;\n"
+               "@there ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];\n}"
+               : "=&f"(f.of[0]), "=&f"(f.of[1]), "=&f"(f.of[2]), "=&f"(f.of[3])
+               : "l"(from), "r"((int)there)
+               : "memory");
+  return f;
 }
 
 /* --- meetings -------------------------------------------------------------------------------- */
@@ -47,7 +61,8 @@ static __device__ __forceinline__ void counter_wait(unsigned *counter, unsigned 
   counter_await(counter, target);
 }
 
-static __device__ __noinline__ void blocks_await(); /* all blocks' arrivals: layers.cuh */
+/* layers.cuh */
+static __device__ __forceinline__ void meeting_await(int &meeting);
 
 /* --- tiles ----------------------------------------------------------------------------------- */
 
@@ -73,9 +88,10 @@ static __device__ __forceinline__ void copy_one(float *to, const float *from) {
 
 /* R rows by C columns of a matrix, that GROUP threads bring to shared memory, [R, S], and then
  * others to the right or below. A thread has four columns of every PASS-th row. What lies outside
- * becomes zero. */
-template <int R, int C, int S, int GROUP> struct strip {
+ * becomes zero. SWIZZLED: as a warpgroup reads lines. */
+template <int R, int C, int S, int GROUP, bool SWIZZLED = false> struct strip {
   static constexpr int ACROSS = C / 4, PASS = GROUP / ACROSS, COUNT = (R + PASS - 1) / PASS;
+  static_assert(!SWIZZLED || (S == EP_GRID_LINE && C == S && PASS % 8 == 0), "lines, by eights");
   const float *from;
   long long stride;
   int rows, columns; /* from the thread's place on */
@@ -88,7 +104,8 @@ template <int R, int C, int S, int GROUP> struct strip {
     rows = m.rows - row, columns = m.columns - column;
   }
   __device__ __forceinline__ void load(float *to) const {
-    to += thread_row() * S + thread_column();
+    to += SWIZZLED ? ep_grid_line_place(thread_row(), thread_column() / 4)
+                   : thread_row() * S + thread_column();
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
       if (R % PASS == 0 || i < COUNT - 1 || thread_row() + i * PASS < R)
@@ -109,7 +126,7 @@ template <int M_, int N_, int TERMS, int WM_, int WN_, int WK_, int DEPTH_, bool
 struct shape {
   static constexpr int M = M_, N = N_, WM = WM_, WN = WN_, WK = WK_, K = TERMS / WK;
   static constexpr int GROUP = WM * WN * WARP, DEPTH = DEPTH_; /* stages of a group */
-  static constexpr bool A_BY_K = A_BY_K_;
+  static constexpr bool A_BY_K = A_BY_K_, BY_WARPGROUPS = false;
   static constexpr int MF = M / (16 * WM), T = N / (8 * WN);
   /* Strides for which the loads of a warp, two neighbours a thread, meet in no bank. */
   static constexpr int A_STRIDE = A_BY_K ? M + 4 : K + 8, B_STRIDE = K + 8;
@@ -164,23 +181,11 @@ static __device__ __forceinline__ void stage_multiply(float (&c)[S::MF][S::T][4]
   }
 }
 
-/* A task of a cut product: a tile of the result, and terms of its sums. */
-struct task {
-  int m, n, first, end;
-  int group, split;
-};
+typedef ep_grid_task task;
 
 template <class S>
 static __device__ __forceinline__ task task_of(const ep_grid_cut &cut, unsigned number, int terms) {
-  task of;
-  unsigned splits = cut.splits, across = cut.across, group = number / splits, down = group / across;
-  of.split = (int)(number - group * splits);
-  of.group = (int)group;
-  of.m = (int)(group - down * across) * S::M;
-  of.n = (int)down * S::N;
-  of.first = of.split * cut.chunk;
-  of.end = of.first + cut.chunk < terms ? of.first + cut.chunk : terms;
-  return of;
+  return ep_grid_task_of(&cut, number, terms, S::M, S::N);
 }
 
 template <int GROUP> static __device__ __forceinline__ void group_sync(int group) {
@@ -192,11 +197,12 @@ template <int GROUP> static __device__ __forceinline__ void group_sync(int group
 
 /* c = this group's part of the sum over k = of.first … of.end - 1 of a[m, k] b[k, n]; of.first: a
  * multiple of all groups' terms, from which on `end` cuts off nothing but as many, or the matrices'
- * own end. waits: what `b` has is awaited when the first of `a` is on its way; false after that. */
+ * own end. awaits: the ep_grid_meeting of what `b` has, which is awaited when the first of `a` is
+ * on its way; none after that. */
 template <class S, bool PRECISE>
 static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float *area,
                                                const matrix &a, const matrix &b, const task &of,
-                                               bool &waits) {
+                                               int &awaits) {
 #pragma unroll
   for (int i = 0; i < S::MF; i++)
 #pragma unroll
@@ -209,14 +215,13 @@ static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float
   typename S::a_strip of_a(a, S::A_BY_K ? first : of.m, S::A_BY_K ? of.m : first);
   typename S::b_strip of_b(b, of.n, first);
   float *mine = area + group * S::DEPTH * S::STAGE, *to = mine;
-  if (waits) {
+  if (awaits != EP_GRID_NONE) {
 #pragma unroll 1
     for (; fetched < AHEAD && fetched < stages; fetched++) {
       of_a.load(mine + fetched * S::STAGE);
       S::A_BY_K ? of_a.down(TERMS) : of_a.right(TERMS);
     }
-    blocks_await();
-    waits = false;
+    meeting_await(awaits);
   }
   /* The first rounds only load: so that the code of a round is there once, and is fetched once. */
 #pragma unroll 1
@@ -293,6 +298,59 @@ static __device__ __forceinline__ void task_begin(const Use &use, int splits, ea
   }
 }
 
+/* Ends a task of warpgroups that share a sum with other blocks: their parts, as they lie in
+ * registers, are exchanged through `partials`, a four of each thread for each eight rows of the
+ * result ([tasks, N / 8, THREADS, 4]). Each block ends some eights; their parts are added in the
+ * order of the splits, and turned to four neighbours of a row in shared memory. */
+template <class S, class Use>
+static __device__ __forceinline__ void
+parts_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, const task &of,
+          float *partials, unsigned *counters, unsigned turn, const Use &use) {
+  constexpr int TOGETHER = 4, EIGHT = 4 * THREADS, PART = S::T * EIGHT;
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, splits = cut.splits;
+  int line = threadIdx.x / (S::M / 4), column = threadIdx.x % (S::M / 4) * 4;
+  int place = 2 * t * S::C_STRIDE + threadIdx.x / WARP * 16 + (S::A_BY_K ? 2 * g : g);
+  float *group = partials + (long long)of.group * splits * PART + 4 * threadIdx.x;
+#pragma unroll
+  for (int j = 0; j < S::T; j++)
+    four_store(group + of.split * PART + j * EIGHT,
+               {{c[0][j][0], c[0][j][1], c[0][j][2], c[0][j][3]}});
+  counter_wait(counters + cut.counters + of.group, turn * splits);
+#pragma unroll 1
+  for (int first = of.split; first < S::T; first += TOGETHER * splits) {
+    four sum[TOGETHER];
+    typename Use::loaded with[TOGETHER];
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++) {
+      int j = first + i * splits;
+      use.load((j < S::T ? j : first) * 8 + line, column, with[i]);
+      sum[i] = {{0, 0, 0, 0}};
+    }
+#pragma unroll 4
+    for (int s = 0; s < splits; s++)
+#pragma unroll
+      for (int i = 0; i < TOGETHER; i++) {
+        int j = first + i * splits;
+        four more = four_there(group + s * PART + j * EIGHT, j < S::T);
+#pragma unroll
+        for (int e = 0; e < 4; e++) sum[i].of[e] += more.of[e];
+      }
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++)
+#pragma unroll
+      for (int q = 0; q < 4; q++)
+        area[(i * 8 + q % 2) * S::C_STRIDE + place + q / 2 * (S::A_BY_K ? 1 : 8)] = sum[i].of[q];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < TOGETHER; i++) {
+      int j = first + i * splits;
+      four quad = four_of(area + (i * 8 + line) * S::C_STRIDE + column);
+      if (j < S::T) use.store(j * 8 + line, column, quad, with[i]);
+    }
+    __syncthreads();
+  }
+}
+
 /* Ends a task: each four neighbours of the tile go to use.store(row, column, sum, use.load(row,
  * column)), rows and columns of the result as it lies in shared memory. Blocks that share a sum
  * exchange their parts through `partials` ([tasks, N, M]), meet at the counter, and share out the
@@ -302,6 +360,8 @@ static __device__ __forceinline__ void
 task_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, const task &of,
          float *partials, unsigned *counters, unsigned turn, const Use &use, early<S, Use> &with) {
   constexpr int ACROSS = S::M / 4, STRIDE = S::QUADS * 4;
+  if constexpr (S::BY_WARPGROUPS)
+    if (cut.splits > 1) return parts_end<S>(c, area, cut, of, partials, counters, turn, use);
   result_store<S>(area, c);
   int first = 0, end = S::QUADS, splits = cut.splits;
   float *group = partials + (long long)of.group * splits * STRIDE;
@@ -332,9 +392,9 @@ task_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, 
       for (int s = 0; s < splits; s++)
 #pragma unroll
         for (int i = 0; i < S::BATCH; i++) {
-          float4 more = __ldcg((const float4 *)(group + s * STRIDE) + place[i]);
-          sum[i].of[0] += more.x, sum[i].of[1] += more.y;
-          sum[i].of[2] += more.z, sum[i].of[3] += more.w;
+          four more = four_there(group + s * STRIDE + 4 * place[i], at + i * THREADS < end);
+#pragma unroll
+          for (int e = 0; e < 4; e++) sum[i].of[e] += more.of[e];
         }
     }
 #pragma unroll

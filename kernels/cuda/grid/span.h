@@ -12,10 +12,44 @@ enum {
   EP_GRID_SHARED_BYTES = 232448 - 2048, /* of a block, but for what the kernel has besides */
   EP_GRID_NARROW = 64,                  /* features that a warp takes a row through by itself */
   EP_GRID_NARROW_LINE = EP_GRID_NARROW + 4,
-  EP_GRID_LINE = 32,     /* words of a cache line */
-  EP_GRID_BARRIERS = 64, /* words: of all blocks' barrier, and of the front's, a line each */
-  EP_GRID_GROUP = 8      /* rows that a block takes through the front layers, or twice as many */
+  EP_GRID_LINE = 32,        /* words of a cache line */
+  EP_GRID_BARRIERS = 96,    /* words: a line for each of ep_grid_meeting */
+  EP_GRID_GROUP = 8,        /* rows that a block takes through the front layers, or twice as many */
+  EP_GRID_CHAIN_WIDTH = 64, /* features of layers that one block takes all rows through, and … */
+  EP_GRID_CHAIN_ROWS = 128, /* … these rows at most: 16 a warp */
+  EP_GRID_CHAIN_TABLES = 304, /* floats: what lies where, and the pieces of its update */
+  EP_GRID_CHAIN_SPARE = 64    /* floats behind all, that a product may read in vain */
 };
+
+/* What blocks arrive at and await: counters. */
+typedef enum {
+  EP_GRID_BARRIER, /* of all blocks that have wide layers; or of all blocks */
+  EP_GRID_FRONT,   /* a chained front's outputs; or the barrier of the blocks that have the front */
+  EP_GRID_GIVEN,   /* the gradient by a chained front's outputs */
+  EP_GRID_NONE
+} ep_grid_meeting;
+
+/* What the blocks that have wide layers do in a step, where they are all blocks or all but the one
+ * that has the front: a row of phases. A block fetches weights, awaits, does its tasks, arrives,
+ * and then updates layers, for which nobody waits in this step. */
+typedef enum {
+  EP_GRID_ROWS,     /* takes the batch's rows */
+  EP_GRID_FORWARD,  /* layer `layer`, from the layer before */
+  EP_GRID_HEAD,     /* the last layer, the loss, and the gradient by its input */
+  EP_GRID_BACKWARD, /* the gradient by the input of `layer`, from that by its output */
+  EP_GRID_UPDATES   /* nothing but updates, before it arrives */
+} ep_grid_work;
+
+typedef struct {
+  uint8_t work, layer;
+  uint8_t begins;                    /* ep_grid_meeting before the weights are fetched, … */
+  uint8_t awaits;                    /* … and before all else is */
+  uint8_t arrives;                   /* of EP_GRID_GIVEN: a block that had a task */
+  int8_t update_first, update_count; /* layers, from the first downward, … */
+  uint16_t update_from;              /* … by blocks from this one on */
+} ep_grid_phase;
+
+enum { EP_GRID_PHASES_MAX = 2 * EP_GRID_LAYERS_MAX + 2 };
 
 /* Tiles of a product: outputs (or inputs) by rows by what is summed in one stage. The weights'
  * gradient: outputs by inputs by rows. */
@@ -32,12 +66,13 @@ enum {
   EP_GRID_WEIGHTS_SMALL_N = 64,
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
-  EP_GRID_STATE = 1152, /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_STATE = 1216, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_DESCENT_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
-  EP_GRID_WEIGHTS_SMALL_AREA =
-      EP_GRID_STAGES * EP_GRID_WEIGHTS_K * (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16)
+  EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
+                                   (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +
+                               EP_GRID_WEIGHTS_SMALL_M * EP_GRID_WEIGHTS_SMALL_N
 };
 
 /* A product, cut into tasks of a block each: `down` by `across` tiles, and each sum into `splits`
@@ -53,7 +88,8 @@ typedef struct {
   int32_t in, out, stride;
   int32_t image, image_stride; /* front layers: in the image: weights [out, image_stride], biases */
   int64_t mirror; /* in the scratch: the same, where products cannot read the parameters; or -1 */
-  int32_t slopes; /* front layers: in shared memory */
+  int32_t slopes; /* front layers: in shared memory; chained, gradients take their place, and the
+                     layer's input lies before them */
   int64_t weight, bias; /* bias: -1 for none */
   int64_t after;        /* in the scratch: outputs */
   int64_t grad;         /* in the scratch: the activation's slopes, then the gradients */
@@ -86,9 +122,18 @@ typedef struct {
   int64_t parameters_count, train_rows, batch_rows, steps_per_epoch;
   int32_t targets, slots;
   bool shuffles, takes_classes, plain_rate;
-  bool cluster;  /* the blocks are one cluster; else they meet at the barrier in memory */
-  bool precise;  /* three TF32 products instead of one */
-  int32_t tiles; /* groups of eight rows that a block takes through the front layers at once */
+  bool cluster;       /* the blocks are one cluster; else they meet at the barrier in memory */
+  bool precise;       /* three TF32 products instead of one */
+  bool chained;       /* the last block has the front, with all rows; the others have the rest */
+  int32_t workers;    /* blocks that have wide layers: all, or all but that one */
+  int32_t given;      /* chained: blocks that arrive at EP_GRID_GIVEN */
+  int32_t chain_rows; /* chained: of a batch, in eights */
+  int64_t front_turn; /* chained: from the front's outputs to where those of the next step lie */
+  int64_t front_sums; /* chained, in the scratch: the gradient by the front's parameters, where
+                         they lie among all */
+  int64_t front_grad; /* chained, in the scratch: the gradient by them, as the front has it, in
+                         blocks of eight rows by eight features */
+  int32_t tiles;      /* groups of eight rows that a block takes through the front layers at once */
   int32_t layers_count;
   int32_t front;        /* layers at the front: all, or not the last */
   int32_t narrow;       /* of these, the first, that are narrow, but for the last layer */
@@ -98,10 +143,11 @@ typedef struct {
   int64_t order;  /* in the scratch: rows of the training set, int32 [2, train rows], if shuffled */
   int64_t inputs; /* in the scratch: the batch's rows [batch rows, inputs_stride] */
   int32_t inputs_stride;
-  int64_t sums; /* in the scratch: of a block's task, when there is a state */
   /* In shared memory, in floats: the image, activations of a group [2, …], narrow ones
    * [rows, 2, EP_GRID_NARROW_LINE], sums, products. */
   int32_t image_at, narrow_at, rows_at, rows_floats, sums_at, area_at;
+  int32_t phases_count; /* none where blocks share out the front */
+  ep_grid_phase phases[EP_GRID_PHASES_MAX];
   ep_grid_layer layers[EP_GRID_LAYERS_MAX];
 } ep_grid_span;
 

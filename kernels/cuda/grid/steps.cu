@@ -1,21 +1,20 @@
 /* The kernel of cuda/grid: all steps of a segment in one launch, by blocks that stay. A step is a
- * row of phases with a barrier after each:
+ * row of phases (span.h) of the wide layers, and before and behind them the front:
  *
- *   front     each block takes some rows through the front layers; when they are all there is, the
- *             loss and the way back as well
- *   forward   each wide layer
- *   head      the last layer, the loss, and the gradient by the last layer's input
- *   backward  each wide layer: the gradient by its input
- *
- * Then the blocks part. Those of the front take it backward, meet, update the front layers and the
- * first wide one, meet, and begin with the next step; the others update the other wide layers
- * meanwhile. Where all blocks are needed at the front they do both. Where there is no front, the
- * weights of each layer are updated along with the way back through the layer before it.
+ *   chained     the last block has the front, with all rows (chain.cuh). It gives its outputs to
+ *               the others, awaits the gradient by them, and is on the next step while those update
+ *               their layers
+ *   shared out  each block takes some rows through the front layers; when they are all there is,
+ *               the loss and the way back as well. After the way back through wide layers the
+ *               blocks part: those of the front take it backward, meet, update the front layers and
+ *               the first wide one, meet, and begin with the next step; the others update the other
+ *               wide layers meanwhile. Where all blocks are needed at the front they do both
  */
 #include "kernels/cuda/grid/steps.h"
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
+#include "kernels/cuda/grid/chain.cuh"
 #include "kernels/cuda/grid/descent.cuh"
 #include "kernels/cuda/grid/front.cuh"
 
@@ -26,7 +25,7 @@ static __device__ __noinline__ void inputs_take() {
   int in = s.layers[0].in;
   float *inputs = s.scratch + s.inputs;
 #pragma unroll 1
-  for (int row = blockIdx.x * WARPS + threadIdx.x / WARP; row < n.rows; row += gridDim.x * WARPS) {
+  for (int row = blockIdx.x * WARPS + threadIdx.x / WARP; row < n.rows; row += s.workers * WARPS) {
     const float *from = s.x + row_of(n, row) * in;
 #pragma unroll 8
     for (int k = threadIdx.x % WARP; k < in; k += WARP)
@@ -39,7 +38,8 @@ static __device__ __forceinline__ int *order_of(long long epoch) {
   return (int *)(span_of().scratch + span_of().order) + epoch % 2 * span_of().train_rows;
 }
 
-/* All blocks: the order of an epoch's rows. It takes long, and so not each step does its own. */
+/* All blocks that have wide layers: the order of an epoch's rows. It takes long, and so not each
+ * step does its own. */
 static __device__ __noinline__ void order_make(ep_permutation *permutation, long long epoch) {
   const span &s = span_of();
   if (!s.shuffles) return;
@@ -49,7 +49,7 @@ static __device__ __noinline__ void order_make(ep_permutation *permutation, long
   int *order = order_of(epoch);
 #pragma unroll 1
   for (long long i = (long long)blockIdx.x * THREADS + threadIdx.x; i < s.train_rows;
-       i += (long long)gridDim.x * THREADS)
+       i += (long long)s.workers * THREADS)
     order[i] = (int)ep_permutation_at(permutation, (uint32_t)i);
 }
 
@@ -67,12 +67,12 @@ static __device__ void update_fetch(long long step) {
   }
 }
 
-/* The last block: the step's loss and errors, from the rows'. */
-static __device__ void loss_write(long long step) {
+/* One block: the step's loss and errors, from the rows'. */
+static __device__ __noinline__ void loss_write(long long step) {
   __shared__ float of_warp[2][WARPS];
   const span &s = span_of();
   const now n = now_of();
-  if (blockIdx.x != gridDim.x - 1) return;
+  if ((int)blockIdx.x != s.workers - 1) return;
   const float *rows = n.scratch + s.rows;
   float loss = 0, errors = 0;
 #pragma unroll 4
@@ -113,25 +113,34 @@ template <bool PRECISE> static __device__ __forceinline__ void front_backward_ru
     groups_backward<2, PRECISE>();
 }
 
-/* The wide layers, from the front's output and back to the gradient by it. */
-template <bool PRECISE> static __device__ void wide_run() {
+/* A block's part of a phase. */
+template <bool PRECISE>
+static __device__ __forceinline__ void phase_run(const ep_grid_phase phase) {
   const span &s = span_of();
-  int last = s.layers_count - 1;
-  for (int l = s.front; l < last; l++) {
-    forward<PRECISE>(l);
-    blocks_arrive();
-  }
-  head();
-  blocks_arrive();
-  for (int l = last - 1; l > 0 && l >= s.front; l--) {
-    int tasks = 0;
-    if (!PRECISE && s.layers[l].descends)
-      descent_run<PRECISE>(l);
+  int begins = phase.begins, awaits = phase.awaits;
+  meeting_await(begins);
+  switch (phase.work) {
+  case EP_GRID_FORWARD: forward<PRECISE>(phase.layer, awaits); break;
+  case EP_GRID_HEAD: head(awaits); break;
+  case EP_GRID_BACKWARD: backward<PRECISE>(phase.layer, awaits); break;
+  default:
+    meeting_await(awaits);
+    if (phase.work == EP_GRID_ROWS)
+      inputs_take();
     else
-      tasks = backward<PRECISE>(l);
-    if (s.front == 0) update<PRECISE>(l + 1, tasks, blockIdx.x, gridDim.x);
-    blocks_arrive();
+      loss_write(state_of().n.turn - 1);
   }
+  bool last = phase.work == EP_GRID_UPDATES;
+  if (!last && phase.arrives == EP_GRID_BARRIER) blocks_arrive();
+  if (phase.arrives == EP_GRID_GIVEN && (int)blockIdx.x < s.given)
+    counter_arrive(meeting_of(EP_GRID_GIVEN));
+  int block = (int)blockIdx.x - phase.update_from, blocks = s.workers - phase.update_from;
+  if (phase.update_count > 0 && block >= 0) {
+    int skip = 0;
+    for (int i = 0; i < phase.update_count; i++)
+      skip = update<PRECISE>(phase.update_first - i, skip, block, blocks);
+  }
+  if (last) blocks_arrive();
 }
 
 /* Updates of the layers from `last` down to `first`, by the blocks from `from` up to `to`. */
@@ -142,12 +151,12 @@ static __device__ void layers_update(int last, int first, int skip, int from, in
     skip = update<PRECISE>(l, skip, (int)blockIdx.x - from, to - from);
 }
 
-/* The way back through the front, and the updates that wide_run left. */
+/* The way back through a front that is shared out, and all updates. */
 template <bool PRECISE> static __device__ void rest_run() {
   const span &s = span_of();
   int blocks = (int)gridDim.x, last = s.layers_count - 1;
-  if (s.front == 0 || s.front == s.layers_count) {
-    layers_update<PRECISE>(s.front == 0 ? (last < 1 ? last : 1) : last, 0, 0, 0, blocks);
+  if (s.front == s.layers_count) {
+    layers_update<PRECISE>(last, 0, 0, 0, blocks);
     copies_allow();
     blocks_arrive();
     return;
@@ -188,48 +197,81 @@ static __device__ void now_make(long long step, long long epoch, int batch) {
   state_of().n = {order, first, rows, (unsigned)step + 1, scale, s.scratch};
 }
 
-template <bool PRECISE>
-static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant__ span given) {
-  __shared__ ep_permutation permutation;
-  __shared__ __align__(8) unsigned long long done;
-  const span &s = span_of();
-  unsigned parity = 0;
-  state_make(given, &done);
+/* What all begin a step with. */
+static __device__ __forceinline__ void step_begin(long long step, long long epoch, int batch) {
+  if (threadIdx.x == 0) update_fetch(step);
+  if (threadIdx.x == WARP) now_make(step, epoch, batch);
   __syncthreads();
-  mirrors_make();
+}
+
+/* The block that has a chained front. */
+template <bool PRECISE> static __device__ void chain_steps(ep_permutation *permutation) {
+  const span &s = span_of();
   long long epoch = s.first_step / s.steps_per_epoch;
   int batch = (int)(s.first_step % s.steps_per_epoch);
-  order_make(&permutation, epoch);
+  chain_memory_make();
+  chain_order_make(permutation, epoch);
+  chain_rows_fetch(permutation, batch, 1);
+  for (long long step = 0; step < s.steps; step++) {
+    step_begin(step, epoch, batch);
+    chain_step_forward<PRECISE>();
+    if (++batch == s.steps_per_epoch) chain_order_make(permutation, ++epoch), batch = 0;
+    if (step + 1 < s.steps) chain_rows_fetch(permutation, batch, (unsigned)step + 2);
+    chain_step_backward<PRECISE>();
+  }
+  chain_parameters_copy<false>();
+}
+
+/* All other blocks. shared: they share out the front as well. */
+template <bool PRECISE>
+static __device__ void blocks_steps(ep_permutation *permutation, unsigned long long *done) {
+  const span &s = span_of();
+  unsigned parity = 0;
+  long long epoch = s.first_step / s.steps_per_epoch;
+  int batch = (int)(s.first_step % s.steps_per_epoch);
+  bool shared = s.front > 0 && !s.chained, whole = s.front == s.layers_count;
+  mirrors_make();
+  order_make(permutation, epoch);
   blocks_arrive();
   for (long long step = 0; step < s.steps; step++) {
-    if (threadIdx.x == 0) update_fetch(step);
-    if (threadIdx.x == WARP) now_make(step, epoch, batch);
-    __syncthreads();
+    step_begin(step, epoch, batch);
     bool fetches =
-        s.front > 0 && (s.cluster || (int)blockIdx.x * s.tiles * EP_GRID_GROUP < now_of().rows);
+        shared && (s.cluster || (int)blockIdx.x * s.tiles * EP_GRID_GROUP < now_of().rows);
     /* Those that take a front before wide layers have met. */
-    if (s.front == 0 || s.front == s.layers_count || step == 0) blocks_await();
-    if (fetches && threadIdx.x == THREADS - 1) image_fetch(&done);
-    if (s.front == 0) inputs_take();
+    if (whole || (shared && step == 0)) blocks_await();
+    if (fetches && threadIdx.x == THREADS - 1) image_fetch(done);
     if (fetches) {
-      front_forward_run<PRECISE>(&done, parity);
+      front_forward_run<PRECISE>(done, parity);
       parity ^= 1;
     }
-    if (s.front == s.layers_count) copies_allow();
-    if (++batch == s.steps_per_epoch) order_make(&permutation, ++epoch), batch = 0;
+    if (whole) copies_allow();
+    if (++batch == s.steps_per_epoch) order_make(permutation, ++epoch), batch = 0;
     if (threadIdx.x == 0) asm volatile("cp.async.wait_all;" ::: "memory"); /* the step's rates */
-    blocks_arrive();
-    if (s.front < s.layers_count) wide_run<PRECISE>();
-    bool goes_back = fetches && s.front < s.layers_count;
-    if (goes_back && threadIdx.x == THREADS - 1) image_fetch(&done);
+    if (shared) blocks_arrive();
+    for (int i = 0; i < s.phases_count; i++) phase_run<PRECISE>(s.phases[i]);
+    if (!shared) continue;
+    bool goes_back = fetches && !whole;
+    if (goes_back && threadIdx.x == THREADS - 1) image_fetch(done);
     blocks_await();
     loss_write(step);
     if (goes_back) {
-      image_wait(&done, parity);
+      image_wait(done, parity);
       parity ^= 1;
     }
     rest_run<PRECISE>();
   }
+}
+
+template <bool PRECISE>
+static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant__ span given) {
+  __shared__ ep_permutation permutation;
+  __shared__ __align__(8) unsigned long long done;
+  state_make(given, &done);
+  __syncthreads();
+  if (span_of().chained && (int)blockIdx.x == span_of().workers)
+    chain_steps<PRECISE>(&permutation);
+  else
+    blocks_steps<PRECISE>(&permutation, &done);
 }
 
 #else /* an older generation, which grid.c does not launch it on */

@@ -5,133 +5,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_UPDATES_CUH
 #define EP_KERNELS_CUDA_GRID_UPDATES_CUH
 
-#include "kernels/cuda/grid/layers.cuh"
-
-/* --- parameters ------------------------------------------------------------------------------ */
-
-enum { SLOTS_MAX = 3 };
-
-/* How parameters are updated: plain: by SGD without momentum, of gradients as they are. */
-struct update_way {
-  bool plain;
-  ep_optimizer_step step;
-  float *parameters;
-};
-
-static __device__ __forceinline__ update_way update_way_of() {
-  const span &s = span_of();
-  return {s.optimizer.type == EP_OPTIMIZER_SGD && s.slots == 0 && s.optimizer.clip_value == 0,
-          state_of().update, s.parameters};
-}
-
-static __device__ __forceinline__ float update_plain(const update_way &way, float decay,
-                                                     float parameter, float grad) {
-  ep_optimizer sgd = {};
-  sgd.type = EP_OPTIMIZER_SGD;
-  return ep_sgd(&sgd, &way.step, decay, parameter, grad, nullptr);
-}
-
-/* Four neighbours, and their state in its place. */
-static __device__ __noinline__ four update_four(float decay, long long at, four weight, four grad) {
-  const span &s = span_of();
-  float state[SLOTS_MAX * 4], *places = s.state + at;
-  int slots = s.slots;
-  long long stride = s.parameters_count;
-#pragma unroll
-  for (int slot = 0; slot < SLOTS_MAX; slot++)
-    if (slot < slots) *(float4 *)(state + 4 * slot) = *(float4 *)(places + slot * stride);
-#pragma unroll 1
-  for (int i = 0; i < 4; i++)
-    weight.of[i] = ep_optimizer_update(&s.optimizer, &state_of().update, decay, weight.of[i],
-                                       ep_clip(&s.optimizer, 1, grad.of[i]), state + i, 4);
-#pragma unroll
-  for (int slot = 0; slot < SLOTS_MAX; slot++)
-    if (slot < slots) *(float4 *)(places + slot * stride) = *(float4 *)(state + 4 * slot);
-  return weight;
-}
-
-static __device__ __noinline__ float update_any(float decay, long long at, float grad) {
-  const span &s = span_of();
-  return ep_optimizer_update(&s.optimizer, &state_of().update, decay, s.parameters[at],
-                             ep_clip(&s.optimizer, 1, grad), s.state + at, s.parameters_count);
-}
-
-/* Where a tile of a layer's weights lies: rows are outputs, columns inputs. Weights that are read
- * from elsewhere go to their mirror as well. */
-struct update_place {
-  const layer &of;
-  int output, input;
-  bool aligned;
-  float *mirror; /* the layer's, or NULL */
-  __device__ __forceinline__ long long at(int line, int column) const {
-    return of.weight + (long long)(output + line) * of.in + input + column;
-  }
-  __device__ __forceinline__ bool there(int line, int column) const {
-    return of.weight_decay >= 0 && output + line < of.out && input + column < of.in;
-  }
-  __device__ __forceinline__ void load(const float *parameters, int line, int column,
-                                       four &weight) const {
-    const float *from = parameters + at(line, column);
-    if (aligned) {
-      weight = four_of(from);
-    } else {
-#pragma unroll
-      for (int i = 0; i < 4; i++) weight.of[i] = input + column + i < of.in ? from[i] : 0;
-    }
-  }
-  __device__ __forceinline__ void store(float *parameters, int line, int column,
-                                        const four &weight) const {
-    float *to = parameters + at(line, column);
-    if (aligned) {
-      four_store(to, weight);
-    } else {
-#pragma unroll
-      for (int i = 0; i < 4; i++)
-        if (input + column + i < of.in) to[i] = weight.of[i];
-    }
-    if (!mirror) return;
-    to = mirror + (long long)(output + line) * of.image_stride + input + column;
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      if (input + column + i < of.in) to[i] = weight.of[i];
-  }
-};
-
-static __device__ __forceinline__ update_place update_place_of(const layer &of, int output,
-                                                               int input) {
-  const span &s = span_of();
-  bool aligned =
-      of.in % 4 == 0 && of.weight % 4 == 0 && (s.slots == 0 || s.parameters_count % 4 == 0);
-  return {of, output, input, aligned, of.mirror >= 0 ? s.scratch + of.mirror : nullptr};
-}
-
-/* By any optimizer: up to four inputs of an output. */
-static __device__ __noinline__ void quad_update(int l, int output, int input, const four grad) {
-  const span &s = span_of();
-  const update_place place = update_place_of(s.layers[l], output, input);
-  if (!place.there(0, 0)) return;
-  float decay = place.of.weight_decay;
-  long long at = place.at(0, 0);
-  four weight;
-  if (place.aligned) {
-    place.load(s.parameters, 0, 0, weight);
-    weight = update_four(decay, at, weight, grad);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 4; i++)
-      if (input + i < place.of.in) weight.of[i] = update_any(decay, at + i, grad.of[i]);
-  }
-  place.store(s.parameters, 0, 0, weight);
-}
-
-static __device__ __noinline__ void bias_update(int l, int output, float grad) {
-  const span &s = span_of();
-  const layer &of = s.layers[l];
-  if (of.bias < 0 || of.bias_decay < 0 || output >= of.out) return;
-  float bias = update_any(of.bias_decay, of.bias + output, grad);
-  s.parameters[of.bias + output] = bias;
-  if (of.mirror >= 0) s.scratch[of.mirror + (long long)of.out * of.image_stride + output] = bias;
-}
+#include "kernels/cuda/grid/parameters.cuh"
 
 /* --- tiles ----------------------------------------------------------------------------------- */
 
@@ -145,9 +19,11 @@ template <int M_, int N_, int WM_, int WN_> struct update_shape {
   static constexpr int STAGE = A_FLOATS + K * B_STRIDE;
   typedef strip<K, M, A_STRIDE, THREADS> a_strip;
   typedef strip<K, N, B_STRIDE, THREADS> b_strip;
-  static constexpr int SUMS = M * N + M; /* of a task, in the scratch: by fours, biases */
+  static constexpr int SHIFT = N == 128 ? 5 : 4; /* 1 << SHIFT fours in a row */
+  static constexpr int SUMS = M * N + M;         /* of a task, in the scratch: by rows, biases */
   static_assert(WM * WN == WARPS && T % 2 == 0, "all warps have as much to do");
-  static_assert(EP_GRID_STAGES * STAGE <= EP_GRID_AREA, "what plan.c reserves");
+  static_assert(4 << SHIFT == N, "a row of fours");
+  static_assert(EP_GRID_STAGES * STAGE + M * N <= EP_GRID_DESCENT_AREA, "what plan.c reserves");
   /* A thread's quad in the tile. */
   static __device__ __forceinline__ int line(int quad, int thread) {
     return thread / WARP % WM * MF * 16 + quad / T * 16 + thread % WARP / 4 * 2 +
@@ -160,12 +36,23 @@ template <int M_, int N_, int WM_, int WN_> struct update_shape {
 
 typedef update_shape<EP_GRID_WEIGHTS_LARGE_M, EP_GRID_WEIGHTS_LARGE_N, 4, 2> update_large;
 typedef update_shape<EP_GRID_WEIGHTS_SMALL_M, EP_GRID_WEIGHTS_SMALL_N, 2, 4> update_small;
-static_assert(EP_GRID_STAGES * update_small::STAGE == EP_GRID_WEIGHTS_SMALL_AREA, "as plan.c has");
+static_assert(EP_GRID_STAGES * update_small::STAGE + update_small::M * update_small::N ==
+                  EP_GRID_WEIGHTS_SMALL_AREA,
+              "as plan.c has");
 
 template <class S>
 static __device__ __forceinline__ four quad_of(const float (&c)[S::MF][S::T][4], int quad) {
   int i = quad / S::T, h = quad % S::T / (S::T / 2) * 2, j = quad % (S::T / 2) * 2;
   return {{c[i][j][h], c[i][j + 1][h], c[i][j][h + 1], c[i][j + 1][h + 1]}};
+}
+
+/* The tile, row by row. */
+template <class S>
+static __device__ __forceinline__ void quads_store(float *to, const float (&c)[S::MF][S::T][4]) {
+#pragma unroll
+  for (int quad = 0; quad < S::QUADS; quad++)
+    four_store(to + S::line(quad, threadIdx.x) * S::N + S::column(quad, threadIdx.x),
+               quad_of<S>(c, quad));
 }
 
 /* A stage, of which the first `rows` count. */
@@ -230,35 +117,22 @@ template <class S> struct copying {
   }
 };
 
-/* Ends a task whose sums are not all in this block's registers, or whose optimizer keeps a state:
- * this block's part is in the scratch. Blocks that share sums meet at the counter and share out the
- * tile; their parts are added in the order of the splits. sums: [splits, SUMS]. */
+/* Ends a task whose sums are in parts, each in the scratch: blocks that share them meet at the
+ * counter and share out the tile. sums: [splits, SUMS]. */
 template <class S>
 static __device__ __noinline__ void sums_end(int l, const task of, int splits, const float *sums,
                                              unsigned *counter) {
-  const int turn = now_of().turn;
-  bool has_bias = of.n == 0 && threadIdx.x < S::M && of.split == 0;
-  if (splits > 1) counter_wait(counter, turn * splits);
-  if (has_bias) {
+  constexpr int QUADS = S::M * S::N / 4;
+  counter_wait(counter, now_of().turn * splits);
+  if (of.n == 0 && threadIdx.x < S::M && of.split == 0) {
     float bias = 0;
 #pragma unroll 1
     for (int s = 0; s < splits; s++) bias += __ldcg(sums + s * S::SUMS + S::M * S::N + threadIdx.x);
     bias_update(l, of.m + (int)threadIdx.x, bias);
   }
-  constexpr int QUADS = S::QUADS * THREADS;
-  int share = splits == 1 ? QUADS : (QUADS / splits + THREADS - 1) / THREADS * THREADS;
-  int end = share * (of.split + 1) < QUADS ? share * (of.split + 1) : QUADS;
-#pragma unroll 1
-  for (int e = share * of.split + (int)threadIdx.x; e < end; e += THREADS) {
-    four sum = {{0, 0, 0, 0}};
-#pragma unroll 4
-    for (int s = 0; s < splits; s++) {
-      float4 more = __ldcg((const float4 *)(sums + s * S::SUMS) + e);
-      sum.of[0] += more.x, sum.of[1] += more.y, sum.of[2] += more.z, sum.of[3] += more.w;
-    }
-    quad_update(l, of.m + S::line(e / THREADS, e % THREADS),
-                of.n + S::column(e / THREADS, e % THREADS), sum);
-  }
+  int share = (QUADS / splits + THREADS - 1) / THREADS * THREADS, first = share * of.split;
+  tile_update(update_place_of(span_of().layers[l], of.m, of.n), {sums, splits, S::SUMS, S::SHIFT},
+              first, first + share < QUADS ? first + share : QUADS);
 }
 
 /* A thread's weights of a tile that lies inside the layer, and what they become. from: of its first
@@ -368,33 +242,22 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
       way.step = state_of().update;
       edge_update<S>(weights, c, way, update_place_of(of, at.m, at.n));
       if (has_bias) bias_update(l, at.m + (int)threadIdx.x, bias);
+    } else if (cut.splits == 1) {
+      float *sums = area + EP_GRID_STAGES * S::STAGE;
+      quads_store<S>(sums, c);
+      if (has_bias) bias_update(l, at.m + (int)threadIdx.x, bias);
+      __syncthreads();
+      tile_update(update_place_of(s.layers[l], at.m, at.n), {sums, 1, 0, S::SHIFT}, 0,
+                  S::M * S::N / 4);
     } else {
-      float *sums = cut.splits == 1 ? n.scratch + s.sums + blockIdx.x * update_large::SUMS
-                                    : n.scratch + of.partials + at.group * cut.splits * S::SUMS;
+      float *sums = n.scratch + of.partials + at.group * cut.splits * S::SUMS;
       float *mine = sums + at.split * S::SUMS;
-#pragma unroll
-      for (int quad = 0; quad < S::QUADS; quad++)
-        four_store(mine + (quad * THREADS + (int)threadIdx.x) * 4, quad_of<S>(c, quad));
+      quads_store<S>(mine, c);
       if (has_bias) mine[S::M * S::N + threadIdx.x] = bias;
       sums_end<S>(l, at, cut.splits, sums, counters_of() + cut.counters + at.group);
     }
   }
   __syncthreads();
-}
-
-/* The biases of a layer whose weights have been updated on the way back. */
-static __device__ __noinline__ void biases_update(int l, int block, int blocks) {
-  const now n = now_of();
-  const layer of = span_of().layers[l];
-  const matrix grad = grad_of(n, of);
-#pragma unroll 1
-  for (int o = block * THREADS + (int)threadIdx.x; o < of.out; o += blocks * THREADS) {
-    float sum = 0;
-#pragma unroll 16
-    for (int row = 0; row < n.rows; row++) sum += grad.at[row * grad.stride + o];
-    bias_update(l, o, sum);
-  }
-  __syncthreads(); /* before another thread writes down the next step and its rates */
 }
 
 /* The gradient of a layer's weights and biases, summed over all rows, and the update, by `blocks`
@@ -404,10 +267,7 @@ template <bool PRECISE> static __device__ int update(int l, int skip, int block,
   const layer &of = span_of().layers[l];
   const ep_grid_cut &cut = of.update;
   if (of.weight_decay < 0 && of.bias_decay < 0) return skip;
-  if (of.descends) {
-    biases_update(l, block, blocks);
-    return skip;
-  }
+  if (WARPGROUPS && of.descends) return skip; /* done on the way back */
   int tasks = cut.across * cut.down * cut.splits, number = block - skip % blocks;
   if (number < 0) number += blocks;
   if (number >= tasks) return skip + tasks;

@@ -1,0 +1,50 @@
+/* places.h: which piece of a product is whose in cuda/grid, and where it lies in shared memory:
+ * numbers alone, which are tested without a GPU. */
+#ifndef EP_KERNELS_CUDA_GRID_PLACES_H
+#define EP_KERNELS_CUDA_GRID_PLACES_H
+
+#include "kernels/cuda/grid/span.h"
+#include "kernels/random.h" /* EP_DEVICE_INLINE */
+
+/* A task of a cut product: a tile of the result from (m, n) on, number `group`, and the terms of
+ * its sums from `first` to `end`, part `split` of them. */
+typedef struct {
+  int m, n, first, end;
+  int group, split;
+} ep_grid_task;
+
+/* Task `number` of sums of `terms`. The tile: tile_m of what runs across, by tile_n. */
+EP_DEVICE_INLINE ep_grid_task ep_grid_task_of(const ep_grid_cut *cut, unsigned number, int terms,
+                                              int tile_m, int tile_n) {
+  ep_grid_task of;
+  unsigned splits = cut->splits, group = number / splits, down = group / cut->across;
+  of.split = (int)(number - group * splits);
+  of.group = (int)group;
+  of.m = (int)(group - down * cut->across) * tile_m;
+  of.n = (int)down * tile_n;
+  of.first = of.split * cut->chunk;
+  of.end = of.first + cut->chunk < terms ? of.first + cut->chunk : terms;
+  return of;
+}
+
+/* Four number `four` of a line of EP_GRID_LINE floats, as a warpgroup reads it: the fours of eight
+ * lines change places, so that none of the same column share a bank. */
+EP_DEVICE_INLINE int ep_grid_line_place(int line, int four) {
+  return line * EP_GRID_LINE + (four ^ line % 8) * 4;
+}
+
+/* The first of two neighbouring outputs, of the 64 of two lines, that fragments of a product have
+ * as rows g and g + 8 of warp 0 to 3 of a warpgroup. In this order the loads of a warp's halves,
+ * from four lines each, meet in no bank. */
+EP_DEVICE_INLINE int ep_grid_pair(int warp, int g) {
+  int four = warp % 2 * 2 + g / 4 + g / 2 % 2 * 4;
+  return warp / 2 * EP_GRID_LINE + four * 4 + g % 2 * 2;
+}
+
+/* The column of an input in fragments of a product: a thread's, 2t and 2t + 1 of each eight, are of
+ * four neighbours 4t to 4t + 3 of 16. */
+EP_DEVICE_INLINE int ep_grid_turned(int input) {
+  return input / 16 * 16 + input % 4 / 2 * 8 + input % 16 / 4 * 2 + input % 2;
+}
+
+#endif
