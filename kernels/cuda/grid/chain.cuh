@@ -22,7 +22,7 @@ struct chain_lane {
 
 static __device__ __forceinline__ chain_lane chain_lane_of() {
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
-  return {t * 8 + g, (t + 4) * 8 + (g ^ 4)};
+  return {ep_grid_chain_place(g, t, 0), ep_grid_chain_place(g, t + 4, 0)};
 }
 
 template <bool PRECISE>
@@ -67,8 +67,8 @@ static __device__ __forceinline__ void outputs_multiply(float (&sum)[CHAIN_TILES
   int lane = threadIdx.x % WARP, t = lane % 4, last = c.outputs - 1, k = 0;
   int o = m + (turned ? chain_turned(lane % 8) : lane % 8) + lane / 16 * 8, half = lane / 8 % 2 * 4;
   const float *weights = block_memory + c.weights, *bias = block_memory + c.biases + m;
-  const float *w0 = weights + chain_weight_at(o < last ? o : last, half, c.line),
-              *w1 = weights + chain_weight_at(o + 16 < last ? o + 16 : last, half, c.line);
+  const float *w0 = weights + ep_grid_chain_weight(o < last ? o : last, half, c.line),
+              *w1 = weights + ep_grid_chain_weight(o + 16 < last ? o + 16 : last, half, c.line);
   bias += turned ? t : 2 * t;
   const float *next = bias + (turned ? 4 : 1);
   const chain_lane of = chain_lane_of();
@@ -111,7 +111,7 @@ static __device__ __noinline__ void chain_activate(int l, chain_share rows) {
   int lane = threadIdx.x % WARP, row = rows.first + lane % 8 + lane / 8 % 2 * rows.second;
 #pragma unroll 1
   for (int o = lane / 16; o < c.outputs; o += 2) {
-    int at = chain_at(row, o, c.outputs);
+    int at = ep_grid_chain_place(row, o, c.outputs);
     activated a = {0, 0};
     if (o < of.out) a = activate(of, slopes[at]);
     slopes[at] = a.slope;
@@ -195,8 +195,8 @@ static __device__ __forceinline__ void chain_rows_backward(chain_share rows) {
 #pragma unroll 1
     for (int n = 0; n < c.inputs; n += CHAIN_COLUMNS) {
       const float *low = grads + of.low, *high = grads + of.high;
-      const float *w0 = block_memory + c.weights + chain_weight_at(t, n + turned, line),
-                  *w1 = block_memory + c.weights + chain_weight_at(t + 4, n + turned, line);
+      const float *w0 = block_memory + c.weights + ep_grid_chain_weight(t, n + turned, line),
+                  *w1 = block_memory + c.weights + ep_grid_chain_weight(t + 4, n + turned, line);
       float sum[CHAIN_TILES][4] = {};
 #pragma unroll 4
       for (int k = 0; k < c.outputs; k += 8) {

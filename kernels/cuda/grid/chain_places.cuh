@@ -1,11 +1,8 @@
 /* chain_places.cuh: what a front of one block (chain.cuh) has in shared memory, and how rows and
  * parameters come there.
  *
- * Inputs and gradients lie in blocks of eight rows by eight features, [rows / 8, features / 8, 8,
- * 8], in a block a feature a line; weights an output a line, [outputs, line]. Of every other four
- * features, or outputs, the halves of eight rows, or columns, change places: so that neither a
- * warp's loads of single numbers meet in a bank nor those of whole matrices. What pads features and
- * rows is zero. */
+ * Inputs and gradients lie in blocks of eight rows by eight features, weights an output a line
+ * (places.h). What pads features and rows is zero. */
 #ifndef EP_KERNELS_CUDA_GRID_CHAIN_PLACES_CUH
 #define EP_KERNELS_CUDA_GRID_CHAIN_PLACES_CUH
 
@@ -40,14 +37,6 @@ static __device__ __forceinline__ chain_layer chain_layer_of(int l) {
   return c;
 }
 
-/* Where a row has a feature, of `features`, and an output a column of its weights. */
-static __device__ __forceinline__ int chain_at(int row, int feature, int features) {
-  return row / 8 * 8 * features + feature * 8 + (row % 8 ^ (feature & 4));
-}
-static __device__ __forceinline__ int chain_weight_at(int output, int column, int line) {
-  return output * line + (column ^ (output & 4));
-}
-
 /* The rows of a warp: eight, and eight more; or the same again. */
 struct chain_share {
   int first, second; /* second: from the first eight on, 8 or 0 */
@@ -73,8 +62,8 @@ static __device__ __forceinline__ chain_parameter chain_parameter_of(const layer
                                                                      const chain_layer &c, int e) {
   int bias = e - of.out * of.in;
   if (bias >= 0) return {block_memory + c.biases + bias, of.bias + bias, true};
-  return {block_memory + c.weights + chain_weight_at(e / of.in, e % of.in, c.line), of.weight + e,
-          false};
+  return {block_memory + c.weights + ep_grid_chain_weight(e / of.in, e % of.in, c.line),
+          of.weight + e, false};
 }
 
 /* Parameters to shared memory, which is zero before, or what they have become back: TO_SHARED. */
@@ -148,7 +137,7 @@ static __device__ __noinline__ void chain_rows_fetch(const ep_permutation *permu
   const float *from = s.x + at * in;
 #pragma unroll 1
   for (int k = threadIdx.x / EP_GRID_CHAIN_ROWS; k < in; k += THREADS / EP_GRID_CHAIN_ROWS) {
-    float *to = x + chain_at(row, k, inputs);
+    float *to = x + ep_grid_chain_place(row, k, inputs);
     if (there)
       copy_one(to, from + k);
     else

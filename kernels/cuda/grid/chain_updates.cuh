@@ -19,8 +19,9 @@ template <bool PRECISE>
 static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, int n,
                                                  chain_sums &c) {
   int lane = threadIdx.x % WARP, feature = lane % 8, rows = span_of().chain_rows;
-  const float *grad = block_memory + of.grad + chain_at(lane / 16 * 4, m + lane % 16, 0);
-  const float *x = block_memory + of.x + chain_at(lane / 8 % 2 * 4, n + lane / 16 * 8 + feature, 0);
+  const float *grad = block_memory + of.grad + ep_grid_chain_place(lane / 16 * 4, m + lane % 16, 0);
+  const float *x =
+      block_memory + of.x + ep_grid_chain_place(lane / 8 % 2 * 4, n + lane / 16 * 8 + feature, 0);
   const part one = part_of<PRECISE>(1.0f);
   c = {};
 #pragma unroll 2
@@ -46,7 +47,7 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
                                                      const update_way &way) {
   constexpr int LINES = 2 * SUM_TILES;
   int lane = threadIdx.x % WARP, t = lane % 4, output = m + lane / 4;
-  float *to = block_memory + c.weights + chain_weight_at(output, n + 2 * t, c.line);
+  float *to = block_memory + c.weights + ep_grid_chain_weight(output, n + 2 * t, c.line);
   float *bias = block_memory + c.biases + output;
   float decay = of.weight_decay, bias_decay = of.bias_decay;
   if (n == 0 && t == 0 && of.bias >= 0 && bias_decay >= 0)

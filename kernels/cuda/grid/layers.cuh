@@ -251,12 +251,12 @@ template <bool PRECISE> static __device__ __forceinline__ void forward(int l, in
 
 /* What the gradient by the input of layer l is multiplied by, [rows, stride of the layer before]:
  * slopes, or outputs that tell a ReLU's; and where it goes: into the slopes' place, or, where there
- * are `blocks` of features, to a chained front in blocks of eight rows by eight features. */
+ * are `features`, to a chained front as it has them (places.h). */
 struct backward_way {
   const float *slopes;
   bool relu;
   float *to;
-  int blocks;
+  int features;
 };
 
 static __device__ __forceinline__ backward_way backward_way_of(const now &n, int l) {
@@ -265,7 +265,8 @@ static __device__ __forceinline__ backward_way backward_way_of(const now &n, int
   float *grad = n.scratch + before.grad;
   if (!s.chained || l != s.front) return {grad, false, grad, 0};
   bool relu = before.activation == EP_LAYER_RELU;
-  return {relu ? after_of(n, l - 1) : grad, relu, n.scratch + s.front_grad, (before.out + 7) / 8};
+  return {relu ? after_of(n, l - 1) : grad, relu, n.scratch + s.front_grad,
+          (before.out + 7) / 8 * 8};
 }
 
 /* The gradient by a layer's input, times the slopes of the activation before it. */
@@ -294,12 +295,12 @@ template <bool PRECISE> struct backward_use {
     for (int i = 0; i < 4; i++)
       grad.of[i] = sum.of[i] * (way.relu ? ep_relu_derivative(with.slope.of[i]) : with.slope.of[i]);
     int r = row + line, o = input + column;
-    if (way.blocks == 0) {
+    if (way.features == 0) {
       if (is_there) four_store(way.to + at(line, column), grad);
       return;
     }
     if (r >= span_of().chain_rows || o >= before.stride) return;
-    float *to = way.to + (r / 8 * way.blocks * 8 + o) * 8 + (r % 8 ^ (o & 4));
+    float *to = way.to + ep_grid_chain_place(r, o, way.features);
 #pragma unroll
     for (int i = 0; i < 4; i++) to[i * 8] = is_there ? factor_of<PRECISE>(grad.of[i]) : 0;
   }

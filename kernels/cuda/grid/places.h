@@ -47,4 +47,17 @@ EP_DEVICE_INLINE int ep_grid_turned(int input) {
   return input / 16 * 16 + input % 4 / 2 * 8 + input % 16 / 4 * 2 + input % 2;
 }
 
+/* A front of one block: where a row has a feature, of `features`: in blocks of eight rows by eight
+ * features, in a block a feature a line. Of every other four features the halves of the rows change
+ * places: so that neither single numbers, of eight rows of four features, meet in a bank nor fours
+ * of rows, of eight features. */
+EP_DEVICE_INLINE int ep_grid_chain_place(int row, int feature, int features) {
+  return row / 8 * 8 * features + feature * 8 + (row % 8 ^ (feature & 4));
+}
+
+/* The same of weights, an output a line: an output's column. A line is an odd number of eights. */
+EP_DEVICE_INLINE int ep_grid_chain_weight(int output, int column, int line) {
+  return output * line + (column ^ (output & 4));
+}
+
 #endif

@@ -214,6 +214,37 @@ START_TEST(a_column_of_eight_lines_meets_in_no_bank) {
 }
 END_TEST
 
+START_TEST(a_fronts_numbers_have_a_place_each) {
+  enum { ROWS = 16, FEATURES = 24 };
+  bool used[ROWS * FEATURES] = {false};
+  for (int row = 0; row < ROWS; row++)
+    for (int feature = 0; feature < FEATURES; feature++) {
+      int at = ep_grid_chain_place(row, feature, FEATURES);
+      ck_assert(at >= 0 && at < ROWS * FEATURES && !used[at]);
+      used[at] = true;
+    }
+}
+END_TEST
+
+/* Of eight rows, four features; of four rows, eight features. The same of columns and outputs. */
+START_TEST(a_fronts_loads_meet_in_no_bank) {
+  const int lines[] = {8, 24, 40, 72}; /* of weights */
+  for (int l = -1; l < (int)(sizeof lines / sizeof *lines); l++)
+    for (int half = 0; half < 8; half += 4) {
+      unsigned ones = 0, fours = 0;
+      for (int feature = 0; feature < 8; feature++)
+        for (int row = 0; row < 8; row++) {
+          int at = l < 0 ? ep_grid_chain_place(row, feature, 8)
+                         : ep_grid_chain_weight(feature, row, lines[l]);
+          if ((feature & 4) == half) ones |= 1u << at % BANKS;
+          if (row == half) fours |= 1u << at % BANKS / 4;
+        }
+      ck_assert_uint_eq(ones, 0xffffffffu);
+      ck_assert_uint_eq(fours, 0xffu);
+    }
+}
+END_TEST
+
 START_TEST(a_threads_columns_are_four_neighbours) {
   int inputs[EP_GRID_LARGE_M], seen = 0;
   for (int input = 0; input < EP_GRID_LARGE_M; input++) inputs[input] = -1;
@@ -238,6 +269,8 @@ int main(void) {
   tcase_add_test(tests, loads_of_outputs_meet_in_no_bank);
   tcase_add_test(tests, a_column_of_eight_lines_meets_in_no_bank);
   tcase_add_test(tests, a_threads_columns_are_four_neighbours);
+  tcase_add_test(tests, a_fronts_numbers_have_a_place_each);
+  tcase_add_test(tests, a_fronts_loads_meet_in_no_bank);
   suite_add_tcase(suite, tests);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
