@@ -74,11 +74,10 @@ static __device__ __forceinline__ unsigned *meeting_of(int meeting) {
  * registers. meeting: becomes none. */
 static __device__ __forceinline__ void meeting_await(int &meeting) {
   const span &s = span_of();
-  unsigned turn = state_of().n.turn;
   if (meeting == EP_GRID_NONE) return;
-  counter_await(meeting_of(meeting), meeting == EP_GRID_BARRIER ? state_of().target
-                                     : meeting == EP_GRID_FRONT ? turn
-                                                                : turn * (unsigned)s.given);
+  unsigned target = state_of().n.turn * (unsigned)(meeting == EP_GRID_GIVEN ? s.given : 1);
+  if (meeting == EP_GRID_BARRIER && threadIdx.x == 0) target = state_of().target; /* its own */
+  counter_await(meeting_of(meeting), target);
   meeting = EP_GRID_NONE;
 }
 
