@@ -256,18 +256,17 @@ static void variant_backward(const ep_fused_net *net, const ep_fused_chunk *chun
   }
 }
 
-/* One vector of parameters; torch.optim.SGD. */
-LANES_INLINE void variant_sgd(const ep_fused_net *net, int64_t at, lanes gradient, lanes lr,
-                              float decay) {
-  const ep_optimizer *optimizer = &net->program->optimizer;
-  lanes parameter = lanes_load(net->parameters + at);
+/* One vector of parameters; torch.optim.SGD. `state` is NULL without momentum. */
+LANES_INLINE void variant_sgd(const ep_optimizer *optimizer, float *parameters, float *state,
+                              lanes gradient, lanes lr, float decay) {
+  const lanes parameter = lanes_load(parameters);
   if (decay != 0.0f) gradient += decay * parameter;
-  if (net->state) {
-    lanes velocity = optimizer->momentum * lanes_load(net->state + at) + gradient;
-    lanes_store(net->state + at, velocity);
+  if (state) {
+    lanes velocity = optimizer->momentum * lanes_load(state) + gradient;
+    lanes_store(state, velocity);
     gradient = optimizer->nesterov ? gradient + optimizer->momentum * velocity : velocity;
   }
-  lanes_store(net->parameters + at, parameter - lr * gradient);
+  lanes_store(parameters, parameter - lr * gradient);
 }
 
 /* A step of the optimizer, on the parameters whose gradients are ready. */
@@ -278,9 +277,13 @@ typedef struct {
 } variant_step;
 
 static void variant_update_sgd(const variant_step *step, int64_t first, int64_t end) {
-  const lanes rate = lanes_set(step->lr);
+  const ep_optimizer own = step->net->program->optimizer; /* own: no store can change it */
+  const lanes lr = lanes_set(step->lr);
+  const float *gradients = step->net->gradients, decay = step->decay;
+  float *parameters = step->net->parameters, *state = step->net->state;
   for (int64_t i = first; i < end; i += EP_LANES)
-    variant_sgd(step->net, i, lanes_load(step->net->gradients + i), rate, step->decay);
+    variant_sgd(&own, parameters + i, state ? state + i : NULL, lanes_load(gradients + i), lr,
+                decay);
 }
 
 /* All others, by the formulas; `type` is a constant at each call. Padding has neither gradient nor
@@ -333,7 +336,8 @@ static void variant_update(const ep_fused_net *net, int64_t step, float lr) {
                       .decay = program->groups_count ? program->groups[0].weight_decay : 0.0f};
   if (optimizer->type == EP_OPTIMIZER_SGD) {
     for (int64_t i = 0; i < net->summed; i += EP_LANES)
-      variant_sgd(net, i, lanes_reduce(net->sums + i * EP_LANES), lanes_set(lr), own.decay);
+      variant_sgd(optimizer, net->parameters + i, net->state ? net->state + i : NULL,
+                  lanes_reduce(net->sums + i * EP_LANES), lanes_set(lr), own.decay);
   } else {
     for (int64_t i = 0; i < net->summed; i += EP_LANES)
       lanes_store(net->gradients + i, lanes_reduce(net->sums + i * EP_LANES));
