@@ -211,6 +211,7 @@ START_TEST(lists_newest_first_in_pages) {
   assert_ok(ep_store_jobs_finished_last(store, 2, &page, error));
   ck_assert_int_eq(page.count, 2);
   ck_assert_str_eq(page.rows[0].id, row_make(2).id);
+  ck_assert_str_eq(page.rows[0].spec, "");
   ep_job_rows_deinit(&page);
   ep_store_close(store);
 }
