@@ -188,6 +188,7 @@ static enum MHD_Result take_body(ep_exchange *exchange, const char *data, size_t
                : keep_body(exchange, data, bytes, &error);
   if (!status) return MHD_YES;
   ep_upload_discard(&exchange->request.upload);
+  ep_exchange_discard_body(exchange);
   ep_exchange_fail(exchange, &error);
   exchange->body_failed = true;
   return MHD_YES;
@@ -213,6 +214,12 @@ static enum MHD_Result send_stopping(ep_exchange *exchange) {
   return result;
 }
 
+static enum MHD_Result send_answer(ep_exchange *exchange) {
+  exchange->phase = PHASE_SENT;
+  ep_exchange_discard_body(exchange);
+  return ep_reply_send(exchange, &exchange->answer);
+}
+
 static enum MHD_Result wait_for_work(ep_exchange *exchange) {
   while (!atomic_load(&exchange->worked)) {
     ep_park_result result =
@@ -223,8 +230,7 @@ static enum MHD_Result wait_for_work(ep_exchange *exchange) {
       return send_stopping(exchange);
     }
   }
-  exchange->phase = PHASE_SENT;
-  return ep_reply_send(exchange, &exchange->answer);
+  return send_answer(exchange);
 }
 
 static enum MHD_Result start_work(ep_exchange *exchange, ep_work *pool) {
@@ -251,22 +257,17 @@ static enum MHD_Result call_route(ep_exchange *exchange) {
     if (result == EP_PARK_SUSPENDED) return MHD_YES;
     if (result == EP_PARK_CLOSED) exchange->timed_out = true;
   }
-  exchange->phase = PHASE_SENT;
-  return ep_reply_send(exchange, &exchange->answer);
+  return send_answer(exchange);
 }
 
 /* The request is whole. */
 static enum MHD_Result go(ep_exchange *exchange) {
   ep_client_allow(exchange->client, 0);
-  if (exchange->body_failed) {
-    exchange->phase = PHASE_SENT;
-    return ep_reply_send(exchange, &exchange->answer);
-  }
+  if (exchange->body_failed) return send_answer(exchange);
   bool kept = exchange->route->body == EP_BODY_JSON || exchange->route->body == EP_BODY_TENSORS;
   if (kept && !exchange->request.body) {
     ep_exchange_fail_with(exchange, EP_MALFORMED, "the body is empty; JSON is needed");
-    exchange->phase = PHASE_SENT;
-    return ep_reply_send(exchange, &exchange->answer);
+    return send_answer(exchange);
   }
   if (exchange->route->runs == EP_RUNS_HERE) return call_route(exchange);
   return start_work(exchange, exchange->route->runs == EP_RUNS_INGEST ? exchange->server->ingest

@@ -20,9 +20,16 @@ void ep_exchange_retain(ep_exchange *exchange) {
   atomic_fetch_add(&exchange->references, 1);
 }
 
+void ep_exchange_discard_body(ep_exchange *exchange) {
+  atomic_fetch_sub(&exchange->server->bodies_bytes, (long long)exchange->body_capacity);
+  free(exchange->request.body);
+  exchange->request.body = NULL;
+  exchange->request.body_bytes = exchange->body_capacity = 0;
+}
+
 void ep_exchange_release(ep_exchange *exchange) {
   if (atomic_fetch_sub(&exchange->references, 1) != 1) return;
-  atomic_fetch_sub(&exchange->server->bodies_bytes, (long long)exchange->body_capacity);
+  ep_exchange_discard_body(exchange);
   ep_request_deinit(&exchange->request);
   ep_answer_deinit(&exchange->answer);
   free(exchange->result);

@@ -49,6 +49,9 @@ ep_exchange *ep_exchange_create(ep_server *server); /* NULL when memory is short
 void ep_exchange_retain(ep_exchange *exchange);
 void ep_exchange_release(ep_exchange *exchange);
 
+/* Once it is answered, or refused: the answer may go on for as long as a job does. */
+void ep_exchange_discard_body(ep_exchange *exchange);
+
 /* Answers with an error. Returns EP_ROUTE_ANSWERED, so that a route can end with it. */
 typedef enum {
   EP_ROUTE_ANSWERED,

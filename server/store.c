@@ -139,7 +139,9 @@ static ep_status pragma_ask(ep_store *store, const char *sql, char value[16], ep
   int code = sqlite3_prepare_v2(store->database, sql, -1, &statement, NULL);
   if (code == SQLITE_OK) code = sqlite3_step(statement);
   ep_status status = code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
-  if (status == EP_OK) snprintf(value, 16, "%s", (const char *)sqlite3_column_text(statement, 0));
+  const char *text = status == EP_OK ? (const char *)sqlite3_column_text(statement, 0) : "";
+  if (text == NULL) status = ep_fail(error, EP_NO_MEMORY, "no memory for the store");
+  if (status == EP_OK) snprintf(value, 16, "%s", text);
   sqlite3_finalize(statement);
   return status;
 }
@@ -149,9 +151,10 @@ static ep_status schema_migrate(ep_store *store, ep_error *error) {
   ep_status status = pragma_ask(store, "PRAGMA user_version", value, error);
   if (status != EP_OK) return status;
   long version = strtol(value, NULL, 10);
-  if (version > SCHEMA_VERSION)
+  if (version < 0 || version > SCHEMA_VERSION)
     return ep_fail(error, EP_CONFLICT,
-                   "the store was written by a newer epochd (schema %ld, this one knows %d)",
+                   "the store has schema %ld, and this epochd knows up to %d: start the newer "
+                   "epochd that wrote it",
                    version, (int)SCHEMA_VERSION);
   for (; version < SCHEMA_VERSION; version++) {
     char *sql = sqlite3_mprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %ld; COMMIT;",

@@ -106,7 +106,7 @@ ep_status ep_store_jobs_versions(ep_store *store, const ep_job_page *page, ep_jo
 /* Those that did not end, oldest first, from the one after this id on. */
 ep_status ep_store_jobs_unfinished(ep_store *store, const char *after, ep_job_rows *out,
                                    ep_error *error);
-/* Those that ended last. */
+/* Those that ended last, without their specs. */
 ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
                                       ep_error *error);
 

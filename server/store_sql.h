@@ -49,8 +49,9 @@
   EP_SQL_PAGES(X, JOBS_VERSION, "id, version", "INDEXED BY jobs_by_id")                          \
   X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id > ?1 AND state IN "           \
                      "('queued','running','pausing','paused') ORDER BY id")                      \
-  X(JOBS_FINISHED_LAST, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE finished_us > 0 "             \
-                        "ORDER BY finished_us DESC LIMIT ?1")                                    \
+  X(JOBS_FINISHED_LAST,                                                                          \
+    "SELECT " EP_JOB_COLUMNS_WITH(                                                               \
+        "''") " FROM jobs WHERE finished_us > 0 ORDER BY finished_us DESC LIMIT ?1")             \
   X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "           \
                "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "           \
                "decision = ?5, published_us = ?6")                                               \

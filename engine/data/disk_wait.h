@@ -13,8 +13,9 @@ typedef struct {
   const char *path; /* of the folder; of a file what it is called where it fails; lent */
 } ep_disk_wait;
 
-/* Returns when all are on disk, or with the first failure once all are over. A failed wait is not
- * to be repeated: the system may have forgotten what it could not write.
+/* Returns when all are on disk, or with the first failure once all are over. A failed wait for
+ * a file is not to be repeated before the same was written anew: the system may have forgotten what
+ * it could not write.
  * count: 1 to EP_DISK_WAITS_MOST. */
 ep_status ep_disk_waits(const ep_disk_wait *waits, int count, ep_error *error);
 

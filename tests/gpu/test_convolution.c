@@ -58,6 +58,7 @@ typedef struct {
 static float costs_ms[ALGORITHMS];
 static size_t library_version = 91900;
 static int broken = NONE; /* an algorithm that does not run */
+static int longer;        /* a plan's text than it was said to be, by so much */
 static int last_run = NONE, runs;
 
 static cudnnStatus_t fake_open(cudnnHandle_t *handle) {
@@ -109,7 +110,7 @@ static cudnnStatus_t fake_get(cudnnBackendDescriptor_t it, cudnnBackendAttribute
   } else if (name == CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE) {
     *(int64_t *)values = 0;
   } else if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) {
-    *count = 2;
+    *count = most == 2 ? 2 + longer : 2;
     if (most == 2) memcpy(values, (char[]){'#', (char)('0' + self->algorithm)}, 2);
   }
   return CUDNN_STATUS_SUCCESS;
@@ -272,6 +273,16 @@ START_TEST(a_plan_that_does_not_run_is_ignored) {
 }
 END_TEST
 
+START_TEST(a_text_of_another_length_is_not_kept) {
+  for (longer = -2; longer <= 1; longer += 3) {
+    for (int fastest = 1; fastest <= 2; fastest++) {
+      costs_set(fastest);
+      ck_assert_int_eq(algorithm_elsewhere(), fastest);
+    }
+  }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("cuda/convolution");
   TCase *cases = tcase_create("kept algorithms");
@@ -281,6 +292,7 @@ int main(void) {
   tcase_add_test(cases, another_library_device_or_shape_is_another_question);
   tcase_add_test(cases, a_damaged_file_is_ignored_and_replaced);
   tcase_add_test(cases, a_plan_that_does_not_run_is_ignored);
+  tcase_add_test(cases, a_text_of_another_length_is_not_kept);
   suite_add_tcase(suite, cases);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -104,7 +104,7 @@ struct ep_fused_variant {
                int64_t *errors);
 
   /* From net->gradient to the gradients of all parameters: added to those of the batch's chunks
-   * before, or written when `first`. Spends net->gradient and net->spare. */
+   * before, or written when `first`. Spends net->gradient, net->spare and net->activations. */
   void (*backward)(const ep_fused_net *net, const ep_fused_chunk *chunk, bool first);
 
   /* Step number `step`, counted from 0, of the optimizer. */

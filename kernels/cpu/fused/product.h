@@ -3,7 +3,8 @@
  *
  *   lanes_product   C[m, :] = sum over k of A[m, k] * B[k, :]; the rows of B and C are vectors, the
  *                   elements of A are broadcast
- *   lanes_outer     sums[m, i] += D[m, :] * X[i, :], lane by lane */
+ *   lanes_outer     sums[m, i] += D[m, :] * X[i, :], lane by lane
+ *   lanes_few       both of these on the way back through a layer of few outputs, in one pass */
 #ifndef EP_KERNELS_CPU_FUSED_PRODUCT_H
 #define EP_KERNELS_CPU_FUSED_PRODUCT_H
 
@@ -16,14 +17,17 @@
 #define PRODUCT_VECTORS 4
 #define PRODUCT_ROWS 6
 #define OUTER_ROWS 6
+#define FEW_COLUMNS 4
 #elif EP_LANES == 8
 #define PRODUCT_VECTORS 2
 #define PRODUCT_ROWS 6
 #define OUTER_ROWS 3
+#define FEW_COLUMNS 2
 #else
 #define PRODUCT_VECTORS 2
 #define PRODUCT_ROWS 4
 #define OUTER_ROWS 2
+#define FEW_COLUMNS 2
 #endif
 enum { PRODUCT_MOST = 8 };
 
@@ -39,7 +43,7 @@ typedef struct {
   const float *bias; /* [rows]: what the sum starts from; NULL: */
   bool add;          /* C itself, or zero */
   bool relu;         /* C = max(0, sum), NaN stays NaN */
-  const float *mask; /* with the layout of C; where it is not positive, C = 0; NULL: none */
+  const float *mask; /* with the layout of C, or C; where it is not positive, C = 0; NULL: none */
 } product;
 
 /* `rows` rows of it, or those that are left, from row `first` on. */
@@ -243,6 +247,88 @@ static void lanes_row_sums(const outer *given) {
   int64_t row = 0;
   for (; row + 4 <= p->rows; row += 4) row_sums_some(p, 4, 1, row);
   for (; row < p->rows; row++) row_sums_some(p, 1, 4, row);
+}
+
+enum { FEW_MOST = 3 };
+
+/* The way back through a layer of up to FEW_MOST outputs, whose input a relu made of sums. There is
+ * so little to multiply that fetching the input is what takes time: it is gone through once. */
+typedef struct {
+  int64_t rows, columns; /* of W: outputs, inputs */
+  int64_t vectors;       /* of a row of D and X */
+  const float *d;        /* [rows, stride]: the gradient of the output */
+  float *x;              /* [columns, stride]: the input; becomes the gradient of those sums */
+  int64_t stride;
+  const float *w; /* [rows, columns], rows w_row floats apart */
+  int64_t w_row;
+  float *weight_sums; /* [rows, columns, EP_LANES]: of W's gradient */
+  float *row_sums;    /* [columns, EP_LANES]: of X as it has become; NULL: not wanted */
+  bool first;         /* sums = …, not += */
+} few;
+
+LANES_INLINE void few_add(float *to, lanes sum, bool first) {
+  lanes_store(to, first ? sum : lanes_load(to) + sum);
+}
+
+LANES_INLINE void few_tile(const few *p, const int rows, const int columns, int64_t column) {
+  const lanes zero = lanes_set(0.0f);
+  lanes w[FEW_MOST][4], weight_sum[FEW_MOST][4], row_sum[4];
+#pragma GCC unroll 4
+  for (int i = 0; i < columns; i++) {
+    row_sum[i] = zero;
+#pragma GCC unroll 3
+    for (int m = 0; m < rows; m++) {
+      w[m][i] = lanes_set(p->w[m * p->w_row + column + i]);
+      weight_sum[m][i] = zero;
+    }
+  }
+  const int64_t stride = p->stride;
+  const float *d = p->d;
+  float *x = p->x + column * stride;
+  for (int64_t v = p->vectors; v > 0; v--) {
+    lanes value[FEW_MOST];
+#pragma GCC unroll 3
+    for (int m = 0; m < rows; m++) value[m] = lanes_load(d + m * stride);
+#pragma GCC unroll 4
+    for (int i = 0; i < columns; i++) {
+      lanes input = lanes_load(x + i * stride), sum = zero;
+#pragma GCC unroll 3
+      for (int m = 0; m < rows; m++) {
+        weight_sum[m][i] += value[m] * input;
+        sum += w[m][i] * value[m];
+      }
+      sum = lanes_select(lanes_less(zero, input), sum, zero);
+      row_sum[i] += sum;
+      lanes_store(x + i * stride, sum);
+    }
+    d += EP_LANES;
+    x += EP_LANES;
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < columns; i++) {
+#pragma GCC unroll 3
+    for (int m = 0; m < rows; m++)
+      few_add(p->weight_sums + (m * p->columns + column + i) * EP_LANES, weight_sum[m][i],
+              p->first);
+    if (p->row_sums) few_add(p->row_sums + (column + i) * EP_LANES, row_sum[i], p->first);
+  }
+}
+
+LANES_INLINE void few_rows(const few *p, const int rows) {
+  int64_t column = 0;
+  for (; column + FEW_COLUMNS <= p->columns; column += FEW_COLUMNS)
+    few_tile(p, rows, FEW_COLUMNS, column);
+  for (; column < p->columns; column++) few_tile(p, rows, 1, column);
+}
+
+static void lanes_few(const few *given) {
+  const few own = *given, *p = &own;
+  switch (p->rows) {
+  case 1: few_rows(p, 1); break;
+  case 2: few_rows(p, 2); break;
+  case 3: few_rows(p, 3); break;
+  default: break;
+  }
 }
 
 /* to: [panels, vectors * EP_LANES, panel] from x: [features, stride]; features past the last read

@@ -101,7 +101,7 @@ static void variant_forward(const ep_fused_net *net, const ep_fused_chunk *chunk
 typedef struct {
   const ep_fused_net *net;
   const ep_fused_stage *stage;
-  int64_t depth;
+  int64_t panel_rows, depth; /* of the last vector's rows only those count that are its own */
   bool first;
 } weight_wide;
 
@@ -117,7 +117,7 @@ static void variant_weight_rows(const weight_wide *w, int64_t row, int64_t rows)
                            .a = net->gradient,
                            .a_row = net->stride,
                            .a_column = 1,
-                           .b = net->transposed + column * w->depth,
+                           .b = net->transposed + column * w->panel_rows,
                            .b_row = EP_FUSED_PANEL,
                            .c = net->gradients + w->stage->weight + column,
                            .c_row = stride,
@@ -132,9 +132,16 @@ static void variant_weight_task(void *context, int64_t number, int member) {
   variant_weight_rows(context, number * VARIANT_PIECE_ROWS, VARIANT_PIECE_ROWS);
 }
 
+/* With the unit, the threads, or alone. */
 static void variant_weight_wide(const ep_fused_net *net, const ep_fused_chunk *chunk,
                                 const ep_fused_stage *stage, const float *x, bool first) {
-  weight_wide w = {net, stage, chunk->vectors * EP_LANES, first};
+#ifdef EP_TILES
+  if (stage->tiled) {
+    tiles_weight(net, chunk, stage, x, first);
+    return;
+  }
+#endif
+  weight_wide w = {net, stage, chunk->vectors * EP_LANES, chunk->rows, first};
   lanes_panels(net->transposed, EP_FUSED_PANEL, x, stage->in_features, net->stride, chunk->vectors);
   if (stage->shared && net->crew)
     ep_crew_run(net->crew, variant_weight_task, &w, variant_pieces(stage->out_features));
@@ -142,83 +149,124 @@ static void variant_weight_wide(const ep_fused_net *net, const ep_fused_chunk *c
     variant_weight_rows(&w, 0, stage->out_features);
 }
 
-/* The gradients of a layer's weight and bias. */
+/* The gradient of a layer's weight. */
 static void variant_weight(const ep_fused_net *net, const ep_fused_chunk *chunk,
                            const ep_fused_stage *stage, const float *x, bool first) {
-  outer p = {.rows = stage->out_features,
-             .columns = stage->in_features,
-             .vectors = chunk->vectors,
-             .d = net->gradient,
-             .x = x,
-             .stride = net->stride,
-             .sums = net->sums + stage->weight * EP_LANES,
-             .first = first};
-#ifdef EP_TILES
-  if (stage->tiled)
-    tiles_weight(net, chunk, stage, x, first);
-  else
-#endif
-      if (stage->wide) {
+  if (stage->wide) {
     variant_weight_wide(net, chunk, stage, x, first);
-  } else {
-    lanes_outer(&p);
+    return;
   }
-  if (stage->bias >= 0) {
-    p.sums = net->sums + stage->bias * EP_LANES;
-    lanes_row_sums(&p);
-  }
+  const outer p = {.rows = stage->out_features,
+                   .columns = stage->in_features,
+                   .vectors = chunk->vectors,
+                   .d = net->gradient,
+                   .x = x,
+                   .stride = net->stride,
+                   .sums = net->sums + stage->weight * EP_LANES,
+                   .first = first};
+  lanes_outer(&p);
+}
+
+static void variant_bias(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                         const ep_fused_stage *stage, bool first) {
+  const outer p = {.rows = stage->out_features,
+                   .vectors = chunk->vectors,
+                   .d = net->gradient,
+                   .stride = net->stride,
+                   .sums = net->sums + stage->bias * EP_LANES,
+                   .first = first};
+  lanes_row_sums(&p);
+}
+
+/* Whether a layer and the one before go back in one pass: up to the latter's own gradient, and that
+ * of its bias. */
+static bool variant_is_few(const ep_fused_stage *stage, const ep_fused_stage *before) {
+  return stage->out_features <= FEW_MOST && before->type == EP_LAYER_LINEAR && before->relu;
+}
+
+static void variant_few(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                        const ep_fused_stage *stage, const ep_fused_stage *before, bool first) {
+  const few p = {.rows = stage->out_features,
+                 .columns = stage->in_features,
+                 .vectors = chunk->vectors,
+                 .d = net->gradient,
+                 .x = before->output,
+                 .stride = net->stride,
+                 .w = net->parameters + stage->weight,
+                 .w_row = stage->weight_stride,
+                 .weight_sums = net->sums + stage->weight * EP_LANES,
+                 .row_sums = before->bias < 0 ? NULL : net->sums + before->bias * EP_LANES,
+                 .first = first};
+  lanes_few(&p);
+}
+
+/* Where the gradient of a layer's input goes: over that input, if nothing but the product's mask
+ * needs it any more; else where the gradient of the output is not. The unit, which may add to its
+ * result before it masks it, does not write over a mask. */
+static float *variant_gradient_to(const ep_fused_net *net, const ep_fused_stage *stage,
+                                  const ep_fused_stage *before, const float *gradient) {
+  if (before->type == EP_LAYER_LINEAR && !stage->tiled) return before->output;
+  return gradient == net->gradient ? net->spare : net->gradient;
 }
 
 static void variant_backward(const ep_fused_net *net, const ep_fused_chunk *chunk, bool first) {
-  ep_fused_net at = *net; /* gradient and spare change places, layer by layer */
+  ep_fused_net at = *net; /* its gradient is that of the stage at hand */
   bool masked = false;    /* the gradient has already passed the stage's own relu */
+  bool summed = false;    /* and is that of its bias */
   for (int i = net->stages_count - 1; i >= net->first_linear; i--) {
     const ep_fused_stage *stage = &net->stages[i];
     const float *x = stage->input ? stage->input : chunk->x;
     activation p = variant_activation(net, chunk, stage);
     if (stage->type != EP_LAYER_LINEAR) {
       activation_backward(&p, x, stage->output, at.gradient);
-      masked = false;
+      masked = summed = false;
       continue;
     }
     if (stage->relu && !masked) {
       p.type = EP_LAYER_RELU;
       activation_backward(&p, x, stage->output, at.gradient);
     }
-    variant_weight(&at, chunk, stage, x, first);
-    if (i == net->first_linear) break;
+    if (stage->bias >= 0 && !summed) variant_bias(&at, chunk, stage, first);
+    if (i == net->first_linear) {
+      variant_weight(&at, chunk, stage, x, first);
+      break;
+    }
     const ep_fused_stage *before = &net->stages[i - 1];
     masked = before->type == EP_LAYER_LINEAR && before->relu;
-    variant_product(&at, chunk, stage, true,
-                    (product){.rows = stage->in_features,
-                              .depth = stage->out_features,
-                              .vectors = chunk->vectors,
-                              .a = net->parameters + stage->weight,
-                              .a_row = 1,
-                              .a_column = stage->weight_stride,
-                              .b = at.gradient,
-                              .b_row = net->stride,
-                              .c = at.spare,
-                              .c_row = net->stride,
-                              .mask = masked ? before->output : NULL});
-    float *spent = at.gradient;
-    at.gradient = at.spare;
-    at.spare = spent;
+    summed = variant_is_few(stage, before);
+    float *to = variant_gradient_to(net, stage, before, at.gradient);
+    if (summed) {
+      variant_few(&at, chunk, stage, before, first);
+    } else {
+      variant_weight(&at, chunk, stage, x, first);
+      variant_product(&at, chunk, stage, true,
+                      (product){.rows = stage->in_features,
+                                .depth = stage->out_features,
+                                .vectors = chunk->vectors,
+                                .a = net->parameters + stage->weight,
+                                .a_row = 1,
+                                .a_column = stage->weight_stride,
+                                .b = at.gradient,
+                                .b_row = net->stride,
+                                .c = to,
+                                .c_row = net->stride,
+                                .mask = masked ? before->output : NULL});
+    }
+    at.gradient = to;
   }
 }
 
-/* One vector of parameters; torch.optim.SGD. */
-LANES_INLINE void variant_sgd(const ep_fused_net *net, int64_t at, lanes gradient, lanes lr,
-                              float decay) {
-  const ep_optimizer *optimizer = &net->program->optimizer;
-  lanes parameter = lanes_load(net->parameters + at);
+/* One vector of parameters; torch.optim.SGD. `state` is NULL without momentum. */
+LANES_INLINE void variant_sgd(const ep_optimizer *optimizer, float *parameters, float *state,
+                              lanes gradient, lanes lr, float decay) {
+  const lanes parameter = lanes_load(parameters);
   if (decay != 0.0f) gradient += decay * parameter;
-  if (net->state) {
-    lanes velocity = optimizer->momentum * lanes_load(net->state + at) + gradient;
-    lanes_store(net->state + at, velocity);
+  if (state) {
+    lanes velocity = optimizer->momentum * lanes_load(state) + gradient;
+    lanes_store(state, velocity);
     gradient = optimizer->nesterov ? gradient + optimizer->momentum * velocity : velocity;
   }
-  lanes_store(net->parameters + at, parameter - lr * gradient);
+  lanes_store(parameters, parameter - lr * gradient);
 }
 
 /* A step of the optimizer, on the parameters whose gradients are ready. */
@@ -229,9 +277,13 @@ typedef struct {
 } variant_step;
 
 static void variant_update_sgd(const variant_step *step, int64_t first, int64_t end) {
-  const lanes rate = lanes_set(step->lr);
+  const ep_optimizer own = step->net->program->optimizer; /* own: no store can change it */
+  const lanes lr = lanes_set(step->lr);
+  const float *gradients = step->net->gradients, decay = step->decay;
+  float *parameters = step->net->parameters, *state = step->net->state;
   for (int64_t i = first; i < end; i += EP_LANES)
-    variant_sgd(step->net, i, lanes_load(step->net->gradients + i), rate, step->decay);
+    variant_sgd(&own, parameters + i, state ? state + i : NULL, lanes_load(gradients + i), lr,
+                decay);
 }
 
 /* All others, by the formulas; `type` is a constant at each call. Padding has neither gradient nor
@@ -284,7 +336,8 @@ static void variant_update(const ep_fused_net *net, int64_t step, float lr) {
                       .decay = program->groups_count ? program->groups[0].weight_decay : 0.0f};
   if (optimizer->type == EP_OPTIMIZER_SGD) {
     for (int64_t i = 0; i < net->summed; i += EP_LANES)
-      variant_sgd(net, i, lanes_reduce(net->sums + i * EP_LANES), lanes_set(lr), own.decay);
+      variant_sgd(optimizer, net->parameters + i, net->state ? net->state + i : NULL,
+                  lanes_reduce(net->sums + i * EP_LANES), lanes_set(lr), own.decay);
   } else {
     for (int64_t i = 0; i < net->summed; i += EP_LANES)
       lanes_store(net->gradients + i, lanes_reduce(net->sums + i * EP_LANES));

@@ -244,13 +244,13 @@ bool ep_plan_read(cudnnHandle_t handle, const char *text, size_t bytes,
 char *ep_plan_write(cudnnBackendDescriptor_t plan, size_t *bytes) {
   const ep_cudnn_calls *calls = ep_cudnn();
   const cudnnBackendAttributeName_t name = CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION;
-  int64_t count = 0;
-  if (calls->get(plan, name, CUDNN_TYPE_CHAR, 0, &count, NULL) != CUDNN_STATUS_SUCCESS ||
-      count <= 0 || count > EP_LIMIT_CACHED_BYTES)
+  int64_t room = 0, count = 0;
+  if (calls->get(plan, name, CUDNN_TYPE_CHAR, 0, &room, NULL) != CUDNN_STATUS_SUCCESS ||
+      room <= 0 || room > EP_LIMIT_CACHED_BYTES)
     return NULL;
-  char *text = malloc((size_t)count);
-  if (text &&
-      calls->get(plan, name, CUDNN_TYPE_CHAR, count, &count, text) == CUDNN_STATUS_SUCCESS) {
+  char *text = malloc((size_t)room);
+  if (text && calls->get(plan, name, CUDNN_TYPE_CHAR, room, &count, text) == CUDNN_STATUS_SUCCESS &&
+      count > 0 && count <= room) {
     *bytes = (size_t)count;
     return text;
   }

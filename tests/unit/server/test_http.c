@@ -412,6 +412,22 @@ START_TEST(bodies_have_a_ceiling_together) {
 }
 END_TEST
 
+/* A watcher may stay for hours; what it asked with is not held for as long. */
+START_TEST(a_stream_holds_no_body) {
+  static char request[65536];
+  size_t used = 0;
+  int client = dial(), padding = sizeof request - 300;
+  snprintf(request, sizeof request,
+           "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n" JSON
+           "Content-Length: %d\r\n\r\n{%*s}",
+           padding + 2, padding, "");
+  say(client, request);
+  ck_assert(hear(client, "\"seq\":1,", PATIENCE_MS, &used));
+  ck_assert_int_eq(server.bodies_bytes, 0);
+  close(client);
+}
+END_TEST
+
 /* Jobs whose files are read first take minutes; what is quick is answered meanwhile. */
 START_TEST(what_takes_long_holds_up_nothing_quick) {
   static const char body[] = "{\"data\":{\"path\":\"x\"}}";
@@ -496,6 +512,7 @@ int main(void) {
   tcase_add_test(all, what_takes_long_holds_up_nothing_quick);
   tcase_add_test(all, what_was_accepted_is_answered_so);
   tcase_add_test(all, bodies_have_a_ceiling_together);
+  tcase_add_test(all, a_stream_holds_no_body);
   suite_add_tcase(suite, all);
   tcase_add_checked_fixture(small, setup_small, stop);
   tcase_set_timeout(small, 60);
