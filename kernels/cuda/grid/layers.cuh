@@ -75,7 +75,10 @@ static __device__ __forceinline__ unsigned *meeting_of(int meeting) {
 static __device__ __forceinline__ void meeting_await(int &meeting) {
   const span &s = span_of();
   if (meeting == EP_GRID_NONE) return;
-  unsigned target = state_of().n.turn * (unsigned)(meeting == EP_GRID_GIVEN ? s.given : 1);
+  int blocks = meeting >= EP_GRID_PHASE   ? s.phases[meeting - EP_GRID_PHASE].tasks
+               : meeting == EP_GRID_GIVEN ? s.given
+                                          : 1;
+  unsigned target = state_of().n.turn * (unsigned)blocks;
   if (meeting == EP_GRID_BARRIER && threadIdx.x == 0) target = state_of().target; /* its own */
   counter_await(meeting_of(meeting), target);
   meeting = EP_GRID_NONE;
