@@ -62,7 +62,7 @@ static __device__ __noinline__ void blocks_arrive() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   } else {
     counter_arrive(s.barrier);
-    if (threadIdx.x == 0) state_of().target += s.workers;
+    if (threadIdx.x == AWAITS) state_of().target += s.workers;
   }
 }
 
@@ -79,7 +79,7 @@ static __device__ __forceinline__ void meeting_await(int &meeting) {
                : meeting == EP_GRID_GIVEN ? s.given
                                           : 1;
   unsigned target = state_of().n.turn * (unsigned)blocks;
-  if (meeting == EP_GRID_BARRIER && threadIdx.x == 0) target = state_of().target; /* its own */
+  if (meeting == EP_GRID_BARRIER && threadIdx.x == AWAITS) target = state_of().target; /* its own */
   counter_await(meeting_of(meeting), target);
   meeting = EP_GRID_NONE;
 }
@@ -96,7 +96,7 @@ static __device__ __noinline__ void blocks_await() {
 static __device__ void front_wait() {
   const span &s = span_of();
   copies_allow();
-  if (threadIdx.x == 0) state_of().front_target += s.front_blocks;
+  if (threadIdx.x == AWAITS) state_of().front_target += s.front_blocks;
   counter_wait(meeting_of(EP_GRID_FRONT), state_of().front_target);
 }
 

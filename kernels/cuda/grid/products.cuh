@@ -45,9 +45,12 @@ static __device__ __forceinline__ void counter_arrive(unsigned *counter) {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }
 
-/* Waits until the counter is at `target`. */
+/* Waits until the counter is at `target`: another warp than that which arrives, and so waits for
+ * its stores. */
+constexpr int AWAITS = THREADS - 1; /* the thread that does */
+
 static __device__ __forceinline__ void counter_await(unsigned *counter, unsigned target) {
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == AWAITS) {
     unsigned seen;
     do {
       asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
