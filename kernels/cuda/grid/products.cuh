@@ -45,10 +45,11 @@ static __device__ __forceinline__ void counter_arrive(unsigned *counter) {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }
 
-/* Waits until the counter is at `target`: another warp than that which arrives, and so waits for
- * its stores. */
-constexpr int AWAITS = THREADS - 1; /* the thread that does */
+/* The thread that awaits: of another warp than the one that arrives, which stands still until the
+ * block's stores can be seen. */
+constexpr int AWAITS = THREADS - 1;
 
+/* Waits until the counter is at `target`. */
 static __device__ __forceinline__ void counter_await(unsigned *counter, unsigned target) {
   if (threadIdx.x == AWAITS) {
     unsigned seen;
