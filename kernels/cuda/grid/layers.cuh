@@ -26,6 +26,8 @@ struct block_state {
   now n;
   ep_optimizer_step update;      /* on its way until the step's first barrier */
   unsigned target, front_target; /* of the barriers */
+  unsigned panel_stages;         /* that panels.cuh has taken since the launch, and its … */
+  unsigned long long panel_barriers[EP_GRID_PANEL_BARRIERS];
 };
 static_assert(sizeof(block_state) <= EP_GRID_STATE * sizeof(float), "what plan.c reserves");
 

@@ -19,7 +19,7 @@ ep_status ep_grid_maps_take(ep_cuda_memory *memory, ep_grid_span *span, ep_error
   ep_grid_maps maps[EP_GRID_LAYERS_MAX] = {0};
   bool any = false;
   for (int l = 0; l < span->layers_count; l++) {
-    if (!span->layers[l].by_panels) continue;
+    if (span->layers[l].panels.splits == 0) continue;
     EP_CUDA_TRY(layer_maps_make(span, &span->layers[l], &maps[l]), "mapping a layer");
     any = true;
   }

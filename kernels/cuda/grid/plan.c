@@ -233,6 +233,25 @@ static bool layer_by_panels(const ep_grid_span *span, const ep_grid_layer *layer
          layer->weight_decay >= 0 && layer->backward.large && layer->backward.down == 1;
 }
 
+/* Panels by outputs: as many at a time that all blocks have as much to do, and few panels to turn.
+ */
+static ep_grid_cut panels_cut(const ep_grid_span *span, const ep_grid_layer *layer) {
+  int64_t stages = up(layer->out, EP_GRID_LARGE_K) / EP_GRID_LARGE_K, least_cost = INT64_MAX;
+  ep_grid_cut best = {.large = true};
+  for (int64_t chunk = stages; chunk > 0; chunk--) {
+    ep_grid_cut cut = {.large = true,
+                       .across = (uint16_t)(up(layer->in, EP_GRID_LARGE_M) / EP_GRID_LARGE_M),
+                       .down = 1,
+                       .splits = (uint16_t)((stages + chunk - 1) / chunk),
+                       .chunk = (int32_t)chunk * EP_GRID_LARGE_K};
+    int64_t rounds = (cut_tasks(&cut) + span->workers - 1) / span->workers;
+    if (rounds * (chunk + 1) >= least_cost) continue;
+    least_cost = rounds * (chunk + 1);
+    best = cut;
+  }
+  return best;
+}
+
 /* How many blocks update a layer. */
 static int update_blocks(const ep_grid_plan *plan, int l) {
   const ep_grid_span *span = &plan->span;
@@ -298,7 +317,7 @@ static void scratch_place(ep_grid_plan *plan) {
     product_size backward = {layer->in, span->batch_rows, layer->out, false, false};
     layer->backward = cut_choose(&backward, span->workers, span->precise);
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
-    layer->by_panels = layer_by_panels(span, layer);
+    if (layer_by_panels(span, layer)) layer->panels = panels_cut(span, layer);
   }
   span->partials = at;
   plan->scratch_floats = at + up(partials, 4);

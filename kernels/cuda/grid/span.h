@@ -67,10 +67,11 @@ enum {
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
   EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
-  EP_GRID_STATE = 1280,    /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_PANEL_BARRIERS = 14,
+  EP_GRID_STATE = 1376, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
-  EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
+  EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8) + 192,
   EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
                                    (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +
                                EP_GRID_WEIGHTS_SMALL_M * EP_GRID_WEIGHTS_SMALL_N
@@ -98,8 +99,8 @@ typedef struct {
   int32_t activation;   /* ep_layer_type, or -1 */
   float negative_slope, alpha, beta, threshold;
   float weight_decay, bias_decay; /* negative: frozen */
-  bool by_panels;                 /* the weights are updated as panels.cuh does */
   ep_grid_cut forward, backward, update;
+  ep_grid_cut panels; /* of an update as panels.cuh does it; no splits: it does not */
 } ep_grid_layer;
 
 typedef struct ep_grid_maps ep_grid_maps; /* maps.h */

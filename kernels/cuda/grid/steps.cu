@@ -178,10 +178,12 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
     ((int *)&state.s)[i] = ((const int *)&s)[i];
   if (threadIdx.x != 0) return;
   bool rmsprop = s.optimizer.type == EP_OPTIMIZER_RMSPROP;
-  state.target = state.front_target = 0;
+  state.target = state.front_target = state.panel_stages = 0;
   state.update = {0, 0, 1, 1 - s.optimizer.beta1,
                   1 - (rmsprop ? s.optimizer.alpha : s.optimizer.beta2)};
   barrier_init(shared_address(done), 1);
+  for (int i = 0; i < EP_GRID_PANEL_BARRIERS; i++)
+    barrier_init(shared_address(&state.panel_barriers[i]), 1);
   barriers_publish();
 }
 
