@@ -160,21 +160,30 @@ biases_sum(float (&sum)[2], const unsigned (&a)[panel_shape::N / 8][4], int rows
   }
 }
 
-/* Updates two biases, of `output` and the next. */
-static __device__ __forceinline__ void biases_update(const layer &of, const float (&grads)[2],
-                                                     const ep_optimizer &optimizer,
-                                                     const ep_optimizer_step &step, int output,
-                                                     int t) {
-  const span &s = span_of();
+/* A thread's bias, with what the optimizer keeps of it: asked for before a stage's products, since
+ * it takes as long. at: -1 where it has none. */
+template <int SLOTS> struct panel_bias {
+  long long at;
+  float bias, kept[SLOTS > 0 ? SLOTS : 1];
+  __device__ __forceinline__ void load(bool there, const layer &of, int output) {
+    const span &s = span_of();
+    at = there && output < of.out ? of.bias + output : -1;
+    bias = at >= 0 ? s.parameters[at] : 0;
 #pragma unroll
-  for (int h = 0; h < 2; h++) {
-    if (t != h || output + h >= of.out) continue;
-    long long at = of.bias + output + h;
-    s.parameters[at] = ep_optimizer_update(&optimizer, &step, of.bias_decay, s.parameters[at],
-                                           ep_clip(&optimizer, 1, grads[h]),
-                                           s.state + (s.slots > 0 ? at : 0), s.state_stride);
+    for (int i = 0; i < SLOTS; i++)
+      kept[i] = at >= 0 && i < s.slots ? s.state[at + i * s.state_stride] : 0;
   }
-}
+  __device__ __forceinline__ void update(const layer &of, float grad, const ep_optimizer &optimizer,
+                                         const ep_optimizer_step &step) {
+    const span &s = span_of();
+    if (at < 0) return;
+    s.parameters[at] = ep_optimizer_update(&optimizer, &step, of.bias_decay, bias,
+                                           ep_clip(&optimizer, 1, grad), kept, 1);
+#pragma unroll
+    for (int i = 0; i < SLOTS; i++)
+      if (i < s.slots) s.state[at + i * s.state_stride] = kept[i];
+  }
+};
 
 /* The panels from `number` to `end`, each `blocks` after the last, by an optimizer of TYPE, that
  * keeps SLOTS numbers of a parameter at most; none: gradients are taken as they are. */
@@ -230,6 +239,8 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
     __syncthreads();
 #pragma unroll 1
     for (int k = 0; k < stages; k++, turn++) {
+      panel_bias<SLOTS> bias;
+      bias.load(has_biases && t < 2, of, at.first + k * S::OUTPUTS + output + t);
       barrier_wait(barriers + 8 * (turn % 2), (int)(turn / 2 % 2));
       const float *from = grads + turn % 2 * S::STAGE + output / LINE * S::G_FLOATS + output % 4;
       unsigned a[S::N / 8][4];
@@ -253,7 +264,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
       if (has_biases) {
         float biases[2];
         biases_sum(biases, a, n.rows);
-        biases_update(of, biases, optimizer, step, at.first + k * S::OUTPUTS + output, t);
+        bias.update(of, biases[t % 2], optimizer, step);
       }
       products_wait<0>();
 #pragma unroll
