@@ -61,7 +61,8 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
     if (m + i * 8 >= c.outputs) break;
     float2 weights[SUM_COLUMNS];
 #pragma unroll
-    for (int j = 0; j < SUM_COLUMNS; j++) weights[j] = *(const float2 *)(to + j * 8);
+    for (int j = 0; j < SUM_COLUMNS; j++)
+      weights[j] = n + j * 8 < c.inputs ? *(const float2 *)(to + j * 8) : make_float2(0, 0);
 #pragma unroll
     for (int j = 0; j < SUM_COLUMNS; j++) {
       const float *grads = &sum.weights[i / 2][j][i % 2 * 2];
