@@ -36,6 +36,26 @@ EP_DEVICE_INLINE ep_optimizer_step ep_optimizer_step_make(const ep_optimizer *op
   return step;
 }
 
+/* A GPU has a root and a quotient of float32 to two units of the last place, each one instruction;
+ * exact ones branch where a number is next to 0, as a gradient's means are that decay. */
+EP_DEVICE_INLINE ep_real ep_root(ep_real x) {
+#ifdef __CUDA_ARCH__
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+  return root;
+#else
+  return sqrt(x);
+#endif
+}
+
+EP_DEVICE_INLINE ep_real ep_quotient(ep_real a, ep_real b) {
+#ifdef __CUDA_ARCH__
+  return __fdividef(a, b);
+#else
+  return a / b;
+#endif
+}
+
 /* What clip_norm multiplies all gradients by, given their norm (torch.nn.utils.clip_grad_norm_):
  * at most 1. A norm that is NaN makes all NaN. */
 EP_DEVICE_INLINE ep_real ep_clip_scale(const ep_optimizer *optimizer, double norm) {
@@ -77,7 +97,8 @@ EP_DEVICE_INLINE ep_real ep_adam(const ep_optimizer *adam, const ep_optimizer_st
   ep_real mean = state[0] += step->rest1 * (grad - state[0]);
   ep_real square = state[stride] =
       (ep_real)adam->beta2 * state[stride] + step->rest2 * (grad * grad);
-  return parameter - step->rate * (mean / (sqrt(square) / step->root + (ep_real)adam->eps));
+  return parameter - step->rate * ep_quotient(mean, ep_quotient(ep_root(square), step->root) +
+                                                        (ep_real)adam->eps);
 }
 
 /* v = alpha v + (1 - alpha) g^2; centered: m += (1 - alpha) (g - m) and v - m^2 instead of v below;
@@ -94,7 +115,7 @@ EP_DEVICE_INLINE ep_real ep_rmsprop(const ep_optimizer *rmsprop, const ep_optimi
     variance -= mean * mean;
     if (variance < 0) variance = 0;
   }
-  ep_real update = grad / (sqrt(variance) + (ep_real)rmsprop->eps);
+  ep_real update = ep_quotient(grad, ep_root(variance) + (ep_real)rmsprop->eps);
   if (rmsprop->momentum != 0) {
     state += stride;
     update = *state = (ep_real)rmsprop->momentum * *state + update;
@@ -108,7 +129,7 @@ EP_DEVICE_INLINE ep_real ep_adagrad(const ep_optimizer *adagrad, const ep_optimi
                                     ep_real *state) {
   grad += decay * parameter;
   ep_real sum = *state += grad * grad;
-  return parameter - step->rate * (grad / (sqrt(sum) + (ep_real)adagrad->eps));
+  return parameter - step->rate * ep_quotient(grad, ep_root(sum) + (ep_real)adagrad->eps);
 }
 
 /* c = beta1 m + (1 - beta1) g; p -= lr (sign(c) + decay p); m = beta2 m + (1 - beta2) g. The sign

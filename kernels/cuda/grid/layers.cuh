@@ -2,6 +2,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_LAYERS_CUH
 #define EP_KERNELS_CUDA_GRID_LAYERS_CUH
 
+#include "kernels/cuda/copies.cuh"
 #include "kernels/cuda/grid/warpgroups.cuh"
 #include "kernels/formulas/losses.h"
 
@@ -25,6 +26,8 @@ struct block_state {
   now n;
   ep_optimizer_step update;      /* on its way until the step's first barrier */
   unsigned target, front_target; /* of the barriers */
+  unsigned panel_stages;         /* that panels.cuh has taken since the launch, and its … */
+  unsigned long long panel_barriers[EP_GRID_PANEL_BARRIERS];
 };
 static_assert(sizeof(block_state) <= EP_GRID_STATE * sizeof(float), "what plan.c reserves");
 
@@ -49,11 +52,6 @@ static __device__ __forceinline__ unsigned *counters_of() {
 }
 
 /* --- barriers -------------------------------------------------------------------------------- */
-
-/* What ordinary stores wrote, the copy engine may read or overwrite: before a barrier. */
-static __device__ __forceinline__ void copies_allow() {
-  asm volatile("fence.proxy.async;" ::: "memory");
-}
 
 /* All blocks meet: each arrives, and awaits the others before it needs what they wrote. */
 static __device__ __noinline__ void blocks_arrive() {

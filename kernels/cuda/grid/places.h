@@ -41,6 +41,13 @@ EP_DEVICE_INLINE int ep_grid_pair(int warp, int g) {
   return warp / 2 * EP_GRID_LINE + four * 4 + g % 2 * 2;
 }
 
+/* Which four of a line a thread has as the first or second (i) of its two, in the lines of such
+ * outputs: threads of every other g begin with the second, so that none of eight neighbours meet in
+ * a bank. */
+EP_DEVICE_INLINE int ep_grid_pair_four(int g, int t, int i) {
+  return (i ^ g % 2) * 4 + t;
+}
+
 /* The column of an input in fragments of a product: a thread's, 2t and 2t + 1 of each eight, are of
  * four neighbours 4t to 4t + 3 of 16. */
 EP_DEVICE_INLINE int ep_grid_turned(int input) {

@@ -233,6 +233,34 @@ static bool layer_by_panels(const ep_grid_span *span, const ep_grid_layer *layer
          layer->weight_decay >= 0 && layer->backward.large && layer->backward.down == 1;
 }
 
+/* Panels by outputs, `stages` at a time. */
+static ep_grid_cut panels_cut(const ep_grid_layer *layer, int64_t stages) {
+  const int64_t chunk = stages * EP_GRID_LARGE_K;
+  return (ep_grid_cut){.large = true,
+                       .across = (uint16_t)(up(layer->in, EP_GRID_LARGE_M) / EP_GRID_LARGE_M),
+                       .down = 1,
+                       .splits = (uint16_t)(up(layer->out, chunk) / chunk),
+                       .chunk = (int32_t)chunk};
+}
+
+/* All layers' together: as few stages a task that each block has one task, since a task's start, in
+ * which a panel is turned, costs as much as two of its stages. */
+static void panels_share(ep_grid_span *span) {
+  bool fits = false, more = true;
+  for (int64_t stages = 1; !fits && more; stages++) {
+    int64_t tasks = 0;
+    more = false;
+    for (int l = 0; l < span->layers_count; l++) {
+      ep_grid_layer *layer = &span->layers[l];
+      if (!layer_by_panels(span, layer)) continue;
+      layer->panels = panels_cut(layer, stages);
+      tasks += cut_tasks(&layer->panels);
+      more = more || layer->panels.splits > 1;
+    }
+    fits = tasks <= span->workers;
+  }
+}
+
 /* How many blocks update a layer. */
 static int update_blocks(const ep_grid_plan *plan, int l) {
   const ep_grid_span *span = &plan->span;
@@ -298,8 +326,8 @@ static void scratch_place(ep_grid_plan *plan) {
     product_size backward = {layer->in, span->batch_rows, layer->out, false, false};
     layer->backward = cut_choose(&backward, span->workers, span->precise);
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
-    layer->by_panels = layer_by_panels(span, layer);
   }
+  panels_share(span);
   span->partials = at;
   plan->scratch_floats = at + up(partials, 4);
 }
@@ -333,14 +361,15 @@ static void phases_end(ep_grid_span *span, uint32_t left) {
 }
 
 /* The way back through layer l. The layer behind it is updated by blocks that have no task there,
- * where that takes them no more than a few small tiles: so that those who give the others what they
- * wait for are not late. Returns what is left to the step's end, when a chained front is on its
- * way, of the layers `left`. */
+ * where that takes them no more than a few small tiles, and no panels: so that those who give the
+ * others what they wait for are not late, and that no one else arrives late behind it. Returns what
+ * is left to the step's end, when a chained front is on its way, of the layers `left`. */
 static uint32_t phase_add_backward(ep_grid_span *span, int l, uint32_t left) {
   const ep_grid_cut *cut = &span->layers[l].backward, *update = &span->layers[l + 1].update;
   int64_t tasks = cut_tasks(cut), idle = span->workers - tasks;
   ep_grid_phase phase = phase_of(span, EP_GRID_BACKWARD, l, tasks);
-  if (idle > 0 && cut_tasks(update) <= (update->large ? 1 : SMALL_UPDATES) * idle) {
+  if (idle > 0 && span->layers[l + 1].panels.splits == 0 &&
+      cut_tasks(update) <= (update->large ? 1 : SMALL_UPDATES) * idle) {
     phase.updates = left & UINT32_C(1) << (l + 1);
     phase.update_from = (uint16_t)tasks;
   }

@@ -69,10 +69,11 @@ enum {
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
   EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
-  EP_GRID_STATE = 1280,    /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_PANEL_BARRIERS = 14,
+  EP_GRID_STATE = 1440, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
-  EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
+  EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8) + 192,
   EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
                                    (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +
                                EP_GRID_WEIGHTS_SMALL_M * EP_GRID_WEIGHTS_SMALL_N
@@ -100,19 +101,22 @@ typedef struct {
   int32_t activation;   /* ep_layer_type, or -1 */
   float negative_slope, alpha, beta, threshold;
   float weight_decay, bias_decay; /* negative: frozen */
-  bool by_panels;                 /* the weights are updated as panels.cuh does */
   ep_grid_cut forward, backward, update;
+  ep_grid_cut panels; /* of an update as panels.cuh does it; no splits: it does not */
 } ep_grid_layer;
+
+typedef struct ep_grid_maps ep_grid_maps; /* maps.h */
 
 typedef struct {
   int64_t first_step, steps;
-  const float *x;    /* [train_rows, in_features] */
-  const float *y;    /* [train_rows, target_columns]; int32 [train_rows] of classes */
-  float *parameters; /* [parameters] */
-  float *state;      /* [slots, state_stride] */
-  float *scratch;    /* zero when the executor was made */
-  unsigned *barrier; /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
-  const float *lr;   /* [lr_count]: 1 or steps */
+  const float *x;           /* [train_rows, in_features] */
+  const float *y;           /* [train_rows, target_columns]; int32 [train_rows] of classes */
+  float *parameters;        /* [parameters] */
+  float *state;             /* [slots, state_stride] */
+  float *scratch;           /* zero when the executor was made */
+  unsigned *barrier;        /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
+  const ep_grid_maps *maps; /* [layers], of those that are updated by panels; NULL: of none */
+  const float *lr;          /* [lr_count]: 1 or steps */
   int64_t lr_count;
   const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */
   float *loss;                     /* [steps], written */

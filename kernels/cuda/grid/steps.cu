@@ -183,13 +183,13 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
     ((int *)&state.s)[i] = ((const int *)&s)[i];
   if (threadIdx.x != 0) return;
   bool rmsprop = s.optimizer.type == EP_OPTIMIZER_RMSPROP;
-  state.target = state.front_target = 0;
+  state.target = state.front_target = state.panel_stages = 0;
   state.update = {0, 0, 1, 1 - s.optimizer.beta1,
                   1 - (rmsprop ? s.optimizer.alpha : s.optimizer.beta2)};
-  asm volatile(
-      "mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"((unsigned)__cvta_generic_to_shared(done))
-      : "memory");
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  barrier_init(shared_address(done), 1);
+  for (int i = 0; i < EP_GRID_PANEL_BARRIERS; i++)
+    barrier_init(shared_address(&state.panel_barriers[i]), 1);
+  barriers_publish();
 }
 
 /* The next step, by one thread. */
@@ -260,7 +260,7 @@ static __device__ void blocks_steps(ep_permutation *permutation, unsigned long l
     blocks_await();
     loss_write(step);
     if (goes_back) {
-      image_wait(done, parity);
+      barrier_wait(shared_address(done), (int)parity);
       parity ^= 1;
     }
     rest_run<PRECISE>();

@@ -266,8 +266,8 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
 template <bool PRECISE> static __device__ int update(int l, int skip, int block, int blocks) {
   const layer &of = span_of().layers[l];
   if (of.weight_decay < 0 && of.bias_decay < 0) return skip;
-  bool by_panels = !PRECISE && WARPGROUPS && of.by_panels;
-  const ep_grid_cut &cut = by_panels ? of.backward : of.update;
+  bool by_panels = !PRECISE && WARPGROUPS && of.panels.splits > 0;
+  const ep_grid_cut &cut = by_panels ? of.panels : of.update;
   int tasks = cut.across * cut.down * cut.splits, number = block - skip % blocks;
   if (number < 0) number += blocks;
   if (number >= tasks) return skip + tasks;

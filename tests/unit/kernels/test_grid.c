@@ -58,7 +58,7 @@ typedef struct {
 } product;
 
 /* Each tile of the result has one task a part, and its parts have each term once, in order. */
-static void cut_check(const ep_grid_cut *cut, const product *of, const ep_grid_plan *plan) {
+static void tasks_check(const ep_grid_cut *cut, const product *of) {
   int across = (of->m + of->tile_m - 1) / of->tile_m, down = (of->n + of->tile_n - 1) / of->tile_n;
   ck_assert_int_eq(cut->across, across);
   ck_assert_int_eq(cut->down, down);
@@ -78,10 +78,14 @@ static void cut_check(const ep_grid_cut *cut, const product *of, const ep_grid_p
     }
     ck_assert_int_eq(next, of->terms);
   }
+}
+
+static void cut_check(const ep_grid_cut *cut, const product *of, const ep_grid_plan *plan) {
+  tasks_check(cut, of);
   if (cut->splits == 1) return;
   ck_assert_int_le(cut->splits, plan->blocks); /* they wait for each other */
   ck_assert_int_ge(cut->counters, 0);
-  ck_assert_int_le(cut->counters + across * down, plan->counters);
+  ck_assert_int_le(cut->counters + cut->across * cut->down, plan->counters);
 }
 
 START_TEST(every_piece_of_a_product_has_one_owner) {
@@ -106,8 +110,11 @@ START_TEST(every_piece_of_a_product_has_one_owner) {
                            cut->large ? EP_GRID_LARGE_K : EP_GRID_SMALL_K},
                 &plan);
     }
-    if (!of->by_panels) continue;
-    ck_assert(of->backward.large && of->backward.down == 1 && of->mirror < 0);
+    if (of->panels.splits == 0) continue;
+    tasks_check(&of->panels, &(product){of->in, rows, of->out, EP_GRID_LARGE_M, EP_GRID_LARGE_N,
+                                        EP_GRID_LARGE_K});
+    ck_assert_int_eq(of->panels.down, 1);
+    ck_assert(of->mirror < 0);
     ck_assert(!s->precise && of->weight_decay >= 0);
     ck_assert(s->slots < 2 || s->state_stride % 4 == 0);
     ck_assert_int_le(s->slots, EP_GRID_PANEL_SLOTS);
@@ -207,6 +214,21 @@ START_TEST(loads_of_outputs_meet_in_no_bank) {
 }
 END_TEST
 
+START_TEST(fours_of_outputs_meet_in_no_bank) {
+  for (int warp = 0; warp < 4; warp++)
+    for (int two = 0; two < 8; two += 2)
+      for (int number = 0; number < 4; number++) {
+        unsigned fours = 0;
+        for (int lane = 0; lane < 8; lane++) {
+          int g = two + lane / 4, output = ep_grid_pair(warp, g) + number / 2;
+          int four = ep_grid_pair_four(g, lane % 4, number % 2);
+          fours |= 1u << ep_grid_line_place(output, four) % BANKS / 4;
+        }
+        ck_assert_uint_eq(fours, 0xffu);
+      }
+}
+END_TEST
+
 START_TEST(a_column_of_eight_lines_meets_in_no_bank) {
   for (int four = 0; four < EP_GRID_LINE / 4; four++) {
     int loads[BANKS] = {0};
@@ -269,6 +291,7 @@ int main(void) {
   tcase_add_loop_test(tests, nothing_lies_on_anything_else, 0, NETS);
   tcase_add_test(tests, each_output_of_two_lines_is_one_threads);
   tcase_add_test(tests, loads_of_outputs_meet_in_no_bank);
+  tcase_add_test(tests, fours_of_outputs_meet_in_no_bank);
   tcase_add_test(tests, a_column_of_eight_lines_meets_in_no_bank);
   tcase_add_test(tests, a_threads_columns_are_four_neighbours);
   tcase_add_test(tests, a_fronts_numbers_have_a_place_each);
