@@ -32,12 +32,11 @@ static __device__ void mirrors_make() {
 /* One thread: starts the copy of the image; each block of a cluster fetches a part for all. */
 static __device__ void image_fetch(unsigned long long *done) {
   const span &s = span_of();
-  unsigned bar = (unsigned)__cvta_generic_to_shared(done), bytes = (unsigned)s.image_floats * 4;
+  unsigned bar = shared_address(done), bytes = (unsigned)s.image_floats * 4;
   const char *from = (const char *)(s.scratch + s.image);
-  unsigned to = (unsigned)__cvta_generic_to_shared(block_memory + s.image_at);
+  unsigned to = shared_address(block_memory + s.image_at);
   copies_allow();
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes)
-               : "memory");
+  barrier_expect(bar, (int)bytes);
   if (s.cluster && gridDim.x > 1) {
     unsigned share = (bytes / 16 + gridDim.x - 1) / gridDim.x * 16, first = blockIdx.x * share;
     unsigned size = first >= bytes ? 0 : first + share < bytes ? share : bytes - first;
@@ -53,16 +52,6 @@ static __device__ void image_fetch(unsigned long long *done) {
                  "l"(from), "r"(bytes), "r"(bar)
                  : "memory");
   }
-}
-
-static __device__ __forceinline__ void image_wait(unsigned long long *done, unsigned parity) {
-  unsigned bar = (unsigned)__cvta_generic_to_shared(done), there = 0;
-  while (!there)
-    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                 "selp.u32 %0, 1, 0, p;\n}"
-                 : "=r"(there)
-                 : "r"(bar), "r"(parity)
-                 : "memory");
 }
 
 /* --- products of a block's rows -------------------------------------------------------------- */
@@ -278,7 +267,7 @@ static __device__ void groups_forward(unsigned long long *done, unsigned parity)
   bool whole = s.front == s.layers_count, waits = true;
   for (int first = blockIdx.x * ROWS; first < n.rows; first += gridDim.x * ROWS) {
     rows_take(n, ROWS, first);
-    if (waits) image_wait(done, parity);
+    if (waits) barrier_wait(shared_address(done), (int)parity);
     waits = false;
     __syncthreads();
     int turn = 0;
@@ -288,7 +277,7 @@ static __device__ void groups_forward(unsigned long long *done, unsigned parity)
     front_head(turn++, ROWS, first);
     layers_backward<T, PRECISE>(turn, first);
   }
-  if (waits) image_wait(done, parity);
+  if (waits) barrier_wait(shared_address(done), (int)parity);
 }
 
 /* Takes this block's only group back from the gradient by the front's output. */

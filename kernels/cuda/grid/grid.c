@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "kernels/choice.h"
+#include "kernels/cuda/grid/maps.h"
 #include "kernels/cuda/grid/plan.h"
 #include "kernels/cuda/grid/steps.h"
 #include "kernels/cuda/launch.h"
@@ -46,6 +47,11 @@ static ep_status grid_prepare(grid *self, ep_error *error) {
   ep_status status =
       ep_cuda_memory_take_all(memory, buffers, sizeof buffers / sizeof *buffers, error);
   if (status != EP_OK) return status;
+  plan->span.parameters = self->network->parameters;
+  plan->span.state = self->state ? self->state : self->network->state;
+  plan->span.scratch = self->scratch;
+  status = ep_grid_maps_take(memory, &plan->span, error);
+  if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_grid_kernel(plan->span.precise, &self->launch.kernel), "finding a kernel");
   return ep_cuda_launch_prepare(backend, &self->launch, EP_GRID_SHARED_BYTES, error);
 }
@@ -86,9 +92,6 @@ static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error
   given.steps = span->steps;
   given.x = network->train_x;
   given.y = network->train_y;
-  given.parameters = network->parameters;
-  given.state = self->state ? self->state : network->state;
-  given.scratch = self->scratch;
   given.barrier = self->launch.barrier;
   given.lr = span->lr;
   given.lr_count = span->lr_count;

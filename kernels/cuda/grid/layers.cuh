@@ -2,6 +2,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_LAYERS_CUH
 #define EP_KERNELS_CUDA_GRID_LAYERS_CUH
 
+#include "kernels/cuda/copies.cuh"
 #include "kernels/cuda/grid/warpgroups.cuh"
 #include "kernels/formulas/losses.h"
 
@@ -49,11 +50,6 @@ static __device__ __forceinline__ unsigned *counters_of() {
 }
 
 /* --- barriers -------------------------------------------------------------------------------- */
-
-/* What ordinary stores wrote, the copy engine may read or overwrite: before a barrier. */
-static __device__ __forceinline__ void copies_allow() {
-  asm volatile("fence.proxy.async;" ::: "memory");
-}
 
 /* All blocks meet: each arrives, and awaits the others before it needs what they wrote. */
 static __device__ __noinline__ void blocks_arrive() {

@@ -67,7 +67,7 @@ enum {
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
   EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
-  EP_GRID_STATE = 1216,    /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_STATE = 1280,    /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),
@@ -102,15 +102,18 @@ typedef struct {
   ep_grid_cut forward, backward, update;
 } ep_grid_layer;
 
+typedef struct ep_grid_maps ep_grid_maps; /* maps.h */
+
 typedef struct {
   int64_t first_step, steps;
-  const float *x;    /* [train_rows, in_features] */
-  const float *y;    /* [train_rows, target_columns]; int32 [train_rows] of classes */
-  float *parameters; /* [parameters] */
-  float *state;      /* [slots, state_stride] */
-  float *scratch;    /* zero when the executor was made */
-  unsigned *barrier; /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
-  const float *lr;   /* [lr_count]: 1 or steps */
+  const float *x;           /* [train_rows, in_features] */
+  const float *y;           /* [train_rows, target_columns]; int32 [train_rows] of classes */
+  float *parameters;        /* [parameters] */
+  float *state;             /* [slots, state_stride] */
+  float *scratch;           /* zero when the executor was made */
+  unsigned *barrier;        /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
+  const ep_grid_maps *maps; /* [layers], of those that are updated by panels; NULL: of none */
+  const float *lr;          /* [lr_count]: 1 or steps */
   int64_t lr_count;
   const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */
   float *loss;                     /* [steps], written */

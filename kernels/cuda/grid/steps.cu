@@ -181,10 +181,8 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
   state.target = state.front_target = 0;
   state.update = {0, 0, 1, 1 - s.optimizer.beta1,
                   1 - (rmsprop ? s.optimizer.alpha : s.optimizer.beta2)};
-  asm volatile(
-      "mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"((unsigned)__cvta_generic_to_shared(done))
-      : "memory");
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  barrier_init(shared_address(done), 1);
+  barriers_publish();
 }
 
 /* The next step, by one thread. */
@@ -255,7 +253,7 @@ static __device__ void blocks_steps(ep_permutation *permutation, unsigned long l
     blocks_await();
     loss_write(step);
     if (goes_back) {
-      image_wait(done, parity);
+      barrier_wait(shared_address(done), (int)parity);
       parity ^= 1;
     }
     rest_run<PRECISE>();

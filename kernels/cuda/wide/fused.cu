@@ -1,5 +1,6 @@
 #include "kernels/cuda/wide/fused.h"
 
+#include <cuda.h>
 #include <cuda_runtime.h>
 #include <string.h>
 
@@ -251,47 +252,6 @@ int64_t ep_wide_fused_tiles(int64_t rows, int64_t columns, int tile_columns) {
   return (rows + high - 1) / high * 2 * ((columns + tile_columns - 1) / tile_columns);
 }
 
-typedef CUresult (*map_encode)(CUtensorMap *, CUtensorMapDataType, cuuint32_t, void *,
-                               const cuuint64_t *, const cuuint64_t *, const cuuint32_t *,
-                               const cuuint32_t *, CUtensorMapInterleave, CUtensorMapSwizzle,
-                               CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-
-/* The driver's own call: the plug-in is not linked with the driver. */
-static cudaError_t encode_find(map_encode *out) {
-  cudaDriverEntryPointQueryResult found;
-  void *call = NULL;
-#if CUDART_VERSION >= 12050
-  cudaError_t code = cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &call, 12000,
-                                                      cudaEnableDefault, &found);
-#else
-  cudaError_t code =
-      cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &call, cudaEnableDefault, &found);
-#endif
-  *out = (map_encode)call;
-  return code != cudaSuccess                            ? code
-         : found == cudaDriverEntryPointSuccess && call ? cudaSuccess
-                                                        : cudaErrorNotSupported;
-}
-
-/* A matrix of numbers as copies take it: boxes of 128 bytes by `box_rows`. */
-static cudaError_t map_make(map_encode encode, bool half, const void *numbers, int rows,
-                            int columns, int box_rows, uint64_t (&out)[16]) {
-  CUtensorMap map;
-  static_assert(sizeof map == sizeof out,
-                "a map is kept as its bytes, it wants a place of its own");
-  const cuuint32_t bytes = half ? 2 : sizeof(float);
-  const cuuint64_t sides[2] = {(cuuint64_t)columns, (cuuint64_t)rows};
-  const cuuint64_t pitch[1] = {(cuuint64_t)columns * bytes};
-  const cuuint32_t box[2] = {LINE_BYTES / bytes, (cuuint32_t)box_rows}, next[2] = {1, 1};
-  CUresult made =
-      encode(&map, half ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 2,
-             (void *)numbers, sides, pitch, box, next, CU_TENSOR_MAP_INTERLEAVE_NONE,
-             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  memcpy(out, &map, sizeof map);
-  return made == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
-}
-
 /* What is computed, and from which matrices. */
 static void sides_set(ep_wide_fused *p) {
   const bool half = p->half;
@@ -307,20 +267,19 @@ static void sides_set(ep_wide_fused *p) {
 }
 
 /* A factor of [side, depth], or, when it runs along the result, [depth, side]. */
-static cudaError_t factor_make(map_encode encode, const ep_wide_fused *p, const void *numbers,
-                               int side, bool runs, uint64_t (&out)[16]) {
+static cudaError_t factor_make(const ep_wide_fused *p, const void *numbers, int side, bool runs,
+                               ep_cuda_map *out) {
   const int deep = p->half ? line<__nv_bfloat16>::numbers : line<float>::numbers;
-  if (runs) return map_make(encode, p->half, numbers, p->depth, side, deep, out);
-  return map_make(encode, p->half, numbers, side, p->depth, EP_WIDE_TILE_ROWS, out);
+  const int rows = runs ? p->depth : side, columns = runs ? side : p->depth;
+  const ep_cuda_mapped of = {numbers, p->half, rows, columns, columns};
+  return ep_cuda_map_make(&of, runs ? deep : EP_WIDE_TILE_ROWS, out);
 }
 
 static cudaError_t maps_make(ep_wide_fused *p) {
-  map_encode encode;
   const bool a_runs = p->half ? p->kind == EP_WIDE_WEIGHT : p->kind != EP_WIDE_FORWARD;
   const bool b_runs = p->half && p->kind != EP_WIDE_FORWARD;
-  cudaError_t code = encode_find(&encode);
-  if (code == cudaSuccess) code = factor_make(encode, p, p->first, p->rows, a_runs, p->maps[0]);
-  if (code == cudaSuccess) code = factor_make(encode, p, p->second, p->columns, b_runs, p->maps[1]);
+  cudaError_t code = factor_make(p, p->first, p->rows, a_runs, &p->maps[0]);
+  if (code == cudaSuccess) code = factor_make(p, p->second, p->columns, b_runs, &p->maps[1]);
   return code;
 }
 

@@ -7,6 +7,7 @@
 #define EP_KERNELS_CUDA_WIDE_FUSED_H
 
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/maps.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,7 +53,7 @@ typedef struct {
   /* By prepare: what is computed are tiles of [rows, columns], over `depth`; the driver's
    * descriptions of both factors. */
   int rows, columns, depth, tile_columns, blocks;
-  uint64_t maps[2][16];
+  ep_cuda_map maps[2];
 } ep_wide_fused;
 
 /* Tiles of a result, of which there are two for each 256 rows. */

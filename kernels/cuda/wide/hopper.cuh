@@ -1,16 +1,11 @@
-/* hopper.cuh: what GPUs of compute capability 9.0 have for matrix products: barriers in shared
- * memory that count bytes, copies of tiles into the shared memory of a cluster, and products of a
- * whole warpgroup (PTX ISA: mbarrier, cp.async.bulk.tensor, wgmma). */
+/* hopper.cuh: what GPUs of compute capability 9.0 have for matrix products: copies of tiles into
+ * the shared memory of a cluster, and products of a whole warpgroup (PTX ISA: wgmma). */
 #ifndef EP_KERNELS_CUDA_WIDE_HOPPER_CUH
 #define EP_KERNELS_CUDA_WIDE_HOPPER_CUH
 
-#include <cuda.h>
 #include <cuda_bf16.h>
-#include <stdint.h>
 
-static __device__ inline uint32_t shared_address(const void *of) {
-  return (uint32_t)__cvta_generic_to_shared(of);
-}
+#include "kernels/cuda/copies.cuh"
 
 static __device__ inline uint32_t shared_read(uint32_t from) {
   uint32_t got;
@@ -18,34 +13,7 @@ static __device__ inline uint32_t shared_read(uint32_t from) {
   return got;
 }
 
-/* --- barriers ------------------------------------------------------------------------------ */
-
-static __device__ inline void barrier_init(uint32_t barrier, int arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
-}
-
-/* Makes barriers known to the cluster, and to copies. */
-static __device__ inline void barriers_publish(void) {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-/* Waits for the end of the phase of this parity. */
-static __device__ inline void barrier_wait(uint32_t barrier, int parity) {
-  asm volatile("{\n"
-               ".reg .pred done;\n"
-               "again_%=:\n"
-               "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-               "@!done bra again_%=;\n"
-               "}" ::"r"(barrier),
-               "r"(parity)
-               : "memory");
-}
-
-/* Arrives, and expects this many bytes of copies in the phase. */
-static __device__ inline void barrier_expect(uint32_t barrier, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-               : "memory");
-}
+/* --- clusters ------------------------------------------------------------------------------ */
 
 /* Arrives at the barrier of that place in block `rank` of the cluster. */
 static __device__ inline void barrier_arrive_at(uint32_t barrier, int rank) {
@@ -74,19 +42,8 @@ static __device__ inline void kernels_overlap(void) {
   asm volatile("griddepcontrol.launch_dependents;\ngriddepcontrol.wait;" ::: "memory");
 }
 
-/* --- copies -------------------------------------------------------------------------------- */
-
-/* The box of `map` at (column, row) to shared memory `to`; the barrier counts its bytes. */
-static __device__ inline void tile_load(uint32_t to, const CUtensorMap *map, uint32_t barrier,
-                                        int column, int row) {
-  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
-               " [%0], [%1, {%3, %4}], [%2];" ::"r"(to),
-               "l"(map), "r"(barrier), "r"(column), "r"(row)
-               : "memory");
-}
-
-/* The same, to the same place in both blocks of a cluster; each one's barrier counts. */
-static __device__ inline void tile_load_both(uint32_t to, const CUtensorMap *map, uint32_t barrier,
+/* As tile_load, to the same place in both blocks of a cluster; each one's barrier counts. */
+static __device__ inline void tile_load_both(uint32_t to, const void *map, uint32_t barrier,
                                              int column, int row) {
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
                ".multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(to),

@@ -1,0 +1,20 @@
+/* maps.h: the matrices of cuda/grid's wide layers as the copy engine takes them. */
+#ifndef EP_KERNELS_CUDA_GRID_MAPS_H
+#define EP_KERNELS_CUDA_GRID_MAPS_H
+
+#include "kernels/cuda/executor.h"
+#include "kernels/cuda/grid/span.h"
+#include "kernels/cuda/maps.h"
+
+/* Of a layer. Tiles have EP_GRID_LINE columns, of weights EP_GRID_LARGE_K rows, of a batch
+ * EP_GRID_LARGE_N. */
+struct ep_grid_maps {
+  ep_cuda_map weights, state[EP_GRID_PANEL_SLOTS];
+  ep_cuda_map grad; /* by the layer's outputs */
+};
+
+/* Makes the maps of all layers that are updated by panels: device memory, taken from `memory`.
+ * span: with its pointers to parameters, state and scratch; its `maps` is written. */
+ep_status ep_grid_maps_take(ep_cuda_memory *memory, ep_grid_span *span, ep_error *error);
+
+#endif
