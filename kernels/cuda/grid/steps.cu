@@ -182,6 +182,7 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
   state.update = {0, 0, 1, 1 - s.optimizer.beta1,
                   1 - (rmsprop ? s.optimizer.alpha : s.optimizer.beta2)};
   barrier_init(shared_address(done), 1);
+  lines_make(state.lines);
   barriers_publish();
 }
 
