@@ -120,30 +120,28 @@ static __device__ void lines_make(line_slots &slots) {
   }
 }
 
-/* What the copy engine is asked for by one thread: stage by stage of a task, lines of `a` and of
- * `b` for a line of terms. */
+/* What a warp asks the copy engine for, by one thread: of each stage of a task a tile, which takes
+ * it some 80 cycles: the first warps of `a`, LINE of M each, the next one of `b`. It is that one
+ * that expects the bytes of all. */
 template <bool BY_K> struct line_copies {
   typedef wide<BY_K> S;
   static constexpr int A_FLOATS = S::M * LINE, STAGE = A_FLOATS + S::N * LINE;
-  static constexpr int BYTES = (int)sizeof(float), COUNT = line_slots::COUNT;
+  static constexpr int A_WARPS = S::M / LINE, BYTES = (int)sizeof(float);
   static_assert(A_FLOATS % (8 * LINE) == 0 && STAGE % (8 * LINE) == 0, "lines, by eights");
-  static_assert(COUNT * STAGE + 8 * LINE <= EP_GRID_WIDE_AREA, "what plan.c reserves");
+  static_assert(A_WARPS < WARPS, "each tile is a warp's");
+  static_assert(line_slots::COUNT * STAGE + 8 * LINE <= EP_GRID_WIDE_AREA, "what plan.c reserves");
   const ep_cuda_map *a, *b;
-  float *lines;
-  unsigned full; /* the first of the barriers */
+  unsigned lines, full; /* in shared memory: the first stage, the first barrier */
   int m, n, first;
-  __device__ __forceinline__ unsigned barrier(int slot) const { return full + 8 * slot; }
-  __device__ __forceinline__ void load_a(int stage, int slot) const {
-    int term = first + stage * LINE;
-    unsigned to = shared_address(lines + slot * STAGE);
-    barrier_expect(barrier(slot), STAGE * BYTES);
-#pragma unroll
-    for (int i = 0; i < S::M; i += LINE)
-      tile_load(to + i * LINE * BYTES, a, barrier(slot), BY_K ? m + i : term, BY_K ? term : m + i);
+  __device__ __forceinline__ void load_a(int warp, int stage, int slot) const {
+    int term = first + stage * LINE, at = m + warp * LINE;
+    tile_load(lines + (slot * STAGE + warp * LINE * LINE) * BYTES, a, full + 8 * slot,
+              BY_K ? at : term, BY_K ? term : at);
   }
   __device__ __forceinline__ void load_b(int stage, int slot) const {
-    unsigned to = shared_address(lines + slot * STAGE + A_FLOATS);
-    tile_load(to, b, barrier(slot), first + stage * LINE, n);
+    barrier_expect(full + 8 * slot, STAGE * BYTES);
+    tile_load(lines + (slot * STAGE + A_FLOATS) * BYTES, b, full + 8 * slot, first + stage * LINE,
+              n);
   }
 };
 
@@ -171,17 +169,20 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
   const int stages = (of.end - of.first + LINE - 1) / LINE, begun = slots.stages;
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   const unsigned full = shared_address(slots.full), free = shared_address(slots.free);
-  const copies asks = {of_a, of_b, lines_begin(area), full, of.m, of.n, of.first};
-  if (threadIdx.x == 0) {
+  const float *lines = lines_begin(area);
+  const copies copy = {of_a, of_b, shared_address(lines), full, of.m, of.n, of.first};
+  const bool has_a = lane == 0 && warp < copies::A_WARPS,
+             has_b = lane == 0 && warp == copies::A_WARPS;
+  if (has_a) {
     copies_allow();
 #pragma unroll 1
-    for (int k = 0; k < COUNT && k < stages; k++) asks.load_a(k, (begun + k) % COUNT);
+    for (int k = 0; k < COUNT && k < stages; k++) copy.load_a(warp, k, (begun + k) % COUNT);
   }
   meeting_await(awaits);
-  if (threadIdx.x == 0) {
+  if (has_b) {
     copies_allow();
 #pragma unroll 1
-    for (int k = 0; k < COUNT && k < stages; k++) asks.load_b(k, (begun + k) % COUNT);
+    for (int k = 0; k < COUNT && k < stages; k++) copy.load_b(k, (begun + k) % COUNT);
   }
 #pragma unroll
   for (int j = 0; j < 13; j++)
@@ -193,7 +194,7 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
 #pragma unroll 1
   for (int k = 0; k < stages; k++) {
     barrier_wait(full + 8 * slot, parity);
-    const float *here = asks.lines + slot * copies::STAGE, *of_terms = here + copies::A_FLOATS;
+    const float *here = lines + slot * copies::STAGE, *of_terms = here + copies::A_FLOATS;
     unsigned parts[LINE / 8][4];
     if constexpr (BY_K) parts_load(parts, here + mine, pair % LINE / 4, lane % 4);
     products_begin();
@@ -209,10 +210,10 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
       if (k > 0 && lane == 0) barrier_arrive(free + 8 * last);
     }
     int next = k - 1 + COUNT;
-    if (threadIdx.x == 0 && k > 0 && next < stages) {
+    if ((has_a || has_b) && k > 0 && next < stages) {
       barrier_wait(free + 8 * last, last_parity);
-      asks.load_a(next, last);
-      asks.load_b(next, last);
+      if (has_a) copy.load_a(warp, next, last);
+      if (has_b) copy.load_b(next, last);
     }
     if constexpr (BY_K) { /* registers are read to the end */
       products_wait<0>();
