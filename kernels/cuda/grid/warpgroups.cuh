@@ -191,12 +191,13 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
   const int pair = ep_grid_pair(warp % 4, lane / 4), column = warp / 4 * 64 + pair;
   const int mine = BY_K ? column / LINE * LINE * LINE + pair % 4 : warp / 4 * 64 * LINE;
   int slot = begun % COUNT, parity = begun / COUNT % 2, last = 0, last_parity = 0;
+  unsigned parts[LINE / 8][4];
+  barrier_wait(full + 8 * slot, parity);
+  if constexpr (BY_K)
+    parts_load(parts, lines + slot * copies::STAGE + mine, pair % LINE / 4, lane % 4);
 #pragma unroll 1
   for (int k = 0; k < stages; k++) {
-    barrier_wait(full + 8 * slot, parity);
     const float *here = lines + slot * copies::STAGE, *of_terms = here + copies::A_FLOATS;
-    unsigned parts[LINE / 8][4];
-    if constexpr (BY_K) parts_load(parts, here + mine, pair % LINE / 4, lane % 4);
     products_begin();
 #pragma unroll
     for (int term = 0; term < LINE; term += 8)
@@ -205,26 +206,28 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
       else
         multiply_104(c[0], lines_of(here + mine + term), lines_of(of_terms + term));
     products_commit();
-    if constexpr (!BY_K) {
-      products_wait<1>();
-      if (k > 0 && lane == 0) barrier_arrive(free + 8 * last);
-    }
-    int next = k - 1 + COUNT;
-    if ((has_a || has_b) && k > 0 && next < stages) {
+    if ((has_a || has_b) && k > 0 && k - 1 + COUNT < stages) {
       barrier_wait(free + 8 * last, last_parity);
-      if (has_a) copy.load_a(warp, next, last);
-      if (has_b) copy.load_b(next, last);
-    }
-    if constexpr (BY_K) { /* registers are read to the end */
-      products_wait<0>();
-      if (lane == 0) barrier_arrive(free + 8 * slot);
+      if (has_a) copy.load_a(warp, k - 1 + COUNT, last);
+      if (has_b) copy.load_b(k - 1 + COUNT, last);
     }
     last = slot, last_parity = parity;
     slot = slot == COUNT - 1 ? 0 : slot + 1;
     parity ^= slot == 0;
+    unsigned next[LINE / 8][4];
+    if (k + 1 < stages) {
+      barrier_wait(full + 8 * slot, parity);
+      if constexpr (BY_K)
+        parts_load(next, lines + slot * copies::STAGE + mine, pair % LINE / 4, lane % 4);
+    }
+    products_wait<0>();
+    if (lane == 0) barrier_arrive(free + 8 * last);
+    if constexpr (BY_K)
+#pragma unroll
+      for (int i = 0; i < LINE / 8; i++)
+#pragma unroll
+        for (int q = 0; q < 4; q++) parts[i][q] = next[i][q];
   }
-  products_wait<0>();
-  if (!BY_K && lane == 0) barrier_arrive(free + 8 * last);
   __syncthreads();
   if (threadIdx.x == 0) slots.stages = begun + stages;
 }
