@@ -107,6 +107,27 @@ static void cluster_terms(const ep_plan *plan, const ep_device_info *device, int
   terms[5] = ep_program_shuffles(&plan->program);
 }
 
+static bool crews_takes(const ep_plan *plan, const ep_device_info *device) {
+  ep_choice_gpu gpu = gpu_of(device);
+  return ep_choice_crews(&plan->program, &gpu, NULL);
+}
+
+/* Exchanges of a crew's blocks; weights, which each block fetches and has a share of to update. */
+static void crews_terms(const ep_plan *plan, const ep_device_info *device, int64_t rows,
+                        double terms[EP_COST_TERMS]) {
+  ep_choice_gpu gpu = gpu_of(device);
+  ep_choice_crews_work work;
+  ep_program program = plan->program;
+  program.batch_size = rows;
+  if (!ep_choice_crews(&program, &gpu, &work)) return;
+  terms[0] = 1;
+  terms[1] = work.front;
+  terms[2] = work.shared;
+  terms[3] = work.weights;
+  terms[4] = work.state;
+  terms[5] = work.precise;
+}
+
 static bool grid_takes(const ep_plan *plan, const ep_device_info *device) {
   ep_choice_gpu gpu = gpu_of(device);
   return ep_choice_grid(&plan->program, &gpu, NULL);
@@ -233,6 +254,12 @@ static const ep_cost_model cuda_models[] = {
      .usual = {.start_seconds = 1.2,
                .again_seconds = 3e-3,
                .seconds = {1.4e-6, 4.2e-8, 8e-10, 4.9e-10, 6.8e-10, 4.6e-7}}},
+    {.executor = "cuda/crews",
+     .takes = crews_takes,
+     .terms = crews_terms,
+     .usual = {.start_seconds = 1.2,
+               .again_seconds = 3e-3,
+               .seconds = {4.2e-6, 5e-7, 2e-6, 3.4e-10, 1e-10, 1.6e-10}}},
     {.executor = "cuda/grid",
      .takes = grid_takes,
      .terms = grid_terms,

@@ -134,7 +134,7 @@ static inline bool ep_program_is_resident(const ep_program *program) {
   return program->data_bytes_max == 0 && program->buffers == 0 && !program->class_weights;
 }
 
-/* What cuda/cluster and cuda/grid ask of a program before they make a plan. */
+/* What cuda/cluster, cuda/crews and cuda/grid ask of a program before they make a plan. */
 static inline bool ep_choice_grid_suits(const ep_program *program) {
   bool precise = program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32;
   return precise && ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
@@ -164,6 +164,18 @@ typedef struct {
 /* work: written where it takes the program; or NULL. */
 bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu,
                        ep_choice_cluster_work *work);
+
+/* How cuda/crews would go about a step (kernels/cuda/crews/plan.h). */
+typedef struct {
+  double front, shared; /* layers that each block has whole, and that a crew's blocks share out */
+  double weights;       /* floats of weights that a block fetches */
+  double state;         /* floats of the optimizer's state beside them */
+  double precise;       /* those weights whose products are three */
+} ep_choice_crews_work;
+
+/* work: written where it takes the program; or NULL. */
+bool ep_choice_crews(const ep_program *program, const ep_choice_gpu *gpu,
+                     ep_choice_crews_work *work);
 
 /* How cuda/grid would go about a step (kernels/cuda/grid/plan.h). */
 typedef struct {

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/cluster/plan.h"
 #include "kernels/cuda/cnn/plan.h"
+#include "kernels/cuda/crews/plan.h"
 #include "kernels/cuda/grid/plan.h"
 #include "kernels/cuda/images/parts.h"
 #include "kernels/cuda/narrow/plan.h"
@@ -45,6 +46,27 @@ bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu,
       !ep_cluster_plan_make(program, &plan))
     return false;
   if (work) *work = plan.work;
+  return true;
+}
+
+/* --- cuda/crews ------------------------------------------------------------------------------ */
+
+/* A multiprocessor's neighbours are not always 16: of 132 there is room for seven clusters. */
+bool ep_choice_crews(const ep_program *program, const ep_choice_gpu *gpu,
+                     ep_choice_crews_work *work) {
+  ep_crews_plan plan;
+  if (!ep_choice_has_large_blocks(gpu->capability) || !ep_choice_cluster_suits(program) ||
+      !ep_crews_plan_make(program, &plan) || plan.crews >= gpu->multiprocessors / EP_CREWS_RANKS)
+    return false;
+  if (!work) return true;
+  double weights = 0;
+  for (int l = 0; l < plan.layers_count; l++)
+    weights += (double)plan.layers[l].inputs * plan.layers[l].outputs;
+  *work = (ep_choice_crews_work){.front = plan.front,
+                                 .shared = plan.layers_count - 1 - plan.front,
+                                 .weights = weights,
+                                 .state = weights * ep_optimizer_slots(&program->optimizer),
+                                 .precise = program->precision == EP_PRECISION_FP32 ? weights : 0};
   return true;
 }
 

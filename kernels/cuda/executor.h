@@ -38,10 +38,10 @@ typedef struct {
 } ep_cuda_executor;
 
 /* Those that run a segment in one launch: dense networks with narrow layers on many rows; small
- * ones, whose weights fit a thread's registers, or a cluster's shared memory; middle ones, by many
- * blocks; small convolutional networks. */
-extern const ep_cuda_executor ep_cuda_fused, ep_cuda_resident, ep_cuda_cluster, ep_cuda_grid,
-    ep_cuda_cnn;
+ * ones, whose weights fit a thread's registers, a cluster's, or a cluster's shared memory; middle
+ * ones, by many blocks; small convolutional networks. */
+extern const ep_cuda_executor ep_cuda_fused, ep_cuda_resident, ep_cuda_cluster, ep_cuda_crews,
+    ep_cuda_grid, ep_cuda_cnn;
 /* Those that queue steps: networks of images, by cuDNN; wide dense networks, below float32;
  * everything. */
 extern const ep_cuda_executor ep_cuda_images, ep_cuda_gemm_executor, ep_cuda_general;

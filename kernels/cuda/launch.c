@@ -1,13 +1,17 @@
 #include "kernels/cuda/launch.h"
 
-/* attribute: written, and lent to the answer. */
+/* attributes: written, and lent to the answer. */
 static cudaLaunchConfig_t config_of(const ep_cuda_launch *launch, cudaStream_t stream,
-                                    cudaLaunchAttribute *attribute) {
+                                    cudaLaunchAttribute attributes[2]) {
+  unsigned count = 0;
   if (launch->cluster) {
+    cudaLaunchAttribute *attribute = &attributes[count++];
     *attribute = (cudaLaunchAttribute){.id = cudaLaunchAttributeClusterDimension};
-    attribute->val.clusterDim.x = (unsigned)launch->blocks;
+    attribute->val.clusterDim.x = (unsigned)launch->cluster;
     attribute->val.clusterDim.y = attribute->val.clusterDim.z = 1;
-  } else {
+  }
+  if (launch->cooperative) {
+    cudaLaunchAttribute *attribute = &attributes[count++];
     *attribute = (cudaLaunchAttribute){.id = cudaLaunchAttributeCooperative};
     attribute->val.cooperative = 1;
   }
@@ -15,15 +19,15 @@ static cudaLaunchConfig_t config_of(const ep_cuda_launch *launch, cudaStream_t s
                               .blockDim = {(unsigned)launch->threads, 1, 1},
                               .dynamicSmemBytes = (size_t)launch->shared_bytes,
                               .stream = stream,
-                              .attrs = attribute,
-                              .numAttrs = launch->cluster || launch->cooperative ? 1 : 0};
+                              .attrs = attributes,
+                              .numAttrs = count};
 }
 
-/* Whether the device has as many multiprocessors side by side as the cluster has blocks. */
+/* Whether the device has as many multiprocessors side by side as the clusters have blocks. */
 static ep_status cluster_check(const ep_backend *backend, const ep_cuda_launch *launch,
                                ep_error *error) {
-  cudaLaunchAttribute attribute;
-  const cudaLaunchConfig_t config = config_of(launch, NULL, &attribute);
+  cudaLaunchAttribute attributes[2];
+  const cudaLaunchConfig_t config = config_of(launch, NULL, attributes);
   int clusters = 0;
   cudaError_t code =
       cudaOccupancyMaxActiveClusters(&clusters, (const void *)launch->kernel, &config);
@@ -31,9 +35,10 @@ static ep_status cluster_check(const ep_backend *backend, const ep_cuda_launch *
     cudaGetLastError(); /* forgets it */
   else
     EP_CUDA_TRY(code, "asking for room for a cluster");
-  if (clusters > 0) return EP_OK;
-  return ep_fail(error, EP_UNSUPPORTED, "%s has no room for a cluster of %d blocks", backend->name,
-                 launch->blocks);
+  const int wanted = launch->blocks / launch->cluster;
+  if (clusters >= wanted) return EP_OK;
+  return ep_fail(error, EP_UNSUPPORTED, "%s has room for %d of %d clusters of %d blocks",
+                 backend->name, clusters, wanted, launch->cluster);
 }
 
 ep_status ep_cuda_launch_prepare(const ep_backend *backend, const ep_cuda_launch *launch,
@@ -44,7 +49,7 @@ ep_status ep_cuda_launch_prepare(const ep_backend *backend, const ep_cuda_launch
                                               (int)shared_bytes, backend->device),
               "asking for shared memory");
   if (!launch->cluster) return EP_OK;
-  if (launch->blocks > portable_blocks)
+  if (launch->cluster > portable_blocks)
     EP_CUDA_TRY(cudaKernelSetAttributeForDevice(launch->kernel,
                                                 cudaFuncAttributeNonPortableClusterSizeAllowed, 1,
                                                 backend->device),
@@ -67,8 +72,8 @@ void ep_cuda_launch_deinit(ep_cuda_launch *launch) {
 
 ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, const void *span,
                              ep_error *error) {
-  cudaLaunchAttribute attribute;
-  const cudaLaunchConfig_t config = config_of(launch, stream, &attribute);
+  cudaLaunchAttribute attributes[2];
+  const cudaLaunchConfig_t config = config_of(launch, stream, attributes);
   void *arguments[] = {(void *)span};
   if (launch->barrier)
     EP_CUDA_TRY(cudaMemsetAsync(launch->barrier, 0, (size_t)launch->barrier_bytes, stream),

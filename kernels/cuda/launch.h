@@ -11,7 +11,7 @@ typedef struct {
   ep_cuda_compiled *compiled; /* what holds it, owned; NULL: it is the plug-in's own */
   int blocks, threads;        /* threads: of a block */
   int64_t shared_bytes;       /* of a block, as far as they are asked for at the launch */
-  bool cluster;               /* the blocks are one cluster */
+  int cluster;                /* blocks of a cluster; 0: none */
   bool cooperative;           /* all blocks are there at once, and meet at the barrier */
   unsigned *barrier;          /* device, lent; zeroed before each launch; NULL: none */
   int64_t barrier_bytes;

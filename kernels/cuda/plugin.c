@@ -8,7 +8,7 @@
 
 /* The most special first; the last accepts everything. */
 static const ep_cuda_executor *const executors[] = {
-    &ep_cuda_fused, &ep_cuda_resident, &ep_cuda_cluster,       &ep_cuda_grid,
+    &ep_cuda_fused, &ep_cuda_resident, &ep_cuda_cluster,       &ep_cuda_crews,  &ep_cuda_grid,
     &ep_cuda_cnn,   &ep_cuda_images,   &ep_cuda_gemm_executor, &ep_cuda_general};
 enum { EXECUTORS_COUNT = sizeof executors / sizeof *executors };
 

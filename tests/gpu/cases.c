@@ -1,5 +1,6 @@
 #include "tests/gpu/cases.h"
 
+#include "tests/gpu/crews.h"
 #include "tests/gpu/narrow.h"
 #include "tests/gpu/pictures.h"
 
@@ -364,6 +365,7 @@ static const net coarse_nets[] = {
       .frozen = 1}},
 };
 enum { COARSE_NETS = sizeof coarse_nets / sizeof *coarse_nets, COARSE = 2 * (COARSE_NETS + 1) };
+enum { OWN = NETS + IMAGES + COARSE };
 
 /* Bytes, layers without a bias, and an activation behind the last. */
 static ep_case *coarse_image_create(void) {
@@ -392,14 +394,14 @@ static ep_case *coarse_create(int number) {
 }
 
 int ep_gpu_case_count(void) {
-  return NETS + IMAGES + COARSE + ep_narrow_case_count() + ep_picture_case_count();
+  return OWN + ep_narrow_case_count() + ep_picture_case_count() + ep_crews_case_count();
 }
 
 ep_case *ep_gpu_case_create(int number) {
-  if (number >= NETS + IMAGES + COARSE + ep_narrow_case_count())
-    return ep_picture_case_create(number - NETS - IMAGES - COARSE - ep_narrow_case_count());
-  if (number >= NETS + IMAGES + COARSE)
-    return ep_narrow_case_create(number - NETS - IMAGES - COARSE);
+  const int pictures = OWN + ep_narrow_case_count(), crews = pictures + ep_picture_case_count();
+  if (number >= crews) return ep_crews_case_create(number - crews);
+  if (number >= pictures) return ep_picture_case_create(number - pictures);
+  if (number >= OWN) return ep_narrow_case_create(number - OWN);
   if (number >= NETS + IMAGES) return coarse_create(number - NETS - IMAGES);
   if (number >= NETS) return image_create(number - NETS);
   const net *row = &nets[number];

@@ -12,6 +12,7 @@
 #include "kernels/choice.h"
 #include "kernels/cuda/cluster/plan.h"
 #include "kernels/cuda/cnn/plan.h"
+#include "kernels/cuda/crews/plan.h"
 #include "kernels/cuda/narrow/plan.h"
 #include "kernels/cuda/resident/plan.h"
 #include "kernels/cuda/sources.h"
@@ -81,6 +82,12 @@ static char *cluster_text(const ep_program *program, const ep_choice_gpu *gpu) {
   return ep_cluster_text(program, &plan);
 }
 
+static char *crews_text(const ep_program *program, const ep_choice_gpu *gpu) {
+  ep_crews_plan plan;
+  if (!ep_choice_crews(program, gpu, NULL) || !ep_crews_plan_make(program, &plan)) return NULL;
+  return ep_crews_text(program, &plan);
+}
+
 static char *narrow_text(const ep_program *program, const ep_choice_gpu *gpu) {
   const int64_t shared_bytes = ep_choice_shared_bytes(gpu->capability);
   ep_narrow_plan plan;
@@ -125,6 +132,17 @@ static ep_case *thin_create(void) {
 static ep_case *middle_create(void) {
   return dense_create(64, EP_PRECISION_TF32);
 }
+static ep_case *growing_create(void) {
+  ep_case *self = ep_case_create("growing", 5, EP_LOSS_NLL);
+  const int widths[] = {6, 60, 70, 300, 514, 4};
+  for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+    if (i > 0) ep_case_add(self, EP_LAYER_SILU);
+    ep_case_add_linear(self, widths[i], true);
+  }
+  self->program.precision = EP_PRECISION_TF32;
+  ep_case_finish(self, &(ep_case_training){.rows = 107, .batch_size = 45, .shuffle = true});
+  return self;
+}
 static ep_case *half_create(void) {
   return dense_create(64, EP_PRECISION_BF16);
 }
@@ -153,6 +171,7 @@ static const struct {
 } kernels[] = {
     {"cuda/resident", "kernels/cuda/resident/rows.cuh", thin_create, resident_text, 75, false},
     {"cuda/cluster", "kernels/cuda/cluster/steps.cuh", middle_create, cluster_text, 90, true},
+    {"cuda/crews", "kernels/cuda/crews/steps.cuh", growing_create, crews_text, 90, true},
     {"cuda/fused, tf32", "kernels/cuda/narrow/steps.cuh", middle_create, narrow_text, 80, false},
     {"cuda/fused, bf16", "kernels/cuda/narrow/steps.cuh", half_create, narrow_text, 80, false},
     {"cuda/graph", "kernels/cuda/cnn/steps.cuh", picture_create, graph_text, 80, false},

@@ -36,9 +36,9 @@ typedef struct {
 } suite;
 
 /* All that the plug-in has; a new one is tried by standing here. */
-static const char *const executors[] = {"cuda/fused", "cuda/resident", "cuda/cluster",
-                                        "cuda/grid",  "cuda/graph",    "cuda/images",
-                                        "cuda/gemm",  "cuda/general"};
+static const char *const executors[] = {"cuda/fused",  "cuda/resident", "cuda/cluster",
+                                        "cuda/crews",  "cuda/grid",     "cuda/graph",
+                                        "cuda/images", "cuda/gemm",     "cuda/general"};
 static const char *const general_name = "cuda/general"; /* says what is right for what is large */
 static const char *const no_name = "none";
 enum { EXECUTORS = sizeof executors / sizeof *executors };

@@ -3,6 +3,9 @@
 #ifndef EP_KERNELS_CUDA_CLUSTER_CHAIN_CUH
 #define EP_KERNELS_CUDA_CLUSTER_CHAIN_CUH
 
+#include "kernels/cuda/cluster/products.cuh"
+
+#include "kernels/cuda/cluster/exchange.cuh"
 #include "kernels/cuda/cluster/loss.cuh"
 
 /* --- forward --------------------------------------------------------------------------------- */
@@ -97,6 +100,41 @@ static __device__ __forceinline__ void forward(const row_set &rows, float (&slop
     else
       tiles_store<layer(L).outputs, FIRST>(memory + layer(L + 1).x + rows.first, y);
     forward<L, FIRST + COUNT>(rows, slope);
+  }
+}
+
+/* The last layer's sums over all slices, in their order, and its bias. */
+static __device__ __forceinline__ void outputs_sum(const row_set &rows,
+                                                   float (&z)[tiles_down(LAST)][4]) {
+  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
+  const float *landing = memory + layer(LAST).landing + (rows.warp * SLICES * OUT + g) * 8 + 2 * t;
+  unsigned barrier = rows.barrier(SCATTERS + LAST);
+#pragma unroll
+  for (int i = 0; i < tiles_down(LAST); i++) {
+    float4 share = lane_share(z[i]);
+    int output = i * 16 + t % 2 * 8 + g;
+    unsigned at = address_of(memory + layer(LAST).landing + t / 2 * 4 +
+                             ((rows.warp * SLICES + rows.slice) * OUT + output) * 8);
+    if (output < OUT)
+#pragma unroll 4
+      for (int s = 0; s < SLICES; s++) {
+        unsigned rank = rows.rank_of(s);
+        give(address_in(at, rank), share, address_in(barrier, rank));
+      }
+  }
+  given_wait(barrier, SLICES * OUT * 32, rows.parity);
+#pragma unroll
+  for (int h = 0; h < 2 * tiles_down(LAST); h++) {
+    bool there = h * 8 + g < OUT;
+    float bias = layer(LAST).bias >= 0 && there ? memory[layer(LAST).biases + h * 8 + g] : 0;
+    float2 sum = make_float2(bias, bias);
+    if (there)
+#pragma unroll
+      for (int s = 0; s < SLICES; s++) {
+        float2 part = *(const float2 *)(landing + (s * OUT + h * 8) * 8);
+        sum.x += part.x, sum.y += part.y;
+      }
+    z[h / 2][h % 2 * 2] = sum.x, z[h / 2][h % 2 * 2 + 1] = sum.y;
   }
 }
 

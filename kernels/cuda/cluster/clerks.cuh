@@ -1,9 +1,10 @@
-/* clerks.cuh: what those warps of cuda/cluster do that have no rows, while the others take theirs
- * through the network: they fetch the next step's rows, and write down the last step's loss. */
+/* clerks.cuh: what those warps do that have no rows, while the others take theirs through the
+ * network: they fetch the next step's rows. For cuda/cluster and cuda/crews, whose network.cuh
+ * comes first. */
 #ifndef EP_KERNELS_CUDA_CLUSTER_CLERKS_CUH
 #define EP_KERNELS_CUDA_CLUSTER_CLERKS_CUH
 
-#include "kernels/cuda/cluster/loss.cuh"
+#include "kernels/cuda/cluster/exchange.cuh"
 
 constexpr int CLERKS = (WARPS - ROW_WARPS) * WARP;
 
@@ -77,43 +78,12 @@ static __device__ __forceinline__ void batch_fetch(const span &s, const row_set 
   asm volatile("cp.async.wait_all;" ::: "memory");
 }
 
-/* --- loss ------------------------------------------------------------------------------------ */
-
-static __device__ __forceinline__ float warp_sum(float value) {
-#pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(ALL, value, distance);
-  return value;
-}
-
-/* The loss of a warp's rows, weighed, and their errors go to the first block. */
-static __device__ __forceinline__ void figures_give(const row_set &rows, const row_figures &of) {
-  float loss = warp_sum(of.loss) * rows.scale, errors = warp_sum(of.errors);
-  if (threadIdx.x % WARP != 0 || rows.slice != 0) return;
-  float *to =
-      memory + LOSSES + ((rows.parity * ROW_BLOCKS + rows.row_block) * ROW_WARPS + rows.warp) * 2;
-  if constexpr (ROW_BLOCKS == 1)
-    *(float2 *)to = make_float2(loss, errors);
-  else
-    asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(address_in(address_of(to), 0)),
-                 "f"(loss), "f"(errors)
-                 : "memory");
-}
-
-/* The first clerks of the first block: a step's, when all have given theirs. -1: none. */
-static __device__ __forceinline__ void figures_write(const span &s, long long step) {
-  if (step < 0 || block_rank() != 0 || clerk() >= WARP) return;
-  const float *from = memory + LOSSES + (step & 1) * ROW_BLOCKS * ROW_WARPS * 2;
-  float loss = 0, errors = 0;
-  for (int i = clerk(); i < ROW_BLOCKS * ROW_WARPS; i += WARP) {
-    loss += from[2 * i];
-    errors += from[2 * i + 1];
-  }
-  loss = warp_sum(loss);
-  errors = warp_sum(errors);
-  if (clerk() != 0) return;
-  s.loss[step] = loss;
-  s.errors[step] = (int)errors;
+/* The rates of the step at hand, as they were fetched. */
+static __device__ __forceinline__ ep_optimizer_step update_of(const ep_optimizer &optimizer,
+                                                              const row_set &rows) {
+  const float *from = memory + UPDATES + rows.parity * 8;
+  if (!PLAIN_RATE) return *(const ep_optimizer_step *)from;
+  return plain_rates(optimizer, from[0]);
 }
 
 #endif

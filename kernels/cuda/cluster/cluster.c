@@ -26,7 +26,7 @@ static ep_status kernel_prepare(cluster *self, ep_error *error) {
   self->launch = (ep_cuda_launch){.blocks = blocks,
                                   .threads = plan->warps * 32,
                                   .shared_bytes = plan->shared_floats * (int64_t)sizeof(float),
-                                  .cluster = blocks > 1};
+                                  .cluster = blocks > 1 ? blocks : 0};
   return ep_cuda_launch_compile(backend, "kernels/cuda/cluster/steps.cuh", "cluster",
                                 ep_cluster_text(program, plan), &self->launch, error);
 }

@@ -1,10 +1,12 @@
-/* exchange.cuh: how the blocks of cuda/cluster give each other numbers: stores into each other's
+/* exchange.cuh: how the blocks of a cluster give each other numbers: stores into each other's
  * shared memory that count at a barrier there, so that who waits for them waits for nothing else.
- */
+ * For cuda/cluster and cuda/crews, whose network.cuh comes first. */
 #ifndef EP_KERNELS_CUDA_CLUSTER_EXCHANGE_CUH
 #define EP_KERNELS_CUDA_CLUSTER_EXCHANGE_CUH
 
-#include "kernels/cuda/cluster/products.cuh"
+static __device__ __forceinline__ unsigned address_of(const void *shared) {
+  return (unsigned)__cvta_generic_to_shared(shared);
+}
 
 static __device__ __forceinline__ unsigned block_rank() {
   unsigned rank = 0;

@@ -1,67 +1,21 @@
-/* loss.cuh: the rows of cuda/cluster's warps, what they should come to, and their loss. */
+/* loss.cuh: what a warp's eight rows should come to, and their loss. For cuda/cluster and
+ * cuda/crews, whose network.cuh, which says what a row_set is, comes first. */
 #ifndef EP_KERNELS_CUDA_CLUSTER_LOSS_CUH
 #define EP_KERNELS_CUDA_CLUSTER_LOSS_CUH
 
-#include "kernels/cuda/cluster/exchange.cuh"
+constexpr int HALVES = (OUT + 7) / 8; /* of the tiles of outputs, as far as there are any */
 
-/* Where a warp's rows lie, and who it meets on their way. */
-struct row_set {
-  const span &s;
-  int warp, first; /* the first row, in what all layers' features lie in */
-  int valid;       /* rows of the batch among the eight */
-  unsigned slice, row_block, parity;
-  float scale;       /* of the loss */
-  unsigned barriers; /* this warp's, [EXCHANGES] */
-
-  __device__ __forceinline__ unsigned rank_of(unsigned of_slice) const {
-    return row_block * SLICES + of_slice;
-  }
-  __device__ __forceinline__ unsigned barrier(int exchange) const {
-    return barriers + exchange * 8;
-  }
-};
-
-constexpr int HALVES = 2 * tiles_down(LAST); /* of the tiles of outputs */
+static __device__ __forceinline__ float warp_sum(float value) {
+#pragma unroll
+  for (int distance = WARP / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(ALL, value, distance);
+  return value;
+}
 
 /* A lane's part of the loss and of the errors of the warp's rows. */
 struct row_figures {
   float loss, errors;
 };
-
-/* The last layer's sums over all slices, in their order, and its bias. */
-static __device__ __forceinline__ void outputs_sum(const row_set &rows,
-                                                   float (&z)[tiles_down(LAST)][4]) {
-  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
-  const float *landing = memory + layer(LAST).landing + (rows.warp * SLICES * OUT + g) * 8 + 2 * t;
-  unsigned barrier = rows.barrier(SCATTERS + LAST);
-#pragma unroll
-  for (int i = 0; i < tiles_down(LAST); i++) {
-    float4 share = lane_share(z[i]);
-    int output = i * 16 + t % 2 * 8 + g;
-    unsigned at = address_of(memory + layer(LAST).landing + t / 2 * 4 +
-                             ((rows.warp * SLICES + rows.slice) * OUT + output) * 8);
-    if (output < OUT)
-#pragma unroll 4
-      for (int s = 0; s < SLICES; s++) {
-        unsigned rank = rows.rank_of(s);
-        give(address_in(at, rank), share, address_in(barrier, rank));
-      }
-  }
-  given_wait(barrier, SLICES * OUT * 32, rows.parity);
-#pragma unroll
-  for (int h = 0; h < 2 * tiles_down(LAST); h++) {
-    bool there = h * 8 + g < OUT;
-    float bias = layer(LAST).bias >= 0 && there ? memory[layer(LAST).biases + h * 8 + g] : 0;
-    float2 sum = make_float2(bias, bias);
-    if (there)
-#pragma unroll
-      for (int s = 0; s < SLICES; s++) {
-        float2 part = *(const float2 *)(landing + (s * OUT + h * 8) * 8);
-        sum.x += part.x, sum.y += part.y;
-      }
-    z[h / 2][h % 2 * 2] = sum.x, z[h / 2][h % 2 * 2 + 1] = sum.y;
-  }
-}
 
 /* Of a lane's row r, whose outputs are scores of classes: whether another class than `label` is the
  * first with the greatest score; a NaN is greater than all. asked: the label's score, written. */
@@ -181,7 +135,7 @@ static __device__ __forceinline__ void
 loss_take(const row_set &rows, float (&z)[tiles_down(LAST)][4], row_figures &out) {
   const ep_op about = activation_of<LAST>();
   int lane = threadIdx.x % WARP, g = lane / 4;
-  float y[tiles_down(LAST)][4], grad[tiles_down(LAST)][4];
+  float y[tiles_down(LAST)][4], grad[tiles_down(LAST)][4] = {};
 #pragma unroll
   for (int i = 0; i < tiles_down(LAST); i++)
 #pragma unroll

@@ -51,4 +51,21 @@ template <int L> static __device__ __forceinline__ ep_op activation_of() {
   return activation_of(layer(L).activation, layer(L));
 }
 
+/* Where a warp's rows lie, and who it meets on their way. */
+struct row_set {
+  const span &s;
+  int warp, first; /* the first row, in what all layers' features lie in */
+  int valid;       /* rows of the batch among the eight */
+  unsigned slice, row_block, parity;
+  float scale;       /* of the loss */
+  unsigned barriers; /* this warp's, [EXCHANGES] */
+
+  __device__ __forceinline__ unsigned rank_of(unsigned of_slice) const {
+    return row_block * SLICES + of_slice;
+  }
+  __device__ __forceinline__ unsigned barrier(int exchange) const {
+    return barriers + exchange * 8;
+  }
+};
+
 #endif

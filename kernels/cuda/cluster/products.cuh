@@ -7,10 +7,6 @@
 #include "kernels/cuda/cluster/network.cuh"
 #include "kernels/cuda/tensor.cuh"
 
-static __device__ __forceinline__ unsigned address_of(const void *shared) {
-  return (unsigned)__cvta_generic_to_shared(shared);
-}
-
 /* Row `row` of a matrix of ROWS, a multiple of eight; of the half of a tile that is not there, the
  * other half instead. */
 template <int ROWS> static __device__ __forceinline__ int row_clamp(int row) {

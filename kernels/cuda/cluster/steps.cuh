@@ -4,8 +4,9 @@
 #ifndef EP_KERNELS_CUDA_CLUSTER_STEPS_CUH
 #define EP_KERNELS_CUDA_CLUSTER_STEPS_CUH
 
-#include "kernels/cuda/cluster/clerks.cuh"
 #include "kernels/cuda/cluster/weights.cuh"
+
+#include "kernels/cuda/cluster/clerks.cuh"
 
 /* This step's rows, as the clerks have laid them out, become the first layer's input. */
 static __device__ __forceinline__ void rows_take(const row_set &rows) {
@@ -17,11 +18,34 @@ static __device__ __forceinline__ void rows_take(const row_set &rows) {
   __syncwarp();
 }
 
-static __device__ __forceinline__ ep_optimizer_step update_of(const ep_optimizer &optimizer,
-                                                              const row_set &rows) {
-  const float *from = memory + UPDATES + rows.parity * 8;
-  if (!PLAIN_RATE) return *(const ep_optimizer_step *)from;
-  return plain_rates(optimizer, from[0]);
+/* The loss of a warp's rows, weighed, and their errors go to the first block. */
+static __device__ __forceinline__ void figures_give(const row_set &rows, const row_figures &of) {
+  float loss = warp_sum(of.loss) * rows.scale, errors = warp_sum(of.errors);
+  if (threadIdx.x % WARP != 0 || rows.slice != 0) return;
+  float *to =
+      memory + LOSSES + ((rows.parity * ROW_BLOCKS + rows.row_block) * ROW_WARPS + rows.warp) * 2;
+  if constexpr (ROW_BLOCKS == 1)
+    *(float2 *)to = make_float2(loss, errors);
+  else
+    asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(address_in(address_of(to), 0)),
+                 "f"(loss), "f"(errors)
+                 : "memory");
+}
+
+/* The first clerks of the first block: a step's, when all have given theirs. -1: none. */
+static __device__ __forceinline__ void figures_write(const span &s, long long step) {
+  if (step < 0 || block_rank() != 0 || clerk() >= WARP) return;
+  const float *from = memory + LOSSES + (step & 1) * ROW_BLOCKS * ROW_WARPS * 2;
+  float loss = 0, errors = 0;
+  for (int i = clerk(); i < ROW_BLOCKS * ROW_WARPS; i += WARP) {
+    loss += from[2 * i];
+    errors += from[2 * i + 1];
+  }
+  loss = warp_sum(loss);
+  errors = warp_sum(errors);
+  if (clerk() != 0) return;
+  s.loss[step] = loss;
+  s.errors[step] = (int)errors;
 }
 
 /* Shared memory at the start of a launch. */

@@ -34,7 +34,7 @@ static ep_status grid_prepare(grid *self, ep_error *error) {
   self->launch = (ep_cuda_launch){.blocks = plan->blocks,
                                   .threads = EP_GRID_THREADS,
                                   .shared_bytes = plan->shared_bytes,
-                                  .cluster = plan->span.cluster,
+                                  .cluster = plan->span.cluster ? plan->blocks : 0,
                                   .cooperative = !plan->span.cluster,
                                   .barrier_bytes = barrier_words * (int64_t)sizeof(unsigned)};
   const int64_t stride = plan->span.state_stride;

@@ -63,7 +63,7 @@ static ep_status kernel_prepare(resident *self, ep_error *error) {
   self->launch = (ep_cuda_launch){.blocks = plan.blocks,
                                   .threads = plan.threads,
                                   .shared_bytes = shared_bytes(program, &plan),
-                                  .cluster = plan.blocks > 1};
+                                  .cluster = plan.blocks > 1 ? plan.blocks : 0};
   return ep_cuda_launch_compile(backend, "kernels/cuda/resident/rows.cuh", "resident",
                                 ep_resident_text(program, &plan), &self->launch, error);
 }

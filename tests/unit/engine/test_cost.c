@@ -224,6 +224,17 @@ START_TEST(a_device_chooses_what_it_has) {
 }
 END_TEST
 
+/* Clusters with rows of their own: as many as there is room for. */
+START_TEST(crews_take_what_fits_a_cluster) {
+  static const char wide[] = BATCHED_TWICE(512, 112), many[] = BATCHED_TWICE(512, 113),
+                    wider[] = BATCHED_TWICE(1024, 100);
+  ck_assert_str_eq(estimate_of(wide, &gpu, NULL).executor, "cuda/crews");
+  ck_assert_str_eq(estimate_of(many, &gpu, NULL).executor, "cuda/grid");
+  ck_assert_str_eq(estimate_of(wider, &gpu, NULL).executor, "cuda/grid");
+  ck_assert_str_eq(estimate_of(wide, &desktop_gpu, NULL).executor, "cuda/general");
+}
+END_TEST
+
 /* cuda/resident has the order of an epoch in shared memory, beside all else. */
 START_TEST(an_order_must_fit_a_block) {
   static const char text[] = DENSE(4, ""), full[] = BATCHED(4, 30000, "");
@@ -476,6 +487,7 @@ int main(void) {
   tcase_add_test(tests, a_program_that_was_seen_starts_faster);
   tcase_add_test(tests, networks_of_other_work_are_other_programs);
   tcase_add_test(tests, a_device_chooses_what_it_has);
+  tcase_add_test(tests, crews_take_what_fits_a_cluster);
   tcase_add_test(tests, an_order_must_fit_a_block);
   tcase_add_test(tests, the_past_of_a_program_counts);
   tcase_add_test(tests, many_rows_go_by_tiles);

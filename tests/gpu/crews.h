@@ -1,0 +1,11 @@
+/* crews.h: programs that cuda/crews finds hard. */
+#ifndef EP_TESTS_GPU_CREWS_H
+#define EP_TESTS_GPU_CREWS_H
+
+#include "tests/unit/kernels/programs.h"
+
+int ep_crews_case_count(void);
+/* The caller destroys what it gets. */
+ep_case *ep_crews_case_create(int number);
+
+#endif
