@@ -34,6 +34,10 @@ static __device__ inline void barrier_wait(uint32_t barrier, int parity) {
                : "memory");
 }
 
+static __device__ inline void barrier_arrive(uint32_t barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
 /* Arrives, and expects this many bytes of copies in the phase. */
 static __device__ inline void barrier_expect(uint32_t barrier, int bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)

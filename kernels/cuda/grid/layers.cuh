@@ -2,7 +2,6 @@
 #ifndef EP_KERNELS_CUDA_GRID_LAYERS_CUH
 #define EP_KERNELS_CUDA_GRID_LAYERS_CUH
 
-#include "kernels/cuda/copies.cuh"
 #include "kernels/cuda/grid/warpgroups.cuh"
 #include "kernels/formulas/losses.h"
 
@@ -28,6 +27,7 @@ struct block_state {
   unsigned target, front_target; /* of the barriers */
   unsigned panel_stages;         /* that panels.cuh has taken since the launch, and its … */
   unsigned long long panel_barriers[EP_GRID_PANEL_BARRIERS];
+  line_slots lines;
 };
 static_assert(sizeof(block_state) <= EP_GRID_STATE * sizeof(float), "what plan.c reserves");
 
@@ -210,13 +210,13 @@ struct forward_use {
   }
 };
 
-/* c: as product() of products.cuh. */
+/* c: as product() of products.cuh; of_a, of_b: maps of a and b. */
 template <class S, bool PRECISE>
-static __device__ __forceinline__ void tile_product(float (&c)[S::MF][S::T][4], float *area,
-                                                    const matrix &a, const matrix &b,
-                                                    const task &of, int &awaits) {
+static __device__ __forceinline__ void
+tile_product(float (&c)[S::MF][S::T][4], float *area, const matrix &a, const matrix &b,
+             const ep_cuda_map *of_a, const ep_cuda_map *of_b, const task &of, int &awaits) {
   if constexpr (S::BY_WARPGROUPS)
-    lines_product<S::A_BY_K>(c, area, a, b, of, awaits);
+    lines_product<S::A_BY_K>(c, area, state_of().lines, of_a, of_b, of, awaits);
   else
     product<S, PRECISE>(c, area, a, b, of, awaits);
 }
@@ -229,6 +229,7 @@ static __device__ __noinline__ void forward_run(int l, int awaits) {
   const ep_grid_cut cut = of.forward;
   float *area = block_memory + span_of().area_at;
   matrix weights = weights_of(of), x = input_of(n, l);
+  const ep_grid_maps *maps = span_of().maps + l;
   int tasks = cut.across * cut.down * cut.splits;
   for (int number = blockIdx.x; number < tasks; number += span_of().workers) {
     task at = task_of<S>(cut, number, of.in);
@@ -236,7 +237,8 @@ static __device__ __noinline__ void forward_run(int l, int awaits) {
     early<S, forward_use> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    tile_product<S, PRECISE>(c, area, weights, x, at, awaits);
+    tile_product<S, PRECISE>(c, area, weights, x, &maps->factors, &maps->input[n.turn % 2], at,
+                             awaits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
   meeting_await(awaits);
@@ -316,6 +318,7 @@ static __device__ __noinline__ void backward_run(int l, int awaits) {
   float *area = block_memory + span_of().area_at;
   const layer before = span_of().layers[l - 1];
   matrix weights = weights_of(of), grad = grad_of(n, of);
+  const ep_grid_maps *maps = span_of().maps + l;
   int tasks = cut.across * cut.down * cut.splits;
   for (int number = blockIdx.x; number < tasks; number += span_of().workers) {
     task at = task_of<S>(cut, number, of.out);
@@ -323,7 +326,7 @@ static __device__ __noinline__ void backward_run(int l, int awaits) {
     early<S, backward_use<PRECISE>> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    tile_product<S, PRECISE>(c, area, weights, grad, at, awaits);
+    tile_product<S, PRECISE>(c, area, weights, grad, &maps->factors, &maps->grad, at, awaits);
     task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
   }
   meeting_await(awaits);

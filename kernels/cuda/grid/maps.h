@@ -6,15 +6,17 @@
 #include "kernels/cuda/grid/span.h"
 #include "kernels/cuda/maps.h"
 
-/* Of a layer. Tiles have EP_GRID_LINE columns, of weights EP_GRID_LARGE_K rows, of a batch
- * EP_GRID_LARGE_N. */
+/* Of a layer. Tiles have EP_GRID_LINE columns, of a batch EP_GRID_LARGE_N rows. */
 struct ep_grid_maps {
+  ep_cuda_map factors;  /* the weights as products take them, EP_GRID_LINE rows a tile */
+  ep_cuda_map input[2]; /* of steps by turns: those of a chained front lie in two places */
+  ep_cuda_map grad;     /* by the layer's outputs */
+  /* Where panels update: EP_GRID_LARGE_K rows a tile. */
   ep_cuda_map weights, state[EP_GRID_PANEL_SLOTS];
-  ep_cuda_map grad; /* by the layer's outputs */
 };
 
-/* Makes the maps of all layers that are updated by panels: device memory, taken from `memory`.
- * span: with its pointers to parameters, state and scratch; its `maps` is written. */
+/* Makes the maps of all layers of which warpgroups take products: device memory, taken from
+ * `memory`. span: with its pointers to parameters, state and scratch; its `maps` is written. */
 ep_status ep_grid_maps_take(ep_cuda_memory *memory, ep_grid_span *span, ep_error *error);
 
 #endif

@@ -255,10 +255,16 @@ static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float
 
 /* --- results --------------------------------------------------------------------------------- */
 
+/* Of what warp `warp` along M has, the first row of those that fragments call g and g + 8. */
+template <class S> static __device__ __forceinline__ int result_row(int warp, int g) {
+  if constexpr (S::BY_WARPGROUPS && S::A_BY_K) return warp / 4 * 64 + ep_grid_pair(warp % 4, g);
+  return warp * S::MF * 16 + (S::A_BY_K ? 2 * g : g);
+}
+
 template <class S>
 static __device__ __forceinline__ void result_store(float *area, const float (&c)[S::MF][S::T][4]) {
   int lane = threadIdx.x % WARP, warp = threadIdx.x % S::GROUP / WARP, g = lane / 4, t = lane % 4;
-  int m = warp % S::WM * S::MF * 16, n = warp / S::WM * S::T * 8 + 2 * t;
+  int m = result_row<S>(warp % S::WM, g), n = warp / S::WM * S::T * 8 + 2 * t;
   float *to = area + (int)threadIdx.x / S::GROUP * S::C_FLOATS;
 #pragma unroll
   for (int i = 0; i < S::MF; i++)
@@ -266,7 +272,7 @@ static __device__ __forceinline__ void result_store(float *area, const float (&c
     for (int j = 0; j < S::T; j++)
 #pragma unroll
       for (int q = 0; q < 4; q++) {
-        int row = m + i * 16 + (S::A_BY_K ? 2 * g + q / 2 : g + q / 2 * 8);
+        int row = m + i * 16 + q / 2 * (S::A_BY_K ? 1 : 8);
         to[(n + j * 8 + q % 2) * S::C_STRIDE + row] = c[i][j][q];
       }
   __syncthreads();
@@ -313,7 +319,7 @@ parts_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut,
   constexpr int TOGETHER = 4, EIGHT = 4 * THREADS, PART = S::T * EIGHT;
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, splits = cut.splits;
   int line = threadIdx.x / (S::M / 4), column = threadIdx.x % (S::M / 4) * 4;
-  int place = 2 * t * S::C_STRIDE + threadIdx.x / WARP * 16 + (S::A_BY_K ? 2 * g : g);
+  int place = 2 * t * S::C_STRIDE + result_row<S>(threadIdx.x / WARP, g);
   float *group = partials + (long long)of.group * splits * PART + 4 * threadIdx.x;
 #pragma unroll
   for (int j = 0; j < S::T; j++)

@@ -68,9 +68,10 @@ enum {
   EP_GRID_WEIGHTS_SMALL_N = 64,
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
+  EP_GRID_LINE_STAGES = 6, /* of a product by warpgroups: lines on their way, or multiplied */
   EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
   EP_GRID_PANEL_BARRIERS = 14,
-  EP_GRID_STATE = 1440, /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_STATE = 1536, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8) + 192,
@@ -115,7 +116,7 @@ typedef struct {
   float *state;             /* [slots, state_stride] */
   float *scratch;           /* zero when the executor was made */
   unsigned *barrier;        /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
-  const ep_grid_maps *maps; /* [layers], of those that are updated by panels; NULL: of none */
+  const ep_grid_maps *maps; /* [layers], of those whose products warpgroups take; NULL: of none */
   const float *lr;          /* [lr_count]: 1 or steps */
   int64_t lr_count;
   const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */

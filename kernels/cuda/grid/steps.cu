@@ -189,6 +189,7 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
   barrier_init(shared_address(done), 1);
   for (int i = 0; i < EP_GRID_PANEL_BARRIERS; i++)
     barrier_init(shared_address(&state.panel_barriers[i]), 1);
+  lines_make(state.lines);
   barriers_publish();
 }
 

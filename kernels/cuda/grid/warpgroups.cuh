@@ -4,6 +4,8 @@
 #ifndef EP_KERNELS_CUDA_GRID_WARPGROUPS_CUH
 #define EP_KERNELS_CUDA_GRID_WARPGROUPS_CUH
 
+#include "kernels/cuda/copies.cuh"
+#include "kernels/cuda/grid/maps.h"
 #include "kernels/cuda/grid/products.cuh"
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
@@ -101,82 +103,133 @@ static __device__ __forceinline__ void multiply_64(float (&c)[8][4], const unsig
 
 /* --- products --------------------------------------------------------------------------------- */
 
-/* As product() of products.cuh: the sum over a line of terms a stage. Of six stages four are on
- * their way, one is multiplied, and one may still be read by the slower warpgroup. BY_K: the terms
- * of `a` lie across, and its fragments come from registers: of 16 outputs, a warp's, 2g and 2g + 1
- * are rows g and g + 8. */
-template <bool BY_K>
-static __device__ __forceinline__ void lines_product(float (&c)[1][13][4], float *area,
-                                                     const matrix &a, const matrix &b,
-                                                     const task &of, int &awaits) {
+/* Where a product's lines lie, by turns: what the block keeps from one product to the next. */
+struct line_slots {
+  static constexpr int COUNT = EP_GRID_LINE_STAGES;
+  unsigned long long full[COUNT]; /* barriers: the copies of a stage have come … */
+  unsigned long long free[COUNT]; /* … and all warps have multiplied it */
+  int stages;                     /* since the launch */
+};
+
+/* One thread; barriers_publish follows. */
+static __device__ void lines_make(line_slots &slots) {
+  slots.stages = 0;
+  for (int i = 0; i < line_slots::COUNT; i++) {
+    barrier_init(shared_address(&slots.full[i]), 1);
+    barrier_init(shared_address(&slots.free[i]), WARPS);
+  }
+}
+
+/* What a warp asks the copy engine for, by one thread: of each stage of a task a tile, which takes
+ * it some 80 cycles: the first warps of `a`, LINE of M each, the next one of `b`. It is that one
+ * that expects the bytes of all. */
+template <bool BY_K> struct line_copies {
   typedef wide<BY_K> S;
-  constexpr int DEPTH = 6, AHEAD = DEPTH - 2, A_STRIDE = BY_K ? S::M + 8 : LINE;
-  constexpr int A_FLOATS = (BY_K ? LINE : S::M) * A_STRIDE, STAGE = A_FLOATS + S::N * LINE;
+  static constexpr int A_FLOATS = S::M * LINE, STAGE = A_FLOATS + S::N * LINE;
+  static constexpr int A_WARPS = S::M / LINE, BYTES = (int)sizeof(float);
   static_assert(A_FLOATS % (8 * LINE) == 0 && STAGE % (8 * LINE) == 0, "lines, by eights");
-  static_assert(DEPTH * STAGE + 8 * LINE <= EP_GRID_WIDE_AREA, "what plan.c reserves");
-  strip<BY_K ? LINE : S::M, BY_K ? S::M : LINE, A_STRIDE, THREADS, !BY_K> of_a(
-      a, BY_K ? of.first : of.m, BY_K ? of.m : of.first);
-  strip<S::N, LINE, LINE, THREADS, true> of_b(b, of.n, of.first);
-  float *lines = lines_begin(area), *to = lines;
-  int stages = (of.end - of.first + LINE - 1) / LINE, fetched = 0, slot = 0;
-  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-  int mine = BY_K ? lane % 4 * A_STRIDE + warp * 16 + lane / 4 * 2 : warp / 4 * 64 * LINE;
-  if (awaits != EP_GRID_NONE) {
+  static_assert(A_WARPS < WARPS, "each tile is a warp's");
+  static_assert(line_slots::COUNT * STAGE + 8 * LINE <= EP_GRID_WIDE_AREA, "what plan.c reserves");
+  const ep_cuda_map *a, *b;
+  unsigned lines, full; /* in shared memory: the first stage, the first barrier */
+  int m, n, first;
+  __device__ __forceinline__ void load_a(int warp, int stage, int slot) const {
+    int term = first + stage * LINE, at = m + warp * LINE;
+    tile_load(lines + (slot * STAGE + warp * LINE * LINE) * BYTES, a, full + 8 * slot,
+              BY_K ? at : term, BY_K ? term : at);
+  }
+  __device__ __forceinline__ void load_b(int stage, int slot) const {
+    barrier_expect(full + 8 * slot, STAGE * BYTES);
+    tile_load(lines + (slot * STAGE + A_FLOATS) * BYTES, b, full + 8 * slot, first + stage * LINE,
+              n);
+  }
+};
+
+/* Fragments of `a` whose terms lie across, in lines of 32 of M: of all terms of a stage. from: the
+ * thread's two neighbours (ep_grid_pair) in the line of term 0, were its fours not swizzled. */
+static __device__ __forceinline__ void parts_load(unsigned (&parts)[LINE / 8][4], const float *from,
+                                                  int four, int t) {
+#pragma unroll
+  for (int term = 0; term < LINE; term += 4) {
+    float2 two = *(const float2 *)(from + ep_grid_line_place(term + t, four));
+    parts[term / 8][term / 4 % 2 * 2] = __float_as_uint(two.x);
+    parts[term / 8][term / 4 % 2 * 2 + 1] = __float_as_uint(two.y);
+  }
+}
+
+/* As product() of products.cuh: the sum over a line of terms a stage, of tiles that the copy engine
+ * brings. A stage's place is asked for anew when both warpgroups have multiplied it, one stage
+ * later. BY_K: the terms of `a` lie across, and its fragments come from registers. */
+template <bool BY_K>
+static __device__ __forceinline__ void
+lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cuda_map *of_a,
+              const ep_cuda_map *of_b, const task &of, int &awaits) {
+  typedef line_copies<BY_K> copies;
+  constexpr int COUNT = line_slots::COUNT;
+  const int stages = (of.end - of.first + LINE - 1) / LINE, begun = slots.stages;
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  const unsigned full = shared_address(slots.full), free = shared_address(slots.free);
+  const float *lines = lines_begin(area);
+  const copies copy = {of_a, of_b, shared_address(lines), full, of.m, of.n, of.first};
+  const bool has_a = lane == 0 && warp < copies::A_WARPS,
+             has_b = lane == 0 && warp == copies::A_WARPS;
+  if (has_a) {
+    copies_allow();
 #pragma unroll 1
-    for (; fetched < AHEAD && fetched < stages; fetched++) {
-      of_a.load(lines + fetched * STAGE);
-      BY_K ? of_a.down(LINE) : of_a.right(LINE);
-    }
-    meeting_await(awaits);
+    for (int k = 0; k < COUNT && k < stages; k++) copy.load_a(warp, k, (begun + k) % COUNT);
+  }
+  meeting_await(awaits);
+  if (has_b) {
+    copies_allow();
+#pragma unroll 1
+    for (int k = 0; k < COUNT && k < stages; k++) copy.load_b(k, (begun + k) % COUNT);
   }
 #pragma unroll
-  for (int j = 0; j < S::T; j++)
+  for (int j = 0; j < 13; j++)
 #pragma unroll
     for (int q = 0; q < 4; q++) c[0][j][q] = 0;
+  const int pair = ep_grid_pair(warp % 4, lane / 4), column = warp / 4 * 64 + pair;
+  const int mine = BY_K ? column / LINE * LINE * LINE + pair % 4 : warp / 4 * 64 * LINE;
+  int slot = begun % COUNT, parity = begun / COUNT % 2, last = 0, last_parity = 0;
+  unsigned parts[LINE / 8][4];
+  barrier_wait(full + 8 * slot, parity);
+  if constexpr (BY_K)
+    parts_load(parts, lines + slot * copies::STAGE + mine, pair % LINE / 4, lane % 4);
 #pragma unroll 1
-  for (int k = -AHEAD; k < stages; k++) {
-    if (k >= 0) {
-      asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
-      lines_publish();
-      __syncthreads();
-    }
-    int next = k + AHEAD;
-    if (next < stages) {
-      if (next >= fetched) {
-        of_a.load(to);
-        BY_K ? of_a.down(LINE) : of_a.right(LINE);
-      }
-      of_b.load(to + A_FLOATS);
-      of_b.right(LINE);
-    }
-    to = to == lines + (DEPTH - 1) * STAGE ? lines : to + STAGE;
-    asm volatile("cp.async.commit_group;" ::: "memory");
-    if (k < 0) continue;
-    const float *here = lines + slot * STAGE;
-    slot = slot == DEPTH - 1 ? 0 : slot + 1;
-    unsigned parts[LINE / 8][4];
-    if constexpr (BY_K)
-#pragma unroll
-      for (int term = 0; term < LINE; term += 4) {
-        float2 two = *(const float2 *)(here + mine + term * A_STRIDE);
-        parts[term / 8][term / 4 % 2 * 2] = __float_as_uint(two.x);
-        parts[term / 8][term / 4 % 2 * 2 + 1] = __float_as_uint(two.y);
-      }
+  for (int k = 0; k < stages; k++) {
+    const float *here = lines + slot * copies::STAGE, *of_terms = here + copies::A_FLOATS;
     products_begin();
 #pragma unroll
-    for (int term = 0; term < LINE; term += 8) {
-      unsigned long long of_term = lines_of(here + A_FLOATS + term);
+    for (int term = 0; term < LINE; term += 8)
       if constexpr (BY_K)
-        multiply_104(c[0], parts[term / 8], of_term);
+        multiply_104(c[0], parts[term / 8], lines_of(of_terms + term));
       else
-        multiply_104(c[0], lines_of(here + mine + term), of_term);
-    }
+        multiply_104(c[0], lines_of(here + mine + term), lines_of(of_terms + term));
     products_commit();
-    products_wait<BY_K ? 0 : 1>(); /* registers are read to the end */
+    if ((has_a || has_b) && k > 0 && k - 1 + COUNT < stages) {
+      barrier_wait(free + 8 * last, last_parity);
+      if (has_a) copy.load_a(warp, k - 1 + COUNT, last);
+      if (has_b) copy.load_b(k - 1 + COUNT, last);
+    }
+    last = slot, last_parity = parity;
+    slot = slot == COUNT - 1 ? 0 : slot + 1;
+    parity ^= slot == 0;
+    unsigned next[LINE / 8][4];
+    if (k + 1 < stages) {
+      barrier_wait(full + 8 * slot, parity);
+      if constexpr (BY_K)
+        parts_load(next, lines + slot * copies::STAGE + mine, pair % LINE / 4, lane % 4);
+    }
+    products_wait<0>();
+    if (lane == 0) barrier_arrive(free + 8 * last);
+    if constexpr (BY_K)
+#pragma unroll
+      for (int i = 0; i < LINE / 8; i++)
+#pragma unroll
+        for (int q = 0; q < 4; q++) parts[i][q] = next[i][q];
   }
-  products_wait<0>();
-  asm volatile("cp.async.wait_group 0;" ::: "memory");
   __syncthreads();
+  if (threadIdx.x == 0) slots.stages = begun + stages;
 }
 
 #endif
