@@ -48,6 +48,11 @@ static __device__ __forceinline__ int tiles_first(int across, unsigned crew) {
   return across * (int)crew / CREWS;
 }
 
+/* Whether this block has the biases of layer l, behind the front, among its tasks. */
+static __device__ __forceinline__ bool has_biases(const row_set &rows, int l) {
+  return (int)rows.row_block == l % CREWS && (l < LAST || rows.rank == 0);
+}
+
 /* --- tasks ----------------------------------------------------------------------------------- */
 
 struct task {
@@ -104,10 +109,9 @@ static __device__ __forceinline__ task task_make(const row_set &rows, int number
 #pragma unroll
   for (int l = FRONT; l < LAYERS; l++) {
     const crews_layer of = layer(l);
-    bool has_biases = (int)rows.row_block == l % CREWS && (l < LAST || rows.rank == 0);
     int first = tiles_first(across(l), rows.row_block),
         tasks = (tiles_first(across(l), rows.row_block + 1) - first) * tiles_down(l),
-        all = tasks + (has_biases ? tiles_down(l) : 0);
+        all = tasks + (has_biases(rows, l) ? tiles_down(l) : 0);
     if (e >= 0 && e < all) {
       bool of_bias = e >= tasks;
       int m = of_bias ? e - tasks : e % tiles_down(l), n = of_bias ? 0 : e / tiles_down(l);
@@ -156,9 +160,11 @@ template <int L> static __device__ __forceinline__ void stages_start(const row_s
       x += rows.rank * across(L) * CREWS * 256;
     else
       terms += rows.rank * FLOATS;
-    bytes_expect(rows.barrier(STAGES + L), (floats + FLOATS) * 4);
-    if (floats > 0) bulk_start(memory + staged(L), x, floats, rows.barrier(STAGES + L));
-    bulk_start(memory + staged(L) + staged_features(L), terms, FLOATS, rows.barrier(STAGES + L));
+    if (floats > 0 || has_biases(rows, L)) { /* else no task waits for it */
+      bytes_expect(rows.barrier(STAGES + L), (floats + FLOATS) * 4);
+      if (floats > 0) bulk_start(memory + staged(L), x, floats, rows.barrier(STAGES + L));
+      bulk_start(memory + staged(L) + staged_features(L), terms, FLOATS, rows.barrier(STAGES + L));
+    }
     stages_start<L + 1>(rows);
   }
 }
