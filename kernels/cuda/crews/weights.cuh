@@ -47,6 +47,10 @@ constexpr int staged(int l) {
 static __device__ __forceinline__ int tiles_first(int across, unsigned crew) {
   return across * (int)crew / CREWS;
 }
+/* Whether the biases of layer l, behind the front, are this block's. */
+static __device__ __forceinline__ bool has_biases(const row_set &rows, int l) {
+  return (int)rows.row_block == l % CREWS && (l < LAST || rows.rank == 0);
+}
 
 /* --- tasks ----------------------------------------------------------------------------------- */
 
@@ -104,10 +108,9 @@ static __device__ __forceinline__ task task_make(const row_set &rows, int number
 #pragma unroll
   for (int l = FRONT; l < LAYERS; l++) {
     const crews_layer of = layer(l);
-    bool has_biases = (int)rows.row_block == l % CREWS && (l < LAST || rows.rank == 0);
     int first = tiles_first(across(l), rows.row_block),
         tasks = (tiles_first(across(l), rows.row_block + 1) - first) * tiles_down(l),
-        all = tasks + (has_biases ? tiles_down(l) : 0);
+        all = tasks + (has_biases(rows, l) ? tiles_down(l) : 0);
     if (e >= 0 && e < all) {
       bool of_bias = e >= tasks;
       int m = of_bias ? e - tasks : e % tiles_down(l), n = of_bias ? 0 : e / tiles_down(l);
@@ -144,7 +147,8 @@ static __device__ __forceinline__ task task_of_lane(const task &own, int lane) {
 
 /* --- fetches --------------------------------------------------------------------------------- */
 
-/* Thread 0: fetches what the block's tasks behind the front need. */
+/* Thread 0: fetches what the block's tasks behind the front need; nothing of a layer of which it has
+ * none, for nobody would wait until it is there. */
 template <int L> static __device__ __forceinline__ void stages_start(const row_set &rows) {
   if constexpr (L < LAYERS) {
     constexpr int FLOATS = layer(L).outputs * CREWS * ROWS;
@@ -156,9 +160,11 @@ template <int L> static __device__ __forceinline__ void stages_start(const row_s
       x += rows.rank * across(L) * CREWS * 256;
     else
       terms += rows.rank * FLOATS;
-    bytes_expect(rows.barrier(STAGES + L), (floats + FLOATS) * 4);
+    if (floats > 0 || has_biases(rows, L)) {
+      bytes_expect(rows.barrier(STAGES + L), (floats + FLOATS) * 4);
+      bulk_start(memory + staged(L) + staged_features(L), terms, FLOATS, rows.barrier(STAGES + L));
+    }
     if (floats > 0) bulk_start(memory + staged(L), x, floats, rows.barrier(STAGES + L));
-    bulk_start(memory + staged(L) + staged_features(L), terms, FLOATS, rows.barrier(STAGES + L));
     stages_start<L + 1>(rows);
   }
 }
