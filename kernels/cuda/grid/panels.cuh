@@ -227,6 +227,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
       asm volatile("cp.async.commit_group;" ::: "memory");
       place = next;
     }
+    asm volatile("cp.async.wait_group 0;" ::: "memory"); /* zeros, behind the last stage */
     __syncthreads();
   }
 }
