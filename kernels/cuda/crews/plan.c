@@ -86,8 +86,8 @@ static int piece_floats(const ep_crews_layer *layer) {
   return layer->outputs * layer->inputs + up(layer->outputs, 4);
 }
 
-/* Of a layer behind the front: its inputs, then the sums of its outputs, which may be more, then the
- * sums of gradients by its inputs. The last layer's sums of outputs land behind its inputs. */
+/* Of a layer behind the front: its inputs, then the sums of its outputs, which may be more, then
+ * the sums of gradients by its inputs. The last layer's sums of outputs land behind its inputs. */
 static int place_floats(const ep_crews_plan *plan, int l) {
   const ep_crews_layer *layer = &plan->layers[l];
   if (l == plan->layers_count - 1) return layer->inputs * ROWS + RANKS * layer->outputs * ROWS;
