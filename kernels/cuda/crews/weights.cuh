@@ -48,7 +48,8 @@ constexpr int staged(int l) {
 static __device__ __forceinline__ int tiles_first(int across, unsigned crew) {
   return across * (int)crew / CREWS;
 }
-/* Whether the biases of layer l, behind the front, are this block's. */
+
+/* Whether this block has the biases of layer l, behind the front, among its tasks. */
 static __device__ __forceinline__ bool has_biases(const row_set &rows, int l) {
   return (int)rows.row_block == l % CREWS && (l < LAST || rows.rank == 0);
 }
@@ -162,11 +163,11 @@ template <int L> static __device__ __forceinline__ void stages_start(const row_s
       x += rows.rank * across(L) * CREWS * 256;
     else
       terms += rows.rank * FLOATS;
-    if (floats > 0 || has_biases(rows, L)) {
+    if (floats > 0 || has_biases(rows, L)) { /* else no task waits for it */
       bytes_expect(rows.barrier(STAGES + L), (floats + FLOATS) * 4);
+      if (floats > 0) bulk_start(memory + staged(L), x, floats, rows.barrier(STAGES + L));
       bulk_start(memory + staged(L) + staged_features(L), terms, FLOATS, rows.barrier(STAGES + L));
     }
-    if (floats > 0) bulk_start(memory + staged(L), x, floats, rows.barrier(STAGES + L));
     stages_start<L + 1>(rows);
   }
 }
