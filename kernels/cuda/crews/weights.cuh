@@ -150,8 +150,7 @@ static __device__ __forceinline__ task task_of_lane(const task &own, int lane) {
 
 /* --- fetches --------------------------------------------------------------------------------- */
 
-/* Thread 0: fetches what the block's tasks behind the front need; nothing of a layer of which it
- * has none, for nobody would wait until it is there. */
+/* Thread 0: fetches what the block's tasks behind the front need. */
 template <int L> static __device__ __forceinline__ void stages_start(const row_set &rows) {
   if constexpr (L < LAYERS) {
     constexpr int FLOATS = layer(L).outputs * CREWS * ROWS;
