@@ -36,7 +36,7 @@ static const ep_calibration_program cuda_programs[] = {
     {"cuda/cluster", 2, 16, 2, 100, 0, 0},    {"cuda/cluster", 2, 64, 4, 500, 0, 0},
     {"cuda/cluster", 12, 20, 1, 80, 0, 0},    {"cuda/cluster", 10, 6, 7, 60, 0, 0},
     {"cuda/cluster", 24, 64, 4, 100, 0, 0},   {"cuda/cluster", 32, 200, 1, 200, 0, 0},
-    {"cuda/crews", 2, 512, 2, 100, 0, 0},     {"cuda/crews", 24, 400, 4, 64, 0, 0},
+    {"cuda/crews", 2, 512, 2, 100, 0, 0},     {"cuda/crews", 24, 320, 4, 64, 0, 0},
     {"cuda/grid", 16, 32, 4, 8192, 0, 0},     {"cuda/grid", 16, 128, 2, 4096, 0, 0},
     {"cuda/grid", 2, 512, 4, 100, 0, 0},      {"cuda/grid", 2, 1024, 4, 1000, 0, 0},
     {"cuda/grid", 2, 2048, 2, 100, 0, 0},     {"cuda/graph", 1, 8, 2, 200, 16, 0},

@@ -290,49 +290,57 @@ static __device__ __forceinline__ void front_refetch(const row_set &rows) {
              rows.barrier(REFETCH));
 }
 
+/* The gradient by the outputs of the front, whose sums the blocks share out: all get those of all.
+ */
+template <int L>
+static __device__ __forceinline__ void front_enter(const row_set &rows, const quad &of,
+                                                   const float4 &sum, const slopes &slope) {
+  constexpr int EACH = columns_each(L), COLUMNS = layer(L).inputs / 4;
+  int column = (int)rows.rank * EACH + of.column;
+  const float *landing = memory + PLACE_SECOND;
+  if (of.column < EACH && column < COLUMNS)
+#pragma unroll 4
+    for (int s = 0; s < RANKS; s++)
+      give(address_in(address_of(landing + (column * ROWS + of.row) * 4), s), sum,
+           address_in(rows.barrier(FRONT_GATHER), s));
+  given_await(rows, FRONT_GATHER, COLUMNS * ROWS * 16);
+  if constexpr (REFETCHES) bytes_wait(rows.barrier(REFETCH), rows.parity);
+  const lane_place lane = lane_place_make();
+  if (rows.warp < across(L) * 2) {
+    int output = rows.warp * 8 + 2 * lane.t;
+    float c[4];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      float2 both =
+          *(const float2 *)(landing + (output / 4 * ROWS + lane.g + 8 * h) * 4 + output % 4);
+      c[2 * h] = both.x * slope[L - 1][2 * h], c[2 * h + 1] = both.y * slope[L - 1][2 * h + 1];
+    }
+    front_store<L - 1>(rows, c, output);
+  }
+  __syncthreads();
+}
+
 /* From the gradient by layer L's outputs to the front. */
 template <int L>
 static __device__ __forceinline__ void shared_backward(const row_set &rows, const slopes &slope) {
-  if constexpr (L == 0) return;
-  const quad of = quad_make();
-  shared_multiply<L>(rows);
-  if constexpr (L == LAST) {
-    __syncthreads();
+  if constexpr (L > 0) {
+    const quad of = quad_make();
+    shared_multiply<L>(rows);
     float4 sum = {};
-    if (of.column < layer(L).inputs / 4)
-      sum = *(const float4 *)(memory + place(L) + threadIdx.x * 4);
-    shared_store<L - 1>(rows, of, sum, slope);
-    shared_backward<L - 1>(rows, slope);
-  } else if constexpr (L > FRONT) {
-    float4 sum = sums_take<L>(rows, of);
-    shared_store<L - 1>(rows, of, sum, slope);
-    if constexpr (REFETCHES && L == FRONT + 3) front_refetch(rows);
-    shared_backward<L - 1>(rows, slope);
-  } else {
-    constexpr int EACH = columns_each(L), COLUMNS = layer(L).inputs / 4;
-    float4 sum = sums_take<L>(rows, of);
-    int column = (int)rows.rank * EACH + of.column;
-    const float *landing = memory + PLACE_SECOND;
-    if (of.column < EACH && column < COLUMNS)
-#pragma unroll 4
-      for (int s = 0; s < RANKS; s++)
-        give(address_in(address_of(landing + (column * ROWS + of.row) * 4), s), sum,
-             address_in(rows.barrier(FRONT_GATHER), s));
-    given_await(rows, FRONT_GATHER, COLUMNS * ROWS * 16);
-    if constexpr (REFETCHES) bytes_wait(rows.barrier(REFETCH), rows.parity);
-    const lane_place lane = lane_place_make();
-    if (rows.warp < across(L) * 2) {
-      int output = rows.warp * 8 + 2 * lane.t;
-      float c[4];
-#pragma unroll
-      for (int h = 0; h < 2; h++) {
-        float2 both =
-            *(const float2 *)(landing + (output / 4 * ROWS + lane.g + 8 * h) * 4 + output % 4);
-        c[2 * h] = both.x * slope[L - 1][2 * h], c[2 * h + 1] = both.y * slope[L - 1][2 * h + 1];
-      }
-      front_store<L - 1>(rows, c, output);
+    if constexpr (L < LAST) {
+      sum = sums_take<L>(rows, of);
+    } else {
+      __syncthreads();
+      if (of.column < layer(L).inputs / 4)
+        sum = *(const float4 *)(memory + place(L) + threadIdx.x * 4);
     }
-    __syncthreads();
+    if constexpr (L == FRONT) {
+      front_enter<L>(rows, of, sum, slope);
+    } else {
+      shared_store<L - 1>(rows, of, sum, slope);
+      if constexpr (REFETCHES && L == FRONT + 3) front_refetch(rows);
+      shared_backward<L - 1>(rows, slope);
+    }
   }
 }
 

@@ -8,13 +8,10 @@
 
 typedef ep_crews_span span;
 
-constexpr int RANKS = 16, WARPS = 16, ROWS = 16; /* of a crew */
-constexpr int ROW_WARPS = WARPS - 1;             /* the last one fetches rows */
+constexpr int RANKS = EP_CREWS_RANKS, WARPS = EP_CREWS_WARPS, ROWS = EP_CREWS_ROWS;
+constexpr int ROW_WARPS = WARPS - 1; /* the last one fetches rows */
 constexpr int THREADS = WARPS * WARP, BLOCKS = CREWS * RANKS, LAST = LAYERS - 1;
 
-constexpr bool is_shared(int l) {
-  return l >= FRONT && l < LAST;
-}
 constexpr int tiles_down(int l) {
   return (layer(l).outputs + 15) / 16;
 }

@@ -86,12 +86,12 @@ static int piece_floats(const ep_crews_layer *layer) {
   return layer->outputs * layer->inputs + up(layer->outputs, 4);
 }
 
-/* Of a layer behind the front, or of the last: its inputs, or the sums of gradients by them. The
- * last layer's sums of outputs land behind its inputs. */
+/* Of a layer behind the front: its inputs, then the sums of its outputs, which may be more, then
+ * the sums of gradients by its inputs. The last layer's sums of outputs land behind its inputs. */
 static int place_floats(const ep_crews_plan *plan, int l) {
   const ep_crews_layer *layer = &plan->layers[l];
   if (l == plan->layers_count - 1) return layer->inputs * ROWS + RANKS * layer->outputs * ROWS;
-  return up(layer->inputs, 4 * RANKS) * ROWS;
+  return most(up(layer->inputs, 4 * RANKS), layer->outputs) * ROWS;
 }
 
 /* The front's weights and features lie at the end of the second place, behind what lies there while
@@ -114,7 +114,8 @@ static int places_make(ep_crews_plan *plan, int at) {
   return plan->place[1] + floats[1];
 }
 
-/* Tasks of a block in the front: 16 outputs by 16 inputs each, or the biases of 16 outputs. */
+/* Tasks of a block in the front: 16 outputs by 16 inputs each, or the biases of 16 outputs. There
+ * may be as many as the front has layers, whose barriers they wait at. */
 static int front_turns(const ep_crews_plan *plan) {
   int tasks = 0, blocks = plan->crews * RANKS;
   for (int l = 0; l < plan->front; l++)

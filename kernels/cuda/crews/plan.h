@@ -12,8 +12,6 @@
 #include "kernels/choice.h"
 #include "kernels/cuda/crews/span.h"
 
-enum { EP_CREWS_RANKS = 16, EP_CREWS_ROWS = 16, EP_CREWS_WARPS = 16, EP_CREWS_TASK_FLOATS = 16 };
-
 /* A linear layer and the activation behind it. Offsets are floats. */
 typedef struct {
   int in, out;

@@ -5,7 +5,13 @@
 
 #include "kernels/formulas/optimizers.h"
 
-enum { EP_CREWS_LAYERS_MAX = 16 };
+enum {
+  EP_CREWS_LAYERS_MAX = 16,
+  EP_CREWS_RANKS = 16, /* blocks of a crew */
+  EP_CREWS_ROWS = 16,  /* rows that it takes at most */
+  EP_CREWS_WARPS = 16, /* of a block */
+  EP_CREWS_TASK_FLOATS = 13
+};
 
 typedef struct {
   int64_t first_step, steps;

@@ -33,6 +33,7 @@ constexpr int turns_count() {
   return (count + WARPS - 1) / WARPS;
 }
 constexpr int TURNS = turns_count(); /* tasks of a warp, at most */
+static_assert(TURNS <= WARP, "a lane knows one");
 
 /* Where a block has what it needs of layer l for its tasks, while no weights are there: behind
  * those of the front's tasks. */
@@ -65,6 +66,7 @@ struct task {
   int stage;            /* the barrier of what is staged */
   float decay;
 };
+static_assert(sizeof(task) == EP_CREWS_TASK_FLOATS * sizeof(float), "what plan.c reserves");
 
 /* Of a layer: 16 outputs from tile m on by input tile n of this block's part. */
 static __device__ __forceinline__ void task_fill(task &of, const crews_layer &layer, int m, int n,
