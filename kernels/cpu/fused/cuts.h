@@ -49,9 +49,10 @@ LANES_INLINE lanes tiles_rest(lanes x) {
   return x - (lanes)((lanes_word)x & UINT32_C(0xffff0000));
 }
 
-/* Words of two numbers' upper bits. */
+/* Words of two numbers' upper bits: of b, where a's are moved down into the lower ones. */
 LANES_INLINE lanes tiles_words(lanes a, lanes b) {
-  return (lanes)(((lanes_word)b & UINT32_C(0xffff0000)) | (lanes_word)a >> 16);
+  return (lanes)_mm512_mask_alignr_epi8((__m512i)b, UINT64_C(0x3333333333333333), (__m512i)a,
+                                        (__m512i)a, 2);
 }
 
 /* A tile's row in its three parts: each word has a number of `a` and one of `b`. */
