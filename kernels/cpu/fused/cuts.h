@@ -22,7 +22,8 @@ enum {
   TILES_DEPTH = 32,
   TILES_QUARTERS = 4,
   TILES_PRODUCTS = 6, /* of two numbers' parts */
-  TILES_FEW = TILES_DEPTH / TILES_PRODUCTS
+  TILES_FEW = TILES_DEPTH / TILES_PRODUCTS,
+  TILES_FEW_LANES = (1 << TILES_FEW) - 1 /* as a mask */
 };
 
 /* A matrix to be cut: [rows, vectors * EP_LANES], rows `stride` floats apart. */
@@ -36,7 +37,7 @@ typedef struct {
   tiles_source matrix;
   bool down;   /* its depth runs down the columns of the matrix, not along its rows */
   bool across; /* it is a left one and down, or a right one and not */
-  bool few;    /* of its last tile of depth TILES_FEW numbers count at most; it is not down */
+  bool few;    /* of its last samples, whichever way they run, TILES_FEW count at most */
   float *to;   /* [along, depth, TILES_PARTS] tiles */
   int64_t along, k;
 } tiles_operand;
@@ -48,9 +49,10 @@ LANES_INLINE lanes tiles_rest(lanes x) {
   return x - (lanes)((lanes_word)x & UINT32_C(0xffff0000));
 }
 
-/* Words of two numbers' upper bits. */
+/* Words of two numbers' upper bits: of b, where a's are moved down into the lower ones. */
 LANES_INLINE lanes tiles_words(lanes a, lanes b) {
-  return (lanes)(((lanes_word)b & UINT32_C(0xffff0000)) | (lanes_word)a >> 16);
+  return (lanes)_mm512_mask_alignr_epi8((__m512i)b, UINT64_C(0x3333333333333333), (__m512i)a,
+                                        (__m512i)a, 2);
 }
 
 /* A tile's row in its three parts: each word has a number of `a` and one of `b`. */
@@ -97,12 +99,24 @@ static int64_t tiles_depth(const tiles_operand *o) {
   return tiles_count(o->down ? o->matrix.rows : o->matrix.vectors * EP_LANES, TILES_DEPTH);
 }
 
+/* Where the last vector has few samples, one tile has room for their three parts side by side. That
+ * column of tiles comes first, alone. */
+static bool tiles_are_beside(const tiles_operand *o, int64_t along) {
+  return o->down && o->few && along == 0;
+}
+
+/* The vector of a matrix that goes down which column number `along` is of. */
+static int64_t tiles_vector(const tiles_operand *o, int64_t along) {
+  if (tiles_are_beside(o, along)) return o->matrix.vectors - 1;
+  return o->down && o->few ? along - 1 : along;
+}
+
 /* A tile to be cut: its words' halves are of the block at `from` and of that at from + half. At an
  * edge of the matrix they are in a copy, which is filled up with zeros. */
 typedef struct {
   const float *from;
   int64_t half, stride;
-  bool across, few;
+  bool across, few, beside;
   float *to;
   _Alignas(LANES_BYTES) float copy[2 * TILES_FLOATS];
 } tiles_job;
@@ -127,12 +141,14 @@ static void tiles_job_make(tiles_job *job, const tiles_operand *o, int64_t along
                            float *to) {
   const tiles_source *s = &o->matrix;
   const bool down = o->down;
-  const int64_t row = down ? k * TILES_DEPTH : along * TILES_ROWS, vector = down ? along : 2 * k;
+  const int64_t row = down ? k * TILES_DEPTH : along * TILES_ROWS;
+  const int64_t vector = down ? tiles_vector(o, along) : 2 * k;
   job->from = s->from + row * s->stride + vector * EP_LANES;
   job->half = down ? TILES_ROWS * s->stride : EP_LANES;
   job->stride = s->stride;
   job->across = o->across;
-  job->few = o->few && k + 1 == tiles_depth(o);
+  job->few = o->few && !down && k + 1 == tiles_depth(o);
+  job->beside = tiles_are_beside(o, along);
   job->to = to;
   if (row + (down ? TILES_DEPTH : TILES_ROWS) > s->rows ||
       vector + (down || job->few ? 1 : 2) > s->vectors)
@@ -174,6 +190,31 @@ static __attribute__((noinline)) void tiles_cut_few(const tiles_job *job) {
   for (int i = 0; i < TILES_ROWS; i++) lanes_store(job->to + i * EP_LANES, words[i]);
 }
 
+/* The first lanes' three parts side by side. */
+LANES_INLINE lanes tiles_beside(lanes x) {
+  const lanes middle = tiles_rest(x), low = tiles_rest(middle);
+  __m512 all = _mm512_maskz_mov_ps(TILES_FEW_LANES, (__m512)x);
+  all = _mm512_mask_expand_ps(all, TILES_FEW_LANES << TILES_FEW, (__m512)middle);
+  return (lanes)_mm512_mask_expand_ps(all, TILES_FEW_LANES << 2 * TILES_FEW, (__m512)low);
+}
+
+/* The three that belong to each of the first lanes, added up; the other lanes become zero. */
+LANES_INLINE lanes tiles_beside_total(lanes x) {
+  const __m512i middle = (__m512i)(lanes_iota + TILES_FEW);
+  const __m512i low = (__m512i)(lanes_iota + 2 * TILES_FEW);
+  return (lanes)_mm512_maskz_mov_ps(TILES_FEW_LANES, (__m512)x) +
+         ((lanes)_mm512_maskz_permutexvar_ps(TILES_FEW_LANES, middle, (__m512)x) +
+          (lanes)_mm512_maskz_permutexvar_ps(TILES_FEW_LANES, low, (__m512)x));
+}
+
+static __attribute__((noinline)) void tiles_cut_beside(const tiles_job *job, int64_t quarter) {
+  const float *from = job->from + 4 * quarter * job->stride;
+  float *to = job->to + 4 * quarter * EP_LANES;
+  for (int i = 0; i < 4; i++, from += job->stride)
+    lanes_store(to + i * EP_LANES, tiles_words(tiles_beside(lanes_load(from)),
+                                               tiles_beside(lanes_load(from + job->half))));
+}
+
 /* A quarter of its rows. */
 static __attribute__((noinline, noclone)) void tiles_cut(const tiles_job *job, int64_t quarter) {
   const int64_t half = job->half, stride = job->stride;
@@ -181,6 +222,10 @@ static __attribute__((noinline, noclone)) void tiles_cut(const tiles_job *job, i
   lanes a[4], b[4];
   if (job->few) {
     if (quarter == 0) tiles_cut_few(job);
+    return;
+  }
+  if (job->beside) {
+    tiles_cut_beside(job, quarter);
     return;
   }
   if (job->across) {

@@ -132,22 +132,41 @@ LANES_INLINE void product_column(const product *p, const int rows, const int vec
   if (row < p->rows) product_tile(p, 1, vectors, row, column);
 }
 
+/* A column of tiles, with AVX-512 as a function of its own: with all of them in one, what the loops
+ * add to their pointers does not stay in registers. */
+#if PRODUCT_VECTORS == 4
+#define PRODUCT_APART static __attribute__((noinline))
+#else
+#define PRODUCT_APART LANES_INLINE
+#endif
+#define PRODUCT_COLUMN(rows, vectors)                                             \
+  PRODUCT_APART void product_column_##vectors(const product *p, int64_t column) { \
+    product_column(p, rows, vectors, column);                                     \
+  }
+PRODUCT_COLUMN(PRODUCT_MOST, 1)
+#if PRODUCT_VECTORS == 4
+PRODUCT_COLUMN(PRODUCT_MOST, 2)
+PRODUCT_COLUMN(PRODUCT_ROWS, 3)
+PRODUCT_COLUMN(PRODUCT_ROWS, 4)
+#else
+PRODUCT_COLUMN(PRODUCT_ROWS, 2)
+#endif
+
 static void lanes_product(const product *given) {
   const product own = *given, *p = &own; /* own: no store into C can change it */
   int64_t v = 0;
   if (p->rows == 1) /* four sums alone would wait for themselves */
     for (; v + 2 * PRODUCT_VECTORS <= p->vectors; v += 2 * PRODUCT_VECTORS)
       product_tile(p, 1, 2 * PRODUCT_VECTORS, 0, v * EP_LANES);
-  for (; v + PRODUCT_VECTORS <= p->vectors; v += PRODUCT_VECTORS)
-    product_column(p, PRODUCT_ROWS, PRODUCT_VECTORS, v * EP_LANES);
-  switch (p->vectors - v) {
 #if PRODUCT_VECTORS == 4
-  case 3: product_column(p, PRODUCT_ROWS, 3, v * EP_LANES); break;
-  case 2: product_column(p, PRODUCT_MOST, 2, v * EP_LANES); break;
-#endif
-  case 1: product_column(p, PRODUCT_MOST, 1, v * EP_LANES); break;
-  default: break;
+  for (; v + 4 <= p->vectors; v += 4) product_column_4(p, v * EP_LANES);
+  if (v + 3 == p->vectors) {
+    product_column_3(p, v * EP_LANES);
+    return;
   }
+#endif
+  for (; v + 2 <= p->vectors; v += 2) product_column_2(p, v * EP_LANES);
+  if (v < p->vectors) product_column_1(p, v * EP_LANES);
 }
 
 typedef struct {

@@ -17,6 +17,7 @@ typedef struct {
   int count, across;
   int64_t row, column;
   bool first, last; /* of the depth's panels */
+  bool beside;      /* its columns are of parts of few samples */
 } tiles_four;
 
 /* Tiles of the left operand that are multiplied with all columns: up to two of rows by TILES_PANEL
@@ -54,7 +55,7 @@ static __attribute__((noinline)) void tiles_finish(tiles_run *run) {
   const int64_t row = four->row + n / four->across * TILES_ROWS;
   const int64_t rows = p->rows - row < TILES_ROWS ? p->rows - row : TILES_ROWS;
   const int64_t c_row = p->c_row, at = row * c_row + four->column + n % four->across * EP_LANES;
-  const bool halves = four->across == 1, add = p->add || !four->first;
+  const bool halves = four->across == 1, beside = four->beside, add = p->add || !four->first;
   const bool relu = p->relu && four->last;
   const float *bias = p->bias && four->first ? p->bias + row : NULL;
   const float *mask = p->mask && four->last ? p->mask + at : NULL;
@@ -64,6 +65,7 @@ static __attribute__((noinline)) void tiles_finish(tiles_run *run) {
   for (int64_t m = 0; m < rows; m++, sums += EP_LANES, c += c_row) {
     lanes sum = lanes_load(sums);
     if (halves) sum += lanes_load(sums + 2 * TILES_FLOATS);
+    if (beside) sum = tiles_beside_total(sum);
     if (bias) sum += bias[m];
     if (add) sum += lanes_load(c);
     if (relu) sum = lanes_max(zero, sum);
@@ -179,7 +181,7 @@ static void tiles_zero(void) {
 
 /* Whether the panel's tile of depth has all products of its numbers in one. */
 static bool tiles_is_few(const tiles_run *run, int64_t k) {
-  return run->right.few && run->now.k + k + 1 == run->depth;
+  return run->right.few && !run->right.down && run->now.k + k + 1 == run->depth;
 }
 
 /* The first operands, of the tile of depth that comes next: while the sums before are still being
@@ -187,7 +189,8 @@ static bool tiles_is_few(const tiles_run *run, int64_t k) {
 static void tiles_first(tiles_run *run, int64_t k, const float *b) {
   const int64_t below = run->now.rows > 1 ? TILES_EACH : 0, beside = run->depth * TILES_EACH;
   const float *a = tiles_panel_at(run, &run->now, k);
-  if (!tiles_is_few(run, k)) b += TILES_LOW * TILES_FLOATS;
+  if (!tiles_is_few(run, k) && !tiles_are_beside(&run->right, run->column))
+    b += TILES_LOW * TILES_FLOATS;
   TILES_LEFT(TILES_HIGH);
   TILES_STREAM(6, b, 0);
   if (run->end - run->column == 2) TILES_STREAM(7, b + beside, 0);
@@ -256,6 +259,27 @@ static void tiles_pair(tiles_run *run, const float *b) {
   }
 }
 
+/* The same of few samples, whose three parts are columns of one tile: three products are all. */
+static void tiles_pair_beside(tiles_run *run, const float *b) {
+  const int64_t below = run->now.rows > 1 ? TILES_EACH : 0;
+  for (int64_t k = 0; k < run->now.depth; k++, b += TILES_EACH) {
+    const float *a = tiles_panel_at(run, &run->now, k);
+    TILES_PAIR(0, 1, 6);
+    TILES_LEFT(TILES_MIDDLE);
+    tiles_plan(run, k);
+    tiles_side(run, 0);
+    tiles_side(run, 1);
+    TILES_PAIR(2, 3, 6);
+    TILES_LEFT(TILES_LOW);
+    tiles_side(run, 2);
+    tiles_side(run, 3);
+    TILES_PAIR(0, 1, 6);
+    if (k + 1 < run->now.depth) tiles_first(run, k + 1, b + TILES_EACH);
+    tiles_side(run, 4);
+    tiles_side(run, 5);
+  }
+}
+
 /* The panel from row and k on; with no rows when there is none. */
 static tiles_panel tiles_panel_from(const tiles_run *run, int64_t row, int64_t k, int64_t place) {
   if (k == run->depth) {
@@ -267,22 +291,29 @@ static tiles_panel tiles_panel_from(const tiles_run *run, int64_t row, int64_t k
                        place % TILES_PLACES};
 }
 
+/* Two columns, or one where the number of those that are left is odd, or its samples are few. */
+static void tiles_columns_next(tiles_run *run) {
+  const bool alone = (run->columns - run->end) % 2 || tiles_are_beside(&run->right, run->end);
+  run->column = run->end;
+  run->end += alone ? 1 : 2;
+}
+
 static void tiles_panel_begin(tiles_run *run) {
   run->now = run->next;
   run->next = tiles_panel_from(run, run->now.row, run->now.k + run->now.depth,
                                run->now.place + run->now.depth);
-  run->column = 0;
-  run->end = run->columns % 2 ? 1 : 2; /* where their number is odd, the first one comes alone */
+  run->column = run->end = 0;
+  tiles_columns_next(run);
 }
 
 /* On to the next columns, or the next panel; their operands have been cut when this returns, and
  * the first ones are loaded. */
 static void tiles_advance(tiles_run *run) {
-  run->column = run->end;
-  run->end += 2;
-  if (run->column == run->columns) {
+  if (run->end == run->columns) {
     tiles_panel_cut(run, &run->next, run->now.depth - tiles_is_few(run, run->now.depth - 1));
     tiles_panel_begin(run);
+  } else {
+    tiles_columns_next(run);
   }
   if (run->now.rows <= 0) return;
   tiles_cut_until(&run->right, run->end);
@@ -299,12 +330,15 @@ static void tiles_four_make(tiles_run *run) {
   four->across = (int)(run->end - run->column);
   four->count = (int)(four->across * now->rows);
   four->row = now->row * TILES_ROWS;
-  four->column = run->column * EP_LANES;
+  four->column = tiles_vector(&run->right, run->column) * EP_LANES;
+  four->beside = tiles_are_beside(&run->right, run->column);
   four->first = now->k == 0;
   four->last = now->k + now->depth == run->depth;
   tiles_zero();
   if (four->across == 2)
     tiles_square(run, b);
+  else if (four->beside)
+    tiles_pair_beside(run, b);
   else
     tiles_pair(run, b);
   tiles_finish_all(run);
@@ -397,20 +431,24 @@ static tiles_operand tiles_of_weight(const ep_fused_net *net, const ep_fused_sta
                          .across = across};
 }
 
-static tiles_operand tiles_of_samples(const ep_fused_net *net, const product *p) {
-  return (tiles_operand){
-      .matrix = {p->b, p->depth, p->vectors, p->b_row}, .down = true, .to = net->right_tiles};
+/* Of the last `each` samples. */
+static bool tiles_are_few(const ep_fused_chunk *chunk, int64_t each) {
+  return (chunk->rows - 1) % each < TILES_FEW;
 }
 
-static bool tiles_are_few(const ep_fused_chunk *chunk) {
-  return (chunk->rows - 1) % TILES_DEPTH < TILES_FEW;
+static tiles_operand tiles_of_samples(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                                      const product *p) {
+  return (tiles_operand){.matrix = {p->b, p->depth, p->vectors, p->b_row},
+                         .down = true,
+                         .few = tiles_are_few(chunk, EP_LANES),
+                         .to = net->right_tiles};
 }
 
 static tiles_operand tiles_of_input(const ep_fused_net *net, const ep_fused_chunk *chunk,
                                     const ep_fused_stage *stage, const float *x) {
   return (tiles_operand){.matrix = {x, stage->in_features, chunk->vectors, net->stride},
                          .across = true,
-                         .few = tiles_are_few(chunk),
+                         .few = tiles_are_few(chunk, TILES_DEPTH),
                          .to = net->input_tiles + stage->tiles};
 }
 
@@ -418,7 +456,7 @@ static tiles_operand tiles_of_input(const ep_fused_net *net, const ep_fused_chun
 static void tiles_forward(const ep_fused_net *net, const ep_fused_chunk *chunk,
                           const ep_fused_stage *stage, const product *p) {
   const tiles_operand left = tiles_of_weight(net, stage, false);
-  tiles_operand right = tiles_of_samples(net, p);
+  tiles_operand right = tiles_of_samples(net, chunk, p);
   tiles_operand ahead = tiles_of_input(net, chunk, stage, p->b);
   if (tiles_are_shared(net, stage))
     tiles_product_shared(net, p, &left, &right);
@@ -436,11 +474,11 @@ static void tiles_weight(const ep_fused_net *net, const ep_fused_chunk *chunk,
                      .add = !first};
   const tiles_operand left = {
       .matrix = {net->gradient, stage->out_features, chunk->vectors, net->stride},
-      .few = tiles_are_few(chunk)};
+      .few = tiles_are_few(chunk, TILES_DEPTH)};
   tiles_operand right = tiles_of_input(net, chunk, stage, x);
   tiles_operand ahead = left;
   ahead.down = true;
-  ahead.few = false;
+  ahead.few = tiles_are_few(chunk, EP_LANES);
   ahead.to = net->right_tiles;
   if (tiles_are_shared(net, stage)) {
     tiles_product_shared(net, &p, &left, &right);
@@ -451,9 +489,10 @@ static void tiles_weight(const ep_fused_net *net, const ep_fused_chunk *chunk,
 }
 
 /* lanes_product of W^T and the gradient, after tiles_weight. */
-static void tiles_backward(const ep_fused_net *net, const ep_fused_stage *stage, const product *p) {
+static void tiles_backward(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                           const ep_fused_stage *stage, const product *p) {
   const tiles_operand left = tiles_of_weight(net, stage, true);
-  tiles_operand right = tiles_of_samples(net, p);
+  tiles_operand right = tiles_of_samples(net, chunk, p);
   if (tiles_are_shared(net, stage)) {
     tiles_product_shared(net, p, &left, &right);
   } else {

@@ -57,7 +57,7 @@ static void variant_product(const ep_fused_net *net, const ep_fused_chunk *chunk
 #ifdef EP_TILES
   if (stage->tiled) {
     if (across)
-      tiles_backward(net, stage, &p);
+      tiles_backward(net, chunk, stage, &p);
     else
       tiles_forward(net, chunk, stage, &p);
     return;

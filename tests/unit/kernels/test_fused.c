@@ -290,7 +290,7 @@ END_TEST
 START_TEST(large_layers_agree_with_the_reference) {
   static const int64_t widths[][3] = {
       {64, 32, 3}, {65, 33, 40}, {79, 96, 33}, {130, 193, 48}, {94, 154, 57}};
-  static const int64_t batches[] = {32, 33, 37, 100, 112, 300};
+  static const int64_t batches[] = {32, 33, 37, 52, 100, 112, 300};
   const ep_subject reference = {ops, backend, "cpu/reference"}, fused = {ops, backend, "cpu/fused"};
   for (int level = 0; level <= best_level; level++)
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
@@ -318,7 +318,7 @@ END_TEST
 /* Sums of 256 products of numbers with all their bits, at scales of 1e-6 to 1e6: as far from the
  * truth as float32 may be. */
 START_TEST(products_have_the_precision_of_float32) {
-  enum { IN = 256, OUT = 32, ROWS = 64 };
+  enum { IN = 256, OUT = 32, ROWS = 68 };
   ep_case *test = ep_case_create("precision", IN, EP_LOSS_MSE);
   ep_case_add_linear(test, OUT, false);
   ep_case_finish(test, &(ep_case_training){.rows = ROWS, .steps = 1, .lr = 0.1f});
