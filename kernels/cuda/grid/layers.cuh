@@ -62,7 +62,7 @@ static __device__ __noinline__ void blocks_arrive() {
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   } else {
     counter_arrive(s.barrier);
-    if (threadIdx.x == 0) state_of().target += s.workers;
+    if (threadIdx.x == AWAITS) state_of().target += s.workers;
   }
 }
 
@@ -75,8 +75,11 @@ static __device__ __forceinline__ unsigned *meeting_of(int meeting) {
 static __device__ __forceinline__ void meeting_await(int &meeting) {
   const span &s = span_of();
   if (meeting == EP_GRID_NONE) return;
-  unsigned target = state_of().n.turn * (unsigned)(meeting == EP_GRID_GIVEN ? s.given : 1);
-  if (meeting == EP_GRID_BARRIER && threadIdx.x == 0) target = state_of().target; /* its own */
+  int blocks = meeting >= EP_GRID_PHASE   ? s.phases[meeting - EP_GRID_PHASE].tasks
+               : meeting == EP_GRID_GIVEN ? s.given
+                                          : 1;
+  unsigned target = state_of().n.turn * (unsigned)blocks;
+  if (meeting == EP_GRID_BARRIER && threadIdx.x == AWAITS) target = state_of().target; /* its own */
   counter_await(meeting_of(meeting), target);
   meeting = EP_GRID_NONE;
 }
@@ -93,7 +96,7 @@ static __device__ __noinline__ void blocks_await() {
 static __device__ void front_wait() {
   const span &s = span_of();
   copies_allow();
-  if (threadIdx.x == 0) state_of().front_target += s.front_blocks;
+  if (threadIdx.x == AWAITS) state_of().front_target += s.front_blocks;
   counter_wait(meeting_of(EP_GRID_FRONT), state_of().front_target);
 }
 

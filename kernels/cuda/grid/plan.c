@@ -306,17 +306,30 @@ static void scratch_place(ep_grid_plan *plan) {
 
 /* --- the phases of a step -------------------------------------------------------------------- */
 
+/* A phase that awaits the one before it, unless it says otherwise. */
+static ep_grid_phase phase_of(const ep_grid_span *span, ep_grid_work work, int layer,
+                              int64_t tasks) {
+  int number = span->phases_count;
+  return (ep_grid_phase){.work = (uint8_t)work,
+                         .layer = (uint8_t)layer,
+                         .begins = EP_GRID_NONE,
+                         .awaits =
+                             (uint8_t)(number > 0 ? EP_GRID_PHASE + number - 1 : EP_GRID_BARRIER),
+                         .arrives = (uint8_t)(EP_GRID_PHASE + number),
+                         .tasks = (uint16_t)least(tasks, span->workers)};
+}
+
 static void phase_add(ep_grid_span *span, ep_grid_phase phase) {
   span->phases[span->phases_count++] = phase;
 }
 
 /* Of the step's end: the layers that are left. Those that share out the front do it otherwise. */
 static void phases_end(ep_grid_span *span, uint32_t left) {
-  phase_add(span, (ep_grid_phase){.work = EP_GRID_UPDATES,
-                                  .begins = EP_GRID_NONE,
-                                  .awaits = span->chained ? EP_GRID_GIVEN : EP_GRID_BARRIER,
-                                  .arrives = EP_GRID_BARRIER,
-                                  .updates = left});
+  ep_grid_phase phase = phase_of(span, EP_GRID_UPDATES, 0, span->workers);
+  if (span->chained) phase.awaits = EP_GRID_GIVEN;
+  phase.arrives = EP_GRID_BARRIER;
+  phase.updates = left;
+  phase_add(span, phase);
 }
 
 /* The way back through layer l. The layer behind it is updated by blocks that have no task there,
@@ -325,19 +338,15 @@ static void phases_end(ep_grid_span *span, uint32_t left) {
  * way, of the layers `left`. */
 static uint32_t phase_add_backward(ep_grid_span *span, int l, uint32_t left) {
   const ep_grid_cut *cut = &span->layers[l].backward, *update = &span->layers[l + 1].update;
-  ep_grid_phase phase = {.work = EP_GRID_BACKWARD,
-                         .layer = (uint8_t)l,
-                         .begins = EP_GRID_NONE,
-                         .awaits = EP_GRID_BARRIER,
-                         .arrives = EP_GRID_BARRIER};
   int64_t tasks = cut_tasks(cut), idle = span->workers - tasks;
+  ep_grid_phase phase = phase_of(span, EP_GRID_BACKWARD, l, tasks);
   if (idle > 0 && cut_tasks(update) <= (update->large ? 1 : SMALL_UPDATES) * idle) {
     phase.updates = left & UINT32_C(1) << (l + 1);
     phase.update_from = (uint16_t)tasks;
   }
   if (span->chained && l == span->front) {
     phase.arrives = EP_GRID_GIVEN;
-    span->given = (int32_t)least(tasks, span->workers);
+    span->given = phase.tasks;
   }
   phase_add(span, phase);
   return left & ~phase.updates;
@@ -346,28 +355,25 @@ static uint32_t phase_add_backward(ep_grid_span *span, int l, uint32_t left) {
 static void phases_make(ep_grid_span *span) {
   const int last = span->layers_count - 1;
   const bool updates = span->front == 0 || span->chained;
-  const ep_grid_phase plain = {
-      .begins = EP_GRID_NONE, .awaits = EP_GRID_BARRIER, .arrives = EP_GRID_BARRIER};
-  ep_grid_phase phase = plain;
-  phase.work = EP_GRID_ROWS;
-  if (span->front == 0) phase_add(span, phase);
+  ep_grid_phase phase;
+  if (span->front == 0) phase_add(span, phase_of(span, EP_GRID_ROWS, 0, span->workers));
   for (int l = span->front; l < last; l++) {
-    phase = plain;
-    phase.work = EP_GRID_FORWARD;
-    phase.layer = (uint8_t)l;
+    phase = phase_of(span, EP_GRID_FORWARD, l, cut_tasks(&span->layers[l].forward));
     if (l > 0 && l == span->front) { /* the last step's update of its weights is awaited as well */
       phase.begins = EP_GRID_BARRIER;
       phase.awaits = span->chained ? EP_GRID_FRONT : EP_GRID_NONE;
     }
     phase_add(span, phase);
   }
-  phase = plain;
-  phase.work = EP_GRID_HEAD;
+  phase = phase_of(span, EP_GRID_HEAD, last, span->batch_rows);
   if (span->front == last) phase.begins = EP_GRID_BARRIER, phase.awaits = EP_GRID_NONE;
   phase_add(span, phase);
   uint32_t left = updates ? (UINT32_C(2) << last) - (UINT32_C(1) << span->front) : 0;
   for (int l = last - 1; l > 0 && l >= span->front; l--) left = phase_add_backward(span, l, left);
-  if (updates) phases_end(span, left);
+  if (updates)
+    phases_end(span, left);
+  else
+    span->phases[span->phases_count - 1].arrives = EP_GRID_BARRIER; /* with those of the front */
 }
 
 /* --- the choice ------------------------------------------------------------------------------ */

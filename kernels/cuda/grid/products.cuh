@@ -45,9 +45,13 @@ static __device__ __forceinline__ void counter_arrive(unsigned *counter) {
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
 }
 
+/* The thread that awaits: of another warp than the one that arrives, which stands still until the
+ * block's stores can be seen. */
+constexpr int AWAITS = THREADS - 1;
+
 /* Waits until the counter is at `target`. */
 static __device__ __forceinline__ void counter_await(unsigned *counter, unsigned target) {
-  if (threadIdx.x == 0) {
+  if (threadIdx.x == AWAITS) {
     unsigned seen;
     do {
       asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");

@@ -12,8 +12,9 @@ enum {
   EP_GRID_SHARED_BYTES = 232448 - 2048, /* of a block, but for what the kernel has besides */
   EP_GRID_NARROW = 64,                  /* features that a warp takes a row through by itself */
   EP_GRID_NARROW_LINE = EP_GRID_NARROW + 4,
-  EP_GRID_LINE = 32,        /* words of a cache line */
-  EP_GRID_BARRIERS = 96,    /* words: a line for each of ep_grid_meeting */
+  EP_GRID_LINE = 32, /* words of a cache line */
+  EP_GRID_PHASES_MAX = 2 * EP_GRID_LAYERS_MAX + 2,
+  EP_GRID_BARRIERS = (EP_GRID_PHASES_MAX + 4) * EP_GRID_LINE, /* words: a line a meeting */
   EP_GRID_GROUP = 8,        /* rows that a block takes through the front layers, or twice as many */
   EP_GRID_CHAIN_WIDTH = 64, /* features of layers that one block takes all rows through, and … */
   EP_GRID_CHAIN_ROWS = 128, /* … these rows at most: 16 a warp */
@@ -21,17 +22,19 @@ enum {
   EP_GRID_CHAIN_SPARE = 64    /* floats behind all, that a product may read in vain */
 };
 
-/* What blocks arrive at and await: counters. */
+/* What blocks arrive at and await: counters, each in a line of its own. */
 typedef enum {
-  EP_GRID_BARRIER, /* of all blocks that have wide layers; or of all blocks */
+  EP_GRID_BARRIER, /* of all blocks that have wide layers, once a step; or of all blocks */
   EP_GRID_FRONT,   /* a chained front's outputs; or the barrier of the blocks that have the front */
   EP_GRID_GIVEN,   /* the gradient by a chained front's outputs */
-  EP_GRID_NONE
+  EP_GRID_NONE,
+  EP_GRID_PHASE /* and what follows: of the blocks that have a task of that phase */
 } ep_grid_meeting;
 
 /* What the blocks that have wide layers do in a step, where they are all blocks or all but the one
- * that has the front: a row of phases. A block fetches weights, awaits, does its tasks, arrives,
- * and then updates layers, for which nobody waits in this step. */
+ * that has the front: a row of phases. A block fetches weights, awaits, does its tasks, arrives if
+ * it had one, and then updates layers, for which nobody waits in this step: least of all the phases
+ * to come, which await those alone that have tasks. */
 typedef enum {
   EP_GRID_ROWS,     /* takes the batch's rows */
   EP_GRID_FORWARD,  /* layer `layer`, from the layer before */
@@ -42,14 +45,13 @@ typedef enum {
 
 typedef struct {
   uint8_t work, layer;
-  uint8_t begins;       /* ep_grid_meeting before the weights are fetched, … */
-  uint8_t awaits;       /* … and before all else is */
-  uint8_t arrives;      /* of EP_GRID_GIVEN: a block that had a task */
+  uint8_t begins; /* ep_grid_meeting before the weights are fetched, … */
+  uint8_t awaits; /* … and before all else is */
+  uint8_t arrives;
+  uint16_t tasks;       /* blocks below this one have a task */
   uint16_t update_from; /* blocks from this one on update … */
   uint32_t updates;     /* … layers, a bit each, from the last downward */
 } ep_grid_phase;
-
-enum { EP_GRID_PHASES_MAX = 2 * EP_GRID_LAYERS_MAX + 2 };
 
 /* Tiles of a product: outputs (or inputs) by rows by what is summed in one stage. The weights'
  * gradient: outputs by inputs by rows. */
@@ -67,7 +69,7 @@ enum {
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
   EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
-  EP_GRID_STATE = 1216,    /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_STATE = 1280,    /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8),

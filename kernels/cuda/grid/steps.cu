@@ -131,14 +131,19 @@ static __device__ __forceinline__ void phase_run(const ep_grid_phase &phase) {
       loss_write(state_of().n.turn - 1);
   }
   bool last = phase.work == EP_GRID_UPDATES;
-  if (!last && phase.arrives == EP_GRID_BARRIER) blocks_arrive();
-  if (phase.arrives == EP_GRID_GIVEN && (int)blockIdx.x < s.given)
-    counter_arrive(meeting_of(EP_GRID_GIVEN));
+  if (phase.arrives != EP_GRID_BARRIER && (int)blockIdx.x < phase.tasks)
+    counter_arrive(meeting_of(phase.arrives));
+  else if (!last && phase.arrives == EP_GRID_BARRIER)
+    blocks_arrive();
   int block = (int)blockIdx.x - phase.update_from, blocks = s.workers - phase.update_from;
   if (phase.updates != 0 && block >= 0) {
     int skip = 0;
-    for (int l = s.layers_count - 1; l >= s.front; l--)
-      if (phase.updates >> l & 1) skip = update<PRECISE>(l, skip, block, blocks);
+#pragma unroll 1
+    for (unsigned left = phase.updates; left != 0;) { /* the last first */
+      int l = 31 - __clz(left);
+      left &= ~(1u << l);
+      skip = update<PRECISE>(l, skip, block, blocks);
+    }
   }
   if (last) blocks_arrive();
 }

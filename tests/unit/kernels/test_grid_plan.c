@@ -55,6 +55,10 @@ static void plan_make_wide(int64_t batch_size, const ep_optimizer *optimizer, in
   ck_assert_int_eq(plan.span.front, 0);
 }
 
+static int cut_tasks(const ep_grid_cut *cut) {
+  return cut->across * cut->down * cut->splits;
+}
+
 /* --- what lies where, and who has it ------------------------------------------------------- */
 
 START_TEST(the_front_of_doubling_layers_is_one_blocks) {
@@ -115,6 +119,11 @@ START_TEST(every_product_is_there_once) {
       heads += phase->work == EP_GRID_HEAD;
       for (int l = 0; l < EP_GRID_LAYERS_MAX; l++) updates[l] += phase->updates >> l & 1;
       ck_assert_int_lt(phase->update_from, span->workers);
+      const ep_grid_layer *layer = &span->layers[phase->layer];
+      if (phase->work == EP_GRID_FORWARD || phase->work == EP_GRID_BACKWARD) {
+        int tasks = cut_tasks(phase->work == EP_GRID_FORWARD ? &layer->forward : &layer->backward);
+        ck_assert_int_eq(phase->tasks, tasks < span->workers ? tasks : span->workers);
+      }
     }
     ck_assert_int_eq(heads, 1);
     for (int l = 0; l < layers; l++) {
@@ -132,7 +141,13 @@ END_TEST
 /* What blocks do in some steps, as far as others see it. */
 typedef enum { ARRIVE, AWAIT, READ, WRITE } act_kind;
 typedef enum { WEIGHTS, AFTER, AFTER_TOO, GRAD, INPUTS, LOSSES, PARTIALS, KINDS } thing_kind;
-enum { THINGS = KINDS * EP_GRID_LAYERS_MAX, ACTS_MOST = 4096, SIGHTS_MOST = 1024 };
+enum {
+  THINGS = KINDS * EP_GRID_LAYERS_MAX,
+  MEETINGS = EP_GRID_PHASE + EP_GRID_PHASES_MAX,
+  ACTS_MOST = 4096,
+  ARRIVALS_MOST = 256,
+  SIGHTS_MOST = 1024
+};
 
 typedef struct {
   act_kind kind;
@@ -157,8 +172,8 @@ typedef struct {
 static struct {
   actor actors[BLOCKS_MOST];
   int blocks;
-  unsigned arrived[EP_GRID_NONE];
-  unsigned known[EP_GRID_NONE][ACTS_MOST][BLOCKS_MOST]; /* with the n-th arrival */
+  unsigned arrived[MEETINGS];
+  unsigned known[MEETINGS][ARRIVALS_MOST][BLOCKS_MOST]; /* with the n-th arrival */
   sight sights[THINGS][SIGHTS_MOST];
   int seen[THINGS];
 } scene;
@@ -174,10 +189,11 @@ static void act_add(actor *self, act_kind kind, int what, unsigned till, int tur
 
 static void await_add(actor *self, int meeting, unsigned step) {
   if (meeting == EP_GRID_NONE) return;
-  unsigned till = meeting == EP_GRID_BARRIER ? self->target
-                  : meeting == EP_GRID_FRONT ? step + 1
-                                             : (step + 1) * (unsigned)plan.span.given;
-  act_add(self, AWAIT, meeting, till, 0);
+  int blocks = meeting >= EP_GRID_PHASE   ? plan.span.phases[meeting - EP_GRID_PHASE].tasks
+               : meeting == EP_GRID_GIVEN ? plan.span.given
+                                          : 1;
+  unsigned till = (step + 1) * (unsigned)blocks;
+  act_add(self, AWAIT, meeting, meeting == EP_GRID_BARRIER ? self->target : till, 0);
 }
 
 static void barrier_arrive(actor *self) {
@@ -191,10 +207,6 @@ static int after_of(int l, unsigned step) {
   if (l < 0) return thing_of(INPUTS, 0);
   bool is_other = span->front_turn != 0 && l == span->front - 1 && step % 2 == 1;
   return thing_of(is_other ? AFTER_TOO : AFTER, l);
-}
-
-static int cut_tasks(const ep_grid_cut *cut) {
-  return cut->across * cut->down * cut->splits;
 }
 
 static void update_add(actor *self, int l, unsigned step, int turn) {
@@ -215,10 +227,12 @@ static void forward_add(actor *self, const ep_grid_phase *phase, bool has_task, 
   act_add(self, WRITE, thing_of(GRAD, l), 0, turn);
 }
 
-static void head_add(actor *self, const ep_grid_phase *phase, unsigned step, int turn) {
+static void head_add(actor *self, const ep_grid_phase *phase, bool has_task, unsigned step,
+                     int turn) {
   int last = plan.span.layers_count - 1;
-  act_add(self, READ, thing_of(WEIGHTS, last), 0, turn);
+  if (has_task) act_add(self, READ, thing_of(WEIGHTS, last), 0, turn);
   await_add(self, phase->awaits, step);
+  if (!has_task) return;
   act_add(self, READ, after_of(last - 1, step), 0, turn);
   act_add(self, WRITE, thing_of(GRAD, last), 0, turn);
   act_add(self, WRITE, thing_of(GRAD, last - 1), 0, turn);
@@ -239,15 +253,14 @@ static void backward_add(actor *self, const ep_grid_phase *phase, bool has_task,
 /* As phase_run in steps.cu. */
 static void phase_add(actor *self, int block, const ep_grid_phase *phase, unsigned step, int turn) {
   const ep_grid_layer *layer = &plan.span.layers[phase->layer];
+  bool has_task = block < (phase->work == EP_GRID_FORWARD    ? cut_tasks(&layer->forward)
+                           : phase->work == EP_GRID_BACKWARD ? cut_tasks(&layer->backward)
+                                                             : plan.span.batch_rows);
   await_add(self, phase->begins, step);
   switch (phase->work) {
-  case EP_GRID_FORWARD:
-    forward_add(self, phase, block < cut_tasks(&layer->forward), step, turn);
-    break;
-  case EP_GRID_HEAD: head_add(self, phase, step, turn); break;
-  case EP_GRID_BACKWARD:
-    backward_add(self, phase, block < cut_tasks(&layer->backward), step, turn);
-    break;
+  case EP_GRID_FORWARD: forward_add(self, phase, has_task, step, turn); break;
+  case EP_GRID_HEAD: head_add(self, phase, has_task, step, turn); break;
+  case EP_GRID_BACKWARD: backward_add(self, phase, has_task, step, turn); break;
   default:
     await_add(self, phase->awaits, step);
     if (phase->work == EP_GRID_ROWS)
@@ -257,8 +270,8 @@ static void phase_add(actor *self, int block, const ep_grid_phase *phase, unsign
   }
   bool is_last = phase->work == EP_GRID_UPDATES;
   if (!is_last && phase->arrives == EP_GRID_BARRIER) barrier_arrive(self);
-  if (phase->arrives == EP_GRID_GIVEN && block < plan.span.given)
-    act_add(self, ARRIVE, EP_GRID_GIVEN, 0, 0);
+  if (phase->arrives != EP_GRID_BARRIER && phase->arrives != EP_GRID_NONE && block < phase->tasks)
+    act_add(self, ARRIVE, phase->arrives, 0, 0);
   if (block >= phase->update_from)
     for (int l = plan.span.layers_count - 1; l >= 0; l--)
       if (phase->updates >> l & 1) update_add(self, l, step, turn + 1);
@@ -311,6 +324,7 @@ static bool act_do(int block, bool *safe) {
   self->next++;
   self->clock[block]++;
   if (a->kind == ARRIVE) {
+    ck_assert_uint_lt(scene.arrived[a->what], ARRIVALS_MOST);
     /* Each arrival hands on what those before it knew. */
     unsigned n = scene.arrived[a->what]++, *known = scene.known[a->what][n];
     for (int b = 0; b < scene.blocks; b++) {
@@ -377,10 +391,12 @@ START_TEST(blocks_wait_for_what_they_read) {
 }
 END_TEST
 
-/* The phase of the way forward through the first wide layer, and that of the way back. */
+/* The phase of the way forward through the first wide layer, that of the way back, or the head's.
+ */
 static ep_grid_phase *phase_find(ep_grid_work work) {
+  int layer = work == EP_GRID_HEAD ? plan.span.layers_count - 1 : plan.span.front;
   for (int p = 0; p < plan.span.phases_count; p++)
-    if (plan.span.phases[p].work == work && plan.span.phases[p].layer == plan.span.front)
+    if (plan.span.phases[p].work == work && plan.span.phases[p].layer == layer)
       return &plan.span.phases[p];
   ck_abort_msg("no such phase");
   return NULL;
@@ -404,6 +420,9 @@ START_TEST(a_missing_meeting_is_noticed) {
   ck_assert(plan_make(10, 100, &sgd, 6));
   phase_find(EP_GRID_BACKWARD)->arrives = EP_GRID_NONE;
   ck_assert_int_eq(scene_try(), STUCK);
+  ck_assert(plan_make(10, 100, &sgd, 6));
+  phase_find(EP_GRID_HEAD)->tasks--; /* a block that nobody awaits */
+  ck_assert_int_eq(scene_try(), RACES);
 }
 END_TEST
 
