@@ -11,7 +11,7 @@
 enum {
   EP_COST_TERMS = 10,     /* kinds of work that an executor's time is made of */
   EP_COST_EXECUTORS = 16, /* of one device */
-  EP_COST_VERSION = 3     /* another number where terms mean something else */
+  EP_COST_VERSION = 4     /* another where terms mean something else, or an executor is new */
 };
 
 typedef struct {
