@@ -35,6 +35,18 @@ bool ep_cuda_text_begin(ep_cuda_text *text, const ep_program *program) {
   return true;
 }
 
+static bool decays(const ep_program *program) {
+  for (int g = 0; g < program->groups_count; g++)
+    if (program->groups[g].weight_decay != 0) return true;
+  return false;
+}
+
+void ep_cuda_text_dense(ep_cuda_text *text, const ep_program *program) {
+  ep_cuda_text_flag(text, "SMOOTHS", program->label_smoothing != 0);
+  ep_cuda_text_flag(text, "DECAYS", decays(program));
+  ep_cuda_text_flag(text, "PRECISE", program->precision == EP_PRECISION_FP32);
+}
+
 char *ep_cuda_text_end(ep_cuda_text *text) {
   bool failed = ferror(text->out) != 0;
   if (fclose(text->out) == 0 && !failed) return text->text;

@@ -17,6 +17,9 @@ typedef struct {
 
 /* Begins with what the program is, however it is run; false when memory is short. */
 bool ep_cuda_text_begin(ep_cuda_text *text, const ep_program *program);
+/* What kernels of dense networks that keep their weights ask besides:
+ * "kernels/cuda/cluster/loss.cuh" and the updates. */
+void ep_cuda_text_dense(ep_cuda_text *text, const ep_program *program);
 /* Ends it: the caller's to free, or NULL when memory was short. */
 char *ep_cuda_text_end(ep_cuda_text *text);
 

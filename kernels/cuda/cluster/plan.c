@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/formulas/activations.h"
+#include "kernels/cuda/dense.h"
 
 enum {
   BLOCKS_MAX = 16,
@@ -27,42 +27,27 @@ static double most(double a, double b) {
 
 /* --- layers ---------------------------------------------------------------------------------- */
 
-static ep_cluster_layer layer_of(const ep_program *program, const ep_op *op) {
+static ep_cluster_layer layer_of(const ep_program *program, const ep_cuda_dense_layer *dense) {
+  const ep_op *op = dense->linear, activation = ep_cuda_dense_activation(dense);
   return (ep_cluster_layer){.in = (int)op->in_features,
                             .out = (int)op->out_features,
                             .weight = (int)op->weight,
                             .bias = (int)op->bias,
-                            .activation = -1,
+                            .activation = (int)activation.type,
+                            .negative_slope = activation.negative_slope,
+                            .alpha = activation.alpha,
+                            .beta = activation.beta,
+                            .threshold = activation.threshold,
                             .weight_decay = ep_program_decay_at(program, op->weight),
                             .bias_decay =
                                 op->bias < 0 ? -1 : ep_program_decay_at(program, op->bias)};
 }
 
-static void activation_take(ep_cluster_layer *layer, const ep_op *op) {
-  layer->activation = (int)op->type;
-  layer->negative_slope = op->negative_slope;
-  layer->alpha = op->alpha;
-  layer->beta = op->beta;
-  layer->threshold = op->threshold;
-}
-
-/* false when the program is not made of linear layers, each with an activation behind it or none.
- */
 static bool layers_take(const ep_program *program, ep_cluster_plan *plan) {
-  int count = 0;
-  for (int i = 0; i < program->ops_count; i++) {
-    const ep_op *op = &program->ops[i];
-    if (op->type == EP_LAYER_FLATTEN) continue;
-    if (op->in_features > WIDTH_MAX || op->out_features > WIDTH_MAX) return false;
-    if (op->type == EP_LAYER_LINEAR && count < EP_CLUSTER_LAYERS_MAX)
-      plan->layers[count++] = layer_of(program, op);
-    else if (ep_activation_is(op->type) && count > 0 && plan->layers[count - 1].activation < 0)
-      activation_take(&plan->layers[count - 1], op);
-    else
-      return false;
-  }
-  plan->layers_count = count;
-  return count > 0;
+  ep_cuda_dense_layer dense[EP_CLUSTER_LAYERS_MAX];
+  plan->layers_count = ep_cuda_dense_layers(program, WIDTH_MAX, EP_CLUSTER_LAYERS_MAX, dense);
+  for (int l = 0; l < plan->layers_count; l++) plan->layers[l] = layer_of(program, &dense[l]);
+  return plan->layers_count > 0;
 }
 
 /* --- one way of running it ------------------------------------------------------------------- */

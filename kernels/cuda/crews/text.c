@@ -2,12 +2,6 @@
 #include "kernels/cuda/text.h"
 #include "kernels/cuda/crews/plan.h"
 
-static bool decays(const ep_program *program) {
-  for (int g = 0; g < program->groups_count; g++)
-    if (program->groups[g].weight_decay != 0) return true;
-  return false;
-}
-
 static void layer_write(FILE *out, int l, const ep_crews_layer *layer) {
   fprintf(out,
           "  if (l == %d) return {%d, %d, %d, %d, %d, %d, (ep_layer_type)%d, %.9ef, %.9ef, %.9ef, "
@@ -49,9 +43,7 @@ static void plan_write(ep_cuda_text *text, const ep_crews_plan *plan) {
 char *ep_crews_text(const ep_program *program, const ep_crews_plan *plan) {
   ep_cuda_text text;
   if (!ep_cuda_text_begin(&text, program)) return NULL;
-  ep_cuda_text_flag(&text, "SMOOTHS", program->label_smoothing != 0);
-  ep_cuda_text_flag(&text, "DECAYS", decays(program));
-  ep_cuda_text_flag(&text, "PRECISE", program->precision == EP_PRECISION_FP32);
+  ep_cuda_text_dense(&text, program);
   plan_write(&text, plan);
   return ep_cuda_text_end(&text);
 }

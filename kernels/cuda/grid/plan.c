@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "kernels/formulas/activations.h"
+#include "kernels/cuda/dense.h"
 
 enum {
   CLUSTER_BLOCKS = 16,
@@ -36,7 +36,8 @@ static int64_t line_of(int64_t count) {
 
 /* --- layers ---------------------------------------------------------------------------------- */
 
-static ep_grid_layer layer_of(const ep_program *program, const ep_op *op) {
+static ep_grid_layer layer_of(const ep_program *program, const ep_cuda_dense_layer *dense) {
+  const ep_op *op = dense->linear, activation = ep_cuda_dense_activation(dense);
   return (ep_grid_layer){.in = (int32_t)op->in_features,
                          .out = (int32_t)op->out_features,
                          .stride = (int32_t)up(op->out_features, 4),
@@ -44,36 +45,20 @@ static ep_grid_layer layer_of(const ep_program *program, const ep_op *op) {
                          .bias = op->bias,
                          .image_stride = (int32_t)up(op->in_features, 4),
                          .mirror = -1,
-                         .activation = -1,
+                         .activation = (int32_t)activation.type,
+                         .negative_slope = activation.negative_slope,
+                         .alpha = activation.alpha,
+                         .beta = activation.beta,
+                         .threshold = activation.threshold,
                          .weight_decay = ep_program_decay_at(program, op->weight),
                          .bias_decay = op->bias < 0 ? -1 : ep_program_decay_at(program, op->bias)};
 }
 
-static void activation_take(ep_grid_layer *layer, const ep_op *op) {
-  layer->activation = (int32_t)op->type;
-  layer->negative_slope = op->negative_slope;
-  layer->alpha = op->alpha;
-  layer->beta = op->beta;
-  layer->threshold = op->threshold;
-}
-
-/* false when the program is not made of linear layers, each with an activation behind it or none.
- */
 static bool layers_take(const ep_program *program, ep_grid_span *span) {
-  int count = 0;
-  for (int i = 0; i < program->ops_count; i++) {
-    const ep_op *op = &program->ops[i];
-    if (op->type == EP_LAYER_FLATTEN) continue;
-    if (op->in_features > FEATURES_MAX || op->out_features > FEATURES_MAX) return false;
-    if (op->type == EP_LAYER_LINEAR && count < EP_GRID_LAYERS_MAX)
-      span->layers[count++] = layer_of(program, op);
-    else if (ep_activation_is(op->type) && count > 0 && span->layers[count - 1].activation < 0)
-      activation_take(&span->layers[count - 1], op);
-    else
-      return false;
-  }
-  span->layers_count = count;
-  return count > 0;
+  ep_cuda_dense_layer dense[EP_GRID_LAYERS_MAX];
+  span->layers_count = ep_cuda_dense_layers(program, FEATURES_MAX, EP_GRID_LAYERS_MAX, dense);
+  for (int l = 0; l < span->layers_count; l++) span->layers[l] = layer_of(program, &dense[l]);
+  return span->layers_count > 0;
 }
 
 /* --- how products are cut -------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 #include "kernels/cuda/narrow/plan.h"
 
-#include "kernels/formulas/activations.h"
+#include "kernels/cuda/dense.h"
 
 enum {
   PIECE = 16, /* the side of a piece of a product */
@@ -34,25 +34,15 @@ static int number_bytes(const ep_program *program) {
 
 /* --- layers ---------------------------------------------------------------------------------- */
 
-/* false when the program is not made of narrow linear layers, each with an activation behind it or
- * none. */
 static bool layers_take(const ep_program *program, ep_narrow_plan *plan) {
-  ep_narrow_layer *last = NULL;
-  for (int i = 0; i < program->ops_count; i++) {
-    const ep_op *op = &program->ops[i];
-    if (op->type == EP_LAYER_FLATTEN) continue;
-    if (op->in_features > EP_NARROW_WIDTH_MAX || op->out_features > EP_NARROW_WIDTH_MAX)
-      return false;
-    if (op->type == EP_LAYER_LINEAR && plan->layers_count < EP_NARROW_LAYERS_MAX) {
-      last = &plan->layers[plan->layers_count++];
-      last->op = op;
-    } else if (ep_activation_is(op->type) && last && !last->activation) {
-      last->activation = op;
-    } else {
-      return false;
-    }
+  ep_cuda_dense_layer dense[EP_NARROW_LAYERS_MAX];
+  plan->layers_count =
+      ep_cuda_dense_layers(program, EP_NARROW_WIDTH_MAX, EP_NARROW_LAYERS_MAX, dense);
+  for (int l = 0; l < plan->layers_count; l++) {
+    plan->layers[l].op = dense[l].linear;
+    plan->layers[l].activation = dense[l].activation;
   }
-  return last;
+  return plan->layers_count > 0;
 }
 
 /* Whether an activation's slopes cannot be told from its outputs as they are kept. */
