@@ -61,6 +61,15 @@ static __device__ inline void tile_load(uint32_t to, const void *map, uint32_t b
                : "memory");
 }
 
+/* The same of several lines, the first of them number `line` of a row (ep_cuda_map_make_lines). */
+static __device__ inline void lines_load(uint32_t to, const void *map, uint32_t barrier, int row,
+                                         int line) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+               " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
+               "l"(map), "r"(barrier), "r"(0), "r"(row), "r"(line)
+               : "memory");
+}
+
 /* The tile back, from shared memory `from`. A thread waits for copies in groups: until all but N,
  * the last, have been read, so that what takes their place may be written; or are in memory. */
 static __device__ inline void tile_store(const void *map, int column, int row, uint32_t from) {

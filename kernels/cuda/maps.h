@@ -31,6 +31,11 @@ typedef struct {
 enum { EP_CUDA_MAP_LINE_BYTES = 128 };
 cudaError_t ep_cuda_map_make(const ep_cuda_mapped *of, int tile_rows, ep_cuda_map *out);
 
+/* Tiles of several such lines of a row, `tile_lines`, at most 256: [tile_lines, tile_rows, a line]
+ * in shared memory. A row is a number of lines. */
+cudaError_t ep_cuda_map_make_lines(const ep_cuda_mapped *of, int tile_rows, int tile_lines,
+                                   ep_cuda_map *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,43 +14,61 @@ constexpr int BLOCK = EP_GRID_GROUP * EP_GRID_GROUP; /* floats */
 struct __align__(16) chain_layer {
   int inputs, outputs, line; /* in eights; of weights */
   int relu;
-  int x, grad;         /* grad: slopes until the way back, but of a ReLU */
-  int weights, biases; /* behind these the next layer's x */
+  int x, grad; /* x: of the first layer in this step; grad: slopes until the way back, but of a
+                  ReLU */
+  int weights, biases;
+  int across, across_line; /* the weights an input a line */
 };
-static_assert(EP_GRID_LAYERS_MAX * (sizeof(chain_layer) + 4 * sizeof(int)) + WARPS * sizeof(int) <=
+
+/* What the way through a layer takes, or the way back: [rows, columns] = [rows, terms] by
+ * [terms, columns]. */
+enum { CHAIN_BACK = 1, CHAIN_RELU = 2, CHAIN_GIVES = 4, CHAIN_LAYER = 8 };
+struct __align__(16) chain_pass {
+  int rows, terms, columns;
+  int weights, line; /* a column a line */
+  int to, with;      /* with: biases; going back, the slopes, or a ReLU's outputs */
+  int kind;          /* what of the above it is, and CHAIN_LAYER times the layer */
+};
+
+/* Pieces of the weights' gradient (chain_updates.cuh), of all layers: the last one's first. */
+constexpr int SUM_OUTPUTS = 16, SUM_INPUTS = 32;
+struct chain_piece {
+  uint8_t layer, output, input; /* the first ones, in eights */
+  bool there;                   /* behind the last: false */
+};
+constexpr int CHAIN_PIECES =
+    EP_GRID_LAYERS_MAX * (EP_GRID_CHAIN_WIDTH / SUM_OUTPUTS) * (EP_GRID_CHAIN_WIDTH / SUM_INPUTS) +
+    WARPS;
+static_assert((EP_GRID_LAYERS_MAX * (sizeof(chain_layer) + 2 * sizeof(chain_pass)) +
+               (CHAIN_PIECES + 1 + WARPS) * sizeof(chain_piece)) <=
                   EP_GRID_CHAIN_TABLES * sizeof(float),
               "what plan.c reserves");
 
 static __device__ __forceinline__ chain_layer *chain_layers() {
   return (chain_layer *)(block_memory + EP_GRID_STATE);
 }
+/* Forward, and then back from the last layer to the second. */
+static __device__ __forceinline__ chain_pass *chain_passes() {
+  return (chain_pass *)(chain_layers() + EP_GRID_LAYERS_MAX);
+}
+static __device__ __forceinline__ chain_piece *chain_pieces() {
+  return (chain_piece *)(chain_passes() + 2 * EP_GRID_LAYERS_MAX);
+}
+/* One whose sums nobody wants. */
+static __device__ __forceinline__ chain_piece *chain_rehearsal() {
+  return chain_pieces() + CHAIN_PIECES;
+}
 
-/* Of the first layer: where this step's rows are, and not the next one's. */
+/* Where a step's rows are, by turns. */
 static __device__ __forceinline__ int chain_inputs_at(unsigned turn) {
   const chain_layer &first = chain_layers()[0];
-  return first.x - (turn % 2 ? first.inputs * span_of().chain_rows : 0);
-}
-
-static __device__ __forceinline__ chain_layer chain_layer_of(int l) {
-  chain_layer c = chain_layers()[l];
-  if (l == 0) c.x = chain_inputs_at(state_of().n.turn);
-  return c;
-}
-
-/* The rows of a warp: eight, and eight more; or the same again. */
-struct chain_share {
-  int first, second; /* second: from the first eight on, 8 or 0 */
-};
-
-static __device__ __forceinline__ chain_share chain_share_of() {
-  int first = threadIdx.x / WARP * 2 * EP_GRID_GROUP;
-  return {first, first + EP_GRID_GROUP < span_of().chain_rows ? EP_GRID_GROUP : 0};
+  return first.grad - (1 + (int)(turn % 2)) * first.inputs * span_of().chain_room;
 }
 
 /* A layer's parameters: weights, and then biases. */
 struct chain_parameter {
-  float *here;
-  long long at; /* in memory */
+  float *here, *across; /* across: of a bias, here */
+  long long at;         /* in memory */
   bool is_bias;
 };
 
@@ -61,8 +79,11 @@ static __device__ __forceinline__ int chain_parameters_count(const layer &of) {
 static __device__ __forceinline__ chain_parameter chain_parameter_of(const layer &of,
                                                                      const chain_layer &c, int e) {
   int bias = e - of.out * of.in;
-  if (bias >= 0) return {block_memory + c.biases + bias, of.bias + bias, true};
-  return {block_memory + c.weights + ep_grid_chain_weight(e / of.in, e % of.in, c.line),
+  float *biases = block_memory + c.biases;
+  if (bias >= 0) return {biases + bias, biases + bias, of.bias + bias, true};
+  int output = e / of.in, input = e % of.in;
+  return {block_memory + c.weights + ep_grid_chain_weight(output, input, c.line),
+          block_memory + c.across + ep_grid_chain_weight(input, output, c.across_line),
           of.weight + e, false};
 }
 
@@ -72,52 +93,73 @@ template <bool TO_SHARED> static __device__ __noinline__ void chain_parameters_c
 #pragma unroll 1
   for (int l = 0; l < s.front; l++) {
     const layer of = s.layers[l];
-    const chain_layer c = chain_layer_of(l);
+    const chain_layer c = chain_layers()[l];
 #pragma unroll 1
     for (int e = threadIdx.x; e < chain_parameters_count(of); e += THREADS) {
       const chain_parameter p = chain_parameter_of(of, c, e);
       if (TO_SHARED)
-        *p.here = s.parameters[p.at];
+        *p.across = *p.here = s.parameters[p.at];
       else
         s.parameters[p.at] = *p.here;
     }
   }
 }
 
-/* Pieces of the weights' gradient (chain_updates.cuh), of all layers: the last one's first. */
-constexpr int SUM_OUTPUTS = 32, SUM_INPUTS = 32;
-
-struct chain_piece {
-  uint8_t layer, output, input; /* the first ones, in eights */
-  bool there;                   /* behind the last: false */
-};
-
-static __device__ __forceinline__ chain_piece *chain_pieces() {
-  return (chain_piece *)(chain_layers() + EP_GRID_LAYERS_MAX);
+static __device__ void chain_layers_make() {
+  const span &s = span_of();
+  for (int l = 0; l < s.front; l++) {
+    const layer &of = s.layers[l];
+    chain_layer c = {eights(of.in), eights(of.out), of.image_stride,
+                     of.activation == EP_LAYER_RELU};
+    c.grad = of.slopes, c.x = c.grad - c.inputs * s.chain_room;
+    c.weights = of.image, c.biases = c.weights + c.outputs * c.line;
+    c.across = c.biases + c.outputs, c.across_line = ep_grid_chain_line(c.outputs);
+    chain_layers()[l] = c;
+  }
+  /* Behind them, a layer of one piece that nobody wants, with the last one's gradients. */
+  const chain_layer &last = chain_layers()[s.front - 1];
+  chain_layer c = {SUM_INPUTS, SUM_OUTPUTS, ep_grid_chain_line(SUM_INPUTS),
+                   last.relu,  last.x,      last.grad};
+  c.weights = last.across + last.inputs * last.across_line;
+  c.biases = c.weights + c.outputs * c.line;
+  c.across = c.biases + c.outputs, c.across_line = ep_grid_chain_line(c.outputs);
+  chain_layers()[s.front] = c;
 }
 
 static __device__ void chain_tables_make() {
   const span &s = span_of();
+  chain_layers_make();
   chain_piece *piece = chain_pieces();
   for (int l = s.front - 1; l >= 0; l--) {
-    const layer &of = s.layers[l];
-    chain_layer c = {eights(of.in), eights(of.out), of.image_stride,
-                     of.activation == EP_LAYER_RELU};
-    c.grad = of.slopes, c.x = c.grad - c.inputs * s.chain_rows;
-    c.weights = of.image, c.biases = c.weights + c.outputs * c.line;
-    chain_layers()[l] = c;
-    if (of.weight_decay < 0 && of.bias_decay < 0) continue;
+    const chain_layer &c = chain_layers()[l], &next = chain_layers()[l + 1];
+    bool gives = c.relu && l + 1 == s.front;
+    chain_passes()[l] = {c.x,       c.inputs,
+                         c.outputs, c.weights,
+                         c.line,    c.relu ? next.x : c.grad,
+                         c.biases,  c.relu * CHAIN_RELU + gives * CHAIN_GIVES + l * CHAIN_LAYER};
+    if (l > 0) {
+      const chain_layer &before = chain_layers()[l - 1];
+      chain_passes()[2 * s.front - 1 - l] = {c.grad,
+                                             c.outputs,
+                                             c.inputs,
+                                             c.across,
+                                             c.across_line,
+                                             before.grad,
+                                             before.relu ? c.x : before.grad,
+                                             before.relu * CHAIN_RELU + CHAIN_BACK};
+    }
+    if (s.layers[l].weight_decay < 0 && s.layers[l].bias_decay < 0) continue;
     for (int m = 0; m < c.outputs; m += SUM_OUTPUTS)
       for (int n = 0; n < c.inputs; n += SUM_INPUTS)
         *piece++ = {(uint8_t)l, (uint8_t)(m / 8), (uint8_t)(n / 8), true};
   }
+  chain_passes()[0].rows = chain_inputs_at(1);
+  *chain_rehearsal() = {(uint8_t)s.front, 0, 0, true};
 }
 
 static __device__ __noinline__ void chain_memory_make() {
   const span &s = span_of();
-  const layer &last = s.layers[s.front - 1];
-  int end = last.image + eights(last.out) * (last.image_stride + 1) + EP_GRID_CHAIN_SPARE;
-  for (int i = EP_GRID_STATE + (int)threadIdx.x; i < end; i += THREADS) block_memory[i] = 0;
+  for (int i = EP_GRID_STATE + (int)threadIdx.x; i < s.chain_end; i += THREADS) block_memory[i] = 0;
   __syncthreads();
   if (threadIdx.x == 0) chain_tables_make();
   __syncthreads();
@@ -131,6 +173,7 @@ static __device__ __noinline__ void chain_rows_fetch(const ep_permutation *permu
   int in = s.layers[0].in, inputs = eights(in), row = threadIdx.x % EP_GRID_CHAIN_ROWS;
   long long at = (long long)batch * s.batch_rows + row;
   bool there = row < s.batch_rows && at < s.train_rows;
+  if (threadIdx.x == 0) chain_passes()[0].rows = chain_inputs_at(turn);
   if (row >= s.chain_rows) return;
   if (s.shuffles && there) at = ep_permutation_at(permutation, (uint32_t)at);
   float *x = block_memory + chain_inputs_at(turn);

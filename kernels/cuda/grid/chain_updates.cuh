@@ -6,16 +6,17 @@
 #include "kernels/cuda/grid/chain_places.cuh"
 #include "kernels/cuda/grid/updates.cuh"
 
-/* What of the weights' gradient a warp sums up at once. */
-constexpr int SUM_TILES = SUM_OUTPUTS / 16, SUM_COLUMNS = SUM_INPUTS / 8;
+/* What of the weights' gradient a warp sums up at once: by 16 outputs. */
+constexpr int SUM_COLUMNS = SUM_INPUTS / 8;
+static_assert(SUM_OUTPUTS == 16, "the rows of a product");
 
 struct chain_sums {
-  float weights[SUM_TILES][SUM_COLUMNS][4], biases[SUM_TILES][4]; /* biases: in each column */
+  float weights[SUM_COLUMNS][4], biases[4]; /* biases: in each column */
 };
 
 /* The gradient of weights from (m, n) on, and, where n is 0, of the outputs' biases: over all rows.
  * What is not there gets sums that nobody wants. */
-template <bool PRECISE>
+template <bool PRECISE, int COLUMNS>
 static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, int n,
                                                  chain_sums &c) {
   int lane = threadIdx.x % WARP, feature = lane % 8, rows = span_of().chain_rows;
@@ -24,19 +25,22 @@ static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, i
       block_memory + of.x + ep_grid_chain_place(lane / 8 % 2 * 4, n + lane / 16 * 8 + feature, 0);
   const part one = part_of<PRECISE>(1.0f);
   c = {};
-#pragma unroll 2
-  for (int k = 0; k < rows; k += 8, grad += 8 * of.outputs, x += 8 * of.inputs) {
-    part a[SUM_TILES][4], b[SUM_COLUMNS / 2][4];
+#pragma unroll 1
+  for (int k = 0; k < rows; k += 16, grad += 16 * of.outputs, x += 16 * of.inputs) {
+    part a[2][4], b[2][COLUMNS / 2][4];
 #pragma unroll
-    for (int i = 0; i < SUM_TILES; i++) parts_load<PRECISE>(a[i], grad + i * 2 * BLOCK);
+    for (int i = 0; i < 2; i++) {
+      parts_load<PRECISE>(a[i], grad + i * 8 * of.outputs);
 #pragma unroll
-    for (int j = 0; j < SUM_COLUMNS / 2; j++) parts_load<PRECISE>(b[j], x + j * 2 * BLOCK);
+      for (int j = 0; j < COLUMNS / 2; j++)
+        parts_load<PRECISE>(b[i][j], x + i * 8 * of.inputs + j * 2 * BLOCK);
+    }
 #pragma unroll
-    for (int i = 0; i < SUM_TILES; i++) {
-      if (n == 0) multiply<PRECISE>(c.biases[i], a[i], one, one);
+    for (int i = 0; i < 2; i++) {
+      if (n == 0) multiply<PRECISE>(c.biases, a[i], one, one);
 #pragma unroll
-      for (int j = 0; j < SUM_COLUMNS; j++)
-        multiply<PRECISE>(c.weights[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+      for (int j = 0; j < COLUMNS; j++)
+        multiply<PRECISE>(c.weights[j], a[i], b[i][j / 2][j % 2 * 2], b[i][j / 2][j % 2 * 2 + 1]);
     }
   }
 }
@@ -45,31 +49,32 @@ static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, i
 static __device__ __forceinline__ void chain_descend(const layer &of, const chain_layer &c, int m,
                                                      int n, const chain_sums &sum,
                                                      const update_way &way) {
-  constexpr int LINES = 2 * SUM_TILES;
-  int lane = threadIdx.x % WARP, t = lane % 4, output = m + lane / 4;
-  float *to = block_memory + c.weights + ep_grid_chain_weight(output, n + 2 * t, c.line);
+  int lane = threadIdx.x % WARP, t = lane % 4, output = m + lane / 4, input = n + 2 * t;
+  float *to = block_memory + c.weights + ep_grid_chain_weight(output, input, c.line);
+  float *across = block_memory + c.across + ep_grid_chain_weight(input, output, c.across_line);
   float *bias = block_memory + c.biases + output;
   float decay = of.weight_decay, bias_decay = of.bias_decay;
-  if (n == 0 && t == 0 && of.bias >= 0 && bias_decay >= 0)
+  bool of_bias = n == 0 && t == 0 && of.bias >= 0 && bias_decay >= 0;
 #pragma unroll
-    for (int i = 0; i < LINES; i++)
-      if (m + i * 8 < c.outputs)
-        bias[i * 8] = update_plain(way, bias_decay, bias[i * 8], sum.biases[i / 2][i % 2 * 2]);
-  if (decay < 0) return;
-#pragma unroll
-  for (int i = 0; i < LINES; i++, to += 8 * c.line) {
+  for (int i = 0; i < 2; i++) {
     if (m + i * 8 >= c.outputs) break;
+    if (of_bias) bias[i * 8] = update_plain(way, bias_decay, bias[i * 8], sum.biases[i * 2]);
+    if (decay < 0) continue;
     float2 weights[SUM_COLUMNS];
 #pragma unroll
     for (int j = 0; j < SUM_COLUMNS; j++)
       weights[j] = n + j * 8 < c.inputs ? *(const float2 *)(to + j * 8) : make_float2(0, 0);
 #pragma unroll
     for (int j = 0; j < SUM_COLUMNS; j++) {
-      const float *grads = &sum.weights[i / 2][j][i % 2 * 2];
+      if (n + j * 8 >= c.inputs) break;
+      const float *grads = &sum.weights[j][i * 2];
       weights[j].x = update_plain(way, decay, weights[j].x, grads[0]);
       weights[j].y = update_plain(way, decay, weights[j].y, grads[1]);
-      if (n + j * 8 < c.inputs) *(float2 *)(to + j * 8) = weights[j];
+      *(float2 *)(to + j * 8) = weights[j];
+      float *turned = across + j * 8 * c.across_line + i * 8;
+      turned[0] = weights[j].x, turned[c.across_line] = weights[j].y;
     }
+    to += 8 * c.line;
   }
 }
 
@@ -78,17 +83,17 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
 static __device__ __forceinline__ void chain_sums_store(const layer &of, int m, int n,
                                                         const chain_sums &sum) {
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
-  float *sums = now_of().scratch + span_of().front_sums;
+  float *sums = span_of().scratch + span_of().front_sums;
 #pragma unroll
-  for (int i = 0; i < 2 * SUM_TILES; i++) {
+  for (int i = 0; i < 2; i++) {
     int output = m + i * 8 + g, input = n + 2 * t;
     float *to = sums + of.weight + (long long)output * of.in + input;
     if (output >= of.out) continue;
-    if (input == 0 && of.bias >= 0) sums[of.bias + output] = sum.biases[i / 2][i % 2 * 2];
+    if (input == 0 && of.bias >= 0) sums[of.bias + output] = sum.biases[i * 2];
 #pragma unroll
     for (int e = 0; e < 2 * SUM_COLUMNS; e++)
       if (input + e / 2 * 8 + e % 2 < of.in)
-        to[e / 2 * 8 + e % 2] = sum.weights[i / 2][e / 2][i % 2 * 2 + e % 2];
+        to[e / 2 * 8 + e % 2] = sum.weights[e / 2][i * 2 + e % 2];
   }
 }
 
@@ -98,8 +103,8 @@ template <ep_optimizer_type TYPE> static __device__ __noinline__ void chain_laye
   constexpr int TOGETHER = 4, SLOTS = slots_of<TYPE>;
   const span &s = span_of();
   const layer of = s.layers[l];
-  const chain_layer c = chain_layer_of(l);
-  const float *sums = now_of().scratch + s.front_sums;
+  const chain_layer c = chain_layers()[l];
+  const float *sums = s.scratch + s.front_sums;
   ep_optimizer optimizer = s.optimizer;
   optimizer.type = TYPE;
   const ep_optimizer_step step = state_of().update;
@@ -123,8 +128,8 @@ template <ep_optimizer_type TYPE> static __device__ __noinline__ void chain_laye
     for (int i = 0; i < TOGETHER; i++) {
       float decay = p[i].is_bias ? of.bias_decay : of.weight_decay;
       if (first + i * THREADS >= count || decay < 0) continue;
-      *p[i].here = ep_optimizer_update(&optimizer, &step, decay, *p[i].here,
-                                       ep_clip(&optimizer, 1, grad[i]), state[i], 1);
+      *p[i].across = *p[i].here = ep_optimizer_update(&optimizer, &step, decay, *p[i].here,
+                                                      ep_clip(&optimizer, 1, grad[i]), state[i], 1);
 #pragma unroll
       for (int slot = 0; slot < SLOTS; slot++)
         if (slot < slots) states[p[i].at + slot * stride] = state[i][slot];
@@ -149,25 +154,31 @@ static __device__ __noinline__ void chain_optimize() {
   }
 }
 
-/* All layers' weights and biases, shared out over the warps. */
-template <bool PRECISE> static __device__ __forceinline__ void chain_update() {
+/* When the block meets: before the first piece is summed up, when all gradients are there; or, of a
+ * layer whose gradients were there before, behind its sums. */
+enum { CHAIN_MEETS, CHAIN_MEETS_LATE, CHAIN_MEETS_NOT };
+
+/* The weights and biases of each WARPS-th piece. */
+template <bool PRECISE>
+static __device__ __noinline__ void chain_pieces_update(const chain_piece *piece, int meets) {
   const update_way way = update_way_of();
+  if (meets == CHAIN_MEETS) __syncthreads();
 #pragma unroll 1
-  for (const chain_piece *piece = chain_pieces() + threadIdx.x / WARP; piece->there;
-       piece += WARPS) {
-    const chain_layer c = chain_layer_of(piece->layer);
+  for (; piece->there; piece += WARPS) {
+    const chain_layer c = chain_layers()[piece->layer];
     const layer &of = span_of().layers[piece->layer];
     int m = piece->output * 8, n = piece->input * 8;
     chain_sums sum;
-    chain_sum<PRECISE>(c, m, n, sum);
+    if (c.inputs - n > 16)
+      chain_sum<PRECISE, SUM_COLUMNS>(c, m, n, sum);
+    else
+      chain_sum<PRECISE, 2>(c, m, n, sum);
+    if (meets == CHAIN_MEETS_LATE) __syncthreads(), meets = CHAIN_MEETS;
     if (way.plain)
       chain_descend(of, c, m, n, sum, way);
     else
       chain_sums_store(of, m, n, sum);
   }
-  if (way.plain) return;
-  __syncthreads();
-  chain_optimize();
 }
 
 #endif

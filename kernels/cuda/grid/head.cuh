@@ -11,12 +11,29 @@ static __device__ __forceinline__ float warp_sum(float value) {
   return value;
 }
 
-/* The place of the first greatest of a warp's numbers below `count`; a NaN is greater than all. */
-static __device__ __forceinline__ int warp_greatest(float value, int count, float &greatest) {
+/* The least power of two that is no less: of lanes that have an output. The others have nothing to
+ * add. */
+static __device__ __forceinline__ int lanes_of(int outputs) {
+  return outputs > 1 ? 1 << (WARP - __clz(outputs - 1)) : 1;
+}
+
+/* warp_sum() where only the first `lanes` have something, for them. Rounds that few outputs do not
+ * need would be waited for by all threads of the block. */
+static __device__ __forceinline__ float lanes_sum(float value, int lanes) {
+#pragma unroll 1
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(ALL, value, distance);
+  return value;
+}
+
+/* The place of the first greatest of a warp's numbers below `count`, for the first `lanes`; a NaN
+ * is greater than all. */
+static __device__ __forceinline__ int lanes_greatest(float value, int count, int lanes,
+                                                     float &greatest) {
   int place = threadIdx.x % WARP;
   if (place >= count) place = WARP;
-#pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2) {
+#pragma unroll 1
+  for (int distance = lanes / 2; distance > 0; distance /= 2) {
     float other = __shfl_xor_sync(ALL, value, distance);
     int other_place = __shfl_xor_sync(ALL, place, distance);
     bool more = other > value || (isnan(other) && !isnan(value));
@@ -46,18 +63,20 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
   const now n = now_of();
   const span &s = span_of();
   const layer of = s.layers[s.layers_count - 1];
-  int lane = threadIdx.x % WARP;
+  int lane = threadIdx.x % WARP, lanes = lanes_of(of.out);
   bool mine = lane < of.out;
   activated a = activate(of, z);
   float value = 0, misses = 0, grad = 0;
   if (s.takes_classes) {
     int label = __float_as_int(target);
     float greatest;
-    misses = warp_greatest(a.y, of.out, greatest) != label;
+    misses = lanes_greatest(a.y, of.out, lanes, greatest) != label;
     if (s.loss_type == EP_LOSS_CROSS_ENTROPY) {
-      float power = mine ? expf(a.y - greatest) : 0, sum = warp_sum(power);
-      float t = ep_class_target(s.label_smoothing, of.out, label, 1.0f, lane, 1.0f);
-      value = warp_sum(mine && t != 0 ? t * (logf(sum) + greatest - a.y) : 0);
+      float power = mine ? expf(a.y - greatest) : 0, sum = lanes_sum(power, lanes);
+      float t = lane == label ? 1 : 0;
+      if (s.label_smoothing != 0) /* a quotient of 0 takes a GPU long */
+        t = ep_class_target(s.label_smoothing, of.out, label, 1.0f, lane, 1.0f);
+      value = lanes_sum(mine && t != 0 ? t * (logf(sum) + greatest - a.y) : 0, lanes);
       grad = n.scale * (power / sum - t);
     } else {
       value = -__shfl_sync(ALL, a.y, label);
@@ -66,8 +85,8 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
   } else {
     float y = target;
     ep_loss_type type = (ep_loss_type)s.loss_type;
-    value = warp_sum(mine ? ep_loss_value(type, a.y, y, s.huber_delta) : 0);
-    misses = warp_sum(mine ? (float)ep_loss_misses(type, a.y, y) : 0);
+    value = lanes_sum(mine ? ep_loss_value(type, a.y, y, s.huber_delta) : 0, lanes);
+    misses = lanes_sum(mine ? (float)ep_loss_misses(type, a.y, y) : 0, lanes);
     grad = n.scale * ep_loss_derivative(type, a.y, y, s.huber_delta);
   }
   if (lane == 0) {
@@ -78,46 +97,46 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
 }
 
 /* The wide last layer, the loss, and the gradient by the layer's input: a row a block. Weights and
- * the row's target depend on nobody: they are fetched before the layer's input is awaited. A thread
- * has the same columns of all, and so waits for its own copies alone. */
+ * the row's target depend on nobody: they are fetched before the layer's input is awaited, which
+ * comes to shared memory with its slopes. A thread has the same columns of all, and so waits for
+ * its own copies alone. In short loops: the instructions of a step come from far, too. */
 static __device__ __noinline__ void head(int awaits) {
   __shared__ float of_warp[WARPS][EP_GRID_OUTPUTS_MAX], grads[EP_GRID_OUTPUTS_MAX];
-  constexpr int WIDE = 4 * THREADS, BATCH = 4;
+  constexpr int WIDE = 4 * THREADS;
   const span &s = span_of();
   const now n = now_of();
   const layer of = s.layers[s.layers_count - 1], before = s.layers[s.layers_count - 2];
   matrix weights = weights_of(of);
   int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, column = 4 * threadIdx.x;
   int line = (of.in + 3) / 4 * 4;
-  bool copies = (int)blockIdx.x < n.rows && of.out * line <= EP_GRID_AREA;
+  bool has_row = (int)blockIdx.x < n.rows, copies = has_row && (of.out + 2) * line <= EP_GRID_AREA;
   float bias = of.bias >= 0 && lane < of.out ? s.parameters[of.bias + lane] : 0, target = 0;
+  float *area = block_memory + s.area_at, *row_x = area + of.out * line, *row_slopes = row_x + line;
   if (copies) {
-    float *area = block_memory + s.area_at;
 #pragma unroll 1
     for (int j = 0; j < of.out; j++)
-#pragma unroll 4
+#pragma unroll 1
       for (int k = column; k < of.in; k += WIDE)
         copy_four(area + j * line + k, weights.at + j * weights.stride + k, true);
     weights.at = area, weights.stride = line;
   }
-  if (warp == 0 && (int)blockIdx.x < n.rows) target = row_target(n, blockIdx.x);
+  if (warp == 0 && has_row) target = row_target(n, blockIdx.x);
   meeting_await(awaits);
-  asm volatile("cp.async.wait_all;" ::: "memory");
 #pragma unroll 1
   for (int row = blockIdx.x; row < n.rows; row += s.workers) {
     const float *x = n.scratch + before.after + (long long)row * before.stride;
     float *to = n.scratch + before.grad + (long long)row * before.stride;
-    four slopes[BATCH];
-    int place[BATCH]; /* always there, so that no load waits for another */
-    auto slopes_load = [&](int first) {
-#pragma unroll
-      for (int i = 0; i < BATCH; i++) {
-        place[i] = first + i * WIDE < of.in ? first + i * WIDE : first < of.in ? first : 0;
-        slopes[i] = four_of(to + place[i]);
+    const float *slopes = to;
+    if (copies) {
+#pragma unroll 1
+      for (int k = column; k < of.in; k += WIDE) {
+        copy_four(row_x + k, x + k, true);
+        copy_four(row_slopes + k, to + k, true);
       }
-    };
-    slopes_load(column);
+      x = row_x, slopes = row_slopes;
+    }
     if (warp == 0 && row != (int)blockIdx.x) target = row_target(n, row);
+    asm volatile("cp.async.wait_all;" ::: "memory");
 #pragma unroll 1
     for (int j = 0; j < of.out; j += 2) {
       const float *first = weights.at + j * weights.stride,
@@ -149,26 +168,17 @@ static __device__ __noinline__ void head(int awaits) {
     }
     __syncthreads();
 #pragma unroll 1
-    for (int first = column; first < of.in; first += BATCH * WIDE) {
-      four sums[BATCH];
-      if (first != column) slopes_load(first);
+    for (int k = column; k < of.in; k += WIDE) {
+      four sum = {{0, 0, 0, 0}}, slope = four_of(slopes + k);
+#pragma unroll 8
+      for (int j = 0; j < of.out; j++) {
+        four w = four_of(weights.at + j * weights.stride + k);
 #pragma unroll
-      for (int i = 0; i < BATCH; i++) sums[i] = {{0, 0, 0, 0}};
-#pragma unroll 2
-      for (int j = 0; j < of.out; j++)
-#pragma unroll
-        for (int i = 0; i < BATCH; i++) {
-          four w = four_of(weights.at + j * weights.stride + place[i]);
-#pragma unroll
-          for (int e = 0; e < 4; e++) sums[i].of[e] = fmaf(w.of[e], grads[j], sums[i].of[e]);
-        }
-#pragma unroll
-      for (int i = 0; i < BATCH; i++) {
-        if (first + i * WIDE >= of.in) continue;
-#pragma unroll
-        for (int e = 0; e < 4; e++) sums[i].of[e] *= slopes[i].of[e];
-        four_store(to + place[i], sums[i]);
+        for (int e = 0; e < 4; e++) sum.of[e] = fmaf(w.of[e], grads[j], sum.of[e]);
       }
+#pragma unroll
+      for (int e = 0; e < 4; e++) sum.of[e] *= slope.of[e];
+      four_store(to + k, sum);
     }
   }
 }

@@ -18,6 +18,12 @@ struct now {
   float *scratch;
 };
 
+/* Of products that are brought whole (whole.cuh): what has come, and how often since the launch. */
+struct whole_slots {
+  unsigned long long held, full[2]; /* barriers: the weights; rows, in two places by turns */
+  unsigned tasks, parts;
+};
+
 /* The block's shared memory begins with this; what plan.c places follows. All that a
  * kernel asks again and again lies here: a barrier empties the cache of all other memory. */
 struct block_state {
@@ -28,6 +34,7 @@ struct block_state {
   unsigned panel_stages;         /* that panels.cuh has taken since the launch, and its … */
   unsigned long long panel_barriers[EP_GRID_PANEL_BARRIERS];
   line_slots lines;
+  whole_slots whole;
 };
 static_assert(sizeof(block_state) <= EP_GRID_STATE * sizeof(float), "what plan.c reserves");
 
@@ -68,17 +75,25 @@ static __device__ __forceinline__ unsigned *meeting_of(int meeting) {
   return span_of().barrier + meeting * EP_GRID_LINE;
 }
 
+/* The thread AWAITS: waits for a meeting. */
+static __device__ __forceinline__ void meeting_see(int meeting) {
+  const span &s = span_of();
+  if (meeting == EP_GRID_NONE) return;
+  int blocks = meeting >= EP_GRID_PHASE    ? s.phases[meeting - EP_GRID_PHASE].tasks
+               : meeting == EP_GRID_GIVEN  ? s.given
+               : meeting == EP_GRID_MIDDLE ? s.middle_blocks
+                                           : 1;
+  unsigned target = (state_of().n.turn - (meeting == EP_GRID_MIDDLE)) * (unsigned)blocks;
+  if (meeting == EP_GRID_BARRIER) target = state_of().target; /* its own */
+  counter_see(meeting_of(meeting), target);
+}
+
 /* In line, so that what a thread has asked for may be under way meanwhile: no call has to wait for
  * registers. meeting: becomes none. */
 static __device__ __forceinline__ void meeting_await(int &meeting) {
-  const span &s = span_of();
   if (meeting == EP_GRID_NONE) return;
-  int blocks = meeting >= EP_GRID_PHASE   ? s.phases[meeting - EP_GRID_PHASE].tasks
-               : meeting == EP_GRID_GIVEN ? s.given
-                                          : 1;
-  unsigned target = state_of().n.turn * (unsigned)blocks;
-  if (meeting == EP_GRID_BARRIER && threadIdx.x == AWAITS) target = state_of().target; /* its own */
-  counter_await(meeting_of(meeting), target);
+  if (threadIdx.x == AWAITS) meeting_see(meeting);
+  __syncthreads();
   meeting = EP_GRID_NONE;
 }
 
@@ -221,6 +236,11 @@ tile_product(float (&c)[S::MF][S::T][4], float *area, const matrix &a, const mat
     product<S, PRECISE>(c, area, a, b, of, awaits);
 }
 
+/* The block's first task of a layer's products; the others follow, each `blocks` after the last. */
+static __device__ __forceinline__ int first_of(int blocks, int tasks) {
+  return (int)blockIdx.x < blocks ? (int)blockIdx.x : tasks;
+}
+
 /* awaits: an ep_grid_meeting, before what the layer takes is read. */
 template <class S, bool PRECISE>
 static __device__ __noinline__ void forward_run(int l, int awaits) {
@@ -231,7 +251,8 @@ static __device__ __noinline__ void forward_run(int l, int awaits) {
   matrix weights = weights_of(of), x = input_of(n, l);
   const ep_grid_maps *maps = span_of().maps + l;
   int tasks = cut.across * cut.down * cut.splits;
-  for (int number = blockIdx.x; number < tasks; number += span_of().workers) {
+  const int blocks = of.forward_blocks;
+  for (int number = first_of(blocks, tasks); number < tasks; number += blocks) {
     task at = task_of<S>(cut, number, of.in);
     const forward_use use{n, of, span_of().parameters, at.n, at.m};
     early<S, forward_use> with;
@@ -244,7 +265,7 @@ static __device__ __noinline__ void forward_run(int l, int awaits) {
   meeting_await(awaits);
 }
 
-template <bool PRECISE> static __device__ __forceinline__ void forward(int l, int awaits) {
+template <bool PRECISE> static __device__ __forceinline__ void forward_cut(int l, int awaits) {
   if (!span_of().layers[l].forward.large)
     forward_run<small<false>, PRECISE>(l, awaits);
   else if constexpr (PRECISE || !WARPGROUPS)
@@ -320,7 +341,8 @@ static __device__ __noinline__ void backward_run(int l, int awaits) {
   matrix weights = weights_of(of), grad = grad_of(n, of);
   const ep_grid_maps *maps = span_of().maps + l;
   int tasks = cut.across * cut.down * cut.splits;
-  for (int number = blockIdx.x; number < tasks; number += span_of().workers) {
+  const int blocks = of.backward_blocks;
+  for (int number = first_of(blocks, tasks); number < tasks; number += blocks) {
     task at = task_of<S>(cut, number, of.out);
     const backward_use<PRECISE> use{n, before, at.n, at.m, backward_way_of(n, l)};
     early<S, backward_use<PRECISE>> with;
@@ -332,7 +354,7 @@ static __device__ __noinline__ void backward_run(int l, int awaits) {
   meeting_await(awaits);
 }
 
-template <bool PRECISE> static __device__ __forceinline__ void backward(int l, int awaits) {
+template <bool PRECISE> static __device__ __forceinline__ void backward_cut(int l, int awaits) {
   if (!span_of().layers[l].backward.large)
     backward_run<small<true>, PRECISE>(l, awaits);
   else if constexpr (PRECISE || !WARPGROUPS)

@@ -1,5 +1,10 @@
 #include "kernels/cuda/grid/maps.h"
 
+/* Of so many terms one copy brings these lines. */
+static int whole_lines(int terms) {
+  return terms / EP_GRID_LINE < EP_GRID_WHOLE_LINES ? terms / EP_GRID_LINE : EP_GRID_WHOLE_LINES;
+}
+
 /* As input_of in layers.cuh. */
 static ep_cuda_mapped input_of(const ep_grid_span *span, const ep_grid_layer *layer, int turn) {
   const int l = (int)(layer - span->layers);
@@ -35,13 +40,44 @@ static cudaError_t layer_maps_make(const ep_grid_span *span, const ep_grid_layer
   return code;
 }
 
+/* Of a product that is whole; lines: of terms that one copy brings. */
+static cudaError_t whole_maps_make(const ep_grid_span *span, const ep_grid_layer *layer,
+                                   ep_grid_maps *out) {
+  const bool mirrored = layer->mirror >= 0;
+  const ep_cuda_mapped grad = {span->scratch + layer->grad, false, span->batch_rows, layer->stride,
+                               layer->stride},
+                       weights = {mirrored ? span->scratch + layer->mirror
+                                           : span->parameters + layer->weight,
+                                  false, layer->out, layer->in,
+                                  mirrored ? layer->image_stride : layer->in};
+  cudaError_t code = cudaSuccess;
+  if (layer->forward.whole_m > 0) {
+    const int lines = whole_lines(layer->in);
+    code = ep_cuda_map_make_lines(&weights, layer->forward.whole_m, lines, &out->whole_forward);
+    for (int turn = 0; turn < 2 && code == cudaSuccess; turn++) {
+      const ep_cuda_mapped input = input_of(span, layer, turn);
+      code = ep_cuda_map_make_lines(&input, EP_GRID_WHOLE_N, lines, &out->whole_input[turn]);
+    }
+  }
+  if (layer->backward.whole_m > 0 && code == cudaSuccess) {
+    const int lines = whole_lines(layer->out);
+    code = ep_cuda_map_make_lines(&weights, lines * EP_GRID_LINE, 1, &out->whole_backward);
+    if (code == cudaSuccess)
+      code = ep_cuda_map_make_lines(&grad, EP_GRID_WHOLE_N, lines, &out->whole_grad);
+  }
+  return code;
+}
+
 ep_status ep_grid_maps_take(ep_cuda_memory *memory, ep_grid_span *span, ep_error *error) {
   ep_grid_maps maps[EP_GRID_LAYERS_MAX] = {0};
   bool any = false;
   for (int l = 0; l < span->layers_count; l++) {
     const ep_grid_layer *layer = &span->layers[l];
-    if (span->precise || !(layer->forward.large || layer->backward.large)) continue;
-    EP_CUDA_TRY(layer_maps_make(span, layer, &maps[l]), "mapping a layer");
+    const bool wide = layer->forward.large || layer->backward.large || layer->panels.splits > 0,
+               whole = layer->forward.whole_m > 0 || layer->backward.whole_m > 0;
+    if (span->precise || !(wide || whole)) continue;
+    if (wide) EP_CUDA_TRY(layer_maps_make(span, layer, &maps[l]), "mapping a layer");
+    if (whole) EP_CUDA_TRY(whole_maps_make(span, layer, &maps[l]), "mapping a layer");
     any = true;
   }
   if (!any) return EP_OK;

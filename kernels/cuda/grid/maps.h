@@ -11,6 +11,8 @@ struct ep_grid_maps {
   ep_cuda_map factors;  /* the weights as products take them, EP_GRID_LINE rows a tile */
   ep_cuda_map input[2]; /* of steps by turns: those of a chained front lie in two places */
   ep_cuda_map grad;     /* by the layer's outputs */
+  /* Where products are whole: of EP_GRID_WHOLE_LINES at most, all outputs or rows of a tile. */
+  ep_cuda_map whole_forward, whole_backward, whole_input[2], whole_grad;
   /* Where panels update: EP_GRID_LARGE_K rows a tile. */
   ep_cuda_map weights, state[EP_GRID_PANEL_SLOTS];
 };

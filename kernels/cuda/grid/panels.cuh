@@ -217,7 +217,11 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
   for (; number < end; number += blocks) {
     const task at = ep_grid_task_of(&of.panels, number, of.out, S::M, S::N);
     const int stages = (at.end - at.first + S::OUTPUTS - 1) / S::OUTPUTS;
-    const bool has_biases = at.m == 0 && input == 0 && of.bias >= 0 && of.bias_decay >= 0;
+    /* Biases: of each stage, one of the tasks across has them. */
+    const int bias_turn =
+        (at.m / S::M + of.panels.across - at.first / S::OUTPUTS % of.panels.across) %
+        of.panels.across;
+    const bool updates_biases = input == 0 && of.bias >= 0 && of.bias_decay >= 0;
     auto grads_load = [&](int k, unsigned stage) {
       unsigned to = shared_address(grads + stage % 2 * S::STAGE),
                counts = barriers + 8 * (stage % 2);
@@ -239,6 +243,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
     __syncthreads();
 #pragma unroll 1
     for (int k = 0; k < stages; k++, turn++) {
+      const bool has_biases = updates_biases && k % of.panels.across == bias_turn;
       panel_bias<SLOTS> bias;
       bias.load(has_biases && t < 2, of, at.first + k * S::OUTPUTS + output + t);
       barrier_wait(barriers + 8 * (turn % 2), (int)(turn / 2 % 2));

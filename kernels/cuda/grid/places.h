@@ -6,6 +6,10 @@
 #include "kernels/cuda/grid/span.h"
 #include "kernels/random.h" /* EP_DEVICE_INLINE */
 
+EP_DEVICE_INLINE int64_t ep_grid_cut_tasks(const ep_grid_cut *cut) {
+  return (int64_t)cut->across * cut->down * cut->splits;
+}
+
 /* A task of a cut product: a tile of the result from (m, n) on, number `group`, and the terms of
  * its sums from `first` to `end`, part `split` of them. */
 typedef struct {
@@ -54,6 +58,18 @@ EP_DEVICE_INLINE int ep_grid_turned(int input) {
   return input / 16 * 16 + input % 4 / 2 * 8 + input % 16 / 4 * 2 + input % 2;
 }
 
+/* Of products that are whole: the four, of a line's eight, in which a thread has two neighbours of
+ * its line's terms, number `eight` of four such, the second ones for odd t. */
+EP_DEVICE_INLINE int ep_grid_whole_terms(int eight, int t) {
+  return eight + t / 2 * 4;
+}
+
+/* The same where terms lie across: in which fragments i = 0 or 1 have two neighbouring inputs as
+ * rows g and g + 8, the second ones for odd g. */
+EP_DEVICE_INLINE int ep_grid_whole_four(int g, int i) {
+  return i * 2 + g / 4 + g / 2 % 2 * 4;
+}
+
 /* A front of one block: where a row has a feature, of `features`: in blocks of eight rows by eight
  * features, in a block a feature a line. Of every other four features the halves of the rows change
  * places: so that neither single numbers, of eight rows of four features, meet in a bank nor fours
@@ -62,7 +78,13 @@ EP_DEVICE_INLINE int ep_grid_chain_place(int row, int feature, int features) {
   return row / 8 * 8 * features + feature * 8 + (row % 8 ^ (feature & 4));
 }
 
-/* The same of weights, an output a line: an output's column. A line is an odd number of eights. */
+/* Floats of a line of weights: an odd number of eights, so that loads of eight lines meet in no
+ * bank. */
+EP_DEVICE_INLINE int ep_grid_chain_line(int columns) {
+  return ((columns + 7) / 8 | 1) * 8;
+}
+
+/* The same of weights, an output a line: an output's column. */
 EP_DEVICE_INLINE int ep_grid_chain_weight(int output, int column, int line) {
   return output * line + (column ^ (output & 4));
 }

@@ -3,13 +3,18 @@
 #include <string.h>
 
 #include "kernels/cuda/dense.h"
+#include "kernels/cuda/grid/phases.h"
+#include "kernels/cuda/grid/places.h"
 
 enum {
   CLUSTER_BLOCKS = 16,
   CLUSTER_GROUPS = 32,       /* more rows are worth all multiprocessors */
   WIDE_FRONT_FLOATS = 12288, /* of an image before wide layers: those are worth all blocks */
-  SMALL_UPDATES = 3,         /* small tiles of a layer that a block updates while others go on */
-  FRONT_SHARE = 4, /* one of these blocks has the front, the others update the wide layers */
+  FRONT_SHARE = 4,   /* one of these blocks has the front, the others update the wide layers */
+  MIDDLE_SHARE = 2,  /* one of these blocks has the middle layers, likewise */
+  MIDDLE_GRAIN = 16, /* tasks are a multiple of as many */
+  MIDDLE_BEHIND = 1 << 21, /* weights of a layer before which they pay … */
+  MIDDLE_PANELS = 1 << 19, /* … and of one of them that is updated by panels */
   ROWS_MAX = 16384,
   WIDE_ROWS_MAX = 1024,
   FEATURES_MAX = 1 << 20,
@@ -89,10 +94,6 @@ static ep_grid_cut cut_of(const product_size *size, bool large, int64_t splits) 
                        .chunk = (int32_t)chunk};
 }
 
-static int64_t cut_tasks(const ep_grid_cut *cut) {
-  return (int64_t)cut->across * cut->down * cut->splits;
-}
-
 /* Cycles that a cut is expected to take: rounds of tasks, each of a latency and of bytes through
  * the L2 cache or products, whichever is more; and a meeting where sums are shared. The figures
  * are an H200's: 24 bytes a cycle for each of all multiprocessors, half as much more for a few. */
@@ -102,7 +103,7 @@ static double cut_cycles(const product_size *size, const ep_grid_cut *cut, int b
   double terms = (double)least(cut->chunk, size->terms), area = (double)tile.m * tile.n;
   double bytes = (double)(tile.m + tile.n) * terms * 4 + area * 8 / cut->splits;
   if (cut->splits > 1) bytes += area * 8;
-  int64_t tasks = cut_tasks(cut), rounds = (tasks + blocks - 1) / blocks;
+  int64_t tasks = ep_grid_cut_tasks(cut), rounds = (tasks + blocks - 1) / blocks;
   double rate = 3000.0 / (double)least(tasks, blocks);
   if (rate > 36) rate = 36;
   double moving = bytes / rate, multiplying = area * terms / 400 * (precise ? 3 : 1);
@@ -121,6 +122,28 @@ static ep_grid_cut cut_choose(const product_size *size, int blocks, bool precise
   return best;
 }
 
+/* Instead of a cut into small tiles that are no part of a sum: tiles of all terms, one a block,
+ * with as many outputs as that takes. Other cuts stay. */
+static void cut_make_whole(const product_size *size, ep_grid_cut *cut, int blocks, bool precise) {
+  if (cut->large || cut->splits > 1 || precise) return;
+  if (size->m % EP_GRID_LINE != 0 || size->terms % EP_GRID_LINE != 0) return;
+  const int64_t part = EP_GRID_WHOLE_LINES * EP_GRID_LINE, parts = (size->terms + part - 1) / part,
+                all = parts * least(size->terms, part),
+                rows = 2 * EP_GRID_WHOLE_N * least(size->terms, part),
+                down = (size->n + EP_GRID_WHOLE_N - 1) / EP_GRID_WHOLE_N;
+  for (int64_t m = EP_GRID_WHOLE_M; m <= 2 * EP_GRID_WHOLE_M; m *= 2) {
+    const int64_t across = (size->m + m - 1) / m;
+    if (across * down > blocks) continue;
+    if (m * all + rows + 8 * EP_GRID_LINE > EP_GRID_WIDE_AREA) return;
+    *cut = (ep_grid_cut){.across = (uint16_t)across,
+                         .down = (uint16_t)down,
+                         .splits = 1,
+                         .whole_m = (uint16_t)m,
+                         .chunk = (int32_t)size->terms};
+    return;
+  }
+}
+
 /* Floats of a task's sums; the biases' too. */
 static int64_t tile_sums(tile_size tile, bool weights) {
   return (int64_t)tile.m * tile.n + (weights ? tile.m : 0);
@@ -132,7 +155,7 @@ static int64_t cut_reserve(const product_size *size, ep_grid_cut *cut, int64_t *
   tile_size tile = (size->weights ? weights_sizes : forward_sizes)[cut->large];
   cut->counters = (int32_t)*counters;
   *counters += (int64_t)cut->across * cut->down;
-  return cut_tasks(cut) * tile_sums(tile, size->weights);
+  return ep_grid_cut_tasks(cut) * tile_sums(tile, size->weights);
 }
 
 static int64_t update_cut(const ep_grid_span *span, ep_grid_layer *layer, bool small, int blocks,
@@ -189,22 +212,24 @@ static int64_t shared_place(ep_grid_span *span) {
 }
 
 /* The same of a front that one block has with all rows: of each layer the input (the first one's
- * twice: of this step and of the next), slopes and then gradients, weights and biases; all padded
- * to eights. */
+ * twice: of this step and of the next), slopes and then gradients, weights, biases, and the weights
+ * an input a line; all padded to eights. */
 static int64_t chain_place(ep_grid_span *span) {
   int64_t at = EP_GRID_STATE + EP_GRID_CHAIN_TABLES;
-  span->chain_rows = (int32_t)up(span->batch_rows, EP_GRID_GROUP);
+  span->chain_rows = (int32_t)up(span->batch_rows, 2 * EP_GRID_GROUP);
+  span->chain_room = (int32_t)least(span->chain_rows + 2 * EP_GRID_GROUP, EP_GRID_CHAIN_ROWS);
   for (int l = 0; l < span->front; l++) {
     ep_grid_layer *layer = &span->layers[l];
     int64_t inputs = up(layer->in, 8), outputs = up(layer->out, 8);
-    at += (l == 0 ? 2 : 1) * inputs * span->chain_rows;
+    at += (l == 0 ? 2 : 1) * inputs * span->chain_room;
     layer->slopes = (int32_t)at;
-    at += outputs * span->chain_rows;
+    at += outputs * span->chain_room;
     layer->image = (int32_t)at;
-    layer->image_stride = (int32_t)(inputs / 8 | 1) * 8; /* loads of eight lines meet in no bank */
-    at += outputs * (layer->image_stride + 1);
+    layer->image_stride = ep_grid_chain_line((int)inputs);
+    at += outputs * (layer->image_stride + 1) + inputs * ep_grid_chain_line((int)outputs);
   }
-  return at + EP_GRID_CHAIN_SPARE;
+  span->chain_end = (int32_t)(at + EP_GRID_CHAIN_SPARE);
+  return span->chain_end;
 }
 
 static bool shared_fits(int64_t floats) {
@@ -214,8 +239,10 @@ static bool shared_fits(int64_t floats) {
 /* Whether warpgroups may update the weights: all rows are in one tile, fours begin on 16 bytes, and
  * there is room for what the optimizer keeps. */
 static bool layer_by_panels(const ep_grid_span *span, const ep_grid_layer *layer) {
+  const int64_t weights = (int64_t)layer->in * layer->out;
   return span->slots <= EP_GRID_PANEL_SLOTS && layer->mirror < 0 && !span->precise &&
-         layer->weight_decay >= 0 && layer->backward.large && layer->backward.down == 1;
+         layer->weight_decay >= 0 && span->batch_rows <= EP_GRID_LARGE_N &&
+         (layer->backward.large || (span->middle_blocks > 0 && weights >= MIDDLE_PANELS));
 }
 
 /* Panels by outputs, `stages` at a time. */
@@ -230,26 +257,28 @@ static ep_grid_cut panels_cut(const ep_grid_layer *layer, int64_t stages) {
 
 /* All layers' together: as few stages a task that each block has one task, since a task's start, in
  * which a panel is turned, costs as much as two of its stages. */
-static void panels_share(ep_grid_span *span) {
+static void panels_share(ep_grid_span *span, int from, int to, int blocks) {
   bool fits = false, more = true;
   for (int64_t stages = 1; !fits && more; stages++) {
     int64_t tasks = 0;
     more = false;
-    for (int l = 0; l < span->layers_count; l++) {
+    for (int l = from; l < to; l++) {
       ep_grid_layer *layer = &span->layers[l];
       if (!layer_by_panels(span, layer)) continue;
       layer->panels = panels_cut(layer, stages);
-      tasks += cut_tasks(&layer->panels);
+      tasks += ep_grid_cut_tasks(&layer->panels);
       more = more || layer->panels.splits > 1;
     }
-    fits = tasks <= span->workers;
+    fits = tasks <= blocks;
   }
 }
 
 /* How many blocks update a layer. */
 static int update_blocks(const ep_grid_plan *plan, int l) {
   const ep_grid_span *span = &plan->span;
-  if (span->front == 0 || span->chained || front_is_all(span) || span->front_blocks == plan->blocks)
+  if (span->chained)
+    return l <= span->middle ? span->middle_blocks : span->workers - span->middle_blocks;
+  if (span->front == 0 || front_is_all(span) || span->front_blocks == plan->blocks)
     return span->workers;
   return l <= span->front ? span->front_blocks : plan->blocks - span->front_blocks;
 }
@@ -305,89 +334,24 @@ static void scratch_place(ep_grid_plan *plan) {
     at += update_cut(span, layer, front_is_all(span), update_blocks(plan, l), &plan->counters);
     if (l < span->front || l == span->layers_count - 1) continue;
     product_size forward = {layer->out, span->batch_rows, layer->in, false, false};
-    layer->forward = cut_choose(&forward, span->workers, span->precise);
+    layer->forward_blocks = l + 1 < span->middle ? span->middle_blocks : span->workers;
+    layer->forward = cut_choose(&forward, layer->forward_blocks, span->precise);
+    cut_make_whole(&forward, &layer->forward, layer->forward_blocks, span->precise);
     partials = most(partials, cut_reserve(&forward, &layer->forward, &plan->counters));
     if (l == 0) continue;
     product_size backward = {layer->in, span->batch_rows, layer->out, false, false};
-    layer->backward = cut_choose(&backward, span->workers, span->precise);
+    layer->backward_blocks = l < span->middle ? span->middle_blocks : span->workers;
+    layer->backward = cut_choose(&backward, layer->backward_blocks, span->precise);
+    cut_make_whole(&backward, &layer->backward, layer->backward_blocks, span->precise);
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
   }
-  panels_share(span);
+  const int behind = span->middle_blocks > 0 ? span->middle + 1 : 0,
+            spare = ep_grid_middle_spare(span);
+  panels_share(span, 0, span->middle, span->middle_blocks - spare);
+  panels_share(span, span->middle, behind, spare > 0 ? spare : span->middle_blocks);
+  panels_share(span, behind, span->layers_count, span->workers - span->middle_blocks);
   span->partials = at;
   plan->scratch_floats = at + up(partials, 4);
-}
-
-/* --- the phases of a step -------------------------------------------------------------------- */
-
-/* A phase that awaits the one before it, unless it says otherwise. */
-static ep_grid_phase phase_of(const ep_grid_span *span, ep_grid_work work, int layer,
-                              int64_t tasks) {
-  int number = span->phases_count;
-  return (ep_grid_phase){.work = (uint8_t)work,
-                         .layer = (uint8_t)layer,
-                         .begins = EP_GRID_NONE,
-                         .awaits =
-                             (uint8_t)(number > 0 ? EP_GRID_PHASE + number - 1 : EP_GRID_BARRIER),
-                         .arrives = (uint8_t)(EP_GRID_PHASE + number),
-                         .tasks = (uint16_t)least(tasks, span->workers)};
-}
-
-static void phase_add(ep_grid_span *span, ep_grid_phase phase) {
-  span->phases[span->phases_count++] = phase;
-}
-
-/* Of the step's end: the layers that are left. Those that share out the front do it otherwise. */
-static void phases_end(ep_grid_span *span, uint32_t left) {
-  ep_grid_phase phase = phase_of(span, EP_GRID_UPDATES, 0, span->workers);
-  if (span->chained) phase.awaits = EP_GRID_GIVEN;
-  phase.arrives = EP_GRID_BARRIER;
-  phase.updates = left;
-  phase_add(span, phase);
-}
-
-/* The way back through layer l. The layer behind it is updated by blocks that have no task there,
- * where that takes them no more than a few small tiles, and no panels: so that those who give the
- * others what they wait for are not late, and that no one else arrives late behind it. Returns what
- * is left to the step's end, when a chained front is on its way, of the layers `left`. */
-static uint32_t phase_add_backward(ep_grid_span *span, int l, uint32_t left) {
-  const ep_grid_cut *cut = &span->layers[l].backward, *update = &span->layers[l + 1].update;
-  int64_t tasks = cut_tasks(cut), idle = span->workers - tasks;
-  ep_grid_phase phase = phase_of(span, EP_GRID_BACKWARD, l, tasks);
-  if (idle > 0 && span->layers[l + 1].panels.splits == 0 &&
-      cut_tasks(update) <= (update->large ? 1 : SMALL_UPDATES) * idle) {
-    phase.updates = left & UINT32_C(1) << (l + 1);
-    phase.update_from = (uint16_t)tasks;
-  }
-  if (span->chained && l == span->front) {
-    phase.arrives = EP_GRID_GIVEN;
-    span->given = phase.tasks;
-  }
-  phase_add(span, phase);
-  return left & ~phase.updates;
-}
-
-static void phases_make(ep_grid_span *span) {
-  const int last = span->layers_count - 1;
-  const bool updates = span->front == 0 || span->chained;
-  ep_grid_phase phase;
-  if (span->front == 0) phase_add(span, phase_of(span, EP_GRID_ROWS, 0, span->workers));
-  for (int l = span->front; l < last; l++) {
-    phase = phase_of(span, EP_GRID_FORWARD, l, cut_tasks(&span->layers[l].forward));
-    if (l > 0 && l == span->front) { /* the last step's update of its weights is awaited as well */
-      phase.begins = EP_GRID_BARRIER;
-      phase.awaits = span->chained ? EP_GRID_FRONT : EP_GRID_NONE;
-    }
-    phase_add(span, phase);
-  }
-  phase = phase_of(span, EP_GRID_HEAD, last, span->batch_rows);
-  if (span->front == last) phase.begins = EP_GRID_BARRIER, phase.awaits = EP_GRID_NONE;
-  phase_add(span, phase);
-  uint32_t left = updates ? (UINT32_C(2) << last) - (UINT32_C(1) << span->front) : 0;
-  for (int l = last - 1; l > 0 && l >= span->front; l--) left = phase_add_backward(span, l, left);
-  if (updates)
-    phases_end(span, left);
-  else
-    span->phases[span->phases_count - 1].arrives = EP_GRID_BARRIER; /* with those of the front */
 }
 
 /* --- the choice ------------------------------------------------------------------------------ */
@@ -395,6 +359,22 @@ static void phases_make(ep_grid_span *span) {
 static int64_t groups_count(const ep_grid_span *span) {
   int64_t rows = span->tiles * EP_GRID_GROUP;
   return (span->batch_rows + rows - 1) / rows;
+}
+
+/* Which layers behind a chained front are the middle ones, and whose: all but one before the
+ * widest, if that is wide enough to take long. */
+static void middle_take(ep_grid_span *span) {
+  int64_t most_weights = 0;
+  int widest = 0;
+  for (int l = span->front; l < span->layers_count - 1; l++) {
+    const int64_t weights = (int64_t)span->layers[l].in * span->layers[l].out;
+    if (weights > most_weights) widest = l, most_weights = weights;
+  }
+  if (most_weights < MIDDLE_BEHIND || widest - 1 <= span->front || span->workers < MIDDLE_SHARE)
+    return;
+  span->middle = widest - 1;
+  span->middle_blocks = span->workers / MIDDLE_SHARE;
+  if (span->middle_blocks > MIDDLE_GRAIN) span->middle_blocks -= span->middle_blocks % MIDDLE_GRAIN;
 }
 
 /* A block takes all rows through the front, while the others update the wide layers. false: there
@@ -419,6 +399,7 @@ static bool front_chained(ep_grid_plan *plan, int multiprocessors) {
   span->area_at = EP_GRID_STATE;
   plan->blocks = multiprocessors;
   span->workers = multiprocessors - 1;
+  middle_take(span);
   plan->shared_bytes = (int)most(shared, span->area_at + EP_GRID_WIDE_AREA) * (int)sizeof(float);
   return true;
 }
@@ -507,6 +488,6 @@ bool ep_grid_plan_make(const ep_program *program, int multiprocessors, ep_grid_p
       !front_and_wide(out, multiprocessors))
     return false;
   scratch_place(out);
-  if (!front_is_all(&out->span)) phases_make(&out->span);
+  if (!front_is_all(&out->span)) ep_grid_phases_make(&out->span);
   return true;
 }

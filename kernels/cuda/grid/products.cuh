@@ -49,14 +49,17 @@ static __device__ __forceinline__ void counter_arrive(unsigned *counter) {
  * block's stores can be seen. */
 constexpr int AWAITS = THREADS - 1;
 
-/* Waits until the counter is at `target`. */
+/* One thread: waits until the counter is at `target`. */
+static __device__ __forceinline__ void counter_see(unsigned *counter, unsigned target) {
+  unsigned seen;
+  do {
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
+  } while ((int)(seen - target) < 0);
+}
+
+/* The block waits until the counter is at `target`. */
 static __device__ __forceinline__ void counter_await(unsigned *counter, unsigned target) {
-  if (threadIdx.x == AWAITS) {
-    unsigned seen;
-    do {
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
-    } while ((int)(seen - target) < 0);
-  }
+  if (threadIdx.x == AWAITS) counter_see(counter, target);
   __syncthreads();
 }
 
@@ -310,55 +313,69 @@ static __device__ __forceinline__ void task_begin(const Use &use, int splits, ea
 
 /* Ends a task of warpgroups that share a sum with other blocks: their parts, as they lie in
  * registers, are exchanged through `partials`, a four of each thread for each eight rows of the
- * result ([tasks, N / 8, THREADS, 4]). Each block ends some eights; their parts are added in the
- * order of the splits, and turned to four neighbours of a row in shared memory. */
+ * result ([tasks, N / 8, THREADS, 4]). Each block ends some eights, each warp its 16 columns of
+ * them: 16 parts are asked for at once, those of an eight one behind the other, as many as the next
+ * power of two; they are added in the order of the splits, and turned to four neighbours of a row
+ * in shared memory. */
 template <class S, class Use>
 static __device__ __forceinline__ void
 parts_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, const task &of,
           float *partials, unsigned *counters, unsigned turn, const Use &use) {
-  constexpr int TOGETHER = 4, EIGHT = 4 * THREADS, PART = S::T * EIGHT;
-  int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, splits = cut.splits;
-  int line = threadIdx.x / (S::M / 4), column = threadIdx.x % (S::M / 4) * 4;
-  int place = 2 * t * S::C_STRIDE + result_row<S>(threadIdx.x / WARP, g);
+  constexpr int EIGHT = 4 * THREADS, PART = S::T * EIGHT, RUN = 4, RUNS = 4, STRIDE = 20;
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4;
+  const int splits = cut.splits, shift = splits <= RUN ? 2 : WARP - __clz(splits - 1);
+  const int last = (1 << shift) - 1, end = (S::T - of.split + splits - 1) / splits << shift;
   float *group = partials + (long long)of.group * splits * PART + 4 * threadIdx.x;
 #pragma unroll
   for (int j = 0; j < S::T; j++)
     four_store(group + of.split * PART + j * EIGHT,
                {{c[0][j][0], c[0][j][1], c[0][j][2], c[0][j][3]}});
   counter_wait(counters + cut.counters + of.group, turn * splits);
+  /* The warp's lines: a thread's sums lie at `from`, and the four that it ends at `to`. */
+  float *lines = area + warp * RUNS * 8 * STRIDE, *to = lines + g * STRIDE + 4 * t;
+  float *from = lines + 2 * t * STRIDE;
+  from += S::A_BY_K ? (g / 4 + g / 2 % 2 * 2) * 4 + g % 2 * 2 : g;
+  const int column =
+      S::A_BY_K ? result_row<S>(warp, t % 2 * 4 + t / 2 * 2) : result_row<S>(warp, 0) + 4 * t;
+  four sum = {{0, 0, 0, 0}};
 #pragma unroll 1
-  for (int first = of.split; first < S::T; first += TOGETHER * splits) {
-    four sum[TOGETHER];
-    typename Use::loaded with[TOGETHER];
+  for (int first = 0; first < end; first += RUNS * RUN) {
+    typename Use::loaded with[RUNS];
+    four part[RUNS][RUN];
+    int eight[RUNS];
 #pragma unroll
-    for (int i = 0; i < TOGETHER; i++) {
-      int j = first + i * splits;
-      use.load((j < S::T ? j : first) * 8 + line, column, with[i]);
-      sum[i] = {{0, 0, 0, 0}};
+    for (int i = 0; i < RUNS; i++) {
+      int at = first + i * RUN, split = at & last;
+      eight[i] = of.split + (at >> shift) * splits;
+      const float *place = group + split * PART + eight[i] * EIGHT;
+#pragma unroll
+      for (int p = 0; p < RUN; p++)
+        part[i][p] = four_there(place + p * PART, eight[i] < S::T && split + p < splits);
     }
-#pragma unroll 4
-    for (int s = 0; s < splits; s++)
 #pragma unroll
-      for (int i = 0; i < TOGETHER; i++) {
-        int j = first + i * splits;
-        four more = four_there(group + s * PART + j * EIGHT, j < S::T);
+    for (int i = 0; i < RUNS; i++)
+      use.load((eight[i] < S::T ? eight[i] : of.split) * 8 + g, column, with[i]);
 #pragma unroll
-        for (int e = 0; e < 4; e++) sum[i].of[e] += more.of[e];
+    for (int i = 0; i < RUNS; i++) {
+      bool begins = ((first + i * RUN) & last) == 0;
+#pragma unroll
+      for (int e = 0; e < 4; e++) {
+        if (begins) sum.of[e] = 0;
+#pragma unroll
+        for (int p = 0; p < RUN; p++) sum.of[e] += part[i][p].of[e];
+        from[(i * 8 + e % 2) * STRIDE + e / 2 * (S::A_BY_K ? 1 : 8)] = sum.of[e];
       }
-#pragma unroll
-    for (int i = 0; i < TOGETHER; i++)
-#pragma unroll
-      for (int q = 0; q < 4; q++)
-        area[(i * 8 + q % 2) * S::C_STRIDE + place + q / 2 * (S::A_BY_K ? 1 : 8)] = sum[i].of[q];
-    __syncthreads();
-#pragma unroll
-    for (int i = 0; i < TOGETHER; i++) {
-      int j = first + i * splits;
-      four quad = four_of(area + (i * 8 + line) * S::C_STRIDE + column);
-      if (j < S::T) use.store(j * 8 + line, column, quad, with[i]);
     }
-    __syncthreads();
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < RUNS; i++) {
+      bool ends = ((first + (i + 1) * RUN) & last) == 0 && eight[i] < S::T;
+      four quad = four_of(to + i * 8 * STRIDE);
+      if (ends) use.store(eight[i] * 8 + g, column, quad, with[i]);
+    }
+    __syncwarp();
   }
+  __syncthreads();
 }
 
 /* Ends a task: each four neighbours of the tile go to use.store(row, column, sum, use.load(row,

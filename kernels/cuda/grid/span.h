@@ -14,12 +14,13 @@ enum {
   EP_GRID_NARROW_LINE = EP_GRID_NARROW + 4,
   EP_GRID_LINE = 32, /* words of a cache line */
   EP_GRID_PHASES_MAX = 2 * EP_GRID_LAYERS_MAX + 2,
-  EP_GRID_BARRIERS = (EP_GRID_PHASES_MAX + 4) * EP_GRID_LINE, /* words: a line a meeting */
+  EP_GRID_BARRIERS = (EP_GRID_PHASES_MAX + 5) * EP_GRID_LINE, /* words: a line a meeting */
   EP_GRID_GROUP = 8,        /* rows that a block takes through the front layers, or twice as many */
   EP_GRID_CHAIN_WIDTH = 64, /* features of layers that one block takes all rows through, and … */
   EP_GRID_CHAIN_ROWS = 128, /* … these rows at most: 16 a warp */
-  EP_GRID_CHAIN_TABLES = 304, /* floats: what lies where, and the pieces of its update */
-  EP_GRID_CHAIN_SPARE = 64    /* floats behind all, that a product may read in vain */
+  EP_GRID_CHAIN_TABLES = 896, /* floats: what lies where, and the pieces of its update */
+  /* Floats behind all: a piece of weights that nobody wants, and what a product reads in vain. */
+  EP_GRID_CHAIN_SPARE = 16 * 40 + 16 + 32 * 24 + 128
 };
 
 /* What blocks arrive at and await: counters, each in a line of its own. */
@@ -27,6 +28,7 @@ typedef enum {
   EP_GRID_BARRIER, /* of all blocks that have wide layers, once a step; or of all blocks */
   EP_GRID_FRONT,   /* a chained front's outputs; or the barrier of the blocks that have the front */
   EP_GRID_GIVEN,   /* the gradient by a chained front's outputs */
+  EP_GRID_MIDDLE,  /* of the blocks that have the middle layers, once a step */
   EP_GRID_NONE,
   EP_GRID_PHASE /* and what follows: of the blocks that have a task of that phase */
 } ep_grid_meeting;
@@ -34,7 +36,11 @@ typedef enum {
 /* What the blocks that have wide layers do in a step, where they are all blocks or all but the one
  * that has the front: a row of phases. A block fetches weights, awaits, does its tasks, arrives if
  * it had one, and then updates layers, for which nobody waits in this step: least of all the phases
- * to come, which await those alone that have tasks. */
+ * to come, which await those alone that have tasks.
+ *
+ * Where the last layers take long to update, the middle ones, behind a chained front, are of few
+ * blocks: these are on their way back, and forward again in the next step, while the others update
+ * what is behind. */
 typedef enum {
   EP_GRID_ROWS,     /* takes the batch's rows */
   EP_GRID_FORWARD,  /* layer `layer`, from the layer before */
@@ -48,9 +54,9 @@ typedef struct {
   uint8_t begins; /* ep_grid_meeting before the weights are fetched, … */
   uint8_t awaits; /* … and before all else is */
   uint8_t arrives;
-  uint16_t tasks;       /* blocks below this one have a task */
-  uint16_t update_from; /* blocks from this one on update … */
-  uint32_t updates;     /* … layers, a bit each, from the last downward */
+  uint16_t tasks;                  /* blocks below this one have a task */
+  uint16_t update_from, update_to; /* blocks from the one up to the other update … */
+  uint32_t updates;                /* … layers, a bit each, from the last downward */
 } ep_grid_phase;
 
 /* Tiles of a product: outputs (or inputs) by rows by what is summed in one stage. The weights'
@@ -71,10 +77,16 @@ enum {
   EP_GRID_LINE_STAGES = 6, /* of a product by warpgroups: lines on their way, or multiplied */
   EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
   EP_GRID_PANEL_BARRIERS = 14,
-  EP_GRID_STATE = 1536, /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_STATE = 1792, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8) + 192,
+  /* Tiles that a block takes with all terms (whole.cuh): 32 or 64 outputs by rows, and lines of
+   * terms that one copy brings of either. */
+  EP_GRID_WHOLE_M = 32,
+  EP_GRID_WHOLE_N = 32,
+  EP_GRID_WHOLE_TILE = 2 * EP_GRID_WHOLE_M * EP_GRID_WHOLE_N,
+  EP_GRID_WHOLE_LINES = 8,
   EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
                                    (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +
                                EP_GRID_WEIGHTS_SMALL_M * EP_GRID_WEIGHTS_SMALL_N
@@ -84,6 +96,7 @@ enum {
  * parts of `chunk` terms, whose blocks meet at a counter of their own. */
 typedef struct {
   uint16_t large, across, down, splits;
+  uint16_t whole_m;        /* of a tile, where whole.cuh has the product, a task a block; or 0 */
   int32_t chunk, counters; /* the first counter */
 } ep_grid_cut;
 
@@ -103,6 +116,7 @@ typedef struct {
   float negative_slope, alpha, beta, threshold;
   float weight_decay, bias_decay; /* negative: frozen */
   ep_grid_cut forward, backward, update;
+  int32_t forward_blocks, backward_blocks; /* that take its products: few, or all workers */
   ep_grid_cut panels; /* of an update as panels.cuh does it; no splits: it does not */
 } ep_grid_layer;
 
@@ -136,7 +150,9 @@ typedef struct {
   bool chained;       /* the last block has the front, with all rows; the others have the rest */
   int32_t workers;    /* blocks that have wide layers: all, or all but that one */
   int32_t given;      /* chained: blocks that arrive at EP_GRID_GIVEN */
-  int32_t chain_rows; /* chained: of a batch, in eights */
+  int32_t chain_rows; /* chained: of a batch, in sixteens */
+  int32_t chain_room; /* chained: that there is room for: of a warp that has no rows, 16 more */
+  int32_t chain_end;  /* chained: floats of shared memory */
   int64_t front_turn; /* chained: from the front's outputs to where those of the next step lie */
   int64_t front_sums; /* chained, in the scratch: the gradient by the front's parameters, where
                          they lie among all */
@@ -144,10 +160,12 @@ typedef struct {
                          blocks of eight rows by eight features */
   int32_t tiles;      /* groups of eight rows that a block takes through the front layers at once */
   int32_t layers_count;
-  int32_t front;        /* layers at the front: all, or not the last */
-  int32_t narrow;       /* of these, the first, that are narrow, but for the last layer */
-  int32_t front_blocks; /* that have them, where there are others; all, or less than half */
-  int32_t image_floats; /* of the front layers' weights as they lie in shared memory */
+  int32_t front;         /* layers at the front: all, or not the last */
+  int32_t middle;        /* the layers from there up to this one are the middle ones; 0: none are */
+  int32_t middle_blocks; /* the first workers, who have them; or 0 */
+  int32_t narrow;        /* of these, the first, that are narrow, but for the last layer */
+  int32_t front_blocks;  /* that have them, where there are others; all, or less than half */
+  int32_t image_floats;  /* of the front layers' weights as they lie in shared memory */
   int64_t image, rows, partials; /* in the scratch; rows: loss and errors, [2, batch rows] */
   int64_t order;  /* in the scratch: rows of the training set, int32 [2, train rows], if shuffled */
   int64_t inputs; /* in the scratch: the batch's rows [batch rows, inputs_stride] */

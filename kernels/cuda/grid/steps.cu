@@ -17,6 +17,7 @@
 #include "kernels/cuda/grid/chain.cuh"
 #include "kernels/cuda/grid/front.cuh"
 #include "kernels/cuda/grid/updates.cuh"
+#include "kernels/cuda/grid/whole.cuh"
 
 /* Without a front: this batch's rows, as the first layer takes them. */
 static __device__ __noinline__ void inputs_take() {
@@ -135,17 +136,20 @@ static __device__ __forceinline__ void phase_run(const ep_grid_phase &phase) {
     counter_arrive(meeting_of(phase.arrives));
   else if (!last && phase.arrives == EP_GRID_BARRIER)
     blocks_arrive();
-  int block = (int)blockIdx.x - phase.update_from, blocks = s.workers - phase.update_from;
-  if (phase.updates != 0 && block >= 0) {
-    int skip = 0;
+  int block = (int)blockIdx.x - phase.update_from, blocks = phase.update_to - phase.update_from;
+  if (phase.updates != 0 && block >= 0 && block < blocks) {
+    int skip = 0, before = -1;
 #pragma unroll 1
     for (unsigned left = phase.updates; left != 0;) { /* the last first */
       int l = 31 - __clz(left);
       left &= ~(1u << l);
-      skip = update<PRECISE>(l, skip, block, blocks);
+      skip = update<PRECISE>(l, before, skip, block, blocks);
+      before = l;
     }
   }
-  if (last) blocks_arrive();
+  if (!last) return;
+  if ((int)blockIdx.x < s.middle_blocks) counter_arrive(meeting_of(EP_GRID_MIDDLE));
+  blocks_arrive();
 }
 
 /* Updates of the layers from `last` down to `first`, by the blocks from `from` up to `to`. */
@@ -153,7 +157,7 @@ template <bool PRECISE>
 static __device__ void layers_update(int last, int first, int skip, int from, int to) {
   if ((int)blockIdx.x < from || (int)blockIdx.x >= to) return;
   for (int l = last; l >= first; l--)
-    skip = update<PRECISE>(l, skip, (int)blockIdx.x - from, to - from);
+    skip = update<PRECISE>(l, -1, skip, (int)blockIdx.x - from, to - from);
 }
 
 /* The way back through a front that is shared out, and all updates. */
@@ -190,6 +194,9 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
   for (int i = 0; i < EP_GRID_PANEL_BARRIERS; i++)
     barrier_init(shared_address(&state.panel_barriers[i]), 1);
   lines_make(state.lines);
+  state.whole.tasks = state.whole.parts = 0;
+  barrier_init(shared_address(&state.whole.held), 1);
+  for (int i = 0; i < 2; i++) barrier_init(shared_address(&state.whole.full[i]), 1);
   barriers_publish();
 }
 
@@ -218,12 +225,15 @@ template <bool PRECISE> static __device__ void chain_steps(ep_permutation *permu
   chain_memory_make();
   chain_order_make(permutation, epoch);
   chain_rows_fetch(permutation, batch, 1);
+  if (threadIdx.x == 0) chain_now_make(batch, 1);
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
   for (long long step = 0; step < s.steps; step++) {
-    step_begin(step, epoch, batch);
     chain_step_forward<PRECISE>();
+    if (threadIdx.x == 0) update_fetch(step);
     if (++batch == s.steps_per_epoch) chain_order_make(permutation, ++epoch), batch = 0;
     if (step + 1 < s.steps) chain_rows_fetch(permutation, batch, (unsigned)step + 2);
-    chain_step_backward<PRECISE>();
+    chain_step_backward<PRECISE>(batch);
   }
   chain_parameters_copy<false>();
 }
@@ -239,6 +249,7 @@ static __device__ void blocks_steps(ep_permutation *permutation, unsigned long l
   mirrors_make();
   order_make(permutation, epoch);
   blocks_arrive();
+  if (s.middle_blocks > 0) blocks_await(); /* no middle layer does */
   for (long long step = 0; step < s.steps; step++) {
     step_begin(step, epoch, batch);
     bool fetches =

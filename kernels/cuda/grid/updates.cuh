@@ -260,15 +260,27 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
   __syncthreads();
 }
 
+constexpr int FEW_UPDATES = 3;
+
 /* The gradient of a layer's weights and biases, summed over all rows, and the update, by `blocks`
- * blocks of which this is number `block`. The first `skip` tasks are others'; returns the sum of
- * those and its own. */
-template <bool PRECISE> static __device__ int update(int l, int skip, int block, int blocks) {
+ * blocks of which this is number `block`. The first `skip` tasks are others', those of layer `last`
+ * the last of them (-1: none); returns the sum of those and its own. Behind panels, a few small
+ * tasks are left to the blocks that have no panel, since one takes longer than some of these, where
+ * the optimizer keeps nothing. */
+template <bool PRECISE>
+static __device__ int update(int l, int last, int skip, int block, int blocks) {
   const layer &of = span_of().layers[l];
   if (of.weight_decay < 0 && of.bias_decay < 0) return skip;
   bool by_panels = !PRECISE && WARPGROUPS && of.panels.splits > 0;
   const ep_grid_cut &cut = by_panels ? of.panels : of.update;
   int tasks = cut.across * cut.down * cut.splits, number = block - skip % blocks;
+  int idle = blocks - skip % blocks;
+  bool behind = last >= 0 && span_of().layers[last].panels.splits > 0;
+  if (behind && span_of().slots == 0 && !by_panels && !cut.large && cut.splits == 1 &&
+      tasks > idle && tasks <= FEW_UPDATES * idle) {
+    if (number >= 0) update_run<update_small, PRECISE>(l, number, tasks, idle);
+    return skip + idle;
+  }
   if (number < 0) number += blocks;
   if (number >= tasks) return skip + tasks;
   if (by_panels) {

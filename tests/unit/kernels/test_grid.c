@@ -88,6 +88,22 @@ static void cut_check(const ep_grid_cut *cut, const product *of, const ep_grid_p
   ck_assert_int_le(cut->counters + cut->across * cut->down, plan->counters);
 }
 
+/* A task a block; weights, rows and the warps' sums fit the area, as whole.cuh has them. */
+static void whole_check(const ep_grid_cut *cut, int terms, int blocks) {
+  const int part =
+      EP_GRID_LINE *
+      (terms / EP_GRID_LINE < EP_GRID_WHOLE_LINES ? terms / EP_GRID_LINE : EP_GRID_WHOLE_LINES);
+  const int parts = (terms + part - 1) / part, m = cut->whole_m;
+  const int weights = m * parts * part, rows = 2 * EP_GRID_WHOLE_N * part;
+  const int sums = EP_GRID_THREADS / 32 * EP_GRID_LINE / m * EP_GRID_WHOLE_N * (m + 4);
+  const int room = EP_GRID_WIDE_AREA - 8 * EP_GRID_LINE;
+  ck_assert_int_eq(terms % EP_GRID_LINE, 0);
+  ck_assert_int_eq(cut->splits, 1);
+  ck_assert_int_le(cut->across * cut->down, blocks);
+  ck_assert_int_le(weights + rows, room);
+  ck_assert_int_le(sums, room);
+}
+
 START_TEST(every_piece_of_a_product_has_one_owner) {
   const ep_grid_plan plan = plan_of(&nets[_i]);
   const ep_grid_span *s = &plan.span;
@@ -105,10 +121,18 @@ START_TEST(every_piece_of_a_product_has_one_owner) {
       const ep_grid_cut *cut = back ? &of->backward : &of->forward;
       cut_check(cut,
                 &(product){back ? of->in : of->out, rows, back ? of->out : of->in,
-                           cut->large ? EP_GRID_LARGE_M : EP_GRID_SMALL_M,
-                           cut->large ? EP_GRID_LARGE_N : EP_GRID_SMALL_N,
-                           cut->large ? EP_GRID_LARGE_K : EP_GRID_SMALL_K},
+                           cut->large         ? EP_GRID_LARGE_M
+                           : cut->whole_m > 0 ? cut->whole_m
+                                              : EP_GRID_SMALL_M,
+                           cut->large         ? EP_GRID_LARGE_N
+                           : cut->whole_m > 0 ? EP_GRID_WHOLE_N
+                                              : EP_GRID_SMALL_N,
+                           cut->large         ? EP_GRID_LARGE_K
+                           : cut->whole_m > 0 ? EP_GRID_LINE
+                                              : EP_GRID_SMALL_K},
                 &plan);
+      if (cut->whole_m > 0)
+        whole_check(cut, back ? of->out : of->in, back ? of->backward_blocks : of->forward_blocks);
     }
     if (of->panels.splits == 0) continue;
     tasks_check(&of->panels, &(product){of->in, rows, of->out, EP_GRID_LARGE_M, EP_GRID_LARGE_N,
@@ -214,6 +238,27 @@ START_TEST(loads_of_outputs_meet_in_no_bank) {
 }
 END_TEST
 
+/* Of whole products, two floats a thread: terms of eight lines, and inputs, whose lines are terms.
+ */
+START_TEST(loads_of_whole_products_meet_in_no_bank) {
+  for (int half = 0; half < 2; half++)
+    for (int step = 0; step < 4; step++) {
+      int along[BANKS] = {0}, across[BANKS] = {0};
+      for (int lane = half * HALF_WARP; lane < (half + 1) * HALF_WARP; lane++) {
+        const int g = lane / 4, t = lane % 4;
+        const int terms = ep_grid_line_place(g, ep_grid_whole_terms(step, t)) + t % 2 * 2;
+        const int line = step / 2 * 4 + t, i = step % 2;
+        const int inputs = ep_grid_line_place(line, ep_grid_whole_four(g, i)) + g % 2 * 2;
+        for (int q = 0; q < 2; q++) along[(terms + q) % BANKS]++, across[(inputs + q) % BANKS]++;
+      }
+      for (int bank = 0; bank < BANKS; bank++) {
+        ck_assert_int_eq(along[bank], 1);
+        ck_assert_int_eq(across[bank], 1);
+      }
+    }
+}
+END_TEST
+
 START_TEST(fours_of_outputs_meet_in_no_bank) {
   for (int warp = 0; warp < 4; warp++)
     for (int two = 0; two < 8; two += 2)
@@ -291,6 +336,7 @@ int main(void) {
   tcase_add_loop_test(tests, nothing_lies_on_anything_else, 0, NETS);
   tcase_add_test(tests, each_output_of_two_lines_is_one_threads);
   tcase_add_test(tests, loads_of_outputs_meet_in_no_bank);
+  tcase_add_test(tests, loads_of_whole_products_meet_in_no_bank);
   tcase_add_test(tests, fours_of_outputs_meet_in_no_bank);
   tcase_add_test(tests, a_column_of_eight_lines_meets_in_no_bank);
   tcase_add_test(tests, a_threads_columns_are_four_neighbours);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/grid/places.h"
 #include "kernels/cuda/grid/plan.h"
 #include "tests/unit/kernels/programs.h"
 
@@ -84,9 +85,11 @@ START_TEST(what_a_front_keeps_does_not_overlap) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     ck_assert(plan_make(10, rows[i], &sgd, MULTIPROCESSORS));
     const ep_grid_span *span = &plan.span;
-    int all_rows = span->chain_rows, at = EP_GRID_STATE + EP_GRID_CHAIN_TABLES;
-    ck_assert_int_ge(all_rows, rows[i]);
-    ck_assert_int_eq(all_rows % 8, 0);
+    int all_rows = span->chain_room, at = EP_GRID_STATE + EP_GRID_CHAIN_TABLES;
+    ck_assert_int_ge(span->chain_rows, rows[i]);
+    ck_assert_int_eq(span->chain_rows % 16 + all_rows % 16, 0);
+    /* Of a warp without rows, where there is one, as many rows again. */
+    ck_assert_int_eq(all_rows, span->chain_rows + (span->chain_rows < EP_GRID_CHAIN_ROWS ? 16 : 0));
     for (int l = 0; l < span->front; l++) {
       const ep_grid_layer *layer = &span->layers[l];
       int inputs = (layer->in + 7) / 8 * 8, outputs = (layer->out + 7) / 8 * 8;
@@ -96,10 +99,12 @@ START_TEST(what_a_front_keeps_does_not_overlap) {
       ck_assert_int_ge(layer->image_stride, inputs);
       ck_assert_int_eq(layer->image_stride % 16, 8); /* or loads would meet in a bank */
       ck_assert_int_eq(layer->image % 4 + layer->slopes % 4 + layer->image_stride % 4, 0);
-      at = layer->image + outputs * layer->image_stride + outputs;
+      at =
+          layer->image + outputs * (layer->image_stride + 1) + inputs * ep_grid_chain_line(outputs);
       ck_assert_int_eq(layer->mirror, -1);
     }
-    ck_assert_int_le((at + EP_GRID_CHAIN_SPARE) * (int)sizeof(float), plan.shared_bytes);
+    ck_assert_int_eq(span->chain_end, at + EP_GRID_CHAIN_SPARE);
+    ck_assert_int_le(span->chain_end * (int)sizeof(float), plan.shared_bytes);
   }
 }
 END_TEST
@@ -122,7 +127,9 @@ START_TEST(every_product_is_there_once) {
       const ep_grid_layer *layer = &span->layers[phase->layer];
       if (phase->work == EP_GRID_FORWARD || phase->work == EP_GRID_BACKWARD) {
         int tasks = cut_tasks(phase->work == EP_GRID_FORWARD ? &layer->forward : &layer->backward);
-        ck_assert_int_eq(phase->tasks, tasks < span->workers ? tasks : span->workers);
+        int blocks =
+            phase->work == EP_GRID_FORWARD ? layer->forward_blocks : layer->backward_blocks;
+        ck_assert_int_eq(phase->tasks, tasks < blocks ? tasks : blocks);
       }
     }
     ck_assert_int_eq(heads, 1);
@@ -131,6 +138,36 @@ START_TEST(every_product_is_there_once) {
       ck_assert_int_eq(updates[l], is_wide);
       ck_assert_int_eq(forward[l], is_wide && !is_last);
       ck_assert_int_eq(backward[l], is_wide && !is_last);
+    }
+  }
+}
+END_TEST
+
+/* Before a widest layer that takes long to update, half of the blocks have the layers in the
+ * middle, with their updates; the others update what is behind meanwhile. */
+START_TEST(the_middle_layers_are_of_half_of_the_blocks) {
+  const ep_grid_span *span = &plan.span;
+  ck_assert(plan_make(10, 100, &sgd, MULTIPROCESSORS));
+  ck_assert_int_eq(span->middle_blocks, 0);
+  for (int layers = 11; layers <= 12; layers++) {
+    ck_assert(plan_make(layers, 100, &sgd, MULTIPROCESSORS));
+    ck_assert_int_eq(span->middle,
+                     layers - 3); /* the one before the widest, which is before the last */
+    ck_assert_int_eq(span->middle_blocks, 64); /* of 131, in whole sixteens */
+    for (int l = span->front; l < layers - 1; l++) {
+      const ep_grid_layer *layer = &span->layers[l];
+      ck_assert_int_eq(layer->forward_blocks, l + 1 < span->middle ? 64 : span->workers);
+      ck_assert_int_eq(layer->backward_blocks, l < span->middle ? 64 : span->workers);
+    }
+    for (int p = 0; p < span->phases_count; p++) {
+      const ep_grid_phase *phase = &span->phases[p];
+      if (phase->updates >> (span->middle + 1) != 0) {
+        ck_assert_int_ge(phase->update_from, span->middle_blocks);
+        ck_assert_int_eq(phase->update_to, span->workers);
+        ck_assert_uint_eq(phase->updates & ((UINT32_C(2) << span->middle) - 1), 0);
+      } else if (phase->updates != 0) {
+        ck_assert_int_le(phase->update_to, span->middle_blocks);
+      }
     }
   }
 }
@@ -189,11 +226,13 @@ static void act_add(actor *self, act_kind kind, int what, unsigned till, int tur
 
 static void await_add(actor *self, int meeting, unsigned step) {
   if (meeting == EP_GRID_NONE) return;
-  int blocks = meeting >= EP_GRID_PHASE   ? plan.span.phases[meeting - EP_GRID_PHASE].tasks
-               : meeting == EP_GRID_GIVEN ? plan.span.given
-                                          : 1;
-  unsigned till = (step + 1) * (unsigned)blocks;
-  act_add(self, AWAIT, meeting, meeting == EP_GRID_BARRIER ? self->target : till, 0);
+  int blocks = meeting >= EP_GRID_PHASE    ? plan.span.phases[meeting - EP_GRID_PHASE].tasks
+               : meeting == EP_GRID_GIVEN  ? plan.span.given
+               : meeting == EP_GRID_MIDDLE ? plan.span.middle_blocks
+                                           : 1;
+  unsigned till = (step + (meeting != EP_GRID_MIDDLE)) * (unsigned)blocks;
+  if (meeting == EP_GRID_BARRIER) till = self->target;
+  if (till > 0) act_add(self, AWAIT, meeting, till, 0);
 }
 
 static void barrier_arrive(actor *self) {
@@ -250,12 +289,18 @@ static void backward_add(actor *self, const ep_grid_phase *phase, bool has_task,
   act_add(self, WRITE, thing_of(GRAD, l - 1), 0, turn);
 }
 
+static bool has_product(const ep_grid_cut *cut, int blocks, int block) {
+  return block < blocks && block < cut_tasks(cut);
+}
+
 /* As phase_run in steps.cu. */
 static void phase_add(actor *self, int block, const ep_grid_phase *phase, unsigned step, int turn) {
   const ep_grid_layer *layer = &plan.span.layers[phase->layer];
-  bool has_task = block < (phase->work == EP_GRID_FORWARD    ? cut_tasks(&layer->forward)
-                           : phase->work == EP_GRID_BACKWARD ? cut_tasks(&layer->backward)
-                                                             : plan.span.batch_rows);
+  bool has_task = phase->work == EP_GRID_FORWARD
+                      ? has_product(&layer->forward, layer->forward_blocks, block)
+                  : phase->work == EP_GRID_BACKWARD
+                      ? has_product(&layer->backward, layer->backward_blocks, block)
+                      : block < plan.span.batch_rows;
   await_add(self, phase->begins, step);
   switch (phase->work) {
   case EP_GRID_FORWARD: forward_add(self, phase, has_task, step, turn); break;
@@ -272,9 +317,10 @@ static void phase_add(actor *self, int block, const ep_grid_phase *phase, unsign
   if (!is_last && phase->arrives == EP_GRID_BARRIER) barrier_arrive(self);
   if (phase->arrives != EP_GRID_BARRIER && phase->arrives != EP_GRID_NONE && block < phase->tasks)
     act_add(self, ARRIVE, phase->arrives, 0, 0);
-  if (block >= phase->update_from)
+  if (block >= phase->update_from && block < phase->update_to)
     for (int l = plan.span.layers_count - 1; l >= 0; l--)
       if (phase->updates >> l & 1) update_add(self, l, step, turn + 1);
+  if (is_last && block < plan.span.middle_blocks) act_add(self, ARRIVE, EP_GRID_MIDDLE, 0, 0);
   if (is_last) barrier_arrive(self);
 }
 
@@ -285,6 +331,7 @@ static void scene_make(void) {
   ck_assert_int_le(plan.blocks, BLOCKS_MOST);
   for (int b = 0; b < span->workers; b++) {
     barrier_arrive(&scene.actors[b]);
+    if (span->middle_blocks > 0) await_add(&scene.actors[b], EP_GRID_BARRIER, 0);
     for (unsigned step = 0; step < STEPS; step++)
       for (int p = 0; p < span->phases_count; p++)
         phase_add(&scene.actors[b], b, &span->phases[p], step,
@@ -426,17 +473,32 @@ START_TEST(a_missing_meeting_is_noticed) {
 }
 END_TEST
 
+START_TEST(a_missing_meeting_of_the_middle_is_noticed) {
+  ck_assert(plan_make(12, 100, &sgd, BLOCKS_MOST));
+  ck_assert_int_gt(plan.span.middle_blocks, 1);
+  phase_find(EP_GRID_FORWARD)->begins = EP_GRID_NONE;
+  ck_assert_int_eq(scene_try(), RACES);
+  ck_assert(plan_make(12, 100, &sgd, BLOCKS_MOST));
+  for (int p = 0; p < plan.span.phases_count; p++) /* of layers that are still to go back through */
+    if (plan.span.phases[p].update_from == plan.span.middle_blocks)
+      plan.span.phases[p].updates |= UINT32_C(1) << (plan.span.middle - 1);
+  ck_assert_int_eq(scene_try(), RACES);
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("kernels/grid_plan");
   TCase *places = tcase_create("places");
   tcase_add_test(places, the_front_of_doubling_layers_is_one_blocks);
   tcase_add_test(places, what_a_front_keeps_does_not_overlap);
   tcase_add_loop_test(places, every_product_is_there_once, 0, 2);
+  tcase_add_test(places, the_middle_layers_are_of_half_of_the_blocks);
   suite_add_tcase(suite, places);
   TCase *meetings = tcase_create("meetings");
   tcase_set_timeout(meetings, 60);
   tcase_add_loop_test(meetings, blocks_wait_for_what_they_read, 0, 2);
   tcase_add_test(meetings, a_missing_meeting_is_noticed);
+  tcase_add_test(meetings, a_missing_meeting_of_the_middle_is_noticed);
   suite_add_tcase(suite, meetings);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -1,0 +1,131 @@
+#include "kernels/cuda/grid/phases.h"
+
+#include "kernels/cuda/grid/places.h"
+
+enum {
+  SMALL_UPDATES = 3,  /* small tiles of a layer that a block updates while others go on … */
+  MIDDLE_UPDATES = 4, /* … where there are middle layers, … */
+  LAST_UPDATES = 24   /* … and of the last layer then, during two wide ones */
+};
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+int ep_grid_middle_spare(const ep_grid_span *span) {
+  const int l = span->middle - 2;
+  if (l < span->front) return 0;
+  return span->middle_blocks -
+         (int)least(ep_grid_cut_tasks(&span->layers[l].backward), span->middle_blocks);
+}
+
+/* A phase that awaits the one before it, unless it says otherwise. */
+static ep_grid_phase phase_of(const ep_grid_span *span, ep_grid_work work, int layer, int64_t tasks,
+                              int blocks) {
+  int number = span->phases_count;
+  return (ep_grid_phase){.work = (uint8_t)work,
+                         .layer = (uint8_t)layer,
+                         .begins = EP_GRID_NONE,
+                         .awaits =
+                             (uint8_t)(number > 0 ? EP_GRID_PHASE + number - 1 : EP_GRID_BARRIER),
+                         .arrives = (uint8_t)(EP_GRID_PHASE + number),
+                         .tasks = (uint16_t)least(tasks, blocks),
+                         .update_to = (uint16_t)blocks};
+}
+
+static void phase_add(ep_grid_span *span, ep_grid_phase phase) {
+  span->phases[span->phases_count++] = phase;
+}
+
+/* Of the step's end: the layers that are left. Those that share out the front do it otherwise. */
+static void phases_end(ep_grid_span *span, uint32_t left) {
+  ep_grid_phase phase = phase_of(span, EP_GRID_UPDATES, 0, span->workers, span->workers);
+  if (span->chained) phase.awaits = EP_GRID_GIVEN;
+  if (span->middle_blocks > 0) phase.update_to = (uint16_t)span->middle_blocks;
+  phase.arrives = EP_GRID_BARRIER;
+  phase.updates = left;
+  phase_add(span, phase);
+}
+
+/* Whether so many blocks may update a layer while others go on: a few small tiles each, or one of
+ * what takes longer. */
+static bool blocks_suffice(const ep_grid_layer *layer, int64_t blocks, int tiles) {
+  if (layer->panels.splits > 0) return ep_grid_cut_tasks(&layer->panels) <= blocks;
+  return ep_grid_cut_tasks(&layer->update) <= (layer->update.large ? 1 : tiles) * blocks;
+}
+
+/* Who updates what on the way back, where there are middle layers: who has no task has time until
+ * the front's next outputs are there. What is behind the middle layers is updated by the blocks
+ * that do not have these, and the first of it by those that have none from the next of them on; the
+ * last layer of all, where it is small, by the few that are idle for two wide layers. */
+static void phase_share_updates(const ep_grid_span *span, ep_grid_phase *phase, uint32_t left) {
+  const int l = phase->layer, middle = span->middle, spare = ep_grid_middle_spare(span);
+  int from = phase->tasks, to = span->layers[l].backward_blocks, tiles = MIDDLE_UPDATES;
+  uint32_t all = UINT32_C(1) << (l + 1);
+  if (l + 1 == middle) {
+    all = ~UINT32_C(1) << middle, from = span->middle_blocks, to = span->workers;
+  } else if (l + 2 == middle && spare > 0) {
+    all = UINT32_C(1) << middle;
+  } else {
+    if (l < middle) to = span->middle_blocks - spare;
+    if (l >= middle) tiles = l + 2 == span->layers_count ? LAST_UPDATES : 0;
+    if (!blocks_suffice(&span->layers[l + 1], to - from, tiles)) all = 0;
+  }
+  if (from >= to) all = 0;
+  phase->updates = left & all;
+  phase->update_from = (uint16_t)(all != 0 ? from : 0);
+  phase->update_to = (uint16_t)to;
+}
+
+/* The way back through layer l. The layer behind it is updated by blocks that have no task there,
+ * where that takes them no more than a few small tiles, and no panels: so that those who give the
+ * others what they wait for are not late, and that no one else arrives late behind it. Returns what
+ * is left to the step's end, when a chained front is on its way, of the layers `left`. */
+static uint32_t phase_add_backward(ep_grid_span *span, int l, uint32_t left) {
+  const ep_grid_cut *cut = &span->layers[l].backward;
+  const ep_grid_layer *behind = &span->layers[l + 1];
+  const int blocks = span->layers[l].backward_blocks;
+  int64_t tasks = ep_grid_cut_tasks(cut), idle = blocks - tasks;
+  ep_grid_phase phase = phase_of(span, EP_GRID_BACKWARD, l, tasks, blocks);
+  if (span->middle_blocks > 0) {
+    phase_share_updates(span, &phase, left);
+  } else if (idle > 0 && behind->panels.splits == 0 &&
+             blocks_suffice(behind, idle, SMALL_UPDATES)) {
+    phase.updates = left & UINT32_C(1) << (l + 1);
+    phase.update_from = (uint16_t)tasks;
+  }
+  if (span->chained && l == span->front) {
+    phase.arrives = EP_GRID_GIVEN;
+    span->given = phase.tasks;
+  }
+  phase_add(span, phase);
+  return left & ~phase.updates;
+}
+
+void ep_grid_phases_make(ep_grid_span *span) {
+  const int last = span->layers_count - 1;
+  const bool updates = span->front == 0 || span->chained;
+  ep_grid_phase phase;
+  const int workers = span->workers;
+  if (span->front == 0) phase_add(span, phase_of(span, EP_GRID_ROWS, 0, workers, workers));
+  for (int l = span->front; l < last; l++) {
+    const ep_grid_layer *layer = &span->layers[l];
+    phase = phase_of(span, EP_GRID_FORWARD, l, ep_grid_cut_tasks(&layer->forward),
+                     layer->forward_blocks);
+    if (l > 0 && l == span->front) { /* the last step's update of its weights is awaited as well */
+      phase.begins = span->middle_blocks > 0 ? EP_GRID_MIDDLE : EP_GRID_BARRIER;
+      phase.awaits = span->chained ? EP_GRID_FRONT : EP_GRID_NONE;
+    }
+    if (span->middle_blocks > 0 && l + 1 == span->middle) phase.begins = EP_GRID_BARRIER;
+    phase_add(span, phase);
+  }
+  phase = phase_of(span, EP_GRID_HEAD, last, span->batch_rows, workers);
+  if (span->front == last) phase.begins = EP_GRID_BARRIER, phase.awaits = EP_GRID_NONE;
+  phase_add(span, phase);
+  uint32_t left = updates ? (UINT32_C(2) << last) - (UINT32_C(1) << span->front) : 0;
+  for (int l = last - 1; l > 0 && l >= span->front; l--) left = phase_add_backward(span, l, left);
+  if (updates)
+    phases_end(span, left);
+  else
+    span->phases[span->phases_count - 1].arrives = EP_GRID_BARRIER; /* with those of the front */
+}
