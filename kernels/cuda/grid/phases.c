@@ -71,7 +71,8 @@ static void phase_share_updates(const ep_grid_span *span, ep_grid_phase *phase, 
     if (l >= middle) tiles = l + 2 == span->layers_count ? LAST_UPDATES : 0;
     if (!blocks_suffice(&span->layers[l + 1], to - from, tiles)) all = 0;
   }
-  if (from >= to) all = 0;
+  for (int i = l + 1; i < span->layers_count; i++) /* blocks that share a sum wait for each other */
+    if (span->layers[i].update.splits > to - from) all &= ~(UINT32_C(1) << i);
   phase->updates = left & all;
   phase->update_from = (uint16_t)(all != 0 ? from : 0);
   phase->update_to = (uint16_t)to;

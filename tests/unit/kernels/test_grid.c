@@ -25,6 +25,7 @@ static const net nets[] = {
     {{784, 384, 10}, 1024, EP_OPTIMIZER_SGD, EP_PRECISION_FP32, 132},
     {{41, 1031, 517, 3}, 37, EP_OPTIMIZER_RMSPROP, EP_PRECISION_TF32, 16},
     {{300, 2000, 2000, 32}, 105, EP_OPTIMIZER_SGD, EP_PRECISION_TF32, 13},
+    {{16, 16, 1760, 256, 1376, 1838, 2}, 128, EP_OPTIMIZER_SGD, EP_PRECISION_FP32, 20},
     {{6, 6, 1}, 321, EP_OPTIMIZER_SGD, EP_PRECISION_FP32, 132}};
 enum { NETS = sizeof nets / sizeof *nets };
 
@@ -103,6 +104,18 @@ static void whole_check(const ep_grid_cut *cut, int terms, int blocks) {
   ck_assert_int_le(weights + rows, room);
   ck_assert_int_le(sums, room);
 }
+
+/* Blocks that share a sum wait for each other: who updates a layer is as many as its splits. */
+START_TEST(sums_of_updates_have_blocks_enough) {
+  const ep_grid_plan plan = plan_of(&nets[_i]);
+  for (int p = 0; p < plan.span.phases_count; p++) {
+    const ep_grid_phase *phase = &plan.span.phases[p];
+    for (int l = 0; l < plan.span.layers_count; l++)
+      if (phase->updates >> l & 1)
+        ck_assert_int_le(plan.span.layers[l].update.splits, phase->update_to - phase->update_from);
+  }
+}
+END_TEST
 
 START_TEST(every_piece_of_a_product_has_one_owner) {
   const ep_grid_plan plan = plan_of(&nets[_i]);
@@ -333,6 +346,7 @@ int main(void) {
   Suite *suite = suite_create("kernels/grid");
   TCase *tests = tcase_create("grid");
   tcase_add_loop_test(tests, every_piece_of_a_product_has_one_owner, 0, NETS);
+  tcase_add_loop_test(tests, sums_of_updates_have_blocks_enough, 0, NETS);
   tcase_add_loop_test(tests, nothing_lies_on_anything_else, 0, NETS);
   tcase_add_test(tests, each_output_of_two_lines_is_one_threads);
   tcase_add_test(tests, loads_of_outputs_meet_in_no_bank);
