@@ -7,7 +7,7 @@
 static const struct {
   const char *name;
   int64_t in_features;
-  int64_t widths[6]; /* ends with 0 */
+  int64_t widths[8]; /* ends with 0 */
   ep_loss_type loss;
   ep_case_training training;
   bool biases;
@@ -131,6 +131,33 @@ static const struct {
       .weight_decay = 0.1f,
       .optimizer = {.type = EP_OPTIMIZER_ADAMW, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}},
      .biases = true,
+     .smooth = true},
+    {"large, middle layers of half of the blocks, a last batch of one row",
+     4,
+     {64, 96, 512, 1100, 2052, 10},
+     EP_LOSS_CROSS_ENTROPY,
+     {.rows = 301,
+      .batch_size = 100,
+      .shuffle = true,
+      .steps = 9,
+      .lr = 0.1f,
+      .lr_falls = true,
+      .seed = 53},
+     .biases = true,
+     .smooth = true},
+    {"large, middle layers of half of the blocks, Adam, no biases, one layer frozen",
+     4,
+     {64, 128, 512, 1024, 2052, 10},
+     EP_LOSS_MSE,
+     {.rows = 260,
+      .batch_size = 128,
+      .shuffle = true,
+      .steps = 4,
+      .lr = 0.01f,
+      .seed = 54,
+      .frozen = 1 << 4,
+      .optimizer = {.type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}},
+     .biases = false,
      .smooth = true},
     {"large, panels of weights, RMSprop",
      512,

@@ -161,8 +161,8 @@ enum { CHAIN_MEETS, CHAIN_MEETS_LATE, CHAIN_MEETS_NOT };
 /* The weights and biases of each WARPS-th piece. */
 template <bool PRECISE>
 static __device__ __noinline__ void chain_pieces_update(const chain_piece *piece, int meets) {
-  const update_way way = update_way_of();
   if (meets == CHAIN_MEETS) __syncthreads();
+  const update_way way = update_way_of(); /* one thread's copy, which it has waited for */
 #pragma unroll 1
   for (; piece->there; piece += WARPS) {
     const chain_layer c = chain_layers()[piece->layer];

@@ -29,7 +29,7 @@ struct whole_slots {
 struct block_state {
   span s;
   now n;
-  ep_optimizer_step update;      /* on its way until the step's first barrier */
+  ep_optimizer_step update;      /* on its way until a worker's first barrier of a step */
   unsigned target, front_target; /* of the barriers */
   unsigned panel_stages;         /* that panels.cuh has taken since the launch, and its … */
   unsigned long long panel_barriers[EP_GRID_PANEL_BARRIERS];

@@ -65,9 +65,11 @@ static void phase_share_updates(const ep_grid_span *span, ep_grid_phase *phase, 
   if (l + 1 == middle) {
     all = ~UINT32_C(1) << middle, from = span->middle_blocks, to = span->workers;
   } else if (l + 2 == middle && spare > 0) {
-    all = UINT32_C(1) << middle;
+    bool suffices = blocks_suffice(&span->layers[middle], spare, MIDDLE_UPDATES);
+    all = suffices ? UINT32_C(1) << middle : 0;
   } else {
     if (l < middle) to = span->middle_blocks - spare;
+    if (l >= middle && from < span->middle_blocks) from = span->middle_blocks;
     if (l >= middle) tiles = l + 2 == span->layers_count ? LAST_UPDATES : 0;
     if (!blocks_suffice(&span->layers[l + 1], to - from, tiles)) all = 0;
   }

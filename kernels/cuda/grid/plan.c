@@ -361,17 +361,19 @@ static int64_t groups_count(const ep_grid_span *span) {
   return (span->batch_rows + rows - 1) / rows;
 }
 
-/* Which layers behind a chained front are the middle ones, and whose: all but one before the
- * widest, if that is wide enough to take long. */
+/* Which layers behind a chained front are the middle ones, and whose: up to the second before the
+ * widest, if that is wide enough to take long, and is most of all: half of the blocks take twice as
+ * long for other layers as wide. */
 static void middle_take(ep_grid_span *span) {
-  int64_t most_weights = 0;
+  int64_t most_weights = 0, all_weights = 0;
   int widest = 0;
   for (int l = span->front; l < span->layers_count - 1; l++) {
     const int64_t weights = (int64_t)span->layers[l].in * span->layers[l].out;
     if (weights > most_weights) widest = l, most_weights = weights;
+    all_weights += weights;
   }
-  if (most_weights < MIDDLE_BEHIND || widest - 1 <= span->front || span->workers < MIDDLE_SHARE)
-    return;
+  if (most_weights < MIDDLE_BEHIND || 2 * most_weights < all_weights) return;
+  if (widest - 1 <= span->front || span->workers < MIDDLE_SHARE) return;
   span->middle = widest - 1;
   span->middle_blocks = span->workers / MIDDLE_SHARE;
   if (span->middle_blocks > MIDDLE_GRAIN) span->middle_blocks -= span->middle_blocks % MIDDLE_GRAIN;

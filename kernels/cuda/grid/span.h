@@ -85,7 +85,6 @@ enum {
    * terms that one copy brings of either. */
   EP_GRID_WHOLE_M = 32,
   EP_GRID_WHOLE_N = 32,
-  EP_GRID_WHOLE_TILE = 2 * EP_GRID_WHOLE_M * EP_GRID_WHOLE_N,
   EP_GRID_WHOLE_LINES = 8,
   EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
                                    (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +

@@ -210,7 +210,7 @@ static __device__ void now_make(long long step, long long epoch, int batch) {
   state_of().n = {order, first, rows, (unsigned)step + 1, scale, s.scratch};
 }
 
-/* What all begin a step with. */
+/* What the workers begin a step with. */
 static __device__ __forceinline__ void step_begin(long long step, long long epoch, int batch) {
   if (threadIdx.x == 0) update_fetch(step);
   if (threadIdx.x == WARP) now_make(step, epoch, batch);
@@ -249,7 +249,7 @@ static __device__ void blocks_steps(ep_permutation *permutation, unsigned long l
   mirrors_make();
   order_make(permutation, epoch);
   blocks_arrive();
-  if (s.middle_blocks > 0) blocks_await(); /* no middle layer does */
+  if (s.middle_blocks > 0) blocks_await(); /* a first EP_GRID_MIDDLE is passed at once */
   for (long long step = 0; step < s.steps; step++) {
     step_begin(step, epoch, batch);
     bool fetches =
