@@ -1,9 +1,6 @@
 #include "kernels/cuda/grid/maps.h"
 
-/* Of so many terms one copy brings these lines. */
-static int whole_lines(int terms) {
-  return terms / EP_GRID_LINE < EP_GRID_WHOLE_LINES ? terms / EP_GRID_LINE : EP_GRID_WHOLE_LINES;
-}
+#include "kernels/cuda/grid/places.h"
 
 /* As input_of in layers.cuh. */
 static ep_cuda_mapped input_of(const ep_grid_span *span, const ep_grid_layer *layer, int turn) {
@@ -17,14 +14,23 @@ static ep_cuda_mapped input_of(const ep_grid_span *span, const ep_grid_layer *la
                           before->stride};
 }
 
+static ep_cuda_mapped grad_of(const ep_grid_span *span, const ep_grid_layer *layer) {
+  return (ep_cuda_mapped){span->scratch + layer->grad, false, span->batch_rows, layer->stride,
+                          layer->stride};
+}
+
+/* As weights_of in layers.cuh. */
+static ep_cuda_mapped weights_of(const ep_grid_span *span, const ep_grid_layer *layer) {
+  const bool mirrored = layer->mirror >= 0;
+  return (ep_cuda_mapped){mirrored ? span->scratch + layer->mirror
+                                   : span->parameters + layer->weight,
+                          false, layer->out, layer->in, mirrored ? layer->image_stride : layer->in};
+}
+
 static cudaError_t layer_maps_make(const ep_grid_span *span, const ep_grid_layer *layer,
                                    ep_grid_maps *out) {
-  const ep_cuda_mapped grad = {span->scratch + layer->grad, false, span->batch_rows, layer->stride,
-                               layer->stride};
-  const bool mirrored = layer->mirror >= 0;
-  ep_cuda_mapped weights = {
-      mirrored ? span->scratch + layer->mirror : span->parameters + layer->weight, false,
-      layer->out, layer->in, mirrored ? layer->image_stride : layer->in};
+  const ep_cuda_mapped grad = grad_of(span, layer);
+  ep_cuda_mapped weights = weights_of(span, layer);
   cudaError_t code = ep_cuda_map_make(&grad, EP_GRID_LARGE_N, &out->grad);
   for (int turn = 0; turn < 2 && code == cudaSuccess; turn++) {
     const ep_cuda_mapped input = input_of(span, layer, turn);
@@ -40,19 +46,13 @@ static cudaError_t layer_maps_make(const ep_grid_span *span, const ep_grid_layer
   return code;
 }
 
-/* Of a product that is whole; lines: of terms that one copy brings. */
+/* Of products that are whole. */
 static cudaError_t whole_maps_make(const ep_grid_span *span, const ep_grid_layer *layer,
                                    ep_grid_maps *out) {
-  const bool mirrored = layer->mirror >= 0;
-  const ep_cuda_mapped grad = {span->scratch + layer->grad, false, span->batch_rows, layer->stride,
-                               layer->stride},
-                       weights = {mirrored ? span->scratch + layer->mirror
-                                           : span->parameters + layer->weight,
-                                  false, layer->out, layer->in,
-                                  mirrored ? layer->image_stride : layer->in};
+  const ep_cuda_mapped grad = grad_of(span, layer), weights = weights_of(span, layer);
   cudaError_t code = cudaSuccess;
   if (layer->forward.whole_m > 0) {
-    const int lines = whole_lines(layer->in);
+    const int lines = ep_grid_whole_lines(layer->in);
     code = ep_cuda_map_make_lines(&weights, layer->forward.whole_m, lines, &out->whole_forward);
     for (int turn = 0; turn < 2 && code == cudaSuccess; turn++) {
       const ep_cuda_mapped input = input_of(span, layer, turn);
@@ -60,7 +60,7 @@ static cudaError_t whole_maps_make(const ep_grid_span *span, const ep_grid_layer
     }
   }
   if (layer->backward.whole_m > 0 && code == cudaSuccess) {
-    const int lines = whole_lines(layer->out);
+    const int lines = ep_grid_whole_lines(layer->out);
     code = ep_cuda_map_make_lines(&weights, lines * EP_GRID_LINE, 1, &out->whole_backward);
     if (code == cudaSuccess)
       code = ep_cuda_map_make_lines(&grad, EP_GRID_WHOLE_N, lines, &out->whole_grad);

@@ -10,6 +10,12 @@ EP_DEVICE_INLINE int64_t ep_grid_cut_tasks(const ep_grid_cut *cut) {
   return (int64_t)cut->across * cut->down * cut->splits;
 }
 
+/* Of a whole product's terms, which are a number of lines: the lines that one copy brings. */
+EP_DEVICE_INLINE int ep_grid_whole_lines(int terms) {
+  int lines = terms / EP_GRID_LINE;
+  return lines < EP_GRID_WHOLE_LINES ? lines : EP_GRID_WHOLE_LINES;
+}
+
 /* A task of a cut product: a tile of the result from (m, n) on, number `group`, and the terms of
  * its sums from `first` to `end`, part `split` of them. */
 typedef struct {

@@ -127,9 +127,8 @@ static ep_grid_cut cut_choose(const product_size *size, int blocks, bool precise
 static void cut_make_whole(const product_size *size, ep_grid_cut *cut, int blocks, bool precise) {
   if (cut->large || cut->splits > 1 || precise) return;
   if (size->m % EP_GRID_LINE != 0 || size->terms % EP_GRID_LINE != 0) return;
-  const int64_t part = EP_GRID_WHOLE_LINES * EP_GRID_LINE, parts = (size->terms + part - 1) / part,
-                all = parts * least(size->terms, part),
-                rows = 2 * EP_GRID_WHOLE_N * least(size->terms, part),
+  const int64_t part = ep_grid_whole_lines((int)size->terms) * EP_GRID_LINE,
+                all = up(size->terms, part), rows = 2 * EP_GRID_WHOLE_N * part,
                 down = (size->n + EP_GRID_WHOLE_N - 1) / EP_GRID_WHOLE_N;
   for (int64_t m = EP_GRID_WHOLE_M; m <= 2 * EP_GRID_WHOLE_M; m *= 2) {
     const int64_t across = (size->m + m - 1) / m;

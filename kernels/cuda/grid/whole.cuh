@@ -176,7 +176,7 @@ template <bool BACK, int M> static __device__ __noinline__ void whole_run(int l,
     whole_tile<M> tile;
     tile.a = BACK ? &maps->whole_backward : &maps->whole_forward;
     tile.b = BACK ? &maps->whole_grad : &maps->whole_input[n.turn % 2];
-    tile.box = lines < EP_GRID_WHOLE_LINES ? lines : EP_GRID_WHOLE_LINES;
+    tile.box = ep_grid_whole_lines(lines * LINE);
     tile.parts = (lines + EP_GRID_WHOLE_LINES - 1) / EP_GRID_WHOLE_LINES;
     tile.at_m = ((int)blockIdx.x - down * cut.across) * M;
     tile.at_n = down * EP_GRID_WHOLE_N;

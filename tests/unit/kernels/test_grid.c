@@ -91,9 +91,7 @@ static void cut_check(const ep_grid_cut *cut, const product *of, const ep_grid_p
 
 /* A task a block; weights, rows and the warps' sums fit the area, as whole.cuh has them. */
 static void whole_check(const ep_grid_cut *cut, int terms, int blocks) {
-  const int part =
-      EP_GRID_LINE *
-      (terms / EP_GRID_LINE < EP_GRID_WHOLE_LINES ? terms / EP_GRID_LINE : EP_GRID_WHOLE_LINES);
+  const int part = ep_grid_whole_lines(terms) * EP_GRID_LINE;
   const int parts = (terms + part - 1) / part, m = cut->whole_m;
   const int weights = m * parts * part, rows = 2 * EP_GRID_WHOLE_N * part;
   const int sums = EP_GRID_THREADS / 32 * EP_GRID_LINE / m * EP_GRID_WHOLE_N * (m + 4);

@@ -56,10 +56,6 @@ static void plan_make_wide(int64_t batch_size, const ep_optimizer *optimizer, in
   ck_assert_int_eq(plan.span.front, 0);
 }
 
-static int cut_tasks(const ep_grid_cut *cut) {
-  return cut->across * cut->down * cut->splits;
-}
-
 /* --- what lies where, and who has it ------------------------------------------------------- */
 
 START_TEST(the_front_of_doubling_layers_is_one_blocks) {
@@ -126,7 +122,8 @@ START_TEST(every_product_is_there_once) {
       ck_assert_int_lt(phase->update_from, span->workers);
       const ep_grid_layer *layer = &span->layers[phase->layer];
       if (phase->work == EP_GRID_FORWARD || phase->work == EP_GRID_BACKWARD) {
-        int tasks = cut_tasks(phase->work == EP_GRID_FORWARD ? &layer->forward : &layer->backward);
+        int tasks = (int)ep_grid_cut_tasks(phase->work == EP_GRID_FORWARD ? &layer->forward
+                                                                          : &layer->backward);
         int blocks =
             phase->work == EP_GRID_FORWARD ? layer->forward_blocks : layer->backward_blocks;
         ck_assert_int_eq(phase->tasks, tasks < blocks ? tasks : blocks);
@@ -290,7 +287,7 @@ static void backward_add(actor *self, const ep_grid_phase *phase, bool has_task,
 }
 
 static bool has_product(const ep_grid_cut *cut, int blocks, int block) {
-  return block < blocks && block < cut_tasks(cut);
+  return block < blocks && block < ep_grid_cut_tasks(cut);
 }
 
 /* As phase_run in steps.cu. */
