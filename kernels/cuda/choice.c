@@ -7,6 +7,7 @@
 #include "kernels/cuda/cluster/plan.h"
 #include "kernels/cuda/cnn/plan.h"
 #include "kernels/cuda/crews/plan.h"
+#include "kernels/cuda/grid/places.h"
 #include "kernels/cuda/grid/plan.h"
 #include "kernels/cuda/images/parts.h"
 #include "kernels/cuda/narrow/plan.h"
@@ -87,8 +88,8 @@ static void product_add(ep_choice_grid_work *work, const ep_grid_cut *cut, const
 }
 
 static void grid_work(const ep_grid_plan *plan, ep_choice_grid_work *work) {
-  static const int m[2] = {EP_GRID_SMALL_M, EP_GRID_LARGE_M},
-                   n[2] = {EP_GRID_SMALL_N, EP_GRID_LARGE_N},
+  const int m[2] = {EP_GRID_SMALL_M, ep_grid_large_m(plan->span.precise)};
+  static const int n[2] = {EP_GRID_SMALL_N, EP_GRID_LARGE_N},
                    weights_m[2] = {EP_GRID_WEIGHTS_SMALL_M, EP_GRID_WEIGHTS_LARGE_M},
                    weights_n[2] = {EP_GRID_WEIGHTS_SMALL_N, EP_GRID_WEIGHTS_LARGE_N};
   const ep_grid_span *span = &plan->span;

@@ -24,6 +24,20 @@ static bool grid_accepts(const ep_backend *backend, const ep_program *program) {
          ep_grid_plan_make(program, backend->multiprocessors, &plan);
 }
 
+/* In clusters of two, where the plan wants them and there is room; else without. */
+static ep_status launch_prepare(grid *self, ep_error *error) {
+  const ep_backend *backend = self->network->backend;
+  ep_error unwanted;
+  if (self->plan.span.paired) {
+    self->launch.cluster = 2;
+    if (ep_cuda_launch_prepare(backend, &self->launch, EP_GRID_SHARED_BYTES, &unwanted) == EP_OK)
+      return EP_OK;
+    self->launch.cluster = 0;
+    self->plan.span.paired = false;
+  }
+  return ep_cuda_launch_prepare(backend, &self->launch, EP_GRID_SHARED_BYTES, error);
+}
+
 static ep_status grid_prepare(grid *self, ep_error *error) {
   const ep_backend *backend = self->network->backend;
   ep_cuda_memory *memory = &self->network->memory;
@@ -53,7 +67,7 @@ static ep_status grid_prepare(grid *self, ep_error *error) {
   status = ep_grid_maps_take(memory, &plan->span, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_cuda_grid_kernel(plan->span.precise, &self->launch.kernel), "finding a kernel");
-  return ep_cuda_launch_prepare(backend, &self->launch, EP_GRID_SHARED_BYTES, error);
+  return launch_prepare(self, error);
 }
 
 static ep_status grid_create(ep_cuda_network *network, void **out, ep_error *error) {

@@ -2,7 +2,7 @@
 #ifndef EP_KERNELS_CUDA_GRID_LAYERS_CUH
 #define EP_KERNELS_CUDA_GRID_LAYERS_CUH
 
-#include "kernels/cuda/grid/warpgroups.cuh"
+#include "kernels/cuda/grid/exchange.cuh"
 #include "kernels/formulas/losses.h"
 
 typedef ep_grid_span span;
@@ -34,6 +34,7 @@ struct block_state {
   unsigned panel_stages;         /* that panels.cuh has taken since the launch, and its … */
   unsigned long long panel_barriers[EP_GRID_PANEL_BARRIERS];
   line_slots lines;
+  pair_slot pair;
   whole_slots whole;
 };
 static_assert(sizeof(block_state) <= EP_GRID_STATE * sizeof(float), "what plan.c reserves");
@@ -196,6 +197,7 @@ static __device__ __forceinline__ matrix grad_of(const now &n, const layer &of) 
 
 /* Rows are rows, columns outputs. */
 struct forward_use {
+  static constexpr bool BY_ROWS = false; /* what is loaded */
   const now &n;
   const layer &of;
   const float *parameters;
@@ -208,6 +210,15 @@ struct forward_use {
     const float *bias = parameters + of.bias;
 #pragma unroll
     for (int i = 0; i < 4; i++) to.bias.of[i] = of.bias >= 0 && o + i < of.out ? bias[o + i] : 0;
+  }
+  /* The same to shared memory, by copies that the thread awaits. */
+  __device__ __forceinline__ void fetch(int, int column, float *to) const {
+    const float *bias = parameters + of.bias;
+    for (int i = 0, o = output + column; i < 4; i++, o++)
+      if (of.bias >= 0 && o < of.out)
+        copy_one(to + i, bias + o);
+      else
+        to[i] = 0;
   }
   __device__ __forceinline__ void store(int line, int column, const four &sum,
                                         const loaded &with) const {
@@ -236,6 +247,21 @@ tile_product(float (&c)[S::MF][S::T][4], float *area, const matrix &a, const mat
     product<S, PRECISE>(c, area, a, b, of, awaits);
 }
 
+/* As task_end() of products.cuh, for a task of a layer's that `blocks` share out. */
+template <class S, class Use>
+static __device__ __forceinline__ void tile_end(const float (&c)[S::MF][S::T][4], float *area,
+                                                const ep_grid_cut &cut, int blocks, const task &of,
+                                                const now &n, const Use &use, early<S, Use> &with) {
+  float *partials = n.scratch + span_of().partials;
+  if constexpr (S::BY_WARPGROUPS)
+    if (cut.splits > 1) {
+      const bool paired = span_of().paired && ep_grid_cut_pairs(&cut, blocks);
+      return parts_end<S>(c, area, cut, of, partials, counters_of(), n.turn, use, paired,
+                          block_memory + span_of().pair_at, state_of().pair);
+    }
+  task_end(c, area, cut, of, partials, counters_of(), n.turn, use, with);
+}
+
 /* The block's first task of a layer's products; the others follow, each `blocks` after the last. */
 static __device__ __forceinline__ int first_of(int blocks, int tasks) {
   return (int)blockIdx.x < blocks ? (int)blockIdx.x : tasks;
@@ -260,7 +286,7 @@ static __device__ __noinline__ void forward_run(int l, int awaits) {
     float c[S::MF][S::T][4];
     tile_product<S, PRECISE>(c, area, weights, x, &maps->factors, &maps->input[n.turn % 2], at,
                              awaits);
-    task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
+    tile_end(c, area, cut, blocks, at, n, use, with);
   }
   meeting_await(awaits);
 }
@@ -269,7 +295,7 @@ template <bool PRECISE> static __device__ __forceinline__ void forward_cut(int l
   if (!span_of().layers[l].forward.large)
     forward_run<small<false>, PRECISE>(l, awaits);
   else if constexpr (PRECISE || !WARPGROUPS)
-    forward_run<large<false>, PRECISE>(l, awaits);
+    forward_run<large<false, PRECISE>, PRECISE>(l, awaits);
   else
     forward_run<wide<false>, PRECISE>(l, awaits);
 }
@@ -296,6 +322,7 @@ static __device__ __forceinline__ backward_way backward_way_of(const now &n, int
 
 /* The gradient by a layer's input, times the slopes of the activation before it. */
 template <bool PRECISE> struct backward_use {
+  static constexpr bool BY_ROWS = true;
   const now &n;
   const layer &before;
   int row, input;
@@ -311,6 +338,10 @@ template <bool PRECISE> struct backward_use {
   }
   __device__ __forceinline__ void load(int line, int column, loaded &to) const {
     to.slope = four_of(way.slopes + (there(line, column) ? at(line, column) : 0));
+  }
+  __device__ __forceinline__ void fetch(int line, int column, float *to) const {
+    bool is_there = there(line, column);
+    copy_four(to, way.slopes + (is_there ? at(line, column) : 0), is_there);
   }
   __device__ __forceinline__ void store(int line, int column, const four &sum,
                                         const loaded &with) const {
@@ -349,7 +380,7 @@ static __device__ __noinline__ void backward_run(int l, int awaits) {
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
     tile_product<S, PRECISE>(c, area, weights, grad, &maps->factors, &maps->grad, at, awaits);
-    task_end(c, area, cut, at, n.scratch + span_of().partials, counters_of(), n.turn, use, with);
+    tile_end(c, area, cut, blocks, at, n, use, with);
   }
   meeting_await(awaits);
 }
@@ -358,7 +389,7 @@ template <bool PRECISE> static __device__ __forceinline__ void backward_cut(int 
   if (!span_of().layers[l].backward.large)
     backward_run<small<true>, PRECISE>(l, awaits);
   else if constexpr (PRECISE || !WARPGROUPS)
-    backward_run<large<true>, PRECISE>(l, awaits);
+    backward_run<large<true, PRECISE>, PRECISE>(l, awaits);
   else
     backward_run<wide<true>, PRECISE>(l, awaits);
 }

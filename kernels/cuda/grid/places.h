@@ -10,6 +10,17 @@ EP_DEVICE_INLINE int64_t ep_grid_cut_tasks(const ep_grid_cut *cut) {
   return (int64_t)cut->across * cut->down * cut->splits;
 }
 
+/* Outputs (or inputs) of a product's large tile. */
+EP_DEVICE_INLINE int ep_grid_large_m(bool precise) {
+  return precise ? EP_GRID_LARGE_M : EP_GRID_WIDE_M;
+}
+
+/* Whether neighbouring blocks, where they are clusters, add up a large tile's sums between them
+ * before they exchange them with others. */
+EP_DEVICE_INLINE bool ep_grid_cut_pairs(const ep_grid_cut *cut, int blocks) {
+  return cut->large && cut->splits % 2 == 0 && ep_grid_cut_tasks(cut) <= blocks;
+}
+
 /* Of a whole product's terms, which are a number of lines: the lines that one copy brings. */
 EP_DEVICE_INLINE int ep_grid_whole_lines(int terms) {
   int lines = terms / EP_GRID_LINE;

@@ -82,10 +82,17 @@ typedef struct {
   int64_t m, n, terms;
   bool weights; /* their gradient: the tile is read and written at the end */
   bool small;   /* there is room for the small tiles alone */
+  bool precise;
 } product_size;
 
-static ep_grid_cut cut_of(const product_size *size, bool large, int64_t splits) {
+static tile_size tile_of(const product_size *size, bool large) {
   tile_size tile = (size->weights ? weights_sizes : forward_sizes)[large];
+  if (large && !size->weights) tile.m = ep_grid_large_m(size->precise);
+  return tile;
+}
+
+static ep_grid_cut cut_of(const product_size *size, bool large, int64_t splits) {
+  tile_size tile = tile_of(size, large);
   int64_t chunk = up((size->terms + splits - 1) / splits, tile.k);
   return (ep_grid_cut){.large = large,
                        .across = (uint16_t)((size->m + tile.m - 1) / tile.m),
@@ -97,35 +104,33 @@ static ep_grid_cut cut_of(const product_size *size, bool large, int64_t splits) 
 /* Cycles that a cut is expected to take: rounds of tasks, each of a latency and of bytes through
  * the L2 cache or products, whichever is more; and a meeting where sums are shared. The figures
  * are an H200's: 24 bytes a cycle for each of all multiprocessors, half as much more for a few. */
-static double cut_cycles(const product_size *size, const ep_grid_cut *cut, int blocks,
-                         bool precise) {
-  tile_size tile = (size->weights ? weights_sizes : forward_sizes)[cut->large];
+static double cut_cycles(const product_size *size, const ep_grid_cut *cut, int blocks) {
+  tile_size tile = tile_of(size, cut->large);
   double terms = (double)least(cut->chunk, size->terms), area = (double)tile.m * tile.n;
   double bytes = (double)(tile.m + tile.n) * terms * 4 + area * 8 / cut->splits;
   if (cut->splits > 1) bytes += area * 8;
   int64_t tasks = ep_grid_cut_tasks(cut), rounds = (tasks + blocks - 1) / blocks;
   double rate = 3000.0 / (double)least(tasks, blocks);
   if (rate > 36) rate = 36;
-  double moving = bytes / rate, multiplying = area * terms / 400 * (precise ? 3 : 1);
+  double moving = bytes / rate, multiplying = area * terms / 400 * (size->precise ? 3 : 1);
   double cycles = (double)rounds * (1200 + (moving > multiplying ? moving : multiplying));
   return cut->splits > 1 ? cycles + 4000 : cycles;
 }
 
-static ep_grid_cut cut_choose(const product_size *size, int blocks, bool precise) {
+static ep_grid_cut cut_choose(const product_size *size, int blocks) {
   ep_grid_cut best = cut_of(size, false, 1);
   for (int large = 0; large <= !size->small; large++)
     for (int64_t splits = 1; splits <= least(64, blocks); splits *= 2) { /* a block each */
       ep_grid_cut cut = cut_of(size, large, splits);
-      if (cut_cycles(size, &cut, blocks, precise) < cut_cycles(size, &best, blocks, precise))
-        best = cut;
+      if (cut_cycles(size, &cut, blocks) < cut_cycles(size, &best, blocks)) best = cut;
     }
   return best;
 }
 
 /* Instead of a cut into small tiles that are no part of a sum: tiles of all terms, one a block,
  * with as many outputs as that takes. Other cuts stay. */
-static void cut_make_whole(const product_size *size, ep_grid_cut *cut, int blocks, bool precise) {
-  if (cut->large || cut->splits > 1 || precise) return;
+static void cut_make_whole(const product_size *size, ep_grid_cut *cut, int blocks) {
+  if (cut->large || cut->splits > 1 || size->precise) return;
   if (size->m % EP_GRID_LINE != 0 || size->terms % EP_GRID_LINE != 0) return;
   const int64_t part = ep_grid_whole_lines((int)size->terms) * EP_GRID_LINE,
                 all = up(size->terms, part), rows = 2 * EP_GRID_WHOLE_N * part,
@@ -151,16 +156,16 @@ static int64_t tile_sums(tile_size tile, bool weights) {
 /* Counters, and floats of partial sums. */
 static int64_t cut_reserve(const product_size *size, ep_grid_cut *cut, int64_t *counters) {
   if (cut->splits == 1) return 0;
-  tile_size tile = (size->weights ? weights_sizes : forward_sizes)[cut->large];
+  tile_size tile = tile_of(size, cut->large);
   cut->counters = (int32_t)*counters;
-  *counters += (int64_t)cut->across * cut->down;
+  *counters += (int64_t)cut->across * cut->down * 2; /* the halves of a tile may meet apart */
   return ep_grid_cut_tasks(cut) * tile_sums(tile, size->weights);
 }
 
 static int64_t update_cut(const ep_grid_span *span, ep_grid_layer *layer, bool small, int blocks,
                           int64_t *counters) {
-  product_size size = {layer->out, layer->in, span->batch_rows, true, small};
-  layer->update = cut_choose(&size, blocks, span->precise);
+  product_size size = {layer->out, layer->in, span->batch_rows, true, small, span->precise};
+  layer->update = cut_choose(&size, blocks);
   return cut_reserve(&size, &layer->update, counters);
 }
 
@@ -332,16 +337,16 @@ static void scratch_place(ep_grid_plan *plan) {
     layer->partials = at;
     at += update_cut(span, layer, front_is_all(span), update_blocks(plan, l), &plan->counters);
     if (l < span->front || l == span->layers_count - 1) continue;
-    product_size forward = {layer->out, span->batch_rows, layer->in, false, false};
+    product_size forward = {layer->out, span->batch_rows, layer->in, false, false, span->precise};
     layer->forward_blocks = l + 1 < span->middle ? span->middle_blocks : span->workers;
-    layer->forward = cut_choose(&forward, layer->forward_blocks, span->precise);
-    cut_make_whole(&forward, &layer->forward, layer->forward_blocks, span->precise);
+    layer->forward = cut_choose(&forward, layer->forward_blocks);
+    cut_make_whole(&forward, &layer->forward, layer->forward_blocks);
     partials = most(partials, cut_reserve(&forward, &layer->forward, &plan->counters));
     if (l == 0) continue;
-    product_size backward = {layer->in, span->batch_rows, layer->out, false, false};
+    product_size backward = {layer->in, span->batch_rows, layer->out, false, false, span->precise};
     layer->backward_blocks = l < span->middle ? span->middle_blocks : span->workers;
-    layer->backward = cut_choose(&backward, layer->backward_blocks, span->precise);
-    cut_make_whole(&backward, &layer->backward, layer->backward_blocks, span->precise);
+    layer->backward = cut_choose(&backward, layer->backward_blocks);
+    cut_make_whole(&backward, &layer->backward, layer->backward_blocks);
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
   }
   const int behind = span->middle_blocks > 0 ? span->middle + 1 : 0,
@@ -401,7 +406,8 @@ static bool front_chained(ep_grid_plan *plan, int multiprocessors) {
   plan->blocks = multiprocessors;
   span->workers = multiprocessors - 1;
   middle_take(span);
-  plan->shared_bytes = (int)most(shared, span->area_at + EP_GRID_WIDE_AREA) * (int)sizeof(float);
+  span->pair_at = span->area_at + EP_GRID_WIDE_AREA;
+  plan->shared_bytes = (int)most(shared, span->pair_at + EP_GRID_PAIR_AREA) * (int)sizeof(float);
   return true;
 }
 
@@ -480,6 +486,18 @@ static void program_take(const ep_program *program, ep_grid_span *span) {
   span->precise = program->precision == EP_PRECISION_FP32;
 }
 
+/* Whether neighbouring blocks have sums to add up. */
+static bool blocks_pair(const ep_grid_plan *plan) {
+  const ep_grid_span *span = &plan->span;
+  bool pair = false;
+  for (int l = span->front; l < span->layers_count - 1; l++) {
+    const ep_grid_layer *layer = &span->layers[l];
+    pair = pair || ep_grid_cut_pairs(&layer->forward, layer->forward_blocks) ||
+           ep_grid_cut_pairs(&layer->backward, layer->backward_blocks);
+  }
+  return pair && span->chained && !span->precise && plan->blocks % 2 == 0;
+}
+
 bool ep_grid_plan_make(const ep_program *program, int multiprocessors, ep_grid_plan *out) {
   memset(out, 0, sizeof *out);
   if (!program_fits(program)) return false;
@@ -489,6 +507,7 @@ bool ep_grid_plan_make(const ep_program *program, int multiprocessors, ep_grid_p
       !front_and_wide(out, multiprocessors))
     return false;
   scratch_place(out);
+  out->span.paired = blocks_pair(out);
   if (!front_is_all(&out->span)) ep_grid_phases_make(&out->span);
   return true;
 }

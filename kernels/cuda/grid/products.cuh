@@ -151,8 +151,9 @@ struct shape {
   static_assert(WK * DEPTH * STAGE <= EP_GRID_AREA, "what plan.c reserves");
 };
 
-template <bool A_BY_K>
-using large = shape<EP_GRID_LARGE_M, EP_GRID_LARGE_N, EP_GRID_LARGE_K, 4, 1, 2, 2, A_BY_K>;
+template <bool A_BY_K, bool PRECISE>
+using large = shape<PRECISE ? EP_GRID_LARGE_M : EP_GRID_WIDE_M, EP_GRID_LARGE_N, EP_GRID_LARGE_K, 4,
+                    1, 2, 2, A_BY_K>;
 template <bool A_BY_K>
 using small = shape<EP_GRID_SMALL_M, EP_GRID_SMALL_N, EP_GRID_SMALL_K, 1, 1, 8, 3, A_BY_K>;
 
@@ -260,7 +261,7 @@ static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float
 
 /* Of what warp `warp` along M has, the first row of those that fragments call g and g + 8. */
 template <class S> static __device__ __forceinline__ int result_row(int warp, int g) {
-  if constexpr (S::BY_WARPGROUPS && S::A_BY_K) return warp / 4 * 64 + ep_grid_pair(warp % 4, g);
+  if constexpr (S::BY_WARPGROUPS && S::A_BY_K) return ep_grid_pair(warp, g);
   return warp * S::MF * 16 + (S::A_BY_K ? 2 * g : g);
 }
 
@@ -311,73 +312,6 @@ static __device__ __forceinline__ void task_begin(const Use &use, int splits, ea
   }
 }
 
-/* Ends a task of warpgroups that share a sum with other blocks: their parts, as they lie in
- * registers, are exchanged through `partials`, a four of each thread for each eight rows of the
- * result ([tasks, N / 8, THREADS, 4]). Each block ends some eights, each warp its 16 columns of
- * them: 16 parts are asked for at once, those of an eight one behind the other, as many as the next
- * power of two; they are added in the order of the splits, and turned to four neighbours of a row
- * in shared memory. */
-template <class S, class Use>
-static __device__ __forceinline__ void
-parts_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, const task &of,
-          float *partials, unsigned *counters, unsigned turn, const Use &use) {
-  constexpr int EIGHT = 4 * THREADS, PART = S::T * EIGHT, RUN = 4, RUNS = 4, STRIDE = 20;
-  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, g = lane / 4, t = lane % 4;
-  const int splits = cut.splits, shift = splits <= RUN ? 2 : WARP - __clz(splits - 1);
-  const int last = (1 << shift) - 1, end = (S::T - of.split + splits - 1) / splits << shift;
-  float *group = partials + (long long)of.group * splits * PART + 4 * threadIdx.x;
-#pragma unroll
-  for (int j = 0; j < S::T; j++)
-    four_store(group + of.split * PART + j * EIGHT,
-               {{c[0][j][0], c[0][j][1], c[0][j][2], c[0][j][3]}});
-  counter_wait(counters + cut.counters + of.group, turn * splits);
-  /* The warp's lines: a thread's sums lie at `from`, and the four that it ends at `to`. */
-  float *lines = area + warp * RUNS * 8 * STRIDE, *to = lines + g * STRIDE + 4 * t;
-  float *from = lines + 2 * t * STRIDE;
-  from += S::A_BY_K ? (g / 4 + g / 2 % 2 * 2) * 4 + g % 2 * 2 : g;
-  const int column =
-      S::A_BY_K ? result_row<S>(warp, t % 2 * 4 + t / 2 * 2) : result_row<S>(warp, 0) + 4 * t;
-  four sum = {{0, 0, 0, 0}};
-#pragma unroll 1
-  for (int first = 0; first < end; first += RUNS * RUN) {
-    typename Use::loaded with[RUNS];
-    four part[RUNS][RUN];
-    int eight[RUNS];
-#pragma unroll
-    for (int i = 0; i < RUNS; i++) {
-      int at = first + i * RUN, split = at & last;
-      eight[i] = of.split + (at >> shift) * splits;
-      const float *place = group + split * PART + eight[i] * EIGHT;
-#pragma unroll
-      for (int p = 0; p < RUN; p++)
-        part[i][p] = four_there(place + p * PART, eight[i] < S::T && split + p < splits);
-    }
-#pragma unroll
-    for (int i = 0; i < RUNS; i++)
-      use.load((eight[i] < S::T ? eight[i] : of.split) * 8 + g, column, with[i]);
-#pragma unroll
-    for (int i = 0; i < RUNS; i++) {
-      bool begins = ((first + i * RUN) & last) == 0;
-#pragma unroll
-      for (int e = 0; e < 4; e++) {
-        if (begins) sum.of[e] = 0;
-#pragma unroll
-        for (int p = 0; p < RUN; p++) sum.of[e] += part[i][p].of[e];
-        from[(i * 8 + e % 2) * STRIDE + e / 2 * (S::A_BY_K ? 1 : 8)] = sum.of[e];
-      }
-    }
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < RUNS; i++) {
-      bool ends = ((first + (i + 1) * RUN) & last) == 0 && eight[i] < S::T;
-      four quad = four_of(to + i * 8 * STRIDE);
-      if (ends) use.store(eight[i] * 8 + g, column, quad, with[i]);
-    }
-    __syncwarp();
-  }
-  __syncthreads();
-}
-
 /* Ends a task: each four neighbours of the tile go to use.store(row, column, sum, use.load(row,
  * column)), rows and columns of the result as it lies in shared memory. Blocks that share a sum
  * exchange their parts through `partials` ([tasks, N, M]), meet at the counter, and share out the
@@ -387,8 +321,6 @@ static __device__ __forceinline__ void
 task_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, const task &of,
          float *partials, unsigned *counters, unsigned turn, const Use &use, early<S, Use> &with) {
   constexpr int ACROSS = S::M / 4, STRIDE = S::QUADS * 4;
-  if constexpr (S::BY_WARPGROUPS)
-    if (cut.splits > 1) return parts_end<S>(c, area, cut, of, partials, counters, turn, use);
   result_store<S>(area, c);
   int first = 0, end = S::QUADS, splits = cut.splits;
   float *group = partials + (long long)of.group * splits * STRIDE;

@@ -62,7 +62,8 @@ typedef struct {
 /* Tiles of a product: outputs (or inputs) by rows by what is summed in one stage. The weights'
  * gradient: outputs by inputs by rows. */
 enum {
-  EP_GRID_LARGE_M = 128,
+  EP_GRID_LARGE_M = 128, /* in float32, and of panels; else … */
+  EP_GRID_WIDE_M = 64,   /* … with more terms, since exchanging sums costs more than they do */
   EP_GRID_LARGE_N = 104,
   EP_GRID_LARGE_K = 64,
   EP_GRID_SMALL_M = 32,
@@ -74,13 +75,16 @@ enum {
   EP_GRID_WEIGHTS_SMALL_N = 64,
   EP_GRID_WEIGHTS_K = 32,
   EP_GRID_STAGES = 4,
-  EP_GRID_LINE_STAGES = 6, /* of a product by warpgroups: lines on their way, or multiplied */
+  EP_GRID_LINE_STAGES = 9, /* of a product by warpgroups: lines on their way, or multiplied */
   EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
   EP_GRID_PANEL_BARRIERS = 14,
   EP_GRID_STATE = 1792, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8) + 192,
+  /* The half of a tile's sums that a block is sent by its neighbour (warpgroups.cuh). */
+  EP_GRID_PAIR_ROWS = (EP_GRID_LARGE_N / 8 + 1) / 2 * 8,
+  EP_GRID_PAIR_AREA = EP_GRID_PAIR_ROWS * EP_GRID_WIDE_M,
   /* Tiles that a block takes with all terms (whole.cuh): 32 or 64 outputs by rows, and lines of
    * terms that one copy brings of either. */
   EP_GRID_WHOLE_M = 32,
@@ -146,6 +150,7 @@ typedef struct {
   bool shuffles, takes_classes, plain_rate;
   bool cluster;       /* the blocks are one cluster; else they meet at the barrier in memory */
   bool precise;       /* three TF32 products instead of one */
+  bool paired;        /* the blocks are clusters of two, which add up sums between them */
   bool chained;       /* the last block has the front, with all rows; the others have the rest */
   int32_t workers;    /* blocks that have wide layers: all, or all but that one */
   int32_t given;      /* chained: blocks that arrive at EP_GRID_GIVEN */
@@ -171,7 +176,7 @@ typedef struct {
   int32_t inputs_stride;
   /* In shared memory, in floats: the image, activations of a group [2, …], narrow ones
    * [rows, 2, EP_GRID_NARROW_LINE], sums, products. */
-  int32_t image_at, narrow_at, rows_at, rows_floats, sums_at, area_at;
+  int32_t image_at, narrow_at, rows_at, rows_floats, sums_at, area_at, pair_at;
   int32_t phases_count; /* none where blocks share out the front */
   ep_grid_phase phases[EP_GRID_PHASES_MAX];
   ep_grid_layer layers[EP_GRID_LAYERS_MAX];

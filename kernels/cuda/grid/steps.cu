@@ -194,6 +194,7 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
   for (int i = 0; i < EP_GRID_PANEL_BARRIERS; i++)
     barrier_init(shared_address(&state.panel_barriers[i]), 1);
   lines_make(state.lines);
+  pair_make(state.pair);
   state.whole.tasks = state.whole.parts = 0;
   barrier_init(shared_address(&state.whole.held), 1);
   for (int i = 0; i < 2; i++) barrier_init(shared_address(&state.whole.full[i]), 1);

@@ -18,13 +18,13 @@ constexpr bool WARPGROUPS = false;
  * place of the line among eight. */
 constexpr int LINE = EP_GRID_LINE;
 
-/* Two warpgroups, 64 of M each; all terms of a stage are both's. */
+/* Two warpgroups, with all of a tile each, that take stages by turns. */
 template <bool A_BY_K>
-struct wide : shape<EP_GRID_LARGE_M, EP_GRID_LARGE_N, EP_GRID_LARGE_K, WARPS, 1, 1, 2, A_BY_K> {
+struct wide : shape<EP_GRID_WIDE_M, EP_GRID_LARGE_N, EP_GRID_LARGE_K, 4, 1, 2, 2, A_BY_K> {
   static constexpr bool BY_WARPGROUPS = true;
 };
 
-static_assert(wide<true>::MF == 1 && EP_GRID_LARGE_M == 128 && EP_GRID_LARGE_N == 104,
+static_assert(wide<true>::MF == 1 && EP_GRID_WIDE_M == 64 && EP_GRID_LARGE_N == 104,
               "the products below");
 
 /* --- instructions ---------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static __device__ __forceinline__ void multiply_64(float (&c)[8][4], const unsig
 struct line_slots {
   static constexpr int COUNT = EP_GRID_LINE_STAGES;
   unsigned long long full[COUNT]; /* barriers: the copies of a stage have come … */
-  unsigned long long free[COUNT]; /* … and all warps have multiplied it */
+  unsigned long long free[COUNT]; /* … and the warps of a group have multiplied it */
   int stages;                     /* since the launch */
 };
 
@@ -116,19 +116,19 @@ static __device__ void lines_make(line_slots &slots) {
   slots.stages = 0;
   for (int i = 0; i < line_slots::COUNT; i++) {
     barrier_init(shared_address(&slots.full[i]), 1);
-    barrier_init(shared_address(&slots.free[i]), WARPS);
+    barrier_init(shared_address(&slots.free[i]), WARPS / 2);
   }
 }
 
 /* What a warp asks the copy engine for, by one thread: of each stage of a task a tile, which takes
- * it some 80 cycles: the first warps of `a`, LINE of M each, the next one of `b`. It is that one
- * that expects the bytes of all. */
+ * it some 80 cycles: the first warps of a warpgroup of `a`, LINE of M each, the next one of `b`. It
+ * is that one that expects the bytes of all. */
 template <bool BY_K> struct line_copies {
   typedef wide<BY_K> S;
   static constexpr int A_FLOATS = S::M * LINE, STAGE = A_FLOATS + S::N * LINE;
   static constexpr int A_WARPS = S::M / LINE, BYTES = (int)sizeof(float);
   static_assert(A_FLOATS % (8 * LINE) == 0 && STAGE % (8 * LINE) == 0, "lines, by eights");
-  static_assert(A_WARPS < WARPS, "each tile is a warp's");
+  static_assert(A_WARPS < WARPS / 2, "each tile is a warp's");
   static_assert(line_slots::COUNT * STAGE + 8 * LINE <= EP_GRID_WIDE_AREA, "what plan.c reserves");
   const ep_cuda_map *a, *b;
   unsigned lines, full; /* in shared memory: the first stage, the first barrier */
@@ -158,8 +158,9 @@ static __device__ __forceinline__ void parts_load(unsigned (&parts)[LINE / 8][4]
 }
 
 /* As product() of products.cuh: the sum over a line of terms a stage, of tiles that the copy engine
- * brings. A stage's place is asked for anew when both warpgroups have multiplied it, one stage
- * later. BY_K: the terms of `a` lie across, and its fragments come from registers. */
+ * brings. Every other stage is a warpgroup's; its place is asked for anew when all of that have
+ * multiplied it, one such stage later. BY_K: the terms of `a` lie across, and its fragments come
+ * from registers. */
 template <bool BY_K>
 static __device__ __forceinline__ void
 lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cuda_map *of_a,
@@ -167,7 +168,8 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
   typedef line_copies<BY_K> copies;
   constexpr int COUNT = line_slots::COUNT;
   const int stages = (of.end - of.first + LINE - 1) / LINE, begun = slots.stages;
-  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP % 4;
+  const int group = threadIdx.x / (4 * WARP);
   const unsigned full = shared_address(slots.full), free = shared_address(slots.free);
   const float *lines = lines_begin(area);
   const copies copy = {of_a, of_b, shared_address(lines), full, of.m, of.n, of.first};
@@ -176,27 +178,27 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
   if (has_a) {
     copies_allow();
 #pragma unroll 1
-    for (int k = 0; k < COUNT && k < stages; k++) copy.load_a(warp, k, (begun + k) % COUNT);
+    for (int k = group; k < COUNT && k < stages; k += 2) copy.load_a(warp, k, (begun + k) % COUNT);
   }
   meeting_await(awaits);
   if (has_b) {
     copies_allow();
 #pragma unroll 1
-    for (int k = 0; k < COUNT && k < stages; k++) copy.load_b(k, (begun + k) % COUNT);
+    for (int k = group; k < COUNT && k < stages; k += 2) copy.load_b(k, (begun + k) % COUNT);
   }
 #pragma unroll
   for (int j = 0; j < 13; j++)
 #pragma unroll
     for (int q = 0; q < 4; q++) c[0][j][q] = 0;
-  const int pair = ep_grid_pair(warp % 4, lane / 4), column = warp / 4 * 64 + pair;
-  const int mine = BY_K ? column / LINE * LINE * LINE + pair % 4 : warp / 4 * 64 * LINE;
-  int slot = begun % COUNT, parity = begun / COUNT % 2, last = 0, last_parity = 0;
+  const int pair = ep_grid_pair(warp, lane / 4), mine = pair / LINE * LINE * LINE + pair % 4;
+  int slot = (begun + group) % COUNT, parity = (begun + group) / COUNT % 2;
+  int last = 0, last_parity = 0;
   unsigned parts[LINE / 8][4];
-  barrier_wait(full + 8 * slot, parity);
+  if (group < stages) barrier_wait(full + 8 * slot, parity);
   if constexpr (BY_K)
     parts_load(parts, lines + slot * copies::STAGE + mine, pair % LINE / 4, lane % 4);
 #pragma unroll 1
-  for (int k = 0; k < stages; k++) {
+  for (int k = group; k < stages; k += 2) {
     const float *here = lines + slot * copies::STAGE, *of_terms = here + copies::A_FLOATS;
     products_begin();
 #pragma unroll
@@ -204,18 +206,18 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
       if constexpr (BY_K)
         multiply_104(c[0], parts[term / 8], lines_of(of_terms + term));
       else
-        multiply_104(c[0], lines_of(here + mine + term), lines_of(of_terms + term));
+        multiply_104(c[0], lines_of(here + term), lines_of(of_terms + term));
     products_commit();
-    if ((has_a || has_b) && k > 0 && k - 1 + COUNT < stages) {
+    if ((has_a || has_b) && k > 1 && k - 2 + COUNT < stages) {
       barrier_wait(free + 8 * last, last_parity);
-      if (has_a) copy.load_a(warp, k - 1 + COUNT, last);
-      if (has_b) copy.load_b(k - 1 + COUNT, last);
+      if (has_a) copy.load_a(warp, k - 2 + COUNT, last);
+      if (has_b) copy.load_b(k - 2 + COUNT, last);
     }
     last = slot, last_parity = parity;
-    slot = slot == COUNT - 1 ? 0 : slot + 1;
-    parity ^= slot == 0;
+    slot = slot < COUNT - 2 ? slot + 2 : slot + 2 - COUNT;
+    parity ^= slot < 2;
     unsigned next[LINE / 8][4];
-    if (k + 1 < stages) {
+    if (k + 2 < stages) {
       barrier_wait(full + 8 * slot, parity);
       if constexpr (BY_K)
         parts_load(next, lines + slot * copies::STAGE + mine, pair % LINE / 4, lane % 4);

@@ -86,7 +86,24 @@ static void cut_check(const ep_grid_cut *cut, const product *of, const ep_grid_p
   if (cut->splits == 1) return;
   ck_assert_int_le(cut->splits, plan->blocks); /* they wait for each other */
   ck_assert_int_ge(cut->counters, 0);
-  ck_assert_int_le(cut->counters + cut->across * cut->down, plan->counters);
+  ck_assert_int_le(cut->counters + cut->across * cut->down * (cut->large ? 2 : 1), plan->counters);
+}
+
+/* Neighbours of a cluster have neighbouring parts of one sum, and a task each. */
+static void pairs_check(const ep_grid_cut *cut, int blocks, bool precise) {
+  const int m = ep_grid_large_m(precise);
+  if (!ep_grid_cut_pairs(cut, blocks)) return;
+  const int64_t tasks = ep_grid_cut_tasks(cut);
+  ck_assert(cut->large);
+  ck_assert_int_le(tasks, blocks);
+  ck_assert_int_eq(tasks % 2, 0);
+  for (unsigned number = 0; number < tasks; number += 2) {
+    ep_grid_task one = ep_grid_task_of(cut, number, INT32_MAX, m, EP_GRID_LARGE_N),
+                 other = ep_grid_task_of(cut, number + 1, INT32_MAX, m, EP_GRID_LARGE_N);
+    ck_assert_int_eq(one.group, other.group);
+    ck_assert_int_eq(one.split % 2, 0);
+    ck_assert_int_eq(one.split + 1, other.split);
+  }
 }
 
 /* A task a block; weights, rows and the warps' sums fit the area, as whole.cuh has them. */
@@ -132,7 +149,7 @@ START_TEST(every_piece_of_a_product_has_one_owner) {
       const ep_grid_cut *cut = back ? &of->backward : &of->forward;
       cut_check(cut,
                 &(product){back ? of->in : of->out, rows, back ? of->out : of->in,
-                           cut->large         ? EP_GRID_LARGE_M
+                           cut->large         ? ep_grid_large_m(s->precise)
                            : cut->whole_m > 0 ? cut->whole_m
                                               : EP_GRID_SMALL_M,
                            cut->large         ? EP_GRID_LARGE_N
@@ -142,6 +159,7 @@ START_TEST(every_piece_of_a_product_has_one_owner) {
                            : cut->whole_m > 0 ? EP_GRID_LINE
                                               : EP_GRID_SMALL_K},
                 &plan);
+      pairs_check(cut, back ? of->backward_blocks : of->forward_blocks, s->precise);
       if (cut->whole_m > 0)
         whole_check(cut, back ? of->out : of->in, back ? of->backward_blocks : of->forward_blocks);
     }
@@ -205,7 +223,8 @@ START_TEST(nothing_lies_on_anything_else) {
     for (int back = 0; back < 2; back++) {
       const ep_grid_cut *cut = back ? &of->backward : &of->forward;
       if (cut->splits == 0) continue;
-      tile = cut->large ? EP_GRID_LARGE_M * EP_GRID_LARGE_N : EP_GRID_SMALL_M * EP_GRID_SMALL_N;
+      tile = cut->large ? ep_grid_large_m(s->precise) * EP_GRID_LARGE_N
+                        : EP_GRID_SMALL_M * EP_GRID_SMALL_N;
       ck_assert_int_le(s->partials + parts_of(cut, tile), plan.scratch_floats);
     }
   }
@@ -219,6 +238,12 @@ START_TEST(nothing_lies_on_anything_else) {
   shared =
       s->area_at + (s->front == s->layers_count ? EP_GRID_WEIGHTS_SMALL_AREA : EP_GRID_WIDE_AREA);
   ck_assert_int_le(shared * (int64_t)sizeof(float), plan.shared_bytes);
+  if (s->paired) {
+    ck_assert_int_ge(s->pair_at, shared);
+    shared = s->pair_at + EP_GRID_PAIR_AREA;
+    ck_assert_int_le(shared * (int64_t)sizeof(float), plan.shared_bytes);
+    ck_assert_int_eq(plan.blocks % 2, 0);
+  }
   ck_assert_int_le(plan.shared_bytes, EP_GRID_SHARED_BYTES);
 }
 END_TEST
