@@ -12,11 +12,39 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-int ep_grid_middle_spare(const ep_grid_span *span) {
-  const int l = span->middle - 2;
-  if (l < span->front) return 0;
-  return span->middle_blocks -
-         (int)least(ep_grid_cut_tasks(&span->layers[l].backward), span->middle_blocks);
+/* Whether so many blocks may update a layer while others go on: a few small tiles each, or one of
+ * what takes longer; those that share a sum wait for each other. */
+static bool blocks_suffice(const ep_grid_layer *layer, int64_t blocks, int tiles) {
+  if (layer->panels.splits > 0) return layer->panels.across <= blocks;
+  if (layer->update.splits > blocks) return false;
+  return ep_grid_cut_tasks(&layer->update) <= (layer->update.large ? 1 : tiles) * blocks;
+}
+
+/* Each way back through a middle layer leaves some blocks without a task from there on. They take
+ * the last layer that is left, which is the largest. */
+void ep_grid_middle_shares(const ep_grid_span *span, ep_grid_share shares[EP_GRID_LAYERS_MAX]) {
+  int64_t idle = span->middle_blocks, first = 0, tiles = 0;
+  for (int l = span->front; l <= span->middle; l++) shares[l].behind = -1;
+  for (int l = span->middle - 2; l >= span->front; l--) {
+    const int64_t tasks = least(ep_grid_cut_tasks(&span->layers[l].backward), idle);
+    for (int of = span->middle; of > l && tasks < idle; of--) {
+      if (shares[of].behind >= 0) continue;
+      if (!blocks_suffice(&span->layers[of], idle - tasks, MIDDLE_UPDATES)) continue;
+      shares[of] = (ep_grid_share){l, (int)tasks, (int)idle};
+      break;
+    }
+    idle = tasks;
+    if (l == span->middle - 2) first = tasks;
+  }
+  /* What is left is small, and of those that have waited the longest, or everybody's. */
+  for (int l = span->front; l <= span->middle; l++)
+    if (shares[l].behind < 0)
+      tiles += span->layers[l].panels.splits > 0 || span->layers[l].update.large
+                   ? INT32_MAX
+                   : ep_grid_cut_tasks(&span->layers[l].update);
+  const int from = tiles <= span->middle_blocks - first ? (int)first : 0;
+  for (int l = span->front; l <= span->middle; l++)
+    if (shares[l].behind < 0) shares[l] = (ep_grid_share){-1, from, span->middle_blocks};
 }
 
 /* A phase that awaits the one before it, unless it says otherwise. */
@@ -41,40 +69,39 @@ static void phase_add(ep_grid_span *span, ep_grid_phase phase) {
 static void phases_end(ep_grid_span *span, uint32_t left) {
   ep_grid_phase phase = phase_of(span, EP_GRID_UPDATES, 0, span->workers, span->workers);
   if (span->chained) phase.awaits = EP_GRID_GIVEN;
-  if (span->middle_blocks > 0) phase.update_to = (uint16_t)span->middle_blocks;
+  if (span->middle_blocks > 0) {
+    ep_grid_share shares[EP_GRID_LAYERS_MAX];
+    ep_grid_middle_shares(span, shares);
+    for (int l = span->front; l <= span->middle; l++)
+      if (shares[l].behind < 0)
+        phase.update_from = (uint16_t)shares[l].from, phase.update_to = (uint16_t)shares[l].to;
+  }
   phase.arrives = EP_GRID_BARRIER;
   phase.updates = left;
   phase_add(span, phase);
 }
 
-/* Whether so many blocks may update a layer while others go on: a few small tiles each, or one of
- * what takes longer. */
-static bool blocks_suffice(const ep_grid_layer *layer, int64_t blocks, int tiles) {
-  if (layer->panels.splits > 0) return ep_grid_cut_tasks(&layer->panels) <= blocks;
-  return ep_grid_cut_tasks(&layer->update) <= (layer->update.large ? 1 : tiles) * blocks;
-}
-
 /* Who updates what on the way back, where there are middle layers: who has no task has time until
- * the front's next outputs are there. What is behind the middle layers is updated by the blocks
- * that do not have these, and the first of it by those that have none from the next of them on; the
- * last layer of all, where it is small, by the few that are idle for two wide layers. */
+ * the front's next outputs are there. What is behind the middle layers, but for the first of it, is
+ * updated by the blocks that do not have these; the last layer of all, where it is small, by the
+ * few that are idle for two wide ones. */
 static void phase_share_updates(const ep_grid_span *span, ep_grid_phase *phase, uint32_t left) {
-  const int l = phase->layer, middle = span->middle, spare = ep_grid_middle_spare(span);
-  int from = phase->tasks, to = span->layers[l].backward_blocks, tiles = MIDDLE_UPDATES;
-  uint32_t all = UINT32_C(1) << (l + 1);
-  if (l + 1 == middle) {
-    all = ~UINT32_C(1) << middle, from = span->middle_blocks, to = span->workers;
-  } else if (l + 2 == middle && spare > 0) {
-    bool suffices = blocks_suffice(&span->layers[middle], spare, MIDDLE_UPDATES);
-    all = suffices ? UINT32_C(1) << middle : 0;
-  } else {
-    if (l < middle) to = span->middle_blocks - spare;
-    if (l >= middle && from < span->middle_blocks) from = span->middle_blocks;
-    if (l >= middle) tiles = l + 2 == span->layers_count ? LAST_UPDATES : 0;
-    if (!blocks_suffice(&span->layers[l + 1], to - from, tiles)) all = 0;
+  const int l = phase->layer, last = span->layers_count - 1;
+  int from = 0, to = span->layers[l].backward_blocks;
+  uint32_t all = 0;
+  if (l + 1 < span->middle) {
+    ep_grid_share shares[EP_GRID_LAYERS_MAX];
+    ep_grid_middle_shares(span, shares);
+    for (int of = span->front; of <= span->middle; of++)
+      if (shares[of].behind == l) all = UINT32_C(1) << of, from = shares[of].from, to = shares[of].to;
+  } else if (l + 1 == span->middle) {
+    all = ~UINT32_C(1) << span->middle, from = span->middle_blocks, to = span->workers;
+    for (int i = l + 2; i <= last; i++) /* blocks that share a sum wait for each other */
+      if (span->layers[i].update.splits > to - from) all &= ~(UINT32_C(1) << i);
+  } else if (l + 1 == last) {
+    from = phase->tasks > span->middle_blocks ? phase->tasks : span->middle_blocks;
+    if (blocks_suffice(&span->layers[last], to - from, LAST_UPDATES)) all = UINT32_C(1) << last;
   }
-  for (int i = l + 1; i < span->layers_count; i++) /* blocks that share a sum wait for each other */
-    if (span->layers[i].update.splits > to - from) all &= ~(UINT32_C(1) << i);
   phase->updates = left & all;
   phase->update_from = (uint16_t)(all != 0 ? from : 0);
   phase->update_to = (uint16_t)to;

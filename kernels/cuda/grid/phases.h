@@ -8,8 +8,15 @@
 /* Writes span->phases, from how its layers are cut; none of them has been written. */
 void ep_grid_phases_make(ep_grid_span *span);
 
-/* Of the blocks that have the middle layers, how many have no task from the way back through the
- * last but one of them on; 0 where there are none. */
-int ep_grid_middle_spare(const ep_grid_span *span);
+/* Blocks from the one up to the other update a layer behind their part of the way back through
+ * layer `behind`, or, -1, at the step's end. */
+typedef struct {
+  int behind, from, to;
+} ep_grid_share;
+
+/* Of the blocks that have the middle layers, who updates which of these, and the first layer behind
+ * them: writes shares of layers from the front's end up to span->middle. Needs span->panels of these
+ * layers no further than who has any, and how many lie across. */
+void ep_grid_middle_shares(const ep_grid_span *span, ep_grid_share shares[EP_GRID_LAYERS_MAX]);
 
 #endif

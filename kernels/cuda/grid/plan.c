@@ -14,7 +14,7 @@ enum {
   MIDDLE_SHARE = 2,  /* one of these blocks has the middle layers, likewise */
   MIDDLE_GRAIN = 16, /* tasks are a multiple of as many */
   MIDDLE_BEHIND = 1 << 21, /* weights of a layer before which they pay … */
-  MIDDLE_PANELS = 1 << 19, /* … and of one of them that is updated by panels */
+  MIDDLE_PANELS = 1 << 17, /* … and of one of them that is updated by panels */
   ROWS_MAX = 16384,
   WIDE_ROWS_MAX = 1024,
   FEATURES_MAX = 1 << 20,
@@ -259,8 +259,8 @@ static ep_grid_cut panels_cut(const ep_grid_layer *layer, int64_t stages) {
                        .chunk = (int32_t)chunk};
 }
 
-/* All layers' together: as few stages a task that each block has one task, since a task's start, in
- * which a panel is turned, costs as much as two of its stages. */
+/* All layers' from one up to the other together: as few stages a task that each block has one task,
+ * since a task's start, in which a panel is turned, costs as much as two of its stages. */
 static void panels_share(ep_grid_span *span, int from, int to, int blocks) {
   bool fits = false, more = true;
   for (int64_t stages = 1; !fits && more; stages++) {
@@ -275,6 +275,17 @@ static void panels_share(ep_grid_span *span, int from, int to, int blocks) {
     }
     fits = tasks <= blocks;
   }
+}
+
+/* Each middle layer's panels for those that update it, the others' together. */
+static void panels_place(ep_grid_span *span) {
+  if (span->middle_blocks == 0) return panels_share(span, 0, span->layers_count, span->workers);
+  ep_grid_share shares[EP_GRID_LAYERS_MAX];
+  panels_share(span, span->front, span->middle + 1, INT32_MAX);
+  ep_grid_middle_shares(span, shares);
+  for (int l = span->front; l <= span->middle; l++)
+    panels_share(span, l, l + 1, shares[l].to - shares[l].from);
+  panels_share(span, span->middle + 1, span->layers_count, span->workers - span->middle_blocks);
 }
 
 /* How many blocks update a layer. */
@@ -349,11 +360,7 @@ static void scratch_place(ep_grid_plan *plan) {
     cut_make_whole(&backward, &layer->backward, layer->backward_blocks);
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
   }
-  const int behind = span->middle_blocks > 0 ? span->middle + 1 : 0,
-            spare = ep_grid_middle_spare(span);
-  panels_share(span, 0, span->middle, span->middle_blocks - spare);
-  panels_share(span, span->middle, behind, spare > 0 ? spare : span->middle_blocks);
-  panels_share(span, behind, span->layers_count, span->workers - span->middle_blocks);
+  panels_place(span);
   span->partials = at;
   plan->scratch_floats = at + up(partials, 4);
 }
