@@ -29,12 +29,12 @@ constexpr int GROUP_TILES = 4;
 constexpr int groups_count(int l) {
   return tiles_down(l) * ((layer(l).inputs / 8 + GROUP_TILES - 1) / GROUP_TILES);
 }
-constexpr int groups_all() {
+constexpr int groups_before(int layer) {
   int count = 0;
-  for (int l = 0; l < LAYERS; l++) count += groups_count(l);
+  for (int l = 0; l < layer; l++) count += groups_count(l);
   return count;
 }
-constexpr int GROUPS = groups_all();
+constexpr int GROUPS = groups_before(LAYERS);
 
 /* Sums that land in another block: of a layer's inputs' gradients, in halves of a tile. */
 constexpr int halves_each(int l) {

@@ -108,20 +108,28 @@ static void memory_place(const ep_program *program, ep_cluster_plan *plan) {
   plan->shared_floats = plan->barriers + up(2 * plan->row_warps * exchanges, 4);
 }
 
-/* Groups that a warp sums up, and tiles, with those of biases, that it updates. */
-static int groups_summed(const ep_cluster_plan *plan) {
+/* Groups that a warp has, and tiles, with those of biases, that it updates. */
+static int groups_owned(const ep_cluster_plan *plan) {
   return parts(plan->groups, plan->warps);
+}
+/* Turns of the warps whose groups are summed up by one slice for all: weights.cuh's. */
+static int shared_turns(const ep_cluster_plan *plan) {
+  int front = 0, each = groups_owned(plan);
+  if (plan->slices == 1 || plan->row_blocks != 2) return 0;
+  for (int l = 0; l < plan->front; l++) front += groups_count(&plan->layers[l]);
+  int turns = front / plan->warps, share = parts(turns * plan->warps, plan->slices);
+  return share <= each * plan->warps - plan->groups ? turns : 0;
 }
 static int tiles_owned(const ep_cluster_plan *plan) {
   return plan->row_blocks > 2 ? parts(parts(5 * plan->groups, plan->row_blocks), plan->warps)
-                              : 5 * groups_summed(plan);
+                              : 5 * groups_owned(plan);
 }
 
 /* Registers that a thread needs, roughly; the optimizer's state may go to memory. */
 static int registers_count(const ep_cluster_plan *plan) {
-  int slopes = 0, summed = groups_summed(plan);
+  int slopes = 0, groups = groups_owned(plan);
   for (int l = 0; l < plan->layers_count; l++) slopes += 4 * parts(plan->layers[l].outputs, 16);
-  return 50 + 5 * tiles_owned(plan) + 4 * summed + (int)most(slopes + 24, 20 * summed);
+  return 50 + 5 * tiles_owned(plan) + 4 * groups + (int)most(slopes + 24, 20 * groups);
 }
 
 /* --- what a step is expected to take --------------------------------------------------------- */
@@ -156,7 +164,17 @@ static double row_blocks_cycles(const ep_cluster_plan *plan) {
   return 1200 + (2 + 2.0 / plan->row_blocks) * bytes / 20;
 }
 
-static ep_choice_cluster_work work_expected(const ep_cluster_plan *plan, bool precise) {
+/* Where the optimizer has a state, which goes to memory as soon as warps are few, shared turns are
+ * no reason to take few. */
+static double gradients_cycles(const ep_cluster_plan *plan, bool precise, bool has_state) {
+  int shared = has_state ? 0 : shared_turns(plan), of_all = shared * plan->warps;
+  int groups = plan->groups - of_all + parts(of_all, plan->slices);
+  return most((groups_owned(plan) - shared) * 50, groups * 13) * plan->row_warps *
+         (precise ? 1.7 : 1);
+}
+
+static ep_choice_cluster_work work_expected(const ep_cluster_plan *plan, bool precise,
+                                            bool has_state) {
   ep_choice_cluster_work work = {.layers = plan->layers_count,
                                  .products = 25 * tiles_owned(plan),
                                  .slices_given = slices_cycles(plan),
@@ -168,8 +186,7 @@ static ep_choice_cluster_work work_expected(const ep_cluster_plan *plan, bool pr
     work.products += products_cycles(there, plan->row_warps, precise) +
                      products_cycles(back, plan->row_warps, precise);
   }
-  work.products +=
-      most(groups_summed(plan) * 50, plan->groups * 13) * plan->row_warps * (precise ? 1.7 : 1);
+  work.products += gradients_cycles(plan, precise, has_state);
   work.cycles = 3500 + 160 * work.layers + work.products + work.slices_given + work.rows_given;
   return work;
 }
@@ -189,7 +206,8 @@ static void way_try(const ep_program *program, ep_cluster_plan *plan, ep_cluster
     if (plan->warps <= plan->row_warps ||
         registers_count(plan) > (registers < 255 ? registers : 255))
       continue;
-    plan->work = work_expected(plan, program->precision == EP_PRECISION_FP32);
+    plan->work =
+        work_expected(plan, program->precision == EP_PRECISION_FP32, program->optimizer_floats > 0);
     if (best->work.cycles == 0 || plan->work.cycles < best->work.cycles) *best = *plan;
   }
 }

@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
   group_spot spots[GROUPS_EACH];
   owned_load(s, rows, own);
 #pragma unroll
-  for (int i = 0; i < GROUPS_EACH; i++) spots[i] = spot_make(s, group_summed(i), (int)rows.slice);
+  for (int i = 0; i < GROUPS_EACH; i++) spots[i] = spot_make(s, i, (int)rows.slice);
   batch now = {s.first_step / STEPS_PER_EPOCH, (int)(s.first_step % STEPS_PER_EPOCH)};
   if (warp >= ROW_WARPS) batch_fetch(s, rows, now, 0, true, permutation);
   if constexpr (PARTS) blocks_arrive();

@@ -17,6 +17,15 @@ constexpr int TILES_OWNED =
     SHARES_UPDATE ? ((GROUPS * GROUP + ROW_BLOCKS - 1) / ROW_BLOCKS + WARPS - 1) / WARPS
                   : GROUPS_EACH * GROUP;
 
+/* The front's groups come first, and all slices have them alike. Where two blocks' sums go through
+ * memory anyway, each slice sums up a share of them for all: of as many as are whole turns of the
+ * warps, by warps that have a group less than others. plan.c's. */
+constexpr int shared_turns() {
+  int turns = SLICES > 1 && ROW_BLOCKS == 2 ? groups_before(FRONT) / WARPS : 0;
+  return (turns * WARPS + SLICES - 1) / SLICES <= GROUPS_EACH * WARPS - GROUPS ? turns : 0;
+}
+constexpr int SHARED_TURNS = shared_turns(), SHARED_GROUPS = SHARED_TURNS * WARPS;
+
 /* A tile as a lane has it: its four numbers are those of outputs g and g + 8 by inputs 2t and
  * 2t + 1. Offsets are floats of shared memory. */
 struct tile {
@@ -92,12 +101,20 @@ struct group_spot {
   unsigned trained;
 };
 
-/* The group's number; GROUPS or more: none. */
-static __device__ __forceinline__ int group_summed(int i) {
+/* The number of a warp's i-th group; GROUPS or more: none. */
+static __device__ __forceinline__ int group_owned(int i) {
   return threadIdx.x / WARP + i * WARPS;
 }
 
-static __device__ __forceinline__ group_spot spot_make(const span &s, int group, int slice) {
+/* The number of the one that it sums up, after the shared turns: its own, or one of the share. */
+static __device__ __forceinline__ int group_summed(int i, int slice) {
+  int group = group_owned(i), share = slice + (group - GROUPS) * SLICES;
+  return group >= GROUPS && share < SHARED_GROUPS ? share : group;
+}
+
+static __device__ __forceinline__ group_spot spot_make(const span &s, int i, int slice) {
+  int group = i < SHARED_TURNS ? group_owned(i) : group_summed(i, slice);
+  bool owns = group == group_owned(i);
   int lane = threadIdx.x % WARP;
   group_spot spot = {};
   if (group >= GROUPS) { /* sums that nobody wants, from where no two loads meet in a bank */
@@ -106,16 +123,16 @@ static __device__ __forceinline__ group_spot spot_make(const span &s, int group,
     return spot;
   }
 #pragma unroll 1
-  for (int i = 0; i < GROUP; i++) {
-    const tile of = tile_make(s, group * GROUP + i, slice);
+  for (int j = 0; j < GROUP; j++) {
+    const tile of = tile_make(s, group * GROUP + j, slice);
     if (!of.exists) continue;
-    spot.trained |= of.trained << 4 * i;
-    if (i == BIASES) {
+    if (owns) spot.trained |= of.trained << 4 * j;
+    if (j == BIASES) {
       spot.has_biases = true;
       spot.biases = (unsigned)of.to;
     } else {
       spot.count++;
-      if (i > 0) continue;
+      if (j > 0) continue;
       spot.factors = (unsigned)of.grad | (unsigned)of.x << 16;
       spot.numbers = (unsigned)of.to | (unsigned)of.down << 16;
     }
@@ -150,8 +167,10 @@ static __device__ __forceinline__ void gradients_sum(const group_spot &spot, flo
   for (int i = 0; i < GROUP; i++)
 #pragma unroll
     for (int q = 0; q < 4; q++) c[i][q] = 0;
+  int end = ROWS / 16 * 16;
+  if constexpr (SHARED_TURNS > 0) end = spot.count > 0 ? end : 0; /* nobody's sums */
 #pragma unroll 2
-  for (int k = 0; k < ROWS / 16 * 16; k += 16) gradients_add<true>(spot, k, c);
+  for (int k = 0; k < end; k += 16) gradients_add<true>(spot, k, c);
   if (ROWS % 16 != 0) gradients_add<false>(spot, ROWS - 8, c);
 }
 
@@ -167,7 +186,7 @@ struct owned_tiles {
 /* The number of a warp's i-th tile to update; GROUPS * GROUP or more: none. */
 static __device__ __forceinline__ int tile_owned(int i, int row_block) {
   if (SHARES_UPDATE) return row_block + ROW_BLOCKS * (threadIdx.x / WARP + i * WARPS);
-  return group_summed(i / GROUP) * GROUP + i % GROUP;
+  return group_owned(i / GROUP) * GROUP + i % GROUP;
 }
 
 /* A lane's numbers of a tile in [PARAMETERS], as far as they are trained. */
@@ -272,17 +291,34 @@ static __device__ __forceinline__ void group_fetch(const span &s, const group_sp
     if (tile_exists(spot, i)) to[i] = __ldcg(scratch_at(s, part, slice, group * GROUP + i));
 }
 
+/* What a warp's i-th group still lacks: the other block's sums, and of the shared ones this
+ * block's. */
+static __device__ __forceinline__ void sums_fetch(const span &s, const row_set &rows,
+                                                  const group_spot &spot, int i,
+                                                  float (&sum)[GROUP][4], float4 (&other)[GROUP]) {
+  int base = (int)rows.parity * ROW_BLOCKS, mine = (int)rows.row_block;
+  int slice = i < SHARED_TURNS ? 0 : (int)rows.slice, group = group_owned(i);
+  if (SHARED_TURNS > 0) group = min(group, GROUPS - 1); /* one of the share: nothing is trained */
+  group_fetch(s, spot, base + 1 - mine, slice, group, other);
+  if (i >= SHARED_TURNS) return;
+  float4 own[GROUP];
+  group_fetch(s, spot, base + mine, slice, group, own);
+#pragma unroll
+  for (int j = 0; j < GROUP; j++)
+    sum[j][0] = own[j].x, sum[j][1] = own[j].y, sum[j][2] = own[j].z, sum[j][3] = own[j].w;
+}
+
 /* The sums of all rows, two blocks' or this block's own, become weights. */
 static __device__ __forceinline__ void
 groups_update(const span &s, const row_set &rows, const ep_optimizer &optimizer,
               const ep_optimizer_step &update, const group_spot (&spots)[GROUPS_EACH],
               float (&sum)[GROUPS_EACH][GROUP][4], owned_tiles &own) {
-  int part = (int)rows.parity * ROW_BLOCKS + 1 - (int)rows.row_block;
-  constexpr int AHEAD = GROUPS_EACH < 3 ? GROUPS_EACH : 3; /* groups on their way */
+  /* Groups on their way: as many as leave all numbers in registers. */
+  constexpr int MOST = SHARED_TURNS > 0 ? 2 : 3, AHEAD = GROUPS_EACH < MOST ? GROUPS_EACH : MOST;
   float4 other[AHEAD][GROUP];
 #pragma unroll
   for (int i = 0; i < AHEAD; i++)
-    if (ROW_BLOCKS > 1) group_fetch(s, spots[i], part, rows.slice, group_summed(i), other[i]);
+    if (ROW_BLOCKS > 1) sums_fetch(s, rows, spots[i], i, sum[i], other[i]);
 #pragma unroll
   for (int i = 0; i < GROUPS_EACH; i++) {
 #pragma unroll
@@ -296,7 +332,7 @@ groups_update(const span &s, const row_set &rows, const ep_optimizer &optimizer,
       tile_store(spots[i], j, own.parameter[i * GROUP + j]);
     }
     if (ROW_BLOCKS > 1 && i + AHEAD < GROUPS_EACH)
-      group_fetch(s, spots[i + AHEAD], part, rows.slice, group_summed(i + AHEAD), other[i % AHEAD]);
+      sums_fetch(s, rows, spots[i + AHEAD], i + AHEAD, sum[i + AHEAD], other[i % AHEAD]);
   }
 }
 
@@ -329,7 +365,7 @@ static __device__ __forceinline__ void shares_update(const span &s, const row_se
 #pragma unroll
   for (int i = 0; i < GROUPS_EACH; i++) {
     float4 value[GROUP];
-    group_fetch(s, spots[i], weights, rows.slice, group_summed(i), value);
+    group_fetch(s, spots[i], weights, rows.slice, group_owned(i), value);
 #pragma unroll
     for (int j = 0; j < GROUP; j++) {
       const float of[4] = {value[j].x, value[j].y, value[j].z, value[j].w};
@@ -346,15 +382,16 @@ static __device__ __forceinline__ void weights_update(const span &s, const row_s
                                                       owned_tiles &own) {
   float sum[GROUPS_EACH][GROUP][4];
 #pragma unroll
-  for (int i = 0; i < GROUPS_EACH; i++) {
-    if (GROUPS < WARPS && group_summed(i) >= GROUPS) continue;
+  for (int i = SHARED_TURNS; i < GROUPS_EACH; i++) {
+    if (GROUPS < WARPS && group_owned(i) >= GROUPS) continue;
     gradients_sum(spots[i], sum[i]);
+    int group = group_summed(i, (int)rows.slice);
     if constexpr (ROW_BLOCKS > 1)
 #pragma unroll
       for (int j = 0; j < GROUP; j++)
         if (tile_exists(spots[i], j))
-          __stcg(scratch_at(s, (int)(rows.parity * ROW_BLOCKS + rows.row_block), rows.slice,
-                            group_summed(i) * GROUP + j),
+          __stcg(scratch_at(s, (int)(rows.parity * ROW_BLOCKS + rows.row_block),
+                            group < SHARED_GROUPS ? 0 : rows.slice, group * GROUP + j),
                  make_float4(sum[i][j][0], sum[i][j][1], sum[i][j][2], sum[i][j][3]));
   }
   if constexpr (ROW_BLOCKS > 1) {
