@@ -1,12 +1,14 @@
 /* trainer_setup.c: a job becomes a plan, rows, an instance on a device and first weights. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/data/dataset.h"
 #include "engine/trainer.h"
 #include "engine/weights.h"
 
-/* The first segment is sized as if the device did this many operations a second: a low guess. */
-static const double first_guess_operations_per_second = 1e9;
+/* The first segment is sized as if the device did this many operations a second: a low guess, of a
+ * core and of a GPU. */
+static const double cpu_operations_per_second = 1e9, gpu_operations_per_second = 1e11;
 /* … and takes at most so many steps, because what a step costs beside its operations (10 us of
  * launches on a GPU) is not known before. */
 enum { FIRST_SEGMENT_STEPS_MAX = 1024 };
@@ -62,7 +64,9 @@ static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   t->steps_total = t->steps_per_epoch * t->job->spec->epochs;
   int64_t most = t->steps_total < EP_SEGMENT_STEPS_MAX ? t->steps_total : EP_SEGMENT_STEPS_MAX;
   double step_operations = (double)t->plan->operations / (double)t->steps_per_epoch;
-  double guess = first_guess_operations_per_second * ep_segment_seconds / (step_operations + 1);
+  double guess =
+      strcmp(t->job->device, "cpu") == 0 ? cpu_operations_per_second : gpu_operations_per_second;
+  guess *= ep_segment_seconds / (step_operations + 1);
   if (guess > FIRST_SEGMENT_STEPS_MAX) guess = FIRST_SEGMENT_STEPS_MAX;
   t->segment_steps = guess < 1 ? 1 : (int64_t)guess;
   t->lr = malloc((size_t)most * sizeof *t->lr);
