@@ -14,7 +14,7 @@ typedef struct {
   float *decay;             /* device [parameters] */
   float *partials, *linear; /* device: see span.h */
   double *losses;           /* device [workers] */
-  int32_t *misses;          /* device [workers] */
+  int32_t *misses, *order;  /* device [workers]; [2, batch_size] */
 } cnn;
 
 static bool cnn_accepts(const ep_backend *backend, const ep_program *program) {
@@ -31,6 +31,7 @@ static ep_status memory_take(cnn *self, ep_error *error) {
       {&self->linear, 1, plan->linear_floats, sizeof(float)},
       {&self->losses, 1, workers, sizeof *self->losses},
       {&self->misses, 1, workers, sizeof *self->misses},
+      {&self->order, 2, self->network->program->batch_size, sizeof *self->order},
       {&self->launch.barrier, 1, 1, sizeof *self->launch.barrier},
   };
   return ep_cuda_memory_take_all(&self->network->memory, buffers, sizeof buffers / sizeof *buffers,
@@ -92,11 +93,17 @@ static ep_status cnn_create(ep_cuda_network *network, void **out, ep_error *erro
 static ep_status cnn_run(void *state, const ep_cuda_span *span, ep_error *error) {
   const cnn *self = state;
   const ep_cuda_network *network = self->network;
-  const ep_cnn_span given = {EP_CUDA_SPAN_OF(network, span),  .x_scale = network->x_scale,
-                             .x_shift = network->x_shift,     .decay = self->decay,
-                             .partials = self->partials,      .linear = self->linear,
-                             .losses = self->losses,          .misses = self->misses,
-                             .barrier = self->launch.barrier, .augment = network->program->augment};
+  const ep_cnn_span given = {EP_CUDA_SPAN_OF(network, span),
+                             .x_scale = network->x_scale,
+                             .x_shift = network->x_shift,
+                             .decay = self->decay,
+                             .partials = self->partials,
+                             .linear = self->linear,
+                             .losses = self->losses,
+                             .misses = self->misses,
+                             .order = self->order,
+                             .barrier = self->launch.barrier,
+                             .augment = network->program->augment};
   return ep_cuda_launch_run(&self->launch, network->stream, &given, error);
 }
 

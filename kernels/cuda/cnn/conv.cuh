@@ -22,7 +22,21 @@ template <int S> struct conv {
   static constexpr int OUT_PITCH = odd_vectors_of(A.tile * CHUNKS); /* of the sums' rows */
   static constexpr int IN_PITCH = odd_vectors_of(W);
   static constexpr int PAIR = OC > 1 ? 2 : 1;
+  static constexpr int BIASES = OC * IC * PITCH; /* behind the staged weights */
 };
+
+/* Begins the copy of a convolution's weights and biases, by the block. */
+template <int S> static __device__ __forceinline__ void conv_stage(const span &s, float *to) {
+  using C = conv<S>;
+  constexpr int COUNT = C::OC * C::IC * C::K;
+  to += C::A.staged;
+#pragma unroll 2
+  for (int i = threadIdx.x; i < COUNT; i += GROUPS * THREADS)
+    copy_start<4>(to + i / C::K * C::PITCH + i % C::K, s.parameters + C::A.weight + i);
+#pragma unroll 1
+  for (int c = threadIdx.x; c < C::OC && C::A.bias >= 0; c += GROUPS * THREADS)
+    copy_start<4>(to + C::BIASES + c, s.parameters + C::A.bias + c);
+}
 
 /* How many channels are computed, and channel k of them. */
 template <int S> static __device__ __forceinline__ int kept_count(const worker &w) {
@@ -91,7 +105,7 @@ template <int S>
 static __device__ __forceinline__ float conv_value(const worker &w, int c, int y, int x,
                                                    float sum) {
   using C = conv<S>;
-  if constexpr (C::A.bias >= 0) sum += w.s.parameters[C::A.bias + c];
+  if constexpr (C::A.bias >= 0) sum += w.staged[C::A.staged + C::BIASES + c];
   return value_of<S>(w, (c * C::OH + y) * C::OW + x, sum);
 }
 
@@ -247,10 +261,18 @@ template <int S> static __device__ __forceinline__ void conv_back_input_finish(c
 
 /* --- by the weights -------------------------------------------------------------------------- */
 
-/* This group's sum over its rows of the gradient by parameter `at`. */
-static __device__ __forceinline__ void partial_put(const worker &w, int at, float grad) {
-  float *to = w.s.partials + (long long)w.index * vectors_of(CONVOLVED) + at;
-  *to = w.adds ? *to + grad : grad;
+/* This group's sum over its rows of the gradient by parameter `at`, or by two, the second in y. */
+template <int STEP>
+static __device__ __forceinline__ void partial_put(const worker &w, int at, float2 grad) {
+  float *to = w.s.partials + (long long)w.slot * vectors_of(CONVOLVED) + at;
+  if (BATCH_ROWS > WORKERS && w.adds) {
+    grad.x += to[0];
+    if (STEP == 2) grad.y += to[1];
+  }
+  if (STEP == 2)
+    *(float2 *)to = grad;
+  else
+    *to = grad.x;
 }
 
 template <int S> static __device__ __forceinline__ void conv_back_weights(const worker &w) {
@@ -320,30 +342,37 @@ template <int S> static __device__ __forceinline__ void conv_back_bias(const wor
 #pragma unroll
       for (int distance = EACH / 2; distance > 0; distance /= 2)
         sum += __shfl_xor_sync(ALL, sum, distance);
-      if (task % EACH == 0 && k < kept) partial_put(w, C::A.bias + c, sum);
+      if (task % EACH == 0 && k < kept) partial_put<1>(w, C::A.bias + c, {sum, 0});
     }
   }
   if constexpr (C::A.bias >= 0 && C::LISTED)
     for (int k = kept + w.thread; k < C::OC; k += THREADS)
-      partial_put(w, C::A.bias + kept_channel<S>(w, k), 0);
+      partial_put<1>(w, C::A.bias + kept_channel<S>(w, k), {0, 0});
 }
 
 /* Adds up the parts of all weights; those of dropped channels have none. */
 template <int S> static __device__ __forceinline__ void conv_back_weights_finish(const worker &w) {
   using C = conv<S>;
   constexpr int EACH = C::IC * C::K, WEIGHTS = C::OC * EACH;
-  share_run<WEIGHTS>(
+  constexpr bool BY_TWO = EACH % 2 == 0 && C::A.weight % 2 == 0;
+  constexpr int STEP = BY_TWO ? 2 : 1;
+  share_run<WEIGHTS / STEP>(
       w,
-      [&](int f) {
-        float sum = 0;
+      [&](int at) {
+        int f = at * STEP;
+        float2 sum = {0, 0};
         bool there = true;
         if constexpr (C::LISTED) there = keeps<C::A.dropout>(w, f / EACH * C::OH * C::OW);
         if (there)
 #pragma unroll
-          for (int i = 0; i < C::A.rows_split; i++) sum += w.m[C::A.weights + i * WEIGHTS + f];
+          for (int i = 0; i < C::A.rows_split; i++) {
+            const float *part = w.m + C::A.weights + i * WEIGHTS + f;
+            float2 two = BY_TWO ? *(const float2 *)part : make_float2(*part, 0);
+            sum.x += two.x, sum.y += two.y;
+          }
         return sum;
       },
-      [&](int f, float sum) { partial_put(w, C::A.weight + f, sum); });
+      [&](int at, float2 sum) { partial_put<STEP>(w, C::A.weight + at * STEP, sum); });
 }
 
 template <int S> static __device__ __forceinline__ void conv_backward(const worker &w) {

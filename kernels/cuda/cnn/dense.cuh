@@ -33,21 +33,21 @@ constexpr bool linear_staged() {
   return false;
 }
 
-/* Begins the copy of a linear layer's weights, by the block. */
+/* Begins the copy of a linear layer's weights and biases, by the block. */
 template <int S> static __device__ __forceinline__ void linear_stage(const span &s, float *to) {
-  constexpr cnn_stage A = stage(S);
-  constexpr int COUNT = linear<S>::J * linear<S>::K, BY = A.weight % 4 == 0 ? 4 : 1;
-  const float *from = s.parameters + A.weight;
+  using L = linear<S>;
+  constexpr int COUNT = L::J * L::K, BY = L::A.weight % 4 == 0 ? 4 : 1;
+  const float *from = s.parameters + L::A.weight;
+  to += L::A.staged;
 #pragma unroll 1
-  for (int i = threadIdx.x; i < COUNT / BY; i += GROUPS * THREADS) {
-    unsigned there = (unsigned)__cvta_generic_to_shared(to + A.staged + i * BY);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(there), "l"(from + i * BY),
-                 "n"(4 * BY)
-                 : "memory");
-  }
+  for (int i = threadIdx.x; i < COUNT / BY; i += GROUPS * THREADS)
+    copy_start<4 * BY>(to + i * BY, from + i * BY);
 #pragma unroll 1
   for (int i = COUNT / BY * BY + threadIdx.x; i < COUNT; i += GROUPS * THREADS)
-    to[A.staged + i] = from[i];
+    copy_start<4>(to + i, from + i);
+#pragma unroll 1
+  for (int j = threadIdx.x; j < L::J && L::A.bias >= 0; j += GROUPS * THREADS)
+    copy_start<4>(to + vectors_of(COUNT) + j, s.parameters + L::A.bias + j);
 }
 
 /* All copies of this thread are under way: the last to end counts. */
@@ -97,6 +97,11 @@ template <int S> static __device__ __forceinline__ const float *linear_weights(c
   if constexpr (linear<S>::STAGED) return w.staged + linear<S>::A.staged;
   return w.s.parameters + linear<S>::A.weight;
 }
+template <int S> static __device__ __forceinline__ const float *linear_biases(const worker &w) {
+  if constexpr (linear<S>::STAGED)
+    return linear_weights<S>(w) + vectors_of(linear<S>::J * linear<S>::K);
+  return w.s.parameters + linear<S>::A.bias;
+}
 
 /* LANES threads an output; those that dropout drops are not computed. The row goes to memory, for
  * the gradient of the weights. */
@@ -129,7 +134,7 @@ template <int S> static __device__ __forceinline__ void linear_forward(const wor
     for (int distance = L::LANES / 2; distance > 0; distance /= 2)
       sum += __shfl_xor_sync(ALL, sum, distance);
     if (lane == 0 && j < L::J) {
-      if constexpr (L::A.bias >= 0) sum += w.s.parameters[L::A.bias + j];
+      if constexpr (L::A.bias >= 0) sum += linear_biases<S>(w)[j];
       w.m[L::A.value.first + j] = value_of<S>(w, j, sum);
     }
   }
@@ -253,7 +258,7 @@ static __device__ __forceinline__ int warp_place(const float *x, int count) {
 
 static __device__ __forceinline__ void class_loss(worker &w, const float *output) {
   constexpr int LAST = STAGES - 1;
-  int lane = w.thread, label = __ldg((const int *)w.s.y + w.from);
+  int lane = w.thread, label = w.label;
   float most = warp_largest(output, OUT), value = 0;
   w.misses += warp_place(output, OUT) != label;
   if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) {

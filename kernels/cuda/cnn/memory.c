@@ -11,6 +11,10 @@ int64_t ep_cnn_weights(const ep_op *op) {
   return op->out.channels * op->in.channels * op->kernel[0] * op->kernel[1];
 }
 
+int64_t ep_cnn_biases(const ep_op *op) {
+  return op->type == EP_LAYER_LINEAR ? op->out_features : op->out.channels;
+}
+
 int ep_cnn_parts(int64_t whole, int64_t part) {
   return (int)((whole + part - 1) / part);
 }
@@ -168,8 +172,8 @@ static void stage_needs(const ep_program *program, ep_cnn_plan *plan, int s, nee
   if (stage->list >= 0) need_add(all, &stage->list, stage->out.channels + 1, -1, all->end);
 }
 
-/* The weights that a block copies: of convolutions, those of one window together, and, `linear`, of
- * linear layers. */
+/* The weights that a block copies, and their biases behind them: of convolutions, those of one
+ * window together, and, `linear`, of linear layers. */
 static int staged_place(ep_cnn_plan *plan, bool linear) {
   int64_t at = 0;
   for (int s = 1; s < plan->stages_count; s++) {
@@ -183,6 +187,7 @@ static int staged_place(ep_cnn_plan *plan, bool linear) {
     else
       at += stage->op->out.channels * stage->op->in.channels *
             odd_vectors(stage->op->kernel[0] * stage->op->kernel[1]);
+    if (stage->op->bias >= 0) at += ep_cnn_vectors(ep_cnn_biases(stage->op));
     if (at > INT32_MAX / 8) return INT32_MAX / 8;
   }
   return (int)at;

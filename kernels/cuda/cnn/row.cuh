@@ -13,12 +13,19 @@ typedef ep_cnn_span span;
 constexpr int WARPS = THREADS / WARP, WORKERS = GROUPS * BLOCKS;
 constexpr int IN_PIXELS = stage(0).in.height * stage(0).in.width;
 
+/* A row of the batch, and where in the training set it is; -1: not known yet. */
+struct row_place {
+  int row;
+  long long from;
+};
+
 /* A group of threads and its row. */
 struct worker {
   const span &s;
   float *m;              /* the group's shared memory: [GROUP_FLOATS] */
   const float *staged;   /* the convolutions' weights, of the block */
   ep_permutation *order; /* shared, of the group */
+  row_place *ahead;      /* shared, of the group: of the next step */
   uint64_t *arrival;     /* shared, of the block: of the linear layers' weights */
   bool odd;              /* the step, counted from the start of the segment */
   int group, thread;     /* of the block; of the group */
@@ -26,7 +33,9 @@ struct worker {
   long long step, epoch; /* of the row */
   int batch;             /* of the epoch */
   int rows, row;         /* of the batch */
-  long long from;        /* the row's place in the training set */
+  int slot;              /* the group's first row of the step: where its sums go */
+  long long from;        /* the row's place in the training set; -1: not known yet */
+  int label;             /* its class */
   bool adds;             /* not the first row of this group in this step */
   float scale;           /* of the loss, for a mean */
   double loss;
@@ -52,6 +61,15 @@ static __device__ __forceinline__ void row_read(const float *from, float (&to)[4
     float4 four = vector_at(from + 4 * i);
     to[4 * i] = four.x, to[4 * i + 1] = four.y, to[4 * i + 2] = four.z, to[4 * i + 3] = four.w;
   }
+}
+
+/* Starts a copy to shared memory, of 4 or 16 bytes. */
+template <int BYTES_EACH>
+static __device__ __forceinline__ void copy_start(float *to, const float *from) {
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+      "l"(from), "n"(BYTES_EACH)
+      : "memory");
 }
 
 /* --- places --------------------------------------------------------------------------------- */
@@ -228,8 +246,14 @@ template <int S> static __device__ __forceinline__ void lists_make(const worker 
   }
 }
 
-static __device__ __forceinline__ float number_of(const worker &w, const ep_augmentation &drawn,
-                                                  int f) {
+/* A number of the row as it is stored; outside the image: zero. */
+struct stored {
+  float number;
+  uint8_t byte;
+};
+
+static __device__ __forceinline__ stored stored_of(const worker &w, const ep_augmentation &drawn,
+                                                   int f) {
   constexpr ep_shape STORED = {STORED_CHANNELS, STORED_HEIGHT, STORED_WIDTH};
   constexpr int WIDTH = stage(0).in.width;
   int channel = f / IN_PIXELS, pixel = f % IN_PIXELS;
@@ -237,28 +261,58 @@ static __device__ __forceinline__ float number_of(const worker &w, const ep_augm
   if constexpr (AUGMENTS)
     source = ep_augment_source(&drawn, STORED, channel, pixel / WIDTH, pixel % WIDTH);
   long long at = w.from * (STORED_CHANNELS * STORED_HEIGHT * STORED_WIDTH) + source;
-  if constexpr (!BYTES) return source < 0 ? 0 : __ldg((const float *)w.s.x + at);
-  uint8_t byte = source < 0 ? 0 : __ldg((const uint8_t *)w.s.x + at);
-  return ep_byte_value(byte, __ldg(w.s.x_scale + channel), __ldg(w.s.x_shift + channel));
+  stored of = {0, 0};
+  if (source < 0) return of;
+  if constexpr (BYTES)
+    of.byte = __ldg((const uint8_t *)w.s.x + at);
+  else
+    of.number = __ldg((const float *)w.s.x + at);
+  return of;
 }
 
-/* Everything about row w.row that does not ask the weights. */
+static __device__ __forceinline__ float number_of(const worker &w, const stored &of, int f) {
+  if constexpr (!BYTES) return of.number;
+  int channel = f / IN_PIXELS;
+  return ep_byte_value(of.byte, __ldg(w.s.x_scale + channel), __ldg(w.s.x_shift + channel));
+}
+
+/* Where row `row` of a batch of this epoch is in the training set. */
+static __device__ __forceinline__ long long row_from(const worker &w, int batch, int row) {
+  long long from = (long long)batch * BATCH_ROWS + row;
+  return SHUFFLES ? ep_permutation_at(w.order, (uint32_t)from) : from;
+}
+
+/* Everything about row w.row that does not ask the weights: the masks are made while the first
+ * numbers are on their way. */
 static __device__ __forceinline__ void row_fetch(worker &w) {
   constexpr cnn_stage A = stage(0);
-  w.from = (long long)w.batch * BATCH_ROWS + w.row;
-  if constexpr (SHUFFLES) w.from = ep_permutation_at(w.order, (uint32_t)w.from);
-  masks_make<0>(w);
-  group_wait(w);
-  lists_make<1>(w);
+  constexpr int COUNT = count_of(A.in), TURNS = parts_of(COUNT, THREADS);
+  constexpr int AT_ONCE = TURNS < 4 ? TURNS : 4;
+  if (w.from < 0) w.from = row_from(w, w.batch, w.row);
+  if constexpr (TAKES_CLASSES) w.label = __ldg((const int *)w.s.y + w.from);
   ep_augmentation drawn = {};
   if constexpr (AUGMENTS) {
     constexpr ep_shape STORED = {STORED_CHANNELS, STORED_HEIGHT, STORED_WIDTH};
     constexpr ep_shape TAKEN = {A.in.channels, A.in.height, A.in.width};
     drawn = ep_augment_draw(&w.s.augment, STORED, TAKEN, w.s.seed, w.epoch, w.from);
   }
-  share_run<count_of(A.in)>(
-      w, [&](int f) { return number_of(w, drawn, f); },
-      [&](int f, float x) { w.m[at_of(A.value, A.in, f)] = value_of<0>(w, f, x); });
+#pragma unroll 1
+  for (int first = w.thread; first - w.thread < COUNT; first += AT_ONCE * THREADS) {
+    stored of[AT_ONCE];
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++)
+      if (first + i * THREADS < COUNT) of[i] = stored_of(w, drawn, first + i * THREADS);
+    if (first == w.thread) {
+      masks_make<0>(w);
+      group_wait(w);
+      lists_make<1>(w);
+    }
+#pragma unroll
+    for (int i = 0; i < AT_ONCE; i++) {
+      int f = first + i * THREADS;
+      if (f < COUNT) w.m[at_of(A.value, A.in, f)] = value_of<0>(w, f, number_of(w, of[i], f));
+    }
+  }
   group_wait(w);
 }
 

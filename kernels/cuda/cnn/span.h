@@ -17,6 +17,7 @@ typedef struct {
   float *linear;                  /* inputs and output gradients of the linear layers, by row */
   double *losses;                 /* [workers] */
   int32_t *misses;                /* [workers] */
+  int32_t *order;                 /* [2, batch_size]: see balance.cuh */
   unsigned *barrier;              /* zero at the launch */
   const float *lr;                /* [lr_count]: 1 or steps */
   int64_t lr_count;

@@ -7,36 +7,33 @@
 #define EP_KERNELS_CUDA_CNN_STEPS_CUH
 
 #include "kernels/cuda/barrier.cuh"
+#include "kernels/cuda/cnn/balance.cuh"
 #include "kernels/cuda/cnn/conv.cuh"
 #include "kernels/cuda/cnn/pools.cuh"
 #include "kernels/cuda/cnn/update.cuh"
 
 /* --- weights --------------------------------------------------------------------------------- */
 
-/* The block copies all weights to where its groups read them. */
-template <int S> static __device__ __forceinline__ void weights_stage(const span &s, float *to) {
+/* The block begins to copy weights to where its groups read them: of convolutions, or, LINEAR, of
+ * linear layers. */
+template <int S, bool LINEAR>
+static __device__ __forceinline__ void weights_stage(const span &s, float *to) {
   if constexpr (S < STAGES) {
-    if constexpr (stage(S).type == EP_LAYER_CONV2D) {
-      using C = conv<S>;
-      constexpr int COUNT = C::OC * C::IC * C::K, ALL_THREADS = GROUPS * THREADS;
-      constexpr int TURNS = parts_of(COUNT, ALL_THREADS), AT_ONCE = TURNS < 10 ? TURNS : 10;
-#pragma unroll 1
-      for (int first = threadIdx.x; first < COUNT; first += AT_ONCE * ALL_THREADS) {
-        float weight[AT_ONCE];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++)
-          if (first + i * ALL_THREADS < COUNT)
-            weight[i] = s.parameters[C::A.weight + first + i * ALL_THREADS];
-#pragma unroll
-        for (int i = 0; i < AT_ONCE; i++) {
-          int at = first + i * ALL_THREADS;
-          if (at < COUNT) to[C::A.staged + at / C::K * C::PITCH + at % C::K] = weight[i];
-        }
-      }
-    }
-    if constexpr (stage(S).type == EP_LAYER_LINEAR && stage(S).staged >= 0) linear_stage<S>(s, to);
-    weights_stage<S + 1>(s, to);
+    if constexpr (!LINEAR && stage(S).type == EP_LAYER_CONV2D) conv_stage<S>(s, to);
+    if constexpr (LINEAR && stage(S).type == EP_LAYER_LINEAR && stage(S).staged >= 0)
+      linear_stage<S>(s, to);
+    weights_stage<S + 1, LINEAR>(s, to);
   }
+}
+
+/* The convolutions' weights are there behind it; those of linear layers, which would keep them
+ * waiting, come later: linear_wait. */
+static __device__ __forceinline__ void weights_take(const worker &w, float *to) {
+  weights_stage<1, false>(w.s, to);
+  asm volatile("cp.async.wait_all;" ::: "memory");
+  __syncthreads();
+  weights_stage<1, true>(w.s, to);
+  linear_begun(w);
 }
 
 /* --- a row ----------------------------------------------------------------------------------- */
@@ -91,28 +88,27 @@ template <int S> static __device__ __forceinline__ void row_backward(const worke
 /* --- the steps ------------------------------------------------------------------------------- */
 
 /* Makes w the worker of the step at hand. */
-static __device__ __forceinline__ void step_begin(worker &w, bool ordered) {
-  if (!ordered || w.batch == 0) order_make(w);
+static __device__ __forceinline__ void step_begin(worker &w, bool first) {
+  if (first || w.batch == 0) order_make(w);
   w.rows = rows_of(w.batch);
-  w.row = w.index;
+  const row_place place = first ? row_place{rank_of(w.group, w.rows), -1} : *w.ahead;
+  w.row = w.slot = place.row;
+  w.from = place.from;
   w.scale = 1.0f / (float)(w.rows * (TAKES_CLASSES ? 1 : OUT));
   w.adds = false;
   w.loss = 0;
   w.misses = 0;
 }
 
-static __device__ __forceinline__ void step_end(worker &w, long long at, unsigned &times) {
+/* The group's rows of a step are done: what they came to, and the clock goes on to the next. */
+static __device__ __forceinline__ void step_end(worker &w) {
   linear_wait(w); /* a group without a row too: no copy outlives its step */
   w.odd = !w.odd;
-  if (w.thread == 0) {
-    w.s.losses[w.index] = w.loss;
-    w.s.misses[w.index] = w.misses;
+  if (w.thread == 0 && w.slot < w.rows) {
+    w.s.losses[w.slot] = w.loss;
+    w.s.misses[w.slot] = w.misses;
   }
   all_arrive(w.s);
-  all_wait(w.s, ++times * BLOCKS);
-  step_update(w, at);
-  all_arrive(w.s);
-  times++;
   w.step++;
   if (++w.batch == STEPS_PER_EPOCH) {
     w.batch = 0;
@@ -124,12 +120,14 @@ extern "C" __global__ void __launch_bounds__(GROUPS *THREADS, 1)
     cnn(const __grid_constant__ span s) {
   extern __shared__ __align__(16) float memory[]; /* [STAGED_FLOATS + GROUPS * GROUP_FLOATS] */
   __shared__ ep_permutation orders[GROUPS];
+  __shared__ row_place places[GROUPS];
   __shared__ uint64_t arrival;
   int group = threadIdx.x / THREADS;
   worker w = {s};
   w.m = memory + STAGED_FLOATS + group * GROUP_FLOATS;
   w.staged = memory;
   w.order = &orders[group];
+  w.ahead = &places[group];
   w.arrival = &arrival;
   w.group = group;
   w.thread = (int)threadIdx.x % THREADS;
@@ -146,30 +144,51 @@ extern "C" __global__ void __launch_bounds__(GROUPS *THREADS, 1)
         "n"(GROUPS * THREADS)
         : "memory");
   __syncthreads();
-  step_begin(w, false);
+  step_begin(w, true);
   unsigned times = 0;
-  /* A turn is a row of the group. It is fetched while the others may still be at the update. */
+  int rows = 0; /* of the step whose update is to come */
+  bool fetched = false, updates = false;
+  /* A turn is a row of the group, or an update. A block whose last group had no row waits longest
+   * for the others: it fetches the next rows before the update, others behind it, while some may
+   * still be at theirs. */
 #pragma unroll 1
-  for (long long at = 0; at < s.steps;) {
-    bool there = w.row < w.rows;
-    if (there) row_fetch(w);
+  for (long long at = 0; at < s.steps || updates;) {
+    bool there = w.row < w.rows && at < s.steps;
+    if (there && !fetched && (!updates || rank_of(GROUPS - 1, rows) >= rows)) {
+      row_fetch(w);
+      fetched = true;
+    }
+    if (updates) {
+      all_wait(s, ++times * BLOCKS);
+      step_update(w, at - 1, rows);
+      all_arrive(s);
+      times++;
+      updates = false;
+      continue;
+    }
     if (!w.adds) {
       if (times > 0) all_wait(s, times * BLOCKS);
-      weights_stage<1>(s, memory);
-      linear_begun(w);
-      __syncthreads();
+      weights_take(w, memory);
     }
+    if (there) row_forward<1>(w);
+    if (w.thread / WARP == 1) row_ahead(w, at);
     if (there) {
-      row_forward<1>(w);
       loss_run(w);
       head_wait(w, true);
       row_backward<STAGES - 1>(w);
+    } else if (finds_order(w)) {
+      order_find(w, at);
     }
     w.adds = true;
     w.row += WORKERS;
+    w.from = -1;
+    fetched = false;
     if (w.row < w.rows) continue;
-    step_end(w, at++, times);
-    step_begin(w, true);
+    rows = w.rows;
+    step_end(w);
+    at++;
+    step_begin(w, false);
+    updates = true;
   }
 }
 

@@ -47,8 +47,8 @@ parameter_write(const span &s, const ep_optimizer_step &update, const parameter 
 
 /* Parameters UNIT * unit … of the convolutions. */
 static __device__ __forceinline__ void conv_update(const worker &w, const ep_optimizer_step &update,
-                                                   int unit) {
-  int lane = w.thread % WARP, warp = w.thread / WARP, workers = min(w.rows, WORKERS);
+                                                   int rows, int unit) {
+  int lane = w.thread % WARP, warp = w.thread / WARP, workers = min(rows, WORKERS);
   int at = unit * UNIT + w.thread;
   parameter p = parameter_read(w.s, at, w.thread < UNIT && at < CONVOLVED);
   float *sums = w.m + REDUCTION;
@@ -83,7 +83,7 @@ static __device__ __forceinline__ void conv_update(const worker &w, const ep_opt
 /* Outputs j0 … of inputs k0 … of stage S, with the biases when k0 is 0. */
 template <int S>
 static __device__ __forceinline__ void tile_update(const worker &w, const ep_optimizer_step &update,
-                                                   int unit) {
+                                                   int rows, int unit) {
   using L = linear<S>;
   constexpr int TILES_K = parts_of(L::K, TILE_K), TILE = TILE_J * TILE_K;
   int lane = w.thread % WARP, warp = w.thread / WARP;
@@ -101,13 +101,13 @@ static __device__ __forceinline__ void tile_update(const worker &w, const ep_opt
   const float *x = w.s.linear + L::A.x + min(k0 + lane, L::K - 1);
   constexpr int AT_ONCE = 9; /* three turns for 200 rows */
 #pragma unroll 1
-  for (int first = warp; first < w.rows; first += AT_ONCE * WARPS) {
+  for (int first = warp; first < rows; first += AT_ONCE * WARPS) {
     float number[AT_ONCE];
     float4 four[AT_ONCE];
 #pragma unroll
     for (int i = 0; i < AT_ONCE; i++) {
       int row = first + i * WARPS;
-      bool is = row < w.rows;
+      bool is = row < rows;
       number[i] = is ? x[(long long)row * L::X_PITCH] : 0;
       four[i] = is ? *(const float4 *)(g + (long long)row * L::G_PITCH) : make_float4(0, 0, 0, 0);
     }
@@ -138,25 +138,25 @@ static __device__ __forceinline__ void tile_update(const worker &w, const ep_opt
 }
 
 template <int S>
-static __device__ __forceinline__ void linear_update(const worker &w,
-                                                     const ep_optimizer_step &update, int unit) {
+static __device__ __forceinline__ void
+linear_update(const worker &w, const ep_optimizer_step &update, int rows, int unit) {
   if constexpr (S < STAGES) {
     if constexpr (stage(S).type == EP_LAYER_LINEAR) {
       constexpr int MINE = linear_units<S>() - linear_units<S + 1>();
       if (unit < MINE)
-        tile_update<S>(w, update, unit);
+        tile_update<S>(w, update, rows, unit);
       else
-        linear_update<S + 1>(w, update, unit - MINE);
+        linear_update<S + 1>(w, update, rows, unit - MINE);
     } else {
-      linear_update<S + 1>(w, update, unit);
+      linear_update<S + 1>(w, update, rows, unit);
     }
   }
 }
 
 /* What the step came to, by one warp. */
-static __device__ __forceinline__ void loss_update(const worker &w, long long at) {
+static __device__ __forceinline__ void loss_update(const worker &w, long long at, int rows) {
   if (w.thread >= WARP) return;
-  int workers = min(w.rows, WORKERS), misses = 0;
+  int workers = min(rows, WORKERS), misses = 0;
   double sum = 0;
 #pragma unroll 1
   for (int i = w.thread; i < workers; i += WARP) {
@@ -168,21 +168,22 @@ static __device__ __forceinline__ void loss_update(const worker &w, long long at
     sum += __shfl_xor_sync(ALL, sum, distance);
   misses = __reduce_add_sync(ALL, misses);
   if (w.thread != 0) return;
-  w.s.loss[at] = (float)(sum / (double)((long long)w.rows * (TAKES_CLASSES ? 1 : OUT)));
+  w.s.loss[at] = (float)(sum / (double)((long long)rows * (TAKES_CLASSES ? 1 : OUT)));
   w.s.errors[at] = misses;
 }
 
-/* `at`: the step, counted from the start of the segment. */
-static __device__ __forceinline__ void step_update(const worker &w, long long at) {
+/* `at`: the step, counted from the start of the segment, of `rows` rows; the worker's clock has
+ * gone on to the next. */
+static __device__ __forceinline__ void step_update(const worker &w, long long at, int rows) {
   const ep_optimizer_step update = update_of(w.s, at);
 #pragma unroll 1
   for (int unit = w.index; unit < UNITS; unit += WORKERS) {
     if (unit < CONV_UNITS)
-      conv_update(w, update, unit);
+      conv_update(w, update, rows, unit);
     else if (unit < UNITS - 1)
-      linear_update<0>(w, update, unit - CONV_UNITS);
+      linear_update<0>(w, update, rows, unit - CONV_UNITS);
     else
-      loss_update(w, at);
+      loss_update(w, at, rows);
   }
 }
 
