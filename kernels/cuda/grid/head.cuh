@@ -96,12 +96,73 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
   return mine ? grad * a.slope : 0;
 }
 
+/* The same for the cross entropy of classes right behind the layer, in line and with next to no
+ * branches: instructions that a block executes once a step come from far, and all its threads wait
+ * for these. */
+static __device__ __forceinline__ float class_grad(const now &n, int row, int outputs, float z,
+                                                   int label) {
+  const span &s = span_of();
+  const int lane = threadIdx.x % WARP, lanes = lanes_of(outputs);
+  const bool mine = lane < outputs, right = mine && lane == label;
+  float greatest = mine ? z : -INFINITY;
+#pragma unroll 1
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    greatest = fmaxf(greatest, __shfl_xor_sync(ALL, greatest, distance));
+  float power = mine ? expf(z - greatest) : 0, sum = lanes_sum(power, lanes);
+  float grad = n.scale * (power / sum - (right ? 1.0f : 0.0f));
+  float value = lanes_sum(right ? logf(sum) + greatest - z : 0, lanes);
+  unsigned first = __ballot_sync(ALL, mine && isnan(z)); /* a NaN is greater than all */
+  unsigned most = __ballot_sync(ALL, mine && z == greatest);
+  if (first == 0) first = most;
+  if (lane == 0) {
+    n.scratch[s.rows + row] = value;
+    n.scratch[s.rows + s.batch_rows + row] = __ffs((int)first) - 1 == label ? 0 : 1;
+  }
+  return mine ? grad : 0;
+}
+
+/* What warps add up of a row, and the gradient by its outputs. */
+struct head_sums {
+  float of_warp[WARPS][EP_GRID_OUTPUTS_MAX], grads[EP_GRID_OUTPUTS_MAX];
+};
+
+static __device__ __forceinline__ head_sums &head_sums_of() {
+  __shared__ head_sums sums;
+  return sums;
+}
+
+/* One warp: the gradient by a row's outputs, when all warps' sums are there. */
+static __device__ __forceinline__ void head_grad(const now &n, const layer &of, int row, float bias,
+                                                 float target) {
+  const span &s = span_of();
+  head_sums &sums = head_sums_of();
+  const int lane = threadIdx.x % WARP;
+  float z = bias;
+  if (lane < of.out)
+    for (int w = 0; w < WARPS; w++) z += sums.of_warp[w][lane];
+  bool plain = s.takes_classes && s.loss_type == EP_LOSS_CROSS_ENTROPY && s.label_smoothing == 0 &&
+               of.activation < 0;
+  float grad =
+      plain ? class_grad(n, row, of.out, z, __float_as_int(target)) : row_grad(row, z, target);
+  sums.grads[lane] = grad;
+  if (lane < of.stride) n.scratch[of.grad + (long long)row * of.stride + lane] = grad;
+}
+
+/* A warp's sums for two outputs, from its threads'. */
+static __device__ __forceinline__ void head_sums_put(const layer &of, int j, float (&sum)[2]) {
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    sum[i] = warp_sum(sum[i]);
+    if (lane == 0 && j + i < of.out) head_sums_of().of_warp[warp][j + i] = sum[i];
+  }
+}
+
 /* The wide last layer, the loss, and the gradient by the layer's input: a row a block. Weights and
  * the row's target depend on nobody: they are fetched before the layer's input is awaited, which
  * comes to shared memory with its slopes. A thread has the same columns of all, and so waits for
  * its own copies alone. In short loops: the instructions of a step come from far, too. */
 static __device__ __noinline__ void head(int awaits) {
-  __shared__ float of_warp[WARPS][EP_GRID_OUTPUTS_MAX], grads[EP_GRID_OUTPUTS_MAX];
   constexpr int WIDE = 4 * THREADS;
   const span &s = span_of();
   const now n = now_of();
@@ -142,7 +203,7 @@ static __device__ __noinline__ void head(int awaits) {
       const float *first = weights.at + j * weights.stride,
                   *second = first + (j + 1 < of.out ? weights.stride : 0);
       float sum[2] = {0, 0};
-#pragma unroll 4
+#pragma unroll 1
       for (int k = column; k < of.in; k += WIDE) {
         four of_x = four_of(x + k), w0 = four_of(first + k), w1 = four_of(second + k);
 #pragma unroll
@@ -151,30 +212,19 @@ static __device__ __noinline__ void head(int awaits) {
           sum[1] = fmaf(w1.of[e], of_x.of[e], sum[1]);
         }
       }
-#pragma unroll
-      for (int i = 0; i < 2; i++) {
-        sum[i] = warp_sum(sum[i]);
-        if (lane == 0 && j + i < of.out) of_warp[warp][j + i] = sum[i];
-      }
+      head_sums_put(of, j, sum);
     }
     __syncthreads();
-    if (warp == 0) {
-      float z = bias;
-      if (lane < of.out)
-        for (int w = 0; w < WARPS; w++) z += of_warp[w][lane];
-      float grad = row_grad(row, z, target);
-      grads[lane] = grad;
-      if (lane < of.stride) n.scratch[of.grad + (long long)row * of.stride + lane] = grad;
-    }
+    if (warp == 0) head_grad(n, of, row, bias, target);
     __syncthreads();
 #pragma unroll 1
     for (int k = column; k < of.in; k += WIDE) {
       four sum = {{0, 0, 0, 0}}, slope = four_of(slopes + k);
-#pragma unroll 8
+#pragma unroll 1
       for (int j = 0; j < of.out; j++) {
         four w = four_of(weights.at + j * weights.stride + k);
 #pragma unroll
-        for (int e = 0; e < 4; e++) sum.of[e] = fmaf(w.of[e], grads[j], sum.of[e]);
+        for (int e = 0; e < 4; e++) sum.of[e] = fmaf(w.of[e], head_sums_of().grads[j], sum.of[e]);
       }
 #pragma unroll
       for (int e = 0; e < 4; e++) sum.of[e] *= slope.of[e];
