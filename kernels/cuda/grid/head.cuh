@@ -233,4 +233,117 @@ static __device__ __noinline__ void head(int awaits) {
   }
 }
 
+/* The same, where the layer before the last left its sums in parts (forward_leave): a block adds up
+ * a row's, in the order of the splits. A thread has four columns of ROUNDS times 4 * THREADS, whose
+ * outputs stay in registers from the sums to the gradient. */
+template <int ROUNDS> static __device__ __noinline__ void head_of_parts(int awaits) {
+  constexpr int WIDE = 4 * THREADS, IN = ROUNDS * WIDE, RUN = EP_GRID_PARTS / ROUNDS;
+  constexpr int M = EP_GRID_WIDE_M, PART = M * EP_GRID_LARGE_N;
+  static_assert(WIDE % M == 0, "whole tiles");
+  const span &s = span_of();
+  const now n = now_of();
+  const layer of = s.layers[s.layers_count - 1], before = s.layers[s.layers_count - 2];
+  const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, column = 4 * threadIdx.x;
+  const int splits = before.forward.splits;
+  float *area = block_memory + s.area_at + column;
+  const float *weights = s.parameters + of.weight + column;
+  if ((int)blockIdx.x < n.rows)
+#pragma unroll 1
+    for (int k = 0; k < of.out * IN; k += WIDE) copy_four(area + k, weights + k, true);
+  four add[ROUNDS];
+#pragma unroll
+  for (int r = 0; r < ROUNDS; r++) {
+    add[r] = {{0, 0, 0, 0}};
+    if (before.bias >= 0) add[r] = four_of(s.parameters + before.bias + column + r * WIDE);
+  }
+  float bias = 0, target = 0;
+  if (warp == 0 && (int)blockIdx.x < n.rows) {
+    if (of.bias >= 0 && lane < of.out) bias = s.parameters[of.bias + lane];
+    target = row_target(n, blockIdx.x);
+  }
+  meeting_await(awaits);
+#pragma unroll 1
+  for (int row = blockIdx.x; row < n.rows; row += s.workers) {
+    const float *from = n.scratch + s.partials + column / M * splits * PART + row * M + column % M;
+    four x[ROUNDS];
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) x[r] = {{0, 0, 0, 0}};
+#pragma unroll 1
+    for (int split = 0; split < splits; split += RUN) {
+      four part[ROUNDS][RUN];
+#pragma unroll
+      for (int r = 0; r < ROUNDS; r++)
+#pragma unroll
+        for (int p = 0; p < RUN; p++)
+          part[r][p] = four_there(from + r * (WIDE / M) * splits * PART + p * PART);
+#pragma unroll
+      for (int r = 0; r < ROUNDS; r++)
+#pragma unroll
+        for (int p = 0; p < RUN; p++)
+#pragma unroll
+          for (int e = 0; e < 4; e++) x[r].of[e] += part[r][p].of[e];
+      from += RUN * PART;
+    }
+    if (warp == 0 && row != (int)blockIdx.x) target = row_target(n, row);
+    float *after = n.scratch + before.after + (long long)row * IN + column;
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) {
+#pragma unroll
+      for (int e = 0; e < 4; e++) x[r].of[e] = ep_relu(x[r].of[e] + add[r].of[e]);
+      four_store(after + r * WIDE, x[r]);
+    }
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#pragma unroll 1
+    for (int j = 0; j < of.out; j += 2) {
+      const float *first = area + j * IN, *second = first + (j + 1 < of.out ? IN : 0);
+      float sum[2] = {0, 0};
+#pragma unroll
+      for (int r = 0; r < ROUNDS; r++) {
+        four w0 = four_of(first + r * WIDE), w1 = four_of(second + r * WIDE);
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+          sum[0] = fmaf(w0.of[e], x[r].of[e], sum[0]);
+          sum[1] = fmaf(w1.of[e], x[r].of[e], sum[1]);
+        }
+      }
+      head_sums_put(of, j, sum);
+    }
+    __syncthreads();
+    if (warp == 0) head_grad(n, of, row, bias, target);
+    __syncthreads();
+    four grad[ROUNDS];
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) grad[r] = {{0, 0, 0, 0}};
+#pragma unroll 1
+    for (int j = 0; j < of.out; j++) {
+      const float by_output = head_sums_of().grads[j];
+#pragma unroll
+      for (int r = 0; r < ROUNDS; r++) {
+        four w = four_of(area + j * IN + r * WIDE);
+#pragma unroll
+        for (int e = 0; e < 4; e++) grad[r].of[e] = fmaf(w.of[e], by_output, grad[r].of[e]);
+      }
+    }
+    float *to = n.scratch + before.grad + (long long)row * IN + column;
+#pragma unroll
+    for (int r = 0; r < ROUNDS; r++) {
+#pragma unroll
+      for (int e = 0; e < 4; e++) grad[r].of[e] *= ep_relu_derivative(x[r].of[e]);
+      four_store(to + r * WIDE, grad[r]);
+    }
+  }
+}
+
+/* Of the sizes that plan.c leaves in parts. */
+static __device__ __forceinline__ void head_run(int awaits) {
+  const span &s = span_of();
+  const layer &before = s.layers[s.layers_count - 2];
+  if (!WARPGROUPS || !before.forward.left_in_parts)
+    head(awaits);
+  else if (before.out == 4 * 4 * THREADS)
+    head_of_parts<4>(awaits);
+  else
+    head_of_parts<2>(awaits);
+}
+
 #endif

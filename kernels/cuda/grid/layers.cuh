@@ -291,7 +291,27 @@ static __device__ __noinline__ void forward_run(int l, int awaits) {
   meeting_await(awaits);
 }
 
+/* The same, where parts of sums are left to the head (head.cuh). */
+template <class S> static __device__ __noinline__ void forward_leave(int l, int awaits) {
+  const now n = now_of();
+  const layer of = span_of().layers[l];
+  float *area = block_memory + span_of().area_at;
+  const ep_grid_maps *maps = span_of().maps + l;
+  const int tasks = of.forward.across * of.forward.splits, blocks = of.forward_blocks;
+#pragma unroll 1
+  for (int number = first_of(blocks, tasks); number < tasks; number += blocks) {
+    task at = task_of<S>(of.forward, number, of.in);
+    float c[S::MF][S::T][4];
+    lines_product<S::A_BY_K>(c, area, state_of().lines, &maps->factors, &maps->input[n.turn % 2],
+                             at, awaits);
+    parts_leave<S>(c, area, n.scratch + span_of().partials + (long long)number * S::QUADS * 4);
+  }
+  meeting_await(awaits);
+}
+
 template <bool PRECISE> static __device__ __forceinline__ void forward_cut(int l, int awaits) {
+  if constexpr (!PRECISE && WARPGROUPS)
+    if (span_of().layers[l].forward.left_in_parts) return forward_leave<wide<false>>(l, awaits);
   if (!span_of().layers[l].forward.large)
     forward_run<small<false>, PRECISE>(l, awaits);
   else if constexpr (PRECISE || !WARPGROUPS)

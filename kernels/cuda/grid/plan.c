@@ -148,6 +148,19 @@ static void cut_make_whole(const product_size *size, ep_grid_cut *cut, int block
   }
 }
 
+/* Whether the head adds up the parts of what layer `layer`, the one before it, gives: of two or
+ * four fours a thread, all rows in one tile, and where its own weights fit shared memory. */
+static bool cut_left_in_parts(const ep_grid_span *span, const ep_grid_layer *layer,
+                              const ep_grid_cut *cut) {
+  const int64_t fours = layer->out / (4 * EP_GRID_THREADS);
+  if (!cut->large || cut->splits == 1 || cut->down > 1 || span->precise) return false;
+  if (layer->out % (4 * EP_GRID_THREADS) != 0 || (fours != 2 && fours != 4)) return false;
+  if (cut->splits * fours % EP_GRID_PARTS != 0) return false;
+  if (layer[1].weight % 4 != 0 || (layer->bias >= 0 && layer->bias % 4 != 0)) return false;
+  return layer->activation == EP_LAYER_RELU &&
+         (int64_t)layer[1].out * layer->out <= EP_GRID_WIDE_AREA;
+}
+
 /* Floats of a task's sums; the biases' too. */
 static int64_t tile_sums(tile_size tile, bool weights) {
   return (int64_t)tile.m * tile.n + (weights ? tile.m : 0);
@@ -352,6 +365,8 @@ static void scratch_place(ep_grid_plan *plan) {
     layer->forward_blocks = l + 1 < span->middle ? span->middle_blocks : span->workers;
     layer->forward = cut_choose(&forward, layer->forward_blocks);
     cut_make_whole(&forward, &layer->forward, layer->forward_blocks);
+    if (l == span->layers_count - 2)
+      layer->forward.left_in_parts = cut_left_in_parts(span, layer, &layer->forward);
     partials = most(partials, cut_reserve(&forward, &layer->forward, &plan->counters));
     if (l == 0) continue;
     product_size backward = {layer->in, span->batch_rows, layer->out, false, false, span->precise};

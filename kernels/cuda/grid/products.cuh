@@ -36,6 +36,15 @@ static __device__ __forceinline__ four four_there(const float *from, bool there)
   return f;
 }
 
+static __device__ __forceinline__ four four_there(const float *from) {
+  four f;
+  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(f.of[0]), "=f"(f.of[1]), "=f"(f.of[2]), "=f"(f.of[3])
+               : "l"(from)
+               : "memory");
+  return f;
+}
+
 /* --- meetings -------------------------------------------------------------------------------- */
 
 /* Adds one to a counter when all that this block wrote can be seen. */
@@ -310,6 +319,23 @@ static __device__ __forceinline__ void task_begin(const Use &use, int splits, ea
       if (e < S::QUADS) use.load(e / ACROSS, e % ACROSS * 4, to.of[i]);
     }
   }
+}
+
+/* Leaves a task's sums to others who add up parts: to, [N, M], a row of the batch a line. Turned in
+ * shared memory, since storing takes its time by the line of memory, whole or not. */
+template <class S>
+static __device__ __forceinline__ void parts_leave(const float (&c)[S::MF][S::T][4], float *area,
+                                                   float *to) {
+  constexpr int ACROSS = S::M / 4, PASS = THREADS / ACROSS;
+  const int row = threadIdx.x / ACROSS, column = threadIdx.x % ACROSS * 4;
+  result_store<S>(area, c);
+  const float *from = area + row * S::C_STRIDE + column;
+  to += row * S::M + column;
+#pragma unroll
+  for (int i = 0; i < S::N; i += PASS)
+    if (S::N % PASS == 0 || row + i < S::N)
+      four_store(to + i * S::M, result_at<S>(from + i * S::C_STRIDE, 0));
+  __syncthreads();
 }
 
 /* Ends a task: each four neighbours of the tile go to use.store(row, column, sum, use.load(row,

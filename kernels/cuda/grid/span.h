@@ -90,6 +90,7 @@ enum {
   EP_GRID_WHOLE_M = 32,
   EP_GRID_WHOLE_N = 32,
   EP_GRID_WHOLE_LINES = 8,
+  EP_GRID_PARTS = 8, /* fours that a thread of the head asks for at once */
   EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
                                    (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +
                                EP_GRID_WEIGHTS_SMALL_M * EP_GRID_WEIGHTS_SMALL_N
@@ -100,6 +101,7 @@ enum {
 typedef struct {
   uint16_t large, across, down, splits;
   uint16_t whole_m;        /* of a tile, where whole.cuh has the product, a task a block; or 0 */
+  uint16_t left_in_parts;  /* no meeting, and no end: the head adds up a row's parts */
   int32_t chunk, counters; /* the first counter */
 } ep_grid_cut;
 

@@ -122,7 +122,7 @@ static __device__ __forceinline__ void phase_run(const ep_grid_phase &phase) {
   meeting_await(begins);
   switch (phase.work) {
   case EP_GRID_FORWARD: forward<PRECISE>(phase.layer, awaits); break;
-  case EP_GRID_HEAD: head(awaits); break;
+  case EP_GRID_HEAD: head_run(awaits); break;
   case EP_GRID_BACKWARD: backward<PRECISE>(phase.layer, awaits); break;
   default:
     meeting_await(awaits);

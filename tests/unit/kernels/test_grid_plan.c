@@ -170,6 +170,26 @@ START_TEST(the_middle_layers_are_of_half_of_the_blocks) {
 }
 END_TEST
 
+/* The head adds up what the layer before it leaves in parts, where one tile has all rows. */
+START_TEST(the_head_adds_up_what_is_left_in_parts) {
+  for (int layers = 8; layers <= 12; layers++)
+    for (int64_t batch_size = 100; batch_size <= 108; batch_size += 4) {
+      ck_assert(plan_make(layers, batch_size, &sgd, MULTIPROCESSORS));
+      const ep_grid_span *span = &plan.span;
+      for (int l = 0; l < layers; l++) {
+        const ep_grid_cut *cut = &span->layers[l].forward;
+        const bool is_wide = cut->splits > 1 && l == layers - 2;
+        ck_assert_int_eq(cut->left_in_parts, is_wide && batch_size <= EP_GRID_LARGE_N);
+        ck_assert_int_eq(is_wide, l == layers - 2 && layers >= 11);
+        if (!cut->left_in_parts) continue;
+        ck_assert_int_eq(cut->across * EP_GRID_WIDE_M, span->layers[l].out);
+        const int fours = span->layers[l].out / (4 * EP_GRID_THREADS);
+        ck_assert_int_eq(cut->splits * fours % EP_GRID_PARTS, 0);
+      }
+    }
+}
+END_TEST
+
 /* --- who waits for whom -------------------------------------------------------------------- */
 
 /* What blocks do in some steps, as far as others see it. */
@@ -259,6 +279,7 @@ static void forward_add(actor *self, const ep_grid_phase *phase, bool has_task, 
   if (!has_task) return;
   act_add(self, READ, after_of(l - 1, step), 0, turn);
   act_add(self, WRITE, thing_of(PARTIALS, 0), 0, turn);
+  if (plan.span.layers[l].forward.left_in_parts) return;
   act_add(self, WRITE, after_of(l, step), 0, turn);
   act_add(self, WRITE, thing_of(GRAD, l), 0, turn);
 }
@@ -269,7 +290,12 @@ static void head_add(actor *self, const ep_grid_phase *phase, bool has_task, uns
   if (has_task) act_add(self, READ, thing_of(WEIGHTS, last), 0, turn);
   await_add(self, phase->awaits, step);
   if (!has_task) return;
-  act_add(self, READ, after_of(last - 1, step), 0, turn);
+  if (plan.span.layers[last - 1].forward.left_in_parts) {
+    act_add(self, READ, thing_of(PARTIALS, 0), 0, turn);
+    act_add(self, WRITE, after_of(last - 1, step), 0, turn);
+  } else {
+    act_add(self, READ, after_of(last - 1, step), 0, turn);
+  }
   act_add(self, WRITE, thing_of(GRAD, last), 0, turn);
   act_add(self, WRITE, thing_of(GRAD, last - 1), 0, turn);
   act_add(self, WRITE, thing_of(LOSSES, 0), 0, turn);
@@ -490,6 +516,7 @@ int main(void) {
   tcase_add_test(places, what_a_front_keeps_does_not_overlap);
   tcase_add_loop_test(places, every_product_is_there_once, 0, 2);
   tcase_add_test(places, the_middle_layers_are_of_half_of_the_blocks);
+  tcase_add_test(places, the_head_adds_up_what_is_left_in_parts);
   suite_add_tcase(suite, places);
   TCase *meetings = tcase_create("meetings");
   tcase_set_timeout(meetings, 60);
