@@ -178,9 +178,8 @@ START_TEST(the_head_adds_up_what_is_left_in_parts) {
       const ep_grid_span *span = &plan.span;
       for (int l = 0; l < layers; l++) {
         const ep_grid_cut *cut = &span->layers[l].forward;
-        const bool is_wide = cut->splits > 1 && l == layers - 2;
-        ck_assert_int_eq(cut->left_in_parts, is_wide && batch_size <= EP_GRID_LARGE_N);
-        ck_assert_int_eq(is_wide, l == layers - 2 && layers >= 11);
+        const bool is_left = l == layers - 2 && layers >= 11 && batch_size <= EP_GRID_LARGE_N;
+        ck_assert_int_eq(cut->left_in_parts, is_left);
         if (!cut->left_in_parts) continue;
         ck_assert_int_eq(cut->across * EP_GRID_WIDE_M, span->layers[l].out);
         const int fours = span->layers[l].out / (4 * EP_GRID_THREADS);
