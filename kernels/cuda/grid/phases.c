@@ -93,7 +93,8 @@ static void phase_share_updates(const ep_grid_span *span, ep_grid_phase *phase, 
     ep_grid_share shares[EP_GRID_LAYERS_MAX];
     ep_grid_middle_shares(span, shares);
     for (int of = span->front; of <= span->middle; of++)
-      if (shares[of].behind == l) all = UINT32_C(1) << of, from = shares[of].from, to = shares[of].to;
+      if (shares[of].behind == l)
+        all = UINT32_C(1) << of, from = shares[of].from, to = shares[of].to;
   } else if (l + 1 == span->middle) {
     all = ~UINT32_C(1) << span->middle, from = span->middle_blocks, to = span->workers;
     for (int i = l + 2; i <= last; i++) /* blocks that share a sum wait for each other */

@@ -15,8 +15,8 @@ typedef struct {
 } ep_grid_share;
 
 /* Of the blocks that have the middle layers, who updates which of these, and the first layer behind
- * them: writes shares of layers from the front's end up to span->middle. Needs span->panels of these
- * layers no further than who has any, and how many lie across. */
+ * them: writes shares of layers from the front's end up to span->middle. Needs span->panels of
+ * these layers no further than who has any, and how many lie across. */
 void ep_grid_middle_shares(const ep_grid_span *span, ep_grid_share shares[EP_GRID_LAYERS_MAX]);
 
 #endif
