@@ -265,15 +265,18 @@ static __device__ __forceinline__ void chain_grad_take(int first) {
   __syncwarp();
 }
 
-/* A rehearsal takes as long as so many phases. */
-constexpr int REHEARSAL_PHASES = 2;
+/* How many phases before the gradient a rehearsal begins. Where there are middle layers, it takes
+ * longer, since blocks nearby run through more, and what it brought is soon lost again: so it
+ * begins earlier, and anew after a pause. */
+constexpr int REHEARSAL_PHASES = 2, REHEARSAL_PHASES_LONG = 4, REHEARSAL_PAUSE_NS = 10000;
 
 /* The meeting that a rehearsal awaits: as many phases before the one that gives the gradient. */
 static __device__ __forceinline__ int chain_early_meeting() {
   const span &s = span_of();
   int number = 0;
   while (number < s.phases_count - 1 && s.phases[number].arrives != EP_GRID_GIVEN) number++;
-  return s.phases[number > REHEARSAL_PHASES ? number - REHEARSAL_PHASES : 0].awaits;
+  const int before = s.middle_blocks > 0 ? REHEARSAL_PHASES_LONG : REHEARSAL_PHASES;
+  return s.phases[number > before ? number - before : 0].awaits;
 }
 
 /* A warp that has no rows runs through the way back and forward, on rows that nobody wants, while
@@ -285,7 +288,13 @@ template <bool PRECISE> static __device__ __noinline__ void chain_rehearse(int f
   if (early >= EP_GRID_PHASE)
     while (!__any_sync(ALL, chain_met(early, span_of().phases[early - EP_GRID_PHASE].tasks)))
       continue;
+  const bool again = span_of().middle_blocks > 0;
   for (int number = front; !__any_sync(ALL, chain_is_given()); number++) {
+    if (again && number == 3 * front) {
+      number = front;
+      for (int ns = 0; ns < REHEARSAL_PAUSE_NS && !__any_sync(ALL, chain_is_given()); ns += 100)
+        __nanosleep(100);
+    }
     if (number < 2 * front - 1)
       chain_rows_pass<PRECISE, true>(number, first);
     else if (number > 2 * front - 1 && number < 3 * front)
