@@ -70,6 +70,15 @@ static __device__ inline void lines_load(uint32_t to, const void *map, uint32_t 
                : "memory");
 }
 
+/* `bytes` from memory, a multiple of 16 as both addresses are, likewise. */
+static __device__ inline void bytes_load(uint32_t to, const void *from, uint32_t barrier,
+                                         int bytes) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
+               " [%0], [%1], %3, [%2];" ::"r"(to),
+               "l"(from), "r"(barrier), "r"(bytes)
+               : "memory");
+}
+
 /* The tile back, from shared memory `from`. A thread waits for copies in groups: until all but N,
  * the last, have been read, so that what takes their place may be written; or are in memory. */
 static __device__ inline void tile_store(const void *map, int column, int row, uint32_t from) {
@@ -77,6 +86,11 @@ static __device__ inline void tile_store(const void *map, int column, int row, u
       "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%1, %2}], [%3];" ::"l"(map),
       "r"(column), "r"(row), "r"(from)
       : "memory");
+}
+static __device__ inline void bytes_store(void *to, uint32_t from, int bytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
+               "r"(bytes)
+               : "memory");
 }
 static __device__ inline void stores_commit(void) {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");

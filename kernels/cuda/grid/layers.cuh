@@ -31,7 +31,8 @@ struct block_state {
   now n;
   ep_optimizer_step update;      /* on its way until a worker's first barrier of a step */
   unsigned target, front_target; /* of the barriers */
-  unsigned panel_stages;         /* that panels.cuh has taken since the launch, and its … */
+  unsigned panel_stages[2];      /* that each warpgroup took since the launch in panels.cuh, … */
+  unsigned panel_copies;         /* … panels that were copied there, and its … */
   unsigned long long panel_barriers[EP_GRID_PANEL_BARRIERS];
   line_slots lines;
   pair_slot pair;

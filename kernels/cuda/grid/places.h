@@ -75,6 +75,21 @@ EP_DEVICE_INLINE int ep_grid_turned(int input) {
   return input / 16 * 16 + input % 4 / 2 * 8 + input % 16 / 4 * 2 + input % 2;
 }
 
+/* Floats of a panel: EP_GRID_LARGE_N rows of EP_GRID_LARGE_M inputs, turned. */
+enum { EP_GRID_PANEL_FLOATS = EP_GRID_LARGE_M * EP_GRID_LARGE_N };
+
+/* Where panels, one behind the other, have a row of an input: a line has 32 rows of an input, all
+ * inputs' first lines come first; the last eight rows lie in blocks of four rows by eight inputs.
+ * Rows: EP_GRID_LARGE_N, eight more than some lines. */
+EP_DEVICE_INLINE int64_t ep_grid_panel_place(int row, int input) {
+  int line = ep_grid_turned(input % EP_GRID_LARGE_M);
+  int64_t lines = (int64_t)(input / EP_GRID_LARGE_M) * EP_GRID_PANEL_FLOATS +
+                  row / EP_GRID_LINE * EP_GRID_LINE * EP_GRID_LARGE_M;
+  if (row >= EP_GRID_LARGE_N - 8)
+    return lines + line / 8 * 64 + row % 8 / 4 * 32 + line % 8 * 4 + row % 4;
+  return lines + ep_grid_line_place(line, row % EP_GRID_LINE / 4) + row % 4;
+}
+
 /* Of products that are whole: the four, of a line's eight, in which a thread has two neighbours of
  * its line's terms, number `eight` of four such, the second ones for odd t. */
 EP_DEVICE_INLINE int ep_grid_whole_terms(int eight, int t) {

@@ -322,6 +322,25 @@ static int64_t front_parameters(const ep_grid_span *span) {
   return end;
 }
 
+/* Blocks that have no row of the batch in the head turn inputs for panels meanwhile, those of the
+ * widest layers: blocks that have a task of the phase behind it, by which the others know. */
+static void turned_place(ep_grid_span *span, int64_t *at) {
+  const int last = span->layers_count - 1;
+  int64_t block = span->batch_rows, end = 0;
+  if (last > 0) end = least(ep_grid_cut_tasks(&span->layers[last - 1].backward), span->workers);
+  for (int l = last; l >= 0; l--) {
+    ep_grid_layer *layer = &span->layers[l];
+    const int64_t panels = layer->panels.across;
+    layer->turned = -1;
+    if (l == last || l <= span->front || layer->panels.splits == 0 || block + panels > end)
+      continue;
+    layer->turned = *at;
+    layer->turned_by = (int32_t)block;
+    block += panels;
+    *at += panels * EP_GRID_PANEL_FLOATS;
+  }
+}
+
 static void scratch_place(ep_grid_plan *plan) {
   ep_grid_span *span = &plan->span;
   int64_t rows = up(span->batch_rows, 2 * EP_GRID_GROUP), at = 0, partials = 0;
@@ -376,6 +395,7 @@ static void scratch_place(ep_grid_plan *plan) {
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
   }
   panels_place(span);
+  turned_place(span, &at);
   span->partials = at;
   plan->scratch_floats = at + up(partials, 4);
 }

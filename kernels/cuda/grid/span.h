@@ -77,7 +77,7 @@ enum {
   EP_GRID_STAGES = 4,
   EP_GRID_LINE_STAGES = 9, /* of a product by warpgroups: lines on their way, or multiplied */
   EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
-  EP_GRID_PANEL_BARRIERS = 14,
+  EP_GRID_PANEL_BARRIERS = 9,
   EP_GRID_STATE = 1792, /* floats of shared memory before all: the span, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
@@ -123,6 +123,10 @@ typedef struct {
   ep_grid_cut forward, backward, update;
   int32_t forward_blocks, backward_blocks; /* that take its products: few, or all workers */
   ep_grid_cut panels; /* of an update as panels.cuh does it; no splits: it does not */
+  int64_t turned;     /* in the scratch: its inputs as panels have them (places.h); or -1, and each
+                         panel turns its own */
+  int32_t
+      turned_by; /* the first of the blocks that turn a panel each, while others have the head */
 } ep_grid_layer;
 
 typedef struct ep_grid_maps ep_grid_maps; /* maps.h */

@@ -122,7 +122,10 @@ static __device__ __forceinline__ void phase_run(const ep_grid_phase &phase) {
   meeting_await(begins);
   switch (phase.work) {
   case EP_GRID_FORWARD: forward<PRECISE>(phase.layer, awaits); break;
-  case EP_GRID_HEAD: head_run(awaits); break;
+  case EP_GRID_HEAD:
+    if constexpr (!PRECISE && WARPGROUPS) panels_turn();
+    head_run(awaits);
+    break;
   case EP_GRID_BACKWARD: backward<PRECISE>(phase.layer, awaits); break;
   default:
     meeting_await(awaits);
@@ -187,7 +190,8 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
     ((int *)&state.s)[i] = ((const int *)&s)[i];
   if (threadIdx.x != 0) return;
   bool rmsprop = s.optimizer.type == EP_OPTIMIZER_RMSPROP;
-  state.target = state.front_target = state.panel_stages = 0;
+  state.target = state.front_target = 0;
+  state.panel_stages[0] = state.panel_stages[1] = state.panel_copies = 0;
   state.update = {0, 0, 1, 1 - s.optimizer.beta1,
                   1 - (rmsprop ? s.optimizer.alpha : s.optimizer.beta2)};
   barrier_init(shared_address(done), 1);

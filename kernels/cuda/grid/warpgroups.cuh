@@ -64,6 +64,7 @@ template <int N> static __device__ __forceinline__ void products_wait() {
       EP_FOUR(c, 6), EP_FOUR(c, 7)
 #define EP_THIRTEEN_FOURS(c) \
   EP_EIGHT_FOURS(c), EP_FOUR(c, 8), EP_FOUR(c, 9), EP_FOUR(c, 10), EP_FOUR(c, 11), EP_FOUR(c, 12)
+#define EP_SIXTEEN_FOURS(c) EP_THIRTEEN_FOURS(c), EP_FOUR(c, 13), EP_FOUR(c, 14), EP_FOUR(c, 15)
 #define EP_PLACES_32                                                       \
   "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
   "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
@@ -71,7 +72,9 @@ template <int N> static __device__ __forceinline__ void products_wait() {
   EP_PLACES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, " \
                "%46, %47, %48, %49, %50, %51"
 
-/* c (+)= a b over eight terms, 64 by 104 or 64: warp w of the warpgroup has the rows 16 w to
+#define EP_PLACES_64 EP_PLACES_52 ", %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+
+/* c (+)= a b over eight terms, 64 by 104 or 128: warp w of the warpgroup has the rows 16 w to
  * 16 w + 15; with g = lane / 4 and t = lane % 4, c[j] is [g, 8j + 2t], [g, 8j + 2t + 1], and the
  * same of row g + 8. a: lines, or in registers: [g, t], [g + 8, t], [g, t + 4], [g + 8, t + 4]. */
 static __device__ __forceinline__ void multiply_104(float (&c)[13][4], unsigned long long a,
@@ -92,12 +95,12 @@ static __device__ __forceinline__ void multiply_104(float (&c)[13][4], const uns
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(1));
 }
 
-static __device__ __forceinline__ void multiply_64(float (&c)[8][4], const unsigned (&a)[4],
-                                                   unsigned long long b, int adds) {
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %37, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {" EP_PLACES_32
-               "}, {%32, %33, %34, %35}, %36, adds, 1, 1;\n}"
-               : EP_EIGHT_FOURS(c)
+static __device__ __forceinline__ void multiply_128(float (&c)[16][4], const unsigned (&a)[4],
+                                                    unsigned long long b, int adds) {
+  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %69, 0;\n"
+               "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" EP_PLACES_64
+               "}, {%64, %65, %66, %67}, %68, adds, 1, 1;\n}"
+               : EP_SIXTEEN_FOURS(c)
                : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
 }
 

@@ -2,6 +2,7 @@
  * lies on anything else, and no loads of a warp meet in a bank. */
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "kernels/cuda/grid/places.h"
 #include "kernels/cuda/grid/plan.h"
@@ -214,6 +215,12 @@ START_TEST(nothing_lies_on_anything_else) {
     }
     place_add(&all, of->after, rows * of->stride);
     place_add(&all, of->grad, rows * of->stride);
+    if (of->turned >= 0) {
+      ck_assert_int_eq(of->turned % 4, 0); /* as copies begin */
+      int64_t floats = of->panels.across * (int64_t)EP_GRID_PANEL_FLOATS;
+      ck_assert_int_lt(ep_grid_panel_place(EP_GRID_LARGE_N - 1, of->in - 1), floats);
+      place_add(&all, of->turned, floats);
+    }
     if (s->chained && l < s->front) continue;
     if (of->mirror >= 0) place_add(&all, of->mirror, (int64_t)of->out * of->image_stride + of->out);
     int64_t tile = of->update.large
@@ -365,6 +372,22 @@ START_TEST(a_threads_columns_are_four_neighbours) {
 }
 END_TEST
 
+/* A row of an input in two panels; four rows follow one another. */
+START_TEST(a_panels_numbers_have_a_place_each) {
+  enum { FLOATS = 2 * EP_GRID_PANEL_FLOATS };
+  static bool seen[FLOATS];
+  memset(seen, 0, sizeof seen);
+  for (int row = 0; row < EP_GRID_LARGE_N; row++)
+    for (int input = 0; input < 2 * EP_GRID_LARGE_M; input++) {
+      const int64_t at = ep_grid_panel_place(row, input);
+      ck_assert_int_eq(at / EP_GRID_PANEL_FLOATS, input / EP_GRID_LARGE_M);
+      ck_assert(at >= 0 && at < FLOATS && !seen[at]);
+      seen[at] = true;
+      ck_assert_int_eq(at, ep_grid_panel_place(row / 4 * 4, input) + row % 4);
+    }
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("kernels/grid");
   TCase *tests = tcase_create("grid");
@@ -377,6 +400,7 @@ int main(void) {
   tcase_add_test(tests, fours_of_outputs_meet_in_no_bank);
   tcase_add_test(tests, a_column_of_eight_lines_meets_in_no_bank);
   tcase_add_test(tests, a_threads_columns_are_four_neighbours);
+  tcase_add_test(tests, a_panels_numbers_have_a_place_each);
   tcase_add_test(tests, a_fronts_numbers_have_a_place_each);
   tcase_add_test(tests, a_fronts_loads_meet_in_no_bank);
   suite_add_tcase(suite, tests);

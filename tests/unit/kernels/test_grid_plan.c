@@ -9,7 +9,7 @@
 #include "kernels/cuda/grid/plan.h"
 #include "tests/unit/kernels/programs.h"
 
-enum { MULTIPROCESSORS = 132, BLOCKS_MOST = 8, STEPS = 4 };
+enum { MULTIPROCESSORS = 132, FEW = 8, BLOCKS_MOST = 24, STEPS = 4 };
 
 static ep_grid_plan plan;
 
@@ -193,13 +193,23 @@ END_TEST
 
 /* What blocks do in some steps, as far as others see it. */
 typedef enum { ARRIVE, AWAIT, READ, WRITE } act_kind;
-typedef enum { WEIGHTS, AFTER, AFTER_TOO, GRAD, INPUTS, LOSSES, PARTIALS, KINDS } thing_kind;
+typedef enum {
+  WEIGHTS,
+  AFTER,
+  AFTER_TOO,
+  TURNED,
+  GRAD,
+  INPUTS,
+  LOSSES,
+  PARTIALS,
+  KINDS
+} thing_kind;
 enum {
   THINGS = KINDS * EP_GRID_LAYERS_MAX,
   MEETINGS = EP_GRID_PHASE + EP_GRID_PHASES_MAX,
   ACTS_MOST = 4096,
   ARRIVALS_MOST = 256,
-  SIGHTS_MOST = 1024
+  SIGHTS_MOST = 4096
 };
 
 typedef struct {
@@ -266,8 +276,20 @@ static int after_of(int l, unsigned step) {
 
 static void update_add(actor *self, int l, unsigned step, int turn) {
   act_add(self, READ, thing_of(GRAD, l), 0, turn);
-  act_add(self, READ, after_of(l - 1, step), 0, turn);
+  bool turned = plan.span.layers[l].turned >= 0;
+  act_add(self, READ, turned ? thing_of(TURNED, l) : after_of(l - 1, step), 0, turn);
   act_add(self, WRITE, thing_of(WEIGHTS, l), 0, turn);
+}
+
+/* As panels_turn in panels.cuh. */
+static void turned_add(actor *self, int block, unsigned step, int turn) {
+  for (int l = 1; l < plan.span.layers_count; l++) {
+    const ep_grid_layer *layer = &plan.span.layers[l];
+    if (layer->turned < 0 || block < layer->turned_by) continue;
+    if (block >= layer->turned_by + layer->panels.across) continue;
+    act_add(self, READ, after_of(l - 1, step), 0, turn);
+    act_add(self, WRITE, thing_of(TURNED, l), 0, turn);
+  }
 }
 
 static void forward_add(actor *self, const ep_grid_phase *phase, bool has_task, unsigned step,
@@ -326,7 +348,10 @@ static void phase_add(actor *self, int block, const ep_grid_phase *phase, unsign
   await_add(self, phase->begins, step);
   switch (phase->work) {
   case EP_GRID_FORWARD: forward_add(self, phase, has_task, step, turn); break;
-  case EP_GRID_HEAD: head_add(self, phase, has_task, step, turn); break;
+  case EP_GRID_HEAD:
+    turned_add(self, block, step, turn);
+    head_add(self, phase, has_task, step, turn);
+    break;
   case EP_GRID_BACKWARD: backward_add(self, phase, has_task, step, turn); break;
   default:
     await_add(self, phase->awaits, step);
@@ -448,7 +473,7 @@ static outcome scene_try(void) {
 
 START_TEST(blocks_wait_for_what_they_read) {
   const ep_optimizer *optimizer = _i == 0 ? &sgd : &adam;
-  for (int multiprocessors = 2; multiprocessors <= BLOCKS_MOST; multiprocessors += 3) {
+  for (int multiprocessors = 2; multiprocessors <= FEW; multiprocessors += 3) {
     for (int layers = 9; layers <= 12; layers++) {
       ck_assert(plan_make(layers, 100, optimizer, multiprocessors));
       ck_assert(plan.span.chained);
@@ -495,12 +520,22 @@ START_TEST(a_missing_meeting_is_noticed) {
 }
 END_TEST
 
+/* Blocks without a row turn inputs for others. */
+START_TEST(what_is_turned_is_waited_for) {
+  ck_assert(plan_make(12, 2, &sgd, BLOCKS_MOST));
+  int turned = 0;
+  for (int l = 0; l < plan.span.layers_count; l++) turned += plan.span.layers[l].turned >= 0;
+  ck_assert_int_gt(turned, 0);
+  ck_assert_int_eq(scene_try(), FINE);
+}
+END_TEST
+
 START_TEST(a_missing_meeting_of_the_middle_is_noticed) {
-  ck_assert(plan_make(12, 100, &sgd, BLOCKS_MOST));
+  ck_assert(plan_make(12, 100, &sgd, FEW));
   ck_assert_int_gt(plan.span.middle_blocks, 1);
   phase_find(EP_GRID_FORWARD)->begins = EP_GRID_NONE;
   ck_assert_int_eq(scene_try(), RACES);
-  ck_assert(plan_make(12, 100, &sgd, BLOCKS_MOST));
+  ck_assert(plan_make(12, 100, &sgd, FEW));
   for (int p = 0; p < plan.span.phases_count; p++) /* of layers that are still to go back through */
     if (plan.span.phases[p].update_from == plan.span.middle_blocks)
       plan.span.phases[p].updates |= UINT32_C(1) << (plan.span.middle - 1);
@@ -522,6 +557,7 @@ int main(void) {
   tcase_add_loop_test(meetings, blocks_wait_for_what_they_read, 0, 2);
   tcase_add_test(meetings, a_missing_meeting_is_noticed);
   tcase_add_test(meetings, a_missing_meeting_of_the_middle_is_noticed);
+  tcase_add_test(meetings, what_is_turned_is_waited_for);
   suite_add_tcase(suite, meetings);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
