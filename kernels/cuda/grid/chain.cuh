@@ -267,8 +267,8 @@ static __device__ __forceinline__ void chain_grad_take(int first) {
 
 /* How many phases before the gradient a rehearsal begins. Where there are middle layers, it takes
  * longer, since blocks nearby run through more, and what it brought is soon lost again: so it
- * begins earlier, and anew after a pause. */
-constexpr int REHEARSAL_PHASES = 2, REHEARSAL_PHASES_LONG = 4, REHEARSAL_PAUSE_NS = 10000;
+ * begins earlier, and anew after a pause of so many looks for the gradient, each of some 500 ns. */
+constexpr int REHEARSAL_PHASES = 2, REHEARSAL_PHASES_LONG = 4, REHEARSAL_LOOKS = 100;
 
 /* The meeting that a rehearsal awaits: as many phases before the one that gives the gradient. */
 static __device__ __forceinline__ int chain_early_meeting() {
@@ -291,9 +291,10 @@ template <bool PRECISE> static __device__ __noinline__ void chain_rehearse(int f
   const bool again = span_of().middle_blocks > 0;
   for (int number = front; !__any_sync(ALL, chain_is_given()); number++) {
     if (again && number == 3 * front) {
-      number = front;
-      for (int ns = 0; ns < REHEARSAL_PAUSE_NS && !__any_sync(ALL, chain_is_given()); ns += 100)
+      number = front - 1;
+      for (int i = 0; i < REHEARSAL_LOOKS && !__any_sync(ALL, chain_is_given()); i++)
         __nanosleep(100);
+      continue;
     }
     if (number < 2 * front - 1)
       chain_rows_pass<PRECISE, true>(number, first);

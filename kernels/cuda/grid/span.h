@@ -82,7 +82,7 @@ enum {
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8) + 192,
-  /* The half of a tile's sums that a block is sent by its neighbour (warpgroups.cuh). */
+  /* The half of a tile's sums that a block is sent by its neighbour (exchange.cuh). */
   EP_GRID_PAIR_ROWS = (EP_GRID_LARGE_N / 8 + 1) / 2 * 8,
   EP_GRID_PAIR_AREA = EP_GRID_PAIR_ROWS * EP_GRID_WIDE_M,
   /* Tiles that a block takes with all terms (whole.cuh): 32 or 64 outputs by rows, and lines of
