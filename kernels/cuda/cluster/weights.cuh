@@ -91,7 +91,7 @@ static __device__ __forceinline__ void weights_load(const span &s, int slice) {
 
 /* --- gradients ------------------------------------------------------------------------------- */
 
-/* What a warp keeps of a group that it sums up. */
+/* What a warp keeps of a group that it sums up, or that another slice sums up for it. */
 struct group_spot {
   int count; /* tiles but for the biases' */
   bool has_biases;

@@ -23,7 +23,7 @@ struct row_place {
 struct worker {
   const span &s;
   float *m;              /* the group's shared memory: [GROUP_FLOATS] */
-  const float *staged;   /* the convolutions' weights, of the block */
+  const float *staged;   /* weights and biases, of the block */
   ep_permutation *order; /* shared, of the group */
   row_place *ahead;      /* shared, of the group: of the next step */
   uint64_t *arrival;     /* shared, of the block: of the linear layers' weights */

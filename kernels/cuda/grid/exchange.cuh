@@ -59,7 +59,7 @@ struct exchange {
   static constexpr int COUNT = S::T, EIGHT = 4 * S::GROUP, PART = COUNT * EIGHT;
   static constexpr int HALF = (COUNT + 1) / 2, STRIDE = S::M + 4;
   static_assert(HALF * EIGHT == EP_GRID_PAIR_AREA, "what plan.c reserves");
-  /* Of shared memory: sums, rows, and four rounds of what ends of them need. */
+  /* Of shared memory: sums and rows; behind them lies what the ends of four rounds need. */
   static constexpr int FLOATS = 2 * PART + 8 * HALF * STRIDE;
   static_assert(FLOATS + HALF * EIGHT + 4 * S::GROUP <= EP_GRID_WIDE_AREA, "what plan.c reserves");
   bool paired;

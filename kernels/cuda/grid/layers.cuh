@@ -66,6 +66,7 @@ static __device__ __forceinline__ unsigned *counters_of() {
 static __device__ __noinline__ void blocks_arrive() {
   const span &s = span_of();
   if (s.cluster) {
+    __syncthreads(); /* a warp that arrives may begin with the next step, while others read this */
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   } else {
     counter_arrive(s.barrier);

@@ -349,9 +349,9 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
     __syncthreads();
   }
   if (first) stores_wait<0>();
-  __syncthreads();
   if (threadIdx.x % 128 == 0) state_of().panel_stages[group] = turn;
   if (threadIdx.x == 0) state_of().panel_copies = copies;
+  __syncthreads();
 }
 
 /* The update of a layer's weights and biases, as far as it is made of panels. */

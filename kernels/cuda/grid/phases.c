@@ -12,6 +12,10 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
+static int64_t most(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
 /* Whether so many blocks may update a layer while others go on: a few small tiles each, or one of
  * what takes longer; those that share a sum wait for each other. */
 static bool blocks_suffice(const ep_grid_layer *layer, int64_t blocks, int tiles) {
@@ -26,7 +30,10 @@ void ep_grid_middle_shares(const ep_grid_span *span, ep_grid_share shares[EP_GRI
   int64_t idle = span->middle_blocks, first = 0, tiles = 0;
   for (int l = span->front; l <= span->middle; l++) shares[l].behind = -1;
   for (int l = span->middle - 2; l >= span->front; l--) {
-    const int64_t tasks = least(ep_grid_cut_tasks(&span->layers[l].backward), idle);
+    int64_t tasks = 0; /* of this way back or one behind it */
+    for (int to = span->front; to <= l; to++)
+      tasks = most(tasks, ep_grid_cut_tasks(&span->layers[to].backward));
+    tasks = least(tasks, idle);
     for (int of = span->middle; of > l && tasks < idle; of--) {
       if (shares[of].behind >= 0) continue;
       if (!blocks_suffice(&span->layers[of], idle - tasks, MIDDLE_UPDATES)) continue;
@@ -97,8 +104,6 @@ static void phase_share_updates(const ep_grid_span *span, ep_grid_phase *phase, 
         all = UINT32_C(1) << of, from = shares[of].from, to = shares[of].to;
   } else if (l + 1 == span->middle) {
     all = ~UINT32_C(1) << span->middle, from = span->middle_blocks, to = span->workers;
-    for (int i = l + 2; i <= last; i++) /* blocks that share a sum wait for each other */
-      if (span->layers[i].update.splits > to - from) all &= ~(UINT32_C(1) << i);
   } else if (l + 1 == last) {
     from = phase->tasks > span->middle_blocks ? phase->tasks : span->middle_blocks;
     if (blocks_suffice(&span->layers[last], to - from, LAST_UPDATES)) all = UINT32_C(1) << last;

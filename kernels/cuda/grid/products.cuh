@@ -104,10 +104,9 @@ static __device__ __forceinline__ void copy_one(float *to, const float *from) {
 
 /* R rows by C columns of a matrix, that GROUP threads bring to shared memory, [R, S], and then
  * others to the right or below. A thread has four columns of every PASS-th row. What lies outside
- * becomes zero. SWIZZLED: as a warpgroup reads lines. */
-template <int R, int C, int S, int GROUP, bool SWIZZLED = false> struct strip {
+ * becomes zero. */
+template <int R, int C, int S, int GROUP> struct strip {
   static constexpr int ACROSS = C / 4, PASS = GROUP / ACROSS, COUNT = (R + PASS - 1) / PASS;
-  static_assert(!SWIZZLED || (S == EP_GRID_LINE && C == S && PASS % 8 == 0), "lines, by eights");
   const float *from;
   long long stride;
   int rows, columns; /* from the thread's place on */
@@ -120,8 +119,7 @@ template <int R, int C, int S, int GROUP, bool SWIZZLED = false> struct strip {
     rows = m.rows - row, columns = m.columns - column;
   }
   __device__ __forceinline__ void load(float *to) const {
-    to += SWIZZLED ? ep_grid_line_place(thread_row(), thread_column() / 4)
-                   : thread_row() * S + thread_column();
+    to += thread_row() * S + thread_column();
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
       if (R % PASS == 0 || i < COUNT - 1 || thread_row() + i * PASS < R)
