@@ -125,8 +125,7 @@ typedef struct {
   ep_grid_cut panels; /* of an update as panels.cuh does it; no splits: it does not */
   int64_t turned;     /* in the scratch: its inputs as panels have them (places.h); or -1, and each
                          panel turns its own */
-  int32_t
-      turned_by; /* the first of the blocks that turn a panel each, while others have the head */
+  int32_t turned_by;  /* the first of the blocks that turn one each, while others have the head */
 } ep_grid_layer;
 
 typedef struct ep_grid_maps ep_grid_maps; /* maps.h */
