@@ -12,10 +12,6 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static int64_t most(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* Whether so many blocks may update a layer while others go on: a few small tiles each, or one of
  * what takes longer; those that share a sum wait for each other. */
 static bool blocks_suffice(const ep_grid_layer *layer, int64_t blocks, int tiles) {
@@ -31,9 +27,10 @@ void ep_grid_middle_shares(const ep_grid_span *span, ep_grid_share shares[EP_GRI
   for (int l = span->front; l <= span->middle; l++) shares[l].behind = -1;
   for (int l = span->middle - 2; l >= span->front; l--) {
     int64_t tasks = 0; /* of this way back or one behind it */
-    for (int to = span->front; to <= l; to++)
-      tasks = most(tasks, ep_grid_cut_tasks(&span->layers[to].backward));
-    tasks = least(tasks, idle);
+    for (int to = span->front; to <= l; to++) {
+      const int64_t all = least(ep_grid_cut_tasks(&span->layers[to].backward), idle);
+      if (all > tasks) tasks = all;
+    }
     for (int of = span->middle; of > l && tasks < idle; of--) {
       if (shares[of].behind >= 0) continue;
       if (!blocks_suffice(&span->layers[of], idle - tasks, MIDDLE_UPDATES)) continue;
@@ -73,16 +70,12 @@ static void phase_add(ep_grid_span *span, ep_grid_phase phase) {
 }
 
 /* Of the step's end: the layers that are left. Those that share out the front do it otherwise. */
-static void phases_end(ep_grid_span *span, uint32_t left) {
+static void phases_end(ep_grid_span *span, const ep_grid_share *shares, uint32_t left) {
   ep_grid_phase phase = phase_of(span, EP_GRID_UPDATES, 0, span->workers, span->workers);
   if (span->chained) phase.awaits = EP_GRID_GIVEN;
-  if (span->middle_blocks > 0) {
-    ep_grid_share shares[EP_GRID_LAYERS_MAX];
-    ep_grid_middle_shares(span, shares);
-    for (int l = span->front; l <= span->middle; l++)
-      if (shares[l].behind < 0)
-        phase.update_from = (uint16_t)shares[l].from, phase.update_to = (uint16_t)shares[l].to;
-  }
+  for (int l = span->front; span->middle_blocks > 0 && l <= span->middle; l++)
+    if (shares[l].behind < 0)
+      phase.update_from = (uint16_t)shares[l].from, phase.update_to = (uint16_t)shares[l].to;
   phase.arrives = EP_GRID_BARRIER;
   phase.updates = left;
   phase_add(span, phase);
@@ -92,13 +85,12 @@ static void phases_end(ep_grid_span *span, uint32_t left) {
  * the front's next outputs are there. What is behind the middle layers, but for the first of it, is
  * updated by the blocks that do not have these; the last layer of all, where it is small, by the
  * few that are idle for two wide ones. */
-static void phase_share_updates(const ep_grid_span *span, ep_grid_phase *phase, uint32_t left) {
+static void phase_share_updates(const ep_grid_span *span, const ep_grid_share *shares,
+                                ep_grid_phase *phase, uint32_t left) {
   const int l = phase->layer, last = span->layers_count - 1;
   int from = 0, to = span->layers[l].backward_blocks;
   uint32_t all = 0;
   if (l + 1 < span->middle) {
-    ep_grid_share shares[EP_GRID_LAYERS_MAX];
-    ep_grid_middle_shares(span, shares);
     for (int of = span->front; of <= span->middle; of++)
       if (shares[of].behind == l)
         all = UINT32_C(1) << of, from = shares[of].from, to = shares[of].to;
@@ -117,14 +109,15 @@ static void phase_share_updates(const ep_grid_span *span, ep_grid_phase *phase, 
  * where that takes them no more than a few small tiles, and no panels: so that those who give the
  * others what they wait for are not late, and that no one else arrives late behind it. Returns what
  * is left to the step's end, when a chained front is on its way, of the layers `left`. */
-static uint32_t phase_add_backward(ep_grid_span *span, int l, uint32_t left) {
+static uint32_t phase_add_backward(ep_grid_span *span, const ep_grid_share *shares, int l,
+                                   uint32_t left) {
   const ep_grid_cut *cut = &span->layers[l].backward;
   const ep_grid_layer *behind = &span->layers[l + 1];
   const int blocks = span->layers[l].backward_blocks;
   int64_t tasks = ep_grid_cut_tasks(cut), idle = blocks - tasks;
   ep_grid_phase phase = phase_of(span, EP_GRID_BACKWARD, l, tasks, blocks);
   if (span->middle_blocks > 0) {
-    phase_share_updates(span, &phase, left);
+    phase_share_updates(span, shares, &phase, left);
   } else if (idle > 0 && behind->panels.splits == 0 &&
              blocks_suffice(behind, idle, SMALL_UPDATES)) {
     phase.updates = left & UINT32_C(1) << (l + 1);
@@ -143,6 +136,8 @@ void ep_grid_phases_make(ep_grid_span *span) {
   const bool updates = span->front == 0 || span->chained;
   ep_grid_phase phase;
   const int workers = span->workers;
+  ep_grid_share shares[EP_GRID_LAYERS_MAX];
+  if (span->middle_blocks > 0) ep_grid_middle_shares(span, shares);
   if (span->front == 0) phase_add(span, phase_of(span, EP_GRID_ROWS, 0, workers, workers));
   for (int l = span->front; l < last; l++) {
     const ep_grid_layer *layer = &span->layers[l];
@@ -159,9 +154,10 @@ void ep_grid_phases_make(ep_grid_span *span) {
   if (span->front == last) phase.begins = EP_GRID_BARRIER, phase.awaits = EP_GRID_NONE;
   phase_add(span, phase);
   uint32_t left = updates ? (UINT32_C(2) << last) - (UINT32_C(1) << span->front) : 0;
-  for (int l = last - 1; l > 0 && l >= span->front; l--) left = phase_add_backward(span, l, left);
+  for (int l = last - 1; l > 0 && l >= span->front; l--)
+    left = phase_add_backward(span, shares, l, left);
   if (updates)
-    phases_end(span, left);
+    phases_end(span, shares, left);
   else
     span->phases[span->phases_count - 1].arrives = EP_GRID_BARRIER; /* with those of the front */
 }
