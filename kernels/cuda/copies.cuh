@@ -46,9 +46,16 @@ static __device__ inline void barrier_expect(uint32_t barrier, int bytes) {
 
 /* --- copies -------------------------------------------------------------------------------- */
 
-/* What this thread has written, or knows to be written, to memory or shared memory, copies that
- * follow may read or overwrite. */
+/* What this thread has written, or knows to be written, to memory or the block's shared memory,
+ * copies that follow may read or overwrite. Two fences, since one of all kinds of memory waits
+ * until copies that are on their way have come: thousands of cycles. */
 static __device__ inline void copies_allow(void) {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* The same, where blocks of a cluster copy into one another's shared memory. */
+static __device__ inline void copies_allow_all(void) {
   asm volatile("fence.proxy.async;" ::: "memory");
 }
 

@@ -90,7 +90,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     all_wait(s, meetings += BLOCKS);
     if (lane == 0) stage_start(rows, own);
     if (threadIdx.x == 0) {
-      proxy_fence();
+      own_proxy_fence();
       stages_start<FRONT>(rows);
     }
     if (blockIdx.x == 0 && warp >= ROW_WARPS) figures_write(s, step);

@@ -35,7 +35,7 @@ static __device__ void image_fetch(unsigned long long *done) {
   unsigned bar = shared_address(done), bytes = (unsigned)s.image_floats * 4;
   const char *from = (const char *)(s.scratch + s.image);
   unsigned to = shared_address(block_memory + s.image_at);
-  copies_allow();
+  copies_allow_all();
   barrier_expect(bar, (int)bytes);
   if (s.cluster && gridDim.x > 1) {
     unsigned share = (bytes / 16 + gridDim.x - 1) / gridDim.x * 16, first = blockIdx.x * share;

@@ -169,7 +169,7 @@ template <bool PRECISE> static __device__ void rest_run() {
   int blocks = (int)gridDim.x, last = s.layers_count - 1;
   if (s.front == s.layers_count) {
     layers_update<PRECISE>(last, 0, 0, 0, blocks);
-    copies_allow();
+    copies_allow_all();
     blocks_arrive();
     return;
   }
@@ -266,7 +266,7 @@ static __device__ void blocks_steps(ep_permutation *permutation, unsigned long l
       front_forward_run<PRECISE>(done, parity);
       parity ^= 1;
     }
-    if (whole) copies_allow();
+    if (whole) copies_allow_all();
     if (++batch == s.steps_per_epoch) order_make(permutation, ++epoch), batch = 0;
     if (threadIdx.x == 0) asm volatile("cp.async.wait_all;" ::: "memory"); /* the step's rates */
     if (shared) blocks_arrive();

@@ -130,8 +130,10 @@ template <bool BY_K> struct line_copies {
   typedef wide<BY_K> S;
   static constexpr int A_FLOATS = S::M * LINE, STAGE = A_FLOATS + S::N * LINE;
   static constexpr int A_WARPS = S::M / LINE, BYTES = (int)sizeof(float);
+  static constexpr int EARLY = 4; /* stages of `a`, before `b` is awaited */
   static_assert(A_FLOATS % (8 * LINE) == 0 && STAGE % (8 * LINE) == 0, "lines, by eights");
   static_assert(A_WARPS < WARPS / 2, "each tile is a warp's");
+  static_assert(EARLY <= line_slots::COUNT, "there is room for them");
   static_assert(line_slots::COUNT * STAGE + 8 * LINE <= EP_GRID_WIDE_AREA, "what plan.c reserves");
   const ep_cuda_map *a, *b;
   unsigned lines, full; /* in shared memory: the first stage, the first barrier */
@@ -162,8 +164,10 @@ static __device__ __forceinline__ void parts_load(unsigned (&parts)[LINE / 8][4]
 
 /* As product() of products.cuh: the sum over a line of terms a stage, of tiles that the copy engine
  * brings. Every other stage is a warpgroup's; its place is asked for anew when all of that have
- * multiplied it, one such stage later. BY_K: the terms of `a` lie across, and its fragments come
- * from registers. */
+ * multiplied it, one such stage later. Before `b` is awaited, some stages of `a` are asked for; not
+ * all that there is room for, since the engine takes one copy after the other, and the first of `b`
+ * would stand behind them. BY_K: the terms of `a` lie across, and its fragments come from
+ * registers. */
 template <bool BY_K>
 static __device__ __forceinline__ void
 lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cuda_map *of_a,
@@ -178,12 +182,18 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
   const copies copy = {of_a, of_b, shared_address(lines), full, of.m, of.n, of.first};
   const bool has_a = lane == 0 && warp < copies::A_WARPS,
              has_b = lane == 0 && warp == copies::A_WARPS;
+  int asked = group; /* the next stage of `a` */
   if (has_a) {
     copies_allow();
 #pragma unroll 1
-    for (int k = group; k < COUNT && k < stages; k += 2) copy.load_a(warp, k, (begun + k) % COUNT);
+    for (; asked < copies::EARLY && asked < stages; asked += 2)
+      copy.load_a(warp, asked, (begun + asked) % COUNT);
   }
   meeting_await(awaits);
+  if (has_a)
+#pragma unroll 1
+    for (; asked < COUNT && asked < stages; asked += 2)
+      copy.load_a(warp, asked, (begun + asked) % COUNT);
   if (has_b) {
     copies_allow();
 #pragma unroll 1
