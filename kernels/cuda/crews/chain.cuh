@@ -284,7 +284,7 @@ static __device__ __forceinline__ void shared_store(const row_set &rows, const q
 /* The front's weights once more, when the wide layers' features are done with. */
 static __device__ __forceinline__ void front_refetch(const row_set &rows) {
   if (threadIdx.x != 0) return;
-  proxy_fence();
+  copies_allow_all();
   bytes_expect(rows.barrier(REFETCH), FRONT_FLOATS * 4);
   bulk_start(memory + FRONT_WEIGHTS, rows.s.scratch + layer(0).image, FRONT_FLOATS,
              rows.barrier(REFETCH));

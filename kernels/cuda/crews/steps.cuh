@@ -53,7 +53,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     *task_place(rows) = own;
   }
   if (warp >= ROW_WARPS) batch_fetch(s, rows, now, 0, true, permutation);
-  proxy_fence();
+  copies_allow_all();
   all_arrive(s);
   all_wait(s, meetings += BLOCKS);
 
@@ -67,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     rows.parity = (unsigned)step & 1;
     now.next();
     if (threadIdx.x == 0) {
-      proxy_fence();
+      copies_allow_all();
       pieces_start<0>(rows);
     }
     rows_take(rows);
@@ -79,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     shared_backward<LAST>(rows, slope);
     front_backward<FRONT - 1>(rows, slope);
     figures_give(rows, figures);
-    proxy_fence();
+    copies_allow_all();
     all_arrive(s);
     update = update_of(optimizer, rows);
     if (warp >= ROW_WARPS && step + 1 < s.steps)
@@ -90,12 +90,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     all_wait(s, meetings += BLOCKS);
     if (lane == 0) stage_start(rows, own);
     if (threadIdx.x == 0) {
-      own_proxy_fence();
+      copies_allow();
       stages_start<FRONT>(rows);
     }
     if (blockIdx.x == 0 && warp >= ROW_WARPS) figures_write(s, step);
     weights_update(rows, own, {optimizer, update}, ahead);
-    proxy_fence();
+    copies_allow_all();
     all_arrive(s);
     all_wait(s, meetings += BLOCKS);
   }

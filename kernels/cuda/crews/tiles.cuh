@@ -122,16 +122,15 @@ static __device__ __forceinline__ void bulk_start(float *to, const float *from, 
                "l"(from), "r"(floats * 4), "r"(barrier)
                : "memory");
 }
-/* What this thread has written, or knows to be written, copies that follow may read or overwrite.
- */
-static __device__ __forceinline__ void proxy_fence() {
-  asm volatile("fence.proxy.async;" ::: "memory");
-}
-/* The same without other blocks' shared memory: it does not wait until copies that are on their way
- * have come. */
-static __device__ __forceinline__ void own_proxy_fence() {
+
+/* As copies.cuh has them, for copies that follow; the one of all waits until copies that are on
+ * their way have come. */
+static __device__ __forceinline__ void copies_allow() {
   asm volatile("fence.proxy.async.global;" ::: "memory");
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+static __device__ __forceinline__ void copies_allow_all() {
+  asm volatile("fence.proxy.async;" ::: "memory");
 }
 
 #endif

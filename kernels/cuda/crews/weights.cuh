@@ -175,7 +175,7 @@ template <int L> static __device__ __forceinline__ void stages_start(const row_s
 static __device__ __forceinline__ void stage_start(const row_set &rows, const task &own) {
   if (own.from < 0) return;
   int floats = own.x < 0 ? 0 : CREWS * 256;
-  own_proxy_fence();
+  copies_allow();
   bytes_expect(rows.barrier(own.stage), (floats + TERMS) * 4);
   if (floats > 0)
     bulk_start(memory + own.x, rows.s.scratch + own.from, floats, rows.barrier(own.stage));
