@@ -27,6 +27,7 @@ struct ep_backend {
 };
 
 const char *ep_instruction_set_name(ep_instruction_set instruction_set); /* "avx512" */
+/* The processor's, or the one that the environment's EPOCHD_TEST_INSTRUCTION_SET names, if less. */
 ep_instruction_set ep_instruction_set_detect(void);
 
 /* The table that compile chooses from, the most special first, cpu/reference last. Static. */

@@ -1,6 +1,8 @@
 /* What the processor can do, and the system allows. */
 #include <assert.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -9,11 +11,12 @@
 
 #include "kernels/cpu/cpu.h"
 
+static const char *const names[EP_CPU_COUNT] = {[EP_CPU_BASELINE] = "baseline",
+                                                [EP_CPU_AVX2] = "avx2",
+                                                [EP_CPU_AVX512] = "avx512",
+                                                [EP_CPU_AMX] = "amx"};
+
 const char *ep_instruction_set_name(ep_instruction_set instruction_set) {
-  static const char *const names[] = {[EP_CPU_BASELINE] = "baseline",
-                                      [EP_CPU_AVX2] = "avx2",
-                                      [EP_CPU_AVX512] = "avx512",
-                                      [EP_CPU_AMX] = "amx"};
   assert(instruction_set < EP_CPU_COUNT);
   return names[instruction_set];
 }
@@ -34,8 +37,9 @@ static bool has_tiles(void) {
 }
 #endif
 
-/* The compiler's run-time asks the processor and whether the system saves the registers. */
-ep_instruction_set ep_instruction_set_detect(void) {
+/* The compiler's run-time library tests the processor, and whether the system saves the registers.
+ */
+static ep_instruction_set processor_detect(void) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -44,4 +48,17 @@ ep_instruction_set ep_instruction_set_detect(void) {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return EP_CPU_AVX2;
 #endif
   return EP_CPU_BASELINE;
+}
+
+/* For tests: the name of an instruction set that this process does not go beyond. */
+static ep_instruction_set ceiling(void) {
+  const char *name = getenv("EPOCHD_TEST_INSTRUCTION_SET");
+  for (int i = 0; name && i < EP_CPU_COUNT; i++)
+    if (strcmp(names[i], name) == 0) return (ep_instruction_set)i;
+  return EP_CPU_AMX;
+}
+
+ep_instruction_set ep_instruction_set_detect(void) {
+  ep_instruction_set most = ceiling(), found = processor_detect();
+  return found < most ? found : most;
 }
