@@ -5,7 +5,6 @@
 #define EP_KERNELS_CHOICE_H
 
 #include "kernels/executor.h"
-#include "kernels/formulas/augment.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -152,8 +151,8 @@ typedef struct {
   int multiprocessors;
 } ep_choice_gpu;
 
-/* How cuda/cluster would go about a step (kernels/cuda/cluster/plan.h): its layers, and cycles that
- * it expects. */
+/* How cuda/cluster would go about a step (kernels/cuda/executors/cluster/plan.h): its layers, and
+ * cycles that it expects. */
 typedef struct {
   double cycles; /* of all; the others are parts of it */
   double layers;
@@ -165,7 +164,7 @@ typedef struct {
 bool ep_choice_cluster(const ep_program *program, const ep_choice_gpu *gpu,
                        ep_choice_cluster_work *work);
 
-/* How cuda/crews would go about a step (kernels/cuda/crews/plan.h). */
+/* How cuda/crews would go about a step (kernels/cuda/executors/crews/plan.h). */
 typedef struct {
   double front, shared; /* layers that each block has whole, and that a crew's blocks share out */
   double weights;       /* floats of weights that a block fetches */
@@ -177,7 +176,7 @@ typedef struct {
 bool ep_choice_crews(const ep_program *program, const ep_choice_gpu *gpu,
                      ep_choice_crews_work *work);
 
-/* How cuda/grid would go about a step (kernels/cuda/grid/plan.h). */
+/* How cuda/grid would go about a step (kernels/cuda/executors/grid/plan.h). */
 typedef struct {
   bool cluster;      /* few blocks that share their barrier, or all multiprocessors */
   double layers;     /* phases, each with a barrier at its end */
@@ -188,7 +187,7 @@ typedef struct {
   double multiplied; /* multiply-adds of a block's tasks */
 } ep_choice_grid_work;
 
-/* How cuda/fused would go about a step (kernels/cuda/narrow/plan.h). */
+/* How cuda/fused would go about a step (kernels/cuda/executors/fused/plan.h). */
 typedef struct {
   double cycles;   /* that a step is expected to take */
   double turns;    /* of tiles of rows through a layer, one after the other */

@@ -190,6 +190,12 @@ static inline bool ep_program_shuffles(const ep_program *program) {
   return program->shuffle && program->batch_size < program->train_rows;
 }
 
+/* Whether a program's training rows differ from its evaluation's. */
+static inline bool ep_program_augments(const ep_augment *augment, ep_shape stored, ep_shape in) {
+  return augment->shift != 0 || augment->flip || stored.height != in.height ||
+         stored.width != in.width;
+}
+
 static inline int64_t ep_program_state_floats(const ep_program *program) {
   return program->parameters + program->buffers;
 }

@@ -9,11 +9,12 @@
 
 #include <sodium.h>
 
-#include "api/spec.h"
-#include "engine/data/allowed.h"
-#include "server/http.h"
-#include "server/probe.h"
-#include "server/ready_notice.h"
+#include "api/spec/spec.h"
+#include "engine/data/sources/allowed_paths.h"
+#include "server/handlers/routes.h"
+#include "server/http/http.h"
+#include "server/process/probe.h"
+#include "server/process/ready_notice.h"
 
 enum { EXIT_USAGE = 2 };
 
@@ -134,6 +135,7 @@ int main(int argc, char **argv) {
   ep_json_seed();
   if (sodium_init() < 0) return fail("libsodium does not start", &error);
   server.config = &config;
+  server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
   if (read_tokens(&config, &server.auth, &error)) {
     fail("", &error);

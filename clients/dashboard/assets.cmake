@@ -1,12 +1,12 @@
 # cmake -DASSETS="name=file;…" -DSCRATCH=folder -DGZIP=program -DEMBED=embed.cmake -DOUTPUT=file.c
-#       -P assets.cmake: the table of server/dashboard.h, each file as it is and compressed.
+#       -P assets.cmake: the table of server/handlers/dashboard_files.h, each file as it is and compressed.
 set(type_html "text/html; charset=utf-8")
 set(type_css "text/css; charset=utf-8")
 set(type_js "text/javascript; charset=utf-8")
 set(type_svg "image/svg+xml")
 set(type_txt "text/plain; charset=utf-8")
 
-set(HEADER server/dashboard.h)
+set(HEADER server/handlers/dashboard_files.h)
 set(FILES "")
 set(symbols "")
 set(table "")

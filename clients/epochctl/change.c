@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json.h"
+#include "api/json/json.h"
 #include "api/limits.h"
 
 enum { PART_BYTES = 256 };

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "api/json.h"
+#include "api/json/json.h"
 #include "clients/epochctl/change.h"
 #include "clients/epochctl/commands.h"
 #include "clients/epochctl/fields.h"

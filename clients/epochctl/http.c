@@ -7,7 +7,7 @@
 
 #include <curl/curl.h>
 
-#include "api/json.h"
+#include "api/json/json.h"
 #include "api/limits.h"
 
 enum { CONNECT_SECONDS = 10, SILENT_SECONDS = 60, HEADER_BYTES = 1536 };

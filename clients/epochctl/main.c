@@ -5,7 +5,7 @@
 
 #include <curl/curl.h>
 
-#include "api/nearest.h"
+#include "api/json/nearest.h"
 #include "clients/epochctl/pages.h"
 
 enum { TIMEOUT_SECONDS = 120, TIMEOUT_MOST = 86400 };

@@ -3,7 +3,7 @@
 #ifndef EP_CLIENTS_EPOCHCTL_PROGRESS_H
 #define EP_CLIENTS_EPOCHCTL_PROGRESS_H
 
-#include "api/event.h"
+#include "api/wire/event.h"
 #include "clients/epochctl/terminal.h"
 
 /* From {.terminal = …, .name = …}, both loans. */

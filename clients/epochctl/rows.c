@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/writer.h"
 #include "api/limits.h"
-#include "api/writer.h"
 
 /* One line's cells as numbers; the count, or -1 at a cell that is no finite number. Ends at '\n'.
  */

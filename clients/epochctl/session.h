@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "api/problem.h"
+#include "api/json/problem.h"
 #include "clients/epochctl/terminal.h"
 
 enum {

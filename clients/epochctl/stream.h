@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#include "api/event.h"
+#include "api/wire/event.h"
 #include "clients/epochctl/session.h"
 
 /* A line that grows until its end comes, never over EP_LIMIT_EVENT_BYTES. From {0}. */

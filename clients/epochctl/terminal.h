@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "api/writer.h"
+#include "api/json/writer.h"
 
 typedef struct {
   bool live;    /* standard output is a terminal that can go back to the start of a line */

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#include "engine/cost.h"
+#include "engine/plan/cost.h"
 #include "engine/worker/device.h"
 #include "engine/worker/link.h"
 

@@ -3,7 +3,7 @@
 #ifndef EP_ENGINE_WORKER_CALIBRATOR_PROGRAMS_H
 #define EP_ENGINE_WORKER_CALIBRATOR_PROGRAMS_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 typedef struct {
   const char *executor;

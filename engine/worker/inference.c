@@ -6,9 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "engine/data/prepare.h"
-#include "engine/plan.h"
-#include "engine/weights.h"
+#include "engine/data/prepare/prepare.h"
+#include "engine/plan/plan.h"
+#include "engine/weights/weights.h"
 #include "kernels/backend.h"
 
 /* A trained network, ready to answer. */

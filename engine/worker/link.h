@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "api/frame.h"
+#include "api/wire/frame.h"
 
 typedef struct {
   int socket;

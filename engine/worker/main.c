@@ -1,5 +1,5 @@
 /* epoch-worker: one device, one context, one training at a time. epochd starts it, speaks to it
- * over a socket (api/frame.h), and starts it again when it dies.
+ * over a socket (api/wire/frame.h), and starts it again when it dies.
  *
  * The main thread reads commands, answers probes, and sends what the training thread has put into
  * the outbox; predictions have a thread of their own. The process ends when epochd's socket ends,
@@ -17,14 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/frame.h"
-#include "engine/data/allowed.h"
-#include "engine/train.h"
-#include "engine/worker/answers.h"
+#include "api/wire/frame.h"
+#include "engine/data/sources/allowed_paths.h"
+#include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
 #include "engine/worker/link.h"
 #include "engine/worker/outbox.h"
+#include "engine/worker/replies.h"
 
 enum { EXIT_USAGE = 2, EXIT_DEVICE = 3 };
 

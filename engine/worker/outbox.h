@@ -6,8 +6,8 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "api/event.h"
-#include "api/frame.h"
+#include "api/wire/event.h"
+#include "api/wire/frame.h"
 
 enum { EP_OUTBOX_RECORDS = 4096 };
 

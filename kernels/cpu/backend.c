@@ -9,8 +9,8 @@
 
 #include "api/limits.h"
 #include "kernels/cpu/check.h"
-#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/probe.h"
+#include "kernels/cpu/runtime/cpu.h"
 
 /* The most special first. */
 static const ep_executor *const executors[] = {&ep_cpu_fused, &ep_cpu_blocked, &ep_cpu_reference};

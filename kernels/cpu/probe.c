@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/runtime/cpu.h"
 
 /* y = 2 x + 1 at x = -1, 0, 1, 2 from w = b = 0, full batch, lr 0.25. By hand:
  * loss (1 + 1 + 9 + 25) / 4 = 9, grad w = 2/4 * -(1 + 0 + 3 + 10) = -7, grad b = 2/4 * -8 = -4:

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/feed.h"
+#include "kernels/cuda/network/feed.h"
 
 typedef struct {
   void *x; /* device [rows, stored] of x_type; the training set's are the network's own */

@@ -3,7 +3,7 @@
 #ifndef EP_KERNELS_CUDA_INSTANCE_H
 #define EP_KERNELS_CUDA_INSTANCE_H
 
-#include "kernels/cuda/executor.h"
+#include "kernels/cuda/executors/executor.h"
 
 /* EP_UNSUPPORTED as the executor's create says. */
 ep_status ep_cuda_instance_create(ep_backend *backend, const ep_program *program,

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/device.h"
 #include "kernels/cuda/instance.h"
+#include "kernels/cuda/runtime/probe.h"
 
 /* The most special first; the last accepts everything. */
 static const ep_cuda_executor *const executors[] = {

@@ -41,12 +41,6 @@ EP_DEVICE_INLINE ep_augmentation ep_augment_none(ep_shape stored, ep_shape in) {
   return middle;
 }
 
-/* Whether a program's training rows differ from its evaluation's. */
-EP_DEVICE_INLINE bool ep_program_augments(const ep_augment *augment, ep_shape stored, ep_shape in) {
-  return augment->shift != 0 || augment->flip || stored.height != in.height ||
-         stored.width != in.width;
-}
-
 /* Which number of the stored row becomes pixel (channel, y, x) of the network's input; -1 = none,
  * it is 0 in the stored type. */
 EP_DEVICE_INLINE int64_t ep_augment_source(const ep_augmentation *drawn, ep_shape stored,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/runtime/cpu.h"
 #include "tests/unit/kernels/compare.h"
 
 static const ep_case_window five = {.kernel = {5, 5}}, two = {.kernel = {2, 2}};

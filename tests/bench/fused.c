@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/runtime/cpu.h"
 #include "tests/unit/kernels/compare.h"
 
 enum { CHECK_STEPS = 5, MEASURED_STEPS = 1000, REPEATS = 3 };

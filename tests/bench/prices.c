@@ -1,8 +1,8 @@
-/* Fits the prices of engine/cost.c to what tests/bench/study measured, and says how well `auto`
- * would choose by them: fitted to all cells; by those of the other half of the cells, which is how
- * it would do with networks that it has not seen; by the usual ones; and, of one study, by the
- * calibrations of the same run. For whoever changes an executor, or its model: the study need not
- * be run again.
+/* Fits the prices of engine/plan/cost.c to what tests/bench/study measured, and says how well
+ * `auto` would choose by them: fitted to all cells; by those of the other half of the cells, which
+ * is how it would do with networks that it has not seen; by the usual ones; and, of one study, by
+ * the calibrations of the same run. For whoever changes an executor, or its model: the study need
+ * not be run again.
  *
  * Of several studies a cell's time on a device is the least that the executor took which is its
  * today, and each executor's prices are fitted to all that it ever ran: give those that were
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/calibration_fields.h"
-#include "engine/cost.h"
+#include "api/wire/calibration_fields.h"
+#include "engine/plan/cost.h"
 #include "engine/worker/calibrator_programs.h"
 
 enum { CELLS_MOST = 256, RUNS_MOST = 4096, CPU = 0, CUDA = 1, KINDS = 2, IN_FEATURES = 16 };

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/spec_fields.h"
+#include "api/spec/fields.h"
 
 static void number_print(double number) {
   char text[EP_NUMBER_BYTES];

@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.parse
 
-HEAD_SECONDS = 15  # of server/connection.c: by then a new connection's first head must be there
+HEAD_SECONDS = 15  # of server/http/connection.c: by then a new connection's first head must be there
 PATIENCE = 60  # seconds for an answer, where the machine is busy
 QUEUE = b'"object":"queue"'
 JOB = (b'{"data": {"generator": "xor"}, "loss": "mse", "epochs": 900000000, "report_every": 900000000, '

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/event.h"
 #include "api/limits.h"
+#include "api/wire/event.h"
 #include "fuzz.h"
 
 static int same(double a, double b) {

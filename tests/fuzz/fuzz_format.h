@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/data/excerpt.h"
-#include "engine/data/format.h"
+#include "engine/data/formats/format.h"
+#include "engine/files/excerpt.h"
 #include "fuzz.h"
 #include "kernels/backend.h"
 

@@ -2,7 +2,7 @@
  * and understood again. */
 #include <string.h>
 
-#include "api/frame.h"
+#include "api/wire/frame.h"
 #include "fuzz.h"
 
 static void command(const uint8_t *payload, size_t count) {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/inference.h"
+#include "api/responses/inference.h"
 #include "fuzz.h"
 
 static const ep_model models[] = {

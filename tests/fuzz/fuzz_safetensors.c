@@ -1,7 +1,7 @@
 /* Any bytes as weights: refused with a reason, or tensors that tile the file. */
 #include <string.h>
 
-#include "engine/safetensors.h"
+#include "engine/weights/safetensors.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {

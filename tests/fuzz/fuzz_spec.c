@@ -2,8 +2,8 @@
  * the same; and then planned against some data. */
 #include <string.h>
 
-#include "api/spec.h"
-#include "engine/plan.h"
+#include "api/spec/spec.h"
+#include "engine/plan/plan.h"
 #include "fuzz.h"
 
 /* Rows of a table, and images of bytes. */

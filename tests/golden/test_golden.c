@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/runtime/cpu.h"
 #include "tests/golden/golden.h"
 
 static ep_goldens goldens;

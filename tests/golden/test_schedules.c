@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/schedule.h"
+#include "engine/training/schedule.h"
 
 static double number(const json_t *golden, const char *key) {
   const json_t *value = json_object_get(golden, key);

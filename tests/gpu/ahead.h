@@ -1,5 +1,5 @@
 /* ahead.h: what cases need compiled, by as many threads as there are cores, before they are tried
- * one after the other: they find it in the cache on disk (kernels/cuda/cache.h). */
+ * one after the other: they find it in the cache on disk (kernels/cuda/runtime/cache.h). */
 #ifndef EP_TESTS_GPU_AHEAD_H
 #define EP_TESTS_GPU_AHEAD_H
 

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "kernels/choice.h"
-#include "kernels/cuda/cluster/plan.h"
-#include "kernels/cuda/cnn/plan.h"
-#include "kernels/cuda/crews/plan.h"
-#include "kernels/cuda/narrow/plan.h"
-#include "kernels/cuda/resident/plan.h"
-#include "kernels/cuda/sources.h"
+#include "kernels/cuda/executors/cluster/plan.h"
+#include "kernels/cuda/executors/cnn/plan.h"
+#include "kernels/cuda/executors/crews/plan.h"
+#include "kernels/cuda/executors/fused/plan.h"
+#include "kernels/cuda/executors/resident/plan.h"
+#include "kernels/cuda/runtime/sources.h"
 #include "tests/unit/kernels/programs.h"
 
 enum { MULTIPROCESSORS = 100, HEADERS_MAX = 64 };
@@ -41,7 +41,7 @@ static void log_print(nvrtcProgram program) {
   free(log);
 }
 
-/* As compiler.c does. Takes the header, "kernels/cuda/runtime/program.h". */
+/* As compiler.c does. Takes the header, "kernels/cuda/device/program.h". */
 static bool compiles(const char *file, char *header, int capability) {
   const char *names[HEADERS_MAX], *texts[HEADERS_MAX], *source = "";
   char architecture[32];
@@ -52,7 +52,7 @@ static bool compiles(const char *file, char *header, int capability) {
     names[count] = EP_CUDA_SOURCES[i].name;
     texts[count++] = EP_CUDA_SOURCES[i].text;
   }
-  names[count] = "kernels/cuda/runtime/program.h";
+  names[count] = "kernels/cuda/device/program.h";
   texts[count++] = header;
   snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d", capability);
   const char *const options[] = {architecture, "--std=c++17",
@@ -169,12 +169,16 @@ static const struct {
   int oldest; /* capability that takes it, and all after it … */
   bool large; /* … if their blocks are large */
 } kernels[] = {
-    {"cuda/resident", "kernels/cuda/resident/rows.cuh", thin_create, resident_text, 75, false},
-    {"cuda/cluster", "kernels/cuda/cluster/steps.cuh", middle_create, cluster_text, 90, true},
-    {"cuda/crews", "kernels/cuda/crews/steps.cuh", growing_create, crews_text, 90, true},
-    {"cuda/fused, tf32", "kernels/cuda/narrow/steps.cuh", middle_create, narrow_text, 80, false},
-    {"cuda/fused, bf16", "kernels/cuda/narrow/steps.cuh", half_create, narrow_text, 80, false},
-    {"cuda/graph", "kernels/cuda/cnn/steps.cuh", picture_create, graph_text, 80, false},
+    {"cuda/resident", "kernels/cuda/executors/resident/kernel.cuh", thin_create, resident_text, 75,
+     false},
+    {"cuda/cluster", "kernels/cuda/executors/cluster/kernel.cuh", middle_create, cluster_text, 90,
+     true},
+    {"cuda/crews", "kernels/cuda/executors/crews/kernel.cuh", growing_create, crews_text, 90, true},
+    {"cuda/fused, tf32", "kernels/cuda/executors/fused/kernel.cuh", middle_create, narrow_text, 80,
+     false},
+    {"cuda/fused, bf16", "kernels/cuda/executors/fused/kernel.cuh", half_create, narrow_text, 80,
+     false},
+    {"cuda/graph", "kernels/cuda/executors/cnn/kernel.cuh", picture_create, graph_text, 80, false},
 };
 
 /* Whether it compiles, or is not taken where it need not be. */

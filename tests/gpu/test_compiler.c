@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "api/limits.h"
-#include "kernels/cuda/compiler.h"
-#include "kernels/cuda/sources.h"
+#include "kernels/cuda/runtime/nvrtc.h"
+#include "kernels/cuda/runtime/sources.h"
 
 /* --- the driver ---------------------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ ep_status ep_cuda_fail(ep_error *error, cudaError_t code, const char *doing) {
 /* --- what is compiled ---------------------------------------------------------------------- */
 
 const ep_cuda_source EP_CUDA_SOURCES[] = {
-    {"tiny.cuh", "#include \"kernels/cuda/runtime/program.h\"\n"
+    {"tiny.cuh", "#include \"kernels/cuda/device/program.h\"\n"
                  "extern \"C\" __global__ void tiny(int *x) { *x = NUMBER; }\n"}};
 const int EP_CUDA_SOURCES_COUNT = 1;
 

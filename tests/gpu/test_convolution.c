@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/cuda/images/convolution.h"
-#include "kernels/cuda/images/library.h"
+#include "kernels/cuda/executors/images/convolution.h"
+#include "kernels/cuda/executors/images/library.h"
 
 /* --- the driver: a clock that only what is run moves ---------------------------------------- */
 

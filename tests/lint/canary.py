@@ -17,46 +17,60 @@ def header(path, inside="int ep_x(void);"):
 
 CLEAN = {
     ".clang-format": "BasedOnStyle: LLVM\n",
+    "api/CMakeLists.txt": "ep_library(ep_words status.c)\n",
     "api/status.h": header("api/status.h"),
+    "api/status.c": '#include "api/status.h"\n',
     "kernels/program.h": header("kernels/program.h", '#include "api/status.h"'),
-    "engine/plan.h": header("engine/plan.h", '#include "kernels/program.h"'),
-    "server/main.c": '/* system("no"): a comment, not a call */\n#include <microhttpd.h>\n\n'
-                     '#include "engine/plan.h"\nconst char *text = "atoi(x)";\n',
+    "engine/plan/plan.h": header("engine/plan/plan.h", '#include "kernels/program.h"'),
+    "server/workers/CMakeLists.txt": "ep_library(ep_server_workers link.c)\n",
+    "server/workers/link.c": '/* system("no"): a comment, not a call */\n#include "engine/plan/plan.h"\n'
+                             'const char *text = "atoi(x)";\n',
+    "kernels/cuda/executors/grid/plan.h": header("kernels/cuda/executors/grid/plan.h"),
     "tests/one.sh": '#!/usr/bin/env bash\necho "$1"\n',
 }
 
 # (rule, file, its content)
 PLANTED = [
-    ("arrows", "api/status.c", '#include "engine/plan.h"\n'),
-    ("arrows", "kernels/cpu/fused.c", '#include "engine/plan.h"\n'),
-    ("arrows", "kernels/cpu/fused.c", '#include "api/spec.h"\n'),
-    ("arrows", "kernels/cpu/fused.c", "#include <cuda_runtime.h>\n"),
-    ("arrows", "kernels/cuda/graph.cu", '#include "kernels/cpu/fused.h"\n'),
-    ("arrows", "engine/plan.c", '#include "engine/train.h"\n'),
-    ("arrows", "engine/data/csv.c", '#include "kernels/cpu/fused.h"\n'),
-    ("arrows", "engine/train.c", "#include <jansson.h>\n"),
-    ("arrows", "engine/train.c", '#include "server/jobs.h"\n'),
-    ("arrows", "engine/train.cu", "\n"),
-    ("arrows", "server/store.c", '#include "engine/train.h"\n'),
-    ("arrows", "server/store.c", '#include "kernels/backend.h"\n'),
-    ("arrows", "server/store.c", "#include <jansson.h>\n"),
-    ("arrows", "engine/worker.c", "#include <sqlite3.h>\n"),
-    ("arrows", "clients/epochctl/run.c", '#include "server/http.h"\n'),
-    ("arrows", "clients/epochctl/run.c", '#include "engine/plan.h"\n'),
+    ("arrows", "api/other.c", '#include "engine/plan/plan.h"\n'),
+    ("arrows", "kernels/cpu/check.c", '#include "engine/plan/plan.h"\n'),
+    ("arrows", "kernels/cpu/check.c", '#include "api/spec/spec.h"\n'),
+    ("arrows", "kernels/cpu/check.c", "#include <cuda_runtime.h>\n"),
+    ("arrows", "kernels/cpu/executors/fused/net.c", '#include "kernels/cpu/executors/blocked/net.h"\n'),
+    ("arrows", "kernels/cuda/executors/crews/plan.c", '#include "kernels/cuda/executors/grid/plan.h"\n'),
+    ("arrows", "kernels/cuda/layers/conv.cu", '#include "kernels/cuda/network/network.h"\n'),
+    ("arrows", "kernels/cuda/layers/conv.cu", '#include "kernels/cpu/runtime/cpu.h"\n'),
+    ("arrows", "engine/plan/cost.c", '#include "engine/training/train.h"\n'),
+    ("arrows", "engine/data/formats/csv.c", '#include "kernels/cpu/runtime/cpu.h"\n'),
+    ("arrows", "engine/training/train.c", "#include <jansson.h>\n"),
+    ("arrows", "engine/training/train.c", '#include "server/jobs/jobs.h"\n'),
+    ("arrows", "engine/training/train.cu", "\n"),
+    ("arrows", "server/store/jobs.c", '#include "engine/training/train.h"\n'),
+    ("arrows", "server/store/jobs.c", '#include "kernels/backend.h"\n'),
+    ("arrows", "server/store/jobs.c", "#include <jansson.h>\n"),
+    ("arrows", "server/jobs/queue.c", "#include <sqlite3.h>\n"),
+    ("arrows", "server/jobs/queue.c", '#include "server/http/http.h"\n'),
+    ("arrows", "engine/worker/main.c", "#include <sqlite3.h>\n"),
+    ("arrows", "clients/epochctl/run.c", '#include "server/http/http.h"\n'),
+    ("arrows", "clients/epochctl/run.c", '#include "engine/plan/plan.h"\n'),
     ("arrows", "clients/epochctl/run.c", "#include <microhttpd.h>\n"),
-    ("arrows", "api/job.c", "#include <curl/curl.h>\n"),
-    ("arrows", "api/job.c", "  #  include <microhttpd.h>\n"),
+    ("arrows", "api/responses/job.c", "#include <curl/curl.h>\n"),
+    ("arrows", "api/responses/job.c", "  #  include <microhttpd.h>\n"),
+    ("arrows", "api/more/x.c", "\n"),
     ("arrows", "elsewhere/x.c", "\n"),
-    ("length", "server/store.c", "\n" * 600),
-    ("banned", "server/store.c", "void f(char *a) {\n  strcpy(a, a);\n}\n"),
-    ("banned", "server/store.c", "int f(char *a) { return atoi (a); }\n"),
-    ("guards", "server/store.h", "int f(void);\n"),
-    ("guards", "server/store.h", header("server/other.h")),
-    ("guards", "server/store.h", header("server/store.h") + "int outside;\n"),
-    ("paths", "server/store.c", 'const char *path = "/ho' 'me/someone/data";\n'),
+    ("rooms", "api/forgotten.c", "\n"),
+    ("rooms", "api/CMakeLists.txt", "ep_library(ep_words status.c)\nep_library(ep_more status.c)\n"),
+    ("rooms", "engine/plan/CMakeLists.txt", "ep_library(ep_plan ../../api/status.c)\n"),
+    ("rooms", "api/status.h", header("api/status.h", '#include "engine/plan/plan.h"')),
+    ("length", "server/store/store.c", "\n" * 600),
+    ("banned", "server/store/store.c", "void f(char *a) {\n  strcpy(a, a);\n}\n"),
+    ("banned", "server/store/store.c", "int f(char *a) { return atoi (a); }\n"),
+    ("guards", "server/store/store.h", "int f(void);\n"),
+    ("guards", "server/store/store.h", header("server/store/other.h")),
+    ("guards", "server/store/store.h", header("server/store/store.h") + "int outside;\n"),
+    ("paths", "server/store/store.c", 'const char *path = "/ho' 'me/someone/data";\n'),
     ("paths", "docs/guide.md", "see ../sh" "ared/data\n"),
-    ("unfinished", "server/store.c", "/* TO" "DO: the rest */\n"),
-    ("format", "server/store.c", "int    f( void ) ;\n"),
+    ("unfinished", "server/store/store.c", "/* TO" "DO: the rest */\n"),
+    ("format", "server/store/store.c", "int    f( void ) ;\n"),
     ("shell", "tests/two.sh", '#!/usr/bin/env bash\ncd "$1"\nrm -rf $undefined_thing/*\n'),
 ]
 
@@ -90,7 +104,7 @@ def main():
             with tempfile.TemporaryDirectory() as tree:
                 write(tree, {**CLEAN, path: text})
                 done = lint(rule, tree)
-                if done.returncode != 1 or path + ":" not in done.stdout:
+                if done.returncode != 1 or (path + ":" not in done.stdout and rule != "rooms"):
                     failures += 1
                     print(f"{rule}: did not find what was planted in {path}: {text!r}"[:300])
     print(f"{len(PLANTED)} planted, {failures} missed")

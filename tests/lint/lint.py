@@ -11,32 +11,14 @@ import shutil
 import subprocess
 import sys
 
+sys.dont_write_bytecode = True
+from rooms import ROOMS  # noqa: E402
+
 NOT_OURS = {".git", "build", ".carry", ".cache", "node_modules", "__pycache__"}
 C_FILES = (".c", ".h", ".cu", ".cuh")
+SOURCES = (".c", ".cu")
 LONGEST_FILE_LINES = 600
 
-# Who may include whom. The row of the longest matching prefix counts. The first pattern says which
-# of the project's headers, the second which of the guarded system headers (GUARDED below).
-PLAN_SIDE = (r"api/|engine/(plan|weights|safetensors|onnx|protobuf|spread)\w*\.h|engine/data/|"
-             r"kernels/(program|random|backend)\.h")
-WORDS = r"api/(status|vocabulary|limits)\.h"
-ARROWS = {
-    "api/": (r"api/", r"jansson"),
-    "kernels/": (WORDS + r"|kernels/([^/]+\.h|formulas/)", r""),
-    "kernels/cpu/": (WORDS + r"|kernels/([^/]+\.h|formulas/|cpu/)", r""),
-    "kernels/cuda/": (WORDS + r"|kernels/([^/]+\.h|formulas/|cuda/)", r"cuda"),
-    "engine/": (r"api/|engine/|kernels/([^/]+\.h|formulas/)", r""),
-    "engine/plan": (PLAN_SIDE, r""),
-    "engine/weights": (PLAN_SIDE, r"jansson"),
-    "engine/safetensors": (PLAN_SIDE, r"jansson"),
-    "engine/onnx": (PLAN_SIDE, r""),
-    "engine/protobuf": (PLAN_SIDE, r""),
-    "engine/data/": (PLAN_SIDE, r"jansson"),
-    "server/": (r"api/|server/|engine/(plan|weights|weights_npz|onnx|protobuf)\.h|engine/data/",
-                r"microhttpd|sqlite"),
-    "clients/": (r"api/|clients/", r"jansson|curl"),
-    "tests/": (r"", r"microhttpd|sqlite|jansson|cuda|curl"),
-}
 GUARDED = {
     "microhttpd": r"microhttpd\.h",
     "sqlite": r"sqlite3\.h",
@@ -72,25 +54,101 @@ def code(tree, path):
                   flags=re.DOTALL).split("\n")
 
 
+def row_of(folder):
+    """The row of a folder: its own, or the one with a star for all of its kind."""
+    if folder in ROOMS:
+        return folder
+    kind = os.path.dirname(folder) + "/*"
+    return kind if kind in ROOMS else None
+
+
+def allows(row, folder, other):
+    """Whether a file of `folder`, whose row that is, may include one of the folder `other`."""
+    if other == folder:
+        return True
+    allowed = ROOMS[row][0].split()
+    return other in allowed or (row_of(other) in allowed and row_of(other) != other)
+
+
+def includes(tree, path):
+    """(line number, bracket, name) of every #include."""
+    for number, line in enumerate(lines(tree, path), 1):
+        found = re.match(r'\s*#\s*include\s*([<"])([^">]+)[">]', line)
+        if found:
+            yield number, *found.groups()
+
+
 def arrows(tree):
+    """A folder includes only what its row allows."""
     for path in files(tree, C_FILES):
-        row = max((prefix for prefix in ARROWS if path.startswith(prefix)), key=len, default=None)
-        if row is None:
-            yield path, 1, "lies in no folder that the arrows know"
+        folder = os.path.dirname(path)
+        test = path.startswith("tests/")
+        row = None if test else row_of(folder)
+        if row is None and not test:
+            yield path, 1, f"lies in a folder without a row in rooms.py: {folder}"
             continue
-        ours, guarded = ARROWS[row]
         if path.endswith((".cu", ".cuh")) and not path.startswith(("kernels/cuda/", "tests/gpu/")):
             yield path, 1, "CUDA outside kernels/cuda"
-        for number, line in enumerate(lines(tree, path), 1):
-            found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
-            if not found:
-                continue
-            bracket, name = found.groups()
-            if bracket == '"' and not re.match(ours, name):
-                yield path, number, f'{row} may not include "{name}"'
+        guarded = "microhttpd|sqlite|jansson|cuda|curl" if test else ROOMS[row][1]
+        for number, bracket, name in includes(tree, path):
+            if bracket == '"' and not test and not allows(row, folder, os.path.dirname(name)):
+                yield path, number, f'{folder} may not include "{name}"'
             for word, pattern in GUARDED.items():
-                if re.match(pattern, name) and (not guarded or word not in guarded.split("|")):
-                    yield path, number, f"{row} may not use {word} (<{name}>)"
+                if re.match(pattern, name) and word not in guarded.split("|"):
+                    yield path, number, f"{folder} may not use {word} (<{name}>)"
+
+
+def circle(graph):
+    """Some circle of a graph {node: nodes}, as a list that ends where it begins; [] without one."""
+    done, path = set(), []
+
+    def walk(node):
+        if node in path:
+            return path[path.index(node):] + [node]
+        if node in done:
+            return []
+        path.append(node)
+        for after in sorted(graph.get(node, ())):
+            found = walk(after)
+            if found:
+                return found
+        path.pop()
+        done.add(node)
+        return []
+
+    return next((found for found in map(walk, sorted(graph)) if found), [])
+
+
+def rooms(tree):
+    """A folder is a library: its CMakeLists.txt names its sources, all of them, and no others; and the
+    includes between folders form no circle."""
+    named = {}  # source: the folders whose CMakeLists.txt names it
+    for path in files(tree, "CMakeLists.txt"):
+        folder = os.path.dirname(path)
+        if path.startswith("tests/"):
+            continue
+        text = re.sub(r"#[^\n]*", "", "\n".join(lines(tree, path)))
+        for name in re.findall(r"[\w./]+\.cu?\b", text):
+            named.setdefault(os.path.normpath(os.path.join(folder, name)), set()).add(folder)
+        parts = re.findall(r"\b(ep_library|ep_cuda_part|ep_cuda_plan|add_library|add_executable)\(", text)
+        if row_of(folder) and folder not in ("kernels/cuda",) and len(parts) != len(set(parts)):
+            yield path, 1, "makes two libraries of one folder"
+    graph = {}
+    for path in files(tree, C_FILES):
+        folder = os.path.dirname(path)
+        if path.startswith("tests/"):
+            continue
+        if path.endswith(SOURCES):
+            owners = named.get(path, set())
+            if owners != {folder}:
+                yield path, 1, f"is named by {', '.join(sorted(owners)) or 'no CMakeLists.txt'}, not just by {folder}"
+        for _, bracket, name in includes(tree, path):
+            other = os.path.dirname(name)
+            if bracket == '"' and other != folder:
+                graph.setdefault(folder, set()).add(other)
+    found = circle(graph)
+    if found:
+        yield found[0], 1, "folders that include each other: " + " -> ".join(found)
 
 
 def length(tree):
@@ -178,7 +236,7 @@ def shell(tree):
 
 
 RULES = {rule.__name__: rule for rule in
-         (arrows, length, banned, guards, paths, unfinished, format, shell)}
+         (arrows, rooms, length, banned, guards, paths, unfinished, format, shell)}
 
 
 def main():

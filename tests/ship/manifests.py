@@ -119,7 +119,7 @@ def check_kubernetes():
     made = {document["kind"]: document for document in documents}
     require(set(made) == {"StatefulSet", "Service"}, f"kinds: {sorted(made)}")
     claims = {claim["metadata"]["name"] for claim in made["StatefulSet"]["spec"]["volumeClaimTemplates"]}
-    labels = check_stateful_set(made["StatefulSet"], claims, text("server", "routes.c"))
+    labels = check_stateful_set(made["StatefulSet"], claims, text("server", "handlers", "routes.c"))
     service = made["Service"]
     require(service["spec"]["selector"] == labels, "the Service selects other Pods")
     require(made["StatefulSet"]["spec"]["serviceName"] == service["metadata"]["name"], "serviceName")

@@ -11,7 +11,7 @@ copy=$(mktemp -d "${TMPDIR:-/tmp}/epochd-manifests.XXXXXX")
 trap 'rm -r "$copy"' EXIT
 plant() { # plant FILE FROM TO
   rm -rf "${copy:?}"/*
-  (cd "$tree" && cp --parents -r docker server/routes.c docs/epochd.8 CMakeLists.txt "$copy")
+  (cd "$tree" && cp --parents -r docker server/handlers/routes.c docs/epochd.8 CMakeLists.txt "$copy")
   sed -i "s|$2|$3|" "$copy/$1"
   ! cmp -s "$tree/$1" "$copy/$1" || { echo "FAILED: nothing was planted in $1"; exit 1; }
   if python3 "$here/manifests.py" "$copy" >"$copy/said"; then

@@ -1,5 +1,6 @@
-/* Tests of api/differences.c and api/compare.c: where specs differ, and jobs beside each other. */
-#include "api/compare.h"
+/* Tests of api/responses/differences.c and api/responses/compare.c: where specs differ, and jobs
+ * beside each other. */
+#include "api/responses/compare.h"
 
 #include <check.h>
 #include <math.h>
@@ -7,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/differences.h"
-#include "api/result_fields.h"
+#include "api/responses/differences.h"
+#include "api/wire/result_fields.h"
 
 /* "pointer [value,value]" lines of what differs; the caller's. */
 static char *differences_text(const char *const *specs, int count) {

@@ -1,5 +1,5 @@
 /* Lines of the event log: written exactly, read back, torn ones refused. */
-#include "api/event.h"
+#include "api/wire/event.h"
 
 #include <check.h>
 #include <math.h>
@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json.h"
+#include "api/json/json.h"
 #include "api/limits.h"
-#include "api/result_fields.h"
+#include "api/wire/result_fields.h"
 
 static const int64_t noon_us = INT64_C(1795193527123456);
 

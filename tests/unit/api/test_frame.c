@@ -1,12 +1,12 @@
 /* Frames between epochd and a worker: round trips, and payloads that lie. */
-#include "api/frame.h"
+#include "api/wire/frame.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/result_fields.h"
+#include "api/wire/result_fields.h"
 
 /* Equal to the bit; NaN equals only NaN. */
 static bool same(double a, double b) {

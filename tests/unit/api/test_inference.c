@@ -1,6 +1,6 @@
-/* Tests of api/inference*.c and api/model.c: requests of the Open Inference Protocol into rows, and
- * predictions into answers. tests/e2e/models.py asks the same of the whole server. */
-#include "api/inference.h"
+/* Tests of api/inference*.c and api/responses/model.c: requests of the Open Inference Protocol into
+ * rows, and predictions into answers. tests/e2e/models.py asks the same of the whole server. */
+#include "api/responses/inference.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Answers: jobs, lists, devices, the queue, problems, predictions, curves. */
-#include "api/job.h"
+#include "api/responses/job.h"
 
 #include <check.h>
 #include <math.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/result_fields.h"
+#include "api/wire/result_fields.h"
 
 /* Takes the text over, compares, frees. */
 static void assert_text(char *text, const char *wanted) {

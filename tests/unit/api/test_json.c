@@ -1,12 +1,12 @@
 /* Reading JSON: depth, types, ranges; the scanner; what somebody probably meant. */
-#include "api/json.h"
+#include "api/json/json.h"
 
 #include <check.h>
 #include <math.h>
 #include <string.h>
 
-#include "api/nearest.h"
-#include "api/scanner.h"
+#include "api/json/nearest.h"
+#include "api/json/scanner.h"
 
 START_TEST(depth_leaves_strings_out) {
   static const struct {

@@ -1,12 +1,12 @@
-/* Tests of api/labels.c: what a PATCH may say, and a spec with other labels. */
-#include "api/labels.h"
+/* Tests of api/spec/labels.c: what a PATCH may say, and a spec with other labels. */
+#include "api/spec/labels.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/spec.h"
+#include "api/spec/spec.h"
 
 static ep_status labels_read(const char *text, ep_labels *labels, ep_problem *problem) {
   *problem = (ep_problem){0};

@@ -1,5 +1,5 @@
 /* The job's spec: what is taken, with which defaults, and written again. */
-#include "api/spec.h"
+#include "api/spec/spec.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "api/spec.h"
+#include "api/spec/spec.h"
 #include "tests/unit/api/spec_texts.h"
 
 static const struct {

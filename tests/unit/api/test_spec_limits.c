@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/spec.h"
-#include "api/writer.h"
+#include "api/json/writer.h"
+#include "api/spec/spec.h"
 
 #define XOR "\"data\":{\"generator\":\"xor\"}"
 #define MODEL "\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":1}]}"

@@ -1,5 +1,5 @@
 /* JSON as it is written: commas, escapes, shortest numbers, limits. */
-#include "api/writer.h"
+#include "api/json/writer.h"
 
 #include <check.h>
 #include <float.h>

@@ -3,7 +3,7 @@
 #ifndef EP_TESTS_NETWORK_FIXTURE_H
 #define EP_TESTS_NETWORK_FIXTURE_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 typedef struct {
   ep_job_spec *spec;

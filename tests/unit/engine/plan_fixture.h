@@ -2,7 +2,7 @@
 #ifndef EP_TESTS_ENGINE_PLAN_FIXTURE_H
 #define EP_TESTS_ENGINE_PLAN_FIXTURE_H
 
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 /* A job of these layers on 60000 MNIST images: mse against as many columns as come out. */
 #define JOB(layers, more)                                                               \

@@ -1,8 +1,8 @@
 /* Tests of files of many arrays: NPZ and safetensors. */
 #include <zip.h>
 
-#include "engine/data/array.h"
-#include "engine/data/npy_header.h"
+#include "engine/data/arrays/npy_header.h"
+#include "engine/data/formats/array.h"
 #include "tests/unit/engine/scratch.h"
 
 /* A canonical NPY file of bytes 0, 1, 2, …: [rows, columns], or [rows] without columns. */

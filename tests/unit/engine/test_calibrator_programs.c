@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/cost.h"
+#include "engine/plan/cost.h"
 
 static const ep_device_info devices[] = {
     {.id = "cpu", .instruction_set = "avx512", .threads = 16},

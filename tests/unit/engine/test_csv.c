@@ -1,7 +1,7 @@
 #include <math.h>
 
-#include "engine/data/excerpt.h"
-#include "engine/data/number.h"
+#include "engine/data/formats/number.h"
+#include "engine/files/excerpt.h"
 #include "tests/unit/engine/scratch.h"
 
 static const char *scanned(const char *text, ep_number_grammar grammar, double *value) {

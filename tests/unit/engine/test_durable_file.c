@@ -1,5 +1,5 @@
 /* Files that are put in place together, or not at all. */
-#include "engine/data/durable_file.h"
+#include "engine/files/durable_file.h"
 
 #include <sodium.h>
 

@@ -1,11 +1,11 @@
-#include "engine/data/generators.h"
+#include "engine/data/sources/generators.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "engine/data/dataset.h"
-#include "engine/data/prepare.h"
+#include "engine/data/datasets/dataset.h"
+#include "engine/data/prepare/prepare.h"
 
 static ep_data_spec generated(ep_generator generator, int64_t rows, uint64_t seed) {
   return (ep_data_spec){.source = EP_DATA_GENERATOR,

@@ -1,4 +1,4 @@
-#include "engine/data/idx.h"
+#include "engine/data/arrays/idx_header.h"
 #include "tests/unit/engine/scratch.h"
 
 /* An IDX file of that type and shape. Owned by the caller. */

@@ -1,5 +1,5 @@
 /* Metrics against figures worked out by hand (and by scikit-learn's definitions). */
-#include "engine/metrics.h"
+#include "engine/training/metrics.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "engine/data/npy_header.h"
+#include "engine/data/arrays/npy_header.h"
 #include "tests/unit/engine/scratch.h"
 
 /* A file of the given version: its head padded to 64 as NumPy does, then the values. */

@@ -1,7 +1,7 @@
-#include "engine/onnx.h"
+#include "engine/weights/onnx.h"
 
-#include "engine/onnx_layers.h"
-#include "engine/weights.h"
+#include "engine/weights/onnx_layers.h"
+#include "engine/weights/weights.h"
 #include "tests/unit/engine/network_fixture.h"
 #include "tests/unit/engine/scratch.h"
 

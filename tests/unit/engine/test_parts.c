@@ -8,11 +8,11 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "engine/data/allowed.h"
-#include "engine/data/npy_header.h"
-#include "engine/data/parts.h"
-#include "engine/data/path_source.h"
-#include "engine/data/prepare.h"
+#include "engine/data/arrays/npy_header.h"
+#include "engine/data/datasets/parts.h"
+#include "engine/data/prepare/prepare.h"
+#include "engine/data/sources/allowed_paths.h"
+#include "engine/data/sources/path_source.h"
 #include "tests/unit/engine/scratch.h"
 
 enum { ROWS = 10, SIDE = 2, PIXELS = SIDE * SIDE };

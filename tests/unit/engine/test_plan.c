@@ -1,5 +1,5 @@
 /* The plan: shapes, faults, counts, first weights, estimates. */
-#include "engine/plan.h"
+#include "engine/plan/plan.h"
 
 #include <check.h>
 #include <math.h>

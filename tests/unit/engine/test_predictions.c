@@ -1,6 +1,6 @@
 /* The files of predictions are written a window of rows at a time: tables of one window and of
  * several, and rows that are wider than a window, held against a plain loop. */
-#include "engine/predictions.h"
+#include "engine/training/predictions.h"
 
 #include "tests/unit/engine/scratch.h"
 

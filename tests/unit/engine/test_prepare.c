@@ -1,9 +1,9 @@
-#include "engine/data/prepare.h"
+#include "engine/data/prepare/prepare.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "engine/data/split.h"
+#include "engine/data/prepare/split.h"
 #include "kernels/random.h"
 #include "tests/unit/engine/scratch.h"
 

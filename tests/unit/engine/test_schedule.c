@@ -1,6 +1,6 @@
 /* The learning rate of every schedule, by torch's formulas worked out by hand at their corners. The
  * whole sequences stand in tests/golden. */
-#include "engine/schedule.h"
+#include "engine/training/schedule.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* The processor's SHA-256 against libsodium's, and both against a known answer (FIPS 180-4). */
-#include "engine/data/sha256.h"
+#include "engine/files/sha256.h"
 
 #include <check.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* Each thing is done once, however many there are. */
-#include "engine/spread.h"
+#include "engine/parallel.h"
 
 #include <check.h>
 #include <stdatomic.h>

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/data/sha256.h"
-#include "engine/weights.h"
+#include "engine/files/sha256.h"
+#include "engine/weights/weights.h"
 #include "tests/unit/engine/training_fixture.h"
 
 static ep_backend *backend;

@@ -1,10 +1,10 @@
-#include "engine/weights.h"
+#include "engine/weights/weights.h"
 
 #include <jansson.h>
 #include <math.h>
 
-#include "engine/safetensors.h"
-#include "engine/weights_notes.h"
+#include "engine/weights/notes.h"
+#include "engine/weights/safetensors.h"
 #include "tests/unit/engine/network_fixture.h"
 #include "tests/unit/engine/scratch.h"
 

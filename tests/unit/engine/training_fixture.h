@@ -3,7 +3,7 @@
 #ifndef EP_TESTS_TRAINING_FIXTURE_H
 #define EP_TESTS_TRAINING_FIXTURE_H
 
-#include "engine/train.h"
+#include "engine/training/train.h"
 
 enum { FIXTURE_RECORDS = 4096 };
 

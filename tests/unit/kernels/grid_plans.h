@@ -3,7 +3,7 @@
 #ifndef EP_TESTS_KERNELS_GRID_PLANS_H
 #define EP_TESTS_KERNELS_GRID_PLANS_H
 
-#include "kernels/cuda/grid/plan.h"
+#include "kernels/cuda/executors/grid/plan.h"
 
 /* Doubling widths: 2-4-… of `layers` layers, to two classes, in TF32. */
 bool ep_grid_plan_doubling(int layers, int64_t batch_size, const ep_optimizer *optimizer,

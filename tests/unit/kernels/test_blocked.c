@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "kernels/cpu/blocked/product.h"
-#include "kernels/cpu/cpu.h"
-#include "kernels/cpu/crew.h"
+#include "kernels/cpu/executors/blocked/product.h"
+#include "kernels/cpu/runtime/cpu.h"
+#include "kernels/cpu/runtime/crew.h"
 #include "tests/unit/kernels/compare.h"
 
 static const ep_backend_ops *ops;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "api/limits.h"
-#include "kernels/cuda/cache.h"
+#include "kernels/cuda/runtime/cache.h"
 
 static char folder[64];
 

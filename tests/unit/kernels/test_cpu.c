@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cpu/cpu.h"
 #include "kernels/cpu/probe.h"
+#include "kernels/cpu/runtime/cpu.h"
 #include "tests/unit/kernels/compare.h"
 
 static ep_backend *backend;

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "kernels/cuda/crews/plan.h"
+#include "kernels/cuda/executors/crews/plan.h"
 #include "tests/unit/kernels/programs.h"
 
 enum { ROWS = EP_CREWS_ROWS, RANKS = EP_CREWS_RANKS, PIECES_MAX = 8 * EP_CREWS_LAYERS_MAX };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "kernels/choice.h"
-#include "kernels/cpu/fused/fused.h"
+#include "kernels/cpu/executors/fused/fused.h"
 #include "tests/unit/kernels/compare.h"
 #include "tests/unit/kernels/programs.h"
 

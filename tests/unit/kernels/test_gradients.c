@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/cpu/reference/batch.h"
-#include "kernels/cpu/reference/layers.h"
-#include "kernels/cpu/reference/losses.h"
-#include "kernels/cpu/reference/network.h"
+#include "kernels/cpu/executors/reference/network.h"
+#include "kernels/cpu/layers/batch.h"
+#include "kernels/cpu/layers/layers.h"
+#include "kernels/cpu/layers/losses.h"
 #include "kernels/random.h"
 #include "tests/unit/kernels/cases_images.h"
 #include "tests/unit/kernels/programs.h"

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/grid/places.h"
-#include "kernels/cuda/grid/plan.h"
+#include "kernels/cuda/executors/grid/offsets.h"
+#include "kernels/cuda/executors/grid/plan.h"
 #include "tests/unit/kernels/programs.h"
 
 enum { BANKS = 32, HALF_WARP = 16, PLACES_MAX = 8 * EP_GRID_LAYERS_MAX };

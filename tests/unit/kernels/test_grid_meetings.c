@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/grid/places.h"
+#include "kernels/cuda/executors/grid/offsets.h"
 #include "tests/unit/kernels/grid_plans.h"
 #include "tests/unit/kernels/races.h"
 

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "kernels/cuda/grid/places.h"
+#include "kernels/cuda/executors/grid/offsets.h"
 #include "tests/unit/kernels/grid_plans.h"
 
 enum { MULTIPROCESSORS = 132 };

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "kernels/cuda/images/parts.h"
+#include "kernels/cuda/executors/images/parts.h"
 #include "tests/unit/kernels/programs.h"
 
 static const ep_case_window three = {.kernel = {3, 3}, .padding = {1, 1}};

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/cpu/reference/batch.h"
-#include "kernels/cpu/reference/layers.h"
+#include "kernels/cpu/layers/batch.h"
+#include "kernels/cpu/layers/layers.h"
 #include "kernels/random.h"
 
 #define ck_assert_near(actual, expected) \

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "kernels/backend.h"
-#include "kernels/cpu/reference/losses.h"
-#include "kernels/cpu/reference/optimizers.h"
+#include "kernels/cpu/layers/losses.h"
+#include "kernels/cpu/layers/optimizers.h"
 #include "kernels/formulas/losses.h"
 #include "kernels/random.h"
 

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/folder.h"
-#include "server/metrics_jobs.h"
-#include "server/models.h"
+#include "server/jobs/metrics.h"
+#include "server/jobs/models.h"
+#include "server/process/data_dir.h"
 
 struct ep_jobs {
   char folder[256];

@@ -1,9 +1,9 @@
-/* fake_jobs.h: jobs that nobody trains, for tests of what is above server/jobs.h: one log on disk
- * that the test appends to, answers that are fixed texts. */
+/* fake_jobs.h: jobs that nobody trains, for tests of what is above server/jobs/jobs.h: one log on
+ * disk that the test appends to, answers that are fixed texts. */
 #ifndef EP_TESTS_UNIT_SERVER_FAKE_JOBS_H
 #define EP_TESTS_UNIT_SERVER_FAKE_JOBS_H
 
-#include "server/jobs.h"
+#include "server/jobs/jobs.h"
 
 #define FAKE_JOB "job_0000000000000000000000000"
 

@@ -22,8 +22,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "api/frame.h"
-#include "api/spec.h"
+#include "api/spec/spec.h"
+#include "api/wire/frame.h"
 
 typedef struct {
   const char *device, *data_dir;

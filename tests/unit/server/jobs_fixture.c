@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/clock.h"
-#include "server/store.h"
+#include "server/process/clock.h"
+#include "server/store/store.h"
 #include "tests/unit/server/scratch.h"
 
 ep_jobs_options jobs_options(const char *devices) {

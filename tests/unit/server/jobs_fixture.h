@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "server/jobs.h"
+#include "server/jobs/jobs.h"
 
 ep_jobs_options jobs_options(const char *devices);
 ep_jobs *jobs_open(const char *devices);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/folder.h"
+#include "server/process/data_dir.h"
 
 /* One for the program: a common definition in every file that includes this. */
 __attribute__((weak)) char scratch_dir[64];

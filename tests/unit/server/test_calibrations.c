@@ -1,13 +1,13 @@
 /* What is known of programs and of a device's drift, by the jobs that it had. The rest of
- * server/calibrations.c needs devices: see e2e/auto.sh. */
-#include "server/calibrations.h"
+ * server/workers/calibrations.c needs devices: see e2e/auto.sh. */
+#include "server/workers/calibrations.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/cost.h"
+#include "engine/plan/cost.h"
 
 /* Two devices whose calibrations know one executor each. */
 static ep_calibrations *calibrations_make(void) {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/config.h"
+#include "server/process/config.h"
 
 static ep_config config;
 static ep_error error;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/curve.h"
+#include "server/curves/curve.h"
 #include "tests/unit/server/fake_jobs.h"
 
 static ep_curve_point *line(int64_t count) {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/curve_axis.h"
-#include "server/curve_svg.h"
+#include "server/curves/axis.h"
+#include "server/curves/svg.h"
 
 #define NONE ((double)NAN)
 

@@ -1,4 +1,5 @@
-/* Tests of server/eventlog.c: numbering, reading on, torn lines, failures of the disk, wakes. */
+/* Tests of server/events/event_log.c: numbering, reading on, torn lines, failures of the disk,
+ * wakes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "server/clock.h"
-#include "server/eventlog.h"
+#include "server/events/event_log.h"
+#include "server/process/clock.h"
 #include "tests/unit/server/scratch.h"
 
 /* In the place of the system's: counts, fails for folders, and sees whether all that are expected

@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/clock.h"
-#include "server/folder.h"
-#include "server/http.h"
+#include "server/handlers/routes.h"
+#include "server/http/http.h"
+#include "server/process/clock.h"
+#include "server/process/data_dir.h"
 #include "tests/unit/server/fake_jobs.h"
 
 enum { ANSWER_BYTES = 1 << 20, PATIENCE_MS = 10000 };
@@ -37,6 +38,7 @@ static void start(int64_t watchers) {
   ck_assert_int_eq(ep_config_read(5, argv, &config, &error), EP_OK);
   server = (ep_server){.config = &config,
                        .jobs = fake_jobs_create(folder),
+                       .routes = &EP_ROUTES,
                        .guard = {.listen_host = "127.0.0.1", .allow = ""},
                        .boot = "b"};
   ep_http_room room = ep_http_room_find();
@@ -213,15 +215,16 @@ END_TEST
 
 START_TEST(a_token_is_needed_but_for_probes) {
   server.auth.count = 1; /* of a hash that nothing has */
-  for (int i = 0; i < EP_ROUTES_COUNT; i++) {
+  for (int i = 0; i < EP_ROUTES.count; i++) {
     char target[128];
-    snprintf(target, sizeof target, "%s", EP_ROUTES[i].path);
+    snprintf(target, sizeof target, "%s", EP_ROUTES.rows[i].path);
     char *brace = strchr(target, '{');
     if (brace) memcpy(brace, "abcd", 4);
-    int status = ask(EP_ROUTES[i].method, target, JSON, EP_ROUTES[i].body ? "{}" : NULL);
-    ck_assert_msg((status == 401) != EP_ROUTES[i].open, "%s %s: %d", EP_ROUTES[i].method, target,
-                  status);
-    ck_assert_int_eq(ask(EP_ROUTES[i].method, target, JSON "Host: evil.example\r\n", "{}"), 400);
+    int status = ask(EP_ROUTES.rows[i].method, target, JSON, EP_ROUTES.rows[i].body ? "{}" : NULL);
+    ck_assert_msg((status == 401) != EP_ROUTES.rows[i].open, "%s %s: %d", EP_ROUTES.rows[i].method,
+                  target, status);
+    ck_assert_int_eq(ask(EP_ROUTES.rows[i].method, target, JSON "Host: evil.example\r\n", "{}"),
+                     400);
   }
   ck_assert_int_eq(get("/nope"), 401);
   server.auth.count = 0;

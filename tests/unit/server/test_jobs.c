@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/data/dataset.h"
-#include "server/clock.h"
+#include "engine/data/datasets/dataset.h"
+#include "server/process/clock.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 

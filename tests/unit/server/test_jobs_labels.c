@@ -1,10 +1,10 @@
-/* Tests of server/jobs_labels.c and jobs_list.c with fake workers: labels that change while a job
+/* Tests of server/jobs/labels.c and jobs_list.c with fake workers: labels that change while a job
  * waits, starts, runs, ends and is deleted; lists by tags and their versions. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
-#include "server/clock.h"
+#include "server/process/clock.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/metrics_http.h"
-#include "server/metrics_process.h"
-#include "server/metrics_text.h"
-#include "server/routes.h"
+#include "server/handlers/routes.h"
+#include "server/http/metrics_http.h"
+#include "server/metrics/process.h"
+#include "server/metrics/text.h"
 
 static const char *const NO_LABELS[] = {NULL};
 
@@ -101,23 +101,25 @@ END_TEST
 
 /* Every row by itself; what no row took is one more. */
 START_TEST(requests_are_counted_by_row) {
-  ck_assert_int_le(EP_ROUTES_COUNT, EP_METRICS_ROUTES);
+  ck_assert_int_le(EP_ROUTES.count, EP_METRICS_ROUTES);
   ep_writer out;
-  for (int i = 0; i < EP_ROUTES_COUNT; i++) ep_metrics_http_observe(&EP_ROUTES[i], 201, 1000 * i);
-  ep_metrics_http_observe(NULL, 404, 10);
-  ep_metrics_http_observe(&EP_ROUTES[0], 503, 10);
-  ep_metrics_http_observe(&EP_ROUTES[0], 0, 10); /* none that there is: an error of the server's */
+  for (int i = 0; i < EP_ROUTES.count; i++)
+    ep_metrics_http_observe(&EP_ROUTES, &EP_ROUTES.rows[i], 201, 1000 * i);
+  ep_metrics_http_observe(&EP_ROUTES, NULL, 404, 10);
+  ep_metrics_http_observe(&EP_ROUTES, &EP_ROUTES.rows[0], 503, 10);
+  ep_metrics_http_observe(&EP_ROUTES, &EP_ROUTES.rows[0], 0,
+                          10); /* none that there is: an error of the server's */
   ep_writer_init(&out, 4 << 20);
-  ep_metrics_http_format(&out);
+  ep_metrics_http_format(&EP_ROUTES, &out);
   char *text = take(&out), wanted[256];
-  for (int i = 0; i < EP_ROUTES_COUNT; i++) {
+  for (int i = 0; i < EP_ROUTES.count; i++) {
     snprintf(wanted, sizeof wanted, "requests_total{route=\"%s\",method=\"%s\",code=\"2xx\"} 1\n",
-             EP_ROUTES[i].path, EP_ROUTES[i].method);
+             EP_ROUTES.rows[i].path, EP_ROUTES.rows[i].method);
     ck_assert_msg(strstr(text, wanted) != NULL, "%s", wanted);
   }
   ck_assert_ptr_nonnull(strstr(text, "{route=\"none\",method=\"any\",code=\"4xx\"} 1\n"));
   snprintf(wanted, sizeof wanted, "{route=\"%s\",method=\"%s\",code=\"5xx\"} 2\n",
-           EP_ROUTES[0].path, EP_ROUTES[0].method);
+           EP_ROUTES.rows[0].path, EP_ROUTES.rows[0].method);
   ck_assert_ptr_nonnull(strstr(text, wanted));
   free(text);
 }

@@ -1,12 +1,12 @@
-/* Tests of server/store_models.c and server/models.c: names of models on disk, what may be
+/* Tests of server/store/models.c and server/jobs/models.c: names of models on disk, what may be
  * published, and what it keeps. */
-#include "server/models.h"
+#include "server/jobs/models.h"
 
 #include <sqlite3.h>
 #include <string.h>
 
-#include "engine/weights.h"
-#include "server/store_models.h"
+#include "engine/weights/weights.h"
+#include "server/store/models.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 

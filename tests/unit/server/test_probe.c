@@ -1,6 +1,6 @@
 /* probe.c: what it asks, and what it makes of each answer: a peer of one answer plays the daemon.
  */
-#include "server/probe.h"
+#include "server/process/probe.h"
 
 #include <arpa/inet.h>
 #include <check.h>

@@ -1,11 +1,11 @@
-/* Tests of server/queue.c, id.c and pins.c: orders. */
+/* Tests of server/jobs/queue.c, id.c and pins.c: orders. */
 #include <pthread.h>
 #include <sodium.h>
 #include <string.h>
 
-#include "server/id.h"
-#include "server/pins.h"
-#include "server/queue.h"
+#include "server/jobs/pins.h"
+#include "server/jobs/queue.h"
+#include "server/process/id.h"
 #include "tests/unit/server/scratch.h"
 
 static ep_queue_entry entry_make(int age, int priority, bool again) {

@@ -1,5 +1,5 @@
 /* ready_notice.c: a socket of each kind plays the service manager. */
-#include "server/ready_notice.h"
+#include "server/process/ready_notice.h"
 
 #include <check.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tests of server/jobs_recover.c and jobs_end.c with fake workers: what a daemon finds when it
+/* Tests of server/jobs/recover.c and jobs_end.c with fake workers: what a daemon finds when it
  * opens the folder of one that was ended, or killed. */
 #include <signal.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "server/store.h"
+#include "server/store/store.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 

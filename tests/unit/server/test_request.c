@@ -3,11 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/auth.h"
-#include "server/guard.h"
-#include "server/member.h"
-#include "server/range.h"
-#include "server/request.h"
+#include "server/http/auth.h"
+#include "server/http/guard.h"
+#include "server/http/member.h"
+#include "server/http/range.h"
+#include "server/http/request.h"
 
 static ep_request request;
 static ep_error error;

@@ -1,4 +1,4 @@
-/* Tests of server/store.c: rows in and out, keys, pages, names, and what a kill leaves. */
+/* Tests of server/store/store.c: rows in and out, keys, pages, names, and what a kill leaves. */
 #include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "server/store.h"
+#include "server/store/store.h"
 #include "tests/unit/server/scratch.h"
 
 /* In the place of the system's, for SQLite too. */

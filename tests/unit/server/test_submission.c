@@ -1,4 +1,4 @@
-/* Tests of server/jobs_submit.c with fake workers and a disk that is slow, or refuses: a worker
+/* Tests of server/jobs/submit.c with fake workers and a disk that is slow, or refuses: a worker
  * begins with a job while its row is on the way to the disk, and nobody is shown any of it. */
 #include <errno.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Tests of server/supervisor.c by way of jobs: devices that come, go, hang and are lost, and what
- * is asked of workers. */
+/* Tests of server/workers/supervisor.c by way of jobs: devices that come, go, hang and are lost,
+ * and what is asked of workers. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -7,9 +7,9 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "server/clock.h"
-#include "server/jobs_state.h"
-#include "server/supervisor_state.h"
+#include "server/jobs/state.h"
+#include "server/process/clock.h"
+#include "server/workers/state.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/tfevents.h"
+#include "server/curves/tfevents.h"
 
 /* The check value that the checksum's definitions give, and two of RFC 3720, appendix B.4. */
 START_TEST(checksums_are_castagnolis) {

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/watcher.h"
+#include "server/http/watcher.h"
 #include "tests/unit/server/fake_jobs.h"
 
 static ep_jobs *jobs;

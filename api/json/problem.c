@@ -1,0 +1,80 @@
+#include "api/json/problem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json/writer.h"
+
+/* What an answer can reach: every text at its longest, every byte escaped to six. */
+enum { PROBLEM_TEXT_LIMIT = 1 << 20 };
+
+ep_status ep_problem_add(ep_problem *problem, ep_status status, const char *pointer,
+                         const char *format, ...) {
+  if (!problem) return status;
+  char detail[EP_MESSAGE_BYTES];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(detail, sizeof detail, format, arguments);
+  va_end(arguments);
+  if (problem->status == EP_OK) {
+    problem->status = status;
+    snprintf(problem->detail, sizeof problem->detail, "%s", detail);
+  }
+  if (problem->errors_count < EP_LIMIT_PROBLEM_ERRORS) {
+    ep_problem_error *error = &problem->errors[problem->errors_count++];
+    snprintf(error->pointer, sizeof error->pointer, "%s", pointer);
+    snprintf(error->detail, sizeof error->detail, "%s", detail);
+  }
+  return status;
+}
+
+ep_status ep_problem_set(ep_problem *problem, ep_status status, const char *format, ...) {
+  if (!problem) return status;
+  problem->status = status;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(problem->detail, sizeof problem->detail, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+ep_status ep_problem_from_error(ep_problem *problem, const ep_error *error) {
+  if (error->pointer[0])
+    return ep_problem_add(problem, error->status, error->pointer, "%s", error->message);
+  return ep_problem_set(problem, error->status, "%s",
+                        error->message[0] ? error->message : ep_status_text(error->status));
+}
+
+char *ep_problem_format(const ep_problem *problem, const char *instance) {
+  ep_writer writer;
+  char type[64];
+  snprintf(type, sizeof type, "urn:epochd:problem:%s", ep_status_name(problem->status));
+  ep_writer_init(&writer, PROBLEM_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  ep_writer_key(&writer, "type");
+  ep_writer_string(&writer, type);
+  ep_writer_key(&writer, "title");
+  ep_writer_string(&writer, ep_status_text(problem->status));
+  ep_writer_key(&writer, "status");
+  ep_writer_integer(&writer, ep_status_http(problem->status));
+  ep_writer_key(&writer, "detail");
+  ep_writer_string(&writer, problem->detail[0] ? problem->detail : ep_status_text(problem->status));
+  if (instance) {
+    ep_writer_key(&writer, "instance");
+    ep_writer_string(&writer, instance);
+  }
+  ep_writer_key(&writer, "errors");
+  ep_writer_open(&writer, '[');
+  for (int i = 0; i < problem->errors_count; i++) {
+    ep_writer_open(&writer, '{');
+    ep_writer_key(&writer, "pointer");
+    ep_writer_string(&writer, problem->errors[i].pointer);
+    ep_writer_key(&writer, "detail");
+    ep_writer_string(&writer, problem->errors[i].detail);
+    ep_writer_close(&writer, '}');
+  }
+  ep_writer_close(&writer, ']');
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}

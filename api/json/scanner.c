@@ -1,0 +1,119 @@
+#include "api/json/scanner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/limits.h"
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+char ep_scan_peek(ep_scanner *scanner) {
+  while (scanner->at < scanner->end && (*scanner->at == ' ' || *scanner->at == '\t' ||
+                                        *scanner->at == '\n' || *scanner->at == '\r'))
+    scanner->at++;
+  return scanner->at < scanner->end ? *scanner->at : 0;
+}
+
+bool ep_scan_token(ep_scanner *scanner, char token) {
+  if (ep_scan_peek(scanner) != token || scanner->at == scanner->end) return false;
+  scanner->at++;
+  return true;
+}
+
+bool ep_scan_word(ep_scanner *scanner, const char *word) {
+  size_t bytes = strlen(word);
+  if (ep_scan_peek(scanner) != word[0] || (size_t)(scanner->end - scanner->at) < bytes ||
+      memcmp(scanner->at, word, bytes) != 0)
+    return false;
+  scanner->at += bytes;
+  return true;
+}
+
+bool ep_scan_string(ep_scanner *scanner, char *text, size_t text_bytes) {
+  if (!ep_scan_token(scanner, '"')) return false;
+  size_t used = 0;
+  while (scanner->at < scanner->end) {
+    char c = *scanner->at++;
+    if (c == '"') {
+      if (text_bytes) text[used] = 0;
+      return true;
+    }
+    if ((unsigned char)c < 0x20) return false;
+    if (used + 1 < text_bytes) text[used++] = c;
+    if (c == '\\') {
+      if (scanner->at == scanner->end) return false;
+      if (used + 1 < text_bytes) text[used++] = *scanner->at;
+      scanner->at++;
+    }
+  }
+  return false;
+}
+
+/* Bytes of the number at `at` by JSON's grammar; 0 when there is none. */
+static size_t number_bytes(const char *at, const char *end) {
+  const char *start = at;
+  if (at < end && *at == '-') at++;
+  if (at == end || !is_digit(*at)) return 0;
+  if (*at == '0')
+    at++;
+  else
+    while (at < end && is_digit(*at)) at++;
+  if (at < end && *at == '.') {
+    at++;
+    if (at == end || !is_digit(*at)) return 0;
+    while (at < end && is_digit(*at)) at++;
+  }
+  if (at < end && (*at == 'e' || *at == 'E')) {
+    at++;
+    if (at < end && (*at == '+' || *at == '-')) at++;
+    if (at == end || !is_digit(*at)) return 0;
+    while (at < end && is_digit(*at)) at++;
+  }
+  return (size_t)(at - start);
+}
+
+bool ep_scan_number(ep_scanner *scanner, double *out) {
+  ep_scan_peek(scanner);
+  size_t bytes = number_bytes(scanner->at, scanner->end);
+  if (bytes == 0 || bytes > EP_SCAN_NUMBER_BYTES) return false;
+  char text[EP_SCAN_NUMBER_BYTES + 1];
+  memcpy(text, scanner->at, bytes);
+  text[bytes] = 0;
+  *out = strtod(text, NULL);
+  scanner->at += bytes;
+  return true;
+}
+
+static bool skip_value(ep_scanner *scanner, int depth);
+
+static bool skip_list(ep_scanner *scanner, char open, char close, int depth) {
+  char key[1];
+  if (depth == 0 || !ep_scan_token(scanner, open)) return false;
+  if (ep_scan_token(scanner, close)) return true;
+  do {
+    if (open == '{' && (!ep_scan_string(scanner, key, sizeof key) || !ep_scan_token(scanner, ':')))
+      return false;
+    if (!skip_value(scanner, depth - 1)) return false;
+  } while (ep_scan_token(scanner, ','));
+  return ep_scan_token(scanner, close);
+}
+
+static bool skip_value(ep_scanner *scanner, int depth) {
+  char text[1];
+  double number;
+  switch (ep_scan_peek(scanner)) {
+  case '{': return skip_list(scanner, '{', '}', depth);
+  case '[': return skip_list(scanner, '[', ']', depth);
+  case '"': return ep_scan_string(scanner, text, sizeof text);
+  case 't': return ep_scan_word(scanner, "true");
+  case 'f': return ep_scan_word(scanner, "false");
+  case 'n': return ep_scan_word(scanner, "null");
+  default: return ep_scan_number(scanner, &number);
+  }
+}
+
+bool ep_scan_skip(ep_scanner *scanner) {
+  return skip_value(scanner, EP_LIMIT_JSON_DEPTH);
+}

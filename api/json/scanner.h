@@ -1,0 +1,33 @@
+/* scanner.h: reads JSON straight through, without a tree, where a tree would cost too much: lines
+ * of events, rows to predict. Strict (RFC 8259) but for this: escapes in strings are passed over,
+ * not decoded, because only plain names are looked for. */
+#ifndef EP_API_JSON_SCANNER_H
+#define EP_API_JSON_SCANNER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The bytes still to read; need not end in 0. */
+typedef struct {
+  const char *at, *end;
+} ep_scanner;
+
+/* Each skips white space first, and on false leaves the scanner somewhere in what it could not
+ * read. */
+
+/* Takes `token` if it is next. */
+bool ep_scan_token(ep_scanner *scanner, char token);
+/* What is next, without taking it; 0 at the end. */
+char ep_scan_peek(ep_scanner *scanner);
+/* A string's bytes between the quotes, cut to text_bytes - 1. */
+bool ep_scan_string(ep_scanner *scanner, char *text, size_t text_bytes);
+/* A number of at most EP_SCAN_NUMBER_BYTES; infinite when it is too large for a double. */
+bool ep_scan_number(ep_scanner *scanner, double *out);
+/* Takes `word` (true, false, null) if it is next. */
+bool ep_scan_word(ep_scanner *scanner, const char *word);
+/* Any value, nested at most EP_LIMIT_JSON_DEPTH deep. */
+bool ep_scan_skip(ep_scanner *scanner);
+
+enum { EP_SCAN_NUMBER_BYTES = 127 };
+
+#endif

@@ -1,0 +1,167 @@
+#include "api/responses/model.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/fields.h"
+#include "api/json/json.h"
+#include "api/json/writer.h"
+#include "api/responses/inference.h"
+
+/* A model's text is a few hundred bytes. */
+#define MODELS_TEXT_LIMIT ((size_t)EP_LIMIT_MODELS * 2048)
+
+static const char *const decision_names[] = {
+#define DECISION_NAME(code, name) name,
+    EP_DECISION_TABLE(DECISION_NAME)
+#undef DECISION_NAME
+};
+
+const char *ep_decision_name(ep_decision decision) {
+  return decision_names[decision];
+}
+
+int ep_decision_from_name(const char *name) {
+  for (int i = 0; i < EP_DECISION_COUNT; i++)
+    if (strcmp(decision_names[i], name) == 0) return i;
+  return -1;
+}
+
+int64_t ep_model_columns(const ep_model *model) {
+  int64_t columns = 1;
+  for (int i = 0; i < model->row_dimensions; i++) columns *= model->row[i];
+  return columns;
+}
+
+static ep_status job_take(const json_t *root, char *job, ep_problem *problem) {
+  const char *key;
+  json_t *value;
+  if (!json_is_object(root))
+    return ep_problem_add(problem, EP_INVALID, "", "must be an object {\"job\": \"job_…\"}");
+  json_object_foreach((json_t *)root, key, value) {
+    if (strcmp(key, "job") == 0) continue;
+    ep_field_reader reader = {.problem = problem};
+    ep_field_reader_enter(&reader, key);
+    ep_field_reader_fail(&reader, "unknown field \"%.100s\": only \"job\" is known", key);
+    return reader.status;
+  }
+  value = json_object_get(root, "job");
+  if (!value) return ep_problem_add(problem, EP_INVALID, "/job", "\"job\" is required");
+  if (!json_is_string(value))
+    return ep_problem_add(problem, EP_INVALID, "/job", "must be the id of a job, not %s",
+                          ep_json_type_name(value));
+  /* One that is too long for an id is the id of no job. */
+  snprintf(job, EP_MODEL_JOB_BYTES, "%s", json_string_value(value));
+  return EP_OK;
+}
+
+ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_MODEL_JOB_BYTES],
+                                 ep_problem *problem) {
+  json_t *root = NULL;
+  ep_error error = {0};
+  job[0] = 0;
+  ep_status status = ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &root, &error);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  status = job_take(root, job, problem);
+  json_decref(root);
+  return status;
+}
+
+static void tensor_write(ep_writer *writer, const char *name, const char *type,
+                         const int64_t *dimensions, int count) {
+  ep_writer_open(writer, '{');
+  ep_writer_key(writer, "name");
+  ep_writer_string(writer, name);
+  ep_writer_key(writer, "datatype");
+  ep_writer_string(writer, type);
+  ep_writer_key(writer, "shape");
+  ep_writer_open(writer, '[');
+  ep_writer_integer(writer, -1);
+  for (int i = 0; i < count; i++) ep_writer_integer(writer, dimensions[i]);
+  ep_writer_close(writer, ']');
+  ep_writer_close(writer, '}');
+}
+
+static void tensors_write(ep_writer *writer, const ep_model *model) {
+  ep_writer_key(writer, "inputs");
+  ep_writer_open(writer, '[');
+  tensor_write(writer, EP_INFERENCE_INPUT, "FP32", model->row, model->row_dimensions);
+  ep_writer_close(writer, ']');
+  ep_writer_key(writer, "outputs");
+  ep_writer_open(writer, '[');
+  tensor_write(writer, ep_inference_output_name(EP_INFERENCE_PREDICTIONS), "FP32", &model->outputs,
+               1);
+  if (model->decision != EP_DECISION_NONE)
+    tensor_write(writer, ep_inference_output_name(EP_INFERENCE_CLASS), "INT64", NULL, 0);
+  ep_writer_close(writer, ']');
+}
+
+static void model_write(ep_writer *writer, const ep_model *model) {
+  char path[64 + EP_LIMIT_NAME_BYTES];
+  snprintf(path, sizeof path, "/v2/models/%s/infer", model->name);
+  ep_writer_open(writer, '{');
+  ep_writer_key(writer, "object");
+  ep_writer_string(writer, "model");
+  ep_writer_key(writer, "name");
+  ep_writer_string(writer, model->name);
+  ep_writer_key(writer, "job");
+  ep_writer_string(writer, model->job);
+  tensors_write(writer, model);
+  ep_writer_key(writer, "infer");
+  ep_writer_string(writer, path);
+  ep_writer_key(writer, "published_at");
+  ep_writer_time(writer, model->published_us);
+  ep_writer_close(writer, '}');
+}
+
+char *ep_model_format(const ep_model *model) {
+  ep_writer writer;
+  ep_writer_init(&writer, MODELS_TEXT_LIMIT);
+  model_write(&writer, model);
+  return ep_writer_take(&writer);
+}
+
+char *ep_models_format(const ep_model *models, int64_t count) {
+  ep_writer writer;
+  ep_writer_init(&writer, MODELS_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  ep_writer_key(&writer, "object");
+  ep_writer_string(&writer, "list");
+  ep_writer_key(&writer, "data");
+  ep_writer_open(&writer, '[');
+  for (int64_t i = 0; i < count; i++) model_write(&writer, &models[i]);
+  ep_writer_close(&writer, ']');
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}
+
+char *ep_model_metadata_format(const ep_model *model) {
+  ep_writer writer;
+  ep_writer_init(&writer, MODELS_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  ep_writer_key(&writer, "name");
+  ep_writer_string(&writer, model->name);
+  ep_writer_key(&writer, "versions");
+  ep_writer_open(&writer, '[');
+  ep_writer_string(&writer, EP_INFERENCE_VERSION);
+  ep_writer_close(&writer, ']');
+  ep_writer_key(&writer, "platform");
+  ep_writer_string(&writer, "epochd");
+  tensors_write(&writer, model);
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}
+
+char *ep_model_ready_format(const ep_model *model) {
+  ep_writer writer;
+  ep_writer_init(&writer, MODELS_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  ep_writer_key(&writer, "name");
+  ep_writer_string(&writer, model->name);
+  ep_writer_key(&writer, "ready");
+  ep_writer_boolean(&writer, true);
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}

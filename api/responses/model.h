@@ -1,0 +1,54 @@
+/* model.h: a published model: a job's weights under a name, and what can be sent to it. Its answers
+ * as JSON text, for /v1/models and for the Open Inference Protocol's metadata. */
+#ifndef EP_API_RESPONSES_MODEL_H
+#define EP_API_RESPONSES_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/json/problem.h"
+#include "api/limits.h"
+
+/* X(code, name): how a row's class follows from its outputs. */
+#define EP_DECISION_TABLE(X)                                            \
+  X(NONE, "none")         /* no classifier */                           \
+  X(GREATEST, "greatest") /* the index of the greatest output */        \
+  X(POSITIVE, "positive") /* 1 where the one output, a logit, is > 0 */ \
+  X(HALF, "half")         /* 1 where the one output, a probability, is > 1/2 */
+
+typedef enum {
+#define EP_DECISION_ENUM(code, name) EP_DECISION_##code,
+  EP_DECISION_TABLE(EP_DECISION_ENUM)
+#undef EP_DECISION_ENUM
+      EP_DECISION_COUNT
+} ep_decision;
+
+const char *ep_decision_name(ep_decision decision);
+int ep_decision_from_name(const char *name); /* -1 when there is no such name */
+
+enum { EP_MODEL_JOB_BYTES = 40 };
+
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  char job[EP_MODEL_JOB_BYTES];
+  int64_t row[EP_LIMIT_ROW_DIMENSIONS]; /* of x: [features], or [channels, height, width] */
+  int row_dimensions;
+  int64_t outputs; /* columns of the predictions */
+  ep_decision decision;
+  int64_t published_us;
+} ep_model;
+
+/* How many numbers a row of x has; what a stored model says is within the limits of a job. */
+int64_t ep_model_columns(const ep_model *model);
+
+/* PUT /v1/models/{name}: {"job": "job_…"}. */
+ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_MODEL_JOB_BYTES],
+                                 ep_problem *problem);
+
+/* Texts are owned by the caller; NULL when memory is short. */
+char *ep_model_format(const ep_model *model);
+char *ep_models_format(const ep_model *models, int64_t count);
+char *ep_model_metadata_format(const ep_model *model); /* GET /v2/models/{name} */
+char *ep_model_ready_format(const ep_model *model);    /* GET /v2/models/{name}/ready */
+
+#endif

@@ -1,0 +1,91 @@
+/* choices.c: fields of the loss, the schedule and the end of training that are no plain
+ * values. */
+#include <string.h>
+
+#include "api/json/json.h"
+#include "api/spec/fields.h"
+
+void ep_class_weights_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                           void *base) {
+  (void)field;
+  ep_job_spec *spec = base;
+  if (!value) return;
+  const ep_field weight = {.min = 0, .max = EP_REAL_MAX};
+  spec->class_weights =
+      ep_reals_take(reader, &weight, value, EP_LIMIT_CLASSES, &spec->class_weights_count);
+  if (json_is_array(value) && json_array_size(value) == 0)
+    ep_field_reader_fail(reader, "must hold a number for each class");
+  double sum = 0;
+  for (int i = 0; i < spec->class_weights_count; i++) sum += spec->class_weights[i];
+  if (spec->class_weights && sum == 0) ep_field_reader_fail(reader, "all weights are 0");
+}
+
+void ep_class_weights_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_job_spec *spec = base;
+  if (spec->class_weights)
+    ep_reals_write(writer, spec->class_weights, spec->class_weights_count);
+  else
+    ep_writer_null(writer);
+}
+
+void ep_milestones_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                        void *base) {
+  (void)field;
+  ep_schedule_spec *schedule = base;
+  const ep_field epoch = {.min = 1, .max = (double)EP_LIMIT_EPOCHS};
+  schedule->milestones =
+      ep_integers_take(reader, &epoch, value, EP_LIMIT_MILESTONES, &schedule->milestones_count);
+  for (int i = 1; i < schedule->milestones_count; i++) {
+    if (schedule->milestones[i] > schedule->milestones[i - 1]) continue;
+    size_t place = ep_field_reader_enter_index(reader, (size_t)i);
+    ep_field_reader_fail(reader, "must be greater than the one before, %lld",
+                         (long long)schedule->milestones[i - 1]);
+    ep_field_reader_leave(reader, place);
+    return;
+  }
+}
+
+void ep_milestones_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_schedule_spec *schedule = base;
+  ep_integers_write(writer, schedule->milestones, schedule->milestones_count);
+}
+
+/* Which of two words it is: 0 or 1, or -1 after adding an error. */
+static int choice_read(ep_field_reader *reader, const json_t *value, const char *const words[2]) {
+  const char *word = json_string_value(value);
+  for (int i = 0; word && i < 2; i++)
+    if (strcmp(word, words[i]) == 0) return i;
+  ep_field_reader_fail(reader, "must be \"%s\" or \"%s\"%s%s", words[0], words[1],
+                       word ? "" : ", not ", word ? "" : ep_json_type_name(value));
+  return -1;
+}
+
+static const char *const metrics[2] = {"validation.loss", "validation.error"};
+
+void ep_metric_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                    void *base) {
+  (void)field;
+  if (value) ((ep_job_spec *)base)->early_stopping_error = choice_read(reader, value, metrics) == 1;
+}
+
+void ep_metric_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  ep_writer_string(writer, metrics[((const ep_job_spec *)base)->early_stopping_error]);
+}
+
+static const char *const keeps[2] = {"last", "best"};
+
+/* Comes after "early_stopping", which makes the best the default. */
+void ep_keep_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base) {
+  (void)field;
+  ep_job_spec *spec = base;
+  spec->keep_best =
+      value ? choice_read(reader, value, keeps) == 1 : spec->early_stopping_patience > 0;
+}
+
+void ep_keep_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  ep_writer_string(writer, keeps[((const ep_job_spec *)base)->keep_best]);
+}

@@ -1,0 +1,247 @@
+/* data.c: the fields of "data" that are no plain values. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json.h"
+#include "api/spec/fields.h"
+
+static const char *const source_keys[] = {"dataset", "generator", "inline", "path"};
+enum { SOURCES = sizeof source_keys / sizeof source_keys[0] };
+
+/* Which one source is given: its number, or -1 after adding an error. */
+static int source_find(ep_field_reader *reader, const json_t *value) {
+  int found = -1;
+  for (int i = 0; i < SOURCES; i++) {
+    if (!json_object_get(value, source_keys[i])) continue;
+    if (found >= 0) {
+      size_t place = ep_field_reader_enter(reader, source_keys[i]);
+      ep_field_reader_fail(reader, "\"%s\" and \"%s\" are both given: data comes from one of them",
+                           source_keys[found], source_keys[i]);
+      ep_field_reader_leave(reader, place);
+      return -1;
+    }
+    found = i;
+  }
+  if (found >= 0) return found;
+  ep_field_reader_fail(reader, "needs one of \"dataset\", \"generator\", \"inline\", \"path\"");
+  return -1;
+}
+
+void ep_data_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base) {
+  (void)field;
+  ep_data_spec *data = &((ep_job_spec *)base)->data;
+  if (!json_is_object(value)) {
+    ep_field_reader_fail(reader, "must be an object, not %s", ep_json_type_name(value));
+    return;
+  }
+  int source = source_find(reader, value);
+  if (source < 0) return;
+  data->source = (ep_data_source)source;
+  data->generator_seed = 1;
+  int generator = 0;
+  if (data->source == EP_DATA_GENERATOR) {
+    /* A word that is none: the table of the first generator reports it. */
+    const char *word = json_string_value(json_object_get(value, "generator"));
+    generator = word ? ep_generator_from_name(word) : -1;
+    if (generator < 0) generator = EP_GENERATOR_DISC;
+  }
+  ep_fields_read(reader, ep_data_table(data->source, (ep_generator)generator), NULL, value, data);
+  if (data->test + data->validation >= 1) {
+    size_t place = ep_field_reader_enter(reader, "validation");
+    ep_field_reader_fail(reader, "test and validation together leave no rows to train on");
+    ep_field_reader_leave(reader, place);
+  }
+  if (data->standardize_x && (data->normalize || data->scale != 0)) {
+    size_t place = ep_field_reader_enter(reader, data->normalize ? "normalize" : "scale");
+    ep_field_reader_fail(reader, "x is standardized already: choose one of the two");
+    ep_field_reader_leave(reader, place);
+  }
+}
+
+void ep_data_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = &((const ep_job_spec *)base)->data;
+  ep_writer_open(writer, '{');
+  ep_fields_write(writer, ep_data_table(data->source, data->generator), data);
+  ep_writer_close(writer, '}');
+}
+
+void ep_target_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                    void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  data->has_target = false;
+  data->target[0] = 0;
+  if (!value) return;
+  int64_t index;
+  if (json_is_string(value)) {
+    size_t bytes = json_string_length(value);
+    if (bytes == 0 || bytes > EP_LIMIT_NAME_BYTES) {
+      ep_field_reader_fail(reader, "must be a column's name of 1 to %d bytes", EP_LIMIT_NAME_BYTES);
+      return;
+    }
+    memcpy(data->target, json_string_value(value), bytes + 1);
+  } else if (ep_json_integer(value, &index) && index >= -EP_LIMIT_COLUMNS &&
+             index < EP_LIMIT_COLUMNS) {
+    snprintf(data->target, sizeof data->target, "%lld", (long long)index);
+  } else {
+    ep_field_reader_fail(reader, "must be a column's name or its index from -%d to %d",
+                         EP_LIMIT_COLUMNS, EP_LIMIT_COLUMNS - 1);
+    return;
+  }
+  data->has_target = true;
+}
+
+void ep_target_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  ep_writer_string(writer, data->has_target ? data->target : NULL);
+}
+
+void ep_standardize_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                         void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  data->standardize_x = data->standardize_y = false;
+  if (!value) return;
+  if (!json_is_array(value)) {
+    ep_field_reader_fail(reader, "must be an array of \"x\" and \"y\", not %s",
+                         ep_json_type_name(value));
+    return;
+  }
+  size_t index;
+  json_t *item;
+  json_array_foreach((json_t *)value, index, item) {
+    const char *word = json_string_value(item);
+    bool *flag = !word                    ? NULL
+                 : strcmp(word, "x") == 0 ? &data->standardize_x
+                 : strcmp(word, "y") == 0 ? &data->standardize_y
+                                          : NULL;
+    size_t place = ep_field_reader_enter_index(reader, index);
+    if (!flag)
+      ep_field_reader_fail(reader, "must be \"x\" or \"y\"");
+    else if (*flag)
+      ep_field_reader_fail(reader, "\"%s\" is given twice", word);
+    else
+      *flag = true;
+    ep_field_reader_leave(reader, place);
+    if (reader->status != EP_OK && index > EP_LIMIT_PROBLEM_ERRORS) return;
+  }
+}
+
+void ep_standardize_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  ep_writer_open(writer, '[');
+  if (data->standardize_x) ep_writer_string(writer, "x");
+  if (data->standardize_y) ep_writer_string(writer, "y");
+  ep_writer_close(writer, ']');
+}
+
+void ep_shape_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                   void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  if (!value) return;
+  if (!json_is_array(value) || json_array_size(value) != 3) {
+    ep_field_reader_fail(reader, "must be [channels, height, width]");
+    return;
+  }
+  const ep_field side = {.kind = EP_FIELD_INT64, .min = 1, .max = EP_LIMIT_FEATURES};
+  for (size_t i = 0; i < 3; i++) {
+    size_t place = ep_field_reader_enter_index(reader, i);
+    ep_field_number_read(reader, &side, json_array_get(value, i), &data->shape[i]);
+    ep_field_reader_leave(reader, place);
+  }
+}
+
+void ep_shape_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  if (data->shape[0] == 0) {
+    ep_writer_null(writer);
+    return;
+  }
+  ep_integers_write(writer, data->shape, 3);
+}
+
+/* One number, or an array of one a channel: [*count], the caller's; NULL after adding an error. */
+static double *channels_take(ep_field_reader *reader, const ep_field *range, const json_t *value,
+                             double fallback, int *count) {
+  double *figures = NULL;
+  *count = 0;
+  if (json_is_array(value)) {
+    figures = ep_reals_take(reader, range, value, EP_LIMIT_FEATURES, count);
+    if (json_array_size(value) == 0) ep_field_reader_fail(reader, "must hold at least one number");
+    return figures;
+  }
+  figures = malloc(sizeof *figures);
+  if (!figures) {
+    ep_field_reader_fail_memory(reader);
+    return NULL;
+  }
+  *figures = fallback;
+  if (value && !ep_field_number_read(reader, range, value, figures)) {
+    free(figures);
+    return NULL;
+  }
+  *count = 1;
+  return figures;
+}
+
+/* One figure for all becomes one a channel. False when memory is short. */
+static bool channels_repeat(double **figures, int channels) {
+  double *wide = realloc(*figures, (size_t)channels * sizeof *wide);
+  if (!wide) return false;
+  for (int i = 1; i < channels; i++) wide[i] = wide[0];
+  *figures = wide;
+  return true;
+}
+
+void ep_normalize_mean_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                            void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  const ep_field range = {.kind = EP_FIELD_DOUBLE, .min = -EP_REAL_MAX, .max = EP_REAL_MAX};
+  data->normalize = true;
+  data->normalize_mean = channels_take(reader, &range, value, 0, &data->normalize_channels);
+}
+
+/* Comes after the mean: both end up with as many figures. */
+void ep_normalize_std_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                           void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  const ep_field range = {.kind = EP_FIELD_DOUBLE, .min = 0, .open_min = true, .max = EP_REAL_MAX};
+  int count, means = data->normalize_channels;
+  data->normalize_std = channels_take(reader, &range, value, 1, &count);
+  if (!data->normalize_mean || !data->normalize_std || count == means) return;
+  bool room = true;
+  if (means == 1)
+    room = channels_repeat(&data->normalize_mean, data->normalize_channels = count);
+  else if (count == 1)
+    room = channels_repeat(&data->normalize_std, means);
+  else
+    ep_field_reader_fail(reader, "has %d figures, mean has %d", count, means);
+  if (!room) ep_field_reader_fail_memory(reader);
+}
+
+static void channels_write(ep_writer *writer, const double *figures, int count) {
+  if (count == 1)
+    ep_writer_number(writer, figures[0]);
+  else
+    ep_reals_write(writer, figures, count);
+}
+
+void ep_normalize_mean_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  channels_write(writer, data->normalize_mean, data->normalize_channels);
+}
+
+void ep_normalize_std_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  channels_write(writer, data->normalize_std, data->normalize_channels);
+}

@@ -1,0 +1,135 @@
+#include "api/spec/labels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json.h"
+#include "api/spec/fields.h"
+
+/* EP_LIMIT_TAGS tags, every byte of them escaped; and a spec of the greatest size. */
+enum { TAGS_TEXT_LIMIT = 1 << 20, SPEC_TEXT_LIMIT = 17 * EP_LIMIT_SPEC_BYTES };
+
+char *ep_tags_format(const char *const *tags, int count) {
+  ep_writer writer;
+  ep_writer_init(&writer, TAGS_TEXT_LIMIT);
+  ep_writer_open(&writer, '[');
+  for (int i = 0; i < count; i++) ep_writer_string(&writer, tags[i]);
+  ep_writer_close(&writer, ']');
+  return ep_writer_take(&writer);
+}
+
+void ep_labels_deinit(ep_labels *labels) {
+  free(labels->tags);
+  *labels = (ep_labels){0};
+}
+
+/* Copies what root names out of the spec that it was read into. */
+static ep_status labels_take(const json_t *root, const ep_job_spec *spec, ep_labels *out,
+                             ep_problem *problem) {
+  out->has_name = json_object_get(root, "name") != NULL;
+  out->has_tags = json_object_get(root, "tags") != NULL;
+  out->has_priority = json_object_get(root, "priority") != NULL;
+  memcpy(out->name, spec->name, sizeof out->name);
+  out->priority = spec->priority;
+  if (!out->has_tags) return EP_OK;
+  out->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
+  return out->tags ? EP_OK : ep_problem_set(problem, EP_NO_MEMORY, "no memory for the tags");
+}
+
+/* A name of null is none. */
+static bool name_clear(json_t *root) {
+  return !json_is_null(json_object_get(root, "name")) ||
+         json_object_set_new(root, "name", json_string("")) == 0;
+}
+
+ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_problem *problem) {
+  json_t *root;
+  ep_error error;
+  *out = (ep_labels){0};
+  if (ep_json_load(text, bytes, EP_LIMIT_LABELS_BYTES, &root, &error) != EP_OK)
+    return ep_problem_set(problem, error.status, "%s", error.message);
+  ep_field_reader reader = {.problem = problem};
+  ep_job_spec *spec = calloc(1, sizeof *spec);
+  if (!spec || !name_clear(root))
+    ep_field_reader_fail_memory(&reader);
+  else if (!json_is_object(root))
+    ep_field_reader_fail(&reader, "must be an object with name, tags or priority, not %s",
+                         ep_json_type_name(root));
+  else
+    ep_fields_read(&reader, &ep_label_table, NULL, root, spec);
+  ep_status status = reader.status;
+  if (status == EP_OK) status = labels_take(root, spec, out, problem);
+  json_decref(root);
+  ep_job_spec_destroy(spec);
+  return status;
+}
+
+/* The end of the JSON string that begins at `at`; NULL when it has none. */
+static const char *string_end(const char *at) {
+  for (at++; *at && *at != '"'; at++)
+    if (*at == '\\' && at[1]) at++;
+  return *at ? at + 1 : NULL;
+}
+
+/* The end of the value at `at`: the comma or bracket after it; NULL when there is none. */
+static const char *value_end(const char *at) {
+  for (int depth = 0; *at; at++) {
+    if (*at == '"') {
+      at = string_end(at);
+      if (!at) return NULL;
+      at--;
+    } else if (depth == 0 && (*at == ',' || *at == '}')) {
+      return at;
+    } else if (*at == '{' || *at == '[') {
+      depth++;
+    } else if (*at == '}' || *at == ']') {
+      depth--;
+    }
+  }
+  return NULL;
+}
+
+/* Whether the member that begins at `at` has that key, which has no escapes. */
+static bool is_member(const char *at, const char *key) {
+  size_t bytes = strlen(key);
+  return strncmp(at + 1, key, bytes) == 0 && at[1 + bytes] == '"';
+}
+
+/* Writes the member [at, end) as it is, or with its new value. */
+static void member_write(ep_writer *writer, const char *at, const char *end,
+                         const ep_labels *labels) {
+  if (labels->has_name && is_member(at, "name")) {
+    ep_writer_key(writer, "name");
+    ep_writer_string(writer, labels->name);
+  } else if (labels->has_tags && is_member(at, "tags")) {
+    ep_writer_key(writer, "tags");
+    ep_writer_raw(writer, labels->tags);
+  } else if (labels->has_priority && is_member(at, "priority")) {
+    ep_writer_key(writer, "priority");
+    ep_writer_integer(writer, labels->priority);
+  } else {
+    if (writer->count > 1) ep_writer_bytes(writer, ",", 1);
+    ep_writer_bytes(writer, at, (size_t)(end - at));
+  }
+}
+
+ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out, ep_error *error) {
+  ep_writer writer;
+  bool whole = spec[0] == '{';
+  ep_writer_init(&writer, SPEC_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  for (const char *at = spec + whole; whole && *at != '}';) {
+    const char *end = *at == '"' ? value_end(at) : NULL;
+    whole = end != NULL;
+    if (!whole) break;
+    member_write(&writer, at, end, labels);
+    at = *end == ',' ? end + 1 : end;
+  }
+  ep_writer_close(&writer, '}');
+  *out = ep_writer_take(&writer);
+  if (whole && *out) return EP_OK;
+  free(*out);
+  *out = NULL;
+  return whole ? ep_fail(error, EP_NO_MEMORY, "no memory for the spec")
+               : ep_fail(error, EP_INTERNAL, "the stored spec is no object");
+}

@@ -1,0 +1,234 @@
+/* sources.c: the tables of "data": one a source, and what all have in common. */
+#include <string.h>
+
+#include "api/spec/fields.h"
+
+/* Whether it is held below the allowed folders is epochd's to see; this only keeps to plain paths.
+ */
+static bool path_accepts(const char *path) {
+  if (!path[0]) return false;
+  for (const char *step = path; step; step = strchr(step, '/')) {
+    if (*step == '/') step++;
+    size_t bytes = strcspn(step, "/");
+    if (bytes == 2 && step[0] == '.' && step[1] == '.') return false;
+  }
+  return true;
+}
+
+/* Data: one table a source; what all have in common comes last. */
+#define AT(member) offsetof(ep_data_spec, member)
+static const ep_field normalize_rows[] = {
+    {.key = "mean",
+     .kind = EP_FIELD_CUSTOM,
+     .read = ep_normalize_mean_read,
+     .write = ep_normalize_mean_write,
+     .form = "a number, or an array of one a channel",
+     .text_fallback = "0",
+     .doc = "taken off"},
+    {.key = "std",
+     .kind = EP_FIELD_CUSTOM,
+     .read = ep_normalize_std_read,
+     .write = ep_normalize_std_write,
+     .form = "a number above 0, or an array of one a channel",
+     .text_fallback = "1",
+     .doc = "divided by"},
+};
+static const ep_field_table normalize_table = EP_FIELD_TABLE(normalize_rows, NULL);
+static const ep_field augment_rows[] = {
+    {.key = "shift",
+     .kind = EP_FIELD_INT,
+     .offset = AT(augment_shift),
+     .min = 0,
+     .max = EP_LIMIT_KERNEL,
+     .doc = "pixels up, down, left and right, at most; what comes in is 0"},
+    {.key = "flip",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(augment_flip),
+     .doc = "mirrors every second image left and right"},
+    {.key = "crop",
+     .kind = EP_FIELD_PAIR,
+     .element = EP_FIELD_INT64,
+     .offset = AT(augment_crop),
+     .nullable = true,
+     .min = 1,
+     .max = EP_LIMIT_FEATURES,
+     .doc = "[height, width] cut out anywhere; out of the middle in evaluation"},
+};
+static const ep_field_table augment_table = EP_FIELD_TABLE(augment_rows, NULL);
+
+static bool normalize_given(const void *data) {
+  return ((const ep_data_spec *)data)->normalize;
+}
+
+static bool augment_given(const void *data) {
+  const ep_data_spec *spec = data;
+  return spec->augment_shift || spec->augment_flip || spec->augment_crop[0];
+}
+
+static const ep_field data_rows[] = {
+    {.key = "target",
+     .kind = EP_FIELD_CUSTOM,
+     .nullable = true,
+     .read = ep_target_read,
+     .write = ep_target_write,
+     .form = "a column's name or index",
+     .text_fallback = "null",
+     .doc = "the column to predict: its name or its index, -1 is the last; the last unless given"},
+    {.key = "test",
+     .kind = EP_FIELD_DOUBLE,
+     .offset = AT(test),
+     .min = 0,
+     .max = 1,
+     .open_max = true,
+     .doc = "share of the rows kept for the test"},
+    {.key = "validation",
+     .kind = EP_FIELD_DOUBLE,
+     .offset = AT(validation),
+     .min = 0,
+     .max = 1,
+     .open_max = true,
+     .doc = "share of the rows kept for validation"},
+    {.key = "split_seed",
+     .kind = EP_FIELD_UINT64,
+     .offset = AT(split_seed),
+     .min = 0,
+     .max = EP_SEED_MAX,
+     .fallback = 1,
+     .doc = "which rows go where"},
+    {.key = "standardize",
+     .kind = EP_FIELD_CUSTOM,
+     .read = ep_standardize_read,
+     .write = ep_standardize_write,
+     .form = "an array of \"x\", \"y\"",
+     .text_fallback = "[]",
+     .doc = "\"x\", \"y\" or both: scaled to mean 0 and deviation 1 by the training rows"},
+    {.key = "shape",
+     .kind = EP_FIELD_CUSTOM,
+     .nullable = true,
+     .read = ep_shape_read,
+     .write = ep_shape_write,
+     .form = "[channels, height, width]",
+     .text_fallback = "null",
+     .doc = "rows are images of this shape; as the data says unless given, else vectors"},
+    {.key = "scale",
+     .kind = EP_FIELD_DOUBLE,
+     .offset = AT(scale),
+     .nullable = true,
+     .min = 0,
+     .open_min = true,
+     .max = EP_REAL_MAX,
+     .doc = "x is multiplied with this; 1 unless given, but 1/255 for bytes with normalize"},
+    {.key = "normalize",
+     .kind = EP_FIELD_OBJECT,
+     .nullable = true,
+     .table = &normalize_table,
+     .given = normalize_given,
+     .doc = "then the mean is taken off x, and it is divided by std"},
+    {.key = "augment",
+     .kind = EP_FIELD_OBJECT,
+     .nullable = true,
+     .table = &augment_table,
+     .given = augment_given,
+     .doc = "changes training images at random, anew in each epoch"},
+};
+static const ep_field_table data_table = EP_FIELD_TABLE(data_rows, NULL);
+static const ep_field dataset_rows[] = {
+    {.key = "dataset",
+     .kind = EP_FIELD_STRING,
+     .offset = AT(dataset),
+     .required = true,
+     .capacity = EP_LIMIT_NAME_BYTES + 1,
+     .accepts = ep_dataset_name_valid,
+     .form = "a dataset's name (letters, digits, '.', '_', '-')",
+     .doc = "an uploaded dataset"},
+    {.key = "sha256",
+     .kind = EP_FIELD_STRING,
+     .offset = AT(sha256),
+     .nullable = true,
+     .capacity = 65,
+     .accepts = ep_sha256_accepts,
+     .form = "64 hexadecimal digits in lower case",
+     .doc = "the content that the name meant at submission; filled in"},
+};
+static const ep_field path_rows[] = {
+    {.key = "path",
+     .kind = EP_FIELD_STRING,
+     .offset = AT(path),
+     .required = true,
+     .capacity = EP_LIMIT_PATH_BYTES + 1,
+     .accepts = path_accepts,
+     .form = "the path of a file or folder, without \"..\"",
+     .doc = "data below a folder that the administrator allowed: NPY and IDX files are mapped "
+            "and never copied"},
+    {.key = "sha256",
+     .kind = EP_FIELD_STRING,
+     .offset = AT(sha256),
+     .nullable = true,
+     .capacity = 65,
+     .accepts = ep_sha256_accepts,
+     .form = "64 hexadecimal digits in lower case",
+     .doc = "the content that files were read into which cannot be mapped; filled in"},
+};
+static const ep_field xor_rows[] = {
+    {.key = "generator",
+     .kind = EP_FIELD_WORD,
+     .offset = AT(generator),
+     .required = true,
+     .words = &ep_generator_words,
+     .doc = "made-up data: the four rows of XOR"},
+    {.key = "seed",
+     .kind = EP_FIELD_UINT64,
+     .offset = AT(generator_seed),
+     .min = 0,
+     .max = EP_SEED_MAX,
+     .fallback = 1,
+     .doc = "kept, and without effect: the rows are fixed"},
+};
+static const ep_field disc_rows[] = {
+    {.key = "generator",
+     .kind = EP_FIELD_WORD,
+     .offset = AT(generator),
+     .required = true,
+     .words = &ep_generator_words,
+     .doc = "made-up data: points inside or outside of a circle"},
+    {.key = "rows",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(rows),
+     .min = 1,
+     .max = EP_LIMIT_GENERATOR_ROWS,
+     .fallback = 1000,
+     .doc = "training rows, and as many for the test"},
+    {.key = "seed",
+     .kind = EP_FIELD_UINT64,
+     .offset = AT(generator_seed),
+     .min = 0,
+     .max = EP_SEED_MAX,
+     .fallback = 1,
+     .doc = "which points"},
+};
+static const ep_field inline_rows[] = {
+    {.key = "inline",
+     .kind = EP_FIELD_OBJECT,
+     .required = true,
+     .table = &ep_inline_table,
+     .doc = "{\"x\": [[…], …], \"y\": […]}: rows in the job itself, for small things"},
+};
+#undef AT
+static const ep_field_table dataset_table = EP_FIELD_TABLE(dataset_rows, &data_table);
+static const ep_field_table path_table = EP_FIELD_TABLE(path_rows, &data_table);
+static const ep_field_table inline_table = EP_FIELD_TABLE(inline_rows, &data_table);
+static const ep_field_table xor_table = EP_FIELD_TABLE(xor_rows, &data_table);
+static const ep_field_table disc_table = EP_FIELD_TABLE(disc_rows, &data_table);
+static const ep_field_table *const generator_tables[EP_GENERATOR_COUNT] = {
+    [EP_GENERATOR_XOR] = &xor_table,
+    [EP_GENERATOR_DISC] = &disc_table,
+};
+
+const ep_field_table *ep_data_table(ep_data_source source, ep_generator generator) {
+  switch (source) {
+  case EP_DATA_DATASET: return &dataset_table;
+  case EP_DATA_GENERATOR: return generator_tables[generator];
+  case EP_DATA_PATH: return &path_table;
+  default: return &inline_table;
+  }
+}

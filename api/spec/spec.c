@@ -1,0 +1,113 @@
+#include "api/spec/spec.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json.h"
+#include "api/spec/fields.h"
+
+/* A spec of the greatest size, written out with all defaults, stays below this. */
+enum { SPEC_TEXT_LIMIT = 16 * EP_LIMIT_SPEC_BYTES };
+
+static void fail_at(ep_field_reader *reader, const char *key, const char *detail) {
+  size_t place = ep_field_reader_enter(reader, key);
+  ep_field_reader_fail(reader, "%s", detail);
+  ep_field_reader_leave(reader, place);
+}
+
+/* Defaults that stand elsewhere in the spec. */
+static void schedule_finish(ep_job_spec *spec) {
+  ep_schedule_spec *schedule = &spec->schedule;
+  if (schedule->type == EP_SCHEDULE_COSINE && schedule->t_max == 0) schedule->t_max = spec->epochs;
+  if (schedule->type == EP_SCHEDULE_ONE_CYCLE && schedule->max_lr == 0)
+    schedule->max_lr = spec->optimizer.lr;
+}
+
+/* root: the job as it was given. */
+static void init_check(ep_field_reader *reader, const ep_job_spec *spec, const json_t *root) {
+  bool asked = json_is_object(json_object_get(json_object_get(root, "model"), "init"));
+  size_t place = ep_field_reader_enter(reader, "model");
+  if (spec->init_job[0] && spec->init_weights[0])
+    fail_at(reader, "init", "\"job\" and \"weights\" are both given: choose one of the two");
+  else if (asked && !spec->init_job[0] && !spec->init_weights[0] && reader->status == EP_OK)
+    fail_at(reader, "init", "needs one of \"job\", \"weights\"");
+  ep_field_reader_leave(reader, place);
+}
+
+/* What one field alone cannot say. */
+static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t *root) {
+  if (spec->report_every == 0) {
+    spec->report_every = spec->epochs / 1000;
+    if (spec->report_every < 1) spec->report_every = 1;
+  }
+  if (spec->epochs / spec->report_every > EP_LIMIT_REPORTED_EPOCHS)
+    fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
+  schedule_finish(spec);
+  init_check(reader, spec, root);
+  const char *slash = strchr(spec->executor, '/');
+  size_t kind = slash ? (size_t)(slash - spec->executor) : 0;
+  if (kind && strcmp(spec->device, "auto") != 0 && strncmp(spec->device, spec->executor, kind) != 0)
+    fail_at(reader, "executor", "belongs to another kind of device than \"device\" names");
+}
+
+ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out,
+                            ep_problem *problem) {
+  assert(problem);
+  *out = NULL;
+  json_t *root;
+  ep_error error;
+  if (ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &root, &error) != EP_OK)
+    return ep_problem_set(problem, error.status, "%s", error.message);
+
+  ep_field_reader reader = {.problem = problem};
+  ep_job_spec *spec = calloc(1, sizeof *spec);
+  if (!spec) {
+    ep_field_reader_fail_memory(&reader);
+  } else if (!json_is_object(root)) {
+    ep_field_reader_fail(&reader, "a job is a JSON object, not %s", ep_json_type_name(root));
+  } else {
+    ep_fields_read(&reader, &ep_spec_table, NULL, root, spec);
+    spec_finish(&reader, spec, root);
+  }
+  json_decref(root);
+  if (reader.status != EP_OK) {
+    ep_job_spec_destroy(spec);
+    return reader.status;
+  }
+  *out = spec;
+  return EP_OK;
+}
+
+char *ep_job_spec_format(const ep_job_spec *spec) {
+  ep_writer writer;
+  ep_writer_init(&writer, SPEC_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  ep_fields_write(&writer, &ep_spec_table, spec);
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}
+
+/* layers: [count] or NULL, with their blocks. */
+static void layers_destroy(ep_layer_spec *layers, int count) {
+  for (int i = 0; i < count; i++) layers_destroy(layers[i].layers, layers[i].layers_count);
+  free(layers);
+}
+
+void ep_job_spec_destroy(ep_job_spec *spec) {
+  if (!spec) return;
+  for (int i = 0; i < spec->tags_count; i++) free(spec->tags[i]);
+  free(spec->data.inline_x);
+  free(spec->data.inline_y);
+  free(spec->data.normalize_mean);
+  free(spec->data.normalize_std);
+  layers_destroy(spec->layers, spec->layers_count);
+  free(spec->freeze);
+  free(spec->class_weights);
+  free(spec->schedule.milestones);
+  free(spec);
+}
+
+void ep_json_seed(void) {
+  json_object_seed(0);
+}

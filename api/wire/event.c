@@ -1,0 +1,119 @@
+#include "api/wire/event.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "api/json/writer.h"
+#include "api/wire/result_fields.h"
+
+/* Matrices of more classes would not fit EP_LIMIT_EVENT_BYTES; GET /v1/jobs/{id} has them. */
+enum { EVENT_CLASSES = 64 };
+
+static void write_integer(ep_writer *writer, const char *key, int64_t value) {
+  ep_writer_key(writer, key);
+  ep_writer_integer(writer, value);
+}
+
+static void write_string(ep_writer *writer, const char *key, const char *value) {
+  ep_writer_key(writer, key);
+  ep_writer_string(writer, value);
+}
+
+static void write_number(ep_writer *writer, const char *key, double value) {
+  ep_writer_key(writer, key);
+  ep_writer_number(writer, value);
+}
+
+static void write_number_or_null(ep_writer *writer, const char *key, double value) {
+  ep_writer_key(writer, key);
+  ep_writer_number_or_null(writer, value);
+}
+
+static void epoch_write(ep_writer *writer, const ep_event *event) {
+  const ep_progress_record *progress = &event->progress;
+  write_integer(writer, "epoch", progress->epoch);
+  write_integer(writer, "epochs", event->epochs);
+  write_number(writer, "loss", progress->loss);
+  write_number_or_null(writer, "error", progress->error);
+  ep_writer_key(writer, "validation");
+  if (isnan(progress->validation_loss)) {
+    ep_writer_null(writer);
+  } else {
+    ep_writer_open(writer, '{');
+    write_number(writer, "loss", progress->validation_loss);
+    write_number_or_null(writer, "error", progress->validation_error);
+    ep_writer_close(writer, '}');
+  }
+  write_number(writer, "lr", progress->lr);
+  write_number(writer, "elapsed_seconds", progress->elapsed_seconds);
+  write_number_or_null(writer, "eta_seconds", event->eta_seconds);
+}
+
+static void end_write(ep_writer *writer, const ep_event *event, int max_classes) {
+  const ep_job_result *result = event->result;
+  write_string(writer, "status", ep_state_name(event->state));
+  write_integer(writer, "epoch", result ? result->epochs_done : 0);
+  write_integer(writer, "epochs", event->epochs);
+  ep_writer_key(writer, "metrics");
+  if (result)
+    ep_metrics_write(writer, result, max_classes, true);
+  else
+    ep_writer_null(writer);
+  ep_writer_key(writer, "weights");
+  ep_weights_write_reference(writer, result, event->job);
+  const char *reason = event->message;
+  if (!reason && result && result->message[0]) reason = result->message;
+  write_string(writer, "error", reason);
+  ep_writer_key(writer, "timing");
+  if (!result) {
+    ep_writer_null(writer);
+    return;
+  }
+  ep_writer_open(writer, '{');
+  write_number_or_null(writer, "train_seconds", result->train_seconds);
+  write_number_or_null(writer, "test_seconds", result->test_seconds);
+  write_number_or_null(writer, "epoch_microseconds", result->epoch_microseconds);
+  write_number_or_null(writer, "samples_per_second", result->samples_per_second);
+  ep_writer_close(writer, '}');
+}
+
+static void body_write(ep_writer *writer, const ep_event *event, int max_classes) {
+  switch (event->type) {
+  case EP_EVENT_EPOCH: epoch_write(writer, event); break;
+  case EP_EVENT_END: end_write(writer, event, max_classes); break;
+  case EP_EVENT_STARTED:
+    write_integer(writer, "attempt", event->attempt);
+    write_string(writer, "device", event->device);
+    write_string(writer, "executor", event->executor);
+    write_integer(writer, "epochs", event->epochs);
+    break;
+  case EP_EVENT_RESTARTED:
+    write_integer(writer, "attempt", event->attempt);
+    write_string(writer, "message", event->message);
+    break;
+  default:
+    if (event->message) write_string(writer, "message", event->message);
+  }
+}
+
+static size_t event_write(const ep_event *event, char *buffer, size_t capacity, int max_classes) {
+  ep_writer writer;
+  ep_writer_init_fixed(&writer, buffer, capacity);
+  ep_writer_open(&writer, '{');
+  write_integer(&writer, "seq", event->seq);
+  write_string(&writer, "job", event->job);
+  write_string(&writer, "type", ep_event_type_name(event->type));
+  ep_writer_key(&writer, "time");
+  ep_writer_time(&writer, event->time_us);
+  body_write(&writer, event, max_classes);
+  ep_writer_close(&writer, '}');
+  ep_writer_bytes(&writer, "\n", 1);
+  return writer.failed ? 0 : writer.count;
+}
+
+size_t ep_event_format(const ep_event *event, char *buffer, size_t capacity) {
+  size_t bytes = event_write(event, buffer, capacity, EVENT_CLASSES);
+  /* 64 classes with counts of many digits may still be too much. */
+  if (bytes == 0) bytes = event_write(event, buffer, capacity, 0);
+  return bytes;
+}

@@ -1,0 +1,57 @@
+/* event.h: one line of a job's events.ndjson, exactly as watchers get it. */
+#ifndef EP_API_WIRE_EVENT_H
+#define EP_API_WIRE_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/vocabulary.h"
+#include "api/wire/result.h"
+
+/* One reported epoch, as a worker sends it. Plain doubles and integers, little-endian on the wire.
+ */
+typedef struct {
+  int64_t epoch;          /* epochs completed, 1 … epochs */
+  double loss;            /* mean over the epoch's batches, each before its update */
+  double error;           /* training error rate of a classifier in 0 … 1, NaN for a regression */
+  double validation_loss; /* NaN without a validation split */
+  double validation_error; /* NaN without one, or for a regression */
+  double lr;
+  double elapsed_seconds; /* of training, since this attempt's first step */
+} ep_progress_record;
+
+typedef struct {
+  int64_t seq; /* 1, 2, 3, … within the job, without gaps */
+  const char *job;
+  ep_event_type type;
+  int64_t time_us; /* microseconds since 1970, UTC; written as ISO 8601 with milliseconds */
+  int64_t epochs;  /* of the spec */
+  ep_progress_record progress; /* type epoch */
+  double eta_seconds;          /* type epoch; NaN = unknown */
+  const char *message;         /* types warning, restarted, end of a failed job: why. NULL = none */
+  int attempt;                 /* types started, restarted */
+  const char *device, *executor; /* type started */
+  ep_state state;                /* type end */
+  const ep_job_result *result;   /* type end; NULL when the job never ran */
+} ep_event;
+
+/* Writes one line, '\n' included, at `buffer`; no jansson, no heap: this is the hot path of
+ * progress. Numbers are written with the fewest digits that read back the same double (17 at most);
+ * NaN and infinities as the strings "NaN", "Infinity", "-Infinity"; a field that does not apply as
+ * null. Returns its bytes, or 0 when `capacity` is too small (EP_LIMIT_EVENT_BYTES always suffices,
+ * because confusion matrices over 64 classes are left out of events). */
+size_t ep_event_format(const ep_event *event, char *buffer, size_t capacity);
+
+/* Reads back what curve, resume and restart need from a line: seq, type, time, and for epochs
+ * the progress (loss, error, validation, epoch, lr, elapsed). `line` need not end in 0.
+ * EP_MALFORMED for a torn line. */
+ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error *error);
+
+/* Where a `started` line says that the job runs; "" for what it does not say. */
+typedef struct {
+  char device[16], executor[32];
+} ep_event_place;
+ep_status ep_event_parse_place(const char *line, size_t bytes, ep_event_place *out,
+                               ep_error *error);
+
+#endif

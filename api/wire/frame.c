@@ -1,0 +1,159 @@
+#include "api/wire/frame.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/writer.h"
+#include "api/wire/calibration_fields.h"
+#include "api/wire/frame_format.h"
+#include "api/wire/result_fields.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are little-endian, as is memory");
+
+const char *const ep_command_names[EP_COMMAND_NAMES] = {"train", "cancel", "predict", "probe",
+                                                        "calibrate"};
+const char *const ep_reply_names[EP_REPLY_NAMES] = {"ready",     "started", "finished",
+                                                    "predicted", "probed",  "calibrated"};
+
+static void write_integer(ep_writer *writer, const char *key, int64_t value) {
+  ep_writer_key(writer, key);
+  ep_writer_integer(writer, value);
+}
+
+static void write_string(ep_writer *writer, const char *key, const char *value) {
+  ep_writer_key(writer, key);
+  ep_writer_string(writer, value);
+}
+
+/* A growing block with room for the header. */
+static void frame_begin(ep_writer *writer) {
+  static const char header[EP_FRAME_HEADER_BYTES];
+  ep_writer_init(writer, EP_FRAME_HEADER_BYTES + EP_LIMIT_FRAME_BYTES);
+  ep_writer_bytes(writer, header, sizeof header);
+}
+
+/* Fills the header in; the block is the caller's now. NULL after a failure. */
+static uint8_t *frame_end(ep_writer *writer, ep_frame_kind kind, size_t *bytes) {
+  if (writer->failed) {
+    ep_writer_deinit(writer);
+    return NULL;
+  }
+  uint32_t header[2] = {(uint32_t)(writer->count - EP_FRAME_HEADER_BYTES), (uint32_t)kind};
+  memcpy(writer->text, header, sizeof header);
+  *bytes = writer->count;
+  return (uint8_t *)writer->text;
+}
+
+/* The object's opening bracket, without a comma after the header's bytes. */
+static void object_begin(ep_writer *writer) {
+  ep_writer_bytes(writer, "{", 1);
+}
+
+/* The values of a matrix after the JSON and a 0: exact, NaN and infinities included. */
+static void values_write(ep_writer *writer, const double *values, int64_t rows, int64_t columns) {
+  int64_t count;
+  size_t bytes;
+  if (rows <= 0 || columns <= 0 || !values) return;
+  if (__builtin_mul_overflow(rows, columns, &count) ||
+      __builtin_mul_overflow((size_t)count, sizeof *values, &bytes)) {
+    writer->failed = true;
+    return;
+  }
+  ep_writer_bytes(writer, "", 1);
+  ep_writer_bytes(writer, (const char *)values, bytes);
+}
+
+uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
+  ep_writer writer;
+  frame_begin(&writer);
+  object_begin(&writer);
+  write_string(&writer, "command", ep_command_names[command->kind]);
+  ep_writer_key(&writer, "request");
+  ep_writer_unsigned(&writer, command->request);
+  write_string(&writer, "job", command->job);
+  write_integer(&writer, "attempt", command->attempt);
+  if (command->kind == EP_COMMAND_TRAIN) {
+    write_string(&writer, "spec", command->spec);
+    write_string(&writer, "executor", command->executor);
+  }
+  if (command->kind == EP_COMMAND_PREDICT) {
+    write_integer(&writer, "rows", command->rows);
+    write_integer(&writer, "columns", command->columns);
+  }
+  ep_writer_close(&writer, '}');
+  if (command->kind == EP_COMMAND_PREDICT)
+    values_write(&writer, command->x, command->rows, command->columns);
+  return frame_end(&writer, EP_FRAME_COMMAND, bytes);
+}
+
+static void error_write(ep_writer *writer, const ep_error *error) {
+  ep_writer_key(writer, "error");
+  ep_writer_open(writer, '{');
+  write_string(writer, "status", ep_status_name(error->status));
+  write_string(writer, "pointer", error->pointer);
+  write_string(writer, "message", error->message);
+  ep_writer_close(writer, '}');
+}
+
+static void device_write(ep_writer *writer, const ep_device_info *device) {
+  ep_writer_key(writer, "device");
+  ep_writer_open(writer, '{');
+  write_string(writer, "name", device->name);
+  write_string(writer, "id", device->id);
+  write_string(writer, "instruction_set", device->instruction_set);
+  write_string(writer, "driver", device->driver);
+  write_integer(writer, "memory_bytes", device->memory_bytes);
+  write_integer(writer, "memory_free_bytes", device->memory_free_bytes);
+  write_integer(writer, "threads", device->threads);
+  ep_writer_close(writer, '}');
+}
+
+uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes) {
+  ep_writer writer;
+  frame_begin(&writer);
+  object_begin(&writer);
+  write_string(&writer, "reply", ep_reply_names[reply->kind]);
+  ep_writer_key(&writer, "request");
+  ep_writer_unsigned(&writer, reply->request);
+  write_string(&writer, "job", reply->job);
+  write_integer(&writer, "attempt", reply->attempt);
+  error_write(&writer, &reply->error);
+  switch (reply->kind) {
+  case EP_REPLY_READY: device_write(&writer, &reply->device); break;
+  case EP_REPLY_STARTED:
+    write_string(&writer, "executor", reply->executor);
+    write_integer(&writer, "parameters", reply->parameters);
+    write_integer(&writer, "bytes", reply->bytes);
+    break;
+  case EP_REPLY_FINISHED:
+    ep_writer_key(&writer, "result");
+    ep_job_result_write(&writer, &reply->result);
+    break;
+  case EP_REPLY_PREDICTED:
+    write_integer(&writer, "rows", reply->rows);
+    write_integer(&writer, "columns", reply->columns);
+    break;
+  case EP_REPLY_PROBED: break;
+  case EP_REPLY_CALIBRATED:
+    ep_writer_key(&writer, "executors");
+    ep_calibration_write(&writer, &reply->calibration);
+    break;
+  }
+  ep_writer_close(&writer, '}');
+  if (reply->kind == EP_REPLY_PREDICTED)
+    values_write(&writer, reply->output, reply->rows, reply->columns);
+  return frame_end(&writer, EP_FRAME_REPLY, bytes);
+}
+
+uint8_t *ep_progress_encode(const ep_progress *progress, size_t *bytes) {
+  ep_writer writer;
+  ep_progress_prefix prefix = {.attempt = progress->attempt, .count = progress->count};
+  memcpy(prefix.job, progress->job, sizeof prefix.job);
+  frame_begin(&writer);
+  ep_writer_bytes(&writer, (const char *)&prefix, sizeof prefix);
+  if (progress->count)
+    ep_writer_bytes(&writer, (const char *)progress->records,
+                    (size_t)progress->count * sizeof *progress->records);
+  return frame_end(&writer, EP_FRAME_PROGRESS, bytes);
+}

@@ -1,0 +1,208 @@
+/* frame_decode.c: frames as they arrive; nothing in them is trusted. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json.h"
+#include "api/wire/calibration_fields.h"
+#include "api/wire/frame_format.h"
+#include "api/wire/result_fields.h"
+
+ep_status ep_frame_header(const uint8_t header[EP_FRAME_HEADER_BYTES], ep_frame_kind *kind,
+                          size_t *payload_bytes, ep_error *error) {
+  uint32_t words[2];
+  memcpy(words, header, sizeof words);
+  if (words[1] < EP_FRAME_COMMAND || words[1] > EP_FRAME_PROGRESS)
+    return ep_fail(error, EP_MALFORMED, "a frame of unknown kind %u", words[1]);
+  if (words[0] > EP_LIMIT_FRAME_BYTES)
+    return ep_fail(error, EP_TOO_LARGE, "a frame of %u bytes: the limit is %d", words[0],
+                   EP_LIMIT_FRAME_BYTES);
+  *kind = (ep_frame_kind)words[1];
+  *payload_bytes = words[0];
+  return EP_OK;
+}
+
+/* A job's id names a folder: letters, digits, '_' and '-' only. "" where none is meant. */
+static bool job_is_good(const char *job) {
+  return strspn(job, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") ==
+         strlen(job);
+}
+
+static int name_find(const char *const *names, int count, const json_t *value) {
+  const char *name = json_string_value(value);
+  for (int i = 0; name && i < count; i++)
+    if (strcmp(names[i], name) == 0) return i;
+  return -1;
+}
+
+/* The head that commands and replies share. */
+static bool head_read(const json_t *root, uint64_t *request, char job[40], int *attempt) {
+  int64_t number, tries;
+  if (!ep_json_get_integer(root, "request", 0, INT64_MAX, &number) ||
+      !ep_json_get_text(root, "job", job, 40) || !job_is_good(job) ||
+      !ep_json_get_integer(root, "attempt", 0, INT_MAX, &tries))
+    return false;
+  *request = (uint64_t)number;
+  *attempt = (int)tries;
+  return true;
+}
+
+/* Splits a payload into its JSON and the values that may follow after a 0. */
+static ep_status payload_load(const uint8_t *payload, size_t bytes, json_t **root,
+                              const uint8_t **values, size_t *values_bytes, ep_error *error) {
+  const uint8_t *zero = memchr(payload, 0, bytes);
+  size_t json_bytes = zero ? (size_t)(zero - payload) : bytes;
+  *values = zero ? zero + 1 : NULL;
+  *values_bytes = zero ? bytes - json_bytes - 1 : 0;
+  return ep_json_load((const char *)payload, json_bytes, EP_LIMIT_FRAME_BYTES, root, error);
+}
+
+/* Exactly rows × columns doubles must follow. *out is the caller's, NULL when there are none. */
+static bool values_read(const json_t *root, const uint8_t *values, size_t values_bytes,
+                        double **out, int64_t *rows, int64_t *columns) {
+  int64_t count;
+  size_t wanted;
+  if (!ep_json_get_integer(root, "rows", 0, EP_LIMIT_ROWS, rows) ||
+      !ep_json_get_integer(root, "columns", 0, EP_LIMIT_FEATURES, columns) ||
+      __builtin_mul_overflow(*rows, *columns, &count) ||
+      __builtin_mul_overflow((size_t)count, sizeof(double), &wanted) || wanted != values_bytes)
+    return false;
+  if (wanted == 0) return true;
+  *out = malloc(wanted);
+  if (!*out) return false;
+  memcpy(*out, values, wanted);
+  return true;
+}
+
+static bool command_read(const json_t *root, const uint8_t *values, size_t values_bytes,
+                         ep_command *out) {
+  int kind = name_find(ep_command_names, EP_COMMAND_NAMES, json_object_get(root, "command"));
+  if (kind < 0 || !head_read(root, &out->request, out->job, &out->attempt)) return false;
+  out->kind = (ep_command_kind)kind;
+  bool of_job = out->kind != EP_COMMAND_PROBE && out->kind != EP_COMMAND_CALIBRATE;
+  if (of_job && !out->job[0]) return false;
+  if (out->kind == EP_COMMAND_PREDICT)
+    return values_read(root, values, values_bytes, &out->x, &out->rows, &out->columns) && out->x;
+  if (values) return false;
+  if (out->kind != EP_COMMAND_TRAIN) return true;
+  const char *spec = json_string_value(json_object_get(root, "spec"));
+  out->spec = spec ? strdup(spec) : NULL;
+  return out->spec != NULL &&
+         ep_json_get_text(root, "executor", out->executor, sizeof out->executor);
+}
+
+ep_status ep_command_decode(const uint8_t *payload, size_t bytes, ep_command *out,
+                            ep_error *error) {
+  *out = (ep_command){0};
+  json_t *root;
+  const uint8_t *values;
+  size_t values_bytes;
+  ep_status status = payload_load(payload, bytes, &root, &values, &values_bytes, error);
+  if (status != EP_OK) return status;
+  if (!command_read(root, values, values_bytes, out)) {
+    ep_command_deinit(out);
+    status = ep_fail(error, EP_MALFORMED, "a command has a field missing or of the wrong kind");
+  }
+  json_decref(root);
+  return status;
+}
+
+static bool error_read(const json_t *root, ep_error *out) {
+  char status[32];
+  const json_t *error = json_object_get(root, "error");
+  if (!ep_json_get_text(error, "status", status, sizeof status) ||
+      !ep_json_cut_text(error, "pointer", out->pointer, sizeof out->pointer) ||
+      !ep_json_cut_text(error, "message", out->message, sizeof out->message))
+    return false;
+  out->status = ep_status_from_name(status);
+  return true;
+}
+
+static bool device_read(const json_t *root, ep_device_info *out) {
+  const json_t *device = json_object_get(root, "device");
+  int64_t threads;
+  if (!ep_json_cut_text(device, "name", out->name, sizeof out->name) ||
+      !ep_json_get_text(device, "id", out->id, sizeof out->id) ||
+      !ep_json_get_text(device, "instruction_set", out->instruction_set,
+                        sizeof out->instruction_set) ||
+      !ep_json_get_text(device, "driver", out->driver, sizeof out->driver) ||
+      !ep_json_get_integer(device, "memory_bytes", 0, INT64_MAX, &out->memory_bytes) ||
+      !ep_json_get_integer(device, "memory_free_bytes", 0, INT64_MAX, &out->memory_free_bytes) ||
+      !ep_json_get_integer(device, "threads", 0, INT_MAX, &threads))
+    return false;
+  out->threads = (int)threads;
+  return true;
+}
+
+static bool reply_read(const json_t *root, const uint8_t *values, size_t values_bytes,
+                       ep_reply *out, ep_error *error) {
+  int kind = name_find(ep_reply_names, EP_REPLY_NAMES, json_object_get(root, "reply"));
+  if (kind < 0 || !head_read(root, &out->request, out->job, &out->attempt) ||
+      !error_read(root, &out->error))
+    return false;
+  out->kind = (ep_reply_kind)kind;
+  if (out->kind == EP_REPLY_PREDICTED)
+    return values_read(root, values, values_bytes, &out->output, &out->rows, &out->columns) &&
+           (out->output || out->error.status != EP_OK);
+  if (values) return false;
+  switch (out->kind) {
+  case EP_REPLY_READY: return device_read(root, &out->device);
+  case EP_REPLY_STARTED:
+    return out->job[0] && ep_json_get_text(root, "executor", out->executor, sizeof out->executor) &&
+           ep_json_get_integer(root, "parameters", 0, INT64_MAX, &out->parameters) &&
+           ep_json_get_integer(root, "bytes", 0, INT64_MAX, &out->bytes);
+  case EP_REPLY_FINISHED:
+    return out->job[0] &&
+           ep_job_result_read(json_object_get(root, "result"), &out->result, error) == EP_OK;
+  case EP_REPLY_CALIBRATED:
+    return ep_calibration_read(json_object_get(root, "executors"), &out->calibration);
+  default: return true;
+  }
+}
+
+ep_status ep_reply_decode(const uint8_t *payload, size_t bytes, ep_reply *out, ep_error *error) {
+  *out = (ep_reply){0};
+  json_t *root;
+  const uint8_t *values;
+  size_t values_bytes;
+  ep_status status = payload_load(payload, bytes, &root, &values, &values_bytes, error);
+  if (status != EP_OK) return status;
+  if (!reply_read(root, values, values_bytes, out, error)) {
+    ep_reply_deinit(out);
+    status = ep_fail(error, EP_MALFORMED, "a reply has a field missing or of the wrong kind");
+  }
+  json_decref(root);
+  return status;
+}
+
+ep_status ep_progress_decode(const uint8_t *payload, size_t bytes, ep_progress *out,
+                             ep_error *error) {
+  *out = (ep_progress){0};
+  ep_progress_prefix prefix;
+  if (bytes < sizeof prefix || (uintptr_t)payload % _Alignof(ep_progress_record) != 0)
+    return ep_fail(error, EP_MALFORMED, "progress of %zu bytes", bytes);
+  memcpy(&prefix, payload, sizeof prefix);
+  size_t records = (bytes - sizeof prefix) / sizeof(ep_progress_record);
+  if ((bytes - sizeof prefix) % sizeof(ep_progress_record) != 0 || records != prefix.count)
+    return ep_fail(error, EP_MALFORMED, "progress of %u records in %zu bytes", prefix.count, bytes);
+  if (!memchr(prefix.job, 0, sizeof prefix.job) || !prefix.job[0] || !job_is_good(prefix.job) ||
+      prefix.attempt < 0)
+    return ep_fail(error, EP_MALFORMED, "progress without a job");
+  memcpy(out->job, prefix.job, sizeof out->job);
+  out->attempt = prefix.attempt;
+  out->count = prefix.count;
+  out->records = (const ep_progress_record *)(const void *)(payload + sizeof prefix);
+  return EP_OK;
+}
+
+void ep_command_deinit(ep_command *command) {
+  free(command->spec);
+  free(command->x);
+  *command = (ep_command){0};
+}
+
+void ep_reply_deinit(ep_reply *reply) {
+  ep_job_result_deinit(&reply->result);
+  free(reply->output);
+  *reply = (ep_reply){0};
+}

@@ -1,0 +1,302 @@
+#include "engine/data/arrays/npy_header.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/files/excerpt.h"
+
+const uint8_t ep_npy_magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+
+static const struct {
+  const char *name;
+  size_t bytes;
+} dtypes[EP_DTYPE_COUNT] = {
+#define EP_DTYPE_ROW(code, descr, bytes) {descr, bytes},
+    EP_DTYPE_TABLE(EP_DTYPE_ROW)
+#undef EP_DTYPE_ROW
+};
+
+const char *ep_dtype_name(ep_dtype dtype) {
+  assert(dtype < EP_DTYPE_COUNT);
+  return dtypes[dtype].name;
+}
+
+int ep_dtype_from_name(const char *name) {
+  for (int i = 0; i < EP_DTYPE_COUNT; i++)
+    if (strcmp(dtypes[i].name, name) == 0) return i;
+  return -1;
+}
+
+size_t ep_dtype_bytes(ep_dtype dtype) {
+  assert(dtype < EP_DTYPE_COUNT);
+  return dtypes[dtype].bytes;
+}
+
+double ep_dtype_value(ep_dtype dtype, const uint8_t *value) {
+#define EP_DTYPE_CASE(code, type)          \
+  case EP_DTYPE_##code: {                  \
+    type number;                           \
+    memcpy(&number, value, sizeof number); \
+    return (double)number;                 \
+  }
+  switch (dtype) {
+    EP_DTYPE_CASE(F32, float)
+    EP_DTYPE_CASE(F64, double)
+    EP_DTYPE_CASE(I8, int8_t)
+    EP_DTYPE_CASE(I16, int16_t)
+    EP_DTYPE_CASE(I32, int32_t)
+    EP_DTYPE_CASE(I64, int64_t)
+    EP_DTYPE_CASE(U8, uint8_t)
+    EP_DTYPE_CASE(U16, uint16_t)
+    EP_DTYPE_CASE(U32, uint32_t)
+    EP_DTYPE_CASE(U64, uint64_t)
+  case EP_DTYPE_BOOL: return *value != 0;
+  case EP_DTYPE_COUNT: break;
+  }
+#undef EP_DTYPE_CASE
+  assert(!"a dtype of the table");
+  return 0;
+}
+
+void ep_dtype_values(ep_dtype dtype, const uint8_t *values, int64_t count, double *out) {
+#define EP_DTYPE_CASE(code, type)                                         \
+  case EP_DTYPE_##code:                                                   \
+    for (int64_t i = 0; i < count; i++) {                                 \
+      type number;                                                        \
+      memcpy(&number, values + (size_t)i * sizeof number, sizeof number); \
+      out[i] = (double)number;                                            \
+    }                                                                     \
+    return;
+  switch (dtype) {
+    EP_DTYPE_CASE(F32, float)
+    EP_DTYPE_CASE(F64, double)
+    EP_DTYPE_CASE(I8, int8_t)
+    EP_DTYPE_CASE(I16, int16_t)
+    EP_DTYPE_CASE(I32, int32_t)
+    EP_DTYPE_CASE(I64, int64_t)
+    EP_DTYPE_CASE(U8, uint8_t)
+    EP_DTYPE_CASE(U16, uint16_t)
+    EP_DTYPE_CASE(U32, uint32_t)
+    EP_DTYPE_CASE(U64, uint64_t)
+  case EP_DTYPE_BOOL:
+    for (int64_t i = 0; i < count; i++) out[i] = values[i] != 0;
+    return;
+  case EP_DTYPE_COUNT: break;
+  }
+#undef EP_DTYPE_CASE
+  assert(!"a dtype of the table");
+}
+
+/* The header's text is a Python dictionary: {'descr': '<f8', 'fortran_order': False, 'shape': (3,
+ * 4), }. This reads just what such a dictionary can hold. */
+typedef struct {
+  const char *at, *end;
+} literal;
+
+static void spaces_skip(literal *text) {
+  while (text->at < text->end &&
+         (*text->at == ' ' || *text->at == '\n' || *text->at == '\t' || *text->at == '\r'))
+    text->at++;
+}
+
+static bool character_take(literal *text, char c) {
+  spaces_skip(text);
+  if (text->at == text->end || *text->at != c) return false;
+  text->at++;
+  return true;
+}
+
+static bool word_take(literal *text, const char *word) {
+  spaces_skip(text);
+  size_t length = strlen(word);
+  if ((size_t)(text->end - text->at) < length || memcmp(text->at, word, length) != 0) return false;
+  text->at += length;
+  return true;
+}
+
+/* 'text' or "text", without escapes; the span is lent. */
+static bool string_take(literal *text, const char **string, size_t *length) {
+  spaces_skip(text);
+  if (text->at == text->end || (*text->at != '\'' && *text->at != '"')) return false;
+  const char *start = text->at + 1;
+  const char *stop = memchr(start, *text->at, (size_t)(text->end - start));
+  if (!stop) return false;
+  *string = start;
+  *length = (size_t)(stop - start);
+  text->at = stop + 1;
+  return true;
+}
+
+static bool integer_take(literal *text, int64_t *value) {
+  spaces_skip(text);
+  const char *start = text->at;
+  *value = 0;
+  for (; text->at < text->end && *text->at >= '0' && *text->at <= '9'; text->at++)
+    if (__builtin_mul_overflow(*value, 10, value) ||
+        __builtin_add_overflow(*value, *text->at - '0', value))
+      return false;
+  bool any = text->at > start;
+  if (any && text->at < text->end && *text->at == 'L') text->at++; /* Python 2 */
+  return any;
+}
+
+static ep_status descr_take(literal *text, ep_npy_header *out, ep_error *error) {
+  const char *string;
+  size_t length;
+  if (!string_take(text, &string, &length))
+    return ep_fail(error, EP_INVALID,
+                   "NPY: structured types are not taken, only plain numbers (float32, float64, "
+                   "int8 to int64, uint8 to uint64, bool)");
+  char shown[EP_EXCERPT_BYTES], name[3] = {0};
+  ep_excerpt(shown, string, length);
+  int dtype = -1;
+  if (length == 3 && memchr("<>|=", string[0], 4)) {
+    memcpy(name, string + 1, 2);
+    dtype = ep_dtype_from_name(name);
+  }
+  if (dtype < 0)
+    return ep_fail(error, EP_INVALID,
+                   "NPY: type \"%s\" is not taken; store it as float32, float64, an integer type "
+                   "or bool",
+                   shown);
+  out->dtype = (ep_dtype)dtype;
+  out->big_endian = string[0] == '>';
+  return EP_OK;
+}
+
+static ep_status shape_take(literal *text, ep_npy_header *out, ep_error *error) {
+  out->dimensions = 0;
+  bool closed = false, comma = true;
+  if (!character_take(text, '('))
+    return ep_fail(error, EP_INVALID, "NPY: the header's shape is no tuple");
+  while (!(closed = character_take(text, ')')) && comma) {
+    if (out->dimensions == EP_LIMIT_NPY_DIMENSIONS)
+      return ep_fail(error, EP_TOO_LARGE, "NPY: more than %d dimensions", EP_LIMIT_NPY_DIMENSIONS);
+    if (!integer_take(text, &out->shape[out->dimensions]))
+      return ep_fail(error, EP_INVALID, "NPY: a dimension of the shape is no 64-bit integer");
+    out->dimensions++;
+    comma = character_take(text, ',');
+  }
+  return closed ? EP_OK : ep_fail(error, EP_INVALID, "NPY: the header's shape is not closed");
+}
+
+static ep_status dictionary_read(literal *text, ep_npy_header *out, ep_error *error) {
+  enum { DESCR = 1, ORDER = 2, SHAPE = 4, ALL = 7 };
+  int seen = 0;
+  bool closed = false, comma = true;
+  ep_status status = EP_OK;
+  if (!character_take(text, '{'))
+    return ep_fail(error, EP_INVALID, "NPY: the header is no dictionary");
+  while (!(closed = character_take(text, '}')) && comma && !status) {
+    const char *key;
+    size_t length;
+    if (!string_take(text, &key, &length) || !character_take(text, ':')) break;
+    int field = 0;
+    if (length == 5 && memcmp(key, "descr", 5) == 0) {
+      field = DESCR;
+      status = descr_take(text, out, error);
+    } else if (length == 13 && memcmp(key, "fortran_order", 13) == 0) {
+      field = ORDER;
+      out->fortran_order = word_take(text, "True");
+      if (!out->fortran_order && !word_take(text, "False")) break;
+    } else if (length == 5 && memcmp(key, "shape", 5) == 0) {
+      field = SHAPE;
+      status = shape_take(text, out, error);
+    }
+    if (!field || seen & field) break;
+    seen |= field;
+    comma = character_take(text, ',');
+  }
+  if (status) return status;
+  spaces_skip(text);
+  if (!closed || seen != ALL || text->at != text->end)
+    return ep_fail(error, EP_INVALID,
+                   "NPY: the header must be a dictionary of descr, fortran_order and shape");
+  return EP_OK;
+}
+
+ep_status ep_npy_extent_find(ep_npy_header *array, const char *format, size_t values_bytes,
+                             ep_error *error) {
+  if (array->dimensions == 0)
+    return ep_fail(error, EP_INVALID, "%s: a single number is no table; a dimension is needed",
+                   format);
+  array->rows = array->shape[0];
+  array->columns = 1;
+  for (int i = 1; i < array->dimensions; i++)
+    if (__builtin_mul_overflow(array->columns, array->shape[i], &array->columns))
+      return ep_fail(error, EP_TOO_LARGE, "%s: the shape's product is beyond 64 bits", format);
+  if (array->rows < 1 || array->columns < 1)
+    return ep_fail(error, EP_INVALID, "%s: the array has no values", format);
+  if (array->rows > EP_LIMIT_ROWS)
+    return ep_fail(error, EP_TOO_LARGE, "%s: %lld rows, at most %lld are taken", format,
+                   (long long)array->rows, (long long)EP_LIMIT_ROWS);
+  if (array->columns > EP_LIMIT_COLUMNS)
+    return ep_fail(error, EP_TOO_LARGE, "%s: %lld columns, at most %d are taken", format,
+                   (long long)array->columns, EP_LIMIT_COLUMNS);
+  int64_t values = array->rows * array->columns; /* 2^47 at most */
+  int64_t needed = values * (int64_t)dtypes[array->dtype].bytes;
+  if ((uint64_t)needed != values_bytes)
+    return ep_fail(error, EP_INVALID,
+                   "%s: the header promises %lld bytes of values (%lld × %lld × %zu), the file "
+                   "has %zu",
+                   format, (long long)needed, (long long)array->rows, (long long)array->columns,
+                   dtypes[array->dtype].bytes, values_bytes);
+  return EP_OK;
+}
+
+int ep_npy_row_shape(const ep_npy_header *array, int64_t *shape) {
+  int dimensions = array->dimensions - 1;
+  if (dimensions > EP_LIMIT_ROW_DIMENSIONS) {
+    shape[0] = array->columns;
+    return 1;
+  }
+  for (int i = 0; i < dimensions; i++) shape[i] = array->shape[i + 1];
+  return dimensions;
+}
+
+ep_status ep_npy_header_parse(const uint8_t *bytes, size_t size, ep_npy_header *out,
+                              ep_error *error) {
+  *out = (ep_npy_header){0};
+  if (size < 10 || memcmp(bytes, ep_npy_magic, sizeof ep_npy_magic) != 0)
+    return ep_fail(error, EP_INVALID, "NPY: the file does not start as one");
+  int version = bytes[6];
+  if (version < 1 || version > 3)
+    return ep_fail(error, EP_INVALID, "NPY: version %d is not known, only 1 to 3", version);
+  size_t prefix = version == 1 ? 10 : 12;
+  if (size < prefix) return ep_fail(error, EP_INVALID, "NPY: the file ends inside its header");
+  size_t length = (size_t)bytes[8] | (size_t)bytes[9] << 8;
+  if (version > 1) length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
+  if (length > EP_LIMIT_NPY_HEADER_BYTES)
+    return ep_fail(error, EP_TOO_LARGE, "NPY: a header of %zu bytes, at most %d are taken", length,
+                   EP_LIMIT_NPY_HEADER_BYTES);
+  if (length > size - prefix)
+    return ep_fail(error, EP_INVALID, "NPY: the file ends inside its header");
+  literal text = {(const char *)bytes + prefix, (const char *)bytes + prefix + length};
+  ep_status status = dictionary_read(&text, out, error);
+  if (status) return status;
+  out->values_offset = prefix + length;
+  return ep_npy_extent_find(out, "NPY", size - out->values_offset, error);
+}
+
+void ep_npy_header_format(ep_dtype dtype, int64_t rows, int dimensions, const int64_t *shape,
+                          uint8_t out[EP_NPY_CANONICAL_BYTES]) {
+  char text[EP_NPY_CANONICAL_BYTES];
+  bool byte_order = dtypes[dtype].bytes > 1;
+  assert(dimensions >= 0 && dimensions <= EP_LIMIT_ROW_DIMENSIONS);
+  int length = snprintf(
+      text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%lld%s",
+      byte_order ? '<' : '|', dtypes[dtype].name, (long long)rows, dimensions == 0 ? "," : "");
+  for (int i = 0; i < dimensions; i++)
+    length += snprintf(text + length, sizeof text - (size_t)length, ", %lld", (long long)shape[i]);
+  length += snprintf(text + length, sizeof text - (size_t)length, "), }");
+  assert(length > 0 && length < EP_NPY_CANONICAL_BYTES - 11); /* columns are 65536 at most */
+  memset(out, ' ', EP_NPY_CANONICAL_BYTES);
+  memcpy(out, ep_npy_magic, sizeof ep_npy_magic);
+  out[6] = 1;
+  out[7] = 0;
+  out[8] = EP_NPY_CANONICAL_BYTES - 10;
+  out[9] = 0;
+  memcpy(out + 10, text, (size_t)length);
+  out[EP_NPY_CANONICAL_BYTES - 1] = '\n';
+}

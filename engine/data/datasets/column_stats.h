@@ -1,0 +1,28 @@
+/* column_stats.h: what there is to know of a part's columns, found in one walk over its rows: the
+ * least and the greatest value, whether all are whole, whether every row is one-hot. */
+#ifndef EP_ENGINE_DATA_DATASETS_COLUMN_STATS_H
+#define EP_ENGINE_DATA_DATASETS_COLUMN_STATS_H
+
+#include "engine/data/datasets/dataset.h"
+
+typedef struct {
+  ep_dtype dtype;
+  int64_t rows, columns;
+  ep_column *column; /* [columns], lent; min, max and integer are written */
+  double *scratch;   /* [columns], owned: a row as doubles; NULL for bytes */
+  uint8_t *least;    /* [2 * columns], owned: least, then greatest of bytes; NULL for others */
+  bool one_hot;
+} ep_measure;
+
+/* On failure there is nothing to deinit. */
+ep_status ep_measure_init(ep_measure *measure, ep_dtype dtype, int64_t columns, ep_column *column,
+                          ep_error *error);
+/* row: [columns] little-endian values of the dtype; doubles are aligned. Refuses what is not
+ * finite, with row and column, and more rows than EP_LIMIT_ROWS. */
+ep_status ep_measure_row(ep_measure *measure, const uint8_t *row, ep_error *error);
+/* After the last row: completes the columns. */
+void ep_measure_finish(ep_measure *measure);
+/* A zeroed one is allowed. */
+void ep_measure_deinit(ep_measure *measure);
+
+#endif

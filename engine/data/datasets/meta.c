@@ -1,0 +1,296 @@
+/* meta.c: {"format":…,"sha256":…,"bytes":…,"parts":{"train":{"table":{"rows":…,"columns":…,
+ * "dtype":…,"shape":[…],"one_hot":…,"column":[{"name":…,"min":…,"max":…,"integer":…},…]}}}};
+ * "shape" is a row's. Of weights: "tensors", and no parts. */
+#include "engine/data/datasets/meta.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/data/arrays/npy_header.h"
+#include "engine/data/datasets/cached_meta.h"
+#include "engine/data/datasets/part_writer.h"
+#include "engine/files/durable_file.h"
+#include "engine/files/mapping.h"
+
+/* Takes `value`, also on failure; a NULL value is a failure. */
+static bool set(json_t *object, const char *key, json_t *value) {
+  return json_object_set_new(object, key, value) == 0;
+}
+
+static json_t *name_json(const ep_column *column) {
+  return column->name[0] ? json_string(column->name) : json_null();
+}
+
+/* `shown`: to people, who are told that there is no name. */
+static json_t *column_json(const ep_column *column, bool shown) {
+  json_t *object = json_object();
+  if (!object) return NULL;
+  bool ok = (!shown && !column->name[0]) || set(object, "name", name_json(column));
+  ok = ok && set(object, "min", json_real(column->min));
+  ok = ok && set(object, "max", json_real(column->max));
+  if (ok && set(object, "integer", json_boolean(column->integer))) return object;
+  json_decref(object);
+  return NULL;
+}
+
+static json_t *columns_json(const ep_part *part, bool shown) {
+  json_t *array = json_array();
+  for (int64_t i = 0; array && i < part->columns; i++) {
+    if (json_array_append_new(array, column_json(&part->column[i], shown)) == 0) continue;
+    json_decref(array);
+    return NULL;
+  }
+  return array;
+}
+
+static json_t *shape_json(const ep_part *part) {
+  json_t *array = json_array();
+  for (int i = 0; array && i < part->dimensions; i++) {
+    if (json_array_append_new(array, json_integer(part->shape[i])) == 0) continue;
+    json_decref(array);
+    return NULL;
+  }
+  return array;
+}
+
+static json_t *part_json(const ep_part *part, bool columns) {
+  json_t *object = json_object();
+  if (!object) return NULL;
+  bool ok = set(object, "rows", json_integer(part->rows)) &&
+            set(object, "columns", json_integer(part->columns)) &&
+            set(object, "dtype", json_string(ep_dtype_name(part->dtype))) &&
+            set(object, "shape", shape_json(part));
+  ok = ok && (!part->one_hot || set(object, "one_hot", json_true()));
+  if (part->sha256[0])
+    ok = ok && set(object, "sha256", json_string(part->sha256)) &&
+         set(object, "bytes", json_integer(part->bytes));
+  if (ok && (!columns || set(object, "column", columns_json(part, false)))) return object;
+  json_decref(object);
+  return NULL;
+}
+
+/* {"train": {"table": …}, …}, only what is there. */
+static json_t *parts_json(const ep_dataset_meta *meta, bool columns) {
+  json_t *parts = json_object();
+  for (int split = 0; parts && split < EP_SPLIT_COUNT; split++) {
+    json_t *roles = json_object();
+    bool ok = roles != NULL;
+    for (int role = 0; ok && role < EP_ROLE_COUNT; role++)
+      if (meta->part[split][role].rows > 0)
+        ok = set(roles, ep_role_name((ep_role)role), part_json(&meta->part[split][role], columns));
+    if (ok && json_object_size(roles) > 0)
+      ok = set(parts, ep_split_name((ep_split)split), json_incref(roles));
+    json_decref(roles);
+    if (ok) continue;
+    json_decref(parts);
+    return NULL;
+  }
+  return parts;
+}
+
+/* The object with what every description has; NULL when memory is short. */
+static json_t *meta_json(const ep_dataset_meta *meta, bool columns) {
+  json_t *object = json_object();
+  if (!object) return NULL;
+  if (set(object, "format", json_string(meta->format)) &&
+      set(object, "sha256", json_string(meta->sha256)) &&
+      set(object, "bytes", json_integer(meta->bytes)) &&
+      (meta->tensors == 0 || set(object, "tensors", json_integer(meta->tensors))) &&
+      set(object, "parts", parts_json(meta, columns)))
+    return object;
+  json_decref(object);
+  return NULL;
+}
+
+static ep_status meta_path(const char *folder, char path[PATH_MAX], ep_error *error) {
+  int length = snprintf(path, PATH_MAX, "%s/meta.json", folder);
+  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
+  return EP_OK;
+}
+
+ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta, ep_error *error) {
+  char path[PATH_MAX];
+  ep_status status = meta_path(folder, path, error);
+  if (status) return status;
+  json_t *object = meta_json(meta, true);
+  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+  ep_durable_file *file = NULL;
+  if (!text) status = ep_fail(error, EP_NO_MEMORY, "no memory to describe the dataset");
+  if (!status) status = ep_durable_file_create(path, &file, error);
+  if (!status) status = ep_durable_file_write(file, text, strlen(text), error);
+  if (!status)
+    status = ep_durable_file_commit(file, NULL, NULL, error);
+  else
+    ep_durable_file_abandon(file);
+  free(text);
+  json_decref(object);
+  return status;
+}
+
+static bool column_parse(const json_t *object, ep_column *out) {
+  const char *name = "";
+  json_t *min, *max;
+  int integer;
+  if (json_unpack((json_t *)object, "{s?s, s:o, s:o, s:b}", "name", &name, "min", &min, "max", &max,
+                  "integer", &integer) != 0)
+    return false;
+  if (!json_is_number(min) || !json_is_number(max) || strlen(name) > EP_LIMIT_NAME_BYTES)
+    return false;
+  memcpy(out->name, name, strlen(name) + 1);
+  out->min = json_number_value(min);
+  out->max = json_number_value(max);
+  out->integer = integer;
+  return true;
+}
+
+/* A description without a shape is from before rows had one: they are flat. */
+static bool shape_parse(const json_t *array, ep_part *out) {
+  int64_t product = 1;
+  out->dimensions = 1;
+  out->shape[0] = out->columns;
+  if (!array) return true;
+  size_t dimensions = json_array_size(array);
+  if (!json_is_array(array) || dimensions > EP_LIMIT_ROW_DIMENSIONS) return false;
+  out->dimensions = (int)dimensions;
+  for (size_t i = 0; i < dimensions; i++) {
+    out->shape[i] = json_integer_value(json_array_get(array, i));
+    if (out->shape[i] < 1 || __builtin_mul_overflow(product, out->shape[i], &product)) return false;
+  }
+  return product == out->columns;
+}
+
+static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
+  json_int_t rows, columns, bytes = 0;
+  const char *dtype, *sha256 = "";
+  json_t *column, *shape = NULL;
+  int one_hot = 0;
+  if (json_unpack((json_t *)object, "{s:I, s:I, s:s, s:o, s?o, s?b, s?s, s?I}", "rows", &rows,
+                  "columns", &columns, "dtype", &dtype, "column", &column, "shape", &shape,
+                  "one_hot", &one_hot, "sha256", &sha256, "bytes", &bytes) != 0)
+    return false;
+  int type = ep_dtype_from_name(dtype);
+  if (rows < 1 || rows > EP_LIMIT_ROWS || columns < 1 || columns > EP_LIMIT_COLUMNS || type < 0 ||
+      json_array_size(column) != (size_t)columns || strlen(sha256) >= sizeof out->sha256)
+    return false;
+  out->column = calloc((size_t)columns, sizeof *out->column);
+  *no_memory = !out->column;
+  if (!out->column) return false;
+  out->rows = rows;
+  out->columns = columns;
+  out->dtype = (ep_dtype)type;
+  out->one_hot = one_hot;
+  out->bytes = bytes;
+  memcpy(out->sha256, sha256, strlen(sha256) + 1);
+  if (!shape_parse(shape, out)) return false;
+  for (int64_t i = 0; i < columns; i++)
+    if (!column_parse(json_array_get(column, (size_t)i), &out->column[i])) return false;
+  return true;
+}
+
+static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
+  const char *format, *sha256;
+  json_int_t bytes, tensors = 0;
+  json_t *parts;
+  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I}", "format", &format, "sha256", &sha256, "bytes",
+                  &bytes, "parts", &parts, "tensors", &tensors) != 0)
+    return false;
+  if (strlen(format) >= sizeof out->format || strlen(sha256) != 64 || !json_is_object(parts) ||
+      tensors < 0)
+    return false;
+  memcpy(out->format, format, strlen(format) + 1);
+  memcpy(out->sha256, sha256, 65);
+  out->bytes = bytes;
+  out->tensors = tensors;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int role = 0; role < EP_ROLE_COUNT; role++) {
+      json_t *part = json_object_get(json_object_get(parts, ep_split_name((ep_split)split)),
+                                     ep_role_name((ep_role)role));
+      if (part && !part_parse(part, &out->part[split][role], no_memory)) return false;
+    }
+  return true;
+}
+
+static ep_status text_read(const char *path, const ep_mapping *text, ep_dataset_meta *out,
+                           ep_error *error) {
+  json_error_t fault;
+  bool no_memory = false;
+  ep_status status = EP_OK;
+  json_t *root = json_loadb((const char *)text->bytes, text->size, JSON_REJECT_DUPLICATES, &fault);
+  if (!root)
+    status = ep_fail(error, EP_DATA, "%s: %s", path, fault.text);
+  else if (!meta_parse(root, out, &no_memory))
+    status = no_memory ? ep_fail(error, EP_NO_MEMORY, "no memory to read %s", path)
+                       : ep_fail(error, EP_DATA, "%s: not the description of a dataset", path);
+  json_decref(root);
+  if (status) ep_dataset_meta_deinit(out);
+  return status;
+}
+
+ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
+  char path[PATH_MAX];
+  ep_mapping mapping;
+  struct stat about;
+  *out = (ep_dataset_meta){0};
+  ep_status status = meta_path(folder, path, error);
+  if (status) return status;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0 || fstat(file, &about) != 0) {
+    status =
+        ep_fail(error, errno == ENOENT ? EP_NOT_FOUND : EP_IO, "%s: %s", path, strerror(errno));
+  } else if (!ep_kept_meta_find(path, &about, out)) {
+    status = ep_mapping_of(file, path, &mapping, error);
+    if (!status) {
+      status = text_read(path, &mapping, out, error);
+      ep_mapping_close(&mapping);
+    }
+    if (!status) ep_kept_meta_add(path, &about, out);
+  }
+  if (file >= 0) close(file);
+  return status;
+}
+
+void ep_dataset_meta_deinit(ep_dataset_meta *meta) {
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int role = 0; role < EP_ROLE_COUNT; role++) free(meta->part[split][role].column);
+  *meta = (ep_dataset_meta){0};
+}
+
+static json_t *time_json(int64_t time_us) {
+  char text[64];
+  struct tm tm;
+  time_t seconds = (time_t)(time_us / 1000000);
+  if (time_us <= 0 || !gmtime_r(&seconds, &tm)) return json_null();
+  size_t used = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &tm);
+  snprintf(text + used, sizeof text - used, ".%03dZ", (int)(time_us / 1000 % 1000));
+  return json_string(text);
+}
+
+char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int64_t created_us) {
+  const ep_part *x = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_X];
+  const ep_part *y = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_Y];
+  const ep_part *table = &meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  const ep_part *main = table->rows > 0 ? table : x;
+  const char *role = meta->tensors > 0 ? "weights" : "data";
+  char *text = NULL;
+  json_t *object = json_object(), *rest = meta_json(meta, false);
+  bool ok = object && rest && set(object, "object", json_string("dataset")) &&
+            set(object, "name", json_string(name)) && set(object, "role", json_string(role)) &&
+            json_object_update(object, rest) == 0 &&
+            set(object, "rows", json_integer(main->rows)) &&
+            set(object, "columns", columns_json(main, true)) &&
+            (y->rows == 0 || set(object, "target_columns", columns_json(y, true))) &&
+            set(object, "created_at", time_json(created_us));
+  /* 15 digits are enough to look at, and 0.1 stays 0.1; meta.json has all 17. */
+  if (ok) text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
+  json_decref(object);
+  json_decref(rest);
+  return text;
+}

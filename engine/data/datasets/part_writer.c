@@ -1,0 +1,140 @@
+#include "engine/data/datasets/part_writer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/data/arrays/npy_header.h"
+#include "engine/files/durable_file.h"
+
+enum { BUFFER_BYTES = 1 << 20 };
+
+const char *ep_split_name(ep_split split) {
+  static const char *const names[EP_SPLIT_COUNT] = {"train", "validation", "test"};
+  assert(split < EP_SPLIT_COUNT);
+  return names[split];
+}
+
+const char *ep_role_name(ep_role role) {
+  static const char *const names[EP_ROLE_COUNT] = {"table", "x", "y"};
+  assert(role < EP_ROLE_COUNT);
+  return names[role];
+}
+
+ep_status ep_part_path(const char *folder, ep_split split, ep_role role, size_t capacity,
+                       char *path, ep_error *error) {
+  int length =
+      snprintf(path, capacity, "%s/%s.%s.npy", folder, ep_split_name(split), ep_role_name(role));
+  if (length < 0 || (size_t)length >= capacity)
+    return ep_fail(error, EP_IO, "the folder's path is too long");
+  return EP_OK;
+}
+
+static ep_status budget_take(ep_part_writer *writer, size_t bytes, ep_error *error) {
+  if ((int64_t)bytes > *writer->budget_bytes)
+    return ep_fail(error, EP_TOO_LARGE, "stored, this would be larger than the limit");
+  *writer->budget_bytes -= (int64_t)bytes;
+  return EP_OK;
+}
+
+static ep_status flush(ep_part_writer *writer, ep_error *error) {
+  ep_status status = budget_take(writer, writer->used, error);
+  if (!status && writer->file >= 0)
+    status = ep_file_write_all(writer->file, writer->buffer, writer->used, error);
+  writer->used = 0;
+  return status;
+}
+
+static ep_status part_create(ep_part_writer *writer, const char *folder, ep_split split,
+                             ep_role role, ep_error *error) {
+  char path[PATH_MAX];
+  ep_status status = ep_part_path(folder, split, role, sizeof path, path, error);
+  if (status) return status;
+  writer->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (writer->file < 0)
+    return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
+  uint8_t blank[EP_NPY_CANONICAL_BYTES] = {0}; /* the head is written when the rows are known */
+  return ep_file_write_all(writer->file, blank, sizeof blank, error);
+}
+
+ep_status ep_part_writer_open(ep_part_writer *writer, const char *folder, ep_split split,
+                              ep_role role, ep_dtype dtype, int64_t columns, ep_column *column,
+                              int64_t *budget_bytes, ep_error *error) {
+  assert(columns >= 1 && columns <= EP_LIMIT_COLUMNS);
+  size_t row_bytes = (size_t)columns * ep_dtype_bytes(dtype); /* 512 KiB at most */
+  size_t capacity = BUFFER_BYTES / row_bytes * row_bytes;
+  *writer = (ep_part_writer){.dtype = dtype,
+                             .columns = columns,
+                             .dimensions = 1,
+                             .shape = {columns},
+                             .column = column,
+                             .row_bytes = row_bytes,
+                             .capacity = capacity,
+                             .file = -1,
+                             .budget_bytes = budget_bytes};
+  if (!column) writer->column = calloc((size_t)columns, sizeof *writer->column);
+  writer->buffer = malloc(capacity);
+  if (!writer->column || !writer->buffer)
+    return ep_fail(error, EP_NO_MEMORY, "no memory for a table of %lld columns",
+                   (long long)columns);
+  ep_status status = ep_measure_init(&writer->measure, dtype, columns, writer->column, error);
+  if (status) return status;
+  status = budget_take(writer, EP_NPY_CANONICAL_BYTES, error);
+  if (!status && folder) status = part_create(writer, folder, split, role, error);
+  return status;
+}
+
+void ep_part_writer_shape(ep_part_writer *writer, int dimensions, const int64_t *shape) {
+  assert(dimensions >= 0 && dimensions <= EP_LIMIT_ROW_DIMENSIONS);
+  writer->dimensions = dimensions;
+  for (int i = 0; i < dimensions; i++) writer->shape[i] = shape[i];
+}
+
+ep_status ep_part_writer_commit(ep_part_writer *writer, ep_error *error) {
+  ep_status status = ep_measure_row(&writer->measure, writer->buffer + writer->used, error);
+  if (status) return status;
+  writer->used += writer->row_bytes;
+  return writer->used == writer->capacity ? flush(writer, error) : EP_OK;
+}
+
+static ep_status head_write(ep_part_writer *writer, ep_error *error) {
+  uint8_t head[EP_NPY_CANONICAL_BYTES];
+  ep_npy_header_format(writer->dtype, writer->measure.rows, writer->dimensions, writer->shape,
+                       head);
+  if (pwrite(writer->file, head, sizeof head, 0) != (ssize_t)sizeof head)
+    return ep_fail(error, ep_status_from_errno(errno), "writing the head of a part: %s",
+                   strerror(errno));
+  if (fsync(writer->file) != 0)
+    return ep_fail(error, ep_status_from_errno(errno), "fsync: %s", strerror(errno));
+  return EP_OK;
+}
+
+ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *error) {
+  if (writer->measure.rows == 0) return ep_fail(error, EP_INVALID, "there are no rows");
+  ep_status status = flush(writer, error);
+  if (!status && writer->file >= 0) status = head_write(writer, error);
+  if (status) return status;
+  ep_measure_finish(&writer->measure);
+  *out = (ep_part){.rows = writer->measure.rows,
+                   .columns = writer->columns,
+                   .dtype = writer->dtype,
+                   .column = writer->column,
+                   .dimensions = writer->dimensions,
+                   .one_hot = writer->measure.one_hot};
+  memcpy(out->shape, writer->shape, sizeof out->shape);
+  writer->column = NULL;
+  return EP_OK;
+}
+
+void ep_part_writer_abandon(ep_part_writer *writer) {
+  free(writer->column);
+  ep_measure_deinit(&writer->measure);
+  free(writer->buffer);
+  if (writer->buffer && writer->file >= 0) close(writer->file);
+  *writer = (ep_part_writer){.file = -1};
+}

@@ -1,0 +1,127 @@
+#include "engine/data/datasets/parts.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/data/arrays/npy_header.h"
+#include "engine/data/datasets/meta.h"
+#include "engine/data/datasets/part_writer.h"
+#include "engine/files/sha256.h"
+
+/* "train.x" and its hash, a line each: what the content's hash is taken of. */
+static void line_add(crypto_hash_sha256_state *state, int split, int role, const char *sha256) {
+  char line[128];
+  int length = snprintf(line, sizeof line, "%s.%s %s\n", ep_split_name((ep_split)split),
+                        ep_role_name((ep_role)role), sha256);
+  crypto_hash_sha256_update(state, (const unsigned char *)line, (unsigned long long)length);
+}
+
+/* A part that came with others in one file has no hash of its own: it gets one of the file's. */
+static void hash_derive(int split, int role, const char *file_sha256, char sha256[65]) {
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  line_add(&state, split, role, file_sha256);
+  ep_sha256_final(&state, sha256);
+}
+
+ep_status ep_dataset_parts_write(const char *folder, ep_dataset_meta *meta, ep_error *error) {
+  crypto_hash_sha256_state state;
+  snprintf(meta->format, sizeof meta->format, "parts");
+  crypto_hash_sha256_init(&state);
+  meta->bytes = 0;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    for (int role = 0; role < EP_ROLE_COUNT; role++) {
+      const ep_part *part = &meta->part[split][role];
+      if (part->rows == 0) continue;
+      line_add(&state, split, role, part->sha256);
+      meta->bytes += part->bytes;
+    }
+  ep_sha256_final(&state, meta->sha256);
+  return ep_dataset_meta_write(folder, meta, error);
+}
+
+static bool is_apart(const ep_dataset_meta *meta) {
+  return meta->tensors == 0 && meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].rows == 0;
+}
+
+/* The part of `before` becomes one of `meta`, and its file one of `folder`. */
+static ep_status part_take(const char *folder, ep_dataset_meta *meta, const char *before_folder,
+                           ep_dataset_meta *before, int split, int role, ep_error *error) {
+  char from[PATH_MAX], to[PATH_MAX];
+  ep_part *part = &before->part[split][role];
+  ep_status status =
+      ep_part_path(before_folder, (ep_split)split, (ep_role)role, sizeof from, from, error);
+  if (!status) status = ep_part_path(folder, (ep_split)split, (ep_role)role, sizeof to, to, error);
+  if (!status && link(from, to) != 0)
+    status = ep_fail(error, ep_status_from_errno(errno), "a part cannot be linked to %s: %s", to,
+                     strerror(errno));
+  if (status) return status;
+  if (!part->sha256[0]) {
+    hash_derive(split, role, before->sha256, part->sha256);
+    part->bytes = part->rows * part->columns * (int64_t)ep_dtype_bytes(part->dtype);
+  }
+  meta->part[split][role] = *part;
+  part->column = NULL;
+  return EP_OK;
+}
+
+static ep_status parts_take(const char *folder, ep_dataset_meta *meta, const char *before_folder,
+                            ep_error *error) {
+  ep_dataset_meta before;
+  ep_status status = ep_dataset_meta_read(before_folder, &before, error);
+  if (status) return status;
+  if (!is_apart(&before))
+    status = ep_fail(error, EP_CONFLICT,
+                     "the dataset is %s (%s): a part cannot be added to it, delete it first",
+                     before.tensors > 0 ? "a model's weights" : "a table", before.format);
+  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
+    for (int role = 0; role < EP_ROLE_COUNT && !status; role++)
+      if (before.part[split][role].rows > 0 && meta->part[split][role].rows == 0)
+        status = part_take(folder, meta, before_folder, &before, split, role, error);
+  ep_dataset_meta_deinit(&before);
+  return status;
+}
+
+ep_status ep_dataset_complete(const char *folder, const char *before, ep_error *error) {
+  ep_dataset_meta meta;
+  ep_status status = ep_dataset_meta_read(folder, &meta, error);
+  if (status) return status;
+  if (before) status = parts_take(folder, &meta, before, error);
+  if (!status) status = ep_dataset_parts_write(folder, &meta, error);
+  ep_dataset_meta_deinit(&meta);
+  return status;
+}
+
+static ep_status pair_check(const ep_dataset_meta *meta, ep_split split, ep_error *error) {
+  const char *pointer = "/data/dataset", *name = ep_split_name(split);
+  const ep_part *x = &meta->part[split][EP_ROLE_X], *y = &meta->part[split][EP_ROLE_Y];
+  const ep_part *train = meta->part[EP_SPLIT_TRAIN];
+  if (x->rows == 0 || y->rows == 0)
+    return ep_fail_at(error, EP_INVALID, pointer,
+                      "the dataset has no %s/%s: upload it to /v1/datasets/NAME/%s/%s", name,
+                      x->rows == 0 ? "x" : "y", name, x->rows == 0 ? "x" : "y");
+  if (x->rows != y->rows)
+    return ep_fail_at(error, EP_INVALID, pointer, "%s/x has %lld rows, %s/y has %lld", name,
+                      (long long)x->rows, name, (long long)y->rows);
+  for (int role = EP_ROLE_X; role <= EP_ROLE_Y; role++)
+    if (meta->part[split][role].columns != train[role].columns)
+      return ep_fail_at(error, EP_INVALID, pointer, "%s/%s has %lld columns, train/%s has %lld",
+                        name, ep_role_name((ep_role)role),
+                        (long long)meta->part[split][role].columns, ep_role_name((ep_role)role),
+                        (long long)train[role].columns);
+  return EP_OK;
+}
+
+ep_status ep_dataset_pairs_check(const ep_dataset_meta *meta, ep_error *error) {
+  if (meta->tensors > 0)
+    return ep_fail_at(error, EP_INVALID, "/data/dataset",
+                      "these are weights of a model, no data: name them in model.init");
+  ep_status status = pair_check(meta, EP_SPLIT_TRAIN, error);
+  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
+    if (meta->part[split][EP_ROLE_X].rows > 0 || meta->part[split][EP_ROLE_Y].rows > 0)
+      status = pair_check(meta, (ep_split)split, error);
+  return status;
+}

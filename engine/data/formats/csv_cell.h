@@ -1,0 +1,42 @@
+/* csv_cell.h: cells of delimited text (RFC 4180 quoting, LF or CRLF), one after the other. */
+#ifndef EP_ENGINE_DATA_FORMATS_CSV_CELL_H
+#define EP_ENGINE_DATA_FORMATS_CSV_CELL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/limits.h"
+#include "api/status.h"
+
+/* What is left of a text; `at` stands at the start of a cell. */
+typedef struct {
+  const char *at, *end;
+  char delimiter;
+  int64_t line; /* of `at`, from 1, as an editor counts */
+} ep_csv_text;
+
+typedef enum { EP_CSV_DELIMITER, EP_CSV_LINE, EP_CSV_END } ep_csv_stop; /* what ended a cell */
+
+/* A cell without its quotes and the spaces around it, or its first EP_LIMIT_CSV_FIELD_BYTES. */
+typedef struct {
+  char text[EP_LIMIT_CSV_FIELD_BYTES + 1];
+  size_t bytes;
+  ep_csv_stop stop;
+} ep_csv_cell;
+
+/* The delimiter among , ; tab | that the first line has most of outside quotes; ',' without any. */
+char ep_csv_delimiter_find(const char *at, const char *end);
+
+/* Reads any cell. `column` counts from 1 and is for messages: an unclosed quote, text after a
+ * closing quote (EP_INVALID), a cell over the limit (EP_TOO_LARGE). */
+ep_status ep_csv_cell_read(ep_csv_text *text, int64_t column, ep_csv_cell *cell, ep_error *error);
+
+/* The fast way: an unquoted number with nothing but spaces around it. False, and nothing read, for
+ * anything else. */
+bool ep_csv_number_read(ep_csv_text *text, double *value, ep_csv_stop *stop);
+
+/* Takes a line of nothing but spaces. False, and nothing read, when there is more. */
+bool ep_csv_blank_line_take(ep_csv_text *text);
+
+#endif

@@ -1,0 +1,22 @@
+/* csv_header.h: the first line of a CSV: how many columns there are, and whether it names them. */
+#ifndef EP_ENGINE_DATA_FORMATS_CSV_HEADER_H
+#define EP_ENGINE_DATA_FORMATS_CSV_HEADER_H
+
+#include "engine/data/datasets/dataset.h"
+#include "engine/data/formats/csv_cell.h"
+
+typedef struct {
+  int64_t columns;
+  bool named;        /* the line is a header */
+  ep_column *column; /* [columns], names filled in if named; owned by the caller */
+} ep_csv_header;
+
+/* Reads the first line. `text` stands behind it when it is a header, else unmoved.
+ * header: as in ep_ingest_options. `cell` is working memory. */
+ep_status ep_csv_header_read(ep_csv_text *text, int header, ep_csv_cell *cell, ep_csv_header *out,
+                             ep_error *error);
+
+/* "nan", "-inf", "+Infinity", whatever the case: numbers to some programs, none to train on. */
+bool ep_csv_not_finite(const char *text);
+
+#endif

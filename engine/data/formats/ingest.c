@@ -1,0 +1,154 @@
+/* ingest.c: from an uploaded file to a dataset's folder: unpack, recognise, read, describe. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/data/datasets/meta.h"
+#include "engine/data/formats/format.h"
+#include "engine/data/formats/gz.h"
+#include "engine/files/durable_file.h"
+#include "engine/files/mapping.h"
+#include "engine/files/sha256.h"
+
+/* Asked in this order: any text looks like a CSV. */
+static const ep_format *const formats[] = {&ep_format_npy,         &ep_format_npz,
+                                           &ep_format_safetensors, &ep_format_idx,
+                                           &ep_format_flat_json,   &ep_format_csv};
+
+ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    if (!formats[i]->recognise(ingest->bytes, ingest->size)) continue;
+    snprintf(ingest->meta->format, sizeof ingest->meta->format, "%s", formats[i]->name);
+    return formats[i]->read(ingest, error);
+  }
+  if (ep_gz_recognise(ingest->bytes, ingest->size))
+    return ep_fail(error, EP_MEDIA_TYPE, "gz within gz is not unpacked");
+  return ep_fail(
+      error, EP_MEDIA_TYPE,
+      "the content is not known: CSV (as UTF-8), NPY, NPZ, IDX, safetensors and the flat "
+      "JSON form are, each also as gz");
+}
+
+/* The hash of the upload takes as long as reading it; a thread of its own makes that one time. */
+typedef struct {
+  ep_mapping mapping;
+  pthread_t thread;
+  bool threaded;
+  char *sha256; /* [65] */
+} hashing;
+
+static void *hash_run(void *argument) {
+  hashing *job = argument;
+  crypto_hash_sha256_state state;
+  crypto_hash_sha256_init(&state);
+  ep_sha256_update(&state, job->mapping.bytes, job->mapping.size);
+  ep_sha256_final(&state, job->sha256);
+  return NULL;
+}
+
+static void hash_start(hashing *job, ep_mapping mapping, char *sha256) {
+  *job = (hashing){.mapping = mapping, .sha256 = sha256};
+  job->threaded = pthread_create(&job->thread, NULL, hash_run, job) == 0;
+}
+
+static void hash_finish(hashing *job) {
+  if (job->threaded)
+    pthread_join(job->thread, NULL);
+  else
+    hash_run(job);
+}
+
+ep_status ep_ingest_temporary(const char *folder, int *file, ep_error *error) {
+  char path[PATH_MAX];
+  if (!folder) {
+    *file = memfd_create("unpacked", MFD_CLOEXEC);
+    return *file < 0 ? ep_fail(error, EP_IO, "memfd_create: %s", strerror(errno)) : EP_OK;
+  }
+  int length = snprintf(path, sizeof path, "%s/unpacked.XXXXXX", folder);
+  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
+  *file = mkostemp(path, O_CLOEXEC);
+  if (*file < 0)
+    return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
+  unlink(path);
+  return EP_OK;
+}
+
+/* Unpacks and reads; the unpacked bytes are gone afterwards. */
+static ep_status packed_read(ep_ingest *ingest, ep_error *error) {
+  int file = -1;
+  ep_mapping unpacked = {0};
+  ep_status status = ep_ingest_temporary(ingest->folder, &file, error);
+  if (status) return status;
+  status = ep_gz_unpack(ingest->bytes, ingest->size, file, &ingest->budget_bytes, error);
+  if (!status) status = ep_mapping_of(file, "the unpacked content", &unpacked, error);
+  ingest->bytes = unpacked.bytes;
+  ingest->size = unpacked.size;
+  if (!status) status = ep_ingest_bytes(ingest, error);
+  ep_mapping_close(&unpacked);
+  close(file);
+  return status;
+}
+
+/* Reads the source into the folder; ingest->meta gets all but what is known of parts alone. */
+static ep_status read_mapped(ep_mapping source, ep_ingest *ingest, ep_error *error) {
+  hashing job;
+  ep_dataset_meta *meta = ingest->meta;
+  ingest->bytes = source.bytes;
+  ingest->size = source.size;
+  meta->bytes = (int64_t)source.size;
+  hash_start(&job, source, meta->sha256);
+  ep_status status = ep_gz_recognise(source.bytes, source.size) ? packed_read(ingest, error)
+                                                                : ep_ingest_bytes(ingest, error);
+  hash_finish(&job);
+  return status;
+}
+
+static ep_status source_read(const char *source, ep_ingest *ingest, ep_error *error) {
+  ep_mapping mapping;
+  *ingest->meta = (ep_dataset_meta){0};
+  ep_status status = ep_mapping_open(source, &mapping, error);
+  if (status) return status;
+  if (mapping.size == 0)
+    status = ep_fail(error, EP_INVALID, "the content is empty");
+  else
+    status = read_mapped(mapping, ingest, error);
+  ep_mapping_close(&mapping);
+  if (!status && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
+    ep_part *part = &ingest->meta->part[ingest->split][ingest->role];
+    memcpy(part->sha256, ingest->meta->sha256, sizeof part->sha256);
+    part->bytes = ingest->meta->bytes;
+  }
+  if (!status) status = ep_dataset_meta_write(ingest->folder, ingest->meta, error);
+  if (status) ep_dataset_meta_deinit(ingest->meta);
+  return status;
+}
+
+ep_status ep_dataset_ingest(const char *source, const char *folder,
+                            const ep_ingest_options *options, int64_t max_output_bytes,
+                            ep_dataset_meta *out, ep_error *error) {
+  ep_ingest ingest = {.folder = folder,
+                      .options = options ? *options : (ep_ingest_options){0},
+                      .budget_bytes = max_output_bytes,
+                      .meta = out};
+  return source_read(source, &ingest, error);
+}
+
+ep_status ep_dataset_ingest_part(const char *source, const char *folder, ep_split split,
+                                 ep_role role, const ep_ingest_options *options,
+                                 int64_t max_output_bytes, ep_dataset_meta *out, ep_error *error) {
+  assert(split < EP_SPLIT_COUNT && (role == EP_ROLE_X || role == EP_ROLE_Y));
+  ep_ingest ingest = {.folder = folder,
+                      .options = options ? *options : (ep_ingest_options){0},
+                      .budget_bytes = max_output_bytes,
+                      .split = split,
+                      .role = role,
+                      .meta = out};
+  return source_read(source, &ingest, error);
+}

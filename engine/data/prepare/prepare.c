@@ -1,0 +1,405 @@
+#include "engine/data/prepare/prepare.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/datasets/dataset.h"
+#include "engine/data/prepare/split.h"
+#include "engine/data/sources/row_source.h"
+
+/* What is in use while rows become a program's input. */
+typedef struct {
+  ep_samples sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
+  uint8_t *split;                  /* [main rows], owned: ep_split of each row */
+  double *x, *y;                   /* [features], [targets], owned: the row at hand */
+  bool takes_classes;
+  bool mapped[EP_SPLIT_COUNT]; /* x is used where it lies */
+} preparation;
+
+static const ep_samples *main_rows(const preparation *work) {
+  return &work->sets[EP_SPLIT_TRAIN];
+}
+
+static void *array(int64_t count, size_t bytes) {
+  size_t size;
+  if (__builtin_mul_overflow((size_t)count, bytes, &size)) return NULL;
+  return malloc(size ? size : 1);
+}
+
+static ep_status no_memory(ep_error *error) {
+  return ep_fail(error, EP_NO_MEMORY, "no memory for the data");
+}
+
+/* Sums of value - origin, and of its square, over the training rows; origin NULL: 0; square NULL:
+ * not asked for. [columns] each, written. */
+static void sums_find(const preparation *work, const double *values, int64_t columns,
+                      const double *origin, double *sum, double *square) {
+  for (int64_t j = 0; j < columns; j++) {
+    sum[j] = 0;
+    if (square) square[j] = 0;
+  }
+  const ep_samples *main = main_rows(work);
+  for (int64_t i = 0; i < main->rows; i++) {
+    if (work->split[i] != EP_SPLIT_TRAIN) continue;
+    ep_samples_read(main, i, work->x, work->y);
+    for (int64_t j = 0; j < columns; j++) {
+      double distance = values[j] - (origin ? origin[j] : 0);
+      sum[j] += distance;
+      if (square) square[j] += distance * distance;
+    }
+  }
+}
+
+/* Mean and population deviation of the columns over the training rows, [columns] each, written, by
+ * the corrected two-pass algorithm (T. Chan, G. Golub, R. LeVeque, "Algorithms for Computing the
+ * Sample Variance", 1983). `values` is where a row's columns appear when it is read; rest:
+ * [columns] of working memory. */
+static void figures_find(const preparation *work, const double *values, int64_t columns,
+                         double rows, double *mean, double *deviation, double *rest) {
+  sums_find(work, values, columns, NULL, mean, NULL);
+  for (int64_t j = 0; j < columns; j++) mean[j] /= rows;
+  sums_find(work, values, columns, mean, rest, deviation);
+  for (int64_t j = 0; j < columns; j++) {
+    double variance = (deviation[j] - rest[j] * rest[j] / rows) / rows;
+    mean[j] += rest[j] / rows;
+    deviation[j] = variance > 0 ? sqrt(variance) : 0;
+  }
+}
+
+/* A column of one value has no deviation, but the rounding of its mean may leave a tiny one, which
+ * would blow that rounding up to 1: such a column keeps its value as mean and is divided by 1.
+ * first: [columns] of working memory: a column's value, NaN once it has had two. */
+static void constants_find(const preparation *work, const double *values, int64_t columns,
+                           double *mean, double *deviation, double *first) {
+  const ep_samples *main = main_rows(work);
+  bool suspected = false, started = false;
+  for (int64_t j = 0; j < columns; j++) suspected |= deviation[j] <= fabs(mean[j]) * 1e-12;
+  if (!suspected) return;
+  for (int64_t i = 0; i < main->rows; i++) {
+    if (work->split[i] != EP_SPLIT_TRAIN) continue;
+    ep_samples_read(main, i, work->x, work->y);
+    for (int64_t j = 0; j < columns; j++)
+      if (!started)
+        first[j] = values[j];
+      else if (values[j] != first[j])
+        first[j] = NAN;
+    started = true;
+  }
+  for (int64_t j = 0; j < columns; j++) {
+    bool constant = !isnan(first[j]);
+    if (constant) mean[j] = first[j];
+    if (constant || deviation[j] == 0) deviation[j] = 1;
+  }
+}
+
+/* Squares of values beyond 1e154 are infinite, and nothing would be left of the column. */
+static ep_status figures_check(int64_t columns, const double *mean, const double *deviation,
+                               const char *what, ep_error *error) {
+  for (int64_t j = 0; j < columns; j++)
+    if (!isfinite(mean[j]) || !isfinite(deviation[j]))
+      return ep_fail_at(error, EP_DATA, "/data/standardize",
+                        "column %lld of %s is too large to be standardized; scale the data down",
+                        (long long)j + 1, what);
+  return EP_OK;
+}
+
+/* what: "x" or "y", whose columns appear at `values`. */
+static ep_status scaling_find(const preparation *work, const double *values, const char *what,
+                              int64_t columns, int64_t train_rows, double **mean,
+                              double **deviation, ep_error *error) {
+  *mean = array(columns, sizeof **mean);
+  *deviation = array(columns, sizeof **deviation);
+  double *rest = array(columns, sizeof *rest);
+  if (!*mean || !*deviation || !rest) {
+    free(rest);
+    return no_memory(error);
+  }
+  figures_find(work, values, columns, (double)train_rows, *mean, *deviation, rest);
+  constants_find(work, values, columns, *mean, *deviation, rest);
+  free(rest);
+  return figures_check(columns, *mean, *deviation, what, error);
+}
+
+/* Whether x of a set can be used where it lies: all of its rows, in their order, as they are. */
+static bool is_usable(const preparation *work, const ep_prepared *out, int split) {
+  const ep_samples *set = &work->sets[split];
+  if (!set->apart || set->rows != out->rows[split]) return false;
+  if (out->x_type == EP_X_UINT8) return true;
+  return set->x.dtype == EP_DTYPE_F32 && !out->scaling.x_mean && out->normalization.channels == 0 &&
+         (uintptr_t)set->x.values % sizeof(float) == 0;
+}
+
+/* The table goes from the samples to *out; afterwards the samples' x must not be read. */
+static void x_map(preparation *work, ep_prepared *out, int split) {
+  ep_samples *set = &work->sets[split];
+  work->mapped[split] = true;
+  out->x[split] = set->x.values;
+  out->x_table[split] = set->x;
+  set->x = (ep_table){0};
+}
+
+static ep_status x_allocate(preparation *work, ep_prepared *out, int split, ep_error *error) {
+  if (is_usable(work, out, split)) {
+    x_map(work, out, split);
+    return EP_OK;
+  }
+  size_t bytes = out->x_type == EP_X_UINT8 ? 1 : sizeof(float);
+  /* rows * columns: 2^31 * 2^16 at most */
+  out->x_owned[split] = array(out->rows[split] * out->features, bytes);
+  out->x[split] = out->x_owned[split];
+  return out->x[split] ? EP_OK : no_memory(error);
+}
+
+static ep_status out_allocate(preparation *work, ep_prepared *out, ep_error *error) {
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    int64_t rows = out->rows[split];
+    if (rows == 0) continue;
+    ep_status status = x_allocate(work, out, split, error);
+    if (status) return status;
+    if (work->takes_classes)
+      out->classes[split] = array(rows, sizeof(int32_t));
+    else
+      out->y[split] = array(rows * out->target_columns, sizeof(float));
+    if (!out->y[split] && !out->classes[split]) return no_memory(error);
+  }
+  return EP_OK;
+}
+
+static ep_status finite_check(const float *values, int64_t columns, int64_t row, const char *what,
+                              ep_error *error) {
+  for (int64_t j = 0; j < columns; j++)
+    if (!isfinite(values[j]))
+      return ep_fail_at(error, EP_DATA, "/data/standardize",
+                        "row %lld, column %lld of %s is too large for float32; standardize %s or "
+                        "scale the data down",
+                        (long long)row + 1, (long long)j + 1, what, what);
+  return EP_OK;
+}
+
+static ep_status class_store(double value, int64_t row, int32_t *out, ep_error *error) {
+  if (!(value >= 0 && value < INT32_MAX && value == floor(value)))
+    return ep_fail_at(error, EP_DATA, "/loss",
+                      "row %lld: the target %g is no class; classes are 0, 1, 2, …",
+                      (long long)row + 1, value);
+  *out = (int32_t)value;
+  return EP_OK;
+}
+
+/* One-hot columns are the class of their one. */
+static double class_find(const preparation *work) {
+  int64_t columns = main_rows(work)->targets, class = 0;
+  if (columns == 1) return work->y[0];
+  while (class < columns - 1 && work->y[class] != 1) class ++;
+  return (double)class;
+}
+
+static ep_status x_store(const preparation *work, ep_prepared *out, const ep_samples *set,
+                         ep_split split, int64_t row, int64_t place, ep_error *error) {
+  if (out->x_type == EP_X_UINT8) {
+    size_t bytes = (size_t)out->features;
+    uint8_t *x = (uint8_t *)out->x_owned[split] + (size_t)place * bytes;
+    memcpy(x, set->x.values + (size_t)row * bytes, bytes);
+    return EP_OK;
+  }
+  float *x = (float *)out->x_owned[split] + place * out->features;
+  if (out->normalization.channels > 0) ep_normalization_apply(&out->normalization, work->x, 1);
+  ep_scaling_apply_x(&out->scaling, work->x, 1, x);
+  return finite_check(x, out->features, row, "x", error);
+}
+
+static ep_status y_store(const preparation *work, ep_prepared *out, ep_split split, int64_t row,
+                         int64_t place, ep_error *error) {
+  const ep_scaling *scaling = &out->scaling;
+  if (work->takes_classes)
+    return class_store(class_find(work), row, &out->classes[split][place], error);
+  float *y = out->y[split] + place * out->target_columns;
+  for (int64_t j = 0; j < out->target_columns; j++) {
+    double value = work->y[j];
+    if (scaling->y_mean) value = (value - scaling->y_mean[j]) / scaling->y_deviation[j];
+    y[j] = (float)value;
+  }
+  return finite_check(y, out->target_columns, row, "y", error);
+}
+
+/* Row `row` of the set becomes row `place` of the split. */
+static ep_status row_store(const preparation *work, ep_prepared *out, const ep_samples *set,
+                           ep_split split, int64_t row, int64_t place, ep_error *error) {
+  bool floats = !work->mapped[split] && out->x_type == EP_X_FLOAT32;
+  ep_status status = EP_OK;
+  ep_samples_read(set, row, floats ? work->x : NULL, work->y);
+  if (!work->mapped[split]) status = x_store(work, out, set, split, row, place, error);
+  return status ? status : y_store(work, out, split, row, place, error);
+}
+
+static ep_status rows_store(const preparation *work, ep_prepared *out, ep_error *error) {
+  int64_t place[EP_SPLIT_COUNT] = {0};
+  ep_status status = EP_OK;
+  const ep_samples *main = main_rows(work);
+  for (int64_t i = 0; i < main->rows && !status; i++) {
+    ep_split split = (ep_split)work->split[i];
+    status = row_store(work, out, main, split, i, place[split]++, error);
+  }
+  for (int split = EP_SPLIT_TRAIN + 1; split < EP_SPLIT_COUNT; split++)
+    for (int64_t i = 0; i < work->sets[split].rows && !status; i++)
+      status = row_store(work, out, &work->sets[split], (ep_split)split, i, i, error);
+  return status;
+}
+
+/* Several columns are classes when they are one-hot. */
+static bool is_one_hot(const ep_samples *set, double *y) {
+  for (int64_t row = 0; row < set->rows; row++) {
+    int64_t zeros = 0, ones = 0;
+    ep_samples_read(set, row, NULL, y);
+    for (int64_t j = 0; j < set->targets; j++) {
+      zeros += y[j] == 0;
+      ones += y[j] == 1;
+    }
+    if (ones != 1 || zeros != set->targets - 1) return false;
+  }
+  return true;
+}
+
+static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const preparation *work,
+                            ep_error *error) {
+  if (data->standardize_y && ep_loss_is_classifier(loss))
+    return ep_fail_at(error, EP_INVALID, "/data/standardize",
+                      "y holds classes for %s: it cannot be standardized", ep_loss_type_name(loss));
+  int64_t targets = main_rows(work)->targets;
+  if (!work->takes_classes || targets == 1) return EP_OK;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++)
+    if (!is_one_hot(&work->sets[split], work->y))
+      return ep_fail_at(error, EP_INVALID, "/loss",
+                        "%s takes one column of classes, or one-hot columns; the data has %lld "
+                        "target columns, which are not one-hot",
+                        ep_loss_type_name(loss), (long long)targets);
+  return EP_OK;
+}
+
+/* Bytes stay bytes when all of x are, and nothing makes fractions of them. */
+static ep_x_type x_type_find(const ep_data_spec *data, const preparation *work) {
+  bool bytes = !data->standardize_x;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    const ep_samples *set = &work->sets[split];
+    bytes = bytes && (set->rows == 0 || (set->apart && set->x.dtype == EP_DTYPE_U8));
+  }
+  return bytes ? EP_X_UINT8 : EP_X_FLOAT32;
+}
+
+/* What bytes stand for, as a device computes it. */
+static ep_status bytes_scale(ep_prepared *out, ep_error *error) {
+  if (out->x_type != EP_X_UINT8) return EP_OK;
+  out->x_scale = array(out->row.channels, sizeof *out->x_scale);
+  out->x_shift = array(out->row.channels, sizeof *out->x_shift);
+  if (!out->x_scale || !out->x_shift) return no_memory(error);
+  bool plain = out->normalization.channels == 0;
+  for (int64_t c = 0; c < out->row.channels; c++) {
+    out->x_scale[c] = plain ? 1 : (float)out->normalization.factor[c];
+    out->x_shift[c] = plain ? 0 : (float)out->normalization.offset[c];
+  }
+  return EP_OK;
+}
+
+/* Sizes, the split of each row, working memory. */
+static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prepared *out,
+                            ep_error *error) {
+  const ep_samples *main = main_rows(work);
+  int64_t rows[EP_SPLIT_COUNT];
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) rows[split] = work->sets[split].rows;
+  ep_status status = ep_split_count(data, rows, out->rows, error);
+  if (status) return status;
+  out->features = out->scaling.x_columns = main->features;
+  out->target_columns = out->scaling.y_columns = work->takes_classes ? 1 : main->targets;
+  out->x_type = x_type_find(data, work);
+  out->row =
+      ep_data_row_shape(data, main->apart ? main->x.dimensions : 1, main->x.shape, main->features);
+  if (ep_shape_count(out->row) != main->features)
+    return ep_fail_at(error, EP_INVALID, "/data/shape", "the shape is not that of %lld columns",
+                      (long long)main->features);
+  work->split = array(main->rows, sizeof *work->split);
+  work->x = array(main->features, sizeof *work->x);
+  work->y = array(main->targets, sizeof *work->y);
+  if (!work->split || !work->x || !work->y) return no_memory(error);
+  /* sets of the data's own take no row of the main one */
+  int64_t test_rows = out->rows[EP_SPLIT_TEST] - rows[EP_SPLIT_TEST];
+  int64_t validation_rows = out->rows[EP_SPLIT_VALIDATION] - rows[EP_SPLIT_VALIDATION];
+  ep_split_assign(data->split_seed, main->rows, test_rows, validation_rows, work->split);
+  return EP_OK;
+}
+
+static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepared *out,
+                         ep_error *error) {
+  int64_t train_rows = out->rows[EP_SPLIT_TRAIN];
+  ep_scaling *scaling = &out->scaling;
+  ep_status status =
+      ep_normalization_find(data, out->row, out->x_type == EP_X_UINT8, &out->normalization, error);
+  if (!status) status = bytes_scale(out, error);
+  if (!status && data->standardize_x)
+    status = scaling_find(work, work->x, "x", out->features, train_rows, &scaling->x_mean,
+                          &scaling->x_deviation, error);
+  if (!status && data->standardize_y)
+    status = scaling_find(work, work->y, "y", out->target_columns, train_rows, &scaling->y_mean,
+                          &scaling->y_deviation, error);
+  if (!status) status = out_allocate(work, out, error);
+  return status ? status : rows_store(work, out, error);
+}
+
+ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,
+                     ep_prepared *out, ep_error *error) {
+  preparation work = {.takes_classes = ep_loss_takes_classes(loss)};
+  *out = (ep_prepared){0};
+  ep_status status = ep_samples_open(data, dataset_folder, work.sets, error);
+  if (status) return status;
+  status = work_begin(data, &work, out, error);
+  if (!status) status = loss_check(data, loss, &work, error);
+  if (!status) status = work_do(data, &work, out, error);
+  free(work.split);
+  free(work.x);
+  free(work.y);
+  ep_samples_close(work.sets);
+  if (status) ep_prepared_deinit(out);
+  return status;
+}
+
+/* The x of one split as float32; its bytes are given up. */
+static ep_status split_widen(ep_prepared *prepared, int split, ep_error *error) {
+  int64_t columns = prepared->features, plane = columns / prepared->row.channels;
+  const ep_normalization *normalization = &prepared->normalization;
+  const uint8_t *bytes = prepared->x[split];
+  float *x = array(prepared->rows[split] * columns, sizeof *x);
+  if (!x) return no_memory(error);
+  for (int64_t i = 0; i < prepared->rows[split]; i++)
+    for (int64_t j = 0; j < columns; j++) {
+      double value = bytes[i * columns + j];
+      if (normalization->channels > 0)
+        value = value * normalization->factor[j / plane] + normalization->offset[j / plane];
+      x[i * columns + j] = (float)value;
+    }
+  free(prepared->x_owned[split]);
+  ep_table_close(&prepared->x_table[split]);
+  prepared->x[split] = prepared->x_owned[split] = x;
+  return EP_OK;
+}
+
+ep_status ep_prepared_widen(ep_prepared *prepared, ep_error *error) {
+  ep_status status = EP_OK;
+  if (prepared->x_type == EP_X_FLOAT32) return EP_OK;
+  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
+    if (prepared->rows[split] > 0) status = split_widen(prepared, split, error);
+  if (!status) prepared->x_type = EP_X_FLOAT32;
+  return status; /* after a failure some are wide and some are not: good for deinit alone */
+}
+
+void ep_prepared_deinit(ep_prepared *prepared) {
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    free(prepared->x_owned[split]);
+    ep_table_close(&prepared->x_table[split]);
+    free(prepared->y[split]);
+    free(prepared->classes[split]);
+  }
+  free(prepared->x_scale);
+  free(prepared->x_shift);
+  ep_normalization_deinit(&prepared->normalization);
+  ep_scaling_deinit(&prepared->scaling);
+  *prepared = (ep_prepared){0};
+}

@@ -1,0 +1,247 @@
+/* shape.c: what a job's data will look like, from its description alone. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/parts.h"
+#include "engine/data/prepare/prepare.h"
+#include "engine/data/prepare/split.h"
+#include "engine/data/sources/generators.h"
+#include "engine/data/sources/path_source.h"
+#include "engine/data/sources/target.h"
+
+/* Figures of all values of x, or of y. */
+typedef struct {
+  double min, max;
+  bool integer;
+} value_range;
+
+static void range_merge(value_range *range, const ep_column *column) {
+  range->min = fmin(range->min, column->min);
+  range->max = fmax(range->max, column->max);
+  range->integer = range->integer && column->integer;
+}
+
+static void range_merge_part(value_range *range, const ep_part *part) {
+  for (int64_t i = 0; part->rows > 0 && i < part->columns; i++)
+    range_merge(range, &part->column[i]);
+}
+
+static void range_merge_values(value_range *range, const double *values, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    ep_column column = {
+        .min = values[i], .max = values[i], .integer = values[i] == floor(values[i])};
+    range_merge(range, &column);
+  }
+}
+
+/* y: [rows, columns], two columns or more: one 1 in each row, and the rest 0. */
+static bool is_one_hot(const double *y, int64_t rows, int64_t columns) {
+  bool one_hot = columns >= 2;
+  for (int64_t i = 0; i < rows && one_hot; i++) {
+    int64_t zeros = 0, ones = 0;
+    for (int64_t j = 0; j < columns; j++) {
+      zeros += y[i * columns + j] == 0;
+      ones += y[i * columns + j] == 1;
+    }
+    one_hot = ones == 1 && zeros == columns - 1;
+  }
+  return one_hot;
+}
+
+/* What is known of the rows before they are split. */
+typedef struct {
+  int64_t rows[EP_SPLIT_COUNT]; /* the main set's, and those of sets of the data's own */
+  value_range x, y;
+} extent;
+
+static ep_shape vector_shape(int64_t features) {
+  return (ep_shape){features, 1, 1};
+}
+
+ep_shape ep_data_row_shape(const ep_data_spec *data, int dimensions, const int64_t *shape,
+                           int64_t columns) {
+  if (data->shape[0] > 0) return (ep_shape){data->shape[0], data->shape[1], data->shape[2]};
+  if (dimensions == 3) return (ep_shape){shape[0], shape[1], shape[2]};
+  if (dimensions == 2) return (ep_shape){1, shape[0], shape[1]};
+  return vector_shape(columns);
+}
+
+static ep_status table_find(const ep_data_spec *data, const ep_part *table, ep_data_shape *out,
+                            extent *found, ep_error *error) {
+  int64_t target;
+  ep_status status = ep_target_find(data, table, &target, error);
+  if (status) return status;
+  for (int64_t i = 0; i < table->columns; i++)
+    range_merge(i == target ? &found->y : &found->x, &table->column[i]);
+  out->features = table->columns - 1;
+  out->row = vector_shape(out->features);
+  out->target_columns = 1;
+  found->rows[EP_SPLIT_TRAIN] = table->rows;
+  return EP_OK;
+}
+
+/* Bytes are kept as they are when all of x are, and nothing turns them into fractions. */
+static bool is_bytes(const ep_data_spec *data, const ep_dataset_meta *meta) {
+  bool bytes = !data->standardize_x;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    const ep_part *x = &meta->part[split][EP_ROLE_X];
+    bytes = bytes && (x->rows == 0 || x->dtype == EP_DTYPE_U8);
+  }
+  return bytes;
+}
+
+static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *meta,
+                              ep_data_shape *out, extent *found, ep_error *error) {
+  if (!meta)
+    return ep_fail_at(error, EP_INVALID, "/data/dataset", "there is no dataset \"%s\"",
+                      data->dataset);
+  const ep_part *train = meta->part[EP_SPLIT_TRAIN];
+  if (train[EP_ROLE_TABLE].rows > 0)
+    return table_find(data, &train[EP_ROLE_TABLE], out, found, error);
+  ep_status status = ep_dataset_pairs_check(meta, error);
+  if (status) return status;
+  out->one_hot = true;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    const ep_part *x = &meta->part[split][EP_ROLE_X], *y = &meta->part[split][EP_ROLE_Y];
+    range_merge_part(&found->x, x);
+    range_merge_part(&found->y, y);
+    out->one_hot = out->one_hot && (y->rows == 0 || y->one_hot);
+    found->rows[split] = x->rows;
+  }
+  out->features = train[EP_ROLE_X].columns;
+  out->row =
+      ep_data_row_shape(data, train[EP_ROLE_X].dimensions, train[EP_ROLE_X].shape, out->features);
+  out->x_type = is_bytes(data, meta) ? EP_X_UINT8 : EP_X_FLOAT32;
+  out->target_columns = train[EP_ROLE_Y].columns;
+  return EP_OK;
+}
+
+static ep_status generator_find(const ep_data_spec *data, ep_data_shape *out, extent *found,
+                                ep_error *error) {
+  int64_t rows = ep_generator_rows(data);
+  if (rows < 1 || rows > EP_LIMIT_GENERATOR_ROWS)
+    return ep_fail_at(error, EP_INVALID, "/data/rows", "a generator makes 1 to %d rows",
+                      EP_LIMIT_GENERATOR_ROWS);
+  bool whole = data->generator == EP_GENERATOR_XOR;
+  found->x = (value_range){0, 1, whole};
+  found->y = (value_range){0, 1, true};
+  out->features = EP_GENERATOR_FEATURES;
+  out->row = vector_shape(out->features);
+  out->target_columns = 1;
+  found->rows[EP_SPLIT_TRAIN] = found->rows[EP_SPLIT_TEST] = rows;
+  return EP_OK;
+}
+
+static ep_status inline_find(const ep_data_spec *data, ep_data_shape *out, extent *found,
+                             ep_error *error) {
+  if (data->inline_rows < 1 || data->inline_columns < 1 || data->inline_targets < 1)
+    return ep_fail_at(error, EP_INVALID, "/data/inline", "there are no rows");
+  range_merge_values(&found->x, data->inline_x, data->inline_rows * data->inline_columns);
+  range_merge_values(&found->y, data->inline_y, data->inline_rows * data->inline_targets);
+  out->features = data->inline_columns;
+  out->row = vector_shape(out->features);
+  out->target_columns = data->inline_targets;
+  out->one_hot = is_one_hot(data->inline_y, data->inline_rows, data->inline_targets);
+  found->rows[EP_SPLIT_TRAIN] = data->inline_rows;
+  return EP_OK;
+}
+
+static ep_status source_find(const ep_data_spec *data, const ep_dataset_meta *meta,
+                             ep_data_shape *out, extent *found, ep_error *error) {
+  switch (data->source) {
+  case EP_DATA_PATH:
+  case EP_DATA_DATASET: return dataset_find(data, meta, out, found, error);
+  case EP_DATA_GENERATOR: return generator_find(data, out, found, error);
+  case EP_DATA_INLINE: return inline_find(data, out, found, error);
+  }
+  return ep_fail_at(error, EP_INTERNAL, "/data", "a source of data that is not known");
+}
+
+/* "shape" of the spec, in the place of the data's own. */
+static ep_status row_check(const ep_data_spec *data, ep_data_shape *out, ep_error *error) {
+  if (data->shape[0] == 0) return EP_OK;
+  int64_t product = 1;
+  for (int i = 0; i < 3; i++)
+    if (data->shape[i] < 1 || __builtin_mul_overflow(product, data->shape[i], &product))
+      product = 0;
+  out->row = (ep_shape){data->shape[0], data->shape[1], data->shape[2]};
+  if (product == out->features) return EP_OK;
+  return ep_fail_at(error, EP_INVALID, "/data/shape",
+                    "%lld × %lld × %lld is not the number of columns of x, %lld",
+                    (long long)data->shape[0], (long long)data->shape[1], (long long)data->shape[2],
+                    (long long)out->features);
+}
+
+static ep_status channels_check(const ep_data_spec *data, const ep_data_shape *shape,
+                                ep_error *error) {
+  ep_normalization normalization;
+  ep_status status =
+      ep_normalization_find(data, shape->row, shape->x_type == EP_X_UINT8, &normalization, error);
+  if (!status) ep_normalization_deinit(&normalization);
+  return status;
+}
+
+static bool has_table(const ep_data_spec *data, const ep_dataset_meta *meta) {
+  return (data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH) &&
+         (!meta || meta->part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].rows > 0);
+}
+
+/* A path's faults are found where a dataset's are. */
+static ep_status problem_add(const ep_data_spec *data, ep_status status, const ep_error *error,
+                             ep_problem *problem) {
+  bool path = data->source == EP_DATA_PATH && strcmp(error->pointer, "/data/dataset") == 0;
+  return ep_problem_add(problem, status, path ? "/data/path" : error->pointer, "%s",
+                        error->message);
+}
+
+static void range_keep(const extent *found, ep_data_shape *out) {
+  out->target_min = found->y.min;
+  out->target_max = found->y.max;
+  out->x_min = found->x.min;
+  out->x_max = found->x.max;
+  out->x_integer = found->x.integer;
+  out->one_hot = out->one_hot && out->target_columns >= 2;
+  /* classes are int32 */
+  if (found->y.integer && found->y.min >= 0 && found->y.max < INT32_MAX)
+    out->classes = (int64_t)found->y.max + 1;
+}
+
+ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *meta,
+                             ep_data_shape *out, ep_problem *problem) {
+  ep_error error = {0};
+  int64_t rows[EP_SPLIT_COUNT];
+  extent found = {.x = {INFINITY, -INFINITY, true}, .y = {INFINITY, -INFINITY, true}};
+  *out = (ep_data_shape){0};
+  ep_status status = source_find(data, meta, out, &found, &error);
+  if (!status) status = row_check(data, out, &error);
+  if (!status) status = channels_check(data, out, &error);
+  if (status) return problem_add(data, status, &error, problem);
+  if (data->has_target && !has_table(data, meta))
+    status = ep_problem_add(problem, EP_INVALID, "/data/target",
+                            "the data has x and y apart: there is no target to choose");
+  ep_status split_status = ep_split_count(data, found.rows, rows, &error);
+  if (split_status) return problem_add(data, split_status, &error, problem);
+  if (status) return status;
+  out->train_rows = rows[EP_SPLIT_TRAIN];
+  out->validation_rows = rows[EP_SPLIT_VALIDATION];
+  out->test_rows = rows[EP_SPLIT_TEST];
+  range_keep(&found, out);
+  return EP_OK;
+}
+
+ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder, bool *there,
+                            ep_dataset_meta *out, ep_error *error) {
+  ep_path_source source;
+  *out = (ep_dataset_meta){0};
+  *there = dataset_folder || data->source == EP_DATA_PATH;
+  if (dataset_folder) return ep_dataset_meta_read(dataset_folder, out, error);
+  if (data->source != EP_DATA_PATH) return EP_OK;
+  ep_status status = ep_path_source_open(data->path, &source, error);
+  if (status) return status;
+  if (!source.mappable)
+    status = ep_fail_at(error, EP_INVALID, "/data/path", "the files cannot be used where they lie");
+  if (!status) status = ep_path_source_measure(&source, true, out, error);
+  ep_path_source_close(&source);
+  return status;
+}

@@ -1,0 +1,171 @@
+#include "engine/data/sources/row_source.h"
+
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+#include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/part_writer.h"
+#include "engine/data/datasets/parts.h"
+#include "engine/data/sources/generators.h"
+#include "engine/data/sources/path_source.h"
+#include "engine/data/sources/target.h"
+
+static void table_read(const ep_samples *samples, int64_t row, double *x, double *y) {
+  int64_t target = samples->target;
+  if (x) ep_table_values(&samples->x, row, 0, target, x);
+  if (x) ep_table_values(&samples->x, row, target + 1, samples->features - target, x + target);
+  y[0] = ep_table_value(&samples->x, row, target);
+}
+
+static void pair_read(const ep_samples *samples, int64_t row, double *x, double *y) {
+  if (x) ep_table_values(&samples->x, row, 0, samples->features, x);
+  ep_table_values(&samples->y, row, 0, samples->targets, y);
+}
+
+static void inline_read(const ep_samples *samples, int64_t row, double *x, double *y) {
+  if (x)
+    memcpy(x, samples->data->inline_x + row * samples->features,
+           (size_t)samples->features * sizeof *x);
+  memcpy(y, samples->data->inline_y + row * samples->targets, (size_t)samples->targets * sizeof *y);
+}
+
+static void generator_read(const ep_samples *samples, int64_t row, double *x, double *y) {
+  double unused[EP_GENERATOR_FEATURES];
+  ep_generator_row(samples->data, samples->test, row, x ? x : unused, y);
+}
+
+/* Where parts lie: in a dataset's folder, or in files that are mapped where they are. */
+typedef struct {
+  const char *folder; /* NULL: in `source` */
+  ep_path_source source;
+  ep_dataset_meta meta;
+} place;
+
+/* Opens one part and holds it against its description. */
+static ep_status part_open(const place *from, ep_split split, ep_role role, ep_table *out,
+                           ep_error *error) {
+  char path[PATH_MAX] = "a file of the data";
+  const ep_part *part = &from->meta.part[split][role];
+  ep_status status;
+  if (from->folder) {
+    status = ep_part_path(from->folder, split, role, sizeof path, path, error);
+    if (!status) status = ep_table_open(path, out, error);
+  } else {
+    status = ep_path_source_map(&from->source, split, role, out, error);
+  }
+  if (status) return status;
+  if (out->rows == part->rows && out->columns == part->columns && out->dtype == part->dtype)
+    return EP_OK;
+  ep_table_close(out);
+  return ep_fail(error, EP_DATA, "%s is not what was said of it", path);
+}
+
+static ep_status table_open(const ep_data_spec *data, const place *from, ep_samples *out,
+                            ep_error *error) {
+  const ep_part *part = &from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  ep_status status = ep_target_find(data, part, &out->target, error);
+  if (!status) status = part_open(from, EP_SPLIT_TRAIN, EP_ROLE_TABLE, &out->x, error);
+  if (status) return status;
+  out->rows = part->rows;
+  out->features = part->columns - 1;
+  out->targets = 1;
+  out->read = table_read;
+  return EP_OK;
+}
+
+static ep_status pair_open(const place *from, ep_split split, ep_samples *out, ep_error *error) {
+  ep_status status = part_open(from, split, EP_ROLE_X, &out->x, error);
+  if (!status) status = part_open(from, split, EP_ROLE_Y, &out->y, error);
+  if (status) return status;
+  out->rows = out->x.rows;
+  out->features = out->x.columns;
+  out->targets = out->y.columns;
+  out->apart = true;
+  out->read = pair_read;
+  return EP_OK;
+}
+
+static ep_status parts_open(const ep_data_spec *data, const place *from,
+                            ep_samples sets[EP_SPLIT_COUNT], ep_error *error) {
+  if (from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].rows > 0)
+    return table_open(data, from, &sets[EP_SPLIT_TRAIN], error);
+  ep_status status = ep_dataset_pairs_check(&from->meta, error);
+  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
+    if (from->meta.part[split][EP_ROLE_X].rows > 0)
+      status = pair_open(from, (ep_split)split, &sets[split], error);
+  return status;
+}
+
+static ep_status dataset_open(const ep_data_spec *data, const char *folder,
+                              ep_samples sets[EP_SPLIT_COUNT], ep_error *error) {
+  place from = {.folder = folder};
+  ep_status status = ep_dataset_meta_read(folder, &from.meta, error);
+  if (status) return status;
+  status = parts_open(data, &from, sets, error);
+  ep_dataset_meta_deinit(&from.meta);
+  return status;
+}
+
+/* Their values were looked at when the shape of the data was found. */
+static ep_status path_open(const ep_data_spec *data, ep_samples sets[EP_SPLIT_COUNT],
+                           ep_error *error) {
+  place from = {0};
+  ep_status status = ep_path_source_open(data->path, &from.source, error);
+  if (status) return status;
+  if (!from.source.mappable)
+    status = ep_fail_at(error, EP_DATA, "/data/path",
+                        "the files are no more what they were when the job was taken");
+  if (!status) status = ep_path_source_measure(&from.source, false, &from.meta, error);
+  if (!status) status = parts_open(data, &from, sets, error);
+  ep_dataset_meta_deinit(&from.meta);
+  ep_path_source_close(&from.source);
+  return status;
+}
+
+static void generator_open(const ep_data_spec *data, bool test, ep_samples *out) {
+  *out = (ep_samples){.rows = ep_generator_rows(data),
+                      .features = EP_GENERATOR_FEATURES,
+                      .targets = 1,
+                      .read = generator_read,
+                      .data = data,
+                      .test = test};
+}
+
+static void inline_open(const ep_data_spec *data, ep_samples *out) {
+  *out = (ep_samples){.rows = data->inline_rows,
+                      .features = data->inline_columns,
+                      .targets = data->inline_targets,
+                      .read = inline_read,
+                      .data = data};
+}
+
+ep_status ep_samples_open(const ep_data_spec *data, const char *dataset_folder,
+                          ep_samples sets[EP_SPLIT_COUNT], ep_error *error) {
+  const ep_samples *main = &sets[EP_SPLIT_TRAIN];
+  ep_status status = EP_OK;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) sets[split] = (ep_samples){0};
+  if (dataset_folder)
+    status = dataset_open(data, dataset_folder, sets, error);
+  else if (data->source == EP_DATA_PATH)
+    status = path_open(data, sets, error);
+  else if (data->source == EP_DATA_INLINE)
+    inline_open(data, &sets[EP_SPLIT_TRAIN]);
+  else {
+    assert(data->source == EP_DATA_GENERATOR);
+    generator_open(data, false, &sets[EP_SPLIT_TRAIN]);
+    generator_open(data, true, &sets[EP_SPLIT_TEST]);
+  }
+  if (!status && (main->rows < 1 || main->features < 1 || main->targets < 1))
+    status = ep_fail_at(error, EP_DATA, "/data", "there are no rows to train on");
+  if (status) ep_samples_close(sets);
+  return status;
+}
+
+void ep_samples_close(ep_samples sets[EP_SPLIT_COUNT]) {
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    ep_table_close(&sets[split].x);
+    ep_table_close(&sets[split].y);
+    sets[split] = (ep_samples){0};
+  }
+}

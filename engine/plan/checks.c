@@ -1,0 +1,171 @@
+/* checks.c: the spec against the data and against itself, where one field alone cannot tell.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/limits.h"
+#include "engine/plan/parts.h"
+
+enum { PLACE_BYTES = EP_POINTER_BYTES };
+
+/* "4.0" with "padding" is /model/layers/4/layers/0/padding. */
+static const char *place_of(const char *name, const char *field, char text[PLACE_BYTES]) {
+  size_t used = (size_t)snprintf(text, PLACE_BYTES, "/model");
+  for (const char *step = name; used < PLACE_BYTES; step++) {
+    size_t digits = strcspn(step, ".");
+    used += (size_t)snprintf(text + used, PLACE_BYTES - used, "/layers/%.*s", (int)digits, step);
+    step += digits;
+    if (!*step) break;
+  }
+  if (used < PLACE_BYTES) snprintf(text + used, PLACE_BYTES - used, "/%s", field);
+  return text;
+}
+
+/* Where the width of the output is decided: the field of the last layer that has one. */
+static const char *output_place(const ep_plan *plan, char text[PLACE_BYTES]) {
+  for (int i = plan->program.ops_count - 1; i >= 0; i--) {
+    switch (plan->ops[i].type) {
+    case EP_LAYER_LINEAR: return place_of(plan->names[i], "out_features", text);
+    case EP_LAYER_CONV2D: return place_of(plan->names[i], "out_channels", text);
+    case EP_LAYER_EMBEDDING: return place_of(plan->names[i], "embedding_dim", text);
+    default: break;
+    }
+  }
+  return "/model/layers";
+}
+
+static void classes_check(const ep_job_spec *spec, const ep_plan *plan, bool image,
+                          ep_problem *problem) {
+  const ep_data_shape *shape = &plan->shape;
+  const char *loss = ep_loss_type_name(spec->loss);
+  int64_t outputs = plan->program.out_features;
+  char place[PLACE_BYTES], text[EP_SHAPE_BYTES];
+  if (image)
+    ep_problem_add(problem, EP_INVALID, "/model/layers",
+                   "%s takes a row of classes, the last layer yields %s: end with a flatten layer",
+                   loss, ep_shape_format(plan->ops[plan->program.ops_count - 1].out, true, text));
+  else if (shape->target_columns != 1)
+    ep_problem_add(problem, EP_INVALID, "/loss",
+                   "%s takes one class a row, the target has %lld "
+                   "columns",
+                   loss, (long long)shape->target_columns);
+  else if (shape->classes < 1)
+    ep_problem_add(problem, EP_INVALID, "/loss",
+                   "%s takes classes 0, 1, 2, …: the targets are not all whole numbers from 0 on",
+                   loss);
+  else if (shape->classes > outputs)
+    ep_problem_add(problem, EP_INVALID, output_place(plan, place),
+                   "the targets go up to class %lld, the last layer yields %lld columns: it must "
+                   "yield at least %lld",
+                   (long long)shape->classes - 1, (long long)outputs, (long long)shape->classes);
+  else if (outputs > EP_LIMIT_CLASSES)
+    ep_problem_add(problem, EP_INVALID, output_place(plan, place), "%lld classes: the limit is %d",
+                   (long long)outputs, EP_LIMIT_CLASSES);
+  else if (spec->class_weights && spec->class_weights_count != outputs)
+    ep_problem_add(problem, EP_INVALID, "/loss/class_weights",
+                   "has %d weights, the last layer yields %lld columns", spec->class_weights_count,
+                   (long long)outputs);
+}
+
+/* Losses that compare column by column. */
+static void columns_check(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem) {
+  const ep_data_shape *shape = &plan->shape;
+  const ep_op *last = &plan->ops[plan->program.ops_count - 1];
+  char place[PLACE_BYTES];
+  if (last->out_features != shape->target_columns)
+    ep_problem_add(problem, EP_INVALID, output_place(plan, place),
+                   "the last layer yields %lld columns, the target has %lld",
+                   (long long)last->out_features, (long long)shape->target_columns);
+  if (!ep_loss_is_classifier(spec->loss)) return;
+  if (!(shape->target_min >= 0 && shape->target_max <= 1))
+    ep_problem_add(problem, EP_INVALID, "/loss",
+                   "%s takes targets from 0 to 1, these go from %g to %g",
+                   ep_loss_type_name(spec->loss), shape->target_min, shape->target_max);
+  /* Outside 0 … 1 the logarithm is not a number, so this could only fail, later. */
+  if (spec->loss == EP_LOSS_BCE && last->type != EP_LAYER_SIGMOID && last->type != EP_LAYER_SOFTMAX)
+    ep_problem_add(problem, EP_INVALID, "/loss",
+                   "bce takes probabilities: end with a sigmoid layer, or use bce_with_logits");
+}
+
+void ep_plan_check_loss(const ep_job_spec *spec, const ep_plan *plan, bool image,
+                        ep_problem *problem) {
+  if (ep_loss_takes_classes(spec->loss))
+    classes_check(spec, plan, image, problem);
+  else
+    columns_check(spec, plan, problem);
+  if (ep_loss_is_classifier(spec->loss) && spec->data.standardize_y)
+    ep_problem_add(problem, EP_INVALID, "/data/standardize",
+                   "y cannot be standardized for %s: it holds classes",
+                   ep_loss_type_name(spec->loss));
+}
+
+static void augment_check(const ep_data_spec *data, ep_shape row, bool image, ep_problem *problem) {
+  const int64_t *crop = data->augment_crop;
+  if (!data->augment_shift && !data->augment_flip && !crop[0]) return;
+  if (!image)
+    ep_problem_add(problem, EP_INVALID, "/data/augment", "needs images [C, H, W]: set data.shape");
+  else if (crop[0] > row.height || crop[1] > row.width)
+    ep_problem_add(problem, EP_INVALID, "/data/augment/crop",
+                   "%lldx%lld is more than the images have, %lldx%lld", (long long)crop[0],
+                   (long long)crop[1], (long long)row.height, (long long)row.width);
+  else if (data->augment_shift >= row.height || data->augment_shift >= row.width)
+    ep_problem_add(problem, EP_INVALID, "/data/augment/shift",
+                   "%d pixels shift all of the image away, %lldx%lld", data->augment_shift,
+                   (long long)row.height, (long long)row.width);
+}
+
+void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, bool image,
+                        ep_problem *problem) {
+  const ep_data_spec *data = &spec->data;
+  ep_shape row = plan->program.stored;
+  if (data->normalize && data->normalize_channels != 1 && data->normalize_channels != row.channels)
+    ep_problem_add(problem, EP_INVALID, "/data/normalize", "has %d figures, the rows have %lld %s",
+                   data->normalize_channels, (long long)row.channels,
+                   image ? "channels" : "columns");
+  augment_check(data, row, image, problem);
+  bool embedded = spec->layers[0].type == EP_LAYER_EMBEDDING;
+  bool changed = data->standardize_x || data->normalize || (data->scale != 0 && data->scale != 1);
+  if (embedded && changed)
+    ep_problem_add(problem, EP_INVALID,
+                   data->standardize_x ? "/data/standardize"
+                   : data->normalize   ? "/data/normalize"
+                                       : "/data/scale",
+                   "an embedding takes x as it is: whole numbers");
+}
+
+/* What looks at a validation split needs one. */
+static void validation_check(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem) {
+  if (plan->shape.validation_rows > 0) return;
+  const struct {
+    bool asked;
+    const char *pointer, *what;
+  } users[] = {
+      {spec->schedule.type == EP_SCHEDULE_PLATEAU, "/schedule", "reduce_on_plateau"},
+      {spec->early_stopping_patience > 0, "/early_stopping", "early stopping"},
+      {spec->keep_best && spec->early_stopping_patience == 0, "/keep", "keeping the best weights"},
+  };
+  for (size_t i = 0; i < sizeof users / sizeof users[0]; i++)
+    if (users[i].asked)
+      ep_problem_add(problem, EP_INVALID, users[i].pointer,
+                     "%s needs a validation split: set data.validation", users[i].what);
+}
+
+static void steps_check(const ep_job_spec *spec, const ep_program *program, ep_problem *problem) {
+  int64_t per_epoch = ep_program_steps_per_epoch(program);
+  int64_t steps = ep_multiply_saturated(per_epoch, spec->epochs);
+  if (steps > EP_LIMIT_STEPS)
+    ep_problem_add(problem, EP_INVALID, "/epochs",
+                   "%lld epochs of %lld steps are more steps than the limit of %lld",
+                   (long long)spec->epochs, (long long)per_epoch, EP_LIMIT_STEPS);
+}
+
+void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem) {
+  if (spec->optimizer.nesterov && !(spec->optimizer.momentum > 0))
+    ep_problem_add(problem, EP_INVALID, "/optimizer/nesterov", "nesterov needs a momentum above 0");
+  if (spec->early_stopping_error && !ep_loss_is_classifier(spec->loss))
+    ep_problem_add(problem, EP_INVALID, "/early_stopping/metric",
+                   "validation.error is a classifier's, %s is none", ep_loss_type_name(spec->loss));
+  validation_check(spec, plan, problem);
+  steps_check(spec, &plan->program, problem);
+}

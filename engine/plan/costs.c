@@ -1,0 +1,188 @@
+/* costs.c: what a job costs: operations of an epoch, bytes on the device. */
+#include "engine/plan/parts.h"
+
+/* Rows of one evaluate or predict: so many activations that a GPU is busy for longer than it takes
+ * to queue the kernels. A CPU's executors take as few at a time as their caches hold. */
+enum { PREDICT_VALUES = 1 << 24, PREDICT_ROWS_MIN = 64, PREDICT_ROWS_MAX = 4096 };
+
+/* Of one value through a norm, forward: the sums of mean and variance, and the scaling. */
+enum { NORM_OPERATIONS = 8 };
+
+/* A flatten layer's output is its input. */
+static bool is_stored(const ep_op *op) {
+  return op->type != EP_LAYER_FLATTEN;
+}
+
+/* Values that one row leaves behind on its way: the output of every layer. */
+static int64_t row_values(const ep_plan *plan) {
+  int64_t values = 0;
+  for (int i = 0; i < plan->program.ops_count; i++)
+    if (is_stored(&plan->ops[i])) values = ep_add_saturated(values, plan->ops[i].out_features);
+  return values;
+}
+
+int64_t ep_plan_predict_rows(const ep_plan *plan) {
+  int64_t values = row_values(plan), rows = PREDICT_VALUES / (values > 0 ? values : 1);
+  if (rows < PREDICT_ROWS_MIN) return PREDICT_ROWS_MIN;
+  return rows > PREDICT_ROWS_MAX ? PREDICT_ROWS_MAX : rows;
+}
+
+int64_t ep_op_products(const ep_op *op) {
+  if (op->type == EP_LAYER_LINEAR) return ep_multiply_saturated(op->in_features, op->out_features);
+  if (op->type != EP_LAYER_CONV2D) return 0;
+  int64_t window = (int64_t)op->kernel[0] * op->kernel[1];
+  return ep_multiply_saturated(op->out_features,
+                               ep_multiply_saturated(window, op->in.channels / op->groups));
+}
+
+/* Forward and backward of what does not multiply with weights: once each. */
+static int64_t other_operations(const ep_op *op) {
+  int64_t window = (int64_t)op->kernel[0] * op->kernel[1];
+  switch (op->type) {
+  case EP_LAYER_FLATTEN: return 0;
+  case EP_LAYER_MAX_POOL2D:
+  case EP_LAYER_AVG_POOL2D: return ep_multiply_saturated(2 * window, op->out_features);
+  case EP_LAYER_ADAPTIVE_AVG_POOL2D: return ep_multiply_saturated(2, op->in_features);
+  case EP_LAYER_BATCH_NORM:
+  case EP_LAYER_LAYER_NORM: return ep_multiply_saturated(2 * NORM_OPERATIONS, op->out_features);
+  default: return ep_multiply_saturated(2, op->out_features);
+  }
+}
+
+/* Forward 2 a multiply-add and 1 for each bias and activation; backward the same again for the
+ * weights' gradient and, but for the first layer that has weights, for the input's. */
+int64_t ep_plan_operations(const ep_plan *plan) {
+  int64_t per_row = 0;
+  bool first = true;
+  for (int i = 0; i < plan->program.ops_count; i++) {
+    const ep_op *op = &plan->ops[i];
+    int64_t products = ep_op_products(op);
+    if (products > 0) {
+      int64_t passes = first ? 2 : 3;
+      per_row = ep_add_saturated(per_row, ep_multiply_saturated(2 * passes, products));
+      if (op->bias >= 0)
+        per_row = ep_add_saturated(per_row, ep_multiply_saturated(2, op->out_features));
+    } else {
+      per_row = ep_add_saturated(per_row, other_operations(op));
+    }
+    first = first && op->weight < 0;
+  }
+  return ep_multiply_saturated(per_row, plan->shape.train_rows);
+}
+
+/* --- bytes --------------------------------------------------------------------------------- */
+
+/* How much of an output must stay until the way back has passed its layer: nothing; its signs
+ * alone; all. */
+typedef enum { KEEP_NOTHING, KEEP_SIGNS, KEEP_ALL } keep;
+
+static bool keeps_signs(const ep_op *op) {
+  return op->type == EP_LAYER_RELU || (op->type == EP_LAYER_LEAKY_RELU && op->negative_slope >= 0);
+}
+
+/* Their slope is known from what they made. */
+static bool knows_by_output(const ep_op *op) {
+  return op->type == EP_LAYER_TANH || op->type == EP_LAYER_SIGMOID;
+}
+
+/* Whether a layer may write over its input, of which `kept` must stay. */
+static bool may_write_over(const ep_op *op, keep kept) {
+  if (!is_stored(op)) return true;
+  if (op->type == EP_LAYER_DROPOUT || op->type == EP_LAYER_DROPOUT2D) return kept <= KEEP_SIGNS;
+  if (op->type == EP_LAYER_RESIDUAL || keeps_signs(op) || knows_by_output(op))
+    return kept == KEEP_NOTHING;
+  return false;
+}
+
+/* Whether a residual adds what op `index` made. */
+static bool is_added_later(const ep_plan *plan, int index) {
+  for (int i = index + 1; i < plan->program.ops_count; i++)
+    if (plan->ops[i].type == EP_LAYER_RESIDUAL && plan->ops[i].source == index) return true;
+  return false;
+}
+
+/* What the layer itself asks of its output. */
+static keep keep_of(const ep_plan *plan, int index, bool in_place) {
+  const ep_op *op = &plan->ops[index];
+  bool softmax = op->type == EP_LAYER_SOFTMAX || op->type == EP_LAYER_LOG_SOFTMAX;
+  if (softmax || knows_by_output(op) || is_added_later(plan, index)) return KEEP_ALL;
+  return keeps_signs(op) && in_place ? KEEP_SIGNS : KEEP_NOTHING;
+}
+
+/* Values of a row that must lie somewhere of their own: outputs that are not written over their
+ * input. A dropout mask is drawn again on the way back, and takes no memory. */
+static int64_t kept_values(const ep_plan *plan) {
+  int64_t values = 0;
+  keep kept = KEEP_ALL; /* the network's own input */
+  for (int i = 0; i < plan->program.ops_count; i++) {
+    bool in_place = may_write_over(&plan->ops[i], kept);
+    keep own = keep_of(plan, i, in_place);
+    kept = in_place && kept > own ? kept : own;
+    if (!in_place) values = ep_add_saturated(values, plan->ops[i].out_features);
+  }
+  return values;
+}
+
+/* What the way back notes of a row: the places of the maxima, mean and deviation of a layer_norm,
+ * the gradient that goes around a block. */
+static int64_t noted_values(const ep_plan *plan) {
+  int64_t values = 0;
+  for (int i = 0; i < plan->program.ops_count; i++) {
+    const ep_op *op = &plan->ops[i];
+    bool around = op->type == EP_LAYER_RESIDUAL && op->source >= 0;
+    if (op->type == EP_LAYER_MAX_POOL2D || around)
+      values = ep_add_saturated(values, op->out_features);
+    else if (op->type == EP_LAYER_LAYER_NORM)
+      values += 2;
+  }
+  return values;
+}
+
+/* The widest gradient of a row between two layers; two of them take turns. */
+static int64_t widest_values(const ep_plan *plan) {
+  int64_t most = plan->program.out_features;
+  for (int i = 0; i < plan->program.ops_count; i++)
+    if (plan->ops[i].out_features > most) most = plan->ops[i].out_features;
+  return most;
+}
+
+/* The state (parameters, running statistics, the optimizer's slots) counts twice, once for the
+ * snapshot; the gradient once. */
+static int64_t state_floats(const ep_program *program) {
+  int64_t state = ep_add_saturated(ep_program_state_floats(program), program->optimizer_floats);
+  return ep_add_saturated(ep_multiply_saturated(2, state), program->parameters);
+}
+
+/* A row of x as it is stored. */
+static int64_t stored_bytes(const ep_plan *plan) {
+  int64_t x_bytes = plan->program.x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
+  return ep_multiply_saturated(x_bytes, plan->shape.features);
+}
+
+/* All rows as they lie on the device: x in its stored type, y in float32 (classes are int32). */
+static int64_t data_bytes(const ep_plan *plan) {
+  const ep_data_shape *shape = &plan->shape;
+  int64_t rows = ep_add_saturated(ep_add_saturated(shape->train_rows, shape->validation_rows),
+                                  shape->test_rows);
+  int64_t y_bytes = ep_multiply_saturated((int64_t)sizeof(float), shape->target_columns);
+  return ep_multiply_saturated(rows, ep_add_saturated(stored_bytes(plan), y_bytes));
+}
+
+/* Beside the state and the data: for the rows of a forward pass the input and the outputs; for
+ * those of a batch the targets, the gradients, and what the way back notes. Rows that are stored
+ * otherwise than the network takes them (bytes, crops, shifts) come by on their way. */
+int64_t ep_plan_bytes(const ep_plan *plan) {
+  const ep_program *program = &plan->program;
+  int64_t batch = program->batch_size, most = program->max_predict_rows;
+  int64_t passed = most > batch ? most : batch;
+  int64_t a_row = ep_add_saturated(program->in_features, kept_values(plan));
+  int64_t back = ep_add_saturated(ep_multiply_saturated(2, widest_values(plan)),
+                                  ep_add_saturated(noted_values(plan), program->target_columns));
+  int64_t floats = ep_add_saturated(state_floats(program), ep_multiply_saturated(passed, a_row));
+  floats = ep_add_saturated(floats, ep_multiply_saturated(batch, back));
+  int64_t bytes = ep_multiply_saturated((int64_t)sizeof(float), floats);
+  bool changed = program->x_type == EP_X_UINT8 || program->augment.shift || program->augment.flip ||
+                 ep_shape_count(program->stored) != program->in_features;
+  if (changed) bytes = ep_add_saturated(bytes, ep_multiply_saturated(passed, stored_bytes(plan)));
+  return ep_add_saturated(bytes, data_bytes(plan));
+}

@@ -1,0 +1,156 @@
+/* estimate.c: how long a training would take on a device, all in all: what its executor needs to
+ * start, and its steps. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/plan/cost.h"
+#include "engine/plan/parts.h"
+
+/* Rows on their way to a GPU: a PCIe link's, and less for what is not pinned. */
+#define COPY_BYTES_PER_SECOND 5e9
+/* A validation split is looked at between two segments; what the end and the beginning of one cost.
+ */
+#define CPU_SEGMENT_SECONDS 2e-6
+#define CUDA_SEGMENT_SECONDS 80e-6
+
+/* What the executor costs here; NULL when the device has not got it. */
+static const ep_executor_cost *cost_find(const ep_cost_model *model,
+                                         const ep_calibration *calibration) {
+  return calibration ? ep_calibration_find(calibration, model->executor) : &model->usual;
+}
+
+/* The executor that the job asks for, or the one that the device would choose; NULL when it has
+ * none. */
+static const ep_cost_model *model_choose(const ep_plan *plan, const ep_job_spec *spec,
+                                         const ep_device_info *device,
+                                         const ep_calibration *calibration) {
+  int count;
+  const ep_cost_model *models = ep_cost_models(device->id, &count);
+  for (int i = 0; i < count; i++) {
+    bool asked = spec->executor[0] != 0;
+    if (asked && strcmp(spec->executor, models[i].executor) != 0) continue;
+    if (models[i].takes(plan, device) && cost_find(&models[i], calibration)) return &models[i];
+  }
+  return NULL;
+}
+
+/* Steps of all epochs. The last batch of an epoch may be smaller. */
+static double steps_seconds(const ep_cost_model *model, const ep_executor_cost *cost,
+                            const ep_plan *plan, const ep_device_info *device, double epochs) {
+  const ep_program *program = &plan->program;
+  int64_t last = ep_program_steps_per_epoch(program) - 1;
+  double full = ep_cost_step_seconds(model, cost, plan, device, program->batch_size);
+  double rest =
+      ep_cost_step_seconds(model, cost, plan, device, ep_program_batch_rows(program, last));
+  return epochs * ((double)last * full + rest);
+}
+
+/* The validation split, at each report: a third of what a step of as many rows takes. */
+static double validation_seconds(const ep_cost_model *model, const ep_executor_cost *cost,
+                                 const ep_plan *plan, const ep_device_info *device,
+                                 const ep_job_spec *spec) {
+  int64_t rows = plan->shape.validation_rows;
+  if (rows == 0 || spec->report_every < 1) return 0;
+  bool cpu = strcmp(device->id, "cpu") == 0;
+  double reports = ceil((double)spec->epochs / (double)spec->report_every);
+  double forward = ep_cost_step_seconds(model, cost, plan, device, rows) / 3;
+  return reports * (forward + (cpu ? CPU_SEGMENT_SECONDS : CUDA_SEGMENT_SECONDS));
+}
+
+static double copy_seconds(const ep_plan *plan, const ep_device_info *device) {
+  const ep_data_shape *shape = &plan->shape;
+  if (strcmp(device->id, "cpu") == 0) return 0;
+  double rows = (double)(shape->train_rows + shape->validation_rows + shape->test_rows);
+  double x_bytes = plan->program.x_type == EP_X_UINT8 ? 1 : sizeof(float);
+  return rows * ((double)shape->features * x_bytes + sizeof(float)) / COPY_BYTES_PER_SECOND;
+}
+
+/* Compiling is paid once, however many jobs come: each of those that came counts a share of it, so
+ * that a program which is asked for again and again is compiled in the end, after waiting has cost
+ * about as much. */
+static double start_seconds(const ep_executor_cost *cost, const ep_program_past *past) {
+  double compiling = fmax(0, cost->start_seconds - cost->again_seconds);
+  if (past && past->compiled) compiling = 0;
+  return cost->again_seconds + compiling / (double)(past ? past->asked + 1 : 1);
+}
+
+void ep_program_past_note(ep_program_past *past, const char *executor, double epoch_seconds) {
+  const ep_cost_model *model = ep_cost_model_find(executor);
+  if (!model) return;
+  float *least = &past->epoch_seconds[ep_cost_model_place(model)];
+  if (*least == 0 || epoch_seconds < *least) *least = (float)epoch_seconds;
+}
+
+ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
+                             const ep_device_info *device, const ep_calibration *calibration,
+                             const ep_program_past *past) {
+  ep_estimate estimate = {.seconds = INFINITY, .calibrated = calibration != NULL};
+  snprintf(estimate.device, sizeof estimate.device, "%s", device->id);
+  const ep_cost_model *model = model_choose(plan, spec, device, calibration);
+  if (!model) return estimate;
+  const ep_executor_cost *cost = cost_find(model, calibration);
+  snprintf(estimate.executor, sizeof estimate.executor, "%s", model->executor);
+  estimate.cores = model->cores ? model->cores(plan, device) : 1;
+  double past_seconds = past ? past->epoch_seconds[ep_cost_model_place(model)] : 0;
+  estimate.measured = past_seconds > 0;
+  estimate.start_seconds = start_seconds(cost, past) + copy_seconds(plan, device);
+  estimate.model_seconds = steps_seconds(model, cost, plan, device, (double)spec->epochs);
+  double epochs_seconds = estimate.model_seconds * (cost->drift > 0 ? cost->drift : 1);
+  if (estimate.measured) epochs_seconds = (double)spec->epochs * past_seconds;
+  estimate.seconds =
+      estimate.start_seconds + epochs_seconds + validation_seconds(model, cost, plan, device, spec);
+  return estimate;
+}
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo), of a number's bytes. */
+static uint64_t mixed(uint64_t hash, int64_t value) {
+  for (int shift = 0; shift < 64; shift += 8)
+    hash = (hash ^ ((uint64_t)value >> shift & 0xFF)) * UINT64_C(1099511628211);
+  return hash;
+}
+
+/* Counts of features alone do not tell convolutions apart: 16 channels at stride 1 have as many
+ * outputs as 64 at stride 2, and the next layer four times the products. */
+static uint64_t op_mixed(uint64_t hash, const ep_op *op) {
+  hash = mixed(hash, op->type);
+  hash = mixed(hash, op->in_features);
+  hash = mixed(hash, op->out_features);
+  hash = mixed(hash, op->in.channels);
+  hash = mixed(hash, op->out.channels);
+  for (int i = 0; i < 2; i++) {
+    hash = mixed(hash, op->kernel[i]);
+    hash = mixed(hash, op->stride[i]);
+    hash = mixed(hash, op->padding[i]);
+    hash = mixed(hash, op->dilation[i]);
+  }
+  hash = mixed(hash, op->groups);
+  hash = mixed(hash, op->source);
+  return mixed(hash, op->bias >= 0);
+}
+
+/* Rows on their way into a batch. */
+static uint64_t rows_mixed(uint64_t hash, const ep_program *program) {
+  hash = mixed(hash, program->train_rows);
+  hash = mixed(hash, program->batch_size);
+  hash = mixed(hash, program->x_type);
+  hash = mixed(hash, ep_shape_count(program->stored));
+  hash = mixed(hash, program->augment.shift > 0);
+  hash = mixed(hash, program->augment.flip);
+  return mixed(hash, ep_program_shuffles(program));
+}
+
+uint64_t ep_plan_signature(const ep_plan *plan) {
+  const ep_program *program = &plan->program;
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (int i = 0; i < program->ops_count; i++) hash = op_mixed(hash, &program->ops[i]);
+  hash = mixed(hash, program->loss);
+  hash = mixed(hash, program->optimizer.type);
+  hash = mixed(hash, ep_optimizer_slots(&program->optimizer));
+  hash = mixed(hash, program->optimizer.clip_norm > 0);
+  hash = mixed(hash, program->optimizer.clip_value > 0);
+  for (int i = 0; i < program->groups_count; i++) hash = mixed(hash, program->groups[i].frozen);
+  hash = mixed(hash, program->precision);
+  hash = rows_mixed(hash, program);
+  return hash ? hash : 1;
+}

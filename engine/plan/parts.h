@@ -1,0 +1,52 @@
+/* parts.h: what the sources of the plan share. Nobody else includes it. */
+#ifndef EP_ENGINE_PLAN_PARTS_H
+#define EP_ENGINE_PLAN_PARTS_H
+
+#include "api/json/problem.h"
+#include "engine/plan/plan.h"
+
+static inline int64_t ep_add_saturated(int64_t a, int64_t b) {
+  int64_t sum;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* Both at least 0. */
+static inline int64_t ep_multiply_saturated(int64_t a, int64_t b) {
+  int64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+/* All layers, those within blocks too: as many as there are ops. */
+int ep_layers_total(const ep_layer_spec *layers, int count);
+
+enum { EP_SHAPE_BYTES = 72 };
+
+/* "[20, 4, 4]", or "[320]" for a vector. */
+const char *ep_shape_format(ep_shape shape, bool image, char text[EP_SHAPE_BYTES]);
+
+/* Lowers the layers (plan_layers.c): fills ops, names, groups and the program's counts, for which
+ * there is room. *image: whether the data's rows are images, then whether the output is one.
+ * Returns false when a shape does not fit, so that nothing can be said of what follows it. */
+bool ep_plan_lower(const ep_job_spec *spec, ep_plan *plan, bool *image, ep_problem *problem);
+
+/* The output and the data against what the loss and the rest of the spec ask for (plan_checks.c).
+ */
+void ep_plan_check_loss(const ep_job_spec *spec, const ep_plan *plan, bool image,
+                        ep_problem *problem);
+void ep_plan_check_data(const ep_job_spec *spec, const ep_plan *plan, bool image,
+                        ep_problem *problem);
+void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_problem *problem);
+
+/* What it costs (plan_costs.c); saturated at INT64_MAX. */
+int64_t ep_plan_predict_rows(const ep_plan *plan);
+int64_t ep_plan_operations(const ep_plan *plan);
+int64_t ep_plan_bytes(const ep_plan *plan);
+
+/* Values of an op's weight and of its bias, where it has them. */
+int64_t ep_op_weights(const ep_op *op);
+int64_t ep_op_biases(const ep_op *op);
+
+/* Multiply-adds of one row, forward; 0 for what has no weights to multiply with. */
+int64_t ep_op_products(const ep_op *op);
+
+#endif

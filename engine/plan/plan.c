@@ -1,0 +1,255 @@
+#include "engine/plan/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/limits.h"
+#include "engine/plan/parts.h"
+
+/* Are there rows and columns at all, and not too many? */
+static void shape_check(const ep_data_shape *shape, ep_problem *problem) {
+  if (shape->features < 1 || shape->features > EP_LIMIT_FEATURES)
+    ep_problem_add(problem, EP_INVALID, "/data", "x has %lld columns: 1 to %d can be used",
+                   (long long)shape->features, EP_LIMIT_FEATURES);
+  if (shape->target_columns < 1 || shape->target_columns > EP_LIMIT_FEATURES)
+    ep_problem_add(problem, EP_INVALID, "/data", "y has %lld columns: 1 to %d can be used",
+                   (long long)shape->target_columns, EP_LIMIT_FEATURES);
+  if (shape->train_rows < 1)
+    ep_problem_add(problem, EP_INVALID, "/data", "no rows are left to train on");
+  const int64_t rows[] = {shape->train_rows, shape->validation_rows, shape->test_rows};
+  for (int i = 0; i < 3; i++)
+    if (rows[i] < 0 || rows[i] > EP_LIMIT_ROWS)
+      ep_problem_add(problem, EP_INVALID, "/data", "%lld rows: the limit is %lld",
+                     (long long)rows[i], EP_LIMIT_ROWS);
+}
+
+/* What a row is: the spec's shape, else the data's own, else a vector. */
+static ep_shape row_shape(const ep_job_spec *spec, const ep_data_shape *shape, bool *image) {
+  const int64_t *asked = spec->data.shape;
+  ep_shape row = shape->row;
+  if (asked[0] > 0)
+    row = (ep_shape){asked[0], asked[1], asked[2]};
+  else if (row.channels == 0)
+    row = (ep_shape){shape->features, 1, 1};
+  *image = asked[0] > 0 || row.height > 1 || row.width > 1;
+  return row;
+}
+
+static bool row_check(const ep_data_shape *shape, ep_shape row, ep_problem *problem) {
+  char text[EP_SHAPE_BYTES];
+  int64_t count = ep_multiply_saturated(row.channels, ep_multiply_saturated(row.height, row.width));
+  if (count == shape->features) return true;
+  ep_problem_add(problem, EP_INVALID, "/data/shape",
+                 "%s holds %lld values, the data has %lld a row", ep_shape_format(row, true, text),
+                 (long long)count, (long long)shape->features);
+  return false;
+}
+
+static int optimizer_slots(const ep_optimizer *optimizer) {
+  bool momentum = optimizer->momentum != 0;
+  switch (optimizer->type) {
+  case EP_OPTIMIZER_SGD: return momentum;
+  case EP_OPTIMIZER_ADAM:
+  case EP_OPTIMIZER_ADAMW: return 2;
+  case EP_OPTIMIZER_RMSPROP: return 1 + momentum + optimizer->centered;
+  case EP_OPTIMIZER_ADAGRAD:
+  case EP_OPTIMIZER_LION: return 1;
+  default: return 0;
+  }
+}
+
+static ep_optimizer optimizer_make(const ep_job_spec *spec) {
+  const ep_optimizer_spec *from = &spec->optimizer;
+  return (ep_optimizer){.type = from->type,
+                        .momentum = (float)from->momentum,
+                        .nesterov = from->nesterov,
+                        .beta1 = (float)from->beta1,
+                        .beta2 = (float)from->beta2,
+                        .alpha = (float)from->alpha,
+                        .eps = (float)from->eps,
+                        .centered = from->centered,
+                        .lr_decay = (float)from->lr_decay,
+                        .clip_norm = (float)spec->clip_norm,
+                        .clip_value = (float)spec->clip_value};
+}
+
+/* What is known before the layers are: what comes in, and the batches. */
+static void program_start(const ep_job_spec *spec, ep_plan *plan, ep_shape row) {
+  const ep_data_shape *shape = &plan->shape;
+  const ep_data_spec *data = &spec->data;
+  bool full = spec->batch_size == 0 || spec->batch_size > shape->train_rows;
+  ep_shape in = row;
+  if (data->augment_crop[0])
+    in = (ep_shape){row.channels, data->augment_crop[0], data->augment_crop[1]};
+  plan->program = (ep_program){
+      .ops = plan->ops,
+      .stored = row,
+      .in = in,
+      .in_features = ep_shape_count(in),
+      .target_columns = shape->target_columns,
+      .groups = plan->groups,
+      .loss = spec->loss,
+      .huber_delta = (float)spec->huber_delta,
+      .label_smoothing = (float)spec->label_smoothing,
+      .optimizer = optimizer_make(spec),
+      .train_rows = shape->train_rows,
+      .batch_size = full ? shape->train_rows : spec->batch_size,
+      .x_type = spec->layers[0].type == EP_LAYER_EMBEDDING ? EP_X_FLOAT32 : shape->x_type,
+      .augment = {data->augment_shift, data->augment_flip},
+      .shuffle = spec->shuffle,
+      .seed = spec->seed,
+      .precision = spec->precision,
+  };
+}
+
+/* And what is known afterwards. */
+static void program_finish(ep_plan *plan) {
+  ep_program *program = &plan->program;
+  program->out_features = plan->ops[program->ops_count - 1].out_features;
+  program->parameters = plan->parameters;
+  program->optimizer_floats =
+      ep_multiply_saturated(optimizer_slots(&program->optimizer), plan->parameters);
+  program->max_predict_rows = ep_plan_predict_rows(plan);
+}
+
+static void parameters_check(const ep_plan *plan, ep_problem *problem) {
+  if (plan->parameters == INT64_MAX)
+    ep_problem_add(problem, EP_INVALID, "/model/layers",
+                   "the model has over 2^63 parameters: the limit is %lld", EP_LIMIT_PARAMETERS);
+  else if (plan->parameters > EP_LIMIT_PARAMETERS)
+    ep_problem_add(problem, EP_INVALID, "/model/layers",
+                   "the model has %lld parameters: the limit is %lld", (long long)plan->parameters,
+                   EP_LIMIT_PARAMETERS);
+}
+
+/* Bytes are normalized where they are used: byte * scale + shift, by channel. */
+static ep_status scaling_make(const ep_data_spec *data, ep_plan *plan, ep_problem *problem) {
+  if (plan->program.x_type != EP_X_UINT8) return EP_OK;
+  int64_t channels = plan->program.stored.channels;
+  plan->x_scale = malloc((size_t)channels * sizeof *plan->x_scale);
+  plan->x_shift = malloc((size_t)channels * sizeof *plan->x_shift);
+  if (!plan->x_scale || !plan->x_shift)
+    return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory to plan the job");
+  double scale = data->scale != 0 ? data->scale : data->normalize ? 1.0 / 255 : 1;
+  for (int64_t i = 0; i < channels; i++) {
+    int64_t figure = data->normalize_channels > 1 ? i : 0;
+    double mean = data->normalize_mean ? data->normalize_mean[figure] : 0;
+    double deviation = data->normalize_std ? data->normalize_std[figure] : 1;
+    plan->x_scale[i] = (float)(scale / deviation);
+    plan->x_shift[i] = (float)(-mean / deviation);
+    if (!isfinite(plan->x_scale[i] * 255) || !isfinite(plan->x_shift[i]))
+      return ep_problem_add(problem, EP_INVALID, "/data/normalize",
+                            "makes values that float32 does not hold");
+  }
+  plan->program.x_scale = plan->x_scale;
+  plan->program.x_shift = plan->x_shift;
+  return EP_OK;
+}
+
+static ep_status class_weights_make(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem) {
+  if (!spec->class_weights) return EP_OK;
+  int64_t classes = plan->program.out_features;
+  plan->class_weights = malloc((size_t)classes * sizeof *plan->class_weights);
+  if (!plan->class_weights)
+    return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory to plan the job");
+  for (int64_t i = 0; i < classes; i++) plan->class_weights[i] = (float)spec->class_weights[i];
+  plan->program.class_weights = plan->class_weights;
+  return EP_OK;
+}
+
+static void plan_fill(const ep_job_spec *spec, ep_plan *plan, ep_problem *problem) {
+  int faults_before = problem->errors_count;
+  bool image;
+  ep_shape row = row_shape(spec, &plan->shape, &image);
+  if (!row_check(&plan->shape, row, problem)) return;
+  program_start(spec, plan, row);
+  ep_plan_check_data(spec, plan, image, problem);
+  bool whole = ep_plan_lower(spec, plan, &image, problem);
+  if (whole) {
+    program_finish(plan);
+    parameters_check(plan, problem);
+    ep_plan_check_loss(spec, plan, image, problem);
+  }
+  ep_plan_check_training(spec, plan, problem);
+  if (problem->errors_count > faults_before) return;
+  if (class_weights_make(spec, plan, problem) != EP_OK) return;
+  if (scaling_make(&spec->data, plan, problem) != EP_OK) return;
+  plan->operations = ep_plan_operations(plan);
+  plan->bytes = ep_plan_bytes(plan);
+  if (plan->bytes == INT64_MAX)
+    ep_problem_add(problem, EP_INVALID, "", "the job needs over 2^63 bytes of memory");
+}
+
+/* Room for everything that has a size known from the layers' count; NULL when memory is short. */
+static ep_plan *plan_allocate(int layers) {
+  ep_plan *plan = calloc(1, sizeof *plan);
+  if (!plan) return NULL;
+  plan->ops = calloc((size_t)layers, sizeof *plan->ops);
+  plan->groups = calloc(2 * (size_t)layers, sizeof *plan->groups);
+  plan->names = calloc((size_t)layers, sizeof *plan->names);
+  if (plan->ops && plan->groups && plan->names) return plan;
+  ep_plan_destroy(plan);
+  return NULL;
+}
+
+ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep_plan **out,
+                         ep_problem *problem) {
+  *out = NULL;
+  /* Faults are collected apart, so that what the caller's problem held before does not count. */
+  int faults_before = problem->errors_count;
+  ep_status status_before = problem->status;
+  shape_check(shape, problem);
+  if (problem->errors_count > faults_before) return problem->status;
+  int layers = ep_layers_total(spec->layers, spec->layers_count);
+  if (layers < 1 || layers > EP_LIMIT_LAYERS)
+    return ep_problem_add(problem, EP_INVALID, "/model/layers", "must have 1 to %d layers",
+                          EP_LIMIT_LAYERS);
+  ep_plan *plan = plan_allocate(layers);
+  if (!plan) return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory to plan the job");
+  plan->shape = *shape;
+  if (shape->one_hot && ep_loss_takes_classes(spec->loss)) {
+    plan->shape.classes = shape->target_columns;
+    plan->shape.target_columns = 1;
+  }
+  plan_fill(spec, plan, problem);
+  if (problem->status != status_before || problem->errors_count > faults_before) {
+    ep_plan_destroy(plan);
+    return problem->status;
+  }
+  *out = plan;
+  return EP_OK;
+}
+
+void ep_plan_destroy(ep_plan *plan) {
+  if (!plan) return;
+  free(plan->ops);
+  free(plan->groups);
+  free(plan->names);
+  free(plan->class_weights);
+  free(plan->x_scale);
+  free(plan->x_shift);
+  free(plan);
+}
+
+/* Values of the op's weight and bias. */
+static int64_t op_parameters(const ep_op *op) {
+  int64_t weights = 0, biases = 0;
+  if (op->weight >= 0) weights = ep_op_weights(op);
+  if (op->bias >= 0) biases = ep_op_biases(op);
+  return weights + biases;
+}
+
+/* Ops of a block count for the layer that they stand in: the first number of their names. */
+void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows) {
+  long last = -1;
+  for (int i = 0; i < plan->program.ops_count; i++) {
+    const ep_op *op = &plan->ops[i];
+    long layer = strtol(plan->names[i], NULL, 10);
+    if (layer != last) rows[layer] = (ep_layer_view){.in_features = op->in_features};
+    rows[layer].type = ep_layer_type_name(op->type);
+    rows[layer].out_features = op->out_features;
+    rows[layer].parameters += op_parameters(op);
+    last = layer;
+  }
+}

@@ -1,0 +1,85 @@
+/* plan.h: what a job will be, before anything is queued: shapes, parameters, bytes, operations; and
+ * the program that a backend compiles. No compute: epochd itself links this. */
+#ifndef EP_ENGINE_PLAN_PLAN_H
+#define EP_ENGINE_PLAN_PLAN_H
+
+#include "api/responses/job.h"
+#include "api/spec/spec.h"
+#include "api/wire/calibration.h"
+#include "kernels/program.h"
+
+/* What is known of a job's rows without reading them all (engine/data/datasets/dataset.h makes it).
+ */
+typedef struct {
+  int64_t train_rows, validation_rows, test_rows;
+  int64_t features;       /* columns of x */
+  int64_t target_columns; /* columns of y */
+  int64_t classes;        /* 1 + the greatest class if every target is an integer >= 0, else 0 */
+  double target_min, target_max; /* over all rows */
+  ep_shape row;        /* of x as it is stored: [C, H, W], or a vector's [features, 1, 1]; zeros: a
+                          vector. The spec's data.shape goes before it */
+  ep_x_type x_type;    /* bytes only for data of bytes that is neither standardized nor embedded */
+  double x_min, x_max; /* over all rows */
+  bool x_integer;
+  bool one_hot; /* y has a column a class; a loss that takes classes sees 1 column of
+                   target_columns classes */
+} ep_data_shape;
+
+typedef struct {
+  ep_program program;         /* its ops point into `ops` */
+  ep_op *ops;                 /* [program.ops_count]: one a layer, those in residual blocks too */
+  ep_parameter_group *groups; /* [program.groups_count] */
+  float *class_weights;       /* [program.out_features] or NULL */
+  float *x_scale, *x_shift;   /* [channels] or NULL */
+  char (
+      *names)[EP_LIMIT_NAME_BYTES]; /* [program.ops_count]: torch's name of the layer: "3", "4.0" */
+  int64_t parameters;
+  int64_t
+      operations; /* floating-point operations of one epoch: 2 a multiply-add, forward + backward */
+  int64_t bytes;  /* parameters, gradients, optimizer, activations and data on the device */
+  ep_data_shape shape;
+} ep_plan;
+
+/* Infers shapes and checks the spec against the data: "layer 2 expects 784 inputs, layer 1 yields
+ * 676" (layers count from 0, as in the JSON pointer /model/layers/2/in_features), the loss against
+ * the last layer and the targets (classes beyond the outputs, bce targets outside 0 … 1),
+ * batch_size against the rows, and every product against limits.h. Lists all faults in *problem.
+ * The caller destroys *out. */
+ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep_plan **out,
+                         ep_problem *problem);
+void ep_plan_destroy(ep_plan *plan); /* NULL is allowed */
+
+/* One row a layer, for ?validate=only; a residual's holds all of its block. rows:
+ * [spec->layers_count]. */
+void ep_plan_layers(const ep_plan *plan, ep_layer_view *rows);
+
+/* First weights, the same for every backend: random.h keyed by (seed, EP_RANDOM_INIT, op->layer,
+ * index), and what norms start with: weight 1, bias 0, running mean 0, running variance 1.
+ * parameters: [ep_program_state_floats: parameters, then buffers], written. */
+void ep_plan_initialize(const ep_plan *plan, const ep_job_spec *spec, float *parameters);
+
+/* What a device had to do with a program (of one signature) since the daemon was started. */
+typedef struct {
+  bool compiled; /* it has run there */
+  int64_t asked; /* jobs on `auto` that it would have done for, this one left out */
+  float epoch_seconds[EP_COST_EXECUTORS]; /* that each executor took, at best, in the order of
+                                             ep_cost_models; 0 = too short to tell */
+} ep_program_past;
+
+/* A job took so long for an epoch; an executor without a model is ignored. */
+void ep_program_past_note(ep_program_past *past, const char *executor, double epoch_seconds);
+
+/* Seconds of the job on a device, start included (engine/plan/cost.h); `auto` takes the least. The
+ * executor is the one that the device would choose. INFINITY and "" where it has none for this job.
+ * calibration: of that device; NULL = nothing was measured: what is usual. Of *device its id is
+ * enough. past: NULL = none. What an epoch took there before is a better guess than any model; and
+ * a start that is asked for n times is paid once, so a share of it counts. */
+ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
+                             const ep_device_info *device, const ep_calibration *calibration,
+                             const ep_program_past *past);
+
+/* The same for plans that differ in nothing that a kernel is compiled for, nor in what an epoch
+ * takes; never 0. */
+uint64_t ep_plan_signature(const ep_plan *plan);
+
+#endif

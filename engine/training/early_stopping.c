@@ -1,0 +1,32 @@
+#include "engine/training/early_stopping.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+ep_status ep_selection_init(ep_selection *selection, const ep_job_spec *spec, int64_t state_floats,
+                            int64_t optimizer_floats, ep_error *error) {
+  *selection = (ep_selection){.spec = spec, .best = INFINITY};
+  if (!spec->keep_best) return EP_OK;
+  selection->state = malloc((size_t)(state_floats + optimizer_floats) * sizeof *selection->state);
+  if (!selection->state) return ep_fail(error, EP_NO_MEMORY, "no memory for the best weights");
+  selection->optimizer = selection->state + state_floats;
+  return EP_OK;
+}
+
+void ep_selection_deinit(ep_selection *selection) {
+  free(selection->state);
+  *selection = (ep_selection){0};
+}
+
+bool ep_selection_observe(ep_selection *selection, int64_t epoch, double metric) {
+  const ep_job_spec *spec = selection->spec;
+  bool better = metric < selection->best - spec->early_stopping_min_delta;
+  if (better) {
+    selection->best = metric;
+    selection->best_epoch = epoch;
+  }
+  if (spec->early_stopping_patience > 0 &&
+      epoch - selection->best_epoch >= spec->early_stopping_patience)
+    selection->stops = true;
+  return better;
+}

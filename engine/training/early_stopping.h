@@ -1,0 +1,29 @@
+/* early_stopping.h: which epoch was the best by the validation split, its weights, and when to
+ * stop. */
+#ifndef EP_ENGINE_TRAINING_EARLY_STOPPING_H
+#define EP_ENGINE_TRAINING_EARLY_STOPPING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/spec/spec.h"
+
+typedef struct {
+  const ep_job_spec *spec; /* lent */
+  double best;             /* the metric's least value so far */
+  int64_t best_epoch;      /* 0 = none yet */
+  bool stops;              /* patience has run out */
+  float *state;            /* room for the best weights; NULL unless they are kept; owned */
+  float *optimizer;        /* room for the optimizer's state, within `state` */
+} ep_selection;
+
+/* state_floats, optimizer_floats: of the program. */
+ep_status ep_selection_init(ep_selection *selection, const ep_job_spec *spec, int64_t state_floats,
+                            int64_t optimizer_floats, ep_error *error);
+void ep_selection_deinit(ep_selection *selection);
+
+/* Tells the metric after `epoch`; true when it is the best so far, by more than min_delta. A NaN
+ * never is. Sets `stops` once `patience` epochs have passed without a better one. */
+bool ep_selection_observe(ep_selection *selection, int64_t epoch, double metric);
+
+#endif

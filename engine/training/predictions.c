@@ -1,0 +1,263 @@
+#include "engine/training/predictions.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/writer.h"
+#include "engine/files/durable_file.h"
+#include "engine/parallel.h"
+
+/* The test split in the units of the data. */
+typedef struct {
+  int64_t rows, columns; /* of target and prediction */
+  double *target;        /* [rows, columns] */
+  double *prediction;    /* [rows, columns] */
+  const float *output;   /* [rows, output_columns] of a classifier; NULL of a regression */
+  int64_t output_columns;
+} prediction_table;
+
+static double predicted_class(const float *row, int64_t classes) {
+  int64_t guess = 0;
+  for (int64_t i = 1; i < classes; i++)
+    if (row[i] > row[guess]) guess = i;
+  return (double)guess;
+}
+
+static ep_status table_init(prediction_table *out, const ep_prepared *prepared, ep_loss_type loss,
+                            const float *outputs, int64_t out_features, ep_error *error) {
+  int64_t rows = prepared->rows[EP_SPLIT_TEST];
+  bool classes = ep_loss_takes_classes(loss);
+  int64_t columns = classes ? 1 : prepared->target_columns;
+  size_t count = (size_t)rows * (size_t)columns;
+  double *values = malloc((2 * count + 1) * sizeof *values);
+  if (!values) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu predictions", count);
+  *out = (prediction_table){rows, columns, values, values + count, NULL, 0};
+  if (ep_loss_is_classifier(loss)) out->output = outputs, out->output_columns = out_features;
+
+  if (classes) {
+    for (int64_t i = 0; i < rows; i++) {
+      out->target[i] = prepared->classes[EP_SPLIT_TEST][i];
+      out->prediction[i] = predicted_class(outputs + i * out_features, out_features);
+    }
+  } else if (ep_loss_is_classifier(loss)) {
+    float threshold = loss == EP_LOSS_BCE ? 0.5f : 0.0f;
+    for (size_t i = 0; i < count; i++) {
+      out->target[i] = prepared->y[EP_SPLIT_TEST][i];
+      out->prediction[i] = outputs[i] > threshold;
+    }
+  } else {
+    ep_scaling_undo_y(&prepared->scaling, prepared->y[EP_SPLIT_TEST], rows, out->target);
+    ep_scaling_undo_y(&prepared->scaling, outputs, rows, out->prediction);
+  }
+  return EP_OK;
+}
+
+/* JSON has no NaN and no infinity: they are strings. */
+static void number_write(ep_writer *out, double value, bool json) {
+  char text[EP_NUMBER_BYTES];
+  if (isfinite(value))
+    ep_rounded_format(value, text);
+  else
+    snprintf(text, sizeof text, json ? "\"%s\"" : "%s",
+             isnan(value) ? "NaN"
+             : value > 0  ? "Infinity"
+                          : "-Infinity");
+  ep_writer_bytes(out, text, strlen(text));
+}
+
+static void text_write(ep_writer *out, const char *text) {
+  ep_writer_bytes(out, text, strlen(text));
+}
+
+static void integer_write(ep_writer *out, int64_t value) {
+  char text[EP_NUMBER_BYTES];
+  ep_writer_bytes(out, text, ep_integer_format(value, text));
+}
+
+/* What stands for a row in a file, or in one of its lists. */
+typedef void row_write(ep_writer *out, const prediction_table *table, int64_t row);
+
+static void json_values_write(ep_writer *out, const prediction_table *table, const double *values,
+                              int64_t row) {
+  if (row > 0) text_write(out, ",");
+  if (table->columns != 1) text_write(out, "[");
+  for (int64_t i = 0; i < table->columns; i++) {
+    if (i > 0) text_write(out, ",");
+    number_write(out, values[row * table->columns + i], true);
+  }
+  if (table->columns != 1) text_write(out, "]");
+}
+
+static void json_target_write(ep_writer *out, const prediction_table *table, int64_t row) {
+  json_values_write(out, table, table->target, row);
+}
+
+static void json_prediction_write(ep_writer *out, const prediction_table *table, int64_t row) {
+  json_values_write(out, table, table->prediction, row);
+}
+
+static void json_output_write(ep_writer *out, const prediction_table *table, int64_t row) {
+  text_write(out, row > 0 ? ",[" : "[");
+  for (int64_t i = 0; i < table->output_columns; i++) {
+    if (i > 0) text_write(out, ",");
+    number_write(out, table->output[row * table->output_columns + i], true);
+  }
+  text_write(out, "]");
+}
+
+static void csv_row_write(ep_writer *out, const prediction_table *table, int64_t row) {
+  integer_write(out, row + 1);
+  for (int64_t i = 0; i < 2 * table->columns + table->output_columns; i++) {
+    int64_t column = i % table->columns;
+    text_write(out, ",");
+    number_write(out,
+                 i < table->columns ? table->target[row * table->columns + column]
+                 : i < 2 * table->columns
+                     ? table->prediction[row * table->columns + column]
+                     : table->output[row * table->output_columns + i - 2 * table->columns],
+                 false);
+  }
+  text_write(out, "\n");
+}
+
+/* What is written: three lists of the JSON, and the lines of the CSV. */
+typedef enum { TARGETS, PREDICTIONS, OUTPUTS, LINES } text_kind;
+
+/* A window of rows, cut into pieces whose texts several threads make at the same time. There may be
+ * gigabytes of text in all: no more than a window of it is held. */
+enum { PIECES = 32, PIECE_VALUES_LEAST = 4096, WINDOW_VALUES = 1 << 20 };
+typedef struct {
+  const prediction_table *table;
+  row_write *write;
+  int64_t first, rows;
+  int64_t pieces;
+  ep_writer text[PIECES];
+} text_window;
+
+static void pieces_make(void *context, int64_t first, int64_t count) {
+  text_window *window = context;
+  for (int64_t piece = first; piece < first + count; piece++) {
+    int64_t row = window->first + window->rows * piece / window->pieces;
+    int64_t end = window->first + window->rows * (piece + 1) / window->pieces;
+    for (; row < end; row++) window->write(&window->text[piece], window->table, row);
+  }
+}
+
+/* A file on its way. After a failure nothing more is written. */
+typedef struct {
+  ep_durable_file *file; /* owned */
+  const prediction_table *table;
+  ep_status status;
+  ep_error *error;
+} prediction_file;
+
+static void bytes_write(prediction_file *out, const char *text, size_t count) {
+  if (out->status == EP_OK) out->status = ep_durable_file_write(out->file, text, count, out->error);
+}
+
+static void words_write(prediction_file *out, const char *text) {
+  bytes_write(out, text, strlen(text));
+}
+
+static int64_t row_values(const prediction_table *table, text_kind kind) {
+  if (kind == OUTPUTS) return table->output_columns;
+  return kind == LINES ? 2 * table->columns + table->output_columns : table->columns;
+}
+
+static void window_write(prediction_file *out, text_window *window, int64_t values) {
+  window->pieces = 1 + window->rows * values / PIECE_VALUES_LEAST;
+  if (window->pieces > window->rows) window->pieces = window->rows;
+  if (window->pieces > PIECES) window->pieces = PIECES;
+  for (int64_t i = 0; i < window->pieces; i++) ep_writer_init(&window->text[i], SIZE_MAX / 2);
+  ep_spread_run(window->pieces, 1, pieces_make, window);
+  for (int64_t i = 0; i < window->pieces; i++) {
+    const ep_writer *text = &window->text[i];
+    if (text->failed && out->status == EP_OK)
+      out->status = ep_fail(out->error, EP_NO_MEMORY, "no memory for the predictions");
+    bytes_write(out, text->text, text->count);
+    ep_writer_deinit(&window->text[i]);
+  }
+}
+
+static void rows_write(prediction_file *out, text_kind kind) {
+  static row_write *const writes[] = {json_target_write, json_prediction_write, json_output_write,
+                                      csv_row_write};
+  text_window window = {.table = out->table, .write = writes[kind]};
+  int64_t values = row_values(out->table, kind);
+  int64_t rows = values < WINDOW_VALUES ? WINDOW_VALUES / values : 1, left = out->table->rows;
+  for (; left > 0 && out->status == EP_OK; left -= window.rows) {
+    window.rows = rows < left ? rows : left;
+    window_write(out, &window, values);
+    window.first += window.rows;
+  }
+}
+
+static void json_write(prediction_file *out) {
+  char rows[EP_NUMBER_BYTES];
+  ep_integer_format(out->table->rows, rows);
+  words_write(out, "{\"object\":\"predictions\",\"split\":\"test\",\"rows\":");
+  words_write(out, rows);
+  words_write(out, ",\"target\":[");
+  rows_write(out, TARGETS);
+  words_write(out, "],\"prediction\":[");
+  rows_write(out, PREDICTIONS);
+  if (out->table->output) {
+    words_write(out, "],\"output\":[");
+    rows_write(out, OUTPUTS);
+  }
+  words_write(out, "]}\n");
+}
+
+static void csv_header_write(prediction_file *out, const char *name, int64_t columns,
+                             bool number_single) {
+  char number[EP_NUMBER_BYTES];
+  for (int64_t i = 0; i < columns; i++) {
+    words_write(out, ",");
+    words_write(out, name);
+    if (columns == 1 && !number_single) continue;
+    ep_integer_format(i, number);
+    words_write(out, "_");
+    words_write(out, number);
+  }
+}
+
+static void csv_write(prediction_file *out) {
+  const prediction_table *table = out->table;
+  words_write(out, "row");
+  csv_header_write(out, "target", table->columns, false);
+  csv_header_write(out, "prediction", table->columns, false);
+  csv_header_write(out, "output", table->output_columns, true);
+  words_write(out, "\n");
+  rows_write(out, LINES);
+}
+
+/* Writes `name` and hands it to the group. */
+static ep_status file_write(ep_durable_group *group, const char *folder, const char *name,
+                            void (*write)(prediction_file *out), const prediction_table *table,
+                            ep_error *error) {
+  char path[PATH_MAX];
+  prediction_file out = {.table = table, .error = error};
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  ep_status status = ep_durable_file_create(path, &out.file, error);
+  if (status != EP_OK) return status;
+  write(&out);
+  if (out.status == EP_OK) return ep_durable_group_take(group, out.file, NULL, NULL, error);
+  ep_durable_file_abandon(out.file);
+  return out.status;
+}
+
+ep_status ep_predictions_write(ep_durable_group *group, const char *folder,
+                               const ep_prepared *prepared, ep_loss_type loss, const float *outputs,
+                               int64_t out_features, ep_error *error) {
+  prediction_table table;
+  ep_status status = table_init(&table, prepared, loss, outputs, out_features, error);
+  if (status != EP_OK) return status;
+  status = file_write(group, folder, "predictions.json", json_write, &table, error);
+  if (status == EP_OK)
+    status = file_write(group, folder, "predictions.csv", csv_write, &table, error);
+  free(table.target);
+  return status;
+}

@@ -1,0 +1,142 @@
+/* setup.c: a job becomes a plan, rows, an instance on a device and first weights. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/datasets/dataset.h"
+#include "engine/training/trainer.h"
+#include "engine/weights/weights.h"
+
+/* The first segment is sized as if the device did this many operations a second: a low guess, of a
+ * core and of a GPU. */
+static const double cpu_operations_per_second = 1e9, gpu_operations_per_second = 1e11;
+/* … and takes at most so many steps, because what a step costs beside its operations (10 us of
+ * launches on a GPU) is not known before. */
+enum { FIRST_SEGMENT_STEPS_MAX = 1024 };
+
+/* The plan of the job, made again from what it stored: the same as at its submission. */
+static ep_status plan_make(ep_trainer *t, ep_error *error) {
+  ep_dataset_meta meta = {0};
+  ep_data_shape shape;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  bool stored = false;
+  const ep_data_spec *data = &t->job->spec->data;
+  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the plan");
+  ep_status status = ep_data_meta_find(data, t->job->dataset_folder, &stored, &meta, error);
+  if (status == EP_OK) {
+    status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
+    if (status == EP_OK) status = ep_plan_create(t->job->spec, &shape, &t->plan, problem);
+    if (status != EP_OK)
+      ep_fail_at(error, status, problem->errors[0].pointer, "%s", problem->detail);
+  }
+  ep_dataset_meta_deinit(&meta);
+  free(problem);
+  return status;
+}
+
+/* Bytes that every executor takes: the rows, the state, its snapshot and its gradient. The plan's
+ * count also has the activations of a whole batch, which the CPU takes piece by piece. Limits keep
+ * the products below 2^60. */
+static int64_t least_bytes(const ep_plan *plan) {
+  const ep_data_shape *shape = &plan->shape;
+  const ep_program *program = &plan->program;
+  int64_t rows = shape->train_rows + shape->validation_rows + shape->test_rows;
+  int64_t x_bytes = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
+  int64_t row_bytes = shape->features * x_bytes + shape->target_columns * (int64_t)sizeof(float);
+  int64_t state = 2 * ep_program_state_floats(program) + program->parameters;
+  return rows * row_bytes + (int64_t)sizeof(float) * (state + 2 * program->optimizer_floats);
+}
+
+/* Where there is not even that much memory, asking for it might end in the system's killing
+ * someone. */
+static ep_status memory_check(const ep_trainer *t, ep_error *error) {
+  ep_backend_info info;
+  int64_t bytes = least_bytes(t->plan);
+  ep_status status = t->job->backend_ops->info(t->job->backend, &info, error);
+  if (status != EP_OK || info.memory_bytes <= 0 || bytes <= info.memory_bytes) return status;
+  return ep_fail_at(error, EP_NO_MEMORY, "/model",
+                    "training takes at least %lld MiB of memory, %s has %lld MiB",
+                    (long long)(bytes >> 20), t->job->device, (long long)(info.memory_bytes >> 20));
+}
+
+static ep_status buffers_create(ep_trainer *t, ep_error *error) {
+  t->plan->program.data_bytes_max = t->job->data_bytes_max;
+  t->steps_per_epoch = ep_program_steps_per_epoch(&t->plan->program);
+  t->steps_total = t->steps_per_epoch * t->job->spec->epochs;
+  int64_t most = t->steps_total < EP_SEGMENT_STEPS_MAX ? t->steps_total : EP_SEGMENT_STEPS_MAX;
+  double step_operations = (double)t->plan->operations / (double)t->steps_per_epoch;
+  double guess =
+      strcmp(t->job->device, "cpu") == 0 ? cpu_operations_per_second : gpu_operations_per_second;
+  guess *= ep_segment_seconds / (step_operations + 1);
+  if (guess > FIRST_SEGMENT_STEPS_MAX) guess = FIRST_SEGMENT_STEPS_MAX;
+  t->segment_steps = guess < 1 ? 1 : (int64_t)guess;
+  t->lr = malloc((size_t)most * sizeof *t->lr);
+  t->loss = malloc((size_t)most * sizeof *t->loss);
+  t->errors = malloc((size_t)most * sizeof *t->errors);
+  if (!t->lr || !t->loss || !t->errors)
+    return ep_fail(error, EP_NO_MEMORY, "no memory for the losses");
+  ep_schedule_init(&t->schedule, t->job->spec, t->steps_per_epoch);
+  const ep_program *program = &t->plan->program;
+  return ep_selection_init(&t->selection, t->job->spec, ep_program_state_floats(program),
+                           program->optimizer_floats, error);
+}
+
+/* Onto the device: the rows of every split that has some. */
+static ep_status data_load(ep_trainer *t, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
+    const void *y =
+        t->data.classes[split] ? (const void *)t->data.classes[split] : t->data.y[split];
+    if (t->data.rows[split] > 0)
+      status = t->job->backend_ops->load_data(t->instance, (ep_split)split, t->data.x[split], y,
+                                              t->data.rows[split], error);
+  }
+  return status;
+}
+
+/* First weights: those of the file that the job names, which has all of them, or drawn ones. */
+static ep_status weights_make(ep_trainer *t, ep_error *error) {
+  const ep_program *program = &t->plan->program;
+  size_t state_floats = (size_t)ep_program_state_floats(program);
+  t->state = calloc(state_floats + (size_t)program->optimizer_floats, sizeof *t->state);
+  if (!t->state) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu parameters", state_floats);
+  if (program->optimizer_floats) t->optimizer = t->state + state_floats;
+  if (t->job->init_weights)
+    return ep_weights_load_into(t->job->init_weights, t->plan, t->state, error);
+  ep_plan_initialize(t->plan, t->job->spec, t->state);
+  return EP_OK;
+}
+
+static ep_status instance_create(ep_trainer *t, ep_error *error) {
+  const ep_backend_ops *ops = t->job->backend_ops;
+  const char *executor = t->job->spec->executor[0] ? t->job->spec->executor : NULL;
+  ep_status status =
+      ops->compile(t->job->backend, &t->plan->program, executor, &t->instance, error);
+  if (status == EP_OK) status = ops->import_state(t->instance, t->state, t->optimizer, error);
+  return status == EP_OK ? data_load(t, error) : status;
+}
+
+ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
+  const ep_job_spec *spec = t->job->spec;
+  ep_status status = plan_make(t, error);
+  if (status == EP_OK) status = memory_check(t, error);
+  if (status == EP_OK)
+    status = ep_prepare(&spec->data, spec->loss, t->job->dataset_folder, &t->data, error);
+  /* an embedding takes floats, however its columns are stored */
+  if (status == EP_OK && t->plan->program.x_type == EP_X_FLOAT32)
+    status = ep_prepared_widen(&t->data, error);
+  if (status == EP_OK) status = buffers_create(t, error);
+  if (status == EP_OK) status = weights_make(t, error);
+  if (status == EP_OK) status = instance_create(t, error);
+  return status;
+}
+
+void ep_trainer_deinit(ep_trainer *t) {
+  if (t->instance) t->job->backend_ops->release(t->instance);
+  free(t->state);
+  ep_selection_deinit(&t->selection);
+  free(t->errors);
+  free(t->loss);
+  free(t->lr);
+  ep_plan_destroy(t->plan);
+  ep_prepared_deinit(&t->data);
+}

@@ -1,0 +1,176 @@
+#include "engine/weights/notes.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Numbers as the text of a JSON array, "null" for NULL. NULL when memory is short or one is not
+ * finite. Owned by the caller. */
+static char *values_format(const double *values, int64_t count) {
+  if (!values) return strdup("null");
+  json_t *array = json_array();
+  for (int64_t i = 0; array && i < count; i++) {
+    if (json_array_append_new(array, json_real(values[i])) == 0) continue;
+    json_decref(array);
+    return NULL;
+  }
+  char *text = array ? json_dumps(array, JSON_COMPACT) : NULL;
+  json_decref(array);
+  return text;
+}
+
+static char *floats_format(const float *values, int64_t count) {
+  if (!values) return strdup("null");
+  double *doubles = malloc((size_t)count * sizeof *doubles + 1);
+  for (int64_t i = 0; doubles && i < count; i++) doubles[i] = (double)values[i];
+  char *text = doubles ? values_format(doubles, count) : NULL;
+  free(doubles);
+  return text;
+}
+
+/* Back: *out is [count] and the caller's, NULL for "null" or no text at all. `positive`: a
+ * deviation. */
+static ep_status values_parse(const ep_tensors *file, const char *key, int64_t count, bool positive,
+                              double **out, ep_error *error) {
+  const char *text = ep_tensors_note(file, key);
+  ep_status status = EP_OK;
+  *out = NULL;
+  if (!text || strcmp(text, "null") == 0) return EP_OK;
+  json_t *array = json_loads(text, 0, NULL);
+  if (!json_is_array(array) || json_array_size(array) != (size_t)count)
+    status =
+        ep_fail(error, EP_DATA, "weights: %s is no array of %lld numbers", key, (long long)count);
+  if (!status && !(*out = malloc((size_t)count * sizeof **out)))
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for %s", key);
+  for (int64_t i = 0; i < count && !status; i++) {
+    const json_t *number = json_array_get(array, (size_t)i);
+    (*out)[i] = json_number_value(number);
+    if (!json_is_number(number) || (positive && !((*out)[i] > 0)))
+      status = ep_fail(error, EP_DATA, "weights: value %lld of %s cannot be", (long long)i, key);
+  }
+  json_decref(array);
+  return status;
+}
+
+ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, int64_t y_columns,
+                                   ep_scaling *out, ep_error *error) {
+  *out = (ep_scaling){.x_columns = x_columns, .y_columns = y_columns};
+  ep_status status = values_parse(file, "x_mean", x_columns, false, &out->x_mean, error);
+  if (!status)
+    status = values_parse(file, "x_deviation", x_columns, true, &out->x_deviation, error);
+  if (!status) status = values_parse(file, "y_mean", y_columns, false, &out->y_mean, error);
+  if (!status)
+    status = values_parse(file, "y_deviation", y_columns, true, &out->y_deviation, error);
+  if (!status && (!out->x_mean != !out->x_deviation || !out->y_mean != !out->y_deviation))
+    status = ep_fail(error, EP_DATA, "weights: a mean without its deviation");
+  return status;
+}
+
+/* JSON has no infinity; what a plan asks of these bounds, zero answers as well. */
+static double finite_value(double value) {
+  return isfinite(value) ? value : 0;
+}
+
+static char *shape_format(const ep_data_shape *shape) {
+  const ep_shape *row = &shape->row;
+  json_t *object = json_pack(
+      "{s:I, s:I, s:I, s:[I, I, I], s:b, s:b, s:b, s:I, s:I, s:I, s:f, s:f, s:f, s:f}",
+      "train_rows", (json_int_t)shape->train_rows, "validation_rows",
+      (json_int_t)shape->validation_rows, "test_rows", (json_int_t)shape->test_rows, "row",
+      (json_int_t)row->channels, (json_int_t)row->height, (json_int_t)row->width, "bytes",
+      shape->x_type == EP_X_UINT8, "x_integer", shape->x_integer, "one_hot", shape->one_hot,
+      "features", (json_int_t)shape->features, "target_columns", (json_int_t)shape->target_columns,
+      "classes", (json_int_t)shape->classes, "target_min", finite_value(shape->target_min),
+      "target_max", finite_value(shape->target_max), "x_min", finite_value(shape->x_min), "x_max",
+      finite_value(shape->x_max));
+  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+  json_decref(object);
+  return text;
+}
+
+static bool shape_parse(json_t *object, ep_data_shape *out) {
+  json_int_t train, validation, test, row[3], features, targets, classes;
+  int bytes, whole, one_hot;
+  *out = (ep_data_shape){0};
+  if (json_unpack(
+          object,
+          "{s:I, s:I, s:I, s:[I, I, I !], s:b, s:b, s:b, s:I, s:I, s:I, s:F, s:F, s:F, s:F}",
+          "train_rows", &train, "validation_rows", &validation, "test_rows", &test, "row", &row[0],
+          &row[1], &row[2], "bytes", &bytes, "x_integer", &whole, "one_hot", &one_hot, "features",
+          &features, "target_columns", &targets, "classes", &classes, "target_min",
+          &out->target_min, "target_max", &out->target_max, "x_min", &out->x_min, "x_max",
+          &out->x_max) != 0)
+    return false;
+  out->train_rows = train;
+  out->validation_rows = validation;
+  out->test_rows = test;
+  out->row = (ep_shape){row[0], row[1], row[2]};
+  out->x_type = bytes ? EP_X_UINT8 : EP_X_FLOAT32;
+  out->x_integer = whole;
+  out->one_hot = one_hot;
+  out->features = features;
+  out->target_columns = targets;
+  out->classes = classes;
+  return true;
+}
+
+/* A row of nobody's vouching: small enough to multiply, and as long as it says. */
+static bool row_possible(const ep_shape *row, int64_t features) {
+  const int64_t most = EP_LIMIT_FEATURES;
+  if (row->channels < 1 || row->height < 1 || row->width < 1) return false;
+  return row->channels <= most && row->height <= most / row->channels &&
+         row->width <= most / (row->channels * row->height) && features == ep_shape_count(*row);
+}
+
+static bool between(int64_t value, int64_t least, int64_t most) {
+  return value >= least && value <= most;
+}
+
+static bool shape_possible(const ep_data_shape *shape) {
+  return row_possible(&shape->row, shape->features) &&
+         between(shape->train_rows, 1, EP_LIMIT_ROWS) &&
+         between(shape->validation_rows, 0, EP_LIMIT_ROWS) &&
+         between(shape->test_rows, 0, EP_LIMIT_ROWS) &&
+         between(shape->target_columns, 1, EP_LIMIT_FEATURES) &&
+         between(shape->classes, 0, EP_LIMIT_FEATURES);
+}
+
+ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_error *error) {
+  const char *text = ep_tensors_note(file, "data");
+  json_t *object = text ? json_loads(text, 0, NULL) : NULL;
+  bool read = object && shape_parse(object, out) && shape_possible(out);
+  json_decref(object);
+  if (read) return EP_OK;
+  *out = (ep_data_shape){0};
+  return ep_fail(error, EP_DATA,
+                 text ? "weights: \"data\" in the metadata cannot be"
+                      : "weights: the file does not say what its data was like");
+}
+
+/* Takes `text`; false when memory is short. */
+static bool note_add(ep_tensors *out, const char *key, char *text) {
+  ep_tensor_note *note = &out->note[out->notes_count++];
+  note->key = strdup(key);
+  note->text = text;
+  return note->key && text;
+}
+
+enum { NOTES = 10 };
+
+ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
+                                const char *spec_text, ep_tensors *out, ep_error *error) {
+  const ep_program *program = &plan->program;
+  out->note = calloc(NOTES, sizeof *out->note);
+  if (out->note && note_add(out, "format", strdup("pt")) &&
+      note_add(out, "epochd", strdup(EP_VERSION)) && note_add(out, "spec", strdup(spec_text)) &&
+      note_add(out, "data", shape_format(&plan->shape)) &&
+      note_add(out, "x_scale", floats_format(program->x_scale, program->stored.channels)) &&
+      note_add(out, "x_shift", floats_format(program->x_shift, program->stored.channels)) &&
+      note_add(out, "x_mean", values_format(scaling->x_mean, scaling->x_columns)) &&
+      note_add(out, "x_deviation", values_format(scaling->x_deviation, scaling->x_columns)) &&
+      note_add(out, "y_mean", values_format(scaling->y_mean, scaling->y_columns)) &&
+      note_add(out, "y_deviation", values_format(scaling->y_deviation, scaling->y_columns)))
+    return EP_OK;
+  return ep_fail(error, EP_NO_MEMORY, "no memory for the notes of the weights");
+}

@@ -1,0 +1,22 @@
+/* notes.h: what a weights file says besides its tensors, as texts in __metadata__: "format"
+ * ("pt"), "epochd" (the version), "spec", the scaling of x and y ("x_mean", …: arrays of numbers,
+ * or null), how bytes become numbers ("x_scale", "x_shift", by channel) and "data", the shape of
+ * the data. */
+#ifndef EP_ENGINE_WEIGHTS_NOTES_H
+#define EP_ENGINE_WEIGHTS_NOTES_H
+
+#include "engine/data/prepare/prepare.h"
+#include "engine/plan/plan.h"
+#include "engine/weights/safetensors.h"
+
+/* All notes of a file; out->note is owned (ep_tensors_close), also on failure. */
+ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
+                                const char *spec_text, ep_tensors *out, ep_error *error);
+
+/* What an untrusted file says; *out is the caller's to deinit, also on failure. x_columns and
+ * y_columns: how many figures there must be. */
+ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, int64_t y_columns,
+                                   ep_scaling *out, ep_error *error);
+ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_error *error);
+
+#endif

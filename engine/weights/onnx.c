@@ -1,0 +1,287 @@
+#include "engine/weights/onnx.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/files/durable_file.h"
+#include "engine/weights/notes.h"
+#include "engine/weights/onnx_layers.h"
+#include "engine/weights/weights.h"
+
+/* Fields of onnx.proto's messages. */
+enum { MODEL_IR = 1, MODEL_PRODUCER = 2, MODEL_VERSION = 3, MODEL_GRAPH = 7, MODEL_OPSET = 8 };
+enum { OPSET_VERSION = 2, GRAPH_NAME = 2, GRAPH_INPUT = 11, GRAPH_OUTPUT = 12 };
+enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENSOR_SHAPE = 2 };
+enum { SHAPE_DIMENSION = 1, DIMENSION_VALUE = 1, DIMENSION_PARAMETER = 2 };
+
+/* A weights file, and what it says. */
+typedef struct {
+  ep_tensors file;
+  ep_job_spec *spec;
+  ep_plan *plan;
+  ep_scaling scaling;
+  ep_normalization normalization;
+} source;
+
+static ep_status spec_read(source *s, ep_error *error) {
+  const char *text = ep_tensors_note(&s->file, "spec");
+  if (!text) return ep_fail(error, EP_DATA, "weights: the file has no spec");
+  ep_data_shape shape;
+  ep_status status = ep_weights_notes_shape(&s->file, &shape, error);
+  if (status) return status;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
+  status = ep_job_spec_parse(text, strlen(text), &s->spec, problem);
+  if (!status) status = ep_plan_create(s->spec, &shape, &s->plan, problem);
+  if (status) ep_fail(error, status, "the stored model: %s", problem->detail);
+  free(problem);
+  if (status) return status;
+  return ep_normalization_find(&s->spec->data, s->plan->program.stored, shape.x_type == EP_X_UINT8,
+                               &s->normalization, error);
+}
+
+static ep_status source_open(const char *path, source *s, ep_error *error) {
+  ep_status status = ep_tensors_open(path, &s->file, error);
+  if (!status) status = spec_read(s, error);
+  if (!status)
+    status = ep_weights_notes_scaling(&s->file, ep_shape_count(s->plan->program.stored),
+                                      s->plan->program.target_columns, &s->scaling, error);
+  return status;
+}
+
+static void source_close(source *s) {
+  ep_normalization_deinit(&s->normalization);
+  ep_scaling_deinit(&s->scaling);
+  ep_plan_destroy(s->plan);
+  ep_job_spec_destroy(s->spec);
+  ep_tensors_close(&s->file);
+}
+
+/* The next value is what `operation` makes of this one and the numbers, which have its shape, or
+ * one number a channel. */
+static void apply_numbers(ep_onnx_graph *graph, const char *operation, ep_onnx_type type,
+                          ep_shape row, int64_t count, const void *numbers) {
+  int64_t image[] = {row.channels, row.height, row.width}, channel[] = {row.channels, 1, 1};
+  bool all = graph->value.image && count == ep_shape_count(row);
+  bool by_channel = graph->value.image && !all && count == row.channels;
+  const int64_t *shape = all ? image : by_channel ? channel : &count;
+  ep_onnx_name name = ep_onnx_constant(graph, type, shape, all || by_channel ? 3 : 1, numbers);
+  ep_onnx_apply(graph, operation, name.text, NULL);
+}
+
+/* As it is done before training: figures of the data in float64, what comes of bytes in float32. */
+static void input_scale(ep_onnx_graph *graph, const source *s) {
+  const ep_program *program = &s->plan->program;
+  const ep_scaling *scaling = &s->scaling;
+  const ep_normalization *by_channel = &s->normalization;
+  ep_shape row = program->stored;
+  if (program->x_scale) {
+    apply_numbers(graph, "Mul", EP_ONNX_FLOAT, row, row.channels, program->x_scale);
+    apply_numbers(graph, "Add", EP_ONNX_FLOAT, row, row.channels, program->x_shift);
+  } else if (scaling->x_mean) {
+    ep_onnx_cast(graph, EP_ONNX_DOUBLE);
+    apply_numbers(graph, "Sub", EP_ONNX_DOUBLE, row, scaling->x_columns, scaling->x_mean);
+    apply_numbers(graph, "Div", EP_ONNX_DOUBLE, row, scaling->x_columns, scaling->x_deviation);
+    ep_onnx_cast(graph, EP_ONNX_FLOAT);
+  } else if (by_channel->channels > 0) {
+    ep_onnx_cast(graph, EP_ONNX_DOUBLE);
+    apply_numbers(graph, "Mul", EP_ONNX_DOUBLE, row, by_channel->channels, by_channel->factor);
+    apply_numbers(graph, "Add", EP_ONNX_DOUBLE, row, by_channel->channels, by_channel->offset);
+    ep_onnx_cast(graph, EP_ONNX_FLOAT);
+  }
+}
+
+/* The middle, as in every evaluation. */
+static void input_crop(ep_onnx_graph *graph, ep_shape stored, ep_shape in) {
+  if (stored.height == in.height && stored.width == in.width) return;
+  int64_t first[] = {(stored.height - in.height) / 2, (stored.width - in.width) / 2};
+  int64_t end[] = {first[0] + in.height, first[1] + in.width}, axes[] = {2, 3}, two = 2;
+  ep_onnx_name starts = ep_onnx_constant(graph, EP_ONNX_INT64, &two, 1, first);
+  ep_onnx_name ends = ep_onnx_constant(graph, EP_ONNX_INT64, &two, 1, end);
+  ep_onnx_name along = ep_onnx_constant(graph, EP_ONNX_INT64, &two, 1, axes);
+  const char *inputs[] = {graph->value.name.text, starts.text, ends.text, along.text};
+  graph->value.name = ep_onnx_node(graph, "Slice", inputs, 4, NULL);
+}
+
+static void output_scale(ep_onnx_graph *graph, const ep_scaling *scaling) {
+  ep_shape row = {scaling->y_columns, 1, 1};
+  if (!scaling->y_mean) return;
+  ep_onnx_cast(graph, EP_ONNX_DOUBLE);
+  apply_numbers(graph, "Mul", EP_ONNX_DOUBLE, row, row.channels, scaling->y_deviation);
+  apply_numbers(graph, "Add", EP_ONNX_DOUBLE, row, row.channels, scaling->y_mean);
+  ep_onnx_cast(graph, EP_ONNX_FLOAT);
+}
+
+static ep_status layers_add(ep_onnx_graph *graph, const ep_plan *plan, ep_error *error) {
+  int count = plan->program.ops_count;
+  ep_onnx_value *values = calloc((size_t)count + 1, sizeof *values); /* [0]: the input */
+  if (!values) return ep_fail(error, EP_NO_MEMORY, "no memory for the graph");
+  values[0] = graph->value;
+  for (int i = 0; i < count; i++) {
+    const ep_op *op = &plan->program.ops[i];
+    graph->layer = plan->names[i];
+    if (op->type == EP_LAYER_RESIDUAL)
+      ep_onnx_residual_add(graph, op, &values[op->source + 1]);
+    else
+      ep_onnx_layer_add(graph, op);
+    values[i + 1] = graph->value;
+  }
+  free(values);
+  return EP_OK;
+}
+
+/* [C, H, W], or a vector: an image of one pixel is one only if the job said so. */
+static bool rows_are_images(const source *s) {
+  ep_shape row = s->plan->program.stored;
+  return s->spec->data.shape[0] > 0 || row.height * row.width > 1;
+}
+
+static ep_status graph_make(ep_onnx_graph *graph, const source *s, ep_error *error) {
+  const ep_program *program = &s->plan->program;
+  bool image = rows_are_images(s);
+  graph->layer = "x";
+  graph->value = (ep_onnx_value){.name = {"x"}, .image = image};
+  input_scale(graph, s);
+  input_crop(graph, program->stored, program->in);
+  ep_status status = layers_add(graph, s->plan, error);
+  if (status) return status;
+  graph->layer = "y";
+  ep_onnx_to_vector(graph);
+  output_scale(graph, &s->scaling);
+  return EP_OK;
+}
+
+/* An input or output of the graph: rows of any number, then `shape`. */
+static void value_describe(ep_protobuf *graph, int field, const char *name, const int64_t *shape,
+                           int dimensions) {
+  ep_protobuf value = {0}, type = {0}, tensor = {0}, extents = {0}, dimension = {0};
+  ep_protobuf_text(&dimension, DIMENSION_PARAMETER, "N");
+  ep_protobuf_take(&extents, SHAPE_DIMENSION, &dimension);
+  for (int i = 0; i < dimensions; i++) {
+    ep_protobuf_integer(&dimension, DIMENSION_VALUE, shape[i]);
+    ep_protobuf_take(&extents, SHAPE_DIMENSION, &dimension);
+  }
+  ep_protobuf_integer(&tensor, TENSOR_ELEMENT, EP_ONNX_FLOAT);
+  ep_protobuf_take(&tensor, TENSOR_SHAPE, &extents);
+  ep_protobuf_take(&type, TYPE_TENSOR, &tensor);
+  ep_protobuf_text(&value, VALUE_NAME, name);
+  ep_protobuf_take(&value, VALUE_TYPE, &type);
+  ep_protobuf_take(graph, field, &value);
+}
+
+/* What the graph has besides nodes and constants; its output gets the name "y". */
+static void graph_describe(ep_onnx_graph *graph, const source *s) {
+  const ep_program *program = &s->plan->program;
+  ep_shape row = program->stored;
+  bool image = rows_are_images(s);
+  int64_t features = ep_shape_count(row);
+  const char *last = graph->value.name.text, *name = "y";
+  ep_protobuf node = {0};
+  enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_OP_TYPE = 4 };
+  ep_protobuf_text(&node, NODE_INPUT, last);
+  ep_protobuf_text(&node, NODE_OUTPUT, name);
+  ep_protobuf_text(&node, NODE_OP_TYPE, "Identity");
+  ep_protobuf_take(&graph->nodes, EP_ONNX_GRAPH_NODE, &node);
+  ep_protobuf_text(&graph->nodes, GRAPH_NAME, "epochd");
+  value_describe(&graph->nodes, GRAPH_INPUT, "x",
+                 image ? (int64_t[]){row.channels, row.height, row.width} : &features,
+                 image ? 3 : 1);
+  value_describe(&graph->nodes, GRAPH_OUTPUT, name, &program->out_features, 1);
+}
+
+/* Everything of the file but the graph. */
+static void model_describe(ep_protobuf *model) {
+  ep_protobuf opset = {0};
+  ep_protobuf_integer(model, MODEL_IR, EP_ONNX_IR_VERSION);
+  ep_protobuf_text(model, MODEL_PRODUCER, "epochd");
+  ep_protobuf_text(model, MODEL_VERSION, EP_VERSION);
+  ep_protobuf_integer(&opset, OPSET_VERSION, EP_ONNX_OPSET);
+  ep_protobuf_take(model, MODEL_OPSET, &opset);
+}
+
+/* A weight as a constant: its head and how many bytes it takes, its values following. */
+static uint64_t weight_head(const ep_tensor *tensor, ep_protobuf *head) {
+  uint64_t bytes = (uint64_t)tensor->values_count * sizeof(float);
+  ep_onnx_tensor_head(head, tensor);
+  ep_protobuf_head(head, EP_ONNX_TENSOR_RAW_DATA, bytes);
+  return head->count + bytes;
+}
+
+/* Bytes of all weights as fields of the graph; 0 when memory is short. */
+static uint64_t weights_bytes(const ep_tensors *weights) {
+  uint64_t total = 0;
+  bool failed = false;
+  for (size_t i = 0; i < weights->tensors_count && !failed; i++) {
+    ep_protobuf head = {0};
+    if (weights->tensor[i].whole) continue;
+    uint64_t bytes = weight_head(&weights->tensor[i], &head);
+    total += ep_protobuf_head_bytes(EP_ONNX_GRAPH_INITIALIZER, bytes) + bytes;
+    failed = head.failed;
+    ep_protobuf_deinit(&head);
+  }
+  return failed ? 0 : total;
+}
+
+static ep_status part_write(ep_durable_file *file, const ep_protobuf *part, ep_error *error) {
+  return part->count > 0 ? ep_durable_file_write(file, part->bytes, part->count, error) : EP_OK;
+}
+
+/* The values go from the mapped file straight to the new one. */
+static ep_status weight_write(ep_durable_file *file, const ep_tensor *tensor, ep_error *error) {
+  ep_protobuf field = {0}, head = {0};
+  uint64_t bytes = weight_head(tensor, &head);
+  ep_protobuf_head(&field, EP_ONNX_GRAPH_INITIALIZER, bytes);
+  ep_status status = EP_OK;
+  if (field.failed || head.failed) status = ep_fail(error, EP_NO_MEMORY, "no memory for a weight");
+  if (!status) status = part_write(file, &field, error);
+  if (!status) status = part_write(file, &head, error);
+  if (!status)
+    status = ep_durable_file_write(file, tensor->bytes, (size_t)(bytes - head.count), error);
+  ep_protobuf_deinit(&head);
+  ep_protobuf_deinit(&field);
+  return status;
+}
+
+static ep_status model_write(ep_durable_file *file, const ep_tensors *weights,
+                             const ep_onnx_graph *graph, ep_error *error) {
+  ep_protobuf model = {0};
+  uint64_t made = graph->nodes.count + graph->constants.count, stored = weights_bytes(weights);
+  ep_status status = EP_OK;
+  model_describe(&model);
+  ep_protobuf_head(&model, MODEL_GRAPH, made + stored);
+  if (model.failed || graph->nodes.failed || graph->constants.failed)
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for the graph");
+  else if (model.count + made + stored > INT32_MAX)
+    status = ep_fail(error, EP_INVALID,
+                     "this network has over 2 GiB of weights, more than an ONNX file holds: take "
+                     "the safetensors");
+  if (!status) status = part_write(file, &model, error);
+  if (!status) status = part_write(file, &graph->nodes, error);
+  if (!status) status = part_write(file, &graph->constants, error);
+  for (size_t i = 0; i < weights->tensors_count && !status; i++)
+    if (!weights->tensor[i].whole) status = weight_write(file, &weights->tensor[i], error);
+  ep_protobuf_deinit(&model);
+  return status;
+}
+
+ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *error) {
+  source s = {0};
+  ep_onnx_graph graph = {0};
+  ep_durable_file *file = NULL;
+  ep_status status = source_open(path, &s, error);
+  if (!status) status = graph_make(&graph, &s, error);
+  if (!status) {
+    graph_describe(&graph, &s);
+    status = ep_durable_file_create(onnx_path, &file, error);
+  }
+  if (!status) status = model_write(file, &s.file, &graph, error);
+  if (!status) {
+    status = ep_durable_file_commit(file, NULL, NULL, error);
+  } else {
+    ep_durable_file_abandon(file);
+  }
+  ep_onnx_graph_deinit(&graph);
+  source_close(&s);
+  return status;
+}

@@ -1,0 +1,21 @@
+/* onnx.h: a trained network as an ONNX file: opset 17, IR version 8.
+ *
+ * Input "x": float32 [N, channels, height, width], or [N, features] where a row is a vector, in the
+ * units of the data: normalization and standardization are within. Output "y": float32 [N,
+ * out_features], what the network yields (logits stay logits), with the standardization of y
+ * undone: the same numbers as POST /v1/jobs/{id}/predict.
+ *
+ * Format: https://github.com/onnx/onnx/blob/main/onnx/onnx.proto */
+#ifndef EP_ENGINE_WEIGHTS_ONNX_H
+#define EP_ENGINE_WEIGHTS_ONNX_H
+
+#include "api/status.h"
+
+enum { EP_ONNX_OPSET = 17, EP_ONNX_IR_VERSION = 8 };
+
+/* From the safetensors file at `path`, which must be one of ours (engine/weights/weights.h);
+ * onnx_path is written atomically. EP_INVALID when it would be over 2 GiB, the most a protobuf
+ * message holds. */
+ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *error);
+
+#endif

@@ -1,0 +1,332 @@
+#include "engine/weights/onnx_layers.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef void layer_add(ep_onnx_graph *graph, const ep_op *op);
+
+/* The tensor `part` of the layer, as the weights file names it. */
+static ep_onnx_name weights_name(const ep_onnx_graph *graph, const char *part) {
+  ep_onnx_name name;
+  snprintf(name.text, sizeof name.text, "%.100s.%s", graph->layer, part);
+  return name;
+}
+
+/* A node on the value, the weight and, where there is one, the bias. */
+static void apply_weights(ep_onnx_graph *graph, const char *operation, const ep_op *op,
+                          ep_protobuf *node) {
+  ep_onnx_name weight = weights_name(graph, "weight"), bias = weights_name(graph, "bias");
+  const char *inputs[] = {graph->value.name.text, weight.text, bias.text};
+  graph->value.name = ep_onnx_node(graph, operation, inputs, op->bias >= 0 ? 3 : 2, node);
+}
+
+static void linear(ep_onnx_graph *graph, const ep_op *op) {
+  ep_protobuf node = {0};
+  ep_onnx_to_vector(graph);
+  ep_onnx_attribute_integer(&node, "transB", 1);
+  apply_weights(graph, "Gemm", op, &node);
+}
+
+/* Kernel, strides and padding of a window, which ONNX pads on each side by itself. */
+static void window_describe(ep_protobuf *node, const ep_op *op) {
+  ep_onnx_attribute_integers(node, "kernel_shape", (int64_t[]){op->kernel[0], op->kernel[1]}, 2);
+  ep_onnx_attribute_integers(node, "strides", (int64_t[]){op->stride[0], op->stride[1]}, 2);
+  ep_onnx_attribute_integers(
+      node, "pads", (int64_t[]){op->padding[0], op->padding[1], op->padding[0], op->padding[1]}, 4);
+}
+
+static void dilations_describe(ep_protobuf *node, const ep_op *op) {
+  ep_onnx_attribute_integers(node, "dilations", (int64_t[]){op->dilation[0], op->dilation[1]}, 2);
+}
+
+static void conv2d(ep_onnx_graph *graph, const ep_op *op) {
+  ep_protobuf node = {0};
+  ep_onnx_to_image(graph, op->in);
+  window_describe(&node, op);
+  dilations_describe(&node, op);
+  ep_onnx_attribute_integer(&node, "group", op->groups);
+  apply_weights(graph, "Conv", op, &node);
+}
+
+static void max_pool2d(ep_onnx_graph *graph, const ep_op *op) {
+  ep_protobuf node = {0};
+  ep_onnx_to_image(graph, op->in);
+  window_describe(&node, op);
+  dilations_describe(&node, op);
+  ep_onnx_apply(graph, "MaxPool", NULL, &node);
+}
+
+static void average_pool(ep_onnx_graph *graph, const ep_op *op) {
+  ep_protobuf node = {0};
+  window_describe(&node, op);
+  ep_onnx_attribute_integer(&node, "count_include_pad", 1);
+  ep_onnx_apply(graph, "AveragePool", NULL, &node);
+}
+
+static void avg_pool2d(ep_onnx_graph *graph, const ep_op *op) {
+  ep_onnx_to_image(graph, op->in);
+  average_pool(graph, op);
+}
+
+/* Window i of n over `size`, as program.h says: first … end - 1. */
+static int64_t window_first(int64_t i, int64_t n, int64_t size) {
+  return i * size / n;
+}
+static int64_t window_end(int64_t i, int64_t n, int64_t size) {
+  return ((i + 1) * size + n - 1) / n;
+}
+
+/* Whether the n adaptive windows over `size` are alike and equally far apart. */
+static bool windows_even(int64_t n, int64_t size, int *kernel, int *stride) {
+  int64_t width = window_end(0, n, size);
+  int64_t step = n > 1 ? window_first(1, n, size) : 1;
+  *kernel = (int)width;
+  *stride = (int)step;
+  for (int64_t i = 0; i < n; i++)
+    if (window_first(i, n, size) != i * step || window_end(i, n, size) != i * step + width)
+      return false;
+  return step > 0;
+}
+
+/* The averages over n windows as a matrix: [n, size], or its transpose. NULL: memory is short. */
+static float *windows_matrix(int64_t n, int64_t size, bool transposed) {
+  float *matrix = calloc((size_t)n, (size_t)size * sizeof *matrix);
+  for (int64_t i = 0; matrix && i < n; i++) {
+    int64_t first = window_first(i, n, size), end = window_end(i, n, size);
+    for (int64_t j = first; j < end; j++)
+      matrix[transposed ? j * n + i : i * size + j] = 1 / (float)(end - first);
+  }
+  return matrix;
+}
+
+/* Windows of several sizes are beyond AveragePool: rows, then columns, are averaged by a matrix. */
+static void average_by_matrices(ep_onnx_graph *graph, const ep_op *op) {
+  float *rows = windows_matrix(op->out.height, op->in.height, false);
+  float *columns = windows_matrix(op->out.width, op->in.width, true);
+  if (rows && columns) {
+    ep_onnx_name left =
+        ep_onnx_constant(graph, EP_ONNX_FLOAT, (int64_t[]){op->out.height, op->in.height}, 2, rows);
+    ep_onnx_name right = ep_onnx_constant(graph, EP_ONNX_FLOAT,
+                                          (int64_t[]){op->in.width, op->out.width}, 2, columns);
+    const char *inputs[] = {left.text, graph->value.name.text};
+    graph->value.name = ep_onnx_node(graph, "MatMul", inputs, 2, NULL);
+    ep_onnx_apply(graph, "MatMul", right.text, NULL);
+  } else {
+    graph->nodes.failed = true;
+  }
+  free(columns);
+  free(rows);
+}
+
+static void adaptive_avg_pool2d(ep_onnx_graph *graph, const ep_op *op) {
+  ep_op even = {.out = op->out};
+  ep_onnx_to_image(graph, op->in);
+  if (op->out.height == 1 && op->out.width == 1)
+    ep_onnx_apply(graph, "GlobalAveragePool", NULL, NULL);
+  else if (windows_even(op->out.height, op->in.height, &even.kernel[0], &even.stride[0]) &&
+           windows_even(op->out.width, op->in.width, &even.kernel[1], &even.stride[1]))
+    average_pool(graph, &even);
+  else
+    average_by_matrices(graph, op);
+}
+
+/* `count` times the same number. */
+static ep_onnx_name filled(ep_onnx_graph *graph, int64_t count, float value) {
+  ep_onnx_name name = {""};
+  float *values = malloc((size_t)count * sizeof *values);
+  for (int64_t i = 0; values && i < count; i++) values[i] = value;
+  if (values) name = ep_onnx_constant(graph, EP_ONNX_FLOAT, &count, 1, values);
+  if (!values) graph->nodes.failed = true;
+  free(values);
+  return name;
+}
+
+static void batch_norm(ep_onnx_graph *graph, const ep_op *op) {
+  ep_protobuf node = {0};
+  int64_t channels = op->in.channels;
+  if (op->in.height * op->in.width > 1) ep_onnx_to_image(graph, op->in);
+  ep_onnx_name weight =
+      op->weight >= 0 ? weights_name(graph, "weight") : filled(graph, channels, 1);
+  ep_onnx_name bias = op->bias >= 0 ? weights_name(graph, "bias") : filled(graph, channels, 0);
+  ep_onnx_name mean = weights_name(graph, "running_mean");
+  ep_onnx_name variance = weights_name(graph, "running_var");
+  const char *inputs[] = {graph->value.name.text, weight.text, bias.text, mean.text, variance.text};
+  ep_onnx_attribute_float(&node, "epsilon", op->eps);
+  graph->value.name = ep_onnx_node(graph, "BatchNormalization", inputs, 5, &node);
+}
+
+/* Over a row's last three dimensions, if it is an image; the weight has the same shape. */
+static void layer_norm(ep_onnx_graph *graph, const ep_op *op) {
+  ep_protobuf node = {0};
+  bool image = op->in.height * op->in.width > 1;
+  if (image)
+    ep_onnx_to_image(graph, op->in);
+  else
+    ep_onnx_to_vector(graph);
+  ep_onnx_attribute_integer(&node, "axis", 1);
+  ep_onnx_attribute_float(&node, "epsilon", op->eps);
+  if (op->weight >= 0) {
+    apply_weights(graph, "LayerNormalization", op, &node);
+    return;
+  }
+  int64_t shape[] = {op->in.channels, op->in.height, op->in.width};
+  ep_onnx_name ones = filled(graph, op->in_features, 1);
+  if (image) { /* [features] to the image's shape */
+    ep_onnx_name extents = ep_onnx_constant(graph, EP_ONNX_INT64, (int64_t[]){3}, 1, shape);
+    const char *inputs[] = {ones.text, extents.text};
+    ones = ep_onnx_node(graph, "Reshape", inputs, 2, NULL);
+  }
+  ep_onnx_apply(graph, "LayerNormalization", ones.text, &node);
+}
+
+/* x holds whole numbers: rows of the table, side by side. */
+static void embedding(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  ep_onnx_to_vector(graph);
+  ep_onnx_cast(graph, EP_ONNX_INT64);
+  ep_onnx_name table = weights_name(graph, "weight");
+  const char *inputs[] = {table.text, graph->value.name.text};
+  graph->value.name = ep_onnx_node(graph, "Gather", inputs, 2, NULL);
+  graph->value.image = true; /* [N, columns, dimension]: flattened alike */
+  ep_onnx_to_vector(graph);
+}
+
+static void relu(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  ep_onnx_apply(graph, "Relu", NULL, NULL);
+}
+
+static void leaky_relu(ep_onnx_graph *graph, const ep_op *op) {
+  ep_protobuf node = {0};
+  ep_onnx_attribute_float(&node, "alpha", op->negative_slope);
+  ep_onnx_apply(graph, "LeakyRelu", NULL, &node);
+}
+
+static void hyperbolic_tangent(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  ep_onnx_apply(graph, "Tanh", NULL, NULL);
+}
+
+static void sigmoid(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  ep_onnx_apply(graph, "Sigmoid", NULL, NULL);
+}
+
+/* x * (1 + erf(x / sqrt 2)) / 2; ONNX's own Gelu comes with opset 20. */
+static void gelu(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  ep_onnx_name x = graph->value.name;
+  ep_onnx_apply(graph, "Mul", ep_onnx_scalar(graph, (float)M_SQRT1_2).text, NULL);
+  ep_onnx_apply(graph, "Erf", NULL, NULL);
+  ep_onnx_apply(graph, "Add", ep_onnx_scalar(graph, 1).text, NULL);
+  ep_onnx_apply(graph, "Mul", x.text, NULL);
+  ep_onnx_apply(graph, "Mul", ep_onnx_scalar(graph, 0.5F).text, NULL);
+}
+
+static void sine(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  ep_onnx_apply(graph, "Sin", NULL, NULL);
+}
+
+/* Over all features of a row. */
+static void over_features(ep_onnx_graph *graph, const char *operation) {
+  ep_protobuf node = {0};
+  ep_onnx_to_vector(graph);
+  ep_onnx_attribute_integer(&node, "axis", 1);
+  ep_onnx_apply(graph, operation, NULL, &node);
+}
+
+static void softmax(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  over_features(graph, "Softmax");
+}
+
+static void log_softmax(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  over_features(graph, "LogSoftmax");
+}
+
+static void elu(ep_onnx_graph *graph, const ep_op *op) {
+  ep_protobuf node = {0};
+  ep_onnx_attribute_float(&node, "alpha", op->alpha);
+  ep_onnx_apply(graph, "Elu", NULL, &node);
+}
+
+static void silu(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  ep_onnx_name x = graph->value.name;
+  ep_onnx_apply(graph, "Sigmoid", NULL, NULL);
+  ep_onnx_apply(graph, "Mul", x.text, NULL);
+}
+
+/* beta x > threshold ? x : ln(1 + e^(beta x)) / beta */
+static void softplus(ep_onnx_graph *graph, const ep_op *op) {
+  ep_onnx_name x = graph->value.name, beta = ep_onnx_scalar(graph, op->beta);
+  ep_onnx_apply(graph, "Mul", beta.text, NULL);
+  ep_onnx_name scaled = graph->value.name;
+  ep_onnx_apply(graph, "Softplus", NULL, NULL);
+  ep_onnx_apply(graph, "Div", beta.text, NULL);
+  ep_onnx_name curve = graph->value.name, threshold = ep_onnx_scalar(graph, op->threshold);
+  const char *compared[] = {scaled.text, threshold.text};
+  ep_onnx_name above = ep_onnx_node(graph, "Greater", compared, 2, NULL);
+  const char *chosen[] = {above.text, x.text, curve.text};
+  graph->value.name = ep_onnx_node(graph, "Where", chosen, 3, NULL);
+}
+
+static void flatten(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  ep_onnx_to_vector(graph);
+}
+
+/* Dropout: in evaluation nothing happens. */
+static void nothing(ep_onnx_graph *graph, const ep_op *op) {
+  (void)graph, (void)op;
+}
+
+static layer_add *const layers[EP_LAYER_COUNT] = {
+    [EP_LAYER_LINEAR] = linear,
+    [EP_LAYER_RELU] = relu,
+    [EP_LAYER_LEAKY_RELU] = leaky_relu,
+    [EP_LAYER_TANH] = hyperbolic_tangent,
+    [EP_LAYER_SIGMOID] = sigmoid,
+    [EP_LAYER_GELU] = gelu,
+    [EP_LAYER_SIN] = sine,
+    [EP_LAYER_SOFTMAX] = softmax,
+    [EP_LAYER_LOG_SOFTMAX] = log_softmax,
+    [EP_LAYER_ELU] = elu,
+    [EP_LAYER_SILU] = silu,
+    [EP_LAYER_SOFTPLUS] = softplus,
+    [EP_LAYER_FLATTEN] = flatten,
+    [EP_LAYER_CONV2D] = conv2d,
+    [EP_LAYER_MAX_POOL2D] = max_pool2d,
+    [EP_LAYER_AVG_POOL2D] = avg_pool2d,
+    [EP_LAYER_ADAPTIVE_AVG_POOL2D] = adaptive_avg_pool2d,
+    [EP_LAYER_DROPOUT] = nothing,
+    [EP_LAYER_DROPOUT2D] = nothing,
+    [EP_LAYER_BATCH_NORM] = batch_norm,
+    [EP_LAYER_LAYER_NORM] = layer_norm,
+    [EP_LAYER_EMBEDDING] = embedding,
+};
+
+bool ep_onnx_layer_known(ep_layer_type type) {
+  return layers[type] || type == EP_LAYER_RESIDUAL;
+}
+
+void ep_onnx_layer_add(ep_onnx_graph *graph, const ep_op *op) {
+  layers[op->type](graph, op);
+}
+
+void ep_onnx_residual_add(ep_onnx_graph *graph, const ep_op *op, const ep_onnx_value *source) {
+  ep_onnx_value block = graph->value;
+  if (source->image != block.image) { /* both as images */
+    ep_onnx_to_image(graph, op->out);
+    block = graph->value;
+    graph->value = *source;
+    ep_onnx_to_image(graph, op->out);
+    source = &graph->value;
+  }
+  ep_onnx_name other = source->name;
+  graph->value = block;
+  ep_onnx_apply(graph, "Add", other.text, NULL);
+}

@@ -1,0 +1,231 @@
+/* weights.c: a plan's parameters and buffers as named tensors, and back. */
+#include "engine/weights/weights.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/parallel.h"
+#include "engine/weights/notes.h"
+
+enum { TENSORS_PER_OP = 4 }; /* weight, bias, running mean and variance */
+enum { COPIED_LEAST = 1 << 18 };
+
+/* Shapes as torch.nn's modules have them. */
+static void weight_shape_set(const ep_op *op, ep_tensor *tensor) {
+  int64_t *shape = tensor->shape;
+  switch (op->type) {
+  case EP_LAYER_CONV2D:
+    tensor->dimensions = 4;
+    shape[0] = op->out.channels;
+    shape[1] = op->in.channels / op->groups;
+    shape[2] = op->kernel[0];
+    shape[3] = op->kernel[1];
+    break;
+  case EP_LAYER_EMBEDDING:
+    tensor->dimensions = 2;
+    shape[0] = op->embeddings;
+    shape[1] = op->out_features / op->in_features;
+    break;
+  case EP_LAYER_LINEAR:
+    tensor->dimensions = 2;
+    shape[0] = op->out_features;
+    shape[1] = op->in_features;
+    break;
+  default: tensor->dimensions = 0;
+  }
+}
+
+/* layer_norm's weight has the shape of what it normalizes; other vectors count output channels. */
+static void vector_shape_set(const ep_op *op, ep_tensor *tensor) {
+  int64_t *shape = tensor->shape;
+  bool image = op->type == EP_LAYER_LAYER_NORM && op->in.height * op->in.width > 1;
+  tensor->dimensions = image ? 3 : 1;
+  shape[0] = op->type == EP_LAYER_LINEAR ? op->out_features : op->out.channels;
+  if (op->type == EP_LAYER_LAYER_NORM) shape[0] = image ? op->in.channels : op->in_features;
+  if (image) shape[1] = op->in.height;
+  if (image) shape[2] = op->in.width;
+}
+
+/* One more tensor, whose values start at `place` of state. */
+static ep_tensor *tensor_add(ep_tensors *out, const char *layer, const char *part,
+                             const float *state, int64_t place) {
+  ep_tensor *tensor = &out->tensor[out->tensors_count++];
+  snprintf(tensor->name, sizeof tensor->name, "%.100s.%s", layer, part);
+  tensor->bytes = state ? (const uint8_t *)(state + place) : NULL;
+  return tensor;
+}
+
+static void tensor_count(ep_tensor *tensor) {
+  tensor->values_count = 1;
+  for (int i = 0; i < tensor->dimensions; i++) tensor->values_count *= tensor->shape[i];
+}
+
+static void op_list(const ep_op *op, const char *layer, const float *state, ep_tensors *out) {
+  if (op->weight < 0) return;
+  ep_tensor *tensor = tensor_add(out, layer, "weight", state, op->weight);
+  weight_shape_set(op, tensor);
+  if (tensor->dimensions == 0) vector_shape_set(op, tensor);
+  tensor_count(tensor);
+  if (op->bias < 0) return;
+  tensor = tensor_add(out, layer, "bias", state, op->bias);
+  vector_shape_set(op, tensor);
+  tensor_count(tensor);
+}
+
+/* batch_norm's running statistics: buffers, behind all parameters. */
+static void buffers_list(const ep_plan *plan, const ep_op *op, const char *layer,
+                         const float *state, ep_tensors *out) {
+  if (op->running < 0 || op->type != EP_LAYER_BATCH_NORM) return;
+  int64_t place = plan->program.parameters + op->running;
+  const char *const parts[] = {"running_mean", "running_var"};
+  for (int i = 0; i < 2; i++) {
+    ep_tensor *tensor = tensor_add(out, layer, parts[i], state, place + i * op->in.channels);
+    vector_shape_set(op, tensor);
+    tensor_count(tensor);
+  }
+}
+
+ep_status ep_weights_list(const ep_plan *plan, const float *state, ep_tensors *out,
+                          ep_error *error) {
+  const ep_program *program = &plan->program;
+  *out = (ep_tensors){0};
+  out->tensor = calloc(TENSORS_PER_OP * (size_t)program->ops_count + 1, sizeof *out->tensor);
+  if (!out->tensor) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of weights");
+  for (int i = 0; i < program->ops_count; i++)
+    op_list(&program->ops[i], plan->names[i], state, out);
+  for (int i = 0; i < program->ops_count; i++)
+    buffers_list(plan, &program->ops[i], plan->names[i], state, out);
+  return EP_OK;
+}
+
+ep_status ep_weights_add(ep_durable_group *group, const char *path, const ep_plan *plan,
+                         const float *state, const ep_scaling *scaling, const char *spec_text,
+                         char sha256[65], int64_t *bytes, ep_error *error) {
+  ep_tensors tensors;
+  ep_status status = ep_weights_list(plan, state, &tensors, error);
+  if (!status) status = ep_weights_notes_list(plan, scaling, spec_text, &tensors, error);
+  if (!status) status = ep_tensors_write(path, &tensors, group, sha256, bytes, error);
+  ep_tensors_close(&tensors);
+  return status;
+}
+
+ep_status ep_weights_write(const char *path, const ep_plan *plan, const float *state,
+                           const ep_scaling *scaling, const char *spec_text, char sha256[65],
+                           int64_t *bytes, ep_error *error) {
+  return ep_weights_add(NULL, path, plan, state, scaling, spec_text, sha256, bytes, error);
+}
+
+/* One expected tensor is in the file, in its shape. */
+static ep_status tensor_check(const ep_tensors *file, const ep_tensor *expected, ep_error *error) {
+  static const char pointer[] = "/model/init";
+  char there[EP_TENSOR_SHAPE_BYTES], wanted[EP_TENSOR_SHAPE_BYTES];
+  const ep_tensor *tensor = ep_tensors_find(file, expected->name);
+  if (!tensor)
+    return ep_fail_at(error, EP_INVALID, pointer, "the weights have no tensor \"%s\"%s%s",
+                      expected->name, ", which the model has in shape ",
+                      ep_tensor_shape_format(expected, wanted));
+  if (tensor->whole)
+    return ep_fail_at(error, EP_INVALID, pointer, "the tensor \"%s\" holds int64, not float32",
+                      expected->name);
+  if (ep_tensor_shape_same(tensor, expected)) return EP_OK;
+  return ep_fail_at(error, EP_INVALID, pointer, "the tensor \"%s\" has shape %s, the model's is %s",
+                    expected->name, ep_tensor_shape_format(tensor, there),
+                    ep_tensor_shape_format(expected, wanted));
+}
+
+static ep_status all_check(const ep_tensors *file, const ep_tensors *expected, ep_error *error) {
+  ep_status status = EP_OK;
+  for (size_t i = 0; i < expected->tensors_count && !status; i++)
+    status = tensor_check(file, &expected->tensor[i], error);
+  return status;
+}
+
+/* What lies in a file comes page by page, and several threads wait for pages at the same time. */
+typedef struct {
+  float *to;
+  const uint8_t *from;
+} tensor_copy;
+
+static void values_copy(void *context, int64_t first, int64_t count) {
+  const tensor_copy *copy = context;
+  memcpy(copy->to + first, copy->from + (size_t)first * sizeof *copy->to,
+         (size_t)count * sizeof *copy->to);
+}
+
+/* `expected` is listed from `state`, and says where in it each tensor has its place. */
+static void all_copy(const ep_tensors *file, const ep_tensors *expected, float *state) {
+  for (size_t i = 0; i < expected->tensors_count; i++) {
+    const ep_tensor *to = &expected->tensor[i], *from = ep_tensors_find(file, to->name);
+    float *place = state + ((const float *)(const void *)to->bytes - state);
+    tensor_copy copy = {place, from->bytes};
+    ep_spread_run(to->values_count, COPIED_LEAST, values_copy, &copy);
+  }
+}
+
+/* state NULL: only looked at. `exact`: and no tensor more. */
+static ep_status state_read(const ep_tensors *file, const ep_plan *plan, bool exact, float *state,
+                            ep_error *error) {
+  ep_tensors expected;
+  ep_status status = ep_weights_list(plan, state, &expected, error);
+  if (!status && exact && file->tensors_count != expected.tensors_count)
+    status = ep_fail(error, EP_DATA, "weights: %zu tensors, the model has %zu", file->tensors_count,
+                     expected.tensors_count);
+  if (!status) status = all_check(file, &expected, error);
+  if (!status && state) all_copy(file, &expected, state);
+  ep_tensors_close(&expected);
+  return status;
+}
+
+ep_status ep_weights_read(const char *path, const ep_plan *plan, float *state, ep_scaling *scaling,
+                          ep_error *error) {
+  ep_tensors file;
+  *scaling = (ep_scaling){0};
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status) return status;
+  status = state_read(&file, plan, true, state, error);
+  if (!status)
+    status = ep_weights_notes_scaling(&file, ep_shape_count(plan->program.stored),
+                                      plan->program.target_columns, scaling, error);
+  ep_tensors_close(&file);
+  if (status) ep_scaling_deinit(scaling);
+  return status;
+}
+
+ep_status ep_weights_load_into(const char *path, const ep_plan *plan, float *state,
+                               ep_error *error) {
+  ep_tensors file;
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status) return status;
+  status = state_read(&file, plan, false, state, error);
+  ep_tensors_close(&file);
+  return status;
+}
+
+ep_status ep_weights_check(const char *path, const ep_plan *plan, ep_error *error) {
+  return ep_weights_load_into(path, plan, NULL, error);
+}
+
+ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *error) {
+  ep_tensors file;
+  *spec_text = NULL;
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status) return status;
+  const char *text = ep_tensors_note(&file, "spec");
+  if (!text)
+    status = ep_fail(error, EP_DATA, "weights: the file has no spec");
+  else if (!(*spec_text = strdup(text)))
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
+  ep_tensors_close(&file);
+  return status;
+}
+
+ep_status ep_weights_read_shape(const char *path, ep_data_shape *shape, ep_error *error) {
+  ep_tensors file;
+  *shape = (ep_data_shape){0};
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status) return status;
+  status = ep_weights_notes_shape(&file, shape, error);
+  ep_tensors_close(&file);
+  return status;
+}

@@ -1,0 +1,64 @@
+#include "engine/worker/replies.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The main thread sees a socket that has ended, and ends the process: not this one's affair. */
+static void answer_send(ep_answers *answers, const ep_command *command) {
+  char folder[PATH_MAX];
+  ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request, .rows = command->rows};
+  snprintf(reply.job, sizeof reply.job, "%s", command->job);
+  snprintf(folder, sizeof folder, "%s/jobs/%s", answers->data_dir, command->job);
+  ep_status status =
+      ep_predictor_answer(answers->predictor, folder, command->x, command->rows, command->columns,
+                          &reply.output, &reply.columns, &reply.error);
+  if (status != EP_OK) reply.rows = 0;
+  ep_link_send_reply(answers->link, &reply, NULL);
+  ep_reply_deinit(&reply);
+}
+
+static void *answers_thread(void *context) {
+  ep_answers *answers = context;
+  for (;;) {
+    pthread_mutex_lock(&answers->mutex);
+    while (answers->count == 0) pthread_cond_wait(&answers->filled, &answers->mutex);
+    ep_command command = answers->queue[answers->first];
+    answers->first = (answers->first + 1) % EP_ANSWERS_WAITING;
+    answers->count--;
+    pthread_mutex_unlock(&answers->mutex);
+    answer_send(answers, &command);
+    ep_command_deinit(&command);
+  }
+  return NULL;
+}
+
+ep_status ep_answers_start(ep_answers *answers, ep_link *link, const char *data_dir,
+                           ep_error *error) {
+  pthread_t thread;
+  memset(answers, 0, sizeof *answers);
+  answers->link = link;
+  answers->data_dir = data_dir;
+  ep_status status = ep_predictor_create(&answers->predictor, error);
+  if (status != EP_OK) return status;
+  pthread_mutex_init(&answers->mutex, NULL);
+  pthread_cond_init(&answers->filled, NULL);
+  int failed = pthread_create(&thread, NULL, answers_thread, answers);
+  if (failed) return ep_fail(error, EP_NO_MEMORY, "no thread for answers: %s", strerror(failed));
+  pthread_detach(thread);
+  return EP_OK;
+}
+
+ep_status ep_answers_take(ep_answers *answers, ep_command *command, ep_error *error) {
+  pthread_mutex_lock(&answers->mutex);
+  bool room = answers->count < EP_ANSWERS_WAITING;
+  if (room) answers->queue[(answers->first + answers->count++) % EP_ANSWERS_WAITING] = *command;
+  pthread_cond_signal(&answers->filled);
+  pthread_mutex_unlock(&answers->mutex);
+  if (room) return EP_OK;
+  ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request};
+  snprintf(reply.job, sizeof reply.job, "%s", command->job);
+  ep_fail(&reply.error, EP_BUSY, "%d predictions wait already", EP_ANSWERS_WAITING);
+  ep_command_deinit(command);
+  return ep_link_send_reply(answers->link, &reply, error);
+}

@@ -1,0 +1,31 @@
+/* replies.h: predictions, made beside the training by a thread of their own, one request after the
+ * other, so that a long one delays neither progress nor a cancel. */
+#ifndef EP_ENGINE_WORKER_REPLIES_H
+#define EP_ENGINE_WORKER_REPLIES_H
+
+#include <pthread.h>
+
+#include "api/wire/frame.h"
+#include "engine/worker/inference.h"
+#include "engine/worker/link.h"
+
+enum { EP_ANSWERS_WAITING = 64 }; /* requests; one more is refused as busy */
+
+typedef struct {
+  pthread_mutex_t mutex; /* guards the queue */
+  pthread_cond_t filled;
+  ep_command queue[EP_ANSWERS_WAITING]; /* a ring: `count` from `first` on; owned */
+  int first, count;
+  ep_predictor *predictor; /* the thread's, owned; lives as long as the process */
+  ep_link *link;           /* lent: where answers go */
+  const char *data_dir;    /* lent */
+} ep_answers;
+
+/* Starts the thread, which runs until the process ends. */
+ep_status ep_answers_start(ep_answers *answers, ep_link *link, const char *data_dir,
+                           ep_error *error);
+
+/* Takes ownership of the command's parts. */
+ep_status ep_answers_take(ep_answers *answers, ep_command *command, ep_error *error);
+
+#endif

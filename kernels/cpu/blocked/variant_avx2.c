@@ -1,4 +1,0 @@
-#define EP_LANES 8
-#include "kernels/cpu/blocked/variant.h"
-
-const ep_blocked_variant ep_blocked_avx2 = {VARIANT_OPS};

@@ -1,4 +1,0 @@
-#define EP_LANES 4
-#include "kernels/cpu/blocked/variant.h"
-
-const ep_blocked_variant ep_blocked_baseline = {VARIANT_OPS};

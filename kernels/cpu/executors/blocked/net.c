@@ -1,0 +1,403 @@
+#include "kernels/cpu/executors/blocked/net.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/cpu/executors/blocked/direct.h"
+
+/* How a batch is cut; each number was measured on MNIST's network, and only the speed depends on
+ * it (and, since sums are cut, the last bits). */
+enum {
+  MOST_SLOTS = 32,
+  SLOT_LEAST_ROWS = 8,
+  SLOT_LEAST_WORK = 200000,      /* operations: worth a thread's while */
+  SLOTS_MOST_FLOATS = 1 << 26,   /* of all slots' gradients */
+  SHARED_LEAST_FLOATS = 1 << 16, /* a weight from here on has no copy a slot */
+  SHARED_LEAST_ROWS = 64,        /* … and its products want that many rows */
+  SHARED_TILE_ROWS = 64,
+  CHUNK_BYTES = 768 << 10, /* fits the second level cache */
+  CHUNK_LEAST_ROWS = 4,
+  PIECE_FLOATS = 1 << 14,
+  ALIGN_BYTES = 64
+};
+
+typedef struct block {
+  struct block *next;
+} block;
+
+/* Zeroed, aligned memory for rows * columns things of `size` bytes, owned by the net; NULL when
+ * there is none. More than the machine has is not asked for: a system that promises it nevertheless
+ * would end the process when it is used. */
+static void *take(ep_blocked_net *net, int64_t rows, int64_t columns, size_t size) {
+  int64_t bytes;
+  if (__builtin_mul_overflow(rows, columns, &bytes) ||
+      __builtin_mul_overflow(bytes, (int64_t)size, &bytes) ||
+      __builtin_add_overflow(bytes, 2 * ALIGN_BYTES, &bytes))
+    return NULL;
+  bytes = bytes / ALIGN_BYTES * ALIGN_BYTES;
+  if (bytes > net->most_bytes - net->bytes) return NULL;
+  block *taken = aligned_alloc(ALIGN_BYTES, (size_t)bytes);
+  if (!taken) return NULL;
+  memset(taken, 0, (size_t)bytes);
+  taken->next = net->blocks;
+  net->blocks = taken;
+  net->bytes += bytes;
+  return (char *)taken + ALIGN_BYTES;
+}
+
+void ep_blocked_net_deinit(ep_blocked_net *net) {
+  free(net->kept_state);
+  for (block *next, *each = net->blocks; each; each = next) {
+    next = each->next;
+    free(each);
+  }
+  *net = (ep_blocked_net){0};
+}
+
+int64_t ep_blocked_side_bytes(const ep_op *op) {
+  switch (op->type) {
+  case EP_LAYER_MAX_POOL2D: return op->out_features * (int64_t)sizeof(int32_t);
+  case EP_LAYER_DROPOUT: return op->in_features;
+  case EP_LAYER_DROPOUT2D: return op->in.channels;
+  case EP_LAYER_LAYER_NORM: return 2 * (int64_t)sizeof(double);
+  default: return 0;
+  }
+}
+
+int64_t ep_blocked_columns(const ep_op *op) {
+  if (op->type != EP_LAYER_CONV2D) return 0;
+  if (ep_direct_takes(op)) return ep_direct_floats(op);
+  int64_t taps = op->in.channels / op->groups * op->kernel[0] * op->kernel[1], floats;
+  return __builtin_mul_overflow(taps, op->out.height * op->out.width, &floats) ? INT64_MAX : floats;
+}
+
+/* Whether the parameter at `offset` (-1: there is none) is changed by training. */
+static bool is_learned(const ep_program *program, int64_t offset) {
+  for (int i = 0; offset >= 0 && i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (offset >= group->first && offset < group->first + group->count) return !group->frozen;
+  }
+  return false;
+}
+
+static bool learns(const ep_program *program, const ep_op *op) {
+  return is_learned(program, op->weight) || is_learned(program, op->bias);
+}
+
+static bool is_shared(const ep_op *op) {
+  return op->type == EP_LAYER_LINEAR && op->in_features * op->out_features >= SHARED_LEAST_FLOATS;
+}
+
+static int64_t weight_floats(const ep_op *op) {
+  if (op->weight < 0) return 0;
+  switch (op->type) {
+  case EP_LAYER_CONV2D:
+    return op->out.channels * (op->in.channels / op->groups) * op->kernel[0] * op->kernel[1];
+  case EP_LAYER_EMBEDDING: return op->embeddings * (op->out_features / op->in_features);
+  case EP_LAYER_BATCH_NORM: return op->in.channels;
+  case EP_LAYER_LAYER_NORM: return op->in_features;
+  default: return op->in_features * op->out_features;
+  }
+}
+
+static int64_t bias_floats(const ep_op *op) {
+  if (op->bias < 0) return 0;
+  bool by_channel = op->type == EP_LAYER_CONV2D || op->type == EP_LAYER_BATCH_NORM;
+  return by_channel ? op->out.channels : op->out_features;
+}
+
+/* Room in a slot's gradient; -1 for nothing. */
+static int64_t slot_place(ep_blocked_net *net, int64_t floats) {
+  int64_t place = net->slot_floats;
+  net->slot_floats += floats;
+  return floats > 0 ? place : -1;
+}
+
+/* Whether nobody but the dropout2d that follows sees the output of a conv2d. */
+static bool is_dropped(const ep_program *program, int op) {
+  for (int i = op + 1; i < program->ops_count; i++)
+    if (program->ops[i].type == EP_LAYER_RESIDUAL && program->ops[i].source == op) return false;
+  return program->ops[op].type == EP_LAYER_CONV2D && op + 1 < program->ops_count &&
+         program->ops[op + 1].type == EP_LAYER_DROPOUT2D;
+}
+
+/* Layers, the slots' gradients, and where the spans begin. */
+static void lay_layers(ep_blocked_net *net) {
+  const ep_program *program = net->program;
+  net->first_learned = program->ops_count;
+  net->spans_count = 1;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    ep_blocked_layer *layer = &net->layers[i];
+    *layer = (ep_blocked_layer){.op = op,
+                                .grad_weight = -1,
+                                .grad_bias = -1,
+                                .shared = is_shared(op),
+                                .drops = is_dropped(program, i),
+                                .norm = -1,
+                                .side_bytes = ep_blocked_side_bytes(op)};
+    if (i < net->first_learned && learns(program, op)) net->first_learned = i;
+    if (op->type == EP_LAYER_BATCH_NORM) {
+      layer->norm = net->spans_count - 1;
+      net->spans[net->spans_count++] = i;
+    } else if (!layer->shared) {
+      layer->grad_weight = slot_place(net, weight_floats(op));
+      layer->grad_bias = slot_place(net, bias_floats(op));
+    }
+  }
+}
+
+/* Whose memory each value has, and who adds to whose gradient. */
+static void lay_values(ep_blocked_net *net) {
+  const ep_program *program = net->program;
+  net->values[0] = (ep_blocked_value){.features = program->in_features};
+  for (int i = 0; i < program->ops_count; i++) {
+    ep_blocked_value *value = &net->values[i + 1];
+    *value = (ep_blocked_value){.base = i + 1, .features = program->ops[i].out_features};
+    value->turn = !net->values[i].turn;
+    if (program->ops[i].type == EP_LAYER_FLATTEN) {
+      value->base = net->values[i].base;
+      value->turn = net->values[i].turn;
+    }
+  }
+}
+
+static int residual_source(const ep_blocked_net *net, int op) {
+  return net->values[net->program->ops[op].source + 1].base;
+}
+
+static bool written_later(const ep_blocked_net *net, int op) {
+  for (int i = op + 1; i < net->program->ops_count; i++)
+    if (net->program->ops[i].type == EP_LAYER_RESIDUAL &&
+        residual_source(net, i) == residual_source(net, op))
+      return true;
+  return false;
+}
+
+/* What is kept for the whole batch. False: no memory. */
+static bool keep_values(ep_blocked_net *net) {
+  const ep_program *program = net->program;
+  bool complete = true, all = net->spans_count > 1;
+  for (int i = 0; i <= program->ops_count; i++) {
+    ep_blocked_value *value = &net->values[i];
+    const ep_blocked_layer *after = i < program->ops_count ? &net->layers[i] : NULL;
+    ep_blocked_value *base = &net->values[value->base];
+    const ep_blocked_layer *before = i > 0 ? &net->layers[i - 1] : NULL;
+    if ((all || (after && after->shared)) && !base->kept) {
+      base->kept = take(net, program->batch_size, value->features, sizeof(float));
+      complete = complete && base->kept;
+    }
+    if (before && (before->shared || before->norm >= 0)) {
+      base->kept_grad = take(net, program->batch_size, value->features, sizeof(float));
+      complete = complete && base->kept_grad;
+    }
+  }
+  for (int i = 0; i < program->ops_count; i++) {
+    ep_blocked_layer *layer = &net->layers[i];
+    if (all && layer->side_bytes > 0) {
+      layer->kept_side = take(net, program->batch_size, layer->side_bytes, 1);
+      complete = complete && layer->kept_side;
+    }
+    if (layer->op->type != EP_LAYER_RESIDUAL) continue;
+    ep_blocked_value *source = &net->values[residual_source(net, i)];
+    layer->adds_extra = source->base > net->first_learned;
+    layer->writes_extra = layer->adds_extra && !written_later(net, i);
+    if (!layer->writes_extra) continue;
+    source->extra = take(net, program->batch_size, source->features, sizeof(float));
+    complete = complete && source->extra;
+  }
+  return complete;
+}
+
+static int64_t at_least(int64_t value, int64_t least) {
+  return value < least ? least : value;
+}
+
+static int64_t at_most(int64_t value, int64_t most) {
+  return value < most ? value : most;
+}
+
+/* Operations of one row, forward and back, roughly. */
+static double row_work(const ep_blocked_net *net) {
+  double work = 0;
+  for (int i = 0; i < net->program->ops_count; i++) {
+    const ep_op *op = &net->program->ops[i];
+    double each = 4.0 * (double)op->out_features;
+    if (op->type == EP_LAYER_LINEAR) each = 6.0 * (double)weight_floats(op);
+    if (op->type == EP_LAYER_CONV2D) {
+      double windows = (double)(op->out.height * op->out.width);
+      each = 6.0 * (double)weight_floats(op) * windows;
+    }
+    work += each;
+  }
+  return work;
+}
+
+static void cut_batch(ep_blocked_net *net) {
+  const ep_program *program = net->program;
+  double slots = (double)program->batch_size * row_work(net) / SLOT_LEAST_WORK;
+  int64_t count = slots < 1 ? 1 : slots > MOST_SLOTS ? MOST_SLOTS : (int64_t)slots;
+  int64_t bytes = 0, least = SLOT_LEAST_ROWS, wide = CHUNK_LEAST_ROWS;
+  if (net->slot_floats > 0) count = at_most(count, SLOTS_MOST_FLOATS / net->slot_floats);
+  for (int i = 0; i < program->ops_count; i++) {
+    bytes += 2 * 4 * program->ops[i].out_features;
+    if (program->ops[i].type == EP_LAYER_LINEAR) wide = SLOT_LEAST_ROWS;
+    if (net->layers[i].shared) least = SHARED_LEAST_ROWS;
+  }
+  count = at_least(count, 1);
+  net->slot_rows = at_least((program->batch_size + count - 1) / count, least);
+  net->slot_rows = at_most(net->slot_rows, program->batch_size);
+  net->slots_count = (program->batch_size + net->slot_rows - 1) / net->slot_rows;
+  int64_t rows = at_least(CHUNK_BYTES / at_least(bytes, 1), wide);
+  if (least == SHARED_LEAST_ROWS) rows = at_least(rows, least);
+  net->chunk_rows = at_most(rows, at_least(net->slot_rows, program->max_predict_rows));
+}
+
+static bool take_moments(ep_blocked_net *net, ep_blocked_moments **out) {
+  ep_blocked_moments *moments = take(net, net->spans_count, 1, sizeof *moments);
+  *out = moments;
+  for (int i = 1; moments && i < net->spans_count; i++) {
+    int64_t channels = net->program->ops[net->spans[i]].in.channels;
+    double *numbers = take(net, channels, 5, sizeof *numbers);
+    if (!numbers) return false;
+    moments[i - 1] = (ep_blocked_moments){.mean = numbers,
+                                          .squares = numbers + channels,
+                                          .factor = numbers + 2 * channels,
+                                          .sum = numbers + 3 * channels,
+                                          .product = numbers + 4 * channels};
+  }
+  return moments != NULL;
+}
+
+static bool take_slots(ep_blocked_net *net) {
+  net->slots = take(net, net->slots_count, 1, sizeof *net->slots);
+  if (!net->slots) return false;
+  for (int64_t i = 0; i < net->slots_count; i++) {
+    ep_blocked_slot *slot = &net->slots[i];
+    slot->grad = take(net, net->slot_floats, 1, sizeof *slot->grad);
+    if (!slot->grad || !take_moments(net, &slot->moments)) return false;
+  }
+  return take_moments(net, &net->moments);
+}
+
+static bool take_member(ep_blocked_net *net, ep_blocked_member *member) {
+  const ep_program *program = net->program;
+  int64_t widest = 1, columns = 1;
+  member->values = take(net, program->ops_count + 1, 1, sizeof *member->values);
+  member->sides = take(net, program->ops_count, 1, sizeof *member->sides);
+  if (!member->values || !member->sides) return false;
+  for (int i = 0; i <= program->ops_count; i++) {
+    const ep_blocked_value *value = &net->values[i];
+    widest = at_least(widest, value->features);
+    if (value->base != i) continue;
+    member->values[i] = take(net, net->chunk_rows, value->features, sizeof(float));
+    if (!member->values[i]) return false;
+  }
+  for (int i = 0; i < program->ops_count; i++) {
+    columns = at_least(columns, ep_blocked_columns(&program->ops[i]));
+    member->sides[i] = take(net, net->chunk_rows, net->layers[i].side_bytes, 1);
+    if (!member->sides[i]) return false;
+  }
+  for (int i = 0; i < 2; i++) member->grads[i] = take(net, net->chunk_rows, widest, sizeof(float));
+  member->columns = take(net, columns, 1, sizeof(float));
+  member->target = take(net, net->chunk_rows, program->target_columns, sizeof(float));
+  return member->grads[0] && member->grads[1] && member->columns && member->target;
+}
+
+static bool take_members(ep_blocked_net *net) {
+  net->members = take(net, net->members_count, 1, sizeof *net->members);
+  for (int i = 0; net->members && i < net->members_count; i++)
+    if (!take_member(net, &net->members[i])) return false;
+  return net->members != NULL;
+}
+
+static int64_t pieces_of(int64_t count, int64_t each) {
+  return (count + each - 1) / each;
+}
+
+/* A range of a slot's gradient, in pieces. */
+static void sum_range(ep_blocked_net *net, int64_t first, int64_t slot_first, int64_t count) {
+  for (int64_t done = 0; done < count; done += PIECE_FLOATS)
+    net->sums[net->sums_count++] = (ep_blocked_piece){.layer = -1,
+                                                      .first = first + done,
+                                                      .slot_first = slot_first + done,
+                                                      .count = at_most(count - done, PIECE_FLOATS)};
+}
+
+static bool make_sums(ep_blocked_net *net) {
+  const ep_program *program = net->program;
+  int64_t most = 1;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    most += pieces_of(weight_floats(op), PIECE_FLOATS) + pieces_of(bias_floats(op), PIECE_FLOATS);
+    if (net->layers[i].shared) most += pieces_of(op->out_features, SHARED_TILE_ROWS);
+  }
+  net->sums = take(net, most, 1, sizeof *net->sums);
+  if (!net->sums) return false;
+  for (int i = net->first_learned; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    const ep_blocked_layer *layer = &net->layers[i];
+    for (int64_t row = 0; layer->shared && row < op->out_features; row += SHARED_TILE_ROWS)
+      net->sums[net->sums_count++] = (ep_blocked_piece){
+          .layer = i, .first = row, .count = at_most(op->out_features - row, SHARED_TILE_ROWS)};
+    if (layer->grad_weight >= 0) sum_range(net, op->weight, layer->grad_weight, weight_floats(op));
+    if (layer->grad_bias >= 0) sum_range(net, op->bias, layer->grad_bias, bias_floats(op));
+  }
+  return true;
+}
+
+/* Pieces of the groups that are not frozen. */
+static bool make_updates(ep_blocked_net *net) {
+  const ep_program *program = net->program;
+  int64_t most = 1;
+  for (int i = 0; i < program->groups_count; i++)
+    most += pieces_of(program->groups[i].count, PIECE_FLOATS);
+  net->updates = take(net, most, 1, sizeof *net->updates);
+  for (int i = 0; net->updates && i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    for (int64_t done = 0; !group->frozen && done < group->count; done += PIECE_FLOATS)
+      net->updates[net->updates_count++] =
+          (ep_blocked_piece){.layer = -1,
+                             .group = i,
+                             .first = group->first + done,
+                             .count = at_most(group->count - done, PIECE_FLOATS)};
+  }
+  return net->updates != NULL;
+}
+
+static bool take_state(ep_blocked_net *net) {
+  const ep_program *program = net->program;
+  if (__builtin_add_overflow(ep_program_state_floats(program), program->optimizer_floats,
+                             &net->state_floats))
+    return false;
+  net->state = take(net, net->state_floats, 1, sizeof *net->state);
+  net->gradient = take(net, program->parameters, 1, sizeof *net->gradient);
+  net->rows_from = take(net, program->batch_size, 1, sizeof *net->rows_from);
+  return net->state && net->gradient && net->rows_from;
+}
+
+ep_status ep_blocked_net_init(ep_blocked_net *net, const ep_program *program,
+                              const ep_blocked_variant *variant, int members, ep_error *error) {
+  *net = (ep_blocked_net){.program = program, .variant = variant, .members_count = members};
+  net->most_bytes = (int64_t)sysconf(_SC_PAGESIZE) * sysconf(_SC_PHYS_PAGES);
+  net->layers = take(net, program->ops_count, 1, sizeof *net->layers);
+  net->values = take(net, program->ops_count + 1, 1, sizeof *net->values);
+  net->spans = take(net, program->ops_count + 1, 1, sizeof *net->spans);
+  bool complete = net->layers && net->values && net->spans;
+  if (complete) {
+    lay_layers(net);
+    lay_values(net);
+    cut_batch(net);
+    complete = keep_values(net) && take_slots(net) && take_members(net) && make_sums(net) &&
+               make_updates(net) && take_state(net);
+  }
+  if (complete) return EP_OK;
+  int64_t taken = net->bytes;
+  ep_blocked_net_deinit(net);
+  return ep_fail(
+      error, EP_NO_MEMORY,
+      "no memory for the values of all layers and their parameters: there was none after "
+      "%lld MiB",
+      (long long)(taken >> 20));
+}

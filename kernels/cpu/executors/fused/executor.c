@@ -1,0 +1,351 @@
+/* cpu/fused: MLPs, samples across SIMD lanes, large layers on all cores; fused.h says how. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/choice.h"
+#include "kernels/cpu/executors/fused/fused.h"
+
+typedef struct {
+  const void *x;
+  const void *y;
+  int64_t rows; /* 0 = not loaded */
+} split_data;
+
+typedef struct {
+  const ep_program *program;
+  const ep_fused_variant *variant;
+  ep_fused_net net;
+  split_data data[EP_SPLIT_COUNT]; /* lent */
+  bool saved;                      /* net.saved holds a snapshot */
+  uint32_t *rows_from;             /* [stride]: where the gathered chunk's rows come from */
+
+  /* Without a shuffle every epoch sees the same chunks: they are made once, at load.
+   * [batch, chunk of the batch, in_features + target_columns, stride]; NULL when gathered. */
+  float *packed;
+  int64_t packed_bytes, chunk_floats, chunks_per_batch;
+
+  bool shuffle;
+  uint32_t *order;     /* shuffle: [train_rows, padded] the rows of order_epoch */
+  int64_t order_epoch; /* -1 = none yet */
+} fused;
+
+const ep_fused_variant *ep_fused_variant_of(ep_instruction_set instruction_set) {
+#ifdef EP_FUSED_X86
+#ifdef EP_FUSED_AMX
+  if (instruction_set >= EP_CPU_AMX) return &ep_fused_amx;
+#endif
+  if (instruction_set >= EP_CPU_AVX512) return &ep_fused_avx512;
+  if (instruction_set >= EP_CPU_AVX2) return &ep_fused_avx2;
+#else
+  (void)instruction_set;
+#endif
+  return &ep_fused_baseline;
+}
+
+static bool fused_accepts(const ep_backend *backend, const ep_program *program) {
+  (void)backend;
+  return ep_choice_fused(program);
+}
+
+static void fused_destroy(void *self) {
+  fused *executor = self;
+  if (!executor) return;
+  free(executor->order);
+  free(executor->packed);
+  free(executor->rows_from);
+  ep_crew_destroy(executor->net.crew);
+  ep_fused_net_deinit(&executor->net);
+  free(executor);
+}
+
+/* A batch that holds all rows needs no shuffle: the mean is the same. */
+static ep_status make_order(fused *self, ep_error *error) {
+  const ep_program *program = self->program;
+  self->order_epoch = -1;
+  self->shuffle = ep_program_shuffles(program);
+  if (!self->shuffle) return EP_OK;
+  self->order = malloc(((size_t)program->train_rows + EP_FUSED_PAD) * sizeof *self->order);
+  return self->order ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the order of the rows");
+}
+
+static ep_status fused_create(ep_backend *backend, const ep_program *program, void **out,
+                              ep_error *error) {
+  fused *self = calloc(1, sizeof *self);
+  if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an executor");
+  self->program = program;
+  self->variant = ep_fused_variant_of(backend->instruction_set);
+  ep_status status = ep_fused_net_init(&self->net, program, self->variant, error);
+  int threads = ep_choice_fused_threads(program, self->variant->tiles);
+  if (threads > backend->threads) threads = backend->threads;
+  if (status == EP_OK && self->net.shared && threads > 1)
+    status = ep_crew_create(threads, &self->net.crew, error);
+  if (status == EP_OK) status = make_order(self, error);
+  if (status == EP_OK) {
+    int64_t stride = self->net.stride;
+    self->chunk_floats = (program->in_features + program->target_columns) * stride;
+    self->chunks_per_batch = (program->batch_size + stride - 1) / stride;
+    self->rows_from = malloc((size_t)stride * sizeof *self->rows_from);
+    if (!self->rows_from) status = ep_fail(error, EP_NO_MEMORY, "no memory for row numbers");
+  }
+  if (status != EP_OK) {
+    fused_destroy(self);
+    return status;
+  }
+  *out = self;
+  return EP_OK;
+}
+
+static int64_t fused_bytes(const void *self) {
+  const fused *executor = self;
+  int64_t order = executor->shuffle ? executor->program->train_rows * 4 : 0;
+  return (int64_t)sizeof *executor + executor->net.arena_bytes + executor->packed_bytes + order;
+}
+
+/* x of `rows` rows, those of rows_from, into one chunk; the last row fills up the last vector. */
+static ep_fused_chunk chunk_x(fused *self, const float *x, int64_t rows, float *to) {
+  const ep_fused_net *net = &self->net;
+  ep_fused_chunk chunk = {.x = to, .rows = rows, .vectors = (rows + net->lanes - 1) / net->lanes};
+  for (int64_t row = rows; row < chunk.vectors * net->lanes; row++)
+    self->rows_from[row] = self->rows_from[rows - 1];
+  self->variant->pack(to, net->stride, x, self->program->in_features, self->rows_from,
+                      chunk.vectors);
+  return chunk;
+}
+
+/* x and y. */
+static ep_fused_chunk chunk_make(fused *self, const split_data *data, int64_t rows, float *to) {
+  const ep_fused_net *net = &self->net;
+  ep_fused_chunk chunk = chunk_x(self, data->x, rows, to);
+  float *y = to + self->program->in_features * net->stride;
+  chunk.y = y;
+  if (ep_loss_takes_classes(self->program->loss)) {
+    const int32_t *classes = data->y;
+    for (int64_t row = 0; row < chunk.vectors * net->lanes; row++)
+      memcpy(&y[row], &classes[self->rows_from[row]], sizeof *y);
+  } else {
+    self->variant->pack(y, net->stride, data->y, self->program->target_columns, self->rows_from,
+                        chunk.vectors);
+  }
+  return chunk;
+}
+
+static void rows_in_turn(fused *self, int64_t first, int64_t rows) {
+  for (int64_t row = 0; row < rows; row++) self->rows_from[row] = (uint32_t)(first + row);
+}
+
+static int64_t chunk_rows(const fused *self, int64_t first, int64_t rows) {
+  int64_t left = rows - first;
+  return left < self->net.stride ? left : self->net.stride;
+}
+
+/* Small batches waste lanes: then packed data may be many times the rows that came, and gathering
+ * them at each step is the better bargain. */
+static bool worth_packing(fused *self) {
+  const ep_program *program = self->program;
+  int64_t chunks, floats, plain;
+  if (self->shuffle) return false;
+  if (__builtin_mul_overflow(ep_program_steps_per_epoch(program), self->chunks_per_batch,
+                             &chunks) ||
+      __builtin_mul_overflow(chunks, self->chunk_floats, &floats) ||
+      __builtin_add_overflow(floats, EP_FUSED_PAD, &floats) ||
+      __builtin_mul_overflow(floats / EP_FUSED_PAD, EP_FUSED_ALIGN_BYTES, &self->packed_bytes) ||
+      __builtin_mul_overflow(program->train_rows, 8 * (program->in_features + 1), &plain)) {
+    return false;
+  }
+  return self->packed_bytes <= (1 << 20) || self->packed_bytes <= plain;
+}
+
+static void pack_training(fused *self) {
+  const ep_program *program = self->program;
+  free(self->packed);
+  self->packed = NULL;
+  if (worth_packing(self))
+    self->packed = aligned_alloc(EP_FUSED_ALIGN_BYTES, (size_t)self->packed_bytes);
+  if (!self->packed) { /* then rows are gathered, which costs time and no memory */
+    self->packed_bytes = 0;
+    return;
+  }
+  for (int64_t batch = 0; batch < ep_program_steps_per_epoch(program); batch++) {
+    int64_t rows = ep_program_batch_rows(program, batch);
+    float *to = self->packed + batch * self->chunks_per_batch * self->chunk_floats;
+    for (int64_t first = 0; first < rows; first += self->net.stride, to += self->chunk_floats) {
+      int64_t count = chunk_rows(self, first, rows);
+      rows_in_turn(self, batch * program->batch_size + first, count);
+      chunk_make(self, &self->data[EP_SPLIT_TRAIN], count, to);
+    }
+  }
+}
+
+static ep_status fused_load_data(void *self, ep_split split, const void *x, const void *y,
+                                 int64_t rows, ep_error *error) {
+  (void)error;
+  fused *executor = self;
+  executor->data[split] = (split_data){x, y, rows};
+  if (split == EP_SPLIT_TRAIN) pack_training(executor);
+  return EP_OK;
+}
+
+static void shuffle_for(fused *self, int64_t epoch) {
+  if (!self->shuffle || self->order_epoch == epoch) return;
+  ep_permutation permutation = ep_permutation_make(
+      self->program->seed, EP_RANDOM_SHUFFLE, (uint64_t)epoch, (uint64_t)self->program->train_rows);
+  self->variant->permute(&permutation, self->order, (uint32_t)self->program->train_rows);
+  self->order_epoch = epoch;
+}
+
+/* Rows `first` … of a batch of `rows` rows of the epoch that shuffle_for prepared. */
+static ep_fused_chunk training_chunk(fused *self, int64_t batch, int64_t first, int64_t rows) {
+  const ep_fused_net *net = &self->net;
+  int64_t count = chunk_rows(self, first, rows);
+  if (self->packed) {
+    int64_t number = batch * self->chunks_per_batch + first / net->stride;
+    const float *x = self->packed + number * self->chunk_floats;
+    return (ep_fused_chunk){.x = x,
+                            .y = x + self->program->in_features * net->stride,
+                            .rows = count,
+                            .vectors = (count + net->lanes - 1) / net->lanes};
+  }
+  int64_t row = batch * self->program->batch_size + first;
+  if (self->shuffle) {
+    memcpy(self->rows_from, self->order + row, (size_t)count * sizeof *self->rows_from);
+  } else {
+    rows_in_turn(self, row, count);
+  }
+  return chunk_make(self, &self->data[EP_SPLIT_TRAIN], count, net->gathered);
+}
+
+/* Values that the mean loss of `rows` rows is over. */
+static double loss_values(const fused *self, int64_t rows) {
+  const ep_program *program = self->program;
+  return (double)rows *
+         (ep_loss_takes_classes(program->loss) ? 1.0 : (double)program->out_features);
+}
+
+static void train_step(fused *self, int64_t step, float lr, float *loss, int32_t *errors) {
+  const ep_program *program = self->program;
+  const ep_fused_variant *variant = self->variant;
+  const ep_fused_net *net = &self->net;
+  const int64_t steps_per_epoch = ep_program_steps_per_epoch(program);
+  const int64_t batch = step % steps_per_epoch, rows = ep_program_batch_rows(program, batch);
+  const double values = loss_values(self, rows);
+  double total = 0;
+  int64_t wrong = 0;
+  shuffle_for(self, step / steps_per_epoch);
+  for (int64_t first = 0; first < rows; first += net->stride) {
+    ep_fused_chunk chunk = training_chunk(self, batch, first, rows);
+    variant->forward(net, &chunk);
+    variant->loss(net, &chunk, (float)(1.0 / values), &total, &wrong);
+    variant->backward(net, &chunk, first == 0);
+  }
+  variant->update(net, step, lr);
+  *loss = (float)(total / values);
+  *errors = (int32_t)wrong;
+}
+
+static ep_status fused_train_segment(void *self, const ep_segment *segment, ep_error *error) {
+  (void)error;
+  for (int64_t i = 0; i < segment->steps; i++) {
+    float lr = segment->lr[segment->lr_count == 1 ? 0 : i];
+    train_step(self, segment->first_step + i, lr, &segment->loss[i], &segment->errors[i]);
+  }
+  return EP_OK;
+}
+
+static ep_status fused_evaluate(void *self, ep_split split, double *loss, int64_t *errors,
+                                ep_error *error) {
+  (void)error;
+  fused *executor = self;
+  const ep_fused_net *net = &executor->net;
+  const split_data *data = &executor->data[split];
+  double total = 0;
+  int64_t wrong = 0;
+  for (int64_t first = 0; first < data->rows; first += net->stride) {
+    int64_t rows = chunk_rows(executor, first, data->rows);
+    rows_in_turn(executor, first, rows);
+    ep_fused_chunk chunk = chunk_make(executor, data, rows, net->gathered);
+    executor->variant->forward(net, &chunk);
+    executor->variant->loss(net, &chunk, 0.0f, &total, &wrong);
+  }
+  *loss = total / loss_values(executor, data->rows);
+  *errors = wrong;
+  return EP_OK;
+}
+
+static ep_status fused_predict(void *self, const void *x, int64_t rows, float *output,
+                               ep_error *error) {
+  (void)error;
+  fused *executor = self;
+  const ep_fused_net *net = &executor->net;
+  const int64_t features = executor->program->out_features;
+  for (int64_t first = 0; first < rows; first += net->stride) {
+    int64_t count = chunk_rows(executor, first, rows);
+    rows_in_turn(executor, first, count);
+    ep_fused_chunk chunk = chunk_x(executor, x, count, net->gathered);
+    executor->variant->forward(net, &chunk);
+    const float *from = net->output ? net->output : chunk.x;
+    float *to = output + first * features;
+    for (int64_t row = 0; row < count; row++)
+      for (int64_t f = 0; f < features; f++) to[row * features + f] = from[f * net->stride + row];
+  }
+  return EP_OK;
+}
+
+static ep_status fused_export_state(void *self, float *parameters, float *optimizer,
+                                    ep_error *error) {
+  (void)error;
+  const ep_fused_net *net = &((fused *)self)->net;
+  ep_fused_net_get(net, net->parameters, parameters);
+  for (int64_t slot = 0; optimizer && slot < net->slots; slot++)
+    ep_fused_net_get(net, net->state + slot * net->floats,
+                     optimizer + slot * net->program->parameters);
+  return EP_OK;
+}
+
+static ep_status fused_import_state(void *self, const float *parameters, const float *optimizer,
+                                    ep_error *error) {
+  (void)error;
+  const ep_fused_net *net = &((fused *)self)->net;
+  ep_fused_net_put(net, parameters, net->parameters);
+  for (int64_t slot = 0; optimizer && slot < net->slots; slot++)
+    ep_fused_net_put(net, optimizer + slot * net->program->parameters,
+                     net->state + slot * net->floats);
+  return EP_OK;
+}
+
+static ep_status fused_snapshot(void *self, ep_error *error) {
+  (void)error;
+  fused *executor = self;
+  const ep_fused_net *net = &executor->net;
+  const size_t bytes = (size_t)net->floats * sizeof(float);
+  memcpy(net->saved, net->parameters, bytes);
+  if (net->state) memcpy(net->saved + net->floats, net->state, bytes * (size_t)net->slots);
+  executor->saved = true;
+  return EP_OK;
+}
+
+static ep_status fused_rollback(void *self, ep_error *error) {
+  fused *executor = self;
+  const ep_fused_net *net = &executor->net;
+  const size_t bytes = (size_t)net->floats * sizeof(float);
+  if (!executor->saved) return ep_fail(error, EP_CONFLICT, "there is no snapshot to go back to");
+  memcpy(net->parameters, net->saved, bytes);
+  if (net->state) memcpy(net->state, net->saved + net->floats, bytes * (size_t)net->slots);
+  return EP_OK;
+}
+
+const ep_executor ep_cpu_fused = {
+    .name = "cpu/fused",
+    .capabilities = {EP_CHOICE_FUSED_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
+    .accepts = fused_accepts,
+    .create = fused_create,
+    .destroy = fused_destroy,
+    .bytes = fused_bytes,
+    .load_data = fused_load_data,
+    .train_segment = fused_train_segment,
+    .evaluate = fused_evaluate,
+    .predict = fused_predict,
+    .export_state = fused_export_state,
+    .import_state = fused_import_state,
+    .snapshot = fused_snapshot,
+    .rollback = fused_rollback};

@@ -1,0 +1,24 @@
+/* relu, leaky_relu, tanh, sigmoid, gelu, sin, elu, silu, softplus. */
+#include "kernels/cpu/layers/layers.h"
+#include "kernels/formulas/activations.h"
+
+/* One number at a time: f of kernels/formulas/activations.h. */
+static void forward_activation(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
+                               ep_real *y) {
+  for (int64_t i = 0; i < pass->rows * op->in_features; i++) {
+    y[i] = ep_activation(op, x[i]);
+  }
+}
+
+/* grad_x = grad_y * f'(x) */
+static void backward_activation(const ep_reference_pass *pass, const ep_op *op, const ep_real *x,
+                                const ep_real *y, const ep_real *grad_y, ep_real *grad_x,
+                                double *grad_parameters) {
+  (void)grad_parameters;
+  if (!grad_x) return;
+  for (int64_t i = 0; i < pass->rows * op->in_features; i++) {
+    grad_x[i] = grad_y[i] * ep_activation_derivative(op, x[i], y[i]);
+  }
+}
+
+const ep_reference_layer ep_reference_activation = {forward_activation, backward_activation};

@@ -1,0 +1,42 @@
+#include "kernels/cpu/layers/layers.h"
+
+#include <assert.h>
+
+static const ep_reference_layer *const layers[] = {
+    [EP_LAYER_LINEAR] = &ep_reference_linear,
+    [EP_LAYER_RELU] = &ep_reference_activation,
+    [EP_LAYER_LEAKY_RELU] = &ep_reference_activation,
+    [EP_LAYER_TANH] = &ep_reference_activation,
+    [EP_LAYER_SIGMOID] = &ep_reference_activation,
+    [EP_LAYER_GELU] = &ep_reference_activation,
+    [EP_LAYER_SIN] = &ep_reference_activation,
+    [EP_LAYER_SOFTMAX] = &ep_reference_softmax,
+    [EP_LAYER_LOG_SOFTMAX] = &ep_reference_log_softmax,
+    [EP_LAYER_ELU] = &ep_reference_activation,
+    [EP_LAYER_SILU] = &ep_reference_activation,
+    [EP_LAYER_SOFTPLUS] = &ep_reference_activation,
+    [EP_LAYER_FLATTEN] = &ep_reference_identity,
+    [EP_LAYER_CONV2D] = &ep_reference_conv2d,
+    [EP_LAYER_MAX_POOL2D] = &ep_reference_max_pool2d,
+    [EP_LAYER_AVG_POOL2D] = &ep_reference_avg_pool2d,
+    [EP_LAYER_ADAPTIVE_AVG_POOL2D] = &ep_reference_adaptive_avg_pool2d,
+    [EP_LAYER_DROPOUT] = &ep_reference_dropout,
+    [EP_LAYER_DROPOUT2D] = &ep_reference_dropout2d,
+    [EP_LAYER_BATCH_NORM] = &ep_reference_batch_norm,
+    [EP_LAYER_LAYER_NORM] = &ep_reference_layer_norm,
+    [EP_LAYER_EMBEDDING] = &ep_reference_embedding,
+    [EP_LAYER_RESIDUAL] = &ep_reference_identity,
+};
+_Static_assert(sizeof layers / sizeof layers[0] == EP_LAYER_COUNT, "a layer has no row");
+
+const ep_reference_layer *ep_reference_layer_of(ep_layer_type type) {
+  assert(type < EP_LAYER_COUNT && layers[type]);
+  return layers[type];
+}
+
+bool ep_reference_needs_whole_batch(const ep_program *program) {
+  for (int i = 0; i < program->ops_count; i++) {
+    if (program->ops[i].type == EP_LAYER_BATCH_NORM) return true;
+  }
+  return false;
+}

@@ -1,0 +1,41 @@
+/* cpu.h: what the executors of the CPU backend share: the backend itself and their table. Private
+ * to kernels/cpu and its tests. */
+#ifndef EP_KERNELS_CPU_RUNTIME_CPU_H
+#define EP_KERNELS_CPU_RUNTIME_CPU_H
+
+#include "kernels/executor.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What the processor and the system can do, in rising order: `>=` asks for at least.
+ * AVX2 includes FMA; AVX512 is F, BW, DQ and VL; AMX is that with tiles of
+ * bfloat16. */
+typedef enum {
+  EP_CPU_BASELINE,
+  EP_CPU_AVX2,
+  EP_CPU_AVX512,
+  EP_CPU_AMX,
+  EP_CPU_COUNT
+} ep_instruction_set;
+
+struct ep_backend {
+  ep_instruction_set instruction_set; /* found at open; a test may lower it before compile */
+  int threads;                        /* processors that this process may run on */
+  char name[128];                     /* of the processor, as the vendor calls it */
+};
+
+const char *ep_instruction_set_name(ep_instruction_set instruction_set); /* "avx512" */
+/* The processor's, or the one that the environment's EPOCHD_TEST_INSTRUCTION_SET names, if less. */
+ep_instruction_set ep_instruction_set_detect(void);
+
+/* The table that compile chooses from, the most special first, cpu/reference last. Static. */
+const ep_executor *const *ep_cpu_executors(int *count);
+
+extern const ep_executor ep_cpu_fused, ep_cpu_blocked, ep_cpu_reference;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

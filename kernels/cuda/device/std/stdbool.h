@@ -1,0 +1,4 @@
+/* stdbool.h, for kernels compiled at run time: what is needed of it is built in. */
+#ifndef EP_KERNELS_CUDA_DEVICE_STD_STDBOOL_H
+#define EP_KERNELS_CUDA_DEVICE_STD_STDBOOL_H
+#endif

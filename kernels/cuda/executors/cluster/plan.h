@@ -1,0 +1,41 @@
+/* plan.h: how cuda/cluster runs a program: how many blocks take rows and how many share them, which
+ * layers are sliced, what lies where in a block's shared memory. Plain C, linked into epochd. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_CLUSTER_PLAN_H
+#define EP_KERNELS_CUDA_EXECUTORS_CLUSTER_PLAN_H
+
+#include "kernels/choice.h"
+#include "kernels/cuda/executors/cluster/args.h"
+
+/* A linear layer and the activation behind it. Offsets are floats of shared memory; matrices of
+ * features lie as [features, rows of the block + 4], weights as [outputs, inputs + 4]. */
+typedef struct {
+  int in, out;
+  int inputs, outputs; /* this block's, each a multiple of eight */
+  int weight, bias;    /* of the parameters; bias: -1 for none */
+  int activation;      /* ep_layer_type, or -1 */
+  float negative_slope, alpha, beta, threshold;
+  float weight_decay, bias_decay; /* negative: frozen */
+  int x, grad, weights, biases;
+  int landing; /* of what other slices' blocks give; 0: nothing */
+} ep_cluster_layer;
+
+typedef struct {
+  int layers_count;
+  int front;      /* layers that each block has whole; all, when there is one slice */
+  int row_blocks; /* blocks with rows of their own */
+  int slices;     /* blocks that share them */
+  int warps, row_warps;
+  int groups; /* of 16 by 32 weights, that a block sums up */
+  int fetched, targets, order, updates, losses, barriers, shared_floats;
+  int64_t scratch_floats;
+  ep_choice_cluster_work work; /* expected of a step */
+  ep_cluster_layer layers[EP_CLUSTER_LAYERS_MAX];
+} ep_cluster_plan;
+
+/* false: not a program for this executor. */
+bool ep_cluster_plan_make(const ep_program *program, ep_cluster_plan *out);
+
+/* As text.h says: the caller's to free; NULL when memory is short. */
+char *ep_cluster_text(const ep_program *program, const ep_cluster_plan *plan);
+
+#endif

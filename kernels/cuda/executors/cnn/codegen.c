@@ -1,0 +1,81 @@
+/* codegen.c: a plan as constants, for the kernel that is compiled for it. */
+#include "kernels/cuda/runtime/codegen.h"
+#include "kernels/cuda/executors/cnn/memory.h"
+#include "kernels/formulas/augment.h"
+
+static void place_write(FILE *out, const ep_cnn_place *place) {
+  fprintf(out, "{%d, %d, %d, %d, %d, %s}, ", place->first, place->plane, place->pitch, place->top,
+          place->left, place->compact ? "true" : "false");
+}
+
+static void shape_write(FILE *out, ep_shape shape) {
+  fprintf(out, "{%lld, %lld, %lld}, ", (long long)shape.channels, (long long)shape.height,
+          (long long)shape.width);
+}
+
+/* In the order of cnn_stage of figures.cuh. */
+static void stage_write(FILE *out, int s, const ep_program *program, const ep_cnn_stage *stage) {
+  const ep_op none = {.type = EP_LAYER_COUNT, .weight = -1, .bias = -1};
+  const ep_op *op = stage->op ? stage->op : &none;
+  fprintf(out, "  if (s == %d) return {(ep_layer_type)%d, %d, ", s, (int)op->type,
+          stage->op ? (int)(stage->op - program->ops) : -1);
+  shape_write(out, stage->in);
+  shape_write(out, stage->out);
+  fprintf(out, "%d, %d, ", stage->chain_first, stage->chain_count);
+  place_write(out, &stage->value);
+  place_write(out, &stage->grad);
+  fprintf(out, "%d, %d, %d, %d, %d, %d, %d, %d, %d, ", stage->places, stage->forward, stage->back,
+          stage->weights, stage->staged, stage->list, stage->dropout, stage->x, stage->g);
+  fprintf(out, "%d, %d, %d, %d, %d, %d, ", stage->tile, stage->split, stage->back_tile,
+          stage->back_split, stage->weights_tile, stage->rows_split);
+  fprintf(out, "%d, %d, %d, %d, %d, %d, %d, %d, %d, %d};\n", op->kernel[0], op->kernel[1],
+          op->stride[0], op->stride[1], op->padding[0], op->padding[1],
+          op->dilation[0] > 0 ? op->dilation[0] : 1, op->dilation[1] > 0 ? op->dilation[1] : 1,
+          (int)op->weight, (int)op->bias);
+}
+
+/* In the order of cnn_op. */
+static void op_write(FILE *out, int i, const ep_op *op, int mask) {
+  fprintf(out,
+          "  if (i == %d) return {(ep_layer_type)%d, %d, %d, %d, %d, %.9ef, %.9ef, %.9ef, %.9ef, "
+          "%.9ef};\n",
+          i, (int)op->type, op->layer, mask, (int)op->in.channels,
+          (int)(op->in.height * op->in.width), (double)op->p, (double)op->negative_slope,
+          (double)op->alpha, (double)op->beta, (double)op->threshold);
+}
+
+static void plan_write(ep_cuda_text *text, const ep_program *program, const ep_cnn_plan *plan) {
+  ep_cuda_text_flag(text, "BYTES", program->x_type == EP_X_UINT8);
+  ep_cuda_text_flag(text, "AUGMENTS",
+                    ep_program_augments(&program->augment, program->stored, program->in));
+  ep_cuda_text_flag(text, "NESTEROV", program->optimizer.nesterov);
+  ep_cuda_text_flag(text, "CENTERED", program->optimizer.centered);
+  ep_cuda_text_number(text, "STORED_CHANNELS", program->stored.channels);
+  ep_cuda_text_number(text, "STORED_HEIGHT", program->stored.height);
+  ep_cuda_text_number(text, "STORED_WIDTH", program->stored.width);
+  ep_cuda_text_number(text, "STAGES", plan->stages_count);
+  ep_cuda_text_number(text, "OPS", program->ops_count);
+  ep_cuda_text_number(text, "FIRST_STAGE", plan->first_trained);
+  ep_cuda_text_number(text, "GROUPS", plan->groups);
+  ep_cuda_text_number(text, "THREADS", plan->threads);
+  ep_cuda_text_number(text, "BLOCKS", plan->blocks);
+  ep_cuda_text_number(text, "REDUCTION", plan->reduction);
+  ep_cuda_text_number(text, "GROUP_FLOATS", plan->group_floats);
+  ep_cuda_text_number(text, "STAGED_FLOATS", plan->staged_floats);
+  ep_cuda_text_number(text, "CONVOLVED", plan->convolved);
+  ep_cuda_text_number(text, "LINEAR_PARTS", EP_CNN_LINEAR_PARTS);
+}
+
+char *ep_cnn_text(const ep_program *program, const ep_cnn_plan *plan) {
+  ep_cuda_text text;
+  if (!ep_cuda_text_begin(&text, program)) return NULL;
+  plan_write(&text, program, plan);
+  fprintf(text.out, "#include \"kernels/cuda/executors/cnn/constants.cuh\"\nconstexpr cnn_stage "
+                    "stage(int s) {\n");
+  for (int s = 0; s < plan->stages_count; s++) stage_write(text.out, s, program, &plan->stages[s]);
+  fprintf(text.out, "  return {};\n}\nconstexpr cnn_op op(int i) {\n");
+  for (int i = 0; i < program->ops_count; i++)
+    op_write(text.out, i, &program->ops[i], plan->masks[i]);
+  fprintf(text.out, "  return {};\n}\n");
+  return ep_cuda_text_end(&text);
+}

@@ -1,0 +1,51 @@
+/* plan.h: how cuda/crews runs a program: crews of 16 blocks, each a cluster with rows of its own;
+ * which layers each block of a crew has whole, and of which it has a sixteenth; what lies where.
+ * Plain C, linked into epochd.
+ *
+ * Weights lie in tiles of 8 outputs by 16 inputs, [outputs / 8, inputs / 16, 128], and behind them
+ * the biases, [outputs]; so do they in memory, in pieces as blocks fetch them. Features lie in
+ * tiles of a crew's 16 rows by 16, [features / 16, 256]; in memory, where all crews' meet for the
+ * gradients, [features / 16, crews, 256], and gradients by outputs [outputs / 8, crews, 128]. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_CREWS_PLAN_H
+#define EP_KERNELS_CUDA_EXECUTORS_CREWS_PLAN_H
+
+#include "kernels/choice.h"
+#include "kernels/cuda/executors/crews/args.h"
+
+/* A linear layer and the activation behind it. Offsets are floats. */
+typedef struct {
+  int in, out;
+  int inputs, outputs; /* what a block takes and gives: its own part of the outputs, and, for the
+                          last layer, of the inputs */
+  int weight, bias;    /* of the parameters; bias: -1 for none */
+  int activation;      /* ep_layer_type, or -1 */
+  float negative_slope, alpha, beta, threshold;
+  float weight_decay, bias_decay; /* negative: frozen */
+  int weights, biases;            /* in shared memory */
+  int image, x, grad;             /* in scratch: a block's piece of the weights is the rank's */
+} ep_crews_layer;
+
+typedef struct {
+  int layers_count;
+  int front;     /* layers that each block has whole */
+  int crews;     /* clusters */
+  int rows_each; /* rows of the batch that a crew has */
+  int place[2];  /* of inputs of the layers behind the front, by turns; sums land in them */
+  int features;  /* of the front's inputs, then of its gradients: [2, 1024] */
+  int grads;     /* of the gradients by a block's outputs */
+  int front_weights, front_floats; /* the front's piece; in the scratch it is the first */
+  int fetched, targets, order, updates, barriers, shared_floats;
+  bool refetches; /* the front's weights make room for wide layers' features, and come again */
+  int figures;    /* in scratch: [crews, 2, 2] */
+  int tasks;      /* in scratch: EP_CREWS_TASK_FLOATS of each thread */
+  int64_t scratch_floats;
+  ep_crews_layer layers[EP_CREWS_LAYERS_MAX];
+} ep_crews_plan;
+
+/* false: not a program for this executor. */
+bool ep_crews_plan_make(const ep_program *program, ep_crews_plan *out);
+
+/* As text.h says: the caller's to free; NULL when memory is short. */
+char *ep_crews_text(const ep_program *program, const ep_crews_plan *plan);
+
+#endif

@@ -1,0 +1,22 @@
+/* dense.h: a program as the executors of dense networks see it: linear layers, each with an
+ * activation behind it or none. Plain C, linked into epochd. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_DENSE_H
+#define EP_KERNELS_CUDA_EXECUTORS_DENSE_H
+
+#include "kernels/program.h"
+
+/* Both are the program's own. */
+typedef struct {
+  const ep_op *linear;
+  const ep_op *activation; /* NULL for none */
+} ep_cuda_dense_layer;
+
+/* Writes out [most]. Returns how many layers there are; 0 when the program is made of anything
+ * else, of more than `most`, or has more than `widest` features somewhere. */
+int ep_cuda_dense_layers(const ep_program *program, int64_t widest, int most,
+                         ep_cuda_dense_layer *out);
+
+/* The activation with its figures; its type is -1 for none. */
+ep_op ep_cuda_dense_activation(const ep_cuda_dense_layer *layer);
+
+#endif

@@ -1,0 +1,50 @@
+/* codegen.c: a plan as constants, for the kernel that is compiled for it. */
+#include "kernels/cuda/runtime/codegen.h"
+#include "kernels/cuda/executors/fused/plan.h"
+
+/* In the order of narrow_layer. */
+static void layer_write(FILE *out, int l, const ep_narrow_layer *layer) {
+  const ep_op none = {.type = EP_LAYER_LINEAR}, *op = layer->op;
+  const ep_op *activation = layer->activation ? layer->activation : &none;
+  fprintf(out,
+          "  if (l == %d) return {%d, %d, %d, %d, (ep_layer_type)%d, %.9ef, %.9ef, %.9ef, %.9ef, "
+          "%d, %d, %d, %d};\n",
+          l, (int)op->in_features, (int)op->out_features, (int)op->weight, (int)op->bias,
+          (int)activation->type, (double)activation->negative_slope, (double)activation->alpha,
+          (double)activation->beta, (double)activation->threshold, layer->image, layer->x,
+          layer->slopes, layer->quads);
+}
+
+static void plan_write(ep_cuda_text *text, const ep_narrow_plan *plan) {
+  ep_cuda_text_number(text, "LAYERS", plan->layers_count);
+  ep_cuda_text_number(text, "THREADS", plan->threads);
+  ep_cuda_text_number(text, "TILE_ROWS", plan->tile_rows);
+  ep_cuda_text_number(text, "BLOCKS", plan->blocks);
+  ep_cuda_text_number(text, "QUADS", plan->quads);
+  ep_cuda_text_number(text, "OWNED", plan->owned);
+  ep_cuda_text_number(text, "IMAGE_BYTES", plan->image_bytes);
+  ep_cuda_text_number(text, "LAST_AT", plan->last);
+  ep_cuda_text_number(text, "STAGE_AT", plan->stage);
+  ep_cuda_text_number(text, "TARGETS_AT", plan->targets);
+  ep_cuda_text_number(text, "ORDER_AT", plan->order);
+  ep_cuda_text_number(text, "SUMS_AT", plan->sums);
+  ep_cuda_text_number(text, "SUMS_BYTES", plan->sums_bytes);
+  ep_cuda_text_number(text, "OWNED_AT", plan->owned_at);
+  ep_cuda_text_number(text, "OWNED_BYTES", plan->owned_bytes);
+  ep_cuda_text_number(text, "SHARED_BYTES", plan->shared_bytes);
+  fprintf(text->out, "#include \"kernels/cuda/executors/fused/constants.cuh\"\n"
+                     "constexpr narrow_layer layer(int l) {\n");
+  for (int l = 0; l < plan->layers_count; l++) layer_write(text->out, l, &plan->layers[l]);
+  fprintf(text->out, "  return {};\n}\n");
+}
+
+char *ep_narrow_text(const ep_program *program, const ep_narrow_plan *plan) {
+  ep_cuda_text text;
+  if (!ep_cuda_text_begin(&text, program)) return NULL;
+  ep_cuda_text_flag(&text, "NESTEROV", program->optimizer.nesterov);
+  ep_cuda_text_flag(&text, "CENTERED", program->optimizer.centered);
+  fprintf(text.out, "constexpr ep_precision PRECISION = (ep_precision)%d;\n",
+          (int)program->precision);
+  plan_write(&text, plan);
+  return ep_cuda_text_end(&text);
+}

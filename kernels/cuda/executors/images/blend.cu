@@ -1,0 +1,310 @@
+/* All between a convolution and what follows it, in one pass: what batch_norm makes of each
+ * channel, or the bias; what came past; the activation; the pool. The way back computes all of that
+ * again from the convolution's output instead of reading it. */
+#include <math.h>
+
+#include "kernels/cuda/executors/images/kernels.h"
+#include "kernels/cuda/executors/images/packs.cuh"
+#include "kernels/formulas/pools.h"
+
+/* Windows side by side, those that hang over the edge included: no output comes of them. */
+typedef struct {
+  int high, wide, count; /* count: of all rows */
+} windows;
+
+static windows windows_of(const ep_images_blend &blend) {
+  windows all;
+  all.high = (int)((blend.in.height + blend.kernel[0] - 1) / blend.kernel[0]);
+  all.wide = (int)((blend.in.width + blend.kernel[1] - 1) / blend.kernel[1]);
+  all.count = (int)blend.rows * all.high * all.wide;
+  return all;
+}
+
+/* One of them: the pixel at its upper left, how much of it lies in the image, and its output, -1
+ * for none. */
+typedef struct {
+  int64_t pixel, output;
+  int height, width;
+} window;
+
+/* K: its side, 0 for any. */
+template <int K>
+static __device__ window window_at(const ep_images_blend &blend, const windows &all, int at) {
+  if constexpr (K == 1) return {at, at, 1, 1};
+  uint32_t each = (uint32_t)(all.high * all.wide), row = (uint32_t)at / each;
+  uint32_t rest = (uint32_t)at - row * each, down = rest / (uint32_t)all.wide;
+  uint32_t right = rest - down * (uint32_t)all.wide;
+  int high = K ? K : blend.kernel[0], wide = K ? K : blend.kernel[1];
+  int top = (int)down * high, left = (int)right * wide;
+  window w;
+  w.pixel = ((int64_t)row * blend.in.height + top) * blend.in.width + left;
+  bool whole = down < blend.out.height && right < blend.out.width;
+  w.output = whole ? ((int64_t)row * blend.out.height + down) * blend.out.width + right : -1;
+  w.height = (int)blend.in.height - top < high ? (int)blend.in.height - top : high;
+  w.width = (int)blend.in.width - left < wide ? (int)blend.in.width - left : wide;
+  return w;
+}
+
+/* What a thread's channels are multiplied by and moved by. */
+struct affine {
+  float scale[PACK], shift[PACK];
+};
+
+static __device__ affine affine_of(const ep_images_blend &blend, int64_t channel) {
+  affine of;
+#pragma unroll
+  for (int i = 0; i < PACK; i++) {
+    int64_t c = channel + i;
+    if (blend.figures) {
+      of.scale[i] = blend.figures[EP_IMAGES_SCALE * blend.pitch + c];
+      of.shift[i] = blend.figures[EP_IMAGES_SHIFT * blend.pitch + c];
+    } else {
+      of.scale[i] = 1;
+      of.shift[i] = blend.bias && c < blend.in.channels ? blend.bias[c] : 0.0f;
+    }
+  }
+  return of;
+}
+
+/* The others are too much code to stand everywhere. */
+static __device__ __noinline__ float any_activation(const ep_op *op, float z) {
+  return ep_activation(op, z);
+}
+
+static __device__ __noinline__ float any_slope(const ep_op *op, float z, float a) {
+  return ep_activation_derivative(op, z, a);
+}
+
+template <bool relu> static __device__ float activated(const ep_images_blend &blend, float z) {
+  if (relu) return ep_relu(z);
+  return blend.activates ? any_activation(&blend.activation, z) : z;
+}
+
+template <bool relu> static __device__ float slope(const ep_images_blend &blend, float z, float a) {
+  if (relu) return ep_relu_derivative(z);
+  return blend.activates ? any_slope(&blend.activation, z, a) : 1.0f;
+}
+
+/* z of a pixel; x: read as well. */
+static __device__ void pixel_read(const ep_images_blend &blend, const affine &of, int64_t place,
+                                  float (&x)[PACK], float (&z)[PACK]) {
+  fetch((const half_number *)blend.x + place, x);
+#pragma unroll
+  for (int i = 0; i < PACK; i++) z[i] = x[i] * of.scale[i] + of.shift[i];
+  if (!blend.past) return;
+  float past[PACK];
+  fetch((const half_number *)blend.past + place, past);
+#pragma unroll
+  for (int i = 0; i < PACK; i++) z[i] += past[i];
+}
+
+/* The greatest of a window, the x that it comes of, and which of its pixels that is. */
+template <int K, bool relu>
+static __device__ void window_greatest(const ep_images_blend &blend, const affine &of,
+                                       const window &w, int64_t channel, float (&most)[PACK],
+                                       float (&chosen)[PACK], int (&place)[PACK]) {
+  int high = K ? K : blend.kernel[0], wide = K ? K : blend.kernel[1];
+#pragma unroll
+  for (int down = 0; down < high; down++)
+#pragma unroll
+    for (int right = 0; right < wide; right++) {
+      float x[PACK], z[PACK];
+      int64_t pixel = w.pixel + (int64_t)down * blend.in.width + right;
+      pixel_read(blend, of, pixel * blend.pitch + channel, x, z);
+#pragma unroll
+      for (int i = 0; i < PACK; i++) {
+        float a = activated<relu>(blend, z[i]);
+        bool takes = (down == 0 && right == 0) || ep_max_takes(a, most[i]);
+        if (takes) most[i] = a;
+        if (takes) chosen[i] = x[i];
+        if (takes) place[i] = down * wide + right;
+      }
+    }
+}
+
+/* --- forward --------------------------------------------------------------------------------- */
+
+template <int K, bool relu>
+static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
+    forward(const __grid_constant__ ep_images_blend blend, windows all) {
+  int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * PACK;
+  if (channel >= blend.pitch) return;
+  affine of = affine_of(blend, channel);
+#pragma unroll(K == 1 ? 4 : 1)
+  for (int at = first_of(); at < all.count; at += stride_of()) {
+    window w = window_at<K>(blend, all, at);
+    float most[PACK], chosen[PACK];
+    int place[PACK];
+    if (w.output < 0) continue;
+    window_greatest<K, relu>(blend, of, w, channel, most, chosen, place);
+    int64_t to = w.output * blend.pitch + channel;
+    store<PACK>((half_number *)blend.y + to, most);
+    if (K != 1 && blend.chosen) store<PACK>((half_number *)blend.chosen + to, chosen);
+  }
+}
+
+/* --- back ------------------------------------------------------------------------------------ */
+
+/* What a thread's channels need besides on the way back. */
+struct normal {
+  float mean[PACK], inverse[PACK], grad[PACK], product[PACK];
+};
+
+static __device__ normal normal_of(const ep_images_blend &blend, int64_t channel) {
+  normal of = {};
+  if (!blend.figures) return of;
+#pragma unroll
+  for (int i = 0; i < PACK; i++) {
+    const float *at = blend.figures + channel + i;
+    of.mean[i] = at[EP_IMAGES_MEAN * blend.pitch];
+    of.inverse[i] = at[EP_IMAGES_INVERSE * blend.pitch];
+    of.grad[i] = at[EP_IMAGES_GRAD * blend.pitch];
+    of.product[i] = at[EP_IMAGES_PRODUCT * blend.pitch];
+  }
+  return of;
+}
+
+template <int K, bool relu, bool sums>
+static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
+    back(const __grid_constant__ ep_images_blend blend, windows all) {
+  constexpr int N = PACK;
+  int64_t first_channel = (int64_t)blockIdx.y * blockDim.x * N, channel = first_channel;
+  channel += threadIdx.x * N;
+  float sum[N] = {}, product[N] = {};
+  if (channel < blend.pitch) {
+    affine of = affine_of(blend, channel);
+    normal norm = normal_of(blend, channel);
+#pragma unroll(K == 1 ? 2 : 1)
+    for (int at = first_of(); at < all.count; at += stride_of()) {
+      window w = window_at<K>(blend, all, at);
+      float grad[N] = {}, most[N], chosen[N];
+      int place[N] = {};
+      if (w.output >= 0) {
+        fetch((const half_number *)blend.grad + w.output * blend.pitch + channel, grad);
+        if (K != 1) window_greatest<K, relu>(blend, of, w, channel, most, chosen, place);
+      }
+      int high = K ? K : blend.kernel[0], wide = K ? K : blend.kernel[1];
+#pragma unroll
+      for (int down = 0; down < high; down++)
+#pragma unroll
+        for (int right = 0; right < wide; right++) {
+          float x[N], z[N], by_z[N];
+          if (K != 1 && (down >= w.height || right >= w.width)) continue;
+          int64_t pixel = w.pixel + (int64_t)down * blend.in.width + right;
+          int64_t at_pixel = pixel * blend.pitch + channel;
+          pixel_read(blend, of, at_pixel, x, z);
+#pragma unroll
+          for (int i = 0; i < N; i++) {
+            float g = place[i] == down * wide + right ? grad[i] : 0.0f;
+            float a = relu ? 0.0f : activated<relu>(blend, z[i]);
+            float normalized = (x[i] - norm.mean[i]) * norm.inverse[i];
+            g *= slope<relu>(blend, z[i], a);
+            by_z[i] = g;
+            if (sums) {
+              sum[i] += g;
+              product[i] += g * normalized;
+            }
+            x[i] = g;
+            if (blend.normalized)
+              x[i] = of.scale[i] * (g - norm.grad[i] - normalized * norm.product[i]);
+          }
+          if (blend.grad_x) store<N>((half_number *)blend.grad_x + at_pixel, x);
+          if (blend.grad_past) store<N>((half_number *)blend.grad_past + at_pixel, by_z);
+        }
+    }
+  }
+  if (sums) block_sums(blend.sums, blend.pitch, first_channel, sum, product);
+}
+
+/* The same of what is most usual, a norm, relu and windows of 2 by 2, for the gradient by x alone:
+ * what was the greatest tells where the gradient goes, and one product what the norm takes off. */
+static __global__ void __launch_bounds__(EP_IMAGES_THREADS, 3)
+    back_usual(const __grid_constant__ ep_images_blend blend, windows all) {
+  constexpr int N = PACK;
+  int64_t channel = ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * N;
+  if (channel >= blend.pitch) return;
+  affine of = affine_of(blend, channel);
+  float factor[N], constant[N];
+  {
+    normal norm = normal_of(blend, channel);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      factor[i] = -of.scale[i] * norm.inverse[i] * norm.product[i];
+      constant[i] = -of.scale[i] * norm.grad[i] - factor[i] * norm.mean[i];
+    }
+  }
+  for (int at = first_of(); at < all.count; at += stride_of()) {
+    window w = window_at<2>(blend, all, at);
+    int64_t first = w.pixel * blend.pitch + channel, line = blend.in.width * blend.pitch;
+    uint4 pixels[4];
+    float grad[N] = {}, chosen[N] = {};
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+      if (i / 2 < w.height && i % 2 < w.width)
+        pixels[i] =
+            fetch((const half_number *)blend.x + first + i / 2 * line + i % 2 * blend.pitch);
+    if (w.output >= 0) {
+      fetch((const half_number *)blend.grad + w.output * blend.pitch + channel, grad);
+      fetch((const half_number *)blend.chosen + w.output * blend.pitch + channel, chosen);
+    }
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      if (!(chosen[i] * of.scale[i] + of.shift[i] > 0)) grad[i] = 0;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+      float x[N];
+      if (k / 2 >= w.height || k % 2 >= w.width) continue;
+      spread(pixels[k], x);
+#pragma unroll
+      for (int i = 0; i < N; i++) {
+        bool is = x[i] == chosen[i]; /* the first of equals takes it */
+        float g = is ? grad[i] : 0.0f;
+        if (is) grad[i] = 0;
+        x[i] = of.scale[i] * g + (factor[i] * x[i] + constant[i]);
+      }
+      store<N>((half_number *)blend.grad_x + first + k / 2 * line + k % 2 * blend.pitch, x);
+    }
+  }
+}
+
+/* --- launches -------------------------------------------------------------------------------- */
+
+/* The kernels of windows of a side, and of relu, where they are the usual ones. */
+template <int K, bool relu>
+static void launch(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
+  windows all = windows_of(*blend);
+  int64_t packs = blend->pitch / PACK;
+  dim3 threads = threads_of(packs), blocks = blocks_of(packs, all.count, K == 1 ? 4 : 1);
+  if (goes_back && blend->sums) {
+    blocks.x = (unsigned int)blend->slices;
+    back<K, relu, true><<<blocks, threads, 0, stream>>>(*blend, all);
+  } else if (goes_back && K == 2 && relu && blend->chosen && blend->normalized) {
+    back_usual<<<blocks, threads, 0, stream>>>(*blend, all);
+  } else if (goes_back) {
+    back<K, relu, false><<<blocks, threads, 0, stream>>>(*blend, all);
+  } else {
+    forward<K, relu><<<blocks, threads, 0, stream>>>(*blend, all);
+  }
+}
+
+static cudaError_t blend_run(cudaStream_t stream, const ep_images_blend *blend, bool goes_back) {
+  int high = blend->kernel[0], wide = blend->kernel[1];
+  bool relu = blend->activates && blend->activation.type == EP_LAYER_RELU;
+  if (high == 1 && wide == 1 && relu)
+    launch<1, true>(stream, blend, goes_back);
+  else if (high == 1 && wide == 1)
+    launch<1, false>(stream, blend, goes_back);
+  else if (high == 2 && wide == 2 && relu)
+    launch<2, true>(stream, blend, goes_back);
+  else
+    launch<0, false>(stream, blend, goes_back);
+  return cudaGetLastError();
+}
+
+cudaError_t ep_images_blend_forward(cudaStream_t stream, const ep_images_blend *blend) {
+  return blend_run(stream, blend, false);
+}
+
+cudaError_t ep_images_blend_back(cudaStream_t stream, const ep_images_blend *blend) {
+  return blend_run(stream, blend, true);
+}

@@ -1,0 +1,149 @@
+/* kernels.h: what cuda/images does between two convolutions, behind C functions as those of
+ * kernels/cuda/kernels.h. Images lie pixel by pixel, the channels of a pixel side by side: [rows,
+ * height, width, pitch], of bfloat16. A pitch is a multiple of 16 bytes; whatever stands beyond the
+ * channels is multiplied by zero weights. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_KERNELS_H
+#define EP_KERNELS_CUDA_EXECUTORS_IMAGES_KERNELS_H
+
+#include "kernels/cuda/layers/kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  EP_IMAGES_NUMBER_BYTES = 2,
+  EP_IMAGES_PACK = 16 / EP_IMAGES_NUMBER_BYTES /* numbers that are read and written at once */
+};
+
+/* Numbers of a pixel, as they lie in memory, for this many channels. */
+static inline int64_t ep_images_pitch(int64_t channels) {
+  return (channels + EP_IMAGES_PACK - 1) / EP_IMAGES_PACK * EP_IMAGES_PACK;
+}
+
+/* Channels of a pixel whose windows are laid out. */
+enum { EP_IMAGES_FEW = 4 };
+
+/* --- blend.cu: all between a convolution and what follows it --------------------------------- */
+
+enum { EP_IMAGES_SLICES = 384 }; /* of the pixels, at most, whose sums are added up apart */
+
+/* What batch_norm makes of a channel, rows of [pitch] each: z = x * SCALE + SHIFT; the batch's mean
+ * and 1 / deviation; and, for the way back, the means of the gradient by z and of it times the
+ * normalized number. */
+enum {
+  EP_IMAGES_SCALE,
+  EP_IMAGES_SHIFT,
+  EP_IMAGES_MEAN,
+  EP_IMAGES_INVERSE,
+  EP_IMAGES_GRAD,
+  EP_IMAGES_PRODUCT,
+  EP_IMAGES_FIGURES
+};
+
+/* z = figures of x, or x + bias without them; z += past; a = f(z); y = the greatest of a in windows
+ * side by side. x, past: [rows, in]; y: [rows, out], written; chosen: the x that y comes of, of the
+ * same shape, written; NULL when nobody asks. past: or NULL; f: when `activates`; kernel: {1, 1}
+ * without a pool.
+ * Back. grad, by y: [rows, out]. grad_x, by x, and grad_past, by past: [rows, in], written; either
+ * may be NULL. chosen: as the way forward left it, without past, or NULL. sums: [2, pitch, slices],
+ * written: of the gradient by z, and, with figures, of it times the normalized number; NULL when
+ * nobody asks. normalized: batch_norm takes its part of grad_x off, which the figures know by then.
+ */
+typedef struct {
+  bool activates, normalized;
+  int64_t rows, pitch;
+  ep_shape in, out;
+  int kernel[2];
+  ep_op activation;
+  const void *x, *past;
+  const float *figures; /* [EP_IMAGES_FIGURES, pitch] or NULL */
+  const float *bias;    /* [channels] or NULL */
+  void *y, *chosen;
+  const void *grad;
+  void *grad_x, *grad_past;
+  float *sums;
+  int slices;
+} ep_images_blend;
+cudaError_t ep_images_blend_forward(cudaStream_t stream, const ep_images_blend *blend);
+cudaError_t ep_images_blend_back(cudaStream_t stream, const ep_images_blend *blend);
+
+/* --- norms.cu ------------------------------------------------------------------------------- */
+
+/* How many slices the sums of so many pixels have. */
+int ep_images_slices(int64_t pitch, int64_t pixels);
+
+/* The batch's figures and the running statistics. x: [pixels, pitch]; sums: scratch, as above;
+ * x_bias: what the convolution's bias adds to the mean, [channels] or NULL; weight, bias: the
+ * norm's, or NULL; running: [2, channels]. */
+typedef struct {
+  int64_t pixels, channels, pitch;
+  float eps, momentum;
+  const void *x;
+  const float *x_bias, *weight, *bias;
+  float *sums, *figures, *running;
+  int slices; /* of the sums */
+} ep_images_norm;
+cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *norm);
+/* From the sums of the way back: the rest of the figures, and gradient: the weight's [channels],
+ * then the bias's; NULL when nobody asks. */
+cudaError_t ep_images_norm_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient);
+/* gradient: [channels], written: the first of the sums. */
+cudaError_t ep_images_bias_back(cudaStream_t stream, const ep_images_norm *norm, float *gradient);
+
+/* --- windows.cu: pools whose windows overlap, leave the image, or take means ------------------ */
+
+/* op: a pool. x: [rows, in], y: [rows, out], written; places: [rows, out] of bytes, where in its
+ * window a max_pool2d found each, written. */
+cudaError_t ep_images_pool_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                   const void *x, void *y, uint8_t *places);
+/* grad: [rows, out] -> grad_x: [rows, in], written. */
+cudaError_t ep_images_pool_back(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                const void *grad, const uint8_t *places, void *grad_x);
+
+/* --- layouts.cu ------------------------------------------------------------------------------- */
+
+/* Images as all others have them, float32 [rows, channels, pixels], to ours and back. What is
+ * written beyond the channels is zero. */
+cudaError_t ep_images_take(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pitch,
+                           int64_t pixels, const float *from, void *to);
+cudaError_t ep_images_give(cudaStream_t stream, int64_t rows, int64_t channels, int64_t pixels,
+                           const void *from, float *to);
+
+/* The windows of a convolution of at most EP_IMAGES_FEW channels, one after the other, so that it
+ * becomes one of a single pixel: x: [rows, in pixels, EP_IMAGES_FEW] -> patches: [rows, out pixels,
+ * the pitch of taps times channels], written. */
+cudaError_t ep_images_patches(cudaStream_t stream, const ep_op *op, int64_t rows, const void *x,
+                              void *patches);
+
+/* A convolution's weights, or those of a linear layer on images, whose taps are the pixels:
+ * parameters [out, in, taps], to copies [out, taps, pitch], an output's `row` numbers after the one
+ * before, or from a gradient of that shape, the sum of `slices` of them, `stride` numbers apart, to
+ * one in the parameters' order. Blocks from first_block on work on it. */
+typedef struct {
+  int64_t out, in, taps, pitch, row, stride, first_block;
+  int slices;
+  bool precise; /* float32, as the head has it */
+  const float *parameters;
+  void *copy; /* NULL: nobody asks */
+  const void *copy_gradient;
+  float *gradient; /* NULL: not trained */
+} ep_images_weight;
+enum { EP_IMAGES_WEIGHT_THREADS = 128 }; /* pairs of an output and an input of one block */
+/* weights: device [count], by first_block; blocks: in all. */
+cudaError_t ep_images_weights_copy(cudaStream_t stream, const ep_images_weight *weights, int count,
+                                   int64_t blocks);
+cudaError_t ep_images_weights_back(cudaStream_t stream, const ep_images_weight *weights, int count,
+                                   int64_t blocks);
+
+/* y = keep ? x / (1 - p) : 0, for both dropouts, as ep_cuda_dropout: [rows, out]; y may be x. */
+cudaError_t ep_images_dropout(cudaStream_t stream, const ep_op *op, int64_t rows, uint64_t seed,
+                              const ep_cuda_clock *clock, bool backward, const void *x, void *y);
+
+/* sum += other, each [count] numbers, a multiple of 16 bytes. */
+cudaError_t ep_images_add(cudaStream_t stream, int64_t count, const void *other, void *sum);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,78 @@
+/* packs.cuh: 16 bytes of a pixel's channels at once, who works on which, and how they are added up.
+ */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_PACKS_CUH
+#define EP_KERNELS_CUDA_EXECUTORS_IMAGES_PACKS_CUH
+
+#include "kernels/cuda/device/bf16.cuh"
+#include "kernels/cuda/executors/images/kernels.h"
+#include "kernels/cuda/layers/launch.cuh"
+
+constexpr int PACK = EP_IMAGES_PACK;
+
+/* 16 bytes as they lie in memory, and as floats. */
+static __device__ inline void spread(const uint4 &all, float (&to)[PACK]) {
+  const uint32_t words[4] = {all.x, all.y, all.z, all.w};
+#pragma unroll
+  for (int i = 0; i < 4; i++) {
+    to[2 * i] = __uint_as_float(words[i] << 16);
+    to[2 * i + 1] = __uint_as_float(words[i] & 0xffff0000u);
+  }
+}
+
+/* Of memory that the kernel does not write: reading it again costs nothing. */
+static __device__ inline uint4 fetch(const half_number *from) {
+  return __ldg((const uint4 *)from);
+}
+
+static __device__ inline void fetch(const half_number *from, float (&to)[PACK]) {
+  spread(fetch(from), to);
+}
+
+/* Threads side by side take the packs of a pixel, one above the other the pixels: a thread stays
+ * with its channels. */
+enum { EP_IMAGES_THREADS = 256, EP_IMAGES_ACROSS = 32 };
+
+static inline dim3 threads_of(int64_t packs) {
+  int64_t groups = (packs + EP_IMAGES_ACROSS - 1) / EP_IMAGES_ACROSS;
+  unsigned int across = (unsigned int)((packs + groups - 1) / groups);
+  return dim3(across, EP_IMAGES_THREADS / across);
+}
+
+/* `each`: pixels that a thread should have. */
+static inline dim3 blocks_of(int64_t packs, int64_t pixels, int64_t each) {
+  dim3 threads = threads_of(packs);
+  return dim3(ep_cuda_blocks(pixels, each * threads.y),
+              (unsigned int)((packs + threads.x - 1) / threads.x));
+}
+
+/* The pixels or windows of a thread. */
+static __device__ int first_of(void) {
+  return (int)(blockIdx.x * blockDim.y + threadIdx.y);
+}
+static __device__ int stride_of(void) {
+  return (int)(gridDim.x * blockDim.y);
+}
+
+/* The sums of this block's threads, channel by channel, into its slice. */
+static __device__ void block_sums(float *sums, int64_t pitch, int64_t first_channel,
+                                  const float (&sum)[PACK], const float (&product)[PACK]) {
+  __shared__ float of[2][EP_IMAGES_THREADS * PACK];
+  int mine = (threadIdx.y * blockDim.x + threadIdx.x) * PACK;
+#pragma unroll
+  for (int i = 0; i < PACK; i++) {
+    of[0][mine + i] = sum[i];
+    of[1][mine + i] = product[i];
+  }
+  __syncthreads();
+  int channels = blockDim.x * PACK;
+  for (int t = threadIdx.y * blockDim.x + threadIdx.x; t < 2 * channels;
+       t += blockDim.x * blockDim.y) {
+    int which = t / channels, c = t % channels;
+    float total = 0;
+    for (int y = 0; y < (int)blockDim.y; y++) total += of[which][y * channels + c];
+    int64_t channel = first_channel + c;
+    if (channel < pitch) sums[(which * pitch + channel) * gridDim.x + blockIdx.x] = total;
+  }
+}
+
+#endif

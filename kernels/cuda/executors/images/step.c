@@ -1,0 +1,324 @@
+/* step.c: what one step queues. */
+#include "kernels/cuda/executors/images/images.h"
+#include "kernels/cuda/network/layout.h"
+
+/* Where a step stands. */
+typedef struct {
+  ep_images *images;
+  int64_t rows;
+  int kind; /* of its convolutions: 0 for a full batch, 1 for an epoch's last */
+} pass;
+
+static cudaStream_t stream_of(const pass *p) {
+  return p->images->network->stream;
+}
+
+static int64_t pixels_of(const pass *p, ep_shape shape) {
+  return p->rows * shape.height * shape.width;
+}
+
+static ep_cuda_layer *layer_of(const pass *p, const ep_op *op) {
+  const ep_cuda_network *network = p->images->network;
+  return &network->layers[op - network->program->ops];
+}
+
+static ep_status convolve(const pass *p, int i, ep_convolution_way way, ep_error *error) {
+  return ep_convolution_run(&p->images->layers[i].ways[way][p->kind], error);
+}
+
+/* --- the batch ------------------------------------------------------------------------------- */
+
+static ep_status batch_take(const pass *p, ep_error *error) {
+  const ep_images *images = p->images;
+  ep_cuda_network *network = images->network;
+  const ep_shape in = network->program->in;
+  if (network->gathers && network->resident) {
+    ep_cuda_batch batch =
+        ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
+    batch.batch_pixels = images->input;
+    batch.pixel_pitch = images->in_pitch;
+    EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, p->rows, network->clock), "a batch");
+    return EP_OK;
+  }
+  const float *x = network->gathers ? network->input : network->train_x;
+  EP_CUDA_TRY(ep_images_take(network->stream, p->rows, in.channels, images->in_pitch,
+                             in.height * in.width, x, images->input),
+              "a batch");
+  return EP_OK;
+}
+
+/* --- forward --------------------------------------------------------------------------------- */
+
+/* What both ways of a blend have in common. */
+static ep_images_blend blend_of(const pass *p, int i) {
+  const ep_images *images = p->images;
+  const ep_images_part *part = &images->parts.rows[i];
+  ep_images_blend blend = {.rows = p->rows,
+                           .pitch = ep_images_pitch(part->in.channels),
+                           .in = part->in,
+                           .out = part->out,
+                           .kernel = {1, 1},
+                           .x = ep_images_output(images, i - 1),
+                           .figures = images->layers[i].figures,
+                           .y = images->layers[i].output,
+                           .chosen = images->layers[i].chosen};
+  if (part->residual) blend.past = ep_images_output(images, part->past);
+  if (part->biased) blend.bias = ep_cuda_parameters_at(images->network, part->biased->bias);
+  if (part->activation) {
+    blend.activates = true;
+    blend.activation = *part->activation;
+  }
+  for (int side = 0; part->pool && side < 2; side++) blend.kernel[side] = part->pool->kernel[side];
+  return blend;
+}
+
+/* Of the sums over an image's pixels, as part i takes them. */
+static int slices_of(const pass *p, int i, ep_shape shape) {
+  const int64_t pitch = ep_images_pitch(p->images->parts.rows[i].in.channels);
+  return ep_images_slices(pitch, pixels_of(p, shape));
+}
+
+static ep_images_norm norm_of(const pass *p, int i) {
+  const ep_images *images = p->images;
+  const ep_cuda_network *network = images->network;
+  const ep_images_part *part = &images->parts.rows[i];
+  ep_images_norm norm = {.pixels = pixels_of(p, part->in),
+                         .channels = part->in.channels,
+                         .pitch = ep_images_pitch(part->in.channels),
+                         .x = ep_images_output(images, i - 1),
+                         .sums = images->sums,
+                         .figures = images->layers[i].figures,
+                         .slices = slices_of(p, i, part->in)};
+  if (part->biased) norm.x_bias = ep_cuda_parameters_at(network, part->biased->bias);
+  if (!part->norm) return norm;
+  norm.eps = part->norm->eps;
+  norm.momentum = part->norm->momentum;
+  norm.weight = ep_cuda_parameters_at(network, part->norm->weight);
+  norm.bias = ep_cuda_parameters_at(network, part->norm->bias);
+  norm.running = network->parameters + network->program->parameters + part->norm->running;
+  return norm;
+}
+
+static ep_status blend_forward(const pass *p, int i, ep_error *error) {
+  if (p->images->parts.rows[i].norm) {
+    const ep_images_norm norm = norm_of(p, i);
+    EP_CUDA_TRY(ep_images_norm_forward(stream_of(p), &norm), "a norm");
+  }
+  const ep_images_blend blend = blend_of(p, i);
+  EP_CUDA_TRY(ep_images_blend_forward(stream_of(p), &blend), "what follows a convolution");
+  return EP_OK;
+}
+
+static ep_status part_forward(const pass *p, int i, ep_error *error) {
+  const ep_images *images = p->images;
+  const ep_images_part *part = &images->parts.rows[i];
+  const ep_images_layer *layer = &images->layers[i];
+  const void *x = ep_images_output(images, i - 1);
+  switch (part->kind) {
+  case EP_IMAGES_CONVOLUTION: return convolve(p, i, EP_CONVOLUTION_FORWARD, error);
+  case EP_IMAGES_BLEND: return blend_forward(p, i, error);
+  case EP_IMAGES_POOL:
+    EP_CUDA_TRY(
+        ep_images_pool_forward(stream_of(p), part->own, p->rows, x, layer->output, layer->places),
+        "a pool");
+    return EP_OK;
+  case EP_IMAGES_DROPOUT:
+    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, p->rows, images->network->program->seed,
+                                  images->network->clock, false, x, layer->output),
+                "a dropout");
+    return EP_OK;
+  }
+  return EP_OK;
+}
+
+/* What both ways of the head have in common. */
+static ep_wide_thin head_of(const pass *p) {
+  const ep_images *images = p->images;
+  const int last = images->parts.count - 1;
+  const int64_t row = ep_images_numbers(images->parts.rows[last].out);
+  return (ep_wide_thin){.half = true,
+                        .rows = p->rows,
+                        .in = row,
+                        .out = images->head->out_features,
+                        .pitch = row,
+                        .weight = images->head_weight,
+                        .x = images->layers[last].output};
+}
+
+/* --- back ------------------------------------------------------------------------------------ */
+
+static ep_status norm_back(const pass *p, int i, ep_images_blend *blend, ep_error *error) {
+  const ep_op *op = p->images->parts.rows[i].norm;
+  ep_images_norm norm = norm_of(p, i);
+  ep_images_blend sums = *blend;
+  sums.grad_x = sums.grad_past = NULL;
+  sums.sums = p->images->sums;
+  if (blend->chosen) { /* the others' gradients are zero */
+    sums.x = blend->chosen;
+    sums.in = blend->out;
+    sums.kernel[0] = sums.kernel[1] = 1;
+  }
+  sums.slices = norm.slices = slices_of(p, i, sums.in);
+  EP_CUDA_TRY(ep_images_blend_back(stream_of(p), &sums), "a norm, backward");
+  EP_CUDA_TRY(ep_images_norm_back(stream_of(p), &norm, layer_of(p, op)->gradient),
+              "a norm, backward");
+  blend->normalized = true;
+  if (!blend->grad_x && !blend->grad_past) return EP_OK;
+  EP_CUDA_TRY(ep_images_blend_back(stream_of(p), blend), "a norm, backward");
+  return EP_OK;
+}
+
+static ep_status bias_back(const pass *p, int i, ep_images_blend *blend, ep_error *error) {
+  const ep_op *op = p->images->parts.rows[i].biased;
+  float *gradient = op ? layer_of(p, op)->gradient : NULL;
+  const ep_images_norm norm = norm_of(p, i);
+  if (gradient) blend->sums = p->images->sums;
+  blend->slices = norm.slices;
+  if (!gradient && !blend->grad_x && !blend->grad_past) return EP_OK;
+  EP_CUDA_TRY(ep_images_blend_back(stream_of(p), blend), "what follows a convolution, backward");
+  if (!gradient) return EP_OK;
+  EP_CUDA_TRY(ep_images_bias_back(stream_of(p), &norm, gradient + ep_cuda_weights_count(op)),
+              "a bias's gradient");
+  return EP_OK;
+}
+
+static ep_status blend_back(const pass *p, int i, ep_error *error) {
+  const ep_images *images = p->images;
+  const ep_images_layer *layer = &images->layers[i];
+  ep_images_blend blend = blend_of(p, i);
+  blend.grad = images->grads[layer->grad];
+  if (i > images->first_trained) blend.grad_x = images->grads[1 - layer->grad];
+  blend.grad_past = layer->skip;
+  return images->parts.rows[i].norm ? norm_back(p, i, &blend, error)
+                                    : bias_back(p, i, &blend, error);
+}
+
+static ep_status part_back(const pass *p, int i, ep_error *error) {
+  const ep_images *images = p->images;
+  const ep_images_part *part = &images->parts.rows[i];
+  const ep_images_layer *layer = &images->layers[i];
+  const ep_cuda_network *network = images->network;
+  void *grad = images->grads[layer->grad], *other = images->grads[1 - layer->grad];
+  ep_status status = EP_OK;
+  switch (part->kind) {
+  case EP_IMAGES_CONVOLUTION:
+    if (layer->trained) status = convolve(p, i, EP_CONVOLUTION_WEIGHTS, error);
+    if (status == EP_OK && i > images->first_trained)
+      status = convolve(p, i, EP_CONVOLUTION_BACK, error);
+    return status;
+  case EP_IMAGES_BLEND: return blend_back(p, i, error);
+  case EP_IMAGES_POOL:
+    EP_CUDA_TRY(ep_images_pool_back(stream_of(p), part->own, p->rows, grad, layer->places, other),
+                "a pool, backward");
+    return EP_OK;
+  case EP_IMAGES_DROPOUT:
+    EP_CUDA_TRY(ep_images_dropout(stream_of(p), part->own, p->rows, network->program->seed,
+                                  network->clock, true, grad, grad),
+                "a dropout, backward");
+    return EP_OK;
+  }
+  return EP_OK;
+}
+
+/* Adds what came past later parts to the gradient by the output of part i. */
+static ep_status skips_add(const pass *p, int i, ep_error *error) {
+  const ep_images *images = p->images;
+  for (int j = images->parts.count - 1; i >= 0 && j > i; j--) {
+    const ep_images_part *part = &images->parts.rows[j];
+    if (!images->layers[j].skip || part->past != i) continue;
+    EP_CUDA_TRY(ep_images_add(stream_of(p), p->rows * ep_images_numbers(part->in),
+                              images->layers[j].skip, images->grads[images->layers[i].grad]),
+                "a residual, backward");
+  }
+  return EP_OK;
+}
+
+static ep_status head_back(const pass *p, const float *grad, ep_error *error) {
+  const ep_images *images = p->images;
+  const int last = images->parts.count - 1;
+  ep_wide_thin thin = head_of(p);
+  thin.grad = grad;
+  thin.gradient = images->head_gradient;
+  thin.bias_sums = images->head->bias >= 0 ? images->head_bias_gradient : NULL;
+  if (images->first_trained <= last) thin.grad_x = images->grads[images->layers[last].grad];
+  EP_CUDA_TRY(ep_wide_thin_back(stream_of(p), &thin), "a linear layer, backward");
+  return EP_OK;
+}
+
+/* grad: device [rows, features], by what the last part left. */
+static ep_status flat_back(const pass *p, const float *grad, ep_error *error) {
+  const ep_images *images = p->images;
+  const int last = images->parts.count - 1;
+  const ep_shape out = images->parts.rows[last].out;
+  EP_CUDA_TRY(ep_images_take(stream_of(p), p->rows, out.channels, ep_images_pitch(out.channels),
+                             out.height * out.width, grad,
+                             images->grads[images->layers[last].grad]),
+              "a gradient");
+  return EP_OK;
+}
+
+/* grad: device, by what the shared network went on from. */
+static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
+  const ep_images *images = p->images;
+  const int last = images->parts.count - 1;
+  const bool goes_on = images->first_trained <= last;
+  ep_status status = EP_OK;
+  if (images->head && (goes_on || images->head_gradient)) /* else the gradient ended before it */
+    status = head_back(p, grad, error);
+  else if (goes_on)
+    status = flat_back(p, grad, error);
+  for (int i = last; i >= images->first_trained && status == EP_OK; i--) {
+    status = part_back(p, i, error);
+    if (status == EP_OK && i > images->first_trained) status = skips_add(p, i - 1, error);
+  }
+  if (status != EP_OK) return status;
+  EP_CUDA_TRY(ep_images_weights_back(stream_of(p), images->weights, images->weights_count,
+                                     images->weights_blocks),
+              "the weights' gradient");
+  return EP_OK;
+}
+
+/* --- the step -------------------------------------------------------------------------------- */
+
+static ep_status forward(const pass *p, ep_error *error) {
+  ep_images *images = p->images;
+  const int last = images->parts.count - 1;
+  const ep_shape out = images->parts.rows[last].out;
+  EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), images->weights, images->weights_count,
+                                     images->weights_blocks),
+              "the weights");
+  if (images->patches)
+    EP_CUDA_TRY(ep_images_patches(stream_of(p), images->parts.rows[0].own, p->rows, images->input,
+                                  images->patches),
+                "the windows of a convolution");
+  ep_status status = EP_OK;
+  for (int i = 0; i <= last && status == EP_OK; i++) status = part_forward(p, i, error);
+  if (status != EP_OK) return status;
+  if (images->head) {
+    const ep_wide_thin thin = head_of(p);
+    const float *bias = ep_cuda_parameters_at(images->network, images->head->bias);
+    EP_CUDA_TRY(ep_wide_thin_forward(stream_of(p), &thin, bias, images->flat), "a linear layer");
+    return EP_OK;
+  }
+  EP_CUDA_TRY(ep_images_give(stream_of(p), p->rows, out.channels, out.height * out.width,
+                             images->layers[last].output, images->flat),
+              "the images' features");
+  return EP_OK;
+}
+
+ep_status ep_images_step_queue(ep_images *images, int64_t rows, ep_error *error) {
+  ep_cuda_network *network = images->network;
+  const pass p = {images, rows, rows < network->program->batch_size};
+  const void *y = network->gathers ? network->batch_y : network->train_y;
+  const int tail = ep_images_tail(images);
+  const float *output = NULL, *grad = NULL;
+  ep_status status = batch_take(&p, error);
+  if (status == EP_OK) status = forward(&p, error);
+  if (status == EP_OK)
+    status = ep_cuda_network_forward_from(network, tail, images->flat, rows, true, &output, error);
+  if (status == EP_OK) status = ep_cuda_network_loss(network, output, y, rows, error);
+  if (status == EP_OK)
+    status = ep_cuda_network_backward_to(network, tail, images->flat, rows, &grad, error);
+  if (status == EP_OK) status = parts_back(&p, grad, error);
+  return status == EP_OK ? ep_cuda_network_update(network, error) : status;
+}

@@ -1,0 +1,173 @@
+/* Pools, a pack of channels a thread. Forward, of an output; back, of an input, which asks the
+ * windows that it lies in: no two threads add to the same number. */
+#include <math.h>
+
+#include "kernels/cuda/executors/images/kernels.h"
+#include "kernels/cuda/executors/images/packs.cuh"
+#include "kernels/formulas/pools.h"
+
+/* Everything about a pool's windows, along one side. */
+typedef struct {
+  int in, out, kernel, stride, padding, dilation;
+  bool adaptive;
+} side;
+
+typedef struct {
+  ep_layer_type type;
+  side down, right;
+  int64_t rows, pitch;
+} pool;
+
+/* The window of output `at`: its first place, how many it has, and how far they are apart. */
+typedef struct {
+  int first, count, step;
+} run;
+
+static __device__ run run_of(const side &s, int at) {
+  if (!s.adaptive) return {at * s.stride - s.padding, s.kernel, s.dilation};
+  int first = (int)ep_adaptive_first(at, s.out, s.in);
+  return {first, (int)ep_adaptive_end(at, s.out, s.in) - first, 1};
+}
+
+/* The outputs whose windows may hold place `at`: first … last. */
+static __device__ void outputs_of(const side &s, int at, int *first, int *last) {
+  if (s.adaptive) {
+    *first = (int)ep_adaptive_first(at, s.in, s.out);
+    *last = (int)ep_adaptive_end(at, s.in, s.out) - 1;
+    return;
+  }
+  int begin = at + s.padding - (s.kernel - 1) * s.dilation;
+  *first = begin <= 0 ? 0 : (begin + s.stride - 1) / s.stride;
+  *last = (at + s.padding) / s.stride;
+  if (*last >= s.out) *last = s.out - 1;
+}
+
+/* Which of the window's places that is; -1 for none. */
+static __device__ int number_in(const run &window, int at) {
+  int from = at - window.first;
+  if (from < 0 || from % window.step != 0) return -1;
+  return from / window.step < window.count ? from / window.step : -1;
+}
+
+static __device__ int64_t channel_of() {
+  return ((int64_t)blockIdx.y * blockDim.x + threadIdx.x) * PACK;
+}
+
+/* Where a pixel stands. */
+typedef struct {
+  int64_t row;
+  int down, right;
+} spot;
+
+static __device__ spot spot_of(uint32_t at, int height, int width) {
+  uint32_t line = at / width;
+  return {line / height, (int)(line % height), (int)(at % width)};
+}
+
+/* What a mean is divided by: a pool counts its padding, an adaptive one has none. */
+static __device__ float shares_of(const run &down, const run &right) {
+  return (float)(down.count * right.count);
+}
+
+static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
+    forward(pool p, uint32_t count, const half_number *x, half_number *y, uint8_t *places) {
+  constexpr int N = PACK;
+  int64_t channel = channel_of();
+  if (channel >= p.pitch) return;
+  bool greatest = p.type == EP_LAYER_MAX_POOL2D;
+  for (uint32_t at = blockIdx.x * blockDim.y + threadIdx.y; at < count;
+       at += gridDim.x * blockDim.y) {
+    spot out = spot_of(at, p.down.out, p.right.out);
+    run down = run_of(p.down, out.down), right = run_of(p.right, out.right);
+    float most[N] = {};
+    int place[N];
+    for (int i = 0; i < N; i++) place[i] = -1;
+    for (int j = 0; j < down.count; j++)
+      for (int k = 0; k < right.count; k++) {
+        int line = down.first + j * down.step, across = right.first + k * right.step;
+        if (line < 0 || line >= p.down.in || across < 0 || across >= p.right.in) continue;
+        float value[N];
+        fetch(x + ((out.row * p.down.in + line) * p.right.in + across) * p.pitch + channel, value);
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+          bool takes = place[i] < 0 || ep_max_takes(value[i], most[i]);
+          if (!greatest)
+            most[i] += value[i];
+          else if (takes)
+            most[i] = value[i];
+          if (takes) place[i] = j * right.count + k;
+        }
+      }
+    int64_t to = (int64_t)at * p.pitch + channel;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      if (!greatest) most[i] /= shares_of(down, right);
+      if (greatest) places[to + i] = (uint8_t)place[i];
+    }
+    store<N>(y + to, most);
+  }
+}
+
+static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
+    back(pool p, uint32_t count, const half_number *grad, const uint8_t *places,
+         half_number *grad_x) {
+  constexpr int N = PACK;
+  int64_t channel = channel_of();
+  if (channel >= p.pitch) return;
+  bool greatest = p.type == EP_LAYER_MAX_POOL2D;
+  for (uint32_t at = blockIdx.x * blockDim.y + threadIdx.y; at < count;
+       at += gridDim.x * blockDim.y) {
+    spot in = spot_of(at, p.down.in, p.right.in);
+    int top, bottom, left, last;
+    outputs_of(p.down, in.down, &top, &bottom);
+    outputs_of(p.right, in.right, &left, &last);
+    float sum[N] = {};
+    for (int line = top; line <= bottom; line++)
+      for (int across = left; across <= last; across++) {
+        run down = run_of(p.down, line), right = run_of(p.right, across);
+        int j = number_in(down, in.down), k = number_in(right, in.right);
+        if (j < 0 || k < 0) continue;
+        float value[N];
+        int64_t from = ((in.row * p.down.out + line) * p.right.out + across) * p.pitch + channel;
+        fetch(grad + from, value);
+#pragma unroll
+        for (int i = 0; i < N; i++) {
+          if (!greatest)
+            sum[i] += value[i] / shares_of(down, right);
+          else if (places[from + i] == j * right.count + k)
+            sum[i] += value[i];
+        }
+      }
+    store<N>(grad_x + (int64_t)at * p.pitch + channel, sum);
+  }
+}
+
+static pool pool_of(const ep_op *op, int64_t rows) {
+  bool adaptive = op->type == EP_LAYER_ADAPTIVE_AVG_POOL2D;
+  bool dilates = op->type == EP_LAYER_MAX_POOL2D;
+  const int64_t in[2] = {op->in.height, op->in.width}, out[2] = {op->out.height, op->out.width};
+  side sides[2];
+  for (int i = 0; i < 2; i++)
+    sides[i] = {(int)in[i],    (int)out[i],    op->kernel[i],
+                op->stride[i], op->padding[i], dilates ? op->dilation[i] : 1,
+                adaptive};
+  return {op->type, sides[0], sides[1], rows, ep_images_pitch(op->in.channels)};
+}
+
+cudaError_t ep_images_pool_forward(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                   const void *x, void *y, uint8_t *places) {
+  const pool p = pool_of(op, rows);
+  const int64_t packs = p.pitch / PACK, count = p.rows * p.down.out * p.right.out;
+  forward<<<blocks_of(packs, count, 1), threads_of(packs), 0, stream>>>(
+      p, (uint32_t)count, (const half_number *)x, (half_number *)y, places);
+  return cudaGetLastError();
+}
+
+cudaError_t ep_images_pool_back(cudaStream_t stream, const ep_op *op, int64_t rows,
+                                const void *grad, const uint8_t *places, void *grad_x) {
+  const pool p = pool_of(op, rows);
+  const int64_t packs = p.pitch / PACK, count = p.rows * p.down.in * p.right.in;
+  back<<<blocks_of(packs, count, 1), threads_of(packs), 0, stream>>>(
+      p, (uint32_t)count, (const half_number *)grad, places, (half_number *)grad_x);
+  return cudaGetLastError();
+}

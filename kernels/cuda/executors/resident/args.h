@@ -1,0 +1,25 @@
+/* args.h: what a launch of cuda/resident's kernel is given: the host's side and the kernel's, which
+ * is compiled at run time, share it. All pointers are device memory. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_RESIDENT_ARGS_H
+#define EP_KERNELS_CUDA_EXECUTORS_RESIDENT_ARGS_H
+
+#include "kernels/formulas/optimizers.h"
+
+typedef struct {
+  int64_t first_step, steps;
+  const float *x;     /* [train_rows, in_features] */
+  const float *y;     /* [train_rows, target_columns]; int32 [train_rows] of classes */
+  float *parameters;  /* [parameters] */
+  float *state;       /* [slots, parameters] */
+  const float *decay; /* [parameters]: weight decay; negative: frozen */
+  const float *lr;    /* [lr_count]: 1 or steps */
+  int64_t lr_count;
+  const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */
+  float *loss;                     /* [steps], written */
+  int32_t *errors;                 /* [steps], written */
+  uint64_t seed;
+  ep_optimizer optimizer;
+  float huber_delta, label_smoothing;
+} ep_resident_span;
+
+#endif

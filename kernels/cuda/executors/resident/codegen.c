@@ -1,0 +1,39 @@
+/* codegen.c: a program as constants, for the kernel that is compiled for it. */
+#include "kernels/cuda/runtime/codegen.h"
+#include "kernels/cuda/executors/resident/plan.h"
+
+static bool is_trained(const ep_program *program, int64_t offset) {
+  return offset >= 0 && ep_program_decay_at(program, offset) >= 0;
+}
+
+static int first_trained(const ep_program *program) {
+  int i = 0;
+  while (i < program->ops_count && !is_trained(program, program->ops[i].weight) &&
+         !is_trained(program, program->ops[i].bias))
+    i++;
+  return i;
+}
+
+static void op_write(FILE *out, int i, const ep_op *op) {
+  fprintf(
+      out,
+      "  if (i == %d) return {(ep_layer_type)%d, %d, %d, %d, %d, %.9ef, %.9ef, %.9ef, %.9ef};\n", i,
+      (int)op->type, (int)op->in_features, (int)op->out_features, (int)op->weight, (int)op->bias,
+      (double)op->negative_slope, (double)op->alpha, (double)op->beta, (double)op->threshold);
+}
+
+char *ep_resident_text(const ep_program *program, const ep_resident_plan *plan) {
+  ep_cuda_text text;
+  if (!ep_cuda_text_begin(&text, program)) return NULL;
+  ep_cuda_text_number(&text, "FIRST_TRAINED", first_trained(program));
+  ep_cuda_text_flag(&text, "CLIPS_NORM", program->optimizer.clip_norm > 0);
+  ep_cuda_text_number(&text, "OPS", program->ops_count);
+  ep_cuda_text_number(&text, "BLOCKS", plan->blocks);
+  ep_cuda_text_number(&text, "THREADS", plan->threads);
+  fprintf(text.out, "struct resident_op {\n  ep_layer_type type;\n  int in, out, weight, bias;\n"
+                    "  float negative_slope, alpha, beta, threshold;\n};\n"
+                    "constexpr resident_op op(int i) {\n");
+  for (int i = 0; i < program->ops_count; i++) op_write(text.out, i, &program->ops[i]);
+  fprintf(text.out, "  return {(ep_layer_type)-1, OUT, OUT, -1, -1, 0, 0, 0, 0};\n}\n");
+  return ep_cuda_text_end(&text);
+}

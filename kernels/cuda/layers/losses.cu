@@ -1,0 +1,179 @@
+/* Losses: the value, the gradient by the output and the errors in one pass. The last block to
+ * finish adds the others' partial sums in their order, so that the sum does not depend on which
+ * block that was. */
+#include <math.h>
+
+#include "kernels/cuda/layers/kernels.h"
+#include "kernels/cuda/layers/launch.cuh"
+#include "kernels/formulas/losses.h"
+
+enum { THREADS = 256, WARPS = THREADS / EP_CUDA_WARP };
+static_assert((int)EP_CUDA_LOSS_BLOCKS <= (int)THREADS,
+              "the last block takes one partial sum a thread");
+
+/* Sums the blocks' shares: the whole in thread 0 of the last block to come here, which returns
+ * true. All threads call. */
+static __device__ bool blocks_sum(ep_cuda_partials *partials, double *value, int64_t *errors) {
+  __shared__ bool last;
+  *value = ep_cuda_block_sum(*value);
+  *errors = ep_cuda_block_sum(*errors);
+  if (gridDim.x == 1) return threadIdx.x == 0;
+  if (threadIdx.x == 0) {
+    partials->loss[blockIdx.x] = *value;
+    partials->errors[blockIdx.x] = *errors;
+    __threadfence();
+    last = atomicAdd(&partials->done, 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return false;
+  __threadfence();
+  /* Read past the L1 cache, which does not see the other blocks' writes. */
+  bool mine = threadIdx.x < gridDim.x;
+  *value = ep_cuda_block_sum(mine ? __ldcg(&partials->loss[threadIdx.x]) : 0.0);
+  *errors = ep_cuda_block_sum(
+      mine ? (int64_t)__ldcg((const long long *)&partials->errors[threadIdx.x]) : (int64_t)0);
+  if (threadIdx.x == 0) partials->done = 0;
+  return threadIdx.x == 0;
+}
+
+/* Writes what the step came to, and moves the clock on. `mean_of`: what the loss is divided by; an
+ * evaluation with class weights adds it up. */
+static __device__ void finish(const ep_cuda_loss &loss, double value, int64_t errors,
+                              double mean_of) {
+  if (!blocks_sum(loss.partials, &value, &errors)) return;
+  if (loss.tally) {
+    loss.tally->loss += value;
+    loss.tally->weight += mean_of;
+    loss.tally->errors += errors;
+    return;
+  }
+  ep_cuda_clock now = *loss.clock; /* all at once: one trip to memory, not one a field */
+  now.loss[now.step] = (float)(value / mean_of);
+  now.errors[now.step] = (int32_t)errors;
+  now.current = now.epoch * now.steps_per_epoch + now.batch;
+  now.update = ep_optimizer_step_make(&loss.optimizer, now.lr[now.lr_count == 1 ? 0 : now.step],
+                                      now.current + 1);
+  now.step++;
+  if (++now.batch == now.steps_per_epoch) {
+    now.batch = 0;
+    now.epoch++;
+  }
+  *loss.clock = now;
+}
+
+/* One output against one target: a thread each. */
+static __global__ void pointwise(ep_cuda_loss loss) {
+  int64_t count = loss.rows * loss.columns, errors = 0;
+  float scale = 1.0f / (float)count;
+  double value = 0;
+  const float *y = (const float *)loss.y;
+  for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
+       at += (int64_t)gridDim.x * THREADS) {
+    float output = loss.output[at], target = y[at];
+    value += (double)ep_loss_value(loss.type, output, target, loss.huber_delta);
+    errors += ep_loss_misses(loss.type, output, target);
+    if (loss.grad)
+      loss.grad[at] = scale * ep_loss_derivative(loss.type, output, target, loss.huber_delta);
+  }
+  finish(loss, value, errors, (double)count);
+}
+
+/* The first place of the greatest of a row, over a warp, in every lane; a NaN counts as greatest,
+ * so that a broken network never seems right by chance. */
+static __device__ int64_t first_greatest(const float *row, int64_t columns, float *greatest) {
+  int lane = threadIdx.x % EP_CUDA_WARP;
+  float most = -INFINITY;
+  int64_t place = columns; /* beyond every real one */
+  for (int64_t i = lane; i < columns; i += EP_CUDA_WARP)
+    if (place == columns || row[i] > most || (isnan(row[i]) && !isnan(most))) {
+      most = row[i];
+      place = i;
+    }
+  for (int distance = EP_CUDA_WARP / 2; distance > 0; distance /= 2) {
+    float other = __shfl_xor_sync(0xffffffffu, most, distance);
+    long long its = __shfl_xor_sync(0xffffffffu, (long long)place, distance);
+    bool equal = other == most || (isnan(other) && isnan(most));
+    bool more = other > most || (isnan(other) && !isnan(most));
+    if (place == columns || (its < columns && (more || (equal && its < place)))) {
+      most = other;
+      place = its;
+    }
+  }
+  *greatest = most;
+  return place;
+}
+
+/* The class weights of all rows together: each block adds them for itself, in the same order. */
+static __device__ double weights_sum(const ep_cuda_loss &loss) {
+  __shared__ double all;
+  const int32_t *y = (const int32_t *)loss.y;
+  double sum = 0;
+  if (!loss.class_weights) return (double)loss.rows;
+  for (int64_t row = threadIdx.x; row < loss.rows; row += THREADS)
+    sum += (double)loss.class_weights[y[row]];
+  sum = ep_cuda_block_sum(sum);
+  if (threadIdx.x == 0) all = sum;
+  __syncthreads();
+  return all;
+}
+
+/* cross_entropy of a row, over a warp: the value in lane 0, and, when asked for, the gradient. */
+static __device__ float entropy_row(const ep_cuda_loss &loss, const float *output, int64_t target,
+                                    float greatest, float scale, float *grad) {
+  int lane = threadIdx.x % EP_CUDA_WARP;
+  int64_t columns = loss.columns;
+  float sum = 0, value = 0, own = ep_class_weight(loss.class_weights, target);
+  for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) sum += expf(output[i] - greatest);
+  sum = ep_cuda_warp_sum(sum);
+  float log_sum = logf(sum);
+  float targets = (1 - loss.label_smoothing) * own +
+                  loss.label_smoothing / (float)columns * (float)loss.class_weights_sum;
+  for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) {
+    float t = ep_class_target(loss.label_smoothing, columns, target, own, i,
+                              ep_class_weight(loss.class_weights, i));
+    if (t != 0) value += t * (log_sum + greatest - output[i]);
+    if (grad) grad[i] = scale * (targets * (expf(output[i] - greatest) / sum) - t);
+  }
+  return ep_cuda_warp_sum(value);
+}
+
+/* A row of outputs against its class: a warp each. */
+static __global__ void classes(ep_cuda_loss loss) {
+  int lane = threadIdx.x % EP_CUDA_WARP;
+  int64_t columns = loss.columns, errors = 0;
+  double value = 0, mean_of = weights_sum(loss);
+  float scale = (float)(1 / mean_of);
+  const int32_t *y = (const int32_t *)loss.y;
+  for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / EP_CUDA_WARP; row < loss.rows;
+       row += (int64_t)gridDim.x * WARPS) {
+    const float *output = loss.output + row * columns;
+    float *grad = loss.grad ? loss.grad + row * columns : NULL;
+    int64_t target = y[row];
+    float greatest, of_row;
+    int64_t place = first_greatest(output, columns, &greatest);
+    if (loss.type == EP_LOSS_CROSS_ENTROPY) {
+      of_row = entropy_row(loss, output, target, greatest, scale, grad);
+    } else {
+      float weight = ep_class_weight(loss.class_weights, target);
+      of_row = -weight * output[target];
+      for (int64_t i = lane; grad && i < columns; i += EP_CUDA_WARP)
+        grad[i] = i == target ? -scale * weight : 0.0f;
+    }
+    if (lane != 0) continue;
+    value += (double)of_row;
+    errors += place != target;
+  }
+  finish(loss, value, errors, mean_of);
+}
+
+cudaError_t ep_cuda_loss_run(cudaStream_t stream, const ep_cuda_loss *loss) {
+  bool by_row = loss->type == EP_LOSS_CROSS_ENTROPY || loss->type == EP_LOSS_NLL;
+  unsigned int blocks = by_row ? ep_cuda_blocks(loss->rows, WARPS)
+                               : ep_cuda_blocks(loss->rows * loss->columns, 4 * THREADS);
+  if (blocks > EP_CUDA_LOSS_BLOCKS) blocks = EP_CUDA_LOSS_BLOCKS;
+  if (by_row)
+    classes<<<blocks, THREADS, 0, stream>>>(*loss);
+  else
+    pointwise<<<blocks, THREADS, 0, stream>>>(*loss);
+  return cudaGetLastError();
+}

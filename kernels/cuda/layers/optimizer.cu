@@ -1,0 +1,84 @@
+/* The update that ends a step: a thread a parameter, which first adds up the slices of its
+ * gradient. */
+#include "kernels/cuda/layers/kernels.h"
+#include "kernels/cuda/layers/launch.cuh"
+
+enum { THREADS = EP_CUDA_UPDATE_THREADS };
+
+/* This block's row of the list: the last that begins at or before it. */
+static __device__ ep_cuda_gradient row_of(const ep_cuda_update &update) {
+  int low = 0, high = update.gradients_count - 1;
+  while (low < high) {
+    int middle = (low + high + 1) / 2;
+    if (update.gradients[middle].first_block <= blockIdx.x)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return update.gradients[low];
+}
+
+static __device__ float gradient_at(const ep_cuda_gradient &of, int64_t at) {
+  float grad = of.gradient[at];
+  for (int slice = 1; slice < of.slices; slice++) grad += of.gradient[slice * of.stride + at];
+  return grad;
+}
+
+static __global__ void step(ep_cuda_update update) {
+  ep_cuda_gradient of = row_of(update);
+  int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x, place = of.first + at;
+  if (at >= of.count) return;
+  const ep_optimizer *optimizer = &update.optimizer;
+  float scale = optimizer->clip_norm > 0 ? update.clock->clip_scale : 1;
+  float grad = ep_clip(optimizer, scale, gradient_at(of, at));
+  ep_optimizer_step now = update.clock->update;
+  update.parameters[place] =
+      ep_optimizer_update(optimizer, &now, of.weight_decay, update.parameters[place], grad,
+                          update.state ? update.state + place : NULL, update.state_stride);
+}
+
+/* Each block's share of the square of the gradients' norm. */
+static __global__ void square(ep_cuda_update update) {
+  ep_cuda_gradient of = row_of(update);
+  int64_t at = (blockIdx.x - of.first_block) * THREADS + threadIdx.x;
+  double grad = at < of.count ? (double)gradient_at(of, at) : 0;
+  double sum = ep_cuda_block_sum(grad * grad);
+  if (threadIdx.x == 0) update.squares[blockIdx.x] = sum;
+}
+
+/* One block adds them, always in the same order. */
+static __global__ void norm(ep_cuda_update update) {
+  double sum = 0;
+  for (int64_t i = threadIdx.x; i < update.blocks; i += THREADS) sum += update.squares[i];
+  sum = ep_cuda_block_sum(sum);
+  if (threadIdx.x == 0) update.clock->clip_scale = ep_clip_scale(&update.optimizer, sqrt(sum));
+}
+
+cudaError_t ep_cuda_optimizer_run(cudaStream_t stream, const ep_cuda_update *update) {
+  unsigned int blocks = (unsigned int)update->blocks;
+  if (update->optimizer.clip_norm > 0) {
+    square<<<blocks, THREADS, 0, stream>>>(*update);
+    cudaError_t code = cudaGetLastError();
+    if (code != cudaSuccess) return code;
+    norm<<<1, THREADS, 0, stream>>>(*update);
+    code = cudaGetLastError();
+    if (code != cudaSuccess) return code;
+  }
+  step<<<blocks, THREADS, 0, stream>>>(*update);
+  return cudaGetLastError();
+}
+
+static __global__ void steps_make(ep_optimizer optimizer, int64_t first_step, int64_t steps,
+                                  const float *lr, int64_t lr_count, ep_optimizer_step *out) {
+  int64_t stride = (int64_t)gridDim.x * blockDim.x;
+  for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < steps; i += stride)
+    out[i] = ep_optimizer_step_make(&optimizer, lr[lr_count == 1 ? 0 : i], first_step + i + 1);
+}
+
+cudaError_t ep_cuda_optimizer_steps(cudaStream_t stream, const ep_optimizer *optimizer,
+                                    int64_t first_step, int64_t steps, const float *lr,
+                                    int64_t lr_count, ep_optimizer_step *out) {
+  steps_make<<<ep_cuda_blocks(steps, EP_CUDA_UPDATE_THREADS), EP_CUDA_UPDATE_THREADS, 0, stream>>>(
+      *optimizer, first_step, steps, lr, lr_count, out);
+  return cudaGetLastError();
+}

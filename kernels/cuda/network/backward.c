@@ -1,0 +1,226 @@
+/* backward.c: the way back through a network: the gradients of its parameters. */
+#include "kernels/cuda/network/network.h"
+#include "kernels/formulas/activations.h"
+
+/* Where the way back stands. */
+typedef struct {
+  ep_cuda_network *network;
+  const float *x; /* the network's input */
+  int64_t rows;
+  int i;        /* the layer */
+  float *grad;  /* by its output; once it is done, by the output of layer `next` */
+  float *other; /* as large, free */
+  int next;     /* the layer whose output `grad` is by then */
+} retreat;
+
+static const ep_cuda_layer *layer_of(const retreat *r) {
+  return &r->network->layers[r->i];
+}
+
+static bool goes_on(const retreat *r) {
+  return r->i > r->network->first_trained;
+}
+
+static void swap(retreat *r) {
+  float *grad = r->grad;
+  r->grad = r->other;
+  r->other = grad;
+}
+
+/* By cuBLASLt. */
+static ep_status wide_back(retreat *r, ep_error *error) {
+  ep_cuda_network *network = r->network;
+  ep_cuda_layer *layer = &network->layers[r->i];
+  const ep_op *op = layer->op;
+  ep_cuda_gemm_shape of_weight = {.rows = op->out_features,
+                                  .columns = op->in_features,
+                                  .depth = r->rows,
+                                  .a = r->grad,
+                                  .b = ep_cuda_layer_input(network, r->i, r->x),
+                                  .out = layer->gradient,
+                                  .transpose_a = true};
+  ep_cuda_gemm_shape of_x = {.rows = r->rows,
+                             .columns = op->in_features,
+                             .depth = op->out_features,
+                             .a = r->grad,
+                             .b = network->parameters + op->weight,
+                             .out = r->other};
+  ep_status status = EP_OK;
+  if (layer->trained && op->bias >= 0)
+    EP_CUDA_TRY(ep_cuda_column_sums(network->stream, r->rows, op->out_features, r->grad,
+                                    layer->bias_slices, layer->bias_gradient),
+                "a bias's gradient");
+  if (layer->trained) status = ep_cuda_network_multiply(network, &layer->weight, &of_weight, error);
+  if (status != EP_OK || !goes_on(r)) return status;
+  status = ep_cuda_network_multiply(network, &layer->backward, &of_x, error);
+  swap(r);
+  return status;
+}
+
+/* With the activation before it, if there is one that nobody else looks at. */
+static ep_status linear_back(retreat *r, ep_error *error) {
+  ep_cuda_network *network = r->network;
+  const ep_cuda_layer *layer = layer_of(r);
+  const ep_op *op = layer->op;
+  if (!layer->thin) return wide_back(r, error);
+  ep_cuda_linear_backward linear = {.rows = r->rows,
+                                    .in = op->in_features,
+                                    .out = op->out_features,
+                                    .x = ep_cuda_layer_input(network, r->i, r->x),
+                                    .grad = r->grad,
+                                    .weight = network->parameters + op->weight,
+                                    .gradient = layer->trained ? layer->gradient : NULL,
+                                    .slices = layer->slices,
+                                    .by_thread = ep_cuda_linear_by_thread(op),
+                                    .with_bias = op->bias >= 0,
+                                    .grad_x = goes_on(r) ? r->other : NULL};
+  if (!linear.gradient && !linear.grad_x) return EP_OK;
+  if (goes_on(r) && ep_activation_is(layer[-1].op->type) && !layer[-1].shared) {
+    linear.before = ep_cuda_layer_input(network, r->i - 1, r->x);
+    linear.activation = *layer[-1].op;
+    r->next = r->i - 2;
+  }
+  EP_CUDA_TRY(ep_cuda_linear_backward_run(network->stream, &linear), "a linear layer, backward");
+  if (goes_on(r)) swap(r);
+  return EP_OK;
+}
+
+static ep_status conv_back(retreat *r, ep_error *error) {
+  const ep_cuda_network *network = r->network;
+  const ep_cuda_layer *layer = layer_of(r);
+  const ep_op *op = layer->op;
+  ep_cuda_conv conv = {.op = *op,
+                       .rows = r->rows,
+                       .taps = layer->taps,
+                       .weight = network->parameters + op->weight,
+                       .x = ep_cuda_layer_input(network, r->i, r->x),
+                       .grad = r->grad,
+                       .grad_x = r->other,
+                       .partials = layer->partials,
+                       .gradient = layer->gradient,
+                       .slices = layer->conv_slices};
+  if (layer->trained)
+    EP_CUDA_TRY(ep_cuda_conv_weights(network->stream, &conv), "a convolution's weights");
+  if (!goes_on(r)) return EP_OK;
+  conv.taps = layer->back_taps;
+  EP_CUDA_TRY(ep_cuda_conv_backward(network->stream, &conv), "a convolution, backward");
+  swap(r);
+  return EP_OK;
+}
+
+static ep_status norm_back(retreat *r, ep_error *error) {
+  const ep_cuda_network *network = r->network;
+  const ep_cuda_layer *layer = layer_of(r);
+  const ep_op *op = layer->op;
+  ep_cuda_norm norm = {.op = *op,
+                       .rows = r->rows,
+                       .training = true,
+                       .x = ep_cuda_layer_input(network, r->i, r->x),
+                       .weight = ep_cuda_parameters_at(network, op->weight),
+                       .bias = ep_cuda_parameters_at(network, op->bias),
+                       .saved = layer->saved,
+                       .grad = r->grad,
+                       .gradient = layer->trained ? layer->gradient : NULL,
+                       .sums = layer->sums,
+                       .slices = layer->slices};
+  EP_CUDA_TRY(ep_cuda_norm_backward(network->stream, &norm), "a norm, backward");
+  return EP_OK;
+}
+
+static ep_status pool_back(retreat *r, ep_error *error) {
+  const ep_cuda_layer *layer = layer_of(r);
+  EP_CUDA_TRY(ep_cuda_pool_backward(r->network->stream, layer->op, r->rows, r->grad, layer->places,
+                                    r->other),
+              "a pool, backward");
+  swap(r);
+  return EP_OK;
+}
+
+/* The gradient goes both ways: a copy waits for the block's input. */
+static ep_status residual_back(retreat *r, ep_error *error) {
+  const ep_cuda_layer *layer = layer_of(r);
+  if (!layer->skip) return EP_OK;
+  size_t bytes = (size_t)(r->rows * layer->op->out_features) * sizeof(float);
+  EP_CUDA_TRY(
+      cudaMemcpyAsync(layer->skip, r->grad, bytes, cudaMemcpyDeviceToDevice, r->network->stream),
+      "a residual, backward");
+  return EP_OK;
+}
+
+/* Adds what came past a block to the gradient by the block's input. */
+static ep_status skips_add(retreat *r, ep_error *error) {
+  const ep_cuda_network *network = r->network;
+  if (r->next < 0 || !network->layers[r->next].shared) return EP_OK;
+  for (int i = network->program->ops_count - 1; i > r->next; i--) {
+    const ep_op *op = &network->program->ops[i];
+    if (op->type != EP_LAYER_RESIDUAL || op->source != r->next || !network->layers[i].skip)
+      continue;
+    EP_CUDA_TRY(ep_cuda_add(network->stream, r->rows * op->out_features, r->grad,
+                            network->layers[i].skip, r->grad),
+                "a residual, backward");
+  }
+  return EP_OK;
+}
+
+static ep_status embedding_back(retreat *r, ep_error *error) {
+  const ep_cuda_layer *layer = layer_of(r);
+  EP_CUDA_TRY(ep_cuda_embedding_weights(r->network->stream, layer->op, r->rows,
+                                        ep_cuda_layer_input(r->network, r->i, r->x), r->grad,
+                                        layer->gradient),
+              "an embedding's weights");
+  return EP_OK;
+}
+
+static ep_status layer_back(retreat *r, ep_error *error) {
+  const ep_cuda_network *network = r->network;
+  const ep_cuda_layer *layer = layer_of(r);
+  const ep_op *op = layer->op;
+  switch (op->type) {
+  case EP_LAYER_LINEAR: return linear_back(r, error);
+  case EP_LAYER_CONV2D: return conv_back(r, error);
+  case EP_LAYER_BATCH_NORM:
+  case EP_LAYER_LAYER_NORM: return norm_back(r, error);
+  case EP_LAYER_MAX_POOL2D:
+  case EP_LAYER_AVG_POOL2D:
+  case EP_LAYER_ADAPTIVE_AVG_POOL2D: return pool_back(r, error);
+  case EP_LAYER_RESIDUAL: return residual_back(r, error);
+  case EP_LAYER_EMBEDDING: return embedding_back(r, error);
+  case EP_LAYER_FLATTEN: return EP_OK;
+  case EP_LAYER_DROPOUT:
+  case EP_LAYER_DROPOUT2D:
+    EP_CUDA_TRY(ep_cuda_dropout(network->stream, op, r->rows, network->program->seed,
+                                network->clock, true, r->grad, r->grad),
+                "a dropout, backward");
+    return EP_OK;
+  default:
+    EP_CUDA_TRY(ep_cuda_activation_backward(network->stream, op, r->rows,
+                                            ep_cuda_layer_input(network, r->i, r->x), layer->value,
+                                            r->grad),
+                "an activation, backward");
+    return EP_OK;
+  }
+}
+
+ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const float *x,
+                                      int64_t rows, const float **grad, ep_error *error) {
+  retreat r = {.network = network,
+               .x = x,
+               .rows = rows,
+               .i = network->program->ops_count - 1,
+               .grad = network->grad[0],
+               .other = network->grad[1]};
+  for (; r.i >= network->first_trained && r.i >= first; r.i = r.next) {
+    r.next = r.i - 1;
+    ep_status status = layer_back(&r, error);
+    if (status == EP_OK) status = skips_add(&r, error);
+    if (status != EP_OK) return status;
+  }
+  *grad = r.grad;
+  return EP_OK;
+}
+
+ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int64_t rows,
+                                   ep_error *error) {
+  const float *grad;
+  return ep_cuda_network_backward_to(network, 0, x, rows, &grad, error);
+}

@@ -1,0 +1,283 @@
+/* forward.c: the way through a network, its loss, and the step that all of it makes. */
+#include "kernels/cuda/network/network.h"
+
+ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
+                                   const ep_cuda_gemm_shape *shape, ep_error *error) {
+  ep_cuda_gemm *gemm = NULL;
+  for (int i = 0; i < EP_CUDA_PRODUCTS && !gemm; i++) {
+    const ep_cuda_gemm_shape *kept = &products->gemm[i].shape;
+    if (products->gemm[i].product && kept->rows == shape->rows && kept->depth == shape->depth &&
+        kept->a == shape->a && kept->b == shape->b && kept->out == shape->out)
+      gemm = &products->gemm[i];
+  }
+  if (!gemm) {
+    gemm = &products->gemm[products->next];
+    products->next = (products->next + 1) % EP_CUDA_PRODUCTS;
+    ep_cuda_gemm_deinit(gemm);
+    ep_status status =
+        ep_cuda_gemm_init(network->backend, shape, EP_CUDA_GEMM_WORKSPACE_BYTES, gemm, error);
+    if (status != EP_OK) {
+      ep_cuda_gemm_deinit(gemm);
+      return status;
+    }
+  }
+  return ep_cuda_gemm_run(network->backend, gemm, network->workspace, network->stream, error);
+}
+
+/* --- layers -------------------------------------------------------------------------------- */
+
+/* One layer of a forward pass. x: its input; y: its output, which is x's place when in place. */
+typedef struct {
+  ep_cuda_network *network;
+  int i;
+  const float *x;
+  float *y;
+  int64_t rows;
+  bool training;
+} passage;
+
+static ep_status linear_pass(const passage *p, ep_error *error) {
+  ep_cuda_network *network = p->network;
+  ep_cuda_layer *layer = &network->layers[p->i];
+  const ep_op *op = layer->op;
+  const float *weight = network->parameters + op->weight;
+  const float *bias = ep_cuda_parameters_at(network, op->bias);
+  if (!layer->thin) {
+    ep_cuda_gemm_shape shape = {.rows = p->rows,
+                                .columns = op->out_features,
+                                .depth = op->in_features,
+                                .a = p->x,
+                                .b = weight,
+                                .bias = bias,
+                                .out = p->y,
+                                .transpose_b = true};
+    return ep_cuda_network_multiply(network, &layer->forward, &shape, error);
+  }
+  ep_cuda_linear_forward linear = {.rows = p->rows,
+                                   .in = op->in_features,
+                                   .out = op->out_features,
+                                   .x = p->x,
+                                   .weight = weight,
+                                   .bias = bias,
+                                   .output = p->y};
+  if (p->i + 1 < network->program->ops_count && layer[1].fused) {
+    linear.activated = layer[1].in_place ? p->y : layer[1].memory;
+    linear.activation = *layer[1].op;
+    if (layer[1].in_place) linear.output = NULL;
+  }
+  EP_CUDA_TRY(ep_cuda_linear_forward_run(network->stream, &linear), "a linear layer");
+  return EP_OK;
+}
+
+static ep_status conv_pass(const passage *p, ep_error *error) {
+  const ep_cuda_network *network = p->network;
+  const ep_cuda_layer *layer = &network->layers[p->i];
+  const ep_op *op = layer->op;
+  ep_cuda_conv conv = {.op = *op,
+                       .rows = p->rows,
+                       .taps = layer->taps,
+                       .weight = network->parameters + op->weight,
+                       .bias = ep_cuda_parameters_at(network, op->bias),
+                       .x = p->x,
+                       .y = p->y};
+  if (p->i + 1 < network->program->ops_count && layer[1].fused) {
+    conv.activated = true;
+    conv.activation = *layer[1].op;
+  }
+  EP_CUDA_TRY(ep_cuda_conv_forward(network->stream, &conv), "a convolution");
+  return EP_OK;
+}
+
+static ep_status norm_pass(const passage *p, ep_error *error) {
+  const ep_cuda_network *network = p->network;
+  const ep_cuda_layer *layer = &network->layers[p->i];
+  const ep_op *op = layer->op;
+  bool has_running = op->type == EP_LAYER_BATCH_NORM;
+  ep_cuda_norm norm = {.op = *op,
+                       .rows = p->rows,
+                       .training = p->training,
+                       .x = p->x,
+                       .weight = ep_cuda_parameters_at(network, op->weight),
+                       .bias = ep_cuda_parameters_at(network, op->bias),
+                       .y = p->y,
+                       .saved = layer->saved,
+                       .running = has_running ? network->parameters + network->program->parameters +
+                                                    op->running
+                                              : NULL};
+  EP_CUDA_TRY(ep_cuda_norm_forward(network->stream, &norm), "a norm");
+  return EP_OK;
+}
+
+static ep_status dropout_pass(const passage *p, ep_error *error) {
+  const ep_cuda_network *network = p->network;
+  const ep_op *op = network->layers[p->i].op;
+  if (p->training) {
+    EP_CUDA_TRY(ep_cuda_dropout(network->stream, op, p->rows, network->program->seed,
+                                network->clock, false, p->x, p->y),
+                "a dropout");
+  } else if (p->x != p->y) { /* a copy: what follows may write over it */
+    EP_CUDA_TRY(cudaMemcpyAsync(p->y, p->x, (size_t)(p->rows * op->out_features) * sizeof(float),
+                                cudaMemcpyDeviceToDevice, network->stream),
+                "a dropout");
+  }
+  return EP_OK;
+}
+
+static ep_status residual_pass(const passage *p, const float *input, ep_error *error) {
+  const ep_cuda_network *network = p->network;
+  const ep_op *op = network->layers[p->i].op;
+  const float *source = ep_cuda_layer_input(network, op->source + 1, input);
+  EP_CUDA_TRY(ep_cuda_add(network->stream, p->rows * op->out_features, p->x, source, p->y),
+              "a residual");
+  return EP_OK;
+}
+
+/* input: the network's. */
+static ep_status layer_pass(const passage *p, const float *input, ep_error *error) {
+  ep_cuda_network *network = p->network;
+  ep_cuda_layer *layer = &network->layers[p->i];
+  const ep_op *op = layer->op;
+  cudaStream_t stream = network->stream;
+  switch (op->type) {
+  case EP_LAYER_LINEAR: return linear_pass(p, error);
+  case EP_LAYER_CONV2D: return conv_pass(p, error);
+  case EP_LAYER_BATCH_NORM:
+  case EP_LAYER_LAYER_NORM: return norm_pass(p, error);
+  case EP_LAYER_DROPOUT:
+  case EP_LAYER_DROPOUT2D: return dropout_pass(p, error);
+  case EP_LAYER_RESIDUAL: return residual_pass(p, input, error);
+  case EP_LAYER_FLATTEN: return EP_OK;
+  case EP_LAYER_MAX_POOL2D:
+  case EP_LAYER_AVG_POOL2D:
+  case EP_LAYER_ADAPTIVE_AVG_POOL2D:
+    EP_CUDA_TRY(
+        ep_cuda_pool_forward(stream, op, p->rows, p->x, p->y, p->training ? layer->places : NULL),
+        "a pool");
+    return EP_OK;
+  case EP_LAYER_EMBEDDING:
+    EP_CUDA_TRY(ep_cuda_embedding_forward(stream, op, p->rows, p->x,
+                                          network->parameters + op->weight, p->y),
+                "an embedding");
+    return EP_OK;
+  default:
+    if (layer->fused) return EP_OK;
+    EP_CUDA_TRY(ep_cuda_activation_forward(stream, op, p->rows, p->x, p->y), "an activation");
+    return EP_OK;
+  }
+}
+
+ep_status ep_cuda_network_forward_from(ep_cuda_network *network, int first, const float *x,
+                                       int64_t rows, bool training, const float **output,
+                                       ep_error *error) {
+  float *value = (float *)x;
+  if (first > 0) network->layers[first - 1].value = value;
+  for (int i = first; i < network->program->ops_count; i++) {
+    ep_cuda_layer *layer = &network->layers[i];
+    passage p = {network, i, value, layer->in_place ? value : layer->memory, rows, training};
+    layer->value = value = p.y;
+    ep_status status = layer_pass(&p, x, error);
+    if (status != EP_OK) return status;
+  }
+  *output = value;
+  return EP_OK;
+}
+
+ep_status ep_cuda_network_forward(ep_cuda_network *network, const float *x, int64_t rows,
+                                  bool training, const float **output, ep_error *error) {
+  return ep_cuda_network_forward_from(network, 0, x, rows, training, output, error);
+}
+
+/* --- rows, loss, step ---------------------------------------------------------------------- */
+
+ep_cuda_batch ep_cuda_network_batch(const ep_cuda_network *network, const void *x, const void *y,
+                                    const int32_t *indices, bool training) {
+  const ep_program *program = network->program;
+  return (ep_cuda_batch){.train_rows = program->train_rows,
+                         .batch_size = program->batch_size,
+                         .y_columns = program->target_columns,
+                         .stored = program->stored,
+                         .in = program->in,
+                         .x_type = program->x_type,
+                         .x_scale = network->x_scale,
+                         .x_shift = network->x_shift,
+                         .augment = program->augment,
+                         .shuffle = ep_program_shuffles(program),
+                         .seed = program->seed,
+                         .x = x,
+                         .y = y,
+                         .indices = indices,
+                         .batch_x = network->input,
+                         .batch_y = training ? network->batch_y : NULL};
+}
+
+ep_status ep_cuda_network_take(ep_cuda_network *network, const void *x, const void *y,
+                               const int32_t *indices, int64_t rows, bool training,
+                               ep_error *error) {
+  ep_cuda_batch batch = ep_cuda_network_batch(network, x, y, indices, training);
+  EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, rows, training ? network->clock : NULL),
+              "a batch");
+  return EP_OK;
+}
+
+static ep_status loss_run(ep_cuda_network *network, const float *output, const void *y,
+                          int64_t rows, bool training, ep_error *error) {
+  const ep_program *program = network->program;
+  ep_cuda_loss loss = {.type = program->loss,
+                       .huber_delta = program->huber_delta,
+                       .label_smoothing = program->label_smoothing,
+                       .class_weights = network->class_weights,
+                       .class_weights_sum = network->class_weights_sum,
+                       .rows = rows,
+                       .columns = program->out_features,
+                       .output = output,
+                       .y = y,
+                       .grad = training ? network->grad[0] : NULL,
+                       .partials = network->partials,
+                       .clock = training ? network->clock : NULL,
+                       .optimizer = program->optimizer,
+                       .tally = training ? NULL : network->tally};
+  EP_CUDA_TRY(ep_cuda_loss_run(network->stream, &loss), "a loss");
+  return EP_OK;
+}
+
+ep_status ep_cuda_network_tally(ep_cuda_network *network, const float *x, const void *y,
+                                int64_t rows, ep_error *error) {
+  const float *output;
+  ep_status status = ep_cuda_network_forward(network, x, rows, false, &output, error);
+  if (status != EP_OK) return status;
+  return loss_run(network, output, y, rows, false, error);
+}
+
+ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, const void *y,
+                               int64_t rows, ep_error *error) {
+  return loss_run(network, output, y, rows, true, error);
+}
+
+ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error) {
+  const ep_program *program = network->program;
+  if (network->gradients_count == 0) return EP_OK;
+  ep_cuda_update update = {.optimizer = program->optimizer,
+                           .gradients = network->gradients,
+                           .gradients_count = network->gradients_count,
+                           .blocks = network->update_blocks,
+                           .clock = network->clock,
+                           .squares = network->squares,
+                           .parameters = network->parameters,
+                           .state = network->state,
+                           .state_stride = program->parameters};
+  EP_CUDA_TRY(ep_cuda_optimizer_run(network->stream, &update), "the optimizer's step");
+  return EP_OK;
+}
+
+ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error *error) {
+  const float *x = network->gathers ? network->input : network->train_x, *output;
+  const void *y = network->gathers ? network->batch_y : network->train_y;
+  ep_status status = EP_OK;
+  if (network->gathers && network->resident)
+    status =
+        ep_cuda_network_take(network, network->train_x, network->train_y, NULL, rows, true, error);
+  if (status == EP_OK) status = ep_cuda_network_forward(network, x, rows, true, &output, error);
+  if (status == EP_OK) status = loss_run(network, output, y, rows, true, error);
+  if (status == EP_OK) status = ep_cuda_network_backward(network, x, rows, error);
+  return status == EP_OK ? ep_cuda_network_update(network, error) : status;
+}

@@ -1,0 +1,173 @@
+#include "kernels/cuda/network/layout.h"
+
+#include "kernels/formulas/activations.h"
+
+enum { THIN_WEIGHTS = 256, THIN_PRODUCTS = 1 << 20 };
+/* Rows that are summed apart: a warp goes along a slice, or, where a row is wide enough for
+ * neighbouring threads to read neighbouring inputs, one thread does. */
+enum { SLICE_ROWS = 512, THREAD_SLICE_ROWS = 32, SLICES_AT_MOST = 64, WIDE_INPUTS = 32 };
+
+bool ep_cuda_linear_is_thin(const ep_op *op, int64_t rows) {
+  int64_t weights = ep_cuda_weights_count(op);
+  return weights <= THIN_WEIGHTS || rows <= THIN_PRODUCTS / weights;
+}
+
+bool ep_cuda_linear_by_thread(const ep_op *op) {
+  return op->in_features >= WIDE_INPUTS;
+}
+
+static int slices_of(int64_t rows, int64_t slice_rows) {
+  int64_t slices = (rows + slice_rows - 1) / slice_rows;
+  return (int)(slices < SLICES_AT_MOST ? slices : SLICES_AT_MOST);
+}
+
+int ep_cuda_linear_slices(const ep_op *op, int64_t rows) {
+  return slices_of(rows, ep_cuda_linear_by_thread(op) ? THREAD_SLICE_ROWS : SLICE_ROWS);
+}
+
+int ep_cuda_row_slices(int64_t rows) {
+  return slices_of(rows, SLICE_ROWS);
+}
+
+/* --- parameters ---------------------------------------------------------------------------- */
+
+int64_t ep_cuda_weights_count(const ep_op *op) {
+  if (op->weight < 0) return 0;
+  switch (op->type) {
+  case EP_LAYER_LINEAR: return op->in_features * op->out_features;
+  case EP_LAYER_CONV2D:
+    return op->out.channels * (op->in.channels / op->groups) * op->kernel[0] * op->kernel[1];
+  case EP_LAYER_BATCH_NORM: return op->in.channels;
+  case EP_LAYER_LAYER_NORM: return op->in_features;
+  case EP_LAYER_EMBEDDING: return op->embeddings * (op->out_features / op->in_features);
+  default: return 0;
+  }
+}
+
+int64_t ep_cuda_biases_count(const ep_op *op) {
+  if (op->bias < 0) return 0;
+  switch (op->type) {
+  case EP_LAYER_LINEAR: return op->out_features;
+  case EP_LAYER_CONV2D: return op->out.channels;
+  default: return ep_cuda_weights_count(op);
+  }
+}
+
+static bool has_trained(const ep_program *program, int64_t first, int64_t count) {
+  if (program->groups_count == 0) return count > 0;
+  for (int i = 0; i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (!group->frozen && group->first < first + count && first < group->first + group->count)
+      return true;
+  }
+  return false;
+}
+
+/* --- checks -------------------------------------------------------------------------------- */
+
+static bool product_fits(int64_t a, int64_t b, int64_t c, int64_t d) {
+  int64_t product;
+  return !__builtin_mul_overflow(a, b, &product) && !__builtin_mul_overflow(product, c, &product) &&
+         !__builtin_mul_overflow(product, d, &product);
+}
+
+static bool window_is_sound(const ep_op *op) {
+  for (int i = 0; i < 2; i++)
+    if (op->kernel[i] < 1 || op->stride[i] < 1 || op->padding[i] < 0) return false;
+  if (op->type == EP_LAYER_CONV2D)
+    return op->groups >= 1 && op->in.channels % op->groups == 0 &&
+           op->out.channels % op->groups == 0;
+  return true;
+}
+
+static ep_status op_check(const ep_op *op, int i, ep_error *error) {
+  bool has_window = op->type == EP_LAYER_CONV2D || op->type == EP_LAYER_MAX_POOL2D ||
+                    op->type == EP_LAYER_AVG_POOL2D;
+  if (op->in_features < 1 || op->out_features < 1)
+    return ep_fail(error, EP_INVALID, "layer %d has no features", i);
+  if (has_window && !window_is_sound(op))
+    return ep_fail(error, EP_INTERNAL, "layer %d has no window that could be moved", i);
+  if (op->type == EP_LAYER_RESIDUAL && (op->source < -1 || op->source >= i))
+    return ep_fail(error, EP_INTERNAL, "layer %d adds what comes after it", i);
+  if (!product_fits(op->in_features, op->out_features, 1, 1) ||
+      (op->type == EP_LAYER_CONV2D &&
+       !product_fits(op->in.channels, op->out.channels, op->kernel[0], op->kernel[1])))
+    return ep_fail(error, EP_NO_MEMORY, "layer %d has more weights than a GPU can hold", i);
+  if (op->type == EP_LAYER_BATCH_NORM && op->running < 0)
+    return ep_fail(error, EP_INTERNAL, "layer %d has no running statistics", i);
+  if (op->bias >= 0 && op->bias != op->weight + ep_cuda_weights_count(op))
+    return ep_fail(error, EP_INTERNAL, "layer %d: the bias does not follow the weight", i);
+  return EP_OK;
+}
+
+ep_status ep_cuda_program_check(const ep_program *program, ep_error *error) {
+  if (program->ops_count < 1) return ep_fail(error, EP_INVALID, "a network needs a layer");
+  if (program->x_type == EP_X_UINT8 && (!program->x_scale || !program->x_shift))
+    return ep_fail(error, EP_INTERNAL, "bytes have no scale");
+  ep_status status = EP_OK;
+  for (int i = 0; status == EP_OK && i < program->ops_count; i++)
+    status = op_check(&program->ops[i], i, error);
+  return status;
+}
+
+/* --- who may write over whom --------------------------------------------------------------- */
+
+/* How much of an output must stay as it is until the way back has passed its layer: nothing; which
+ * numbers are above 0 (or were dropped, where the gradient is 0 in any case); all. */
+typedef enum { KEEP_NOTHING, KEEP_SIGN, KEEP_ALL } keep;
+
+static bool keeps_sign(const ep_op *op) {
+  return op->type == EP_LAYER_RELU || (op->type == EP_LAYER_LEAKY_RELU && op->negative_slope >= 0);
+}
+
+static bool knows_by_output(const ep_op *op) {
+  return op->type == EP_LAYER_TANH || op->type == EP_LAYER_SIGMOID;
+}
+
+/* Whether a layer may write over an input of which `kept` must stay. */
+static bool may_write_over(const ep_op *op, keep kept) {
+  if (op->type == EP_LAYER_FLATTEN) return true; /* writes nothing */
+  if (op->type == EP_LAYER_DROPOUT || op->type == EP_LAYER_DROPOUT2D) return kept <= KEEP_SIGN;
+  if (op->type == EP_LAYER_RESIDUAL || keeps_sign(op) || knows_by_output(op))
+    return kept == KEEP_NOTHING;
+  return false;
+}
+
+/* What the layer itself asks of its output. */
+static keep keep_of(const ep_cuda_layer *layer) {
+  const ep_op *op = layer->op;
+  if (layer->shared || knows_by_output(op) || op->type == EP_LAYER_SOFTMAX ||
+      op->type == EP_LAYER_LOG_SOFTMAX)
+    return KEEP_ALL;
+  return keeps_sign(op) && layer->in_place ? KEEP_SIGN : KEEP_NOTHING;
+}
+
+void ep_cuda_layout_decide(ep_cuda_network *network) {
+  const ep_program *program = network->program;
+  network->first_trained = program->ops_count;
+  for (int i = program->ops_count - 1; i >= 0; i--) {
+    ep_cuda_layer *layer = &network->layers[i];
+    const ep_op *op = layer->op;
+    if (op->type == EP_LAYER_RESIDUAL && op->source >= 0) network->layers[op->source].shared = true;
+    layer->trained =
+        has_trained(program, op->weight, ep_cuda_weights_count(op) + ep_cuda_biases_count(op));
+    if (layer->trained) network->first_trained = i;
+  }
+  keep kept = KEEP_ALL; /* the network's own input */
+  for (int i = 0; i < program->ops_count; i++) {
+    ep_cuda_layer *layer = &network->layers[i];
+    const ep_op *op = layer->op;
+    layer->in_place = may_write_over(op, kept);
+    keep own = keep_of(layer);
+    kept = layer->in_place && kept > own ? kept : own;
+    if (i == 0 || !ep_activation_is(op->type)) continue;
+    const ep_op *before =
+        program->ops[i - 1].type == EP_LAYER_LINEAR || program->ops[i - 1].type == EP_LAYER_CONV2D
+            ? &program->ops[i - 1]
+            : NULL;
+    if (!before) continue;
+    bool thin =
+        before->type == EP_LAYER_LINEAR && ep_cuda_linear_is_thin(before, program->batch_size);
+    layer->fused = thin || (before->type == EP_LAYER_CONV2D && layer->in_place);
+  }
+}

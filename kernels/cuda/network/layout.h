@@ -1,0 +1,23 @@
+/* layout.h: what a program's layers need, before any memory is taken: which of them write over
+ * their input, which are trained, and into how many slices their sums are cut. */
+#ifndef EP_KERNELS_CUDA_NETWORK_LAYOUT_H
+#define EP_KERNELS_CUDA_NETWORK_LAYOUT_H
+
+#include "kernels/cuda/network/network.h"
+
+/* Refuses what the kernels could not run. */
+ep_status ep_cuda_program_check(const ep_program *program, ep_error *error);
+
+/* Parameters of a layer, without and of its bias; 0 for none. Within the program's. */
+int64_t ep_cuda_weights_count(const ep_op *op);
+int64_t ep_cuda_biases_count(const ep_op *op);
+
+/* Fills first_trained and, of each layer, fused, in_place, trained and shared. */
+void ep_cuda_layout_decide(ep_cuda_network *network);
+
+/* A linear layer is thin when cuBLASLt has nothing to tile: a few weights, or little work. */
+bool ep_cuda_linear_is_thin(const ep_op *op, int64_t rows);
+int ep_cuda_linear_slices(const ep_op *op, int64_t rows);
+int ep_cuda_row_slices(int64_t rows);
+
+#endif

@@ -1,0 +1,298 @@
+#include "kernels/cuda/network/network.h"
+
+#include <stdlib.h>
+
+#include "kernels/choice.h"
+#include "kernels/cuda/network/layout.h"
+
+int64_t ep_cuda_row_bytes(const ep_program *program) {
+  int64_t size = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
+  return ep_shape_count(program->stored) * size;
+}
+
+/* --- memory -------------------------------------------------------------------------------- */
+
+static ep_status linear_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
+  const ep_op *op = layer->op;
+  int64_t batch = network->program->batch_size, weights = ep_cuda_weights_count(op);
+  layer->thin = ep_cuda_linear_is_thin(op, batch);
+  layer->slices = layer->thin ? ep_cuda_linear_slices(op, batch) : 1;
+  layer->bias_slices = ep_cuda_row_slices(batch);
+  int64_t biases = op->bias >= 0 ? op->out_features : 0;
+  bool apart = !layer->thin && biases;
+  const ep_cuda_buffer buffers[] = {
+      {&layer->gradient, layer->trained ? layer->slices : 0, weights + (layer->thin ? biases : 0),
+       sizeof(float)},
+      {&layer->bias_gradient, layer->trained && apart ? layer->bias_slices : 0, biases,
+       sizeof(float)},
+      {&network->workspace, layer->thin || network->workspace ? 0 : 1, EP_CUDA_GEMM_WORKSPACE_BYTES,
+       1}, /* unless it is there already */
+  };
+  return ep_cuda_memory_take_all(&network->memory, buffers, sizeof buffers / sizeof *buffers,
+                                 error);
+}
+
+static ep_status taps_take(ep_cuda_network *network, const ep_op *op, bool backward,
+                           ep_cuda_tap **out, ep_error *error) {
+  int64_t count = ep_cuda_conv_taps_count(op, backward);
+  ep_cuda_tap *taps = calloc((size_t)count, sizeof *taps);
+  if (!taps) return ep_fail(error, EP_NO_MEMORY, "no memory for a convolution");
+  ep_cuda_conv_taps(op, backward, taps);
+  ep_status status =
+      ep_cuda_memory_take_copy(&network->memory, out, taps, count, sizeof *taps, error);
+  free(taps);
+  return status;
+}
+
+static ep_status conv_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
+  const ep_op *op = layer->op;
+  int64_t parameters = ep_cuda_weights_count(op) + (op->bias >= 0 ? op->out.channels : 0);
+  ep_status status = taps_take(network, op, false, &layer->taps, error);
+  bool goes_on = layer - network->layers > network->first_trained;
+  if (status == EP_OK && goes_on) status = taps_take(network, op, true, &layer->back_taps, error);
+  if (status != EP_OK || !layer->trained) return status;
+  layer->slices = 1;
+  layer->conv_slices = ep_cuda_conv_slices(op, network->program->batch_size);
+  const ep_cuda_buffer buffers[] = {
+      {&layer->partials, layer->conv_slices, parameters, sizeof(float)},
+      {&layer->gradient, 1, parameters, sizeof(float)}};
+  return ep_cuda_memory_take_all(&network->memory, buffers, 2, error);
+}
+
+static ep_status norm_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
+  const ep_op *op = layer->op;
+  bool by_row = op->type == EP_LAYER_LAYER_NORM;
+  layer->slices = by_row ? ep_cuda_row_slices(network->program->batch_size) : 1;
+  const ep_cuda_buffer buffers[] = {
+      {&layer->saved, 2, by_row ? network->capacity_rows : op->in.channels, sizeof(float)},
+      {&layer->sums, by_row ? 0 : 2, op->in.channels, sizeof(float)},
+      {&layer->gradient, layer->trained ? layer->slices : 0, 2 * ep_cuda_weights_count(op),
+       sizeof(float)}};
+  return ep_cuda_memory_take_all(&network->memory, buffers, 3, error);
+}
+
+static ep_status layer_take(ep_cuda_network *network, ep_cuda_layer *layer, ep_error *error) {
+  const ep_op *op = layer->op;
+  ep_cuda_memory *memory = &network->memory;
+  int64_t batch = network->program->batch_size;
+  ep_status status = EP_OK;
+  if (!layer->in_place)
+    status = ep_cuda_memory_take(memory, &layer->memory, network->capacity_rows, op->out_features,
+                                 sizeof(float), error);
+  if (status != EP_OK) return status;
+  switch (op->type) {
+  case EP_LAYER_LINEAR: return linear_take(network, layer, error);
+  case EP_LAYER_CONV2D: return conv_take(network, layer, error);
+  case EP_LAYER_BATCH_NORM:
+  case EP_LAYER_LAYER_NORM: return norm_take(network, layer, error);
+  case EP_LAYER_MAX_POOL2D:
+    return ep_cuda_memory_take(memory, &layer->places, batch, op->out_features, sizeof(int32_t),
+                               error);
+  case EP_LAYER_RESIDUAL:
+    if (op->source < network->first_trained) return EP_OK; /* nobody asks for that gradient */
+    return ep_cuda_memory_take(memory, &layer->skip, batch, op->out_features, sizeof(float), error);
+  case EP_LAYER_EMBEDDING:
+    layer->slices = 1;
+    if (!layer->trained) return EP_OK;
+    return ep_cuda_memory_take(memory, &layer->gradient, 1, ep_cuda_weights_count(op),
+                               sizeof(float), error);
+  default: return EP_OK;
+  }
+}
+
+static int64_t widest(const ep_cuda_network *network) {
+  const ep_program *program = network->program;
+  int64_t most = program->out_features; /* the loss writes its gradient in any case */
+  for (int i = network->first_trained; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (i > network->first_trained && op->in_features > most) most = op->in_features;
+    if (op->out_features > most) most = op->out_features;
+  }
+  return most;
+}
+
+static ep_status memory_take(ep_cuda_network *network, ep_error *error) {
+  const ep_program *program = network->program;
+  int64_t capacity = network->capacity_rows, batch = program->batch_size;
+  int64_t row_bytes = ep_cuda_row_bytes(program), resident_rows = 0;
+  if (network->resident) resident_rows = program->train_rows;
+  const ep_cuda_buffer buffers[] = {
+      {&network->parameters, 1, ep_program_state_floats(program), sizeof(float)},
+      {&network->state, 1, program->optimizer_floats, sizeof(float)},
+      {&network->train_x, resident_rows, row_bytes, 1},
+      {&network->train_y, resident_rows, program->target_columns, sizeof(float)},
+      {&network->stage_x, network->plain && network->resident ? 0 : capacity, row_bytes, 1},
+      {&network->stage_y, network->resident ? 0 : capacity, program->target_columns, sizeof(float)},
+      {&network->input, capacity, program->in_features, sizeof(float)},
+      {&network->batch_y, network->gathers ? batch : 0, program->target_columns, sizeof(float)},
+      {&network->grad[0], batch, widest(network), sizeof(float)},
+      {&network->grad[1], batch, widest(network), sizeof(float)},
+      {&network->clock, 1, 1, sizeof(ep_cuda_clock)},
+      {&network->tally, 1, 1, sizeof(ep_cuda_tally)},
+      {&network->partials, 1, 1, sizeof(ep_cuda_partials)},
+  };
+  ep_status status =
+      ep_cuda_memory_take_all(&network->memory, buffers, sizeof buffers / sizeof *buffers, error);
+  int64_t channels = program->x_type == EP_X_UINT8 ? program->stored.channels : 0;
+  int64_t classes = program->class_weights ? program->out_features : 0;
+  for (int64_t i = 0; i < classes; i++) network->class_weights_sum += program->class_weights[i];
+  if (!classes) network->class_weights_sum = (double)program->out_features;
+  if (status == EP_OK)
+    status = ep_cuda_memory_take_copy(&network->memory, &network->x_scale, program->x_scale,
+                                      channels, sizeof(float), error);
+  if (status == EP_OK)
+    status = ep_cuda_memory_take_copy(&network->memory, &network->x_shift, program->x_shift,
+                                      channels, sizeof(float), error);
+  if (status == EP_OK)
+    status = ep_cuda_memory_take_copy(&network->memory, &network->class_weights,
+                                      program->class_weights, classes, sizeof(float), error);
+  for (int i = 0; status == EP_OK && i < program->ops_count; i++)
+    status = layer_take(network, &network->layers[i], error);
+  return status;
+}
+
+/* --- what the update sums ------------------------------------------------------------------ */
+
+/* A list of gradients under way; with `rows` NULL it only counts. */
+typedef struct {
+  ep_cuda_network *network;
+  ep_cuda_gradient *rows;
+} gradient_list;
+
+/* Adds what the groups make of parameters first … first + count - 1. */
+static void gradients_add(gradient_list *list, int64_t first, int64_t count, int64_t stride,
+                          const float *gradient, int slices) {
+  ep_cuda_network *network = list->network;
+  const ep_program *program = network->program;
+  const ep_parameter_group all = {0, program->parameters, 0, false};
+  const ep_parameter_group *groups = program->groups_count > 0 ? program->groups : &all;
+  int groups_count = program->groups_count > 0 ? program->groups_count : 1;
+  for (int i = 0; i < groups_count; i++) {
+    int64_t from = groups[i].first > first ? groups[i].first : first;
+    int64_t group_end = groups[i].first + groups[i].count, end = first + count;
+    if (group_end < end) end = group_end;
+    if (groups[i].frozen || from >= end) continue;
+    if (list->rows)
+      list->rows[network->gradients_count] =
+          (ep_cuda_gradient){.first = from,
+                             .count = end - from,
+                             .stride = stride,
+                             .first_block = network->update_blocks,
+                             .gradient = gradient + (from - first),
+                             .slices = slices,
+                             .weight_decay = groups[i].weight_decay};
+    network->gradients_count++;
+    network->update_blocks += (end - from + EP_CUDA_UPDATE_THREADS - 1) / EP_CUDA_UPDATE_THREADS;
+  }
+}
+
+static void gradients_walk(gradient_list *list) {
+  ep_cuda_network *network = list->network;
+  network->gradients_count = 0;
+  network->update_blocks = 0;
+  for (int i = 0; i < network->program->ops_count; i++) {
+    const ep_cuda_layer *layer = &network->layers[i];
+    const ep_op *op = layer->op;
+    if (!layer->trained) continue;
+    int64_t weights = ep_cuda_weights_count(op), biases = ep_cuda_biases_count(op);
+    bool apart = op->type == EP_LAYER_LINEAR && !layer->thin;
+    int64_t count = weights + (apart ? 0 : biases);
+    gradients_add(list, op->weight, count, count, layer->gradient, layer->slices);
+    if (apart && biases)
+      gradients_add(list, op->bias, biases, biases, layer->bias_gradient, layer->bias_slices);
+  }
+}
+
+static ep_status gradients_list(ep_cuda_network *network, ep_error *error) {
+  gradient_list list = {network, NULL};
+  gradients_walk(&list);
+  if (network->gradients_count == 0) return EP_OK;
+  list.rows = calloc((size_t)network->gradients_count, sizeof *list.rows);
+  if (!list.rows) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of gradients");
+  gradients_walk(&list);
+  ep_status status = ep_cuda_memory_take_copy(&network->memory, &network->gradients, list.rows,
+                                              network->gradients_count, sizeof *list.rows, error);
+  free(list.rows);
+  if (status == EP_OK && network->program->optimizer.clip_norm > 0)
+    status = ep_cuda_memory_take(&network->memory, &network->squares, 1, network->update_blocks,
+                                 sizeof(double), error);
+  return status;
+}
+
+/* --- create, destroy ----------------------------------------------------------------------- */
+
+/* Whether the training rows may lie on the device: within the program's limit, or, without one,
+ * in nine tenths of what is free. */
+static ep_status residence_decide(ep_cuda_network *network, ep_error *error) {
+  const ep_program *program = network->program;
+  int64_t row = ep_cuda_row_bytes(program) + program->target_columns * (int64_t)sizeof(float);
+  int64_t most = program->data_bytes_max, bytes;
+  if (most <= 0) {
+    size_t free_bytes, total_bytes;
+    EP_CUDA_TRY(cudaMemGetInfo(&free_bytes, &total_bytes), "asking for the free memory");
+    most = (int64_t)(free_bytes / 10 * 9);
+  }
+  network->resident = !__builtin_mul_overflow(program->train_rows, row, &bytes) && bytes <= most;
+  return EP_OK;
+}
+
+static ep_status network_build(ep_cuda_network *network, ep_error *error) {
+  const ep_program *program = network->program;
+  EP_CUDA_TRY(cudaStreamCreateWithFlags(&network->stream, cudaStreamNonBlocking),
+              "making a stream");
+  network->memory = (ep_cuda_memory){.backend = network->backend, .stream = network->stream};
+  ep_status status = residence_decide(network, error);
+  if (status != EP_OK) return status;
+  network->capacity_rows = program->max_predict_rows > program->batch_size
+                               ? program->max_predict_rows
+                               : program->batch_size;
+  network->plain = ep_program_takes_plain_rows(program);
+  network->gathers =
+      !network->plain || !network->resident || program->batch_size < program->train_rows;
+  ep_cuda_layout_decide(network);
+  status = memory_take(network, error);
+  if (status != EP_OK) return status;
+  EP_CUDA_TRY(cudaStreamSynchronize(network->stream), "clearing device memory");
+  return gradients_list(network, error);
+}
+
+ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
+                                 ep_cuda_network **out, ep_error *error) {
+  *out = NULL;
+  ep_status status = ep_cuda_program_check(program, error);
+  if (status != EP_OK) return status;
+  ep_cuda_network *network = calloc(1, sizeof *network);
+  if (!network) return ep_fail(error, EP_NO_MEMORY, "no memory for a network");
+  network->backend = backend;
+  network->program = program;
+  network->layers = calloc((size_t)program->ops_count, sizeof *network->layers);
+  if (!network->layers) {
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for a network's layers");
+  } else {
+    for (int i = 0; i < program->ops_count; i++) network->layers[i].op = &program->ops[i];
+    status = network_build(network, error);
+  }
+  if (status != EP_OK) {
+    ep_cuda_network_destroy(network);
+    return status;
+  }
+  *out = network;
+  return EP_OK;
+}
+
+static void products_deinit(ep_cuda_products *products) {
+  for (int i = 0; i < EP_CUDA_PRODUCTS; i++) ep_cuda_gemm_deinit(&products->gemm[i]);
+}
+
+void ep_cuda_network_destroy(ep_cuda_network *network) {
+  if (!network) return;
+  for (int i = 0; network->layers && i < network->program->ops_count; i++) {
+    products_deinit(&network->layers[i].forward);
+    products_deinit(&network->layers[i].backward);
+    products_deinit(&network->layers[i].weight);
+  }
+  ep_cuda_memory_deinit(&network->memory);
+  if (network->stream) cudaStreamDestroy(network->stream);
+  free(network->layers);
+  free(network);
+}

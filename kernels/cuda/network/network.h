@@ -1,0 +1,159 @@
+/* network.h: a program on the device: its parameters, the outputs of its layers, their gradients,
+ * and the kernels of one step, queued on a stream of its own. */
+#ifndef EP_KERNELS_CUDA_NETWORK_NETWORK_H
+#define EP_KERNELS_CUDA_NETWORK_NETWORK_H
+
+#include "kernels/cuda/layers/kernels.h"
+#include "kernels/cuda/runtime/device.h"
+#include "kernels/cuda/runtime/gemm.h"
+#include "kernels/cuda/runtime/memory.h"
+
+/* Products of one kind of one layer, kept for the shapes that return: a full batch, an epoch's last
+ * batch, a chunk of an evaluation and its last. */
+enum { EP_CUDA_PRODUCTS = 4 };
+typedef struct {
+  ep_cuda_gemm gemm[EP_CUDA_PRODUCTS];
+  int next; /* the one to give up for a new shape */
+} ep_cuda_products;
+
+typedef struct {
+  const ep_op *op;
+  float *memory; /* [capacity_rows, out_features]; NULL: the output stands where the input does */
+  float *value;  /* the output of the pass at hand */
+  bool fused;    /* an activation that the layer before it computes */
+  bool in_place; /* writes over its input, or only passes it on */
+  bool trained;  /* has parameters that are not frozen */
+  bool shared;   /* a residual adds this output to a later one */
+
+  float *gradient; /* of the parameters: [slices, …] */
+  int slices;      /* parts of a batch's rows that are summed apart */
+
+  /* Linear layers. */
+  bool thin;            /* by kernels of our own, else by cuBLASLt, which leaves the bias to us */
+  float *bias_gradient; /* not thin: [bias_slices, out_features] */
+  int bias_slices;
+  ep_cuda_products forward, backward, weight;
+
+  /* conv2d. */
+  ep_cuda_tap *taps, *back_taps;
+  float *partials;
+  int conv_slices;
+
+  int32_t *places; /* max_pool2d: [batch_size, out_features] */
+  float *saved;    /* norms: means and 1 / deviations */
+  float *sums;     /* batch_norm: [2, channels] */
+  float *skip; /* residual: [batch_size, out_features], the gradient on its way past the block */
+} ep_cuda_layer;
+
+typedef struct {
+  ep_backend *backend;       /* lent */
+  const ep_program *program; /* lent */
+  cudaStream_t stream;
+
+  ep_cuda_memory memory; /* all device memory below, and what an executor takes beside it */
+
+  ep_cuda_layer *layers; /* [ops_count] */
+  int first_trained;     /* gradients stop here; ops_count when there is none */
+  int64_t capacity_rows; /* the most rows of one forward pass */
+
+  bool resident; /* the training rows lie on the device */
+  bool gathers;  /* a batch is not the training rows as they lie there */
+  bool plain;    /* rows are stored as the network takes them */
+
+  float *parameters; /* [parameters + buffers] */
+  float *state;      /* the optimizer's: [optimizer_floats], or NULL */
+  void *train_x;     /* resident: [train_rows, stored] of x_type */
+  void *train_y;     /* resident: [train_rows, target_columns] of 4 bytes */
+  void *stage_x;  /* [capacity_rows, stored]: rows on their way from the host; NULL when plain and
+                     resident */
+  void *stage_y;  /* [capacity_rows, target_columns]; NULL when resident */
+  float *input;   /* [capacity_rows, in_features] */
+  void *batch_y;  /* [batch_size, target_columns]; NULL unless gathered */
+  float *grad[2]; /* [batch_size, the widest layer], by turns */
+  float *x_scale, *x_shift; /* [stored.channels], or NULL */
+  float *class_weights;     /* [out_features], or NULL */
+  double class_weights_sum;
+  ep_cuda_gradient *gradients; /* device [gradients_count] */
+  int gradients_count;
+  int64_t update_blocks;
+  double *squares; /* [update_blocks], with clip_norm */
+  ep_cuda_clock *clock;
+  ep_cuda_tally *tally;
+  ep_cuda_partials *partials;
+  void *workspace; /* cuBLASLt's, NULL when all is thin */
+} ep_cuda_network;
+
+/* Everything zero. The caller destroys *out; backend and program must outlive it. */
+ep_status ep_cuda_network_create(ep_backend *backend, const ep_program *program,
+                                 ep_cuda_network **out, ep_error *error);
+void ep_cuda_network_destroy(ep_cuda_network *network); /* NULL is allowed */
+
+/* Bytes of a stored row of x. */
+int64_t ep_cuda_row_bytes(const ep_program *program);
+
+/* Queues the taking of rows from device memory into the network's input, and, `training`, of their
+ * targets into batch_y: as batch.cu says, with the clock when `training`. indices: or NULL. */
+ep_status ep_cuda_network_take(ep_cuda_network *network, const void *x, const void *y,
+                               const int32_t *indices, int64_t rows, bool training,
+                               ep_error *error);
+
+/* What is then taken, for who takes it elsewhere. */
+ep_cuda_batch ep_cuda_network_batch(const ep_cuda_network *network, const void *x, const void *y,
+                                    const int32_t *indices, bool training);
+
+/* Queues the forward pass, as in evaluation or, `training`, with the clock's masks and the batch's
+ * statistics. x: device [rows, in_features], at most capacity_rows.
+ * *output: device [rows, out_features], the network's own, good until the next pass. */
+ep_status ep_cuda_network_forward(ep_cuda_network *network, const float *x, int64_t rows,
+                                  bool training, const float **output, ep_error *error);
+
+/* The same from layer `first` on, whose input is x: device [rows, its in_features]. */
+ep_status ep_cuda_network_forward_from(ep_cuda_network *network, int first, const float *x,
+                                       int64_t rows, bool training, const float **output,
+                                       ep_error *error);
+
+/* backward.c: queues the way back. The first of the network's grad holds the gradient by its
+ * output; x: the input of the forward pass before. */
+ep_status ep_cuda_network_backward(ep_cuda_network *network, const float *x, int64_t rows,
+                                   ep_error *error);
+
+/* The same as far as layer `first` alone. x: the network's input; *grad: device, by
+ * that input, when a layer before `first` is trained. */
+ep_status ep_cuda_network_backward_to(ep_cuda_network *network, int first, const float *x,
+                                      int64_t rows, const float **grad, ep_error *error);
+
+/* Queues the optimizer's step, from the gradients of all layers. */
+ep_status ep_cuda_network_update(ep_cuda_network *network, ep_error *error);
+
+/* Queues a product, choosing its algorithm when this shape is new. */
+ep_status ep_cuda_network_multiply(ep_cuda_network *network, ep_cuda_products *products,
+                                   const ep_cuda_gemm_shape *shape, ep_error *error);
+
+/* Queues a forward pass and adds its loss (a sum, not a mean) and errors to the tally. y: device.
+ */
+ep_status ep_cuda_network_tally(ep_cuda_network *network, const float *x, const void *y,
+                                int64_t rows, ep_error *error);
+
+/* Queues the loss of output: device [rows, out_features]; its gradient goes to grad[0]. Moves the
+ * clock on. */
+ep_status ep_cuda_network_loss(ep_cuda_network *network, const float *output, const void *y,
+                               int64_t rows, ep_error *error);
+
+/* Queues one training step of `rows` rows, as the clock says: the batch (which must already be
+ * taken when the rows are not resident), forward, loss, backward, update. */
+ep_status ep_cuda_network_step(ep_cuda_network *network, int64_t rows, ep_error *error);
+
+/* Whether a linear layer's weights are summed by a thread each: its rows are wide enough for
+ * neighbours to read neighbouring inputs. */
+bool ep_cuda_linear_by_thread(const ep_op *op);
+
+/* The input of layer i, when the network's is x. */
+static inline float *ep_cuda_layer_input(const ep_cuda_network *network, int i, const float *x) {
+  return i == 0 ? (float *)x : network->layers[i - 1].value;
+}
+
+static inline float *ep_cuda_parameters_at(const ep_cuda_network *network, int64_t offset) {
+  return offset >= 0 ? network->parameters + offset : NULL;
+}
+
+#endif

@@ -1,4 +1,0 @@
-/* stdbool.h, for kernels compiled at run time: what is needed of it is built in. */
-#ifndef EP_KERNELS_CUDA_RUNTIME_STDBOOL_H
-#define EP_KERNELS_CUDA_RUNTIME_STDBOOL_H
-#endif

@@ -1,0 +1,75 @@
+# Whether the CUDA plug-in is built, and for which GPUs. Sets EPOCHD_CUDA_BUILT, CMAKE_CUDA_ARCHITECTURES,
+# EPOCHD_CUDNN_INCLUDE and oldest, the oldest generation.
+include(CheckLanguage)
+set(EPOCHD_CUDA_BUILT OFF CACHE INTERNAL "Whether the CUDA plug-in is built")
+
+# Leaves this file without a plug-in: an error when one was asked for.
+macro(cuda_leave reason)
+  if(EPOCHD_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "EPOCHD_CUDA=ON, but ${reason}")
+  endif()
+  message(STATUS "CUDA plug-in: off (${reason})")
+  return()
+endmacro()
+
+if(EPOCHD_CUDA STREQUAL "OFF")
+  cuda_leave("EPOCHD_CUDA=OFF")
+endif()
+if(EPOCHD_SANITIZE)
+  cuda_leave("EPOCHD_SANITIZE is set, and nvcc takes no sanitizer")
+endif()
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(EPOCHD_NVCC nvcc PATHS /usr/local/cuda/bin)
+  mark_as_advanced(EPOCHD_NVCC)
+  if(NOT EPOCHD_NVCC)
+    cuda_leave("there is no nvcc on the PATH or in /usr/local/cuda/bin: install the CUDA toolkit")
+  endif()
+  set(ENV{CUDACXX} ${EPOCHD_NVCC})
+endif()
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  cuda_leave("nvcc does not work here: it needs a C++ compiler that it knows")
+endif()
+find_package(CUDAToolkit 12.0 QUIET)
+if(NOT TARGET CUDA::cudart_static OR NOT TARGET CUDA::cublasLt)
+  cuda_leave("the CUDA toolkit is older than 12.0, or lacks cudart_static or cublasLt")
+endif()
+set(EPOCHD_CUDA_BUILT ON CACHE INTERNAL "Whether the CUDA plug-in is built")
+
+# Machine code for each generation that the compiler knows, and PTX of the newest, which the driver
+# of a still newer GPU compiles. Decided from the compiler before CMake picks a default of its own.
+if(NOT CMAKE_CUDA_ARCHITECTURES)
+  execute_process(COMMAND ${CMAKE_CUDA_COMPILER} --version OUTPUT_VARIABLE nvcc_says ERROR_QUIET)
+  string(REGEX MATCH "release ([0-9]+)\\.([0-9]+)" release "${nvcc_says}")
+  set(nvcc_version "${CMAKE_MATCH_1}.${CMAKE_MATCH_2}")
+  if(nvcc_version VERSION_GREATER_EQUAL 13.0)
+    set(architectures 75-real 80-real 86-real 89-real 90-real 100-real 120-real 120-virtual)
+  elseif(nvcc_version VERSION_GREATER_EQUAL 12.8)
+    set(architectures 70-real 75-real 80-real 86-real 89-real 90-real 100-real 120-real 120-virtual)
+  else()
+    set(architectures 70-real 75-real 80-real 86-real 89-real 90-real 90-virtual)
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "GPU generations to build for")
+endif()
+
+enable_language(CUDA)
+message(STATUS "CUDA plug-in: on (nvcc ${CMAKE_CUDA_COMPILER_VERSION}, for ${CMAKE_CUDA_ARCHITECTURES})")
+
+# The oldest generation, for the message to a GPU that is older still.
+set(oldest 999)
+foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+  string(REGEX MATCH "^[0-9]+" number "${architecture}")
+  if(number AND number LESS oldest)
+    set(oldest ${number})
+  endif()
+endforeach()
+if(oldest EQUAL 999) # native, all, all-major: the device itself says whether it can run the code
+  set(oldest 0)
+endif()
+
+# Convolutions by cuDNN need its header here, and the library where images are trained.
+find_path(EPOCHD_CUDNN_INCLUDE cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+mark_as_advanced(EPOCHD_CUDNN_INCLUDE)
+if(NOT EPOCHD_CUDNN_INCLUDE)
+  message(STATUS "CUDA plug-in: images without cuDNN (there is no cudnn_graph.h)")
+endif()

@@ -1,0 +1,420 @@
+/* event_log.c: see eventlog.h.
+ *
+ * Seq numbers start at 1 and have no gaps, so a line's seq is its line number; every 64th line's
+ * offset is kept. One appender at a time writes outside the mutex and then publishes the new end:
+ * readers only ever look below it. A failed write is cut off again, and what follows is written
+ * anew from memory: pages that a failed fsync left marked clean are never trusted. Lines that are
+ * held are not in the file yet, so nothing else is true of them than of lines not yet appended. */
+#include "server/events/event_log.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/limits.h"
+#include "engine/files/disk_wait.h"
+#include "server/events/subscribers.h"
+#include "server/metrics/metrics.h"
+#include "server/process/data_dir.h"
+
+enum {
+  LINES_PER_MARK = 64,
+  SCAN_BYTES = 1 << 18,   /* read at once when a log is opened; a line is at most 2^16 */
+  TYPE_WITHIN_BYTES = 160 /* the type stands near a line's beginning: after seq and job */
+};
+
+/* Lines that are formatted and not yet written. */
+typedef struct {
+  char *text; /* owned */
+  size_t bytes, capacity;
+  size_t *starts; /* [count] offset of each line, owned */
+  int count, starts_capacity;
+} line_batch;
+
+struct ep_eventlog {
+  int fd;
+  char *folder;          /* that it lies in; owned */
+  bool placed;           /* its name and its folder's are on disk; the appender's */
+  line_batch held;       /* the appender's */
+  pthread_mutex_t mutex; /* guards everything below but wakes */
+  pthread_cond_t appended;
+  bool appending;
+  ep_eventlog_tail tail;  /* with what is held */
+  ep_eventlog_tail shown; /* what readers see of the file */
+  int64_t *marks;         /* [marks_capacity] offset of line 0, 64, 128, …; owned */
+  int64_t marks_capacity;
+  ep_wakes wakes;
+};
+
+static int64_t marks_needed(int64_t lines) {
+  return (lines + LINES_PER_MARK - 1) / LINES_PER_MARK;
+}
+
+/* Makes room for the marks of `lines` lines. */
+static ep_status marks_reserve(ep_eventlog *log, int64_t lines, ep_error *error) {
+  int64_t needed = marks_needed(lines);
+  if (needed <= log->marks_capacity) return EP_OK;
+  int64_t capacity = needed + needed / 2 + 4;
+  int64_t *marks = realloc(log->marks, (size_t)capacity * sizeof *marks);
+  if (marks == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log's index");
+  log->marks = marks;
+  log->marks_capacity = capacity;
+  return EP_OK;
+}
+
+static ep_status read_at(int fd, char *buffer, size_t bytes, int64_t offset, size_t *got,
+                         ep_error *error) {
+  for (*got = 0; *got < bytes;) {
+    ssize_t count = pread(fd, buffer + *got, bytes - *got, offset + (int64_t)*got);
+    if (count == 0) break;
+    if (count > 0) {
+      *got += (size_t)count;
+    } else if (errno != EINTR) {
+      return ep_fail(error, EP_IO, "an event log cannot be read: %s", strerror(errno));
+    }
+  }
+  return EP_OK;
+}
+
+/* What the first pass over a log remembers. */
+typedef struct {
+  int64_t epoch_offset; /* of the last epoch line, -1 = none */
+  size_t epoch_bytes;
+  int64_t last_offset; /* of the last line */
+  size_t last_bytes;
+  bool ended;
+} scan_result;
+
+/* Looks at one line without reading it as JSON: ep_event_format always writes the type third. */
+static void line_scan(const char *line, size_t bytes, int64_t offset, ep_eventlog_tail *tail,
+                      scan_result *scan) {
+  static const char key[] = "\"type\":\"";
+  size_t within = bytes < TYPE_WITHIN_BYTES ? bytes : TYPE_WITHIN_BYTES;
+  const char *type = memmem(line, within, key, sizeof key - 1);
+  scan->last_offset = offset;
+  scan->last_bytes = bytes;
+  if (type == NULL) return;
+  type += sizeof key - 1;
+  if (strncmp(type, "epoch\"", 6) == 0) {
+    scan->epoch_offset = offset;
+    scan->epoch_bytes = bytes;
+  } else if (strncmp(type, "started\"", 8) == 0 || strncmp(type, "restarted\"", 10) == 0) {
+    tail->started = true;
+  } else if (strncmp(type, "end\"", 4) == 0) {
+    scan->ended = true;
+  }
+}
+
+/* Walks the whole lines of the file: counts, marks, remembers. */
+static ep_status log_scan(ep_eventlog *log, char *buffer, scan_result *scan, ep_error *error) {
+  ep_eventlog_tail *tail = &log->tail;
+  for (;;) {
+    size_t got = 0;
+    ep_status status = read_at(log->fd, buffer, SCAN_BYTES, tail->bytes, &got, error);
+    if (status != EP_OK) return status;
+    const char *line = buffer, *end = buffer + got;
+    for (const char *newline = memchr(line, '\n', (size_t)(end - line)); newline != NULL;
+         newline = memchr(line, '\n', (size_t)(end - line))) {
+      size_t bytes = (size_t)(newline + 1 - line);
+      status = marks_reserve(log, tail->last_seq + 1, error);
+      if (status != EP_OK) return status;
+      if (tail->last_seq % LINES_PER_MARK == 0)
+        log->marks[tail->last_seq / LINES_PER_MARK] = tail->bytes;
+      line_scan(line, bytes, tail->bytes, tail, scan);
+      tail->last_seq++;
+      tail->bytes += (int64_t)bytes;
+      line = newline + 1;
+      if (line == end) break;
+    }
+    if (line == buffer) return EP_OK; /* nothing more, or a torn line */
+  }
+}
+
+/* Reads one line back through the parser. */
+static ep_status line_read(ep_eventlog *log, char *buffer, int64_t offset, size_t bytes,
+                           ep_event *event, ep_error *error) {
+  size_t got = 0;
+  ep_status status = read_at(log->fd, buffer, bytes, offset, &got, error);
+  if (status == EP_OK) status = ep_event_parse(buffer, got, event, error);
+  return status;
+}
+
+static ep_status log_load(ep_eventlog *log, ep_error *error) {
+  scan_result scan = {.epoch_offset = -1};
+  ep_event event = {0};
+  struct stat state;
+  char *buffer = malloc(SCAN_BYTES);
+  if (buffer == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory to read an event log");
+  ep_status status = log_scan(log, buffer, &scan, error);
+  if (status == EP_OK && scan.epoch_offset >= 0) {
+    status = line_read(log, buffer, scan.epoch_offset, scan.epoch_bytes, &event, error);
+    log->tail.last_epoch = event.progress.epoch;
+  }
+  if (status == EP_OK && log->tail.last_seq > 0) {
+    status = line_read(log, buffer, scan.last_offset, scan.last_bytes, &event, error);
+    if (status == EP_OK && event.seq != log->tail.last_seq)
+      status = ep_fail(error, EP_IO, "an event log is damaged: line %lld has seq %lld",
+                       (long long)log->tail.last_seq, (long long)event.seq);
+  }
+  log->tail.ended = scan.ended;
+  log->shown = log->tail;
+  if (status == EP_OK && fstat(log->fd, &state) == 0 && state.st_size > log->tail.bytes &&
+      ftruncate(log->fd, log->tail.bytes) != 0)
+    status = ep_fail(error, EP_IO, "a torn line cannot be cut: %s", strerror(errno));
+  free(buffer);
+  return status;
+}
+
+ep_status ep_eventlog_open(const char *path, ep_eventlog **out, ep_error *error) {
+  *out = NULL;
+  ep_eventlog *log = calloc(1, sizeof *log);
+  if (log == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+  pthread_mutex_init(&log->mutex, NULL);
+  pthread_cond_init(&log->appended, NULL);
+  ep_wakes_init(&log->wakes);
+  ep_status status = EP_OK;
+  log->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  log->folder = strdup(path);
+  if (log->folder == NULL) {
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+  } else if (log->fd < 0) {
+    status = ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
+  } else {
+    char *name = strrchr(log->folder, '/');
+    assert(name != NULL);
+    *name = 0;
+    status = log_load(log, error);
+  }
+  if (status != EP_OK) {
+    ep_eventlog_close(log);
+    return status;
+  }
+  *out = log;
+  return EP_OK;
+}
+
+void ep_eventlog_close(ep_eventlog *log) {
+  if (log == NULL) return;
+  if (log->fd >= 0) close(log->fd);
+  free(log->folder);
+  free(log->held.text);
+  free(log->held.starts);
+  free(log->marks);
+  ep_wakes_deinit(&log->wakes);
+  pthread_cond_destroy(&log->appended);
+  pthread_mutex_destroy(&log->mutex);
+  free(log);
+}
+
+/* Makes room for one more line of any length. */
+static ep_status batch_reserve(line_batch *batch, ep_error *error) {
+  if (batch->count == batch->starts_capacity) {
+    int capacity = batch->starts_capacity * 2 + 64;
+    size_t *starts = realloc(batch->starts, (size_t)capacity * sizeof *starts);
+    if (starts == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    batch->starts = starts;
+    batch->starts_capacity = capacity;
+  }
+  if (batch->capacity - batch->bytes < EP_LIMIT_EVENT_BYTES) {
+    size_t capacity = batch->capacity * 2 + EP_LIMIT_EVENT_BYTES;
+    char *text = realloc(batch->text, capacity);
+    if (text == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    batch->text = text;
+    batch->capacity = capacity;
+  }
+  return EP_OK;
+}
+
+/* Numbers the events and adds them as lines; *tail moves on. */
+static ep_status batch_format(line_batch *batch, ep_event *events, int count,
+                              ep_eventlog_tail *tail, ep_error *error) {
+  for (int i = 0; i < count; i++) {
+    if (tail->ended) return ep_fail(error, EP_CONFLICT, "this job's events have ended");
+    ep_status status = batch_reserve(batch, error);
+    if (status != EP_OK) return status;
+    events[i].seq = tail->last_seq + 1;
+    size_t bytes = ep_event_format(&events[i], batch->text + batch->bytes, EP_LIMIT_EVENT_BYTES);
+    if (bytes == 0) return ep_fail(error, EP_TOO_LARGE, "an event is longer than its limit");
+    batch->starts[batch->count++] = batch->bytes;
+    batch->bytes += bytes;
+    tail->bytes += (int64_t)bytes;
+    tail->last_seq++;
+    ep_event_type type = events[i].type;
+    if (type == EP_EVENT_EPOCH && events[i].progress.epoch > tail->last_epoch)
+      tail->last_epoch = events[i].progress.epoch;
+    if (type == EP_EVENT_STARTED || type == EP_EVENT_RESTARTED) tail->started = true;
+    if (type == EP_EVENT_END) tail->ended = true;
+  }
+  return EP_OK;
+}
+
+/* Waits for the lines, and the first time for the names that lead to them: the log's and that of
+ * its folder, which nobody else waits for. */
+static ep_status lines_sync(ep_eventlog *log, ep_error *error) {
+  char above[EP_PATH_BYTES];
+  ep_status status = ep_folder_path(above, error, log->folder, "..", NULL);
+  ep_disk_wait waits[] = {{log->fd, "an event log"}, {-1, log->folder}, {-1, above}};
+  if (status == EP_OK) status = ep_disk_waits(waits, log->placed ? 1 : 3, error);
+  log->placed = log->placed || status == EP_OK;
+  return status;
+}
+
+/* Writes what is held, from the end that readers see; a failure leaves the file as it was. */
+static ep_status batch_write(ep_eventlog *log, bool sync, ep_error *error) {
+  const line_batch *batch = &log->held;
+  int64_t offset = log->shown.bytes;
+  ep_status status = EP_OK;
+  for (size_t done = 0; status == EP_OK && done < batch->bytes;) {
+    ssize_t wrote =
+        pwrite(log->fd, batch->text + done, batch->bytes - done, offset + (int64_t)done);
+    if (wrote >= 0) {
+      done += (size_t)wrote;
+    } else if (errno != EINTR) {
+      status = ep_fail(error, ep_status_from_errno(errno), "an event log cannot be written: %s",
+                       strerror(errno));
+    }
+  }
+  if (status == EP_OK && sync) status = lines_sync(log, error);
+  /* If even this fails, readers still stop at the published end, and opening cuts the rest. */
+  if (status != EP_OK && ftruncate(log->fd, offset) != 0) errno = 0;
+  return status;
+}
+
+/* Makes the lines visible. The mutex is held, the room for marks is there. */
+static void batch_publish(ep_eventlog *log) {
+  line_batch *batch = &log->held;
+  int64_t line = log->shown.last_seq;
+  for (int i = 0; i < batch->count; i++, line++)
+    if (line % LINES_PER_MARK == 0)
+      log->marks[line / LINES_PER_MARK] = log->shown.bytes + (int64_t)batch->starts[i];
+  log->shown = log->tail;
+  free(batch->text);
+  free(batch->starts);
+  *batch = (line_batch){0};
+}
+
+typedef enum { HOLD, WRITE, SYNC } append_mode;
+
+/* Adds lines, and with WRITE or SYNC writes all that is held. On failure nothing was added, and
+ * what was held still is. */
+static ep_status append(ep_eventlog *log, ep_event *events, int count, append_mode mode,
+                        ep_error *error) {
+  line_batch *held = &log->held;
+  pthread_mutex_lock(&log->mutex);
+  while (log->appending) pthread_cond_wait(&log->appended, &log->mutex);
+  log->appending = true;
+  ep_eventlog_tail tail = log->tail;
+  ep_status status = marks_reserve(log, tail.last_seq + count, error);
+  pthread_mutex_unlock(&log->mutex);
+
+  int count_before = held->count, lines = 0;
+  size_t bytes_before = held->bytes;
+  bool sync = mode == SYNC || held->count > 0;
+  if (status == EP_OK) status = batch_format(held, events, count, &tail, error);
+  if (status == EP_OK && mode != HOLD && held->count > 0) {
+    status = batch_write(log, sync, error);
+    if (status == EP_OK) lines = held->count;
+  }
+
+  pthread_mutex_lock(&log->mutex);
+  if (status == EP_OK) {
+    log->tail = tail;
+    if (lines > 0) batch_publish(log);
+  } else {
+    held->count = count_before;
+    held->bytes = bytes_before;
+  }
+  log->appending = false;
+  pthread_cond_signal(&log->appended);
+  pthread_mutex_unlock(&log->mutex);
+  if (lines > 0) ep_metrics_add(EP_COUNTER_EVENT_LINES, (uint64_t)lines);
+  if (lines > 0 && ep_wakes_mark(&log->wakes, 0, 0)) ep_wakes_call(&log->wakes);
+  return status;
+}
+
+ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_error *error) {
+  return append(log, events, count, SYNC, error);
+}
+
+ep_status ep_eventlog_append_copy(ep_eventlog *log, ep_event *event, ep_error *error) {
+  return append(log, event, 1, WRITE, error);
+}
+
+ep_status ep_eventlog_hold(ep_eventlog *log, ep_event *events, int count, ep_error *error) {
+  return append(log, events, count, HOLD, error);
+}
+
+ep_status ep_eventlog_flush(ep_eventlog *log, ep_error *error) {
+  return append(log, NULL, 0, SYNC, error);
+}
+
+void ep_eventlog_get_tail(ep_eventlog *log, ep_eventlog_tail *out) {
+  pthread_mutex_lock(&log->mutex);
+  *out = log->tail;
+  pthread_mutex_unlock(&log->mutex);
+}
+
+/* Offset in `text` after `lines` newlines, or -1 when there are fewer; *lines is what is left. */
+static int64_t lines_skip(const char *text, size_t bytes, int64_t *lines) {
+  const char *place = text, *end = text + bytes;
+  while (*lines > 0) {
+    const char *newline = memchr(place, '\n', (size_t)(end - place));
+    if (newline == NULL) return -1;
+    place = newline + 1;
+    --*lines;
+  }
+  return place - text;
+}
+
+int64_t ep_eventlog_offset_after(ep_eventlog *log, int64_t after) {
+  if (after <= 0) return 0;
+  pthread_mutex_lock(&log->mutex);
+  ep_eventlog_tail shown = log->shown;
+  int64_t offset = after >= shown.last_seq ? shown.bytes : log->marks[after / LINES_PER_MARK];
+  pthread_mutex_unlock(&log->mutex);
+  if (after >= shown.last_seq) return shown.bytes;
+  int64_t lines = after % LINES_PER_MARK;
+  while (lines > 0) {
+    char buffer[16384];
+    size_t got = 0;
+    if (read_at(log->fd, buffer, sizeof buffer, offset, &got, NULL) != EP_OK || got == 0)
+      return shown.bytes;
+    int64_t skipped = lines_skip(buffer, got, &lines);
+    offset += skipped >= 0 ? skipped : (int64_t)got;
+  }
+  return offset;
+}
+
+ep_status ep_eventlog_read(ep_eventlog *log, int64_t offset, char *buffer, size_t capacity,
+                           size_t *bytes, bool *ended, ep_error *error) {
+  *bytes = 0;
+  pthread_mutex_lock(&log->mutex);
+  ep_eventlog_tail shown = log->shown;
+  pthread_mutex_unlock(&log->mutex);
+  *ended = shown.ended && offset >= shown.bytes;
+  if (offset < 0 || offset >= shown.bytes) return EP_OK;
+  size_t wanted = capacity;
+  if ((int64_t)wanted > shown.bytes - offset) wanted = (size_t)(shown.bytes - offset);
+  size_t got = 0;
+  ep_status status = read_at(log->fd, buffer, wanted, offset, &got, error);
+  if (status != EP_OK) return status;
+  const char *newline = memrchr(buffer, '\n', got);
+  if (newline == NULL)
+    return ep_fail(error, EP_TOO_LARGE, "a line of the event log is longer than the buffer");
+  *bytes = (size_t)(newline + 1 - buffer);
+  *ended = shown.ended && offset + (int64_t)*bytes >= shown.bytes;
+  return EP_OK;
+}
+
+uint64_t ep_eventlog_subscribe(ep_eventlog *log, ep_eventlog_wake *wake, void *context) {
+  return ep_wakes_add(&log->wakes, 0, false, wake, context);
+}
+
+void ep_eventlog_unsubscribe(ep_eventlog *log, uint64_t token) {
+  ep_wakes_remove(&log->wakes, token);
+}

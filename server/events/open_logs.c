@@ -1,0 +1,109 @@
+/* open_logs.c: see logs.h. */
+#include "server/events/open_logs.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/process/data_dir.h"
+
+void ep_logs_init(ep_logs *logs, const char *data_dir) {
+  *logs = (ep_logs){.data_dir = data_dir};
+  pthread_mutex_init(&logs->mutex, NULL);
+  pthread_cond_init(&logs->opened, NULL);
+}
+
+void ep_logs_deinit(ep_logs *logs) {
+  for (ep_log_entry *entry = logs->entries, *next; entry != NULL; entry = next) {
+    next = entry->next;
+    ep_eventlog_close(entry->log);
+    free(entry);
+  }
+  pthread_cond_destroy(&logs->opened);
+  pthread_mutex_destroy(&logs->mutex);
+}
+
+/* One holder less; the last one gets the entry to close and free. The mutex is held. */
+static ep_log_entry *entry_drop(ep_logs *logs, ep_log_entry *entry) {
+  if (--entry->holders > 0) return NULL;
+  ep_log_entry **place = &logs->entries;
+  while (*place != entry) place = &(*place)->next;
+  *place = entry->next;
+  return entry;
+}
+
+static void entry_free(ep_log_entry *entry) {
+  if (entry == NULL) return;
+  ep_eventlog_close(entry->log);
+  free(entry);
+}
+
+/* Finds or adds the entry of a job and holds it; *add is true for one that must be opened. */
+static ep_log_entry *entry_hold(ep_logs *logs, const char *id, bool *add) {
+  ep_log_entry *entry = logs->entries;
+  while (entry != NULL && (entry->failed || strcmp(entry->id, id) != 0)) entry = entry->next;
+  *add = entry == NULL;
+  if (entry == NULL) {
+    entry = calloc(1, sizeof *entry);
+    if (entry == NULL) return NULL;
+    snprintf(entry->id, sizeof entry->id, "%s", id);
+    entry->next = logs->entries;
+    logs->entries = entry;
+  }
+  entry->holders++;
+  return entry;
+}
+
+static ep_status entry_open(const ep_logs *logs, const char *id, ep_eventlog **log,
+                            ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_folder_path(path, error, logs->data_dir, "jobs", id, NULL);
+  if (status != EP_OK) return status;
+  if (!ep_folder_exists(path))
+    return ep_fail(error, EP_NOT_FOUND, "the folder of job %s is gone", id);
+  status = ep_folder_path(path, error, logs->data_dir, "jobs", id, "events.ndjson", NULL);
+  return status == EP_OK ? ep_eventlog_open(path, log, error) : status;
+}
+
+ep_status ep_logs_retain(ep_logs *logs, const char *id, ep_eventlog **out, ep_error *error) {
+  assert(ep_id_valid(id));
+  *out = NULL;
+  bool add = false;
+  ep_status status = EP_OK;
+  pthread_mutex_lock(&logs->mutex);
+  ep_log_entry *entry = entry_hold(logs, id, &add), *last = NULL;
+  if (entry == NULL) {
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+  } else if (add) {
+    ep_eventlog *log = NULL;
+    pthread_mutex_unlock(&logs->mutex);
+    status = entry_open(logs, id, &log, error);
+    pthread_mutex_lock(&logs->mutex);
+    entry->log = log;
+    entry->failed = status != EP_OK;
+    pthread_cond_broadcast(&logs->opened);
+  } else {
+    while (entry->log == NULL && !entry->failed) pthread_cond_wait(&logs->opened, &logs->mutex);
+    if (entry->failed) status = ep_fail(error, EP_IO, "the events of job %s cannot be read", id);
+  }
+  if (status == EP_OK) {
+    *out = entry->log;
+  } else if (entry != NULL) {
+    last = entry_drop(logs, entry);
+  }
+  pthread_mutex_unlock(&logs->mutex);
+  entry_free(last);
+  return status;
+}
+
+void ep_logs_release(ep_logs *logs, ep_eventlog *log) {
+  if (log == NULL) return;
+  pthread_mutex_lock(&logs->mutex);
+  ep_log_entry *entry = logs->entries;
+  while (entry != NULL && entry->log != log) entry = entry->next;
+  assert(entry != NULL);
+  ep_log_entry *last = entry_drop(logs, entry);
+  pthread_mutex_unlock(&logs->mutex);
+  entry_free(last);
+}

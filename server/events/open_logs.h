@@ -1,0 +1,38 @@
+/* open_logs.h: the event logs that are open, one ep_eventlog a job however many hold it: the
+ * worker's progress and every watcher share it. A log is opened when first retained and closed when
+ * nobody holds it any more, so that 10,000 queued jobs take no file descriptors.
+ *
+ * Thread-safe; opening one log does not hold up the others. */
+#ifndef EP_SERVER_EVENTS_OPEN_LOGS_H
+#define EP_SERVER_EVENTS_OPEN_LOGS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "server/events/event_log.h"
+#include "server/process/id.h"
+
+typedef struct ep_log_entry {
+  struct ep_log_entry *next;
+  char id[EP_ID_BYTES];
+  ep_eventlog *log; /* NULL while it is being opened */
+  int holders;      /* and those who wait for it to be opened */
+  bool failed;
+} ep_log_entry;
+
+typedef struct {
+  pthread_mutex_t mutex; /* guards everything below */
+  pthread_cond_t opened;
+  ep_log_entry *entries; /* owned */
+  const char *data_dir;  /* lent */
+} ep_logs;
+
+void ep_logs_init(ep_logs *logs, const char *data_dir);
+void ep_logs_deinit(ep_logs *logs); /* closes what is still open */
+
+/* The log of DATA/jobs/<id>, which must be a valid id; EP_NOT_FOUND when its folder is not there.
+ */
+ep_status ep_logs_retain(ep_logs *logs, const char *id, ep_eventlog **out, ep_error *error);
+void ep_logs_release(ep_logs *logs, ep_eventlog *log); /* NULL is allowed */
+
+#endif

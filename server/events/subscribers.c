@@ -1,0 +1,124 @@
+/* subscribers.c: see wakes.h. */
+#include "server/events/subscribers.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void ep_wakes_init(ep_wakes *wakes) {
+  *wakes = (ep_wakes){0};
+  pthread_mutex_init(&wakes->mutex, NULL);
+  pthread_cond_init(&wakes->idle, NULL);
+}
+
+void ep_wakes_deinit(ep_wakes *wakes) {
+  free(wakes->slots);
+  pthread_cond_destroy(&wakes->idle);
+  pthread_mutex_destroy(&wakes->mutex);
+}
+
+/* The slot of a token, or NULL. The mutex is held. */
+static ep_wakes_slot *slot_find(ep_wakes *wakes, uint64_t token) {
+  uint32_t index = (uint32_t)token, generation = (uint32_t)(token >> 32);
+  if (token == 0 || index >= wakes->slots_count) return NULL;
+  ep_wakes_slot *slot = &wakes->slots[index];
+  return slot->generation == generation ? slot : NULL;
+}
+
+/* Index of a free slot, or slots_count when memory is short. The mutex is held. */
+static uint32_t slot_take(ep_wakes *wakes) {
+  if (wakes->used == wakes->slots_count) {
+    uint32_t count = wakes->slots_count == 0 ? 4 : wakes->slots_count * 2;
+    ep_wakes_slot *slots = realloc(wakes->slots, count * sizeof *slots);
+    if (slots == NULL || count < wakes->slots_count) return wakes->slots_count;
+    for (uint32_t i = wakes->slots_count; i < count; i++) slots[i] = (ep_wakes_slot){0};
+    uint32_t first = wakes->slots_count;
+    wakes->slots = slots;
+    wakes->slots_count = count;
+    return first;
+  }
+  uint32_t index = 0;
+  while (wakes->slots[index].wake != NULL || wakes->slots[index].running) index++;
+  return index;
+}
+
+uint64_t ep_wakes_add(ep_wakes *wakes, uint64_t key, bool once, ep_wake *wake, void *context) {
+  assert(wake != NULL);
+  uint64_t token = 0;
+  pthread_mutex_lock(&wakes->mutex);
+  uint32_t index = slot_take(wakes);
+  if (index < wakes->slots_count) {
+    ep_wakes_slot *slot = &wakes->slots[index];
+    uint32_t generation = slot->generation + 1 == 0 ? 1 : slot->generation + 1;
+    *slot = (ep_wakes_slot){
+        .wake = wake, .context = context, .key = key, .generation = generation, .once = once};
+    wakes->used++;
+    token = (uint64_t)generation << 32 | index;
+  }
+  pthread_mutex_unlock(&wakes->mutex);
+  return token;
+}
+
+void ep_wakes_remove(ep_wakes *wakes, uint64_t token) {
+  pthread_mutex_lock(&wakes->mutex);
+  ep_wakes_slot *slot = slot_find(wakes, token);
+  while (slot != NULL && slot->running && !pthread_equal(slot->caller, pthread_self())) {
+    pthread_cond_wait(&wakes->idle, &wakes->mutex);
+    slot = slot_find(wakes, token); /* the array may have moved, or the slot been used anew */
+  }
+  if (slot != NULL && slot->wake != NULL) {
+    slot->wake = NULL;
+    if (!slot->running) wakes->used--;
+  }
+  pthread_mutex_unlock(&wakes->mutex);
+}
+
+bool ep_wakes_mark(ep_wakes *wakes, uint64_t mask, uint64_t value) {
+  bool any = false;
+  pthread_mutex_lock(&wakes->mutex);
+  for (uint32_t i = 0, seen = 0; seen < wakes->used && i < wakes->slots_count; i++) {
+    ep_wakes_slot *slot = &wakes->slots[i];
+    if (slot->wake == NULL) continue;
+    seen++;
+    if ((slot->key & mask) == value) any = slot->due = true;
+  }
+  pthread_mutex_unlock(&wakes->mutex);
+  return any;
+}
+
+bool ep_wakes_mark_token(ep_wakes *wakes, uint64_t token) {
+  pthread_mutex_lock(&wakes->mutex);
+  ep_wakes_slot *slot = slot_find(wakes, token);
+  bool known = slot != NULL && slot->wake != NULL;
+  if (known) slot->due = true;
+  pthread_mutex_unlock(&wakes->mutex);
+  return known;
+}
+
+/* Calls slot `index` until it is no longer due. The mutex is held, but not during the call. */
+static void slot_call(ep_wakes *wakes, uint32_t index) {
+  ep_wakes_slot *slot = &wakes->slots[index];
+  slot->running = true;
+  slot->caller = pthread_self();
+  while (slot->wake != NULL && slot->due) {
+    ep_wake *wake = slot->wake;
+    void *context = slot->context;
+    slot->due = false;
+    if (slot->once) slot->wake = NULL;
+    pthread_mutex_unlock(&wakes->mutex);
+    wake(context);
+    pthread_mutex_lock(&wakes->mutex);
+    slot = &wakes->slots[index]; /* the array may have moved; a running slot is not given away */
+  }
+  slot->running = false;
+  if (slot->wake == NULL) wakes->used--;
+  pthread_cond_broadcast(&wakes->idle);
+}
+
+void ep_wakes_call(ep_wakes *wakes) {
+  pthread_mutex_lock(&wakes->mutex);
+  for (uint32_t i = 0; i < wakes->slots_count; i++) {
+    const ep_wakes_slot *slot = &wakes->slots[i];
+    if (slot->wake != NULL && slot->due && !slot->running) slot_call(wakes, i);
+  }
+  pthread_mutex_unlock(&wakes->mutex);
+}

@@ -1,0 +1,114 @@
+/* The page for people, and its files. Open to all: it holds nothing but itself, and asks for the
+ * token before it asks for anything else. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server/handlers/dashboard_files.h"
+#include "server/handlers/routes.h"
+
+static const ep_asset *asset_find(const char *name) {
+  for (const ep_asset *asset = EP_ASSETS; asset->name; asset++)
+    if (strcmp(asset->name, name) == 0) return asset;
+  return NULL;
+}
+
+/* What a browser may do with it: load and ask this daemon alone, and let no other page hold it. */
+static void headers_add(ep_answer *answer) {
+  ep_answer_header_add(answer, "Content-Security-Policy",
+                       "default-src 'none'; script-src 'self'; style-src 'self'; "
+                       "img-src 'self' data:; connect-src 'self'; font-src 'none'; "
+                       "form-action 'none'; base-uri 'none'; frame-ancestors 'none'");
+  ep_answer_header_add(answer, "Referrer-Policy", "no-referrer");
+  ep_answer_header_add(answer, "Cross-Origin-Opener-Policy", "same-origin");
+  ep_answer_header_add(answer, "Cross-Origin-Resource-Policy", "same-origin");
+}
+
+/* Whether Accept-Encoding names gzip, and not only to refuse it. */
+static bool takes_gzip(const ep_request *request) {
+  const char *at = ep_request_header(request, "Accept-Encoding");
+  while (at && *at) {
+    at += strspn(at, " \t,");
+    size_t bytes = strcspn(at, " \t,;");
+    const char *rest = at + bytes + strspn(at + bytes, " \t;");
+    if (bytes == 4 && strncasecmp(at, "gzip", 4) == 0)
+      return strncasecmp(rest, "q=0", 3) != 0 ||
+             strspn(rest + 2, "0.") != strcspn(rest + 2, " \t,");
+    at += strcspn(at, ",");
+  }
+  return false;
+}
+
+/* The asset, compressed for who takes that. `vary` is a literal: what the answer depends on. The
+ * browser asks every time and is told 304, so that a page and a daemon of two versions never meet.
+ */
+static ep_route_result serve(ep_exchange *exchange, const ep_asset *asset, const char *vary) {
+  ep_answer *answer = &exchange->answer;
+  bool compressed = takes_gzip(&exchange->request);
+  char etag[2][48];
+  snprintf(etag[0], sizeof etag[0], "\"%s\"", asset->hash);
+  snprintf(etag[1], sizeof etag[1], "\"%s-gzip\"", asset->hash);
+  if (ep_request_matches(&exchange->request, etag[compressed]))
+    ep_answer_empty(answer, 304);
+  else if (compressed)
+    ep_answer_constant(answer, 200, asset->type, (const char *)asset->gzip, asset->gzip_count);
+  else
+    ep_answer_constant(answer, 200, asset->type, (const char *)asset->bytes, asset->bytes_count);
+  if (compressed && answer->status == 200) ep_answer_header_add(answer, "Content-Encoding", "gzip");
+  ep_answer_header_add(answer, "ETag", "%s", etag[compressed]);
+  ep_answer_header_add(answer, "Cache-Control", "no-cache");
+  ep_answer_header_add(answer, "Vary", "%s", vary);
+  headers_add(answer);
+  return EP_ROUTE_ANSWERED;
+}
+
+ep_route_result ep_route_asset_get(ep_exchange *exchange) {
+  static const char FOLDER[] = "/assets/";
+  const ep_asset *asset = asset_find(exchange->request.path + sizeof FOLDER - 1);
+  if (!asset)
+    return ep_exchange_fail_with(exchange, EP_NOT_FOUND, "the dashboard has no file %.200s%s",
+                                 exchange->request.path,
+                                 EP_ASSETS->name ? "" : ": this build has no dashboard");
+  return serve(exchange, asset, "Accept-Encoding");
+}
+
+#define TEXT                                                                                    \
+  "epochd " EP_VERSION "\n\n"                                                                   \
+  "Trains neural networks for anyone who can send JSON.\n\n"                                    \
+  "  GET  /openapi.json          the contract of this interface\n"                              \
+  "  POST /v1/jobs               submit a training (JSON)\n"                                    \
+  "  GET  /v1/jobs               what was submitted\n"                                          \
+  "  GET  /v1/jobs/{id}/events   what happens, as it happens (NDJSON, or server-sent events)\n" \
+  "  GET  /v1/jobs/{id}/weights  what was learnt (safetensors)\n"                               \
+  "  PUT  /v1/datasets/{name}    upload data (CSV, NPY, JSON)\n"                                \
+  "  GET  /v1/devices            what it is trained on\n"                                       \
+  "  GET  /metrics               for Prometheus\n\n"
+#define NO_DASHBOARD                                                                          \
+  "This build has no dashboard: uPlot could not be fetched when it was built, or it was not " \
+  "wanted."                                                                                   \
+  "\nTo get one: docker/install dashboard, then cmake -DEPOCHD_DASHBOARD=ON and build again.\n"
+
+/* To who does not ask for a page: curl, most often. */
+static ep_route_result serve_text(ep_exchange *exchange) {
+  static const char WITH[] = TEXT "A browser gets the dashboard at this address.\n";
+  static const char WITHOUT[] = TEXT NO_DASHBOARD;
+  bool with = asset_find("index.html") != NULL;
+  ep_answer_constant(&exchange->answer, 200, "text/plain; charset=utf-8", with ? WITH : WITHOUT,
+                     with ? sizeof WITH - 1 : sizeof WITHOUT - 1);
+  ep_answer_header_add(&exchange->answer, "Vary", "Accept");
+  return EP_ROUTE_ANSWERED;
+}
+
+ep_route_result ep_route_root_get(ep_exchange *exchange) {
+  static const char WITHOUT[] =
+      "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>epochd</title>\n"
+      "<h1>epochd " EP_VERSION "</h1>\n<pre>" TEXT NO_DASHBOARD "</pre>\n</html>\n";
+  if (!ep_request_names(&exchange->request, "Accept", "text/html")) return serve_text(exchange);
+  const ep_asset *page = asset_find("index.html");
+  if (page) return serve(exchange, page, "Accept, Accept-Encoding");
+  ep_answer_constant(&exchange->answer, 200, "text/html; charset=utf-8", WITHOUT,
+                     sizeof WITHOUT - 1);
+  ep_answer_header_add(&exchange->answer, "Vary", "Accept");
+  headers_add(&exchange->answer);
+  return EP_ROUTE_ANSWERED;
+}

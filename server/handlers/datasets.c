@@ -1,0 +1,129 @@
+/* Datasets by name. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/datasets/dataset.h"
+#include "server/handlers/routes.h"
+#include "server/process/data_dir.h"
+
+enum {
+  OUTPUT_RATIO = 16 /* "1," is 2 bytes as CSV and 8 as a float64; a gz of such a table is less */
+};
+
+static ep_status read_options(const ep_request *request, ep_ingest_options *options,
+                              ep_error *error) {
+  static const char *const HEADER[] = {"true", "false", NULL};
+  static const char *const DELIMITERS[] = {",",         ";",    "|",   "comma",
+                                           "semicolon", "pipe", "tab", NULL};
+  static const char BYTES[] = ",;|,;|\t";
+  int header, delimiter;
+  ep_status status = ep_request_word(request, "header", HEADER, -1, &header, error);
+  if (!status) status = ep_request_word(request, "delimiter", DELIMITERS, -1, &delimiter, error);
+  if (status) return status;
+  *options = (ep_ingest_options){.delimiter = delimiter < 0 ? 0 : BYTES[delimiter],
+                                 .header = header < 0    ? 0
+                                           : header == 0 ? 1
+                                                         : -1};
+  return EP_OK;
+}
+
+/* Which part the path names: its last two segments are of the route's own. */
+static void part_find(const ep_route *route, ep_split *split, ep_role *role) {
+  const char *path = route->path;
+  *role = path[strlen(path) - 1] == 'x' ? EP_ROLE_X : EP_ROLE_Y;
+  *split = strstr(path, "/train/")  ? EP_SPLIT_TRAIN
+           : strstr(path, "/test/") ? EP_SPLIT_TEST
+                                    : EP_SPLIT_VALIDATION;
+}
+
+static ep_status read_upload(ep_exchange *exchange, const char *folder,
+                             const ep_ingest_options *options, bool part, ep_error *error) {
+  ep_dataset_meta meta = {0};
+  ep_split split;
+  ep_role role;
+  const char *path = exchange->request.upload.path;
+  int64_t limit = exchange->server->config->max_upload_bytes;
+  limit = limit > INT64_MAX / OUTPUT_RATIO ? INT64_MAX : limit * OUTPUT_RATIO;
+  part_find(exchange->route, &split, &role);
+  ep_status status =
+      part ? ep_dataset_ingest_part(path, folder, split, role, options, limit, &meta, error)
+           : ep_dataset_ingest(path, folder, options, limit, &meta, error);
+  if (!status) ep_dataset_meta_deinit(&meta);
+  return status;
+}
+
+/* Reads the uploaded file into a folder of its own, which then goes into the store. */
+static ep_status ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
+                        bool *created, ep_error *error) {
+  ep_server *server = exchange->server;
+  ep_request *request = &exchange->request;
+  char folder[EP_PATH_BYTES];
+  ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
+  if (status) return status;
+  status = read_upload(exchange, folder, options, part, error);
+  if (!status)
+    status = part ? ep_jobs_dataset_part_put(server->jobs, request->id, folder, created, error)
+                  : ep_jobs_dataset_put(server->jobs, request->id, folder, created, error);
+  ep_folder_remove(folder, NULL); /* gone already if the store took it */
+  return status;
+}
+
+static ep_route_result answer_dataset(ep_exchange *exchange, int status) {
+  ep_error error = {0};
+  char *text = NULL;
+  char sha256[65] = "", etag[80];
+  if (ep_jobs_dataset_get(exchange->server->jobs, exchange->request.id, &text, sha256, &error))
+    return ep_exchange_fail(exchange, &error);
+  snprintf(etag, sizeof etag, "\"%s\"", sha256);
+  ep_answer_header_add(&exchange->answer, "ETag", "%s", etag);
+  if (status == 200 && strcmp(exchange->request.method, "PUT") != 0 &&
+      ep_request_matches(&exchange->request, etag)) {
+    free(text);
+    ep_answer_empty(&exchange->answer, 304);
+    return EP_ROUTE_ANSWERED;
+  }
+  ep_answer_take_text(&exchange->answer, status, "application/json", text);
+  return EP_ROUTE_ANSWERED;
+}
+
+static ep_route_result put(ep_exchange *exchange, bool part) {
+  ep_error error = {0};
+  ep_ingest_options options;
+  bool created = false;
+  ep_status status = read_options(&exchange->request, &options, &error);
+  if (!status) status = ingest(exchange, &options, part, &created, &error);
+  ep_upload_discard(&exchange->request.upload);
+  if (status) return ep_exchange_fail(exchange, &error);
+  if (created)
+    ep_answer_header_add(&exchange->answer, "Location", "/v1/datasets/%s", exchange->request.id);
+  return answer_dataset(exchange, created ? 201 : 200);
+}
+
+ep_route_result ep_route_dataset_put(ep_exchange *exchange) {
+  return put(exchange, false);
+}
+
+ep_route_result ep_route_part_put(ep_exchange *exchange) {
+  return put(exchange, true);
+}
+
+ep_route_result ep_route_dataset_get(ep_exchange *exchange) {
+  return answer_dataset(exchange, 200);
+}
+
+ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
+  ep_error error = {0};
+  char *text = NULL;
+  if (ep_jobs_dataset_list(exchange->server->jobs, &text, &error))
+    return ep_exchange_fail(exchange, &error);
+  return ep_exchange_json(exchange, text);
+}
+
+ep_route_result ep_route_dataset_delete(ep_exchange *exchange) {
+  ep_error error = {0};
+  if (ep_jobs_dataset_delete(exchange->server->jobs, exchange->request.id, &error))
+    return ep_exchange_fail(exchange, &error);
+  ep_answer_empty(&exchange->answer, 204);
+  return EP_ROUTE_ANSWERED;
+}

@@ -1,0 +1,60 @@
+/* A job's events, as they happen. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "server/handlers/routes.h"
+
+ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,
+                                const ep_watcher_options *options) {
+  ep_jobs *jobs = exchange->server->jobs;
+  ep_answer *answer = &exchange->answer;
+  ep_error error = {0};
+  ep_eventlog *log;
+  if (options->follow && !ep_park_admit(&exchange->park))
+    return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
+  if (ep_jobs_retain_log(jobs, job, &log, &error)) return ep_exchange_fail(exchange, &error);
+  ep_eventlog_tail tail;
+  ep_eventlog_get_tail(log, &tail);
+  if (options->sse && tail.ended && options->after >= tail.last_seq) {
+    ep_jobs_release_log(jobs, log); /* 204 tells an EventSource to connect no more */
+    ep_answer_empty(answer, 204);
+    return EP_ROUTE_ANSWERED;
+  }
+  answer->watcher = ep_watcher_create(jobs, log, options);
+  if (!answer->watcher)
+    return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "not enough memory for a watcher");
+  answer->status = status;
+  answer->type = options->sse ? "text/event-stream" : "application/x-ndjson";
+  ep_answer_header_add(answer, "Cache-Control", "no-store");
+  ep_answer_header_add(answer, "X-Accel-Buffering", "no"); /* nginx passes it on at once */
+  return EP_ROUTE_ANSWERED;
+}
+
+/* ?after= wins over Last-Event-ID, which a browser sends by itself. */
+static ep_status read_after(const ep_request *request, int64_t *after, ep_error *error) {
+  ep_status status = ep_request_integer(request, "after", 0, INT64_MAX, -1, after, error);
+  if (status || *after >= 0) return status;
+  *after = 0;
+  const char *last = ep_request_header(request, "Last-Event-ID");
+  if (!last || !*last) return EP_OK;
+  char *stop;
+  errno = 0;
+  *after = strtoll(last, &stop, 10);
+  if (errno || *last < '0' || *last > '9' || *stop)
+    return ep_fail(error, EP_MALFORMED, "Last-Event-ID must be the seq of an event");
+  return EP_OK;
+}
+
+ep_route_result ep_route_events_get(ep_exchange *exchange) {
+  ep_request *request = &exchange->request;
+  ep_watcher_options options = {0};
+  ep_error error = {0};
+  int64_t follow;
+  if (read_after(request, &options.after, &error) ||
+      ep_request_integer(request, "every", 1, EP_LIMIT_EPOCHS, 1, &options.every, &error) ||
+      ep_request_integer(request, "follow", 0, 1, 1, &follow, &error))
+    return ep_exchange_fail(exchange, &error);
+  options.follow = follow != 0;
+  options.sse = ep_request_names(request, "Accept", "text/event-stream");
+  return ep_route_follow(exchange, request->id, 200, &options);
+}

@@ -1,0 +1,148 @@
+/* The Open Inference Protocol (KServe V2): what this server and its models are, and inference. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/responses/inference.h"
+#include "server/handlers/routes.h"
+#include "server/jobs/models.h"
+#include "server/process/clock.h"
+#include "server/process/data_dir.h"
+
+enum { INFER_SECONDS = 60 };
+
+ep_route_result ep_route_inference_server(ep_exchange *exchange) {
+  static const char TEXT[] = "{\"name\":\"epochd\",\"version\":\"" EP_VERSION
+                             "\",\"extensions\":[\"binary_tensor_data\"]}\n";
+  ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_ANSWERED;
+}
+
+ep_route_result ep_route_inference_live(ep_exchange *exchange) {
+  static const char TEXT[] = "{\"live\":true}\n";
+  ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_ANSWERED;
+}
+
+/* As /readyz, in that protocol's words. */
+ep_route_result ep_route_inference_ready(ep_exchange *exchange) {
+  static const char TEXT[] = "{\"ready\":true}\n";
+  ep_route_result result = ep_route_ready_get(exchange);
+  if (result == EP_ROUTE_ANSWERED && exchange->answer.status == 200)
+    ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return result;
+}
+
+/* The model that the path names; on failure the answer is set. */
+static ep_status model_find(ep_exchange *exchange, ep_model *out) {
+  ep_error error = {0};
+  ep_status status = ep_models_get(exchange->server->jobs, exchange->request.id, out, &error);
+  if (status) ep_exchange_fail(exchange, &error);
+  return status;
+}
+
+ep_route_result ep_route_inference_model(ep_exchange *exchange) {
+  ep_model model;
+  if (model_find(exchange, &model)) return EP_ROUTE_ANSWERED;
+  return ep_exchange_json(exchange, ep_model_metadata_format(&model));
+}
+
+ep_route_result ep_route_inference_model_ready(ep_exchange *exchange) {
+  ep_model model;
+  ep_error error = {0};
+  char path[EP_PATH_BYTES];
+  if (model_find(exchange, &model)) return EP_ROUTE_ANSWERED;
+  if (ep_jobs_file(exchange->server->jobs, model.job, "weights.safetensors", path, sizeof path,
+                   &error))
+    return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", error.message);
+  return ep_exchange_json(exchange, ep_model_ready_format(&model));
+}
+
+/* An inference on its way: what its answer needs. Owned by the call to `predicted`. */
+typedef struct {
+  ep_exchange *exchange; /* retained */
+  ep_model model;
+  ep_inference_request request;
+} inference;
+
+static void inference_destroy(inference *asked) {
+  if (!asked) return;
+  ep_inference_request_deinit(&asked->request);
+  free(asked);
+}
+
+/* From another thread. What is written here is read once called_back is seen. */
+static void predicted(void *context, const double *output, int64_t rows, int64_t columns,
+                      const ep_error *error) {
+  inference *asked = context;
+  ep_exchange *exchange = asked->exchange;
+  ep_inference_answer answer = {0};
+  if (error)
+    exchange->error = *error;
+  else if (rows != asked->request.rows || columns != asked->model.outputs)
+    ep_fail(&exchange->error, EP_INTERNAL, "the worker answered with another shape");
+  else
+    ep_inference_answer_format(&asked->model, &asked->request, output, &answer, &exchange->error);
+  exchange->result = answer.body;
+  exchange->result_bytes = answer.body_bytes;
+  exchange->result_json_bytes = answer.binary ? answer.json_bytes : 0;
+  inference_destroy(asked);
+  atomic_store(&exchange->called_back, true);
+  ep_park_wake(&exchange->park);
+  ep_exchange_release(exchange);
+}
+
+static ep_status request_read(ep_exchange *exchange, inference *asked, ep_error *error) {
+  const ep_request *request = &exchange->request;
+  const char *length = ep_request_header(request, EP_INFERENCE_LENGTH_HEADER);
+  size_t json_bytes = request->body_bytes;
+  ep_status status = ep_models_get(exchange->server->jobs, request->id, &asked->model, error);
+  if (!status && ep_request_header_count(request, EP_INFERENCE_LENGTH_HEADER) > 1)
+    status = ep_fail(error, EP_MALFORMED, "%s is given twice", EP_INFERENCE_LENGTH_HEADER);
+  if (!status && length)
+    status = ep_inference_length_parse(length, request->body_bytes, &json_bytes, error);
+  if (!status)
+    status = ep_inference_parse(&asked->model, request->body, request->body_bytes, json_bytes,
+                                &asked->request, error);
+  return status;
+}
+
+static ep_route_result infer_start(ep_exchange *exchange) {
+  ep_error error = {0};
+  inference *asked = calloc(1, sizeof *asked);
+  if (!asked) return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "not enough memory to infer");
+  ep_status status = request_read(exchange, asked, &error);
+  if (!status) {
+    const ep_inference_request *request = &asked->request;
+    exchange->deadline_us = ep_clock_steady_us() + INFER_SECONDS * 1000000LL;
+    ep_exchange_retain(exchange);
+    asked->exchange = exchange;
+    status = ep_jobs_predict(exchange->server->jobs, asked->model.job, request->x, request->rows,
+                             request->columns, predicted, asked, &error);
+    if (!status) return EP_ROUTE_WAITS; /* `asked` may be gone already */
+    ep_exchange_release(exchange);
+  }
+  inference_destroy(asked);
+  return ep_exchange_fail(exchange, &error);
+}
+
+static ep_route_result infer_end(ep_exchange *exchange) {
+  char *body = exchange->result;
+  if (exchange->error.status) return ep_exchange_fail(exchange, &exchange->error);
+  exchange->result = NULL;
+  bool binary = exchange->result_json_bytes > 0;
+  ep_answer_take_bytes(&exchange->answer, 200,
+                       binary ? "application/octet-stream" : "application/json", body,
+                       exchange->result_bytes);
+  if (binary)
+    ep_answer_header_add(&exchange->answer, EP_INFERENCE_LENGTH_HEADER, "%zu",
+                         exchange->result_json_bytes);
+  return EP_ROUTE_ANSWERED;
+}
+
+ep_route_result ep_route_inference_infer(ep_exchange *exchange) {
+  if (exchange->deadline_us == 0) return infer_start(exchange);
+  if (atomic_load(&exchange->called_back)) return infer_end(exchange);
+  if (!exchange->timed_out) return EP_ROUTE_WAITS;
+  return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no worker answered in %d seconds",
+                               INFER_SECONDS);
+}

@@ -1,0 +1,26 @@
+/* What an operator watches: GET /metrics. */
+#include "server/jobs/metrics.h"
+#include "server/handlers/routes.h"
+#include "server/http/metrics_http.h"
+#include "server/metrics/process.h"
+#include "server/metrics/text.h"
+
+enum { METRICS_BYTES = 4 << 20 }; /* 64 devices and every route in use need 300 kB */
+
+ep_route_result ep_route_metrics_get(ep_exchange *exchange) {
+  ep_server *server = exchange->server;
+  ep_error error = {0};
+  ep_writer out;
+  ep_writer_init(&out, METRICS_BYTES);
+  ep_metrics_family(&out, "epochd_build_info", "gauge", "1; its label is the daemon's version.");
+  ep_metrics_sample(&out, "epochd_build_info", (const char *[]){"version", EP_VERSION, NULL}, 1);
+  if (ep_metrics_jobs_format(server->jobs, &out, &error)) {
+    ep_writer_deinit(&out);
+    return ep_exchange_fail(exchange, &error);
+  }
+  ep_metrics_http_format(&EP_ROUTES, &out);
+  ep_metrics_process_format(&out, server->config->data_dir);
+  ep_answer_take_text(&exchange->answer, 200, "text/plain; version=0.0.4; charset=utf-8",
+                      ep_writer_take(&out));
+  return EP_ROUTE_ANSWERED;
+}

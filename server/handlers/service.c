@@ -1,0 +1,64 @@
+/* The daemon itself: devices, queue, probes, contract. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/handlers/contract.h"
+#include "server/handlers/routes.h"
+#include "server/process/clock.h"
+
+enum { READY_TIMEOUT_MS = 5000 };
+
+ep_route_result ep_route_devices_get(ep_exchange *exchange) {
+  ep_error error = {0};
+  char *text = NULL;
+  if (ep_jobs_devices(exchange->server->jobs, &text, &error))
+    return ep_exchange_fail(exchange, &error);
+  return ep_exchange_json(exchange, text);
+}
+
+ep_route_result ep_route_queue_get(ep_exchange *exchange) {
+  ep_error error = {0};
+  char *text = NULL;
+  if (ep_jobs_queue(exchange->server->jobs, &text, &error))
+    return ep_exchange_fail(exchange, &error);
+  return ep_exchange_json(exchange, text);
+}
+
+ep_route_result ep_route_live_get(ep_exchange *exchange) {
+  static const char TEXT[] = "{\"status\":\"live\",\"version\":\"" EP_VERSION "\"}\n";
+  ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_ANSWERED;
+}
+
+/* From another thread; the exchange was retained for this call. */
+static void ready(void *context, const ep_error *error) {
+  ep_exchange *exchange = context;
+  if (error) exchange->error = *error;
+  atomic_store(&exchange->called_back, true);
+  ep_park_wake(&exchange->park);
+  ep_exchange_release(exchange);
+}
+
+ep_route_result ep_route_ready_get(ep_exchange *exchange) {
+  static const char TEXT[] = "{\"status\":\"ready\"}\n";
+  if (exchange->deadline_us == 0) {
+    exchange->deadline_us = ep_clock_steady_us() + 2000LL * READY_TIMEOUT_MS;
+    ep_exchange_retain(exchange);
+    ep_jobs_probe(exchange->server->jobs, READY_TIMEOUT_MS, ready, exchange);
+    return EP_ROUTE_WAITS;
+  }
+  bool called_back = atomic_load(&exchange->called_back);
+  if (!called_back && !exchange->timed_out) return EP_ROUTE_WAITS;
+  if (!called_back) return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no device answered");
+  if (exchange->error.status)
+    return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", exchange->error.message);
+  ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_ANSWERED;
+}
+
+ep_route_result ep_route_contract_get(ep_exchange *exchange) {
+  ep_answer_constant(&exchange->answer, 200, "application/json", (const char *)EP_CONTRACT,
+                     EP_CONTRACT_BYTES);
+  return EP_ROUTE_ANSWERED;
+}

@@ -1,0 +1,310 @@
+#include "server/http/connection.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/process/clock.h"
+
+enum {
+  HEAD_SECONDS = 15, /* of a new connection, to the end of its first head */
+  IDLE_SECONDS = 75, /* from an answer to the end of the next head */
+  BODY_SECONDS = 30, /* and one more for each SLOWEST_BYTES */
+  SLOWEST_BYTES = 16 << 10,
+  DRAIN_BYTES = 16 << 20,      /* a body that was refused is read to its end up to this size … */
+  DRAIN_MOST_BYTES = 64 << 20, /* … and one of unknown size up to this */
+  FIRST_BODY_BYTES = 4096,
+  WORK_SECONDS = 86400
+};
+
+typedef enum { PHASE_HEAD, PHASE_BODY, PHASE_ROUTE, PHASE_WAITS, PHASE_WORKS, PHASE_SENT } phase;
+
+void ep_connection_log(void *transport, const char *format, va_list arguments) {
+  (void)transport;
+  char text[512];
+  vsnprintf(text, sizeof text, format, arguments);
+  text[strcspn(text, "\n")] = 0;
+  ep_notice(EP_NOTICE_DEBUG, "http: %s", text);
+}
+
+void ep_connection_notify(void *transport, struct MHD_Connection *connection, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code) {
+  ep_transport *self = transport;
+  if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+    ep_client_remove(*socket_context);
+    *socket_context = NULL;
+    return;
+  }
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  *socket_context = info ? ep_client_add(self->clients, info->connect_fd) : NULL;
+  ep_client_allow(*socket_context, HEAD_SECONDS * 1000000LL);
+}
+
+/* The request's first line: its target as sent, before the library decodes it in place (which would
+ * cut it at an encoded zero). */
+void *ep_connection_target(void *transport, const char *target, struct MHD_Connection *connection) {
+  ep_transport *self = transport;
+  ep_exchange *exchange = ep_exchange_create(self->server);
+  if (!exchange) return NULL;
+  ep_park_init(&exchange->park, self->server->streams, connection);
+  exchange->target = strdup(target ? target : "");
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+  exchange->client = info ? info->socket_context : NULL;
+  return exchange;
+}
+
+typedef struct {
+  ep_exchange *exchange;
+  ep_status status;
+  ep_error error;
+} header_reader;
+
+static enum MHD_Result add_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                  size_t name_bytes, const char *value, size_t value_bytes) {
+  (void)kind;
+  header_reader *reader = context;
+  if (!value) value = "";
+  bool whole = strlen(name) == name_bytes && (value_bytes == 0 || strlen(value) == value_bytes);
+  reader->status =
+      whole ? ep_request_add_header(&reader->exchange->request, name, value, &reader->error)
+            : ep_fail(&reader->error, EP_MALFORMED, "a header has a zero byte");
+  return reader->status ? MHD_NO : MHD_YES;
+}
+
+/* Method, target and headers from the library into the request. */
+static ep_status read_head(ep_exchange *exchange, const char *method, const char *version) {
+  header_reader reader = {.exchange = exchange};
+  exchange->request.http11 = strcmp(version, "HTTP/1.1") == 0;
+  if (!exchange->target)
+    reader.status = ep_fail(&reader.error, EP_NO_MEMORY, "not enough memory for the request");
+  else
+    reader.status = ep_request_start(&exchange->request, method, exchange->target, &reader.error);
+  if (!reader.status)
+    MHD_get_connection_values_n(exchange->park.connection, MHD_HEADER_KIND, add_header, &reader);
+  if (reader.status) ep_exchange_fail(exchange, &reader.error);
+  return reader.status;
+}
+
+static int64_t announced_bytes(const ep_request *request) {
+  const char *length = ep_request_header(request, "Content-Length");
+  if (length) return strtoll(length, NULL, 10); /* INT64_MAX beyond */
+  return ep_request_header(request, "Transfer-Encoding") ? -1 : 0;
+}
+
+static ep_status open_upload(ep_exchange *exchange) {
+  const ep_config *config = exchange->server->config;
+  ep_error error = {0};
+  ep_status status =
+      ep_upload_open(&exchange->request.upload, config->data_dir,
+                     announced_bytes(&exchange->request), config->max_upload_bytes, &error);
+  if (status) ep_exchange_fail(exchange, &error);
+  return status;
+}
+
+/* A refusal goes out at once, and the connection with it, if its body is long or not yet sent;
+ * else the body is read first, so that the client sees the answer and the connection stays. */
+static enum MHD_Result refuse(ep_exchange *exchange, bool close) {
+  int64_t bytes = announced_bytes(&exchange->request);
+  bool waits = ep_request_header(&exchange->request, "Expect") != NULL;
+  exchange->body_failed = true;
+  exchange->phase = PHASE_BODY;
+  if (!close && bytes >= 0 && bytes <= DRAIN_BYTES && (bytes == 0 || !waits)) return MHD_YES;
+  if (!close && bytes < 0 && !waits) return MHD_YES;
+  exchange->phase = PHASE_SENT;
+  return ep_reply_send(exchange, &exchange->answer);
+}
+
+static enum MHD_Result begin(ep_transport *transport, ep_exchange *exchange, const char *method,
+                             const char *version) {
+  bool close = true;
+  ep_client_allow(exchange->client, BODY_SECONDS * 1000000LL);
+  if (read_head(exchange, method, version)) return refuse(exchange, true);
+  if (atomic_load(&transport->stopping)) {
+    ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "the daemon is stopping");
+    return refuse(exchange, true);
+  }
+  if (ep_route_admit(exchange, &close)) return refuse(exchange, close);
+  if (exchange->route->body == EP_BODY_UPLOAD && open_upload(exchange))
+    return refuse(exchange, false);
+  exchange->phase = PHASE_BODY;
+  return MHD_YES;
+}
+
+/* Makes room for so many bytes, of what all requests may hold together. */
+static ep_status reserve_body(ep_exchange *exchange, size_t needed, ep_error *error) {
+  atomic_llong *held = &exchange->server->bodies_bytes;
+  size_t most = (size_t)exchange->route->limit_bytes + 1, capacity = exchange->body_capacity;
+  if (needed <= capacity) return EP_OK;
+  if (capacity == 0) capacity = FIRST_BODY_BYTES;
+  while (capacity < needed) capacity *= 2;
+  if (capacity > most) capacity = most;
+  long long more = (long long)(capacity - exchange->body_capacity);
+  bool room = atomic_fetch_add(held, more) + more <= EP_LIMIT_BODIES_BYTES;
+  char *grown = room ? realloc(exchange->request.body, capacity) : NULL;
+  if (!grown) {
+    atomic_fetch_sub(held, more);
+    return room ? ep_fail(error, EP_NO_MEMORY, "not enough memory for the body")
+                : ep_fail(error, EP_BUSY, "too many bodies at once, try again later");
+  }
+  exchange->request.body = grown;
+  exchange->body_capacity = capacity;
+  return EP_OK;
+}
+
+static ep_status keep_body(ep_exchange *exchange, const char *data, size_t bytes, ep_error *error) {
+  ep_request *request = &exchange->request;
+  const ep_route *route = exchange->route;
+  if (request->body_bytes + bytes > (size_t)route->limit_bytes)
+    return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
+                   (long long)route->limit_bytes);
+  ep_status status = reserve_body(exchange, request->body_bytes + bytes + 1, error);
+  if (status) return status;
+  memcpy(request->body + request->body_bytes, data, bytes);
+  request->body_bytes += bytes;
+  request->body[request->body_bytes] = 0;
+  return EP_OK;
+}
+
+static enum MHD_Result take_body(ep_exchange *exchange, const char *data, size_t bytes) {
+  ep_error error = {0};
+  ep_status status = EP_OK;
+  exchange->received_bytes += (int64_t)bytes;
+  if (exchange->received_bytes - exchange->allowed_bytes >= SLOWEST_BYTES) {
+    /* the deadline moves on with what arrives, never faster than the slowest rate that is taken */
+    int64_t seconds = BODY_SECONDS + exchange->received_bytes / SLOWEST_BYTES;
+    int64_t spent_us = ep_clock_steady_us() - exchange->begun_us;
+    int64_t left_us = seconds * 1000000 - spent_us;
+    ep_client_allow(exchange->client, left_us > 1 ? left_us : 1);
+    exchange->allowed_bytes = exchange->received_bytes;
+  }
+  if (exchange->body_failed || exchange->route->body == EP_BODY_NONE) {
+    exchange->discarded_bytes += (int64_t)bytes;
+    return exchange->discarded_bytes > DRAIN_MOST_BYTES ? MHD_NO : MHD_YES;
+  }
+  status = exchange->route->body == EP_BODY_UPLOAD
+               ? ep_upload_write(&exchange->request.upload, data, bytes, &error)
+               : keep_body(exchange, data, bytes, &error);
+  if (!status) return MHD_YES;
+  ep_upload_discard(&exchange->request.upload);
+  ep_exchange_discard_body(exchange);
+  ep_exchange_fail(exchange, &error);
+  exchange->body_failed = true;
+  return MHD_YES;
+}
+
+/* On a working thread; the exchange was retained for it. */
+static void work(void *context) {
+  ep_exchange *exchange = context;
+  exchange->route->call(exchange);
+  atomic_store(&exchange->worked, true);
+  ep_park_wake(&exchange->park);
+  ep_exchange_release(exchange);
+}
+
+static enum MHD_Result send_stopping(ep_exchange *exchange) {
+  ep_answer answer; /* the exchange's own belongs to the thread that still works on it */
+  ep_error error = {0};
+  ep_fail(&error, EP_UNAVAILABLE, "the daemon is stopping");
+  ep_answer_init(&answer);
+  ep_answer_error(&answer, &error, NULL);
+  enum MHD_Result result = ep_reply_send(exchange, &answer);
+  ep_answer_deinit(&answer);
+  return result;
+}
+
+static enum MHD_Result send_answer(ep_exchange *exchange) {
+  exchange->phase = PHASE_SENT;
+  ep_exchange_discard_body(exchange);
+  return ep_reply_send(exchange, &exchange->answer);
+}
+
+static enum MHD_Result wait_for_work(ep_exchange *exchange) {
+  while (!atomic_load(&exchange->worked)) {
+    ep_park_result result =
+        ep_park_wait(&exchange->park, ep_clock_steady_us() + WORK_SECONDS * 1000000LL);
+    if (result == EP_PARK_SUSPENDED) return MHD_YES;
+    if (result == EP_PARK_CLOSED && !atomic_load(&exchange->worked)) {
+      exchange->phase = PHASE_SENT;
+      return send_stopping(exchange);
+    }
+  }
+  return send_answer(exchange);
+}
+
+static enum MHD_Result start_work(ep_exchange *exchange, ep_work *pool) {
+  exchange->phase = PHASE_WORKS;
+  exchange->item = (ep_work_item){.call = work, .context = exchange};
+  ep_exchange_retain(exchange);
+  ep_work_add(pool, &exchange->item);
+  return wait_for_work(exchange);
+}
+
+static enum MHD_Result call_route(ep_exchange *exchange) {
+  for (;;) {
+    if (ep_park_take_timeout(&exchange->park) && ep_clock_steady_us() >= exchange->deadline_us)
+      exchange->timed_out = true;
+    ep_route_result called = exchange->route->call(exchange);
+    if (called == EP_ROUTE_ANSWERED) break;
+    if (called == EP_ROUTE_WORKS || called == EP_ROUTE_INGESTS) {
+      const ep_server *server = exchange->server;
+      exchange->works = true;
+      return start_work(exchange, called == EP_ROUTE_WORKS ? server->work : server->ingest);
+    }
+    exchange->phase = PHASE_WAITS;
+    ep_park_result result = ep_park_wait(&exchange->park, exchange->deadline_us);
+    if (result == EP_PARK_SUSPENDED) return MHD_YES;
+    if (result == EP_PARK_CLOSED) exchange->timed_out = true;
+  }
+  return send_answer(exchange);
+}
+
+/* The request is whole. */
+static enum MHD_Result go(ep_exchange *exchange) {
+  ep_client_allow(exchange->client, 0);
+  if (exchange->body_failed) return send_answer(exchange);
+  bool kept = exchange->route->body == EP_BODY_JSON || exchange->route->body == EP_BODY_TENSORS;
+  if (kept && !exchange->request.body) {
+    ep_exchange_fail_with(exchange, EP_MALFORMED, "the body is empty; JSON is needed");
+    return send_answer(exchange);
+  }
+  if (exchange->route->runs == EP_RUNS_HERE) return call_route(exchange);
+  return start_work(exchange, exchange->route->runs == EP_RUNS_INGEST ? exchange->server->ingest
+                                                                      : exchange->server->work);
+}
+
+enum MHD_Result ep_connection_handle(void *transport, struct MHD_Connection *connection,
+                                     const char *url, const char *method, const char *version,
+                                     const char *data, size_t *data_bytes, void **context) {
+  (void)connection, (void)url;
+  ep_exchange *exchange = *context;
+  if (!exchange) return MHD_NO;
+  switch ((phase)exchange->phase) {
+  case PHASE_HEAD:
+    exchange->begun_us = ep_clock_steady_us();
+    return begin(transport, exchange, method, version);
+  case PHASE_BODY:
+    if (*data_bytes == 0) return go(exchange);
+    size_t bytes = *data_bytes;
+    *data_bytes = 0;
+    return take_body(exchange, data, bytes);
+  case PHASE_WAITS: return call_route(exchange);
+  case PHASE_WORKS: return wait_for_work(exchange);
+  case PHASE_ROUTE:
+  case PHASE_SENT: break;
+  }
+  return MHD_NO;
+}
+
+void ep_connection_complete(void *transport, struct MHD_Connection *connection, void **context,
+                            enum MHD_RequestTerminationCode code) {
+  (void)transport, (void)connection, (void)code;
+  ep_exchange *exchange = *context;
+  *context = NULL;
+  if (!exchange) return;
+  ep_route_leave(exchange);
+  ep_park_leave(&exchange->park);
+  ep_client_allow(exchange->client, IDLE_SECONDS * 1000000LL);
+  ep_exchange_release(exchange);
+}

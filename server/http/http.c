@@ -1,0 +1,148 @@
+#include "server/http/http.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/http/connection.h"
+
+struct ep_http {
+  ep_server *server;
+  ep_transport transport;
+  struct MHD_Daemon *daemon;
+};
+
+enum {
+  KEPT_FILES = 512, /* the store, the logs, workers, files that are being sent, uploads */
+  MOST_CONNECTIONS = 65536,
+  POOL_BYTES = 16 << 10, /* of each connection: see docs/adr */
+  INACTIVE_SECONDS = 120,
+  BACKLOG = 1024
+};
+
+ep_http_room ep_http_room_find(void) {
+  struct rlimit limit = {1024, 1024};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  ep_http_room room = {.files = limit.rlim_cur > 1 << 20 ? 1 << 20 : (int64_t)limit.rlim_cur};
+  room.connections = room.files > 4 * KEPT_FILES ? room.files - KEPT_FILES : room.files / 2;
+  if (room.connections > MOST_CONNECTIONS) room.connections = MOST_CONNECTIONS;
+  /* A tenth stays for those who only ask; a server that is full of watchers still answers. */
+  int64_t others = room.connections / 10 > 64 ? room.connections / 10 : room.connections / 4;
+  room.watchers = room.connections - others;
+  return room;
+}
+
+static ep_status listen_on(const ep_config *config, int *listener, int *port, bool *any_address,
+                           ep_error *error) {
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
+  struct addrinfo *found;
+  char service[16];
+  snprintf(service, sizeof service, "%d", config->port);
+  int failed = getaddrinfo(config->host, service, &hints, &found);
+  if (failed)
+    return ep_fail(error, EP_INVALID, "cannot listen on %s: %s", config->listen,
+                   gai_strerror(failed));
+  struct sockaddr_storage bound = {0};
+  socklen_t bytes = sizeof bound;
+  int one = 1;
+  *listener = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  ep_status status = EP_OK;
+  if (*listener < 0 || setsockopt(*listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) ||
+      bind(*listener, found->ai_addr, found->ai_addrlen) || listen(*listener, BACKLOG) ||
+      getsockname(*listener, (struct sockaddr *)&bound, &bytes)) {
+    status = ep_fail(error, EP_IO, "cannot listen on %s: %s", config->listen, strerror(errno));
+    if (*listener >= 0) close(*listener);
+  } else if (bound.ss_family == AF_INET6) {
+    const struct sockaddr_in6 *six = (const void *)&bound;
+    *port = ntohs(six->sin6_port);
+    *any_address = IN6_IS_ADDR_UNSPECIFIED(&six->sin6_addr);
+  } else {
+    const struct sockaddr_in *four = (const void *)&bound;
+    *port = ntohs(four->sin_port);
+    *any_address = four->sin_addr.s_addr == htonl(INADDR_ANY);
+  }
+  freeaddrinfo(found);
+  return status;
+}
+
+static ep_status start_threads(ep_http *http, const ep_http_room *room, ep_error *error) {
+  ep_server *server = http->server;
+  ep_status status = ep_streams_create(room->watchers, &server->streams, error);
+  if (!status) status = ep_work_create(2, &server->ingest, error);
+  if (!status) status = ep_work_create(2, &server->work, error);
+  if (!status) status = ep_clients_create(&http->transport.clients, error);
+  return status;
+}
+
+static ep_status start_daemon(ep_http *http, const ep_http_room *room, int listener,
+                              ep_error *error) {
+  int threads = (int)http->server->config->http_threads;
+  struct MHD_OptionItem options[] = {
+      {MHD_OPTION_THREAD_POOL_SIZE, threads > 1 ? threads : 0, NULL},
+      {MHD_OPTION_CONNECTION_LIMIT, (intptr_t)room->connections, NULL},
+      {MHD_OPTION_CONNECTION_TIMEOUT, INACTIVE_SECONDS, NULL},
+      {MHD_OPTION_STRICT_FOR_CLIENT, 1, NULL},
+      {MHD_OPTION_END, 0, NULL}};
+  http->daemon = MHD_start_daemon(
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG, 0,
+      NULL, NULL, ep_connection_handle, &http->transport, MHD_OPTION_EXTERNAL_LOGGER,
+      ep_connection_log, &http->transport, MHD_OPTION_LISTEN_SOCKET, listener,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)POOL_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+      ep_connection_notify, &http->transport, MHD_OPTION_URI_LOG_CALLBACK, ep_connection_target,
+      &http->transport, MHD_OPTION_NOTIFY_COMPLETED, ep_connection_complete, &http->transport,
+      MHD_OPTION_ARRAY, options, MHD_OPTION_END);
+  if (http->daemon) return EP_OK;
+  close(listener);
+  return ep_fail(error, EP_INTERNAL, "the HTTP server does not start");
+}
+
+ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **out, int *port,
+                        ep_error *error) {
+  int listener = -1;
+  ep_http *http = calloc(1, sizeof *http);
+  if (!http) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the HTTP server");
+  http->server = server;
+  http->transport.server = server;
+  ep_status status = start_threads(http, room, error);
+  if (!status)
+    status = listen_on(server->config, &listener, port, &server->guard.any_address, error);
+  if (!status) status = start_daemon(http, room, listener, error);
+  if (status) {
+    ep_http_destroy(http);
+    return status;
+  }
+  *out = http;
+  return EP_OK;
+}
+
+void ep_http_stop(ep_http *http) {
+  MHD_socket listener = MHD_quiesce_daemon(http->daemon);
+  if (listener != MHD_INVALID_SOCKET) close(listener);
+  atomic_store(&http->transport.stopping, true);
+  ep_streams_close(http->server->streams);
+  MHD_stop_daemon(http->daemon); /* aborts if any connection were still suspended */
+  http->daemon = NULL;
+  ep_work_destroy(http->server->ingest);
+  ep_work_destroy(http->server->work);
+  http->server->ingest = http->server->work = NULL;
+}
+
+void ep_http_destroy(ep_http *http) {
+  if (!http) return;
+  ep_server *server = http->server;
+  ep_work_destroy(server->ingest);
+  ep_work_destroy(server->work);
+  ep_clients_destroy(http->transport.clients);
+  ep_streams_destroy(server->streams);
+  server->ingest = server->work = NULL;
+  server->streams = NULL;
+  free(http);
+}

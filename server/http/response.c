@@ -1,0 +1,88 @@
+#include "server/http/response.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/responses/inference.h"
+
+static const char NO_MEMORY[] =
+    "{\"type\":\"about:blank\",\"title\":\"Insufficient Storage\",\"status\":507,"
+    "\"detail\":\"not enough memory for the answer\",\"errors\":[]}\n";
+
+void ep_answer_init(ep_answer *answer) {
+  *answer = (ep_answer){.file = -1};
+}
+
+void ep_answer_deinit(ep_answer *answer) {
+  free(answer->text);
+  if (answer->file >= 0) close(answer->file);
+  ep_watcher_destroy(answer->watcher);
+  ep_answer_init(answer);
+}
+
+void ep_answer_header_add(ep_answer *answer, const char *name, const char *format, ...) {
+  if (answer->headers_count == EP_ANSWER_HEADERS) return;
+  ep_answer_header *header = &answer->headers[answer->headers_count++];
+  header->name = name;
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(header->value, sizeof header->value, format, arguments);
+  va_end(arguments);
+}
+
+void ep_answer_take_text(ep_answer *answer, int status, const char *type, char *text) {
+  ep_answer_take_bytes(answer, status, type, text, text ? strlen(text) : 0);
+}
+
+void ep_answer_take_bytes(ep_answer *answer, int status, const char *type, void *bytes,
+                          size_t count) {
+  if (!bytes) {
+    ep_answer_constant(answer, 507, "application/problem+json", NO_MEMORY, sizeof NO_MEMORY - 1);
+    return;
+  }
+  free(answer->text);
+  answer->status = status;
+  answer->type = type;
+  answer->text = bytes;
+  answer->text_bytes = count;
+}
+
+void ep_answer_constant(ep_answer *answer, int status, const char *type, const char *text,
+                        size_t bytes) {
+  answer->status = status;
+  answer->type = type;
+  answer->constant = text;
+  answer->text_bytes = bytes;
+}
+
+void ep_answer_empty(ep_answer *answer, int status) {
+  answer->status = status;
+  answer->type = NULL;
+}
+
+/* Whether the path is of the protocol whose errors have a form of their own. */
+static bool is_inference(const char *path) {
+  return strncmp(path, "/v2", 3) == 0 && (path[3] == 0 || path[3] == '/');
+}
+
+void ep_answer_problem(ep_answer *answer, const ep_problem *problem, const char *path) {
+  ep_answer_deinit(answer);
+  int status = ep_status_http(problem->status);
+  if (status == 429 || status == 503) ep_answer_header_add(answer, "Retry-After", "1");
+  if (status == 401) ep_answer_header_add(answer, "WWW-Authenticate", "Bearer realm=\"epochd\"");
+  if (path && is_inference(path))
+    ep_answer_take_text(answer, status, "application/json",
+                        ep_inference_error_format(problem->detail));
+  else
+    ep_answer_take_text(answer, status, "application/problem+json",
+                        ep_problem_format(problem, path));
+}
+
+void ep_answer_error(ep_answer *answer, const ep_error *error, const char *path) {
+  ep_problem problem = {0};
+  ep_problem_from_error(&problem, error);
+  ep_answer_problem(answer, &problem, path);
+}

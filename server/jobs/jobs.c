@@ -1,0 +1,294 @@
+/* jobs.c: see jobs.h: opening and closing; and the logs, watches and files of jobs. */
+#include "server/jobs/jobs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/jobs/models.h"
+#include "server/jobs/state.h"
+#include "server/process/clock.h"
+#include "server/process/data_dir.h"
+#include "server/process/notice.h"
+
+enum { LIST_MS = 30000, MAX_QUEUED = 10000 };
+
+#define STALL_SECONDS 60.0
+
+/* Where the worker is unless it was said: beside this program, or beside its folder in a build. */
+static char *worker_find(void) {
+  static const char *const places[] = {"epoch-worker", "../engine/epoch-worker",
+                                       "../engine/worker/epoch-worker", "../bin/epoch-worker"};
+  char self[PATH_MAX], path[EP_PATH_BYTES];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0) return NULL;
+  self[length] = 0;
+  char *slash = strrchr(self, '/');
+  if (slash != NULL) *slash = 0;
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    if (ep_folder_path(path, NULL, self, places[i], NULL) == EP_OK && access(path, X_OK) == 0)
+      return strdup(path);
+  return NULL;
+}
+
+static bool device_id_valid(const char *id) {
+  if (strcmp(id, "cpu") == 0) return true;
+  if (strncmp(id, "cuda:", 5) != 0) return false;
+  size_t digits = strspn(id + 5, "0123456789");
+  return digits > 0 && digits <= 3 && id[5 + digits] == 0;
+}
+
+/* "cpu,cuda:0" -> ids. */
+static ep_status devices_parse(const char *text, char (*ids)[16], int *count, ep_error *error) {
+  char *copy = strdup(text), *rest = copy;
+  if (copy == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the devices");
+  ep_status status = EP_OK;
+  *count = 0;
+  for (char *id = strsep(&rest, ","); status == EP_OK && id != NULL; id = strsep(&rest, ",")) {
+    if (!device_id_valid(id)) {
+      status = ep_fail(error, EP_INVALID,
+                       "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0", id);
+    } else if (*count == EP_LIMIT_DEVICES) {
+      status = ep_fail(error, EP_INVALID, "more than %d devices", EP_LIMIT_DEVICES);
+    } else {
+      for (int i = 0; i < *count; i++)
+        if (strcmp(ids[i], id) == 0)
+          status = ep_fail(error, EP_INVALID, "device %s is named twice", id);
+      snprintf(ids[(*count)++], sizeof *ids, "%s", id);
+    }
+  }
+  free(copy);
+  return status;
+}
+
+static ep_status devices_find(const ep_jobs_options *options, const ep_worker_program *program,
+                              char (*ids)[16], int *count, ep_error *error) {
+  if (options->devices != NULL && strcmp(options->devices, "auto") != 0)
+    return devices_parse(options->devices, ids, count, error);
+  ep_error why = {0};
+  if (ep_worker_devices_list(program, LIST_MS, ids, count, &why) != EP_OK || *count == 0) {
+    ep_notice(EP_NOTICE_ERROR, "the devices could not be listed: %s; the CPU is used", why.message);
+    snprintf(ids[0], sizeof ids[0], "cpu");
+    *count = 1;
+  }
+  return EP_OK;
+}
+
+static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
+  char ids[EP_LIMIT_DEVICES][16];
+  int count = 0;
+  ep_supervisor_events events;
+  ep_supervisor_options workers = {
+      .program = {.path = jobs->worker_path,
+                  .plugin = options->plugin_path,
+                  .data_dir = jobs->data_dir,
+                  .data_bytes_max = options->data_bytes_max,
+                  .allow_path = options->allow_path},
+      .cpu_jobs = options->cpu_jobs > 0 ? options->cpu_jobs : 1,
+      .stall_seconds = options->stall_seconds > 0 ? options->stall_seconds : STALL_SECONDS};
+  ep_status status = devices_find(options, &workers.program, ids, &count, error);
+  if (status != EP_OK) return status;
+  jobs->workers_most = count - 1 + workers.cpu_jobs;
+  ep_jobs_events(jobs, &events);
+  return ep_supervisor_create(&workers, ids, count, &events, &jobs->supervisor, error);
+}
+
+static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
+  ep_jobs *jobs = calloc(1, sizeof *jobs);
+  if (jobs == NULL) return NULL;
+  pthread_mutex_init(&jobs->mutex, NULL);
+  pthread_cond_init(&jobs->stored, NULL);
+  pthread_mutex_init(&jobs->naming, NULL);
+  ep_pins_init(&jobs->pins);
+  ep_wakes_init(&jobs->watches);
+  ep_logs_init(&jobs->logs, NULL);
+  ep_calibrations_init(&jobs->calibrations);
+  jobs->lock_fd = -1;
+  jobs->lost_seen = -1;
+  jobs->max_data_bytes =
+      options->max_data_bytes > 0 ? options->max_data_bytes : EP_LIMIT_UPLOAD_BYTES;
+  jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
+  atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
+  return jobs;
+}
+
+static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_folder_open(options->data_dir, &jobs->lock_fd, error);
+  if (status != EP_OK) return status;
+  jobs->data_dir = realpath(options->data_dir, NULL);
+  if (jobs->data_dir == NULL)
+    return ep_fail(error, EP_IO, "%s: %s", options->data_dir, strerror(errno));
+  jobs->logs.data_dir = jobs->data_dir;
+  jobs->calibrations.data_dir = jobs->data_dir;
+  jobs->worker_path = options->worker_path != NULL ? strdup(options->worker_path) : worker_find();
+  if (jobs->worker_path == NULL)
+    return ep_fail(error, EP_NOT_FOUND, "there is no epoch-worker beside this program");
+  status = ep_folder_path(path, error, jobs->data_dir, "epochd.sqlite", NULL);
+  if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
+  if (status == EP_OK) status = supervisor_open(jobs, options, error);
+  jobs->calibrations.supervisor = jobs->supervisor;
+  if (status == EP_OK) status = ep_jobs_recover(jobs, error);
+  if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
+  return status;
+}
+
+ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *error) {
+  *out = NULL;
+  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot start");
+  ep_jobs *jobs = jobs_allocate(options);
+  if (jobs == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the jobs");
+  ep_status status = jobs_start(jobs, options, error);
+  if (status != EP_OK) {
+    ep_jobs_close(jobs);
+    return status;
+  }
+  *out = jobs;
+  return EP_OK;
+}
+
+/* What was running goes back to the queue, on disk: with an attempt it will go first, but one that
+ * had not begun is none. What was to be cancelled ends; its last event is made up for at the next
+ * start. */
+static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
+  ep_error error = {0};
+  if (job->row.state != EP_STATE_RUNNING || job->ending) return;
+  if (!job->begun) ep_job_start_undo(jobs, job);
+  job->row.state = job->cancelled ? EP_STATE_CANCELLED : EP_STATE_QUEUED;
+  if (job->cancelled) {
+    job->row.finished_us = ep_clock_utc_us();
+    job->row.result = ep_job_failure(&job->row, job->epoch, EP_CANCELLED, "cancelled");
+  }
+  job->row.version = ep_jobs_tick(jobs);
+  if (ep_store_job_update(jobs->store, &job->row, &error) != EP_OK)
+    ep_notice(EP_NOTICE_WARNING, "job %s stays running in the store: %s", job->row.id,
+              error.message);
+}
+
+void ep_jobs_close(ep_jobs *jobs) {
+  if (jobs == NULL) return;
+  ep_supervisor_destroy(jobs->supervisor);
+  jobs->supervisor = NULL;
+  for (int i = 0; i < EP_JOBS_BUCKETS; i++)
+    for (ep_live_job *job = jobs->buckets[i], *next; job != NULL; job = next) {
+      next = job->next;
+      if (jobs->store != NULL) running_requeue(jobs, job);
+      ep_live_destroy(job);
+    }
+  ep_queue_deinit(&jobs->queue);
+  ep_logs_deinit(&jobs->logs);
+  ep_calibrations_deinit(&jobs->calibrations);
+  ep_store_close(jobs->store);
+  ep_wakes_deinit(&jobs->watches);
+  ep_pins_deinit(&jobs->pins);
+  pthread_mutex_destroy(&jobs->mutex);
+  pthread_cond_destroy(&jobs->stored);
+  pthread_mutex_destroy(&jobs->naming);
+  if (jobs->lock_fd >= 0) close(jobs->lock_fd);
+  free(jobs->worker_path);
+  free(jobs->data_dir);
+  free(jobs);
+}
+
+/* True when the job is live; its version. */
+static bool live_version_get(ep_jobs *jobs, const char *id, uint64_t *version, bool *queued) {
+  pthread_mutex_lock(&jobs->mutex);
+  const ep_live_job *job = ep_live_find(jobs, id);
+  if (job != NULL && job->row_ended) job = NULL;
+  if (job != NULL) {
+    *version = ep_live_version(jobs, job);
+    *queued = job->row.state == EP_STATE_QUEUED && !job->ending;
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  return job != NULL;
+}
+
+uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_eventlog_wake *wake,
+                       void *context) {
+  uint64_t now = 0;
+  bool queued = false;
+  live_version_get(jobs, id, &now, &queued);
+  uint64_t token =
+      ep_wakes_add(&jobs->watches, ep_jobs_key(id) | (queued ? 1 : 0), true, wake, context);
+  /* Looked at again once the watch is there: what changes from now on marks it. A job that is not
+   * live has ended, or is none: due at once. */
+  bool live = live_version_get(jobs, id, &now, &queued);
+  if ((!live || now != version) && ep_wakes_mark_token(&jobs->watches, token))
+    ep_supervisor_kick(jobs->supervisor);
+  return token;
+}
+
+void ep_jobs_unwatch(ep_jobs *jobs, uint64_t token) {
+  ep_wakes_remove(&jobs->watches, token);
+}
+
+/* Of a job on its way to the disk, or that did not come there, nobody is to see anything. */
+static bool job_is_live(ep_jobs *jobs, const char *id) {
+  pthread_mutex_lock(&jobs->mutex);
+  const ep_live_job *job = ep_live_find_stored(jobs, id);
+  bool live = job != NULL && !job->row_ended && !job->dropped;
+  pthread_mutex_unlock(&jobs->mutex);
+  return live;
+}
+
+ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_eventlog **out, ep_error *error) {
+  ep_job_row row;
+  *out = NULL;
+  if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+  if (job_is_live(jobs, id)) return ep_logs_retain(&jobs->logs, id, out, error);
+  ep_status status = ep_store_job_get(jobs->store, id, &row, error);
+  if (status != EP_OK) return status;
+  status = ep_logs_retain(&jobs->logs, id, out, error);
+  bool ended = row.state == EP_STATE_SUCCEEDED || row.state == EP_STATE_FAILED ||
+               row.state == EP_STATE_CANCELLED;
+  if (status == EP_OK && ended) {
+    status = ep_job_end_append(&row, *out, error);
+    if (status != EP_OK) {
+      ep_logs_release(&jobs->logs, *out);
+      *out = NULL;
+    }
+  }
+  ep_job_row_deinit(&row);
+  return status;
+}
+
+void ep_jobs_release_log(ep_jobs *jobs, ep_eventlog *log) {
+  ep_logs_release(&jobs->logs, log);
+}
+
+ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
+                       size_t path_bytes, ep_error *error) {
+  char found[EP_PATH_BYTES];
+  if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+  if (job_is_live(jobs, id))
+    return ep_fail(error, EP_CONFLICT, "job %s has not ended, so it has no %s yet", id, file);
+  if (!ep_store_job_exists(jobs->store, id))
+    return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
+  ep_status status = ep_folder_path(found, error, jobs->data_dir, "jobs", id, file, NULL);
+  if (status != EP_OK) return status;
+  if (!ep_folder_exists(found))
+    return ep_fail(error, EP_NOT_FOUND, "job %s ended without %s", id, file);
+  if (snprintf(path, path_bytes, "%s", found) >= (int)path_bytes)
+    return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", file);
+  return EP_OK;
+}
+
+ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
+  if (!ep_id_valid(id) || (!job_is_live(jobs, id) && !ep_store_job_exists(jobs->store, id)))
+    return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+  if (job_is_live(jobs, id))
+    return ep_fail(error, EP_CONFLICT, "job %s has not ended: cancel it first", id);
+  if (!ep_pins_claim(&jobs->pins, id))
+    return ep_fail(error, EP_CONFLICT,
+                   "a queued or running job starts from the weights of job %s: cancel it, or wait",
+                   id);
+  ep_status status = ep_models_check_free(jobs, id, error);
+  if (status == EP_OK) status = ep_store_job_delete(jobs->store, id, error);
+  if (status == EP_OK) status = ep_folder_discard(jobs->data_dir, "jobs", id, error);
+  ep_pins_unclaim(&jobs->pins, id);
+  return status;
+}

@@ -1,0 +1,45 @@
+/* labels.c: see jobs.h: a job's name, tags and priority, changed while it lives or later.
+ *
+ * The store comes first, and says in which order changes of one job came; memory follows, and takes
+ * none that is older than what it has. A job whose end is being written is still as it was before:
+ * its end does not touch the labels. */
+#include <stdlib.h>
+
+#include "server/jobs/state.h"
+
+/* Takes the labels into the live job, if there is one; true when the queue has another order. */
+static bool live_label(ep_jobs *jobs, const char *id, ep_store_labels *labels) {
+  bool moved = false;
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_job *job = ep_live_find(jobs, id);
+  if (job != NULL && labels->edition > job->edition) {
+    char *before = job->name;
+    job->name = labels->name;
+    labels->name = before;
+    job->edition = labels->edition;
+    bool other = job->entry.priority != labels->priority;
+    moved = ep_queue_reorder(&jobs->queue, &job->entry, labels->priority) && other;
+    if (moved) ep_queue_touch(jobs);
+    job->labelled = ep_jobs_tick(jobs);
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  return moved;
+}
+
+ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes,
+                        ep_problem *problem) {
+  ep_labels labels;
+  ep_store_labels stored;
+  ep_error error = {0};
+  if (!ep_id_valid(id)) return ep_problem_set(problem, EP_NOT_FOUND, "there is no job %.60s", id);
+  ep_status status = ep_labels_parse(json, bytes, &labels, problem);
+  if (status != EP_OK) return status;
+  status = ep_store_job_label(jobs->store, id, &labels, ep_jobs_tick(jobs), &stored, &error);
+  ep_labels_deinit(&labels);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  bool moved = live_label(jobs, id, &stored);
+  free(stored.name);
+  ep_live_announce(jobs, id);
+  if (moved) ep_queue_announce(jobs);
+  return EP_OK;
+}

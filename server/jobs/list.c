@@ -1,0 +1,107 @@
+/* list.c: see jobs.h: pages of jobs, and whether they have changed. */
+#include <stdlib.h>
+
+#include "server/jobs/state.h"
+
+enum { TRIES = 4 };
+
+static ep_status limit_check(const ep_job_page *page, ep_error *error) {
+  if (page->limit >= 1 && page->limit <= EP_LIMIT_LIST_JOBS) return EP_OK;
+  return ep_fail(error, EP_INVALID, "limit must be 1 to %d", EP_LIMIT_LIST_JOBS);
+}
+
+/* A row that was read while its job was live, and is no longer: read again. */
+static void row_refresh(ep_jobs *jobs, ep_job_row *row) {
+  ep_job_row now;
+  if (row->finished_us != 0 || ep_store_job_get(jobs->store, row->id, &now, NULL) != EP_OK) return;
+  ep_job_row_deinit(row);
+  *row = now;
+}
+
+/* The texts of rows[0 … count - 1]; false when memory is short, with fewer of them. */
+static bool rows_format(ep_jobs *jobs, ep_job_row *rows, int64_t count, bool summary, char **items,
+                        int64_t *used) {
+  for (*used = 0; *used < count; ++*used) {
+    ep_live_view live;
+    ep_live_read(jobs, rows[*used].id, &live);
+    if (!live.live) row_refresh(jobs, &rows[*used]);
+    items[*used] = ep_job_row_format(&rows[*used], &live, summary);
+    if (items[*used] == NULL) return false;
+  }
+  return true;
+}
+
+ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_error *error) {
+  ep_job_rows list;
+  int64_t used = 0;
+  *text = NULL;
+  ep_job_page more = *page; /* one more than asked for says whether there is a next page */
+  more.limit++;
+  ep_status status = limit_check(page, error);
+  if (status == EP_OK) status = ep_store_jobs_list(jobs->store, &more, &list, error);
+  if (status != EP_OK) return status;
+  bool has_more = list.cut || list.count > page->limit;
+  int64_t count = list.count < page->limit ? list.count : page->limit;
+  char **items = calloc((size_t)count + 1, sizeof *items);
+  if (items != NULL && rows_format(jobs, list.rows, count, page->summary, items, &used))
+    *text = ep_list_format((const char *const *)items, count, has_more,
+                           has_more ? list.rows[count - 1].id : NULL);
+  for (int64_t i = 0; i < used; i++) free(items[i]);
+  free(items);
+  ep_job_rows_deinit(&list);
+  return *text != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+}
+
+/* The finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014). */
+static uint64_t mix(uint64_t value) {
+  value = (value ^ (value >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  value = (value ^ (value >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return value ^ (value >> 31);
+}
+
+/* Of the first `limit` jobs, in their order, and of how many there are. A live job's version is the
+ * one in memory. The mutex is held. */
+static uint64_t versions_mix(ep_jobs *jobs, const ep_job_version *versions, int64_t count,
+                             int64_t limit) {
+  uint64_t sum = (uint64_t)count;
+  for (int64_t i = 0; i < count && i < limit; i++) {
+    const ep_live_job *job = ep_live_find(jobs, versions[i].id);
+    bool live = job != NULL && !job->row_ended;
+    sum = mix(sum + ep_jobs_key(versions[i].id));
+    sum = mix(sum + (live ? ep_live_version(jobs, job) : versions[i].version));
+  }
+  return sum;
+}
+
+static uint64_t ends_count(ep_jobs *jobs) {
+  pthread_mutex_lock(&jobs->mutex);
+  uint64_t ends = jobs->ends;
+  pthread_mutex_unlock(&jobs->mutex);
+  return ends;
+}
+
+/* Rows are read first, memory then; a job that ended in between had an old row read, so that is
+ * done again. Where jobs end faster than that, the version is one that nobody has. */
+ep_status ep_jobs_list_version(ep_jobs *jobs, const ep_job_page *page, uint64_t *version,
+                               ep_error *error) {
+  ep_job_page more = *page;
+  more.limit++;
+  ep_status status = limit_check(page, error);
+  if (status != EP_OK) return status;
+  ep_job_version *versions = calloc((size_t)more.limit, sizeof *versions);
+  if (versions == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+  *version = ep_jobs_tick(jobs);
+  for (int tries = 0; status == EP_OK && tries < TRIES; tries++) {
+    int64_t count = 0;
+    uint64_t ends = ends_count(jobs);
+    status = ep_store_jobs_versions(jobs->store, &more, versions, &count, error);
+    if (status != EP_OK) break;
+    pthread_mutex_lock(&jobs->mutex);
+    bool whole = jobs->ends == ends;
+    if (whole) *version = versions_mix(jobs, versions, count, page->limit);
+    pthread_mutex_unlock(&jobs->mutex);
+    if (whole) break;
+  }
+  free(versions);
+  return status;
+}

@@ -1,0 +1,104 @@
+/* live.c: see jobs_state.h: the table of live jobs, their versions and their watchers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/jobs/state.h"
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
+uint64_t ep_jobs_key(const char *id) {
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (; *id != 0; id++) hash = (hash ^ (uint8_t)*id) * UINT64_C(1099511628211);
+  return hash & ~UINT64_C(1);
+}
+
+uint64_t ep_jobs_tick(ep_jobs *jobs) {
+  return atomic_fetch_add(&jobs->clock, 1) + 1;
+}
+
+static ep_live_job **bucket_of(ep_jobs *jobs, const char *id) {
+  return &jobs->buckets[(ep_jobs_key(id) >> 20) % EP_JOBS_BUCKETS];
+}
+
+ep_live_job *ep_live_find(ep_jobs *jobs, const char *id) {
+  ep_live_job *job = *bucket_of(jobs, id);
+  while (job != NULL && strcmp(job->row.id, id) != 0) job = job->next;
+  return job;
+}
+
+ep_live_job *ep_live_find_stored(ep_jobs *jobs, const char *id) {
+  ep_live_job *job;
+  while ((job = ep_live_find(jobs, id)) != NULL && job->storing)
+    pthread_cond_wait(&jobs->stored, &jobs->mutex);
+  return job;
+}
+
+void ep_live_add(ep_jobs *jobs, ep_live_job *job) {
+  ep_live_job **bucket = bucket_of(jobs, job->row.id);
+  job->next = *bucket;
+  *bucket = job;
+}
+
+void ep_live_remove(ep_jobs *jobs, ep_live_job *job) {
+  ep_live_job **place = bucket_of(jobs, job->row.id);
+  while (*place != job) place = &(*place)->next;
+  *place = job->next;
+}
+
+ep_live_job *ep_live_create(const ep_job_row *row) {
+  ep_live_job *job = calloc(1, sizeof *job);
+  if (job == NULL) return NULL;
+  job->row = *row;
+  job->row.name = job->row.spec = job->row.tags = job->row.result = NULL;
+  job->name = strdup(row->name != NULL ? row->name : "");
+  job->eta_seconds = __builtin_nan("");
+  memcpy(job->entry.id, row->id, sizeof job->entry.id);
+  job->entry.priority = row->priority;
+  if (job->name == NULL) {
+    free(job);
+    return NULL;
+  }
+  return job;
+}
+
+void ep_live_destroy(ep_live_job *job) {
+  if (job == NULL) return;
+  ep_job_row_deinit(&job->row);
+  free(job->name);
+  free(job);
+}
+
+void ep_queue_touch(ep_jobs *jobs) {
+  jobs->queue_version = ep_jobs_tick(jobs);
+}
+
+void ep_live_touch(ep_jobs *jobs, ep_live_job *job) {
+  job->row.version = ep_jobs_tick(jobs);
+}
+
+bool ep_live_enqueue(ep_jobs *jobs, ep_live_job *job, bool again) {
+  job->entry.again = again;
+  /* Room for those that run, too: they may come back, and must not want memory then. */
+  if (!ep_queue_reserve(&jobs->queue, jobs->queue.count + 1 + jobs->running)) return false;
+  ep_queue_add(&jobs->queue, &job->entry);
+  job->row.state = EP_STATE_QUEUED;
+  ep_live_touch(jobs, job);
+  ep_queue_touch(jobs);
+  return true;
+}
+
+/* A queued job's answer has its place in the queue, so the queue's changes are its own. */
+uint64_t ep_live_version(const ep_jobs *jobs, const ep_live_job *job) {
+  uint64_t version = job->ending ? job->version_before : job->row.version;
+  bool queued = !job->ending && job->row.state == EP_STATE_QUEUED;
+  if (queued && jobs->queue_version > version) version = jobs->queue_version;
+  return job->labelled > version ? job->labelled : version;
+}
+
+void ep_live_announce(ep_jobs *jobs, const char *id) {
+  if (ep_wakes_mark(&jobs->watches, ~UINT64_C(1), ep_jobs_key(id)))
+    ep_supervisor_kick(jobs->supervisor);
+}
+
+void ep_queue_announce(ep_jobs *jobs) {
+  if (ep_wakes_mark(&jobs->watches, 1, 1)) ep_supervisor_kick(jobs->supervisor);
+}

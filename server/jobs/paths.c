@@ -1,0 +1,63 @@
+/* paths.c: see jobs_state.h: data that lies in files below an allowed folder. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/sources/path_source.h"
+#include "server/jobs/state.h"
+#include "server/process/data_dir.h"
+
+enum { OUTPUT_RATIO = 16 /* as of an upload: text takes less room than the numbers in it */ };
+
+/* The folder becomes a content without a name, pinned. */
+static ep_status content_pin(ep_jobs *jobs, const char *folder, ep_data_spec *data,
+                             ep_dataset_meta *meta, ep_error *error) {
+  ep_status status = ep_dataset_meta_read(folder, meta, error);
+  if (status != EP_OK) return status;
+  if (!ep_pins_add(&jobs->pins, meta->sha256)) {
+    status = ep_fail(error, EP_NO_MEMORY, "no memory for a dataset");
+  } else {
+    status = ep_jobs_content_place(jobs, folder, meta, error);
+    if (status == EP_OK) memcpy(data->sha256, meta->sha256, sizeof data->sha256);
+    if (status != EP_OK) ep_pins_remove(&jobs->pins, meta->sha256);
+  }
+  if (status != EP_OK) ep_dataset_meta_deinit(meta);
+  return status;
+}
+
+/* Reads files that cannot be mapped, as if they were uploaded. */
+static ep_status files_read(ep_jobs *jobs, const ep_path_source *source, ep_data_spec *data,
+                            ep_dataset_meta *meta, ep_error *error) {
+  char folder[EP_PATH_BYTES];
+  ep_status status = ep_folder_path(folder, error, jobs->data_dir, "tmp", "path-XXXXXX", NULL);
+  if (status != EP_OK) return status;
+  if (mkdtemp(folder) == NULL)
+    return ep_fail(error, ep_status_from_errno(errno), "a folder for the data cannot be made: %s",
+                   strerror(errno));
+  int64_t limit = jobs->max_data_bytes;
+  limit = limit > INT64_MAX / OUTPUT_RATIO ? INT64_MAX : limit * OUTPUT_RATIO;
+  status = ep_path_source_ingest(source, folder, limit, error);
+  if (status == EP_OK) status = content_pin(jobs, folder, data, meta, error);
+  ep_folder_remove(folder, NULL); /* gone already if it was placed */
+  return status;
+}
+
+ep_status ep_jobs_path_resolve(ep_jobs *jobs, ep_data_spec *data, ep_dataset_meta *meta,
+                               ep_problem *problem) {
+  ep_path_source source;
+  ep_error error = {0};
+  data->sha256[0] = 0;
+  *meta = (ep_dataset_meta){0};
+  ep_status status = ep_path_source_open(data->path, &source, &error);
+  if (status == EP_OK) {
+    status = source.mappable ? ep_path_source_measure(&source, true, meta, &error)
+                             : files_read(jobs, &source, data, meta, &error);
+    ep_path_source_close(&source);
+  }
+  if (status == EP_OK) return EP_OK;
+  if (status == EP_MEDIA_TYPE || status == EP_DATA || status == EP_TOO_LARGE) status = EP_INVALID;
+  if (status == EP_INVALID)
+    return ep_problem_add(problem, status, "/data/path", "%s", error.message);
+  return ep_problem_from_error(problem, &error);
+}

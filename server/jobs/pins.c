@@ -1,0 +1,87 @@
+/* pins.c: see pins.h. */
+#include "server/jobs/pins.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void ep_pins_init(ep_pins *pins) {
+  *pins = (ep_pins){0};
+  pthread_mutex_init(&pins->mutex, NULL);
+  pthread_cond_init(&pins->released, NULL);
+}
+
+void ep_pins_deinit(ep_pins *pins) {
+  free(pins->pins);
+  pthread_cond_destroy(&pins->released);
+  pthread_mutex_destroy(&pins->mutex);
+}
+
+/* The functions below are called with the mutex held. */
+
+static ep_pin *pin_find(ep_pins *pins, const char *sha256) {
+  for (int64_t i = 0; i < pins->used; i++)
+    if (strcmp(pins->pins[i].sha256, sha256) == 0) return &pins->pins[i];
+  return NULL;
+}
+
+static bool pin_append(ep_pins *pins, const char *sha256, int64_t count) {
+  assert(strlen(sha256) < EP_PIN_BYTES);
+  if (pins->used == pins->capacity) {
+    int64_t capacity = pins->capacity == 0 ? 8 : pins->capacity * 2;
+    ep_pin *grown = realloc(pins->pins, (size_t)capacity * sizeof *grown);
+    if (grown == NULL) return false;
+    pins->pins = grown;
+    pins->capacity = capacity;
+  }
+  ep_pin *pin = &pins->pins[pins->used++];
+  snprintf(pin->sha256, sizeof pin->sha256, "%s", sha256);
+  pin->count = count;
+  return true;
+}
+
+static void pin_drop(ep_pins *pins, ep_pin *pin) {
+  *pin = pins->pins[--pins->used];
+  pthread_cond_broadcast(&pins->released);
+}
+
+bool ep_pins_add(ep_pins *pins, const char *sha256) {
+  bool added = true;
+  pthread_mutex_lock(&pins->mutex);
+  ep_pin *pin = pin_find(pins, sha256);
+  while (pin != NULL && pin->count < 0) {
+    pthread_cond_wait(&pins->released, &pins->mutex);
+    pin = pin_find(pins, sha256);
+  }
+  if (pin != NULL) {
+    pin->count++;
+  } else {
+    added = pin_append(pins, sha256, 1);
+  }
+  pthread_mutex_unlock(&pins->mutex);
+  return added;
+}
+
+void ep_pins_remove(ep_pins *pins, const char *sha256) {
+  pthread_mutex_lock(&pins->mutex);
+  ep_pin *pin = pin_find(pins, sha256);
+  assert(pin != NULL && pin->count > 0);
+  if (--pin->count == 0) pin_drop(pins, pin);
+  pthread_mutex_unlock(&pins->mutex);
+}
+
+bool ep_pins_claim(ep_pins *pins, const char *sha256) {
+  pthread_mutex_lock(&pins->mutex);
+  bool claimed = pin_find(pins, sha256) == NULL && pin_append(pins, sha256, -1);
+  pthread_mutex_unlock(&pins->mutex);
+  return claimed;
+}
+
+void ep_pins_unclaim(ep_pins *pins, const char *sha256) {
+  pthread_mutex_lock(&pins->mutex);
+  ep_pin *pin = pin_find(pins, sha256);
+  assert(pin != NULL && pin->count == -1);
+  pin_drop(pins, pin);
+  pthread_mutex_unlock(&pins->mutex);
+}

@@ -1,0 +1,105 @@
+#include "server/metrics/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LABELS_MAX = 3 };
+
+static void put(ep_writer *out, const char *text) {
+  ep_writer_bytes(out, text, strlen(text));
+}
+
+void ep_metrics_family(ep_writer *out, const char *name, const char *type, const char *help) {
+  put(out, "# HELP ");
+  put(out, name);
+  put(out, " ");
+  put(out, help);
+  put(out, "\n# TYPE ");
+  put(out, name);
+  put(out, " ");
+  put(out, type);
+  put(out, "\n");
+}
+
+static void put_label_value(ep_writer *out, const char *value) {
+  for (; *value != 0; value++) {
+    if (*value == '\\')
+      put(out, "\\\\");
+    else if (*value == '"')
+      put(out, "\\\"");
+    else if (*value == '\n')
+      put(out, "\\n");
+    else
+      ep_writer_bytes(out, value, 1);
+  }
+}
+
+static void put_labels(ep_writer *out, const char *const *labels) {
+  if (labels == NULL || labels[0] == NULL) return;
+  for (int i = 0; labels[i] != NULL; i += 2) {
+    put(out, i == 0 ? "{" : ",");
+    put(out, labels[i]);
+    put(out, "=\"");
+    put_label_value(out, labels[i + 1]);
+    put(out, "\"");
+  }
+  put(out, "}");
+}
+
+static void put_number(ep_writer *out, double value) {
+  char text[EP_NUMBER_BYTES];
+  if (isnan(value))
+    put(out, "NaN");
+  else if (isinf(value))
+    put(out, value > 0 ? "+Inf" : "-Inf");
+  else
+    ep_writer_bytes(out, text, ep_number_format(value, text));
+}
+
+void ep_metrics_sample(ep_writer *out, const char *name, const char *const *labels, double value) {
+  put(out, name);
+  put_labels(out, labels);
+  put(out, " ");
+  put_number(out, value);
+  put(out, "\n");
+}
+
+void ep_metrics_single(ep_writer *out, const char *name, const char *type, const char *help,
+                       double value) {
+  ep_metrics_family(out, name, type, help);
+  ep_metrics_sample(out, name, NULL, value);
+}
+
+/* name with one of _bucket, _sum, _count behind it. */
+static void part_sample(ep_writer *out, const char *name, const char *part,
+                        const char *const *labels, double value) {
+  char whole[128];
+  snprintf(whole, sizeof whole, "%s%s", name, part);
+  ep_metrics_sample(out, whole, labels, value);
+}
+
+void ep_metrics_histogram(ep_writer *out, const char *name, const char *const *labels,
+                          const double *bounds, const ep_histogram *histogram) {
+  const char *with_bound[2 * (LABELS_MAX + 1) + 1];
+  char bound[EP_NUMBER_BYTES];
+  int used = 0;
+  for (; labels != NULL && labels[used] != NULL && used < 2 * LABELS_MAX; used++)
+    with_bound[used] = labels[used];
+  with_bound[used] = "le";
+  with_bound[used + 1] = bound;
+  with_bound[used + 2] = NULL;
+  unsigned long long count = 0;
+  /* The count is made of the buckets that were read: the three agree, whatever is added meanwhile.
+   */
+  for (int i = 0; i <= EP_HISTOGRAM_BOUNDS; i++) {
+    count += atomic_load_explicit(&histogram->buckets[i], memory_order_relaxed);
+    if (i < EP_HISTOGRAM_BOUNDS)
+      ep_number_format(bounds[i], bound);
+    else
+      snprintf(bound, sizeof bound, "+Inf");
+    part_sample(out, name, "_bucket", with_bound, (double)count);
+  }
+  part_sample(out, name, "_sum", labels, (double)atomic_load(&histogram->sum_us) / 1e6);
+  part_sample(out, name, "_count", labels, (double)count);
+}

@@ -1,0 +1,47 @@
+/* config.h: how the daemon is started: flags, and a JSON file with the same names. Flags win. */
+#ifndef EP_SERVER_PROCESS_CONFIG_H
+#define EP_SERVER_PROCESS_CONFIG_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "api/status.h"
+#include "server/process/log.h"
+
+enum { EP_CONFIG_TEXT_BYTES = 1024, EP_CONFIG_FOLDERS_BYTES = 16384 };
+
+typedef struct {
+  char listen[EP_CONFIG_TEXT_BYTES];        /* HOST:PORT; [::1]:8080 for IPv6 */
+  char allow_host[EP_CONFIG_TEXT_BYTES];    /* further names it may be called by, comma-separated */
+  char data_dir[PATH_MAX];                  /* made absolute nowhere; logged at start */
+  char devices[EP_CONFIG_TEXT_BYTES];       /* "auto", "cpu,cuda:0" */
+  char token_file[PATH_MAX];                /* "" = no token */
+  char config[PATH_MAX];                    /* "" = no file */
+  char worker[PATH_MAX], plugin[PATH_MAX];  /* "" = beside epochd */
+  char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
+  char log_level[16], log_format[16];
+  int64_t max_upload_bytes;
+  int64_t data_bytes_max;
+  int64_t max_queued;
+  int64_t stall_seconds;
+  int64_t cpu_jobs;
+  int64_t http_threads;
+  bool probe, help, version;
+  /* Found from the above. */
+  char host[256]; /* without brackets */
+  int port;
+  bool loopback; /* `host` is reached from this machine alone */
+  ep_notice_level level;
+  ep_log_format format;
+} ep_config;
+
+/* Defaults, then --config FILE, then the flags of argv[1 …]. EP_INVALID with a sentence that names
+ * the flag or key, and the nearest that there is. */
+ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *error);
+
+/* What --help prints. */
+void ep_config_usage(FILE *out);
+
+#endif

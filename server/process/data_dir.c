@@ -1,0 +1,152 @@
+/* data_dir.c: see folder.h. */
+#include "server/process/data_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/files/durable_file.h"
+#include "server/process/clock.h"
+
+enum { OPEN_FOLDERS = 16 }; /* file descriptors that removing a tree may take */
+
+ep_status ep_folder_path(char *path, ep_error *error, const char *base, ...) {
+  va_list parts;
+  int used = snprintf(path, EP_PATH_BYTES, "%s", base);
+  va_start(parts, base);
+  for (const char *part = va_arg(parts, const char *);
+       part != NULL && used >= 0 && used < EP_PATH_BYTES; part = va_arg(parts, const char *))
+    used += snprintf(path + used, (size_t)(EP_PATH_BYTES - used), "/%s", part);
+  va_end(parts);
+  if (used < 0 || used >= EP_PATH_BYTES)
+    return ep_fail(error, EP_TOO_LARGE, "a path below %.100s… is too long", base);
+  return EP_OK;
+}
+
+ep_status ep_folder_create(const char *path, ep_error *error) {
+  if (mkdir(path, 0700) == 0 || errno == EEXIST) return EP_OK;
+  return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
+                 strerror(errno));
+}
+
+/* Takes the lock and writes this process's pid into the file. */
+static ep_status folder_lock(const char *data_dir, int *lock_fd, ep_error *error) {
+  char path[EP_PATH_BYTES], pid[32] = "";
+  ep_status status = ep_folder_path(path, error, data_dir, "lock", NULL);
+  if (status != EP_OK) return status;
+  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    ssize_t got = pread(fd, pid, sizeof pid - 1, 0);
+    pid[got > 0 ? got : 0] = 0;
+    pid[strcspn(pid, "\n")] = 0;
+    status = errno == EWOULDBLOCK || got >= 0
+                 ? ep_fail(error, EP_CONFLICT,
+                           "the data folder %s is in use by another epochd (process %s)", data_dir,
+                           pid[0] != 0 ? pid : "unknown")
+                 : ep_fail(error, EP_IO, "%s cannot be locked: %s", path, strerror(errno));
+    close(fd);
+    return status;
+  }
+  int bytes = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+  if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)bytes, 0) != bytes) {
+    status = ep_fail(error, EP_IO, "%s cannot be written: %s", path, strerror(errno));
+    close(fd);
+    return status;
+  }
+  *lock_fd = fd;
+  return EP_OK;
+}
+
+ep_status ep_folder_open(const char *data_dir, int *lock_fd, ep_error *error) {
+  static const char *const kinds[] = {"jobs", "datasets", "tmp"};
+  char path[EP_PATH_BYTES];
+  int fd = -1;
+  bool fresh = !ep_folder_exists(data_dir);
+  ep_status status = ep_folder_create(data_dir, error);
+  if (status == EP_OK) status = ep_folder_path(path, error, data_dir, "..", NULL);
+  if (status == EP_OK && fresh) status = ep_durable_folder_sync(path, error);
+  if (status == EP_OK) status = folder_lock(data_dir, &fd, error);
+  if (status == EP_OK) status = ep_folder_path(path, error, data_dir, "tmp", NULL);
+  if (status == EP_OK) status = ep_folder_remove(path, error);
+  for (size_t i = 0; status == EP_OK && i < sizeof kinds / sizeof *kinds; i++) {
+    status = ep_folder_path(path, error, data_dir, kinds[i], NULL);
+    if (status == EP_OK) status = ep_folder_create(path, error);
+  }
+  if (status == EP_OK) status = ep_durable_folder_sync(data_dir, error);
+  if (status != EP_OK) {
+    if (fd >= 0) close(fd);
+    return status;
+  }
+  *lock_fd = fd;
+  return EP_OK;
+}
+
+static int entry_remove(const char *path, const struct stat *state, int flag, struct FTW *place) {
+  (void)state, (void)place;
+  return (flag == FTW_DP || flag == FTW_D ? rmdir(path) : unlink(path)) == 0 || errno == ENOENT
+             ? 0
+             : -1;
+}
+
+ep_status ep_folder_remove(const char *path, ep_error *error) {
+  if (nftw(path, entry_remove, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT)
+    return EP_OK;
+  return ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
+}
+
+ep_status ep_folder_discard(const char *data_dir, const char *kind, const char *name,
+                            ep_error *error) {
+  char from[EP_PATH_BYTES], to[EP_PATH_BYTES], unique[160];
+  snprintf(unique, sizeof unique, "%.100s.%lld", name, (long long)ep_clock_steady_us());
+  ep_status status = ep_folder_path(from, error, data_dir, kind, name, NULL);
+  if (status == EP_OK) status = ep_folder_path(to, error, data_dir, "tmp", unique, NULL);
+  if (status != EP_OK) return status;
+  if (rename(from, to) != 0) {
+    if (errno == ENOENT) return EP_OK;
+    return ep_fail(error, EP_IO, "%s cannot be moved: %s", from, strerror(errno));
+  }
+  return ep_folder_remove(to, error);
+}
+
+ep_status ep_folder_list(const char *path, void (*visit)(void *context, const char *name),
+                         void *context, ep_error *error) {
+  DIR *folder = opendir(path);
+  if (folder == NULL) return ep_fail(error, EP_IO, "%s cannot be read: %s", path, strerror(errno));
+  for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
+    if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+      visit(context, entry->d_name);
+  closedir(folder);
+  return EP_OK;
+}
+
+ep_status ep_folder_write_file(const char *path, const char *text, size_t bytes, ep_error *error) {
+  int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0)
+    return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
+                   strerror(errno));
+  ep_status status = EP_OK;
+  for (size_t done = 0; status == EP_OK && done < bytes;) {
+    ssize_t wrote = write(fd, text + done, bytes - done);
+    if (wrote >= 0) {
+      done += (size_t)wrote;
+    } else if (errno != EINTR) {
+      status = ep_fail(error, ep_status_from_errno(errno), "%s cannot be written: %s", path,
+                       strerror(errno));
+    }
+  }
+  close(fd);
+  return status;
+}
+
+bool ep_folder_exists(const char *path) {
+  return access(path, F_OK) == 0;
+}

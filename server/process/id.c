@@ -1,0 +1,82 @@
+/* id.c: see id.h. The specification: https://github.com/ulid/spec */
+#include "server/process/id.h"
+
+#include <pthread.h>
+#include <sodium.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "server/process/clock.h"
+
+enum { PREFIX_BYTES = 4, DIGITS = 26, RANDOM_BYTES = 10, VALUE_BYTES = 16 };
+
+static const char ALPHABET[] = "0123456789abcdefghjkmnpqrstvwxyz";
+
+static pthread_mutex_t last_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards last */
+static uint8_t last[VALUE_BYTES]; /* the last id's 128 bits, big-endian */
+
+static void value_write(const uint8_t value[VALUE_BYTES], char id[EP_ID_BYTES]) {
+  memcpy(id, "job_", PREFIX_BYTES);
+  unsigned held = 0; /* 130 bits in 26 digits: the first digit has two bits of zero before it */
+  int bits = 2, digit = 0;
+  for (int i = 0; i < VALUE_BYTES; i++) {
+    held = held << 8 | value[i];
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      id[PREFIX_BYTES + digit++] = ALPHABET[held >> bits & 31];
+    }
+    held &= (1u << bits) - 1;
+  }
+  id[PREFIX_BYTES + DIGITS] = 0;
+}
+
+static void value_read(const char *id, uint8_t value[VALUE_BYTES]) {
+  unsigned held = 0;
+  int bits = -2, byte = 0;
+  for (int i = 0; i < DIGITS; i++) {
+    const char *place = strchr(ALPHABET, id[PREFIX_BYTES + i]);
+    held = held << 5 | (unsigned)(place - ALPHABET);
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      value[byte++] = (uint8_t)(held >> bits);
+      held &= (1u << bits) - 1;
+    }
+  }
+}
+
+static void value_increment(uint8_t value[VALUE_BYTES]) {
+  for (int i = VALUE_BYTES - 1; i >= 0 && ++value[i] == 0; i--) {
+  }
+}
+
+void ep_id_create(char id[EP_ID_BYTES]) {
+  uint8_t value[VALUE_BYTES];
+  int64_t now_ms = ep_clock_utc_us() / 1000;
+  for (int i = 0; i < 6; i++) value[i] = (uint8_t)(now_ms >> (40 - 8 * i));
+  randombytes_buf(value + 6, RANDOM_BYTES);
+  pthread_mutex_lock(&last_mutex);
+  if (memcmp(value, last, 6) <= 0) {
+    value_increment(last); /* the same millisecond, or a clock that went back */
+    memcpy(value, last, VALUE_BYTES);
+  } else {
+    memcpy(last, value, VALUE_BYTES);
+  }
+  pthread_mutex_unlock(&last_mutex);
+  value_write(value, id);
+}
+
+void ep_id_observe(const char *id) {
+  uint8_t value[VALUE_BYTES];
+  if (!ep_id_valid(id)) return;
+  value_read(id, value);
+  pthread_mutex_lock(&last_mutex);
+  if (memcmp(value, last, VALUE_BYTES) > 0) memcpy(last, value, VALUE_BYTES);
+  pthread_mutex_unlock(&last_mutex);
+}
+
+bool ep_id_valid(const char *id) {
+  return strncmp(id, "job_", PREFIX_BYTES) == 0 && strspn(id + PREFIX_BYTES, ALPHABET) == DIGITS &&
+         id[PREFIX_BYTES + DIGITS] == 0 && id[PREFIX_BYTES] <= '7';
+}

@@ -1,0 +1,19 @@
+/* id.h: job ids: "job_" and a ULID in lower-case Crockford base32 (48 bits of milliseconds, 80 of
+ * chance), so that they sort by age. Within one process they only ever grow. */
+#ifndef EP_SERVER_PROCESS_ID_H
+#define EP_SERVER_PROCESS_ID_H
+
+#include <stdbool.h>
+
+enum { EP_ID_BYTES = 40 }; /* "job_", 26 characters, 0, and room */
+
+/* A new id, greater than every one before it, even when the clock is set back. Thread-safe. */
+void ep_id_create(char id[EP_ID_BYTES]);
+
+/* Later ids will be greater than `id` (the newest of the store, at start). */
+void ep_id_observe(const char *id);
+
+/* "job_" and 26 characters of the alphabet: safe as the name of a folder. */
+bool ep_id_valid(const char *id);
+
+#endif

@@ -1,0 +1,115 @@
+/* datasets.c: see store.h: names of datasets. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/process/clock.h"
+#include "server/store/sql.h"
+
+static void dataset_read(sqlite3_stmt *s, ep_dataset_row *row) {
+  *row = (ep_dataset_row){0};
+  const char *name = (const char *)sqlite3_column_text(s, 0);
+  const char *sha256 = (const char *)sqlite3_column_text(s, 1);
+  if (name != NULL) snprintf(row->name, sizeof row->name, "%s", name);
+  if (sha256 != NULL) snprintf(row->sha256, sizeof row->sha256, "%s", sha256);
+  row->created_us = sqlite3_column_int64(s, 2);
+}
+
+/* EP_NOT_FOUND when there is none. The mutex is held. */
+static ep_status dataset_find(ep_store *store, const char *name, ep_dataset_row *out,
+                              ep_error *error) {
+  sqlite3_stmt *s = store->statements[EP_SQL_DATASET_GET];
+  sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+  int code = sqlite3_step(s);
+  ep_status status = EP_OK;
+  if (code == SQLITE_ROW) {
+    dataset_read(s, out);
+  } else {
+    status = code == SQLITE_DONE
+                 ? ep_fail(error, EP_NOT_FOUND, "there is no dataset \"%.128s\"", name)
+                 : ep_store_fail(store, code, error);
+  }
+  sqlite3_reset(s);
+  sqlite3_clear_bindings(s);
+  return status;
+}
+
+ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row *out,
+                               ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_GET);
+  ep_status status = dataset_find(store, name, out, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_dataset_row *before,
+                               ep_error *error) {
+  *before = (ep_dataset_row){0};
+  /* One critical section: of two that put the same name, each must see what it replaces. */
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_PUT);
+  ep_status status = dataset_find(store, row->name, before, NULL);
+  if (status != EP_OK && status != EP_NOT_FOUND) {
+    ep_store_unlock(store, s);
+    return ep_fail(error, status, "the store of dataset names could not be read");
+  }
+  sqlite3_bind_text(s, 1, row->name, -1, SQLITE_STATIC);
+  sqlite3_bind_text(s, 2, row->sha256, -1, SQLITE_STATIC);
+  sqlite3_bind_int64(s, 3, row->created_us);
+  status = ep_store_run(store, s, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_dataset_delete(ep_store *store, const char *name, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_DELETE);
+  sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+  ep_status status = ep_store_run(store, s, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *count,
+                                 ep_error *error) {
+  *count = 0;
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_NAMES);
+  sqlite3_bind_text(s, 1, sha256, -1, SQLITE_STATIC);
+  int code = sqlite3_step(s);
+  if (code == SQLITE_ROW) *count = sqlite3_column_int64(s, 0);
+  ep_status status = code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_dataset_list(ep_store *store, ep_dataset_row **rows, int64_t *count,
+                                ep_error *error) {
+  ep_dataset_row *list = NULL;
+  int64_t used = 0, capacity = 0;
+  ep_status status = EP_OK;
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_LIST);
+  int code;
+  while (status == EP_OK && (code = sqlite3_step(s)) != SQLITE_DONE) {
+    if (code != SQLITE_ROW) {
+      status = ep_store_fail(store, code, error);
+      break;
+    }
+    if (used == capacity) {
+      capacity = capacity == 0 ? 16 : capacity * 2;
+      ep_dataset_row *grown = realloc(list, (size_t)capacity * sizeof *grown);
+      if (grown == NULL) {
+        status = ep_fail(error, EP_NO_MEMORY, "no memory for the list of datasets");
+        break;
+      }
+      list = grown;
+    }
+    dataset_read(s, &list[used++]);
+  }
+  ep_store_unlock(store, s);
+  if (status != EP_OK) {
+    free(list);
+    list = NULL;
+    used = 0;
+  }
+  *rows = list;
+  *count = used;
+  return status;
+}

@@ -1,0 +1,85 @@
+/* labels.c: see store.h: a job's name, tags and priority. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/store/sql.h"
+
+static bool has_ended(const char *name) {
+  int state = name != NULL ? ep_state_from_name(name) : -1;
+  return state == EP_STATE_SUCCEEDED || state == EP_STATE_FAILED || state == EP_STATE_CANCELLED;
+}
+
+/* A row as it will be; texts owned. */
+typedef struct {
+  char *name, *tags, *spec;
+  int priority;
+  int64_t edition;
+} labelled_row;
+
+static void labelled_deinit(labelled_row *row) {
+  free(row->name);
+  free(row->tags);
+  free(row->spec);
+}
+
+static char *text_copy(const char *text, const char *fallback) {
+  return strdup(text != NULL ? text : fallback);
+}
+
+/* Lays the labels over the row at which the statement stands. row: all zero. */
+static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *labels,
+                           labelled_row *row, ep_error *error) {
+  if (labels->has_priority && has_ended((const char *)sqlite3_column_text(s, 4)))
+    return ep_fail_at(error, EP_CONFLICT, "/priority",
+                      "job %.60s has ended: its priority means nothing any more", id);
+  const char *name = (const char *)sqlite3_column_text(s, 0);
+  const char *spec = (const char *)sqlite3_column_text(s, 2);
+  const char *tags = (const char *)sqlite3_column_text(s, 3);
+  row->name = text_copy(labels->has_name ? labels->name : name, "");
+  row->tags = text_copy(labels->has_tags ? labels->tags : tags, "[]");
+  row->priority = labels->has_priority ? labels->priority : sqlite3_column_int(s, 1);
+  row->edition = sqlite3_column_int64(s, 5) + 1;
+  if (row->name == NULL || row->tags == NULL || spec == NULL)
+    return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  return ep_labels_apply(spec, labels, &row->spec, error);
+}
+
+/* The mutex is held. */
+static ep_status row_write(ep_store *store, const char *id, const labelled_row *row,
+                           uint64_t version, ep_error *error) {
+  sqlite3_stmt *s = store->statements[EP_SQL_JOB_LABEL];
+  ep_store_text_bind(s, 1, id);
+  ep_store_text_bind(s, 2, row->name);
+  sqlite3_bind_int(s, 3, row->priority);
+  ep_store_text_bind(s, 4, row->spec);
+  ep_store_text_bind(s, 5, row->tags);
+  sqlite3_bind_int64(s, 6, row->edition);
+  sqlite3_bind_int64(s, 7, (int64_t)version);
+  ep_status status = ep_store_run(store, s, error);
+  sqlite3_clear_bindings(s);
+  return status;
+}
+
+ep_status ep_store_job_label(ep_store *store, const char *id, const ep_labels *labels,
+                             uint64_t version, ep_store_labels *out, ep_error *error) {
+  labelled_row row = {0};
+  *out = (ep_store_labels){0};
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_LABELS);
+  ep_store_text_bind(s, 1, id);
+  int code = sqlite3_step(s);
+  ep_status status = EP_OK;
+  if (code == SQLITE_ROW)
+    status = row_label(s, id, labels, &row, error);
+  else
+    status = code == SQLITE_DONE ? ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id)
+                                 : ep_store_fail(store, code, error);
+  sqlite3_reset(s);
+  if (status == EP_OK) status = row_write(store, id, &row, version, error);
+  ep_store_unlock(store, s);
+  if (status == EP_OK) {
+    *out = (ep_store_labels){row.name, row.priority, row.edition};
+    row.name = NULL;
+  }
+  labelled_deinit(&row);
+  return status;
+}

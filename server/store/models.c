@@ -1,0 +1,149 @@
+/* models.c: see store_models.h. A row's shape is a text, "784" or "1,28,28". */
+#include "server/store/models.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/store/sql.h"
+
+enum { SHAPE_BYTES = 24 * EP_LIMIT_ROW_DIMENSIONS };
+
+static void shape_format(const ep_model *model, char text[SHAPE_BYTES]) {
+  text[0] = 0;
+  for (int i = 0; i < model->row_dimensions; i++) {
+    size_t used = strlen(text);
+    snprintf(text + used, SHAPE_BYTES - used, "%s%lld", i ? "," : "", (long long)model->row[i]);
+  }
+}
+
+/* False for a text that this program did not write. */
+static bool shape_parse(const char *text, ep_model *model) {
+  for (model->row_dimensions = 0; model->row_dimensions < EP_LIMIT_ROW_DIMENSIONS;) {
+    char *end;
+    long long size = strtoll(text, &end, 10);
+    if (end == text || size < 1 || size > EP_LIMIT_FEATURES) return false;
+    model->row[model->row_dimensions++] = size;
+    if (*end == 0) return ep_model_columns(model) <= EP_LIMIT_FEATURES;
+    if (*end != ',') return false;
+    text = end + 1;
+  }
+  return false;
+}
+
+static const char *text_of(sqlite3_stmt *s, int column) {
+  const char *text = (const char *)sqlite3_column_text(s, column);
+  return text != NULL ? text : "";
+}
+
+static ep_status model_read(sqlite3_stmt *s, ep_model *out, ep_error *error) {
+  *out = (ep_model){0};
+  snprintf(out->name, sizeof out->name, "%s", text_of(s, 0));
+  snprintf(out->job, sizeof out->job, "%s", text_of(s, 1));
+  out->outputs = sqlite3_column_int64(s, 3);
+  int decision = ep_decision_from_name(text_of(s, 4));
+  out->published_us = sqlite3_column_int64(s, 5);
+  if (decision < 0 || out->outputs < 1 || !shape_parse(text_of(s, 2), out))
+    return ep_fail(error, EP_IO, "the store's row of model \"%s\" cannot be read", out->name);
+  out->decision = (ep_decision)decision;
+  return EP_OK;
+}
+
+/* The first row of a statement that is given `key`. EP_NOT_FOUND without one. The mutex is held. */
+static ep_status model_find(ep_store *store, ep_sql sql, const char *key, ep_model *out,
+                            ep_error *error) {
+  sqlite3_stmt *s = store->statements[sql];
+  sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
+  int code = sqlite3_step(s);
+  ep_status status = code == SQLITE_ROW ? model_read(s, out, error)
+                     : code == SQLITE_DONE
+                         ? ep_fail(error, EP_NOT_FOUND, "there is no model \"%.128s\"", key)
+                         : ep_store_fail(store, code, error);
+  sqlite3_reset(s);
+  sqlite3_clear_bindings(s);
+  return status;
+}
+
+ep_status ep_store_model_get(ep_store *store, const char *name, ep_model *out, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_GET);
+  ep_status status = model_find(store, EP_SQL_MODEL_GET, name, out, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_model_by_job(ep_store *store, const char *job, ep_model *out, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_BY_JOB);
+  ep_status status = model_find(store, EP_SQL_MODEL_BY_JOB, job, out, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+/* The mutex is held. */
+static ep_status room_check(ep_store *store, ep_error *error) {
+  sqlite3_stmt *s = store->statements[EP_SQL_MODEL_COUNT];
+  int code = sqlite3_step(s);
+  int64_t count = code == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+  ep_status status = code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
+  sqlite3_reset(s);
+  if (status == EP_OK && count >= EP_LIMIT_MODELS)
+    return ep_fail(error, EP_CONFLICT, "there are %d models already: delete one", EP_LIMIT_MODELS);
+  return status;
+}
+
+ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool *created,
+                             ep_error *error) {
+  char shape[SHAPE_BYTES];
+  ep_model before;
+  /* One critical section: of two that put the same new name, one creates it. */
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_PUT);
+  ep_status status = model_find(store, EP_SQL_MODEL_GET, model->name, &before, NULL);
+  *created = status == EP_NOT_FOUND;
+  status = *created ? room_check(store, error) : EP_OK;
+  if (status == EP_OK) {
+    shape_format(model, shape);
+    sqlite3_bind_text(s, 1, model->name, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 2, model->job, -1, SQLITE_STATIC);
+    sqlite3_bind_text(s, 3, shape, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 4, model->outputs);
+    sqlite3_bind_text(s, 5, ep_decision_name(model->decision), -1, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 6, model->published_us);
+    status = ep_store_run(store, s, error);
+  }
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *error) {
+  ep_model before;
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_DELETE);
+  ep_status status = model_find(store, EP_SQL_MODEL_GET, name, &before, error);
+  if (status == EP_IO) status = EP_OK; /* a row that cannot be read can be deleted */
+  if (status == EP_OK) {
+    sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
+    status = ep_store_run(store, s, error);
+  }
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_model_list(ep_store *store, ep_model **models, int64_t *count, ep_error *error) {
+  *count = 0;
+  *models = calloc(EP_LIMIT_MODELS, sizeof **models);
+  if (*models == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of models");
+  ep_status status = EP_OK;
+  int code = SQLITE_DONE;
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_LIST);
+  while (status == EP_OK && *count < EP_LIMIT_MODELS && (code = sqlite3_step(s)) == SQLITE_ROW) {
+    status = model_read(s, &(*models)[*count], error);
+    ++*count;
+  }
+  if (status == EP_OK && code != SQLITE_ROW && code != SQLITE_DONE)
+    status = ep_store_fail(store, code, error);
+  ep_store_unlock(store, s);
+  if (status != EP_OK) {
+    free(*models);
+    *models = NULL;
+    *count = 0;
+  }
+  return status;
+}

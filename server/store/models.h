@@ -1,0 +1,20 @@
+/* models.h: published models in the store (store.h): names of jobs' weights. Thread-safe; a
+ * function that changes something returns when it is on disk. */
+#ifndef EP_SERVER_STORE_MODELS_H
+#define EP_SERVER_STORE_MODELS_H
+
+#include "api/responses/model.h"
+#include "server/store/store.h"
+
+/* Names a job's weights; *created false when the name was there and now means this job. EP_CONFLICT
+ * when there are EP_LIMIT_MODELS names. */
+ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool *created,
+                             ep_error *error);
+ep_status ep_store_model_get(ep_store *store, const char *name, ep_model *out, ep_error *error);
+ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *error);
+/* One of the models that name the job; EP_NOT_FOUND when none does. */
+ep_status ep_store_model_by_job(ep_store *store, const char *job, ep_model *out, ep_error *error);
+/* All of them by name; *models is the caller's (free). */
+ep_status ep_store_model_list(ep_store *store, ep_model **models, int64_t *count, ep_error *error);
+
+#endif

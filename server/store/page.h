@@ -1,0 +1,18 @@
+/* page.h: which jobs a list shows. */
+#ifndef EP_SERVER_STORE_PAGE_H
+#define EP_SERVER_STORE_PAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Newest first. The texts are lent. */
+typedef struct {
+  int state;               /* -1 = any */
+  const char *after;       /* only older ones than this id; NULL = from the newest on */
+  int64_t limit;           /* at most so many */
+  const char *const *tags; /* [tags_count]: only jobs with all of them */
+  int tags_count;
+  bool summary; /* without specs and long metrics */
+} ep_job_page;
+
+#endif

@@ -1,0 +1,98 @@
+/* sql.h: the store's statements: SQL as tables, read by store*.c alone. */
+#ifndef EP_SERVER_STORE_SQL_H
+#define EP_SERVER_STORE_SQL_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+#include "server/store/store.h"
+
+#define EP_JOB_COLUMNS_WITH(spec)                                                         \
+  "id, name, state, priority, " spec ", dataset, wanted, device, executor, seconds_cpu, " \
+  "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, "    \
+  "finished_us, version, tags, cores"
+#define EP_JOB_COLUMNS EP_JOB_COLUMNS_WITH("spec")
+
+/* The three ways of choosing a page of jobs, one after the other: all, by state, by tags. ?1: older
+ * than this id; ?2: the limit; ?3: the state; ?4: a tag; ?5: further tags, as a JSON array. */
+#define EP_SQL_PAGES(X, code, columns, hint)                                                    \
+  X(code, "SELECT " columns " FROM jobs " hint " WHERE id < ?1 ORDER BY id DESC LIMIT ?2")      \
+  X(code##_STATE,                                                                               \
+    "SELECT " columns " FROM jobs WHERE state = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2")      \
+  X(code##_TAGGED,                                                                              \
+    "SELECT " columns " FROM (SELECT id AS tagged FROM job_tags WHERE tag = ?4 AND id < ?1) "   \
+    "CROSS JOIN jobs " hint " ON id = tagged WHERE (?3 IS NULL OR state = ?3) AND NOT EXISTS "  \
+    "(SELECT 1 FROM json_each(?5) AS wanted WHERE NOT EXISTS (SELECT 1 FROM job_tags AS other " \
+    "WHERE other.tag = wanted.value AND other.id = tagged)) ORDER BY tagged DESC LIMIT ?2")
+
+#define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us"
+
+/* X(code, SQL): prepared once, when the store is opened. */
+#define EP_SQL_TABLE(X)                                                                          \
+  X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
+  X(COMMIT, "COMMIT")                                                                            \
+  X(ROLLBACK, "ROLLBACK")                                                                        \
+  X(JOB_INSERT,                                                                                  \
+    "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash) VALUES "                         \
+    "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,?23,?24)")  \
+  X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                            \
+  X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "      \
+                "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                       \
+  X(JOB_GET, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id = ?1")                                \
+  X(JOB_DELETE, "DELETE FROM jobs WHERE id = ?1")                                                \
+  X(JOB_EXISTS, "SELECT 1 FROM jobs WHERE id = ?1")                                              \
+  X(JOB_LABELS, "SELECT name, priority, spec, tags, state, edition FROM jobs WHERE id = ?1")     \
+  X(JOB_LABEL, "UPDATE jobs SET name=?2, priority=?3, spec=?4, tags=?5, edition=?6, version=?7 " \
+               "WHERE id = ?1")                                                                  \
+  EP_SQL_PAGES(X, JOBS_LIST, EP_JOB_COLUMNS, "")                                                 \
+  EP_SQL_PAGES(X, JOBS_SUMMARY, EP_JOB_COLUMNS_WITH("''"), "")                                   \
+  EP_SQL_PAGES(X, JOBS_VERSION, "id, version", "INDEXED BY jobs_by_id")                          \
+  X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id > ?1 AND state IN "           \
+                     "('queued','running','pausing','paused') ORDER BY id")                      \
+  X(JOBS_FINISHED_LAST,                                                                          \
+    "SELECT " EP_JOB_COLUMNS_WITH(                                                               \
+        "''") " FROM jobs WHERE finished_us > 0 ORDER BY finished_us DESC LIMIT ?1")             \
+  X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "           \
+               "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "           \
+               "decision = ?5, published_us = ?6")                                               \
+  X(MODEL_GET, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE name = ?1")                        \
+  X(MODEL_BY_JOB, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE job = ?1 LIMIT 1")              \
+  X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                          \
+  X(MODEL_COUNT, "SELECT count(*) FROM models")                                                  \
+  X(MODEL_LIST, "SELECT " EP_MODEL_COLUMNS " FROM models ORDER BY name")                         \
+  X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                               \
+  X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                             \
+  X(DATASET_PUT, "INSERT INTO datasets (name, sha256, created_us) VALUES (?1,?2,?3) "            \
+                 "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3")                \
+  X(DATASET_GET, "SELECT name, sha256, created_us FROM datasets WHERE name = ?1")                \
+  X(DATASET_DELETE, "DELETE FROM datasets WHERE name = ?1")                                      \
+  X(DATASET_NAMES, "SELECT count(*) FROM datasets WHERE sha256 = ?1")                            \
+  X(DATASET_LIST, "SELECT name, sha256, created_us FROM datasets ORDER BY name")
+
+typedef enum {
+#define EP_SQL_ENUM(code, sql) EP_SQL_##code,
+  EP_SQL_TABLE(EP_SQL_ENUM)
+#undef EP_SQL_ENUM
+      EP_SQL_COUNT
+} ep_sql;
+
+struct ep_store {
+  sqlite3 *database;
+  pthread_mutex_t mutex; /* guards the connection and its statements */
+  sqlite3_stmt *statements[EP_SQL_COUNT];
+  bool waits; /* a commit waits for the disk, as all but notes must */
+};
+
+/* Takes the mutex and hands out the statement, reset. */
+sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql);
+/* Resets the statement and gives the mutex back. */
+void ep_store_unlock(ep_store *store, sqlite3_stmt *statement);
+/* Runs a statement that changes something as a transaction of its own. The mutex is held. */
+ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error);
+void ep_store_text_bind(sqlite3_stmt *statement, int index, const char *text); /* NULL: none */
+/* The row of EP_JOB_COLUMNS at which the statement stands, with copies of its texts. */
+ep_status ep_store_row_take(sqlite3_stmt *statement, ep_job_row *row, ep_error *error);
+/* Turns SQLite's last error into a status, and says it to the operator. */
+ep_status ep_store_fail(ep_store *store, int code, ep_error *error);
+
+#endif

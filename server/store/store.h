@@ -1,0 +1,139 @@
+/* store.h: what must survive everything: jobs and dataset names, in SQLite (WAL,
+ * synchronous=FULL). A function that changes something returns when it is on disk.
+ *
+ * Thread-safe: one connection behind one mutex. Progress is not kept here but in the events. An
+ * I/O error of SQLite fails the operation with EP_IO (EP_UNAVAILABLE when the disk is full) and
+ * is said to the operator. */
+#ifndef EP_SERVER_STORE_STORE_H
+#define EP_SERVER_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/limits.h"
+#include "api/spec/labels.h"
+#include "api/status.h"
+#include "api/vocabulary.h"
+#include "server/process/id.h"
+#include "server/store/page.h"
+
+typedef struct ep_store ep_store;
+
+enum { EP_STORE_HASH_BYTES = 32 };
+
+/* A row of `jobs`. Texts of a row that was read are owned by the row (ep_job_row_deinit); of one to
+ * be written they are lent. */
+typedef struct {
+  char id[EP_ID_BYTES];
+  char *name; /* "" for none */
+  ep_state state;
+  int priority;
+  char *spec;                       /* JSON text, all defaults filled in */
+  char dataset[65];                 /* SHA-256 of the content it reads, "" for none */
+  char wanted[16];                  /* device as the spec has it: "auto", "cpu", "cuda:0" */
+  char device[16];                  /* chosen at the first start, "" before */
+  char executor[32];                /* likewise */
+  double seconds_cpu, seconds_cuda; /* the plan's estimates, by which `auto` chooses */
+  int cores;                        /* of the CPU that it could use; 0 = not known */
+  char *tags;                       /* JSON text: an array of strings; NULL is written as none */
+  int attempt;                      /* of the last start; 0 before the first */
+  int64_t epochs, parameters, bytes;
+  char *result; /* JSON text, NULL until it ended, and for one that never ran */
+  int64_t created_us, started_us, finished_us; /* 0 = not yet */
+  uint64_t version;
+} ep_job_row;
+
+void ep_job_row_deinit(ep_job_row *row);
+
+ep_status ep_store_open(const char *path, ep_store **out, ep_error *error);
+void ep_store_close(ep_store *store); /* NULL is allowed */
+
+/* Inserts a job. key_hash and body_hash: [32], both NULL without an idempotency key. EP_CONFLICT
+ * when that key is there. */
+ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint8_t *key_hash,
+                              const uint8_t *body_hash, ep_error *error);
+
+/* The job that was submitted with this key; body_hash: [32], written. EP_NOT_FOUND without one. */
+ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[EP_ID_BYTES],
+                              uint8_t *body_hash, ep_error *error);
+
+/* Writes state, device, executor, attempt, result, started_us, finished_us and version. */
+ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *error);
+/* The same without a wait for the disk: a crash of the machine may take it, unless something was
+ * stored after it. */
+ep_status ep_store_job_note(ep_store *store, const ep_job_row *row, ep_error *error);
+
+ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error);
+ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error);
+bool ep_store_job_exists(ep_store *store, const char *id);
+
+/* What PATCH left: name is owned by the caller (free). */
+typedef struct {
+  char *name;
+  int priority;
+  int64_t edition; /* counts the changes of this job's labels, in the order of the store */
+} ep_store_labels;
+
+/* Writes those labels that are given into the row and its spec. EP_CONFLICT for the priority of a
+ * job that has ended. */
+ep_status ep_store_job_label(ep_store *store, const char *id, const ep_labels *labels,
+                             uint64_t version, ep_store_labels *out, ep_error *error);
+
+/* Rows read at once. */
+typedef struct {
+  ep_job_row *rows; /* [count], owned with their texts */
+  int64_t count, capacity;
+  int64_t bytes; /* of the texts */
+  bool cut;      /* at EP_LIMIT_LIST_BYTES: there may be more */
+} ep_job_rows;
+
+void ep_job_rows_deinit(ep_job_rows *rows);
+
+/* One page. With page->summary the rows' specs are "". */
+ep_status ep_store_jobs_list(ep_store *store, const ep_job_page *page, ep_job_rows *out,
+                             ep_error *error);
+
+typedef struct {
+  char id[EP_ID_BYTES];
+  uint64_t version;
+} ep_job_version;
+
+/* The same jobs, but only what tells whether they have changed: many times cheaper. versions:
+ * [page->limit], *count of them are written. */
+ep_status ep_store_jobs_versions(ep_store *store, const ep_job_page *page, ep_job_version *versions,
+                                 int64_t *count, ep_error *error);
+/* Those that did not end, oldest first, from the one after this id on. */
+ep_status ep_store_jobs_unfinished(ep_store *store, const char *after, ep_job_rows *out,
+                                   ep_error *error);
+/* Those that ended last, without their specs. */
+ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
+                                      ep_error *error);
+
+/* How much there is. */
+typedef struct {
+  int64_t jobs[EP_STATE_COUNT]; /* by state */
+  int64_t datasets;             /* names */
+} ep_store_counts;
+ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error);
+
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  char sha256[65];
+  int64_t created_us;
+} ep_dataset_row;
+
+/* Names a content; *before is the row as it was (name "" = there was none). */
+ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_dataset_row *before,
+                               ep_error *error);
+ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row *out,
+                               ep_error *error);
+ep_status ep_store_dataset_delete(ep_store *store, const char *name, ep_error *error);
+/* How many names the content has. */
+ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *count,
+                                 ep_error *error);
+/* All rows by name; *rows is the caller's (free). */
+ep_status ep_store_dataset_list(ep_store *store, ep_dataset_row **rows, int64_t *count,
+                                ep_error *error);
+
+#endif

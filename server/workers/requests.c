@@ -1,0 +1,147 @@
+/* requests.c: questions to workers that wait for an answer: predict and probe. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/process/clock.h"
+#include "server/workers/state.h"
+
+static void request_fail(ep_request *request, ep_status status, const char *text) {
+  ep_error error = {0};
+  ep_fail(&error, status, "%s", text);
+  request->done(request->context, NULL, &error);
+  free(request->frame);
+  free(request);
+}
+
+ep_status ep_supervisor_request(ep_supervisor *supervisor, const char *device, bool only_there,
+                                ep_command *command, int timeout_ms, ep_supervisor_done *done,
+                                void *context, ep_error *error) {
+  ep_request *request = calloc(1, sizeof *request);
+  if (request == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a request");
+  pthread_mutex_lock(&supervisor->mutex);
+  request->number = ++supervisor->last_request;
+  pthread_mutex_unlock(&supervisor->mutex);
+  snprintf(request->device, sizeof request->device, "%s", device != NULL ? device : "");
+  request->only_there = only_there;
+  request->deadline_us = ep_clock_steady_us() + (int64_t)timeout_ms * 1000;
+  request->done = done;
+  request->context = context;
+  command->request = request->number;
+  request->frame = ep_command_encode(command, &request->frame_bytes);
+  if (request->frame == NULL) {
+    free(request);
+    return ep_fail(error, EP_TOO_LARGE, "the request is too large for a worker");
+  }
+  pthread_mutex_lock(&supervisor->mutex);
+  bool stopping = supervisor->stopping;
+  if (!stopping) {
+    *supervisor->asked_end = request;
+    supervisor->asked_end = &request->next;
+  }
+  pthread_mutex_unlock(&supervisor->mutex);
+  if (stopping) {
+    free(request->frame);
+    free(request);
+    return ep_fail(error, EP_UNAVAILABLE, "the daemon is ending");
+  }
+  ep_supervisor_kick(supervisor);
+  return EP_OK;
+}
+
+static ep_supervised *worker_for(ep_supervisor *supervisor, const ep_request *request) {
+  ep_supervised *other = NULL;
+  for (int i = 0; i < supervisor->workers_count; i++) {
+    ep_supervised *worker = &supervisor->worker[i];
+    if (!ep_supervised_alive(worker)) continue;
+    if (strcmp(worker->id, request->device) == 0) return worker;
+    if (other == NULL) other = worker;
+  }
+  return request->only_there ? NULL : other;
+}
+
+static ep_request *asked_take(ep_supervisor *supervisor) {
+  pthread_mutex_lock(&supervisor->mutex);
+  ep_request *list = supervisor->asked;
+  supervisor->asked = NULL;
+  supervisor->asked_end = &supervisor->asked;
+  pthread_mutex_unlock(&supervisor->mutex);
+  return list;
+}
+
+void ep_requests_send(ep_supervisor *supervisor) {
+  ep_request *next;
+  for (ep_request *request = asked_take(supervisor); request != NULL; request = next) {
+    next = request->next;
+    ep_supervised *worker = worker_for(supervisor, request);
+    if (worker == NULL) {
+      request_fail(request, EP_UNAVAILABLE, "no worker is alive for this; try again later");
+      continue;
+    }
+    if (ep_worker_link_output(&worker->link) + request->frame_bytes > EP_LIMIT_FRAMES_BYTES) {
+      request_fail(request, EP_BUSY, "the worker has not read what it was asked before; try again");
+      continue;
+    }
+    uint8_t *frame = request->frame;
+    request->frame = NULL;
+    request->worker = worker;
+    request->next = supervisor->sent;
+    supervisor->sent = request;
+    ep_error error = {0};
+    /* When this fails the worker is dying, and its end fails the request. */
+    if (ep_worker_link_send(&worker->link, frame, request->frame_bytes, &error) != EP_OK)
+      ep_supervised_kill(worker, error.message);
+  }
+}
+
+void ep_requests_answer(ep_supervisor *supervisor, const ep_reply *reply) {
+  for (ep_request **place = &supervisor->sent; *place != NULL; place = &(*place)->next) {
+    ep_request *request = *place;
+    if (request->number != reply->request) continue;
+    *place = request->next;
+    bool failed = reply->error.status != EP_OK;
+    request->done(request->context, failed ? NULL : reply, failed ? &reply->error : NULL);
+    free(request);
+    return;
+  }
+}
+
+/* Fails those of one worker (or all with NULL), or those whose time is over (worker NULL). */
+static void sent_fail(ep_supervisor *supervisor, const ep_supervised *worker, int64_t until_us,
+                      ep_status status, const char *text) {
+  ep_request **place = &supervisor->sent;
+  while (*place != NULL) {
+    ep_request *request = *place;
+    if (request->deadline_us <= until_us && (worker == NULL || request->worker == worker)) {
+      *place = request->next;
+      request_fail(request, status, text);
+    } else {
+      place = &request->next;
+    }
+  }
+}
+
+void ep_requests_fail_worker(ep_supervisor *supervisor, const ep_supervised *worker,
+                             const char *cause) {
+  sent_fail(supervisor, worker, INT64_MAX, EP_UNAVAILABLE, cause);
+}
+
+void ep_requests_expire(ep_supervisor *supervisor, int64_t now_us) {
+  sent_fail(supervisor, NULL, now_us, EP_UNAVAILABLE, "the worker did not answer in time");
+}
+
+int64_t ep_requests_deadline(const ep_supervisor *supervisor) {
+  int64_t first_us = INT64_MAX;
+  for (const ep_request *request = supervisor->sent; request != NULL; request = request->next)
+    if (request->deadline_us < first_us) first_us = request->deadline_us;
+  return first_us;
+}
+
+void ep_requests_fail_all(ep_supervisor *supervisor) {
+  ep_request *next;
+  sent_fail(supervisor, NULL, INT64_MAX, EP_UNAVAILABLE, "the daemon is ending");
+  for (ep_request *request = asked_take(supervisor); request != NULL; request = next) {
+    next = request->next;
+    request_fail(request, EP_UNAVAILABLE, "the daemon is ending");
+  }
+}

@@ -1,0 +1,267 @@
+/* supervisor.c: see supervisor.h: the thread, its poll loop, and what other threads ask of it. */
+#include "server/workers/supervisor.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "server/process/clock.h"
+#include "server/process/notice.h"
+#include "server/workers/state.h"
+
+enum { STOP_MS = 2000, SETTLE_MS = 1000, IDLE_MS = 60000 };
+
+const char *ep_device_state_name(ep_device_state state) {
+  static const char *const names[] = {"starting", "idle", "busy", "restarting", "lost"};
+  return names[state];
+}
+
+static char *text_copy(const char *text) {
+  return text != NULL ? strdup(text) : NULL;
+}
+
+ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)[16], int count,
+                               const ep_supervisor_events *events, ep_supervisor **out,
+                               ep_error *error) {
+  *out = NULL;
+  ep_supervisor *s = calloc(1, sizeof *s);
+  if (s == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the supervisor");
+  pthread_mutex_init(&s->mutex, NULL);
+  s->options = *options;
+  s->events = *events;
+  s->path = text_copy(options->program.path);
+  s->plugin = text_copy(options->program.plugin);
+  s->data_dir = text_copy(options->program.data_dir);
+  s->allow_path = text_copy(options->program.allow_path);
+  s->options.program = (ep_worker_program){.path = s->path,
+                                           .plugin = s->plugin,
+                                           .data_dir = s->data_dir,
+                                           .data_bytes_max = options->program.data_bytes_max,
+                                           .allow_path = s->allow_path};
+  s->asked_end = &s->asked;
+  s->devices_count = s->shown.count = count;
+  for (int i = 0; i < count; i++) {
+    memcpy(s->device[i].info.id, ids[i], sizeof ids[i]);
+    s->device[i].cores = strcmp(ids[i], "cpu") == 0 ? options->cpu_jobs : 1;
+    s->shown.device[i] = s->device[i];
+  }
+  s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (s->wake < 0 || s->path == NULL || s->data_dir == NULL) {
+    ep_status status = ep_fail(error, EP_IO, "the supervisor cannot start: %s", strerror(errno));
+    ep_supervisor_destroy(s);
+    return status;
+  }
+  *out = s;
+  return EP_OK;
+}
+
+void ep_supervisor_kick(ep_supervisor *s) {
+  uint64_t one = 1;
+  pthread_mutex_lock(&s->mutex);
+  bool kicked = s->kicked;
+  s->kicked = true;
+  pthread_mutex_unlock(&s->mutex);
+  if (!kicked && write(s->wake, &one, sizeof one) != sizeof one)
+    ep_notice(EP_NOTICE_ERROR, "the supervisor cannot be woken: %s", strerror(errno));
+}
+
+void ep_supervisor_get_devices(ep_supervisor *s, ep_device_list *out) {
+  pthread_mutex_lock(&s->mutex);
+  *out = s->shown;
+  pthread_mutex_unlock(&s->mutex);
+}
+
+/* Tells the workers whose jobs are to end. */
+static void jobs_cancel(ep_supervisor *s) {
+  for (int i = 0; i < s->workers_count; i++) {
+    ep_supervised *worker = &s->worker[i];
+    if (worker->status.job[0] != 0 &&
+        s->events.cancelled(s->events.context, worker->status.job, worker->attempt))
+      ep_supervised_cancel(worker);
+  }
+}
+
+/* Takes what other threads left; true when the supervisor is to stop. */
+static bool inbox_take(ep_supervisor *s) {
+  uint64_t count;
+  /* Emptied first: whoever kicks from here on writes again, and at worst wakes us for nothing. */
+  while (read(s->wake, &count, sizeof count) < 0 && errno == EINTR) {
+  }
+  pthread_mutex_lock(&s->mutex);
+  bool stopping = s->stopping, kicked = s->kicked;
+  s->kicked = false;
+  pthread_mutex_unlock(&s->mutex);
+  if (kicked) {
+    s->look_for_work = true;
+    jobs_cancel(s);
+  }
+  return stopping;
+}
+
+/* Waits for sockets, deaths, kicks or the next deadline. */
+static void events_wait(ep_supervisor *s, int timeout_ms) {
+  struct pollfd polled[1 + 2 * EP_LIMIT_WORKERS];
+  nfds_t used = 0;
+  polled[used++] = (struct pollfd){.fd = s->wake, .events = POLLIN};
+  for (int i = 0; i < s->workers_count; i++) {
+    ep_supervised *worker = &s->worker[i];
+    bool listen = worker->link.socket >= 0 && !worker->held && !worker->hung_up;
+    bool output = listen && ep_worker_link_output(&worker->link) > 0 && !worker->killed;
+    polled[used++] = (struct pollfd){.fd = listen ? worker->link.socket : -1,
+                                     .events = (short)(POLLIN | (output ? POLLOUT : 0))};
+    polled[used++] =
+        (struct pollfd){.fd = worker->link.pid != 0 ? worker->link.pidfd : -1, .events = POLLIN};
+  }
+  if (poll(polled, used, timeout_ms) <= 0) return;
+  for (int i = 0; i < s->workers_count; i++) {
+    short happened = polled[1 + 2 * i].revents;
+    if ((happened & POLLOUT) != 0) ep_supervised_flush(&s->worker[i]);
+    if ((happened & (POLLIN | POLLHUP | POLLERR)) != 0) ep_supervised_receive(s, &s->worker[i]);
+  }
+}
+
+static void worker_add(ep_supervisor *s, int device) {
+  ep_supervised *worker = &s->worker[s->workers_count++];
+  worker->link = EP_WORKER_LINK_NONE;
+  worker->status.device = device;
+  memcpy(worker->id, s->device[device].info.id, sizeof worker->id);
+  ep_supervised_start(s, worker);
+}
+
+/* Cores of the device that no job has; INT_MAX when it has no job. */
+static int cores_left(const ep_supervisor *s, int device) {
+  int taken = 0;
+  for (int i = 0; i < s->workers_count; i++)
+    if (s->worker[i].status.device == device && s->worker[i].status.job[0] != 0)
+      taken += s->worker[i].cores;
+  return taken > 0 ? s->device[device].cores - taken : INT_MAX;
+}
+
+/* Another worker for a device whose workers all are busy, so that the next job need not wait for
+ * one to start: one that was lost and may have its next chance, or a new one. Where all are lost,
+ * others would be as well. */
+static void spare_add(ep_supervisor *s, int device) {
+  int count = 0;
+  ep_supervised *lost = NULL;
+  if (s->device[device].state == EP_DEVICE_LOST) return;
+  for (int i = 0; i < s->workers_count; i++) {
+    ep_supervised *worker = &s->worker[i];
+    ep_device_state state = worker->status.state;
+    if (worker->status.device != device) continue;
+    if (state != EP_DEVICE_BUSY && state != EP_DEVICE_LOST) return;
+    if (state == EP_DEVICE_LOST && ep_clock_steady_us() >= worker->restart_us) lost = worker;
+    count++;
+  }
+  if (lost != NULL) {
+    ep_supervised_start(s, lost);
+  } else if (count < s->device[device].cores) {
+    worker_add(s, device);
+  }
+}
+
+static void device_assign(ep_supervisor *s, int device) {
+  for (int i = 0; i < s->workers_count; i++) {
+    ep_supervised *worker = &s->worker[i];
+    if (worker->status.device != device || worker->status.state != EP_DEVICE_IDLE ||
+        !ep_supervised_alive(worker))
+      continue;
+    int cores = cores_left(s, device);
+    if (cores <= 0 || !ep_supervised_assign(s, worker, cores)) return;
+  }
+  spare_add(s, device);
+}
+
+static void work_assign(ep_supervisor *s) {
+  if (!s->look_for_work) return;
+  s->look_for_work = false;
+  for (int i = 0; i < s->devices_count; i++) device_assign(s, i);
+}
+
+static int timeout_find(const ep_supervisor *s, bool settle_again) {
+  int64_t first_us = ep_requests_deadline(s);
+  for (int i = 0; i < s->workers_count; i++) {
+    int64_t deadline_us = ep_supervised_deadline(&s->worker[i]);
+    if (deadline_us < first_us) first_us = deadline_us;
+  }
+  int64_t most_us = (settle_again ? SETTLE_MS : IDLE_MS) * INT64_C(1000);
+  int64_t left_us = first_us == INT64_MAX ? most_us : first_us - ep_clock_steady_us();
+  if (left_us > most_us) left_us = most_us;
+  return left_us <= 0 ? 0 : (int)((left_us + 999) / 1000);
+}
+
+/* Ends all workers: their sockets first, SIGKILL for those that stay. */
+static void workers_stop(ep_supervisor *s) {
+  char cause[EP_MESSAGE_BYTES];
+  int64_t deadline_us = ep_clock_steady_us() + STOP_MS * INT64_C(1000);
+  bool killed = false;
+  for (int i = 0; i < s->workers_count; i++) ep_worker_link_hang_up(&s->worker[i].link);
+  for (;;) {
+    struct pollfd polled[EP_LIMIT_WORKERS];
+    nfds_t alive = 0;
+    for (int i = 0; i < s->workers_count; i++) {
+      ep_worker_link *link = &s->worker[i].link;
+      if (link->pid == 0 || ep_worker_link_reap(link, cause, sizeof cause)) continue;
+      polled[alive++] = (struct pollfd){.fd = link->pidfd, .events = POLLIN};
+      if (killed) ep_worker_link_kill(link);
+    }
+    int64_t left_us = deadline_us - ep_clock_steady_us();
+    if (alive == 0 || (killed && left_us <= 0)) break; /* one in the driver's hands is left */
+    if (left_us <= 0) {
+      killed = true;
+      deadline_us = ep_clock_steady_us() + STOP_MS * INT64_C(1000);
+      continue;
+    }
+    poll(polled, alive, (int)(left_us / 1000) + 1);
+  }
+  for (int i = 0; i < s->workers_count; i++) ep_worker_link_close(&s->worker[i].link);
+}
+
+static void *supervisor_run(void *context) {
+  ep_supervisor *s = context;
+  for (int i = 0; i < s->devices_count; i++) worker_add(s, i);
+  bool settle_again = false;
+  while (!inbox_take(s)) {
+    ep_requests_send(s);
+    work_assign(s);
+    settle_again = s->events.settle(s->events.context);
+    events_wait(s, s->look_for_work ? 0 : timeout_find(s, settle_again));
+    int64_t now_us = ep_clock_steady_us();
+    for (int i = 0; i < s->workers_count; i++) ep_supervised_check(s, &s->worker[i], now_us);
+    ep_requests_expire(s, now_us);
+    if (settle_again) s->look_for_work = true; /* what could not be stored may be now */
+  }
+  workers_stop(s);
+  ep_requests_fail_all(s);
+  s->events.settle(s->events.context);
+  return NULL;
+}
+
+ep_status ep_supervisor_start(ep_supervisor *s, ep_error *error) {
+  int failed = pthread_create(&s->thread, NULL, supervisor_run, s);
+  if (failed != 0) return ep_fail(error, EP_IO, "no thread: %s", strerror(failed));
+  s->running = true;
+  return EP_OK;
+}
+
+void ep_supervisor_destroy(ep_supervisor *s) {
+  if (s == NULL) return;
+  pthread_mutex_lock(&s->mutex);
+  s->stopping = true;
+  pthread_mutex_unlock(&s->mutex);
+  if (s->running) {
+    ep_supervisor_kick(s);
+    pthread_join(s->thread, NULL);
+  }
+  if (s->wake >= 0) close(s->wake);
+  free(s->path);
+  free(s->plugin);
+  free(s->data_dir);
+  free(s->allow_path);
+  pthread_mutex_destroy(&s->mutex);
+  free(s);
+}

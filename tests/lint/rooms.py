@@ -1,0 +1,68 @@
+"""rooms.py: the folders of the house, one row each: a folder is a library is a row.
+
+A row says which other folders a folder's files may include, and which of the guarded system headers
+(lint.py, GUARDED). "api kernels" means these folders' own files, not those of folders inside them.
+A row with a star is one for each folder there; none of them may include another.
+"""
+
+# What everything may use: statuses, words, limits; a program and its formulas.
+PROGRAM = "api kernels"
+DATA = "engine/data/arrays engine/data/datasets engine/files"
+SERVER = "api api/json api/wire server/process server/metrics"
+EXECUTOR = PROGRAM + " kernels/formulas kernels/cuda/device kernels/cuda/runtime kernels/cuda/network " \
+    "kernels/cuda/layers kernels/cuda/executors"
+
+ROOMS = {
+    "api": ("", ""),
+    "api/json": ("api", "jansson"),
+    "api/spec": ("api api/json", "jansson"),
+    "api/wire": ("api api/json", "jansson"),
+    "api/responses": ("api api/json api/spec api/wire", "jansson"),
+
+    "kernels": ("api", ""),
+    "kernels/formulas": (PROGRAM, ""),
+    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime", ""),
+    "kernels/cpu/runtime": (PROGRAM, ""),
+    "kernels/cpu/layers": (PROGRAM + " kernels/formulas", ""),
+    "kernels/cpu/executors/*": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/layers", ""),
+    "kernels/cuda": (PROGRAM + " kernels/cuda/runtime kernels/cuda/network kernels/cuda/executors", "cuda"),
+    "kernels/cuda/device": ("kernels kernels/formulas", "cuda"),
+    "kernels/cuda/device/std": ("", ""),
+    "kernels/cuda/runtime": (PROGRAM + " kernels/formulas kernels/cuda/device", "cuda"),
+    "kernels/cuda/layers": ("kernels kernels/formulas kernels/cuda/device", "cuda"),
+    "kernels/cuda/network": (PROGRAM + " kernels/formulas kernels/cuda/runtime kernels/cuda/layers", "cuda"),
+    "kernels/cuda/executors": (PROGRAM + " kernels/formulas kernels/cuda/runtime kernels/cuda/network", "cuda"),
+    "kernels/cuda/executors/*": (EXECUTOR + " kernels/cuda/executors/gemm/hopper", "cuda"),
+    "kernels/cuda/executors/gemm/hopper": ("kernels/formulas kernels/cuda/device kernels/cuda/runtime "
+                                           "kernels/cuda/layers", "cuda"),
+    "kernels/cuda/plans": (PROGRAM + " kernels/cuda/executors kernels/cuda/executors/*", ""),
+
+    "engine": ("api", ""),
+    "engine/files": ("api engine", ""),
+    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels", ""),
+    "engine/data/arrays": ("api engine/files", ""),
+    "engine/data/datasets": ("api api/json api/spec engine/plan kernels " + DATA, "jansson"),
+    "engine/data/formats": ("api " + DATA, "jansson"),
+    "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
+    "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/sources " + DATA, ""),
+    "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
+    "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
+                        "engine/plan engine/weights engine/data/datasets engine/data/prepare", ""),
+    "engine/worker": ("api api/spec api/wire kernels engine/plan engine/training engine/weights "
+                      "engine/data/prepare engine/data/sources", ""),
+
+    "server/process": ("api api/json engine/files", ""),
+    "server/metrics": (SERVER, ""),
+    "server/store": (SERVER + " api/spec api/responses", "sqlite"),
+    "server/events": (SERVER + " engine/files", ""),
+    "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
+    "server/workers": (SERVER + " engine/files engine/plan", ""),
+    "server/jobs": (SERVER + " api/spec api/responses engine/files engine/plan engine/weights engine/data/datasets "
+                    "engine/data/prepare engine/data/sources server/store server/events server/workers", ""),
+    "server/http": (SERVER + " api/responses server/jobs server/events", "microhttpd"),
+    "server/handlers": (SERVER + " api/responses engine/weights engine/data/datasets engine/data/formats "
+                        "server/curves server/events server/jobs server/http", ""),
+    "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
+
+    "clients/epochctl": ("api api/json api/wire", "jansson|curl"),
+}
