@@ -38,12 +38,12 @@
 #define EP_LIMIT_SAFETENSORS_HEADER_BYTES (16 << 20)
 
 /* The engine's own threads, beside a training. */
-#define EP_LIMIT_SPREAD_THREADS 32           /* of one loop: more would wait for memory */
+#define EP_LIMIT_PARALLEL_THREADS 32         /* of one loop: more would wait for memory */
 #define EP_LIMIT_RANKING_BYTES (256LL << 20) /* for classes that are ranked side by side */
 
 /* Descriptions of data, held for the next job. */
-#define EP_LIMIT_KEPT_METAS 4       /* few data are in use at once */
-#define EP_LIMIT_KEPT_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */
+#define EP_LIMIT_CACHED_METAS 4       /* few data are in use at once */
+#define EP_LIMIT_CACHED_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */
 
 /* What a GPU's worker keeps on disk: compiled kernels, the algorithms of products and of
  * convolutions; and what stays loaded. */

@@ -9,7 +9,7 @@
 #include "api/limits.h"
 
 typedef struct {
-  ep_spread_task *task;
+  ep_parallel_task *task;
   void *context;
   int64_t first, count;
   pthread_t thread;
@@ -30,7 +30,7 @@ static int64_t cores(void) {
 
 static int64_t ranges_count(int64_t count, int64_t least) {
   int64_t most = cores();
-  if (most > EP_LIMIT_SPREAD_THREADS) most = EP_LIMIT_SPREAD_THREADS;
+  if (most > EP_LIMIT_PARALLEL_THREADS) most = EP_LIMIT_PARALLEL_THREADS;
   if (most > count / least) most = count / least;
   return most > 1 ? most : 1;
 }
@@ -46,8 +46,8 @@ static void ranges_start(range *ranges, int64_t count) {
 }
 
 /* In so many ranges, of which the first is the caller's. */
-static void ranges_run(int64_t count, int64_t parts, ep_spread_task *task, void *context) {
-  range ranges[EP_LIMIT_SPREAD_THREADS];
+static void ranges_run(int64_t count, int64_t parts, ep_parallel_task *task, void *context) {
+  range ranges[EP_LIMIT_PARALLEL_THREADS];
   int64_t each = count / parts, longer = count % parts;
   for (int64_t i = 0, first = 0; i < parts; i++) {
     ranges[i] = (range){task, context, first, each + (i < longer), 0, false};
@@ -60,11 +60,11 @@ static void ranges_run(int64_t count, int64_t parts, ep_spread_task *task, void 
     if (ranges[i].threaded) pthread_join(ranges[i].thread, NULL);
 }
 
-void ep_spread_run(int64_t count, int64_t least, ep_spread_task *task, void *context) {
+void ep_parallel_run(int64_t count, int64_t least, ep_parallel_task *task, void *context) {
   ranges_run(count, ranges_count(count, least), task, context);
 }
 
-void ep_spread_each(int64_t count, ep_spread_task *task, void *context) {
-  assert(count <= EP_LIMIT_SPREAD_THREADS);
+void ep_parallel_for(int64_t count, ep_parallel_task *task, void *context) {
+  assert(count <= EP_LIMIT_PARALLEL_THREADS);
   ranges_run(count, count > 1 ? count : 1, task, context);
 }

@@ -19,7 +19,7 @@
 enum { EXIT_USAGE = 2 };
 
 static int fail(const char *what, const ep_error *error) {
-  ep_notice(EP_NOTICE_ERROR, "%s%s", what, error->message);
+  ep_log(EP_LOG_ERROR, "%s%s", what, error->message);
   return EXIT_FAILURE;
 }
 
@@ -57,7 +57,7 @@ static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .max_queued = config->max_queued,
                              .cpu_jobs = (int)config->cpu_jobs,
                              .stall_seconds = (double)config->stall_seconds};
-  ep_status status = ep_allowed_add(config->allow_path, error);
+  ep_status status = ep_allowed_paths_add(config->allow_path, error);
   if (!status) status = make_parents(config->data_dir, error);
   return status ? status : ep_jobs_open(&options, jobs, error);
 }
@@ -65,19 +65,19 @@ static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *er
 /* A service manager that cannot be told is a reason to say so, not to stop. */
 static void tell_manager(const char *state) {
   ep_error error = {0};
-  if (ep_ready_notice(state, &error)) ep_notice(EP_NOTICE_WARNING, "%s", error.message);
+  if (ep_ready_notice(state, &error)) ep_log(EP_LOG_WARNING, "%s", error.message);
 }
 
 /* From now on requests are answered. */
 static void say_where(const ep_config *config, const ep_http_room *room, int port) {
   char state[512];
   bool six = strchr(config->host, ':') != NULL;
-  ep_notice(EP_NOTICE_INFO, "epochd %s, data in %s", EP_VERSION, config->data_dir);
-  ep_notice(EP_NOTICE_INFO,
-            "%lld file descriptors allow %lld connections, %lld of them waiting or watching",
-            (long long)room->files, (long long)room->connections, (long long)room->watchers);
-  ep_notice(EP_NOTICE_INFO, "listening on http://%s%s%s:%d", six ? "[" : "", config->host,
-            six ? "]" : "", port);
+  ep_log(EP_LOG_INFO, "epochd %s, data in %s", EP_VERSION, config->data_dir);
+  ep_log(EP_LOG_INFO,
+         "%lld file descriptors allow %lld connections, %lld of them waiting or watching",
+         (long long)room->files, (long long)room->connections, (long long)room->watchers);
+  ep_log(EP_LOG_INFO, "listening on http://%s%s%s:%d", six ? "[" : "", config->host, six ? "]" : "",
+         port);
   snprintf(state, sizeof state, "READY=1\nSTATUS=listening on http://%s%s%s:%d", six ? "[" : "",
            config->host, six ? "]" : "", port);
   tell_manager(state);
@@ -96,14 +96,14 @@ static int serve(ep_server *server, const sigset_t *signals) {
   }
   say_where(server->config, &room, port);
   sigwait(signals, &number);
-  ep_notice(EP_NOTICE_INFO, "%s: stopping", strsignal(number));
+  ep_log(EP_LOG_INFO, "%s: stopping", strsignal(number));
   tell_manager("STOPPING=1");
   signal(number, SIG_DFL); /* a second one ends the program at once */
   pthread_sigmask(SIG_UNBLOCK, signals, NULL);
   ep_http_stop(http);
   ep_jobs_close(server->jobs);
   ep_http_destroy(http);
-  ep_notice(EP_NOTICE_INFO, "stopped");
+  ep_log(EP_LOG_INFO, "stopped");
   return EXIT_SUCCESS;
 }
 

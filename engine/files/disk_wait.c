@@ -42,7 +42,7 @@ static void waits_do(void *context, int64_t first, int64_t count) {
 ep_status ep_disk_waits(const ep_disk_wait *waits, int count, ep_error *error) {
   waiting all = {.waits = waits};
   assert(count > 0 && count <= EP_DISK_WAITS_MOST);
-  ep_spread_each(count, waits_do, &all);
+  ep_parallel_for(count, waits_do, &all);
   for (int i = 0; i < count; i++)
     if (all.status[i] != EP_OK) {
       if (error) *error = all.error[i];

@@ -80,7 +80,7 @@ static void drawn_initialize(const ep_op *op, ep_init_type init, uint64_t seed, 
                   .bound = uniform_bound(init, fans_of(op)),
                   .deviation = normal_deviation(init, op->type),
                   .values = state + op->weight};
-  ep_spread_run(weights, DRAWS_LEAST, values_draw, &draw);
+  ep_parallel_run(weights, DRAWS_LEAST, values_draw, &draw);
   for (int64_t i = 0; i < biases; i++)
     state[op->bias + i] =
         init == EP_INIT_DEFAULT ? uniform_draw(seed, op->layer, weights + i, draw.bound) : 0;

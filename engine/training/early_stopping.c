@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-ep_status ep_selection_init(ep_selection *selection, const ep_job_spec *spec, int64_t state_floats,
-                            int64_t optimizer_floats, ep_error *error) {
-  *selection = (ep_selection){.spec = spec, .best = INFINITY};
+ep_status ep_early_stopping_init(ep_early_stopping *selection, const ep_job_spec *spec,
+                                 int64_t state_floats, int64_t optimizer_floats, ep_error *error) {
+  *selection = (ep_early_stopping){.spec = spec, .best = INFINITY};
   if (!spec->keep_best) return EP_OK;
   selection->state = malloc((size_t)(state_floats + optimizer_floats) * sizeof *selection->state);
   if (!selection->state) return ep_fail(error, EP_NO_MEMORY, "no memory for the best weights");
@@ -13,12 +13,12 @@ ep_status ep_selection_init(ep_selection *selection, const ep_job_spec *spec, in
   return EP_OK;
 }
 
-void ep_selection_deinit(ep_selection *selection) {
+void ep_early_stopping_deinit(ep_early_stopping *selection) {
   free(selection->state);
-  *selection = (ep_selection){0};
+  *selection = (ep_early_stopping){0};
 }
 
-bool ep_selection_observe(ep_selection *selection, int64_t epoch, double metric) {
+bool ep_early_stopping_observe(ep_early_stopping *selection, int64_t epoch, double metric) {
   const ep_job_spec *spec = selection->spec;
   bool better = metric < selection->best - spec->early_stopping_min_delta;
   if (better) {

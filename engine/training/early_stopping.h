@@ -15,15 +15,15 @@ typedef struct {
   bool stops;              /* patience has run out */
   float *state;            /* room for the best weights; NULL unless they are kept; owned */
   float *optimizer;        /* room for the optimizer's state, within `state` */
-} ep_selection;
+} ep_early_stopping;
 
 /* state_floats, optimizer_floats: of the program. */
-ep_status ep_selection_init(ep_selection *selection, const ep_job_spec *spec, int64_t state_floats,
-                            int64_t optimizer_floats, ep_error *error);
-void ep_selection_deinit(ep_selection *selection);
+ep_status ep_early_stopping_init(ep_early_stopping *selection, const ep_job_spec *spec,
+                                 int64_t state_floats, int64_t optimizer_floats, ep_error *error);
+void ep_early_stopping_deinit(ep_early_stopping *selection);
 
 /* Tells the metric after `epoch`; true when it is the best so far, by more than min_delta. A NaN
  * never is. Sets `stops` once `patience` epochs have passed without a better one. */
-bool ep_selection_observe(ep_selection *selection, int64_t epoch, double metric);
+bool ep_early_stopping_observe(ep_early_stopping *selection, int64_t epoch, double metric);
 
 #endif

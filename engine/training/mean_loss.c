@@ -62,7 +62,7 @@ double ep_mean_loss(const ep_program *program, const float *outputs, const void 
   bool logits = program->loss == EP_LOSS_CROSS_ENTROPY;
   logit_rows shared = {program, outputs, classes,
                        logits ? malloc((size_t)rows * sizeof(double)) : NULL};
-  if (shared.losses) ep_spread_run(rows, MEASURED_LEAST, logits_measure, &shared);
+  if (shared.losses) ep_parallel_run(rows, MEASURED_LEAST, logits_measure, &shared);
   double sum = 0, divisor = 0;
   for (int64_t i = 0; i < rows; i++) {
     const float *row = outputs + i * columns;

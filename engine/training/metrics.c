@@ -139,8 +139,8 @@ static ep_status class_roc_auc(class_ranking *ranking, bool logits, double *out,
   ranking->normalizer = logits ? malloc((size_t)ranking->rows * sizeof(double)) : NULL;
   atomic_init(&ranking->failed, !ranking->auc || (logits && !ranking->normalizer));
   if (!ranking->failed) {
-    if (logits) ep_spread_run(ranking->rows, NORMALIZED_ROWS_LEAST, normalizers_find, ranking);
-    ep_spread_run(ranking->classes, ranked_least(ranking), classes_rank, ranking);
+    if (logits) ep_parallel_run(ranking->rows, NORMALIZED_ROWS_LEAST, normalizers_find, ranking);
+    ep_parallel_run(ranking->classes, ranked_least(ranking), classes_rank, ranking);
   }
   double sum = 0;
   int counted = 0;

@@ -172,7 +172,7 @@ static void window_write(prediction_file *out, text_window *window, int64_t valu
   if (window->pieces > window->rows) window->pieces = window->rows;
   if (window->pieces > PIECES) window->pieces = PIECES;
   for (int64_t i = 0; i < window->pieces; i++) ep_writer_init(&window->text[i], SIZE_MAX / 2);
-  ep_spread_run(window->pieces, 1, pieces_make, window);
+  ep_parallel_run(window->pieces, 1, pieces_make, window);
   for (int64_t i = 0; i < window->pieces; i++) {
     const ep_writer *text = &window->text[i];
     if (text->failed && out->status == EP_OK)

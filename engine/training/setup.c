@@ -76,8 +76,8 @@ static ep_status buffers_create(ep_trainer *t, ep_error *error) {
     return ep_fail(error, EP_NO_MEMORY, "no memory for the losses");
   ep_schedule_init(&t->schedule, t->job->spec, t->steps_per_epoch);
   const ep_program *program = &t->plan->program;
-  return ep_selection_init(&t->selection, t->job->spec, ep_program_state_floats(program),
-                           program->optimizer_floats, error);
+  return ep_early_stopping_init(&t->selection, t->job->spec, ep_program_state_floats(program),
+                                program->optimizer_floats, error);
 }
 
 /* Onto the device: the rows of every split that has some. */
@@ -133,7 +133,7 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
 void ep_trainer_deinit(ep_trainer *t) {
   if (t->instance) t->job->backend_ops->release(t->instance);
   free(t->state);
-  ep_selection_deinit(&t->selection);
+  ep_early_stopping_deinit(&t->selection);
   free(t->errors);
   free(t->loss);
   free(t->lr);

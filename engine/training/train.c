@@ -69,7 +69,7 @@ static ep_status validation_judge(ep_trainer *t, const ep_progress_record *recor
   bool by_error = t->job->spec->early_stopping_error;
   double metric = by_error ? record->validation_error : record->validation_loss;
   ep_schedule_observe(&t->schedule, record->epoch, record->validation_loss);
-  bool best = ep_selection_observe(&t->selection, record->epoch, metric);
+  bool best = ep_early_stopping_observe(&t->selection, record->epoch, metric);
   if (!best || !t->selection.state) return EP_OK;
   const ep_program *program = &t->plan->program;
   float *optimizer = program->optimizer_floats ? t->selection.optimizer : NULL;
@@ -155,7 +155,7 @@ static void values_search(void *context, int64_t first, int64_t count) {
 
 static bool all_finite(const float *values, int64_t count) {
   finite_search search = {.values = values};
-  ep_spread_run(count, SEARCHED_LEAST, values_search, &search);
+  ep_parallel_run(count, SEARCHED_LEAST, values_search, &search);
   return !search.found;
 }
 

@@ -18,7 +18,7 @@ typedef struct {
   ep_instance *instance;
   int64_t steps_per_epoch, steps_total;
   ep_schedule schedule;
-  ep_selection selection;
+  ep_early_stopping selection;
   int64_t step;          /* steps done */
   int64_t segment_steps; /* of the next segment */
   float *lr;             /* [EP_SEGMENT_STEPS_MAX or steps_total] of the present segment */

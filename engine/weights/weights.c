@@ -159,7 +159,7 @@ static void all_copy(const ep_tensors *file, const ep_tensors *expected, float *
     const ep_tensor *to = &expected->tensor[i], *from = ep_tensors_find(file, to->name);
     float *place = state + ((const float *)(const void *)to->bytes - state);
     tensor_copy copy = {place, from->bytes};
-    ep_spread_run(to->values_count, COPIED_LEAST, values_copy, &copy);
+    ep_parallel_run(to->values_count, COPIED_LEAST, values_copy, &copy);
   }
 }
 

@@ -44,7 +44,7 @@ typedef struct {
   int64_t data_bytes_max;
   ep_link link;
   ep_device device;
-  ep_answers answers;
+  ep_replies answers;
   ep_calibrator calibrator;
   ep_outbox outbox;
   training *training; /* NULL while idle; main thread only */
@@ -243,7 +243,7 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
     if (w->training && strcmp(w->training->command.job, command->job) == 0)
       atomic_store(&w->training->cancel, true);
     break;
-  case EP_COMMAND_PREDICT: return ep_answers_take(&w->answers, command, error);
+  case EP_COMMAND_PREDICT: return ep_replies_take(&w->answers, command, error);
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;
   case EP_COMMAND_CALIBRATE:
     status = ep_calibrator_start(&w->calibrator, command->request, error);
@@ -325,7 +325,7 @@ static int usage(FILE *file, int code) {
 /* A folder that has gone since epochd looked is no reason not to train on other data. */
 static void folders_allow(const char *folders) {
   ep_error error = {0};
-  if (ep_allowed_add(folders, &error) != EP_OK)
+  if (ep_allowed_paths_add(folders, &error) != EP_OK)
     fprintf(stderr, "epoch-worker: %s\n", error.message);
 }
 
@@ -364,7 +364,7 @@ int main(int count, char **arguments) {
   ep_status status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
   if (status == EP_OK) status = ep_outbox_init(&w.outbox, &error);
   ep_link_init(&w.link, socket);
-  if (status == EP_OK) status = ep_answers_start(&w.answers, &w.link, w.data_dir, &error);
+  if (status == EP_OK) status = ep_replies_start(&w.answers, &w.link, w.data_dir, &error);
   if (status == EP_OK) status = worker_run(&w, &error);
   if (status == EP_OK && w.threaded && !w.training) pthread_join(w.thread, NULL);
   if (status == EP_OK) _exit(0); /* a training may be under way: nobody wants it any more */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The main thread sees a socket that has ended, and ends the process: not this one's affair. */
-static void answer_send(ep_answers *answers, const ep_command *command) {
+static void answer_send(ep_replies *answers, const ep_command *command) {
   char folder[PATH_MAX];
   ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request, .rows = command->rows};
   snprintf(reply.job, sizeof reply.job, "%s", command->job);
@@ -19,7 +19,7 @@ static void answer_send(ep_answers *answers, const ep_command *command) {
 }
 
 static void *answers_thread(void *context) {
-  ep_answers *answers = context;
+  ep_replies *answers = context;
   for (;;) {
     pthread_mutex_lock(&answers->mutex);
     while (answers->count == 0) pthread_cond_wait(&answers->filled, &answers->mutex);
@@ -33,7 +33,7 @@ static void *answers_thread(void *context) {
   return NULL;
 }
 
-ep_status ep_answers_start(ep_answers *answers, ep_link *link, const char *data_dir,
+ep_status ep_replies_start(ep_replies *answers, ep_link *link, const char *data_dir,
                            ep_error *error) {
   pthread_t thread;
   memset(answers, 0, sizeof *answers);
@@ -49,7 +49,7 @@ ep_status ep_answers_start(ep_answers *answers, ep_link *link, const char *data_
   return EP_OK;
 }
 
-ep_status ep_answers_take(ep_answers *answers, ep_command *command, ep_error *error) {
+ep_status ep_replies_take(ep_replies *answers, ep_command *command, ep_error *error) {
   pthread_mutex_lock(&answers->mutex);
   bool room = answers->count < EP_ANSWERS_WAITING;
   if (room) answers->queue[(answers->first + answers->count++) % EP_ANSWERS_WAITING] = *command;

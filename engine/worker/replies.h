@@ -19,13 +19,13 @@ typedef struct {
   ep_predictor *predictor; /* the thread's, owned; lives as long as the process */
   ep_link *link;           /* lent: where answers go */
   const char *data_dir;    /* lent */
-} ep_answers;
+} ep_replies;
 
 /* Starts the thread, which runs until the process ends. */
-ep_status ep_answers_start(ep_answers *answers, ep_link *link, const char *data_dir,
+ep_status ep_replies_start(ep_replies *answers, ep_link *link, const char *data_dir,
                            ep_error *error);
 
 /* Takes ownership of the command's parts. */
-ep_status ep_answers_take(ep_answers *answers, ep_command *command, ep_error *error);
+ep_status ep_replies_take(ep_replies *answers, ep_command *command, ep_error *error);
 
 #endif

@@ -109,7 +109,7 @@ static ep_status add_lines(curve *out, const char *text, size_t bytes, ep_error 
   return status;
 }
 
-ep_status ep_curve_read(ep_eventlog *log, int64_t max_points, ep_curve_point **points,
+ep_status ep_curve_read(ep_event_log *log, int64_t max_points, ep_curve_point **points,
                         int64_t *count, ep_error *error) {
   curve read = {0};
   char *buffer = malloc(CURVE_READ_BYTES);
@@ -118,7 +118,7 @@ ep_status ep_curve_read(ep_eventlog *log, int64_t max_points, ep_curve_point **p
   bool ended = false;
   while (!status && !ended) {
     size_t bytes = 0;
-    status = ep_eventlog_read(log, offset, buffer, CURVE_READ_BYTES, &bytes, &ended, error);
+    status = ep_event_log_read(log, offset, buffer, CURVE_READ_BYTES, &bytes, &ended, error);
     if (status || bytes == 0) break;
     status = add_lines(&read, buffer, bytes, error);
     offset += (int64_t)bytes;

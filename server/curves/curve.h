@@ -14,7 +14,7 @@ int64_t ep_curve_thin(ep_curve_point *points, int64_t count, int64_t max_points)
 
 /* Reads the log's epoch lines. *points is the caller's to free. A log with more than a million is
  * halved by ep_curve_thin whenever that is reached, so memory stays below 64 MiB. */
-ep_status ep_curve_read(ep_eventlog *log, int64_t max_points, ep_curve_point **points,
+ep_status ep_curve_read(ep_event_log *log, int64_t max_points, ep_curve_point **points,
                         int64_t *count, ep_error *error);
 
 #endif

@@ -36,7 +36,7 @@ typedef struct {
   int count, starts_capacity;
 } line_batch;
 
-struct ep_eventlog {
+struct ep_event_log {
   int fd;
   char *folder;          /* that it lies in; owned */
   bool placed;           /* its name and its folder's are on disk; the appender's */
@@ -44,11 +44,11 @@ struct ep_eventlog {
   pthread_mutex_t mutex; /* guards everything below but wakes */
   pthread_cond_t appended;
   bool appending;
-  ep_eventlog_tail tail;  /* with what is held */
-  ep_eventlog_tail shown; /* what readers see of the file */
-  int64_t *marks;         /* [marks_capacity] offset of line 0, 64, 128, …; owned */
+  ep_event_log_tail tail;  /* with what is held */
+  ep_event_log_tail shown; /* what readers see of the file */
+  int64_t *marks;          /* [marks_capacity] offset of line 0, 64, 128, …; owned */
   int64_t marks_capacity;
-  ep_wakes wakes;
+  ep_subscribers wakes;
 };
 
 static int64_t marks_needed(int64_t lines) {
@@ -56,7 +56,7 @@ static int64_t marks_needed(int64_t lines) {
 }
 
 /* Makes room for the marks of `lines` lines. */
-static ep_status marks_reserve(ep_eventlog *log, int64_t lines, ep_error *error) {
+static ep_status marks_reserve(ep_event_log *log, int64_t lines, ep_error *error) {
   int64_t needed = marks_needed(lines);
   if (needed <= log->marks_capacity) return EP_OK;
   int64_t capacity = needed + needed / 2 + 4;
@@ -91,7 +91,7 @@ typedef struct {
 } scan_result;
 
 /* Looks at one line without reading it as JSON: ep_event_format always writes the type third. */
-static void line_scan(const char *line, size_t bytes, int64_t offset, ep_eventlog_tail *tail,
+static void line_scan(const char *line, size_t bytes, int64_t offset, ep_event_log_tail *tail,
                       scan_result *scan) {
   static const char key[] = "\"type\":\"";
   size_t within = bytes < TYPE_WITHIN_BYTES ? bytes : TYPE_WITHIN_BYTES;
@@ -111,8 +111,8 @@ static void line_scan(const char *line, size_t bytes, int64_t offset, ep_eventlo
 }
 
 /* Walks the whole lines of the file: counts, marks, remembers. */
-static ep_status log_scan(ep_eventlog *log, char *buffer, scan_result *scan, ep_error *error) {
-  ep_eventlog_tail *tail = &log->tail;
+static ep_status log_scan(ep_event_log *log, char *buffer, scan_result *scan, ep_error *error) {
+  ep_event_log_tail *tail = &log->tail;
   for (;;) {
     size_t got = 0;
     ep_status status = read_at(log->fd, buffer, SCAN_BYTES, tail->bytes, &got, error);
@@ -136,7 +136,7 @@ static ep_status log_scan(ep_eventlog *log, char *buffer, scan_result *scan, ep_
 }
 
 /* Reads one line back through the parser. */
-static ep_status line_read(ep_eventlog *log, char *buffer, int64_t offset, size_t bytes,
+static ep_status line_read(ep_event_log *log, char *buffer, int64_t offset, size_t bytes,
                            ep_event *event, ep_error *error) {
   size_t got = 0;
   ep_status status = read_at(log->fd, buffer, bytes, offset, &got, error);
@@ -144,7 +144,7 @@ static ep_status line_read(ep_eventlog *log, char *buffer, int64_t offset, size_
   return status;
 }
 
-static ep_status log_load(ep_eventlog *log, ep_error *error) {
+static ep_status log_load(ep_event_log *log, ep_error *error) {
   scan_result scan = {.epoch_offset = -1};
   ep_event event = {0};
   struct stat state;
@@ -170,13 +170,13 @@ static ep_status log_load(ep_eventlog *log, ep_error *error) {
   return status;
 }
 
-ep_status ep_eventlog_open(const char *path, ep_eventlog **out, ep_error *error) {
+ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *error) {
   *out = NULL;
-  ep_eventlog *log = calloc(1, sizeof *log);
+  ep_event_log *log = calloc(1, sizeof *log);
   if (log == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
   pthread_mutex_init(&log->mutex, NULL);
   pthread_cond_init(&log->appended, NULL);
-  ep_wakes_init(&log->wakes);
+  ep_subscribers_init(&log->wakes);
   ep_status status = EP_OK;
   log->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   log->folder = strdup(path);
@@ -191,21 +191,21 @@ ep_status ep_eventlog_open(const char *path, ep_eventlog **out, ep_error *error)
     status = log_load(log, error);
   }
   if (status != EP_OK) {
-    ep_eventlog_close(log);
+    ep_event_log_close(log);
     return status;
   }
   *out = log;
   return EP_OK;
 }
 
-void ep_eventlog_close(ep_eventlog *log) {
+void ep_event_log_close(ep_event_log *log) {
   if (log == NULL) return;
   if (log->fd >= 0) close(log->fd);
   free(log->folder);
   free(log->held.text);
   free(log->held.starts);
   free(log->marks);
-  ep_wakes_deinit(&log->wakes);
+  ep_subscribers_deinit(&log->wakes);
   pthread_cond_destroy(&log->appended);
   pthread_mutex_destroy(&log->mutex);
   free(log);
@@ -232,7 +232,7 @@ static ep_status batch_reserve(line_batch *batch, ep_error *error) {
 
 /* Numbers the events and adds them as lines; *tail moves on. */
 static ep_status batch_format(line_batch *batch, ep_event *events, int count,
-                              ep_eventlog_tail *tail, ep_error *error) {
+                              ep_event_log_tail *tail, ep_error *error) {
   for (int i = 0; i < count; i++) {
     if (tail->ended) return ep_fail(error, EP_CONFLICT, "this job's events have ended");
     ep_status status = batch_reserve(batch, error);
@@ -255,9 +255,9 @@ static ep_status batch_format(line_batch *batch, ep_event *events, int count,
 
 /* Waits for the lines, and the first time for the names that lead to them: the log's and that of
  * its folder, which nobody else waits for. */
-static ep_status lines_sync(ep_eventlog *log, ep_error *error) {
+static ep_status lines_sync(ep_event_log *log, ep_error *error) {
   char above[EP_PATH_BYTES];
-  ep_status status = ep_folder_path(above, error, log->folder, "..", NULL);
+  ep_status status = ep_data_dir_path(above, error, log->folder, "..", NULL);
   ep_disk_wait waits[] = {{log->fd, "an event log"}, {-1, log->folder}, {-1, above}};
   if (status == EP_OK) status = ep_disk_waits(waits, log->placed ? 1 : 3, error);
   log->placed = log->placed || status == EP_OK;
@@ -265,7 +265,7 @@ static ep_status lines_sync(ep_eventlog *log, ep_error *error) {
 }
 
 /* Writes what is held, from the end that readers see; a failure leaves the file as it was. */
-static ep_status batch_write(ep_eventlog *log, bool sync, ep_error *error) {
+static ep_status batch_write(ep_event_log *log, bool sync, ep_error *error) {
   const line_batch *batch = &log->held;
   int64_t offset = log->shown.bytes;
   ep_status status = EP_OK;
@@ -286,7 +286,7 @@ static ep_status batch_write(ep_eventlog *log, bool sync, ep_error *error) {
 }
 
 /* Makes the lines visible. The mutex is held, the room for marks is there. */
-static void batch_publish(ep_eventlog *log) {
+static void batch_publish(ep_event_log *log) {
   line_batch *batch = &log->held;
   int64_t line = log->shown.last_seq;
   for (int i = 0; i < batch->count; i++, line++)
@@ -302,13 +302,13 @@ typedef enum { HOLD, WRITE, SYNC } append_mode;
 
 /* Adds lines, and with WRITE or SYNC writes all that is held. On failure nothing was added, and
  * what was held still is. */
-static ep_status append(ep_eventlog *log, ep_event *events, int count, append_mode mode,
+static ep_status append(ep_event_log *log, ep_event *events, int count, append_mode mode,
                         ep_error *error) {
   line_batch *held = &log->held;
   pthread_mutex_lock(&log->mutex);
   while (log->appending) pthread_cond_wait(&log->appended, &log->mutex);
   log->appending = true;
-  ep_eventlog_tail tail = log->tail;
+  ep_event_log_tail tail = log->tail;
   ep_status status = marks_reserve(log, tail.last_seq + count, error);
   pthread_mutex_unlock(&log->mutex);
 
@@ -333,27 +333,27 @@ static ep_status append(ep_eventlog *log, ep_event *events, int count, append_mo
   pthread_cond_signal(&log->appended);
   pthread_mutex_unlock(&log->mutex);
   if (lines > 0) ep_metrics_add(EP_COUNTER_EVENT_LINES, (uint64_t)lines);
-  if (lines > 0 && ep_wakes_mark(&log->wakes, 0, 0)) ep_wakes_call(&log->wakes);
+  if (lines > 0 && ep_subscribers_mark(&log->wakes, 0, 0)) ep_subscribers_call(&log->wakes);
   return status;
 }
 
-ep_status ep_eventlog_append(ep_eventlog *log, ep_event *events, int count, ep_error *error) {
+ep_status ep_event_log_append(ep_event_log *log, ep_event *events, int count, ep_error *error) {
   return append(log, events, count, SYNC, error);
 }
 
-ep_status ep_eventlog_append_copy(ep_eventlog *log, ep_event *event, ep_error *error) {
+ep_status ep_event_log_append_copy(ep_event_log *log, ep_event *event, ep_error *error) {
   return append(log, event, 1, WRITE, error);
 }
 
-ep_status ep_eventlog_hold(ep_eventlog *log, ep_event *events, int count, ep_error *error) {
+ep_status ep_event_log_hold(ep_event_log *log, ep_event *events, int count, ep_error *error) {
   return append(log, events, count, HOLD, error);
 }
 
-ep_status ep_eventlog_flush(ep_eventlog *log, ep_error *error) {
+ep_status ep_event_log_flush(ep_event_log *log, ep_error *error) {
   return append(log, NULL, 0, SYNC, error);
 }
 
-void ep_eventlog_get_tail(ep_eventlog *log, ep_eventlog_tail *out) {
+void ep_event_log_get_tail(ep_event_log *log, ep_event_log_tail *out) {
   pthread_mutex_lock(&log->mutex);
   *out = log->tail;
   pthread_mutex_unlock(&log->mutex);
@@ -371,10 +371,10 @@ static int64_t lines_skip(const char *text, size_t bytes, int64_t *lines) {
   return place - text;
 }
 
-int64_t ep_eventlog_offset_after(ep_eventlog *log, int64_t after) {
+int64_t ep_event_log_offset_after(ep_event_log *log, int64_t after) {
   if (after <= 0) return 0;
   pthread_mutex_lock(&log->mutex);
-  ep_eventlog_tail shown = log->shown;
+  ep_event_log_tail shown = log->shown;
   int64_t offset = after >= shown.last_seq ? shown.bytes : log->marks[after / LINES_PER_MARK];
   pthread_mutex_unlock(&log->mutex);
   if (after >= shown.last_seq) return shown.bytes;
@@ -390,11 +390,11 @@ int64_t ep_eventlog_offset_after(ep_eventlog *log, int64_t after) {
   return offset;
 }
 
-ep_status ep_eventlog_read(ep_eventlog *log, int64_t offset, char *buffer, size_t capacity,
-                           size_t *bytes, bool *ended, ep_error *error) {
+ep_status ep_event_log_read(ep_event_log *log, int64_t offset, char *buffer, size_t capacity,
+                            size_t *bytes, bool *ended, ep_error *error) {
   *bytes = 0;
   pthread_mutex_lock(&log->mutex);
-  ep_eventlog_tail shown = log->shown;
+  ep_event_log_tail shown = log->shown;
   pthread_mutex_unlock(&log->mutex);
   *ended = shown.ended && offset >= shown.bytes;
   if (offset < 0 || offset >= shown.bytes) return EP_OK;
@@ -411,10 +411,10 @@ ep_status ep_eventlog_read(ep_eventlog *log, int64_t offset, char *buffer, size_
   return EP_OK;
 }
 
-uint64_t ep_eventlog_subscribe(ep_eventlog *log, ep_eventlog_wake *wake, void *context) {
-  return ep_wakes_add(&log->wakes, 0, false, wake, context);
+uint64_t ep_event_log_subscribe(ep_event_log *log, ep_event_log_wake *wake, void *context) {
+  return ep_subscribers_add(&log->wakes, 0, false, wake, context);
 }
 
-void ep_eventlog_unsubscribe(ep_eventlog *log, uint64_t token) {
-  ep_wakes_remove(&log->wakes, token);
+void ep_event_log_unsubscribe(ep_event_log *log, uint64_t token) {
+  ep_subscribers_remove(&log->wakes, token);
 }

@@ -8,16 +8,16 @@
 
 #include "server/process/data_dir.h"
 
-void ep_logs_init(ep_logs *logs, const char *data_dir) {
-  *logs = (ep_logs){.data_dir = data_dir};
+void ep_open_logs_init(ep_open_logs *logs, const char *data_dir) {
+  *logs = (ep_open_logs){.data_dir = data_dir};
   pthread_mutex_init(&logs->mutex, NULL);
   pthread_cond_init(&logs->opened, NULL);
 }
 
-void ep_logs_deinit(ep_logs *logs) {
-  for (ep_log_entry *entry = logs->entries, *next; entry != NULL; entry = next) {
+void ep_open_logs_deinit(ep_open_logs *logs) {
+  for (ep_open_log *entry = logs->entries, *next; entry != NULL; entry = next) {
     next = entry->next;
-    ep_eventlog_close(entry->log);
+    ep_event_log_close(entry->log);
     free(entry);
   }
   pthread_cond_destroy(&logs->opened);
@@ -25,23 +25,23 @@ void ep_logs_deinit(ep_logs *logs) {
 }
 
 /* One holder less; the last one gets the entry to close and free. The mutex is held. */
-static ep_log_entry *entry_drop(ep_logs *logs, ep_log_entry *entry) {
+static ep_open_log *entry_drop(ep_open_logs *logs, ep_open_log *entry) {
   if (--entry->holders > 0) return NULL;
-  ep_log_entry **place = &logs->entries;
+  ep_open_log **place = &logs->entries;
   while (*place != entry) place = &(*place)->next;
   *place = entry->next;
   return entry;
 }
 
-static void entry_free(ep_log_entry *entry) {
+static void entry_free(ep_open_log *entry) {
   if (entry == NULL) return;
-  ep_eventlog_close(entry->log);
+  ep_event_log_close(entry->log);
   free(entry);
 }
 
 /* Finds or adds the entry of a job and holds it; *add is true for one that must be opened. */
-static ep_log_entry *entry_hold(ep_logs *logs, const char *id, bool *add) {
-  ep_log_entry *entry = logs->entries;
+static ep_open_log *entry_hold(ep_open_logs *logs, const char *id, bool *add) {
+  ep_open_log *entry = logs->entries;
   while (entry != NULL && (entry->failed || strcmp(entry->id, id) != 0)) entry = entry->next;
   *add = entry == NULL;
   if (entry == NULL) {
@@ -55,28 +55,29 @@ static ep_log_entry *entry_hold(ep_logs *logs, const char *id, bool *add) {
   return entry;
 }
 
-static ep_status entry_open(const ep_logs *logs, const char *id, ep_eventlog **log,
+static ep_status entry_open(const ep_open_logs *logs, const char *id, ep_event_log **log,
                             ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_folder_path(path, error, logs->data_dir, "jobs", id, NULL);
+  ep_status status = ep_data_dir_path(path, error, logs->data_dir, "jobs", id, NULL);
   if (status != EP_OK) return status;
-  if (!ep_folder_exists(path))
+  if (!ep_data_dir_exists(path))
     return ep_fail(error, EP_NOT_FOUND, "the folder of job %s is gone", id);
-  status = ep_folder_path(path, error, logs->data_dir, "jobs", id, "events.ndjson", NULL);
-  return status == EP_OK ? ep_eventlog_open(path, log, error) : status;
+  status = ep_data_dir_path(path, error, logs->data_dir, "jobs", id, "events.ndjson", NULL);
+  return status == EP_OK ? ep_event_log_open(path, log, error) : status;
 }
 
-ep_status ep_logs_retain(ep_logs *logs, const char *id, ep_eventlog **out, ep_error *error) {
+ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log **out,
+                              ep_error *error) {
   assert(ep_id_valid(id));
   *out = NULL;
   bool add = false;
   ep_status status = EP_OK;
   pthread_mutex_lock(&logs->mutex);
-  ep_log_entry *entry = entry_hold(logs, id, &add), *last = NULL;
+  ep_open_log *entry = entry_hold(logs, id, &add), *last = NULL;
   if (entry == NULL) {
     status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
   } else if (add) {
-    ep_eventlog *log = NULL;
+    ep_event_log *log = NULL;
     pthread_mutex_unlock(&logs->mutex);
     status = entry_open(logs, id, &log, error);
     pthread_mutex_lock(&logs->mutex);
@@ -97,13 +98,13 @@ ep_status ep_logs_retain(ep_logs *logs, const char *id, ep_eventlog **out, ep_er
   return status;
 }
 
-void ep_logs_release(ep_logs *logs, ep_eventlog *log) {
+void ep_open_logs_release(ep_open_logs *logs, ep_event_log *log) {
   if (log == NULL) return;
   pthread_mutex_lock(&logs->mutex);
-  ep_log_entry *entry = logs->entries;
+  ep_open_log *entry = logs->entries;
   while (entry != NULL && entry->log != log) entry = entry->next;
   assert(entry != NULL);
-  ep_log_entry *last = entry_drop(logs, entry);
+  ep_open_log *last = entry_drop(logs, entry);
   pthread_mutex_unlock(&logs->mutex);
   entry_free(last);
 }

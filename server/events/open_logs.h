@@ -1,4 +1,4 @@
-/* open_logs.h: the event logs that are open, one ep_eventlog a job however many hold it: the
+/* open_logs.h: the event logs that are open, one ep_event_log a job however many hold it: the
  * worker's progress and every watcher share it. A log is opened when first retained and closed when
  * nobody holds it any more, so that 10,000 queued jobs take no file descriptors.
  *
@@ -12,27 +12,28 @@
 #include "server/events/event_log.h"
 #include "server/process/id.h"
 
-typedef struct ep_log_entry {
-  struct ep_log_entry *next;
+typedef struct ep_open_log {
+  struct ep_open_log *next;
   char id[EP_ID_BYTES];
-  ep_eventlog *log; /* NULL while it is being opened */
-  int holders;      /* and those who wait for it to be opened */
+  ep_event_log *log; /* NULL while it is being opened */
+  int holders;       /* and those who wait for it to be opened */
   bool failed;
-} ep_log_entry;
+} ep_open_log;
 
 typedef struct {
   pthread_mutex_t mutex; /* guards everything below */
   pthread_cond_t opened;
-  ep_log_entry *entries; /* owned */
-  const char *data_dir;  /* lent */
-} ep_logs;
+  ep_open_log *entries; /* owned */
+  const char *data_dir; /* lent */
+} ep_open_logs;
 
-void ep_logs_init(ep_logs *logs, const char *data_dir);
-void ep_logs_deinit(ep_logs *logs); /* closes what is still open */
+void ep_open_logs_init(ep_open_logs *logs, const char *data_dir);
+void ep_open_logs_deinit(ep_open_logs *logs); /* closes what is still open */
 
 /* The log of DATA/jobs/<id>, which must be a valid id; EP_NOT_FOUND when its folder is not there.
  */
-ep_status ep_logs_retain(ep_logs *logs, const char *id, ep_eventlog **out, ep_error *error);
-void ep_logs_release(ep_logs *logs, ep_eventlog *log); /* NULL is allowed */
+ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log **out,
+                              ep_error *error);
+void ep_open_logs_release(ep_open_logs *logs, ep_event_log *log); /* NULL is allowed */
 
 #endif

@@ -4,33 +4,33 @@
 #include <assert.h>
 #include <stdlib.h>
 
-void ep_wakes_init(ep_wakes *wakes) {
-  *wakes = (ep_wakes){0};
+void ep_subscribers_init(ep_subscribers *wakes) {
+  *wakes = (ep_subscribers){0};
   pthread_mutex_init(&wakes->mutex, NULL);
   pthread_cond_init(&wakes->idle, NULL);
 }
 
-void ep_wakes_deinit(ep_wakes *wakes) {
+void ep_subscribers_deinit(ep_subscribers *wakes) {
   free(wakes->slots);
   pthread_cond_destroy(&wakes->idle);
   pthread_mutex_destroy(&wakes->mutex);
 }
 
 /* The slot of a token, or NULL. The mutex is held. */
-static ep_wakes_slot *slot_find(ep_wakes *wakes, uint64_t token) {
+static ep_subscribers_slot *slot_find(ep_subscribers *wakes, uint64_t token) {
   uint32_t index = (uint32_t)token, generation = (uint32_t)(token >> 32);
   if (token == 0 || index >= wakes->slots_count) return NULL;
-  ep_wakes_slot *slot = &wakes->slots[index];
+  ep_subscribers_slot *slot = &wakes->slots[index];
   return slot->generation == generation ? slot : NULL;
 }
 
 /* Index of a free slot, or slots_count when memory is short. The mutex is held. */
-static uint32_t slot_take(ep_wakes *wakes) {
+static uint32_t slot_take(ep_subscribers *wakes) {
   if (wakes->used == wakes->slots_count) {
     uint32_t count = wakes->slots_count == 0 ? 4 : wakes->slots_count * 2;
-    ep_wakes_slot *slots = realloc(wakes->slots, count * sizeof *slots);
+    ep_subscribers_slot *slots = realloc(wakes->slots, count * sizeof *slots);
     if (slots == NULL || count < wakes->slots_count) return wakes->slots_count;
-    for (uint32_t i = wakes->slots_count; i < count; i++) slots[i] = (ep_wakes_slot){0};
+    for (uint32_t i = wakes->slots_count; i < count; i++) slots[i] = (ep_subscribers_slot){0};
     uint32_t first = wakes->slots_count;
     wakes->slots = slots;
     wakes->slots_count = count;
@@ -41,15 +41,16 @@ static uint32_t slot_take(ep_wakes *wakes) {
   return index;
 }
 
-uint64_t ep_wakes_add(ep_wakes *wakes, uint64_t key, bool once, ep_wake *wake, void *context) {
+uint64_t ep_subscribers_add(ep_subscribers *wakes, uint64_t key, bool once, ep_wake *wake,
+                            void *context) {
   assert(wake != NULL);
   uint64_t token = 0;
   pthread_mutex_lock(&wakes->mutex);
   uint32_t index = slot_take(wakes);
   if (index < wakes->slots_count) {
-    ep_wakes_slot *slot = &wakes->slots[index];
+    ep_subscribers_slot *slot = &wakes->slots[index];
     uint32_t generation = slot->generation + 1 == 0 ? 1 : slot->generation + 1;
-    *slot = (ep_wakes_slot){
+    *slot = (ep_subscribers_slot){
         .wake = wake, .context = context, .key = key, .generation = generation, .once = once};
     wakes->used++;
     token = (uint64_t)generation << 32 | index;
@@ -58,9 +59,9 @@ uint64_t ep_wakes_add(ep_wakes *wakes, uint64_t key, bool once, ep_wake *wake, v
   return token;
 }
 
-void ep_wakes_remove(ep_wakes *wakes, uint64_t token) {
+void ep_subscribers_remove(ep_subscribers *wakes, uint64_t token) {
   pthread_mutex_lock(&wakes->mutex);
-  ep_wakes_slot *slot = slot_find(wakes, token);
+  ep_subscribers_slot *slot = slot_find(wakes, token);
   while (slot != NULL && slot->running && !pthread_equal(slot->caller, pthread_self())) {
     pthread_cond_wait(&wakes->idle, &wakes->mutex);
     slot = slot_find(wakes, token); /* the array may have moved, or the slot been used anew */
@@ -72,11 +73,11 @@ void ep_wakes_remove(ep_wakes *wakes, uint64_t token) {
   pthread_mutex_unlock(&wakes->mutex);
 }
 
-bool ep_wakes_mark(ep_wakes *wakes, uint64_t mask, uint64_t value) {
+bool ep_subscribers_mark(ep_subscribers *wakes, uint64_t mask, uint64_t value) {
   bool any = false;
   pthread_mutex_lock(&wakes->mutex);
   for (uint32_t i = 0, seen = 0; seen < wakes->used && i < wakes->slots_count; i++) {
-    ep_wakes_slot *slot = &wakes->slots[i];
+    ep_subscribers_slot *slot = &wakes->slots[i];
     if (slot->wake == NULL) continue;
     seen++;
     if ((slot->key & mask) == value) any = slot->due = true;
@@ -85,9 +86,9 @@ bool ep_wakes_mark(ep_wakes *wakes, uint64_t mask, uint64_t value) {
   return any;
 }
 
-bool ep_wakes_mark_token(ep_wakes *wakes, uint64_t token) {
+bool ep_subscribers_mark_token(ep_subscribers *wakes, uint64_t token) {
   pthread_mutex_lock(&wakes->mutex);
-  ep_wakes_slot *slot = slot_find(wakes, token);
+  ep_subscribers_slot *slot = slot_find(wakes, token);
   bool known = slot != NULL && slot->wake != NULL;
   if (known) slot->due = true;
   pthread_mutex_unlock(&wakes->mutex);
@@ -95,8 +96,8 @@ bool ep_wakes_mark_token(ep_wakes *wakes, uint64_t token) {
 }
 
 /* Calls slot `index` until it is no longer due. The mutex is held, but not during the call. */
-static void slot_call(ep_wakes *wakes, uint32_t index) {
-  ep_wakes_slot *slot = &wakes->slots[index];
+static void slot_call(ep_subscribers *wakes, uint32_t index) {
+  ep_subscribers_slot *slot = &wakes->slots[index];
   slot->running = true;
   slot->caller = pthread_self();
   while (slot->wake != NULL && slot->due) {
@@ -114,10 +115,10 @@ static void slot_call(ep_wakes *wakes, uint32_t index) {
   pthread_cond_broadcast(&wakes->idle);
 }
 
-void ep_wakes_call(ep_wakes *wakes) {
+void ep_subscribers_call(ep_subscribers *wakes) {
   pthread_mutex_lock(&wakes->mutex);
   for (uint32_t i = 0; i < wakes->slots_count; i++) {
-    const ep_wakes_slot *slot = &wakes->slots[i];
+    const ep_subscribers_slot *slot = &wakes->slots[i];
     if (slot->wake != NULL && slot->due && !slot->running) slot_call(wakes, i);
   }
   pthread_mutex_unlock(&wakes->mutex);

@@ -20,31 +20,32 @@ typedef struct {
   uint32_t generation; /* tells a slot's users apart, so that a stale token does nothing */
   bool once, due, running;
   pthread_t caller; /* the thread that it runs in */
-} ep_wakes_slot;
+} ep_subscribers_slot;
 
 typedef struct {
-  pthread_mutex_t mutex; /* guards everything below */
-  pthread_cond_t idle;   /* a call returned */
-  ep_wakes_slot *slots;  /* [slots_count], owned */
+  pthread_mutex_t mutex;      /* guards everything below */
+  pthread_cond_t idle;        /* a call returned */
+  ep_subscribers_slot *slots; /* [slots_count], owned */
   uint32_t slots_count;
   uint32_t used; /* slots not free */
-} ep_wakes;
+} ep_subscribers;
 
-void ep_wakes_init(ep_wakes *wakes);
-void ep_wakes_deinit(ep_wakes *wakes);
+void ep_subscribers_init(ep_subscribers *wakes);
+void ep_subscribers_deinit(ep_subscribers *wakes);
 
 /* `once`: forgotten after its first call. Returns a token, 0 when memory is short. */
-uint64_t ep_wakes_add(ep_wakes *wakes, uint64_t key, bool once, ep_wake *wake, void *context);
+uint64_t ep_subscribers_add(ep_subscribers *wakes, uint64_t key, bool once, ep_wake *wake,
+                            void *context);
 
 /* Waits for a call that is under way, unless it is that call which removes itself. A token that is
  * no longer known is ignored. */
-void ep_wakes_remove(ep_wakes *wakes, uint64_t token);
+void ep_subscribers_remove(ep_subscribers *wakes, uint64_t token);
 
 /* Marks the subscriptions with (key & mask) == value as due; true when there is any. */
-bool ep_wakes_mark(ep_wakes *wakes, uint64_t mask, uint64_t value);
-bool ep_wakes_mark_token(ep_wakes *wakes, uint64_t token);
+bool ep_subscribers_mark(ep_subscribers *wakes, uint64_t mask, uint64_t value);
+bool ep_subscribers_mark_token(ep_subscribers *wakes, uint64_t token);
 
 /* Calls all that are due, but for those that another thread is calling: that one calls again. */
-void ep_wakes_call(ep_wakes *wakes);
+void ep_subscribers_call(ep_subscribers *wakes);
 
 #endif

@@ -56,7 +56,7 @@ static ep_status ids_read(const char *text, comparison *compared, ep_error *erro
 
 static ep_status curve_read(ep_jobs *jobs, comparison *compared, int i, int64_t max_points,
                             ep_error *error) {
-  ep_eventlog *log;
+  ep_event_log *log;
   int64_t count = 0;
   ep_status status = ep_jobs_retain_log(jobs, compared->ids[i], &log, error);
   if (status) return status;
@@ -102,6 +102,6 @@ ep_route_result ep_route_compare_get(ep_exchange *exchange) {
   comparison_destroy(compared);
   if (status) return ep_exchange_fail(exchange, &error);
   if (format == 0) return ep_exchange_json(exchange, text);
-  ep_answer_take_text(&exchange->answer, 200, "text/csv; charset=utf-8", text);
+  ep_response_take_text(&exchange->answer, 200, "text/csv; charset=utf-8", text);
   return EP_ROUTE_ANSWERED;
 }

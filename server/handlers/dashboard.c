@@ -14,14 +14,14 @@ static const ep_asset *asset_find(const char *name) {
 }
 
 /* What a browser may do with it: load and ask this daemon alone, and let no other page hold it. */
-static void headers_add(ep_answer *answer) {
-  ep_answer_header_add(answer, "Content-Security-Policy",
-                       "default-src 'none'; script-src 'self'; style-src 'self'; "
-                       "img-src 'self' data:; connect-src 'self'; font-src 'none'; "
-                       "form-action 'none'; base-uri 'none'; frame-ancestors 'none'");
-  ep_answer_header_add(answer, "Referrer-Policy", "no-referrer");
-  ep_answer_header_add(answer, "Cross-Origin-Opener-Policy", "same-origin");
-  ep_answer_header_add(answer, "Cross-Origin-Resource-Policy", "same-origin");
+static void headers_add(ep_response *answer) {
+  ep_response_header_add(answer, "Content-Security-Policy",
+                         "default-src 'none'; script-src 'self'; style-src 'self'; "
+                         "img-src 'self' data:; connect-src 'self'; font-src 'none'; "
+                         "form-action 'none'; base-uri 'none'; frame-ancestors 'none'");
+  ep_response_header_add(answer, "Referrer-Policy", "no-referrer");
+  ep_response_header_add(answer, "Cross-Origin-Opener-Policy", "same-origin");
+  ep_response_header_add(answer, "Cross-Origin-Resource-Policy", "same-origin");
 }
 
 /* Whether Accept-Encoding names gzip, and not only to refuse it. */
@@ -43,21 +43,22 @@ static bool takes_gzip(const ep_request *request) {
  * browser asks every time and is told 304, so that a page and a daemon of two versions never meet.
  */
 static ep_route_result serve(ep_exchange *exchange, const ep_asset *asset, const char *vary) {
-  ep_answer *answer = &exchange->answer;
+  ep_response *answer = &exchange->answer;
   bool compressed = takes_gzip(&exchange->request);
   char etag[2][48];
   snprintf(etag[0], sizeof etag[0], "\"%s\"", asset->hash);
   snprintf(etag[1], sizeof etag[1], "\"%s-gzip\"", asset->hash);
   if (ep_request_matches(&exchange->request, etag[compressed]))
-    ep_answer_empty(answer, 304);
+    ep_response_empty(answer, 304);
   else if (compressed)
-    ep_answer_constant(answer, 200, asset->type, (const char *)asset->gzip, asset->gzip_count);
+    ep_response_constant(answer, 200, asset->type, (const char *)asset->gzip, asset->gzip_count);
   else
-    ep_answer_constant(answer, 200, asset->type, (const char *)asset->bytes, asset->bytes_count);
-  if (compressed && answer->status == 200) ep_answer_header_add(answer, "Content-Encoding", "gzip");
-  ep_answer_header_add(answer, "ETag", "%s", etag[compressed]);
-  ep_answer_header_add(answer, "Cache-Control", "no-cache");
-  ep_answer_header_add(answer, "Vary", "%s", vary);
+    ep_response_constant(answer, 200, asset->type, (const char *)asset->bytes, asset->bytes_count);
+  if (compressed && answer->status == 200)
+    ep_response_header_add(answer, "Content-Encoding", "gzip");
+  ep_response_header_add(answer, "ETag", "%s", etag[compressed]);
+  ep_response_header_add(answer, "Cache-Control", "no-cache");
+  ep_response_header_add(answer, "Vary", "%s", vary);
   headers_add(answer);
   return EP_ROUTE_ANSWERED;
 }
@@ -93,9 +94,9 @@ static ep_route_result serve_text(ep_exchange *exchange) {
   static const char WITH[] = TEXT "A browser gets the dashboard at this address.\n";
   static const char WITHOUT[] = TEXT NO_DASHBOARD;
   bool with = asset_find("index.html") != NULL;
-  ep_answer_constant(&exchange->answer, 200, "text/plain; charset=utf-8", with ? WITH : WITHOUT,
-                     with ? sizeof WITH - 1 : sizeof WITHOUT - 1);
-  ep_answer_header_add(&exchange->answer, "Vary", "Accept");
+  ep_response_constant(&exchange->answer, 200, "text/plain; charset=utf-8", with ? WITH : WITHOUT,
+                       with ? sizeof WITH - 1 : sizeof WITHOUT - 1);
+  ep_response_header_add(&exchange->answer, "Vary", "Accept");
   return EP_ROUTE_ANSWERED;
 }
 
@@ -106,9 +107,9 @@ ep_route_result ep_route_root_get(ep_exchange *exchange) {
   if (!ep_request_names(&exchange->request, "Accept", "text/html")) return serve_text(exchange);
   const ep_asset *page = asset_find("index.html");
   if (page) return serve(exchange, page, "Accept, Accept-Encoding");
-  ep_answer_constant(&exchange->answer, 200, "text/html; charset=utf-8", WITHOUT,
-                     sizeof WITHOUT - 1);
-  ep_answer_header_add(&exchange->answer, "Vary", "Accept");
+  ep_response_constant(&exchange->answer, 200, "text/html; charset=utf-8", WITHOUT,
+                       sizeof WITHOUT - 1);
+  ep_response_header_add(&exchange->answer, "Vary", "Accept");
   headers_add(&exchange->answer);
   return EP_ROUTE_ANSWERED;
 }

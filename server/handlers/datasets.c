@@ -65,7 +65,7 @@ static ep_status ingest(ep_exchange *exchange, const ep_ingest_options *options,
   if (!status)
     status = part ? ep_jobs_dataset_part_put(server->jobs, request->id, folder, created, error)
                   : ep_jobs_dataset_put(server->jobs, request->id, folder, created, error);
-  ep_folder_remove(folder, NULL); /* gone already if the store took it */
+  ep_data_dir_remove(folder, NULL); /* gone already if the store took it */
   return status;
 }
 
@@ -76,14 +76,14 @@ static ep_route_result answer_dataset(ep_exchange *exchange, int status) {
   if (ep_jobs_dataset_get(exchange->server->jobs, exchange->request.id, &text, sha256, &error))
     return ep_exchange_fail(exchange, &error);
   snprintf(etag, sizeof etag, "\"%s\"", sha256);
-  ep_answer_header_add(&exchange->answer, "ETag", "%s", etag);
+  ep_response_header_add(&exchange->answer, "ETag", "%s", etag);
   if (status == 200 && strcmp(exchange->request.method, "PUT") != 0 &&
       ep_request_matches(&exchange->request, etag)) {
     free(text);
-    ep_answer_empty(&exchange->answer, 304);
+    ep_response_empty(&exchange->answer, 304);
     return EP_ROUTE_ANSWERED;
   }
-  ep_answer_take_text(&exchange->answer, status, "application/json", text);
+  ep_response_take_text(&exchange->answer, status, "application/json", text);
   return EP_ROUTE_ANSWERED;
 }
 
@@ -96,7 +96,7 @@ static ep_route_result put(ep_exchange *exchange, bool part) {
   ep_upload_discard(&exchange->request.upload);
   if (status) return ep_exchange_fail(exchange, &error);
   if (created)
-    ep_answer_header_add(&exchange->answer, "Location", "/v1/datasets/%s", exchange->request.id);
+    ep_response_header_add(&exchange->answer, "Location", "/v1/datasets/%s", exchange->request.id);
   return answer_dataset(exchange, created ? 201 : 200);
 }
 
@@ -124,6 +124,6 @@ ep_route_result ep_route_dataset_delete(ep_exchange *exchange) {
   ep_error error = {0};
   if (ep_jobs_dataset_delete(exchange->server->jobs, exchange->request.id, &error))
     return ep_exchange_fail(exchange, &error);
-  ep_answer_empty(&exchange->answer, 204);
+  ep_response_empty(&exchange->answer, 204);
   return EP_ROUTE_ANSWERED;
 }

@@ -7,17 +7,17 @@
 ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,
                                 const ep_watcher_options *options) {
   ep_jobs *jobs = exchange->server->jobs;
-  ep_answer *answer = &exchange->answer;
+  ep_response *answer = &exchange->answer;
   ep_error error = {0};
-  ep_eventlog *log;
-  if (options->follow && !ep_park_admit(&exchange->park))
+  ep_event_log *log;
+  if (options->follow && !ep_waiter_admit(&exchange->park))
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
   if (ep_jobs_retain_log(jobs, job, &log, &error)) return ep_exchange_fail(exchange, &error);
-  ep_eventlog_tail tail;
-  ep_eventlog_get_tail(log, &tail);
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(log, &tail);
   if (options->sse && tail.ended && options->after >= tail.last_seq) {
     ep_jobs_release_log(jobs, log); /* 204 tells an EventSource to connect no more */
-    ep_answer_empty(answer, 204);
+    ep_response_empty(answer, 204);
     return EP_ROUTE_ANSWERED;
   }
   answer->watcher = ep_watcher_create(jobs, log, options);
@@ -25,8 +25,8 @@ ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int stat
     return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "not enough memory for a watcher");
   answer->status = status;
   answer->type = options->sse ? "text/event-stream" : "application/x-ndjson";
-  ep_answer_header_add(answer, "Cache-Control", "no-store");
-  ep_answer_header_add(answer, "X-Accel-Buffering", "no"); /* nginx passes it on at once */
+  ep_response_header_add(answer, "Cache-Control", "no-store");
+  ep_response_header_add(answer, "X-Accel-Buffering", "no"); /* nginx passes it on at once */
   return EP_ROUTE_ANSWERED;
 }
 

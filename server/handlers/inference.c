@@ -13,13 +13,13 @@ enum { INFER_SECONDS = 60 };
 ep_route_result ep_route_inference_server(ep_exchange *exchange) {
   static const char TEXT[] = "{\"name\":\"epochd\",\"version\":\"" EP_VERSION
                              "\",\"extensions\":[\"binary_tensor_data\"]}\n";
-  ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
   return EP_ROUTE_ANSWERED;
 }
 
 ep_route_result ep_route_inference_live(ep_exchange *exchange) {
   static const char TEXT[] = "{\"live\":true}\n";
-  ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
   return EP_ROUTE_ANSWERED;
 }
 
@@ -28,7 +28,7 @@ ep_route_result ep_route_inference_ready(ep_exchange *exchange) {
   static const char TEXT[] = "{\"ready\":true}\n";
   ep_route_result result = ep_route_ready_get(exchange);
   if (result == EP_ROUTE_ANSWERED && exchange->answer.status == 200)
-    ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+    ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
   return result;
 }
 
@@ -87,7 +87,7 @@ static void predicted(void *context, const double *output, int64_t rows, int64_t
   exchange->result_json_bytes = answer.binary ? answer.json_bytes : 0;
   inference_destroy(asked);
   atomic_store(&exchange->called_back, true);
-  ep_park_wake(&exchange->park);
+  ep_waiter_wake(&exchange->park);
   ep_exchange_release(exchange);
 }
 
@@ -130,12 +130,12 @@ static ep_route_result infer_end(ep_exchange *exchange) {
   if (exchange->error.status) return ep_exchange_fail(exchange, &exchange->error);
   exchange->result = NULL;
   bool binary = exchange->result_json_bytes > 0;
-  ep_answer_take_bytes(&exchange->answer, 200,
-                       binary ? "application/octet-stream" : "application/json", body,
-                       exchange->result_bytes);
+  ep_response_take_bytes(&exchange->answer, 200,
+                         binary ? "application/octet-stream" : "application/json", body,
+                         exchange->result_bytes);
   if (binary)
-    ep_answer_header_add(&exchange->answer, EP_INFERENCE_LENGTH_HEADER, "%zu",
-                         exchange->result_json_bytes);
+    ep_response_header_add(&exchange->answer, EP_INFERENCE_LENGTH_HEADER, "%zu",
+                           exchange->result_json_bytes);
   return EP_ROUTE_ANSWERED;
 }
 

@@ -37,8 +37,8 @@ static ep_route_result validate(ep_exchange *exchange) {
 }
 
 static void etag_add(ep_exchange *exchange, uint64_t version) {
-  ep_answer_header_add(&exchange->answer, "ETag", "\"%s-%llx\"", exchange->server->boot,
-                       (unsigned long long)version);
+  ep_response_header_add(&exchange->answer, "ETag", "\"%s-%llx\"", exchange->server->boot,
+                         (unsigned long long)version);
 }
 
 /* Files that a job names may have to be read whole before it is taken. */
@@ -65,7 +65,7 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
                                  KEY_BYTES);
   bool stream = wants_stream(request, &options);
   /* A job that is in must not be answered with a 503: the place comes first. */
-  if (stream && !ep_park_admit(&exchange->park))
+  if (stream && !ep_waiter_admit(&exchange->park))
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
   char id[40];
   bool repeated = false;
@@ -76,14 +76,14 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   uint64_t version = 0;
   if (stream) ep_route_follow(exchange, id, 201, &options);
   if (exchange->answer.status != 201) { /* or it cannot be followed now; but it is in */
-    ep_answer_deinit(&exchange->answer);
+    ep_response_deinit(&exchange->answer);
     if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error))
       return ep_exchange_fail(exchange, &error);
     etag_add(exchange, version);
-    ep_answer_take_text(&exchange->answer, 201, "application/json", text);
+    ep_response_take_text(&exchange->answer, 201, "application/json", text);
   }
-  ep_answer_header_add(&exchange->answer, "Location", "/v1/jobs/%s", id);
-  if (repeated) ep_answer_header_add(&exchange->answer, "Idempotency-Replayed", "true");
+  ep_response_header_add(&exchange->answer, "Location", "/v1/jobs/%s", id);
+  if (repeated) ep_response_header_add(&exchange->answer, "Idempotency-Replayed", "true");
   return EP_ROUTE_ANSWERED;
 }
 
@@ -126,7 +126,7 @@ ep_route_result ep_route_job_list(ep_exchange *exchange) {
   exchange->answer.headers_count = 0;
   etag_add(exchange, version); /* older than the text, if anything: never newer */
   if (ep_request_matches(request, exchange->answer.headers[0].value)) {
-    ep_answer_empty(&exchange->answer, 304);
+    ep_response_empty(&exchange->answer, 304);
     return EP_ROUTE_ANSWERED;
   }
   if (page.limit > LIST_HERE && !exchange->works) return EP_ROUTE_WORKS;
@@ -157,7 +157,7 @@ static bool has_ended(const char *text) {
 }
 
 static void wake(void *context) {
-  ep_park_wake(&((ep_exchange *)context)->park);
+  ep_waiter_wake(&((ep_exchange *)context)->park);
 }
 
 /* Long poll: true when the exchange now waits for another version. */
@@ -184,7 +184,7 @@ ep_route_result ep_route_job_get(ep_exchange *exchange) {
   bool same = ep_request_matches(request, exchange->answer.headers[0].value);
   bool conditional = ep_request_header(request, "If-None-Match") != NULL;
   if (seconds > 0 && !exchange->timed_out && !has_ended(text) && (same || !conditional)) {
-    if (!ep_park_admit(&exchange->park)) {
+    if (!ep_waiter_admit(&exchange->park)) {
       free(text);
       return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many wait, try again later");
     }
@@ -195,7 +195,7 @@ ep_route_result ep_route_job_get(ep_exchange *exchange) {
   }
   if (same) {
     free(text);
-    ep_answer_empty(&exchange->answer, 304);
+    ep_response_empty(&exchange->answer, 304);
     return EP_ROUTE_ANSWERED;
   }
   return ep_exchange_json(exchange, text);
@@ -217,7 +217,7 @@ ep_route_result ep_route_job_delete(ep_exchange *exchange) {
   ep_error error = {0};
   if (ep_jobs_delete(exchange->server->jobs, exchange->request.id, &error))
     return ep_exchange_fail(exchange, &error);
-  ep_answer_empty(&exchange->answer, 204);
+  ep_response_empty(&exchange->answer, 204);
   return EP_ROUTE_ANSWERED;
 }
 
@@ -230,7 +230,7 @@ static void predicted(void *context, const double *output, int64_t rows, int64_t
   else
     exchange->result = ep_predict_format(exchange->request.id, output, rows, columns);
   atomic_store(&exchange->called_back, true);
-  ep_park_wake(&exchange->park);
+  ep_waiter_wake(&exchange->park);
   ep_exchange_release(exchange);
 }
 

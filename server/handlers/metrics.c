@@ -20,7 +20,7 @@ ep_route_result ep_route_metrics_get(ep_exchange *exchange) {
   }
   ep_metrics_http_format(&EP_ROUTES, &out);
   ep_metrics_process_format(&out, server->config->data_dir);
-  ep_answer_take_text(&exchange->answer, 200, "text/plain; version=0.0.4; charset=utf-8",
-                      ep_writer_take(&out));
+  ep_response_take_text(&exchange->answer, 200, "text/plain; version=0.0.4; charset=utf-8",
+                        ep_writer_take(&out));
   return EP_ROUTE_ANSWERED;
 }

@@ -9,7 +9,7 @@ static ep_route_result model_answer(ep_exchange *exchange, int status) {
   ep_model model;
   if (ep_models_get(exchange->server->jobs, exchange->request.id, &model, &error))
     return ep_exchange_fail(exchange, &error);
-  ep_answer_take_text(&exchange->answer, status, "application/json", ep_model_format(&model));
+  ep_response_take_text(&exchange->answer, status, "application/json", ep_model_format(&model));
   return EP_ROUTE_ANSWERED;
 }
 
@@ -23,7 +23,7 @@ ep_route_result ep_route_model_put(ep_exchange *exchange) {
     return ep_exchange_problem(exchange, &problem);
   if (ep_models_put(exchange->server->jobs, request->id, job, &created, &error))
     return ep_exchange_fail(exchange, &error);
-  if (created) ep_answer_header_add(&exchange->answer, "Location", "/v1/models/%s", request->id);
+  if (created) ep_response_header_add(&exchange->answer, "Location", "/v1/models/%s", request->id);
   return model_answer(exchange, created ? 201 : 200);
 }
 
@@ -43,6 +43,6 @@ ep_route_result ep_route_model_delete(ep_exchange *exchange) {
   ep_error error = {0};
   if (ep_models_delete(exchange->server->jobs, exchange->request.id, &error))
     return ep_exchange_fail(exchange, &error);
-  ep_answer_empty(&exchange->answer, 204);
+  ep_response_empty(&exchange->answer, 204);
   return EP_ROUTE_ANSWERED;
 }

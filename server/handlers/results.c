@@ -36,8 +36,8 @@ static void answer_json(ep_exchange *exchange, const curve *read) {
 }
 
 static void answer_csv(ep_exchange *exchange, const curve *read) {
-  ep_answer_take_text(&exchange->answer, 200, "text/csv; charset=utf-8",
-                      ep_curve_format_csv(read->points, read->count));
+  ep_response_take_text(&exchange->answer, 200, "text/csv; charset=utf-8",
+                        ep_curve_format_csv(read->points, read->count));
 }
 
 /* The picture's title is the job's name, or its id where it has none. */
@@ -55,24 +55,24 @@ static void answer_svg(ep_exchange *exchange, const curve *read) {
   ep_member_unescape(title);
   ep_member_find(text, NULL, "status", status, sizeof status);
   free(text);
-  ep_answer_take_text(&exchange->answer, 200, "image/svg+xml",
-                      ep_curve_format_svg(title, status, read->points, read->count));
-  ep_answer_header_add(&exchange->answer, "Content-Disposition",
-                       "inline; filename=\"%s-curve.svg\"", id);
+  ep_response_take_text(&exchange->answer, 200, "image/svg+xml",
+                        ep_curve_format_svg(title, status, read->points, read->count));
+  ep_response_header_add(&exchange->answer, "Content-Disposition",
+                         "inline; filename=\"%s-curve.svg\"", id);
   /* for one that is opened by itself: it needs its style, and nothing else of anywhere */
-  ep_answer_header_add(&exchange->answer, "Content-Security-Policy",
-                       "default-src 'none'; style-src 'unsafe-inline'; sandbox");
+  ep_response_header_add(&exchange->answer, "Content-Security-Policy",
+                         "default-src 'none'; style-src 'unsafe-inline'; sandbox");
 }
 
 /* TensorBoard knows its files by their names: "tfevents" and a time. */
 static void answer_tfevents(ep_exchange *exchange, const curve *read) {
   size_t bytes = 0;
   void *file = ep_tfevents_format(read->points, read->count, &bytes);
-  ep_answer_take_bytes(&exchange->answer, 200, "application/octet-stream", file, bytes);
-  ep_answer_header_add(&exchange->answer, "Content-Disposition",
-                       "attachment; filename=\"events.out.tfevents.%lld.%s\"",
-                       read->count ? (long long)read->points[0].wall_seconds : 0LL,
-                       exchange->request.id);
+  ep_response_take_bytes(&exchange->answer, 200, "application/octet-stream", file, bytes);
+  ep_response_header_add(&exchange->answer, "Content-Disposition",
+                         "attachment; filename=\"events.out.tfevents.%lld.%s\"",
+                         read->count ? (long long)read->points[0].wall_seconds : 0LL,
+                         exchange->request.id);
 }
 
 ep_route_result ep_route_curve_get(ep_exchange *exchange) {
@@ -84,7 +84,7 @@ ep_route_result ep_route_curve_get(ep_exchange *exchange) {
   int64_t max_points;
   int format;
   curve read = {0};
-  ep_eventlog *log;
+  ep_event_log *log;
   if (read_format(request, FORMATS, &format, &error) ||
       ep_request_integer(request, "max_points", 2, EP_LIMIT_CURVE_POINTS,
                          format == SVG ? EP_CURVE_SVG_POINTS : EP_LIMIT_CURVE_POINTS, &max_points,
@@ -124,14 +124,14 @@ static ep_status open_file(const char *path, int *file, int64_t *bytes, ep_error
 static ep_route_result serve_file(ep_exchange *exchange, int file, int64_t bytes, const char *type,
                                   const char *name, const char *etag) {
   ep_request *request = &exchange->request;
-  ep_answer *answer = &exchange->answer;
+  ep_response *answer = &exchange->answer;
   answer->file = file;
   answer->type = type;
-  if (*etag) ep_answer_header_add(answer, "ETag", "%s", etag);
+  if (*etag) ep_response_header_add(answer, "ETag", "%s", etag);
   if (*etag && ep_request_matches(request, etag)) {
     close(file);
     answer->file = -1;
-    ep_answer_empty(answer, 304);
+    ep_response_empty(answer, 304);
     return EP_ROUTE_ANSWERED;
   }
   const char *condition = ep_request_header(request, "If-Range");
@@ -141,17 +141,17 @@ static ep_route_result serve_file(ep_exchange *exchange, int file, int64_t bytes
   ep_range_kind kind = ep_range_read(wanted, bytes, &answer->file_offset, &answer->file_bytes);
   if (kind == EP_RANGE_OUTSIDE) {
     ep_exchange_fail_with(exchange, EP_RANGE, "the content has %lld bytes", (long long)bytes);
-    ep_answer_header_add(answer, "Content-Range", "bytes */%lld", (long long)bytes);
+    ep_response_header_add(answer, "Content-Range", "bytes */%lld", (long long)bytes);
     return EP_ROUTE_ANSWERED;
   }
   answer->status = kind == EP_RANGE_PART ? 206 : 200;
   if (kind == EP_RANGE_PART)
-    ep_answer_header_add(
+    ep_response_header_add(
         answer, "Content-Range", "bytes %lld-%lld/%lld", (long long)answer->file_offset,
         (long long)(answer->file_offset + answer->file_bytes - 1), (long long)bytes);
-  ep_answer_header_add(answer, "Accept-Ranges", "bytes");
-  ep_answer_header_add(answer, "Content-Disposition", "attachment; filename=\"%s-%s\"", request->id,
-                       name);
+  ep_response_header_add(answer, "Accept-Ranges", "bytes");
+  ep_response_header_add(answer, "Content-Disposition", "attachment; filename=\"%s-%s\"",
+                         request->id, name);
   return EP_ROUTE_ANSWERED;
 }
 
@@ -176,13 +176,13 @@ static ep_status make_file(const ep_server *server, const weights_format *format
   char folder[EP_PATH_BYTES], made[EP_PATH_BYTES];
   ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
   if (status) return status;
-  status = ep_folder_path(made, error, folder, format->file, NULL);
+  status = ep_data_dir_path(made, error, folder, format->file, NULL);
   if (!status) status = format->make(weights, made, error);
   if (!status && rename(made, path) != 0)
     status = errno == ENOENT
                  ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
                  : ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
-  ep_folder_remove(folder, NULL);
+  ep_data_dir_remove(folder, NULL);
   return status;
 }
 
@@ -225,7 +225,7 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
     return ep_exchange_fail(exchange, &error);
   const weights_format *format = &weights_formats[index];
   ep_status status = format_path(format, weights, path, &error);
-  if (!status && format->make != NULL && !ep_folder_exists(path)) {
+  if (!status && format->make != NULL && !ep_data_dir_exists(path)) {
     if (!exchange->works) return EP_ROUTE_INGESTS;
     status = make_file(server, format, weights, path, &error);
   }

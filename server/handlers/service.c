@@ -27,7 +27,7 @@ ep_route_result ep_route_queue_get(ep_exchange *exchange) {
 
 ep_route_result ep_route_live_get(ep_exchange *exchange) {
   static const char TEXT[] = "{\"status\":\"live\",\"version\":\"" EP_VERSION "\"}\n";
-  ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
   return EP_ROUTE_ANSWERED;
 }
 
@@ -36,7 +36,7 @@ static void ready(void *context, const ep_error *error) {
   ep_exchange *exchange = context;
   if (error) exchange->error = *error;
   atomic_store(&exchange->called_back, true);
-  ep_park_wake(&exchange->park);
+  ep_waiter_wake(&exchange->park);
   ep_exchange_release(exchange);
 }
 
@@ -53,12 +53,12 @@ ep_route_result ep_route_ready_get(ep_exchange *exchange) {
   if (!called_back) return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no device answered");
   if (exchange->error.status)
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", exchange->error.message);
-  ep_answer_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
   return EP_ROUTE_ANSWERED;
 }
 
 ep_route_result ep_route_contract_get(ep_exchange *exchange) {
-  ep_answer_constant(&exchange->answer, 200, "application/json", (const char *)EP_CONTRACT,
-                     EP_CONTRACT_BYTES);
+  ep_response_constant(&exchange->answer, 200, "application/json", (const char *)EP_CONTRACT,
+                       EP_CONTRACT_BYTES);
   return EP_ROUTE_ANSWERED;
 }

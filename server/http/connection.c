@@ -24,21 +24,21 @@ void ep_connection_log(void *transport, const char *format, va_list arguments) {
   char text[512];
   vsnprintf(text, sizeof text, format, arguments);
   text[strcspn(text, "\n")] = 0;
-  ep_notice(EP_NOTICE_DEBUG, "http: %s", text);
+  ep_log(EP_LOG_DEBUG, "http: %s", text);
 }
 
 void ep_connection_notify(void *transport, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code) {
   ep_transport *self = transport;
   if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-    ep_client_remove(*socket_context);
+    ep_deadline_remove(*socket_context);
     *socket_context = NULL;
     return;
   }
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  *socket_context = info ? ep_client_add(self->clients, info->connect_fd) : NULL;
-  ep_client_allow(*socket_context, HEAD_SECONDS * 1000000LL);
+  *socket_context = info ? ep_deadline_add(self->clients, info->connect_fd) : NULL;
+  ep_deadline_allow(*socket_context, HEAD_SECONDS * 1000000LL);
 }
 
 /* The request's first line: its target as sent, before the library decodes it in place (which would
@@ -47,7 +47,7 @@ void *ep_connection_target(void *transport, const char *target, struct MHD_Conne
   ep_transport *self = transport;
   ep_exchange *exchange = ep_exchange_create(self->server);
   if (!exchange) return NULL;
-  ep_park_init(&exchange->park, self->server->streams, connection);
+  ep_waiter_init(&exchange->park, self->server->streams, connection);
   exchange->target = strdup(target ? target : "");
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
@@ -113,13 +113,13 @@ static enum MHD_Result refuse(ep_exchange *exchange, bool close) {
   if (!close && bytes >= 0 && bytes <= DRAIN_BYTES && (bytes == 0 || !waits)) return MHD_YES;
   if (!close && bytes < 0 && !waits) return MHD_YES;
   exchange->phase = PHASE_SENT;
-  return ep_reply_send(exchange, &exchange->answer);
+  return ep_response_send(exchange, &exchange->answer);
 }
 
 static enum MHD_Result begin(ep_transport *transport, ep_exchange *exchange, const char *method,
                              const char *version) {
   bool close = true;
-  ep_client_allow(exchange->client, BODY_SECONDS * 1000000LL);
+  ep_deadline_allow(exchange->client, BODY_SECONDS * 1000000LL);
   if (read_head(exchange, method, version)) return refuse(exchange, true);
   if (atomic_load(&transport->stopping)) {
     ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "the daemon is stopping");
@@ -176,7 +176,7 @@ static enum MHD_Result take_body(ep_exchange *exchange, const char *data, size_t
     int64_t seconds = BODY_SECONDS + exchange->received_bytes / SLOWEST_BYTES;
     int64_t spent_us = ep_clock_steady_us() - exchange->begun_us;
     int64_t left_us = seconds * 1000000 - spent_us;
-    ep_client_allow(exchange->client, left_us > 1 ? left_us : 1);
+    ep_deadline_allow(exchange->client, left_us > 1 ? left_us : 1);
     exchange->allowed_bytes = exchange->received_bytes;
   }
   if (exchange->body_failed || exchange->route->body == EP_BODY_NONE) {
@@ -199,33 +199,33 @@ static void work(void *context) {
   ep_exchange *exchange = context;
   exchange->route->call(exchange);
   atomic_store(&exchange->worked, true);
-  ep_park_wake(&exchange->park);
+  ep_waiter_wake(&exchange->park);
   ep_exchange_release(exchange);
 }
 
 static enum MHD_Result send_stopping(ep_exchange *exchange) {
-  ep_answer answer; /* the exchange's own belongs to the thread that still works on it */
+  ep_response answer; /* the exchange's own belongs to the thread that still works on it */
   ep_error error = {0};
   ep_fail(&error, EP_UNAVAILABLE, "the daemon is stopping");
-  ep_answer_init(&answer);
-  ep_answer_error(&answer, &error, NULL);
-  enum MHD_Result result = ep_reply_send(exchange, &answer);
-  ep_answer_deinit(&answer);
+  ep_response_init(&answer);
+  ep_response_error(&answer, &error, NULL);
+  enum MHD_Result result = ep_response_send(exchange, &answer);
+  ep_response_deinit(&answer);
   return result;
 }
 
 static enum MHD_Result send_answer(ep_exchange *exchange) {
   exchange->phase = PHASE_SENT;
   ep_exchange_discard_body(exchange);
-  return ep_reply_send(exchange, &exchange->answer);
+  return ep_response_send(exchange, &exchange->answer);
 }
 
 static enum MHD_Result wait_for_work(ep_exchange *exchange) {
   while (!atomic_load(&exchange->worked)) {
-    ep_park_result result =
-        ep_park_wait(&exchange->park, ep_clock_steady_us() + WORK_SECONDS * 1000000LL);
-    if (result == EP_PARK_SUSPENDED) return MHD_YES;
-    if (result == EP_PARK_CLOSED && !atomic_load(&exchange->worked)) {
+    ep_waiter_result result =
+        ep_waiter_wait(&exchange->park, ep_clock_steady_us() + WORK_SECONDS * 1000000LL);
+    if (result == EP_WAITER_SUSPENDED) return MHD_YES;
+    if (result == EP_WAITER_CLOSED && !atomic_load(&exchange->worked)) {
       exchange->phase = PHASE_SENT;
       return send_stopping(exchange);
     }
@@ -233,17 +233,17 @@ static enum MHD_Result wait_for_work(ep_exchange *exchange) {
   return send_answer(exchange);
 }
 
-static enum MHD_Result start_work(ep_exchange *exchange, ep_work *pool) {
+static enum MHD_Result start_work(ep_exchange *exchange, ep_thread_pool *pool) {
   exchange->phase = PHASE_WORKS;
-  exchange->item = (ep_work_item){.call = work, .context = exchange};
+  exchange->item = (ep_thread_pool_task){.call = work, .context = exchange};
   ep_exchange_retain(exchange);
-  ep_work_add(pool, &exchange->item);
+  ep_thread_pool_add(pool, &exchange->item);
   return wait_for_work(exchange);
 }
 
 static enum MHD_Result call_route(ep_exchange *exchange) {
   for (;;) {
-    if (ep_park_take_timeout(&exchange->park) && ep_clock_steady_us() >= exchange->deadline_us)
+    if (ep_waiter_take_timeout(&exchange->park) && ep_clock_steady_us() >= exchange->deadline_us)
       exchange->timed_out = true;
     ep_route_result called = exchange->route->call(exchange);
     if (called == EP_ROUTE_ANSWERED) break;
@@ -253,16 +253,16 @@ static enum MHD_Result call_route(ep_exchange *exchange) {
       return start_work(exchange, called == EP_ROUTE_WORKS ? server->work : server->ingest);
     }
     exchange->phase = PHASE_WAITS;
-    ep_park_result result = ep_park_wait(&exchange->park, exchange->deadline_us);
-    if (result == EP_PARK_SUSPENDED) return MHD_YES;
-    if (result == EP_PARK_CLOSED) exchange->timed_out = true;
+    ep_waiter_result result = ep_waiter_wait(&exchange->park, exchange->deadline_us);
+    if (result == EP_WAITER_SUSPENDED) return MHD_YES;
+    if (result == EP_WAITER_CLOSED) exchange->timed_out = true;
   }
   return send_answer(exchange);
 }
 
 /* The request is whole. */
 static enum MHD_Result go(ep_exchange *exchange) {
-  ep_client_allow(exchange->client, 0);
+  ep_deadline_allow(exchange->client, 0);
   if (exchange->body_failed) return send_answer(exchange);
   bool kept = exchange->route->body == EP_BODY_JSON || exchange->route->body == EP_BODY_TENSORS;
   if (kept && !exchange->request.body) {
@@ -304,7 +304,7 @@ void ep_connection_complete(void *transport, struct MHD_Connection *connection, 
   *context = NULL;
   if (!exchange) return;
   ep_route_leave(exchange);
-  ep_park_leave(&exchange->park);
-  ep_client_allow(exchange->client, IDLE_SECONDS * 1000000LL);
+  ep_waiter_leave(&exchange->park);
+  ep_deadline_allow(exchange->client, IDLE_SECONDS * 1000000LL);
   ep_exchange_release(exchange);
 }

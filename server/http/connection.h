@@ -11,7 +11,7 @@
 
 typedef struct {
   ep_server *server;
-  ep_clients *clients;
+  ep_deadlines *clients;
   atomic_bool stopping; /* every new request is answered with 503 */
 } ep_transport;
 
@@ -27,6 +27,6 @@ void ep_connection_complete(void *transport, struct MHD_Connection *connection, 
 void ep_connection_log(void *transport, const char *format, va_list arguments);
 
 /* reply.c: sends `answer`, whose body it takes. */
-enum MHD_Result ep_reply_send(ep_exchange *exchange, ep_answer *answer);
+enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *answer);
 
 #endif

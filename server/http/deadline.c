@@ -10,23 +10,23 @@
 
 enum { TICK_US = 500000 };
 
-struct ep_client {
-  ep_clients *clients;
+struct ep_deadline {
+  ep_deadlines *clients;
   int socket;
   int64_t deadline_us; /* steady clock; INT64_MAX = none */
-  ep_client *previous, *next;
+  ep_deadline *previous, *next;
 };
 
-struct ep_clients {
+struct ep_deadlines {
   pthread_mutex_t mutex; /* guards everything below, and every client */
   pthread_cond_t changed;
-  ep_client *first;
+  ep_deadline *first;
   bool stopping;
   pthread_t ticker;
 };
 
 static void *tick(void *context) {
-  ep_clients *clients = context;
+  ep_deadlines *clients = context;
   pthread_mutex_lock(&clients->mutex);
   while (!clients->stopping) {
     if (!clients->first) {
@@ -39,7 +39,7 @@ static void *tick(void *context) {
            pthread_cond_timedwait(&clients->changed, &clients->mutex, &until) != ETIMEDOUT) {
     }
     int64_t now_us = ep_clock_steady_us();
-    for (ep_client *client = clients->first; client; client = client->next) {
+    for (ep_deadline *client = clients->first; client; client = client->next) {
       if (client->deadline_us > now_us) continue;
       shutdown(client->socket, SHUT_RDWR); /* the library sees the end and closes */
       client->deadline_us = INT64_MAX;
@@ -49,8 +49,8 @@ static void *tick(void *context) {
   return NULL;
 }
 
-ep_status ep_clients_create(ep_clients **out, ep_error *error) {
-  ep_clients *clients = calloc(1, sizeof *clients);
+ep_status ep_deadlines_create(ep_deadlines **out, ep_error *error) {
+  ep_deadlines *clients = calloc(1, sizeof *clients);
   if (!clients) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the connections");
   pthread_mutex_init(&clients->mutex, NULL);
   pthread_condattr_t attributes;
@@ -68,7 +68,7 @@ ep_status ep_clients_create(ep_clients **out, ep_error *error) {
   return EP_OK;
 }
 
-void ep_clients_destroy(ep_clients *clients) {
+void ep_deadlines_destroy(ep_deadlines *clients) {
   if (!clients) return;
   pthread_mutex_lock(&clients->mutex);
   clients->stopping = true;
@@ -80,10 +80,10 @@ void ep_clients_destroy(ep_clients *clients) {
   free(clients);
 }
 
-ep_client *ep_client_add(ep_clients *clients, int socket) {
-  ep_client *client = calloc(1, sizeof *client);
+ep_deadline *ep_deadline_add(ep_deadlines *clients, int socket) {
+  ep_deadline *client = calloc(1, sizeof *client);
   if (!client) return NULL;
-  *client = (ep_client){.clients = clients, .socket = socket, .deadline_us = INT64_MAX};
+  *client = (ep_deadline){.clients = clients, .socket = socket, .deadline_us = INT64_MAX};
   pthread_mutex_lock(&clients->mutex);
   if (!clients->first) pthread_cond_signal(&clients->changed);
   client->next = clients->first;
@@ -93,9 +93,9 @@ ep_client *ep_client_add(ep_clients *clients, int socket) {
   return client;
 }
 
-void ep_client_remove(ep_client *client) {
+void ep_deadline_remove(ep_deadline *client) {
   if (!client) return;
-  ep_clients *clients = client->clients;
+  ep_deadlines *clients = client->clients;
   pthread_mutex_lock(&clients->mutex);
   if (client->previous)
     client->previous->next = client->next;
@@ -106,7 +106,7 @@ void ep_client_remove(ep_client *client) {
   free(client);
 }
 
-void ep_client_allow(ep_client *client, int64_t duration_us) {
+void ep_deadline_allow(ep_deadline *client, int64_t duration_us) {
   if (!client) return;
   int64_t deadline_us = duration_us > 0 ? ep_clock_steady_us() + duration_us : INT64_MAX;
   pthread_mutex_lock(&client->clients->mutex);

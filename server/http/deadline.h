@@ -7,18 +7,18 @@
 
 #include "api/status.h"
 
-typedef struct ep_clients ep_clients;
-typedef struct ep_client ep_client;
+typedef struct ep_deadlines ep_deadlines;
+typedef struct ep_deadline ep_deadline;
 
-ep_status ep_clients_create(ep_clients **out, ep_error *error);
-void ep_clients_destroy(ep_clients *clients); /* NULL is allowed */
+ep_status ep_deadlines_create(ep_deadlines **out, ep_error *error);
+void ep_deadlines_destroy(ep_deadlines *clients); /* NULL is allowed */
 
 /* A new connection; NULL when memory is short: refuse it. Every ep_client_* takes NULL. */
-ep_client *ep_client_add(ep_clients *clients, int socket);
+ep_deadline *ep_deadline_add(ep_deadlines *clients, int socket);
 /* Before its socket is closed. */
-void ep_client_remove(ep_client *client);
+void ep_deadline_remove(ep_deadline *client);
 
 /* When this time is over, the socket is shut down. 0 = it has no deadline now. */
-void ep_client_allow(ep_client *client, int64_t duration_us);
+void ep_deadline_allow(ep_deadline *client, int64_t duration_us);
 
 #endif

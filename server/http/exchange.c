@@ -12,7 +12,7 @@ ep_exchange *ep_exchange_create(ep_server *server) {
   exchange->server = server;
   atomic_init(&exchange->references, 1);
   ep_request_init(&exchange->request);
-  ep_answer_init(&exchange->answer);
+  ep_response_init(&exchange->answer);
   return exchange;
 }
 
@@ -31,14 +31,14 @@ void ep_exchange_release(ep_exchange *exchange) {
   if (atomic_fetch_sub(&exchange->references, 1) != 1) return;
   ep_exchange_discard_body(exchange);
   ep_request_deinit(&exchange->request);
-  ep_answer_deinit(&exchange->answer);
+  ep_response_deinit(&exchange->answer);
   free(exchange->result);
   free(exchange->target);
   free(exchange);
 }
 
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error) {
-  ep_answer_error(&exchange->answer, error, exchange->request.path);
+  ep_response_error(&exchange->answer, error, exchange->request.path);
   return EP_ROUTE_ANSWERED;
 }
 
@@ -53,11 +53,11 @@ ep_route_result ep_exchange_fail_with(ep_exchange *exchange, ep_status status, c
 }
 
 ep_route_result ep_exchange_problem(ep_exchange *exchange, const ep_problem *problem) {
-  ep_answer_problem(&exchange->answer, problem, exchange->request.path);
+  ep_response_problem(&exchange->answer, problem, exchange->request.path);
   return EP_ROUTE_ANSWERED;
 }
 
 ep_route_result ep_exchange_json(ep_exchange *exchange, char *text) {
-  ep_answer_take_text(&exchange->answer, 200, "application/json", text);
+  ep_response_take_text(&exchange->answer, 200, "application/json", text);
   return EP_ROUTE_ANSWERED;
 }

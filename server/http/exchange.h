@@ -17,8 +17,8 @@ struct ep_exchange {
   ep_server *server;
   atomic_int references; /* the connection's, and one for each call that is still to come */
   ep_request request;
-  ep_answer answer;
-  ep_park park;
+  ep_response answer;
+  ep_waiter park;
   const struct ep_route *route; /* NULL until found */
   int64_t deadline_us;          /* of a wait, steady clock */
   bool timed_out;               /* the wait is over: answer with what there is */
@@ -41,8 +41,8 @@ struct ep_exchange {
   bool body_failed;     /* the rest is thrown away and `answer` sent */
   atomic_bool worked;   /* `answer` is complete */
   ep_watcher *streamed; /* owned while an answer streams */
-  ep_work_item item;
-  struct ep_client *client; /* the connection's */
+  ep_thread_pool_task item;
+  struct ep_deadline *client; /* the connection's */
 };
 
 ep_exchange *ep_exchange_create(ep_server *server); /* NULL when memory is short; one reference */
@@ -55,7 +55,7 @@ void ep_exchange_discard_body(ep_exchange *exchange);
 /* Answers with an error. Returns EP_ROUTE_ANSWERED, so that a route can end with it. */
 typedef enum {
   EP_ROUTE_ANSWERED,
-  EP_ROUTE_WAITS,  /* until ep_park_wake or deadline_us; then the route is called again */
+  EP_ROUTE_WAITS,  /* until ep_waiter_wake or deadline_us; then the route is called again */
   EP_ROUTE_WORKS,  /* it takes a while: the route is called again, on a working thread */
   EP_ROUTE_INGESTS /* it may take minutes: on one of those that read uploads */
 } ep_route_result;

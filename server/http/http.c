@@ -75,10 +75,10 @@ static ep_status listen_on(const ep_config *config, int *listener, int *port, bo
 
 static ep_status start_threads(ep_http *http, const ep_http_room *room, ep_error *error) {
   ep_server *server = http->server;
-  ep_status status = ep_streams_create(room->watchers, &server->streams, error);
-  if (!status) status = ep_work_create(2, &server->ingest, error);
-  if (!status) status = ep_work_create(2, &server->work, error);
-  if (!status) status = ep_clients_create(&http->transport.clients, error);
+  ep_status status = ep_waiters_create(room->watchers, &server->streams, error);
+  if (!status) status = ep_thread_pool_create(2, &server->ingest, error);
+  if (!status) status = ep_thread_pool_create(2, &server->work, error);
+  if (!status) status = ep_deadlines_create(&http->transport.clients, error);
   return status;
 }
 
@@ -127,21 +127,21 @@ void ep_http_stop(ep_http *http) {
   MHD_socket listener = MHD_quiesce_daemon(http->daemon);
   if (listener != MHD_INVALID_SOCKET) close(listener);
   atomic_store(&http->transport.stopping, true);
-  ep_streams_close(http->server->streams);
+  ep_waiters_close(http->server->streams);
   MHD_stop_daemon(http->daemon); /* aborts if any connection were still suspended */
   http->daemon = NULL;
-  ep_work_destroy(http->server->ingest);
-  ep_work_destroy(http->server->work);
+  ep_thread_pool_destroy(http->server->ingest);
+  ep_thread_pool_destroy(http->server->work);
   http->server->ingest = http->server->work = NULL;
 }
 
 void ep_http_destroy(ep_http *http) {
   if (!http) return;
   ep_server *server = http->server;
-  ep_work_destroy(server->ingest);
-  ep_work_destroy(server->work);
-  ep_clients_destroy(http->transport.clients);
-  ep_streams_destroy(server->streams);
+  ep_thread_pool_destroy(server->ingest);
+  ep_thread_pool_destroy(server->work);
+  ep_deadlines_destroy(http->transport.clients);
+  ep_waiters_destroy(server->streams);
   server->ingest = server->work = NULL;
   server->streams = NULL;
   free(http);

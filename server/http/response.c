@@ -12,20 +12,20 @@ static const char NO_MEMORY[] =
     "{\"type\":\"about:blank\",\"title\":\"Insufficient Storage\",\"status\":507,"
     "\"detail\":\"not enough memory for the answer\",\"errors\":[]}\n";
 
-void ep_answer_init(ep_answer *answer) {
-  *answer = (ep_answer){.file = -1};
+void ep_response_init(ep_response *answer) {
+  *answer = (ep_response){.file = -1};
 }
 
-void ep_answer_deinit(ep_answer *answer) {
+void ep_response_deinit(ep_response *answer) {
   free(answer->text);
   if (answer->file >= 0) close(answer->file);
   ep_watcher_destroy(answer->watcher);
-  ep_answer_init(answer);
+  ep_response_init(answer);
 }
 
-void ep_answer_header_add(ep_answer *answer, const char *name, const char *format, ...) {
-  if (answer->headers_count == EP_ANSWER_HEADERS) return;
-  ep_answer_header *header = &answer->headers[answer->headers_count++];
+void ep_response_header_add(ep_response *answer, const char *name, const char *format, ...) {
+  if (answer->headers_count == EP_RESPONSE_HEADERS) return;
+  ep_response_header *header = &answer->headers[answer->headers_count++];
   header->name = name;
   va_list arguments;
   va_start(arguments, format);
@@ -33,14 +33,14 @@ void ep_answer_header_add(ep_answer *answer, const char *name, const char *forma
   va_end(arguments);
 }
 
-void ep_answer_take_text(ep_answer *answer, int status, const char *type, char *text) {
-  ep_answer_take_bytes(answer, status, type, text, text ? strlen(text) : 0);
+void ep_response_take_text(ep_response *answer, int status, const char *type, char *text) {
+  ep_response_take_bytes(answer, status, type, text, text ? strlen(text) : 0);
 }
 
-void ep_answer_take_bytes(ep_answer *answer, int status, const char *type, void *bytes,
-                          size_t count) {
+void ep_response_take_bytes(ep_response *answer, int status, const char *type, void *bytes,
+                            size_t count) {
   if (!bytes) {
-    ep_answer_constant(answer, 507, "application/problem+json", NO_MEMORY, sizeof NO_MEMORY - 1);
+    ep_response_constant(answer, 507, "application/problem+json", NO_MEMORY, sizeof NO_MEMORY - 1);
     return;
   }
   free(answer->text);
@@ -50,15 +50,15 @@ void ep_answer_take_bytes(ep_answer *answer, int status, const char *type, void 
   answer->text_bytes = count;
 }
 
-void ep_answer_constant(ep_answer *answer, int status, const char *type, const char *text,
-                        size_t bytes) {
+void ep_response_constant(ep_response *answer, int status, const char *type, const char *text,
+                          size_t bytes) {
   answer->status = status;
   answer->type = type;
   answer->constant = text;
   answer->text_bytes = bytes;
 }
 
-void ep_answer_empty(ep_answer *answer, int status) {
+void ep_response_empty(ep_response *answer, int status) {
   answer->status = status;
   answer->type = NULL;
 }
@@ -68,21 +68,21 @@ static bool is_inference(const char *path) {
   return strncmp(path, "/v2", 3) == 0 && (path[3] == 0 || path[3] == '/');
 }
 
-void ep_answer_problem(ep_answer *answer, const ep_problem *problem, const char *path) {
-  ep_answer_deinit(answer);
+void ep_response_problem(ep_response *answer, const ep_problem *problem, const char *path) {
+  ep_response_deinit(answer);
   int status = ep_status_http(problem->status);
-  if (status == 429 || status == 503) ep_answer_header_add(answer, "Retry-After", "1");
-  if (status == 401) ep_answer_header_add(answer, "WWW-Authenticate", "Bearer realm=\"epochd\"");
+  if (status == 429 || status == 503) ep_response_header_add(answer, "Retry-After", "1");
+  if (status == 401) ep_response_header_add(answer, "WWW-Authenticate", "Bearer realm=\"epochd\"");
   if (path && is_inference(path))
-    ep_answer_take_text(answer, status, "application/json",
-                        ep_inference_error_format(problem->detail));
+    ep_response_take_text(answer, status, "application/json",
+                          ep_inference_error_format(problem->detail));
   else
-    ep_answer_take_text(answer, status, "application/problem+json",
-                        ep_problem_format(problem, path));
+    ep_response_take_text(answer, status, "application/problem+json",
+                          ep_problem_format(problem, path));
 }
 
-void ep_answer_error(ep_answer *answer, const ep_error *error, const char *path) {
+void ep_response_error(ep_response *answer, const ep_error *error, const char *path) {
   ep_problem problem = {0};
   ep_problem_from_error(&problem, error);
-  ep_answer_problem(answer, &problem, path);
+  ep_response_problem(answer, &problem, path);
 }

@@ -10,17 +10,17 @@
 #include "api/json/problem.h"
 #include "server/http/watcher.h"
 
-enum { EP_ANSWER_HEADERS = 10 };
+enum { EP_RESPONSE_HEADERS = 10 };
 
 typedef struct {
   const char *name; /* a literal */
   char value[256];
-} ep_answer_header;
+} ep_response_header;
 
 typedef struct {
   int status;       /* HTTP; 0 while nothing was answered */
   const char *type; /* a literal; NULL = no body */
-  ep_answer_header headers[EP_ANSWER_HEADERS];
+  ep_response_header headers[EP_RESPONSE_HEADERS];
   int headers_count;
   /* At most one of these bodies. */
   char *text; /* owned */
@@ -29,27 +29,27 @@ typedef struct {
   int file;             /* -1 = none; owned */
   int64_t file_offset, file_bytes;
   ep_watcher *watcher; /* owned */
-} ep_answer;
+} ep_response;
 
-void ep_answer_init(ep_answer *answer);
-void ep_answer_deinit(ep_answer *answer);
+void ep_response_init(ep_response *answer);
+void ep_response_deinit(ep_response *answer);
 
-void ep_answer_header_add(ep_answer *answer, const char *name, const char *format, ...)
+void ep_response_header_add(ep_response *answer, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Takes `text` (which may be NULL: memory was short). */
-void ep_answer_take_text(ep_answer *answer, int status, const char *type, char *text);
+void ep_response_take_text(ep_response *answer, int status, const char *type, char *text);
 /* The same of `count` bytes that are no text. */
-void ep_answer_take_bytes(ep_answer *answer, int status, const char *type, void *bytes,
-                          size_t count);
-void ep_answer_constant(ep_answer *answer, int status, const char *type, const char *text,
-                        size_t bytes);
+void ep_response_take_bytes(ep_response *answer, int status, const char *type, void *bytes,
+                            size_t count);
+void ep_response_constant(ep_response *answer, int status, const char *type, const char *text,
+                          size_t bytes);
 /* A status without a body: 204, 304. */
-void ep_answer_empty(ep_answer *answer, int status);
+void ep_response_empty(ep_response *answer, int status);
 
 /* Errors as application/problem+json, or, below /v2, in that protocol's form; whatever was answered
  * before is dropped. Retry-After comes with 429 and 503. `path` is the instance. */
-void ep_answer_problem(ep_answer *answer, const ep_problem *problem, const char *path);
-void ep_answer_error(ep_answer *answer, const ep_error *error, const char *path);
+void ep_response_problem(ep_response *answer, const ep_problem *problem, const char *path);
+void ep_response_error(ep_response *answer, const ep_error *error, const char *path);
 
 #endif

@@ -152,8 +152,8 @@ ep_status ep_route_admit(ep_exchange *exchange, bool *close) {
   if (!status) status = check_body(exchange, &error);
   if (!status) return EP_OK;
   ep_exchange_fail(exchange, &error);
-  if (status == EP_METHOD) ep_answer_header_add(&exchange->answer, "Allow", "%s", allow);
-  if (*close) ep_answer_header_add(&exchange->answer, "Connection", "close");
+  if (status == EP_METHOD) ep_response_header_add(&exchange->answer, "Allow", "%s", allow);
+  if (*close) ep_response_header_add(&exchange->answer, "Connection", "close");
   return status;
 }
 

@@ -13,9 +13,10 @@ struct ep_server {
   const ep_config *config;
   const struct ep_routes *routes;
   ep_jobs *jobs;
-  ep_streams *streams;
-  ep_work *ingest; /* reads uploads and files, writes weights in other formats: for minutes */
-  ep_work *work;   /* everything else that takes longer than a moment */
+  ep_waiters *streams;
+  ep_thread_pool
+      *ingest;          /* reads uploads and files, writes weights in other formats: for minutes */
+  ep_thread_pool *work; /* everything else that takes longer than a moment */
   ep_auth auth;
   ep_guard guard;
   atomic_llong bodies_bytes; /* that all requests hold in memory */

@@ -6,21 +6,21 @@
 
 enum { WORK_THREADS = 8 };
 
-struct ep_work {
+struct ep_thread_pool {
   pthread_mutex_t mutex; /* guards the list and `stopping` */
   pthread_cond_t changed;
-  ep_work_item *first, **last;
+  ep_thread_pool_task *first, **last;
   bool stopping;
   pthread_t threads[WORK_THREADS];
   int threads_count;
 };
 
 static void *run(void *context) {
-  ep_work *work = context;
+  ep_thread_pool *work = context;
   pthread_mutex_lock(&work->mutex);
   for (;;) {
     while (!work->first && !work->stopping) pthread_cond_wait(&work->changed, &work->mutex);
-    ep_work_item *item = work->first;
+    ep_thread_pool_task *item = work->first;
     if (!item) break; /* stopping, and nothing left */
     work->first = item->next;
     if (!work->first) work->last = &work->first;
@@ -32,8 +32,8 @@ static void *run(void *context) {
   return NULL;
 }
 
-ep_status ep_work_create(int threads, ep_work **out, ep_error *error) {
-  ep_work *work = calloc(1, sizeof *work);
+ep_status ep_thread_pool_create(int threads, ep_thread_pool **out, ep_error *error) {
+  ep_thread_pool *work = calloc(1, sizeof *work);
   if (!work) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the working threads");
   pthread_mutex_init(&work->mutex, NULL);
   pthread_cond_init(&work->changed, NULL);
@@ -41,14 +41,14 @@ ep_status ep_work_create(int threads, ep_work **out, ep_error *error) {
   for (; work->threads_count < threads && work->threads_count < WORK_THREADS; work->threads_count++)
     if (pthread_create(&work->threads[work->threads_count], NULL, run, work) != 0) break;
   if (work->threads_count == 0) {
-    ep_work_destroy(work);
+    ep_thread_pool_destroy(work);
     return ep_fail(error, EP_NO_MEMORY, "a thread cannot be started");
   }
   *out = work;
   return EP_OK;
 }
 
-void ep_work_destroy(ep_work *work) {
+void ep_thread_pool_destroy(ep_thread_pool *work) {
   if (!work) return;
   pthread_mutex_lock(&work->mutex);
   work->stopping = true;
@@ -60,7 +60,7 @@ void ep_work_destroy(ep_work *work) {
   free(work);
 }
 
-void ep_work_add(ep_work *work, ep_work_item *item) {
+void ep_thread_pool_add(ep_thread_pool *work, ep_thread_pool_task *item) {
   item->next = NULL;
   pthread_mutex_lock(&work->mutex);
   *work->last = item;

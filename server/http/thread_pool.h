@@ -5,19 +5,19 @@
 
 #include "api/status.h"
 
-typedef struct ep_work ep_work;
+typedef struct ep_thread_pool ep_thread_pool;
 
 /* The caller allocates one as part of what the work is about; it must live until `call` returns. */
-typedef struct ep_work_item {
+typedef struct ep_thread_pool_task {
   void (*call)(void *context);
   void *context;
-  struct ep_work_item *next;
-} ep_work_item;
+  struct ep_thread_pool_task *next;
+} ep_thread_pool_task;
 
-ep_status ep_work_create(int threads, ep_work **out, ep_error *error);
+ep_status ep_thread_pool_create(int threads, ep_thread_pool **out, ep_error *error);
 /* Ends what is under way and what waits, then the threads. NULL is allowed. */
-void ep_work_destroy(ep_work *work);
+void ep_thread_pool_destroy(ep_thread_pool *work);
 /* First in, first out. */
-void ep_work_add(ep_work *work, ep_work_item *item);
+void ep_thread_pool_add(ep_thread_pool *work, ep_thread_pool_task *item);
 
 #endif

@@ -9,17 +9,17 @@
 
 enum { TICK_US = 250000 }; /* how late a deadline may be */
 
-struct ep_streams {
+struct ep_waiters {
   pthread_mutex_t mutex; /* guards everything below, and every park */
   pthread_cond_t changed;
-  ep_park *suspended; /* list */
+  ep_waiter *suspended; /* list */
   int64_t capacity, admitted;
   bool closed, stopping;
   pthread_t ticker;
 };
 
 /* With the mutex held. The library only notes the wish and signals its thread. */
-static void resume(ep_park *park) {
+static void resume(ep_waiter *park) {
   if (park->previous)
     park->previous->next = park->next;
   else
@@ -30,8 +30,8 @@ static void resume(ep_park *park) {
   MHD_resume_connection(park->connection);
 }
 
-static void resume_due(ep_streams *streams, int64_t now_us) {
-  for (ep_park *park = streams->suspended, *next; park; park = next) {
+static void resume_due(ep_waiters *streams, int64_t now_us) {
+  for (ep_waiter *park = streams->suspended, *next; park; park = next) {
     next = park->next;
     if (park->deadline_us > now_us) continue;
     park->timed_out = true;
@@ -40,7 +40,7 @@ static void resume_due(ep_streams *streams, int64_t now_us) {
 }
 
 static void *tick(void *context) {
-  ep_streams *streams = context;
+  ep_waiters *streams = context;
   pthread_mutex_lock(&streams->mutex);
   while (!streams->stopping) {
     if (!streams->suspended) {
@@ -58,8 +58,8 @@ static void *tick(void *context) {
   return NULL;
 }
 
-ep_status ep_streams_create(int64_t capacity, ep_streams **out, ep_error *error) {
-  ep_streams *streams = calloc(1, sizeof *streams);
+ep_status ep_waiters_create(int64_t capacity, ep_waiters **out, ep_error *error) {
+  ep_waiters *streams = calloc(1, sizeof *streams);
   if (!streams) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the streams");
   streams->capacity = capacity;
   pthread_mutex_init(&streams->mutex, NULL);
@@ -78,14 +78,14 @@ ep_status ep_streams_create(int64_t capacity, ep_streams **out, ep_error *error)
   return EP_OK;
 }
 
-void ep_streams_close(ep_streams *streams) {
+void ep_waiters_close(ep_waiters *streams) {
   pthread_mutex_lock(&streams->mutex);
   streams->closed = true;
   while (streams->suspended) resume(streams->suspended);
   pthread_mutex_unlock(&streams->mutex);
 }
 
-void ep_streams_destroy(ep_streams *streams) {
+void ep_waiters_destroy(ep_waiters *streams) {
   if (!streams) return;
   pthread_mutex_lock(&streams->mutex);
   streams->stopping = true;
@@ -97,19 +97,19 @@ void ep_streams_destroy(ep_streams *streams) {
   free(streams);
 }
 
-int64_t ep_streams_count(ep_streams *streams) {
+int64_t ep_waiters_count(ep_waiters *streams) {
   pthread_mutex_lock(&streams->mutex);
   int64_t admitted = streams->admitted;
   pthread_mutex_unlock(&streams->mutex);
   return admitted;
 }
 
-void ep_park_init(ep_park *park, ep_streams *streams, struct MHD_Connection *connection) {
-  *park = (ep_park){.streams = streams, .connection = connection};
+void ep_waiter_init(ep_waiter *park, ep_waiters *streams, struct MHD_Connection *connection) {
+  *park = (ep_waiter){.streams = streams, .connection = connection};
 }
 
-bool ep_park_admit(ep_park *park) {
-  ep_streams *streams = park->streams;
+bool ep_waiter_admit(ep_waiter *park) {
+  ep_waiters *streams = park->streams;
   pthread_mutex_lock(&streams->mutex);
   if (!park->admitted && streams->admitted < streams->capacity) {
     park->admitted = true;
@@ -120,15 +120,15 @@ bool ep_park_admit(ep_park *park) {
   return admitted;
 }
 
-ep_park_result ep_park_wait(ep_park *park, int64_t deadline_us) {
-  ep_streams *streams = park->streams;
-  ep_park_result result = EP_PARK_SUSPENDED;
+ep_waiter_result ep_waiter_wait(ep_waiter *park, int64_t deadline_us) {
+  ep_waiters *streams = park->streams;
+  ep_waiter_result result = EP_WAITER_SUSPENDED;
   pthread_mutex_lock(&streams->mutex);
   if (streams->closed) {
-    result = EP_PARK_CLOSED;
+    result = EP_WAITER_CLOSED;
   } else if (park->woken) {
     park->woken = false;
-    result = EP_PARK_WOKEN;
+    result = EP_WAITER_WOKEN;
   } else {
     if (!streams->suspended) pthread_cond_signal(&streams->changed);
     park->suspended = true;
@@ -142,7 +142,7 @@ ep_park_result ep_park_wait(ep_park *park, int64_t deadline_us) {
   return result;
 }
 
-void ep_park_wake(ep_park *park) {
+void ep_waiter_wake(ep_waiter *park) {
   pthread_mutex_lock(&park->streams->mutex);
   if (park->suspended)
     resume(park);
@@ -151,7 +151,7 @@ void ep_park_wake(ep_park *park) {
   pthread_mutex_unlock(&park->streams->mutex);
 }
 
-bool ep_park_take_timeout(ep_park *park) {
+bool ep_waiter_take_timeout(ep_waiter *park) {
   pthread_mutex_lock(&park->streams->mutex);
   bool timed_out = park->timed_out;
   park->timed_out = false;
@@ -159,8 +159,8 @@ bool ep_park_take_timeout(ep_park *park) {
   return timed_out;
 }
 
-void ep_park_leave(ep_park *park) {
-  ep_streams *streams = park->streams;
+void ep_waiter_leave(ep_waiter *park) {
+  ep_waiters *streams = park->streams;
   pthread_mutex_lock(&streams->mutex);
   if (park->suspended) { /* the daemon is stopping and takes it as it is */
     resume(park);

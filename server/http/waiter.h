@@ -13,50 +13,51 @@
 
 struct MHD_Connection;
 
-typedef struct ep_streams ep_streams;
+typedef struct ep_waiters ep_waiters;
 
 /* One connection's place to wait. Part of the exchange that owns it. */
-typedef struct ep_park {
-  ep_streams *streams;
+typedef struct ep_waiter {
+  ep_waiters *streams;
   struct MHD_Connection *connection; /* NULL once it is gone */
   bool suspended, woken, timed_out, admitted;
-  int64_t deadline_us;             /* steady clock; while suspended */
-  struct ep_park *previous, *next; /* among those suspended */
-} ep_park;
+  int64_t deadline_us;               /* steady clock; while suspended */
+  struct ep_waiter *previous, *next; /* among those suspended */
+} ep_waiter;
 
 /* At most `capacity` connections may wait at a time: more would take every connection there is. */
-ep_status ep_streams_create(int64_t capacity, ep_streams **out, ep_error *error);
-/* Wakes everything and lets nothing wait any more; ep_park_wait gives EP_PARK_CLOSED from now on.
+ep_status ep_waiters_create(int64_t capacity, ep_waiters **out, ep_error *error);
+/* Wakes everything and lets nothing wait any more; ep_waiter_wait gives EP_WAITER_CLOSED from now
+ * on.
  */
-void ep_streams_close(ep_streams *streams);
+void ep_waiters_close(ep_waiters *streams);
 /* After the HTTP daemon has stopped. NULL is allowed. */
-void ep_streams_destroy(ep_streams *streams);
+void ep_waiters_destroy(ep_waiters *streams);
 /* How many are admitted now. */
-int64_t ep_streams_count(ep_streams *streams);
+int64_t ep_waiters_count(ep_waiters *streams);
 
-void ep_park_init(ep_park *park, ep_streams *streams, struct MHD_Connection *connection);
+void ep_waiter_init(ep_waiter *park, ep_waiters *streams, struct MHD_Connection *connection);
 
 /* Takes one of the places; false when all are taken. Once for each park; given back by leave. */
-bool ep_park_admit(ep_park *park);
+bool ep_waiter_admit(ep_waiter *park);
 
 typedef enum {
-  EP_PARK_SUSPENDED, /* return to the HTTP library; it calls again */
-  EP_PARK_WOKEN,     /* something happened meanwhile: look again */
-  EP_PARK_CLOSED     /* the daemon is stopping */
-} ep_park_result;
+  EP_WAITER_SUSPENDED, /* return to the HTTP library; it calls again */
+  EP_WAITER_WOKEN,     /* something happened meanwhile: look again */
+  EP_WAITER_CLOSED     /* the daemon is stopping */
+} ep_waiter_result;
 
 /* Suspends the connection until woken or the deadline. From the HTTP library's thread, inside one
  * of its callbacks for this connection. */
-ep_park_result ep_park_wait(ep_park *park, int64_t deadline_us);
+ep_waiter_result ep_waiter_wait(ep_waiter *park, int64_t deadline_us);
 
 /* From any thread, any number of times, also when nobody waits: then the next wait returns at once.
  * The park must live; its connection need not. */
-void ep_park_wake(ep_park *park);
+void ep_waiter_wake(ep_waiter *park);
 
 /* True once after a deadline passed. */
-bool ep_park_take_timeout(ep_park *park);
+bool ep_waiter_take_timeout(ep_waiter *park);
 
 /* The connection is going: wakes no longer touch it. Gives the place back. */
-void ep_park_leave(ep_park *park);
+void ep_waiter_leave(ep_waiter *park);
 
 #endif

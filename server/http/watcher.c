@@ -18,7 +18,7 @@ static _Thread_local char scratch[SCRATCH_BYTES];
 
 struct ep_watcher {
   struct ep_jobs *jobs;
-  ep_eventlog *log; /* retained */
+  ep_event_log *log; /* retained */
   ep_watcher_options options;
   int64_t offset; /* of the next line in the log */
   int64_t bucket; /* of the last epoch line: epoch / every */
@@ -31,8 +31,8 @@ struct ep_watcher {
 static void bucket_resume(ep_watcher *watcher) {
   size_t bytes = 0;
   bool ended;
-  int64_t offset = ep_eventlog_offset_after(watcher->log, watcher->options.after - 1);
-  if (ep_eventlog_read(watcher->log, offset, scratch, sizeof scratch, &bytes, &ended, NULL) ||
+  int64_t offset = ep_event_log_offset_after(watcher->log, watcher->options.after - 1);
+  if (ep_event_log_read(watcher->log, offset, scratch, sizeof scratch, &bytes, &ended, NULL) ||
       bytes == 0)
     return;
   ep_event event;
@@ -42,7 +42,7 @@ static void bucket_resume(ep_watcher *watcher) {
     watcher->bucket = event.progress.epoch / watcher->options.every;
 }
 
-ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_eventlog *log,
+ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_event_log *log,
                               const ep_watcher_options *options) {
   ep_watcher *watcher = calloc(1, sizeof *watcher);
   if (!watcher) {
@@ -53,7 +53,7 @@ ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_eventlog *log,
   watcher->log = log;
   watcher->options = *options;
   atomic_fetch_add_explicit(&EP_METRICS.watchers, 1, memory_order_relaxed);
-  watcher->offset = ep_eventlog_offset_after(log, options->after);
+  watcher->offset = ep_event_log_offset_after(log, options->after);
   if (options->every > 1 && options->after > 0) bucket_resume(watcher);
   return watcher;
 }
@@ -61,14 +61,14 @@ ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_eventlog *log,
 void ep_watcher_destroy(ep_watcher *watcher) {
   if (!watcher) return;
   atomic_fetch_sub_explicit(&EP_METRICS.watchers, 1, memory_order_relaxed);
-  if (watcher->token) ep_eventlog_unsubscribe(watcher->log, watcher->token);
+  if (watcher->token) ep_event_log_unsubscribe(watcher->log, watcher->token);
   ep_jobs_release_log(watcher->jobs, watcher->log);
   free(watcher->carry);
   free(watcher);
 }
 
-void ep_watcher_subscribe(ep_watcher *watcher, ep_eventlog_wake *wake, void *context) {
-  watcher->token = ep_eventlog_subscribe(watcher->log, wake, context);
+void ep_watcher_subscribe(ep_watcher *watcher, ep_event_log_wake *wake, void *context) {
+  watcher->token = ep_event_log_subscribe(watcher->log, wake, context);
 }
 
 static size_t carry_take(ep_watcher *watcher, char *buffer, size_t capacity) {
@@ -148,8 +148,8 @@ static ep_watcher_result read_framed(ep_watcher *watcher, char *buffer, size_t c
   for (int reads = 0; reads < SILENT_READS; reads++) {
     size_t got = 0;
     bool ended = false;
-    if (ep_eventlog_read(watcher->log, watcher->offset, scratch, sizeof scratch, &got, &ended,
-                         NULL))
+    if (ep_event_log_read(watcher->log, watcher->offset, scratch, sizeof scratch, &got, &ended,
+                          NULL))
       return EP_WATCHER_FAILED;
     if (got == 0) return ended || !watcher->options.follow ? EP_WATCHER_ENDS : EP_WATCHER_WAITS;
     for (size_t at = 0; at < got;) {
@@ -174,7 +174,7 @@ static ep_watcher_result read_plain(ep_watcher *watcher, char *buffer, size_t ca
                                     size_t *bytes) {
   bool ended = false;
   ep_status status =
-      ep_eventlog_read(watcher->log, watcher->offset, buffer, capacity, bytes, &ended, NULL);
+      ep_event_log_read(watcher->log, watcher->offset, buffer, capacity, bytes, &ended, NULL);
   if (status == EP_TOO_LARGE) return read_framed(watcher, buffer, capacity, bytes);
   if (status) return EP_WATCHER_FAILED;
   watcher->offset += (int64_t)*bytes;

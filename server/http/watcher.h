@@ -21,13 +21,13 @@ typedef struct {
 
 /* Takes `log`, retained from `jobs`, and releases it in the end. On failure (NULL: memory is short)
  * it is released too. */
-ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_eventlog *log,
+ep_watcher *ep_watcher_create(struct ep_jobs *jobs, ep_event_log *log,
                               const ep_watcher_options *options);
 /* Unsubscribes first. NULL is allowed. */
 void ep_watcher_destroy(ep_watcher *watcher);
 
 /* `wake` comes from the appending thread after each append; at most one subscription. */
-void ep_watcher_subscribe(ep_watcher *watcher, ep_eventlog_wake *wake, void *context);
+void ep_watcher_subscribe(ep_watcher *watcher, ep_event_log_wake *wake, void *context);
 
 typedef enum {
   EP_WATCHER_BYTES, /* *bytes were written */

@@ -9,15 +9,15 @@
 #include "server/jobs/state.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 
 void ep_jobs_content_collect(ep_jobs *jobs, const char *sha256) {
   int64_t names = 0;
   ep_error error = {0};
   if (!ep_pins_claim(&jobs->pins, sha256)) return;
   if (ep_store_dataset_names(jobs->store, sha256, &names, &error) == EP_OK && names == 0 &&
-      ep_folder_discard(jobs->data_dir, "datasets", sha256, &error) != EP_OK)
-    ep_notice(EP_NOTICE_WARNING, "%s", error.message);
+      ep_data_dir_discard(jobs->data_dir, "datasets", sha256, &error) != EP_OK)
+    ep_log(EP_LOG_WARNING, "%s", error.message);
   ep_pins_unclaim(&jobs->pins, sha256);
 }
 
@@ -56,14 +56,14 @@ ep_status ep_jobs_content_place(ep_jobs *jobs, const char *ingested, const ep_da
                                 ep_error *error) {
   char path[EP_PATH_BYTES], parent[EP_PATH_BYTES];
   ep_dataset_meta there = {0};
-  ep_status status = ep_folder_path(path, error, jobs->data_dir, "datasets", meta->sha256, NULL);
-  if (status == EP_OK) status = ep_folder_path(parent, error, jobs->data_dir, "datasets", NULL);
+  ep_status status = ep_data_dir_path(path, error, jobs->data_dir, "datasets", meta->sha256, NULL);
+  if (status == EP_OK) status = ep_data_dir_path(parent, error, jobs->data_dir, "datasets", NULL);
   if (status != EP_OK) return status;
-  if (ep_folder_exists(path)) {
+  if (ep_data_dir_exists(path)) {
     bool readable = ep_dataset_meta_read(path, &there, NULL) == EP_OK;
     bool equal = readable && meta_equal(&there, meta);
     if (readable) ep_dataset_meta_deinit(&there);
-    if (equal) return ep_folder_remove(ingested, error);
+    if (equal) return ep_data_dir_remove(ingested, error);
     return ep_fail(error, EP_CONFLICT,
                    "these bytes are stored already, read in another way: delete that dataset "
                    "first");
@@ -123,7 +123,7 @@ static ep_status parts_complete(ep_jobs *jobs, const char *name, const char *ing
   ep_status status = ep_store_dataset_get(jobs->store, name, &row, error);
   if (status == EP_NOT_FOUND) return ep_dataset_complete(ingested, NULL, error);
   if (status == EP_OK)
-    status = ep_folder_path(before, error, jobs->data_dir, "datasets", row.sha256, NULL);
+    status = ep_data_dir_path(before, error, jobs->data_dir, "datasets", row.sha256, NULL);
   return status == EP_OK ? ep_dataset_complete(ingested, before, error) : status;
 }
 
@@ -143,7 +143,7 @@ static ep_status row_format(ep_jobs *jobs, const ep_dataset_row *row, char **tex
   char path[EP_PATH_BYTES];
   ep_dataset_meta meta = {0};
   *text = NULL;
-  ep_status status = ep_folder_path(path, error, jobs->data_dir, "datasets", row->sha256, NULL);
+  ep_status status = ep_data_dir_path(path, error, jobs->data_dir, "datasets", row->sha256, NULL);
   if (status == EP_OK) status = ep_dataset_meta_read(path, &meta, error);
   if (status != EP_OK) return status;
   *text = ep_dataset_meta_format(&meta, row->name, row->created_us);
@@ -175,7 +175,7 @@ ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error) {
     if (read == EP_OK) {
       used++;
     } else { /* deleted in between, or damaged: the others are still to be seen */
-      ep_notice(EP_NOTICE_WARNING, "dataset \"%s\": %s", rows[i].name, why.message);
+      ep_log(EP_LOG_WARNING, "dataset \"%s\": %s", rows[i].name, why.message);
     }
   }
   if (status == EP_OK) *text = ep_list_format((const char *const *)items, used, false, NULL);
@@ -198,7 +198,7 @@ static ep_status name_delete(ep_jobs *jobs, const char *name, ep_error *error) {
   status = ep_store_dataset_delete(jobs->store, name, error);
   if (status == EP_OK) status = ep_store_dataset_names(jobs->store, row.sha256, &names, error);
   if (status == EP_OK && names == 0)
-    status = ep_folder_discard(jobs->data_dir, "datasets", row.sha256, error);
+    status = ep_data_dir_discard(jobs->data_dir, "datasets", row.sha256, error);
   ep_pins_unclaim(&jobs->pins, row.sha256);
   return status;
 }

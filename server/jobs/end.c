@@ -12,7 +12,7 @@
 #include "server/jobs/state.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 
 char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status status,
                      const char *message) {
@@ -26,9 +26,9 @@ char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status statu
   return ep_job_result_format(&result);
 }
 
-ep_status ep_job_end_append(const ep_job_row *row, ep_eventlog *log, ep_error *error) {
-  ep_eventlog_tail tail;
-  ep_eventlog_get_tail(log, &tail);
+ep_status ep_job_end_append(const ep_job_row *row, ep_event_log *log, ep_error *error) {
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(log, &tail);
   if (tail.ended) return EP_OK;
   ep_job_result result = {0};
   bool has_result = row->result != NULL;
@@ -47,9 +47,9 @@ ep_status ep_job_end_append(const ep_job_row *row, ep_eventlog *log, ep_error *e
                   .message = has_result && result.message[0] != 0 ? result.message : NULL};
   if (tail.last_seq == 0) { /* of a job that never began no line was waited for */
     ep_event lines[] = {ep_job_queued_event(row), end};
-    status = ep_eventlog_append(log, lines, 2, error);
+    status = ep_event_log_append(log, lines, 2, error);
   } else {
-    status = ep_eventlog_append_copy(log, &end, error);
+    status = ep_event_log_append_copy(log, &end, error);
   }
   ep_job_result_deinit(&result);
   /* Two may find it missing at the same time: the second is told that it is there. */
@@ -59,11 +59,11 @@ ep_status ep_job_end_append(const ep_job_row *row, ep_eventlog *log, ep_error *e
 /* Writes what is still to be written; EP_OK when the job has ended on disk. */
 static ep_status end_write(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
   if (job->log == NULL) {
-    ep_status status = ep_logs_retain(&jobs->logs, job->row.id, &job->log, error);
+    ep_status status = ep_open_logs_retain(&jobs->logs, job->row.id, &job->log, error);
     if (status != EP_OK) return status;
   }
   if (!job->row_ended) { /* not before its lines are on disk: nobody would write them again */
-    ep_status status = ep_eventlog_flush(job->log, error);
+    ep_status status = ep_event_log_flush(job->log, error);
     if (status == EP_OK) status = ep_store_job_update(jobs->store, &job->row, error);
     if (status != EP_OK) return status;
     if (job->row.dataset[0] != 0) ep_pins_remove(&jobs->pins, job->row.dataset);
@@ -83,10 +83,10 @@ static void end_complete(ep_jobs *jobs, ep_live_job *job) {
   pthread_mutex_unlock(&jobs->mutex);
   ep_metrics_finished(job->row.state);
   ep_live_announce(jobs, job->row.id);
-  ep_logs_release(&jobs->logs, job->log);
+  ep_open_logs_release(&jobs->logs, job->log);
   if (job->row.dataset[0] != 0) ep_jobs_content_collect(jobs, job->row.dataset);
   ep_init_unpin(jobs, job->init_pin);
-  ep_notice(EP_NOTICE_INFO, "job %s: %s", job->row.id, ep_state_name(job->row.state));
+  ep_log(EP_LOG_INFO, "job %s: %s", job->row.id, ep_state_name(job->row.state));
   ep_live_destroy(job);
 }
 
@@ -97,8 +97,8 @@ static bool end_try(ep_jobs *jobs, ep_live_job *job) {
     end_complete(jobs, job);
     return true;
   }
-  ep_notice(EP_NOTICE_ERROR, "the end of job %s cannot be stored, trying again: %s", job->row.id,
-            error.message);
+  ep_log(EP_LOG_ERROR, "the end of job %s cannot be stored, trying again: %s", job->row.id,
+         error.message);
   pthread_mutex_lock(&jobs->mutex);
   job->next_ending = jobs->ending;
   jobs->ending = job;

@@ -68,10 +68,10 @@ static ep_status upload_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_B
                                          spec->init_sha256, problem);
   if (status != EP_OK) return status;
   ep_init_pin_name(spec, pin);
-  status = ep_folder_path(path, &error, jobs->data_dir, "datasets", spec->init_sha256,
-                          "weights.safetensors", NULL);
+  status = ep_data_dir_path(path, &error, jobs->data_dir, "datasets", spec->init_sha256,
+                            "weights.safetensors", NULL);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
-  if (ep_folder_exists(path)) return EP_OK;
+  if (ep_data_dir_exists(path)) return EP_OK;
   ep_fail(&error, EP_INVALID, "\"%s\" is data, not weights: upload a safetensors file",
           spec->init_weights);
   return refuse(problem, spec, &error);

@@ -13,7 +13,7 @@
 #include "server/jobs/state.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 
 enum { LIST_MS = 30000, MAX_QUEUED = 10000 };
 
@@ -30,7 +30,7 @@ static char *worker_find(void) {
   char *slash = strrchr(self, '/');
   if (slash != NULL) *slash = 0;
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-    if (ep_folder_path(path, NULL, self, places[i], NULL) == EP_OK && access(path, X_OK) == 0)
+    if (ep_data_dir_path(path, NULL, self, places[i], NULL) == EP_OK && access(path, X_OK) == 0)
       return strdup(path);
   return NULL;
 }
@@ -71,7 +71,7 @@ static ep_status devices_find(const ep_jobs_options *options, const ep_worker_pr
     return devices_parse(options->devices, ids, count, error);
   ep_error why = {0};
   if (ep_worker_devices_list(program, LIST_MS, ids, count, &why) != EP_OK || *count == 0) {
-    ep_notice(EP_NOTICE_ERROR, "the devices could not be listed: %s; the CPU is used", why.message);
+    ep_log(EP_LOG_ERROR, "the devices could not be listed: %s; the CPU is used", why.message);
     snprintf(ids[0], sizeof ids[0], "cpu");
     *count = 1;
   }
@@ -104,8 +104,8 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   pthread_cond_init(&jobs->stored, NULL);
   pthread_mutex_init(&jobs->naming, NULL);
   ep_pins_init(&jobs->pins);
-  ep_wakes_init(&jobs->watches);
-  ep_logs_init(&jobs->logs, NULL);
+  ep_subscribers_init(&jobs->watches);
+  ep_open_logs_init(&jobs->logs, NULL);
   ep_calibrations_init(&jobs->calibrations);
   jobs->lock_fd = -1;
   jobs->lost_seen = -1;
@@ -118,7 +118,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
 
 static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_folder_open(options->data_dir, &jobs->lock_fd, error);
+  ep_status status = ep_data_dir_open(options->data_dir, &jobs->lock_fd, error);
   if (status != EP_OK) return status;
   jobs->data_dir = realpath(options->data_dir, NULL);
   if (jobs->data_dir == NULL)
@@ -128,7 +128,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   jobs->worker_path = options->worker_path != NULL ? strdup(options->worker_path) : worker_find();
   if (jobs->worker_path == NULL)
     return ep_fail(error, EP_NOT_FOUND, "there is no epoch-worker beside this program");
-  status = ep_folder_path(path, error, jobs->data_dir, "epochd.sqlite", NULL);
+  status = ep_data_dir_path(path, error, jobs->data_dir, "epochd.sqlite", NULL);
   if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
   if (status == EP_OK) status = supervisor_open(jobs, options, error);
   jobs->calibrations.supervisor = jobs->supervisor;
@@ -165,8 +165,7 @@ static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
   }
   job->row.version = ep_jobs_tick(jobs);
   if (ep_store_job_update(jobs->store, &job->row, &error) != EP_OK)
-    ep_notice(EP_NOTICE_WARNING, "job %s stays running in the store: %s", job->row.id,
-              error.message);
+    ep_log(EP_LOG_WARNING, "job %s stays running in the store: %s", job->row.id, error.message);
 }
 
 void ep_jobs_close(ep_jobs *jobs) {
@@ -180,10 +179,10 @@ void ep_jobs_close(ep_jobs *jobs) {
       ep_live_destroy(job);
     }
   ep_queue_deinit(&jobs->queue);
-  ep_logs_deinit(&jobs->logs);
+  ep_open_logs_deinit(&jobs->logs);
   ep_calibrations_deinit(&jobs->calibrations);
   ep_store_close(jobs->store);
-  ep_wakes_deinit(&jobs->watches);
+  ep_subscribers_deinit(&jobs->watches);
   ep_pins_deinit(&jobs->pins);
   pthread_mutex_destroy(&jobs->mutex);
   pthread_cond_destroy(&jobs->stored);
@@ -207,23 +206,23 @@ static bool live_version_get(ep_jobs *jobs, const char *id, uint64_t *version, b
   return job != NULL;
 }
 
-uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_eventlog_wake *wake,
+uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_event_log_wake *wake,
                        void *context) {
   uint64_t now = 0;
   bool queued = false;
   live_version_get(jobs, id, &now, &queued);
   uint64_t token =
-      ep_wakes_add(&jobs->watches, ep_jobs_key(id) | (queued ? 1 : 0), true, wake, context);
+      ep_subscribers_add(&jobs->watches, ep_jobs_key(id) | (queued ? 1 : 0), true, wake, context);
   /* Looked at again once the watch is there: what changes from now on marks it. A job that is not
    * live has ended, or is none: due at once. */
   bool live = live_version_get(jobs, id, &now, &queued);
-  if ((!live || now != version) && ep_wakes_mark_token(&jobs->watches, token))
+  if ((!live || now != version) && ep_subscribers_mark_token(&jobs->watches, token))
     ep_supervisor_kick(jobs->supervisor);
   return token;
 }
 
 void ep_jobs_unwatch(ep_jobs *jobs, uint64_t token) {
-  ep_wakes_remove(&jobs->watches, token);
+  ep_subscribers_remove(&jobs->watches, token);
 }
 
 /* Of a job on its way to the disk, or that did not come there, nobody is to see anything. */
@@ -235,20 +234,20 @@ static bool job_is_live(ep_jobs *jobs, const char *id) {
   return live;
 }
 
-ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_eventlog **out, ep_error *error) {
+ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_event_log **out, ep_error *error) {
   ep_job_row row;
   *out = NULL;
   if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
-  if (job_is_live(jobs, id)) return ep_logs_retain(&jobs->logs, id, out, error);
+  if (job_is_live(jobs, id)) return ep_open_logs_retain(&jobs->logs, id, out, error);
   ep_status status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
-  status = ep_logs_retain(&jobs->logs, id, out, error);
+  status = ep_open_logs_retain(&jobs->logs, id, out, error);
   bool ended = row.state == EP_STATE_SUCCEEDED || row.state == EP_STATE_FAILED ||
                row.state == EP_STATE_CANCELLED;
   if (status == EP_OK && ended) {
     status = ep_job_end_append(&row, *out, error);
     if (status != EP_OK) {
-      ep_logs_release(&jobs->logs, *out);
+      ep_open_logs_release(&jobs->logs, *out);
       *out = NULL;
     }
   }
@@ -256,8 +255,8 @@ ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_eventlog **out, e
   return status;
 }
 
-void ep_jobs_release_log(ep_jobs *jobs, ep_eventlog *log) {
-  ep_logs_release(&jobs->logs, log);
+void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log) {
+  ep_open_logs_release(&jobs->logs, log);
 }
 
 ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
@@ -268,9 +267,9 @@ ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *pa
     return ep_fail(error, EP_CONFLICT, "job %s has not ended, so it has no %s yet", id, file);
   if (!ep_store_job_exists(jobs->store, id))
     return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
-  ep_status status = ep_folder_path(found, error, jobs->data_dir, "jobs", id, file, NULL);
+  ep_status status = ep_data_dir_path(found, error, jobs->data_dir, "jobs", id, file, NULL);
   if (status != EP_OK) return status;
-  if (!ep_folder_exists(found))
+  if (!ep_data_dir_exists(found))
     return ep_fail(error, EP_NOT_FOUND, "job %s ended without %s", id, file);
   if (snprintf(path, path_bytes, "%s", found) >= (int)path_bytes)
     return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", file);
@@ -288,7 +287,7 @@ ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
                    id);
   ep_status status = ep_models_check_free(jobs, id, error);
   if (status == EP_OK) status = ep_store_job_delete(jobs->store, id, error);
-  if (status == EP_OK) status = ep_folder_discard(jobs->data_dir, "jobs", id, error);
+  if (status == EP_OK) status = ep_data_dir_discard(jobs->data_dir, "jobs", id, error);
   ep_pins_unclaim(&jobs->pins, id);
   return status;
 }

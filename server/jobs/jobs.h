@@ -70,7 +70,7 @@ void ep_job_copy_destroy(ep_job_copy *copy);                  /* NULL is allowed
 /* Calls `wake` once, from another thread, when the job's version differs from `version` or it has
  * ended; ?wait= is built on it. Cancel with ep_jobs_unwatch (afterwards wake will not be called).
  */
-uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_eventlog_wake *wake,
+uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_event_log_wake *wake,
                        void *context);
 void ep_jobs_unwatch(ep_jobs *jobs, uint64_t token);
 
@@ -78,8 +78,8 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error); /* saf
 ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error); /* 409 unless it ended */
 
 /* The job's log, retained: ep_jobs_release_log when done. Logs of live jobs are shared. */
-ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_eventlog **out, ep_error *error);
-void ep_jobs_release_log(ep_jobs *jobs, ep_eventlog *log);
+ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_event_log **out, ep_error *error);
+void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log);
 
 /* Path of a file of a job that ended ("weights.safetensors", "predictions.json"): EP_CONFLICT while
  * it runs, EP_NOT_FOUND when it has none. */

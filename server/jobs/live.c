@@ -95,10 +95,10 @@ uint64_t ep_live_version(const ep_jobs *jobs, const ep_live_job *job) {
 }
 
 void ep_live_announce(ep_jobs *jobs, const char *id) {
-  if (ep_wakes_mark(&jobs->watches, ~UINT64_C(1), ep_jobs_key(id)))
+  if (ep_subscribers_mark(&jobs->watches, ~UINT64_C(1), ep_jobs_key(id)))
     ep_supervisor_kick(jobs->supervisor);
 }
 
 void ep_queue_announce(ep_jobs *jobs) {
-  if (ep_wakes_mark(&jobs->watches, 1, 1)) ep_supervisor_kick(jobs->supervisor);
+  if (ep_subscribers_mark(&jobs->watches, 1, 1)) ep_supervisor_kick(jobs->supervisor);
 }

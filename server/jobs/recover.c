@@ -10,7 +10,7 @@
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 
 enum {
   FINISHED_CHECKED = 64
@@ -23,18 +23,18 @@ static ep_status spec_write(ep_jobs *jobs, const ep_job_row *row, ep_error *erro
   char path[EP_PATH_BYTES];
   struct stat state;
   ep_status status =
-      ep_folder_path(path, error, jobs->data_dir, "jobs", row->id, "spec.json", NULL);
+      ep_data_dir_path(path, error, jobs->data_dir, "jobs", row->id, "spec.json", NULL);
   if (status != EP_OK) return status;
   size_t bytes = strlen(row->spec);
   if (stat(path, &state) == 0 && (size_t)state.st_size == bytes) return EP_OK;
-  return ep_folder_write_file(path, row->spec, bytes, error);
+  return ep_data_dir_write_file(path, row->spec, bytes, error);
 }
 
 ep_status ep_job_results_remove(ep_jobs *jobs, const char *id, ep_error *error) {
   static const char *const names[] = {"weights.safetensors", "predictions.json", "predictions.csv"};
   char path[EP_PATH_BYTES];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    ep_status status = ep_folder_path(path, error, jobs->data_dir, "jobs", id, names[i], NULL);
+    ep_status status = ep_data_dir_path(path, error, jobs->data_dir, "jobs", id, names[i], NULL);
     if (status != EP_OK) return status;
     if (unlink(path) != 0 && errno != ENOENT)
       return ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
@@ -58,30 +58,30 @@ static ep_status queued_write(ep_jobs *jobs, const ep_job_row *row, ep_error *er
   size_t bytes = ep_event_format(&event, line, sizeof line);
   if (bytes == 0) return ep_fail(error, EP_INTERNAL, "the first event of a job is too long");
   ep_status status =
-      ep_folder_path(path, error, jobs->data_dir, "jobs", row->id, "events.ndjson", NULL);
-  if (status == EP_OK) status = ep_folder_write_file(path, line, bytes, error);
+      ep_data_dir_path(path, error, jobs->data_dir, "jobs", row->id, "events.ndjson", NULL);
+  if (status == EP_OK) status = ep_data_dir_write_file(path, line, bytes, error);
   if (status == EP_OK) ep_metrics_add(EP_COUNTER_EVENT_LINES, 1);
   return status;
 }
 
 /* Appends it to a log that is empty, after a crash of the machine. */
 static ep_status queued_append(ep_jobs *jobs, const ep_job_row *row, ep_error *error) {
-  ep_eventlog *log = NULL;
-  ep_eventlog_tail tail;
-  ep_status status = ep_logs_retain(&jobs->logs, row->id, &log, error);
+  ep_event_log *log = NULL;
+  ep_event_log_tail tail;
+  ep_status status = ep_open_logs_retain(&jobs->logs, row->id, &log, error);
   if (status != EP_OK) return status;
-  ep_eventlog_get_tail(log, &tail);
+  ep_event_log_get_tail(log, &tail);
   ep_event event = ep_job_queued_event(row);
-  if (tail.last_seq == 0) status = ep_eventlog_append(log, &event, 1, error);
-  ep_logs_release(&jobs->logs, log);
+  if (tail.last_seq == 0) status = ep_event_log_append(log, &event, 1, error);
+  ep_open_logs_release(&jobs->logs, log);
   return status;
 }
 
 ep_status ep_job_folder_write(ep_jobs *jobs, const ep_job_row *row, bool fresh, ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_folder_path(path, error, jobs->data_dir, "jobs", row->id, NULL);
+  ep_status status = ep_data_dir_path(path, error, jobs->data_dir, "jobs", row->id, NULL);
   if (status != EP_OK) return status;
-  status = ep_folder_create(path, error);
+  status = ep_data_dir_create(path, error);
   if (status == EP_OK) status = spec_write(jobs, row, error);
   if (status != EP_OK) return status;
   return fresh ? queued_write(jobs, row, error) : queued_append(jobs, row, error);
@@ -106,7 +106,7 @@ static bool needs_pin(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job) {
 }
 
 /* The first `started` line of a log that has one. */
-static ep_status start_read(ep_eventlog *log, ep_event *event, ep_event_place *place,
+static ep_status start_read(ep_event_log *log, ep_event *event, ep_event_place *place,
                             ep_error *error) {
   ep_status status = EP_OK;
   size_t bytes = 0, length;
@@ -116,7 +116,7 @@ static ep_status start_read(ep_eventlog *log, ep_event *event, ep_event_place *p
   event->type = EP_EVENT_QUEUED;
   for (int64_t offset = 0; status == EP_OK && event->type != EP_EVENT_STARTED;
        offset += (int64_t)bytes) {
-    status = ep_eventlog_read(log, offset, lines, EP_LIMIT_EVENT_BYTES, &bytes, &ended, error);
+    status = ep_event_log_read(log, offset, lines, EP_LIMIT_EVENT_BYTES, &bytes, &ended, error);
     if (status == EP_OK && bytes == 0)
       status = ep_fail(error, EP_IO, "an event log has lost its `started` line");
     for (size_t at = 0; status == EP_OK && at < bytes && event->type != EP_EVENT_STARTED;
@@ -133,7 +133,7 @@ static ep_status start_read(ep_eventlog *log, ep_event *event, ep_event_place *p
 
 /* Fills in the row of a job that has started from its line, if that is of a later attempt than the
  * row knows of: a stop of the daemon may have stored one before it, which never came so far. */
-static ep_status start_take(ep_job_row *row, ep_eventlog *log, ep_error *error) {
+static ep_status start_take(ep_job_row *row, ep_event_log *log, ep_error *error) {
   ep_event event;
   ep_event_place place;
   ep_status status = start_read(log, &event, &place, error);
@@ -151,18 +151,18 @@ static ep_status start_take(ep_job_row *row, ep_eventlog *log, ep_error *error) 
  * it; the row need not, and is then filled in from the line. Where there is the row alone, nothing
  * of the start was shown, and the line is written from the row. */
 static ep_status start_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
-  ep_eventlog *log = NULL;
-  ep_eventlog_tail tail;
-  ep_status status = ep_logs_retain(&jobs->logs, row->id, &log, error);
+  ep_event_log *log = NULL;
+  ep_event_log_tail tail;
+  ep_status status = ep_open_logs_retain(&jobs->logs, row->id, &log, error);
   if (status != EP_OK) return status;
-  ep_eventlog_get_tail(log, &tail);
+  ep_event_log_get_tail(log, &tail);
   if (tail.started && row->executor[0] == 0) {
     status = start_take(row, log, error);
   } else if (!tail.started && row->attempt == 1 && row->executor[0] != 0) {
     status = ep_job_start_hold(row, log, error);
-    if (status == EP_OK) status = ep_eventlog_flush(log, error);
+    if (status == EP_OK) status = ep_event_log_flush(log, error);
   }
-  ep_logs_release(&jobs->logs, log);
+  ep_open_logs_release(&jobs->logs, log);
   return status;
 }
 
@@ -202,7 +202,7 @@ static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {
     ep_job_rows_deinit(&list);
   }
   if (status == EP_OK && count > 0)
-    ep_notice(EP_NOTICE_INFO, "%lld jobs were not finished and are queued", (long long)count);
+    ep_log(EP_LOG_INFO, "%lld jobs were not finished and are queued", (long long)count);
   return status;
 }
 
@@ -211,12 +211,12 @@ static ep_status finished_complete(ep_jobs *jobs, ep_error *error) {
   ep_job_rows list;
   ep_status status = ep_store_jobs_finished_last(jobs->store, FINISHED_CHECKED, &list, error);
   for (int64_t i = 0; status == EP_OK && i < list.count; i++) {
-    ep_eventlog *log = NULL;
+    ep_event_log *log = NULL;
     ep_error why = {0};
-    if (ep_logs_retain(&jobs->logs, list.rows[i].id, &log, &why) != EP_OK ||
+    if (ep_open_logs_retain(&jobs->logs, list.rows[i].id, &log, &why) != EP_OK ||
         ep_job_end_append(&list.rows[i], log, &why) != EP_OK)
-      ep_notice(EP_NOTICE_ERROR, "the events of job %s: %s", list.rows[i].id, why.message);
-    ep_logs_release(&jobs->logs, log);
+      ep_log(EP_LOG_ERROR, "the events of job %s: %s", list.rows[i].id, why.message);
+    ep_open_logs_release(&jobs->logs, log);
   }
   ep_job_rows_deinit(&list);
   return status;
@@ -227,8 +227,8 @@ static void job_folder_check(void *context, const char *name) {
   ep_jobs *jobs = context;
   ep_error error = {0};
   if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return;
-  if (ep_folder_discard(jobs->data_dir, "jobs", name, &error) != EP_OK)
-    ep_notice(EP_NOTICE_WARNING, "%s", error.message);
+  if (ep_data_dir_discard(jobs->data_dir, "jobs", name, &error) != EP_OK)
+    ep_log(EP_LOG_WARNING, "%s", error.message);
 }
 
 static void dataset_folder_check(void *context, const char *name) {
@@ -248,11 +248,11 @@ static ep_status newest_observe(ep_jobs *jobs, ep_error *error) {
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error) {
   char path[EP_PATH_BYTES];
   ep_status status = newest_observe(jobs, error);
-  if (status == EP_OK) status = ep_folder_path(path, error, jobs->data_dir, "jobs", NULL);
-  if (status == EP_OK) status = ep_folder_list(path, job_folder_check, jobs, error);
+  if (status == EP_OK) status = ep_data_dir_path(path, error, jobs->data_dir, "jobs", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, jobs, error);
   if (status == EP_OK) status = unfinished_revive(jobs, error);
   if (status == EP_OK) status = finished_complete(jobs, error);
-  if (status == EP_OK) status = ep_folder_path(path, error, jobs->data_dir, "datasets", NULL);
-  if (status == EP_OK) status = ep_folder_list(path, dataset_folder_check, jobs, error);
+  if (status == EP_OK) status = ep_data_dir_path(path, error, jobs->data_dir, "datasets", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, jobs, error);
   return status;
 }

@@ -10,7 +10,7 @@
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 
 enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
 
@@ -91,8 +91,8 @@ static void dropped_end(ep_jobs *jobs, ep_live_job *job) {
   ep_live_remove(jobs, job);
   jobs->running--;
   pthread_mutex_unlock(&jobs->mutex);
-  ep_logs_release(&jobs->logs, job->log);
-  ep_folder_discard(jobs->data_dir, "jobs", job->row.id, NULL);
+  ep_open_logs_release(&jobs->logs, job->log);
+  ep_data_dir_discard(jobs->data_dir, "jobs", job->row.id, NULL);
   ep_live_destroy(job);
 }
 
@@ -147,7 +147,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
                                ep_assignment *out, ep_error *error) {
   ep_job_row row;
   ep_status status = EP_OK;
-  if (job->log == NULL) status = ep_logs_retain(&jobs->logs, job->row.id, &job->log, error);
+  if (job->log == NULL) status = ep_open_logs_retain(&jobs->logs, job->row.id, &job->log, error);
   if (status == EP_OK) status = spec_take(jobs, job, &out->train.spec, error);
   if (status != EP_OK) return status;
   start_fill(job, device, &row);
@@ -175,7 +175,7 @@ static bool job_next(void *context, const char *device, int cores, ep_assignment
   ep_error error = {0};
   ep_status status = start_prepare(jobs, job, device, out, &error);
   if (status != EP_OK) {
-    ep_notice(EP_NOTICE_ERROR, "job %s cannot start, trying again: %s", job->row.id, error.message);
+    ep_log(EP_LOG_ERROR, "job %s cannot start, trying again: %s", job->row.id, error.message);
     queue_return(jobs, job, job->entry.again);
     jobs->refused = true;
     return false;
@@ -218,11 +218,11 @@ static bool dropped_take(ep_jobs *jobs, const char *id) {
 
 /* Says that the disk refused; false, for the supervisor. */
 static bool refuse(const ep_live_job *job, const ep_error *error) {
-  ep_notice(EP_NOTICE_ERROR, "job %s: %s; trying again", job->row.id, error->message);
+  ep_log(EP_LOG_ERROR, "job %s: %s; trying again", job->row.id, error->message);
   return false;
 }
 
-ep_status ep_job_start_hold(const ep_job_row *row, ep_eventlog *log, ep_error *error) {
+ep_status ep_job_start_hold(const ep_job_row *row, ep_event_log *log, ep_error *error) {
   ep_event event = {.job = row->id,
                     .type = EP_EVENT_STARTED,
                     .time_us = row->started_us,
@@ -230,7 +230,7 @@ ep_status ep_job_start_hold(const ep_job_row *row, ep_eventlog *log, ep_error *e
                     .attempt = row->attempt,
                     .device = row->device,
                     .executor = row->executor};
-  return ep_eventlog_hold(log, &event, 1, error);
+  return ep_event_log_hold(log, &event, 1, error);
 }
 
 static ep_status restart_hold(const ep_live_job *job, ep_error *error) {
@@ -242,7 +242,7 @@ static ep_status restart_hold(const ep_live_job *job, ep_error *error) {
                     .time_us = ep_clock_utc_us(),
                     .attempt = job->row.attempt,
                     .message = message};
-  return ep_eventlog_hold(job->log, &event, 1, error);
+  return ep_event_log_hold(job->log, &event, 1, error);
 }
 
 /* Device and executor are fixed from here on, for every restart. Of a first start the log is what
@@ -252,8 +252,8 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
   if (job == NULL) return true;
-  ep_eventlog_tail tail;
-  ep_eventlog_get_tail(job->log, &tail);
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
   ep_error error = {0};
   ep_job_row row = job->row;
   snprintf(row.executor, sizeof row.executor, "%s", reply->executor);
@@ -287,8 +287,8 @@ static double eta_of(const ep_progress_record *record, int64_t epochs) {
 /* Those records that the log has not (a training that starts again repeats the others), as events:
  * [progress->count], of which the count is returned. */
 static int records_select(const ep_live_job *job, const ep_progress *progress, ep_event *events) {
-  ep_eventlog_tail tail;
-  ep_eventlog_get_tail(job->log, &tail);
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
   int64_t now_us = ep_clock_utc_us(), last_epoch = tail.last_epoch;
   int count = 0;
   for (uint32_t i = 0; i < progress->count; i++) {
@@ -310,7 +310,7 @@ static ep_status records_hold(const ep_live_job *job, const ep_progress *progres
   ep_event *events = malloc(progress->count * sizeof *events);
   if (events == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
   int count = records_select(job, progress, events);
-  ep_status status = ep_eventlog_hold(job->log, events, count, error);
+  ep_status status = ep_event_log_hold(job->log, events, count, error);
   free(events);
   return status;
 }
@@ -342,7 +342,7 @@ static bool job_heard(void *context, const char *id, int attempt) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, id, attempt);
   ep_error error = {0};
-  if (job == NULL || ep_eventlog_flush(job->log, &error) == EP_OK) return true;
+  if (job == NULL || ep_event_log_flush(job->log, &error) == EP_OK) return true;
   return refuse(job, &error);
 }
 
@@ -381,8 +381,8 @@ void ep_job_start_undo(ep_jobs *jobs, ep_live_job *job) {
 /* A worker died that had begun the job. True when that was once too often: *message says so. */
 static bool death_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
                         char message[DEATH_BYTES]) {
-  ep_eventlog_tail tail;
-  ep_eventlog_get_tail(job->log, &tail);
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
   job->deaths = tail.last_epoch > job->epoch_at_death ? 1 : job->deaths + 1;
   job->epoch_at_death = tail.last_epoch;
   job->deaths_unbegun = 0;
@@ -412,7 +412,7 @@ static void job_died(void *context, const char *id, int attempt, bool begun, con
   if (job == NULL) return;
   ep_error error = {0};
   if (begun && ep_job_results_remove(jobs, id, &error) != EP_OK)
-    ep_notice(EP_NOTICE_ERROR, "job %s: %s", id, error.message);
+    ep_log(EP_LOG_ERROR, "job %s: %s", id, error.message);
   char message[DEATH_BYTES];
   bool often =
       begun ? death_count(jobs, job, cause, message) : unbegun_count(jobs, job, cause, message);
@@ -435,7 +435,7 @@ static bool jobs_settle(void *context) {
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   ep_jobs_stranded_check(jobs, &jobs->devices);
   bool again = ep_calibrations_settle(&jobs->calibrations, &jobs->devices);
-  ep_wakes_call(&jobs->watches);
+  ep_subscribers_call(&jobs->watches);
   int64_t now_us = ep_clock_steady_us();
   pthread_mutex_lock(&jobs->mutex);
   bool left = jobs->ending != NULL;
@@ -443,7 +443,7 @@ static bool jobs_settle(void *context) {
   if (left && now_us >= jobs->retry_us) {
     jobs->retry_us = now_us + RETRY_US;
     left = ep_jobs_end_retry(jobs);
-    ep_wakes_call(&jobs->watches);
+    ep_subscribers_call(&jobs->watches);
   }
   bool refused = jobs->refused;
   jobs->refused = false;

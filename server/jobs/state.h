@@ -59,7 +59,7 @@ typedef struct ep_live_job {
   uint64_t version_before; /* and its version */
   int64_t epoch;
   double eta_seconds;
-  ep_eventlog *log;             /* held while running or ending */
+  ep_event_log *log;            /* held while running or ending */
   char cause[EP_MESSAGE_BYTES]; /* why it starts again, "" = it does not */
   int deaths;                   /* of its workers, in a row without a new highest epoch */
   int deaths_unbegun;           /* of workers that had not begun it, in a row */
@@ -78,9 +78,9 @@ struct ep_jobs {
   ep_store *store;
   ep_supervisor *supervisor;
   ep_calibrations calibrations; /* once the supervisor is there */
-  ep_logs logs;
+  ep_open_logs logs;
   ep_pins pins;           /* contents, by SHA-256, and ended jobs, by id, that live jobs need */
-  ep_wakes watches;       /* key: see ep_jobs_key */
+  ep_subscribers watches; /* key: see ep_jobs_key */
   int64_t retry_us;       /* when what could not be stored is tried again; supervisor's thread */
   atomic_ullong clock;    /* versions: microseconds at the start, then counted up */
   bool refused;           /* something could not be stored: try again; supervisor's thread */
@@ -150,7 +150,7 @@ void ep_job_end(ep_jobs *jobs, ep_live_job *job, ep_state state, char *result_te
 /* Tries again what could not be written; true when something is left. Supervisor's thread. */
 bool ep_jobs_end_retry(ep_jobs *jobs);
 /* Appends the end to the log of a job whose row has ended, if it is not there. */
-ep_status ep_job_end_append(const ep_job_row *row, ep_eventlog *log, ep_error *error);
+ep_status ep_job_end_append(const ep_job_row *row, ep_event_log *log, ep_error *error);
 /* A result that says only why: text owned by the caller; NULL when memory is short. */
 char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status status,
                      const char *message);
@@ -161,7 +161,7 @@ void ep_jobs_events(ep_jobs *jobs, ep_supervisor_events *out);
  * chosen at an earlier start stays. */
 void ep_job_start_undo(ep_jobs *jobs, ep_live_job *job);
 /* Holds the line of a job's first start, made from the row that says so, for what comes next. */
-ep_status ep_job_start_hold(const ep_job_row *row, ep_eventlog *log, ep_error *error);
+ep_status ep_job_start_hold(const ep_job_row *row, ep_event_log *log, ep_error *error);
 /* True when the job may run on that device now. */
 bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_list *devices);
 

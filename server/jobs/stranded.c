@@ -7,7 +7,7 @@
 
 #include "server/jobs/state.h"
 #include "server/process/clock.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 
 typedef struct {
   char id[EP_ID_BYTES];
@@ -51,14 +51,14 @@ static void warn(ep_jobs *jobs, const stranded_job *job) {
   ep_job_stranded_text(job->wanted, text, sizeof text);
   ep_event event = {
       .job = job->id, .type = EP_EVENT_WARNING, .time_us = ep_clock_utc_us(), .message = text};
-  ep_eventlog *log = NULL;
+  ep_event_log *log = NULL;
   ep_error error = {0};
-  ep_notice(EP_NOTICE_WARNING, "job %s: %s", job->id, text);
-  ep_status status = ep_logs_retain(&jobs->logs, job->id, &log, &error);
-  if (status == EP_OK) status = ep_eventlog_append(log, &event, 1, &error);
+  ep_log(EP_LOG_WARNING, "job %s: %s", job->id, text);
+  ep_status status = ep_open_logs_retain(&jobs->logs, job->id, &log, &error);
+  if (status == EP_OK) status = ep_event_log_append(log, &event, 1, &error);
   if (status != EP_OK && status != EP_CONFLICT) /* EP_CONFLICT: it has just been cancelled */
-    ep_notice(EP_NOTICE_ERROR, "job %s: %s", job->id, error.message);
-  ep_logs_release(&jobs->logs, log);
+    ep_log(EP_LOG_ERROR, "job %s: %s", job->id, error.message);
+  ep_open_logs_release(&jobs->logs, log);
   ep_live_announce(jobs, job->id);
 }
 

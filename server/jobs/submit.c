@@ -92,7 +92,7 @@ static ep_status plan_make(ep_jobs *jobs, checked_spec *checked, ep_problem *pro
     checked->pinned = data->sha256[0] != 0;
     if (status != EP_OK) return status;
   } else if (stored) {
-    status = ep_folder_path(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
+    status = ep_data_dir_path(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
     if (status == EP_OK) status = ep_dataset_meta_read(folder, &meta, &error);
     if (status != EP_OK) return ep_problem_from_error(problem, &error);
   }
@@ -252,8 +252,8 @@ static void job_withdraw(ep_jobs *jobs, ep_live_job *job) {
   pthread_mutex_unlock(&jobs->mutex);
   ep_supervisor_kick(jobs->supervisor); /* it runs, or may have held up those behind it */
   if (!queued) return;
-  ep_logs_release(&jobs->logs, job->log); /* of a start that was refused */
-  ep_folder_discard(jobs->data_dir, "jobs", id, NULL);
+  ep_open_logs_release(&jobs->logs, job->log); /* of a start that was refused */
+  ep_data_dir_discard(jobs->data_dir, "jobs", id, NULL);
   ep_live_destroy(job);
   ep_queue_announce(jobs);
 }
@@ -283,7 +283,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   if (status != EP_OK) ep_problem_from_error(problem, &error);
   if (status == EP_OK) status = job_enter(jobs, checked, job, problem);
   if (status != EP_OK) {
-    ep_folder_discard(jobs->data_dir, "jobs", row.id, NULL);
+    ep_data_dir_discard(jobs->data_dir, "jobs", row.id, NULL);
     ep_live_destroy(job);
     return status;
   }

@@ -226,7 +226,7 @@ static ep_status find_words(ep_config *config, ep_error *error) {
   int level = ep_log_level_from_name(config->log_level);
   if (level < 0)
     return ep_fail(error, EP_INVALID, "--log-level must be debug, info, warning or error");
-  config->level = (ep_notice_level)level;
+  config->level = (ep_log_level)level;
   if (strcmp(config->log_format, "auto") == 0)
     config->format = EP_LOG_AUTO;
   else if (strcmp(config->log_format, "json") == 0)

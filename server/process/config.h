@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "api/status.h"
-#include "server/process/log.h"
+#include "server/process/log_output.h"
 
 enum { EP_CONFIG_TEXT_BYTES = 1024, EP_CONFIG_FOLDERS_BYTES = 16384 };
 
@@ -33,7 +33,7 @@ typedef struct {
   char host[256]; /* without brackets */
   int port;
   bool loopback; /* `host` is reached from this machine alone */
-  ep_notice_level level;
+  ep_log_level level;
   ep_log_format format;
 } ep_config;
 

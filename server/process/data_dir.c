@@ -18,7 +18,7 @@
 
 enum { OPEN_FOLDERS = 16 }; /* file descriptors that removing a tree may take */
 
-ep_status ep_folder_path(char *path, ep_error *error, const char *base, ...) {
+ep_status ep_data_dir_path(char *path, ep_error *error, const char *base, ...) {
   va_list parts;
   int used = snprintf(path, EP_PATH_BYTES, "%s", base);
   va_start(parts, base);
@@ -31,7 +31,7 @@ ep_status ep_folder_path(char *path, ep_error *error, const char *base, ...) {
   return EP_OK;
 }
 
-ep_status ep_folder_create(const char *path, ep_error *error) {
+ep_status ep_data_dir_create(const char *path, ep_error *error) {
   if (mkdir(path, 0700) == 0 || errno == EEXIST) return EP_OK;
   return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
                  strerror(errno));
@@ -40,7 +40,7 @@ ep_status ep_folder_create(const char *path, ep_error *error) {
 /* Takes the lock and writes this process's pid into the file. */
 static ep_status folder_lock(const char *data_dir, int *lock_fd, ep_error *error) {
   char path[EP_PATH_BYTES], pid[32] = "";
-  ep_status status = ep_folder_path(path, error, data_dir, "lock", NULL);
+  ep_status status = ep_data_dir_path(path, error, data_dir, "lock", NULL);
   if (status != EP_OK) return status;
   int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
@@ -66,20 +66,20 @@ static ep_status folder_lock(const char *data_dir, int *lock_fd, ep_error *error
   return EP_OK;
 }
 
-ep_status ep_folder_open(const char *data_dir, int *lock_fd, ep_error *error) {
+ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error) {
   static const char *const kinds[] = {"jobs", "datasets", "tmp"};
   char path[EP_PATH_BYTES];
   int fd = -1;
-  bool fresh = !ep_folder_exists(data_dir);
-  ep_status status = ep_folder_create(data_dir, error);
-  if (status == EP_OK) status = ep_folder_path(path, error, data_dir, "..", NULL);
+  bool fresh = !ep_data_dir_exists(data_dir);
+  ep_status status = ep_data_dir_create(data_dir, error);
+  if (status == EP_OK) status = ep_data_dir_path(path, error, data_dir, "..", NULL);
   if (status == EP_OK && fresh) status = ep_durable_folder_sync(path, error);
   if (status == EP_OK) status = folder_lock(data_dir, &fd, error);
-  if (status == EP_OK) status = ep_folder_path(path, error, data_dir, "tmp", NULL);
-  if (status == EP_OK) status = ep_folder_remove(path, error);
+  if (status == EP_OK) status = ep_data_dir_path(path, error, data_dir, "tmp", NULL);
+  if (status == EP_OK) status = ep_data_dir_remove(path, error);
   for (size_t i = 0; status == EP_OK && i < sizeof kinds / sizeof *kinds; i++) {
-    status = ep_folder_path(path, error, data_dir, kinds[i], NULL);
-    if (status == EP_OK) status = ep_folder_create(path, error);
+    status = ep_data_dir_path(path, error, data_dir, kinds[i], NULL);
+    if (status == EP_OK) status = ep_data_dir_create(path, error);
   }
   if (status == EP_OK) status = ep_durable_folder_sync(data_dir, error);
   if (status != EP_OK) {
@@ -97,28 +97,28 @@ static int entry_remove(const char *path, const struct stat *state, int flag, st
              : -1;
 }
 
-ep_status ep_folder_remove(const char *path, ep_error *error) {
+ep_status ep_data_dir_remove(const char *path, ep_error *error) {
   if (nftw(path, entry_remove, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT)
     return EP_OK;
   return ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
 }
 
-ep_status ep_folder_discard(const char *data_dir, const char *kind, const char *name,
-                            ep_error *error) {
+ep_status ep_data_dir_discard(const char *data_dir, const char *kind, const char *name,
+                              ep_error *error) {
   char from[EP_PATH_BYTES], to[EP_PATH_BYTES], unique[160];
   snprintf(unique, sizeof unique, "%.100s.%lld", name, (long long)ep_clock_steady_us());
-  ep_status status = ep_folder_path(from, error, data_dir, kind, name, NULL);
-  if (status == EP_OK) status = ep_folder_path(to, error, data_dir, "tmp", unique, NULL);
+  ep_status status = ep_data_dir_path(from, error, data_dir, kind, name, NULL);
+  if (status == EP_OK) status = ep_data_dir_path(to, error, data_dir, "tmp", unique, NULL);
   if (status != EP_OK) return status;
   if (rename(from, to) != 0) {
     if (errno == ENOENT) return EP_OK;
     return ep_fail(error, EP_IO, "%s cannot be moved: %s", from, strerror(errno));
   }
-  return ep_folder_remove(to, error);
+  return ep_data_dir_remove(to, error);
 }
 
-ep_status ep_folder_list(const char *path, void (*visit)(void *context, const char *name),
-                         void *context, ep_error *error) {
+ep_status ep_data_dir_list(const char *path, void (*visit)(void *context, const char *name),
+                           void *context, ep_error *error) {
   DIR *folder = opendir(path);
   if (folder == NULL) return ep_fail(error, EP_IO, "%s cannot be read: %s", path, strerror(errno));
   for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
@@ -128,7 +128,8 @@ ep_status ep_folder_list(const char *path, void (*visit)(void *context, const ch
   return EP_OK;
 }
 
-ep_status ep_folder_write_file(const char *path, const char *text, size_t bytes, ep_error *error) {
+ep_status ep_data_dir_write_file(const char *path, const char *text, size_t bytes,
+                                 ep_error *error) {
   int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0)
     return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
@@ -147,6 +148,6 @@ ep_status ep_folder_write_file(const char *path, const char *text, size_t bytes,
   return status;
 }
 
-bool ep_folder_exists(const char *path) {
+bool ep_data_dir_exists(const char *path) {
   return access(path, F_OK) == 0;
 }

@@ -19,33 +19,33 @@ enum { EP_PATH_BYTES = 4096 };
 
 /* Creates the folder (0700) and those in it, locks it, empties tmp. *lock_fd is the caller's to
  * close, which releases the lock. EP_CONFLICT when another daemon holds it. */
-ep_status ep_folder_open(const char *data_dir, int *lock_fd, ep_error *error);
+ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error);
 
 /* Creates one folder (0700); one that is there is fine. This and writing a file fail with
  * EP_UNAVAILABLE when the disk is full. */
-ep_status ep_folder_create(const char *path, ep_error *error);
+ep_status ep_data_dir_create(const char *path, ep_error *error);
 
 /* Writes "base/part/part…" (the parts end with NULL) to path: [EP_PATH_BYTES]; EP_TOO_LARGE when it
  * does not fit. */
-ep_status ep_folder_path(char *path, ep_error *error, const char *base, ...)
+ep_status ep_data_dir_path(char *path, ep_error *error, const char *base, ...)
     __attribute__((sentinel));
 
 /* Removes a folder and all in it; one that is not there is fine. Symbolic links are not followed.
  */
-ep_status ep_folder_remove(const char *path, ep_error *error);
+ep_status ep_data_dir_remove(const char *path, ep_error *error);
 
 /* Removes DATA/<kind>/<name> in two steps, by way of DATA/tmp, so that a crash leaves nothing half
  * removed where it can be seen. */
-ep_status ep_folder_discard(const char *data_dir, const char *kind, const char *name,
-                            ep_error *error);
+ep_status ep_data_dir_discard(const char *data_dir, const char *kind, const char *name,
+                              ep_error *error);
 
 /* Calls `visit` with the name of every entry of a folder but "." and "..". */
-ep_status ep_folder_list(const char *path, void (*visit)(void *context, const char *name),
-                         void *context, ep_error *error);
+ep_status ep_data_dir_list(const char *path, void (*visit)(void *context, const char *name),
+                           void *context, ep_error *error);
 
 /* Writes a file in one go; neither atomic nor synced. */
-ep_status ep_folder_write_file(const char *path, const char *text, size_t bytes, ep_error *error);
+ep_status ep_data_dir_write_file(const char *path, const char *text, size_t bytes, ep_error *error);
 
-bool ep_folder_exists(const char *path);
+bool ep_data_dir_exists(const char *path);
 
 #endif

@@ -1,27 +1,16 @@
-/* log.h: what the daemon says to whoever runs it, on stderr: one JSON object a line, or plain text
- * on a terminal. It is the sink of server/process/notice.h; control characters never get out raw.
- */
+/* log.h: what the core has to say to whoever runs the daemon. It decides neither form nor place:
+ * the program sets a sink (its log); without one the lines go to stderr. */
 #ifndef EP_SERVER_PROCESS_LOG_H
 #define EP_SERVER_PROCESS_LOG_H
 
-#include <stddef.h>
-#include <stdint.h>
+typedef enum { EP_LOG_DEBUG, EP_LOG_INFO, EP_LOG_WARNING, EP_LOG_ERROR } ep_log_level;
 
-#include "server/process/notice.h"
+/* Called from any thread, several at once. `text` is one line without '\n', lent for the call. */
+typedef void ep_log_sink(ep_log_level level, const char *text);
 
-typedef enum { EP_LOG_AUTO, EP_LOG_JSON, EP_LOG_TEXT } ep_log_format;
+/* Set once, before any thread is started. NULL: stderr, from EP_LOG_INFO on. */
+void ep_log_set_sink(ep_log_sink *sink);
 
-enum { EP_LOG_LINE_BYTES = 4096 }; /* a longer text is cut */
-
-/* Sets the notice sink; AUTO is text when stderr is a terminal. Before any thread is started. */
-void ep_log_start(ep_notice_level least, ep_log_format format);
-
-/* Writes one line, '\n' included, at `line`; returns its bytes. */
-size_t ep_log_line(char line[EP_LOG_LINE_BYTES], ep_log_format format, ep_notice_level level,
-                   int64_t time_us, const char *text);
-
-const char *ep_log_level_name(ep_notice_level level);
-/* -1 for a name that is none. */
-int ep_log_level_from_name(const char *name);
+void ep_log(ep_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

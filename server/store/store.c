@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "server/metrics/metrics.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 #include "server/store/sql.h"
 
 enum { BUSY_MS = 5000 };
@@ -65,8 +65,8 @@ static const char *const statements_sql[EP_SQL_COUNT] = {
 ep_status ep_store_fail(ep_store *store, int code, ep_error *error) {
   const char *text =
       store->database != NULL ? sqlite3_errmsg(store->database) : sqlite3_errstr(code);
-  ep_notice(EP_NOTICE_ERROR, "the store failed: %s (SQLite %d)", text,
-            store->database != NULL ? sqlite3_extended_errcode(store->database) : code);
+  ep_log(EP_LOG_ERROR, "the store failed: %s (SQLite %d)", text,
+         store->database != NULL ? sqlite3_extended_errcode(store->database) : code);
   ep_metrics_add(EP_COUNTER_STORE_ERRORS, 1);
   return ep_fail(error, (code & 0xff) == SQLITE_FULL ? EP_UNAVAILABLE : EP_IO,
                  "the store failed: %s", text);

@@ -7,7 +7,7 @@
 #include "engine/files/durable_file.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 
 /* A device is calm when it has had no job for so long: whoever starts a daemon and submits at once
  * meets no measurement. */
@@ -41,7 +41,7 @@ static ep_status path_make(const ep_calibrations *calibrations, const char *devi
   snprintf(file, sizeof file, "%.16s.json", device);
   for (char *at = file; *at; at++)
     if (*at == ':') *at = '-';
-  return ep_folder_path(path, error, calibrations->data_dir, "calibration", file, NULL);
+  return ep_data_dir_path(path, error, calibrations->data_dir, "calibration", file, NULL);
 }
 
 /* A file that is not there, or another device's, is no fault: then it is measured. */
@@ -55,8 +55,7 @@ static bool file_read(const ep_calibrations *calibrations, const ep_calibration_
   size_t bytes = file && text ? fread(text, 1, EP_LIMIT_CALIBRATION_BYTES, file) : 0;
   bool known = bytes > 0 && ep_calibration_parse(text, bytes, key, out, &error) == EP_OK;
   if (bytes > 0 && !known)
-    ep_notice(EP_NOTICE_INFO, "device %s is measured anew: %s: %s", key->device, path,
-              error.message);
+    ep_log(EP_LOG_INFO, "device %s is measured anew: %s: %s", key->device, path, error.message);
   free(text);
   if (file) fclose(file);
   return known;
@@ -80,13 +79,12 @@ static void file_write(const ep_calibrations *calibrations, const ep_calibration
   char *text = ep_calibration_format(key, calibration);
   ep_status status = text ? EP_OK : ep_fail(&error, EP_NO_MEMORY, "no memory for the calibration");
   if (status == EP_OK)
-    status = ep_folder_path(path, &error, calibrations->data_dir, "calibration", NULL);
-  if (status == EP_OK) status = ep_folder_create(path, &error);
+    status = ep_data_dir_path(path, &error, calibrations->data_dir, "calibration", NULL);
+  if (status == EP_OK) status = ep_data_dir_create(path, &error);
   if (status == EP_OK) status = path_make(calibrations, key->device, path, &error);
   if (status == EP_OK) status = text_write(path, text, &error);
   if (status != EP_OK)
-    ep_notice(EP_NOTICE_WARNING, "what device %s costs is not kept: %s", key->device,
-              error.message);
+    ep_log(EP_LOG_WARNING, "what device %s costs is not kept: %s", key->device, error.message);
   free(text);
 }
 
@@ -110,14 +108,13 @@ static void measured(void *context, const ep_reply *reply, const ep_error *error
   if (reply != NULL && reply->calibration.count > 0) {
     file_write(calibrations, &device->key, &reply->calibration);
     calibration_keep(calibrations, index, &reply->calibration);
-    ep_notice(EP_NOTICE_INFO, "device %s is calibrated: `auto` knows what it costs",
-              device->key.device);
+    ep_log(EP_LOG_INFO, "device %s is calibrated: `auto` knows what it costs", device->key.device);
     return;
   }
   if (error != NULL && error->status == EP_BUSY) return; /* a job came first */
   device->failures++;
-  ep_notice(EP_NOTICE_WARNING, "device %s could not be measured: %s", device->key.device,
-            error != NULL ? error->message : "it said nothing");
+  ep_log(EP_LOG_WARNING, "device %s could not be measured: %s", device->key.device,
+         error != NULL ? error->message : "it said nothing");
 }
 
 static void ask(ep_calibrations *calibrations, int index) {
@@ -130,8 +127,8 @@ static void ask(ep_calibrations *calibrations, int index) {
   if (status == EP_OK) return;
   calibrations->asked = -1;
   device->failures++;
-  ep_notice(EP_NOTICE_WARNING, "device %s cannot be asked to measure: %s", device->key.device,
-            error.message);
+  ep_log(EP_LOG_WARNING, "device %s cannot be asked to measure: %s", device->key.device,
+         error.message);
 }
 
 /* The first look at a device whose worker has said what it is. */

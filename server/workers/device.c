@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server/process/clock.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 #include "server/workers/state.h"
 
 #define SECOND_US INT64_C(1000000)
@@ -65,8 +65,8 @@ static void worker_lose(ep_supervisor *supervisor, ep_supervised *worker, const 
   worker->restart_us = gone ? ep_clock_steady_us() + LOST_US : INT64_MAX;
   state_set(supervisor, worker, EP_DEVICE_LOST);
   bool all = supervisor->device[worker->status.device].state == EP_DEVICE_LOST;
-  ep_notice(EP_NOTICE_ERROR, "%s %s is lost: %s; the others go on",
-            all ? "device" : "a worker of device", worker->id, why);
+  ep_log(EP_LOG_ERROR, "%s %s is lost: %s; the others go on", all ? "device" : "a worker of device",
+         worker->id, why);
 }
 
 /* The next start is a while away, longer after each death, unless there were too many. */
@@ -92,7 +92,7 @@ void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker) {
   ep_status status =
       ep_worker_link_start(&worker->link, &supervisor->options.program, worker->id, &error);
   if (status != EP_OK) {
-    ep_notice(EP_NOTICE_ERROR, "device %s: %s", worker->id, error.message);
+    ep_log(EP_LOG_ERROR, "device %s: %s", worker->id, error.message);
     worker->failures++;
     restart_plan(supervisor, worker, error.message);
     return;
@@ -106,8 +106,8 @@ void ep_supervised_kill(ep_supervised *worker, const char *cause) {
   worker->killed = true;
   worker->reap_us = ep_clock_steady_us() + REAP_US;
   snprintf(worker->cause, sizeof worker->cause, "%s", cause);
-  ep_notice(EP_NOTICE_WARNING, "device %s: worker %lld is killed: %s", worker->id,
-            (long long)worker->link.pid, cause);
+  ep_log(EP_LOG_WARNING, "device %s: worker %lld is killed: %s", worker->id,
+         (long long)worker->link.pid, cause);
   ep_worker_link_kill(&worker->link);
 }
 
@@ -152,8 +152,8 @@ static void ready_take(ep_supervisor *supervisor, ep_supervised *worker, const e
   memcpy(info->id, worker->id, sizeof info->id);
   worker->failures = 0;
   worker->deadline_us = 0;
-  ep_notice(EP_NOTICE_INFO, "device %s is ready: %s (worker %lld)", worker->id, info->name,
-            (long long)worker->link.pid);
+  ep_log(EP_LOG_INFO, "device %s is ready: %s (worker %lld)", worker->id, info->name,
+         (long long)worker->link.pid);
   state_set(supervisor, worker, EP_DEVICE_IDLE);
 }
 
@@ -328,7 +328,7 @@ static void work_give_back(ep_supervisor *supervisor, ep_supervised *worker, con
 
 /* The process has ended and was reaped. */
 static void death_handle(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
-  ep_notice(EP_NOTICE_WARNING, "device %s: %s", worker->id, cause);
+  ep_log(EP_LOG_WARNING, "device %s: %s", worker->id, cause);
   if (worker->status.state == EP_DEVICE_STARTING) worker->failures++;
   ep_worker_link_close(&worker->link);
   work_give_back(supervisor, worker, cause);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "server/process/clock.h"
-#include "server/process/notice.h"
+#include "server/process/log.h"
 #include "server/workers/state.h"
 
 enum { STOP_MS = 2000, SETTLE_MS = 1000, IDLE_MS = 60000 };
@@ -67,7 +67,7 @@ void ep_supervisor_kick(ep_supervisor *s) {
   s->kicked = true;
   pthread_mutex_unlock(&s->mutex);
   if (!kicked && write(s->wake, &one, sizeof one) != sizeof one)
-    ep_notice(EP_NOTICE_ERROR, "the supervisor cannot be woken: %s", strerror(errno));
+    ep_log(EP_LOG_ERROR, "the supervisor cannot be woken: %s", strerror(errno));
 }
 
 void ep_supervisor_get_devices(ep_supervisor *s, ep_device_list *out) {

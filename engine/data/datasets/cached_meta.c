@@ -13,7 +13,7 @@ typedef struct {
 } kept;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static kept held[EP_LIMIT_KEPT_METAS];
+static kept held[EP_LIMIT_CACHED_METAS];
 static int next;
 
 /* A path that a content's hash names says almost all; the rest is for other folders. */
@@ -51,22 +51,22 @@ static int64_t columns_count(const ep_dataset_meta *meta) {
   return columns;
 }
 
-bool ep_kept_meta_find(const char *path, const struct stat *file, ep_dataset_meta *out) {
+bool ep_cached_meta_find(const char *path, const struct stat *file, ep_dataset_meta *out) {
   bool found = false;
   pthread_mutex_lock(&mutex);
-  for (int i = 0; i < EP_LIMIT_KEPT_METAS && !found; i++)
+  for (int i = 0; i < EP_LIMIT_CACHED_METAS && !found; i++)
     if (is_same(&held[i], path, file)) found = meta_copy(&held[i].meta, out);
   pthread_mutex_unlock(&mutex);
   return found;
 }
 
-void ep_kept_meta_add(const char *path, const struct stat *file, const ep_dataset_meta *meta) {
+void ep_cached_meta_add(const char *path, const struct stat *file, const ep_dataset_meta *meta) {
   kept one = {.file = *file};
   snprintf(one.path, sizeof one.path, "%s", path);
-  if (columns_count(meta) > EP_LIMIT_KEPT_COLUMNS || !meta_copy(meta, &one.meta)) return;
+  if (columns_count(meta) > EP_LIMIT_CACHED_COLUMNS || !meta_copy(meta, &one.meta)) return;
   pthread_mutex_lock(&mutex);
   ep_dataset_meta_deinit(&held[next].meta);
   held[next] = one;
-  next = (next + 1) % EP_LIMIT_KEPT_METAS;
+  next = (next + 1) % EP_LIMIT_CACHED_METAS;
   pthread_mutex_unlock(&mutex);
 }

@@ -10,9 +10,9 @@
 
 /* A copy of what was read of this very file (the same path, the same inode, unchanged since), the
  * caller's to deinit; false when it is not held, or memory is short. Any thread. */
-bool ep_kept_meta_find(const char *path, const struct stat *file, ep_dataset_meta *out);
+bool ep_cached_meta_find(const char *path, const struct stat *file, ep_dataset_meta *out);
 
 /* Holds a copy, for what was held longest, unless it is too large or memory is short. */
-void ep_kept_meta_add(const char *path, const struct stat *file, const ep_dataset_meta *meta);
+void ep_cached_meta_add(const char *path, const struct stat *file, const ep_dataset_meta *meta);
 
 #endif

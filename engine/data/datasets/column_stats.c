@@ -7,11 +7,11 @@
 
 #include "engine/data/arrays/npy_header.h"
 
-ep_status ep_measure_init(ep_measure *measure, ep_dtype dtype, int64_t columns, ep_column *column,
-                          ep_error *error) {
+ep_status ep_column_stats_init(ep_column_stats *measure, ep_dtype dtype, int64_t columns,
+                               ep_column *column, ep_error *error) {
   assert(columns >= 1 && columns <= EP_LIMIT_COLUMNS);
-  *measure =
-      (ep_measure){.dtype = dtype, .columns = columns, .column = column, .one_hot = columns >= 2};
+  *measure = (ep_column_stats){
+      .dtype = dtype, .columns = columns, .column = column, .one_hot = columns >= 2};
   size_t count = (size_t)columns;
   if (dtype == EP_DTYPE_U8) {
     measure->least = malloc(2 * count);
@@ -38,7 +38,7 @@ static inline bool is_integer(double value) {
 }
 
 /* Bytes are whole and finite: their extremes are all there is, and quickly found. */
-static void bytes_measure(ep_measure *measure, const uint8_t *row) {
+static void bytes_measure(ep_column_stats *measure, const uint8_t *row) {
   int64_t columns = measure->columns;
   uint8_t *restrict least = measure->least, *restrict greatest = measure->least + columns;
   for (int64_t i = 0; i < columns; i++) {
@@ -53,7 +53,7 @@ static void bytes_measure(ep_measure *measure, const uint8_t *row) {
   measure->one_hot = measure->one_hot && ones == 1;
 }
 
-static ep_status values_measure(ep_measure *measure, const double *row, ep_error *error) {
+static ep_status values_measure(ep_column_stats *measure, const double *row, ep_error *error) {
   int64_t zeros = 0, ones = 0;
   for (int64_t i = 0; i < measure->columns; i++) {
     double value = row[i];
@@ -72,7 +72,7 @@ static ep_status values_measure(ep_measure *measure, const double *row, ep_error
   return EP_OK;
 }
 
-ep_status ep_measure_row(ep_measure *measure, const uint8_t *row, ep_error *error) {
+ep_status ep_column_stats_row(ep_column_stats *measure, const uint8_t *row, ep_error *error) {
   ep_status status = EP_OK;
   if (measure->dtype == EP_DTYPE_U8) {
     bytes_measure(measure, row);
@@ -91,7 +91,7 @@ ep_status ep_measure_row(ep_measure *measure, const uint8_t *row, ep_error *erro
   return EP_OK;
 }
 
-void ep_measure_finish(ep_measure *measure) {
+void ep_column_stats_finish(ep_column_stats *measure) {
   if (measure->rows == 0) measure->one_hot = false;
   for (int64_t i = 0; i < measure->columns && measure->least && measure->rows > 0; i++) {
     measure->column[i].min = measure->least[i];
@@ -99,8 +99,8 @@ void ep_measure_finish(ep_measure *measure) {
   }
 }
 
-void ep_measure_deinit(ep_measure *measure) {
+void ep_column_stats_deinit(ep_column_stats *measure) {
   free(measure->scratch);
   free(measure->least);
-  *measure = (ep_measure){0};
+  *measure = (ep_column_stats){0};
 }

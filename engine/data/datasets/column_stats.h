@@ -12,17 +12,17 @@ typedef struct {
   double *scratch;   /* [columns], owned: a row as doubles; NULL for bytes */
   uint8_t *least;    /* [2 * columns], owned: least, then greatest of bytes; NULL for others */
   bool one_hot;
-} ep_measure;
+} ep_column_stats;
 
 /* On failure there is nothing to deinit. */
-ep_status ep_measure_init(ep_measure *measure, ep_dtype dtype, int64_t columns, ep_column *column,
-                          ep_error *error);
+ep_status ep_column_stats_init(ep_column_stats *measure, ep_dtype dtype, int64_t columns,
+                               ep_column *column, ep_error *error);
 /* row: [columns] little-endian values of the dtype; doubles are aligned. Refuses what is not
  * finite, with row and column, and more rows than EP_LIMIT_ROWS. */
-ep_status ep_measure_row(ep_measure *measure, const uint8_t *row, ep_error *error);
+ep_status ep_column_stats_row(ep_column_stats *measure, const uint8_t *row, ep_error *error);
 /* After the last row: completes the columns. */
-void ep_measure_finish(ep_measure *measure);
+void ep_column_stats_finish(ep_column_stats *measure);
 /* A zeroed one is allowed. */
-void ep_measure_deinit(ep_measure *measure);
+void ep_column_stats_deinit(ep_column_stats *measure);
 
 #endif

@@ -245,13 +245,13 @@ ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_erro
   if (file < 0 || fstat(file, &about) != 0) {
     status =
         ep_fail(error, errno == ENOENT ? EP_NOT_FOUND : EP_IO, "%s: %s", path, strerror(errno));
-  } else if (!ep_kept_meta_find(path, &about, out)) {
+  } else if (!ep_cached_meta_find(path, &about, out)) {
     status = ep_mapping_of(file, path, &mapping, error);
     if (!status) {
       status = text_read(path, &mapping, out, error);
       ep_mapping_close(&mapping);
     }
-    if (!status) ep_kept_meta_add(path, &about, out);
+    if (!status) ep_cached_meta_add(path, &about, out);
   }
   if (file >= 0) close(file);
   return status;

@@ -82,7 +82,7 @@ ep_status ep_part_writer_open(ep_part_writer *writer, const char *folder, ep_spl
   if (!writer->column || !writer->buffer)
     return ep_fail(error, EP_NO_MEMORY, "no memory for a table of %lld columns",
                    (long long)columns);
-  ep_status status = ep_measure_init(&writer->measure, dtype, columns, writer->column, error);
+  ep_status status = ep_column_stats_init(&writer->measure, dtype, columns, writer->column, error);
   if (status) return status;
   status = budget_take(writer, EP_NPY_CANONICAL_BYTES, error);
   if (!status && folder) status = part_create(writer, folder, split, role, error);
@@ -96,7 +96,7 @@ void ep_part_writer_shape(ep_part_writer *writer, int dimensions, const int64_t 
 }
 
 ep_status ep_part_writer_commit(ep_part_writer *writer, ep_error *error) {
-  ep_status status = ep_measure_row(&writer->measure, writer->buffer + writer->used, error);
+  ep_status status = ep_column_stats_row(&writer->measure, writer->buffer + writer->used, error);
   if (status) return status;
   writer->used += writer->row_bytes;
   return writer->used == writer->capacity ? flush(writer, error) : EP_OK;
@@ -119,7 +119,7 @@ ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *
   ep_status status = flush(writer, error);
   if (!status && writer->file >= 0) status = head_write(writer, error);
   if (status) return status;
-  ep_measure_finish(&writer->measure);
+  ep_column_stats_finish(&writer->measure);
   *out = (ep_part){.rows = writer->measure.rows,
                    .columns = writer->columns,
                    .dtype = writer->dtype,
@@ -133,7 +133,7 @@ ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *
 
 void ep_part_writer_abandon(ep_part_writer *writer) {
   free(writer->column);
-  ep_measure_deinit(&writer->measure);
+  ep_column_stats_deinit(&writer->measure);
   free(writer->buffer);
   if (writer->buffer && writer->file >= 0) close(writer->file);
   *writer = (ep_part_writer){.file = -1};

@@ -13,7 +13,7 @@ typedef struct {
   int dimensions; /* of a row, as it will be stored */
   int64_t shape[EP_LIMIT_ROW_DIMENSIONS];
   ep_column *column; /* [columns], owned */
-  ep_measure measure;
+  ep_column_stats measure;
   uint8_t *buffer; /* [capacity], owned: whole rows not yet written */
   size_t row_bytes, capacity, used;
   int file;              /* -1: checks only, writes nothing */

@@ -10,14 +10,14 @@
 
 /* What is in use while rows become a program's input. */
 typedef struct {
-  ep_samples sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
-  uint8_t *split;                  /* [main rows], owned: ep_split of each row */
-  double *x, *y;                   /* [features], [targets], owned: the row at hand */
+  ep_row_source sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
+  uint8_t *split;                     /* [main rows], owned: ep_split of each row */
+  double *x, *y;                      /* [features], [targets], owned: the row at hand */
   bool takes_classes;
   bool mapped[EP_SPLIT_COUNT]; /* x is used where it lies */
 } preparation;
 
-static const ep_samples *main_rows(const preparation *work) {
+static const ep_row_source *main_rows(const preparation *work) {
   return &work->sets[EP_SPLIT_TRAIN];
 }
 
@@ -39,10 +39,10 @@ static void sums_find(const preparation *work, const double *values, int64_t col
     sum[j] = 0;
     if (square) square[j] = 0;
   }
-  const ep_samples *main = main_rows(work);
+  const ep_row_source *main = main_rows(work);
   for (int64_t i = 0; i < main->rows; i++) {
     if (work->split[i] != EP_SPLIT_TRAIN) continue;
-    ep_samples_read(main, i, work->x, work->y);
+    ep_row_source_read(main, i, work->x, work->y);
     for (int64_t j = 0; j < columns; j++) {
       double distance = values[j] - (origin ? origin[j] : 0);
       sum[j] += distance;
@@ -72,13 +72,13 @@ static void figures_find(const preparation *work, const double *values, int64_t 
  * first: [columns] of working memory: a column's value, NaN once it has had two. */
 static void constants_find(const preparation *work, const double *values, int64_t columns,
                            double *mean, double *deviation, double *first) {
-  const ep_samples *main = main_rows(work);
+  const ep_row_source *main = main_rows(work);
   bool suspected = false, started = false;
   for (int64_t j = 0; j < columns; j++) suspected |= deviation[j] <= fabs(mean[j]) * 1e-12;
   if (!suspected) return;
   for (int64_t i = 0; i < main->rows; i++) {
     if (work->split[i] != EP_SPLIT_TRAIN) continue;
-    ep_samples_read(main, i, work->x, work->y);
+    ep_row_source_read(main, i, work->x, work->y);
     for (int64_t j = 0; j < columns; j++)
       if (!started)
         first[j] = values[j];
@@ -123,7 +123,7 @@ static ep_status scaling_find(const preparation *work, const double *values, con
 
 /* Whether x of a set can be used where it lies: all of its rows, in their order, as they are. */
 static bool is_usable(const preparation *work, const ep_prepared *out, int split) {
-  const ep_samples *set = &work->sets[split];
+  const ep_row_source *set = &work->sets[split];
   if (!set->apart || set->rows != out->rows[split]) return false;
   if (out->x_type == EP_X_UINT8) return true;
   return set->x.dtype == EP_DTYPE_F32 && !out->scaling.x_mean && out->normalization.channels == 0 &&
@@ -132,7 +132,7 @@ static bool is_usable(const preparation *work, const ep_prepared *out, int split
 
 /* The table goes from the samples to *out; afterwards the samples' x must not be read. */
 static void x_map(preparation *work, ep_prepared *out, int split) {
-  ep_samples *set = &work->sets[split];
+  ep_row_source *set = &work->sets[split];
   work->mapped[split] = true;
   out->x[split] = set->x.values;
   out->x_table[split] = set->x;
@@ -194,7 +194,7 @@ static double class_find(const preparation *work) {
   return (double)class;
 }
 
-static ep_status x_store(const preparation *work, ep_prepared *out, const ep_samples *set,
+static ep_status x_store(const preparation *work, ep_prepared *out, const ep_row_source *set,
                          ep_split split, int64_t row, int64_t place, ep_error *error) {
   if (out->x_type == EP_X_UINT8) {
     size_t bytes = (size_t)out->features;
@@ -223,11 +223,11 @@ static ep_status y_store(const preparation *work, ep_prepared *out, ep_split spl
 }
 
 /* Row `row` of the set becomes row `place` of the split. */
-static ep_status row_store(const preparation *work, ep_prepared *out, const ep_samples *set,
+static ep_status row_store(const preparation *work, ep_prepared *out, const ep_row_source *set,
                            ep_split split, int64_t row, int64_t place, ep_error *error) {
   bool floats = !work->mapped[split] && out->x_type == EP_X_FLOAT32;
   ep_status status = EP_OK;
-  ep_samples_read(set, row, floats ? work->x : NULL, work->y);
+  ep_row_source_read(set, row, floats ? work->x : NULL, work->y);
   if (!work->mapped[split]) status = x_store(work, out, set, split, row, place, error);
   return status ? status : y_store(work, out, split, row, place, error);
 }
@@ -235,7 +235,7 @@ static ep_status row_store(const preparation *work, ep_prepared *out, const ep_s
 static ep_status rows_store(const preparation *work, ep_prepared *out, ep_error *error) {
   int64_t place[EP_SPLIT_COUNT] = {0};
   ep_status status = EP_OK;
-  const ep_samples *main = main_rows(work);
+  const ep_row_source *main = main_rows(work);
   for (int64_t i = 0; i < main->rows && !status; i++) {
     ep_split split = (ep_split)work->split[i];
     status = row_store(work, out, main, split, i, place[split]++, error);
@@ -247,10 +247,10 @@ static ep_status rows_store(const preparation *work, ep_prepared *out, ep_error 
 }
 
 /* Several columns are classes when they are one-hot. */
-static bool is_one_hot(const ep_samples *set, double *y) {
+static bool is_one_hot(const ep_row_source *set, double *y) {
   for (int64_t row = 0; row < set->rows; row++) {
     int64_t zeros = 0, ones = 0;
-    ep_samples_read(set, row, NULL, y);
+    ep_row_source_read(set, row, NULL, y);
     for (int64_t j = 0; j < set->targets; j++) {
       zeros += y[j] == 0;
       ones += y[j] == 1;
@@ -280,7 +280,7 @@ static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const p
 static ep_x_type x_type_find(const ep_data_spec *data, const preparation *work) {
   bool bytes = !data->standardize_x;
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
-    const ep_samples *set = &work->sets[split];
+    const ep_row_source *set = &work->sets[split];
     bytes = bytes && (set->rows == 0 || (set->apart && set->x.dtype == EP_DTYPE_U8));
   }
   return bytes ? EP_X_UINT8 : EP_X_FLOAT32;
@@ -303,7 +303,7 @@ static ep_status bytes_scale(ep_prepared *out, ep_error *error) {
 /* Sizes, the split of each row, working memory. */
 static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prepared *out,
                             ep_error *error) {
-  const ep_samples *main = main_rows(work);
+  const ep_row_source *main = main_rows(work);
   int64_t rows[EP_SPLIT_COUNT];
   for (int split = 0; split < EP_SPLIT_COUNT; split++) rows[split] = work->sets[split].rows;
   ep_status status = ep_split_count(data, rows, out->rows, error);
@@ -348,7 +348,7 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
                      ep_prepared *out, ep_error *error) {
   preparation work = {.takes_classes = ep_loss_takes_classes(loss)};
   *out = (ep_prepared){0};
-  ep_status status = ep_samples_open(data, dataset_folder, work.sets, error);
+  ep_status status = ep_row_source_open(data, dataset_folder, work.sets, error);
   if (status) return status;
   status = work_begin(data, &work, out, error);
   if (!status) status = loss_check(data, loss, &work, error);
@@ -356,7 +356,7 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   free(work.split);
   free(work.x);
   free(work.y);
-  ep_samples_close(work.sets);
+  ep_row_source_close(work.sets);
   if (status) ep_prepared_deinit(out);
   return status;
 }

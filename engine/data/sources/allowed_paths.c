@@ -37,7 +37,7 @@ static ep_status folder_add(const char *folder, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_allowed_add(const char *folders, ep_error *error) {
+ep_status ep_allowed_paths_add(const char *folders, ep_error *error) {
   char folder[PATH_MAX];
   ep_status status = EP_OK;
   while (*folders && !status) {
@@ -51,7 +51,7 @@ ep_status ep_allowed_add(const char *folders, ep_error *error) {
   return status;
 }
 
-void ep_allowed_clear(void) {
+void ep_allowed_paths_clear(void) {
   while (allowed_count > 0) {
     allowed_count--;
     close(allowed[allowed_count].file);
@@ -111,7 +111,7 @@ static ep_status kind_check(int file, const char *shown, ep_error *error) {
   return ep_fail_at(error, EP_INVALID, pointer, "%s is neither a file nor a folder", shown);
 }
 
-ep_status ep_allowed_open(const char *path, int *file, ep_error *error) {
+ep_status ep_allowed_paths_open(const char *path, int *file, ep_error *error) {
   char shown[EP_EXCERPT_BYTES];
   bool missing = false;
   *file = -1;

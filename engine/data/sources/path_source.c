@@ -139,7 +139,7 @@ ep_status ep_path_source_open(const char *path, ep_path_source *out, ep_error *e
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = 0; role < EP_ROLE_COUNT; role++) out->file[split][role] = -1;
   out->whole = out->mappable = false;
-  ep_status status = ep_allowed_open(path, &file, error);
+  ep_status status = ep_allowed_paths_open(path, &file, error);
   if (status) return status;
   if (fstat(file, &stat) == 0 && S_ISDIR(stat.st_mode)) {
     status = parts_open(file, out, &fault);
@@ -177,8 +177,8 @@ static ep_status bytes_read(int file, uint8_t *bytes, size_t count, int64_t offs
   return EP_OK;
 }
 
-static ep_status rows_measure(int file, const ep_table *table, size_t offset, ep_measure *measure,
-                              ep_error *error) {
+static ep_status rows_measure(int file, const ep_table *table, size_t offset,
+                              ep_column_stats *measure, ep_error *error) {
   size_t row_bytes = (size_t)table->columns * ep_dtype_bytes(table->dtype);
   int64_t most = CHUNK_BYTES / (int64_t)row_bytes > 1 ? CHUNK_BYTES / (int64_t)row_bytes : 1;
   uint8_t *chunk = malloc((size_t)most * row_bytes);
@@ -189,7 +189,7 @@ static ep_status rows_measure(int file, const ep_table *table, size_t offset, ep
     status = bytes_read(file, chunk, (size_t)rows * row_bytes,
                         (int64_t)offset + row * (int64_t)row_bytes, error);
     for (int64_t i = 0; i < rows && !status; i++)
-      status = ep_measure_row(measure, chunk + (size_t)i * row_bytes, error);
+      status = ep_column_stats_row(measure, chunk + (size_t)i * row_bytes, error);
     row += rows;
   }
   free(chunk);
@@ -198,15 +198,15 @@ static ep_status rows_measure(int file, const ep_table *table, size_t offset, ep
 
 static ep_status part_measure(int file, bool values, ep_part *out, ep_error *error) {
   ep_table table;
-  ep_measure measure = {0};
+  ep_column_stats measure = {0};
   size_t offset;
   ep_status status = ep_table_peek(file, "the file", &table, &offset, error);
   if (status) return status;
   ep_column *column = calloc((size_t)table.columns, sizeof *column);
   if (!column) return ep_fail(error, EP_NO_MEMORY, "no memory to describe the data");
-  status = ep_measure_init(&measure, table.dtype, table.columns, column, error);
+  status = ep_column_stats_init(&measure, table.dtype, table.columns, column, error);
   if (!status && values) status = rows_measure(file, &table, offset, &measure, error);
-  if (!status) ep_measure_finish(&measure);
+  if (!status) ep_column_stats_finish(&measure);
   if (status) {
     free(column);
   } else {
@@ -218,7 +218,7 @@ static ep_status part_measure(int file, bool values, ep_part *out, ep_error *err
                      .one_hot = measure.one_hot};
     memcpy(out->shape, table.shape, sizeof out->shape);
   }
-  ep_measure_deinit(&measure);
+  ep_column_stats_deinit(&measure);
   return status;
 }
 

@@ -11,26 +11,26 @@
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
 
-static void table_read(const ep_samples *samples, int64_t row, double *x, double *y) {
+static void table_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   int64_t target = samples->target;
   if (x) ep_table_values(&samples->x, row, 0, target, x);
   if (x) ep_table_values(&samples->x, row, target + 1, samples->features - target, x + target);
   y[0] = ep_table_value(&samples->x, row, target);
 }
 
-static void pair_read(const ep_samples *samples, int64_t row, double *x, double *y) {
+static void pair_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   if (x) ep_table_values(&samples->x, row, 0, samples->features, x);
   ep_table_values(&samples->y, row, 0, samples->targets, y);
 }
 
-static void inline_read(const ep_samples *samples, int64_t row, double *x, double *y) {
+static void inline_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   if (x)
     memcpy(x, samples->data->inline_x + row * samples->features,
            (size_t)samples->features * sizeof *x);
   memcpy(y, samples->data->inline_y + row * samples->targets, (size_t)samples->targets * sizeof *y);
 }
 
-static void generator_read(const ep_samples *samples, int64_t row, double *x, double *y) {
+static void generator_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   double unused[EP_GENERATOR_FEATURES];
   ep_generator_row(samples->data, samples->test, row, x ? x : unused, y);
 }
@@ -61,7 +61,7 @@ static ep_status part_open(const place *from, ep_split split, ep_role role, ep_t
   return ep_fail(error, EP_DATA, "%s is not what was said of it", path);
 }
 
-static ep_status table_open(const ep_data_spec *data, const place *from, ep_samples *out,
+static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_source *out,
                             ep_error *error) {
   const ep_part *part = &from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   ep_status status = ep_target_find(data, part, &out->target, error);
@@ -74,7 +74,7 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_samp
   return EP_OK;
 }
 
-static ep_status pair_open(const place *from, ep_split split, ep_samples *out, ep_error *error) {
+static ep_status pair_open(const place *from, ep_split split, ep_row_source *out, ep_error *error) {
   ep_status status = part_open(from, split, EP_ROLE_X, &out->x, error);
   if (!status) status = part_open(from, split, EP_ROLE_Y, &out->y, error);
   if (status) return status;
@@ -87,7 +87,7 @@ static ep_status pair_open(const place *from, ep_split split, ep_samples *out, e
 }
 
 static ep_status parts_open(const ep_data_spec *data, const place *from,
-                            ep_samples sets[EP_SPLIT_COUNT], ep_error *error) {
+                            ep_row_source sets[EP_SPLIT_COUNT], ep_error *error) {
   if (from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].rows > 0)
     return table_open(data, from, &sets[EP_SPLIT_TRAIN], error);
   ep_status status = ep_dataset_pairs_check(&from->meta, error);
@@ -98,7 +98,7 @@ static ep_status parts_open(const ep_data_spec *data, const place *from,
 }
 
 static ep_status dataset_open(const ep_data_spec *data, const char *folder,
-                              ep_samples sets[EP_SPLIT_COUNT], ep_error *error) {
+                              ep_row_source sets[EP_SPLIT_COUNT], ep_error *error) {
   place from = {.folder = folder};
   ep_status status = ep_dataset_meta_read(folder, &from.meta, error);
   if (status) return status;
@@ -108,7 +108,7 @@ static ep_status dataset_open(const ep_data_spec *data, const char *folder,
 }
 
 /* Their values were looked at when the shape of the data was found. */
-static ep_status path_open(const ep_data_spec *data, ep_samples sets[EP_SPLIT_COUNT],
+static ep_status path_open(const ep_data_spec *data, ep_row_source sets[EP_SPLIT_COUNT],
                            ep_error *error) {
   place from = {0};
   ep_status status = ep_path_source_open(data->path, &from.source, error);
@@ -123,28 +123,28 @@ static ep_status path_open(const ep_data_spec *data, ep_samples sets[EP_SPLIT_CO
   return status;
 }
 
-static void generator_open(const ep_data_spec *data, bool test, ep_samples *out) {
-  *out = (ep_samples){.rows = ep_generator_rows(data),
-                      .features = EP_GENERATOR_FEATURES,
-                      .targets = 1,
-                      .read = generator_read,
-                      .data = data,
-                      .test = test};
+static void generator_open(const ep_data_spec *data, bool test, ep_row_source *out) {
+  *out = (ep_row_source){.rows = ep_generator_rows(data),
+                         .features = EP_GENERATOR_FEATURES,
+                         .targets = 1,
+                         .read = generator_read,
+                         .data = data,
+                         .test = test};
 }
 
-static void inline_open(const ep_data_spec *data, ep_samples *out) {
-  *out = (ep_samples){.rows = data->inline_rows,
-                      .features = data->inline_columns,
-                      .targets = data->inline_targets,
-                      .read = inline_read,
-                      .data = data};
+static void inline_open(const ep_data_spec *data, ep_row_source *out) {
+  *out = (ep_row_source){.rows = data->inline_rows,
+                         .features = data->inline_columns,
+                         .targets = data->inline_targets,
+                         .read = inline_read,
+                         .data = data};
 }
 
-ep_status ep_samples_open(const ep_data_spec *data, const char *dataset_folder,
-                          ep_samples sets[EP_SPLIT_COUNT], ep_error *error) {
-  const ep_samples *main = &sets[EP_SPLIT_TRAIN];
+ep_status ep_row_source_open(const ep_data_spec *data, const char *dataset_folder,
+                             ep_row_source sets[EP_SPLIT_COUNT], ep_error *error) {
+  const ep_row_source *main = &sets[EP_SPLIT_TRAIN];
   ep_status status = EP_OK;
-  for (int split = 0; split < EP_SPLIT_COUNT; split++) sets[split] = (ep_samples){0};
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) sets[split] = (ep_row_source){0};
   if (dataset_folder)
     status = dataset_open(data, dataset_folder, sets, error);
   else if (data->source == EP_DATA_PATH)
@@ -158,14 +158,14 @@ ep_status ep_samples_open(const ep_data_spec *data, const char *dataset_folder,
   }
   if (!status && (main->rows < 1 || main->features < 1 || main->targets < 1))
     status = ep_fail_at(error, EP_DATA, "/data", "there are no rows to train on");
-  if (status) ep_samples_close(sets);
+  if (status) ep_row_source_close(sets);
   return status;
 }
 
-void ep_samples_close(ep_samples sets[EP_SPLIT_COUNT]) {
+void ep_row_source_close(ep_row_source sets[EP_SPLIT_COUNT]) {
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
     ep_table_close(&sets[split].x);
     ep_table_close(&sets[split].y);
-    sets[split] = (ep_samples){0};
+    sets[split] = (ep_row_source){0};
   }
 }

@@ -7,10 +7,10 @@
 #include "engine/data/arrays/table.h"
 #include "kernels/backend.h"
 
-typedef struct ep_samples ep_samples;
-struct ep_samples {
+typedef struct ep_row_source ep_row_source;
+struct ep_row_source {
   int64_t rows, features, targets; /* 0 rows: there are none */
-  void (*read)(const ep_samples *samples, int64_t row, double *x, double *y);
+  void (*read)(const ep_row_source *samples, int64_t row, double *x, double *y);
   ep_table x, y;            /* open; x is the whole table when the target stands in it */
   int64_t target;           /* its column then */
   bool apart;               /* rows of x are rows of the table x */
@@ -21,12 +21,13 @@ struct ep_samples {
 /* Opens the main rows (in the place of the training set) and the data's own test and validation
  * rows. `dataset_folder`: NULL unless the source is a dataset, or a path that was read into one.
  * `data` is lent until close. On failure all are closed. */
-ep_status ep_samples_open(const ep_data_spec *data, const char *dataset_folder,
-                          ep_samples sets[EP_SPLIT_COUNT], ep_error *error);
-void ep_samples_close(ep_samples sets[EP_SPLIT_COUNT]);
+ep_status ep_row_source_open(const ep_data_spec *data, const char *dataset_folder,
+                             ep_row_source sets[EP_SPLIT_COUNT], ep_error *error);
+void ep_row_source_close(ep_row_source sets[EP_SPLIT_COUNT]);
 
 /* x: [features], or NULL when it is not wanted; y: [targets]; written. */
-static inline void ep_samples_read(const ep_samples *samples, int64_t row, double *x, double *y) {
+static inline void ep_row_source_read(const ep_row_source *samples, int64_t row, double *x,
+                                      double *y) {
   samples->read(samples, row, x, y);
 }
 

@@ -162,7 +162,7 @@ END_TEST
 
 /* More than are held, and one that is replaced: each reader has what is there, and owns it. */
 START_TEST(descriptions_that_are_held_are_those_on_the_disk) {
-  enum { CONTENTS = EP_LIMIT_KEPT_METAS + 2, ROUNDS = 3 };
+  enum { CONTENTS = EP_LIMIT_CACHED_METAS + 2, ROUNDS = 3 };
   for (int round = 0; round < ROUNDS; round++)
     for (int i = 0; i < CONTENTS; i++) {
       char text[64], folder[128], source[192];

@@ -295,7 +295,7 @@ START_TEST(files_are_used_where_they_lie) {
   ep_error error = {0};
   ep_prepared prepared;
   files_make(folder);
-  ck_assert_int_eq(ep_allowed_add(folder, &error), EP_OK);
+  ck_assert_int_eq(ep_allowed_paths_add(folder, &error), EP_OK);
   ep_data_spec spec = {.source = EP_DATA_PATH, .split_seed = 1, .path = "."};
   ep_data_shape shape = shape_of(&spec, NULL);
   ck_assert(shape.train_rows == ROWS && shape.x_type == EP_X_UINT8 && shape.classes == 1);
@@ -307,7 +307,7 @@ START_TEST(files_are_used_where_they_lie) {
   ck_assert_int_eq(ep_prepare(&spec, EP_LOSS_NLL, NULL, &prepared, &error), EP_INVALID);
   ck_assert_ptr_nonnull(strstr(error.message, "the same part"));
   ck_assert_str_eq(error.pointer, "/data/path");
-  ep_allowed_clear();
+  ep_allowed_paths_clear();
 }
 END_TEST
 
@@ -316,13 +316,14 @@ static void openings_check(void) {
   int file;
   ep_error error = {0};
   files_make(folder);
-  ck_assert_int_eq(ep_allowed_open("x_train.npy", &file, &error), EP_INVALID); /* none is allowed */
-  ck_assert_int_eq(ep_allowed_add("/none/such", &error), EP_NOT_FOUND);
-  ck_assert_int_eq(ep_allowed_add(folder, &error), EP_OK);
-  ck_assert_int_eq(ep_allowed_open("x_train.npy", &file, &error), EP_OK);
+  ck_assert_int_eq(ep_allowed_paths_open("x_train.npy", &file, &error),
+                   EP_INVALID); /* none is allowed */
+  ck_assert_int_eq(ep_allowed_paths_add("/none/such", &error), EP_NOT_FOUND);
+  ck_assert_int_eq(ep_allowed_paths_add(folder, &error), EP_OK);
+  ck_assert_int_eq(ep_allowed_paths_open("x_train.npy", &file, &error), EP_OK);
   close(file);
   snprintf(path, sizeof path, "%s//x_train.npy", folder);
-  ck_assert_int_eq(ep_allowed_open(path, &file, &error), EP_OK);
+  ck_assert_int_eq(ep_allowed_paths_open(path, &file, &error), EP_OK);
   close(file);
   scratch_write("secret", "x", 1);
   snprintf(path, sizeof path, "%s/link", folder);
@@ -334,13 +335,13 @@ static void openings_check(void) {
   static const char *const wrong[] = {"../secret",      "link", "pipe",
                                       "x/../../secret", "none", "./../secret"};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    ck_assert_msg(ep_allowed_open(wrong[i], &file, &error) == EP_INVALID, "%s", wrong[i]);
+    ck_assert_msg(ep_allowed_paths_open(wrong[i], &file, &error) == EP_INVALID, "%s", wrong[i]);
     ck_assert_str_eq(error.pointer, "/data/path");
     ck_assert_int_eq(file, -1);
   }
-  ck_assert_int_eq(ep_allowed_open(path, &file, &error), EP_INVALID);
-  ck_assert_int_eq(ep_allowed_open(scratch_file("secret"), &file, &error), EP_INVALID);
-  ep_allowed_clear();
+  ck_assert_int_eq(ep_allowed_paths_open(path, &file, &error), EP_INVALID);
+  ck_assert_int_eq(ep_allowed_paths_open(scratch_file("secret"), &file, &error), EP_INVALID);
+  ep_allowed_paths_clear();
 }
 
 START_TEST(nothing_else_is_opened) {

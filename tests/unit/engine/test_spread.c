@@ -28,7 +28,7 @@ START_TEST(each_is_done_once) {
   for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
     for (size_t l = 0; l < sizeof leasts / sizeof *leasts; l++) {
       tally sum = {.least = leasts[l]};
-      ep_spread_run(counts[c], leasts[l], things_count, &sum);
+      ep_parallel_run(counts[c], leasts[l], things_count, &sum);
       for (int64_t i = 0; i < THINGS; i++) ck_assert_int_eq(sum.done[i], i < counts[c]);
       if (sum.calls > 1) ck_assert_int_eq(sum.short_ones, 0);
       ck_assert_int_le(sum.calls, counts[c] / leasts[l] + 1);
@@ -46,9 +46,9 @@ static void all_meet(void *context, int64_t first, int64_t count) {
 }
 
 START_TEST(each_waits_with_the_others) {
-  for (int64_t count = 0; count <= EP_LIMIT_SPREAD_THREADS; count += count < 4 ? 1 : 14) {
+  for (int64_t count = 0; count <= EP_LIMIT_PARALLEL_THREADS; count += count < 4 ? 1 : 14) {
     tally sum = {.least = count};
-    ep_spread_each(count, all_meet, &sum);
+    ep_parallel_for(count, all_meet, &sum);
     for (int64_t i = 0; i < THINGS; i++) ck_assert_int_eq(sum.done[i], i < count);
     ck_assert_int_eq(sum.short_ones, 0);
   }

@@ -14,13 +14,13 @@
 
 struct ep_jobs {
   char folder[256];
-  ep_eventlog *log;
+  ep_event_log *log;
   atomic_int logs, cancels;
   atomic_bool held;
   pthread_mutex_t mutex; /* guards what follows */
   uint64_t version;
   bool ended;
-  ep_eventlog_wake *wake;
+  ep_event_log_wake *wake;
   void *context;
 };
 
@@ -31,17 +31,17 @@ ep_jobs *fake_jobs_create(const char *folder) {
   snprintf(jobs->folder, sizeof jobs->folder, "%s", folder);
   snprintf(path, sizeof path, "%s/events.ndjson", folder);
   pthread_mutex_init(&jobs->mutex, NULL);
-  ep_status status = ep_eventlog_open(path, &jobs->log, NULL);
+  ep_status status = ep_event_log_open(path, &jobs->log, NULL);
   assert(status == EP_OK);
   ep_event queued = {.job = FAKE_JOB, .type = EP_EVENT_QUEUED, .time_us = 1};
-  status = ep_eventlog_append(jobs->log, &queued, 1, NULL);
+  status = ep_event_log_append(jobs->log, &queued, 1, NULL);
   assert(status == EP_OK);
   return jobs;
 }
 
 void fake_jobs_destroy(ep_jobs *jobs) {
-  ep_eventlog_close(jobs->log);
-  ep_folder_remove(jobs->folder, NULL);
+  ep_event_log_close(jobs->log);
+  ep_data_dir_remove(jobs->folder, NULL);
   pthread_mutex_destroy(&jobs->mutex);
   free(jobs);
 }
@@ -50,7 +50,7 @@ static void change(ep_jobs *jobs, bool ends) {
   pthread_mutex_lock(&jobs->mutex);
   jobs->version++;
   jobs->ended = jobs->ended || ends;
-  ep_eventlog_wake *wake = jobs->wake;
+  ep_event_log_wake *wake = jobs->wake;
   jobs->wake = NULL;
   if (wake) wake(jobs->context);
   pthread_mutex_unlock(&jobs->mutex);
@@ -65,7 +65,7 @@ void fake_jobs_epochs(ep_jobs *jobs, int64_t epoch, int64_t step, int count) {
                            .time_us = 1,
                            .epochs = 1000000,
                            .progress = {.epoch = epoch + i * step, .loss = 1.0 / (1 + i)}};
-  ep_status status = ep_eventlog_append(jobs->log, events, count, NULL);
+  ep_status status = ep_event_log_append(jobs->log, events, count, NULL);
   assert(status == EP_OK);
   free(events);
   change(jobs, false);
@@ -73,7 +73,7 @@ void fake_jobs_epochs(ep_jobs *jobs, int64_t epoch, int64_t step, int count) {
 
 void fake_jobs_end(ep_jobs *jobs) {
   ep_event end = {.job = FAKE_JOB, .type = EP_EVENT_END, .time_us = 1, .state = EP_STATE_SUCCEEDED};
-  ep_status status = ep_eventlog_append(jobs->log, &end, 1, NULL);
+  ep_status status = ep_event_log_append(jobs->log, &end, 1, NULL);
   assert(status == EP_OK);
   change(jobs, true);
 }
@@ -187,7 +187,7 @@ void ep_job_copy_destroy(ep_job_copy *copy) {
   free(copy);
 }
 
-uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_eventlog_wake *wake,
+uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_event_log_wake *wake,
                        void *context) {
   (void)id;
   pthread_mutex_lock(&jobs->mutex);
@@ -216,7 +216,7 @@ ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
   return jobs->ended ? EP_OK : ep_fail(error, EP_CONFLICT, "the job has not ended");
 }
 
-ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_eventlog **out, ep_error *error) {
+ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_event_log **out, ep_error *error) {
   if (find(id, error)) return EP_NOT_FOUND;
   if (atomic_load(&jobs->held)) return ep_fail(error, EP_IO, "no descriptor is left");
   atomic_fetch_add(&jobs->logs, 1);
@@ -224,7 +224,7 @@ ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_eventlog **out, e
   return EP_OK;
 }
 
-void ep_jobs_release_log(ep_jobs *jobs, ep_eventlog *log) {
+void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log) {
   (void)log;
   atomic_fetch_sub(&jobs->logs, 1);
 }

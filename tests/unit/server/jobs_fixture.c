@@ -72,14 +72,14 @@ void job_wait(ep_jobs *jobs, const char *id, const char *status) {
 }
 
 char *job_events(ep_jobs *jobs, const char *id) {
-  ep_eventlog *log = NULL;
-  ep_eventlog_tail tail;
+  ep_event_log *log = NULL;
+  ep_event_log_tail tail;
   size_t bytes = 0;
   bool ended = false;
   assert_ok(ep_jobs_retain_log(jobs, id, &log, error));
-  ep_eventlog_get_tail(log, &tail);
+  ep_event_log_get_tail(log, &tail);
   char *text = malloc((size_t)tail.bytes + 1);
-  assert_ok(ep_eventlog_read(log, 0, text, (size_t)tail.bytes, &bytes, &ended, error));
+  assert_ok(ep_event_log_read(log, 0, text, (size_t)tail.bytes, &bytes, &ended, error));
   ck_assert((int64_t)bytes == tail.bytes ||
             (!tail.ended && (int64_t)bytes < tail.bytes)); /* held */
   text[bytes] = 0;
@@ -141,7 +141,7 @@ int jobs_folders(void) {
   char path[200];
   int count = 0;
   snprintf(path, sizeof path, "%s/jobs", scratch_dir);
-  assert_ok(ep_folder_list(path, entry_count, &count, error));
+  assert_ok(ep_data_dir_list(path, entry_count, &count, error));
   return count;
 }
 

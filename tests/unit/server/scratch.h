@@ -17,7 +17,7 @@ static inline void scratch_open(void) {
 }
 
 static inline void scratch_close(void) {
-  ep_folder_remove(scratch_dir, NULL);
+  ep_data_dir_remove(scratch_dir, NULL);
 }
 
 static inline const char *scratch_path(const char *name) {

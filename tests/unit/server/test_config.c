@@ -134,17 +134,17 @@ END_TEST
 
 START_TEST(log_lines_hide_nothing_and_break_nothing) {
   char line[EP_LOG_LINE_BYTES], long_text[2000];
-  size_t bytes = ep_log_line(line, EP_LOG_JSON, EP_NOTICE_WARNING, 0, "a \"b\"\n\x1b[31m");
+  size_t bytes = ep_log_line(line, EP_LOG_JSON, EP_LOG_WARNING, 0, "a \"b\"\n\x1b[31m");
   ck_assert_int_eq(memchr(line, '\n', bytes) == line + bytes - 1, 1);
   line[bytes] = 0;
   ck_assert_ptr_nonnull(strstr(line, "a \\\"b\\\"\\n\\u001b[31m"));
   ck_assert_ptr_nonnull(strstr(line, "\"level\":\"warning\""));
-  bytes = ep_log_line(line, EP_LOG_TEXT, EP_NOTICE_INFO, 0, "a\nb\x1b[31m");
+  bytes = ep_log_line(line, EP_LOG_TEXT, EP_LOG_INFO, 0, "a\nb\x1b[31m");
   line[bytes] = 0;
   ck_assert_str_eq(line, "a?b?[31m\n");
   memset(long_text, 1, sizeof long_text - 1); /* each byte becomes an escape */
   long_text[sizeof long_text - 1] = 0;
-  ck_assert_int_gt((int)ep_log_line(line, EP_LOG_JSON, EP_NOTICE_INFO, 0, long_text), 600);
+  ck_assert_int_gt((int)ep_log_line(line, EP_LOG_JSON, EP_LOG_INFO, 0, long_text), 600);
 }
 END_TEST
 

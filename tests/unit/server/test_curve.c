@@ -72,7 +72,7 @@ START_TEST(a_log_is_read) {
   ep_jobs *jobs = fake_jobs_create(folder);
   for (int i = 0; i < 5; i++) fake_jobs_epochs(jobs, 1 + i * 1000, 1, 1000);
   fake_jobs_end(jobs);
-  ep_eventlog *log;
+  ep_event_log *log;
   ep_curve_point *points;
   int64_t count;
   ck_assert_int_eq(ep_jobs_retain_log(jobs, FAKE_JOB, &log, NULL), EP_OK);

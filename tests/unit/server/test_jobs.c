@@ -425,13 +425,13 @@ static void dataset_put(ep_jobs *jobs, const char *name, const char *csv, bool c
   bool made = !created;
   snprintf(source, sizeof source, "%s/tmp/source.csv", scratch_dir);
   snprintf(folder, sizeof folder, "%s/tmp/ingested", scratch_dir);
-  assert_ok(ep_folder_write_file(source, csv, strlen(csv), error));
+  assert_ok(ep_data_dir_write_file(source, csv, strlen(csv), error));
   ck_assert_int_eq(mkdir(folder, 0700), 0);
   assert_ok(ep_dataset_ingest(source, folder, &options, 1 << 20, &meta, error));
   ep_dataset_meta_deinit(&meta);
   assert_ok(ep_jobs_dataset_put(jobs, name, folder, &made, error));
   ck_assert_int_eq(made, created);
-  ck_assert(!ep_folder_exists(folder));
+  ck_assert(!ep_data_dir_exists(folder));
 }
 
 START_TEST(datasets_stay_while_they_are_needed) {
@@ -446,7 +446,7 @@ START_TEST(datasets_stay_while_they_are_needed) {
   free(text);
   snprintf(path, sizeof path, "%s/datasets/%s", scratch_dir, sha256);
   assert_ok(ep_jobs_dataset_delete(jobs, "same", error));
-  ck_assert(ep_folder_exists(path)); /* the other name needs it */
+  ck_assert(ep_data_dir_exists(path)); /* the other name needs it */
   const char *spec = "{\"name\":\"slow\",\"data\":{\"dataset\":\"t\",\"target\":\"y\"},"
                      "\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":1}]},"
                      "\"loss\":\"mse\",\"epochs\":100000,\"report_every\":1}";
@@ -457,14 +457,14 @@ START_TEST(datasets_stay_while_they_are_needed) {
   free(text);
   ck_assert_int_eq(ep_jobs_dataset_delete(jobs, "t", NULL), EP_CONFLICT);
   dataset_put(jobs, "t", "a,b,y\n1,2,3\n4,5,7\n", false); /* the job keeps the old content */
-  ck_assert(ep_folder_exists(path));
+  ck_assert(ep_data_dir_exists(path));
   assert_ok(ep_jobs_dataset_list(jobs, &text, error));
   ck_assert_ptr_null(strstr(text, sha256));
   free(text);
   assert_ok(ep_jobs_cancel(jobs, id, error));
   job_wait(jobs, id, "cancelled");
-  for (int i = 0; i < 60000 && ep_folder_exists(path); i++) usleep(1000);
-  ck_assert(!ep_folder_exists(path)); /* nobody needs it any more */
+  for (int i = 0; i < 60000 && ep_data_dir_exists(path); i++) usleep(1000);
+  ck_assert(!ep_data_dir_exists(path)); /* nobody needs it any more */
   assert_ok(ep_jobs_dataset_delete(jobs, "t", error));
   ck_assert_int_eq(ep_jobs_dataset_get(jobs, "t", &text, sha256, NULL), EP_NOT_FOUND);
   ep_jobs_close(jobs);

@@ -132,12 +132,12 @@ START_TEST(leftovers_go_at_start) {
     snprintf(path, sizeof path, "%s/%s", scratch_dir, leftovers[i]);
     ck_assert_int_eq(mkdir(path, 0700), 0);
     snprintf(path, sizeof path, "%s/%s/file", scratch_dir, leftovers[i]);
-    assert_ok(ep_folder_write_file(path, "x", 1, error));
+    assert_ok(ep_data_dir_write_file(path, "x", 1, error));
   }
   jobs = jobs_open("cpu");
   for (int i = 0; i < 3; i++) {
     snprintf(path, sizeof path, "%s/%s", scratch_dir, leftovers[i]);
-    ck_assert_msg(!ep_folder_exists(path), "%s", path);
+    ck_assert_msg(!ep_data_dir_exists(path), "%s", path);
   }
   ep_jobs_close(jobs);
 }
@@ -215,12 +215,12 @@ START_TEST(results_without_an_end_go_at_start) {
   ep_jobs_close(jobs);
   for (int i = 0; i < 6; i++) {
     snprintf(path, sizeof path, "%s/jobs/%s/%s", scratch_dir, ids[i / 3], names[i % 3]);
-    assert_ok(ep_folder_write_file(path, "x", 1, error));
+    assert_ok(ep_data_dir_write_file(path, "x", 1, error));
   }
   jobs = jobs_open("cpu");
   for (int i = 0; i < 6; i++) {
     snprintf(path, sizeof path, "%s/jobs/%s/%s", scratch_dir, ids[i / 3], names[i % 3]);
-    ck_assert_msg(ep_folder_exists(path) == (i < 3), "%s", path);
+    ck_assert_msg(ep_data_dir_exists(path) == (i < 3), "%s", path);
   }
   ep_jobs_close(jobs);
 }

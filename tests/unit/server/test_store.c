@@ -433,7 +433,7 @@ START_TEST(refuses_what_is_no_database) {
   ep_store *store;
   char text[200];
   memset(text, 'x', sizeof text);
-  assert_ok(ep_folder_write_file(scratch_path("epochd.sqlite"), text, sizeof text, error));
+  assert_ok(ep_data_dir_write_file(scratch_path("epochd.sqlite"), text, sizeof text, error));
   ck_assert_int_eq(ep_store_open(scratch_path("epochd.sqlite"), &store, NULL), EP_IO);
 }
 END_TEST

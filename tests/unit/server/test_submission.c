@@ -105,7 +105,7 @@ static bool id_find(char id[40]) {
   char path[200];
   snprintf(path, sizeof path, "%s/jobs", scratch_dir);
   id[0] = 0;
-  assert_ok(ep_folder_list(path, id_note, id, error));
+  assert_ok(ep_data_dir_list(path, id_note, id, error));
   return id[0] != 0;
 }
 
@@ -181,7 +181,7 @@ END_TEST
  * thread that withdraws it (2): nothing of it stays. */
 START_TEST(what_is_refused_leaves_nothing) {
   ep_jobs *jobs = jobs_open("cpu");
-  ep_eventlog *log;
+  ep_event_log *log;
   submission s;
   char id[40];
   idle_wait(jobs);

@@ -207,7 +207,7 @@ START_TEST(a_lost_worker_beside_others_gets_another_chance) {
   assert_ok(ep_jobs_open(&options, &jobs, error));
   worker_wait(jobs, 0, EP_DEVICE_IDLE);
   snprintf(path, sizeof path, "%s/refuse", scratch_dir);
-  assert_ok(ep_folder_write_file(path, "x", 1, error));
+  assert_ok(ep_data_dir_write_file(path, "x", 1, error));
   for (int i = 0; i < 2; i++) job_submit(jobs, "slow", 1000000, ids[i]);
   worker_wait(jobs, 1, EP_DEVICE_LOST);
   job_wait(jobs, ids[1], "queued");

@@ -19,7 +19,7 @@ static void teardown(void) {
 }
 
 static ep_watcher *watch(ep_watcher_options options) {
-  ep_eventlog *log;
+  ep_event_log *log;
   ck_assert_int_eq(ep_jobs_retain_log(jobs, FAKE_JOB, &log, NULL), EP_OK);
   ep_watcher *watcher = ep_watcher_create(jobs, log, &options);
   ck_assert_ptr_nonnull(watcher);

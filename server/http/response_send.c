@@ -19,7 +19,7 @@ static ssize_t read_stream(void *context, uint64_t position, char *buffer, size_
   (void)position;
   ep_exchange *exchange = context;
   ep_watcher *watcher = exchange->streamed;
-  bool beat = ep_park_take_timeout(&exchange->park);
+  bool beat = ep_waiter_take_timeout(&exchange->park);
   if (capacity > STREAM_BYTES) capacity = STREAM_BYTES;
   for (;;) {
     size_t bytes = 0;
@@ -34,10 +34,10 @@ static ssize_t read_stream(void *context, uint64_t position, char *buffer, size_
       memcpy(buffer, text, strlen(text));
       return (ssize_t)strlen(text);
     }
-    switch (ep_park_wait(&exchange->park, ep_clock_steady_us() + HEARTBEAT_SECONDS * 1000000LL)) {
-    case EP_PARK_SUSPENDED: return 0;
-    case EP_PARK_WOKEN: break;
-    case EP_PARK_CLOSED: return MHD_CONTENT_READER_END_WITH_ERROR; /* cut: it has no end line */
+    switch (ep_waiter_wait(&exchange->park, ep_clock_steady_us() + HEARTBEAT_SECONDS * 1000000LL)) {
+    case EP_WAITER_SUSPENDED: return 0;
+    case EP_WAITER_WOKEN: break;
+    case EP_WAITER_CLOSED: return MHD_CONTENT_READER_END_WITH_ERROR; /* cut: it has no end line */
     }
   }
 }
@@ -50,10 +50,10 @@ static void free_stream(void *context) {
 }
 
 static void wake(void *context) {
-  ep_park_wake(&((ep_exchange *)context)->park);
+  ep_waiter_wake(&((ep_exchange *)context)->park);
 }
 
-static struct MHD_Response *create_stream(ep_exchange *exchange, ep_answer *answer) {
+static struct MHD_Response *create_stream(ep_exchange *exchange, ep_response *answer) {
   struct MHD_Response *response = MHD_create_response_from_callback(
       MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, exchange, free_stream);
   if (!response) return NULL;
@@ -64,7 +64,7 @@ static struct MHD_Response *create_stream(ep_exchange *exchange, ep_answer *answ
   return response;
 }
 
-static struct MHD_Response *create_response(ep_exchange *exchange, ep_answer *answer,
+static struct MHD_Response *create_response(ep_exchange *exchange, ep_response *answer,
                                             int64_t *bytes) {
   struct MHD_Response *response;
   *bytes = -1;
@@ -89,7 +89,7 @@ static struct MHD_Response *create_response(ep_exchange *exchange, ep_answer *an
       MHD_RESPMEM_PERSISTENT);
 }
 
-enum MHD_Result ep_reply_send(ep_exchange *exchange, ep_answer *answer) {
+enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *answer) {
   ep_metrics_http_observe(exchange->server->routes, exchange->route, answer->status,
                           ep_clock_steady_us() - exchange->begun_us);
   int64_t bytes;
@@ -105,7 +105,7 @@ enum MHD_Result ep_reply_send(ep_exchange *exchange, ep_answer *answer) {
   }
   if (!cached) MHD_add_response_header(response, "Cache-Control", "no-store");
   if (bytes >= 0)
-    ep_client_allow(exchange->client, (SEND_SECONDS + bytes / SLOWEST_BYTES) * 1000000LL);
+    ep_deadline_allow(exchange->client, (SEND_SECONDS + bytes / SLOWEST_BYTES) * 1000000LL);
   enum MHD_Result result =
       MHD_queue_response(exchange->park.connection, (unsigned)answer->status, response);
   MHD_destroy_response(response);
