@@ -1,10 +1,10 @@
 /* Every CPU executor against PyTorch's own trainings. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu/runtime/cpu.h"
 #include "tests/golden/golden.h"
+#include "tests/suite.h"
 
 static ep_goldens goldens;
 static const ep_backend_ops *ops;
@@ -84,21 +84,14 @@ START_TEST(the_replay_can_fail) {
 }
 END_TEST
 
-int main(void) {
+EP_SUITE("golden") {
   int executors;
   ep_cpu_executors(&executors);
-  TCase *test_case = tcase_create("golden");
+  TCase *test_case = ep_suite_case(suite, "golden");
   tcase_set_timeout(test_case, 60);
   tcase_add_checked_fixture(test_case, setup, teardown);
   tcase_add_test(test_case, the_vocabulary_is_covered);
   tcase_add_test(test_case, what_has_no_golden_is_noticed);
   tcase_add_loop_test(test_case, every_executor_repeats_pytorch, 0, executors);
   tcase_add_test(test_case, the_replay_can_fail);
-  Suite *suite = suite_create("golden");
-  suite_add_tcase(suite, test_case);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

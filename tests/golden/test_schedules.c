@@ -1,5 +1,4 @@
 /* The learning rate of every step under every schedule, as torch.optim.lr_scheduler has it. */
-#include <check.h>
 #include <dirent.h>
 #include <jansson.h>
 #include <math.h>
@@ -8,6 +7,7 @@
 #include <string.h>
 
 #include "engine/training/schedule.h"
+#include "tests/suite.h"
 
 static double number(const json_t *golden, const char *key) {
   const json_t *value = json_object_get(golden, key);
@@ -97,15 +97,8 @@ START_TEST(the_comparison_can_fail) {
 }
 END_TEST
 
-int main(void) {
-  Suite *suite = suite_create("schedules");
-  TCase *tests = tcase_create("schedules");
+EP_SUITE("schedules") {
+  TCase *tests = ep_suite_case(suite, "schedules");
   tcase_add_test(tests, every_schedule_is_torchs);
   tcase_add_test(tests, the_comparison_can_fail);
-  suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
 }

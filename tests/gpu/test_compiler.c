@@ -1,6 +1,5 @@
 /* Which compiled kernels are loaded, and when: with NVRTC, and a stand-in for the driver that only
  * counts. Needs no GPU. */
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "api/limits.h"
 #include "kernels/cuda/runtime/nvrtc.h"
 #include "kernels/cuda/runtime/sources.h"
+#include "tests/suite.h"
 
 /* --- the driver ---------------------------------------------------------------------------- */
 
@@ -187,13 +187,12 @@ START_TEST(who_waited_for_one_that_failed_tries_itself) {
 }
 END_TEST
 
-int main(void) {
+EP_SUITE("cuda/compiler") {
   if (!ep_cuda_compiler_exists()) {
     printf("skipped: NVRTC is not installed\n");
-    return 77;
+    exit(77);
   }
-  Suite *suite = suite_create("cuda/compiler");
-  TCase *cases = tcase_create("loaded kernels");
+  TCase *cases = ep_suite_case(suite, "loaded kernels");
   tcase_add_checked_fixture(cases, setup, teardown);
   tcase_add_test(cases, what_is_loaded_is_taken_again);
   tcase_add_test(cases, the_one_not_asked_for_for_longest_is_unloaded);
@@ -201,10 +200,4 @@ int main(void) {
   tcase_add_test(cases, two_programs_do_not_wait_for_each_other);
   tcase_add_test(cases, one_program_is_loaded_once);
   tcase_add_test(cases, who_waited_for_one_that_failed_tries_itself);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

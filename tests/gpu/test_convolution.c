@@ -1,6 +1,5 @@
 /* Which of cuDNN's algorithms a convolution gets in a process that others came before: with
  * stand-ins for cuDNN and for the driver's clock. Needs no GPU. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "kernels/cuda/executors/images/convolution.h"
 #include "kernels/cuda/executors/images/library.h"
+#include "tests/suite.h"
 
 /* --- the driver: a clock that only what is run moves ---------------------------------------- */
 
@@ -283,9 +283,8 @@ START_TEST(a_text_of_another_length_is_not_kept) {
 }
 END_TEST
 
-int main(void) {
-  Suite *suite = suite_create("cuda/convolution");
-  TCase *cases = tcase_create("kept algorithms");
+EP_SUITE("cuda/convolution") {
+  TCase *cases = ep_suite_case(suite, "kept algorithms");
   tcase_add_checked_fixture(cases, setup, teardown);
   tcase_add_test(cases, the_fastest_is_found_once);
   tcase_add_test(cases, another_process_takes_what_was_found);
@@ -293,10 +292,4 @@ int main(void) {
   tcase_add_test(cases, a_damaged_file_is_ignored_and_replaced);
   tcase_add_test(cases, a_plan_that_does_not_run_is_ignored);
   tcase_add_test(cases, a_text_of_another_length_is_not_kept);
-  suite_add_tcase(suite, cases);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

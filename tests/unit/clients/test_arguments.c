@@ -1,10 +1,10 @@
 /* Command lines, and the changes of --set. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "clients/epochctl/change.h"
 #include "clients/epochctl/commands.h"
+#include "tests/suite.h"
 
 static const ep_option OPTIONS[] = {{"output", 'o', "FILE", EP_WORD_FILE, "a file"},
                                     {"by", 0, "epochs|seconds", EP_WORD_CHOICE, "an axis"},
@@ -139,19 +139,12 @@ START_TEST(changes_reach_their_place) {
 }
 END_TEST
 
-int main(void) {
-  Suite *suite = suite_create("epochctl_arguments");
-  TCase *tests = tcase_create("all");
+EP_SUITE("epochctl_arguments") {
+  TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, options_stand_anywhere);
   tcase_add_test(tests, wrong_options_are_refused);
   tcase_add_test(tests, numbers_and_choices_are_checked);
   tcase_add_test(tests, too_many_words_and_options_are_refused);
   tcase_add_test(tests, the_table_is_sound);
   tcase_add_test(tests, changes_reach_their_place);
-  suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed > 0;
 }

@@ -1,5 +1,4 @@
 /* The progress line at every width, plots, and tables. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "clients/epochctl/plot.h"
 #include "clients/epochctl/progress.h"
 #include "clients/epochctl/table.h"
+#include "tests/suite.h"
 
 static const ep_terminal PLAIN = {0}, UNICODE = {.unicode = true};
 
@@ -144,17 +144,10 @@ START_TEST(tables_are_aligned_and_fit) {
 }
 END_TEST
 
-int main(void) {
-  Suite *suite = suite_create("epochctl_drawing");
-  TCase *tests = tcase_create("all");
+EP_SUITE("epochctl_drawing") {
+  TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, a_progress_line_fits_every_width);
   tcase_add_test(tests, a_plot_is_where_its_points_are);
   tcase_add_test(tests, flat_and_broken_curves_are_drawn);
   tcase_add_test(tests, tables_are_aligned_and_fit);
-  suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed > 0;
 }

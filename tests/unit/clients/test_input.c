@@ -1,5 +1,4 @@
 /* What comes in: rows to predict, lines of a stream, paths of requests. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "clients/epochctl/http.h"
 #include "clients/epochctl/rows.h"
 #include "clients/epochctl/stream.h"
+#include "tests/suite.h"
 
 START_TEST(rows_become_what_the_server_takes) {
   static const struct {
@@ -109,17 +109,10 @@ START_TEST(paths_are_encoded) {
 }
 END_TEST
 
-int main(void) {
-  Suite *suite = suite_create("epochctl_input");
-  TCase *tests = tcase_create("all");
+EP_SUITE("epochctl_input") {
+  TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, rows_become_what_the_server_takes);
   tcase_add_test(tests, lines_come_whole);
   tcase_add_test(tests, a_line_has_a_ceiling);
   tcase_add_test(tests, paths_are_encoded);
-  suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed > 0;
 }

@@ -1,5 +1,4 @@
 /* Text that is shown: escaped, measured, as figures, in tables. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +6,7 @@
 #include "clients/epochctl/figures.h"
 #include "clients/epochctl/sha256.h"
 #include "clients/epochctl/terminal.h"
+#include "tests/suite.h"
 
 START_TEST(what_harms_a_terminal_is_escaped) {
   static const struct {
@@ -133,18 +133,11 @@ START_TEST(sha256_is_that_of_the_standard) {
 }
 END_TEST
 
-int main(void) {
-  Suite *suite = suite_create("epochctl_text");
-  TCase *tests = tcase_create("all");
+EP_SUITE("epochctl_text") {
+  TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, what_harms_a_terminal_is_escaped);
   tcase_add_test(tests, a_copy_is_cut_between_characters);
   tcase_add_test(tests, widths_are_columns);
   tcase_add_test(tests, figures_are_readable);
   tcase_add_test(tests, sha256_is_that_of_the_standard);
-  suite_add_tcase(suite, tests);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed > 0;
 }

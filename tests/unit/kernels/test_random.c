@@ -1,10 +1,10 @@
 /* random.h against the published vectors of Philox, and the permutations it makes. */
-#include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/random.h"
+#include "tests/suite.h"
 
 /* Known answers of Philox4x32-10, from the test vectors of Random123. */
 static const struct {
@@ -161,14 +161,12 @@ START_TEST(every_order_of_a_few_elements_comes_equally_often) {
 }
 END_TEST
 
-int main(void) {
-  Suite *suite = suite_create("random");
-  TCase *philox = tcase_create("philox");
+EP_SUITE("random") {
+  TCase *philox = ep_suite_case(suite, "philox");
   tcase_add_loop_test(philox, philox_gives_the_published_words, 0, 3);
   tcase_add_test(philox, the_counter_keeps_seed_purpose_epoch_and_index_apart);
   tcase_add_test(philox, floats_lie_in_zero_to_one);
-  suite_add_tcase(suite, philox);
-  TCase *permutation = tcase_create("permutation");
+  TCase *permutation = ep_suite_case(suite, "permutation");
   tcase_set_timeout(permutation, 60);
   tcase_add_loop_test(permutation, a_permutation_has_every_number_once, 0,
                       sizeof sizes / sizeof sizes[0]);
@@ -177,10 +175,4 @@ int main(void) {
                       sizeof place_sizes / sizeof place_sizes[0]);
   tcase_add_test(permutation, the_place_score_notices_a_bad_shuffle);
   tcase_add_loop_test(permutation, every_order_of_a_few_elements_comes_equally_often, 0, 5);
-  suite_add_tcase(suite, permutation);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,0 +1,282 @@
+/* Tests of files of many arrays: NPZ and safetensors. */
+#include <zip.h>
+
+#include "engine/data/arrays/npy_header.h"
+#include "engine/data/formats/array.h"
+#include "tests/suite.h"
+#include "tests/unit/engine/scratch.h"
+
+/* A canonical NPY file of bytes 0, 1, 2, …: [rows, columns], or [rows] without columns. */
+static uint8_t *npy_make(int64_t rows, int64_t columns, size_t *size) {
+  int64_t count = rows * (columns > 0 ? columns : 1);
+  *size = EP_NPY_CANONICAL_BYTES + (size_t)count;
+  uint8_t *bytes = malloc(*size);
+  ep_npy_header_format(EP_DTYPE_U8, rows, columns > 0 ? 1 : 0, &columns, bytes);
+  for (int64_t i = 0; i < count; i++) bytes[EP_NPY_CANONICAL_BYTES + i] = (uint8_t)i;
+  return bytes;
+}
+
+typedef struct {
+  const char *name;
+  int64_t rows, columns;
+} array;
+
+/* An archive of such arrays; the list ends with a name NULL. Owned by the caller. */
+static char *npz_make(const array *arrays, bool deflated, size_t *size) {
+  char path[192];
+  uint8_t *content[8];
+  int count = 0, code;
+  snprintf(path, sizeof path, "%s", scratch_file("made.npz"));
+  unlink(path);
+  zip_t *archive = zip_open(path, ZIP_CREATE | ZIP_EXCL, &code);
+  ck_assert_ptr_nonnull(archive);
+  for (; arrays[count].name; count++) {
+    size_t bytes;
+    content[count] = npy_make(arrays[count].rows, arrays[count].columns, &bytes);
+    zip_source_t *source = zip_source_buffer(archive, content[count], bytes, 0);
+    zip_int64_t index = zip_file_add(archive, arrays[count].name, source, 0);
+    ck_assert_int_ge(index, 0);
+    zip_set_file_compression(archive, (zip_uint64_t)index, deflated ? ZIP_CM_DEFLATE : ZIP_CM_STORE,
+                             0);
+  }
+  ck_assert_int_eq(zip_close(archive), 0);
+  while (count > 0) free(content[--count]);
+  return scratch_read(path, size);
+}
+
+START_TEST(archives_are_read) {
+  static const array arrays[] = {{"x_train.npy", 3, 2}, {"y_train.npy", 3, 0}, {"X_test.npy", 2, 2},
+                                 {"test_y.npy", 2, 0},  {"val_x.npy", 1, 2},   {"y_val.npy", 1, 1},
+                                 {NULL, 0, 0}};
+  size_t size;
+  ep_dataset_meta meta;
+  ep_error error;
+  ep_table table;
+  char *bytes = npz_make(arrays, _i, &size);
+  ck_assert_msg(scratch_ingest(bytes, size, NULL, &meta, &error) == EP_OK, "%s", error.message);
+  ck_assert_str_eq(meta.format, "npz");
+  ck_assert_int_eq(meta.part[EP_SPLIT_TRAIN][EP_ROLE_X].rows, 3);
+  ck_assert_int_eq(meta.part[EP_SPLIT_TEST][EP_ROLE_X].rows, 2);
+  ck_assert_int_eq(meta.part[EP_SPLIT_VALIDATION][EP_ROLE_X].rows, 1);
+  ck_assert_int_eq(meta.part[EP_SPLIT_TRAIN][EP_ROLE_Y].dimensions, 0);
+  ck_assert_int_eq(meta.part[EP_SPLIT_VALIDATION][EP_ROLE_Y].dimensions, 1);
+  scratch_part("train.x", &table);
+  for (int i = 0; i < 6; i++) ck_assert_double_eq(ep_table_value(&table, i / 2, i % 2), i);
+  ep_table_close(&table);
+  ep_dataset_meta_deinit(&meta);
+  free(bytes);
+}
+END_TEST
+
+static const struct {
+  array arrays[4];
+  const char *message;
+} bad_archives[] = {
+    {{{"x.npy", 3, 2}}, "NPZ: there is no y of the train set: call it y_train"},
+    {{{"y_test.npy", 3, 0}}, "NPZ: there is no x of the train set: call it x_train"},
+    {{{"x.npy", 3, 2}, {"y.npy", 2, 0}}, "NPZ: the train set has 3 rows of x and 2 of y"},
+    {{{"x.npy", 3, 2}, {"y.npy", 3, 0}, {"x_val.npy", 1, 2}},
+     "NPZ: there is no y of the validation set: call it y_validation"},
+    {{{"x.npy", 3, 2}, {"x_train.npy", 3, 2}},
+     "NPZ: \"x_train\" is x of the train set, which is there already"},
+    {{{"arr_0.npy", 3, 2}},
+     "NPZ: \"arr_0\" is not known: arrays are called x_train, y_train, x_test, y_test, x_val, "
+     "y_val, or x and y"},
+    {{{"x", 3, 2}}, "NPZ: \"x\" is no NPY file"},
+    {{{"readme.txt", 3, 2}}, "NPZ: \"readme.txt\" is no NPY file"},
+};
+
+START_TEST(bad_archives_are_refused) {
+  size_t size;
+  char *bytes = npz_make(bad_archives[_i].arrays, true, &size);
+  scratch_refused(bytes, size, NULL, EP_INVALID, bad_archives[_i].message);
+  free(bytes);
+}
+END_TEST
+
+START_TEST(an_empty_archive_is_refused) {
+  uint8_t bytes[22] = "PK\5\6";
+  scratch_refused(bytes, sizeof bytes, NULL, EP_INVALID, "NPZ: the archive is empty");
+}
+END_TEST
+
+START_TEST(damaged_archives_are_refused) {
+  static const array arrays[] = {{"x.npy", 9, 2}, {"y.npy", 9, 0}, {NULL, 0, 0}};
+  size_t size;
+  ep_dataset_meta meta;
+  ep_error error;
+  char *bytes = npz_make(arrays, true, &size);
+  for (size_t cut = 4; cut < size; cut += 3)
+    ck_assert_int_eq(scratch_ingest(bytes, cut, NULL, &meta, &error), EP_INVALID);
+  size_t values = 30 + strlen("x.npy") + 40; /* within what is packed: the checksum must see it */
+  bytes[values] ^= 0x55;
+  ck_assert_int_eq(scratch_ingest(bytes, size, NULL, &meta, &error), EP_INVALID);
+  free(bytes);
+}
+END_TEST
+
+START_TEST(what_unpacks_to_too_much_is_refused) {
+  static const array arrays[] = {{"x.npy", 1000, 20}, {"y.npy", 1000, 0}, {NULL, 0, 0}};
+  size_t size;
+  ep_dataset_meta meta;
+  ep_error error;
+  char *bytes = npz_make(arrays, true, &size);
+  ck_assert_int_eq(scratch_ingest_within(bytes, size, NULL, 20000, &meta, &error), EP_TOO_LARGE);
+  ck_assert_str_eq(error.message, "NPZ: unpacked, \"x\" is larger than the limit");
+  ck_assert_int_eq(scratch_ingest_within(bytes, size, NULL, 30000, &meta, &error), EP_TOO_LARGE);
+  ck_assert_int_eq(scratch_ingest_within(bytes, size, NULL, 50000, &meta, &error), EP_OK);
+  ep_dataset_meta_deinit(&meta);
+  free(bytes);
+}
+END_TEST
+
+/* A file with that header, as JSON, and `values` bytes 0, 1, 2, …. Owned by the caller. */
+static uint8_t *safetensors_make(const char *header, size_t values, size_t *size) {
+  size_t length = strlen(header);
+  *size = 8 + length + values;
+  uint8_t *bytes = calloc(1, *size);
+  for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(length >> 8 * i);
+  memcpy(bytes + 8, header, length);
+  for (size_t i = 0; i < values; i++) bytes[8 + length + i] = (uint8_t)i;
+  return bytes;
+}
+
+START_TEST(tensors_called_x_and_y_are_data) {
+  static const char header[] =
+      "{\"__metadata__\": {\"a\": \"b\"}, \"y\": {\"dtype\": \"U8\", \"shape\": [2], "
+      "\"data_offsets\": [12, 14]}, \"x\": {\"dtype\": \"I16\", \"shape\": [2, 1, 3], "
+      "\"data_offsets\": [0, 12]}}";
+  size_t size;
+  ep_dataset_meta meta;
+  ep_error error;
+  ep_table table;
+  uint8_t *bytes = safetensors_make(header, 14, &size);
+  ck_assert_msg(scratch_ingest(bytes, size, NULL, &meta, &error) == EP_OK, "%s", error.message);
+  ck_assert_str_eq(meta.format, "safetensors");
+  ck_assert_int_eq(meta.tensors, 0);
+  ck_assert_int_eq(meta.part[EP_SPLIT_TRAIN][EP_ROLE_X].dimensions, 2);
+  scratch_part("train.x", &table);
+  ck_assert_double_eq(ep_table_value(&table, 1, 2), 10 + 256 * 11);
+  ep_table_close(&table);
+  scratch_part("train.y", &table);
+  ck_assert_double_eq(ep_table_value(&table, 1, 0), 13);
+  ep_table_close(&table);
+  ep_dataset_meta_deinit(&meta);
+  free(bytes);
+}
+END_TEST
+
+START_TEST(other_tensors_are_weights) {
+  static const char header[] =
+      "{\"0.weight\": {\"dtype\": \"F32\", \"shape\": [2, 2, 1, 1], \"data_offsets\": [0, 16]}, "
+      "\"1.num_batches_tracked\": {\"dtype\": \"I64\", \"shape\": [], \"data_offsets\": [16, 24]}}";
+  size_t size, count;
+  ep_dataset_meta meta, again;
+  ep_error error;
+  char path[256];
+  uint8_t *bytes = safetensors_make(header, 24, &size);
+  ck_assert_msg(scratch_ingest(bytes, size, NULL, &meta, &error) == EP_OK, "%s", error.message);
+  ck_assert_int_eq(meta.tensors, 2);
+  snprintf(path, sizeof path, "%s/" EP_DATASET_WEIGHTS_FILE, scratch_folder);
+  char *kept = scratch_read(path, &count);
+  ck_assert(count == size && memcmp(kept, bytes, size) == 0);
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &again, &error), EP_OK);
+  ck_assert_int_eq(again.tensors, 2);
+  char *text = ep_dataset_meta_format(&again, "start", 0);
+  ck_assert_ptr_nonnull(strstr(text, "\"role\":\"weights\""));
+  ep_dataset_meta_deinit(&meta);
+  ep_dataset_meta_deinit(&again);
+  free(text);
+  free(kept);
+  free(bytes);
+}
+END_TEST
+
+#define TENSOR(name, dtype, shape, offsets) \
+  "\"" name "\": {\"dtype\": \"" dtype "\", \"shape\": " shape ", \"data_offsets\": " offsets "}"
+static const struct {
+  const char *header, *message;
+  size_t values;
+} bad_tensors[] = {
+    {"{" TENSOR("x", "F16", "[1]", "[0, 2]") "}",
+     "safetensors: \"x\" is of type \"F16\", which is not taken: store it as F32", 2},
+    {"{" TENSOR("0.weight", "BF16", "[1]", "[0, 2]") "}",
+     "safetensors: \"0.weight\" is of type \"BF16\", which is not taken: store it as F32", 2},
+    {"{" TENSOR("x", "U8", "[2]", "[0, 3]") "}",
+     "safetensors: the shape of \"x\" takes 2 bytes, its offsets 3", 3},
+    {"{" TENSOR("x", "U8", "[2]", "[0, 2]") "}",
+     "safetensors: 1 bytes of the file belong to no tensor", 3},
+    {"{" TENSOR("x", "U8", "[2]", "[1, 3]") "}",
+     "safetensors: there is a gap or an overlap before \"x\"", 3},
+    {"{" TENSOR("x", "U8", "[2]", "[0, 2]") ", " TENSOR("y", "U8", "[2]", "[1, 3]") "}",
+     "safetensors: there is a gap or an overlap before \"y\"", 3},
+    {"{" TENSOR("x", "U8", "[2]", "[0, 99]") "}", "safetensors: \"x\" lies outside the file", 2},
+    {"{" TENSOR("x", "U8", "[2]", "[-2, 0]") "}", "safetensors: \"x\" lies outside the file", 2},
+    {"{" TENSOR("x", "F64", "[4294967296, 4294967296]", "[0, 2]") "}",
+     "safetensors: the shape of \"x\" is none", 2},
+    {"{" TENSOR("x", "U8", "[-1]", "[0, 2]") "}", "safetensors: the shape of \"x\" is none", 2},
+    {"{" TENSOR("x", "U8", "[2]", "[0, 2]") ", " TENSOR("z", "U8", "[1]", "[2, 3]") "}",
+     "safetensors: \"z\" is not known beside x and y: arrays are called x_train, y_train, x_test, "
+     "y_test, x_val, y_val, or x and y",
+     3},
+    {"{" TENSOR("x", "U8", "[2]", "[0, 2]") "}",
+     "safetensors: there is no y of the train set: call it y_train", 2},
+    {"{\"x\": {\"dtype\": \"U8\"}}",
+     "safetensors: \"x\" needs dtype, shape and data_offsets, and no more", 0},
+    {"{}", "safetensors: there are no tensors", 0},
+    {"{\"__metadata__\": {}}", "safetensors: there are no tensors", 0},
+    {"{", "safetensors: the header is no JSON (line 1, column 1)", 0},
+};
+
+START_TEST(bad_tensors_are_refused) {
+  size_t size;
+  uint8_t *bytes = safetensors_make(bad_tensors[_i].header, bad_tensors[_i].values, &size);
+  scratch_refused(bytes, size, NULL, EP_INVALID, bad_tensors[_i].message);
+  free(bytes);
+}
+END_TEST
+
+START_TEST(headers_that_lie_are_refused) {
+  uint8_t bytes[16] = {9, 0, 0, 0, 0, 0, 0, 0, '{'};
+  scratch_refused(bytes, sizeof bytes, NULL, EP_INVALID,
+                  "safetensors: the file ends inside its header");
+  bytes[3] = 2;
+  scratch_refused(bytes, sizeof bytes, NULL, EP_TOO_LARGE,
+                  "safetensors: a header of 33554441 bytes, at most 16777216 are taken");
+}
+END_TEST
+
+START_TEST(names_say_what_an_array_is) {
+  ep_split split;
+  ep_role role;
+  ck_assert(ep_array_part_find("X_Train", &split, &role) && split == EP_SPLIT_TRAIN &&
+            role == EP_ROLE_X);
+  ck_assert(ep_array_part_find("validation_y", &split, &role) && split == EP_SPLIT_VALIDATION &&
+            role == EP_ROLE_Y);
+  ck_assert(ep_array_part_find("test_images", &split, &role) && split == EP_SPLIT_TEST &&
+            role == EP_ROLE_X);
+  ck_assert(ep_array_part_find("labels", &split, &role) && split == EP_SPLIT_TRAIN &&
+            role == EP_ROLE_Y);
+  static const char *const others[] = {"",         "x_",    "_x", "xtrain",
+                                       "x_train_", "train", "z",  "0.bias"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    ck_assert_msg(!ep_array_part_find(others[i], &split, &role), "%s", others[i]);
+}
+END_TEST
+
+EP_SUITE("arrays") {
+  TCase *files = ep_suite_case(suite, "files");
+  tcase_add_checked_fixture(files, scratch_setup, scratch_teardown);
+  tcase_add_loop_test(files, archives_are_read, 0, 2);
+  tcase_add_loop_test(files, bad_archives_are_refused, 0,
+                      sizeof bad_archives / sizeof *bad_archives);
+  tcase_add_test(files, an_empty_archive_is_refused);
+  tcase_add_test(files, damaged_archives_are_refused);
+  tcase_add_test(files, what_unpacks_to_too_much_is_refused);
+  tcase_add_test(files, tensors_called_x_and_y_are_data);
+  tcase_add_test(files, other_tensors_are_weights);
+  tcase_add_loop_test(files, bad_tensors_are_refused, 0, sizeof bad_tensors / sizeof *bad_tensors);
+  tcase_add_test(files, headers_that_lie_are_refused);
+  tcase_add_test(files, names_say_what_an_array_is);
+  tcase_set_timeout(files, 60);
+}

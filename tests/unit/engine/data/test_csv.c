@@ -1,0 +1,304 @@
+#include <math.h>
+
+#include "engine/data/formats/number.h"
+#include "engine/files/excerpt.h"
+#include "tests/suite.h"
+#include "tests/unit/engine/scratch.h"
+
+static const char *scanned(const char *text, ep_number_grammar grammar, double *value) {
+  return ep_number_scan(text, text + strlen(text), grammar, value);
+}
+
+/* Bit for bit what the C library reads. */
+static void number_check(const char *text) {
+  double value = -1, wanted = strtod(text, NULL);
+  const char *end = scanned(text, EP_NUMBER_CSV, &value);
+  ck_assert_msg(end == text + strlen(text), "%s is not read to its end", text);
+  ck_assert_msg(memcmp(&value, &wanted, sizeof value) == 0, "%s: %a, wanted %a", text, value,
+                wanted);
+}
+
+START_TEST(numbers_are_nearest_doubles) {
+  static const char *const texts[] = {"0",
+                                      "-0",
+                                      "+1",
+                                      ".5",
+                                      "5.",
+                                      "007",
+                                      "1e5",
+                                      "1E-5",
+                                      "1e+22",
+                                      "1e23",
+                                      "8.5e22",
+                                      "9007199254740993",
+                                      "9007199254740992.9999999999999999999",
+                                      "1.7976931348623157e308",
+                                      "4.9e-324",
+                                      "2.4703282292062327e-324",
+                                      "2.4703282292062328e-324",
+                                      "2.2250738585072011e-308",
+                                      "0.1",
+                                      "0.30000000000000004",
+                                      "123456789012345678901234567890",
+                                      "1e-400",
+                                      "1e400",
+                                      "0.000000000000000000000000000000000000000000000000001",
+                                      "18446744073709551615",
+                                      "18446744073709551616",
+                                      "9999999999999999999",
+                                      "12345678.12345678",
+                                      "1234567.8",
+                                      "9007199254740993e3",
+                                      "179769313486231580793728971405301e277",
+                                      "1e0000000000000000000005",
+                                      "0e999999999999",
+                                      "1e-99999999999999999999"};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) number_check(texts[i]);
+}
+END_TEST
+
+START_TEST(random_numbers_are_nearest_doubles) {
+  uint64_t state = 1;
+  char text[400];
+  for (int i = 0; i < 200000; i++) {
+    uint64_t bits = scratch_random(&state);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    if (!isfinite(value)) continue;
+    int digits = (int)(scratch_random(&state) % 20);
+    switch (i % 4) {
+    case 0: snprintf(text, sizeof text, "%.*e", digits, value); break;
+    case 1: snprintf(text, sizeof text, "%.*f", digits, (double)(int64_t)bits * 0x1p-40); break;
+    case 2: snprintf(text, sizeof text, "%.17g", value); break;
+    default: /* near the middle of two doubles, where rounding goes wrong first */
+      snprintf(text, sizeof text, "%llu.%llue%d", (unsigned long long)(bits >> 10 | 1),
+               (unsigned long long)(bits & 3) * 5, (int)(bits % 60) - 30);
+    }
+    number_check(text);
+  }
+}
+END_TEST
+
+START_TEST(numbers_end_where_they_end) {
+  double value;
+  static const char *const none[] = {"", "-", "+", ".", "e5", "nan", "inf", "x", " 1", "--1", "-."};
+  for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+    ck_assert_msg(!scanned(none[i], EP_NUMBER_CSV, &value), "%s", none[i]);
+  ck_assert_str_eq(scanned("1e", EP_NUMBER_CSV, &value), "e");
+  ck_assert_str_eq(scanned("1e+x", EP_NUMBER_CSV, &value), "e+x");
+  ck_assert_str_eq(scanned("0x10", EP_NUMBER_CSV, &value), "x10");
+  ck_assert_str_eq(scanned("1.2.3", EP_NUMBER_CSV, &value), ".3");
+  static const char *const not_json[] = {"+1", ".5", "5.", "01", "-", "-.5", "1.e5", "00"};
+  for (size_t i = 0; i < sizeof not_json / sizeof *not_json; i++)
+    ck_assert_msg(!scanned(not_json[i], EP_NUMBER_JSON, &value), "%s", not_json[i]);
+  ck_assert_str_eq(scanned("-0.5e-3,", EP_NUMBER_JSON, &value), ",");
+  ck_assert_double_eq(value, -0.5e-3);
+  /* never a byte behind the end */
+  ck_assert_ptr_nonnull(ep_number_scan("12345", &"12345"[3], EP_NUMBER_CSV, &value));
+}
+END_TEST
+
+START_TEST(excerpts_are_short_utf8) {
+  char out[EP_EXCERPT_BYTES];
+  ck_assert_str_eq(ep_excerpt(out, "ab\ncd\x7F\xFF", 7), "ab?cd??");
+  ck_assert_str_eq(ep_excerpt(out, "größe", strlen("größe")), "größe");
+  char text[101];
+  memset(text, 'a', 100);
+  ck_assert_uint_eq(strlen(ep_excerpt(out, text, 100)), 43);
+  memcpy(text + 39, "é", 2); /* does not fit whole: is left out whole */
+  ck_assert_uint_eq(strlen(ep_excerpt(out, text, 100)), 42);
+  ck_assert(ep_utf8_valid(out, strlen(out)));
+  ck_assert(!ep_utf8_valid("\xC0\x80", 2) && !ep_utf8_valid("\xED\xA0\x80", 3));
+  ck_assert(!ep_utf8_valid("\xE2\x82", 2) && !ep_utf8_valid("\xF4\x90\x80\x80", 4));
+}
+END_TEST
+
+/* The same table in every dress. */
+static const struct {
+  const char *text;
+  const char *first_name; /* "" = no names */
+  ep_ingest_options options;
+} good[] = {
+    {"1,2\n3,4.5\n", "", {0}},
+    {"1,2\n3,4.5", "", {0}},
+    {"1,2\r\n3,4.5\r\n", "", {0}},
+    {"a,b\n1,2\n3,4.5\n", "a", {0}},
+    {"\xEF\xBB\xBF"
+     "a,b\n1,2\n3,4.5\n",
+     "a",
+     {0}},
+    {"a;b\n1;2\n3;4.5\n", "a", {0}},
+    {"a\tb\n1\t2\n3\t4.5\n", "a", {0}},
+    {"a|b\n1|2\n3|4.5\n", "a", {0}},
+    {" a , b \n 1 , 2 \n\t3\t,\t4.5\t\n", "a", {0}},
+    {"\"a\",\"b\"\n\"1\",\"2\"\n\"3\",\" 4.5 \"\n", "a", {0}},
+    {"\"a \"\"x\"\"\",b\n1,2\n3,4.5\n", "a \"x\"", {0}},
+    {"\"a\nx\",b\n1,2\n3,4.5\n", "a x", {0}},
+    {"\"a,x\",b\n1,2\n3,4.5\n", "a,x", {0}},
+    {"a,b\n1,2\n3,4.5\n\n\r\n  \n", "a", {0}},
+    {"7,8\n1,2\n3,4.5\n", "7", {.header = 1}},
+    {"1,2\n3,4.5\n", "", {.header = -1}},
+    {"1;2\n3;4.5\n", "", {.delimiter = ';'}},
+    {"+1,2e0\n3.,.45e1\n", "", {0}},
+    {",b\n1,2\n3,4.5\n", "", {0}},
+};
+
+START_TEST(good_files_are_read) {
+  ep_dataset_meta meta;
+  ep_error error;
+  ep_table table;
+  ep_status status =
+      scratch_ingest(good[_i].text, strlen(good[_i].text), &good[_i].options, &meta, &error);
+  ck_assert_msg(status == EP_OK, "%s", error.message);
+  ck_assert_str_eq(meta.format, "csv");
+  const ep_part *part = &meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  ck_assert_int_eq(part->rows, 2);
+  ck_assert_int_eq(part->columns, 2);
+  ck_assert_str_eq(part->column[0].name, good[_i].first_name);
+  ck_assert(part->column[0].integer && !part->column[1].integer);
+  ck_assert_double_eq(part->column[1].min, 2);
+  ck_assert_double_eq(part->column[1].max, 4.5);
+  scratch_part("train.table", &table);
+  ck_assert_int_eq(table.dtype, EP_DTYPE_F64);
+  ck_assert_double_eq(ep_table_value(&table, 0, 0), 1);
+  ck_assert_double_eq(ep_table_value(&table, 0, 1), 2);
+  ck_assert_double_eq(ep_table_value(&table, 1, 0), 3);
+  ck_assert_double_eq(ep_table_value(&table, 1, 1), 4.5);
+  ep_table_close(&table);
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+static const struct {
+  const char *text, *message;
+  ep_ingest_options options;
+} bad[] = {
+    {"a,age\n1,2\n3,n/a\n", "row 3, column 2 (\"age\"): \"n/a\" is not a number", {0}},
+    {"1,2\n3,x\n", "row 2, column 2: \"x\" is not a number", {0}},
+    {"a,b\n1,\n", "row 2, column 2 (\"b\"): the value is missing", {0}},
+    {"a,b\n,1\n", "row 2, column 1 (\"a\"): the value is missing", {0}},
+    {"a,b\n1,\"\"\n", "row 2, column 2 (\"b\"): the value is missing", {0}},
+    {"a,b\n1,", "row 2, column 2 (\"b\"): the value is missing", {0}},
+    {"a,b\n1\n", "row 2 has 1 cell, row 1 has 2", {0}},
+    {"a,b,c\n1,2\n", "row 2 has 2 cells, row 1 has 3", {0}},
+    {"a,b\n1,2,3\n", "row 2 has more cells than row 1, which has 2", {0}},
+    {"a,b\n1,2,\n", "row 2 has more cells than row 1, which has 2", {0}},
+    {"a,b\n1,nan\n", "row 2, column 2 (\"b\"): \"nan\" is not a number to train on", {0}},
+    {"1,-Inf\n", "row 1, column 2: \"-Inf\" is not a number to train on", {0}},
+    {"a,b\n1,+INFINITY\n",
+     "row 2, column 2 (\"b\"): \"+INFINITY\" is not a number to train on",
+     {0}},
+    {"a,b\n1e400,2\n", "row 2, column 1 (\"a\"): \"1e400\" is beyond what a double can hold", {0}},
+    {"a,b\n1,0x10\n", "row 2, column 2 (\"b\"): \"0x10\" is not a number", {0}},
+    {"a,b\n1,2 3\n", "row 2, column 2 (\"b\"): \"2 3\" is not a number", {0}},
+    {"a,b\n1,2\n\n3,4\n", "row 3 is empty", {0}},
+    {"\na,b\n", "row 1 is empty", {0}},
+    {"a,b\n", "there are no rows of data", {0}},
+    {"a,b\n1,\"2\n", "row 2, column 2: the quote is never closed", {0}},
+    {"a,b\n1,\"2\"x\n", "row 2, column 2: there is text after a closing quote", {0}},
+    {"\"a\nx\",b\n1,y\n", "row 3, column 2 (\"b\"): \"y\" is not a number", {0}},
+    {"a,b\n1,\"x\ny\"\n", "row 2, column 2 (\"b\"): \"x?y\" is not a number", {0}},
+    {"a,b\n1,2\r3\n", "row 2, column 2 (\"b\"): \"2?3\" is not a number", {0}},
+    {"\xFF,b\n1,2\n", "row 1, column 1: the name is not UTF-8", {0}},
+    {"a,b\n1,\xFF\n", "row 2, column 2 (\"b\"): \"?\" is not a number", {0}},
+    {"a,b\n1,2\n", "row 1, column 1: \"a\" is not a number", {.header = -1}},
+    {"a,b\n1;2\n", "row 2, column 1 (\"a,b\"): \"1;2\" is not a number", {.delimiter = '|'}},
+};
+
+START_TEST(bad_files_are_refused_with_row_and_column) {
+  scratch_refused(bad[_i].text, strlen(bad[_i].text), &bad[_i].options, EP_INVALID,
+                  bad[_i].message);
+}
+END_TEST
+
+/* before, then `count` times `c`, then after */
+static void long_cell(const char *before, char c, size_t count, const char *after,
+                      ep_status status) {
+  ep_dataset_meta meta;
+  ep_error error;
+  size_t head = strlen(before), tail = strlen(after);
+  char *text = malloc(head + count + tail);
+  memcpy(text, before, head);
+  memset(text + head, c, count);
+  memcpy(text + head + count, after, tail);
+  ep_status found = scratch_ingest(text, head + count + tail, NULL, &meta, &error);
+  ck_assert_msg(found == status, "%s: %s", ep_status_name(found), error.message);
+  ep_dataset_meta_deinit(&meta);
+  free(text);
+}
+
+START_TEST(limits_hold_on_both_sides) {
+  long_cell("a,b\n1,", '0', EP_LIMIT_CSV_FIELD_BYTES, "\n", EP_OK);
+  long_cell("a,b\n1,", '0', EP_LIMIT_CSV_FIELD_BYTES + 1, "\n", EP_TOO_LARGE);
+  long_cell("a,b\n1,\"", '0', EP_LIMIT_CSV_FIELD_BYTES, "\"\n", EP_OK);
+  long_cell("a,b\n1,\"", '0', EP_LIMIT_CSV_FIELD_BYTES + 1, "\"\n", EP_TOO_LARGE);
+  long_cell("a,", 'n', EP_LIMIT_NAME_BYTES, "\n1,2\n", EP_OK);
+  long_cell("a,", 'n', EP_LIMIT_NAME_BYTES + 1, "\n1,2\n", EP_TOO_LARGE);
+  for (size_t columns = EP_LIMIT_COLUMNS; columns <= EP_LIMIT_COLUMNS + 1; columns++) {
+    ep_dataset_meta meta;
+    ep_error error;
+    char *text = malloc(2 * columns);
+    for (size_t i = 0; i < columns; i++) memcpy(text + 2 * i, "1,", 2);
+    text[2 * columns - 1] = '\n';
+    ep_status status = scratch_ingest(text, 2 * columns, NULL, &meta, &error);
+    ck_assert_int_eq(status, columns > EP_LIMIT_COLUMNS ? EP_TOO_LARGE : EP_OK);
+    ep_dataset_meta_deinit(&meta);
+    free(text);
+  }
+}
+END_TEST
+
+START_TEST(what_is_written_stays_below_the_ceiling) {
+  ep_dataset_meta meta;
+  ep_error error;
+  int64_t bytes = 128 + 4 * (int64_t)sizeof(double);
+  ck_assert_int_eq(scratch_ingest_within("1,2\n3,4\n", 8, NULL, bytes, &meta, &error), EP_OK);
+  ep_dataset_meta_deinit(&meta);
+  ck_assert_int_eq(scratch_ingest_within("1,2\n3,4\n", 8, NULL, bytes - 1, &meta, &error),
+                   EP_TOO_LARGE);
+}
+END_TEST
+
+START_TEST(written_numbers_are_read_back) {
+  enum { ROWS = 30011, COLUMNS = 7 }; /* more than one buffer */
+  double *values = malloc(sizeof(double) * ROWS * COLUMNS);
+  char *text = malloc(26 * ROWS * COLUMNS);
+  size_t used = 0;
+  uint64_t state = 7;
+  for (int i = 0; i < ROWS * COLUMNS; i++) {
+    do {
+      uint64_t bits = scratch_random(&state);
+      memcpy(&values[i], &bits, sizeof bits);
+    } while (!isfinite(values[i]));
+    used += (size_t)sprintf(text + used, "%.17g%c", values[i], (i + 1) % COLUMNS ? ',' : '\n');
+  }
+  ep_dataset_meta meta;
+  ep_error error;
+  ep_table table;
+  ck_assert_int_eq(scratch_ingest(text, used, NULL, &meta, &error), EP_OK);
+  scratch_part("train.table", &table);
+  ck_assert_int_eq(table.rows, ROWS);
+  ck_assert_int_eq(memcmp(table.values, values, sizeof(double) * ROWS * COLUMNS), 0);
+  ep_table_close(&table);
+  ep_dataset_meta_deinit(&meta);
+  free(text);
+  free(values);
+}
+END_TEST
+
+EP_SUITE("csv") {
+  TCase *numbers = ep_suite_case(suite, "numbers"), *files = ep_suite_case(suite, "files");
+  tcase_add_test(numbers, numbers_are_nearest_doubles);
+  tcase_add_test(numbers, random_numbers_are_nearest_doubles);
+  tcase_add_test(numbers, numbers_end_where_they_end);
+  tcase_add_test(numbers, excerpts_are_short_utf8);
+  tcase_set_timeout(numbers, 60);
+  tcase_add_checked_fixture(files, scratch_setup, scratch_teardown);
+  tcase_add_loop_test(files, good_files_are_read, 0, sizeof good / sizeof *good);
+  tcase_add_loop_test(files, bad_files_are_refused_with_row_and_column, 0,
+                      sizeof bad / sizeof *bad);
+  tcase_add_test(files, limits_hold_on_both_sides);
+  tcase_add_test(files, what_is_written_stays_below_the_ceiling);
+  tcase_add_test(files, written_numbers_are_read_back);
+  tcase_set_timeout(files, 60);
+}

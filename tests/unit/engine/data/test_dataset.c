@@ -1,0 +1,397 @@
+#include <jansson.h>
+#include <zlib.h>
+
+#include "tests/suite.h"
+#include "tests/unit/engine/scratch.h"
+
+/* gzip of bytes; *size is the packed size. Owned by the caller. */
+static uint8_t *pack(const void *bytes, size_t count, size_t *size) {
+  size_t capacity = count + count / 1000 + 64;
+  uint8_t *packed = malloc(capacity);
+  z_stream stream = {.next_in = (Bytef *)bytes,
+                     .avail_in = (uInt)count,
+                     .next_out = packed,
+                     .avail_out = (uInt)capacity};
+  ck_assert_int_eq(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
+  ck_assert_int_eq(deflate(&stream, Z_FINISH), Z_STREAM_END);
+  *size = capacity - stream.avail_out;
+  deflateEnd(&stream);
+  return packed;
+}
+
+START_TEST(gz_of_any_is_unpacked) {
+  static const struct {
+    const char *text, *format;
+  } contents[] = {{"a,b\n1,2\n", "csv"}, {"{\"m\":1,\"n\":1,\"x\":[1],\"y\":[2]}", "json"}};
+  for (size_t i = 0; i < 2; i++) {
+    size_t size;
+    ep_dataset_meta meta;
+    ep_error error;
+    uint8_t *packed = pack(contents[i].text, strlen(contents[i].text), &size);
+    ck_assert_msg(scratch_ingest(packed, size, NULL, &meta, &error) == EP_OK, "%s", error.message);
+    ck_assert_str_eq(meta.format, contents[i].format);
+    ck_assert_int_eq(meta.bytes, (int64_t)size);
+    ep_dataset_meta_deinit(&meta);
+    free(packed);
+  }
+}
+END_TEST
+
+START_TEST(gz_of_several_members_is_one_file) {
+  size_t first, second;
+  ep_dataset_meta meta;
+  ep_error error;
+  uint8_t *a = pack("a,b\n1,", 6, &first), *b = pack("2\n3,4\n", 6, &second);
+  uint8_t *both = malloc(first + second);
+  memcpy(both, a, first);
+  memcpy(both + first, b, second);
+  ck_assert_msg(scratch_ingest(both, first + second, NULL, &meta, &error) == EP_OK, "%s",
+                error.message);
+  ck_assert_int_eq(meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].rows, 2);
+  ep_dataset_meta_deinit(&meta);
+  free(a);
+  free(b);
+  free(both);
+}
+END_TEST
+
+START_TEST(damaged_gz_is_refused) {
+  size_t size, outer;
+  ep_dataset_meta meta;
+  ep_error error;
+  uint8_t *packed = pack("a,b\n1,2\n", 8, &size);
+  for (size_t cut = 3; cut < size; cut++)
+    ck_assert_msg(scratch_ingest(packed, cut, NULL, &meta, &error) == EP_INVALID, "%zu", cut);
+  ck_assert_str_eq(error.message, "gz: the file ends too early");
+  uint8_t *nested = pack(packed, size, &outer);
+  scratch_refused(nested, outer, NULL, EP_MEDIA_TYPE, "gz within gz is not unpacked");
+  packed[size - 6] ^= 1; /* the checksum */
+  ck_assert_int_eq(scratch_ingest(packed, size, NULL, &meta, &error), EP_INVALID);
+  free(packed);
+  free(nested);
+}
+END_TEST
+
+/* A long cell of zeros packs about a thousandfold; a page of noise before it moves the ratio. */
+static ep_status bomb_ingest(size_t zeros, size_t noise, double *ratio, ep_error *error) {
+  size_t size;
+  ep_dataset_meta meta;
+  char *text = malloc(zeros + noise);
+  uint64_t state = 3;
+  for (size_t i = 0; i < noise; i++) text[i] = (char)('a' + scratch_random(&state) % 16);
+  memset(text + noise, '0', zeros);
+  uint8_t *packed = pack(text, zeros + noise, &size);
+  *ratio = (double)(zeros + noise) / (double)size;
+  ep_status status = scratch_ingest(packed, size, NULL, &meta, error);
+  ep_dataset_meta_deinit(&meta);
+  free(packed);
+  free(text);
+  return status;
+}
+
+START_TEST(bombs_are_refused) {
+  ep_error error;
+  double ratio;
+  ck_assert_int_eq(bomb_ingest(32 << 20, 0, &ratio, &error), EP_TOO_LARGE);
+  ck_assert_double_gt(ratio, EP_LIMIT_GZ_RATIO);
+  ck_assert_str_eq(error.message, "gz: unpacks to more than 1000 times its size");
+  /* just below the ratio it is unpacked, and refused for what it holds */
+  ck_assert_int_eq(bomb_ingest(32 << 20, 8192, &ratio, &error), EP_TOO_LARGE);
+  ck_assert(ratio > 850 && ratio < EP_LIMIT_GZ_RATIO);
+  ck_assert_str_eq(error.message, "row 1, column 1: a cell of more than 65536 bytes");
+}
+END_TEST
+
+START_TEST(unpacked_bytes_count_as_written) {
+  size_t size;
+  ep_dataset_meta meta;
+  ep_error error;
+  uint8_t *packed = pack("1,2\n", 4, &size);
+  int64_t bytes = 4 + 128 + 2 * (int64_t)sizeof(double);
+  ck_assert_int_eq(scratch_ingest_within(packed, size, NULL, bytes, &meta, &error), EP_OK);
+  ep_dataset_meta_deinit(&meta);
+  ck_assert_int_eq(scratch_ingest_within(packed, size, NULL, bytes - 1, &meta, &error),
+                   EP_TOO_LARGE);
+  ck_assert_int_eq(scratch_ingest_within(packed, size, NULL, 3, &meta, &error), EP_TOO_LARGE);
+  ck_assert_str_eq(error.message, "gz: unpacked, this is larger than the limit");
+  free(packed);
+}
+END_TEST
+
+START_TEST(unknown_content_is_refused) {
+  static const char message[] =
+      "the content is not known: CSV (as UTF-8), NPY, NPZ, IDX, safetensors and the flat JSON form "
+      "are, each also as gz";
+  scratch_refused("\x7f"
+                  "ELF\x00",
+                  5, NULL, EP_MEDIA_TYPE, message);
+  scratch_refused("\0\0\x07\x03", 4, NULL, EP_MEDIA_TYPE, message);
+  scratch_refused("1\0,\0002\0", 6, NULL, EP_MEDIA_TYPE, message);
+  scratch_refused("", 0, NULL, EP_INVALID, "the content is empty");
+}
+END_TEST
+
+START_TEST(a_folder_that_is_not_empty_is_not_overwritten) {
+  ep_dataset_meta meta;
+  ep_error error;
+  ck_assert_int_eq(scratch_ingest("1,2\n", 4, NULL, &meta, &error), EP_OK);
+  ep_dataset_meta_deinit(&meta);
+  char source[192];
+  snprintf(source, sizeof source, "%s", scratch_file("upload"));
+  ck_assert_int_eq(ep_dataset_ingest(source, scratch_folder, NULL, 1000, &meta, &error), EP_IO);
+}
+END_TEST
+
+START_TEST(description_is_read_back) {
+  static const char text[] = "alter,\"größe, \"\"m\"\"\"\n0.1,-2\n30,4\n";
+  ep_dataset_meta written, read;
+  ep_error error;
+  ck_assert_int_eq(scratch_ingest(text, strlen(text), NULL, &written, &error), EP_OK);
+  ck_assert_msg(ep_dataset_meta_read(scratch_folder, &read, &error) == EP_OK, "%s", error.message);
+  ck_assert_str_eq(read.format, "csv");
+  ck_assert_int_eq(read.bytes, (int64_t)strlen(text));
+  ck_assert_str_eq(read.sha256, written.sha256);
+  const ep_part *part = &read.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+  ck_assert(part->rows == 2 && part->columns == 2 && part->dtype == EP_DTYPE_F64);
+  ck_assert_str_eq(part->column[1].name, "größe, \"m\"");
+  ck_assert_double_eq(part->column[0].min, 0.1);
+  ck_assert(!part->column[0].integer && part->column[1].integer);
+  ep_dataset_meta_deinit(&read);
+  ep_dataset_meta_deinit(&written);
+}
+END_TEST
+
+/* More than are held, and one that is replaced: each reader has what is there, and owns it. */
+START_TEST(descriptions_that_are_held_are_those_on_the_disk) {
+  enum { CONTENTS = EP_LIMIT_CACHED_METAS + 2, ROUNDS = 3 };
+  for (int round = 0; round < ROUNDS; round++)
+    for (int i = 0; i < CONTENTS; i++) {
+      char text[64], folder[128], source[192];
+      ep_dataset_meta meta, read;
+      ep_error error;
+      double most = 100 + i + (i == 1 ? round : 0);
+      snprintf(folder, sizeof folder, "%s/%d", scratch_root, i);
+      if (round == 0) ck_assert_int_eq(mkdir(folder, 0700), 0);
+      if (round == 0 || i == 1) {
+        scratch_empty(folder);
+        snprintf(text, sizeof text, "%g,2\n%s", most, i % 2 ? "0,1\n" : "");
+        scratch_write("source", text, strlen(text));
+        snprintf(source, sizeof source, "%s", scratch_file("source"));
+        ck_assert_int_eq(ep_dataset_ingest(source, folder, NULL, 1 << 20, &meta, &error), EP_OK);
+        ep_dataset_meta_deinit(&meta);
+      }
+      for (int turn = 0; turn < 2; turn++) {
+        ck_assert_int_eq(ep_dataset_meta_read(folder, &read, &error), EP_OK);
+        const ep_part *part = &read.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
+        ck_assert_int_eq(part->rows, 1 + i % 2);
+        ck_assert_double_eq(part->column[0].max, most);
+        part->column[0].max = -1; /* the reader's own */
+        ep_dataset_meta_deinit(&read);
+      }
+    }
+}
+END_TEST
+
+START_TEST(sha256_is_that_of_the_upload) {
+  ep_dataset_meta meta;
+  ep_error error;
+  ck_assert_int_eq(scratch_ingest("1,2\n3,4\n", 8, NULL, &meta, &error), EP_OK);
+  ck_assert_str_eq(meta.sha256, "96bbd5de61f36b0e10c5771d180998d066192e8986aa34a8cb7c453f62959274");
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+START_TEST(damaged_descriptions_are_refused) {
+  static const char *const texts[] = {
+      "",
+      "[]",
+      "{}",
+      "{\"format\":\"csv\"}",
+      "{\"format\":\"a format of a long name\",\"sha256\":\"\",\"bytes\":1,\"parts\":{}}",
+      "{\"format\":\"csv\",\"sha256\":\"12\",\"bytes\":1,\"parts\":{}}"};
+  ep_dataset_meta meta;
+  ep_error error;
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    scratch_write("meta.json", texts[i], strlen(texts[i]));
+    ck_assert_msg(ep_dataset_meta_read(scratch_root, &meta, &error) == EP_DATA, "%s", texts[i]);
+  }
+  unlink(scratch_file("meta.json"));
+  ck_assert_int_eq(ep_dataset_meta_read(scratch_root, &meta, &error), EP_NOT_FOUND);
+}
+END_TEST
+
+START_TEST(answer_has_what_a_reader_needs) {
+  static const char text[] =
+      "{\"m\":2,\"n\":1,\"x\":[0.1,2],\"y\":[1,0],\"m_test\":1,\"x_test\":[3],\"y_test\":[1]}";
+  ep_dataset_meta meta;
+  ep_error error;
+  const char *object, *name, *created, *dtype;
+  json_int_t rows, test_rows;
+  double min;
+  ck_assert_int_eq(scratch_ingest(text, strlen(text), NULL, &meta, &error), EP_OK);
+  char *answer = ep_dataset_meta_format(&meta, "li\"ne", INT64_C(1763662327123456));
+  ck_assert_ptr_nonnull(answer);
+  json_t *root = json_loads(answer, 0, NULL);
+  ck_assert_int_eq(
+      json_unpack(root, "{s:s, s:s, s:s, s:I, s:{s:{s:{s:s}}, s:{s:{s:I}}}, s:[{s:F}]}", "object",
+                  &object, "name", &name, "created_at", &created, "rows", &rows, "parts", "train",
+                  "x", "dtype", &dtype, "test", "y", "rows", &test_rows, "columns", "min", &min),
+      0);
+  ck_assert_str_eq(object, "dataset");
+  ck_assert_str_eq(name, "li\"ne");
+  ck_assert_str_eq(created, "2025-11-20T18:12:07.123Z");
+  ck_assert_str_eq(dtype, "f8");
+  ck_assert(rows == 2 && test_rows == 1 && min == 0.1);
+  ck_assert_ptr_nonnull(strstr(answer, "\"min\":0.1,"));
+  json_decref(root);
+  free(answer);
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+/* Shapes. A spec of a dataset with these fractions and target. */
+static ep_data_spec spec_of(double test, double validation, const char *target) {
+  ep_data_spec spec = {
+      .source = EP_DATA_DATASET, .test = test, .validation = validation, .split_seed = 1};
+  spec.has_target = target != NULL;
+  if (target) snprintf(spec.target, sizeof spec.target, "%s", target);
+  return spec;
+}
+
+static void shape_refused(const ep_data_spec *spec, const ep_dataset_meta *meta,
+                          const char *pointer, const char *detail) {
+  ep_data_shape shape;
+  ep_problem problem = {0};
+  ck_assert_int_eq(ep_data_shape_find(spec, meta, &shape, &problem), EP_INVALID);
+  ck_assert_int_eq(problem.errors_count, 1);
+  ck_assert_str_eq(problem.errors[0].pointer, pointer);
+  ck_assert_str_eq(problem.errors[0].detail, detail);
+}
+
+static ep_data_shape shape_of(const ep_data_spec *spec, const ep_dataset_meta *meta) {
+  ep_data_shape shape;
+  ep_problem problem = {0};
+  ck_assert_msg(ep_data_shape_find(spec, meta, &shape, &problem) == EP_OK, "%s", problem.detail);
+  ck_assert_int_eq(problem.status, EP_OK);
+  return shape;
+}
+
+static void table_make(ep_dataset_meta *meta) {
+  static const char text[] = "a,7,b,b,c\n1,0,1,1,-1\n2,1,1,1,2.5\n3,2,1,1,3\n4,0,1,1,4\n";
+  ep_error error;
+  ck_assert_int_eq(scratch_ingest(text, strlen(text), NULL, meta, &error), EP_OK);
+}
+
+START_TEST(targets_are_found_by_name_or_index) {
+  static const struct {
+    const char *target;
+    double min, max;
+    int64_t classes;
+  } targets[] = {{NULL, -1, 4, 0}, {"a", 1, 4, 5},  {"7", 0, 2, 3},  {"0", 1, 4, 5},
+                 {"-1", -1, 4, 0}, {"-5", 1, 4, 5}, {"4", -1, 4, 0}, {"1", 0, 2, 3}};
+  ep_dataset_meta meta;
+  table_make(&meta);
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+    ep_data_spec spec = spec_of(0, 0, targets[i].target);
+    ep_data_shape shape = shape_of(&spec, &meta);
+    ck_assert(shape.features == 4 && shape.target_columns == 1 && shape.train_rows == 4);
+    ck_assert_double_eq(shape.target_min, targets[i].min);
+    ck_assert_double_eq(shape.target_max, targets[i].max);
+    ck_assert_int_eq(shape.classes, targets[i].classes);
+  }
+  ep_data_spec spec = spec_of(0, 0, "5");
+  shape_refused(&spec, &meta, "/data/target",
+                "there is no column 5: the data has columns 0 to 4, or -5 to -1 from the end");
+  spec = spec_of(0, 0, "-6");
+  shape_refused(&spec, &meta, "/data/target",
+                "there is no column -6: the data has columns 0 to 4, or -5 to -1 from the end");
+  spec = spec_of(0, 0, "pric");
+  shape_refused(&spec, &meta, "/data/target", "there is no column \"pric\"; the last one is \"c\"");
+  spec = spec_of(0, 0, "b");
+  shape_refused(&spec, &meta, "/data/target",
+                "columns 2 and 3 are both called \"b\": give the index");
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+START_TEST(fractions_are_counted) {
+  ep_dataset_meta meta;
+  table_make(&meta);
+  ep_data_spec spec = spec_of(0.25, 0.5, NULL);
+  ep_data_shape shape = shape_of(&spec, &meta);
+  ck_assert(shape.train_rows == 1 && shape.validation_rows == 2 && shape.test_rows == 1);
+  spec = spec_of(0.125, 0, NULL); /* half a row rounds up */
+  ck_assert_int_eq(shape_of(&spec, &meta).test_rows, 1);
+  spec = spec_of(0.1, 0, NULL);
+  shape_refused(&spec, &meta, "/data/test", "0.1 of 4 rows is no row at all");
+  spec = spec_of(0, 0.1, NULL);
+  shape_refused(&spec, &meta, "/data/validation", "0.1 of 4 rows is no row at all");
+  spec = spec_of(0.5, 0.5, NULL);
+  shape_refused(&spec, &meta, "/data/test",
+                "test (0.5) and validation (0.5) of 4 rows leave none to train on");
+  spec = spec_of(0.9, 0, NULL);
+  shape_refused(&spec, &meta, "/data/test",
+                "test (0.9) and validation (0) of 4 rows leave none to train on");
+  spec = spec_of(0, 0.9, NULL);
+  shape_refused(&spec, &meta, "/data/validation",
+                "test (0) and validation (0.9) of 4 rows leave none to train on");
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+START_TEST(a_test_set_of_its_own_stays) {
+  static const char text[] =
+      "{\"m\":4,\"n\":2,\"x\":[1,2,3,4,5,6,7,8],\"y\":[0,1,1,0],\"m_test\":1,"
+      "\"x_test\":[3,4],\"y_test\":[5]}";
+  ep_dataset_meta meta;
+  ep_error error;
+  ck_assert_int_eq(scratch_ingest(text, strlen(text), NULL, &meta, &error), EP_OK);
+  ep_data_spec spec = spec_of(0, 0.25, NULL);
+  ep_data_shape shape = shape_of(&spec, &meta);
+  ck_assert(shape.train_rows == 3 && shape.validation_rows == 1 && shape.test_rows == 1);
+  ck_assert(shape.features == 2 && shape.classes == 6); /* the test set's class counts too */
+  spec = spec_of(0.25, 0, NULL);
+  shape_refused(&spec, &meta, "/data/test",
+                "the data brings a test set of its own (1 rows): leave the fraction out");
+  spec = spec_of(0, 0, "0");
+  shape_refused(&spec, &meta, "/data/target",
+                "the data has x and y apart: there is no target to choose");
+  ep_dataset_meta_deinit(&meta);
+}
+END_TEST
+
+START_TEST(one_column_is_not_enough) {
+  ep_dataset_meta meta;
+  ep_error error;
+  ck_assert_int_eq(scratch_ingest("1\n2\n", 4, NULL, &meta, &error), EP_OK);
+  ep_data_spec spec = spec_of(0, 0, NULL);
+  shape_refused(&spec, &meta, "/data/dataset",
+                "the data has one column: there is nothing to predict it from");
+  ep_dataset_meta_deinit(&meta);
+  snprintf(spec.dataset, sizeof spec.dataset, "houses");
+  shape_refused(&spec, NULL, "/data/dataset", "there is no dataset \"houses\"");
+}
+END_TEST
+
+EP_SUITE("dataset") {
+  TCase *files = ep_suite_case(suite, "files"), *shapes = ep_suite_case(suite, "shapes");
+  tcase_add_checked_fixture(files, scratch_setup, scratch_teardown);
+  tcase_add_checked_fixture(shapes, scratch_setup, scratch_teardown);
+  tcase_add_test(files, gz_of_any_is_unpacked);
+  tcase_add_test(files, gz_of_several_members_is_one_file);
+  tcase_add_test(files, damaged_gz_is_refused);
+  tcase_add_test(files, bombs_are_refused);
+  tcase_add_test(files, unpacked_bytes_count_as_written);
+  tcase_add_test(files, unknown_content_is_refused);
+  tcase_add_test(files, a_folder_that_is_not_empty_is_not_overwritten);
+  tcase_add_test(files, description_is_read_back);
+  tcase_add_test(files, descriptions_that_are_held_are_those_on_the_disk);
+  tcase_add_test(files, sha256_is_that_of_the_upload);
+  tcase_add_test(files, damaged_descriptions_are_refused);
+  tcase_add_test(files, answer_has_what_a_reader_needs);
+  tcase_add_test(shapes, targets_are_found_by_name_or_index);
+  tcase_add_test(shapes, fractions_are_counted);
+  tcase_add_test(shapes, a_test_set_of_its_own_stays);
+  tcase_add_test(shapes, one_column_is_not_enough);
+  tcase_set_timeout(files, 60);
+}

@@ -1,0 +1,111 @@
+/* The plan of convolutional networks: what does not fit, and what it says. */
+#include <string.h>
+
+#include "tests/suite.h"
+#include "tests/unit/engine/plan/plan_fixture.h"
+
+/* One error, at that place, that says so; on images, or on rows of 784 columns. */
+static const struct {
+  const char *text, *pointer, *detail;
+  bool columns;
+} refused[] = {
+    {ON("", C("") "," OUT), "/model/layers/0", "conv2d needs images [C, H, W]: set data.shape",
+     true},
+    {ON("", "{\"type\":\"relu\"},{\"type\":\"max_pool2d\",\"kernel_size\":2}"), "/model/layers/1",
+     "max_pool2d needs images [C, H, W], its input is [784]", true},
+    {ON("", "{\"type\":\"dropout2d\"}," OUT), "/model/layers/0", "needs images", true},
+    {ON("", C("") ",{\"type\":\"max_pool2d\",\"kernel_size\":2},{\"type\":\"linear\","
+                  "\"out_features\":10}"),
+     "/model/layers/2", "put a flatten layer before layer 2, whose input is [4, 13, 13]", false},
+    {ON("", "{\"type\":\"log_softmax\"}," OUT), "/model/layers/0",
+     "put a flatten layer before layer 0, whose input is [1, 28, 28]", false},
+    {ON("", "{\"type\":\"conv2d\",\"out_channels\":4,\"kernel_size\":29}," OUT),
+     "/model/layers/0/kernel_size", "kernel 29x29 does not fit in its input 28x28", false},
+    {ON("", "{\"type\":\"avg_pool2d\",\"kernel_size\":[1,33],\"padding\":[0,2]}," OUT),
+     "/model/layers/0/kernel_size", "kernel 1x33 does not fit in its input 28x32, padding included",
+     false},
+    {ON("", C(",\"dilation\":14") "," OUT), "/model/layers/0/kernel_size",
+     "kernel 29x29 does not fit", false},
+    {ON("", "{\"type\":\"max_pool2d\",\"kernel_size\":3,\"padding\":2}," OUT),
+     "/model/layers/0/padding", "2 is more than half of the window, 3", false},
+    {ON("", C(",\"groups\":2") "," OUT), "/model/layers/0/groups", "must be a multiple", false},
+    {ON("", C(",\"in_channels\":3") "," OUT), "/model/layers/0/in_channels",
+     "layer 0 expects 3 channels, the data has 1", false},
+    {ON("", C("") "," C(",\"in_channels\":3") "," OUT), "/model/layers/1/in_channels",
+     "layer 1 expects 3 channels, layer 0 yields 4", false},
+    {ON("", "{\"type\":\"relu\"},{\"type\":\"residual\",\"layers\":[" C(",\"padding\":1") "," C(
+                ",\"stride\":2") "]}," OUT),
+     "/model/layers/1",
+     "the block makes [4, 13, 13] of its input [1, 28, 28]: to be added, both must be the same",
+     false},
+    {ON("", "{\"type\":\"relu\"},{\"type\":\"residual\",\"layers\":[{\"type\":\"relu\"},{\"type\":"
+            "\"max_pool2d\",\"kernel_size\":2,\"padding\":[0,2]}]}," OUT),
+     "/model/layers/1/layers/1/padding", "more than half", false},
+    {ON("", "{\"type\":\"residual\",\"layers\":[{\"type\":\"flatten\"}]}," OUT), "/model/layers/0",
+     "makes [784] of its input [1, 28, 28]", false},
+    {ON("",
+        "{\"type\":\"relu\"},{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":2}"),
+     "/model/layers/1", "embedding comes first", true},
+    {ON("", "{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":2}," OUT),
+     "/model/layers/0", "embedding takes columns", false},
+    {ON("", "{\"type\":\"embedding\",\"num_embeddings\":255,\"embedding_dim\":2}," OUT),
+     "/model/layers/0/num_embeddings", "whole numbers from 0 to 254, x goes from 0 to 255", true},
+    {ON(",\"normalize\":{}",
+        "{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":2}," OUT),
+     "/data/normalize", "takes x as it is", true},
+    {ON("", "{\"type\":\"embedding\",\"num_embeddings\":256,\"embedding_dim\":100000}," OUT),
+     "/model/layers/0", "yields 78400000 values a row: the limit is 16777216", true},
+    {ON("", "{\"type\":\"conv2d\",\"out_channels\":10,\"kernel_size\":28}"), "/model/layers",
+     "nll takes a row of classes, the last layer yields [10, 1, 1]: end with a flatten layer",
+     false},
+    {ON("", C("") ",{\"type\":\"flatten\"}"), "/model/layers/0/out_channels",
+     "2704 classes: the limit is 1024", false},
+    {ON("", "{\"type\":\"adaptive_avg_pool2d\",\"output_size\":3},{\"type\":\"flatten\"}"),
+     "/model/layers", "the last layer yields 9 columns: it must yield at least 10", false},
+    {ON(",\"shape\":[3,28,28]", OUT), "/data/shape",
+     "[3, 28, 28] holds 2352 values, the data has 784", false},
+    {ON(",\"shape\":[16777216,16777216,16777216]", OUT), "/data/shape", "the data has 784", false},
+    {ON(",\"normalize\":{\"std\":[1,2]}", OUT), "/data/normalize",
+     "has 2 figures, the rows have 1 channels", false},
+    {ON(",\"normalize\":{\"std\":1e-300}", OUT), "/data/normalize", "float32 does not hold", false},
+    {ON(",\"augment\":{\"flip\":true}", OUT), "/data/augment", "needs images", true},
+    {ON(",\"augment\":{\"crop\":[28,29]}", OUT), "/data/augment/crop", "more than the images have",
+     false},
+    {ON(",\"augment\":{\"shift\":28}", OUT), "/data/augment/shift", "all of the image", false},
+    {JOB("[" OUT "]", ",\"keep\":\"best\""), "/keep",
+     "needs a validation split: set data.validation", false},
+    {JOB("[" OUT "]", ",\"early_stopping\":{\"patience\":3}"), "/early_stopping",
+     "needs a validation split", false},
+    {JOB("[" OUT "]", ",\"schedule\":\"reduce_on_plateau\""), "/schedule",
+     "needs a validation split", false},
+    {"{\"data\":{\"dataset\":\"m\"},\"model\":{\"layers\":[" OUT
+     "]},\"loss\":{\"type\":\"nll\",\"class_weights\":[1,2,3]},\"epochs\":1}",
+     "/loss/class_weights", "has 3 weights, the last layer yields 10 columns", false},
+    {"{\"data\":{\"dataset\":\"m\"},\"batch_size\":59999,\"model\":{\"layers\":[{\"type\":"
+     "\"flatten\"},"
+     "{\"type\":\"batch_norm\"}," OUT "]},\"loss\":\"nll\",\"epochs\":1}",
+     "/batch_size",
+     "layer 1, batch_norm, needs at least 2 rows in a batch: the last of an epoch has 1", false},
+};
+
+START_TEST(what_does_not_fit_is_refused) {
+  ep_data_shape shape = mnist;
+  if (refused[_i].columns) shape.row = (ep_shape){784, 1, 1};
+  ep_job_spec *spec = spec_of(refused[_i].text);
+  ep_problem problem = {0};
+  ep_plan *plan = (ep_plan *)1;
+  ck_assert_int_eq(ep_plan_create(spec, &shape, &plan, &problem), EP_INVALID);
+  ck_assert_ptr_null(plan);
+  ck_assert_msg(strcmp(problem.errors[0].pointer, refused[_i].pointer) == 0, "%s: %s",
+                problem.errors[0].pointer, problem.detail);
+  ck_assert_msg(strstr(problem.detail, refused[_i].detail) != NULL, "%s", problem.detail);
+  ck_assert_int_eq(problem.errors_count, 1);
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
+EP_SUITE("engine/plan refused") {
+  TCase *tests = ep_suite_case(suite, "refused");
+  tcase_add_loop_test(tests, what_does_not_fit_is_refused, 0,
+                      (int)(sizeof refused / sizeof refused[0]));
+}

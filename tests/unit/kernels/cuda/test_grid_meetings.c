@@ -1,0 +1,479 @@
+/* What the blocks of cuda/grid do in some steps, told without a GPU: whether they wait for what
+ * they read, and for room where they write, for nothing else, and not for ever. As steps.cu,
+ * layers.cuh, exchange.cuh, head.cuh, panels.cuh and updates.cuh do it on a generation with
+ * warpgroups. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/executors/grid/offsets.h"
+#include "tests/suite.h"
+#include "tests/unit/kernels/cuda/grid_plans.h"
+#include "tests/unit/kernels/cuda/races.h"
+
+enum {
+  MULTIPROCESSORS = 132,
+  FEW = 8,
+  STEPS = 4,
+  FEW_UPDATES = 3 /* as in updates.cuh */
+};
+
+static ep_grid_plan plan;
+static ep_races *races;
+
+/* --- what blocks read and write, and where they meet ------------------------------------------ */
+
+typedef enum {
+  WEIGHTS,
+  AFTER,
+  AFTER_TOO,
+  TURNED,
+  GRAD,
+  INPUTS,
+  LOSSES,
+  PARTIALS, /* of all layers' products */
+  ORDER,    /* of an epoch's rows: every other one's has the same place */
+  KINDS
+} thing_kind;
+
+static int thing_of(thing_kind kind, int layer) {
+  return (int)kind * EP_GRID_LAYERS_MAX + layer;
+}
+
+/* The place in a block's shared memory that its neighbour sends sums to. */
+static int sent_of(int block) {
+  return KINDS * EP_GRID_LAYERS_MAX + block;
+}
+
+/* The parts of the sums that blocks share at a counter. */
+static int parts_of(int counter) {
+  return KINDS * EP_GRID_LAYERS_MAX + plan.blocks + counter;
+}
+
+/* Where a block waits for what its neighbour sends. */
+static int neighbour_of(int block) {
+  return EP_GRID_PHASE + EP_GRID_PHASES_MAX + block;
+}
+
+static int counter_of(int counter) {
+  return EP_GRID_PHASE + EP_GRID_PHASES_MAX + plan.blocks + counter;
+}
+
+/* Waits that no plan says; tests leave one out. */
+typedef enum { NO_WAIT, NEIGHBOURS_WAIT, SUMS_WAIT, UPDATE_SUMS_WAIT } wait_kind;
+static wait_kind left_out;
+
+/* What a block has counted. */
+static struct {
+  unsigned target, exchanges; /* of the barrier; with its neighbour */
+} counted[MULTIPROCESSORS];
+
+static int updated[EP_GRID_LAYERS_MAX]; /* tasks, by all blocks in all steps */
+
+/* Who does something, and when. Blocks that share out a product have different parts of it. */
+typedef struct {
+  int block;
+  unsigned step;
+  int turn;
+} moment;
+
+static void reads(const moment *now, int thing) {
+  ep_races_read(races, now->block, thing, now->turn);
+}
+
+static void writes(const moment *now, int thing) {
+  ep_races_write(races, now->block, thing, now->turn);
+}
+
+static void awaits(const moment *now, int meeting) {
+  const ep_grid_span *span = &plan.span;
+  if (meeting == EP_GRID_NONE) return;
+  int blocks = meeting >= EP_GRID_PHASE    ? span->phases[meeting - EP_GRID_PHASE].tasks
+               : meeting == EP_GRID_GIVEN  ? span->given
+               : meeting == EP_GRID_MIDDLE ? span->middle_blocks
+                                           : 1;
+  unsigned till = (now->step + (meeting != EP_GRID_MIDDLE)) * (unsigned)blocks;
+  if (meeting == EP_GRID_BARRIER) till = counted[now->block].target;
+  ep_races_await(races, now->block, meeting, till);
+}
+
+static void barrier_arrive(int block) {
+  ep_races_arrive(races, block, EP_GRID_BARRIER);
+  counted[block].target += (unsigned)plan.span.workers;
+}
+
+/* Where the order of the rows of an epoch of one step is. */
+static int order_of(unsigned epoch) {
+  return thing_of(ORDER, (int)(epoch % 2));
+}
+
+/* Outputs of layer l in a step: those of a chained front lie in two places by turns. */
+static int after_of(int l, unsigned step) {
+  const ep_grid_span *span = &plan.span;
+  if (l < 0) return thing_of(INPUTS, 0);
+  bool is_other = span->front_turn != 0 && l == span->front - 1 && step % 2 == 1;
+  return thing_of(is_other ? AFTER_TOO : AFTER, l);
+}
+
+/* --- products -------------------------------------------------------------------------------- */
+
+/* A block leaves its part of a sum, of `splits`, for those that share it, and reads theirs. */
+static void sums_share(const moment *now, int counter, int splits, wait_kind kind) {
+  const int block = now->block, turn = 2 * (int)now->step + 1;
+  ep_races_write(races, block, parts_of(counter), turn); /* each its own */
+  ep_races_arrive(races, block, counter_of(counter));
+  if (left_out != kind)
+    ep_races_await(races, block, counter_of(counter), (now->step + 1) * (unsigned)splits);
+  ep_races_read(races, block, parts_of(counter), turn + 1);
+}
+
+/* Neighbours send each other the half of their sums that is the other's. */
+static void neighbours_exchange(int block) {
+  const int other = block ^ 1;
+  ep_races_write(races, block, sent_of(other), 0);
+  ep_races_arrive(races, block, neighbour_of(other));
+  counted[block].exchanges++;
+  if (left_out != NEIGHBOURS_WAIT)
+    ep_races_await(races, block, neighbour_of(block), counted[block].exchanges);
+  ep_races_read(races, block, sent_of(block), 0);
+}
+
+/* As tile_end in layers.cuh. */
+static void tile_end(const moment *now, const ep_grid_cut *cut, int blocks, int number) {
+  if (cut->splits == 1) return;
+  const bool is_wide = cut->large && !plan.span.precise;
+  const bool pairs = is_wide && plan.span.paired && ep_grid_cut_pairs(cut, blocks);
+  const int splits = pairs ? cut->splits / 2 : cut->splits, group = number / cut->splits;
+  if (pairs) neighbours_exchange(now->block);
+  if (splits == 1) return;
+  const int counter = is_wide ? 2 * group + (pairs && now->block % 2 == 1) : group;
+  writes(now, thing_of(PARTIALS, 0));
+  sums_share(now, cut->counters + counter, splits, SUMS_WAIT);
+  reads(now, thing_of(PARTIALS, 0));
+}
+
+/* A block's tasks of a way forward or back. */
+static void product_run(const moment *now, const ep_grid_phase *phase) {
+  const int l = phase->layer;
+  const bool is_back = phase->work == EP_GRID_BACKWARD;
+  const ep_grid_layer *layer = &plan.span.layers[l];
+  const ep_grid_cut *cut = is_back ? &layer->backward : &layer->forward;
+  const int blocks = is_back ? layer->backward_blocks : layer->forward_blocks;
+  const int tasks = (int)ep_grid_cut_tasks(cut);
+  if (now->block >= blocks || now->block >= tasks) awaits(now, phase->awaits);
+  if (now->block >= blocks) return;
+  for (int number = now->block; number < tasks; number += blocks) {
+    reads(now, thing_of(WEIGHTS, l));
+    if (number == now->block) awaits(now, phase->awaits);
+    reads(now, is_back ? thing_of(GRAD, l) : after_of(l - 1, now->step));
+    if (is_back) reads(now, after_of(l - 1, now->step)); /* or slopes */
+    if (is_back) reads(now, thing_of(GRAD, l - 1));
+    reads(now, thing_of(WEIGHTS, l));
+    if (!is_back && cut->left_in_parts) {
+      writes(now, thing_of(PARTIALS, 0));
+      continue;
+    }
+    tile_end(now, cut, blocks, number);
+    writes(now, thing_of(GRAD, is_back ? l - 1 : l));
+    if (!is_back) writes(now, after_of(l, now->step));
+  }
+}
+
+/* As panels_turn in panels.cuh. */
+static void panels_turn(const moment *now) {
+  if (plan.span.precise) return;
+  for (int l = 1; l < plan.span.layers_count; l++) {
+    const ep_grid_layer *layer = &plan.span.layers[l];
+    if (layer->turned < 0 || now->block < layer->turned_by) continue;
+    if (now->block >= layer->turned_by + layer->panels.across) continue;
+    reads(now, after_of(l - 1, now->step));
+    writes(now, thing_of(TURNED, l));
+  }
+}
+
+static void head_run(const moment *now, const ep_grid_phase *phase) {
+  const int last = plan.span.layers_count - 1;
+  const bool has_task = now->block < plan.span.batch_rows;
+  const bool adds_parts = plan.span.layers[last - 1].forward.left_in_parts;
+  if (has_task) reads(now, thing_of(WEIGHTS, last));
+  if (has_task) reads(now, order_of(now->step));
+  if (has_task && adds_parts) reads(now, thing_of(WEIGHTS, last - 1)); /* biases */
+  awaits(now, phase->awaits);
+  if (!has_task) return;
+  reads(now, thing_of(WEIGHTS, last));
+  if (adds_parts) {
+    reads(now, thing_of(PARTIALS, 0));
+    writes(now, after_of(last - 1, now->step));
+  } else {
+    reads(now, after_of(last - 1, now->step));
+    reads(now, thing_of(GRAD, last - 1));
+  }
+  writes(now, thing_of(GRAD, last));
+  writes(now, thing_of(GRAD, last - 1));
+  writes(now, thing_of(LOSSES, 0));
+}
+
+/* --- updates --------------------------------------------------------------------------------- */
+
+static bool is_by_panels(int l) {
+  return !plan.span.precise && plan.span.layers[l].panels.splits > 0;
+}
+
+static const ep_grid_cut *update_cut(int l) {
+  const ep_grid_layer *layer = &plan.span.layers[l];
+  return is_by_panels(l) ? &layer->panels : &layer->update;
+}
+
+static void update_task(const moment *now, int l, int number) {
+  const ep_grid_cut *cut = update_cut(l);
+  const bool has_turned = is_by_panels(l) && plan.span.layers[l].turned >= 0;
+  updated[l]++;
+  reads(now, thing_of(GRAD, l));
+  reads(now, has_turned ? thing_of(TURNED, l) : after_of(l - 1, now->step));
+  if (!is_by_panels(l) && cut->splits > 1)
+    sums_share(now, cut->counters + number / cut->splits, cut->splits, UPDATE_SUMS_WAIT);
+  writes(now, thing_of(WEIGHTS, l));
+}
+
+/* As update in updates.cuh, of a layer that is not frozen. */
+static int update(const moment *now, int l, int last, int skip, int block, int blocks) {
+  const ep_grid_cut *cut = update_cut(l);
+  const int tasks = (int)ep_grid_cut_tasks(cut), idle = blocks - skip % blocks;
+  const bool is_behind = last >= 0 && plan.span.layers[last].panels.splits > 0;
+  const bool is_few = is_behind && plan.span.slots == 0 && !is_by_panels(l) && !cut->large &&
+                      cut->splits == 1 && tasks > idle && tasks <= FEW_UPDATES * idle;
+  int number = block - skip % blocks;
+  if (number < 0 && is_few) return skip + idle;
+  if (number < 0) number += blocks;
+  for (; number < tasks; number += is_few ? idle : blocks) update_task(now, l, number);
+  return skip + (is_few ? idle : tasks);
+}
+
+static void updates_run(const moment *now, const ep_grid_phase *phase) {
+  const int block = now->block - phase->update_from, blocks = phase->update_to - phase->update_from;
+  if (block < 0 || block >= blocks) return;
+  for (int l = plan.span.layers_count - 1, last = -1, skip = 0; l >= 0; l--) {
+    if ((phase->updates >> l & 1) == 0) continue;
+    skip = update(now, l, last, skip, block, blocks);
+    last = l;
+  }
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+/* As phase_run in steps.cu. */
+static void phase_run(int block, int number, unsigned step) {
+  const ep_grid_span *span = &plan.span;
+  const ep_grid_phase *phase = &span->phases[number];
+  const bool is_last = phase->work == EP_GRID_UPDATES;
+  moment now = {block, step, 2 * ((int)step * span->phases_count + number + 1)};
+  awaits(&now, phase->begins);
+  switch (phase->work) {
+  case EP_GRID_FORWARD:
+  case EP_GRID_BACKWARD: product_run(&now, phase); break;
+  case EP_GRID_HEAD:
+    panels_turn(&now);
+    head_run(&now, phase);
+    break;
+  default:
+    awaits(&now, phase->awaits);
+    if (phase->work == EP_GRID_ROWS) reads(&now, order_of(step));
+    if (phase->work == EP_GRID_ROWS) writes(&now, thing_of(INPUTS, 0));
+    if (is_last && block == span->workers - 1) reads(&now, thing_of(LOSSES, 0));
+  }
+  if (!is_last && phase->arrives == EP_GRID_BARRIER) barrier_arrive(block);
+  if (phase->arrives != EP_GRID_BARRIER && phase->arrives != EP_GRID_NONE && block < phase->tasks)
+    ep_races_arrive(races, block, phase->arrives);
+  now.turn++;
+  updates_run(&now, phase);
+  if (is_last && block < span->middle_blocks) ep_races_arrive(races, block, EP_GRID_MIDDLE);
+  if (is_last) barrier_arrive(block);
+}
+
+/* As blocks_steps in steps.cu, of epochs of a step each. */
+static void worker_run(int block) {
+  const ep_grid_span *span = &plan.span;
+  moment now = {block, 0, 1};
+  ep_races_write(races, block, sent_of(block), 0); /* its barrier */
+  for (int l = span->front; l < span->layers_count; l++)
+    if (span->layers[l].mirror >= 0) writes(&now, thing_of(WEIGHTS, l));
+  writes(&now, order_of(0));
+  barrier_arrive(block);
+  if (span->middle_blocks > 0) awaits(&now, EP_GRID_BARRIER);
+  for (unsigned step = 0; step < STEPS; step++) {
+    now.turn = 2 * (int)step * span->phases_count + 1;
+    writes(&now, order_of(step + 1));
+    for (int p = 0; p < span->phases_count; p++) phase_run(block, p, step);
+  }
+}
+
+static void front_run(int block) {
+  const int last = plan.span.front - 1;
+  for (unsigned step = 0; step < STEPS; step++) {
+    const moment now = {block, step, 0};
+    writes(&now, after_of(last, step));
+    ep_races_arrive(races, block, EP_GRID_FRONT);
+    awaits(&now, EP_GRID_GIVEN);
+    reads(&now, thing_of(GRAD, last));
+  }
+}
+
+static ep_races_finding found;
+
+/* Runs the plan in some orders, until one is not fine. */
+static ep_races_outcome scene_try(unsigned orders) {
+  ck_assert_int_le(plan.blocks, MULTIPROCESSORS);
+  const int counters = (int)plan.counters;
+  races = ep_races_create(plan.blocks, counter_of(counters), parts_of(counters));
+  memset(counted, 0, sizeof counted);
+  memset(updated, 0, sizeof updated);
+  for (int b = 0; b < plan.span.workers; b++) worker_run(b);
+  if (plan.span.chained) front_run(plan.span.workers);
+  found = (ep_races_finding){.outcome = EP_RACES_NONE};
+  for (unsigned seed = 1; seed <= orders && found.outcome == EP_RACES_NONE; seed++)
+    found = ep_races_run(races, seed);
+  ep_races_destroy(races);
+  return found.outcome;
+}
+
+/* --- all wait -------------------------------------------------------------------------------- */
+
+static void scene_is_fine(unsigned orders) {
+  ck_assert_msg(scene_try(orders) == EP_RACES_NONE, "block %d %s %d", found.block,
+                found.outcome == EP_RACES_FOUND ? "races for" : "stays at", found.what);
+  for (int l = plan.span.front; l < plan.span.layers_count; l++)
+    ck_assert_int_eq(updated[l], ep_grid_cut_tasks(update_cut(l)) * STEPS);
+}
+
+START_TEST(blocks_wait_for_what_they_read) {
+  const ep_optimizer *optimizer = _i == 0 ? &ep_grid_sgd : &ep_grid_adam;
+  for (int multiprocessors = 2; multiprocessors <= FEW; multiprocessors += 3) {
+    for (int layers = 9; layers <= 12; layers++) {
+      ck_assert(ep_grid_plan_doubling(layers, 100, optimizer, multiprocessors, &plan));
+      ck_assert(plan.span.chained);
+      scene_is_fine(30);
+    }
+    ck_assert(ep_grid_plan_wide(EP_PRECISION_FP32, 100, optimizer, multiprocessors, &plan));
+    ck_assert_int_eq(plan.span.front, 0);
+    scene_is_fine(30);
+  }
+}
+END_TEST
+
+START_TEST(so_do_all_blocks_of_a_gpu) {
+  const int64_t batch_sizes[] = {2, 100, 128};
+  for (int layers = 9; layers <= 12; layers++)
+    for (int i = 0; i < 3; i++) {
+      ck_assert(ep_grid_plan_doubling(
+          layers, batch_sizes[i], _i == 0 ? &ep_grid_sgd : &ep_grid_adam, MULTIPROCESSORS, &plan));
+      if (layers >= 11 && batch_sizes[i] == 100) ck_assert(plan.span.paired);
+      scene_is_fine(10);
+      plan.span.paired = false; /* where clusters have no room */
+      scene_is_fine(10);
+    }
+}
+END_TEST
+
+START_TEST(so_do_those_without_a_front) {
+  const ep_precision precisions[] = {EP_PRECISION_FP32, EP_PRECISION_TF32};
+  ck_assert(ep_grid_plan_wide(precisions[_i], 100, &ep_grid_sgd, MULTIPROCESSORS, &plan));
+  ck_assert_int_eq(plan.span.front, 0);
+  scene_is_fine(10);
+}
+END_TEST
+
+/* Blocks without a row turn inputs for others. */
+START_TEST(what_is_turned_is_waited_for) {
+  ck_assert(ep_grid_plan_doubling(12, 2, &ep_grid_sgd, 24, &plan));
+  int turned = 0;
+  for (int l = 0; l < plan.span.layers_count; l++) turned += plan.span.layers[l].turned >= 0;
+  ck_assert_int_gt(turned, 0);
+  scene_is_fine(30);
+}
+END_TEST
+
+/* --- what if one did not --------------------------------------------------------------------- */
+
+/* The phase of the way forward through the first wide layer, that of the way back, or the head's.
+ */
+static ep_grid_phase *phase_find(ep_grid_work work) {
+  int layer = work == EP_GRID_HEAD ? plan.span.layers_count - 1 : plan.span.front;
+  for (int p = 0; p < plan.span.phases_count; p++)
+    if (plan.span.phases[p].work == work && plan.span.phases[p].layer == layer)
+      return &plan.span.phases[p];
+  ck_abort_msg("no such phase");
+  return NULL;
+}
+
+static void small_plan_make(void) {
+  ck_assert(ep_grid_plan_doubling(10, 100, &ep_grid_sgd, 6, &plan));
+}
+
+/* The same with an await or an arrival left out. */
+START_TEST(a_missing_meeting_is_noticed) {
+  small_plan_make();
+  phase_find(EP_GRID_FORWARD)->begins = EP_GRID_NONE;
+  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
+  small_plan_make();
+  phase_find(EP_GRID_FORWARD)->awaits = EP_GRID_NONE;
+  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
+  small_plan_make();
+  /* Of its own weights, while others read them. */
+  phase_find(EP_GRID_BACKWARD)->updates |= UINT32_C(1) << plan.span.front;
+  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
+  small_plan_make();
+  plan.span.front_turn = 0; /* the next outputs over those that the update reads */
+  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
+  small_plan_make();
+  phase_find(EP_GRID_BACKWARD)->arrives = EP_GRID_NONE;
+  ck_assert_int_eq(scene_try(30), EP_RACES_STUCK);
+  small_plan_make();
+  phase_find(EP_GRID_HEAD)->tasks--; /* a block that nobody awaits */
+  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
+}
+END_TEST
+
+START_TEST(a_missing_meeting_of_the_middle_is_noticed) {
+  ck_assert(ep_grid_plan_doubling(12, 100, &ep_grid_sgd, FEW, &plan));
+  ck_assert_int_gt(plan.span.middle_blocks, 1);
+  phase_find(EP_GRID_FORWARD)->begins = EP_GRID_NONE;
+  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
+  ck_assert(ep_grid_plan_doubling(12, 100, &ep_grid_sgd, FEW, &plan));
+  for (int p = 0; p < plan.span.phases_count; p++) /* of layers that are still to go back through */
+    if (plan.span.phases[p].update_from == plan.span.middle_blocks)
+      plan.span.phases[p].updates |= UINT32_C(1) << (plan.span.middle - 1);
+  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
+}
+END_TEST
+
+static void wait_leave_out(wait_kind kind, int first_thing, int end) {
+  left_out = NO_WAIT;
+  scene_is_fine(1);
+  left_out = kind;
+  ck_assert_int_eq(scene_try(10), EP_RACES_FOUND);
+  left_out = NO_WAIT;
+  ck_assert_int_ge(found.what, first_thing);
+  ck_assert_int_lt(found.what, end);
+}
+
+START_TEST(a_missing_wait_for_sums_is_noticed) {
+  ck_assert(ep_grid_plan_doubling(12, 100, &ep_grid_sgd, MULTIPROCESSORS, &plan));
+  wait_leave_out(NEIGHBOURS_WAIT, sent_of(0), sent_of(plan.blocks));
+  wait_leave_out(SUMS_WAIT, parts_of(0), parts_of((int)plan.counters));
+  ck_assert(ep_grid_plan_wide(EP_PRECISION_FP32, 1000, &ep_grid_sgd, MULTIPROCESSORS, &plan));
+  wait_leave_out(UPDATE_SUMS_WAIT, parts_of(0), parts_of((int)plan.counters));
+}
+END_TEST
+
+EP_SUITE("kernels/grid_meetings") {
+  TCase *fine = ep_suite_case(suite, "all wait");
+  tcase_set_timeout(fine, 60);
+  tcase_add_loop_test(fine, blocks_wait_for_what_they_read, 0, 2);
+  tcase_add_loop_test(fine, so_do_all_blocks_of_a_gpu, 0, 2);
+  tcase_add_loop_test(fine, so_do_those_without_a_front, 0, 2);
+  tcase_add_test(fine, what_is_turned_is_waited_for);
+  TCase *missing = ep_suite_case(suite, "one does not");
+  tcase_set_timeout(missing, 60);
+  tcase_add_test(missing, a_missing_meeting_is_noticed);
+  tcase_add_test(missing, a_missing_meeting_of_the_middle_is_noticed);
+  tcase_add_test(missing, a_missing_wait_for_sums_is_noticed);
+}

@@ -1,0 +1,521 @@
+/* The HTTP server over real sockets, with jobs that nobody trains behind it. */
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/handlers/routes.h"
+#include "server/http/http.h"
+#include "server/process/clock.h"
+#include "server/process/data_dir.h"
+#include "tests/suite.h"
+#include "tests/unit/server/fake_jobs.h"
+
+enum { ANSWER_BYTES = 1 << 20, PATIENCE_MS = 10000 };
+
+static char folder[] = "/tmp/epochd-http-XXXXXX";
+static ep_config config;
+static ep_server server;
+static ep_http *http;
+static int port;
+static char answer[ANSWER_BYTES];
+
+static void start(int64_t watchers) {
+  ep_error error = {0};
+  char tmp[64];
+  signal(SIGPIPE, SIG_IGN);
+  memcpy(folder + sizeof folder - 7, "XXXXXX", 6);
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  snprintf(tmp, sizeof tmp, "%s/tmp", folder);
+  ck_assert_int_eq(mkdir(tmp, 0700), 0);
+  char *argv[] = {"epochd", "--listen=127.0.0.1:0", "--data-dir", folder,
+                  "--max-upload-bytes=2000000"};
+  ck_assert_int_eq(ep_config_read(5, argv, &config, &error), EP_OK);
+  server = (ep_server){.config = &config,
+                       .jobs = fake_jobs_create(folder),
+                       .routes = &EP_ROUTES,
+                       .guard = {.listen_host = "127.0.0.1", .allow = ""},
+                       .boot = "b"};
+  ep_http_room room = ep_http_room_find();
+  if (watchers) room.watchers = watchers;
+  ck_assert_msg(ep_http_start(&server, &room, &http, &port, &error) == EP_OK, "%s", error.message);
+}
+
+static void stop(void) {
+  ep_http_stop(http);
+  ck_assert_int_eq(fake_jobs_logs(server.jobs), 0);
+  ck_assert_int_eq(fake_jobs_cancels(server.jobs), 0);
+  fake_jobs_destroy(server.jobs);
+  ep_http_destroy(http);
+}
+
+static void setup(void) {
+  start(0);
+}
+
+static int dial(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int client = socket(AF_INET, SOCK_STREAM, 0);
+  ck_assert_int_ge(client, 0);
+  ck_assert_int_eq(connect(client, (struct sockaddr *)&address, sizeof address), 0);
+  return client;
+}
+
+static void say(int client, const char *text) {
+  ck_assert_int_eq(send(client, text, strlen(text), MSG_NOSIGNAL), (ssize_t)strlen(text));
+}
+
+/* Reads on into `answer` until `word` is there or the other side closes; false when it closes or
+ * nothing comes for `patience_ms`. */
+static bool hear(int client, const char *word, int patience_ms, size_t *used) {
+  for (;;) {
+    answer[*used] = 0;
+    if (word && strstr(answer, word)) return true;
+    struct pollfd ready = {.fd = client, .events = POLLIN};
+    if (poll(&ready, 1, patience_ms) <= 0) return false;
+    ssize_t bytes = recv(client, answer + *used, ANSWER_BYTES - 1 - *used, 0);
+    if (bytes <= 0) return false;
+    *used += (size_t)bytes;
+  }
+}
+
+/* One request on a connection of its own, answered whole in `answer`; returns the status. */
+static int ask(const char *method, const char *target, const char *headers, const char *body) {
+  char request[4096];
+  size_t used = 0;
+  int client = dial();
+  snprintf(request, sizeof request, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s",
+           method, target, headers);
+  say(client, request);
+  if (body) {
+    snprintf(request, sizeof request, "Content-Length: %zu\r\n\r\n", strlen(body));
+    say(client, request);
+    say(client, body);
+  } else {
+    say(client, "\r\n");
+  }
+  hear(client, NULL, PATIENCE_MS, &used);
+  close(client);
+  return used > 12 ? (int)strtol(answer + 9, NULL, 10) : 0;
+}
+
+static int get(const char *target) {
+  return ask("GET", target, "", NULL);
+}
+
+#define JSON "Content-Type: application/json\r\n"
+#define JOB "/v1/jobs/" FAKE_JOB
+
+START_TEST(routes_answer) {
+  ck_assert_int_eq(get("/livez"), 200);
+  ck_assert_int_eq(get("/readyz"), 200);
+  ck_assert_int_eq(get("/"), 200);
+  ck_assert_int_eq(get("/openapi.json"), 200);
+  ck_assert_int_eq(get("/v1/devices"), 200);
+  ck_assert_int_eq(get("/v1/queue"), 200);
+  ck_assert_int_eq(get(JOB), 200);
+  ck_assert_int_eq(get("/v1/jobs?limit=3&after=job_x&state=running"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "{\"state\":1,\"after\":\"job_x\",\"limit\":3,"));
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 201);
+  ck_assert_ptr_nonnull(strstr(answer, "Location: /v1/jobs/" FAKE_JOB "\r\n"));
+  ck_assert_int_eq(ask("POST", "/v1/jobs?validate=only", JSON, "{}"), 200);
+  ck_assert_int_eq(ask("POST", JOB "/predict", JSON, "{\"x\":[[1,2]]}"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "\"predictions\":[[1,2]]"));
+  ck_assert_int_eq(ask("HEAD", "/livez", "", NULL), 200);
+  ck_assert_ptr_null(strstr(answer, "live\""));
+}
+END_TEST
+
+START_TEST(lists_and_labels_answer) {
+  char etag[64], headers[128];
+  ck_assert_int_eq(get("/v1/jobs?tag=a%20b&view=summary&tag=c&limit=7"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "\"limit\":7,\"summary\":1,\"tags\":\"a b;c;\"}"));
+  const char *found = strstr(answer, "ETag: ");
+  ck_assert_ptr_nonnull(found);
+  snprintf(etag, sizeof etag, "%.*s", (int)strcspn(found + 6, "\r"), found + 6);
+  snprintf(headers, sizeof headers, "If-None-Match: \"x\", W/%s\r\n", etag);
+  ck_assert_int_eq(ask("GET", "/v1/jobs?limit=1000", headers, NULL), 304);
+  ck_assert_ptr_nonnull(strstr(answer, etag));
+  ck_assert_int_eq(ask("PATCH", JOB, JSON, "{\"name\":\"a\"}"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "ETag: "));
+  ck_assert_int_eq(ask("GET", "/v1/jobs?limit=1000", headers, NULL), 200); /* by another thread */
+  ck_assert_int_eq(ask("PATCH", JOB, "Content-Type: application/merge-patch+json\r\n", "{}"), 200);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", "Content-Type: application/merge-patch+json\r\n", "{}"),
+                   415);
+  ck_assert_int_eq(ask("PATCH", JOB, "", "{}"), 415);
+  ck_assert_int_eq(ask("PATCH", JOB, JSON, "{\"refuse\":1}"), 422);
+  ck_assert_ptr_nonnull(strstr(answer, "\"pointer\":\"/tags\""));
+  ck_assert_int_eq(ask("PATCH", "/v1/jobs/job_x", JSON, "{}"), 404);
+  ck_assert_int_eq(get("/v1/jobs?tag="), 400);
+  ck_assert_int_eq(get("/v1/jobs?limit=1&limit=2"), 400);
+  ck_assert_ptr_nonnull(strstr(answer, "more than once"));
+}
+END_TEST
+
+START_TEST(comparisons_answer) {
+  ck_assert_int_eq(get("/v1/compare?jobs=" FAKE_JOB), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "{\"object\":\"comparison\",\"jobs\":[{\"id\":\"" FAKE_JOB));
+  ck_assert_int_eq(get("/v1/compare?jobs=" FAKE_JOB "&format=csv"), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "Content-Type: text/csv"));
+  ck_assert_ptr_nonnull(strstr(answer, "\n" FAKE_JOB ",,"));
+  ck_assert_int_eq(get("/v1/compare?jobs=" FAKE_JOB ",job_x"), 404);
+  static const char *const bad[] = {"",
+                                    "?jobs=",
+                                    "?jobs=,",
+                                    "?jobs=" FAKE_JOB ",",
+                                    "?jobs=" FAKE_JOB "," FAKE_JOB,
+                                    "?jobs=" FAKE_JOB "&max_points=1",
+                                    "?jobs=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    char target[256];
+    snprintf(target, sizeof target, "/v1/compare%s", bad[i]);
+    ck_assert_msg(get(target) == 400, "%s", target);
+  }
+}
+END_TEST
+
+START_TEST(errors_answer) {
+  ck_assert_int_eq(get("/nope"), 404);
+  ck_assert_ptr_nonnull(strstr(answer, "there is no /nope here"));
+  ck_assert_int_eq(get("/v1/jobs/job_x"), 404);
+  ck_assert_int_eq(get("/v1/jobs/"), 404);
+  ck_assert_int_eq(get("/v1/jobs/..%2f..%2fetc"), 404);
+  ck_assert_int_eq(get("/v1/jobs/%2e%2e"), 404);
+  ck_assert_int_eq(get("/v1/datasets/.hidden"), 404);
+  ck_assert_int_eq(get("/v1/jobs/a%00b"), 400);
+  ck_assert_int_eq(get("/v1/jobs?limit=0"), 400);
+  ck_assert_int_eq(get("/v1/jobs?state=done"), 400);
+  ck_assert_int_eq(get("/v1/jobs?lim=1"), 400);
+  ck_assert_ptr_nonnull(strstr(answer, "known: limit, after, state, tag, view"));
+  ck_assert_int_eq(ask("PATCH", "/v1/jobs", "", NULL), 405);
+  ck_assert_ptr_nonnull(strstr(answer, "Allow: POST, GET, HEAD\r\n"));
+  ck_assert_int_eq(ask("POST", JOB "/pause", JSON, "{}"), 404);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", "Content-Type: text/plain\r\n", "{}"), 415);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON "Content-Encoding: gzip\r\n", "{}"), 415);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "no"), 400);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, ""), 400);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{\"refuse\":1}"), 422);
+  ck_assert_ptr_nonnull(strstr(answer, "\"pointer\":\"/epochs\""));
+  ck_assert_ptr_nonnull(strstr(answer, "Content-Type: application/problem+json\r\n"));
+  ck_assert_int_eq(ask("POST", JOB "/predict", JSON, "{\"x\":[[1]]}"), 422);
+  ck_assert_int_eq(ask("DELETE", JOB, "", NULL), 409);
+  ck_assert_int_eq(ask("GET", "/livez", "Origin: http://evil.example\r\n", NULL), 403);
+  ck_assert_int_eq(
+      ask("PUT", "/v1/datasets/big", "Expect: 100-continue\r\nContent-Length: 3000000\r\n", NULL),
+      413);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON "Content-Length: 99999999\r\n", NULL), 413);
+}
+END_TEST
+
+START_TEST(a_token_is_needed_but_for_probes) {
+  server.auth.count = 1; /* of a hash that nothing has */
+  for (int i = 0; i < EP_ROUTES.count; i++) {
+    char target[128];
+    snprintf(target, sizeof target, "%s", EP_ROUTES.rows[i].path);
+    char *brace = strchr(target, '{');
+    if (brace) memcpy(brace, "abcd", 4);
+    int status = ask(EP_ROUTES.rows[i].method, target, JSON, EP_ROUTES.rows[i].body ? "{}" : NULL);
+    ck_assert_msg((status == 401) != EP_ROUTES.rows[i].open, "%s %s: %d", EP_ROUTES.rows[i].method,
+                  target, status);
+    ck_assert_int_eq(ask(EP_ROUTES.rows[i].method, target, JSON "Host: evil.example\r\n", "{}"),
+                     400);
+  }
+  ck_assert_int_eq(get("/nope"), 401);
+  server.auth.count = 0;
+}
+END_TEST
+
+START_TEST(versions_and_waiting) {
+  char header[128], etag[64] = "";
+  ck_assert_int_eq(get(JOB), 200);
+  const char *found = strstr(answer, "ETag: ");
+  ck_assert_ptr_nonnull(found);
+  ck_assert_int_eq(sscanf(found, "ETag: %63s", etag), 1);
+  snprintf(header, sizeof header, "If-None-Match: %s\r\n", etag);
+  ck_assert_int_eq(ask("GET", JOB, header, NULL), 304);
+  int64_t before_us = ep_clock_steady_us();
+  ck_assert_int_eq(ask("GET", JOB "?wait=1", header, NULL), 304);
+  int64_t waited_us = ep_clock_steady_us() - before_us;
+  ck_assert_int_ge(waited_us, 990000);
+  ck_assert_int_lt(waited_us, 3000000);
+  ck_assert_int_eq(get(JOB "?wait=61"), 400);
+
+  int client = dial(); /* waits for an end that comes */
+  size_t used = 0;
+  say(client, "GET " JOB "?wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ck_assert(!hear(client, NULL, 200, &used));
+  fake_jobs_epochs(server.jobs, 1, 1, 1);
+  ck_assert(!hear(client, NULL, 200, &used));
+  fake_jobs_end(server.jobs);
+  ck_assert(hear(client, "\"status\":\"succeeded\"", PATIENCE_MS, &used));
+  close(client);
+  ck_assert_int_eq(ask("GET", JOB "?wait=60", "", NULL), 200);
+}
+END_TEST
+
+START_TEST(streams_come_in_two_forms) {
+  fake_jobs_epochs(server.jobs, 1, 1, 3);
+  ck_assert_int_eq(get(JOB "/events?follow=0&after=2"), 200);
+  ck_assert_ptr_null(strstr(answer, "\"seq\":2,"));
+  ck_assert_ptr_nonnull(strstr(answer, "{\"seq\":3,"));
+  fake_jobs_end(server.jobs);
+  ck_assert_int_eq(ask("GET", JOB "/events", "Accept: text/event-stream\r\n", NULL), 200);
+  ck_assert_ptr_nonnull(strstr(answer, "id: 2\nevent: epoch\ndata: {\"seq\":2,"));
+  ck_assert_int_eq(
+      ask("GET", JOB "/events", "Accept: text/event-stream\r\nLast-Event-ID: 4\r\n", NULL), 200);
+  ck_assert_ptr_null(strstr(answer, "id: 4\n"));
+  ck_assert_ptr_nonnull(strstr(answer, "id: 5\nevent: end\n"));
+  ck_assert_int_eq(
+      ask("GET", JOB "/events", "Accept: text/event-stream\r\nLast-Event-ID: 5\r\n", NULL), 204);
+  ck_assert_int_eq(ask("GET", JOB "/events", "Last-Event-ID: x\r\n", NULL), 400);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON "Accept: application/x-ndjson\r\n", "{}"), 201);
+  ck_assert_ptr_nonnull(strstr(answer, "\"type\":\"end\""));
+}
+END_TEST
+
+/* Opens `count` watchers of the job; each has its first line before this returns. */
+static int *watch(int count) {
+  int *clients = calloc((size_t)count, sizeof *clients);
+  ck_assert_ptr_nonnull(clients);
+  for (int i = 0; i < count; i++) {
+    size_t used = 0;
+    clients[i] = dial();
+    say(clients[i], "GET " JOB "/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    ck_assert(hear(clients[i], "\"type\":\"queued\"", PATIENCE_MS, &used));
+  }
+  return clients;
+}
+
+/* Some leave in the middle, the others see every line, and the job knows nothing of it. */
+START_TEST(a_thousand_watchers_see_every_line) {
+  enum { WATCHERS = 1000, ROUNDS = 20, EACH = 7 };
+  int *clients = watch(WATCHERS);
+  ck_assert_int_eq(fake_jobs_logs(server.jobs), WATCHERS);
+  for (int round = 0; round < ROUNDS; round++) {
+    fake_jobs_epochs(server.jobs, 1 + round * EACH, 1, EACH);
+    for (int i = round; i < WATCHERS; i += 100) {
+      if (clients[i] >= 0 && round % 2 == 1) close(clients[i]);
+      if (round % 2 == 1) clients[i] = -1;
+    }
+  }
+  fake_jobs_end(server.jobs);
+  for (int i = 0; i < WATCHERS; i++) {
+    if (clients[i] < 0) continue;
+    size_t used = 0;
+    ck_assert(hear(clients[i], "\"type\":\"end\"", PATIENCE_MS, &used));
+    const char *at = answer;
+    for (int seq = 2; seq <= 2 + ROUNDS * EACH; seq++) {
+      char wanted[32];
+      snprintf(wanted, sizeof wanted, "{\"seq\":%d,", seq);
+      at = strstr(at, wanted);
+      ck_assert_msg(at != NULL, "watcher %d did not see %s", i, wanted);
+    }
+    close(clients[i]);
+  }
+  free(clients);
+  for (int tries = 0; fake_jobs_logs(server.jobs) > 0 && tries < 6000; tries++) usleep(10000);
+  ck_assert_int_eq(fake_jobs_logs(server.jobs), 0);
+}
+END_TEST
+
+START_TEST(full_of_watchers_it_still_answers) {
+  int *clients = watch(3);
+  ck_assert_int_eq(get(JOB "/events"), 503);
+  ck_assert_ptr_nonnull(strstr(answer, "Retry-After: "));
+  ck_assert_int_eq(get(JOB "?wait=5"), 503);
+  ck_assert_int_eq(get("/livez"), 200);
+  ck_assert_int_eq(get(JOB "/events?follow=0"), 200);
+  close(clients[0]);
+  fake_jobs_epochs(server.jobs, 1, 1, 1); /* only a write shows that it is gone */
+  fake_jobs_epochs(server.jobs, 2, 1, 1);
+  for (int tries = 0; ep_waiters_count(server.streams) > 2 && tries < 6000; tries++) {
+    fake_jobs_epochs(server.jobs, 3, 1, 1);
+    usleep(10000);
+  }
+  ck_assert_int_eq(ep_waiters_count(server.streams), 2);
+  ck_assert_int_eq(get(JOB "/events?follow=0"), 200);
+  close(clients[1]);
+  close(clients[2]);
+  free(clients);
+}
+END_TEST
+
+static void setup_small(void) {
+  start(3);
+}
+
+/* Watchers, a long poll and half a request are open when it stops. */
+START_TEST(it_stops_with_everything_open) {
+  int *clients = watch(50), waits = dial(), half = dial();
+  size_t used = 0;
+  say(waits, "GET " JOB "?wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  say(half, "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Le");
+  usleep(100000);
+  stop();
+  for (int i = 0; i < 50; i++) {
+    used = 0;
+    ck_assert(!hear(clients[i], "\r\n0\r\n", 1000, &used)); /* cut, not ended */
+    close(clients[i]);
+  }
+  close(waits);
+  close(half);
+  free(clients);
+  start(0);
+}
+END_TEST
+
+static int upload(const char *framing, const char *piece, int pieces) {
+  int client = dial();
+  size_t used = 0;
+  say(client, "PUT /v1/datasets/t HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+  say(client, framing);
+  for (int i = 0; i < pieces; i++)
+    if (send(client, piece, strlen(piece), MSG_NOSIGNAL) < 0) break;
+  hear(client, NULL, PATIENCE_MS, &used);
+  close(client);
+  return used > 12 ? (int)strtol(answer + 9, NULL, 10) : 0;
+}
+
+/* Half of the largest body that is read into memory, and a byte. */
+static int half_send(void) {
+  static char half[EP_LIMIT_PREDICT_BYTES / 2 + 1];
+  char head[300];
+  int client = dial();
+  snprintf(head, sizeof head,
+           "POST " JOB "/predict HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %d\r\n\r\n",
+           EP_LIMIT_PREDICT_BYTES);
+  say(client, head);
+  for (size_t sent = 0; sent < sizeof half;) {
+    ssize_t now = send(client, half + sent, sizeof half - sent, MSG_NOSIGNAL);
+    ck_assert_int_gt(now, 0);
+    sent += (size_t)now;
+  }
+  return client;
+}
+
+/* Bodies are held in memory up to a ceiling, all together; then others must wait. */
+START_TEST(bodies_have_a_ceiling_together) {
+  enum { MOST = EP_LIMIT_BODIES_BYTES / EP_LIMIT_PREDICT_BYTES };
+  int clients[MOST];
+  for (int i = 0; i < MOST; i++) clients[i] = half_send();
+  for (int i = 0; i < 10000 && ask("POST", "/v1/jobs", JSON, "{}") != 429; i++) usleep(1000);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 429);
+  ck_assert_ptr_nonnull(strstr(answer, "Retry-After: 1"));
+  ck_assert_int_eq(get("/livez"), 200);
+  for (int i = 0; i < MOST; i++) close(clients[i]);
+  for (int i = 0; i < 10000 && server.bodies_bytes > 0; i++) usleep(1000);
+  ck_assert_int_eq(server.bodies_bytes, 0);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "{}"), 201);
+}
+END_TEST
+
+/* A watcher may stay for hours; what it asked with is not held for as long. */
+START_TEST(a_stream_holds_no_body) {
+  static char request[65536];
+  size_t used = 0;
+  int client = dial(), padding = sizeof request - 300;
+  snprintf(request, sizeof request,
+           "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nAccept: application/x-ndjson\r\n" JSON
+           "Content-Length: %d\r\n\r\n{%*s}",
+           padding + 2, padding, "");
+  say(client, request);
+  ck_assert(hear(client, "\"seq\":1,", PATIENCE_MS, &used));
+  ck_assert_int_eq(server.bodies_bytes, 0);
+  close(client);
+}
+END_TEST
+
+/* Jobs whose files are read first take minutes; what is quick is answered meanwhile. */
+START_TEST(what_takes_long_holds_up_nothing_quick) {
+  static const char body[] = "{\"data\":{\"path\":\"x\"}}";
+  int clients[4];
+  size_t used;
+  char request[300];
+  snprintf(request, sizeof request,
+           "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n" JSON "Content-Length: %zu\r\n\r\n%s",
+           sizeof body - 1, body);
+  fake_jobs_hold(server.jobs, true);
+  for (int i = 0; i < 4; i++) {
+    clients[i] = dial();
+    say(clients[i], request);
+  }
+  usleep(50000);
+  ck_assert_int_eq(get("/metrics"), 200);
+  ck_assert_int_eq(get("/v1/jobs?limit=1000"), 200);
+  fake_jobs_hold(server.jobs, false);
+  for (int i = 0; i < 4; i++) {
+    used = 0;
+    ck_assert(hear(clients[i], "HTTP/1.1 201", PATIENCE_MS, &used));
+    close(clients[i]);
+  }
+}
+END_TEST
+
+/* A job that is in is said to be in, though it cannot be followed. */
+START_TEST(what_was_accepted_is_answered_so) {
+  fake_jobs_hold(server.jobs, true);
+  ck_assert_int_eq(ask("POST", "/v1/jobs", JSON "Accept: application/x-ndjson\r\n", "{}"), 201);
+  ck_assert_ptr_nonnull(strstr(answer, "Location: " JOB));
+  ck_assert_ptr_nonnull(strstr(answer, "Content-Type: application/json"));
+  fake_jobs_hold(server.jobs, false);
+}
+END_TEST
+
+START_TEST(uploads_go_to_disk) {
+  ck_assert_int_eq(upload("Content-Length: 16\r\n\r\n", "a,b\n1,2\n3,4\n5,6\n", 1), 201);
+  ck_assert_int_eq(
+      upload("Transfer-Encoding: chunked\r\n\r\n", "10\r\na,b\n1,2\n3,4\n5,6\n\r\n0\r\n\r\n", 1),
+      201);
+  ck_assert_int_eq(upload("Content-Length: 8\r\n\r\n", "a,b\n1,x\n", 1), 422);
+  char *piece = malloc(0x10000 + 16), *at = piece + 7;
+  memcpy(piece, "10000\r\n", 7);
+  for (int i = 0; i < 0x10000 / 4; i++, at += 4) memcpy(at, "1,2\n", 4);
+  memcpy(at, "\r\n", 3);
+  ck_assert_int_eq(upload("Expect: 100-continue\r\nContent-Length: 2000001\r\n\r\n", "", 1), 413);
+  ck_assert_ptr_null(strstr(answer, "100 Continue"));
+  /* one that did not say how long it is: 40 * 64 KiB are over the limit */
+  piece[0x10000 + 9] = 0;
+  int client = dial();
+  size_t used = 0;
+  say(client,
+      "PUT /v1/datasets/t HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (int i = 0; i < 40; i++) say(client, piece);
+  say(client, "0\r\n\r\n");
+  ck_assert(hear(client, "\r\n\r\n", PATIENCE_MS, &used));
+  ck_assert_int_eq(strncmp(answer, "HTTP/1.1 413", 12), 0);
+  used = 0; /* and the connection is still good */
+  say(client, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  ck_assert(hear(client, "\"live\"", PATIENCE_MS, &used));
+  close(client);
+  free(piece);
+}
+END_TEST
+
+EP_SUITE("http") {
+  TCase *all = ep_suite_case(suite, "all"), *small = ep_suite_case(suite, "small");
+  tcase_add_checked_fixture(all, setup, stop);
+  tcase_set_timeout(all, 120);
+  tcase_add_test(all, routes_answer);
+  tcase_add_test(all, errors_answer);
+  tcase_add_test(all, lists_and_labels_answer);
+  tcase_add_test(all, comparisons_answer);
+  tcase_add_test(all, a_token_is_needed_but_for_probes);
+  tcase_add_test(all, versions_and_waiting);
+  tcase_add_test(all, streams_come_in_two_forms);
+  tcase_add_test(all, a_thousand_watchers_see_every_line);
+  tcase_add_test(all, it_stops_with_everything_open);
+  tcase_add_test(all, uploads_go_to_disk);
+  tcase_add_test(all, what_takes_long_holds_up_nothing_quick);
+  tcase_add_test(all, what_was_accepted_is_answered_so);
+  tcase_add_test(all, bodies_have_a_ceiling_together);
+  tcase_add_test(all, a_stream_holds_no_body);
+  tcase_add_checked_fixture(small, setup_small, stop);
+  tcase_set_timeout(small, 60);
+  tcase_add_test(small, full_of_watchers_it_still_answers);
+}

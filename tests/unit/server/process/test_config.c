@@ -1,0 +1,160 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/process/config.h"
+#include "tests/suite.h"
+
+static ep_config config;
+static ep_error error;
+
+static ep_status read_flags(const char *one, const char *two, const char *three) {
+  char *argv[] = {"epochd", (char *)(uintptr_t)one, (char *)(uintptr_t)two,
+                  (char *)(uintptr_t)three};
+  int argc = 1 + (one != NULL) + (two != NULL) + (three != NULL);
+  error = (ep_error){0};
+  return ep_config_read(argc, argv, &config, &error);
+}
+
+static ep_status read_text(const char *text, const char *flag) {
+  char path[] = "/tmp/epochd-config-XXXXXX";
+  int file = mkstemp(path);
+  ck_assert_int_ge(file, 0);
+  ck_assert_int_eq(write(file, text, strlen(text)), (ssize_t)strlen(text));
+  close(file);
+  ep_status status = read_flags("--config", path, flag);
+  unlink(path);
+  return status;
+}
+
+START_TEST(defaults_are_a_local_daemon) {
+  setenv("XDG_STATE_HOME", "/state", 1);
+  ck_assert_int_eq(read_flags(NULL, NULL, NULL), EP_OK);
+  ck_assert_str_eq(config.host, "127.0.0.1");
+  ck_assert_int_eq(config.port, 8080);
+  ck_assert(config.loopback);
+  ck_assert_str_eq(config.data_dir, "/state/epochd");
+  unsetenv("XDG_STATE_HOME");
+  setenv("HOME", "/home-of-one", 1);
+  ck_assert_int_eq(read_flags(NULL, NULL, NULL), EP_OK);
+  ck_assert_str_eq(config.data_dir, "/home-of-one/.local/state/epochd");
+  unsetenv("HOME");
+  ck_assert_int_eq(read_flags(NULL, NULL, NULL), EP_OK);
+  ck_assert_str_eq(config.data_dir, "epochd-data");
+}
+END_TEST
+
+START_TEST(allowed_folders_add_up) {
+  ck_assert_int_eq(read_flags("--allow-path", "/a", "--allow-path=/b:/c"), EP_OK);
+  ck_assert_str_eq(config.allow_path, "/a:/b:/c");
+  ck_assert_int_eq(read_text("{\"allow_path\": \"/file\"}", "--allow-path=/flag"), EP_OK);
+  ck_assert_str_eq(config.allow_path, "/file:/flag");
+  ck_assert_int_eq(read_flags("--allow-path", NULL, NULL), EP_INVALID);
+  static char text[EP_CONFIG_FOLDERS_BYTES + 1];
+  memset(text, 'x', EP_CONFIG_FOLDERS_BYTES);
+  ck_assert_int_eq(read_flags("--allow-path", text, NULL), EP_INVALID);
+  text[EP_CONFIG_FOLDERS_BYTES - 1] = 0;
+  ck_assert_int_eq(read_flags("--allow-path", text, NULL), EP_OK);
+}
+END_TEST
+
+START_TEST(listen_is_split) {
+  static const struct {
+    const char *flag, *host;
+    int port;
+    bool loopback;
+  } rows[] = {{"--listen=127.0.0.1:0", "127.0.0.1", 0, true},
+              {"--listen=127.9.9.9:1", "127.9.9.9", 1, true},
+              {"--listen=localhost:80", "localhost", 80, true},
+              {"--listen=[::1]:65535", "::1", 65535, true},
+              {"--listen=[::]:8080", "::", 8080, false},
+              {"--listen=0.0.0.0:8080", "0.0.0.0", 8080, false},
+              {"--listen=gpu-box:8080", "gpu-box", 8080, false}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    ck_assert_int_eq(read_flags(rows[i].flag, NULL, NULL), EP_OK);
+    ck_assert_str_eq(config.host, rows[i].host);
+    ck_assert_int_eq(config.port, rows[i].port);
+    ck_assert_int_eq(config.loopback, rows[i].loopback);
+  }
+  static const char *const wrong[] = {
+      "--listen=8080",    "--listen=:8080", "--listen=a:",     "--listen=a:x",
+      "--listen=a:65536", "--listen=a:-1",  "--listen=::1:80", "--listen="};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    ck_assert_msg(read_flags(wrong[i], NULL, NULL) == EP_INVALID, "%s was taken", wrong[i]);
+}
+END_TEST
+
+START_TEST(unknown_flags_are_named) {
+  ck_assert_int_eq(read_flags("--lissen", "x", NULL), EP_INVALID);
+  ck_assert_ptr_nonnull(strstr(error.message, "--lissen"));
+  ck_assert_int_eq(read_flags("serve", NULL, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags("--data-dir", NULL, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags("--help=1", NULL, NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags("--max-queued", "0", NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags("--max-queued", "1x", NULL), EP_INVALID);
+  ck_assert_int_eq(read_flags("--max-queued", "1", NULL), EP_OK);
+  ck_assert_int_eq(config.max_queued, 1);
+  ck_assert_int_eq(read_flags("--log-level", "loud", NULL), EP_INVALID);
+}
+END_TEST
+
+START_TEST(the_file_gives_and_flags_win) {
+  ck_assert_int_eq(read_text(" {\"max_queued\": 7, \"data_dir\":\"/x/y\",\n\"devices\":\"cpu\"} \n",
+                             "--devices=cuda:0"),
+                   EP_OK);
+  ck_assert_int_eq(config.max_queued, 7);
+  ck_assert_str_eq(config.data_dir, "/x/y");
+  ck_assert_str_eq(config.devices, "cuda:0");
+  ck_assert_int_eq(read_text("{}", NULL), EP_OK);
+}
+END_TEST
+
+START_TEST(the_file_is_checked) {
+  ck_assert_int_eq(read_text("{\"max_queue\": 7}", NULL), EP_INVALID);
+  ck_assert_ptr_nonnull(strstr(error.message, "max_queue"));
+  static const char *const wrong[] = {"",
+                                      "[]",
+                                      "{",
+                                      "{\"max_queued\": 7",
+                                      "{\"max_queued\": 7,}",
+                                      "{\"max_queued\": 7} x",
+                                      "{\"max_queued\": \"7\"}",
+                                      "{\"max_queued\": 7.5}",
+                                      "{\"max_queued\": 1e300}",
+                                      "{\"devices\": 7}",
+                                      "{\"devices\": \"a\\nb\"}",
+                                      "{\"config\": \"again\"}",
+                                      "{\"help\": true}"};
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+    ck_assert_msg(read_text(wrong[i], NULL) != EP_OK, "%s was taken", wrong[i]);
+  ck_assert_int_eq(read_flags("--config", "/nowhere/at/all", NULL), EP_IO);
+}
+END_TEST
+
+START_TEST(log_lines_hide_nothing_and_break_nothing) {
+  char line[EP_LOG_LINE_BYTES], long_text[2000];
+  size_t bytes = ep_log_line(line, EP_LOG_JSON, EP_LOG_WARNING, 0, "a \"b\"\n\x1b[31m");
+  ck_assert_int_eq(memchr(line, '\n', bytes) == line + bytes - 1, 1);
+  line[bytes] = 0;
+  ck_assert_ptr_nonnull(strstr(line, "a \\\"b\\\"\\n\\u001b[31m"));
+  ck_assert_ptr_nonnull(strstr(line, "\"level\":\"warning\""));
+  bytes = ep_log_line(line, EP_LOG_TEXT, EP_LOG_INFO, 0, "a\nb\x1b[31m");
+  line[bytes] = 0;
+  ck_assert_str_eq(line, "a?b?[31m\n");
+  memset(long_text, 1, sizeof long_text - 1); /* each byte becomes an escape */
+  long_text[sizeof long_text - 1] = 0;
+  ck_assert_int_gt((int)ep_log_line(line, EP_LOG_JSON, EP_LOG_INFO, 0, long_text), 600);
+}
+END_TEST
+
+EP_SUITE("config") {
+  TCase *all = ep_suite_case(suite, "all");
+  tcase_add_test(all, defaults_are_a_local_daemon);
+  tcase_add_test(all, allowed_folders_add_up);
+  tcase_add_test(all, listen_is_split);
+  tcase_add_test(all, unknown_flags_are_named);
+  tcase_add_test(all, the_file_gives_and_flags_win);
+  tcase_add_test(all, the_file_is_checked);
+  tcase_add_test(all, log_lines_hide_nothing_and_break_nothing);
+}

@@ -1,0 +1,509 @@
+/* Tests of server/workers/supervisor.c by way of jobs: devices that come, go, hang and are lost,
+ * and what is asked of workers. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "server/jobs/state.h"
+#include "server/process/clock.h"
+#include "server/workers/state.h"
+#include "tests/suite.h"
+#include "tests/unit/server/jobs_fixture.h"
+#include "tests/unit/server/scratch.h"
+
+START_TEST(auto_finds_the_devices) {
+  ep_jobs *jobs = jobs_open("auto");
+  devices_wait(jobs, "\"state\":\"idle\"", 2);
+  char *text = devices_text(jobs);
+  ck_assert_ptr_nonnull(strstr(text, "\"cpu\""));
+  ck_assert_ptr_nonnull(strstr(text, "\"cuda:0\""));
+  free(text);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(a_job_gets_the_device_it_names) {
+  static const char *const wanted[] = {"cpu", "cuda:0", "cuda:1", "cuda"};
+  ep_jobs *jobs = jobs_open("cpu,cuda:0,cuda:1");
+  char id[40], expected[64], *text;
+  for (int i = 0; i < 4; i++) {
+    job_submit_with(jobs, "instant", 3, wanted[i], 0, id);
+    job_wait(jobs, id, "succeeded");
+    text = job_text(jobs, id);
+    snprintf(expected, sizeof expected, "\"executor\":\"fake/%s", wanted[i]);
+    ck_assert_msg(strstr(text, expected) != NULL, "%s", text);
+    free(text);
+  }
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(bad_devices_are_refused) {
+  static const char *const lists[] = {"gpu", "cpu,", "cuda:", "cpu,cpu", "cuda:1x", ""};
+  for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+    ep_jobs *jobs = NULL;
+    ep_jobs_options options = jobs_options(lists[i]);
+    ck_assert_int_eq(ep_jobs_open(&options, &jobs, NULL), EP_INVALID);
+    ck_assert_ptr_null(jobs);
+  }
+}
+END_TEST
+
+START_TEST(a_device_that_never_opens_is_lost_and_the_rest_goes_on) {
+  ep_jobs *jobs = jobs_open("cuda:7,cpu");
+  char id[40], spec[512];
+  bool repeated;
+  ep_problem problem = {0};
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  devices_wait(jobs, "\"state\":\"lost\"", 1);
+  spec_write(spec, sizeof spec, "instant", 10, "cuda", 0);
+  ck_assert_int_eq(ep_jobs_submit(jobs, spec, strlen(spec), NULL, id, &repeated, &problem),
+                   EP_INVALID);
+  ck_assert_str_eq(problem.errors[0].pointer, "/device");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* A job that was accepted waits for its device, but not in silence. */
+START_TEST(a_job_whose_device_is_gone_says_so) {
+  ep_jobs *jobs = jobs_open("cpu,cuda:0");
+  char first[40], waiting[40];
+  job_submit_with(jobs, "slow", 100000, "cuda:0", 0, first);
+  job_wait(jobs, first, "running");
+  job_submit_with(jobs, "instant", 10, "cuda:0", 0, waiting);
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cpu");
+  for (int i = 0; i < 60000 && job_number(jobs, waiting, "\"warning\":") == -1; i++) usleep(1000);
+  char *text = job_text(jobs, waiting), *events = NULL;
+  ck_assert_msg(strstr(text, "it asks for \\\"cuda:0\\\"") != NULL, "%s", text);
+  ck_assert_ptr_nonnull(strstr(text, "\"status\":\"queued\""));
+  free(text);
+  for (int i = 0; i < 60000; i++) { /* the answer comes first, then the event */
+    events = job_events(jobs, waiting);
+    if (count_of(events, "\"type\":\"warning\"") == 1) break;
+    free(events);
+    events = NULL;
+    usleep(1000);
+  }
+  ck_assert_ptr_nonnull(events);
+  free(events);
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cuda:0"); /* it is back */
+  assert_ok(ep_jobs_cancel(jobs, first, error));
+  job_wait(jobs, waiting, "succeeded");
+  ck_assert_int_eq(job_number(jobs, waiting, "\"warning\":"), -1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(a_program_that_is_not_there_is_lost) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  options.worker_path = "/nonexistent/epoch-worker";
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  devices_wait(jobs, "\"state\":\"lost\"", 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(an_idle_worker_that_dies_is_started_again) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  devices_wait(jobs, "\"state\":\"idle\"", 1);
+  int64_t pid = device_number(jobs, "\"pid\":");
+  kill((pid_t)pid, SIGKILL);
+  devices_wait(jobs, "\"restarts\":1", 1);
+  devices_wait(jobs, "\"state\":\"idle\"", 1);
+  ck_assert_int_ne(device_number(jobs, "\"pid\":"), pid);
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+static ep_worker_status worker_wait(ep_jobs *jobs, int index, ep_device_state wanted) {
+  ep_device_list list;
+  for (int i = 0; i < 60000; i++) {
+    ep_supervisor_get_devices(jobs->supervisor, &list);
+    const ep_worker_status *worker = &list.worker[index];
+    if (index < list.workers_count && worker->state == wanted) return *worker;
+    ep_supervisor_kick(jobs->supervisor);
+    usleep(1000);
+  }
+  ck_abort_msg("worker %d was never %s", index, ep_device_state_name(wanted));
+}
+
+/* A job is handed to one dying worker after another: that costs it nothing but time. */
+START_TEST(workers_that_die_together_cost_one_attempt) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.cpu_jobs = 2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "slow", 100, id);
+  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  for (int i = 0; i < 4; i++) {
+    pid_t has = (pid_t)worker_wait(jobs, i % 2, EP_DEVICE_BUSY).pid;
+    pid_t gets = (pid_t)worker_wait(jobs, 1 - i % 2, EP_DEVICE_IDLE).pid;
+    kill(gets, SIGSTOP); /* as good as dead */
+    kill(has, SIGKILL);
+  }
+  kill((pid_t)worker_wait(jobs, 0, EP_DEVICE_BUSY).pid, SIGKILL);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 2);
+  char *events = job_events(jobs, id);
+  ck_assert_int_eq(count_of(events, "\"type\":\"restarted\""), 1);
+  events_check(events);
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Handed to a worker that did nothing with it, it has not been started. */
+START_TEST(a_job_that_never_began_was_never_started) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  pid_t pid = (pid_t)worker_wait(jobs, 0, EP_DEVICE_IDLE).pid;
+  kill(pid, SIGSTOP);
+  job_submit(jobs, "slow", 100000, id);
+  worker_wait(jobs, 0, EP_DEVICE_BUSY);
+  assert_ok(ep_jobs_cancel(jobs, id, error));
+  kill(pid, SIGKILL);
+  job_wait(jobs, id, "cancelled");
+  char *text = job_text(jobs, id);
+  ck_assert_ptr_nonnull(strstr(text, "\"device\":null"));
+  ck_assert_ptr_nonnull(strstr(text, "\"started_at\":null"));
+  free(text);
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 0);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* But it is not tried for ever. */
+START_TEST(a_job_that_kills_whoever_takes_it_fails) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "mute", 10, id);
+  job_wait(jobs, id, "failed");
+  char *text = job_text(jobs, id);
+  ck_assert_msg(strstr(text, "exit code 3; 3 times in a row before the job began"), "%s", text);
+  free(text);
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* What kept a second worker from starting may be over. */
+START_TEST(a_lost_worker_beside_others_gets_another_chance) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char ids[2][40], path[300];
+  options.cpu_jobs = 2;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  worker_wait(jobs, 0, EP_DEVICE_IDLE);
+  snprintf(path, sizeof path, "%s/refuse", scratch_dir);
+  assert_ok(ep_data_dir_write_file(path, "x", 1, error));
+  for (int i = 0; i < 2; i++) job_submit(jobs, "slow", 1000000, ids[i]);
+  worker_wait(jobs, 1, EP_DEVICE_LOST);
+  job_wait(jobs, ids[1], "queued");
+  ck_assert_int_eq(unlink(path), 0);
+  worker_wait(jobs, 1, EP_DEVICE_BUSY);
+  job_wait(jobs, ids[1], "running");
+  job_wait(jobs, ids[0], "running");
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+static void death_note(void *context, const char *job, int attempt, bool begun, const char *cause) {
+  (void)cause;
+  snprintf(context, 64, "%s, attempt %d%s", job, attempt, begun ? ", begun" : "");
+}
+
+/* A process in the hands of a driver does not end when it is killed: a child that nobody kills. */
+START_TEST(the_job_of_a_worker_that_does_not_end_goes_to_others) {
+  char ids[1][16] = {"cpu"}, noted[64] = "";
+  ep_supervisor_events events = {.context = noted, .died = death_note};
+  ep_supervisor_options options = {.program = {.path = FAKE_WORKER, .data_dir = scratch_dir},
+                                   .cpu_jobs = 1};
+  ep_supervisor *s = NULL;
+  assert_ok(ep_supervisor_create(&options, ids, 1, &events, &s, error));
+  pid_t child = fork();
+  if (child == 0)
+    for (;;) pause();
+  ep_supervised *worker = &s->worker[s->workers_count++];
+  *worker = (ep_supervised){.id = "cpu", .attempt = 2, .begun = true, .killed = true, .reap_us = 1};
+  worker->status = (ep_worker_status){.state = EP_DEVICE_BUSY, .job = "job_1"};
+  worker->link = (ep_worker_link){.pid = child, .pidfd = pidfd_open(child, 0), .socket = -1};
+  worker->hung_up = true;
+  worker->gone_us = INT64_MAX;
+  ep_supervised_check(s, worker, 2);
+  ck_assert_str_eq(noted, "job_1, attempt 2, begun");
+  ck_assert_int_eq(worker->status.state, EP_DEVICE_LOST);
+  ck_assert_str_eq(worker->status.job, "");
+  noted[0] = 0;
+  kill(child, SIGKILL); /* it comes to itself, or not */
+  for (int i = 0; i < 60000 && worker->status.state == EP_DEVICE_LOST; i++) {
+    ep_supervised_check(s, worker, 3);
+    usleep(1000);
+  }
+  ck_assert_int_eq(worker->status.state, EP_DEVICE_RESTARTING);
+  ck_assert_str_eq(noted, ""); /* the job is somebody else's by now */
+  ep_supervisor_destroy(s);
+}
+END_TEST
+
+START_TEST(the_watchdog_kills_a_worker_that_hangs) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "hang", 10, id);
+  job_wait(jobs, id, "failed");
+  char *text = job_text(jobs, id);
+  ck_assert_ptr_nonnull(strstr(text, "made no progress for 1"));
+  free(text);
+  job_submit(jobs, "slow", 300, id); /* an epoch every 5 ms is progress */
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* An epoch may take longer than the watchdog waits, so long as the worker says that it goes on. */
+START_TEST(signs_of_life_keep_a_long_epoch_alive) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "long", 2, id);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+static void probe_ignored(void *context, const ep_error *failure) {
+  (void)context, (void)failure;
+}
+
+/* A worker whose training hangs still answers probes: that is no progress. */
+START_TEST(probes_do_not_keep_a_hung_training_alive) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[40];
+  options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "hang", 10, id);
+  bool ended = false;
+  for (int i = 0; i < 3000 && !ended; i++) {
+    ep_jobs_probe(jobs, 1000, probe_ignored, NULL);
+    usleep(20000);
+    char *text = job_text(jobs, id);
+    ended = strstr(text, "\"status\":\"failed\"") != NULL;
+    free(text);
+  }
+  ck_assert(ended);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(a_deaf_worker_is_killed_10_s_after_a_cancel) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "stubborn", 1000000, id);
+  while (job_number(jobs, id, "\"epoch\":") < 1) usleep(1000);
+  int64_t start_us = ep_clock_steady_us();
+  assert_ok(ep_jobs_cancel(jobs, id, error));
+  job_wait(jobs, id, "cancelled");
+  int64_t took_us = ep_clock_steady_us() - start_us;
+  ck_assert_int_ge(took_us, 9900000);
+  ck_assert_int_lt(took_us, 60000000);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* An answer that comes from another thread. */
+typedef struct {
+  atomic_int calls;
+  double output[4];
+  int64_t rows;
+  ep_error error;
+} answer;
+
+static void predicted(void *context, const double *output, int64_t rows, int64_t columns,
+                      const ep_error *error) {
+  answer *a = context;
+  a->rows = rows;
+  if (error != NULL) a->error = *error;
+  for (int64_t i = 0; error == NULL && i < rows * columns && i < 4; i++) a->output[i] = output[i];
+  atomic_fetch_add(&a->calls, 1);
+}
+
+static void answer_wait(answer *a) {
+  for (int i = 0; i < 60000 && a->calls == 0; i++) usleep(1000);
+  ck_assert_int_eq(a->calls, 1);
+}
+
+/* Asked for, answered, and kept, though the daemon ends before the worker does. */
+START_TEST(a_cancel_is_kept_when_the_daemon_ends) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "stubborn", 1000000, id);
+  job_wait(jobs, id, "running");
+  assert_ok(ep_jobs_cancel(jobs, id, error));
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cpu");
+  job_wait(jobs, id, "cancelled");
+  char *events = job_events(jobs, id);
+  ck_assert_int_eq(count_of(events, "\"type\":\"end\""), 1);
+  events_check(events);
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* The fake worker calls its executor fake/other when it may choose at a later attempt. */
+START_TEST(a_restart_uses_the_executor_of_the_first_start) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[40];
+  job_submit(jobs, "fickle", 300, id);
+  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  ep_jobs_close(jobs);
+  jobs = jobs_open("cpu");
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 2);
+  char *text = job_text(jobs, id);
+  ck_assert_msg(strstr(text, "\"executor\":\"fake/cpu\"") != NULL, "%s", text);
+  free(text);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+START_TEST(predictions_come_from_a_worker) {
+  ep_jobs *jobs = jobs_open("cpu");
+  double x[] = {1, 2, 3, 4}, deadly[] = {666, 0};
+  char id[40], none[40], slow[40];
+  answer good = {0}, bad = {0};
+  job_submit(jobs, "weights", 10, id);
+  job_wait(jobs, id, "succeeded");
+  assert_ok(ep_jobs_predict(jobs, id, x, 2, 2, predicted, &good, error));
+  answer_wait(&good);
+  ck_assert_int_eq(good.rows, 2);
+  ck_assert_double_eq(good.output[0], 3);
+  ck_assert_double_eq(good.output[1], 7);
+  assert_ok(ep_jobs_predict(jobs, id, deadly, 1, 2, predicted, &bad, error));
+  answer_wait(&bad); /* its worker's death is an answer */
+  ck_assert_int_eq(bad.error.status, EP_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(bad.error.message, "SIGKILL"));
+  job_submit(jobs, "instant", 10, none);
+  job_wait(jobs, none, "succeeded");
+  ck_assert_int_eq(ep_jobs_predict(jobs, none, x, 2, 2, predicted, &bad, NULL), EP_NOT_FOUND);
+  job_submit(jobs, "slow", 100000, slow);
+  ck_assert_int_eq(ep_jobs_predict(jobs, slow, x, 2, 2, predicted, &bad, NULL), EP_CONFLICT);
+  ck_assert_int_eq(
+      ep_jobs_predict(jobs, id, x, EP_LIMIT_PREDICT_ROWS + 1, 2, predicted, &bad, NULL),
+      EP_TOO_LARGE);
+  ck_assert_int_eq(ep_jobs_predict(jobs, id, x, 2, INT64_MAX / 2, predicted, &bad, NULL),
+                   EP_TOO_LARGE);
+  ck_assert_int_eq(bad.calls, 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* A worker that does not read is asked no more than the daemon can hold for it; the others are told
+ * to come again, and those that were taken are answered. */
+START_TEST(questions_that_nobody_reads_have_a_ceiling) {
+  enum { ROWS = EP_LIMIT_PREDICT_ROWS, COLUMNS = 10, ASKED = 12 };
+  ep_jobs *jobs = jobs_open("cpu");
+  double *x = calloc((size_t)ROWS * COLUMNS, sizeof *x);
+  answer answers[ASKED] = {0};
+  char id[40];
+  int taken = 0;
+  job_submit(jobs, "weights", 10, id);
+  job_wait(jobs, id, "succeeded");
+  pid_t worker = (pid_t)device_number(jobs, "\"pid\":");
+  kill(worker, SIGSTOP);
+  for (int i = 0; i < ASKED; i++)
+    assert_ok(ep_jobs_predict(jobs, id, x, ROWS, COLUMNS, predicted, &answers[i], error));
+  answer_wait(&answers[ASKED - 1]);
+  ck_assert_int_eq(answers[ASKED - 1].error.status, EP_BUSY);
+  kill(worker, SIGCONT);
+  for (int i = 0; i < ASKED; i++) {
+    answer_wait(&answers[i]);
+    taken += answers[i].error.status == EP_OK;
+  }
+  ck_assert_int_ge(taken, EP_LIMIT_FRAMES_BYTES / (8 * ROWS * COLUMNS) - 1);
+  free(x);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+static void probed(void *context, const ep_error *error) {
+  answer *a = context;
+  if (error != NULL) a->error = *error;
+  atomic_fetch_add(&a->calls, 1);
+}
+
+START_TEST(a_probe_asks_every_device) {
+  ep_jobs *jobs = jobs_open("cpu,cuda:0");
+  answer good = {0}, bad = {0};
+  devices_wait(jobs, "\"state\":\"idle\"", 2);
+  ep_jobs_probe(jobs, 5000, probed, &good);
+  answer_wait(&good);
+  ck_assert_int_eq(good.error.status, EP_OK);
+  kill((pid_t)device_number(jobs, "\"pid\":"), SIGSTOP); /* it does not answer */
+  ep_jobs_probe(jobs, 100, probed, &bad);
+  answer_wait(&bad);
+  ck_assert_int_eq(bad.error.status, EP_UNAVAILABLE);
+  ck_assert_ptr_nonnull(strstr(bad.error.message, "cpu"));
+  ep_jobs_close(jobs); /* and ends although one is stopped */
+}
+END_TEST
+
+START_TEST(requests_under_way_fail_at_the_end) {
+  ep_jobs *jobs = jobs_open("cpu");
+  answer a = {0};
+  devices_wait(jobs, "\"state\":\"idle\"", 1);
+  kill((pid_t)device_number(jobs, "\"pid\":"), SIGSTOP);
+  ep_jobs_probe(jobs, 60000, probed, &a);
+  ep_jobs_close(jobs);
+  ck_assert_int_eq(a.calls, 1);
+  ck_assert_int_eq(a.error.status, EP_UNAVAILABLE);
+}
+END_TEST
+
+EP_SUITE("supervisor") {
+  TCase *tests = ep_suite_case(suite, "supervisor");
+  tcase_add_checked_fixture(tests, scratch_open, scratch_close);
+  tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, auto_finds_the_devices);
+  tcase_add_test(tests, a_job_gets_the_device_it_names);
+  tcase_add_test(tests, bad_devices_are_refused);
+  tcase_add_test(tests, a_device_that_never_opens_is_lost_and_the_rest_goes_on);
+  tcase_add_test(tests, a_job_whose_device_is_gone_says_so);
+  tcase_add_test(tests, a_program_that_is_not_there_is_lost);
+  tcase_add_test(tests, an_idle_worker_that_dies_is_started_again);
+  tcase_add_test(tests, workers_that_die_together_cost_one_attempt);
+  tcase_add_test(tests, a_job_that_never_began_was_never_started);
+  tcase_add_test(tests, a_job_that_kills_whoever_takes_it_fails);
+  tcase_add_test(tests, a_lost_worker_beside_others_gets_another_chance);
+  tcase_add_test(tests, the_job_of_a_worker_that_does_not_end_goes_to_others);
+  tcase_add_test(tests, the_watchdog_kills_a_worker_that_hangs);
+  tcase_add_test(tests, signs_of_life_keep_a_long_epoch_alive);
+  tcase_add_test(tests, probes_do_not_keep_a_hung_training_alive);
+  tcase_add_test(tests, a_deaf_worker_is_killed_10_s_after_a_cancel);
+  tcase_add_test(tests, a_cancel_is_kept_when_the_daemon_ends);
+  tcase_add_test(tests, a_restart_uses_the_executor_of_the_first_start);
+  tcase_add_test(tests, predictions_come_from_a_worker);
+  tcase_add_test(tests, questions_that_nobody_reads_have_a_ceiling);
+  tcase_add_test(tests, a_probe_asks_every_device);
+  tcase_add_test(tests, requests_under_way_fail_at_the_end);
+}
