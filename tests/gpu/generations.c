@@ -18,7 +18,7 @@
 #include "kernels/cuda/runtime/sources.h"
 #include "tests/unit/kernels/programs.h"
 
-enum { MULTIPROCESSORS = 100, HEADERS_MAX = 64 };
+enum { MULTIPROCESSORS = 100, HEADERS_MAX = 96 };
 
 /* --- NVRTC --------------------------------------------------------------------------------- */
 
