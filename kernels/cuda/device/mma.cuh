@@ -61,9 +61,8 @@ static __device__ __forceinline__ void ldmatrix_transposed(unsigned *to, const v
 /* cvt.rna.tf32.f32: the nearest number that TF32 has, ties away from zero. Before 8.0 the number
  * itself. */
 static __device__ __forceinline__ float tf32_rounded(float value) {
-  unsigned rounded = __float_as_uint(value);
-  EP_MMA("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(value));
-  return __uint_as_float(rounded);
+  EP_MMA("{\n.reg .b32 bits;\ncvt.rna.tf32.f32 bits, %0;\nmov.b32 %0, bits;\n}" : "+f"(value));
+  return value;
 }
 
 /* Four neighbours of a row of c: of row g + t % 2 * 8, columns t / 2 * 4 to + 3. Lanes next to each
