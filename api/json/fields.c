@@ -381,7 +381,7 @@ void ep_field_variant_write(ep_writer *writer, const ep_field_variants *variants
                             const void *base) {
   int type = *(const int *)((const char *)base + variants->type_offset);
   const ep_field_table *table = variants->tables[type];
-  if (variants->word_alone && table->count == 0 && !table->base) {
+  if (variants->word_alone && !table) {
     ep_writer_string(writer, variants->words->name(type));
     return;
   }

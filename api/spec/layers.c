@@ -123,7 +123,6 @@ static const ep_field residual_rows[] = {
 };
 #undef AT
 
-static const ep_field_table no_fields = {NULL, 0, NULL};
 #define TABLE(word) static const ep_field_table word##_table = EP_FIELD_TABLE(word##_rows, NULL)
 TABLE(linear);
 TABLE(leaky_relu);
@@ -142,18 +141,9 @@ TABLE(residual);
 
 static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_LINEAR] = &linear_table,
-    [EP_LAYER_RELU] = &no_fields,
     [EP_LAYER_LEAKY_RELU] = &leaky_relu_table,
-    [EP_LAYER_TANH] = &no_fields,
-    [EP_LAYER_SIGMOID] = &no_fields,
-    [EP_LAYER_GELU] = &no_fields,
-    [EP_LAYER_SIN] = &no_fields,
-    [EP_LAYER_SOFTMAX] = &no_fields,
-    [EP_LAYER_LOG_SOFTMAX] = &no_fields,
     [EP_LAYER_ELU] = &elu_table,
-    [EP_LAYER_SILU] = &no_fields,
     [EP_LAYER_SOFTPLUS] = &softplus_table,
-    [EP_LAYER_FLATTEN] = &no_fields,
     [EP_LAYER_CONV2D] = &conv2d_table,
     [EP_LAYER_MAX_POOL2D] = &max_pool2d_table,
     [EP_LAYER_AVG_POOL2D] = &avg_pool2d_table,
@@ -166,56 +156,9 @@ static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_RESIDUAL] = &residual_table,
 };
 
-static const ep_field_about about[EP_LAYER_COUNT] = {
-    [EP_LAYER_LINEAR] = {"each column out is a weighted sum of all columns in",
-                         "y = x W^T + b, W: [out_features, in_features], b: [out_features]"},
-    [EP_LAYER_RELU] = {"cuts off what is below zero", "y = max(x, 0)"},
-    [EP_LAYER_LEAKY_RELU] = {"bends what is below zero",
-                             "y = x above 0, negative_slope x elsewhere"},
-    [EP_LAYER_TANH] = {"squeezes into -1 to 1", "y = tanh(x)"},
-    [EP_LAYER_SIGMOID] = {"squeezes into 0 to 1", "y = 1 / (1 + exp(-x))"},
-    [EP_LAYER_GELU] = {"a smooth relu, by the normal distribution",
-                       "y = x / 2 (1 + erf(x / sqrt 2))"},
-    [EP_LAYER_SIN] = {"the sine, for periodic things", "y = sin(x)"},
-    [EP_LAYER_SOFTMAX] = {"probabilities of the classes of a row; vectors only",
-                          "y_i = exp(x_i) / sum_j exp(x_j)"},
-    [EP_LAYER_LOG_SOFTMAX] = {"their logarithms, for the loss nll; vectors only",
-                              "y_i = x_i - log sum_j exp(x_j)"},
-    [EP_LAYER_ELU] = {"an exponential below zero", "y = x above 0, alpha (exp(x) - 1) elsewhere"},
-    [EP_LAYER_SILU] = {"a smooth relu, by its own sigmoid", "y = x / (1 + exp(-x))"},
-    [EP_LAYER_SOFTPLUS] = {"a smooth relu that is never zero",
-                           "y = log(1 + exp(beta x)) / beta; x where beta x > threshold"},
-    [EP_LAYER_FLATTEN] = {"makes a vector of an image: a linear layer needs one",
-                          "[C, H, W] becomes [C H W]"},
-    [EP_LAYER_CONV2D] = {"a window of weights goes over the image; needs images [C, H, W]",
-                         "y = W * x + b, W: [out_channels, in_channels / groups, kernel height, "
-                         "kernel width]; each side becomes floor((side + 2 padding - dilation "
-                         "(kernel_size - 1) - 1) / stride) + 1"},
-    [EP_LAYER_MAX_POOL2D] = {"the greatest of a window; padding counts as -infinity",
-                             "each side becomes floor((side + 2 padding - dilation (kernel_size - "
-                             "1) - 1) / stride) + 1"},
-    [EP_LAYER_AVG_POOL2D] = {"the mean of a window; padding counts as zeros",
-                             "each side becomes floor((side + 2 padding - kernel_size) / stride) + "
-                             "1"},
-    [EP_LAYER_ADAPTIVE_AVG_POOL2D] = {"the mean of as many windows as output_size says",
-                                      "window i of n over m pixels: floor(i m / n) to ceil((i + 1) "
-                                      "m / n) - 1"},
-    [EP_LAYER_DROPOUT] = {"drops values at random in training, and nothing afterwards",
-                          "y = x / (1 - p) or 0 in training, y = x in evaluation"},
-    [EP_LAYER_DROPOUT2D] = {"the same for whole channels of an image",
-                            "y = x / (1 - p) or 0 in training, y = x in evaluation"},
-    [EP_LAYER_BATCH_NORM] = {"scales each column of a vector, or channel of an image, by its "
-                             "figures in the batch; by the running ones in evaluation",
-                             "y = (x - mean) / sqrt(variance + eps) W + b; running = (1 - "
-                             "momentum) running + momentum batch"},
-    [EP_LAYER_LAYER_NORM] = {"scales each row by its own figures, over all its values",
-                             "y = (x - mean) / sqrt(variance + eps) W + b"},
-    [EP_LAYER_EMBEDDING] = {"a learnt vector for each whole number of each column; comes first",
-                            "y = W[x], W: [num_embeddings, embedding_dim]; k columns become k "
-                            "embedding_dim"},
-    [EP_LAYER_RESIDUAL] = {"a block of layers whose input is added to its output",
-                           "y = x + block(x)"},
-};
+#define ABOUT(code, name, kind, meaning, formula) {meaning, formula},
+static const ep_field_about about[EP_LAYER_COUNT] = {EP_LAYER_TABLE(ABOUT)};
+#undef ABOUT
 
 const ep_field_variants ep_layer_variants = {
     &ep_layer_words, offsetof(ep_layer_spec, type), false, tables, -1, about};

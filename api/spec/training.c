@@ -2,8 +2,6 @@
  * Names, defaults and formulas are torch's. */
 #include "api/spec/fields.h"
 
-static const ep_field_table no_fields = {NULL, 0, NULL};
-
 #define REAL(key_, member, doc_, least, greatest, fallback_, ...)                              \
   {                                                                                            \
     .key = key_, .kind = EP_FIELD_DOUBLE, .offset = AT(member), .min = least, .max = greatest, \
@@ -37,31 +35,13 @@ static const ep_field_table huber_table = EP_FIELD_TABLE(huber_rows, NULL);
 static const ep_field_table cross_entropy_table = EP_FIELD_TABLE(cross_entropy_rows, NULL);
 static const ep_field_table nll_table = EP_FIELD_TABLE(nll_rows, NULL);
 static const ep_field_table *const loss_tables[EP_LOSS_COUNT] = {
-    [EP_LOSS_MSE] = &no_fields,
-    [EP_LOSS_MAE] = &no_fields,
     [EP_LOSS_HUBER] = &huber_table,
-    [EP_LOSS_BCE] = &no_fields,
-    [EP_LOSS_BCE_WITH_LOGITS] = &no_fields,
     [EP_LOSS_CROSS_ENTROPY] = &cross_entropy_table,
     [EP_LOSS_NLL] = &nll_table,
 };
-static const ep_field_about loss_about[EP_LOSS_COUNT] = {
-    [EP_LOSS_MSE] = {"mean squared error", "mean of (z - y)^2"},
-    [EP_LOSS_MAE] = {"mean absolute error", "mean of |z - y|"},
-    [EP_LOSS_HUBER] = {"squared near zero, a line far from it",
-                       "mean of d^2 / 2 where |d| <= delta, delta (|d| - delta / 2) elsewhere; d = "
-                       "z - y"},
-    [EP_LOSS_BCE] = {"for probabilities of yes or no: ends with a sigmoid; targets from 0 to 1",
-                     "mean of -(y log z + (1 - y) log(1 - z)), logarithms not below -100"},
-    [EP_LOSS_BCE_WITH_LOGITS] = {"the same with the sigmoid inside, which is safer",
-                                 "mean of max(z, 0) - z y + log(1 + exp(-|z|))"},
-    [EP_LOSS_CROSS_ENTROPY] = {"for classes 0, 1, 2, …; z are logits, one a class",
-                               "sum of w_y ((1 - s) (-log p_y)) + s / C sum_c w_c (-log p_c), over "
-                               "sum of w_y; p = softmax(z), s = label_smoothing, w = "
-                               "class_weights"},
-    [EP_LOSS_NLL] = {"the same for logarithms of probabilities: ends with log_softmax",
-                     "sum of -w_y z_y, over sum of w_y"},
-};
+#define ABOUT(code, name, kind, meaning, formula) {meaning, formula},
+static const ep_field_about loss_about[EP_LOSS_COUNT] = {EP_LOSS_TABLE(ABOUT)};
+#undef ABOUT
 const ep_field_variants ep_loss_variants = {
     &ep_loss_words, offsetof(ep_job_spec, loss), true, loss_tables, -1, loss_about};
 
@@ -148,26 +128,9 @@ static const ep_field_table *const optimizer_tables[EP_OPTIMIZER_COUNT] = {
     [EP_OPTIMIZER_ADAMW] = &adamw_table,     [EP_OPTIMIZER_RMSPROP] = &rmsprop_table,
     [EP_OPTIMIZER_ADAGRAD] = &adagrad_table, [EP_OPTIMIZER_LION] = &lion_table,
 };
-static const ep_field_about optimizer_about[EP_OPTIMIZER_COUNT] = {
-    [EP_OPTIMIZER_SGD] = {"stochastic gradient descent",
-                          "v = momentum v + g; p = p - lr v, or p - lr (g + momentum v) with "
-                          "nesterov"},
-    [EP_OPTIMIZER_ADAM] = {"steps scaled by running means of the gradient and of its square",
-                           "m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p = p - lr m / (1 - "
-                           "b1^t) / (sqrt(v / (1 - b2^t)) + eps)"},
-    [EP_OPTIMIZER_ADAMW] = {"adam with the weight decay apart from the gradient",
-                            "p = p - lr weight_decay p, then as adam"},
-    [EP_OPTIMIZER_RMSPROP] = {"steps scaled by a running mean of the gradient's square",
-                              "v = alpha v + (1 - alpha) g^2; centered: a = alpha a + (1 - alpha) "
-                              "g, d = v - a^2, else d = v; b = momentum b + g / (sqrt(d) + eps); p "
-                              "= p - lr b"},
-    [EP_OPTIMIZER_ADAGRAD] = {"steps scaled by the sum of all squares so far",
-                              "s = s + g^2; p = p - lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + "
-                              "eps)"},
-    [EP_OPTIMIZER_LION] = {"steps of one size, in the direction's sign (Chen et al. 2023)",
-                           "c = b1 m + (1 - b1) g; p = p - lr (sign(c) + weight_decay p); m = b2 m "
-                           "+ (1 - b2) g"},
-};
+#define ABOUT(code, name, meaning, formula) {meaning, formula},
+static const ep_field_about optimizer_about[EP_OPTIMIZER_COUNT] = {EP_OPTIMIZER_TABLE(ABOUT)};
+#undef ABOUT
 const ep_field_variants ep_optimizer_variants = {&ep_optimizer_words,
                                                  offsetof(ep_optimizer_spec, type),
                                                  true,
@@ -253,20 +216,9 @@ static const ep_field_table *const schedule_tables[EP_SCHEDULE_COUNT] = {
     [EP_SCHEDULE_COSINE] = &cosine_table,         [EP_SCHEDULE_ONE_CYCLE] = &one_cycle_table,
     [EP_SCHEDULE_PLATEAU] = &plateau_table,
 };
-static const ep_field_about schedule_about[EP_SCHEDULE_COUNT] = {
-    [EP_SCHEDULE_CONSTANT] = {"the same all along, but for a warm-up", "lr"},
-    [EP_SCHEDULE_STEP] = {"drops every step_size epochs", "lr gamma^floor(e / step_size)"},
-    [EP_SCHEDULE_MULTI_STEP] = {"drops at the milestones", "lr gamma^(milestones that are <= e)"},
-    [EP_SCHEDULE_EXPONENTIAL] = {"drops every epoch", "lr gamma^e"},
-    [EP_SCHEDULE_COSINE] = {"falls along half a cosine",
-                            "eta_min + (lr - eta_min) (1 + cos(pi e / t_max)) / 2"},
-    [EP_SCHEDULE_ONE_CYCLE] = {"rises and falls once, step by step, along two half cosines",
-                               "max_lr / div_factor to max_lr in the first pct_start of the steps, "
-                               "then down to max_lr / div_factor / final_div_factor"},
-    [EP_SCHEDULE_PLATEAU] = {"drops when the validation loss stays; needs a validation split",
-                             "lr = max(lr factor, min_lr) after more than patience epochs without "
-                             "a loss below (1 - threshold) best"},
-};
+#define ABOUT(code, name, meaning, formula) {meaning, formula},
+static const ep_field_about schedule_about[EP_SCHEDULE_COUNT] = {EP_SCHEDULE_TABLE(ABOUT)};
+#undef ABOUT
 const ep_field_variants ep_schedule_variants = {&ep_schedule_words,
                                                 offsetof(ep_schedule_spec, type),
                                                 true,

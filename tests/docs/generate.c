@@ -120,7 +120,7 @@ static void default_print(const ep_field *field) {
 }
 
 static void rows_print(const ep_field_table *table) {
-  if (table->count == 0 && !table->base) {
+  if (!table) {
     printf("No fields.\n\n");
     return;
   }
