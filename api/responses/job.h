@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/names.h"
 #include "api/spec/spec.h"
 #include "api/wire/frame.h"
 
@@ -46,14 +47,14 @@ typedef struct {
 } ep_layer_view;
 
 typedef struct {
-  char device[16];
-  char executor[32];    /* that it would choose */
-  double seconds;       /* of the whole job; INFINITY: it cannot */
-  double start_seconds; /* of these, before the first step */
-  double model_seconds; /* of the epochs, by the cost model and the calibration alone */
-  int cores;            /* of the CPU that it could use; 1 on a GPU */
-  bool calibrated;      /* by what was measured on this machine */
-  bool measured;        /* the epochs by what they took in a job before */
+  char device[EP_DEVICE_ID_BYTES];
+  char executor[EP_EXECUTOR_BYTES]; /* that it would choose */
+  double seconds;                   /* of the whole job; INFINITY: it cannot */
+  double start_seconds;             /* of these, before the first step */
+  double model_seconds;             /* of the epochs, by the cost model and the calibration alone */
+  int cores;                        /* of the CPU that it could use; 1 on a GPU */
+  bool calibrated;                  /* by what was measured on this machine */
+  bool measured;                    /* the epochs by what they took in a job before */
 } ep_estimate;
 
 typedef struct {

@@ -53,11 +53,11 @@ static ep_status job_take(const json_t *root, char *job, ep_problem *problem) {
     return ep_problem_add(problem, EP_INVALID, "/job", "must be the id of a job, not %s",
                           ep_json_type_name(value));
   /* One that is too long for an id is the id of no job. */
-  snprintf(job, EP_MODEL_JOB_BYTES, "%s", json_string_value(value));
+  snprintf(job, EP_ID_BYTES, "%s", json_string_value(value));
   return EP_OK;
 }
 
-ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_MODEL_JOB_BYTES],
+ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_ID_BYTES],
                                  ep_problem *problem) {
   json_t *root = NULL;
   ep_error error = {0};

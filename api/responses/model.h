@@ -8,6 +8,7 @@
 
 #include "api/json/problem.h"
 #include "api/limits.h"
+#include "api/names.h"
 
 /* X(code, name): how a row's class follows from its outputs. */
 #define EP_DECISION_TABLE(X)                                            \
@@ -26,11 +27,9 @@ typedef enum {
 const char *ep_decision_name(ep_decision decision);
 int ep_decision_from_name(const char *name); /* -1 when there is no such name */
 
-enum { EP_MODEL_JOB_BYTES = 40 };
-
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
-  char job[EP_MODEL_JOB_BYTES];
+  char job[EP_ID_BYTES];
   int64_t row[EP_LIMIT_ROW_DIMENSIONS]; /* of x: [features], or [channels, height, width] */
   int row_dimensions;
   int64_t outputs; /* columns of the predictions */
@@ -42,7 +41,7 @@ typedef struct {
 int64_t ep_model_columns(const ep_model *model);
 
 /* PUT /v1/models/{name}: {"job": "job_…"}. */
-ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_MODEL_JOB_BYTES],
+ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_ID_BYTES],
                                  ep_problem *problem);
 
 /* Texts are owned by the caller; NULL when memory is short. */

@@ -11,6 +11,7 @@
 
 #include "api/json/problem.h"
 #include "api/limits.h"
+#include "api/names.h"
 #include "api/vocabulary.h"
 
 typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
@@ -19,8 +20,9 @@ typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH 
 typedef struct {
   ep_data_source source;                 /* which one of dataset, generator, inline was given */
   char dataset[EP_LIMIT_NAME_BYTES + 1]; /* source dataset: its name */
-  char sha256[65];         /* the content that the name meant at submission; filled by epochd */
-  ep_generator generator;  /* source generator */
+  char sha256[EP_SHA256_HEX_BYTES];      /* the content that the name meant at submission; filled by
+                                            epochd */
+  ep_generator generator;                /* source generator */
   int64_t rows;            /* disc: training rows, and as many test rows. Default 1000 */
   uint64_t generator_seed; /* "seed" in JSON. Default 1 */
   double *inline_x;        /* source inline: [inline_rows, inline_columns], row-major, owned */
@@ -122,10 +124,10 @@ typedef struct {
   int freeze_count;
   /* "model": {"init": {"job": id} | {"weights": name}}: first weights from another job, or from an
    * uploaded safetensors file; every tensor that the model names must be there, with its shape. */
-  char init_job[40], init_weights[EP_LIMIT_NAME_BYTES + 1];
-  char init_sha256[65];   /* what the name meant at submission; filled by epochd */
-  ep_loss_type loss;      /* "loss": "mse", or {"type": "huber", "delta": 1.0} */
-  double huber_delta;     /* Default 1 */
+  char init_job[EP_ID_BYTES], init_weights[EP_LIMIT_NAME_BYTES + 1];
+  char init_sha256[EP_SHA256_HEX_BYTES]; /* what the name meant at submission; filled by epochd */
+  ep_loss_type loss;                     /* "loss": "mse", or {"type": "huber", "delta": 1.0} */
+  double huber_delta;                    /* Default 1 */
   double label_smoothing; /* cross_entropy: {"type": …, "label_smoothing": 0.1}. Default 0 */
   double *class_weights;  /* cross_entropy, nll: "class_weights": [class_weights_count], owned */
   int class_weights_count;
@@ -140,14 +142,14 @@ typedef struct {
   bool keep_best; /* "keep": "last" | "best": which weights the job ends with. "best" needs a
                      validation split. Default "last", "best" with early_stopping */
   int64_t epochs;
-  int64_t batch_size; /* 0: "full". Default "full" */
-  bool shuffle;       /* Default true */
-  uint64_t seed;      /* 0 to 2^53 - 1. Default 1 */
-  char device[16];    /* "auto", "cpu", "cuda", "cuda:N". Default "auto" */
-  char executor[32];  /* "" = chosen; "cpu/reference", … asks for one by name. Default "" (null in
-                         JSON) */
-  ep_precision precision;          /* Default fp32 */
-  int64_t report_every;            /* epochs between events. Default max(1, epochs / 1000) */
+  int64_t batch_size;              /* 0: "full". Default "full" */
+  bool shuffle;                    /* Default true */
+  uint64_t seed;                   /* 0 to 2^53 - 1. Default 1 */
+  char device[EP_DEVICE_ID_BYTES]; /* "auto", "cpu", "cuda", "cuda:N". Default "auto" */
+  char executor[EP_EXECUTOR_BYTES]; /* "" = chosen; "cpu/reference", … asks for one by name. Default
+                        "" (null in JSON) */
+  ep_precision precision;           /* Default fp32 */
+  int64_t report_every;             /* epochs between events. Default max(1, epochs / 1000) */
   double checkpoint_every_seconds; /* kept with the job; checkpoints come with a later release.
                                       Default 30 */
 } ep_job_spec;

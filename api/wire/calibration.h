@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "api/names.h"
 #include "api/status.h"
 
 enum {
@@ -15,7 +16,7 @@ enum {
 };
 
 typedef struct {
-  char executor[32];
+  char executor[EP_EXECUTOR_BYTES];
   double start_seconds;          /* compiling and loading, before the first step */
   double again_seconds;          /* the same, of a program that was compiled before */
   double seconds[EP_COST_TERMS]; /* of one unit of each term */
@@ -32,9 +33,9 @@ typedef struct {
 
 /* What a calibration is good for: another processor, driver or program has other costs. */
 typedef struct {
-  char device[16];          /* "cpu", "cuda:0" */
-  char name[128];           /* "NVIDIA H200" */
-  char instruction_set[16]; /* "avx512", "sm_90" */
+  char device[EP_DEVICE_ID_BYTES]; /* "cpu", "cuda:0" */
+  char name[128];                  /* "NVIDIA H200" */
+  char instruction_set[16];        /* "avx512", "sm_90" */
   int threads;
   char driver[32];  /* "CUDA 12.8"; "" for none */
   char version[32]; /* of the program */

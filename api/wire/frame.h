@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "api/limits.h"
+#include "api/names.h"
 #include "api/wire/calibration.h"
 #include "api/wire/event.h"
 #include "api/wire/result.h"
@@ -30,13 +31,14 @@ typedef enum {
 
 typedef struct {
   ep_command_kind kind;
-  uint64_t request; /* echoed in the reply */
-  char job[40];     /* its folder is jobs/<job> below the data folder */
+  uint64_t request;      /* echoed in the reply */
+  char job[EP_ID_BYTES]; /* its folder is jobs/<job> below the data folder */
   int attempt; /* echoed in all that the worker says of this training: a late worker is known by it
                 */
   char *spec;  /* train: the stored spec's JSON text, owned */
-  char executor[32]; /* train: the one of an earlier start, to be used again; "" = choose */
-  double *x;         /* predict: owned */
+  char executor[EP_EXECUTOR_BYTES]; /* train: the one of an earlier start, to be used again; "" =
+                                       choose */
+  double *x;                        /* predict: owned */
   int64_t rows, columns;
 } ep_command;
 
@@ -50,10 +52,10 @@ typedef enum {
 } ep_reply_kind;
 
 typedef struct {
-  char name[128];           /* "NVIDIA H200", "Intel(R) Xeon(R) …" */
-  char id[16];              /* "cpu", "cuda:0" */
-  char instruction_set[16]; /* "amx", "avx512", "avx2", "baseline"; "sm_90" */
-  char driver[32];          /* "CUDA 12.8"; "" for none */
+  char name[128];              /* "NVIDIA H200", "Intel(R) Xeon(R) …" */
+  char id[EP_DEVICE_ID_BYTES]; /* "cpu", "cuda:0" */
+  char instruction_set[16];    /* "amx", "avx512", "avx2", "baseline"; "sm_90" */
+  char driver[32];             /* "CUDA 12.8"; "" for none */
   int64_t memory_bytes, memory_free_bytes;
   int threads; /* CPU threads, or multiprocessors */
 } ep_device_info;
@@ -61,9 +63,9 @@ typedef struct {
 typedef struct {
   ep_reply_kind kind;
   uint64_t request;
-  char job[40];
+  char job[EP_ID_BYTES];
   int attempt;
-  char executor[32];
+  char executor[EP_EXECUTOR_BYTES];
   int64_t parameters, bytes;
   ep_device_info device;
   ep_job_result result; /* owned parts: ep_reply_deinit */
@@ -74,7 +76,7 @@ typedef struct {
 } ep_reply;
 
 typedef struct {
-  char job[40];
+  char job[EP_ID_BYTES];
   int attempt;
   uint32_t count; /* 0: the training goes on and has nothing to report; the watchdog waits anew. So
                      is the first of each, before the job is looked at: the worker has begun */

@@ -36,10 +36,10 @@ static int name_find(const char *const *names, int count, const json_t *value) {
 }
 
 /* The head that commands and replies share. */
-static bool head_read(const json_t *root, uint64_t *request, char job[40], int *attempt) {
+static bool head_read(const json_t *root, uint64_t *request, char job[EP_ID_BYTES], int *attempt) {
   int64_t number, tries;
   if (!ep_json_get_integer(root, "request", 0, INT64_MAX, &number) ||
-      !ep_json_get_text(root, "job", job, 40) || !job_is_good(job) ||
+      !ep_json_get_text(root, "job", job, EP_ID_BYTES) || !job_is_good(job) ||
       !ep_json_get_integer(root, "attempt", 0, INT_MAX, &tries))
     return false;
   *request = (uint64_t)number;

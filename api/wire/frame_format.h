@@ -2,6 +2,7 @@
 #ifndef EP_API_WIRE_FRAME_FORMAT_H
 #define EP_API_WIRE_FRAME_FORMAT_H
 
+#include "api/names.h"
 #include "api/wire/frame.h"
 
 enum { EP_COMMAND_NAMES = EP_COMMAND_CALIBRATE + 1, EP_REPLY_NAMES = EP_REPLY_CALIBRATED + 1 };
@@ -10,7 +11,7 @@ extern const char *const ep_reply_names[EP_REPLY_NAMES];
 
 /* The payload of progress: this, then `count` records. */
 typedef struct {
-  char job[40];
+  char job[EP_ID_BYTES];
   int32_t attempt;
   uint32_t count;
 } ep_progress_prefix;

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/names.h"
 #include "api/status.h"
 
 /* Metrics of one split, in the units of the data (standardization of y undone, but for `loss`,
@@ -27,15 +28,15 @@ typedef struct {
   ep_status status;               /* EP_OK, EP_CANCELLED, EP_DIVERGED, … */
   char message[EP_MESSAGE_BYTES]; /* why it failed, "" if it did not */
   char pointer[EP_POINTER_BYTES];
-  char executor[32]; /* "cpu/fused" */
-  char device[16];   /* "cpu", "cuda:0" */
+  char executor[EP_EXECUTOR_BYTES]; /* "cpu/fused" */
+  char device[EP_DEVICE_ID_BYTES];  /* "cpu", "cuda:0" */
   int64_t epochs_done;
   ep_split_metrics train, validation, test;
   double train_seconds, test_seconds; /* of the loop alone, and of the test split's evaluation */
   double samples_per_second, epoch_microseconds;
   int64_t parameters, bytes; /* of the device's memory, as the executor took it */
   bool has_weights;
-  char weights_sha256[65];
+  char weights_sha256[EP_SHA256_HEX_BYTES];
   int64_t weights_bytes;
 } ep_job_result;
 

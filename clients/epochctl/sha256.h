@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EP_SHA256_HEX_BYTES = 65 };
+#include "api/names.h"
 
 typedef struct {
   uint32_t state[8];

@@ -132,7 +132,8 @@ ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t
 }
 
 /* Every byte in the file; *sha256 and *bytes say what was written. */
-static ep_status complete(ep_durable_file *file, char sha256[65], int64_t *bytes, ep_error *error) {
+static ep_status complete(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes,
+                          ep_error *error) {
   ep_status status = flush(file, error);
   if (status) return status;
   if (sha256) ep_sha256_final(&file->hash, sha256);
@@ -160,8 +161,8 @@ static ep_status file_place(const ep_durable_file *file, ep_error *error) {
   return ep_fail(error, ep_status_from_errno(errno), "%s: rename: %s", file->path, strerror(errno));
 }
 
-ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, char sha256[65],
-                                int64_t *bytes, ep_error *error) {
+ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file,
+                                char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   assert(group->count < EP_DURABLE_GROUP_MOST);
   ep_status status = complete(file, sha256, bytes, error);
   if (!status) status = write_begin(file, error);
@@ -212,8 +213,8 @@ void ep_durable_group_abandon(ep_durable_group *group) {
   group->count = 0;
 }
 
-ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[65], int64_t *bytes,
-                                 ep_error *error) {
+ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES],
+                                 int64_t *bytes, ep_error *error) {
   char folder[PATH_MAX];
   ep_status status = complete(file, sha256, bytes, error);
   if (!status && fsync(file->file) != 0) status = sync_fail(file, error);

@@ -251,7 +251,7 @@ static ep_status header_write(ep_durable_file *file, const char *header, ep_erro
 }
 
 ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, ep_durable_group *group,
-                           char sha256[65], int64_t *bytes, ep_error *error) {
+                           char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   ep_durable_file *file = NULL;
   char *header = header_format(tensors);
   if (!header)

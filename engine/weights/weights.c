@@ -101,7 +101,7 @@ ep_status ep_weights_list(const ep_plan *plan, const float *state, ep_tensors *o
 
 ep_status ep_weights_add(ep_durable_group *group, const char *path, const ep_plan *plan,
                          const float *state, const ep_scaling *scaling, const char *spec_text,
-                         char sha256[65], int64_t *bytes, ep_error *error) {
+                         char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   ep_tensors tensors;
   ep_status status = ep_weights_list(plan, state, &tensors, error);
   if (!status) status = ep_weights_notes_list(plan, scaling, spec_text, &tensors, error);
@@ -111,8 +111,8 @@ ep_status ep_weights_add(ep_durable_group *group, const char *path, const ep_pla
 }
 
 ep_status ep_weights_write(const char *path, const ep_plan *plan, const float *state,
-                           const ep_scaling *scaling, const char *spec_text, char sha256[65],
-                           int64_t *bytes, ep_error *error) {
+                           const ep_scaling *scaling, const char *spec_text,
+                           char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   return ep_weights_add(NULL, path, plan, state, scaling, spec_text, sha256, bytes, error);
 }
 

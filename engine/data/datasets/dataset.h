@@ -9,12 +9,11 @@
 #define EP_ENGINE_DATA_DATASETS_DATASET_H
 
 #include "api/json/problem.h"
+#include "api/names.h"
 #include "api/spec/spec.h"
 #include "engine/data/arrays/table.h"
 #include "engine/plan/plan.h"
 #include "kernels/backend.h"
-
-#define EP_DATASET_WEIGHTS_FILE "weights.safetensors" /* in the folder of uploaded weights */
 
 typedef enum { EP_ROLE_TABLE, EP_ROLE_X, EP_ROLE_Y, EP_ROLE_COUNT } ep_role;
 
@@ -30,15 +29,17 @@ typedef struct {
   ep_column *column; /* [columns], owned */
   int dimensions; /* of a row as it was stored: 0 (a list of numbers) … EP_LIMIT_ROW_DIMENSIONS */
   int64_t shape[EP_LIMIT_ROW_DIMENSIONS]; /* [dimensions]; its product is `columns` */
-  bool one_hot;    /* two columns or more, and in every row one value is 1 and the others are 0 */
-  char sha256[65]; /* of the bytes as uploaded, of a part that was an upload of its own; else "" */
-  int64_t bytes;   /* how many those were; else 0 */
+  bool one_hot; /* two columns or more, and in every row one value is 1 and the others are 0 */
+  char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded, of a part that was an upload of its
+                                       own; else "" */
+  int64_t bytes;                    /* how many those were; else 0 */
 } ep_part;
 
 typedef struct {
-  char format[16]; /* "csv", "npy", "json", "idx", "npz", "safetensors", "parts" */
-  char sha256[65]; /* of the bytes as uploaded; of parts: of their hashes; "" of mapped files */
-  int64_t bytes;   /* as uploaded */
+  char format[16];                  /* "csv", "npy", "json", "idx", "npz", "safetensors", "parts" */
+  char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded; of parts: of their hashes; "" of
+                                       mapped files */
+  int64_t bytes;                    /* as uploaded */
   int64_t tensors; /* of weights kept for model.init; else 0, as then there are no parts */
   ep_part part[3][EP_ROLE_COUNT]; /* [ep_split of backend.h: train, validation, test][role] */
 } ep_dataset_meta;

@@ -206,7 +206,7 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
       tensors < 0)
     return false;
   memcpy(out->format, format, strlen(format) + 1);
-  memcpy(out->sha256, sha256, 65);
+  memcpy(out->sha256, sha256, sizeof out->sha256);
   out->bytes = bytes;
   out->tensors = tensors;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)

@@ -20,7 +20,8 @@ static void line_add(crypto_hash_sha256_state *state, int split, int role, const
 }
 
 /* A part that came with others in one file has no hash of its own: it gets one of the file's. */
-static void hash_derive(int split, int role, const char *file_sha256, char sha256[65]) {
+static void hash_derive(int split, int role, const char *file_sha256,
+                        char sha256[EP_SHA256_HEX_BYTES]) {
   crypto_hash_sha256_state state;
   crypto_hash_sha256_init(&state);
   line_add(&state, split, role, file_sha256);

@@ -41,7 +41,7 @@ typedef struct {
   ep_mapping mapping;
   pthread_t thread;
   bool threaded;
-  char *sha256; /* [65] */
+  char *sha256; /* [EP_SHA256_HEX_BYTES] */
 } hashing;
 
 static void *hash_run(void *argument) {

@@ -263,7 +263,7 @@ START_TEST(requests_to_publish) {
                {"{\"job\":1}", "/job", EP_INVALID},
                {"{\"job\":\"a\",\"name\":\"b\"}", "/name", EP_INVALID},
                {"{\"job\":\"a\",\"a/b~c\":1}", "/a~1b~0c", EP_INVALID}};
-  char job[EP_MODEL_JOB_BYTES];
+  char job[EP_ID_BYTES];
   ep_problem good = {0};
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     ep_problem problem = {0};
