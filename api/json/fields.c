@@ -54,7 +54,7 @@ void ep_field_reader_fail(ep_field_reader *reader, const char *format, ...) {
 }
 
 void ep_field_reader_fail_memory(ep_field_reader *reader) {
-  ep_problem_set(reader->problem, EP_NO_MEMORY, "not enough memory to read the job");
+  ep_problem_fail_memory(reader->problem);
   reader->status = EP_NO_MEMORY;
 }
 

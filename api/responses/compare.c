@@ -51,7 +51,7 @@ static void curves_write(ep_writer *writer, const ep_compared_job *jobs, int cou
 
 static ep_status text_take(ep_writer *writer, char **out, ep_error *error) {
   *out = ep_writer_take(writer);
-  return *out ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory to compare jobs");
+  return *out ? EP_OK : ep_fail_memory(error);
 }
 
 ep_status ep_comparison_format_json(const ep_compared_job *jobs, int count, char **out,

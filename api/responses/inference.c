@@ -102,7 +102,7 @@ static ep_status id_take(slice value, char **out, ep_error *error) {
   json_decref(id);
   if (status != EP_OK) return status;
   *out = strndup(value.at, value.bytes);
-  return *out ? EP_OK : ep_fail(error, EP_NO_MEMORY, "not enough memory for the request");
+  return *out ? EP_OK : ep_fail_memory(error);
 }
 
 static ep_status output_take(const ep_model *model, const json_t *output, bool binary,
@@ -303,7 +303,7 @@ static ep_status input_take(const ep_model *model, slice input, slice behind,
   out->rows = shape.shape[0];
   out->columns = ep_model_columns(model);
   out->x = malloc((size_t)shape.count * sizeof *out->x);
-  if (!out->x) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the rows");
+  if (!out->x) return ep_fail_memory(error);
   data_place place = {values[DATA], values[PARAMETERS], behind};
   return data_read(&place, &shape, out->x, error);
 }

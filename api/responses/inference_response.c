@@ -121,7 +121,7 @@ ep_status ep_inference_answer_format(const ep_model *model, const ep_inference_r
                                      ep_error *error) {
   int64_t behind = 0;
   *out = (ep_inference_answer){.body = json_format(model, request, output)};
-  if (!out->body) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the answer");
+  if (!out->body) return ep_fail_memory(error);
   out->json_bytes = out->body_bytes = strlen(out->body);
   for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++) {
     tensor t = tensor_of(model, request, output, i);
@@ -134,7 +134,7 @@ ep_status ep_inference_answer_format(const ep_model *model, const ep_inference_r
   if (!grown) {
     free(out->body);
     *out = (ep_inference_answer){0};
-    return ep_fail(error, EP_NO_MEMORY, "not enough memory for the answer");
+    return ep_fail_memory(error);
   }
   out->body = grown;
   for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++) {

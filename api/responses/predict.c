@@ -39,7 +39,7 @@ static ep_status value_add(matrix *m, double value, ep_problem *problem) {
   if (m->count == m->capacity) {
     size_t capacity = m->capacity ? 2 * m->capacity : 256;
     double *values = realloc(m->values, capacity * sizeof *values);
-    if (!values) return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory for the rows");
+    if (!values) return ep_problem_fail_memory(problem);
     m->values = values;
     m->capacity = capacity;
   }

@@ -33,7 +33,7 @@ static ep_status labels_take(const json_t *root, const ep_job_spec *spec, ep_lab
   out->priority = spec->priority;
   if (!out->has_tags) return EP_OK;
   out->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
-  return out->tags ? EP_OK : ep_problem_set(problem, EP_NO_MEMORY, "no memory for the tags");
+  return out->tags ? EP_OK : ep_problem_fail_memory(problem);
 }
 
 /* A name of null is none. */
@@ -130,6 +130,6 @@ ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out,
   if (whole && *out) return EP_OK;
   free(*out);
   *out = NULL;
-  return whole ? ep_fail(error, EP_NO_MEMORY, "no memory for the spec")
+  return whole ? ep_fail_memory(error)
                : ep_fail(error, EP_INTERNAL, "the stored spec is no object");
 }

@@ -45,7 +45,7 @@ ep_status ep_durable_folder_sync(const char *folder, ep_error *error) {
 ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_error *error) {
   *out = NULL;
   ep_durable_file *file = malloc(sizeof *file);
-  if (!file) return ep_fail(error, EP_NO_MEMORY, "no memory to write %s", path);
+  if (!file) return ep_fail_memory(error);
   int length = snprintf(file->temporary, sizeof file->temporary, "%s.tmp", path);
   if (length < 0 || length >= PATH_MAX) {
     free(file);
@@ -106,10 +106,10 @@ static ep_status large_write(ep_durable_file *file, const void *bytes, size_t co
   bool threaded =
       count >= HASHED_BESIDE_BYTES && pthread_create(&thread, NULL, hash_run, &job) == 0;
   ep_status status = EP_OK;
-  for (size_t at = 0; at < count && !status; at += PIECE_BYTES) {
+  for (size_t at = 0; at < count && status == EP_OK; at += PIECE_BYTES) {
     size_t piece = count - at < PIECE_BYTES ? count - at : PIECE_BYTES;
     status = ep_file_write_all(file->file, (const uint8_t *)bytes + at, piece, error);
-    if (!status && piece == PIECE_BYTES) status = write_begin(file, error);
+    if (status == EP_OK && piece == PIECE_BYTES) status = write_begin(file, error);
   }
   if (threaded)
     pthread_join(thread, NULL);
@@ -123,7 +123,7 @@ ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t
   ep_status status = EP_OK;
   file->bytes += (int64_t)count;
   if (count > BUFFER_BYTES - file->used) status = flush(file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (count > BUFFER_BYTES) return large_write(file, bytes, count, error);
   ep_sha256_update(&file->hash, bytes, count);
   memcpy(file->buffer + file->used, bytes, count);
@@ -135,7 +135,7 @@ ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t
 static ep_status complete(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes,
                           ep_error *error) {
   ep_status status = flush(file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (sha256) ep_sha256_final(&file->hash, sha256);
   if (bytes) *bytes = file->bytes;
   return EP_OK;
@@ -165,8 +165,8 @@ ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file,
                                 char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   assert(group->count < EP_DURABLE_GROUP_MOST);
   ep_status status = complete(file, sha256, bytes, error);
-  if (!status) status = write_begin(file, error);
-  if (status)
+  if (status == EP_OK) status = write_begin(file, error);
+  if (status != EP_OK)
     ep_durable_file_abandon(file);
   else
     group->file[group->count++] = file;
@@ -194,13 +194,13 @@ ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error) {
   ep_status status = EP_OK;
   int placed = 0;
   if (group->count == 0) return EP_OK;
-  while (placed < group->count && !status) {
+  while (placed < group->count && status == EP_OK) {
     status = file_place(group->file[placed], error);
-    if (!status) placed++;
+    if (status == EP_OK) placed++;
   }
-  if (!status) status = group_sync(group, error);
+  if (status == EP_OK) status = group_sync(group, error);
   for (int i = 0; i < placed; i++) {
-    if (status) unlink(group->file[i]->path);
+    if (status != EP_OK) unlink(group->file[i]->path);
     handle_close(group->file[i]);
   }
   for (int i = placed; i < group->count; i++) ep_durable_file_abandon(group->file[i]);
@@ -217,9 +217,9 @@ ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[EP_SHA256_HE
                                  int64_t *bytes, ep_error *error) {
   char folder[PATH_MAX];
   ep_status status = complete(file, sha256, bytes, error);
-  if (!status && fsync(file->file) != 0) status = sync_fail(file, error);
-  if (!status) status = file_place(file, error);
-  if (status) {
+  if (status == EP_OK && fsync(file->file) != 0) status = sync_fail(file, error);
+  if (status == EP_OK) status = file_place(file, error);
+  if (status != EP_OK) {
     ep_durable_file_abandon(file);
     return status;
   }

@@ -8,7 +8,7 @@ ep_status ep_early_stopping_init(ep_early_stopping *selection, const ep_job_spec
   *selection = (ep_early_stopping){.spec = spec, .best = INFINITY};
   if (!spec->keep_best) return EP_OK;
   selection->state = malloc((size_t)(state_floats + optimizer_floats) * sizeof *selection->state);
-  if (!selection->state) return ep_fail(error, EP_NO_MEMORY, "no memory for the best weights");
+  if (!selection->state) return ep_fail_memory(error);
   selection->optimizer = selection->state + state_floats;
   return EP_OK;
 }

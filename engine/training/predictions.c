@@ -34,7 +34,7 @@ static ep_status table_init(prediction_table *out, const ep_prepared *prepared, 
   int64_t columns = classes ? 1 : prepared->target_columns;
   size_t count = (size_t)rows * (size_t)columns;
   double *values = malloc((2 * count + 1) * sizeof *values);
-  if (!values) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu predictions", count);
+  if (!values) return ep_fail_memory(error);
   *out = (prediction_table){rows, columns, values, values + count, NULL, 0};
   if (ep_loss_is_classifier(loss)) out->output = outputs, out->output_columns = out_features;
 
@@ -176,8 +176,7 @@ static void window_write(prediction_file *out, text_window *window, int64_t valu
   ep_parallel_run(window->pieces, 1, pieces_make, window);
   for (int64_t i = 0; i < window->pieces; i++) {
     const ep_writer *text = &window->text[i];
-    if (text->failed && out->status == EP_OK)
-      out->status = ep_fail(out->error, EP_NO_MEMORY, "no memory for the predictions");
+    if (text->failed && out->status == EP_OK) out->status = ep_fail_memory(out->error);
     bytes_write(out, text->text, text->count);
     ep_writer_deinit(&window->text[i]);
   }

@@ -22,8 +22,7 @@ static ep_status split_predict(ep_trainer *t, ep_split split, float **outputs, e
   *outputs = NULL;
   if (rows == 0) return EP_OK;
   *outputs = malloc((size_t)rows * (size_t)t->plan->program.out_features * sizeof **outputs);
-  if (!*outputs)
-    return ep_fail(error, EP_NO_MEMORY, "no memory for %lld predictions", (long long)rows);
+  if (!*outputs) return ep_fail_memory(error);
   const ep_program *program = &t->plan->program;
   int64_t value_bytes = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
   int64_t row_bytes = ep_shape_count(program->stored) * value_bytes;

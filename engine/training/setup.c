@@ -20,7 +20,7 @@ static ep_status plan_make(ep_trainer *t, ep_error *error) {
   ep_problem *problem = calloc(1, sizeof *problem);
   bool stored = false;
   const ep_data_spec *data = &t->job->spec->data;
-  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the plan");
+  if (!problem) return ep_fail_memory(error);
   ep_status status = ep_data_meta_find(data, t->job->dataset_folder, &stored, &meta, error);
   if (status == EP_OK) {
     status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
@@ -72,8 +72,7 @@ static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   t->lr = malloc((size_t)most * sizeof *t->lr);
   t->loss = malloc((size_t)most * sizeof *t->loss);
   t->errors = malloc((size_t)most * sizeof *t->errors);
-  if (!t->lr || !t->loss || !t->errors)
-    return ep_fail(error, EP_NO_MEMORY, "no memory for the losses");
+  if (!t->lr || !t->loss || !t->errors) return ep_fail_memory(error);
   ep_schedule_init(&t->schedule, t->job->spec, t->steps_per_epoch);
   const ep_program *program = &t->plan->program;
   return ep_early_stopping_init(&t->selection, t->job->spec, ep_program_state_floats(program),
@@ -98,7 +97,7 @@ static ep_status weights_make(ep_trainer *t, ep_error *error) {
   const ep_program *program = &t->plan->program;
   size_t state_floats = (size_t)ep_program_state_floats(program);
   t->state = calloc(state_floats + (size_t)program->optimizer_floats, sizeof *t->state);
-  if (!t->state) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu parameters", state_floats);
+  if (!t->state) return ep_fail_memory(error);
   if (program->optimizer_floats) t->optimizer = t->state + state_floats;
   if (t->job->init_weights)
     return ep_weights_load_into(t->job->init_weights, t->plan, t->state, error);

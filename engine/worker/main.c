@@ -92,7 +92,7 @@ static void training_alive(void *context) {
 
 static ep_status spec_parse(training *t, ep_error *error) {
   ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
+  if (!problem) return ep_fail_memory(error);
   ep_status status = ep_job_spec_parse(t->command.spec, strlen(t->command.spec), &t->spec, problem);
   if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
   /* Started again, it goes as it went before, whatever would be chosen today. */
@@ -174,7 +174,7 @@ static ep_status training_begin(worker *w, ep_command *command, ep_error *error)
   training *t = calloc(1, sizeof *t);
   if (!t) {
     ep_command_deinit(command);
-    return ep_fail(error, EP_NO_MEMORY, "no memory for a training");
+    return ep_fail_memory(error);
   }
   t->command = *command;
   w->training = t;

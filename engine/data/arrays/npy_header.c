@@ -188,7 +188,7 @@ static ep_status dictionary_read(literal *text, ep_npy_header *out, ep_error *er
   ep_status status = EP_OK;
   if (!character_take(text, '{'))
     return ep_fail(error, EP_INVALID, "NPY: the header is no dictionary");
-  while (!(closed = character_take(text, '}')) && comma && !status) {
+  while (!(closed = character_take(text, '}')) && comma && status == EP_OK) {
     const char *key;
     size_t length;
     if (!string_take(text, &key, &length) || !character_take(text, ':')) break;
@@ -208,7 +208,7 @@ static ep_status dictionary_read(literal *text, ep_npy_header *out, ep_error *er
     seen |= field;
     comma = character_take(text, ',');
   }
-  if (status) return status;
+  if (status != EP_OK) return status;
   spaces_skip(text);
   if (!closed || seen != ALL || text->at != text->end)
     return ep_fail(error, EP_INVALID,
@@ -274,7 +274,7 @@ ep_status ep_npy_header_parse(const uint8_t *bytes, size_t size, ep_npy_header *
     return ep_fail(error, EP_INVALID, "NPY: the file ends inside its header");
   literal text = {(const char *)bytes + prefix, (const char *)bytes + prefix + length};
   ep_status status = dictionary_read(&text, out, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   out->values_offset = prefix + length;
   return ep_npy_extent_find(out, "NPY", size - out->values_offset, error);
 }

@@ -19,7 +19,7 @@ static ep_status head_parse(const uint8_t *bytes, size_t size, ep_npy_header *ou
                             ep_error *error) {
   ep_status status = ep_idx_recognise(bytes, size) ? ep_idx_header_parse(bytes, size, out, error)
                                                    : ep_npy_header_parse(bytes, size, out, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   bool swapped = out->big_endian && ep_dtype_bytes(out->dtype) > 1;
   if (swapped || out->fortran_order)
     return ep_fail(error, EP_UNSUPPORTED, "a table is little-endian and in C order");
@@ -38,9 +38,9 @@ ep_status ep_table_of(int file, const char *path, ep_table *out, ep_error *error
   ep_mapping mapping;
   ep_npy_header header;
   ep_status status = ep_mapping_of(file, path, &mapping, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = head_parse(mapping.bytes, mapping.size, &header, error);
-  if (status) {
+  if (status != EP_OK) {
     ep_mapping_close(&mapping);
     return status;
   }
@@ -69,17 +69,18 @@ ep_status ep_table_peek(int file, const char *path, ep_table *out, size_t *value
   *out = (ep_table){0};
   if (fstat(file, &stat) != 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
   uint8_t *head = calloc(1, HEAD_BYTES);
-  if (!head) return ep_fail(error, EP_NO_MEMORY, "no memory to read %s", path);
+  if (!head) return ep_fail_memory(error);
   ssize_t count = pread(file, head, HEAD_BYTES, 0);
   ep_status status = EP_OK;
   if (count < 0) status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-  bool known = !status && (ep_idx_recognise(head, (size_t)count) ||
-                           ((size_t)count >= sizeof ep_npy_magic &&
-                            memcmp(head, ep_npy_magic, sizeof ep_npy_magic) == 0));
-  if (!status && !known) status = ep_fail(error, EP_UNSUPPORTED, "%s is neither NPY nor IDX", path);
-  if (!status) status = head_parse(head, (size_t)stat.st_size, &header, error);
+  bool known = status == EP_OK && (ep_idx_recognise(head, (size_t)count) ||
+                                   ((size_t)count >= sizeof ep_npy_magic &&
+                                    memcmp(head, ep_npy_magic, sizeof ep_npy_magic) == 0));
+  if (status == EP_OK && !known)
+    status = ep_fail(error, EP_UNSUPPORTED, "%s is neither NPY nor IDX", path);
+  if (status == EP_OK) status = head_parse(head, (size_t)stat.st_size, &header, error);
   free(head);
-  if (status) return status;
+  if (status != EP_OK) return status;
   head_keep(&header, out);
   *values_offset = header.values_offset;
   return EP_OK;

@@ -119,14 +119,14 @@ static ep_status meta_path(const char *folder, char path[PATH_MAX], ep_error *er
 ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta, ep_error *error) {
   char path[PATH_MAX];
   ep_status status = meta_path(folder, path, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   json_t *object = meta_json(meta, true);
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
   ep_durable_file *file = NULL;
-  if (!text) status = ep_fail(error, EP_NO_MEMORY, "no memory to describe the dataset");
-  if (!status) status = ep_durable_file_create(path, &file, error);
-  if (!status) status = ep_durable_file_write(file, text, strlen(text), error);
-  if (!status)
+  if (!text) status = ep_fail_memory(error);
+  if (status == EP_OK) status = ep_durable_file_create(path, &file, error);
+  if (status == EP_OK) status = ep_durable_file_write(file, text, strlen(text), error);
+  if (status == EP_OK)
     status = ep_durable_file_commit(file, NULL, NULL, error);
   else
     ep_durable_file_abandon(file);
@@ -227,10 +227,10 @@ static ep_status text_read(const char *path, const ep_mapping *text, ep_dataset_
   if (!root)
     status = ep_fail(error, EP_DATA, "%s: %s", path, fault.text);
   else if (!meta_parse(root, out, &no_memory))
-    status = no_memory ? ep_fail(error, EP_NO_MEMORY, "no memory to read %s", path)
+    status = no_memory ? ep_fail_memory(error)
                        : ep_fail(error, EP_DATA, "%s: not the description of a dataset", path);
   json_decref(root);
-  if (status) ep_dataset_meta_deinit(out);
+  if (status != EP_OK) ep_dataset_meta_deinit(out);
   return status;
 }
 
@@ -240,18 +240,18 @@ ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_erro
   struct stat about;
   *out = (ep_dataset_meta){0};
   ep_status status = meta_path(folder, path, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0 || fstat(file, &about) != 0) {
     status =
         ep_fail(error, errno == ENOENT ? EP_NOT_FOUND : EP_IO, "%s: %s", path, strerror(errno));
   } else if (!ep_cached_meta_find(path, &about, out)) {
     status = ep_mapping_of(file, path, &mapping, error);
-    if (!status) {
+    if (status == EP_OK) {
       status = text_read(path, &mapping, out, error);
       ep_mapping_close(&mapping);
     }
-    if (!status) ep_cached_meta_add(path, &about, out);
+    if (status == EP_OK) ep_cached_meta_add(path, &about, out);
   }
   if (file >= 0) close(file);
   return status;

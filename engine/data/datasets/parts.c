@@ -55,11 +55,12 @@ static ep_status part_take(const char *folder, ep_dataset_meta *meta, const char
   ep_part *part = &before->part[split][role];
   ep_status status =
       ep_part_path(before_folder, (ep_split)split, (ep_role)role, sizeof from, from, error);
-  if (!status) status = ep_part_path(folder, (ep_split)split, (ep_role)role, sizeof to, to, error);
-  if (!status && link(from, to) != 0)
+  if (status == EP_OK)
+    status = ep_part_path(folder, (ep_split)split, (ep_role)role, sizeof to, to, error);
+  if (status == EP_OK && link(from, to) != 0)
     status = ep_fail(error, ep_status_from_errno(errno), "a part cannot be linked to %s: %s", to,
                      strerror(errno));
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (!part->sha256[0]) {
     hash_derive(split, role, before->sha256, part->sha256);
     part->bytes = part->rows * part->columns * (int64_t)ep_dtype_bytes(part->dtype);
@@ -73,13 +74,13 @@ static ep_status parts_take(const char *folder, ep_dataset_meta *meta, const cha
                             ep_error *error) {
   ep_dataset_meta before;
   ep_status status = ep_dataset_meta_read(before_folder, &before, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (!is_apart(&before))
     status = ep_fail(error, EP_CONFLICT,
                      "the dataset is %s (%s): a part cannot be added to it, delete it first",
                      before.tensors > 0 ? "a model's weights" : "a table", before.format);
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
-    for (int role = 0; role < EP_ROLE_COUNT && !status; role++)
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
+    for (int role = 0; role < EP_ROLE_COUNT && status == EP_OK; role++)
       if (before.part[split][role].rows > 0 && meta->part[split][role].rows == 0)
         status = part_take(folder, meta, before_folder, &before, split, role, error);
   ep_dataset_meta_deinit(&before);
@@ -89,9 +90,9 @@ static ep_status parts_take(const char *folder, ep_dataset_meta *meta, const cha
 ep_status ep_dataset_complete(const char *folder, const char *before, ep_error *error) {
   ep_dataset_meta meta;
   ep_status status = ep_dataset_meta_read(folder, &meta, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (before) status = parts_take(folder, &meta, before, error);
-  if (!status) status = ep_dataset_parts_write(folder, &meta, error);
+  if (status == EP_OK) status = ep_dataset_parts_write(folder, &meta, error);
   ep_dataset_meta_deinit(&meta);
   return status;
 }
@@ -121,7 +122,7 @@ ep_status ep_dataset_pairs_check(const ep_dataset_meta *meta, ep_error *error) {
     return ep_fail_at(error, EP_INVALID, "/data/dataset",
                       "these are weights of a model, no data: name them in model.init");
   ep_status status = pair_check(meta, EP_SPLIT_TRAIN, error);
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
     if (meta->part[split][EP_ROLE_X].rows > 0 || meta->part[split][EP_ROLE_Y].rows > 0)
       status = pair_check(meta, (ep_split)split, error);
   return status;

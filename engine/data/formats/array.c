@@ -50,12 +50,13 @@ ep_status ep_array_store(ep_ingest *ingest, const ep_npy_header *array, const ui
   int dimensions = ep_npy_row_shape(array, shape);
   ep_status status = ep_part_writer_open(&writer, ingest->folder, split, role, array->dtype,
                                          array->columns, NULL, &ingest->budget_bytes, error);
-  if (!status && role != EP_ROLE_TABLE) ep_part_writer_shape(&writer, dimensions, shape);
-  for (int64_t row = 0; row < array->rows && !status; row++) {
+  if (status == EP_OK && role != EP_ROLE_TABLE) ep_part_writer_shape(&writer, dimensions, shape);
+  for (int64_t row = 0; row < array->rows && status == EP_OK; row++) {
     row_copy(array, values, row, ep_part_writer_next(&writer));
     status = ep_part_writer_commit(&writer, error);
   }
-  if (!status) status = ep_part_writer_finish(&writer, &ingest->meta->part[split][role], error);
+  if (status == EP_OK)
+    status = ep_part_writer_finish(&writer, &ingest->meta->part[split][role], error);
   ep_part_writer_abandon(&writer);
   return status;
 }

@@ -85,12 +85,12 @@ static ep_status packed_read(ep_ingest *ingest, ep_error *error) {
   int file = -1;
   ep_mapping unpacked = {0};
   ep_status status = ep_ingest_temporary(ingest->folder, &file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = ep_gz_unpack(ingest->bytes, ingest->size, file, &ingest->budget_bytes, error);
-  if (!status) status = ep_mapping_of(file, "the unpacked content", &unpacked, error);
+  if (status == EP_OK) status = ep_mapping_of(file, "the unpacked content", &unpacked, error);
   ingest->bytes = unpacked.bytes;
   ingest->size = unpacked.size;
-  if (!status) status = ep_ingest_bytes(ingest, error);
+  if (status == EP_OK) status = ep_ingest_bytes(ingest, error);
   ep_mapping_close(&unpacked);
   close(file);
   return status;
@@ -114,19 +114,19 @@ static ep_status source_read(const char *source, ep_ingest *ingest, ep_error *er
   ep_mapping mapping;
   *ingest->meta = (ep_dataset_meta){0};
   ep_status status = ep_mapping_open(source, &mapping, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (mapping.size == 0)
     status = ep_fail(error, EP_INVALID, "the content is empty");
   else
     status = read_mapped(mapping, ingest, error);
   ep_mapping_close(&mapping);
-  if (!status && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
+  if (status == EP_OK && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
     ep_part *part = &ingest->meta->part[ingest->split][ingest->role];
     memcpy(part->sha256, ingest->meta->sha256, sizeof part->sha256);
     part->bytes = ingest->meta->bytes;
   }
-  if (!status) status = ep_dataset_meta_write(ingest->folder, ingest->meta, error);
-  if (status) ep_dataset_meta_deinit(ingest->meta);
+  if (status == EP_OK) status = ep_dataset_meta_write(ingest->folder, ingest->meta, error);
+  if (status != EP_OK) ep_dataset_meta_deinit(ingest->meta);
   return status;
 }
 

@@ -22,7 +22,7 @@ ep_status ep_normalization_find(const ep_data_spec *data, ep_shape row, bool byt
   out->offset = malloc((size_t)row.channels * sizeof *out->offset);
   if (!out->factor || !out->offset) {
     ep_normalization_deinit(out);
-    return ep_fail(error, EP_NO_MEMORY, "no memory for the data");
+    return ep_fail_memory(error);
   }
   out->channels = row.channels;
   out->plane = row.height * row.width;
