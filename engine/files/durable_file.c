@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/files/disk_wait.h"
+#include "engine/files/path.h"
 #include "engine/files/sha256.h"
 
 enum { BUFFER_BYTES = 1 << 16, HASHED_BESIDE_BYTES = 1 << 20, PIECE_BYTES = 8 << 20 };
@@ -21,7 +21,7 @@ struct ep_durable_file {
   crypto_hash_sha256_state hash;
   int64_t bytes;
   size_t used;
-  char path[PATH_MAX], temporary[PATH_MAX];
+  char path[EP_PATH_BYTES], temporary[EP_PATH_BYTES];
   uint8_t buffer[BUFFER_BYTES];
 };
 
@@ -47,7 +47,7 @@ ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_err
   ep_durable_file *file = malloc(sizeof *file);
   if (!file) return ep_fail_memory(error);
   int length = snprintf(file->temporary, sizeof file->temporary, "%s.tmp", path);
-  if (length < 0 || length >= PATH_MAX) {
+  if (length < 0 || length >= EP_PATH_BYTES) {
     free(file);
     return ep_fail(error, EP_IO, "a path of %d bytes is too long", length);
   }
@@ -142,8 +142,8 @@ static ep_status complete(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES
 }
 
 /* The folder that a file lies in. */
-static void folder_of(const ep_durable_file *file, char folder[PATH_MAX]) {
-  memcpy(folder, file->path, PATH_MAX);
+static void folder_of(const ep_durable_file *file, char folder[EP_PATH_BYTES]) {
+  memcpy(folder, file->path, EP_PATH_BYTES);
   char *slash = strrchr(folder, '/');
   if (!slash)
     memcpy(folder, ".", 2);
@@ -182,7 +182,7 @@ void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to) {
 /* All files and their folder, waited for at the same time. */
 static ep_status group_sync(const ep_durable_group *group, ep_error *error) {
   ep_disk_wait waits[EP_DURABLE_GROUP_MOST + 1];
-  char folder[PATH_MAX];
+  char folder[EP_PATH_BYTES];
   for (int i = 0; i < group->count; i++)
     waits[i] = (ep_disk_wait){group->file[i]->file, group->file[i]->path};
   folder_of(group->file[0], folder);
@@ -215,7 +215,7 @@ void ep_durable_group_abandon(ep_durable_group *group) {
 
 ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES],
                                  int64_t *bytes, ep_error *error) {
-  char folder[PATH_MAX];
+  char folder[EP_PATH_BYTES];
   ep_status status = complete(file, sha256, bytes, error);
   if (status == EP_OK && fsync(file->file) != 0) status = sync_fail(file, error);
   if (status == EP_OK) status = file_place(file, error);

@@ -1,6 +1,5 @@
 #include "engine/training/predictions.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +7,7 @@
 
 #include "api/json/writer.h"
 #include "api/names.h"
-#include "engine/files/durable_file.h"
+#include "engine/files/path.h"
 #include "engine/parallel.h"
 
 /* The test split in the units of the data. */
@@ -238,10 +237,10 @@ static void csv_write(prediction_file *out) {
 static ep_status file_write(ep_durable_group *group, const char *folder, const char *name,
                             void (*write)(prediction_file *out), const prediction_table *table,
                             ep_error *error) {
-  char path[PATH_MAX];
+  char path[EP_PATH_BYTES];
   prediction_file out = {.table = table, .error = error};
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  ep_status status = ep_durable_file_create(path, &out.file, error);
+  ep_status status = ep_path_join(path, error, folder, name, NULL);
+  if (status == EP_OK) status = ep_durable_file_create(path, &out.file, error);
   if (status != EP_OK) return status;
   write(&out);
   if (out.status == EP_OK) return ep_durable_group_take(group, out.file, NULL, NULL, error);

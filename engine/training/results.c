@@ -1,10 +1,9 @@
 /* results.c: what a training leaves behind: weights, metrics, predictions, times. */
-#include <limits.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/names.h"
+#include "engine/files/path.h"
 #include "engine/training/mean_loss.h"
 #include "engine/training/metrics.h"
 #include "engine/training/predictions.h"
@@ -84,11 +83,12 @@ static void *weights_write(void *context) {
   weights_saving *saving = context;
   const ep_trainer *t = saving->trainer;
   ep_job_result *result = saving->result;
-  char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s/" EP_WEIGHTS_FILE, t->job->job_folder);
-  saving->status =
-      ep_weights_add(&saving->files, path, t->plan, t->state, &t->data.scaling, t->job->spec_text,
-                     result->weights_sha256, &result->weights_bytes, &saving->error);
+  char path[EP_PATH_BYTES];
+  saving->status = ep_path_join(path, &saving->error, t->job->job_folder, EP_WEIGHTS_FILE, NULL);
+  if (saving->status == EP_OK)
+    saving->status =
+        ep_weights_add(&saving->files, path, t->plan, t->state, &t->data.scaling, t->job->spec_text,
+                       result->weights_sha256, &result->weights_bytes, &saving->error);
   result->has_weights = saving->status == EP_OK;
   return NULL;
 }

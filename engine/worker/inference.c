@@ -1,6 +1,5 @@
 #include "engine/worker/inference.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "api/names.h"
 #include "engine/data/prepare/prepare.h"
+#include "engine/files/path.h"
 #include "engine/plan/plan.h"
 #include "engine/weights/weights.h"
 #include "kernels/backend.h"
@@ -146,9 +146,9 @@ static ep_status answer_allocate(int64_t rows, int64_t columns, double **output,
 }
 
 struct ep_predictor {
-  model model;         /* as long as `path` is one */
-  char path[PATH_MAX]; /* its weights; "" = there is no model */
-  struct stat file;    /* and what the file was */
+  model model;              /* as long as `path` is one */
+  char path[EP_PATH_BYTES]; /* its weights; "" = there is no model */
+  struct stat file;         /* and what the file was */
 };
 
 ep_status ep_predictor_create(ep_predictor **out, ep_error *error) {
@@ -193,11 +193,11 @@ static ep_status model_hold(ep_predictor *predictor, const char *path, ep_error 
 ep_status ep_predictor_answer(ep_predictor *predictor, const char *job_folder, const double *x,
                               int64_t rows, int64_t columns, double **output,
                               int64_t *output_columns, ep_error *error) {
-  char weights[PATH_MAX];
+  char weights[EP_PATH_BYTES];
   model *m = &predictor->model;
   *output = NULL;
-  snprintf(weights, sizeof weights, "%s/" EP_WEIGHTS_FILE, job_folder);
-  ep_status status = model_hold(predictor, weights, error);
+  ep_status status = ep_path_join(weights, error, job_folder, EP_WEIGHTS_FILE, NULL);
+  if (status == EP_OK) status = model_hold(predictor, weights, error);
   if (status != EP_OK) return status;
   if (columns != m->features)
     return ep_fail_at(error, EP_INVALID, "/x/0", "the model takes %lld values a row, not %lld",

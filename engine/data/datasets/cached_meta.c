@@ -1,13 +1,14 @@
 #include "engine/data/datasets/cached_meta.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/files/path.h"
+
 typedef struct {
-  char path[PATH_MAX]; /* "": none */
+  char path[EP_PATH_BYTES]; /* "": none */
   struct stat file;
   ep_dataset_meta meta;
 } kept;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,9 @@
 #include "engine/data/datasets/part_writer.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
+#include "engine/files/path.h"
+
+#define META_FILE "meta.json"
 
 /* Takes `value`, also on failure; a NULL value is a failure. */
 static bool set(json_t *object, const char *key, json_t *value) {
@@ -110,15 +112,9 @@ static json_t *meta_json(const ep_dataset_meta *meta, bool columns) {
   return NULL;
 }
 
-static ep_status meta_path(const char *folder, char path[PATH_MAX], ep_error *error) {
-  int length = snprintf(path, PATH_MAX, "%s/meta.json", folder);
-  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
-  return EP_OK;
-}
-
 ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta, ep_error *error) {
-  char path[PATH_MAX];
-  ep_status status = meta_path(folder, path, error);
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_path_join(path, error, folder, META_FILE, NULL);
   if (status != EP_OK) return status;
   json_t *object = meta_json(meta, true);
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
@@ -235,11 +231,11 @@ static ep_status text_read(const char *path, const ep_mapping *text, ep_dataset_
 }
 
 ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
-  char path[PATH_MAX];
+  char path[EP_PATH_BYTES];
   ep_mapping mapping;
   struct stat about;
   *out = (ep_dataset_meta){0};
-  ep_status status = meta_path(folder, path, error);
+  ep_status status = ep_path_join(path, error, folder, META_FILE, NULL);
   if (status != EP_OK) return status;
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0 || fstat(file, &about) != 0) {

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "engine/data/arrays/npy_header.h"
 #include "engine/files/durable_file.h"
+#include "engine/files/path.h"
 
 enum { BUFFER_BYTES = 1 << 20 };
 
@@ -26,13 +26,11 @@ const char *ep_role_name(ep_role role) {
   return names[role];
 }
 
-ep_status ep_part_path(const char *folder, ep_split split, ep_role role, size_t capacity,
-                       char *path, ep_error *error) {
-  int length =
-      snprintf(path, capacity, "%s/%s.%s.npy", folder, ep_split_name(split), ep_role_name(role));
-  if (length < 0 || (size_t)length >= capacity)
-    return ep_fail(error, EP_IO, "the folder's path is too long");
-  return EP_OK;
+ep_status ep_part_path(const char *folder, ep_split split, ep_role role, char *path,
+                       ep_error *error) {
+  char name[64];
+  snprintf(name, sizeof name, "%s.%s.npy", ep_split_name(split), ep_role_name(role));
+  return ep_path_join(path, error, folder, name, NULL);
 }
 
 static ep_status budget_take(ep_part_writer *writer, size_t bytes, ep_error *error) {
@@ -52,8 +50,8 @@ static ep_status flush(ep_part_writer *writer, ep_error *error) {
 
 static ep_status part_create(ep_part_writer *writer, const char *folder, ep_split split,
                              ep_role role, ep_error *error) {
-  char path[PATH_MAX];
-  ep_status status = ep_part_path(folder, split, role, sizeof path, path, error);
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_part_path(folder, split, role, path, error);
   if (status != EP_OK) return status;
   writer->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (writer->file < 0)

@@ -1,7 +1,6 @@
 #include "engine/data/datasets/parts.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/part_writer.h"
+#include "engine/files/path.h"
 #include "engine/files/sha256.h"
 
 /* "train.x" and its hash, a line each: what the content's hash is taken of. */
@@ -51,12 +51,10 @@ static bool is_apart(const ep_dataset_meta *meta) {
 /* The part of `before` becomes one of `meta`, and its file one of `folder`. */
 static ep_status part_take(const char *folder, ep_dataset_meta *meta, const char *before_folder,
                            ep_dataset_meta *before, int split, int role, ep_error *error) {
-  char from[PATH_MAX], to[PATH_MAX];
+  char from[EP_PATH_BYTES], to[EP_PATH_BYTES];
   ep_part *part = &before->part[split][role];
-  ep_status status =
-      ep_part_path(before_folder, (ep_split)split, (ep_role)role, sizeof from, from, error);
-  if (status == EP_OK)
-    status = ep_part_path(folder, (ep_split)split, (ep_role)role, sizeof to, to, error);
+  ep_status status = ep_part_path(before_folder, (ep_split)split, (ep_role)role, from, error);
+  if (status == EP_OK) status = ep_part_path(folder, (ep_split)split, (ep_role)role, to, error);
   if (status == EP_OK && link(from, to) != 0)
     status = ep_fail(error, ep_status_from_errno(errno), "a part cannot be linked to %s: %s", to,
                      strerror(errno));

@@ -2,7 +2,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 #include "engine/data/formats/gz.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
+#include "engine/files/path.h"
 #include "engine/files/sha256.h"
 
 /* Asked in this order: any text looks like a CSV. */
@@ -66,13 +66,13 @@ static void hash_finish(hashing *job) {
 }
 
 ep_status ep_ingest_temporary(const char *folder, int *file, ep_error *error) {
-  char path[PATH_MAX];
+  char path[EP_PATH_BYTES];
   if (!folder) {
     *file = memfd_create("unpacked", MFD_CLOEXEC);
     return *file < 0 ? ep_fail(error, EP_IO, "memfd_create: %s", strerror(errno)) : EP_OK;
   }
-  int length = snprintf(path, sizeof path, "%s/unpacked.XXXXXX", folder);
-  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
+  ep_status status = ep_path_join(path, error, folder, "unpacked.XXXXXX", NULL);
+  if (status != EP_OK) return status;
   *file = mkostemp(path, O_CLOEXEC);
   if (*file < 0)
     return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));

@@ -5,7 +5,6 @@
  * Format: https://huggingface.co/docs/safetensors: 8 bytes of header length (little-endian), a JSON
  * header {"__metadata__": {text: text}, name: {"dtype", "shape", "data_offsets"}}, the values. */
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "engine/data/formats/array.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
+#include "engine/files/path.h"
 
 static const char format_name[] = "safetensors";
 enum { PREFIX_BYTES = 8 };
@@ -181,16 +181,15 @@ static ep_status data_store(ep_ingest *ingest, const content *file, ep_error *er
 
 /* The file as it came. */
 static ep_status weights_store(ep_ingest *ingest, const content *file, ep_error *error) {
-  char path[PATH_MAX];
+  char path[EP_PATH_BYTES];
   ep_durable_file *copy = NULL;
   if (ingest->size > (size_t)ingest->budget_bytes)
     return ep_fail(error, EP_TOO_LARGE, "stored, this would be larger than the limit");
   ingest->budget_bytes -= (int64_t)ingest->size;
   ingest->meta->tensors = (int64_t)file->count;
   if (!ingest->folder) return EP_OK;
-  int length = snprintf(path, sizeof path, "%s/%s", ingest->folder, EP_WEIGHTS_FILE);
-  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
-  ep_status status = ep_durable_file_create(path, &copy, error);
+  ep_status status = ep_path_join(path, error, ingest->folder, EP_WEIGHTS_FILE, NULL);
+  if (status == EP_OK) status = ep_durable_file_create(path, &copy, error);
   if (status == EP_OK) status = ep_durable_file_write(copy, ingest->bytes, ingest->size, error);
   if (status == EP_OK) return ep_durable_file_commit(copy, NULL, NULL, error);
   ep_durable_file_abandon(copy);

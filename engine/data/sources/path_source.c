@@ -18,6 +18,7 @@
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
+#include "engine/files/path.h"
 
 static const char pointer[] = "/data/path";
 enum { CHUNK_BYTES = 1 << 20, WORD_BYTES = 16 };
@@ -277,10 +278,9 @@ static ep_status file_copy(int file, const char *path, int64_t max_bytes, ep_err
 static ep_status file_ingest(const ep_path_source *source, ep_split split, ep_role role,
                              const char *folder, int64_t max_output_bytes, ep_dataset_meta *meta,
                              ep_error *error) {
-  char path[PATH_MAX];
-  int length = snprintf(path, sizeof path, "%s/copied", folder);
-  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
-  ep_status status = file_copy(source->file[split][role], path, max_output_bytes, error);
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_path_join(path, error, folder, "copied", NULL);
+  if (status == EP_OK) status = file_copy(source->file[split][role], path, max_output_bytes, error);
   if (status == EP_OK)
     status = source->whole ? ep_dataset_ingest(path, folder, NULL, max_output_bytes, meta, error)
                            : ep_dataset_ingest_part(path, folder, split, role, NULL,

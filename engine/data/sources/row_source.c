@@ -1,7 +1,6 @@
 #include "engine/data/sources/row_source.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
@@ -10,6 +9,7 @@
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
+#include "engine/files/path.h"
 
 static void table_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   int64_t target = samples->target;
@@ -45,11 +45,11 @@ typedef struct {
 /* Opens one part and holds it against its description. */
 static ep_status part_open(const place *from, ep_split split, ep_role role, ep_table *out,
                            ep_error *error) {
-  char path[PATH_MAX] = "a file of the data";
+  char path[EP_PATH_BYTES] = "a file of the data";
   const ep_part *part = &from->meta.part[split][role];
   ep_status status;
   if (from->folder) {
-    status = ep_part_path(from->folder, split, role, sizeof path, path, error);
+    status = ep_part_path(from->folder, split, role, path, error);
     if (status == EP_OK) status = ep_table_open(path, out, error);
   } else {
     status = ep_path_source_map(&from->source, split, role, out, error);
