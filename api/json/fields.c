@@ -7,6 +7,7 @@
 
 #include "api/json/json.h"
 #include "api/json/nearest.h"
+#include "api/json/number.h"
 
 enum { KNOWN_NAMES = 64, LIST_BYTES = 320 };
 
@@ -386,8 +387,7 @@ void ep_field_variant_write(ep_writer *writer, const ep_field_variants *variants
     return;
   }
   ep_writer_open(writer, '{');
-  ep_writer_key(writer, "type");
-  ep_writer_string(writer, variants->words->name(type));
+  ep_writer_member_string(writer, "type", variants->words->name(type));
   ep_fields_write(writer, table, base);
   ep_writer_close(writer, '}');
 }

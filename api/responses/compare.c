@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/number.h"
 #include "api/responses/differences.h"
 #include "api/wire/result_fields.h"
 
@@ -18,31 +19,25 @@ static ep_status differences_of(const ep_compared_job *jobs, int count, ep_diffe
 }
 
 static void differences_write(ep_writer *writer, const ep_differences *differences) {
-  ep_writer_key(writer, "differences");
-  ep_writer_open(writer, '[');
+  ep_writer_member_open(writer, "differences", '[');
   for (int i = 0; i < differences->count; i++) {
     const ep_difference *row = &differences->rows[i];
     ep_writer_open(writer, '{');
-    ep_writer_key(writer, "pointer");
-    ep_writer_string(writer, row->pointer);
-    ep_writer_key(writer, "values");
-    ep_writer_open(writer, '[');
+    ep_writer_member_string(writer, "pointer", row->pointer);
+    ep_writer_member_open(writer, "values", '[');
     for (int j = 0; j < differences->specs_count; j++) ep_spec_value_write(writer, row->values[j]);
     ep_writer_close(writer, ']');
     ep_writer_close(writer, '}');
   }
   ep_writer_close(writer, ']');
-  ep_writer_key(writer, "differences_omitted");
-  ep_writer_integer(writer, differences->omitted);
+  ep_writer_member_integer(writer, "differences_omitted", differences->omitted);
 }
 
 static void curves_write(ep_writer *writer, const ep_compared_job *jobs, int count) {
-  ep_writer_key(writer, "curves");
-  ep_writer_open(writer, '[');
+  ep_writer_member_open(writer, "curves", '[');
   for (int i = 0; i < count; i++) {
     ep_writer_open(writer, '{');
-    ep_writer_key(writer, "job");
-    ep_writer_string(writer, jobs[i].job->id);
+    ep_writer_member_string(writer, "job", jobs[i].job->id);
     ep_curve_columns_write(writer, jobs[i].points, jobs[i].points_count);
     ep_writer_close(writer, '}');
   }
@@ -63,10 +58,8 @@ ep_status ep_comparison_format_json(const ep_compared_job *jobs, int count, char
   if (status != EP_OK) return status;
   ep_writer_init(&writer, TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "object");
-  ep_writer_string(&writer, "comparison");
-  ep_writer_key(&writer, "jobs");
-  ep_writer_open(&writer, '[');
+  ep_writer_member_string(&writer, "object", "comparison");
+  ep_writer_member_open(&writer, "jobs", '[');
   for (int i = 0; i < count; i++) ep_job_compared_write(&writer, jobs[i].job);
   ep_writer_close(&writer, ']');
   differences_write(&writer, &differences);

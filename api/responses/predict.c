@@ -160,14 +160,10 @@ char *ep_predict_format(const char *job, const double *output, int64_t rows, int
   ep_writer writer;
   ep_writer_init(&writer, PREDICT_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "object");
-  ep_writer_string(&writer, "predictions");
-  ep_writer_key(&writer, "job");
-  ep_writer_string(&writer, job);
-  ep_writer_key(&writer, "rows");
-  ep_writer_integer(&writer, rows);
-  ep_writer_key(&writer, "predictions");
-  ep_writer_open(&writer, '[');
+  ep_writer_member_string(&writer, "object", "predictions");
+  ep_writer_member_string(&writer, "job", job);
+  ep_writer_member_integer(&writer, "rows", rows);
+  ep_writer_member_open(&writer, "predictions", '[');
   for (int64_t i = 0; i < rows; i++) {
     ep_writer_open(&writer, '[');
     for (int64_t j = 0; j < columns; j++) ep_writer_number(&writer, output[i * columns + j]);

@@ -99,14 +99,11 @@ static bool is_member(const char *at, const char *key) {
 static void member_write(ep_writer *writer, const char *at, const char *end,
                          const ep_labels *labels) {
   if (labels->has_name && is_member(at, "name")) {
-    ep_writer_key(writer, "name");
-    ep_writer_string(writer, labels->name);
+    ep_writer_member_string(writer, "name", labels->name);
   } else if (labels->has_tags && is_member(at, "tags")) {
-    ep_writer_key(writer, "tags");
-    ep_writer_raw(writer, labels->tags);
+    ep_writer_member_raw(writer, "tags", labels->tags);
   } else if (labels->has_priority && is_member(at, "priority")) {
-    ep_writer_key(writer, "priority");
-    ep_writer_integer(writer, labels->priority);
+    ep_writer_member_integer(writer, "priority", labels->priority);
   } else {
     if (writer->count > 1) ep_writer_bytes(writer, ",", 1);
     ep_writer_bytes(writer, at, (size_t)(end - at));

@@ -70,8 +70,7 @@ static void figures_write(ep_writer *writer, const ep_split_metrics *metrics, in
 }
 
 static void counts_write(ep_writer *writer, const ep_split_metrics *metrics) {
-  ep_writer_key(writer, "rows");
-  ep_writer_integer(writer, metrics->rows);
+  ep_writer_member_integer(writer, "rows", metrics->rows);
   ep_writer_key(writer, "classes");
   if (metrics->classes > 0)
     ep_writer_integer(writer, metrics->classes);
@@ -134,47 +133,31 @@ void ep_weights_write_reference(ep_writer *writer, const ep_job_result *result, 
   char url[96];
   snprintf(url, sizeof url, "/v1/jobs/%.64s/weights", job ? job : "");
   ep_writer_open(writer, '{');
-  ep_writer_key(writer, "url");
-  ep_writer_string(writer, url);
-  ep_writer_key(writer, "sha256");
-  ep_writer_string(writer, result->weights_sha256);
-  ep_writer_key(writer, "bytes");
-  ep_writer_integer(writer, result->weights_bytes);
+  ep_writer_member_string(writer, "url", url);
+  ep_writer_member_string(writer, "sha256", result->weights_sha256);
+  ep_writer_member_integer(writer, "bytes", result->weights_bytes);
   ep_writer_close(writer, '}');
 }
 
 void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_writer_open(writer, '{');
-  ep_writer_key(writer, "status");
-  ep_writer_string(writer, ep_status_name(result->status));
-  ep_writer_key(writer, "message");
-  ep_writer_string(writer, result->message);
-  ep_writer_key(writer, "pointer");
-  ep_writer_string(writer, result->pointer);
-  ep_writer_key(writer, "executor");
-  ep_writer_string(writer, result->executor);
-  ep_writer_key(writer, "device");
-  ep_writer_string(writer, result->device);
-  ep_writer_key(writer, "epochs_done");
-  ep_writer_integer(writer, result->epochs_done);
+  ep_writer_member_string(writer, "status", ep_status_name(result->status));
+  ep_writer_member_string(writer, "message", result->message);
+  ep_writer_member_string(writer, "pointer", result->pointer);
+  ep_writer_member_string(writer, "executor", result->executor);
+  ep_writer_member_string(writer, "device", result->device);
+  ep_writer_member_integer(writer, "epochs_done", result->epochs_done);
   ep_writer_key(writer, "metrics");
   ep_metrics_write(writer, result, INT_MAX, false);
-  ep_writer_key(writer, "train_seconds");
-  ep_writer_number(writer, result->train_seconds);
-  ep_writer_key(writer, "test_seconds");
-  ep_writer_number(writer, result->test_seconds);
-  ep_writer_key(writer, "samples_per_second");
-  ep_writer_number(writer, result->samples_per_second);
-  ep_writer_key(writer, "epoch_microseconds");
-  ep_writer_number(writer, result->epoch_microseconds);
-  ep_writer_key(writer, "parameters");
-  ep_writer_integer(writer, result->parameters);
-  ep_writer_key(writer, "bytes");
-  ep_writer_integer(writer, result->bytes);
-  ep_writer_key(writer, "weights_sha256");
-  ep_writer_string(writer, result->has_weights ? result->weights_sha256 : NULL);
-  ep_writer_key(writer, "weights_bytes");
-  ep_writer_integer(writer, result->weights_bytes);
+  ep_writer_member_number(writer, "train_seconds", result->train_seconds);
+  ep_writer_member_number(writer, "test_seconds", result->test_seconds);
+  ep_writer_member_number(writer, "samples_per_second", result->samples_per_second);
+  ep_writer_member_number(writer, "epoch_microseconds", result->epoch_microseconds);
+  ep_writer_member_integer(writer, "parameters", result->parameters);
+  ep_writer_member_integer(writer, "bytes", result->bytes);
+  ep_writer_member_string(writer, "weights_sha256",
+                          result->has_weights ? result->weights_sha256 : NULL);
+  ep_writer_member_integer(writer, "weights_bytes", result->weights_bytes);
   ep_writer_close(writer, '}');
 }
 

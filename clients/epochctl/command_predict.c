@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/number.h"
 #include "clients/epochctl/commands.h"
 #include "clients/epochctl/fields.h"
 #include "clients/epochctl/figures.h"

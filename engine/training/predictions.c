@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/number.h"
 #include "api/json/writer.h"
 #include "api/names.h"
 #include "engine/files/path.h"

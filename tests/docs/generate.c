@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/number.h"
 #include "api/spec/fields.h"
 
 static void number_print(double number) {
