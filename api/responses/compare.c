@@ -6,7 +6,7 @@
 
 #include "api/json/number.h"
 #include "api/responses/differences.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 
 /* EP_LIMIT_COMPARED_JOBS curves of EP_LIMIT_COMPARED_POINTS points of 6 figures are 40 MB. */
 #define TEXT_LIMIT (256LL << 20)
@@ -124,9 +124,9 @@ static void header_write(ep_writer *writer, const ep_differences *differences) {
       "id,name,status,device,executor,parameters,train_seconds,test_seconds,epoch_microseconds,"
       "samples_per_second";
   ep_writer_bytes(writer, first, sizeof first - 1);
-  for (int figure = 0; ep_split_figure_name(figure); figure++) {
+  for (int figure = 0; ep_metric_name(figure); figure++) {
     ep_writer_bytes(writer, ",test_", 6);
-    ep_writer_bytes(writer, ep_split_figure_name(figure), strlen(ep_split_figure_name(figure)));
+    ep_writer_bytes(writer, ep_metric_name(figure), strlen(ep_metric_name(figure)));
   }
   for (int i = 0; i < differences->count; i++) {
     separate(writer);
@@ -144,9 +144,9 @@ static void figures_write(ep_writer *writer, const ep_job_result *result) {
     number_cell_write(writer, times[i]);
   }
   bool tested = result && result->test.rows > 0;
-  for (int figure = 0; ep_split_figure_name(figure); figure++) {
+  for (int figure = 0; ep_metric_name(figure); figure++) {
     separate(writer);
-    if (tested) number_cell_write(writer, ep_split_figure(&result->test, figure));
+    if (tested) number_cell_write(writer, ep_metric_value(&result->test, figure));
   }
 }
 

@@ -5,7 +5,7 @@
 
 #include "api/json/writer.h"
 #include "api/responses/compare.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 
 /* An answer holds a spec (16 MiB at most) and three matrices; a list holds a page of them. */
 enum { JOB_TEXT_LIMIT = 64 << 20 };

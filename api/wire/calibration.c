@@ -6,7 +6,6 @@
 
 #include "api/json/json.h"
 #include "api/limits.h"
-#include "api/wire/calibration_fields.h"
 
 static void executor_write(ep_writer *writer, const ep_executor_cost *cost) {
   ep_writer_open(writer, '{');

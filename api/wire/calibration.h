@@ -4,10 +4,14 @@
 #ifndef EP_API_WIRE_CALIBRATION_H
 #define EP_API_WIRE_CALIBRATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "api/json/writer.h"
 #include "api/names.h"
 #include "api/status.h"
+
+struct json_t; /* jansson's */
 
 enum {
   EP_COST_TERMS = 10,     /* kinds of work that an executor's time is made of */
@@ -48,6 +52,11 @@ char *ep_calibration_format(const ep_calibration_key *key, const ep_calibration 
  * says. */
 ep_status ep_calibration_parse(const char *text, size_t bytes, const ep_calibration_key *key,
                                ep_calibration *out, ep_error *error);
+
+/* The array of executors within a larger text; reading is false when it is none, or has a number
+ * that is not finite or below 0. */
+void ep_calibration_write(ep_writer *writer, const ep_calibration *calibration);
+bool ep_calibration_read(const struct json_t *executors, ep_calibration *out);
 
 const ep_executor_cost *ep_calibration_find(const ep_calibration *calibration,
                                             const char *executor); /* NULL = not there */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "api/json/writer.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 
 /* Matrices of more classes would not fit EP_LIMIT_EVENT_BYTES; GET /v1/jobs/{id} has them. */
 enum { EVENT_CLASSES = 64 };

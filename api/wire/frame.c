@@ -5,16 +5,40 @@
 #include <string.h>
 
 #include "api/json/writer.h"
-#include "api/wire/calibration_fields.h"
-#include "api/wire/frame_format.h"
-#include "api/wire/result_fields.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are little-endian, as is memory");
 
-const char *const ep_command_names[EP_COMMAND_NAMES] = {"train", "cancel", "predict", "probe",
-                                                        "calibrate"};
-const char *const ep_reply_names[EP_REPLY_NAMES] = {"ready",     "started", "finished",
-                                                    "predicted", "probed",  "calibrated"};
+#define NAME_ROW(code, name) name,
+static const char *const command_names[] = {EP_COMMAND_TABLE(NAME_ROW)};
+static const char *const reply_names[] = {EP_REPLY_TABLE(NAME_ROW)};
+enum {
+  COMMANDS = sizeof command_names / sizeof *command_names,
+  REPLIES = sizeof reply_names / sizeof *reply_names
+};
+
+static int name_find(const char *const *names, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0) return i;
+  return -1;
+}
+
+const char *ep_command_kind_name(ep_command_kind kind) {
+  assert((int)kind < COMMANDS);
+  return command_names[kind];
+}
+
+int ep_command_kind_from_name(const char *name) {
+  return name_find(command_names, COMMANDS, name);
+}
+
+const char *ep_reply_kind_name(ep_reply_kind kind) {
+  assert((int)kind < REPLIES);
+  return reply_names[kind];
+}
+
+int ep_reply_kind_from_name(const char *name) {
+  return name_find(reply_names, REPLIES, name);
+}
 
 /* A growing block with room for the header. */
 static void frame_begin(ep_writer *writer) {
@@ -58,7 +82,7 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
   ep_writer writer;
   frame_begin(&writer);
   object_begin(&writer);
-  ep_writer_member_string(&writer, "command", ep_command_names[command->kind]);
+  ep_writer_member_string(&writer, "command", ep_command_kind_name(command->kind));
   ep_writer_member_unsigned(&writer, "request", command->request);
   ep_writer_member_string(&writer, "job", command->job);
   ep_writer_member_integer(&writer, "attempt", command->attempt);
@@ -100,7 +124,7 @@ uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes) {
   ep_writer writer;
   frame_begin(&writer);
   object_begin(&writer);
-  ep_writer_member_string(&writer, "reply", ep_reply_names[reply->kind]);
+  ep_writer_member_string(&writer, "reply", ep_reply_kind_name(reply->kind));
   ep_writer_member_unsigned(&writer, "request", reply->request);
   ep_writer_member_string(&writer, "job", reply->job);
   ep_writer_member_integer(&writer, "attempt", reply->attempt);

@@ -21,12 +21,18 @@ enum { EP_FRAME_HEADER_BYTES = 8 };
 
 typedef enum { EP_FRAME_COMMAND = 1, EP_FRAME_REPLY = 2, EP_FRAME_PROGRESS = 3 } ep_frame_kind;
 
+/* X(code, JSON name): what epochd tells a worker to do. */
+#define EP_COMMAND_TABLE(X)                                                                \
+  X(TRAIN, "train")         /* job, attempt, spec, executor */                             \
+  X(CANCEL, "cancel")       /* job */                                                      \
+  X(PREDICT, "predict")     /* request, job, x [rows, columns] */                          \
+  X(PROBE, "probe")         /* request: compute something small on the device and reply */ \
+  X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
+
 typedef enum {
-  EP_COMMAND_TRAIN,    /* job, attempt, spec, executor */
-  EP_COMMAND_CANCEL,   /* job */
-  EP_COMMAND_PREDICT,  /* request, job, x [rows, columns] */
-  EP_COMMAND_PROBE,    /* request: do a little real work on the device and answer */
-  EP_COMMAND_CALIBRATE /* request: find out what work costs here, unless there is a job to do */
+#define EP_COMMAND_ENUM(code, name) EP_COMMAND_##code,
+  EP_COMMAND_TABLE(EP_COMMAND_ENUM)
+#undef EP_COMMAND_ENUM
 } ep_command_kind;
 
 typedef struct {
@@ -42,14 +48,27 @@ typedef struct {
   int64_t rows, columns;
 } ep_command;
 
+/* X(code, JSON name): what a worker sends. */
+#define EP_REPLY_TABLE(X)                                                                      \
+  X(READY, "ready")       /* device: the first frame of a worker */                            \
+  X(STARTED, "started")   /* job, attempt, executor, parameters, bytes */                      \
+  X(FINISHED, "finished") /* job, attempt, result */                                           \
+  X(PREDICTED,                                                                                 \
+    "predicted")      /* request, output [rows, columns] in the units of the data, or error */ \
+  X(PROBED, "probed") /* request, error (status EP_OK when the device works) */                \
+  X(CALIBRATED,                                                                                \
+    "calibrated") /* request, calibration, or error: EP_BUSY when a job came in between */
+
 typedef enum {
-  EP_REPLY_READY,     /* the worker's first words: device */
-  EP_REPLY_STARTED,   /* job, attempt, executor, parameters, bytes */
-  EP_REPLY_FINISHED,  /* job, attempt, result */
-  EP_REPLY_PREDICTED, /* request, output [rows, columns] in the units of the data, or error */
-  EP_REPLY_PROBED,    /* request, error (status EP_OK when the device works) */
-  EP_REPLY_CALIBRATED /* request, calibration, or error: EP_BUSY when a job came in between */
+#define EP_REPLY_ENUM(code, name) EP_REPLY_##code,
+  EP_REPLY_TABLE(EP_REPLY_ENUM)
+#undef EP_REPLY_ENUM
 } ep_reply_kind;
+
+const char *ep_command_kind_name(ep_command_kind kind);
+int ep_command_kind_from_name(const char *name); /* -1 when there is no such name */
+const char *ep_reply_kind_name(ep_reply_kind kind);
+int ep_reply_kind_from_name(const char *name);
 
 typedef struct {
   char name[128];              /* "NVIDIA H200", "Intel(R) Xeon(R) …" */
@@ -82,6 +101,16 @@ typedef struct {
                      is the first of each, before the job is looked at: the worker has begun */
   const ep_progress_record *records; /* [count]; decoded ones point into the frame's payload copy */
 } ep_progress;
+
+/* The payload of progress: this, then `count` records. */
+typedef struct {
+  char job[EP_ID_BYTES];
+  int32_t attempt;
+  uint32_t count;
+} ep_progress_prefix;
+
+_Static_assert(sizeof(ep_progress_prefix) == 48, "no padding on the wire");
+_Static_assert(sizeof(ep_progress_record) == 56, "no padding on the wire");
 
 /* Encoders return a whole frame (header and payload) in one block that the caller frees; NULL when
  * memory is short or it would be over EP_LIMIT_FRAME_BYTES. */

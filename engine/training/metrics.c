@@ -247,18 +247,8 @@ ep_status ep_metrics_compute(const ep_prepared *prepared, ep_split split, ep_los
                              const float *outputs, int64_t out_features, ep_split_metrics *out,
                              ep_error *error) {
   int64_t rows = prepared->rows[split];
-  *out = (ep_split_metrics){.rows = rows,
-                            .loss = NAN,
-                            .mse = NAN,
-                            .rmse = NAN,
-                            .mae = NAN,
-                            .r2 = NAN,
-                            .accuracy = NAN,
-                            .precision = NAN,
-                            .recall = NAN,
-                            .f1 = NAN,
-                            .roc_auc = NAN,
-                            .error = NAN};
+  ep_split_metrics_clear(out);
+  out->rows = rows;
   if (rows == 0) return EP_OK;
   if (ep_loss_takes_classes(loss))
     return class_metrics(prepared->classes[split], outputs, rows, (int)out_features,

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/responses/differences.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 #include "tests/suite.h"
 
 /* "pointer [value,value]" lines of what differs; the caller's. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 #include "tests/suite.h"
 
 /* Takes the text over, compares, frees. */
