@@ -6,7 +6,7 @@
 
 #include "api/json/writer.h"
 
-/* What an answer can reach: every text at its longest, every byte escaped to six. */
+/* The longest response: every text at its longest, every byte escaped to six. */
 enum { PROBLEM_TEXT_LIMIT = 1 << 20 };
 
 ep_status ep_problem_add(ep_problem *problem, ep_status status, const char *pointer,

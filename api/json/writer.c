@@ -156,6 +156,7 @@ void ep_writer_null(ep_writer *writer) {
 }
 
 void ep_writer_raw(ep_writer *writer, const char *json) {
+  if (!json) json = "null";
   writer_separate(writer);
   ep_writer_bytes(writer, json, strlen(json));
 }

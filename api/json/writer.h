@@ -42,7 +42,8 @@ void ep_writer_number(ep_writer *writer, double value);
 void ep_writer_number_or_null(ep_writer *writer, double value);
 void ep_writer_boolean(ep_writer *writer, bool value);
 void ep_writer_null(ep_writer *writer);
-void ep_writer_raw(ep_writer *writer, const char *json); /* a value that is JSON already */
+/* A value that is JSON already. NULL writes null. */
+void ep_writer_raw(ep_writer *writer, const char *json);
 /* 2026-11-20T16:52:07.123Z; microseconds since 1970. */
 void ep_writer_time(ep_writer *writer, int64_t time_us);
 

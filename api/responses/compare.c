@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/json/number.h"
+#include "api/responses/curve.h"
 #include "api/responses/differences.h"
 #include "api/wire/result.h"
 

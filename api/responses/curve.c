@@ -1,11 +1,11 @@
-/* curve.c: the error history of a job, column by column: what a chart wants. */
+/* curve.c: a curve is written column by column, as charts take it. */
+#include "api/responses/curve.h"
+
 #include <math.h>
 #include <stddef.h>
 
 #include "api/json/number.h"
 #include "api/json/writer.h"
-#include "api/responses/compare.h"
-#include "api/responses/job.h"
 
 #define CURVE_TEXT_LIMIT (256LL << 20) /* EP_LIMIT_CURVE_POINTS need 15 MB */
 

@@ -1,4 +1,4 @@
-/* inference_response.c: see inference.h: an answer. */
+/* inference_response.c: predictions become the response of inference.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static void tensor_write_json(ep_writer *writer, const tensor *t, bool binary) {
 }
 
 /* Adds the tensor's bytes behind the JSON. The block has room. */
-static void tensor_write_bytes(const tensor *t, ep_inference_answer *out) {
+static void tensor_write_bytes(const tensor *t, ep_inference_response *out) {
   size_t element = ep_tensor_element_bytes(t->type);
   for (int64_t i = 0; i < t->rows; i++)
     for (int64_t j = 0; j < t->columns; j++, out->body_bytes += element)
@@ -106,11 +106,11 @@ static char *json_format(const ep_model *model, const ep_inference_request *requ
   return ep_writer_take(&writer);
 }
 
-ep_status ep_inference_answer_format(const ep_model *model, const ep_inference_request *request,
-                                     const double *output, ep_inference_answer *out,
-                                     ep_error *error) {
+ep_status ep_inference_response_format(const ep_model *model, const ep_inference_request *request,
+                                       const double *output, ep_inference_response *out,
+                                       ep_error *error) {
   int64_t behind = 0;
-  *out = (ep_inference_answer){.body = json_format(model, request, output)};
+  *out = (ep_inference_response){.body = json_format(model, request, output)};
   if (!out->body) return ep_fail_memory(error);
   out->json_bytes = out->body_bytes = strlen(out->body);
   for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++) {
@@ -123,7 +123,7 @@ ep_status ep_inference_answer_format(const ep_model *model, const ep_inference_r
   char *grown = realloc(out->body, out->json_bytes + (size_t)behind);
   if (!grown) {
     free(out->body);
-    *out = (ep_inference_answer){0};
+    *out = (ep_inference_response){0};
     return ep_fail_memory(error);
   }
   out->body = grown;

@@ -8,7 +8,6 @@
 #include "api/json/fields.h"
 #include "api/json/json.h"
 #include "api/json/writer.h"
-#include "api/responses/inference.h"
 
 /* A model's text is a few hundred bytes. */
 #define MODELS_TEXT_LIMIT ((size_t)EP_LIMIT_MODELS * 2048)
@@ -27,6 +26,11 @@ int ep_decision_from_name(const char *name) {
   for (int i = 0; i < EP_DECISION_COUNT; i++)
     if (strcmp(decision_names[i], name) == 0) return i;
   return -1;
+}
+
+const char *ep_inference_output_name(ep_inference_output output) {
+  static const char *const names[EP_INFERENCE_OUTPUTS] = {"predictions", "class"};
+  return names[output];
 }
 
 int64_t ep_model_columns(const ep_model *model) {

@@ -1,5 +1,7 @@
 /* predict.c: rows to predict and predictions; read straight through, because a tree of numbers
  * costs many times their size. */
+#include "api/responses/predict.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,6 @@
 #include "api/json/fields.h"
 #include "api/json/scanner.h"
 #include "api/json/writer.h"
-#include "api/responses/job.h"
 
 /* 24 bytes a number at most. */
 #define PREDICT_TEXT_LIMIT (1LL << 30)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "api/responses/validation.h"
 #include "engine/plan/parts.h"
 
 /* Are there rows and columns at all, and not too many? */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/validation.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/plan/plan.h"
 #include "server/jobs/state.h"

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/curve.h"
 #include "api/responses/differences.h"
 #include "api/wire/result.h"
 #include "tests/suite.h"

@@ -178,9 +178,9 @@ END_TEST
 static void assert_answer(const ep_model *model, const char *request_json, const double *output,
                           const char *json, const void *behind, size_t behind_bytes) {
   ep_inference_request request;
-  ep_inference_answer answer;
+  ep_inference_response answer;
   parse_well(model, request_json, NULL, 0, &request);
-  ck_assert_int_eq(ep_inference_answer_format(model, &request, output, &answer, NULL), EP_OK);
+  ck_assert_int_eq(ep_inference_response_format(model, &request, output, &answer, NULL), EP_OK);
   ck_assert_int_eq(answer.binary, behind != NULL);
   ck_assert_uint_eq(answer.json_bytes, strlen(json));
   ck_assert_uint_eq(answer.body_bytes, answer.json_bytes + behind_bytes);
