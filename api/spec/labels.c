@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "api/json/json.h"
-#include "api/spec/fields.h"
+#include "api/spec/spec.h"
+#include "api/spec/tables.h"
 
 /* EP_LIMIT_TAGS tags, every byte of them escaped; and a spec of the greatest size. */
 enum { TAGS_TEXT_LIMIT = 1 << 20, SPEC_TEXT_LIMIT = 17 * EP_LIMIT_SPEC_BYTES };

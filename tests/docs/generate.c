@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "api/json/number.h"
-#include "api/spec/fields.h"
+#include "api/spec/tables.h"
 
 static void number_print(double number) {
   char text[EP_NUMBER_BYTES];
