@@ -30,14 +30,6 @@ WORDS_DEFINE(EP_GENERATOR_TABLE, GENERATOR, generator)
 WORDS_DEFINE(EP_STATE_TABLE, STATE, state)
 WORDS_DEFINE(EP_EVENT_TABLE, EVENT, event_type)
 
-ep_layer_kind ep_layer_type_kind(ep_layer_type layer) {
-#define KIND_ROW(code, name, kind, ...) EP_LAYER_KIND_##kind,
-  static const ep_layer_kind kinds[] = {EP_LAYER_TABLE(KIND_ROW)};
-#undef KIND_ROW
-  assert(layer < EP_LAYER_COUNT);
-  return kinds[layer];
-}
-
 ep_loss_kind ep_loss_type_kind(ep_loss_type loss) {
 #define KIND_ROW(code, name, kind, ...) EP_LOSS_KIND_##kind,
   static const ep_loss_kind kinds[] = {EP_LOSS_TABLE(KIND_ROW)};

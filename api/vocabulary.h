@@ -5,75 +5,57 @@
 #define EP_API_VOCABULARY_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What a layer does. Shapes, costs and ONNX of a layer follow from its kind where its kind is
- * enough: a new activation without fields is a row here, its formula
- * (kernels/formulas/activations.h) and its operator (engine/weights/onnx_layers.c). */
-typedef enum {
-  EP_LAYER_KIND_PRODUCT,    /* multiplies with a weight */
-  EP_LAYER_KIND_ACTIVATION, /* acts on one number at a time */
-  EP_LAYER_KIND_SOFTMAX,    /* acts on all columns of a row */
-  EP_LAYER_KIND_RESHAPE,    /* computes nothing */
-  EP_LAYER_KIND_POOL,       /* acts on a window of an image */
-  EP_LAYER_KIND_DROPOUT,    /* acts in training alone */
-  EP_LAYER_KIND_NORM,
-  EP_LAYER_KIND_EMBEDDING,
-  EP_LAYER_KIND_RESIDUAL /* ends a block of layers */
-} ep_layer_kind;
-
-/* X(code, JSON name, kind, meaning, formula). Names and formulas are torch.nn's (snake case). */
+/* X(code, JSON name, meaning, formula). Names and formulas are torch.nn's (snake case). An
+ * activation without fields is a row here, its formula (kernels/formulas/activations.h) and its
+ * operator (engine/weights/onnx_layers.c); fields stand in api/spec/layers.c. */
 #define EP_LAYER_TABLE(X)                                                                          \
-  X(LINEAR, "linear", PRODUCT, "each column out is a weighted sum of all columns in",              \
+  X(LINEAR, "linear", "each column out is a weighted sum of all columns in",                       \
     "y = x W^T + b, W: [out_features, in_features], b: [out_features]")                            \
-  X(RELU, "relu", ACTIVATION, "cuts off what is below zero", "y = max(x, 0)")                      \
-  X(LEAKY_RELU, "leaky_relu", ACTIVATION, "bends what is below zero",                              \
+  X(RELU, "relu", "cuts off what is below zero", "y = max(x, 0)")                                  \
+  X(LEAKY_RELU, "leaky_relu", "bends what is below zero",                                          \
     "y = x above 0, negative_slope x elsewhere")                                                   \
-  X(TANH, "tanh", ACTIVATION, "squeezes into -1 to 1", "y = tanh(x)")                              \
-  X(SIGMOID, "sigmoid", ACTIVATION, "squeezes into 0 to 1", "y = 1 / (1 + exp(-x))")               \
-  X(GELU, "gelu", ACTIVATION, "a smooth relu, by the normal distribution",                         \
-    "y = x / 2 (1 + erf(x / sqrt 2))")                                                             \
-  X(SIN, "sin", ACTIVATION, "the sine, for periodic things", "y = sin(x)")                         \
-  X(SOFTMAX, "softmax", SOFTMAX, "probabilities of the classes of a row; vectors only",            \
+  X(TANH, "tanh", "squeezes into -1 to 1", "y = tanh(x)")                                          \
+  X(SIGMOID, "sigmoid", "squeezes into 0 to 1", "y = 1 / (1 + exp(-x))")                           \
+  X(GELU, "gelu", "a smooth relu, by the normal distribution", "y = x / 2 (1 + erf(x / sqrt 2))")  \
+  X(SIN, "sin", "the sine, for periodic things", "y = sin(x)")                                     \
+  X(SOFTMAX, "softmax", "probabilities of the classes of a row; vectors only",                     \
     "y_i = exp(x_i) / sum_j exp(x_j)")                                                             \
-  X(LOG_SOFTMAX, "log_softmax", SOFTMAX, "their logarithms, for the loss nll; vectors only",       \
+  X(LOG_SOFTMAX, "log_softmax", "their logarithms, for the loss nll; vectors only",                \
     "y_i = x_i - log sum_j exp(x_j)")                                                              \
-  X(ELU, "elu", ACTIVATION, "an exponential below zero",                                           \
-    "y = x above 0, alpha (exp(x) - 1) elsewhere")                                                 \
-  X(SILU, "silu", ACTIVATION, "a smooth relu, by its own sigmoid", "y = x / (1 + exp(-x))")        \
-  X(SOFTPLUS, "softplus", ACTIVATION, "a smooth relu that is never zero",                          \
+  X(ELU, "elu", "an exponential below zero", "y = x above 0, alpha (exp(x) - 1) elsewhere")        \
+  X(SILU, "silu", "a smooth relu, by its own sigmoid", "y = x / (1 + exp(-x))")                    \
+  X(SOFTPLUS, "softplus", "a smooth relu that is never zero",                                      \
     "y = log(1 + exp(beta x)) / beta; x where beta x > threshold")                                 \
-  X(FLATTEN, "flatten", RESHAPE, "makes a vector of an image: a linear layer needs one",           \
+  X(FLATTEN, "flatten", "makes a vector of an image: a linear layer needs one",                    \
     "[C, H, W] becomes [C H W]")                                                                   \
-  X(CONV2D, "conv2d", PRODUCT, "a window of weights goes over the image; needs images [C, H, W]",  \
+  X(CONV2D, "conv2d", "a window of weights goes over the image; needs images [C, H, W]",           \
     "y = W * x + b, W: [out_channels, in_channels / groups, kernel height, kernel width]; each "   \
     "side becomes floor((side + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1")        \
-  X(MAX_POOL2D, "max_pool2d", POOL, "the greatest of a window; padding counts as -infinity",       \
+  X(MAX_POOL2D, "max_pool2d", "the greatest of a window; padding counts as -infinity",             \
     "each side becomes floor((side + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1")   \
-  X(AVG_POOL2D, "avg_pool2d", POOL, "the mean of a window; padding counts as zeros",               \
+  X(AVG_POOL2D, "avg_pool2d", "the mean of a window; padding counts as zeros",                     \
     "each side becomes floor((side + 2 padding - kernel_size) / stride) + 1")                      \
-  X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", POOL,                                              \
-    "the mean of as many windows as output_size says",                                             \
+  X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", "the mean of as many windows as output_size says", \
     "window i of n over m pixels: floor(i m / n) to ceil((i + 1) m / n) - 1")                      \
-  X(DROPOUT, "dropout", DROPOUT, "drops values at random in training, and nothing afterwards",     \
+  X(DROPOUT, "dropout", "drops values at random in training, and nothing afterwards",              \
     "y = x / (1 - p) or 0 in training, y = x in evaluation")                                       \
-  X(DROPOUT2D, "dropout2d", DROPOUT, "the same for whole channels of an image",                    \
+  X(DROPOUT2D, "dropout2d", "the same for whole channels of an image",                             \
     "y = x / (1 - p) or 0 in training, y = x in evaluation")                                       \
-  X(BATCH_NORM, "batch_norm", NORM,                                                                \
+  X(BATCH_NORM, "batch_norm",                                                                      \
     "scales each column of a vector, or channel of an image, by its figures in the batch; by the " \
     "running ones in evaluation",                                                                  \
     "y = (x - mean) / sqrt(variance + eps) W + b; running = (1 - momentum) running + momentum "    \
     "batch")                                                                                       \
-  X(LAYER_NORM, "layer_norm", NORM, "scales each row by its own figures, over all its values",     \
+  X(LAYER_NORM, "layer_norm", "scales each row by its own figures, over all its values",           \
     "y = (x - mean) / sqrt(variance + eps) W + b")                                                 \
-  X(EMBEDDING, "embedding", EMBEDDING,                                                             \
-    "a learnt vector for each whole number of each column; comes first",                           \
+  X(EMBEDDING, "embedding", "a learnt vector for each whole number of each column; comes first",   \
     "y = W[x], W: [num_embeddings, embedding_dim]; k columns become k embedding_dim")              \
-  X(RESIDUAL, "residual", RESIDUAL, "a block of layers whose input is added to its output",        \
+  X(RESIDUAL, "residual", "a block of layers whose input is added to its output",                  \
     "y = x + block(x)")
 
 /* What a loss compares the network's output with. */
@@ -208,23 +190,7 @@ EP_WORDS(EP_GENERATOR_TABLE, GENERATOR, generator)
 EP_WORDS(EP_STATE_TABLE, STATE, state)
 EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)
 
-/* 1 << type of every activation; for masks of layers. */
-#define EP_ACTIVATION_BIT(code, name, kind, ...) \
-  | (uint64_t)(EP_LAYER_KIND_##kind == EP_LAYER_KIND_ACTIVATION) << EP_LAYER_##code
-#define EP_ACTIVATION_LAYERS (UINT64_C(0) EP_LAYER_TABLE(EP_ACTIVATION_BIT))
-
-/* 1 << type of every loss that compares output by output; for masks of losses. Losses of classes
- * have a formula each: a mask names them one by one. */
-#define EP_ELEMENTWISE_BIT(code, name, kind, ...) \
-  | (uint32_t)(EP_LOSS_KIND_##kind != EP_LOSS_KIND_CLASSES) << EP_LOSS_##code
-#define EP_ELEMENTWISE_LOSSES (UINT32_C(0) EP_LOSS_TABLE(EP_ELEMENTWISE_BIT))
-
-ep_layer_kind ep_layer_type_kind(ep_layer_type layer);
 ep_loss_kind ep_loss_type_kind(ep_loss_type loss);
-
-static inline bool ep_layer_is_activation(ep_layer_type layer) {
-  return EP_ACTIVATION_LAYERS >> layer & 1;
-}
 bool ep_loss_takes_classes(ep_loss_type loss); /* of the kind CLASSES */
 bool ep_loss_is_classifier(ep_loss_type loss); /* of the kind CLASSES or BINARY */
 

@@ -162,7 +162,7 @@ static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_RESIDUAL] = &residual_table,
 };
 
-#define ABOUT(code, name, kind, meaning, formula) {meaning, formula},
+#define ABOUT(code, name, meaning, formula) {meaning, formula},
 static const ep_field_about about[EP_LAYER_COUNT] = {EP_LAYER_TABLE(ABOUT)};
 #undef ABOUT
 
