@@ -1,4 +1,5 @@
-/* results.c: what a training leaves behind: weights, metrics, predictions, times. */
+#include "engine/training/results.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -7,7 +8,6 @@
 #include "engine/training/mean_loss.h"
 #include "engine/training/metrics.h"
 #include "engine/training/predictions.h"
-#include "engine/training/trainer.h"
 #include "engine/weights/weights.h"
 
 /* Rows between two signs of life: seconds at most, on the slowest executor. */
@@ -111,9 +111,6 @@ static ep_status weights_end(weights_saving *saving, ep_durable_group *files, ep
   return saving->status;
 }
 
-/* The weights, then the metrics of every split and the test set's predictions: whatever these may
- * run into, what was learned is kept. The files are put in place together: on a job of milliseconds
- * the waits for the disk are most of it. */
 ep_status ep_trainer_results(ep_trainer *t, ep_job_result *result, ep_error *error) {
   double epochs = (double)t->step / (double)t->steps_per_epoch;
   result->epochs_done = t->step / t->steps_per_epoch;

@@ -1,9 +1,10 @@
-/* setup.c: a job becomes a plan, rows, an instance on a device and first weights. */
+#include "engine/training/setup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
-#include "engine/training/trainer.h"
+#include "engine/training/segment.h"
 #include "engine/weights/weights.h"
 
 /* The first segment is sized as if the device did this many operations a second: a low guess, of a
@@ -66,7 +67,7 @@ static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   double step_operations = (double)t->plan->operations / (double)t->steps_per_epoch;
   double guess =
       strcmp(t->job->device, "cpu") == 0 ? cpu_operations_per_second : gpu_operations_per_second;
-  guess *= ep_segment_seconds / (step_operations + 1);
+  guess *= EP_SEGMENT_SECONDS / (step_operations + 1);
   if (guess > FIRST_SEGMENT_STEPS_MAX) guess = FIRST_SEGMENT_STEPS_MAX;
   t->segment_steps = guess < 1 ? 1 : (int64_t)guess;
   t->lr = malloc((size_t)most * sizeof *t->lr);
@@ -75,7 +76,7 @@ static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   if (!t->lr || !t->loss || !t->errors) return ep_fail_memory(error);
   ep_schedule_init(&t->schedule, t->job->spec, t->steps_per_epoch);
   const ep_program *program = &t->plan->program;
-  return ep_early_stopping_init(&t->selection, t->job->spec, ep_program_state_floats(program),
+  return ep_early_stopping_init(&t->early_stopping, t->job->spec, ep_program_state_floats(program),
                                 program->optimizer_floats, error);
 }
 
@@ -132,7 +133,7 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
 void ep_trainer_deinit(ep_trainer *t) {
   if (t->instance) t->job->backend_ops->release(t->instance);
   free(t->state);
-  ep_early_stopping_deinit(&t->selection);
+  ep_early_stopping_deinit(&t->early_stopping);
   free(t->errors);
   free(t->loss);
   free(t->lr);
