@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/prepare/shape.h"
 #include "engine/training/segment.h"
 #include "engine/weights/weights.h"
 

@@ -7,6 +7,8 @@
 
 #include "api/responses/validation.h"
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
+#include "engine/data/prepare/shape.h"
 #include "engine/plan/plan.h"
 #include "server/jobs/state.h"
 #include "server/metrics/metrics.h"

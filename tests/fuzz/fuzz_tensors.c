@@ -1,4 +1,5 @@
 /* Any bytes as a safetensors file that was uploaded: data, or weights, but never both. */
+#include "engine/data/datasets/dataset.h"
 #include "fuzz_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {

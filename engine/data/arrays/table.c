@@ -15,7 +15,7 @@
 enum { HEAD_BYTES = EP_LIMIT_NPY_HEADER_BYTES + 16 }; /* the longest head, with what precedes it */
 
 /* Of the first bytes of a file of `size`: all of its head, if it has one. */
-static ep_status head_parse(const uint8_t *bytes, size_t size, ep_npy_header *out,
+static ep_status head_parse(const uint8_t *bytes, size_t size, ep_array_header *out,
                             ep_error *error) {
   ep_status status = ep_idx_recognise(bytes, size) ? ep_idx_header_parse(bytes, size, out, error)
                                                    : ep_npy_header_parse(bytes, size, out, error);
@@ -26,17 +26,17 @@ static ep_status head_parse(const uint8_t *bytes, size_t size, ep_npy_header *ou
   return EP_OK;
 }
 
-static void head_keep(const ep_npy_header *head, ep_table *out) {
+static void head_keep(const ep_array_header *head, ep_table *out) {
   out->dtype = head->dtype;
   out->rows = head->rows;
   out->columns = head->columns;
-  out->dimensions = ep_npy_row_shape(head, out->shape);
+  out->dimensions = ep_array_row_shape(head, out->shape);
 }
 
 ep_status ep_table_of(int file, const char *path, ep_table *out, ep_error *error) {
   *out = (ep_table){0};
   ep_mapping mapping;
-  ep_npy_header header;
+  ep_array_header header;
   ep_status status = ep_mapping_of(file, path, &mapping, error);
   if (status != EP_OK) return status;
   status = head_parse(mapping.bytes, mapping.size, &header, error);
@@ -65,7 +65,7 @@ ep_status ep_table_open(const char *path, ep_table *out, ep_error *error) {
 ep_status ep_table_peek(int file, const char *path, ep_table *out, size_t *values_offset,
                         ep_error *error) {
   struct stat stat;
-  ep_npy_header header;
+  ep_array_header header;
   *out = (ep_table){0};
   if (fstat(file, &stat) != 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
   uint8_t *head = calloc(1, HEAD_BYTES);

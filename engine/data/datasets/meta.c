@@ -253,12 +253,6 @@ ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_erro
   return status;
 }
 
-void ep_dataset_meta_deinit(ep_dataset_meta *meta) {
-  for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int role = 0; role < EP_ROLE_COUNT; role++) free(meta->part[split][role].column);
-  *meta = (ep_dataset_meta){0};
-}
-
 static json_t *time_json(int64_t time_us) {
   char text[64];
   struct tm tm;

@@ -14,18 +14,6 @@
 
 enum { BUFFER_BYTES = 1 << 20 };
 
-const char *ep_split_name(ep_split split) {
-  static const char *const names[EP_SPLIT_COUNT] = {"train", "validation", "test"};
-  assert(split < EP_SPLIT_COUNT);
-  return names[split];
-}
-
-const char *ep_role_name(ep_role role) {
-  static const char *const names[EP_ROLE_COUNT] = {"table", "x", "y"};
-  assert(role < EP_ROLE_COUNT);
-  return names[role];
-}
-
 ep_status ep_part_path(const char *folder, ep_split split, ep_role role, char *path,
                        ep_error *error) {
   char name[64];

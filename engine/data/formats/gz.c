@@ -32,8 +32,7 @@ ep_status ep_gz_unpack(const uint8_t *bytes, size_t size, int file, int64_t *bud
                        ep_error *error) {
   uint8_t chunk[CHUNK_BYTES];
   z_stream stream = {0};
-  if (inflateInit2(&stream, 15 + 16) != Z_OK)
-    return ep_fail_memory(error);
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return ep_fail_memory(error);
   ep_status status = EP_OK;
   size_t taken = 0;
   int64_t written = 0;

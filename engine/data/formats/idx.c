@@ -2,7 +2,7 @@
 #include "engine/data/formats/array.h"
 
 static ep_status read_idx(ep_ingest *ingest, ep_error *error) {
-  ep_npy_header array;
+  ep_array_header array;
   ep_status status = ep_idx_header_parse(ingest->bytes, ingest->size, &array, error);
   if (status != EP_OK) return status;
   if (ingest->role == EP_ROLE_TABLE && array.dimensions != 2)

@@ -1,4 +1,5 @@
-/* ingest.c: from an uploaded file to a dataset's folder: unpack, recognise, read, describe. */
+#include "engine/data/formats/ingest.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,12 +11,11 @@
 #include <unistd.h>
 
 #include "engine/data/datasets/meta.h"
-#include "engine/data/formats/format.h"
 #include "engine/data/formats/gz.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
-#include "engine/files/path.h"
 #include "engine/files/sha256.h"
+#include "engine/files/temporary_file.h"
 
 /* Asked in this order: any text looks like a CSV. */
 static const ep_format *const formats[] = {&ep_format_npy,         &ep_format_npz,
@@ -65,26 +65,11 @@ static void hash_finish(hashing *job) {
     hash_run(job);
 }
 
-ep_status ep_ingest_temporary(const char *folder, int *file, ep_error *error) {
-  char path[EP_PATH_BYTES];
-  if (!folder) {
-    *file = memfd_create("unpacked", MFD_CLOEXEC);
-    return *file < 0 ? ep_fail(error, EP_IO, "memfd_create: %s", strerror(errno)) : EP_OK;
-  }
-  ep_status status = ep_path_join(path, error, folder, "unpacked.XXXXXX", NULL);
-  if (status != EP_OK) return status;
-  *file = mkostemp(path, O_CLOEXEC);
-  if (*file < 0)
-    return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
-  unlink(path);
-  return EP_OK;
-}
-
 /* Unpacks and reads; the unpacked bytes are gone afterwards. */
 static ep_status packed_read(ep_ingest *ingest, ep_error *error) {
   int file = -1;
   ep_mapping unpacked = {0};
-  ep_status status = ep_ingest_temporary(ingest->folder, &file, error);
+  ep_status status = ep_temporary_file_create(ingest->folder, &file, error);
   if (status != EP_OK) return status;
   status = ep_gz_unpack(ingest->bytes, ingest->size, file, &ingest->budget_bytes, error);
   if (status == EP_OK) status = ep_mapping_of(file, "the unpacked content", &unpacked, error);

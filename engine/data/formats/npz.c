@@ -7,10 +7,12 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "engine/data/arrays/npy_header.h"
 #include "engine/data/formats/array.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
 #include "engine/files/mapping.h"
+#include "engine/files/temporary_file.h"
 
 enum {
   CHUNK_BYTES = 1 << 16,
@@ -105,11 +107,11 @@ static ep_status entry_unpack(zip_file_t *packed, const entry *array, int file, 
 static ep_status entry_store(ep_ingest *ingest, zip_t *archive, const entry *array, ep_split split,
                              ep_role role, ep_error *error) {
   int file = -1;
-  ep_npy_header header;
+  ep_array_header header;
   ep_mapping unpacked = {0};
   zip_file_t *packed = zip_fopen_index(archive, array->index, 0);
   if (!packed) return ep_fail(error, EP_INVALID, "NPZ: \"%s\" cannot be opened", array->shown);
-  ep_status status = ep_ingest_temporary(ingest->folder, &file, error);
+  ep_status status = ep_temporary_file_create(ingest->folder, &file, error);
   if (status == EP_OK) status = entry_unpack(packed, array, file, &ingest->budget_bytes, error);
   zip_fclose(packed);
   if (status == EP_OK) status = ep_mapping_of(file, array->shown, &unpacked, error);

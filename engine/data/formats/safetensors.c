@@ -22,8 +22,8 @@ enum { PREFIX_BYTES = 8 };
 typedef struct {
   const char *name;
   char shown[EP_EXCERPT_BYTES];
-  ep_npy_header array; /* dtype, dimensions and shape; the extent is not checked yet */
-  uint64_t begin, end; /* in the values */
+  ep_array_header array; /* dtype, dimensions and shape; the extent is not checked yet */
+  uint64_t begin, end;   /* in the values */
   ep_split split;
   ep_role role;
   bool part;
@@ -157,7 +157,7 @@ static ep_status array_store(ep_ingest *ingest, const content *file, tensor *fro
   ep_status status = ep_array_part_check(ingest, format_name, from->name, split, role, error);
   if (status == EP_OK)
     status =
-        ep_npy_extent_find(&from->array, format_name, (size_t)(from->end - from->begin), error);
+        ep_array_extent_find(&from->array, format_name, (size_t)(from->end - from->begin), error);
   if (status != EP_OK) return status;
   return ep_array_store(ingest, &from->array, file->values + from->begin, split, role, error);
 }

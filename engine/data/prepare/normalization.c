@@ -1,7 +1,6 @@
-/* normalization.c: see prepare.h: "normalize" and "scale", by channel. */
-#include <stdlib.h>
+#include "engine/data/prepare/normalization.h"
 
-#include "engine/data/prepare/prepare.h"
+#include <stdlib.h>
 
 static double scale_find(const ep_data_spec *data, bool bytes) {
   if (data->scale != 0) return data->scale;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/row_source.h"
 

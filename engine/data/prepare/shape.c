@@ -1,10 +1,12 @@
-/* shape.c: what a job's data will look like, from its description alone. */
+#include "engine/data/prepare/shape.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/parts.h"
-#include "engine/data/prepare/prepare.h"
+#include "engine/data/prepare/normalization.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"

@@ -15,6 +15,7 @@
 #include "engine/data/datasets/column_stats.h"
 #include "engine/data/datasets/parts.h"
 #include "engine/data/formats/array.h"
+#include "engine/data/formats/ingest.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"

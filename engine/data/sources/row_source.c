@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/datasets/parts.h"
 #include "engine/data/sources/generators.h"
