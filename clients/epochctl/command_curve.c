@@ -10,7 +10,7 @@
 #include "clients/epochctl/job_name.h"
 #include "clients/epochctl/plot.h"
 
-enum { WIDTH = 80, HEIGHT = 20, MOST = 1000 };
+enum { WIDTH = 80, HEIGHT = 20 };
 
 /* [count], the caller's; all NaN where the column is null. */
 static double *column_read(const json_t *curve, const char *key, size_t count) {
@@ -53,18 +53,12 @@ static ep_status draw(const ep_session *session, const json_t *curve, const ep_a
 
 ep_status ep_command_plot(ep_session *session, const ep_arguments *arguments, ep_error *error) {
   char id[EP_JOB_ID_BYTES], path[EP_PATH_MAX_BYTES], points[32];
-  const char *by;
-  int64_t width, height;
+  const char *by = ep_arguments_value(arguments, "by");
   json_t *curve = NULL;
   int own = ep_terminal_width(&session->terminal);
-  ep_status status = ep_arguments_choice(arguments, "by", &by, error);
-  if (!status)
-    status = ep_arguments_integer(arguments, "width", EP_PLOT_LEAST_WIDTH, MOST,
-                                  own > EP_PLOT_LEAST_WIDTH ? own : WIDTH, &width, error);
-  if (!status)
-    status = ep_arguments_integer(arguments, "height", EP_PLOT_LEAST_HEIGHT, MOST, HEIGHT, &height,
-                                  error);
-  if (!status) status = ep_job_find(session, arguments->words[0], id, error);
+  int64_t width = ep_arguments_integer(arguments, "width", own > EP_PLOT_LEAST_WIDTH ? own : WIDTH);
+  int64_t height = ep_arguments_integer(arguments, "height", HEIGHT);
+  ep_status status = ep_job_find(session, arguments->words[0], id, error);
   if (status) return status;
   ep_plot_options options = {.width = (int)width,
                              .height = (int)height,

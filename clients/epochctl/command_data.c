@@ -107,10 +107,9 @@ static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
 
 ep_status ep_command_data_put(ep_session *session, const ep_arguments *arguments, ep_error *error) {
   char path[EP_PATH_MAX_BYTES], part[PART_BYTES];
-  const char *header, *delimiter;
-  ep_status status = ep_arguments_choice(arguments, "header", &header, error);
-  if (!status) status = ep_arguments_choice(arguments, "delimiter", &delimiter, error);
-  if (!status) status = words_check(arguments, error);
+  const char *header = ep_arguments_value(arguments, "header");
+  const char *delimiter = ep_arguments_value(arguments, "delimiter");
+  ep_status status = words_check(arguments, error);
   for (int i = 1; i < arguments->words_count && !status; i++) {
     const char *file = part_split(arguments->words[i], part);
     char after[PART_BYTES + 1] = "";

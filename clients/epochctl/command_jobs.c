@@ -77,15 +77,11 @@ static void jobs_print(const ep_session *session, const json_t *list) {
 
 ep_status ep_command_ls(ep_session *session, const ep_arguments *arguments, ep_error *error) {
   char path[EP_PATH_MAX_BYTES], text[32];
-  const char *state;
-  int64_t limit;
+  const char *state = ep_arguments_value(arguments, "state");
+  int64_t limit = ep_arguments_integer(arguments, "limit", 20);
   json_t *list = NULL;
   const json_t *job;
   size_t index;
-  ep_status status = ep_arguments_choice(arguments, "state", &state, error);
-  if (!status)
-    status = ep_arguments_integer(arguments, "limit", 1, EP_LIMIT_LIST_JOBS, 20, &limit, error);
-  if (status) return status;
   ep_path_make(path, "/v1/jobs?view=summary", "", "");
   snprintf(text, sizeof text, "%lld", (long long)limit);
   ep_path_query(path, "limit", text);
@@ -93,7 +89,7 @@ ep_status ep_command_ls(ep_session *session, const ep_arguments *arguments, ep_e
   for (int i = 0; i < arguments->given_count; i++)
     if (strcmp(arguments->given[i].option->name, "tag") == 0)
       ep_path_query(path, "tag", arguments->given[i].value);
-  status = ep_get_ask(session, path, &list, error);
+  ep_status status = ep_get_ask(session, path, &list, error);
   if (status || !list) return status;
   if (ep_arguments_has(arguments, "quiet")) {
     json_array_foreach(ep_field(list, "data"), index, job) {
@@ -185,14 +181,12 @@ static json_t *patch_make(const ep_arguments *arguments, int64_t priority) {
 
 ep_status ep_command_set(ep_session *session, const ep_arguments *arguments, ep_error *error) {
   char id[EP_JOB_ID_BYTES], path[EP_PATH_MAX_BYTES];
-  int64_t priority;
+  int64_t priority = ep_arguments_integer(arguments, "priority", 0);
   json_t *job = NULL;
   if (!ep_arguments_has(arguments, "name") && !ep_arguments_has(arguments, "tag") &&
       !ep_arguments_has(arguments, "priority"))
     return ep_fail(error, EP_INVALID, "say what to set: --name, --tag or --priority");
-  ep_status status =
-      ep_arguments_integer(arguments, "priority", INT32_MIN, INT32_MAX, 0, &priority, error);
-  if (!status) status = ep_job_find(session, arguments->words[0], id, error);
+  ep_status status = ep_job_find(session, arguments->words[0], id, error);
   if (status) return status;
   json_t *patch = patch_make(arguments, priority);
   char *body = patch ? json_dumps(patch, JSON_COMPACT) : NULL;

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/arguments/input.h"
 #include "clients/epochctl/commands.h"
 #include "clients/epochctl/fields.h"
 #include "clients/epochctl/figures.h"
 #include "clients/epochctl/http.h"
-#include "clients/epochctl/input.h"
 #include "clients/epochctl/job_name.h"
 #include "clients/epochctl/rows.h"
 #include "clients/epochctl/table.h"

@@ -5,13 +5,13 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "api/arguments/input.h"
 #include "api/json/json.h"
 #include "clients/epochctl/change.h"
 #include "clients/epochctl/commands.h"
 #include "clients/epochctl/fields.h"
 #include "clients/epochctl/figures.h"
 #include "clients/epochctl/http.h"
-#include "clients/epochctl/input.h"
 #include "clients/epochctl/job_name.h"
 #include "clients/epochctl/progress.h"
 #include "clients/epochctl/stream.h"

@@ -127,10 +127,10 @@ static ep_status to_output(ep_session *session, const char *path, download *now,
 ep_status ep_command_weights(ep_session *session, const ep_arguments *arguments, ep_error *error) {
   char id[EP_JOB_ID_BYTES], path[EP_PATH_MAX_BYTES], name[FILE_PATH_BYTES];
   char size[EP_FIGURE_BYTES];
-  const char *format, *output = ep_arguments_value(arguments, "output");
+  const char *format = ep_arguments_value(arguments, "format");
+  const char *output = ep_arguments_value(arguments, "output");
   download now = {.session = session};
-  ep_status status = ep_arguments_choice(arguments, "format", &format, error);
-  if (!status) status = ep_job_find(session, arguments->words[0], id, error);
+  ep_status status = ep_job_find(session, arguments->words[0], id, error);
   if (status) return status;
   if (!format) format = "safetensors";
   if (output && strlen(output) >= sizeof name)

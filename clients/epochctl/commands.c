@@ -2,75 +2,99 @@
 
 #include <string.h>
 
-#define END \
-  { NULL, 0, NULL, EP_WORD_TEXT, NULL }
+#include "clients/epochctl/plot.h"
 
+enum { PLOT_MOST = 1000 };
+
+/* clang-format off */
 const ep_option EP_GLOBAL_OPTIONS[] = {
-    {"server", 's', "URL", EP_WORD_TEXT,
-     "where epochd is; else EPOCHD_SERVER, EPOCHD, http://127.0.0.1:8080"},
-    {"token-file", 0, "FILE", EP_WORD_FILE,
-     "a file whose first line is the token; else EPOCHD_TOKEN"},
-    {"timeout", 0, "SECONDS", EP_WORD_TEXT, "of one answer; streams and transfers have none (120)"},
-    {"json", 'j', NULL, EP_WORD_TEXT, "print what the server answers, unchanged"},
-    {"help", 'h', NULL, EP_WORD_TEXT, "say what the command does"},
-    {"version", 'V', NULL, EP_WORD_TEXT, "print the version"},
-    END};
+  {.name = "server", .letter = 's', .kind = EP_OPTION_TEXT, .value = "URL",
+   .doc = "where epochd is; else EPOCHD_SERVER, EPOCHD, http://127.0.0.1:8080"},
+  {.name = "token-file", .kind = EP_OPTION_FILE, .value = "FILE",
+   .doc = "a file whose first line is the token; else EPOCHD_TOKEN"},
+  {.name = "timeout", .kind = EP_OPTION_INTEGER, .value = "SECONDS", .min = 1, .max = 86400,
+   .doc = "of one answer; streams and transfers have none (120)"},
+  {.name = "json", .letter = 'j', .kind = EP_OPTION_SWITCH,
+   .doc = "print what the server answers, unchanged"},
+  {.name = "help", .letter = 'h', .kind = EP_OPTION_SWITCH, .doc = "say what the command does"},
+  {.name = "version", .letter = 'V', .kind = EP_OPTION_SWITCH, .doc = "print the version"},
+  {.name = NULL}};
 
 static const ep_option RUN[] = {
-    {"set", 0, "/POINTER=VALUE", EP_WORD_TEXT,
-     "change a field first: --set /optimizer/lr=0.1; may be given again"},
-    {"name", 'n', "NAME", EP_WORD_TEXT, "the job's name"},
-    {"tag", 't', "TAG", EP_WORD_TEXT, "add a tag; may be given again"},
-    {"detach", 'd', NULL, EP_WORD_TEXT, "print the job's id and leave"},
-    END};
+  {.name = "set", .kind = EP_OPTION_TEXT, .value = "/POINTER=VALUE",
+   .doc = "change a field first: --set /optimizer/lr=0.1; may be given again"},
+  {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the job's name"},
+  {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
+   .doc = "add a tag; may be given again"},
+  {.name = "detach", .letter = 'd', .kind = EP_OPTION_SWITCH, .doc = "print the job's id and leave"},
+  {.name = NULL}};
 static const ep_option VALIDATE[] = {
-    {"set", 0, "/POINTER=VALUE", EP_WORD_TEXT, "change a field first; may be given again"}, END};
+  {.name = "set", .kind = EP_OPTION_TEXT, .value = "/POINTER=VALUE",
+   .doc = "change a field first; may be given again"},
+  {.name = NULL}};
 static const ep_option LS[] = {
-    {"state", 0, "queued|running|succeeded|failed|cancelled", EP_WORD_CHOICE, "only these"},
-    {"tag", 't', "TAG", EP_WORD_TEXT,
-     "only jobs with this tag; may be given again: with all of them"},
-    {"limit", 'l', "N", EP_WORD_TEXT, "at most so many, the newest (20)"},
-    {"quiet", 'q', NULL, EP_WORD_TEXT, "ids alone"},
-    END};
+  {.name = "state", .kind = EP_OPTION_CHOICE, .value = "queued|running|succeeded|failed|cancelled",
+   .doc = "only these"},
+  {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
+   .doc = "only jobs with this tag; may be given again: with all of them"},
+  {.name = "limit", .letter = 'l', .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_LIST_JOBS,
+   .doc = "at most so many, the newest (20)"},
+  {.name = "quiet", .letter = 'q', .kind = EP_OPTION_SWITCH, .doc = "ids alone"},
+  {.name = NULL}};
 static const ep_option SET[] = {
-    {"name", 'n', "NAME", EP_WORD_TEXT, "another name; \"\" for none"},
-    {"tag", 't', "TAG", EP_WORD_TEXT,
-     "these tags instead; may be given again; \"\" alone for none"},
-    {"priority", 'p', "N", EP_WORD_TEXT, "of a job that waits: higher goes first"},
-    END};
+  {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME",
+   .doc = "another name; \"\" for none"},
+  {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
+   .doc = "these tags instead; may be given again; \"\" alone for none"},
+  {.name = "priority", .letter = 'p', .kind = EP_OPTION_INTEGER, .value = "N", .min = INT32_MIN, .max = INT32_MAX,
+   .doc = "of a job that waits: higher goes first"},
+  {.name = NULL}};
 static const ep_option PLOT[] = {
-    {"log", 0, NULL, EP_WORD_TEXT, "a logarithmic axis"},
-    {"error", 0, NULL, EP_WORD_TEXT, "a classifier's error rate instead of the loss"},
-    {"by", 0, "epochs|seconds", EP_WORD_CHOICE, "what runs along the bottom (epochs)"},
-    {"width", 'w', "COLUMNS", EP_WORD_TEXT, "of the whole (the terminal's; 80 in a pipe)"},
-    {"height", 0, "LINES", EP_WORD_TEXT, "of the whole (20)"},
-    {"ascii", 0, NULL, EP_WORD_TEXT, "no braille"},
-    END};
+  {.name = "log", .kind = EP_OPTION_SWITCH, .doc = "a logarithmic axis"},
+  {.name = "error", .kind = EP_OPTION_SWITCH,
+   .doc = "a classifier's error rate instead of the loss"},
+  {.name = "by", .kind = EP_OPTION_CHOICE, .value = "epochs|seconds",
+   .doc = "what runs along the bottom (epochs)"},
+  {.name = "width", .letter = 'w', .kind = EP_OPTION_INTEGER, .value = "COLUMNS", .min = EP_PLOT_LEAST_WIDTH, .max = PLOT_MOST,
+   .doc = "of the whole (the terminal's; 80 in a pipe)"},
+  {.name = "height", .kind = EP_OPTION_INTEGER, .value = "LINES", .min = EP_PLOT_LEAST_HEIGHT, .max = PLOT_MOST,
+   .doc = "of the whole (20)"},
+  {.name = "ascii", .kind = EP_OPTION_SWITCH, .doc = "no braille"},
+  {.name = NULL}};
 static const ep_option COMPARE[] = {
-    {"csv", 0, NULL, EP_WORD_TEXT, "one row a job, as the server writes it"}, END};
+  {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "one row a job, as the server writes it"},
+  {.name = NULL}};
 static const ep_option WEIGHTS[] = {
-    {"output", 'o', "FILE", EP_WORD_FILE, "where to; - is standard output (JOB.FORMAT)"},
-    {"format", 'f', "safetensors|npz|json|onnx", EP_WORD_CHOICE, "(safetensors)"},
-    END};
-static const ep_option PREDICT[] = {{"csv", 0, NULL, EP_WORD_TEXT, "answer as CSV"}, END};
+  {.name = "output", .letter = 'o', .kind = EP_OPTION_FILE, .value = "FILE",
+   .doc = "where to; - is standard output (JOB.FORMAT)"},
+  {.name = "format", .letter = 'f', .kind = EP_OPTION_CHOICE, .value = "safetensors|npz|json|onnx",
+   .doc = "(safetensors)"},
+  {.name = NULL}};
+static const ep_option PREDICT[] = {
+  {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "answer as CSV"},
+  {.name = NULL}};
 static const ep_option DATA_PUT[] = {
-    {"header", 0, "true|false", EP_WORD_CHOICE, "whether a CSV's first line has names (looked at)"},
-    {"delimiter", 0, "comma|semicolon|tab|pipe", EP_WORD_CHOICE, "of a CSV (looked at)"},
-    END};
-static const ep_option QUIET[] = {{"quiet", 'q', NULL, EP_WORD_TEXT, "names alone"}, END};
+  {.name = "header", .kind = EP_OPTION_CHOICE, .value = "true|false",
+   .doc = "whether a CSV's first line has names (looked at)"},
+  {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe",
+   .doc = "of a CSV (looked at)"},
+  {.name = NULL}};
+static const ep_option QUIET[] = {
+  {.name = "quiet", .letter = 'q', .kind = EP_OPTION_SWITCH, .doc = "names alone"},
+  {.name = NULL}};
 static const ep_option EXAMPLE[] = {
-    {"list", 0, NULL, EP_WORD_TEXT, "what there is, and which data it needs"},
-    {"quiet", 'q', NULL, EP_WORD_TEXT, "with --list: names alone"},
-    END};
-static const ep_option HELP[] = {{"man", 0, NULL, EP_WORD_TEXT, "the manual page's source"},
-                                 {"markdown", 0, NULL, EP_WORD_TEXT, "the reference as Markdown"},
-                                 END};
-static const ep_option NONE[] = {END};
+  {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "what there is, and which data it needs"},
+  {.name = "quiet", .letter = 'q', .kind = EP_OPTION_SWITCH, .doc = "with --list: names alone"},
+  {.name = NULL}};
+static const ep_option HELP[] = {
+  {.name = "man", .kind = EP_OPTION_SWITCH, .doc = "the manual page's source"},
+  {.name = "markdown", .kind = EP_OPTION_SWITCH, .doc = "the reference as Markdown"},
+  {.name = NULL}};
+static const ep_option NONE[] = {{.name = NULL}};
 
 #define COMMAND(name, words, kind, least, most, options, run, summary, details, examples) \
   { name, words, kind, NULL, least, most, options, run, summary, details, examples }
 
-/* clang-format off */
 const ep_command EP_COMMANDS[] = {
   COMMAND("run", "FILE", EP_WORD_FILE, 1, 1, RUN, ep_command_run_job,
     "submit a job and follow it to its end",

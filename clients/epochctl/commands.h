@@ -3,8 +3,20 @@
 #ifndef EP_CLIENTS_EPOCHCTL_COMMANDS_H
 #define EP_CLIENTS_EPOCHCTL_COMMANDS_H
 
-#include "clients/epochctl/arguments.h"
+#include "api/arguments/arguments.h"
 #include "clients/epochctl/session.h"
+
+/* What the words of a command stand for: completion offers those. */
+typedef enum {
+  EP_WORD_TEXT,
+  EP_WORD_FILE,
+  EP_WORD_JOB,
+  EP_WORD_DATASET,
+  EP_WORD_MODEL,
+  EP_WORD_EXAMPLE,
+  EP_WORD_COMMAND,
+  EP_WORD_CHOICE /* one of the words between bars: "bash|zsh" */
+} ep_word_kind;
 
 /* What a job's outcome is goes to session->outcome; a status says that the command itself failed.
  */

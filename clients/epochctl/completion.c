@@ -74,13 +74,17 @@ static void table_print(void) {
   printf("  esac\n");
 }
 
+static const char *value_source(const ep_option *option) {
+  return option->kind == EP_OPTION_FILE ? "files" : "";
+}
+
 static void values_print(const ep_option *options, const char *command) {
   for (; options->name; options++) {
     if (!options->value) continue;
     printf("  '%s --%s'", command, options->name);
     if (options->letter) printf(" | '%s -%c'", command, options->letter);
-    printf(") kind='%s' words='", source_of(options->kind));
-    if (options->kind == EP_WORD_CHOICE) words_print(options->value);
+    printf(") kind='%s' words='", value_source(options));
+    if (options->kind == EP_OPTION_CHOICE) words_print(options->value);
     printf("' value=1 ;;\n");
   }
 }

@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "clients/epochctl/arguments.h"
+#include "api/arguments/arguments.h"
 #include "clients/epochctl/session.h"
 #include "clients/epochctl/table.h"
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { WIDTH = 96, INDENT = 2, NAME_WIDTH = 26 };
+#include "api/arguments/help.h"
 
 static const char PURPOSE[] =
     "epochctl speaks with epochd, a daemon that trains neural networks: it submits jobs, shows how "
@@ -33,64 +33,6 @@ static const char JOBS[] = "JOB is a whole id, the start or the end of one (job_
 
 #define COUNT(table) (sizeof table / sizeof table[0])
 
-/* Words, broken at `width`, each line with `indent` blanks before it; paragraphs as they are. */
-static void wrap(FILE *out, const char *text, int indent, int from) {
-  int column = from;
-  while (*text) {
-    if (*text == '\n') {
-      fprintf(out, "\n");
-      if (text[1] == '\n') fprintf(out, "\n");
-      text += strspn(text, "\n");
-      column = 0;
-      continue;
-    }
-    int bytes = (int)strcspn(text, " \n");
-    if (column > indent && column + 1 + bytes > WIDTH) {
-      fprintf(out, "\n");
-      column = 0;
-    }
-    if (column == 0) {
-      fprintf(out, "%*s", indent, "");
-      column = indent;
-    } else if (column > indent) {
-      fprintf(out, " ");
-      column++;
-    }
-    fprintf(out, "%.*s", bytes, text);
-    column += bytes;
-    text += bytes;
-    while (*text == ' ') text++;
-  }
-  fprintf(out, "\n");
-}
-
-/* "-o, --output FILE" */
-static void option_name(const ep_option *option, char *text, size_t bytes) {
-  char letter[8] = "";
-  if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
-  snprintf(text, bytes, "%s--%s%s%s", letter, option->name, option->value ? " " : "",
-           option->value ? option->value : "");
-}
-
-static void row(FILE *out, const char *name, const char *text) {
-  int pad = NAME_WIDTH - INDENT - ep_text_width(name);
-  fprintf(out, "%*s%s", INDENT, "", name);
-  if (pad < 2) {
-    fprintf(out, "\n%*s", NAME_WIDTH, "");
-  } else {
-    fprintf(out, "%*s", pad, "");
-  }
-  wrap(out, text, NAME_WIDTH, NAME_WIDTH);
-}
-
-static void options_print(FILE *out, const ep_option *options) {
-  char name[128];
-  for (; options->name; options++) {
-    option_name(options, name, sizeof name);
-    row(out, name, options->doc);
-  }
-}
-
 static void command_name(const ep_command *command, char *text, size_t bytes) {
   snprintf(text, bytes, "%s%s%s", command->name, *command->words ? " " : "", command->words);
 }
@@ -98,21 +40,21 @@ static void command_name(const ep_command *command, char *text, size_t bytes) {
 void ep_page_overview(FILE *out) {
   char name[128];
   fprintf(out, "usage: epochctl [OPTIONS] COMMAND …\n\n");
-  wrap(out, PURPOSE, 0, 0);
+  ep_help_wrap(out, PURPOSE, 0, 0);
   fprintf(out, "\ncommands\n");
   for (const ep_command *command = EP_COMMANDS; command->name; command++) {
     command_name(command, name, sizeof name);
-    row(out, name, command->summary);
+    ep_help_row(out, name, command->summary);
   }
   fprintf(out, "\noptions, before or behind the command\n");
-  options_print(out, EP_GLOBAL_OPTIONS);
+  ep_help_options(out, EP_GLOBAL_OPTIONS);
   fprintf(out, "\n");
-  wrap(out, JOBS, 0, 0);
+  ep_help_wrap(out, JOBS, 0, 0);
   fprintf(out, "\nexit status\n");
-  for (size_t i = 0; i < COUNT(CODES); i++) row(out, CODES[i].code, CODES[i].text);
+  for (size_t i = 0; i < COUNT(CODES); i++) ep_help_row(out, CODES[i].code, CODES[i].text);
   fprintf(out, "\nenvironment\n");
   for (size_t i = 0; i < COUNT(ENVIRONMENT); i++)
-    row(out, ENVIRONMENT[i].title, ENVIRONMENT[i].text);
+    ep_help_row(out, ENVIRONMENT[i].title, ENVIRONMENT[i].text);
   fprintf(out,
           "\nepochctl help COMMAND says more; epochctl example xor | epochctl run - is a start\n");
 }
@@ -133,15 +75,15 @@ void ep_page_command(FILE *out, const ep_command *command) {
           command->summary);
   if (command->details) {
     fprintf(out, "\n");
-    wrap(out, command->details, 0, 0);
+    ep_help_wrap(out, command->details, 0, 0);
   }
   if (command->options->name) {
     fprintf(out, "\noptions\n");
-    options_print(out, command->options);
+    ep_help_options(out, command->options);
   }
   if (strstr(command->words, "JOB")) {
     fprintf(out, "\n");
-    wrap(out, JOBS, 0, 0);
+    ep_help_wrap(out, JOBS, 0, 0);
   }
   if (command->examples) {
     fprintf(out, "\nexamples\n");
@@ -177,9 +119,9 @@ static void roff_item(FILE *out, const char *name, const char *text) {
 }
 
 static void roff_options(FILE *out, const ep_option *options) {
-  char name[128];
+  char name[EP_HELP_LABEL_BYTES];
   for (; options->name; options++) {
-    option_name(options, name, sizeof name);
+    ep_help_label(options, name);
     roff_item(out, name, options->doc);
   }
 }
@@ -244,11 +186,11 @@ static void markdown_row(FILE *out, const char *name, const char *text) {
 }
 
 static void markdown_options(FILE *out, const ep_option *options) {
-  char name[128];
+  char name[EP_HELP_LABEL_BYTES];
   if (!options->name) return;
   fputs("| | |\n|---|---|\n", out);
   for (; options->name; options++) {
-    option_name(options, name, sizeof name);
+    ep_help_label(options, name);
     markdown_row(out, name, options->doc);
   }
   fputs("\n", out);
@@ -258,10 +200,10 @@ static void markdown_command(FILE *out, const ep_command *command) {
   char name[128];
   command_name(command, name, sizeof name);
   fprintf(out, "### epochctl %s\n\n", name);
-  wrap(out, command->summary, 0, 0);
+  ep_help_wrap(out, command->summary, 0, 0);
   fputs("\n", out);
   if (command->details) {
-    wrap(out, command->details, 0, 0);
+    ep_help_wrap(out, command->details, 0, 0);
     fputs("\n", out);
   }
   markdown_options(out, command->options);
@@ -273,9 +215,9 @@ void ep_page_markdown(FILE *out) {
       "# epochctl\n\n<!-- Printed by `epochctl help --markdown` from its table of commands; a test "
       "compares. -->\n\n",
       out);
-  wrap(out, PURPOSE, 0, 0);
+  ep_help_wrap(out, PURPOSE, 0, 0);
   fputs("\n```sh\nepochctl example xor | epochctl run -\n```\n\n", out);
-  wrap(out, JOBS, 0, 0);
+  ep_help_wrap(out, JOBS, 0, 0);
   fputs("\n## Options\n\nThey stand before or behind the command.\n\n", out);
   markdown_options(out, EP_GLOBAL_OPTIONS);
   fputs("## Exit status\n\n| | |\n|---|---|\n", out);

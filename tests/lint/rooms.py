@@ -15,6 +15,7 @@ EXECUTOR = PROGRAM + " kernels/formulas kernels/cuda/device kernels/cuda/runtime
 ROOMS = {
     "api": ("", ""),
     "api/json": ("api", "jansson"),
+    "api/arguments": ("api api/json", "jansson"),
     "api/spec": ("api api/json", "jansson"),
     "api/wire": ("api api/json", "jansson"),
     "api/responses": ("api api/json api/spec api/wire", "jansson"),
@@ -48,10 +49,10 @@ ROOMS = {
     "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
                         "engine/plan engine/weights engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/spec api/wire kernels engine/plan engine/training engine/weights "
+    "engine/worker": ("api api/arguments api/spec api/wire kernels engine/plan engine/training engine/weights "
                       "engine/data/prepare engine/data/sources", ""),
 
-    "server/process": ("api api/json engine/files", ""),
+    "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
     "server/store": (SERVER + " api/spec api/responses", "sqlite"),
     "server/events": (SERVER + " engine/files", ""),
@@ -64,5 +65,5 @@ ROOMS = {
                         "server/curves server/events server/jobs server/http", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 
-    "clients/epochctl": ("api api/json api/wire", "jansson|curl"),
+    "clients/epochctl": ("api api/arguments api/json api/wire", "jansson|curl"),
 }
