@@ -6,18 +6,19 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sodium.h>
+
 #include "clients/epochctl/commands.h"
 #include "clients/epochctl/figures.h"
 #include "clients/epochctl/http.h"
 #include "clients/epochctl/job_name.h"
-#include "clients/epochctl/sha256.h"
 
-enum { FILE_PATH_BYTES = 4096, TRIES = 5 };
+enum { FILE_PATH_BYTES = 4096, TRIES = 5, HEX_BYTES = 2 * crypto_hash_sha256_BYTES + 1 };
 
 typedef struct {
   const ep_session *session;
   FILE *file;
-  ep_sha256 hash;
+  crypto_hash_sha256_state hash;
   int64_t bytes;
   int failure; /* errno of a write that failed */
   bool drawn;
@@ -29,7 +30,7 @@ static bool bytes_come(void *context, const char *bytes, size_t count) {
     now->failure = errno;
     return false;
   }
-  ep_sha256_add(&now->hash, bytes, count);
+  crypto_hash_sha256_update(&now->hash, (const unsigned char *)bytes, count);
   now->bytes += (int64_t)count;
   return true;
 }
@@ -86,9 +87,11 @@ static ep_status fetch(ep_session *session, const char *path, download *now, cha
 
 /* The ETag of safetensors is the file's SHA-256 between quotes. */
 static ep_status check(download *now, const char *etag, ep_error *error) {
-  char hex[EP_SHA256_HEX_BYTES];
-  ep_sha256_finish(&now->hash, hex);
-  if (strlen(etag) != 66 || memcmp(etag + 1, hex, 64) == 0) return EP_OK;
+  unsigned char digest[crypto_hash_sha256_BYTES];
+  char hex[HEX_BYTES];
+  crypto_hash_sha256_final(&now->hash, digest);
+  sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+  if (strlen(etag) != HEX_BYTES + 1 || memcmp(etag + 1, hex, HEX_BYTES - 1) == 0) return EP_OK;
   return ep_fail(error, EP_IO, "the download is damaged: its SHA-256 is %s, and should be %.64s",
                  hex, etag + 1);
 }
@@ -137,7 +140,8 @@ ep_status ep_command_weights(ep_session *session, const ep_arguments *arguments,
     return ep_fail(error, EP_INVALID, "--output is too long");
   ep_path_make(path, "/v1/jobs/", id, "/weights");
   ep_path_query(path, "format", format);
-  ep_sha256_init(&now.hash);
+  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium does not start");
+  crypto_hash_sha256_init(&now.hash);
   bool checked = strcmp(format, "safetensors") == 0;
   if (output && strcmp(output, "-") == 0) return to_output(session, path, &now, checked, error);
   if (output)

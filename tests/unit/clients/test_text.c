@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "clients/epochctl/figures.h"
-#include "clients/epochctl/sha256.h"
 #include "clients/epochctl/terminal.h"
 #include "tests/suite.h"
 
@@ -91,53 +90,10 @@ START_TEST(figures_are_readable) {
 }
 END_TEST
 
-/* The examples of FIPS 180-4, and lengths around a block's end against pieces of other sizes. */
-START_TEST(sha256_is_that_of_the_standard) {
-  static const struct {
-    const char *text, *wanted;
-  } CASES[] = {{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},
-               {"abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
-               {"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"}};
-  char hex[EP_SHA256_HEX_BYTES], other[EP_SHA256_HEX_BYTES];
-  for (size_t i = 0; i < 3; i++) {
-    ep_sha256 hash;
-    ep_sha256_init(&hash);
-    ep_sha256_add(&hash, CASES[i].text, strlen(CASES[i].text));
-    ep_sha256_finish(&hash, hex);
-    ck_assert_str_eq(hex, CASES[i].wanted);
-  }
-  ep_sha256 million;
-  ep_sha256_init(&million);
-  for (int i = 0; i < 10000; i++)
-    ep_sha256_add(
-        &million,
-        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
-        "aaaaaaaaaaaaaaaaa",
-        100);
-  ep_sha256_finish(&million, hex);
-  ck_assert_str_eq(hex, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-  char bytes[200];
-  for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 7);
-  for (size_t length = 50; length < 140; length++) {
-    ep_sha256 whole, pieces;
-    ep_sha256_init(&whole);
-    ep_sha256_init(&pieces);
-    ep_sha256_add(&whole, bytes, length);
-    for (size_t at = 0; at < length; at += 3)
-      ep_sha256_add(&pieces, bytes + at, length - at < 3 ? length - at : 3);
-    ep_sha256_finish(&whole, hex);
-    ep_sha256_finish(&pieces, other);
-    ck_assert_str_eq(hex, other);
-  }
-}
-END_TEST
-
 EP_SUITE("epochctl_text") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, what_harms_a_terminal_is_escaped);
   tcase_add_test(tests, a_copy_is_cut_between_characters);
   tcase_add_test(tests, widths_are_columns);
   tcase_add_test(tests, figures_are_readable);
-  tcase_add_test(tests, sha256_is_that_of_the_standard);
 }
