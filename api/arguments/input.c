@@ -36,7 +36,7 @@ ep_status ep_input_read(const char *path, size_t max_bytes, char **out, size_t *
   *out = NULL;
   if (!file) return ep_fail(error, EP_INVALID, "%.300s cannot be read: %s", path, strerror(errno));
   if (!file_take(file, max_bytes, out, out_bytes))
-    status = ep_fail(error, EP_NO_MEMORY, "not enough memory");
+    status = ep_fail_memory(error);
   else if (ferror(file))
     status = ep_fail(error, EP_INVALID, "%.300s cannot be read: %s", name, strerror(errno));
   else if (*out_bytes > max_bytes)

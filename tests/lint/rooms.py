@@ -11,6 +11,8 @@ DATA = "engine/data/arrays engine/data/datasets engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
 EXECUTOR = PROGRAM + " kernels/formulas kernels/cuda/device kernels/cuda/runtime kernels/cuda/network " \
     "kernels/cuda/layers kernels/cuda/executors"
+CLIENT = "api api/arguments clients/epochctl/http clients/epochctl/terminal"
+SUBCOMMAND = CLIENT + " clients/epochctl/client clients/epochctl/jobs clients/epochctl/commands"
 
 ROOMS = {
     "api": ("", ""),
@@ -65,5 +67,17 @@ ROOMS = {
                         "server/curves server/events server/jobs server/http", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 
-    "clients/epochctl": ("api api/arguments api/json api/wire", "jansson|curl"),
+    "clients/epochctl/terminal": ("api api/json api/wire", ""),
+    "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),
+    "clients/epochctl/input": ("api api/arguments api/json", "jansson"),
+    "clients/epochctl/client": (CLIENT, "jansson"),
+    "clients/epochctl/jobs": (CLIENT + " api/json clients/epochctl/client", "jansson"),
+    "clients/epochctl/manual": ("api/arguments clients/epochctl/client", ""),
+    "clients/epochctl/examples": ("", ""),
+    "clients/epochctl/commands": (SUBCOMMAND + " api/json clients/epochctl/input clients/epochctl/manual "
+                                  "clients/epochctl/examples", "jansson"),
+    "clients/epochctl/commands/data": (SUBCOMMAND, "jansson"),
+    "clients/epochctl/commands/models": (SUBCOMMAND, "jansson"),
+    "clients/epochctl": ("api/json clients/epochctl/terminal clients/epochctl/client clients/epochctl/manual "
+                         "clients/epochctl/commands", "curl"),
 }
