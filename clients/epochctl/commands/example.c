@@ -56,7 +56,7 @@ const ep_subcommand ep_subcommand_example = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "print a job that is ready to run",
   .details = "Some need a data set first; --list says which. The server is not asked.",
-  .examples = 
+  .examples =
     "epochctl example --list\n"
     "epochctl example disc | epochctl run -"};
 /* clang-format on */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "api/vocabulary.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
@@ -33,12 +34,12 @@ static void time_write(const json_t *job, char text[CELL_BYTES]) {
   char number[EP_HUMAN_BYTES];
   double left = ep_json_number_at(job, "eta_seconds");
   double took = ep_json_number_at(job, "timing.train_seconds");
-  const char *status = ep_json_text_at(job, "status");
-  bool active = strcmp(status, "queued") == 0 || strcmp(status, "running") == 0;
+  int state = ep_state_from_name(ep_json_text_at(job, "status"));
+  bool ended = state < 0 || ep_state_has_ended((ep_state)state);
   *text = 0;
-  if (active && !isnan(left))
+  if (!ended && !isnan(left))
     snprintf(text, CELL_BYTES, "%s left", ep_human_seconds(left, number));
-  else if (!active && !isnan(took))
+  else if (ended && !isnan(took))
     snprintf(text, CELL_BYTES, "%s", ep_human_seconds(took, number));
 }
 
@@ -130,7 +131,7 @@ const ep_subcommand ep_subcommand_ls = {
   .name = "ls", .words = "", .kind = EP_WORD_TEXT, .least = 0, .most = 0,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "list jobs, the newest first",
-  .examples = 
+  .examples =
     "epochctl ls --state failed\n"
     "epochctl rm $(epochctl ls -q --tag trial)"};
 /* clang-format on */

@@ -98,7 +98,7 @@ const ep_subcommand ep_subcommand_plot = {
   .name = "plot", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "draw a job's curve in the terminal",
-  .details = 
+  .details =
     "The training loss, and the validation loss where there is one, in braille dots, or in letters "
     "where the locale is not UTF-8. With --json the curve as the server thins it.",
   .examples = "epochctl plot last --log"};

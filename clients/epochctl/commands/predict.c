@@ -2,11 +2,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/arguments/input.h"
 #include "api/json/writer.h"
 #include "api/limits.h"
+#include "api/vocabulary.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
@@ -18,8 +18,9 @@
 
 enum { SHOWN_OUTPUTS = 32, TITLE_BYTES = 32 };
 
-/* The meaning of the outputs, by the job's loss. */
-typedef enum { VALUES, CLASSES, BINARY } meaning;
+/* The meaning of the outputs, by the job's loss: LOGIT is one of two classes, CLASSES one a class.
+ */
+typedef enum { VALUES, LOGIT, CLASSES } meaning;
 
 static ep_status meaning_find(ep_session *session, const char *id, meaning *out, ep_error *error) {
   char path[EP_PATH_BYTES];
@@ -28,10 +29,10 @@ static ep_status meaning_find(ep_session *session, const char *id, meaning *out,
   ep_status status = ep_http_get(session, path, &job, error);
   const char *loss = ep_json_text_at(job, "spec.loss");
   if (!*loss) loss = ep_json_text_at(job, "spec.loss.type");
+  int type = ep_loss_type_from_name(loss);
   *out = VALUES;
-  if (strcmp(loss, "cross_entropy") == 0 || strcmp(loss, "nll") == 0) *out = CLASSES;
-  if (strcmp(loss, "bce_with_logits") == 0 || strcmp(loss, "bce") == 0) *out = BINARY;
-  if (*out == BINARY && strcmp(loss, "bce") == 0) *out = VALUES; /* the outputs are probabilities */
+  if (type == EP_LOSS_BCE_WITH_LOGITS) *out = LOGIT;
+  if (type >= 0 && ep_loss_takes_classes((ep_loss_type)type)) *out = CLASSES;
   json_decref(job);
   return status;
 }
@@ -40,7 +41,7 @@ static ep_status meaning_find(ep_session *session, const char *id, meaning *out,
 static int64_t class_find(const json_t *row, meaning what) {
   size_t index, best = 0;
   const json_t *value;
-  if (what == BINARY) return ep_json_number(json_array_get(row, 0)) > 0;
+  if (what == LOGIT) return ep_json_number(json_array_get(row, 0)) > 0;
   json_array_foreach(row, index, value) {
     if (ep_json_number(value) > ep_json_number(json_array_get(row, best))) best = index;
   }
@@ -53,7 +54,7 @@ static void table_print(const ep_terminal *terminal, const json_t *rows, meaning
   size_t outputs = json_array_size(json_array_get(rows, 0)), index;
   const json_t *row;
   ep_text_table table = {0};
-  bool classified = what == CLASSES || (what == BINARY && outputs == 1);
+  bool classified = what == CLASSES || (what == LOGIT && outputs == 1);
   ep_text_table_column(&table, "row", true, false);
   if (classified) ep_text_table_column(&table, "class", true, false);
   if (outputs > SHOWN_OUTPUTS) outputs = SHOWN_OUTPUTS;
@@ -132,7 +133,7 @@ const ep_subcommand ep_subcommand_predict = {
   .name = "predict", .words = "JOB FILE", .kind = EP_WORD_JOB, .least = 2, .most = 2,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "ask a trained network about new rows",
-  .details = 
+  .details =
     "FILE is CSV (a line of names is passed over) or JSON, [[…], …] or {\"x\": [[…], …]}; - is "
     "standard input. Of a classifier's outputs the class is shown beside them.",
   .examples = "echo 0,1 | epochctl predict last -"};

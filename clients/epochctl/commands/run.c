@@ -92,7 +92,7 @@ const ep_subcommand ep_subcommand_run = {
   .name = "run", .words = "FILE", .kind = EP_WORD_FILE, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "submit a job and follow it to its end",
-  .details = 
+  .details =
     "FILE holds the job as JSON; - is standard input. On a terminal one line shows how far it is; in "
     "a pipe a line comes at each tenth, and at least every ten seconds. A stream that is cut is taken "
     "up where it ended. The request carries an Idempotency-Key, so that a job whose answer was lost is "
@@ -101,7 +101,7 @@ const ep_subcommand ep_subcommand_run = {
     "--json the job comes first, then its events, each on a line as the server sends it.\n\n"
     "A value of --set is JSON, or else a string: 0.1, true, [1,2], relu. A part of the pointer that is "
     "not there is made; - appends to a list.",
-  .examples = 
+  .examples =
     "epochctl run xor.json\n"
     "epochctl example xor | epochctl run - --set /epochs=5000 --set /optimizer/lr=0.1 --name fast"};
 /* clang-format on */

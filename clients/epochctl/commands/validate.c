@@ -94,7 +94,7 @@ const ep_subcommand ep_subcommand_validate = {
   .name = "validate", .words = "FILE", .kind = EP_WORD_FILE, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "check a job without running it",
-  .details = 
+  .details =
     "Prints each layer's shape and parameters, the rows of each split, and how long each device would "
     "take. Ends with 2 when the job would be refused.",
   .examples = "epochctl validate job.json"};

@@ -99,7 +99,7 @@ static ep_status hash_check(download *now, const char *etag, ep_error *error) {
 
 static ep_status file_download(ep_session *session, const char *path, const char *name,
                                download *now, bool checked, ep_error *error) {
-  char part[FILE_PATH_BYTES + 32], etag[128];
+  char part[FILE_PATH_BYTES + 32], etag[EP_ETAG_BYTES];
   snprintf(part, sizeof part, "%s.part-%ld", name, (long)getpid());
   int descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   now->file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
@@ -173,7 +173,7 @@ const ep_subcommand ep_subcommand_weights = {
   .name = "weights", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "download a job's weights",
-  .details = 
+  .details =
     "The file appears under its name once all of it is there; of safetensors the SHA-256 is checked. A "
     "transfer that is cut goes on where it ended.",
   .examples = "epochctl weights last --format onnx -o digits.onnx"};

@@ -1,8 +1,8 @@
-/* examples.h: jobs that are ready to run, embedded from examples/ at build time. */
+/* examples.h: jobs that are ready to run, embedded at build time. */
 #ifndef EP_CLIENTS_EPOCHCTL_EXAMPLES_EXAMPLES_H
 #define EP_CLIENTS_EPOCHCTL_EXAMPLES_EXAMPLES_H
 
-/* X(name as a file's and a user's, name in C, what it is, the data set that it needs or "") */
+/* X(name, of the file and for users; name in C; summary; the data set that it needs, or "") */
 #define EP_EXAMPLE_TABLE(X)                                                                       \
   X("xor", xor, "the four rows of XOR, two layers", "")                                           \
   X("linear", linear, "a straight line through 20 points, given in the job", "")                  \
@@ -16,7 +16,7 @@
   X("mnist-tuned", mnist_tuned, "the same with batch norm, AdamW, one_cycle, shifts",             \
     "mnist: its four files")
 
-/* Made from examples/NAME.json by embed.cmake; ends in 0. */
+/* The text of NAME.json, ending in 0. */
 #define EP_EXAMPLE_TEXT(file, name, summary, needs) extern const unsigned char ep_example_##name[];
 EP_EXAMPLE_TABLE(EP_EXAMPLE_TEXT)
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/vocabulary.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text.h"
@@ -13,10 +14,13 @@
 enum { SHOWN_CLASSES = 12, LINE_BYTES = 1024 };
 
 ep_colour ep_job_status_colour(const char *status) {
-  if (strcmp(status, "succeeded") == 0) return EP_COLOUR_GREEN;
-  if (strcmp(status, "failed") == 0) return EP_COLOUR_RED;
-  if (strcmp(status, "cancelled") == 0) return EP_COLOUR_YELLOW;
-  return strcmp(status, "running") == 0 ? EP_COLOUR_BLUE : EP_COLOUR_PLAIN;
+  switch (ep_state_from_name(status)) {
+  case EP_STATE_SUCCEEDED: return EP_COLOUR_GREEN;
+  case EP_STATE_FAILED: return EP_COLOUR_RED;
+  case EP_STATE_CANCELLED: return EP_COLOUR_YELLOW;
+  case EP_STATE_RUNNING: return EP_COLOUR_BLUE;
+  default: return EP_COLOUR_PLAIN;
+  }
 }
 
 static void line_print(const ep_client *client, const char *title, const char *text) {

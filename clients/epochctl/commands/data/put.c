@@ -122,10 +122,10 @@ const ep_subcommand ep_subcommand_data_put = {
   .name = "data put", .words = "NAME FILE…", .kind = EP_WORD_FILE, .least = 2, .most = 7,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "upload a data set",
-  .details = 
+  .details =
     "FILE is one file of all (CSV, NPY, NPZ, IDX, safetensors, JSON; gz of any; - is standard input), "
     "or parts, each SPLIT/PART=FILE: train, validation or test; x or y.",
-  .examples = 
+  .examples =
     "epochctl data put houses houses.csv\n"
     "epochctl data put mnist train/x=train-images-idx3-ubyte.gz train/y=train-labels-idx1-ubyte.gz \\\n"
     "  test/x=t10k-images-idx3-ubyte.gz test/y=t10k-labels-idx1-ubyte.gz"};

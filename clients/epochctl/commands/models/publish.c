@@ -38,7 +38,7 @@ const ep_subcommand ep_subcommand_models_publish = {
   .name = "models publish", .words = "NAME JOB", .kind = EP_WORD_JOB, .least = 2, .most = 2,
   .run = subcommand_run,
   .summary = "publish a job's weights under a name",
-  .details = 
+  .details =
     "Clients of the KServe V2 protocol then ask at /v2/models/NAME/infer. A name that is there moves to "
     "the new job.",
   .examples = "epochctl models publish digits last"};
