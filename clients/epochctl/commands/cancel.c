@@ -10,6 +10,6 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_cancel = {
   .name = "cancel", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = -1,
   .run = subcommand_run,
-  .summary = "stop jobs; they keep the weights that they have",
+  .summary = "cancel jobs; their weights so far are stored",
   .examples = "epochctl cancel last"};
 /* clang-format on */

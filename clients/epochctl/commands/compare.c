@@ -156,7 +156,7 @@ static const ep_option OPTIONS[] = {
 const ep_subcommand ep_subcommand_compare = {
   .name = "compare", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = 32,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "set jobs side by side",
-  .details = "Figures, and the settings that differ.",
+  .summary = "compare jobs side by side",
+  .details = "Metrics, times, and the settings that differ.",
   .examples = "epochctl compare 8zq 9fa --csv >trials.csv"};
 /* clang-format on */

@@ -23,6 +23,6 @@ const ep_subcommand ep_subcommand_completion = {
   .name = "completion", .words = "bash|zsh", .kind = EP_WORD_CHOICE, .least = 1, .most = 1,
   .run = subcommand_run,
   .summary = "print completions for a shell",
-  .details = "Names of jobs, data sets and models are asked from the server as one types.",
+  .details = "The script fetches the names of jobs, data sets and models from the server.",
   .examples = "source <(epochctl completion bash)"};
 /* clang-format on */

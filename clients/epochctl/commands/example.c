@@ -47,7 +47,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 static const ep_option OPTIONS[] = {
-  {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "what there is, and which data it needs"},
+  {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "list the examples, and the data sets they need"},
   {.name = "quiet", .letter = 'q', .kind = EP_OPTION_SWITCH, .doc = "with --list: names alone"},
   {.name = NULL}};
 
@@ -55,7 +55,7 @@ const ep_subcommand ep_subcommand_example = {
   .name = "example", .words = "[NAME]", .kind = EP_WORD_EXAMPLE, .least = 0, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
   .summary = "print a job that is ready to run",
-  .details = "Some need a data set first; --list says which. The server is not asked.",
+  .details = "Some need a data set first; --list names it. No request is sent.",
   .examples =
     "epochctl example --list\n"
     "epochctl example disc | epochctl run -"};

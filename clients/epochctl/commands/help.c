@@ -39,5 +39,5 @@ static const ep_option OPTIONS[] = {
 const ep_subcommand ep_subcommand_help = {
   .name = "help", .words = "[COMMAND]", .kind = EP_WORD_SUBCOMMAND, .least = 0, .most = 2,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "say what there is, or what a command does"};
+  .summary = "print the list of commands, or the help of one"};
 /* clang-format on */

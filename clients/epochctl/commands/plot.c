@@ -86,11 +86,11 @@ static const ep_option OPTIONS[] = {
   {.name = "error", .kind = EP_OPTION_SWITCH,
    .doc = "a classifier's error rate instead of the loss"},
   {.name = "by", .kind = EP_OPTION_CHOICE, .value = "epochs|seconds",
-   .doc = "what runs along the bottom (epochs)"},
+   .doc = "the x axis (epochs)"},
   {.name = "width", .letter = 'w', .kind = EP_OPTION_INTEGER, .value = "COLUMNS",
-   .min = EP_PLOT_WIDTH_MIN, .max = EP_PLOT_SIDE_MAX, .doc = "of the whole (the terminal's; 80 in a pipe)"},
+   .min = EP_PLOT_WIDTH_MIN, .max = EP_PLOT_SIDE_MAX, .doc = "of the whole plot (the terminal's; 80 in a pipe)"},
   {.name = "height", .kind = EP_OPTION_INTEGER, .value = "LINES", .min = EP_PLOT_HEIGHT_MIN,
-   .max = EP_PLOT_SIDE_MAX, .doc = "of the whole (20)"},
+   .max = EP_PLOT_SIDE_MAX, .doc = "of the whole plot (20)"},
   {.name = "ascii", .kind = EP_OPTION_SWITCH, .doc = "no braille"},
   {.name = NULL}};
 

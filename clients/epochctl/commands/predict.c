@@ -126,15 +126,15 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 static const ep_option OPTIONS[] = {
-  {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "answer as CSV"},
+  {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "print CSV"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_predict = {
   .name = "predict", .words = "JOB FILE", .kind = EP_WORD_JOB, .least = 2, .most = 2,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "ask a trained network about new rows",
+  .summary = "predict new rows with a trained network",
   .details =
-    "FILE is CSV (a line of names is passed over) or JSON, [[…], …] or {\"x\": [[…], …]}; - is "
-    "standard input. Of a classifier's outputs the class is shown beside them.",
+    "FILE is CSV (a line of names is skipped) or JSON, [[…], …] or {\"x\": [[…], …]}; - is "
+    "standard input. A classifier's class is shown beside its outputs.",
   .examples = "echo 0,1 | epochctl predict last -"};
 /* clang-format on */

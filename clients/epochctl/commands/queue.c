@@ -44,5 +44,5 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_queue = {
   .name = "queue", .words = "", .kind = EP_WORD_TEXT, .least = 0, .most = 0,
   .run = subcommand_run,
-  .summary = "list what waits"};
+  .summary = "list running and queued jobs"};
 /* clang-format on */

@@ -11,5 +11,5 @@ const ep_subcommand ep_subcommand_rm = {
   .name = "rm", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = -1,
   .run = subcommand_run,
   .summary = "delete jobs that have ended, with their files",
-  .details = "Every JOB is looked up before the first is deleted."};
+  .details = "If a JOB is not found, none is deleted."};
 /* clang-format on */

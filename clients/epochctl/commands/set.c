@@ -58,11 +58,11 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME",
-   .doc = "another name; \"\" for none"},
+   .doc = "the new name; \"\" for none"},
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
-   .doc = "these tags instead; may be given again; \"\" alone for none"},
+   .doc = "the new tags; may be given again; \"\" alone for none"},
   {.name = "priority", .letter = 'p', .kind = EP_OPTION_INTEGER, .value = "N", .min = INT32_MIN,
-   .max = INT32_MAX, .doc = "of a job that waits: higher goes first"},
+   .max = INT32_MAX, .doc = "of a queued job: higher runs first"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_set = {

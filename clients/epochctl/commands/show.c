@@ -20,7 +20,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_show = {
   .name = "show", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
   .run = subcommand_run,
-  .summary = "say everything about a job",
+  .summary = "print a job in full",
   .details =
     "State, times, metrics of each split, a small confusion matrix, and the job as it was submitted "
     "with all defaults filled in.",

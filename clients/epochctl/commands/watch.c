@@ -28,6 +28,6 @@ const ep_subcommand ep_subcommand_watch = {
   .name = "watch", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
   .run = subcommand_run,
   .summary = "follow a job to its end",
-  .details = "As run does, from the job's first event on. Ends by the job's outcome.",
+  .details = "Shows all events of the job, as run does, and ends with the same exit status.",
   .examples = "epochctl watch last"};
 /* clang-format on */

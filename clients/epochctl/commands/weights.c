@@ -164,7 +164,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "output", .letter = 'o', .kind = EP_OPTION_FILE, .value = "FILE",
-   .doc = "where to; - is standard output (JOB.FORMAT)"},
+   .doc = "the file to write; - is standard output (JOB.FORMAT)"},
   {.name = "format", .letter = 'f', .kind = EP_OPTION_CHOICE, .value = "safetensors|npz|json|onnx",
    .doc = "(safetensors)"},
   {.name = NULL}};
@@ -174,7 +174,7 @@ const ep_subcommand ep_subcommand_weights = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "download a job's weights",
   .details =
-    "The file appears under its name once all of it is there; of safetensors the SHA-256 is checked. A "
-    "transfer that is cut goes on where it ended.",
+    "The file appears under its name once it is whole; the SHA-256 of safetensors is checked. A transfer "
+    "that is cut continues at its next byte.",
   .examples = "epochctl weights last --format onnx -o digits.onnx"};
 /* clang-format on */

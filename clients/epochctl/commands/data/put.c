@@ -113,9 +113,9 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "header", .kind = EP_OPTION_CHOICE, .value = "true|false",
-   .doc = "whether a CSV's first line has names (looked at)"},
+   .doc = "whether a CSV's first line has names (detected)"},
   {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe",
-   .doc = "of a CSV (looked at)"},
+   .doc = "of a CSV (detected)"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_data_put = {
@@ -123,7 +123,7 @@ const ep_subcommand ep_subcommand_data_put = {
   .options = OPTIONS, .run = subcommand_run,
   .summary = "upload a data set",
   .details =
-    "FILE is one file of all (CSV, NPY, NPZ, IDX, safetensors, JSON; gz of any; - is standard input), "
+    "FILE is one file with all rows (CSV, NPY, NPZ, IDX, safetensors, JSON; gz of any; - is standard input), "
     "or parts, each SPLIT/PART=FILE: train, validation or test; x or y.",
   .examples =
     "epochctl data put houses houses.csv\n"

@@ -87,6 +87,6 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_data_show = {
   .name = "data show", .words = "NAME", .kind = EP_WORD_DATASET, .least = 1, .most = 1,
   .run = subcommand_run,
-  .summary = "say everything about a data set",
+  .summary = "print a data set in full",
   .details = "Parts, shapes, columns with their least and greatest values."};
 /* clang-format on */

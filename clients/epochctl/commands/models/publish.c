@@ -39,7 +39,7 @@ const ep_subcommand ep_subcommand_models_publish = {
   .run = subcommand_run,
   .summary = "publish a job's weights under a name",
   .details =
-    "Clients of the KServe V2 protocol then ask at /v2/models/NAME/infer. A name that is there moves to "
+    "The model then answers KServe V2 requests at /v2/models/NAME/infer. A name that is in use moves to "
     "the new job.",
   .examples = "epochctl models publish digits last"};
 /* clang-format on */

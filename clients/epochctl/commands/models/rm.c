@@ -10,5 +10,5 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 const ep_subcommand ep_subcommand_models_rm = {
   .name = "models rm", .words = "NAME…", .kind = EP_WORD_MODEL, .least = 1, .most = -1,
   .run = subcommand_run,
-  .summary = "take published names back; the jobs stay"};
+  .summary = "unpublish models; their jobs stay"};
 /* clang-format on */
