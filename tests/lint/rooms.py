@@ -11,13 +11,12 @@ DATA = "engine/data/arrays engine/data/datasets engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
 EXECUTOR = PROGRAM + " kernels/formulas kernels/cuda/device kernels/cuda/runtime kernels/cuda/network " \
     "kernels/cuda/layers kernels/cuda/executors"
-CLIENT = "api api/arguments clients/epochctl/http clients/epochctl/terminal"
-SUBCOMMAND = CLIENT + " clients/epochctl/client clients/epochctl/jobs clients/epochctl/commands"
+SUBCOMMAND = "clients/epochctl/client clients/epochctl/commands clients/epochctl/http clients/epochctl/terminal"
 
 ROOMS = {
     "api": ("", ""),
     "api/json": ("api", "jansson"),
-    "api/arguments": ("api api/json", "jansson"),
+    "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
     "api/wire": ("api api/json", "jansson"),
     "api/responses": ("api api/json api/spec api/wire", "jansson"),
@@ -70,14 +69,15 @@ ROOMS = {
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),
     "clients/epochctl/input": ("api api/arguments api/json", "jansson"),
-    "clients/epochctl/client": (CLIENT, "jansson"),
-    "clients/epochctl/jobs": (CLIENT + " api/json clients/epochctl/client", "jansson"),
+    "clients/epochctl/client": ("api/arguments clients/epochctl/http clients/epochctl/terminal", "jansson"),
+    "clients/epochctl/jobs": ("api api/arguments api/json clients/epochctl/client clients/epochctl/http "
+                              "clients/epochctl/terminal", "jansson"),
     "clients/epochctl/manual": ("api/arguments clients/epochctl/client", ""),
     "clients/epochctl/examples": ("", ""),
-    "clients/epochctl/commands": (SUBCOMMAND + " api/json clients/epochctl/input clients/epochctl/manual "
-                                  "clients/epochctl/examples", "jansson"),
+    "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/json clients/epochctl/examples "
+                                  "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
     "clients/epochctl/commands/data": (SUBCOMMAND, "jansson"),
-    "clients/epochctl/commands/models": (SUBCOMMAND, "jansson"),
+    "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),
     "clients/epochctl": ("api/json clients/epochctl/terminal clients/epochctl/client clients/epochctl/manual "
                          "clients/epochctl/commands", "curl"),
 }
