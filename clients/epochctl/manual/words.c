@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-const char EP_MANUAL_PURPOSE[] =
-    "epochctl is the command line client of epochd, a daemon that trains neural networks: it submits "
-    "jobs, shows their progress, and downloads their weights.";
+const char EP_MANUAL_PURPOSE[] = "epochctl is the command line client of epochd, a daemon that "
+                                 "trains neural networks: it submits "
+                                 "jobs, shows their progress, and downloads their weights.";
 
 const char EP_MANUAL_JOBS[] =
     "JOB is a whole id, the start or the end of one (job_ may be left out) that only one job has, "
@@ -14,8 +14,7 @@ const ep_manual_row EP_MANUAL_ENVIRONMENT[] = {
     {"EPOCHD_SERVER, EPOCHD", "the URL of epochd, without --server"},
     {"EPOCHD_TOKEN", "the token, without --token-file"},
     {"NO_COLOR", "if set, no colours; a pipe has none"},
-    {"COLUMNS",
-     "the width of tables and plots in a pipe; without it tables are not narrowed"},
+    {"COLUMNS", "the width of tables and plots in a pipe; without it tables are not narrowed"},
     {"LC_ALL, LC_CTYPE, LANG", "characters beyond ASCII are drawn if the locale is UTF-8"},
     {NULL, NULL},
 };
