@@ -11,10 +11,12 @@ DATA = "engine/data/arrays engine/data/datasets engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
 EXECUTOR = PROGRAM + " kernels/formulas kernels/cuda/device kernels/cuda/runtime kernels/cuda/network " \
     "kernels/cuda/layers kernels/cuda/executors"
+SUBCOMMAND = "clients/epochctl/client clients/epochctl/commands clients/epochctl/http clients/epochctl/terminal"
 
 ROOMS = {
     "api": ("", ""),
     "api/json": ("api", "jansson"),
+    "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
     "api/wire": ("api api/json", "jansson"),
     "api/responses": ("api api/json api/spec api/wire", "jansson"),
@@ -38,20 +40,20 @@ ROOMS = {
     "kernels/cuda/plans": (PROGRAM + " kernels/cuda/executors kernels/cuda/executors/*", ""),
 
     "engine": ("api", ""),
-    "engine/files": ("api engine", ""),
+    "engine/files": ("api api/json engine", ""),
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels", ""),
     "engine/data/arrays": ("api engine/files", ""),
     "engine/data/datasets": ("api api/json api/spec engine/plan kernels " + DATA, "jansson"),
-    "engine/data/formats": ("api " + DATA, "jansson"),
+    "engine/data/formats": ("api api/json " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/sources " + DATA, ""),
     "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
                         "engine/plan engine/weights engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/spec api/wire kernels engine/plan engine/training engine/weights "
+    "engine/worker": ("api api/arguments api/spec api/wire kernels engine/plan engine/training engine/weights "
                       "engine/data/prepare engine/data/sources", ""),
 
-    "server/process": ("api api/json engine/files", ""),
+    "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
     "server/store": (SERVER + " api/spec api/responses", "sqlite"),
     "server/events": (SERVER + " engine/files", ""),
@@ -64,5 +66,18 @@ ROOMS = {
                         "server/curves server/events server/jobs server/http", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 
-    "clients/epochctl": ("api api/json api/wire", "jansson|curl"),
+    "clients/epochctl/terminal": ("api api/json api/wire", ""),
+    "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),
+    "clients/epochctl/input": ("api api/arguments api/json", "jansson"),
+    "clients/epochctl/client": ("api/arguments clients/epochctl/http clients/epochctl/terminal", "jansson"),
+    "clients/epochctl/jobs": ("api api/arguments api/json clients/epochctl/client clients/epochctl/http "
+                              "clients/epochctl/terminal", "jansson"),
+    "clients/epochctl/manual": ("api/arguments clients/epochctl/client", ""),
+    "clients/epochctl/examples": ("", ""),
+    "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/json clients/epochctl/examples "
+                                  "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
+    "clients/epochctl/commands/data": (SUBCOMMAND, "jansson"),
+    "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),
+    "clients/epochctl": ("api/json clients/epochctl/terminal clients/epochctl/client clients/epochctl/manual "
+                         "clients/epochctl/commands", "curl"),
 }
