@@ -498,6 +498,9 @@ static void benchmarks_run(suite *self, int first) {
 static void executor_try(suite *self, const char *name) {
   self->cuda.executor = name;
   cases_try(self);
+  ep_status argmax = ep_compare_argmax(&self->cuda, stdout);
+  if (argmax != EP_UNSUPPORTED)
+    report(self, argmax == EP_OK, "%s: errors follow argmax where outputs are equal or NaN", name);
   if (strcmp(name, general_name) != 0) large_try(self);
   streams_try(self);
   goldens_try(self);

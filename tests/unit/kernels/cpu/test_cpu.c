@@ -72,6 +72,19 @@ START_TEST(the_reference_takes_every_case) {
 }
 END_TEST
 
+START_TEST(errors_follow_argmax_where_outputs_are_equal_or_nan) {
+  int count;
+  const ep_executor *const *executors = ep_cpu_executors(&count);
+  ep_instruction_set found = backend->instruction_set;
+  ep_subject subject = subject_of(executors[_i]->name);
+  for (int level = 0; level <= (int)found; level++) {
+    backend->instruction_set = (ep_instruction_set)level;
+    ck_assert_int_eq(ep_compare_argmax(&subject, stderr), EP_OK);
+  }
+  backend->instruction_set = found;
+}
+END_TEST
+
 START_TEST(the_comparison_can_fail) {
   ep_subject reference = subject_of("cpu/reference");
   ck_assert(ep_compare_canary(&reference, stderr));
@@ -356,6 +369,7 @@ EP_SUITE("cpu") {
   tcase_add_checked_fixture(agree, setup, teardown);
   tcase_set_timeout(agree, AGREE_SECONDS);
   tcase_add_loop_test(agree, every_executor_agrees_with_the_reference, 0, count);
+  tcase_add_loop_test(agree, errors_follow_argmax_where_outputs_are_equal_or_nan, 0, count);
   tcase_add_test(agree, the_reference_takes_every_case);
   tcase_add_test(agree, the_comparison_can_fail);
   tcase_add_test(agree, floats_compare_by_scale_and_nan_differs);
