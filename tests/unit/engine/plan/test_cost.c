@@ -453,7 +453,18 @@ START_TEST(a_file_is_read_as_it_was_written) {
   ck_assert_int_eq(ep_calibration_parse(text, strlen(text), &key, &back, NULL), EP_OK);
   ck_assert_mem_eq(&back, &written, sizeof back);
   ck_assert_ptr_eq(ep_calibration_find(&back, "cuda/grid"), &back.executors[0]);
-  ck_assert_ptr_null(ep_calibration_find(&back, "cuda/graph"));
+  ck_assert_ptr_null(ep_calibration_find(&back, "cuda/cnn"));
+  free(text);
+}
+END_TEST
+
+/* A file may have the name that an executor had. */
+START_TEST(a_file_of_a_former_name_is_taken) {
+  ep_calibration written = {.count = 1}, back;
+  snprintf(written.executors[0].executor, 32, "cuda/graph");
+  char *text = ep_calibration_format(&key, &written);
+  ck_assert_int_eq(ep_calibration_parse(text, strlen(text), &key, &back, NULL), EP_OK);
+  ck_assert_ptr_nonnull(ep_calibration_find(&back, "cuda/cnn"));
   free(text);
 }
 END_TEST
@@ -502,5 +513,6 @@ EP_SUITE("engine/cost") {
   tcase_add_test(tests, rows_in_registers_are_not_read);
   tcase_add_test(tests, profiles_are_whole);
   tcase_add_test(tests, a_file_is_read_as_it_was_written);
+  tcase_add_test(tests, a_file_of_a_former_name_is_taken);
   tcase_add_test(tests, a_file_of_something_else_is_not_taken);
 }
