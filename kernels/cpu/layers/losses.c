@@ -9,7 +9,7 @@ typedef double (*loss_function)(const ep_program *program, const ep_real *output
                                 const void *target, int64_t rows, double divisor, ep_real *grad,
                                 int64_t *errors);
 
-/* One output against one target: mse, mae, huber, bce, bce_with_logits. */
+/* One output against one target. */
 static double loss_of_numbers(const ep_program *program, const ep_real *output, const void *target,
                               int64_t rows, double divisor, ep_real *grad, int64_t *errors) {
   const float *number = target;
@@ -85,15 +85,11 @@ static double loss_of_log_probabilities(const ep_program *program, const ep_real
   return total;
 }
 
-static const loss_function losses[] = {
-    [EP_LOSS_MSE] = loss_of_numbers,
-    [EP_LOSS_MAE] = loss_of_numbers,
-    [EP_LOSS_HUBER] = loss_of_numbers,
-    [EP_LOSS_BCE] = loss_of_numbers,
-    [EP_LOSS_BCE_WITH_LOGITS] = loss_of_numbers,
-    [EP_LOSS_CROSS_ENTROPY] = loss_of_logits,
-    [EP_LOSS_NLL] = loss_of_log_probabilities,
-};
+#define ELEMENT_ROW(code) [EP_LOSS_##code] = loss_of_numbers,
+
+static const loss_function losses[] = {[EP_LOSS_CROSS_ENTROPY] = loss_of_logits,
+                                       [EP_LOSS_NLL] = loss_of_log_probabilities,
+                                       EP_ELEMENT_LOSSES(ELEMENT_ROW)};
 _Static_assert(sizeof losses / sizeof losses[0] == EP_LOSS_COUNT, "a loss has no row");
 
 double ep_reference_loss_share(const ep_program *program, const void *target) {
