@@ -3,7 +3,9 @@
 unsigned ep_gpu_features(int capability) {
   unsigned features = 0;
   if (capability >= 80) features |= EP_GPU_AMPERE;
+  if (capability >= 90) features |= EP_GPU_CLUSTERS;
   if (capability >= 90 && capability < 120) features |= EP_GPU_LARGE_BLOCKS;
+  if (capability == 90) features |= EP_GPU_WGMMA;
   return features;
 }
 

@@ -14,18 +14,22 @@ typedef struct {
 
 /* What a generation has, one bit each. */
 enum {
-  EP_GPU_AMPERE = 1 << 0, /* tensor cores that take bfloat16 and TF32, copies that nobody waits for:
-                             from 8.0 on */
-  EP_GPU_LARGE_BLOCKS = 1 << 1, /* clusters of blocks with EP_GPU_LARGE_BLOCK_BYTES each: from 9.0
-                                   on, but 12.x lacks the bytes */
+  EP_GPU_AMPERE = 1 << 0,   /* tensor cores that take bfloat16 and TF32, copies into shared memory
+                               beside the computation: from 8.0 on */
+  EP_GPU_CLUSTERS = 1 << 1, /* of blocks that reach each other's shared memory: from 9.0 on */
+  EP_GPU_LARGE_BLOCKS = 1 << 2, /* clusters of blocks with EP_GPU_LARGE_BLOCK_BYTES each: 12.x has
+                                   fewer bytes */
+  EP_GPU_WGMMA = 1 << 3         /* products of warpgroups: 9.0 alone */
 };
 
 enum {
   EP_GPU_WARP = 32,                  /* threads */
+  EP_GPU_REGISTERS = 65536,          /* of a multiprocessor */
   EP_GPU_CLUSTER_BLOCKS = 8,         /* of a cluster, on every GPU that has clusters */
-  EP_GPU_CLUSTER_BLOCKS_MAX = 16,    /* likewise, where a kernel asks for more than portable */
-  EP_GPU_LARGE_BLOCK_BYTES = 232448, /* shared memory that a block may ask for */
-  EP_GPU_REGISTERS = 65536           /* of a multiprocessor */
+  EP_GPU_CLUSTER_BLOCKS_MAX = 16,    /* where a kernel asks for more than portable */
+  EP_GPU_LARGE_BLOCK_BYTES = 232448, /* of shared memory that a block may ask for */
+  EP_GPU_EXCHANGE_CYCLES = 600,      /* of an H200, before what a block gives another arrives … */
+  EP_GPU_EXCHANGE_BYTES = 20         /* … and that arrive in each cycle after them */
 };
 
 unsigned ep_gpu_features(int capability);

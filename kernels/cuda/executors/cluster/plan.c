@@ -140,7 +140,7 @@ static double products_cycles(int each, int warps, bool precise) {
 
 /* Bytes that come into a block from others of its row block. */
 static double exchange_cycles(double bytes) {
-  return 600 + bytes / 20;
+  return EP_GPU_EXCHANGE_CYCLES + bytes / EP_GPU_EXCHANGE_BYTES;
 }
 
 static double slices_cycles(const ep_cluster_plan *plan) {
@@ -160,7 +160,7 @@ static double row_blocks_cycles(const ep_cluster_plan *plan) {
   double bytes = plan->groups * 2560.0;
   if (plan->row_blocks == 1) return 0;
   if (plan->row_blocks == 2) return 700 + 2 * bytes / 50;
-  return 1200 + (2 + 2.0 / plan->row_blocks) * bytes / 20;
+  return 2 * EP_GPU_EXCHANGE_CYCLES + (2 + 2.0 / plan->row_blocks) * bytes / EP_GPU_EXCHANGE_BYTES;
 }
 
 /* Where the optimizer has a state, which goes to memory as soon as warps are few, shared turns are

@@ -158,8 +158,8 @@ static int64_t pitch_of(const ep_gemm_network *self, int64_t columns) {
   return self->half ? (columns + 7) / 8 * 8 : columns;
 }
 
-/* The GPUs that our own kernels are for, and how long a matrix's sides may be for them. */
-enum { HOPPER_CAPABILITY = 90, HOPPER_SIDE = 1 << 24 };
+/* How long a side of a matrix may be for our own kernels. */
+enum { HOPPER_SIDE = 1 << 24 };
 
 /* p = (1 - lr decay) p - lr g: no more than a product can do on its way out. */
 static bool descends_plainly(const ep_optimizer *optimizer) {
@@ -186,8 +186,8 @@ static bool suits_hopper(const ep_gemm_network *self) {
   const ep_program *program = self->network->program;
   int64_t full = program->batch_size;
   int64_t tail = ep_program_batch_rows(program, ep_program_steps_per_epoch(program) - 1);
-  bool suits = self->network->backend->gpu.capability == HOPPER_CAPABILITY && full % 8 == 0 &&
-               tail % 8 == 0 && full <= HOPPER_SIDE;
+  bool suits = (ep_gpu_features(self->network->backend->gpu.capability) & EP_GPU_WGMMA) &&
+               full % 8 == 0 && tail % 8 == 0 && full <= HOPPER_SIDE;
   for (int i = 0; i < self->layers_count && suits; i++) {
     const ep_gemm_layer *layer = &self->layers[i];
     bool last = i == self->layers_count - 1;

@@ -24,7 +24,7 @@ _Static_assert((3 * BLOCK_THREADS / WARP + 2 * BLOCKS_MAX) * SUMS_MAX * sizeof(f
 static ep_resident_plan plan_choose(const ep_program *program, const ep_gpu_traits *gpu) {
   ep_resident_plan plan = {1, BLOCK_THREADS};
   while (plan.threads > WARP && program->batch_size <= plan.threads / 2) plan.threads /= 2;
-  int most = gpu->capability >= 90 ? BLOCKS_MAX : 1;
+  int most = ep_gpu_features(gpu->capability) & EP_GPU_CLUSTERS ? BLOCKS_MAX : 1;
   while (plan.blocks < most &&
          program->batch_size > (int64_t)plan.blocks * plan.threads * THREAD_ROWS)
     plan.blocks *= 2;
