@@ -60,6 +60,7 @@
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
 #define EP_LIMIT_CALIBRATION_BYTES 65536 /* a file of 16 executors' figures takes 8 KiB */
+#define EP_LIMIT_COST_TERMS 10           /* of one executor: cpu/fused has as many */
 #define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */
 #define EP_LIMIT_MODELS 1000             /* published: they are listed in one answer */
 #define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */

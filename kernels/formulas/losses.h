@@ -61,6 +61,14 @@ EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real t
   return ep_sigmoid(output) - target;
 }
 
+/* X(code): the losses that compare one output with one target, which the functions below know. */
+#define EP_ELEMENT_LOSSES(X) \
+  X(MSE)                     \
+  X(MAE)                     \
+  X(HUBER)                   \
+  X(BCE)                     \
+  X(BCE_WITH_LOGITS)
+
 /* The value of the loss `type` for one output; 0 for a loss that takes classes. */
 EP_DEVICE_INLINE ep_real ep_loss_value(ep_loss_type type, ep_real output, ep_real target,
                                        ep_real huber_delta) {

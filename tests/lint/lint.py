@@ -131,7 +131,7 @@ def rooms(tree):
         text = re.sub(r"#[^\n]*", "", "\n".join(lines(tree, path)))
         for name in re.findall(r"[\w./]+\.cu?\b", text):
             named.setdefault(os.path.normpath(os.path.join(folder, name)), set()).add(folder)
-        parts = re.findall(r"\b(ep_library|ep_cuda_part|ep_cuda_plan|add_library|add_executable)\(", text)
+        parts = re.findall(r"\b(ep_library|ep_executor_plan|ep_cuda_part|ep_cuda_plan|add_library|add_executable)\(", text)
         if row_of(folder) and folder not in ("kernels/cuda",) and len(parts) != len(set(parts)):
             yield path, 1, "makes two libraries of one folder"
     graph = {}

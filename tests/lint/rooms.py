@@ -9,8 +9,8 @@ A row with a star is one for each folder there; none of them may include another
 PROGRAM = "api kernels"
 DATA = "engine/data/arrays engine/data/datasets engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
-EXECUTOR = PROGRAM + " kernels/formulas kernels/cuda/device kernels/cuda/runtime kernels/cuda/network " \
-    "kernels/cuda/layers kernels/cuda/executors"
+EXECUTOR = PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device kernels/cuda/runtime " \
+    "kernels/cuda/network kernels/cuda/layers kernels/cuda/executors"
 SUBCOMMAND = "clients/epochctl/client clients/epochctl/commands clients/epochctl/http clients/epochctl/terminal"
 
 ROOMS = {
@@ -23,25 +23,34 @@ ROOMS = {
 
     "kernels": ("api", ""),
     "kernels/formulas": (PROGRAM, ""),
-    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime", ""),
+    "kernels/plans": (PROGRAM + " kernels/formulas", ""),
+    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors "
+                    "kernels/cpu/plans", ""),
     "kernels/cpu/runtime": (PROGRAM, ""),
     "kernels/cpu/layers": (PROGRAM + " kernels/formulas", ""),
-    "kernels/cpu/executors/*": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/layers", ""),
-    "kernels/cuda": (PROGRAM + " kernels/cuda/runtime kernels/cuda/network kernels/cuda/executors", "cuda"),
+    "kernels/cpu/executors": (PROGRAM + " kernels/plans", ""),
+    "kernels/cpu/executors/*": (PROGRAM + " kernels/formulas kernels/plans kernels/cpu/runtime kernels/cpu/layers "
+                                "kernels/cpu/executors", ""),
+    "kernels/cpu/plans": ("kernels/plans kernels/cpu/executors", ""),
+    "kernels/cuda": (PROGRAM + " kernels/cuda/runtime kernels/cuda/network kernels/cuda/executors "
+                     "kernels/cuda/plans", "cuda"),
     "kernels/cuda/device": ("kernels kernels/formulas", "cuda"),
     "kernels/cuda/device/std": ("", ""),
-    "kernels/cuda/runtime": (PROGRAM + " kernels/formulas kernels/cuda/device", "cuda"),
+    "kernels/cuda/runtime": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device", "cuda"),
     "kernels/cuda/layers": ("kernels kernels/formulas kernels/cuda/device", "cuda"),
-    "kernels/cuda/network": (PROGRAM + " kernels/formulas kernels/cuda/runtime kernels/cuda/layers", "cuda"),
-    "kernels/cuda/executors": (PROGRAM + " kernels/formulas kernels/cuda/runtime kernels/cuda/network", "cuda"),
+    "kernels/cuda/network": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/runtime kernels/cuda/layers",
+                             "cuda"),
+    "kernels/cuda/executors": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/runtime kernels/cuda/network",
+                               "cuda"),
     "kernels/cuda/executors/*": (EXECUTOR + " kernels/cuda/executors/gemm/hopper", "cuda"),
     "kernels/cuda/executors/gemm/hopper": ("kernels/formulas kernels/cuda/device kernels/cuda/runtime "
                                            "kernels/cuda/layers", "cuda"),
-    "kernels/cuda/plans": (PROGRAM + " kernels/cuda/executors kernels/cuda/executors/*", ""),
+    "kernels/cuda/plans": ("kernels/plans kernels/cuda/executors", ""),
 
     "engine": ("api", ""),
     "engine/files": ("api api/json engine", ""),
-    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels", ""),
+    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/plans kernels/cpu/plans "
+                    "kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
     "engine/data/datasets": ("api api/json api/spec engine/plan kernels " + DATA, "jansson"),
     "engine/data/formats": ("api api/json " + DATA, "jansson"),

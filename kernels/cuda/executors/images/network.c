@@ -1,4 +1,4 @@
-#include "kernels/cuda/executors/images/images.h"
+#include "kernels/cuda/executors/images/network.h"
 
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 /* cuDNN is slow with few channels: the first convolution of such is one of a single pixel, on
  * windows that are laid out before. */
-static bool is_patched(const ep_images *images) {
+static bool is_patched(const ep_images_network *images) {
   const int64_t most = 128;
   const ep_images_part *first = &images->parts.rows[0];
   const int64_t pixels =
@@ -21,13 +21,13 @@ static bool is_patched(const ep_images *images) {
 }
 
 /* The numbers of an output's weights, as the convolution takes them. */
-static int64_t weights_of(const ep_images *images, int i) {
+static int64_t weights_of(const ep_images_network *images, int i) {
   const ep_op *op = images->parts.rows[i].own;
   if (i == 0 && is_patched(images)) return ep_images_pitch(ep_images_window(op));
   return ep_images_pitch(op->in.channels) * op->kernel[0] * op->kernel[1];
 }
 
-static ep_status layer_take(ep_images *images, int i, ep_error *error) {
+static ep_status layer_take(ep_images_network *images, int i, ep_error *error) {
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_layer *layer = &images->layers[i];
   const int64_t batch = images->network->program->batch_size, size = EP_IMAGES_NUMBER_BYTES;
@@ -52,7 +52,7 @@ static ep_status layer_take(ep_images *images, int i, ep_error *error) {
 }
 
 /* The most numbers of an image, and of a pixel. */
-static void widest(const ep_images *images, int64_t *numbers, int64_t *pitch) {
+static void widest(const ep_images_network *images, int64_t *numbers, int64_t *pitch) {
   *numbers = *pitch = 0;
   for (int i = 0; i < images->parts.count; i++) {
     const ep_shape shapes[] = {images->parts.rows[i].in, images->parts.rows[i].out};
@@ -65,7 +65,7 @@ static void widest(const ep_images *images, int64_t *numbers, int64_t *pitch) {
   }
 }
 
-static ep_status memory_take(ep_images *images, ep_error *error) {
+static ep_status memory_take(ep_images_network *images, ep_error *error) {
   const ep_program *program = images->network->program;
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
   const int64_t batch = program->batch_size, size = EP_IMAGES_NUMBER_BYTES;
@@ -95,13 +95,13 @@ static ep_status memory_take(ep_images *images, ep_error *error) {
 /* --- parts ----------------------------------------------------------------------------------- */
 
 /* Whether an op, or none, has parameters that are not frozen. */
-static bool trains(const ep_images *images, const ep_op *op) {
+static bool trains(const ep_images_network *images, const ep_op *op) {
   return op && images->network->layers[op - images->network->program->ops].trained;
 }
 
 /* Which are trained, and where the gradients lie: a part's way back leaves them in the other place,
  * but for a dropout's. */
-static void layers_decide(ep_images *images) {
+static void layers_decide(ep_images_network *images) {
   const ep_images_parts *parts = &images->parts;
   images->first_trained = parts->count;
   int grad = 0;
@@ -120,7 +120,7 @@ static void layers_decide(ep_images *images) {
 
 /* flatten, then a linear layer of few outputs, which nothing goes past, and without an activation,
  * which the shared network would expect of it. */
-static const ep_op *head_find(const ep_images *images) {
+static const ep_op *head_find(const ep_images_network *images) {
   const ep_program *program = images->network->program;
   const int linear = images->parts.tail + 1;
   if (linear >= program->ops_count || program->ops[linear].type != EP_LAYER_LINEAR ||
@@ -133,7 +133,7 @@ static const ep_op *head_find(const ep_images *images) {
   return &program->ops[linear];
 }
 
-static ep_status head_take(ep_images *images, ep_error *error) {
+static ep_status head_take(ep_images_network *images, ep_error *error) {
   const ep_shape last = images->parts.rows[images->parts.count - 1].out;
   const int64_t outputs = images->head->out_features, row = ep_images_numbers(last);
   const bool trained = trains(images, images->head);
@@ -153,8 +153,8 @@ static ep_shape padded(ep_shape shape) {
   return shape;
 }
 
-static ep_status way_make(ep_images *images, int i, ep_convolution_way way, int kind, int64_t rows,
-                          ep_error *error) {
+static ep_status way_make(ep_images_network *images, int i, ep_convolution_way way, int kind,
+                          int64_t rows, ep_error *error) {
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_layer *layer = &images->layers[i];
   const ep_op *op = part->own;
@@ -183,7 +183,7 @@ static ep_status way_make(ep_images *images, int i, ep_convolution_way way, int 
       forward ? layer->output : grad, images->workspace, &layer->ways[way][kind], error);
 }
 
-static ep_status convolution_make(ep_images *images, int i, int kind, int64_t rows,
+static ep_status convolution_make(ep_images_network *images, int i, int kind, int64_t rows,
                                   ep_error *error) {
   ep_status status = way_make(images, i, EP_CONVOLUTION_FORWARD, kind, rows, error);
   if (status == EP_OK && images->layers[i].trained)
@@ -194,7 +194,7 @@ static ep_status convolution_make(ep_images *images, int i, int kind, int64_t ro
 }
 
 /* For a full batch and for an epoch's last, where that is smaller. */
-static ep_status convolutions_make(ep_images *images, ep_error *error) {
+static ep_status convolutions_make(ep_images_network *images, ep_error *error) {
   const ep_program *program = images->network->program;
   const int64_t last = ep_program_batch_rows(program, ep_program_steps_per_epoch(program) - 1);
   ep_status status = EP_OK;
@@ -207,7 +207,7 @@ static ep_status convolutions_make(ep_images *images, ep_error *error) {
   return status;
 }
 
-static ep_images_weight weight_of(const ep_images *images, int i) {
+static ep_images_weight weight_of(const ep_images_network *images, int i) {
   const ep_op *op = images->parts.rows[i].own;
   const ep_images_layer *layer = &images->layers[i];
   const ep_cuda_network *network = images->network;
@@ -225,7 +225,8 @@ static ep_images_weight weight_of(const ep_images *images, int i) {
 }
 
 /* The head's weight, and its bias, which needs no copy. */
-static void head_weights(const ep_images *images, ep_images_weight rows[EP_IMAGES_HEAD_WEIGHTS]) {
+static void head_weights(const ep_images_network *images,
+                         ep_images_weight rows[EP_IMAGES_HEAD_WEIGHTS]) {
   const ep_op *op = images->head;
   const ep_cuda_network *network = images->network;
   const ep_cuda_layer *layer = &network->layers[op - network->program->ops];
@@ -257,7 +258,7 @@ static void head_weights(const ep_images *images, ep_images_weight rows[EP_IMAGE
                                                                     : layer->bias_gradient};
 }
 
-static ep_status weights_list(ep_images *images, ep_error *error) {
+static ep_status weights_list(ep_images_network *images, ep_error *error) {
   const size_t most = (size_t)images->parts.count + EP_IMAGES_HEAD_WEIGHTS;
   ep_images_weight *rows = calloc(most, sizeof *rows);
   if (!rows) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of weights");
@@ -282,7 +283,7 @@ static ep_status weights_list(ep_images *images, ep_error *error) {
 
 /* --- create, destroy ------------------------------------------------------------------------- */
 
-static ep_status images_build(ep_images *images, ep_error *error) {
+static ep_status images_build(ep_images_network *images, ep_error *error) {
   layers_decide(images);
   images->head = head_find(images);
   ep_status status = memory_take(images, error);
@@ -292,11 +293,12 @@ static ep_status images_build(ep_images *images, ep_error *error) {
   return status;
 }
 
-ep_status ep_images_create(ep_cuda_network *network, ep_images **out, ep_error *error) {
+ep_status ep_images_network_create(ep_cuda_network *network, ep_images_network **out,
+                                   ep_error *error) {
   const ep_program *program = network->program;
   const size_t most = 2 * (size_t)program->ops_count;
   *out = NULL;
-  ep_images *images = calloc(1, sizeof *images);
+  ep_images_network *images = calloc(1, sizeof *images);
   if (!images) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   images->network = network;
   images->parts.rows = calloc(most, sizeof *images->parts.rows);
@@ -308,14 +310,14 @@ ep_status ep_images_create(ep_cuda_network *network, ep_images **out, ep_error *
     status = ep_fail(error, EP_INTERNAL, "a network that is not one of images");
   if (status == EP_OK) status = images_build(images, error);
   if (status != EP_OK) {
-    ep_images_destroy(images);
+    ep_images_network_destroy(images);
     return status;
   }
   *out = images;
   return EP_OK;
 }
 
-void ep_images_destroy(ep_images *images) {
+void ep_images_network_destroy(ep_images_network *images) {
   if (!images) return;
   for (int i = 0; images->layers && i < images->parts.count; i++)
     for (int way = 0; way < EP_IMAGES_WAYS; way++)

@@ -1,12 +1,12 @@
-/* images.h: networks of images with convolutions by cuDNN, for the executor "cuda/images".
+/* network.h: a network of images with convolutions by cuDNN, for the executor "cuda/images".
  *
  * Images lie pixel by pixel (kernels.h), in bfloat16; the parameters, their gradients, sums and
  * statistics are float32. A step is: the batch and the weights, copied into cuDNN's order; the
  * parts (parts.h), forward; the layers after flatten, the loss and their way back, which are the
  * shared network's but for a last layer of few outputs; the parts, back; the update, the network's
  * as well. */
-#ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_IMAGES_H
-#define EP_KERNELS_CUDA_EXECUTORS_IMAGES_IMAGES_H
+#ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
+#define EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
 
 #include "kernels/cuda/executors/images/convolution.h"
 #include "kernels/cuda/executors/images/kernels.h"
@@ -56,17 +56,18 @@ typedef struct {
   ep_images_weight *weights; /* device [weights_count] */
   int weights_count;
   int64_t weights_blocks;
-} ep_images;
+} ep_images_network;
 
-/* Memory and convolutions for a network, which is lent. *out is for ep_images_destroy. */
-ep_status ep_images_create(ep_cuda_network *network, ep_images **out, ep_error *error);
-void ep_images_destroy(ep_images *images); /* NULL is allowed */
+/* Memory and convolutions for a network, which is lent. *out is for ep_images_network_destroy. */
+ep_status ep_images_network_create(ep_cuda_network *network, ep_images_network **out,
+                                   ep_error *error);
+void ep_images_network_destroy(ep_images_network *images); /* NULL is allowed */
 
 /* step.c: queues one training step, as ep_cuda_network_step does. */
-ep_status ep_images_step_queue(ep_images *images, int64_t rows, ep_error *error);
+ep_status ep_images_step_queue(ep_images_network *images, int64_t rows, ep_error *error);
 
 /* What part i takes; -1 as i - 1: the input. */
-static inline void *ep_images_output(const ep_images *images, int i) {
+static inline void *ep_images_output(const ep_images_network *images, int i) {
   return i < 0 ? images->input : images->layers[i].output;
 }
 
@@ -76,7 +77,7 @@ static inline int64_t ep_images_window(const ep_op *op) {
 }
 
 /* The first layer that the shared network runs. */
-static inline int ep_images_tail(const ep_images *images) {
+static inline int ep_images_tail(const ep_images_network *images) {
   return images->head ? images->parts.tail + 2 : images->parts.tail;
 }
 
