@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "api/responses/validation.h"
 #include "engine/plan/parts.h"
 
 /* Are there rows and columns at all, and not too many? */
@@ -44,19 +45,6 @@ static bool row_check(const ep_data_shape *shape, ep_shape row, ep_problem *prob
                  "%s holds %lld values, the data has %lld a row", ep_shape_format(row, true, text),
                  (long long)count, (long long)shape->features);
   return false;
-}
-
-static int optimizer_slots(const ep_optimizer *optimizer) {
-  bool momentum = optimizer->momentum != 0;
-  switch (optimizer->type) {
-  case EP_OPTIMIZER_SGD: return momentum;
-  case EP_OPTIMIZER_ADAM:
-  case EP_OPTIMIZER_ADAMW: return 2;
-  case EP_OPTIMIZER_RMSPROP: return 1 + momentum + optimizer->centered;
-  case EP_OPTIMIZER_ADAGRAD:
-  case EP_OPTIMIZER_LION: return 1;
-  default: return 0;
-  }
 }
 
 static ep_optimizer optimizer_make(const ep_job_spec *spec) {
@@ -109,7 +97,7 @@ static void program_finish(ep_plan *plan) {
   program->out_features = plan->ops[program->ops_count - 1].out_features;
   program->parameters = plan->parameters;
   program->optimizer_floats =
-      ep_multiply_saturated(optimizer_slots(&program->optimizer), plan->parameters);
+      ep_multiply_saturated(ep_optimizer_slots(&program->optimizer), plan->parameters);
   program->max_predict_rows = ep_plan_predict_rows(plan);
 }
 
@@ -129,8 +117,7 @@ static ep_status scaling_make(const ep_data_spec *data, ep_plan *plan, ep_proble
   int64_t channels = plan->program.stored.channels;
   plan->x_scale = malloc((size_t)channels * sizeof *plan->x_scale);
   plan->x_shift = malloc((size_t)channels * sizeof *plan->x_shift);
-  if (!plan->x_scale || !plan->x_shift)
-    return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory to plan the job");
+  if (!plan->x_scale || !plan->x_shift) return ep_problem_fail_memory(problem);
   double scale = data->scale != 0 ? data->scale : data->normalize ? 1.0 / 255 : 1;
   for (int64_t i = 0; i < channels; i++) {
     int64_t figure = data->normalize_channels > 1 ? i : 0;
@@ -151,8 +138,7 @@ static ep_status class_weights_make(const ep_job_spec *spec, ep_plan *plan, ep_p
   if (!spec->class_weights) return EP_OK;
   int64_t classes = plan->program.out_features;
   plan->class_weights = malloc((size_t)classes * sizeof *plan->class_weights);
-  if (!plan->class_weights)
-    return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory to plan the job");
+  if (!plan->class_weights) return ep_problem_fail_memory(problem);
   for (int64_t i = 0; i < classes; i++) plan->class_weights[i] = (float)spec->class_weights[i];
   plan->program.class_weights = plan->class_weights;
   return EP_OK;
@@ -206,7 +192,7 @@ ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep
     return ep_problem_add(problem, EP_INVALID, "/model/layers", "must have 1 to %d layers",
                           EP_LIMIT_LAYERS);
   ep_plan *plan = plan_allocate(layers);
-  if (!plan) return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory to plan the job");
+  if (!plan) return ep_problem_fail_memory(problem);
   plan->shape = *shape;
   if (shape->one_hot && ep_loss_takes_classes(spec->loss)) {
     plan->shape.classes = shape->target_columns;

@@ -3,9 +3,10 @@
 #ifndef EP_ENGINE_PLAN_PLAN_H
 #define EP_ENGINE_PLAN_PLAN_H
 
-#include "api/responses/job.h"
+#include "api/responses/validation.h"
 #include "api/spec/spec.h"
 #include "api/wire/calibration.h"
+#include "api/wire/frame.h"
 #include "kernels/program.h"
 
 /* What is known of a job's rows without reading them all (engine/data/datasets/dataset.h makes it).
@@ -63,7 +64,7 @@ typedef struct {
   bool compiled; /* it has run there */
   int64_t asked; /* jobs on `auto` that it would have done for, this one left out */
   float epoch_seconds[EP_COST_EXECUTORS]; /* that each executor took, at best, in the order of
-                                             ep_cost_models; 0 = too short to tell */
+                                             ep_cost_executors; 0 = too short to tell */
 } ep_program_past;
 
 /* A job took so long for an epoch; an executor without a model is ignored. */

@@ -1,0 +1,148 @@
+#include "api/responses/tensor.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "api/json/scanner.h"
+#include "api/responses/model.h"
+
+typedef struct {
+  const char *name;
+  size_t bytes;
+} tensor_type;
+
+static const tensor_type types[EP_TENSOR_COUNT] = {
+#define TENSOR_ROW(code, name, bytes) {name, bytes},
+    EP_TENSOR_TABLE(TENSOR_ROW)
+#undef TENSOR_ROW
+};
+
+size_t ep_tensor_element_bytes(ep_tensor_type type) {
+  return types[type].bytes;
+}
+
+const char *ep_tensor_type_name(ep_tensor_type type) {
+  return types[type].name;
+}
+
+int ep_tensor_type_from_name(const char *name) {
+  for (int i = 0; i < EP_TENSOR_COUNT; i++)
+    if (strcmp(types[i].name, name) == 0) return i;
+  return -1;
+}
+
+/* Whether JSON's number is one of the type's; FP32 takes those that round to a finite one. */
+static bool value_fits(ep_tensor_type type, double value) {
+  bool whole = trunc(value) == value;
+  switch (type) {
+  case EP_TENSOR_FP32: return isfinite((float)value);
+  case EP_TENSOR_FP64: return isfinite(value);
+  case EP_TENSOR_UINT8: return whole && value >= 0 && value <= UINT8_MAX;
+  case EP_TENSOR_INT32: return whole && value >= INT32_MIN && value <= INT32_MAX;
+  case EP_TENSOR_INT64: return whole && value >= -0x1p63 && value < 0x1p63;
+  case EP_TENSOR_COUNT: break;
+  }
+  return false;
+}
+
+static ep_status value_refuse(const ep_tensor_shape *shape, int64_t index, ep_error *error) {
+  return ep_fail(error, EP_MALFORMED, "number %lld of \"%s\" (from 0) is none of %s's",
+                 (long long)index, EP_INFERENCE_INPUT, types[shape->type].name);
+}
+
+/* The text as far as it is read. */
+typedef struct {
+  const ep_tensor_shape *shape;
+  ep_scanner scanner;
+  double *x;
+  int64_t used;
+  int levels; /* 1: flat; else as many as the shape has dimensions */
+  ep_error *error;
+} data_reader;
+
+static ep_status number_read(data_reader *reader) {
+  double value;
+  if (!ep_scan_number(&reader->scanner, &value) || !value_fits(reader->shape->type, value))
+    return value_refuse(reader->shape, reader->used, reader->error);
+  if (reader->shape->type == EP_TENSOR_FP32) value = (float)value;
+  reader->x[reader->used++] = value;
+  return EP_OK;
+}
+
+static ep_status length_refuse(data_reader *reader, const char *what, int64_t wanted) {
+  return ep_fail(reader->error, EP_MALFORMED,
+                 "a list in \"data\" has %s than the %lld values that \"shape\" says", what,
+                 (long long)wanted);
+}
+
+/* One list at `level`; those in it likewise. */
+static ep_status list_read(data_reader *reader, int level) {
+  const ep_tensor_shape *shape = reader->shape;
+  int64_t wanted = reader->levels == 1 ? shape->count : shape->shape[level];
+  int64_t found = 0;
+  if (!ep_scan_token(&reader->scanner, '['))
+    return ep_fail(reader->error, EP_MALFORMED,
+                   "\"data\" must be a list of numbers, flat or nested as \"shape\" says");
+  if (ep_scan_token(&reader->scanner, ']')) return length_refuse(reader, "less", wanted);
+  do {
+    if (found++ == wanted) return length_refuse(reader, "more", wanted);
+    ep_status status =
+        level + 1 < reader->levels ? list_read(reader, level + 1) : number_read(reader);
+    if (status != EP_OK) return status;
+  } while (ep_scan_token(&reader->scanner, ','));
+  if (!ep_scan_token(&reader->scanner, ']'))
+    return ep_fail(reader->error, EP_MALFORMED, "\"data\" has something else than numbers");
+  return found == wanted ? EP_OK : length_refuse(reader, "less", wanted);
+}
+
+ep_status ep_tensor_read_json(const ep_tensor_shape *shape, const char *text, size_t text_bytes,
+                              double *x, ep_error *error) {
+  data_reader reader = {
+      .shape = shape, .scanner = {text, text + text_bytes}, .x = x, .error = error};
+  ep_scanner ahead = reader.scanner;
+  bool nested = ep_scan_token(&ahead, '[') && ep_scan_peek(&ahead) == '[';
+  reader.levels = nested ? shape->dimensions : 1;
+  return list_read(&reader, 0);
+}
+
+static uint64_t little_endian_read(const unsigned char *bytes, size_t count) {
+  uint64_t bits = 0;
+  for (size_t i = count; i-- > 0;) bits = bits << 8 | bytes[i];
+  return bits;
+}
+
+static double element_read(ep_tensor_type type, const unsigned char *bytes) {
+  uint64_t bits = little_endian_read(bytes, types[type].bytes);
+  uint32_t low = (uint32_t)bits;
+  float single;
+  double value;
+  switch (type) {
+  case EP_TENSOR_FP32: memcpy(&single, &low, sizeof single); return single;
+  case EP_TENSOR_FP64: memcpy(&value, &bits, sizeof value); return value;
+  case EP_TENSOR_INT32: return (int32_t)low;
+  case EP_TENSOR_INT64: return (double)(int64_t)bits;
+  case EP_TENSOR_UINT8:
+  case EP_TENSOR_COUNT: break;
+  }
+  return (double)bits;
+}
+
+ep_status ep_tensor_read_bytes(const ep_tensor_shape *shape, const void *bytes, double *x,
+                               ep_error *error) {
+  const unsigned char *at = bytes;
+  for (int64_t i = 0; i < shape->count; i++, at += types[shape->type].bytes) {
+    x[i] = element_read(shape->type, at);
+    if (!isfinite(x[i])) return value_refuse(shape, i, error);
+  }
+  return EP_OK;
+}
+
+void ep_tensor_write(ep_tensor_type type, double value, unsigned char *bytes) {
+  uint64_t bits = (uint64_t)(int64_t)(type == EP_TENSOR_INT64 ? value : 0);
+  float single = (float)value;
+  uint32_t low;
+  memcpy(&low, &single, sizeof low);
+  if (type == EP_TENSOR_FP32) bits = low;
+  for (size_t i = 0; i < types[type].bytes; i++) bytes[i] = (unsigned char)(bits >> 8 * i);
+}
