@@ -51,9 +51,10 @@ check "what was refused has left no trace" '.name == "" and .tags == ["blue", "n
 # who waits for a job to change is woken by a PATCH
 http GET "/v1/jobs/$a"
 etag=$(header ETag)
-curl -sS --max-time "$patience" "$url/v1/jobs/$a?wait=60" -H "If-None-Match: $etag" >"$scratch/woken" & own+=($!)
+curl -sSv --max-time "$patience" "$url/v1/jobs/$a?wait=60" -H "If-None-Match: $etag" >"$scratch/woken" 2>"$scratch/trace" &
 waiter=$!
-sleep 0.2 # where it comes too late to be woken, it sees the new name at once
+own+=("$waiter")
+until_so "the request is sent" grep -q '^> GET' "$scratch/trace"
 patch "$a" '{"name": "a2"}' 200
 wait "$waiter"
 [[ $(jq -r .name "$scratch/woken") == a2 ]] || fail "a PATCH woke nobody"

@@ -15,9 +15,9 @@ daemon=                # its process, once daemon_start has run
 url=                   # where it listens
 declare -a own=()      # processes that this test started besides
 
-# What takes milliseconds on a machine of its own may take minutes on one that is busy, which is no
-# fault: nothing here is timed but where the time is what is tested.
-patience=240     # seconds for whatever should happen
+# A busy machine takes minutes for what an idle one does in milliseconds. So nothing is timed, unless the
+# time is the subject of the test.
+patience=240     # seconds for whatever should happen; also in tests/wait.h
 endless=900000000 # epochs of a job that will be cancelled: it must not end before
 
 ndjson=(-H 'Accept: application/x-ndjson')

@@ -54,7 +54,8 @@ says '^failed  job_'
 says 'error +.+'
 run 0 run "$scratch/xor.json" --set /epochs="$endless" --detach
 long=$(<"$out")
-(sleep 0.5 && "$ctl" cancel "$long" >/dev/null) &
+watched() { curl -sSf "$url/metrics" | grep -x 'epochd_watchers 1' >/dev/null; }
+(until_so "the job is watched" watched && "$ctl" cancel "$long" >/dev/null) &
 own+=($!)
 run 1 watch "${long: -10}"
 says '^cancelled  job_'

@@ -13,6 +13,7 @@
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
+#include "tests/wait.h"
 
 START_TEST(auto_finds_the_devices) {
   ep_jobs *jobs = jobs_open("auto");
@@ -77,20 +78,12 @@ START_TEST(a_job_whose_device_is_gone_says_so) {
   job_submit_with(jobs, "instant", 10, "cuda:0", 0, waiting);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
-  for (int i = 0; i < 60000 && job_number(jobs, waiting, "\"warning\":") == -1; i++) usleep(1000);
-  char *text = job_text(jobs, waiting), *events = NULL;
+  wait_until(job_number(jobs, waiting, "\"warning\":") != -1);
+  char *text = job_text(jobs, waiting);
   ck_assert_msg(strstr(text, "it asks for \\\"cuda:0\\\"") != NULL, "%s", text);
   ck_assert_ptr_nonnull(strstr(text, "\"status\":\"queued\""));
   free(text);
-  for (int i = 0; i < 60000; i++) { /* the answer comes first, then the event */
-    events = job_events(jobs, waiting);
-    if (count_of(events, "\"type\":\"warning\"") == 1) break;
-    free(events);
-    events = NULL;
-    usleep(1000);
-  }
-  ck_assert_ptr_nonnull(events);
-  free(events);
+  wait_until(events_count(jobs, waiting, "warning") == 1); /* the event comes after the answer */
   ep_jobs_close(jobs);
   jobs = jobs_open("cuda:0"); /* it is back */
   assert_ok(ep_jobs_cancel(jobs, first, error));
@@ -126,18 +119,6 @@ START_TEST(an_idle_worker_that_dies_is_started_again) {
 }
 END_TEST
 
-static ep_worker_status worker_wait(ep_jobs *jobs, int index, ep_device_state wanted) {
-  ep_device_list list;
-  for (int i = 0; i < 60000; i++) {
-    ep_supervisor_get_devices(jobs->supervisor, &list);
-    const ep_worker_status *worker = &list.worker[index];
-    if (index < list.workers_count && worker->state == wanted) return *worker;
-    ep_supervisor_kick(jobs->supervisor);
-    usleep(1000);
-  }
-  ck_abort_msg("worker %d was never %s", index, ep_device_state_name(wanted));
-}
-
 /* A job is handed to one dying worker after another: that costs it nothing but time. */
 START_TEST(workers_that_die_together_cost_one_attempt) {
   ep_jobs_options options = jobs_options("cpu");
@@ -146,7 +127,7 @@ START_TEST(workers_that_die_together_cost_one_attempt) {
   options.cpu_jobs = 2;
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "slow", 100, id);
-  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 10);
   for (int i = 0; i < 4; i++) {
     pid_t has = (pid_t)worker_wait(jobs, i % 2, EP_DEVICE_BUSY).pid;
     pid_t gets = (pid_t)worker_wait(jobs, 1 - i % 2, EP_DEVICE_IDLE).pid;
@@ -225,6 +206,11 @@ static void death_note(void *context, const char *job, int attempt, bool begun, 
   snprintf(context, 64, "%s, attempt %d%s", job, attempt, begun ? ", begun" : "");
 }
 
+static ep_device_state state_after_check(ep_supervisor *s, ep_supervised *worker) {
+  ep_supervised_check(s, worker, 3);
+  return worker->status.state;
+}
+
 /* A process in the hands of a driver does not end when it is killed: a child that nobody kills. */
 START_TEST(the_job_of_a_worker_that_does_not_end_goes_to_others) {
   char ids[1][16] = {"cpu"}, noted[64] = "";
@@ -248,11 +234,7 @@ START_TEST(the_job_of_a_worker_that_does_not_end_goes_to_others) {
   ck_assert_str_eq(worker->status.job, "");
   noted[0] = 0;
   kill(child, SIGKILL); /* it comes to itself, or not */
-  for (int i = 0; i < 60000 && worker->status.state == EP_DEVICE_LOST; i++) {
-    ep_supervised_check(s, worker, 3);
-    usleep(1000);
-  }
-  ck_assert_int_eq(worker->status.state, EP_DEVICE_RESTARTING);
+  wait_until(state_after_check(s, worker) == EP_DEVICE_RESTARTING);
   ck_assert_str_eq(noted, ""); /* the job is somebody else's by now */
   ep_supervisor_destroy(s);
 }
@@ -294,6 +276,11 @@ static void probe_ignored(void *context, const ep_error *failure) {
   (void)context, (void)failure;
 }
 
+static bool failed_after_probe(ep_jobs *jobs, const char *id) {
+  ep_jobs_probe(jobs, 1000, probe_ignored, NULL);
+  return job_has(jobs, id, "failed");
+}
+
 /* A worker whose training hangs still answers probes: that is no progress. */
 START_TEST(probes_do_not_keep_a_hung_training_alive) {
   ep_jobs_options options = jobs_options("cpu");
@@ -302,15 +289,7 @@ START_TEST(probes_do_not_keep_a_hung_training_alive) {
   options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "hang", 10, id);
-  bool ended = false;
-  for (int i = 0; i < 3000 && !ended; i++) {
-    ep_jobs_probe(jobs, 1000, probe_ignored, NULL);
-    usleep(20000);
-    char *text = job_text(jobs, id);
-    ended = strstr(text, "\"status\":\"failed\"") != NULL;
-    free(text);
-  }
-  ck_assert(ended);
+  wait_until(failed_after_probe(jobs, id));
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -319,7 +298,7 @@ START_TEST(a_deaf_worker_is_killed_10_s_after_a_cancel) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40];
   job_submit(jobs, "stubborn", 1000000, id);
-  while (job_number(jobs, id, "\"epoch\":") < 1) usleep(1000);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 1);
   int64_t start_us = ep_clock_steady_us();
   assert_ok(ep_jobs_cancel(jobs, id, error));
   job_wait(jobs, id, "cancelled");
@@ -348,7 +327,7 @@ static void predicted(void *context, const double *output, int64_t rows, int64_t
 }
 
 static void answer_wait(answer *a) {
-  for (int i = 0; i < 60000 && a->calls == 0; i++) usleep(1000);
+  wait_until(a->calls != 0);
   ck_assert_int_eq(a->calls, 1);
 }
 
@@ -375,7 +354,7 @@ START_TEST(a_restart_uses_the_executor_of_the_first_start) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[40];
   job_submit(jobs, "fickle", 300, id);
-  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 10);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
   job_wait(jobs, id, "succeeded");
