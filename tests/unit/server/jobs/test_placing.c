@@ -71,7 +71,8 @@ START_TEST(jobs_run_side_by_side) {
   assert_ok(ep_jobs_open(&options, &jobs, error));
   for (int i = 0; i < 4; i++) job_submit(jobs, "slow", 400, ids[i]);
   wait_until(jobs_count(jobs) == 3);
-  job_wait(jobs, ids[3], "queued");
+  ck_assert(job_has(jobs, ids[3], "queued"));
+  wait_until(job_number(jobs, ids[0], "\"epoch\":") >= 1); /* else it was no attempt */
   kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL); /* of the first worker */
   for (int i = 0; i < 4; i++) {
     job_wait(jobs, ids[i], "succeeded");
