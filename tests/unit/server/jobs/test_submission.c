@@ -321,12 +321,16 @@ START_TEST(takes_one_place) {
 }
 END_TEST
 
-/* Its worker dies while the queue is full to the last place that it has room for. */
+/* Its worker, which has said all that it will, dies while the queue is full to the last place that
+ * it has room for. */
 START_TEST(comes_back_without_memory) {
-  ep_jobs *jobs = jobs_open("cpu");
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
   char id[40], other[40];
-  job_submit(jobs, "slow", 100000, id);
-  wait_until(job_number(jobs, id, "\"epoch\":") >= 1);
+  options.stall_seconds = EP_PATIENCE_SECONDS;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "hang", 100000, id);
+  wait_until(events_count(jobs, id, "started") == 1);
   for (int i = 0; i < 128; i++) job_submit(jobs, "instant", 5, other);
   ck_assert_int_eq(job_number(jobs, other, "\"queue_position\":"), 127);
   growth_kept = true;
