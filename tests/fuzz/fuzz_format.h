@@ -7,8 +7,8 @@
 
 #include "engine/data/formats/format.h"
 #include "engine/files/excerpt.h"
-#include "fuzz.h"
 #include "kernels/backend.h"
+#include "tests/fuzz/fuzz.h"
 
 static inline void part_holds(const ep_part *part) {
   FUZZ_HOLDS(part->rows > 0 && part->rows <= EP_LIMIT_ROWS);

@@ -53,7 +53,7 @@ START_TEST(each_waits_with_the_others) {
 }
 END_TEST
 
-EP_SUITE("engine/spread") {
+EP_SUITE("engine/parallel") {
   TCase *tests = ep_suite_case(suite, "ranges");
   tcase_add_test(tests, each_is_done_once);
   tcase_add_test(tests, each_waits_with_the_others);

@@ -403,8 +403,8 @@ START_TEST(readers_follow) {
 }
 END_TEST
 
-EP_SUITE("eventlog") {
-  TCase *tests = ep_suite_case(suite, "eventlog");
+EP_SUITE("event_log") {
+  TCase *tests = ep_suite_case(suite, "event_log");
   tcase_add_checked_fixture(tests, scratch_open, scratch_close);
   tcase_set_timeout(tests, 60);
   tcase_add_test(tests, numbers_and_reads_on);
