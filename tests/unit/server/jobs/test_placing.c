@@ -73,7 +73,7 @@ START_TEST(jobs_run_side_by_side) {
   wait_until(jobs_count(jobs) == 3);
   ck_assert(job_has(jobs, ids[3], "queued"));
   wait_until(job_number(jobs, ids[0], "\"epoch\":") >= 1); /* else it was no attempt */
-  kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL); /* of the first worker */
+  kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL);   /* of the first worker */
   for (int i = 0; i < 4; i++) {
     job_wait(jobs, ids[i], "succeeded");
     ck_assert_int_eq(job_number(jobs, ids[i], "\"attempt\":"), i == 0 ? 2 : 1);
