@@ -16,7 +16,7 @@ START_TEST(a_restart_goes_on_with_everything) {
   ep_jobs *jobs = jobs_open("cpu");
   char running[40], queued[40];
   job_submit(jobs, "slow", 300, running);
-  job_submit(jobs, "instant", 5, queued);
+  job_submit(jobs, "slow", 2, queued); /* some milliseconds: times are told apart by one */
   wait_until(job_number(jobs, running, "\"epoch\":") >= 10);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
