@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# epochctl against servers that are none, lines that are cut, and names that speak to terminals.
+# epochctl against servers that are no epochd, connections that are cut, and names with control characters.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 export LC_ALL=C.UTF-8
 unset EPOCHD EPOCHD_SERVER EPOCHD_TOKEN

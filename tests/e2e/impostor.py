@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""impostor.py MODE [SERVER|FILE] [SECONDS]: what stands where epochd should. Prints the port that it listens on.
+"""impostor.py MODE [SERVER|FILE] [SECONDS]: a server in epochd's place. Prints its port.
 
-hostile: answers with names that speak to a terminal, and with more than anyone can keep.
+hostile: answers with names that hold control characters, and with more bytes than a client may keep.
 tempting: lists things whose names are commands of a shell: each would make FILE.
 quiet: passes everything on to SERVER, but sends eight signs of life before the first event, SECONDS apart.
 cutting: passes everything on to SERVER, cuts each answer of events or weights after some bytes, and

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""lint.py RULE TREE: holds the house's rules over the sources of TREE.
+"""lint.py RULE TREE: checks one rule of the house on the sources of TREE.
 
 Prints one line a violation, "file:line: what", and exits 1 if there is any; 77 when a tool that the
 rule needs is not there. canary.py plants a violation of each rule and sees it found.

@@ -61,7 +61,7 @@ compressed=$("${pod[@]}" save "$image" 2>/dev/null | gzip -c | wc -c)
 echo "the image is $((compressed / 1000)) kB compressed"
 ((compressed < 60 * 1000 * 1000)) || fail "the image is not under 60 MB"
 
-# What it says of itself.
+# Its metadata.
 "${pod[@]}" image inspect "$image" >"$body"
 check "it runs as a user without a name, ends by SIGTERM, keeps its data in a volume, says when it is well" '.[0].Config |
   .User == "10001:10001" and .StopSignal == "SIGTERM" and (.Volumes | has("/var/lib/epochd")) and
