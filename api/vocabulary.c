@@ -37,3 +37,7 @@ bool ep_loss_takes_classes(ep_loss_type loss) {
 bool ep_loss_is_classifier(ep_loss_type loss) {
   return ep_loss_takes_classes(loss) || loss == EP_LOSS_BCE || loss == EP_LOSS_BCE_WITH_LOGITS;
 }
+
+bool ep_state_has_ended(ep_state state) {
+  return state == EP_STATE_SUCCEEDED || state == EP_STATE_FAILED || state == EP_STATE_CANCELLED;
+}

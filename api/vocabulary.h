@@ -139,6 +139,9 @@ EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)
 bool ep_loss_takes_classes(ep_loss_type loss); /* cross_entropy, nll: one class index a row */
 bool ep_loss_is_classifier(ep_loss_type loss); /* those, and bce, bce_with_logits (y is 0 or 1) */
 
+/* Whether a job in this state has come to its end: succeeded, failed or cancelled. */
+bool ep_state_has_ended(ep_state state);
+
 #ifdef __cplusplus
 }
 #endif

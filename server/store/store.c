@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/executor_name.h"
 #include "server/metrics/metrics.h"
 #include "server/process/log.h"
 #include "server/store/sql.h"
@@ -340,6 +341,7 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
   text_read(s, 6, row->wanted, sizeof row->wanted);
   text_read(s, 7, row->device, sizeof row->device);
   text_read(s, 8, row->executor, sizeof row->executor);
+  ep_executor_name_update(row->executor, sizeof row->executor);
   row->seconds_cpu = sqlite3_column_double(s, 9);
   row->seconds_cuda = sqlite3_column_double(s, 10);
   row->attempt = sqlite3_column_int(s, 11);
