@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/json/writer.h"
+#include "api/responses/curve.h"
 #include "server/curves/axis.h"
 
 /* The picture, in its own units, and the chart's place in it. */

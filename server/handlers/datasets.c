@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/formats/ingest.h"
 #include "server/handlers/routes.h"
 #include "server/process/data_dir.h"
 

@@ -75,13 +75,13 @@ static void predicted(void *context, const double *output, int64_t rows, int64_t
                       const ep_error *error) {
   inference *asked = context;
   ep_exchange *exchange = asked->exchange;
-  ep_inference_answer answer = {0};
+  ep_inference_response answer = {0};
   if (error)
     exchange->error = *error;
   else if (rows != asked->request.rows || columns != asked->model.outputs)
     ep_fail(&exchange->error, EP_INTERNAL, "the worker answered with another shape");
   else
-    ep_inference_answer_format(&asked->model, &asked->request, output, &answer, &exchange->error);
+    ep_inference_response_format(&asked->model, &asked->request, output, &answer, &exchange->error);
   exchange->result = answer.body;
   exchange->result_bytes = answer.body_bytes;
   exchange->result_json_bytes = answer.binary ? answer.json_bytes : 0;

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/responses/curve.h"
 #include "engine/weights/npz.h"
 #include "engine/weights/onnx.h"
 #include "engine/weights/weights.h"

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
+#include "engine/data/datasets/parts.h"
 #include "engine/files/durable_file.h"
 #include "server/jobs/state.h"
 #include "server/process/clock.h"

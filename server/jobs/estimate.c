@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/validation.h"
 #include "server/jobs/state.h"
 
 /* A shorter training says little of its epochs: its first ones find nothing in any cache. */

@@ -20,6 +20,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "api/responses/validation.h"
 #include "engine/data/datasets/dataset.h"
 #include "engine/plan/plan.h"
 #include "server/events/open_logs.h"

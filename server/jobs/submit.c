@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/validation.h"
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
+#include "engine/data/prepare/shape.h"
 #include "engine/plan/plan.h"
 #include "server/jobs/state.h"
 #include "server/metrics/metrics.h"

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/devices.h"
+#include "api/responses/queue.h"
 #include "server/jobs/state.h"
 
 void ep_live_read(ep_jobs *jobs, const char *id, ep_live_view *view) {

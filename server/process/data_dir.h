@@ -14,8 +14,7 @@
 #include <stddef.h>
 
 #include "api/status.h"
-
-enum { EP_PATH_BYTES = 4096 };
+#include "engine/files/path.h"
 
 /* Creates the folder (0700) and those in it, locks it, empties tmp. *lock_fd is the caller's to
  * close, which releases the lock. EP_CONFLICT when another daemon holds it. */

@@ -59,7 +59,7 @@ ROOMS = {
     "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
                         "engine/plan engine/weights engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/arguments api/spec api/wire kernels engine/plan engine/training engine/weights "
+    "engine/worker": ("api api/arguments api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/data/prepare engine/data/sources", ""),
 
     "server/process": ("api api/arguments api/json engine/files", ""),
