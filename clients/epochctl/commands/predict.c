@@ -5,7 +5,6 @@
 
 #include "api/arguments/input.h"
 #include "api/json/number.h"
-#include "api/json/writer.h"
 #include "api/limits.h"
 #include "api/vocabulary.h"
 #include "clients/epochctl/commands/table.h"
