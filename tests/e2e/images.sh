@@ -98,7 +98,7 @@ finish "$id"
 echo "ok: augmentation is the same twice"
 
 # the words of the vocabulary: a new one that is not tried here fails the test
-words() { sed -n "/define EP_$1_TABLE/,/^\$/s/.*\"\\([a-z0-9_]*\\)\".*/\\1/p" "$here/../../api/vocabulary.h"; }
+words() { sed -nE "/define EP_$1_TABLE/,/^\$/s/^ *X\([A-Z0-9_]+, \"([a-z0-9_]+)\".*/\1/p" "$here/../../api/vocabulary.h"; }
 # falls WHAT: the job $id ends with a loss well below that of its first epoch
 falls() {
   finish "$id"
