@@ -16,9 +16,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/names.h"
 #include "api/arguments/arguments.h"
 #include "api/arguments/help.h"
+#include "api/names.h"
 #include "api/wire/frame.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/path.h"
