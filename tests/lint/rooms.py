@@ -15,6 +15,7 @@ SUBCOMMAND = "clients/epochctl/client clients/epochctl/commands clients/epochctl
 
 ROOMS = {
     "api": ("", ""),
+    "api/hash": ("api", ""),
     "api/json": ("api", "jansson"),
     "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
@@ -48,12 +49,12 @@ ROOMS = {
     "kernels/cuda/plans": ("kernels/plans kernels/cuda/executors", ""),
 
     "engine": ("api", ""),
-    "engine/files": ("api api/json engine", ""),
+    "engine/files": ("api api/hash api/json engine", ""),
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/plans kernels/cpu/plans "
                     "kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
-    "engine/data/datasets": ("api api/json api/spec engine/plan kernels " + DATA, "jansson"),
-    "engine/data/formats": ("api api/json " + DATA, "jansson"),
+    "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
+    "engine/data/formats": ("api api/hash api/json " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/sources " + DATA, ""),
     "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
@@ -83,7 +84,7 @@ ROOMS = {
                               "clients/epochctl/terminal", "jansson"),
     "clients/epochctl/manual": ("api/arguments clients/epochctl/client", ""),
     "clients/epochctl/examples": ("", ""),
-    "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/json clients/epochctl/examples "
+    "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/hash api/json clients/epochctl/examples "
                                   "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
     "clients/epochctl/commands/data": (SUBCOMMAND, "jansson"),
     "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),
