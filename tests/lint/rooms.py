@@ -50,8 +50,8 @@ ROOMS = {
 
     "engine": ("api", ""),
     "engine/files": ("api api/hash api/json engine", ""),
-    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/plans kernels/cpu/plans "
-                    "kernels/cuda/plans", ""),
+    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
+                    "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
     "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
     "engine/data/formats": ("api api/hash api/json " + DATA, "jansson"),
