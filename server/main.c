@@ -58,14 +58,14 @@ static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .cpu_jobs = (int)config->cpu_jobs,
                              .stall_seconds = (double)config->stall_seconds};
   ep_status status = ep_allowed_paths_add(config->allow_path, error);
-  if (!status) status = make_parents(config->data_dir, error);
-  return status ? status : ep_jobs_open(&options, jobs, error);
+  if (status == EP_OK) status = make_parents(config->data_dir, error);
+  return status == EP_OK ? ep_jobs_open(&options, jobs, error) : status;
 }
 
 /* A service manager that cannot be told is a reason to say so, not to stop. */
 static void tell_manager(const char *state) {
   ep_error error = {0};
-  if (ep_ready_notice(state, &error)) ep_log(EP_LOG_WARNING, "%s", error.message);
+  if (ep_ready_notice(state, &error) != EP_OK) ep_log(EP_LOG_WARNING, "%s", error.message);
 }
 
 /* From now on requests are answered. */
@@ -89,8 +89,9 @@ static int serve(ep_server *server, const sigset_t *signals) {
   ep_http_room room = ep_http_room_find();
   ep_http *http = NULL;
   int port = 0, number = 0;
-  if (open_jobs(server->config, &server->jobs, &error)) return fail("cannot start: ", &error);
-  if (ep_http_start(server, &room, &http, &port, &error)) {
+  if (open_jobs(server->config, &server->jobs, &error) != EP_OK)
+    return fail("cannot start: ", &error);
+  if (ep_http_start(server, &room, &http, &port, &error) != EP_OK) {
     ep_jobs_close(server->jobs);
     return fail("", &error);
   }
@@ -110,7 +111,8 @@ static int serve(ep_server *server, const sigset_t *signals) {
 /* --probe: another epochd, with the same settings, is asked. */
 static int probe(const ep_config *config) {
   ep_error error = {0};
-  if (!ep_probe_ready(config->host, config->port, EP_PROBE_TIMEOUT_MS, &error)) return EXIT_SUCCESS;
+  if (ep_probe_ready(config->host, config->port, EP_PROBE_TIMEOUT_MS, &error) == EP_OK)
+    return EXIT_SUCCESS;
   fprintf(stderr, "epochd: %s\n", error.message);
   return EXIT_FAILURE;
 }
@@ -119,7 +121,7 @@ int main(int argc, char **argv) {
   static ep_config config; /* some 20 KiB of paths */
   static ep_server server;
   ep_error error = {0};
-  if (ep_config_read(argc, argv, &config, &error)) {
+  if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
     return EXIT_USAGE;
   }
@@ -137,7 +139,7 @@ int main(int argc, char **argv) {
   server.config = &config;
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
-  if (read_tokens(&config, &server.auth, &error)) {
+  if (read_tokens(&config, &server.auth, &error) != EP_OK) {
     fail("", &error);
     return EXIT_USAGE;
   }

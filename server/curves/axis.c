@@ -84,7 +84,7 @@ void ep_axis_label(double value, char text[EP_AXIS_LABEL_BYTES]) {
     /* 5e-06 as 5e-6 */
     snprintf(text, EP_AXIS_LABEL_BYTES, "%.3g", value);
     char *zero = strstr(text, "e-0");
-    if (zero == NULL) zero = strstr(text, "e+0");
-    if (zero != NULL) memmove(zero + 2, zero + 3, strlen(zero + 3) + 1);
+    if (!zero) zero = strstr(text, "e+0");
+    if (zero) memmove(zero + 2, zero + 3, strlen(zero + 3) + 1);
   }
 }

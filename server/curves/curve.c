@@ -96,13 +96,13 @@ static ep_status add(curve *out, const ep_event *event, ep_error *error) {
 
 static ep_status add_lines(curve *out, const char *text, size_t bytes, ep_error *error) {
   ep_status status = EP_OK;
-  for (const char *end = text + bytes; text < end && !status;) {
+  for (const char *end = text + bytes; text < end && status == EP_OK;) {
     const char *stop = memchr(text, '\n', (size_t)(end - text));
     size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
     ep_event event;
     status = ep_event_parse(text, length, &event, error);
-    if (!status && event.type == EP_EVENT_EPOCH) status = add(out, &event, error);
-    if (!status && (event.type == EP_EVENT_STARTED || event.type == EP_EVENT_RESTARTED))
+    if (status == EP_OK && event.type == EP_EVENT_EPOCH) status = add(out, &event, error);
+    if (status == EP_OK && (event.type == EP_EVENT_STARTED || event.type == EP_EVENT_RESTARTED))
       out->start_us = event.time_us;
     text += length + 1;
   }
@@ -116,15 +116,15 @@ ep_status ep_curve_read(ep_event_log *log, int64_t max_points, ep_curve_point **
   ep_status status = buffer ? EP_OK : ep_fail(error, EP_NO_MEMORY, "not enough memory");
   int64_t offset = 0;
   bool ended = false;
-  while (!status && !ended) {
+  while (status == EP_OK && !ended) {
     size_t bytes = 0;
     status = ep_event_log_read(log, offset, buffer, CURVE_READ_BYTES, &bytes, &ended, error);
-    if (status || bytes == 0) break;
+    if (status != EP_OK || bytes == 0) break;
     status = add_lines(&read, buffer, bytes, error);
     offset += (int64_t)bytes;
   }
   free(buffer);
-  if (status) {
+  if (status != EP_OK) {
     free(read.points);
     return status;
   }

@@ -58,7 +58,7 @@ static uint8_t *grow(file *out, size_t count) {
   if (out->capacity - out->count < count) {
     size_t capacity = (out->capacity + count) * 2;
     uint8_t *grown = realloc(out->bytes, capacity);
-    if (grown == NULL) return NULL;
+    if (!grown) return NULL;
     out->bytes = grown;
     out->capacity = capacity;
   }
@@ -73,7 +73,7 @@ static void record_add(file *out, ep_protobuf *event) {
   uint8_t *place = NULL;
   if (!out->failed && !event->failed)
     place = grow(out, LENGTH_BYTES + CHECKSUM_BYTES + bytes + CHECKSUM_BYTES);
-  if (place == NULL) {
+  if (!place) {
     out->failed = true;
     return;
   }

@@ -61,7 +61,7 @@ static ep_status marks_reserve(ep_event_log *log, int64_t lines, ep_error *error
   if (needed <= log->marks_capacity) return EP_OK;
   int64_t capacity = needed + needed / 2 + 4;
   int64_t *marks = realloc(log->marks, (size_t)capacity * sizeof *marks);
-  if (marks == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log's index");
+  if (!marks) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log's index");
   log->marks = marks;
   log->marks_capacity = capacity;
   return EP_OK;
@@ -98,7 +98,7 @@ static void line_scan(const char *line, size_t bytes, int64_t offset, ep_event_l
   const char *type = memmem(line, within, key, sizeof key - 1);
   scan->last_offset = offset;
   scan->last_bytes = bytes;
-  if (type == NULL) return;
+  if (!type) return;
   type += sizeof key - 1;
   if (strncmp(type, "epoch\"", 6) == 0) {
     scan->epoch_offset = offset;
@@ -118,7 +118,7 @@ static ep_status log_scan(ep_event_log *log, char *buffer, scan_result *scan, ep
     ep_status status = read_at(log->fd, buffer, SCAN_BYTES, tail->bytes, &got, error);
     if (status != EP_OK) return status;
     const char *line = buffer, *end = buffer + got;
-    for (const char *newline = memchr(line, '\n', (size_t)(end - line)); newline != NULL;
+    for (const char *newline = memchr(line, '\n', (size_t)(end - line)); newline;
          newline = memchr(line, '\n', (size_t)(end - line))) {
       size_t bytes = (size_t)(newline + 1 - line);
       status = marks_reserve(log, tail->last_seq + 1, error);
@@ -149,7 +149,7 @@ static ep_status log_load(ep_event_log *log, ep_error *error) {
   ep_event event = {0};
   struct stat state;
   char *buffer = malloc(SCAN_BYTES);
-  if (buffer == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory to read an event log");
+  if (!buffer) return ep_fail(error, EP_NO_MEMORY, "no memory to read an event log");
   ep_status status = log_scan(log, buffer, &scan, error);
   if (status == EP_OK && scan.epoch_offset >= 0) {
     status = line_read(log, buffer, scan.epoch_offset, scan.epoch_bytes, &event, error);
@@ -173,20 +173,20 @@ static ep_status log_load(ep_event_log *log, ep_error *error) {
 ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *error) {
   *out = NULL;
   ep_event_log *log = calloc(1, sizeof *log);
-  if (log == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+  if (!log) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
   pthread_mutex_init(&log->mutex, NULL);
   pthread_cond_init(&log->appended, NULL);
   ep_subscribers_init(&log->wakes);
   ep_status status = EP_OK;
   log->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   log->folder = strdup(path);
-  if (log->folder == NULL) {
+  if (!log->folder) {
     status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
   } else if (log->fd < 0) {
     status = ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
   } else {
     char *name = strrchr(log->folder, '/');
-    assert(name != NULL);
+    assert(name);
     *name = 0;
     status = log_load(log, error);
   }
@@ -199,7 +199,7 @@ ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *erro
 }
 
 void ep_event_log_close(ep_event_log *log) {
-  if (log == NULL) return;
+  if (!log) return;
   if (log->fd >= 0) close(log->fd);
   free(log->folder);
   free(log->held.text);
@@ -216,14 +216,14 @@ static ep_status batch_reserve(line_batch *batch, ep_error *error) {
   if (batch->count == batch->starts_capacity) {
     int capacity = batch->starts_capacity * 2 + 64;
     size_t *starts = realloc(batch->starts, (size_t)capacity * sizeof *starts);
-    if (starts == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    if (!starts) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
     batch->starts = starts;
     batch->starts_capacity = capacity;
   }
   if (batch->capacity - batch->bytes < EP_LIMIT_EVENT_BYTES) {
     size_t capacity = batch->capacity * 2 + EP_LIMIT_EVENT_BYTES;
     char *text = realloc(batch->text, capacity);
-    if (text == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    if (!text) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
     batch->text = text;
     batch->capacity = capacity;
   }
@@ -364,7 +364,7 @@ static int64_t lines_skip(const char *text, size_t bytes, int64_t *lines) {
   const char *place = text, *end = text + bytes;
   while (*lines > 0) {
     const char *newline = memchr(place, '\n', (size_t)(end - place));
-    if (newline == NULL) return -1;
+    if (!newline) return -1;
     place = newline + 1;
     --*lines;
   }
@@ -404,7 +404,7 @@ ep_status ep_event_log_read(ep_event_log *log, int64_t offset, char *buffer, siz
   ep_status status = read_at(log->fd, buffer, wanted, offset, &got, error);
   if (status != EP_OK) return status;
   const char *newline = memrchr(buffer, '\n', got);
-  if (newline == NULL)
+  if (!newline)
     return ep_fail(error, EP_TOO_LARGE, "a line of the event log is longer than the buffer");
   *bytes = (size_t)(newline + 1 - buffer);
   *ended = shown.ended && offset + (int64_t)*bytes >= shown.bytes;

@@ -15,7 +15,7 @@ void ep_open_logs_init(ep_open_logs *logs, const char *data_dir) {
 }
 
 void ep_open_logs_deinit(ep_open_logs *logs) {
-  for (ep_open_log *entry = logs->entries, *next; entry != NULL; entry = next) {
+  for (ep_open_log *entry = logs->entries, *next; entry; entry = next) {
     next = entry->next;
     ep_event_log_close(entry->log);
     free(entry);
@@ -34,7 +34,7 @@ static ep_open_log *entry_drop(ep_open_logs *logs, ep_open_log *entry) {
 }
 
 static void entry_free(ep_open_log *entry) {
-  if (entry == NULL) return;
+  if (!entry) return;
   ep_event_log_close(entry->log);
   free(entry);
 }
@@ -42,11 +42,11 @@ static void entry_free(ep_open_log *entry) {
 /* Finds or adds the entry of a job and holds it; *add is true for one that must be opened. */
 static ep_open_log *entry_hold(ep_open_logs *logs, const char *id, bool *add) {
   ep_open_log *entry = logs->entries;
-  while (entry != NULL && (entry->failed || strcmp(entry->id, id) != 0)) entry = entry->next;
-  *add = entry == NULL;
-  if (entry == NULL) {
+  while (entry && (entry->failed || strcmp(entry->id, id) != 0)) entry = entry->next;
+  *add = !entry;
+  if (!entry) {
     entry = calloc(1, sizeof *entry);
-    if (entry == NULL) return NULL;
+    if (!entry) return NULL;
     snprintf(entry->id, sizeof entry->id, "%s", id);
     entry->next = logs->entries;
     logs->entries = entry;
@@ -74,7 +74,7 @@ ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log *
   ep_status status = EP_OK;
   pthread_mutex_lock(&logs->mutex);
   ep_open_log *entry = entry_hold(logs, id, &add), *last = NULL;
-  if (entry == NULL) {
+  if (!entry) {
     status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
   } else if (add) {
     ep_event_log *log = NULL;
@@ -85,12 +85,12 @@ ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log *
     entry->failed = status != EP_OK;
     pthread_cond_broadcast(&logs->opened);
   } else {
-    while (entry->log == NULL && !entry->failed) pthread_cond_wait(&logs->opened, &logs->mutex);
+    while (!entry->log && !entry->failed) pthread_cond_wait(&logs->opened, &logs->mutex);
     if (entry->failed) status = ep_fail(error, EP_IO, "the events of job %s cannot be read", id);
   }
   if (status == EP_OK) {
     *out = entry->log;
-  } else if (entry != NULL) {
+  } else if (entry) {
     last = entry_drop(logs, entry);
   }
   pthread_mutex_unlock(&logs->mutex);
@@ -99,11 +99,11 @@ ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log *
 }
 
 void ep_open_logs_release(ep_open_logs *logs, ep_event_log *log) {
-  if (log == NULL) return;
+  if (!log) return;
   pthread_mutex_lock(&logs->mutex);
   ep_open_log *entry = logs->entries;
-  while (entry != NULL && entry->log != log) entry = entry->next;
-  assert(entry != NULL);
+  while (entry && entry->log != log) entry = entry->next;
+  assert(entry);
   ep_open_log *last = entry_drop(logs, entry);
   pthread_mutex_unlock(&logs->mutex);
   entry_free(last);

@@ -29,7 +29,7 @@ static uint32_t slot_take(ep_subscribers *wakes) {
   if (wakes->used == wakes->slots_count) {
     uint32_t count = wakes->slots_count == 0 ? 4 : wakes->slots_count * 2;
     ep_subscribers_slot *slots = realloc(wakes->slots, count * sizeof *slots);
-    if (slots == NULL || count < wakes->slots_count) return wakes->slots_count;
+    if (!slots || count < wakes->slots_count) return wakes->slots_count;
     for (uint32_t i = wakes->slots_count; i < count; i++) slots[i] = (ep_subscribers_slot){0};
     uint32_t first = wakes->slots_count;
     wakes->slots = slots;
@@ -37,13 +37,13 @@ static uint32_t slot_take(ep_subscribers *wakes) {
     return first;
   }
   uint32_t index = 0;
-  while (wakes->slots[index].wake != NULL || wakes->slots[index].running) index++;
+  while (wakes->slots[index].wake || wakes->slots[index].running) index++;
   return index;
 }
 
 uint64_t ep_subscribers_add(ep_subscribers *wakes, uint64_t key, bool once, ep_wake *wake,
                             void *context) {
-  assert(wake != NULL);
+  assert(wake);
   uint64_t token = 0;
   pthread_mutex_lock(&wakes->mutex);
   uint32_t index = slot_take(wakes);
@@ -62,11 +62,11 @@ uint64_t ep_subscribers_add(ep_subscribers *wakes, uint64_t key, bool once, ep_w
 void ep_subscribers_remove(ep_subscribers *wakes, uint64_t token) {
   pthread_mutex_lock(&wakes->mutex);
   ep_subscribers_slot *slot = slot_find(wakes, token);
-  while (slot != NULL && slot->running && !pthread_equal(slot->caller, pthread_self())) {
+  while (slot && slot->running && !pthread_equal(slot->caller, pthread_self())) {
     pthread_cond_wait(&wakes->idle, &wakes->mutex);
     slot = slot_find(wakes, token); /* the array may have moved, or the slot been used anew */
   }
-  if (slot != NULL && slot->wake != NULL) {
+  if (slot && slot->wake) {
     slot->wake = NULL;
     if (!slot->running) wakes->used--;
   }
@@ -78,7 +78,7 @@ bool ep_subscribers_mark(ep_subscribers *wakes, uint64_t mask, uint64_t value) {
   pthread_mutex_lock(&wakes->mutex);
   for (uint32_t i = 0, seen = 0; seen < wakes->used && i < wakes->slots_count; i++) {
     ep_subscribers_slot *slot = &wakes->slots[i];
-    if (slot->wake == NULL) continue;
+    if (!slot->wake) continue;
     seen++;
     if ((slot->key & mask) == value) any = slot->due = true;
   }
@@ -89,7 +89,7 @@ bool ep_subscribers_mark(ep_subscribers *wakes, uint64_t mask, uint64_t value) {
 bool ep_subscribers_mark_token(ep_subscribers *wakes, uint64_t token) {
   pthread_mutex_lock(&wakes->mutex);
   ep_subscribers_slot *slot = slot_find(wakes, token);
-  bool known = slot != NULL && slot->wake != NULL;
+  bool known = slot && slot->wake;
   if (known) slot->due = true;
   pthread_mutex_unlock(&wakes->mutex);
   return known;
@@ -100,7 +100,7 @@ static void slot_call(ep_subscribers *wakes, uint32_t index) {
   ep_subscribers_slot *slot = &wakes->slots[index];
   slot->running = true;
   slot->caller = pthread_self();
-  while (slot->wake != NULL && slot->due) {
+  while (slot->wake && slot->due) {
     ep_wake *wake = slot->wake;
     void *context = slot->context;
     slot->due = false;
@@ -111,7 +111,7 @@ static void slot_call(ep_subscribers *wakes, uint32_t index) {
     slot = &wakes->slots[index]; /* the array may have moved; a running slot is not given away */
   }
   slot->running = false;
-  if (slot->wake == NULL) wakes->used--;
+  if (!slot->wake) wakes->used--;
   pthread_cond_broadcast(&wakes->idle);
 }
 
@@ -119,7 +119,7 @@ void ep_subscribers_call(ep_subscribers *wakes) {
   pthread_mutex_lock(&wakes->mutex);
   for (uint32_t i = 0; i < wakes->slots_count; i++) {
     const ep_subscribers_slot *slot = &wakes->slots[i];
-    if (slot->wake != NULL && slot->due && !slot->running) slot_call(wakes, i);
+    if (slot->wake && slot->due && !slot->running) slot_call(wakes, i);
   }
   pthread_mutex_unlock(&wakes->mutex);
 }

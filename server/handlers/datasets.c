@@ -19,8 +19,9 @@ static ep_status read_options(const ep_request *request, ep_ingest_options *opti
   static const char BYTES[] = ",;|,;|\t";
   int header, delimiter;
   ep_status status = ep_request_word(request, "header", HEADER, -1, &header, error);
-  if (!status) status = ep_request_word(request, "delimiter", DELIMITERS, -1, &delimiter, error);
-  if (status) return status;
+  if (status == EP_OK)
+    status = ep_request_word(request, "delimiter", DELIMITERS, -1, &delimiter, error);
+  if (status != EP_OK) return status;
   *options = (ep_ingest_options){.delimiter = delimiter < 0 ? 0 : BYTES[delimiter],
                                  .header = header < 0    ? 0
                                            : header == 0 ? 1
@@ -49,7 +50,7 @@ static ep_status read_upload(ep_exchange *exchange, const char *folder,
   ep_status status =
       part ? ep_dataset_ingest_part(path, folder, split, role, options, limit, &meta, error)
            : ep_dataset_ingest(path, folder, options, limit, &meta, error);
-  if (!status) ep_dataset_meta_deinit(&meta);
+  if (status == EP_OK) ep_dataset_meta_deinit(&meta);
   return status;
 }
 
@@ -60,9 +61,9 @@ static ep_status ingest(ep_exchange *exchange, const ep_ingest_options *options,
   ep_request *request = &exchange->request;
   char folder[EP_PATH_BYTES];
   ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = read_upload(exchange, folder, options, part, error);
-  if (!status)
+  if (status == EP_OK)
     status = part ? ep_jobs_dataset_part_put(server->jobs, request->id, folder, created, error)
                   : ep_jobs_dataset_put(server->jobs, request->id, folder, created, error);
   ep_data_dir_remove(folder, NULL); /* gone already if the store took it */
@@ -73,7 +74,8 @@ static ep_route_result answer_dataset(ep_exchange *exchange, int status) {
   ep_error error = {0};
   char *text = NULL;
   char sha256[65] = "", etag[80];
-  if (ep_jobs_dataset_get(exchange->server->jobs, exchange->request.id, &text, sha256, &error))
+  if (ep_jobs_dataset_get(exchange->server->jobs, exchange->request.id, &text, sha256, &error) !=
+      EP_OK)
     return ep_exchange_fail(exchange, &error);
   snprintf(etag, sizeof etag, "\"%s\"", sha256);
   ep_response_header_add(&exchange->answer, "ETag", "%s", etag);
@@ -92,9 +94,9 @@ static ep_route_result put(ep_exchange *exchange, bool part) {
   ep_ingest_options options;
   bool created = false;
   ep_status status = read_options(&exchange->request, &options, &error);
-  if (!status) status = ingest(exchange, &options, part, &created, &error);
+  if (status == EP_OK) status = ingest(exchange, &options, part, &created, &error);
   ep_upload_discard(&exchange->request.upload);
-  if (status) return ep_exchange_fail(exchange, &error);
+  if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   if (created)
     ep_response_header_add(&exchange->answer, "Location", "/v1/datasets/%s", exchange->request.id);
   return answer_dataset(exchange, created ? 201 : 200);
@@ -115,14 +117,14 @@ ep_route_result ep_route_dataset_get(ep_exchange *exchange) {
 ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_jobs_dataset_list(exchange->server->jobs, &text, &error))
+  if (ep_jobs_dataset_list(exchange->server->jobs, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
 
 ep_route_result ep_route_dataset_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_jobs_dataset_delete(exchange->server->jobs, exchange->request.id, &error))
+  if (ep_jobs_dataset_delete(exchange->server->jobs, exchange->request.id, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_response_empty(&exchange->answer, 204);
   return EP_ROUTE_ANSWERED;

@@ -12,7 +12,8 @@ ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int stat
   ep_event_log *log;
   if (options->follow && !ep_waiter_admit(&exchange->park))
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
-  if (ep_jobs_retain_log(jobs, job, &log, &error)) return ep_exchange_fail(exchange, &error);
+  if (ep_jobs_retain_log(jobs, job, &log, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
   ep_event_log_tail tail;
   ep_event_log_get_tail(log, &tail);
   if (options->sse && tail.ended && options->after >= tail.last_seq) {
@@ -33,7 +34,7 @@ ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int stat
 /* ?after= wins over Last-Event-ID, which a browser sends by itself. */
 static ep_status read_after(const ep_request *request, int64_t *after, ep_error *error) {
   ep_status status = ep_request_integer(request, "after", 0, INT64_MAX, -1, after, error);
-  if (status || *after >= 0) return status;
+  if (status != EP_OK || *after >= 0) return status;
   *after = 0;
   const char *last = ep_request_header(request, "Last-Event-ID");
   if (!last || !*last) return EP_OK;
@@ -50,9 +51,10 @@ ep_route_result ep_route_events_get(ep_exchange *exchange) {
   ep_watcher_options options = {0};
   ep_error error = {0};
   int64_t follow;
-  if (read_after(request, &options.after, &error) ||
-      ep_request_integer(request, "every", 1, EP_LIMIT_EPOCHS, 1, &options.every, &error) ||
-      ep_request_integer(request, "follow", 0, 1, 1, &follow, &error))
+  if (read_after(request, &options.after, &error) != EP_OK ||
+      ep_request_integer(request, "every", 1, EP_LIMIT_EPOCHS, 1, &options.every, &error) !=
+          EP_OK ||
+      ep_request_integer(request, "follow", 0, 1, 1, &follow, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   options.follow = follow != 0;
   options.sse = ep_request_names(request, "Accept", "text/event-stream");

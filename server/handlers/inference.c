@@ -36,13 +36,13 @@ ep_route_result ep_route_inference_ready(ep_exchange *exchange) {
 static ep_status model_find(ep_exchange *exchange, ep_model *out) {
   ep_error error = {0};
   ep_status status = ep_models_get(exchange->server->jobs, exchange->request.id, out, &error);
-  if (status) ep_exchange_fail(exchange, &error);
+  if (status != EP_OK) ep_exchange_fail(exchange, &error);
   return status;
 }
 
 ep_route_result ep_route_inference_model(ep_exchange *exchange) {
   ep_model model;
-  if (model_find(exchange, &model)) return EP_ROUTE_ANSWERED;
+  if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_ANSWERED;
   return ep_exchange_json(exchange, ep_model_metadata_format(&model));
 }
 
@@ -50,9 +50,9 @@ ep_route_result ep_route_inference_model_ready(ep_exchange *exchange) {
   ep_model model;
   ep_error error = {0};
   char path[EP_PATH_BYTES];
-  if (model_find(exchange, &model)) return EP_ROUTE_ANSWERED;
+  if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_ANSWERED;
   if (ep_jobs_file(exchange->server->jobs, model.job, "weights.safetensors", path, sizeof path,
-                   &error))
+                   &error) != EP_OK)
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", error.message);
   return ep_exchange_json(exchange, ep_model_ready_format(&model));
 }
@@ -96,11 +96,11 @@ static ep_status request_read(ep_exchange *exchange, inference *asked, ep_error 
   const char *length = ep_request_header(request, EP_INFERENCE_LENGTH_HEADER);
   size_t json_bytes = request->body_bytes;
   ep_status status = ep_models_get(exchange->server->jobs, request->id, &asked->model, error);
-  if (!status && ep_request_header_count(request, EP_INFERENCE_LENGTH_HEADER) > 1)
+  if (status == EP_OK && ep_request_header_count(request, EP_INFERENCE_LENGTH_HEADER) > 1)
     status = ep_fail(error, EP_MALFORMED, "%s is given twice", EP_INFERENCE_LENGTH_HEADER);
-  if (!status && length)
+  if (status == EP_OK && length)
     status = ep_inference_length_parse(length, request->body_bytes, &json_bytes, error);
-  if (!status)
+  if (status == EP_OK)
     status = ep_inference_parse(&asked->model, request->body, request->body_bytes, json_bytes,
                                 &asked->request, error);
   return status;
@@ -111,14 +111,14 @@ static ep_route_result infer_start(ep_exchange *exchange) {
   inference *asked = calloc(1, sizeof *asked);
   if (!asked) return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "not enough memory to infer");
   ep_status status = request_read(exchange, asked, &error);
-  if (!status) {
+  if (status == EP_OK) {
     const ep_inference_request *request = &asked->request;
     exchange->deadline_us = ep_clock_steady_us() + INFER_SECONDS * 1000000LL;
     ep_exchange_retain(exchange);
     asked->exchange = exchange;
     status = ep_jobs_predict(exchange->server->jobs, asked->model.job, request->x, request->rows,
                              request->columns, predicted, asked, &error);
-    if (!status) return EP_ROUTE_WAITS; /* `asked` may be gone already */
+    if (status == EP_OK) return EP_ROUTE_WAITS; /* `asked` may be gone already */
     ep_exchange_release(exchange);
   }
   inference_destroy(asked);
@@ -127,7 +127,7 @@ static ep_route_result infer_start(ep_exchange *exchange) {
 
 static ep_route_result infer_end(ep_exchange *exchange) {
   char *body = exchange->result;
-  if (exchange->error.status) return ep_exchange_fail(exchange, &exchange->error);
+  if (exchange->error.status != EP_OK) return ep_exchange_fail(exchange, &exchange->error);
   exchange->result = NULL;
   bool binary = exchange->result_json_bytes > 0;
   ep_response_take_bytes(&exchange->answer, 200,

@@ -31,7 +31,7 @@ static ep_route_result validate(ep_exchange *exchange) {
   ep_problem problem = {0};
   char *text = NULL;
   if (ep_jobs_validate(exchange->server->jobs, exchange->request.body, exchange->request.body_bytes,
-                       &text, &problem))
+                       &text, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   return ep_exchange_json(exchange, text);
 }
@@ -56,7 +56,7 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   ep_watcher_options options;
   const char *key;
   int mode;
-  if (ep_request_word(request, "validate", MODES, -1, &mode, &error))
+  if (ep_request_word(request, "validate", MODES, -1, &mode, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   if (mode == 0) return validate(exchange);
   if (!has_good_key(request, &key))
@@ -70,14 +70,14 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   char id[40];
   bool repeated = false;
   if (ep_jobs_submit(exchange->server->jobs, request->body, request->body_bytes, key, id, &repeated,
-                     &problem))
+                     &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   char *text = NULL;
   uint64_t version = 0;
   if (stream) ep_route_follow(exchange, id, 201, &options);
   if (exchange->answer.status != 201) { /* or it cannot be followed now; but it is in */
     ep_response_deinit(&exchange->answer);
-    if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error))
+    if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error) != EP_OK)
       return ep_exchange_fail(exchange, &error);
     etag_add(exchange, version);
     ep_response_take_text(&exchange->answer, 201, "application/json", text);
@@ -97,8 +97,9 @@ static ep_status read_page(const ep_request *request, ep_job_page *page,
                         .after = ep_request_query(request, "after"),
                         .tags = tags,
                         .tags_count = ep_request_queries(request, "tag", tags)};
-  if (ep_request_integer(request, "limit", 1, LIST_ITEMS, LIST_HERE, &page->limit, error) ||
-      ep_request_word(request, "view", VIEWS, 0, &view, error))
+  if (ep_request_integer(request, "limit", 1, LIST_ITEMS, LIST_HERE, &page->limit, error) !=
+          EP_OK ||
+      ep_request_word(request, "view", VIEWS, 0, &view, error) != EP_OK)
     return error->status;
   page->summary = view == 1;
   if (state && page->state < 0)
@@ -120,8 +121,8 @@ ep_route_result ep_route_job_list(ep_exchange *exchange) {
   const char *tags[EP_REQUEST_QUERY];
   uint64_t version;
   char *text = NULL;
-  if (read_page(request, &page, tags, &error) ||
-      ep_jobs_list_version(jobs, &page, &version, &error))
+  if (read_page(request, &page, tags, &error) != EP_OK ||
+      ep_jobs_list_version(jobs, &page, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   exchange->answer.headers_count = 0;
   etag_add(exchange, version); /* older than the text, if anything: never newer */
@@ -130,7 +131,7 @@ ep_route_result ep_route_job_list(ep_exchange *exchange) {
     return EP_ROUTE_ANSWERED;
   }
   if (page.limit > LIST_HERE && !exchange->works) return EP_ROUTE_WORKS;
-  if (ep_jobs_list(jobs, &page, &text, &error)) return ep_exchange_fail(exchange, &error);
+  if (ep_jobs_list(jobs, &page, &text, &error) != EP_OK) return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
 
@@ -141,9 +142,9 @@ ep_route_result ep_route_job_label(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
   uint64_t version = 0;
-  if (ep_jobs_label(jobs, request->id, request->body, request->body_bytes, &problem))
+  if (ep_jobs_label(jobs, request->id, request->body, request->body_bytes, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  if (ep_jobs_get(jobs, request->id, &text, &version, &error))
+  if (ep_jobs_get(jobs, request->id, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   etag_add(exchange, version);
   return ep_exchange_json(exchange, text);
@@ -176,8 +177,8 @@ ep_route_result ep_route_job_get(ep_exchange *exchange) {
   char *text = NULL;
   uint64_t version = 0;
   ep_route_leave(exchange); /* called again after a wait: its watch is over */
-  if (ep_request_integer(request, "wait", 0, WAIT_SECONDS, 0, &seconds, &error) ||
-      ep_jobs_get(exchange->server->jobs, request->id, &text, &version, &error))
+  if (ep_request_integer(request, "wait", 0, WAIT_SECONDS, 0, &seconds, &error) != EP_OK ||
+      ep_jobs_get(exchange->server->jobs, request->id, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   exchange->answer.headers_count = 0;
   etag_add(exchange, version);
@@ -206,8 +207,8 @@ ep_route_result ep_route_job_cancel(ep_exchange *exchange) {
   char *text = NULL;
   uint64_t version = 0;
   ep_jobs *jobs = exchange->server->jobs;
-  if (ep_jobs_cancel(jobs, exchange->request.id, &error) ||
-      ep_jobs_get(jobs, exchange->request.id, &text, &version, &error))
+  if (ep_jobs_cancel(jobs, exchange->request.id, &error) != EP_OK ||
+      ep_jobs_get(jobs, exchange->request.id, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   etag_add(exchange, version);
   return ep_exchange_json(exchange, text);
@@ -215,7 +216,7 @@ ep_route_result ep_route_job_cancel(ep_exchange *exchange) {
 
 ep_route_result ep_route_job_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_jobs_delete(exchange->server->jobs, exchange->request.id, &error))
+  if (ep_jobs_delete(exchange->server->jobs, exchange->request.id, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_response_empty(&exchange->answer, 204);
   return EP_ROUTE_ANSWERED;
@@ -240,14 +241,14 @@ static ep_route_result predict_start(ep_exchange *exchange) {
   double *x = NULL;
   int64_t rows = 0, columns = 0;
   if (ep_predict_parse(exchange->request.body, exchange->request.body_bytes, &x, &rows, &columns,
-                       &problem))
+                       &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   exchange->deadline_us = ep_clock_steady_us() + PREDICT_SECONDS * 1000000LL;
   ep_exchange_retain(exchange);
   ep_status status = ep_jobs_predict(exchange->server->jobs, exchange->request.id, x, rows, columns,
                                      predicted, exchange, &error);
   free(x);
-  if (!status) return EP_ROUTE_WAITS;
+  if (status == EP_OK) return EP_ROUTE_WAITS;
   ep_exchange_release(exchange);
   return ep_exchange_fail(exchange, &error);
 }
@@ -255,7 +256,7 @@ static ep_route_result predict_start(ep_exchange *exchange) {
 ep_route_result ep_route_job_predict(ep_exchange *exchange) {
   if (exchange->deadline_us == 0) return predict_start(exchange);
   if (atomic_load(&exchange->called_back)) {
-    if (exchange->error.status) return ep_exchange_fail(exchange, &exchange->error);
+    if (exchange->error.status != EP_OK) return ep_exchange_fail(exchange, &exchange->error);
     char *text = exchange->result;
     exchange->result = NULL;
     return ep_exchange_json(exchange, text);

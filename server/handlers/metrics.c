@@ -14,7 +14,7 @@ ep_route_result ep_route_metrics_get(ep_exchange *exchange) {
   ep_writer_init(&out, METRICS_BYTES);
   ep_metrics_family(&out, "epochd_build_info", "gauge", "1; its label is the daemon's version.");
   ep_metrics_sample(&out, "epochd_build_info", (const char *[]){"version", EP_VERSION, NULL}, 1);
-  if (ep_metrics_jobs_format(server->jobs, &out, &error)) {
+  if (ep_metrics_jobs_format(server->jobs, &out, &error) != EP_OK) {
     ep_writer_deinit(&out);
     return ep_exchange_fail(exchange, &error);
   }

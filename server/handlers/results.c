@@ -46,7 +46,7 @@ static void answer_svg(ep_exchange *exchange, const curve *read) {
   uint64_t version;
   ep_error error = {0};
   const char *id = exchange->request.id;
-  if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error)) {
+  if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error) != EP_OK) {
     ep_exchange_fail(exchange, &error);
     return;
   }
@@ -85,15 +85,15 @@ ep_route_result ep_route_curve_get(ep_exchange *exchange) {
   int format;
   curve read = {0};
   ep_event_log *log;
-  if (read_format(request, FORMATS, &format, &error) ||
+  if (read_format(request, FORMATS, &format, &error) != EP_OK ||
       ep_request_integer(request, "max_points", 2, EP_LIMIT_CURVE_POINTS,
                          format == SVG ? EP_CURVE_SVG_POINTS : EP_LIMIT_CURVE_POINTS, &max_points,
-                         &error) ||
-      ep_jobs_retain_log(jobs, request->id, &log, &error))
+                         &error) != EP_OK ||
+      ep_jobs_retain_log(jobs, request->id, &log, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_status status = ep_curve_read(log, max_points, &read.points, &read.count, &error);
   ep_jobs_release_log(jobs, log);
-  if (status) return ep_exchange_fail(exchange, &error);
+  if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   switch (format) {
   case JSON: answer_json(exchange, &read); break;
   case CSV: answer_csv(exchange, &read); break;
@@ -175,10 +175,10 @@ static ep_status make_file(const ep_server *server, const weights_format *format
                            const char *weights, const char *path, ep_error *error) {
   char folder[EP_PATH_BYTES], made[EP_PATH_BYTES];
   ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = ep_data_dir_path(made, error, folder, format->file, NULL);
-  if (!status) status = format->make(weights, made, error);
-  if (!status && rename(made, path) != 0)
+  if (status == EP_OK) status = format->make(weights, made, error);
+  if (status == EP_OK && rename(made, path) != 0)
     status = errno == ENOENT
                  ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
                  : ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
@@ -203,7 +203,7 @@ static ep_status etag_find(ep_exchange *exchange, int index, char etag[96], ep_e
   const char *name = index > 0 ? weights_format_names[index] : "";
   ep_status status =
       ep_jobs_get(exchange->server->jobs, exchange->request.id, &text, &version, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   etag[0] = 0;
   if (ep_member_find(text, "weights", "sha256", sha256, sizeof sha256))
     snprintf(etag, 96, "\"%s%s%s\"", sha256, index > 0 ? "-" : "", name);
@@ -218,19 +218,19 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
   char weights[EP_PATH_BYTES], path[EP_PATH_BYTES], etag[96];
   int index, file = -1;
   int64_t bytes = 0;
-  if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) ||
+  if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) != EP_OK ||
       ep_jobs_file(server->jobs, request->id, "weights.safetensors", weights, sizeof weights,
-                   &error) ||
-      etag_find(exchange, index, etag, &error))
+                   &error) != EP_OK ||
+      etag_find(exchange, index, etag, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   const weights_format *format = &weights_formats[index];
   ep_status status = format_path(format, weights, path, &error);
-  if (!status && format->make != NULL && !ep_data_dir_exists(path)) {
+  if (status == EP_OK && format->make && !ep_data_dir_exists(path)) {
     if (!exchange->works) return EP_ROUTE_INGESTS;
     status = make_file(server, format, weights, path, &error);
   }
-  if (!status) status = open_file(path, &file, &bytes, &error);
-  if (status) return ep_exchange_fail(exchange, &error);
+  if (status == EP_OK) status = open_file(path, &file, &bytes, &error);
+  if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   return serve_file(exchange, file, bytes, format->type, format->file, etag);
 }
 
@@ -241,11 +241,11 @@ ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
   char path[EP_PATH_BYTES];
   int format, file;
   int64_t bytes = 0;
-  if (read_format(request, FORMATS, &format, &error) ||
+  if (read_format(request, FORMATS, &format, &error) != EP_OK ||
       ep_jobs_file(exchange->server->jobs, request->id,
                    format == 0 ? "predictions.json" : "predictions.csv", path, sizeof path,
-                   &error) ||
-      open_file(path, &file, &bytes, &error))
+                   &error) != EP_OK ||
+      open_file(path, &file, &bytes, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return serve_file(exchange, file, bytes,
                     format == 0 ? "application/json" : "text/csv; charset=utf-8",

@@ -12,7 +12,7 @@ enum { READY_TIMEOUT_MS = 5000 };
 ep_route_result ep_route_devices_get(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_jobs_devices(exchange->server->jobs, &text, &error))
+  if (ep_jobs_devices(exchange->server->jobs, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
@@ -20,7 +20,7 @@ ep_route_result ep_route_devices_get(ep_exchange *exchange) {
 ep_route_result ep_route_queue_get(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_jobs_queue(exchange->server->jobs, &text, &error))
+  if (ep_jobs_queue(exchange->server->jobs, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
@@ -51,7 +51,7 @@ ep_route_result ep_route_ready_get(ep_exchange *exchange) {
   bool called_back = atomic_load(&exchange->called_back);
   if (!called_back && !exchange->timed_out) return EP_ROUTE_WAITS;
   if (!called_back) return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no device answered");
-  if (exchange->error.status)
+  if (exchange->error.status != EP_OK)
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", exchange->error.message);
   ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
   return EP_ROUTE_ANSWERED;

@@ -32,13 +32,13 @@ ep_status ep_auth_read(ep_auth *auth, const char *path, ep_error *error) {
     return ep_fail(error, EP_IO, "the token file %.300s cannot be read: %s", path, strerror(errno));
   char line[1024];
   ep_status status = EP_OK;
-  for (int number = 1; !status && fgets(line, sizeof line, file); number++) {
+  for (int number = 1; status == EP_OK && fgets(line, sizeof line, file); number++) {
     line[strcspn(line, "\r\n")] = 0;
     if (line[0] && line[0] != '#') status = add(auth, line, path, number, error);
   }
   fclose(file);
   sodium_memzero(line, sizeof line);
-  if (!status && auth->count == 0)
+  if (status == EP_OK && auth->count == 0)
     status = ep_fail(error, EP_INVALID, "the token file %.300s has no token", path);
   return status;
 }

@@ -70,7 +70,7 @@ static enum MHD_Result add_header(void *context, enum MHD_ValueKind kind, const 
   reader->status =
       whole ? ep_request_add_header(&reader->exchange->request, name, value, &reader->error)
             : ep_fail(&reader->error, EP_MALFORMED, "a header has a zero byte");
-  return reader->status ? MHD_NO : MHD_YES;
+  return reader->status == EP_OK ? MHD_YES : MHD_NO;
 }
 
 /* Method, target and headers from the library into the request. */
@@ -81,9 +81,9 @@ static ep_status read_head(ep_exchange *exchange, const char *method, const char
     reader.status = ep_fail(&reader.error, EP_NO_MEMORY, "not enough memory for the request");
   else
     reader.status = ep_request_start(&exchange->request, method, exchange->target, &reader.error);
-  if (!reader.status)
+  if (reader.status == EP_OK)
     MHD_get_connection_values_n(exchange->park.connection, MHD_HEADER_KIND, add_header, &reader);
-  if (reader.status) ep_exchange_fail(exchange, &reader.error);
+  if (reader.status != EP_OK) ep_exchange_fail(exchange, &reader.error);
   return reader.status;
 }
 
@@ -99,7 +99,7 @@ static ep_status open_upload(ep_exchange *exchange) {
   ep_status status =
       ep_upload_open(&exchange->request.upload, config->data_dir,
                      announced_bytes(&exchange->request), config->max_upload_bytes, &error);
-  if (status) ep_exchange_fail(exchange, &error);
+  if (status != EP_OK) ep_exchange_fail(exchange, &error);
   return status;
 }
 
@@ -120,13 +120,13 @@ static enum MHD_Result begin(ep_transport *transport, ep_exchange *exchange, con
                              const char *version) {
   bool close = true;
   ep_deadline_allow(exchange->client, BODY_SECONDS * 1000000LL);
-  if (read_head(exchange, method, version)) return refuse(exchange, true);
+  if (read_head(exchange, method, version) != EP_OK) return refuse(exchange, true);
   if (atomic_load(&transport->stopping)) {
     ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "the daemon is stopping");
     return refuse(exchange, true);
   }
-  if (ep_route_admit(exchange, &close)) return refuse(exchange, close);
-  if (exchange->route->body == EP_BODY_UPLOAD && open_upload(exchange))
+  if (ep_route_admit(exchange, &close) != EP_OK) return refuse(exchange, close);
+  if (exchange->route->body == EP_BODY_UPLOAD && open_upload(exchange) != EP_OK)
     return refuse(exchange, false);
   exchange->phase = PHASE_BODY;
   return MHD_YES;
@@ -160,7 +160,7 @@ static ep_status keep_body(ep_exchange *exchange, const char *data, size_t bytes
     return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
                    (long long)route->limit_bytes);
   ep_status status = reserve_body(exchange, request->body_bytes + bytes + 1, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   memcpy(request->body + request->body_bytes, data, bytes);
   request->body_bytes += bytes;
   request->body[request->body_bytes] = 0;
@@ -186,7 +186,7 @@ static enum MHD_Result take_body(ep_exchange *exchange, const char *data, size_t
   status = exchange->route->body == EP_BODY_UPLOAD
                ? ep_upload_write(&exchange->request.upload, data, bytes, &error)
                : keep_body(exchange, data, bytes, &error);
-  if (!status) return MHD_YES;
+  if (status == EP_OK) return MHD_YES;
   ep_upload_discard(&exchange->request.upload);
   ep_exchange_discard_body(exchange);
   ep_exchange_fail(exchange, &error);

@@ -76,9 +76,9 @@ static ep_status listen_on(const ep_config *config, int *listener, int *port, bo
 static ep_status start_threads(ep_http *http, const ep_http_room *room, ep_error *error) {
   ep_server *server = http->server;
   ep_status status = ep_waiters_create(room->watchers, &server->streams, error);
-  if (!status) status = ep_thread_pool_create(2, &server->ingest, error);
-  if (!status) status = ep_thread_pool_create(2, &server->work, error);
-  if (!status) status = ep_deadlines_create(&http->transport.clients, error);
+  if (status == EP_OK) status = ep_thread_pool_create(2, &server->ingest, error);
+  if (status == EP_OK) status = ep_thread_pool_create(2, &server->work, error);
+  if (status == EP_OK) status = ep_deadlines_create(&http->transport.clients, error);
   return status;
 }
 
@@ -112,10 +112,10 @@ ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **o
   http->server = server;
   http->transport.server = server;
   ep_status status = start_threads(http, room, error);
-  if (!status)
+  if (status == EP_OK)
     status = listen_on(server->config, &listener, port, &server->guard.any_address, error);
-  if (!status) status = start_daemon(http, room, listener, error);
-  if (status) {
+  if (status == EP_OK) status = start_daemon(http, room, listener, error);
+  if (status != EP_OK) {
     ep_http_destroy(http);
     return status;
   }

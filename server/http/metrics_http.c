@@ -14,7 +14,7 @@ typedef struct {
 static row_counts counts[EP_METRICS_ROUTES + 1];
 
 static int row_of(const ep_routes *routes, const ep_route *route) {
-  if (route == NULL || route - routes->rows >= EP_METRICS_ROUTES) return EP_METRICS_ROUTES;
+  if (!route || route - routes->rows >= EP_METRICS_ROUTES) return EP_METRICS_ROUTES;
   return (int)(route - routes->rows);
 }
 

@@ -104,7 +104,7 @@ ep_status ep_request_start(ep_request *request, const char *method, const char *
   if (!request->path) return EP_MALFORMED;
   const char *at = target + path_bytes;
   ep_status status = EP_OK;
-  while (*at && !status) {
+  while (*at && status == EP_OK) {
     size_t bytes = strcspn(at + 1, "&");
     status = add_query(request, at + 1, bytes, error);
     at += 1 + bytes;

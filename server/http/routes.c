@@ -131,26 +131,26 @@ ep_status ep_route_admit(ep_exchange *exchange, bool *close) {
   char allow[64] = "";
   *close = false;
   ep_status status = ep_guard_framing(request, &error);
-  if (status) *close = true;
-  if (!status) status = ep_guard_origin(&server->guard, request, &error);
+  if (status != EP_OK) *close = true;
+  if (status == EP_OK) status = ep_guard_origin(&server->guard, request, &error);
   /* Without a token nothing is told, not even which paths there are; a few are open to all. */
   bool known = ep_auth_accepts(&server->auth, ep_request_header(request, "Authorization"));
   ep_error route_error = {0};
-  ep_status route_status = status ? status
-                                  : ep_route_find(exchange->server->routes, request,
-                                                  &exchange->route, allow, &route_error);
-  if (!status && !known && !(exchange->route && exchange->route->open))
+  ep_status route_status = status != EP_OK ? status
+                                           : ep_route_find(exchange->server->routes, request,
+                                                           &exchange->route, allow, &route_error);
+  if (status == EP_OK && !known && !(exchange->route && exchange->route->open))
     status =
         ep_fail(&error, EP_UNAUTHORIZED,
                 ep_request_header(request, "Authorization")
                     ? "that is none of the tokens in the daemon's token file"
                     : "a token is needed: Authorization: Bearer …, from the daemon's token file");
-  if (!status && route_status) {
+  if (status == EP_OK && route_status != EP_OK) {
     status = route_status;
     error = route_error;
   }
-  if (!status) status = check_body(exchange, &error);
-  if (!status) return EP_OK;
+  if (status == EP_OK) status = check_body(exchange, &error);
+  if (status == EP_OK) return EP_OK;
   ep_exchange_fail(exchange, &error);
   if (status == EP_METHOD) ep_response_header_add(&exchange->answer, "Allow", "%s", allow);
   if (*close) ep_response_header_add(&exchange->answer, "Connection", "close");

@@ -38,7 +38,7 @@ ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announ
     return ep_fail(error, EP_NO_MEMORY, "not enough memory for the upload");
   }
   ep_status status = check_disk(data_dir, announced_bytes > 0 ? announced_bytes : 0, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   upload->file = mkostemp(upload->path, O_CLOEXEC);
   if (upload->file < 0)
     return ep_fail(error, ep_status_from_errno(errno), "a file for the upload cannot be made: %s",
@@ -52,7 +52,7 @@ ep_status ep_upload_write(ep_upload *upload, const char *data, size_t bytes, ep_
                    (long long)upload->max_bytes);
   if (upload->bytes - upload->checked_bytes >= CHECK_EVERY_BYTES) {
     ep_status status = check_disk(upload->path, (int64_t)bytes, error);
-    if (status) return status;
+    if (status != EP_OK) return status;
     upload->checked_bytes = upload->bytes;
   }
   while (bytes > 0) {

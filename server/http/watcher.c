@@ -32,7 +32,8 @@ static void bucket_resume(ep_watcher *watcher) {
   size_t bytes = 0;
   bool ended;
   int64_t offset = ep_event_log_offset_after(watcher->log, watcher->options.after - 1);
-  if (ep_event_log_read(watcher->log, offset, scratch, sizeof scratch, &bytes, &ended, NULL) ||
+  if (ep_event_log_read(watcher->log, offset, scratch, sizeof scratch, &bytes, &ended, NULL) !=
+          EP_OK ||
       bytes == 0)
     return;
   ep_event event;
@@ -112,7 +113,7 @@ typedef enum { LINE_DONE, LINE_FULL, LINE_FAILED } line_result;
 static line_result put_line(ep_watcher *watcher, const char *line, size_t bytes, char *buffer,
                             size_t capacity, size_t *used) {
   ep_event event;
-  if (ep_event_parse(line, bytes, &event, NULL)) return LINE_FAILED;
+  if (ep_event_parse(line, bytes, &event, NULL) != EP_OK) return LINE_FAILED;
   int64_t bucket = watcher->bucket;
   if (!is_wanted(watcher, &event)) return LINE_DONE;
   char head[FRAME_BYTES] = "";
@@ -149,7 +150,7 @@ static ep_watcher_result read_framed(ep_watcher *watcher, char *buffer, size_t c
     size_t got = 0;
     bool ended = false;
     if (ep_event_log_read(watcher->log, watcher->offset, scratch, sizeof scratch, &got, &ended,
-                          NULL))
+                          NULL) != EP_OK)
       return EP_WATCHER_FAILED;
     if (got == 0) return ended || !watcher->options.follow ? EP_WATCHER_ENDS : EP_WATCHER_WAITS;
     for (size_t at = 0; at < got;) {
@@ -176,7 +177,7 @@ static ep_watcher_result read_plain(ep_watcher *watcher, char *buffer, size_t ca
   ep_status status =
       ep_event_log_read(watcher->log, watcher->offset, buffer, capacity, bytes, &ended, NULL);
   if (status == EP_TOO_LARGE) return read_framed(watcher, buffer, capacity, bytes);
-  if (status) return EP_WATCHER_FAILED;
+  if (status != EP_OK) return EP_WATCHER_FAILED;
   watcher->offset += (int64_t)*bytes;
   if (*bytes > 0) return EP_WATCHER_BYTES;
   return ended || !watcher->options.follow ? EP_WATCHER_ENDS : EP_WATCHER_WAITS;

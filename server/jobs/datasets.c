@@ -46,7 +46,7 @@ ep_status ep_jobs_content_pin(ep_jobs *jobs, const char *name, const char *point
 /* True when both metas say the same of the same bytes: read with the same options. */
 static bool meta_equal(const ep_dataset_meta *a, const ep_dataset_meta *b) {
   char *first = ep_dataset_meta_format(a, "", 0), *second = ep_dataset_meta_format(b, "", 0);
-  bool equal = first != NULL && second != NULL && strcmp(first, second) == 0;
+  bool equal = first && second && strcmp(first, second) == 0;
   free(first);
   free(second);
   return equal;
@@ -148,7 +148,7 @@ static ep_status row_format(ep_jobs *jobs, const ep_dataset_row *row, char **tex
   if (status != EP_OK) return status;
   *text = ep_dataset_meta_format(&meta, row->name, row->created_us);
   ep_dataset_meta_deinit(&meta);
-  return *text != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a dataset");
+  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a dataset");
 }
 
 ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text, char sha256[65],
@@ -168,7 +168,7 @@ ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error) {
   ep_status status = ep_store_dataset_list(jobs->store, &rows, &count, error);
   if (status != EP_OK) return status;
   char **items = calloc((size_t)count + 1, sizeof *items);
-  if (items == NULL) status = ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+  if (!items) status = ep_fail(error, EP_NO_MEMORY, "no memory for a list");
   for (int64_t i = 0; status == EP_OK && i < count; i++) {
     ep_error why = {0};
     ep_status read = row_format(jobs, &rows[i], &items[used], &why);
@@ -182,8 +182,7 @@ ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error) {
   for (int64_t i = 0; i < used; i++) free(items[i]);
   free(items);
   free(rows);
-  if (status == EP_OK && *text == NULL)
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+  if (status == EP_OK && !*text) status = ep_fail(error, EP_NO_MEMORY, "no memory for a list");
   return status;
 }
 

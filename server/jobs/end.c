@@ -58,7 +58,7 @@ ep_status ep_job_end_append(const ep_job_row *row, ep_event_log *log, ep_error *
 
 /* Writes what is still to be written; EP_OK when the job has ended on disk. */
 static ep_status end_write(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
-  if (job->log == NULL) {
+  if (!job->log) {
     ep_status status = ep_open_logs_retain(&jobs->logs, job->row.id, &job->log, error);
     if (status != EP_OK) return status;
   }
@@ -127,7 +127,7 @@ bool ep_jobs_end_retry(ep_jobs *jobs) {
   jobs->ending = NULL;
   pthread_mutex_unlock(&jobs->mutex);
   bool left = false;
-  for (; job != NULL; job = next) {
+  for (; job; job = next) {
     next = job->next_ending;
     if (!end_try(jobs, job)) left = true;
   }

@@ -14,7 +14,7 @@ ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec
   *count = 0;
   ep_device_list *devices = malloc(sizeof *devices);
   ep_calibration *calibration = malloc(sizeof *calibration);
-  if (devices != NULL && calibration != NULL) {
+  if (devices && calibration) {
     ep_supervisor_get_devices(jobs->supervisor, devices);
     for (int i = 0; i < devices->count; i++) {
       if (devices->device[i].state == EP_DEVICE_LOST) continue;
@@ -25,7 +25,7 @@ ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec
       if (isfinite(estimate.seconds)) estimates[(*count)++] = estimate;
     }
   }
-  bool done = devices != NULL && calibration != NULL;
+  bool done = devices && calibration;
   free(calibration);
   free(devices);
   return done ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory to estimate");
@@ -35,14 +35,14 @@ const ep_estimate *ep_estimates_least(const ep_estimate *estimates, int count, c
   const ep_estimate *least = NULL;
   for (int i = 0; i < count; i++)
     if (strncmp(estimates[i].device, kind, strlen(kind)) == 0 &&
-        (least == NULL || estimates[i].seconds < least->seconds))
+        (!least || estimates[i].seconds < least->seconds))
       least = &estimates[i];
   return least;
 }
 
 ep_expectation ep_estimate_said(const ep_estimate *estimate, int64_t epochs) {
   ep_expectation said = {0};
-  if (estimate == NULL || !estimate->calibrated) return said;
+  if (!estimate || !estimate->calibrated) return said;
   memcpy(said.device, estimate->device, sizeof said.device);
   memcpy(said.executor, estimate->executor, sizeof said.executor);
   said.epoch_seconds = estimate->model_seconds / (double)epochs;
@@ -53,7 +53,7 @@ ep_expectation ep_estimate_said(const ep_estimate *estimate, int64_t epochs) {
 static int device_index(ep_jobs *jobs, const char *device) {
   int index = -1;
   ep_device_list *devices = malloc(sizeof *devices);
-  if (devices == NULL) return -1;
+  if (!devices) return -1;
   ep_supervisor_get_devices(jobs->supervisor, devices);
   for (int i = 0; i < devices->count; i++)
     if (strcmp(devices->device[i].info.id, device) == 0) index = i;

@@ -32,7 +32,7 @@ static ep_status job_hash_get(ep_jobs *jobs, const char *id, char sha256[65], ep
   ep_job_result result = {0};
   ep_status status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
-  if (row.result == NULL) {
+  if (!row.result) {
     status = ep_fail(error, EP_NOT_FOUND, "job %s ended without weights", id);
   } else {
     status = ep_job_result_parse(row.result, &result, error);

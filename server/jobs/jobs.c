@@ -28,7 +28,7 @@ static char *worker_find(void) {
   if (length <= 0) return NULL;
   self[length] = 0;
   char *slash = strrchr(self, '/');
-  if (slash != NULL) *slash = 0;
+  if (slash) *slash = 0;
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
     if (ep_data_dir_path(path, NULL, self, places[i], NULL) == EP_OK && access(path, X_OK) == 0)
       return strdup(path);
@@ -45,10 +45,10 @@ static bool device_id_valid(const char *id) {
 /* "cpu,cuda:0" -> ids. */
 static ep_status devices_parse(const char *text, char (*ids)[16], int *count, ep_error *error) {
   char *copy = strdup(text), *rest = copy;
-  if (copy == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the devices");
+  if (!copy) return ep_fail(error, EP_NO_MEMORY, "no memory for the devices");
   ep_status status = EP_OK;
   *count = 0;
-  for (char *id = strsep(&rest, ","); status == EP_OK && id != NULL; id = strsep(&rest, ",")) {
+  for (char *id = strsep(&rest, ","); status == EP_OK && id; id = strsep(&rest, ",")) {
     if (!device_id_valid(id)) {
       status = ep_fail(error, EP_INVALID,
                        "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0", id);
@@ -67,7 +67,7 @@ static ep_status devices_parse(const char *text, char (*ids)[16], int *count, ep
 
 static ep_status devices_find(const ep_jobs_options *options, const ep_worker_program *program,
                               char (*ids)[16], int *count, ep_error *error) {
-  if (options->devices != NULL && strcmp(options->devices, "auto") != 0)
+  if (options->devices && strcmp(options->devices, "auto") != 0)
     return devices_parse(options->devices, ids, count, error);
   ep_error why = {0};
   if (ep_worker_devices_list(program, LIST_MS, ids, count, &why) != EP_OK || *count == 0) {
@@ -99,7 +99,7 @@ static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, 
 
 static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   ep_jobs *jobs = calloc(1, sizeof *jobs);
-  if (jobs == NULL) return NULL;
+  if (!jobs) return NULL;
   pthread_mutex_init(&jobs->mutex, NULL);
   pthread_cond_init(&jobs->stored, NULL);
   pthread_mutex_init(&jobs->naming, NULL);
@@ -121,12 +121,11 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   ep_status status = ep_data_dir_open(options->data_dir, &jobs->lock_fd, error);
   if (status != EP_OK) return status;
   jobs->data_dir = realpath(options->data_dir, NULL);
-  if (jobs->data_dir == NULL)
-    return ep_fail(error, EP_IO, "%s: %s", options->data_dir, strerror(errno));
+  if (!jobs->data_dir) return ep_fail(error, EP_IO, "%s: %s", options->data_dir, strerror(errno));
   jobs->logs.data_dir = jobs->data_dir;
   jobs->calibrations.data_dir = jobs->data_dir;
-  jobs->worker_path = options->worker_path != NULL ? strdup(options->worker_path) : worker_find();
-  if (jobs->worker_path == NULL)
+  jobs->worker_path = options->worker_path ? strdup(options->worker_path) : worker_find();
+  if (!jobs->worker_path)
     return ep_fail(error, EP_NOT_FOUND, "there is no epoch-worker beside this program");
   status = ep_data_dir_path(path, error, jobs->data_dir, "epochd.sqlite", NULL);
   if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
@@ -141,7 +140,7 @@ ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *
   *out = NULL;
   if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot start");
   ep_jobs *jobs = jobs_allocate(options);
-  if (jobs == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the jobs");
+  if (!jobs) return ep_fail(error, EP_NO_MEMORY, "no memory for the jobs");
   ep_status status = jobs_start(jobs, options, error);
   if (status != EP_OK) {
     ep_jobs_close(jobs);
@@ -169,13 +168,13 @@ static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
 }
 
 void ep_jobs_close(ep_jobs *jobs) {
-  if (jobs == NULL) return;
+  if (!jobs) return;
   ep_supervisor_destroy(jobs->supervisor);
   jobs->supervisor = NULL;
   for (int i = 0; i < EP_JOBS_BUCKETS; i++)
-    for (ep_live_job *job = jobs->buckets[i], *next; job != NULL; job = next) {
+    for (ep_live_job *job = jobs->buckets[i], *next; job; job = next) {
       next = job->next;
-      if (jobs->store != NULL) running_requeue(jobs, job);
+      if (jobs->store) running_requeue(jobs, job);
       ep_live_destroy(job);
     }
   ep_queue_deinit(&jobs->queue);
@@ -197,8 +196,8 @@ void ep_jobs_close(ep_jobs *jobs) {
 static bool live_version_get(ep_jobs *jobs, const char *id, uint64_t *version, bool *queued) {
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
-  if (job != NULL && job->row_ended) job = NULL;
-  if (job != NULL) {
+  if (job && job->row_ended) job = NULL;
+  if (job) {
     *version = ep_live_version(jobs, job);
     *queued = job->row.state == EP_STATE_QUEUED && !job->ending;
   }
@@ -229,7 +228,7 @@ void ep_jobs_unwatch(ep_jobs *jobs, uint64_t token) {
 static bool job_is_live(ep_jobs *jobs, const char *id) {
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find_stored(jobs, id);
-  bool live = job != NULL && !job->row_ended && !job->dropped;
+  bool live = job && !job->row_ended && !job->dropped;
   pthread_mutex_unlock(&jobs->mutex);
   return live;
 }

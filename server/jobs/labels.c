@@ -12,7 +12,7 @@ static bool live_label(ep_jobs *jobs, const char *id, ep_store_labels *labels) {
   bool moved = false;
   pthread_mutex_lock(&jobs->mutex);
   ep_live_job *job = ep_live_find(jobs, id);
-  if (job != NULL && labels->edition > job->edition) {
+  if (job && labels->edition > job->edition) {
     char *before = job->name;
     job->name = labels->name;
     labels->name = before;

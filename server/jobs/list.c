@@ -26,7 +26,7 @@ static bool rows_format(ep_jobs *jobs, ep_job_row *rows, int64_t count, bool sum
     ep_live_read(jobs, rows[*used].id, &live);
     if (!live.live) row_refresh(jobs, &rows[*used]);
     items[*used] = ep_job_row_format(&rows[*used], &live, summary);
-    if (items[*used] == NULL) return false;
+    if (!items[*used]) return false;
   }
   return true;
 }
@@ -43,13 +43,13 @@ ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_e
   bool has_more = list.cut || list.count > page->limit;
   int64_t count = list.count < page->limit ? list.count : page->limit;
   char **items = calloc((size_t)count + 1, sizeof *items);
-  if (items != NULL && rows_format(jobs, list.rows, count, page->summary, items, &used))
+  if (items && rows_format(jobs, list.rows, count, page->summary, items, &used))
     *text = ep_list_format((const char *const *)items, count, has_more,
                            has_more ? list.rows[count - 1].id : NULL);
   for (int64_t i = 0; i < used; i++) free(items[i]);
   free(items);
   ep_job_rows_deinit(&list);
-  return *text != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a list");
 }
 
 /* The finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014). */
@@ -66,7 +66,7 @@ static uint64_t versions_mix(ep_jobs *jobs, const ep_job_version *versions, int6
   uint64_t sum = (uint64_t)count;
   for (int64_t i = 0; i < count && i < limit; i++) {
     const ep_live_job *job = ep_live_find(jobs, versions[i].id);
-    bool live = job != NULL && !job->row_ended;
+    bool live = job && !job->row_ended;
     sum = mix(sum + ep_jobs_key(versions[i].id));
     sum = mix(sum + (live ? ep_live_version(jobs, job) : versions[i].version));
   }
@@ -89,7 +89,7 @@ ep_status ep_jobs_list_version(ep_jobs *jobs, const ep_job_page *page, uint64_t 
   ep_status status = limit_check(page, error);
   if (status != EP_OK) return status;
   ep_job_version *versions = calloc((size_t)more.limit, sizeof *versions);
-  if (versions == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+  if (!versions) return ep_fail(error, EP_NO_MEMORY, "no memory for a list");
   *version = ep_jobs_tick(jobs);
   for (int tries = 0; status == EP_OK && tries < TRIES; tries++) {
     int64_t count = 0;

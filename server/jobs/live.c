@@ -21,13 +21,13 @@ static ep_live_job **bucket_of(ep_jobs *jobs, const char *id) {
 
 ep_live_job *ep_live_find(ep_jobs *jobs, const char *id) {
   ep_live_job *job = *bucket_of(jobs, id);
-  while (job != NULL && strcmp(job->row.id, id) != 0) job = job->next;
+  while (job && strcmp(job->row.id, id) != 0) job = job->next;
   return job;
 }
 
 ep_live_job *ep_live_find_stored(ep_jobs *jobs, const char *id) {
   ep_live_job *job;
-  while ((job = ep_live_find(jobs, id)) != NULL && job->storing)
+  while ((job = ep_live_find(jobs, id)) && job->storing)
     pthread_cond_wait(&jobs->stored, &jobs->mutex);
   return job;
 }
@@ -46,14 +46,14 @@ void ep_live_remove(ep_jobs *jobs, ep_live_job *job) {
 
 ep_live_job *ep_live_create(const ep_job_row *row) {
   ep_live_job *job = calloc(1, sizeof *job);
-  if (job == NULL) return NULL;
+  if (!job) return NULL;
   job->row = *row;
   job->row.name = job->row.spec = job->row.tags = job->row.result = NULL;
-  job->name = strdup(row->name != NULL ? row->name : "");
+  job->name = strdup(row->name ? row->name : "");
   job->eta_seconds = __builtin_nan("");
   memcpy(job->entry.id, row->id, sizeof job->entry.id);
   job->entry.priority = row->priority;
-  if (job->name == NULL) {
+  if (!job->name) {
     free(job);
     return NULL;
   }
@@ -61,7 +61,7 @@ ep_live_job *ep_live_create(const ep_job_row *row) {
 }
 
 void ep_live_destroy(ep_live_job *job) {
-  if (job == NULL) return;
+  if (!job) return;
   ep_job_row_deinit(&job->row);
   free(job->name);
   free(job);

@@ -36,7 +36,7 @@ static ep_status plan_read(const char *weights, ep_plan **out, ep_error *error) 
   ep_data_shape shape;
   *out = NULL;
   ep_problem *problem = calloc(1, sizeof *problem);
-  if (problem == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the model");
+  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the model");
   ep_status status = ep_weights_read_spec(weights, &text, error);
   if (status == EP_OK) status = ep_weights_read_shape(weights, &shape, error);
   if (status == EP_OK && (ep_job_spec_parse(text, strlen(text), &spec, problem) != EP_OK ||
@@ -104,7 +104,7 @@ ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error) {
   if (status != EP_OK) return status;
   *text = ep_models_format(models, count);
   free(models);
-  return *text != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the list of models");
+  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the list of models");
 }
 
 ep_status ep_models_check_free(ep_jobs *jobs, const char *job, ep_error *error) {

@@ -32,7 +32,7 @@ static ep_status files_read(ep_jobs *jobs, const ep_path_source *source, ep_data
   char folder[EP_PATH_BYTES];
   ep_status status = ep_data_dir_path(folder, error, jobs->data_dir, "tmp", "path-XXXXXX", NULL);
   if (status != EP_OK) return status;
-  if (mkdtemp(folder) == NULL)
+  if (!mkdtemp(folder))
     return ep_fail(error, ep_status_from_errno(errno), "a folder for the data cannot be made: %s",
                    strerror(errno));
   int64_t limit = jobs->max_data_bytes;

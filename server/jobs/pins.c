@@ -31,7 +31,7 @@ static bool pin_append(ep_pins *pins, const char *sha256, int64_t count) {
   if (pins->used == pins->capacity) {
     int64_t capacity = pins->capacity == 0 ? 8 : pins->capacity * 2;
     ep_pin *grown = realloc(pins->pins, (size_t)capacity * sizeof *grown);
-    if (grown == NULL) return false;
+    if (!grown) return false;
     pins->pins = grown;
     pins->capacity = capacity;
   }
@@ -50,11 +50,11 @@ bool ep_pins_add(ep_pins *pins, const char *sha256) {
   bool added = true;
   pthread_mutex_lock(&pins->mutex);
   ep_pin *pin = pin_find(pins, sha256);
-  while (pin != NULL && pin->count < 0) {
+  while (pin && pin->count < 0) {
     pthread_cond_wait(&pins->released, &pins->mutex);
     pin = pin_find(pins, sha256);
   }
-  if (pin != NULL) {
+  if (pin) {
     pin->count++;
   } else {
     added = pin_append(pins, sha256, 1);
@@ -66,14 +66,14 @@ bool ep_pins_add(ep_pins *pins, const char *sha256) {
 void ep_pins_remove(ep_pins *pins, const char *sha256) {
   pthread_mutex_lock(&pins->mutex);
   ep_pin *pin = pin_find(pins, sha256);
-  assert(pin != NULL && pin->count > 0);
+  assert(pin && pin->count > 0);
   if (--pin->count == 0) pin_drop(pins, pin);
   pthread_mutex_unlock(&pins->mutex);
 }
 
 bool ep_pins_claim(ep_pins *pins, const char *sha256) {
   pthread_mutex_lock(&pins->mutex);
-  bool claimed = pin_find(pins, sha256) == NULL && pin_append(pins, sha256, -1);
+  bool claimed = !pin_find(pins, sha256) && pin_append(pins, sha256, -1);
   pthread_mutex_unlock(&pins->mutex);
   return claimed;
 }
@@ -81,7 +81,7 @@ bool ep_pins_claim(ep_pins *pins, const char *sha256) {
 void ep_pins_unclaim(ep_pins *pins, const char *sha256) {
   pthread_mutex_lock(&pins->mutex);
   ep_pin *pin = pin_find(pins, sha256);
-  assert(pin != NULL && pin->count == -1);
+  assert(pin && pin->count == -1);
   pin_drop(pins, pin);
   pthread_mutex_unlock(&pins->mutex);
 }

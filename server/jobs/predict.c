@@ -16,7 +16,7 @@ typedef struct {
 
 static void prediction_done(void *context, const ep_reply *reply, const ep_error *error) {
   prediction *asked = context;
-  if (reply != NULL) {
+  if (reply) {
     asked->done(asked->context, reply->output, reply->rows, reply->columns, NULL);
   } else {
     asked->done(asked->context, NULL, 0, 0, error);
@@ -46,7 +46,7 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_
   if (status != EP_OK) return status;
   ep_job_row_deinit(&row);
   prediction *asked = malloc(sizeof *asked);
-  if (asked == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory to predict");
+  if (!asked) return ep_fail(error, EP_NO_MEMORY, "no memory to predict");
   *asked = (prediction){done, context};
   ep_command command = {.kind = EP_COMMAND_PREDICT,
                         .x = (double *)x, /* lent: only encoded here */
@@ -76,7 +76,7 @@ typedef struct {
 /* One of `left` is over; the last one calls `done` and frees the whole. */
 static void probe_count(probe *whole, const char *device, const ep_error *error) {
   pthread_mutex_lock(&whole->mutex);
-  if (error != NULL && whole->error.status == EP_OK)
+  if (error && whole->error.status == EP_OK)
     ep_fail(&whole->error, EP_UNAVAILABLE, "device %s: %.400s", device, error->message);
   bool last = --whole->left == 0;
   pthread_mutex_unlock(&whole->mutex);
@@ -99,7 +99,7 @@ static void device_ask(ep_jobs *jobs, probe *whole, const ep_device_status *devi
   ep_command command = {.kind = EP_COMMAND_PROBE};
   device_probe *asked = malloc(sizeof *asked);
   ep_status status = EP_OK;
-  if (asked == NULL) {
+  if (!asked) {
     status = ep_fail(&error, EP_NO_MEMORY, "no memory to ask it");
   } else if (device->state != EP_DEVICE_IDLE && device->state != EP_DEVICE_BUSY) {
     status = ep_fail(&error, EP_UNAVAILABLE, "it is %s", ep_device_state_name(device->state));
@@ -118,7 +118,7 @@ void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *con
   ep_error error = {0};
   ep_device_list *devices = malloc(sizeof *devices);
   probe *whole = calloc(1, sizeof *whole);
-  if (devices == NULL || whole == NULL) {
+  if (!devices || !whole) {
     free(devices);
     free(whole);
     ep_fail(&error, EP_NO_MEMORY, "no memory to ask the devices");

@@ -36,7 +36,7 @@ bool ep_queue_reserve(ep_queue *queue, int64_t entries) {
   int64_t capacity = queue->capacity == 0 ? 64 : queue->capacity * 2;
   if (capacity < entries) capacity = entries;
   ep_queue_entry *grown = realloc(queue->entries, (size_t)capacity * sizeof *grown);
-  if (grown == NULL) return false;
+  if (!grown) return false;
   queue->entries = grown;
   queue->capacity = capacity;
   return true;

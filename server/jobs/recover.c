@@ -92,7 +92,7 @@ static void init_pin_find(const ep_job_row *row, char pin[EP_PIN_BYTES]) {
   ep_job_spec *spec = NULL;
   ep_problem *problem = calloc(1, sizeof *problem);
   pin[0] = 0;
-  if (problem != NULL && ep_job_spec_parse(row->spec, strlen(row->spec), &spec, problem) == EP_OK)
+  if (problem && ep_job_spec_parse(row->spec, strlen(row->spec), &spec, problem) == EP_OK)
     ep_init_pin_name(spec, pin);
   ep_job_spec_destroy(spec);
   free(problem);
@@ -112,7 +112,7 @@ static ep_status start_read(ep_event_log *log, ep_event *event, ep_event_place *
   size_t bytes = 0, length;
   bool ended = false;
   char *lines = malloc(EP_LIMIT_EVENT_BYTES);
-  if (lines == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory to read an event log");
+  if (!lines) return ep_fail(error, EP_NO_MEMORY, "no memory to read an event log");
   event->type = EP_EVENT_QUEUED;
   for (int64_t offset = 0; status == EP_OK && event->type != EP_EVENT_STARTED;
        offset += (int64_t)bytes) {
@@ -173,7 +173,7 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   if (status == EP_OK) status = start_restore(jobs, row, error);
   if (status != EP_OK) return status;
   ep_live_job *job = ep_live_create(row);
-  if (job == NULL || !needs_pin(jobs, row, job)) {
+  if (!job || !needs_pin(jobs, row, job)) {
     ep_live_destroy(job);
     return ep_fail(error, EP_NO_MEMORY, "no memory for the queue");
   }

@@ -51,7 +51,7 @@ bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_lis
   const ep_job_row *row = &job->row;
   if (row->device[0] != 0) { /* chosen at the first start, and kept while it is there */
     const ep_device_status *chosen = device_find(devices, row->device);
-    if (chosen != NULL && chosen->state != EP_DEVICE_LOST) return strcmp(row->device, device) == 0;
+    if (chosen && chosen->state != EP_DEVICE_LOST) return strcmp(row->device, device) == 0;
   }
   if (strcmp(row->wanted, "auto") == 0) return auto_takes(row, device, devices);
   return device_wanted(row->wanted, device);
@@ -69,12 +69,12 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
   ep_live_job *job = NULL;
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
-  for (int64_t i = 0; i < jobs->queue.count && job == NULL; i++) {
+  for (int64_t i = 0; i < jobs->queue.count && !job; i++) {
     ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
-    if (candidate != NULL && ep_job_fits(candidate, device, &jobs->devices)) job = candidate;
+    if (candidate && ep_job_fits(candidate, device, &jobs->devices)) job = candidate;
   }
-  if (job != NULL && cores_of(&job->row, device) > cores) job = NULL;
-  if (job != NULL) {
+  if (job && cores_of(&job->row, device) > cores) job = NULL;
+  if (job) {
     ep_queue_remove(&jobs->queue, &job->entry);
     job->row.state = EP_STATE_RUNNING;
     jobs->running++;
@@ -132,7 +132,7 @@ static ep_status spec_take(ep_jobs *jobs, ep_live_job *job, char **spec, ep_erro
   ep_job_row stored;
   *spec = job->row.spec;
   job->row.spec = NULL;
-  if (*spec != NULL) return EP_OK;
+  if (*spec) return EP_OK;
   ep_status status = ep_store_job_get(jobs->store, job->row.id, &stored, error);
   if (status != EP_OK) return status;
   *spec = stored.spec; /* ownership moves */
@@ -147,7 +147,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
                                ep_assignment *out, ep_error *error) {
   ep_job_row row;
   ep_status status = EP_OK;
-  if (job->log == NULL) status = ep_open_logs_retain(&jobs->logs, job->row.id, &job->log, error);
+  if (!job->log) status = ep_open_logs_retain(&jobs->logs, job->row.id, &job->log, error);
   if (status == EP_OK) status = spec_take(jobs, job, &out->train.spec, error);
   if (status != EP_OK) return status;
   start_fill(job, device, &row);
@@ -171,7 +171,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
 static bool job_next(void *context, const char *device, int cores, ep_assignment *out) {
   ep_jobs *jobs = context;
   ep_live_job *job = queue_take(jobs, device, cores);
-  if (job == NULL) return false;
+  if (!job) return false;
   ep_error error = {0};
   ep_status status = start_prepare(jobs, job, device, out, &error);
   if (status != EP_OK) {
@@ -189,7 +189,7 @@ static bool job_cancelled(void *context, const char *id, int attempt) {
   ep_jobs *jobs = context;
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
-  bool cancelled = job != NULL && job->row.attempt == attempt && (job->cancelled || job->dropped);
+  bool cancelled = job && job->row.attempt == attempt && (job->cancelled || job->dropped);
   pthread_mutex_unlock(&jobs->mutex);
   return cancelled;
 }
@@ -199,8 +199,8 @@ static bool job_cancelled(void *context, const char *id, int attempt) {
 static ep_live_job *running_find(ep_jobs *jobs, const char *id, int attempt) {
   pthread_mutex_lock(&jobs->mutex);
   ep_live_job *job = ep_live_find_stored(jobs, id);
-  bool running = job != NULL && !job->ending && job->row.state == EP_STATE_RUNNING &&
-                 job->row.attempt == attempt;
+  bool running =
+      job && !job->ending && job->row.state == EP_STATE_RUNNING && job->row.attempt == attempt;
   bool dropped = running && job->dropped;
   pthread_mutex_unlock(&jobs->mutex);
   return running && !dropped ? job : NULL;
@@ -210,9 +210,9 @@ static ep_live_job *running_find(ep_jobs *jobs, const char *id, int attempt) {
 static bool dropped_take(ep_jobs *jobs, const char *id) {
   pthread_mutex_lock(&jobs->mutex);
   ep_live_job *job = ep_live_find_stored(jobs, id);
-  if (job != NULL && !job->dropped) job = NULL;
+  if (job && !job->dropped) job = NULL;
   pthread_mutex_unlock(&jobs->mutex);
-  if (job != NULL) dropped_end(jobs, job);
+  if (job) dropped_end(jobs, job);
   return job != NULL;
 }
 
@@ -251,7 +251,7 @@ static ep_status restart_hold(const ep_live_job *job, ep_error *error) {
 static bool job_started(void *context, const char *device, const ep_reply *reply) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
-  if (job == NULL) return true;
+  if (!job) return true;
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
   ep_error error = {0};
@@ -308,7 +308,7 @@ static int records_select(const ep_live_job *job, const ep_progress *progress, e
 static ep_status records_hold(const ep_live_job *job, const ep_progress *progress,
                               ep_error *error) {
   ep_event *events = malloc(progress->count * sizeof *events);
-  if (events == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+  if (!events) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
   int count = records_select(job, progress, events);
   ep_status status = ep_event_log_hold(job->log, events, count, error);
   free(events);
@@ -323,7 +323,7 @@ static void epochs_count(const ep_live_job *job, int64_t epoch) {
 static bool job_progress(void *context, const ep_progress *progress) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, progress->job, progress->attempt);
-  if (job == NULL || progress->count == 0) return true;
+  if (!job || progress->count == 0) return true;
   ep_error error = {0};
   if (records_hold(job, progress, &error) != EP_OK) return refuse(job, &error);
   const ep_progress_record *last = &progress->records[progress->count - 1];
@@ -342,7 +342,7 @@ static bool job_heard(void *context, const char *id, int attempt) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, id, attempt);
   ep_error error = {0};
-  if (job == NULL || ep_event_log_flush(job->log, &error) == EP_OK) return true;
+  if (!job || ep_event_log_flush(job->log, &error) == EP_OK) return true;
   return refuse(job, &error);
 }
 
@@ -351,9 +351,9 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
   ep_jobs *jobs = context;
   if (dropped_take(jobs, reply->job)) return true;
   ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
-  if (job == NULL) return true;
+  if (!job) return true;
   char *text = ep_job_result_format(&reply->result);
-  if (text == NULL) return false; /* no memory: a second later there may be some */
+  if (!text) return false; /* no memory: a second later there may be some */
   ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
                    : reply->result.status == EP_CANCELLED ? EP_STATE_CANCELLED
                                                           : EP_STATE_FAILED;
@@ -409,7 +409,7 @@ static void job_died(void *context, const char *id, int attempt, bool begun, con
   ep_jobs *jobs = context;
   if (dropped_take(jobs, id)) return;
   ep_live_job *job = running_find(jobs, id, attempt);
-  if (job == NULL) return;
+  if (!job) return;
   ep_error error = {0};
   if (begun && ep_job_results_remove(jobs, id, &error) != EP_OK)
     ep_log(EP_LOG_ERROR, "job %s: %s", id, error.message);
@@ -466,20 +466,20 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
   pthread_mutex_lock(&jobs->mutex);
   ep_live_job *job = ep_live_find_stored(jobs, id);
-  bool live = job != NULL && !job->dropped;
+  bool live = job && !job->dropped;
   if (!live) job = NULL;
   if (live && (job->ending || !ep_queue_remove(&jobs->queue, &job->entry))) {
     job->cancelled = true;
     job = NULL;
   }
-  if (job != NULL) { /* out of the queue, it is this thread's now */
+  if (job) { /* out of the queue, it is this thread's now */
     job->state_before = job->row.state;
     job->version_before = ep_live_version(jobs, job);
     job->ending = true;
     ep_queue_touch(jobs);
   }
   pthread_mutex_unlock(&jobs->mutex);
-  if (job != NULL) {
+  if (job) {
     ep_job_end(jobs, job, EP_STATE_CANCELLED, NULL);
     ep_queue_announce(jobs);
   }

@@ -34,7 +34,7 @@ static int64_t queue_mark(ep_jobs *jobs, const ep_device_list *devices, stranded
   int64_t used = 0;
   for (int64_t i = 0; i < jobs->queue.count; i++) {
     ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i].id);
-    if (job == NULL) continue;
+    if (!job) continue;
     bool stranded = !any_fits(job, devices);
     if (stranded != job->stranded) ep_live_touch(jobs, job);
     if (stranded && !job->stranded) {
@@ -73,9 +73,9 @@ void ep_jobs_stranded_check(ep_jobs *jobs, const ep_device_list *devices) {
   if (lost == jobs->lost_seen) return;
   pthread_mutex_lock(&jobs->mutex);
   stranded_job *list = calloc((size_t)jobs->queue.count + 1, sizeof *list);
-  int64_t count = list != NULL ? queue_mark(jobs, devices, list) : 0;
+  int64_t count = list ? queue_mark(jobs, devices, list) : 0;
   pthread_mutex_unlock(&jobs->mutex);
-  if (list == NULL) return; /* again in the next round */
+  if (!list) return; /* again in the next round */
   jobs->lost_seen = lost;
   for (int64_t i = 0; i < count; i++) warn(jobs, &list[i]);
   free(list);

@@ -53,7 +53,7 @@ static bool is_cuda(const char *device) {
 static ep_status device_check(ep_jobs *jobs, const char *wanted, ep_problem *problem) {
   char there[256] = "";
   ep_device_list *devices = malloc(sizeof *devices);
-  if (devices == NULL) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the devices");
+  if (!devices) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the devices");
   ep_supervisor_get_devices(jobs->supervisor, devices);
   bool found = strcmp(wanted, "auto") == 0;
   for (int i = 0; i < devices->count; i++) {
@@ -120,7 +120,7 @@ static ep_status spec_check(ep_jobs *jobs, const char *json, size_t bytes, check
   if (status != EP_OK) return status;
   checked->text = ep_job_spec_format(spec);
   checked->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
-  if (checked->text == NULL || checked->tags == NULL)
+  if (!checked->text || !checked->tags)
     return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the spec");
   return EP_OK;
 }
@@ -136,7 +136,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
   ep_status status = spec_check(jobs, json, bytes, &checked, problem);
   if (status == EP_OK) {
     layers = calloc((size_t)checked.spec->layers_count + 1, sizeof *layers);
-    if (layers == NULL) status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
+    if (!layers) status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
   }
   if (status == EP_OK &&
       ep_jobs_estimate(jobs, checked.plan, checked.spec, estimates, &count, &error) != EP_OK)
@@ -155,7 +155,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
                                .estimates = estimates,
                                .estimates_count = count};
     *text = ep_validation_format(&view);
-    if (*text == NULL) status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
+    if (!*text) status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
   }
   free(layers);
   checked_deinit(jobs, &checked);
@@ -194,9 +194,9 @@ static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row
   ep_status status = ep_jobs_estimate(jobs, checked->plan, spec, estimates, &count, error);
   const ep_estimate *cpu = ep_estimates_least(estimates, count, "cpu");
   const ep_estimate *cuda = ep_estimates_least(estimates, count, "cuda");
-  row->seconds_cpu = cpu != NULL ? cpu->seconds : INFINITY;
-  row->seconds_cuda = cuda != NULL ? cuda->seconds : INFINITY;
-  row->cores = cpu != NULL ? cpu->cores : 0;
+  row->seconds_cpu = cpu ? cpu->seconds : INFINITY;
+  row->seconds_cuda = cuda ? cuda->seconds : INFINITY;
+  row->cores = cpu ? cpu->cores : 0;
   said[0] = ep_estimate_said(cpu, spec->epochs);
   said[1] = ep_estimate_said(cuda, spec->epochs);
   return status;
@@ -271,7 +271,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   if (row_fill(jobs, checked, &row, said, &error) != EP_OK)
     return ep_problem_from_error(problem, &error);
   ep_live_job *job = ep_live_create(&row);
-  if (job == NULL || (job->row.spec = strdup(row.spec)) == NULL) {
+  if (!job || !(job->row.spec = strdup(row.spec))) {
     ep_live_destroy(job);
     return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a job");
   }

@@ -10,7 +10,7 @@ void ep_live_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
   *view = (ep_live_view){.position = -1};
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
-  if (job != NULL && !job->row_ended) {
+  if (job && !job->row_ended) {
     view->live = true;
     view->state = job->ending ? job->state_before : job->row.state;
     view->version = ep_live_version(jobs, job);
@@ -32,10 +32,10 @@ static const char *text_or_null(const char *text) {
 }
 
 static void result_read(const ep_job_row *row, ep_job_view *view, ep_job_result *result) {
-  if (row->result == NULL || ep_job_result_parse(row->result, result, NULL) != EP_OK) return;
+  if (!row->result || ep_job_result_parse(row->result, result, NULL) != EP_OK) return;
   view->result = result;
   view->epoch = result->epochs_done;
-  if (view->executor == NULL) view->executor = text_or_null(result->executor);
+  if (!view->executor) view->executor = text_or_null(result->executor);
   if (row->state != EP_STATE_FAILED) return;
   view->error_status = result->status;
   view->error_message = result->message[0] != 0 ? result->message : ep_status_text(result->status);
@@ -107,7 +107,7 @@ ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *vers
   *version = live.live ? live.version : row.version;
   *text = ep_job_row_format(&row, &live, false);
   ep_job_row_deinit(&row);
-  return *text != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a job");
 }
 
 struct ep_job_copy {
@@ -119,7 +119,7 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
   ep_live_view live;
   *out = NULL;
   ep_job_copy *copy = calloc(1, sizeof *copy);
-  if (copy == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  if (!copy) return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
   ep_live_read(jobs, id, &live);
   ep_status status = ep_store_job_get(jobs->store, id, &copy->row, error);
   if (status != EP_OK) {
@@ -142,7 +142,7 @@ const ep_job_view *ep_job_copy_view(const ep_job_copy *copy) {
 }
 
 void ep_job_copy_destroy(ep_job_copy *copy) {
-  if (copy == NULL) return;
+  if (!copy) return;
   ep_job_result_deinit(&copy->shown.result);
   ep_job_row_deinit(&copy->row);
   free(copy);
@@ -176,7 +176,7 @@ static void unshown_clear(ep_jobs *jobs, ep_device_list *list) {
   pthread_mutex_lock(&jobs->mutex);
   for (int i = 0; i < list->workers_count; i++) {
     const ep_live_job *job = ep_live_find(jobs, list->worker[i].job);
-    if (job == NULL || !is_shown(job)) list->worker[i].job[0] = 0;
+    if (!job || !is_shown(job)) list->worker[i].job[0] = 0;
   }
   pthread_mutex_unlock(&jobs->mutex);
 }
@@ -187,7 +187,7 @@ ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
   ep_device_view *views = calloc(EP_LIMIT_DEVICES, sizeof *views);
   const char *ids[EP_LIMIT_WORKERS];
   int used = 0;
-  if (devices != NULL && views != NULL) {
+  if (devices && views) {
     ep_supervisor_get_devices(jobs->supervisor, devices);
     unshown_clear(jobs, devices);
     for (int i = 0; i < devices->count; i++) views[i] = device_view(devices, i, ids, &used);
@@ -195,7 +195,7 @@ ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
   }
   free(views);
   free(devices);
-  return *text != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the devices");
+  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the devices");
 }
 
 /* The queue copied out of the mutex's reach: rows point into `jobs`. */
@@ -206,21 +206,21 @@ typedef struct {
 
 static bool row_copy(const ep_live_job *job, ep_queue_row *row) {
   *row = (ep_queue_row){strdup(job->row.id), strdup(job->name), job->entry.priority};
-  return row->id != NULL && row->name != NULL;
+  return row->id && row->name;
 }
 
 /* The mutex is held. */
 static bool queue_read(ep_jobs *jobs, queue_copy *copy) {
   copy->queued = calloc((size_t)jobs->queue.count + 1, sizeof *copy->queued);
   copy->running = calloc((size_t)jobs->running + 1, sizeof *copy->running);
-  if (copy->queued == NULL || copy->running == NULL) return false;
+  if (!copy->queued || !copy->running) return false;
   bool copied = true;
   for (int64_t i = 0; copied && i < jobs->queue.count; i++) {
     const ep_live_job *job = ep_live_find(jobs, jobs->queue.entries[i].id);
     if (is_shown(job)) copied = row_copy(job, &copy->queued[copy->queued_count++]);
   }
   for (int i = 0; copied && jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
-    for (const ep_live_job *job = jobs->buckets[i]; copied && job != NULL; job = job->next)
+    for (const ep_live_job *job = jobs->buckets[i]; copied && job; job = job->next)
       if (is_shown(job) && job->row.state == EP_STATE_RUNNING &&
           copy->running_count < jobs->running)
         copied = row_copy(job, &copy->running[copy->running_count++]);
@@ -244,5 +244,5 @@ ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error) {
                  : NULL;
   queue_rows_free(copy.queued, copy.queued_count);
   queue_rows_free(copy.running, copy.running_count);
-  return *text != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the queue");
+  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the queue");
 }

@@ -35,7 +35,7 @@ bool ep_process_read(int64_t pid, ep_process_figures *out) {
   if (!stat_read(pid, text, sizeof text)) return false;
   const char *behind = strrchr(text, ')');
   /* state 3 … utime 14, stime 15 … num_threads 20, starttime 22, vsize 23, rss 24 */
-  if (behind == NULL ||
+  if (!behind ||
       sscanf(behind + 1,
              " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %*s %*s %*s %*s %lld %*s %llu "
              "%llu %lld",
@@ -54,10 +54,9 @@ bool ep_process_read(int64_t pid, ep_process_figures *out) {
 /* File descriptors that are open, without the one that this look takes. */
 static int64_t files_count(void) {
   DIR *folder = opendir("/proc/self/fd");
-  if (folder == NULL) return 0;
+  if (!folder) return 0;
   int64_t count = -1;
-  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
-    count += entry->d_name[0] != '.';
+  for (const struct dirent *entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
   closedir(folder);
   return count;
 }

@@ -36,8 +36,8 @@ static void put_label_value(ep_writer *out, const char *value) {
 }
 
 static void put_labels(ep_writer *out, const char *const *labels) {
-  if (labels == NULL || labels[0] == NULL) return;
-  for (int i = 0; labels[i] != NULL; i += 2) {
+  if (!labels || !labels[0]) return;
+  for (int i = 0; labels[i]; i += 2) {
     put(out, i == 0 ? "{" : ",");
     put(out, labels[i]);
     put(out, "=\"");
@@ -84,8 +84,7 @@ void ep_metrics_histogram(ep_writer *out, const char *name, const char *const *l
   const char *with_bound[2 * (LABELS_MAX + 1) + 1];
   char bound[EP_NUMBER_BYTES];
   int used = 0;
-  for (; labels != NULL && labels[used] != NULL && used < 2 * LABELS_MAX; used++)
-    with_bound[used] = labels[used];
+  for (; labels && labels[used] && used < 2 * LABELS_MAX; used++) with_bound[used] = labels[used];
   with_bound[used] = "le";
   with_bound[used + 1] = bound;
   with_bound[used + 2] = NULL;

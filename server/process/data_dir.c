@@ -22,8 +22,8 @@ ep_status ep_data_dir_path(char *path, ep_error *error, const char *base, ...) {
   va_list parts;
   int used = snprintf(path, EP_PATH_BYTES, "%s", base);
   va_start(parts, base);
-  for (const char *part = va_arg(parts, const char *);
-       part != NULL && used >= 0 && used < EP_PATH_BYTES; part = va_arg(parts, const char *))
+  for (const char *part = va_arg(parts, const char *); part && used >= 0 && used < EP_PATH_BYTES;
+       part = va_arg(parts, const char *))
     used += snprintf(path + used, (size_t)(EP_PATH_BYTES - used), "/%s", part);
   va_end(parts);
   if (used < 0 || used >= EP_PATH_BYTES)
@@ -120,8 +120,8 @@ ep_status ep_data_dir_discard(const char *data_dir, const char *kind, const char
 ep_status ep_data_dir_list(const char *path, void (*visit)(void *context, const char *name),
                            void *context, ep_error *error) {
   DIR *folder = opendir(path);
-  if (folder == NULL) return ep_fail(error, EP_IO, "%s cannot be read: %s", path, strerror(errno));
-  for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
+  if (!folder) return ep_fail(error, EP_IO, "%s cannot be read: %s", path, strerror(errno));
+  for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
     if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
       visit(context, entry->d_name);
   closedir(folder);

@@ -17,7 +17,7 @@ void ep_log(ep_log_level level, const char *format, ...) {
   va_start(arguments, format);
   vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  if (notice_sink != NULL) {
+  if (notice_sink) {
     notice_sink(level, text);
   } else if (level >= EP_LOG_INFO) {
     fprintf(stderr, "%s: %s\n", names[level], text);

@@ -77,10 +77,10 @@ ep_status ep_probe_ready(const char *host, int port, int timeout_ms, ep_error *e
   if (port == 0)
     return ep_fail(error, EP_INVALID, "port 0 takes a free one: the probe must be told which");
   ep_status status = connect_to(host, port, timeout_ms, &peer, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = ask(peer, answer, error);
   close(peer);
-  if (status || strncmp(answer, "HTTP/1.1 200 ", 13) == 0) return status;
+  if (status != EP_OK || strncmp(answer, "HTTP/1.1 200 ", 13) == 0) return status;
   const char *body = strstr(answer, "\r\n\r\n");
   return ep_fail(error, EP_UNAVAILABLE, "not ready: %.400s", body ? body + 4 : answer);
 }

@@ -5,7 +5,7 @@
 #include "server/store/sql.h"
 
 static bool has_ended(const char *name) {
-  int state = name != NULL ? ep_state_from_name(name) : -1;
+  int state = name ? ep_state_from_name(name) : -1;
   return state == EP_STATE_SUCCEEDED || state == EP_STATE_FAILED || state == EP_STATE_CANCELLED;
 }
 
@@ -23,7 +23,7 @@ static void labelled_deinit(labelled_row *row) {
 }
 
 static char *text_copy(const char *text, const char *fallback) {
-  return strdup(text != NULL ? text : fallback);
+  return strdup(text ? text : fallback);
 }
 
 /* Lays the labels over the row at which the statement stands. row: all zero. */
@@ -39,8 +39,7 @@ static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *lab
   row->tags = text_copy(labels->has_tags ? labels->tags : tags, "[]");
   row->priority = labels->has_priority ? labels->priority : sqlite3_column_int(s, 1);
   row->edition = sqlite3_column_int64(s, 5) + 1;
-  if (row->name == NULL || row->tags == NULL || spec == NULL)
-    return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  if (!row->name || !row->tags || !spec) return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
   return ep_labels_apply(spec, labels, &row->spec, error);
 }
 

@@ -63,10 +63,9 @@ static const char *const statements_sql[EP_SQL_COUNT] = {
 };
 
 ep_status ep_store_fail(ep_store *store, int code, ep_error *error) {
-  const char *text =
-      store->database != NULL ? sqlite3_errmsg(store->database) : sqlite3_errstr(code);
+  const char *text = store->database ? sqlite3_errmsg(store->database) : sqlite3_errstr(code);
   ep_log(EP_LOG_ERROR, "the store failed: %s (SQLite %d)", text,
-         store->database != NULL ? sqlite3_extended_errcode(store->database) : code);
+         store->database ? sqlite3_extended_errcode(store->database) : code);
   ep_metrics_add(EP_COUNTER_STORE_ERRORS, 1);
   return ep_fail(error, (code & 0xff) == SQLITE_FULL ? EP_UNAVAILABLE : EP_IO,
                  "the store failed: %s", text);
@@ -140,7 +139,7 @@ static ep_status pragma_ask(ep_store *store, const char *sql, char value[16], ep
   if (code == SQLITE_OK) code = sqlite3_step(statement);
   ep_status status = code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
   const char *text = status == EP_OK ? (const char *)sqlite3_column_text(statement, 0) : "";
-  if (text == NULL) status = ep_fail(error, EP_NO_MEMORY, "no memory for the store");
+  if (!text) status = ep_fail(error, EP_NO_MEMORY, "no memory for the store");
   if (status == EP_OK) snprintf(value, 16, "%s", text);
   sqlite3_finalize(statement);
   return status;
@@ -159,7 +158,7 @@ static ep_status schema_migrate(ep_store *store, ep_error *error) {
   for (; version < SCHEMA_VERSION; version++) {
     char *sql = sqlite3_mprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %ld; COMMIT;",
                                 migrations[version], version + 1);
-    if (sql == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
+    if (!sql) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
     int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
     sqlite3_free(sql);
     if (code != SQLITE_OK) return ep_store_fail(store, code, error);
@@ -195,7 +194,7 @@ static ep_status promises_make(ep_store *store, ep_error *error) {
 ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   *out = NULL;
   ep_store *store = calloc(1, sizeof *store);
-  if (store == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
+  if (!store) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
   pthread_mutex_init(&store->mutex, NULL);
   ep_status status = connection_open(store, path, error);
   if (status == EP_OK) status = promises_make(store, error);
@@ -214,7 +213,7 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
 }
 
 void ep_store_close(ep_store *store) {
-  if (store == NULL) return;
+  if (!store) return;
   for (int i = 0; i < EP_SQL_COUNT; i++) sqlite3_finalize(store->statements[i]);
   sqlite3_close(store->database);
   pthread_mutex_destroy(&store->mutex);
@@ -230,7 +229,7 @@ void ep_job_row_deinit(ep_job_row *row) {
 }
 
 void ep_store_text_bind(sqlite3_stmt *statement, int index, const char *text) {
-  if (text == NULL) return; /* unbound is NULL */
+  if (!text) return; /* unbound is NULL */
   sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
 }
 
@@ -238,7 +237,7 @@ ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint
                               const uint8_t *body_hash, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_INSERT);
   ep_store_text_bind(s, 1, row->id);
-  ep_store_text_bind(s, 2, row->name != NULL ? row->name : "");
+  ep_store_text_bind(s, 2, row->name ? row->name : "");
   ep_store_text_bind(s, 3, ep_state_name(row->state));
   sqlite3_bind_int(s, 4, row->priority);
   ep_store_text_bind(s, 5, row->spec);
@@ -257,9 +256,9 @@ ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint
   sqlite3_bind_int64(s, 18, row->started_us);
   sqlite3_bind_int64(s, 19, row->finished_us);
   sqlite3_bind_int64(s, 20, (int64_t)row->version);
-  ep_store_text_bind(s, 21, row->tags != NULL ? row->tags : "[]");
+  ep_store_text_bind(s, 21, row->tags ? row->tags : "[]");
   sqlite3_bind_int(s, 22, row->cores);
-  if (key_hash != NULL && body_hash != NULL) {
+  if (key_hash && body_hash) {
     sqlite3_bind_blob(s, 23, key_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
     sqlite3_bind_blob(s, 24, body_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
   }
@@ -320,7 +319,7 @@ ep_status ep_store_job_note(ep_store *store, const ep_job_row *row, ep_error *er
 /* Copies a text column into a fixed field; what does not fit is not this program's and is cut. */
 static void text_read(sqlite3_stmt *s, int column, char *field, size_t bytes) {
   const char *text = (const char *)sqlite3_column_text(s, column);
-  size_t length = text == NULL ? 0 : strlen(text);
+  size_t length = text ? strlen(text) : 0;
   if (length >= bytes) length = bytes - 1;
   if (length > 0) memcpy(field, text, length);
   field[length] = 0;
@@ -332,7 +331,7 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
   text_read(s, 0, row->id, sizeof row->id);
   row->name = (char *)sqlite3_column_text(s, 1);
   const char *state = (const char *)sqlite3_column_text(s, 2);
-  int value = state == NULL ? -1 : ep_state_from_name(state);
+  int value = state ? ep_state_from_name(state) : -1;
   row->state = value < 0 ? EP_STATE_FAILED : (ep_state)value;
   row->priority = sqlite3_column_int(s, 3);
   row->spec = (char *)sqlite3_column_text(s, 4);
@@ -358,13 +357,11 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
 /* Replaces lent texts by owned copies. */
 static ep_status row_own(ep_job_row *row, ep_error *error) {
   const char *name = row->name, *spec = row->spec, *tags = row->tags, *result = row->result;
-  row->name = strdup(name != NULL ? name : "");
-  row->spec = strdup(spec != NULL ? spec : "");
-  row->tags = strdup(tags != NULL ? tags : "[]");
-  row->result = result != NULL ? strdup(result) : NULL;
-  if (row->name != NULL && row->spec != NULL && row->tags != NULL &&
-      (result == NULL || row->result != NULL))
-    return EP_OK;
+  row->name = strdup(name ? name : "");
+  row->spec = strdup(spec ? spec : "");
+  row->tags = strdup(tags ? tags : "[]");
+  row->result = result ? strdup(result) : NULL;
+  if (row->name && row->spec && row->tags && (!result || row->result)) return EP_OK;
   ep_job_row_deinit(row);
   return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
 }

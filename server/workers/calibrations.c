@@ -105,16 +105,16 @@ static void measured(void *context, const ep_reply *reply, const ep_error *error
   ep_device_calibration *device = &calibrations->device[index];
   calibrations->asked = -1;
   device->calm_us = 0;
-  if (reply != NULL && reply->calibration.count > 0) {
+  if (reply && reply->calibration.count > 0) {
     file_write(calibrations, &device->key, &reply->calibration);
     calibration_keep(calibrations, index, &reply->calibration);
     ep_log(EP_LOG_INFO, "device %s is calibrated: `auto` knows what it costs", device->key.device);
     return;
   }
-  if (error != NULL && error->status == EP_BUSY) return; /* a job came first */
+  if (error && error->status == EP_BUSY) return; /* a job came first */
   device->failures++;
   ep_log(EP_LOG_WARNING, "device %s could not be measured: %s", device->key.device,
-         error != NULL ? error->message : "it said nothing");
+         error ? error->message : "it said nothing");
 }
 
 static void ask(ep_calibrations *calibrations, int index) {
@@ -135,7 +135,7 @@ static void ask(ep_calibrations *calibrations, int index) {
 static void look(ep_calibrations *calibrations, int index, const ep_device_info *info) {
   ep_device_calibration *device = &calibrations->device[index];
   ep_calibration *found = malloc(sizeof *found);
-  if (found == NULL) return; /* in another round */
+  if (!found) return; /* in another round */
   device->key = key_of(info);
   pthread_mutex_lock(&calibrations->mutex);
   device->looked = true;
@@ -190,7 +190,7 @@ static ep_program_past *past_find(ep_device_calibration *device, uint64_t progra
 /* The same; the oldest one makes room for it. NULL for 0. */
 static ep_program_past *past_make(ep_device_calibration *device, uint64_t program) {
   ep_program_past *past = past_find(device, program);
-  if (past != NULL || program == 0) return past;
+  if (past || program == 0) return past;
   ep_known_program *known = &device->programs[device->programs_next];
   device->programs_next = (device->programs_next + 1) % EP_PROGRAMS_SEEN;
   *known = (ep_known_program){.signature = program};
@@ -202,7 +202,7 @@ void ep_calibrations_ask(ep_calibrations *calibrations, uint64_t program) {
   for (int i = 0; i < EP_LIMIT_DEVICES; i++) {
     ep_device_calibration *device = &calibrations->device[i];
     ep_program_past *past = device->looked ? past_make(device, program) : NULL;
-    if (past != NULL) past->asked++;
+    if (past) past->asked++;
   }
   pthread_mutex_unlock(&calibrations->mutex);
 }
@@ -210,7 +210,7 @@ void ep_calibrations_ask(ep_calibrations *calibrations, uint64_t program) {
 void ep_calibrations_compile(ep_calibrations *calibrations, int index, uint64_t program) {
   pthread_mutex_lock(&calibrations->mutex);
   ep_program_past *past = past_make(&calibrations->device[index], program);
-  if (past != NULL) past->compiled = true;
+  if (past) past->compiled = true;
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
@@ -255,7 +255,7 @@ void ep_calibrations_time(ep_calibrations *calibrations, int index, uint64_t pro
   if (said_seconds > 0)
     drift_note(&calibrations->device[index], executor, program, epoch_seconds / said_seconds);
   ep_program_past *past = past_make(&calibrations->device[index], program);
-  if (past != NULL) ep_program_past_note(past, executor, epoch_seconds);
+  if (past) ep_program_past_note(past, executor, epoch_seconds);
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
@@ -265,7 +265,7 @@ bool ep_calibrations_get(ep_calibrations *calibrations, int index, uint64_t prog
   pthread_mutex_lock(&calibrations->mutex);
   bool known = device->known;
   const ep_program_past *found = past_find(device, program);
-  *past = found != NULL ? *found : (ep_program_past){0};
+  *past = found ? *found : (ep_program_past){0};
   if (known) *out = device->calibration;
   for (int i = 0; known && i < out->count; i++)
     out->executors[i].drift = drift_of(&device->drifts[i]);

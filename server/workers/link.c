@@ -72,11 +72,11 @@ ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *pr
                        NULL,
                        NULL};
   int used = 9;
-  if (program->allow_path != NULL) {
+  if (program->allow_path) {
     arguments[used++] = "--allow-path";
     arguments[used++] = (char *)program->allow_path;
   }
-  if (program->plugin != NULL) {
+  if (program->plugin) {
     arguments[used++] = "--plugin";
     arguments[used++] = (char *)program->plugin;
   }
@@ -112,14 +112,14 @@ static ep_status buffer_reserve(uint8_t **buffer, size_t *capacity, size_t bytes
   size_t grown = *capacity == 0 ? least : *capacity;
   while (grown < bytes) grown *= 2;
   uint8_t *block = realloc(*buffer, grown);
-  if (block == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a worker's frames");
+  if (!block) return ep_fail(error, EP_NO_MEMORY, "no memory for a worker's frames");
   *buffer = block;
   *capacity = grown;
   return EP_OK;
 }
 
 ep_status ep_worker_link_send(ep_worker_link *link, uint8_t *frame, size_t bytes, ep_error *error) {
-  if (frame == NULL) return ep_fail(error, EP_TOO_LARGE, "a frame for a worker is too large");
+  if (!frame) return ep_fail(error, EP_TOO_LARGE, "a frame for a worker is too large");
   size_t waiting = ep_worker_link_output(link);
   if (link->out_sent > 0) memmove(link->out, link->out + link->out_sent, waiting);
   link->out_sent = 0;
@@ -226,7 +226,7 @@ bool ep_worker_link_reap(ep_worker_link *link, char *cause, size_t cause_bytes) 
   } else {
     const char *name = sigabbrev_np(info.si_status);
     snprintf(cause, cause_bytes, "the worker was killed by signal %d (SIG%s)", info.si_status,
-             name != NULL ? name : "?");
+             name ? name : "?");
   }
   link->pid = 0;
   return true;
@@ -267,7 +267,7 @@ static ep_status pipe_read(int fd, int timeout_ms, char *text, size_t capacity, 
 
 ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_ms, char (*ids)[16],
                                  int *count, ep_error *error) {
-  char *arguments[] = {(char *)program->path, "--list", program->plugin != NULL ? "--plugin" : NULL,
+  char *arguments[] = {(char *)program->path, "--list", program->plugin ? "--plugin" : NULL,
                        (char *)program->plugin, NULL};
   char text[LIST_BYTES] = {0};
   int pipes[2];
@@ -288,8 +288,8 @@ ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_m
   }
   close(pipes[0]);
   char *rest = text;
-  for (char *line = strsep(&rest, "\n");
-       status == EP_OK && line != NULL && *count < EP_LIMIT_DEVICES; line = strsep(&rest, "\n"))
+  for (char *line = strsep(&rest, "\n"); status == EP_OK && line && *count < EP_LIMIT_DEVICES;
+       line = strsep(&rest, "\n"))
     if (line[0] != 0 && strlen(line) < 16) snprintf(ids[(*count)++], sizeof *ids, "%s", line);
   return status;
 }

@@ -18,18 +18,18 @@ ep_status ep_supervisor_request(ep_supervisor *supervisor, const char *device, b
                                 ep_command *command, int timeout_ms, ep_supervisor_done *done,
                                 void *context, ep_error *error) {
   ep_request *request = calloc(1, sizeof *request);
-  if (request == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a request");
+  if (!request) return ep_fail(error, EP_NO_MEMORY, "no memory for a request");
   pthread_mutex_lock(&supervisor->mutex);
   request->number = ++supervisor->last_request;
   pthread_mutex_unlock(&supervisor->mutex);
-  snprintf(request->device, sizeof request->device, "%s", device != NULL ? device : "");
+  snprintf(request->device, sizeof request->device, "%s", device ? device : "");
   request->only_there = only_there;
   request->deadline_us = ep_clock_steady_us() + (int64_t)timeout_ms * 1000;
   request->done = done;
   request->context = context;
   command->request = request->number;
   request->frame = ep_command_encode(command, &request->frame_bytes);
-  if (request->frame == NULL) {
+  if (!request->frame) {
     free(request);
     return ep_fail(error, EP_TOO_LARGE, "the request is too large for a worker");
   }
@@ -55,7 +55,7 @@ static ep_supervised *worker_for(ep_supervisor *supervisor, const ep_request *re
     ep_supervised *worker = &supervisor->worker[i];
     if (!ep_supervised_alive(worker)) continue;
     if (strcmp(worker->id, request->device) == 0) return worker;
-    if (other == NULL) other = worker;
+    if (!other) other = worker;
   }
   return request->only_there ? NULL : other;
 }
@@ -71,10 +71,10 @@ static ep_request *asked_take(ep_supervisor *supervisor) {
 
 void ep_requests_send(ep_supervisor *supervisor) {
   ep_request *next;
-  for (ep_request *request = asked_take(supervisor); request != NULL; request = next) {
+  for (ep_request *request = asked_take(supervisor); request; request = next) {
     next = request->next;
     ep_supervised *worker = worker_for(supervisor, request);
-    if (worker == NULL) {
+    if (!worker) {
       request_fail(request, EP_UNAVAILABLE, "no worker is alive for this; try again later");
       continue;
     }
@@ -95,7 +95,7 @@ void ep_requests_send(ep_supervisor *supervisor) {
 }
 
 void ep_requests_answer(ep_supervisor *supervisor, const ep_reply *reply) {
-  for (ep_request **place = &supervisor->sent; *place != NULL; place = &(*place)->next) {
+  for (ep_request **place = &supervisor->sent; *place; place = &(*place)->next) {
     ep_request *request = *place;
     if (request->number != reply->request) continue;
     *place = request->next;
@@ -110,9 +110,9 @@ void ep_requests_answer(ep_supervisor *supervisor, const ep_reply *reply) {
 static void sent_fail(ep_supervisor *supervisor, const ep_supervised *worker, int64_t until_us,
                       ep_status status, const char *text) {
   ep_request **place = &supervisor->sent;
-  while (*place != NULL) {
+  while (*place) {
     ep_request *request = *place;
-    if (request->deadline_us <= until_us && (worker == NULL || request->worker == worker)) {
+    if (request->deadline_us <= until_us && (!worker || request->worker == worker)) {
       *place = request->next;
       request_fail(request, status, text);
     } else {
@@ -132,7 +132,7 @@ void ep_requests_expire(ep_supervisor *supervisor, int64_t now_us) {
 
 int64_t ep_requests_deadline(const ep_supervisor *supervisor) {
   int64_t first_us = INT64_MAX;
-  for (const ep_request *request = supervisor->sent; request != NULL; request = request->next)
+  for (const ep_request *request = supervisor->sent; request; request = request->next)
     if (request->deadline_us < first_us) first_us = request->deadline_us;
   return first_us;
 }
@@ -140,7 +140,7 @@ int64_t ep_requests_deadline(const ep_supervisor *supervisor) {
 void ep_requests_fail_all(ep_supervisor *supervisor) {
   ep_request *next;
   sent_fail(supervisor, NULL, INT64_MAX, EP_UNAVAILABLE, "the daemon is ending");
-  for (ep_request *request = asked_take(supervisor); request != NULL; request = next) {
+  for (ep_request *request = asked_take(supervisor); request; request = next) {
     next = request->next;
     request_fail(request, EP_UNAVAILABLE, "the daemon is ending");
   }

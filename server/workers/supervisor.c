@@ -22,7 +22,7 @@ const char *ep_device_state_name(ep_device_state state) {
 }
 
 static char *text_copy(const char *text) {
-  return text != NULL ? strdup(text) : NULL;
+  return text ? strdup(text) : NULL;
 }
 
 ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)[16], int count,
@@ -30,7 +30,7 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)
                                ep_error *error) {
   *out = NULL;
   ep_supervisor *s = calloc(1, sizeof *s);
-  if (s == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the supervisor");
+  if (!s) return ep_fail(error, EP_NO_MEMORY, "no memory for the supervisor");
   pthread_mutex_init(&s->mutex, NULL);
   s->options = *options;
   s->events = *events;
@@ -51,7 +51,7 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)
     s->shown.device[i] = s->device[i];
   }
   s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (s->wake < 0 || s->path == NULL || s->data_dir == NULL) {
+  if (s->wake < 0 || !s->path || !s->data_dir) {
     ep_status status = ep_fail(error, EP_IO, "the supervisor cannot start: %s", strerror(errno));
     ep_supervisor_destroy(s);
     return status;
@@ -157,7 +157,7 @@ static void spare_add(ep_supervisor *s, int device) {
     if (state == EP_DEVICE_LOST && ep_clock_steady_us() >= worker->restart_us) lost = worker;
     count++;
   }
-  if (lost != NULL) {
+  if (lost) {
     ep_supervised_start(s, lost);
   } else if (count < s->device[device].cores) {
     worker_add(s, device);
@@ -249,7 +249,7 @@ ep_status ep_supervisor_start(ep_supervisor *s, ep_error *error) {
 }
 
 void ep_supervisor_destroy(ep_supervisor *s) {
-  if (s == NULL) return;
+  if (!s) return;
   pthread_mutex_lock(&s->mutex);
   s->stopping = true;
   pthread_mutex_unlock(&s->mutex);

@@ -118,7 +118,7 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const ch
 
 ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
                       ep_error *error) {
-  if (find(id, error)) return EP_NOT_FOUND;
+  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   pthread_mutex_lock(&jobs->mutex);
   *version = jobs->version;
   bool ended = jobs->ended;
@@ -158,7 +158,7 @@ ep_status ep_jobs_list_version(ep_jobs *jobs, const ep_job_page *page, uint64_t 
 ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t bytes,
                         ep_problem *problem) {
   ep_error error = {0};
-  if (find(id, &error)) return ep_problem_from_error(problem, &error);
+  if (find(id, &error) != EP_OK) return ep_problem_from_error(problem, &error);
   if (bytes != strlen(json) || json[0] != '{')
     return ep_problem_set(problem, EP_MALFORMED, "no JSON object");
   if (strstr(json, "refuse")) return ep_problem_add(problem, EP_INVALID, "/tags", "too many");
@@ -172,7 +172,7 @@ struct ep_job_copy {
 
 ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error) {
   (void)jobs;
-  if (find(id, error)) return EP_NOT_FOUND;
+  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   *out = calloc(1, sizeof **out);
   assert(*out);
   (*out)->view = (ep_job_view){.id = FAKE_JOB, .name = "", .spec = "{\"epochs\":3}"};
@@ -212,12 +212,12 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
 }
 
 ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
-  if (find(id, error)) return EP_NOT_FOUND;
+  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   return jobs->ended ? EP_OK : ep_fail(error, EP_CONFLICT, "the job has not ended");
 }
 
 ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_event_log **out, ep_error *error) {
-  if (find(id, error)) return EP_NOT_FOUND;
+  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   if (atomic_load(&jobs->held)) return ep_fail(error, EP_IO, "no descriptor is left");
   atomic_fetch_add(&jobs->logs, 1);
   *out = jobs->log;
@@ -231,7 +231,7 @@ void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log) {
 
 ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
                        size_t path_bytes, ep_error *error) {
-  if (find(id, error)) return EP_NOT_FOUND;
+  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   snprintf(path, path_bytes, "%s/%s", jobs->folder, file);
   return EP_OK;
 }
@@ -266,7 +266,7 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_
                           int64_t columns, ep_jobs_predicted *done, void *context,
                           ep_error *error) {
   (void)jobs, (void)x, (void)rows;
-  if (find(id, error)) return EP_NOT_FOUND;
+  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   if (columns != 2) return ep_fail_at(error, EP_INVALID, "/x", "2 columns are needed");
   answer((later){.predicted = done, .context = context});
   return EP_OK;

@@ -112,8 +112,7 @@ int64_t job_time(ep_jobs *jobs, const char *id) {
 
 int count_of(const char *text, const char *word) {
   int count = 0;
-  for (const char *place = strstr(text, word); place != NULL;
-       place = strstr(place + strlen(word), word))
+  for (const char *place = strstr(text, word); place; place = strstr(place + strlen(word), word))
     count++;
   return count;
 }
@@ -176,7 +175,7 @@ void devices_wait(ep_jobs *jobs, const char *word, int count) {
 int64_t device_number(ep_jobs *jobs, const char *key) {
   char *text = devices_text(jobs);
   const char *place = strstr(text, key);
-  int64_t number = place != NULL ? strtoll(place + strlen(key), NULL, 10) : -1;
+  int64_t number = place ? strtoll(place + strlen(key), NULL, 10) : -1;
   free(text);
   ck_assert_int_ne(number, -1);
   return number;

@@ -14,7 +14,7 @@ static ep_curve_point point(int64_t epoch, double loss) {
 
 static int count_of(const char *text, const char *part) {
   int count = 0;
-  for (; (text = strstr(text, part)) != NULL; text += strlen(part)) count++;
+  for (; (text = strstr(text, part)); text += strlen(part)) count++;
   return count;
 }
 

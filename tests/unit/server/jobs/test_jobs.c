@@ -406,7 +406,7 @@ START_TEST(the_version_says_whether_the_text_changed) {
   job_submit(jobs, "slow", 30, id);
   while (!ended) {
     assert_ok(ep_jobs_get(jobs, id, &text, &version, error));
-    if (last != NULL && version == last_version) ck_assert_str_eq(text, last);
+    if (last && version == last_version) ck_assert_str_eq(text, last);
     ck_assert_uint_ge(version, last_version);
     ended = strstr(text, "\"status\":\"succeeded\"") != NULL;
     free(last);

@@ -109,7 +109,7 @@ static int number_after(const char *text, const char *key) {
 /* What is shown was written by one PATCH, not by two halves. */
 static void one_patch_check(ep_jobs *jobs, const char *id) {
   char *text = job_text(jobs, id);
-  if (strstr(text, "\"name\":\"n") != NULL) {
+  if (strstr(text, "\"name\":\"n")) {
     int value = number_after(text, "\"name\":\"n");
     ck_assert_int_eq(number_after(text, "\"tags\":[\"t"), value);
     ck_assert_int_eq(number_after(text, "\"priority\":"), value);
@@ -254,7 +254,7 @@ START_TEST(a_version_goes_with_one_text) {
     uint64_t before = list_version(jobs, &page);
     assert_ok(ep_jobs_list(jobs, &page, &text, error));
     bool still = list_version(jobs, &page) == before;
-    if (still && last != NULL && before == last_version) {
+    if (still && last && before == last_version) {
       ck_assert_str_eq(text, last);
       compared++;
     }

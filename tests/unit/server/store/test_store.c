@@ -25,7 +25,7 @@ int __wrap_sqlite3_exec(sqlite3 *database, const char *sql,
                         int (*row)(void *, int, char **, char **), void *context, char **message);
 int __wrap_sqlite3_exec(sqlite3 *database, const char *sql,
                         int (*row)(void *, int, char **, char **), void *context, char **message) {
-  if (waits_refused && strstr(sql, "synchronous = FULL") != NULL) return SQLITE_NOMEM;
+  if (waits_refused && strstr(sql, "synchronous = FULL")) return SQLITE_NOMEM;
   return __real_sqlite3_exec(database, sql, row, context, message);
 }
 

@@ -342,8 +342,8 @@ static void predicted(void *context, const double *output, int64_t rows, int64_t
                       const ep_error *error) {
   answer *a = context;
   a->rows = rows;
-  if (error != NULL) a->error = *error;
-  for (int64_t i = 0; error == NULL && i < rows * columns && i < 4; i++) a->output[i] = output[i];
+  if (error) a->error = *error;
+  for (int64_t i = 0; !error && i < rows * columns && i < 4; i++) a->output[i] = output[i];
   atomic_fetch_add(&a->calls, 1);
 }
 
@@ -448,7 +448,7 @@ END_TEST
 
 static void probed(void *context, const ep_error *error) {
   answer *a = context;
-  if (error != NULL) a->error = *error;
+  if (error) a->error = *error;
   atomic_fetch_add(&a->calls, 1);
 }
 
