@@ -42,6 +42,10 @@ ep_status ep_fail_at(ep_error *error, ep_status status, const char *pointer, con
   return status;
 }
 
+ep_status ep_fail_memory(ep_error *error) {
+  return ep_fail(error, EP_NO_MEMORY, "%s", ep_status_text(EP_NO_MEMORY));
+}
+
 const char *ep_status_name(ep_status status) {
   assert(status < EP_STATUS_COUNT);
   return statuses[status].name;

@@ -69,6 +69,9 @@ ep_status ep_fail(ep_error *error, ep_status status, const char *format, ...)
 ep_status ep_fail_at(ep_error *error, ep_status status, const char *pointer, const char *format,
                      ...) __attribute__((format(printf, 4, 5)));
 
+/* ep_fail with EP_NO_MEMORY and the one message for it. Returns EP_NO_MEMORY. */
+ep_status ep_fail_memory(ep_error *error);
+
 const char *ep_status_name(ep_status status); /* "not_found" */
 const char *ep_status_text(ep_status status); /* "there is no such thing" */
 int ep_status_http(ep_status status);         /* 404 */

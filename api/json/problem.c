@@ -39,6 +39,10 @@ ep_status ep_problem_set(ep_problem *problem, ep_status status, const char *form
   return status;
 }
 
+ep_status ep_problem_fail_memory(ep_problem *problem) {
+  return ep_problem_set(problem, EP_NO_MEMORY, "%s", ep_status_text(EP_NO_MEMORY));
+}
+
 ep_status ep_problem_from_error(ep_problem *problem, const ep_error *error) {
   if (error->pointer[0])
     return ep_problem_add(problem, error->status, error->pointer, "%s", error->message);

@@ -26,6 +26,9 @@ ep_status ep_problem_add(ep_problem *problem, ep_status status, const char *poin
 ep_status ep_problem_set(ep_problem *problem, ep_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* ep_problem_set with EP_NO_MEMORY and the one message for it. Returns EP_NO_MEMORY. */
+ep_status ep_problem_fail_memory(ep_problem *problem);
+
 ep_status ep_problem_from_error(ep_problem *problem, const ep_error *error);
 
 /* {"type":"about:blank"-style

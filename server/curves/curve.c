@@ -80,7 +80,7 @@ static ep_status add(curve *out, const ep_event *event, ep_error *error) {
   if (out->count == out->capacity) {
     int64_t capacity = out->capacity ? out->capacity * 2 : 1024;
     ep_curve_point *grown = realloc(out->points, (size_t)capacity * sizeof *grown);
-    if (!grown) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the curve");
+    if (!grown) return ep_fail_memory(error);
     out->points = grown;
     out->capacity = capacity;
   }
@@ -113,7 +113,7 @@ ep_status ep_curve_read(ep_event_log *log, int64_t max_points, ep_curve_point **
                         int64_t *count, ep_error *error) {
   curve read = {0};
   char *buffer = malloc(CURVE_READ_BYTES);
-  ep_status status = buffer ? EP_OK : ep_fail(error, EP_NO_MEMORY, "not enough memory");
+  ep_status status = buffer ? EP_OK : ep_fail_memory(error);
   int64_t offset = 0;
   bool ended = false;
   while (status == EP_OK && !ended) {

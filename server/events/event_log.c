@@ -61,7 +61,7 @@ static ep_status marks_reserve(ep_event_log *log, int64_t lines, ep_error *error
   if (needed <= log->marks_capacity) return EP_OK;
   int64_t capacity = needed + needed / 2 + 4;
   int64_t *marks = realloc(log->marks, (size_t)capacity * sizeof *marks);
-  if (!marks) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log's index");
+  if (!marks) return ep_fail_memory(error);
   log->marks = marks;
   log->marks_capacity = capacity;
   return EP_OK;
@@ -149,7 +149,7 @@ static ep_status log_load(ep_event_log *log, ep_error *error) {
   ep_event event = {0};
   struct stat state;
   char *buffer = malloc(SCAN_BYTES);
-  if (!buffer) return ep_fail(error, EP_NO_MEMORY, "no memory to read an event log");
+  if (!buffer) return ep_fail_memory(error);
   ep_status status = log_scan(log, buffer, &scan, error);
   if (status == EP_OK && scan.epoch_offset >= 0) {
     status = line_read(log, buffer, scan.epoch_offset, scan.epoch_bytes, &event, error);
@@ -173,7 +173,7 @@ static ep_status log_load(ep_event_log *log, ep_error *error) {
 ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *error) {
   *out = NULL;
   ep_event_log *log = calloc(1, sizeof *log);
-  if (!log) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+  if (!log) return ep_fail_memory(error);
   pthread_mutex_init(&log->mutex, NULL);
   pthread_cond_init(&log->appended, NULL);
   ep_subscribers_init(&log->wakes);
@@ -181,7 +181,7 @@ ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *erro
   log->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   log->folder = strdup(path);
   if (!log->folder) {
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+    status = ep_fail_memory(error);
   } else if (log->fd < 0) {
     status = ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
   } else {
@@ -216,14 +216,14 @@ static ep_status batch_reserve(line_batch *batch, ep_error *error) {
   if (batch->count == batch->starts_capacity) {
     int capacity = batch->starts_capacity * 2 + 64;
     size_t *starts = realloc(batch->starts, (size_t)capacity * sizeof *starts);
-    if (!starts) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    if (!starts) return ep_fail_memory(error);
     batch->starts = starts;
     batch->starts_capacity = capacity;
   }
   if (batch->capacity - batch->bytes < EP_LIMIT_EVENT_BYTES) {
     size_t capacity = batch->capacity * 2 + EP_LIMIT_EVENT_BYTES;
     char *text = realloc(batch->text, capacity);
-    if (!text) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    if (!text) return ep_fail_memory(error);
     batch->text = text;
     batch->capacity = capacity;
   }

@@ -75,7 +75,7 @@ ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log *
   pthread_mutex_lock(&logs->mutex);
   ep_open_log *entry = entry_hold(logs, id, &add), *last = NULL;
   if (!entry) {
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+    status = ep_fail_memory(error);
   } else if (add) {
     ep_event_log *log = NULL;
     pthread_mutex_unlock(&logs->mutex);

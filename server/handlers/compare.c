@@ -88,7 +88,7 @@ ep_route_result ep_route_compare_get(ep_exchange *exchange) {
   int format, wanted = ep_request_names(request, "Accept", "text/csv");
   char *text = NULL;
   comparison *compared = calloc(1, sizeof *compared);
-  if (!compared) return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "no memory to compare jobs");
+  if (!compared) return ep_exchange_fail_memory(exchange);
   ep_status status = ep_request_word(request, "format", FORMATS, wanted, &format, &error);
   if (status == EP_OK)
     status = ep_request_integer(request, "max_points", 2, EP_LIMIT_COMPARED_POINTS, POINTS,

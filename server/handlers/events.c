@@ -22,8 +22,7 @@ ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int stat
     return EP_ROUTE_ANSWERED;
   }
   answer->watcher = ep_watcher_create(jobs, log, options);
-  if (!answer->watcher)
-    return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "not enough memory for a watcher");
+  if (!answer->watcher) return ep_exchange_fail_memory(exchange);
   answer->status = status;
   answer->type = options->sse ? "text/event-stream" : "application/x-ndjson";
   ep_response_header_add(answer, "Cache-Control", "no-store");

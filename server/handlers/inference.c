@@ -109,7 +109,7 @@ static ep_status request_read(ep_exchange *exchange, inference *asked, ep_error 
 static ep_route_result infer_start(ep_exchange *exchange) {
   ep_error error = {0};
   inference *asked = calloc(1, sizeof *asked);
-  if (!asked) return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "not enough memory to infer");
+  if (!asked) return ep_exchange_fail_memory(exchange);
   ep_status status = request_read(exchange, asked, &error);
   if (status == EP_OK) {
     const ep_inference_request *request = &asked->request;

@@ -78,7 +78,7 @@ static ep_status read_head(ep_exchange *exchange, const char *method, const char
   header_reader reader = {.exchange = exchange};
   exchange->request.http11 = strcmp(version, "HTTP/1.1") == 0;
   if (!exchange->target)
-    reader.status = ep_fail(&reader.error, EP_NO_MEMORY, "not enough memory for the request");
+    reader.status = ep_fail_memory(&reader.error);
   else
     reader.status = ep_request_start(&exchange->request, method, exchange->target, &reader.error);
   if (reader.status == EP_OK)
@@ -145,7 +145,7 @@ static ep_status reserve_body(ep_exchange *exchange, size_t needed, ep_error *er
   char *grown = room ? realloc(exchange->request.body, capacity) : NULL;
   if (!grown) {
     atomic_fetch_sub(held, more);
-    return room ? ep_fail(error, EP_NO_MEMORY, "not enough memory for the body")
+    return room ? ep_fail_memory(error)
                 : ep_fail(error, EP_BUSY, "too many bodies at once, try again later");
   }
   exchange->request.body = grown;

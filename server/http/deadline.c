@@ -51,7 +51,7 @@ static void *tick(void *context) {
 
 ep_status ep_deadlines_create(ep_deadlines **out, ep_error *error) {
   ep_deadlines *clients = calloc(1, sizeof *clients);
-  if (!clients) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the connections");
+  if (!clients) return ep_fail_memory(error);
   pthread_mutex_init(&clients->mutex, NULL);
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);

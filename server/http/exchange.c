@@ -52,6 +52,10 @@ ep_route_result ep_exchange_fail_with(ep_exchange *exchange, ep_status status, c
   return ep_exchange_fail(exchange, &error);
 }
 
+ep_route_result ep_exchange_fail_memory(ep_exchange *exchange) {
+  return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "%s", ep_status_text(EP_NO_MEMORY));
+}
+
 ep_route_result ep_exchange_problem(ep_exchange *exchange, const ep_problem *problem) {
   ep_response_problem(&exchange->answer, problem, exchange->request.path);
   return EP_ROUTE_ANSWERED;

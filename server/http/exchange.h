@@ -62,6 +62,7 @@ typedef enum {
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error);
 ep_route_result ep_exchange_fail_with(ep_exchange *exchange, ep_status status, const char *format,
                                       ...) __attribute__((format(printf, 3, 4)));
+ep_route_result ep_exchange_fail_memory(ep_exchange *exchange);
 ep_route_result ep_exchange_problem(ep_exchange *exchange, const ep_problem *problem);
 /* 200 and JSON; takes `text`. */
 ep_route_result ep_exchange_json(ep_exchange *exchange, char *text);

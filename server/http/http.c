@@ -108,7 +108,7 @@ ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **o
                         ep_error *error) {
   int listener = -1;
   ep_http *http = calloc(1, sizeof *http);
-  if (!http) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the HTTP server");
+  if (!http) return ep_fail_memory(error);
   http->server = server;
   http->transport.server = server;
   ep_status status = start_threads(http, room, error);

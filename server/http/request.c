@@ -35,7 +35,7 @@ static bool is_utf8(const unsigned char *at) {
 static char *decode(const char *text, size_t count, bool plus, ep_error *error) {
   char *out = malloc(count + 1);
   if (!out) {
-    ep_fail(error, EP_NO_MEMORY, "not enough memory for the request");
+    ep_fail_memory(error);
     return NULL;
   }
   size_t length = 0;
@@ -125,7 +125,7 @@ ep_status ep_request_add_header(ep_request *request, const char *name, const cha
     free(pair->name);
     free(pair->value);
     *pair = (ep_pair){0};
-    return ep_fail(error, EP_NO_MEMORY, "not enough memory for the request");
+    return ep_fail_memory(error);
   }
   request->headers_count++;
   size_t bytes = strlen(pair->value);

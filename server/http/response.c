@@ -10,7 +10,7 @@
 
 static const char NO_MEMORY[] =
     "{\"type\":\"about:blank\",\"title\":\"Insufficient Storage\",\"status\":507,"
-    "\"detail\":\"not enough memory for the answer\",\"errors\":[]}\n";
+    "\"detail\":\"not enough memory\",\"errors\":[]}\n";
 
 void ep_response_init(ep_response *answer) {
   *answer = (ep_response){.file = -1};

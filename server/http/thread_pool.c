@@ -34,7 +34,7 @@ static void *run(void *context) {
 
 ep_status ep_thread_pool_create(int threads, ep_thread_pool **out, ep_error *error) {
   ep_thread_pool *work = calloc(1, sizeof *work);
-  if (!work) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the working threads");
+  if (!work) return ep_fail_memory(error);
   pthread_mutex_init(&work->mutex, NULL);
   pthread_cond_init(&work->changed, NULL);
   work->last = &work->first;

@@ -35,7 +35,7 @@ ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announ
     return ep_fail(error, EP_TOO_LARGE, "an upload has at most %lld bytes", (long long)max_bytes);
   if (asprintf(&upload->path, "%s/tmp/upload-XXXXXX", data_dir) < 0) {
     upload->path = NULL;
-    return ep_fail(error, EP_NO_MEMORY, "not enough memory for the upload");
+    return ep_fail_memory(error);
   }
   ep_status status = check_disk(data_dir, announced_bytes > 0 ? announced_bytes : 0, error);
   if (status != EP_OK) return status;

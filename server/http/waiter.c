@@ -60,7 +60,7 @@ static void *tick(void *context) {
 
 ep_status ep_waiters_create(int64_t capacity, ep_waiters **out, ep_error *error) {
   ep_waiters *streams = calloc(1, sizeof *streams);
-  if (!streams) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the streams");
+  if (!streams) return ep_fail_memory(error);
   streams->capacity = capacity;
   pthread_mutex_init(&streams->mutex, NULL);
   pthread_condattr_t attributes;

@@ -32,8 +32,7 @@ ep_status ep_jobs_content_pin(ep_jobs *jobs, const char *name, const char *point
                             "there is no dataset \"%s\": upload it with PUT /v1/datasets/%s", name,
                             name);
     if (status != EP_OK) return ep_problem_from_error(problem, &error);
-    if (!ep_pins_add(&jobs->pins, before.sha256))
-      return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a dataset");
+    if (!ep_pins_add(&jobs->pins, before.sha256)) return ep_problem_fail_memory(problem);
     /* Pinned, it stays; but it may have gone just before. */
     status = ep_store_dataset_get(jobs->store, name, &after, NULL);
     if (status == EP_OK && strcmp(before.sha256, after.sha256) == 0) break;
@@ -90,7 +89,7 @@ static ep_status folder_put(ep_jobs *jobs, const char *name, const char *ingeste
   memcpy(row.sha256, meta.sha256, sizeof row.sha256);
   if (!ep_pins_add(&jobs->pins, row.sha256)) {
     ep_dataset_meta_deinit(&meta);
-    return ep_fail(error, EP_NO_MEMORY, "no memory for a dataset");
+    return ep_fail_memory(error);
   }
   status = ep_jobs_content_place(jobs, ingested, &meta, error);
   if (status == EP_OK) status = ep_store_dataset_put(jobs->store, &row, &before, error);
@@ -148,7 +147,7 @@ static ep_status row_format(ep_jobs *jobs, const ep_dataset_row *row, char **tex
   if (status != EP_OK) return status;
   *text = ep_dataset_meta_format(&meta, row->name, row->created_us);
   ep_dataset_meta_deinit(&meta);
-  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a dataset");
+  return *text ? EP_OK : ep_fail_memory(error);
 }
 
 ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text, char sha256[65],
@@ -168,7 +167,7 @@ ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error) {
   ep_status status = ep_store_dataset_list(jobs->store, &rows, &count, error);
   if (status != EP_OK) return status;
   char **items = calloc((size_t)count + 1, sizeof *items);
-  if (!items) status = ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+  if (!items) status = ep_fail_memory(error);
   for (int64_t i = 0; status == EP_OK && i < count; i++) {
     ep_error why = {0};
     ep_status read = row_format(jobs, &rows[i], &items[used], &why);
@@ -182,7 +181,7 @@ ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error) {
   for (int64_t i = 0; i < used; i++) free(items[i]);
   free(items);
   free(rows);
-  if (status == EP_OK && !*text) status = ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+  if (status == EP_OK && !*text) status = ep_fail_memory(error);
   return status;
 }
 

@@ -28,7 +28,7 @@ ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec
   bool done = devices && calibration;
   free(calibration);
   free(devices);
-  return done ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory to estimate");
+  return done ? EP_OK : ep_fail_memory(error);
 }
 
 const ep_estimate *ep_estimates_least(const ep_estimate *estimates, int count, const char *kind) {

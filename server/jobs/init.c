@@ -51,8 +51,7 @@ static ep_status job_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTE
     ep_fail(&error, EP_NOT_FOUND, "there is no job %.60s", spec->init_job);
     return refuse(problem, spec, &error);
   }
-  if (!ep_pins_add(&jobs->pins, spec->init_job))
-    return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the first weights");
+  if (!ep_pins_add(&jobs->pins, spec->init_job)) return ep_problem_fail_memory(problem);
   ep_init_pin_name(spec, pin);
   ep_status status =
       ep_jobs_file(jobs, spec->init_job, "weights.safetensors", path, EP_PATH_BYTES, &error);

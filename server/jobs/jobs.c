@@ -45,7 +45,7 @@ static bool device_id_valid(const char *id) {
 /* "cpu,cuda:0" -> ids. */
 static ep_status devices_parse(const char *text, char (*ids)[16], int *count, ep_error *error) {
   char *copy = strdup(text), *rest = copy;
-  if (!copy) return ep_fail(error, EP_NO_MEMORY, "no memory for the devices");
+  if (!copy) return ep_fail_memory(error);
   ep_status status = EP_OK;
   *count = 0;
   for (char *id = strsep(&rest, ","); status == EP_OK && id; id = strsep(&rest, ",")) {
@@ -140,7 +140,7 @@ ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *
   *out = NULL;
   if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot start");
   ep_jobs *jobs = jobs_allocate(options);
-  if (!jobs) return ep_fail(error, EP_NO_MEMORY, "no memory for the jobs");
+  if (!jobs) return ep_fail_memory(error);
   ep_status status = jobs_start(jobs, options, error);
   if (status != EP_OK) {
     ep_jobs_close(jobs);

@@ -49,7 +49,7 @@ ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_e
   for (int64_t i = 0; i < used; i++) free(items[i]);
   free(items);
   ep_job_rows_deinit(&list);
-  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+  return *text ? EP_OK : ep_fail_memory(error);
 }
 
 /* The finalizer of SplitMix64 (G. Steele, D. Lea, C. Flood, 2014). */
@@ -89,7 +89,7 @@ ep_status ep_jobs_list_version(ep_jobs *jobs, const ep_job_page *page, uint64_t 
   ep_status status = limit_check(page, error);
   if (status != EP_OK) return status;
   ep_job_version *versions = calloc((size_t)more.limit, sizeof *versions);
-  if (!versions) return ep_fail(error, EP_NO_MEMORY, "no memory for a list");
+  if (!versions) return ep_fail_memory(error);
   *version = ep_jobs_tick(jobs);
   for (int tries = 0; status == EP_OK && tries < TRIES; tries++) {
     int64_t count = 0;

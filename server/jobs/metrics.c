@@ -137,7 +137,7 @@ static void devices_format(const ep_device_list *devices, ep_writer *out) {
 ep_status ep_metrics_jobs_format(ep_jobs *jobs, ep_writer *out, ep_error *error) {
   ep_store_counts counts;
   ep_device_list *devices = malloc(sizeof *devices);
-  if (!devices) return ep_fail(error, EP_NO_MEMORY, "no memory for the metrics");
+  if (!devices) return ep_fail_memory(error);
   ep_status status = ep_store_count(jobs->store, &counts, error);
   if (status == EP_OK) {
     ep_supervisor_get_devices(jobs->supervisor, devices);

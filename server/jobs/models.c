@@ -36,7 +36,7 @@ static ep_status plan_read(const char *weights, ep_plan **out, ep_error *error) 
   ep_data_shape shape;
   *out = NULL;
   ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the model");
+  if (!problem) return ep_fail_memory(error);
   ep_status status = ep_weights_read_spec(weights, &text, error);
   if (status == EP_OK) status = ep_weights_read_shape(weights, &shape, error);
   if (status == EP_OK && (ep_job_spec_parse(text, strlen(text), &spec, problem) != EP_OK ||
@@ -80,8 +80,7 @@ ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, bool *
   snprintf(model.job, sizeof model.job, "%s", job);
   *created = false;
   /* Pinned: from here until the model stands in the store, the job cannot be deleted. */
-  if (!ep_pins_add(&jobs->pins, model.job))
-    return ep_fail(error, EP_NO_MEMORY, "no memory for the model");
+  if (!ep_pins_add(&jobs->pins, model.job)) return ep_fail_memory(error);
   ep_status status = job_describe(jobs, &model, error);
   if (status == EP_OK) status = ep_store_model_put(jobs->store, &model, created, error);
   ep_pins_remove(&jobs->pins, model.job);
@@ -104,7 +103,7 @@ ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error) {
   if (status != EP_OK) return status;
   *text = ep_models_format(models, count);
   free(models);
-  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the list of models");
+  return *text ? EP_OK : ep_fail_memory(error);
 }
 
 ep_status ep_models_check_free(ep_jobs *jobs, const char *job, ep_error *error) {

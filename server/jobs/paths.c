@@ -16,7 +16,7 @@ static ep_status content_pin(ep_jobs *jobs, const char *folder, ep_data_spec *da
   ep_status status = ep_dataset_meta_read(folder, meta, error);
   if (status != EP_OK) return status;
   if (!ep_pins_add(&jobs->pins, meta->sha256)) {
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for a dataset");
+    status = ep_fail_memory(error);
   } else {
     status = ep_jobs_content_place(jobs, folder, meta, error);
     if (status == EP_OK) memcpy(data->sha256, meta->sha256, sizeof data->sha256);

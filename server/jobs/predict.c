@@ -46,7 +46,7 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_
   if (status != EP_OK) return status;
   ep_job_row_deinit(&row);
   prediction *asked = malloc(sizeof *asked);
-  if (!asked) return ep_fail(error, EP_NO_MEMORY, "no memory to predict");
+  if (!asked) return ep_fail_memory(error);
   *asked = (prediction){done, context};
   ep_command command = {.kind = EP_COMMAND_PREDICT,
                         .x = (double *)x, /* lent: only encoded here */
@@ -100,7 +100,7 @@ static void device_ask(ep_jobs *jobs, probe *whole, const ep_device_status *devi
   device_probe *asked = malloc(sizeof *asked);
   ep_status status = EP_OK;
   if (!asked) {
-    status = ep_fail(&error, EP_NO_MEMORY, "no memory to ask it");
+    status = ep_fail_memory(&error);
   } else if (device->state != EP_DEVICE_IDLE && device->state != EP_DEVICE_BUSY) {
     status = ep_fail(&error, EP_UNAVAILABLE, "it is %s", ep_device_state_name(device->state));
   } else {
@@ -121,7 +121,7 @@ void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *con
   if (!devices || !whole) {
     free(devices);
     free(whole);
-    ep_fail(&error, EP_NO_MEMORY, "no memory to ask the devices");
+    ep_fail_memory(&error);
     done(context, &error);
     return;
   }

@@ -112,7 +112,7 @@ static ep_status start_read(ep_event_log *log, ep_event *event, ep_event_place *
   size_t bytes = 0, length;
   bool ended = false;
   char *lines = malloc(EP_LIMIT_EVENT_BYTES);
-  if (!lines) return ep_fail(error, EP_NO_MEMORY, "no memory to read an event log");
+  if (!lines) return ep_fail_memory(error);
   event->type = EP_EVENT_QUEUED;
   for (int64_t offset = 0; status == EP_OK && event->type != EP_EVENT_STARTED;
        offset += (int64_t)bytes) {
@@ -175,14 +175,13 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   ep_live_job *job = ep_live_create(row);
   if (!job || !needs_pin(jobs, row, job)) {
     ep_live_destroy(job);
-    return ep_fail(error, EP_NO_MEMORY, "no memory for the queue");
+    return ep_fail_memory(error);
   }
   if (row->state != EP_STATE_QUEUED)
     snprintf(job->cause, sizeof job->cause, "the daemon was restarted");
   pthread_mutex_lock(&jobs->mutex);
   ep_live_add(jobs, job);
-  if (!ep_live_enqueue(jobs, job, row->attempt > 0))
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for the queue");
+  if (!ep_live_enqueue(jobs, job, row->attempt > 0)) status = ep_fail_memory(error);
   pthread_mutex_unlock(&jobs->mutex);
   return status;
 }

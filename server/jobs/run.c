@@ -308,7 +308,7 @@ static int records_select(const ep_live_job *job, const ep_progress *progress, e
 static ep_status records_hold(const ep_live_job *job, const ep_progress *progress,
                               ep_error *error) {
   ep_event *events = malloc(progress->count * sizeof *events);
-  if (!events) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+  if (!events) return ep_fail_memory(error);
   int count = records_select(job, progress, events);
   ep_status status = ep_event_log_hold(job->log, events, count, error);
   free(events);

@@ -53,7 +53,7 @@ static bool is_cuda(const char *device) {
 static ep_status device_check(ep_jobs *jobs, const char *wanted, ep_problem *problem) {
   char there[256] = "";
   ep_device_list *devices = malloc(sizeof *devices);
-  if (!devices) return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the devices");
+  if (!devices) return ep_problem_fail_memory(problem);
   ep_supervisor_get_devices(jobs->supervisor, devices);
   bool found = strcmp(wanted, "auto") == 0;
   for (int i = 0; i < devices->count; i++) {
@@ -120,8 +120,7 @@ static ep_status spec_check(ep_jobs *jobs, const char *json, size_t bytes, check
   if (status != EP_OK) return status;
   checked->text = ep_job_spec_format(spec);
   checked->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
-  if (!checked->text || !checked->tags)
-    return ep_problem_set(problem, EP_NO_MEMORY, "no memory for the spec");
+  if (!checked->text || !checked->tags) return ep_problem_fail_memory(problem);
   return EP_OK;
 }
 
@@ -136,7 +135,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
   ep_status status = spec_check(jobs, json, bytes, &checked, problem);
   if (status == EP_OK) {
     layers = calloc((size_t)checked.spec->layers_count + 1, sizeof *layers);
-    if (!layers) status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
+    if (!layers) status = ep_problem_fail_memory(problem);
   }
   if (status == EP_OK &&
       ep_jobs_estimate(jobs, checked.plan, checked.spec, estimates, &count, &error) != EP_OK)
@@ -155,7 +154,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
                                .estimates = estimates,
                                .estimates_count = count};
     *text = ep_validation_format(&view);
-    if (!*text) status = ep_problem_set(problem, EP_NO_MEMORY, "no memory to validate");
+    if (!*text) status = ep_problem_fail_memory(problem);
   }
   free(layers);
   checked_deinit(jobs, &checked);
@@ -215,7 +214,7 @@ static ep_status job_enter(ep_jobs *jobs, checked_spec *checked, ep_live_job *jo
     checked->placed = false;
   }
   pthread_mutex_unlock(&jobs->mutex);
-  if (!queued) return ep_problem_set(problem, EP_NO_MEMORY, "no memory to queue the job");
+  if (!queued) return ep_problem_fail_memory(problem);
   ep_supervisor_kick(jobs->supervisor);
   return EP_OK;
 }
@@ -273,7 +272,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   ep_live_job *job = ep_live_create(&row);
   if (!job || !(job->row.spec = strdup(row.spec))) {
     ep_live_destroy(job);
-    return ep_problem_set(problem, EP_NO_MEMORY, "no memory for a job");
+    return ep_problem_fail_memory(problem);
   }
   job->program = ep_plan_signature(checked->plan);
   job->said_cpu = said[0];

@@ -107,7 +107,7 @@ ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *vers
   *version = live.live ? live.version : row.version;
   *text = ep_job_row_format(&row, &live, false);
   ep_job_row_deinit(&row);
-  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  return *text ? EP_OK : ep_fail_memory(error);
 }
 
 struct ep_job_copy {
@@ -119,7 +119,7 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
   ep_live_view live;
   *out = NULL;
   ep_job_copy *copy = calloc(1, sizeof *copy);
-  if (!copy) return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  if (!copy) return ep_fail_memory(error);
   ep_live_read(jobs, id, &live);
   ep_status status = ep_store_job_get(jobs->store, id, &copy->row, error);
   if (status != EP_OK) {
@@ -195,7 +195,7 @@ ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
   }
   free(views);
   free(devices);
-  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the devices");
+  return *text ? EP_OK : ep_fail_memory(error);
 }
 
 /* The queue copied out of the mutex's reach: rows point into `jobs`. */
@@ -244,5 +244,5 @@ ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error) {
                  : NULL;
   queue_rows_free(copy.queued, copy.queued_count);
   queue_rows_free(copy.running, copy.running_count);
-  return *text ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the queue");
+  return *text ? EP_OK : ep_fail_memory(error);
 }

@@ -96,7 +96,7 @@ ep_status ep_store_dataset_list(ep_store *store, ep_dataset_row **rows, int64_t 
       capacity = capacity == 0 ? 16 : capacity * 2;
       ep_dataset_row *grown = realloc(list, (size_t)capacity * sizeof *grown);
       if (!grown) {
-        status = ep_fail(error, EP_NO_MEMORY, "no memory for the list of datasets");
+        status = ep_fail_memory(error);
         break;
       }
       list = grown;

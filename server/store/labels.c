@@ -39,7 +39,7 @@ static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *lab
   row->tags = text_copy(labels->has_tags ? labels->tags : tags, "[]");
   row->priority = labels->has_priority ? labels->priority : sqlite3_column_int(s, 1);
   row->edition = sqlite3_column_int64(s, 5) + 1;
-  if (!row->name || !row->tags || !spec) return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  if (!row->name || !row->tags || !spec) return ep_fail_memory(error);
   return ep_labels_apply(spec, labels, &row->spec, error);
 }
 

@@ -17,7 +17,7 @@ static ep_status row_append(ep_job_rows *out, sqlite3_stmt *s, ep_error *error) 
   if (out->count == out->capacity) {
     int64_t capacity = out->capacity == 0 ? FIRST_ROWS : out->capacity * 2;
     ep_job_row *rows = realloc(out->rows, (size_t)capacity * sizeof *rows);
-    if (!rows) return ep_fail(error, EP_NO_MEMORY, "no memory for a list of jobs");
+    if (!rows) return ep_fail_memory(error);
     out->rows = rows;
     out->capacity = capacity;
   }
@@ -65,7 +65,7 @@ static ep_sql page_sql(ep_sql all, const ep_job_page *page) {
 static ep_status others_format(const ep_job_page *page, char **others, ep_error *error) {
   bool tagged = page->tags_count > 0;
   *others = ep_tags_format(page->tags + tagged, page->tags_count - tagged);
-  return *others ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the tags");
+  return *others ? EP_OK : ep_fail_memory(error);
 }
 
 ep_status ep_store_jobs_list(ep_store *store, const ep_job_page *page, ep_job_rows *out,

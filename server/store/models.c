@@ -129,7 +129,7 @@ ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *err
 ep_status ep_store_model_list(ep_store *store, ep_model **models, int64_t *count, ep_error *error) {
   *count = 0;
   *models = calloc(EP_LIMIT_MODELS, sizeof **models);
-  if (!*models) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of models");
+  if (!*models) return ep_fail_memory(error);
   ep_status status = EP_OK;
   int code = SQLITE_DONE;
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_LIST);

@@ -139,7 +139,7 @@ static ep_status pragma_ask(ep_store *store, const char *sql, char value[16], ep
   if (code == SQLITE_OK) code = sqlite3_step(statement);
   ep_status status = code == SQLITE_ROW ? EP_OK : ep_store_fail(store, code, error);
   const char *text = status == EP_OK ? (const char *)sqlite3_column_text(statement, 0) : "";
-  if (!text) status = ep_fail(error, EP_NO_MEMORY, "no memory for the store");
+  if (!text) status = ep_fail_memory(error);
   if (status == EP_OK) snprintf(value, 16, "%s", text);
   sqlite3_finalize(statement);
   return status;
@@ -158,7 +158,7 @@ static ep_status schema_migrate(ep_store *store, ep_error *error) {
   for (; version < SCHEMA_VERSION; version++) {
     char *sql = sqlite3_mprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %ld; COMMIT;",
                                 migrations[version], version + 1);
-    if (!sql) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
+    if (!sql) return ep_fail_memory(error);
     int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
     sqlite3_free(sql);
     if (code != SQLITE_OK) return ep_store_fail(store, code, error);
@@ -194,7 +194,7 @@ static ep_status promises_make(ep_store *store, ep_error *error) {
 ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   *out = NULL;
   ep_store *store = calloc(1, sizeof *store);
-  if (!store) return ep_fail(error, EP_NO_MEMORY, "no memory for the store");
+  if (!store) return ep_fail_memory(error);
   pthread_mutex_init(&store->mutex, NULL);
   ep_status status = connection_open(store, path, error);
   if (status == EP_OK) status = promises_make(store, error);
@@ -363,7 +363,7 @@ static ep_status row_own(ep_job_row *row, ep_error *error) {
   row->result = result ? strdup(result) : NULL;
   if (row->name && row->spec && row->tags && (!result || row->result)) return EP_OK;
   ep_job_row_deinit(row);
-  return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  return ep_fail_memory(error);
 }
 
 ep_status ep_store_row_take(sqlite3_stmt *s, ep_job_row *row, ep_error *error) {

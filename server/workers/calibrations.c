@@ -77,7 +77,7 @@ static void file_write(const ep_calibrations *calibrations, const ep_calibration
   char path[EP_PATH_BYTES];
   ep_error error = {0};
   char *text = ep_calibration_format(key, calibration);
-  ep_status status = text ? EP_OK : ep_fail(&error, EP_NO_MEMORY, "no memory for the calibration");
+  ep_status status = text ? EP_OK : ep_fail_memory(&error);
   if (status == EP_OK)
     status = ep_data_dir_path(path, &error, calibrations->data_dir, "calibration", NULL);
   if (status == EP_OK) status = ep_data_dir_create(path, &error);

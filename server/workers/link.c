@@ -112,7 +112,7 @@ static ep_status buffer_reserve(uint8_t **buffer, size_t *capacity, size_t bytes
   size_t grown = *capacity == 0 ? least : *capacity;
   while (grown < bytes) grown *= 2;
   uint8_t *block = realloc(*buffer, grown);
-  if (!block) return ep_fail(error, EP_NO_MEMORY, "no memory for a worker's frames");
+  if (!block) return ep_fail_memory(error);
   *buffer = block;
   *capacity = grown;
   return EP_OK;

@@ -18,7 +18,7 @@ ep_status ep_supervisor_request(ep_supervisor *supervisor, const char *device, b
                                 ep_command *command, int timeout_ms, ep_supervisor_done *done,
                                 void *context, ep_error *error) {
   ep_request *request = calloc(1, sizeof *request);
-  if (!request) return ep_fail(error, EP_NO_MEMORY, "no memory for a request");
+  if (!request) return ep_fail_memory(error);
   pthread_mutex_lock(&supervisor->mutex);
   request->number = ++supervisor->last_request;
   pthread_mutex_unlock(&supervisor->mutex);

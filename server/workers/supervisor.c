@@ -30,7 +30,7 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)
                                ep_error *error) {
   *out = NULL;
   ep_supervisor *s = calloc(1, sizeof *s);
-  if (!s) return ep_fail(error, EP_NO_MEMORY, "no memory for the supervisor");
+  if (!s) return ep_fail_memory(error);
   pthread_mutex_init(&s->mutex, NULL);
   s->options = *options;
   s->events = *events;
