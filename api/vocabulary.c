@@ -30,6 +30,10 @@ WORDS_DEFINE(EP_GENERATOR_TABLE, GENERATOR, generator)
 WORDS_DEFINE(EP_STATE_TABLE, STATE, state)
 WORDS_DEFINE(EP_EVENT_TABLE, EVENT, event_type)
 
+bool ep_state_has_ended(ep_state state) {
+  return state == EP_STATE_SUCCEEDED || state == EP_STATE_FAILED || state == EP_STATE_CANCELLED;
+}
+
 bool ep_loss_takes_classes(ep_loss_type loss) {
   return loss == EP_LOSS_CROSS_ENTROPY || loss == EP_LOSS_NLL;
 }

@@ -4,7 +4,7 @@
 
 #include "api/responses/compare.h"
 #include "server/curves/curve.h"
-#include "server/handlers/routes.h"
+#include "server/handlers/handlers.h"
 #include "server/process/id.h"
 
 enum { POINTS = 1000 }; /* of a curve, unless it was said */
@@ -102,6 +102,6 @@ ep_route_result ep_route_compare_get(ep_exchange *exchange) {
   comparison_destroy(compared);
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   if (format == 0) return ep_exchange_json(exchange, text);
-  ep_response_take_text(&exchange->answer, 200, "text/csv; charset=utf-8", text);
-  return EP_ROUTE_ANSWERED;
+  ep_response_take_text(&exchange->response, 200, "text/csv; charset=utf-8", text);
+  return EP_ROUTE_DONE;
 }

@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
-#include "server/handlers/routes.h"
+#include "server/handlers/handlers.h"
 #include "server/process/data_dir.h"
 
 enum {
   OUTPUT_RATIO = 16 /* "1," is 2 bytes as CSV and 8 as a float64; a gz of such a table is less */
 };
 
-static ep_status read_options(const ep_request *request, ep_ingest_options *options,
+static ep_status options_read(const ep_request *request, ep_ingest_options *options,
                               ep_error *error) {
   static const char *const HEADER[] = {"true", "false", NULL};
   static const char *const DELIMITERS[] = {",",         ";",    "|",   "comma",
@@ -38,7 +38,7 @@ static void part_find(const ep_route *route, ep_split *split, ep_role *role) {
                                     : EP_SPLIT_VALIDATION;
 }
 
-static ep_status read_upload(ep_exchange *exchange, const char *folder,
+static ep_status upload_read(ep_exchange *exchange, const char *folder,
                              const ep_ingest_options *options, bool part, ep_error *error) {
   ep_dataset_meta meta = {0};
   ep_split split;
@@ -55,14 +55,14 @@ static ep_status read_upload(ep_exchange *exchange, const char *folder,
 }
 
 /* Reads the uploaded file into a folder of its own, which then goes into the store. */
-static ep_status ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
-                        bool *created, ep_error *error) {
+static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
+                               bool *created, ep_error *error) {
   ep_server *server = exchange->server;
   ep_request *request = &exchange->request;
   char folder[EP_PATH_BYTES];
-  ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
+  ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
   if (status != EP_OK) return status;
-  status = read_upload(exchange, folder, options, part, error);
+  status = upload_read(exchange, folder, options, part, error);
   if (status == EP_OK)
     status = part ? ep_jobs_dataset_part_put(server->jobs, request->id, folder, created, error)
                   : ep_jobs_dataset_put(server->jobs, request->id, folder, created, error);
@@ -70,7 +70,7 @@ static ep_status ingest(ep_exchange *exchange, const ep_ingest_options *options,
   return status;
 }
 
-static ep_route_result answer_dataset(ep_exchange *exchange, int status) {
+static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
   ep_error error = {0};
   char *text = NULL;
   char sha256[65] = "", etag[80];
@@ -78,40 +78,41 @@ static ep_route_result answer_dataset(ep_exchange *exchange, int status) {
       EP_OK)
     return ep_exchange_fail(exchange, &error);
   snprintf(etag, sizeof etag, "\"%s\"", sha256);
-  ep_response_header_add(&exchange->answer, "ETag", "%s", etag);
+  ep_response_header_add(&exchange->response, "ETag", "%s", etag);
   if (status == 200 && strcmp(exchange->request.method, "PUT") != 0 &&
       ep_request_matches(&exchange->request, etag)) {
     free(text);
-    ep_response_empty(&exchange->answer, 304);
-    return EP_ROUTE_ANSWERED;
+    ep_response_empty(&exchange->response, 304);
+    return EP_ROUTE_DONE;
   }
-  ep_response_take_text(&exchange->answer, status, "application/json", text);
-  return EP_ROUTE_ANSWERED;
+  ep_response_take_text(&exchange->response, status, "application/json", text);
+  return EP_ROUTE_DONE;
 }
 
-static ep_route_result put(ep_exchange *exchange, bool part) {
+static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
   ep_error error = {0};
   ep_ingest_options options;
   bool created = false;
-  ep_status status = read_options(&exchange->request, &options, &error);
-  if (status == EP_OK) status = ingest(exchange, &options, part, &created, &error);
+  ep_status status = options_read(&exchange->request, &options, &error);
+  if (status == EP_OK) status = upload_ingest(exchange, &options, part, &created, &error);
   ep_upload_discard(&exchange->request.upload);
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   if (created)
-    ep_response_header_add(&exchange->answer, "Location", "/v1/datasets/%s", exchange->request.id);
-  return answer_dataset(exchange, created ? 201 : 200);
+    ep_response_header_add(&exchange->response, "Location", "/v1/datasets/%s",
+                           exchange->request.id);
+  return dataset_respond(exchange, created ? 201 : 200);
 }
 
 ep_route_result ep_route_dataset_put(ep_exchange *exchange) {
-  return put(exchange, false);
+  return dataset_put(exchange, false);
 }
 
 ep_route_result ep_route_part_put(ep_exchange *exchange) {
-  return put(exchange, true);
+  return dataset_put(exchange, true);
 }
 
 ep_route_result ep_route_dataset_get(ep_exchange *exchange) {
-  return answer_dataset(exchange, 200);
+  return dataset_respond(exchange, 200);
 }
 
 ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
@@ -126,6 +127,6 @@ ep_route_result ep_route_dataset_delete(ep_exchange *exchange) {
   ep_error error = {0};
   if (ep_jobs_dataset_delete(exchange->server->jobs, exchange->request.id, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  ep_response_empty(&exchange->answer, 204);
-  return EP_ROUTE_ANSWERED;
+  ep_response_empty(&exchange->response, 204);
+  return EP_ROUTE_DONE;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "api/responses/inference.h"
-#include "server/handlers/routes.h"
+#include "server/handlers/handlers.h"
 #include "server/jobs/models.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
@@ -13,22 +13,22 @@ enum { INFER_SECONDS = 60 };
 ep_route_result ep_route_inference_server(ep_exchange *exchange) {
   static const char TEXT[] = "{\"name\":\"epochd\",\"version\":\"" EP_VERSION
                              "\",\"extensions\":[\"binary_tensor_data\"]}\n";
-  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
-  return EP_ROUTE_ANSWERED;
+  ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_route_inference_live(ep_exchange *exchange) {
   static const char TEXT[] = "{\"live\":true}\n";
-  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
-  return EP_ROUTE_ANSWERED;
+  ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_DONE;
 }
 
 /* As /readyz, in that protocol's words. */
 ep_route_result ep_route_inference_ready(ep_exchange *exchange) {
   static const char TEXT[] = "{\"ready\":true}\n";
   ep_route_result result = ep_route_ready_get(exchange);
-  if (result == EP_ROUTE_ANSWERED && exchange->answer.status == 200)
-    ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  if (result == EP_ROUTE_DONE && exchange->response.status == 200)
+    ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);
   return result;
 }
 
@@ -42,7 +42,7 @@ static ep_status model_find(ep_exchange *exchange, ep_model *out) {
 
 ep_route_result ep_route_inference_model(ep_exchange *exchange) {
   ep_model model;
-  if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_ANSWERED;
+  if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_DONE;
   return ep_exchange_json(exchange, ep_model_metadata_format(&model));
 }
 
@@ -50,7 +50,7 @@ ep_route_result ep_route_inference_model_ready(ep_exchange *exchange) {
   ep_model model;
   ep_error error = {0};
   char path[EP_PATH_BYTES];
-  if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_ANSWERED;
+  if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_DONE;
   if (ep_jobs_file(exchange->server->jobs, model.job, "weights.safetensors", path, sizeof path,
                    &error) != EP_OK)
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", error.message);
@@ -71,23 +71,23 @@ static void inference_destroy(inference *asked) {
 }
 
 /* From another thread. What is written here is read once called_back is seen. */
-static void predicted(void *context, const double *output, int64_t rows, int64_t columns,
-                      const ep_error *error) {
+static void inference_done(void *context, const double *output, int64_t rows, int64_t columns,
+                           const ep_error *error) {
   inference *asked = context;
   ep_exchange *exchange = asked->exchange;
-  ep_inference_answer answer = {0};
+  ep_inference_answer response = {0};
   if (error)
     exchange->error = *error;
   else if (rows != asked->request.rows || columns != asked->model.outputs)
     ep_fail(&exchange->error, EP_INTERNAL, "the worker answered with another shape");
   else
-    ep_inference_answer_format(&asked->model, &asked->request, output, &answer, &exchange->error);
-  exchange->result = answer.body;
-  exchange->result_bytes = answer.body_bytes;
-  exchange->result_json_bytes = answer.binary ? answer.json_bytes : 0;
+    ep_inference_answer_format(&asked->model, &asked->request, output, &response, &exchange->error);
+  exchange->result = response.body;
+  exchange->result_bytes = response.body_bytes;
+  exchange->result_json_bytes = response.binary ? response.json_bytes : 0;
   inference_destroy(asked);
   atomic_store(&exchange->called_back, true);
-  ep_waiter_wake(&exchange->park);
+  ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
 }
 
@@ -117,7 +117,7 @@ static ep_route_result infer_start(ep_exchange *exchange) {
     ep_exchange_retain(exchange);
     asked->exchange = exchange;
     status = ep_jobs_predict(exchange->server->jobs, asked->model.job, request->x, request->rows,
-                             request->columns, predicted, asked, &error);
+                             request->columns, inference_done, asked, &error);
     if (status == EP_OK) return EP_ROUTE_WAITS; /* `asked` may be gone already */
     ep_exchange_release(exchange);
   }
@@ -130,13 +130,13 @@ static ep_route_result infer_end(ep_exchange *exchange) {
   if (exchange->error.status != EP_OK) return ep_exchange_fail(exchange, &exchange->error);
   exchange->result = NULL;
   bool binary = exchange->result_json_bytes > 0;
-  ep_response_take_bytes(&exchange->answer, 200,
+  ep_response_take_bytes(&exchange->response, 200,
                          binary ? "application/octet-stream" : "application/json", body,
                          exchange->result_bytes);
   if (binary)
-    ep_response_header_add(&exchange->answer, EP_INFERENCE_LENGTH_HEADER, "%zu",
+    ep_response_header_add(&exchange->response, EP_INFERENCE_LENGTH_HEADER, "%zu",
                            exchange->result_json_bytes);
-  return EP_ROUTE_ANSWERED;
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_route_inference_infer(ep_exchange *exchange) {

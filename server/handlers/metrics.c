@@ -1,7 +1,7 @@
 /* What an operator watches: GET /metrics. */
 #include "server/jobs/metrics.h"
-#include "server/handlers/routes.h"
-#include "server/http/metrics_http.h"
+#include "server/handlers/handlers.h"
+#include "server/http/route_metrics.h"
 #include "server/metrics/process.h"
 #include "server/metrics/text.h"
 
@@ -18,9 +18,9 @@ ep_route_result ep_route_metrics_get(ep_exchange *exchange) {
     ep_writer_deinit(&out);
     return ep_exchange_fail(exchange, &error);
   }
-  ep_metrics_http_format(&EP_ROUTES, &out);
+  ep_route_metrics_format(server->routes, &out);
   ep_metrics_process_format(&out, server->config->data_dir);
-  ep_response_take_text(&exchange->answer, 200, "text/plain; version=0.0.4; charset=utf-8",
+  ep_response_take_text(&exchange->response, 200, "text/plain; version=0.0.4; charset=utf-8",
                         ep_writer_take(&out));
-  return EP_ROUTE_ANSWERED;
+  return EP_ROUTE_DONE;
 }

@@ -40,8 +40,8 @@ ep_http_room ep_http_room_find(void) {
   return room;
 }
 
-static ep_status listen_on(const ep_config *config, int *listener, int *port, bool *any_address,
-                           ep_error *error) {
+static ep_status listener_open(const ep_config *config, int *listener, int *port, bool *any_address,
+                               ep_error *error) {
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
   struct addrinfo *found;
   char service[16];
@@ -73,16 +73,16 @@ static ep_status listen_on(const ep_config *config, int *listener, int *port, bo
   return status;
 }
 
-static ep_status start_threads(ep_http *http, const ep_http_room *room, ep_error *error) {
+static ep_status threads_start(ep_http *http, const ep_http_room *room, ep_error *error) {
   ep_server *server = http->server;
-  ep_status status = ep_waiters_create(room->watchers, &server->streams, error);
+  ep_status status = ep_waiters_create(room->watchers, &server->waiters, error);
   if (status == EP_OK) status = ep_thread_pool_create(2, &server->ingest, error);
   if (status == EP_OK) status = ep_thread_pool_create(2, &server->work, error);
-  if (status == EP_OK) status = ep_deadlines_create(&http->transport.clients, error);
+  if (status == EP_OK) status = ep_deadlines_create(&http->transport.deadlines, error);
   return status;
 }
 
-static ep_status start_daemon(ep_http *http, const ep_http_room *room, int listener,
+static ep_status daemon_start(ep_http *http, const ep_http_room *room, int listener,
                               ep_error *error) {
   int threads = (int)http->server->config->http_threads;
   struct MHD_OptionItem options[] = {
@@ -111,10 +111,10 @@ ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **o
   if (!http) return ep_fail_memory(error);
   http->server = server;
   http->transport.server = server;
-  ep_status status = start_threads(http, room, error);
+  ep_status status = threads_start(http, room, error);
   if (status == EP_OK)
-    status = listen_on(server->config, &listener, port, &server->guard.any_address, error);
-  if (status == EP_OK) status = start_daemon(http, room, listener, error);
+    status = listener_open(server->config, &listener, port, &server->guard.any_address, error);
+  if (status == EP_OK) status = daemon_start(http, room, listener, error);
   if (status != EP_OK) {
     ep_http_destroy(http);
     return status;
@@ -127,7 +127,7 @@ void ep_http_stop(ep_http *http) {
   MHD_socket listener = MHD_quiesce_daemon(http->daemon);
   if (listener != MHD_INVALID_SOCKET) close(listener);
   atomic_store(&http->transport.stopping, true);
-  ep_waiters_close(http->server->streams);
+  ep_waiters_close(http->server->waiters);
   MHD_stop_daemon(http->daemon); /* aborts if any connection were still suspended */
   http->daemon = NULL;
   ep_thread_pool_destroy(http->server->ingest);
@@ -140,9 +140,9 @@ void ep_http_destroy(ep_http *http) {
   ep_server *server = http->server;
   ep_thread_pool_destroy(server->ingest);
   ep_thread_pool_destroy(server->work);
-  ep_deadlines_destroy(http->transport.clients);
-  ep_waiters_destroy(server->streams);
+  ep_deadlines_destroy(http->transport.deadlines);
+  ep_waiters_destroy(server->waiters);
   server->ingest = server->work = NULL;
-  server->streams = NULL;
+  server->waiters = NULL;
   free(http);
 }

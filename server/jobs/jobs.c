@@ -241,9 +241,7 @@ ep_status ep_jobs_retain_log(ep_jobs *jobs, const char *id, ep_event_log **out, 
   ep_status status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
   status = ep_open_logs_retain(&jobs->logs, id, out, error);
-  bool ended = row.state == EP_STATE_SUCCEEDED || row.state == EP_STATE_FAILED ||
-               row.state == EP_STATE_CANCELLED;
-  if (status == EP_OK && ended) {
+  if (status == EP_OK && ep_state_has_ended(row.state)) {
     status = ep_job_end_append(&row, *out, error);
     if (status != EP_OK) {
       ep_open_logs_release(&jobs->logs, *out);

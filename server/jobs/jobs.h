@@ -61,10 +61,11 @@ ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_e
 ep_status ep_jobs_list_version(ep_jobs *jobs, const ep_job_page *page, uint64_t *version,
                                ep_error *error);
 
-/* A job as plain structs, for who makes something else of it; ep_job_copy_destroy when done. */
+/* A job as plain structs; ep_job_copy_destroy when done. */
 typedef struct ep_job_copy ep_job_copy;
 ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error);
 const ep_job_view *ep_job_copy_view(const ep_job_copy *copy); /* lives as long as the copy */
+uint64_t ep_job_copy_version(const ep_job_copy *copy);        /* for the ETag */
 void ep_job_copy_destroy(ep_job_copy *copy);                  /* NULL is allowed */
 
 /* Calls `wake` once, from another thread, when the job's version differs from `version` or it has

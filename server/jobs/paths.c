@@ -30,11 +30,8 @@ static ep_status content_pin(ep_jobs *jobs, const char *folder, ep_data_spec *da
 static ep_status files_read(ep_jobs *jobs, const ep_path_source *source, ep_data_spec *data,
                             ep_dataset_meta *meta, ep_error *error) {
   char folder[EP_PATH_BYTES];
-  ep_status status = ep_data_dir_path(folder, error, jobs->data_dir, "tmp", "path-XXXXXX", NULL);
+  ep_status status = ep_data_dir_temporary(jobs->data_dir, folder, error);
   if (status != EP_OK) return status;
-  if (!mkdtemp(folder))
-    return ep_fail(error, ep_status_from_errno(errno), "a folder for the data cannot be made: %s",
-                   strerror(errno));
   int64_t limit = jobs->max_data_bytes;
   limit = limit > INT64_MAX / OUTPUT_RATIO ? INT64_MAX : limit * OUTPUT_RATIO;
   status = ep_path_source_ingest(source, folder, limit, error);

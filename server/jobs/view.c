@@ -95,24 +95,10 @@ char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool su
   return text;
 }
 
-ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
-                      ep_error *error) {
-  ep_job_row row;
-  ep_live_view live;
-  *text = NULL;
-  /* Memory first: a job that ends in between is then shown as it was, not as a mixture. */
-  ep_live_read(jobs, id, &live);
-  ep_status status = ep_store_job_get(jobs->store, id, &row, error);
-  if (status != EP_OK) return status;
-  *version = live.live ? live.version : row.version;
-  *text = ep_job_row_format(&row, &live, false);
-  ep_job_row_deinit(&row);
-  return *text ? EP_OK : ep_fail_memory(error);
-}
-
 struct ep_job_copy {
   ep_job_row row;
   ep_job_shown shown; /* points into the row */
+  uint64_t version;
 };
 
 ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error) {
@@ -120,6 +106,7 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
   *out = NULL;
   ep_job_copy *copy = calloc(1, sizeof *copy);
   if (!copy) return ep_fail_memory(error);
+  /* Memory first: a job that ends in between is then shown as it was, not as a mixture. */
   ep_live_read(jobs, id, &live);
   ep_status status = ep_store_job_get(jobs->store, id, &copy->row, error);
   if (status != EP_OK) {
@@ -133,8 +120,25 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
     copy->shown.view.device = text_or_null(copy->row.device);
     copy->shown.view.executor = text_or_null(copy->row.executor);
   }
+  copy->version = live.live ? live.version : copy->row.version;
   *out = copy;
   return EP_OK;
+}
+
+ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
+                      ep_error *error) {
+  ep_job_copy *copy = NULL;
+  *text = NULL;
+  ep_status status = ep_jobs_copy(jobs, id, &copy, error);
+  if (status != EP_OK) return status;
+  *version = copy->version;
+  *text = ep_job_format(&copy->shown.view);
+  ep_job_copy_destroy(copy);
+  return *text ? EP_OK : ep_fail_memory(error);
+}
+
+uint64_t ep_job_copy_version(const ep_job_copy *copy) {
+  return copy->version;
 }
 
 const ep_job_view *ep_job_copy_view(const ep_job_copy *copy) {

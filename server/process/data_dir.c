@@ -37,6 +37,13 @@ ep_status ep_data_dir_create(const char *path, ep_error *error) {
                  strerror(errno));
 }
 
+ep_status ep_data_dir_temporary(const char *data_dir, char *path, ep_error *error) {
+  ep_status status = ep_data_dir_path(path, error, data_dir, "tmp", "folder-XXXXXX", NULL);
+  if (status != EP_OK || mkdtemp(path)) return status;
+  return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
+                 strerror(errno));
+}
+
 /* Takes the lock and writes this process's pid into the file. */
 static ep_status folder_lock(const char *data_dir, int *lock_fd, ep_error *error) {
   char path[EP_PATH_BYTES], pid[32] = "";

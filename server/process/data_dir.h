@@ -30,6 +30,9 @@ ep_status ep_data_dir_create(const char *path, ep_error *error);
 ep_status ep_data_dir_path(char *path, ep_error *error, const char *base, ...)
     __attribute__((sentinel));
 
+/* Creates an empty folder in DATA/tmp with a name of its own: path: [EP_PATH_BYTES], written. */
+ep_status ep_data_dir_temporary(const char *data_dir, char *path, ep_error *error);
+
 /* Removes a folder and all in it; one that is not there is fine. Symbolic links are not followed.
  */
 ep_status ep_data_dir_remove(const char *path, ep_error *error);

@@ -6,7 +6,7 @@
 
 static bool has_ended(const char *name) {
   int state = name ? ep_state_from_name(name) : -1;
-  return state == EP_STATE_SUCCEEDED || state == EP_STATE_FAILED || state == EP_STATE_CANCELLED;
+  return state >= 0 && ep_state_has_ended((ep_state)state);
 }
 
 /* A row as it will be; texts owned. */

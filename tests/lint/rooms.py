@@ -59,9 +59,13 @@ ROOMS = {
     "server/workers": (SERVER + " engine/files engine/plan", ""),
     "server/jobs": (SERVER + " api/spec api/responses engine/files engine/plan engine/weights engine/data/datasets "
                     "engine/data/prepare engine/data/sources server/store server/events server/workers", ""),
-    "server/http": (SERVER + " api/responses server/jobs server/events", "microhttpd"),
+    "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
+    "server/http/messages": (SERVER + " api/responses engine/files server/http/streams", ""),
+    "server/http/access": ("api server/http/messages", ""),
+    "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
+                    "microhttpd"),
     "server/handlers": (SERVER + " api/responses engine/weights engine/data/datasets engine/data/formats "
-                        "server/curves server/events server/jobs server/http", ""),
+                        "server/curves server/events server/jobs server/http server/http/messages", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 
     "clients/epochctl": ("api api/json api/wire", "jansson|curl"),

@@ -116,22 +116,6 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const ch
   return strstr(json, "refuse") ? ep_problem_add(problem, EP_INVALID, "/epochs", "too few") : EP_OK;
 }
 
-ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
-                      ep_error *error) {
-  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
-  pthread_mutex_lock(&jobs->mutex);
-  *version = jobs->version;
-  bool ended = jobs->ended;
-  pthread_mutex_unlock(&jobs->mutex);
-  char buffer[256];
-  snprintf(buffer, sizeof buffer,
-           "{\"id\":\"%s\",\"spec\":{\"status\":\"no\"},\"status\":\"%s\","
-           "\"weights\":{\"url\":\"x\",\"sha256\":\"abc123\"}}",
-           id, ended ? "succeeded" : "running");
-  *text = strdup(buffer);
-  return EP_OK;
-}
-
 ep_status ep_jobs_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_error *error) {
   (void)jobs, (void)error;
   char buffer[512];
@@ -168,15 +152,41 @@ ep_status ep_jobs_label(ep_jobs *jobs, const char *id, const char *json, size_t 
 
 struct ep_job_copy {
   ep_job_view view;
+  ep_job_result result;
+  uint64_t version;
 };
 
 ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error) {
-  (void)jobs;
   if (find(id, error) != EP_OK) return EP_NOT_FOUND;
-  *out = calloc(1, sizeof **out);
-  assert(*out);
-  (*out)->view = (ep_job_view){.id = FAKE_JOB, .name = "", .spec = "{\"epochs\":3}"};
+  ep_job_copy *copy = calloc(1, sizeof *copy);
+  assert(copy);
+  pthread_mutex_lock(&jobs->mutex);
+  copy->version = jobs->version;
+  bool ended = jobs->ended;
+  pthread_mutex_unlock(&jobs->mutex);
+  snprintf(copy->result.weights_sha256, sizeof copy->result.weights_sha256, "abc123");
+  copy->view = (ep_job_view){.id = FAKE_JOB,
+                             .name = "",
+                             .spec = "{\"epochs\":3}",
+                             .state = ended ? EP_STATE_SUCCEEDED : EP_STATE_RUNNING,
+                             .result = &copy->result};
+  *out = copy;
   return EP_OK;
+}
+
+ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
+                      ep_error *error) {
+  ep_job_copy *copy = NULL;
+  ep_status status = ep_jobs_copy(jobs, id, &copy, error);
+  if (status != EP_OK) return status;
+  *version = copy->version;
+  *text = ep_job_format(&copy->view);
+  ep_job_copy_destroy(copy);
+  return EP_OK;
+}
+
+uint64_t ep_job_copy_version(const ep_job_copy *copy) {
+  return copy->version;
 }
 
 const ep_job_view *ep_job_copy_view(const ep_job_copy *copy) {

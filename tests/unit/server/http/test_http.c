@@ -334,11 +334,11 @@ START_TEST(full_of_watchers_it_still_answers) {
   close(clients[0]);
   fake_jobs_epochs(server.jobs, 1, 1, 1); /* only a write shows that it is gone */
   fake_jobs_epochs(server.jobs, 2, 1, 1);
-  for (int tries = 0; ep_waiters_count(server.streams) > 2 && tries < 6000; tries++) {
+  for (int tries = 0; ep_waiters_count(server.waiters) > 2 && tries < 6000; tries++) {
     fake_jobs_epochs(server.jobs, 3, 1, 1);
     usleep(10000);
   }
-  ck_assert_int_eq(ep_waiters_count(server.streams), 2);
+  ck_assert_int_eq(ep_waiters_count(server.waiters), 2);
   ck_assert_int_eq(get(JOB "/events?follow=0"), 200);
   close(clients[1]);
   close(clients[2]);

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/http/watcher.h"
+#include "server/http/streams/watcher.h"
 #include "tests/suite.h"
 #include "tests/unit/server/fake_jobs.h"
 

@@ -1,4 +1,4 @@
-#include "server/http/request.h"
+#include "server/http/messages/request.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static int hex(char digit) {
+static int digit_value(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
   if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
   if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
@@ -32,7 +32,7 @@ static bool is_utf8(const unsigned char *at) {
 }
 
 /* A decoded copy of bytes [0, count) of text; NULL with *error set. `plus`: + is a space. */
-static char *decode(const char *text, size_t count, bool plus, ep_error *error) {
+static char *text_decode(const char *text, size_t count, bool plus, ep_error *error) {
   char *out = malloc(count + 1);
   if (!out) {
     ep_fail_memory(error);
@@ -42,8 +42,8 @@ static char *decode(const char *text, size_t count, bool plus, ep_error *error) 
   for (size_t i = 0; i < count; i++) {
     int byte = (unsigned char)text[i];
     if (byte == '%') {
-      int high = i + 2 < count ? hex(text[i + 1]) : -1;
-      int low = high >= 0 ? hex(text[i + 2]) : -1;
+      int high = i + 2 < count ? digit_value(text[i + 1]) : -1;
+      int low = high >= 0 ? digit_value(text[i + 2]) : -1;
       byte = low < 0 ? 0 : high * 16 + low;
       i += 2;
     } else if (byte == '+' && plus) {
@@ -63,17 +63,17 @@ static char *decode(const char *text, size_t count, bool plus, ep_error *error) 
   return NULL;
 }
 
-static ep_status add_query(ep_request *request, const char *text, size_t count, ep_error *error) {
+static ep_status query_add(ep_request *request, const char *text, size_t count, ep_error *error) {
   if (count == 0) return EP_OK;
   if (request->query_count == EP_REQUEST_QUERY)
     return ep_fail(error, EP_MALFORMED, "more than %d query parameters", EP_REQUEST_QUERY);
   const char *equals = memchr(text, '=', count);
   size_t name_bytes = equals ? (size_t)(equals - text) : count;
   ep_pair *pair = &request->query[request->query_count];
-  pair->name = decode(text, name_bytes, true, error);
+  pair->name = text_decode(text, name_bytes, true, error);
   if (!pair->name) return EP_MALFORMED;
-  pair->value =
-      equals ? decode(equals + 1, count - name_bytes - 1, true, error) : decode("", 0, true, error);
+  pair->value = equals ? text_decode(equals + 1, count - name_bytes - 1, true, error)
+                       : text_decode("", 0, true, error);
   if (!pair->value) {
     free(pair->name);
     return EP_MALFORMED;
@@ -100,13 +100,13 @@ ep_status ep_request_start(ep_request *request, const char *method, const char *
     return ep_fail(error, EP_MALFORMED, "the target is longer than %d bytes",
                    EP_REQUEST_TARGET_BYTES - 1);
   size_t path_bytes = strcspn(target, "?");
-  request->path = decode(target, path_bytes, false, error);
+  request->path = text_decode(target, path_bytes, false, error);
   if (!request->path) return EP_MALFORMED;
   const char *at = target + path_bytes;
   ep_status status = EP_OK;
   while (*at && status == EP_OK) {
     size_t bytes = strcspn(at + 1, "&");
-    status = add_query(request, at + 1, bytes, error);
+    status = query_add(request, at + 1, bytes, error);
     at += 1 + bytes;
   }
   return status;

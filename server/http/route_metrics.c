@@ -1,6 +1,5 @@
-#include "server/http/metrics_http.h"
+#include "server/http/route_metrics.h"
 
-#include "server/http/routes.h"
 #include "server/metrics/text.h"
 
 enum { CLASSES = 5 }; /* 1xx … 5xx */
@@ -11,15 +10,15 @@ typedef struct {
 } row_counts;
 
 /* One a row of the table of routes, and the last for requests that no row took. */
-static row_counts counts[EP_METRICS_ROUTES + 1];
+static row_counts counts[EP_ROUTE_METRICS_ROWS + 1];
 
 static int row_of(const ep_routes *routes, const ep_route *route) {
-  if (!route || route - routes->rows >= EP_METRICS_ROUTES) return EP_METRICS_ROUTES;
+  if (!route || route - routes->rows >= EP_ROUTE_METRICS_ROWS) return EP_ROUTE_METRICS_ROWS;
   return (int)(route - routes->rows);
 }
 
-void ep_metrics_http_observe(const ep_routes *routes, const ep_route *route, int status,
-                             int64_t duration_us) {
+void ep_route_metrics_observe(const ep_routes *routes, const ep_route *route, int status,
+                              int64_t duration_us) {
   row_counts *row = &counts[row_of(routes, route)];
   int code = status / 100 - 1;
   if (code < 0 || code >= CLASSES) code = CLASSES - 1;
@@ -29,7 +28,7 @@ void ep_metrics_http_observe(const ep_routes *routes, const ep_route *route, int
 
 /* route and method of a row as labels: [5]. */
 static void labels_fill(const ep_routes *routes, int row, const char **labels) {
-  bool known = row < EP_METRICS_ROUTES && row < routes->count;
+  bool known = row < EP_ROUTE_METRICS_ROWS && row < routes->count;
   labels[0] = "route";
   labels[1] = known ? routes->rows[row].path : "none";
   labels[2] = "method";
@@ -43,14 +42,14 @@ static bool is_used(const row_counts *row) {
   return false;
 }
 
-void ep_metrics_http_format(const ep_routes *routes, ep_writer *out) {
+void ep_route_metrics_format(const ep_routes *routes, ep_writer *out) {
   static const char *const CODES[CLASSES] = {"1xx", "2xx", "3xx", "4xx", "5xx"};
   static const char REQUESTS[] = "epochd_http_requests_total";
   static const char SECONDS[] = "epochd_http_request_seconds";
   const char *labels[7];
   ep_metrics_family(out, REQUESTS, "counter",
                     "Requests that were answered; route none: no such path or method.");
-  for (int i = 0; i <= EP_METRICS_ROUTES; i++)
+  for (int i = 0; i <= EP_ROUTE_METRICS_ROWS; i++)
     for (int code = 0; code < CLASSES; code++) {
       unsigned long long count = atomic_load_explicit(&counts[i].codes[code], memory_order_relaxed);
       if (count == 0) continue;
@@ -62,7 +61,7 @@ void ep_metrics_http_format(const ep_routes *routes, ep_writer *out) {
     }
   ep_metrics_family(out, SECONDS, "histogram",
                     "From a request's head to its answer's; who asks to wait (wait=) is in it.");
-  for (int i = 0; i <= EP_METRICS_ROUTES; i++) {
+  for (int i = 0; i <= EP_ROUTE_METRICS_ROWS; i++) {
     if (!is_used(&counts[i])) continue;
     labels_fill(routes, i, labels);
     ep_metrics_histogram(out, SECONDS, labels, EP_REQUEST_BOUNDS, &counts[i].seconds);

@@ -1,4 +1,4 @@
-#include "server/http/upload.h"
+#include "server/http/messages/upload.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,13 +10,14 @@
 #include <unistd.h>
 
 #include "server/metrics/metrics.h"
+#include "server/process/data_dir.h"
 
 enum {
   RESERVE_BYTES = 64 << 20, /* stays free for the store and the logs of running jobs */
   CHECK_EVERY_BYTES = 16 << 20
 };
 
-static ep_status check_disk(const char *path, int64_t wanted_bytes, ep_error *error) {
+static ep_status disk_check(const char *path, int64_t wanted_bytes, ep_error *error) {
   struct statvfs disk;
   if (statvfs(path, &disk) != 0)
     return ep_fail(error, EP_IO, "the data folder cannot be looked at: %s", strerror(errno));
@@ -33,11 +34,12 @@ ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announ
   *upload = (ep_upload){.file = -1, .max_bytes = max_bytes};
   if (announced_bytes > max_bytes)
     return ep_fail(error, EP_TOO_LARGE, "an upload has at most %lld bytes", (long long)max_bytes);
-  if (asprintf(&upload->path, "%s/tmp/upload-XXXXXX", data_dir) < 0) {
-    upload->path = NULL;
-    return ep_fail_memory(error);
-  }
-  ep_status status = check_disk(data_dir, announced_bytes > 0 ? announced_bytes : 0, error);
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_data_dir_path(path, error, data_dir, "tmp", "upload-XXXXXX", NULL);
+  if (status != EP_OK) return status;
+  upload->path = strdup(path);
+  if (!upload->path) return ep_fail_memory(error);
+  status = disk_check(data_dir, announced_bytes > 0 ? announced_bytes : 0, error);
   if (status != EP_OK) return status;
   upload->file = mkostemp(upload->path, O_CLOEXEC);
   if (upload->file < 0)
@@ -51,7 +53,7 @@ ep_status ep_upload_write(ep_upload *upload, const char *data, size_t bytes, ep_
     return ep_fail(error, EP_TOO_LARGE, "an upload has at most %lld bytes",
                    (long long)upload->max_bytes);
   if (upload->bytes - upload->checked_bytes >= CHECK_EVERY_BYTES) {
-    ep_status status = check_disk(upload->path, (int64_t)bytes, error);
+    ep_status status = disk_check(upload->path, (int64_t)bytes, error);
     if (status != EP_OK) return status;
     upload->checked_bytes = upload->bytes;
   }
@@ -77,14 +79,4 @@ void ep_upload_discard(ep_upload *upload) {
   free(upload->path);
   upload->path = NULL;
   upload->file = -1;
-}
-
-ep_status ep_upload_folder(const char *data_dir, char *path, size_t path_bytes, ep_error *error) {
-  int length = snprintf(path, path_bytes, "%s/tmp/ingest-XXXXXX", data_dir);
-  if (length < 0 || (size_t)length >= path_bytes)
-    return ep_fail(error, EP_IO, "the data folder's path is too long");
-  if (!mkdtemp(path))
-    return ep_fail(error, ep_status_from_errno(errno), "a folder for the upload cannot be made: %s",
-                   strerror(errno));
-  return EP_OK;
 }

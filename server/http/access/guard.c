@@ -1,4 +1,4 @@
-#include "server/http/guard.h"
+#include "server/http/access/guard.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ ep_status ep_guard_framing(const ep_request *request, ep_error *error) {
 
 /* Copies the name of "name:port" or "[address]:port", brackets left out. False when it is neither.
  */
-static bool split_host(const char *text, char name[256]) {
+static bool host_split(const char *text, char name[256]) {
   const char *start = text, *end;
   if (*text == '[') {
     start = text + 1;
@@ -79,7 +79,7 @@ ep_status ep_guard_origin(const ep_guard *guard, const ep_request *request, ep_e
   const char *origin = ep_request_header(request, "Origin");
   const char *site = ep_request_header(request, "Sec-Fetch-Site");
   char name[256], own_origin[2][300];
-  if (host && (!split_host(host, name) || !is_own_name(guard, name)))
+  if (host && (!host_split(host, name) || !is_own_name(guard, name)))
     return ep_fail(error, EP_FORBIDDEN,
                    "this daemon does not go by the name in Host (see --allow-host)");
   /* https: a proxy that speaks TLS stands before it, and passes the Host on. */

@@ -1,4 +1,4 @@
-#include "server/http/range.h"
+#include "server/http/messages/range.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-static bool read_number(const char **at, int64_t *out) {
+static bool number_read(const char **at, int64_t *out) {
   if (**at < '0' || **at > '9') return false;
   char *stop;
   errno = 0;
@@ -23,9 +23,9 @@ ep_range_kind ep_range_read(const char *header, int64_t size, int64_t *first, in
     return EP_RANGE_WHOLE;
   const char *at = header + 6;
   int64_t from = 0, to = INT64_MAX;
-  bool has_from = read_number(&at, &from);
+  bool has_from = number_read(&at, &from);
   if (*at++ != '-') return EP_RANGE_WHOLE;
-  bool has_to = read_number(&at, &to);
+  bool has_to = number_read(&at, &to);
   if (*at || (!has_from && !has_to) || (has_from && has_to && to < from)) return EP_RANGE_WHOLE;
   if (!has_from) { /* the last `to` bytes */
     if (to == 0 || size == 0) return EP_RANGE_OUTSIDE;

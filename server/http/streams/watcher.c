@@ -1,4 +1,4 @@
-#include "server/http/watcher.h"
+#include "server/http/streams/watcher.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,24 +98,24 @@ static bool carry_put(ep_watcher *watcher, const char *head, size_t head_bytes, 
   return true;
 }
 
-static bool is_wanted(ep_watcher *watcher, const ep_event *event) {
+static bool is_due(ep_watcher *watcher, const ep_event *event) {
   if (watcher->options.every <= 1 || event->type != EP_EVENT_EPOCH) return true;
   int64_t bucket = event->progress.epoch / watcher->options.every;
-  bool wanted = bucket != watcher->bucket;
+  bool due = bucket != watcher->bucket;
   watcher->bucket = bucket;
-  return wanted;
+  return due;
 }
 
 typedef enum { LINE_DONE, LINE_FULL, LINE_FAILED } line_result;
 
-/* Writes one line (without its newline) at buffer + *used, if it is wanted and fits. A line that
+/* Writes one line (without its newline) at buffer + *used, if it is due and fits. A line that
  * would not fit an empty buffer goes to the carry. */
-static line_result put_line(ep_watcher *watcher, const char *line, size_t bytes, char *buffer,
+static line_result line_put(ep_watcher *watcher, const char *line, size_t bytes, char *buffer,
                             size_t capacity, size_t *used) {
   ep_event event;
   if (ep_event_parse(line, bytes, &event, NULL) != EP_OK) return LINE_FAILED;
   int64_t bucket = watcher->bucket;
-  if (!is_wanted(watcher, &event)) return LINE_DONE;
+  if (!is_due(watcher, &event)) return LINE_DONE;
   char head[FRAME_BYTES] = "";
   size_t head_bytes = 0;
   const char *tail = "\n";
@@ -144,7 +144,7 @@ static line_result put_line(ep_watcher *watcher, const char *line, size_t bytes,
 }
 
 /* Reads a block of lines and frames what fits. *ended: the log's end was reached. */
-static ep_watcher_result read_framed(ep_watcher *watcher, char *buffer, size_t capacity,
+static ep_watcher_result framed_read(ep_watcher *watcher, char *buffer, size_t capacity,
                                      size_t *bytes) {
   for (int reads = 0; reads < SILENT_READS; reads++) {
     size_t got = 0;
@@ -156,7 +156,7 @@ static ep_watcher_result read_framed(ep_watcher *watcher, char *buffer, size_t c
     for (size_t at = 0; at < got;) {
       const char *stop = memchr(scratch + at, '\n', got - at);
       size_t length = stop ? (size_t)(stop - scratch) - at : got - at;
-      line_result result = put_line(watcher, scratch + at, length, buffer, capacity, bytes);
+      line_result result = line_put(watcher, scratch + at, length, buffer, capacity, bytes);
       if (result == LINE_FAILED) return EP_WATCHER_FAILED;
       if (result == LINE_FULL) return EP_WATCHER_BYTES;
       watcher->offset += (int64_t)length + 1;
@@ -171,12 +171,12 @@ static ep_watcher_result read_framed(ep_watcher *watcher, char *buffer, size_t c
 }
 
 /* The log's own bytes, straight into the buffer. */
-static ep_watcher_result read_plain(ep_watcher *watcher, char *buffer, size_t capacity,
+static ep_watcher_result plain_read(ep_watcher *watcher, char *buffer, size_t capacity,
                                     size_t *bytes) {
   bool ended = false;
   ep_status status =
       ep_event_log_read(watcher->log, watcher->offset, buffer, capacity, bytes, &ended, NULL);
-  if (status == EP_TOO_LARGE) return read_framed(watcher, buffer, capacity, bytes);
+  if (status == EP_TOO_LARGE) return framed_read(watcher, buffer, capacity, bytes);
   if (status != EP_OK) return EP_WATCHER_FAILED;
   watcher->offset += (int64_t)*bytes;
   if (*bytes > 0) return EP_WATCHER_BYTES;
@@ -191,14 +191,10 @@ ep_watcher_result ep_watcher_read(ep_watcher *watcher, char *buffer, size_t capa
     return EP_WATCHER_BYTES;
   }
   if (watcher->options.sse || watcher->options.every > 1)
-    return read_framed(watcher, buffer, capacity, bytes);
-  return read_plain(watcher, buffer, capacity, bytes);
+    return framed_read(watcher, buffer, capacity, bytes);
+  return plain_read(watcher, buffer, capacity, bytes);
 }
 
 const char *ep_watcher_heartbeat(const ep_watcher *watcher) {
   return watcher->options.sse ? ": heartbeat\n\n" : "\n";
-}
-
-bool ep_watcher_is_sse(const ep_watcher *watcher) {
-  return watcher->options.sse;
 }

@@ -1,4 +1,4 @@
-#include "server/http/auth.h"
+#include "server/http/access/auth.h"
 
 #include <errno.h>
 #include <sodium.h>
@@ -6,12 +6,12 @@
 #include <string.h>
 #include <strings.h>
 
-static void hash(unsigned char out[EP_AUTH_HASH_BYTES], const char *token, size_t bytes) {
+static void token_hash(unsigned char out[EP_AUTH_HASH_BYTES], const char *token, size_t bytes) {
   crypto_generichash(out, EP_AUTH_HASH_BYTES, (const unsigned char *)token, bytes, NULL, 0);
 }
 
-static ep_status add(ep_auth *auth, const char *token, const char *path, int line,
-                     ep_error *error) {
+static ep_status token_add(ep_auth *auth, const char *token, const char *path, int line,
+                           ep_error *error) {
   size_t bytes = strlen(token);
   if (bytes < EP_AUTH_TOKEN_LEAST_BYTES || strpbrk(token, " \t"))
     return ep_fail(error, EP_INVALID,
@@ -20,7 +20,7 @@ static ep_status add(ep_auth *auth, const char *token, const char *path, int lin
                    path, line, EP_AUTH_TOKEN_LEAST_BYTES);
   if (auth->count == EP_AUTH_TOKENS)
     return ep_fail(error, EP_INVALID, "%.300s has more than %d tokens", path, EP_AUTH_TOKENS);
-  hash(auth->hashes[auth->count++], token, bytes);
+  token_hash(auth->hashes[auth->count++], token, bytes);
   return EP_OK;
 }
 
@@ -34,7 +34,7 @@ ep_status ep_auth_read(ep_auth *auth, const char *path, ep_error *error) {
   ep_status status = EP_OK;
   for (int number = 1; status == EP_OK && fgets(line, sizeof line, file); number++) {
     line[strcspn(line, "\r\n")] = 0;
-    if (line[0] && line[0] != '#') status = add(auth, line, path, number, error);
+    if (line[0] && line[0] != '#') status = token_add(auth, line, path, number, error);
   }
   fclose(file);
   sodium_memzero(line, sizeof line);
@@ -48,7 +48,7 @@ bool ep_auth_accepts(const ep_auth *auth, const char *authorization) {
   if (!authorization || strncasecmp(authorization, "Bearer ", 7) != 0) return false;
   const char *token = authorization + 7 + strspn(authorization + 7, " ");
   unsigned char given[EP_AUTH_HASH_BYTES];
-  hash(given, token, strlen(token));
+  token_hash(given, token, strlen(token));
   int found = 0;
   for (int i = 0; i < auth->count; i++) /* all of them, whichever fits */
     found |= sodium_memcmp(given, auth->hashes[i], EP_AUTH_HASH_BYTES) == 0;

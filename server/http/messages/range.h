@@ -1,6 +1,6 @@
 /* range.h: one byte range of a representation (RFC 9110, section 14). */
-#ifndef EP_SERVER_HTTP_RANGE_H
-#define EP_SERVER_HTTP_RANGE_H
+#ifndef EP_SERVER_HTTP_MESSAGES_RANGE_H
+#define EP_SERVER_HTTP_MESSAGES_RANGE_H
 
 #include <stdint.h>
 
@@ -10,7 +10,8 @@ typedef enum {
   EP_RANGE_OUTSIDE /* 416 */
 } ep_range_kind;
 
-/* `header` is Range's value or NULL; size: of the whole, in bytes. */
+/* header: the value of Range, or NULL; size: of the whole, in bytes. Writes the part's first byte
+ * and its count of bytes. */
 ep_range_kind ep_range_read(const char *header, int64_t size, int64_t *first, int64_t *count);
 
 #endif

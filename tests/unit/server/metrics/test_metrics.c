@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "server/handlers/routes.h"
-#include "server/http/metrics_http.h"
+#include "server/http/route_metrics.h"
 #include "server/metrics/process.h"
 #include "server/metrics/text.h"
 #include "tests/suite.h"
@@ -101,16 +101,16 @@ END_TEST
 
 /* Every row by itself; what no row took is one more. */
 START_TEST(requests_are_counted_by_row) {
-  ck_assert_int_le(EP_ROUTES.count, EP_METRICS_ROUTES);
+  ck_assert_int_le(EP_ROUTES.count, EP_ROUTE_METRICS_ROWS);
   ep_writer out;
   for (int i = 0; i < EP_ROUTES.count; i++)
-    ep_metrics_http_observe(&EP_ROUTES, &EP_ROUTES.rows[i], 201, 1000 * i);
-  ep_metrics_http_observe(&EP_ROUTES, NULL, 404, 10);
-  ep_metrics_http_observe(&EP_ROUTES, &EP_ROUTES.rows[0], 503, 10);
-  ep_metrics_http_observe(&EP_ROUTES, &EP_ROUTES.rows[0], 0,
-                          10); /* none that there is: an error of the server's */
+    ep_route_metrics_observe(&EP_ROUTES, &EP_ROUTES.rows[i], 201, 1000 * i);
+  ep_route_metrics_observe(&EP_ROUTES, NULL, 404, 10);
+  ep_route_metrics_observe(&EP_ROUTES, &EP_ROUTES.rows[0], 503, 10);
+  ep_route_metrics_observe(&EP_ROUTES, &EP_ROUTES.rows[0], 0,
+                           10); /* none that there is: an error of the server's */
   ep_writer_init(&out, 4 << 20);
-  ep_metrics_http_format(&EP_ROUTES, &out);
+  ep_route_metrics_format(&EP_ROUTES, &out);
   char *text = take(&out), wanted[256];
   for (int i = 0; i < EP_ROUTES.count; i++) {
     snprintf(wanted, sizeof wanted, "requests_total{route=\"%s\",method=\"%s\",code=\"2xx\"} 1\n",
