@@ -8,6 +8,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "api/json/utf8.h"
+
 enum { WIDTH_UNKNOWN = 80, WIDTH_MAX = 1000 };
 
 static const char *variable(const char *name) {
@@ -48,24 +50,14 @@ const char *ep_terminal_colour(const ep_terminal *terminal, ep_colour colour) {
   return terminal->colour ? SEQUENCES[colour] : "";
 }
 
-/* One character of UTF-8 (RFC 3629: no overlong forms, no surrogates); its bytes, or 0 when there
- * is none. The text ends in 0, so a sequence that is cut is seen at once. */
-static size_t decode(const char *text, uint32_t *out) {
+/* The code point of the character at `text`, which ends in 0, and its bytes; 0 where there is none.
+ */
+static size_t character_decode(const char *text, uint32_t *out) {
   const unsigned char *byte = (const unsigned char *)text;
-  static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
-  size_t count = byte[0] < 0x80             ? 1
-                 : (byte[0] & 0xe0) == 0xc0 ? 2
-                 : (byte[0] & 0xf0) == 0xe0 ? 3
-                 : (byte[0] & 0xf8) == 0xf0 ? 4
-                                            : 0;
+  size_t count = ep_utf8_character(text, strnlen(text, 4));
   if (count == 0) return 0;
-  uint32_t value = count == 1 ? byte[0] : byte[0] & (0x7fu >> count);
-  for (size_t i = 1; i < count; i++) {
-    if ((byte[i] & 0xc0) != 0x80) return 0;
-    value = value << 6 | (byte[i] & 0x3fu);
-  }
-  if (value < LEAST[count] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff)) return 0;
-  *out = value;
+  *out = count == 1 ? byte[0] : byte[0] & (0x7fu >> count);
+  for (size_t i = 1; i < count; i++) *out = *out << 6 | (byte[i] & 0x3fu);
   return count;
 }
 
@@ -104,7 +96,7 @@ static size_t measure(const char *text, int limit, int *width) {
   *width = 0;
   while (text[bytes]) {
     uint32_t value = 0;
-    size_t count = decode(text + bytes, &value);
+    size_t count = character_decode(text + bytes, &value);
     int more = count ? columns(value) : 1;
     if (*width + more > limit) break;
     *width += more;
@@ -128,7 +120,7 @@ void ep_text_escape(ep_writer *out, const char *text) {
   while (*text) {
     uint32_t value = (unsigned char)*text;
     char escaped[16];
-    size_t count = decode(text, &value);
+    size_t count = character_decode(text, &value);
     if (count > 0 && !WITHIN(HARMFUL, value)) {
       ep_writer_bytes(out, text, count);
       text += count;
@@ -148,7 +140,7 @@ void ep_text_copy(char *out, size_t out_bytes, const char *text) {
   char *escaped = ep_writer_take(&writer);
   while (escaped && escaped[used]) {
     uint32_t value = 0;
-    size_t count = decode(escaped + used, &value);
+    size_t count = character_decode(escaped + used, &value);
     if (count == 0) count = 1;
     if (used + count >= out_bytes) break;
     used += count;

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/json/utf8.h"
 #include "engine/data/formats/format.h"
-#include "engine/files/excerpt.h"
 #include "fuzz.h"
 #include "kernels/backend.h"
 

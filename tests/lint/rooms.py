@@ -38,11 +38,11 @@ ROOMS = {
     "kernels/cuda/plans": (PROGRAM + " kernels/cuda/executors kernels/cuda/executors/*", ""),
 
     "engine": ("api", ""),
-    "engine/files": ("api engine", ""),
+    "engine/files": ("api api/json engine", ""),
     "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels", ""),
     "engine/data/arrays": ("api engine/files", ""),
     "engine/data/datasets": ("api api/json api/spec engine/plan kernels " + DATA, "jansson"),
-    "engine/data/formats": ("api " + DATA, "jansson"),
+    "engine/data/formats": ("api api/json " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/sources " + DATA, ""),
     "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/json/utf8.h"
 #include "engine/data/formats/number.h"
 #include "engine/files/excerpt.h"
 

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "api/json/utf8.h"
 #include "engine/data/formats/number.h"
 #include "engine/files/excerpt.h"
 #include "tests/suite.h"
