@@ -6,29 +6,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/json/utf8.h"
+
 static int digit_value(char digit) {
   if (digit >= '0' && digit <= '9') return digit - '0';
   if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
   if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
   return -1;
-}
-
-/* Well-formed UTF-8 without overlong forms and surrogates (RFC 3629). */
-static bool is_utf8(const unsigned char *at) {
-  while (*at) {
-    int more = *at < 0x80                  ? 0
-               : *at >= 0xc2 && *at < 0xe0 ? 1
-               : *at >= 0xe0 && *at < 0xf0 ? 2
-               : *at >= 0xf0 && *at < 0xf5 ? 3
-                                           : -1;
-    if (more < 0) return false;
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
-      return false;
-    for (at++; more > 0; more--, at++)
-      if ((*at & 0xc0) != 0x80) return false;
-  }
-  return true;
 }
 
 /* A decoded copy of bytes [0, count) of text; NULL with *error set. `plus`: + is a space. */
@@ -57,7 +41,7 @@ static char *text_decode(const char *text, size_t count, bool plus, ep_error *er
     out[length++] = (char)byte;
   }
   out[length] = 0;
-  if (is_utf8((unsigned char *)out)) return out;
+  if (ep_utf8_valid(out, length)) return out;
   ep_fail(error, EP_MALFORMED, "the target is not UTF-8");
   free(out);
   return NULL;
