@@ -30,14 +30,14 @@ WORDS_DEFINE(EP_GENERATOR_TABLE, GENERATOR, generator)
 WORDS_DEFINE(EP_STATE_TABLE, STATE, state)
 WORDS_DEFINE(EP_EVENT_TABLE, EVENT, event_type)
 
-bool ep_state_has_ended(ep_state state) {
-  return state == EP_STATE_SUCCEEDED || state == EP_STATE_FAILED || state == EP_STATE_CANCELLED;
-}
-
 bool ep_loss_takes_classes(ep_loss_type loss) {
   return loss == EP_LOSS_CROSS_ENTROPY || loss == EP_LOSS_NLL;
 }
 
 bool ep_loss_is_classifier(ep_loss_type loss) {
   return ep_loss_takes_classes(loss) || loss == EP_LOSS_BCE || loss == EP_LOSS_BCE_WITH_LOGITS;
+}
+
+bool ep_state_has_ended(ep_state state) {
+  return state == EP_STATE_SUCCEEDED || state == EP_STATE_FAILED || state == EP_STATE_CANCELLED;
 }

@@ -135,11 +135,12 @@ EP_WORDS(EP_GENERATOR_TABLE, GENERATOR, generator)
 EP_WORDS(EP_STATE_TABLE, STATE, state)
 EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)
 
-bool ep_state_has_ended(ep_state state); /* succeeded, failed or cancelled */
-
 /* What a loss compares the network's output with. */
 bool ep_loss_takes_classes(ep_loss_type loss); /* cross_entropy, nll: one class index a row */
 bool ep_loss_is_classifier(ep_loss_type loss); /* those, and bce, bce_with_logits (y is 0 or 1) */
+
+/* Whether a job in this state has come to its end: succeeded, failed or cancelled. */
+bool ep_state_has_ended(ep_state state);
 
 #ifdef __cplusplus
 }

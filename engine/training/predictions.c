@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/json/writer.h"
+#include "api/names.h"
 #include "engine/files/durable_file.h"
 #include "engine/parallel.h"
 
@@ -255,9 +256,9 @@ ep_status ep_predictions_write(ep_durable_group *group, const char *folder,
   prediction_table table;
   ep_status status = table_init(&table, prepared, loss, outputs, out_features, error);
   if (status != EP_OK) return status;
-  status = file_write(group, folder, "predictions.json", json_write, &table, error);
+  status = file_write(group, folder, EP_PREDICTIONS_JSON_FILE, json_write, &table, error);
   if (status == EP_OK)
-    status = file_write(group, folder, "predictions.csv", csv_write, &table, error);
+    status = file_write(group, folder, EP_PREDICTIONS_CSV_FILE, csv_write, &table, error);
   free(table.target);
   return status;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "api/names.h"
 #include "engine/training/mean_loss.h"
 #include "engine/training/metrics.h"
 #include "engine/training/predictions.h"
@@ -85,7 +86,7 @@ static void *weights_write(void *context) {
   const ep_trainer *t = saving->trainer;
   ep_job_result *result = saving->result;
   char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s/weights.safetensors", t->job->job_folder);
+  snprintf(path, sizeof path, "%s/" EP_WEIGHTS_FILE, t->job->job_folder);
   saving->status =
       ep_weights_add(&saving->files, path, t->plan, t->state, &t->data.scaling, t->job->spec_text,
                      result->weights_sha256, &result->weights_bytes, &saving->error);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/names.h"
 #include "engine/data/prepare/prepare.h"
 #include "engine/plan/plan.h"
 #include "engine/weights/weights.h"
@@ -195,7 +196,7 @@ ep_status ep_predictor_answer(ep_predictor *predictor, const char *job_folder, c
   char weights[PATH_MAX];
   model *m = &predictor->model;
   *output = NULL;
-  snprintf(weights, sizeof weights, "%s/weights.safetensors", job_folder);
+  snprintf(weights, sizeof weights, "%s/" EP_WEIGHTS_FILE, job_folder);
   ep_status status = model_hold(predictor, weights, error);
   if (status != EP_OK) return status;
   if (columns != m->features)

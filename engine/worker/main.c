@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/names.h"
 #include "api/wire/frame.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/training/train.h"
@@ -107,7 +108,7 @@ static bool init_weights_find(const worker *w, const ep_job_spec *spec, char *pa
   const char *kind = spec->init_job[0] ? "jobs" : "datasets";
   const char *name = spec->init_job[0] ? spec->init_job : spec->init_sha256;
   if (!spec->init_job[0] && !spec->init_weights[0]) return false;
-  snprintf(path, capacity, "%s/%s/%s/weights.safetensors", w->data_dir, kind, name);
+  snprintf(path, capacity, "%s/%s/%s/" EP_WEIGHTS_FILE, w->data_dir, kind, name);
   return true;
 }
 

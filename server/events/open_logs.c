@@ -62,7 +62,7 @@ static ep_status entry_open(const ep_open_logs *logs, const char *id, ep_event_l
   if (status != EP_OK) return status;
   if (!ep_data_dir_exists(path))
     return ep_fail(error, EP_NOT_FOUND, "the folder of job %s is gone", id);
-  status = ep_data_dir_path(path, error, logs->data_dir, "jobs", id, "events.ndjson", NULL);
+  status = ep_data_dir_path(path, error, logs->data_dir, "jobs", id, EP_EVENTS_FILE, NULL);
   return status == EP_OK ? ep_event_log_open(path, log, error) : status;
 }
 

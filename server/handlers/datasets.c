@@ -73,7 +73,7 @@ static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *o
 static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
   ep_error error = {0};
   char *text = NULL;
-  char sha256[65] = "", etag[80];
+  char sha256[EP_SHA256_HEX_BYTES] = "", etag[80];
   if (ep_jobs_dataset_get(exchange->server->jobs, exchange->request.id, &text, sha256, &error) !=
       EP_OK)
     return ep_exchange_fail(exchange, &error);

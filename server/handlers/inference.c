@@ -51,8 +51,8 @@ ep_route_result ep_route_inference_model_ready(ep_exchange *exchange) {
   ep_error error = {0};
   char path[EP_PATH_BYTES];
   if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_DONE;
-  if (ep_jobs_file(exchange->server->jobs, model.job, "weights.safetensors", path, sizeof path,
-                   &error) != EP_OK)
+  if (ep_jobs_file(exchange->server->jobs, model.job, EP_WEIGHTS_FILE, path, sizeof path, &error) !=
+      EP_OK)
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", error.message);
   return ep_exchange_json(exchange, ep_model_ready_format(&model));
 }

@@ -66,7 +66,7 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   /* A job that is in must not be answered with a 503: the place comes first. */
   if (stream && !ep_waiter_admit(&exchange->waiter))
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
-  char id[40];
+  char id[EP_ID_BYTES];
   bool repeated = false;
   if (ep_jobs_submit(exchange->server->jobs, request->body, request->body_bytes, key, id, &repeated,
                      &problem) != EP_OK)

@@ -161,7 +161,7 @@ typedef struct {
 } weights_format;
 
 static const weights_format weights_formats[] = {
-    {"weights.safetensors", "application/octet-stream", NULL},
+    {EP_WEIGHTS_FILE, "application/octet-stream", NULL},
     {"weights.json", "application/json", ep_weights_to_json},
     {"weights.npz", "application/zip", ep_weights_to_npz},
     {"weights.onnx", "application/octet-stream", ep_weights_to_onnx},
@@ -218,8 +218,8 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
   int index, file = -1;
   int64_t bytes = 0;
   if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) != EP_OK ||
-      ep_jobs_file(server->jobs, request->id, "weights.safetensors", weights, sizeof weights,
-                   &error) != EP_OK ||
+      ep_jobs_file(server->jobs, request->id, EP_WEIGHTS_FILE, weights, sizeof weights, &error) !=
+          EP_OK ||
       etag_find(exchange, index, etag, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   const weights_format *format = &weights_formats[index];
@@ -242,11 +242,11 @@ ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
   int64_t bytes = 0;
   if (format_read(request, FORMATS, &format, &error) != EP_OK ||
       ep_jobs_file(exchange->server->jobs, request->id,
-                   format == 0 ? "predictions.json" : "predictions.csv", path, sizeof path,
-                   &error) != EP_OK ||
+                   format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, path,
+                   sizeof path, &error) != EP_OK ||
       file_open(path, &file, &bytes, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return file_serve(exchange, file, bytes,
                     format == 0 ? "application/json" : "text/csv; charset=utf-8",
-                    format == 0 ? "predictions.json" : "predictions.csv", "");
+                    format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, "");
 }

@@ -150,8 +150,8 @@ static ep_status row_format(ep_jobs *jobs, const ep_dataset_row *row, char **tex
   return *text ? EP_OK : ep_fail_memory(error);
 }
 
-ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text, char sha256[65],
-                              ep_error *error) {
+ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text,
+                              char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
   ep_dataset_row row;
   *text = NULL;
   ep_status status = ep_store_dataset_get(jobs->store, name, &row, error);

@@ -69,7 +69,7 @@ void ep_job_note_start(ep_jobs *jobs, const ep_live_job *job, const char *device
 /* 0 = nothing was said of this executor there. What one GPU's calibration says, another's does not
  * answer for. */
 static double said_seconds(const ep_live_job *job, const char *executor) {
-  bool cuda = strncmp(job->row.device, "cuda", 4) == 0;
+  bool cuda = ep_device_is_cuda(job->row.device);
   const ep_expectation *said = cuda ? &job->said_cuda : &job->said_cpu;
   bool same = strcmp(said->device, job->row.device) == 0 && strcmp(said->executor, executor) == 0;
   return same ? said->epoch_seconds : 0;

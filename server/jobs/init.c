@@ -27,7 +27,8 @@ static ep_status refuse(ep_problem *problem, const ep_job_spec *spec, const ep_e
 }
 
 /* The SHA-256 of the weights that an ended job left. */
-static ep_status job_hash_get(ep_jobs *jobs, const char *id, char sha256[65], ep_error *error) {
+static ep_status job_hash_get(ep_jobs *jobs, const char *id, char sha256[EP_SHA256_HEX_BYTES],
+                              ep_error *error) {
   ep_job_row row;
   ep_job_result result = {0};
   ep_status status = ep_store_job_get(jobs->store, id, &row, error);
@@ -36,7 +37,7 @@ static ep_status job_hash_get(ep_jobs *jobs, const char *id, char sha256[65], ep
     status = ep_fail(error, EP_NOT_FOUND, "job %s ended without weights", id);
   } else {
     status = ep_job_result_parse(row.result, &result, error);
-    if (status == EP_OK) snprintf(sha256, 65, "%s", result.weights_sha256);
+    if (status == EP_OK) snprintf(sha256, EP_SHA256_HEX_BYTES, "%s", result.weights_sha256);
     if (status == EP_OK) ep_job_result_deinit(&result);
   }
   ep_job_row_deinit(&row);
@@ -54,7 +55,7 @@ static ep_status job_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTE
   if (!ep_pins_add(&jobs->pins, spec->init_job)) return ep_problem_fail_memory(problem);
   ep_init_pin_name(spec, pin);
   ep_status status =
-      ep_jobs_file(jobs, spec->init_job, "weights.safetensors", path, EP_PATH_BYTES, &error);
+      ep_jobs_file(jobs, spec->init_job, EP_WEIGHTS_FILE, path, EP_PATH_BYTES, &error);
   if (status == EP_OK) status = job_hash_get(jobs, spec->init_job, spec->init_sha256, &error);
   if (status == EP_NOT_FOUND || status == EP_CONFLICT) return refuse(problem, spec, &error);
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
@@ -68,7 +69,7 @@ static ep_status upload_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_B
   if (status != EP_OK) return status;
   ep_init_pin_name(spec, pin);
   status = ep_data_dir_path(path, &error, jobs->data_dir, "datasets", spec->init_sha256,
-                            "weights.safetensors", NULL);
+                            EP_WEIGHTS_FILE, NULL);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
   if (ep_data_dir_exists(path)) return EP_OK;
   ep_fail(&error, EP_INVALID, "\"%s\" is data, not weights: upload a safetensors file",

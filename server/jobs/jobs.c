@@ -43,7 +43,8 @@ static bool device_id_valid(const char *id) {
 }
 
 /* "cpu,cuda:0" -> ids. */
-static ep_status devices_parse(const char *text, char (*ids)[16], int *count, ep_error *error) {
+static ep_status devices_parse(const char *text, char (*ids)[EP_DEVICE_ID_BYTES], int *count,
+                               ep_error *error) {
   char *copy = strdup(text), *rest = copy;
   if (!copy) return ep_fail_memory(error);
   ep_status status = EP_OK;
@@ -66,7 +67,7 @@ static ep_status devices_parse(const char *text, char (*ids)[16], int *count, ep
 }
 
 static ep_status devices_find(const ep_jobs_options *options, const ep_worker_program *program,
-                              char (*ids)[16], int *count, ep_error *error) {
+                              char (*ids)[EP_DEVICE_ID_BYTES], int *count, ep_error *error) {
   if (options->devices && strcmp(options->devices, "auto") != 0)
     return devices_parse(options->devices, ids, count, error);
   ep_error why = {0};
@@ -79,7 +80,7 @@ static ep_status devices_find(const ep_jobs_options *options, const ep_worker_pr
 }
 
 static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
-  char ids[EP_LIMIT_DEVICES][16];
+  char ids[EP_LIMIT_DEVICES][EP_DEVICE_ID_BYTES];
   int count = 0;
   ep_supervisor_events events;
   ep_supervisor_options workers = {

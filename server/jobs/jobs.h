@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "api/names.h"
 #include "api/responses/job.h"
 #include "api/spec/spec.h"
 #include "server/events/event_log.h"
@@ -40,11 +41,11 @@ void ep_jobs_close(ep_jobs *jobs);
 ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
                            ep_problem *problem);
 
-/* Stores and queues; returns when it is on disk. id: [40]. The same idempotency key with the same
- * body gives the first job again (*repeated true); with another body EP_CONFLICT (422 by the IETF
- * draft: use EP_INVALID with a clear detail). */
+/* Stores and queues; returns when it is on disk. id: [EP_ID_BYTES]. The same idempotency key with
+ * the same body gives the first job again (*repeated true); with another body EP_CONFLICT (422 by
+ * the IETF draft: use EP_INVALID with a clear detail). */
 ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *idempotency_key,
-                         char id[40], bool *repeated, ep_problem *problem);
+                         char id[EP_ID_BYTES], bool *repeated, ep_problem *problem);
 
 /* The job as JSON text (api/responses/job.h), and its version for the ETag: it changes whenever the
  * text might. */
@@ -103,8 +104,8 @@ ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *inges
  * it had. EP_CONFLICT when it means a table or weights. */
 ep_status ep_jobs_dataset_part_put(ep_jobs *jobs, const char *name, const char *ingested,
                                    bool *created, ep_error *error);
-ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text, char sha256[65],
-                              ep_error *error);
+ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text,
+                              char sha256[EP_SHA256_HEX_BYTES], ep_error *error);
 ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error);
 ep_status ep_jobs_dataset_delete(ep_jobs *jobs, const char *name, ep_error *error); /* 409 in use */
 

@@ -62,7 +62,7 @@ static ep_status job_describe(ep_jobs *jobs, ep_model *model, ep_error *error) {
     return ep_fail_at(error, EP_CONFLICT, "/job", "job %s failed: it has no weights to publish",
                       model->job);
   ep_status status =
-      ep_jobs_file(jobs, model->job, "weights.safetensors", weights, sizeof weights, &inner);
+      ep_jobs_file(jobs, model->job, EP_WEIGHTS_FILE, weights, sizeof weights, &inner);
   if (status == EP_OK) status = plan_read(weights, &plan, &inner);
   if (status == EP_OK) plan_describe(plan, model);
   ep_plan_destroy(plan);

@@ -40,7 +40,7 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_
                           ep_error *error) {
   char path[EP_PATH_BYTES];
   ep_job_row row;
-  ep_status status = ep_jobs_file(jobs, id, "weights.safetensors", path, sizeof path, error);
+  ep_status status = ep_jobs_file(jobs, id, EP_WEIGHTS_FILE, path, sizeof path, error);
   if (status == EP_OK) status = size_check(rows, columns, error);
   if (status == EP_OK) status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
@@ -70,7 +70,7 @@ typedef struct {
 
 typedef struct {
   probe *whole;
-  char device[16];
+  char device[EP_DEVICE_ID_BYTES];
 } device_probe;
 
 /* One of `left` is over; the last one calls `done` and frees the whole. */

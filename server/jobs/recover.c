@@ -23,7 +23,7 @@ static ep_status spec_write(ep_jobs *jobs, const ep_job_row *row, ep_error *erro
   char path[EP_PATH_BYTES];
   struct stat state;
   ep_status status =
-      ep_data_dir_path(path, error, jobs->data_dir, "jobs", row->id, "spec.json", NULL);
+      ep_data_dir_path(path, error, jobs->data_dir, "jobs", row->id, EP_SPEC_FILE, NULL);
   if (status != EP_OK) return status;
   size_t bytes = strlen(row->spec);
   if (stat(path, &state) == 0 && (size_t)state.st_size == bytes) return EP_OK;
@@ -31,7 +31,8 @@ static ep_status spec_write(ep_jobs *jobs, const ep_job_row *row, ep_error *erro
 }
 
 ep_status ep_job_results_remove(ep_jobs *jobs, const char *id, ep_error *error) {
-  static const char *const names[] = {"weights.safetensors", "predictions.json", "predictions.csv"};
+  static const char *const names[] = {EP_WEIGHTS_FILE, EP_PREDICTIONS_JSON_FILE,
+                                      EP_PREDICTIONS_CSV_FILE};
   char path[EP_PATH_BYTES];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     ep_status status = ep_data_dir_path(path, error, jobs->data_dir, "jobs", id, names[i], NULL);
@@ -58,7 +59,7 @@ static ep_status queued_write(ep_jobs *jobs, const ep_job_row *row, ep_error *er
   size_t bytes = ep_event_format(&event, line, sizeof line);
   if (bytes == 0) return ep_fail(error, EP_INTERNAL, "the first event of a job is too long");
   ep_status status =
-      ep_data_dir_path(path, error, jobs->data_dir, "jobs", row->id, "events.ndjson", NULL);
+      ep_data_dir_path(path, error, jobs->data_dir, "jobs", row->id, EP_EVENTS_FILE, NULL);
   if (status == EP_OK) status = ep_data_dir_write_file(path, line, bytes, error);
   if (status == EP_OK) ep_metrics_add(EP_COUNTER_EVENT_LINES, 1);
   return status;

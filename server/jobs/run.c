@@ -16,32 +16,22 @@ enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
 
 #define PATIENCE_FACTOR 2.0 /* of the plan's rough estimate, before a job's pace is known */
 
-static const ep_device_status *device_find(const ep_device_list *devices, const char *id) {
-  for (int i = 0; i < devices->count; i++)
-    if (strcmp(devices->device[i].info.id, id) == 0) return &devices->device[i];
-  return NULL;
-}
-
-static bool is_cuda(const char *device) {
-  return strncmp(device, "cuda", 4) == 0;
-}
-
 /* "cuda" is any CUDA device, "cuda:1" that one, "cpu" the CPU. */
 static bool device_wanted(const char *wanted, const char *device) {
   if (strcmp(wanted, device) == 0) return true;
-  return strcmp(wanted, "cuda") == 0 && is_cuda(device);
+  return strcmp(wanted, "cuda") == 0 && ep_device_is_cuda(device);
 }
 
 static bool kind_alive(const ep_device_list *devices, bool cuda) {
   for (int i = 0; i < devices->count; i++)
-    if (is_cuda(devices->device[i].info.id) == cuda && devices->device[i].state != EP_DEVICE_LOST)
+    if (ep_device_is_cuda(devices->device[i].info.id) == cuda && devices->device[i].state != EP_DEVICE_LOST)
       return true;
   return false;
 }
 
 /* `auto`: of the kinds of device there are, the one that the plan thinks faster. */
 static bool auto_takes(const ep_job_row *row, const char *device, const ep_device_list *devices) {
-  bool cuda = is_cuda(device);
+  bool cuda = ep_device_is_cuda(device);
   if (!kind_alive(devices, !cuda)) return true;
   bool cuda_faster = row->seconds_cuda < row->seconds_cpu;
   return cuda == cuda_faster;
@@ -50,7 +40,7 @@ static bool auto_takes(const ep_job_row *row, const char *device, const ep_devic
 bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_list *devices) {
   const ep_job_row *row = &job->row;
   if (row->device[0] != 0) { /* chosen at the first start, and kept while it is there */
-    const ep_device_status *chosen = device_find(devices, row->device);
+    const ep_device_status *chosen = ep_device_list_find(devices, row->device);
     if (chosen && chosen->state != EP_DEVICE_LOST) return strcmp(row->device, device) == 0;
   }
   if (strcmp(row->wanted, "auto") == 0) return auto_takes(row, device, devices);
@@ -59,7 +49,7 @@ bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_lis
 
 /* Cores of the device that the job takes. */
 static int cores_of(const ep_job_row *row, const char *device) {
-  if (is_cuda(device)) return 1;
+  if (ep_device_is_cuda(device)) return 1;
   return row->cores > 0 ? row->cores : EP_LIMIT_CPU_JOBS;
 }
 
@@ -156,7 +146,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   out->train.attempt = row.attempt;
   memcpy(out->train.executor, row.executor, sizeof out->train.executor);
   out->cores = cores_of(&row, device);
-  double seconds = is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
+  double seconds = ep_device_is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
   out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;
   pthread_mutex_lock(&jobs->mutex);
   job->row = row;

@@ -35,7 +35,7 @@ enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
 
 /* What a calibration said of a job: it is held against what the job took on that device. */
 typedef struct {
-  char device[16], executor[32];
+  char device[EP_DEVICE_ID_BYTES], executor[EP_EXECUTOR_BYTES];
   double epoch_seconds; /* 0 = nothing was said */
 } ep_expectation;
 
@@ -128,7 +128,7 @@ typedef struct {
   int64_t position, epoch, started_us;
   double eta_seconds;
   int attempt;
-  char device[16], executor[32];
+  char device[EP_DEVICE_ID_BYTES], executor[EP_EXECUTOR_BYTES];
 } ep_live_view;
 void ep_live_read(ep_jobs *jobs, const char *id, ep_live_view *view);
 

@@ -45,10 +45,6 @@ static void checked_deinit(ep_jobs *jobs, checked_spec *checked) {
   *checked = (checked_spec){0};
 }
 
-static bool is_cuda(const char *device) {
-  return strncmp(device, "cuda", 4) == 0;
-}
-
 /* "auto" always; "cuda" when there is any; lost ones are none. */
 static ep_status device_check(ep_jobs *jobs, const char *wanted, ep_problem *problem) {
   char there[256] = "";
@@ -59,7 +55,7 @@ static ep_status device_check(ep_jobs *jobs, const char *wanted, ep_problem *pro
   for (int i = 0; i < devices->count; i++) {
     const char *id = devices->device[i].info.id;
     if (devices->device[i].state == EP_DEVICE_LOST) continue;
-    if (strcmp(wanted, id) == 0 || (strcmp(wanted, "cuda") == 0 && is_cuda(id))) found = true;
+    if (strcmp(wanted, id) == 0 || (strcmp(wanted, "cuda") == 0 && ep_device_is_cuda(id))) found = true;
     size_t used = strlen(there);
     snprintf(there + used, sizeof there - used, "%s%s", used > 0 ? ", " : "", id);
   }
@@ -263,7 +259,7 @@ static void hash(const char *text, size_t bytes, uint8_t out[EP_STORE_HASH_BYTES
 
 /* Stores a checked spec and queues it. EP_CONFLICT when the key was used in the meantime. */
 static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *key_hash,
-                           const uint8_t *body_hash, char id[40], ep_problem *problem) {
+                           const uint8_t *body_hash, char id[EP_ID_BYTES], ep_problem *problem) {
   ep_job_row row;
   ep_expectation said[2];
   ep_error error = {0};
@@ -303,7 +299,7 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
 
 /* The job of an earlier submission with this key: EP_NOT_FOUND when there is none. */
 static ep_status repetition_find(ep_jobs *jobs, const uint8_t *key_hash, const uint8_t *body_hash,
-                                 char id[40], ep_problem *problem) {
+                                 char id[EP_ID_BYTES], ep_problem *problem) {
   uint8_t before[EP_STORE_HASH_BYTES];
   ep_error error = {0};
   ep_status status = ep_store_job_by_key(jobs->store, key_hash, id, before, &error);
@@ -315,7 +311,7 @@ static ep_status repetition_find(ep_jobs *jobs, const uint8_t *key_hash, const u
 }
 
 ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *idempotency_key,
-                         char id[40], bool *repeated, ep_problem *problem) {
+                         char id[EP_ID_BYTES], bool *repeated, ep_problem *problem) {
   uint8_t key_hash[EP_STORE_HASH_BYTES], body_hash[EP_STORE_HASH_BYTES];
   bool keyed = idempotency_key != NULL;
   *repeated = false;

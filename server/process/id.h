@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-enum { EP_ID_BYTES = 40 }; /* "job_", 26 characters, 0, and room */
+#include "api/names.h"
 
 /* A new id, greater than every one before it, even when the clock is set back. Thread-safe. */
 void ep_id_create(char id[EP_ID_BYTES]);

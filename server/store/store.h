@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "api/limits.h"
+#include "api/names.h"
 #include "api/spec/labels.h"
 #include "api/status.h"
 #include "api/vocabulary.h"
@@ -29,15 +30,15 @@ typedef struct {
   char *name; /* "" for none */
   ep_state state;
   int priority;
-  char *spec;                       /* JSON text, all defaults filled in */
-  char dataset[65];                 /* SHA-256 of the content it reads, "" for none */
-  char wanted[16];                  /* device as the spec has it: "auto", "cpu", "cuda:0" */
-  char device[16];                  /* chosen at the first start, "" before */
-  char executor[32];                /* likewise */
-  double seconds_cpu, seconds_cuda; /* the plan's estimates, by which `auto` chooses */
-  int cores;                        /* of the CPU that it could use; 0 = not known */
-  char *tags;                       /* JSON text: an array of strings; NULL is written as none */
-  int attempt;                      /* of the last start; 0 before the first */
+  char *spec;                        /* JSON text, all defaults filled in */
+  char dataset[EP_SHA256_HEX_BYTES]; /* SHA-256 of the content it reads, "" for none */
+  char wanted[EP_DEVICE_ID_BYTES];   /* device as the spec has it: "auto", "cpu", "cuda:0" */
+  char device[EP_DEVICE_ID_BYTES];   /* chosen at the first start, "" before */
+  char executor[EP_EXECUTOR_BYTES];  /* likewise */
+  double seconds_cpu, seconds_cuda;  /* the plan's estimates, by which `auto` chooses */
+  int cores;                         /* of the CPU that it could use; 0 = not known */
+  char *tags;                        /* JSON text: an array of strings; NULL is written as none */
+  int attempt;                       /* of the last start; 0 before the first */
   int64_t epochs, parameters, bytes;
   char *result; /* JSON text, NULL until it ended, and for one that never ran */
   int64_t created_us, started_us, finished_us; /* 0 = not yet */
@@ -49,12 +50,13 @@ void ep_job_row_deinit(ep_job_row *row);
 ep_status ep_store_open(const char *path, ep_store **out, ep_error *error);
 void ep_store_close(ep_store *store); /* NULL is allowed */
 
-/* Inserts a job. key_hash and body_hash: [32], both NULL without an idempotency key. EP_CONFLICT
- * when that key is there. */
+/* Inserts a job. key_hash and body_hash: [EP_STORE_HASH_BYTES], both NULL without an idempotency
+ * key. EP_CONFLICT when that key is there. */
 ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint8_t *key_hash,
                               const uint8_t *body_hash, ep_error *error);
 
-/* The job that was submitted with this key; body_hash: [32], written. EP_NOT_FOUND without one. */
+/* The job that was submitted with this key; body_hash: [EP_STORE_HASH_BYTES], written. EP_NOT_FOUND
+ * without one. */
 ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[EP_ID_BYTES],
                               uint8_t *body_hash, ep_error *error);
 
@@ -119,7 +121,7 @@ ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error)
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
-  char sha256[65];
+  char sha256[EP_SHA256_HEX_BYTES];
   int64_t created_us;
 } ep_dataset_row;
 

@@ -14,8 +14,6 @@
 #include "engine/plan/plan.h"
 #include "kernels/backend.h"
 
-#define EP_DATASET_WEIGHTS_FILE "weights.safetensors" /* in the folder of uploaded weights */
-
 typedef enum { EP_ROLE_TABLE, EP_ROLE_X, EP_ROLE_Y, EP_ROLE_COUNT } ep_role;
 
 typedef struct {

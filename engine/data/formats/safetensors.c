@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/names.h"
 #include "engine/data/formats/array.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
@@ -187,7 +188,7 @@ static ep_status weights_store(ep_ingest *ingest, const content *file, ep_error 
   ingest->budget_bytes -= (int64_t)ingest->size;
   ingest->meta->tensors = (int64_t)file->count;
   if (!ingest->folder) return EP_OK;
-  int length = snprintf(path, sizeof path, "%s/%s", ingest->folder, EP_DATASET_WEIGHTS_FILE);
+  int length = snprintf(path, sizeof path, "%s/%s", ingest->folder, EP_WEIGHTS_FILE);
   if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
   ep_status status = ep_durable_file_create(path, &copy, error);
   if (!status) status = ep_durable_file_write(copy, ingest->bytes, ingest->size, error);

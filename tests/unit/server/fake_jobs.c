@@ -106,7 +106,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
 }
 
 ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *key,
-                         char id[40], bool *repeated, ep_problem *problem) {
+                         char id[EP_ID_BYTES], bool *repeated, ep_problem *problem) {
   (void)key;
   *repeated = false;
   while (strstr(json, "\"path\"") && atomic_load(&jobs->held)) usleep(1000);
@@ -294,13 +294,13 @@ ep_status ep_jobs_dataset_part_put(ep_jobs *jobs, const char *name, const char *
   return ep_jobs_dataset_put(jobs, name, ingested, created, error);
 }
 
-ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text, char sha256[65],
-                              ep_error *error) {
+ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text,
+                              char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
   (void)jobs, (void)error;
   char buffer[256];
   snprintf(buffer, sizeof buffer, "{\"object\":\"dataset\",\"name\":\"%s\"}", name);
   *text = strdup(buffer);
-  snprintf(sha256, 65, "d5");
+  snprintf(sha256, EP_SHA256_HEX_BYTES, "d5");
   return EP_OK;
 }
 

@@ -34,7 +34,7 @@ void spec_write(char *spec, size_t bytes, const char *name, int64_t epochs, cons
 }
 
 void job_submit_with(ep_jobs *jobs, const char *name, int64_t epochs, const char *device,
-                     int priority, char id[40]) {
+                     int priority, char id[EP_ID_BYTES]) {
   char spec[512];
   bool repeated = true;
   ep_problem problem = {0};
@@ -44,7 +44,7 @@ void job_submit_with(ep_jobs *jobs, const char *name, int64_t epochs, const char
   ck_assert(!repeated);
 }
 
-void job_submit(ep_jobs *jobs, const char *name, int64_t epochs, char id[40]) {
+void job_submit(ep_jobs *jobs, const char *name, int64_t epochs, char id[EP_ID_BYTES]) {
   job_submit_with(jobs, name, epochs, "auto", 0, id);
 }
 

@@ -1,6 +1,7 @@
 /* Tests of files of many arrays: NPZ and safetensors. */
 #include <zip.h>
 
+#include "api/names.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/formats/array.h"
 #include "tests/suite.h"
@@ -177,7 +178,7 @@ START_TEST(other_tensors_are_weights) {
   uint8_t *bytes = safetensors_make(header, 24, &size);
   ck_assert_msg(scratch_ingest(bytes, size, NULL, &meta, &error) == EP_OK, "%s", error.message);
   ck_assert_int_eq(meta.tensors, 2);
-  snprintf(path, sizeof path, "%s/" EP_DATASET_WEIGHTS_FILE, scratch_folder);
+  snprintf(path, sizeof path, "%s/" EP_WEIGHTS_FILE, scratch_folder);
   char *kept = scratch_read(path, &count);
   ck_assert(count == size && memcmp(kept, bytes, size) == 0);
   ck_assert_int_eq(ep_dataset_meta_read(scratch_folder, &again, &error), EP_OK);

@@ -14,7 +14,7 @@
 
 START_TEST(a_job_goes_from_post_to_end) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "instant", 10, id);
   job_wait(jobs, id, "succeeded");
   char *events = job_events(jobs, id);
@@ -36,7 +36,7 @@ END_TEST
 START_TEST(a_submission_is_quick) {
   enum { COUNT = 50 };
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   double submit[COUNT], whole[COUNT];
   for (int i = 0; i < COUNT; i++) {
     int64_t start_us = ep_clock_steady_us();
@@ -71,7 +71,7 @@ START_TEST(faults_are_said_and_nothing_is_stored) {
   ep_jobs *jobs = jobs_open("cpu");
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     ep_problem problem = {0};
-    char id[40];
+    char id[EP_ID_BYTES];
     bool repeated;
     ep_status status =
         ep_jobs_submit(jobs, faults[i].spec, strlen(faults[i].spec), NULL, id, &repeated, &problem);
@@ -119,7 +119,7 @@ END_TEST
 
 START_TEST(the_same_key_gives_the_same_job) {
   ep_jobs *jobs = jobs_open("cpu");
-  char first[40], second[40], spec[512], other[512];
+  char first[EP_ID_BYTES], second[EP_ID_BYTES], spec[512], other[512];
   bool repeated = true;
   ep_problem problem = {0};
   spec_write(spec, sizeof spec, "instant", 10, "auto", 0);
@@ -146,7 +146,7 @@ END_TEST
 typedef struct {
   ep_jobs *jobs;
   const char *spec;
-  char id[40];
+  char id[EP_ID_BYTES];
   bool repeated;
   ep_status status;
 } submission;
@@ -189,7 +189,8 @@ START_TEST(the_queue_has_an_order_and_an_end) {
   ep_jobs_options options = jobs_options("cpu");
   options.max_queued = 3;
   ep_jobs *jobs = NULL;
-  char running[40], low[40], high[40], middle[40], refused[40], spec[512], *text;
+  char running[EP_ID_BYTES], low[EP_ID_BYTES], high[EP_ID_BYTES], middle[EP_ID_BYTES],
+      refused[EP_ID_BYTES], spec[512], *text;
   bool repeated;
   ep_problem problem = {0};
   assert_ok(ep_jobs_open(&options, &jobs, error));
@@ -221,7 +222,7 @@ END_TEST
 
 START_TEST(cancel_ends_queued_and_running_jobs) {
   ep_jobs *jobs = jobs_open("cpu");
-  char running[40], queued[40];
+  char running[EP_ID_BYTES], queued[EP_ID_BYTES];
   job_submit(jobs, "slow", 100000, running);
   job_wait(jobs, running, "running");
   job_submit(jobs, "instant", 10, queued);
@@ -243,7 +244,7 @@ END_TEST
 
 START_TEST(a_job_that_diverges_fails_with_its_reason) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "diverge", 10, id);
   job_wait(jobs, id, "failed");
   char *text = job_text(jobs, id);
@@ -255,7 +256,7 @@ END_TEST
 
 START_TEST(a_dead_worker_costs_a_restart) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "kill-once", 10, id);
   job_wait(jobs, id, "succeeded");
   char *events = job_events(jobs, id);
@@ -272,7 +273,7 @@ END_TEST
 
 START_TEST(three_deaths_without_progress_fail_the_job) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40], after[40];
+  char id[EP_ID_BYTES], after[EP_ID_BYTES];
   job_submit(jobs, _i == 0 ? "kill" : "exit", 10, id);
   job_submit(jobs, "instant", 10, after);
   job_wait(jobs, id, "failed");
@@ -292,7 +293,7 @@ END_TEST
 /* What a worker had put in place when it died may not be on the disk, and no row speaks of it. */
 START_TEST(results_of_a_dead_worker_go) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40], path[400];
+  char id[EP_ID_BYTES], path[400];
   job_submit(jobs, "weights-kill", 5, id);
   job_wait(jobs, id, "failed");
   ck_assert_int_eq(ep_jobs_file(jobs, id, "weights.safetensors", path, sizeof path, NULL),
@@ -306,7 +307,7 @@ END_TEST
 
 START_TEST(deaths_with_progress_do_not_count) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "climb", 6, id); /* five deaths, each one epoch further */
   job_wait(jobs, id, "succeeded");
   ck_assert_int_eq(job_number(jobs, id, "\"attempt\":"), 6);
@@ -319,7 +320,7 @@ END_TEST
 
 START_TEST(delete_wants_an_ended_job) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40], *text;
+  char id[EP_ID_BYTES], *text;
   uint64_t version;
   job_submit(jobs, "slow", 100000, id);
   ck_assert_int_eq(ep_jobs_delete(jobs, id, NULL), EP_CONFLICT);
@@ -336,7 +337,7 @@ END_TEST
 
 START_TEST(lists_page_and_filter) {
   ep_jobs *jobs = jobs_open("cpu");
-  char ids[5][40], *text;
+  char ids[5][EP_ID_BYTES], *text;
   for (int i = 0; i < 5; i++) job_submit(jobs, i == 2 ? "diverge" : "instant", 2, ids[i]);
   for (int i = 0; i < 5; i++) job_wait(jobs, ids[i], i == 2 ? "failed" : "succeeded");
   assert_ok(ep_jobs_list(jobs, &(ep_job_page){.state = -1, .limit = 2}, &text, error));
@@ -369,7 +370,7 @@ static void wakes_await(atomic_int *wakes, int count) {
 START_TEST(watchers_wake_once) {
   ep_jobs *jobs = jobs_open("cpu");
   atomic_int wakes = 0, never = 0;
-  char id[40], queued[40], *text;
+  char id[EP_ID_BYTES], queued[EP_ID_BYTES], *text;
   uint64_t version = 0, queued_version = 0;
   job_submit(jobs, "slow", 100000, id);
   while (job_number(jobs, id, "\"epoch\":") < 1) usleep(1000);
@@ -400,7 +401,7 @@ END_TEST
 
 START_TEST(the_version_says_whether_the_text_changed) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40], *text, *last = NULL;
+  char id[EP_ID_BYTES], *text, *last = NULL;
   uint64_t version = 0, last_version = 0;
   bool ended = false;
   job_submit(jobs, "slow", 30, id);
@@ -437,7 +438,7 @@ static void dataset_put(ep_jobs *jobs, const char *name, const char *csv, bool c
 
 START_TEST(datasets_stay_while_they_are_needed) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40], sha256[65], path[300], *text;
+  char id[EP_ID_BYTES], sha256[EP_SHA256_HEX_BYTES], path[300], *text;
   bool repeated;
   ep_problem problem = {0};
   dataset_put(jobs, "t", "a,b,y\n1,2,3\n4,5,6\n7,8,9\n", true);

@@ -30,7 +30,7 @@ static uint64_t version_of(ep_jobs *jobs, const char *id) {
 
 START_TEST(labels_change_at_any_time_and_stay) {
   ep_jobs *jobs = jobs_open("cpu");
-  char running[40], low[40], high[40];
+  char running[EP_ID_BYTES], low[EP_ID_BYTES], high[EP_ID_BYTES];
   job_submit(jobs, "slow", 100000, running);
   job_wait(jobs, running, "running");
   job_submit_with(jobs, "instant", 3000, "auto", 0, low);
@@ -74,7 +74,7 @@ END_TEST
 
 typedef struct {
   ep_jobs *jobs;
-  char id[40];
+  char id[EP_ID_BYTES];
   atomic_bool *over;
   int number;
   int changed, refused, gone, others;
@@ -129,7 +129,7 @@ START_TEST(labels_change_while_all_else_does) {
     patcher all[THREADS] = {0};
     pthread_t threads[THREADS];
     atomic_bool over = false;
-    char id[40];
+    char id[EP_ID_BYTES];
     job_submit(jobs, round % 3 == 0 ? "slow" : "instant", round % 3 == 0 ? 100000 : 50, id);
     if (round % 3 == 0) job_wait(jobs, id, "running"); /* slow by its name, which now changes */
     for (int i = 0; i < THREADS; i++) {
@@ -168,7 +168,7 @@ END_TEST
 START_TEST(memory_and_disk_agree) {
   enum { THREADS = 3 };
   ep_jobs *jobs = jobs_open("cpu");
-  char running[40], id[40];
+  char running[EP_ID_BYTES], id[EP_ID_BYTES];
   patcher all[THREADS];
   pthread_t threads[THREADS];
   atomic_bool over = false;
@@ -207,7 +207,7 @@ START_TEST(a_list_has_a_version) {
   ep_job_page all = {.state = -1, .limit = 10}, first = {.state = -1, .limit = 1};
   ep_job_page blue = {.state = -1, .limit = 10, .tags = tags, .tags_count = 1, .summary = true};
   ep_jobs *jobs = jobs_open("cpu");
-  char a[40], b[40], *text = NULL;
+  char a[EP_ID_BYTES], b[EP_ID_BYTES], *text = NULL;
   uint64_t empty = list_version(jobs, &all);
   ck_assert_uint_eq(list_version(jobs, &all), empty);
   job_submit(jobs, "instant", 3, a);
@@ -245,7 +245,7 @@ END_TEST
 START_TEST(a_version_goes_with_one_text) {
   ep_job_page page = {.state = -1, .limit = 10};
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40], *last = NULL;
+  char id[EP_ID_BYTES], *last = NULL;
   uint64_t last_version = 0;
   int versions = 0, compared = 0;
   for (int i = 0; i < 6; i++) job_submit(jobs, "instant", 200, id);

@@ -153,7 +153,7 @@ END_TEST
 
 /* Puts weights where the job's own would be: of the fixture's network, or with `loss`. */
 static void weights_write(const char *id, const char *loss) {
-  char text[512], sha256[65], path[256];
+  char text[512], sha256[EP_SHA256_HEX_BYTES], path[256];
   int64_t bytes;
   float state[3] = {1, 2, 3};
   ep_job_spec *spec = NULL;
@@ -179,7 +179,7 @@ START_TEST(a_job_is_published_and_kept) {
   ep_error fault = {0};
   ep_model model;
   bool created = false;
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "weights", 1, id);
   job_wait(jobs, id, "succeeded");
   weights_write(id, "bce_with_logits");
@@ -214,7 +214,7 @@ START_TEST(what_a_loss_decides) {
   ep_jobs *jobs = jobs_open("cpu");
   ep_model model;
   bool created;
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "weights", 1, id);
   job_wait(jobs, id, "succeeded");
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
@@ -234,7 +234,7 @@ START_TEST(what_cannot_be_published_is_refused) {
   ep_error fault = {0};
   ep_model model;
   bool created;
-  char id[40];
+  char id[EP_ID_BYTES];
   for (int i = 0; i < 3; i++) {
     job_submit(jobs, NAMES[i], 1, id);
     job_wait(jobs, id, i == 2 ? "failed" : "succeeded");

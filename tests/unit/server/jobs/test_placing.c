@@ -9,7 +9,7 @@
 
 START_TEST(auto_takes_the_kind_that_the_plan_thinks_faster) {
   ep_jobs *jobs = jobs_open("cpu,cuda:0");
-  char id[40];
+  char id[EP_ID_BYTES];
   devices_wait(jobs, "\"state\":\"idle\"", 2);
   job_submit(jobs, "instant", 10, id); /* a job of microseconds: no launch is worth it */
   job_wait(jobs, id, "succeeded");
@@ -31,7 +31,7 @@ START_TEST(a_start_is_paid_once) {
       "{\"type\":\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"batch_size\":\"full\","
       "\"epochs\":%d,\"report_every\":%d}";
   ep_jobs *jobs = jobs_open("cpu,cuda:0");
-  char text[512], id[40];
+  char text[512], id[EP_ID_BYTES];
   /* A fifth of a second on a core, by the usual costs; compiling takes twice that. */
   const int epochs = 12000;
   int first_on_cuda = -1;
@@ -70,7 +70,7 @@ static void jobs_wait(ep_jobs *jobs, int count) {
 START_TEST(jobs_run_side_by_side) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
-  char ids[4][40];
+  char ids[4][EP_ID_BYTES];
   options.cpu_jobs = 3;
   assert_ok(ep_jobs_open(&options, &jobs, error));
   for (int i = 0; i < 4; i++) job_submit(jobs, "slow", 400, ids[i]);
@@ -94,7 +94,7 @@ START_TEST(a_job_of_many_cores_runs_alone) {
       "\"loss\":\"mse\",\"clip\":{\"norm\":1},\"batch_size\":\"full\",\"epochs\":100000}";
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
-  char before[40], large[40], after[40];
+  char before[EP_ID_BYTES], large[EP_ID_BYTES], after[EP_ID_BYTES];
   bool repeated;
   ep_problem problem = {0};
   options.cpu_jobs = 3;

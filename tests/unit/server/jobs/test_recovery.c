@@ -13,7 +13,7 @@
 
 START_TEST(a_restart_goes_on_with_everything) {
   ep_jobs *jobs = jobs_open("cpu");
-  char running[40], queued[40];
+  char running[EP_ID_BYTES], queued[EP_ID_BYTES];
   job_submit(jobs, "slow", 300, running);
   job_submit(jobs, "instant", 5, queued);
   while (job_number(jobs, running, "\"epoch\":") < 10) usleep(2000);
@@ -36,7 +36,7 @@ END_TEST
  * been, also where it was cancelled meanwhile (1). */
 START_TEST(what_never_began_was_no_attempt) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "silent", 10, id);
   devices_wait(jobs, "\"state\":\"busy\"", 1);
   if (_i == 1) assert_ok(ep_jobs_cancel(jobs, id, error));
@@ -69,7 +69,7 @@ static void log_comes_back(const char *id, char *before, off_t kept) {
 
 START_TEST(a_missing_end_is_made_up_for) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "instant", 10, id);
   job_wait(jobs, id, "succeeded");
   char *before = job_events(jobs, id);
@@ -83,7 +83,7 @@ END_TEST
 /* Of a job that never began no line was waited for: a crash may take all of them. */
 START_TEST(missing_lines_are_made_up_for) {
   ep_jobs *jobs = jobs_open("cpu");
-  char running[40], id[40];
+  char running[EP_ID_BYTES], id[EP_ID_BYTES];
   job_submit(jobs, "slow", 100000, running);
   job_submit(jobs, "instant", 10, id);
   assert_ok(ep_jobs_cancel(jobs, id, error));
@@ -99,7 +99,7 @@ END_TEST
 /* The log or the row: where the line of a first start is gone, the row has it. */
 START_TEST(a_missing_start_is_made_up_for) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40], path[400];
+  char id[EP_ID_BYTES], path[400];
   job_submit(jobs, "slow", 300, id);
   while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
   char *before = job_events(jobs, id);
@@ -166,7 +166,7 @@ static void start_edit(const char *id, int attempt) {
  * knows. */
 START_TEST(a_lost_start_is_read_from_its_line) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40], executor[64];
+  char id[EP_ID_BYTES], executor[64];
   job_submit(jobs, "fickle", 60, id); /* would not choose the same executor again */
   while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
   ep_jobs_close(jobs);
@@ -208,7 +208,7 @@ END_TEST
 START_TEST(results_without_an_end_go_at_start) {
   static const char *const names[] = {"weights.safetensors", "predictions.json", "predictions.csv"};
   ep_jobs *jobs = jobs_open("cpu");
-  char ids[2][40], path[400];
+  char ids[2][EP_ID_BYTES], path[400];
   job_submit(jobs, "instant", 10, ids[0]);
   job_wait(jobs, ids[0], "succeeded");
   job_submit(jobs, "slow", 1000, ids[1]);
@@ -231,7 +231,7 @@ END_TEST
  * Opened again, every one of them is there and ends, with its events in order and one end. */
 static void daemon_run(int pipe_fd) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   for (int i = 0;; i++) {
     job_submit(jobs, i % 5 == 3 ? "kill-once" : "instant", 20, id);
     if (write(pipe_fd, id, sizeof id) != sizeof id) _exit(0);
@@ -240,16 +240,16 @@ static void daemon_run(int pipe_fd) {
 
 START_TEST(a_killed_daemon_loses_nothing) {
   enum { MOST = 4000 };
-  static char ids[MOST][40];
+  static char ids[MOST][EP_ID_BYTES];
   int pipes[2], count = 0;
   ck_assert_int_eq(pipe(pipes), 0);
   pid_t child = fork();
   if (child == 0) daemon_run(pipes[1]);
   close(pipes[1]);
-  ck_assert_int_eq(read(pipes[0], ids[count++], 40), 40);
+  ck_assert_int_eq(read(pipes[0], ids[count++], EP_ID_BYTES), EP_ID_BYTES);
   usleep(60000 * (unsigned)(_i + 1));
   kill(child, SIGKILL);
-  while (count < MOST && read(pipes[0], ids[count], 40) == 40) count++;
+  while (count < MOST && read(pipes[0], ids[count], EP_ID_BYTES) == EP_ID_BYTES) count++;
   close(pipes[0]);
   waitpid(child, NULL, 0);
   ep_jobs *jobs = jobs_open("cpu");

@@ -70,7 +70,7 @@ typedef struct {
   ep_jobs *jobs;
   const char *name;
   int64_t epochs;
-  char id[40];
+  char id[EP_ID_BYTES];
   ep_status status;
   pthread_t thread;
   atomic_bool answered;
@@ -102,7 +102,7 @@ static void id_note(void *context, const char *name) {
 }
 
 /* The id of the only job that has a folder; false when there is none. */
-static bool id_find(char id[40]) {
+static bool id_find(char id[EP_ID_BYTES]) {
   char path[200];
   snprintf(path, sizeof path, "%s/jobs", scratch_dir);
   id[0] = 0;
@@ -126,7 +126,7 @@ static void idle_wait(ep_jobs *jobs) {
 START_TEST(begins_while_the_row_is_on_its_way) {
   ep_jobs *jobs = jobs_open("cpu");
   submission s;
-  char id[40], path[300], *events;
+  char id[EP_ID_BYTES], path[300], *events;
   idle_wait(jobs);
   atomic_store(&sync_us, 500000);
   submit_begin(&s, jobs, "slow", 20);
@@ -162,7 +162,7 @@ END_TEST
 /* Its row, its lines and the row of its end; on a machine that is busy the start may go alone. */
 START_TEST(a_tiny_job_waits_three_times) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   int least = 1000;
   idle_wait(jobs);
   for (int i = 0; i < 20; i++) {
@@ -184,7 +184,7 @@ START_TEST(what_is_refused_leaves_nothing) {
   ep_jobs *jobs = jobs_open("cpu");
   ep_event_log *log;
   submission s;
-  char id[40];
+  char id[EP_ID_BYTES];
   idle_wait(jobs);
   atomic_store(&sync_fails, true);
   atomic_store(&memory_goes, _i == 2);
@@ -210,7 +210,7 @@ END_TEST
 START_TEST(what_is_refused_leaves_the_queue) {
   ep_jobs *jobs = jobs_open("cpu");
   submission s;
-  char first[40];
+  char first[EP_ID_BYTES];
   job_submit(jobs, "slow", 60, first);
   while (job_number(jobs, first, "\"epoch\":") < 5) usleep(2000);
   atomic_store(&sync_fails, true);
@@ -230,7 +230,7 @@ END_TEST
 
 START_TEST(is_cancelled_without_memory) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "slow", 100000, id);
   job_wait(jobs, id, "running");
   devices_wait(jobs, id, 2); /* as its job, and among its jobs */
@@ -247,7 +247,7 @@ END_TEST
 START_TEST(is_cancelled_once_it_is_there) {
   ep_jobs *jobs = jobs_open("cpu");
   submission s;
-  char id[40];
+  char id[EP_ID_BYTES];
   idle_wait(jobs);
   atomic_store(&sync_us, 300000);
   submit_begin(&s, jobs, "slow", 100000);
@@ -269,7 +269,7 @@ START_TEST(takes_one_place) {
   ep_jobs *jobs = NULL;
   ep_jobs_options options = jobs_options("cpu");
   submission s;
-  char first[40], id[40];
+  char first[EP_ID_BYTES], id[EP_ID_BYTES];
   options.max_queued = 2;
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "slow", 100000, first);
@@ -292,7 +292,7 @@ END_TEST
 /* Its worker dies while the queue is full to the last place that it has room for. */
 START_TEST(comes_back_without_memory) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40], other[40];
+  char id[EP_ID_BYTES], other[EP_ID_BYTES];
   job_submit(jobs, "slow", 100000, id);
   while (job_number(jobs, id, "\"epoch\":") < 1) usleep(2000);
   for (int i = 0; i < 128; i++) job_submit(jobs, "instant", 5, other);

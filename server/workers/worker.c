@@ -1,22 +1,22 @@
-/* device.c: a worker, from its start to its death, as the supervisor's thread sees it. */
+#include "server/workers/worker.h"
+
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "server/process/clock.h"
 #include "server/process/log.h"
-#include "server/workers/state.h"
+#include "server/workers/requests.h"
 
 #define SECOND_US INT64_C(1000000)
 
 /* Times in microseconds. */
 #define READY_US (60 * SECOND_US) /* a CUDA context on a cold machine takes some 10 s */
-#define REAP_US (30 * SECOND_US)  /* a process that SIGKILL did not end hangs in the driver */
 #define CANCEL_US (10 * SECOND_US)
 #define RETRY_US SECOND_US
-/* How long a start waits for the first epochs, to go to the disk with them. */
+/* How long a start waits for the first epochs, to be stored with them. */
 #define START_WAIT_US (SECOND_US / 500)
-#define GONE_US SECOND_US /* between a socket's end and its process's: the latter says why */
+#define GONE_US SECOND_US /* between the end of a socket and of its process, which says why */
 #define BACKOFF_FIRST_US (SECOND_US / 10)
 #define BACKOFF_MOST_US (5 * SECOND_US)
 #define LOST_US (10 * SECOND_US) /* before a lost one is tried again where others are alive */
@@ -27,7 +27,7 @@ enum {
   FRAMES_TO_KNOW = 3 /* frames after which the silences are known */
 };
 
-/* What the best of its workers is. */
+/* The best state of its workers. */
 static ep_device_state device_state(const ep_supervisor *supervisor, int device) {
   static const ep_device_state best_first[] = {EP_DEVICE_BUSY, EP_DEVICE_IDLE, EP_DEVICE_STARTING,
                                                EP_DEVICE_RESTARTING};
@@ -39,7 +39,7 @@ static ep_device_state device_state(const ep_supervisor *supervisor, int device)
   return EP_DEVICE_LOST;
 }
 
-/* Notes when a device gets busy, and for how long it was. */
+/* Adds up the time for which a device is busy. */
 static void busy_note(ep_device_status *status, bool busy) {
   int64_t now_us = ep_clock_steady_us();
   if (status->busy_since_us != 0) status->busy_us += now_us - status->busy_since_us;
@@ -69,7 +69,7 @@ static void worker_lose(ep_supervisor *supervisor, ep_supervised *worker, const 
          worker->id, why);
 }
 
-/* The next start is a while away, longer after each death, unless there were too many. */
+/* Plans the next start, later after each death; none after too many. */
 static void restart_plan(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
   if (worker->failures >= FAILED_STARTS_MAX) {
     worker_lose(supervisor, worker, cause);
@@ -89,8 +89,7 @@ void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker) {
   worker->cause[0] = 0;
   worker->cancel_us = worker->reap_us = 0;
   worker->link = EP_WORKER_LINK_NONE;
-  ep_status status =
-      ep_worker_link_start(&worker->link, &supervisor->options.program, worker->id, &error);
+  ep_status status = ep_worker_link_start(&worker->link, &supervisor->program, worker->id, &error);
   if (status != EP_OK) {
     ep_log(EP_LOG_ERROR, "device %s: %s", worker->id, error.message);
     worker->failures++;
@@ -101,19 +100,9 @@ void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker) {
   state_set(supervisor, worker, EP_DEVICE_STARTING);
 }
 
-void ep_supervised_kill(ep_supervised *worker, const char *cause) {
-  if (worker->killed) return;
-  worker->killed = true;
-  worker->reap_us = ep_clock_steady_us() + REAP_US;
-  snprintf(worker->cause, sizeof worker->cause, "%s", cause);
-  ep_log(EP_LOG_WARNING, "device %s: worker %lld is killed: %s", worker->id,
-         (long long)worker->link.pid, cause);
-  ep_worker_link_kill(&worker->link);
-}
-
-/* The watchdog's next look: how long this job's worker may be silent from now. */
+/* Sets how long this job's worker may be silent from now. */
 static void deadline_renew(ep_supervisor *supervisor, ep_supervised *worker) {
-  double stall_seconds = supervisor->options.stall_seconds;
+  double stall_seconds = supervisor->stall_seconds;
   int64_t silence_us = (int64_t)(stall_seconds * 1e6);
   int64_t usual_us =
       worker->frames >= FRAMES_TO_KNOW ? worker->gap_us * GAP_FACTOR : worker->patience_us;
@@ -128,16 +117,16 @@ static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
   state_set(supervisor, worker, EP_DEVICE_IDLE);
 }
 
-/* True when what a worker says is of the job that it has, which it then has begun. */
-static bool job_spoken_of(ep_supervised *worker, const char *job, int attempt) {
+/* Whether a report is of the job that the worker has; then the worker has begun it. */
+static bool job_is_its_own(ep_supervised *worker, const char *job, int attempt) {
   bool same = worker->status.job[0] != 0 && strcmp(worker->status.job, job) == 0 &&
               worker->attempt == attempt;
   if (same) worker->begun = true;
   return same;
 }
 
-/* The job's training said something. Answers to predictions and probes do not count: the thread
- * that gives them lives on when the training hangs. */
+/* A report of the job's training. Replies to predictions and probes do not count: the thread that
+ * sends them lives on when the training hangs. */
 static void job_heard(ep_supervisor *supervisor, ep_supervised *worker) {
   int64_t now_us = ep_clock_steady_us();
   int64_t gap_us = now_us - worker->heard_us;
@@ -157,8 +146,7 @@ static void ready_take(ep_supervisor *supervisor, ep_supervised *worker, const e
   state_set(supervisor, worker, EP_DEVICE_IDLE);
 }
 
-/* One reply; false when its taker cannot take it now. Late ones, of another job or attempt, are
- * dropped. */
+/* Hands on one reply; false: not now. Late ones, of another job or attempt, are dropped. */
 static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const ep_reply *reply) {
   const ep_supervisor_events *events = &supervisor->events;
   switch (reply->kind) {
@@ -166,19 +154,19 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
     if (worker->status.state == EP_DEVICE_STARTING) ready_take(supervisor, worker, reply);
     return true;
   case EP_REPLY_STARTED:
-    if (!job_spoken_of(worker, reply->job, reply->attempt)) return true;
+    if (!job_is_its_own(worker, reply->job, reply->attempt)) return true;
     job_heard(supervisor, worker);
     if (worker->store_us == 0) worker->store_us = worker->heard_us + START_WAIT_US;
     return events->started(events->context, worker->id, reply);
   case EP_REPLY_FINISHED:
-    if (!job_spoken_of(worker, reply->job, reply->attempt)) return true;
+    if (!job_is_its_own(worker, reply->job, reply->attempt)) return true;
     if (!events->finished(events->context, worker->id, reply)) return false;
     worker->backoff_us = 0;
     job_clear(supervisor, worker);
     return true;
   case EP_REPLY_PREDICTED:
   case EP_REPLY_PROBED:
-  case EP_REPLY_CALIBRATED: ep_requests_answer(supervisor, reply); return true;
+  case EP_REPLY_CALIBRATED: ep_requests_complete(supervisor, reply); return true;
   }
   return true;
 }
@@ -198,7 +186,7 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
   if (kind == EP_FRAME_PROGRESS) {
     ep_progress progress;
     status = ep_progress_decode(payload, bytes, &progress, &error);
-    bool ours = status == EP_OK && job_spoken_of(worker, progress.job, progress.attempt);
+    bool ours = status == EP_OK && job_is_its_own(worker, progress.job, progress.attempt);
     if (ours && progress.count == 0) deadline_renew(taker->supervisor, worker);
     if (ours && progress.count > 0) {
       job_heard(taker->supervisor, worker);
@@ -219,9 +207,9 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
   return taken;
 }
 
-/* Has what the worker said stored, if it is time; where that fails the worker is not heard for a
- * while. */
-static void words_store(ep_supervisor *supervisor, ep_supervised *worker, int64_t now_us) {
+/* Has the worker's reports stored, if it is time. Where that fails nothing is read from the worker
+ * for a while. */
+static void reports_store(ep_supervisor *supervisor, ep_supervised *worker, int64_t now_us) {
   const ep_supervisor_events *events = &supervisor->events;
   if (worker->store_us == 0 || now_us < worker->store_us) return;
   if (events->heard(events->context, worker->status.job, worker->attempt)) {
@@ -243,7 +231,7 @@ static void frames_take(ep_supervisor *supervisor, ep_supervised *worker) {
   int64_t now_us = ep_clock_steady_us();
   worker->held = refused;
   worker->retry_us = now_us + RETRY_US;
-  words_store(supervisor, worker, now_us);
+  reports_store(supervisor, worker, now_us);
 }
 
 void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *worker) {
@@ -301,19 +289,19 @@ void ep_supervised_cancel(ep_supervised *worker) {
   command_send(worker, &command);
 }
 
-/* Hands on everything the dead worker had said; false while something of it is refused. */
-static bool last_words_take(ep_supervisor *supervisor, ep_supervised *worker) {
+/* Hands on all reports of a dead worker; false while one of them is refused. */
+static bool last_reports_take(ep_supervisor *supervisor, ep_supervised *worker) {
   while (!worker->hung_up && !worker->held) {
     struct pollfd polled = {.fd = worker->link.socket, .events = POLLIN};
-    if (poll(&polled, 1, 0) == 0) worker->hung_up = true; /* somebody else has it open: enough */
+    if (poll(&polled, 1, 0) == 0) worker->hung_up = true; /* another process has it open: enough */
     ep_supervised_receive(supervisor, worker);
   }
   if (worker->held) frames_take(supervisor, worker);
-  if (!worker->held) words_store(supervisor, worker, INT64_MAX);
+  if (!worker->held) reports_store(supervisor, worker, INT64_MAX);
   return !worker->held;
 }
 
-/* The worker will do nothing of what it was asked any more. */
+/* The worker will not end its job and its requests any more. */
 static void work_give_back(ep_supervisor *supervisor, ep_supervised *worker, const char *cause) {
   const ep_supervisor_events *events = &supervisor->events;
   char job[EP_ID_BYTES];
@@ -342,7 +330,7 @@ static void death_check(ep_supervisor *supervisor, ep_supervised *worker) {
     if (!ep_worker_link_reap(&worker->link, cause, sizeof cause)) return;
     if (worker->cause[0] == 0) snprintf(worker->cause, sizeof worker->cause, "%s", cause);
   }
-  if (last_words_take(supervisor, worker)) {
+  if (last_reports_take(supervisor, worker)) {
     snprintf(cause, sizeof cause, "%s", worker->cause);
     death_handle(supervisor, worker, cause);
   }
@@ -360,7 +348,7 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
     frames_take(supervisor, worker);
     if (worker->status.job[0] != 0) deadline_renew(supervisor, worker);
   }
-  if (!worker->held) words_store(supervisor, worker, now_us);
+  if (!worker->held) reports_store(supervisor, worker, now_us);
   death_check(supervisor, worker);
   if (worker->link.pid == 0) return;
   if (worker->hung_up && now_us >= worker->gone_us)

@@ -1,0 +1,20 @@
+/* names.h: what epochd and its workers call things by: lengths of ids, and the files of a job. */
+#ifndef EP_API_NAMES_H
+#define EP_API_NAMES_H
+
+/* Bytes, the closing 0 included. */
+enum {
+  EP_ID_BYTES = 40,        /* "job_" and 26 characters, and room */
+  EP_DEVICE_ID_BYTES = 16, /* "cpu", "cuda:0" */
+  EP_EXECUTOR_BYTES = 32,  /* "cpu/fused" */
+  EP_SHA256_HEX_BYTES = 65
+};
+
+/* In DATA/jobs/<id>. Uploaded weights have the same name in DATA/datasets/<sha256>. */
+#define EP_SPEC_FILE "spec.json"
+#define EP_EVENTS_FILE "events.ndjson"
+#define EP_WEIGHTS_FILE "weights.safetensors"
+#define EP_PREDICTIONS_JSON_FILE "predictions.json"
+#define EP_PREDICTIONS_CSV_FILE "predictions.csv"
+
+#endif
