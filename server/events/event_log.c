@@ -398,10 +398,10 @@ ep_status ep_event_log_read(ep_event_log *log, int64_t offset, char *buffer, siz
   pthread_mutex_unlock(&log->mutex);
   *ended = shown.ended && offset >= shown.bytes;
   if (offset < 0 || offset >= shown.bytes) return EP_OK;
-  size_t wanted = capacity;
-  if ((int64_t)wanted > shown.bytes - offset) wanted = (size_t)(shown.bytes - offset);
+  size_t length = capacity;
+  if ((int64_t)length > shown.bytes - offset) length = (size_t)(shown.bytes - offset);
   size_t got = 0;
-  ep_status status = read_at(log->fd, buffer, wanted, offset, &got, error);
+  ep_status status = read_at(log->fd, buffer, length, offset, &got, error);
   if (status != EP_OK) return status;
   const char *newline = memrchr(buffer, '\n', got);
   if (!newline)

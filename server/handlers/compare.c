@@ -85,11 +85,11 @@ ep_route_result ep_route_compare_get(ep_exchange *exchange) {
   const ep_request *request = &exchange->request;
   ep_error error = {0};
   int64_t max_points;
-  int format, wanted = ep_request_names(request, "Accept", "text/csv");
+  int format, fallback = ep_request_names(request, "Accept", "text/csv");
   char *text = NULL;
   comparison *compared = calloc(1, sizeof *compared);
   if (!compared) return ep_exchange_fail_memory(exchange);
-  ep_status status = ep_request_word(request, "format", FORMATS, wanted, &format, &error);
+  ep_status status = ep_request_word(request, "format", FORMATS, fallback, &format, &error);
   if (status == EP_OK)
     status = ep_request_integer(request, "max_points", 2, EP_LIMIT_COMPARED_POINTS, POINTS,
                                 &max_points, &error);

@@ -134,10 +134,10 @@ static ep_route_result file_serve(ep_exchange *exchange, int file, int64_t bytes
     return EP_ROUTE_DONE;
   }
   const char *condition = ep_request_header(request, "If-Range");
-  const char *wanted = ep_request_header(request, "Range");
-  if (condition && strcmp(condition, etag) != 0) wanted = NULL;
-  if (strcmp(request->method, "HEAD") == 0) wanted = NULL; /* for GET alone (RFC 9110, 14.2) */
-  ep_range_kind kind = ep_range_read(wanted, bytes, &response->file_offset, &response->file_bytes);
+  const char *range = ep_request_header(request, "Range");
+  if (condition && strcmp(condition, etag) != 0) range = NULL;
+  if (strcmp(request->method, "HEAD") == 0) range = NULL; /* for GET alone (RFC 9110, 14.2) */
+  ep_range_kind kind = ep_range_read(range, bytes, &response->file_offset, &response->file_bytes);
   if (kind == EP_RANGE_OUTSIDE) {
     ep_exchange_fail_with(exchange, EP_RANGE, "the content has %lld bytes", (long long)bytes);
     ep_response_header_add(response, "Content-Range", "bytes */%lld", (long long)bytes);

@@ -63,7 +63,7 @@ static int device_index(ep_jobs *jobs, const char *device) {
 
 void ep_job_note_start(ep_jobs *jobs, const ep_live_job *job, const char *device) {
   int index = device_index(jobs, device);
-  if (index >= 0) ep_calibrations_compile(&jobs->calibrations, index, job->program);
+  if (index >= 0) ep_calibrations_note_start(&jobs->calibrations, index, job->program);
 }
 
 /* 0 = nothing was said of this executor there. What one GPU's calibration says, another's does not
@@ -80,7 +80,7 @@ void ep_job_note_end(ep_jobs *jobs, const ep_live_job *job, const ep_job_result 
   bool tells = result->status == EP_OK && result->epochs_done > 0 && result->validation.rows == 0 &&
                result->train_seconds >= TELLING_SECONDS;
   if (index >= 0 && tells)
-    ep_calibrations_time(&jobs->calibrations, index, job->program, result->executor,
-                         result->train_seconds / (double)result->epochs_done,
-                         said_seconds(job, result->executor));
+    ep_calibrations_note_end(&jobs->calibrations, index, job->program, result->executor,
+                             result->train_seconds / (double)result->epochs_done,
+                             said_seconds(job, result->executor));
 }

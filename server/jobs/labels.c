@@ -12,11 +12,11 @@ static bool live_label(ep_jobs *jobs, const char *id, ep_store_labels *labels) {
   bool moved = false;
   pthread_mutex_lock(&jobs->mutex);
   ep_live_job *job = ep_live_find(jobs, id);
-  if (job && labels->edition > job->edition) {
+  if (job && labels->labels_version > job->labels_version) {
     char *before = job->name;
     job->name = labels->name;
     labels->name = before;
-    job->edition = labels->edition;
+    job->labels_version = labels->labels_version;
     bool other = job->entry.priority != labels->priority;
     moved = ep_queue_reorder(&jobs->queue, &job->entry, labels->priority) && other;
     if (moved) ep_queue_touch(jobs);

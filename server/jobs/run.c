@@ -17,14 +17,15 @@ enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
 #define PATIENCE_FACTOR 2.0 /* of the plan's rough estimate, before a job's pace is known */
 
 /* "cuda" is any CUDA device, "cuda:1" that one, "cpu" the CPU. */
-static bool device_wanted(const char *wanted, const char *device) {
-  if (strcmp(wanted, device) == 0) return true;
-  return strcmp(wanted, "cuda") == 0 && ep_device_is_cuda(device);
+static bool device_matches(const char *requested_device, const char *device) {
+  if (strcmp(requested_device, device) == 0) return true;
+  return strcmp(requested_device, "cuda") == 0 && ep_device_is_cuda(device);
 }
 
 static bool kind_alive(const ep_device_list *devices, bool cuda) {
   for (int i = 0; i < devices->count; i++)
-    if (ep_device_is_cuda(devices->device[i].info.id) == cuda && devices->device[i].state != EP_DEVICE_LOST)
+    if (ep_device_is_cuda(devices->device[i].info.id) == cuda &&
+        devices->device[i].state != EP_DEVICE_LOST)
       return true;
   return false;
 }
@@ -43,8 +44,8 @@ bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_lis
     const ep_device_status *chosen = ep_device_list_find(devices, row->device);
     if (chosen && chosen->state != EP_DEVICE_LOST) return strcmp(row->device, device) == 0;
   }
-  if (strcmp(row->wanted, "auto") == 0) return auto_takes(row, device, devices);
-  return device_wanted(row->wanted, device);
+  if (strcmp(row->requested_device, "auto") == 0) return auto_takes(row, device, devices);
+  return device_matches(row->requested_device, device);
 }
 
 /* Cores of the device that the job takes. */

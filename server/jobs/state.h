@@ -42,11 +42,11 @@ typedef struct {
 typedef struct ep_live_job {
   struct ep_live_job *next;        /* in its bucket */
   struct ep_live_job *next_ending; /* in ep_jobs.ending */
-  ep_job_row row;  /* name and tags NULL, priority not kept; spec owned from its submission until a
-                      worker has it or the row is stored; result owned once it is ending */
-  char *name;      /* owned; this, edition and entry.priority may change at any time: PATCH */
-  int64_t edition; /* of the labels that these are; 0 = as they were when it came to live */
-  uint64_t labelled; /* version of the last such change; 0 = none */
+  ep_job_row row; /* name and tags NULL, priority not kept; spec owned from its submission until a
+                     worker has it or the row is stored; result owned once it is ending */
+  char *name;     /* owned; this, labels_version and entry.priority may change at any time: PATCH */
+  int64_t labels_version; /* of the labels that these are; 0 = as they were when it came to live */
+  uint64_t labelled;      /* version of the last such change; 0 = none */
   ep_queue_entry entry;
   bool storing;            /* its row is not on disk yet: it may run, but nothing of it is shown */
   bool dropped;            /* its row could not be stored: what runs of it ends for nothing */
@@ -168,7 +168,7 @@ bool ep_job_fits(const ep_live_job *job, const char *device, const ep_device_lis
 /* jobs_stranded.c: when devices were lost or came back, marks the queued jobs that none may run,
  * and warns of them in their events. Supervisor's thread. */
 void ep_jobs_stranded_check(ep_jobs *jobs, const ep_device_list *devices);
-void ep_job_stranded_text(const char *wanted, char *text, size_t bytes);
+void ep_job_stranded_text(const char *requested_device, char *text, size_t bytes);
 
 /* jobs_estimate.c: of the devices that are there and can do it, in the supervisor's order. */
 ep_status ep_jobs_estimate(ep_jobs *jobs, const ep_plan *plan, const ep_job_spec *spec,

@@ -11,14 +11,14 @@
 
 typedef struct {
   char id[EP_ID_BYTES];
-  char wanted[sizeof((ep_job_row *)NULL)->wanted];
+  char requested_device[sizeof((ep_job_row *)NULL)->requested_device];
 } stranded_job;
 
-void ep_job_stranded_text(const char *wanted, char *text, size_t bytes) {
+void ep_job_stranded_text(const char *requested_device, char *text, size_t bytes) {
   snprintf(text, bytes,
            "there is no device for this job now: it asks for \"%s\"; it waits until there is one, "
            "or until it is cancelled",
-           wanted);
+           requested_device);
 }
 
 static bool any_fits(const ep_live_job *job, const ep_device_list *devices) {
@@ -39,7 +39,8 @@ static int64_t queue_mark(ep_jobs *jobs, const ep_device_list *devices, stranded
     if (stranded != job->stranded) ep_live_touch(jobs, job);
     if (stranded && !job->stranded) {
       memcpy(list[used].id, job->row.id, sizeof list[used].id);
-      memcpy(list[used++].wanted, job->row.wanted, sizeof list[0].wanted);
+      memcpy(list[used++].requested_device, job->row.requested_device,
+             sizeof list[0].requested_device);
     }
     job->stranded = stranded;
   }
@@ -48,7 +49,7 @@ static int64_t queue_mark(ep_jobs *jobs, const ep_device_list *devices, stranded
 
 static void warn(ep_jobs *jobs, const stranded_job *job) {
   char text[EP_MESSAGE_BYTES];
-  ep_job_stranded_text(job->wanted, text, sizeof text);
+  ep_job_stranded_text(job->requested_device, text, sizeof text);
   ep_event event = {
       .job = job->id, .type = EP_EVENT_WARNING, .time_us = ep_clock_utc_us(), .message = text};
   ep_event_log *log = NULL;

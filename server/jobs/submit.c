@@ -46,23 +46,25 @@ static void checked_deinit(ep_jobs *jobs, checked_spec *checked) {
 }
 
 /* "auto" always; "cuda" when there is any; lost ones are none. */
-static ep_status device_check(ep_jobs *jobs, const char *wanted, ep_problem *problem) {
+static ep_status device_check(ep_jobs *jobs, const char *requested_device, ep_problem *problem) {
   char there[256] = "";
   ep_device_list *devices = malloc(sizeof *devices);
   if (!devices) return ep_problem_fail_memory(problem);
   ep_supervisor_get_devices(jobs->supervisor, devices);
-  bool found = strcmp(wanted, "auto") == 0;
+  bool found = strcmp(requested_device, "auto") == 0;
   for (int i = 0; i < devices->count; i++) {
     const char *id = devices->device[i].info.id;
     if (devices->device[i].state == EP_DEVICE_LOST) continue;
-    if (strcmp(wanted, id) == 0 || (strcmp(wanted, "cuda") == 0 && ep_device_is_cuda(id))) found = true;
+    if (strcmp(requested_device, id) == 0 ||
+        (strcmp(requested_device, "cuda") == 0 && ep_device_is_cuda(id)))
+      found = true;
     size_t used = strlen(there);
     snprintf(there + used, sizeof there - used, "%s%s", used > 0 ? ", " : "", id);
   }
   free(devices);
   if (found) return EP_OK;
   return ep_problem_add(problem, EP_INVALID, "/device",
-                        "there is no device \"%s\" here: there is %s, and auto", wanted,
+                        "there is no device \"%s\" here: there is %s, and auto", requested_device,
                         there[0] != 0 ? there : "none now");
 }
 
@@ -183,7 +185,7 @@ static ep_status row_fill(ep_jobs *jobs, const checked_spec *checked, ep_job_row
                       .version = ep_jobs_tick(jobs)};
   ep_id_create(row->id);
   memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
-  memcpy(row->wanted, spec->device, sizeof row->wanted);
+  memcpy(row->requested_device, spec->device, sizeof row->requested_device);
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count;
   ep_status status = ep_jobs_estimate(jobs, checked->plan, spec, estimates, &count, error);
@@ -290,8 +292,8 @@ static ep_status job_store(ep_jobs *jobs, checked_spec *checked, const uint8_t *
   checked->pinned = false; /* the pins are the live job's now */
   checked->init_pin[0] = 0;
   snprintf(id, EP_ID_BYTES, "%s", row.id);
-  if (strcmp(row.wanted, "auto") == 0)
-    ep_calibrations_ask(&jobs->calibrations, ep_plan_signature(checked->plan));
+  if (strcmp(row.requested_device, "auto") == 0)
+    ep_calibrations_note_submit(&jobs->calibrations, ep_plan_signature(checked->plan));
   ep_metrics_add(EP_COUNTER_JOBS_SUBMITTED, 1);
   job_stored(jobs, job); /* which may end at once */
   return EP_OK;

@@ -56,7 +56,8 @@ static void live_lay(const ep_live_view *live, ep_job_view *view) {
 
 void ep_job_show(const ep_job_row *row, const ep_live_view *live, ep_job_shown *out) {
   *out = (ep_job_shown){0};
-  if (live->stranded) ep_job_stranded_text(row->wanted, out->warning, sizeof out->warning);
+  if (live->stranded)
+    ep_job_stranded_text(row->requested_device, out->warning, sizeof out->warning);
   out->view = (ep_job_view){.id = row->id,
                             .warning = live->stranded ? out->warning : NULL,
                             .name = row->name,

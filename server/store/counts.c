@@ -1,5 +1,5 @@
-/* counts.c: see store.h: how much there is. */
 #include "server/store/sql.h"
+#include "server/store/store.h"
 
 ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error) {
   *out = (ep_store_counts){0};

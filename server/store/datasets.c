@@ -1,10 +1,10 @@
-/* datasets.c: see store.h: names of datasets. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/process/clock.h"
 #include "server/store/sql.h"
+#include "server/store/store.h"
 
 static void dataset_read(sqlite3_stmt *s, ep_dataset_row *row) {
   *row = (ep_dataset_row){0};

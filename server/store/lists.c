@@ -1,9 +1,8 @@
-/* lists.c: see store.h: many jobs at once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/store/sql.h"
+#include "server/store/rows.h"
 
 enum { FIRST_ROWS = 32 };
 

@@ -1,4 +1,4 @@
-/* models.c: see store_models.h. A row's shape is a text, "784" or "1,28,28". */
+/* A row's shape is a text, "784" or "1,28,28". */
 #include "server/store/models.h"
 
 #include <stdio.h>

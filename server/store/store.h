@@ -32,13 +32,14 @@ typedef struct {
   int priority;
   char *spec;                        /* JSON text, all defaults filled in */
   char dataset[EP_SHA256_HEX_BYTES]; /* SHA-256 of the content it reads, "" for none */
-  char wanted[EP_DEVICE_ID_BYTES];   /* device as the spec has it: "auto", "cpu", "cuda:0" */
-  char device[EP_DEVICE_ID_BYTES];   /* chosen at the first start, "" before */
-  char executor[EP_EXECUTOR_BYTES];  /* likewise */
-  double seconds_cpu, seconds_cuda;  /* the plan's estimates, by which `auto` chooses */
-  int cores;                         /* of the CPU that it could use; 0 = not known */
-  char *tags;                        /* JSON text: an array of strings; NULL is written as none */
-  int attempt;                       /* of the last start; 0 before the first */
+  char
+      requested_device[EP_DEVICE_ID_BYTES]; /* device as the spec has it: "auto", "cpu", "cuda:0" */
+  char device[EP_DEVICE_ID_BYTES];          /* chosen at the first start, "" before */
+  char executor[EP_EXECUTOR_BYTES];         /* likewise */
+  double seconds_cpu, seconds_cuda;         /* the plan's estimates, by which `auto` chooses */
+  int cores;                                /* of the CPU that it could use; 0 = not known */
+  char *tags;  /* JSON text: an array of strings; NULL is written as none */
+  int attempt; /* of the last start; 0 before the first */
   int64_t epochs, parameters, bytes;
   char *result; /* JSON text, NULL until it ended, and for one that never ran */
   int64_t created_us, started_us, finished_us; /* 0 = not yet */
@@ -74,7 +75,7 @@ bool ep_store_job_exists(ep_store *store, const char *id);
 typedef struct {
   char *name;
   int priority;
-  int64_t edition; /* counts the changes of this job's labels, in the order of the store */
+  int64_t labels_version; /* counts the changes of this job's labels, in the order of the store */
 } ep_store_labels;
 
 /* Writes those labels that are given into the row and its spec. EP_CONFLICT for the priority of a

@@ -17,12 +17,12 @@ enum {
   CHECK_EVERY_BYTES = 16 << 20
 };
 
-static ep_status disk_check(const char *path, int64_t wanted_bytes, ep_error *error) {
+static ep_status disk_check(const char *path, int64_t needed_bytes, ep_error *error) {
   struct statvfs disk;
   if (statvfs(path, &disk) != 0)
     return ep_fail(error, EP_IO, "the data folder cannot be looked at: %s", strerror(errno));
   double free_bytes = (double)disk.f_bavail * (double)disk.f_frsize;
-  if (free_bytes < (double)wanted_bytes + RESERVE_BYTES)
+  if (free_bytes < (double)needed_bytes + RESERVE_BYTES)
     return ep_fail(error, EP_UNAVAILABLE,
                    "the disk has %.0f bytes left, of which %d stay in reserve: too few for this",
                    free_bytes, RESERVE_BYTES);
