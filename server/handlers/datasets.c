@@ -3,13 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/data/datasets/dataset.h"
+#include "server/datasets/datasets.h"
 #include "server/handlers/handlers.h"
 #include "server/process/data_dir.h"
-
-enum {
-  OUTPUT_RATIO = 16 /* "1," is 2 bytes as CSV and 8 as a float64; a gz of such a table is less */
-};
 
 static ep_status options_read(const ep_request *request, ep_ingest_options *options,
                               ep_error *error) {
@@ -44,8 +40,7 @@ static ep_status upload_read(ep_exchange *exchange, const char *folder,
   ep_split split;
   ep_role role;
   const char *path = exchange->request.upload.path;
-  int64_t limit = exchange->server->config->max_upload_bytes;
-  limit = limit > INT64_MAX / OUTPUT_RATIO ? INT64_MAX : limit * OUTPUT_RATIO;
+  int64_t limit = ep_contents_limit(exchange->server->config->max_upload_bytes);
   part_find(exchange->route, &split, &role);
   ep_status status =
       part ? ep_dataset_ingest_part(path, folder, split, role, options, limit, &meta, error)
@@ -58,14 +53,15 @@ static ep_status upload_read(ep_exchange *exchange, const char *folder,
 static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
                                bool *created, ep_error *error) {
   ep_server *server = exchange->server;
+  ep_datasets *datasets = ep_jobs_datasets(server->jobs);
   ep_request *request = &exchange->request;
   char folder[EP_PATH_BYTES];
   ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
   if (status != EP_OK) return status;
   status = upload_read(exchange, folder, options, part, error);
   if (status == EP_OK)
-    status = part ? ep_jobs_dataset_part_put(server->jobs, request->id, folder, created, error)
-                  : ep_jobs_dataset_put(server->jobs, request->id, folder, created, error);
+    status = part ? ep_datasets_put_part(datasets, request->id, folder, created, error)
+                  : ep_datasets_put(datasets, request->id, folder, created, error);
   ep_data_dir_remove(folder, NULL); /* gone already if the store took it */
   return status;
 }
@@ -74,8 +70,8 @@ static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
   ep_error error = {0};
   char *text = NULL;
   char sha256[EP_SHA256_HEX_BYTES] = "", etag[80];
-  if (ep_jobs_dataset_get(exchange->server->jobs, exchange->request.id, &text, sha256, &error) !=
-      EP_OK)
+  if (ep_datasets_get(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &text, sha256,
+                      &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   snprintf(etag, sizeof etag, "\"%s\"", sha256);
   ep_response_header_add(&exchange->response, "ETag", "%s", etag);
@@ -118,14 +114,15 @@ ep_route_result ep_route_dataset_get(ep_exchange *exchange) {
 ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_jobs_dataset_list(exchange->server->jobs, &text, &error) != EP_OK)
+  if (ep_datasets_list(ep_jobs_datasets(exchange->server->jobs), &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
 
 ep_route_result ep_route_dataset_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_jobs_dataset_delete(exchange->server->jobs, exchange->request.id, &error) != EP_OK)
+  if (ep_datasets_delete(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &error) !=
+      EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_response_empty(&exchange->response, 204);
   return EP_ROUTE_DONE;

@@ -28,7 +28,7 @@ static bool stat_read(int64_t pid, char *text, size_t bytes) {
   return got > 0;
 }
 
-bool ep_process_read(int64_t pid, ep_process_figures *out) {
+bool ep_process_read(int64_t pid, ep_process_metrics *out) {
   char text[1024];
   unsigned long long user = 0, system = 0, start = 0, size = 0;
   long long threads = 0, pages = 0;
@@ -43,7 +43,7 @@ bool ep_process_read(int64_t pid, ep_process_figures *out) {
     return false;
   double ticks = (double)sysconf(_SC_CLK_TCK);
   double boot_seconds = (double)(ep_clock_utc_us() - ep_clock_read_us(CLOCK_BOOTTIME)) / 1e6;
-  *out = (ep_process_figures){.cpu_seconds = (double)(user + system) / ticks,
+  *out = (ep_process_metrics){.cpu_seconds = (double)(user + system) / ticks,
                               .start_seconds = boot_seconds + (double)start / ticks,
                               .resident_bytes = pages * sysconf(_SC_PAGESIZE),
                               .virtual_bytes = (int64_t)size,
@@ -77,7 +77,7 @@ static void disk_format(ep_writer *out, const char *data_dir) {
 }
 
 void ep_metrics_process_format(ep_writer *out, const char *data_dir) {
-  ep_process_figures own = {0};
+  ep_process_metrics own = {0};
   struct rlimit files = {0};
   disk_format(out, data_dir);
   ep_process_read(0, &own);

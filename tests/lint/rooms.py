@@ -9,6 +9,7 @@ A row with a star is one for each folder there; none of them may include another
 PROGRAM = "api kernels"
 DATA = "engine/data/arrays engine/data/datasets engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
+JOBS = SERVER + " server/store server/jobs server/jobs/placement server/jobs/live"
 EXECUTOR = PROGRAM + " kernels/formulas kernels/cuda/device kernels/cuda/runtime kernels/cuda/network " \
     "kernels/cuda/layers kernels/cuda/executors"
 
@@ -57,15 +58,23 @@ ROOMS = {
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
     "server/workers": (SERVER + " engine/files engine/plan", ""),
-    "server/jobs": (SERVER + " api/spec api/responses engine/files engine/plan engine/weights engine/data/datasets "
-                    "engine/data/prepare engine/data/sources server/store server/events server/workers", ""),
+    "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
+                        "server/store", ""),
+    "server/jobs": ("api api/json api/spec api/responses server/store server/events server/datasets", ""),
+    "server/jobs/placement": ("api api/spec api/responses engine/plan server/store server/workers", ""),
+    "server/jobs/files": (SERVER + " server/store server/events", ""),
+    "server/jobs/live": ("api server/process server/store server/events server/datasets server/workers server/jobs "
+                         "server/jobs/placement", ""),
+    "server/jobs/results": (JOBS + " engine/weights server/jobs/files", ""),
+    "server/jobs/views": (JOBS, ""),
+    "server/jobs/lifecycle": (JOBS + " engine/weights engine/data/datasets server/datasets server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses engine/files server/http/streams", ""),
     "server/http/access": ("api server/http/messages", ""),
     "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses engine/weights engine/data/datasets engine/data/formats "
-                        "server/curves server/events server/jobs server/http server/http/messages", ""),
+                        "server/curves server/events server/datasets server/jobs server/http server/http/messages", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 
     "clients/epochctl": ("api api/json api/wire", "jansson|curl"),

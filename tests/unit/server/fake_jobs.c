@@ -282,21 +282,26 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_
   return EP_OK;
 }
 
-ep_status ep_jobs_dataset_put(ep_jobs *jobs, const char *name, const char *ingested, bool *created,
-                              ep_error *error) {
-  (void)jobs, (void)name, (void)ingested, (void)error;
+ep_datasets *ep_jobs_datasets(ep_jobs *jobs) {
+  (void)jobs;
+  return NULL; /* the functions below do not read it */
+}
+
+ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const char *ingested,
+                          bool *created, ep_error *error) {
+  (void)datasets, (void)name, (void)ingested, (void)error;
   *created = true;
   return EP_OK;
 }
 
-ep_status ep_jobs_dataset_part_put(ep_jobs *jobs, const char *name, const char *ingested,
-                                   bool *created, ep_error *error) {
-  return ep_jobs_dataset_put(jobs, name, ingested, created, error);
+ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const char *ingested,
+                               bool *created, ep_error *error) {
+  return ep_datasets_put(datasets, name, ingested, created, error);
 }
 
-ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text,
-                              char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
-  (void)jobs, (void)error;
+ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
+                          char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+  (void)datasets, (void)error;
   char buffer[256];
   snprintf(buffer, sizeof buffer, "{\"object\":\"dataset\",\"name\":\"%s\"}", name);
   *text = strdup(buffer);
@@ -304,23 +309,23 @@ ep_status ep_jobs_dataset_get(ep_jobs *jobs, const char *name, char **text,
   return EP_OK;
 }
 
-ep_status ep_jobs_dataset_list(ep_jobs *jobs, char **text, ep_error *error) {
-  (void)jobs, (void)error;
+ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error) {
+  (void)datasets, (void)error;
   *text = strdup("{}");
   return EP_OK;
 }
 
-ep_status ep_jobs_dataset_delete(ep_jobs *jobs, const char *name, ep_error *error) {
-  (void)jobs, (void)name;
+ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, ep_error *error) {
+  (void)datasets, (void)name;
   return ep_fail(error, EP_CONFLICT, "a job needs it");
 }
 
 ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
-  return ep_jobs_dataset_list(jobs, text, error);
+  return ep_datasets_list(ep_jobs_datasets(jobs), text, error);
 }
 
 ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error) {
-  return ep_jobs_dataset_list(jobs, text, error);
+  return ep_datasets_list(ep_jobs_datasets(jobs), text, error);
 }
 
 void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context) {
@@ -359,7 +364,7 @@ ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error) {
   return status;
 }
 
-ep_status ep_metrics_jobs_format(ep_jobs *jobs, ep_writer *out, ep_error *error) {
+ep_status ep_jobs_metrics_format(ep_jobs *jobs, ep_writer *out, ep_error *error) {
   (void)jobs, (void)out, (void)error;
   return EP_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "server/handlers/routes.h"
 #include "server/http/route_metrics.h"
+#include "server/metrics/metrics.h"
 #include "server/metrics/process.h"
 #include "server/metrics/text.h"
 #include "tests/suite.h"
@@ -147,7 +148,7 @@ START_TEST(nothing_is_lost_between_threads) {
 END_TEST
 
 START_TEST(this_process_has_figures) {
-  ep_process_figures own, same;
+  ep_process_metrics own, same;
   ck_assert(ep_process_read(0, &own));
   ck_assert(ep_process_read(getpid(), &same));
   ck_assert_int_gt(own.resident_bytes, 100000);

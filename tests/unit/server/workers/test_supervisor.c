@@ -7,7 +7,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "server/jobs/state.h"
+#include "server/jobs/live/state.h"
 #include "server/process/clock.h"
 #include "server/workers/worker.h"
 #include "tests/suite.h"
