@@ -9,7 +9,7 @@
 #include "api/json/writer.h"
 #include "server/curves/axis.h"
 
-/* The picture, in its own units, and the chart's place in it. */
+/* The picture and the chart in it, in the picture's units. */
 enum {
   WIDTH = 800,
   HEIGHT = 420,
@@ -22,8 +22,8 @@ enum {
 };
 
 #define LOG_RATIO 30.0
-#define LARGEST 1e300   /* what is beyond is drawn at it: a span must not overflow */
-#define SMALLEST 1e-290 /* what is below is drawn as 0: nor may a step underflow */
+#define LARGEST 1e300   /* a larger value is drawn at it, so that a range does not overflow */
+#define SMALLEST 1e-290 /* a smaller value is drawn as 0, so that a step does not underflow */
 
 static const char STYLE[] =
     "<style>\n"
@@ -45,7 +45,7 @@ typedef struct {
   const ep_curve_point *points;
   int64_t count;
   ep_axis x, y;
-  bool has_validation, has_figures;
+  bool has_validation, has_values;
   int64_t not_finite; /* losses */
 } picture;
 
@@ -104,13 +104,13 @@ static double loss_of(const ep_curve_point *point, bool validation) {
   return fmax(-LARGEST, fmin(LARGEST, loss));
 }
 
-/* Whether the line goes on over a point that it has no figure for: a validation is not measured
- * after every epoch. */
+/* Whether the line goes on over a point without a value: a validation is not measured after every
+ * epoch. */
 static bool is_skipped(const ep_curve_point *point, bool validation) {
   return validation && isnan(point->validation_loss);
 }
 
-/* What the axes must show. */
+/* Finds the range of the axes. */
 static void axes_measure(picture *out) {
   double low = INFINITY, high = -INFINITY;
   for (int64_t i = 0; i < out->count; i++) {
@@ -120,11 +120,11 @@ static void axes_measure(picture *out) {
       if (isnan(loss)) continue;
       low = fmin(low, loss);
       high = fmax(high, loss);
-      out->has_figures = true;
+      out->has_values = true;
       if (validation) out->has_validation = true;
     }
   }
-  if (!out->has_figures) low = 0, high = 1;
+  if (!out->has_values) low = 0, high = 1;
   bool logarithmic = low > 0 && high / low >= LOG_RATIO;
   ep_axis_init(&out->y, low, high, logarithmic, false, true);
   double first = 0, last = 1;
@@ -136,11 +136,11 @@ static void axes_measure(picture *out) {
 }
 
 static double x_of(const picture *out, double epoch) {
-  return LEFT + ep_axis_place(&out->x, epoch) * (RIGHT - LEFT);
+  return LEFT + ep_axis_position(&out->x, epoch) * (RIGHT - LEFT);
 }
 
 static double y_of(const picture *out, double loss) {
-  return BOTTOM - ep_axis_place(&out->y, loss) * (BOTTOM - TOP);
+  return BOTTOM - ep_axis_position(&out->y, loss) * (BOTTOM - TOP);
 }
 
 static void axes_draw(picture *out) {
@@ -186,7 +186,7 @@ static void line_draw(picture *out, bool validation) {
   text_print(out, "\"/>\n");
 }
 
-/* The figure that a line ends with. */
+/* The value that a line ends with. */
 static void last_find(const picture *out, bool validation, char text[EP_AXIS_LABEL_BYTES]) {
   snprintf(text, EP_AXIS_LABEL_BYTES, "no figure yet");
   for (int64_t i = out->count - 1; i >= 0; i--) {

@@ -138,8 +138,7 @@ static ep_status name_delete(ep_contents *contents, const char *name, ep_error *
     return ep_fail(error, EP_CONFLICT,
                    "a queued or running job needs dataset \"%s\": cancel it, or wait", name);
   status = ep_store_dataset_delete(contents->store, name, error);
-  if (status == EP_OK)
-    status = ep_store_dataset_names(contents->store, row.sha256, &names, error);
+  if (status == EP_OK) status = ep_store_dataset_names(contents->store, row.sha256, &names, error);
   if (status == EP_OK && names == 0)
     status = ep_data_dir_discard(contents->data_dir, "datasets", row.sha256, error);
   ep_pins_unclaim(&contents->pins, row.sha256);

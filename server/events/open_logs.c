@@ -1,4 +1,3 @@
-/* open_logs.c: see logs.h. */
 #include "server/events/open_logs.h"
 
 #include <assert.h>
@@ -24,12 +23,13 @@ void ep_open_logs_deinit(ep_open_logs *logs) {
   pthread_mutex_destroy(&logs->mutex);
 }
 
-/* One holder less; the last one gets the entry to close and free. The mutex is held. */
+/* One holder less. Returns the entry when that was the last one, to be closed and freed; else NULL.
+ * The mutex is held. */
 static ep_open_log *entry_drop(ep_open_logs *logs, ep_open_log *entry) {
   if (--entry->holders > 0) return NULL;
-  ep_open_log **place = &logs->entries;
-  while (*place != entry) place = &(*place)->next;
-  *place = entry->next;
+  ep_open_log **link = &logs->entries;
+  while (*link != entry) link = &(*link)->next;
+  *link = entry->next;
   return entry;
 }
 
@@ -39,7 +39,8 @@ static void entry_free(ep_open_log *entry) {
   free(entry);
 }
 
-/* Finds or adds the entry of a job and holds it; *add is true for one that must be opened. */
+/* Finds or adds the entry of a job and holds it; *add: it must be opened. NULL: memory is short.
+ * The mutex is held. */
 static ep_open_log *entry_hold(ep_open_logs *logs, const char *id, bool *add) {
   ep_open_log *entry = logs->entries;
   while (entry && (entry->failed || strcmp(entry->id, id) != 0)) entry = entry->next;

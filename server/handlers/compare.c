@@ -7,9 +7,9 @@
 #include "server/handlers/handlers.h"
 #include "server/process/id.h"
 
-enum { POINTS = 1000 }; /* of a curve, unless it was said */
+enum { POINTS = 1000 }; /* of a curve, by default */
 
-/* What is compared, as it was read. */
+/* The jobs that are compared. */
 typedef struct {
   char ids[EP_LIMIT_COMPARED_JOBS][EP_ID_BYTES];
   ep_job_copy *copies[EP_LIMIT_COMPARED_JOBS];    /* owned */
@@ -26,7 +26,7 @@ static void comparison_destroy(comparison *compared) {
   free(compared);
 }
 
-/* Takes the next id of "a,b,c"; at: moved behind it. */
+/* Takes the next id of "a,b,c" and moves *at behind it. */
 static ep_status id_read(const char **at, comparison *compared, ep_error *error) {
   size_t bytes = strcspn(*at, ",");
   if (compared->count == EP_LIMIT_COMPARED_JOBS)

@@ -1,5 +1,5 @@
-/* The page for people, and its files. Open to all: it holds nothing but itself, and asks for the
- * token before it asks for anything else. */
+/* The dashboard: a page and its files. Open to all: they hold no data; the page sends the token
+ * that its reader enters. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +13,7 @@ static const ep_asset *asset_find(const char *name) {
   return NULL;
 }
 
-/* What a browser may do with it: load and ask this daemon alone, and let no other page hold it. */
+/* A browser may load from this daemon alone and may not frame the page. */
 static void headers_add(ep_response *response) {
   ep_response_header_add(response, "Content-Security-Policy",
                          "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -24,7 +24,7 @@ static void headers_add(ep_response *response) {
   ep_response_header_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 }
 
-/* Whether Accept-Encoding names gzip, and not only to refuse it. */
+/* Whether Accept-Encoding allows gzip. */
 static bool takes_gzip(const ep_request *request) {
   const char *at = ep_request_header(request, "Accept-Encoding");
   while (at && *at) {
@@ -39,9 +39,8 @@ static bool takes_gzip(const ep_request *request) {
   return false;
 }
 
-/* The asset, compressed for who takes that. `vary` is a literal: what the answer depends on. The
- * browser asks every time and is told 304, so that a page and a daemon of two versions never meet.
- */
+/* The asset, compressed if the client takes that. vary: a literal, the headers that the response
+ * depends on. The browser revalidates every time, so that page and daemon have the same version. */
 static ep_route_result asset_serve(ep_exchange *exchange, const ep_asset *asset, const char *vary) {
   ep_response *response = &exchange->response;
   bool compressed = takes_gzip(&exchange->request);
@@ -90,7 +89,7 @@ ep_route_result ep_route_asset_get(ep_exchange *exchange) {
   "wanted."                                                                                   \
   "\nTo get one: docker/install dashboard, then cmake -DEPOCHD_DASHBOARD=ON and build again.\n"
 
-/* To who does not ask for a page: curl, most often. */
+/* For a client that does not accept HTML, such as curl. */
 static ep_route_result text_serve(ep_exchange *exchange) {
   static const char WITH[] = TEXT "A browser gets the dashboard at this address.\n";
   static const char WITHOUT[] = TEXT NO_DASHBOARD;

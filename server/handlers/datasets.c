@@ -25,7 +25,7 @@ static ep_status options_read(const ep_request *request, ep_ingest_options *opti
   return EP_OK;
 }
 
-/* Which part the path names: its last two segments are of the route's own. */
+/* The part that the route's path names in its last two segments. */
 static void part_find(const ep_route *route, ep_split *split, ep_role *role) {
   const char *path = route->path;
   *role = path[strlen(path) - 1] == 'x' ? EP_ROLE_X : EP_ROLE_Y;
@@ -49,7 +49,7 @@ static ep_status upload_read(ep_exchange *exchange, const char *folder,
   return status;
 }
 
-/* Reads the uploaded file into a folder of its own, which then goes into the store. */
+/* Reads the uploaded file into a folder of its own, which becomes a content. */
 static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
                                bool *created, ep_error *error) {
   ep_server *server = exchange->server;
@@ -62,7 +62,7 @@ static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *o
   if (status == EP_OK)
     status = part ? ep_datasets_put_part(datasets, request->id, folder, created, error)
                   : ep_datasets_put(datasets, request->id, folder, created, error);
-  ep_data_dir_remove(folder, NULL); /* gone already if the store took it */
+  ep_data_dir_remove(folder, NULL); /* gone already if it became a content */
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* A job's events, as they happen. */
+/* Events of a job, as they happen. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int stat
   ep_event_log_tail tail;
   ep_event_log_get_tail(log, &tail);
   if (options->sse && tail.ended && options->after >= tail.last_seq) {
-    ep_jobs_release_log(jobs, log); /* 204 tells an EventSource to connect no more */
+    ep_jobs_release_log(jobs, log); /* at 204 an EventSource does not connect again */
     ep_response_empty(response, 204);
     return EP_ROUTE_DONE;
   }
@@ -26,11 +26,11 @@ ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int stat
   response->status = status;
   response->type = options->sse ? "text/event-stream" : "application/x-ndjson";
   ep_response_header_add(response, "Cache-Control", "no-store");
-  ep_response_header_add(response, "X-Accel-Buffering", "no"); /* nginx passes it on at once */
+  ep_response_header_add(response, "X-Accel-Buffering", "no"); /* nginx does not buffer it */
   return EP_ROUTE_DONE;
 }
 
-/* ?after= wins over Last-Event-ID, which a browser sends by itself. */
+/* ?after=, else Last-Event-ID, which a browser sends by itself. */
 static ep_status after_read(const ep_request *request, int64_t *after, ep_error *error) {
   ep_status status = ep_request_integer(request, "after", 0, INT64_MAX, -1, after, error);
   if (status != EP_OK || *after >= 0) return status;

@@ -1,4 +1,4 @@
-/* The Open Inference Protocol (KServe V2): what this server and its models are, and inference. */
+/* The Open Inference Protocol (KServe V2): metadata of the server and of models, and inference. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ ep_route_result ep_route_inference_live(ep_exchange *exchange) {
   return EP_ROUTE_DONE;
 }
 
-/* As /readyz, in that protocol's words. */
+/* As /readyz, with that protocol's body. */
 ep_route_result ep_route_inference_ready(ep_exchange *exchange) {
   static const char TEXT[] = "{\"ready\":true}\n";
   ep_route_result result = ep_route_ready_get(exchange);
@@ -32,7 +32,7 @@ ep_route_result ep_route_inference_ready(ep_exchange *exchange) {
   return result;
 }
 
-/* The model that the path names; on failure the answer is set. */
+/* The model that the path names; on failure the response is set. */
 static ep_status model_find(ep_exchange *exchange, ep_model *out) {
   ep_error error = {0};
   ep_status status = ep_models_get(exchange->server->jobs, exchange->request.id, out, &error);
@@ -57,71 +57,72 @@ ep_route_result ep_route_inference_model_ready(ep_exchange *exchange) {
   return ep_exchange_json(exchange, ep_model_ready_format(&model));
 }
 
-/* An inference on its way: what its answer needs. Owned by the call to `predicted`. */
+/* An inference on its way. Freed by inference_done. */
 typedef struct {
   ep_exchange *exchange; /* retained */
   ep_model model;
   ep_inference_request request;
 } inference;
 
-static void inference_destroy(inference *asked) {
-  if (!asked) return;
-  ep_inference_request_deinit(&asked->request);
-  free(asked);
+static void inference_destroy(inference *pending) {
+  if (!pending) return;
+  ep_inference_request_deinit(&pending->request);
+  free(pending);
 }
 
 /* From another thread. What is written here is read once called_back is seen. */
 static void inference_done(void *context, const double *output, int64_t rows, int64_t columns,
                            const ep_error *error) {
-  inference *asked = context;
-  ep_exchange *exchange = asked->exchange;
+  inference *pending = context;
+  ep_exchange *exchange = pending->exchange;
   ep_inference_answer response = {0};
   if (error)
     exchange->error = *error;
-  else if (rows != asked->request.rows || columns != asked->model.outputs)
+  else if (rows != pending->request.rows || columns != pending->model.outputs)
     ep_fail(&exchange->error, EP_INTERNAL, "the worker answered with another shape");
   else
-    ep_inference_answer_format(&asked->model, &asked->request, output, &response, &exchange->error);
+    ep_inference_answer_format(&pending->model, &pending->request, output, &response,
+                               &exchange->error);
   exchange->result = response.body;
   exchange->result_bytes = response.body_bytes;
   exchange->result_json_bytes = response.binary ? response.json_bytes : 0;
-  inference_destroy(asked);
+  inference_destroy(pending);
   atomic_store(&exchange->called_back, true);
   ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
 }
 
-static ep_status request_read(ep_exchange *exchange, inference *asked, ep_error *error) {
+static ep_status request_read(ep_exchange *exchange, inference *pending, ep_error *error) {
   const ep_request *request = &exchange->request;
   const char *length = ep_request_header(request, EP_INFERENCE_LENGTH_HEADER);
   size_t json_bytes = request->body_bytes;
-  ep_status status = ep_models_get(exchange->server->jobs, request->id, &asked->model, error);
+  ep_status status = ep_models_get(exchange->server->jobs, request->id, &pending->model, error);
   if (status == EP_OK && ep_request_header_count(request, EP_INFERENCE_LENGTH_HEADER) > 1)
     status = ep_fail(error, EP_MALFORMED, "%s is given twice", EP_INFERENCE_LENGTH_HEADER);
   if (status == EP_OK && length)
     status = ep_inference_length_parse(length, request->body_bytes, &json_bytes, error);
   if (status == EP_OK)
-    status = ep_inference_parse(&asked->model, request->body, request->body_bytes, json_bytes,
-                                &asked->request, error);
+    status = ep_inference_parse(&pending->model, request->body, request->body_bytes, json_bytes,
+                                &pending->request, error);
   return status;
 }
 
 static ep_route_result infer_start(ep_exchange *exchange) {
   ep_error error = {0};
-  inference *asked = calloc(1, sizeof *asked);
-  if (!asked) return ep_exchange_fail_memory(exchange);
-  ep_status status = request_read(exchange, asked, &error);
+  inference *pending = calloc(1, sizeof *pending);
+  if (!pending) return ep_exchange_fail_memory(exchange);
+  ep_status status = request_read(exchange, pending, &error);
   if (status == EP_OK) {
-    const ep_inference_request *request = &asked->request;
+    const ep_inference_request *request = &pending->request;
     exchange->deadline_us = ep_clock_steady_us() + INFER_SECONDS * 1000000LL;
     ep_exchange_retain(exchange);
-    asked->exchange = exchange;
-    status = ep_jobs_predict(exchange->server->jobs, asked->model.job, request->x, request->rows,
-                             request->columns, inference_done, asked, &error);
-    if (status == EP_OK) return EP_ROUTE_WAITS; /* `asked` may be gone already */
+    pending->exchange = exchange;
+    status = ep_jobs_predict(exchange->server->jobs, pending->model.job, request->x, request->rows,
+                             request->columns, inference_done, pending, &error);
+    if (status == EP_OK) return EP_ROUTE_WAITS; /* `pending` may be freed already */
     ep_exchange_release(exchange);
   }
-  inference_destroy(asked);
+  inference_destroy(pending);
   return ep_exchange_fail(exchange, &error);
 }
 

@@ -1,4 +1,4 @@
-/* Jobs: submit, look, wait, cancel, delete, predict. */
+/* Jobs: submit, show, wait, label, cancel, delete, predict. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 enum { KEY_BYTES = 255, PREDICT_SECONDS = 60, WAIT_SECONDS = 60, LIST_ITEMS = 1000, TAGS = 8 };
 
-/* So many jobs are listed where they were asked for; more are a work of their own. */
+/* Longer lists are formatted on a thread of server->work. */
 enum { LIST_HERE = 100 };
 
 static bool wants_stream(const ep_request *request, ep_watcher_options *options) {
@@ -40,7 +40,7 @@ static void etag_add(ep_exchange *exchange, uint64_t version) {
                          (unsigned long long)version);
 }
 
-/* Files that a job names may have to be read whole before it is taken. */
+/* Files that a job names may have to be read whole before it is accepted. */
 static bool names_files(const ep_request *request) {
   static const char key[] = "\"path\"";
   return memmem(request->body, request->body_bytes, key, sizeof key - 1) != NULL;
@@ -63,7 +63,7 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
                                  "Idempotency-Key must be one of 1 to %d printable characters",
                                  KEY_BYTES);
   bool stream = wants_stream(request, &options);
-  /* A job that is in must not be answered with a 503: the place comes first. */
+  /* First, because a job that was accepted must not get a 503. */
   if (stream && !ep_waiter_admit(&exchange->waiter))
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
   char id[EP_ID_BYTES];
@@ -74,7 +74,7 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   char *text = NULL;
   uint64_t version = 0;
   if (stream) ep_route_follow(exchange, id, 201, &options);
-  if (exchange->response.status != 201) { /* or it cannot be followed now; but it is in */
+  if (exchange->response.status != 201) { /* or it cannot be followed now, but is accepted */
     ep_response_deinit(&exchange->response);
     if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error) != EP_OK)
       return ep_exchange_fail(exchange, &error);
@@ -86,7 +86,7 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   return EP_ROUTE_DONE;
 }
 
-/* Which jobs are asked for; tags: the page's. */
+/* The page of a list that the query names. tags: written, lent to the page. */
 static ep_status page_read(const ep_request *request, ep_job_page *page,
                            const char *tags[EP_REQUEST_QUERY], ep_error *error) {
   static const char *const VIEWS[] = {"full", "summary", NULL};
@@ -124,7 +124,7 @@ ep_route_result ep_route_job_list(ep_exchange *exchange) {
       ep_jobs_list_version(jobs, &page, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   exchange->response.headers_count = 0;
-  etag_add(exchange, version); /* older than the text, if anything: never newer */
+  etag_add(exchange, version); /* never newer than the text */
   if (ep_request_matches(request, exchange->response.headers[0].value)) {
     ep_response_empty(&exchange->response, 304);
     return EP_ROUTE_DONE;
@@ -153,7 +153,7 @@ static void exchange_wake(void *context) {
   ep_waiter_wake(&((ep_exchange *)context)->waiter);
 }
 
-/* Long poll: true when the exchange now waits for another version. */
+/* Long poll: true when the exchange waits for another version from here on. */
 static bool change_await(ep_exchange *exchange, int64_t seconds, uint64_t version) {
   if (exchange->deadline_us == 0) exchange->deadline_us = ep_clock_steady_us() + seconds * 1000000;
   exchange->watch_token =

@@ -26,7 +26,7 @@ static ep_status format_read(const ep_request *request, const char *const *forma
   return ep_request_word(request, "format", formats, fallback, format, error);
 }
 
-/* A job's curve as it was read. */
+/* A job's curve. */
 typedef struct {
   ep_curve_point *points; /* [count], owned */
   int64_t count;
@@ -58,12 +58,12 @@ static void svg_respond(ep_exchange *exchange, const curve *read) {
   ep_job_copy_destroy(copy);
   ep_response_header_add(&exchange->response, "Content-Disposition",
                          "inline; filename=\"%s-curve.svg\"", id);
-  /* for one that is opened by itself: it needs its style, and nothing else of anywhere */
+  /* a picture that is opened by itself needs its style alone */
   ep_response_header_add(&exchange->response, "Content-Security-Policy",
                          "default-src 'none'; style-src 'unsafe-inline'; sandbox");
 }
 
-/* TensorBoard knows its files by their names: "tfevents" and a time. */
+/* TensorBoard finds its files by name: "tfevents" and a time. */
 static void tfevents_respond(ep_exchange *exchange, const curve *read) {
   size_t bytes = 0;
   void *file = ep_tfevents_format(read->points, read->count, &bytes);
@@ -118,8 +118,8 @@ static ep_status file_open(const char *path, int *file, int64_t *bytes, ep_error
   return EP_OK;
 }
 
-/* Answers with the file, or with the part that Range asks for if If-Range still fits. `etag` may be
- * empty. The answer owns `file` afterwards. */
+/* Responds with the file, or with the part that Range names if If-Range matches. etag may be "".
+ * Takes `file`. */
 static ep_route_result file_serve(ep_exchange *exchange, int file, int64_t bytes, const char *type,
                                   const char *name, const char *etag) {
   ep_request *request = &exchange->request;
@@ -154,10 +154,11 @@ static ep_route_result file_serve(ep_exchange *exchange, int file, int64_t bytes
   return EP_ROUTE_DONE;
 }
 
-/* A format of the weights: the file beside the job's own, made from it when first asked for. */
+/* A format of the weights: a file beside the job's own, made from it at the first request. */
 typedef struct {
   const char *file, *type;
-  ep_status (*make)(const char *weights, const char *path, ep_error *error); /* NULL: is there */
+  ep_status (*make)(const char *weights, const char *path,
+                    ep_error *error); /* NULL: the job's own */
 } weights_format;
 
 static const weights_format weights_formats[] = {
@@ -168,8 +169,8 @@ static const weights_format weights_formats[] = {
 };
 static const char *const weights_format_names[] = {"safetensors", "json", "npz", "onnx", NULL};
 
-/* Makes the file in a folder of its own and moves it into place: two that ask at the same time make
- * the same. A job that was deleted meanwhile has no place for it. */
+/* Makes the file in a folder of its own and moves it into place: two requests at the same time make
+ * the same file. EP_NOT_FOUND: the job was deleted in the meantime. */
 static ep_status file_make(const ep_server *server, const weights_format *format,
                            const char *weights, const char *path, ep_error *error) {
   char folder[EP_PATH_BYTES], made[EP_PATH_BYTES];
@@ -185,17 +186,17 @@ static ep_status file_make(const ep_server *server, const weights_format *format
   return status;
 }
 
-/* Where the format of the weights at `weights` is, or will be. */
+/* The path of the weights in that format, beside those at `weights`. */
 static ep_status format_path(const weights_format *format, const char *weights,
                              char path[EP_PATH_BYTES], ep_error *error) {
-  const char *slash = strrchr(weights, '/');
-  int bytes =
-      snprintf(path, EP_PATH_BYTES, "%.*s/%s", (int)(slash - weights), weights, format->file);
-  if (bytes < EP_PATH_BYTES) return EP_OK;
-  return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", format->file);
+  char folder[EP_PATH_BYTES];
+  snprintf(folder, sizeof folder, "%s", weights);
+  *strrchr(folder, '/') = 0;
+  return ep_data_dir_path(path, error, folder, format->file, NULL);
 }
 
-/* The ETag of a job's weights in a format: their SHA-256, and the format where it is another. */
+/* The ETag of a job's weights in a format: their SHA-256, and the format unless it is the job's
+ * own. */
 static ep_status etag_find(ep_exchange *exchange, int index, char etag[ETAG_BYTES],
                            ep_error *error) {
   ep_job_copy *copy = NULL;

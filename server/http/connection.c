@@ -75,7 +75,7 @@ static enum MHD_Result header_add(void *context, enum MHD_ValueKind kind, const 
   return reader->status == EP_OK ? MHD_YES : MHD_NO;
 }
 
-/* Method, target and headers from the library into the request. */
+/* Copies method, target and headers to the request. */
 static ep_status head_read(ep_exchange *exchange, const char *method, const char *version) {
   header_reader reader = {.exchange = exchange};
   exchange->request.http11 = strcmp(version, "HTTP/1.1") == 0;

@@ -18,7 +18,7 @@ struct ep_http {
 };
 
 enum {
-  KEPT_FILES = 512, /* the store, the logs, workers, files that are being sent, uploads */
+  RESERVED_FILES = 512, /* the store, the logs, workers, files that are being sent, uploads */
   MOST_CONNECTIONS = 65536,
   POOL_BYTES = 16 << 10, /* of each connection: see docs/adr */
   INACTIVE_SECONDS = 120,
@@ -32,9 +32,9 @@ ep_http_room ep_http_room_find(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
   ep_http_room room = {.files = limit.rlim_cur > 1 << 20 ? 1 << 20 : (int64_t)limit.rlim_cur};
-  room.connections = room.files > 4 * KEPT_FILES ? room.files - KEPT_FILES : room.files / 2;
+  room.connections = room.files > 4 * RESERVED_FILES ? room.files - RESERVED_FILES : room.files / 2;
   if (room.connections > MOST_CONNECTIONS) room.connections = MOST_CONNECTIONS;
-  /* A tenth stays for those who only ask; a server that is full of watchers still answers. */
+  /* A tenth is not for watchers, so that a server full of watchers still responds. */
   int64_t others = room.connections / 10 > 64 ? room.connections / 10 : room.connections / 4;
   room.watchers = room.connections - others;
   return room;
@@ -128,7 +128,7 @@ void ep_http_stop(ep_http *http) {
   if (listener != MHD_INVALID_SOCKET) close(listener);
   atomic_store(&http->transport.stopping, true);
   ep_waiters_close(http->server->waiters);
-  MHD_stop_daemon(http->daemon); /* aborts if any connection were still suspended */
+  MHD_stop_daemon(http->daemon); /* aborts if a connection is still suspended */
   http->daemon = NULL;
   ep_thread_pool_destroy(http->server->ingest);
   ep_thread_pool_destroy(http->server->work);

@@ -10,9 +10,8 @@ enum {
   HEARTBEAT_SECONDS = 15,
   SEND_SECONDS = 60, /* and one more for each SLOWEST_BYTES */
   SLOWEST_BYTES = 16 << 10,
-  STREAM_BYTES =
-      8 << 10,       /* at a time: a watcher that lags fills no more of its connection's pool */
-  BLOCK_BYTES = 1024 /* only HTTP/1.0 watchers use it; others fill the connection's own */
+  STREAM_BYTES = 8 << 10, /* at a time: so much of its connection's pool a slow watcher fills */
+  BLOCK_BYTES = 1024      /* only HTTP/1.0 watchers use it; others fill the connection's own */
 };
 
 /* Fills the connection's buffer with what the log has, or suspends the connection. */
@@ -39,7 +38,8 @@ static ssize_t stream_read(void *context, uint64_t position, char *buffer, size_
         ep_waiter_wait(&exchange->waiter, ep_clock_steady_us() + HEARTBEAT_SECONDS * 1000000LL)) {
     case EP_WAITER_SUSPENDED: return 0;
     case EP_WAITER_WOKEN: break;
-    case EP_WAITER_CLOSED: return MHD_CONTENT_READER_END_WITH_ERROR; /* cut: it has no end line */
+    case EP_WAITER_CLOSED:
+      return MHD_CONTENT_READER_END_WITH_ERROR; /* cut, so without an end line */
     }
   }
 }

@@ -9,7 +9,7 @@ typedef struct {
   ep_histogram seconds;
 } row_counts;
 
-/* One a row of the table of routes, and the last for requests that no row took. */
+/* By row of the table of routes; the last is for requests that no row took. */
 static row_counts counts[EP_ROUTE_METRICS_ROWS + 1];
 
 static int row_of(const ep_routes *routes, const ep_route *route) {
@@ -26,7 +26,7 @@ void ep_route_metrics_observe(const ep_routes *routes, const ep_route *route, in
   ep_histogram_observe(&row->seconds, EP_REQUEST_BOUNDS, (double)duration_us / 1e6);
 }
 
-/* route and method of a row as labels: [5]. */
+/* Route and method of a row as labels: [5]. */
 static void labels_fill(const ep_routes *routes, int row, const char **labels) {
   bool known = row < EP_ROUTE_METRICS_ROWS && row < routes->count;
   labels[0] = "route";

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A name that can stand in a path and in a file's: no traversal, nothing hidden. */
+/* Whether it is safe in a path and in the name of a file: no traversal, nothing hidden. */
 static bool is_id(const char *text, size_t bytes) {
   static const char OTHERS[] = "_.-";
   if (bytes == 0 || bytes >= EP_REQUEST_ID_BYTES || *text == '.') return false;
@@ -18,8 +18,7 @@ static bool is_id(const char *text, size_t bytes) {
   return true;
 }
 
-/* Whether `path` is of the form `pattern`; the segment for {id} goes to id: [EP_REQUEST_ID_BYTES].
- */
+/* Whether `path` matches `pattern`; the segment for {id} is copied to id: [EP_REQUEST_ID_BYTES]. */
 static bool path_fits(const char *pattern, const char *path, char *id) {
   for (; *pattern; pattern++) {
     if (*pattern != '{') {
@@ -36,7 +35,7 @@ static bool path_fits(const char *pattern, const char *path, char *id) {
   return *path == 0;
 }
 
-/* The route's entry for that parameter; NULL = there is none. */
+/* The route's entry for a parameter, or NULL. */
 static const char *query_find(const ep_route *route, const char *name) {
   for (int q = 0; q < EP_ROUTE_QUERY && route->query[q]; q++) {
     size_t bytes = strcspn(route->query[q], "*");
@@ -133,7 +132,7 @@ static ep_status route_admit(ep_exchange *exchange, char allow[EP_ROUTE_ALLOW_BY
   ep_error found_error = {0};
   const char *authorization = ep_request_header(request, "Authorization");
   ep_status status = ep_route_find(server->routes, request, &exchange->route, allow, &found_error);
-  /* Without a token nothing is told, not even which paths there are; a few are open to all. */
+  /* Without a token even a path that does not exist gets 401; a few routes are open to all. */
   bool open = exchange->route && exchange->route->open;
   if (!open && !ep_auth_accepts(&server->auth, authorization))
     return ep_fail(error, EP_UNAUTHORIZED,

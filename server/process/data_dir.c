@@ -1,4 +1,3 @@
-/* data_dir.c: see folder.h. */
 #include "server/process/data_dir.h"
 
 #include <dirent.h>
@@ -45,7 +44,7 @@ ep_status ep_data_dir_temporary(const char *data_dir, char *path, ep_error *erro
 }
 
 /* Takes the lock and writes this process's pid into the file. */
-static ep_status folder_lock(const char *data_dir, int *lock_fd, ep_error *error) {
+static ep_status lock_take(const char *data_dir, int *lock_fd, ep_error *error) {
   char path[EP_PATH_BYTES], pid[32] = "";
   ep_status status = ep_data_dir_path(path, error, data_dir, "lock", NULL);
   if (status != EP_OK) return status;
@@ -81,7 +80,7 @@ ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error) 
   ep_status status = ep_data_dir_create(data_dir, error);
   if (status == EP_OK) status = ep_data_dir_path(path, error, data_dir, "..", NULL);
   if (status == EP_OK && fresh) status = ep_durable_folder_sync(path, error);
-  if (status == EP_OK) status = folder_lock(data_dir, &fd, error);
+  if (status == EP_OK) status = lock_take(data_dir, &fd, error);
   if (status == EP_OK) status = ep_data_dir_path(path, error, data_dir, "tmp", NULL);
   if (status == EP_OK) status = ep_data_dir_remove(path, error);
   for (size_t i = 0; status == EP_OK && i < sizeof kinds / sizeof *kinds; i++) {
@@ -97,8 +96,8 @@ ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error) 
   return EP_OK;
 }
 
-static int entry_remove(const char *path, const struct stat *state, int flag, struct FTW *place) {
-  (void)state, (void)place;
+static int entry_remove(const char *path, const struct stat *state, int flag, struct FTW *walk) {
+  (void)state, (void)walk;
   return (flag == FTW_DP || flag == FTW_D ? rmdir(path) : unlink(path)) == 0 || errno == ENOENT
              ? 0
              : -1;

@@ -50,7 +50,7 @@ bool ep_auth_accepts(const ep_auth *auth, const char *authorization) {
   unsigned char given[EP_AUTH_HASH_BYTES];
   token_hash(given, token, strlen(token));
   int found = 0;
-  for (int i = 0; i < auth->count; i++) /* all of them, whichever fits */
+  for (int i = 0; i < auth->count; i++) /* all of them, also after a match */
     found |= sodium_memcmp(given, auth->hashes[i], EP_AUTH_HASH_BYTES) == 0;
   return found != 0;
 }

@@ -25,8 +25,7 @@ ep_status ep_guard_framing(const ep_request *request, ep_error *error) {
   return EP_OK;
 }
 
-/* Copies the name of "name:port" or "[address]:port", brackets left out. False when it is neither.
- */
+/* Copies the name of "name:port" or "[address]:port", without brackets. False: it is neither. */
 static bool host_split(const char *text, char name[256]) {
   const char *start = text, *end;
   if (*text == '[') {
@@ -59,7 +58,7 @@ static bool is_own_name(const ep_guard *guard, const char *name) {
   unsigned char address[sizeof(struct in6_addr)];
   if (is_listed("localhost,127.0.0.1,::1", name)) return true;
   if (strcasecmp(guard->listen_host, name) == 0 || is_listed(guard->allow, name)) return true;
-  /* Rebinding needs a name: an address that a client reached us by is no trick. */
+  /* DNS rebinding needs a name, so any address is safe. */
   return guard->any_address &&
          (inet_pton(AF_INET, name, address) == 1 || inet_pton(AF_INET6, name, address) == 1);
 }
@@ -82,7 +81,7 @@ ep_status ep_guard_origin(const ep_guard *guard, const ep_request *request, ep_e
   if (host && (!host_split(host, name) || !is_own_name(guard, name)))
     return ep_fail(error, EP_FORBIDDEN,
                    "this daemon does not go by the name in Host (see --allow-host)");
-  /* https: a proxy that speaks TLS stands before it, and passes the Host on. */
+  /* https: behind a proxy with TLS that passes the Host on */
   snprintf(own_origin[0], sizeof own_origin[0], "http://%.280s", host ? host : "");
   snprintf(own_origin[1], sizeof own_origin[1], "https://%.280s", host ? host : "");
   if (origin &&

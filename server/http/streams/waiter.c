@@ -18,7 +18,7 @@ struct ep_waiters {
   pthread_t ticker;
 };
 
-/* With the mutex held. The library only notes the wish and signals its thread. */
+/* The mutex is held: the library only sets a flag and signals its thread. */
 static void waiter_resume(ep_waiter *waiter) {
   if (waiter->previous)
     waiter->previous->next = waiter->next;
@@ -162,7 +162,7 @@ bool ep_waiter_take_timeout(ep_waiter *waiter) {
 void ep_waiter_leave(ep_waiter *waiter) {
   ep_waiters *waiters = waiter->waiters;
   pthread_mutex_lock(&waiters->mutex);
-  if (waiter->suspended) { /* the daemon is stopping and takes it as it is */
+  if (waiter->suspended) { /* the daemon is stopping */
     waiter_resume(waiter);
   }
   if (waiter->admitted) waiters->admitted--;

@@ -8,11 +8,11 @@
 #include "server/jobs/jobs.h"
 #include "server/metrics/metrics.h"
 
-/* Lines are read here before they are framed: one for each thread that serves watchers. */
+/* For lines that are framed: one for each thread that serves watchers. */
 enum {
   SCRATCH_BYTES = EP_LIMIT_EVENT_BYTES,
   FRAME_BYTES = 96, /* "id: …\nevent: …\ndata: " and the empty line */
-  SILENT_READS = 64 /* of lines that thinning drops, before other connections get their turn */
+  SILENT_READS = 64 /* of blocks without a line that is due, before a heartbeat is sent */
 };
 static _Thread_local char scratch[SCRATCH_BYTES];
 
@@ -27,7 +27,7 @@ struct ep_watcher {
   size_t carry_bytes, carry_done;
 };
 
-/* Thinning after a resume goes on as if there had been no cut: from the line that came last. */
+/* After a resume thinning goes on from the line that was sent last. */
 static void bucket_resume(ep_watcher *watcher) {
   size_t bytes = 0;
   bool ended;
@@ -84,7 +84,7 @@ static size_t carry_take(ep_watcher *watcher, char *buffer, size_t capacity) {
   return bytes;
 }
 
-/* Keeps a frame that is larger than any buffer, for piece after piece. */
+/* Stores a frame that is larger than the buffer, to be sent in pieces. */
 static bool carry_put(ep_watcher *watcher, const char *head, size_t head_bytes, const char *line,
                       size_t line_bytes, const char *tail) {
   size_t tail_bytes = strlen(tail);
@@ -143,7 +143,7 @@ static line_result line_put(ep_watcher *watcher, const char *line, size_t bytes,
   return LINE_DONE;
 }
 
-/* Reads a block of lines and frames what fits. *ended: the log's end was reached. */
+/* Reads blocks of lines until one is due, and frames the lines that fit. */
 static ep_watcher_result framed_read(ep_watcher *watcher, char *buffer, size_t capacity,
                                      size_t *bytes) {
   for (int reads = 0; reads < SILENT_READS; reads++) {
