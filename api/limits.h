@@ -60,6 +60,7 @@
 #define EP_LIMIT_PREDICT_ROWS 100000
 #define EP_LIMIT_PREDICT_BYTES (8 << 20)
 #define EP_LIMIT_CALIBRATION_BYTES 65536 /* a file of 16 executors' figures takes 8 KiB */
+#define EP_LIMIT_COST_TERMS 10           /* of one executor: cpu/fused has as many */
 #define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */
 #define EP_LIMIT_MODELS 1000             /* published: they are listed in one answer */
 #define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */
@@ -77,9 +78,12 @@
 #define EP_LIMIT_DIFFERENCES 1000      /* rows of a table to be read */
 
 /* epochctl. */
-#define EP_LIMIT_CLIENT_ANSWER_BYTES (64 << 20) /* a page of 1000 jobs needs less */
-#define EP_LIMIT_CLIENT_REFUSAL_BYTES (1 << 20) /* a problem with 16 errors needs 20 kB */
-#define EP_LIMIT_CLIENT_PAGES 100               /* looked through for a part of an id */
-#define EP_LIMIT_CLIENT_WORDS 256               /* ids that a shell puts in a command line */
+#define EP_LIMIT_CLIENT_RESPONSE_BYTES (64 << 20) /* a page of 1000 jobs needs less */
+#define EP_LIMIT_CLIENT_REFUSAL_BYTES (1 << 20)   /* a problem with 16 errors needs 20 kB */
+#define EP_LIMIT_CLIENT_PAGES 100                 /* looked through for a part of an id */
+
+/* Command lines and settings. */
+#define EP_LIMIT_ARGUMENTS 256 /* words, and options: ids that a shell puts in a command line */
+#define EP_LIMIT_SETTINGS_BYTES 65536 /* a file of settings: every path of the longest kind */
 
 #endif

@@ -196,6 +196,35 @@ static inline bool ep_program_augments(const ep_augment *augment, ep_shape store
          stored.width != in.width;
 }
 
+/* Whether all parameters are treated alike, and none of them is frozen. */
+static inline bool ep_program_is_uniform(const ep_program *program) {
+  for (int i = 0; i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (group->frozen || group->weight_decay != program->groups[0].weight_decay) return false;
+  }
+  return true;
+}
+
+/* Whether the training changes any parameter. */
+static inline bool ep_program_trains(const ep_program *program) {
+  for (int i = 0; i < program->groups_count; i++)
+    if (!program->groups[i].frozen && program->groups[i].count > 0) return true;
+  return program->groups_count == 0 && program->parameters > 0;
+}
+
+/* Whether rows enter the network as they are stored: numbers, not bytes, and none that change on
+ * their way. */
+static inline bool ep_program_takes_plain_rows(const ep_program *program) {
+  return program->x_type == EP_X_FLOAT32 &&
+         !ep_program_augments(&program->augment, program->stored, program->in);
+}
+
+/* Whether the rows lie on the device, with no limit of memory, nothing is kept beside the
+ * parameters, and no class counts more than another. */
+static inline bool ep_program_is_resident(const ep_program *program) {
+  return program->data_bytes_max == 0 && program->buffers == 0 && !program->class_weights;
+}
+
 static inline int64_t ep_program_state_floats(const ep_program *program) {
   return program->parameters + program->buffers;
 }

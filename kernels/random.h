@@ -12,6 +12,12 @@
 #else
 #define EP_DEVICE_INLINE static inline
 #endif
+/* A function that the compiler can evaluate, where the language has such. */
+#ifdef __cplusplus
+#define EP_DEVICE_CONSTEXPR constexpr EP_DEVICE_INLINE
+#else
+#define EP_DEVICE_CONSTEXPR EP_DEVICE_INLINE
+#endif
 
 /* What a number is for: the same seed gives unrelated streams. Rows are only ever added at the end.
  */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/executor_name.h"
 #include "api/json/json.h"
 #include "api/spec/fields.h"
 
@@ -45,6 +46,7 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t
     fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
   schedule_finish(spec);
   init_check(reader, spec, root);
+  ep_executor_name_update(spec->executor, sizeof spec->executor);
   const char *slash = strchr(spec->executor, '/');
   size_t kind = slash ? (size_t)(slash - spec->executor) : 0;
   if (kind && strcmp(spec->device, "auto") != 0 && strncmp(spec->device, spec->executor, kind) != 0)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/executor_name.h"
 #include "api/json/json.h"
 #include "api/limits.h"
 #include "api/wire/calibration_fields.h"
@@ -67,6 +68,7 @@ static bool executor_read(const json_t *value, ep_executor_cost *out) {
       !ep_json_get_integer(value, "measured", 0, INT_MAX, &measured))
     return false;
   out->measured = (int)measured;
+  ep_executor_name_update(out->executor, sizeof out->executor);
   return is_cost(out->start_seconds) && is_cost(out->again_seconds) && is_cost(out->error) &&
          seconds_read(json_object_get(value, "seconds"), out->seconds);
 }

@@ -6,12 +6,13 @@
 
 #include <stddef.h>
 
+#include "api/limits.h"
 #include "api/status.h"
 
 enum {
-  EP_COST_TERMS = 10,     /* kinds of work that an executor's time is made of */
-  EP_COST_EXECUTORS = 16, /* of one device */
-  EP_COST_VERSION = 4     /* another where terms mean something else, or an executor is new */
+  EP_COST_TERMS = EP_LIMIT_COST_TERMS, /* kinds of work that an executor's time is made of */
+  EP_COST_EXECUTORS = 16,              /* of one device */
+  EP_COST_VERSION = 4 /* another where terms mean something else, or an executor is new */
 };
 
 typedef struct {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/executor_name.h"
 #include "api/json/scanner.h"
 #include "api/wire/event.h"
 
@@ -176,6 +177,8 @@ ep_status ep_event_parse_place(const char *line, size_t bytes, ep_event_place *o
                                ep_error *error) {
   ep_scanner scanner = {line, line + bytes};
   *out = (ep_event_place){0};
-  if (place_scan(&scanner, out)) return EP_OK;
-  return ep_fail(error, EP_MALFORMED, "an event line does not say where a job runs");
+  if (!place_scan(&scanner, out))
+    return ep_fail(error, EP_MALFORMED, "an event line does not say where a job runs");
+  ep_executor_name_update(out->executor, sizeof out->executor);
+  return EP_OK;
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/executor_name.h"
 #include "api/json/json.h"
 #include "api/limits.h"
 #include "api/wire/result_fields.h"
@@ -253,9 +254,12 @@ static bool result_read(const json_t *object, ep_job_result *out) {
 
 ep_status ep_job_result_read(const json_t *object, ep_job_result *out, ep_error *error) {
   *out = (ep_job_result){0};
-  if (result_read(object, out)) return EP_OK;
-  ep_job_result_deinit(out);
-  return ep_fail(error, EP_MALFORMED, "a job's result has a field missing or of the wrong kind");
+  if (!result_read(object, out)) {
+    ep_job_result_deinit(out);
+    return ep_fail(error, EP_MALFORMED, "a job's result has a field missing or of the wrong kind");
+  }
+  ep_executor_name_update(out->executor, sizeof out->executor);
+  return EP_OK;
 }
 
 ep_status ep_job_result_parse(const char *text, ep_job_result *out, ep_error *error) {

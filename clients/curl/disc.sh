@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # disc.sh [LAYERS]: which points of the unit square lie inside a circle? A classifier whose layers double (2-4-8-…),
-# of 2 layers unless given, and what it says of new points. Needs: curl, jq.
+# 2 layers unless given, and its predictions for new points. Needs: curl, jq.
 set -euo pipefail
 EPOCHD=${EPOCHD:-http://127.0.0.1:8080}
 layers=${1:-2}

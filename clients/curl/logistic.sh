@@ -15,10 +15,10 @@ job=$(jq -nc --argjson data "$data" '{name: "logistic", data: $data,
   loss: "bce_with_logits", optimizer: {lr: 0.5}, epochs: 2000}' |
   curl -sS --fail-with-body "$EPOCHD/v1/jobs" -H 'Content-Type: application/json' -d @- | jq -r .id)
 
-# ?wait= answers when the job has ended, at the latest after so many seconds
+# ?wait= returns once the job has ended, or after that many seconds
 until [[ $(curl -sSf "$EPOCHD/v1/jobs/$job?wait=10" | jq -r .status) =~ succeeded|failed|cancelled ]]; do :; done
 curl -sSf "$EPOCHD/v1/jobs/$job" | jq -c '{status, test: .metrics.test | {accuracy, roc_auc, precision, recall}}'
 
-# rows are the true classes 0 and 1, columns what was predicted; how often 1 is right says more than accuracy
-# where nearly all rows are 0
+# rows are the true classes 0 and 1, columns the predicted ones; where nearly all rows are 0, the share of
+# right 1s tells more than accuracy
 curl -sSf "$EPOCHD/v1/jobs/$job" | jq -c '.metrics.test.confusion[]'

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Handwritten digits: mnist.sh [FOLDER] [EPOCHS] uploads the four files of MNIST as they are published
 # (train-images-idx3-ubyte.gz and its like, in FOLDER, mnist unless given), trains a small convolutional
-# network, asks it about the first test image, and takes it away as ONNX: mnist.onnx, in this folder, where
-# mnist.ndjson has what the daemon said. EPOCHS is 2 unless given; 25 read 98 of 100. Needs: curl, jq.
+# network, predicts the first test image, and downloads the network as ONNX: mnist.onnx, in this folder;
+# mnist.ndjson has the daemon's events. EPOCHS is 2 unless given; 25 read 98 of 100. Needs: curl, jq.
 set -euo pipefail
 EPOCHD=${EPOCHD:-http://127.0.0.1:8080}
 folder=${1:-mnist}

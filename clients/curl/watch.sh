@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Watch a job from anywhere, as often as you like: a watcher that was cut goes on with ?after=. Needs: curl, jq.
+# Watch a job from anywhere, as often as you like: a watcher that was cut continues with ?after=. Needs: curl, jq.
 set -euo pipefail
 EPOCHD=${EPOCHD:-http://127.0.0.1:8080}
 

@@ -1,12 +1,12 @@
-// api.js: how the page speaks with the daemon. Every request goes through send(), which adds the token,
-// turns problem details into errors that can be read, and asks for a token where one is missing.
+// api.js: requests to the daemon. Every request goes through send(), which adds the token, throws
+// problem details as errors, and opens the token's dialog where a token is missing.
 
 import { askToken } from "./token.js";
 import { setConnection } from "./shell.js";
 
 const storageKey = "epochd-token";
 
-// An answer that is no success. status 0: there was no answer at all.
+// A response that is no success. status 0: there was no response.
 export class ApiError extends Error {
   constructor(status, title, detail, errors = []) {
     super(detail || title || `The daemon answered ${status}.`);
@@ -28,7 +28,7 @@ export function token() {
 
 let remembered = null; // where the browser stores nothing
 
-// keep: also after this window is closed.
+// keep: store the token beyond this window.
 export function setToken(value, keep) {
   remembered = value;
   try {
@@ -36,7 +36,7 @@ export function setToken(value, keep) {
     localStorage.removeItem(storageKey);
     if (value) (keep ? localStorage : sessionStorage).setItem(storageKey, value);
   } catch {
-    // kept in memory
+    // `remembered` has it
   }
 }
 
@@ -45,7 +45,7 @@ function authorization() {
   return value ? { Authorization: `Bearer ${value}` } : {};
 }
 
-// Errors of the daemon are application/problem+json; what stands before it may answer with anything.
+// The daemon sends application/problem+json; a proxy before it may send anything.
 export function problem(status, text) {
   try {
     const { title, detail, errors } = JSON.parse(text);
@@ -56,7 +56,7 @@ export function problem(status, text) {
   return new ApiError(status, `The daemon answered ${status}.`, "");
 }
 
-// Response of any success or 304; throws ApiError. Asks for a token upon 401, then tries again.
+// The response of any success or 304; throws ApiError. A 401 opens the dialog for the token and repeats the request.
 export async function send(path, { method = "GET", headers = {}, body, signal, cache = "no-store" } = {}) {
   for (;;) {
     const sent = token();
@@ -72,9 +72,9 @@ export async function send(path, { method = "GET", headers = {}, body, signal, c
     const error = problem(response.status, await response.text());
     if (response.status !== 401) throw error;
     if (token() === sent) {
-      const answer = await askToken(sent ? "The daemon refused this token." : "This daemon asks for a token.", signal);
-      if (!answer) throw error;
-      setToken(answer.token, answer.keep);
+      const entered = await askToken(sent ? "The daemon refused this token." : "This daemon asks for a token.", signal);
+      if (!entered) throw error;
+      setToken(entered.token, entered.keep);
     }
   }
 }
@@ -84,19 +84,19 @@ export async function getJson(path, options = {}) {
   return response.json();
 }
 
-// null where the answer has no body.
+// null for a response without a body.
 export async function sendJson(method, path, body, options = {}) {
   const headers = { Accept: "application/json", ...options.headers };
   if (body !== undefined) headers["Content-Type"] = "application/json";
-  const text = typeof body === "string" ? body : body === undefined ? undefined : JSON.stringify(body);
-  const response = await send(path, { ...options, method, headers, body: text });
-  const answer = await response.text();
-  return answer ? JSON.parse(answer) : null;
+  const sent = typeof body === "string" ? body : body === undefined ? undefined : JSON.stringify(body);
+  const response = await send(path, { ...options, method, headers, body: sent });
+  const text = await response.text();
+  return text ? JSON.parse(text) : null;
 }
 
 const errorWaitMs = { first: 1000, most: 30000 };
 
-// Sleeps; wakes at once when `nudge` is called or the signal aborts.
+// sleep(ms) ends early when `nudge` is called or the signal aborts.
 function sleeper(signal) {
   let wake = null;
   const nudge = () => wake?.();
@@ -112,7 +112,7 @@ function sleeper(signal) {
   return { sleep, nudge };
 }
 
-// Resolves when the page can be seen.
+// Resolves when the page is visible.
 function visible(signal) {
   if (!document.hidden || signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -126,8 +126,8 @@ function visible(signal) {
   });
 }
 
-// See main.js. interval may be a function of the newest data that gives ms, or null to poll no more
-// until refresh(). onError(error) is called for each failure; one that no retry mends (4xx) ends the poll.
+// See main.js. interval: ms, or a function of the newest data that returns ms, or null for no poll before
+// the next refresh(). onError(error) is called for each failure; a 4xx, which no retry changes, ends the poll.
 export function poll(path, onData, { signal, interval = 2000, onError } = {}) {
   const { sleep, nudge } = sleeper(signal);
   let etag = null;
@@ -137,14 +137,14 @@ export function poll(path, onData, { signal, interval = 2000, onError } = {}) {
   const wait = () => (typeof interval === "function" ? interval(data) : interval);
 
   async function once() {
-    const asked = path;
-    const response = await send(asked, {
+    const requested = path;
+    const response = await send(requested, {
       signal,
       headers: { Accept: "application/json", ...(etag ? { "If-None-Match": etag } : {}) },
     });
-    if (asked !== path || response.status === 304) return;
+    if (requested !== path || response.status === 304) return;
     const fresh = await response.json();
-    if (asked !== path || signal?.aborted) return;
+    if (requested !== path || signal?.aborted) return;
     etag = response.headers.get("ETag");
     data = fresh;
     onData(data, response);
@@ -184,8 +184,8 @@ export function poll(path, onData, { signal, interval = 2000, onError } = {}) {
   return { refresh, move };
 }
 
-// Calls onLine(object) for each event of a stream, in order, until it ends; SSE and NDJSON are told
-// apart by their Content-Type. Empty lines and comments are signs of life.
+// Calls onLine(object) for each event of a stream, in order, until it ends. The Content-Type tells SSE
+// from NDJSON. Empty lines and comments are heartbeats.
 export async function stream(path, onLine, { signal, headers } = {}) {
   const response = await send(path, { signal, headers: { Accept: "application/x-ndjson", ...headers } });
   if (!response.body) return;
@@ -204,7 +204,7 @@ export async function stream(path, onLine, { signal, headers } = {}) {
   }
 }
 
-// PUTs a file; onProgress(sent, total) in bytes. XMLHttpRequest, because fetch tells nothing of uploads.
+// PUTs a file; onProgress(sent, total) in bytes. XMLHttpRequest, because fetch has no events for uploads.
 export async function upload(path, file, { signal, onProgress } = {}) {
   for (;;) {
     const sent = token();
@@ -212,9 +212,9 @@ export async function upload(path, file, { signal, onProgress } = {}) {
     if (status >= 200 && status < 300) return text ? JSON.parse(text) : null;
     const error = problem(status, text);
     if (status !== 401) throw error;
-    const answer = await askToken(sent ? "The daemon refused this token." : "This daemon asks for a token.", signal);
-    if (!answer) throw error;
-    setToken(answer.token, answer.keep);
+    const entered = await askToken(sent ? "The daemon refused this token." : "This daemon asks for a token.", signal);
+    if (!entered) throw error;
+    setToken(entered.token, entered.keep);
   }
 }
 
@@ -233,7 +233,7 @@ function put(path, file, signal, onProgress) {
   });
 }
 
-// Saves what `path` answers as a file: with a token a plain link would not do.
+// Saves the response of `path` as a file. A plain link cannot carry a token.
 export async function download(path, name, { signal } = {}) {
   const response = await send(path, { signal });
   const url = URL.createObjectURL(await response.blob());

@@ -1,17 +1,17 @@
-// bars.js: a few upright bars from zero, each with its label and its figure. The text says it all, so that
-// a screen reader needs no picture.
+// bars.js: a few upright bars from zero, each with its label and its value. The aria-label holds the
+// same values for screen readers.
 
 import { h, s } from "./dom.js";
 import { seconds } from "./format.js";
 
 const width = 300, height = 190, floor = 160, roof = 26;
 
-// entries: [{label, value}] in seconds. `word` stands above them.
+// entries: [{label, value}] in seconds. `word` is the caption.
 export function bars(title, word, entries) {
   const most = Math.max(...entries.map((entry) => entry.value), Number.MIN_VALUE);
   const step = width / entries.length;
   const bar = Math.min(72, step * 0.6);
-  const figure = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "bars",
+  const drawing = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", class: "bars",
     "aria-label": `${title}: ${entries.map((entry) => `${entry.label} ${seconds(entry.value)}`).join(", ")}` });
   entries.forEach(({ label, value }, i) => {
     const middle = step * (i + 0.5);
@@ -23,10 +23,10 @@ export function bars(title, word, entries) {
       node.style.fill = `var(--${colour})`;
       return node;
     };
-    figure.append(shape, text(seconds(value), floor - size - 7, "text"), text(label, floor + 18, "muted"));
+    drawing.append(shape, text(seconds(value), floor - size - 7, "text"), text(label, floor + 18, "muted"));
   });
   const ground = s("line", { x1: 0, x2: width, y1: floor, y2: floor });
   ground.style.stroke = "var(--strong-line)";
-  figure.append(ground);
-  return h("figure", { class: "chart" }, h("figcaption", null, word), figure);
+  drawing.append(ground);
+  return h("figure", { class: "chart" }, h("figcaption", null, word), drawing);
 }

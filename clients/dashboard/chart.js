@@ -1,6 +1,6 @@
 // chart.js: one wrapper around uPlot, for curves (lines over epochs, seconds, parameters) and clouds of
-// points. It brings what uPlot leaves to others: colours of the theme, log scales, smoothing, zoom by
-// keyboard, a sentence and a table for those who do not see the picture. /assets/uplot.js exports uPlot
+// points. It adds colours of the theme, log scales, smoothing, zoom by keyboard, and a sentence and a
+// table for screen readers. /assets/uplot.js exports uPlot
 // as its default; /assets/uplot.css comes with it.
 
 import uPlot from "./uplot.js";
@@ -9,7 +9,7 @@ import { number } from "./format.js";
 
 const tableRows = 50;
 const seriesColours = 8;
-let charts = 0; // made so far, for ids
+let charts = 0; // count, for ids
 const dashes = [null, [8, 4], [2, 3], [10, 3, 2, 3]];
 
 function styles() {
@@ -17,7 +17,7 @@ function styles() {
   document.head.append(h("link", { rel: "stylesheet", href: "/assets/uplot.css" }));
 }
 
-// What a chart shows is worth a sentence: {label, x, y} -> "Training loss: 1000 points, …".
+// A curve in a sentence: {label, x, y} -> "Training loss: 1000 points, …".
 function sentence({ label, x, y }) {
   let points = 0, first = -1, last = -1, least = -1, most = -1;
   for (let i = 0; i < y.length; i++) {
@@ -50,7 +50,7 @@ export function smooth(y, weight) {
   return out;
 }
 
-// Sorted copies for uPlot: x must ascend, and what is not finite is a gap.
+// Sorted copies for uPlot: x ascends, and a value that is not finite is a gap.
 function table({ x, y }) {
   let ascending = true;
   for (let i = 1; i < x.length && ascending; i++) ascending = x[i] >= x[i - 1];
@@ -60,17 +60,17 @@ function table({ x, y }) {
   return [order.map((i) => x[i]), order.map((i) => clean(y[i]))];
 }
 
-// On a log scale 1, 2, … 9 times a power of ten are worth a word; the ends of the scale are not.
+// On a log scale 1, 2, … 9 times a power of ten have labels; the ends of the scale have none.
 function round(v) {
   const digit = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
   return Math.abs(digit - Math.round(digit)) < 1e-6;
 }
 
-// Between the ticks of what is counted: 1, 2, 5, 10, …
+// The steps between the ticks of a count: 1, 2, 5, 10, …
 const wholeSteps = Array.from({ length: 30 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
 
-// The ticks of a log scale. uPlot's own never come to an end where a scale begins at 9.5 times a power of
-// ten or above: it rounds by a step that it does not know.
+// The ticks of a log scale. uPlot's own loop does not end where a scale begins at 9.5 times a power of ten
+// or above.
 function logSplits(_, axis, least, most) {
   const splits = [];
   for (let power = Math.floor(Math.log10(least)); splits.length === 0 || splits.at(-1) <= most; power++)
@@ -79,10 +79,10 @@ function logSplits(_, axis, least, most) {
   return seen.length ? seen : [least];
 }
 
-// Whether ticks fit between two numbers: steps that vanish beside the numbers themselves would have no end.
+// Whether ticks fit between two numbers: a step that rounds to nothing has no end.
 const apart = (least, most) => most - least > 1e-9 * Math.max(Math.abs(least), Math.abs(most));
 
-// A log scale shows what is above 0 alone.
+// A log scale shows values above 0 only.
 const positive = (column, on) => (on ? column.map((v) => (v > 0 ? v : null)) : column);
 
 // Options: title (of the picture, for screen readers too), x and y {label, log, format, whole}, height in px,
@@ -109,7 +109,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const colour = (i) => css(`--series-${(i % seriesColours) + 1}`);
 
-  // One table for uPlot: its x, then for each curve what is drawn (raw and smooth, where smoothing is on).
+  // One table for uPlot: x, then each curve (raw and smooth, where smoothing is on).
   function data() {
     const tables = curves.map((curve) => {
       const [xs, ys] = table(curve);
@@ -221,7 +221,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
     zoom(...to);
   }
 
-  // The legend says each curve's value under the cursor.
+  // The legend shows each curve's value under the cursor.
   function showValues(u) {
     const at = u.cursor.idx;
     readout.forEach(({ node, column }) => {
@@ -287,7 +287,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
   const outline = () => JSON.stringify([curves.map((c) => [c.label, c.dash, c.points, c.faint, c.colour, c.index]), smoothing > 0, log]);
 
   function draw() {
-    if (!plotRoot.clientWidth) return; // hidden: the observer draws it when it is seen
+    if (!plotRoot.clientWidth) return; // hidden: the observer draws it once it is visible
     if (!plot || shape !== outline()) build();
     else {
       const began = performance.now();

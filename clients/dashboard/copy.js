@@ -14,18 +14,18 @@ async function copy(text) {
   if (!done) throw new Error("the browser refused");
 }
 
-// text() gives what is to be copied.
+// text() returns the text to copy.
 export function copyButton(text, word = "Copy") {
   const button = h("button", { type: "button", class: "button" }, word);
   button.addEventListener("click", async () => {
-    let said = "Copied";
+    let outcome = "Copied";
     try {
       await copy(text());
     } catch {
-      said = "Not copied";
+      outcome = "Not copied";
     }
-    setText(button, said);
-    announce(said);
+    setText(button, outcome);
+    announce(outcome);
     setTimeout(() => setText(button, word), 1500);
   });
   return button;

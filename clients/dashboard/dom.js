@@ -1,4 +1,4 @@
-// dom.js: the page is built from nodes, never from strings of HTML, so that a job's name can hold anything.
+// dom.js: builds the page from nodes, never from strings of HTML: a job's name may hold markup.
 
 // h("td", {class: "number", title: "…", onclick: f}, "text", node, [nodes], null): an element.
 // An attribute that is null, undefined or false is left out, true is set empty; "on…" with a function
@@ -18,7 +18,7 @@ export function s(tag, attrs, ...children) {
   return element;
 }
 
-// Sets one attribute by the rules of h(); null takes it away.
+// Sets one attribute by the rules of h(); null removes it.
 export function attribute(element, name, value) {
   if (name.startsWith("on") && typeof value === "function") element.addEventListener(name.slice(2), value);
   else if (value === null || value === undefined || value === false) element.removeAttribute(name);
@@ -32,21 +32,21 @@ function nodes(children) {
   return children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
-// The element's children are now these.
+// Replaces the element's children.
 export function replace(element, ...children) {
   element.replaceChildren(...nodes(children));
   return element;
 }
 
-// Sets text only where it differs: a poll that brings nothing new touches nothing.
+// Sets the text only when it differs, so that a poll without news changes no node.
 export function setText(element, value) {
   const text = String(value);
   if (element.textContent !== text) element.textContent = text;
 }
 
 // Keeps one child of `parent` for each of `items`, in their order, by key(item): create(item) makes a
-// node, update(node, item) is called for every item. Nodes that stay are moved only if their place
-// changed; nodes whose key is gone are removed.
+// node, update(node, item) is called for every item. Nodes are moved only when their
+// order changed; nodes without an item are removed.
 export function keyed(parent, items, key, create, update) {
   const known = parent.keyedNodes ?? new Map();
   const present = new Map();
@@ -57,10 +57,10 @@ export function keyed(parent, items, key, create, update) {
     present.set(id, node);
   }
   for (const [id, node] of known) if (!present.has(id)) node.remove();
-  let place = parent.firstChild;
+  let next = parent.firstChild;
   for (const node of present.values()) {
-    if (node === place) place = place.nextSibling;
-    else parent.insertBefore(node, place);
+    if (node === next) next = next.nextSibling;
+    else parent.insertBefore(node, next);
   }
   parent.keyedNodes = present;
 }

@@ -1,7 +1,7 @@
-// examples.js: jobs to start from. `needs` names a dataset that has to be uploaded first; all others
-// work as they stand. Small tables are made here by a fixed rule, the same in every browser.
+// examples.js: jobs to start from. `needs` names a dataset that is uploaded first; all others run as they
+// are. Small tables are generated here, the same in every browser.
 
-// A plain generator of shares in 0 to 1 (Lehmer's), for tables that only have to look natural.
+// Random numbers from 0 to 1 (Lehmer's generator), good enough for example tables.
 function shares(seed) {
   let state = seed;
   return () => (state = (state * 48271) % 2147483647) / 2147483647;

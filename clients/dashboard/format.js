@@ -1,25 +1,25 @@
-// format.js: figures as people read them. Everything gives "–" for what is not there.
+// format.js: numbers and times as text. An absent value is "–".
 
 const none = "–";
 
-// A figure of the daemon: JSON has no NaN and no infinities, they come as strings. null stays null.
-export function value(figure) {
-  if (figure === "NaN") return NaN;
-  if (figure === "Infinity") return Infinity;
-  if (figure === "-Infinity") return -Infinity;
-  return typeof figure === "number" ? figure : null;
+// A number of a response: NaN and the infinities, which JSON lacks, are strings. Anything else is null.
+export function value(json) {
+  if (json === "NaN") return NaN;
+  if (json === "Infinity") return Infinity;
+  if (json === "-Infinity") return -Infinity;
+  return typeof json === "number" ? json : null;
 }
 
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
-export function integer(figure) {
-  const n = value(figure);
+export function integer(json) {
+  const n = value(json);
   return n === null ? none : Number.isFinite(n) ? grouped.format(n) : String(n);
 }
 
-// `digits` significant ones; very small and very large figures as powers of ten.
-export function number(figure, digits = 4) {
-  const n = value(figure);
+// `digits` significant digits; very small and very large numbers as powers of ten.
+export function number(json, digits = 4) {
+  const n = value(json);
   if (n === null) return none;
   if (!Number.isFinite(n)) return n !== n ? "NaN" : n > 0 ? "∞" : "−∞";
   if (n === 0) return "0";
@@ -29,14 +29,14 @@ export function number(figure, digits = 4) {
   return String(Number(n.toPrecision(digits)));
 }
 
-// 0.997 -> "99.70 %"; all and nothing need no decimals.
+// 0.997 -> "99.70 %"; 0 and 1 have no decimals.
 export function percent(share, digits = 1) {
   const n = value(share);
   if (n === null) return none;
   return Number.isFinite(n) ? `${(100 * n).toFixed(n === 0 || n === 1 ? 0 : digits)}\u00a0%` : String(n);
 }
 
-// A measured time, in the unit that suits it: 1.05 µs, 42 ms, 3.2 s, 4 min 10 s.
+// A measured time in a unit of its size: 1.05 µs, 42 ms, 3.2 s, 4 min 10 s.
 export function seconds(time) {
   const t = value(time);
   if (t === null) return none;
@@ -48,7 +48,7 @@ export function seconds(time) {
   return duration(t);
 }
 
-// Time that is left or has gone: "under 1 s", "42 s", "4 min 10 s", "3 h 12 min", "2 d 4 h".
+// A time to come or past: "under 1 s", "42 s", "4 min 10 s", "3 h 12 min", "2 d 4 h".
 export function duration(time) {
   const t = value(time);
   if (t === null) return none;
@@ -76,7 +76,7 @@ export function bytes(count) {
   return `${unit ? Number(shown.toPrecision(3)) : shown} ${units[unit]}`;
 }
 
-// How long ago: "now", "42 s", "5 min", "3 h", "2 d".
+// The time since then: "now", "42 s", "5 min", "3 h", "2 d".
 export function age(iso, now = Date.now()) {
   if (!iso) return none;
   const t = (now - Date.parse(iso)) / 1000;
@@ -112,7 +112,7 @@ export const isEnded = (job) => job.status === "succeeded" || job.status === "fa
 // A job's name, or the end of its id.
 export const jobName = (job) => job.name || `…${job.id.slice(-8)}`;
 
-// The scalar metrics in the order in which they are shown: word, how to write it, what it means.
+// The scalar metrics, in the order of display: word, formatter, meaning.
 export const metricNames = {
   loss: { word: "Loss", format: (v) => number(v, 5), unit: "" },
   accuracy: { word: "Accuracy", format: (v) => percent(v, 2), unit: "share of rows" },

@@ -1,6 +1,6 @@
-// json.js: a job's JSON as text for people, and JSON pointers (RFC 6901) into it.
+// json.js: a job's JSON as indented text, and JSON pointers (RFC 6901) into it.
 
-// Indented by two; what fits on one line of `width` stays on one.
+// Indented by two; a value that fits a line of `width` is one line.
 export function prettyJson(value, width = 88, indent = "") {
   const flat = oneLine(value);
   if (flat.length + indent.length <= width || value === null || typeof value !== "object") return flat;
@@ -19,7 +19,7 @@ function oneLine(value) {
   return `{${Object.entries(value).map(([name, item]) => `${JSON.stringify(name)}: ${oneLine(item)}`).join(", ")}}`;
 }
 
-// Many figures: as many on a line as fit.
+// A list of numbers: as many on a line as fit.
 function numbers(values, width, indent) {
   const lines = [];
   let line = "";
@@ -40,12 +40,12 @@ export function pointerSteps(pointer) {
   return pointer.split("/").slice(1).map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
-// What stands there; undefined if nothing does.
+// The value at a pointer; undefined where there is none.
 export function pointerGet(root, pointer) {
   return pointerSteps(pointer).reduce((at, step) => (at !== null && typeof at === "object" && Object.hasOwn(at, step) ? at[step] : undefined), root);
 }
 
-// Puts value there, making the objects on the way; undefined takes the member away.
+// Sets the value at a pointer and creates the objects above it; undefined removes the member.
 export function pointerSet(root, pointer, value) {
   const steps = pointerSteps(pointer);
   const last = steps.pop();
@@ -61,10 +61,9 @@ export function pointerSet(root, pointer, value) {
   else if (!Array.isArray(at)) delete at[last];
 }
 
-// Where in the text (which must be JSON) the value of each pointer begins and ends:
-// Map of pointer -> [from, to).
-export function pointerPlaces(text) {
-  const places = new Map();
+// The offsets of every value in a JSON text: Map of pointer -> [from, to).
+export function pointerOffsets(text) {
+  const offsets = new Map();
   let at = 0;
   const blank = () => {
     while (at < text.length && " \t\r\n".includes(text[at])) at++;
@@ -82,7 +81,7 @@ export function pointerPlaces(text) {
     else if (text[at] === "[") items(pointer);
     else if (text[at] === '"') string();
     else while (at < text.length && !",]} \t\r\n".includes(text[at])) at++;
-    places.set(pointer, [from, at]);
+    offsets.set(pointer, [from, at]);
     blank();
   };
   const members = (pointer) => {
@@ -109,13 +108,13 @@ export function pointerPlaces(text) {
     at++;
   };
   value("");
-  return places;
+  return offsets;
 }
 
-// The place of a pointer, or of the nearest thing around it.
-export function placeOf(places, pointer) {
+// The offsets of the value at a pointer, or of the nearest value around it.
+export function offsetsOf(offsets, pointer) {
   for (let p = pointer; ; p = p.slice(0, p.lastIndexOf("/"))) {
-    if (places.has(p)) return places.get(p);
+    if (offsets.has(p)) return offsets.get(p);
     if (!p) return null;
   }
 }

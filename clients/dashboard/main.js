@@ -3,10 +3,10 @@
 // The page has no framework and no build step beyond embedding: plain ES modules below /assets/, under
 // "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:".
 // So no inline script, no style attribute in HTML (element.style.width = "…" by CSSOM is fine), no
-// innerHTML with anything that came from the daemon.
+// innerHTML with text from the daemon.
 //
 // A view is a module in views/ that exports
-//   title                          text of the tab, said on navigation
+//   title                          text of the tab, announced on navigation
 //   mount(root, params, signal)    builds itself into root (empty, inside <main>); may be async. params is
 //                                  {id, query}: id of #/jobs/ID (or null), query a URLSearchParams of what
 //                                  follows "?" in the hash. signal aborts when the user leaves: give it to
@@ -16,7 +16,7 @@
 // history.replaceState.
 //
 // Data (api.js)
-//   getJson(path, {signal})                      one answer
+//   getJson(path, {signal})                      one response
 //   sendJson(method, path, body, {signal})       POST, PATCH, PUT, DELETE with JSON
 //   poll(path, onData, {signal, interval, onError})  at once and every interval ms (or interval(data)), by
 //                                                ETag: onData only when something changed; waits longer
@@ -24,8 +24,8 @@
 //                                                {refresh(), move(path)}
 //   stream(path, onLine, {signal})               an event stream, NDJSON or SSE, line by line; resolves at its end
 //   upload(path, file, {signal, onProgress}), download(path, name, {signal})
-//   ApiError {status, title, detail, errors: [{pointer, detail}]}; its message is fit to be shown.
-//   A 401 asks for the token by itself and repeats the request.
+//   ApiError {status, title, detail, errors: [{pointer, detail}]}; its message is for the user.
+//   A 401 opens the dialog for the token and repeats the request.
 //
 // Nodes (dom.js): h(tag, attrs, …children), s() for SVG, replace(element, …), setText(element, text),
 //   keyed(parent, items, key, create, update) for lists that are polled.
@@ -38,7 +38,7 @@
 // Shell (shell.js): announce(text) to the live region, setTitle(text), navigate(hash).
 //
 // Classes (style.css): .card (a section with a border) and .grid (cards side by side); .table (a wrapper
-//   that scrolls) around <table>, td.number (tabular figures, right), table.stack (rows become cards on a
+//   that scrolls) around <table>, td.number (tabular digits, right), table.stack (rows become cards on a
 //   phone; give each td a data-label); .button, .button.primary, .button.quiet, .button.danger; .field
 //   (label, control, .hint, .error) and .fields; .toolbar (a row of controls); .badge[data-state=running…];
 //   .meter (a <progress>); .facts (a <dl> of name and value); .muted; .notice, .notice.error; .code (a <pre>);
@@ -94,7 +94,7 @@ async function route() {
   if (!signal.aborted) focus(root);
 }
 
-// Keyboard and screen reader go where the eye goes; not at the first load, where the browser decides.
+// Moves the focus to the new view; at the first load the browser decides.
 function focus(root) {
   if (!first) {
     const heading = root.querySelector("h1");
@@ -112,7 +112,7 @@ function mark(name) {
   }
 }
 
-// Two themes; the button says which one it would bring. Until one is chosen the page follows the system.
+// Two themes; the button names the other one. Until one is chosen the page follows the system.
 function theme() {
   const button = document.getElementById("theme");
   const root = document.documentElement;

@@ -1,19 +1,19 @@
-// shell.js: what views may ask of the page around them.
+// shell.js: the page around a view: announcements, title, connection, navigation.
 
 const live = document.getElementById("live");
 const connection = document.getElementById("connection");
 
-// Says something to a screen reader, politely; repeated text is said once.
+// Sets the live region of screen readers; the same text again is not announced.
 export function announce(text) {
   if (live.textContent !== text) live.textContent = text;
 }
 
-// The document's title; a view calls it when it learns a better one than its own.
+// Sets the document's title: a view's, once its data is loaded.
 export function setTitle(text) {
   document.title = `${text} · epochd`;
 }
 
-// Says beside the navigation that the daemon does not answer; null takes it away.
+// Shows a text beside the navigation, while the daemon does not respond; null removes it.
 export function setConnection(text) {
   const shown = text ?? "";
   if (connection.textContent !== shown) connection.textContent = shown;

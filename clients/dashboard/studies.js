@@ -1,7 +1,7 @@
-// studies.js: the figures of a study, apart from how they are drawn.
+// studies.js: the jobs and numbers of a study, without their drawing.
 
-// A network of `layers` linear layers that doubles from layer to layer, 2-4-8-…-2, on the disc data, as it
-// is usually shown: 1,000 points, batches of 100, SGD at 0.1. 8 layers have 44.7 thousand parameters, 12 have 11.2 million.
+// A network of `layers` linear layers, each twice as wide as the one before (2-4-8-…-2), on the disc data:
+// 1,000 points, batches of 100, SGD at 0.1. 8 layers have 44.7 thousand parameters, 12 have 11.2 million.
 export function doublingNet(layers, { device, epochs, tag }) {
   const hidden = Array.from({ length: layers - 1 }, (_, i) => 2 ** (i + 2));
   return {
@@ -24,8 +24,8 @@ export function doublingNet(layers, { device, epochs, tag }) {
 
 const finished = (jobs) => jobs.filter((job) => job.status === "succeeded" && job.device && job.timing.epoch_microseconds > 0);
 
-// Seconds an epoch over parameters: [{device, parameters: [], seconds: []}], ascending; of several jobs of
-// one size on one device the fastest counts, since all else that a machine does only adds.
+// Seconds an epoch over parameters: [{device, parameters: [], seconds: []}], ascending. Of several jobs of
+// one size on one device the fastest counts: other load on the machine only adds time.
 export function timed(jobs) {
   const devices = new Map();
   for (const job of finished(jobs)) {
@@ -40,8 +40,8 @@ export function timed(jobs) {
   });
 }
 
-// Where one device's line passes below another's: by straight lines between the sizes that both have,
-// on logarithmic axes.
+// The sizes at which one device's line passes below another's: by straight lines, on logarithmic axes,
+// between the sizes that both have.
 export function crossings(curves) {
   const found = [];
   for (let a = 0; a < curves.length; a++)
@@ -61,7 +61,7 @@ export function crossings(curves) {
 
 const at = (curve, size) => curve.seconds[curve.parameters.indexOf(size)];
 
-// Jobs that are the same but for their device (and for what people and the queue call them):
+// Jobs whose specs differ in the device alone (name, tags and priority aside):
 // [{key, name, parameters, jobs}], one job a device, by size.
 export function pairs(jobs) {
   const groups = new Map();

@@ -1,11 +1,10 @@
-// token.js: the small dialog that asks for the daemon's token. One dialog at a time, however many
-// requests were refused.
+// token.js: the dialog for the daemon's token. Requests that are refused at the same time share one dialog.
 
 import { h } from "./dom.js";
 
 let open = null;
 
-// {token, keep}, or null if the user called it off.
+// {token, keep}, or null when the user cancels.
 export function askToken(reason, signal) {
   open ??= show(reason).finally(() => (open = null));
   if (!signal) return open;
@@ -22,7 +21,7 @@ function show(reason) {
       { class: "dialog", "aria-labelledby": "token-title" },
       h(
         "form",
-        { method: "dialog", onsubmit: () => (answer = { token: input.value.trim(), keep: keep.checked }) },
+        { method: "dialog", onsubmit: () => (entered = { token: input.value.trim(), keep: keep.checked }) },
         h("h2", { id: "token-title" }, "Token"),
         h("p", { id: "token-reason" }, reason, " It is in the file that was given with --token-file."),
         h("div", { class: "field" }, h("label", { for: "token" }, "Token"), input),
@@ -30,10 +29,10 @@ function show(reason) {
         h("div", { class: "toolbar end" }, cancel, h("button", { class: "button primary" }, "Use it")),
       ),
     );
-    let answer = null;
+    let entered = null;
     dialog.addEventListener("close", () => {
       dialog.remove();
-      resolve(answer);
+      resolve(entered);
     });
     document.body.append(dialog);
     dialog.showModal();

@@ -1,4 +1,4 @@
-"""epochd.py: a client for epochd in one file, with Python's own library alone.
+"""epochd.py: a client for epochd in one file, with Python's standard library alone.
 
     from epochd import Client
 
@@ -7,8 +7,8 @@
     job = client.train({"data": {"dataset": "houses", "target": "price"}, ...})
     print(job.metrics["test"], job.predict([[80, 3]]))
 
-Copy it beside your program. Python 3.9 or later; where NumPy is installed, arrays go in and come out as
-NumPy's, else as lists. In a notebook a job shows its curve. Apache-2.0.
+Copy it beside your program. Python 3.9 or later; where NumPy is installed, arrays are NumPy's,
+else lists. In a notebook a job shows its curve. Apache-2.0.
 """
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ __all__ = ["Client", "Job", "EpochdError", "JobFailed", "read_safetensors"]
 
 ENDED = ("succeeded", "failed", "cancelled")
 CHUNK_BYTES = 1 << 20
-PREDICT_ROWS = 100_000  # that the daemon takes at once,
-PREDICT_BYTES = 4 << 20  # and well below the bytes that it takes
-SILENCE_SECONDS = 40  # the daemon says something every 15
+PREDICT_ROWS = 100_000  # the daemon's limit of one request
+PREDICT_BYTES = 4 << 20  # well below the daemon's limit
+SILENCE_SECONDS = 40  # the daemon sends a heartbeat every 15
 Spec = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 
 
 class EpochdError(Exception):
-    """What the daemon refused, or could not do. `errors` names each field at fault by its JSON pointer."""
+    """An error of the daemon: a refusal, or a failure. `errors` names each field at fault by its JSON pointer."""
 
     def __init__(self, status: int, title: str, detail: str = "", errors: Iterable[Mapping[str, str]] = ()):
         self.status = status
@@ -54,7 +54,7 @@ class EpochdError(Exception):
 
 
 class JobFailed(Exception):
-    """A job ended as `failed` or `cancelled`; `job` is the job."""
+    """A job has ended as `failed` or `cancelled`; `job` is that job."""
 
     def __init__(self, job: "Job"):
         self.job = job
@@ -62,7 +62,7 @@ class JobFailed(Exception):
 
 
 class Client:
-    """Speaks with one daemon. `url` is $EPOCHD, or http://127.0.0.1:8080, unless given; `token` is $EPOCHD_TOKEN."""
+    """A client of one daemon. `url` is $EPOCHD, or http://127.0.0.1:8080, unless given; `token` is $EPOCHD_TOKEN."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, timeout: float = 120,
                  context: Optional[ssl.SSLContext] = None):
@@ -91,11 +91,11 @@ class Client:
         return Job(self, document)
 
     def validate(self, spec: Spec) -> Dict[str, Any]:
-        """What the job would be: its layers' shapes, parameters, bytes, estimated seconds. Queues nothing."""
+        """Checks a job without queueing it: its layers' shapes, parameters, bytes, estimated seconds."""
         return self._json("POST", "/v1/jobs?validate=only", _spec(spec), retry=True)
 
     def job(self, job_id: str) -> "Job":
-        """The job of this id."""
+        """The job with this id."""
         return Job(self, self._json("GET", f"/v1/jobs/{quote(job_id, safe='')}"))
 
     def jobs(self, state: Optional[str] = None, tags: Iterable[str] = (), limit: Optional[int] = None) -> List["Job"]:
@@ -143,7 +143,7 @@ class Client:
         return self._json("GET", "/v1/datasets")["data"]
 
     def devices(self) -> List[Dict[str, Any]]:
-        """The devices, and what each is doing."""
+        """The devices, each with its state and its job."""
         return self._json("GET", "/v1/devices")["data"]
 
     def _connect(self, timeout: float) -> http.client.HTTPConnection:
@@ -153,7 +153,7 @@ class Client:
 
     def _open(self, method: str, path: str, body: Any = None, headers: Optional[Mapping[str, str]] = None,
               timeout: Optional[float] = None) -> Tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
-        """Sends a request; the caller closes the connection. An error's status is raised as EpochdError."""
+        """Sends a request; the caller closes the connection. A status of 400 or more is raised as EpochdError."""
         sent = dict(headers or {})
         if isinstance(body, (Mapping, list)):
             body = json.dumps(body, default=_plain).encode()
@@ -166,7 +166,7 @@ class Client:
                 connection.request(method, self._prefix + path, body, sent,
                                    encode_chunked=body is not None and "Content-Length" not in sent)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # the daemon may have answered, and refused, before it had everything
+                pass  # the daemon may have refused before it received everything
             response = connection.getresponse()
             if response.status >= 400:
                 raise _problem(response.status, response.reason, response.read())
@@ -195,7 +195,7 @@ class Client:
 
 
 class Job:
-    """A job as the daemon last told of it; `refresh` asks again. Fields of the answer are attributes too:
+    """A job as last fetched; `refresh` fetches it again. Fields of the response are attributes too:
     job.status, job.metrics, job.timing, job.spec, …"""
 
     def __init__(self, client: Client, document: Dict[str, Any]):
@@ -214,7 +214,7 @@ class Job:
         return f"<Job {self.id} {self.status}>"
 
     def refresh(self, wait: int = 0) -> "Job":
-        """Asks for the job again; with `wait`, when it has ended, at the latest after so many seconds."""
+        """Fetches the job again; with `wait`, once it has ended, or after that many seconds."""
         self.document = self._client._json("GET", self._path + (f"?wait={wait}" if wait else ""))
         return self
 
@@ -234,8 +234,8 @@ class Job:
 
     def events(self, after: int = 0, follow: bool = True, every: Optional[int] = None,
                patience: float = 60) -> Iterator[Dict[str, Any]]:
-        """The job's events, from the one after number `after`, to its end. A stream that is cut goes on where it
-        was, without a gap or a double; after `patience` seconds without the daemon, the error is raised."""
+        """The job's events, from the one after number `after`, to its end. A stream that is cut goes on at its next
+        event; after `patience` seconds without the daemon, the error is raised."""
         silent_since = None
         while True:
             query: Dict[str, Any] = {"after": after, "follow": int(follow)}
@@ -273,25 +273,25 @@ class Job:
 
     def curve(self, max_points: Optional[int] = None) -> Dict[str, Any]:
         """The history: `epoch`, `loss`, `error`, `validation_loss`, … as arrays; None where there is none."""
-        answer = self._client._json("GET", f"{self._path}/curve" + (f"?max_points={max_points}" if max_points else ""))
-        return {name: _vector(values) for name, values in answer.items() if name not in ("object", "job", "points")}
+        curve = self._client._json("GET", f"{self._path}/curve" + (f"?max_points={max_points}" if max_points else ""))
+        return {name: _vector(values) for name, values in curve.items() if name not in ("object", "job", "points")}
 
     def weights(self) -> Dict[str, Any]:
         """The weights under PyTorch's names, `0.weight` [out, in] and so on."""
         return read_safetensors(self._client._bytes("GET", f"{self._path}/weights"))
 
     def save(self, path: Union[str, "os.PathLike[str]"], format: str = "safetensors") -> None:
-        """Writes the weights into a file: safetensors, npz, json or onnx. What it held before stays until they are here."""
+        """Writes the weights into a file: safetensors, npz, json or onnx. Its old content stays until the download is whole."""
         content = self._client._bytes("GET", f"{self._path}/weights?format={quote(format)}")
         with open(path, "wb") as file:
             file.write(content)
 
     def predictions(self) -> Dict[str, Any]:
-        """The test rows' targets beside what the network says."""
+        """The targets of the test rows, and the network's predictions."""
         return self._client._json("GET", f"{self._path}/predictions")
 
     def predict(self, x: Any) -> Any:
-        """The network's outputs for rows: an array [rows, outputs]. Many rows are asked about in pieces."""
+        """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces."""
         rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
         outputs: List[Any] = []
         piece = PREDICT_ROWS
@@ -304,7 +304,7 @@ class Job:
         return numpy.array(outputs) if numpy is not None else outputs
 
     def cancel(self) -> "Job":
-        """Calls the job off; it keeps the weights that it had."""
+        """Cancels the job; its weights so far are stored."""
         self._client._json("POST", f"{self._path}/cancel", retry=True)
         return self.refresh()
 
@@ -423,7 +423,7 @@ def _spec(spec: Spec) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """What json asks about: NumPy's numbers and arrays."""
+    """For json.dumps: NumPy's numbers and arrays."""
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is nothing that JSON has")
@@ -459,7 +459,7 @@ def _short(seconds: Optional[float]) -> str:
     return f"{int(seconds) // 3600}:{int(seconds) // 60 % 60:02}:{int(seconds) % 60:02}"
 
 
-def _figure(value: Any) -> str:
+def _readable(value: Any) -> str:
     return f"{value:.5g}" if isinstance(value, (int, float)) else str(value)
 
 
@@ -479,9 +479,9 @@ class _Terminal:
 
     def _epoch(self, event: Mapping[str, Any]) -> None:
         share, now = event["epoch"] / event["epochs"], time.monotonic()
-        text = f"{event['epoch']}/{event['epochs']} loss {_figure(event['loss'])}"
+        text = f"{event['epoch']}/{event['epochs']} loss {_readable(event['loss'])}"
         if event.get("error") is not None:
-            text += f" error {_figure(event['error'])}"
+            text += f" error {_readable(event['error'])}"
         if not self._tty:
             if int(share * 10) > self._tenth:
                 self._tenth = int(share * 10)
@@ -505,7 +505,7 @@ class _Terminal:
 
 
 class _Notebook:
-    """Progress in a notebook: one display that is drawn anew, at most twice a second."""
+    """Progress in a notebook: one display that is redrawn at most twice a second."""
 
     def __init__(self, job: Job, display: Callable[..., Any]):
         self._job, self._drawn = job, time.monotonic()
@@ -524,13 +524,13 @@ def _progress(job: Job) -> Any:
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is not None and hasattr(shell, "kernel"):
-        from IPython.display import display  # only where it runs already
+        from IPython.display import display  # IPython is imported already in a notebook
         return _Notebook(job, display)
     return _Terminal()
 
 
 def _message(error: Any) -> str:
-    """What went wrong with a job, in words."""
+    """The error of a job, in words."""
     return error.get("message", str(error)) if isinstance(error, Mapping) else error or ""
 
 
@@ -545,7 +545,7 @@ def _html(job: Mapping[str, Any], curve: Mapping[str, Any]) -> str:
     seconds = job["timing"]["train_seconds"]
     words += [_short(seconds)] if seconds is not None else []
     test = (job["metrics"] or {}).get("test") or {}
-    words += [f"test {name} {_figure(value)}" for name, value in test.items() if isinstance(value, (int, float))][:4]
+    words += [f"test {name} {_readable(value)}" for name, value in test.items() if isinstance(value, (int, float))][:4]
     words += [_message(job["error"])] if job["error"] else []
     return (f"<div><div>{' · '.join(_escape(word) for word in words)}</div>"
             f"<progress max=\"1\" value=\"{progress['fraction']:.4f}\" style=\"width:400px\"></progress>"
@@ -571,4 +571,4 @@ def _svg(curve: Mapping[str, Any], width: int = 400, height: int = 160) -> str:
             drawn += f"<polyline points=\"{points}\" fill=\"none\" stroke=\"currentColor\" stroke-width=\"1.5\"{dash}/>"
     return (f"<svg role=\"img\" aria-label=\"loss\" width=\"{width}\" height=\"{height + 20}\" "
             f"viewBox=\"-2 -4 {width + 4} {height + 24}\">{drawn}<text x=\"0\" y=\"{height + 16}\" font-size=\"11\" "
-            f"fill=\"currentColor\">loss {_figure(min(values))} to {_figure(max(values))}, epochs {first} to {last}</text></svg>")
+            f"fill=\"currentColor\">loss {_readable(min(values))} to {_readable(max(values))}, epochs {first} to {last}</text></svg>")

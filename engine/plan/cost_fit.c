@@ -16,7 +16,7 @@ enum { DISTURBED_ROUNDS = 3 };
 
 /* Seconds that the usual cost of term k gives the sample, over those that it took. */
 static double share(const ep_executor_cost *usual, const ep_cost_sample *sample, int k) {
-  return usual->seconds[k] * sample->terms[k] / sample->seconds;
+  return usual->seconds[k] * sample->units[k] / sample->seconds;
 }
 
 static double predicted(const ep_executor_cost *usual, const ep_cost_sample *sample,
@@ -93,7 +93,7 @@ static int samples_part(const ep_executor_cost *cost, ep_cost_sample *samples, i
   int front = 0;
   for (int i = 0; i < count; i++) {
     double seconds = 0;
-    for (int k = 0; k < EP_COST_TERMS; k++) seconds += cost->seconds[k] * samples[i].terms[k];
+    for (int k = 0; k < EP_COST_TERMS; k++) seconds += cost->seconds[k] * samples[i].units[k];
     if (seconds < EXPLAINED_LEAST * samples[i].seconds) continue;
     ep_cost_sample calm = samples[i];
     samples[i] = samples[front];

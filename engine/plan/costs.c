@@ -27,14 +27,6 @@ int64_t ep_plan_predict_rows(const ep_plan *plan) {
   return rows > PREDICT_ROWS_MAX ? PREDICT_ROWS_MAX : rows;
 }
 
-int64_t ep_op_products(const ep_op *op) {
-  if (op->type == EP_LAYER_LINEAR) return ep_multiply_saturated(op->in_features, op->out_features);
-  if (op->type != EP_LAYER_CONV2D) return 0;
-  int64_t window = (int64_t)op->kernel[0] * op->kernel[1];
-  return ep_multiply_saturated(op->out_features,
-                               ep_multiply_saturated(window, op->in.channels / op->groups));
-}
-
 /* Forward and backward of what does not multiply with weights: once each. */
 static int64_t other_operations(const ep_op *op) {
   int64_t window = (int64_t)op->kernel[0] * op->kernel[1];

@@ -14,47 +14,56 @@
 #define CPU_SEGMENT_SECONDS 2e-6
 #define CUDA_SEGMENT_SECONDS 80e-6
 
-/* What the executor costs here; NULL when the device has not got it. */
-static const ep_executor_cost *cost_find(const ep_cost_model *model,
-                                         const ep_calibration *calibration) {
-  return calibration ? ep_calibration_find(calibration, model->executor) : &model->usual;
+/* What the executor costs on the device; false when the device has none. */
+static bool cost_find(const ep_executor_profile *executor, const ep_calibration *calibration,
+                      ep_executor_cost *out) {
+  if (!calibration) {
+    *out = ep_cost_usual(executor);
+    return true;
+  }
+  const ep_executor_cost *found = ep_calibration_find(calibration, executor->name);
+  if (found) *out = *found;
+  return found != NULL;
 }
 
-/* The executor that the job asks for, or the one that the device would choose; NULL when it has
- * none. */
-static const ep_cost_model *model_choose(const ep_plan *plan, const ep_job_spec *spec,
-                                         const ep_device_info *device,
-                                         const ep_calibration *calibration) {
+/* The executor that the job names, or the one that the device would choose, and its cost; NULL when
+ * the device has none. */
+static const ep_executor_profile *executor_choose(const ep_plan *plan, const ep_job_spec *spec,
+                                                  const ep_device_info *device,
+                                                  const ep_calibration *calibration,
+                                                  ep_executor_cost *cost) {
   int count;
-  const ep_cost_model *models = ep_cost_models(device->id, &count);
+  const ep_executor_profile *const *executors = ep_cost_executors(device->id, &count);
   for (int i = 0; i < count; i++) {
-    bool asked = spec->executor[0] != 0;
-    if (asked && strcmp(spec->executor, models[i].executor) != 0) continue;
-    if (models[i].takes(plan, device) && cost_find(&models[i], calibration)) return &models[i];
+    bool named = spec->executor[0] != 0;
+    if (named && strcmp(spec->executor, executors[i]->name) != 0) continue;
+    if (ep_cost_executor_takes(executors[i], plan, device) &&
+        cost_find(executors[i], calibration, cost))
+      return executors[i];
   }
   return NULL;
 }
 
 /* Steps of all epochs. The last batch of an epoch may be smaller. */
-static double steps_seconds(const ep_cost_model *model, const ep_executor_cost *cost,
+static double steps_seconds(const ep_executor_profile *executor, const ep_executor_cost *cost,
                             const ep_plan *plan, const ep_device_info *device, double epochs) {
   const ep_program *program = &plan->program;
   int64_t last = ep_program_steps_per_epoch(program) - 1;
-  double full = ep_cost_step_seconds(model, cost, plan, device, program->batch_size);
+  double full = ep_cost_step_seconds(executor, cost, plan, device, program->batch_size);
   double rest =
-      ep_cost_step_seconds(model, cost, plan, device, ep_program_batch_rows(program, last));
+      ep_cost_step_seconds(executor, cost, plan, device, ep_program_batch_rows(program, last));
   return epochs * ((double)last * full + rest);
 }
 
 /* The validation split, at each report: a third of what a step of as many rows takes. */
-static double validation_seconds(const ep_cost_model *model, const ep_executor_cost *cost,
+static double validation_seconds(const ep_executor_profile *executor, const ep_executor_cost *cost,
                                  const ep_plan *plan, const ep_device_info *device,
                                  const ep_job_spec *spec) {
   int64_t rows = plan->shape.validation_rows;
   if (rows == 0 || spec->report_every < 1) return 0;
   bool cpu = strcmp(device->id, "cpu") == 0;
   double reports = ceil((double)spec->epochs / (double)spec->report_every);
-  double forward = ep_cost_step_seconds(model, cost, plan, device, rows) / 3;
+  double forward = ep_cost_step_seconds(executor, cost, plan, device, rows) / 3;
   return reports * (forward + (cpu ? CPU_SEGMENT_SECONDS : CUDA_SEGMENT_SECONDS));
 }
 
@@ -76,9 +85,9 @@ static double start_seconds(const ep_executor_cost *cost, const ep_program_past 
 }
 
 void ep_program_past_note(ep_program_past *past, const char *executor, double epoch_seconds) {
-  const ep_cost_model *model = ep_cost_model_find(executor);
-  if (!model) return;
-  float *least = &past->epoch_seconds[ep_cost_model_place(model)];
+  const ep_executor_profile *profile = ep_cost_executor_find(executor);
+  if (!profile) return;
+  float *least = &past->epoch_seconds[ep_cost_executor_index(profile)];
   if (*least == 0 || epoch_seconds < *least) *least = (float)epoch_seconds;
 }
 
@@ -87,19 +96,19 @@ ep_estimate ep_plan_estimate(const ep_plan *plan, const ep_job_spec *spec,
                              const ep_program_past *past) {
   ep_estimate estimate = {.seconds = INFINITY, .calibrated = calibration != NULL};
   snprintf(estimate.device, sizeof estimate.device, "%s", device->id);
-  const ep_cost_model *model = model_choose(plan, spec, device, calibration);
-  if (!model) return estimate;
-  const ep_executor_cost *cost = cost_find(model, calibration);
-  snprintf(estimate.executor, sizeof estimate.executor, "%s", model->executor);
-  estimate.cores = model->cores ? model->cores(plan, device) : 1;
-  double past_seconds = past ? past->epoch_seconds[ep_cost_model_place(model)] : 0;
+  ep_executor_cost cost;
+  const ep_executor_profile *executor = executor_choose(plan, spec, device, calibration, &cost);
+  if (!executor) return estimate;
+  snprintf(estimate.executor, sizeof estimate.executor, "%s", executor->name);
+  estimate.cores = ep_cost_cores(executor, plan, device);
+  double past_seconds = past ? past->epoch_seconds[ep_cost_executor_index(executor)] : 0;
   estimate.measured = past_seconds > 0;
-  estimate.start_seconds = start_seconds(cost, past) + copy_seconds(plan, device);
-  estimate.model_seconds = steps_seconds(model, cost, plan, device, (double)spec->epochs);
-  double epochs_seconds = estimate.model_seconds * (cost->drift > 0 ? cost->drift : 1);
+  estimate.start_seconds = start_seconds(&cost, past) + copy_seconds(plan, device);
+  estimate.model_seconds = steps_seconds(executor, &cost, plan, device, (double)spec->epochs);
+  double epochs_seconds = estimate.model_seconds * (cost.drift > 0 ? cost.drift : 1);
   if (estimate.measured) epochs_seconds = (double)spec->epochs * past_seconds;
-  estimate.seconds =
-      estimate.start_seconds + epochs_seconds + validation_seconds(model, cost, plan, device, spec);
+  estimate.seconds = estimate.start_seconds + epochs_seconds +
+                     validation_seconds(executor, &cost, plan, device, spec);
   return estimate;
 }
 

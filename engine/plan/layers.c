@@ -38,31 +38,6 @@ const char *ep_shape_format(ep_shape shape, bool image, char text[EP_SHAPE_BYTES
   return text;
 }
 
-int64_t ep_op_weights(const ep_op *op) {
-  switch (op->type) {
-  case EP_LAYER_LINEAR: return ep_multiply_saturated(op->in_features, op->out_features);
-  case EP_LAYER_CONV2D:
-    return ep_multiply_saturated(
-        ep_multiply_saturated(op->out.channels, op->in.channels / op->groups),
-        (int64_t)op->kernel[0] * op->kernel[1]);
-  case EP_LAYER_EMBEDDING:
-    return ep_multiply_saturated(op->embeddings, op->out_features / op->in_features);
-  case EP_LAYER_BATCH_NORM: return op->in.channels;
-  case EP_LAYER_LAYER_NORM: return op->in_features;
-  default: return 0;
-  }
-}
-
-int64_t ep_op_biases(const ep_op *op) {
-  switch (op->type) {
-  case EP_LAYER_LINEAR: return op->out_features;
-  case EP_LAYER_CONV2D: return op->out.channels;
-  case EP_LAYER_BATCH_NORM:
-  case EP_LAYER_LAYER_NORM: return ep_op_weights(op);
-  default: return 0;
-  }
-}
-
 /* Adds an error at a field of the layer at hand ("" = the layer itself). Always false. */
 static bool __attribute__((format(printf, 3, 4)))
 refuse(walk *w, const char *field, const char *format, ...) {

@@ -4,16 +4,12 @@
 
 #include "api/json/problem.h"
 #include "engine/plan/plan.h"
+#include "kernels/plans/work.h"
 
+/* a + b, or INT64_MAX. */
 static inline int64_t ep_add_saturated(int64_t a, int64_t b) {
   int64_t sum;
   return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-/* Both at least 0. */
-static inline int64_t ep_multiply_saturated(int64_t a, int64_t b) {
-  int64_t product;
-  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
 /* All layers, those within blocks too: as many as there are ops. */
@@ -41,12 +37,5 @@ void ep_plan_check_training(const ep_job_spec *spec, const ep_plan *plan, ep_pro
 int64_t ep_plan_predict_rows(const ep_plan *plan);
 int64_t ep_plan_operations(const ep_plan *plan);
 int64_t ep_plan_bytes(const ep_plan *plan);
-
-/* Values of an op's weight and of its bias, where it has them. */
-int64_t ep_op_weights(const ep_op *op);
-int64_t ep_op_biases(const ep_op *op);
-
-/* Multiply-adds of one row, forward; 0 for what has no weights to multiply with. */
-int64_t ep_op_products(const ep_op *op);
 
 #endif

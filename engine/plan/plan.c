@@ -46,19 +46,6 @@ static bool row_check(const ep_data_shape *shape, ep_shape row, ep_problem *prob
   return false;
 }
 
-static int optimizer_slots(const ep_optimizer *optimizer) {
-  bool momentum = optimizer->momentum != 0;
-  switch (optimizer->type) {
-  case EP_OPTIMIZER_SGD: return momentum;
-  case EP_OPTIMIZER_ADAM:
-  case EP_OPTIMIZER_ADAMW: return 2;
-  case EP_OPTIMIZER_RMSPROP: return 1 + momentum + optimizer->centered;
-  case EP_OPTIMIZER_ADAGRAD:
-  case EP_OPTIMIZER_LION: return 1;
-  default: return 0;
-  }
-}
-
 static ep_optimizer optimizer_make(const ep_job_spec *spec) {
   const ep_optimizer_spec *from = &spec->optimizer;
   return (ep_optimizer){.type = from->type,
@@ -109,7 +96,7 @@ static void program_finish(ep_plan *plan) {
   program->out_features = plan->ops[program->ops_count - 1].out_features;
   program->parameters = plan->parameters;
   program->optimizer_floats =
-      ep_multiply_saturated(optimizer_slots(&program->optimizer), plan->parameters);
+      ep_multiply_saturated(ep_optimizer_slots(&program->optimizer), plan->parameters);
   program->max_predict_rows = ep_plan_predict_rows(plan);
 }
 

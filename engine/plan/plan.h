@@ -63,7 +63,7 @@ typedef struct {
   bool compiled; /* it has run there */
   int64_t asked; /* jobs on `auto` that it would have done for, this one left out */
   float epoch_seconds[EP_COST_EXECUTORS]; /* that each executor took, at best, in the order of
-                                             ep_cost_models; 0 = too short to tell */
+                                             ep_cost_executors; 0 = too short to tell */
 } ep_program_past;
 
 /* A job took so long for an epoch; an executor without a model is ignored. */

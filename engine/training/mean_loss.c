@@ -59,7 +59,7 @@ double ep_mean_loss(const ep_program *program, const float *outputs, const void 
   if (!ep_loss_takes_classes(program->loss))
     return numbers_sum(program, outputs, y, rows * columns) / ((double)rows * (double)columns);
   const int32_t *classes = y;
-  bool logits = program->loss == EP_LOSS_CROSS_ENTROPY;
+  bool logits = ep_loss_normalizes(program->loss);
   logit_rows shared = {program, outputs, classes,
                        logits ? malloc((size_t)rows * sizeof(double)) : NULL};
   if (shared.losses) ep_parallel_run(rows, MEASURED_LEAST, logits_measure, &shared);

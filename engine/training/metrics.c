@@ -10,6 +10,7 @@
 #include "engine/parallel.h"
 #include "engine/training/mean_loss.h"
 #include "engine/training/roc_auc.h"
+#include "kernels/formulas/losses.h"
 
 /* What is worth a thread: rows of some exponentials each, and rows to be sorted. */
 enum { NORMALIZED_ROWS_LEAST = 2000, SORTED_ROWS_LEAST = 10000 };
@@ -158,10 +159,7 @@ static void class_decisions_count(const int32_t *truth, const float *outputs, in
                                   int classes, int64_t *confusion) {
   for (int64_t i = 0; i < rows; i++) {
     const float *row = outputs + i * classes;
-    int guess = 0;
-    for (int class = 1; class < classes; class ++)
-      if (row[class] > row[guess]) guess = class;
-    confusion[truth[i] * classes + guess]++;
+    confusion[truth[i] * classes + ep_argmax(row, classes)]++;
   }
 }
 
@@ -263,7 +261,7 @@ ep_status ep_metrics_compute(const ep_prepared *prepared, ep_split split, ep_los
   if (rows == 0) return EP_OK;
   if (ep_loss_takes_classes(loss))
     return class_metrics(prepared->classes[split], outputs, rows, (int)out_features,
-                         loss == EP_LOSS_CROSS_ENTROPY, out, error);
+                         ep_loss_normalizes(loss), out, error);
   if (ep_loss_is_classifier(loss))
     return binary_metrics(prepared->y[split], outputs, rows * prepared->target_columns,
                           loss == EP_LOSS_BCE ? 0.5f : 0.0f, out, error);

@@ -136,9 +136,7 @@ static ep_status step_time(const ep_calibrator *calibrator, timing *t, double *s
 
 /* Of the next program; a faster round's stays. */
 static void sample_take(ep_calibrator *calibrator, const ep_cost_sample *sample) {
-  int count;
-  (void)ep_calibration_programs(calibrator->info.id, &count);
-  const int at = calibrator->next % count;
+  const int at = calibrator->next % ep_calibration_programs_count(calibrator->info.id);
   if (calibrator->timed[at] && calibrator->samples[at].seconds <= sample->seconds) return;
   calibrator->samples[at] = *sample;
   calibrator->timed[at] = true;
@@ -146,22 +144,23 @@ static void sample_take(ep_calibrator *calibrator, const ep_cost_sample *sample)
 
 /* An executor that is not there, or has no room for the program, leaves no sample and is no fault.
  */
-static ep_status program_time(ep_calibrator *calibrator, const ep_calibration_program *program,
-                              ep_error *error) {
+static ep_status program_time(ep_calibrator *calibrator, int at, ep_error *error) {
   ep_cost_sample sample = {0};
   timing t = {0};
-  const ep_cost_model *model = ep_cost_model_find(program->executor);
+  const ep_executor_profile *executor;
+  const ep_calibration_program *program =
+      ep_calibration_program_at(calibrator->info.id, at, &executor);
   ep_status status = timing_init(&t, program, error);
   if (status == EP_OK)
-    status = start_time(calibrator->device, program->executor, &t, &sample.start_seconds, error);
+    status = start_time(calibrator->device, executor->name, &t, &sample.start_seconds, error);
   if (status == EP_OK) {
     calibrator->device->ops->release(t.instance);
     t.instance = NULL;
-    status = start_time(calibrator->device, program->executor, &t, &sample.again_seconds, error);
+    status = start_time(calibrator->device, executor->name, &t, &sample.again_seconds, error);
   }
   if (status == EP_OK) status = step_time(calibrator, &t, &sample.seconds, error);
   if (status == EP_OK) {
-    model->terms(t.plan, &calibrator->info, t.plan->program.batch_size, sample.terms);
+    ep_cost_units(executor, t.plan, &calibrator->info, t.plan->program.batch_size, sample.units);
     sample.start_seconds = fmax(0, sample.start_seconds - sample.seconds);
     sample.again_seconds = fmax(0, sample.again_seconds - sample.seconds);
     sample_take(calibrator, &sample);
@@ -176,35 +175,33 @@ static bool is_cpu(const ep_calibrator *calibrator) {
 
 /* Costs of each executor of which there are samples. */
 static void costs_fit(const ep_calibrator *calibrator, ep_calibration *out) {
-  int models_count, programs_count;
-  const ep_cost_model *models = ep_cost_models(calibrator->info.id, &models_count);
-  const ep_calibration_program *programs =
-      ep_calibration_programs(calibrator->info.id, &programs_count);
+  int executors_count, first = 0;
+  const ep_executor_profile *const *executors =
+      ep_cost_executors(calibrator->info.id, &executors_count);
   out->count = 0;
-  for (int m = 0; m < models_count && out->count < EP_COST_EXECUTORS; m++) {
+  for (int e = 0; e < executors_count && out->count < EP_COST_EXECUTORS; e++) {
     ep_cost_sample samples[EP_CALIBRATOR_PROGRAMS];
     int count = 0;
-    for (int i = 0; i < programs_count; i++)
-      if (calibrator->timed[i] && strcmp(programs[i].executor, models[m].executor) == 0)
-        samples[count++] = calibrator->samples[i];
+    for (int i = first; i < first + executors[e]->programs_count; i++)
+      if (calibrator->timed[i]) samples[count++] = calibrator->samples[i];
+    first += executors[e]->programs_count;
     if (count == 0) continue;
+    const ep_executor_cost usual = ep_cost_usual(executors[e]);
     ep_executor_cost *cost = &out->executors[out->count++];
     if (is_cpu(calibrator))
-      ep_cost_fit_disturbed(&models[m].usual, samples, count, cost);
+      ep_cost_fit_disturbed(&usual, samples, count, cost);
     else
-      ep_cost_fit(&models[m].usual, samples, count, cost);
-    snprintf(cost->executor, sizeof cost->executor, "%s", models[m].executor);
+      ep_cost_fit(&usual, samples, count, cost);
   }
 }
 
 static ep_status programs_time(ep_calibrator *calibrator, ep_error *error) {
-  int count;
-  const ep_calibration_program *programs = ep_calibration_programs(calibrator->info.id, &count);
+  const int count = ep_calibration_programs_count(calibrator->info.id);
   const int rounds = is_cpu(calibrator) ? CPU_ROUNDS : 1;
   assert(count <= EP_CALIBRATOR_PROGRAMS);
   for (; calibrator->next < count * rounds; calibrator->next++) {
     if (atomic_load(&calibrator->stops)) return ep_fail(error, EP_BUSY, "there is a job to do");
-    ep_status status = program_time(calibrator, &programs[calibrator->next % count], error);
+    ep_status status = program_time(calibrator, calibrator->next % count, error);
     if (status != EP_OK) return status;
   }
   return EP_OK;

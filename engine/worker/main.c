@@ -5,7 +5,6 @@
  * the outbox; predictions have a thread of their own. The process ends when epochd's socket ends,
  * or when its device failed. */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
@@ -17,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/arguments/arguments.h"
+#include "api/arguments/help.h"
 #include "api/names.h"
 #include "api/wire/frame.h"
 #include "engine/data/sources/allowed_paths.h"
@@ -314,55 +315,66 @@ static int devices_list(const char *plugin) {
   }
 }
 
+/* clang-format off */
+static const ep_option OPTIONS[] = {
+  {.name = "device", .kind = EP_OPTION_TEXT, .value = "cpu|cuda:N", .doc = "the device to train on"},
+  {.name = "data-dir", .kind = EP_OPTION_FILE, .value = "DIR", .doc = "the data folder of epochd"},
+  {.name = "socket", .kind = EP_OPTION_INTEGER, .value = "FD", .max = INT32_MAX,
+   .doc = "the descriptor of the socket to epochd"},
+  {.name = "plugin", .kind = EP_OPTION_FILE, .value = "FILE",
+   .doc = "the CUDA plug-in (beside this program)"},
+  {.name = "allow-path", .kind = EP_OPTION_LIST, .value = "DIR:…",
+   .doc = "folders whose files a job may read"},
+  {.name = "data-bytes-max", .kind = EP_OPTION_INTEGER, .value = "N", .max = INT64_MAX,
+   .doc = "device memory that training rows may take (what is free)"},
+  {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "print the devices that can be used, and end"},
+  {.name = "help", .kind = EP_OPTION_SWITCH, .doc = "print this and end"},
+  {.name = NULL}};
+/* clang-format on */
+
 static int usage(FILE *file, int code) {
-  fputs("usage: epoch-worker --device cpu|cuda:N --data-dir DIR --socket FD [--plugin FILE]\n"
-        "                    [--allow-path DIR:…] [--data-bytes-max N]\n"
-        "       epoch-worker --list [--plugin FILE]\n"
-        "epochd starts this program; --list prints the devices that it would use.\n",
+  fputs("usage: epoch-worker --device cpu|cuda:N --data-dir DIR --socket FD [OPTIONS]\n"
+        "       epoch-worker --list [--plugin FILE]\n\n"
+        "epochd starts this program.\n\n",
         file);
+  ep_help_options(file, OPTIONS);
   return code;
 }
 
-/* A folder that has gone since epochd looked is no reason not to train on other data. */
-static void folders_allow(const char *folders) {
-  ep_error error = {0};
-  if (ep_allowed_paths_add(folders, &error) != EP_OK)
-    fprintf(stderr, "epoch-worker: %s\n", error.message);
+/* A folder that is gone since epochd checked it does not stop the worker: other data trains. */
+static void folders_allow(const ep_arguments *arguments) {
+  for (int i = 0; i < arguments->given_count; i++) {
+    ep_error error = {0};
+    if (strcmp(arguments->given[i].option->name, "allow-path") == 0 &&
+        ep_allowed_paths_add(arguments->given[i].value, &error) != EP_OK)
+      fprintf(stderr, "epoch-worker: %s\n", error.message);
+  }
 }
 
-int main(int count, char **arguments) {
-  static const struct option options[] = {{"device", required_argument, NULL, 'd'},
-                                          {"data-dir", required_argument, NULL, 'f'},
-                                          {"socket", required_argument, NULL, 's'},
-                                          {"plugin", required_argument, NULL, 'p'},
-                                          {"allow-path", required_argument, NULL, 'a'},
-                                          {"data-bytes-max", required_argument, NULL, 'b'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {NULL, 0, NULL, 0}};
+int main(int argc, char **argv) {
   static worker w;
-  int socket = -1;
-  bool list = false;
-  for (int option; (option = getopt_long(count, arguments, "", options, NULL)) != -1;)
-    switch (option) {
-    case 'd': w.device_name = optarg; break;
-    case 'f': w.data_dir = optarg; break;
-    case 's': socket = (int)strtol(optarg, NULL, 10); break;
-    case 'p': w.plugin = optarg; break;
-    case 'b': w.data_bytes_max = strtoll(optarg, NULL, 10); break;
-    case 'a': folders_allow(optarg); break;
-    case 'l': list = true; break;
-    case 'h': return usage(stdout, 0);
-    default: return usage(stderr, EXIT_USAGE);
-    }
-  if (list) return devices_list(w.plugin);
-  if (!w.device_name || !w.data_dir || socket < 0) return usage(stderr, EXIT_USAGE);
+  static ep_arguments arguments;
+  ep_error error = {0};
+  ep_status status = ep_arguments_read(&arguments, argc, argv, 1, OPTIONS, NULL, NULL, &error);
+  if (status != EP_OK) {
+    fprintf(stderr, "epoch-worker: %s\n", error.message);
+    return usage(stderr, EXIT_USAGE);
+  }
+  if (ep_arguments_has(&arguments, "help")) return usage(stdout, 0);
+  w.device_name = ep_arguments_value(&arguments, "device");
+  w.data_dir = ep_arguments_value(&arguments, "data-dir");
+  w.plugin = ep_arguments_value(&arguments, "plugin");
+  w.data_bytes_max = ep_arguments_integer(&arguments, "data-bytes-max", 0);
+  int socket = (int)ep_arguments_integer(&arguments, "socket", -1);
+  if (ep_arguments_has(&arguments, "list")) return devices_list(w.plugin);
+  if (arguments.words_count > 0 || !w.device_name || !w.data_dir || socket < 0)
+    return usage(stderr, EXIT_USAGE);
 
+  folders_allow(&arguments);
   ep_json_seed();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */
-  ep_error error = {0};
-  ep_status status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
+  status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
   if (status == EP_OK) status = ep_outbox_init(&w.outbox, &error);
   ep_link_init(&w.link, socket);
   if (status == EP_OK) status = ep_replies_start(&w.answers, &w.link, w.data_dir, &error);

@@ -9,12 +9,10 @@
 
 #include "api/limits.h"
 #include "kernels/cpu/check.h"
+#include "kernels/cpu/executors/list.h"
+#include "kernels/cpu/plans/plans.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/runtime/cpu.h"
-
-/* The most special first. */
-static const ep_executor *const executors[] = {&ep_cpu_fused, &ep_cpu_blocked, &ep_cpu_reference};
-enum { EXECUTORS_COUNT = sizeof executors / sizeof executors[0] };
 
 struct ep_instance {
   const ep_executor *executor;
@@ -22,11 +20,6 @@ struct ep_instance {
   const ep_program *program;
   int64_t rows[EP_SPLIT_COUNT]; /* loaded; 0 = none */
 };
-
-const ep_executor *const *ep_cpu_executors(int *count) {
-  *count = EXECUTORS_COUNT;
-  return executors;
-}
 
 /* A container or taskset may allow fewer processors than there are. */
 static int count_threads(void) {
@@ -82,16 +75,13 @@ static ep_status backend_info(ep_backend *backend, ep_backend_info *out, ep_erro
   return EP_OK;
 }
 
-static bool can(const ep_executor *executor, const ep_backend *backend, const ep_program *program) {
-  return ep_capabilities_cover(executor->capabilities, ep_program_needs(program)) &&
-         executor->accepts(backend, program);
-}
-
 static ep_status fail_unknown(const char *name, ep_error *error) {
   char names[EP_MESSAGE_BYTES / 2] = "";
-  for (int i = 0; i < EXECUTORS_COUNT; i++) {
+  int count;
+  const ep_executor_profile *const *profiles = ep_cpu_profiles(&count);
+  for (int i = 0; i < count; i++) {
     size_t length = strlen(names);
-    snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", executors[i]->name);
+    snprintf(names + length, sizeof names - length, "%s%s", i ? ", " : "", profiles[i]->name);
   }
   return ep_fail(error, EP_NOT_FOUND, "there is no executor \"%.64s\" here; there are: %s", name,
                  names);
@@ -100,10 +90,14 @@ static ep_status fail_unknown(const char *name, ep_error *error) {
 /* The first of the table that can do it, or the one of that name. */
 static ep_status choose(const ep_backend *backend, const ep_program *program, const char *name,
                         const ep_executor **out, ep_error *error) {
-  for (int i = 0; i < EXECUTORS_COUNT; i++) {
-    if (name && strcmp(name, executors[i]->name) != 0) continue;
-    if (can(executors[i], backend, program)) {
-      *out = executors[i];
+  int count;
+  const ep_executor_profile *const *profiles = ep_cpu_profiles(&count);
+  const ep_device_traits device = {
+      .cpu = ep_cpu_traits_of(ep_instruction_set_name(backend->instruction_set), backend->threads)};
+  for (int i = 0; i < count; i++) {
+    if (name && strcmp(name, profiles[i]->name) != 0) continue;
+    if (ep_executor_takes(profiles, count, i, program, &device)) {
+      *out = ep_cpu_executors(&count)[i];
       return EP_OK;
     }
     if (name) return ep_fail(error, EP_UNSUPPORTED, "%s cannot do this program", name);
@@ -137,7 +131,7 @@ static void instance_release(ep_instance *instance) {
 }
 
 static void instance_info(const ep_instance *instance, ep_instance_info *out) {
-  *out = (ep_instance_info){.executor = instance->executor->name,
+  *out = (ep_instance_info){.executor = instance->executor->profile->name,
                             .bytes = instance->executor->bytes(instance->self)};
 }
 

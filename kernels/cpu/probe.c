@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "kernels/cpu/executors/list.h"
 #include "kernels/cpu/runtime/cpu.h"
 
 /* y = 2 x + 1 at x = -1, 0, 1, 2 from w = b = 0, full batch, lr 0.25. By hand:
@@ -62,10 +63,8 @@ static ep_status train_and_check(const ep_executor *executor, void *self, bool *
 }
 
 ep_status ep_cpu_probe_executor(ep_backend *backend, const ep_executor *executor, ep_error *error) {
-  if (!ep_capabilities_cover(executor->capabilities, ep_program_needs(&program)) ||
-      !executor->accepts(backend, &program)) {
-    return EP_OK;
-  }
+  const ep_device_traits device = {.cpu = {.threads = backend->threads}};
+  if (!ep_executor_can(executor->profile, &program, &device)) return EP_OK;
   void *self = NULL;
   bool right = false;
   ep_status status = executor->create(backend, &program, &self, error);
@@ -74,7 +73,7 @@ ep_status ep_cpu_probe_executor(ep_backend *backend, const ep_executor *executor
   executor->destroy(self);
   if (status != EP_OK || right) return status;
   return ep_fail(error, EP_DEVICE, "%s computes wrong numbers on this processor (%s)",
-                 executor->name, ep_instruction_set_name(backend->instruction_set));
+                 executor->profile->name, ep_instruction_set_name(backend->instruction_set));
 }
 
 ep_status ep_cpu_probe(ep_backend *backend, ep_error *error) {

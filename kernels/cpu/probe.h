@@ -2,7 +2,7 @@
 #ifndef EP_KERNELS_CPU_PROBE_H
 #define EP_KERNELS_CPU_PROBE_H
 
-#include "kernels/executor.h"
+#include "kernels/cpu/executors/executor.h"
 
 /* Every executor of the table. EP_DEVICE when an executor gives a wrong number; the processor or
  * the build is broken then. */

@@ -3,19 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/executors/table.h"
 #include "kernels/cuda/instance.h"
+#include "kernels/cuda/plans/plans.h"
 #include "kernels/cuda/runtime/probe.h"
 
-/* The most special first; the last accepts everything. */
-static const ep_cuda_executor *const executors[] = {
-    &ep_cuda_fused, &ep_cuda_resident, &ep_cuda_cluster,       &ep_cuda_crews,  &ep_cuda_grid,
-    &ep_cuda_cnn,   &ep_cuda_images,   &ep_cuda_gemm_executor, &ep_cuda_general};
+#define DECLARE(name, compiler) extern const ep_cuda_executor ep_cuda_##name##_executor;
+EP_CUDA_EXECUTORS(DECLARE)
+
+#define ROW(name, compiler) &ep_cuda_##name##_executor,
+static const ep_cuda_executor *const executors[] = {EP_CUDA_EXECUTORS(ROW)};
 enum { EXECUTORS_COUNT = sizeof executors / sizeof *executors };
 
-static bool executor_can(const ep_cuda_executor *executor, const ep_backend *backend,
-                         const ep_program *program) {
-  return ep_capabilities_cover(executor->capabilities, ep_program_needs(program)) &&
-         executor->accepts(backend, program);
+/* Whether executor `at` takes the program here. */
+static bool executor_takes(const ep_backend *backend, const ep_program *program, int at) {
+  int count;
+  const ep_executor_profile *const *profiles = ep_cuda_profiles(&count);
+  const ep_device_traits device = {.gpu = backend->gpu};
+  return ep_executor_takes(profiles, count, at, program, &device) &&
+         (!executors[at]->available || executors[at]->available());
 }
 
 /* The first from *at on that takes the program, which *at then is; EXECUTORS_COUNT: none does. */
@@ -23,9 +29,9 @@ static ep_status executor_choose(const ep_backend *backend, const ep_program *pr
                                  const char *name, int *at, ep_error *error) {
   bool known = false;
   for (; *at < EXECUTORS_COUNT; ++*at) {
-    if (name && strcmp(executors[*at]->name, name) != 0) continue;
+    if (name && strcmp(executors[*at]->profile->name, name) != 0) continue;
     known = true;
-    if (executor_can(executors[*at], backend, program)) return EP_OK;
+    if (executor_takes(backend, program, *at)) return EP_OK;
   }
   if (name && !known)
     return ep_fail(error, EP_UNSUPPORTED, "the cuda backend has no executor \"%s\"", name);

@@ -85,18 +85,24 @@ EP_DEVICE_INLINE ep_real ep_softplus_derivative(ep_real x, ep_real beta, ep_real
   return x * beta > threshold ? (ep_real)1 : ep_sigmoid(x * beta);
 }
 
-/* Whether a layer acts on one number at a time, so that the two functions below know it. */
+/* X(code): the layers that act on one number at a time, which the three functions below know. */
+#define EP_ACTIVATIONS(X) \
+  X(RELU)                 \
+  X(LEAKY_RELU)           \
+  X(TANH)                 \
+  X(SIGMOID)              \
+  X(GELU)                 \
+  X(SIN)                  \
+  X(ELU)                  \
+  X(SILU)                 \
+  X(SOFTPLUS)
+
+#define EP_ACTIVATION_CASE(code) case EP_LAYER_##code:
+
+/* Whether a layer acts on one number at a time. */
 EP_DEVICE_INLINE bool ep_activation_is(ep_layer_type type) {
   switch (type) {
-  case EP_LAYER_RELU:
-  case EP_LAYER_LEAKY_RELU:
-  case EP_LAYER_TANH:
-  case EP_LAYER_SIGMOID:
-  case EP_LAYER_GELU:
-  case EP_LAYER_SIN:
-  case EP_LAYER_ELU:
-  case EP_LAYER_SILU:
-  case EP_LAYER_SOFTPLUS: return true;
+    EP_ACTIVATIONS(EP_ACTIVATION_CASE) return true;
   default: return false;
   }
 }

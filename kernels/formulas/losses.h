@@ -1,7 +1,7 @@
-/* losses.h: the losses that compare one output with one target: the value and its derivative by the
- * output, to torch.nn.functional's letter, before the mean is taken (the caller divides by rows x
- * columns). Plain C that also compiles as CUDA. cross_entropy and nll act on a row of outputs:
- * what they ask of it stands at the end. */
+/* losses.h: the losses, to torch.nn.functional's letter. Plain C that also compiles as CUDA. First
+ * those that compare one output with one target: the value and its derivative by the output, before
+ * the mean is taken (the caller divides by rows x columns). Then those of a row of outputs and its
+ * class. A loss of api/vocabulary.h that a switch here lacks does not compile. */
 #ifndef EP_KERNELS_FORMULAS_LOSSES_H
 #define EP_KERNELS_FORMULAS_LOSSES_H
 
@@ -61,6 +61,14 @@ EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real t
   return ep_sigmoid(output) - target;
 }
 
+/* X(code): the losses that compare one output with one target, which the functions below know. */
+#define EP_ELEMENT_LOSSES(X) \
+  X(MSE)                     \
+  X(MAE)                     \
+  X(HUBER)                   \
+  X(BCE)                     \
+  X(BCE_WITH_LOGITS)
+
 /* The value of the loss `type` for one output; 0 for a loss that takes classes. */
 EP_DEVICE_INLINE ep_real ep_loss_value(ep_loss_type type, ep_real output, ep_real target,
                                        ep_real huber_delta) {
@@ -70,8 +78,11 @@ EP_DEVICE_INLINE ep_real ep_loss_value(ep_loss_type type, ep_real output, ep_rea
   case EP_LOSS_HUBER: return ep_huber(output, target, huber_delta);
   case EP_LOSS_BCE: return ep_bce(output, target);
   case EP_LOSS_BCE_WITH_LOGITS: return ep_bce_with_logits(output, target);
-  default: return 0;
+  case EP_LOSS_CROSS_ENTROPY:
+  case EP_LOSS_NLL:
+  case EP_LOSS_COUNT: break;
   }
+  return 0;
 }
 
 /* Its derivative by the output; 0 for a loss that takes classes. */
@@ -83,8 +94,11 @@ EP_DEVICE_INLINE ep_real ep_loss_derivative(ep_loss_type type, ep_real output, e
   case EP_LOSS_HUBER: return ep_huber_derivative(output, target, huber_delta);
   case EP_LOSS_BCE: return ep_bce_derivative(output, target);
   case EP_LOSS_BCE_WITH_LOGITS: return ep_bce_with_logits_derivative(output, target);
-  default: return 0;
+  case EP_LOSS_CROSS_ENTROPY:
+  case EP_LOSS_NLL:
+  case EP_LOSS_COUNT: break;
   }
+  return 0;
 }
 
 /* Whether an output of bce or bce_with_logits says the wrong class; false for a regression. */
@@ -92,17 +106,57 @@ EP_DEVICE_INLINE bool ep_loss_misses(ep_loss_type type, ep_real output, ep_real 
   switch (type) {
   case EP_LOSS_BCE: return (output > (ep_real)0.5) != (target > (ep_real)0.5);
   case EP_LOSS_BCE_WITH_LOGITS: return (output > 0) != (target > (ep_real)0.5);
-  default: return false;
+  case EP_LOSS_MSE:
+  case EP_LOSS_MAE:
+  case EP_LOSS_HUBER:
+  case EP_LOSS_CROSS_ENTROPY:
+  case EP_LOSS_NLL:
+  case EP_LOSS_COUNT: break;
   }
+  return false;
 }
 
-/* cross_entropy and nll act on a row of outputs z with its class c, m the largest z and
+/* --- classes ---------------------------------------------------------------------------------
+ *
+ * cross_entropy and nll act on a row of outputs z with its class c, m the largest z and
  * s = sum e^(z_j - m). Class weights w (all 1 without) and label smoothing e over n classes make it
  * a target t_j = (1 - e) w_c [j = c] + (e / n) w_j, T their sum:
  * cross_entropy: sum t_j (ln s + m - z_j); derivative by z_j: T e^(z_j - m) / s - t_j.
  * nll (z are log-probabilities; no smoothing): -w_c z_c; derivative by z_j: -w_c [j = c].
- * Their mean divides by the sum of w_c over the rows. Either misses when the first largest z is not
- * z_c, whatever the weights. */
+ * Their mean divides by the sum of w_c over the rows. Either misses where ep_argmax_precedes puts
+ * another class first, whatever the weights. */
+
+/* Whether a loss of classes takes logits and normalizes them by s; else z are log-probabilities. */
+EP_DEVICE_CONSTEXPR bool ep_loss_normalizes(ep_loss_type type) {
+  switch (type) {
+  case EP_LOSS_CROSS_ENTROPY: return true;
+  case EP_LOSS_NLL:
+  case EP_LOSS_MSE:
+  case EP_LOSS_MAE:
+  case EP_LOSS_HUBER:
+  case EP_LOSS_BCE:
+  case EP_LOSS_BCE_WITH_LOGITS:
+  case EP_LOSS_COUNT: break;
+  }
+  return false;
+}
+
+/* The order of argmax, torch's: the greatest first, of equals the one at the lesser index, and NaN
+ * greater than all, so that a network that computes NaN never seems right. Whether `other`, at
+ * index `other_index`, comes before `value`, at `index`. */
+EP_DEVICE_INLINE bool ep_argmax_precedes(ep_real other, int other_index, ep_real value, int index) {
+  bool more = other > value || (isnan(other) && !isnan(value));
+  bool equal = other == value || (isnan(other) && isnan(value));
+  return more || (equal && other_index < index);
+}
+
+/* The index of the first. row: [columns] */
+EP_DEVICE_INLINE int ep_argmax(const ep_real *row, int columns) {
+  int found = 0;
+  for (int j = 1; j < columns; j++)
+    if (ep_argmax_precedes(row[j], j, row[found], found)) found = j;
+  return found;
+}
 
 /* w_label. weights: [classes] or NULL */
 EP_DEVICE_INLINE ep_real ep_class_weight(const float *weights, int64_t label) {

@@ -142,6 +142,15 @@ EP_DEVICE_INLINE ep_real ep_lion(const ep_optimizer *lion, const ep_optimizer_st
   return parameter - step->lr * (sign + decay * parameter);
 }
 
+/* X(code): the optimizers that the function below knows. */
+#define EP_OPTIMIZERS(X) \
+  X(SGD)                 \
+  X(ADAM)                \
+  X(ADAMW)               \
+  X(RMSPROP)             \
+  X(ADAGRAD)             \
+  X(LION)
+
 /* The step of whichever optimizer it is. decay: the weight decay of the parameter's group; grad:
  * after ep_clip; stride: from one slot to the next. */
 EP_DEVICE_INLINE ep_real ep_optimizer_update(const ep_optimizer *optimizer,

@@ -1,4 +1,5 @@
-/* config.h: how the daemon is started: flags, and a JSON file with the same names. Flags win. */
+/* config.h: the settings of the daemon: of its command line, and of a JSON file with the same
+ * names. The command line wins. */
 #ifndef EP_SERVER_PROCESS_CONFIG_H
 #define EP_SERVER_PROCESS_CONFIG_H
 
@@ -15,10 +16,9 @@ enum { EP_CONFIG_TEXT_BYTES = 1024, EP_CONFIG_FOLDERS_BYTES = 16384 };
 typedef struct {
   char listen[EP_CONFIG_TEXT_BYTES];        /* HOST:PORT; [::1]:8080 for IPv6 */
   char allow_host[EP_CONFIG_TEXT_BYTES];    /* further names it may be called by, comma-separated */
-  char data_dir[PATH_MAX];                  /* made absolute nowhere; logged at start */
+  char data_dir[PATH_MAX];                  /* may be relative to the working directory */
   char devices[EP_CONFIG_TEXT_BYTES];       /* "auto", "cpu,cuda:0" */
   char token_file[PATH_MAX];                /* "" = no token */
-  char config[PATH_MAX];                    /* "" = no file */
   char worker[PATH_MAX], plugin[PATH_MAX];  /* "" = beside epochd */
   char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
   char log_level[16], log_format[16];
@@ -29,7 +29,7 @@ typedef struct {
   int64_t cpu_jobs;
   int64_t http_threads;
   bool probe, help, version;
-  /* Found from the above. */
+  /* Derived from the members above. */
   char host[256]; /* without brackets */
   int port;
   bool loopback; /* `host` is reached from this machine alone */
@@ -37,11 +37,11 @@ typedef struct {
   ep_log_format format;
 } ep_config;
 
-/* Defaults, then --config FILE, then the flags of argv[1 …]. EP_INVALID with a sentence that names
- * the flag or key, and the nearest that there is. */
+/* Stores the defaults, then the settings of --config FILE, then those of argv[1 …]. EP_INVALID
+ * names the option or key, and the nearest known one. For the main thread (ep_arguments_read). */
 ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *error);
 
-/* What --help prints. */
+/* Prints the text of --help. */
 void ep_config_usage(FILE *out);
 
 #endif

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/executor_name.h"
+
 void ep_job_row_deinit(ep_job_row *row) {
   free(row->name);
   free(row->spec);
@@ -34,6 +36,7 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
   text_read(s, 6, row->requested_device, sizeof row->requested_device);
   text_read(s, 7, row->device, sizeof row->device);
   text_read(s, 8, row->executor, sizeof row->executor);
+  ep_executor_name_update(row->executor, sizeof row->executor);
   row->seconds_cpu = sqlite3_column_double(s, 9);
   row->seconds_cuda = sqlite3_column_double(s, 10);
   row->attempt = sqlite3_column_int(s, 11);

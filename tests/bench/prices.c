@@ -25,13 +25,13 @@ static const char *const kinds[KINDS] = {"cpu", "cuda"};
 
 typedef struct {
   int width, depth, rows;
-  const ep_cost_model *model[KINDS]; /* of the executor that takes it today */
-  ep_cost_sample sample[KINDS];      /* by that; seconds: 0 where it never ran */
+  const ep_executor_profile *executor[KINDS]; /* of the executor that takes it today */
+  ep_cost_sample sample[KINDS];               /* by that; seconds: 0 where it never ran */
 } cell;
 
 /* What was measured once. */
 typedef struct {
-  const ep_cost_model *model;
+  const ep_executor_profile *executor;
   ep_cost_sample sample;
   int cell;
 } run;
@@ -46,19 +46,17 @@ typedef struct {
 } record;
 
 static ep_status cell_plan(const cell *c, ep_job_spec **spec, ep_plan **plan) {
-  ep_calibration_program program = {.executor = "",
-                                    .in_features = IN_FEATURES,
-                                    .width = c->width,
-                                    .hidden = c->depth,
-                                    .rows = c->rows};
+  ep_calibration_program program = {
+      .in_features = IN_FEATURES, .width = c->width, .hidden = c->depth, .rows = c->rows};
   return ep_calibration_plan(&program, spec, plan, NULL);
 }
 
-static const ep_cost_model *model_today(const ep_plan *plan, const ep_device_info *device) {
+static const ep_executor_profile *executor_today(const ep_plan *plan,
+                                                 const ep_device_info *device) {
   int count;
-  const ep_cost_model *models = ep_cost_models(device->id, &count);
+  const ep_executor_profile *const *executors = ep_cost_executors(device->id, &count);
   for (int i = 0; i < count; i++)
-    if (models[i].takes(plan, device)) return &models[i];
+    if (ep_cost_executor_takes(executors[i], plan, device)) return executors[i];
   return NULL;
 }
 
@@ -79,14 +77,15 @@ static void run_add(record *r, int at, int kind, const ep_plan *plan, const json
   cell *c = &r->cells[at];
   const char *ran = json_string_value(json_object_get(said, "executor"));
   bool expected_only = json_integer_value(json_object_get(said, "epochs")) == 0;
-  const ep_cost_model *model = ran ? ep_cost_model_find(ran) : NULL;
+  const ep_executor_profile *executor = ran ? ep_cost_executor_find(ran) : NULL;
   ep_cost_sample sample = {.seconds = json_number_value(json_object_get(said, "seconds_a_step"))};
-  if (!model || !(sample.seconds > 0) || r->runs_count == RUNS_MOST) return;
-  model->terms(plan, device, c->rows, sample.terms);
-  if (!expected_only) r->runs[r->runs_count++] = (run){model, sample, at};
-  c->model[kind] = model_today(plan, device);
+  if (!executor || !(sample.seconds > 0) || r->runs_count == RUNS_MOST) return;
+  ep_cost_units(executor, plan, device, c->rows, sample.units);
+  if (!expected_only) r->runs[r->runs_count++] = (run){executor, sample, at};
+  c->executor[kind] = executor_today(plan, device);
   double least = c->sample[kind].seconds;
-  if (model == c->model[kind] && (least == 0 || sample.seconds < least)) c->sample[kind] = sample;
+  if (executor == c->executor[kind] && (least == 0 || sample.seconds < least))
+    c->sample[kind] = sample;
 }
 
 static void cells_read(record *r, const json_t *study) {
@@ -129,10 +128,10 @@ static void calibrations_read(record *r, const json_t *study) {
 
 /* NAN where the prices have none of its executor. */
 static double predicted(const cell *c, int kind, const ep_calibration *prices) {
-  const ep_executor_cost *cost = ep_calibration_find(prices, c->model[kind]->executor);
+  const ep_executor_cost *cost = ep_calibration_find(prices, c->executor[kind]->name);
   double seconds = cost ? 0 : NAN;
   for (int k = 0; cost && k < EP_COST_TERMS; k++)
-    seconds += cost->seconds[k] * c->sample[kind].terms[k];
+    seconds += cost->seconds[k] * c->sample[kind].units[k];
   return seconds;
 }
 
@@ -156,7 +155,7 @@ static void choice_add(const cell *c, const ep_calibration prices[KINDS], bool a
   sum->dear += lost >= 0.2;
   if (!all && lost <= 0) return;
   printf("  %4d x %d, %5d rows: %s %.3g us (%.2f), %s %.3g us (%.2f)", c->width, c->depth, c->rows,
-         c->model[CPU]->executor, 1e6 * took[CPU], guess[CPU] / took[CPU], c->model[CUDA]->executor,
+         c->executor[CPU]->name, 1e6 * took[CPU], guess[CPU] / took[CPU], c->executor[CUDA]->name,
          1e6 * took[CUDA], guess[CUDA] / took[CUDA]);
   if (lost > 0) printf(": %s lost %.0f %%", kinds[taken], 100 * lost);
   putchar('\n');
@@ -185,29 +184,25 @@ static void cost_print(const ep_executor_cost *cost) {
 static void kind_fit(const record *r, int kind, int half, ep_calibration *out) {
   static ep_cost_sample samples[RUNS_MOST];
   int count;
-  const ep_cost_model *models = ep_cost_models(kinds[kind], &count);
+  const ep_executor_profile *const *executors = ep_cost_executors(kinds[kind], &count);
   out->count = 0;
-  for (int m = 0; m < count; m++) {
+  for (int e = 0; e < count; e++) {
     int used = 0;
     for (int i = 0; i < r->runs_count; i++)
-      if (r->runs[i].model == &models[m] && (half == 2 || r->runs[i].cell % 2 == half))
+      if (r->runs[i].executor == executors[e] && (half == 2 || r->runs[i].cell % 2 == half))
         samples[used++] = r->runs[i].sample;
+    const ep_executor_cost usual = ep_cost_usual(executors[e]);
     ep_executor_cost *cost = &out->executors[out->count++];
-    ep_cost_fit(&models[m].usual, samples, used, cost);
-    snprintf(cost->executor, sizeof cost->executor, "%s", models[m].executor);
+    ep_cost_fit(&usual, samples, used, cost);
     if (half == 2 && used > 0) cost_print(cost);
   }
 }
 
 static void kind_usual(int kind, ep_calibration *out) {
   int count;
-  const ep_cost_model *models = ep_cost_models(kinds[kind], &count);
+  const ep_executor_profile *const *executors = ep_cost_executors(kinds[kind], &count);
   out->count = count;
-  for (int m = 0; m < count; m++) {
-    out->executors[m] = models[m].usual;
-    snprintf(out->executors[m].executor, sizeof out->executors[m].executor, "%s",
-             models[m].executor);
-  }
+  for (int e = 0; e < count; e++) out->executors[e] = ep_cost_usual(executors[e]);
 }
 
 static void record_judge(const record *r, bool all) {

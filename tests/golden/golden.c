@@ -110,17 +110,6 @@ static bool read_ops(const json_t *root, ep_case *test) {
   return program->in_features == test->ops[0].in_features;
 }
 
-static int64_t optimizer_slots(const ep_optimizer *optimizer) {
-  bool momentum = optimizer->momentum != 0;
-  switch (optimizer->type) {
-  case EP_OPTIMIZER_SGD: return momentum;
-  case EP_OPTIMIZER_ADAM:
-  case EP_OPTIMIZER_ADAMW: return 2;
-  case EP_OPTIMIZER_RMSPROP: return 1 + momentum + optimizer->centered;
-  default: return 1;
-  }
-}
-
 static bool read_optimizer(const json_t *root, ep_case *test) {
   const json_t *row = json_object_get(root, "optimizer");
   const char *type_name = json_string_value(json_object_get(row, "type"));
@@ -138,7 +127,7 @@ static bool read_optimizer(const json_t *root, ep_case *test) {
                                       .lr_decay = number_of(row, "lr_decay"),
                                       .clip_norm = number_of(row, "clip_norm"),
                                       .clip_value = number_of(row, "clip_value")};
-  program->optimizer_floats = optimizer_slots(&program->optimizer) * program->parameters;
+  program->optimizer_floats = ep_optimizer_slots(&program->optimizer) * program->parameters;
   test->lr = calloc((size_t)test->steps, sizeof *test->lr);
   for (int64_t i = 0; test->lr && i < test->steps; i++) test->lr[i] = number_of(row, "lr");
   test->lr_constant = true;

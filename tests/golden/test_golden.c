@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/executors/list.h"
 #include "kernels/cpu/runtime/cpu.h"
 #include "tests/golden/golden.h"
 #include "tests/suite.h"
@@ -53,7 +54,7 @@ START_TEST(every_executor_repeats_pytorch) {
   int count;
   const ep_executor *const *executors = ep_cpu_executors(&count);
   const ep_instruction_set found = backend->instruction_set;
-  ep_subject subject = {ops, backend, executors[_i]->name};
+  ep_subject subject = {ops, backend, executors[_i]->profile->name};
   bool is_reference = executors[_i] == &ep_cpu_reference;
   for (int level = is_reference ? (int)found : 0; level <= (int)found; level++) {
     int repeated = 0, unsupported = 0, failed = 0;

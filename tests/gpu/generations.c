@@ -1,21 +1,17 @@
-/* Whether the kernels that are compiled at run time compile for every generation of GPUs that may
- * take them; without a GPU:
+/* Whether the kernels that are compiled at run time compile for every generation of GPUs that has
+ * what they need, for some programs; without a GPU:
  *
  *     test_generations
  *
- * Prints a line a kernel; exits with 1 when one did not compile. */
+ * Prints a line a kernel; exits with 1 when one did not compile, or an executor took no program. */
 #include <nvrtc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/choice.h"
-#include "kernels/cuda/executors/cluster/plan.h"
-#include "kernels/cuda/executors/cnn/plan.h"
-#include "kernels/cuda/executors/crews/plan.h"
-#include "kernels/cuda/executors/fused/plan.h"
-#include "kernels/cuda/executors/resident/plan.h"
+#include "kernels/cuda/executors/table.h"
 #include "kernels/cuda/runtime/sources.h"
+#include "kernels/plans/profile.h"
 #include "tests/unit/kernels/programs.h"
 
 enum { MULTIPROCESSORS = 100, HEADERS_MAX = 64 };
@@ -70,48 +66,33 @@ static bool compiles(const char *file, char *header, int capability) {
 
 /* --- the kernels --------------------------------------------------------------------------- */
 
-/* The text for a program; NULL where the GPU does not take it. */
-static char *resident_text(const ep_program *program, const ep_choice_gpu *gpu) {
-  const ep_resident_plan plan = {gpu->capability >= 90 ? 2 : 1, 128};
-  return ep_choice_resident(program, gpu) ? ep_resident_text(program, &plan) : NULL;
-}
+typedef struct {
+  const ep_executor_profile *profile;
+  const char *file;
+  char *(*source)(const ep_program *program, const ep_gpu_traits *gpu);
+} kernel;
 
-static char *cluster_text(const ep_program *program, const ep_choice_gpu *gpu) {
-  ep_cluster_plan plan;
-  if (!ep_choice_cluster(program, gpu, NULL) || !ep_cluster_plan_make(program, &plan)) return NULL;
-  return ep_cluster_text(program, &plan);
-}
+#define DECLARE_NVCC(name)
+#define DECLARE_NVRTC(name)                                  \
+  extern const ep_executor_profile ep_cuda_##name##_profile; \
+  char *ep_cuda_##name##_source(const ep_program *program, const ep_gpu_traits *gpu);
+#define DECLARE(name, compiler) DECLARE_##compiler(name)
+EP_CUDA_EXECUTORS(DECLARE)
 
-static char *crews_text(const ep_program *program, const ep_choice_gpu *gpu) {
-  ep_crews_plan plan;
-  if (!ep_choice_crews(program, gpu, NULL) || !ep_crews_plan_make(program, &plan)) return NULL;
-  return ep_crews_text(program, &plan);
-}
+#define ROW_NVCC(name)
+#define ROW_NVRTC(name)                                                      \
+  {&ep_cuda_##name##_profile, "kernels/cuda/executors/" #name "/kernel.cuh", \
+   ep_cuda_##name##_source},
+#define ROW(name, compiler) ROW_##compiler(name)
+static const kernel kernels[] = {EP_CUDA_EXECUTORS(ROW)};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
 
-static char *narrow_text(const ep_program *program, const ep_choice_gpu *gpu) {
-  const int64_t shared_bytes = ep_choice_shared_bytes(gpu->capability);
-  ep_narrow_plan plan;
-  ep_choice_narrow_work work;
-  if (gpu->capability < 80 ||
-      !ep_narrow_plan_make(program, gpu->multiprocessors, shared_bytes, &plan, &work))
-    return NULL;
-  return ep_narrow_text(program, &plan);
-}
-
-static char *graph_text(const ep_program *program, const ep_choice_gpu *gpu) {
-  const int64_t shared_bytes = ep_choice_shared_bytes(gpu->capability);
-  static ep_cnn_plan plan;
-  char *text = NULL;
-  if (!ep_choice_graph(program, gpu)) return NULL;
-  float *decay = calloc((size_t)program->parameters, sizeof *decay);
-  if (decay && ep_cnn_plan_make(program, gpu->multiprocessors, shared_bytes, decay, &plan))
-    text = ep_cnn_text(program, &plan);
-  free(decay);
-  return text;
-}
+/* --- the programs -------------------------------------------------------------------------- */
 
 static ep_case *dense_create(int64_t width, ep_precision precision) {
-  ep_case *self = ep_case_create("dense", 4, EP_LOSS_CROSS_ENTROPY);
+  char name[64];
+  snprintf(name, sizeof name, "dense, %d wide, %s", (int)width, ep_precision_name(precision));
+  ep_case *self = ep_case_create(name, 4, EP_LOSS_CROSS_ENTROPY);
   ep_case_add_linear(self, width, true);
   ep_case_add(self, EP_LAYER_GELU);
   ep_case_add_linear(self, 3, true);
@@ -162,51 +143,51 @@ static ep_case *picture_create(void) {
   return self;
 }
 
-static const struct {
-  const char *name, *file;
-  ep_case *(*create)(void);
-  char *(*text)(const ep_program *, const ep_choice_gpu *);
-  int oldest; /* capability that takes it, and all after it … */
-  bool large; /* … if their blocks are large */
-} kernels[] = {
-    {"cuda/resident", "kernels/cuda/executors/resident/kernel.cuh", thin_create, resident_text, 75,
-     false},
-    {"cuda/cluster", "kernels/cuda/executors/cluster/kernel.cuh", middle_create, cluster_text, 90,
-     true},
-    {"cuda/crews", "kernels/cuda/executors/crews/kernel.cuh", growing_create, crews_text, 90, true},
-    {"cuda/fused, tf32", "kernels/cuda/executors/fused/kernel.cuh", middle_create, narrow_text, 80,
-     false},
-    {"cuda/fused, bf16", "kernels/cuda/executors/fused/kernel.cuh", half_create, narrow_text, 80,
-     false},
-    {"cuda/graph", "kernels/cuda/executors/cnn/kernel.cuh", picture_create, graph_text, 80, false},
-};
+static ep_case *(*const programs[])(void) = {thin_create, middle_create, growing_create,
+                                             half_create, picture_create};
+enum { PROGRAMS = sizeof programs / sizeof *programs };
 
-/* Whether it compiles, or is not taken where it need not be. */
-static bool kernel_try(int number, int capability) {
-  const ep_choice_gpu gpu = {capability, MULTIPROCESSORS};
-  ep_case *test = kernels[number].create();
-  char *text = kernels[number].text(&test->program, &gpu);
-  bool wanted = capability >= kernels[number].oldest &&
-                (!kernels[number].large || ep_choice_has_large_blocks(capability));
-  bool good = wanted == (text != NULL);
-  const char *said = text ? "compiles" : "not for it";
-  if (text) good = compiles(kernels[number].file, text, capability) && good;
-  printf("%s  %s, %d.%d: %s\n", good ? "pass" : "FAIL", kernels[number].name, capability / 10,
-         capability % 10, good ? said : "not as it should be");
+/* --- the test ------------------------------------------------------------------------------ */
+
+static bool takes(const kernel *self, const ep_program *program, int capability) {
+  const ep_device_traits device = {.gpu = {capability, capability, MULTIPROCESSORS}};
+  return ep_executor_can(self->profile, program, &device);
+}
+
+/* Whether the kernel compiles for the program, or is not taken where the GPU lacks something. Who
+ * takes it on an H100, which has everything, takes it wherever there is what it needs. */
+static bool kernel_try(const kernel *self, const ep_case *test, int capability) {
+  const bool taken = takes(self, &test->program, capability);
+  bool good = taken == ((self->profile->gpu_features & ~ep_gpu_features(capability)) == 0);
+  const char *said = taken ? "compiles" : "not for it";
+  if (taken) {
+    const ep_gpu_traits gpu = {capability, capability, MULTIPROCESSORS};
+    good = compiles(self->file, self->source(&test->program, &gpu), capability) && good;
+  }
+  printf("%s  %s, %s, %d.%d: %s\n", good ? "pass" : "FAIL", self->profile->name, test->name,
+         capability / 10, capability % 10, good ? said : "not as it should be");
   fflush(stdout);
-  ep_case_destroy(test);
   return good;
 }
 
 int main(void) {
   const int capabilities[] = {75, 80, 86, 89, 90, 100, 120};
-  int tried = 0;
+  const int everything = 90;
+  int tried[KERNELS] = {0};
   bool good = true;
-  for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
-    for (size_t k = 0; is_known(capabilities[i]) && k < sizeof kernels / sizeof *kernels; k++) {
-      good = kernel_try((int)k, capabilities[i]) && good;
-      tried++;
-    }
-  printf("%d kernels\n", tried);
-  return good && tried > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  for (int p = 0; p < PROGRAMS; p++) {
+    ep_case *test = programs[p]();
+    for (int k = 0; k < KERNELS; k++)
+      for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++) {
+        if (!takes(&kernels[k], &test->program, everything) || !is_known(capabilities[i])) continue;
+        good = kernel_try(&kernels[k], test, capabilities[i]) && good;
+        tried[k]++;
+      }
+    ep_case_destroy(test);
+  }
+  for (int k = 0; k < KERNELS; k++) {
+    printf("%d of %s\n", tried[k], kernels[k].profile->name);
+    good = good && tried[k] > 0;
+  }
+  return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

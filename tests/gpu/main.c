@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "kernels/cuda/plans/plans.h"
 #include "tests/golden/golden.h"
 #include "tests/gpu/ahead.h"
 #include "tests/gpu/cases.h"
@@ -35,17 +36,14 @@ typedef struct {
   int passed, failed, skipped;
 } suite;
 
-/* All that the plug-in has; a new one is tried by standing here. */
-static const char *const executors[] = {"cuda/fused",  "cuda/resident", "cuda/cluster",
-                                        "cuda/crews",  "cuda/grid",     "cuda/graph",
-                                        "cuda/images", "cuda/gemm",     "cuda/general"};
 static const char *const general_name = "cuda/general"; /* says what is right for what is large */
 static const char *const no_name = "none";
-enum { EXECUTORS = sizeof executors / sizeof *executors };
 
 static bool is_executor(const char *name) {
-  for (int i = 0; i < EXECUTORS; i++)
-    if (strcmp(name, executors[i]) == 0) return true;
+  int count;
+  const ep_executor_profile *const *executors = ep_cuda_profiles(&count);
+  for (int i = 0; i < count; i++)
+    if (strcmp(name, executors[i]->name) == 0) return true;
   return false;
 }
 
@@ -448,7 +446,7 @@ static double seconds_of(const ep_subject *subject, const ep_case *test, const c
 
 /* The streamed rows' time over the resident ones', by the executor that can do both. */
 static void stream_bench(suite *self) {
-  self->cuda.executor = "cuda/general";
+  self->cuda.executor = general_name;
   const ep_gpu_benchmark *row;
   const char *name = "";
   ep_case *test = ep_gpu_benchmark_create(ep_gpu_benchmark_count() - 1, 50, &row);
@@ -498,6 +496,9 @@ static void benchmarks_run(suite *self, int first) {
 static void executor_try(suite *self, const char *name) {
   self->cuda.executor = name;
   cases_try(self);
+  ep_status argmax = ep_compare_argmax(&self->cuda, stdout);
+  if (argmax != EP_UNSUPPORTED)
+    report(self, argmax == EP_OK, "%s: errors follow argmax where outputs are equal or NaN", name);
   if (strcmp(name, general_name) != 0) large_try(self);
   streams_try(self);
   goldens_try(self);
@@ -517,8 +518,11 @@ static void interface_try(suite *self) {
 }
 
 static void suite_run(suite *self) {
-  for (int i = 0; i < EXECUTORS; i++)
-    if (!self->only || strcmp(self->only, executors[i]) == 0) executor_try(self, executors[i]);
+  int count;
+  const ep_executor_profile *const *executors = ep_cuda_profiles(&count);
+  for (int i = 0; i < count; i++)
+    if (!self->only || strcmp(self->only, executors[i]->name) == 0)
+      executor_try(self, executors[i]->name);
   if (!self->only || strcmp(self->only, no_name) == 0) interface_try(self);
 }
 

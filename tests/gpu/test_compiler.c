@@ -66,7 +66,7 @@ const ep_cuda_source EP_CUDA_SOURCES[] = {
                  "extern \"C\" __global__ void tiny(int *x) { *x = NUMBER; }\n"}};
 const int EP_CUDA_SOURCES_COUNT = 1;
 
-static const ep_backend backend = {.capability = 90};
+static const ep_backend backend = {.gpu = {.capability = 90}};
 static char folder[64];
 
 static ep_status compile(int number, ep_cuda_compiled **out) {

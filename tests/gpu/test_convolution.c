@@ -153,7 +153,7 @@ const ep_cudnn_calls *ep_cudnn(void) {
 
 /* --- the test ------------------------------------------------------------------------------- */
 
-static ep_backend backend = {.multiprocessors = 132, .name = "a GPU"};
+static ep_backend backend = {.gpu = {.multiprocessors = 132}, .name = "a GPU"};
 static ep_convolution_shape shape = {.way = EP_CONVOLUTION_FORWARD,
                                      .in = {16, 8, 8},
                                      .out = {32, 8, 8},
@@ -237,9 +237,9 @@ START_TEST(another_library_device_or_shape_is_another_question) {
   library_version++;
   ck_assert_int_eq(algorithm_elsewhere(), 2);
   library_version--;
-  backend.multiprocessors--;
+  backend.gpu.multiprocessors--;
   ck_assert_int_eq(algorithm_elsewhere(), 2);
-  backend.multiprocessors++;
+  backend.gpu.multiprocessors++;
   snprintf(backend.name, sizeof backend.name, "another GPU");
   ck_assert_int_eq(algorithm_elsewhere(), 2);
   snprintf(backend.name, sizeof backend.name, "a GPU");

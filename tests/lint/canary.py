@@ -26,6 +26,8 @@ CLEAN = {
     "server/workers/link.c": '/* system("no"): a comment, not a call */\n#include "engine/plan/plan.h"\n'
                              'const char *text = "atoi(x)";\n',
     "kernels/cuda/executors/grid/plan.h": header("kernels/cuda/executors/grid/plan.h"),
+    "docs/adr/0001-one.md": "# 1. One\n\nStatus: accepted\n",
+    "docs/adr/0002-two.md": "# 2. Two\n\nStatus: superseded by 1, 3 and 4\n",
     "tests/one.sh": '#!/usr/bin/env bash\necho "$1"\n',
 }
 
@@ -50,9 +52,9 @@ PLANTED = [
     ("arrows", "server/jobs/queue.c", "#include <sqlite3.h>\n"),
     ("arrows", "server/jobs/queue.c", '#include "server/http/http.h"\n'),
     ("arrows", "engine/worker/main.c", "#include <sqlite3.h>\n"),
-    ("arrows", "clients/epochctl/run.c", '#include "server/http/http.h"\n'),
-    ("arrows", "clients/epochctl/run.c", '#include "engine/plan/plan.h"\n'),
-    ("arrows", "clients/epochctl/run.c", "#include <microhttpd.h>\n"),
+    ("arrows", "clients/epochctl/commands/run.c", '#include "server/http/http.h"\n'),
+    ("arrows", "clients/epochctl/commands/run.c", '#include "engine/plan/plan.h"\n'),
+    ("arrows", "clients/epochctl/commands/run.c", "#include <microhttpd.h>\n"),
     ("arrows", "api/responses/job.c", "#include <curl/curl.h>\n"),
     ("arrows", "api/responses/job.c", "  #  include <microhttpd.h>\n"),
     ("arrows", "api/more/x.c", "\n"),
@@ -70,6 +72,10 @@ PLANTED = [
     ("paths", "server/store/store.c", 'const char *path = "/ho' 'me/someone/data";\n'),
     ("paths", "docs/guide.md", "see ../sh" "ared/data\n"),
     ("unfinished", "server/store/store.c", "/* TO" "DO: the rest */\n"),
+    ("adrs", "docs/adr/0001-one.md", "# 1. One\n\nStatus: accepted\n" + "\n" * 58),
+    ("adrs", "docs/adr/0001-one.md", "# 1. One\n\nStatus: accepted\n\n" + "long " * 25 + "\n"),
+    ("adrs", "docs/adr/0001-one.md", "# 1. One\n\nStatus: superseded\n"),
+    ("adrs", "docs/adr/0001-one.md", "# 1. One\n\nIt is accepted.\n"),
     ("format", "server/store/store.c", "int    f( void ) ;\n"),
     ("shell", "tests/two.sh", '#!/usr/bin/env bash\ncd "$1"\nrm -rf $undefined_thing/*\n'),
 ]

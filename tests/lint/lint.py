@@ -18,6 +18,7 @@ NOT_OURS = {".git", "build", ".carry", ".cache", "node_modules", "__pycache__"}
 C_FILES = (".c", ".h", ".cu", ".cuh")
 SOURCES = (".c", ".cu")
 LONGEST_FILE_LINES = 600
+LONGEST_ADR_LINES, LONGEST_ADR_LINE = 60, 120
 
 GUARDED = {
     "microhttpd": r"microhttpd\.h",
@@ -130,7 +131,7 @@ def rooms(tree):
         text = re.sub(r"#[^\n]*", "", "\n".join(lines(tree, path)))
         for name in re.findall(r"[\w./]+\.cu?\b", text):
             named.setdefault(os.path.normpath(os.path.join(folder, name)), set()).add(folder)
-        parts = re.findall(r"\b(ep_library|ep_cuda_part|ep_cuda_plan|add_library|add_executable)\(", text)
+        parts = re.findall(r"\b(ep_library|ep_executor_plan|ep_cuda_part|ep_cuda_plan|add_library|add_executable)\(", text)
         if row_of(folder) and folder not in ("kernels/cuda",) and len(parts) != len(set(parts)):
             yield path, 1, "makes two libraries of one folder"
     graph = {}
@@ -200,6 +201,22 @@ def unfinished(tree):
                 yield path, number, "is unfinished: " + line.strip()[:80]
 
 
+def adrs(tree):
+    """A decision is a page: few lines, none of them long (a table's row may be), and a status."""
+    status = re.compile(r"Status: (accepted|superseded by \d+((, \d+)* and \d+)?)( \(.+\))?$")
+    for path in files(tree, ".md"):
+        if not re.match(r"docs/adr/\d", path):
+            continue
+        text = lines(tree, path)
+        if len(text) - 1 > LONGEST_ADR_LINES:
+            yield path, len(text) - 1, f"has {len(text) - 1} lines; a decision has {LONGEST_ADR_LINES} at most"
+        for number, line in enumerate(text, 1):
+            if len(line) > LONGEST_ADR_LINE and not line.startswith("|"):
+                yield path, number, f"has {len(line)} characters; {LONGEST_ADR_LINE} is a line"
+        if not any(map(status.match, text)):
+            yield path, 1, "has no line \"Status: accepted\" or \"Status: superseded by N\""
+
+
 def tool(name):
     if shutil.which(name) is None:
         print(f"skipped: there is no {name}")
@@ -236,7 +253,7 @@ def shell(tree):
 
 
 RULES = {rule.__name__: rule for rule in
-         (arrows, rooms, length, banned, guards, paths, unfinished, format, shell)}
+         (arrows, rooms, length, banned, guards, paths, unfinished, adrs, format, shell)}
 
 
 def main():

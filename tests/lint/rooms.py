@@ -10,37 +10,48 @@ PROGRAM = "api kernels"
 DATA = "engine/data/arrays engine/data/datasets engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
 JOBS = SERVER + " server/store server/jobs server/jobs/placement server/jobs/live"
-EXECUTOR = PROGRAM + " kernels/formulas kernels/cuda/device kernels/cuda/runtime kernels/cuda/network " \
-    "kernels/cuda/layers kernels/cuda/executors"
+EXECUTOR = PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device kernels/cuda/runtime " \
+    "kernels/cuda/network kernels/cuda/layers kernels/cuda/executors"
+SUBCOMMAND = "clients/epochctl/client clients/epochctl/commands clients/epochctl/http clients/epochctl/terminal"
 
 ROOMS = {
     "api": ("", ""),
     "api/json": ("api", "jansson"),
+    "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
     "api/wire": ("api api/json", "jansson"),
     "api/responses": ("api api/json api/spec api/wire", "jansson"),
 
     "kernels": ("api", ""),
     "kernels/formulas": (PROGRAM, ""),
-    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime", ""),
+    "kernels/plans": (PROGRAM + " kernels/formulas", ""),
+    "kernels/cpu": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/executors "
+                    "kernels/cpu/plans", ""),
     "kernels/cpu/runtime": (PROGRAM, ""),
     "kernels/cpu/layers": (PROGRAM + " kernels/formulas", ""),
-    "kernels/cpu/executors/*": (PROGRAM + " kernels/formulas kernels/cpu/runtime kernels/cpu/layers", ""),
-    "kernels/cuda": (PROGRAM + " kernels/cuda/runtime kernels/cuda/network kernels/cuda/executors", "cuda"),
+    "kernels/cpu/executors": (PROGRAM + " kernels/plans", ""),
+    "kernels/cpu/executors/*": (PROGRAM + " kernels/formulas kernels/plans kernels/cpu/runtime kernels/cpu/layers "
+                                "kernels/cpu/executors", ""),
+    "kernels/cpu/plans": ("kernels/plans kernels/cpu/executors", ""),
+    "kernels/cuda": (PROGRAM + " kernels/cuda/runtime kernels/cuda/network kernels/cuda/executors "
+                     "kernels/cuda/plans", "cuda"),
     "kernels/cuda/device": ("kernels kernels/formulas", "cuda"),
     "kernels/cuda/device/std": ("", ""),
-    "kernels/cuda/runtime": (PROGRAM + " kernels/formulas kernels/cuda/device", "cuda"),
+    "kernels/cuda/runtime": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device", "cuda"),
     "kernels/cuda/layers": ("kernels kernels/formulas kernels/cuda/device", "cuda"),
-    "kernels/cuda/network": (PROGRAM + " kernels/formulas kernels/cuda/runtime kernels/cuda/layers", "cuda"),
-    "kernels/cuda/executors": (PROGRAM + " kernels/formulas kernels/cuda/runtime kernels/cuda/network", "cuda"),
+    "kernels/cuda/network": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/runtime kernels/cuda/layers",
+                             "cuda"),
+    "kernels/cuda/executors": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/runtime kernels/cuda/network",
+                               "cuda"),
     "kernels/cuda/executors/*": (EXECUTOR + " kernels/cuda/executors/gemm/hopper", "cuda"),
     "kernels/cuda/executors/gemm/hopper": ("kernels/formulas kernels/cuda/device kernels/cuda/runtime "
                                            "kernels/cuda/layers", "cuda"),
-    "kernels/cuda/plans": (PROGRAM + " kernels/cuda/executors kernels/cuda/executors/*", ""),
+    "kernels/cuda/plans": ("kernels/plans kernels/cuda/executors", ""),
 
     "engine": ("api", ""),
     "engine/files": ("api api/json engine", ""),
-    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels", ""),
+    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/plans kernels/cpu/plans "
+                    "kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
     "engine/data/datasets": ("api api/json api/spec engine/plan kernels " + DATA, "jansson"),
     "engine/data/formats": ("api api/json " + DATA, "jansson"),
@@ -49,10 +60,10 @@ ROOMS = {
     "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
                         "engine/plan engine/weights engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/spec api/wire kernels engine/plan engine/training engine/weights "
+    "engine/worker": ("api api/arguments api/spec api/wire kernels engine/plan engine/training engine/weights "
                       "engine/data/prepare engine/data/sources", ""),
 
-    "server/process": ("api api/json engine/files", ""),
+    "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
     "server/store": (SERVER + " api/spec api/responses", "sqlite"),
     "server/events": (SERVER + " engine/files", ""),
@@ -77,5 +88,18 @@ ROOMS = {
                         "server/curves server/events server/datasets server/jobs server/http server/http/messages", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 
-    "clients/epochctl": ("api api/json api/wire", "jansson|curl"),
+    "clients/epochctl/terminal": ("api api/json api/wire", ""),
+    "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),
+    "clients/epochctl/input": ("api api/arguments api/json", "jansson"),
+    "clients/epochctl/client": ("api/arguments clients/epochctl/http clients/epochctl/terminal", "jansson"),
+    "clients/epochctl/jobs": ("api api/arguments api/json clients/epochctl/client clients/epochctl/http "
+                              "clients/epochctl/terminal", "jansson"),
+    "clients/epochctl/manual": ("api/arguments clients/epochctl/client", ""),
+    "clients/epochctl/examples": ("", ""),
+    "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/json clients/epochctl/examples "
+                                  "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
+    "clients/epochctl/commands/data": (SUBCOMMAND, "jansson"),
+    "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),
+    "clients/epochctl": ("api/json clients/epochctl/terminal clients/epochctl/client clients/epochctl/manual "
+                         "clients/epochctl/commands", "curl"),
 }

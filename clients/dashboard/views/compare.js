@@ -1,5 +1,5 @@
-// compare.js: jobs beside each other: their curves over each other, their figures, and what differs in
-// their settings. Which jobs, and how they are drawn, stands in the URL.
+// compare.js: jobs side by side: their curves in one chart, their metrics, and the settings that differ.
+// The URL holds the jobs and the options of the chart.
 
 import { createChart } from "../chart.js";
 import { download, poll, send } from "../api.js";
@@ -9,7 +9,7 @@ import { announce } from "../shell.js";
 
 export const title = "Compare";
 
-const mostJobs = 32; // as the daemon's
+const mostJobs = 32; // the daemon's limit
 const mostDifferences = 60; // shown; the CSV has all of them
 const axes = { epoch: "Epoch", elapsed_seconds: "Seconds of training" };
 const curveNames = { loss: "Loss", validation_loss: "Validation loss", error: "Error rate", validation_error: "Validation error rate" };
@@ -20,7 +20,7 @@ export function mount(root, { query }, signal) {
     x: Object.hasOwn(axes, query.get("x")) ? query.get("x") : "epoch",
     y: Object.hasOwn(curveNames, query.get("y")) ? query.get("y") : "loss",
   };
-  let answer = null;
+  let comparison = null;
   let polled = null;
   let chart = null;
 
@@ -73,7 +73,7 @@ export function mount(root, { query }, signal) {
     polled = poll(path(), (fresh) => {
       if (picked.size === 0) return;
       failure.hidden = true;
-      answer = fresh;
+      comparison = fresh;
       content.hidden = false;
       draw();
     }, {
@@ -91,24 +91,24 @@ export function mount(root, { query }, signal) {
     note();
     chart?.destroy();
     chart = null;
-    if (answer) drawCurves();
+    if (comparison) drawCurves();
   }
 
   function draw() {
     drawCurves();
-    replace(results, resultsTable(answer));
-    replace(differences, differencesTable(answer));
+    replace(results, resultsTable(comparison));
+    replace(differences, differencesTable(comparison));
   }
 
   function drawCurves() {
     chart ??= createChart(chartRoot, {
-      title: `${curveNames[shown.y]} of ${answer.jobs.length} jobs over ${axes[shown.x].toLowerCase()}`,
+      title: `${curveNames[shown.y]} of ${comparison.jobs.length} jobs over ${axes[shown.x].toLowerCase()}`,
       x: { label: axes[shown.x], format: shown.x === "epoch" ? integer : number },
       y: { label: curveNames[shown.y], log: logY.querySelector("input").checked },
       height: 360,
     });
-    chart.setData(answer.curves.map((curve, i) => ({
-      label: jobName(answer.jobs[i]),
+    chart.setData(comparison.curves.map((curve, i) => ({
+      label: jobName(comparison.jobs[i]),
       x: curve[shown.x],
       y: (curve[shown.y] ?? []).map(value),
       index: i,
@@ -143,7 +143,7 @@ function check(word, on, onChange) {
 
 const jobLink = (job) => h("a", { class: "job-link", href: `#/jobs/${encodeURIComponent(job.id)}` }, jobName(job));
 
-// One row a job: what it is, how long it took, how well it does.
+// One row a job: device, times, metrics.
 function resultsTable({ jobs }) {
   const names = Object.keys(metricNames).filter((name) => jobs.some((job) => (job.metrics?.test?.[name] ?? null) !== null));
   const head = ["Job", "State", "Device", "Parameters", "Training", "An epoch", "Test", ...names.map((name) => `Test ${metricNames[name].word}`)];
@@ -237,9 +237,9 @@ function createPicker(picked, onChange, signal) {
   count();
   send("/v1/jobs?view=summary&limit=1000", { signal, headers: { Accept: "application/json" } })
     .then((response) => response.json())
-    .then((answer) => {
+    .then((newest) => {
       // Those that are picked come first, then the newest.
-      jobs = [...answer.data.filter((job) => picked.has(job.id)), ...answer.data.filter((job) => !picked.has(job.id))];
+      jobs = [...newest.data.filter((job) => picked.has(job.id)), ...newest.data.filter((job) => !picked.has(job.id))];
       show();
     })
     .catch((error) => {

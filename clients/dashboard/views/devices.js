@@ -1,4 +1,4 @@
-// devices.js: what trains, what waits for it, and what it can train on.
+// devices.js: the devices, and the queue.
 
 import { ApiError, poll, sendJson } from "../api.js";
 import { h, keyed, replace, setText } from "../dom.js";
@@ -8,9 +8,9 @@ import { announce } from "../shell.js";
 export const title = "Devices";
 
 const stateWords = { starting: "Starting", idle: "Idle", busy: "Training", restarting: "Restarting", lost: "Lost" };
-const leastPriority = -100, mostPriority = 100; // as the daemon's
+const leastPriority = -100, mostPriority = 100; // the daemon's limits
 
-const heads = (words) => h("thead", null, h("tr", null, words.map(([word, figures]) => h("th", { scope: "col", class: figures ? "number" : null }, word))));
+const heads = (words) => h("thead", null, h("tr", null, words.map(([word, isNumber]) => h("th", { scope: "col", class: isNumber ? "number" : null }, word))));
 const jobLink = (id, name) => h("a", { href: `#/jobs/${encodeURIComponent(id)}` }, name || `…${id.slice(-8)}`);
 
 export function mount(root, _, signal) {
@@ -54,7 +54,7 @@ function devices(say, _, signal) {
   return h("section", { class: "card" }, h("h2", null, "Devices"), table);
 }
 
-// Who runs and who waits, in order; the priority of who waits can be changed here.
+// The running and the queued jobs, in order; the priority of a queued job can be changed here.
 function queue(say, failure, signal) {
   const body = h("tbody");
   const words = h("p", { class: "muted" });
@@ -76,10 +76,10 @@ function queue(say, failure, signal) {
   const button = (job, word, by, what) => h("button", { type: "button", class: "button quiet", "aria-label": `${what} the priority of ${job.name || job.id}`,
     onclick: () => prioritize(job, by) }, word);
 
-  const polled = poll("/v1/queue", (answer) => {
-    setText(words, answer.jobs.length ? `${integer(answer.running)} running, ${integer(answer.queued)} waiting.` : "Nothing runs, nothing waits.");
-    table.hidden = answer.jobs.length === 0;
-    keyed(body, answer.jobs.slice(0, 200), (job) => job.id, () => h("tr"), (row, job) => {
+  const polled = poll("/v1/queue", (listed) => {
+    setText(words, listed.jobs.length ? `${integer(listed.running)} running, ${integer(listed.queued)} waiting.` : "Nothing runs, nothing waits.");
+    table.hidden = listed.jobs.length === 0;
+    keyed(body, listed.jobs.slice(0, 200), (job) => job.id, () => h("tr"), (row, job) => {
       const text = JSON.stringify(job);
       if (row.text_ === text) return;
       row.text_ = text;
@@ -89,7 +89,7 @@ function queue(say, failure, signal) {
         h("td", null, jobLink(job.id, job.name)),
         h("td", { class: "number" }, integer(job.priority), waits && [" ", button(job, "+", 10, "Raise"), button(job, "−", -10, "Lower")]));
     });
-  }, { signal, interval: (answer) => (answer?.jobs.length ? 1000 : 2000), onError: say });
+  }, { signal, interval: (listed) => (listed?.jobs.length ? 1000 : 2000), onError: say });
   return h("section", { class: "card" }, h("h2", null, "Queue"), words, table);
 }
 

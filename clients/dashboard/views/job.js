@@ -1,5 +1,5 @@
-// job.js: one job. Its state is polled by ETag; while it lives its events are followed, which moves the
-// curve at once; where a stream cannot be had, the curve is asked for again whenever the job changes.
+// job.js: one job. Its state is polled by ETag. Its events, followed until it ends, extend the curve at once;
+// without a stream the curve is fetched again whenever the job changes.
 
 import { h, replace, setText } from "../dom.js";
 import { download, poll, sendJson } from "../api.js";
@@ -21,7 +21,7 @@ const formats = [
   ["onnx", "ONNX"],
 ];
 
-// Pairs of a term and what it is; what is null is left out.
+// Pairs of a term and its text; a null text is left out.
 function facts(list, pairs) {
   replace(list, pairs.filter(([, what]) => what !== null && what !== undefined && what !== "").map(([term, what]) => h("div", null, h("dt", null, term), h("dd", null, what))));
 }
@@ -67,7 +67,7 @@ export function mount(root, { id }, signal) {
     failure.hidden = false;
   }
 
-  // Buttons that ask the daemon for something: off while it is under way, its refusal is shown.
+  // Buttons that send a request: disabled until its response; a refusal is shown.
   async function act(button, work) {
     button.disabled = true;
     failure.hidden = true;
@@ -154,7 +154,7 @@ export function mount(root, { id }, signal) {
     follow();
   }
 
-  // Once: the stream goes on until the job has ended. What it says moves the page between two polls.
+  // Once: the stream goes on until the job has ended. Its events update the page between two polls.
   function follow() {
     if (follower) return;
     follower = followEvents({

@@ -1,19 +1,19 @@
-// job_curve.js: the error curve of a job, live. The daemon thins it; a zoom into a long one asks once
-// for more points, so that the zoomed part is worth looking at.
+// job_curve.js: the curve of a job, live. The daemon thins it; the first zoom into a long one fetches more
+// points.
 
 import { h, setText } from "../dom.js";
 import { download, getJson } from "../api.js";
 import { integer, isEnded, seconds, value } from "../format.js";
 import { createChart } from "../chart.js";
 
-const points = 2000; // asked for at first
+const points = 2000; // of the first request
 const pointsZoomed = 50000;
 const formats = [
   ["csv", "CSV", (name) => `${name}.csv`],
   ["svg", "SVG", (name) => `${name}.svg`],
   ["tfevents", "TensorBoard", (name) => `events.out.tfevents.${name}`],
 ];
-const refreshShare = 0.04; // of all epochs: so far ahead, the daemon is asked for all points again
+const refreshShare = 0.04; // of all epochs: that far ahead of the fetched curve, all points are fetched again
 const refreshPauseMs = 2500;
 
 export function curvePanel({ url, signal }) {
@@ -44,10 +44,10 @@ export function curvePanel({ url, signal }) {
     h("div", { class: "toolbar curve-foot" }, note, downloads));
 
   let job = null;
-  let data = null; // the daemon's answer, with live points appended
-  let detailed = false; // pointsZoomed were asked for
-  let followed = []; // epochs that the stream told since the last answer was asked for
-  let loadedTo = 0; // the last epoch of that answer
+  let data = null; // the curve as fetched, with live points appended
+  let detailed = false; // pointsZoomed were fetched
+  let followed = []; // epochs of the stream since the last fetch began
+  let loadedTo = 0; // the last epoch that was fetched
   let loadedAtMs = -Infinity;
   let loading = false;
   let stale = false;
@@ -92,7 +92,7 @@ export function curvePanel({ url, signal }) {
       : "No epoch has been reported yet.");
   }
 
-  // The newest answer wins; asked again at once if it went stale meanwhile.
+  // The newest response counts; a stale one is fetched again at once.
   async function load() {
     if (loading) {
       stale = true;
@@ -129,9 +129,9 @@ export function curvePanel({ url, signal }) {
     data.loss.push(event.loss);
     if (event.error !== null && event.error !== undefined) data.error ??= data.epoch.slice(1).map(() => null);
     data.error?.push(event.error ?? null);
-    for (const [name, figure] of [["validation_loss", event.validation?.loss], ["validation_error", event.validation?.error]]) {
-      if (figure !== null && figure !== undefined) data[name] ??= data.epoch.slice(1).map(() => null);
-      data[name]?.push(figure ?? null);
+    for (const [name, metric] of [["validation_loss", event.validation?.loss], ["validation_error", event.validation?.error]]) {
+      if (metric !== null && metric !== undefined) data[name] ??= data.epoch.slice(1).map(() => null);
+      data[name]?.push(metric ?? null);
     }
   }
 
@@ -149,7 +149,7 @@ export function curvePanel({ url, signal }) {
     epoch,
     draw,
     reload: load,
-    // The base without any stream: a job that changed has a longer curve.
+    // Also without a stream: a job that changed has a longer curve.
     jobChanged(fresh) {
       const first = !job;
       job = fresh;

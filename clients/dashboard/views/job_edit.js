@@ -4,7 +4,7 @@ import { h, setText } from "../dom.js";
 import { sendJson } from "../api.js";
 import { isEnded } from "../format.js";
 
-// True once the daemon has taken the change, false if it was called off.
+// True once the daemon has stored the change, false when the user cancels.
 export function editDialog(url, job, signal) {
   return new Promise((resolve) => {
     const ended = isEnded(job);

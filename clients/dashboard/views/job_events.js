@@ -5,7 +5,7 @@ import { stream } from "../api.js";
 import { integer, isEnded, number, stateWord } from "../format.js";
 
 const shown = 60;
-const epochsFollowed = 1000; // about so many epoch lines in all, however long the job is
+const epochsFollowed = 1000; // about as many epoch lines in all, for a job of any length
 const epochsOfEnded = 30;
 
 function words(event) {

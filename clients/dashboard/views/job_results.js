@@ -1,4 +1,4 @@
-// job_results.js: what a job came to: metrics of each split, the confusion matrix, predicted against true.
+// job_results.js: the results of a job: metrics of each split, the confusion matrix, predicted against true.
 
 import { h, replace } from "../dom.js";
 import { getJson } from "../api.js";
@@ -6,7 +6,7 @@ import { integer, metricNames, percent } from "../format.js";
 import { createChart } from "../chart.js";
 
 const cloudPoints = 3000; // drawn at most
-const rowsUnasked = 50000; // more predictions are fetched on demand alone
+const rowsFetched = 50000; // predictions of more rows are fetched on demand
 
 const splits = [["train", "Training"], ["validation", "Validation"], ["test", "Test"]];
 
@@ -20,7 +20,7 @@ function metricsTable(metrics) {
       present.map(([split]) => h("td", { class: "number", "data-metric": `${split}.${name}` }, format(metrics[split][name] ?? null))))))));
 }
 
-// Shaded by the share of the true class; the figure itself stands in each cell.
+// Each cell holds its count, shaded by the share of the true class.
 function confusionTable(confusion) {
   const classes = confusion.map((_, i) => i);
   return h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Counts of each class" }, h("table", { class: "confusion" },
@@ -49,23 +49,23 @@ export function resultPanels({ url, signal }) {
 
   async function drawCloud() {
     replace(cloud, h("h2", null, "Predicted against true"));
-    let answer;
+    let predictions;
     try {
-      answer = await getJson(`${url}/predictions`, { signal });
+      predictions = await getJson(`${url}/predictions`, { signal });
     } catch (error) {
       if (!signal.aborted) cloud.append(h("p", { class: "muted" }, error.message));
       return;
     }
     // one target or several: a row of several is an array
-    const columns = Array.isArray(answer.target[0]) ? answer.target[0].length : 1;
-    const step = Math.max(1, Math.ceil((answer.target.length * columns) / cloudPoints));
+    const columns = Array.isArray(predictions.target[0]) ? predictions.target[0].length : 1;
+    const step = Math.max(1, Math.ceil((predictions.target.length * columns) / cloudPoints));
     const curves = [];
     let least = Infinity, most = -Infinity;
     for (let c = 0; c < Math.min(columns, 8); c++) {
       const x = [], y = [];
-      for (let i = 0; i < answer.target.length; i += step) {
-        const actual = columns > 1 ? answer.target[i][c] : [answer.target[i]].flat()[0];
-        const predicted = columns > 1 ? answer.prediction[i][c] : [answer.prediction[i]].flat()[0];
+      for (let i = 0; i < predictions.target.length; i += step) {
+        const actual = columns > 1 ? predictions.target[i][c] : [predictions.target[i]].flat()[0];
+        const predicted = columns > 1 ? predictions.prediction[i][c] : [predictions.prediction[i]].flat()[0];
         if (!Number.isFinite(actual) || !Number.isFinite(predicted)) continue;
         x.push(actual);
         y.push(predicted);
@@ -77,7 +77,7 @@ export function resultPanels({ url, signal }) {
     if (most > least) curves.push({ label: "As it should be", x: [least, most], y: [least, most], index: 7, dash: [5, 4] });
     const chart = createChart(cloud, { title: "Predicted against true, test rows", x: { label: "True" }, y: { label: "Predicted" }, height: 280, signal });
     chart.setData(curves);
-    if (step > 1) cloud.append(h("p", { class: "muted small" }, `Every ${step}th of ${integer(answer.rows)} rows.`));
+    if (step > 1) cloud.append(h("p", { class: "muted small" }, `Every ${step}th of ${integer(predictions.rows)} rows.`));
   }
 
   return {
@@ -97,7 +97,7 @@ export function resultPanels({ url, signal }) {
       const numeric = test && test.mse !== null && test.mse !== undefined && !matrix;
       cloud.hidden = !numeric || !job.weights;
       if (cloud.hidden) return;
-      if (test.rows <= rowsUnasked) drawCloud();
+      if (test.rows <= rowsFetched) drawCloud();
       else replace(cloud, h("h2", null, "Predicted against true"), h("button", { type: "button", class: "button", onclick: drawCloud }, `Load ${integer(test.rows)} rows`));
     },
   };

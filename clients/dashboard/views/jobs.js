@@ -10,10 +10,10 @@ export const title = "Jobs";
 
 const states = ["queued", "running", "succeeded", "failed", "cancelled"];
 const pageSizes = [50, 200, 1000];
-const mostCompared = 32; // as the daemon's
-const rowsAtOnce = 120; // a long page is built in steps, so that no step is felt
+const mostCompared = 32; // the daemon's limit
+const rowsAtOnce = 120; // a long page is built in steps, each too short to notice
 
-// The metric that says most of a job's test set.
+// The most important metric of a job's test set.
 function leadingMetric(job) {
   const test = job.metrics?.test;
   if (!test) return "–";
@@ -24,7 +24,7 @@ function leadingMetric(job) {
   return "–";
 }
 
-// What is still to wait for, or what it took.
+// The time left, or the time it took.
 function waitWords(job) {
   if (job.status === "queued") return job.queue_position === null ? "waiting" : `place ${job.queue_position + 1} in the queue`;
   if (job.status === "running") return job.eta_seconds === null ? "" : `${duration(job.eta_seconds)} left`;
@@ -41,7 +41,7 @@ function lossWords(job) {
 export function mount(root, { query }, signal) {
   const picked = new Set((query.get("pick") ?? "").split(",").filter(Boolean));
   let page = [];
-  let known = null; // id -> state of the page before, to say what changed
+  let known = null; // id -> status on the page before, to announce changes
   let next = null;
   let built = rowsAtOnce;
 
@@ -193,10 +193,10 @@ export function mount(root, { query }, signal) {
     known = new Map(page.map((job) => [job.id, job.status]));
   }
 
-  const polled = poll(path(), (answer) => {
+  const polled = poll(path(), (list) => {
     failure.hidden = true;
-    page = answer.data;
-    next = answer.has_more ? answer.next : null;
+    page = list.data;
+    next = list.has_more ? list.next : null;
     tell();
     show();
     setTimeout(grow, 0);

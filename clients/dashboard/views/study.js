@@ -95,9 +95,9 @@ export function mount(root, { query }, signal) {
     drawBars();
   });
 
-  const polled = poll(path(), (answer) => {
+  const polled = poll(path(), (list) => {
     failure.hidden = true;
-    jobs = answer.data;
+    jobs = list.data;
     draw();
   }, {
     signal,
@@ -126,7 +126,7 @@ function tableOf(found) {
       h("tbody", null, rows))));
 }
 
-// The form that submits the study; what was submitted so far stays when one is refused.
+// The form that submits the study; when one job is refused, those before it stay submitted.
 function submission(onSubmitted, failure, signal, tag) {
   const field = (id, word, value, min, max) => ({
     input: h("input", { id, type: "number", value, min, max, required: true }),

@@ -1,12 +1,12 @@
 // submit.js: a new job. One spec, shown twice: as a form of the usual fields and as JSON; a change of
-// either goes to the other. The daemon checks it while one types, without queueing anything.
+// either goes to the other. The daemon checks it at each change, and queues nothing.
 
 import { h, replace, setText } from "../dom.js";
 import { getJson, sendJson, token } from "../api.js";
 import { announce, navigate } from "../shell.js";
 import { copyButton } from "../copy.js";
 import { examples } from "../examples.js";
-import { placeOf, pointerPlaces, prettyJson as pretty } from "../json.js";
+import { offsetsOf, pointerOffsets, prettyJson as pretty } from "../json.js";
 import { checkPanel } from "./submit_check.js";
 import { specForm } from "./submit_form.js";
 import { uploadPanel } from "./submit_upload.js";
@@ -18,7 +18,7 @@ const typingPauseMs = 250;
 
 const prettyJson = (value) => pretty(value, 60); // as wide as the editor
 
-// What a stored job says beyond what its author meant: absent figures, and hashes filled in.
+// Removes from a stored job what the daemon filled in: nulls and hashes.
 function bare(value) {
   if (Array.isArray(value)) return value.map(bare);
   if (value === null || typeof value !== "object") return value;
@@ -93,7 +93,7 @@ export async function mount(root, { query }, signal) {
     },
   });
 
-  // What of the present data still holds for a dataset: shares and scaling, no generator's figures.
+  // The members of the present data that hold for a dataset: shares and scaling, none of a generator's.
   function keptData() {
     const { test, validation, standardize, normalize } = spec.data ?? {};
     return Object.fromEntries(Object.entries({ test, validation, standardize, normalize }).filter(([, value]) => value !== undefined));
@@ -106,18 +106,18 @@ export async function mount(root, { query }, signal) {
       h("section", { class: "card" }, h("div", { class: "field" }, h("div", { class: "toolbar" }, h("label", { class: "grow heading-label", for: "json" }, "JSON"), copyButton(() => json.value)), json, jsonError)),
       h("section", { class: "card" }, h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "With curl"), copyButton(() => curl.textContent)), curl))));
 
-  // Selects in the JSON what a pointer speaks of.
+  // Selects the value of a pointer in the JSON.
   function select(pointer) {
-    let place = null;
+    let offsets = null;
     try {
-      place = placeOf(pointerPlaces(json.value), pointer);
+      offsets = offsetsOf(pointerOffsets(json.value), pointer);
     } catch {
       // not JSON at the moment
     }
     json.focus();
-    if (!place) return;
-    json.setSelectionRange(...place);
-    const line = json.value.slice(0, place[0]).split("\n").length - 1;
+    if (!offsets) return;
+    json.setSelectionRange(...offsets);
+    const line = json.value.slice(0, offsets[0]).split("\n").length - 1;
     json.scrollTop = Math.max(0, (line - 4) * parseFloat(getComputedStyle(json).lineHeight));
   }
 

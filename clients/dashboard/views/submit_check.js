@@ -1,5 +1,5 @@
-// submit_check.js: what the daemon says of a job before it is queued: its faults, or its shapes,
-// parameters, bytes and how long it would take where.
+// submit_check.js: the daemon's check of a job that is not queued: its faults, or its shapes, parameters,
+// bytes, and estimated seconds per device.
 
 import { h, replace, setText } from "../dom.js";
 import { ApiError, sendJson } from "../api.js";
@@ -17,14 +17,14 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
   const facts = h("dl", { class: "facts" });
   const layers = h("details", { class: "plot-table" });
   const node = h("div", { class: "check-panel" }, state, faults, facts, layers);
-  let asked = null;
-  let said = "";
+  let pending = null;
+  let announced = "";
 
   function mark(kind, text) {
     state.dataset.state = kind;
     setText(state, text);
-    if (text !== said && kind !== "checking") announce(text);
-    if (kind !== "checking") said = text;
+    if (text !== announced && kind !== "checking") announce(text);
+    if (kind !== "checking") announced = text;
   }
 
   function empty() {
@@ -43,24 +43,24 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
     onErrors(errors);
   }
 
-  function accept(answer) {
+  function accept(checked) {
     mark("good", "Valid");
     replace(faults);
     onErrors([]);
-    onDefaults(answer.spec);
-    const { rows } = answer;
+    onDefaults(checked.spec);
+    const { rows } = checked;
     const fact = (term, what) => [h("dt", null, term), h("dd", null, what)];
     replace(facts,
       fact("Rows", `${integer(rows.train)} to train on, ${integer(rows.validation)} for validation, ${integer(rows.test)} for the test`),
-      fact("Parameters", integer(answer.parameters)),
-      fact("Memory", bytes(answer.bytes)),
-      answer.estimates.map(({ device, executor, seconds: time }) => fact(`On ${device}`, `about ${seconds(time)} (${executor})`)));
+      fact("Parameters", integer(checked.parameters)),
+      fact("Memory", bytes(checked.bytes)),
+      checked.estimates.map(({ device, executor, seconds: time }) => fact(`On ${device}`, `about ${seconds(time)} (${executor})`)));
     const wasOpen = layers.open;
     layers.hidden = false;
-    replace(layers, h("summary", null, `Shapes of ${answer.layers.length} layers`),
+    replace(layers, h("summary", null, `Shapes of ${checked.layers.length} layers`),
       h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Shapes of the layers" }, h("table", { class: "compact" },
         h("thead", null, h("tr", null, h("th", { scope: "col" }, "Layer"), ["In", "Out", "Parameters"].map((word) => h("th", { scope: "col", class: "number" }, word)))),
-        h("tbody", null, answer.layers.map((layer, i) => h("tr", null, h("td", null, `${i} ${layer.type}`),
+        h("tbody", null, checked.layers.map((layer, i) => h("tr", null, h("td", null, `${i} ${layer.type}`),
           h("td", { class: "number" }, shape(layer, "in")), h("td", { class: "number" }, shape(layer, "out")), h("td", { class: "number" }, integer(layer.parameters))))))));
     layers.open = wasOpen;
   }
@@ -70,20 +70,20 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
     node,
     show,
     unreadable() {
-      asked?.abort();
+      pending?.abort();
       mark("refused", "The JSON cannot be read");
       replace(faults);
       empty();
     },
-    // The newest text counts; an older answer that comes later is dropped.
+    // The newest text counts; a response to an older one is dropped.
     async check(text) {
-      asked?.abort();
-      const mine = (asked = new AbortController());
+      pending?.abort();
+      const mine = (pending = new AbortController());
       signal.addEventListener("abort", () => mine.abort(), { once: true, signal: mine.signal });
       mark("checking", "Checking");
       try {
-        const answer = await sendJson("POST", "/v1/jobs?validate=only", text, { signal: mine.signal });
-        if (!mine.signal.aborted) accept(answer);
+        const checked = await sendJson("POST", "/v1/jobs?validate=only", text, { signal: mine.signal });
+        if (!mine.signal.aborted) accept(checked);
       } catch (error) {
         if (mine.signal.aborted || signal.aborted) return;
         if (error instanceof ApiError && error.status) show(error);

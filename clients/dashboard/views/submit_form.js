@@ -1,5 +1,5 @@
 // submit_form.js: the usual fields of a job as a form. The form holds no state of its own: it writes into
-// the spec by JSON pointers and is written from it; what it does not know stays as it is.
+// the spec by JSON pointers and is written from it; other members stay unchanged.
 
 import { attribute, h, replace, setText } from "../dom.js";
 import { pointerGet, pointerSet } from "../json.js";
@@ -9,8 +9,8 @@ const losses = ["mse", "mae", "huber", "bce", "bce_with_logits", "cross_entropy"
 const optimizers = ["sgd", "adam", "adamw", "rmsprop", "adagrad", "lion"];
 const withMomentum = ["sgd", "rmsprop"];
 
-// What was typed as JSON has it: a number if it is one, else the text, which the daemon then explains.
-function figure(text) {
+// The typed text as a JSON value: a number if it is one, else the text, which the daemon refuses.
+function typedValue(text) {
   const trimmed = text.trim();
   if (trimmed === "") return undefined;
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(trimmed) ? Number(trimmed) : trimmed;
@@ -20,11 +20,11 @@ const shown = (value) => (value === undefined || value === null ? "" : typeof va
 
 export function specForm({ datasets, devices, onChange }) {
   let spec = {};
-  let inline = null; // kept while another source is tried
+  let inline = null; // stored while another source is chosen
   const fields = []; // {pointer, input, error, write(value), wrap}
   const node = h("form", { class: "spec-form", onsubmit: (event) => event.preventDefault() });
 
-  function field(pointer, label, input, { read = () => figure(input.value), write = (value) => (input.value = shown(value)), hint, wide } = {}) {
+  function field(pointer, label, input, { read = () => typedValue(input.value), write = (value) => (input.value = shown(value)), hint, wide } = {}) {
     const id = `f${pointer.replaceAll("/", "-")}`;
     const error = h("span", { class: "error", id: `${id}-error` });
     input.id = id;
@@ -46,7 +46,7 @@ export function specForm({ datasets, devices, onChange }) {
   const choice = (words, first) => h("select", null, first && h("option", { value: "" }, first), words.map((word) => h("option", { value: word }, word)));
   const word = (input) => ({ read: () => input.value || undefined });
 
-  // where the rows come from: the value of the select says which member of data stands
+  // the source of the rows: the value of the select is the member of data
   const source = h("select", { "data-special": "1" });
   const datasetOptions = h("optgroup", { label: "Datasets" });
   source.append(datasetOptions, h("optgroup", { label: "Made up" }, h("option", { value: "generator:xor" }, "XOR, four rows"), h("option", { value: "generator:disc" }, "disc, points in a square")),
@@ -158,7 +158,7 @@ export function specForm({ datasets, devices, onChange }) {
 
   const entry = (pointer) => fields.find((each) => each.pointer === pointer);
 
-  // Only what means something for this data and this optimizer.
+  // Only the fields that apply to this data and this optimizer.
   function arrange() {
     const data = spec.data ?? {};
     entry("/data/path").wrap.hidden = data.path === undefined;
@@ -167,7 +167,7 @@ export function specForm({ datasets, devices, onChange }) {
     entry("/optimizer/momentum").wrap.hidden = !withMomentum.includes(spec.optimizer?.type ?? "sgd");
   }
 
-  // The spec came from elsewhere: everything but what is being typed in follows it.
+  // The spec changed elsewhere: every field but the focused one follows it.
   function show(next) {
     spec = next;
     for (const each of fields) if (document.activeElement !== each.input || each.input.tagName === "SELECT") each.write(pointerGet(spec, each.pointer));
@@ -187,18 +187,18 @@ export function specForm({ datasets, devices, onChange }) {
     // Each error at the field that holds its pointer, or at the nearest around it.
     showErrors(errors) {
       const all = [...fields, ...layers.fields()];
-      const said = new Map();
+      const faulty = new Map();
       for (const { pointer, detail } of errors) {
         const nearest = all.filter((each) => pointer === each.pointer || pointer.startsWith(`${each.pointer}/`)).sort((a, b) => b.pointer.length - a.pointer.length)[0];
-        if (nearest && !nearest.wrap.hidden) said.set(nearest, [...(said.get(nearest) ?? []), detail]);
+        if (nearest && !nearest.wrap.hidden) faulty.set(nearest, [...(faulty.get(nearest) ?? []), detail]);
       }
-      // a layer's fields share one line for what is wrong with it
+      // a layer's fields share one line for its errors
       const lines = new Map(all.map((each) => [each.error, []]));
-      for (const [each, words] of said) lines.get(each.error).push(...words);
+      for (const [each, words] of faulty) lines.get(each.error).push(...words);
       for (const [line, words] of lines) setText(line, words.join(" "));
-      for (const each of all) attribute(each.input, "aria-invalid", said.has(each) ? "true" : null);
+      for (const each of all) attribute(each.input, "aria-invalid", faulty.has(each) ? "true" : null);
     },
-    // What the daemon would fill in stands in the empty fields.
+    // Empty fields show the daemon's defaults.
     showDefaults(filled) {
       for (const { pointer, input } of [...fields, ...layers.fields()]) {
         if (input.tagName !== "INPUT" || input.type !== "text" || ["/name", "/tags", "/data/target"].includes(pointer)) continue;

@@ -2,7 +2,7 @@
 
 import { h, keyed, replace } from "../dom.js";
 
-// Fields that are asked for; all others are left to the JSON.
+// The fields in the form; all others are edited in the JSON.
 const kinds = {
   linear: ["out_features"],
   relu: [], leaky_relu: ["negative_slope"], elu: ["alpha"], silu: [], gelu: [], softplus: ["beta"], tanh: [], sigmoid: [], sin: [],
@@ -34,7 +34,7 @@ const firstValues = {
   residual: { layers: [{ type: "relu" }] },
 };
 
-function figure(text) {
+function typedValue(text) {
   const trimmed = text.trim();
   if (trimmed === "") return undefined;
   try {
@@ -67,7 +67,7 @@ export function layersEditor({ onChange }) {
     changed(to);
   }
 
-  // A row is made anew when the kind or the place of its layer changed; otherwise only its values.
+  // A row is rebuilt when the kind or the index of its layer changed; otherwise its values are updated.
   function row({ layer, index }) {
     const select = kindSelect({ "aria-label": `Layer ${index}` });
     if (!Object.hasOwn(kinds, layer.type)) select.prepend(h("option", { value: layer.type ?? "" }, layer.type || "?"));
@@ -81,7 +81,7 @@ export function layersEditor({ onChange }) {
       const id = `f-layer-${index}-${name}`;
       const input = h("input", { id, type: "text", inputmode: "decimal", autocomplete: "off", size: "5", "aria-describedby": fault.id });
       input.addEventListener("input", () => {
-        const value = figure(input.value);
+        const value = typedValue(input.value);
         if (value === undefined) delete layers[index][name];
         else layers[index][name] = value;
         onChange(layers);

@@ -11,7 +11,7 @@ const nameAllowed = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}$/;
 // "My houses.csv.gz" -> "My-houses".
 const nameOf = (file) => file.name.replace(/(\.(csv|json|npy|npz|txt|gz|safetensors|ubyte))+$/i, "").replace(/[^A-Za-z0-9_.-]+/g, "-").replace(/^\.+/, "");
 
-// The files of MNIST as they are published say what they are.
+// The names of the published files of MNIST give the part.
 function partOf(file) {
   const found = /^(train|t10k)-(images|labels)/.exec(file.name);
   return found ? `${found[1] === "train" ? "train" : "test"}/${found[2] === "images" ? "x" : "y"}` : "";
@@ -24,16 +24,16 @@ export function uploadPanel({ signal, onUploaded }) {
   const send = h("button", { class: "button" }, "Upload");
   const stop = h("button", { type: "button", class: "button", hidden: true }, "Stop");
   const bar = h("progress", { class: "meter", max: "1", value: "0", "aria-label": "Upload", hidden: true });
-  const said = h("p", { class: "upload-said", role: "status" });
+  const outcome = h("p", { class: "upload-said", role: "status" });
   const form = h("form", { id: "upload" },
     h("div", { class: "fields" },
       h("div", { class: "field wide" }, h("label", { for: "upload-file" }, "File: CSV, NPY, NPZ, IDX, safetensors, JSON, gz of any"), file),
       h("div", { class: "field" }, h("label", { for: "upload-name" }, "Name"), name),
       h("div", { class: "field" }, h("label", { for: "upload-part" }, "It is"), part)),
     h("div", { class: "toolbar upload-go" }, send, stop),
-    bar, said);
+    bar, outcome);
   const node = h("section", { class: "card", "aria-labelledby": "upload-title" }, h("h2", { id: "upload-title" }, "Upload a dataset"), form);
-  let named = false; // by hand
+  let named = false; // by the user
   let running = null;
 
   name.addEventListener("input", () => (named = name.value !== ""));
@@ -46,8 +46,8 @@ export function uploadPanel({ signal, onUploaded }) {
   signal.addEventListener("abort", () => running?.abort());
 
   function say(text, bad) {
-    said.classList.toggle("bad", !!bad);
-    setText(said, text);
+    outcome.classList.toggle("bad", !!bad);
+    setText(outcome, text);
   }
 
   form.addEventListener("submit", async (event) => {
@@ -66,8 +66,8 @@ export function uploadPanel({ signal, onUploaded }) {
         signal: running.signal,
         onProgress(sent, total) {
           bar.value = total ? sent / total : 0;
-          said.classList.remove("bad");
-          said.textContent = sent < total ? `${bytes(sent)} of ${bytes(total)} (${percent(sent / total, 0)})` : "Sent; the daemon reads it.";
+          outcome.classList.remove("bad");
+          outcome.textContent = sent < total ? `${bytes(sent)} of ${bytes(total)} (${percent(sent / total, 0)})` : "Sent; the daemon reads it.";
         },
       });
       bar.value = 1;

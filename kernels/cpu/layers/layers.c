@@ -2,19 +2,14 @@
 
 #include <assert.h>
 
+#include "kernels/formulas/activations.h"
+
+#define ACTIVATION_ROW(code) [EP_LAYER_##code] = &ep_reference_activation,
+
 static const ep_reference_layer *const layers[] = {
     [EP_LAYER_LINEAR] = &ep_reference_linear,
-    [EP_LAYER_RELU] = &ep_reference_activation,
-    [EP_LAYER_LEAKY_RELU] = &ep_reference_activation,
-    [EP_LAYER_TANH] = &ep_reference_activation,
-    [EP_LAYER_SIGMOID] = &ep_reference_activation,
-    [EP_LAYER_GELU] = &ep_reference_activation,
-    [EP_LAYER_SIN] = &ep_reference_activation,
     [EP_LAYER_SOFTMAX] = &ep_reference_softmax,
     [EP_LAYER_LOG_SOFTMAX] = &ep_reference_log_softmax,
-    [EP_LAYER_ELU] = &ep_reference_activation,
-    [EP_LAYER_SILU] = &ep_reference_activation,
-    [EP_LAYER_SOFTPLUS] = &ep_reference_activation,
     [EP_LAYER_FLATTEN] = &ep_reference_identity,
     [EP_LAYER_CONV2D] = &ep_reference_conv2d,
     [EP_LAYER_MAX_POOL2D] = &ep_reference_max_pool2d,
@@ -26,7 +21,7 @@ static const ep_reference_layer *const layers[] = {
     [EP_LAYER_LAYER_NORM] = &ep_reference_layer_norm,
     [EP_LAYER_EMBEDDING] = &ep_reference_embedding,
     [EP_LAYER_RESIDUAL] = &ep_reference_identity,
-};
+    EP_ACTIVATIONS(ACTIVATION_ROW)};
 _Static_assert(sizeof layers / sizeof layers[0] == EP_LAYER_COUNT, "a layer has no row");
 
 const ep_reference_layer *ep_reference_layer_of(ep_layer_type type) {

@@ -1,13 +1,8 @@
 #include "kernels/cpu/layers/losses.h"
 
-#include <assert.h>
 #include <stddef.h>
 
 #include "kernels/formulas/losses.h"
-
-typedef double (*loss_function)(const ep_program *program, const ep_real *output,
-                                const void *target, int64_t rows, double divisor, ep_real *grad,
-                                int64_t *errors);
 
 /* One output against one target: mse, mae, huber, bce, bce_with_logits. */
 static double loss_of_numbers(const ep_program *program, const ep_real *output, const void *target,
@@ -25,76 +20,42 @@ static double loss_of_numbers(const ep_program *program, const ep_real *output, 
   return sum;
 }
 
-static int64_t first_largest(const ep_real *row, int64_t columns) {
-  int64_t found = 0;
-  for (int64_t j = 1; j < columns; j++) {
-    if (row[j] > row[found]) found = j;
-  }
-  return found;
-}
-
-/* One row of logits z: the sum of t_j (ln s + m - z_j), and what losses.h asks of it. */
+/* One row z of class `label`: the sum of t_j (ln s + m - z_j), or of t_j (-z_j) where the loss does
+ * not normalize; and the gradient, as losses.h has them. */
 static double loss_of_row(const ep_program *program, const ep_real *z, int64_t label,
                           double divisor, ep_real *grad) {
   int64_t columns = program->out_features;
-  ep_real m = z[first_largest(z, columns)];
+  bool normalizes = ep_loss_normalizes(program->loss);
+  ep_real m = z[ep_argmax(z, (int)columns)];
   ep_real label_weight = ep_class_weight(program->class_weights, label);
   double s = 0, total = 0, targets = 0;
-  for (int64_t j = 0; j < columns; j++) s += exp(z[j] - m);
+  for (int64_t j = 0; normalizes && j < columns; j++) s += exp(z[j] - m);
   for (int64_t j = 0; j < columns; j++) {
     double t = ep_class_target(program->label_smoothing, columns, label, label_weight, j,
                                ep_class_weight(program->class_weights, j));
-    if (t != 0) total += t * (log(s) + m - z[j]); /* z_j may be -infinity */
+    if (t != 0) total += t * ((normalizes ? log(s) + m : 0) - z[j]); /* z_j may be -infinity */
     targets += t;
     if (grad) grad[j] = (ep_real)-t;
   }
   for (int64_t j = 0; grad && j < columns; j++) {
-    grad[j] = (ep_real)(targets * exp(z[j] - m) / s + grad[j]) / (ep_real)divisor;
+    double share = normalizes ? targets * exp(z[j] - m) / s : 0;
+    grad[j] = (ep_real)(share + grad[j]) / (ep_real)divisor;
   }
   return total;
 }
 
-static double loss_of_logits(const ep_program *program, const ep_real *output, const void *target,
-                             int64_t rows, double divisor, ep_real *grad, int64_t *errors) {
+/* Rows of outputs against a class each: cross_entropy, nll. */
+static double loss_of_classes(const ep_program *program, const ep_real *output, const void *target,
+                              int64_t rows, double divisor, ep_real *grad, int64_t *errors) {
   const int32_t *class = target;
   int64_t columns = program->out_features;
   double total = 0;
   for (int64_t row = 0; row < rows; row++, output += columns) {
     total += loss_of_row(program, output, class[row], divisor, grad ? grad + row * columns : NULL);
-    *errors += first_largest(output, columns) != class[row];
+    *errors += ep_argmax(output, (int)columns) != class[row];
   }
   return total;
 }
-
-/* A row of log-probabilities z and a class c: -w_c z_c; derivative by z_j: -w_c [j = c]. */
-static double loss_of_log_probabilities(const ep_program *program, const ep_real *output,
-                                        const void *target, int64_t rows, double divisor,
-                                        ep_real *grad, int64_t *errors) {
-  const int32_t *class = target;
-  int64_t columns = program->out_features;
-  double total = 0;
-  for (int64_t row = 0; row < rows; row++, output += columns) {
-    ep_real weight = ep_class_weight(program->class_weights, class[row]);
-    total -= (double)weight * output[class[row]];
-    *errors += first_largest(output, columns) != class[row];
-    if (!grad) continue;
-    for (int64_t j = 0; j < columns; j++) {
-      grad[row * columns + j] = j == class[row] ? -weight / (ep_real)divisor : 0;
-    }
-  }
-  return total;
-}
-
-static const loss_function losses[] = {
-    [EP_LOSS_MSE] = loss_of_numbers,
-    [EP_LOSS_MAE] = loss_of_numbers,
-    [EP_LOSS_HUBER] = loss_of_numbers,
-    [EP_LOSS_BCE] = loss_of_numbers,
-    [EP_LOSS_BCE_WITH_LOGITS] = loss_of_numbers,
-    [EP_LOSS_CROSS_ENTROPY] = loss_of_logits,
-    [EP_LOSS_NLL] = loss_of_log_probabilities,
-};
-_Static_assert(sizeof losses / sizeof losses[0] == EP_LOSS_COUNT, "a loss has no row");
 
 double ep_reference_loss_share(const ep_program *program, const void *target) {
   if (!ep_loss_takes_classes(program->loss)) return (double)program->target_columns;
@@ -103,6 +64,7 @@ double ep_reference_loss_share(const ep_program *program, const void *target) {
 
 double ep_reference_loss(const ep_program *program, const ep_real *output, const void *target,
                          int64_t rows, double divisor, ep_real *grad, int64_t *errors) {
-  assert(program->loss < EP_LOSS_COUNT && losses[program->loss]);
-  return losses[program->loss](program, output, target, rows, divisor, grad, errors);
+  if (ep_loss_takes_classes(program->loss))
+    return loss_of_classes(program, output, target, rows, divisor, grad, errors);
+  return loss_of_numbers(program, output, target, rows, divisor, grad, errors);
 }

@@ -1,9 +1,9 @@
-/* cpu.h: what the executors of the CPU backend share: the backend itself and their table. Private
- * to kernels/cpu and its tests. */
+/* cpu.h: the CPU backend's device: the processor, as all its executors see it. Private to
+ * kernels/cpu and its tests. */
 #ifndef EP_KERNELS_CPU_RUNTIME_CPU_H
 #define EP_KERNELS_CPU_RUNTIME_CPU_H
 
-#include "kernels/executor.h"
+#include "kernels/backend.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,11 +29,6 @@ struct ep_backend {
 const char *ep_instruction_set_name(ep_instruction_set instruction_set); /* "avx512" */
 /* The processor's, or the one that the environment's EPOCHD_TEST_INSTRUCTION_SET names, if less. */
 ep_instruction_set ep_instruction_set_detect(void);
-
-/* The table that compile chooses from, the most special first, cpu/reference last. Static. */
-const ep_executor *const *ep_cpu_executors(int *count);
-
-extern const ep_executor ep_cpu_fused, ep_cpu_blocked, ep_cpu_reference;
 
 #ifdef __cplusplus
 }

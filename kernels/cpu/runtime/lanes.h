@@ -87,13 +87,17 @@ LANES_INLINE void lanes_store_some(float *to, lanes value, int64_t count) {
 #endif
 }
 
-/* A mask says yes or no for each lane. Comparisons with NaN say no.
+/* A mask has a bit for each lane. A comparison with NaN is false; lanes_unordered is true where
+ * either is NaN.
  * lanes_max(a, b) and lanes_min(a, b) are b when either is NaN: put the bound first and the value
  * second, and NaN passes through. */
 #if EP_LANES == 16
 typedef __mmask16 lanes_mask;
 LANES_INLINE lanes_mask lanes_less(lanes a, lanes b) {
   return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_LT_OQ);
+}
+LANES_INLINE lanes_mask lanes_unordered(lanes a, lanes b) {
+  return _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_UNORD_Q);
 }
 LANES_INLINE lanes_mask lanes_int_less(lanes_int a, lanes_int b) {
   return _mm512_cmplt_epi32_mask((__m512i)a, (__m512i)b);
@@ -103,6 +107,9 @@ LANES_INLINE lanes_mask lanes_int_equal(lanes_int a, lanes_int b) {
 }
 LANES_INLINE lanes_mask lanes_mask_and(lanes_mask a, lanes_mask b) {
   return (lanes_mask)(a & b);
+}
+LANES_INLINE lanes_mask lanes_mask_or(lanes_mask a, lanes_mask b) {
+  return (lanes_mask)(a | b);
 }
 LANES_INLINE lanes_mask lanes_mask_differ(lanes_mask a, lanes_mask b) {
   return (lanes_mask)(a ^ b);
@@ -127,6 +134,9 @@ typedef lanes_int lanes_mask; /* all ones or all zeros */
 LANES_INLINE lanes_mask lanes_less(lanes a, lanes b) {
   return (lanes_mask)(a < b);
 }
+LANES_INLINE lanes_mask lanes_unordered(lanes a, lanes b) {
+  return (lanes_mask)(a != a) | (lanes_mask)(b != b);
+}
 LANES_INLINE lanes_mask lanes_int_less(lanes_int a, lanes_int b) {
   return (lanes_mask)(a < b);
 }
@@ -135,6 +145,9 @@ LANES_INLINE lanes_mask lanes_int_equal(lanes_int a, lanes_int b) {
 }
 LANES_INLINE lanes_mask lanes_mask_and(lanes_mask a, lanes_mask b) {
   return a & b;
+}
+LANES_INLINE lanes_mask lanes_mask_or(lanes_mask a, lanes_mask b) {
+  return a | b;
 }
 LANES_INLINE lanes_mask lanes_mask_differ(lanes_mask a, lanes_mask b) {
   return a ^ b;

@@ -18,7 +18,7 @@ struct row_figures {
 };
 
 /* Of a lane's row r, whose outputs are scores of classes: whether another class than `label` is the
- * first with the greatest score; a NaN is greater than all. asked: the label's score, written. */
+ * first in the order of ep_argmax_precedes. asked: the label's score, written. */
 static __device__ __forceinline__ bool classes_miss(const float (&y)[tiles_down(LAST)][4], int r,
                                                     int label, float &asked) {
   int lane = threadIdx.x % WARP, g = lane / 4;
@@ -32,9 +32,8 @@ static __device__ __forceinline__ bool classes_miss(const float (&y)[tiles_down(
 #pragma unroll
   for (int h = 0; h < HALVES; h++) {
     float score = y[h / 2][h % 2 * 2 + r];
-    bool first = h * 8 + g < label && (score == asked || (isnan(score) && isnan(asked)));
-    bool more = score > asked || (isnan(score) && !isnan(asked));
-    better |= __ballot_sync(ALL, h * 8 + g < OUT && (more || first));
+    int j = h * 8 + g;
+    better |= __ballot_sync(ALL, j < OUT && ep_argmax_precedes(score, j, asked, label));
   }
   return better >> lane % 4 & 0x11111111u;
 }
@@ -84,12 +83,12 @@ static __device__ __forceinline__ void classes_take(const row_set &rows, const i
                                                     row_figures &out) {
   int lane = threadIdx.x % WARP, g = lane / 4;
   softmax of;
-  if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) of = softmax_of(y);
+  if constexpr (ep_loss_normalizes(LOSS)) of = softmax_of(y);
 #pragma unroll
   for (int r = 0; r < 2; r++) {
     float asked, value = 0;
     bool counts = 2 * (lane % 4) + r < rows.valid, misses = classes_miss(y, r, label[r], asked);
-    if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) {
+    if constexpr (ep_loss_normalizes(LOSS)) {
       float log_sum = logf(of.sum[r]) + of.greatest[r], share = __fdividef(1, of.sum[r]);
 #pragma unroll
       for (int h = 0; h < HALVES; h++) {

@@ -19,6 +19,12 @@ int ep_cuda_dense_layers(const ep_program *program, int64_t widest, int most,
   return count;
 }
 
+bool ep_cuda_dense_suits(const ep_program *program) {
+  bool precise = program->precision == EP_PRECISION_FP32 || program->precision == EP_PRECISION_TF32;
+  return precise && ep_program_is_resident(program) && ep_program_takes_plain_rows(program) &&
+         program->optimizer.clip_norm == 0;
+}
+
 ep_op ep_cuda_dense_activation(const ep_cuda_dense_layer *layer) {
   return layer->activation ? *layer->activation : (ep_op){.type = (ep_layer_type)-1};
 }

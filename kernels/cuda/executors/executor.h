@@ -5,7 +5,7 @@
 #define EP_KERNELS_CUDA_EXECUTORS_EXECUTOR_H
 
 #include "kernels/cuda/network/network.h"
-#include "kernels/executor.h"
+#include "kernels/plans/profile.h"
 
 /* Steps to run. All pointers are device memory; lr: [lr_count]; loss, errors: [steps], written.
  * update: [steps], what the steps' rates come to; NULL where that is their lr alone. */
@@ -19,9 +19,9 @@ typedef struct {
 } ep_cuda_span;
 
 typedef struct {
-  const char *name;
-  ep_capabilities capabilities;
-  bool (*accepts)(const ep_backend *backend, const ep_program *program); /* size, fit */
+  const ep_executor_profile *profile; /* which programs it takes */
+  /* Whether what it needs at run time is installed here. No slot: it needs nothing. */
+  bool (*available)(void);
   /* The network is lent until destroy; one that is run by segments has its training rows on the
    * device. Device memory is taken from the network's. EP_UNSUPPORTED when it turns out only now
    * that the program cannot be run: another executor is asked then. */
@@ -36,14 +36,5 @@ typedef struct {
    * records graphs of it and streams rows to it. */
   ep_status (*step)(void *self, int64_t rows, ep_error *error);
 } ep_cuda_executor;
-
-/* Those that run a segment in one launch: dense networks with narrow layers on many rows; small
- * ones, whose weights fit a thread's registers, a cluster's, or a cluster's shared memory; middle
- * ones, by many blocks; small convolutional networks. */
-extern const ep_cuda_executor ep_cuda_fused, ep_cuda_resident, ep_cuda_cluster, ep_cuda_crews,
-    ep_cuda_grid, ep_cuda_cnn;
-/* Those that queue steps: networks of images, by cuDNN; wide dense networks, below float32;
- * everything. */
-extern const ep_cuda_executor ep_cuda_images, ep_cuda_gemm_executor, ep_cuda_general;
 
 #endif

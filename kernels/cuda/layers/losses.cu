@@ -78,29 +78,26 @@ static __global__ void pointwise(ep_cuda_loss loss) {
   finish(loss, value, errors, (double)count);
 }
 
-/* The first place of the greatest of a row, over a warp, in every lane; a NaN counts as greatest,
- * so that a broken network never seems right by chance. */
-static __device__ int64_t first_greatest(const float *row, int64_t columns, float *greatest) {
-  int lane = threadIdx.x % EP_CUDA_WARP;
-  float most = -INFINITY;
-  int64_t place = columns; /* beyond every real one */
-  for (int64_t i = lane; i < columns; i += EP_CUDA_WARP)
-    if (place == columns || row[i] > most || (isnan(row[i]) && !isnan(most))) {
-      most = row[i];
-      place = i;
+/* The first of a row in the order of ep_argmax_precedes, over a warp, in every lane: its index, and
+ * its value. */
+static __device__ int row_argmax(const float *row, int columns, float *first) {
+  int lane = threadIdx.x % EP_CUDA_WARP, index = columns; /* beyond every real one */
+  float value = -INFINITY;
+  for (int i = lane; i < columns; i += EP_CUDA_WARP)
+    if (index == columns || ep_argmax_precedes(row[i], i, value, index)) {
+      value = row[i];
+      index = i;
     }
   for (int distance = EP_CUDA_WARP / 2; distance > 0; distance /= 2) {
-    float other = __shfl_xor_sync(0xffffffffu, most, distance);
-    long long its = __shfl_xor_sync(0xffffffffu, (long long)place, distance);
-    bool equal = other == most || (isnan(other) && isnan(most));
-    bool more = other > most || (isnan(other) && !isnan(most));
-    if (place == columns || (its < columns && (more || (equal && its < place)))) {
-      most = other;
-      place = its;
+    float other = __shfl_xor_sync(0xffffffffu, value, distance);
+    int its = __shfl_xor_sync(0xffffffffu, index, distance);
+    if (its != columns && (index == columns || ep_argmax_precedes(other, its, value, index))) {
+      value = other;
+      index = its;
     }
   }
-  *greatest = most;
-  return place;
+  *first = value;
+  return index;
 }
 
 /* The class weights of all rows together: each block adds them for itself, in the same order. */
@@ -150,8 +147,8 @@ static __global__ void classes(ep_cuda_loss loss) {
     float *grad = loss.grad ? loss.grad + row * columns : NULL;
     int64_t target = y[row];
     float greatest, of_row;
-    int64_t place = first_greatest(output, columns, &greatest);
-    if (loss.type == EP_LOSS_CROSS_ENTROPY) {
+    int place = row_argmax(output, (int)columns, &greatest);
+    if (ep_loss_normalizes(loss.type)) {
       of_row = entropy_row(loss, output, target, greatest, scale, grad);
     } else {
       float weight = ep_class_weight(loss.class_weights, target);
@@ -167,7 +164,7 @@ static __global__ void classes(ep_cuda_loss loss) {
 }
 
 cudaError_t ep_cuda_loss_run(cudaStream_t stream, const ep_cuda_loss *loss) {
-  bool by_row = loss->type == EP_LOSS_CROSS_ENTROPY || loss->type == EP_LOSS_NLL;
+  bool by_row = ep_loss_takes_classes(loss->type);
   unsigned int blocks = by_row ? ep_cuda_blocks(loss->rows, WARPS)
                                : ep_cuda_blocks(loss->rows * loss->columns, 4 * THREADS);
   if (blocks > EP_CUDA_LOSS_BLOCKS) blocks = EP_CUDA_LOSS_BLOCKS;

@@ -1,6 +1,7 @@
 #include "kernels/cuda/network/layout.h"
 
 #include "kernels/formulas/activations.h"
+#include "kernels/plans/work.h"
 
 enum { THIN_WEIGHTS = 256, THIN_PRODUCTS = 1 << 20 };
 /* Rows that are summed apart: a warp goes along a slice, or, where a row is wide enough for
@@ -32,25 +33,11 @@ int ep_cuda_row_slices(int64_t rows) {
 /* --- parameters ---------------------------------------------------------------------------- */
 
 int64_t ep_cuda_weights_count(const ep_op *op) {
-  if (op->weight < 0) return 0;
-  switch (op->type) {
-  case EP_LAYER_LINEAR: return op->in_features * op->out_features;
-  case EP_LAYER_CONV2D:
-    return op->out.channels * (op->in.channels / op->groups) * op->kernel[0] * op->kernel[1];
-  case EP_LAYER_BATCH_NORM: return op->in.channels;
-  case EP_LAYER_LAYER_NORM: return op->in_features;
-  case EP_LAYER_EMBEDDING: return op->embeddings * (op->out_features / op->in_features);
-  default: return 0;
-  }
+  return op->weight < 0 ? 0 : ep_op_weights(op);
 }
 
 int64_t ep_cuda_biases_count(const ep_op *op) {
-  if (op->bias < 0) return 0;
-  switch (op->type) {
-  case EP_LAYER_LINEAR: return op->out_features;
-  case EP_LAYER_CONV2D: return op->out.channels;
-  default: return ep_cuda_weights_count(op);
-  }
+  return op->bias < 0 ? 0 : ep_op_biases(op);
 }
 
 static bool has_trained(const ep_program *program, int64_t first, int64_t count) {

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "kernels/choice.h"
 #include "kernels/cuda/network/layout.h"
 
 int64_t ep_cuda_row_bytes(const ep_program *program) {

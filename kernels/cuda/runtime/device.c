@@ -91,13 +91,13 @@ static ep_status device_find(int device, ep_error *error) {
 /* Whether the device can run this build's machine code, or its driver compile the PTX; and of which
  * generation that is: older ones are compiled without what their GPUs could not do. */
 static ep_status code_check(ep_backend *backend, ep_error *error) {
-  if (backend->capability < EP_CUDA_OLDEST_CAPABILITY)
+  if (backend->gpu.capability < EP_CUDA_OLDEST_CAPABILITY)
     return ep_fail(error, EP_UNSUPPORTED,
                    "%s is too old: it has compute capability %d.%d, and this build needs %d.%d or "
                    "newer",
-                   backend->name, backend->capability / 10, backend->capability % 10,
+                   backend->name, backend->gpu.capability / 10, backend->gpu.capability % 10,
                    EP_CUDA_OLDEST_CAPABILITY / 10, EP_CUDA_OLDEST_CAPABILITY % 10);
-  cudaError_t code = ep_cuda_probe_load(&backend->generation);
+  cudaError_t code = ep_cuda_probe_load(&backend->gpu.generation);
   if (code == cudaErrorUnsupportedPtxVersion) {
     int driver = 0;
     cudaDriverGetVersion(&driver);
@@ -107,8 +107,8 @@ static ep_status code_check(ep_backend *backend, ep_error *error) {
     return ep_fail(error, EP_UNSUPPORTED,
                    "this build holds no code for %s, of compute capability %d.%d: build with "
                    "-DCMAKE_CUDA_ARCHITECTURES=%d",
-                   backend->name, backend->capability / 10, backend->capability % 10,
-                   backend->capability);
+                   backend->name, backend->gpu.capability / 10, backend->gpu.capability % 10,
+                   backend->gpu.capability);
   EP_CUDA_TRY(code, "loading the kernels");
   return EP_OK;
 }
@@ -118,8 +118,8 @@ static ep_status device_read(ep_backend *backend, ep_error *error) {
   EP_CUDA_TRY(cudaGetDeviceProperties(&properties, backend->device),
               "reading the device's properties");
   snprintf(backend->name, sizeof backend->name, "%.127s", properties.name);
-  backend->multiprocessors = properties.multiProcessorCount;
-  backend->capability = 10 * properties.major + properties.minor;
+  backend->gpu.multiprocessors = properties.multiProcessorCount;
+  backend->gpu.capability = 10 * properties.major + properties.minor;
   backend->memory_bytes = (int64_t)properties.totalGlobalMem;
   return EP_OK;
 }
@@ -165,9 +165,9 @@ ep_status ep_cuda_device_info(ep_backend *backend, ep_backend_info *out, ep_erro
   int driver;
   EP_CUDA_TRY(cudaDriverGetVersion(&driver), "asking for the driver's version");
   snprintf(out->driver, sizeof out->driver, "CUDA %d.%d", driver / 1000, driver % 1000 / 10);
-  snprintf(out->instruction_set, sizeof out->instruction_set, "sm_%d", backend->capability);
+  snprintf(out->instruction_set, sizeof out->instruction_set, "sm_%d", backend->gpu.capability);
   out->memory_bytes = backend->memory_bytes;
   out->memory_free_bytes = (int64_t)free_bytes;
-  out->threads = backend->multiprocessors;
+  out->threads = backend->gpu.multiprocessors;
   return EP_OK;
 }

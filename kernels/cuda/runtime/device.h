@@ -6,13 +6,12 @@
 #include <cuda_runtime_api.h>
 
 #include "kernels/backend.h"
+#include "kernels/plans/gpu_traits.h"
 
 struct ep_backend {
   int device;
   cublasLtHandle_t blas; /* safe to use from several threads */
-  int multiprocessors;
-  int capability; /* 90 for 9.0 */
-  int generation; /* whose code this build runs on it: less where it has but PTX of an older one */
+  ep_gpu_traits gpu;
   int64_t memory_bytes;
   char name[128];
 };

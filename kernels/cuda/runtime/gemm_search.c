@@ -120,7 +120,7 @@ static ep_cache_key key_of(const ep_backend *backend, const question *asked) {
   ep_cache_key_add(&key, "cuBLASLt");
   ep_cache_key_add(&key, backend->name);
   ep_cache_key_add_number(&key, (int64_t)cublasLtGetVersion());
-  ep_cache_key_add_number(&key, backend->multiprocessors);
+  ep_cache_key_add_number(&key, backend->gpu.multiprocessors);
   ep_cache_key_add_number(&key, (int64_t)asked->workspace_bytes);
   for (size_t i = 0; i < sizeof asked->numbers / sizeof *asked->numbers; i++)
     ep_cache_key_add_number(&key, asked->numbers[i]);

@@ -100,7 +100,7 @@ enum { OPTIONS = 3, ARCHITECTURE_BYTES = 32 };
 
 /* architecture: [ARCHITECTURE_BYTES], written; lent to the options. */
 static void options_make(const ep_backend *backend, char *architecture, const char **options) {
-  snprintf(architecture, ARCHITECTURE_BYTES, "--gpu-architecture=sm_%d", backend->capability);
+  snprintf(architecture, ARCHITECTURE_BYTES, "--gpu-architecture=sm_%d", backend->gpu.capability);
   options[0] = architecture;
   options[1] = "--std=c++17";
   options[2] = "--device-as-default-execution-space";

@@ -1,7 +1,7 @@
 // json.mjs: JSON as text for people, and pointers into it.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { placeOf, pointerGet, pointerPlaces, pointerSet, prettyJson } from "../../../clients/dashboard/json.js";
+import { offsetsOf, pointerGet, pointerOffsets, pointerSet, prettyJson } from "../../../clients/dashboard/json.js";
 
 const samples = [
   {}, [], null, 0, -1.5e-7, "a \"quoted\" \\ word", [[]], { a: {} },
@@ -25,7 +25,7 @@ test("a pointer's place holds its value", () => {
   let checked = 0;
   for (const sample of samples) {
     for (const text of [JSON.stringify(sample), prettyJson(sample, 20)]) {
-      for (const [pointer, [from, to]] of pointerPlaces(text)) {
+      for (const [pointer, [from, to]] of pointerOffsets(text)) {
         assert.deepEqual(JSON.parse(text.slice(from, to)), pointerGet(sample, pointer), pointer);
         checked++;
       }
@@ -36,7 +36,7 @@ test("a pointer's place holds its value", () => {
 
 test("a pointer to nothing leads to what is around it", () => {
   const text = '{"model": {"layers": [{"type": "relu"}]}}';
-  const [from, to] = placeOf(pointerPlaces(text), "/model/layers/0/out_features");
+  const [from, to] = offsetsOf(pointerOffsets(text), "/model/layers/0/out_features");
   assert.equal(text.slice(from, to), '{"type": "relu"}');
 });
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/formulas/losses.h"
+
 /* An array between sentinels, poisoned: [GUARD | count | GUARD] words of 4 bytes. */
 enum { GUARD = 64 };
 static const uint32_t SENTINEL = UINT32_C(0x5EA1ED00);
@@ -403,4 +405,64 @@ bool ep_compare_canary(const ep_subject *subject, FILE *log) {
   ep_run_deinit(&good);
   ep_case_destroy(test);
   return noticed;
+}
+
+/* --- argmax -------------------------------------------------------------------------------- */
+
+/* Four outputs that are the same for every row: their biases, NaN in the columns of `nans`. */
+static ep_case *argmax_case_create(ep_loss_type loss, unsigned nans) {
+  enum { COLUMNS = 4, ROWS = 37 };
+  ep_case *self = ep_case_create("argmax", 3, loss);
+  ep_case_add_linear(self, COLUMNS, true);
+  ep_case_finish(self, &(ep_case_training){.rows = ROWS, .batch_size = 20, .steps = 2, .lr = 0});
+  memset(self->parameters, 0, (size_t)self->program.parameters * sizeof *self->parameters);
+  for (int j = 0; j < COLUMNS; j++)
+    if (nans >> j & 1) self->parameters[self->ops[0].bias + j] = NAN;
+  return self;
+}
+
+static int32_t others_count(const ep_case *test, int64_t rows, int32_t first) {
+  const int32_t *labels = test->y[EP_SPLIT_TRAIN];
+  int32_t count = 0;
+  for (int64_t i = 0; i < rows; i++) count += labels[i] != first;
+  return count;
+}
+
+static ep_status argmax_compare(const ep_subject *subject, ep_loss_type loss, unsigned nans,
+                                int32_t first, FILE *log) {
+  ep_case *test = argmax_case_create(loss, nans);
+  ep_run run = {0};
+  ep_status status = ep_run_case(subject, test, EP_RUN_WHOLE, &run, log);
+  if (status == EP_OK) {
+    int64_t rows = test->program.batch_size;
+    int32_t step = others_count(test, rows, first);
+    /* A loss that normalizes has spread NaN to all columns by then. */
+    int32_t then = ep_loss_normalizes(loss) ? 0 : first;
+    int64_t all = others_count(test, test->rows[EP_SPLIT_TRAIN], then);
+    if (run.errors[0] != step || run.split_errors[EP_SPLIT_TRAIN] != all) {
+      fprintf(log, "%s, %s, NaN in columns %#x: %d errors of %d, %lld of %lld\n", subject->executor,
+              ep_loss_type_name(loss), nans, run.errors[0], step,
+              (long long)run.split_errors[EP_SPLIT_TRAIN], (long long)all);
+      status = EP_INTERNAL;
+    }
+  }
+  ep_run_deinit(&run);
+  ep_case_destroy(test);
+  return status;
+}
+
+ep_status ep_compare_argmax(const ep_subject *subject, FILE *log) {
+  static const struct {
+    unsigned nans;
+    int32_t first;
+  } rows[] = {{0, 0}, {1 << 2, 2}, {1 << 1 | 1 << 3, 1}, {1 << 3, 3}};
+  ep_status found = EP_UNSUPPORTED;
+  for (int loss = 0; loss < EP_LOSS_COUNT; loss++)
+    for (size_t i = 0; ep_loss_takes_classes((ep_loss_type)loss) && i < sizeof rows / sizeof *rows;
+         i++) {
+      ep_status status =
+          argmax_compare(subject, (ep_loss_type)loss, rows[i].nans, rows[i].first, log);
+      if (status == EP_INTERNAL || found == EP_UNSUPPORTED) found = status;
+    }
+  return found;
 }

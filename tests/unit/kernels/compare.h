@@ -81,6 +81,10 @@ ep_comparison ep_compare_all(const ep_subject *subject, const ep_subject *refere
  * miscounted error, a write outside an array, a changed bit, and a 1 % smaller learning rate. */
 bool ep_compare_canary(const ep_subject *subject, FILE *log);
 
+/* Whether the errors of every loss of classes follow ep_argmax_precedes (kernels/formulas/losses.h)
+ * where outputs are NaN or equal. EP_UNSUPPORTED when the executor takes no such program. */
+ep_status ep_compare_argmax(const ep_subject *subject, FILE *log);
+
 #ifdef __cplusplus
 }
 #endif

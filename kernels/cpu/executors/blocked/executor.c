@@ -3,8 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/executors/blocked/plan.h"
 #include "kernels/cpu/executors/blocked/product.h"
 #include "kernels/cpu/executors/blocked/step.h"
+#include "kernels/cpu/executors/executor.h"
 
 typedef struct {
   ep_blocked_net net;
@@ -20,12 +22,6 @@ static const ep_blocked_variant *variant_find(ep_instruction_set instruction_set
   (void)instruction_set;
 #endif
   return &ep_blocked_baseline;
-}
-
-static bool blocked_accepts(const ep_backend *backend, const ep_program *program) {
-  (void)backend;
-  (void)program;
-  return true;
 }
 
 static void blocked_destroy(void *self) {
@@ -136,9 +132,7 @@ static ep_status blocked_rollback(void *self, ep_error *error) {
   return EP_OK;
 }
 
-const ep_executor ep_cpu_blocked = {.name = "cpu/blocked",
-                                    .capabilities = {~UINT64_C(0), ~UINT32_C(0), ~UINT32_C(0)},
-                                    .accepts = blocked_accepts,
+const ep_executor ep_cpu_blocked = {.profile = &ep_cpu_blocked_profile,
                                     .create = blocked_create,
                                     .destroy = blocked_destroy,
                                     .bytes = blocked_bytes,

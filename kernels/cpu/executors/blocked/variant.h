@@ -27,14 +27,12 @@ static inline __attribute__((always_inline)) void update_by(const ep_blocked_upd
                             ep_clip(&optimizer, scale, grad[i]), state ? state + i : NULL, stride);
 }
 
+#define VARIANT_UPDATE(code) \
+  case EP_OPTIMIZER_##code: update_by(update, EP_OPTIMIZER_##code); break;
+
 static void update(const ep_blocked_update *update) {
   switch (update->optimizer->type) {
-  case EP_OPTIMIZER_SGD: update_by(update, EP_OPTIMIZER_SGD); break;
-  case EP_OPTIMIZER_ADAM: update_by(update, EP_OPTIMIZER_ADAM); break;
-  case EP_OPTIMIZER_ADAMW: update_by(update, EP_OPTIMIZER_ADAMW); break;
-  case EP_OPTIMIZER_RMSPROP: update_by(update, EP_OPTIMIZER_RMSPROP); break;
-  case EP_OPTIMIZER_ADAGRAD: update_by(update, EP_OPTIMIZER_ADAGRAD); break;
-  case EP_OPTIMIZER_LION: update_by(update, EP_OPTIMIZER_LION); break;
+    EP_OPTIMIZERS(VARIANT_UPDATE)
   case EP_OPTIMIZER_COUNT: break;
   }
 }
@@ -55,30 +53,18 @@ static void bytes(float *restrict to, const uint8_t *restrict from, int64_t chan
   }
 }
 
-#define VARIANT_ACTIVATION \
-  { activation_forward, activation_backward }
+#define VARIANT_ACTIVATION(code) [EP_LAYER_##code] = {activation_forward, activation_backward},
 #define VARIANT_OPS                                                               \
-  .layers =                                                                       \
-      {                                                                           \
-          [EP_LAYER_LINEAR] = {linear_forward, linear_backward},                  \
-          [EP_LAYER_RELU] = VARIANT_ACTIVATION,                                   \
-          [EP_LAYER_LEAKY_RELU] = VARIANT_ACTIVATION,                             \
-          [EP_LAYER_TANH] = VARIANT_ACTIVATION,                                   \
-          [EP_LAYER_SIGMOID] = VARIANT_ACTIVATION,                                \
-          [EP_LAYER_GELU] = VARIANT_ACTIVATION,                                   \
-          [EP_LAYER_SIN] = VARIANT_ACTIVATION,                                    \
-          [EP_LAYER_ELU] = VARIANT_ACTIVATION,                                    \
-          [EP_LAYER_SILU] = VARIANT_ACTIVATION,                                   \
-          [EP_LAYER_SOFTPLUS] = VARIANT_ACTIVATION,                               \
-          [EP_LAYER_CONV2D] = {conv_forward, conv_backward},                      \
-          [EP_LAYER_MAX_POOL2D] = {max_pool_forward, max_pool_backward},          \
-          [EP_LAYER_DROPOUT] = {dropout_forward, dropout_backward},               \
-          [EP_LAYER_DROPOUT2D] = {dropout_forward, dropout_backward},             \
-          [EP_LAYER_BATCH_NORM] = {batch_norm_forward, batch_norm_backward},      \
-          [EP_LAYER_LAYER_NORM] = {layer_norm_forward, layer_norm_backward},      \
-          [EP_LAYER_EMBEDDING] = {embedding_forward, embedding_backward},         \
-          [EP_LAYER_RESIDUAL] = {residual_forward, residual_backward},            \
-  },                                                                              \
+  .layers = {[EP_LAYER_LINEAR] = {linear_forward, linear_backward},               \
+             [EP_LAYER_CONV2D] = {conv_forward, conv_backward},                   \
+             [EP_LAYER_MAX_POOL2D] = {max_pool_forward, max_pool_backward},       \
+             [EP_LAYER_DROPOUT] = {dropout_forward, dropout_backward},            \
+             [EP_LAYER_DROPOUT2D] = {dropout_forward, dropout_backward},          \
+             [EP_LAYER_BATCH_NORM] = {batch_norm_forward, batch_norm_backward},   \
+             [EP_LAYER_LAYER_NORM] = {layer_norm_forward, layer_norm_backward},   \
+             [EP_LAYER_EMBEDDING] = {embedding_forward, embedding_backward},      \
+             [EP_LAYER_RESIDUAL] = {residual_forward, residual_backward},         \
+             EP_ACTIVATIONS(VARIANT_ACTIVATION)},                                 \
   .moments_add = moments_add, .products_add = products_add, .mask = dropout_mask, \
   .update = update, .add = add, .sum_of_squares = sum_of_squares, .bytes = bytes
 

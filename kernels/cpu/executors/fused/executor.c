@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/choice.h"
+#include "kernels/cpu/executors/executor.h"
 #include "kernels/cpu/executors/fused/fused.h"
+#include "kernels/cpu/executors/fused/plan.h"
 
 typedef struct {
   const void *x;
@@ -43,11 +44,6 @@ const ep_fused_variant *ep_fused_variant_of(ep_instruction_set instruction_set) 
   return &ep_fused_baseline;
 }
 
-static bool fused_accepts(const ep_backend *backend, const ep_program *program) {
-  (void)backend;
-  return ep_choice_fused(program);
-}
-
 static void fused_destroy(void *self) {
   fused *executor = self;
   if (!executor) return;
@@ -76,7 +72,7 @@ static ep_status fused_create(ep_backend *backend, const ep_program *program, vo
   self->program = program;
   self->variant = ep_fused_variant_of(backend->instruction_set);
   ep_status status = ep_fused_net_init(&self->net, program, self->variant, error);
-  int threads = ep_choice_fused_threads(program, self->variant->tiles);
+  int threads = ep_fused_threads(program, self->variant->tiles);
   if (threads > backend->threads) threads = backend->threads;
   if (status == EP_OK && self->net.shared && threads > 1)
     status = ep_crew_create(threads, &self->net.crew, error);
@@ -334,18 +330,15 @@ static ep_status fused_rollback(void *self, ep_error *error) {
   return EP_OK;
 }
 
-const ep_executor ep_cpu_fused = {
-    .name = "cpu/fused",
-    .capabilities = {EP_CHOICE_FUSED_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
-    .accepts = fused_accepts,
-    .create = fused_create,
-    .destroy = fused_destroy,
-    .bytes = fused_bytes,
-    .load_data = fused_load_data,
-    .train_segment = fused_train_segment,
-    .evaluate = fused_evaluate,
-    .predict = fused_predict,
-    .export_state = fused_export_state,
-    .import_state = fused_import_state,
-    .snapshot = fused_snapshot,
-    .rollback = fused_rollback};
+const ep_executor ep_cpu_fused = {.profile = &ep_cpu_fused_profile,
+                                  .create = fused_create,
+                                  .destroy = fused_destroy,
+                                  .bytes = fused_bytes,
+                                  .load_data = fused_load_data,
+                                  .train_segment = fused_train_segment,
+                                  .evaluate = fused_evaluate,
+                                  .predict = fused_predict,
+                                  .export_state = fused_export_state,
+                                  .import_state = fused_import_state,
+                                  .snapshot = fused_snapshot,
+                                  .rollback = fused_rollback};

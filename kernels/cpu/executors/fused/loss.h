@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/executors/fused/elementary.h"
 #include "kernels/cpu/executors/fused/fused.h"
+#include "kernels/formulas/losses.h"
 
 /* Which lanes of vector v hold rows of their own. */
 LANES_INLINE lanes_mask loss_rows(const ep_fused_chunk *chunk, int64_t v) {
@@ -31,13 +32,17 @@ LANES_INLINE lanes loss_of(const ep_loss_type type, float delta, lanes out, lane
     *slope = difference / lanes_max(lanes_set(1e-12f), (1.0f - out) * out);
     return (y - 1.0f) * lanes_max(least, lanes_log1p(-out)) - y * lanes_max(least, lanes_log(out));
   }
-  default: { /* bce_with_logits: log(1 + exp(out)) - out y */
+  case EP_LOSS_BCE_WITH_LOGITS: { /* log(1 + exp(out)) - out y */
     lanes small = lanes_exp(-lanes_abs(out));
     lanes part = lanes_inverse(1.0f + small);
     *slope = lanes_select(lanes_less(out, zero), small * part, part) - y;
     return (lanes_max(zero, out) - out * y) + lanes_log1p_positive(small, part);
   }
+  case EP_LOSS_CROSS_ENTROPY: /* of classes: see loss_classes */
+  case EP_LOSS_NLL:
+  case EP_LOSS_COUNT: break;
   }
+  return *slope = zero;
 }
 
 /* Losses that compare number with number. `type` is a constant at each call. */
@@ -66,16 +71,18 @@ LANES_INLINE void loss_values(const ep_fused_net *net, const ep_fused_chunk *chu
   }
 }
 
-/* The class of each row in vector `at`, as its place, and the first greatest output. */
+/* The first class of each row in vector `at`, in the order of ep_argmax_precedes, and its output.
+ */
 LANES_INLINE lanes_int loss_argmax(const ep_fused_net *net, const float *output, int64_t at,
                                    lanes *greatest) {
   lanes top = lanes_load(output + at);
   lanes_int best = lanes_int_set(0);
   for (int64_t f = 1; f < net->program->out_features; f++) {
     lanes out = lanes_load(output + at + f * net->stride);
-    lanes_mask more = lanes_less(top, out);
+    lanes_mask first_nan = lanes_mask_differ(lanes_unordered(top, out), lanes_unordered(top, top));
+    lanes_mask more = lanes_mask_or(lanes_less(top, out), first_nan);
     best = lanes_int_select(more, lanes_int_set((int32_t)f), best);
-    top = lanes_max(top, out);
+    top = lanes_select(more, out, top);
   }
   *greatest = top;
   return best;
@@ -101,7 +108,7 @@ LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *ch
       lanes out = lanes_load(output + at);
       lanes_mask hit = lanes_int_equal(y, lanes_int_set((int32_t)f));
       picked = lanes_select(hit, out, picked);
-      if (type == EP_LOSS_CROSS_ENTROPY) {
+      if (ep_loss_normalizes(type)) {
         lanes power = lanes_exp(out - top);
         lanes_store(net->gradient + at, power);
         sum += power;
@@ -110,7 +117,7 @@ LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *ch
                     lanes_select(lanes_mask_and(rows, hit), lanes_set(-scale), zero));
       }
     }
-    if (type == EP_LOSS_CROSS_ENTROPY) {
+    if (ep_loss_normalizes(type)) {
       lanes part = lanes_inverse(sum);
       for (int64_t f = 0, at = first; f < features; f++, at += net->stride) {
         lanes_mask hit = lanes_int_equal(y, lanes_int_set((int32_t)f));

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/choice.h"
 #include "kernels/cpu/executors/fused/fused.h"
+#include "kernels/cpu/executors/fused/plan.h"
 
 /* Activations of a chunk are meant to stay in the first level cache, 32 KiB or more. A chunk of a
  * larger network has CHUNK_LEAST_ROWS even so: fewer would not be worth the loads of a product. */
@@ -79,8 +79,8 @@ static void make_stages(ep_fused_net *net) {
     stage->in_place = works_in_place(stage, before);
     stage->wide = op->type == EP_LAYER_LINEAR && op->in_features >= WIDE_IN_FEATURES &&
                   op->out_features >= WIDE_OUT_FEATURES;
-    stage->tiled = net->variant->tiles && ep_choice_tiled(program, op);
-    stage->shared = stage->wide && ep_choice_shared(program, op, net->variant->tiles);
+    stage->tiled = net->variant->tiles && ep_fused_is_tiled(program, op);
+    stage->shared = stage->wide && ep_fused_is_shared(program, op, net->variant->tiles);
     net->tiled = net->tiled || stage->tiled;
     net->shared = net->shared || stage->shared;
   }

@@ -303,15 +303,18 @@ LANES_INLINE void variant_update_by(const variant_step *step, const ep_optimizer
         ep_optimizer_update(&optimizer, &at, decay, parameters[i], gradients[i], state + i, floats);
 }
 
+#define VARIANT_UPDATE(code) \
+  case EP_OPTIMIZER_##code: variant_update_by(step, EP_OPTIMIZER_##code, first, end); break;
+
 /* Parameters first … end - 1. */
 static void variant_update_range(const variant_step *step, int64_t first, int64_t end) {
-  switch (step->net->program->optimizer.type) {
-  case EP_OPTIMIZER_SGD: variant_update_sgd(step, first, end); break;
-  case EP_OPTIMIZER_ADAM: variant_update_by(step, EP_OPTIMIZER_ADAM, first, end); break;
-  case EP_OPTIMIZER_ADAMW: variant_update_by(step, EP_OPTIMIZER_ADAMW, first, end); break;
-  case EP_OPTIMIZER_RMSPROP: variant_update_by(step, EP_OPTIMIZER_RMSPROP, first, end); break;
-  case EP_OPTIMIZER_ADAGRAD: variant_update_by(step, EP_OPTIMIZER_ADAGRAD, first, end); break;
-  case EP_OPTIMIZER_LION: variant_update_by(step, EP_OPTIMIZER_LION, first, end); break;
+  const ep_optimizer_type type = step->net->program->optimizer.type;
+  if (type == EP_OPTIMIZER_SGD) {
+    variant_update_sgd(step, first, end);
+    return;
+  }
+  switch (type) {
+    EP_OPTIMIZERS(VARIANT_UPDATE)
   case EP_OPTIMIZER_COUNT: break;
   }
 }

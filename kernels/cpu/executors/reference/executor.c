@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/executors/executor.h"
 #include "kernels/cpu/executors/reference/network.h"
+#include "kernels/cpu/executors/reference/plan.h"
 #include "kernels/cpu/layers/batch.h"
 #include "kernels/cpu/layers/losses.h"
 #include "kernels/cpu/layers/optimizers.h"
@@ -38,11 +40,6 @@ typedef struct {
   bool train; /* augmented, dropped out, and with a gradient; in … */
   int64_t epoch, step;
 } row_range;
-
-static bool reference_accepts(const ep_backend *backend, const ep_program *program) {
-  (void)backend, (void)program;
-  return true;
-}
 
 static void reference_destroy(void *self) {
   reference *r = self;
@@ -290,9 +287,7 @@ static ep_status reference_rollback(void *self, ep_error *error) {
 }
 
 const ep_executor ep_cpu_reference = {
-    .name = "cpu/reference",
-    .capabilities = EP_CAPABLE_OF_ALL,
-    .accepts = reference_accepts,
+    .profile = &ep_cpu_reference_profile,
     .create = reference_create,
     .destroy = reference_destroy,
     .bytes = reference_bytes,

@@ -42,3 +42,9 @@ char *ep_cluster_text(const ep_program *program, const ep_cluster_plan *plan) {
   plan_write(&text, plan);
   return ep_cuda_text_end(&text);
 }
+
+char *ep_cuda_cluster_source(const ep_program *program, const ep_gpu_traits *gpu) {
+  (void)gpu;
+  ep_cluster_plan plan;
+  return ep_cluster_plan_make(program, &plan) ? ep_cluster_text(program, &plan) : NULL;
+}

@@ -2,7 +2,6 @@
  * one launch of a block, or of one cluster of blocks, with all weights in their shared memory. */
 #include <stdlib.h>
 
-#include "kernels/choice.h"
 #include "kernels/cuda/executors/cluster/plan.h"
 #include "kernels/cuda/executors/launch.h"
 
@@ -12,11 +11,6 @@ typedef struct {
   ep_cuda_launch launch;
   float *scratch; /* device [plan.scratch_floats], or NULL */
 } cluster;
-
-static bool cluster_accepts(const ep_backend *backend, const ep_program *program) {
-  const ep_choice_gpu gpu = {backend->capability, backend->multiprocessors};
-  return ep_choice_cluster(program, &gpu, NULL) && ep_cuda_compiler_exists();
-}
 
 static ep_status kernel_prepare(cluster *self, ep_error *error) {
   const ep_program *program = self->network->program;
@@ -68,10 +62,9 @@ static ep_status cluster_run(void *state, const ep_cuda_span *span, ep_error *er
   return ep_cuda_launch_run(&self->launch, self->network->stream, &given, error);
 }
 
-const ep_cuda_executor ep_cuda_cluster = {
-    .name = "cuda/cluster",
-    .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
-    .accepts = cluster_accepts,
+const ep_cuda_executor ep_cuda_cluster_executor = {
+    .profile = &ep_cuda_cluster_profile,
+    .available = ep_cuda_compiler_exists,
     .create = cluster_create,
     .destroy = cluster_destroy,
     .run = cluster_run,

@@ -5,12 +5,11 @@
 #include "kernels/cuda/executors/dense.h"
 
 enum {
-  BLOCKS_MAX = 16,
+  BLOCKS_MAX = EP_GPU_CLUSTER_BLOCKS_MAX,
   WARPS_MAX = 16,
   OUTPUTS_MAX = 32, /* of the last layer: a lane has some of each row's */
   WIDTH_MAX = 1024,
-  SHARED_FLOATS = (232448 - 1024) / 4, /* of a block, but for the kernel's permutation */
-  REGISTERS = 65536                    /* of a multiprocessor */
+  SHARED_FLOATS = (EP_GPU_LARGE_BLOCK_BYTES - 1024) / 4 /* but for the kernel's permutation */
 };
 
 static int up(int count, int multiple) {
@@ -141,7 +140,7 @@ static double products_cycles(int each, int warps, bool precise) {
 
 /* Bytes that come into a block from others of its row block. */
 static double exchange_cycles(double bytes) {
-  return 600 + bytes / 20;
+  return EP_GPU_EXCHANGE_CYCLES + bytes / EP_GPU_EXCHANGE_BYTES;
 }
 
 static double slices_cycles(const ep_cluster_plan *plan) {
@@ -161,7 +160,7 @@ static double row_blocks_cycles(const ep_cluster_plan *plan) {
   double bytes = plan->groups * 2560.0;
   if (plan->row_blocks == 1) return 0;
   if (plan->row_blocks == 2) return 700 + 2 * bytes / 50;
-  return 1200 + (2 + 2.0 / plan->row_blocks) * bytes / 20;
+  return 2 * EP_GPU_EXCHANGE_CYCLES + (2 + 2.0 / plan->row_blocks) * bytes / EP_GPU_EXCHANGE_BYTES;
 }
 
 /* Where the optimizer has a state, which goes to memory as soon as warps are few, shared turns are
@@ -173,12 +172,11 @@ static double gradients_cycles(const ep_cluster_plan *plan, bool precise, bool h
          (precise ? 1.7 : 1);
 }
 
-static ep_choice_cluster_work work_expected(const ep_cluster_plan *plan, bool precise,
-                                            bool has_state) {
-  ep_choice_cluster_work work = {.layers = plan->layers_count,
-                                 .products = 25 * tiles_owned(plan),
-                                 .slices_given = slices_cycles(plan),
-                                 .rows_given = row_blocks_cycles(plan)};
+static ep_cluster_work work_expected(const ep_cluster_plan *plan, bool precise, bool has_state) {
+  ep_cluster_work work = {.layers = plan->layers_count,
+                          .products = 25 * tiles_owned(plan),
+                          .slices_given = slices_cycles(plan),
+                          .rows_given = row_blocks_cycles(plan)};
   for (int l = 0; l < plan->layers_count; l++) {
     const ep_cluster_layer *layer = &plan->layers[l];
     int there = parts(layer->outputs, 16) * (layer->inputs / 8);
@@ -202,7 +200,7 @@ static void way_try(const ep_program *program, ep_cluster_plan *plan, ep_cluster
   memory_place(program, plan);
   if (plan->shared_floats > SHARED_FLOATS) return;
   for (plan->warps = 4; plan->warps <= WARPS_MAX; plan->warps += 4) {
-    int registers = REGISTERS / (plan->warps * 32);
+    int registers = EP_GPU_REGISTERS / (plan->warps * EP_GPU_WARP);
     if (plan->warps <= plan->row_warps ||
         registers_count(plan) > (registers < 255 ? registers : 255))
       continue;
@@ -235,3 +233,66 @@ bool ep_cluster_plan_make(const ep_program *program, ep_cluster_plan *out) {
     out->scratch_floats = (int64_t)(2 * out->row_blocks + 1) * out->slices * out->groups * 640;
   return out->work.cycles > 0;
 }
+
+/* --- the profile ----------------------------------------------------------------------------- */
+
+static bool plan_make(const ep_program *program, ep_cluster_plan *plan) {
+  return ep_cuda_dense_suits(program) && ep_program_trains(program) &&
+         ep_cluster_plan_make(program, plan);
+}
+
+static bool accepts(const ep_program *program, const ep_device_traits *device) {
+  (void)device;
+  ep_cluster_plan plan;
+  return plan_make(program, &plan);
+}
+
+static double cycles(const ep_program *program, const ep_device_traits *device) {
+  (void)device;
+  ep_cluster_plan plan;
+  return plan_make(program, &plan) ? plan.work.cycles : (double)INFINITY;
+}
+
+/* By the parts of the plan's own expectation. Rows in an order of their own have to be found. */
+static void work(const ep_program *program, const ep_device_traits *device, int64_t rows,
+                 double units[EP_LIMIT_COST_TERMS]) {
+  (void)device;
+  ep_cluster_plan plan;
+  ep_program step = *program;
+  step.batch_size = rows;
+  if (!plan_make(&step, &plan)) return;
+  units[0] = 1;
+  units[1] = plan.work.layers;
+  units[2] = plan.work.products;
+  units[3] = plan.work.slices_given;
+  units[4] = plan.work.rows_given;
+  units[5] = ep_program_shuffles(program);
+}
+
+static const ep_calibration_program programs[] = {
+    {.in_features = 2, .width = 16, .hidden = 2, .rows = 100},
+    {.in_features = 2, .width = 64, .hidden = 4, .rows = 500},
+    {.in_features = 12, .width = 20, .hidden = 1, .rows = 80},
+    {.in_features = 10, .width = 6, .hidden = 7, .rows = 60},
+    {.in_features = 24, .width = 64, .hidden = 4, .rows = 100},
+    {.in_features = 32, .width = 200, .hidden = 1, .rows = 200},
+};
+
+const ep_executor_profile ep_cuda_cluster_profile = {
+    .name = "cuda/cluster",
+    .capabilities = {EP_CAPABLE_DENSE_LAYERS, EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES,
+                     EP_CAPABLE_OPTIMIZERS},
+    .gpu_features = EP_GPU_LARGE_BLOCKS,
+    .accepts = accepts,
+    .cycles = cycles,
+    .work = work,
+    .terms = {{"step", 1.4e-6},
+              {"layers", 4.2e-8},
+              {"cycles of products", 8e-10},
+              {"cycles of slices' exchange", 4.9e-10},
+              {"cycles of row blocks' exchange", 6.8e-10},
+              {"shuffled step", 4.6e-7}},
+    .start_seconds = 1.2,
+    .again_seconds = 3e-3,
+    EP_CALIBRATION_PROGRAMS(programs),
+};

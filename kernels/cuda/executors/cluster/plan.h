@@ -3,8 +3,10 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_CLUSTER_PLAN_H
 #define EP_KERNELS_CUDA_EXECUTORS_CLUSTER_PLAN_H
 
-#include "kernels/choice.h"
 #include "kernels/cuda/executors/cluster/args.h"
+#include "kernels/plans/profile.h"
+
+extern const ep_executor_profile ep_cuda_cluster_profile;
 
 /* A linear layer and the activation behind it. Offsets are floats of shared memory; matrices of
  * features lie as [features, rows of the block + 4], weights as [outputs, inputs + 4]. */
@@ -19,6 +21,14 @@ typedef struct {
   int landing; /* of what other slices' blocks give; 0: nothing */
 } ep_cluster_layer;
 
+/* Cycles that a step is expected to take, by its parts. */
+typedef struct {
+  double cycles;                   /* of all; the others are parts of it */
+  double layers;                   /* how many */
+  double products;                 /* with the sums and the update of the weights */
+  double slices_given, rows_given; /* what the blocks of a row, and those of all rows, exchange */
+} ep_cluster_work;
+
 typedef struct {
   int layers_count;
   int front;      /* layers that each block has whole; all, when there is one slice */
@@ -28,14 +38,17 @@ typedef struct {
   int groups; /* of 16 by 32 weights, that a block sums up */
   int fetched, targets, order, updates, losses, barriers, shared_floats;
   int64_t scratch_floats;
-  ep_choice_cluster_work work; /* expected of a step */
+  ep_cluster_work work; /* expected of a step */
   ep_cluster_layer layers[EP_CLUSTER_LAYERS_MAX];
 } ep_cluster_plan;
 
 /* false: not a program for this executor. */
 bool ep_cluster_plan_make(const ep_program *program, ep_cluster_plan *out);
 
-/* As text.h says: the caller's to free; NULL when memory is short. */
+/* As codegen.h says: the caller's to free; NULL when memory is short. */
 char *ep_cluster_text(const ep_program *program, const ep_cluster_plan *plan);
+
+/* The same for the plan that a GPU has; NULL as well when the program is none for it. */
+char *ep_cuda_cluster_source(const ep_program *program, const ep_gpu_traits *gpu);
 
 #endif

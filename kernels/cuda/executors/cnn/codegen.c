@@ -79,3 +79,8 @@ char *ep_cnn_text(const ep_program *program, const ep_cnn_plan *plan) {
   fprintf(text.out, "  return {};\n}\n");
   return ep_cuda_text_end(&text);
 }
+
+char *ep_cuda_cnn_source(const ep_program *program, const ep_gpu_traits *gpu) {
+  ep_cnn_plan plan;
+  return ep_cnn_plan_make(program, gpu, &plan) ? ep_cnn_text(program, &plan) : NULL;
+}

@@ -232,13 +232,13 @@ template <int S> static __device__ __forceinline__ void softmax_backward(const w
 
 /* --- losses: by one warp ---------------------------------------------------------------------- */
 
-/* The first place of the largest; a NaN counts as largest. */
+/* The index of the first in the order of ep_argmax_precedes. */
 static __device__ __forceinline__ int warp_place(const float *x, int count) {
   int lane = threadIdx.x % WARP, place = count;
   float most = 0;
 #pragma unroll 1
   for (int k = lane; k < count; k += WARP)
-    if (place == count || x[k] > most || (isnan(x[k]) && !isnan(most))) {
+    if (place == count || ep_argmax_precedes(x[k], k, most, place)) {
       most = x[k];
       place = k;
     }
@@ -246,9 +246,7 @@ static __device__ __forceinline__ int warp_place(const float *x, int count) {
   for (int distance = WARP / 2; distance > 0; distance /= 2) {
     float other = __shfl_xor_sync(ALL, most, distance);
     int its = __shfl_xor_sync(ALL, place, distance);
-    bool equal = other == most || (isnan(other) && isnan(most));
-    bool more = other > most || (isnan(other) && !isnan(most));
-    if (place == count || (its < count && (more || (equal && its < place)))) {
+    if (its != count && (place == count || ep_argmax_precedes(other, its, most, place))) {
       most = other;
       place = its;
     }
@@ -261,7 +259,7 @@ static __device__ __forceinline__ void class_loss(worker &w, const float *output
   int lane = w.thread, label = w.label;
   float most = warp_largest(output, OUT), value = 0;
   w.misses += warp_place(output, OUT) != label;
-  if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) {
+  if constexpr (ep_loss_normalizes(LOSS)) {
     float sum = warp_exponentials(output, OUT, most), log_sum = logf(sum);
 #pragma unroll 1
     for (int k = lane; k < OUT; k += WARP) {

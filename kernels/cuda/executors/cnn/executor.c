@@ -1,8 +1,7 @@
-/* executor.c: the executor "cuda/graph": small convolutional networks, of which a row fits the
+/* executor.c: the executor "cuda/cnn": small convolutional networks, of which a row fits the
  * shared memory of a multiprocessor. A segment is one launch of blocks that stay. */
 #include <stdlib.h>
 
-#include "kernels/choice.h"
 #include "kernels/cuda/executors/cnn/args.h"
 #include "kernels/cuda/executors/cnn/memory.h"
 #include "kernels/cuda/executors/launch.h"
@@ -12,15 +11,10 @@ typedef struct {
   ep_cnn_plan plan;
   ep_cuda_launch launch;
   float *decay;             /* device [parameters] */
-  float *partials, *linear; /* device: see span.h */
+  float *partials, *linear; /* device: see args.h */
   double *losses;           /* device [workers] */
   int32_t *misses, *order;  /* device [workers]; [2, batch_size] */
 } cnn;
-
-static bool cnn_accepts(const ep_backend *backend, const ep_program *program) {
-  const ep_choice_gpu gpu = {backend->capability, backend->multiprocessors};
-  return ep_choice_graph(program, &gpu) && ep_cuda_compiler_exists();
-}
 
 static ep_status memory_take(cnn *self, ep_error *error) {
   const ep_cnn_plan *plan = &self->plan;
@@ -51,14 +45,12 @@ static ep_status kernel_prepare(cnn *self, ep_error *error) {
 }
 
 static ep_status cnn_prepare(cnn *self, ep_error *error) {
-  const ep_backend *backend = self->network->backend;
   const ep_program *program = self->network->program;
   float *decay = malloc((size_t)program->parameters * sizeof *decay);
   if (!decay) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   ep_program_decay(program, decay);
   ep_status status = EP_OK;
-  if (!ep_cnn_plan_make(program, backend->multiprocessors,
-                        ep_choice_shared_bytes(backend->capability), decay, &self->plan))
+  if (!ep_cnn_plan_make(program, &self->network->backend->gpu, &self->plan))
     status = ep_fail(error, EP_INTERNAL, "the network does not fit the device after all");
   if (status == EP_OK)
     status = ep_cuda_memory_take_copy(&self->network->memory, &self->decay, decay,
@@ -107,10 +99,9 @@ static ep_status cnn_run(void *state, const ep_cuda_span *span, ep_error *error)
   return ep_cuda_launch_run(&self->launch, network->stream, &given, error);
 }
 
-const ep_cuda_executor ep_cuda_cnn = {
-    .name = "cuda/graph",
-    .capabilities = {EP_CHOICE_GRAPH_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
-    .accepts = cnn_accepts,
+const ep_cuda_executor ep_cuda_cnn_executor = {
+    .profile = &ep_cuda_cnn_profile,
+    .available = ep_cuda_compiler_exists,
     .create = cnn_create,
     .destroy = cnn_destroy,
     .run = cnn_run,

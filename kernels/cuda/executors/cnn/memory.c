@@ -3,17 +3,9 @@
 #include <stddef.h>
 
 #include "kernels/formulas/activations.h"
+#include "kernels/plans/work.h"
 
 enum { BANK_VECTORS = 8 /* that all banks give at once */ };
-
-int64_t ep_cnn_weights(const ep_op *op) {
-  if (op->type == EP_LAYER_LINEAR) return op->in_features * op->out_features;
-  return op->out.channels * op->in.channels * op->kernel[0] * op->kernel[1];
-}
-
-int64_t ep_cnn_biases(const ep_op *op) {
-  return op->type == EP_LAYER_LINEAR ? op->out_features : op->out.channels;
-}
 
 int ep_cnn_parts(int64_t whole, int64_t part) {
   return (int)((whole + part - 1) / part);
@@ -124,7 +116,7 @@ static void conv_needs(needs *all, ep_cnn_stage *stage, int forward, int back, b
            stage->back_split > 1 && !first ? stage->back_split * rows_in * odd_vectors(op->in.width)
                                            : 0,
            back, back);
-  need_add(all, &stage->weights, stage->rows_split * ep_cnn_weights(op), back, back);
+  need_add(all, &stage->weights, stage->rows_split * ep_op_weights(op), back, back);
 }
 
 /* Times of a row: stage s on the way there, the loss, stage s on the way back. */
@@ -183,11 +175,11 @@ static int staged_place(ep_cnn_plan *plan, bool linear) {
       continue;
     stage->staged = (int)at;
     if (stage->op->type == EP_LAYER_LINEAR)
-      at += ep_cnn_vectors(ep_cnn_weights(stage->op));
+      at += ep_cnn_vectors(ep_op_weights(stage->op));
     else
       at += stage->op->out.channels * stage->op->in.channels *
             odd_vectors(stage->op->kernel[0] * stage->op->kernel[1]);
-    if (stage->op->bias >= 0) at += ep_cnn_vectors(ep_cnn_biases(stage->op));
+    if (stage->op->bias >= 0) at += ep_cnn_vectors(ep_op_biases(stage->op));
     if (at > INT32_MAX / 8) return INT32_MAX / 8;
   }
   return (int)at;

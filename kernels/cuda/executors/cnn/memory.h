@@ -12,8 +12,6 @@ enum {
   EP_CNN_REDUCTION = 16 * 132 /* floats: warps of a group, what the update adds up in each */
 };
 
-int64_t ep_cnn_weights(const ep_op *op);       /* of a conv2d or linear layer, without its bias */
-int64_t ep_cnn_biases(const ep_op *op);        /* how many it would have */
 int ep_cnn_parts(int64_t whole, int64_t part); /* whole / part, rounded up */
 int ep_cnn_vectors(int64_t floats);            /* floats of whole vectors */
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernels/cuda/executors/cnn/memory.h"
-#include "kernels/formulas/activations.h"
+#include "kernels/plans/work.h"
 
 enum {
   GROUP_THREADS = 256,
@@ -17,7 +17,8 @@ enum {
   ROWS_MAX = 4096,        /* of a batch: more are worth products of matrices */
   LINEAR_MAX = 1 << 17,   /* weights of linear layers: each row reads them all */
   PRODUCTS_MAX = 1 << 23, /* multiplications of a row, forward */
-  TARGETS_MAX = 1024      /* outputs: one warp compares them */
+  TARGETS_MAX = 1024,     /* outputs: one warp compares them */
+  PARAMETERS_MAX = 1 << 20
 };
 
 /* --- stages -------------------------------------------------------------------------------- */
@@ -93,7 +94,7 @@ static bool stages_fit(const ep_program *program, ep_cnn_plan *plan) {
       flat = flat || program->ops[stage->chain_first + i].type == EP_LAYER_FLATTEN;
     if (!op) continue;
     if (op->type == EP_LAYER_LINEAR) {
-      linear += ep_cnn_weights(op);
+      linear += ep_op_weights(op);
       flat = true;
     }
     if (op->type == EP_LAYER_SOFTMAX || op->type == EP_LAYER_LOG_SOFTMAX) flat = true;
@@ -101,8 +102,8 @@ static bool stages_fit(const ep_program *program, ep_cnn_plan *plan) {
       return false;
     if (op->type != EP_LAYER_CONV2D) continue;
     if (!conv_fits(op) || op->weight != convolved) return false;
-    convolved += ep_cnn_weights(op) + (op->bias >= 0 ? op->out.channels : 0);
-    products += ep_cnn_weights(op) * op->out.height * op->out.width;
+    convolved += ep_op_weights(op) + (op->bias >= 0 ? op->out.channels : 0);
+    products += ep_op_weights(op) * op->out.height * op->out.width;
     convs++;
   }
   if (convolved > INT32_MAX) return false;
@@ -110,16 +111,23 @@ static bool stages_fit(const ep_program *program, ep_cnn_plan *plan) {
   return convs > 0 && linear <= LINEAR_MAX && products <= PRODUCTS_MAX;
 }
 
-static void first_trained_find(const ep_program *program, const float *decay, ep_cnn_plan *plan) {
+/* Whether any of the parameters from first up to end changes. */
+static bool is_trained(const ep_program *program, int64_t first, int64_t end) {
+  for (int i = 0; i < program->groups_count; i++) {
+    const ep_parameter_group *group = &program->groups[i];
+    if (!group->frozen && group->first < end && first < group->first + group->count) return true;
+  }
+  return program->groups_count == 0 && first < end;
+}
+
+static void first_trained_find(const ep_program *program, ep_cnn_plan *plan) {
   plan->first_trained = plan->stages_count;
   for (int s = plan->stages_count - 1; s > 0; s--) {
     const ep_op *op = plan->stages[s].op;
     if (op->weight < 0) continue;
-    int64_t end = op->bias >= 0 ? op->bias + (op->type == EP_LAYER_LINEAR ? op->out_features
-                                                                          : op->out.channels)
-                                : op->weight + ep_cnn_weights(op);
-    for (int64_t i = op->weight; i < end && i < program->parameters; i++)
-      if (decay[i] >= 0) plan->first_trained = s;
+    int64_t end = op->bias >= 0 ? op->bias + ep_op_biases(op) : op->weight + ep_op_weights(op);
+    if (is_trained(program, op->weight, end < program->parameters ? end : program->parameters))
+      plan->first_trained = s;
   }
 }
 
@@ -185,7 +193,7 @@ static void weights_cut(const ep_cnn_plan *plan, double kept, int split_max, ep_
     const product weights = {ceil(kept / tile) * (double)(op->in.channels * op->kernel[0]),
                              (double)tile * op->kernel[1] * (double)op->out.width + 16 * inputs +
                                  4 * grads,
-                             op->out.height, ep_cnn_weights(op)};
+                             op->out.height, ep_op_weights(op)};
     int split = split_choose(&weights, plan->threads, split_max, &time);
     if (least > 0 && time > least) continue;
     least = time;
@@ -263,13 +271,16 @@ int64_t ep_cnn_plan_shared_bytes(const ep_cnn_plan *plan) {
          (int64_t)sizeof(float);
 }
 
-bool ep_cnn_plan_make(const ep_program *program, int blocks, int64_t shared_bytes,
-                      const float *decay, ep_cnn_plan *plan) {
+bool ep_cnn_plan_make(const ep_program *program, const ep_gpu_traits *gpu, ep_cnn_plan *plan) {
+  const int64_t shared_bytes = ep_gpu_shared_bytes(gpu->capability);
+  const int blocks = gpu->multiprocessors;
   *plan = (ep_cnn_plan){.blocks = blocks};
-  if (program->batch_size > ROWS_MAX || program->out_features > TARGETS_MAX ||
+  if (program->parameters < 1 || program->parameters > PARAMETERS_MAX ||
+      !ep_program_is_resident(program) || program->optimizer.clip_norm > 0 ||
+      program->batch_size > ROWS_MAX || program->out_features > TARGETS_MAX ||
       !stages_make(program, plan) || !stages_fit(program, plan))
     return false;
-  first_trained_find(program, decay, plan);
+  first_trained_find(program, plan);
   if (plan->first_trained == plan->stages_count) return false;
   dropouts_find(program, plan);
   linear_place(program, plan);
@@ -279,3 +290,47 @@ bool ep_cnn_plan_make(const ep_program *program, int blocks, int64_t shared_byte
         if (memory_fits(program, plan, groups, linear, split_max, shared_bytes)) return true;
   return false;
 }
+
+/* --- the profile --------------------------------------------------------------------------- */
+
+static bool accepts(const ep_program *program, const ep_device_traits *device) {
+  ep_cnn_plan plan;
+  return ep_cnn_plan_make(program, &device->gpu, &plan);
+}
+
+/* Multiprocessors share the rows of a batch; each takes its rows one after the other. */
+static void work(const ep_program *program, const ep_device_traits *device, int64_t rows,
+                 double units[EP_LIMIT_COST_TERMS]) {
+  ep_network_work sum = ep_program_work(program);
+  double turns = ceil((double)rows / device->gpu.multiprocessors);
+  units[0] = 1;
+  units[1] = turns * sum.stages;
+  units[2] = turns * sum.conv;
+  units[3] = turns * (sum.thin + sum.wide);
+  units[4] = turns * sum.values;
+  units[5] = ep_program_updated(program);
+}
+
+static const ep_calibration_program programs[] = {
+    {.in_features = 1, .width = 8, .hidden = 2, .rows = 200, .side = 16},
+};
+
+const ep_executor_profile ep_cuda_cnn_profile = {
+    .name = "cuda/cnn",
+    .capabilities = {EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_SOFTMAXES | EP_CAPABLE_DROPOUTS |
+                         EP_CAPABLE_LAYER(CONV2D) | EP_CAPABLE_LAYER(MAX_POOL2D) |
+                         EP_CAPABLE_LAYER(AVG_POOL2D),
+                     EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
+    .gpu_features = EP_GPU_AMPERE,
+    .accepts = accepts,
+    .work = work,
+    .terms = {{"step", 5e-6},
+              {"stages in turn", 1e-6},
+              {"multiply-adds of convolutions in turn", 1e-11},
+              {"multiply-adds of linear layers in turn", 2e-11},
+              {"values in turn", 5e-11},
+              {"updated parameters", 2e-11}},
+    .start_seconds = 2,
+    .again_seconds = 3e-3,
+    EP_CALIBRATION_PROGRAMS(programs),
+};

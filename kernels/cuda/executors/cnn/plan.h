@@ -1,9 +1,11 @@
 /* plan.h: a convolutional network as stages, and where everything about a row lies in the shared
- * memory of a multiprocessor. */
+ * memory of a multiprocessor. Linked into epochd: no CUDA. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_CNN_PLAN_H
 #define EP_KERNELS_CUDA_EXECUTORS_CNN_PLAN_H
 
-#include "kernels/program.h"
+#include "kernels/plans/profile.h"
+
+extern const ep_executor_profile ep_cuda_cnn_profile;
 
 enum { EP_CNN_STAGES_MAX = 24, EP_CNN_OPS_MAX = 48 };
 
@@ -46,13 +48,14 @@ typedef struct {
   int64_t linear_floats;
 } ep_cnn_plan;
 
-/* A plan for `blocks` multiprocessors of `shared_bytes`; false: not a program for this executor.
- * decay: [parameters]: negative: frozen. */
-bool ep_cnn_plan_make(const ep_program *program, int blocks, int64_t shared_bytes,
-                      const float *decay, ep_cnn_plan *plan);
+/* false: not a program for this executor. */
+bool ep_cnn_plan_make(const ep_program *program, const ep_gpu_traits *gpu, ep_cnn_plan *plan);
 
-/* As text.h says: the caller's to free; NULL when memory is short. */
+/* As codegen.h says: the caller's to free; NULL when memory is short. */
 char *ep_cnn_text(const ep_program *program, const ep_cnn_plan *plan);
+
+/* The same for the plan that a GPU has; NULL as well when the program is none for it. */
+char *ep_cuda_cnn_source(const ep_program *program, const ep_gpu_traits *gpu);
 
 /* Bytes of shared memory of a block. */
 int64_t ep_cnn_plan_shared_bytes(const ep_cnn_plan *plan);

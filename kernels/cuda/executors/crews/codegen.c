@@ -47,3 +47,9 @@ char *ep_crews_text(const ep_program *program, const ep_crews_plan *plan) {
   plan_write(&text, plan);
   return ep_cuda_text_end(&text);
 }
+
+char *ep_cuda_crews_source(const ep_program *program, const ep_gpu_traits *gpu) {
+  (void)gpu;
+  ep_crews_plan plan;
+  return ep_crews_plan_make(program, &plan) ? ep_crews_text(program, &plan) : NULL;
+}

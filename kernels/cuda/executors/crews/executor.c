@@ -3,7 +3,6 @@
  * and with rows of its own. */
 #include <stdlib.h>
 
-#include "kernels/choice.h"
 #include "kernels/cuda/executors/crews/plan.h"
 #include "kernels/cuda/executors/launch.h"
 
@@ -13,11 +12,6 @@ typedef struct {
   ep_cuda_launch launch;
   float *scratch; /* device [plan.scratch_floats] */
 } crews;
-
-static bool crews_accepts(const ep_backend *backend, const ep_program *program) {
-  const ep_choice_gpu gpu = {backend->capability, backend->multiprocessors};
-  return ep_choice_crews(program, &gpu, NULL) && ep_cuda_compiler_exists();
-}
 
 static ep_status kernel_prepare(crews *self, ep_error *error) {
   const ep_crews_plan *plan = &self->plan;
@@ -72,10 +66,9 @@ static ep_status crews_run(void *state, const ep_cuda_span *span, ep_error *erro
   return ep_cuda_launch_run(&self->launch, self->network->stream, &given, error);
 }
 
-const ep_cuda_executor ep_cuda_crews = {
-    .name = "cuda/crews",
-    .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
-    .accepts = crews_accepts,
+const ep_cuda_executor ep_cuda_crews_executor = {
+    .profile = &ep_cuda_crews_profile,
+    .available = ep_cuda_compiler_exists,
     .create = crews_create,
     .destroy = crews_destroy,
     .run = crews_run,

@@ -12,7 +12,7 @@ enum {
   SLICE_MAX = 128, /* outputs of a block: a thread has four of a row's */
   OUTPUTS_MAX = 16,
   FEATURES = FRONT_MAX * ROWS, /* of a place for the front's */
-  SHARED_FLOATS = (232448 - 512) / 4
+  SHARED_FLOATS = (EP_GPU_LARGE_BLOCK_BYTES - 512) / 4
 };
 
 static int up(int count, int multiple) {
@@ -182,3 +182,57 @@ bool ep_crews_plan_make(const ep_program *program, ep_crews_plan *out) {
   scratch_place(out);
   return out->shared_floats <= SHARED_FLOATS && front_turns(out) <= out->front;
 }
+
+/* --- the profile ----------------------------------------------------------------------------- */
+
+/* A multiprocessor's neighbours are not always 16: of 132 there is room for seven clusters. */
+static bool plan_make(const ep_program *program, const ep_gpu_traits *gpu, ep_crews_plan *plan) {
+  return ep_cuda_dense_suits(program) && ep_program_trains(program) &&
+         ep_crews_plan_make(program, plan) && plan->crews < gpu->multiprocessors / RANKS;
+}
+
+static bool accepts(const ep_program *program, const ep_device_traits *device) {
+  ep_crews_plan plan;
+  return plan_make(program, &device->gpu, &plan);
+}
+
+/* Exchanges of a crew's blocks; weights, which each block fetches and has a share of to update: a
+ * step of fewer rows takes as long. */
+static void work(const ep_program *program, const ep_device_traits *device, int64_t rows,
+                 double units[EP_LIMIT_COST_TERMS]) {
+  (void)rows;
+  ep_crews_plan plan;
+  double weights = 0;
+  if (!plan_make(program, &device->gpu, &plan)) return;
+  for (int l = 0; l < plan.layers_count; l++)
+    weights += (double)plan.layers[l].inputs * plan.layers[l].outputs;
+  units[0] = 1;
+  units[1] = plan.front;
+  units[2] = plan.layers_count - 1 - plan.front;
+  units[3] = weights;
+  units[4] = weights * (double)ep_optimizer_slots(&program->optimizer);
+  units[5] = program->precision == EP_PRECISION_FP32 ? weights : 0;
+}
+
+static const ep_calibration_program programs[] = {
+    {.in_features = 2, .width = 512, .hidden = 2, .rows = 100},
+    {.in_features = 24, .width = 320, .hidden = 4, .rows = 64},
+};
+
+const ep_executor_profile ep_cuda_crews_profile = {
+    .name = "cuda/crews",
+    .capabilities = {EP_CAPABLE_DENSE_LAYERS, EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES,
+                     EP_CAPABLE_OPTIMIZERS},
+    .gpu_features = EP_GPU_LARGE_BLOCKS,
+    .accepts = accepts,
+    .work = work,
+    .terms = {{"step", 4.2e-6},
+              {"layers of the front", 5e-7},
+              {"shared layers", 2e-6},
+              {"weights of a block", 3.4e-10},
+              {"slots of state of a block", 1e-10},
+              {"weights of a block in float32", 1.6e-10}},
+    .start_seconds = 1.2,
+    .again_seconds = 3e-3,
+    EP_CALIBRATION_PROGRAMS(programs),
+};

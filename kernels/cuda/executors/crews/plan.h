@@ -9,8 +9,10 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_CREWS_PLAN_H
 #define EP_KERNELS_CUDA_EXECUTORS_CREWS_PLAN_H
 
-#include "kernels/choice.h"
 #include "kernels/cuda/executors/crews/args.h"
+#include "kernels/plans/profile.h"
+
+extern const ep_executor_profile ep_cuda_crews_profile;
 
 /* A linear layer and the activation behind it. Offsets are floats. */
 typedef struct {
@@ -45,7 +47,10 @@ typedef struct {
 /* false: not a program for this executor. */
 bool ep_crews_plan_make(const ep_program *program, ep_crews_plan *out);
 
-/* As text.h says: the caller's to free; NULL when memory is short. */
+/* As codegen.h says: the caller's to free; NULL when memory is short. */
 char *ep_crews_text(const ep_program *program, const ep_crews_plan *plan);
+
+/* The same for the plan that a GPU has; NULL as well when the program is none for it. */
+char *ep_cuda_crews_source(const ep_program *program, const ep_gpu_traits *gpu);
 
 #endif

@@ -3,7 +3,7 @@
 #include "kernels/cuda/executors/fused/plan.h"
 
 /* In the order of narrow_layer. */
-static void layer_write(FILE *out, int l, const ep_narrow_layer *layer) {
+static void layer_write(FILE *out, int l, const ep_cuda_fused_layer *layer) {
   const ep_op none = {.type = EP_LAYER_LINEAR}, *op = layer->op;
   const ep_op *activation = layer->activation ? layer->activation : &none;
   fprintf(out,
@@ -15,7 +15,7 @@ static void layer_write(FILE *out, int l, const ep_narrow_layer *layer) {
           layer->slopes, layer->quads);
 }
 
-static void plan_write(ep_cuda_text *text, const ep_narrow_plan *plan) {
+static void plan_write(ep_cuda_text *text, const ep_cuda_fused_plan *plan) {
   ep_cuda_text_number(text, "LAYERS", plan->layers_count);
   ep_cuda_text_number(text, "THREADS", plan->threads);
   ep_cuda_text_number(text, "TILE_ROWS", plan->tile_rows);
@@ -38,7 +38,7 @@ static void plan_write(ep_cuda_text *text, const ep_narrow_plan *plan) {
   fprintf(text->out, "  return {};\n}\n");
 }
 
-char *ep_narrow_text(const ep_program *program, const ep_narrow_plan *plan) {
+char *ep_cuda_fused_text(const ep_program *program, const ep_cuda_fused_plan *plan) {
   ep_cuda_text text;
   if (!ep_cuda_text_begin(&text, program)) return NULL;
   ep_cuda_text_flag(&text, "NESTEROV", program->optimizer.nesterov);
@@ -47,4 +47,9 @@ char *ep_narrow_text(const ep_program *program, const ep_narrow_plan *plan) {
           (int)program->precision);
   plan_write(&text, plan);
   return ep_cuda_text_end(&text);
+}
+
+char *ep_cuda_fused_source(const ep_program *program, const ep_gpu_traits *gpu) {
+  ep_cuda_fused_plan plan;
+  return ep_cuda_fused_plan_make(program, gpu, &plan) ? ep_cuda_fused_text(program, &plan) : NULL;
 }

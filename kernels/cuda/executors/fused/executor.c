@@ -3,35 +3,21 @@
  */
 #include <stdlib.h>
 
-#include "kernels/choice.h"
 #include "kernels/cuda/executors/fused/plan.h"
 #include "kernels/cuda/executors/launch.h"
 
 typedef struct {
   ep_cuda_network *network; /* lent */
-  ep_narrow_plan plan;
+  ep_cuda_fused_plan plan;
   ep_cuda_launch launch;
-  float *partials; /* device: see span.h */
+  float *partials; /* device: see args.h */
   char *image;     /* device [image_bytes] */
   double *losses;  /* device [blocks] */
   int32_t *misses; /* device [blocks] */
-} narrow;
+} fused;
 
-static bool plan_make(const ep_backend *backend, const ep_program *program, ep_narrow_plan *plan) {
-  ep_choice_gpu gpu = {backend->capability, backend->multiprocessors};
-  ep_choice_narrow_work work;
-  return ep_choice_narrow(program, &gpu, &work) &&
-         ep_narrow_plan_make(program, gpu.multiprocessors, ep_choice_shared_bytes(gpu.capability),
-                             plan, &work);
-}
-
-static bool narrow_accepts(const ep_backend *backend, const ep_program *program) {
-  ep_narrow_plan plan;
-  return plan_make(backend, program, &plan) && ep_cuda_compiler_exists();
-}
-
-static ep_status memory_take(narrow *self, ep_error *error) {
-  const ep_narrow_plan *plan = &self->plan;
+static ep_status memory_take(fused *self, ep_error *error) {
+  const ep_cuda_fused_plan *plan = &self->plan;
   const ep_cuda_buffer buffers[] = {
       {&self->partials, plan->blocks, 4 * (int64_t)plan->quads, sizeof(float)},
       {&self->image, 1, plan->image_bytes, 1}, /* its gaps stay zero */
@@ -43,45 +29,46 @@ static ep_status memory_take(narrow *self, ep_error *error) {
                                  error);
 }
 
-static ep_status kernel_prepare(narrow *self, ep_error *error) {
+static ep_status kernel_prepare(fused *self, ep_error *error) {
   const ep_backend *backend = self->network->backend;
-  const ep_narrow_plan *plan = &self->plan;
+  const ep_cuda_fused_plan *plan = &self->plan;
   self->launch.blocks = plan->blocks;
   self->launch.threads = plan->threads;
   self->launch.shared_bytes = plan->shared_bytes;
   self->launch.cooperative = true;
   self->launch.barrier_bytes = sizeof *self->launch.barrier;
   return ep_cuda_launch_compile(backend, "kernels/cuda/executors/fused/kernel.cuh", "narrow",
-                                ep_narrow_text(self->network->program, plan), &self->launch, error);
+                                ep_cuda_fused_text(self->network->program, plan), &self->launch,
+                                error);
 }
 
-static void narrow_destroy(void *state) {
-  narrow *self = state;
+static void fused_destroy(void *state) {
+  fused *self = state;
   if (!self) return;
   ep_cuda_launch_deinit(&self->launch);
   free(self);
 }
 
-static ep_status narrow_create(ep_cuda_network *network, void **out, ep_error *error) {
+static ep_status fused_create(ep_cuda_network *network, void **out, ep_error *error) {
   *out = NULL;
-  narrow *self = calloc(1, sizeof *self);
+  fused *self = calloc(1, sizeof *self);
   if (!self) return ep_fail(error, EP_NO_MEMORY, "no memory for an instance");
   self->network = network;
   ep_status status = EP_OK;
-  if (!plan_make(network->backend, network->program, &self->plan))
+  if (!ep_cuda_fused_plan_make(network->program, &network->backend->gpu, &self->plan))
     status = ep_fail(error, EP_INTERNAL, "no program for cuda/fused");
   if (status == EP_OK) status = memory_take(self, error);
   if (status == EP_OK) status = kernel_prepare(self, error);
   if (status != EP_OK) {
-    narrow_destroy(self);
+    fused_destroy(self);
     return status;
   }
   *out = self;
   return EP_OK;
 }
 
-static ep_status narrow_run(void *state, const ep_cuda_span *span, ep_error *error) {
-  const narrow *self = state;
+static ep_status fused_run(void *state, const ep_cuda_span *span, ep_error *error) {
+  const fused *self = state;
   const ep_program *program = self->network->program;
   ep_narrow_span given = {EP_CUDA_SPAN_OF(self->network, span),
                           .partials = self->partials,
@@ -97,11 +84,10 @@ static ep_status narrow_run(void *state, const ep_cuda_span *span, ep_error *err
   return ep_cuda_launch_run(&self->launch, self->network->stream, &given, error);
 }
 
-const ep_cuda_executor ep_cuda_fused = {
-    .name = "cuda/fused",
-    .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
-    .accepts = narrow_accepts,
-    .create = narrow_create,
-    .destroy = narrow_destroy,
-    .run = narrow_run,
+const ep_cuda_executor ep_cuda_fused_executor = {
+    .profile = &ep_cuda_fused_profile,
+    .available = ep_cuda_compiler_exists,
+    .create = fused_create,
+    .destroy = fused_destroy,
+    .run = fused_run,
 };

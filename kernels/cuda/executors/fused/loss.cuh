@@ -28,7 +28,7 @@ static __device__ __forceinline__ float row_sum(float value) {
   return value;
 }
 
-/* The greatest of a row and the first place of it; a NaN is greater than all. */
+/* The first of a row in the order of ep_argmax_precedes: its index, and its value. */
 static __device__ __forceinline__ int row_greatest(const float (&y)[COLUMNS_EACH], int lane,
                                                    float &greatest) {
   int place = OUT;
@@ -37,16 +37,14 @@ static __device__ __forceinline__ int row_greatest(const float (&y)[COLUMNS_EACH
   for (int i = 0; i < COLUMNS_EACH; i++) {
     int column = column_of(lane, i);
     if (column >= OUT) continue;
-    if (place == OUT || y[i] > greatest || (isnan(y[i]) && !isnan(greatest)))
+    if (place == OUT || ep_argmax_precedes(y[i], column, greatest, place))
       greatest = y[i], place = column;
   }
 #pragma unroll
   for (int distance = ROW_THREADS / 2; distance > 0; distance /= 2) {
     float other = __shfl_xor_sync(ALL, greatest, distance);
     int its = __shfl_xor_sync(ALL, place, distance);
-    bool more = other > greatest || (isnan(other) && !isnan(greatest));
-    bool equal = other == greatest || (isnan(other) && isnan(greatest));
-    if (its != OUT && (place == OUT || more || (equal && its < place)))
+    if (its != OUT && (place == OUT || ep_argmax_precedes(other, its, greatest, place)))
       greatest = other, place = its;
   }
   return place;
@@ -58,7 +56,7 @@ static __device__ __forceinline__ float class_loss(const span &s, const float (&
                                                    float (&grad)[COLUMNS_EACH]) {
   float greatest, value = 0;
   miss = row_greatest(y, lane, greatest) != label;
-  if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) {
+  if constexpr (ep_loss_normalizes(LOSS)) {
     float power[COLUMNS_EACH], sum = 0;
 #pragma unroll
     for (int i = 0; i < COLUMNS_EACH; i++) {

@@ -1,6 +1,7 @@
 #include "kernels/cuda/executors/fused/plan.h"
 
 #include "kernels/cuda/executors/dense.h"
+#include "kernels/plans/work.h"
 
 enum {
   PIECE = 16, /* the side of a piece of a product */
@@ -34,10 +35,10 @@ static int number_bytes(const ep_program *program) {
 
 /* --- layers ---------------------------------------------------------------------------------- */
 
-static bool layers_take(const ep_program *program, ep_narrow_plan *plan) {
+static bool layers_take(const ep_program *program, ep_cuda_fused_plan *plan) {
   ep_cuda_dense_layer dense[EP_NARROW_LAYERS_MAX];
   plan->layers_count =
-      ep_cuda_dense_layers(program, EP_NARROW_WIDTH_MAX, EP_NARROW_LAYERS_MAX, dense);
+      ep_cuda_dense_layers(program, EP_CUDA_FUSED_WIDTH_MAX, EP_NARROW_LAYERS_MAX, dense);
   for (int l = 0; l < plan->layers_count; l++) {
     plan->layers[l].op = dense[l].linear;
     plan->layers[l].activation = dense[l].activation;
@@ -54,9 +55,9 @@ static bool slopes_kept(const ep_program *program, const ep_op *activation) {
 
 /* --- what lies where ------------------------------------------------------------------------- */
 
-static void image_place(const ep_program *program, ep_narrow_plan *plan) {
+static void image_place(const ep_program *program, ep_cuda_fused_plan *plan) {
   for (int l = 0; l < plan->layers_count; l++) {
-    ep_narrow_layer *layer = &plan->layers[l];
+    ep_cuda_fused_layer *layer = &plan->layers[l];
     const ep_op *op = layer->op;
     int outs = padded(op->out_features), tiles = outs / 16 * (padded(op->in_features) / 8);
     layer->image = plan->image_bytes;
@@ -67,7 +68,7 @@ static void image_place(const ep_program *program, ep_narrow_plan *plan) {
 }
 
 /* Takes a place behind all others. */
-static int place(ep_narrow_plan *plan, int bytes) {
+static int place(ep_cuda_fused_plan *plan, int bytes) {
   int at = plan->shared_bytes;
   plan->shared_bytes += parts(bytes, QUAD_BYTES) * QUAD_BYTES;
   return at;
@@ -75,19 +76,19 @@ static int place(ep_narrow_plan *plan, int bytes) {
 
 /* Rows on their way into a tile of halved numbers: where nothing lies between two tiles but what is
  * behind the first layer's inputs. */
-static void stage_place(const ep_program *program, ep_narrow_plan *plan) {
+static void stage_place(const ep_program *program, ep_cuda_fused_plan *plan) {
   if (program->precision != EP_PRECISION_BF16) return;
   plan->stage = plan->layers_count > 1 ? plan->layers[1].x : plan->last;
   int missing = plan->stage + plan->tile_rows * (int)program->in_features * 4 - plan->shared_bytes;
   if (missing > 0) place(plan, missing);
 }
 
-static void shared_place(const ep_program *program, ep_narrow_plan *plan) {
+static void shared_place(const ep_program *program, ep_cuda_fused_plan *plan) {
   const int rows = plan->tile_rows, size = number_bytes(program);
   const int slots = (int)ep_optimizer_slots(&program->optimizer);
   plan->shared_bytes = plan->image_bytes;
   for (int l = 0; l < plan->layers_count; l++) {
-    ep_narrow_layer *layer = &plan->layers[l];
+    ep_cuda_fused_layer *layer = &plan->layers[l];
     bool keeps = l < plan->layers_count - 1 && slopes_kept(program, layer->activation);
     layer->x = place(plan, rows * pitch(program, layer->op->in_features) * size);
     layer->slopes = keeps ? place(plan, rows * pitch(program, layer->op->out_features) * size) : -1;
@@ -109,7 +110,7 @@ static void shared_place(const ep_program *program, ep_narrow_plan *plan) {
 
 /* What a step takes with tiles of tile_rows. */
 static void work_count(const ep_program *program, int tile_rows, int multiprocessors,
-                       const ep_narrow_plan *plan, ep_choice_narrow_work *work) {
+                       const ep_cuda_fused_plan *plan, ep_cuda_fused_work *work) {
   int tiles = parts(program->batch_size, tile_rows);
   int workers = tiles < multiprocessors ? tiles : multiprocessors;
   double turns = parts(tiles, workers), products = 0;
@@ -121,13 +122,14 @@ static void work_count(const ep_program *program, int tile_rows, int multiproces
   if (program->precision == EP_PRECISION_TF32) products /= 2;
   /* An H200's: two barriers and a trip through its cache; what a layer waits for; products. */
   double cycles = 4800 + 1710 * turns * plan->layers_count + turns * tile_rows * products / 96;
-  *work = (ep_choice_narrow_work){.cycles = cycles,
-                                  .turns = turns * plan->layers_count,
-                                  .products = turns * tile_rows * products,
-                                  .rows = turns * tile_rows};
+  *work = (ep_cuda_fused_work){.cycles = cycles,
+                               .turns = turns * plan->layers_count,
+                               .products = turns * tile_rows * products,
+                               .rows = turns * tile_rows};
 }
 
-static void blocks_choose(const ep_program *program, int multiprocessors, ep_narrow_plan *plan) {
+static void blocks_choose(const ep_program *program, int multiprocessors,
+                          ep_cuda_fused_plan *plan) {
   int tiles = parts(program->batch_size, plan->tile_rows);
   int wanted = parts(plan->quads, OWNED_LEAST);
   if (wanted < tiles) wanted = tiles;
@@ -135,10 +137,10 @@ static void blocks_choose(const ep_program *program, int multiprocessors, ep_nar
   plan->owned = parts(plan->quads, plan->blocks);
 }
 
-bool ep_narrow_plan_make(const ep_program *program, int multiprocessors, int64_t shared_bytes,
-                         ep_narrow_plan *plan, ep_choice_narrow_work *work) {
-  const int64_t rows_max = 1 << 30;
-  *plan = (ep_narrow_plan){.threads = THREADS};
+bool ep_cuda_fused_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
+                             ep_cuda_fused_plan *plan) {
+  const int64_t rows_max = 1 << 30, shared_bytes = ep_gpu_shared_bytes(gpu->capability);
+  *plan = (ep_cuda_fused_plan){.threads = THREADS};
   if (program->train_rows > rows_max || program->optimizer.clip_norm != 0 ||
       !ep_program_is_resident(program) || !ep_program_takes_plain_rows(program) ||
       !ep_program_trains(program) || !layers_take(program, plan))
@@ -146,19 +148,73 @@ bool ep_narrow_plan_make(const ep_program *program, int multiprocessors, int64_t
   image_place(program, plan);
   int best = 0;
   for (int rows = PIECE; rows <= TILE_ROWS_MAX; rows *= 2) {
-    ep_choice_narrow_work found;
+    ep_cuda_fused_work found;
     plan->tile_rows = rows;
-    blocks_choose(program, multiprocessors, plan);
+    blocks_choose(program, gpu->multiprocessors, plan);
     shared_place(program, plan);
     if (plan->owned > plan->threads || plan->shared_bytes > shared_bytes) continue;
-    work_count(program, rows, multiprocessors, plan, &found);
-    if (best > 0 && found.cycles >= work->cycles) continue;
+    work_count(program, rows, gpu->multiprocessors, plan, &found);
+    if (best > 0 && found.cycles >= plan->work.cycles) continue;
     best = rows;
-    *work = found;
+    plan->work = found;
   }
   plan->tile_rows = best;
   if (best == 0) return false;
-  blocks_choose(program, multiprocessors, plan);
+  blocks_choose(program, gpu->multiprocessors, plan);
   shared_place(program, plan);
   return true;
 }
+
+/* --- the profile ----------------------------------------------------------------------------- */
+
+/* A kernel is compiled for it, and all multiprocessors wait for each other: few rows are not worth
+ * that. */
+static bool accepts(const ep_program *program, const ep_device_traits *device) {
+  const int64_t rows_least = 256;
+  ep_cuda_fused_plan plan;
+  return program->batch_size >= rows_least && ep_cuda_fused_plan_make(program, &device->gpu, &plan);
+}
+
+/* On many rows a step takes a tenth to a sixth more. */
+static double cycles(const ep_program *program, const ep_device_traits *device) {
+  ep_cuda_fused_plan plan;
+  return ep_cuda_fused_plan_make(program, &device->gpu, &plan) ? plan.work.cycles
+                                                               : (double)INFINITY;
+}
+
+/* Two barriers and the sums of all blocks; tiles of rows through all layers. */
+static void work(const ep_program *program, const ep_device_traits *device, int64_t rows,
+                 double units[EP_LIMIT_COST_TERMS]) {
+  ep_cuda_fused_plan plan;
+  ep_program step = *program;
+  step.batch_size = rows;
+  units[0] = 1;
+  if (!ep_cuda_fused_plan_make(&step, &device->gpu, &plan)) return;
+  units[1] = plan.work.turns;
+  units[2] = plan.work.products;
+  units[3] = plan.work.rows * ep_program_work(program).values;
+}
+
+static const ep_calibration_program programs[] = {
+    {.in_features = 24, .width = 64, .hidden = 2, .rows = 1500},
+    {.in_features = 24, .width = 48, .hidden = 4, .rows = 20000},
+    {.in_features = 12, .width = 64, .hidden = 1, .rows = 65536},
+    {.in_features = 2, .width = 32, .hidden = 8, .rows = 4096},
+};
+
+const ep_executor_profile ep_cuda_fused_profile = {
+    .name = "cuda/fused",
+    .capabilities = {EP_CAPABLE_DENSE_LAYERS, EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES,
+                     EP_CAPABLE_OPTIMIZERS},
+    .gpu_features = EP_GPU_AMPERE,
+    .accepts = accepts,
+    .cycles = cycles,
+    .work = work,
+    .terms = {{"step", 3.05e-6},
+              {"turns of layers", 1e-6},
+              {"multiply-adds of a block", 5.8e-12},
+              {"values of a block", 1.53e-11}},
+    .start_seconds = 1,
+    .again_seconds = 3e-3,
+    EP_CALIBRATION_PROGRAMS(programs),
+};

@@ -3,19 +3,29 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_FUSED_PLAN_H
 #define EP_KERNELS_CUDA_EXECUTORS_FUSED_PLAN_H
 
-#include "kernels/choice.h"
 #include "kernels/cuda/executors/fused/args.h"
+#include "kernels/plans/profile.h"
 
-enum { EP_NARROW_WIDTH_MAX = 128 /* of any layer, inputs and outputs too */ };
+extern const ep_executor_profile ep_cuda_fused_profile;
 
-/* As narrow_layer of figures.cuh. */
+enum { EP_CUDA_FUSED_WIDTH_MAX = 128 /* of any layer, inputs and outputs too */ };
+
+/* As narrow_layer of constants.cuh. */
 typedef struct {
   const ep_op *op, *activation; /* activation: NULL for none */
   int image, x, slopes, quads;
-} ep_narrow_layer;
+} ep_cuda_fused_layer;
+
+/* How a step goes. */
+typedef struct {
+  double cycles;   /* that it is expected to take */
+  double turns;    /* of tiles of rows through a layer, one after the other */
+  double products; /* multiply-adds of a block, as dear as the precision makes them */
+  double rows;     /* that a block takes, one tile after the other */
+} ep_cuda_fused_work;
 
 typedef struct {
-  ep_narrow_layer layers[EP_NARROW_LAYERS_MAX];
+  ep_cuda_fused_layer layers[EP_NARROW_LAYERS_MAX];
   int layers_count;
   int threads;          /* of a block */
   int tile_rows;        /* that a block takes at once: 16 … 128, a power of two */
@@ -28,13 +38,17 @@ typedef struct {
   int sums, sums_bytes; /* scratch */
   int owned_at, owned_bytes;
   int shared_bytes; /* of all */
-} ep_narrow_plan;
+  ep_cuda_fused_work work;
+} ep_cuda_fused_plan;
 
-/* false: not a program for this executor. shared_bytes: of a block. work: written with the plan. */
-bool ep_narrow_plan_make(const ep_program *program, int multiprocessors, int64_t shared_bytes,
-                         ep_narrow_plan *plan, ep_choice_narrow_work *work);
+/* false: not a program for this executor. */
+bool ep_cuda_fused_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
+                             ep_cuda_fused_plan *plan);
 
-/* As text.h says: the caller's to free; NULL when memory is short. */
-char *ep_narrow_text(const ep_program *program, const ep_narrow_plan *plan);
+/* As codegen.h says: the caller's to free; NULL when memory is short. */
+char *ep_cuda_fused_text(const ep_program *program, const ep_cuda_fused_plan *plan);
+
+/* The same for the plan that a GPU has; NULL as well when the program is none for it. */
+char *ep_cuda_fused_source(const ep_program *program, const ep_gpu_traits *gpu);
 
 #endif

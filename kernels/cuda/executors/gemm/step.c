@@ -1,21 +1,21 @@
 /* step.c: what one step queues. */
-#include "kernels/cuda/executors/gemm/wide.h"
+#include "kernels/cuda/executors/gemm/network.h"
 
 /* Where a step stands. */
 typedef struct {
-  ep_wide *wide;
+  ep_gemm_network *gemm;
   int64_t rows;
   int kind; /* of its products: 0 for a full batch, 1 for an epoch's last */
 } pass;
 
 static cudaStream_t stream_of(const pass *p) {
-  return p->wide->network->stream;
+  return p->gemm->network->stream;
 }
 
-static ep_status multiply(const pass *p, const ep_wide_product *product, ep_error *error) {
-  const ep_cuda_network *network = p->wide->network;
-  if (!product->fused)
-    return ep_cuda_gemm_run(network->backend, &product->gemm, p->wide->workspace, network->stream,
+static ep_status multiply(const pass *p, const ep_gemm_product *product, ep_error *error) {
+  const ep_cuda_network *network = p->gemm->network;
+  if (!product->hopper)
+    return ep_cuda_gemm_run(network->backend, &product->gemm, p->gemm->workspace, network->stream,
                             error);
   EP_CUDA_TRY(ep_wide_fused_run(network->stream, &product->own), "a matrix product");
   return EP_OK;
@@ -25,30 +25,30 @@ static ep_status multiply(const pass *p, const ep_wide_product *product, ep_erro
 
 /* Rows that already lie in the network's input, in float32. */
 static ep_status input_convert(const pass *p, const float *x, ep_error *error) {
-  const ep_wide_layer *first = &p->wide->layers[0];
+  const ep_gemm_layer *first = &p->gemm->layers[0];
   ep_wide_derivation convert = {.half = true,
                                 .plain = true,
                                 .rows = p->rows,
                                 .columns = first->linear->in_features,
                                 .pitch = first->in_pitch,
                                 .from = x,
-                                .grad = p->wide->input};
+                                .grad = p->gemm->input};
   EP_CUDA_TRY(ep_wide_derive(stream_of(p), &convert), "a batch");
   return EP_OK;
 }
 
 static ep_status batch_take(const pass *p, ep_error *error) {
-  ep_wide *wide = p->wide;
-  ep_cuda_network *network = wide->network;
-  if (network->gathers && network->resident && wide->half) {
+  ep_gemm_network *self = p->gemm;
+  ep_cuda_network *network = self->network;
+  if (network->gathers && network->resident && self->half) {
     ep_cuda_batch batch =
         ep_cuda_network_batch(network, network->train_x, network->train_y, NULL, true);
-    batch.batch_half = wide->input;
-    batch.half_pitch = wide->layers[0].in_pitch;
+    batch.batch_half = self->input;
+    batch.half_pitch = self->layers[0].in_pitch;
     EP_CUDA_TRY(ep_cuda_batch_take(network->stream, &batch, p->rows, network->clock), "a batch");
     return EP_OK;
   }
-  if (wide->half)
+  if (self->half)
     return input_convert(p, network->gathers ? network->input : network->train_x, error);
   if (!network->gathers || !network->resident) return EP_OK;
   return ep_cuda_network_take(network, network->train_x, network->train_y, NULL, p->rows, true,
@@ -58,75 +58,75 @@ static ep_status batch_take(const pass *p, ep_error *error) {
 /* --- forward ------------------------------------------------------------------------------- */
 
 static ep_status input_turn(const pass *p, int i, ep_error *error) {
-  const ep_wide_layer *layer = &p->wide->layers[i];
-  if (!layer->input_turned) return EP_OK;
+  const ep_gemm_layer *layer = &p->gemm->layers[i];
+  if (!layer->input_transposed) return EP_OK;
   EP_CUDA_TRY(ep_wide_turn(stream_of(p), p->rows, layer->linear->in_features, layer->in_pitch,
-                           ep_wide_input(p->wide, i), layer->input_turned),
+                           ep_gemm_input(p->gemm, i), layer->input_transposed),
               "transposing");
   return EP_OK;
 }
 
 static ep_status layer_forward(const pass *p, int i, ep_error *error) {
-  const ep_wide_layer *layer = &p->wide->layers[i];
+  const ep_gemm_layer *layer = &p->gemm->layers[i];
   ep_status status = input_turn(p, i, error);
   if (status == EP_OK) status = multiply(p, &layer->forward[p->kind], error);
   if (status != EP_OK || !layer->before) return status;
-  EP_CUDA_TRY(ep_wide_activate(stream_of(p), p->wide->half, layer->activation, p->rows,
+  EP_CUDA_TRY(ep_wide_activate(stream_of(p), p->gemm->half, layer->activation, p->rows,
                                layer->out_pitch, layer->before, layer->output),
               "an activation");
   return EP_OK;
 }
 
-static const float *bias_of(const pass *p, const ep_wide_layer *layer) {
-  return ep_cuda_parameters_at(p->wide->network, layer->linear->bias);
+static const float *bias_of(const pass *p, const ep_gemm_layer *layer) {
+  return ep_cuda_parameters_at(p->gemm->network, layer->linear->bias);
 }
 
 /* What both ways of a thin last layer, layer i, have in common. */
 static ep_wide_thin thin_of(const pass *p, int i) {
-  const ep_wide *wide = p->wide;
-  const ep_wide_layer *layer = &wide->layers[i];
-  return (ep_wide_thin){.half = wide->half,
+  const ep_gemm_network *self = p->gemm;
+  const ep_gemm_layer *layer = &self->layers[i];
+  return (ep_wide_thin){.half = self->half,
                         .rows = p->rows,
                         .in = layer->linear->in_features,
                         .out = layer->linear->out_features,
                         .pitch = layer->in_pitch,
-                        .weight = wide->network->parameters + layer->linear->weight,
-                        .x = ep_wide_input(wide, i),
+                        .weight = self->network->parameters + layer->linear->weight,
+                        .x = ep_gemm_input(self, i),
                         .x_bias = i > 0 && layer[-1].bare ? bias_of(p, layer - 1) : NULL};
 }
 
-/* To wide->output. */
+/* To self->output. */
 static ep_status last_forward(const pass *p, int i, ep_error *error) {
-  ep_wide *wide = p->wide;
-  const ep_wide_layer *last = &wide->layers[i];
+  ep_gemm_network *self = p->gemm;
+  const ep_gemm_layer *last = &self->layers[i];
   if (last->thin) {
     ep_wide_thin thin = thin_of(p, i);
-    EP_CUDA_TRY(ep_wide_thin_forward(stream_of(p), &thin, bias_of(p, last), wide->output),
+    EP_CUDA_TRY(ep_wide_thin_forward(stream_of(p), &thin, bias_of(p, last), self->output),
                 "a linear layer");
     return EP_OK;
   }
   ep_status status = layer_forward(p, i, error);
   if (status != EP_OK) return status;
   EP_CUDA_TRY(ep_wide_finish(stream_of(p), p->rows, last->linear->out_features, last->out_pitch,
-                             wide->sums, bias_of(p, last), wide->output),
+                             self->sums, bias_of(p, last), self->output),
               "a bias");
   return EP_OK;
 }
 
 /* *output: of the network. */
 static ep_status forward(const pass *p, const float **output, ep_error *error) {
-  ep_wide *wide = p->wide;
+  ep_gemm_network *self = p->gemm;
   ep_status status = EP_OK;
-  for (int i = 0; i < wide->layers_count - 1 && status == EP_OK; i++)
+  for (int i = 0; i < self->layers_count - 1 && status == EP_OK; i++)
     status = layer_forward(p, i, error);
-  if (status == EP_OK) status = last_forward(p, wide->layers_count - 1, error);
+  if (status == EP_OK) status = last_forward(p, self->layers_count - 1, error);
   if (status != EP_OK) return status;
-  *output = wide->output;
-  if (!wide->tail) return EP_OK;
+  *output = self->output;
+  if (!self->tail) return EP_OK;
   EP_CUDA_TRY(
-      ep_cuda_activation_forward(stream_of(p), wide->tail, p->rows, wide->output, wide->result),
+      ep_cuda_activation_forward(stream_of(p), self->tail, p->rows, self->output, self->result),
       "an activation");
-  *output = wide->result;
+  *output = self->result;
   return EP_OK;
 }
 
@@ -134,16 +134,16 @@ static ep_status forward(const pass *p, const float **output, ep_error *error) {
 
 /* A thin last layer, with the activation before it. */
 static ep_status thin_back(const pass *p, int i, ep_error *error) {
-  ep_wide *wide = p->wide;
-  const ep_wide_layer *layer = &wide->layers[i], *under = i > 0 ? layer - 1 : NULL;
-  bool goes_on = i > wide->first_trained;
+  ep_gemm_network *self = p->gemm;
+  const ep_gemm_layer *layer = &self->layers[i], *under = i > 0 ? layer - 1 : NULL;
+  bool goes_on = i > self->first_trained;
   ep_wide_thin thin = thin_of(p, i);
-  thin.grad = wide->network->grad[0];
+  thin.grad = self->network->grad[0];
   thin.gradient = layer->trains_weight ? layer->gradient : NULL;
   thin.bias_sums = layer->trains_bias ? layer->bias_gradient : NULL;
   if (goes_on) {
-    thin.grad_x = ep_wide_grad(wide, i - 1);
-    thin.turned = under->trains_weight && !wide->half ? ep_wide_grad_turned(wide, i - 1) : NULL;
+    thin.grad_x = ep_gemm_grad(self, i - 1);
+    thin.turned = under->trains_weight && !self->half ? ep_gemm_grad_transposed(self, i - 1) : NULL;
     thin.x_sums = under->trains_bias ? under->bias_gradient : NULL;
     thin.derived = under->activation != NULL;
     if (thin.derived) thin.activation = *under->activation;
@@ -155,19 +155,19 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
 
 /* The gradient by the output of layer i becomes that by its linear part, in its place. */
 static ep_status derive(const pass *p, int i, ep_error *error) {
-  ep_wide *wide = p->wide;
-  const ep_wide_layer *layer = &wide->layers[i];
-  bool last = i == wide->layers_count - 1;
-  ep_wide_derivation d = {.half = wide->half,
+  ep_gemm_network *self = p->gemm;
+  const ep_gemm_layer *layer = &self->layers[i];
+  bool last = i == self->layers_count - 1;
+  ep_wide_derivation d = {.half = self->half,
                           .plain = last,
                           .rows = p->rows,
                           .columns = layer->linear->out_features,
                           .pitch = layer->out_pitch,
-                          .from = last ? wide->network->grad[0] : ep_wide_grad(wide, i),
-                          .grad = ep_wide_grad(wide, i),
+                          .from = last ? self->network->grad[0] : ep_gemm_grad(self, i),
+                          .grad = ep_gemm_grad(self, i),
                           .sums = layer->trains_bias ? layer->bias_gradient : NULL,
-                          .turned = layer->trains_weight ? ep_wide_grad_turned(wide, i) : NULL};
-  if (d.turned && i == wide->first_trained) d.grad = NULL; /* nobody multiplies by it */
+                          .turned = layer->trains_weight ? ep_gemm_grad_transposed(self, i) : NULL};
+  if (d.turned && i == self->first_trained) d.grad = NULL; /* nobody multiplies by it */
   if (!last && layer->activation) {
     d.y = layer->output;
     d.before = layer->before;
@@ -178,19 +178,19 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
 }
 
 static ep_status backward(const pass *p, ep_error *error) {
-  ep_wide *wide = p->wide;
-  int i = wide->layers_count - 1;
+  ep_gemm_network *self = p->gemm;
+  int i = self->layers_count - 1;
   bool ready = false; /* the gradient by layer i's linear part is there, and its bias's too */
   ep_status status = EP_OK;
-  if (wide->layers[i].thin) {
+  if (self->layers[i].thin) {
     status = thin_back(p, i--, error);
     ready = true;
   }
-  for (; i >= wide->first_trained && status == EP_OK; i--) {
-    const ep_wide_layer *layer = &wide->layers[i];
+  for (; i >= self->first_trained && status == EP_OK; i--) {
+    const ep_gemm_layer *layer = &self->layers[i];
     if (!ready) status = derive(p, i, error);
-    ready = layer->back[p->kind].fused;
-    if (status == EP_OK && i > wide->first_trained)
+    ready = layer->back[p->kind].hopper;
+    if (status == EP_OK && i > self->first_trained)
       status = multiply(p, &layer->back[p->kind], error);
     if (status == EP_OK && layer->trains_weight) /* after it: this may change the weight */
       status = multiply(p, &layer->weight_product[p->kind], error);
@@ -201,30 +201,30 @@ static ep_status backward(const pass *p, ep_error *error) {
 /* --- the step ------------------------------------------------------------------------------ */
 
 static ep_status loss(const pass *p, const float *output, ep_error *error) {
-  ep_wide *wide = p->wide;
-  ep_cuda_network *network = wide->network;
+  ep_gemm_network *self = p->gemm;
+  ep_cuda_network *network = self->network;
   const void *y = network->gathers ? network->batch_y : network->train_y;
   ep_status status = ep_cuda_network_loss(network, output, y, p->rows, error);
-  if (status != EP_OK || !wide->tail) return status;
-  EP_CUDA_TRY(ep_cuda_activation_backward(stream_of(p), wide->tail, p->rows, wide->output,
-                                          wide->result, network->grad[0]),
+  if (status != EP_OK || !self->tail) return status;
+  EP_CUDA_TRY(ep_cuda_activation_backward(stream_of(p), self->tail, p->rows, self->output,
+                                          self->result, network->grad[0]),
               "an activation, backward");
   return EP_OK;
 }
 
-ep_status ep_wide_step_queue(ep_wide *wide, int64_t rows, ep_error *error) {
-  const ep_program *program = wide->network->program;
-  const pass p = {wide, rows, rows < program->batch_size};
+ep_status ep_gemm_step_queue(ep_gemm_network *self, int64_t rows, ep_error *error) {
+  const ep_program *program = self->network->program;
+  const pass p = {self, rows, rows < program->batch_size};
   const float *output = NULL;
   ep_status status = batch_take(&p, error);
   if (status == EP_OK) status = forward(&p, &output, error);
   if (status == EP_OK) status = loss(&p, output, error);
-  if (status == EP_OK && wide->scales)
-    EP_CUDA_TRY(ep_wide_scale(stream_of(&p), wide->network->clock, wide->layers_count, wide->decay,
-                              wide->scales),
+  if (status == EP_OK && self->scales)
+    EP_CUDA_TRY(ep_wide_scale(stream_of(&p), self->network->clock, self->layers_count, self->decay,
+                              self->scales),
                 "a learning rate");
   if (status == EP_OK) status = backward(&p, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_wide_step(stream_of(&p), &wide->update), "the optimizer's step");
+  EP_CUDA_TRY(ep_wide_step(stream_of(&p), &self->update), "the optimizer's step");
   return EP_OK;
 }

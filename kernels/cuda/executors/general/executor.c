@@ -1,12 +1,7 @@
 /* executor.c: the executor "cuda/general": all layers, losses and optimizers, full and
  * mini-batches, layer by layer, by the network's own kernels. */
 #include "kernels/cuda/executors/executor.h"
-
-static bool accepts(const ep_backend *backend, const ep_program *program) {
-  (void)backend;
-  (void)program;
-  return true;
-}
+#include "kernels/cuda/executors/general/plan.h"
 
 static ep_status create(ep_cuda_network *network, void **out, ep_error *error) {
   (void)error;
@@ -18,8 +13,5 @@ static ep_status step(void *self, int64_t rows, ep_error *error) {
   return ep_cuda_network_step(self, rows, error);
 }
 
-const ep_cuda_executor ep_cuda_general = {.name = "cuda/general",
-                                          .capabilities = EP_CAPABLE_OF_ALL,
-                                          .accepts = accepts,
-                                          .create = create,
-                                          .step = step};
+const ep_cuda_executor ep_cuda_general_executor = {
+    .profile = &ep_cuda_general_profile, .create = create, .step = step};

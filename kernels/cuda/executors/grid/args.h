@@ -4,13 +4,14 @@
 #define EP_KERNELS_CUDA_EXECUTORS_GRID_ARGS_H
 
 #include "kernels/formulas/optimizers.h"
+#include "kernels/plans/gpu_traits.h"
 
 enum {
   EP_GRID_THREADS = 256,
   EP_GRID_LAYERS_MAX = 24,
-  EP_GRID_OUTPUTS_MAX = 32,             /* of the last layer: one a lane */
-  EP_GRID_SHARED_BYTES = 232448 - 2048, /* of a block, but for what the kernel has besides */
-  EP_GRID_NARROW = 64,                  /* features that a warp takes a row through by itself */
+  EP_GRID_OUTPUTS_MAX = 32,                               /* of the last layer: one a lane */
+  EP_GRID_SHARED_BYTES = EP_GPU_LARGE_BLOCK_BYTES - 2048, /* but for what the kernel declares */
+  EP_GRID_NARROW = 64, /* features that a warp takes a row through by itself */
   EP_GRID_NARROW_LINE = EP_GRID_NARROW + 4,
   EP_GRID_LINE = 32, /* words of a cache line */
   EP_GRID_PHASES_MAX = 2 * EP_GRID_LAYERS_MAX + 2,

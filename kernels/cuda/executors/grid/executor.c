@@ -3,7 +3,6 @@
  * have launches. */
 #include <stdlib.h>
 
-#include "kernels/choice.h"
 #include "kernels/cuda/executors/grid/kernel.h"
 #include "kernels/cuda/executors/grid/plan.h"
 #include "kernels/cuda/executors/grid/tensor_maps.h"
@@ -16,13 +15,6 @@ typedef struct {
   float *scratch;        /* device [plan.scratch_floats] */
   float *state;          /* device [slots, state_stride], during a launch; NULL: the network's */
 } grid;
-
-static bool grid_accepts(const ep_backend *backend, const ep_program *program) {
-  ep_grid_plan plan;
-  return ep_choice_has_large_blocks(backend->capability) &&
-         backend->generation >= EP_GRID_GENERATION && ep_choice_grid_suits(program) &&
-         ep_grid_plan_make(program, backend->multiprocessors, &plan);
-}
 
 /* In clusters of two, where the plan wants them and there is room; else without. */
 static ep_status launch_prepare(grid *self, ep_error *error) {
@@ -42,7 +34,7 @@ static ep_status grid_prepare(grid *self, ep_error *error) {
   const ep_backend *backend = self->network->backend;
   ep_cuda_memory *memory = &self->network->memory;
   ep_grid_plan *plan = &self->plan;
-  if (!ep_grid_plan_make(self->network->program, backend->multiprocessors, plan))
+  if (!ep_grid_plan_make(self->network->program, backend->gpu.multiprocessors, plan))
     return ep_fail(error, EP_INTERNAL, "no program for cuda/grid");
   const int64_t barrier_words = EP_GRID_BARRIERS + plan->counters;
   self->launch = (ep_cuda_launch){.blocks = plan->blocks,
@@ -118,10 +110,8 @@ static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error
   return status;
 }
 
-const ep_cuda_executor ep_cuda_grid = {
-    .name = "cuda/grid",
-    .capabilities = {EP_CHOICE_RESIDENT_LAYERS, ~UINT32_C(0), ~UINT32_C(0)},
-    .accepts = grid_accepts,
+const ep_cuda_executor ep_cuda_grid_executor = {
+    .profile = &ep_cuda_grid_profile,
     .create = grid_create,
     .destroy = free,
     .run = grid_run,

@@ -10,9 +10,6 @@
 extern "C" {
 #endif
 
-/* What the kernel is compiled for: for what is older it is empty. */
-enum { EP_GRID_GENERATION = 90 };
-
 /* The kernel, compiled with the plug-in. Its barrier, and the counters behind it, must be zero at
  * the launch. */
 cudaError_t ep_cuda_grid_kernel(bool precise, cudaKernel_t *out);

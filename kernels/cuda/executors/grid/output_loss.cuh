@@ -27,8 +27,8 @@ static __device__ __forceinline__ float lanes_sum(float value, int lanes) {
   return value;
 }
 
-/* The place of the first greatest of a warp's numbers below `count`, for the first `lanes`; a NaN
- * is greater than all. */
+/* The index of the first of a warp's numbers below `count` in the order of ep_argmax_precedes, for
+ * the first `lanes`. */
 static __device__ __forceinline__ int lanes_greatest(float value, int count, int lanes,
                                                      float &greatest) {
   int place = threadIdx.x % WARP;
@@ -37,9 +37,7 @@ static __device__ __forceinline__ int lanes_greatest(float value, int count, int
   for (int distance = lanes / 2; distance > 0; distance /= 2) {
     float other = __shfl_xor_sync(ALL, value, distance);
     int other_place = __shfl_xor_sync(ALL, place, distance);
-    bool more = other > value || (isnan(other) && !isnan(value));
-    bool as_much = other == value || (isnan(other) && isnan(value));
-    bool takes = place == WARP || more || (as_much && other_place < place);
+    bool takes = place == WARP || ep_argmax_precedes(other, other_place, value, place);
     if (other_place != WARP && takes) {
       value = other;
       place = other_place;
@@ -72,7 +70,7 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
     int label = __float_as_int(target);
     float greatest;
     misses = lanes_greatest(a.y, of.out, lanes, greatest) != label;
-    if (s.loss_type == EP_LOSS_CROSS_ENTROPY) {
+    if (ep_loss_normalizes((ep_loss_type)s.loss_type)) {
       float power = mine ? expf(a.y - greatest) : 0, sum = lanes_sum(power, lanes);
       float t = lane == label ? 1 : 0;
       if (s.label_smoothing != 0) /* a quotient of 0 takes a GPU long */
@@ -112,7 +110,7 @@ static __device__ __forceinline__ float class_grad(const now &n, int row, int ou
   float power = mine ? expf(z - greatest) : 0, sum = lanes_sum(power, lanes);
   float grad = n.scale * (power / sum - (right ? 1.0f : 0.0f));
   float value = lanes_sum(right ? logf(sum) + greatest - z : 0, lanes);
-  unsigned first = __ballot_sync(ALL, mine && isnan(z)); /* a NaN is greater than all */
+  unsigned first = __ballot_sync(ALL, mine && isnan(z)); /* ep_argmax_precedes: NaN comes first */
   unsigned most = __ballot_sync(ALL, mine && z == greatest);
   if (first == 0) first = most;
   if (lane == 0) {

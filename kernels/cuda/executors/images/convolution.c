@@ -202,7 +202,7 @@ static ep_status remember(const ep_convolution_shape *shape, int device,
 /* Of the question, the device and the library. */
 static ep_cache_key key_of(const ep_backend *backend, const ep_convolution_shape *shape) {
   const int64_t numbers[] = {(int64_t)ep_cudnn()->version(),
-                             backend->multiprocessors,
+                             backend->gpu.multiprocessors,
                              (int64_t)shape->way,
                              shape->rows,
                              shape->in.channels,

@@ -9,9 +9,6 @@
 extern "C" {
 #endif
 
-/* The oldest generation whose tensor cores know bfloat16 and TF32. */
-enum { EP_IMAGES_CAPABILITY = 80 };
-
 /* A convolution without its bias; a bias, norm, residual, activation and pool of windows side by
  * side, each of them or not, in this order; any other pool; a dropout. */
 typedef enum {

@@ -1,10 +1,10 @@
 /* step.c: what one step queues. */
-#include "kernels/cuda/executors/images/images.h"
+#include "kernels/cuda/executors/images/network.h"
 #include "kernels/cuda/network/layout.h"
 
 /* Where a step stands. */
 typedef struct {
-  ep_images *images;
+  ep_images_network *images;
   int64_t rows;
   int kind; /* of its convolutions: 0 for a full batch, 1 for an epoch's last */
 } pass;
@@ -29,7 +29,7 @@ static ep_status convolve(const pass *p, int i, ep_convolution_way way, ep_error
 /* --- the batch ------------------------------------------------------------------------------- */
 
 static ep_status batch_take(const pass *p, ep_error *error) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   ep_cuda_network *network = images->network;
   const ep_shape in = network->program->in;
   if (network->gathers && network->resident) {
@@ -51,7 +51,7 @@ static ep_status batch_take(const pass *p, ep_error *error) {
 
 /* What both ways of a blend have in common. */
 static ep_images_blend blend_of(const pass *p, int i) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_blend blend = {.rows = p->rows,
                            .pitch = ep_images_pitch(part->in.channels),
@@ -79,7 +79,7 @@ static int slices_of(const pass *p, int i, ep_shape shape) {
 }
 
 static ep_images_norm norm_of(const pass *p, int i) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   const ep_cuda_network *network = images->network;
   const ep_images_part *part = &images->parts.rows[i];
   ep_images_norm norm = {.pixels = pixels_of(p, part->in),
@@ -110,7 +110,7 @@ static ep_status blend_forward(const pass *p, int i, ep_error *error) {
 }
 
 static ep_status part_forward(const pass *p, int i, ep_error *error) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   const ep_images_part *part = &images->parts.rows[i];
   const ep_images_layer *layer = &images->layers[i];
   const void *x = ep_images_output(images, i - 1);
@@ -133,7 +133,7 @@ static ep_status part_forward(const pass *p, int i, ep_error *error) {
 
 /* What both ways of the head have in common. */
 static ep_wide_thin head_of(const pass *p) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
   const int64_t row = ep_images_numbers(images->parts.rows[last].out);
   return (ep_wide_thin){.half = true,
@@ -183,7 +183,7 @@ static ep_status bias_back(const pass *p, int i, ep_images_blend *blend, ep_erro
 }
 
 static ep_status blend_back(const pass *p, int i, ep_error *error) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   const ep_images_layer *layer = &images->layers[i];
   ep_images_blend blend = blend_of(p, i);
   blend.grad = images->grads[layer->grad];
@@ -194,7 +194,7 @@ static ep_status blend_back(const pass *p, int i, ep_error *error) {
 }
 
 static ep_status part_back(const pass *p, int i, ep_error *error) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   const ep_images_part *part = &images->parts.rows[i];
   const ep_images_layer *layer = &images->layers[i];
   const ep_cuda_network *network = images->network;
@@ -222,7 +222,7 @@ static ep_status part_back(const pass *p, int i, ep_error *error) {
 
 /* Adds what came past later parts to the gradient by the output of part i. */
 static ep_status skips_add(const pass *p, int i, ep_error *error) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   for (int j = images->parts.count - 1; i >= 0 && j > i; j--) {
     const ep_images_part *part = &images->parts.rows[j];
     if (!images->layers[j].skip || part->past != i) continue;
@@ -234,7 +234,7 @@ static ep_status skips_add(const pass *p, int i, ep_error *error) {
 }
 
 static ep_status head_back(const pass *p, const float *grad, ep_error *error) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
   ep_wide_thin thin = head_of(p);
   thin.grad = grad;
@@ -247,7 +247,7 @@ static ep_status head_back(const pass *p, const float *grad, ep_error *error) {
 
 /* grad: device [rows, features], by what the last part left. */
 static ep_status flat_back(const pass *p, const float *grad, ep_error *error) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
   const ep_shape out = images->parts.rows[last].out;
   EP_CUDA_TRY(ep_images_take(stream_of(p), p->rows, out.channels, ep_images_pitch(out.channels),
@@ -259,7 +259,7 @@ static ep_status flat_back(const pass *p, const float *grad, ep_error *error) {
 
 /* grad: device, by what the shared network went on from. */
 static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
-  const ep_images *images = p->images;
+  const ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
   const bool goes_on = images->first_trained <= last;
   ep_status status = EP_OK;
@@ -281,7 +281,7 @@ static ep_status parts_back(const pass *p, const float *grad, ep_error *error) {
 /* --- the step -------------------------------------------------------------------------------- */
 
 static ep_status forward(const pass *p, ep_error *error) {
-  ep_images *images = p->images;
+  ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
   const ep_shape out = images->parts.rows[last].out;
   EP_CUDA_TRY(ep_images_weights_copy(stream_of(p), images->weights, images->weights_count,
@@ -306,7 +306,7 @@ static ep_status forward(const pass *p, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_images_step_queue(ep_images *images, int64_t rows, ep_error *error) {
+ep_status ep_images_step_queue(ep_images_network *images, int64_t rows, ep_error *error) {
   ep_cuda_network *network = images->network;
   const pass p = {images, rows, rows < network->program->batch_size};
   const void *y = network->gathers ? network->batch_y : network->train_y;

@@ -37,3 +37,8 @@ char *ep_resident_text(const ep_program *program, const ep_resident_plan *plan) 
   fprintf(text.out, "  return {(ep_layer_type)-1, OUT, OUT, -1, -1, 0, 0, 0, 0};\n}\n");
   return ep_cuda_text_end(&text);
 }
+
+char *ep_cuda_resident_source(const ep_program *program, const ep_gpu_traits *gpu) {
+  ep_resident_plan plan;
+  return ep_resident_plan_make(program, gpu, &plan) ? ep_resident_text(program, &plan) : NULL;
+}

@@ -39,11 +39,11 @@ static __device__ __forceinline__ void loss_of(const span &s, const float (&outp
     int place = 0;
 #pragma unroll
     for (int j = 1; j < COLUMNS; j++)
-      if (output[j] > greatest || (isnan(output[j]) && !isnan(greatest))) {
+      if (ep_argmax_precedes(output[j], j, greatest, place)) {
         greatest = output[j];
         place = j;
       }
-    if constexpr (LOSS == EP_LOSS_CROSS_ENTROPY) {
+    if constexpr (ep_loss_normalizes(LOSS)) {
       float power[COLUMNS];
 #pragma unroll
       for (int j = 0; j < COLUMNS; j++) sum += power[j] = expf(output[j] - greatest);

@@ -208,6 +208,14 @@ START_TEST(the_canonical_text) {
 }
 END_TEST
 
+/* A client may use the name that an executor had; the spec has the present one. */
+START_TEST(a_former_name_of_an_executor_is_replaced) {
+  ep_job_spec *spec = parse(WITH("\"executor\":\"cuda/graph\",\"device\":\"cuda\""));
+  ck_assert_str_eq(spec->executor, "cuda/cnn");
+  ep_job_spec_destroy(spec);
+}
+END_TEST
+
 START_TEST(each_optimizer_has_its_own_defaults) {
   static const struct {
     const char *type;
@@ -330,6 +338,7 @@ EP_SUITE("api/spec") {
   tcase_add_test(tests, defaults_are_filled_in);
   tcase_add_loop_test(tests, round_trips, 0, ROWS(accepted));
   tcase_add_test(tests, the_canonical_text);
+  tcase_add_test(tests, a_former_name_of_an_executor_is_replaced);
   tcase_add_test(tests, each_optimizer_has_its_own_defaults);
   tcase_add_test(tests, defaults_that_stand_elsewhere);
   tcase_add_test(tests, figures_of_channels);

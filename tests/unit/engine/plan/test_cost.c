@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/choice.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/plan/plan_fixture.h"
 
@@ -21,10 +20,10 @@ static void samples_make(ep_cost_sample samples[SAMPLES], const double costs[3],
   for (int i = 0; i < SAMPLES; i++) {
     ep_cost_sample *sample = &samples[i];
     *sample = (ep_cost_sample){.start_seconds = i == 3 ? 9 : 0.25, .again_seconds = 0.125};
-    sample->terms[0] = 1;
-    sample->terms[1] = pow(4, i % 6) * 10;
-    sample->terms[2] = pow(5, i % 7) * (i % 2 ? 1000 : 10);
-    for (int k = 0; k < 3; k++) sample->seconds += costs[k] * sample->terms[k];
+    sample->units[0] = 1;
+    sample->units[1] = pow(4, i % 6) * 10;
+    sample->units[2] = pow(5, i % 7) * (i % 2 ? 1000 : 10);
+    for (int k = 0; k < 3; k++) sample->seconds += costs[k] * sample->units[k];
     sample->seconds *= 1 + (i % 2 ? noise : -noise);
   }
 }
@@ -61,7 +60,7 @@ START_TEST(what_was_disturbed_is_left_out) {
   ck_assert_double_gt(plain.error, 0.1);                  /* canary */
   for (int i = SAMPLES - SAMPLES / 3; i < SAMPLES; i++) { /* those that were left out */
     double seconds = 0;
-    for (int k = 0; k < 3; k++) seconds += fitted.seconds[k] * samples[i].terms[k];
+    for (int k = 0; k < 3; k++) seconds += fitted.seconds[k] * samples[i].units[k];
     ck_assert_double_eq_tol(seconds / samples[i].seconds, 0.5, 0.1);
   }
   for (int i = 0; i < SAMPLES; i++) samples[i].seconds *= 2;
@@ -84,9 +83,9 @@ END_TEST
 
 /* One sample cannot tell three costs apart: their proportions stay, on its scale. */
 START_TEST(few_samples_keep_the_proportions) {
-  ep_cost_sample sample = {.terms = {1, 100, 1000}};
+  ep_cost_sample sample = {.units = {1, 100, 1000}};
   ep_executor_cost fitted;
-  for (int k = 0; k < 3; k++) sample.seconds += 7 * usual.seconds[k] * sample.terms[k];
+  for (int k = 0; k < 3; k++) sample.seconds += 7 * usual.seconds[k] * sample.units[k];
   ep_cost_fit(&usual, &sample, 1, &fitted);
   for (int k = 0; k < 3; k++)
     ck_assert_double_eq_tol(fitted.seconds[k] / usual.seconds[k], 7, 0.01);
@@ -284,8 +283,8 @@ START_TEST(the_past_of_a_program_counts) {
                                                .start_seconds = 0.5,
                                                .again_seconds = 0.1,
                                                .seconds = {2e-6}}}};
-  const int grid = ep_cost_model_place(ep_cost_model_find("cuda/grid"));
-  const int general = ep_cost_model_place(ep_cost_model_find("cuda/general"));
+  const int grid = ep_cost_executor_index(ep_cost_executor_find("cuda/grid"));
+  const int general = ep_cost_executor_index(ep_cost_executor_find("cuda/general"));
   ep_program_past past = {.asked = 3};
   past.epoch_seconds[grid] = 7e-6F;
   past.epoch_seconds[general] = 1e-6F; /* nobody asks for that one */
@@ -380,48 +379,54 @@ END_TEST
 /* cuda/resident: what a thread cannot keep is read again in each step; a second block is another
  * barrier. */
 START_TEST(rows_in_registers_are_not_read) {
-  const ep_cost_model *model = ep_cost_model_find("cuda/resident");
+  const ep_executor_profile *resident = ep_cost_executor_find("cuda/resident");
   static const char *const texts[] = {BATCHED(4, 1000, ""), BATCHED(4, 999, ""),
                                       BATCHED(4, 400, "")};
-  double terms[3][EP_COST_TERMS] = {{0}};
+  double units[3][EP_COST_TERMS];
   for (int i = 0; i < 3; i++) {
     ep_job_spec *spec;
     ep_plan *plan = plan_of(texts[i], &disc, &spec);
-    ck_assert(model->takes(plan, &gpu));
-    model->terms(plan, &gpu, plan->program.batch_size, terms[i]);
+    ck_assert(ep_cost_executor_takes(resident, plan, &gpu));
+    ep_cost_units(resident, plan, &gpu, plan->program.batch_size, units[i]);
     ep_plan_destroy(plan);
     ep_job_spec_destroy(spec);
   }
   /* Two blocks of four warps, four rows a thread: kept where they are all rows; else three numbers
    * a row. */
-  ck_assert_double_eq(terms[0][6], 0);
-  ck_assert_double_eq(terms[1][6], 4 * 4 * 3);
-  ck_assert_double_eq(terms[2][6], 4 * 4 * 3);
-  ck_assert_double_eq(terms[0][5], 2);
-  ck_assert_double_eq(terms[2][4], 0);      /* one block */
-  ck_assert_double_eq(terms[0][3], 4 * 32); /* 17 gradients and two more */
+  ck_assert_double_eq(units[0][6], 0);
+  ck_assert_double_eq(units[1][6], 4 * 4 * 3);
+  ck_assert_double_eq(units[2][6], 4 * 4 * 3);
+  ck_assert_double_eq(units[0][5], 2);
+  ck_assert_double_eq(units[2][4], 0);      /* one block */
+  ck_assert_double_eq(units[0][3], 4 * 32); /* 17 gradients and two more */
 }
 END_TEST
 
-/* A model for each executor, found by its name, with costs that are some. */
-START_TEST(models_are_whole) {
+/* Each executor is found by its name, and costs something; its terms are named, each once. */
+START_TEST(profiles_are_whole) {
   static const char *const devices[] = {"cpu", "cuda:3"};
   int seen = 0;
   for (int d = 0; d < 2; d++) {
     int count;
-    const ep_cost_model *models = ep_cost_models(devices[d], &count);
+    const ep_executor_profile *const *executors = ep_cost_executors(devices[d], &count);
     for (int i = 0; i < count; i++, seen++) {
-      ck_assert_ptr_eq(ep_cost_model_find(models[i].executor), &models[i]);
-      ck_assert_int_eq(ep_cost_model_place(&models[i]), i);
-      ck_assert_double_gt(models[i].usual.seconds[0], 0);
-      ck_assert_double_gt(models[i].usual.start_seconds, 0);
+      ck_assert_ptr_eq(ep_cost_executor_find(executors[i]->name), executors[i]);
+      ck_assert_int_eq(ep_cost_executor_index(executors[i]), i);
+      ck_assert_double_gt(executors[i]->terms[0].seconds, 0);
+      ck_assert_double_gt(executors[i]->start_seconds, 0);
+      for (int t = 0; t < EP_COST_TERMS; t++) {
+        const ep_cost_term *term = &executors[i]->terms[t];
+        ck_assert_int_eq(term->unit != NULL, term->seconds > 0);
+        for (int other = 0; term->unit && other < t; other++)
+          ck_assert_str_ne(term->unit, executors[i]->terms[other].unit);
+      }
     }
     ck_assert_int_le(count, EP_COST_EXECUTORS); /* a place each */
   }
   ck_assert_int_ge(seen, 6);
-  ck_assert_ptr_null(ep_cost_model_find("cpu/abacus"));
+  ck_assert_ptr_null(ep_cost_executor_find("cpu/abacus"));
   int count = 1;
-  ck_assert_ptr_null(ep_cost_models("tpu", &count));
+  ck_assert_ptr_null(ep_cost_executors("tpu", &count));
   ck_assert_int_eq(count, 0);
 }
 END_TEST
@@ -448,7 +453,18 @@ START_TEST(a_file_is_read_as_it_was_written) {
   ck_assert_int_eq(ep_calibration_parse(text, strlen(text), &key, &back, NULL), EP_OK);
   ck_assert_mem_eq(&back, &written, sizeof back);
   ck_assert_ptr_eq(ep_calibration_find(&back, "cuda/grid"), &back.executors[0]);
-  ck_assert_ptr_null(ep_calibration_find(&back, "cuda/graph"));
+  ck_assert_ptr_null(ep_calibration_find(&back, "cuda/cnn"));
+  free(text);
+}
+END_TEST
+
+/* A file may have the name that an executor had. */
+START_TEST(a_file_of_a_former_name_is_taken) {
+  ep_calibration written = {.count = 1}, back;
+  snprintf(written.executors[0].executor, 32, "cuda/graph");
+  char *text = ep_calibration_format(&key, &written);
+  ck_assert_int_eq(ep_calibration_parse(text, strlen(text), &key, &back, NULL), EP_OK);
+  ck_assert_ptr_nonnull(ep_calibration_find(&back, "cuda/cnn"));
   free(text);
 }
 END_TEST
@@ -495,7 +511,8 @@ EP_SUITE("engine/cost") {
   tcase_add_test(tests, large_layers_are_shared);
   tcase_add_test(tests, a_layer_is_shared_by_as_many_threads_as_pay);
   tcase_add_test(tests, rows_in_registers_are_not_read);
-  tcase_add_test(tests, models_are_whole);
+  tcase_add_test(tests, profiles_are_whole);
   tcase_add_test(tests, a_file_is_read_as_it_was_written);
+  tcase_add_test(tests, a_file_of_a_former_name_is_taken);
   tcase_add_test(tests, a_file_of_something_else_is_not_taken);
 }

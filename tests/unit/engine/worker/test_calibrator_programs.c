@@ -1,10 +1,6 @@
 /* What a device is measured by: each executor has programs, and takes those that it has. */
 #include "engine/worker/calibrator_programs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "engine/plan/cost.h"
 #include "tests/suite.h"
 
 static const ep_device_info devices[] = {
@@ -14,16 +10,14 @@ enum { DEVICES = sizeof devices / sizeof *devices };
 
 START_TEST(each_is_taken_by_its_executor) {
   const ep_device_info *device = &devices[_i];
-  int count;
-  const ep_calibration_program *programs = ep_calibration_programs(device->id, &count);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < ep_calibration_programs_count(device->id); i++) {
     ep_job_spec *spec;
     ep_plan *plan;
-    const ep_cost_model *model = ep_cost_model_find(programs[i].executor);
-    ck_assert_ptr_nonnull(model);
-    ck_assert_int_eq(ep_calibration_plan(&programs[i], &spec, &plan, NULL), EP_OK);
-    ck_assert_msg(model->takes(plan, device), "%s does not take program %d", programs[i].executor,
-                  i);
+    const ep_executor_profile *executor;
+    const ep_calibration_program *program = ep_calibration_program_at(device->id, i, &executor);
+    ck_assert_int_eq(ep_calibration_plan(program, &spec, &plan, NULL), EP_OK);
+    ck_assert_msg(ep_cost_executor_takes(executor, plan, device), "%s does not take program %d",
+                  executor->name, i);
     ep_plan_destroy(plan);
     ep_job_spec_destroy(spec);
   }
@@ -31,14 +25,10 @@ START_TEST(each_is_taken_by_its_executor) {
 END_TEST
 
 START_TEST(each_executor_has_some) {
-  int models_count, count;
-  const ep_cost_model *models = ep_cost_models(devices[_i].id, &models_count);
-  const ep_calibration_program *programs = ep_calibration_programs(devices[_i].id, &count);
-  for (int m = 0; m < models_count; m++) {
-    int found = 0;
-    for (int i = 0; i < count; i++) found += strcmp(programs[i].executor, models[m].executor) == 0;
-    ck_assert_msg(found > 0, "%s is not measured", models[m].executor);
-  }
+  int count;
+  const ep_executor_profile *const *executors = ep_cost_executors(devices[_i].id, &count);
+  for (int i = 0; i < count; i++)
+    ck_assert_msg(executors[i]->programs_count > 0, "%s is not measured", executors[i]->name);
 }
 END_TEST
 

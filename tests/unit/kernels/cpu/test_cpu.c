@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu/executors/list.h"
 #include "kernels/cpu/probe.h"
 #include "kernels/cpu/runtime/cpu.h"
 #include "tests/suite.h"
@@ -53,7 +54,7 @@ START_TEST(every_executor_agrees_with_the_reference) {
   const ep_executor *const *executors = ep_cpu_executors(&count);
   int first = EVERY_INSTRUCTION_SET ? 0 : (int)backend->instruction_set;
   for (int level = first; level <= (int)backend->instruction_set; level++) {
-    compare_executor(executors[_i]->name, (ep_instruction_set)level);
+    compare_executor(executors[_i]->profile->name, (ep_instruction_set)level);
     if (executors[_i] == &ep_cpu_reference) break; /* the same on all */
   }
 }
@@ -69,6 +70,19 @@ START_TEST(the_reference_takes_every_case) {
     ops->release(instance);
     ep_case_destroy(test);
   }
+}
+END_TEST
+
+START_TEST(errors_follow_argmax_where_outputs_are_equal_or_nan) {
+  int count;
+  const ep_executor *const *executors = ep_cpu_executors(&count);
+  ep_instruction_set found = backend->instruction_set;
+  ep_subject subject = subject_of(executors[_i]->profile->name);
+  for (int level = 0; level <= (int)found; level++) {
+    backend->instruction_set = (ep_instruction_set)level;
+    ck_assert_int_eq(ep_compare_argmax(&subject, stderr), EP_OK);
+  }
+  backend->instruction_set = found;
 }
 END_TEST
 
@@ -98,8 +112,9 @@ START_TEST(the_reference_comes_last_and_names_are_apart) {
   const ep_executor *const *executors = ep_cpu_executors(&count);
   ck_assert_ptr_eq(executors[count - 1], &ep_cpu_reference);
   for (int i = 0; i < count; i++) {
-    ck_assert_int_eq(strncmp(executors[i]->name, "cpu/", 4), 0);
-    for (int j = 0; j < i; j++) ck_assert_str_ne(executors[i]->name, executors[j]->name);
+    ck_assert_int_eq(strncmp(executors[i]->profile->name, "cpu/", 4), 0);
+    for (int j = 0; j < i; j++)
+      ck_assert_str_ne(executors[i]->profile->name, executors[j]->profile->name);
   }
 }
 END_TEST
@@ -356,6 +371,7 @@ EP_SUITE("cpu") {
   tcase_add_checked_fixture(agree, setup, teardown);
   tcase_set_timeout(agree, AGREE_SECONDS);
   tcase_add_loop_test(agree, every_executor_agrees_with_the_reference, 0, count);
+  tcase_add_loop_test(agree, errors_follow_argmax_where_outputs_are_equal_or_nan, 0, count);
   tcase_add_test(agree, the_reference_takes_every_case);
   tcase_add_test(agree, the_comparison_can_fail);
   tcase_add_test(agree, floats_compare_by_scale_and_nan_differs);

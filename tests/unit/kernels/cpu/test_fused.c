@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/choice.h"
 #include "kernels/cpu/executors/fused/fused.h"
+#include "kernels/cpu/executors/fused/plan.h"
 #include "tests/suite.h"
 #include "tests/unit/kernels/compare.h"
 #include "tests/unit/kernels/programs.h"
@@ -211,8 +211,8 @@ static void check_nan(ep_layer_type layer, ep_loss_type loss, int level) {
 START_TEST(a_nan_is_never_hidden) {
   for (int level = 0; level <= best_level; level++)
     for (int layer = 0; layer < EP_LAYER_COUNT; layer++)
-      for (int loss = 0; ep_cpu_fused.capabilities.layers >> layer & 1 && loss < EP_LOSS_COUNT;
-           loss++)
+      for (int loss = 0;
+           ep_cpu_fused_profile.capabilities.layers >> layer & 1 && loss < EP_LOSS_COUNT; loss++)
         check_nan((ep_layer_type)layer, (ep_loss_type)loss, level);
 }
 END_TEST
@@ -361,7 +361,7 @@ END_TEST
 /* A product that is shared among threads, one that is not, and an optimizer with state. */
 START_TEST(the_number_of_threads_changes_no_bit) {
   enum { WIDE = 523, ROWS = 64 };
-  ck_assert_int_ge(WIDE * WIDE * ROWS, EP_CHOICE_SHARED_TILED_PRODUCTS);
+  ck_assert_int_ge(WIDE * WIDE * ROWS, EP_FUSED_SHARED_TILED_PRODUCTS);
   ep_case *test = ep_case_create("threads", 10, EP_LOSS_CROSS_ENTROPY);
   ep_case_add_linear(test, WIDE, true);
   ep_case_add(test, EP_LAYER_RELU);
@@ -405,11 +405,11 @@ static bool takes(int64_t in_features, int64_t out_features) {
   ep_program program = layer_program(&op);
   program.out_features = program.target_columns = out_features;
   program.parameters = in_features * out_features;
-  return ep_cpu_fused.accepts(backend, &program);
+  return ep_cpu_fused_profile.accepts(&program, &(ep_device_traits){.cpu = {.threads = 1}});
 }
 
 START_TEST(it_takes_what_is_small_enough_and_no_more) {
-  const int64_t most = EP_CHOICE_FUSED_FEATURES, rows = EP_CHOICE_FUSED_PARAMETERS / most;
+  const int64_t most = EP_FUSED_FEATURES_MAX, rows = EP_FUSED_PARAMETERS_MAX / most;
   ck_assert(takes(most, 2));
   ck_assert(!takes(most + 1, 2));
   ck_assert(takes(2, most));

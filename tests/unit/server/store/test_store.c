@@ -86,7 +86,7 @@ START_TEST(updates_and_deletes) {
   assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
   row.state = EP_STATE_SUCCEEDED;
   strcpy(row.device, "cuda:0");
-  strcpy(row.executor, "cuda/graph");
+  strcpy(row.executor, "cuda/graph"); /* as it was called once */
   row.attempt = 2;
   row.result = "{}";
   row.started_us = 5;
@@ -95,7 +95,7 @@ START_TEST(updates_and_deletes) {
   assert_ok(ep_store_job_get(store, row.id, &back, error));
   ck_assert_int_eq(back.state, EP_STATE_SUCCEEDED);
   ck_assert_str_eq(back.device, "cuda:0");
-  ck_assert_str_eq(back.executor, "cuda/graph");
+  ck_assert_str_eq(back.executor, "cuda/cnn");
   ck_assert_str_eq(back.result, "{}");
   ck_assert(back.attempt == 2 && back.started_us == 5 && back.finished_us == 9);
   ep_job_row_deinit(&back);

@@ -36,7 +36,7 @@ static ep_program_past past_of(ep_calibrations *calibrations, int index, uint64_
 }
 
 static int place_of(const char *executor) {
-  return ep_cost_model_place(ep_cost_model_find(executor));
+  return ep_cost_executor_index(ep_cost_executor_find(executor));
 }
 
 /* And what each executor took, on its own. */

@@ -1,5 +1,6 @@
-/* Tests of server/jobs/labels.c and jobs_list.c with fake workers: labels that change while a job
- * waits, starts, runs, ends and is deleted; lists by tags and their versions. */
+/* Tests of server/jobs/lifecycle/labels.c and server/jobs/views/list.c with fake workers: labels
+ * that change while a job waits, starts, runs, ends and is deleted; lists by tags and their
+ * versions. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Tests of server/jobs/recover.c and jobs_end.c with fake workers: what a daemon finds when it
+/* Tests of server/jobs/lifecycle/recover.c and end.c with fake workers: what a daemon finds when it
  * opens the folder of one that was ended, or killed. */
 #include <signal.h>
 #include <string.h>

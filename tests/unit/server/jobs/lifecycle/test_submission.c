@@ -1,5 +1,6 @@
-/* Tests of server/jobs/submit.c with fake workers and a disk that is slow, or refuses: a worker
- * begins with a job while its row is on the way to the disk, and nobody is shown any of it. */
+/* Tests of server/jobs/lifecycle/submit.c with fake workers and a disk that is slow, or refuses: a
+ * worker begins with a job while its row is on the way to the disk, and nobody is shown any of it.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

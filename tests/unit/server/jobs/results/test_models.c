@@ -1,5 +1,5 @@
-/* Tests of server/store/models.c and server/jobs/models.c: names of models on disk, what may be
- * published, and what it keeps. */
+/* Tests of server/store/models.c and server/jobs/results/models.c: names of models on disk, what
+ * may be published, and what it keeps. */
 #include "server/jobs/models.h"
 
 #include <sqlite3.h>

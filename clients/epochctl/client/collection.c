@@ -1,0 +1,66 @@
+#include "clients/epochctl/client/collection.h"
+
+#include <stdio.h>
+
+#include "clients/epochctl/http/json_at.h"
+#include "clients/epochctl/http/path.h"
+#include "clients/epochctl/terminal/text.h"
+
+enum { NAME_BYTES = 512 };
+
+static void names_print(const json_t *items) {
+  char name[NAME_BYTES];
+  const json_t *item;
+  size_t index;
+  json_array_foreach(items, index, item) {
+    ep_text_copy(name, sizeof name, ep_json_text_at(item, "name"));
+    puts(name);
+  }
+}
+
+static void table_print(const ep_terminal *terminal, const json_t *items,
+                        const ep_collection *collection) {
+  const json_t *item;
+  size_t index;
+  ep_text_table table = {0};
+  ep_text_table_columns(&table, collection->columns, collection->columns_count);
+  json_array_foreach(items, index, item) {
+    ep_text_table_cell(&table, ep_json_text_at(item, "name"), EP_COLOUR_BOLD);
+    collection->cells(&table, item);
+  }
+  if (table.cells_count == 0)
+    puts(collection->none);
+  else
+    ep_text_table_print(&table, terminal, true);
+  ep_text_table_deinit(&table);
+}
+
+ep_status ep_collection_print(ep_client *client, const ep_arguments *arguments,
+                              const ep_collection *collection, ep_error *error) {
+  json_t *list = NULL;
+  ep_status status = ep_client_get(client, collection->path, &list, error);
+  if (status != EP_OK || !list) return status;
+  if (ep_arguments_has(arguments, "quiet"))
+    names_print(ep_json_at(list, "data"));
+  else
+    table_print(&client->terminal, ep_json_at(list, "data"), collection);
+  json_decref(list);
+  return EP_OK;
+}
+
+ep_status ep_collection_delete(ep_client *client, const ep_arguments *arguments, const char *path,
+                               const char *done, ep_error *error) {
+  char target[EP_PATH_BYTES], parent[EP_PATH_BYTES], name[NAME_BYTES];
+  ep_status status = EP_OK;
+  snprintf(parent, sizeof parent, "%s/", path);
+  for (int i = 0; i < arguments->words_count && status == EP_OK; i++) {
+    json_t *deleted = NULL;
+    ep_path_make(target, parent, arguments->words[i], "");
+    ep_http_request request = {.method = "DELETE", .path = target};
+    status = ep_client_send(client, &request, &deleted, error);
+    ep_text_copy(name, sizeof name, arguments->words[i]);
+    if (status == EP_OK && !client->json) printf("%s %s\n", name, done);
+    json_decref(deleted);
+  }
+  return status;
+}

@@ -1,0 +1,28 @@
+/* completion.c: epochctl completion. */
+#include <stdio.h>
+#include <string.h>
+
+#include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/manual/completion.h"
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  const char *shell = arguments->words[0];
+  (void)client;
+  if (strcmp(shell, "bash") == 0)
+    ep_completion_bash(stdout, &EP_SUBCOMMANDS);
+  else if (strcmp(shell, "zsh") == 0)
+    ep_completion_zsh(stdout, &EP_SUBCOMMANDS);
+  else
+    return ep_fail(error, EP_INVALID, "there are completions for bash and zsh, not for \"%.64s\"",
+                   shell);
+  return EP_OK;
+}
+
+/* clang-format off */
+const ep_subcommand ep_subcommand_completion = {
+  .name = "completion", .words = "bash|zsh", .kind = EP_WORD_CHOICE, .least = 1, .most = 1,
+  .run = subcommand_run,
+  .summary = "print completions for a shell",
+  .details = "The script fetches the names of jobs, data sets and models from the server.",
+  .examples = "source <(epochctl completion bash)"};
+/* clang-format on */

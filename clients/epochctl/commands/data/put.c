@@ -1,0 +1,132 @@
+/* put.c: epochctl data put. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "clients/epochctl/commands/data/dataset.h"
+#include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/http/path.h"
+#include "clients/epochctl/terminal/human.h"
+#include "clients/epochctl/terminal/text.h"
+
+enum { PART_BYTES = 16 };
+
+typedef struct {
+  const ep_client *client;
+  const char *title;
+  bool drawn;
+} upload;
+
+/* Draws only on a terminal, and only for a large upload. */
+static bool progress_draw(void *context, int64_t sent, int64_t to_send, int64_t received,
+                          int64_t to_receive) {
+  upload *now = context;
+  char a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES], title[64];
+  (void)received, (void)to_receive;
+  if (!now->client->terminal.live || now->client->json || to_send < (1 << 20)) return true;
+  ep_text_copy(title, sizeof title, now->title);
+  if (sent < to_send)
+    printf("\r%s  %s  %s of %s\x1b[K", title, ep_human_percent((double)sent / (double)to_send, a),
+           ep_human_bytes((double)sent, b), ep_human_bytes((double)to_send, a));
+  else
+    printf("\r%s  sent, being looked through\x1b[K", title);
+  fflush(stdout);
+  now->drawn = true;
+  return true;
+}
+
+/* Splits "train/x=FILE" and returns the file; any other word is the file, of the part "". */
+static const char *part_split(const char *word, char part[PART_BYTES]) {
+  static const char *const PARTS[] = {"train/x",      "train/y", "validation/x",
+                                      "validation/y", "test/x",  "test/y"};
+  *part = 0;
+  for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++) {
+    size_t bytes = strlen(PARTS[i]);
+    if (strncmp(word, PARTS[i], bytes) != 0 || word[bytes] != '=') continue;
+    snprintf(part, PART_BYTES, "%s", PARTS[i]);
+    return word + bytes + 1;
+  }
+  return word;
+}
+
+static ep_status file_put(ep_client *client, const char *path, const char *file_name, bool is_last,
+                          ep_error *error) {
+  struct stat about;
+  ep_status status = EP_OK;
+  json_t *dataset = NULL;
+  bool piped = strcmp(file_name, "-") == 0;
+  FILE *file = piped ? stdin : fopen(file_name, "re");
+  if (!file)
+    return ep_fail(error, EP_INVALID, "%.300s cannot be read: %s", file_name, strerror(errno));
+  if (fstat(fileno(file), &about) != 0 || S_ISDIR(about.st_mode)) {
+    status = ep_fail(error, EP_INVALID, "%.300s is no file", file_name);
+  } else {
+    upload now = {.client = client, .title = file_name};
+    ep_http_request request = {.method = "PUT",
+                               .path = path,
+                               .content_type = "application/octet-stream",
+                               .upload = file,
+                               .upload_bytes =
+                                   S_ISREG(about.st_mode) && !piped ? (int64_t)about.st_size : -1,
+                               .tick = progress_draw,
+                               .context = &now,
+                               .long_lasting = true};
+    status = ep_client_send(client, &request, &dataset, error);
+    if (now.drawn) fputs("\r\x1b[K", stdout);
+  }
+  if (!piped) fclose(file);
+  if (status == EP_OK && dataset && is_last) ep_dataset_print(dataset);
+  json_decref(dataset);
+  return status;
+}
+
+static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
+  char part[PART_BYTES];
+  for (int i = 1; i < arguments->words_count; i++) {
+    part_split(arguments->words[i], part);
+    if (!*part && arguments->words_count > 2)
+      return ep_fail(error, EP_INVALID,
+                     "several files must be parts, as train/x=FILE, and \"%.200s\" is none",
+                     arguments->words[i]);
+  }
+  return EP_OK;
+}
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  char path[EP_PATH_BYTES], part[PART_BYTES];
+  const char *header = ep_arguments_value(arguments, "header");
+  const char *delimiter = ep_arguments_value(arguments, "delimiter");
+  ep_status status = words_check(arguments, error);
+  for (int i = 1; i < arguments->words_count && status == EP_OK; i++) {
+    const char *file = part_split(arguments->words[i], part);
+    char after[PART_BYTES + 1] = "";
+    if (*part) snprintf(after, sizeof after, "/%s", part);
+    ep_path_make(path, "/v1/datasets/", arguments->words[0], after);
+    if (header) ep_path_query(path, "header", header);
+    if (delimiter) ep_path_query(path, "delimiter", delimiter);
+    status = file_put(client, path, file, i == arguments->words_count - 1, error);
+  }
+  return status;
+}
+
+/* clang-format off */
+static const ep_option OPTIONS[] = {
+  {.name = "header", .kind = EP_OPTION_CHOICE, .value = "true|false",
+   .doc = "whether a CSV's first line has names (detected)"},
+  {.name = "delimiter", .kind = EP_OPTION_CHOICE, .value = "comma|semicolon|tab|pipe",
+   .doc = "of a CSV (detected)"},
+  {.name = NULL}};
+
+const ep_subcommand ep_subcommand_data_put = {
+  .name = "data put", .words = "NAME FILE…", .kind = EP_WORD_FILE, .least = 2, .most = 7,
+  .options = OPTIONS, .run = subcommand_run,
+  .summary = "upload a data set",
+  .details =
+    "FILE is one file with all rows (CSV, NPY, NPZ, IDX, safetensors, JSON; gz of any; - is standard input), "
+    "or parts, each SPLIT/PART=FILE: train, validation or test; x or y.",
+  .examples =
+    "epochctl data put houses houses.csv\n"
+    "epochctl data put mnist train/x=train-images-idx3-ubyte.gz train/y=train-labels-idx1-ubyte.gz \\\n"
+    "  test/x=t10k-images-idx3-ubyte.gz test/y=t10k-labels-idx1-ubyte.gz"};
+/* clang-format on */

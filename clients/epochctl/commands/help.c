@@ -1,0 +1,43 @@
+/* help.c: epochctl help. */
+#include <stdio.h>
+
+#include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/manual/manual.h"
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  int words;
+  (void)client;
+  if (ep_arguments_has(arguments, "man")) {
+    ep_manual_man(stdout, &EP_SUBCOMMANDS);
+    return EP_OK;
+  }
+  if (ep_arguments_has(arguments, "markdown")) {
+    ep_manual_markdown(stdout, &EP_SUBCOMMANDS);
+    return EP_OK;
+  }
+  if (arguments->words_count == 0) {
+    ep_manual_overview(stdout, &EP_SUBCOMMANDS);
+    return EP_OK;
+  }
+  const ep_subcommand *subcommand =
+      ep_subcommand_find(&EP_SUBCOMMANDS, arguments->words_count, arguments->words, 0, &words);
+  if (!subcommand || words != arguments->words_count)
+    return ep_fail(error, EP_INVALID,
+                   "there is no command \"%.64s%s%.64s\"; epochctl help lists them",
+                   arguments->words[0], arguments->words_count > 1 ? " " : "",
+                   arguments->words_count > 1 ? arguments->words[1] : "");
+  ep_manual_subcommand(stdout, subcommand);
+  return EP_OK;
+}
+
+/* clang-format off */
+static const ep_option OPTIONS[] = {
+  {.name = "man", .kind = EP_OPTION_SWITCH, .doc = "the manual page's source"},
+  {.name = "markdown", .kind = EP_OPTION_SWITCH, .doc = "the reference as Markdown"},
+  {.name = NULL}};
+
+const ep_subcommand ep_subcommand_help = {
+  .name = "help", .words = "[COMMAND]", .kind = EP_WORD_SUBCOMMAND, .least = 0, .most = 2,
+  .options = OPTIONS, .run = subcommand_run,
+  .summary = "print the list of commands, or the help of one"};
+/* clang-format on */

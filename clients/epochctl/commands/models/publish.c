@@ -1,0 +1,45 @@
+/* publish.c: epochctl models publish. */
+#include <stdio.h>
+#include <string.h>
+
+#include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/http/json_at.h"
+#include "clients/epochctl/http/path.h"
+#include "clients/epochctl/jobs/job_id.h"
+#include "clients/epochctl/terminal/text.h"
+
+enum { TEXT_BYTES = 512 };
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  char id[EP_JOB_ID_BYTES], path[EP_PATH_BYTES], body[EP_JOB_ID_BYTES + 16];
+  char name[TEXT_BYTES], infer[TEXT_BYTES];
+  json_t *model = NULL;
+  ep_status status = ep_job_id_find(&client->session, arguments->words[1], id, error);
+  if (status != EP_OK) return status;
+  snprintf(body, sizeof body, "{\"job\":\"%s\"}", id); /* an id is letters and digits */
+  ep_path_make(path, "/v1/models/", arguments->words[0], "");
+  ep_http_request request = {.method = "PUT",
+                             .path = path,
+                             .body = body,
+                             .body_bytes = strlen(body),
+                             .content_type = "application/json"};
+  status = ep_client_send(client, &request, &model, error);
+  if (status == EP_OK && model) {
+    ep_text_copy(name, sizeof name, ep_json_text_at(model, "name"));
+    ep_text_copy(infer, sizeof infer, ep_json_text_at(model, "infer"));
+    printf("%s is %s; ask it at %s%s\n", name, id, client->session.server, infer);
+  }
+  json_decref(model);
+  return status;
+}
+
+/* clang-format off */
+const ep_subcommand ep_subcommand_models_publish = {
+  .name = "models publish", .words = "NAME JOB", .kind = EP_WORD_JOB, .least = 2, .most = 2,
+  .run = subcommand_run,
+  .summary = "publish a job's weights under a name",
+  .details =
+    "The model then answers KServe V2 requests at /v2/models/NAME/infer. A name that is in use moves to "
+    "the new job.",
+  .examples = "epochctl models publish digits last"};
+/* clang-format on */

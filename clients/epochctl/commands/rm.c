@@ -1,0 +1,15 @@
+/* rm.c: epochctl rm. */
+#include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/jobs/action.h"
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  return ep_job_action(client, arguments, "DELETE", "", "deleted", error);
+}
+
+/* clang-format off */
+const ep_subcommand ep_subcommand_rm = {
+  .name = "rm", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = -1,
+  .run = subcommand_run,
+  .summary = "delete jobs that have ended, with their files",
+  .details = "If a JOB is not found, none is deleted."};
+/* clang-format on */

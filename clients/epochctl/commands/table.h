@@ -1,0 +1,41 @@
+/* table.h: the subcommands of epochctl. Each is a file that defines ep_subcommand_NAME: its words,
+ * options, help and function. */
+#ifndef EP_CLIENTS_EPOCHCTL_COMMANDS_TABLE_H
+#define EP_CLIENTS_EPOCHCTL_COMMANDS_TABLE_H
+
+#include "clients/epochctl/client/subcommand.h"
+
+/* X(name in C), in the order of help. */
+#define EP_SUBCOMMAND_TABLE(X) \
+  X(run)                       \
+  X(validate)                  \
+  X(watch)                     \
+  X(ls)                        \
+  X(show)                      \
+  X(plot)                      \
+  X(compare)                   \
+  X(cancel)                    \
+  X(rm)                        \
+  X(set)                       \
+  X(weights)                   \
+  X(predict)                   \
+  X(data_put)                  \
+  X(data_ls)                   \
+  X(data_show)                 \
+  X(data_rm)                   \
+  X(models_publish)            \
+  X(models_ls)                 \
+  X(models_rm)                 \
+  X(devices)                   \
+  X(queue)                     \
+  X(example)                   \
+  X(completion)                \
+  X(help)
+
+#define EP_SUBCOMMAND_DECLARE(name) extern const ep_subcommand ep_subcommand_##name;
+EP_SUBCOMMAND_TABLE(EP_SUBCOMMAND_DECLARE)
+#undef EP_SUBCOMMAND_DECLARE
+
+extern const ep_subcommand_table EP_SUBCOMMANDS;
+
+#endif

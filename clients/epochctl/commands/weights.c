@@ -1,0 +1,180 @@
+/* weights.c: epochctl weights: a download that is whole or absent. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sodium.h>
+
+#include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/http/path.h"
+#include "clients/epochctl/http/request.h"
+#include "clients/epochctl/jobs/job_id.h"
+#include "clients/epochctl/terminal/human.h"
+#include "clients/epochctl/terminal/text.h"
+
+enum { FILE_PATH_BYTES = 4096, TRIES = 5, HEX_BYTES = 2 * crypto_hash_sha256_BYTES + 1 };
+
+typedef struct {
+  const ep_client *client;
+  FILE *file;
+  crypto_hash_sha256_state hash;
+  int64_t bytes;
+  int failure; /* errno of a write that failed */
+  bool drawn;
+} download;
+
+static bool bytes_write(void *context, const char *bytes, size_t count) {
+  download *now = context;
+  if (fwrite(bytes, 1, count, now->file) != count) {
+    now->failure = errno;
+    return false;
+  }
+  crypto_hash_sha256_update(&now->hash, (const unsigned char *)bytes, count);
+  now->bytes += (int64_t)count;
+  return true;
+}
+
+/* Draws only when the content goes to a file. */
+static bool progress_draw(void *context, int64_t sent, int64_t to_send, int64_t received,
+                          int64_t to_receive) {
+  download *now = context;
+  char a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES];
+  (void)sent, (void)to_send;
+  if (!now->client->terminal.live || now->file == stdout || to_receive < (4 << 20)) return true;
+  int64_t before = now->bytes - received; /* of earlier tries */
+  printf("\r%s of %s\x1b[K", ep_human_bytes((double)now->bytes, a),
+         ep_human_bytes((double)(to_receive + before), b));
+  fflush(stdout);
+  now->drawn = true;
+  return true;
+}
+
+/* Tries several times, each from the first missing byte. The ETag shows that the content is the
+ * same. */
+static ep_status content_fetch(ep_session *session, const char *path, download *now,
+                               char etag[EP_ETAG_BYTES], ep_error *error) {
+  ep_status status = EP_OK;
+  *etag = 0;
+  for (int i = 0; i < TRIES; i++) {
+    ep_error fault = {0};
+    ep_http_response response;
+    ep_http_request request = {.method = "GET",
+                               .path = path,
+                               .accept = "*/*",
+                               .take = bytes_write,
+                               .tick = progress_draw,
+                               .context = now,
+                               .from = now->bytes,
+                               .if_range = now->bytes > 0 && *etag ? etag : NULL,
+                               .long_lasting = true};
+    int64_t before = now->bytes;
+    status = ep_http_send(session, &request, &response, &fault);
+    bool whole_again = before > 0 && response.code == 200 && now->bytes > before;
+    if (before == 0) snprintf(etag, EP_ETAG_BYTES, "%s", response.etag);
+    ep_http_response_deinit(&response);
+    if (now->failure)
+      return ep_fail(error, EP_IO, "the file cannot be written: %s", strerror(now->failure));
+    if (whole_again)
+      return ep_fail(error, EP_CONFLICT, "the weights changed while they were downloaded");
+    if (status == EP_OK) return EP_OK;
+    ep_fail(error, status, "%s", fault.message);
+    if (status != EP_IO && status != EP_UNAVAILABLE) return status;
+    if (now->bytes == 0 || !*etag) return status; /* nothing to continue from */
+  }
+  return status;
+}
+
+/* The ETag of safetensors is the file's SHA-256 between quotes. */
+static ep_status hash_check(download *now, const char *etag, ep_error *error) {
+  unsigned char digest[crypto_hash_sha256_BYTES];
+  char hex[HEX_BYTES];
+  crypto_hash_sha256_final(&now->hash, digest);
+  sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+  if (strlen(etag) != HEX_BYTES + 1 || memcmp(etag + 1, hex, HEX_BYTES - 1) == 0) return EP_OK;
+  return ep_fail(error, EP_IO, "the download is damaged: its SHA-256 is %s, and should be %.64s",
+                 hex, etag + 1);
+}
+
+static ep_status file_download(ep_session *session, const char *path, const char *name,
+                               download *now, bool checked, ep_error *error) {
+  char part[FILE_PATH_BYTES + 32], etag[EP_ETAG_BYTES];
+  snprintf(part, sizeof part, "%s.part-%ld", name, (long)getpid());
+  int descriptor = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  now->file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+  if (!now->file) {
+    if (descriptor >= 0) close(descriptor);
+    return ep_fail(error, EP_INVALID, "%.300s cannot be made: %s", part, strerror(errno));
+  }
+  ep_status status = content_fetch(session, path, now, etag, error);
+  if (now->drawn) fputs("\r\x1b[K", stdout);
+  bool good = fflush(now->file) == 0 && fsync(fileno(now->file)) == 0;
+  good = fclose(now->file) == 0 && good;
+  if (status == EP_OK && !good)
+    status = ep_fail(error, EP_IO, "%.300s cannot be written: %s", part, strerror(errno));
+  if (status == EP_OK && checked) status = hash_check(now, etag, error);
+  if (status == EP_OK && rename(part, name) != 0)
+    status = ep_fail(error, EP_IO, "%.300s cannot be made: %s", name, strerror(errno));
+  if (status != EP_OK) unlink(part);
+  return status;
+}
+
+static ep_status output_download(ep_session *session, const char *path, download *now, bool checked,
+                                 ep_error *error) {
+  char etag[EP_ETAG_BYTES];
+  now->file = stdout;
+  ep_status status = content_fetch(session, path, now, etag, error);
+  return status == EP_OK && checked ? hash_check(now, etag, error) : status;
+}
+
+static void file_print(const char *name, int64_t bytes, bool checked) {
+  char shown[FILE_PATH_BYTES], size[EP_HUMAN_BYTES];
+  ep_text_copy(shown, sizeof shown, name);
+  printf("%s  %s%s\n", shown, ep_human_bytes((double)bytes, size),
+         checked ? ", SHA-256 as it should be" : "");
+}
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  char id[EP_JOB_ID_BYTES], path[EP_PATH_BYTES], name[FILE_PATH_BYTES];
+  const char *format = ep_arguments_value(arguments, "format");
+  const char *output = ep_arguments_value(arguments, "output");
+  download now = {.client = client};
+  ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
+  if (status != EP_OK) return status;
+  if (!format) format = "safetensors";
+  if (output && strlen(output) >= sizeof name)
+    return ep_fail(error, EP_INVALID, "--output is too long");
+  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium does not start");
+  crypto_hash_sha256_init(&now.hash);
+  ep_path_make(path, "/v1/jobs/", id, "/weights");
+  ep_path_query(path, "format", format);
+  bool checked = strcmp(format, "safetensors") == 0;
+  if (output && strcmp(output, "-") == 0)
+    return output_download(&client->session, path, &now, checked, error);
+  if (output)
+    snprintf(name, sizeof name, "%s", output);
+  else
+    snprintf(name, sizeof name, "%s.%s", id, format);
+  status = file_download(&client->session, path, name, &now, checked, error);
+  if (status == EP_OK && !client->json) file_print(name, now.bytes, checked);
+  return status;
+}
+
+/* clang-format off */
+static const ep_option OPTIONS[] = {
+  {.name = "output", .letter = 'o', .kind = EP_OPTION_FILE, .value = "FILE",
+   .doc = "the file to write; - is standard output (JOB.FORMAT)"},
+  {.name = "format", .letter = 'f', .kind = EP_OPTION_CHOICE, .value = "safetensors|npz|json|onnx",
+   .doc = "(safetensors)"},
+  {.name = NULL}};
+
+const ep_subcommand ep_subcommand_weights = {
+  .name = "weights", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
+  .options = OPTIONS, .run = subcommand_run,
+  .summary = "download a job's weights",
+  .details =
+    "The file appears under its name once it is whole; the SHA-256 of safetensors is checked. A transfer "
+    "that is cut continues at its next byte.",
+  .examples = "epochctl weights last --format onnx -o digits.onnx"};
+/* clang-format on */

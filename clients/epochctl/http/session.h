@@ -1,0 +1,28 @@
+/* session.h: a server, the token for it, and the connection to it. */
+#ifndef EP_CLIENTS_EPOCHCTL_HTTP_SESSION_H
+#define EP_CLIENTS_EPOCHCTL_HTTP_SESSION_H
+
+#include "api/json/problem.h"
+
+enum {
+  EP_SERVER_BYTES = 1024,
+  EP_TOKEN_BYTES = 1024,
+};
+
+typedef struct {
+  char server[EP_SERVER_BYTES]; /* "http://127.0.0.1:8080", no slash at its end */
+  char token[EP_TOKEN_BYTES];   /* "" for none */
+  long timeout_s;               /* of a response that is neither a stream nor a transfer */
+  void *handle;                 /* libcurl's, with its open connections */
+  ep_problem problem;           /* of the last request that was refused */
+  char *refusal;                /* its JSON as received, owned; NULL for none */
+} ep_session;
+
+/* Sets the server: `server`, else EPOCHD_SERVER, else EPOCHD, else http://127.0.0.1:8080; and the
+ * token: the first line of `token_file`, else EPOCHD_TOKEN, else none. Both arguments may be NULL.
+ * EP_INVALID for a server that is no address and for a token that is none. */
+ep_status ep_session_open(ep_session *session, const char *server, const char *token_file,
+                          ep_error *error);
+void ep_session_close(ep_session *session);
+
+#endif

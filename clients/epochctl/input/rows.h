@@ -1,0 +1,15 @@
+/* rows.h: rows to predict, as the body of a request. */
+#ifndef EP_CLIENTS_EPOCHCTL_INPUT_ROWS_H
+#define EP_CLIENTS_EPOCHCTL_INPUT_ROWS_H
+
+#include <stddef.h>
+
+#include "api/status.h"
+
+/* {"x": [[…], …]} of a text: JSON in that form or [[…], …], which the server checks; or CSV with
+ * commas, semicolons, tabs or blanks between numbers, whose first line may be names. *out is the
+ * caller's (free). EP_INVALID names the line of a cell that is no number. */
+ep_status ep_rows_format(const char *text, size_t bytes, char **out, size_t *out_bytes,
+                         ep_error *error);
+
+#endif

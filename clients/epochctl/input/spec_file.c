@@ -1,0 +1,61 @@
+#include "clients/epochctl/input/spec_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/arguments/input.h"
+#include "api/json/json.h"
+#include "clients/epochctl/input/json_edit.h"
+
+static ep_status list_add(json_t *spec, const char *key, const char *text, ep_error *error) {
+  json_t *list = json_object_get(spec, key);
+  if (!list && json_object_set_new(spec, key, json_array()) == 0) list = json_object_get(spec, key);
+  if (json_is_array(list) && json_array_append_new(list, json_string(text)) == 0) return EP_OK;
+  return ep_fail(error, EP_INVALID, "\"%.100s\" cannot be added to \"%s\"", text, key);
+}
+
+/* --set, --name and --tag, in the order of the command line. */
+static ep_status edits_apply(json_t *spec, const ep_arguments *arguments, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int i = 0; i < arguments->given_count && status == EP_OK; i++) {
+    const char *option = arguments->given[i].option->name, *value = arguments->given[i].value;
+    if (strcmp(option, "set") == 0)
+      status = ep_json_edit(spec, value, error);
+    else if (strcmp(option, "name") == 0 && json_object_set_new(spec, "name", json_string(value)))
+      status = ep_fail(error, EP_INVALID, "--name: this is no UTF-8");
+    else if (strcmp(option, "tag") == 0)
+      status = list_add(spec, "tags", value, error);
+  }
+  return status;
+}
+
+static bool has_edits(const ep_arguments *arguments) {
+  return ep_arguments_has(arguments, "set") || ep_arguments_has(arguments, "name") ||
+         ep_arguments_has(arguments, "tag");
+}
+
+ep_status ep_spec_file_read(const ep_arguments *arguments, char **out, size_t *out_bytes,
+                            ep_error *error) {
+  const char *path = arguments->words[0];
+  json_t *spec = NULL;
+  ep_error fault = {0};
+  ep_status status = ep_input_read(path, EP_LIMIT_SPEC_BYTES, out, out_bytes, error);
+  if (status != EP_OK) return status;
+  if (ep_json_load(*out, *out_bytes, EP_LIMIT_SPEC_BYTES, &spec, &fault) != EP_OK)
+    status = ep_fail(error, EP_INVALID, "%.200s: %.300s", path, fault.message);
+  else if (!json_is_object(spec))
+    status = ep_fail(error, EP_INVALID, "%.300s is no JSON object", path);
+  else if (has_edits(arguments))
+    status = edits_apply(spec, arguments, error);
+  if (status == EP_OK && has_edits(arguments)) {
+    free(*out);
+    *out = json_dumps(spec, JSON_COMPACT);
+    if (!*out) status = ep_fail_memory(error);
+    *out_bytes = *out ? strlen(*out) : 0;
+  }
+  json_decref(spec);
+  if (status == EP_OK) return EP_OK;
+  free(*out);
+  *out = NULL;
+  return status;
+}

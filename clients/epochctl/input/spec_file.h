@@ -1,0 +1,15 @@
+/* spec_file.h: the job of a command line: a file, and the edits of --set, --name and --tag. */
+#ifndef EP_CLIENTS_EPOCHCTL_INPUT_SPEC_FILE_H
+#define EP_CLIENTS_EPOCHCTL_INPUT_SPEC_FILE_H
+
+#include <stddef.h>
+
+#include "api/arguments/arguments.h"
+
+/* Reads the file of the first word and applies the edits. Without edits *out is the text of the
+ * file, so that the server's messages fit it. *out is the caller's (free). EP_INVALID for a file
+ * that is no JSON object, and for an edit that fails. */
+ep_status ep_spec_file_read(const ep_arguments *arguments, char **out, size_t *out_bytes,
+                            ep_error *error);
+
+#endif

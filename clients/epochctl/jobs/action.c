@@ -1,0 +1,39 @@
+#include "clients/epochctl/jobs/action.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "clients/epochctl/http/path.h"
+#include "clients/epochctl/jobs/job_id.h"
+
+/* *out is the caller's (free). */
+static ep_status ids_find(ep_session *session, const ep_arguments *arguments,
+                          char (**out)[EP_JOB_ID_BYTES], ep_error *error) {
+  char(*ids)[EP_JOB_ID_BYTES] = calloc((size_t)arguments->words_count, sizeof *ids);
+  if (!ids) return ep_fail_memory(error);
+  for (int i = 0; i < arguments->words_count; i++) {
+    ep_status status = ep_job_id_find(session, arguments->words[i], ids[i], error);
+    if (status == EP_OK) continue;
+    free(ids);
+    return status;
+  }
+  *out = ids;
+  return EP_OK;
+}
+
+ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const char *method,
+                        const char *after, const char *done, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  char(*ids)[EP_JOB_ID_BYTES] = NULL;
+  ep_status status = ids_find(&client->session, arguments, &ids, error);
+  for (int i = 0; i < arguments->words_count && status == EP_OK; i++) {
+    json_t *job = NULL;
+    ep_path_make(path, "/v1/jobs/", ids[i], after);
+    ep_http_request request = {.method = method, .path = path};
+    status = ep_client_send(client, &request, &job, error);
+    if (status == EP_OK && !client->json) printf("%s %s\n", ids[i], done);
+    json_decref(job);
+  }
+  free(ids);
+  return status;
+}

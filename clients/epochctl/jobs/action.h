@@ -1,0 +1,13 @@
+/* action.h: the same request for several jobs. */
+#ifndef EP_CLIENTS_EPOCHCTL_JOBS_ACTION_H
+#define EP_CLIENTS_EPOCHCTL_JOBS_ACTION_H
+
+#include "api/arguments/arguments.h"
+#include "clients/epochctl/client/client.h"
+
+/* Finds the ids of all words, then sends METHOD /v1/jobs/ID + `after` for each, up to the first
+ * failure, and prints "ID DONE". A word that names no job changes none. */
+ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const char *method,
+                        const char *after, const char *done, ep_error *error);
+
+#endif

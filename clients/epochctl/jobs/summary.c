@@ -1,0 +1,176 @@
+#include "clients/epochctl/jobs/summary.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/vocabulary.h"
+#include "clients/epochctl/http/json_at.h"
+#include "clients/epochctl/terminal/human.h"
+#include "clients/epochctl/terminal/text.h"
+#include "clients/epochctl/terminal/text_table.h"
+
+enum { SHOWN_CLASSES = 12, LINE_BYTES = 1024 };
+
+ep_colour ep_job_status_colour(const char *status) {
+  switch (ep_state_from_name(status)) {
+  case EP_STATE_SUCCEEDED: return EP_COLOUR_GREEN;
+  case EP_STATE_FAILED: return EP_COLOUR_RED;
+  case EP_STATE_CANCELLED: return EP_COLOUR_YELLOW;
+  case EP_STATE_RUNNING: return EP_COLOUR_BLUE;
+  default: return EP_COLOUR_PLAIN;
+  }
+}
+
+static void line_print(const ep_client *client, const char *title, const char *text) {
+  char safe[LINE_BYTES * 2];
+  ep_text_copy(safe, sizeof safe, text);
+  printf("  %s%-10s%s %s\n", ep_terminal_colour(&client->terminal, EP_COLOUR_DIM), title,
+         ep_terminal_colour(&client->terminal, EP_COLOUR_PLAIN), safe);
+}
+
+/* The metrics of a split, the most important first. */
+static void metrics_print(const ep_client *client, const char *title, const json_t *metrics) {
+  static const char *const NAMES[] = {"loss", "accuracy", "error", "mse",       "rmse",   "mae",
+                                      "r2",   "roc_auc",  "f1",    "precision", "recall", "rows"};
+  char text[LINE_BYTES], number[EP_HUMAN_BYTES];
+  size_t used = 0;
+  for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
+    const json_t *value = json_object_get(metrics, NAMES[i]);
+    if (!value || json_is_null(value)) continue;
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? "  " : "", NAMES[i],
+                             ep_human_number(ep_json_number(value), number));
+  }
+  if (used > 0) line_print(client, title, text);
+}
+
+static void times_print(const ep_client *client, const json_t *job) {
+  char text[LINE_BYTES], a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES], c[EP_HUMAN_BYTES];
+  const json_t *timing = ep_json_at(job, "timing");
+  int64_t epoch = ep_json_integer_at(job, "progress.epoch");
+  int64_t epochs = ep_json_integer_at(job, "progress.epochs");
+  double train = ep_json_number_at(timing, "train_seconds");
+  char *of = ep_human_count(epochs, b);
+  snprintf(text, sizeof text, "%s%s%s", ep_human_count(epoch, a), epoch < epochs ? " of " : "",
+           epoch < epochs ? of : "");
+  line_print(client, "epochs", text);
+  if (isnan(train)) return;
+  ep_human_seconds(train, a);
+  ep_human_seconds(ep_json_number_at(timing, "epoch_microseconds") * 1e-6, b);
+  ep_human_rate(ep_json_number_at(timing, "samples_per_second"), c);
+  snprintf(text, sizeof text, "%s training (%s an epoch, %s samples/s)", a, b, c);
+  double test = ep_json_number_at(timing, "test_seconds");
+  size_t used = strlen(text);
+  if (!isnan(test))
+    snprintf(text + used, sizeof text - used, ", %s testing", ep_human_seconds(test, a));
+  line_print(client, "seconds", text);
+}
+
+static void weights_print(const ep_client *client, const json_t *job) {
+  char text[LINE_BYTES * 2], bytes[EP_HUMAN_BYTES];
+  const json_t *weights = ep_json_at(job, "weights");
+  if (!json_is_object(weights)) return;
+  ep_human_bytes(ep_json_number_at(weights, "bytes"), bytes);
+  snprintf(text, sizeof text, "%s%.512s (%s)", client->session.server,
+           ep_json_text_at(weights, "url"), bytes);
+  line_print(client, "weights", text);
+}
+
+static void confusion_print(const ep_client *client, const json_t *job) {
+  const json_t *confusion = ep_json_at(job, "metrics.test.confusion");
+  size_t classes = json_array_size(confusion);
+  if (classes == 0 || classes > SHOWN_CLASSES) return;
+  static const char *const NUMBERS[SHOWN_CLASSES] = {"0", "1", "2", "3", "4",  "5",
+                                                     "6", "7", "8", "9", "10", "11"};
+  ep_text_table table = {0};
+  ep_text_table_column(&table, "true \\ said", true, false);
+  for (size_t c = 0; c < classes; c++) ep_text_table_column(&table, NUMBERS[c], true, false);
+  for (size_t row = 0; row < classes; row++) {
+    ep_text_table_cell(&table, NUMBERS[row], EP_COLOUR_BOLD);
+    for (size_t c = 0; c < classes; c++) {
+      char text[EP_HUMAN_BYTES];
+      const json_t *cell = json_array_get(json_array_get(confusion, row), c);
+      ep_human_count((int64_t)json_integer_value(cell), text);
+      ep_text_table_cell(&table, text, row == c ? EP_COLOUR_GREEN : EP_COLOUR_PLAIN);
+    }
+  }
+  printf("\n");
+  ep_text_table_print(&table, &client->terminal, true);
+  ep_text_table_deinit(&table);
+}
+
+static void spec_print(const ep_client *client, const json_t *job) {
+  char *text = json_dumps(ep_json_at(job, "spec"), JSON_INDENT(2) | JSON_REAL_PRECISION(6));
+  ep_writer writer;
+  if (!text) return;
+  ep_writer_init(&writer, strlen(text) * 8 + 1);
+  for (char *at = text; *at;) { /* line by line: the ends of lines are not escaped */
+    size_t bytes = strcspn(at, "\n");
+    bool more = at[bytes] != 0;
+    at[bytes] = 0;
+    ep_text_escape(&writer, at);
+    ep_writer_bytes(&writer, "\n", 1);
+    at += bytes + more;
+  }
+  char *safe = ep_writer_take(&writer);
+  printf("\n%sas submitted, with all defaults%s\n%s",
+         ep_terminal_colour(&client->terminal, EP_COLOUR_DIM),
+         ep_terminal_colour(&client->terminal, EP_COLOUR_PLAIN), safe ? safe : "");
+  free(safe);
+  free(text);
+}
+
+static void details_print(const ep_client *client, const json_t *job) {
+  char text[LINE_BYTES], a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES];
+  const json_t *tags = ep_json_at(job, "tags"), *tag;
+  size_t index, used = 0;
+  if (!tags) tags = ep_json_at(job, "spec.tags");
+  json_array_foreach(tags, index, tag) {
+    if (used + 1 < sizeof text)
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "",
+                               json_string_value(tag) ? json_string_value(tag) : "");
+  }
+  if (used > 0) line_print(client, "tags", text);
+  snprintf(text, sizeof text, "%s parameters, %s while it trains",
+           ep_human_count(ep_json_integer_at(job, "model.parameters"), a),
+           ep_human_bytes(ep_json_number_at(job, "model.bytes"), b));
+  line_print(client, "model", text);
+  snprintf(text, sizeof text, "%s (%s)", ep_json_text_at(job, "created_at"),
+           ep_human_age(ep_json_text_at(job, "created_at"), a));
+  line_print(client, "created", text);
+  if (*ep_json_text_at(job, "warning"))
+    line_print(client, "warning", ep_json_text_at(job, "warning"));
+  if (json_is_integer(ep_json_at(job, "queue_position"))) {
+    snprintf(text, sizeof text, "%lld jobs go first",
+             (long long)ep_json_integer_at(job, "queue_position"));
+    line_print(client, "queue", text);
+  }
+}
+
+void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole) {
+  char text[LINE_BYTES], name[LINE_BYTES];
+  const char *status = ep_json_text_at(job, "status"),
+             *error = ep_json_text_at(job, "error.message");
+  ep_text_copy(name, sizeof name, ep_json_text_at(job, "name"));
+  ep_text_copy(text, sizeof text, status);
+  printf("%s%s%s  ", ep_terminal_colour(&client->terminal, ep_job_status_colour(status)), text,
+         ep_terminal_colour(&client->terminal, EP_COLOUR_PLAIN));
+  ep_text_copy(text, sizeof text, ep_json_text_at(job, "id"));
+  printf("%s%s%s\n", text, *name ? "  " : "", name);
+  if (*error) line_print(client, "error", error);
+  if (whole) details_print(client, job);
+  if (*ep_json_text_at(job, "device")) {
+    snprintf(text, sizeof text, "%s, %s", ep_json_text_at(job, "device"),
+             ep_json_text_at(job, "executor"));
+    line_print(client, "device", text);
+  }
+  times_print(client, job);
+  metrics_print(client, "train", ep_json_at(job, "metrics.train"));
+  metrics_print(client, "validation", ep_json_at(job, "metrics.validation"));
+  metrics_print(client, "test", ep_json_at(job, "metrics.test"));
+  weights_print(client, job);
+  if (!whole) return;
+  confusion_print(client, job);
+  spec_print(client, job);
+}

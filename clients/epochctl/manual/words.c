@@ -1,0 +1,34 @@
+#include "clients/epochctl/manual/words.h"
+
+#include <stdio.h>
+
+const char EP_MANUAL_PURPOSE[] = "epochctl is the command line client of epochd, a daemon that "
+                                 "trains neural networks: it submits "
+                                 "jobs, shows their progress, and downloads their weights.";
+
+const char EP_MANUAL_JOBS[] =
+    "JOB is a whole id, the start or the end of one (job_ may be left out) that only one job has, "
+    "or last: the newest.";
+
+const ep_manual_row EP_MANUAL_ENVIRONMENT[] = {
+    {"EPOCHD_SERVER, EPOCHD", "the URL of epochd, without --server"},
+    {"EPOCHD_TOKEN", "the token, without --token-file"},
+    {"NO_COLOR", "if set, no colours; a pipe has none"},
+    {"COLUMNS", "the width of tables and plots in a pipe; without it tables are not narrowed"},
+    {"LC_ALL, LC_CTYPE, LANG", "characters beyond ASCII are drawn if the locale is UTF-8"},
+    {NULL, NULL},
+};
+
+const ep_manual_row EP_MANUAL_EXIT_STATUSES[] = {
+    {"0", "done; of run and watch: the job succeeded"},
+    {"1", "the job failed or was cancelled"},
+    {"2", "wrong usage, or a refused request: no such job, a spec with faults, the wrong state"},
+    {"3", "no response, no permission, too busy, or a failure on either side"},
+    {"130", "Ctrl-C while watching; the job goes on"},
+    {NULL, NULL},
+};
+
+void ep_manual_title(const ep_subcommand *subcommand, char title[EP_MANUAL_TITLE_BYTES]) {
+  snprintf(title, EP_MANUAL_TITLE_BYTES, "%s%s%s", subcommand->name, *subcommand->words ? " " : "",
+           subcommand->words);
+}

@@ -1,0 +1,195 @@
+#include "kernels/cpu/executors/fused/plan.h"
+
+#include "kernels/plans/work.h"
+
+/* --- how layers are cut -------------------------------------------------------------------- */
+
+bool ep_fused_is_tiled(const ep_program *program, const ep_op *op) {
+  return op->type == EP_LAYER_LINEAR && op->in_features >= EP_FUSED_TILED_IN_FEATURES &&
+         op->out_features >= EP_FUSED_TILED_OUT_FEATURES &&
+         program->batch_size >= EP_FUSED_TILED_BATCH_SIZE;
+}
+
+bool ep_fused_is_shared(const ep_program *program, const ep_op *op, bool tiles) {
+  bool tiled = tiles && ep_fused_is_tiled(program, op);
+  int64_t least = tiled ? EP_FUSED_SHARED_TILED_PRODUCTS : EP_FUSED_SHARED_PRODUCTS;
+  int64_t rows = program->batch_size;
+  if (rows > EP_FUSED_SHARED_ROWS) rows = EP_FUSED_SHARED_ROWS;
+  return op->type == EP_LAYER_LINEAR && op->in_features <= EP_FUSED_FEATURES_MAX &&
+         op->out_features <= EP_FUSED_FEATURES_MAX &&
+         op->in_features * op->out_features * rows >= least;
+}
+
+int ep_fused_threads(const ep_program *program, bool tiles) {
+  int64_t features = 0;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    if (!ep_fused_is_shared(program, op, tiles)) continue;
+    if (op->in_features > features) features = op->in_features;
+    if (op->out_features > features) features = op->out_features;
+  }
+  return 1 + (int)(features / EP_FUSED_SHARED_FEATURES);
+}
+
+/* --- which programs ------------------------------------------------------------------------ */
+
+static bool accepts(const ep_program *program, const ep_device_traits *device) {
+  (void)device;
+  const ep_optimizer *optimizer = &program->optimizer;
+  bool loss = program->label_smoothing == 0 && !program->class_weights;
+  bool clips = optimizer->clip_norm != 0 || optimizer->clip_value != 0;
+  if (!ep_program_takes_plain_rows(program) || !loss || clips || !ep_program_is_uniform(program) ||
+      program->buffers > 0 || program->parameters > EP_FUSED_PARAMETERS_MAX ||
+      program->in_features > EP_FUSED_FEATURES_MAX)
+    return false;
+  for (int i = 0; i < program->ops_count; i++)
+    if (program->ops[i].out_features > EP_FUSED_FEATURES_MAX) return false;
+  return true;
+}
+
+static int cores(const ep_program *program, const ep_device_traits *device) {
+  return ep_fused_threads(program, device->cpu.tiles);
+}
+
+/* --- cost ---------------------------------------------------------------------------------- */
+
+/* Wide layers of one row in turn: multiply-adds, those of the matrix unit apart; and of a chunk:
+ * weights, of which each chunk reads its own, and features that threads read which another wrote.
+ */
+typedef struct {
+  double lanes, tiles, weights, features;
+  double transposed; /* inputs that are transposed for the gradients of weights, in whole vectors */
+  bool large;        /* some layer is shared or the matrix unit's: chunks are larger */
+} wide_work;
+
+/* Threads take pieces of large products; some have one more than others. */
+static double shared_at_once(const ep_cpu_traits *cpu, const ep_op *op) {
+  double pieces = ceil((double)op->out_features / EP_FUSED_SHARED_FEATURES);
+  return pieces / ceil(pieces / fmax(cpu->threads, 1));
+}
+
+static wide_work wide_work_of(const ep_program *program, const ep_cpu_traits *cpu) {
+  wide_work sum = {0};
+  bool first = true;
+  for (int i = 0; i < program->ops_count; i++) {
+    const ep_op *op = &program->ops[i];
+    const double weights = (double)ep_op_products(op), times = first ? 2 : 3;
+    const double inputs = ep_rounded_up((double)op->in_features, cpu->lanes);
+    if (op->type != EP_LAYER_LINEAR) continue;
+    bool tiled = cpu->tiles && ep_fused_is_tiled(program, op);
+    bool shared = ep_fused_is_shared(program, op, cpu->tiles);
+    double at_once = shared ? shared_at_once(cpu, op) : 1;
+    if (tiled)
+      sum.tiles += weights * times / at_once;
+    else if (ep_op_is_wide(op))
+      sum.lanes += (weights * (times - 1) + inputs * (double)op->out_features) / at_once;
+    if (ep_op_is_wide(op) && !tiled) sum.transposed += inputs;
+    if (ep_op_is_wide(op)) sum.weights += weights / at_once;
+    if (at_once > 1) sum.features += times * (double)(op->in_features + op->out_features);
+    sum.large = sum.large || tiled || shared;
+    first = false;
+  }
+  return sum;
+}
+
+/* Of a row: what is written on its way, and its inputs, which are only read, from the caches near
+ * by or from beyond. */
+static double row_values(const ep_program *program, const ep_network_work *sum,
+                         const wide_work *wide) {
+  const double near_values = 500000, near_read = 0.35, far_read = 1.5;
+  double inputs = (double)program->in_features;
+  bool near = (double)program->train_rows * inputs <= near_values;
+  return sum->values + wide->transposed - inputs + inputs * (near ? near_read : far_read);
+}
+
+/* Of rows in an order of their own: finding each is as dear as moving some values. */
+static double shuffled_values(const ep_program *program, int64_t rows) {
+  const double order_values = 16;
+  if (!ep_program_shuffles(program)) return 0;
+  return (double)rows * (order_values + (double)program->in_features);
+}
+
+/* Rows come in vectors, and vectors in chunks whose activations stay in the first cache; weights
+ * that do not fit the second one are read again for each chunk. */
+static void work(const ep_program *program, const ep_device_traits *device, int64_t rows,
+                 double units[EP_LIMIT_COST_TERMS]) {
+  const double chunk_values = 10240, most = 1024;
+  const double cached_weights = 200000, near_weights = 2e6; /* of the second cache, the third */
+  ep_network_work sum = ep_program_work(program);
+  wide_work wide = wide_work_of(program, &device->cpu);
+  double padded = ep_rounded_up((double)rows, device->cpu.lanes);
+  double chunk_rows = fmin(fmax(chunk_values / sum.values, wide.large ? 128 : 64), most);
+  double chunks = ceil(padded / chunk_rows);
+  units[0] = 1;
+  units[1] = chunks * sum.stages;
+  units[2] = padded * sum.thin;
+  units[3] = padded * wide.lanes;
+  units[4] =
+      (sum.wide_weights > cached_weights ? chunks * wide.weights : 0) + padded * wide.features;
+  units[5] = padded * row_values(program, &sum, &wide);
+  units[6] = ep_program_updated(program);
+  units[7] = sum.wide_weights > near_weights ? chunks * wide.weights : 0;
+  units[8] = shuffled_values(program, rows);
+  units[9] = padded * wide.tiles;
+}
+
+/* Small networks above all: there a CPU and a GPU are close. None is a cell of tests/bench/study.
+ */
+static const ep_calibration_program programs[] = {
+    {.in_features = 10, .width = 5, .hidden = 1, .rows = 60},
+    {.in_features = 12, .width = 6, .hidden = 2, .rows = 200},
+    {.in_features = 8, .width = 8, .hidden = 2, .rows = 1000},
+    {.in_features = 20, .width = 6, .hidden = 4, .rows = 700},
+    {.in_features = 12, .width = 5, .hidden = 8, .rows = 150},
+    {.in_features = 2, .width = 4, .hidden = 2, .rows = 8192},
+    {.in_features = 2, .width = 2, .hidden = 8, .rows = 2048},
+    {.in_features = 24, .width = 12, .hidden = 1, .rows = 120},
+    {.in_features = 12, .width = 12, .hidden = 2, .rows = 90},
+    {.in_features = 20, .width = 20, .hidden = 4, .rows = 200},
+    {.in_features = 24, .width = 16, .hidden = 1, .rows = 2000},
+    {.in_features = 8, .width = 16, .hidden = 8, .rows = 100},
+    {.in_features = 12, .width = 24, .hidden = 8, .rows = 800},
+    {.in_features = 32, .width = 48, .hidden = 1, .rows = 90},
+    {.in_features = 20, .width = 48, .hidden = 2, .rows = 200},
+    {.in_features = 24, .width = 80, .hidden = 4, .rows = 60},
+    {.in_features = 32, .width = 64, .hidden = 1, .rows = 700},
+    {.in_features = 20, .width = 200, .hidden = 1, .rows = 80},
+    {.in_features = 32, .width = 256, .hidden = 1, .rows = 400},
+    {.in_features = 24, .width = 256, .hidden = 2, .rows = 128},
+    {.in_features = 32, .width = 128, .hidden = 4, .rows = 128},
+    {.in_features = 24, .width = 768, .hidden = 1, .rows = 128},
+    {.in_features = 24, .width = 512, .hidden = 2, .rows = 64},
+    {.in_features = 32, .width = 1024, .hidden = 2, .rows = 64},
+    {.in_features = 24, .width = 1024, .hidden = 4, .rows = 64},
+    {.in_features = 16, .width = 16, .hidden = 2, .rows = 4096, .batch = 128},
+};
+
+const ep_executor_profile ep_cpu_fused_profile = {
+    .name = "cpu/fused",
+    /* Its loops compute activations and losses by vectors of their own. */
+    .capabilities = {EP_CAPABLE_LAYER(LINEAR) | EP_CAPABLE_LAYER(RELU) |
+                         EP_CAPABLE_LAYER(LEAKY_RELU) | EP_CAPABLE_LAYER(TANH) |
+                         EP_CAPABLE_LAYER(SIGMOID) | EP_CAPABLE_LAYER(GELU) |
+                         EP_CAPABLE_LAYER(SIN) | EP_CAPABLE_LAYER(SILU) |
+                         EP_CAPABLE_LAYER(FLATTEN) | EP_CAPABLE_SOFTMAXES,
+                     EP_CAPABLE_LOSS(MSE) | EP_CAPABLE_LOSS(MAE) | EP_CAPABLE_LOSS(HUBER) |
+                         EP_CAPABLE_LOSS(BCE) | EP_CAPABLE_LOSS(BCE_WITH_LOGITS) |
+                         EP_CAPABLE_CLASS_LOSSES,
+                     EP_CAPABLE_OPTIMIZERS},
+    .accepts = accepts,
+    .work = work,
+    .cores = cores,
+    .terms = {{"step", 8e-9},
+              {"stages of chunks", 7.3e-8},
+              {"thin multiply-adds", 1.2e-11},
+              {"wide multiply-adds", 1.3e-11},
+              {"weights and features from another cache", 7.2e-10},
+              {"values", 1.1e-10},
+              {"updated parameters", 4.4e-10},
+              {"weights from memory", 1.7e-9},
+              {"shuffled values", 4.2e-10},
+              {"multiply-adds of the matrix unit", 9.5e-12}},
+    .start_seconds = 2e-4,
+    .again_seconds = 1e-4,
+    EP_CALIBRATION_PROGRAMS(programs),
+};

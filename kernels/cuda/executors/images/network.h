@@ -1,0 +1,89 @@
+/* network.h: a network of images with convolutions by cuDNN, for the executor "cuda/images".
+ *
+ * Images lie pixel by pixel (kernels.h), in bfloat16; the parameters, their gradients, sums and
+ * statistics are float32. A step is: the batch and the weights, copied into cuDNN's order; the
+ * parts (parts.h), forward; the layers after flatten, the loss and their way back, which are the
+ * shared network's but for a last layer of few outputs; the parts, back; the update, the network's
+ * as well. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
+#define EP_KERNELS_CUDA_EXECUTORS_IMAGES_NETWORK_H
+
+#include "kernels/cuda/executors/images/convolution.h"
+#include "kernels/cuda/executors/images/kernels.h"
+#include "kernels/cuda/executors/images/parts.h"
+#include "kernels/cuda/layers/thin_linear.h"
+#include "kernels/cuda/network/network.h"
+
+enum { EP_IMAGES_WAYS = 3 };
+
+/* Weights that are copied: a part's, and the head's two. */
+enum { EP_IMAGES_HEAD_WEIGHTS = 2 };
+
+/* What a part has on the device. */
+typedef struct {
+  void *output; /* numbers [batch, out, pitch] */
+  bool trained; /* has parameters that are not frozen */
+  int grad;     /* which of the two gradients is that by its output */
+
+  /* A convolution: copies of the weights [out, kernel, pitch], their gradient in the same order. */
+  void *weight, *weight_gradient;
+  ep_convolution ways[EP_IMAGES_WAYS][2]; /* of a full batch; of an epoch's last */
+
+  float *figures;  /* of a norm: [EP_IMAGES_FIGURES, pitch] */
+  void *chosen;    /* of a pool with a norm: what was the greatest, numbers [batch, out, pitch] */
+  void *skip;      /* of a residual: the gradient on its way past, numbers [batch, in, pitch] */
+  uint8_t *places; /* of a max pool that is no blend's: [batch, out, pitch] */
+} ep_images_layer;
+
+typedef struct {
+  ep_cuda_network *network; /* lent */
+  ep_images_parts parts;    /* the rows are ours */
+  ep_images_layer *layers;  /* [parts.count] */
+  int first_trained;        /* gradients stop here; parts.count when there is none */
+
+  int64_t in_pitch;
+  void *input;   /* numbers [batch, in pixels, in_pitch] */
+  void *patches; /* windows of the first part, [batch, out pixels, pitch of a window]; NULL when it
+                    is a convolution like others */
+  float *flat;   /* [batch, features]: what the shared network goes on from */
+  const ep_op *head;  /* a linear layer of few outputs after flatten, or NULL */
+  float *head_weight; /* [outputs, pixels, pitch] */
+  float *head_gradient,
+      *head_bias_gradient; /* [EP_WIDE_SLICES, those]; [EP_WIDE_SLICES, outputs] */
+  void *grads[2];          /* numbers, as many as the widest part's */
+  float *sums;             /* scratch of the blends */
+  void *workspace;
+  ep_images_weight *weights; /* device [weights_count] */
+  int weights_count;
+  int64_t weights_blocks;
+} ep_images_network;
+
+/* Memory and convolutions for a network, which is lent. *out is for ep_images_network_destroy. */
+ep_status ep_images_network_create(ep_cuda_network *network, ep_images_network **out,
+                                   ep_error *error);
+void ep_images_network_destroy(ep_images_network *images); /* NULL is allowed */
+
+/* step.c: queues one training step, as ep_cuda_network_step does. */
+ep_status ep_images_step_queue(ep_images_network *images, int64_t rows, ep_error *error);
+
+/* What part i takes; -1 as i - 1: the input. */
+static inline void *ep_images_output(const ep_images_network *images, int i) {
+  return i < 0 ? images->input : images->layers[i].output;
+}
+
+/* Numbers of a convolution's window. */
+static inline int64_t ep_images_window(const ep_op *op) {
+  return op->in.channels * op->kernel[0] * op->kernel[1];
+}
+
+/* The first layer that the shared network runs. */
+static inline int ep_images_tail(const ep_images_network *images) {
+  return images->head ? images->parts.tail + 2 : images->parts.tail;
+}
+
+/* Numbers of an image, gaps included. */
+static inline int64_t ep_images_numbers(ep_shape shape) {
+  return shape.height * shape.width * ep_images_pitch(shape.channels);
+}
+
+#endif
