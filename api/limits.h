@@ -21,7 +21,7 @@
 #define EP_LIMIT_ROWS (1LL << 31)     /* a row index fits 32 bits on every device */
 #define EP_LIMIT_INLINE_VALUES 100000 /* inline data is for small things: upload the rest */
 #define EP_LIMIT_GENERATOR_ROWS 10000000
-#define EP_LIMIT_PROBLEM_ERRORS 16 /* errors listed in one answer */
+#define EP_LIMIT_PROBLEM_ERRORS 16 /* errors listed in one response */
 
 /* Data. */
 #define EP_LIMIT_COLUMNS 65536
@@ -62,7 +62,7 @@
 #define EP_LIMIT_CALIBRATION_BYTES 65536 /* a file of 16 executors' figures takes 8 KiB */
 #define EP_LIMIT_COST_TERMS 10           /* of one executor: cpu/fused has as many */
 #define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */
-#define EP_LIMIT_MODELS 1000             /* published: they are listed in one answer */
+#define EP_LIMIT_MODELS 1000             /* published: they are listed in one response */
 #define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */
 #define EP_LIMIT_LIST_BYTES (64LL << 20) /* of their texts; what is beyond is the next page's */
 #define EP_LIMIT_DEVICES 64              /* no host has more GPUs, with a worker process each */

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* Whose fault an error is decides what happens next: the caller's is answered with a 4xx, the job's
- * fails that job with its reason, the device's ends the worker process, which is started again. */
+/* Whose fault an error is, and what follows from it: the caller's becomes a 4xx, the job's fails
+ * the job with its reason, the device's ends the worker process, which is started again. */
 typedef enum {
   EP_CLASS_NONE,
   EP_CLASS_CALLER,
@@ -21,7 +21,7 @@ typedef enum {
   EP_CLASS_SERVER
 } ep_class;
 
-/* X(code, name, class, HTTP status, what it says when nothing better is known) */
+/* X(code, name, class, HTTP status, message where there is no better one) */
 #define EP_STATUS_TABLE(X)                                                                  \
   X(OK, "ok", NONE, 200, "success")                                                         \
   X(MALFORMED, "malformed", CALLER, 400, "the request could not be read")                   \

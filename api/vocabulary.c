@@ -9,7 +9,7 @@ static int word_find(const char *const *names, int count, const char *name) {
   return -1;
 }
 
-#define NAME_ROW(code, name) name,
+#define NAME_ROW(code, name, ...) name,
 #define WORDS_DEFINE(TABLE, PREFIX, word)                      \
   static const char *const word##_names[] = {TABLE(NAME_ROW)}; \
   const char *ep_##word##_name(int value) {                    \
@@ -30,12 +30,20 @@ WORDS_DEFINE(EP_GENERATOR_TABLE, GENERATOR, generator)
 WORDS_DEFINE(EP_STATE_TABLE, STATE, state)
 WORDS_DEFINE(EP_EVENT_TABLE, EVENT, event_type)
 
+ep_loss_kind ep_loss_type_kind(ep_loss_type loss) {
+#define KIND_ROW(code, name, kind, ...) EP_LOSS_KIND_##kind,
+  static const ep_loss_kind kinds[] = {EP_LOSS_TABLE(KIND_ROW)};
+#undef KIND_ROW
+  assert(loss < EP_LOSS_COUNT);
+  return kinds[loss];
+}
+
 bool ep_loss_takes_classes(ep_loss_type loss) {
-  return loss == EP_LOSS_CROSS_ENTROPY || loss == EP_LOSS_NLL;
+  return ep_loss_type_kind(loss) == EP_LOSS_KIND_CLASSES;
 }
 
 bool ep_loss_is_classifier(ep_loss_type loss) {
-  return ep_loss_takes_classes(loss) || loss == EP_LOSS_BCE || loss == EP_LOSS_BCE_WITH_LOGITS;
+  return ep_loss_type_kind(loss) != EP_LOSS_KIND_REGRESSION;
 }
 
 bool ep_state_has_ended(ep_state state) {

@@ -1,6 +1,6 @@
-/* vocabulary.h: the field's words, once: layers, losses, optimizers, initializations, as they stand
- * in JSON and as every part of the program switches on them. Rows are only ever added at the end.
- */
+/* vocabulary.h: the field's words, once: layers, losses, optimizers, schedules, as they stand in
+ * JSON and as every part of the program switches on them, with their meaning and their formula,
+ * which docs/reference prints. New rows go to the end of their table. */
 #ifndef EP_API_VOCABULARY_H
 #define EP_API_VOCABULARY_H
 
@@ -10,64 +10,118 @@
 extern "C" {
 #endif
 
-/* X(code, JSON name). Names and formulas are torch.nn's (snake case). */
-#define EP_LAYER_TABLE(X)                       \
-  X(LINEAR, "linear")                           \
-  X(RELU, "relu")                               \
-  X(LEAKY_RELU, "leaky_relu")                   \
-  X(TANH, "tanh")                               \
-  X(SIGMOID, "sigmoid")                         \
-  X(GELU, "gelu")                               \
-  X(SIN, "sin")                                 \
-  X(SOFTMAX, "softmax")                         \
-  X(LOG_SOFTMAX, "log_softmax")                 \
-  X(ELU, "elu")                                 \
-  X(SILU, "silu")                               \
-  X(SOFTPLUS, "softplus")                       \
-  X(FLATTEN, "flatten")                         \
-  X(CONV2D, "conv2d")                           \
-  X(MAX_POOL2D, "max_pool2d")                   \
-  X(AVG_POOL2D, "avg_pool2d")                   \
-  X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d") \
-  X(DROPOUT, "dropout")                         \
-  X(DROPOUT2D, "dropout2d")                     \
-  X(BATCH_NORM, "batch_norm")                   \
-  X(LAYER_NORM, "layer_norm")                   \
-  X(EMBEDDING, "embedding")                     \
-  X(RESIDUAL, "residual")
+/* X(code, JSON name, meaning, formula). Names and formulas are torch.nn's (snake case). An
+ * activation without fields is a row here, its formula (kernels/formulas/activations.h) and its
+ * operator (engine/weights/onnx_layers.c); fields stand in api/spec/layers.c. */
+#define EP_LAYER_TABLE(X)                                                                          \
+  X(LINEAR, "linear", "each column out is a weighted sum of all columns in",                       \
+    "y = x W^T + b, W: [out_features, in_features], b: [out_features]")                            \
+  X(RELU, "relu", "cuts off what is below zero", "y = max(x, 0)")                                  \
+  X(LEAKY_RELU, "leaky_relu", "bends what is below zero",                                          \
+    "y = x above 0, negative_slope x elsewhere")                                                   \
+  X(TANH, "tanh", "squeezes into -1 to 1", "y = tanh(x)")                                          \
+  X(SIGMOID, "sigmoid", "squeezes into 0 to 1", "y = 1 / (1 + exp(-x))")                           \
+  X(GELU, "gelu", "a smooth relu, by the normal distribution", "y = x / 2 (1 + erf(x / sqrt 2))")  \
+  X(SIN, "sin", "the sine, for periodic things", "y = sin(x)")                                     \
+  X(SOFTMAX, "softmax", "probabilities of the classes of a row; vectors only",                     \
+    "y_i = exp(x_i) / sum_j exp(x_j)")                                                             \
+  X(LOG_SOFTMAX, "log_softmax", "their logarithms, for the loss nll; vectors only",                \
+    "y_i = x_i - log sum_j exp(x_j)")                                                              \
+  X(ELU, "elu", "an exponential below zero", "y = x above 0, alpha (exp(x) - 1) elsewhere")        \
+  X(SILU, "silu", "a smooth relu, by its own sigmoid", "y = x / (1 + exp(-x))")                    \
+  X(SOFTPLUS, "softplus", "a smooth relu that is never zero",                                      \
+    "y = log(1 + exp(beta x)) / beta; x where beta x > threshold")                                 \
+  X(FLATTEN, "flatten", "makes a vector of an image: a linear layer needs one",                    \
+    "[C, H, W] becomes [C H W]")                                                                   \
+  X(CONV2D, "conv2d", "a window of weights goes over the image; needs images [C, H, W]",           \
+    "y = W * x + b, W: [out_channels, in_channels / groups, kernel height, kernel width]; each "   \
+    "side becomes floor((side + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1")        \
+  X(MAX_POOL2D, "max_pool2d", "the greatest of a window; padding counts as -infinity",             \
+    "each side becomes floor((side + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1")   \
+  X(AVG_POOL2D, "avg_pool2d", "the mean of a window; padding counts as zeros",                     \
+    "each side becomes floor((side + 2 padding - kernel_size) / stride) + 1")                      \
+  X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", "the mean of as many windows as output_size says", \
+    "window i of n over m pixels: floor(i m / n) to ceil((i + 1) m / n) - 1")                      \
+  X(DROPOUT, "dropout", "drops values at random in training, and nothing afterwards",              \
+    "y = x / (1 - p) or 0 in training, y = x in evaluation")                                       \
+  X(DROPOUT2D, "dropout2d", "the same for whole channels of an image",                             \
+    "y = x / (1 - p) or 0 in training, y = x in evaluation")                                       \
+  X(BATCH_NORM, "batch_norm",                                                                      \
+    "scales each column of a vector, or channel of an image, by its figures in the batch; by the " \
+    "running ones in evaluation",                                                                  \
+    "y = (x - mean) / sqrt(variance + eps) W + b; running = (1 - momentum) running + momentum "    \
+    "batch")                                                                                       \
+  X(LAYER_NORM, "layer_norm", "scales each row by its own figures, over all its values",           \
+    "y = (x - mean) / sqrt(variance + eps) W + b")                                                 \
+  X(EMBEDDING, "embedding", "a learnt vector for each whole number of each column; comes first",   \
+    "y = W[x], W: [num_embeddings, embedding_dim]; k columns become k embedding_dim")              \
+  X(RESIDUAL, "residual", "a block of layers whose input is added to its output",                  \
+    "y = x + block(x)")
 
-#define EP_LOSS_TABLE(X)                \
-  X(MSE, "mse")                         \
-  X(MAE, "mae")                         \
-  X(HUBER, "huber")                     \
-  X(BCE, "bce")                         \
-  X(BCE_WITH_LOGITS, "bce_with_logits") \
-  X(CROSS_ENTROPY, "cross_entropy")     \
-  X(NLL, "nll")
+/* What a loss compares the network's output with. */
+typedef enum {
+  EP_LOSS_KIND_REGRESSION, /* a number for each output */
+  EP_LOSS_KIND_BINARY,     /* 0 or 1 for each output */
+  EP_LOSS_KIND_CLASSES     /* one class index for each row */
+} ep_loss_kind;
 
-#define EP_OPTIMIZER_TABLE(X) \
-  X(SGD, "sgd")               \
-  X(ADAM, "adam")             \
-  X(ADAMW, "adamw")           \
-  X(RMSPROP, "rmsprop")       \
-  X(ADAGRAD, "adagrad")       \
-  X(LION, "lion")
+/* X(code, JSON name, kind, meaning, formula): y the target, z the output. */
+#define EP_LOSS_TABLE(X)                                                                          \
+  X(MSE, "mse", REGRESSION, "mean squared error", "mean of (z - y)^2")                            \
+  X(MAE, "mae", REGRESSION, "mean absolute error", "mean of |z - y|")                             \
+  X(HUBER, "huber", REGRESSION, "squared near zero, a line far from it",                          \
+    "mean of d^2 / 2 where |d| <= delta, delta (|d| - delta / 2) elsewhere; d = z - y")           \
+  X(BCE, "bce", BINARY,                                                                           \
+    "for probabilities of yes or no: ends with a sigmoid; targets from 0 to 1",                   \
+    "mean of -(y log z + (1 - y) log(1 - z)), logarithms not below -100")                         \
+  X(BCE_WITH_LOGITS, "bce_with_logits", BINARY,                                                   \
+    "the same with the sigmoid inside, which is safer",                                           \
+    "mean of max(z, 0) - z y + log(1 + exp(-|z|))")                                               \
+  X(CROSS_ENTROPY, "cross_entropy", CLASSES, "for classes 0, 1, 2, …; z are logits, one a class", \
+    "sum of w_y ((1 - s) (-log p_y)) + s / C sum_c w_c (-log p_c), over sum of w_y; p = "         \
+    "softmax(z), s = label_smoothing, w = class_weights")                                         \
+  X(NLL, "nll", CLASSES, "the same for logarithms of probabilities: ends with log_softmax",       \
+    "sum of -w_y z_y, over sum of w_y")
 
-/* How the learning rate changes; torch.optim.lr_scheduler's, each stepped once an epoch, but for
- * one_cycle, which is stepped once a batch. */
-#define EP_SCHEDULE_TABLE(X)    \
-  X(CONSTANT, "constant")       \
-  X(STEP, "step")               \
-  X(MULTI_STEP, "multi_step")   \
-  X(EXPONENTIAL, "exponential") \
-  X(COSINE, "cosine")           \
-  X(ONE_CYCLE, "one_cycle")     \
-  X(PLATEAU, "reduce_on_plateau")
+/* X(code, JSON name, meaning, formula): p a parameter, g its gradient, t the step, from 1. */
+#define EP_OPTIMIZER_TABLE(X)                                                                      \
+  X(SGD, "sgd", "stochastic gradient descent",                                                     \
+    "v = momentum v + g; p = p - lr v, or p - lr (g + momentum v) with nesterov")                  \
+  X(ADAM, "adam", "steps scaled by running means of the gradient and of its square",               \
+    "m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p = p - lr m / (1 - b1^t) / (sqrt(v / (1 - "  \
+    "b2^t)) + eps)")                                                                               \
+  X(ADAMW, "adamw", "adam with the weight decay apart from the gradient",                          \
+    "p = p - lr weight_decay p, then as adam")                                                     \
+  X(RMSPROP, "rmsprop", "steps scaled by a running mean of the gradient's square",                 \
+    "v = alpha v + (1 - alpha) g^2; centered: a = alpha a + (1 - alpha) g, d = v - a^2, else d = " \
+    "v; b = momentum b + g / (sqrt(d) + eps); p = p - lr b")                                       \
+  X(ADAGRAD, "adagrad", "steps scaled by the sum of all squares so far",                           \
+    "s = s + g^2; p = p - lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps)")                        \
+  X(LION, "lion", "steps of one size, in the direction's sign (Chen et al. 2023)",                 \
+    "c = b1 m + (1 - b1) g; p = p - lr (sign(c) + weight_decay p); m = b2 m + (1 - b2) g")
 
-/* in, out: fan_in and fan_out, which for conv2d count the window too. default: torch's own,
- * U(-1/sqrt(in), 1/sqrt(in)) for weight and bias alike, and N(0, 1) for an embedding. In all others
- * the bias starts at zero. xavier: U(-a, a), a = sqrt(6 / (in + out)). kaiming: U(-a, a), a =
- * sqrt(6 / in). normal: N(0, 0.01^2). zeros: zero. */
+/* X(code, JSON name, meaning, formula): how the learning rate changes, e the epoch, from 0.
+ * Formulas are torch.optim.lr_scheduler's, stepped once an epoch; one_cycle is stepped once a
+ * batch. */
+#define EP_SCHEDULE_TABLE(X)                                                                    \
+  X(CONSTANT, "constant", "the same all along, but for a warm-up", "lr")                        \
+  X(STEP, "step", "drops every step_size epochs", "lr gamma^floor(e / step_size)")              \
+  X(MULTI_STEP, "multi_step", "drops at the milestones", "lr gamma^(milestones that are <= e)") \
+  X(EXPONENTIAL, "exponential", "drops every epoch", "lr gamma^e")                              \
+  X(COSINE, "cosine", "falls along half a cosine",                                              \
+    "eta_min + (lr - eta_min) (1 + cos(pi e / t_max)) / 2")                                     \
+  X(ONE_CYCLE, "one_cycle", "rises and falls once, step by step, along two half cosines",       \
+    "max_lr / div_factor to max_lr in the first pct_start of the steps, then down to max_lr / " \
+    "div_factor / final_div_factor")                                                            \
+  X(PLATEAU, "reduce_on_plateau",                                                               \
+    "drops when the validation loss stays; needs a validation split",                           \
+    "lr = max(lr factor, min_lr) after more than patience epochs without a loss below (1 - "    \
+    "threshold) best")
+
+/* X(code, JSON name). in, out: fan_in and fan_out, which for conv2d count the window too. default:
+ * torch's own, U(-1/sqrt(in), 1/sqrt(in)) for weight and bias alike, and N(0, 1) for an embedding.
+ * In all others the bias starts at zero. xavier: U(-a, a), a = sqrt(6 / (in + out)). kaiming: U(-a,
+ * a), a = sqrt(6 / in). normal: N(0, 0.01^2). zeros: zero. */
 #define EP_INIT_TABLE(X) \
   X(DEFAULT, "default")  \
   X(XAVIER, "xavier")    \
@@ -75,8 +129,9 @@ extern "C" {
   X(NORMAL, "normal")    \
   X(ZEROS, "zeros")
 
-/* Of products, at least: a device that has no such unit computes them more precisely. Parameters,
- * sums and updates are float32 in all. */
+/* X(code, JSON name): the lowest precision allowed for the operands of matrix products. A device
+ * without a unit for it computes in a higher one. Parameters, sums and updates are float32 in all.
+ */
 #define EP_PRECISION_TABLE(X) \
   X(FP32, "fp32")             \
   X(TF32, "tf32")             \
@@ -86,8 +141,8 @@ extern "C" {
   X(XOR, "xor")               \
   X(DISC, "disc")
 
-/* queued -> running -> succeeded | failed | cancelled; pausing and paused belong to a later
- * release. */
+/* X(code, JSON name): queued -> running -> succeeded | failed | cancelled; pausing and paused
+ * belong to a later release. */
 #define EP_STATE_TABLE(X)   \
   X(QUEUED, "queued")       \
   X(RUNNING, "running")     \
@@ -115,15 +170,15 @@ extern "C" {
   typedef enum { TABLE(EP_WORD_##PREFIX) EP_##PREFIX##_COUNT } ep_##word; \
   const char *ep_##word##_name(int value);                                \
   int ep_##word##_from_name(const char *name);
-#define EP_WORD_LAYER(code, name) EP_LAYER_##code,
-#define EP_WORD_LOSS(code, name) EP_LOSS_##code,
-#define EP_WORD_OPTIMIZER(code, name) EP_OPTIMIZER_##code,
-#define EP_WORD_SCHEDULE(code, name) EP_SCHEDULE_##code,
-#define EP_WORD_INIT(code, name) EP_INIT_##code,
-#define EP_WORD_PRECISION(code, name) EP_PRECISION_##code,
-#define EP_WORD_GENERATOR(code, name) EP_GENERATOR_##code,
-#define EP_WORD_STATE(code, name) EP_STATE_##code,
-#define EP_WORD_EVENT(code, name) EP_EVENT_##code,
+#define EP_WORD_LAYER(code, ...) EP_LAYER_##code,
+#define EP_WORD_LOSS(code, ...) EP_LOSS_##code,
+#define EP_WORD_OPTIMIZER(code, ...) EP_OPTIMIZER_##code,
+#define EP_WORD_SCHEDULE(code, ...) EP_SCHEDULE_##code,
+#define EP_WORD_INIT(code, ...) EP_INIT_##code,
+#define EP_WORD_PRECISION(code, ...) EP_PRECISION_##code,
+#define EP_WORD_GENERATOR(code, ...) EP_GENERATOR_##code,
+#define EP_WORD_STATE(code, ...) EP_STATE_##code,
+#define EP_WORD_EVENT(code, ...) EP_EVENT_##code,
 
 EP_WORDS(EP_LAYER_TABLE, LAYER, layer_type)
 EP_WORDS(EP_LOSS_TABLE, LOSS, loss_type)
@@ -135,9 +190,9 @@ EP_WORDS(EP_GENERATOR_TABLE, GENERATOR, generator)
 EP_WORDS(EP_STATE_TABLE, STATE, state)
 EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)
 
-/* What a loss compares the network's output with. */
-bool ep_loss_takes_classes(ep_loss_type loss); /* cross_entropy, nll: one class index a row */
-bool ep_loss_is_classifier(ep_loss_type loss); /* those, and bce, bce_with_logits (y is 0 or 1) */
+ep_loss_kind ep_loss_type_kind(ep_loss_type loss);
+bool ep_loss_takes_classes(ep_loss_type loss); /* of the kind CLASSES */
+bool ep_loss_is_classifier(ep_loss_type loss); /* of the kind CLASSES or BINARY */
 
 /* Whether a job in this state has come to its end: succeeded, failed or cancelled. */
 bool ep_state_has_ended(ep_state state);

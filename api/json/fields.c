@@ -7,6 +7,7 @@
 
 #include "api/json/json.h"
 #include "api/json/nearest.h"
+#include "api/json/number.h"
 
 enum { KNOWN_NAMES = 64, LIST_BYTES = 320 };
 
@@ -54,7 +55,7 @@ void ep_field_reader_fail(ep_field_reader *reader, const char *format, ...) {
 }
 
 void ep_field_reader_fail_memory(ep_field_reader *reader) {
-  ep_problem_set(reader->problem, EP_NO_MEMORY, "not enough memory to read the job");
+  ep_problem_fail_memory(reader->problem);
   reader->status = EP_NO_MEMORY;
 }
 
@@ -381,13 +382,12 @@ void ep_field_variant_write(ep_writer *writer, const ep_field_variants *variants
                             const void *base) {
   int type = *(const int *)((const char *)base + variants->type_offset);
   const ep_field_table *table = variants->tables[type];
-  if (variants->word_alone && table->count == 0 && !table->base) {
+  if (variants->word_alone && !table) {
     ep_writer_string(writer, variants->words->name(type));
     return;
   }
   ep_writer_open(writer, '{');
-  ep_writer_key(writer, "type");
-  ep_writer_string(writer, variants->words->name(type));
+  ep_writer_member_string(writer, "type", variants->words->name(type));
   ep_fields_write(writer, table, base);
   ep_writer_close(writer, '}');
 }

@@ -49,7 +49,7 @@ typedef struct {
   const char *doc, *formula;
 } ep_field_about;
 
-/* What "type" can be: words[i] takes the fields of tables[i]. */
+/* What "type" can be: words[i] takes the fields of tables[i], or none where that is NULL. */
 typedef struct {
   const ep_field_words *words;
   size_t type_offset; /* of the int that the type goes to */

@@ -30,10 +30,9 @@ int ep_json_depth(const char *text, size_t bytes) {
 /* jansson's error as ours: its own wording, with the place. */
 static ep_status load_fail(const json_error_t *from, ep_error *error) {
   /* Where its memory ran out, jansson often says nothing at all. */
-  if (!from->text[0]) return ep_fail(error, EP_NO_MEMORY, "not enough memory to read the JSON");
+  if (!from->text[0]) return ep_fail_memory(error);
   switch (json_error_code(from)) {
-  case json_error_out_of_memory:
-    return ep_fail(error, EP_NO_MEMORY, "not enough memory to read the JSON");
+  case json_error_out_of_memory: return ep_fail_memory(error);
   case json_error_numeric_overflow:
     return ep_fail(error, EP_INVALID, "line %d, column %d: the number is too large", from->line,
                    from->column);

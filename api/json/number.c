@@ -1,14 +1,15 @@
-/* number.c: see writer.h: doubles and integers as the shortest text that reads back. What a line of
- * events holds a thousand times goes without printf and strtod, with the same text. */
+/* number.c: the numbers that lines of events hold are written without printf and strtod, as the
+ * same text. */
+#include "api/json/number.h"
+
 #include <assert.h>
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "api/json/writer.h"
 
 /* 128 bits hold the products below exactly. */
 __extension__ typedef unsigned __int128 wide;

@@ -6,7 +6,7 @@
 
 #include "api/json/writer.h"
 
-/* What an answer can reach: every text at its longest, every byte escaped to six. */
+/* The longest response: every text at its longest, every byte escaped to six. */
 enum { PROBLEM_TEXT_LIMIT = 1 << 20 };
 
 ep_status ep_problem_add(ep_problem *problem, ep_status status, const char *pointer,
@@ -56,26 +56,19 @@ char *ep_problem_format(const ep_problem *problem, const char *instance) {
   snprintf(type, sizeof type, "urn:epochd:problem:%s", ep_status_name(problem->status));
   ep_writer_init(&writer, PROBLEM_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "type");
-  ep_writer_string(&writer, type);
-  ep_writer_key(&writer, "title");
-  ep_writer_string(&writer, ep_status_text(problem->status));
-  ep_writer_key(&writer, "status");
-  ep_writer_integer(&writer, ep_status_http(problem->status));
-  ep_writer_key(&writer, "detail");
-  ep_writer_string(&writer, problem->detail[0] ? problem->detail : ep_status_text(problem->status));
+  ep_writer_member_string(&writer, "type", type);
+  ep_writer_member_string(&writer, "title", ep_status_text(problem->status));
+  ep_writer_member_integer(&writer, "status", ep_status_http(problem->status));
+  ep_writer_member_string(&writer, "detail",
+                          problem->detail[0] ? problem->detail : ep_status_text(problem->status));
   if (instance) {
-    ep_writer_key(&writer, "instance");
-    ep_writer_string(&writer, instance);
+    ep_writer_member_string(&writer, "instance", instance);
   }
-  ep_writer_key(&writer, "errors");
-  ep_writer_open(&writer, '[');
+  ep_writer_member_open(&writer, "errors", '[');
   for (int i = 0; i < problem->errors_count; i++) {
     ep_writer_open(&writer, '{');
-    ep_writer_key(&writer, "pointer");
-    ep_writer_string(&writer, problem->errors[i].pointer);
-    ep_writer_key(&writer, "detail");
-    ep_writer_string(&writer, problem->errors[i].detail);
+    ep_writer_member_string(&writer, "pointer", problem->errors[i].pointer);
+    ep_writer_member_string(&writer, "detail", problem->errors[i].detail);
     ep_writer_close(&writer, '}');
   }
   ep_writer_close(&writer, ']');

@@ -1,4 +1,5 @@
-/* problem.h: an error answer (RFC 9457, application/problem+json) that can name several fields. */
+/* problem.h: an error response (RFC 9457, application/problem+json) that can name several fields.
+ */
 #ifndef EP_API_JSON_PROBLEM_H
 #define EP_API_JSON_PROBLEM_H
 

@@ -42,7 +42,8 @@ void ep_writer_number(ep_writer *writer, double value);
 void ep_writer_number_or_null(ep_writer *writer, double value);
 void ep_writer_boolean(ep_writer *writer, bool value);
 void ep_writer_null(ep_writer *writer);
-void ep_writer_raw(ep_writer *writer, const char *json); /* a value that is JSON already */
+/* A value that is JSON already. NULL writes null. */
+void ep_writer_raw(ep_writer *writer, const char *json);
 /* 2026-11-20T16:52:07.123Z; microseconds since 1970. */
 void ep_writer_time(ep_writer *writer, int64_t time_us);
 
@@ -73,12 +74,22 @@ static inline void ep_writer_key(ep_writer *writer, const char *key) {
   writer->count += more;
 }
 
-enum { EP_NUMBER_BYTES = 32, EP_ROUNDED_DIGITS = 8 };
-
-/* Digits of a finite double, ending in 0; returns their count. */
-size_t ep_number_format(double value, char text[EP_NUMBER_BYTES]);
-size_t ep_integer_format(int64_t value, char text[EP_NUMBER_BYTES]); /* the same of an integer */
-/* EP_ROUNDED_DIGITS digits of any double, as printf's %.8g, which float32 fills: many of them. */
-size_t ep_rounded_format(double value, char text[EP_NUMBER_BYTES]);
+/* A member of an object: its name, as ep_writer_key takes it, and its value, or the bracket that
+ * opens it. */
+#define EP_WRITER_MEMBER(word, type)                                                           \
+  static inline void ep_writer_member_##word(ep_writer *writer, const char *key, type value) { \
+    ep_writer_key(writer, key);                                                                \
+    ep_writer_##word(writer, value);                                                           \
+  }
+EP_WRITER_MEMBER(open, char)
+EP_WRITER_MEMBER(string, const char *)
+EP_WRITER_MEMBER(integer, int64_t)
+EP_WRITER_MEMBER(unsigned, uint64_t)
+EP_WRITER_MEMBER(number, double)
+EP_WRITER_MEMBER(number_or_null, double)
+EP_WRITER_MEMBER(boolean, bool)
+EP_WRITER_MEMBER(raw, const char *)
+EP_WRITER_MEMBER(time, int64_t)
+#undef EP_WRITER_MEMBER
 
 #endif

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/number.h"
+#include "api/responses/curve.h"
 #include "api/responses/differences.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 
 /* EP_LIMIT_COMPARED_JOBS curves of EP_LIMIT_COMPARED_POINTS points of 6 figures are 40 MB. */
 #define TEXT_LIMIT (256LL << 20)
@@ -18,31 +20,25 @@ static ep_status differences_of(const ep_compared_job *jobs, int count, ep_diffe
 }
 
 static void differences_write(ep_writer *writer, const ep_differences *differences) {
-  ep_writer_key(writer, "differences");
-  ep_writer_open(writer, '[');
+  ep_writer_member_open(writer, "differences", '[');
   for (int i = 0; i < differences->count; i++) {
     const ep_difference *row = &differences->rows[i];
     ep_writer_open(writer, '{');
-    ep_writer_key(writer, "pointer");
-    ep_writer_string(writer, row->pointer);
-    ep_writer_key(writer, "values");
-    ep_writer_open(writer, '[');
+    ep_writer_member_string(writer, "pointer", row->pointer);
+    ep_writer_member_open(writer, "values", '[');
     for (int j = 0; j < differences->specs_count; j++) ep_spec_value_write(writer, row->values[j]);
     ep_writer_close(writer, ']');
     ep_writer_close(writer, '}');
   }
   ep_writer_close(writer, ']');
-  ep_writer_key(writer, "differences_omitted");
-  ep_writer_integer(writer, differences->omitted);
+  ep_writer_member_integer(writer, "differences_omitted", differences->omitted);
 }
 
 static void curves_write(ep_writer *writer, const ep_compared_job *jobs, int count) {
-  ep_writer_key(writer, "curves");
-  ep_writer_open(writer, '[');
+  ep_writer_member_open(writer, "curves", '[');
   for (int i = 0; i < count; i++) {
     ep_writer_open(writer, '{');
-    ep_writer_key(writer, "job");
-    ep_writer_string(writer, jobs[i].job->id);
+    ep_writer_member_string(writer, "job", jobs[i].job->id);
     ep_curve_columns_write(writer, jobs[i].points, jobs[i].points_count);
     ep_writer_close(writer, '}');
   }
@@ -51,7 +47,7 @@ static void curves_write(ep_writer *writer, const ep_compared_job *jobs, int cou
 
 static ep_status text_take(ep_writer *writer, char **out, ep_error *error) {
   *out = ep_writer_take(writer);
-  return *out ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory to compare jobs");
+  return *out ? EP_OK : ep_fail_memory(error);
 }
 
 ep_status ep_comparison_format_json(const ep_compared_job *jobs, int count, char **out,
@@ -63,10 +59,8 @@ ep_status ep_comparison_format_json(const ep_compared_job *jobs, int count, char
   if (status != EP_OK) return status;
   ep_writer_init(&writer, TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "object");
-  ep_writer_string(&writer, "comparison");
-  ep_writer_key(&writer, "jobs");
-  ep_writer_open(&writer, '[');
+  ep_writer_member_string(&writer, "object", "comparison");
+  ep_writer_member_open(&writer, "jobs", '[');
   for (int i = 0; i < count; i++) ep_job_compared_write(&writer, jobs[i].job);
   ep_writer_close(&writer, ']');
   differences_write(&writer, &differences);
@@ -131,9 +125,9 @@ static void header_write(ep_writer *writer, const ep_differences *differences) {
       "id,name,status,device,executor,parameters,train_seconds,test_seconds,epoch_microseconds,"
       "samples_per_second";
   ep_writer_bytes(writer, first, sizeof first - 1);
-  for (int figure = 0; ep_split_figure_name(figure); figure++) {
+  for (int figure = 0; ep_metric_name(figure); figure++) {
     ep_writer_bytes(writer, ",test_", 6);
-    ep_writer_bytes(writer, ep_split_figure_name(figure), strlen(ep_split_figure_name(figure)));
+    ep_writer_bytes(writer, ep_metric_name(figure), strlen(ep_metric_name(figure)));
   }
   for (int i = 0; i < differences->count; i++) {
     separate(writer);
@@ -151,9 +145,9 @@ static void figures_write(ep_writer *writer, const ep_job_result *result) {
     number_cell_write(writer, times[i]);
   }
   bool tested = result && result->test.rows > 0;
-  for (int figure = 0; ep_split_figure_name(figure); figure++) {
+  for (int figure = 0; ep_metric_name(figure); figure++) {
     separate(writer);
-    if (tested) number_cell_write(writer, ep_split_figure(&result->test, figure));
+    if (tested) number_cell_write(writer, ep_metric_value(&result->test, figure));
   }
 }
 

@@ -2,8 +2,9 @@
 #ifndef EP_API_RESPONSES_COMPARE_H
 #define EP_API_RESPONSES_COMPARE_H
 
-#include "api/json/writer.h"
+#include "api/responses/curve.h"
 #include "api/responses/job.h"
+#include "api/status.h"
 
 /* All lent for the call. */
 typedef struct {
@@ -22,11 +23,5 @@ ep_status ep_comparison_format_json(const ep_compared_job *jobs, int count, char
  * difference. RFC 4180; a text that a spreadsheet would take for a formula gets a ' before it. */
 ep_status ep_comparison_format_csv(const ep_compared_job *jobs, int count, char **out,
                                    ep_error *error);
-
-/* job.c: what stands in "jobs". */
-void ep_job_compared_write(ep_writer *writer, const ep_job_view *job);
-
-/* curve.c: the columns of a curve behind each other, each with its key. */
-void ep_curve_columns_write(ep_writer *writer, const ep_curve_point *points, int64_t count);
 
 #endif

@@ -1,10 +1,11 @@
-/* curve.c: the error history of a job, column by column: what a chart wants. */
+/* curve.c: a curve is written column by column, as charts take it. */
+#include "api/responses/curve.h"
+
 #include <math.h>
 #include <stddef.h>
 
+#include "api/json/number.h"
 #include "api/json/writer.h"
-#include "api/responses/compare.h"
-#include "api/responses/job.h"
 
 #define CURVE_TEXT_LIMIT (256LL << 20) /* EP_LIMIT_CURVE_POINTS need 15 MB */
 
@@ -33,8 +34,7 @@ static bool column_is_empty(const ep_curve_point *points, int64_t count, int col
 }
 
 void ep_curve_columns_write(ep_writer *writer, const ep_curve_point *points, int64_t count) {
-  ep_writer_key(writer, "epoch");
-  ep_writer_open(writer, '[');
+  ep_writer_member_open(writer, "epoch", '[');
   for (int64_t i = 0; i < count; i++) ep_writer_integer(writer, points[i].epoch);
   ep_writer_close(writer, ']');
   for (int column = 0; column < COLUMNS; column++) {
@@ -59,12 +59,9 @@ char *ep_curve_format_json(const char *job, const ep_curve_point *points, int64_
   ep_writer writer;
   ep_writer_init(&writer, CURVE_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "object");
-  ep_writer_string(&writer, "curve");
-  ep_writer_key(&writer, "job");
-  ep_writer_string(&writer, job);
-  ep_writer_key(&writer, "points");
-  ep_writer_integer(&writer, count);
+  ep_writer_member_string(&writer, "object", "curve");
+  ep_writer_member_string(&writer, "job", job);
+  ep_writer_member_integer(&writer, "points", count);
   ep_curve_columns_write(&writer, points, count);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);

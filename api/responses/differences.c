@@ -170,7 +170,7 @@ ep_status ep_differences_find(const char *const *texts, int count, ep_difference
   values_walk(&w, (const json_t *const *)out->specs);
   if (!w.failed) return EP_OK;
   ep_differences_deinit(out);
-  return ep_fail(error, EP_NO_MEMORY, "no memory to compare jobs");
+  return ep_fail_memory(error);
 }
 
 void ep_differences_deinit(ep_differences *differences) {

@@ -1,4 +1,4 @@
-/* inference.c: see inference.h: a request. Its JSON is cut into slices by a scanner, because its
+/* inference.c: requests. Their JSON is cut into slices by a scanner, because the
  * data may be millions of numbers; the small slices then go through jansson. */
 #include "api/responses/inference.h"
 
@@ -8,12 +8,6 @@
 
 #include "api/json/json.h"
 #include "api/json/scanner.h"
-
-static const char *const output_names[EP_INFERENCE_OUTPUTS] = {"predictions", "class"};
-
-const char *ep_inference_output_name(ep_inference_output output) {
-  return output_names[output];
-}
 
 /* A value within the text; at NULL = it is not there. */
 typedef struct {
@@ -39,6 +33,13 @@ static bool at_end(ep_scanner *scanner) {
 static int key_find(const char *const *keys, int count, const char *key) {
   for (int i = 0; i < count; i++)
     if (strcmp(keys[i], key) == 0) return i;
+  return -1;
+}
+
+/* The output of that name, or -1. */
+static int output_find(const char *name) {
+  for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++)
+    if (strcmp(ep_inference_output_name((ep_inference_output)i), name) == 0) return i;
   return -1;
 }
 
@@ -102,7 +103,7 @@ static ep_status id_take(slice value, char **out, ep_error *error) {
   json_decref(id);
   if (status != EP_OK) return status;
   *out = strndup(value.at, value.bytes);
-  return *out ? EP_OK : ep_fail(error, EP_NO_MEMORY, "not enough memory for the request");
+  return *out ? EP_OK : ep_fail_memory(error);
 }
 
 static ep_status output_take(const ep_model *model, const json_t *output, bool binary,
@@ -110,7 +111,7 @@ static ep_status output_take(const ep_model *model, const json_t *output, bool b
   char name[64] = "";
   if (!json_is_object(output) || !ep_json_cut_text(output, "name", name, sizeof name))
     return ep_fail(error, EP_MALFORMED, "an output must be an object with a \"name\"");
-  int index = key_find(output_names, EP_INFERENCE_OUTPUTS, name);
+  int index = output_find(name);
   if (index == EP_INFERENCE_CLASS && model->decision == EP_DECISION_NONE)
     return ep_fail(error, EP_MALFORMED, "model \"%s\" is no classifier: it has no output \"class\"",
                    model->name);
@@ -303,7 +304,7 @@ static ep_status input_take(const ep_model *model, slice input, slice behind,
   out->rows = shape.shape[0];
   out->columns = ep_model_columns(model);
   out->x = malloc((size_t)shape.count * sizeof *out->x);
-  if (!out->x) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the rows");
+  if (!out->x) return ep_fail_memory(error);
   data_place place = {values[DATA], values[PARAMETERS], behind};
   return data_read(&place, &shape, out->x, error);
 }

@@ -1,4 +1,4 @@
-/* inference_response.c: see inference.h: an answer. */
+/* inference_response.c: predictions become the response of inference.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,20 +51,15 @@ static double tensor_value(const tensor *t, int64_t row, int64_t column) {
 }
 
 static void tensor_describe(ep_writer *writer, const tensor *t, bool binary) {
-  ep_writer_key(writer, "name");
-  ep_writer_string(writer, ep_inference_output_name(t->which));
-  ep_writer_key(writer, "shape");
-  ep_writer_open(writer, '[');
+  ep_writer_member_string(writer, "name", ep_inference_output_name(t->which));
+  ep_writer_member_open(writer, "shape", '[');
   ep_writer_integer(writer, t->rows);
   if (t->which == EP_INFERENCE_PREDICTIONS) ep_writer_integer(writer, t->columns);
   ep_writer_close(writer, ']');
-  ep_writer_key(writer, "datatype");
-  ep_writer_string(writer, ep_tensor_type_name(t->type));
+  ep_writer_member_string(writer, "datatype", ep_tensor_type_name(t->type));
   if (!binary) return;
-  ep_writer_key(writer, "parameters");
-  ep_writer_open(writer, '{');
-  ep_writer_key(writer, "binary_data_size");
-  ep_writer_integer(writer, tensor_bytes(t));
+  ep_writer_member_open(writer, "parameters", '{');
+  ep_writer_member_integer(writer, "binary_data_size", tensor_bytes(t));
   ep_writer_close(writer, '}');
 }
 
@@ -72,8 +67,7 @@ static void tensor_write_json(ep_writer *writer, const tensor *t, bool binary) {
   ep_writer_open(writer, '{');
   tensor_describe(writer, t, binary);
   if (!binary) {
-    ep_writer_key(writer, "data");
-    ep_writer_open(writer, '[');
+    ep_writer_member_open(writer, "data", '[');
     for (int64_t i = 0; i < t->rows; i++)
       for (int64_t j = 0; j < t->columns; j++) {
         double value = tensor_value(t, i, j);
@@ -85,7 +79,7 @@ static void tensor_write_json(ep_writer *writer, const tensor *t, bool binary) {
 }
 
 /* Adds the tensor's bytes behind the JSON. The block has room. */
-static void tensor_write_bytes(const tensor *t, ep_inference_answer *out) {
+static void tensor_write_bytes(const tensor *t, ep_inference_response *out) {
   size_t element = ep_tensor_element_bytes(t->type);
   for (int64_t i = 0; i < t->rows; i++)
     for (int64_t j = 0; j < t->columns; j++, out->body_bytes += element)
@@ -97,16 +91,12 @@ static char *json_format(const ep_model *model, const ep_inference_request *requ
   ep_writer writer;
   ep_writer_init(&writer, ANSWER_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "model_name");
-  ep_writer_string(&writer, model->name);
-  ep_writer_key(&writer, "model_version");
-  ep_writer_string(&writer, EP_INFERENCE_VERSION);
+  ep_writer_member_string(&writer, "model_name", model->name);
+  ep_writer_member_string(&writer, "model_version", EP_INFERENCE_VERSION);
   if (request->id) {
-    ep_writer_key(&writer, "id");
-    ep_writer_raw(&writer, request->id);
+    ep_writer_member_raw(&writer, "id", request->id);
   }
-  ep_writer_key(&writer, "outputs");
-  ep_writer_open(&writer, '[');
+  ep_writer_member_open(&writer, "outputs", '[');
   for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++) {
     tensor t = tensor_of(model, request, output, i);
     if (request->wanted[i]) tensor_write_json(&writer, &t, request->binary[i]);
@@ -116,12 +106,12 @@ static char *json_format(const ep_model *model, const ep_inference_request *requ
   return ep_writer_take(&writer);
 }
 
-ep_status ep_inference_answer_format(const ep_model *model, const ep_inference_request *request,
-                                     const double *output, ep_inference_answer *out,
-                                     ep_error *error) {
+ep_status ep_inference_response_format(const ep_model *model, const ep_inference_request *request,
+                                       const double *output, ep_inference_response *out,
+                                       ep_error *error) {
   int64_t behind = 0;
-  *out = (ep_inference_answer){.body = json_format(model, request, output)};
-  if (!out->body) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the answer");
+  *out = (ep_inference_response){.body = json_format(model, request, output)};
+  if (!out->body) return ep_fail_memory(error);
   out->json_bytes = out->body_bytes = strlen(out->body);
   for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++) {
     tensor t = tensor_of(model, request, output, i);
@@ -133,8 +123,8 @@ ep_status ep_inference_answer_format(const ep_model *model, const ep_inference_r
   char *grown = realloc(out->body, out->json_bytes + (size_t)behind);
   if (!grown) {
     free(out->body);
-    *out = (ep_inference_answer){0};
-    return ep_fail(error, EP_NO_MEMORY, "not enough memory for the answer");
+    *out = (ep_inference_response){0};
+    return ep_fail_memory(error);
   }
   out->body = grown;
   for (int i = 0; i < EP_INFERENCE_OUTPUTS; i++) {
@@ -148,8 +138,7 @@ char *ep_inference_error_format(const char *message) {
   ep_writer writer;
   ep_writer_init(&writer, 1 << 16);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "error");
-  ep_writer_string(&writer, message);
+  ep_writer_member_string(&writer, "error", message);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
 }

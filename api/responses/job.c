@@ -4,34 +4,13 @@
 #include <math.h>
 
 #include "api/json/writer.h"
-#include "api/responses/compare.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 
-/* An answer holds a spec (16 MiB at most) and three matrices; a list holds a page of them. */
+/* A response holds a spec (16 MiB at most) and three matrices; a list holds a page of them. */
 enum { JOB_TEXT_LIMIT = 64 << 20 };
 #define LIST_TEXT_LIMIT (1LL << 30)
 
-static void write_integer(ep_writer *writer, const char *key, int64_t value) {
-  ep_writer_key(writer, key);
-  ep_writer_integer(writer, value);
-}
-
-static void write_string(ep_writer *writer, const char *key, const char *value) {
-  ep_writer_key(writer, key);
-  ep_writer_string(writer, value);
-}
-
-static void write_number(ep_writer *writer, const char *key, double value) {
-  ep_writer_key(writer, key);
-  ep_writer_number_or_null(writer, value);
-}
-
-static void write_raw(ep_writer *writer, const char *key, const char *json) {
-  ep_writer_key(writer, key);
-  ep_writer_raw(writer, json ? json : "null");
-}
-
-static void write_time(ep_writer *writer, const char *key, int64_t time_us) {
+static void time_write(ep_writer *writer, const char *key, int64_t time_us) {
   ep_writer_key(writer, key);
   if (time_us)
     ep_writer_time(writer, time_us);
@@ -40,25 +19,25 @@ static void write_time(ep_writer *writer, const char *key, int64_t time_us) {
 }
 
 static void progress_write(ep_writer *writer, const ep_job_view *job) {
-  ep_writer_key(writer, "progress");
-  ep_writer_open(writer, '{');
-  write_integer(writer, "epoch", job->epoch);
-  write_integer(writer, "epochs", job->epochs);
-  write_number(writer, "fraction",
-               job->epochs > 0 ? (double)job->epoch / (double)job->epochs : 0.0);
+  ep_writer_member_open(writer, "progress", '{');
+  ep_writer_member_integer(writer, "epoch", job->epoch);
+  ep_writer_member_integer(writer, "epochs", job->epochs);
+  ep_writer_member_number_or_null(writer, "fraction",
+                                  job->epochs > 0 ? (double)job->epoch / (double)job->epochs : 0.0);
   ep_writer_close(writer, '}');
 }
 
 static void timing_write(ep_writer *writer, const ep_job_view *job) {
   const ep_job_result *result = job->result;
-  ep_writer_key(writer, "timing");
-  ep_writer_open(writer, '{');
-  write_number(writer, "queued_seconds", job->queued_seconds);
-  write_number(writer, "train_seconds", result ? result->train_seconds : NAN);
-  write_number(writer, "test_seconds", result ? result->test_seconds : NAN);
-  write_number(writer, "energy_joules", NAN);
-  write_number(writer, "epoch_microseconds", result ? result->epoch_microseconds : NAN);
-  write_number(writer, "samples_per_second", result ? result->samples_per_second : NAN);
+  ep_writer_member_open(writer, "timing", '{');
+  ep_writer_member_number_or_null(writer, "queued_seconds", job->queued_seconds);
+  ep_writer_member_number_or_null(writer, "train_seconds", result ? result->train_seconds : NAN);
+  ep_writer_member_number_or_null(writer, "test_seconds", result ? result->test_seconds : NAN);
+  ep_writer_member_number_or_null(writer, "energy_joules", NAN);
+  ep_writer_member_number_or_null(writer, "epoch_microseconds",
+                                  result ? result->epoch_microseconds : NAN);
+  ep_writer_member_number_or_null(writer, "samples_per_second",
+                                  result ? result->samples_per_second : NAN);
   ep_writer_close(writer, '}');
 }
 
@@ -69,32 +48,32 @@ static void error_write(ep_writer *writer, const ep_job_view *job) {
     return;
   }
   ep_writer_open(writer, '{');
-  write_string(writer, "status", ep_status_name(job->error_status));
-  write_string(writer, "message", job->error_message);
-  write_string(writer, "pointer",
-               job->error_pointer && job->error_pointer[0] ? job->error_pointer : NULL);
+  ep_writer_member_string(writer, "status", ep_status_name(job->error_status));
+  ep_writer_member_string(writer, "message", job->error_message);
+  ep_writer_member_string(writer, "pointer",
+                          job->error_pointer && job->error_pointer[0] ? job->error_pointer : NULL);
   ep_writer_close(writer, '}');
 }
 
 /* By kind of device, as they were at the submission. */
 static void estimates_write(ep_writer *writer, const ep_job_view *job) {
-  ep_writer_key(writer, "estimated_seconds");
-  ep_writer_open(writer, '{');
-  write_number(writer, "cpu", isfinite(job->seconds_cpu) ? job->seconds_cpu : NAN);
-  write_number(writer, "cuda", isfinite(job->seconds_cuda) ? job->seconds_cuda : NAN);
+  ep_writer_member_open(writer, "estimated_seconds", '{');
+  ep_writer_member_number_or_null(writer, "cpu",
+                                  isfinite(job->seconds_cpu) ? job->seconds_cpu : NAN);
+  ep_writer_member_number_or_null(writer, "cuda",
+                                  isfinite(job->seconds_cuda) ? job->seconds_cuda : NAN);
   ep_writer_close(writer, '}');
 }
 
 static void labels_write(ep_writer *writer, const ep_job_view *job) {
-  write_string(writer, "name", job->name);
-  ep_writer_key(writer, "tags");
-  ep_writer_raw(writer, job->tags ? job->tags : "[]");
+  ep_writer_member_string(writer, "name", job->name);
+  ep_writer_member_raw(writer, "tags", job->tags ? job->tags : "[]");
 }
 
 static void placing_write(ep_writer *writer, const ep_job_view *job) {
-  write_string(writer, "status", ep_state_name(job->state));
-  write_string(writer, "device", job->device);
-  write_string(writer, "executor", job->executor);
+  ep_writer_member_string(writer, "status", ep_state_name(job->state));
+  ep_writer_member_string(writer, "device", job->device);
+  ep_writer_member_string(writer, "executor", job->executor);
 }
 
 static void waiting_write(ep_writer *writer, const ep_job_view *job) {
@@ -103,36 +82,35 @@ static void waiting_write(ep_writer *writer, const ep_job_view *job) {
     ep_writer_integer(writer, job->queue_position);
   else
     ep_writer_null(writer);
-  write_string(writer, "warning", job->warning);
-  write_number(writer, "eta_seconds", job->eta_seconds);
+  ep_writer_member_string(writer, "warning", job->warning);
+  ep_writer_member_number_or_null(writer, "eta_seconds", job->eta_seconds);
 }
 
 static void model_write(ep_writer *writer, const ep_job_view *job) {
   bool measured = job->result && job->result->bytes > 0;
-  ep_writer_key(writer, "model");
-  ep_writer_open(writer, '{');
-  write_integer(writer, "parameters", job->parameters);
-  write_integer(writer, "bytes", measured ? job->result->bytes : job->bytes);
+  ep_writer_member_open(writer, "model", '{');
+  ep_writer_member_integer(writer, "parameters", job->parameters);
+  ep_writer_member_integer(writer, "bytes", measured ? job->result->bytes : job->bytes);
   ep_writer_close(writer, '}');
 }
 
 static void times_write(ep_writer *writer, const ep_job_view *job) {
-  write_time(writer, "created_at", job->created_us);
-  write_time(writer, "started_at", job->started_us);
-  write_time(writer, "finished_at", job->finished_us);
+  time_write(writer, "created_at", job->created_us);
+  time_write(writer, "started_at", job->started_us);
+  time_write(writer, "finished_at", job->finished_us);
 }
 
 char *ep_job_format(const ep_job_view *job) {
   ep_writer writer;
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  write_string(&writer, "id", job->id);
-  write_string(&writer, "object", "job");
+  ep_writer_member_string(&writer, "id", job->id);
+  ep_writer_member_string(&writer, "object", "job");
   labels_write(&writer, job);
-  write_integer(&writer, "priority", job->priority);
+  ep_writer_member_integer(&writer, "priority", job->priority);
   placing_write(&writer, job);
   estimates_write(&writer, job);
-  write_raw(&writer, "spec", job->spec);
+  ep_writer_member_raw(&writer, "spec", job->spec);
   progress_write(&writer, job);
   waiting_write(&writer, job);
   timing_write(&writer, job);
@@ -146,7 +124,7 @@ char *ep_job_format(const ep_job_view *job) {
   ep_weights_write_reference(&writer, job->result, job->id);
   error_write(&writer, job);
   times_write(&writer, job);
-  write_integer(&writer, "attempt", job->attempt);
+  ep_writer_member_integer(&writer, "attempt", job->attempt);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
 }
@@ -163,10 +141,10 @@ char *ep_job_summary_format(const ep_job_view *job) {
   ep_writer writer;
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  write_string(&writer, "id", job->id);
-  write_string(&writer, "object", "job");
+  ep_writer_member_string(&writer, "id", job->id);
+  ep_writer_member_string(&writer, "object", "job");
   labels_write(&writer, job);
-  write_integer(&writer, "priority", job->priority);
+  ep_writer_member_integer(&writer, "priority", job->priority);
   placing_write(&writer, job);
   progress_write(&writer, job);
   waiting_write(&writer, job);
@@ -181,14 +159,14 @@ char *ep_job_summary_format(const ep_job_view *job) {
 
 void ep_job_compared_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_open(writer, '{');
-  write_string(writer, "id", job->id);
+  ep_writer_member_string(writer, "id", job->id);
   labels_write(writer, job);
   placing_write(writer, job);
   progress_write(writer, job);
   timing_write(writer, job);
   model_write(writer, job);
   metrics_summary_write(writer, job);
-  write_time(writer, "created_at", job->created_us);
+  time_write(writer, "created_at", job->created_us);
   ep_writer_close(writer, '}');
 }
 
@@ -196,124 +174,12 @@ char *ep_list_format(const char *const *items, int64_t count, bool has_more, con
   ep_writer writer;
   ep_writer_init(&writer, LIST_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  write_string(&writer, "object", "list");
-  ep_writer_key(&writer, "data");
-  ep_writer_open(&writer, '[');
+  ep_writer_member_string(&writer, "object", "list");
+  ep_writer_member_open(&writer, "data", '[');
   for (int64_t i = 0; i < count; i++) ep_writer_raw(&writer, items[i]);
   ep_writer_close(&writer, ']');
-  ep_writer_key(&writer, "has_more");
-  ep_writer_boolean(&writer, has_more);
-  write_string(&writer, "next", next);
-  ep_writer_close(&writer, '}');
-  return ep_writer_take(&writer);
-}
-
-char *ep_validation_format(const ep_validation_view *validation) {
-  ep_writer writer;
-  ep_writer_init(&writer, JOB_TEXT_LIMIT);
-  ep_writer_open(&writer, '{');
-  write_string(&writer, "object", "validation");
-  write_raw(&writer, "spec", validation->spec);
-  ep_writer_key(&writer, "layers");
-  ep_writer_open(&writer, '[');
-  for (int i = 0; i < validation->layers_count; i++) {
-    const ep_layer_view *layer = &validation->layers[i];
-    ep_writer_open(&writer, '{');
-    write_string(&writer, "type", layer->type);
-    write_integer(&writer, "in_features", layer->in_features);
-    write_integer(&writer, "out_features", layer->out_features);
-    write_integer(&writer, "parameters", layer->parameters);
-    ep_writer_close(&writer, '}');
-  }
-  ep_writer_close(&writer, ']');
-  write_integer(&writer, "parameters", validation->parameters);
-  write_integer(&writer, "bytes", validation->bytes);
-  write_integer(&writer, "operations", validation->operations);
-  ep_writer_key(&writer, "rows");
-  ep_writer_open(&writer, '{');
-  write_integer(&writer, "train", validation->train_rows);
-  write_integer(&writer, "validation", validation->validation_rows);
-  write_integer(&writer, "test", validation->test_rows);
-  ep_writer_close(&writer, '}');
-  ep_writer_key(&writer, "estimates");
-  ep_writer_open(&writer, '[');
-  for (int i = 0; i < validation->estimates_count; i++) {
-    ep_writer_open(&writer, '{');
-    write_string(&writer, "device", validation->estimates[i].device);
-    write_string(&writer, "executor", validation->estimates[i].executor);
-    write_number(&writer, "seconds", validation->estimates[i].seconds);
-    write_number(&writer, "start_seconds", validation->estimates[i].start_seconds);
-    ep_writer_key(&writer, "calibrated");
-    ep_writer_boolean(&writer, validation->estimates[i].calibrated);
-    ep_writer_key(&writer, "measured");
-    ep_writer_boolean(&writer, validation->estimates[i].measured);
-    ep_writer_close(&writer, '}');
-  }
-  ep_writer_close(&writer, ']');
-  ep_writer_close(&writer, '}');
-  return ep_writer_take(&writer);
-}
-
-char *ep_devices_format(const ep_device_view *devices, int count) {
-  ep_writer writer;
-  ep_writer_init(&writer, JOB_TEXT_LIMIT);
-  ep_writer_open(&writer, '{');
-  write_string(&writer, "object", "list");
-  ep_writer_key(&writer, "data");
-  ep_writer_open(&writer, '[');
-  for (int i = 0; i < count; i++) {
-    const ep_device_view *device = &devices[i];
-    ep_writer_open(&writer, '{');
-    write_string(&writer, "id", device->info.id);
-    write_string(&writer, "object", "device");
-    write_string(&writer, "name", device->info.name);
-    write_string(&writer, "state", device->state);
-    write_string(&writer, "job", device->jobs_count > 0 ? device->jobs[0] : NULL);
-    ep_writer_key(&writer, "jobs");
-    ep_writer_open(&writer, '[');
-    for (int j = 0; j < device->jobs_count; j++) ep_writer_string(&writer, device->jobs[j]);
-    ep_writer_close(&writer, ']');
-    write_integer(&writer, "cores", device->cores);
-    write_string(&writer, "instruction_set", device->info.instruction_set);
-    write_integer(&writer, "memory_bytes", device->info.memory_bytes);
-    write_integer(&writer, "memory_free_bytes", device->info.memory_free_bytes);
-    write_integer(&writer, "threads", device->info.threads);
-    write_integer(&writer, "pid", device->pid);
-    write_integer(&writer, "restarts", device->restarts);
-    ep_writer_close(&writer, '}');
-  }
-  ep_writer_close(&writer, ']');
-  ep_writer_close(&writer, '}');
-  return ep_writer_take(&writer);
-}
-
-static void queue_row_write(ep_writer *writer, const ep_queue_row *row, int64_t position) {
-  ep_writer_open(writer, '{');
-  write_string(writer, "id", row->id);
-  ep_writer_key(writer, "position");
-  if (position >= 0)
-    ep_writer_integer(writer, position);
-  else
-    ep_writer_null(writer);
-  write_integer(writer, "priority", row->priority);
-  write_string(writer, "name", row->name);
-  ep_writer_close(writer, '}');
-}
-
-/* Running jobs come first, without a position. */
-char *ep_queue_format(const ep_queue_row *queued, int64_t queued_count, const ep_queue_row *running,
-                      int64_t running_count) {
-  ep_writer writer;
-  ep_writer_init(&writer, LIST_TEXT_LIMIT);
-  ep_writer_open(&writer, '{');
-  write_string(&writer, "object", "queue");
-  write_integer(&writer, "queued", queued_count);
-  write_integer(&writer, "running", running_count);
-  ep_writer_key(&writer, "jobs");
-  ep_writer_open(&writer, '[');
-  for (int64_t i = 0; i < running_count; i++) queue_row_write(&writer, &running[i], -1);
-  for (int64_t i = 0; i < queued_count; i++) queue_row_write(&writer, &queued[i], i);
-  ep_writer_close(&writer, ']');
+  ep_writer_member_boolean(&writer, "has_more", has_more);
+  ep_writer_member_string(&writer, "next", next);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
 }

@@ -8,7 +8,6 @@
 #include "api/json/fields.h"
 #include "api/json/json.h"
 #include "api/json/writer.h"
-#include "api/responses/inference.h"
 
 /* A model's text is a few hundred bytes. */
 #define MODELS_TEXT_LIMIT ((size_t)EP_LIMIT_MODELS * 2048)
@@ -27,6 +26,11 @@ int ep_decision_from_name(const char *name) {
   for (int i = 0; i < EP_DECISION_COUNT; i++)
     if (strcmp(decision_names[i], name) == 0) return i;
   return -1;
+}
+
+const char *ep_inference_output_name(ep_inference_output output) {
+  static const char *const names[EP_INFERENCE_OUTPUTS] = {"predictions", "class"};
+  return names[output];
 }
 
 int64_t ep_model_columns(const ep_model *model) {
@@ -53,11 +57,11 @@ static ep_status job_take(const json_t *root, char *job, ep_problem *problem) {
     return ep_problem_add(problem, EP_INVALID, "/job", "must be the id of a job, not %s",
                           ep_json_type_name(value));
   /* One that is too long for an id is the id of no job. */
-  snprintf(job, EP_MODEL_JOB_BYTES, "%s", json_string_value(value));
+  snprintf(job, EP_ID_BYTES, "%s", json_string_value(value));
   return EP_OK;
 }
 
-ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_MODEL_JOB_BYTES],
+ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_ID_BYTES],
                                  ep_problem *problem) {
   json_t *root = NULL;
   ep_error error = {0};
@@ -72,12 +76,9 @@ ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_MOD
 static void tensor_write(ep_writer *writer, const char *name, const char *type,
                          const int64_t *dimensions, int count) {
   ep_writer_open(writer, '{');
-  ep_writer_key(writer, "name");
-  ep_writer_string(writer, name);
-  ep_writer_key(writer, "datatype");
-  ep_writer_string(writer, type);
-  ep_writer_key(writer, "shape");
-  ep_writer_open(writer, '[');
+  ep_writer_member_string(writer, "name", name);
+  ep_writer_member_string(writer, "datatype", type);
+  ep_writer_member_open(writer, "shape", '[');
   ep_writer_integer(writer, -1);
   for (int i = 0; i < count; i++) ep_writer_integer(writer, dimensions[i]);
   ep_writer_close(writer, ']');
@@ -85,12 +86,10 @@ static void tensor_write(ep_writer *writer, const char *name, const char *type,
 }
 
 static void tensors_write(ep_writer *writer, const ep_model *model) {
-  ep_writer_key(writer, "inputs");
-  ep_writer_open(writer, '[');
+  ep_writer_member_open(writer, "inputs", '[');
   tensor_write(writer, EP_INFERENCE_INPUT, "FP32", model->row, model->row_dimensions);
   ep_writer_close(writer, ']');
-  ep_writer_key(writer, "outputs");
-  ep_writer_open(writer, '[');
+  ep_writer_member_open(writer, "outputs", '[');
   tensor_write(writer, ep_inference_output_name(EP_INFERENCE_PREDICTIONS), "FP32", &model->outputs,
                1);
   if (model->decision != EP_DECISION_NONE)
@@ -102,17 +101,12 @@ static void model_write(ep_writer *writer, const ep_model *model) {
   char path[64 + EP_LIMIT_NAME_BYTES];
   snprintf(path, sizeof path, "/v2/models/%s/infer", model->name);
   ep_writer_open(writer, '{');
-  ep_writer_key(writer, "object");
-  ep_writer_string(writer, "model");
-  ep_writer_key(writer, "name");
-  ep_writer_string(writer, model->name);
-  ep_writer_key(writer, "job");
-  ep_writer_string(writer, model->job);
+  ep_writer_member_string(writer, "object", "model");
+  ep_writer_member_string(writer, "name", model->name);
+  ep_writer_member_string(writer, "job", model->job);
   tensors_write(writer, model);
-  ep_writer_key(writer, "infer");
-  ep_writer_string(writer, path);
-  ep_writer_key(writer, "published_at");
-  ep_writer_time(writer, model->published_us);
+  ep_writer_member_string(writer, "infer", path);
+  ep_writer_member_time(writer, "published_at", model->published_us);
   ep_writer_close(writer, '}');
 }
 
@@ -127,10 +121,8 @@ char *ep_models_format(const ep_model *models, int64_t count) {
   ep_writer writer;
   ep_writer_init(&writer, MODELS_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "object");
-  ep_writer_string(&writer, "list");
-  ep_writer_key(&writer, "data");
-  ep_writer_open(&writer, '[');
+  ep_writer_member_string(&writer, "object", "list");
+  ep_writer_member_open(&writer, "data", '[');
   for (int64_t i = 0; i < count; i++) model_write(&writer, &models[i]);
   ep_writer_close(&writer, ']');
   ep_writer_close(&writer, '}');
@@ -141,14 +133,11 @@ char *ep_model_metadata_format(const ep_model *model) {
   ep_writer writer;
   ep_writer_init(&writer, MODELS_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "name");
-  ep_writer_string(&writer, model->name);
-  ep_writer_key(&writer, "versions");
-  ep_writer_open(&writer, '[');
+  ep_writer_member_string(&writer, "name", model->name);
+  ep_writer_member_open(&writer, "versions", '[');
   ep_writer_string(&writer, EP_INFERENCE_VERSION);
   ep_writer_close(&writer, ']');
-  ep_writer_key(&writer, "platform");
-  ep_writer_string(&writer, "epochd");
+  ep_writer_member_string(&writer, "platform", "epochd");
   tensors_write(&writer, model);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
@@ -158,10 +147,8 @@ char *ep_model_ready_format(const ep_model *model) {
   ep_writer writer;
   ep_writer_init(&writer, MODELS_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "name");
-  ep_writer_string(&writer, model->name);
-  ep_writer_key(&writer, "ready");
-  ep_writer_boolean(&writer, true);
+  ep_writer_member_string(&writer, "name", model->name);
+  ep_writer_member_boolean(&writer, "ready", true);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
 }

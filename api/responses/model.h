@@ -1,5 +1,5 @@
-/* model.h: a published model: a job's weights under a name, and what can be sent to it. Its answers
- * as JSON text, for /v1/models and for the Open Inference Protocol's metadata. */
+/* model.h: a published model: the weights of a job under a name, and what its requests hold. Its
+ * JSON text, for /v1/models and for the metadata of the Open Inference Protocol. */
 #ifndef EP_API_RESPONSES_MODEL_H
 #define EP_API_RESPONSES_MODEL_H
 
@@ -8,6 +8,7 @@
 
 #include "api/json/problem.h"
 #include "api/limits.h"
+#include "api/names.h"
 
 /* X(code, name): how a row's class follows from its outputs. */
 #define EP_DECISION_TABLE(X)                                            \
@@ -26,11 +27,9 @@ typedef enum {
 const char *ep_decision_name(ep_decision decision);
 int ep_decision_from_name(const char *name); /* -1 when there is no such name */
 
-enum { EP_MODEL_JOB_BYTES = 40 };
-
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
-  char job[EP_MODEL_JOB_BYTES];
+  char job[EP_ID_BYTES];
   int64_t row[EP_LIMIT_ROW_DIMENSIONS]; /* of x: [features], or [channels, height, width] */
   int row_dimensions;
   int64_t outputs; /* columns of the predictions */
@@ -42,8 +41,20 @@ typedef struct {
 int64_t ep_model_columns(const ep_model *model);
 
 /* PUT /v1/models/{name}: {"job": "job_…"}. */
-ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_MODEL_JOB_BYTES],
+ep_status ep_model_request_parse(const char *text, size_t bytes, char job[EP_ID_BYTES],
                                  ep_problem *problem);
+
+/* What the Open Inference Protocol (inference.h) calls a model's input and version. */
+#define EP_INFERENCE_INPUT "x"
+#define EP_INFERENCE_VERSION "1" /* a name has one version: what was published last */
+
+typedef enum {
+  EP_INFERENCE_PREDICTIONS, /* FP32 [rows, outputs] */
+  EP_INFERENCE_CLASS,       /* INT64 [rows]; of a classifier; -1 where no output is a number */
+  EP_INFERENCE_OUTPUTS
+} ep_inference_output;
+
+const char *ep_inference_output_name(ep_inference_output output);
 
 /* Texts are owned by the caller; NULL when memory is short. */
 char *ep_model_format(const ep_model *model);

@@ -1,5 +1,7 @@
 /* predict.c: rows to predict and predictions; read straight through, because a tree of numbers
  * costs many times their size. */
+#include "api/responses/predict.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,6 @@
 #include "api/json/fields.h"
 #include "api/json/scanner.h"
 #include "api/json/writer.h"
-#include "api/responses/job.h"
 
 /* 24 bytes a number at most. */
 #define PREDICT_TEXT_LIMIT (1LL << 30)
@@ -39,7 +40,7 @@ static ep_status value_add(matrix *m, double value, ep_problem *problem) {
   if (m->count == m->capacity) {
     size_t capacity = m->capacity ? 2 * m->capacity : 256;
     double *values = realloc(m->values, capacity * sizeof *values);
-    if (!values) return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory for the rows");
+    if (!values) return ep_problem_fail_memory(problem);
     m->values = values;
     m->capacity = capacity;
   }
@@ -160,14 +161,10 @@ char *ep_predict_format(const char *job, const double *output, int64_t rows, int
   ep_writer writer;
   ep_writer_init(&writer, PREDICT_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_key(&writer, "object");
-  ep_writer_string(&writer, "predictions");
-  ep_writer_key(&writer, "job");
-  ep_writer_string(&writer, job);
-  ep_writer_key(&writer, "rows");
-  ep_writer_integer(&writer, rows);
-  ep_writer_key(&writer, "predictions");
-  ep_writer_open(&writer, '[');
+  ep_writer_member_string(&writer, "object", "predictions");
+  ep_writer_member_string(&writer, "job", job);
+  ep_writer_member_integer(&writer, "rows", rows);
+  ep_writer_member_open(&writer, "predictions", '[');
   for (int64_t i = 0; i < rows; i++) {
     ep_writer_open(&writer, '[');
     for (int64_t j = 0; j < columns; j++) ep_writer_number(&writer, output[i * columns + j]);

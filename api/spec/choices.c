@@ -1,9 +1,8 @@
-/* choices.c: fields of the loss, the schedule and the end of training that are no plain
- * values. */
+/* choices.c: fields of the loss, the schedule and the end of training that are no plain values. */
 #include <string.h>
 
 #include "api/json/json.h"
-#include "api/spec/fields.h"
+#include "api/spec/tables.h"
 
 void ep_class_weights_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                            void *base) {

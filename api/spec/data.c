@@ -1,71 +1,10 @@
-/* data.c: the fields of "data" that are no plain values. */
+/* data.c: fields of "data" that are no plain values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/json/json.h"
-#include "api/spec/fields.h"
-
-static const char *const source_keys[] = {"dataset", "generator", "inline", "path"};
-enum { SOURCES = sizeof source_keys / sizeof source_keys[0] };
-
-/* Which one source is given: its number, or -1 after adding an error. */
-static int source_find(ep_field_reader *reader, const json_t *value) {
-  int found = -1;
-  for (int i = 0; i < SOURCES; i++) {
-    if (!json_object_get(value, source_keys[i])) continue;
-    if (found >= 0) {
-      size_t place = ep_field_reader_enter(reader, source_keys[i]);
-      ep_field_reader_fail(reader, "\"%s\" and \"%s\" are both given: data comes from one of them",
-                           source_keys[found], source_keys[i]);
-      ep_field_reader_leave(reader, place);
-      return -1;
-    }
-    found = i;
-  }
-  if (found >= 0) return found;
-  ep_field_reader_fail(reader, "needs one of \"dataset\", \"generator\", \"inline\", \"path\"");
-  return -1;
-}
-
-void ep_data_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base) {
-  (void)field;
-  ep_data_spec *data = &((ep_job_spec *)base)->data;
-  if (!json_is_object(value)) {
-    ep_field_reader_fail(reader, "must be an object, not %s", ep_json_type_name(value));
-    return;
-  }
-  int source = source_find(reader, value);
-  if (source < 0) return;
-  data->source = (ep_data_source)source;
-  data->generator_seed = 1;
-  int generator = 0;
-  if (data->source == EP_DATA_GENERATOR) {
-    /* A word that is none: the table of the first generator reports it. */
-    const char *word = json_string_value(json_object_get(value, "generator"));
-    generator = word ? ep_generator_from_name(word) : -1;
-    if (generator < 0) generator = EP_GENERATOR_DISC;
-  }
-  ep_fields_read(reader, ep_data_table(data->source, (ep_generator)generator), NULL, value, data);
-  if (data->test + data->validation >= 1) {
-    size_t place = ep_field_reader_enter(reader, "validation");
-    ep_field_reader_fail(reader, "test and validation together leave no rows to train on");
-    ep_field_reader_leave(reader, place);
-  }
-  if (data->standardize_x && (data->normalize || data->scale != 0)) {
-    size_t place = ep_field_reader_enter(reader, data->normalize ? "normalize" : "scale");
-    ep_field_reader_fail(reader, "x is standardized already: choose one of the two");
-    ep_field_reader_leave(reader, place);
-  }
-}
-
-void ep_data_write(ep_writer *writer, const ep_field *field, const void *base) {
-  (void)field;
-  const ep_data_spec *data = &((const ep_job_spec *)base)->data;
-  ep_writer_open(writer, '{');
-  ep_fields_write(writer, ep_data_table(data->source, data->generator), data);
-  ep_writer_close(writer, '}');
-}
+#include "api/spec/tables.h"
 
 void ep_target_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                     void *base) {

@@ -1,51 +1,6 @@
-#include "api/spec/fields.h"
+/* fields.c: the table of the whole spec. */
+#include "api/spec/tables.h"
 
-#include <ctype.h>
-#include <string.h>
-
-#define WORDS(word, prefix, what, later_words) \
-  { what, EP_##prefix##_COUNT, ep_##word##_name, ep_##word##_from_name, later_words }
-const ep_field_words ep_layer_words = WORDS(layer_type, LAYER, "layer", NULL);
-const ep_field_words ep_loss_words = WORDS(loss_type, LOSS, "loss", NULL);
-const ep_field_words ep_optimizer_words = WORDS(optimizer_type, OPTIMIZER, "optimizer", NULL);
-const ep_field_words ep_schedule_words = WORDS(schedule_type, SCHEDULE, "schedule", NULL);
-const ep_field_words ep_init_words = WORDS(init_type, INIT, "init", NULL);
-const ep_field_words ep_generator_words = WORDS(generator, GENERATOR, "generator", NULL);
-static const ep_field_words precision_words = WORDS(precision, PRECISION, "precision", "fp16");
-
-static bool device_accepts(const char *text) {
-  if (strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0 || strcmp(text, "cuda") == 0)
-    return true;
-  if (strncmp(text, "cuda:", 5) != 0) return false;
-  size_t digits = strspn(text + 5, "0123456789");
-  return digits >= 1 && digits <= 4 && text[5 + digits] == 0 && (digits == 1 || text[5] != '0');
-}
-
-static bool executor_accepts(const char *text) {
-  size_t kind = strncmp(text, "cpu/", 4) == 0 ? 4 : strncmp(text, "cuda/", 5) == 0 ? 5 : 0;
-  if (!kind || !text[kind]) return false;
-  return strspn(text + kind, "abcdefghijklmnopqrstuvwxyz0123456789_-") == strlen(text + kind);
-}
-
-bool ep_sha256_accepts(const char *text) {
-  return strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
-}
-
-bool ep_dataset_name_valid(const char *name) {
-  if (!isalnum((unsigned char)name[0])) return false;
-  for (size_t i = 0; name[i]; i++) {
-    if (i >= EP_LIMIT_NAME_BYTES) return false;
-    if (!isalnum((unsigned char)name[i]) && !strchr("._-", name[i])) return false;
-  }
-  return true;
-}
-
-static bool job_accepts(const char *text) {
-  return strncmp(text, "job_", 4) == 0 &&
-         strspn(text + 4, "0123456789abcdefghijklmnopqrstuvwxyz") == strlen(text) - 4;
-}
-
-/* The job. */
 #define AT(member) offsetof(ep_job_spec, member)
 static const ep_field init_rows[] = {
     {.key = "job",
@@ -53,7 +8,7 @@ static const ep_field init_rows[] = {
      .offset = AT(init_job),
      .nullable = true,
      .capacity = sizeof((ep_job_spec *)0)->init_job,
-     .accepts = job_accepts,
+     .accepts = ep_job_accepts,
      .form = "a job's id",
      .doc = "a job that succeeded: its weights"},
     {.key = "weights",
@@ -61,14 +16,14 @@ static const ep_field init_rows[] = {
      .offset = AT(init_weights),
      .nullable = true,
      .capacity = EP_LIMIT_NAME_BYTES + 1,
-     .accepts = ep_dataset_name_valid,
+     .accepts = ep_dataset_accepts,
      .form = "a dataset's name (letters, digits, '.', '_', '-')",
      .doc = "an uploaded safetensors file"},
     {.key = "sha256",
      .kind = EP_FIELD_STRING,
      .offset = AT(init_sha256),
      .nullable = true,
-     .capacity = 65,
+     .capacity = EP_SHA256_HEX_BYTES,
      .accepts = ep_sha256_accepts,
      .form = "64 hexadecimal digits in lower case",
      .doc = "the content that the name meant at submission; filled in"},
@@ -269,23 +224,23 @@ static const ep_field spec_rows[] = {
     {.key = "device",
      .kind = EP_FIELD_STRING,
      .offset = AT(device),
-     .capacity = 16,
+     .capacity = EP_DEVICE_ID_BYTES,
      .text_fallback = "auto",
-     .accepts = device_accepts,
+     .accepts = ep_device_accepts,
      .form = "\"auto\", \"cpu\", \"cuda\" or \"cuda:N\"",
      .doc = "where to train"},
     {.key = "executor",
      .kind = EP_FIELD_STRING,
      .offset = AT(executor),
      .nullable = true,
-     .capacity = 32,
-     .accepts = executor_accepts,
+     .capacity = EP_EXECUTOR_BYTES,
+     .accepts = ep_executor_accepts,
      .form = "an executor's name like \"cpu/fused\"",
      .doc = "asks for one executor by name; chosen unless given"},
     {.key = "precision",
      .kind = EP_FIELD_WORD,
      .offset = AT(precision),
-     .words = &precision_words,
+     .words = &ep_precision_words,
      .fallback = EP_PRECISION_FP32,
      .doc = "of the arithmetic"},
     {.key = "report_every",

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "api/json/json.h"
-#include "api/spec/fields.h"
+#include "api/spec/tables.h"
 
 /* Columns of a matrix [[…], …], or of a vector […] where `vector` allows one; 0 after an error. */
 static size_t matrix_columns(ep_field_reader *reader, const json_t *rows, bool vector) {

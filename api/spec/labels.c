@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "api/json/json.h"
-#include "api/spec/fields.h"
+#include "api/spec/spec.h"
+#include "api/spec/tables.h"
 
 /* EP_LIMIT_TAGS tags, every byte of them escaped; and a spec of the greatest size. */
 enum { TAGS_TEXT_LIMIT = 1 << 20, SPEC_TEXT_LIMIT = 17 * EP_LIMIT_SPEC_BYTES };
@@ -33,7 +34,7 @@ static ep_status labels_take(const json_t *root, const ep_job_spec *spec, ep_lab
   out->priority = spec->priority;
   if (!out->has_tags) return EP_OK;
   out->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
-  return out->tags ? EP_OK : ep_problem_set(problem, EP_NO_MEMORY, "no memory for the tags");
+  return out->tags ? EP_OK : ep_problem_fail_memory(problem);
 }
 
 /* A name of null is none. */
@@ -99,14 +100,11 @@ static bool is_member(const char *at, const char *key) {
 static void member_write(ep_writer *writer, const char *at, const char *end,
                          const ep_labels *labels) {
   if (labels->has_name && is_member(at, "name")) {
-    ep_writer_key(writer, "name");
-    ep_writer_string(writer, labels->name);
+    ep_writer_member_string(writer, "name", labels->name);
   } else if (labels->has_tags && is_member(at, "tags")) {
-    ep_writer_key(writer, "tags");
-    ep_writer_raw(writer, labels->tags);
+    ep_writer_member_raw(writer, "tags", labels->tags);
   } else if (labels->has_priority && is_member(at, "priority")) {
-    ep_writer_key(writer, "priority");
-    ep_writer_integer(writer, labels->priority);
+    ep_writer_member_integer(writer, "priority", labels->priority);
   } else {
     if (writer->count > 1) ep_writer_bytes(writer, ",", 1);
     ep_writer_bytes(writer, at, (size_t)(end - at));
@@ -130,6 +128,6 @@ ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out,
   if (whole && *out) return EP_OK;
   free(*out);
   *out = NULL;
-  return whole ? ep_fail(error, EP_NO_MEMORY, "no memory for the spec")
+  return whole ? ep_fail_memory(error)
                : ep_fail(error, EP_INTERNAL, "the stored spec is no object");
 }

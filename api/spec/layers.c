@@ -1,6 +1,9 @@
-/* layers.c: the tables of the layers: a table a type. Names, defaults and formulas are
- * torch.nn's. */
-#include "api/spec/fields.h"
+/* layers.c: the fields of each type of layer, and lists of layers. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json.h"
+#include "api/spec/tables.h"
 
 #define AT(member) offsetof(ep_layer_spec, member)
 
@@ -22,11 +25,6 @@
     .key = key_, .kind = EP_FIELD_INT64, .offset = AT(member), .min = 1, .max = EP_LIMIT_FEATURES, \
     .doc = doc_, __VA_ARGS__                                                                       \
   }
-#define REAL(key_, member, doc_, least, greatest, fallback_, ...)                              \
-  {                                                                                            \
-    .key = key_, .kind = EP_FIELD_DOUBLE, .offset = AT(member), .min = least, .max = greatest, \
-    .fallback = fallback_, .doc = doc_, __VA_ARGS__                                            \
-  }
 #define BIAS(doc_) \
   { .key = "bias", .kind = EP_FIELD_BOOL, .offset = AT(bias), .fallback = 1, .doc = doc_ }
 #define INIT                                                                           \
@@ -36,7 +34,7 @@
   }
 /* What is smaller than this is zero in a division of float32. */
 #define EPS \
-  REAL("eps", eps, "keeps the division finite", 1e-30, EP_REAL_MAX, 1e-5, .nullable = false)
+  EP_ROW_REAL("eps", eps, "keeps the division finite", 1e-30, EP_REAL_MAX, 1e-5, EP_ROW_PLAIN)
 #define AFFINE                                                                   \
   {                                                                              \
     .key = "affine", .kind = EP_FIELD_BOOL, .offset = AT(affine), .fallback = 1, \
@@ -51,17 +49,17 @@ static const ep_field linear_rows[] = {
     INIT,
 };
 static const ep_field leaky_relu_rows[] = {
-    REAL("negative_slope", negative_slope, "slope below zero", -EP_REAL_MAX, EP_REAL_MAX, 0.01,
-         .nullable = false),
+    EP_ROW_REAL("negative_slope", negative_slope, "slope below zero", -EP_REAL_MAX, EP_REAL_MAX,
+                0.01, EP_ROW_PLAIN),
 };
 static const ep_field elu_rows[] = {
-    REAL("alpha", alpha, "what it tends to far below zero, with a minus", -EP_REAL_MAX, EP_REAL_MAX,
-         1, .nullable = false),
+    EP_ROW_REAL("alpha", alpha, "what it tends to far below zero, with a minus", -EP_REAL_MAX,
+                EP_REAL_MAX, 1, EP_ROW_PLAIN),
 };
 static const ep_field softplus_rows[] = {
-    REAL("beta", beta, "how sharp the bend is", 0, EP_REAL_MAX, 1, .open_min = true),
-    REAL("threshold", threshold, "where beta x is above this, y = x", -EP_REAL_MAX, EP_REAL_MAX, 20,
-         .nullable = false),
+    EP_ROW_REAL("beta", beta, "how sharp the bend is", 0, EP_REAL_MAX, 1, .open_min = true),
+    EP_ROW_REAL("threshold", threshold, "where beta x is above this, y = x", -EP_REAL_MAX,
+                EP_REAL_MAX, 20, EP_ROW_PLAIN),
 };
 static const ep_field conv2d_rows[] = {
     COUNT("in_channels", in_channels,
@@ -95,14 +93,17 @@ static const ep_field adaptive_avg_pool2d_rows[] = {
      .doc = "what goes out: one number, or [height, width]"},
 };
 static const ep_field dropout_rows[] = {
-    REAL("p", p, "the chance of a value to become 0 in training", 0, 1, 0.5, .open_max = true),
+    EP_ROW_REAL("p", p, "the chance of a value to become 0 in training", 0, 1, 0.5,
+                .open_max = true),
 };
 static const ep_field dropout2d_rows[] = {
-    REAL("p", p, "the chance of a channel to become 0 in training", 0, 1, 0.5, .open_max = true),
+    EP_ROW_REAL("p", p, "the chance of a channel to become 0 in training", 0, 1, 0.5,
+                .open_max = true),
 };
 static const ep_field batch_norm_rows[] = {
     EPS,
-    REAL("momentum", momentum, "how fast the running figures follow", 0, 1, 0.1, .nullable = false),
+    EP_ROW_REAL("momentum", momentum, "how fast the running figures follow", 0, 1, 0.1,
+                EP_ROW_PLAIN),
     AFFINE,
 };
 static const ep_field layer_norm_rows[] = {EPS, AFFINE};
@@ -112,18 +113,22 @@ static const ep_field embedding_rows[] = {
     COUNT("embedding_dim", embedding_dim, "what a column becomes", .required = true),
     INIT,
 };
+/* A block holds layers of these types: see below. */
+static void block_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                       void *base);
+static void block_write(ep_writer *writer, const ep_field *field, const void *base);
+
 static const ep_field residual_rows[] = {
     {.key = "layers",
      .kind = EP_FIELD_CUSTOM,
      .required = true,
-     .read = ep_block_read,
-     .write = ep_block_write,
+     .read = block_read,
+     .write = block_write,
      .form = "an array of layers",
      .doc = "the block; its output has its input's shape"},
 };
 #undef AT
 
-static const ep_field_table no_fields = {NULL, 0, NULL};
 #define TABLE(word) static const ep_field_table word##_table = EP_FIELD_TABLE(word##_rows, NULL)
 TABLE(linear);
 TABLE(leaky_relu);
@@ -142,18 +147,9 @@ TABLE(residual);
 
 static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_LINEAR] = &linear_table,
-    [EP_LAYER_RELU] = &no_fields,
     [EP_LAYER_LEAKY_RELU] = &leaky_relu_table,
-    [EP_LAYER_TANH] = &no_fields,
-    [EP_LAYER_SIGMOID] = &no_fields,
-    [EP_LAYER_GELU] = &no_fields,
-    [EP_LAYER_SIN] = &no_fields,
-    [EP_LAYER_SOFTMAX] = &no_fields,
-    [EP_LAYER_LOG_SOFTMAX] = &no_fields,
     [EP_LAYER_ELU] = &elu_table,
-    [EP_LAYER_SILU] = &no_fields,
     [EP_LAYER_SOFTPLUS] = &softplus_table,
-    [EP_LAYER_FLATTEN] = &no_fields,
     [EP_LAYER_CONV2D] = &conv2d_table,
     [EP_LAYER_MAX_POOL2D] = &max_pool2d_table,
     [EP_LAYER_AVG_POOL2D] = &avg_pool2d_table,
@@ -166,56 +162,114 @@ static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_RESIDUAL] = &residual_table,
 };
 
-static const ep_field_about about[EP_LAYER_COUNT] = {
-    [EP_LAYER_LINEAR] = {"each column out is a weighted sum of all columns in",
-                         "y = x W^T + b, W: [out_features, in_features], b: [out_features]"},
-    [EP_LAYER_RELU] = {"cuts off what is below zero", "y = max(x, 0)"},
-    [EP_LAYER_LEAKY_RELU] = {"bends what is below zero",
-                             "y = x above 0, negative_slope x elsewhere"},
-    [EP_LAYER_TANH] = {"squeezes into -1 to 1", "y = tanh(x)"},
-    [EP_LAYER_SIGMOID] = {"squeezes into 0 to 1", "y = 1 / (1 + exp(-x))"},
-    [EP_LAYER_GELU] = {"a smooth relu, by the normal distribution",
-                       "y = x / 2 (1 + erf(x / sqrt 2))"},
-    [EP_LAYER_SIN] = {"the sine, for periodic things", "y = sin(x)"},
-    [EP_LAYER_SOFTMAX] = {"probabilities of the classes of a row; vectors only",
-                          "y_i = exp(x_i) / sum_j exp(x_j)"},
-    [EP_LAYER_LOG_SOFTMAX] = {"their logarithms, for the loss nll; vectors only",
-                              "y_i = x_i - log sum_j exp(x_j)"},
-    [EP_LAYER_ELU] = {"an exponential below zero", "y = x above 0, alpha (exp(x) - 1) elsewhere"},
-    [EP_LAYER_SILU] = {"a smooth relu, by its own sigmoid", "y = x / (1 + exp(-x))"},
-    [EP_LAYER_SOFTPLUS] = {"a smooth relu that is never zero",
-                           "y = log(1 + exp(beta x)) / beta; x where beta x > threshold"},
-    [EP_LAYER_FLATTEN] = {"makes a vector of an image: a linear layer needs one",
-                          "[C, H, W] becomes [C H W]"},
-    [EP_LAYER_CONV2D] = {"a window of weights goes over the image; needs images [C, H, W]",
-                         "y = W * x + b, W: [out_channels, in_channels / groups, kernel height, "
-                         "kernel width]; each side becomes floor((side + 2 padding - dilation "
-                         "(kernel_size - 1) - 1) / stride) + 1"},
-    [EP_LAYER_MAX_POOL2D] = {"the greatest of a window; padding counts as -infinity",
-                             "each side becomes floor((side + 2 padding - dilation (kernel_size - "
-                             "1) - 1) / stride) + 1"},
-    [EP_LAYER_AVG_POOL2D] = {"the mean of a window; padding counts as zeros",
-                             "each side becomes floor((side + 2 padding - kernel_size) / stride) + "
-                             "1"},
-    [EP_LAYER_ADAPTIVE_AVG_POOL2D] = {"the mean of as many windows as output_size says",
-                                      "window i of n over m pixels: floor(i m / n) to ceil((i + 1) "
-                                      "m / n) - 1"},
-    [EP_LAYER_DROPOUT] = {"drops values at random in training, and nothing afterwards",
-                          "y = x / (1 - p) or 0 in training, y = x in evaluation"},
-    [EP_LAYER_DROPOUT2D] = {"the same for whole channels of an image",
-                            "y = x / (1 - p) or 0 in training, y = x in evaluation"},
-    [EP_LAYER_BATCH_NORM] = {"scales each column of a vector, or channel of an image, by its "
-                             "figures in the batch; by the running ones in evaluation",
-                             "y = (x - mean) / sqrt(variance + eps) W + b; running = (1 - "
-                             "momentum) running + momentum batch"},
-    [EP_LAYER_LAYER_NORM] = {"scales each row by its own figures, over all its values",
-                             "y = (x - mean) / sqrt(variance + eps) W + b"},
-    [EP_LAYER_EMBEDDING] = {"a learnt vector for each whole number of each column; comes first",
-                            "y = W[x], W: [num_embeddings, embedding_dim]; k columns become k "
-                            "embedding_dim"},
-    [EP_LAYER_RESIDUAL] = {"a block of layers whose input is added to its output",
-                           "y = x + block(x)"},
-};
+#define ABOUT(code, name, meaning, formula) {meaning, formula},
+static const ep_field_about about[EP_LAYER_COUNT] = {EP_LAYER_TABLE(ABOUT)};
+#undef ABOUT
 
 const ep_field_variants ep_layer_variants = {
     &ep_layer_words, offsetof(ep_layer_spec, type), false, tables, -1, about};
+
+/* --- lists of layers ------------------------------------------------------------------------ */
+
+/* What a layer's table alone cannot say: a pool's stride. */
+static void layer_finish(ep_layer_spec *layer) {
+  if (layer->type != EP_LAYER_MAX_POOL2D && layer->type != EP_LAYER_AVG_POOL2D) return;
+  if (layer->stride[0] == 0) memcpy(layer->stride, layer->kernel_size, sizeof layer->stride);
+}
+
+/* Whether a list of `count` more layers is within the limits; else adds an error. */
+static bool layers_check(ep_field_reader *reader, size_t count) {
+  if (reader->depth > EP_LIMIT_RESIDUAL_DEPTH)
+    ep_field_reader_fail(reader, "lies in more than %d residual blocks", EP_LIMIT_RESIDUAL_DEPTH);
+  else if (count == 0 || count > EP_LIMIT_LAYERS)
+    ep_field_reader_fail(reader, "must have 1 to %d layers, not %zu", EP_LIMIT_LAYERS, count);
+  else if (count > (size_t)(EP_LIMIT_LAYERS - reader->items))
+    ep_field_reader_fail(reader, "makes more than %d layers in all", EP_LIMIT_LAYERS);
+  else
+    return true;
+  return false;
+}
+
+/* One list of layers, of the model or of a block within it. *out is the caller's, also after an
+ * error: [*out_count]. */
+static void layers_take(ep_field_reader *reader, const json_t *value, ep_layer_spec **out,
+                        int *out_count) {
+  if (!json_is_array(value)) {
+    ep_field_reader_fail(reader, "must be an array of layers, not %s", ep_json_type_name(value));
+    return;
+  }
+  size_t count = json_array_size(value);
+  if (!layers_check(reader, count)) return;
+  ep_layer_spec *layers = calloc(count, sizeof *layers);
+  if (!layers) {
+    ep_field_reader_fail_memory(reader);
+    return;
+  }
+  *out = layers;
+  *out_count = (int)count;
+  reader->items += (int)count;
+  reader->depth++;
+  for (size_t i = 0; i < count; i++) {
+    size_t place = ep_field_reader_enter_index(reader, i);
+    ep_field_variant_read(reader, &ep_layer_variants, json_array_get(value, i), &layers[i]);
+    layer_finish(&layers[i]);
+    ep_field_reader_leave(reader, place);
+  }
+  reader->depth--;
+}
+
+static void layers_put(ep_writer *writer, const ep_layer_spec *layers, int count) {
+  ep_writer_open(writer, '[');
+  for (int i = 0; i < count; i++) ep_field_variant_write(writer, &ep_layer_variants, &layers[i]);
+  ep_writer_close(writer, ']');
+}
+
+void ep_layers_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                    void *base) {
+  (void)field;
+  ep_job_spec *spec = base;
+  layers_take(reader, value, &spec->layers, &spec->layers_count);
+}
+
+void ep_layers_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_job_spec *spec = base;
+  layers_put(writer, spec->layers, spec->layers_count);
+}
+
+static void block_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                       void *base) {
+  (void)field;
+  ep_layer_spec *layer = base;
+  layers_take(reader, value, &layer->layers, &layer->layers_count);
+}
+
+static void block_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_layer_spec *layer = base;
+  layers_put(writer, layer->layers, layer->layers_count);
+}
+
+/* Comes after "layers", whose indices it holds. */
+void ep_freeze_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                    void *base) {
+  (void)field;
+  ep_job_spec *spec = base;
+  if (!value || spec->layers_count == 0) return;
+  const ep_field index = {.min = 0, .max = spec->layers_count - 1};
+  spec->freeze = ep_integers_take(reader, &index, value, EP_LIMIT_LAYERS, &spec->freeze_count);
+  for (int i = 1; i < spec->freeze_count; i++)
+    for (int j = 0; j < i; j++) {
+      if (spec->freeze[i] != spec->freeze[j]) continue;
+      size_t place = ep_field_reader_enter_index(reader, (size_t)i);
+      ep_field_reader_fail(reader, "layer %lld is given twice", (long long)spec->freeze[i]);
+      ep_field_reader_leave(reader, place);
+      return;
+    }
+}
+
+void ep_freeze_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_job_spec *spec = base;
+  ep_integers_write(writer, spec->freeze, spec->freeze_count);
+}

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "api/json/json.h"
-#include "api/spec/fields.h"
+#include "api/spec/tables.h"
 
 /* Whether `value` is an array of at most `limit`; else adds an error. */
 static bool list_check(ep_field_reader *reader, const json_t *value, size_t limit) {

@@ -1,19 +1,8 @@
-/* sources.c: the tables of "data": one a source, and what all have in common. */
+/* sources.c: "data": a table a source, and what all have in common. */
 #include <string.h>
 
-#include "api/spec/fields.h"
-
-/* Whether it is held below the allowed folders is epochd's to see; this only keeps to plain paths.
- */
-static bool path_accepts(const char *path) {
-  if (!path[0]) return false;
-  for (const char *step = path; step; step = strchr(step, '/')) {
-    if (*step == '/') step++;
-    size_t bytes = strcspn(step, "/");
-    if (bytes == 2 && step[0] == '.' && step[1] == '.') return false;
-  }
-  return true;
-}
+#include "api/json/json.h"
+#include "api/spec/tables.h"
 
 /* Data: one table a source; what all have in common comes last. */
 #define AT(member) offsetof(ep_data_spec, member)
@@ -138,14 +127,14 @@ static const ep_field dataset_rows[] = {
      .offset = AT(dataset),
      .required = true,
      .capacity = EP_LIMIT_NAME_BYTES + 1,
-     .accepts = ep_dataset_name_valid,
+     .accepts = ep_dataset_accepts,
      .form = "a dataset's name (letters, digits, '.', '_', '-')",
      .doc = "an uploaded dataset"},
     {.key = "sha256",
      .kind = EP_FIELD_STRING,
      .offset = AT(sha256),
      .nullable = true,
-     .capacity = 65,
+     .capacity = EP_SHA256_HEX_BYTES,
      .accepts = ep_sha256_accepts,
      .form = "64 hexadecimal digits in lower case",
      .doc = "the content that the name meant at submission; filled in"},
@@ -156,7 +145,7 @@ static const ep_field path_rows[] = {
      .offset = AT(path),
      .required = true,
      .capacity = EP_LIMIT_PATH_BYTES + 1,
-     .accepts = path_accepts,
+     .accepts = ep_path_accepts,
      .form = "the path of a file or folder, without \"..\"",
      .doc = "data below a folder that the administrator allowed: NPY and IDX files are mapped "
             "and never copied"},
@@ -164,7 +153,7 @@ static const ep_field path_rows[] = {
      .kind = EP_FIELD_STRING,
      .offset = AT(sha256),
      .nullable = true,
-     .capacity = 65,
+     .capacity = EP_SHA256_HEX_BYTES,
      .accepts = ep_sha256_accepts,
      .form = "64 hexadecimal digits in lower case",
      .doc = "the content that files were read into which cannot be mapped; filled in"},
@@ -231,4 +220,65 @@ const ep_field_table *ep_data_table(ep_data_source source, ep_generator generato
   case EP_DATA_PATH: return &path_table;
   default: return &inline_table;
   }
+}
+
+static const char *const source_keys[] = {"dataset", "generator", "inline", "path"};
+enum { SOURCES = sizeof source_keys / sizeof source_keys[0] };
+
+/* Which one source is given: its number, or -1 after adding an error. */
+static int source_find(ep_field_reader *reader, const json_t *value) {
+  int found = -1;
+  for (int i = 0; i < SOURCES; i++) {
+    if (!json_object_get(value, source_keys[i])) continue;
+    if (found >= 0) {
+      size_t place = ep_field_reader_enter(reader, source_keys[i]);
+      ep_field_reader_fail(reader, "\"%s\" and \"%s\" are both given: data comes from one of them",
+                           source_keys[found], source_keys[i]);
+      ep_field_reader_leave(reader, place);
+      return -1;
+    }
+    found = i;
+  }
+  if (found >= 0) return found;
+  ep_field_reader_fail(reader, "needs one of \"dataset\", \"generator\", \"inline\", \"path\"");
+  return -1;
+}
+
+void ep_data_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base) {
+  (void)field;
+  ep_data_spec *data = &((ep_job_spec *)base)->data;
+  if (!json_is_object(value)) {
+    ep_field_reader_fail(reader, "must be an object, not %s", ep_json_type_name(value));
+    return;
+  }
+  int source = source_find(reader, value);
+  if (source < 0) return;
+  data->source = (ep_data_source)source;
+  data->generator_seed = 1;
+  int generator = 0;
+  if (data->source == EP_DATA_GENERATOR) {
+    /* A word that is none: the table of the first generator reports it. */
+    const char *word = json_string_value(json_object_get(value, "generator"));
+    generator = word ? ep_generator_from_name(word) : -1;
+    if (generator < 0) generator = EP_GENERATOR_DISC;
+  }
+  ep_fields_read(reader, ep_data_table(data->source, (ep_generator)generator), NULL, value, data);
+  if (data->test + data->validation >= 1) {
+    size_t place = ep_field_reader_enter(reader, "validation");
+    ep_field_reader_fail(reader, "test and validation together leave no rows to train on");
+    ep_field_reader_leave(reader, place);
+  }
+  if (data->standardize_x && (data->normalize || data->scale != 0)) {
+    size_t place = ep_field_reader_enter(reader, data->normalize ? "normalize" : "scale");
+    ep_field_reader_fail(reader, "x is standardized already: choose one of the two");
+    ep_field_reader_leave(reader, place);
+  }
+}
+
+void ep_data_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = &((const ep_job_spec *)base)->data;
+  ep_writer_open(writer, '{');
+  ep_fields_write(writer, ep_data_table(data->source, data->generator), data);
+  ep_writer_close(writer, '}');
 }

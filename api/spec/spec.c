@@ -6,7 +6,7 @@
 
 #include "api/executor_name.h"
 #include "api/json/json.h"
-#include "api/spec/fields.h"
+#include "api/spec/tables.h"
 
 /* A spec of the greatest size, written out with all defaults, stays below this. */
 enum { SPEC_TEXT_LIMIT = 16 * EP_LIMIT_SPEC_BYTES };

@@ -7,34 +7,17 @@
 #include "api/executor_name.h"
 #include "api/json/json.h"
 #include "api/limits.h"
-#include "api/wire/calibration_fields.h"
-
-static void write_string(ep_writer *writer, const char *key, const char *value) {
-  ep_writer_key(writer, key);
-  ep_writer_string(writer, value);
-}
-
-static void write_number(ep_writer *writer, const char *key, double value) {
-  ep_writer_key(writer, key);
-  ep_writer_number(writer, value);
-}
-
-static void write_integer(ep_writer *writer, const char *key, int64_t value) {
-  ep_writer_key(writer, key);
-  ep_writer_integer(writer, value);
-}
 
 static void executor_write(ep_writer *writer, const ep_executor_cost *cost) {
   ep_writer_open(writer, '{');
-  write_string(writer, "executor", cost->executor);
-  write_number(writer, "start_seconds", cost->start_seconds);
-  write_number(writer, "again_seconds", cost->again_seconds);
-  ep_writer_key(writer, "seconds");
-  ep_writer_open(writer, '[');
+  ep_writer_member_string(writer, "executor", cost->executor);
+  ep_writer_member_number(writer, "start_seconds", cost->start_seconds);
+  ep_writer_member_number(writer, "again_seconds", cost->again_seconds);
+  ep_writer_member_open(writer, "seconds", '[');
   for (int i = 0; i < EP_COST_TERMS; i++) ep_writer_number(writer, cost->seconds[i]);
   ep_writer_close(writer, ']');
-  write_number(writer, "error", cost->error);
-  write_integer(writer, "measured", cost->measured);
+  ep_writer_member_number(writer, "error", cost->error);
+  ep_writer_member_integer(writer, "measured", cost->measured);
   ep_writer_close(writer, '}');
 }
 
@@ -86,14 +69,14 @@ char *ep_calibration_format(const ep_calibration_key *key, const ep_calibration 
   ep_writer writer;
   ep_writer_init(&writer, EP_LIMIT_CALIBRATION_BYTES);
   ep_writer_open(&writer, '{');
-  write_string(&writer, "object", "calibration");
-  write_integer(&writer, "costs", EP_COST_VERSION);
-  write_string(&writer, "device", key->device);
-  write_string(&writer, "name", key->name);
-  write_string(&writer, "instruction_set", key->instruction_set);
-  write_integer(&writer, "threads", key->threads);
-  write_string(&writer, "driver", key->driver);
-  write_string(&writer, "version", key->version);
+  ep_writer_member_string(&writer, "object", "calibration");
+  ep_writer_member_integer(&writer, "costs", EP_COST_VERSION);
+  ep_writer_member_string(&writer, "device", key->device);
+  ep_writer_member_string(&writer, "name", key->name);
+  ep_writer_member_string(&writer, "instruction_set", key->instruction_set);
+  ep_writer_member_integer(&writer, "threads", key->threads);
+  ep_writer_member_string(&writer, "driver", key->driver);
+  ep_writer_member_string(&writer, "version", key->version);
   ep_writer_key(&writer, "executors");
   ep_calibration_write(&writer, calibration);
   ep_writer_close(&writer, '}');

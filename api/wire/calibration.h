@@ -4,10 +4,15 @@
 #ifndef EP_API_WIRE_CALIBRATION_H
 #define EP_API_WIRE_CALIBRATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
+#include "api/json/writer.h"
+#include "api/names.h"
 #include "api/limits.h"
 #include "api/status.h"
+
+struct json_t; /* jansson's */
 
 enum {
   EP_COST_TERMS = EP_LIMIT_COST_TERMS, /* kinds of work that an executor's time is made of */
@@ -16,7 +21,7 @@ enum {
 };
 
 typedef struct {
-  char executor[32];
+  char executor[EP_EXECUTOR_BYTES];
   double start_seconds;          /* compiling and loading, before the first step */
   double again_seconds;          /* the same, of a program that was compiled before */
   double seconds[EP_COST_TERMS]; /* of one unit of each term */
@@ -33,9 +38,9 @@ typedef struct {
 
 /* What a calibration is good for: another processor, driver or program has other costs. */
 typedef struct {
-  char device[16];          /* "cpu", "cuda:0" */
-  char name[128];           /* "NVIDIA H200" */
-  char instruction_set[16]; /* "avx512", "sm_90" */
+  char device[EP_DEVICE_ID_BYTES]; /* "cpu", "cuda:0" */
+  char name[128];                  /* "NVIDIA H200" */
+  char instruction_set[16];        /* "avx512", "sm_90" */
   int threads;
   char driver[32];  /* "CUDA 12.8"; "" for none */
   char version[32]; /* of the program */
@@ -48,6 +53,11 @@ char *ep_calibration_format(const ep_calibration_key *key, const ep_calibration 
  * says. */
 ep_status ep_calibration_parse(const char *text, size_t bytes, const ep_calibration_key *key,
                                ep_calibration *out, ep_error *error);
+
+/* The array of executors within a larger text; reading is false when it is none, or has a number
+ * that is not finite or below 0. */
+void ep_calibration_write(ep_writer *writer, const ep_calibration *calibration);
+bool ep_calibration_read(const struct json_t *executors, ep_calibration *out);
 
 const ep_executor_cost *ep_calibration_find(const ep_calibration *calibration,
                                             const char *executor); /* NULL = not there */

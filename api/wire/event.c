@@ -4,56 +4,36 @@
 #include <string.h>
 
 #include "api/json/writer.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 
 /* Matrices of more classes would not fit EP_LIMIT_EVENT_BYTES; GET /v1/jobs/{id} has them. */
 enum { EVENT_CLASSES = 64 };
 
-static void write_integer(ep_writer *writer, const char *key, int64_t value) {
-  ep_writer_key(writer, key);
-  ep_writer_integer(writer, value);
-}
-
-static void write_string(ep_writer *writer, const char *key, const char *value) {
-  ep_writer_key(writer, key);
-  ep_writer_string(writer, value);
-}
-
-static void write_number(ep_writer *writer, const char *key, double value) {
-  ep_writer_key(writer, key);
-  ep_writer_number(writer, value);
-}
-
-static void write_number_or_null(ep_writer *writer, const char *key, double value) {
-  ep_writer_key(writer, key);
-  ep_writer_number_or_null(writer, value);
-}
-
 static void epoch_write(ep_writer *writer, const ep_event *event) {
   const ep_progress_record *progress = &event->progress;
-  write_integer(writer, "epoch", progress->epoch);
-  write_integer(writer, "epochs", event->epochs);
-  write_number(writer, "loss", progress->loss);
-  write_number_or_null(writer, "error", progress->error);
+  ep_writer_member_integer(writer, "epoch", progress->epoch);
+  ep_writer_member_integer(writer, "epochs", event->epochs);
+  ep_writer_member_number(writer, "loss", progress->loss);
+  ep_writer_member_number_or_null(writer, "error", progress->error);
   ep_writer_key(writer, "validation");
   if (isnan(progress->validation_loss)) {
     ep_writer_null(writer);
   } else {
     ep_writer_open(writer, '{');
-    write_number(writer, "loss", progress->validation_loss);
-    write_number_or_null(writer, "error", progress->validation_error);
+    ep_writer_member_number(writer, "loss", progress->validation_loss);
+    ep_writer_member_number_or_null(writer, "error", progress->validation_error);
     ep_writer_close(writer, '}');
   }
-  write_number(writer, "lr", progress->lr);
-  write_number(writer, "elapsed_seconds", progress->elapsed_seconds);
-  write_number_or_null(writer, "eta_seconds", event->eta_seconds);
+  ep_writer_member_number(writer, "lr", progress->lr);
+  ep_writer_member_number(writer, "elapsed_seconds", progress->elapsed_seconds);
+  ep_writer_member_number_or_null(writer, "eta_seconds", event->eta_seconds);
 }
 
 static void end_write(ep_writer *writer, const ep_event *event, int max_classes) {
   const ep_job_result *result = event->result;
-  write_string(writer, "status", ep_state_name(event->state));
-  write_integer(writer, "epoch", result ? result->epochs_done : 0);
-  write_integer(writer, "epochs", event->epochs);
+  ep_writer_member_string(writer, "status", ep_state_name(event->state));
+  ep_writer_member_integer(writer, "epoch", result ? result->epochs_done : 0);
+  ep_writer_member_integer(writer, "epochs", event->epochs);
   ep_writer_key(writer, "metrics");
   if (result)
     ep_metrics_write(writer, result, max_classes, true);
@@ -63,17 +43,17 @@ static void end_write(ep_writer *writer, const ep_event *event, int max_classes)
   ep_weights_write_reference(writer, result, event->job);
   const char *reason = event->message;
   if (!reason && result && result->message[0]) reason = result->message;
-  write_string(writer, "error", reason);
+  ep_writer_member_string(writer, "error", reason);
   ep_writer_key(writer, "timing");
   if (!result) {
     ep_writer_null(writer);
     return;
   }
   ep_writer_open(writer, '{');
-  write_number_or_null(writer, "train_seconds", result->train_seconds);
-  write_number_or_null(writer, "test_seconds", result->test_seconds);
-  write_number_or_null(writer, "epoch_microseconds", result->epoch_microseconds);
-  write_number_or_null(writer, "samples_per_second", result->samples_per_second);
+  ep_writer_member_number_or_null(writer, "train_seconds", result->train_seconds);
+  ep_writer_member_number_or_null(writer, "test_seconds", result->test_seconds);
+  ep_writer_member_number_or_null(writer, "epoch_microseconds", result->epoch_microseconds);
+  ep_writer_member_number_or_null(writer, "samples_per_second", result->samples_per_second);
   ep_writer_close(writer, '}');
 }
 
@@ -82,17 +62,17 @@ static void body_write(ep_writer *writer, const ep_event *event, int max_classes
   case EP_EVENT_EPOCH: epoch_write(writer, event); break;
   case EP_EVENT_END: end_write(writer, event, max_classes); break;
   case EP_EVENT_STARTED:
-    write_integer(writer, "attempt", event->attempt);
-    write_string(writer, "device", event->device);
-    write_string(writer, "executor", event->executor);
-    write_integer(writer, "epochs", event->epochs);
+    ep_writer_member_integer(writer, "attempt", event->attempt);
+    ep_writer_member_string(writer, "device", event->device);
+    ep_writer_member_string(writer, "executor", event->executor);
+    ep_writer_member_integer(writer, "epochs", event->epochs);
     break;
   case EP_EVENT_RESTARTED:
-    write_integer(writer, "attempt", event->attempt);
-    write_string(writer, "message", event->message);
+    ep_writer_member_integer(writer, "attempt", event->attempt);
+    ep_writer_member_string(writer, "message", event->message);
     break;
   default:
-    if (event->message) write_string(writer, "message", event->message);
+    if (event->message) ep_writer_member_string(writer, "message", event->message);
   }
 }
 
@@ -100,11 +80,10 @@ static size_t event_write(const ep_event *event, char *buffer, size_t capacity, 
   ep_writer writer;
   ep_writer_init_fixed(&writer, buffer, capacity);
   ep_writer_open(&writer, '{');
-  write_integer(&writer, "seq", event->seq);
-  write_string(&writer, "job", event->job);
-  write_string(&writer, "type", ep_event_type_name(event->type));
-  ep_writer_key(&writer, "time");
-  ep_writer_time(&writer, event->time_us);
+  ep_writer_member_integer(&writer, "seq", event->seq);
+  ep_writer_member_string(&writer, "job", event->job);
+  ep_writer_member_string(&writer, "type", ep_event_type_name(event->type));
+  ep_writer_member_time(&writer, "time", event->time_us);
   body_write(&writer, event, max_classes);
   ep_writer_close(&writer, '}');
   ep_writer_bytes(&writer, "\n", 1);

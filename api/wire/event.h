@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/names.h"
 #include "api/vocabulary.h"
 #include "api/wire/result.h"
 
@@ -49,7 +50,7 @@ ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error
 
 /* Where a `started` line says that the job runs; "" for what it does not say. */
 typedef struct {
-  char device[16], executor[32];
+  char device[EP_DEVICE_ID_BYTES], executor[EP_EXECUTOR_BYTES];
 } ep_event_place;
 ep_status ep_event_parse_place(const char *line, size_t bytes, ep_event_place *out,
                                ep_error *error);

@@ -5,25 +5,39 @@
 #include <string.h>
 
 #include "api/json/writer.h"
-#include "api/wire/calibration_fields.h"
-#include "api/wire/frame_format.h"
-#include "api/wire/result_fields.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are little-endian, as is memory");
 
-const char *const ep_command_names[EP_COMMAND_NAMES] = {"train", "cancel", "predict", "probe",
-                                                        "calibrate"};
-const char *const ep_reply_names[EP_REPLY_NAMES] = {"ready",     "started", "finished",
-                                                    "predicted", "probed",  "calibrated"};
+#define NAME_ROW(code, name) name,
+static const char *const command_names[] = {EP_COMMAND_TABLE(NAME_ROW)};
+static const char *const reply_names[] = {EP_REPLY_TABLE(NAME_ROW)};
+enum {
+  COMMANDS = sizeof command_names / sizeof *command_names,
+  REPLIES = sizeof reply_names / sizeof *reply_names
+};
 
-static void write_integer(ep_writer *writer, const char *key, int64_t value) {
-  ep_writer_key(writer, key);
-  ep_writer_integer(writer, value);
+static int name_find(const char *const *names, int count, const char *name) {
+  for (int i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0) return i;
+  return -1;
 }
 
-static void write_string(ep_writer *writer, const char *key, const char *value) {
-  ep_writer_key(writer, key);
-  ep_writer_string(writer, value);
+const char *ep_command_kind_name(ep_command_kind kind) {
+  assert((int)kind < COMMANDS);
+  return command_names[kind];
+}
+
+int ep_command_kind_from_name(const char *name) {
+  return name_find(command_names, COMMANDS, name);
+}
+
+const char *ep_reply_kind_name(ep_reply_kind kind) {
+  assert((int)kind < REPLIES);
+  return reply_names[kind];
+}
+
+int ep_reply_kind_from_name(const char *name) {
+  return name_find(reply_names, REPLIES, name);
 }
 
 /* A growing block with room for the header. */
@@ -68,18 +82,17 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
   ep_writer writer;
   frame_begin(&writer);
   object_begin(&writer);
-  write_string(&writer, "command", ep_command_names[command->kind]);
-  ep_writer_key(&writer, "request");
-  ep_writer_unsigned(&writer, command->request);
-  write_string(&writer, "job", command->job);
-  write_integer(&writer, "attempt", command->attempt);
+  ep_writer_member_string(&writer, "command", ep_command_kind_name(command->kind));
+  ep_writer_member_unsigned(&writer, "request", command->request);
+  ep_writer_member_string(&writer, "job", command->job);
+  ep_writer_member_integer(&writer, "attempt", command->attempt);
   if (command->kind == EP_COMMAND_TRAIN) {
-    write_string(&writer, "spec", command->spec);
-    write_string(&writer, "executor", command->executor);
+    ep_writer_member_string(&writer, "spec", command->spec);
+    ep_writer_member_string(&writer, "executor", command->executor);
   }
   if (command->kind == EP_COMMAND_PREDICT) {
-    write_integer(&writer, "rows", command->rows);
-    write_integer(&writer, "columns", command->columns);
+    ep_writer_member_integer(&writer, "rows", command->rows);
+    ep_writer_member_integer(&writer, "columns", command->columns);
   }
   ep_writer_close(&writer, '}');
   if (command->kind == EP_COMMAND_PREDICT)
@@ -88,24 +101,22 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
 }
 
 static void error_write(ep_writer *writer, const ep_error *error) {
-  ep_writer_key(writer, "error");
-  ep_writer_open(writer, '{');
-  write_string(writer, "status", ep_status_name(error->status));
-  write_string(writer, "pointer", error->pointer);
-  write_string(writer, "message", error->message);
+  ep_writer_member_open(writer, "error", '{');
+  ep_writer_member_string(writer, "status", ep_status_name(error->status));
+  ep_writer_member_string(writer, "pointer", error->pointer);
+  ep_writer_member_string(writer, "message", error->message);
   ep_writer_close(writer, '}');
 }
 
 static void device_write(ep_writer *writer, const ep_device_info *device) {
-  ep_writer_key(writer, "device");
-  ep_writer_open(writer, '{');
-  write_string(writer, "name", device->name);
-  write_string(writer, "id", device->id);
-  write_string(writer, "instruction_set", device->instruction_set);
-  write_string(writer, "driver", device->driver);
-  write_integer(writer, "memory_bytes", device->memory_bytes);
-  write_integer(writer, "memory_free_bytes", device->memory_free_bytes);
-  write_integer(writer, "threads", device->threads);
+  ep_writer_member_open(writer, "device", '{');
+  ep_writer_member_string(writer, "name", device->name);
+  ep_writer_member_string(writer, "id", device->id);
+  ep_writer_member_string(writer, "instruction_set", device->instruction_set);
+  ep_writer_member_string(writer, "driver", device->driver);
+  ep_writer_member_integer(writer, "memory_bytes", device->memory_bytes);
+  ep_writer_member_integer(writer, "memory_free_bytes", device->memory_free_bytes);
+  ep_writer_member_integer(writer, "threads", device->threads);
   ep_writer_close(writer, '}');
 }
 
@@ -113,26 +124,25 @@ uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes) {
   ep_writer writer;
   frame_begin(&writer);
   object_begin(&writer);
-  write_string(&writer, "reply", ep_reply_names[reply->kind]);
-  ep_writer_key(&writer, "request");
-  ep_writer_unsigned(&writer, reply->request);
-  write_string(&writer, "job", reply->job);
-  write_integer(&writer, "attempt", reply->attempt);
+  ep_writer_member_string(&writer, "reply", ep_reply_kind_name(reply->kind));
+  ep_writer_member_unsigned(&writer, "request", reply->request);
+  ep_writer_member_string(&writer, "job", reply->job);
+  ep_writer_member_integer(&writer, "attempt", reply->attempt);
   error_write(&writer, &reply->error);
   switch (reply->kind) {
   case EP_REPLY_READY: device_write(&writer, &reply->device); break;
   case EP_REPLY_STARTED:
-    write_string(&writer, "executor", reply->executor);
-    write_integer(&writer, "parameters", reply->parameters);
-    write_integer(&writer, "bytes", reply->bytes);
+    ep_writer_member_string(&writer, "executor", reply->executor);
+    ep_writer_member_integer(&writer, "parameters", reply->parameters);
+    ep_writer_member_integer(&writer, "bytes", reply->bytes);
     break;
   case EP_REPLY_FINISHED:
     ep_writer_key(&writer, "result");
     ep_job_result_write(&writer, &reply->result);
     break;
   case EP_REPLY_PREDICTED:
-    write_integer(&writer, "rows", reply->rows);
-    write_integer(&writer, "columns", reply->columns);
+    ep_writer_member_integer(&writer, "rows", reply->rows);
+    ep_writer_member_integer(&writer, "columns", reply->columns);
     break;
   case EP_REPLY_PROBED: break;
   case EP_REPLY_CALIBRATED:

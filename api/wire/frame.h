@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "api/limits.h"
+#include "api/names.h"
 #include "api/wire/calibration.h"
 #include "api/wire/event.h"
 #include "api/wire/result.h"
@@ -20,40 +21,60 @@ enum { EP_FRAME_HEADER_BYTES = 8 };
 
 typedef enum { EP_FRAME_COMMAND = 1, EP_FRAME_REPLY = 2, EP_FRAME_PROGRESS = 3 } ep_frame_kind;
 
+/* X(code, JSON name): what epochd tells a worker to do. */
+#define EP_COMMAND_TABLE(X)                                                                \
+  X(TRAIN, "train")         /* job, attempt, spec, executor */                             \
+  X(CANCEL, "cancel")       /* job */                                                      \
+  X(PREDICT, "predict")     /* request, job, x [rows, columns] */                          \
+  X(PROBE, "probe")         /* request: compute something small on the device and reply */ \
+  X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
+
 typedef enum {
-  EP_COMMAND_TRAIN,    /* job, attempt, spec, executor */
-  EP_COMMAND_CANCEL,   /* job */
-  EP_COMMAND_PREDICT,  /* request, job, x [rows, columns] */
-  EP_COMMAND_PROBE,    /* request: do a little real work on the device and answer */
-  EP_COMMAND_CALIBRATE /* request: find out what work costs here, unless there is a job to do */
+#define EP_COMMAND_ENUM(code, name) EP_COMMAND_##code,
+  EP_COMMAND_TABLE(EP_COMMAND_ENUM)
+#undef EP_COMMAND_ENUM
 } ep_command_kind;
 
 typedef struct {
   ep_command_kind kind;
-  uint64_t request; /* echoed in the reply */
-  char job[40];     /* its folder is jobs/<job> below the data folder */
+  uint64_t request;      /* echoed in the reply */
+  char job[EP_ID_BYTES]; /* its folder is jobs/<job> below the data folder */
   int attempt; /* echoed in all that the worker says of this training: a late worker is known by it
                 */
   char *spec;  /* train: the stored spec's JSON text, owned */
-  char executor[32]; /* train: the one of an earlier start, to be used again; "" = choose */
-  double *x;         /* predict: owned */
+  char executor[EP_EXECUTOR_BYTES]; /* train: the one of an earlier start, to be used again; "" =
+                                       choose */
+  double *x;                        /* predict: owned */
   int64_t rows, columns;
 } ep_command;
 
+/* X(code, JSON name): what a worker sends. */
+#define EP_REPLY_TABLE(X)                                                                      \
+  X(READY, "ready")       /* device: the first frame of a worker */                            \
+  X(STARTED, "started")   /* job, attempt, executor, parameters, bytes */                      \
+  X(FINISHED, "finished") /* job, attempt, result */                                           \
+  X(PREDICTED,                                                                                 \
+    "predicted")      /* request, output [rows, columns] in the units of the data, or error */ \
+  X(PROBED, "probed") /* request, error (status EP_OK when the device works) */                \
+  X(CALIBRATED,                                                                                \
+    "calibrated") /* request, calibration, or error: EP_BUSY when a job came in between */
+
 typedef enum {
-  EP_REPLY_READY,     /* the worker's first words: device */
-  EP_REPLY_STARTED,   /* job, attempt, executor, parameters, bytes */
-  EP_REPLY_FINISHED,  /* job, attempt, result */
-  EP_REPLY_PREDICTED, /* request, output [rows, columns] in the units of the data, or error */
-  EP_REPLY_PROBED,    /* request, error (status EP_OK when the device works) */
-  EP_REPLY_CALIBRATED /* request, calibration, or error: EP_BUSY when a job came in between */
+#define EP_REPLY_ENUM(code, name) EP_REPLY_##code,
+  EP_REPLY_TABLE(EP_REPLY_ENUM)
+#undef EP_REPLY_ENUM
 } ep_reply_kind;
 
+const char *ep_command_kind_name(ep_command_kind kind);
+int ep_command_kind_from_name(const char *name); /* -1 when there is no such name */
+const char *ep_reply_kind_name(ep_reply_kind kind);
+int ep_reply_kind_from_name(const char *name);
+
 typedef struct {
-  char name[128];           /* "NVIDIA H200", "Intel(R) Xeon(R) …" */
-  char id[16];              /* "cpu", "cuda:0" */
-  char instruction_set[16]; /* "amx", "avx512", "avx2", "baseline"; "sm_90" */
-  char driver[32];          /* "CUDA 12.8"; "" for none */
+  char name[128];              /* "NVIDIA H200", "Intel(R) Xeon(R) …" */
+  char id[EP_DEVICE_ID_BYTES]; /* "cpu", "cuda:0" */
+  char instruction_set[16];    /* "amx", "avx512", "avx2", "baseline"; "sm_90" */
+  char driver[32];             /* "CUDA 12.8"; "" for none */
   int64_t memory_bytes, memory_free_bytes;
   int threads; /* CPU threads, or multiprocessors */
 } ep_device_info;
@@ -61,9 +82,9 @@ typedef struct {
 typedef struct {
   ep_reply_kind kind;
   uint64_t request;
-  char job[40];
+  char job[EP_ID_BYTES];
   int attempt;
-  char executor[32];
+  char executor[EP_EXECUTOR_BYTES];
   int64_t parameters, bytes;
   ep_device_info device;
   ep_job_result result; /* owned parts: ep_reply_deinit */
@@ -74,12 +95,22 @@ typedef struct {
 } ep_reply;
 
 typedef struct {
-  char job[40];
+  char job[EP_ID_BYTES];
   int attempt;
   uint32_t count; /* 0: the training goes on and has nothing to report; the watchdog waits anew. So
                      is the first of each, before the job is looked at: the worker has begun */
   const ep_progress_record *records; /* [count]; decoded ones point into the frame's payload copy */
 } ep_progress;
+
+/* The payload of progress: this, then `count` records. */
+typedef struct {
+  char job[EP_ID_BYTES];
+  int32_t attempt;
+  uint32_t count;
+} ep_progress_prefix;
+
+_Static_assert(sizeof(ep_progress_prefix) == 48, "no padding on the wire");
+_Static_assert(sizeof(ep_progress_record) == 56, "no padding on the wire");
 
 /* Encoders return a whole frame (header and payload) in one block that the caller frees; NULL when
  * memory is short or it would be over EP_LIMIT_FRAME_BYTES. */

@@ -4,9 +4,7 @@
 #include <string.h>
 
 #include "api/json/json.h"
-#include "api/wire/calibration_fields.h"
-#include "api/wire/frame_format.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/frame.h"
 
 ep_status ep_frame_header(const uint8_t header[EP_FRAME_HEADER_BYTES], ep_frame_kind *kind,
                           size_t *payload_bytes, ep_error *error) {
@@ -28,18 +26,17 @@ static bool job_is_good(const char *job) {
          strlen(job);
 }
 
-static int name_find(const char *const *names, int count, const json_t *value) {
-  const char *name = json_string_value(value);
-  for (int i = 0; name && i < count; i++)
-    if (strcmp(names[i], name) == 0) return i;
-  return -1;
+/* The kind of that name at `key`, or -1. */
+static int kind_read(const json_t *root, const char *key, int (*from_name)(const char *name)) {
+  const char *name = json_string_value(json_object_get(root, key));
+  return name ? from_name(name) : -1;
 }
 
 /* The head that commands and replies share. */
-static bool head_read(const json_t *root, uint64_t *request, char job[40], int *attempt) {
+static bool head_read(const json_t *root, uint64_t *request, char job[EP_ID_BYTES], int *attempt) {
   int64_t number, tries;
   if (!ep_json_get_integer(root, "request", 0, INT64_MAX, &number) ||
-      !ep_json_get_text(root, "job", job, 40) || !job_is_good(job) ||
+      !ep_json_get_text(root, "job", job, EP_ID_BYTES) || !job_is_good(job) ||
       !ep_json_get_integer(root, "attempt", 0, INT_MAX, &tries))
     return false;
   *request = (uint64_t)number;
@@ -76,7 +73,7 @@ static bool values_read(const json_t *root, const uint8_t *values, size_t values
 
 static bool command_read(const json_t *root, const uint8_t *values, size_t values_bytes,
                          ep_command *out) {
-  int kind = name_find(ep_command_names, EP_COMMAND_NAMES, json_object_get(root, "command"));
+  int kind = kind_read(root, "command", ep_command_kind_from_name);
   if (kind < 0 || !head_read(root, &out->request, out->job, &out->attempt)) return false;
   out->kind = (ep_command_kind)kind;
   bool of_job = out->kind != EP_COMMAND_PROBE && out->kind != EP_COMMAND_CALIBRATE;
@@ -136,7 +133,7 @@ static bool device_read(const json_t *root, ep_device_info *out) {
 
 static bool reply_read(const json_t *root, const uint8_t *values, size_t values_bytes,
                        ep_reply *out, ep_error *error) {
-  int kind = name_find(ep_reply_names, EP_REPLY_NAMES, json_object_get(root, "reply"));
+  int kind = kind_read(root, "reply", ep_reply_kind_from_name);
   if (kind < 0 || !head_read(root, &out->request, out->job, &out->attempt) ||
       !error_read(root, &out->error))
     return false;

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "engine/files/disk_wait.h"
+#include "engine/files/path.h"
 #include "engine/files/sha256.h"
 
 enum { BUFFER_BYTES = 1 << 16, HASHED_BESIDE_BYTES = 1 << 20, PIECE_BYTES = 8 << 20 };
@@ -21,7 +21,7 @@ struct ep_durable_file {
   crypto_hash_sha256_state hash;
   int64_t bytes;
   size_t used;
-  char path[PATH_MAX], temporary[PATH_MAX];
+  char path[EP_PATH_BYTES], temporary[EP_PATH_BYTES];
   uint8_t buffer[BUFFER_BYTES];
 };
 
@@ -45,9 +45,9 @@ ep_status ep_durable_folder_sync(const char *folder, ep_error *error) {
 ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_error *error) {
   *out = NULL;
   ep_durable_file *file = malloc(sizeof *file);
-  if (!file) return ep_fail(error, EP_NO_MEMORY, "no memory to write %s", path);
+  if (!file) return ep_fail_memory(error);
   int length = snprintf(file->temporary, sizeof file->temporary, "%s.tmp", path);
-  if (length < 0 || length >= PATH_MAX) {
+  if (length < 0 || length >= EP_PATH_BYTES) {
     free(file);
     return ep_fail(error, EP_IO, "a path of %d bytes is too long", length);
   }
@@ -106,10 +106,10 @@ static ep_status large_write(ep_durable_file *file, const void *bytes, size_t co
   bool threaded =
       count >= HASHED_BESIDE_BYTES && pthread_create(&thread, NULL, hash_run, &job) == 0;
   ep_status status = EP_OK;
-  for (size_t at = 0; at < count && !status; at += PIECE_BYTES) {
+  for (size_t at = 0; at < count && status == EP_OK; at += PIECE_BYTES) {
     size_t piece = count - at < PIECE_BYTES ? count - at : PIECE_BYTES;
     status = ep_file_write_all(file->file, (const uint8_t *)bytes + at, piece, error);
-    if (!status && piece == PIECE_BYTES) status = write_begin(file, error);
+    if (status == EP_OK && piece == PIECE_BYTES) status = write_begin(file, error);
   }
   if (threaded)
     pthread_join(thread, NULL);
@@ -123,7 +123,7 @@ ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t
   ep_status status = EP_OK;
   file->bytes += (int64_t)count;
   if (count > BUFFER_BYTES - file->used) status = flush(file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (count > BUFFER_BYTES) return large_write(file, bytes, count, error);
   ep_sha256_update(&file->hash, bytes, count);
   memcpy(file->buffer + file->used, bytes, count);
@@ -132,17 +132,18 @@ ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t
 }
 
 /* Every byte in the file; *sha256 and *bytes say what was written. */
-static ep_status complete(ep_durable_file *file, char sha256[65], int64_t *bytes, ep_error *error) {
+static ep_status complete(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes,
+                          ep_error *error) {
   ep_status status = flush(file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (sha256) ep_sha256_final(&file->hash, sha256);
   if (bytes) *bytes = file->bytes;
   return EP_OK;
 }
 
 /* The folder that a file lies in. */
-static void folder_of(const ep_durable_file *file, char folder[PATH_MAX]) {
-  memcpy(folder, file->path, PATH_MAX);
+static void folder_of(const ep_durable_file *file, char folder[EP_PATH_BYTES]) {
+  memcpy(folder, file->path, EP_PATH_BYTES);
   char *slash = strrchr(folder, '/');
   if (!slash)
     memcpy(folder, ".", 2);
@@ -160,12 +161,12 @@ static ep_status file_place(const ep_durable_file *file, ep_error *error) {
   return ep_fail(error, ep_status_from_errno(errno), "%s: rename: %s", file->path, strerror(errno));
 }
 
-ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, char sha256[65],
-                                int64_t *bytes, ep_error *error) {
+ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file,
+                                char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   assert(group->count < EP_DURABLE_GROUP_MOST);
   ep_status status = complete(file, sha256, bytes, error);
-  if (!status) status = write_begin(file, error);
-  if (status)
+  if (status == EP_OK) status = write_begin(file, error);
+  if (status != EP_OK)
     ep_durable_file_abandon(file);
   else
     group->file[group->count++] = file;
@@ -181,7 +182,7 @@ void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to) {
 /* All files and their folder, waited for at the same time. */
 static ep_status group_sync(const ep_durable_group *group, ep_error *error) {
   ep_disk_wait waits[EP_DURABLE_GROUP_MOST + 1];
-  char folder[PATH_MAX];
+  char folder[EP_PATH_BYTES];
   for (int i = 0; i < group->count; i++)
     waits[i] = (ep_disk_wait){group->file[i]->file, group->file[i]->path};
   folder_of(group->file[0], folder);
@@ -193,13 +194,13 @@ ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error) {
   ep_status status = EP_OK;
   int placed = 0;
   if (group->count == 0) return EP_OK;
-  while (placed < group->count && !status) {
+  while (placed < group->count && status == EP_OK) {
     status = file_place(group->file[placed], error);
-    if (!status) placed++;
+    if (status == EP_OK) placed++;
   }
-  if (!status) status = group_sync(group, error);
+  if (status == EP_OK) status = group_sync(group, error);
   for (int i = 0; i < placed; i++) {
-    if (status) unlink(group->file[i]->path);
+    if (status != EP_OK) unlink(group->file[i]->path);
     handle_close(group->file[i]);
   }
   for (int i = placed; i < group->count; i++) ep_durable_file_abandon(group->file[i]);
@@ -212,13 +213,13 @@ void ep_durable_group_abandon(ep_durable_group *group) {
   group->count = 0;
 }
 
-ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[65], int64_t *bytes,
-                                 ep_error *error) {
-  char folder[PATH_MAX];
+ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES],
+                                 int64_t *bytes, ep_error *error) {
+  char folder[EP_PATH_BYTES];
   ep_status status = complete(file, sha256, bytes, error);
-  if (!status && fsync(file->file) != 0) status = sync_fail(file, error);
-  if (!status) status = file_place(file, error);
-  if (status) {
+  if (status == EP_OK && fsync(file->file) != 0) status = sync_fail(file, error);
+  if (status == EP_OK) status = file_place(file, error);
+  if (status != EP_OK) {
     ep_durable_file_abandon(file);
     return status;
   }

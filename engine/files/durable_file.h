@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/names.h"
 #include "api/status.h"
 
 typedef struct ep_durable_file ep_durable_file;
@@ -15,9 +16,9 @@ ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_err
 ep_status ep_durable_file_write(ep_durable_file *file, const void *bytes, size_t count,
                                 ep_error *error);
 /* Puts it in place and destroys the handle, whatever the outcome; on failure nothing is left.
- * sha256: [65] hex, bytes: the size; both may be NULL. */
-ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[65], int64_t *bytes,
-                                 ep_error *error);
+ * sha256: [EP_SHA256_HEX_BYTES] hex, bytes: the size; both may be NULL. */
+ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[EP_SHA256_HEX_BYTES],
+                                 int64_t *bytes, ep_error *error);
 /* Gives it up: the temporary file is removed. NULL is allowed. */
 void ep_durable_file_abandon(ep_durable_file *file);
 
@@ -34,8 +35,8 @@ typedef struct {
 
 /* Takes ownership of a file whose last byte was written, also on failure. sha256 and bytes as in
  * ep_durable_file_commit. The group has room. */
-ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file, char sha256[65],
-                                int64_t *bytes, ep_error *error);
+ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file,
+                                char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error);
 /* Moves all files of `from`, which is empty afterwards, behind those of `to`, which has room. */
 void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to);
 /* Puts all in place; the group is empty afterwards, whatever the outcome. On failure nothing is

@@ -99,8 +99,8 @@ void ep_sha256_update(crypto_hash_sha256_state *state, const void *bytes, size_t
   crypto_hash_sha256_update(state, at, count);
 }
 
-void ep_sha256_final(crypto_hash_sha256_state *state, char text[65]) {
+void ep_sha256_final(crypto_hash_sha256_state *state, char text[EP_SHA256_HEX_BYTES]) {
   uint8_t digest[crypto_hash_sha256_BYTES];
   crypto_hash_sha256_final(state, digest);
-  sodium_bin2hex(text, 65, digest, sizeof digest);
+  sodium_bin2hex(text, EP_SHA256_HEX_BYTES, digest, sizeof digest);
 }

@@ -6,10 +6,12 @@
 #include <sodium.h>
 #include <stddef.h>
 
+#include "api/names.h"
+
 /* crypto_hash_sha256_update: the state is libsodium's, and may be used with its functions too. */
 void ep_sha256_update(crypto_hash_sha256_state *state, const void *bytes, size_t count);
 
-/* Ends the hash. text: [65] hex. */
-void ep_sha256_final(crypto_hash_sha256_state *state, char text[65]);
+/* Ends the hash. text: [EP_SHA256_HEX_BYTES]. */
+void ep_sha256_final(crypto_hash_sha256_state *state, char text[EP_SHA256_HEX_BYTES]);
 
 #endif

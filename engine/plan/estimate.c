@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/responses/validation.h"
 #include "engine/plan/cost.h"
 #include "engine/plan/parts.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/limits.h"
+#include "api/responses/validation.h"
 #include "engine/plan/parts.h"
 
 /* Are there rows and columns at all, and not too many? */
@@ -116,8 +117,7 @@ static ep_status scaling_make(const ep_data_spec *data, ep_plan *plan, ep_proble
   int64_t channels = plan->program.stored.channels;
   plan->x_scale = malloc((size_t)channels * sizeof *plan->x_scale);
   plan->x_shift = malloc((size_t)channels * sizeof *plan->x_shift);
-  if (!plan->x_scale || !plan->x_shift)
-    return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory to plan the job");
+  if (!plan->x_scale || !plan->x_shift) return ep_problem_fail_memory(problem);
   double scale = data->scale != 0 ? data->scale : data->normalize ? 1.0 / 255 : 1;
   for (int64_t i = 0; i < channels; i++) {
     int64_t figure = data->normalize_channels > 1 ? i : 0;
@@ -138,8 +138,7 @@ static ep_status class_weights_make(const ep_job_spec *spec, ep_plan *plan, ep_p
   if (!spec->class_weights) return EP_OK;
   int64_t classes = plan->program.out_features;
   plan->class_weights = malloc((size_t)classes * sizeof *plan->class_weights);
-  if (!plan->class_weights)
-    return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory to plan the job");
+  if (!plan->class_weights) return ep_problem_fail_memory(problem);
   for (int64_t i = 0; i < classes; i++) plan->class_weights[i] = (float)spec->class_weights[i];
   plan->program.class_weights = plan->class_weights;
   return EP_OK;
@@ -193,7 +192,7 @@ ep_status ep_plan_create(const ep_job_spec *spec, const ep_data_shape *shape, ep
     return ep_problem_add(problem, EP_INVALID, "/model/layers", "must have 1 to %d layers",
                           EP_LIMIT_LAYERS);
   ep_plan *plan = plan_allocate(layers);
-  if (!plan) return ep_problem_set(problem, EP_NO_MEMORY, "not enough memory to plan the job");
+  if (!plan) return ep_problem_fail_memory(problem);
   plan->shape = *shape;
   if (shape->one_hot && ep_loss_takes_classes(spec->loss)) {
     plan->shape.classes = shape->target_columns;

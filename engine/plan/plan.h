@@ -3,9 +3,10 @@
 #ifndef EP_ENGINE_PLAN_PLAN_H
 #define EP_ENGINE_PLAN_PLAN_H
 
-#include "api/responses/job.h"
+#include "api/responses/validation.h"
 #include "api/spec/spec.h"
 #include "api/wire/calibration.h"
+#include "api/wire/frame.h"
 #include "kernels/program.h"
 
 /* What is known of a job's rows without reading them all (engine/data/datasets/dataset.h makes it).

@@ -3,30 +3,31 @@
 #include <math.h>
 #include <stdlib.h>
 
-ep_status ep_early_stopping_init(ep_early_stopping *selection, const ep_job_spec *spec,
+ep_status ep_early_stopping_init(ep_early_stopping *early_stopping, const ep_job_spec *spec,
                                  int64_t state_floats, int64_t optimizer_floats, ep_error *error) {
-  *selection = (ep_early_stopping){.spec = spec, .best = INFINITY};
+  *early_stopping = (ep_early_stopping){.spec = spec, .best = INFINITY};
   if (!spec->keep_best) return EP_OK;
-  selection->state = malloc((size_t)(state_floats + optimizer_floats) * sizeof *selection->state);
-  if (!selection->state) return ep_fail(error, EP_NO_MEMORY, "no memory for the best weights");
-  selection->optimizer = selection->state + state_floats;
+  early_stopping->state =
+      malloc((size_t)(state_floats + optimizer_floats) * sizeof *early_stopping->state);
+  if (!early_stopping->state) return ep_fail_memory(error);
+  early_stopping->optimizer = early_stopping->state + state_floats;
   return EP_OK;
 }
 
-void ep_early_stopping_deinit(ep_early_stopping *selection) {
-  free(selection->state);
-  *selection = (ep_early_stopping){0};
+void ep_early_stopping_deinit(ep_early_stopping *early_stopping) {
+  free(early_stopping->state);
+  *early_stopping = (ep_early_stopping){0};
 }
 
-bool ep_early_stopping_observe(ep_early_stopping *selection, int64_t epoch, double metric) {
-  const ep_job_spec *spec = selection->spec;
-  bool better = metric < selection->best - spec->early_stopping_min_delta;
+bool ep_early_stopping_observe(ep_early_stopping *early_stopping, int64_t epoch, double metric) {
+  const ep_job_spec *spec = early_stopping->spec;
+  bool better = metric < early_stopping->best - spec->early_stopping_min_delta;
   if (better) {
-    selection->best = metric;
-    selection->best_epoch = epoch;
+    early_stopping->best = metric;
+    early_stopping->best_epoch = epoch;
   }
   if (spec->early_stopping_patience > 0 &&
-      epoch - selection->best_epoch >= spec->early_stopping_patience)
-    selection->stops = true;
+      epoch - early_stopping->best_epoch >= spec->early_stopping_patience)
+    early_stopping->stops = true;
   return better;
 }

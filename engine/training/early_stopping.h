@@ -18,12 +18,12 @@ typedef struct {
 } ep_early_stopping;
 
 /* state_floats, optimizer_floats: of the program. */
-ep_status ep_early_stopping_init(ep_early_stopping *selection, const ep_job_spec *spec,
+ep_status ep_early_stopping_init(ep_early_stopping *early_stopping, const ep_job_spec *spec,
                                  int64_t state_floats, int64_t optimizer_floats, ep_error *error);
-void ep_early_stopping_deinit(ep_early_stopping *selection);
+void ep_early_stopping_deinit(ep_early_stopping *early_stopping);
 
 /* Tells the metric after `epoch`; true when it is the best so far, by more than min_delta. A NaN
  * never is. Sets `stops` once `patience` epochs have passed without a better one. */
-bool ep_early_stopping_observe(ep_early_stopping *selection, int64_t epoch, double metric);
+bool ep_early_stopping_observe(ep_early_stopping *early_stopping, int64_t epoch, double metric);
 
 #endif

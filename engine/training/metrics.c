@@ -65,7 +65,7 @@ static void scores_from_confusion(ep_split_metrics *out) {
 /* classes: at most EP_LIMIT_CLASSES. */
 static ep_status confusion_create(ep_split_metrics *out, int classes, ep_error *error) {
   out->confusion = calloc((size_t)classes * (size_t)classes, sizeof *out->confusion);
-  if (!out->confusion) return ep_fail(error, EP_NO_MEMORY, "no memory for a confusion matrix");
+  if (!out->confusion) return ep_fail_memory(error);
   out->classes = classes;
   return EP_OK;
 }
@@ -74,8 +74,7 @@ static ep_status confusion_create(ep_split_metrics *out, int classes, ep_error *
 static ep_status binary_metrics(const float *y, const float *outputs, int64_t count,
                                 float threshold, ep_split_metrics *out, ep_error *error) {
   ep_scored *decisions = malloc(2 * (size_t)count * sizeof *decisions);
-  if (!decisions)
-    return ep_fail(error, EP_NO_MEMORY, "no memory for %lld scores", (long long)count);
+  if (!decisions) return ep_fail_memory(error);
   ep_status status = confusion_create(out, 2, error);
   if (status == EP_OK) {
     for (int64_t i = 0; i < count; i++) {
@@ -152,7 +151,7 @@ static ep_status class_roc_auc(class_ranking *ranking, bool logits, double *out,
   free(ranking->normalizer);
   free(ranking->auc);
   if (!failed) return EP_OK;
-  return ep_fail(error, EP_NO_MEMORY, "no memory for %lld scores", (long long)ranking->rows);
+  return ep_fail_memory(error);
 }
 
 static void class_decisions_count(const int32_t *truth, const float *outputs, int64_t rows,
@@ -226,7 +225,7 @@ static ep_status regression_metrics(const regression *data, ep_split_metrics *ou
                                     ep_error *error) {
   int64_t columns = data->columns;
   double *memory = calloc(3 * (size_t)columns, sizeof *memory);
-  if (!memory) return ep_fail(error, EP_NO_MEMORY, "no memory for the metrics");
+  if (!memory) return ep_fail_memory(error);
   column_sums sums = {memory, memory + columns, memory + 2 * columns};
   double absolutes = columns_sum(data, &sums), squares = 0, r2 = 0;
   for (int64_t j = 0; j < columns; j++) {
@@ -246,18 +245,8 @@ ep_status ep_metrics_compute(const ep_prepared *prepared, ep_split split, ep_los
                              const float *outputs, int64_t out_features, ep_split_metrics *out,
                              ep_error *error) {
   int64_t rows = prepared->rows[split];
-  *out = (ep_split_metrics){.rows = rows,
-                            .loss = NAN,
-                            .mse = NAN,
-                            .rmse = NAN,
-                            .mae = NAN,
-                            .r2 = NAN,
-                            .accuracy = NAN,
-                            .precision = NAN,
-                            .recall = NAN,
-                            .f1 = NAN,
-                            .roc_auc = NAN,
-                            .error = NAN};
+  ep_split_metrics_clear(out);
+  out->rows = rows;
   if (rows == 0) return EP_OK;
   if (ep_loss_takes_classes(loss))
     return class_metrics(prepared->classes[split], outputs, rows, (int)out_features,

@@ -1,14 +1,15 @@
 #include "engine/training/predictions.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/number.h"
 #include "api/json/writer.h"
 #include "api/names.h"
 #include "engine/files/durable_file.h"
+#include "engine/files/path.h"
 #include "engine/parallel.h"
 
 /* The test split in the units of the data. */
@@ -34,7 +35,7 @@ static ep_status table_init(prediction_table *out, const ep_prepared *prepared, 
   int64_t columns = classes ? 1 : prepared->target_columns;
   size_t count = (size_t)rows * (size_t)columns;
   double *values = malloc((2 * count + 1) * sizeof *values);
-  if (!values) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu predictions", count);
+  if (!values) return ep_fail_memory(error);
   *out = (prediction_table){rows, columns, values, values + count, NULL, 0};
   if (ep_loss_is_classifier(loss)) out->output = outputs, out->output_columns = out_features;
 
@@ -176,8 +177,7 @@ static void window_write(prediction_file *out, text_window *window, int64_t valu
   ep_parallel_run(window->pieces, 1, pieces_make, window);
   for (int64_t i = 0; i < window->pieces; i++) {
     const ep_writer *text = &window->text[i];
-    if (text->failed && out->status == EP_OK)
-      out->status = ep_fail(out->error, EP_NO_MEMORY, "no memory for the predictions");
+    if (text->failed && out->status == EP_OK) out->status = ep_fail_memory(out->error);
     bytes_write(out, text->text, text->count);
     ep_writer_deinit(&window->text[i]);
   }
@@ -239,10 +239,10 @@ static void csv_write(prediction_file *out) {
 static ep_status file_write(ep_durable_group *group, const char *folder, const char *name,
                             void (*write)(prediction_file *out), const prediction_table *table,
                             ep_error *error) {
-  char path[PATH_MAX];
+  char path[EP_PATH_BYTES];
   prediction_file out = {.table = table, .error = error};
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  ep_status status = ep_durable_file_create(path, &out.file, error);
+  ep_status status = ep_path_join(path, error, folder, name, NULL);
+  if (status == EP_OK) status = ep_durable_file_create(path, &out.file, error);
   if (status != EP_OK) return status;
   write(&out);
   if (out.status == EP_OK) return ep_durable_group_take(group, out.file, NULL, NULL, error);

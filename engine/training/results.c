@@ -1,14 +1,13 @@
-/* results.c: what a training leaves behind: weights, metrics, predictions, times. */
-#include <limits.h>
+#include "engine/training/results.h"
+
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/names.h"
+#include "engine/files/path.h"
 #include "engine/training/mean_loss.h"
 #include "engine/training/metrics.h"
 #include "engine/training/predictions.h"
-#include "engine/training/trainer.h"
 #include "engine/weights/weights.h"
 
 /* Rows between two signs of life: seconds at most, on the slowest executor. */
@@ -22,8 +21,7 @@ static ep_status split_predict(ep_trainer *t, ep_split split, float **outputs, e
   *outputs = NULL;
   if (rows == 0) return EP_OK;
   *outputs = malloc((size_t)rows * (size_t)t->plan->program.out_features * sizeof **outputs);
-  if (!*outputs)
-    return ep_fail(error, EP_NO_MEMORY, "no memory for %lld predictions", (long long)rows);
+  if (!*outputs) return ep_fail_memory(error);
   const ep_program *program = &t->plan->program;
   int64_t value_bytes = program->x_type == EP_X_UINT8 ? 1 : (int64_t)sizeof(float);
   int64_t row_bytes = ep_shape_count(program->stored) * value_bytes;
@@ -85,11 +83,12 @@ static void *weights_write(void *context) {
   weights_saving *saving = context;
   const ep_trainer *t = saving->trainer;
   ep_job_result *result = saving->result;
-  char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s/" EP_WEIGHTS_FILE, t->job->job_folder);
-  saving->status =
-      ep_weights_add(&saving->files, path, t->plan, t->state, &t->data.scaling, t->job->spec_text,
-                     result->weights_sha256, &result->weights_bytes, &saving->error);
+  char path[EP_PATH_BYTES];
+  saving->status = ep_path_join(path, &saving->error, t->job->job_folder, EP_WEIGHTS_FILE, NULL);
+  if (saving->status == EP_OK)
+    saving->status =
+        ep_weights_add(&saving->files, path, t->plan, t->state, &t->data.scaling, t->job->spec_text,
+                       result->weights_sha256, &result->weights_bytes, &saving->error);
   result->has_weights = saving->status == EP_OK;
   return NULL;
 }
@@ -112,9 +111,6 @@ static ep_status weights_end(weights_saving *saving, ep_durable_group *files, ep
   return saving->status;
 }
 
-/* The weights, then the metrics of every split and the test set's predictions: whatever these may
- * run into, what was learned is kept. The files are put in place together: on a job of milliseconds
- * the waits for the disk are most of it. */
 ep_status ep_trainer_results(ep_trainer *t, ep_job_result *result, ep_error *error) {
   double epochs = (double)t->step / (double)t->steps_per_epoch;
   result->epochs_done = t->step / t->steps_per_epoch;

@@ -1,9 +1,11 @@
-/* setup.c: a job becomes a plan, rows, an instance on a device and first weights. */
+#include "engine/training/setup.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
-#include "engine/training/trainer.h"
+#include "engine/data/prepare/shape.h"
+#include "engine/training/segment.h"
 #include "engine/weights/weights.h"
 
 /* The first segment is sized as if the device did this many operations a second: a low guess, of a
@@ -20,7 +22,7 @@ static ep_status plan_make(ep_trainer *t, ep_error *error) {
   ep_problem *problem = calloc(1, sizeof *problem);
   bool stored = false;
   const ep_data_spec *data = &t->job->spec->data;
-  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the plan");
+  if (!problem) return ep_fail_memory(error);
   ep_status status = ep_data_meta_find(data, t->job->dataset_folder, &stored, &meta, error);
   if (status == EP_OK) {
     status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
@@ -66,17 +68,16 @@ static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   double step_operations = (double)t->plan->operations / (double)t->steps_per_epoch;
   double guess =
       strcmp(t->job->device, "cpu") == 0 ? cpu_operations_per_second : gpu_operations_per_second;
-  guess *= ep_segment_seconds / (step_operations + 1);
+  guess *= EP_SEGMENT_SECONDS / (step_operations + 1);
   if (guess > FIRST_SEGMENT_STEPS_MAX) guess = FIRST_SEGMENT_STEPS_MAX;
   t->segment_steps = guess < 1 ? 1 : (int64_t)guess;
   t->lr = malloc((size_t)most * sizeof *t->lr);
   t->loss = malloc((size_t)most * sizeof *t->loss);
   t->errors = malloc((size_t)most * sizeof *t->errors);
-  if (!t->lr || !t->loss || !t->errors)
-    return ep_fail(error, EP_NO_MEMORY, "no memory for the losses");
+  if (!t->lr || !t->loss || !t->errors) return ep_fail_memory(error);
   ep_schedule_init(&t->schedule, t->job->spec, t->steps_per_epoch);
   const ep_program *program = &t->plan->program;
-  return ep_early_stopping_init(&t->selection, t->job->spec, ep_program_state_floats(program),
+  return ep_early_stopping_init(&t->early_stopping, t->job->spec, ep_program_state_floats(program),
                                 program->optimizer_floats, error);
 }
 
@@ -98,7 +99,7 @@ static ep_status weights_make(ep_trainer *t, ep_error *error) {
   const ep_program *program = &t->plan->program;
   size_t state_floats = (size_t)ep_program_state_floats(program);
   t->state = calloc(state_floats + (size_t)program->optimizer_floats, sizeof *t->state);
-  if (!t->state) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu parameters", state_floats);
+  if (!t->state) return ep_fail_memory(error);
   if (program->optimizer_floats) t->optimizer = t->state + state_floats;
   if (t->job->init_weights)
     return ep_weights_load_into(t->job->init_weights, t->plan, t->state, error);
@@ -133,7 +134,7 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
 void ep_trainer_deinit(ep_trainer *t) {
   if (t->instance) t->job->backend_ops->release(t->instance);
   free(t->state);
-  ep_early_stopping_deinit(&t->selection);
+  ep_early_stopping_deinit(&t->early_stopping);
   free(t->errors);
   free(t->loss);
   free(t->lr);

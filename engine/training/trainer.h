@@ -1,15 +1,13 @@
-/* trainer.h: the state of one training, between the files that make it one: trainer_setup.c,
- * train.c (the loop), trainer_results.c. */
+/* trainer.h: the state of one training, which the files of this room share. In reading order:
+ * setup.c makes it, train.c runs the loop (segment.c: what the device does; report.c: what an epoch
+ * yields; divergence.c: what to do when a loss is not finite), results.c writes what it leaves. */
 #ifndef EP_ENGINE_TRAINING_TRAINER_H
 #define EP_ENGINE_TRAINING_TRAINER_H
 
+#include "engine/data/prepare/prepare.h"
 #include "engine/training/early_stopping.h"
 #include "engine/training/schedule.h"
-#include "engine/training/train.h"
-
-/* The host comes back for progress and to see a cancel about this often. */
-extern const double ep_segment_seconds;
-enum { EP_SEGMENT_STEPS_MAX = 1 << 16 };
+#include "engine/training/training.h"
 
 typedef struct {
   const ep_training *job;
@@ -18,9 +16,9 @@ typedef struct {
   ep_instance *instance;
   int64_t steps_per_epoch, steps_total;
   ep_schedule schedule;
-  ep_early_stopping selection;
+  ep_early_stopping early_stopping;
   int64_t step;          /* steps done */
-  int64_t segment_steps; /* of the next segment */
+  int64_t segment_steps; /* wanted of the next segment */
   float *lr;             /* [EP_SEGMENT_STEPS_MAX or steps_total] of the present segment */
   float *loss;           /* the same */
   int32_t *errors;       /* the same */
@@ -32,24 +30,15 @@ typedef struct {
   bool exported, finite; /* they are what the device holds; all of `state` is finite */
 } ep_trainer;
 
-/* On failure what was made is still the caller's to deinit. */
-ep_status ep_trainer_init(ep_trainer *trainer, ep_error *error);
-void ep_trainer_deinit(ep_trainer *trainer);
-
-/* The weights, then the metrics of every split and the test set's predictions: whatever these may
- * run into, what was learned is kept. */
-ep_status ep_trainer_results(ep_trainer *trainer, ep_job_result *result, ep_error *error);
-
-/* Brings what the device holds into state and optimizer, unless it is there. */
+/* Brings the state of the device into `state` and `optimizer`, unless it is there; sets `finite`.
+ */
 ep_status ep_trainer_export(ep_trainer *trainer, ep_error *error);
 
 /* Tells the sink that the training goes on. */
 void ep_trainer_alive(const ep_trainer *trainer);
 
 double ep_seconds_now(void);
-/* Seconds to the nanosecond: what the clock knows, and no more digits than that. */
+/* Seconds to the nanosecond: the precision of the clock. */
 double ep_nanoseconds_round(double seconds);
-/* Index of the first value that is NaN or infinite; `count` when there is none. */
-int64_t ep_first_not_finite(const float *values, int64_t count);
 
 #endif

@@ -41,9 +41,9 @@ static ep_status values_parse(const ep_tensors *file, const char *key, int64_t c
   if (!json_is_array(array) || json_array_size(array) != (size_t)count)
     status =
         ep_fail(error, EP_DATA, "weights: %s is no array of %lld numbers", key, (long long)count);
-  if (!status && !(*out = malloc((size_t)count * sizeof **out)))
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for %s", key);
-  for (int64_t i = 0; i < count && !status; i++) {
+  if (status == EP_OK && !(*out = malloc((size_t)count * sizeof **out)))
+    status = ep_fail_memory(error);
+  for (int64_t i = 0; i < count && status == EP_OK; i++) {
     const json_t *number = json_array_get(array, (size_t)i);
     (*out)[i] = json_number_value(number);
     if (!json_is_number(number) || (positive && !((*out)[i] > 0)))
@@ -57,12 +57,12 @@ ep_status ep_weights_notes_scaling(const ep_tensors *file, int64_t x_columns, in
                                    ep_scaling *out, ep_error *error) {
   *out = (ep_scaling){.x_columns = x_columns, .y_columns = y_columns};
   ep_status status = values_parse(file, "x_mean", x_columns, false, &out->x_mean, error);
-  if (!status)
+  if (status == EP_OK)
     status = values_parse(file, "x_deviation", x_columns, true, &out->x_deviation, error);
-  if (!status) status = values_parse(file, "y_mean", y_columns, false, &out->y_mean, error);
-  if (!status)
+  if (status == EP_OK) status = values_parse(file, "y_mean", y_columns, false, &out->y_mean, error);
+  if (status == EP_OK)
     status = values_parse(file, "y_deviation", y_columns, true, &out->y_deviation, error);
-  if (!status && (!out->x_mean != !out->x_deviation || !out->y_mean != !out->y_deviation))
+  if (status == EP_OK && (!out->x_mean != !out->x_deviation || !out->y_mean != !out->y_deviation))
     status = ep_fail(error, EP_DATA, "weights: a mean without its deviation");
   return status;
 }
@@ -172,5 +172,5 @@ ep_status ep_weights_notes_list(const ep_plan *plan, const ep_scaling *scaling,
       note_add(out, "y_mean", values_format(scaling->y_mean, scaling->y_columns)) &&
       note_add(out, "y_deviation", values_format(scaling->y_deviation, scaling->y_columns)))
     return EP_OK;
-  return ep_fail(error, EP_NO_MEMORY, "no memory for the notes of the weights");
+  return ep_fail_memory(error);
 }

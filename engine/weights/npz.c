@@ -97,10 +97,11 @@ static ep_status entry_write(ep_durable_file *file, const entry *e, const ep_ten
   put(&head, LOCAL_HEADER, 4);
   put_common(&head, e, extra.count);
   ep_status status = ep_durable_file_write(file, head.bytes, head.count, error);
-  if (!status) status = ep_durable_file_write(file, e->name, strlen(e->name), error);
-  if (!status) status = ep_durable_file_write(file, extra.bytes, extra.count, error);
-  if (!status) status = ep_durable_file_write(file, e->header, e->header_bytes, error);
-  if (!status) status = ep_durable_file_write(file, tensor->bytes, values_bytes(tensor), error);
+  if (status == EP_OK) status = ep_durable_file_write(file, e->name, strlen(e->name), error);
+  if (status == EP_OK) status = ep_durable_file_write(file, extra.bytes, extra.count, error);
+  if (status == EP_OK) status = ep_durable_file_write(file, e->header, e->header_bytes, error);
+  if (status == EP_OK)
+    status = ep_durable_file_write(file, tensor->bytes, values_bytes(tensor), error);
   *written += head.count + strlen(e->name) + extra.count + e->bytes;
   return status;
 }
@@ -122,8 +123,8 @@ static ep_status directory_write(ep_durable_file *file, const entry *e, uint64_t
   put(&head, 0, 4);
   put(&head, UINT32_MAX, 4); /* the offset: in the extra field */
   ep_status status = ep_durable_file_write(file, head.bytes, head.count, error);
-  if (!status) status = ep_durable_file_write(file, e->name, strlen(e->name), error);
-  if (!status) status = ep_durable_file_write(file, extra.bytes, extra.count, error);
+  if (status == EP_OK) status = ep_durable_file_write(file, e->name, strlen(e->name), error);
+  if (status == EP_OK) status = ep_durable_file_write(file, extra.bytes, extra.count, error);
   *written += head.count + strlen(e->name) + extra.count;
   return status;
 }
@@ -160,29 +161,29 @@ static ep_status archive_write(ep_durable_file *file, const ep_tensors *tensors,
                                ep_error *error) {
   ep_status status = EP_OK;
   uint64_t written = 0, count = 0;
-  for (size_t i = 0; i < tensors->tensors_count && !status; i++) {
+  for (size_t i = 0; i < tensors->tensors_count && status == EP_OK; i++) {
     if (tensors->tensor[i].whole) continue;
     entry_make(&tensors->tensor[i], written, &entries[count]);
     status = entry_write(file, &entries[count++], &tensors->tensor[i], &written, error);
   }
   uint64_t start = written;
-  for (size_t i = 0; i < count && !status; i++)
+  for (size_t i = 0; i < count && status == EP_OK; i++)
     status = directory_write(file, &entries[i], &written, error);
-  return status ? status : end_write(file, count, start, written, error);
+  return status == EP_OK ? end_write(file, count, start, written, error) : status;
 }
 
 ep_status ep_weights_to_npz(const char *path, const char *npz_path, ep_error *error) {
   ep_tensors tensors;
   ep_durable_file *file = NULL;
   ep_status status = ep_tensors_open(path, &tensors, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   entry *entries = calloc(tensors.tensors_count + 1, sizeof *entries);
-  if (!entries) status = ep_fail(error, EP_NO_MEMORY, "no memory for the archive's entries");
-  if (!status) status = ep_durable_file_create(npz_path, &file, error);
-  if (!status) status = archive_write(file, &tensors, entries, error);
+  if (!entries) status = ep_fail_memory(error);
+  if (status == EP_OK) status = ep_durable_file_create(npz_path, &file, error);
+  if (status == EP_OK) status = archive_write(file, &tensors, entries, error);
   free(entries);
   ep_tensors_close(&tensors);
-  if (!status) return ep_durable_file_commit(file, NULL, NULL, error);
+  if (status == EP_OK) return ep_durable_file_commit(file, NULL, NULL, error);
   ep_durable_file_abandon(file);
   return status;
 }

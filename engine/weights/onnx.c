@@ -29,22 +29,22 @@ static ep_status spec_read(source *s, ep_error *error) {
   if (!text) return ep_fail(error, EP_DATA, "weights: the file has no spec");
   ep_data_shape shape;
   ep_status status = ep_weights_notes_shape(&s->file, &shape, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
+  if (!problem) return ep_fail_memory(error);
   status = ep_job_spec_parse(text, strlen(text), &s->spec, problem);
-  if (!status) status = ep_plan_create(s->spec, &shape, &s->plan, problem);
-  if (status) ep_fail(error, status, "the stored model: %s", problem->detail);
+  if (status == EP_OK) status = ep_plan_create(s->spec, &shape, &s->plan, problem);
+  if (status != EP_OK) ep_fail(error, status, "the stored model: %s", problem->detail);
   free(problem);
-  if (status) return status;
+  if (status != EP_OK) return status;
   return ep_normalization_find(&s->spec->data, s->plan->program.stored, shape.x_type == EP_X_UINT8,
                                &s->normalization, error);
 }
 
 static ep_status source_open(const char *path, source *s, ep_error *error) {
   ep_status status = ep_tensors_open(path, &s->file, error);
-  if (!status) status = spec_read(s, error);
-  if (!status)
+  if (status == EP_OK) status = spec_read(s, error);
+  if (status == EP_OK)
     status = ep_weights_notes_scaling(&s->file, ep_shape_count(s->plan->program.stored),
                                       s->plan->program.target_columns, &s->scaling, error);
   return status;
@@ -116,7 +116,7 @@ static void output_scale(ep_onnx_graph *graph, const ep_scaling *scaling) {
 static ep_status layers_add(ep_onnx_graph *graph, const ep_plan *plan, ep_error *error) {
   int count = plan->program.ops_count;
   ep_onnx_value *values = calloc((size_t)count + 1, sizeof *values); /* [0]: the input */
-  if (!values) return ep_fail(error, EP_NO_MEMORY, "no memory for the graph");
+  if (!values) return ep_fail_memory(error);
   values[0] = graph->value;
   for (int i = 0; i < count; i++) {
     const ep_op *op = &plan->program.ops[i];
@@ -145,7 +145,7 @@ static ep_status graph_make(ep_onnx_graph *graph, const source *s, ep_error *err
   input_scale(graph, s);
   input_crop(graph, program->stored, program->in);
   ep_status status = layers_add(graph, s->plan, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   graph->layer = "y";
   ep_onnx_to_vector(graph);
   output_scale(graph, &s->scaling);
@@ -233,10 +233,10 @@ static ep_status weight_write(ep_durable_file *file, const ep_tensor *tensor, ep
   uint64_t bytes = weight_head(tensor, &head);
   ep_protobuf_head(&field, EP_ONNX_GRAPH_INITIALIZER, bytes);
   ep_status status = EP_OK;
-  if (field.failed || head.failed) status = ep_fail(error, EP_NO_MEMORY, "no memory for a weight");
-  if (!status) status = part_write(file, &field, error);
-  if (!status) status = part_write(file, &head, error);
-  if (!status)
+  if (field.failed || head.failed) status = ep_fail_memory(error);
+  if (status == EP_OK) status = part_write(file, &field, error);
+  if (status == EP_OK) status = part_write(file, &head, error);
+  if (status == EP_OK)
     status = ep_durable_file_write(file, tensor->bytes, (size_t)(bytes - head.count), error);
   ep_protobuf_deinit(&head);
   ep_protobuf_deinit(&field);
@@ -251,15 +251,15 @@ static ep_status model_write(ep_durable_file *file, const ep_tensors *weights,
   model_describe(&model);
   ep_protobuf_head(&model, MODEL_GRAPH, made + stored);
   if (model.failed || graph->nodes.failed || graph->constants.failed)
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for the graph");
+    status = ep_fail_memory(error);
   else if (model.count + made + stored > INT32_MAX)
     status = ep_fail(error, EP_INVALID,
                      "this network has over 2 GiB of weights, more than an ONNX file holds: take "
                      "the safetensors");
-  if (!status) status = part_write(file, &model, error);
-  if (!status) status = part_write(file, &graph->nodes, error);
-  if (!status) status = part_write(file, &graph->constants, error);
-  for (size_t i = 0; i < weights->tensors_count && !status; i++)
+  if (status == EP_OK) status = part_write(file, &model, error);
+  if (status == EP_OK) status = part_write(file, &graph->nodes, error);
+  if (status == EP_OK) status = part_write(file, &graph->constants, error);
+  for (size_t i = 0; i < weights->tensors_count && status == EP_OK; i++)
     if (!weights->tensor[i].whole) status = weight_write(file, &weights->tensor[i], error);
   ep_protobuf_deinit(&model);
   return status;
@@ -270,13 +270,13 @@ ep_status ep_weights_to_onnx(const char *path, const char *onnx_path, ep_error *
   ep_onnx_graph graph = {0};
   ep_durable_file *file = NULL;
   ep_status status = source_open(path, &s, error);
-  if (!status) status = graph_make(&graph, &s, error);
-  if (!status) {
+  if (status == EP_OK) status = graph_make(&graph, &s, error);
+  if (status == EP_OK) {
     graph_describe(&graph, &s);
     status = ep_durable_file_create(onnx_path, &file, error);
   }
-  if (!status) status = model_write(file, &s.file, &graph, error);
-  if (!status) {
+  if (status == EP_OK) status = model_write(file, &s.file, &graph, error);
+  if (status == EP_OK) {
     status = ep_durable_file_commit(file, NULL, NULL, error);
   } else {
     ep_durable_file_abandon(file);

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef void layer_add(ep_onnx_graph *graph, const ep_op *op);
-
 /* The tensor `part` of the layer, as the weights file names it. */
 static ep_onnx_name weights_name(const ep_onnx_graph *graph, const char *part) {
   ep_onnx_name name;
@@ -192,25 +190,10 @@ static void embedding(ep_onnx_graph *graph, const ep_op *op) {
   ep_onnx_to_vector(graph);
 }
 
-static void relu(ep_onnx_graph *graph, const ep_op *op) {
-  (void)op;
-  ep_onnx_apply(graph, "Relu", NULL, NULL);
-}
-
 static void leaky_relu(ep_onnx_graph *graph, const ep_op *op) {
   ep_protobuf node = {0};
   ep_onnx_attribute_float(&node, "alpha", op->negative_slope);
   ep_onnx_apply(graph, "LeakyRelu", NULL, &node);
-}
-
-static void hyperbolic_tangent(ep_onnx_graph *graph, const ep_op *op) {
-  (void)op;
-  ep_onnx_apply(graph, "Tanh", NULL, NULL);
-}
-
-static void sigmoid(ep_onnx_graph *graph, const ep_op *op) {
-  (void)op;
-  ep_onnx_apply(graph, "Sigmoid", NULL, NULL);
 }
 
 /* x * (1 + erf(x / sqrt 2)) / 2; ONNX's own Gelu comes with opset 20. */
@@ -222,11 +205,6 @@ static void gelu(ep_onnx_graph *graph, const ep_op *op) {
   ep_onnx_apply(graph, "Add", ep_onnx_scalar(graph, 1).text, NULL);
   ep_onnx_apply(graph, "Mul", x.text, NULL);
   ep_onnx_apply(graph, "Mul", ep_onnx_scalar(graph, 0.5F).text, NULL);
-}
-
-static void sine(ep_onnx_graph *graph, const ep_op *op) {
-  (void)op;
-  ep_onnx_apply(graph, "Sin", NULL, NULL);
 }
 
 /* Over all features of a row. */
@@ -284,37 +262,44 @@ static void nothing(ep_onnx_graph *graph, const ep_op *op) {
   (void)graph, (void)op;
 }
 
-static layer_add *const layers[EP_LAYER_COUNT] = {
-    [EP_LAYER_LINEAR] = linear,
-    [EP_LAYER_RELU] = relu,
-    [EP_LAYER_LEAKY_RELU] = leaky_relu,
-    [EP_LAYER_TANH] = hyperbolic_tangent,
-    [EP_LAYER_SIGMOID] = sigmoid,
-    [EP_LAYER_GELU] = gelu,
-    [EP_LAYER_SIN] = sine,
-    [EP_LAYER_SOFTMAX] = softmax,
-    [EP_LAYER_LOG_SOFTMAX] = log_softmax,
-    [EP_LAYER_ELU] = elu,
-    [EP_LAYER_SILU] = silu,
-    [EP_LAYER_SOFTPLUS] = softplus,
-    [EP_LAYER_FLATTEN] = flatten,
-    [EP_LAYER_CONV2D] = conv2d,
-    [EP_LAYER_MAX_POOL2D] = max_pool2d,
-    [EP_LAYER_AVG_POOL2D] = avg_pool2d,
-    [EP_LAYER_ADAPTIVE_AVG_POOL2D] = adaptive_avg_pool2d,
-    [EP_LAYER_DROPOUT] = nothing,
-    [EP_LAYER_DROPOUT2D] = nothing,
-    [EP_LAYER_BATCH_NORM] = batch_norm,
-    [EP_LAYER_LAYER_NORM] = layer_norm,
-    [EP_LAYER_EMBEDDING] = embedding,
+/* A layer is one operator without attributes, or what `add` makes of it. */
+static const struct {
+  const char *operation;
+  void (*add)(ep_onnx_graph *graph, const ep_op *op);
+} layers[EP_LAYER_COUNT] = {
+    [EP_LAYER_LINEAR] = {.add = linear},
+    [EP_LAYER_RELU] = {.operation = "Relu"},
+    [EP_LAYER_LEAKY_RELU] = {.add = leaky_relu},
+    [EP_LAYER_TANH] = {.operation = "Tanh"},
+    [EP_LAYER_SIGMOID] = {.operation = "Sigmoid"},
+    [EP_LAYER_GELU] = {.add = gelu},
+    [EP_LAYER_SIN] = {.operation = "Sin"},
+    [EP_LAYER_SOFTMAX] = {.add = softmax},
+    [EP_LAYER_LOG_SOFTMAX] = {.add = log_softmax},
+    [EP_LAYER_ELU] = {.add = elu},
+    [EP_LAYER_SILU] = {.add = silu},
+    [EP_LAYER_SOFTPLUS] = {.add = softplus},
+    [EP_LAYER_FLATTEN] = {.add = flatten},
+    [EP_LAYER_CONV2D] = {.add = conv2d},
+    [EP_LAYER_MAX_POOL2D] = {.add = max_pool2d},
+    [EP_LAYER_AVG_POOL2D] = {.add = avg_pool2d},
+    [EP_LAYER_ADAPTIVE_AVG_POOL2D] = {.add = adaptive_avg_pool2d},
+    [EP_LAYER_DROPOUT] = {.add = nothing},
+    [EP_LAYER_DROPOUT2D] = {.add = nothing},
+    [EP_LAYER_BATCH_NORM] = {.add = batch_norm},
+    [EP_LAYER_LAYER_NORM] = {.add = layer_norm},
+    [EP_LAYER_EMBEDDING] = {.add = embedding},
 };
 
 bool ep_onnx_layer_known(ep_layer_type type) {
-  return layers[type] || type == EP_LAYER_RESIDUAL;
+  return layers[type].operation || layers[type].add || type == EP_LAYER_RESIDUAL;
 }
 
 void ep_onnx_layer_add(ep_onnx_graph *graph, const ep_op *op) {
-  layers[op->type](graph, op);
+  if (layers[op->type].operation)
+    ep_onnx_apply(graph, layers[op->type].operation, NULL, NULL);
+  else
+    layers[op->type].add(graph, op);
 }
 
 void ep_onnx_residual_add(ep_onnx_graph *graph, const ep_op *op, const ep_onnx_value *source) {

@@ -11,10 +11,6 @@
 enum { LENGTH_BYTES = 8, ALIGNMENT_BYTES = 8 };
 static const char metadata_key[] = "__metadata__";
 
-static ep_status no_memory(ep_error *error) {
-  return ep_fail(error, EP_NO_MEMORY, "no memory for the weights' header");
-}
-
 static uint64_t length_read(const uint8_t bytes[LENGTH_BYTES]) {
   uint64_t length = 0;
   for (int i = LENGTH_BYTES - 1; i >= 0; i--) length = length << 8 | bytes[i];
@@ -28,14 +24,14 @@ static ep_status notes_parse(json_t *object, ep_tensors *out, ep_error *error) {
   if (!json_is_object(object))
     return ep_fail(error, EP_DATA, "safetensors: __metadata__ is no object");
   out->note = calloc(json_object_size(object) + 1, sizeof *out->note);
-  if (!out->note) return no_memory(error);
+  if (!out->note) return ep_fail_memory(error);
   json_object_foreach(object, key, value) {
     if (!json_is_string(value))
       return ep_fail(error, EP_DATA, "safetensors: __metadata__ holds more than texts");
     ep_tensor_note *note = &out->note[out->notes_count++];
     note->key = strdup(key);
     note->text = strdup(json_string_value(value));
-    if (!note->key || !note->text) return no_memory(error);
+    if (!note->key || !note->text) return ep_fail_memory(error);
   }
   return EP_OK;
 }
@@ -115,13 +111,13 @@ static ep_status header_parse(json_t *root, const uint8_t *values, size_t size, 
   ep_status status = EP_OK;
   if (!json_is_object(root)) return ep_fail(error, EP_DATA, "safetensors: the header is no object");
   out->tensor = calloc(json_object_size(root) + 1, sizeof *out->tensor);
-  if (!out->tensor) return no_memory(error);
+  if (!out->tensor) return ep_fail_memory(error);
   json_object_foreach(root, name, value) {
     if (strcmp(name, metadata_key) == 0)
       status = notes_parse(value, out, error);
     else
       status = tensor_parse(name, value, values, size, &out->tensor[out->tensors_count++], error);
-    if (status) return status;
+    if (status != EP_OK) return status;
   }
   return places_check(out, values, size, error);
 }
@@ -143,7 +139,7 @@ ep_status ep_tensors_read(const uint8_t *bytes, size_t size, ep_tensors *out, ep
   const uint8_t *values = bytes + LENGTH_BYTES + length;
   ep_status status = header_parse(root, values, size - LENGTH_BYTES - (size_t)length, out, error);
   json_decref(root);
-  if (status) ep_tensors_close(out);
+  if (status != EP_OK) ep_tensors_close(out);
   return status;
 }
 
@@ -151,9 +147,9 @@ ep_status ep_tensors_open(const char *path, ep_tensors *out, ep_error *error) {
   ep_mapping mapping;
   *out = (ep_tensors){0};
   ep_status status = ep_mapping_open(path, &mapping, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = ep_tensors_read(mapping.bytes, mapping.size, out, error);
-  if (status)
+  if (status != EP_OK)
     ep_mapping_close(&mapping);
   else
     out->mapping = mapping;
@@ -245,27 +241,27 @@ static ep_status header_write(ep_durable_file *file, const char *header, ep_erro
   uint8_t length[LENGTH_BYTES];
   for (int i = 0; i < LENGTH_BYTES; i++) length[i] = (uint8_t)((bytes + padding) >> 8 * i);
   ep_status status = ep_durable_file_write(file, length, sizeof length, error);
-  if (!status) status = ep_durable_file_write(file, header, bytes, error);
-  if (!status) status = ep_durable_file_write(file, "       ", padding, error);
+  if (status == EP_OK) status = ep_durable_file_write(file, header, bytes, error);
+  if (status == EP_OK) status = ep_durable_file_write(file, "       ", padding, error);
   return status;
 }
 
 ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, ep_durable_group *group,
-                           char sha256[65], int64_t *bytes, ep_error *error) {
+                           char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   ep_durable_file *file = NULL;
   char *header = header_format(tensors);
   if (!header)
     return ep_fail(error, EP_INTERNAL, "the weights' header: no memory, or a text not in UTF-8");
   ep_status status = ep_durable_file_create(path, &file, error);
-  if (!status) status = header_write(file, header, error);
-  for (size_t i = 0; i < tensors->tensors_count && !status; i++) {
+  if (status == EP_OK) status = header_write(file, header, error);
+  for (size_t i = 0; i < tensors->tensors_count && status == EP_OK; i++) {
     const ep_tensor *tensor = &tensors->tensor[i];
     size_t count = (size_t)tensor->values_count * sizeof(float);
     status = ep_durable_file_write(file, tensor->bytes, count, error);
   }
   free(header);
-  if (!status && group) return ep_durable_group_take(group, file, sha256, bytes, error);
-  if (!status) return ep_durable_file_commit(file, sha256, bytes, error);
+  if (status == EP_OK && group) return ep_durable_group_take(group, file, sha256, bytes, error);
+  if (status == EP_OK) return ep_durable_file_commit(file, sha256, bytes, error);
   ep_durable_file_abandon(file);
   return status;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "api/limits.h"
+#include "api/names.h"
 #include "api/status.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
@@ -58,9 +59,9 @@ const ep_tensor *ep_tensors_find(const ep_tensors *tensors, const char *name);
 const char *ep_tensors_note(const ep_tensors *tensors, const char *key);
 
 /* Writes tensors (float32) and notes to path, atomically (durable_file.h): at once, or, where there
- * is a group, with it. Names are distinct and not "__metadata__", texts UTF-8. sha256: [65] hex of
- * the file, bytes: its size. */
+ * is a group, with it. Names are distinct and not "__metadata__", texts UTF-8. sha256:
+ * [EP_SHA256_HEX_BYTES] hex of the file, bytes: its size. */
 ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, ep_durable_group *group,
-                           char sha256[65], int64_t *bytes, ep_error *error);
+                           char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error);
 
 #endif

@@ -91,7 +91,7 @@ ep_status ep_weights_list(const ep_plan *plan, const float *state, ep_tensors *o
   const ep_program *program = &plan->program;
   *out = (ep_tensors){0};
   out->tensor = calloc(TENSORS_PER_OP * (size_t)program->ops_count + 1, sizeof *out->tensor);
-  if (!out->tensor) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of weights");
+  if (!out->tensor) return ep_fail_memory(error);
   for (int i = 0; i < program->ops_count; i++)
     op_list(&program->ops[i], plan->names[i], state, out);
   for (int i = 0; i < program->ops_count; i++)
@@ -101,18 +101,18 @@ ep_status ep_weights_list(const ep_plan *plan, const float *state, ep_tensors *o
 
 ep_status ep_weights_add(ep_durable_group *group, const char *path, const ep_plan *plan,
                          const float *state, const ep_scaling *scaling, const char *spec_text,
-                         char sha256[65], int64_t *bytes, ep_error *error) {
+                         char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   ep_tensors tensors;
   ep_status status = ep_weights_list(plan, state, &tensors, error);
-  if (!status) status = ep_weights_notes_list(plan, scaling, spec_text, &tensors, error);
-  if (!status) status = ep_tensors_write(path, &tensors, group, sha256, bytes, error);
+  if (status == EP_OK) status = ep_weights_notes_list(plan, scaling, spec_text, &tensors, error);
+  if (status == EP_OK) status = ep_tensors_write(path, &tensors, group, sha256, bytes, error);
   ep_tensors_close(&tensors);
   return status;
 }
 
 ep_status ep_weights_write(const char *path, const ep_plan *plan, const float *state,
-                           const ep_scaling *scaling, const char *spec_text, char sha256[65],
-                           int64_t *bytes, ep_error *error) {
+                           const ep_scaling *scaling, const char *spec_text,
+                           char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   return ep_weights_add(NULL, path, plan, state, scaling, spec_text, sha256, bytes, error);
 }
 
@@ -136,7 +136,7 @@ static ep_status tensor_check(const ep_tensors *file, const ep_tensor *expected,
 
 static ep_status all_check(const ep_tensors *file, const ep_tensors *expected, ep_error *error) {
   ep_status status = EP_OK;
-  for (size_t i = 0; i < expected->tensors_count && !status; i++)
+  for (size_t i = 0; i < expected->tensors_count && status == EP_OK; i++)
     status = tensor_check(file, &expected->tensor[i], error);
   return status;
 }
@@ -168,11 +168,11 @@ static ep_status state_read(const ep_tensors *file, const ep_plan *plan, bool ex
                             ep_error *error) {
   ep_tensors expected;
   ep_status status = ep_weights_list(plan, state, &expected, error);
-  if (!status && exact && file->tensors_count != expected.tensors_count)
+  if (status == EP_OK && exact && file->tensors_count != expected.tensors_count)
     status = ep_fail(error, EP_DATA, "weights: %zu tensors, the model has %zu", file->tensors_count,
                      expected.tensors_count);
-  if (!status) status = all_check(file, &expected, error);
-  if (!status && state) all_copy(file, &expected, state);
+  if (status == EP_OK) status = all_check(file, &expected, error);
+  if (status == EP_OK && state) all_copy(file, &expected, state);
   ep_tensors_close(&expected);
   return status;
 }
@@ -182,13 +182,13 @@ ep_status ep_weights_read(const char *path, const ep_plan *plan, float *state, e
   ep_tensors file;
   *scaling = (ep_scaling){0};
   ep_status status = ep_tensors_open(path, &file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = state_read(&file, plan, true, state, error);
-  if (!status)
+  if (status == EP_OK)
     status = ep_weights_notes_scaling(&file, ep_shape_count(plan->program.stored),
                                       plan->program.target_columns, scaling, error);
   ep_tensors_close(&file);
-  if (status) ep_scaling_deinit(scaling);
+  if (status != EP_OK) ep_scaling_deinit(scaling);
   return status;
 }
 
@@ -196,7 +196,7 @@ ep_status ep_weights_load_into(const char *path, const ep_plan *plan, float *sta
                                ep_error *error) {
   ep_tensors file;
   ep_status status = ep_tensors_open(path, &file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = state_read(&file, plan, false, state, error);
   ep_tensors_close(&file);
   return status;
@@ -210,12 +210,12 @@ ep_status ep_weights_read_spec(const char *path, char **spec_text, ep_error *err
   ep_tensors file;
   *spec_text = NULL;
   ep_status status = ep_tensors_open(path, &file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   const char *text = ep_tensors_note(&file, "spec");
   if (!text)
     status = ep_fail(error, EP_DATA, "weights: the file has no spec");
   else if (!(*spec_text = strdup(text)))
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
+    status = ep_fail_memory(error);
   ep_tensors_close(&file);
   return status;
 }
@@ -224,7 +224,7 @@ ep_status ep_weights_read_shape(const char *path, ep_data_shape *shape, ep_error
   ep_tensors file;
   *shape = (ep_data_shape){0};
   ep_status status = ep_tensors_open(path, &file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = ep_weights_notes_shape(&file, shape, error);
   ep_tensors_close(&file);
   return status;

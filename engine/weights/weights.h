@@ -11,22 +11,23 @@
 #ifndef EP_ENGINE_WEIGHTS_WEIGHTS_H
 #define EP_ENGINE_WEIGHTS_WEIGHTS_H
 
+#include "api/names.h"
 #include "engine/data/prepare/prepare.h"
 #include "engine/plan/plan.h"
 #include "engine/weights/safetensors.h"
 
 /* In all functions below state is [ep_program_state_floats]: parameters, then buffers. */
 
-/* Writes path atomically (temporary, fsync, rename, fsync of the folder). sha256: [65] hex of the
- * whole file; bytes: its size. */
+/* Writes path atomically (temporary, fsync, rename, fsync of the folder). sha256:
+ * [EP_SHA256_HEX_BYTES] hex of the whole file; bytes: its size. */
 ep_status ep_weights_write(const char *path, const ep_plan *plan, const float *state,
-                           const ep_scaling *scaling, const char *spec_text, char sha256[65],
-                           int64_t *bytes, ep_error *error);
+                           const ep_scaling *scaling, const char *spec_text,
+                           char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error);
 
 /* The same, put in place when the group is. */
 ep_status ep_weights_add(ep_durable_group *group, const char *path, const ep_plan *plan,
                          const float *state, const ep_scaling *scaling, const char *spec_text,
-                         char sha256[65], int64_t *bytes, ep_error *error);
+                         char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error);
 
 /* Reads a file written so, for the plan: every tensor there, with its shape, and no other.
  * state: written; *scaling is the caller's to deinit. The file is not trusted. */

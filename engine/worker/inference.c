@@ -1,6 +1,5 @@
 #include "engine/worker/inference.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "api/names.h"
 #include "engine/data/prepare/prepare.h"
+#include "engine/files/path.h"
 #include "engine/plan/plan.h"
 #include "engine/weights/weights.h"
 #include "kernels/backend.h"
@@ -29,7 +29,7 @@ typedef struct {
 static ep_status plan_for_answers(model *m, ep_data_shape shape, ep_error *error) {
   bool bytes = shape.x_type == EP_X_UINT8;
   ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the plan");
+  if (!problem) return ep_fail_memory(error);
   shape.x_type = EP_X_FLOAT32;
   if (shape.train_rows > 2) shape.train_rows = 2; /* batch_norm wants two */
   if (shape.validation_rows > 1) shape.validation_rows = 1;
@@ -48,7 +48,7 @@ static ep_status plan_for_answers(model *m, ep_data_shape shape, ep_error *error
 static ep_status spec_load(model *m, const char *weights, ep_error *error) {
   char *text = NULL;
   ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
+  if (!problem) return ep_fail_memory(error);
   ep_status status = ep_weights_read_spec(weights, &text, error);
   if (status == EP_OK && ep_job_spec_parse(text, strlen(text), &m->spec, problem) != EP_OK)
     status = ep_fail(error, EP_INTERNAL, "the stored spec: %s", problem->detail);
@@ -68,7 +68,7 @@ static ep_status model_load(model *m, const char *weights, ep_error *error) {
   if (status != EP_OK) return status;
   m->state = malloc((size_t)ep_program_state_floats(&m->plan->program) * sizeof *m->state + 1);
   float *optimizer = calloc((size_t)m->plan->program.optimizer_floats + 1, sizeof *optimizer);
-  if (!m->state || !optimizer) status = ep_fail(error, EP_NO_MEMORY, "no memory for the weights");
+  if (!m->state || !optimizer) status = ep_fail_memory(error);
   if (status == EP_OK) status = ep_weights_read(weights, m->plan, m->state, &m->scaling, error);
   if (status == EP_OK) status = ops->open(0, &m->backend, error);
   if (status == EP_OK)
@@ -102,7 +102,7 @@ static ep_status x_scale(const model *m, const double *x, int64_t rows, float *s
   }
   if (m->normalization.channels > 0) {
     changed = malloc(count * sizeof *changed);
-    if (!changed) return ep_fail(error, EP_NO_MEMORY, "no memory for %lld rows", (long long)rows);
+    if (!changed) return ep_fail_memory(error);
     memcpy(changed, x, count * sizeof *changed);
     ep_normalization_apply(&m->normalization, changed, rows);
     x = changed;
@@ -119,7 +119,7 @@ static ep_status model_answer(model *m, const double *x, int64_t rows, double *o
   size_t inputs = (size_t)ep_shape_count(m->plan->program.stored) * (size_t)rows;
   size_t outputs = (size_t)m->plan->program.out_features * (size_t)rows;
   float *scaled = malloc((inputs + outputs) * sizeof *scaled);
-  if (!scaled) return ep_fail(error, EP_NO_MEMORY, "no memory for %lld rows", (long long)rows);
+  if (!scaled) return ep_fail_memory(error);
   ep_status status = x_scale(m, x, rows, scaled, error);
   if (status == EP_OK)
     status = ep_backend_cpu()->predict(m->instance, scaled, rows, scaled + inputs, error);
@@ -142,18 +142,18 @@ static ep_status answer_allocate(int64_t rows, int64_t columns, double **output,
                       (long long)rows, (long long)columns,
                       EP_LIMIT_PREDICT_BYTES / (int)sizeof **output);
   *output = malloc((size_t)bytes);
-  return *output ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for %lld rows", (long long)rows);
+  return *output ? EP_OK : ep_fail_memory(error);
 }
 
 struct ep_predictor {
-  model model;         /* as long as `path` is one */
-  char path[PATH_MAX]; /* its weights; "" = there is no model */
-  struct stat file;    /* and what the file was */
+  model model;              /* as long as `path` is one */
+  char path[EP_PATH_BYTES]; /* its weights; "" = there is no model */
+  struct stat file;         /* and what the file was */
 };
 
 ep_status ep_predictor_create(ep_predictor **out, ep_error *error) {
   *out = calloc(1, sizeof **out);
-  return *out ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for predictions");
+  return *out ? EP_OK : ep_fail_memory(error);
 }
 
 static void model_forget(ep_predictor *predictor) {
@@ -193,11 +193,11 @@ static ep_status model_hold(ep_predictor *predictor, const char *path, ep_error 
 ep_status ep_predictor_answer(ep_predictor *predictor, const char *job_folder, const double *x,
                               int64_t rows, int64_t columns, double **output,
                               int64_t *output_columns, ep_error *error) {
-  char weights[PATH_MAX];
+  char weights[EP_PATH_BYTES];
   model *m = &predictor->model;
   *output = NULL;
-  snprintf(weights, sizeof weights, "%s/" EP_WEIGHTS_FILE, job_folder);
-  ep_status status = model_hold(predictor, weights, error);
+  ep_status status = ep_path_join(weights, error, job_folder, EP_WEIGHTS_FILE, NULL);
+  if (status == EP_OK) status = model_hold(predictor, weights, error);
   if (status != EP_OK) return status;
   if (columns != m->features)
     return ep_fail_at(error, EP_INVALID, "/x/0", "the model takes %lld values a row, not %lld",

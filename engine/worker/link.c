@@ -65,7 +65,7 @@ ep_status ep_link_receive(ep_link *link, ep_command *command, bool *ended, ep_er
   if (status != EP_OK) return status;
   if (kind != EP_FRAME_COMMAND) return ep_fail(error, EP_MALFORMED, "epochd sent no command");
   uint8_t *payload = malloc(bytes + 1);
-  if (!payload) return ep_fail(error, EP_NO_MEMORY, "no memory for a command of %zu bytes", bytes);
+  if (!payload) return ep_fail_memory(error);
   status = bytes_receive(link->socket, payload, bytes, ended, error);
   if (status == EP_OK) status = ep_command_decode(payload, bytes, command, error);
   free(payload);

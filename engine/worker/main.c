@@ -21,6 +21,7 @@
 #include "api/names.h"
 #include "api/wire/frame.h"
 #include "engine/data/sources/allowed_paths.h"
+#include "engine/files/path.h"
 #include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
 #include "engine/worker/device.h"
@@ -93,7 +94,7 @@ static void training_alive(void *context) {
 
 static ep_status spec_parse(training *t, ep_error *error) {
   ep_problem *problem = calloc(1, sizeof *problem);
-  if (!problem) return ep_fail(error, EP_NO_MEMORY, "no memory for the spec");
+  if (!problem) return ep_fail_memory(error);
   ep_status status = ep_job_spec_parse(t->command.spec, strlen(t->command.spec), &t->spec, problem);
   if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
   /* Started again, it goes as it went before, whatever would be chosen today. */
@@ -103,41 +104,49 @@ static ep_status spec_parse(training *t, ep_error *error) {
   return status;
 }
 
-/* The file that model.init names, another job's or an uploaded one; false when it names none. */
-static bool init_weights_find(const worker *w, const ep_job_spec *spec, char *path,
-                              size_t capacity) {
-  const char *kind = spec->init_job[0] ? "jobs" : "datasets";
-  const char *name = spec->init_job[0] ? spec->init_job : spec->init_sha256;
-  if (!spec->init_job[0] && !spec->init_weights[0]) return false;
-  snprintf(path, capacity, "%s/%s/%s/" EP_WEIGHTS_FILE, w->data_dir, kind, name);
-  return true;
+/* The folders and the file that a training takes; "" for what its spec does not name. */
+typedef struct {
+  char job[EP_PATH_BYTES], dataset[EP_PATH_BYTES], init_weights[EP_PATH_BYTES];
+} training_paths;
+
+static ep_status paths_find(const worker *w, const training *t, training_paths *out,
+                            ep_error *error) {
+  const ep_job_spec *spec = t->spec;
+  out->dataset[0] = out->init_weights[0] = 0;
+  ep_status status = ep_path_join(out->job, error, w->data_dir, "jobs", t->command.job, NULL);
+  if (status == EP_OK && spec->data.sha256[0])
+    status = ep_path_join(out->dataset, error, w->data_dir, "datasets", spec->data.sha256, NULL);
+  if (status == EP_OK && spec->init_job[0])
+    status = ep_path_join(out->init_weights, error, w->data_dir, "jobs", spec->init_job,
+                          EP_WEIGHTS_FILE, NULL);
+  else if (status == EP_OK && spec->init_weights[0])
+    status = ep_path_join(out->init_weights, error, w->data_dir, "datasets", spec->init_sha256,
+                          EP_WEIGHTS_FILE, NULL);
+  return status;
 }
 
 /* Of the training nothing is left once its last word is in the outbox. */
 static void *training_thread(void *context) {
   worker *w = context;
   training *t = w->training;
-  char job_folder[PATH_MAX], dataset_folder[PATH_MAX], init_weights[PATH_MAX];
+  training_paths paths;
   ep_error error = {0};
   ep_status status = spec_parse(t, &error);
+  if (status == EP_OK) status = paths_find(w, t, &paths, &error);
   if (status != EP_OK) {
     t->result.status = status;
     snprintf(t->result.message, sizeof t->result.message, "%s", error.message);
     training_done(w);
   } else {
-    snprintf(job_folder, sizeof job_folder, "%s/jobs/%s", w->data_dir, t->command.job);
-    snprintf(dataset_folder, sizeof dataset_folder, "%s/datasets/%s", w->data_dir,
-             t->spec->data.sha256);
-    bool has_init = init_weights_find(w, t->spec, init_weights, sizeof init_weights);
     ep_training job = {
         .backend_ops = w->device.ops,
         .backend = w->device.backend,
         .device = w->device_name,
         .spec = t->spec,
         .spec_text = t->command.spec,
-        .dataset_folder = t->spec->data.sha256[0] ? dataset_folder : NULL,
-        .init_weights = has_init ? init_weights : NULL,
-        .job_folder = job_folder,
+        .dataset_folder = paths.dataset[0] ? paths.dataset : NULL,
+        .init_weights = paths.init_weights[0] ? paths.init_weights : NULL,
+        .job_folder = paths.job,
         .data_bytes_max = w->data_bytes_max,
         .cancel = &t->cancel,
         .sink = {w, training_started, training_epoch, training_alive, training_segment,
@@ -175,7 +184,7 @@ static ep_status training_begin(worker *w, ep_command *command, ep_error *error)
   training *t = calloc(1, sizeof *t);
   if (!t) {
     ep_command_deinit(command);
-    return ep_fail(error, EP_NO_MEMORY, "no memory for a training");
+    return ep_fail_memory(error);
   }
   t->command = *command;
   w->training = t;

@@ -1,18 +1,20 @@
 #include "engine/worker/replies.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/files/path.h"
+
 /* The main thread sees a socket that has ended, and ends the process: not this one's affair. */
 static void answer_send(ep_replies *answers, const ep_command *command) {
-  char folder[PATH_MAX];
+  char folder[EP_PATH_BYTES];
   ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request, .rows = command->rows};
   snprintf(reply.job, sizeof reply.job, "%s", command->job);
-  snprintf(folder, sizeof folder, "%s/jobs/%s", answers->data_dir, command->job);
   ep_status status =
-      ep_predictor_answer(answers->predictor, folder, command->x, command->rows, command->columns,
-                          &reply.output, &reply.columns, &reply.error);
+      ep_path_join(folder, &reply.error, answers->data_dir, "jobs", command->job, NULL);
+  if (status == EP_OK)
+    status = ep_predictor_answer(answers->predictor, folder, command->x, command->rows,
+                                 command->columns, &reply.output, &reply.columns, &reply.error);
   if (status != EP_OK) reply.rows = 0;
   ep_link_send_reply(answers->link, &reply, NULL);
   ep_reply_deinit(&reply);

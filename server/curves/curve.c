@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/curve.h"
+
 enum { CURVE_MEMORY_POINTS = 1 << 20, CURVE_READ_BYTES = 256 << 10 };
 
 /* The mean epoch and finite loss of points [from, to), the corner of the triangle to come. */

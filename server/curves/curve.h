@@ -2,7 +2,7 @@
 #ifndef EP_SERVER_CURVES_CURVE_H
 #define EP_SERVER_CURVES_CURVE_H
 
-#include "api/responses/job.h"
+#include "api/responses/curve.h"
 #include "server/events/event_log.h"
 
 /* Largest triangle, three buckets (S. Steinarsson, "Downsampling Time Series for Visual

@@ -7,6 +7,7 @@
 
 #include "api/json/utf8.h"
 #include "api/json/writer.h"
+#include "api/responses/curve.h"
 #include "server/curves/axis.h"
 
 /* The picture and the chart in it, in the picture's units. */

@@ -3,7 +3,7 @@
 #ifndef EP_SERVER_CURVES_SVG_H
 #define EP_SERVER_CURVES_SVG_H
 
-#include "api/responses/job.h"
+#include "api/responses/curve.h"
 
 enum { EP_CURVE_SVG_POINTS = 1000 }; /* the picture has fewer pixels in a row */
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/curve.h"
 #include "engine/weights/protobuf.h"
 
 /* Fields of tensorflow.Event, Summary and Summary.Value. */

@@ -6,7 +6,7 @@
 #ifndef EP_SERVER_CURVES_TFEVENTS_H
 #define EP_SERVER_CURVES_TFEVENTS_H
 
-#include "api/responses/job.h"
+#include "api/responses/curve.h"
 
 /* CRC-32C (Castagnoli), as iSCSI has it: of "123456789" it is 0xE3069283. */
 uint32_t ep_crc32c(const void *bytes, size_t count);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/datasets/meta.h"
 #include "engine/files/durable_file.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -67,10 +68,8 @@ ep_status ep_contents_place(ep_contents *contents, const char *ingested,
                             const ep_dataset_meta *meta, ep_error *error) {
   char path[EP_PATH_BYTES], parent[EP_PATH_BYTES];
   ep_dataset_meta there = {0};
-  ep_status status =
-      ep_data_dir_path(path, error, contents->data_dir, "datasets", meta->sha256, NULL);
-  if (status == EP_OK)
-    status = ep_data_dir_path(parent, error, contents->data_dir, "datasets", NULL);
+  ep_status status = ep_path_join(path, error, contents->data_dir, "datasets", meta->sha256, NULL);
+  if (status == EP_OK) status = ep_path_join(parent, error, contents->data_dir, "datasets", NULL);
   if (status != EP_OK) return status;
   if (ep_data_dir_exists(path)) {
     bool readable = ep_dataset_meta_read(path, &there, NULL) == EP_OK;

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "api/responses/job.h"
+#include "engine/data/datasets/meta.h"
+#include "engine/data/datasets/parts.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -65,7 +67,7 @@ static ep_status parts_complete(ep_contents *contents, const char *name, const c
   ep_status status = ep_store_dataset_get(contents->store, name, &row, error);
   if (status == EP_NOT_FOUND) return ep_dataset_complete(ingested, NULL, error);
   if (status == EP_OK)
-    status = ep_data_dir_path(before, error, contents->data_dir, "datasets", row.sha256, NULL);
+    status = ep_path_join(before, error, contents->data_dir, "datasets", row.sha256, NULL);
   return status == EP_OK ? ep_dataset_complete(ingested, before, error) : status;
 }
 
@@ -85,8 +87,7 @@ static ep_status row_format(const ep_contents *contents, const ep_dataset_row *r
   char path[EP_PATH_BYTES];
   ep_dataset_meta meta = {0};
   *text = NULL;
-  ep_status status =
-      ep_data_dir_path(path, error, contents->data_dir, "datasets", row->sha256, NULL);
+  ep_status status = ep_path_join(path, error, contents->data_dir, "datasets", row->sha256, NULL);
   if (status == EP_OK) status = ep_dataset_meta_read(path, &meta, error);
   if (status != EP_OK) return status;
   *text = ep_dataset_meta_format(&meta, row->name, row->created_us);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/datasets/meta.h"
 #include "engine/data/sources/path_source.h"
 #include "server/process/data_dir.h"
 

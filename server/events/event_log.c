@@ -253,7 +253,7 @@ static ep_status batch_format(line_batch *batch, ep_event *events, int count,
 /* Syncs the lines, and the first time the names that lead to them: of the log and of its folder. */
 static ep_status lines_sync(ep_event_log *log, ep_error *error) {
   char above[EP_PATH_BYTES];
-  ep_status status = ep_data_dir_path(above, error, log->folder, "..", NULL);
+  ep_status status = ep_path_join(above, error, log->folder, "..", NULL);
   ep_disk_wait waits[] = {{log->fd, "an event log"}, {-1, log->folder}, {-1, above}};
   if (status == EP_OK) status = ep_disk_waits(waits, log->synced ? 1 : 3, error);
   log->synced = log->synced || status == EP_OK;

@@ -59,11 +59,11 @@ static ep_open_log *entry_hold(ep_open_logs *logs, const char *id, bool *add) {
 static ep_status entry_open(const ep_open_logs *logs, const char *id, ep_event_log **log,
                             ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_data_dir_path(path, error, logs->data_dir, "jobs", id, NULL);
+  ep_status status = ep_path_join(path, error, logs->data_dir, "jobs", id, NULL);
   if (status != EP_OK) return status;
   if (!ep_data_dir_exists(path))
     return ep_fail(error, EP_NOT_FOUND, "the folder of job %s is gone", id);
-  status = ep_data_dir_path(path, error, logs->data_dir, "jobs", id, EP_EVENTS_FILE, NULL);
+  status = ep_path_join(path, error, logs->data_dir, "jobs", id, EP_EVENTS_FILE, NULL);
   return status == EP_OK ? ep_event_log_open(path, log, error) : status;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/responses/compare.h"
+#include "api/responses/curve.h"
 #include "server/curves/curve.h"
 #include "server/handlers/handlers.h"
 #include "server/process/id.h"

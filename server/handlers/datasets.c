@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/data/formats/ingest.h"
 #include "server/datasets/datasets.h"
 #include "server/handlers/handlers.h"
 #include "server/process/data_dir.h"

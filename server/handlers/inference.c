@@ -75,14 +75,14 @@ static void inference_done(void *context, const double *output, int64_t rows, in
                            const ep_error *error) {
   inference *pending = context;
   ep_exchange *exchange = pending->exchange;
-  ep_inference_answer response = {0};
+  ep_inference_response response = {0};
   if (error)
     exchange->error = *error;
   else if (rows != pending->request.rows || columns != pending->model.outputs)
     ep_fail(&exchange->error, EP_INTERNAL, "the worker answered with another shape");
   else
-    ep_inference_answer_format(&pending->model, &pending->request, output, &response,
-                               &exchange->error);
+    ep_inference_response_format(&pending->model, &pending->request, output, &response,
+                                 &exchange->error);
   exchange->result = response.body;
   exchange->result_bytes = response.body_bytes;
   exchange->result_json_bytes = response.binary ? response.json_bytes : 0;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/predict.h"
 #include "server/handlers/handlers.h"
 #include "server/process/clock.h"
 

@@ -17,7 +17,7 @@ ep_route_result ep_route_model_put(ep_exchange *exchange) {
   ep_request *request = &exchange->request;
   ep_problem problem = {0};
   ep_error error = {0};
-  char job[EP_MODEL_JOB_BYTES];
+  char job[EP_ID_BYTES];
   bool created = false;
   if (ep_model_request_parse(request->body, request->body_bytes, job, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/responses/curve.h"
 #include "engine/weights/npz.h"
 #include "engine/weights/onnx.h"
 #include "engine/weights/weights.h"
@@ -176,7 +177,7 @@ static ep_status file_make(const ep_server *server, const weights_format *format
   char folder[EP_PATH_BYTES], made[EP_PATH_BYTES];
   ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
   if (status != EP_OK) return status;
-  status = ep_data_dir_path(made, error, folder, format->file, NULL);
+  status = ep_path_join(made, error, folder, format->file, NULL);
   if (status == EP_OK) status = format->make(weights, made, error);
   if (status == EP_OK && rename(made, path) != 0)
     status = errno == ENOENT
@@ -192,7 +193,7 @@ static ep_status format_path(const weights_format *format, const char *weights,
   char folder[EP_PATH_BYTES];
   snprintf(folder, sizeof folder, "%s", weights);
   *strrchr(folder, '/') = 0;
-  return ep_data_dir_path(path, error, folder, format->file, NULL);
+  return ep_path_join(path, error, folder, format->file, NULL);
 }
 
 /* The ETag of a job's weights in a format: their SHA-256, and the format unless it is the job's

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/number.h"
+
 enum { LABELS_MAX = 3 };
 
 static void text_put(ep_writer *out, const char *text) {

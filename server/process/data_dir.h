@@ -15,8 +15,7 @@
 #include <stddef.h>
 
 #include "api/status.h"
-
-enum { EP_PATH_BYTES = 4096 };
+#include "engine/files/path.h"
 
 /* Creates the data_dir (0700) and the folders in it, locks it, empties tmp. *lock_fd: the caller's;
  * closing it releases the lock. EP_CONFLICT: another daemon has the lock. */
@@ -24,10 +23,6 @@ ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error);
 
 /* Creates one folder (0700), unless it is there. EP_UNAVAILABLE: the disk is full. */
 ep_status ep_data_dir_create(const char *path, ep_error *error);
-
-/* Writes "base/part/part…" to path: [EP_PATH_BYTES]. The parts end with NULL. EP_TOO_LARGE. */
-ep_status ep_data_dir_path(char *path, ep_error *error, const char *base, ...)
-    __attribute__((sentinel));
 
 /* Creates an empty folder in DATA/tmp with a name of its own and writes its path: [EP_PATH_BYTES].
  */

@@ -41,7 +41,7 @@ static ep_status path_make(const ep_calibrations *calibrations, const char *devi
   snprintf(file, sizeof file, "%.16s.json", device);
   for (char *at = file; *at; at++)
     if (*at == ':') *at = '-';
-  return ep_data_dir_path(path, error, calibrations->data_dir, "calibration", file, NULL);
+  return ep_path_join(path, error, calibrations->data_dir, "calibration", file, NULL);
 }
 
 /* Without a file, or with another device's, the device is measured. */
@@ -80,7 +80,7 @@ static void file_write(const ep_calibrations *calibrations, const ep_calibration
   char *text = ep_calibration_format(key, calibration);
   ep_status status = text ? EP_OK : ep_fail_memory(&error);
   if (status == EP_OK)
-    status = ep_data_dir_path(path, &error, calibrations->data_dir, "calibration", NULL);
+    status = ep_path_join(path, &error, calibrations->data_dir, "calibration", NULL);
   if (status == EP_OK) status = ep_data_dir_create(path, &error);
   if (status == EP_OK) status = path_make(calibrations, key->device, path, &error);
   if (status == EP_OK) status = text_write(path, text, &error);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/wire/calibration_fields.h"
+#include "api/wire/calibration.h"
 #include "engine/plan/cost.h"
 #include "engine/worker/calibrator_programs.h"
 

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/spec/fields.h"
+#include "api/json/number.h"
+#include "api/spec/tables.h"
 
 static void number_print(double number) {
   char text[EP_NUMBER_BYTES];
@@ -120,7 +121,7 @@ static void default_print(const ep_field *field) {
 }
 
 static void rows_print(const ep_field_table *table) {
-  if (table->count == 0 && !table->base) {
+  if (!table) {
     printf("No fields.\n\n");
     return;
   }

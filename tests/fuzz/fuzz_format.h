@@ -31,7 +31,7 @@ static inline void format_holds(const ep_format *format, const uint8_t *bytes, s
   ep_ingest ingest = {.bytes = bytes, .size = count, .budget_bytes = budget_bytes, .meta = &meta};
   ep_status status = format->read(&ingest, &error);
   FUZZ_HOLDS(ingest.budget_bytes >= 0);
-  if (status) {
+  if (status != EP_OK) {
     FUZZ_HOLDS(error.status == status && error.message[0]);
     FUZZ_HOLDS(status == EP_INVALID || status == EP_TOO_LARGE);
     FUZZ_HOLDS(ep_utf8_valid(error.message, strlen(error.message)));

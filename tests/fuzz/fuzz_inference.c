@@ -24,7 +24,7 @@ static const ep_model models[] = {
 };
 
 static void answer(const ep_model *model, const ep_inference_request *request) {
-  ep_inference_answer whole = {0};
+  ep_inference_response whole = {0};
   FUZZ_HOLDS(request->rows > 0 && request->rows <= EP_LIMIT_PREDICT_ROWS);
   FUZZ_HOLDS(request->columns == ep_model_columns(model));
   FUZZ_HOLDS(request->rows * request->columns <= EP_LIMIT_PREDICT_BYTES / 8);
@@ -33,7 +33,7 @@ static void answer(const ep_model *model, const ep_inference_request *request) {
   FUZZ_HOLDS(request->wanted[0] || request->wanted[1]);
   FUZZ_HOLDS(!request->wanted[EP_INFERENCE_CLASS] || model->decision != EP_DECISION_NONE);
   /* x has as many numbers as the predictions of each model, or more */
-  FUZZ_HOLDS(ep_inference_answer_format(model, request, request->x, &whole, NULL) == EP_OK);
+  FUZZ_HOLDS(ep_inference_response_format(model, request, request->x, &whole, NULL) == EP_OK);
   FUZZ_HOLDS(whole.json_bytes <= whole.body_bytes && whole.body[0] == '{');
   FUZZ_HOLDS(whole.body[whole.json_bytes - 1] == '}');
   size_t behind = whole.body_bytes - whole.json_bytes, rows = (size_t)request->rows;

@@ -1,7 +1,7 @@
 /* Any bytes as rows to predict: refused with a reason, or numbers in a whole matrix. */
 #include <math.h>
 
-#include "api/responses/job.h"
+#include "api/responses/predict.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {

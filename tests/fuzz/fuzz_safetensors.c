@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   ep_tensors tensors;
   ep_error error = {0};
   ep_status status = ep_tensors_read(bytes, count, &tensors, &error);
-  if (status) {
+  if (status != EP_OK) {
     FUZZ_HOLDS(error.status == status && error.message[0] && !tensors.tensor && !tensors.note);
     FUZZ_HOLDS(status == EP_DATA || status == EP_TOO_LARGE);
     return 0;

@@ -1,4 +1,5 @@
 /* Any bytes as a safetensors file that was uploaded: data, or weights, but never both. */
+#include "engine/data/datasets/dataset.h"
 #include "fuzz_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
@@ -8,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   ep_ingest ingest = {.bytes = bytes, .size = count, .budget_bytes = 1 << 20, .meta = &meta};
   ep_status status = ep_format_safetensors.read(&ingest, &error);
   FUZZ_HOLDS(ingest.budget_bytes >= 0);
-  if (status) {
+  if (status != EP_OK) {
     FUZZ_HOLDS(error.status == status && error.message[0]);
     FUZZ_HOLDS(ep_utf8_valid(error.message, strlen(error.message)));
   } else {

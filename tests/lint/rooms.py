@@ -60,7 +60,7 @@ ROOMS = {
     "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
                         "engine/plan engine/weights engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/arguments api/spec api/wire kernels engine/plan engine/training engine/weights "
+    "engine/worker": ("api api/arguments api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/data/prepare engine/data/sources", ""),
 
     "server/process": ("api api/arguments api/json engine/files", ""),
@@ -77,8 +77,9 @@ ROOMS = {
     "server/jobs/live": ("api server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " engine/weights server/jobs/files", ""),
-    "server/jobs/views": (JOBS, ""),
-    "server/jobs/lifecycle": (JOBS + " engine/weights engine/data/datasets server/datasets server/jobs/files", ""),
+    "server/jobs/views": (JOBS + " api/responses", ""),
+    "server/jobs/lifecycle": (JOBS + " engine/weights engine/data/datasets engine/data/prepare server/datasets "
+                              "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses engine/files server/http/streams", ""),
     "server/http/access": ("api server/http/messages", ""),

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "api/arguments/input.h"
-#include "api/json/writer.h"
+#include "api/json/number.h"
 #include "api/limits.h"
 #include "api/vocabulary.h"
 #include "clients/epochctl/commands/table.h"

@@ -1,5 +1,7 @@
 #include "engine/data/arrays/idx_header.h"
 
+#include "engine/data/arrays/dtype.h"
+
 /* The type's code is the third byte. */
 static bool dtype_find(uint8_t code, ep_dtype *out) {
   static const struct {
@@ -20,9 +22,9 @@ bool ep_idx_recognise(const uint8_t *bytes, size_t size) {
   return size >= 4 && bytes[0] == 0 && bytes[1] == 0 && bytes[2] >= 0x08 && bytes[2] <= 0x0E;
 }
 
-ep_status ep_idx_header_parse(const uint8_t *bytes, size_t size, ep_npy_header *out,
+ep_status ep_idx_header_parse(const uint8_t *bytes, size_t size, ep_array_header *out,
                               ep_error *error) {
-  *out = (ep_npy_header){.big_endian = true};
+  *out = (ep_array_header){.big_endian = true};
   if (!ep_idx_recognise(bytes, size))
     return ep_fail(error, EP_INVALID, "IDX: the file does not start as one");
   if (!dtype_find(bytes[2], &out->dtype))
@@ -39,5 +41,5 @@ ep_status ep_idx_header_parse(const uint8_t *bytes, size_t size, ep_npy_header *
     out->shape[i] =
         (int64_t)((uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]);
   }
-  return ep_npy_extent_find(out, "IDX", size - out->values_offset, error);
+  return ep_array_extent_find(out, "IDX", size - out->values_offset, error);
 }

@@ -8,86 +8,6 @@
 
 const uint8_t ep_npy_magic[6] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-static const struct {
-  const char *name;
-  size_t bytes;
-} dtypes[EP_DTYPE_COUNT] = {
-#define EP_DTYPE_ROW(code, descr, bytes) {descr, bytes},
-    EP_DTYPE_TABLE(EP_DTYPE_ROW)
-#undef EP_DTYPE_ROW
-};
-
-const char *ep_dtype_name(ep_dtype dtype) {
-  assert(dtype < EP_DTYPE_COUNT);
-  return dtypes[dtype].name;
-}
-
-int ep_dtype_from_name(const char *name) {
-  for (int i = 0; i < EP_DTYPE_COUNT; i++)
-    if (strcmp(dtypes[i].name, name) == 0) return i;
-  return -1;
-}
-
-size_t ep_dtype_bytes(ep_dtype dtype) {
-  assert(dtype < EP_DTYPE_COUNT);
-  return dtypes[dtype].bytes;
-}
-
-double ep_dtype_value(ep_dtype dtype, const uint8_t *value) {
-#define EP_DTYPE_CASE(code, type)          \
-  case EP_DTYPE_##code: {                  \
-    type number;                           \
-    memcpy(&number, value, sizeof number); \
-    return (double)number;                 \
-  }
-  switch (dtype) {
-    EP_DTYPE_CASE(F32, float)
-    EP_DTYPE_CASE(F64, double)
-    EP_DTYPE_CASE(I8, int8_t)
-    EP_DTYPE_CASE(I16, int16_t)
-    EP_DTYPE_CASE(I32, int32_t)
-    EP_DTYPE_CASE(I64, int64_t)
-    EP_DTYPE_CASE(U8, uint8_t)
-    EP_DTYPE_CASE(U16, uint16_t)
-    EP_DTYPE_CASE(U32, uint32_t)
-    EP_DTYPE_CASE(U64, uint64_t)
-  case EP_DTYPE_BOOL: return *value != 0;
-  case EP_DTYPE_COUNT: break;
-  }
-#undef EP_DTYPE_CASE
-  assert(!"a dtype of the table");
-  return 0;
-}
-
-void ep_dtype_values(ep_dtype dtype, const uint8_t *values, int64_t count, double *out) {
-#define EP_DTYPE_CASE(code, type)                                         \
-  case EP_DTYPE_##code:                                                   \
-    for (int64_t i = 0; i < count; i++) {                                 \
-      type number;                                                        \
-      memcpy(&number, values + (size_t)i * sizeof number, sizeof number); \
-      out[i] = (double)number;                                            \
-    }                                                                     \
-    return;
-  switch (dtype) {
-    EP_DTYPE_CASE(F32, float)
-    EP_DTYPE_CASE(F64, double)
-    EP_DTYPE_CASE(I8, int8_t)
-    EP_DTYPE_CASE(I16, int16_t)
-    EP_DTYPE_CASE(I32, int32_t)
-    EP_DTYPE_CASE(I64, int64_t)
-    EP_DTYPE_CASE(U8, uint8_t)
-    EP_DTYPE_CASE(U16, uint16_t)
-    EP_DTYPE_CASE(U32, uint32_t)
-    EP_DTYPE_CASE(U64, uint64_t)
-  case EP_DTYPE_BOOL:
-    for (int64_t i = 0; i < count; i++) out[i] = values[i] != 0;
-    return;
-  case EP_DTYPE_COUNT: break;
-  }
-#undef EP_DTYPE_CASE
-  assert(!"a dtype of the table");
-}
-
 /* The header's text is a Python dictionary: {'descr': '<f8', 'fortran_order': False, 'shape': (3,
  * 4), }. This reads just what such a dictionary can hold. */
 typedef struct {
@@ -141,7 +61,7 @@ static bool integer_take(literal *text, int64_t *value) {
   return any;
 }
 
-static ep_status descr_take(literal *text, ep_npy_header *out, ep_error *error) {
+static ep_status descr_take(literal *text, ep_array_header *out, ep_error *error) {
   const char *string;
   size_t length;
   if (!string_take(text, &string, &length))
@@ -165,7 +85,7 @@ static ep_status descr_take(literal *text, ep_npy_header *out, ep_error *error) 
   return EP_OK;
 }
 
-static ep_status shape_take(literal *text, ep_npy_header *out, ep_error *error) {
+static ep_status shape_take(literal *text, ep_array_header *out, ep_error *error) {
   out->dimensions = 0;
   bool closed = false, comma = true;
   if (!character_take(text, '('))
@@ -181,14 +101,14 @@ static ep_status shape_take(literal *text, ep_npy_header *out, ep_error *error) 
   return closed ? EP_OK : ep_fail(error, EP_INVALID, "NPY: the header's shape is not closed");
 }
 
-static ep_status dictionary_read(literal *text, ep_npy_header *out, ep_error *error) {
+static ep_status dictionary_read(literal *text, ep_array_header *out, ep_error *error) {
   enum { DESCR = 1, ORDER = 2, SHAPE = 4, ALL = 7 };
   int seen = 0;
   bool closed = false, comma = true;
   ep_status status = EP_OK;
   if (!character_take(text, '{'))
     return ep_fail(error, EP_INVALID, "NPY: the header is no dictionary");
-  while (!(closed = character_take(text, '}')) && comma && !status) {
+  while (!(closed = character_take(text, '}')) && comma && status == EP_OK) {
     const char *key;
     size_t length;
     if (!string_take(text, &key, &length) || !character_take(text, ':')) break;
@@ -208,7 +128,7 @@ static ep_status dictionary_read(literal *text, ep_npy_header *out, ep_error *er
     seen |= field;
     comma = character_take(text, ',');
   }
-  if (status) return status;
+  if (status != EP_OK) return status;
   spaces_skip(text);
   if (!closed || seen != ALL || text->at != text->end)
     return ep_fail(error, EP_INVALID,
@@ -216,48 +136,9 @@ static ep_status dictionary_read(literal *text, ep_npy_header *out, ep_error *er
   return EP_OK;
 }
 
-ep_status ep_npy_extent_find(ep_npy_header *array, const char *format, size_t values_bytes,
-                             ep_error *error) {
-  if (array->dimensions == 0)
-    return ep_fail(error, EP_INVALID, "%s: a single number is no table; a dimension is needed",
-                   format);
-  array->rows = array->shape[0];
-  array->columns = 1;
-  for (int i = 1; i < array->dimensions; i++)
-    if (__builtin_mul_overflow(array->columns, array->shape[i], &array->columns))
-      return ep_fail(error, EP_TOO_LARGE, "%s: the shape's product is beyond 64 bits", format);
-  if (array->rows < 1 || array->columns < 1)
-    return ep_fail(error, EP_INVALID, "%s: the array has no values", format);
-  if (array->rows > EP_LIMIT_ROWS)
-    return ep_fail(error, EP_TOO_LARGE, "%s: %lld rows, at most %lld are taken", format,
-                   (long long)array->rows, (long long)EP_LIMIT_ROWS);
-  if (array->columns > EP_LIMIT_COLUMNS)
-    return ep_fail(error, EP_TOO_LARGE, "%s: %lld columns, at most %d are taken", format,
-                   (long long)array->columns, EP_LIMIT_COLUMNS);
-  int64_t values = array->rows * array->columns; /* 2^47 at most */
-  int64_t needed = values * (int64_t)dtypes[array->dtype].bytes;
-  if ((uint64_t)needed != values_bytes)
-    return ep_fail(error, EP_INVALID,
-                   "%s: the header promises %lld bytes of values (%lld × %lld × %zu), the file "
-                   "has %zu",
-                   format, (long long)needed, (long long)array->rows, (long long)array->columns,
-                   dtypes[array->dtype].bytes, values_bytes);
-  return EP_OK;
-}
-
-int ep_npy_row_shape(const ep_npy_header *array, int64_t *shape) {
-  int dimensions = array->dimensions - 1;
-  if (dimensions > EP_LIMIT_ROW_DIMENSIONS) {
-    shape[0] = array->columns;
-    return 1;
-  }
-  for (int i = 0; i < dimensions; i++) shape[i] = array->shape[i + 1];
-  return dimensions;
-}
-
-ep_status ep_npy_header_parse(const uint8_t *bytes, size_t size, ep_npy_header *out,
+ep_status ep_npy_header_parse(const uint8_t *bytes, size_t size, ep_array_header *out,
                               ep_error *error) {
-  *out = (ep_npy_header){0};
+  *out = (ep_array_header){0};
   if (size < 10 || memcmp(bytes, ep_npy_magic, sizeof ep_npy_magic) != 0)
     return ep_fail(error, EP_INVALID, "NPY: the file does not start as one");
   int version = bytes[6];
@@ -274,19 +155,19 @@ ep_status ep_npy_header_parse(const uint8_t *bytes, size_t size, ep_npy_header *
     return ep_fail(error, EP_INVALID, "NPY: the file ends inside its header");
   literal text = {(const char *)bytes + prefix, (const char *)bytes + prefix + length};
   ep_status status = dictionary_read(&text, out, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   out->values_offset = prefix + length;
-  return ep_npy_extent_find(out, "NPY", size - out->values_offset, error);
+  return ep_array_extent_find(out, "NPY", size - out->values_offset, error);
 }
 
 void ep_npy_header_format(ep_dtype dtype, int64_t rows, int dimensions, const int64_t *shape,
                           uint8_t out[EP_NPY_CANONICAL_BYTES]) {
   char text[EP_NPY_CANONICAL_BYTES];
-  bool byte_order = dtypes[dtype].bytes > 1;
+  bool byte_order = ep_dtype_bytes(dtype) > 1;
   assert(dimensions >= 0 && dimensions <= EP_LIMIT_ROW_DIMENSIONS);
   int length = snprintf(
       text, sizeof text, "{'descr': '%c%s', 'fortran_order': False, 'shape': (%lld%s",
-      byte_order ? '<' : '|', dtypes[dtype].name, (long long)rows, dimensions == 0 ? "," : "");
+      byte_order ? '<' : '|', ep_dtype_name(dtype), (long long)rows, dimensions == 0 ? "," : "");
   for (int i = 0; i < dimensions; i++)
     length += snprintf(text + length, sizeof text - (size_t)length, ", %lld", (long long)shape[i]);
   length += snprintf(text + length, sizeof text - (size_t)length, "), }");

@@ -15,32 +15,32 @@
 enum { HEAD_BYTES = EP_LIMIT_NPY_HEADER_BYTES + 16 }; /* the longest head, with what precedes it */
 
 /* Of the first bytes of a file of `size`: all of its head, if it has one. */
-static ep_status head_parse(const uint8_t *bytes, size_t size, ep_npy_header *out,
+static ep_status head_parse(const uint8_t *bytes, size_t size, ep_array_header *out,
                             ep_error *error) {
   ep_status status = ep_idx_recognise(bytes, size) ? ep_idx_header_parse(bytes, size, out, error)
                                                    : ep_npy_header_parse(bytes, size, out, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   bool swapped = out->big_endian && ep_dtype_bytes(out->dtype) > 1;
   if (swapped || out->fortran_order)
     return ep_fail(error, EP_UNSUPPORTED, "a table is little-endian and in C order");
   return EP_OK;
 }
 
-static void head_keep(const ep_npy_header *head, ep_table *out) {
+static void head_keep(const ep_array_header *head, ep_table *out) {
   out->dtype = head->dtype;
   out->rows = head->rows;
   out->columns = head->columns;
-  out->dimensions = ep_npy_row_shape(head, out->shape);
+  out->dimensions = ep_array_row_shape(head, out->shape);
 }
 
 ep_status ep_table_of(int file, const char *path, ep_table *out, ep_error *error) {
   *out = (ep_table){0};
   ep_mapping mapping;
-  ep_npy_header header;
+  ep_array_header header;
   ep_status status = ep_mapping_of(file, path, &mapping, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = head_parse(mapping.bytes, mapping.size, &header, error);
-  if (status) {
+  if (status != EP_OK) {
     ep_mapping_close(&mapping);
     return status;
   }
@@ -65,21 +65,22 @@ ep_status ep_table_open(const char *path, ep_table *out, ep_error *error) {
 ep_status ep_table_peek(int file, const char *path, ep_table *out, size_t *values_offset,
                         ep_error *error) {
   struct stat stat;
-  ep_npy_header header;
+  ep_array_header header;
   *out = (ep_table){0};
   if (fstat(file, &stat) != 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
   uint8_t *head = calloc(1, HEAD_BYTES);
-  if (!head) return ep_fail(error, EP_NO_MEMORY, "no memory to read %s", path);
+  if (!head) return ep_fail_memory(error);
   ssize_t count = pread(file, head, HEAD_BYTES, 0);
   ep_status status = EP_OK;
   if (count < 0) status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
-  bool known = !status && (ep_idx_recognise(head, (size_t)count) ||
-                           ((size_t)count >= sizeof ep_npy_magic &&
-                            memcmp(head, ep_npy_magic, sizeof ep_npy_magic) == 0));
-  if (!status && !known) status = ep_fail(error, EP_UNSUPPORTED, "%s is neither NPY nor IDX", path);
-  if (!status) status = head_parse(head, (size_t)stat.st_size, &header, error);
+  bool known = status == EP_OK && (ep_idx_recognise(head, (size_t)count) ||
+                                   ((size_t)count >= sizeof ep_npy_magic &&
+                                    memcmp(head, ep_npy_magic, sizeof ep_npy_magic) == 0));
+  if (status == EP_OK && !known)
+    status = ep_fail(error, EP_UNSUPPORTED, "%s is neither NPY nor IDX", path);
+  if (status == EP_OK) status = head_parse(head, (size_t)stat.st_size, &header, error);
   free(head);
-  if (status) return status;
+  if (status != EP_OK) return status;
   head_keep(&header, out);
   *values_offset = header.values_offset;
   return EP_OK;

@@ -5,33 +5,12 @@
 #ifndef EP_ENGINE_DATA_ARRAYS_TABLE_H
 #define EP_ENGINE_DATA_ARRAYS_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "api/limits.h"
 #include "api/status.h"
-
-/* X(code, NPY descr without byte order, bytes) */
-#define EP_DTYPE_TABLE(X) \
-  X(F32, "f4", 4)         \
-  X(F64, "f8", 8)         \
-  X(I8, "i1", 1)          \
-  X(I16, "i2", 2)         \
-  X(I32, "i4", 4)         \
-  X(I64, "i8", 8)         \
-  X(U8, "u1", 1)          \
-  X(U16, "u2", 2)         \
-  X(U32, "u4", 4)         \
-  X(U64, "u8", 8)         \
-  X(BOOL, "b1", 1)
-
-typedef enum {
-#define EP_DTYPE_ENUM(code, descr, bytes) EP_DTYPE_##code,
-  EP_DTYPE_TABLE(EP_DTYPE_ENUM)
-#undef EP_DTYPE_ENUM
-      EP_DTYPE_COUNT
-} ep_dtype;
+#include "engine/data/arrays/dtype.h"
 
 /* An open NPY file in C order, little-endian, of one or more dimensions, or an IDX file of bytes;
  * the first counts rows, the others are flattened into columns. */

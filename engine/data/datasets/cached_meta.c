@@ -1,47 +1,29 @@
 #include "engine/data/datasets/cached_meta.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/files/path.h"
+
 typedef struct {
-  char path[PATH_MAX]; /* "": none */
+  char path[EP_PATH_BYTES]; /* "": none */
   struct stat file;
   ep_dataset_meta meta;
-} kept;
+} cached;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
-static kept held[EP_LIMIT_CACHED_METAS];
+static cached held[EP_LIMIT_CACHED_METAS];
 static int next;
 
 /* A path that a content's hash names says almost all; the rest is for other folders. */
-static bool is_same(const kept *one, const char *path, const struct stat *b) {
+static bool is_same(const cached *one, const char *path, const struct stat *b) {
   const struct stat *a = &one->file;
   return strcmp(one->path, path) == 0 && a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
          a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
          a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
          a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
-}
-
-static bool meta_copy(const ep_dataset_meta *meta, ep_dataset_meta *out) {
-  *out = *meta;
-  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++)
-    out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT].column = NULL;
-  for (int i = 0; i < EP_SPLIT_COUNT * EP_ROLE_COUNT; i++) {
-    const ep_part *from = &meta->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
-    ep_part *to = &out->part[i / EP_ROLE_COUNT][i % EP_ROLE_COUNT];
-    size_t bytes = (size_t)from->columns * sizeof *from->column;
-    if (!from->column) continue;
-    to->column = malloc(bytes);
-    if (!to->column) {
-      ep_dataset_meta_deinit(out);
-      return false;
-    }
-    memcpy(to->column, from->column, bytes);
-  }
-  return true;
 }
 
 static int64_t columns_count(const ep_dataset_meta *meta) {
@@ -55,15 +37,16 @@ bool ep_cached_meta_find(const char *path, const struct stat *file, ep_dataset_m
   bool found = false;
   pthread_mutex_lock(&mutex);
   for (int i = 0; i < EP_LIMIT_CACHED_METAS && !found; i++)
-    if (is_same(&held[i], path, file)) found = meta_copy(&held[i].meta, out);
+    if (is_same(&held[i], path, file)) found = ep_dataset_meta_copy(&held[i].meta, out);
   pthread_mutex_unlock(&mutex);
   return found;
 }
 
 void ep_cached_meta_add(const char *path, const struct stat *file, const ep_dataset_meta *meta) {
-  kept one = {.file = *file};
+  cached one = {.file = *file};
   snprintf(one.path, sizeof one.path, "%s", path);
-  if (columns_count(meta) > EP_LIMIT_CACHED_COLUMNS || !meta_copy(meta, &one.meta)) return;
+  if (columns_count(meta) > EP_LIMIT_CACHED_COLUMNS || !ep_dataset_meta_copy(meta, &one.meta))
+    return;
   pthread_mutex_lock(&mutex);
   ep_dataset_meta_deinit(&held[next].meta);
   held[next] = one;

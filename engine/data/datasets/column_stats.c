@@ -22,9 +22,7 @@ ep_status ep_column_stats_init(ep_column_stats *measure, ep_dtype dtype, int64_t
   } else {
     measure->scratch = malloc(count * sizeof *measure->scratch);
   }
-  if (!measure->least && !measure->scratch)
-    return ep_fail(error, EP_NO_MEMORY, "no memory for a table of %lld columns",
-                   (long long)columns);
+  if (!measure->least && !measure->scratch) return ep_fail_memory(error);
   for (int64_t i = 0; i < columns; i++) {
     column[i].min = INFINITY;
     column[i].max = -INFINITY;
@@ -84,7 +82,7 @@ ep_status ep_column_stats_row(ep_column_stats *measure, const uint8_t *row, ep_e
     }
     status = values_measure(measure, values, error);
   }
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (measure->rows == EP_LIMIT_ROWS)
     return ep_fail(error, EP_TOO_LARGE, "more than %lld rows", (long long)EP_LIMIT_ROWS);
   measure->rows++;

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,9 @@
 #include "engine/data/datasets/part_writer.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
+#include "engine/files/path.h"
+
+#define META_FILE "meta.json"
 
 /* Takes `value`, also on failure; a NULL value is a failure. */
 static bool set(json_t *object, const char *key, json_t *value) {
@@ -110,23 +112,17 @@ static json_t *meta_json(const ep_dataset_meta *meta, bool columns) {
   return NULL;
 }
 
-static ep_status meta_path(const char *folder, char path[PATH_MAX], ep_error *error) {
-  int length = snprintf(path, PATH_MAX, "%s/meta.json", folder);
-  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
-  return EP_OK;
-}
-
 ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta, ep_error *error) {
-  char path[PATH_MAX];
-  ep_status status = meta_path(folder, path, error);
-  if (status) return status;
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_path_join(path, error, folder, META_FILE, NULL);
+  if (status != EP_OK) return status;
   json_t *object = meta_json(meta, true);
   char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
   ep_durable_file *file = NULL;
-  if (!text) status = ep_fail(error, EP_NO_MEMORY, "no memory to describe the dataset");
-  if (!status) status = ep_durable_file_create(path, &file, error);
-  if (!status) status = ep_durable_file_write(file, text, strlen(text), error);
-  if (!status)
+  if (!text) status = ep_fail_memory(error);
+  if (status == EP_OK) status = ep_durable_file_create(path, &file, error);
+  if (status == EP_OK) status = ep_durable_file_write(file, text, strlen(text), error);
+  if (status == EP_OK)
     status = ep_durable_file_commit(file, NULL, NULL, error);
   else
     ep_durable_file_abandon(file);
@@ -206,7 +202,7 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
       tensors < 0)
     return false;
   memcpy(out->format, format, strlen(format) + 1);
-  memcpy(out->sha256, sha256, 65);
+  memcpy(out->sha256, sha256, sizeof out->sha256);
   out->bytes = bytes;
   out->tensors = tensors;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
@@ -227,40 +223,34 @@ static ep_status text_read(const char *path, const ep_mapping *text, ep_dataset_
   if (!root)
     status = ep_fail(error, EP_DATA, "%s: %s", path, fault.text);
   else if (!meta_parse(root, out, &no_memory))
-    status = no_memory ? ep_fail(error, EP_NO_MEMORY, "no memory to read %s", path)
+    status = no_memory ? ep_fail_memory(error)
                        : ep_fail(error, EP_DATA, "%s: not the description of a dataset", path);
   json_decref(root);
-  if (status) ep_dataset_meta_deinit(out);
+  if (status != EP_OK) ep_dataset_meta_deinit(out);
   return status;
 }
 
 ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error) {
-  char path[PATH_MAX];
+  char path[EP_PATH_BYTES];
   ep_mapping mapping;
   struct stat about;
   *out = (ep_dataset_meta){0};
-  ep_status status = meta_path(folder, path, error);
-  if (status) return status;
+  ep_status status = ep_path_join(path, error, folder, META_FILE, NULL);
+  if (status != EP_OK) return status;
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0 || fstat(file, &about) != 0) {
     status =
         ep_fail(error, errno == ENOENT ? EP_NOT_FOUND : EP_IO, "%s: %s", path, strerror(errno));
   } else if (!ep_cached_meta_find(path, &about, out)) {
     status = ep_mapping_of(file, path, &mapping, error);
-    if (!status) {
+    if (status == EP_OK) {
       status = text_read(path, &mapping, out, error);
       ep_mapping_close(&mapping);
     }
-    if (!status) ep_cached_meta_add(path, &about, out);
+    if (status == EP_OK) ep_cached_meta_add(path, &about, out);
   }
   if (file >= 0) close(file);
   return status;
-}
-
-void ep_dataset_meta_deinit(ep_dataset_meta *meta) {
-  for (int split = 0; split < EP_SPLIT_COUNT; split++)
-    for (int role = 0; role < EP_ROLE_COUNT; role++) free(meta->part[split][role].column);
-  *meta = (ep_dataset_meta){0};
 }
 
 static json_t *time_json(int64_t time_us) {

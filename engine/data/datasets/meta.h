@@ -1,10 +1,20 @@
-/* meta.h: a dataset's description on disk, meta.json. Reading it is in dataset.h. */
+/* meta.h: meta.json, the description of a dataset in its folder. */
 #ifndef EP_ENGINE_DATA_DATASETS_META_H
 #define EP_ENGINE_DATA_DATASETS_META_H
 
+#include "api/status.h"
 #include "engine/data/datasets/dataset.h"
 
 /* Writes folder/meta.json, durably. */
 ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta, ep_error *error);
+
+/* Reads folder/meta.json. *out is the caller's: ep_dataset_meta_deinit. */
+ep_status ep_dataset_meta_read(const char *folder, ep_dataset_meta *out, ep_error *error);
+
+/* The response to GET /v1/datasets/{name}:
+ * {"object":"dataset","name":…,"format":…,"sha256":…,"bytes":…,
+ * "rows":…,"parts":{"train":{"table":{"rows":…,"columns":…,"dtype":…}}},"columns":[{"name","min","max"}…]}
+ * Owned by the caller (free); NULL when memory is short. */
+char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int64_t created_us);
 
 #endif

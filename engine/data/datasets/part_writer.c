@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,28 +10,15 @@
 
 #include "engine/data/arrays/npy_header.h"
 #include "engine/files/durable_file.h"
+#include "engine/files/path.h"
 
 enum { BUFFER_BYTES = 1 << 20 };
 
-const char *ep_split_name(ep_split split) {
-  static const char *const names[EP_SPLIT_COUNT] = {"train", "validation", "test"};
-  assert(split < EP_SPLIT_COUNT);
-  return names[split];
-}
-
-const char *ep_role_name(ep_role role) {
-  static const char *const names[EP_ROLE_COUNT] = {"table", "x", "y"};
-  assert(role < EP_ROLE_COUNT);
-  return names[role];
-}
-
-ep_status ep_part_path(const char *folder, ep_split split, ep_role role, size_t capacity,
-                       char *path, ep_error *error) {
-  int length =
-      snprintf(path, capacity, "%s/%s.%s.npy", folder, ep_split_name(split), ep_role_name(role));
-  if (length < 0 || (size_t)length >= capacity)
-    return ep_fail(error, EP_IO, "the folder's path is too long");
-  return EP_OK;
+ep_status ep_part_path(const char *folder, ep_split split, ep_role role, char *path,
+                       ep_error *error) {
+  char name[64];
+  snprintf(name, sizeof name, "%s.%s.npy", ep_split_name(split), ep_role_name(role));
+  return ep_path_join(path, error, folder, name, NULL);
 }
 
 static ep_status budget_take(ep_part_writer *writer, size_t bytes, ep_error *error) {
@@ -44,7 +30,7 @@ static ep_status budget_take(ep_part_writer *writer, size_t bytes, ep_error *err
 
 static ep_status flush(ep_part_writer *writer, ep_error *error) {
   ep_status status = budget_take(writer, writer->used, error);
-  if (!status && writer->file >= 0)
+  if (status == EP_OK && writer->file >= 0)
     status = ep_file_write_all(writer->file, writer->buffer, writer->used, error);
   writer->used = 0;
   return status;
@@ -52,9 +38,9 @@ static ep_status flush(ep_part_writer *writer, ep_error *error) {
 
 static ep_status part_create(ep_part_writer *writer, const char *folder, ep_split split,
                              ep_role role, ep_error *error) {
-  char path[PATH_MAX];
-  ep_status status = ep_part_path(folder, split, role, sizeof path, path, error);
-  if (status) return status;
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_part_path(folder, split, role, path, error);
+  if (status != EP_OK) return status;
   writer->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (writer->file < 0)
     return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
@@ -79,13 +65,11 @@ ep_status ep_part_writer_open(ep_part_writer *writer, const char *folder, ep_spl
                              .budget_bytes = budget_bytes};
   if (!column) writer->column = calloc((size_t)columns, sizeof *writer->column);
   writer->buffer = malloc(capacity);
-  if (!writer->column || !writer->buffer)
-    return ep_fail(error, EP_NO_MEMORY, "no memory for a table of %lld columns",
-                   (long long)columns);
+  if (!writer->column || !writer->buffer) return ep_fail_memory(error);
   ep_status status = ep_column_stats_init(&writer->measure, dtype, columns, writer->column, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = budget_take(writer, EP_NPY_CANONICAL_BYTES, error);
-  if (!status && folder) status = part_create(writer, folder, split, role, error);
+  if (status == EP_OK && folder) status = part_create(writer, folder, split, role, error);
   return status;
 }
 
@@ -97,7 +81,7 @@ void ep_part_writer_shape(ep_part_writer *writer, int dimensions, const int64_t 
 
 ep_status ep_part_writer_commit(ep_part_writer *writer, ep_error *error) {
   ep_status status = ep_column_stats_row(&writer->measure, writer->buffer + writer->used, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   writer->used += writer->row_bytes;
   return writer->used == writer->capacity ? flush(writer, error) : EP_OK;
 }
@@ -117,8 +101,8 @@ static ep_status head_write(ep_part_writer *writer, ep_error *error) {
 ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *error) {
   if (writer->measure.rows == 0) return ep_fail(error, EP_INVALID, "there are no rows");
   ep_status status = flush(writer, error);
-  if (!status && writer->file >= 0) status = head_write(writer, error);
-  if (status) return status;
+  if (status == EP_OK && writer->file >= 0) status = head_write(writer, error);
+  if (status != EP_OK) return status;
   ep_column_stats_finish(&writer->measure);
   *out = (ep_part){.rows = writer->measure.rows,
                    .columns = writer->columns,

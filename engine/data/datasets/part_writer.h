@@ -20,13 +20,9 @@ typedef struct {
   int64_t *budget_bytes; /* lent; what may still be written */
 } ep_part_writer;
 
-/* "train", "validation", "test"; "table", "x", "y". */
-const char *ep_split_name(ep_split split);
-const char *ep_role_name(ep_role role);
-
-/* folder/train.table.npy. Writes at most `capacity` bytes to `path`, which must have that many. */
-ep_status ep_part_path(const char *folder, ep_split split, ep_role role, size_t capacity,
-                       char *path, ep_error *error);
+/* "folder/train.table.npy" into path: [EP_PATH_BYTES]. */
+ep_status ep_part_path(const char *folder, ep_split split, ep_role role, char *path,
+                       ep_error *error);
 
 /* folder NULL: nothing is written. `column` ([columns], names filled in) may be NULL: no names; it
  * is taken, also on failure. After a failure of any function: ep_part_writer_abandon. */

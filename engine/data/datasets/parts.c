@@ -1,7 +1,6 @@
 #include "engine/data/datasets/parts.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/part_writer.h"
+#include "engine/files/path.h"
 #include "engine/files/sha256.h"
 
 /* "train.x" and its hash, a line each: what the content's hash is taken of. */
@@ -20,7 +20,8 @@ static void line_add(crypto_hash_sha256_state *state, int split, int role, const
 }
 
 /* A part that came with others in one file has no hash of its own: it gets one of the file's. */
-static void hash_derive(int split, int role, const char *file_sha256, char sha256[65]) {
+static void hash_derive(int split, int role, const char *file_sha256,
+                        char sha256[EP_SHA256_HEX_BYTES]) {
   crypto_hash_sha256_state state;
   crypto_hash_sha256_init(&state);
   line_add(&state, split, role, file_sha256);
@@ -50,15 +51,14 @@ static bool is_apart(const ep_dataset_meta *meta) {
 /* The part of `before` becomes one of `meta`, and its file one of `folder`. */
 static ep_status part_take(const char *folder, ep_dataset_meta *meta, const char *before_folder,
                            ep_dataset_meta *before, int split, int role, ep_error *error) {
-  char from[PATH_MAX], to[PATH_MAX];
+  char from[EP_PATH_BYTES], to[EP_PATH_BYTES];
   ep_part *part = &before->part[split][role];
-  ep_status status =
-      ep_part_path(before_folder, (ep_split)split, (ep_role)role, sizeof from, from, error);
-  if (!status) status = ep_part_path(folder, (ep_split)split, (ep_role)role, sizeof to, to, error);
-  if (!status && link(from, to) != 0)
+  ep_status status = ep_part_path(before_folder, (ep_split)split, (ep_role)role, from, error);
+  if (status == EP_OK) status = ep_part_path(folder, (ep_split)split, (ep_role)role, to, error);
+  if (status == EP_OK && link(from, to) != 0)
     status = ep_fail(error, ep_status_from_errno(errno), "a part cannot be linked to %s: %s", to,
                      strerror(errno));
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (!part->sha256[0]) {
     hash_derive(split, role, before->sha256, part->sha256);
     part->bytes = part->rows * part->columns * (int64_t)ep_dtype_bytes(part->dtype);
@@ -72,13 +72,13 @@ static ep_status parts_take(const char *folder, ep_dataset_meta *meta, const cha
                             ep_error *error) {
   ep_dataset_meta before;
   ep_status status = ep_dataset_meta_read(before_folder, &before, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (!is_apart(&before))
     status = ep_fail(error, EP_CONFLICT,
                      "the dataset is %s (%s): a part cannot be added to it, delete it first",
                      before.tensors > 0 ? "a model's weights" : "a table", before.format);
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
-    for (int role = 0; role < EP_ROLE_COUNT && !status; role++)
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
+    for (int role = 0; role < EP_ROLE_COUNT && status == EP_OK; role++)
       if (before.part[split][role].rows > 0 && meta->part[split][role].rows == 0)
         status = part_take(folder, meta, before_folder, &before, split, role, error);
   ep_dataset_meta_deinit(&before);
@@ -88,9 +88,9 @@ static ep_status parts_take(const char *folder, ep_dataset_meta *meta, const cha
 ep_status ep_dataset_complete(const char *folder, const char *before, ep_error *error) {
   ep_dataset_meta meta;
   ep_status status = ep_dataset_meta_read(folder, &meta, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (before) status = parts_take(folder, &meta, before, error);
-  if (!status) status = ep_dataset_parts_write(folder, &meta, error);
+  if (status == EP_OK) status = ep_dataset_parts_write(folder, &meta, error);
   ep_dataset_meta_deinit(&meta);
   return status;
 }
@@ -120,7 +120,7 @@ ep_status ep_dataset_pairs_check(const ep_dataset_meta *meta, ep_error *error) {
     return ep_fail_at(error, EP_INVALID, "/data/dataset",
                       "these are weights of a model, no data: name them in model.init");
   ep_status status = pair_check(meta, EP_SPLIT_TRAIN, error);
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
     if (meta->part[split][EP_ROLE_X].rows > 0 || meta->part[split][EP_ROLE_Y].rows > 0)
       status = pair_check(meta, (ep_split)split, error);
   return status;

@@ -10,7 +10,7 @@
 
 /* The place of column `column` of row 0 in a Fortran-order array, in values: the first index runs
  * fastest, and the flattened column counts the others in C order. */
-static int64_t fortran_column(const ep_npy_header *array, int64_t column) {
+static int64_t fortran_column(const ep_array_header *array, int64_t column) {
   int64_t place = 0, stride = array->rows * array->columns;
   for (int i = array->dimensions - 1; i > 0; i--) {
     stride /= array->shape[i];
@@ -28,7 +28,8 @@ static void value_copy(uint8_t *out, const uint8_t *value, size_t bytes, bool sw
   for (size_t i = 0; i < bytes; i++) out[i] = value[bytes - 1 - i];
 }
 
-static void row_copy(const ep_npy_header *array, const uint8_t *values, int64_t row, uint8_t *out) {
+static void row_copy(const ep_array_header *array, const uint8_t *values, int64_t row,
+                     uint8_t *out) {
   size_t bytes = ep_dtype_bytes(array->dtype);
   bool swap = array->big_endian && bytes > 1;
   if (!array->fortran_order && !swap) {
@@ -43,19 +44,20 @@ static void row_copy(const ep_npy_header *array, const uint8_t *values, int64_t 
   }
 }
 
-ep_status ep_array_store(ep_ingest *ingest, const ep_npy_header *array, const uint8_t *values,
+ep_status ep_array_store(ep_ingest *ingest, const ep_array_header *array, const uint8_t *values,
                          ep_split split, ep_role role, ep_error *error) {
   ep_part_writer writer = {0};
   int64_t shape[EP_LIMIT_ROW_DIMENSIONS];
-  int dimensions = ep_npy_row_shape(array, shape);
+  int dimensions = ep_array_row_shape(array, shape);
   ep_status status = ep_part_writer_open(&writer, ingest->folder, split, role, array->dtype,
                                          array->columns, NULL, &ingest->budget_bytes, error);
-  if (!status && role != EP_ROLE_TABLE) ep_part_writer_shape(&writer, dimensions, shape);
-  for (int64_t row = 0; row < array->rows && !status; row++) {
+  if (status == EP_OK && role != EP_ROLE_TABLE) ep_part_writer_shape(&writer, dimensions, shape);
+  for (int64_t row = 0; row < array->rows && status == EP_OK; row++) {
     row_copy(array, values, row, ep_part_writer_next(&writer));
     status = ep_part_writer_commit(&writer, error);
   }
-  if (!status) status = ep_part_writer_finish(&writer, &ingest->meta->part[split][role], error);
+  if (status == EP_OK)
+    status = ep_part_writer_finish(&writer, &ingest->meta->part[split][role], error);
   ep_part_writer_abandon(&writer);
   return status;
 }

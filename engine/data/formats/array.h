@@ -7,7 +7,7 @@
 
 /* Writes the array as the part of that split and role: in C order, little-endian, with its own type
  * and shape (a table is flat). Its extent was found. values: rows * columns of them. */
-ep_status ep_array_store(ep_ingest *ingest, const ep_npy_header *array, const uint8_t *values,
+ep_status ep_array_store(ep_ingest *ingest, const ep_array_header *array, const uint8_t *values,
                          ep_split split, ep_role role, ep_error *error);
 
 /* Which part an array of this name is: "x", "y_train", "test_x", "val_y", "X_test",

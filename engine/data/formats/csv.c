@@ -55,7 +55,7 @@ static ep_status cell_read(const ep_part_writer *writer, ep_csv_text *text, int6
                            ep_csv_cell *cell, double *value, ep_csv_stop *stop, ep_error *error) {
   int64_t line = text->line;
   ep_status status = ep_csv_cell_read(text, column + 1, cell, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   ep_csv_text inner = {cell->text, cell->text + cell->bytes, text->delimiter, line};
   ep_csv_stop end;
   *stop = cell->stop;
@@ -75,7 +75,7 @@ static ep_status row_read(ep_part_writer *writer, ep_csv_text *text, ep_csv_cell
                      (long long)column, column == 1 ? "" : "s", (long long)columns);
     if (ep_csv_number_read(text, &row[column], &stop)) continue;
     ep_status status = cell_read(writer, text, column, cell, &row[column], &stop, error);
-    if (status) return status;
+    if (status != EP_OK) return status;
   }
   if (stop == EP_CSV_DELIMITER)
     return ep_fail(error, EP_INVALID, "row %lld has more cells than row 1, which has %lld",
@@ -88,7 +88,7 @@ static ep_status rows_read(ep_part_writer *writer, ep_csv_text *text, ep_csv_cel
                            ep_error *error) {
   ep_status status = EP_OK;
   int64_t blank = 0;
-  while (!status && text->at < text->end) {
+  while (status == EP_OK && text->at < text->end) {
     int64_t line = text->line;
     if (ep_csv_blank_line_take(text)) {
       if (blank == 0) blank = line;
@@ -98,7 +98,7 @@ static ep_status rows_read(ep_part_writer *writer, ep_csv_text *text, ep_csv_cel
       status = row_read(writer, text, cell, error);
     }
   }
-  if (!status && writer->measure.rows == 0)
+  if (status == EP_OK && writer->measure.rows == 0)
     status = ep_fail(error, EP_INVALID, "there are no rows of data");
   return status;
 }
@@ -111,16 +111,17 @@ static ep_status read_csv(ep_ingest *ingest, ep_error *error) {
   ep_csv_header header = {0};
   ep_part_writer writer = {0};
   ep_csv_cell *cell = malloc(sizeof *cell);
-  if (!cell) return ep_fail(error, EP_NO_MEMORY, "no memory to read the CSV");
+  if (!cell) return ep_fail_memory(error);
   ep_csv_text probe = text;
   ep_status status = EP_OK;
   if (ep_csv_blank_line_take(&probe)) status = ep_fail(error, EP_INVALID, "row 1 is empty");
-  if (!status) status = ep_csv_header_read(&text, ingest->options.header, cell, &header, error);
-  if (!status)
+  if (status == EP_OK)
+    status = ep_csv_header_read(&text, ingest->options.header, cell, &header, error);
+  if (status == EP_OK)
     status = ep_part_writer_open(&writer, ingest->folder, ingest->split, ingest->role, EP_DTYPE_F64,
                                  header.columns, header.column, &ingest->budget_bytes, error);
-  if (!status) status = rows_read(&writer, &text, cell, error);
-  if (!status)
+  if (status == EP_OK) status = rows_read(&writer, &text, cell, error);
+  if (status == EP_OK)
     status =
         ep_part_writer_finish(&writer, &ingest->meta->part[ingest->split][ingest->role], error);
   ep_part_writer_abandon(&writer);

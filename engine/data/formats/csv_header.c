@@ -42,7 +42,7 @@ static ep_status column_add(ep_csv_header *header, int64_t *capacity, ep_error *
   if (header->columns == *capacity) {
     *capacity = *capacity ? 2 * *capacity : 16;
     ep_column *column = realloc(header->column, (size_t)*capacity * sizeof *column);
-    if (!column) return ep_fail(error, EP_NO_MEMORY, "no memory for the columns");
+    if (!column) return ep_fail_memory(error);
     header->column = column;
   }
   memset(&header->column[header->columns++], 0, sizeof *header->column);
@@ -56,9 +56,9 @@ static ep_status line_read(ep_csv_text *text, bool names, ep_csv_cell *cell, ep_
   *has_text = false;
   do {
     ep_status status = ep_csv_cell_read(text, ++column, cell, error);
-    if (!status) status = column_add(out, &capacity, error);
-    if (!status && names) status = name_set(&out->column[column - 1], cell, column, error);
-    if (status) return status;
+    if (status == EP_OK) status = column_add(out, &capacity, error);
+    if (status == EP_OK && names) status = name_set(&out->column[column - 1], cell, column, error);
+    if (status != EP_OK) return status;
     *has_text |= is_text(cell);
   } while (cell->stop == EP_CSV_DELIMITER);
   return EP_OK;
@@ -72,12 +72,12 @@ ep_status ep_csv_header_read(ep_csv_text *text, int header, ep_csv_cell *cell, e
   ep_status status = line_read(text, false, cell, out, &has_text, error);
   out->named = header > 0 || (header == 0 && has_text);
   *text = start;
-  if (!status && out->named) {
+  if (status == EP_OK && out->named) {
     free(out->column);
     *out = (ep_csv_header){.named = true};
     status = line_read(text, true, cell, out, &has_text, error);
   }
-  if (status) {
+  if (status != EP_OK) {
     free(out->column);
     *out = (ep_csv_header){0};
   }

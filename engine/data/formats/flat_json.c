@@ -116,8 +116,9 @@ static ep_status outline_read(scanner *scan, ep_error *error) {
   do {
     key k = KEY_M;
     ep_status status = key_read(scan, &k, error);
-    if (!status) status = is_count(k) ? count_read(scan, k, error) : array_skip(scan, k, error);
-    if (status) return status;
+    if (status == EP_OK)
+      status = is_count(k) ? count_read(scan, k, error) : array_skip(scan, k, error);
+    if (status != EP_OK) return status;
   } while (character_take(scan, ','));
   if (!character_take(scan, '}')) return unexpected(scan, "a comma or the closing brace", error);
   spaces_skip(scan);
@@ -167,13 +168,13 @@ static ep_status values_read(scanner *scan, key k, int64_t rows, ep_part_writer 
     spaces_skip(scan);
     double value;
     status = value_read(scan, k, index, columns, &value, error);
-    if (!status && index == values)
+    if (status == EP_OK && index == values)
       return count_refuse(k, values, "more than ", rows, columns, error);
-    if (status) return status;
+    if (status != EP_OK) return status;
     ((double *)ep_part_writer_next(writer))[index++ % columns] = value;
     if (index % columns == 0) status = ep_part_writer_commit(writer, error);
-  } while (!status && character_take(scan, ','));
-  if (status) return status;
+  } while (status == EP_OK && character_take(scan, ','));
+  if (status != EP_OK) return status;
   if (!character_take(scan, ']')) return unexpected(scan, "a comma or a closing bracket", error);
   return index == values ? EP_OK : count_refuse(k, index, "", rows, columns, error);
 }
@@ -185,8 +186,9 @@ static ep_status part_read(ep_ingest *ingest, scanner *scan, key k, ep_split spl
   int64_t columns = role == EP_ROLE_X ? scan->count[KEY_N] : 1;
   ep_status status = ep_part_writer_open(&writer, ingest->folder, split, role, EP_DTYPE_F64,
                                          columns, NULL, &ingest->budget_bytes, error);
-  if (!status) status = values_read(scan, k, rows, &writer, error);
-  if (!status) status = ep_part_writer_finish(&writer, &ingest->meta->part[split][role], error);
+  if (status == EP_OK) status = values_read(scan, k, rows, &writer, error);
+  if (status == EP_OK)
+    status = ep_part_writer_finish(&writer, &ingest->meta->part[split][role], error);
   ep_part_writer_abandon(&writer);
   return status;
 }
@@ -200,12 +202,13 @@ static ep_status read_flat_json(ep_ingest *ingest, ep_error *error) {
         "JSON: this form holds x and y of all sets: upload it as a whole, not as a part");
   if (ingest->size >= 3 && memcmp(start, "\xEF\xBB\xBF", 3) == 0) scan.at += 3;
   ep_status status = outline_read(&scan, error);
-  if (!status) status = keys_check(&scan, error);
-  if (!status) status = part_read(ingest, &scan, KEY_X, EP_SPLIT_TRAIN, EP_ROLE_X, error);
-  if (!status) status = part_read(ingest, &scan, KEY_Y, EP_SPLIT_TRAIN, EP_ROLE_Y, error);
-  if (status || !scan.seen[KEY_M_TEST]) return status;
+  if (status == EP_OK) status = keys_check(&scan, error);
+  if (status == EP_OK) status = part_read(ingest, &scan, KEY_X, EP_SPLIT_TRAIN, EP_ROLE_X, error);
+  if (status == EP_OK) status = part_read(ingest, &scan, KEY_Y, EP_SPLIT_TRAIN, EP_ROLE_Y, error);
+  if (status != EP_OK || !scan.seen[KEY_M_TEST]) return status;
   status = part_read(ingest, &scan, KEY_X_TEST, EP_SPLIT_TEST, EP_ROLE_X, error);
-  if (!status) status = part_read(ingest, &scan, KEY_Y_TEST, EP_SPLIT_TEST, EP_ROLE_Y, error);
+  if (status == EP_OK)
+    status = part_read(ingest, &scan, KEY_Y_TEST, EP_SPLIT_TEST, EP_ROLE_Y, error);
   return status;
 }
 

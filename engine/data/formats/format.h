@@ -3,7 +3,14 @@
 #ifndef EP_ENGINE_DATA_FORMATS_FORMAT_H
 #define EP_ENGINE_DATA_FORMATS_FORMAT_H
 
+#include "api/status.h"
 #include "engine/data/datasets/dataset.h"
+
+/* How to read a CSV; zeros mean: find out. */
+typedef struct {
+  char delimiter; /* 0: the one of , ; tab | that the first line has most of */
+  int header;     /* 0: a first line with a cell that is no number; 1 yes, -1 no */
+} ep_ingest_options;
 
 typedef struct {
   const uint8_t *bytes; /* [size], the content, not packed; lent */
@@ -27,12 +34,5 @@ typedef struct {
 
 extern const ep_format ep_format_npy, ep_format_idx, ep_format_npz, ep_format_safetensors,
     ep_format_flat_json, ep_format_csv;
-
-/* A new file that has no name, in `folder` (in memory where that is NULL): for what is unpacked.
- * Closing it is the caller's. */
-ep_status ep_ingest_temporary(const char *folder, int *file, ep_error *error);
-
-/* Finds the format of the bytes and reads them. EP_MEDIA_TYPE when none knows them. */
-ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error);
 
 #endif

@@ -32,13 +32,12 @@ ep_status ep_gz_unpack(const uint8_t *bytes, size_t size, int file, int64_t *bud
                        ep_error *error) {
   uint8_t chunk[CHUNK_BYTES];
   z_stream stream = {0};
-  if (inflateInit2(&stream, 15 + 16) != Z_OK)
-    return ep_fail(error, EP_NO_MEMORY, "gz: no memory to unpack");
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return ep_fail_memory(error);
   ep_status status = EP_OK;
   size_t taken = 0;
   int64_t written = 0;
   int code = Z_OK;
-  while (!status && (code != Z_STREAM_END || taken < size)) {
+  while (status == EP_OK && (code != Z_STREAM_END || taken < size)) {
     if (code == Z_STREAM_END) inflateReset(&stream); /* the next member */
     size_t left = size - taken;
     stream.next_in = (Bytef *)(bytes + taken);
@@ -50,7 +49,7 @@ ep_status ep_gz_unpack(const uint8_t *bytes, size_t size, int file, int64_t *bud
     taken += offered - stream.avail_in;
     size_t made = sizeof chunk - stream.avail_out;
     if (code == Z_MEM_ERROR)
-      status = ep_fail(error, EP_NO_MEMORY, "gz: no memory to unpack");
+      status = ep_fail_memory(error);
     else if (code == Z_BUF_ERROR)
       status = ep_fail(error, EP_INVALID, "gz: the file ends too early");
     else if (code != Z_OK && code != Z_STREAM_END)

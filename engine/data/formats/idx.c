@@ -2,9 +2,9 @@
 #include "engine/data/formats/array.h"
 
 static ep_status read_idx(ep_ingest *ingest, ep_error *error) {
-  ep_npy_header array;
+  ep_array_header array;
   ep_status status = ep_idx_header_parse(ingest->bytes, ingest->size, &array, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (ingest->role == EP_ROLE_TABLE && array.dimensions != 2)
     return ep_fail(error, EP_INVALID,
                    "IDX: an array of %d dimension%s is no table with a target: upload x and y as "

@@ -1,8 +1,8 @@
-/* ingest.c: from an uploaded file to a dataset's folder: unpack, recognise, read, describe. */
+#include "engine/data/formats/ingest.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "engine/data/datasets/meta.h"
-#include "engine/data/formats/format.h"
 #include "engine/data/formats/gz.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "engine/files/sha256.h"
+#include "engine/files/temporary_file.h"
 
 /* Asked in this order: any text looks like a CSV. */
 static const ep_format *const formats[] = {&ep_format_npy,         &ep_format_npz,
@@ -41,7 +41,7 @@ typedef struct {
   ep_mapping mapping;
   pthread_t thread;
   bool threaded;
-  char *sha256; /* [65] */
+  char *sha256; /* [EP_SHA256_HEX_BYTES] */
 } hashing;
 
 static void *hash_run(void *argument) {
@@ -65,32 +65,17 @@ static void hash_finish(hashing *job) {
     hash_run(job);
 }
 
-ep_status ep_ingest_temporary(const char *folder, int *file, ep_error *error) {
-  char path[PATH_MAX];
-  if (!folder) {
-    *file = memfd_create("unpacked", MFD_CLOEXEC);
-    return *file < 0 ? ep_fail(error, EP_IO, "memfd_create: %s", strerror(errno)) : EP_OK;
-  }
-  int length = snprintf(path, sizeof path, "%s/unpacked.XXXXXX", folder);
-  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
-  *file = mkostemp(path, O_CLOEXEC);
-  if (*file < 0)
-    return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
-  unlink(path);
-  return EP_OK;
-}
-
 /* Unpacks and reads; the unpacked bytes are gone afterwards. */
 static ep_status packed_read(ep_ingest *ingest, ep_error *error) {
   int file = -1;
   ep_mapping unpacked = {0};
-  ep_status status = ep_ingest_temporary(ingest->folder, &file, error);
-  if (status) return status;
+  ep_status status = ep_temporary_file_create(ingest->folder, &file, error);
+  if (status != EP_OK) return status;
   status = ep_gz_unpack(ingest->bytes, ingest->size, file, &ingest->budget_bytes, error);
-  if (!status) status = ep_mapping_of(file, "the unpacked content", &unpacked, error);
+  if (status == EP_OK) status = ep_mapping_of(file, "the unpacked content", &unpacked, error);
   ingest->bytes = unpacked.bytes;
   ingest->size = unpacked.size;
-  if (!status) status = ep_ingest_bytes(ingest, error);
+  if (status == EP_OK) status = ep_ingest_bytes(ingest, error);
   ep_mapping_close(&unpacked);
   close(file);
   return status;
@@ -114,19 +99,19 @@ static ep_status source_read(const char *source, ep_ingest *ingest, ep_error *er
   ep_mapping mapping;
   *ingest->meta = (ep_dataset_meta){0};
   ep_status status = ep_mapping_open(source, &mapping, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (mapping.size == 0)
     status = ep_fail(error, EP_INVALID, "the content is empty");
   else
     status = read_mapped(mapping, ingest, error);
   ep_mapping_close(&mapping);
-  if (!status && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
+  if (status == EP_OK && ingest->role != EP_ROLE_TABLE) { /* one part: its hash is the upload's */
     ep_part *part = &ingest->meta->part[ingest->split][ingest->role];
     memcpy(part->sha256, ingest->meta->sha256, sizeof part->sha256);
     part->bytes = ingest->meta->bytes;
   }
-  if (!status) status = ep_dataset_meta_write(ingest->folder, ingest->meta, error);
-  if (status) ep_dataset_meta_deinit(ingest->meta);
+  if (status == EP_OK) status = ep_dataset_meta_write(ingest->folder, ingest->meta, error);
+  if (status != EP_OK) ep_dataset_meta_deinit(ingest->meta);
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* npy.c: NumPy's array files, whatever their order, with their own type. */
 #include <string.h>
 
+#include "engine/data/arrays/npy_header.h"
 #include "engine/data/formats/array.h"
 
 static bool recognise(const uint8_t *bytes, size_t size) {
@@ -8,9 +9,9 @@ static bool recognise(const uint8_t *bytes, size_t size) {
 }
 
 static ep_status read_npy(ep_ingest *ingest, ep_error *error) {
-  ep_npy_header array;
+  ep_array_header array;
   ep_status status = ep_npy_header_parse(ingest->bytes, ingest->size, &array, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   return ep_array_store(ingest, &array, ingest->bytes + array.values_offset, ingest->split,
                         ingest->role, error);
 }

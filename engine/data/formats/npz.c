@@ -7,10 +7,12 @@
 #include <unistd.h>
 #include <zip.h>
 
+#include "engine/data/arrays/npy_header.h"
 #include "engine/data/formats/array.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
 #include "engine/files/mapping.h"
+#include "engine/files/temporary_file.h"
 
 enum {
   CHUNK_BYTES = 1 << 16,
@@ -55,7 +57,7 @@ static ep_status entry_find(zip_t *archive, zip_uint64_t index, int64_t budget_b
     return ep_fail(error, EP_INVALID, "NPZ: entry %llu of the archive is damaged",
                    (unsigned long long)index + 1);
   ep_status status = entry_name(stat.name, out, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (stat.encryption_method != ZIP_EM_NONE)
     return ep_fail(error, EP_INVALID, "NPZ: \"%s\" is encrypted", out->shown);
   if (stat.comp_method != ZIP_CM_STORE && stat.comp_method != ZIP_CM_DEFLATE)
@@ -75,10 +77,10 @@ static ep_status entry_find(zip_t *archive, zip_uint64_t index, int64_t budget_b
 static ep_status entry_unpack(zip_file_t *packed, const entry *array, int file, int64_t *budget,
                               ep_error *error) {
   uint8_t *chunk = malloc(CHUNK_BYTES);
-  if (!chunk) return ep_fail(error, EP_NO_MEMORY, "NPZ: no memory to unpack");
+  if (!chunk) return ep_fail_memory(error);
   ep_status status = EP_OK;
   uint64_t written = 0;
-  for (zip_int64_t count = 1; !status && count > 0;) {
+  for (zip_int64_t count = 1; status == EP_OK && count > 0;) {
     count = zip_fread(packed, chunk, CHUNK_BYTES);
     if (count < 0) {
       char why[EP_EXCERPT_BYTES];
@@ -95,7 +97,7 @@ static ep_status entry_unpack(zip_file_t *packed, const entry *array, int file, 
     }
   }
   free(chunk);
-  if (!status && written != array->bytes)
+  if (status == EP_OK && written != array->bytes)
     status =
         ep_fail(error, EP_INVALID, "NPZ: \"%s\" is smaller than the archive says", array->shown);
   return status;
@@ -105,16 +107,16 @@ static ep_status entry_unpack(zip_file_t *packed, const entry *array, int file, 
 static ep_status entry_store(ep_ingest *ingest, zip_t *archive, const entry *array, ep_split split,
                              ep_role role, ep_error *error) {
   int file = -1;
-  ep_npy_header header;
+  ep_array_header header;
   ep_mapping unpacked = {0};
   zip_file_t *packed = zip_fopen_index(archive, array->index, 0);
   if (!packed) return ep_fail(error, EP_INVALID, "NPZ: \"%s\" cannot be opened", array->shown);
-  ep_status status = ep_ingest_temporary(ingest->folder, &file, error);
-  if (!status) status = entry_unpack(packed, array, file, &ingest->budget_bytes, error);
+  ep_status status = ep_temporary_file_create(ingest->folder, &file, error);
+  if (status == EP_OK) status = entry_unpack(packed, array, file, &ingest->budget_bytes, error);
   zip_fclose(packed);
-  if (!status) status = ep_mapping_of(file, array->shown, &unpacked, error);
-  if (!status) status = ep_npy_header_parse(unpacked.bytes, unpacked.size, &header, error);
-  if (!status)
+  if (status == EP_OK) status = ep_mapping_of(file, array->shown, &unpacked, error);
+  if (status == EP_OK) status = ep_npy_header_parse(unpacked.bytes, unpacked.size, &header, error);
+  if (status == EP_OK)
     status =
         ep_array_store(ingest, &header, unpacked.bytes + header.values_offset, split, role, error);
   ep_mapping_close(&unpacked);
@@ -128,14 +130,14 @@ static ep_status entry_read(ep_ingest *ingest, zip_t *archive, zip_uint64_t inde
   ep_split split = ingest->split;
   ep_role role = ingest->role;
   ep_status status = entry_find(archive, index, ingest->budget_bytes, &array, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (role == EP_ROLE_TABLE && !ep_array_part_find(array.name, &split, &role))
     return ep_fail(error, EP_INVALID,
                    "NPZ: \"%s\" is not known: arrays are called x_train, y_train, x_test, y_test, "
                    "x_val, y_val, or x and y",
                    array.shown);
   status = ep_array_part_check(ingest, "NPZ", array.name, split, role, error);
-  return status ? status : entry_store(ingest, archive, &array, split, role, error);
+  return status == EP_OK ? entry_store(ingest, archive, &array, split, role, error) : status;
 }
 
 static ep_status archive_read(ep_ingest *ingest, zip_t *archive, ep_error *error) {
@@ -149,9 +151,9 @@ static ep_status archive_read(ep_ingest *ingest, zip_t *archive, ep_error *error
     return ep_fail(error, EP_INVALID, "NPZ: a part is one array, this archive has %lld",
                    (long long)count);
   ep_status status = EP_OK;
-  for (zip_int64_t i = 0; i < count && !status; i++)
+  for (zip_int64_t i = 0; i < count && status == EP_OK; i++)
     status = entry_read(ingest, archive, (zip_uint64_t)i, error);
-  return status || part ? status : ep_array_parts_check(ingest, "NPZ", error);
+  return status != EP_OK || part ? status : ep_array_parts_check(ingest, "NPZ", error);
 }
 
 static ep_status archive_fail(zip_error_t *fault, ep_error *error) {

@@ -5,7 +5,6 @@
  * Format: https://huggingface.co/docs/safetensors: 8 bytes of header length (little-endian), a JSON
  * header {"__metadata__": {text: text}, name: {"dtype", "shape", "data_offsets"}}, the values. */
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "engine/data/formats/array.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
+#include "engine/files/path.h"
 
 static const char format_name[] = "safetensors";
 enum { PREFIX_BYTES = 8 };
@@ -22,8 +22,8 @@ enum { PREFIX_BYTES = 8 };
 typedef struct {
   const char *name;
   char shown[EP_EXCERPT_BYTES];
-  ep_npy_header array; /* dtype, dimensions and shape; the extent is not checked yet */
-  uint64_t begin, end; /* in the values */
+  ep_array_header array; /* dtype, dimensions and shape; the extent is not checked yet */
+  uint64_t begin, end;   /* in the values */
   ep_split split;
   ep_role role;
   bool part;
@@ -105,7 +105,7 @@ static ep_status tensor_read(const char *name, json_t *value, uint64_t values_by
   out->end = (uint64_t)end;
   out->part = ep_array_part_find(name, &out->split, &out->role);
   ep_status status = dtype_find(dtype, out, error);
-  return status ? status : shape_read(shape, out, error);
+  return status == EP_OK ? shape_read(shape, out, error) : status;
 }
 
 static int by_place(const void *a, const void *b) {
@@ -137,14 +137,14 @@ static ep_status tensors_read(json_t *header, content *out, ep_error *error) {
     return ep_fail(error, EP_TOO_LARGE, "safetensors: %zu tensors, at most %d are taken", count,
                    EP_LIMIT_WEIGHT_TENSORS);
   out->tensor = calloc(count + 1, sizeof *out->tensor);
-  if (!out->tensor) return ep_fail(error, EP_NO_MEMORY, "no memory for %zu tensors", count);
+  if (!out->tensor) return ep_fail_memory(error);
   const char *name;
   json_t *value;
   json_object_foreach(header, name, value) {
     if (strcmp(name, "__metadata__") == 0) continue;
     tensor *next = &out->tensor[out->count];
     ep_status status = tensor_read(name, value, out->values_bytes, next, error);
-    if (status) return status;
+    if (status != EP_OK) return status;
     out->parts += next->part;
     out->count++;
   }
@@ -155,10 +155,10 @@ static ep_status tensors_read(json_t *header, content *out, ep_error *error) {
 static ep_status array_store(ep_ingest *ingest, const content *file, tensor *from, ep_split split,
                              ep_role role, ep_error *error) {
   ep_status status = ep_array_part_check(ingest, format_name, from->name, split, role, error);
-  if (!status)
+  if (status == EP_OK)
     status =
-        ep_npy_extent_find(&from->array, format_name, (size_t)(from->end - from->begin), error);
-  if (status) return status;
+        ep_array_extent_find(&from->array, format_name, (size_t)(from->end - from->begin), error);
+  if (status != EP_OK) return status;
   return ep_array_store(ingest, &from->array, file->values + from->begin, split, role, error);
 }
 
@@ -167,7 +167,7 @@ static ep_status data_store(ep_ingest *ingest, const content *file, ep_error *er
   if (file->count > EP_LIMIT_ARRAYS)
     return ep_fail(error, EP_TOO_LARGE, "safetensors: %zu arrays, at most %d are taken",
                    file->count, EP_LIMIT_ARRAYS);
-  for (size_t i = 0; i < file->count && !status; i++) {
+  for (size_t i = 0; i < file->count && status == EP_OK; i++) {
     tensor *from = &file->tensor[i];
     if (!from->part)
       return ep_fail(error, EP_INVALID,
@@ -176,23 +176,22 @@ static ep_status data_store(ep_ingest *ingest, const content *file, ep_error *er
                      from->shown);
     status = array_store(ingest, file, from, from->split, from->role, error);
   }
-  return status ? status : ep_array_parts_check(ingest, format_name, error);
+  return status == EP_OK ? ep_array_parts_check(ingest, format_name, error) : status;
 }
 
 /* The file as it came. */
 static ep_status weights_store(ep_ingest *ingest, const content *file, ep_error *error) {
-  char path[PATH_MAX];
+  char path[EP_PATH_BYTES];
   ep_durable_file *copy = NULL;
   if (ingest->size > (size_t)ingest->budget_bytes)
     return ep_fail(error, EP_TOO_LARGE, "stored, this would be larger than the limit");
   ingest->budget_bytes -= (int64_t)ingest->size;
   ingest->meta->tensors = (int64_t)file->count;
   if (!ingest->folder) return EP_OK;
-  int length = snprintf(path, sizeof path, "%s/%s", ingest->folder, EP_WEIGHTS_FILE);
-  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
-  ep_status status = ep_durable_file_create(path, &copy, error);
-  if (!status) status = ep_durable_file_write(copy, ingest->bytes, ingest->size, error);
-  if (!status) return ep_durable_file_commit(copy, NULL, NULL, error);
+  ep_status status = ep_path_join(path, error, ingest->folder, EP_WEIGHTS_FILE, NULL);
+  if (status == EP_OK) status = ep_durable_file_create(path, &copy, error);
+  if (status == EP_OK) status = ep_durable_file_write(copy, ingest->bytes, ingest->size, error);
+  if (status == EP_OK) return ep_durable_file_commit(copy, NULL, NULL, error);
   ep_durable_file_abandon(copy);
   return status;
 }
@@ -225,8 +224,8 @@ static ep_status read_safetensors(ep_ingest *ingest, ep_error *error) {
   if (!header)
     status = ep_fail(error, EP_INVALID, "safetensors: the header is no JSON (line %d, column %d)",
                      fault.line, fault.column);
-  if (!status) status = tensors_read(header, &file, error);
-  if (!status) status = content_store(ingest, &file, error);
+  if (status == EP_OK) status = tensors_read(header, &file, error);
+  if (status == EP_OK) status = content_store(ingest, &file, error);
   free(file.tensor);
   json_decref(header);
   return status;

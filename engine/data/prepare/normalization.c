@@ -1,7 +1,6 @@
-/* normalization.c: see prepare.h: "normalize" and "scale", by channel. */
-#include <stdlib.h>
+#include "engine/data/prepare/normalization.h"
 
-#include "engine/data/prepare/prepare.h"
+#include <stdlib.h>
 
 static double scale_find(const ep_data_spec *data, bool bytes) {
   if (data->scale != 0) return data->scale;
@@ -22,7 +21,7 @@ ep_status ep_normalization_find(const ep_data_spec *data, ep_shape row, bool byt
   out->offset = malloc((size_t)row.channels * sizeof *out->offset);
   if (!out->factor || !out->offset) {
     ep_normalization_deinit(out);
-    return ep_fail(error, EP_NO_MEMORY, "no memory for the data");
+    return ep_fail_memory(error);
   }
   out->channels = row.channels;
   out->plane = row.height * row.width;

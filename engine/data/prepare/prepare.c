@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/row_source.h"
 
@@ -25,10 +26,6 @@ static void *array(int64_t count, size_t bytes) {
   size_t size;
   if (__builtin_mul_overflow((size_t)count, bytes, &size)) return NULL;
   return malloc(size ? size : 1);
-}
-
-static ep_status no_memory(ep_error *error) {
-  return ep_fail(error, EP_NO_MEMORY, "no memory for the data");
 }
 
 /* Sums of value - origin, and of its square, over the training rows; origin NULL: 0; square NULL:
@@ -113,7 +110,7 @@ static ep_status scaling_find(const preparation *work, const double *values, con
   double *rest = array(columns, sizeof *rest);
   if (!*mean || !*deviation || !rest) {
     free(rest);
-    return no_memory(error);
+    return ep_fail_memory(error);
   }
   figures_find(work, values, columns, (double)train_rows, *mean, *deviation, rest);
   constants_find(work, values, columns, *mean, *deviation, rest);
@@ -148,7 +145,7 @@ static ep_status x_allocate(preparation *work, ep_prepared *out, int split, ep_e
   /* rows * columns: 2^31 * 2^16 at most */
   out->x_owned[split] = array(out->rows[split] * out->features, bytes);
   out->x[split] = out->x_owned[split];
-  return out->x[split] ? EP_OK : no_memory(error);
+  return out->x[split] ? EP_OK : ep_fail_memory(error);
 }
 
 static ep_status out_allocate(preparation *work, ep_prepared *out, ep_error *error) {
@@ -156,12 +153,12 @@ static ep_status out_allocate(preparation *work, ep_prepared *out, ep_error *err
     int64_t rows = out->rows[split];
     if (rows == 0) continue;
     ep_status status = x_allocate(work, out, split, error);
-    if (status) return status;
+    if (status != EP_OK) return status;
     if (work->takes_classes)
       out->classes[split] = array(rows, sizeof(int32_t));
     else
       out->y[split] = array(rows * out->target_columns, sizeof(float));
-    if (!out->y[split] && !out->classes[split]) return no_memory(error);
+    if (!out->y[split] && !out->classes[split]) return ep_fail_memory(error);
   }
   return EP_OK;
 }
@@ -229,19 +226,19 @@ static ep_status row_store(const preparation *work, ep_prepared *out, const ep_r
   ep_status status = EP_OK;
   ep_row_source_read(set, row, floats ? work->x : NULL, work->y);
   if (!work->mapped[split]) status = x_store(work, out, set, split, row, place, error);
-  return status ? status : y_store(work, out, split, row, place, error);
+  return status == EP_OK ? y_store(work, out, split, row, place, error) : status;
 }
 
 static ep_status rows_store(const preparation *work, ep_prepared *out, ep_error *error) {
   int64_t place[EP_SPLIT_COUNT] = {0};
   ep_status status = EP_OK;
   const ep_row_source *main = main_rows(work);
-  for (int64_t i = 0; i < main->rows && !status; i++) {
+  for (int64_t i = 0; i < main->rows && status == EP_OK; i++) {
     ep_split split = (ep_split)work->split[i];
     status = row_store(work, out, main, split, i, place[split]++, error);
   }
   for (int split = EP_SPLIT_TRAIN + 1; split < EP_SPLIT_COUNT; split++)
-    for (int64_t i = 0; i < work->sets[split].rows && !status; i++)
+    for (int64_t i = 0; i < work->sets[split].rows && status == EP_OK; i++)
       status = row_store(work, out, &work->sets[split], (ep_split)split, i, i, error);
   return status;
 }
@@ -291,7 +288,7 @@ static ep_status bytes_scale(ep_prepared *out, ep_error *error) {
   if (out->x_type != EP_X_UINT8) return EP_OK;
   out->x_scale = array(out->row.channels, sizeof *out->x_scale);
   out->x_shift = array(out->row.channels, sizeof *out->x_shift);
-  if (!out->x_scale || !out->x_shift) return no_memory(error);
+  if (!out->x_scale || !out->x_shift) return ep_fail_memory(error);
   bool plain = out->normalization.channels == 0;
   for (int64_t c = 0; c < out->row.channels; c++) {
     out->x_scale[c] = plain ? 1 : (float)out->normalization.factor[c];
@@ -307,7 +304,7 @@ static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prep
   int64_t rows[EP_SPLIT_COUNT];
   for (int split = 0; split < EP_SPLIT_COUNT; split++) rows[split] = work->sets[split].rows;
   ep_status status = ep_split_count(data, rows, out->rows, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   out->features = out->scaling.x_columns = main->features;
   out->target_columns = out->scaling.y_columns = work->takes_classes ? 1 : main->targets;
   out->x_type = x_type_find(data, work);
@@ -319,7 +316,7 @@ static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prep
   work->split = array(main->rows, sizeof *work->split);
   work->x = array(main->features, sizeof *work->x);
   work->y = array(main->targets, sizeof *work->y);
-  if (!work->split || !work->x || !work->y) return no_memory(error);
+  if (!work->split || !work->x || !work->y) return ep_fail_memory(error);
   /* sets of the data's own take no row of the main one */
   int64_t test_rows = out->rows[EP_SPLIT_TEST] - rows[EP_SPLIT_TEST];
   int64_t validation_rows = out->rows[EP_SPLIT_VALIDATION] - rows[EP_SPLIT_VALIDATION];
@@ -333,15 +330,15 @@ static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepare
   ep_scaling *scaling = &out->scaling;
   ep_status status =
       ep_normalization_find(data, out->row, out->x_type == EP_X_UINT8, &out->normalization, error);
-  if (!status) status = bytes_scale(out, error);
-  if (!status && data->standardize_x)
+  if (status == EP_OK) status = bytes_scale(out, error);
+  if (status == EP_OK && data->standardize_x)
     status = scaling_find(work, work->x, "x", out->features, train_rows, &scaling->x_mean,
                           &scaling->x_deviation, error);
-  if (!status && data->standardize_y)
+  if (status == EP_OK && data->standardize_y)
     status = scaling_find(work, work->y, "y", out->target_columns, train_rows, &scaling->y_mean,
                           &scaling->y_deviation, error);
-  if (!status) status = out_allocate(work, out, error);
-  return status ? status : rows_store(work, out, error);
+  if (status == EP_OK) status = out_allocate(work, out, error);
+  return status == EP_OK ? rows_store(work, out, error) : status;
 }
 
 ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *dataset_folder,
@@ -349,15 +346,15 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   preparation work = {.takes_classes = ep_loss_takes_classes(loss)};
   *out = (ep_prepared){0};
   ep_status status = ep_row_source_open(data, dataset_folder, work.sets, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = work_begin(data, &work, out, error);
-  if (!status) status = loss_check(data, loss, &work, error);
-  if (!status) status = work_do(data, &work, out, error);
+  if (status == EP_OK) status = loss_check(data, loss, &work, error);
+  if (status == EP_OK) status = work_do(data, &work, out, error);
   free(work.split);
   free(work.x);
   free(work.y);
   ep_row_source_close(work.sets);
-  if (status) ep_prepared_deinit(out);
+  if (status != EP_OK) ep_prepared_deinit(out);
   return status;
 }
 
@@ -367,7 +364,7 @@ static ep_status split_widen(ep_prepared *prepared, int split, ep_error *error) 
   const ep_normalization *normalization = &prepared->normalization;
   const uint8_t *bytes = prepared->x[split];
   float *x = array(prepared->rows[split] * columns, sizeof *x);
-  if (!x) return no_memory(error);
+  if (!x) return ep_fail_memory(error);
   for (int64_t i = 0; i < prepared->rows[split]; i++)
     for (int64_t j = 0; j < columns; j++) {
       double value = bytes[i * columns + j];
@@ -384,9 +381,9 @@ static ep_status split_widen(ep_prepared *prepared, int split, ep_error *error) 
 ep_status ep_prepared_widen(ep_prepared *prepared, ep_error *error) {
   ep_status status = EP_OK;
   if (prepared->x_type == EP_X_FLOAT32) return EP_OK;
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
     if (prepared->rows[split] > 0) status = split_widen(prepared, split, error);
-  if (!status) prepared->x_type = EP_X_FLOAT32;
+  if (status == EP_OK) prepared->x_type = EP_X_FLOAT32;
   return status; /* after a failure some are wide and some are not: good for deinit alone */
 }
 

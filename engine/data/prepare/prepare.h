@@ -1,28 +1,13 @@
-/* prepare.h: from stored rows to what a program eats: split, standardized, float32, in host memory.
- */
+/* prepare.h: from stored rows to the input of a program: split, standardized, float32, in host
+ * memory. */
 #ifndef EP_ENGINE_DATA_PREPARE_PREPARE_H
 #define EP_ENGINE_DATA_PREPARE_PREPARE_H
 
-#include "api/spec/spec.h"
+#include "api/spec/job_spec.h"
 #include "engine/data/arrays/table.h"
-#include "engine/plan/plan.h"
+#include "engine/data/prepare/normalization.h"
+#include "engine/data/prepare/scaling.h"
 #include "kernels/backend.h"
-
-/* Figures of the training split, by which x and y were scaled: scaled = (value - mean) / deviation
- * (population deviation; a column without any is divided by 1). */
-typedef struct {
-  int64_t x_columns, y_columns;
-  double *x_mean, *x_deviation; /* [x_columns], NULL unless x is standardized; owned */
-  double *y_mean, *y_deviation; /* [y_columns], NULL unless y is; owned */
-} ep_scaling;
-
-/* "normalize" and "scale" of a spec: normalized = value * factor + offset, by channel: what is
- * ((value * scale) - mean) / std. `scale` is 1 unless given, and 1 / 255 for bytes to normalize.
- * Standardized data has none. */
-typedef struct {
-  int64_t channels, plane; /* columns of x are [channels, plane]; 0 channels: nothing to do */
-  double *factor, *offset; /* [channels], owned */
-} ep_normalization;
 
 typedef struct {
   int64_t rows[EP_SPLIT_COUNT];
@@ -53,21 +38,5 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
  * Nothing to do for floats. */
 ep_status ep_prepared_widen(ep_prepared *prepared, ep_error *error);
 void ep_prepared_deinit(ep_prepared *prepared);
-
-/* The normalization of rows with that shape. `bytes`: they are stored as unsigned bytes. EP_INVALID
- * at /data/normalize when the numbers of channels differ. */
-ep_status ep_normalization_find(const ep_data_spec *data, ep_shape row, bool bytes,
-                                ep_normalization *out, ep_error *error);
-/* x: [rows, channels * plane] in units of the data, changed in place. */
-void ep_normalization_apply(const ep_normalization *normalization, double *x, int64_t rows);
-void ep_normalization_deinit(ep_normalization *normalization);
-
-/* x: [rows, x_columns] in units of the data, scaled: [rows, x_columns] float32, written. */
-void ep_scaling_apply_x(const ep_scaling *scaling, const double *x, int64_t rows, float *scaled);
-/* Undoes y's scaling: output: [rows, y_columns] of the network, values: written in units of the
- * data. */
-void ep_scaling_undo_y(const ep_scaling *scaling, const float *output, int64_t rows,
-                       double *values);
-void ep_scaling_deinit(ep_scaling *scaling);
 
 #endif

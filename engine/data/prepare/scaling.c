@@ -1,7 +1,6 @@
-/* scaling.c: to the scale that a network learns in, and back. */
-#include <stdlib.h>
+#include "engine/data/prepare/scaling.h"
 
-#include "engine/data/prepare/prepare.h"
+#include <stdlib.h>
 
 void ep_scaling_apply_x(const ep_scaling *scaling, const double *x, int64_t rows, float *scaled) {
   int64_t columns = scaling->x_columns;

@@ -1,10 +1,12 @@
-/* shape.c: what a job's data will look like, from its description alone. */
+#include "engine/data/prepare/shape.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/parts.h"
-#include "engine/data/prepare/prepare.h"
+#include "engine/data/prepare/normalization.h"
 #include "engine/data/prepare/split.h"
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"
@@ -71,7 +73,7 @@ static ep_status table_find(const ep_data_spec *data, const ep_part *table, ep_d
                             extent *found, ep_error *error) {
   int64_t target;
   ep_status status = ep_target_find(data, table, &target, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   for (int64_t i = 0; i < table->columns; i++)
     range_merge(i == target ? &found->y : &found->x, &table->column[i]);
   out->features = table->columns - 1;
@@ -100,7 +102,7 @@ static ep_status dataset_find(const ep_data_spec *data, const ep_dataset_meta *m
   if (train[EP_ROLE_TABLE].rows > 0)
     return table_find(data, &train[EP_ROLE_TABLE], out, found, error);
   ep_status status = ep_dataset_pairs_check(meta, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   out->one_hot = true;
   for (int split = 0; split < EP_SPLIT_COUNT; split++) {
     const ep_part *x = &meta->part[split][EP_ROLE_X], *y = &meta->part[split][EP_ROLE_Y];
@@ -178,7 +180,7 @@ static ep_status channels_check(const ep_data_spec *data, const ep_data_shape *s
   ep_normalization normalization;
   ep_status status =
       ep_normalization_find(data, shape->row, shape->x_type == EP_X_UINT8, &normalization, error);
-  if (!status) ep_normalization_deinit(&normalization);
+  if (status == EP_OK) ep_normalization_deinit(&normalization);
   return status;
 }
 
@@ -214,15 +216,15 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
   extent found = {.x = {INFINITY, -INFINITY, true}, .y = {INFINITY, -INFINITY, true}};
   *out = (ep_data_shape){0};
   ep_status status = source_find(data, meta, out, &found, &error);
-  if (!status) status = row_check(data, out, &error);
-  if (!status) status = channels_check(data, out, &error);
-  if (status) return problem_add(data, status, &error, problem);
+  if (status == EP_OK) status = row_check(data, out, &error);
+  if (status == EP_OK) status = channels_check(data, out, &error);
+  if (status != EP_OK) return problem_add(data, status, &error, problem);
   if (data->has_target && !has_table(data, meta))
     status = ep_problem_add(problem, EP_INVALID, "/data/target",
                             "the data has x and y apart: there is no target to choose");
   ep_status split_status = ep_split_count(data, found.rows, rows, &error);
-  if (split_status) return problem_add(data, split_status, &error, problem);
-  if (status) return status;
+  if (split_status != EP_OK) return problem_add(data, split_status, &error, problem);
+  if (status != EP_OK) return status;
   out->train_rows = rows[EP_SPLIT_TRAIN];
   out->validation_rows = rows[EP_SPLIT_VALIDATION];
   out->test_rows = rows[EP_SPLIT_TEST];
@@ -238,10 +240,10 @@ ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder
   if (dataset_folder) return ep_dataset_meta_read(dataset_folder, out, error);
   if (data->source != EP_DATA_PATH) return EP_OK;
   ep_status status = ep_path_source_open(data->path, &source, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (!source.mappable)
     status = ep_fail_at(error, EP_INVALID, "/data/path", "the files cannot be used where they lie");
-  if (!status) status = ep_path_source_measure(&source, true, out, error);
+  if (status == EP_OK) status = ep_path_source_measure(&source, true, out, error);
   ep_path_source_close(&source);
   return status;
 }

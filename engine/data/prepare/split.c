@@ -31,9 +31,9 @@ ep_status ep_split_count(const ep_data_spec *data, const int64_t own_rows[EP_SPL
                       "out",
                       (long long)own_rows[EP_SPLIT_VALIDATION]);
   ep_status status = fraction_count(data->test, rows, "/data/test", &test, error);
-  if (!status)
+  if (status == EP_OK)
     status = fraction_count(data->validation, rows, "/data/validation", &validation, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (data->test + data->validation >= 1 || test + validation >= rows)
     return ep_fail_at(error, EP_INVALID, data->test != 0 ? "/data/test" : "/data/validation",
                       "test (%g) and validation (%g) of %lld rows leave none to train on",

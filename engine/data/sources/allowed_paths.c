@@ -41,7 +41,7 @@ static ep_status folder_add(const char *folder, ep_error *error) {
 ep_status ep_allowed_paths_add(const char *folders, ep_error *error) {
   char folder[PATH_MAX];
   ep_status status = EP_OK;
-  while (*folders && !status) {
+  while (*folders && status == EP_OK) {
     size_t length = strcspn(folders, ":");
     if (length >= sizeof folder) return ep_fail(error, EP_INVALID, "--allow-path is too long");
     memcpy(folder, folders, length);
@@ -130,7 +130,7 @@ ep_status ep_allowed_paths_open(const char *path, int *file, ep_error *error) {
                       "links within them are not followed",
                       shown);
   ep_status status = kind_check(*file, shown, error);
-  if (status) {
+  if (status != EP_OK) {
     close(*file);
     *file = -1;
   }

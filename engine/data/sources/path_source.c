@@ -15,9 +15,11 @@
 #include "engine/data/datasets/column_stats.h"
 #include "engine/data/datasets/parts.h"
 #include "engine/data/formats/array.h"
+#include "engine/data/formats/ingest.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
+#include "engine/files/path.h"
 
 static const char pointer[] = "/data/path";
 enum { CHUNK_BYTES = 1 << 20, WORD_BYTES = 16 };
@@ -72,7 +74,7 @@ static ep_status name_choose(const char *name, chosen_name *chosen, ep_error *er
 static ep_status names_find(DIR *listing, chosen_name (*chosen)[EP_ROLE_COUNT], ep_error *error) {
   ep_status status = EP_OK;
   int files = 0;
-  for (struct dirent *entry; !status && (entry = readdir(listing));) {
+  for (struct dirent *entry; status == EP_OK && (entry = readdir(listing));) {
     ep_split split;
     ep_role role;
     if (entry->d_name[0] == '.') continue;
@@ -95,8 +97,8 @@ static ep_status parts_open(int folder, ep_path_source *out, ep_error *error) {
   }
   ep_status status = names_find(listing, chosen, error);
   closedir(listing);
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
-    for (int role = 0; role < EP_ROLE_COUNT && !status; role++) {
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
+    for (int role = 0; role < EP_ROLE_COUNT && status == EP_OK; role++) {
       const char *name = chosen[split][role].name;
       if (!name[0]) continue;
       out->file[split][role] =
@@ -105,7 +107,7 @@ static ep_status parts_open(int folder, ep_path_source *out, ep_error *error) {
         status = ep_fail_at(error, EP_INVALID, pointer, "%s cannot be opened: %s", name,
                             strerror(errno));
     }
-  if (!status && out->file[EP_SPLIT_TRAIN][EP_ROLE_X] < 0)
+  if (status == EP_OK && out->file[EP_SPLIT_TRAIN][EP_ROLE_X] < 0)
     status = ep_fail_at(error, EP_INVALID, pointer,
                         "the folder has no file of the training set's x: train.x.npy, "
                         "x_train.npy, train-images-idx3-ubyte, …");
@@ -115,8 +117,8 @@ static ep_status parts_open(int folder, ep_path_source *out, ep_error *error) {
 static ep_status files_check(ep_path_source *out, ep_error *error) {
   ep_status status = EP_OK;
   out->mappable = true;
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
-    for (int role = 0; role < EP_ROLE_COUNT && !status; role++) {
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
+    for (int role = 0; role < EP_ROLE_COUNT && status == EP_OK; role++) {
       struct stat stat;
       ep_table table;
       size_t values_offset;
@@ -127,7 +129,8 @@ static ep_status files_check(ep_path_source *out, ep_error *error) {
       status = ep_table_peek(file, "the file", &table, &values_offset, error);
       if (status == EP_UNSUPPORTED) out->mappable = false;
       if (status == EP_UNSUPPORTED) status = EP_OK;
-      if (status) status = ep_fail_at(error, status, pointer, "%s", error ? error->message : "");
+      if (status != EP_OK)
+        status = ep_fail_at(error, status, pointer, "%s", error ? error->message : "");
     }
   return status;
 }
@@ -140,7 +143,7 @@ ep_status ep_path_source_open(const char *path, ep_path_source *out, ep_error *e
     for (int role = 0; role < EP_ROLE_COUNT; role++) out->file[split][role] = -1;
   out->whole = out->mappable = false;
   ep_status status = ep_allowed_paths_open(path, &file, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (fstat(file, &stat) == 0 && S_ISDIR(stat.st_mode)) {
     status = parts_open(file, out, &fault);
     close(file);
@@ -148,8 +151,8 @@ ep_status ep_path_source_open(const char *path, ep_path_source *out, ep_error *e
     out->whole = true;
     out->file[EP_SPLIT_TRAIN][EP_ROLE_TABLE] = file;
   }
-  if (!status) status = files_check(out, &fault);
-  if (!status) return EP_OK;
+  if (status == EP_OK) status = files_check(out, &fault);
+  if (status == EP_OK) return EP_OK;
   ep_path_source_close(out);
   return ep_fail_at(error, status, pointer, "%s", fault.message);
 }
@@ -182,13 +185,13 @@ static ep_status rows_measure(int file, const ep_table *table, size_t offset,
   size_t row_bytes = (size_t)table->columns * ep_dtype_bytes(table->dtype);
   int64_t most = CHUNK_BYTES / (int64_t)row_bytes > 1 ? CHUNK_BYTES / (int64_t)row_bytes : 1;
   uint8_t *chunk = malloc((size_t)most * row_bytes);
-  if (!chunk) return ep_fail(error, EP_NO_MEMORY, "no memory to read the data");
+  if (!chunk) return ep_fail_memory(error);
   ep_status status = EP_OK;
-  for (int64_t row = 0; row < table->rows && !status;) {
+  for (int64_t row = 0; row < table->rows && status == EP_OK;) {
     int64_t rows = table->rows - row < most ? table->rows - row : most;
     status = bytes_read(file, chunk, (size_t)rows * row_bytes,
                         (int64_t)offset + row * (int64_t)row_bytes, error);
-    for (int64_t i = 0; i < rows && !status; i++)
+    for (int64_t i = 0; i < rows && status == EP_OK; i++)
       status = ep_column_stats_row(measure, chunk + (size_t)i * row_bytes, error);
     row += rows;
   }
@@ -201,13 +204,13 @@ static ep_status part_measure(int file, bool values, ep_part *out, ep_error *err
   ep_column_stats measure = {0};
   size_t offset;
   ep_status status = ep_table_peek(file, "the file", &table, &offset, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   ep_column *column = calloc((size_t)table.columns, sizeof *column);
-  if (!column) return ep_fail(error, EP_NO_MEMORY, "no memory to describe the data");
+  if (!column) return ep_fail_memory(error);
   status = ep_column_stats_init(&measure, table.dtype, table.columns, column, error);
-  if (!status && values) status = rows_measure(file, &table, offset, &measure, error);
-  if (!status) ep_column_stats_finish(&measure);
-  if (status) {
+  if (status == EP_OK && values) status = rows_measure(file, &table, offset, &measure, error);
+  if (status == EP_OK) ep_column_stats_finish(&measure);
+  if (status != EP_OK) {
     free(column);
   } else {
     *out = (ep_part){.rows = table.rows,
@@ -227,15 +230,15 @@ ep_status ep_path_source_measure(const ep_path_source *source, bool values, ep_d
   *out = (ep_dataset_meta){.format = "path"};
   ep_status status = EP_OK;
   ep_error fault = {0};
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
-    for (int role = 0; role < EP_ROLE_COUNT && !status; role++) {
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
+    for (int role = 0; role < EP_ROLE_COUNT && status == EP_OK; role++) {
       struct stat stat;
       int file = source->file[split][role];
       if (file < 0) continue;
       status = part_measure(file, values, &out->part[split][role], &fault);
       if (fstat(file, &stat) == 0) out->bytes += stat.st_size;
     }
-  if (!status) return EP_OK;
+  if (status == EP_OK) return EP_OK;
   ep_dataset_meta_deinit(out);
   return ep_fail_at(error, status, pointer, "%s", fault.message);
 }
@@ -245,7 +248,7 @@ ep_status ep_path_source_map(const ep_path_source *source, ep_split split, ep_ro
   ep_error fault = {0};
   *out = (ep_table){0};
   ep_status status = ep_table_of(source->file[split][role], "the file", out, &fault);
-  return status ? ep_fail_at(error, status, pointer, "%s", fault.message) : EP_OK;
+  return status == EP_OK ? EP_OK : ep_fail_at(error, status, pointer, "%s", fault.message);
 }
 
 /* A copy below `folder`, called "copied". Its size is bounded as what is written anyway. */
@@ -253,10 +256,12 @@ static ep_status file_copy(int file, const char *path, int64_t max_bytes, ep_err
   uint8_t *chunk = malloc(CHUNK_BYTES);
   int copy = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   ep_status status = EP_OK;
-  if (!chunk || copy < 0)
-    status = ep_fail(error, chunk ? EP_IO : EP_NO_MEMORY, "%s: %s", path, strerror(errno));
+  if (copy < 0)
+    status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+  else if (!chunk)
+    status = ep_fail_memory(error);
   int64_t copied = 0;
-  for (ssize_t count = 1; !status && count > 0; copied += count) {
+  for (ssize_t count = 1; status == EP_OK && count > 0; copied += count) {
     count = pread(file, chunk, CHUNK_BYTES, copied);
     if (count < 0)
       status = ep_fail(error, EP_IO, "reading: %s", strerror(errno));
@@ -274,11 +279,10 @@ static ep_status file_copy(int file, const char *path, int64_t max_bytes, ep_err
 static ep_status file_ingest(const ep_path_source *source, ep_split split, ep_role role,
                              const char *folder, int64_t max_output_bytes, ep_dataset_meta *meta,
                              ep_error *error) {
-  char path[PATH_MAX];
-  int length = snprintf(path, sizeof path, "%s/copied", folder);
-  if (length < 0 || length >= PATH_MAX) return ep_fail(error, EP_IO, "the path is too long");
-  ep_status status = file_copy(source->file[split][role], path, max_output_bytes, error);
-  if (!status)
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_path_join(path, error, folder, "copied", NULL);
+  if (status == EP_OK) status = file_copy(source->file[split][role], path, max_output_bytes, error);
+  if (status == EP_OK)
     status = source->whole ? ep_dataset_ingest(path, folder, NULL, max_output_bytes, meta, error)
                            : ep_dataset_ingest_part(path, folder, split, role, NULL,
                                                     max_output_bytes, meta, error);
@@ -291,17 +295,17 @@ ep_status ep_path_source_ingest(const ep_path_source *source, const char *folder
   ep_error fault = {0};
   ep_dataset_meta total = {0}, meta;
   ep_status status = EP_OK;
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
-    for (int role = 0; role < EP_ROLE_COUNT && !status; role++) {
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
+    for (int role = 0; role < EP_ROLE_COUNT && status == EP_OK; role++) {
       if (source->file[split][role] < 0) continue;
       status = file_ingest(source, (ep_split)split, (ep_role)role, folder, max_output_bytes, &meta,
                            &fault);
-      if (status) continue;
+      if (status != EP_OK) continue;
       total.part[split][role] = meta.part[split][role]; /* with its columns */
       meta.part[split][role].column = NULL;
       ep_dataset_meta_deinit(&meta);
     }
-  if (!status && !source->whole) status = ep_dataset_parts_write(folder, &total, &fault);
+  if (status == EP_OK && !source->whole) status = ep_dataset_parts_write(folder, &total, &fault);
   ep_dataset_meta_deinit(&total);
-  return status ? ep_fail_at(error, status, pointer, "%s", fault.message) : EP_OK;
+  return status == EP_OK ? EP_OK : ep_fail_at(error, status, pointer, "%s", fault.message);
 }

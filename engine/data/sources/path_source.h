@@ -6,6 +6,7 @@
 #ifndef EP_ENGINE_DATA_SOURCES_PATH_SOURCE_H
 #define EP_ENGINE_DATA_SOURCES_PATH_SOURCE_H
 
+#include "engine/data/arrays/table.h"
 #include "engine/data/datasets/dataset.h"
 
 typedef struct {

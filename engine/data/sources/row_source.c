@@ -1,15 +1,16 @@
 #include "engine/data/sources/row_source.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/datasets/parts.h"
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
+#include "engine/files/path.h"
 
 static void table_read(const ep_row_source *samples, int64_t row, double *x, double *y) {
   int64_t target = samples->target;
@@ -45,16 +46,16 @@ typedef struct {
 /* Opens one part and holds it against its description. */
 static ep_status part_open(const place *from, ep_split split, ep_role role, ep_table *out,
                            ep_error *error) {
-  char path[PATH_MAX] = "a file of the data";
+  char path[EP_PATH_BYTES] = "a file of the data";
   const ep_part *part = &from->meta.part[split][role];
   ep_status status;
   if (from->folder) {
-    status = ep_part_path(from->folder, split, role, sizeof path, path, error);
-    if (!status) status = ep_table_open(path, out, error);
+    status = ep_part_path(from->folder, split, role, path, error);
+    if (status == EP_OK) status = ep_table_open(path, out, error);
   } else {
     status = ep_path_source_map(&from->source, split, role, out, error);
   }
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (out->rows == part->rows && out->columns == part->columns && out->dtype == part->dtype)
     return EP_OK;
   ep_table_close(out);
@@ -65,8 +66,8 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_
                             ep_error *error) {
   const ep_part *part = &from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE];
   ep_status status = ep_target_find(data, part, &out->target, error);
-  if (!status) status = part_open(from, EP_SPLIT_TRAIN, EP_ROLE_TABLE, &out->x, error);
-  if (status) return status;
+  if (status == EP_OK) status = part_open(from, EP_SPLIT_TRAIN, EP_ROLE_TABLE, &out->x, error);
+  if (status != EP_OK) return status;
   out->rows = part->rows;
   out->features = part->columns - 1;
   out->targets = 1;
@@ -76,8 +77,8 @@ static ep_status table_open(const ep_data_spec *data, const place *from, ep_row_
 
 static ep_status pair_open(const place *from, ep_split split, ep_row_source *out, ep_error *error) {
   ep_status status = part_open(from, split, EP_ROLE_X, &out->x, error);
-  if (!status) status = part_open(from, split, EP_ROLE_Y, &out->y, error);
-  if (status) return status;
+  if (status == EP_OK) status = part_open(from, split, EP_ROLE_Y, &out->y, error);
+  if (status != EP_OK) return status;
   out->rows = out->x.rows;
   out->features = out->x.columns;
   out->targets = out->y.columns;
@@ -91,7 +92,7 @@ static ep_status parts_open(const ep_data_spec *data, const place *from,
   if (from->meta.part[EP_SPLIT_TRAIN][EP_ROLE_TABLE].rows > 0)
     return table_open(data, from, &sets[EP_SPLIT_TRAIN], error);
   ep_status status = ep_dataset_pairs_check(&from->meta, error);
-  for (int split = 0; split < EP_SPLIT_COUNT && !status; split++)
+  for (int split = 0; split < EP_SPLIT_COUNT && status == EP_OK; split++)
     if (from->meta.part[split][EP_ROLE_X].rows > 0)
       status = pair_open(from, (ep_split)split, &sets[split], error);
   return status;
@@ -101,7 +102,7 @@ static ep_status dataset_open(const ep_data_spec *data, const char *folder,
                               ep_row_source sets[EP_SPLIT_COUNT], ep_error *error) {
   place from = {.folder = folder};
   ep_status status = ep_dataset_meta_read(folder, &from.meta, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = parts_open(data, &from, sets, error);
   ep_dataset_meta_deinit(&from.meta);
   return status;
@@ -112,12 +113,12 @@ static ep_status path_open(const ep_data_spec *data, ep_row_source sets[EP_SPLIT
                            ep_error *error) {
   place from = {0};
   ep_status status = ep_path_source_open(data->path, &from.source, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   if (!from.source.mappable)
     status = ep_fail_at(error, EP_DATA, "/data/path",
                         "the files are no more what they were when the job was taken");
-  if (!status) status = ep_path_source_measure(&from.source, false, &from.meta, error);
-  if (!status) status = parts_open(data, &from, sets, error);
+  if (status == EP_OK) status = ep_path_source_measure(&from.source, false, &from.meta, error);
+  if (status == EP_OK) status = parts_open(data, &from, sets, error);
   ep_dataset_meta_deinit(&from.meta);
   ep_path_source_close(&from.source);
   return status;
@@ -156,9 +157,9 @@ ep_status ep_row_source_open(const ep_data_spec *data, const char *dataset_folde
     generator_open(data, false, &sets[EP_SPLIT_TRAIN]);
     generator_open(data, true, &sets[EP_SPLIT_TEST]);
   }
-  if (!status && (main->rows < 1 || main->features < 1 || main->targets < 1))
+  if (status == EP_OK && (main->rows < 1 || main->features < 1 || main->targets < 1))
     status = ep_fail_at(error, EP_DATA, "/data", "there are no rows to train on");
-  if (status) ep_row_source_close(sets);
+  if (status != EP_OK) ep_row_source_close(sets);
   return status;
 }
 

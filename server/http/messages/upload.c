@@ -35,7 +35,7 @@ ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announ
   if (announced_bytes > max_bytes)
     return ep_fail(error, EP_TOO_LARGE, "an upload has at most %lld bytes", (long long)max_bytes);
   char path[EP_PATH_BYTES];
-  ep_status status = ep_data_dir_path(path, error, data_dir, "tmp", "upload-XXXXXX", NULL);
+  ep_status status = ep_path_join(path, error, data_dir, "tmp", "upload-XXXXXX", NULL);
   if (status != EP_OK) return status;
   upload->path = strdup(path);
   if (!upload->path) return ep_fail_memory(error);

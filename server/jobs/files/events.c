@@ -21,7 +21,7 @@ ep_status ep_job_queued_write(const char *data_dir, const ep_job_row *row, ep_er
   ep_event event = queued_event(row);
   size_t bytes = ep_event_format(&event, line, sizeof line);
   if (bytes == 0) return ep_fail(error, EP_INTERNAL, "the first event of a job is too long");
-  ep_status status = ep_data_dir_path(path, error, data_dir, "jobs", row->id, EP_EVENTS_FILE, NULL);
+  ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, EP_EVENTS_FILE, NULL);
   if (status == EP_OK) status = ep_data_dir_write_file(path, line, bytes, error);
   if (status == EP_OK) ep_metrics_add(EP_COUNTER_EVENT_LINES, 1);
   return status;

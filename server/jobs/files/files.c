@@ -11,7 +11,7 @@
 static ep_status spec_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
   char path[EP_PATH_BYTES];
   struct stat state;
-  ep_status status = ep_data_dir_path(path, error, data_dir, "jobs", row->id, EP_SPEC_FILE, NULL);
+  ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, EP_SPEC_FILE, NULL);
   if (status != EP_OK) return status;
   size_t bytes = strlen(row->spec);
   if (stat(path, &state) == 0 && (size_t)state.st_size == bytes) return EP_OK;
@@ -20,7 +20,7 @@ static ep_status spec_write(const char *data_dir, const ep_job_row *row, ep_erro
 
 ep_status ep_job_files_create(const char *data_dir, const ep_job_row *row, ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_data_dir_path(path, error, data_dir, "jobs", row->id, NULL);
+  ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, NULL);
   if (status == EP_OK) status = ep_data_dir_create(path, error);
   return status == EP_OK ? spec_write(data_dir, row, error) : status;
 }
@@ -30,7 +30,7 @@ ep_status ep_job_files_remove_results(const char *data_dir, const char *id, ep_e
                                       EP_PREDICTIONS_CSV_FILE};
   char path[EP_PATH_BYTES];
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    ep_status status = ep_data_dir_path(path, error, data_dir, "jobs", id, names[i], NULL);
+    ep_status status = ep_path_join(path, error, data_dir, "jobs", id, names[i], NULL);
     if (status != EP_OK) return status;
     if (unlink(path) != 0 && errno != ENOENT)
       return ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));

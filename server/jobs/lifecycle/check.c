@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
+#include "engine/data/prepare/shape.h"
 #include "server/datasets/path_data.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/placement/fit.h"
@@ -67,7 +69,7 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
     checked->pinned = data->sha256[0] != 0;
     if (status != EP_OK) return status;
   } else if (stored) {
-    status = ep_data_dir_path(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
+    status = ep_path_join(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
     if (status == EP_OK) status = ep_dataset_meta_read(folder, &meta, &error);
     if (status != EP_OK) return ep_problem_from_error(problem, &error);
   }

@@ -67,8 +67,8 @@ static ep_status upload_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_B
                                      spec->init_sha256, problem);
   if (status != EP_OK) return status;
   ep_first_weights_pin_name(spec, pin);
-  status = ep_data_dir_path(path, &error, jobs->data_dir, "datasets", spec->init_sha256,
-                            EP_WEIGHTS_FILE, NULL);
+  status = ep_path_join(path, &error, jobs->data_dir, "datasets", spec->init_sha256,
+                        EP_WEIGHTS_FILE, NULL);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
   if (ep_data_dir_exists(path)) return EP_OK;
   ep_fail(&error, EP_INVALID, "\"%s\" is data, not weights: upload a safetensors file",

@@ -32,7 +32,7 @@ static char *worker_find(void) {
   char *slash = strrchr(self, '/');
   if (slash) *slash = 0;
   for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-    if (ep_data_dir_path(path, NULL, self, places[i], NULL) == EP_OK && access(path, X_OK) == 0)
+    if (ep_path_join(path, NULL, self, places[i], NULL) == EP_OK && access(path, X_OK) == 0)
       return strdup(path);
   return NULL;
 }
@@ -131,7 +131,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   jobs->worker_path = options->worker_path ? strdup(options->worker_path) : worker_find();
   if (!jobs->worker_path)
     return ep_fail(error, EP_NOT_FOUND, "there is no epoch-worker beside this program");
-  status = ep_data_dir_path(path, error, jobs->data_dir, "epochd.sqlite", NULL);
+  status = ep_path_join(path, error, jobs->data_dir, "epochd.sqlite", NULL);
   if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
   jobs->contents.store = jobs->store;
   if (status == EP_OK) status = supervisor_open(jobs, options, error);

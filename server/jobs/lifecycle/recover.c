@@ -179,11 +179,11 @@ static ep_status newest_observe(ep_jobs *jobs, ep_error *error) {
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error) {
   char path[EP_PATH_BYTES];
   ep_status status = newest_observe(jobs, error);
-  if (status == EP_OK) status = ep_data_dir_path(path, error, jobs->data_dir, "jobs", NULL);
+  if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "jobs", NULL);
   if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, jobs, error);
   if (status == EP_OK) status = unfinished_revive(jobs, error);
   if (status == EP_OK) status = finished_complete(jobs, error);
-  if (status == EP_OK) status = ep_data_dir_path(path, error, jobs->data_dir, "datasets", NULL);
+  if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "datasets", NULL);
   if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, jobs, error);
   return status;
 }

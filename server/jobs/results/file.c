@@ -12,7 +12,7 @@ ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *pa
     return ep_fail(error, EP_CONFLICT, "job %s has not ended, so it has no %s yet", id, file);
   if (!ep_store_job_exists(jobs->store, id))
     return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
-  ep_status status = ep_data_dir_path(found, error, jobs->data_dir, "jobs", id, file, NULL);
+  ep_status status = ep_path_join(found, error, jobs->data_dir, "jobs", id, file, NULL);
   if (status != EP_OK) return status;
   if (!ep_data_dir_exists(found))
     return ep_fail(error, EP_NOT_FOUND, "job %s ended without %s", id, file);

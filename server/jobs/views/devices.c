@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "api/responses/devices.h"
 #include "server/jobs/live/live.h"
 
 /* jobs: of all devices; this one's are written from *used on. */

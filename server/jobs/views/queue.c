@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/queue.h"
 #include "server/jobs/live/live.h"
 
 /* A copy, to be formatted without the mutex. The rows' texts are owned. */

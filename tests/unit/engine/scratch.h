@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/data/arrays/table.h"
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/formats/ingest.h"
 #include "kernels/backend.h"
 
 static char scratch_root[64], scratch_path[192], scratch_folder[128];

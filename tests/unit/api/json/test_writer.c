@@ -1,4 +1,5 @@
 /* JSON as it is written: commas, escapes, shortest numbers, limits. */
+#include "api/json/number.h"
 #include "api/json/writer.h"
 
 #include <float.h>

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/curve.h"
 #include "api/responses/differences.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 #include "tests/suite.h"
 
 /* "pointer [value,value]" lines of what differs; the caller's. */

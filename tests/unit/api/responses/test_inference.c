@@ -178,9 +178,9 @@ END_TEST
 static void assert_answer(const ep_model *model, const char *request_json, const double *output,
                           const char *json, const void *behind, size_t behind_bytes) {
   ep_inference_request request;
-  ep_inference_answer answer;
+  ep_inference_response answer;
   parse_well(model, request_json, NULL, 0, &request);
-  ck_assert_int_eq(ep_inference_answer_format(model, &request, output, &answer, NULL), EP_OK);
+  ck_assert_int_eq(ep_inference_response_format(model, &request, output, &answer, NULL), EP_OK);
   ck_assert_int_eq(answer.binary, behind != NULL);
   ck_assert_uint_eq(answer.json_bytes, strlen(json));
   ck_assert_uint_eq(answer.body_bytes, answer.json_bytes + behind_bytes);
@@ -263,7 +263,7 @@ START_TEST(requests_to_publish) {
                {"{\"job\":1}", "/job", EP_INVALID},
                {"{\"job\":\"a\",\"name\":\"b\"}", "/name", EP_INVALID},
                {"{\"job\":\"a\",\"a/b~c\":1}", "/a~1b~0c", EP_INVALID}};
-  char job[EP_MODEL_JOB_BYTES];
+  char job[EP_ID_BYTES];
   ep_problem good = {0};
   for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
     ep_problem problem = {0};

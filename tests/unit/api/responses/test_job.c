@@ -1,4 +1,6 @@
 /* Answers: jobs, lists, devices, the queue, problems, predictions, curves. */
+#include "api/responses/curve.h"
+#include "api/responses/devices.h"
 #include "api/responses/job.h"
 
 #include <math.h>
@@ -6,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/wire/result_fields.h"
+#include "api/responses/predict.h"
+#include "api/responses/queue.h"
+#include "api/responses/validation.h"
+#include "api/wire/result.h"
 #include "tests/suite.h"
 
 /* Takes the text over, compares, frees. */

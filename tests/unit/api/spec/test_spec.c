@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/spec/tables.h"
 #include "tests/suite.h"
 #include "tests/unit/api/spec/spec_texts.h"
 
@@ -315,13 +316,13 @@ START_TEST(inline_rows_are_row_major) {
 END_TEST
 
 START_TEST(dataset_names) {
-  ck_assert(ep_dataset_name_valid("a"));
-  ck_assert(ep_dataset_name_valid("0.x-y_Z"));
-  ck_assert(!ep_dataset_name_valid(""));
-  ck_assert(!ep_dataset_name_valid("-a"));
-  ck_assert(!ep_dataset_name_valid("a b"));
-  ck_assert(!ep_dataset_name_valid("a\xC3\xA9"));
-  ck_assert(!ep_dataset_name_valid("a/../b"));
+  ck_assert(ep_dataset_accepts("a"));
+  ck_assert(ep_dataset_accepts("0.x-y_Z"));
+  ck_assert(!ep_dataset_accepts(""));
+  ck_assert(!ep_dataset_accepts("-a"));
+  ck_assert(!ep_dataset_accepts("a b"));
+  ck_assert(!ep_dataset_accepts("a\xC3\xA9"));
+  ck_assert(!ep_dataset_accepts("a/../b"));
 }
 END_TEST
 

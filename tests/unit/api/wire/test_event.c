@@ -8,7 +8,7 @@
 
 #include "api/json/json.h"
 #include "api/limits.h"
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 #include "tests/suite.h"
 
 static const int64_t noon_us = INT64_C(1795193527123456);

@@ -2,10 +2,11 @@
 #include "api/wire/frame.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/wire/result_fields.h"
+#include "api/wire/result.h"
 #include "tests/suite.h"
 
 /* Equal to the bit; NaN equals only NaN. */

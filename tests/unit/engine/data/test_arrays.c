@@ -3,6 +3,7 @@
 
 #include "api/names.h"
 #include "engine/data/arrays/npy_header.h"
+#include "engine/data/datasets/meta.h"
 #include "engine/data/formats/array.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"

@@ -1,6 +1,11 @@
 #include <jansson.h>
 #include <zlib.h>
 
+#include "api/json/problem.h"
+#include "api/spec/job_spec.h"
+#include "engine/data/datasets/meta.h"
+#include "engine/data/prepare/shape.h"
+#include "engine/plan/plan.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
 

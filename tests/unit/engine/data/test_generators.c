@@ -1,3 +1,4 @@
+#include "engine/data/prepare/shape.h"
 #include "engine/data/sources/generators.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 #include "engine/data/arrays/idx_header.h"
+#include "engine/data/datasets/meta.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
 

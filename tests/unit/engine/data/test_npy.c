@@ -201,7 +201,7 @@ START_TEST(dimensions_hold_their_limit) {
     for (int i = 0; i < dimensions; i++) strcat(header, "1,");
     strcat(header, ")}");
     size_t size;
-    ep_npy_header parsed;
+    ep_array_header parsed;
     ep_error error = {0};
     uint8_t *bytes = npy_make(1, header, &value, sizeof value, &size);
     ck_assert_int_eq(ep_npy_header_parse(bytes, size, &parsed, &error),
@@ -228,7 +228,7 @@ END_TEST
 
 START_TEST(canonical_heads_are_numpys) {
   uint8_t head[EP_NPY_CANONICAL_BYTES];
-  ep_npy_header parsed;
+  ep_array_header parsed;
   ep_error error = {0};
   ep_npy_header_format(EP_DTYPE_I16, EP_LIMIT_ROWS, 1, (int64_t[]){EP_LIMIT_COLUMNS}, head);
   ck_assert_int_eq(memcmp(head,

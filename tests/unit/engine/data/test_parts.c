@@ -8,11 +8,15 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include "api/json/problem.h"
 #include "engine/data/arrays/npy_header.h"
+#include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/parts.h"
 #include "engine/data/prepare/prepare.h"
+#include "engine/data/prepare/shape.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/data/sources/path_source.h"
+#include "engine/plan/plan.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
 

@@ -1,4 +1,6 @@
 #include "engine/data/prepare/prepare.h"
+#include "engine/data/prepare/shape.h"
+#include "engine/plan/plan.h"
 
 #include <float.h>
 #include <math.h>

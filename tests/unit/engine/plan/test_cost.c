@@ -1,5 +1,6 @@
 /* The costs of work: fitted to samples, and the choice that follows from them. All figures are made
  * up here, so that what must come out is known. */
+#include "api/responses/validation.h"
 #include "engine/plan/cost.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* The plan: shapes, faults, counts, first weights, estimates. */
+#include "api/responses/validation.h"
 #include "engine/plan/plan.h"
 #include "tests/suite.h"
 

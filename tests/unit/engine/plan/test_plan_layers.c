@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/validation.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/plan/plan_fixture.h"
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/curve.h"
 #include "server/curves/curve.h"
 #include "tests/suite.h"
 #include "tests/unit/server/fake_jobs.h"

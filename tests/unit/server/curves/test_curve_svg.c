@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/curve.h"
 #include "server/curves/axis.h"
 #include "server/curves/svg.h"
 #include "tests/suite.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/formats/ingest.h"
 #include "server/process/clock.h"
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"

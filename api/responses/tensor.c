@@ -1,10 +1,11 @@
-/* inference_data.c: see inference.h: the numbers of tensors. */
+#include "api/responses/tensor.h"
+
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "api/json/scanner.h"
-#include "api/responses/inference.h"
+#include "api/responses/model.h"
 
 typedef struct {
   const char *name;

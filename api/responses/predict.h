@@ -1,0 +1,17 @@
+/* predict.h: POST /v1/jobs/{id}/predict: rows in, predictions out. */
+#ifndef EP_API_RESPONSES_PREDICT_H
+#define EP_API_RESPONSES_PREDICT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/json/problem.h"
+
+/* Reads {"x": [[…], …]}. *x: [*rows, *columns], owned by the caller (free). */
+ep_status ep_predict_parse(const char *text, size_t bytes, double **x, int64_t *rows,
+                           int64_t *columns, ep_problem *problem);
+/* {"object":"predictions","rows":…,"predictions":[[…],…]}; output: [rows, columns]. The caller owns
+ * the text (free); NULL when memory is short. */
+char *ep_predict_format(const char *job, const double *output, int64_t rows, int64_t columns);
+
+#endif

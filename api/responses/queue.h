@@ -1,0 +1,16 @@
+/* queue.h: GET /v1/queue. */
+#ifndef EP_API_RESPONSES_QUEUE_H
+#define EP_API_RESPONSES_QUEUE_H
+
+#include <stdint.h>
+
+typedef struct {
+  const char *id, *name;
+  int priority;
+} ep_queue_row;
+/* {"object":"queue","queued":…,"running":…,"jobs":[{"id","position","priority","name"}…]}: running
+ * jobs first, without a position. The caller owns the text (free); NULL when memory is short. */
+char *ep_queue_format(const ep_queue_row *queued, int64_t queued_count, const ep_queue_row *running,
+                      int64_t running_count);
+
+#endif

@@ -1,0 +1,47 @@
+#include "api/responses/validation.h"
+
+#include "api/json/writer.h"
+
+enum { VALIDATION_TEXT_LIMIT = 64 << 20 }; /* holds a spec: 16 MiB at most */
+
+char *ep_validation_format(const ep_validation_view *validation) {
+  ep_writer writer;
+  ep_writer_init(&writer, VALIDATION_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  ep_writer_member_string(&writer, "object", "validation");
+  ep_writer_member_raw(&writer, "spec", validation->spec);
+  ep_writer_member_open(&writer, "layers", '[');
+  for (int i = 0; i < validation->layers_count; i++) {
+    const ep_layer_view *layer = &validation->layers[i];
+    ep_writer_open(&writer, '{');
+    ep_writer_member_string(&writer, "type", layer->type);
+    ep_writer_member_integer(&writer, "in_features", layer->in_features);
+    ep_writer_member_integer(&writer, "out_features", layer->out_features);
+    ep_writer_member_integer(&writer, "parameters", layer->parameters);
+    ep_writer_close(&writer, '}');
+  }
+  ep_writer_close(&writer, ']');
+  ep_writer_member_integer(&writer, "parameters", validation->parameters);
+  ep_writer_member_integer(&writer, "bytes", validation->bytes);
+  ep_writer_member_integer(&writer, "operations", validation->operations);
+  ep_writer_member_open(&writer, "rows", '{');
+  ep_writer_member_integer(&writer, "train", validation->train_rows);
+  ep_writer_member_integer(&writer, "validation", validation->validation_rows);
+  ep_writer_member_integer(&writer, "test", validation->test_rows);
+  ep_writer_close(&writer, '}');
+  ep_writer_member_open(&writer, "estimates", '[');
+  for (int i = 0; i < validation->estimates_count; i++) {
+    ep_writer_open(&writer, '{');
+    ep_writer_member_string(&writer, "device", validation->estimates[i].device);
+    ep_writer_member_string(&writer, "executor", validation->estimates[i].executor);
+    ep_writer_member_number_or_null(&writer, "seconds", validation->estimates[i].seconds);
+    ep_writer_member_number_or_null(&writer, "start_seconds",
+                                    validation->estimates[i].start_seconds);
+    ep_writer_member_boolean(&writer, "calibrated", validation->estimates[i].calibrated);
+    ep_writer_member_boolean(&writer, "measured", validation->estimates[i].measured);
+    ep_writer_close(&writer, '}');
+  }
+  ep_writer_close(&writer, ']');
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}

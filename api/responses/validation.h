@@ -1,0 +1,40 @@
+/* validation.h: the response to ?validate=only: what a job would be, and how long it would take. */
+#ifndef EP_API_RESPONSES_VALIDATION_H
+#define EP_API_RESPONSES_VALIDATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/names.h"
+
+/* One row of ?validate=only's "layers", as the plan found it. */
+typedef struct {
+  const char *type;
+  int64_t in_features, out_features, parameters;
+} ep_layer_view;
+
+typedef struct {
+  char device[EP_DEVICE_ID_BYTES];
+  char executor[EP_EXECUTOR_BYTES]; /* that it would choose */
+  double seconds;                   /* of the whole job; INFINITY: it cannot */
+  double start_seconds;             /* of these, before the first step */
+  double model_seconds;             /* of the epochs, by the cost model and the calibration alone */
+  int cores;                        /* of the CPU that it could use; 1 on a GPU */
+  bool calibrated;                  /* by what was measured on this machine */
+  bool measured;                    /* the epochs by what they took in a job before */
+} ep_estimate;
+
+typedef struct {
+  const char *spec;
+  const ep_layer_view *layers;
+  int layers_count;
+  int64_t parameters, bytes, operations; /* operations: floating-point, of one epoch */
+  int64_t train_rows, validation_rows, test_rows;
+  const ep_estimate *estimates;
+  int estimates_count;
+} ep_validation_view;
+
+/* The caller owns the text (free); NULL when memory is short. */
+char *ep_validation_format(const ep_validation_view *validation);
+
+#endif

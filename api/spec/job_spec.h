@@ -1,0 +1,153 @@
+/* job_spec.h: a training job as its user wrote it, as plain structs: each field of the JSON is a
+ * member, and its default stands beside it. */
+#ifndef EP_API_SPEC_JOB_SPEC_H
+#define EP_API_SPEC_JOB_SPEC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/limits.h"
+#include "api/names.h"
+#include "api/vocabulary.h"
+
+typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
+
+/* Where rows come from, and how they are split and scaled before training. */
+typedef struct {
+  ep_data_source source;                 /* which one of dataset, generator, inline was given */
+  char dataset[EP_LIMIT_NAME_BYTES + 1]; /* source dataset: its name */
+  char sha256[EP_SHA256_HEX_BYTES];      /* the content that the name meant at submission; filled by
+                                            epochd */
+  ep_generator generator;                /* source generator */
+  int64_t rows;            /* disc: training rows, and as many test rows. Default 1000 */
+  uint64_t generator_seed; /* "seed" in JSON. Default 1 */
+  double *inline_x;        /* source inline: [inline_rows, inline_columns], row-major, owned */
+  double *inline_y;        /* [inline_rows, inline_targets], owned */
+  int64_t inline_rows, inline_columns, inline_targets;
+  bool has_target; /* false: the last column of a table, or the data's own y */
+  char target[EP_LIMIT_NAME_BYTES +
+              1];          /* a column's name, or its index in decimal ("-1" is the last) */
+  double test, validation; /* fractions of the rows, in [0, 1). Default 0 */
+  uint64_t split_seed;     /* Default 1 */
+  bool standardize_x, standardize_y;  /* "standardize": ["x", "y"]. Default [] */
+  char path[EP_LIMIT_PATH_BYTES + 1]; /* source path: a file or folder below one that the
+                                         administrator allowed; mapped, never copied */
+  int64_t shape[3]; /* "shape": [C, H, W] of a row; zeros: as the data says, else a vector */
+  /* "normalize": {"mean": m, "std": s} (numbers, or one a channel), of values scaled by "scale":
+   * ((value * scale) - mean) / std. Bytes stay bytes on the device. Default: none, and scale 1;
+   * with bytes and normalize, scale is 1 / 255 unless given. */
+  bool normalize;
+  double scale;                           /* 0 = not given (null): 1, or 1 / 255 as said above */
+  double *normalize_mean, *normalize_std; /* [normalize_channels], owned; NULL = 0 and 1 */
+  int normalize_channels;                 /* 1 = the same for all */
+  int augment_shift; /* "augment": {"shift": pixels, "flip": bool, "crop": [H, W]} */
+  bool augment_flip;
+  int64_t augment_crop[2]; /* zeros: none */
+} ep_data_spec;
+
+/* Names, meanings and defaults are torch.nn's. A pair is one number for both, or [height, width].
+ */
+typedef struct ep_layer_spec {
+  ep_layer_type type;
+  int64_t in_features;    /* linear: 0 = inferred; a number given is checked */
+  int64_t out_features;   /* linear */
+  bool bias;              /* linear, conv2d. Default true */
+  ep_init_type init;      /* linear, conv2d, embedding. Default "default" */
+  double negative_slope;  /* leaky_relu. Default 0.01 */
+  double alpha;           /* elu. Default 1 */
+  double beta, threshold; /* softplus. Default 1, 20 */
+  int64_t in_channels;    /* conv2d: 0 = inferred */
+  int64_t out_channels;   /* conv2d */
+  int kernel_size[2];     /* conv2d, pools */
+  int stride[2];          /* conv2d: default 1; pools: default kernel_size */
+  int padding[2];         /* Default 0 */
+  int dilation[2];        /* conv2d, max_pool2d. Default 1 */
+  int64_t groups;         /* conv2d. Default 1 */
+  int64_t output_size[2]; /* adaptive_avg_pool2d */
+  double p;               /* dropout, dropout2d. Default 0.5 */
+  double eps;             /* batch_norm, layer_norm. Default 1e-5 */
+  double momentum;        /* batch_norm. Default 0.1 */
+  bool affine;            /* batch_norm, layer_norm: has weight and bias. Default true */
+  int64_t num_embeddings, embedding_dim; /* embedding; it must come first, x holds whole numbers */
+  struct ep_layer_spec *layers; /* residual: the block, owned; its output's shape is its input's */
+  int layers_count;
+} ep_layer_spec;
+
+/* Fields that do not belong to the type are zero. Defaults are torch.optim's. */
+typedef struct {
+  ep_optimizer_type type; /* Default sgd */
+  double lr;              /* Default 0.01; adam, adamw 0.001; lion 1e-4 */
+  double momentum;        /* sgd, rmsprop. Default 0 */
+  bool nesterov;          /* sgd. Default false; needs momentum */
+  double weight_decay;    /* Default 0; adamw 0.01 */
+  bool decay_all;         /* "decay_all": weight decay on biases and norms too. Default true */
+  double beta1, beta2;    /* "betas": [0.9, 0.999]; lion [0.9, 0.99] */
+  double eps;             /* Default 1e-8; adagrad 1e-10 */
+  double alpha;           /* rmsprop. Default 0.99 */
+  bool centered;          /* rmsprop. Default false */
+  double lr_decay;        /* adagrad. Default 0 */
+} ep_optimizer_spec;
+
+/* "schedule": {"type": …}; formulas are torch.optim.lr_scheduler's. */
+typedef struct {
+  ep_schedule_type type; /* Default constant */
+  int64_t step_size;     /* step: epochs between two drops */
+  int64_t *milestones;   /* multi_step: [milestones_count] epochs, ascending, owned */
+  int milestones_count;
+  double gamma;   /* step, multi_step: default 0.1; exponential: required */
+  int64_t t_max;  /* cosine: epochs to the least lr. Default: all */
+  double eta_min; /* cosine: the least lr. Default 0 */
+  double max_lr;  /* one_cycle: default optimizer.lr. Cosine annealing, per step */
+  double pct_start, div_factor, final_div_factor; /* one_cycle. Default 0.3, 25, 1e4 */
+  double factor;                                  /* plateau: default 0.1 */
+  int64_t patience;      /* plateau: epochs without improvement. Default 10 */
+  double threshold;      /* plateau: relative improvement that counts. Default 1e-4 */
+  double min_lr;         /* plateau. Default 0 */
+  int64_t warmup_epochs; /* any type but one_cycle: lr rises linearly, step by step, over so many
+                            epochs from warmup_factor * lr to what the schedule says. Default 0 */
+  double warmup_factor;  /* Default 0 */
+} ep_schedule_spec;
+
+typedef struct {
+  char name[EP_LIMIT_NAME_BYTES + 1];
+  char *tags[EP_LIMIT_TAGS]; /* owned */
+  int tags_count;
+  int priority; /* -100 to 100, higher goes first. Default 0 */
+  ep_data_spec data;
+  ep_layer_spec *layers; /* [layers_count], owned */
+  int layers_count;
+  int64_t *freeze; /* "model": {"freeze": [0, 3]}: layers whose parameters stay, owned */
+  int freeze_count;
+  /* "model": {"init": {"job": id} | {"weights": name}}: first weights from another job, or from an
+   * uploaded safetensors file; every tensor that the model names must be there, with its shape. */
+  char init_job[EP_ID_BYTES], init_weights[EP_LIMIT_NAME_BYTES + 1];
+  char init_sha256[EP_SHA256_HEX_BYTES]; /* what the name meant at submission; filled by epochd */
+  ep_loss_type loss;                     /* "loss": "mse", or {"type": "huber", "delta": 1.0} */
+  double huber_delta;                    /* Default 1 */
+  double label_smoothing; /* cross_entropy: {"type": …, "label_smoothing": 0.1}. Default 0 */
+  double *class_weights;  /* cross_entropy, nll: "class_weights": [class_weights_count], owned */
+  int class_weights_count;
+  ep_optimizer_spec optimizer;
+  ep_schedule_spec schedule;
+  double clip_norm, clip_value; /* "clip": {"norm": 1.0, "value": 0.5}. Default 0 = not */
+  /* "early_stopping": {"patience": epochs, "metric": "validation.loss" | "validation.error",
+   * "min_delta": 0}; needs a validation split. Looks at every reported epoch. */
+  int64_t early_stopping_patience; /* 0 = not */
+  bool early_stopping_error;       /* the metric is validation.error */
+  double early_stopping_min_delta;
+  bool keep_best; /* "keep": "last" | "best": which weights the job ends with. "best" needs a
+                     validation split. Default "last", "best" with early_stopping */
+  int64_t epochs;
+  int64_t batch_size;              /* 0: "full". Default "full" */
+  bool shuffle;                    /* Default true */
+  uint64_t seed;                   /* 0 to 2^53 - 1. Default 1 */
+  char device[EP_DEVICE_ID_BYTES]; /* "auto", "cpu", "cuda", "cuda:N". Default "auto" */
+  char executor[EP_EXECUTOR_BYTES]; /* "" = chosen; "cpu/reference", … asks for one by name. Default
+                        "" (null in JSON) */
+  ep_precision precision;           /* Default fp32 */
+  int64_t report_every;             /* epochs between events. Default max(1, epochs / 1000) */
+  double checkpoint_every_seconds; /* kept with the job; checkpoints come with a later release.
+                                      Default 30 */
+} ep_job_spec;
+
+#endif

@@ -1,0 +1,35 @@
+/* losses.c: the fields of each loss, which are members of the job itself. */
+#include "api/spec/tables.h"
+
+#define AT(member) offsetof(ep_job_spec, member)
+#define CLASS_WEIGHTS                                                                  \
+  {                                                                                    \
+    .key = "class_weights", .kind = EP_FIELD_CUSTOM, .nullable = true,                 \
+    .read = ep_class_weights_read, .write = ep_class_weights_write,                    \
+    .form = "an array of numbers of at least 0, one a class", .text_fallback = "null", \
+    .doc = "how much a row of each class counts; the mean is weighted"                 \
+  }
+static const ep_field huber_rows[] = {
+    EP_ROW_REAL("delta", huber_delta, "where the square turns into a line", 0, EP_REAL_MAX, 1,
+                .open_min = true),
+};
+static const ep_field cross_entropy_rows[] = {
+    EP_ROW_REAL("label_smoothing", label_smoothing,
+                "the part of the target that goes to all classes alike", 0, 1, 0, EP_ROW_PLAIN),
+    CLASS_WEIGHTS,
+};
+static const ep_field nll_rows[] = {CLASS_WEIGHTS};
+#undef AT
+static const ep_field_table huber_table = EP_FIELD_TABLE(huber_rows, NULL);
+static const ep_field_table cross_entropy_table = EP_FIELD_TABLE(cross_entropy_rows, NULL);
+static const ep_field_table nll_table = EP_FIELD_TABLE(nll_rows, NULL);
+static const ep_field_table *const loss_tables[EP_LOSS_COUNT] = {
+    [EP_LOSS_HUBER] = &huber_table,
+    [EP_LOSS_CROSS_ENTROPY] = &cross_entropy_table,
+    [EP_LOSS_NLL] = &nll_table,
+};
+#define ABOUT(code, name, kind, meaning, formula) {meaning, formula},
+static const ep_field_about loss_about[EP_LOSS_COUNT] = {EP_LOSS_TABLE(ABOUT)};
+#undef ABOUT
+const ep_field_variants ep_loss_variants = {
+    &ep_loss_words, offsetof(ep_job_spec, loss), true, loss_tables, -1, loss_about};

@@ -1,0 +1,91 @@
+/* tables.h: what the tables of a job's spec share: the tables themselves, one file for each part of
+ * the spec, and what their rows are written with. The parser, the writer and the documentation walk
+ * them. */
+#ifndef EP_API_SPEC_TABLES_H
+#define EP_API_SPEC_TABLES_H
+
+#include "api/json/fields.h"
+#include "api/limits.h"
+#include "api/spec/job_spec.h"
+
+/* fields.c: the whole spec, of ep_job_spec; name, tags and priority alone, which PATCH may change.
+ */
+extern const ep_field_table ep_spec_table;
+extern const ep_field_table ep_label_table;
+
+/* sources.c: the fields of a source of data, of ep_data_spec; generators have a table each. */
+const ep_field_table *ep_data_table(ep_data_source source, ep_generator generator);
+
+/* inline.c: {"x": …, "y": …}, of ep_data_spec. */
+extern const ep_field_table ep_inline_table;
+
+/* layers.c, losses.c, optimizers.c, schedules.c: the fields of each type, of ep_layer_spec,
+ * ep_job_spec, ep_optimizer_spec, ep_schedule_spec. Names and defaults are torch's. */
+extern const ep_field_variants ep_layer_variants, ep_loss_variants, ep_optimizer_variants,
+    ep_schedule_variants;
+
+/* words.c: the vocabularies of fields that hold a word. */
+extern const ep_field_words ep_layer_words, ep_loss_words, ep_optimizer_words, ep_schedule_words,
+    ep_init_words, ep_generator_words, ep_precision_words;
+
+/* accepts.c: which texts a field takes: `accepts` of its row. */
+bool ep_device_accepts(const char *text);   /* "auto", "cpu", "cuda", "cuda:N" */
+bool ep_executor_accepts(const char *text); /* "cpu/fused" */
+bool ep_job_accepts(const char *text);      /* an id */
+bool ep_sha256_accepts(const char *text);   /* 64 hexadecimal digits in lower case */
+
+/* A dataset's name: 1 to EP_LIMIT_NAME_BYTES letters, digits, '.', '_', '-'; a letter or digit
+ * first. */
+bool ep_dataset_accepts(const char *text);
+
+/* A path without "..". Whether it lies below an allowed folder, epochd checks. */
+bool ep_path_accepts(const char *text);
+
+/* The largest float32, rounded down: what a backend gets as a float stays finite. */
+#define EP_REAL_MAX 3e38
+#define EP_SEED_MAX 9007199254740991.0 /* 2^53 - 1: exact in every JSON reader */
+
+/* A number in a range, ends included; then further members of the row. */
+#define EP_ROW_REAL(key_, member, doc_, least, greatest, fallback_, ...)                       \
+  {                                                                                            \
+    .key = key_, .kind = EP_FIELD_DOUBLE, .offset = AT(member), .min = least, .max = greatest, \
+    .fallback = fallback_, .doc = doc_, __VA_ARGS__                                            \
+  }
+#define EP_ROW_PLAIN .nullable = false /* no further members */
+
+/* The reader and the writer of a field that is no plain value. */
+#define EP_CUSTOM_FIELD(word)                                                                \
+  void ep_##word##_read(ep_field_reader *reader, const ep_field *field, const json_t *value, \
+                        void *base);                                                         \
+  void ep_##word##_write(ep_writer *writer, const ep_field *field, const void *base);
+
+/* sources.c, layers.c, tags.c, choices.c: of ep_job_spec; milestones of ep_schedule_spec. A field
+ * that depends on another comes after it: freeze after layers, keep after early_stopping. */
+EP_CUSTOM_FIELD(data)
+EP_CUSTOM_FIELD(layers)
+EP_CUSTOM_FIELD(freeze)
+EP_CUSTOM_FIELD(tags)
+EP_CUSTOM_FIELD(class_weights)
+EP_CUSTOM_FIELD(milestones)
+EP_CUSTOM_FIELD(metric)
+EP_CUSTOM_FIELD(keep)
+
+/* data.c: of ep_data_spec. normalize_std comes after normalize_mean: both end with as many numbers.
+ */
+EP_CUSTOM_FIELD(target)
+EP_CUSTOM_FIELD(standardize)
+EP_CUSTOM_FIELD(shape)
+EP_CUSTOM_FIELD(normalize_mean)
+EP_CUSTOM_FIELD(normalize_std)
+
+/* lists.c: arrays of at most `limit` numbers in the range of `row` (its min, max, open_min); an
+ * error names the item. The caller owns what comes back; NULL and *count 0 for an empty array or
+ * after adding an error. */
+double *ep_reals_take(ep_field_reader *reader, const ep_field *row, const json_t *value,
+                      size_t limit, int *count);
+int64_t *ep_integers_take(ep_field_reader *reader, const ep_field *row, const json_t *value,
+                          size_t limit, int *count);
+void ep_reals_write(ep_writer *writer, const double *numbers, int count);
+void ep_integers_write(ep_writer *writer, const int64_t *numbers, int count);
+
+#endif

@@ -1,0 +1,23 @@
+/* scaling.h: "standardize": to the scale that a network learns in, and back. */
+#ifndef EP_ENGINE_DATA_PREPARE_SCALING_H
+#define EP_ENGINE_DATA_PREPARE_SCALING_H
+
+#include <stdint.h>
+
+/* Mean and deviation of the training split: scaled = (value - mean) / deviation (population
+ * deviation; a column without any is divided by 1). */
+typedef struct {
+  int64_t x_columns, y_columns;
+  double *x_mean, *x_deviation; /* [x_columns], NULL unless x is standardized; owned */
+  double *y_mean, *y_deviation; /* [y_columns], NULL unless y is; owned */
+} ep_scaling;
+
+/* x: [rows, x_columns] in units of the data, scaled: [rows, x_columns] float32, written. */
+void ep_scaling_apply_x(const ep_scaling *scaling, const double *x, int64_t rows, float *scaled);
+/* Undoes y's scaling: output: [rows, y_columns] of the network, values: written in units of the
+ * data. */
+void ep_scaling_undo_y(const ep_scaling *scaling, const float *output, int64_t rows,
+                       double *values);
+void ep_scaling_deinit(ep_scaling *scaling);
+
+#endif

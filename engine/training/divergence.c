@@ -1,0 +1,38 @@
+#include "engine/training/divergence.h"
+
+#include <math.h>
+
+#include "engine/training/segment.h"
+
+/* Exports the state after `steps` steps of the segment from `first_step`; t->finite says whether
+ * its weights are. */
+static ep_status segment_replay(ep_trainer *t, int64_t first_step, int64_t steps, ep_error *error) {
+  t->exported = false;
+  ep_status status = t->job->backend_ops->rollback(t->instance, error);
+  if (status == EP_OK && steps > 0) status = ep_segment_run(t, first_step, steps, error);
+  return status == EP_OK ? ep_trainer_export(t, error) : status;
+}
+
+ep_status ep_divergence_restore(ep_trainer *t, int64_t first_step, int64_t bad, ep_error *error) {
+  int64_t good = 0;
+  ep_status status = segment_replay(t, first_step, bad, error);
+  if (status != EP_OK || t->finite) return status;
+  while (bad - good > 1) {
+    int64_t middle = good + (bad - good) / 2;
+    status = segment_replay(t, first_step, middle, error);
+    if (status != EP_OK) return status;
+    if (t->finite)
+      good = middle;
+    else
+      bad = middle;
+  }
+  return segment_replay(t, first_step, good, error);
+}
+
+ep_status ep_divergence_fail(const ep_trainer *t, double loss, ep_error *error) {
+  int64_t epoch = t->step / t->steps_per_epoch + (t->step < t->steps_total);
+  return ep_fail_at(error, EP_DIVERGED, "/optimizer/lr",
+                    "the loss became %s in epoch %lld: try a learning rate below %g%s",
+                    isnan(loss) ? "NaN" : "infinite", (long long)epoch, t->job->spec->optimizer.lr,
+                    t->job->spec->data.standardize_x ? "" : ", or standardize x");
+}

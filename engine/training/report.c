@@ -1,0 +1,69 @@
+#include "engine/training/report.h"
+
+#include <math.h>
+
+static bool epoch_is_reported(const ep_trainer *t, int64_t epoch) {
+  const ep_job_spec *spec = t->job->spec;
+  return epoch % spec->report_every == 0 || epoch == spec->epochs;
+}
+
+/* After an evaluation of the validation split the best weights are kept, the schedule may lower the
+ * learning rate, and early stopping may end the training. */
+static ep_status validation_judge(ep_trainer *t, const ep_progress_record *record,
+                                  ep_error *error) {
+  bool by_error = t->job->spec->early_stopping_error;
+  double metric = by_error ? record->validation_error : record->validation_loss;
+  ep_schedule_observe(&t->schedule, record->epoch, record->validation_loss);
+  bool best = ep_early_stopping_observe(&t->early_stopping, record->epoch, metric);
+  if (!best || !t->early_stopping.state) return EP_OK;
+  const ep_program *program = &t->plan->program;
+  float *optimizer = program->optimizer_floats ? t->early_stopping.optimizer : NULL;
+  return t->job->backend_ops->export_state(t->instance, t->early_stopping.state, optimizer, error);
+}
+
+ep_status ep_epoch_report(ep_trainer *t, int64_t epoch, double loss, double seconds,
+                          ep_error *error) {
+  const ep_job_spec *spec = t->job->spec;
+  ep_progress_record record = {.epoch = epoch,
+                               .loss = loss,
+                               .error = NAN,
+                               .validation_loss = NAN,
+                               .validation_error = NAN,
+                               .lr = ep_schedule_lr(&t->schedule, epoch * t->steps_per_epoch - 1),
+                               .elapsed_seconds = ep_nanoseconds_round(seconds)};
+  bool classifier = ep_loss_is_classifier(spec->loss);
+  double columns = (double)t->plan->program.target_columns;
+  if (classifier && isfinite(loss)) /* else the epoch was not counted to its end */
+    record.error = (double)t->epoch_errors / ((double)t->data.rows[EP_SPLIT_TRAIN] * columns);
+  int64_t validation_rows = t->data.rows[EP_SPLIT_VALIDATION], wrong = 0;
+  if (validation_rows > 0 && isfinite(loss)) {
+    ep_status status = t->job->backend_ops->evaluate(t->instance, EP_SPLIT_VALIDATION,
+                                                     &record.validation_loss, &wrong, error);
+    if (status != EP_OK) return status;
+    if (classifier) record.validation_error = (double)wrong / ((double)validation_rows * columns);
+    status = validation_judge(t, &record, error);
+    if (status != EP_OK) return status;
+  }
+  if (t->job->sink.epoch) t->job->sink.epoch(t->job->sink.context, &record);
+  return EP_OK;
+}
+
+ep_status ep_losses_report(ep_trainer *t, int64_t steps, int64_t segment, double seconds,
+                           ep_error *error) {
+  for (int64_t i = 0; i < steps; i++) {
+    t->epoch_loss += t->loss[i];
+    t->epoch_errors += t->errors[i];
+    t->step++;
+    if (t->step % t->steps_per_epoch != 0) continue;
+    int64_t epoch = t->step / t->steps_per_epoch;
+    if (epoch_is_reported(t, epoch)) {
+      double elapsed = t->seconds + seconds * (double)(i + 1) / (double)segment;
+      double mean = t->epoch_loss / (double)t->steps_per_epoch;
+      ep_status status = ep_epoch_report(t, epoch, mean, elapsed, error);
+      if (status != EP_OK) return status;
+    }
+    t->epoch_loss = 0;
+    t->epoch_errors = 0;
+  }
+  return EP_OK;
+}

@@ -1,0 +1,12 @@
+/* setup.h: a job becomes a plan, rows, an instance on a device and first weights. */
+#ifndef EP_ENGINE_TRAINING_SETUP_H
+#define EP_ENGINE_TRAINING_SETUP_H
+
+#include "engine/training/trainer.h"
+
+/* From a trainer of which `job` alone is set. On failure what was made is still the caller's to
+ * deinit. */
+ep_status ep_trainer_init(ep_trainer *trainer, ep_error *error);
+void ep_trainer_deinit(ep_trainer *trainer);
+
+#endif

@@ -1,0 +1,60 @@
+#include "engine/training/trainer.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/parallel.h"
+
+enum { SEARCHED_LEAST = 1 << 18 }; /* values that are worth a thread */
+
+double ep_seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+double ep_nanoseconds_round(double seconds) {
+  return round(seconds * 1e9) / 1e9;
+}
+
+void ep_trainer_alive(const ep_trainer *t) {
+  if (t->job->sink.alive) t->job->sink.alive(t->job->sink.context);
+}
+
+/* Values that several threads search for one that is not finite. */
+typedef struct {
+  const float *values;
+  atomic_bool found;
+} finite_search;
+
+static void values_search(void *context, int64_t first, int64_t count) {
+  enum { BLOCK = 4096 }; /* without a branch: what a compiler makes vectors of */
+  finite_search *search = context;
+  const uint32_t infinite = UINT32_C(0x7f800000);
+  bool found = false;
+  for (int64_t block = first; block < first + count && !found; block += BLOCK) {
+    int64_t end = block + BLOCK < first + count ? block + BLOCK : first + count;
+    for (int64_t i = block; i < end; i++) {
+      uint32_t bits;
+      memcpy(&bits, &search->values[i], sizeof bits);
+      found |= (bits & infinite) == infinite;
+    }
+  }
+  if (found) atomic_store(&search->found, true);
+}
+
+static bool all_finite(const float *values, int64_t count) {
+  finite_search search = {.values = values};
+  ep_parallel_run(count, SEARCHED_LEAST, values_search, &search);
+  return !search.found;
+}
+
+ep_status ep_trainer_export(ep_trainer *t, ep_error *error) {
+  int64_t count = ep_program_state_floats(&t->plan->program);
+  if (t->exported) return EP_OK;
+  ep_status status = t->job->backend_ops->export_state(t->instance, t->state, t->optimizer, error);
+  t->exported = status == EP_OK;
+  t->finite = t->exported && all_finite(t->state, count);
+  return status;
+}

@@ -1,0 +1,41 @@
+/* training.h: what a training is given: a job, a device, files, and where its progress goes. */
+#ifndef EP_ENGINE_TRAINING_TRAINING_H
+#define EP_ENGINE_TRAINING_TRAINING_H
+
+#include <stdatomic.h>
+
+#include "api/spec/job_spec.h"
+#include "api/wire/event.h"
+#include "engine/plan/plan.h"
+#include "kernels/backend.h"
+
+/* Where the progress of a training goes. Called from the training thread; must not block for long.
+ */
+typedef struct {
+  void *context;
+  void (*started)(void *context, const ep_plan *plan, const char *executor);
+  void (*epoch)(void *context, const ep_progress_record *record);
+  /* After each segment, and between the last steps of a job: the training goes on. */
+  void (*alive)(void *context);
+  /* After the last `epoch` of a segment: its records can go out together. */
+  void (*segment)(void *context);
+  /* The result is complete. ep_train frees its memory and returns EP_OK; it reads neither the
+   * result nor the spec again. */
+  void (*done)(void *context);
+} ep_train_sink;
+
+typedef struct {
+  const ep_backend_ops *backend_ops;
+  ep_backend *backend;
+  const char *device; /* "cpu", "cuda:0": for the result */
+  const ep_job_spec *spec;
+  const char *spec_text;      /* goes into the weights file */
+  const char *dataset_folder; /* NULL unless the spec names a dataset */
+  const char *init_weights;   /* a weights file to start from; NULL: drawn by the seed */
+  const char *job_folder;     /* weights.safetensors and predictions.json are written there */
+  int64_t data_bytes_max;     /* device memory for the training rows; 0 = what is free */
+  const atomic_bool *cancel;  /* read between segments, about every 50 ms */
+  ep_train_sink sink;
+} ep_training;
+
+#endif
