@@ -1,4 +1,4 @@
-/* suite.h: a libcheck suite is a program: this is its main, and how its cases begin.
+/* suite.h: the main of a libcheck suite, which is a program of its own, and its cases.
  *
  *     EP_SUITE("api/json") {
  *       TCase *tests = ep_suite_case(suite, "json");

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 #include "api/json/writer.h"
-#include "api/names.h"
 #include "api/limits.h"
+#include "api/names.h"
 #include "api/status.h"
 
 struct json_t; /* jansson's */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""api.py OPENAPI.json PAGE.md [--write]: is docs/reference/api.md what api/openapi.json says? With --write it is
-made so."""
+"""api.py OPENAPI.json PAGE.md [--write]: compares docs/reference/api.md with api/openapi.json; --write prints
+it anew."""
 
 import difflib
 import json

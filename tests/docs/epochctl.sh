@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The commands of docs/epochctl.md, each as it stands, among jobs and files such as the page speaks of. The page is
-# printed by epochctl, so that it cannot say what to prepare.
+# Runs the commands of docs/epochctl.md as they stand. epochctl prints the page, so the jobs and files that it
+# names are prepared here.
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 page=$here/../../docs/epochctl.md
 [[ -x $build/bin/epochctl ]] || skip "there is no $build/bin/epochctl"

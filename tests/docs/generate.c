@@ -1,6 +1,6 @@
 /* Prints a page of docs/reference from the very tables that the parser walks:
  *   generate layers | losses | optimizers | schedules | data | job > docs/reference/PAGE.md
- * `ctest -R docs_reference` fails where a committed page differs. */
+ * `ctest -R docs.reference` fails where a committed page differs. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The administration of jobs: their names, tags and priorities change; lists that are short, that are
-# found by tags, and that are not sent again; jobs beside each other.
+# Jobs after their submission: PATCH of names, tags and priorities; summaries, lists by tag, 304;
+# comparisons.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start --cpu-jobs 1 # the queue is what is looked at
 
@@ -48,12 +48,13 @@ expect 405
 http GET "/v1/jobs/$a"
 check "what was refused has left no trace" '.name == "" and .tags == ["blue", "new"] and .priority == 1'
 
-# who waits for a job to change is woken by a PATCH
+# a PATCH wakes a request that waits for the job to change
 http GET "/v1/jobs/$a"
 etag=$(header ETag)
-curl -sS --max-time "$patience" "$url/v1/jobs/$a?wait=60" -H "If-None-Match: $etag" >"$scratch/woken" & own+=($!)
+curl -sSv --max-time "$patience" "$url/v1/jobs/$a?wait=60" -H "If-None-Match: $etag" >"$scratch/woken" 2>"$scratch/trace" &
 waiter=$!
-sleep 0.2 # where it comes too late to be woken, it sees the new name at once
+own+=("$waiter")
+until_so "the request is sent" grep -q '^> GET' "$scratch/trace"
 patch "$a" '{"name": "a2"}' 200
 wait "$waiter"
 [[ $(jq -r .name "$scratch/woken") == a2 ]] || fail "a PATCH woke nobody"
@@ -119,7 +120,7 @@ echo "ok: a list is not sent again until a job of it has changed"
 http HEAD '/v1/jobs?view=summary'
 expect 200
 
-# beside each other
+# comparisons
 patch "$a" '{"name": "+a, \"quoted\"", "tags": ["done"]}' 200
 http GET "/v1/compare?jobs=$a,$b,$running&max_points=10"
 expect 200

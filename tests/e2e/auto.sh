@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What `auto` knows: a device that has nothing to do is measured, once; a job never waits for it; the
-# estimates are shown, and stay with the job.
+# The costs by which `auto` chooses: an idle device is measured, once; no job waits for that; the estimates
+# are shown, and stay with the job.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 kept=$data_dir/calibration/${device/:/-}.json
 kind=${device%:*}
 
-# validated FILTER: asks for the estimates until the filter holds of those of the device.
+# validated FILTER: waits until the filter holds of the device's estimates.
 validated() { until_so "an estimate of $device for which $1" holds "$1"; }
 holds() {
   http POST "/v1/jobs?validate=only" "${json[@]}" -d "$(xor_job 1000)"
@@ -19,21 +19,38 @@ prompt() {
   local late=
   ! is_measured || late=", but came too late"
   finish "$id"
-  [[ -n $late ]] || ! is_measured || fail "$1: the device was measured first"
+  until_so "the log has the job's end" grep -q "job $id: succeeded" "$log"
+  [[ -n $late ]] || ! sed "/job $id: succeeded/q" "$log" | says_measured || fail "$1: the device was measured first"
   echo "ok: $1$late"
 }
-is_measured() { grep -q "device $device is calibrated" "$log"; }
+says_measured() { grep "device $device is calibrated" >/dev/null; }
+is_measured() { says_measured <"$log"; }
+
+# measuring: waits until the idle device's worker is at work, or has measured it.
+measuring() {
+  local before
+  before=$(worker_seconds)
+  until_so "the device is being measured" works_since "$before"
+}
+works_since() { is_measured || jq -en "$(worker_seconds) > $1 + 0.05" >/dev/null; }
+
+# unmeasured: the estimates while a job keeps the device from being measured.
+unmeasured() {
+  submit "$(xor_job "$endless")"
+  validated '.calibrated == false and .seconds > 0 and .executor != ""'
+  http POST "/v1/jobs/$id/cancel"
+  ended "$id"
+}
 
 daemon_start
-prompt "a job at once after the start does not wait for a measurement" "$(xor_job 1000)"
-validated '.calibrated == false and .seconds > 0 and .executor != ""'
+unmeasured
 echo "ok: an estimate before anything was measured"
+prompt "a job soon after the start does not wait for a measurement" "$(xor_job 1000)"
 
-# While it is measured, jobs come: each starts at once, and the measurement is taken up again.
-sleep 1.6
+# Jobs come while it is measured: each starts at once, and the measurement begins again.
 for number in 1 2 3; do
+  measuring
   prompt "job $number in the middle of the measurement does not wait" "$(xor_job 1000 "{\"seed\": $number}")"
-  sleep 0.3
 done
 
 validated '.calibrated == true and .seconds > 0 and .start_seconds >= 0'
@@ -66,15 +83,15 @@ daemon_stop
 before=$(stat -c '%Y %i' "$kept")
 daemon_start
 validated '.calibrated == true'
-sleep 3
-[[ $(stat -c '%Y %i' "$kept") == "$before" ]] || fail "the device was measured again"
-echo "ok: a second start takes what is kept"
+! is_measured || fail "the device was measured again"
+[[ $(stat -c '%Y %i' "$kept") == "$before" ]] || fail "the file was written again"
+echo "ok: a second start reads the file"
 daemon_stop
 
 # A file of another device is none, and neither is half a file.
 jq -c '.name = "another one"' "$kept" >"$scratch/other" && mv "$scratch/other" "$kept"
 daemon_start
-validated '.calibrated == false'
+unmeasured
 validated '.calibrated == true'
 jq -e '.name != "another one"' "$kept" >/dev/null || fail "the file of another device stayed"
 echo "ok: another device is measured anew"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""contract.py URL OPENAPI: asks every operation of the contract, well and badly, and holds each answer
-against it: the status must be listed, the media type too, the body must fit its schema."""
+"""contract.py URL OPENAPI: requests every operation of the contract, well and badly. Of each response the
+status and the media type must be listed, and the body must fit its schema."""
 
 import copy
 import http.client

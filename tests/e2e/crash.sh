@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# kill -9, of the worker and of everything, in the middle of a job with others in the queue: what was
-# accepted finishes, and no event is lost or doubled.
+# kill -9, of the worker and of everything, in the middle of a job with others in the queue: every
+# accepted job finishes, and no event is lost or doubled.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start
-epochs_lasting 6
+epochs_lasting 4
 job=$(xor_job "$epochs" "{\"report_every\": $((epochs / 100)), \"seed\": 7}")
 
 # running ID: the job has reported some epochs

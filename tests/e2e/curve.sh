@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A job's curve as a file for TensorBoard and as a picture, each read by what did not write it; while
-# a job waits, runs and has ended.
+# A job's curve as a file for TensorBoard and as a picture, each read by an independent parser;
+# while a job waits, runs and has ended.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start --cpu-jobs 1 # some jobs are to wait
 
@@ -50,7 +50,7 @@ curve "$job" json "$scratch/thin.json" '&max_points=20'
 python3 "$here/tfevents.py" "$scratch/thin" "$scratch/thin.json" | grep '^loss/train: 20 figures' >/dev/null ||
   fail "a thinned event file is another than the thinned curve"
 
-# the reader can refuse: a byte turned in a length, in a message, in its last checksum; a cut
+# the reader refuses a changed byte in a length, in a message and in its last checksum, and a cut
 bytes=$(stat -c %s "$scratch/events")
 for at in 0 9 20 60 $((bytes - 1)); do
   python3 - "$scratch/events" "$scratch/turned" "$at" <<'EOF'

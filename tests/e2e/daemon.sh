@@ -1,4 +1,4 @@
-# daemon.sh: an epochd of a test's own, and how to speak with it. Sourced by every script here.
+# daemon.sh: starts an epochd for a test and sends it requests. Every script here sources it.
 #
 #   EPOCHD_BUILD        the build folder whose programs are tested (build/release)
 #   EPOCHD_TEST_DATA    the folder that holds iron/linear.json and the others; may be unset
@@ -15,9 +15,9 @@ daemon=                # its process, once daemon_start has run
 url=                   # where it listens
 declare -a own=()      # processes that this test started besides
 
-# What takes milliseconds on a machine of its own may take minutes on one that is busy, which is no
-# fault: nothing here is timed but where the time is what is tested.
-patience=240     # seconds for whatever should happen
+# A busy machine takes minutes for what an idle one does in milliseconds. So nothing is timed, unless the
+# time is the subject of the test.
+patience=240     # seconds for whatever should happen; also in tests/wait.h
 endless=900000000 # epochs of a job that will be cancelled: it must not end before
 
 ndjson=(-H 'Accept: application/x-ndjson')
@@ -55,7 +55,7 @@ skip() {
   exit 77
 }
 
-# A test of minutes where the code is instrumented; the same code has shorter tests there.
+# For a test that takes minutes under a sanitizer, where shorter tests run the same code.
 skip_if_sanitized() { [[ -z ${EPOCHD_SANITIZE:-} ]] || skip "too long under a sanitizer"; }
 
 # until_so WHAT COMMAND…: waits until the command succeeds.
@@ -198,8 +198,8 @@ worker_seconds() {
 }
 
 # epochs_lasting SECONDS: how many epochs of XOR take so long here, or longer on a machine that is busy; in $epochs.
-# Measured on a job of about half a second, because the first milliseconds say little, and in the processor's
-# time: what others took of it while this was measured they may not take afterwards.
+# Measured on a job of about half a second, because the first milliseconds say little, and in processor time,
+# because the machine's load may change.
 epochs=20000
 epochs_lasting() {
   local before

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a browser is given: the page and its files, their headers, and whose requests are taken.
+# The dashboard's files, their headers, and the origins whose requests are accepted.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start
 html=(-H 'Accept: text/html,application/xhtml+xml,*/*;q=0.8')
@@ -14,7 +14,7 @@ expect 200
 [[ $(header Vary) == *Accept* ]] || fail "both forms of / are one to a cache"
 echo "ok: / is a page for a browser and a text for others"
 
-# guarded: what the last answer must say of itself, being part of the page.
+# guarded: the headers of a response that is part of the page.
 guarded() {
   [[ $(header Content-Security-Policy) == "default-src 'none'; script-src 'self'; style-src 'self'; "* ]] ||
     fail "the policy is $(header Content-Security-Policy)"
@@ -77,7 +77,7 @@ http GET '/assets/main.js?x=1'
 expect 400
 echo "ok: nothing beside the page's files"
 
-# Whose requests are taken. A link from anywhere may open the page at the top of a tab; no more.
+# The origins whose requests are accepted. A link from any page may open the dashboard in a tab; nothing else.
 navigation=(-H 'Sec-Fetch-Mode: navigate' -H 'Sec-Fetch-Dest: document')
 for site in none same-origin cross-site same-site; do
   http GET / "${html[@]}" -H "Sec-Fetch-Site: $site" "${navigation[@]}"
@@ -114,7 +114,7 @@ foreign GET / "${html[@]}" "${navigation[@]}" -H 'Sec-Fetch-Site: none' -H 'Host
 echo "ok: the page's own requests are taken, another site's are not, but for a link to the page"
 daemon_stop
 
-# With a token: the page is open, what it shows is not.
+# With a token the page is open, and its data are not.
 printf 'correct-horse-battery-staple\n' >"$scratch/token"
 chmod 600 "$scratch/token"
 daemon_start --token-file "$scratch/token"

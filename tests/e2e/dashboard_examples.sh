@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The jobs that the dashboard offers to start from: the daemon takes each as it stands, and those that need
-# no upload learn what they should.
+# The dashboard's example jobs: the daemon accepts each as it stands, and those without an upload reach their
+# goals.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 command -v node >/dev/null || skip "there is no node"
 

@@ -37,7 +37,7 @@ http POST /v1/jobs "${json[@]}" -d "$(jq -c '.data.target = "prize"' <<<"$spec")
 expect 422
 check "no such column" '.errors[0].pointer == "/data/target"'
 
-# refused WHAT CSV PATTERN: a fault that the answer must place
+# refused WHAT CSV PATTERN: a fault whose place the response must name
 refused() {
   printf '%b' "$2" >"$scratch/wrong.csv"
   http PUT /v1/datasets/wrong -H 'Content-Type: text/csv' -T "$scratch/wrong.csv"

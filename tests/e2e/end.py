@@ -1,6 +1,6 @@
-"""end.py URL DATA: what `end` says is true the moment that it is read: the job has ended, with its
-metrics and weights; and its data set, uploaded from the file DATA, can go. Over one connection, so
-that nothing lies between the line and the question."""
+"""end.py URL DATA: when `end` has been read, the job has ended, with its metrics and weights, and its
+dataset, uploaded from the file DATA, can be deleted. Over one connection, so that the next request
+follows the line at once."""
 import http.client
 import json
 import sys

@@ -10,7 +10,7 @@ export EPOCHD_SERVER=$url
 out=$scratch/out
 err=$scratch/err.log # a sanitizer's words are looked for in *.log
 
-# run STATUS ARGUMENTS…: epochctl must end so; what it says goes to $out and $err.
+# run STATUS ARGUMENTS…: epochctl must end with that status; its output goes to $out and $err.
 run() {
   local wanted=$1 status=0
   shift
@@ -54,13 +54,14 @@ says '^failed  job_'
 says 'error +.+'
 run 0 run "$scratch/xor.json" --set /epochs="$endless" --detach
 long=$(<"$out")
-(sleep 0.5 && "$ctl" cancel "$long" >/dev/null) &
+watched() { curl -sSf "$url/metrics" | grep -x 'epochd_watchers 1' >/dev/null; }
+(until_so "the job is watched" watched && "$ctl" cancel "$long" >/dev/null) &
 own+=($!)
 run 1 watch "${long: -10}"
 says '^cancelled  job_'
 ok "a job that failed or was cancelled ends with 1"
 
-# 2: usage, and what the server refuses, with its pointers
+# 2: usage, and refusals of the server with their pointers
 run 2
 run 2 fly
 run 2 run

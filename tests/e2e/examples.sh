@@ -50,7 +50,7 @@ if seed iron/logistic.json; then
   example logistic.sh '.[0].test | .accuracy > 0.929 and .roc_auc > 0.87' "$file"
 fi
 
-# a file that is not there is said, and nothing is sent
+# a missing file is reported, and nothing is sent
 for name in linear.sh logistic.sh mnist.sh; do
   if EPOCHD=http://127.0.0.1:9 bash "$examples/$name" "$scratch/none" 2>"$scratch/said"; then fail "$name takes a file that is none"; fi
   grep -q "there is no .*none" "$scratch/said" || fail "$name does not say what is missing: $(<"$scratch/said")"

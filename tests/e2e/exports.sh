@@ -80,7 +80,7 @@ http GET "/v1/jobs/$id/weights?format=json"
 same "$body" || fail "the weights are not those that were uploaded"
 echo "ok: first weights from an upload"
 
-# What cannot be is said at once, at its place.
+# Faults are reported at submission, with their pointers.
 refused() { # WHAT INIT LAYERS POINTER PATTERN
   http POST /v1/jobs "${json[@]}" -d "$(image_job "$(jq -nc --argjson init "$2" '{model: {init: $init}}')" |
     jq -c --argjson layers "$3" '.model.layers = $layers')"

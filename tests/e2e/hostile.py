@@ -9,7 +9,7 @@ import time
 import urllib.parse
 
 HEAD_SECONDS = 15  # of server/http/connection.c: by then a new connection's first head must be there
-PATIENCE = 60  # seconds for an answer, where the machine is busy
+PATIENCE = 240  # seconds for whatever should happen; also in daemon.sh
 QUEUE = b'"object":"queue"'
 JOB = (b'{"data": {"generator": "xor"}, "loss": "mse", "epochs": 900000000, "report_every": 900000000, '
        b'"model": {"layers": [{"type": "linear", "out_features": 1}]}}')

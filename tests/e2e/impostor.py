@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""impostor.py MODE [SERVER|FILE]: what stands where epochd should. Prints the port that it listens on.
+"""impostor.py MODE [SERVER|FILE] [SECONDS]: a server in epochd's place. Prints its port.
 
-hostile: answers with names that speak to a terminal, and with more than anyone can keep.
+hostile: answers with names that hold control characters, and with more bytes than a client may keep.
 tempting: lists things whose names are commands of a shell: each would make FILE.
-quiet: passes everything on to SERVER, but lets 70 s pass before the first event, with a sign of life each 14.
+quiet: passes everything on to SERVER, but sends eight signs of life before the first event, SECONDS apart.
 cutting: passes everything on to SERVER, cuts each answer of events or weights after some bytes, and
 loses the answer to the first job that is submitted."""
 
@@ -89,8 +89,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Connection", "close")
         self.end_headers()
         self.close_connection = True
-        for _ in range(5 if MODE == "quiet" and "/events" in self.path else 0):
-            time.sleep(14)
+        for _ in range(8 if MODE == "quiet" and "/events" in self.path else 0):
+            time.sleep(float(sys.argv[3]))
             self.wfile.write(b"\n")
         left = CUT_BYTES if cuts else 1 << 30
         while left > 0:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What can be done with jobs: validate, submit twice, wait, cancel, delete, ask a trained one.
+# Jobs over HTTP: validate, submit twice, wait, cancel, delete, predict.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start --cpu-jobs 1 # the queue is what is looked at
 
@@ -96,7 +96,7 @@ expect 200
 check "the contract is served" '.openapi | startswith("3.")'
 
 printf '1,2\n2,4\n3,6\n' >"$scratch/rows.csv"
-# all on one core, where who is woken runs at once, before the one who woke it goes on
+# all on one core: a thread that is woken runs before the one that woke it goes on
 core=$(sed -n 's/^Cpus_allowed_list:[^0-9]*\([0-9]*\).*/\1/p' /proc/self/status)
 for process in "$daemon" $(pgrep -P "$daemon"); do taskset -acp "$core" "$process" >/dev/null; done
 taskset -c "$core" python3 "$here/end.py" "$url" "$scratch/rows.csv" || fail "end came before its result"

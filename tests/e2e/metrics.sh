@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# /metrics: the format and Prometheus's conventions, values that move as they should, rules and a
-# dashboard that name nothing that is not there; and the commands of docs/monitoring.md.
+# /metrics: the format and Prometheus's conventions, values that change as they should, rules and a
+# dashboard whose metrics exist, and the commands of docs/monitoring.md.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 docs=$here/../../docs
 monitoring=$docs/prometheus
@@ -142,7 +142,7 @@ python3 -c 'import sys, xml.etree.ElementTree as tree; tree.parse(sys.argv[1])' 
 python3 "$here/tfevents.py" "$scratch"/reader/runs/xor/events.out.tfevents.* >/dev/null || fail "no event file was fetched"
 daemon_stop
 
-# where there is a token it is asked for
+# with a token, /metrics needs it
 echo "correct-horse-battery-staple-0123456789" >"$scratch/token"
 chmod 600 "$scratch/token"
 daemon_start --cpu-jobs 1 --token-file "$scratch/token"

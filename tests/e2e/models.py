@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""models.py URL: publishes models and asks them by the Open Inference Protocol, written from its text
-(and that of the binary tensor data extension) with the standard library and NumPy alone. What is served must
-be what /predict answers, rounded to float32; what is wrong must be refused with the right status."""
+"""models.py URL: publishes models and requests predictions by the Open Inference Protocol. Written from the protocol's
+text (and that of the binary tensor data extension), with the standard library and NumPy alone. The predictions
+must be those of /predict, rounded to float32; faults must be refused with the right status."""
 
 import http.client
 import json

@@ -45,7 +45,7 @@ ended "$id"
 http PUT /v1/models/cancelled "${json[@]}" -d "{\"job\": \"$id\"}"
 [[ -e $data_dir/jobs/$id/weights.safetensors ]] && expect 201 || expect 409
 
-# Weights whose notes are gone say nothing of their rows.
+# Weights without metadata do not tell the shape of a row.
 submit "$(xor_job 10)"
 finish "$id"
 python3 - "$data_dir/jobs/$id/weights.safetensors" <<'PYTHON'

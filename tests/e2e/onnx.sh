@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Exported ONNX files, run by onnxruntime, say what POST /predict says of rows in units of the data.
+# Exported ONNX files, run by onnxruntime, give the predictions of POST /predict, on rows in units of the data.
 # Debian's python3-onnx checks them besides, where it is installed.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 command -v node >/dev/null || skip "there is no node"
@@ -134,7 +134,7 @@ submit '{"data": {"dataset": "images", "normalize": {"mean": 0.13, "std": 0.31}}
 finish "$id"
 compared "a batch-norm CNN on images of bytes" 1,8,8
 
-# the comparison can fail
+# The comparison can fail.
 jq -c 'map(map(. + 0.00001))' "$scratch/predicted" >"$scratch/wrong"
 ! (cd "$runtime" && node predict.mjs "$scratch/model.onnx" "$scratch/rows" 1,8,8 "$scratch/wrong" "$scratch/weights") >/dev/null ||
   fail "predictions that are off by 0.00001 went unnoticed"

@@ -126,7 +126,7 @@ same "a folder of gz files" '.data |= (del(.dataset) | .path = "packed")'
 same "an NPZ file" ".data |= (del(.dataset) | .path = \"$allowed/keras.npz\")"
 collected() { [[ $(contents) == "$before" ]]; }
 until_so "what paths were read into goes when no job needs it" collected
-# path_refused PATH: not one word about what lies outside.
+# path_refused PATH: the response tells nothing of files outside.
 path_refused() {
   http POST /v1/jobs "${json[@]}" -d "$(jq -c --arg path "$1" '.data |= (del(.dataset) | .path = $path)' <<<"$spec")"
   expect 422

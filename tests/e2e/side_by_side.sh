@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Several jobs on several cores: as many run at once as --cpu-jobs says, in the queue's order; one
-# that needs all cores waits for them and runs alone; and what dies takes nothing else along.
+# that needs all cores waits for them and runs alone; a worker's death disturbs no other job.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start --cpu-jobs 3
-epochs_lasting 4
+epochs_lasting 3
 
 # long_job [EPOCHS]: the job that ends, unless another number of epochs is given
 long_job() { jq -nc --argjson epochs "${1:-$epochs}" '{seed: 5, report_every: ($epochs / 50 | floor)}' | xor_job "${1:-$epochs}" "$(cat)"; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What a network has learnt goes into the next one: layers that are frozen stay to the last bit.
+# First weights from another job: frozen layers keep every bit.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 daemon_start
 python3 "$here/images.py" "$scratch/images" 12 300 60

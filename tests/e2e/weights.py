@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""weights.py WEIGHTS ROWS PREDICTED: what the weights say of rows of x, beside what the daemon said.
+"""weights.py WEIGHTS ROWS PREDICTED: compares the weights' predictions of rows of x with the daemon's.
 
 WEIGHTS is a safetensors file as served; ROWS a JSON list of rows; PREDICTED a JSON list of numbers.
 Nothing but Python's own library: safetensors is 8 bytes of length, a JSON header, then the numbers.

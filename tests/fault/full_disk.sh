@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The disk is full in the middle of a job: nothing is accepted that cannot be kept, the daemon lives,
-# and when there is room again the job goes on without a gap in its events.
+# The disk is full in the middle of a job: nothing is accepted that cannot be stored, the daemon
+# goes on, and with room again the job goes on without a gap in its events.
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 
 mkdir -p "$data_dir"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# kill -9 of the worker, or of everything, again and again at moments that are nobody's choice, while
+# kill -9 of the worker, or of everything, again and again at random moments, while
 # clients submit: every job that was answered with 201 finishes, with one end and no gap in its events.
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 rounds=${EPOCHD_FAULT_ROUNDS:-6}

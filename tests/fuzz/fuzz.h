@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Any bytes may come; it must return, without a leak. */
+/* Takes any bytes; must return, without a leak. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 
-/* Ends the program when what must always hold does not. */
+/* Ends the program where the condition is false. */
 #define FUZZ_HOLDS(condition)                                             \
   do {                                                                    \
     if (!(condition)) {                                                   \

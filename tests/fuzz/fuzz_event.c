@@ -5,7 +5,7 @@
 
 #include "api/limits.h"
 #include "api/wire/event.h"
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 static int same(double a, double b) {
   if (isnan(a) || isnan(b)) return isnan(a) && isnan(b);

@@ -1,5 +1,5 @@
 /* Any bytes as the flat JSON form. */
-#include "fuzz_format.h"
+#include "tests/fuzz/fuzz_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   ep_format_flat_json.recognise(bytes, count);

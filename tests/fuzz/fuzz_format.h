@@ -1,4 +1,4 @@
-/* fuzz_format.h: what must hold when any bytes come as a dataset. */
+/* fuzz_format.h: the checks of a dataset's format on any bytes. */
 #ifndef EP_TESTS_FUZZ_FORMAT_H
 #define EP_TESTS_FUZZ_FORMAT_H
 
@@ -7,8 +7,8 @@
 
 #include "api/json/utf8.h"
 #include "engine/data/formats/format.h"
-#include "fuzz.h"
 #include "kernels/backend.h"
+#include "tests/fuzz/fuzz.h"
 
 static inline void part_holds(const ep_part *part) {
   FUZZ_HOLDS(part->rows > 0 && part->rows <= EP_LIMIT_ROWS);
@@ -22,8 +22,8 @@ static inline void part_holds(const ep_part *part) {
   }
 }
 
-/* Reads the bytes as the format, writing nothing: refused with a reason that can be shown, or parts
- * that hold together, within the budget. */
+/* Reads the bytes as that format and writes nothing. Either they are refused, with a printable
+ * reason, or the parts agree with each other and lie within the budget. */
 static inline void format_holds(const ep_format *format, const uint8_t *bytes, size_t count,
                                 int64_t budget_bytes) {
   ep_dataset_meta meta = {0};

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "api/wire/frame.h"
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 static void command(const uint8_t *payload, size_t count) {
   ep_command first, again;

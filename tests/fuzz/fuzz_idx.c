@@ -1,6 +1,6 @@
 /* Any bytes as IDX, as a table and as x of its own. */
 #include "engine/data/datasets/dataset.h"
-#include "fuzz_format.h"
+#include "tests/fuzz/fuzz_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   ep_format_idx.recognise(bytes, count);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/responses/inference.h"
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 static const ep_model models[] = {
     {.name = "v", .job = "j", .row = {2}, .row_dimensions = 1, .outputs = 1},

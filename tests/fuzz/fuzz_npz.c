@@ -1,5 +1,5 @@
 /* Any bytes as NPZ. */
-#include "fuzz_format.h"
+#include "tests/fuzz/fuzz_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   ep_format_npz.recognise(bytes, count);

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "api/responses/predict.h"
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   double *x;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "engine/weights/safetensors.h"
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   ep_tensors tensors;

@@ -4,7 +4,7 @@
 
 #include "api/spec/spec.h"
 #include "engine/plan/plan.h"
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 /* Rows of a table, and images of bytes. */
 static const ep_data_shape shapes[] = {

@@ -1,6 +1,6 @@
 /* Any bytes as a safetensors file that was uploaded: data, or weights, but never both. */
 #include "engine/data/datasets/dataset.h"
-#include "fuzz_format.h"
+#include "tests/fuzz/fuzz_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
   ep_dataset_meta meta = {0};

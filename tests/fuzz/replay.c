@@ -6,8 +6,8 @@
 #include <dirent.h>
 #include <string.h>
 
-#include "fuzz.h"
 #include "kernels/random.h"
+#include "tests/fuzz/fuzz.h"
 
 enum { SEEDS_MAX = 256, SEED_BYTES_MAX = 1 << 16, MUTATIONS = 200000 };
 

@@ -1,5 +1,5 @@
-/* golden.h: trainings that PyTorch did (make.py), read from data/, and replayed on an executor. For
- * any test program. */
+/* golden.h: trainings by PyTorch (make.py), read from data/ and replayed on an executor. Needs no
+ * libcheck. */
 #ifndef EP_TESTS_GOLDEN_GOLDEN_H
 #define EP_TESTS_GOLDEN_GOLDEN_H
 
@@ -31,15 +31,15 @@ bool ep_goldens_load(const char *folder, ep_goldens *out, FILE *log);
 void ep_goldens_deinit(ep_goldens *goldens);
 
 /* Whether each layer, loss and optimizer of the vocabulary, and each option of them, has a golden
- * on the full batch and one on mini-batches; what has none goes to `log`. */
+ * on the full batch and one on mini-batches; each without one is named on `log`. */
 bool ep_goldens_cover(const ep_goldens *goldens, FILE *log);
 
 /* Whether each schedule of the vocabulary has its learning rates in the folder. */
 bool ep_golden_schedules_cover(const char *folder, FILE *log);
 
 /* EP_OK when the executor repeats it within its tolerance; *worst (if any) is the largest
- * difference. EP_UNSUPPORTED when the executor does not take the program. Else what differs goes to
- * `log`. */
+ * difference. EP_UNSUPPORTED when the executor does not take the program. Else the
+ * differences go to `log`. */
 ep_status ep_golden_replay(const ep_subject *subject, const ep_golden *golden, double *worst,
                            FILE *log);
 

@@ -1,4 +1,4 @@
-/* cases.h: programs that only a GPU backend finds hard: beside those of tests/unit/kernels. */
+/* cases.h: programs that are hard for a GPU backend, beside those of tests/unit/kernels. */
 #ifndef EP_TESTS_GPU_CASES_H
 #define EP_TESTS_GPU_CASES_H
 

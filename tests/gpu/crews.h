@@ -1,4 +1,4 @@
-/* crews.h: programs that cuda/crews finds hard. */
+/* crews.h: programs that are hard for cuda/crews. */
 #ifndef EP_TESTS_GPU_CREWS_H
 #define EP_TESTS_GPU_CREWS_H
 

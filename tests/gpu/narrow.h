@@ -1,5 +1,5 @@
-/* narrow.h: dense networks of narrow layers on many rows, each in every precision: what cuda/fused
- * is for, at sizes that fit no piece. */
+/* narrow.h: programs for cuda/fused: dense networks of narrow layers on many rows, in every
+ * precision, at sizes that are no multiple of its tiles. */
 #ifndef EP_TESTS_GPU_NARROW_H
 #define EP_TESTS_GPU_NARROW_H
 

@@ -21,10 +21,18 @@ CLEAN = {
     "api/status.h": header("api/status.h"),
     "api/status.c": '#include "api/status.h"\n',
     "kernels/program.h": header("kernels/program.h", '#include "api/status.h"'),
-    "engine/plan/plan.h": header("engine/plan/plan.h", '#include "kernels/program.h"'),
+    "engine/plan/plan.h": header("engine/plan/plan.h", '#include "kernels/program.h"\n\n'
+                                 "typedef struct ep_plan ep_plan;\n"
+                                 "typedef enum { EP_PLAN_NONE, EP_PLAN_SOME } ep_plan_kind;\n"
+                                 "struct ep_plan {\n  int rows;\n};"),
     "server/workers/CMakeLists.txt": "ep_library(ep_server_workers link.c)\n",
     "server/workers/link.c": '/* system("no"): a comment, not a call */\n#include "engine/plan/plan.h"\n'
-                             'const char *text = "atoi(x)";\n',
+                             'const char *text = "atoi(x)";\n'
+                             "int ep_link_open(int socket) { return socket; }\n",
+    "kernels/cuda/CMakeLists.txt": "function(ep_cuda_part name)\n  add_library(${name})\nendfunction()\n"
+                                   "add_library(ep_backend_cuda plugin.c)\n",
+    "kernels/cuda/plugin.c": "typedef struct ep_plan ep_plan;\n",
+    **{f"kernels/formulas/f{i}.h": header(f"kernels/formulas/f{i}.h") for i in range(30)},
     "kernels/cuda/executors/grid/plan.h": header("kernels/cuda/executors/grid/plan.h"),
     "docs/adr/0001-one.md": "# 1. One\n\nStatus: accepted\n",
     "docs/adr/0002-two.md": "# 2. Two\n\nStatus: superseded by 1, 3 and 4\n",
@@ -63,6 +71,14 @@ PLANTED = [
     ("rooms", "api/CMakeLists.txt", "ep_library(ep_words status.c)\nep_library(ep_more status.c)\n"),
     ("rooms", "engine/plan/CMakeLists.txt", "ep_library(ep_plan ../../api/status.c)\n"),
     ("rooms", "api/status.h", header("api/status.h", '#include "engine/plan/plan.h"')),
+    ("rooms", "kernels/cuda/CMakeLists.txt", "add_library(ep_a plugin.c)\nadd_library(ep_b plugin.c)\n"),
+    ("names", "server/workers/plan.h", "typedef struct {\n  int rows;\n} ep_plan;\n"),
+    ("names", "server/workers/plan.h", "typedef int (*ep_plan)(int rows);\n"),
+    ("names", "server/workers/plan.c", "static int ep_plan(void) {\n  return 0;\n}\n"),
+    ("names", "server/workers/plan.c", "const ep_row ep_plan[2] = {{1}, {2}};\n"),
+    ("names", "server/workers/plan.c", "enum { OTHER, EP_PLAN_SOME = 3 };\n"),
+    ("names", "server/workers/open.c", "int ep_link_open(int (*call)(int)) { return call(0); }\n"),
+    ("wide", "kernels/formulas/f9a.h", header("kernels/formulas/f9a.h")),
     ("length", "server/store/store.c", "\n" * 600),
     ("banned", "server/store/store.c", "void f(char *a) {\n  strcpy(a, a);\n}\n"),
     ("banned", "server/store/store.c", "int f(char *a) { return atoi (a); }\n"),

@@ -72,21 +72,21 @@ ROOMS = {
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses server/store server/events server/datasets", ""),
-    "server/jobs/placement": ("api api/spec api/responses engine/plan server/store server/workers", ""),
+    "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", ""),
     "server/jobs/files": (SERVER + " server/store server/events", ""),
-    "server/jobs/live": ("api server/process server/store server/events server/datasets server/workers server/jobs "
+    "server/jobs/live": ("server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " engine/weights server/jobs/files", ""),
     "server/jobs/views": (JOBS + " api/responses", ""),
     "server/jobs/lifecycle": (JOBS + " engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
-    "server/http/messages": (SERVER + " api/responses engine/files server/http/streams", ""),
+    "server/http/messages": (SERVER + " api/responses server/http/streams", ""),
     "server/http/access": ("api server/http/messages", ""),
     "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
-    "server/handlers": (SERVER + " api/responses engine/weights engine/data/datasets engine/data/formats "
-                        "server/curves server/events server/datasets server/jobs server/http server/http/messages", ""),
+    "server/handlers": (SERVER + " api/responses engine/weights engine/data/formats "
+                        "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),

@@ -19,6 +19,9 @@ for tool in buildah podman runc iptables; do command -v "$tool" >/dev/null || sk
 pod=(podman --runtime runc --cgroup-manager=cgroupfs)
 "${pod[@]}" info >/dev/null 2>"$scratch/info" || skip "podman does not work here: $(tail -n 1 "$scratch/info")"
 
+# last_words STATUS: of a test that failed
+last_words() { (($1 == 0 || $1 == 77)) || "${pod[@]}" logs "$container" 2>&1 | tail -n 20; }
+
 remove() {
   "${pod[@]}" rm -f -t 2 "$container" >/dev/null 2>&1 || true
   "${pod[@]}" rmi -f "$image" "$base" >/dev/null 2>&1 || true
@@ -28,7 +31,7 @@ remove() {
     grep -q " $debian/" /proc/self/mounts || rm -rf --one-file-system "$debian"
   fi
 }
-trap 'status=$?; set +e; remove; (exit "$status"); leave' EXIT
+trap 'status=$?; set +e; last_words "$status"; remove; (exit "$status"); leave' EXIT
 
 # A bare Debian, as an image.
 make_base() {
@@ -58,7 +61,7 @@ compressed=$("${pod[@]}" save "$image" 2>/dev/null | gzip -c | wc -c)
 echo "the image is $((compressed / 1000)) kB compressed"
 ((compressed < 60 * 1000 * 1000)) || fail "the image is not under 60 MB"
 
-# What it says of itself.
+# Its metadata.
 "${pod[@]}" image inspect "$image" >"$body"
 check "it runs as a user without a name, ends by SIGTERM, keeps its data in a volume, says when it is well" '.[0].Config |
   .User == "10001:10001" and .StopSignal == "SIGTERM" and (.Volumes | has("/var/lib/epochd")) and
@@ -89,14 +92,8 @@ curl() { command curl -H "Authorization: Bearer $token" "$@"; }
 
 # The port that is published is any free one; the loopback alone reaches it.
 container_ready() {
-  local tries
   url=http://$("${pod[@]}" port "$container" 8080/tcp | head -n 1)
-  for ((tries = 0; tries < 2000; tries++)); do
-    command curl -sSf --max-time 20 "$url/readyz" >/dev/null 2>&1 && return
-    sleep 0.1
-  done
-  "${pod[@]}" logs "$container" 2>&1 | tail -n 20
-  fail "the container is not ready"
+  until_so "the container is ready" command curl -sf --max-time 20 -o /dev/null "$url/readyz"
 }
 
 run -d -p 127.0.0.1::8080 -v "$scratch/volume:/var/lib/epochd" \

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """manifests.py TREE: holds docker/compose.yaml and docker/kubernetes against the image and the daemon.
 
-They repeat what is decided elsewhere (the user, the port, the folders, the probes), so what they say is
-compared with the place that decides. Exits 77 without the reader of YAML.
+They repeat facts of other files (the user, the port, the folders, the probes) and are compared with those. Exits 77 without the reader of YAML.
 """
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The manifests against what they repeat; then faults are planted in a copy, and each is found.
+# The manifests agree with the sources that they repeat; each fault planted in a copy is found.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tree=$(realpath "$here/../..")

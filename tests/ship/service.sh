@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The service: what epochd tells its manager, what it says of itself, and the unit under systemd's own eyes.
+# The service: epochd's messages to its manager, its log, and systemd's checks of the unit.
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 tree=$(realpath "$here/../..")
 
@@ -44,7 +44,7 @@ probe && fail "--probe found a daemon that has gone" || status=$?
 ((status == 1)) || fail "--probe of nothing ended with $status: $(<"$scratch/probe")"
 echo "ok: --probe says 0 of a daemon that is ready, 1 of one that has gone"
 
-# A manager that is not there is no reason not to train.
+# Without a manager it trains all the same.
 NOTIFY_SOCKET=$scratch/nobody daemon_start
 grep -q 'service manager' "$log" || fail "nothing was said of the manager that is not there"
 daemon_stop

@@ -50,7 +50,7 @@ ep_status ep_collection_print(ep_client *client, const ep_arguments *arguments,
 
 ep_status ep_collection_delete(ep_client *client, const ep_arguments *arguments, const char *path,
                                const char *done, ep_error *error) {
-  char target[EP_PATH_BYTES], parent[EP_PATH_BYTES], name[NAME_BYTES];
+  char target[EP_REQUEST_PATH_BYTES], parent[EP_REQUEST_PATH_BYTES], name[NAME_BYTES];
   ep_status status = EP_OK;
   snprintf(parent, sizeof parent, "%s/", path);
   for (int i = 0; i < arguments->words_count && status == EP_OK; i++) {

@@ -128,7 +128,7 @@ static ep_status csv_print(ep_session *session, const char *path, ep_error *erro
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_PATH_BYTES], id[EP_JOB_ID_BYTES];
+  char path[EP_REQUEST_PATH_BYTES], id[EP_JOB_ID_BYTES];
   char ids[EP_LIMIT_COMPARED_JOBS * EP_JOB_ID_BYTES] = "";
   bool csv = ep_arguments_has(arguments, "csv");
   json_t *root = NULL;

@@ -86,7 +86,7 @@ static void ids_print(const json_t *list) {
   }
 }
 
-static void path_write(const ep_arguments *arguments, char path[EP_PATH_BYTES]) {
+static void path_write(const ep_arguments *arguments, char path[EP_REQUEST_PATH_BYTES]) {
   enum { LIMIT_DEFAULT = 20 };
   char limit[32];
   const char *state = ep_arguments_value(arguments, "state");
@@ -101,7 +101,7 @@ static void path_write(const ep_arguments *arguments, char path[EP_PATH_BYTES]) 
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES];
   json_t *list = NULL;
   path_write(arguments, path);
   ep_status status = ep_client_get(client, path, &list, error);

@@ -65,7 +65,7 @@ static ep_plot_options options_read(const ep_terminal *terminal, const ep_argume
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_PATH_BYTES], points[32];
+  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], points[32];
   json_t *curve = NULL;
   ep_plot_options options = options_read(&client->terminal, arguments);
   ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);

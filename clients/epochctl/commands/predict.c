@@ -23,7 +23,7 @@ enum { SHOWN_OUTPUTS = 32, TITLE_BYTES = 32 };
 typedef enum { VALUES, LOGIT, CLASSES } meaning;
 
 static ep_status meaning_find(ep_session *session, const char *id, meaning *out, ep_error *error) {
-  char path[EP_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES];
   json_t *job = NULL;
   ep_path_make(path, "/v1/jobs/", id, "");
   ep_status status = ep_http_get(session, path, &job, error);
@@ -95,7 +95,7 @@ static void csv_print(const json_t *rows) {
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_PATH_BYTES], *text = NULL, *body = NULL;
+  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], *text = NULL, *body = NULL;
   size_t bytes = 0, body_bytes = 0;
   meaning what = VALUES;
   json_t *root = NULL;

@@ -30,7 +30,7 @@ static json_t *patch_make(const ep_arguments *arguments, int64_t priority) {
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_PATH_BYTES];
+  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES];
   int64_t priority = ep_arguments_integer(arguments, "priority", 0);
   json_t *job = NULL;
   if (!ep_arguments_has(arguments, "name") && !ep_arguments_has(arguments, "tag") &&

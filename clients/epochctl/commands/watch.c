@@ -11,7 +11,7 @@
 enum { NAME_BYTES = 512 };
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_PATH_BYTES], name[NAME_BYTES];
+  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], name[NAME_BYTES];
   json_t *job = NULL;
   ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
   if (status != EP_OK) return status;

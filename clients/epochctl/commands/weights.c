@@ -136,7 +136,7 @@ static void file_print(const char *name, int64_t bytes, bool checked) {
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_PATH_BYTES], name[FILE_PATH_BYTES];
+  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], name[FILE_PATH_BYTES];
   const char *format = ep_arguments_value(arguments, "format");
   const char *output = ep_arguments_value(arguments, "output");
   download now = {.client = client};

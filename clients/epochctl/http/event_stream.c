@@ -64,7 +64,7 @@ static bool stream_tick(void *context, int64_t sent, int64_t to_send, int64_t re
 }
 
 static ep_status stream_once(ep_session *session, const char *job, stream *now, ep_error *error) {
-  char path[EP_PATH_BYTES], after[32];
+  char path[EP_REQUEST_PATH_BYTES], after[32];
   ep_http_response response;
   ep_path_make(path, "/v1/jobs/", job, "/events");
   snprintf(after, sizeof after, "%lld", (long long)now->after);

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static void path_append(char path[EP_PATH_BYTES], const char *text, bool encode) {
+static void path_append(char path[EP_REQUEST_PATH_BYTES], const char *text, bool encode) {
   static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~";
   size_t used = strlen(path);
   for (; *text; text++) {
-    if (used + 4 > EP_PATH_BYTES) {
+    if (used + 4 > EP_REQUEST_PATH_BYTES) {
       *path = 0;
       return;
     }
@@ -20,7 +20,7 @@ static void path_append(char path[EP_PATH_BYTES], const char *text, bool encode)
   }
 }
 
-void ep_path_make(char path[EP_PATH_BYTES], const char *before, const char *name,
+void ep_path_make(char path[EP_REQUEST_PATH_BYTES], const char *before, const char *name,
                   const char *after) {
   *path = 0;
   path_append(path, before, false);
@@ -28,7 +28,7 @@ void ep_path_make(char path[EP_PATH_BYTES], const char *before, const char *name
   if (*path) path_append(path, after, false);
 }
 
-void ep_path_query(char path[EP_PATH_BYTES], const char *name, const char *value) {
+void ep_path_query(char path[EP_REQUEST_PATH_BYTES], const char *name, const char *value) {
   if (!*path) return;
   path_append(path, strchr(path, '?') ? "&" : "?", false);
   if (*path) path_append(path, name, false);

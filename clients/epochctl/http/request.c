@@ -249,7 +249,7 @@ static ep_status failure_describe(const ep_session *session, const transfer *now
 
 ep_status ep_http_send(ep_session *session, const ep_http_request *request,
                        ep_http_response *response, ep_error *error) {
-  char address[EP_SERVER_BYTES + EP_PATH_BYTES];
+  char address[EP_SERVER_BYTES + EP_REQUEST_PATH_BYTES];
   struct curl_slist *headers = NULL;
   ep_status status = EP_OK;
   *response = (ep_http_response){0};

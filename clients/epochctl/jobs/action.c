@@ -23,7 +23,7 @@ static ep_status ids_find(ep_session *session, const ep_arguments *arguments,
 
 ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const char *method,
                         const char *after, const char *done, ep_error *error) {
-  char path[EP_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES];
   char(*ids)[EP_JOB_ID_BYTES] = NULL;
   ep_status status = ids_find(&client->session, arguments, &ids, error);
   for (int i = 0; i < arguments->words_count && status == EP_OK; i++) {

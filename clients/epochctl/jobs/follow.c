@@ -67,7 +67,7 @@ static void cut_show(void *context, int seconds) {
 }
 
 static ep_status summary_print(ep_client *client, const char *id, ep_error *error) {
-  char path[EP_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES];
   json_t *job = NULL;
   ep_path_make(path, "/v1/jobs/", id, "");
   ep_status status = ep_http_get(&client->session, path, &job, error);

@@ -61,7 +61,7 @@ static ep_status last_find(ep_session *session, char id[EP_JOB_ID_BYTES], ep_err
 }
 
 static ep_status pages_search(ep_session *session, search *found, ep_error *error) {
-  char path[EP_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES];
   bool more = true;
   snprintf(path, sizeof path, "%s", LIST_PATH);
   for (int i = 0; i < EP_LIMIT_CLIENT_PAGES && more; i++) {

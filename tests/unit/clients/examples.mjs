@@ -1,4 +1,4 @@
-// examples.mjs: the jobs to start from. tests/e2e/dashboard_examples.sh asks a daemon about each.
+// examples.mjs: the dashboard's example jobs. tests/e2e/dashboard_examples.sh submits each to a daemon.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { examples } from "../../../clients/dashboard/examples.js";

@@ -1,4 +1,4 @@
-/* scratch.h: a folder of its own for each test that needs files, and uploads made in place. */
+/* scratch.h: a temporary folder for each test, and uploads into it. */
 #ifndef EP_TESTS_SCRATCH_H
 #define EP_TESTS_SCRATCH_H
 
@@ -43,7 +43,7 @@ static inline void scratch_teardown(void) {
   rmdir(scratch_root);
 }
 
-/* Lent until the next call. */
+/* Valid until the next call. */
 static inline const char *scratch_file(const char *name) {
   snprintf(scratch_path, sizeof scratch_path, "%s/%s", scratch_root, name);
   return scratch_path;
@@ -97,7 +97,7 @@ static inline void scratch_part(const char *name, ep_table *table) {
   ck_assert_msg(ep_table_open(path, table, &error) == EP_OK, "%s", error.message);
 }
 
-/* An upload that must be refused with just this message. */
+/* The upload must be refused with this message. */
 static inline void scratch_refused(const void *bytes, size_t count,
                                    const ep_ingest_options *options, ep_status status,
                                    const char *message) {

@@ -1,4 +1,4 @@
-/* cases_images.h: the chapters of cases.c with images, batch_norm and residual layers in them.
+/* cases_images.h: the cases of cases.c with images, batch_norm and residual layers.
  * Private to it. */
 #ifndef EP_TESTS_KERNELS_CASES_IMAGES_H
 #define EP_TESTS_KERNELS_CASES_IMAGES_H

@@ -1,5 +1,5 @@
-/* compare.h: one executor held to another on the cases of programs.h. For any test program, C or
- * C++, with or without libcheck: plain functions that return what they found and print it.
+/* compare.h: compares one executor with another on the cases of programs.h. For C and C++, without
+ * libcheck: the functions return a status and print the differences.
  *
  * Every array that an executor writes lies between sentinels and starts as NaN, so that a write
  * outside it or a number left out shows. NaN is looked for first. */
@@ -14,17 +14,17 @@
 extern "C" {
 #endif
 
-/* What single precision allows two correct executors to differ by; a wrong formula is far above. */
+/* Two correct executors differ by less, in single precision; a wrong formula by far more. */
 #define EP_COMPARE_TOLERANCE 1e-4
 
-/* Who is tried. executor NULL: the backend's own choice. */
+/* The executor under test. executor NULL: the backend's own choice. */
 typedef struct {
   const ep_backend_ops *ops;
   ep_backend *backend;
   const char *executor;
 } ep_subject;
 
-/* Everything that came out of a case. */
+/* All results of a case. */
 typedef struct {
   int64_t steps, parameters /* and buffers */, optimizer_floats, outputs;
   float *loss;      /* [steps] */
@@ -56,7 +56,7 @@ void ep_run_deinit(ep_run *run);
 
 /* Whether two runs of a case agree within `tolerance`, misclassified targets exactly (beyond
  * EP_COMPARE_TOLERANCE: but for that share of them, and one); *worst (if any) becomes the largest
- * difference. What differs goes to `log`. */
+ * difference. The differences go to `log`. */
 bool ep_runs_agree(const ep_case *test, const ep_run *actual, const ep_run *expected,
                    double tolerance, double *worst, FILE *log);
 /* Whether they are the same to the last bit. */

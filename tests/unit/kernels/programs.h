@@ -1,7 +1,7 @@
-/* programs.h: programs to try a backend on, each with its data and first weights. Here is how one
- * is made; cases.c holds the list: every layer with every loss, awkward sizes, batches, optimizers,
- * images, what data can be. For any test program, C or C++, with or without libcheck. All numbers
- * come from Philox: the same on every machine. */
+/* programs.h: test programs for a backend, each with its data and first weights. This header makes
+ * one; cases.c has the list: every layer with every loss, awkward sizes, batches, optimizers,
+ * images, kinds of data. For C and C++, without libcheck. All numbers come from Philox: the same on
+ * every machine. */
 #ifndef EP_TESTS_KERNELS_PROGRAMS_H
 #define EP_TESTS_KERNELS_PROGRAMS_H
 

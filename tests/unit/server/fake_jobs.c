@@ -6,16 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "server/jobs/metrics.h"
 #include "server/jobs/models.h"
 #include "server/process/data_dir.h"
+#include "tests/wait.h"
 
 struct ep_jobs {
   char folder[256];
   ep_event_log *log;
-  atomic_int logs, cancels;
+  atomic_int logs, cancels, waiting;
   atomic_bool held;
   pthread_mutex_t mutex; /* guards what follows */
   uint64_t version;
@@ -86,6 +86,17 @@ void fake_jobs_hold(ep_jobs *jobs, bool held) {
   atomic_store(&jobs->held, held);
 }
 
+int fake_jobs_waiting(ep_jobs *jobs) {
+  return atomic_load(&jobs->waiting);
+}
+
+bool fake_jobs_watched(ep_jobs *jobs) {
+  pthread_mutex_lock(&jobs->mutex);
+  bool watched = jobs->wake != NULL;
+  pthread_mutex_unlock(&jobs->mutex);
+  return watched;
+}
+
 int fake_jobs_cancels(ep_jobs *jobs) {
   return atomic_load(&jobs->cancels);
 }
@@ -109,7 +120,11 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const ch
                          char id[EP_ID_BYTES], bool *repeated, ep_problem *problem) {
   (void)key;
   *repeated = false;
-  while (strstr(json, "\"path\"") && atomic_load(&jobs->held)) usleep(1000);
+  if (strstr(json, "\"path\"")) {
+    atomic_fetch_add(&jobs->waiting, 1);
+    wait_until(!atomic_load(&jobs->held));
+    atomic_fetch_sub(&jobs->waiting, 1);
+  }
   snprintf(id, 40, "%s", FAKE_JOB);
   if (bytes != strlen(json) || json[0] != '{')
     return ep_problem_set(problem, EP_MALFORMED, "no JSON object");

@@ -19,6 +19,10 @@ void fake_jobs_end(ep_jobs *jobs);
 int fake_jobs_logs(ep_jobs *jobs);
 /* While held, submissions that name a file wait, and no log can be retained. */
 void fake_jobs_hold(ep_jobs *jobs, bool held);
+/* Submissions that wait. */
+int fake_jobs_waiting(ep_jobs *jobs);
+/* Whether the next change of the job wakes somebody. */
+bool fake_jobs_watched(ep_jobs *jobs);
 /* Cancels that were asked for. */
 int fake_jobs_cancels(ep_jobs *jobs);
 

@@ -1,5 +1,5 @@
-/* fake_worker.c: speaks a worker's frames and trains nothing: what it does is the job's name. So
- * the supervisor is tested with deaths, silences and refusals on demand.
+/* fake_worker.c: a worker that trains nothing. The job's name selects what it does, so that tests
+ * of the supervisor get deaths, silences and refusals on demand.
  *
  * - instant: all epochs at once; weights: the same, and writes weights.safetensors
  * - slow: an epoch every 5 ms; stubborn: the same, and deaf to cancel

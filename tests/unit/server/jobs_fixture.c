@@ -2,12 +2,13 @@
 #include "tests/unit/server/jobs_fixture.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "server/process/clock.h"
+#include "server/jobs/live/state.h"
 #include "server/store/store.h"
 #include "tests/unit/server/scratch.h"
+#include "tests/wait.h"
 
 ep_jobs_options jobs_options(const char *devices) {
   return (ep_jobs_options){.data_dir = scratch_dir,
@@ -55,20 +56,18 @@ char *job_text(ep_jobs *jobs, const char *id) {
   return text;
 }
 
-void job_wait(ep_jobs *jobs, const char *id, const char *status) {
-  char wanted[64];
+bool job_has(ep_jobs *jobs, const char *id, const char *status) {
+  char wanted[64], *text = job_text(jobs, id);
   snprintf(wanted, sizeof wanted, "\"status\":\"%s\"", status);
-  int64_t deadline_us = ep_clock_steady_us() + INT64_C(60000000);
-  for (;;) {
-    char *text = job_text(jobs, id);
-    bool there = strstr(text, wanted) != NULL;
-    bool open = strstr(text, "\"status\":\"queued\"") || strstr(text, "\"status\":\"running\"");
-    ck_assert_msg(there || (open && ep_clock_steady_us() < deadline_us), "not %s: %s", status,
-                  text);
-    free(text);
-    if (there) return;
-    usleep(500);
-  }
+  bool there = strstr(text, wanted) != NULL;
+  bool open = strstr(text, "\"status\":\"queued\"") || strstr(text, "\"status\":\"running\"");
+  ck_assert_msg(there || open, "not %s: %s", status, text);
+  free(text);
+  return there;
+}
+
+void job_wait(ep_jobs *jobs, const char *id, const char *status) {
+  wait_until(job_has(jobs, id, status));
 }
 
 char *job_events(ep_jobs *jobs, const char *id) {
@@ -117,6 +116,14 @@ int count_of(const char *text, const char *word) {
   return count;
 }
 
+int events_count(ep_jobs *jobs, const char *id, const char *type) {
+  char word[64], *events = job_events(jobs, id);
+  snprintf(word, sizeof word, "\"type\":\"%s\"", type);
+  int count = count_of(events, word);
+  free(events);
+  return count;
+}
+
 void events_check(const char *events) {
   int64_t seq = 0, epoch = 0;
   ep_event event = {0};
@@ -144,16 +151,6 @@ int jobs_folders(void) {
   return count;
 }
 
-static int double_compare(const void *a, const void *b) {
-  double first = *(const double *)a, second = *(const double *)b;
-  return (first > second) - (first < second);
-}
-
-double median(double *values, int count) {
-  qsort(values, (size_t)count, sizeof *values, double_compare);
-  return values[count / 2];
-}
-
 /* Not inlined, because gcc 12 then takes the text for a pointer to the variable that held it. */
 __attribute__((noinline)) char *devices_text(ep_jobs *jobs) {
   char *text = NULL;
@@ -161,15 +158,44 @@ __attribute__((noinline)) char *devices_text(ep_jobs *jobs) {
   return text;
 }
 
+int devices_count(ep_jobs *jobs, const char *word) {
+  char *text = devices_text(jobs);
+  int count = count_of(text, word);
+  free(text);
+  return count;
+}
+
 void devices_wait(ep_jobs *jobs, const char *word, int count) {
-  for (int i = 0; i < 60000; i++) {
-    char *text = devices_text(jobs);
-    bool there = count_of(text, word) == count;
-    free(text);
-    if (there) return;
-    usleep(1000);
+  wait_until(devices_count(jobs, word) == count);
+}
+
+static bool worker_find(ep_jobs *jobs, int index, ep_device_state state, ep_worker_status *out) {
+  ep_device_list list;
+  ep_supervisor_get_devices(jobs->supervisor, &list);
+  *out = list.worker[index];
+  if (index < list.workers_count && out->state == state) return true;
+  ep_supervisor_kick(jobs->supervisor);
+  return false;
+}
+
+ep_worker_status worker_wait(ep_jobs *jobs, int index, ep_device_state state) {
+  ep_worker_status worker;
+  wait_until(worker_find(jobs, index, state, &worker));
+  return worker;
+}
+
+static void probe_note(void *context, const ep_error *failure) {
+  (void)failure;
+  atomic_store((atomic_bool *)context, true);
+}
+
+/* A probe is sent in a round that may have begun before it came, but a second one is not. */
+void supervisor_round(ep_jobs *jobs) {
+  for (int i = 0; i < 2; i++) {
+    atomic_bool answered = false;
+    ep_jobs_probe(jobs, EP_PATIENCE_SECONDS * 1000, probe_note, &answered);
+    wait_until(atomic_load(&answered));
   }
-  ck_abort_msg("never %d times %s", count, word);
 }
 
 int64_t device_number(ep_jobs *jobs, const char *key) {

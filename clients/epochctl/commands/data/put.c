@@ -94,7 +94,7 @@ static ep_status words_check(const ep_arguments *arguments, ep_error *error) {
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_PATH_BYTES], part[PART_BYTES];
+  char path[EP_REQUEST_PATH_BYTES], part[PART_BYTES];
   const char *header = ep_arguments_value(arguments, "header");
   const char *delimiter = ep_arguments_value(arguments, "delimiter");
   ep_status status = words_check(arguments, error);

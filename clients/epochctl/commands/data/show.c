@@ -69,7 +69,7 @@ static void columns_print(const ep_terminal *terminal, const json_t *columns) {
 }
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char path[EP_PATH_BYTES], sha256[TEXT_BYTES];
+  char path[EP_REQUEST_PATH_BYTES], sha256[TEXT_BYTES];
   json_t *dataset = NULL;
   ep_path_make(path, "/v1/datasets/", arguments->words[0], "");
   ep_status status = ep_client_get(client, path, &dataset, error);

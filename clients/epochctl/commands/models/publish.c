@@ -11,7 +11,7 @@
 enum { TEXT_BYTES = 512 };
 
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_PATH_BYTES], body[EP_JOB_ID_BYTES + 16];
+  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], body[EP_JOB_ID_BYTES + 16];
   char name[TEXT_BYTES], infer[TEXT_BYTES];
   json_t *model = NULL;
   ep_status status = ep_job_id_find(&client->session, arguments->words[1], id, error);

@@ -172,7 +172,7 @@ START_TEST(help_is_aligned) {
 }
 END_TEST
 
-EP_SUITE("api_arguments") {
+EP_SUITE("api/arguments") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, options_stand_anywhere);
   tcase_add_test(tests, wrong_options_are_refused);

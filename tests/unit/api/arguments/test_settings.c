@@ -116,7 +116,7 @@ START_TEST(files_have_a_ceiling) {
 }
 END_TEST
 
-EP_SUITE("api_settings") {
+EP_SUITE("api/settings") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, members_are_stored);
   tcase_add_test(tests, wrong_files_are_refused);

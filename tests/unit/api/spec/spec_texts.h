@@ -1,11 +1,11 @@
-/* spec_texts.h: whole jobs as text, but for the part that a test is about. */
+/* spec_texts.h: the text of a job around the part that a test varies. */
 #ifndef EP_TESTS_API_SPEC_TEXTS_H
 #define EP_TESTS_API_SPEC_TEXTS_H
 
 #define XOR "\"data\":{\"generator\":\"xor\"}"
 #define MODEL "\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":1}]}"
 #define REST "\"loss\":\"mse\",\"epochs\":10"
-/* A whole job but for the part that a test is about. */
+/* A whole job but for that part. */
 #define WITH(more) "{" XOR "," MODEL "," REST "," more "}"
 #define WITH_DATA(data) "{\"data\":" data "," MODEL "," REST "}"
 #define WITH_MODEL(more) \

@@ -34,7 +34,7 @@ START_TEST(the_table_is_sound) {
 }
 END_TEST
 
-EP_SUITE("epochctl_table") {
+EP_SUITE("clients/table") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, the_table_is_sound);
 }

@@ -64,16 +64,16 @@ START_TEST(a_line_has_a_ceiling) {
 END_TEST
 
 START_TEST(paths_are_encoded) {
-  char path[EP_PATH_BYTES];
+  char path[EP_REQUEST_PATH_BYTES];
   ep_path_make(path, "/v1/datasets/", "a b/../c?d=\xc3\xa9", "/train/x");
   ep_path_query(path, "header", "true");
   ep_path_query(path, "tag", "a&b=c");
   ck_assert_str_eq(path,
                    "/v1/datasets/a%20b%2F..%2Fc%3Fd%3D%C3%A9/train/x?header=true&tag=a%26b%3Dc");
-  char *name = malloc(EP_PATH_BYTES + 1);
+  char *name = malloc(EP_REQUEST_PATH_BYTES + 1);
   ck_assert_ptr_nonnull(name);
-  memset(name, '/', EP_PATH_BYTES);
-  name[EP_PATH_BYTES] = 0;
+  memset(name, '/', EP_REQUEST_PATH_BYTES);
+  name[EP_REQUEST_PATH_BYTES] = 0;
   ep_path_make(path, "/v1/jobs/", name, "/events");
   ep_path_query(path, "after", "1");
   ck_assert_str_eq(path, ""); /* too long: no path, rather than another one */
@@ -81,7 +81,7 @@ START_TEST(paths_are_encoded) {
 }
 END_TEST
 
-EP_SUITE("epochctl_http") {
+EP_SUITE("clients/http") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, lines_come_whole);
   tcase_add_test(tests, a_line_has_a_ceiling);

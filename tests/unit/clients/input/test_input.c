@@ -73,7 +73,7 @@ START_TEST(rows_become_what_the_server_takes) {
 }
 END_TEST
 
-EP_SUITE("epochctl_input") {
+EP_SUITE("clients/input") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, edits_reach_their_place);
   tcase_add_test(tests, rows_become_what_the_server_takes);

@@ -145,7 +145,7 @@ START_TEST(tables_are_aligned_and_fit) {
 }
 END_TEST
 
-EP_SUITE("epochctl_drawing") {
+EP_SUITE("clients/drawing") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, a_progress_line_fits_every_width);
   tcase_add_test(tests, a_plot_is_where_its_points_are);

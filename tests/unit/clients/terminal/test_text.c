@@ -90,7 +90,7 @@ START_TEST(numbers_are_readable) {
 }
 END_TEST
 
-EP_SUITE("epochctl_text") {
+EP_SUITE("clients/text") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, what_harms_a_terminal_is_escaped);
   tcase_add_test(tests, a_copy_is_cut_between_characters);

@@ -4,7 +4,8 @@
 
 #include "engine/plan/plan.h"
 
-/* A job of these layers on 60000 MNIST images: mse against as many columns as come out. */
+/* A job of these layers on 60000 MNIST images: mse against as many target columns as the network
+ * has outputs. */
 #define JOB(layers, more)                                                               \
   "{\"data\":{\"dataset\":\"mnist\",\"shape\":[1,28,28]},\"model\":{\"layers\":" layers \
   "},\"loss\":\"cross_entropy\",\"epochs\":1,\"batch_size\":200" more "}"

@@ -59,7 +59,7 @@ START_TEST(has_none_without_an_order) {
 }
 END_TEST
 
-EP_SUITE("engine/ranks") {
+EP_SUITE("engine/roc_auc") {
   TCase *tests = ep_suite_case(suite, "areas");
   tcase_add_test(tests, equals_the_share_of_pairs_in_order);
   tcase_add_test(tests, has_none_without_an_order);

@@ -1,4 +1,4 @@
-/* training_fixture.h: a spec, a scratch job folder and a sink that remembers, for tests of
+/* training_fixture.h: a spec, a scratch job folder and a sink that records, for tests of
  * ep_train. */
 #ifndef EP_TESTS_TRAINING_FIXTURE_H
 #define EP_TESTS_TRAINING_FIXTURE_H

@@ -1,5 +1,4 @@
-/* grid_plans.h: what cuda/grid plans for some programs, on so many multiprocessors, for the tests
- * of its plans. */
+/* grid_plans.h: cuda/grid's plans of some programs, on so many multiprocessors. */
 #ifndef EP_TESTS_KERNELS_GRID_PLANS_H
 #define EP_TESTS_KERNELS_GRID_PLANS_H
 

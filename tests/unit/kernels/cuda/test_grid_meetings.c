@@ -1,11 +1,12 @@
-/* What the blocks of cuda/grid do in some steps, told without a GPU: whether they wait for what
- * they read, and for room where they write, for nothing else, and not for ever. As steps.cu,
- * layers.cuh, exchange.cuh, head.cuh, panels.cuh and updates.cuh do it on a generation with
- * warpgroups. */
+/* What the blocks of cuda/grid do in some steps, without a GPU: they wait for all that they read,
+ * and for room where they write, and none waits for ever. The phases, and what each does with
+ * memory, are those of phases.h; here stand the sums that blocks share (exchange.cuh), the updates
+ * (updates.cuh, panels.cuh) and the ends of a step (kernel.cu), on a generation with warpgroups. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cuda/executors/grid/offsets.h"
+#include "kernels/cuda/executors/grid/phases.h"
 #include "tests/suite.h"
 #include "tests/unit/kernels/cuda/grid_plans.h"
 #include "tests/unit/kernels/cuda/races.h"
@@ -22,21 +23,15 @@ static ep_races *races;
 
 /* --- what blocks read and write, and where they meet ------------------------------------------ */
 
-typedef enum {
-  WEIGHTS,
-  AFTER,
-  AFTER_TOO,
-  TURNED,
-  GRAD,
-  INPUTS,
-  LOSSES,
-  PARTIALS, /* of all layers' products */
-  ORDER,    /* of an epoch's rows: every other one's has the same place */
+/* What no phase touches, behind an ep_grid_memory. */
+enum {
+  OTHER_OUTPUTS = EP_GRID_MEMORIES, /* of every other step */
+  TURNED,                           /* inputs, for panels */
   KINDS
-} thing_kind;
+};
 
-static int thing_of(thing_kind kind, int layer) {
-  return (int)kind * EP_GRID_LAYERS_MAX + layer;
+static int thing_of(int kind, int layer) {
+  return kind * EP_GRID_LAYERS_MAX + layer;
 }
 
 /* The place in a block's shared memory that its neighbour sends sums to. */
@@ -103,15 +98,15 @@ static void barrier_arrive(int block) {
 
 /* Where the order of the rows of an epoch of one step is. */
 static int order_of(unsigned epoch) {
-  return thing_of(ORDER, (int)(epoch % 2));
+  return thing_of(EP_GRID_ORDER, (int)(epoch % 2));
 }
 
 /* Outputs of layer l in a step: those of a chained front lie in two places by turns. */
-static int after_of(int l, unsigned step) {
+static int outputs_of(int l, unsigned step) {
   const ep_grid_span *span = &plan.span;
-  if (l < 0) return thing_of(INPUTS, 0);
+  if (l < 0) return thing_of(EP_GRID_INPUTS, 0);
   bool is_other = span->front_turn != 0 && l == span->front - 1 && step % 2 == 1;
-  return thing_of(is_other ? AFTER_TOO : AFTER, l);
+  return thing_of(is_other ? OTHER_OUTPUTS : EP_GRID_OUTPUTS, l);
 }
 
 /* --- products -------------------------------------------------------------------------------- */
@@ -146,36 +141,9 @@ static void tile_end(const moment *now, const ep_grid_cut *cut, int blocks, int 
   if (pairs) neighbours_exchange(now->block);
   if (splits == 1) return;
   const int counter = is_wide ? 2 * group + (pairs && now->block % 2 == 1) : group;
-  writes(now, thing_of(PARTIALS, 0));
+  writes(now, thing_of(EP_GRID_PARTIALS, 0));
   sums_share(now, cut->counters + counter, splits, SUMS_WAIT);
-  reads(now, thing_of(PARTIALS, 0));
-}
-
-/* A block's tasks of a way forward or back. */
-static void product_run(const moment *now, const ep_grid_phase *phase) {
-  const int l = phase->layer;
-  const bool is_back = phase->work == EP_GRID_BACKWARD;
-  const ep_grid_layer *layer = &plan.span.layers[l];
-  const ep_grid_cut *cut = is_back ? &layer->backward : &layer->forward;
-  const int blocks = is_back ? layer->backward_blocks : layer->forward_blocks;
-  const int tasks = (int)ep_grid_cut_tasks(cut);
-  if (now->block >= blocks || now->block >= tasks) awaits(now, phase->awaits);
-  if (now->block >= blocks) return;
-  for (int number = now->block; number < tasks; number += blocks) {
-    reads(now, thing_of(WEIGHTS, l));
-    if (number == now->block) awaits(now, phase->awaits);
-    reads(now, is_back ? thing_of(GRAD, l) : after_of(l - 1, now->step));
-    if (is_back) reads(now, after_of(l - 1, now->step)); /* or slopes */
-    if (is_back) reads(now, thing_of(GRAD, l - 1));
-    reads(now, thing_of(WEIGHTS, l));
-    if (!is_back && cut->left_in_parts) {
-      writes(now, thing_of(PARTIALS, 0));
-      continue;
-    }
-    tile_end(now, cut, blocks, number);
-    writes(now, thing_of(GRAD, is_back ? l - 1 : l));
-    if (!is_back) writes(now, after_of(l, now->step));
-  }
+  reads(now, thing_of(EP_GRID_PARTIALS, 0));
 }
 
 /* As panels_turn in panels.cuh. */
@@ -185,31 +153,9 @@ static void panels_turn(const moment *now) {
     const ep_grid_layer *layer = &plan.span.layers[l];
     if (layer->turned < 0 || now->block < layer->turned_by) continue;
     if (now->block >= layer->turned_by + layer->panels.across) continue;
-    reads(now, after_of(l - 1, now->step));
+    reads(now, outputs_of(l - 1, now->step));
     writes(now, thing_of(TURNED, l));
   }
-}
-
-static void head_run(const moment *now, const ep_grid_phase *phase) {
-  const int last = plan.span.layers_count - 1;
-  const bool has_task = now->block < plan.span.batch_rows;
-  const bool adds_parts = plan.span.layers[last - 1].forward.left_in_parts;
-  if (has_task) reads(now, thing_of(WEIGHTS, last));
-  if (has_task) reads(now, order_of(now->step));
-  if (has_task && adds_parts) reads(now, thing_of(WEIGHTS, last - 1)); /* biases */
-  awaits(now, phase->awaits);
-  if (!has_task) return;
-  reads(now, thing_of(WEIGHTS, last));
-  if (adds_parts) {
-    reads(now, thing_of(PARTIALS, 0));
-    writes(now, after_of(last - 1, now->step));
-  } else {
-    reads(now, after_of(last - 1, now->step));
-    reads(now, thing_of(GRAD, last - 1));
-  }
-  writes(now, thing_of(GRAD, last));
-  writes(now, thing_of(GRAD, last - 1));
-  writes(now, thing_of(LOSSES, 0));
 }
 
 /* --- updates --------------------------------------------------------------------------------- */
@@ -227,11 +173,11 @@ static void update_task(const moment *now, int l, int number) {
   const ep_grid_cut *cut = update_cut(l);
   const bool has_turned = is_by_panels(l) && plan.span.layers[l].turned >= 0;
   updated[l]++;
-  reads(now, thing_of(GRAD, l));
-  reads(now, has_turned ? thing_of(TURNED, l) : after_of(l - 1, now->step));
+  reads(now, thing_of(EP_GRID_GRADS, l));
+  reads(now, has_turned ? thing_of(TURNED, l) : outputs_of(l - 1, now->step));
   if (!is_by_panels(l) && cut->splits > 1)
     sums_share(now, cut->counters + number / cut->splits, cut->splits, UPDATE_SUMS_WAIT);
-  writes(now, thing_of(WEIGHTS, l));
+  writes(now, thing_of(EP_GRID_WEIGHTS, l));
 }
 
 /* As update in updates.cuh, of a layer that is not frozen. */
@@ -258,28 +204,93 @@ static void updates_run(const moment *now, const ep_grid_phase *phase) {
   }
 }
 
-/* --- steps ----------------------------------------------------------------------------------- */
+/* --- phases ---------------------------------------------------------------------------------- */
 
-/* As phase_run in steps.cu. */
+/* The tasks that a phase has in the kernel, and the blocks that share them out. */
+typedef struct {
+  int tasks, blocks;
+  const ep_grid_cut *cut; /* of a product; or NULL */
+} work_share;
+
+static work_share share_of(const ep_grid_phase *phase) {
+  const ep_grid_layer *layer = &plan.span.layers[phase->layer];
+  const int all = plan.span.workers;
+  if (phase->work == EP_GRID_HEAD) return (work_share){(int)plan.span.batch_rows, all, NULL};
+  if (phase->work != EP_GRID_FORWARD && phase->work != EP_GRID_BACKWARD)
+    return (work_share){all, all, NULL};
+  const bool is_back = phase->work == EP_GRID_BACKWARD;
+  const ep_grid_cut *cut = is_back ? &layer->backward : &layer->forward;
+  return (work_share){(int)ep_grid_cut_tasks(cut),
+                      is_back ? layer->backward_blocks : layer->forward_blocks, cut};
+}
+
+/* Whether the sums are in parts, of the phase's layer or the one before. */
+static bool is_in_parts(const ep_grid_phase *phase) {
+  const int l = phase->layer - (phase->work == EP_GRID_HEAD);
+  return plan.span.layers[l].forward.left_in_parts;
+}
+
+static bool does_apply(const ep_grid_access *access, const ep_grid_phase *phase, int block) {
+  switch (access->condition) {
+  case EP_GRID_ALWAYS: return true;
+  case EP_GRID_WHOLE: return !is_in_parts(phase);
+  case EP_GRID_IN_PARTS: return is_in_parts(phase);
+  case EP_GRID_LAST_BLOCK: return block == plan.span.workers - 1;
+  }
+  return false;
+}
+
+static int thing_accessed(const ep_grid_access *access, int layer, unsigned step) {
+  switch (access->memory) {
+  case EP_GRID_WEIGHTS:
+  case EP_GRID_GRADS: return thing_of(access->memory, layer);
+  case EP_GRID_OUTPUTS: return outputs_of(layer, step);
+  case EP_GRID_ORDER: return order_of(step);
+  default: return thing_of(access->memory, 0); /* one for all layers */
+  }
+}
+
+/* The rows of the phase's work that are of this kind. */
+static void memory_access(const moment *now, const ep_grid_phase *phase, ep_grid_access_kind kind) {
+  int rows = 0;
+  for (int i = 0; i < EP_GRID_ACCESSES_COUNT; i++) {
+    const ep_grid_access *access = &EP_GRID_ACCESSES[i];
+    rows += access->work == phase->work;
+    if (access->work != phase->work || access->kind != kind) continue;
+    if (!does_apply(access, phase, now->block)) continue;
+    const int thing = thing_accessed(access, phase->layer + access->layer, now->step);
+    if (kind == EP_GRID_WRITES)
+      writes(now, thing);
+    else
+      reads(now, thing);
+  }
+  ck_assert_int_gt(rows, 0);
+}
+
+/* A block's tasks of a phase. */
+static void tasks_run(const moment *now, const ep_grid_phase *phase) {
+  const work_share share = share_of(phase);
+  const bool has_task = now->block < share.blocks && now->block < share.tasks;
+  const bool ends = share.cut && !(phase->work == EP_GRID_FORWARD && is_in_parts(phase));
+  if (!has_task) awaits(now, phase->awaits);
+  for (int number = now->block; has_task && number < share.tasks; number += share.blocks) {
+    memory_access(now, phase, EP_GRID_FETCHES);
+    if (number == now->block) awaits(now, phase->awaits);
+    memory_access(now, phase, EP_GRID_READS);
+    if (ends) tile_end(now, share.cut, share.blocks, number);
+    memory_access(now, phase, EP_GRID_WRITES);
+  }
+}
+
+/* As phase_run in kernel.cu. */
 static void phase_run(int block, int number, unsigned step) {
   const ep_grid_span *span = &plan.span;
   const ep_grid_phase *phase = &span->phases[number];
   const bool is_last = phase->work == EP_GRID_UPDATES;
   moment now = {block, step, 2 * ((int)step * span->phases_count + number + 1)};
   awaits(&now, phase->begins);
-  switch (phase->work) {
-  case EP_GRID_FORWARD:
-  case EP_GRID_BACKWARD: product_run(&now, phase); break;
-  case EP_GRID_HEAD:
-    panels_turn(&now);
-    head_run(&now, phase);
-    break;
-  default:
-    awaits(&now, phase->awaits);
-    if (phase->work == EP_GRID_ROWS) reads(&now, order_of(step));
-    if (phase->work == EP_GRID_ROWS) writes(&now, thing_of(INPUTS, 0));
-    if (is_last && block == span->workers - 1) reads(&now, thing_of(LOSSES, 0));
-  }
+  if (phase->work == EP_GRID_HEAD) panels_turn(&now);
+  tasks_run(&now, phase);
   if (!is_last && phase->arrives == EP_GRID_BARRIER) barrier_arrive(block);
   if (phase->arrives != EP_GRID_BARRIER && phase->arrives != EP_GRID_NONE && block < phase->tasks)
     ep_races_arrive(races, block, phase->arrives);
@@ -289,13 +300,15 @@ static void phase_run(int block, int number, unsigned step) {
   if (is_last) barrier_arrive(block);
 }
 
-/* As blocks_steps in steps.cu, of epochs of a step each. */
+/* --- steps ----------------------------------------------------------------------------------- */
+
+/* As blocks_steps in kernel.cu, of epochs of a step each. */
 static void worker_run(int block) {
   const ep_grid_span *span = &plan.span;
   moment now = {block, 0, 1};
   ep_races_write(races, block, sent_of(block), 0); /* its barrier */
   for (int l = span->front; l < span->layers_count; l++)
-    if (span->layers[l].mirror >= 0) writes(&now, thing_of(WEIGHTS, l));
+    if (span->layers[l].mirror >= 0) writes(&now, thing_of(EP_GRID_WEIGHTS, l));
   writes(&now, order_of(0));
   barrier_arrive(block);
   if (span->middle_blocks > 0) awaits(&now, EP_GRID_BARRIER);
@@ -310,10 +323,10 @@ static void front_run(int block) {
   const int last = plan.span.front - 1;
   for (unsigned step = 0; step < STEPS; step++) {
     const moment now = {block, step, 0};
-    writes(&now, after_of(last, step));
+    writes(&now, outputs_of(last, step));
     ep_races_arrive(races, block, EP_GRID_FRONT);
     awaits(&now, EP_GRID_GIVEN);
-    reads(&now, thing_of(GRAD, last));
+    reads(&now, thing_of(EP_GRID_GRADS, last));
   }
 }
 
@@ -393,12 +406,10 @@ END_TEST
 
 /* --- what if one did not --------------------------------------------------------------------- */
 
-/* The phase of the way forward through the first wide layer, that of the way back, or the head's.
- */
+/* The phase of that work and of the first wide layer. */
 static ep_grid_phase *phase_find(ep_grid_work work) {
-  int layer = work == EP_GRID_HEAD ? plan.span.layers_count - 1 : plan.span.front;
   for (int p = 0; p < plan.span.phases_count; p++)
-    if (plan.span.phases[p].work == work && plan.span.phases[p].layer == layer)
+    if (plan.span.phases[p].work == work && plan.span.phases[p].layer == plan.span.front)
       return &plan.span.phases[p];
   ck_abort_msg("no such phase");
   return NULL;
@@ -408,14 +419,48 @@ static void small_plan_make(void) {
   ck_assert(ep_grid_plan_doubling(10, 100, &ep_grid_sgd, 6, &plan));
 }
 
-/* The same with an await or an arrival left out. */
-START_TEST(a_missing_meeting_is_noticed) {
-  small_plan_make();
-  phase_find(EP_GRID_FORWARD)->begins = EP_GRID_NONE;
-  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
-  small_plan_make();
-  phase_find(EP_GRID_FORWARD)->awaits = EP_GRID_NONE;
-  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
+static void middle_plan_make(void) {
+  ck_assert(ep_grid_plan_doubling(12, 100, &ep_grid_sgd, FEW, &plan));
+  ck_assert_int_gt(plan.span.middle_blocks, 1);
+}
+
+static void frontless_plan_make(void) {
+  ck_assert(ep_grid_plan_wide(EP_PRECISION_FP32, 100, &ep_grid_sgd, FEW, &plan));
+}
+
+/* What comes of it where that phase is another one. */
+static ep_races_outcome phase_try(int number, ep_grid_phase phase) {
+  const ep_grid_phase was = plan.span.phases[number];
+  plan.span.phases[number] = phase;
+  const ep_races_outcome outcome = scene_try(30);
+  plan.span.phases[number] = was;
+  return outcome;
+}
+
+/* Leaves out each wait and each arrival of the table, and one block of those that arrive. The last
+ * phase arrives at the step's end whatever its row says. */
+START_TEST(each_meeting_is_needed) {
+  static void (*const makes[])(void) = {small_plan_make, middle_plan_make, frontless_plan_make};
+  makes[_i]();
+  for (int p = 0; p < plan.span.phases_count; p++) {
+    ep_grid_phase phase = plan.span.phases[p];
+    phase.awaits = EP_GRID_NONE;
+    ck_assert_msg(phase_try(p, phase) == EP_RACES_FOUND, "phase %d need not await", p);
+    phase = plan.span.phases[p];
+    phase.begins = EP_GRID_NONE;
+    if (p == 0 && plan.span.chained) ck_assert_int_eq(phase_try(p, phase), EP_RACES_FOUND);
+    if (phase.work == EP_GRID_UPDATES) continue;
+    phase = plan.span.phases[p];
+    phase.arrives = EP_GRID_NONE;
+    ck_assert_msg(phase_try(p, phase) == EP_RACES_STUCK, "phase %d need not arrive", p);
+    phase = plan.span.phases[p];
+    if (--phase.tasks > 0)
+      ck_assert_msg(phase_try(p, phase) != EP_RACES_NONE, "a block of phase %d need not", p);
+  }
+}
+END_TEST
+
+START_TEST(an_update_too_early_is_noticed) {
   small_plan_make();
   /* Of its own weights, while others read them. */
   phase_find(EP_GRID_BACKWARD)->updates |= UINT32_C(1) << plan.span.front;
@@ -423,21 +468,7 @@ START_TEST(a_missing_meeting_is_noticed) {
   small_plan_make();
   plan.span.front_turn = 0; /* the next outputs over those that the update reads */
   ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
-  small_plan_make();
-  phase_find(EP_GRID_BACKWARD)->arrives = EP_GRID_NONE;
-  ck_assert_int_eq(scene_try(30), EP_RACES_STUCK);
-  small_plan_make();
-  phase_find(EP_GRID_HEAD)->tasks--; /* a block that nobody awaits */
-  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
-}
-END_TEST
-
-START_TEST(a_missing_meeting_of_the_middle_is_noticed) {
-  ck_assert(ep_grid_plan_doubling(12, 100, &ep_grid_sgd, FEW, &plan));
-  ck_assert_int_gt(plan.span.middle_blocks, 1);
-  phase_find(EP_GRID_FORWARD)->begins = EP_GRID_NONE;
-  ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
-  ck_assert(ep_grid_plan_doubling(12, 100, &ep_grid_sgd, FEW, &plan));
+  middle_plan_make();
   for (int p = 0; p < plan.span.phases_count; p++) /* of layers that are still to go back through */
     if (plan.span.phases[p].update_from == plan.span.middle_blocks)
       plan.span.phases[p].updates |= UINT32_C(1) << (plan.span.middle - 1);
@@ -473,7 +504,7 @@ EP_SUITE("kernels/grid_meetings") {
   tcase_add_test(fine, what_is_turned_is_waited_for);
   TCase *missing = ep_suite_case(suite, "one does not");
   tcase_set_timeout(missing, 60);
-  tcase_add_test(missing, a_missing_meeting_is_noticed);
-  tcase_add_test(missing, a_missing_meeting_of_the_middle_is_noticed);
+  tcase_add_loop_test(missing, each_meeting_is_needed, 0, 3);
+  tcase_add_test(missing, an_update_too_early_is_noticed);
   tcase_add_test(missing, a_missing_wait_for_sums_is_noticed);
 }

@@ -132,10 +132,43 @@ START_TEST(a_device_is_calm_when_all_its_workers_are) {
 }
 END_TEST
 
+static bool settle_nothing(void *context) {
+  (void)context;
+  return false;
+}
+
+/* Of two that are calm, the one that is known is not measured; the other one fails here, because no
+ * worker is there. */
+START_TEST(a_device_that_is_known_is_not_measured) {
+  ep_calibrations *made = calibrations_make();
+  ep_device_list *devices = calloc(1, sizeof *devices);
+  ck_assert_ptr_nonnull(devices);
+  ep_supervisor_events events = {.settle = settle_nothing};
+  ep_supervisor_options options = {.program = {.path = "/none", .data_dir = "/none"}};
+  ck_assert_int_eq(ep_supervisor_create(&options, NULL, 0, &events, &made->supervisor, NULL),
+                   EP_OK);
+  ck_assert_int_eq(ep_supervisor_start(made->supervisor, NULL), EP_OK);
+  devices->count = 2;
+  made->device[1].known = false;
+  for (int i = 0; i < 2; i++) {
+    devices->device[i].state = EP_DEVICE_IDLE;
+    made->device[i].calm_us = 1;
+  }
+  made->measuring = -1;
+  ep_calibrations_settle(made, devices);
+  ep_supervisor_destroy(made->supervisor); /* what is not answered by then fails */
+  ck_assert_int_eq(made->device[0].failures, 0);
+  ck_assert_int_eq(made->device[1].failures, 1);
+  free(devices);
+  calibrations_end(made);
+}
+END_TEST
+
 EP_SUITE("calibrations") {
   TCase *tests = ep_suite_case(suite, "calibrations");
   tcase_add_test(tests, a_program_is_remembered_on_its_device);
   tcase_add_test(tests, unknown_programs_are_nothing_and_old_ones_are_forgotten);
   tcase_add_test(tests, programs_that_take_longer_than_was_said_are_a_drift);
   tcase_add_test(tests, a_device_is_calm_when_all_its_workers_are);
+  tcase_add_test(tests, a_device_that_is_known_is_not_measured);
 }

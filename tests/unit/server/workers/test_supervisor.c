@@ -1,5 +1,6 @@
 /* Tests of server/workers/supervisor.c by way of jobs: devices that come, go, hang and are lost,
  * and what is asked of workers. */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,6 +14,38 @@
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
+#include "tests/wait.h"
+
+/* The steady clock runs so many times as fast, and waits for events are as much shorter, by the
+ * linker's --wrap: a test need not sit through the supervisor's time-outs. */
+static int clock_rate = 1;
+static struct timespec clock_begin; /* of that rate */
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __real_poll(struct pollfd *polled, nfds_t count, int timeout_ms);
+int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms);
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now) {
+  int failed = __real_clock_gettime(clock, now);
+  if (failed || clock != CLOCK_MONOTONIC || clock_rate == 1) return failed;
+  int64_t passed_ns =
+      (now->tv_sec - clock_begin.tv_sec) * INT64_C(1000000000) + now->tv_nsec - clock_begin.tv_nsec;
+  int64_t now_ns = clock_begin.tv_nsec + passed_ns * clock_rate;
+  now->tv_sec = clock_begin.tv_sec + now_ns / 1000000000;
+  now->tv_nsec = now_ns % 1000000000;
+  return 0;
+}
+
+int __wrap_poll(struct pollfd *polled, nfds_t count, int timeout_ms) {
+  int slow = timeout_ms > 0 ? (timeout_ms + clock_rate - 1) / clock_rate : timeout_ms;
+  return __real_poll(polled, count, slow);
+}
+
+/* Before a test opens anything. */
+static void clock_hasten(void) {
+  __real_clock_gettime(CLOCK_MONOTONIC, &clock_begin);
+  clock_rate = 10;
+}
 
 START_TEST(auto_finds_the_devices) {
   ep_jobs *jobs = jobs_open("auto");
@@ -77,20 +110,12 @@ START_TEST(a_job_whose_device_is_gone_says_so) {
   job_submit_with(jobs, "instant", 10, "cuda:0", 0, waiting);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
-  for (int i = 0; i < 60000 && job_number(jobs, waiting, "\"warning\":") == -1; i++) usleep(1000);
-  char *text = job_text(jobs, waiting), *events = NULL;
+  wait_until(job_number(jobs, waiting, "\"warning\":") != -1);
+  char *text = job_text(jobs, waiting);
   ck_assert_msg(strstr(text, "it asks for \\\"cuda:0\\\"") != NULL, "%s", text);
   ck_assert_ptr_nonnull(strstr(text, "\"status\":\"queued\""));
   free(text);
-  for (int i = 0; i < 60000; i++) { /* the answer comes first, then the event */
-    events = job_events(jobs, waiting);
-    if (count_of(events, "\"type\":\"warning\"") == 1) break;
-    free(events);
-    events = NULL;
-    usleep(1000);
-  }
-  ck_assert_ptr_nonnull(events);
-  free(events);
+  wait_until(events_count(jobs, waiting, "warning") == 1); /* the event comes after the answer */
   ep_jobs_close(jobs);
   jobs = jobs_open("cuda:0"); /* it is back */
   assert_ok(ep_jobs_cancel(jobs, first, error));
@@ -126,18 +151,6 @@ START_TEST(an_idle_worker_that_dies_is_started_again) {
 }
 END_TEST
 
-static ep_worker_status worker_wait(ep_jobs *jobs, int index, ep_device_state wanted) {
-  ep_device_list list;
-  for (int i = 0; i < 60000; i++) {
-    ep_supervisor_get_devices(jobs->supervisor, &list);
-    const ep_worker_status *worker = &list.worker[index];
-    if (index < list.workers_count && worker->state == wanted) return *worker;
-    ep_supervisor_kick(jobs->supervisor);
-    usleep(1000);
-  }
-  ck_abort_msg("worker %d was never %s", index, ep_device_state_name(wanted));
-}
-
 /* A job is handed to one dying worker after another: that costs it nothing but time. */
 START_TEST(workers_that_die_together_cost_one_attempt) {
   ep_jobs_options options = jobs_options("cpu");
@@ -146,7 +159,7 @@ START_TEST(workers_that_die_together_cost_one_attempt) {
   options.cpu_jobs = 2;
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "slow", 100, id);
-  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 10);
   for (int i = 0; i < 4; i++) {
     pid_t has = (pid_t)worker_wait(jobs, i % 2, EP_DEVICE_BUSY).pid;
     pid_t gets = (pid_t)worker_wait(jobs, 1 - i % 2, EP_DEVICE_IDLE).pid;
@@ -201,6 +214,7 @@ END_TEST
 
 /* What kept a second worker from starting may be over. */
 START_TEST(a_lost_worker_beside_others_gets_another_chance) {
+  clock_hasten();
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
   char ids[2][EP_ID_BYTES], path[300];
@@ -223,6 +237,11 @@ END_TEST
 static void death_note(void *context, const char *job, int attempt, bool begun, const char *cause) {
   (void)cause;
   snprintf(context, 64, "%s, attempt %d%s", job, attempt, begun ? ", begun" : "");
+}
+
+static ep_device_state state_after_check(ep_supervisor *s, ep_supervised *worker) {
+  ep_supervised_check(s, worker, 3);
+  return worker->status.state;
 }
 
 /* A process in the hands of a driver does not end when it is killed: a child that nobody kills. */
@@ -248,11 +267,7 @@ START_TEST(the_job_of_a_worker_that_does_not_end_goes_to_others) {
   ck_assert_str_eq(worker->status.job, "");
   noted[0] = 0;
   kill(child, SIGKILL); /* it comes to itself, or not */
-  for (int i = 0; i < 60000 && worker->status.state == EP_DEVICE_LOST; i++) {
-    ep_supervised_check(s, worker, 3);
-    usleep(1000);
-  }
-  ck_assert_int_eq(worker->status.state, EP_DEVICE_RESTARTING);
+  wait_until(state_after_check(s, worker) == EP_DEVICE_RESTARTING);
   ck_assert_str_eq(noted, ""); /* the job is somebody else's by now */
   ep_supervisor_destroy(s);
 }
@@ -294,6 +309,11 @@ static void probe_ignored(void *context, const ep_error *failure) {
   (void)context, (void)failure;
 }
 
+static bool failed_after_probe(ep_jobs *jobs, const char *id) {
+  ep_jobs_probe(jobs, 1000, probe_ignored, NULL);
+  return job_has(jobs, id, "failed");
+}
+
 /* A worker whose training hangs still answers probes: that is no progress. */
 START_TEST(probes_do_not_keep_a_hung_training_alive) {
   ep_jobs_options options = jobs_options("cpu");
@@ -302,30 +322,22 @@ START_TEST(probes_do_not_keep_a_hung_training_alive) {
   options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "hang", 10, id);
-  bool ended = false;
-  for (int i = 0; i < 3000 && !ended; i++) {
-    ep_jobs_probe(jobs, 1000, probe_ignored, NULL);
-    usleep(20000);
-    char *text = job_text(jobs, id);
-    ended = strstr(text, "\"status\":\"failed\"") != NULL;
-    free(text);
-  }
-  ck_assert(ended);
+  wait_until(failed_after_probe(jobs, id));
   ep_jobs_close(jobs);
 }
 END_TEST
 
 START_TEST(a_deaf_worker_is_killed_10_s_after_a_cancel) {
+  clock_hasten();
   ep_jobs *jobs = jobs_open("cpu");
   char id[EP_ID_BYTES];
   job_submit(jobs, "stubborn", 1000000, id);
-  while (job_number(jobs, id, "\"epoch\":") < 1) usleep(1000);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 1);
   int64_t start_us = ep_clock_steady_us();
   assert_ok(ep_jobs_cancel(jobs, id, error));
   job_wait(jobs, id, "cancelled");
   int64_t took_us = ep_clock_steady_us() - start_us;
   ck_assert_int_ge(took_us, 9900000);
-  ck_assert_int_lt(took_us, 60000000);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -348,7 +360,7 @@ static void predicted(void *context, const double *output, int64_t rows, int64_t
 }
 
 static void answer_wait(answer *a) {
-  for (int i = 0; i < 60000 && a->calls == 0; i++) usleep(1000);
+  wait_until(a->calls != 0);
   ck_assert_int_eq(a->calls, 1);
 }
 
@@ -375,7 +387,7 @@ START_TEST(a_restart_uses_the_executor_of_the_first_start) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[EP_ID_BYTES];
   job_submit(jobs, "fickle", 300, id);
-  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 10);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
   job_wait(jobs, id, "succeeded");
@@ -456,7 +468,7 @@ START_TEST(a_probe_asks_every_device) {
   ep_jobs *jobs = jobs_open("cpu,cuda:0");
   answer good = {0}, bad = {0};
   devices_wait(jobs, "\"state\":\"idle\"", 2);
-  ep_jobs_probe(jobs, 5000, probed, &good);
+  ep_jobs_probe(jobs, EP_PATIENCE_SECONDS * 1000, probed, &good);
   answer_wait(&good);
   ck_assert_int_eq(good.error.status, EP_OK);
   kill((pid_t)device_number(jobs, "\"pid\":"), SIGSTOP); /* it does not answer */
@@ -469,6 +481,7 @@ START_TEST(a_probe_asks_every_device) {
 END_TEST
 
 START_TEST(requests_under_way_fail_at_the_end) {
+  clock_hasten();
   ep_jobs *jobs = jobs_open("cpu");
   answer a = {0};
   devices_wait(jobs, "\"state\":\"idle\"", 1);

@@ -1,4 +1,5 @@
 /* Tests of server/jobs*.c with fake workers: the life of a job, its watchers, datasets. */
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -12,6 +13,7 @@
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
+#include "tests/wait.h"
 
 START_TEST(a_job_goes_from_post_to_end) {
   ep_jobs *jobs = jobs_open("cpu");
@@ -34,21 +36,21 @@ START_TEST(a_job_goes_from_post_to_end) {
 }
 END_TEST
 
+/* The quickest of some: whatever else the machine does, one of them is not disturbed. */
 START_TEST(a_submission_is_quick) {
-  enum { COUNT = 50 };
   ep_jobs *jobs = jobs_open("cpu");
   char id[EP_ID_BYTES];
-  double submit[COUNT], whole[COUNT];
-  for (int i = 0; i < COUNT; i++) {
+  double submit_ms = INFINITY, whole_ms = INFINITY;
+  for (int i = 0; i < 50; i++) {
     int64_t start_us = ep_clock_steady_us();
     job_submit(jobs, "instant", 10, id);
-    submit[i] = (double)(ep_clock_steady_us() - start_us) / 1e3;
+    submit_ms = fmin(submit_ms, (double)(ep_clock_steady_us() - start_us) / 1e3);
     job_wait(jobs, id, "succeeded");
-    whole[i] = (double)(ep_clock_steady_us() - start_us) / 1e3;
+    whole_ms = fmin(whole_ms, (double)(ep_clock_steady_us() - start_us) / 1e3);
   }
-  double submit_ms = median(submit, COUNT), whole_ms = median(whole, COUNT);
-  printf("submit %.2f ms, submit to end %.2f ms (medians of %d)\n", submit_ms, whole_ms, COUNT);
-  ck_assert_msg(submit_ms < 50, "a submission took %.1f ms", submit_ms); /* a busy machine too */
+  printf("submit %.2f ms, submit to end %.2f ms\n", submit_ms, whole_ms);
+  ck_assert_msg(submit_ms < 50, "a submission took %.1f ms", submit_ms);
+  ck_assert_msg(whole_ms < 500, "submission to end took %.1f ms", whole_ms);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -180,8 +182,7 @@ START_TEST(the_same_key_at_the_same_time_gives_one_job) {
   }
   ck_assert_int_eq(made, 1);
   job_wait(jobs, all[0].id, "succeeded");
-  while (jobs_folders() > 1) usleep(1000); /* where a worker had begun with another, when it ends */
-  ck_assert_int_eq(jobs_folders(), 1);
+  wait_until(jobs_folders() == 1); /* where a worker had begun with another, when that has ended */
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -363,9 +364,16 @@ static void wake_count(void *context) {
   atomic_fetch_add((atomic_int *)context, 1);
 }
 
-static void wakes_await(atomic_int *wakes, int count) {
-  for (int i = 0; i < 60000 && *wakes < count; i++) usleep(1000);
-  ck_assert_int_ge(*wakes, count);
+/* Waits for a change of the job, as another watcher. */
+static void version_await(ep_jobs *jobs, const char *id) {
+  atomic_int wakes = 0;
+  uint64_t version = 0;
+  char *text = NULL;
+  assert_ok(ep_jobs_get(jobs, id, &text, &version, error));
+  free(text);
+  uint64_t token = ep_jobs_watch(jobs, id, version, wake_count, &wakes);
+  wait_until(wakes == 1);
+  ep_jobs_unwatch(jobs, token);
 }
 
 START_TEST(watchers_wake_once) {
@@ -374,7 +382,7 @@ START_TEST(watchers_wake_once) {
   char id[EP_ID_BYTES], queued[EP_ID_BYTES], *text;
   uint64_t version = 0, queued_version = 0;
   job_submit(jobs, "slow", 100000, id);
-  while (job_number(jobs, id, "\"epoch\":") < 1) usleep(1000);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 1);
   job_submit(jobs, "instant", 10, queued);
   assert_ok(ep_jobs_get(jobs, queued, &text, &queued_version, error));
   free(text);
@@ -382,19 +390,19 @@ START_TEST(watchers_wake_once) {
   assert_ok(ep_jobs_get(jobs, id, &text, &version, error));
   free(text);
   uint64_t token = ep_jobs_watch(jobs, id, version, wake_count, &wakes);
-  wakes_await(&wakes, 1);
-  usleep(30000);
+  wait_until(wakes == 1);
+  for (int i = 0; i < 3; i++) version_await(jobs, id);
   ck_assert_int_eq(wakes, 1); /* once, though it went on */
   ck_assert_int_eq(never, 0);
   ep_jobs_unwatch(jobs, token);
   token = ep_jobs_watch(jobs, id, version, wake_count, &wakes); /* it differs: at once */
-  wakes_await(&wakes, 2);
+  wait_until(wakes == 2);
   assert_ok(ep_jobs_cancel(jobs, id, error)); /* the queued one's place changes */
-  wakes_await(&never, 1);
+  wait_until(never == 1);
   ep_jobs_unwatch(jobs, none);
   job_wait(jobs, queued, "succeeded");
   token = ep_jobs_watch(jobs, queued, 0, wake_count, &wakes); /* it has ended: at once */
-  wakes_await(&wakes, 3);
+  wait_until(wakes == 3);
   ep_jobs_unwatch(jobs, token);
   ep_jobs_close(jobs);
 }
@@ -466,8 +474,7 @@ START_TEST(datasets_stay_while_they_are_needed) {
   free(text);
   assert_ok(ep_jobs_cancel(jobs, id, error));
   job_wait(jobs, id, "cancelled");
-  for (int i = 0; i < 60000 && ep_data_dir_exists(path); i++) usleep(1000);
-  ck_assert(!ep_data_dir_exists(path)); /* nobody needs it any more */
+  wait_until(!ep_data_dir_exists(path)); /* nobody needs it any more */
   assert_ok(ep_datasets_delete(ep_jobs_datasets(jobs), "t", error));
   ck_assert_int_eq(ep_datasets_get(ep_jobs_datasets(jobs), "t", &text, sha256, NULL), EP_NOT_FOUND);
   ep_jobs_close(jobs);

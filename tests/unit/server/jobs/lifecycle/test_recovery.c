@@ -10,13 +10,14 @@
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
+#include "tests/wait.h"
 
 START_TEST(a_restart_goes_on_with_everything) {
   ep_jobs *jobs = jobs_open("cpu");
   char running[EP_ID_BYTES], queued[EP_ID_BYTES];
   job_submit(jobs, "slow", 300, running);
-  job_submit(jobs, "instant", 5, queued);
-  while (job_number(jobs, running, "\"epoch\":") < 10) usleep(2000);
+  job_submit(jobs, "slow", 2, queued); /* some milliseconds: times are told apart by one */
+  wait_until(job_number(jobs, running, "\"epoch\":") >= 10);
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
   job_wait(jobs, running, "succeeded");
@@ -101,7 +102,7 @@ START_TEST(a_missing_start_is_made_up_for) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[EP_ID_BYTES], path[400];
   job_submit(jobs, "slow", 300, id);
-  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 10);
   char *before = job_events(jobs, id);
   ep_jobs_close(jobs);
   snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
@@ -168,7 +169,7 @@ START_TEST(a_lost_start_is_read_from_its_line) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[EP_ID_BYTES], executor[64];
   job_submit(jobs, "fickle", 60, id); /* would not choose the same executor again */
-  while (job_number(jobs, id, "\"epoch\":") < 10) usleep(2000);
+  wait_until(job_number(jobs, id, "\"epoch\":") >= 10);
   ep_jobs_close(jobs);
   ep_store *store = NULL;
   ep_job_row row;
@@ -212,7 +213,7 @@ START_TEST(results_without_an_end_go_at_start) {
   job_submit(jobs, "instant", 10, ids[0]);
   job_wait(jobs, ids[0], "succeeded");
   job_submit(jobs, "slow", 1000, ids[1]);
-  while (job_number(jobs, ids[1], "\"epoch\":") < 1) usleep(2000);
+  wait_until(job_number(jobs, ids[1], "\"epoch\":") >= 1);
   ep_jobs_close(jobs);
   for (int i = 0; i < 6; i++) {
     snprintf(path, sizeof path, "%s/jobs/%s/%s", scratch_dir, ids[i / 3], names[i % 3]);
@@ -246,8 +247,8 @@ START_TEST(a_killed_daemon_loses_nothing) {
   pid_t child = fork();
   if (child == 0) daemon_run(pipes[1]);
   close(pipes[1]);
-  ck_assert_int_eq(read(pipes[0], ids[count++], EP_ID_BYTES), EP_ID_BYTES);
-  usleep(60000 * (unsigned)(_i + 1));
+  while (count < 10 * (_i + 1))
+    ck_assert_int_eq(read(pipes[0], ids[count++], EP_ID_BYTES), EP_ID_BYTES);
   kill(child, SIGKILL);
   while (count < MOST && read(pipes[0], ids[count], EP_ID_BYTES) == EP_ID_BYTES) count++;
   close(pipes[0]);

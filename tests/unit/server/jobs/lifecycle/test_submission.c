@@ -2,6 +2,7 @@
  * worker begins with a job while its row is on the way to the disk, and nobody is shown any of it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -9,9 +10,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "server/jobs/live/state.h"
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
+#include "tests/wait.h"
 
 /* A thread may be left without memory, by the linker's --wrap; libraries keep theirs. */
 static _Thread_local bool memory_gone;
@@ -39,12 +42,28 @@ void *__wrap_calloc(size_t count, size_t bytes) {
   return memory_gone ? NULL : __real_calloc(count, bytes);
 }
 
-/* In the place of the system's, for SQLite too. */
-static atomic_int sync_us, syncs;
-static atomic_bool sync_fails, memory_goes; /* the latter with the first failure */
+/* Threads that wait for a row to come to the disk, by the linker's --wrap. */
+static pthread_cond_t *row_stored; /* where they wait */
+static atomic_int row_waits;
+int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+  if (condition != row_stored) return __real_pthread_cond_wait(condition, mutex);
+  atomic_fetch_add(&row_waits, 1);
+  int failed = __real_pthread_cond_wait(condition, mutex);
+  atomic_fetch_sub(&row_waits, 1);
+  return failed;
+}
+
+/* In the place of the system's, for SQLite too. A sync returns once so many wait for a row. */
+static atomic_int syncs, disk_awaits;
+static atomic_bool sync_fails, memory_goes;  /* the latter with the first failure */
+static _Thread_local atomic_bool *row_syncs; /* set when this thread's row is on its way */
 int fdatasync(int fd) {
   atomic_fetch_add(&syncs, 1);
-  usleep((unsigned)atomic_load(&sync_us));
+  if (row_syncs != NULL) atomic_store(row_syncs, true);
+  wait_until(atomic_load(&row_waits) >= atomic_load(&disk_awaits));
   if (!atomic_load(&sync_fails)) return (int)syscall(SYS_fdatasync, fd);
   memory_gone = atomic_load(&memory_goes);
   errno = EIO;
@@ -74,13 +93,14 @@ typedef struct {
   char id[EP_ID_BYTES];
   ep_status status;
   pthread_t thread;
-  atomic_bool answered;
+  atomic_bool syncs, answered; /* its row is on its way to the disk; it is there, or refused */
 } submission;
 
 static void *submit_run(void *context) {
   submission *s = context;
   char spec[512];
   bool repeated;
+  row_syncs = &s->syncs;
   ep_problem problem = {0};
   spec_write(spec, sizeof spec, s->name, s->epochs, "auto", 0);
   s->status = ep_jobs_submit(s->jobs, spec, strlen(spec), NULL, s->id, &repeated, &problem);
@@ -93,9 +113,15 @@ static void submit_begin(submission *s, ep_jobs *jobs, const char *name, int64_t
   ck_assert_int_eq(pthread_create(&s->thread, NULL, submit_run, s), 0);
 }
 
+/* From here on no sync returns before so many wait for a row; or before disk_heal. */
+static void disk_hold(ep_jobs *jobs, int row_waits_least) {
+  row_stored = &jobs->stored;
+  atomic_store(&disk_awaits, row_waits_least);
+}
+
 static void disk_heal(void) {
-  atomic_store(&sync_us, 0);
   atomic_store(&sync_fails, false);
+  atomic_store(&disk_awaits, 0);
 }
 
 static void id_note(void *context, const char *name) {
@@ -124,29 +150,34 @@ static void idle_wait(ep_jobs *jobs) {
   devices_wait(jobs, "\"state\":\"idle\"", 1);
 }
 
+static int lines_count(const char *path) {
+  char text[4096];
+  FILE *file = fopen(path, "r");
+  ck_assert_ptr_nonnull(file);
+  text[fread(text, 1, sizeof text - 1, file)] = 0;
+  fclose(file);
+  return count_of(text, "\n");
+}
+
 START_TEST(begins_while_the_row_is_on_its_way) {
   ep_jobs *jobs = jobs_open("cpu");
   submission s;
   char id[EP_ID_BYTES], path[300], *events;
   idle_wait(jobs);
-  atomic_store(&sync_us, 500000);
+  disk_hold(jobs, INT_MAX);
   submit_begin(&s, jobs, "slow", 20);
+  wait_until(atomic_load(&s.syncs));
   devices_wait(jobs, "\"state\":\"busy\"", 1);
   ck_assert(id_find(id));
-  ck_assert_int_eq(queue_count(jobs), 0); /* not even its id is shown */
-  devices_wait(jobs, id, 0);
-  ck_assert(!atomic_load(&s.answered));
-  usleep(100000); /* the worker has said something by now */
-  ck_assert(!atomic_load(&s.answered));
   snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
-  FILE *log = fopen(path, "r");
-  char lines[4096];
-  lines[fread(lines, 1, sizeof lines - 1, log)] = 0;
-  fclose(log);
-  ck_assert_int_eq(count_of(lines, "\n"), 1);
-  ck_assert_int_eq(count_of(lines, "\"type\":\"queued\""), 1);
-  pthread_join(s.thread, NULL);
+  /* The worker has said that it began: that waits for the row, or was written. */
+  wait_until(atomic_load(&row_waits) > 0 || lines_count(path) != 1);
+  ck_assert_int_eq(lines_count(path), 1);
+  ck_assert_int_eq(queue_count(jobs), 0); /* not even its id is shown */
+  ck_assert_int_eq(devices_count(jobs, id), 0);
+  ck_assert(!atomic_load(&s.answered));
   disk_heal();
+  pthread_join(s.thread, NULL);
   ck_assert_int_eq(s.status, EP_OK);
   ck_assert_str_eq(s.id, id);
   ck_assert_int_eq(queue_count(jobs), 1);
@@ -189,9 +220,9 @@ START_TEST(what_is_refused_leaves_nothing) {
   idle_wait(jobs);
   atomic_store(&sync_fails, true);
   atomic_store(&memory_goes, _i == 2);
-  atomic_store(&sync_us, 200000);
+  disk_hold(jobs, 2); /* the supervisor, of what the worker said, and who follows the job */
   submit_begin(&s, jobs, _i == 1 ? "kill-once" : "slow", 100000);
-  devices_wait(jobs, "\"state\":\"busy\"", 1);
+  wait_until(atomic_load(&s.syncs));
   ck_assert(id_find(id)); /* who follows it by then is not left waiting for its end */
   ck_assert_int_eq(ep_jobs_retain_log(jobs, id, &log, NULL), EP_NOT_FOUND);
   pthread_join(s.thread, NULL);
@@ -213,7 +244,7 @@ START_TEST(what_is_refused_leaves_the_queue) {
   submission s;
   char first[EP_ID_BYTES];
   job_submit(jobs, "slow", 60, first);
-  while (job_number(jobs, first, "\"epoch\":") < 5) usleep(2000);
+  wait_until(job_number(jobs, first, "\"epoch\":") >= 5);
   atomic_store(&sync_fails, true);
   submit_begin(&s, jobs, "instant", 5);
   pthread_join(s.thread, NULL);
@@ -250,10 +281,10 @@ START_TEST(is_cancelled_once_it_is_there) {
   submission s;
   char id[EP_ID_BYTES];
   idle_wait(jobs);
-  atomic_store(&sync_us, 300000);
+  disk_hold(jobs, 2); /* the supervisor, of what the worker said, and who cancels it */
   submit_begin(&s, jobs, "slow", 100000);
-  while (!id_find(id)) usleep(1000);
-  devices_wait(jobs, "\"state\":\"busy\"", 1);
+  wait_until(atomic_load(&s.syncs));
+  ck_assert(id_find(id));
   ck_assert(!atomic_load(&s.answered));
   assert_ok(ep_jobs_cancel(jobs, id, error));
   free(job_text(jobs, id)); /* its row can be read */
@@ -269,39 +300,44 @@ END_TEST
 START_TEST(takes_one_place) {
   ep_jobs *jobs = NULL;
   ep_jobs_options options = jobs_options("cpu");
-  submission s;
-  char first[EP_ID_BYTES], id[EP_ID_BYTES];
+  submission two[2];
+  char first[EP_ID_BYTES];
   options.max_queued = 2;
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "slow", 100000, first);
   job_wait(jobs, first, "running");
-  atomic_store(&sync_us, 300000);
-  submit_begin(&s, jobs, "instant", 5);
-  while (jobs_folders() < 2) usleep(1000);
-  usleep(50000);
-  ck_assert(!atomic_load(&s.answered));
-  job_submit(jobs, "instant", 5, id);
+  disk_hold(jobs, INT_MAX);
+  submit_begin(&two[0], jobs, "instant", 5);
+  wait_until(atomic_load(&two[0].syncs));
+  submit_begin(&two[1], jobs, "instant", 5);
+  wait_until(jobs_folders() == 3 || atomic_load(&two[1].answered)); /* it has a place, or none */
   disk_heal();
-  pthread_join(s.thread, NULL);
-  ck_assert_int_eq(s.status, EP_OK);
+  for (int i = 0; i < 2; i++) {
+    pthread_join(two[i].thread, NULL);
+    ck_assert_int_eq(two[i].status, EP_OK);
+  }
   assert_ok(ep_jobs_cancel(jobs, first, error));
-  job_wait(jobs, id, "succeeded");
+  for (int i = 0; i < 2; i++) job_wait(jobs, two[i].id, "succeeded");
   ep_jobs_close(jobs);
 }
 END_TEST
 
-/* Its worker dies while the queue is full to the last place that it has room for. */
+/* Its worker, which has said all that it will, dies while the queue is full to the last place that
+ * it has room for. */
 START_TEST(comes_back_without_memory) {
-  ep_jobs *jobs = jobs_open("cpu");
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
   char id[EP_ID_BYTES], other[EP_ID_BYTES];
-  job_submit(jobs, "slow", 100000, id);
-  while (job_number(jobs, id, "\"epoch\":") < 1) usleep(2000);
+  options.stall_seconds = EP_PATIENCE_SECONDS;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "hang", 100000, id);
+  wait_until(events_count(jobs, id, "started") == 1);
   for (int i = 0; i < 128; i++) job_submit(jobs, "instant", 5, other);
   ck_assert_int_eq(job_number(jobs, other, "\"queue_position\":"), 127);
   growth_kept = true;
   atomic_store(&growth_gone, true);
   kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL);
-  while (job_number(jobs, other, "\"queue_position\":") == 127) usleep(1000);
+  wait_until(job_number(jobs, other, "\"queue_position\":") != 127);
   atomic_store(&growth_gone, false);
   job_wait(jobs, id, "running");
   ep_jobs_close(jobs);

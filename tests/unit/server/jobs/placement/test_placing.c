@@ -1,11 +1,11 @@
 /* Which device a job gets, and what runs beside what. */
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
+#include "tests/wait.h"
 
 START_TEST(auto_takes_the_kind_that_the_plan_thinks_faster) {
   ep_jobs *jobs = jobs_open("cpu,cuda:0");
@@ -52,18 +52,14 @@ START_TEST(a_start_is_paid_once) {
 }
 END_TEST
 
-/* Waits until so many jobs run on the first device. */
-static void jobs_wait(ep_jobs *jobs, int count) {
-  int running = -1;
-  for (int i = 0; i < 60000 && running != count; i++) {
-    char *text = devices_text(jobs), *list = strstr(text, "\"jobs\":[");
-    ck_assert_ptr_nonnull(list);
-    *strchr(list, ']') = 0;
-    running = count_of(list, "\"job_");
-    free(text);
-    if (running != count) usleep(1000);
-  }
-  ck_assert_int_eq(running, count);
+/* Jobs that run on the first device. */
+static int jobs_count(ep_jobs *jobs) {
+  char *text = devices_text(jobs), *list = strstr(text, "\"jobs\":[");
+  ck_assert_ptr_nonnull(list);
+  *strchr(list, ']') = 0;
+  int count = count_of(list, "\"job_");
+  free(text);
+  return count;
 }
 
 /* The death of one worker takes one job along. */
@@ -74,14 +70,15 @@ START_TEST(jobs_run_side_by_side) {
   options.cpu_jobs = 3;
   assert_ok(ep_jobs_open(&options, &jobs, error));
   for (int i = 0; i < 4; i++) job_submit(jobs, "slow", 400, ids[i]);
-  jobs_wait(jobs, 3);
-  job_wait(jobs, ids[3], "queued");
-  kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL); /* of the first worker */
+  wait_until(jobs_count(jobs) == 3);
+  ck_assert(job_has(jobs, ids[3], "queued"));
+  wait_until(job_number(jobs, ids[0], "\"epoch\":") >= 1); /* else it was no attempt */
+  kill((pid_t)device_number(jobs, "\"pid\":"), SIGKILL);   /* of the first worker */
   for (int i = 0; i < 4; i++) {
     job_wait(jobs, ids[i], "succeeded");
     ck_assert_int_eq(job_number(jobs, ids[i], "\"attempt\":"), i == 0 ? 2 : 1);
   }
-  jobs_wait(jobs, 0);
+  wait_until(jobs_count(jobs) == 0);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -104,11 +101,10 @@ START_TEST(a_job_of_many_cores_runs_alone) {
   ck_assert_int_eq(ep_jobs_submit(jobs, wide, strlen(wide), NULL, large, &repeated, &problem),
                    EP_OK);
   job_submit(jobs, "instant", 10, after);
-  devices_wait(jobs, "\"state\":\"busy\"", 1);
-  usleep(50000);
-  jobs_wait(jobs, 1);
-  job_wait(jobs, large, "queued");
-  job_wait(jobs, after, "queued");
+  worker_wait(jobs, 1, EP_DEVICE_IDLE);
+  supervisor_round(jobs);
+  ck_assert_int_eq(jobs_count(jobs), 1);
+  ck_assert(job_has(jobs, large, "queued") && job_has(jobs, after, "queued"));
   if (_i == 1) { /* what it held up begins beside the first */
     assert_ok(ep_jobs_cancel(jobs, large, error));
     job_wait(jobs, after, "succeeded");
@@ -118,8 +114,9 @@ START_TEST(a_job_of_many_cores_runs_alone) {
   }
   assert_ok(ep_jobs_cancel(jobs, before, error));
   job_wait(jobs, large, "running");
-  usleep(50000);
-  job_wait(jobs, after, "queued");
+  worker_wait(jobs, 1, EP_DEVICE_IDLE);
+  supervisor_round(jobs);
+  ck_assert(job_has(jobs, after, "queued"));
   assert_ok(ep_jobs_cancel(jobs, large, error));
   job_wait(jobs, after, "succeeded");
   ep_jobs_close(jobs);
