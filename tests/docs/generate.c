@@ -2,7 +2,7 @@
  *   generate layers | losses | optimizers | schedules | data | job > docs/reference/PAGE.md
  *   generate vocabulary > clients/dashboard/vocabulary.js
  *   generate schemas, which schemas.py puts into api/openapi.json
- * `ctest -R docs_` fails where a committed file differs, and prints the command that mends it. */
+ * `ctest -R docs.` fails where a committed file differs, and prints the command that mends it. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
