@@ -21,6 +21,7 @@ static int word_find(const char *const *names, int count, const char *name) {
   }
 
 WORDS_DEFINE(EP_LAYER_TABLE, LAYER, layer_type)
+WORDS_DEFINE(EP_LAYER_GROUP_TABLE, LAYER_GROUP, layer_group)
 WORDS_DEFINE(EP_LOSS_TABLE, LOSS, loss_type)
 WORDS_DEFINE(EP_OPTIMIZER_TABLE, OPTIMIZER, optimizer_type)
 WORDS_DEFINE(EP_SCHEDULE_TABLE, SCHEDULE, schedule_type)
@@ -29,6 +30,14 @@ WORDS_DEFINE(EP_PRECISION_TABLE, PRECISION, precision)
 WORDS_DEFINE(EP_GENERATOR_TABLE, GENERATOR, generator)
 WORDS_DEFINE(EP_STATE_TABLE, STATE, state)
 WORDS_DEFINE(EP_EVENT_TABLE, EVENT, event_type)
+
+ep_layer_group ep_layer_type_group(ep_layer_type layer) {
+#define GROUP_ROW(code, name, group, ...) EP_LAYER_GROUP_##group,
+  static const ep_layer_group groups[] = {EP_LAYER_TABLE(GROUP_ROW)};
+#undef GROUP_ROW
+  assert(layer < EP_LAYER_COUNT);
+  return groups[layer];
+}
 
 ep_loss_kind ep_loss_type_kind(ep_loss_type loss) {
 #define KIND_ROW(code, name, kind, ...) EP_LOSS_KIND_##kind,

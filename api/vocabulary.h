@@ -10,52 +10,66 @@
 extern "C" {
 #endif
 
-/* X(code, JSON name, meaning, formula). Names and formulas are torch.nn's (snake case). An
+/* X(code, name): the groups in which a client lists the layers. */
+#define EP_LAYER_GROUP_TABLE(X)       \
+  X(DENSE, "dense")                   \
+  X(ACTIVATIONS, "activations")       \
+  X(IMAGES, "images")                 \
+  X(REGULARIZATION, "regularization") \
+  X(BLOCKS, "blocks")
+
+/* X(code, JSON name, group, meaning, formula). Names and formulas are torch.nn's (snake case). An
  * activation without fields is a row here, its formula (kernels/formulas/activations.h) and its
  * operator (engine/weights/onnx_layers.c); fields stand in api/spec/layers.c. */
 #define EP_LAYER_TABLE(X)                                                                          \
-  X(LINEAR, "linear", "each column out is a weighted sum of all columns in",                       \
+  X(LINEAR, "linear", DENSE, "each column out is a weighted sum of all columns in",                \
     "y = x W^T + b, W: [out_features, in_features], b: [out_features]")                            \
-  X(RELU, "relu", "cuts off what is below zero", "y = max(x, 0)")                                  \
-  X(LEAKY_RELU, "leaky_relu", "bends what is below zero",                                          \
+  X(RELU, "relu", ACTIVATIONS, "cuts off what is below zero", "y = max(x, 0)")                     \
+  X(LEAKY_RELU, "leaky_relu", ACTIVATIONS, "bends what is below zero",                             \
     "y = x above 0, negative_slope x elsewhere")                                                   \
-  X(TANH, "tanh", "squeezes into -1 to 1", "y = tanh(x)")                                          \
-  X(SIGMOID, "sigmoid", "squeezes into 0 to 1", "y = 1 / (1 + exp(-x))")                           \
-  X(GELU, "gelu", "a smooth relu, by the normal distribution", "y = x / 2 (1 + erf(x / sqrt 2))")  \
-  X(SIN, "sin", "the sine, for periodic things", "y = sin(x)")                                     \
-  X(SOFTMAX, "softmax", "probabilities of the classes of a row; vectors only",                     \
+  X(TANH, "tanh", ACTIVATIONS, "squeezes into -1 to 1", "y = tanh(x)")                             \
+  X(SIGMOID, "sigmoid", ACTIVATIONS, "squeezes into 0 to 1", "y = 1 / (1 + exp(-x))")              \
+  X(GELU, "gelu", ACTIVATIONS, "a smooth relu, by the normal distribution",                        \
+    "y = x / 2 (1 + erf(x / sqrt 2))")                                                             \
+  X(SIN, "sin", ACTIVATIONS, "the sine, for periodic things", "y = sin(x)")                        \
+  X(SOFTMAX, "softmax", ACTIVATIONS, "probabilities of the classes of a row; vectors only",        \
     "y_i = exp(x_i) / sum_j exp(x_j)")                                                             \
-  X(LOG_SOFTMAX, "log_softmax", "their logarithms, for the loss nll; vectors only",                \
+  X(LOG_SOFTMAX, "log_softmax", ACTIVATIONS, "their logarithms, for the loss nll; vectors only",   \
     "y_i = x_i - log sum_j exp(x_j)")                                                              \
-  X(ELU, "elu", "an exponential below zero", "y = x above 0, alpha (exp(x) - 1) elsewhere")        \
-  X(SILU, "silu", "a smooth relu, by its own sigmoid", "y = x / (1 + exp(-x))")                    \
-  X(SOFTPLUS, "softplus", "a smooth relu that is never zero",                                      \
+  X(ELU, "elu", ACTIVATIONS, "an exponential below zero",                                          \
+    "y = x above 0, alpha (exp(x) - 1) elsewhere")                                                 \
+  X(SILU, "silu", ACTIVATIONS, "a smooth relu, by its own sigmoid", "y = x / (1 + exp(-x))")       \
+  X(SOFTPLUS, "softplus", ACTIVATIONS, "a smooth relu that is never zero",                         \
     "y = log(1 + exp(beta x)) / beta; x where beta x > threshold")                                 \
-  X(FLATTEN, "flatten", "makes a vector of an image: a linear layer needs one",                    \
+  X(FLATTEN, "flatten", DENSE, "makes a vector of an image: a linear layer needs one",             \
     "[C, H, W] becomes [C H W]")                                                                   \
-  X(CONV2D, "conv2d", "a window of weights goes over the image; needs images [C, H, W]",           \
+  X(CONV2D, "conv2d", IMAGES, "a window of weights goes over the image; needs images [C, H, W]",   \
     "y = W * x + b, W: [out_channels, in_channels / groups, kernel height, kernel width]; each "   \
     "side becomes floor((side + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1")        \
-  X(MAX_POOL2D, "max_pool2d", "the greatest of a window; padding counts as -infinity",             \
+  X(MAX_POOL2D, "max_pool2d", IMAGES, "the greatest of a window; padding counts as -infinity",     \
     "each side becomes floor((side + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1")   \
-  X(AVG_POOL2D, "avg_pool2d", "the mean of a window; padding counts as zeros",                     \
+  X(AVG_POOL2D, "avg_pool2d", IMAGES, "the mean of a window; padding counts as zeros",             \
     "each side becomes floor((side + 2 padding - kernel_size) / stride) + 1")                      \
-  X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", "the mean of as many windows as output_size says", \
+  X(ADAPTIVE_AVG_POOL2D, "adaptive_avg_pool2d", IMAGES,                                            \
+    "the mean of as many windows as output_size says",                                             \
     "window i of n over m pixels: floor(i m / n) to ceil((i + 1) m / n) - 1")                      \
-  X(DROPOUT, "dropout", "drops values at random in training, and nothing afterwards",              \
+  X(DROPOUT, "dropout", REGULARIZATION,                                                            \
+    "drops values at random in training, and nothing afterwards",                                  \
     "y = x / (1 - p) or 0 in training, y = x in evaluation")                                       \
-  X(DROPOUT2D, "dropout2d", "the same for whole channels of an image",                             \
+  X(DROPOUT2D, "dropout2d", REGULARIZATION, "the same for whole channels of an image",             \
     "y = x / (1 - p) or 0 in training, y = x in evaluation")                                       \
-  X(BATCH_NORM, "batch_norm",                                                                      \
+  X(BATCH_NORM, "batch_norm", REGULARIZATION,                                                      \
     "scales each column of a vector, or channel of an image, by its figures in the batch; by the " \
     "running ones in evaluation",                                                                  \
     "y = (x - mean) / sqrt(variance + eps) W + b; running = (1 - momentum) running + momentum "    \
     "batch")                                                                                       \
-  X(LAYER_NORM, "layer_norm", "scales each row by its own figures, over all its values",           \
+  X(LAYER_NORM, "layer_norm", REGULARIZATION,                                                      \
+    "scales each row by its own figures, over all its values",                                     \
     "y = (x - mean) / sqrt(variance + eps) W + b")                                                 \
-  X(EMBEDDING, "embedding", "a learnt vector for each whole number of each column; comes first",   \
+  X(EMBEDDING, "embedding", DENSE,                                                                 \
+    "a learnt vector for each whole number of each column; comes first",                           \
     "y = W[x], W: [num_embeddings, embedding_dim]; k columns become k embedding_dim")              \
-  X(RESIDUAL, "residual", "a block of layers whose input is added to its output",                  \
+  X(RESIDUAL, "residual", BLOCKS, "a block of layers whose input is added to its output",          \
     "y = x + block(x)")
 
 /* What a loss compares the network's output with. */
@@ -171,6 +185,7 @@ typedef enum {
   const char *ep_##word##_name(int value);                                \
   int ep_##word##_from_name(const char *name);
 #define EP_WORD_LAYER(code, ...) EP_LAYER_##code,
+#define EP_WORD_LAYER_GROUP(code, ...) EP_LAYER_GROUP_##code,
 #define EP_WORD_LOSS(code, ...) EP_LOSS_##code,
 #define EP_WORD_OPTIMIZER(code, ...) EP_OPTIMIZER_##code,
 #define EP_WORD_SCHEDULE(code, ...) EP_SCHEDULE_##code,
@@ -181,6 +196,7 @@ typedef enum {
 #define EP_WORD_EVENT(code, ...) EP_EVENT_##code,
 
 EP_WORDS(EP_LAYER_TABLE, LAYER, layer_type)
+EP_WORDS(EP_LAYER_GROUP_TABLE, LAYER_GROUP, layer_group)
 EP_WORDS(EP_LOSS_TABLE, LOSS, loss_type)
 EP_WORDS(EP_OPTIMIZER_TABLE, OPTIMIZER, optimizer_type)
 EP_WORDS(EP_SCHEDULE_TABLE, SCHEDULE, schedule_type)
@@ -189,6 +205,8 @@ EP_WORDS(EP_PRECISION_TABLE, PRECISION, precision)
 EP_WORDS(EP_GENERATOR_TABLE, GENERATOR, generator)
 EP_WORDS(EP_STATE_TABLE, STATE, state)
 EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)
+
+ep_layer_group ep_layer_type_group(ep_layer_type layer);
 
 ep_loss_kind ep_loss_type_kind(ep_loss_type loss);
 bool ep_loss_takes_classes(ep_loss_type loss); /* of the kind CLASSES */

@@ -62,15 +62,8 @@ typedef struct {
   int layer; /* its number for random.h: keys the dropout mask */
 } ep_op;
 
-/* torch.optim's formulas; slots of optimizer state are [parameters] each, one after the other, and
- * start at zero. t counts steps from 1.
- * sgd      slots: momentum ? 1 : 0. No dampening.
- * adam     slots: 2 (first, second moment). weight_decay is added to the gradient.
- * adamw    slots: 2. Decoupled: p -= lr * weight_decay * p.
- * rmsprop  slots: 1, + 1 with momentum, + 1 if centered. In that order: square, gradient mean,
- * buffer. adagrad  slots: 1 lion     slots: 1. c = beta1 m + (1 - beta1) g; p -= lr (sign(c) +
- * weight_decay p); m = beta2 m + (1 - beta2) g. (Chen et al., "Symbolic Discovery of Optimization
- * Algorithms") */
+/* The formulas, and the slots of state that each keeps, are those of kernels/formulas/optimizers.h.
+ */
 typedef struct {
   ep_optimizer_type type;
   float momentum;
@@ -142,27 +135,6 @@ typedef struct {
  * dropout2d, row * channels + channel) of the dropout mask of layer `op->layer` in step `step` is
  * kept when word element % 4 of random.h's (seed, DROPOUT, step, layer << 40 | element / 4), as a
  * float in [0, 1), is at least p. */
-
-/* The slots of state that an optimizer keeps for each parameter. */
-static inline int64_t ep_optimizer_slots(const ep_optimizer *optimizer) {
-  int64_t momentum = optimizer->momentum != 0;
-  switch (optimizer->type) {
-  case EP_OPTIMIZER_SGD: return momentum;
-  case EP_OPTIMIZER_ADAM:
-  case EP_OPTIMIZER_ADAMW: return 2;
-  case EP_OPTIMIZER_RMSPROP: return 1 + momentum + optimizer->centered;
-  case EP_OPTIMIZER_ADAGRAD:
-  case EP_OPTIMIZER_LION: return 1;
-  case EP_OPTIMIZER_COUNT: break;
-  }
-  return 0;
-}
-
-/* Whether a step's rates are its learning rate alone (kernels/formulas/optimizers.h), without
- * powers or divisions by the step's number. */
-static inline bool ep_optimizer_is_plain(ep_optimizer_type type) {
-  return type != EP_OPTIMIZER_ADAM && type != EP_OPTIMIZER_ADAMW && type != EP_OPTIMIZER_ADAGRAD;
-}
 
 /* Each parameter's weight decay, negative for the frozen ones. decay: [parameters], written. */
 static inline void ep_program_decay(const ep_program *program, float *decay) {

@@ -18,13 +18,13 @@
 
 enum { EXIT_USAGE = 2 };
 
-static int fail(const char *what, const ep_error *error) {
+static int failure_log(const char *what, const ep_error *error) {
   ep_log(EP_LOG_ERROR, "%s%s", what, error->message);
   return EXIT_FAILURE;
 }
 
-/* Who listens beyond this machine must know who asks. */
-static ep_status read_tokens(const ep_config *config, ep_auth *auth, ep_error *error) {
+/* A daemon that other machines can reach needs tokens. */
+static ep_status tokens_read(const ep_config *config, ep_auth *auth, ep_error *error) {
   if (config->token_file[0]) return ep_auth_read(auth, config->token_file, error);
   if (config->loopback) return EP_OK;
   return ep_fail(error, EP_INVALID,
@@ -33,8 +33,8 @@ static ep_status read_tokens(const ep_config *config, ep_auth *auth, ep_error *e
                  config->listen);
 }
 
-/* The data folder's parents; the folder itself is the store's to make. */
-static ep_status make_parents(const char *path, ep_error *error) {
+/* Creates the parents of the data_dir; ep_jobs_open creates the data_dir. */
+static ep_status parents_make(const char *path, ep_error *error) {
   char parent[PATH_MAX];
   snprintf(parent, sizeof parent, "%s", path);
   for (char *at = parent + 1; (at = strchr(at, '/')); at++) {
@@ -46,7 +46,7 @@ static ep_status make_parents(const char *path, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *error) {
+static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *error) {
   ep_jobs_options options = {.data_dir = config->data_dir,
                              .worker_path = config->worker[0] ? config->worker : NULL,
                              .plugin_path = config->plugin[0] ? config->plugin : NULL,
@@ -58,18 +58,18 @@ static ep_status open_jobs(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .cpu_jobs = (int)config->cpu_jobs,
                              .stall_seconds = (double)config->stall_seconds};
   ep_status status = ep_allowed_paths_add(config->allow_path, error);
-  if (!status) status = make_parents(config->data_dir, error);
-  return status ? status : ep_jobs_open(&options, jobs, error);
+  if (status == EP_OK) status = parents_make(config->data_dir, error);
+  return status == EP_OK ? ep_jobs_open(&options, jobs, error) : status;
 }
 
-/* A service manager that cannot be told is a reason to say so, not to stop. */
-static void tell_manager(const char *state) {
+/* A failure is logged: the daemon goes on. */
+static void manager_notify(const char *state) {
   ep_error error = {0};
-  if (ep_ready_notice(state, &error)) ep_log(EP_LOG_WARNING, "%s", error.message);
+  if (ep_ready_notice(state, &error) != EP_OK) ep_log(EP_LOG_WARNING, "%s", error.message);
 }
 
-/* From now on requests are answered. */
-static void say_where(const ep_config *config, const ep_http_room *room, int port) {
+/* Logs the address, once requests are served. */
+static void address_log(const ep_config *config, const ep_http_room *room, int port) {
   char state[512];
   bool six = strchr(config->host, ':') != NULL;
   ep_log(EP_LOG_INFO, "epochd %s, data in %s", EP_VERSION, config->data_dir);
@@ -80,24 +80,25 @@ static void say_where(const ep_config *config, const ep_http_room *room, int por
          port);
   snprintf(state, sizeof state, "READY=1\nSTATUS=listening on http://%s%s%s:%d", six ? "[" : "",
            config->host, six ? "]" : "", port);
-  tell_manager(state);
+  manager_notify(state);
 }
 
 /* Serves until a signal of `signals` comes. */
-static int serve(ep_server *server, const sigset_t *signals) {
+static int server_run(ep_server *server, const sigset_t *signals) {
   ep_error error = {0};
   ep_http_room room = ep_http_room_find();
   ep_http *http = NULL;
   int port = 0, number = 0;
-  if (open_jobs(server->config, &server->jobs, &error)) return fail("cannot start: ", &error);
-  if (ep_http_start(server, &room, &http, &port, &error)) {
+  if (jobs_open(server->config, &server->jobs, &error) != EP_OK)
+    return failure_log("cannot start: ", &error);
+  if (ep_http_start(server, &room, &http, &port, &error) != EP_OK) {
     ep_jobs_close(server->jobs);
-    return fail("", &error);
+    return failure_log("", &error);
   }
-  say_where(server->config, &room, port);
+  address_log(server->config, &room, port);
   sigwait(signals, &number);
   ep_log(EP_LOG_INFO, "%s: stopping", strsignal(number));
-  tell_manager("STOPPING=1");
+  manager_notify("STOPPING=1");
   signal(number, SIG_DFL); /* a second one ends the program at once */
   pthread_sigmask(SIG_UNBLOCK, signals, NULL);
   ep_http_stop(http);
@@ -107,10 +108,11 @@ static int serve(ep_server *server, const sigset_t *signals) {
   return EXIT_SUCCESS;
 }
 
-/* --probe: another epochd, with the same settings, is asked. */
-static int probe(const ep_config *config) {
+/* --probe: whether the daemon with these settings is ready. */
+static int daemon_probe(const ep_config *config) {
   ep_error error = {0};
-  if (!ep_probe_ready(config->host, config->port, EP_PROBE_TIMEOUT_MS, &error)) return EXIT_SUCCESS;
+  if (ep_probe_ready(config->host, config->port, EP_PROBE_TIMEOUT_MS, &error) == EP_OK)
+    return EXIT_SUCCESS;
   fprintf(stderr, "epochd: %s\n", error.message);
   return EXIT_FAILURE;
 }
@@ -119,7 +121,7 @@ int main(int argc, char **argv) {
   static ep_config config; /* some 20 KiB of paths */
   static ep_server server;
   ep_error error = {0};
-  if (ep_config_read(argc, argv, &config, &error)) {
+  if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
     return EXIT_USAGE;
   }
@@ -130,15 +132,15 @@ int main(int argc, char **argv) {
       printf("epochd %s\n", EP_VERSION);
     return EXIT_SUCCESS;
   }
-  if (config.probe) return probe(&config);
+  if (config.probe) return daemon_probe(&config);
   ep_log_start(config.level, config.format);
   ep_json_seed();
-  if (sodium_init() < 0) return fail("libsodium does not start", &error);
+  if (sodium_init() < 0) return failure_log("libsodium does not start", &error);
   server.config = &config;
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
-  if (read_tokens(&config, &server.auth, &error)) {
-    fail("", &error);
+  if (tokens_read(&config, &server.auth, &error) != EP_OK) {
+    failure_log("", &error);
     return EXIT_USAGE;
   }
   unsigned char random[8];
@@ -148,7 +150,7 @@ int main(int argc, char **argv) {
   sigemptyset(&signals);
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread: all inherit it */
+  pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread, which inherit it */
   signal(SIGPIPE, SIG_IGN);
-  return serve(&server, &signals);
+  return server_run(&server, &signals);
 }

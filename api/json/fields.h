@@ -86,7 +86,11 @@ struct ep_field {
   /* value is NULL when the field is absent; `base` is the struct itself. */
   void (*read)(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base);
   void (*write)(ep_writer *writer, const ep_field *field, const void *base);
-  const char *doc; /* one line for the documentation */
+  /* For documentation and clients. */
+  const char *doc;     /* one line */
+  const char *schema;  /* EP_JSON: what JSON Schema says of it beyond `kind` and the range */
+  const char *example; /* EP_JSON: a usual value of a required field */
+  bool rare;           /* seldom given: a form leaves it out */
 };
 
 struct ep_field_table {
@@ -94,6 +98,11 @@ struct ep_field_table {
   int count;
   const ep_field_table *base; /* further fields, NULL = none */
 };
+
+/* JSON as a text, written without escapes; macros within become their numbers. Not for true and
+ * false, which stdbool.h defines. */
+#define EP_JSON(...) EP_JSON_TEXT(__VA_ARGS__)
+#define EP_JSON_TEXT(...) #__VA_ARGS__
 
 #define EP_FIELD_TABLE(rows, base_table) \
   { rows, sizeof rows / sizeof rows[0], base_table }

@@ -143,13 +143,27 @@ static const ep_field rows[] = {
      .read = inline_x_read,
      .write = inline_x_write,
      .form = "an array of rows",
-     .doc = "one array of numbers a row"},
+     .doc = "one array of numbers a row",
+     .schema = EP_JSON({
+       "type" : "array",
+       "items" : {"type" : "array", "items" : {"type" : "number"}, "minItems" : 1},
+       "minItems" : 1
+     })},
     {.key = "y",
      .kind = EP_FIELD_CUSTOM,
      .required = true,
      .read = inline_y_read,
      .write = inline_y_write,
      .form = "an array of rows or numbers",
-     .doc = "one number or array of numbers a row"},
+     .doc = "one number or array of numbers a row",
+     .schema = EP_JSON({
+       "type" : "array",
+       "items" : {
+         "oneOf" : [
+           {"type" : "number"}, {"type" : "array", "items" : {"type" : "number"}, "minItems" : 1}
+         ]
+       },
+       "minItems" : 1
+     })},
 };
 const ep_field_table ep_inline_table = EP_FIELD_TABLE(rows, NULL);

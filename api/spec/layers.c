@@ -12,14 +12,16 @@
     .key = key_, .kind = EP_FIELD_PAIR, .element = EP_FIELD_INT, .offset = AT(member), \
     .alone = true, .max = EP_LIMIT_KERNEL, .doc = doc_, __VA_ARGS__                    \
   }
-#define KERNEL_SIZE                                                                \
+#define KERNEL_SIZE(usual)                                                         \
   WINDOW("kernel_size", kernel_size, "the window: one number, or [height, width]", \
-         .required = true, .min = 1)
+         .required = true, .min = 1, .example = usual)
 #define POOL_STRIDE                                                                           \
   WINDOW("stride", stride, "steps from window to window; kernel_size unless given", .min = 1, \
          .nullable = true)
-#define PADDING WINDOW("padding", padding, "rows and columns added on each side", .min = 0)
-#define DILATION(doc_) WINDOW("dilation", dilation, doc_, .min = 1, .fallback = 1, .second = 1)
+#define PADDING(...) \
+  WINDOW("padding", padding, "rows and columns added on each side", .min = 0, __VA_ARGS__)
+#define DILATION(doc_) \
+  WINDOW("dilation", dilation, doc_, .min = 1, .fallback = 1, .second = 1, .rare = true)
 #define COUNT(key_, member, doc_, ...)                                                             \
   {                                                                                                \
     .key = key_, .kind = EP_FIELD_INT64, .offset = AT(member), .min = 1, .max = EP_LIMIT_FEATURES, \
@@ -34,7 +36,7 @@
   }
 /* What is smaller than this is zero in a division of float32. */
 #define EPS \
-  EP_ROW_REAL("eps", eps, "keeps the division finite", 1e-30, EP_REAL_MAX, 1e-5, EP_ROW_PLAIN)
+  EP_ROW_REAL("eps", eps, "keeps the division finite", 1e-30, EP_REAL_MAX, 1e-5, .rare = true)
 #define AFFINE                                                                   \
   {                                                                              \
     .key = "affine", .kind = EP_FIELD_BOOL, .offset = AT(affine), .fallback = 1, \
@@ -43,8 +45,9 @@
 
 static const ep_field linear_rows[] = {
     COUNT("in_features", in_features,
-          "columns that come in; inferred unless given, checked if given", .nullable = true),
-    COUNT("out_features", out_features, "columns that go out", .required = true),
+          "columns that come in; inferred unless given, checked if given", .nullable = true,
+          .rare = true),
+    COUNT("out_features", out_features, "columns that go out", .required = true, .example = "16"),
     BIAS("adds a bias to each column that goes out"),
     INIT,
 };
@@ -59,28 +62,29 @@ static const ep_field elu_rows[] = {
 static const ep_field softplus_rows[] = {
     EP_ROW_REAL("beta", beta, "how sharp the bend is", 0, EP_REAL_MAX, 1, .open_min = true),
     EP_ROW_REAL("threshold", threshold, "where beta x is above this, y = x", -EP_REAL_MAX,
-                EP_REAL_MAX, 20, EP_ROW_PLAIN),
+                EP_REAL_MAX, 20, .rare = true),
 };
 static const ep_field conv2d_rows[] = {
     COUNT("in_channels", in_channels,
-          "channels that come in; inferred unless given, checked if given", .nullable = true),
-    COUNT("out_channels", out_channels, "channels that go out", .required = true),
-    KERNEL_SIZE,
+          "channels that come in; inferred unless given, checked if given", .nullable = true,
+          .rare = true),
+    COUNT("out_channels", out_channels, "channels that go out", .required = true, .example = "8"),
+    KERNEL_SIZE("3"),
     WINDOW("stride", stride, "steps from window to window", .min = 1, .fallback = 1, .second = 1),
-    PADDING,
+    PADDING(EP_ROW_PLAIN),
     DILATION("steps between the window's own pixels"),
     COUNT("groups", groups, "channels in so many groups, each of which sees only itself",
-          .fallback = 1),
+          .fallback = 1, .rare = true),
     BIAS("adds a bias to each channel that goes out"),
     INIT,
 };
 static const ep_field max_pool2d_rows[] = {
-    KERNEL_SIZE,
+    KERNEL_SIZE("2"),
     POOL_STRIDE,
-    PADDING,
+    PADDING(.rare = true),
     DILATION("steps between the window's own pixels"),
 };
-static const ep_field avg_pool2d_rows[] = {KERNEL_SIZE, POOL_STRIDE, PADDING};
+static const ep_field avg_pool2d_rows[] = {KERNEL_SIZE("2"), POOL_STRIDE, PADDING(.rare = true)};
 static const ep_field adaptive_avg_pool2d_rows[] = {
     {.key = "output_size",
      .kind = EP_FIELD_PAIR,
@@ -90,7 +94,8 @@ static const ep_field adaptive_avg_pool2d_rows[] = {
      .required = true,
      .min = 1,
      .max = EP_LIMIT_KERNEL,
-     .doc = "what goes out: one number, or [height, width]"},
+     .doc = "what goes out: one number, or [height, width]",
+     .example = "1"},
 };
 static const ep_field dropout_rows[] = {
     EP_ROW_REAL("p", p, "the chance of a value to become 0 in training", 0, 1, 0.5,
@@ -103,14 +108,15 @@ static const ep_field dropout2d_rows[] = {
 static const ep_field batch_norm_rows[] = {
     EPS,
     EP_ROW_REAL("momentum", momentum, "how fast the running figures follow", 0, 1, 0.1,
-                EP_ROW_PLAIN),
+                .rare = true),
     AFFINE,
 };
 static const ep_field layer_norm_rows[] = {EPS, AFFINE};
 static const ep_field embedding_rows[] = {
-    COUNT("num_embeddings", num_embeddings, "the columns hold 0 to this less one",
-          .required = true),
-    COUNT("embedding_dim", embedding_dim, "what a column becomes", .required = true),
+    COUNT("num_embeddings", num_embeddings, "the columns hold 0 to this less one", .required = true,
+          .example = "10"),
+    COUNT("embedding_dim", embedding_dim, "what a column becomes", .required = true,
+          .example = "4"),
     INIT,
 };
 /* A block holds layers of these types: see below. */
@@ -125,7 +131,9 @@ static const ep_field residual_rows[] = {
      .read = block_read,
      .write = block_write,
      .form = "an array of layers",
-     .doc = "the block; its output has its input's shape"},
+     .doc = "the block; its output has its input's shape",
+     .schema = EP_LAYERS_SCHEMA,
+     .example = EP_JSON([ {"type" : "relu"} ])},
 };
 #undef AT
 
@@ -162,7 +170,7 @@ static const ep_field_table *const tables[EP_LAYER_COUNT] = {
     [EP_LAYER_RESIDUAL] = &residual_table,
 };
 
-#define ABOUT(code, name, meaning, formula) {meaning, formula},
+#define ABOUT(code, name, group, meaning, formula) {meaning, formula},
 static const ep_field_about about[EP_LAYER_COUNT] = {EP_LAYER_TABLE(ABOUT)};
 #undef ABOUT
 

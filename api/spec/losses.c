@@ -7,7 +7,13 @@
     .key = "class_weights", .kind = EP_FIELD_CUSTOM, .nullable = true,                 \
     .read = ep_class_weights_read, .write = ep_class_weights_write,                    \
     .form = "an array of numbers of at least 0, one a class", .text_fallback = "null", \
-    .doc = "how much a row of each class counts; the mean is weighted"                 \
+    .doc = "how much a row of each class counts; the mean is weighted",                \
+    .schema = EP_JSON({                                                                \
+      "type" : "array",                                                                \
+      "items" : {"type" : "number", "minimum" : 0},                                    \
+      "minItems" : 1,                                                                  \
+      "maxItems" : EP_LIMIT_CLASSES                                                    \
+    })                                                                                 \
   }
 static const ep_field huber_rows[] = {
     EP_ROW_REAL("delta", huber_delta, "where the square turns into a line", 0, EP_REAL_MAX, 1,

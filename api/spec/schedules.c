@@ -21,7 +21,12 @@ static const ep_field multi_step_rows[] = {
      .read = ep_milestones_read,
      .write = ep_milestones_write,
      .form = "an array of ascending epochs",
-     .doc = "the epochs before which it drops, counted from 0"},
+     .doc = "the epochs before which it drops, counted from 0",
+     .schema = EP_JSON({
+       "type" : "array",
+       "items" : {"type" : "integer", "minimum" : 1},
+       "maxItems" : EP_LIMIT_MILESTONES
+     })},
     GAMMA(0.1, EP_ROW_PLAIN),
 };
 static const ep_field exponential_rows[] = {GAMMA(0, .required = true)};

@@ -13,14 +13,25 @@ static const ep_field normalize_rows[] = {
      .write = ep_normalize_mean_write,
      .form = "a number, or an array of one a channel",
      .text_fallback = "0",
-     .doc = "taken off"},
+     .doc = "taken off",
+     .schema = EP_JSON({
+       "oneOf" : [
+         {"type" : "number"}, {"type" : "array", "items" : {"type" : "number"}, "minItems" : 1}
+       ]
+     })},
     {.key = "std",
      .kind = EP_FIELD_CUSTOM,
      .read = ep_normalize_std_read,
      .write = ep_normalize_std_write,
      .form = "a number above 0, or an array of one a channel",
      .text_fallback = "1",
-     .doc = "divided by"},
+     .doc = "divided by",
+     .schema = EP_JSON({
+       "oneOf" : [
+         {"type" : "number", "exclusiveMinimum" : 0},
+         {"type" : "array", "items" : {"type" : "number", "exclusiveMinimum" : 0}, "minItems" : 1}
+       ]
+     })},
 };
 static const ep_field_table normalize_table = EP_FIELD_TABLE(normalize_rows, NULL);
 static const ep_field augment_rows[] = {
@@ -62,7 +73,13 @@ static const ep_field data_rows[] = {
      .write = ep_target_write,
      .form = "a column's name or index",
      .text_fallback = "null",
-     .doc = "the column to predict: its name or its index, -1 is the last; the last unless given"},
+     .doc = "the column to predict: its name or its index, -1 is the last; the last unless given",
+     .schema = EP_JSON({
+       "oneOf" : [
+         {"type" : "string", "minLength" : 1, "maxLength" : EP_LIMIT_NAME_BYTES},
+         {"type" : "integer", "minimum" : -EP_LIMIT_COLUMNS, "exclusiveMaximum" : EP_LIMIT_COLUMNS}
+       ]
+     })},
     {.key = "test",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(test),
@@ -90,7 +107,8 @@ static const ep_field data_rows[] = {
      .write = ep_standardize_write,
      .form = "an array of \"x\", \"y\"",
      .text_fallback = "[]",
-     .doc = "\"x\", \"y\" or both: scaled to mean 0 and deviation 1 by the training rows"},
+     .doc = "\"x\", \"y\" or both: scaled to mean 0 and deviation 1 by the training rows",
+     .schema = EP_JSON({"type" : "array", "items" : {"enum" : [ "x", "y" ]}, "maxItems" : 2})},
     {.key = "shape",
      .kind = EP_FIELD_CUSTOM,
      .nullable = true,
@@ -98,7 +116,13 @@ static const ep_field data_rows[] = {
      .write = ep_shape_write,
      .form = "[channels, height, width]",
      .text_fallback = "null",
-     .doc = "rows are images of this shape; as the data says unless given, else vectors"},
+     .doc = "rows are images of this shape; as the data says unless given, else vectors",
+     .schema = EP_JSON({
+       "type" : "array",
+       "items" : {"type" : "integer", "minimum" : 1},
+       "minItems" : 3,
+       "maxItems" : 3
+     })},
     {.key = "scale",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(scale),
@@ -129,7 +153,8 @@ static const ep_field dataset_rows[] = {
      .capacity = EP_LIMIT_NAME_BYTES + 1,
      .accepts = ep_dataset_accepts,
      .form = "a dataset's name (letters, digits, '.', '_', '-')",
-     .doc = "an uploaded dataset"},
+     .doc = "an uploaded dataset",
+     .schema = EP_DATASET_SCHEMA},
     {.key = "sha256",
      .kind = EP_FIELD_STRING,
      .offset = AT(sha256),
@@ -137,7 +162,8 @@ static const ep_field dataset_rows[] = {
      .capacity = EP_SHA256_HEX_BYTES,
      .accepts = ep_sha256_accepts,
      .form = "64 hexadecimal digits in lower case",
-     .doc = "the content that the name meant at submission; filled in"},
+     .doc = "the content that the name meant at submission; filled in",
+     .schema = EP_SHA256_SCHEMA},
 };
 static const ep_field path_rows[] = {
     {.key = "path",
@@ -156,7 +182,8 @@ static const ep_field path_rows[] = {
      .capacity = EP_SHA256_HEX_BYTES,
      .accepts = ep_sha256_accepts,
      .form = "64 hexadecimal digits in lower case",
-     .doc = "the content that files were read into which cannot be mapped; filled in"},
+     .doc = "the content that files were read into which cannot be mapped; filled in",
+     .schema = EP_SHA256_SCHEMA},
 };
 static const ep_field xor_rows[] = {
     {.key = "generator",

@@ -45,6 +45,17 @@ bool ep_path_accepts(const char *text);
 #define EP_REAL_MAX 3e38
 #define EP_SEED_MAX 9007199254740991.0 /* 2^53 - 1: exact in every JSON reader */
 
+/* `schema` of rows that several tables have. */
+#define EP_LAYERS_SCHEMA                               \
+  EP_JSON({                                            \
+    "type" : "array",                                  \
+    "items" : {"$ref" : "#/components/schemas/Layer"}, \
+    "minItems" : 1,                                    \
+    "maxItems" : EP_LIMIT_LAYERS                       \
+  })
+#define EP_DATASET_SCHEMA EP_JSON({"pattern" : "^[A-Za-z0-9][A-Za-z0-9._-]*$"})
+#define EP_SHA256_SCHEMA EP_JSON({"pattern" : "^[0-9a-f]{64}$"})
+
 /* A number in a range, ends included; then further members of the row. */
 #define EP_ROW_REAL(key_, member, doc_, least, greatest, fallback_, ...)                       \
   {                                                                                            \

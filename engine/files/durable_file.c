@@ -10,15 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/hash/sha256.h"
 #include "engine/files/disk_wait.h"
 #include "engine/files/path.h"
-#include "engine/files/sha256.h"
 
 enum { BUFFER_BYTES = 1 << 16, HASHED_BESIDE_BYTES = 1 << 20, PIECE_BYTES = 8 << 20 };
 
 struct ep_durable_file {
   int file;
-  crypto_hash_sha256_state hash;
+  ep_sha256 hash;
   int64_t bytes;
   size_t used;
   char path[EP_PATH_BYTES], temporary[EP_PATH_BYTES];
@@ -52,14 +52,19 @@ ep_status ep_durable_file_create(const char *path, ep_durable_file **out, ep_err
     return ep_fail(error, EP_IO, "a path of %d bytes is too long", length);
   }
   memcpy(file->path, path, strlen(path) + 1);
-  file->file = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-  if (file->file < 0) {
-    ep_status status =
-        ep_fail(error, ep_status_from_errno(errno), "%s: %s", file->temporary, strerror(errno));
+  ep_status status = ep_sha256_init(&file->hash, error);
+  if (status != EP_OK) {
     free(file);
     return status;
   }
-  crypto_hash_sha256_init(&file->hash);
+  file->file = open(file->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (file->file < 0) {
+    status =
+        ep_fail(error, ep_status_from_errno(errno), "%s: %s", file->temporary, strerror(errno));
+    ep_sha256_deinit(&file->hash);
+    free(file);
+    return status;
+  }
   file->bytes = 0;
   file->used = 0;
   *out = file;
@@ -88,14 +93,14 @@ static ep_status write_begin(const ep_durable_file *file, ep_error *error) {
 /* Much at once is hashed while it is written, which takes as long, and the disk begins with what is
  * there. */
 typedef struct {
-  crypto_hash_sha256_state *state;
+  ep_sha256 *hash;
   const void *bytes;
   size_t count;
 } hashing;
 
 static void *hash_run(void *context) {
   const hashing *job = context;
-  ep_sha256_update(job->state, job->bytes, job->count);
+  ep_sha256_update(job->hash, job->bytes, job->count);
   return NULL;
 }
 
@@ -153,6 +158,7 @@ static void folder_of(const ep_durable_file *file, char folder[EP_PATH_BYTES]) {
 
 static void handle_close(ep_durable_file *file) {
   close(file->file);
+  ep_sha256_deinit(&file->hash);
   free(file);
 }
 

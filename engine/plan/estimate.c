@@ -7,6 +7,7 @@
 #include "api/responses/validation.h"
 #include "engine/plan/cost.h"
 #include "engine/plan/parts.h"
+#include "kernels/formulas/optimizers.h"
 
 /* Rows on their way to a GPU: a PCIe link's, and less for what is not pinned. */
 #define COPY_BYTES_PER_SECOND 5e9

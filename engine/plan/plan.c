@@ -7,6 +7,7 @@
 #include "api/limits.h"
 #include "api/responses/validation.h"
 #include "engine/plan/parts.h"
+#include "kernels/formulas/optimizers.h"
 
 /* Are there rows and columns at all, and not too many? */
 static void shape_check(const ep_data_shape *shape, ep_problem *problem) {

@@ -8,6 +8,7 @@
 #include "api/json/number.h"
 #include "api/json/writer.h"
 #include "api/names.h"
+#include "engine/files/durable_file.h"
 #include "engine/files/path.h"
 #include "engine/parallel.h"
 

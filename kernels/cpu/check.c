@@ -1,6 +1,7 @@
 #include "kernels/cpu/check.h"
 
 #include "api/limits.h"
+#include "kernels/formulas/optimizers.h"
 #include "kernels/formulas/pools.h"
 
 /* Whether `count` floats at `offset` lie within `all`. */

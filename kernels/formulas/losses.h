@@ -1,7 +1,8 @@
 /* losses.h: the losses, to torch.nn.functional's letter. Plain C that also compiles as CUDA. First
  * those that compare one output with one target: the value and its derivative by the output, before
  * the mean is taken (the caller divides by rows x columns). Then those of a row of outputs and its
- * class. A loss of api/vocabulary.h that a switch here lacks does not compile. */
+ * class. A loss of api/vocabulary.h that neither list here has
+ * does not compile. */
 #ifndef EP_KERNELS_FORMULAS_LOSSES_H
 #define EP_KERNELS_FORMULAS_LOSSES_H
 
@@ -61,56 +62,63 @@ EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real t
   return ep_sigmoid(output) - target;
 }
 
-/* X(code): the losses that compare one output with one target, which the functions below know. */
-#define EP_ELEMENT_LOSSES(X) \
-  X(MSE)                     \
-  X(MAE)                     \
-  X(HUBER)                   \
-  X(BCE)                     \
-  X(BCE_WITH_LOGITS)
+/* X(code, value, derivative, misses): the losses that compare one output with one target, with
+ * their formulas of `output`, `target` and `huber_delta`. misses: whether the output says the wrong
+ * class; false for a regression. */
+#define EP_ELEMENT_LOSSES(X)                                               \
+  X(MSE, ep_mse(output, target), ep_mse_derivative(output, target), false) \
+  X(MAE, ep_mae(output, target), ep_mae_derivative(output, target), false) \
+  X(HUBER, ep_huber(output, target, huber_delta),                          \
+    ep_huber_derivative(output, target, huber_delta), false)               \
+  X(BCE, ep_bce(output, target), ep_bce_derivative(output, target),        \
+    (output > (ep_real)0.5) != (target > (ep_real)0.5))                    \
+  X(BCE_WITH_LOGITS, ep_bce_with_logits(output, target),                   \
+    ep_bce_with_logits_derivative(output, target), (output > 0) != (target > (ep_real)0.5))
+
+/* X(code, normalizes): the losses that compare a row of outputs with its class; see below. */
+#define EP_CLASS_LOSSES(X) \
+  X(CROSS_ENTROPY, true)   \
+  X(NLL, false)
+
+/* Of the list that a function is not about. */
+#define EP_LOSS_OTHER(code, ...) case EP_LOSS_##code:
+
+#define EP_LOSS_VALUE(code, value, ...) \
+  case EP_LOSS_##code: return value;
 
 /* The value of the loss `type` for one output; 0 for a loss that takes classes. */
 EP_DEVICE_INLINE ep_real ep_loss_value(ep_loss_type type, ep_real output, ep_real target,
                                        ep_real huber_delta) {
   switch (type) {
-  case EP_LOSS_MSE: return ep_mse(output, target);
-  case EP_LOSS_MAE: return ep_mae(output, target);
-  case EP_LOSS_HUBER: return ep_huber(output, target, huber_delta);
-  case EP_LOSS_BCE: return ep_bce(output, target);
-  case EP_LOSS_BCE_WITH_LOGITS: return ep_bce_with_logits(output, target);
-  case EP_LOSS_CROSS_ENTROPY:
-  case EP_LOSS_NLL:
+    EP_ELEMENT_LOSSES(EP_LOSS_VALUE)
+    EP_CLASS_LOSSES(EP_LOSS_OTHER)
   case EP_LOSS_COUNT: break;
   }
   return 0;
 }
+
+#define EP_LOSS_DERIVATIVE(code, value, derivative, ...) \
+  case EP_LOSS_##code: return derivative;
 
 /* Its derivative by the output; 0 for a loss that takes classes. */
 EP_DEVICE_INLINE ep_real ep_loss_derivative(ep_loss_type type, ep_real output, ep_real target,
                                             ep_real huber_delta) {
   switch (type) {
-  case EP_LOSS_MSE: return ep_mse_derivative(output, target);
-  case EP_LOSS_MAE: return ep_mae_derivative(output, target);
-  case EP_LOSS_HUBER: return ep_huber_derivative(output, target, huber_delta);
-  case EP_LOSS_BCE: return ep_bce_derivative(output, target);
-  case EP_LOSS_BCE_WITH_LOGITS: return ep_bce_with_logits_derivative(output, target);
-  case EP_LOSS_CROSS_ENTROPY:
-  case EP_LOSS_NLL:
+    EP_ELEMENT_LOSSES(EP_LOSS_DERIVATIVE)
+    EP_CLASS_LOSSES(EP_LOSS_OTHER)
   case EP_LOSS_COUNT: break;
   }
   return 0;
 }
 
-/* Whether an output of bce or bce_with_logits says the wrong class; false for a regression. */
+#define EP_LOSS_MISSES(code, value, derivative, misses) \
+  case EP_LOSS_##code: return misses;
+
+/* Whether an output says the wrong class; false for a regression and for a loss of classes. */
 EP_DEVICE_INLINE bool ep_loss_misses(ep_loss_type type, ep_real output, ep_real target) {
   switch (type) {
-  case EP_LOSS_BCE: return (output > (ep_real)0.5) != (target > (ep_real)0.5);
-  case EP_LOSS_BCE_WITH_LOGITS: return (output > 0) != (target > (ep_real)0.5);
-  case EP_LOSS_MSE:
-  case EP_LOSS_MAE:
-  case EP_LOSS_HUBER:
-  case EP_LOSS_CROSS_ENTROPY:
-  case EP_LOSS_NLL:
+    EP_ELEMENT_LOSSES(EP_LOSS_MISSES)
+    EP_CLASS_LOSSES(EP_LOSS_OTHER)
   case EP_LOSS_COUNT: break;
   }
   return false;
@@ -126,16 +134,14 @@ EP_DEVICE_INLINE bool ep_loss_misses(ep_loss_type type, ep_real output, ep_real 
  * Their mean divides by the sum of w_c over the rows. Either misses where ep_argmax_precedes puts
  * another class first, whatever the weights. */
 
+#define EP_LOSS_NORMALIZES(code, normalizes) \
+  case EP_LOSS_##code: return normalizes;
+
 /* Whether a loss of classes takes logits and normalizes them by s; else z are log-probabilities. */
 EP_DEVICE_CONSTEXPR bool ep_loss_normalizes(ep_loss_type type) {
   switch (type) {
-  case EP_LOSS_CROSS_ENTROPY: return true;
-  case EP_LOSS_NLL:
-  case EP_LOSS_MSE:
-  case EP_LOSS_MAE:
-  case EP_LOSS_HUBER:
-  case EP_LOSS_BCE:
-  case EP_LOSS_BCE_WITH_LOGITS:
+    EP_CLASS_LOSSES(EP_LOSS_NORMALIZES)
+    EP_ELEMENT_LOSSES(EP_LOSS_OTHER)
   case EP_LOSS_COUNT: break;
   }
   return false;

@@ -16,26 +16,6 @@ typedef struct {
   ep_real rest1, rest2; /* 1 - beta1, 1 - beta2; rest2 of rmsprop: 1 - alpha */
 } ep_optimizer_step;
 
-/* t counts steps from 1, since the start of training. */
-EP_DEVICE_INLINE ep_optimizer_step ep_optimizer_step_make(const ep_optimizer *optimizer, float lr,
-                                                          int64_t t) {
-  ep_optimizer_step step = {lr, lr, 1, 1 - (ep_real)optimizer->beta1,
-                            1 - (ep_real)optimizer->beta2};
-  switch (optimizer->type) {
-  case EP_OPTIMIZER_ADAM:
-  case EP_OPTIMIZER_ADAMW:
-    step.rate = (ep_real)((double)lr / (1 - pow((double)optimizer->beta1, (double)t)));
-    step.root = (ep_real)sqrt(1 - pow((double)optimizer->beta2, (double)t));
-    break;
-  case EP_OPTIMIZER_RMSPROP: step.rest2 = 1 - (ep_real)optimizer->alpha; break;
-  case EP_OPTIMIZER_ADAGRAD:
-    step.rate = (ep_real)((double)lr / (1 + (double)(t - 1) * (double)optimizer->lr_decay));
-    break;
-  default: break;
-  }
-  return step;
-}
-
 /* A GPU has a root and a quotient of float32 to two units of the last place, each one instruction;
  * exact ones branch where a number is next to 0, as a gradient's means are that decay. */
 EP_DEVICE_INLINE ep_real ep_root(ep_real x) {
@@ -71,10 +51,12 @@ EP_DEVICE_INLINE ep_real ep_clip(const ep_optimizer *optimizer, ep_real scale, e
   return grad < -(ep_real)optimizer->clip_value ? -(ep_real)optimizer->clip_value : grad;
 }
 
-/* In all that follows: returns the new parameter; state[0], state[stride], … are this parameter's
- * slots, read and written. state may be NULL when the optimizer has none. */
+/* In all that follows, to torch.optim's letter: an update returns the new parameter; state[0],
+ * state[stride], … are this parameter's slots, read and written, which start at zero. state may be
+ * NULL when the optimizer has none. A function of rates returns the step with what its update takes
+ * of it; `step` comes with lr as rate, and t counts steps from 1. */
 
-/* v = momentum v + g; p -= lr v (nesterov: lr (g + momentum v)). */
+/* No dampening. v = momentum v + g; p -= lr v (nesterov: lr (g + momentum v)). */
 EP_DEVICE_INLINE ep_real ep_sgd(const ep_optimizer *sgd, const ep_optimizer_step *step,
                                 ep_real decay, ep_real parameter, ep_real grad, ep_real *state) {
   grad += decay * parameter;
@@ -83,6 +65,13 @@ EP_DEVICE_INLINE ep_real ep_sgd(const ep_optimizer *sgd, const ep_optimizer_step
     grad = sgd->nesterov ? grad + (ep_real)sgd->momentum * velocity : velocity;
   }
   return parameter - step->lr * grad;
+}
+
+EP_DEVICE_INLINE ep_optimizer_step ep_adam_rates(const ep_optimizer *adam, ep_optimizer_step step,
+                                                 int64_t t) {
+  step.rate = (ep_real)((double)step.lr / (1 - pow((double)adam->beta1, (double)t)));
+  step.root = (ep_real)sqrt(1 - pow((double)adam->beta2, (double)t));
+  return step;
 }
 
 /* m += (1 - beta1) (g - m); v = beta2 v + (1 - beta2) g^2; p -= rate m / (sqrt(v) / root + eps).
@@ -99,6 +88,12 @@ EP_DEVICE_INLINE ep_real ep_adam(const ep_optimizer *adam, const ep_optimizer_st
       (ep_real)adam->beta2 * state[stride] + step->rest2 * (grad * grad);
   return parameter - step->rate * ep_quotient(mean, ep_quotient(ep_root(square), step->root) +
                                                         (ep_real)adam->eps);
+}
+
+EP_DEVICE_INLINE ep_optimizer_step ep_rmsprop_rates(const ep_optimizer *rmsprop,
+                                                    ep_optimizer_step step) {
+  step.rest2 = 1 - (ep_real)rmsprop->alpha;
+  return step;
 }
 
 /* v = alpha v + (1 - alpha) g^2; centered: m += (1 - alpha) (g - m) and v - m^2 instead of v below;
@@ -123,6 +118,12 @@ EP_DEVICE_INLINE ep_real ep_rmsprop(const ep_optimizer *rmsprop, const ep_optimi
   return parameter - step->lr * update;
 }
 
+EP_DEVICE_INLINE ep_optimizer_step ep_adagrad_rates(const ep_optimizer *adagrad,
+                                                    ep_optimizer_step step, int64_t t) {
+  step.rate = (ep_real)((double)step.lr / (1 + (double)(t - 1) * (double)adagrad->lr_decay));
+  return step;
+}
+
 /* v += g^2; p -= rate g / (sqrt(v) + eps). */
 EP_DEVICE_INLINE ep_real ep_adagrad(const ep_optimizer *adagrad, const ep_optimizer_step *step,
                                     ep_real decay, ep_real parameter, ep_real grad,
@@ -132,7 +133,8 @@ EP_DEVICE_INLINE ep_real ep_adagrad(const ep_optimizer *adagrad, const ep_optimi
   return parameter - step->rate * ep_quotient(grad, ep_root(sum) + (ep_real)adagrad->eps);
 }
 
-/* c = beta1 m + (1 - beta1) g; p -= lr (sign(c) + decay p); m = beta2 m + (1 - beta2) g. The sign
+/* Chen et al., "Symbolic Discovery of Optimization Algorithms".
+ * c = beta1 m + (1 - beta1) g; p -= lr (sign(c) + decay p); m = beta2 m + (1 - beta2) g. The sign
  * of NaN is NaN here, so that a gradient that broke is seen. */
 EP_DEVICE_INLINE ep_real ep_lion(const ep_optimizer *lion, const ep_optimizer_step *step,
                                  ep_real decay, ep_real parameter, ep_real grad, ep_real *state) {
@@ -142,14 +144,67 @@ EP_DEVICE_INLINE ep_real ep_lion(const ep_optimizer *lion, const ep_optimizer_st
   return parameter - step->lr * (sign + decay * parameter);
 }
 
-/* X(code): the optimizers that the function below knows. */
-#define EP_OPTIMIZERS(X) \
-  X(SGD)                 \
-  X(ADAM)                \
-  X(ADAMW)               \
-  X(RMSPROP)             \
-  X(ADAGRAD)             \
-  X(LION)
+/* X(code, slots, rates, plain, update): the optimizers; a row here is all that an executor needs
+ * that computes by this file. slots: of state for each parameter, of `optimizer`; rates: of
+ * `optimizer`, `step` and t; plain: whether these are the same in each step but for the learning
+ * rate; update: of what ep_optimizer_update has. */
+#define EP_OPTIMIZERS(X)                                                \
+  X(SGD, optimizer->momentum != 0, step, true,                          \
+    ep_sgd(optimizer, step, decay, parameter, grad, state))             \
+  X(ADAM, 2, ep_adam_rates(optimizer, step, t), false,                  \
+    ep_adam(optimizer, step, decay, parameter, grad, state, stride))    \
+  X(ADAMW, 2, ep_adam_rates(optimizer, step, t), false,                 \
+    ep_adam(optimizer, step, decay, parameter, grad, state, stride))    \
+  X(RMSPROP, 1 + (optimizer->momentum != 0) + optimizer->centered,      \
+    ep_rmsprop_rates(optimizer, step), true,                            \
+    ep_rmsprop(optimizer, step, decay, parameter, grad, state, stride)) \
+  X(ADAGRAD, 1, ep_adagrad_rates(optimizer, step, t), false,            \
+    ep_adagrad(optimizer, step, decay, parameter, grad, state))         \
+  X(LION, 1, step, true, ep_lion(optimizer, step, decay, parameter, grad, state))
+
+#define EP_OPTIMIZER_SLOTS(code, slots, ...) \
+  case EP_OPTIMIZER_##code: return slots;
+
+/* The slots of state that an optimizer keeps for each parameter: [parameters] each, one after the
+ * other. */
+EP_DEVICE_CONSTEXPR int64_t ep_optimizer_slots(const ep_optimizer *optimizer) {
+  switch (optimizer->type) {
+    EP_OPTIMIZERS(EP_OPTIMIZER_SLOTS)
+  case EP_OPTIMIZER_COUNT: break;
+  }
+  return 0;
+}
+
+#define EP_OPTIMIZER_PLAIN(code, slots, rates, plain, ...) \
+  case EP_OPTIMIZER_##code: return plain;
+
+/* Whether a step's rates are its learning rate alone, without powers or divisions by the step's
+ * number. */
+EP_DEVICE_CONSTEXPR bool ep_optimizer_is_plain(ep_optimizer_type type) {
+  switch (type) {
+    EP_OPTIMIZERS(EP_OPTIMIZER_PLAIN)
+  case EP_OPTIMIZER_COUNT: break;
+  }
+  return false;
+}
+
+#define EP_OPTIMIZER_RATES(code, slots, rates, ...) \
+  case EP_OPTIMIZER_##code: return rates;
+
+/* t counts steps from 1, since the start of training; a plain optimizer's step does not read it. */
+EP_DEVICE_INLINE ep_optimizer_step ep_optimizer_step_make(const ep_optimizer *optimizer, float lr,
+                                                          int64_t t) {
+  ep_optimizer_step step = {lr, lr, 1, 1 - (ep_real)optimizer->beta1,
+                            1 - (ep_real)optimizer->beta2};
+  switch (optimizer->type) {
+    EP_OPTIMIZERS(EP_OPTIMIZER_RATES)
+  case EP_OPTIMIZER_COUNT: break;
+  }
+  return step;
+}
+
+#define EP_OPTIMIZER_UPDATE(code, slots, rates, plain, update) \
+  case EP_OPTIMIZER_##code: return update;
 
 /* The step of whichever optimizer it is. decay: the weight decay of the parameter's group; grad:
  * after ep_clip; stride: from one slot to the next. */
@@ -158,13 +213,7 @@ EP_DEVICE_INLINE ep_real ep_optimizer_update(const ep_optimizer *optimizer,
                                              ep_real parameter, ep_real grad, ep_real *state,
                                              int64_t stride) {
   switch (optimizer->type) {
-  case EP_OPTIMIZER_SGD: return ep_sgd(optimizer, step, decay, parameter, grad, state);
-  case EP_OPTIMIZER_ADAM:
-  case EP_OPTIMIZER_ADAMW: return ep_adam(optimizer, step, decay, parameter, grad, state, stride);
-  case EP_OPTIMIZER_RMSPROP:
-    return ep_rmsprop(optimizer, step, decay, parameter, grad, state, stride);
-  case EP_OPTIMIZER_ADAGRAD: return ep_adagrad(optimizer, step, decay, parameter, grad, state);
-  case EP_OPTIMIZER_LION: return ep_lion(optimizer, step, decay, parameter, grad, state);
+    EP_OPTIMIZERS(EP_OPTIMIZER_UPDATE)
   case EP_OPTIMIZER_COUNT: break;
   }
   return parameter;

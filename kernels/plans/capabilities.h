@@ -22,9 +22,9 @@ typedef struct {
 
 /* For an executor that computes them by kernels/formulas alone: a word that joins the list beside
  * its formula joins the group, and so all such executors. */
-#define EP_CAPABLE_ADD_LAYER(code) | EP_CAPABLE_LAYER(code)
-#define EP_CAPABLE_ADD_LOSS(code) | EP_CAPABLE_LOSS(code)
-#define EP_CAPABLE_ADD_OPTIMIZER(code) | EP_CAPABLE_OPTIMIZER(code)
+#define EP_CAPABLE_ADD_LAYER(code, ...) | EP_CAPABLE_LAYER(code)
+#define EP_CAPABLE_ADD_LOSS(code, ...) | EP_CAPABLE_LOSS(code)
+#define EP_CAPABLE_ADD_OPTIMIZER(code, ...) | EP_CAPABLE_OPTIMIZER(code)
 #define EP_CAPABLE_ACTIVATIONS (UINT64_C(0) EP_ACTIVATIONS(EP_CAPABLE_ADD_LAYER))
 #define EP_CAPABLE_ELEMENT_LOSSES (UINT32_C(0) EP_ELEMENT_LOSSES(EP_CAPABLE_ADD_LOSS))
 #define EP_CAPABLE_OPTIMIZERS (UINT32_C(0) EP_OPTIMIZERS(EP_CAPABLE_ADD_OPTIMIZER))

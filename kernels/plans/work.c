@@ -1,5 +1,7 @@
 #include "kernels/plans/work.h"
 
+#include "kernels/formulas/optimizers.h"
+
 enum { WIDE_IN_FEATURES = 16, WIDE_OUT_FEATURES = 4 };
 
 /* --- a layer ------------------------------------------------------------------------------- */

@@ -19,13 +19,13 @@ static double step_find(double span, bool whole) {
 static void tick_add(ep_axis *axis, double value) {
   /* a hair outside is an end that rounding moved */
   double slack = 1e-9;
-  double place = ep_axis_place(axis, value);
-  if (axis->ticks_count == EP_AXIS_TICKS || place < -slack || place > 1 + slack) return;
+  double position = ep_axis_position(axis, value);
+  if (axis->ticks_count == EP_AXIS_TICKS || position < -slack || position > 1 + slack) return;
   axis->ticks[axis->ticks_count++] = value;
 }
 
 static void linear_init(ep_axis *axis, bool whole, bool rounded) {
-  if (axis->high - axis->low <= fabs(axis->high) * 1e-9) { /* all one figure: room around it */
+  if (axis->high - axis->low <= fabs(axis->high) * 1e-9) { /* one value: room around it */
     double room = axis->high != 0 ? fabs(axis->high) * 0.1 : 1;
     if (whole && room < 1) room = 1;
     axis->low -= room;
@@ -65,7 +65,7 @@ void ep_axis_init(ep_axis *axis, double low, double high, bool logarithmic, bool
     linear_init(axis, whole, rounded);
 }
 
-double ep_axis_place(const ep_axis *axis, double value) {
+double ep_axis_position(const ep_axis *axis, double value) {
   if (axis->logarithmic)
     return (log10(value) - log10(axis->low)) / (log10(axis->high) - log10(axis->low));
   return (value - axis->low) / (axis->high - axis->low);
@@ -84,7 +84,7 @@ void ep_axis_label(double value, char text[EP_AXIS_LABEL_BYTES]) {
     /* 5e-06 as 5e-6 */
     snprintf(text, EP_AXIS_LABEL_BYTES, "%.3g", value);
     char *zero = strstr(text, "e-0");
-    if (zero == NULL) zero = strstr(text, "e+0");
-    if (zero != NULL) memmove(zero + 2, zero + 3, strlen(zero + 3) + 1);
+    if (!zero) zero = strstr(text, "e+0");
+    if (zero) memmove(zero + 2, zero + 3, strlen(zero + 3) + 1);
   }
 }

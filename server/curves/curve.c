@@ -49,7 +49,7 @@ static int64_t largest_find(const ep_curve_point *points, int64_t from, int64_t 
 int64_t ep_curve_thin(ep_curve_point *points, int64_t count, int64_t max_points) {
   if (count <= max_points || max_points < 2) return count;
   int64_t buckets = max_points - 2, kept = 1;
-  /* A kept point is written at or before its own place, and buckets are read behind it. */
+  /* A point is written at or before its own index, and buckets are read behind it. */
   for (int64_t bucket = 0; bucket < buckets; bucket++) {
     int64_t from = bucket_start(bucket, buckets, count);
     int64_t to = bucket_start(bucket + 1, buckets, count);
@@ -69,20 +69,20 @@ typedef struct {
   int64_t start_us; /* of the attempt that is being read; 0 = none was seen */
 } curve;
 
-/* When the epoch was over. The line's own time is that of its batch, which many lines share. */
+/* When the epoch ended: the time of the line is that of its batch, which many lines share. */
 static double wall_seconds(const curve *read, const ep_event *event) {
   if (read->start_us == 0) return (double)event->time_us / 1e6;
   return (double)read->start_us / 1e6 + event->progress.elapsed_seconds;
 }
 
-static ep_status add(curve *out, const ep_event *event, ep_error *error) {
+static ep_status point_add(curve *out, const ep_event *event, ep_error *error) {
   const ep_progress_record *record = &event->progress;
   if (out->count == CURVE_MEMORY_POINTS)
     out->count = ep_curve_thin(out->points, out->count, CURVE_MEMORY_POINTS / 2);
   if (out->count == out->capacity) {
     int64_t capacity = out->capacity ? out->capacity * 2 : 1024;
     ep_curve_point *grown = realloc(out->points, (size_t)capacity * sizeof *grown);
-    if (!grown) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the curve");
+    if (!grown) return ep_fail_memory(error);
     out->points = grown;
     out->capacity = capacity;
   }
@@ -96,15 +96,15 @@ static ep_status add(curve *out, const ep_event *event, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status add_lines(curve *out, const char *text, size_t bytes, ep_error *error) {
+static ep_status lines_add(curve *out, const char *text, size_t bytes, ep_error *error) {
   ep_status status = EP_OK;
-  for (const char *end = text + bytes; text < end && !status;) {
+  for (const char *end = text + bytes; text < end && status == EP_OK;) {
     const char *stop = memchr(text, '\n', (size_t)(end - text));
     size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
     ep_event event;
     status = ep_event_parse(text, length, &event, error);
-    if (!status && event.type == EP_EVENT_EPOCH) status = add(out, &event, error);
-    if (!status && (event.type == EP_EVENT_STARTED || event.type == EP_EVENT_RESTARTED))
+    if (status == EP_OK && event.type == EP_EVENT_EPOCH) status = point_add(out, &event, error);
+    if (status == EP_OK && (event.type == EP_EVENT_STARTED || event.type == EP_EVENT_RESTARTED))
       out->start_us = event.time_us;
     text += length + 1;
   }
@@ -115,18 +115,18 @@ ep_status ep_curve_read(ep_event_log *log, int64_t max_points, ep_curve_point **
                         int64_t *count, ep_error *error) {
   curve read = {0};
   char *buffer = malloc(CURVE_READ_BYTES);
-  ep_status status = buffer ? EP_OK : ep_fail(error, EP_NO_MEMORY, "not enough memory");
+  ep_status status = buffer ? EP_OK : ep_fail_memory(error);
   int64_t offset = 0;
   bool ended = false;
-  while (!status && !ended) {
+  while (status == EP_OK && !ended) {
     size_t bytes = 0;
     status = ep_event_log_read(log, offset, buffer, CURVE_READ_BYTES, &bytes, &ended, error);
-    if (status || bytes == 0) break;
-    status = add_lines(&read, buffer, bytes, error);
+    if (status != EP_OK || bytes == 0) break;
+    status = lines_add(&read, buffer, bytes, error);
     offset += (int64_t)bytes;
   }
   free(buffer);
-  if (status) {
+  if (status != EP_OK) {
     free(read.points);
     return status;
   }

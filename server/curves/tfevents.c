@@ -40,11 +40,11 @@ uint32_t ep_crc32c(const void *bytes, size_t count) {
 
 /* A checksum as a record holds it: rotated and moved, because a checksum of bytes that hold
  * checksums is weak (the format's own masking). */
-static uint32_t mask(uint32_t crc) {
+static uint32_t crc_mask(uint32_t crc) {
   return (crc >> 15 | crc << 17) + 0xA282EAD8;
 }
 
-static void put(uint8_t *out, uint64_t value, int bytes) {
+static void integer_put(uint8_t *out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; i++) out[i] = (uint8_t)(value >> 8 * i);
 }
 
@@ -55,34 +55,34 @@ typedef struct {
   bool failed;
 } file;
 
-static uint8_t *grow(file *out, size_t count) {
+static uint8_t *file_grow(file *out, size_t count) {
   if (out->capacity - out->count < count) {
     size_t capacity = (out->capacity + count) * 2;
     uint8_t *grown = realloc(out->bytes, capacity);
-    if (grown == NULL) return NULL;
+    if (!grown) return NULL;
     out->bytes = grown;
     out->capacity = capacity;
   }
-  uint8_t *place = out->bytes + out->count;
+  uint8_t *record = out->bytes + out->count;
   out->count += count;
-  return place;
+  return record;
 }
 
 /* Appends the message as a record, and empties it. */
 static void record_add(file *out, ep_protobuf *event) {
   size_t bytes = event->count;
-  uint8_t *place = NULL;
+  uint8_t *record = NULL;
   if (!out->failed && !event->failed)
-    place = grow(out, LENGTH_BYTES + CHECKSUM_BYTES + bytes + CHECKSUM_BYTES);
-  if (place == NULL) {
+    record = file_grow(out, LENGTH_BYTES + CHECKSUM_BYTES + bytes + CHECKSUM_BYTES);
+  if (!record) {
     out->failed = true;
     return;
   }
-  put(place, bytes, LENGTH_BYTES);
-  put(place + LENGTH_BYTES, mask(ep_crc32c(place, LENGTH_BYTES)), CHECKSUM_BYTES);
-  place += LENGTH_BYTES + CHECKSUM_BYTES;
-  memcpy(place, event->bytes, bytes);
-  put(place + bytes, mask(ep_crc32c(place, bytes)), CHECKSUM_BYTES);
+  integer_put(record, bytes, LENGTH_BYTES);
+  integer_put(record + LENGTH_BYTES, crc_mask(ep_crc32c(record, LENGTH_BYTES)), CHECKSUM_BYTES);
+  record += LENGTH_BYTES + CHECKSUM_BYTES;
+  memcpy(record, event->bytes, bytes);
+  integer_put(record + bytes, crc_mask(ep_crc32c(record, bytes)), CHECKSUM_BYTES);
   event->count = 0;
 }
 
@@ -91,9 +91,9 @@ typedef struct {
   ep_protobuf event, summary, value;
 } messages;
 
-static void scalar_add(messages *parts, const char *tag, double figure) {
+static void scalar_add(messages *parts, const char *tag, double value) {
   ep_protobuf_text(&parts->value, VALUE_TAG, tag);
-  ep_protobuf_float(&parts->value, VALUE_SIMPLE, (float)figure);
+  ep_protobuf_float(&parts->value, VALUE_SIMPLE, (float)value);
   ep_protobuf_bytes(&parts->summary, SUMMARY_VALUE, parts->value.bytes, parts->value.count);
   parts->summary.failed = parts->summary.failed || parts->value.failed;
   parts->value.count = 0;

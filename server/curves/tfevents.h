@@ -1,4 +1,4 @@
-/* tfevents.h: a job's curve as an event file of TensorBoard: a row of scalars for each point.
+/* tfevents.h: a job's curve as an event file of TensorBoard: scalars for each point.
  *
  * Format: records (TFRecord: length, its checksum, bytes, their checksum; see tfevents.c), each a
  * message tensorflow.Event (tensorflow/core/util/event.proto, fields 1 wall_time, 2 step,
@@ -11,10 +11,10 @@
 /* CRC-32C (Castagnoli), as iSCSI has it: of "123456789" it is 0xE3069283. */
 uint32_t ep_crc32c(const void *bytes, size_t count);
 
-/* The file's bytes, owned by the caller (free), and *bytes, how many: a first record that names the
- * version, then one for each point. Tags: "loss/train", "loss/validation", "error/train",
- * "error/validation", "train/elapsed_seconds"; a figure that is NaN because it does not apply (no
- * validation) has none, a loss that is not finite has. NULL: memory is short. */
+/* The file, *bytes long, owned by the caller (free); NULL: memory is short. A first record names
+ * the version, then there is one for each point. Tags: "loss/train", "loss/validation",
+ * "error/train", "error/validation", "train/elapsed_seconds". A value that does not apply (NaN:
+ * there is no validation) has no scalar; a training loss that is not finite has one. */
 void *ep_tfevents_format(const ep_curve_point *points, int64_t count, size_t *bytes);
 
 #endif

@@ -1,10 +1,7 @@
-/* event_log.c: see eventlog.h.
- *
- * Seq numbers start at 1 and have no gaps, so a line's seq is its line number; every 64th line's
- * offset is kept. One appender at a time writes outside the mutex and then publishes the new end:
- * readers only ever look below it. A failed write is cut off again, and what follows is written
- * anew from memory: pages that a failed fsync left marked clean are never trusted. Lines that are
- * held are not in the file yet, so nothing else is true of them than of lines not yet appended. */
+/* The first seq is 1 and there are no gaps, so a line's seq is its line number; the offset of every
+ * 64th line is in memory. One appender at a time writes outside the mutex, then publishes the end;
+ * readers never look beyond it. A failed write is cut off, and its lines are written anew from
+ * memory: pages that a failed fsync left marked clean are not trusted. */
 #include "server/events/event_log.h"
 
 #include <assert.h>
@@ -38,17 +35,17 @@ typedef struct {
 
 struct ep_event_log {
   int fd;
-  char *folder;          /* that it lies in; owned */
-  bool placed;           /* its name and its folder's are on disk; the appender's */
+  char *folder;          /* of the log; owned */
+  bool synced;           /* its name and its folder's are on disk; the appender's */
   line_batch held;       /* the appender's */
-  pthread_mutex_t mutex; /* guards everything below but wakes */
+  pthread_mutex_t mutex; /* guards everything below but the subscribers */
   pthread_cond_t appended;
   bool appending;
   ep_event_log_tail tail;  /* with what is held */
   ep_event_log_tail shown; /* what readers see of the file */
   int64_t *marks;          /* [marks_capacity] offset of line 0, 64, 128, …; owned */
   int64_t marks_capacity;
-  ep_subscribers wakes;
+  ep_subscribers subscribers;
 };
 
 static int64_t marks_needed(int64_t lines) {
@@ -61,7 +58,7 @@ static ep_status marks_reserve(ep_event_log *log, int64_t lines, ep_error *error
   if (needed <= log->marks_capacity) return EP_OK;
   int64_t capacity = needed + needed / 2 + 4;
   int64_t *marks = realloc(log->marks, (size_t)capacity * sizeof *marks);
-  if (marks == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log's index");
+  if (!marks) return ep_fail_memory(error);
   log->marks = marks;
   log->marks_capacity = capacity;
   return EP_OK;
@@ -81,7 +78,7 @@ static ep_status read_at(int fd, char *buffer, size_t bytes, int64_t offset, siz
   return EP_OK;
 }
 
-/* What the first pass over a log remembers. */
+/* Of the first pass over a log. */
 typedef struct {
   int64_t epoch_offset; /* of the last epoch line, -1 = none */
   size_t epoch_bytes;
@@ -90,7 +87,7 @@ typedef struct {
   bool ended;
 } scan_result;
 
-/* Looks at one line without reading it as JSON: ep_event_format always writes the type third. */
+/* Finds a line's type without reading it as JSON: ep_event_format always writes it third. */
 static void line_scan(const char *line, size_t bytes, int64_t offset, ep_event_log_tail *tail,
                       scan_result *scan) {
   static const char key[] = "\"type\":\"";
@@ -98,7 +95,7 @@ static void line_scan(const char *line, size_t bytes, int64_t offset, ep_event_l
   const char *type = memmem(line, within, key, sizeof key - 1);
   scan->last_offset = offset;
   scan->last_bytes = bytes;
-  if (type == NULL) return;
+  if (!type) return;
   type += sizeof key - 1;
   if (strncmp(type, "epoch\"", 6) == 0) {
     scan->epoch_offset = offset;
@@ -110,7 +107,7 @@ static void line_scan(const char *line, size_t bytes, int64_t offset, ep_event_l
   }
 }
 
-/* Walks the whole lines of the file: counts, marks, remembers. */
+/* Walks the whole lines of the file: fills in tail, marks and scan. */
 static ep_status log_scan(ep_event_log *log, char *buffer, scan_result *scan, ep_error *error) {
   ep_event_log_tail *tail = &log->tail;
   for (;;) {
@@ -118,7 +115,7 @@ static ep_status log_scan(ep_event_log *log, char *buffer, scan_result *scan, ep
     ep_status status = read_at(log->fd, buffer, SCAN_BYTES, tail->bytes, &got, error);
     if (status != EP_OK) return status;
     const char *line = buffer, *end = buffer + got;
-    for (const char *newline = memchr(line, '\n', (size_t)(end - line)); newline != NULL;
+    for (const char *newline = memchr(line, '\n', (size_t)(end - line)); newline;
          newline = memchr(line, '\n', (size_t)(end - line))) {
       size_t bytes = (size_t)(newline + 1 - line);
       status = marks_reserve(log, tail->last_seq + 1, error);
@@ -149,7 +146,7 @@ static ep_status log_load(ep_event_log *log, ep_error *error) {
   ep_event event = {0};
   struct stat state;
   char *buffer = malloc(SCAN_BYTES);
-  if (buffer == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory to read an event log");
+  if (!buffer) return ep_fail_memory(error);
   ep_status status = log_scan(log, buffer, &scan, error);
   if (status == EP_OK && scan.epoch_offset >= 0) {
     status = line_read(log, buffer, scan.epoch_offset, scan.epoch_bytes, &event, error);
@@ -173,20 +170,20 @@ static ep_status log_load(ep_event_log *log, ep_error *error) {
 ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *error) {
   *out = NULL;
   ep_event_log *log = calloc(1, sizeof *log);
-  if (log == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+  if (!log) return ep_fail_memory(error);
   pthread_mutex_init(&log->mutex, NULL);
   pthread_cond_init(&log->appended, NULL);
-  ep_subscribers_init(&log->wakes);
+  ep_subscribers_init(&log->subscribers);
   ep_status status = EP_OK;
   log->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   log->folder = strdup(path);
-  if (log->folder == NULL) {
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+  if (!log->folder) {
+    status = ep_fail_memory(error);
   } else if (log->fd < 0) {
     status = ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
   } else {
     char *name = strrchr(log->folder, '/');
-    assert(name != NULL);
+    assert(name);
     *name = 0;
     status = log_load(log, error);
   }
@@ -199,13 +196,13 @@ ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *erro
 }
 
 void ep_event_log_close(ep_event_log *log) {
-  if (log == NULL) return;
+  if (!log) return;
   if (log->fd >= 0) close(log->fd);
   free(log->folder);
   free(log->held.text);
   free(log->held.starts);
   free(log->marks);
-  ep_subscribers_deinit(&log->wakes);
+  ep_subscribers_deinit(&log->subscribers);
   pthread_cond_destroy(&log->appended);
   pthread_mutex_destroy(&log->mutex);
   free(log);
@@ -216,14 +213,14 @@ static ep_status batch_reserve(line_batch *batch, ep_error *error) {
   if (batch->count == batch->starts_capacity) {
     int capacity = batch->starts_capacity * 2 + 64;
     size_t *starts = realloc(batch->starts, (size_t)capacity * sizeof *starts);
-    if (starts == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    if (!starts) return ep_fail_memory(error);
     batch->starts = starts;
     batch->starts_capacity = capacity;
   }
   if (batch->capacity - batch->bytes < EP_LIMIT_EVENT_BYTES) {
     size_t capacity = batch->capacity * 2 + EP_LIMIT_EVENT_BYTES;
     char *text = realloc(batch->text, capacity);
-    if (text == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for events");
+    if (!text) return ep_fail_memory(error);
     batch->text = text;
     batch->capacity = capacity;
   }
@@ -253,18 +250,17 @@ static ep_status batch_format(line_batch *batch, ep_event *events, int count,
   return EP_OK;
 }
 
-/* Waits for the lines, and the first time for the names that lead to them: the log's and that of
- * its folder, which nobody else waits for. */
+/* Syncs the lines, and the first time the names that lead to them: of the log and of its folder. */
 static ep_status lines_sync(ep_event_log *log, ep_error *error) {
   char above[EP_PATH_BYTES];
-  ep_status status = ep_data_dir_path(above, error, log->folder, "..", NULL);
+  ep_status status = ep_path_join(above, error, log->folder, "..", NULL);
   ep_disk_wait waits[] = {{log->fd, "an event log"}, {-1, log->folder}, {-1, above}};
-  if (status == EP_OK) status = ep_disk_waits(waits, log->placed ? 1 : 3, error);
-  log->placed = log->placed || status == EP_OK;
+  if (status == EP_OK) status = ep_disk_waits(waits, log->synced ? 1 : 3, error);
+  log->synced = log->synced || status == EP_OK;
   return status;
 }
 
-/* Writes what is held, from the end that readers see; a failure leaves the file as it was. */
+/* Writes the held lines at the published end; a failure leaves the file as it was. */
 static ep_status batch_write(ep_event_log *log, bool sync, ep_error *error) {
   const line_batch *batch = &log->held;
   int64_t offset = log->shown.bytes;
@@ -285,7 +281,7 @@ static ep_status batch_write(ep_event_log *log, bool sync, ep_error *error) {
   return status;
 }
 
-/* Makes the lines visible. The mutex is held, the room for marks is there. */
+/* Makes the held lines visible. The mutex is held, and the marks have room. */
 static void batch_publish(ep_event_log *log) {
   line_batch *batch = &log->held;
   int64_t line = log->shown.last_seq;
@@ -300,10 +296,10 @@ static void batch_publish(ep_event_log *log) {
 
 typedef enum { HOLD, WRITE, SYNC } append_mode;
 
-/* Adds lines, and with WRITE or SYNC writes all that is held. On failure nothing was added, and
- * what was held still is. */
-static ep_status append(ep_event_log *log, ep_event *events, int count, append_mode mode,
-                        ep_error *error) {
+/* Adds lines, and with WRITE or SYNC writes all that are held. On failure no line was added, and
+ * those held before still are. */
+static ep_status lines_append(ep_event_log *log, ep_event *events, int count, append_mode mode,
+                              ep_error *error) {
   line_batch *held = &log->held;
   pthread_mutex_lock(&log->mutex);
   while (log->appending) pthread_cond_wait(&log->appended, &log->mutex);
@@ -333,24 +329,25 @@ static ep_status append(ep_event_log *log, ep_event *events, int count, append_m
   pthread_cond_signal(&log->appended);
   pthread_mutex_unlock(&log->mutex);
   if (lines > 0) ep_metrics_add(EP_COUNTER_EVENT_LINES, (uint64_t)lines);
-  if (lines > 0 && ep_subscribers_mark(&log->wakes, 0, 0)) ep_subscribers_call(&log->wakes);
+  if (lines > 0 && ep_subscribers_mark(&log->subscribers, 0, 0))
+    ep_subscribers_call(&log->subscribers);
   return status;
 }
 
 ep_status ep_event_log_append(ep_event_log *log, ep_event *events, int count, ep_error *error) {
-  return append(log, events, count, SYNC, error);
+  return lines_append(log, events, count, SYNC, error);
 }
 
 ep_status ep_event_log_append_copy(ep_event_log *log, ep_event *event, ep_error *error) {
-  return append(log, event, 1, WRITE, error);
+  return lines_append(log, event, 1, WRITE, error);
 }
 
 ep_status ep_event_log_hold(ep_event_log *log, ep_event *events, int count, ep_error *error) {
-  return append(log, events, count, HOLD, error);
+  return lines_append(log, events, count, HOLD, error);
 }
 
 ep_status ep_event_log_flush(ep_event_log *log, ep_error *error) {
-  return append(log, NULL, 0, SYNC, error);
+  return lines_append(log, NULL, 0, SYNC, error);
 }
 
 void ep_event_log_get_tail(ep_event_log *log, ep_event_log_tail *out) {
@@ -361,14 +358,14 @@ void ep_event_log_get_tail(ep_event_log *log, ep_event_log_tail *out) {
 
 /* Offset in `text` after `lines` newlines, or -1 when there are fewer; *lines is what is left. */
 static int64_t lines_skip(const char *text, size_t bytes, int64_t *lines) {
-  const char *place = text, *end = text + bytes;
+  const char *at = text, *end = text + bytes;
   while (*lines > 0) {
-    const char *newline = memchr(place, '\n', (size_t)(end - place));
-    if (newline == NULL) return -1;
-    place = newline + 1;
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    if (!newline) return -1;
+    at = newline + 1;
     --*lines;
   }
-  return place - text;
+  return at - text;
 }
 
 int64_t ep_event_log_offset_after(ep_event_log *log, int64_t after) {
@@ -398,13 +395,13 @@ ep_status ep_event_log_read(ep_event_log *log, int64_t offset, char *buffer, siz
   pthread_mutex_unlock(&log->mutex);
   *ended = shown.ended && offset >= shown.bytes;
   if (offset < 0 || offset >= shown.bytes) return EP_OK;
-  size_t wanted = capacity;
-  if ((int64_t)wanted > shown.bytes - offset) wanted = (size_t)(shown.bytes - offset);
+  size_t length = capacity;
+  if ((int64_t)length > shown.bytes - offset) length = (size_t)(shown.bytes - offset);
   size_t got = 0;
-  ep_status status = read_at(log->fd, buffer, wanted, offset, &got, error);
+  ep_status status = read_at(log->fd, buffer, length, offset, &got, error);
   if (status != EP_OK) return status;
   const char *newline = memrchr(buffer, '\n', got);
-  if (newline == NULL)
+  if (!newline)
     return ep_fail(error, EP_TOO_LARGE, "a line of the event log is longer than the buffer");
   *bytes = (size_t)(newline + 1 - buffer);
   *ended = shown.ended && offset + (int64_t)*bytes >= shown.bytes;
@@ -412,9 +409,9 @@ ep_status ep_event_log_read(ep_event_log *log, int64_t offset, char *buffer, siz
 }
 
 uint64_t ep_event_log_subscribe(ep_event_log *log, ep_event_log_wake *wake, void *context) {
-  return ep_subscribers_add(&log->wakes, 0, false, wake, context);
+  return ep_subscribers_add(&log->subscribers, 0, false, wake, context);
 }
 
 void ep_event_log_unsubscribe(ep_event_log *log, uint64_t token) {
-  ep_subscribers_remove(&log->wakes, token);
+  ep_subscribers_remove(&log->subscribers, token);
 }

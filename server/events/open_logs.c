@@ -1,4 +1,3 @@
-/* open_logs.c: see logs.h. */
 #include "server/events/open_logs.h"
 
 #include <assert.h>
@@ -15,7 +14,7 @@ void ep_open_logs_init(ep_open_logs *logs, const char *data_dir) {
 }
 
 void ep_open_logs_deinit(ep_open_logs *logs) {
-  for (ep_open_log *entry = logs->entries, *next; entry != NULL; entry = next) {
+  for (ep_open_log *entry = logs->entries, *next; entry; entry = next) {
     next = entry->next;
     ep_event_log_close(entry->log);
     free(entry);
@@ -24,29 +23,31 @@ void ep_open_logs_deinit(ep_open_logs *logs) {
   pthread_mutex_destroy(&logs->mutex);
 }
 
-/* One holder less; the last one gets the entry to close and free. The mutex is held. */
+/* One holder less. Returns the entry when that was the last one, to be closed and freed; else NULL.
+ * The mutex is held. */
 static ep_open_log *entry_drop(ep_open_logs *logs, ep_open_log *entry) {
   if (--entry->holders > 0) return NULL;
-  ep_open_log **place = &logs->entries;
-  while (*place != entry) place = &(*place)->next;
-  *place = entry->next;
+  ep_open_log **link = &logs->entries;
+  while (*link != entry) link = &(*link)->next;
+  *link = entry->next;
   return entry;
 }
 
 static void entry_free(ep_open_log *entry) {
-  if (entry == NULL) return;
+  if (!entry) return;
   ep_event_log_close(entry->log);
   free(entry);
 }
 
-/* Finds or adds the entry of a job and holds it; *add is true for one that must be opened. */
+/* Finds or adds the entry of a job and holds it; *add: it must be opened. NULL: memory is short.
+ * The mutex is held. */
 static ep_open_log *entry_hold(ep_open_logs *logs, const char *id, bool *add) {
   ep_open_log *entry = logs->entries;
-  while (entry != NULL && (entry->failed || strcmp(entry->id, id) != 0)) entry = entry->next;
-  *add = entry == NULL;
-  if (entry == NULL) {
+  while (entry && (entry->failed || strcmp(entry->id, id) != 0)) entry = entry->next;
+  *add = !entry;
+  if (!entry) {
     entry = calloc(1, sizeof *entry);
-    if (entry == NULL) return NULL;
+    if (!entry) return NULL;
     snprintf(entry->id, sizeof entry->id, "%s", id);
     entry->next = logs->entries;
     logs->entries = entry;
@@ -58,11 +59,11 @@ static ep_open_log *entry_hold(ep_open_logs *logs, const char *id, bool *add) {
 static ep_status entry_open(const ep_open_logs *logs, const char *id, ep_event_log **log,
                             ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_data_dir_path(path, error, logs->data_dir, "jobs", id, NULL);
+  ep_status status = ep_path_join(path, error, logs->data_dir, "jobs", id, NULL);
   if (status != EP_OK) return status;
   if (!ep_data_dir_exists(path))
     return ep_fail(error, EP_NOT_FOUND, "the folder of job %s is gone", id);
-  status = ep_data_dir_path(path, error, logs->data_dir, "jobs", id, "events.ndjson", NULL);
+  status = ep_path_join(path, error, logs->data_dir, "jobs", id, EP_EVENTS_FILE, NULL);
   return status == EP_OK ? ep_event_log_open(path, log, error) : status;
 }
 
@@ -74,8 +75,8 @@ ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log *
   ep_status status = EP_OK;
   pthread_mutex_lock(&logs->mutex);
   ep_open_log *entry = entry_hold(logs, id, &add), *last = NULL;
-  if (entry == NULL) {
-    status = ep_fail(error, EP_NO_MEMORY, "no memory for an event log");
+  if (!entry) {
+    status = ep_fail_memory(error);
   } else if (add) {
     ep_event_log *log = NULL;
     pthread_mutex_unlock(&logs->mutex);
@@ -85,12 +86,12 @@ ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log *
     entry->failed = status != EP_OK;
     pthread_cond_broadcast(&logs->opened);
   } else {
-    while (entry->log == NULL && !entry->failed) pthread_cond_wait(&logs->opened, &logs->mutex);
+    while (!entry->log && !entry->failed) pthread_cond_wait(&logs->opened, &logs->mutex);
     if (entry->failed) status = ep_fail(error, EP_IO, "the events of job %s cannot be read", id);
   }
   if (status == EP_OK) {
     *out = entry->log;
-  } else if (entry != NULL) {
+  } else if (entry) {
     last = entry_drop(logs, entry);
   }
   pthread_mutex_unlock(&logs->mutex);
@@ -99,11 +100,11 @@ ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log *
 }
 
 void ep_open_logs_release(ep_open_logs *logs, ep_event_log *log) {
-  if (log == NULL) return;
+  if (!log) return;
   pthread_mutex_lock(&logs->mutex);
   ep_open_log *entry = logs->entries;
-  while (entry != NULL && entry->log != log) entry = entry->next;
-  assert(entry != NULL);
+  while (entry && entry->log != log) entry = entry->next;
+  assert(entry);
   ep_open_log *last = entry_drop(logs, entry);
   pthread_mutex_unlock(&logs->mutex);
   entry_free(last);

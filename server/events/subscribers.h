@@ -1,8 +1,7 @@
-/* subscribers.h: who wants to be called when something happens: subscriptions, each with a key.
- * Calls are made with no lock held; a subscription that was removed is never called afterwards.
+/* subscribers.h: functions that are called when something happens, each with a key. A call holds no
+ * lock. A subscription that was removed is not called afterwards.
  *
- * Thread-safe. Kept as one array that is walked: 10,000 watchers are a walk of some 20
- * microseconds. */
+ * Thread-safe. One array that is walked: 10,000 subscriptions take some 20 microseconds. */
 #ifndef EP_SERVER_EVENTS_SUBSCRIBERS_H
 #define EP_SERVER_EVENTS_SUBSCRIBERS_H
 
@@ -17,9 +16,9 @@ typedef struct {
   ep_wake *wake; /* NULL: the slot is free */
   void *context;
   uint64_t key;
-  uint32_t generation; /* tells a slot's users apart, so that a stale token does nothing */
+  uint32_t generation; /* part of the token: a stale one does not match */
   bool once, due, running;
-  pthread_t caller; /* the thread that it runs in */
+  pthread_t caller; /* while running: the thread */
 } ep_subscribers_slot;
 
 typedef struct {
@@ -30,22 +29,23 @@ typedef struct {
   uint32_t used; /* slots not free */
 } ep_subscribers;
 
-void ep_subscribers_init(ep_subscribers *wakes);
-void ep_subscribers_deinit(ep_subscribers *wakes);
+void ep_subscribers_init(ep_subscribers *subscribers);
+void ep_subscribers_deinit(ep_subscribers *subscribers);
 
-/* `once`: forgotten after its first call. Returns a token, 0 when memory is short. */
-uint64_t ep_subscribers_add(ep_subscribers *wakes, uint64_t key, bool once, ep_wake *wake,
+/* once: removed after its first call. Returns a token; 0: memory is short. */
+uint64_t ep_subscribers_add(ep_subscribers *subscribers, uint64_t key, bool once, ep_wake *wake,
                             void *context);
 
-/* Waits for a call that is under way, unless it is that call which removes itself. A token that is
- * no longer known is ignored. */
-void ep_subscribers_remove(ep_subscribers *wakes, uint64_t token);
+/* Waits for a call that is under way, unless that call itself removes the subscription. A stale
+ * token is ignored. */
+void ep_subscribers_remove(ep_subscribers *subscribers, uint64_t token);
 
-/* Marks the subscriptions with (key & mask) == value as due; true when there is any. */
-bool ep_subscribers_mark(ep_subscribers *wakes, uint64_t mask, uint64_t value);
-bool ep_subscribers_mark_token(ep_subscribers *wakes, uint64_t token);
+/* Marks the subscriptions with (key & mask) == value as due; true: there is one. */
+bool ep_subscribers_mark(ep_subscribers *subscribers, uint64_t mask, uint64_t value);
+bool ep_subscribers_mark_token(ep_subscribers *subscribers, uint64_t token);
 
-/* Calls all that are due, but for those that another thread is calling: that one calls again. */
-void ep_subscribers_call(ep_subscribers *wakes);
+/* Calls all that are due, but for those that another thread is calling: that thread calls them
+ * again. */
+void ep_subscribers_call(ep_subscribers *subscribers);
 
 #endif

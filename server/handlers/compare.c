@@ -5,12 +5,12 @@
 #include "api/responses/compare.h"
 #include "api/responses/curve.h"
 #include "server/curves/curve.h"
-#include "server/handlers/routes.h"
+#include "server/handlers/handlers.h"
 #include "server/process/id.h"
 
-enum { POINTS = 1000 }; /* of a curve, unless it was said */
+enum { POINTS = 1000 }; /* of a curve, by default */
 
-/* What is compared, as it was read. */
+/* The jobs that are compared. */
 typedef struct {
   char ids[EP_LIMIT_COMPARED_JOBS][EP_ID_BYTES];
   ep_job_copy *copies[EP_LIMIT_COMPARED_JOBS];    /* owned */
@@ -27,7 +27,7 @@ static void comparison_destroy(comparison *compared) {
   free(compared);
 }
 
-/* Takes the next id of "a,b,c"; at: moved behind it. */
+/* Takes the next id of "a,b,c" and moves *at behind it. */
 static ep_status id_read(const char **at, comparison *compared, ep_error *error) {
   size_t bytes = strcspn(*at, ",");
   if (compared->count == EP_LIMIT_COMPARED_JOBS)
@@ -48,7 +48,7 @@ static ep_status id_read(const char **at, comparison *compared, ep_error *error)
 static ep_status ids_read(const char *text, comparison *compared, ep_error *error) {
   if (!text) return ep_fail(error, EP_MALFORMED, "?jobs= is needed: ids with commas between");
   ep_status status = id_read(&text, compared, error);
-  while (!status && *text == ',') {
+  while (status == EP_OK && *text == ',') {
     text++;
     status = id_read(&text, compared, error);
   }
@@ -60,11 +60,11 @@ static ep_status curve_read(ep_jobs *jobs, comparison *compared, int i, int64_t 
   ep_event_log *log;
   int64_t count = 0;
   ep_status status = ep_jobs_retain_log(jobs, compared->ids[i], &log, error);
-  if (status) return status;
+  if (status != EP_OK) return status;
   status = ep_curve_read(log, max_points, &compared->points[i], &count, error);
   ep_jobs_release_log(jobs, log);
   compared->jobs[i].points = compared->points[i];
-  compared->jobs[i].points_count = status ? 0 : count;
+  compared->jobs[i].points_count = status == EP_OK ? count : 0;
   return status;
 }
 
@@ -72,9 +72,9 @@ static ep_status curve_read(ep_jobs *jobs, comparison *compared, int i, int64_t 
 static ep_status jobs_read(ep_jobs *jobs, comparison *compared, int64_t max_points,
                            ep_error *error) {
   ep_status status = EP_OK;
-  for (int i = 0; !status && i < compared->count; i++) {
+  for (int i = 0; status == EP_OK && i < compared->count; i++) {
     status = ep_jobs_copy(jobs, compared->ids[i], &compared->copies[i], error);
-    if (status) break;
+    if (status != EP_OK) break;
     compared->jobs[i].job = ep_job_copy_view(compared->copies[i]);
     if (max_points > 0) status = curve_read(jobs, compared, i, max_points, error);
   }
@@ -86,23 +86,23 @@ ep_route_result ep_route_compare_get(ep_exchange *exchange) {
   const ep_request *request = &exchange->request;
   ep_error error = {0};
   int64_t max_points;
-  int format, wanted = ep_request_names(request, "Accept", "text/csv");
+  int format, fallback = ep_request_names(request, "Accept", "text/csv");
   char *text = NULL;
   comparison *compared = calloc(1, sizeof *compared);
-  if (!compared) return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "no memory to compare jobs");
-  ep_status status = ep_request_word(request, "format", FORMATS, wanted, &format, &error);
-  if (!status)
+  if (!compared) return ep_exchange_fail_memory(exchange);
+  ep_status status = ep_request_word(request, "format", FORMATS, fallback, &format, &error);
+  if (status == EP_OK)
     status = ep_request_integer(request, "max_points", 2, EP_LIMIT_COMPARED_POINTS, POINTS,
                                 &max_points, &error);
-  if (!status) status = ids_read(ep_request_query(request, "jobs"), compared, &error);
-  if (!status)
+  if (status == EP_OK) status = ids_read(ep_request_query(request, "jobs"), compared, &error);
+  if (status == EP_OK)
     status = jobs_read(exchange->server->jobs, compared, format == 0 ? max_points : 0, &error);
-  if (!status)
+  if (status == EP_OK)
     status = format == 0 ? ep_comparison_format_json(compared->jobs, compared->count, &text, &error)
                          : ep_comparison_format_csv(compared->jobs, compared->count, &text, &error);
   comparison_destroy(compared);
-  if (status) return ep_exchange_fail(exchange, &error);
+  if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   if (format == 0) return ep_exchange_json(exchange, text);
-  ep_response_take_text(&exchange->answer, 200, "text/csv; charset=utf-8", text);
-  return EP_ROUTE_ANSWERED;
+  ep_response_take_text(&exchange->response, 200, "text/csv; charset=utf-8", text);
+  return EP_ROUTE_DONE;
 }

@@ -1,11 +1,11 @@
-/* The page for people, and its files. Open to all: it holds nothing but itself, and asks for the
- * token before it asks for anything else. */
+/* The dashboard: a page and its files. Open to all: they hold no data; the page sends the token
+ * that its reader enters. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "server/handlers/dashboard_files.h"
-#include "server/handlers/routes.h"
+#include "server/handlers/handlers.h"
 
 static const ep_asset *asset_find(const char *name) {
   for (const ep_asset *asset = EP_ASSETS; asset->name; asset++)
@@ -13,18 +13,18 @@ static const ep_asset *asset_find(const char *name) {
   return NULL;
 }
 
-/* What a browser may do with it: load and ask this daemon alone, and let no other page hold it. */
-static void headers_add(ep_response *answer) {
-  ep_response_header_add(answer, "Content-Security-Policy",
+/* A browser may load from this daemon alone and may not frame the page. */
+static void headers_add(ep_response *response) {
+  ep_response_header_add(response, "Content-Security-Policy",
                          "default-src 'none'; script-src 'self'; style-src 'self'; "
                          "img-src 'self' data:; connect-src 'self'; font-src 'none'; "
                          "form-action 'none'; base-uri 'none'; frame-ancestors 'none'");
-  ep_response_header_add(answer, "Referrer-Policy", "no-referrer");
-  ep_response_header_add(answer, "Cross-Origin-Opener-Policy", "same-origin");
-  ep_response_header_add(answer, "Cross-Origin-Resource-Policy", "same-origin");
+  ep_response_header_add(response, "Referrer-Policy", "no-referrer");
+  ep_response_header_add(response, "Cross-Origin-Opener-Policy", "same-origin");
+  ep_response_header_add(response, "Cross-Origin-Resource-Policy", "same-origin");
 }
 
-/* Whether Accept-Encoding names gzip, and not only to refuse it. */
+/* Whether Accept-Encoding allows gzip. */
 static bool takes_gzip(const ep_request *request) {
   const char *at = ep_request_header(request, "Accept-Encoding");
   while (at && *at) {
@@ -39,28 +39,28 @@ static bool takes_gzip(const ep_request *request) {
   return false;
 }
 
-/* The asset, compressed for who takes that. `vary` is a literal: what the answer depends on. The
- * browser asks every time and is told 304, so that a page and a daemon of two versions never meet.
- */
-static ep_route_result serve(ep_exchange *exchange, const ep_asset *asset, const char *vary) {
-  ep_response *answer = &exchange->answer;
+/* The asset, compressed if the client takes that. vary: a literal, the headers that the response
+ * depends on. The browser revalidates every time, so that page and daemon have the same version. */
+static ep_route_result asset_serve(ep_exchange *exchange, const ep_asset *asset, const char *vary) {
+  ep_response *response = &exchange->response;
   bool compressed = takes_gzip(&exchange->request);
   char etag[2][48];
   snprintf(etag[0], sizeof etag[0], "\"%s\"", asset->hash);
   snprintf(etag[1], sizeof etag[1], "\"%s-gzip\"", asset->hash);
   if (ep_request_matches(&exchange->request, etag[compressed]))
-    ep_response_empty(answer, 304);
+    ep_response_empty(response, 304);
   else if (compressed)
-    ep_response_constant(answer, 200, asset->type, (const char *)asset->gzip, asset->gzip_count);
+    ep_response_constant(response, 200, asset->type, (const char *)asset->gzip, asset->gzip_count);
   else
-    ep_response_constant(answer, 200, asset->type, (const char *)asset->bytes, asset->bytes_count);
-  if (compressed && answer->status == 200)
-    ep_response_header_add(answer, "Content-Encoding", "gzip");
-  ep_response_header_add(answer, "ETag", "%s", etag[compressed]);
-  ep_response_header_add(answer, "Cache-Control", "no-cache");
-  ep_response_header_add(answer, "Vary", "%s", vary);
-  headers_add(answer);
-  return EP_ROUTE_ANSWERED;
+    ep_response_constant(response, 200, asset->type, (const char *)asset->bytes,
+                         asset->bytes_count);
+  if (compressed && response->status == 200)
+    ep_response_header_add(response, "Content-Encoding", "gzip");
+  ep_response_header_add(response, "ETag", "%s", etag[compressed]);
+  ep_response_header_add(response, "Cache-Control", "no-cache");
+  ep_response_header_add(response, "Vary", "%s", vary);
+  headers_add(response);
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_route_asset_get(ep_exchange *exchange) {
@@ -70,7 +70,7 @@ ep_route_result ep_route_asset_get(ep_exchange *exchange) {
     return ep_exchange_fail_with(exchange, EP_NOT_FOUND, "the dashboard has no file %.200s%s",
                                  exchange->request.path,
                                  EP_ASSETS->name ? "" : ": this build has no dashboard");
-  return serve(exchange, asset, "Accept-Encoding");
+  return asset_serve(exchange, asset, "Accept-Encoding");
 }
 
 #define TEXT                                                                                    \
@@ -89,27 +89,27 @@ ep_route_result ep_route_asset_get(ep_exchange *exchange) {
   "wanted."                                                                                   \
   "\nTo get one: docker/install dashboard, then cmake -DEPOCHD_DASHBOARD=ON and build again.\n"
 
-/* To who does not ask for a page: curl, most often. */
-static ep_route_result serve_text(ep_exchange *exchange) {
+/* For a client that does not accept HTML, such as curl. */
+static ep_route_result text_serve(ep_exchange *exchange) {
   static const char WITH[] = TEXT "A browser gets the dashboard at this address.\n";
   static const char WITHOUT[] = TEXT NO_DASHBOARD;
   bool with = asset_find("index.html") != NULL;
-  ep_response_constant(&exchange->answer, 200, "text/plain; charset=utf-8", with ? WITH : WITHOUT,
+  ep_response_constant(&exchange->response, 200, "text/plain; charset=utf-8", with ? WITH : WITHOUT,
                        with ? sizeof WITH - 1 : sizeof WITHOUT - 1);
-  ep_response_header_add(&exchange->answer, "Vary", "Accept");
-  return EP_ROUTE_ANSWERED;
+  ep_response_header_add(&exchange->response, "Vary", "Accept");
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_route_root_get(ep_exchange *exchange) {
   static const char WITHOUT[] =
       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>epochd</title>\n"
       "<h1>epochd " EP_VERSION "</h1>\n<pre>" TEXT NO_DASHBOARD "</pre>\n</html>\n";
-  if (!ep_request_names(&exchange->request, "Accept", "text/html")) return serve_text(exchange);
+  if (!ep_request_names(&exchange->request, "Accept", "text/html")) return text_serve(exchange);
   const ep_asset *page = asset_find("index.html");
-  if (page) return serve(exchange, page, "Accept, Accept-Encoding");
-  ep_response_constant(&exchange->answer, 200, "text/html; charset=utf-8", WITHOUT,
+  if (page) return asset_serve(exchange, page, "Accept, Accept-Encoding");
+  ep_response_constant(&exchange->response, 200, "text/html; charset=utf-8", WITHOUT,
                        sizeof WITHOUT - 1);
-  ep_response_header_add(&exchange->answer, "Vary", "Accept");
-  headers_add(&exchange->answer);
-  return EP_ROUTE_ANSWERED;
+  ep_response_header_add(&exchange->response, "Vary", "Accept");
+  headers_add(&exchange->response);
+  return EP_ROUTE_DONE;
 }

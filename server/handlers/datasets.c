@@ -3,16 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/data/datasets/dataset.h"
 #include "engine/data/formats/ingest.h"
-#include "server/handlers/routes.h"
+#include "server/datasets/datasets.h"
+#include "server/handlers/handlers.h"
 #include "server/process/data_dir.h"
 
-enum {
-  OUTPUT_RATIO = 16 /* "1," is 2 bytes as CSV and 8 as a float64; a gz of such a table is less */
-};
-
-static ep_status read_options(const ep_request *request, ep_ingest_options *options,
+static ep_status options_read(const ep_request *request, ep_ingest_options *options,
                               ep_error *error) {
   static const char *const HEADER[] = {"true", "false", NULL};
   static const char *const DELIMITERS[] = {",",         ";",    "|",   "comma",
@@ -20,8 +16,9 @@ static ep_status read_options(const ep_request *request, ep_ingest_options *opti
   static const char BYTES[] = ",;|,;|\t";
   int header, delimiter;
   ep_status status = ep_request_word(request, "header", HEADER, -1, &header, error);
-  if (!status) status = ep_request_word(request, "delimiter", DELIMITERS, -1, &delimiter, error);
-  if (status) return status;
+  if (status == EP_OK)
+    status = ep_request_word(request, "delimiter", DELIMITERS, -1, &delimiter, error);
+  if (status != EP_OK) return status;
   *options = (ep_ingest_options){.delimiter = delimiter < 0 ? 0 : BYTES[delimiter],
                                  .header = header < 0    ? 0
                                            : header == 0 ? 1
@@ -29,7 +26,7 @@ static ep_status read_options(const ep_request *request, ep_ingest_options *opti
   return EP_OK;
 }
 
-/* Which part the path names: its last two segments are of the route's own. */
+/* The part that the route's path names in its last two segments. */
 static void part_find(const ep_route *route, ep_split *split, ep_role *role) {
   const char *path = route->path;
   *role = path[strlen(path) - 1] == 'x' ? EP_ROLE_X : EP_ROLE_Y;
@@ -38,93 +35,96 @@ static void part_find(const ep_route *route, ep_split *split, ep_role *role) {
                                     : EP_SPLIT_VALIDATION;
 }
 
-static ep_status read_upload(ep_exchange *exchange, const char *folder,
+static ep_status upload_read(ep_exchange *exchange, const char *folder,
                              const ep_ingest_options *options, bool part, ep_error *error) {
   ep_dataset_meta meta = {0};
   ep_split split;
   ep_role role;
   const char *path = exchange->request.upload.path;
-  int64_t limit = exchange->server->config->max_upload_bytes;
-  limit = limit > INT64_MAX / OUTPUT_RATIO ? INT64_MAX : limit * OUTPUT_RATIO;
+  int64_t limit = ep_contents_limit(exchange->server->config->max_upload_bytes);
   part_find(exchange->route, &split, &role);
   ep_status status =
       part ? ep_dataset_ingest_part(path, folder, split, role, options, limit, &meta, error)
            : ep_dataset_ingest(path, folder, options, limit, &meta, error);
-  if (!status) ep_dataset_meta_deinit(&meta);
+  if (status == EP_OK) ep_dataset_meta_deinit(&meta);
   return status;
 }
 
-/* Reads the uploaded file into a folder of its own, which then goes into the store. */
-static ep_status ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
-                        bool *created, ep_error *error) {
+/* Reads the uploaded file into a folder of its own, which becomes a content. */
+static ep_status upload_ingest(ep_exchange *exchange, const ep_ingest_options *options, bool part,
+                               bool *created, ep_error *error) {
   ep_server *server = exchange->server;
+  ep_datasets *datasets = ep_jobs_datasets(server->jobs);
   ep_request *request = &exchange->request;
   char folder[EP_PATH_BYTES];
-  ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
-  if (status) return status;
-  status = read_upload(exchange, folder, options, part, error);
-  if (!status)
-    status = part ? ep_jobs_dataset_part_put(server->jobs, request->id, folder, created, error)
-                  : ep_jobs_dataset_put(server->jobs, request->id, folder, created, error);
-  ep_data_dir_remove(folder, NULL); /* gone already if the store took it */
+  ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
+  if (status != EP_OK) return status;
+  status = upload_read(exchange, folder, options, part, error);
+  if (status == EP_OK)
+    status = part ? ep_datasets_put_part(datasets, request->id, folder, created, error)
+                  : ep_datasets_put(datasets, request->id, folder, created, error);
+  ep_data_dir_remove(folder, NULL); /* gone already if it became a content */
   return status;
 }
 
-static ep_route_result answer_dataset(ep_exchange *exchange, int status) {
+static ep_route_result dataset_respond(ep_exchange *exchange, int status) {
   ep_error error = {0};
   char *text = NULL;
-  char sha256[65] = "", etag[80];
-  if (ep_jobs_dataset_get(exchange->server->jobs, exchange->request.id, &text, sha256, &error))
+  char sha256[EP_SHA256_HEX_BYTES] = "", etag[80];
+  if (ep_datasets_get(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &text, sha256,
+                      &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   snprintf(etag, sizeof etag, "\"%s\"", sha256);
-  ep_response_header_add(&exchange->answer, "ETag", "%s", etag);
+  ep_response_header_add(&exchange->response, "ETag", "%s", etag);
   if (status == 200 && strcmp(exchange->request.method, "PUT") != 0 &&
       ep_request_matches(&exchange->request, etag)) {
     free(text);
-    ep_response_empty(&exchange->answer, 304);
-    return EP_ROUTE_ANSWERED;
+    ep_response_empty(&exchange->response, 304);
+    return EP_ROUTE_DONE;
   }
-  ep_response_take_text(&exchange->answer, status, "application/json", text);
-  return EP_ROUTE_ANSWERED;
+  ep_response_take_text(&exchange->response, status, "application/json", text);
+  return EP_ROUTE_DONE;
 }
 
-static ep_route_result put(ep_exchange *exchange, bool part) {
+static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
   ep_error error = {0};
   ep_ingest_options options;
   bool created = false;
-  ep_status status = read_options(&exchange->request, &options, &error);
-  if (!status) status = ingest(exchange, &options, part, &created, &error);
+  ep_status status = options_read(&exchange->request, &options, &error);
+  if (status == EP_OK) status = upload_ingest(exchange, &options, part, &created, &error);
   ep_upload_discard(&exchange->request.upload);
-  if (status) return ep_exchange_fail(exchange, &error);
+  if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   if (created)
-    ep_response_header_add(&exchange->answer, "Location", "/v1/datasets/%s", exchange->request.id);
-  return answer_dataset(exchange, created ? 201 : 200);
+    ep_response_header_add(&exchange->response, "Location", "/v1/datasets/%s",
+                           exchange->request.id);
+  return dataset_respond(exchange, created ? 201 : 200);
 }
 
 ep_route_result ep_route_dataset_put(ep_exchange *exchange) {
-  return put(exchange, false);
+  return dataset_put(exchange, false);
 }
 
 ep_route_result ep_route_part_put(ep_exchange *exchange) {
-  return put(exchange, true);
+  return dataset_put(exchange, true);
 }
 
 ep_route_result ep_route_dataset_get(ep_exchange *exchange) {
-  return answer_dataset(exchange, 200);
+  return dataset_respond(exchange, 200);
 }
 
 ep_route_result ep_route_dataset_list(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_jobs_dataset_list(exchange->server->jobs, &text, &error))
+  if (ep_datasets_list(ep_jobs_datasets(exchange->server->jobs), &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
 
 ep_route_result ep_route_dataset_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_jobs_dataset_delete(exchange->server->jobs, exchange->request.id, &error))
+  if (ep_datasets_delete(ep_jobs_datasets(exchange->server->jobs), exchange->request.id, &error) !=
+      EP_OK)
     return ep_exchange_fail(exchange, &error);
-  ep_response_empty(&exchange->answer, 204);
-  return EP_ROUTE_ANSWERED;
+  ep_response_empty(&exchange->response, 204);
+  return EP_ROUTE_DONE;
 }

@@ -1,9 +1,9 @@
-/* The Open Inference Protocol (KServe V2): what this server and its models are, and inference. */
+/* The Open Inference Protocol (KServe V2): metadata of the server and of models, and inference. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/responses/inference.h"
-#include "server/handlers/routes.h"
+#include "server/handlers/handlers.h"
 #include "server/jobs/models.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
@@ -13,36 +13,36 @@ enum { INFER_SECONDS = 60 };
 ep_route_result ep_route_inference_server(ep_exchange *exchange) {
   static const char TEXT[] = "{\"name\":\"epochd\",\"version\":\"" EP_VERSION
                              "\",\"extensions\":[\"binary_tensor_data\"]}\n";
-  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
-  return EP_ROUTE_ANSWERED;
+  ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_route_inference_live(ep_exchange *exchange) {
   static const char TEXT[] = "{\"live\":true}\n";
-  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
-  return EP_ROUTE_ANSWERED;
+  ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_DONE;
 }
 
-/* As /readyz, in that protocol's words. */
+/* As /readyz, with that protocol's body. */
 ep_route_result ep_route_inference_ready(ep_exchange *exchange) {
   static const char TEXT[] = "{\"ready\":true}\n";
   ep_route_result result = ep_route_ready_get(exchange);
-  if (result == EP_ROUTE_ANSWERED && exchange->answer.status == 200)
-    ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
+  if (result == EP_ROUTE_DONE && exchange->response.status == 200)
+    ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);
   return result;
 }
 
-/* The model that the path names; on failure the answer is set. */
+/* The model that the path names; on failure the response is set. */
 static ep_status model_find(ep_exchange *exchange, ep_model *out) {
   ep_error error = {0};
   ep_status status = ep_models_get(exchange->server->jobs, exchange->request.id, out, &error);
-  if (status) ep_exchange_fail(exchange, &error);
+  if (status != EP_OK) ep_exchange_fail(exchange, &error);
   return status;
 }
 
 ep_route_result ep_route_inference_model(ep_exchange *exchange) {
   ep_model model;
-  if (model_find(exchange, &model)) return EP_ROUTE_ANSWERED;
+  if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_DONE;
   return ep_exchange_json(exchange, ep_model_metadata_format(&model));
 }
 
@@ -50,93 +50,94 @@ ep_route_result ep_route_inference_model_ready(ep_exchange *exchange) {
   ep_model model;
   ep_error error = {0};
   char path[EP_PATH_BYTES];
-  if (model_find(exchange, &model)) return EP_ROUTE_ANSWERED;
-  if (ep_jobs_file(exchange->server->jobs, model.job, "weights.safetensors", path, sizeof path,
-                   &error))
+  if (model_find(exchange, &model) != EP_OK) return EP_ROUTE_DONE;
+  if (ep_jobs_file(exchange->server->jobs, model.job, EP_WEIGHTS_FILE, path, sizeof path, &error) !=
+      EP_OK)
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", error.message);
   return ep_exchange_json(exchange, ep_model_ready_format(&model));
 }
 
-/* An inference on its way: what its answer needs. Owned by the call to `predicted`. */
+/* An inference on its way. Freed by inference_done. */
 typedef struct {
   ep_exchange *exchange; /* retained */
   ep_model model;
   ep_inference_request request;
 } inference;
 
-static void inference_destroy(inference *asked) {
-  if (!asked) return;
-  ep_inference_request_deinit(&asked->request);
-  free(asked);
+static void inference_destroy(inference *pending) {
+  if (!pending) return;
+  ep_inference_request_deinit(&pending->request);
+  free(pending);
 }
 
 /* From another thread. What is written here is read once called_back is seen. */
-static void predicted(void *context, const double *output, int64_t rows, int64_t columns,
-                      const ep_error *error) {
-  inference *asked = context;
-  ep_exchange *exchange = asked->exchange;
-  ep_inference_response answer = {0};
+static void inference_done(void *context, const double *output, int64_t rows, int64_t columns,
+                           const ep_error *error) {
+  inference *pending = context;
+  ep_exchange *exchange = pending->exchange;
+  ep_inference_response response = {0};
   if (error)
     exchange->error = *error;
-  else if (rows != asked->request.rows || columns != asked->model.outputs)
+  else if (rows != pending->request.rows || columns != pending->model.outputs)
     ep_fail(&exchange->error, EP_INTERNAL, "the worker answered with another shape");
   else
-    ep_inference_response_format(&asked->model, &asked->request, output, &answer, &exchange->error);
-  exchange->result = answer.body;
-  exchange->result_bytes = answer.body_bytes;
-  exchange->result_json_bytes = answer.binary ? answer.json_bytes : 0;
-  inference_destroy(asked);
+    ep_inference_response_format(&pending->model, &pending->request, output, &response,
+                                 &exchange->error);
+  exchange->result = response.body;
+  exchange->result_bytes = response.body_bytes;
+  exchange->result_json_bytes = response.binary ? response.json_bytes : 0;
+  inference_destroy(pending);
   atomic_store(&exchange->called_back, true);
-  ep_waiter_wake(&exchange->park);
+  ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
 }
 
-static ep_status request_read(ep_exchange *exchange, inference *asked, ep_error *error) {
+static ep_status request_read(ep_exchange *exchange, inference *pending, ep_error *error) {
   const ep_request *request = &exchange->request;
   const char *length = ep_request_header(request, EP_INFERENCE_LENGTH_HEADER);
   size_t json_bytes = request->body_bytes;
-  ep_status status = ep_models_get(exchange->server->jobs, request->id, &asked->model, error);
-  if (!status && ep_request_header_count(request, EP_INFERENCE_LENGTH_HEADER) > 1)
+  ep_status status = ep_models_get(exchange->server->jobs, request->id, &pending->model, error);
+  if (status == EP_OK && ep_request_header_count(request, EP_INFERENCE_LENGTH_HEADER) > 1)
     status = ep_fail(error, EP_MALFORMED, "%s is given twice", EP_INFERENCE_LENGTH_HEADER);
-  if (!status && length)
+  if (status == EP_OK && length)
     status = ep_inference_length_parse(length, request->body_bytes, &json_bytes, error);
-  if (!status)
-    status = ep_inference_parse(&asked->model, request->body, request->body_bytes, json_bytes,
-                                &asked->request, error);
+  if (status == EP_OK)
+    status = ep_inference_parse(&pending->model, request->body, request->body_bytes, json_bytes,
+                                &pending->request, error);
   return status;
 }
 
 static ep_route_result infer_start(ep_exchange *exchange) {
   ep_error error = {0};
-  inference *asked = calloc(1, sizeof *asked);
-  if (!asked) return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "not enough memory to infer");
-  ep_status status = request_read(exchange, asked, &error);
-  if (!status) {
-    const ep_inference_request *request = &asked->request;
+  inference *pending = calloc(1, sizeof *pending);
+  if (!pending) return ep_exchange_fail_memory(exchange);
+  ep_status status = request_read(exchange, pending, &error);
+  if (status == EP_OK) {
+    const ep_inference_request *request = &pending->request;
     exchange->deadline_us = ep_clock_steady_us() + INFER_SECONDS * 1000000LL;
     ep_exchange_retain(exchange);
-    asked->exchange = exchange;
-    status = ep_jobs_predict(exchange->server->jobs, asked->model.job, request->x, request->rows,
-                             request->columns, predicted, asked, &error);
-    if (!status) return EP_ROUTE_WAITS; /* `asked` may be gone already */
+    pending->exchange = exchange;
+    status = ep_jobs_predict(exchange->server->jobs, pending->model.job, request->x, request->rows,
+                             request->columns, inference_done, pending, &error);
+    if (status == EP_OK) return EP_ROUTE_WAITS; /* `pending` may be freed already */
     ep_exchange_release(exchange);
   }
-  inference_destroy(asked);
+  inference_destroy(pending);
   return ep_exchange_fail(exchange, &error);
 }
 
 static ep_route_result infer_end(ep_exchange *exchange) {
   char *body = exchange->result;
-  if (exchange->error.status) return ep_exchange_fail(exchange, &exchange->error);
+  if (exchange->error.status != EP_OK) return ep_exchange_fail(exchange, &exchange->error);
   exchange->result = NULL;
   bool binary = exchange->result_json_bytes > 0;
-  ep_response_take_bytes(&exchange->answer, 200,
+  ep_response_take_bytes(&exchange->response, 200,
                          binary ? "application/octet-stream" : "application/json", body,
                          exchange->result_bytes);
   if (binary)
-    ep_response_header_add(&exchange->answer, EP_INFERENCE_LENGTH_HEADER, "%zu",
+    ep_response_header_add(&exchange->response, EP_INFERENCE_LENGTH_HEADER, "%zu",
                            exchange->result_json_bytes);
-  return EP_ROUTE_ANSWERED;
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_route_inference_infer(ep_exchange *exchange) {

@@ -1,15 +1,14 @@
-/* Jobs: submit, look, wait, cancel, delete, predict. */
+/* Jobs: submit, show, wait, label, cancel, delete, predict. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/responses/predict.h"
-#include "server/handlers/routes.h"
-#include "server/http/member.h"
+#include "server/handlers/handlers.h"
 #include "server/process/clock.h"
 
 enum { KEY_BYTES = 255, PREDICT_SECONDS = 60, WAIT_SECONDS = 60, LIST_ITEMS = 1000, TAGS = 8 };
 
-/* So many jobs are listed where they were asked for; more are a work of their own. */
+/* Longer lists are formatted on a thread of server->work. */
 enum { LIST_HERE = 100 };
 
 static bool wants_stream(const ep_request *request, ep_watcher_options *options) {
@@ -28,21 +27,21 @@ static bool has_good_key(const ep_request *request, const char **key) {
          ep_request_header_count(request, "Idempotency-Key") == 1;
 }
 
-static ep_route_result validate(ep_exchange *exchange) {
+static ep_route_result job_validate(ep_exchange *exchange) {
   ep_problem problem = {0};
   char *text = NULL;
   if (ep_jobs_validate(exchange->server->jobs, exchange->request.body, exchange->request.body_bytes,
-                       &text, &problem))
+                       &text, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   return ep_exchange_json(exchange, text);
 }
 
 static void etag_add(ep_exchange *exchange, uint64_t version) {
-  ep_response_header_add(&exchange->answer, "ETag", "\"%s-%llx\"", exchange->server->boot,
+  ep_response_header_add(&exchange->response, "ETag", "\"%s-%llx\"", exchange->server->boot,
                          (unsigned long long)version);
 }
 
-/* Files that a job names may have to be read whole before it is taken. */
+/* Files that a job names may have to be read whole before it is accepted. */
 static bool names_files(const ep_request *request) {
   static const char key[] = "\"path\"";
   return memmem(request->body, request->body_bytes, key, sizeof key - 1) != NULL;
@@ -57,39 +56,39 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   ep_watcher_options options;
   const char *key;
   int mode;
-  if (ep_request_word(request, "validate", MODES, -1, &mode, &error))
+  if (ep_request_word(request, "validate", MODES, -1, &mode, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (mode == 0) return validate(exchange);
+  if (mode == 0) return job_validate(exchange);
   if (!has_good_key(request, &key))
     return ep_exchange_fail_with(exchange, EP_MALFORMED,
                                  "Idempotency-Key must be one of 1 to %d printable characters",
                                  KEY_BYTES);
   bool stream = wants_stream(request, &options);
-  /* A job that is in must not be answered with a 503: the place comes first. */
-  if (stream && !ep_waiter_admit(&exchange->park))
+  /* First, because a job that was accepted must not get a 503. */
+  if (stream && !ep_waiter_admit(&exchange->waiter))
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
-  char id[40];
+  char id[EP_ID_BYTES];
   bool repeated = false;
   if (ep_jobs_submit(exchange->server->jobs, request->body, request->body_bytes, key, id, &repeated,
-                     &problem))
+                     &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   char *text = NULL;
   uint64_t version = 0;
   if (stream) ep_route_follow(exchange, id, 201, &options);
-  if (exchange->answer.status != 201) { /* or it cannot be followed now; but it is in */
-    ep_response_deinit(&exchange->answer);
-    if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error))
+  if (exchange->response.status != 201) { /* or it cannot be followed now, but is accepted */
+    ep_response_deinit(&exchange->response);
+    if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error) != EP_OK)
       return ep_exchange_fail(exchange, &error);
     etag_add(exchange, version);
-    ep_response_take_text(&exchange->answer, 201, "application/json", text);
+    ep_response_take_text(&exchange->response, 201, "application/json", text);
   }
-  ep_response_header_add(&exchange->answer, "Location", "/v1/jobs/%s", id);
-  if (repeated) ep_response_header_add(&exchange->answer, "Idempotency-Replayed", "true");
-  return EP_ROUTE_ANSWERED;
+  ep_response_header_add(&exchange->response, "Location", "/v1/jobs/%s", id);
+  if (repeated) ep_response_header_add(&exchange->response, "Idempotency-Replayed", "true");
+  return EP_ROUTE_DONE;
 }
 
-/* Which jobs are asked for; tags: the page's. */
-static ep_status read_page(const ep_request *request, ep_job_page *page,
+/* The page of a list that the query names. tags: written, lent to the page. */
+static ep_status page_read(const ep_request *request, ep_job_page *page,
                            const char *tags[EP_REQUEST_QUERY], ep_error *error) {
   static const char *const VIEWS[] = {"full", "summary", NULL};
   const char *state = ep_request_query(request, "state");
@@ -98,8 +97,9 @@ static ep_status read_page(const ep_request *request, ep_job_page *page,
                         .after = ep_request_query(request, "after"),
                         .tags = tags,
                         .tags_count = ep_request_queries(request, "tag", tags)};
-  if (ep_request_integer(request, "limit", 1, LIST_ITEMS, LIST_HERE, &page->limit, error) ||
-      ep_request_word(request, "view", VIEWS, 0, &view, error))
+  if (ep_request_integer(request, "limit", 1, LIST_ITEMS, LIST_HERE, &page->limit, error) !=
+          EP_OK ||
+      ep_request_word(request, "view", VIEWS, 0, &view, error) != EP_OK)
     return error->status;
   page->summary = view == 1;
   if (state && page->state < 0)
@@ -121,17 +121,17 @@ ep_route_result ep_route_job_list(ep_exchange *exchange) {
   const char *tags[EP_REQUEST_QUERY];
   uint64_t version;
   char *text = NULL;
-  if (read_page(request, &page, tags, &error) ||
-      ep_jobs_list_version(jobs, &page, &version, &error))
+  if (page_read(request, &page, tags, &error) != EP_OK ||
+      ep_jobs_list_version(jobs, &page, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  exchange->answer.headers_count = 0;
-  etag_add(exchange, version); /* older than the text, if anything: never newer */
-  if (ep_request_matches(request, exchange->answer.headers[0].value)) {
-    ep_response_empty(&exchange->answer, 304);
-    return EP_ROUTE_ANSWERED;
+  exchange->response.headers_count = 0;
+  etag_add(exchange, version); /* never newer than the text */
+  if (ep_request_matches(request, exchange->response.headers[0].value)) {
+    ep_response_empty(&exchange->response, 304);
+    return EP_ROUTE_DONE;
   }
   if (page.limit > LIST_HERE && !exchange->works) return EP_ROUTE_WORKS;
-  if (ep_jobs_list(jobs, &page, &text, &error)) return ep_exchange_fail(exchange, &error);
+  if (ep_jobs_list(jobs, &page, &text, &error) != EP_OK) return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
 
@@ -142,64 +142,60 @@ ep_route_result ep_route_job_label(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
   uint64_t version = 0;
-  if (ep_jobs_label(jobs, request->id, request->body, request->body_bytes, &problem))
+  if (ep_jobs_label(jobs, request->id, request->body, request->body_bytes, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  if (ep_jobs_get(jobs, request->id, &text, &version, &error))
+  if (ep_jobs_get(jobs, request->id, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   etag_add(exchange, version);
   return ep_exchange_json(exchange, text);
 }
 
-static bool has_ended(const char *text) {
-  char status[16] = "";
-  ep_member_find(text, NULL, "status", status, sizeof status);
-  int state = ep_state_from_name(status);
-  return state == EP_STATE_SUCCEEDED || state == EP_STATE_FAILED || state == EP_STATE_CANCELLED;
+static void exchange_wake(void *context) {
+  ep_waiter_wake(&((ep_exchange *)context)->waiter);
 }
 
-static void wake(void *context) {
-  ep_waiter_wake(&((ep_exchange *)context)->park);
-}
-
-/* Long poll: true when the exchange now waits for another version. */
-static bool wait_for_change(ep_exchange *exchange, int64_t seconds, uint64_t version) {
+/* Long poll: true when the exchange waits for another version from here on. */
+static bool change_await(ep_exchange *exchange, int64_t seconds, uint64_t version) {
   if (exchange->deadline_us == 0) exchange->deadline_us = ep_clock_steady_us() + seconds * 1000000;
   exchange->watch_token =
-      ep_jobs_watch(exchange->server->jobs, exchange->request.id, version, wake, exchange);
+      ep_jobs_watch(exchange->server->jobs, exchange->request.id, version, exchange_wake, exchange);
   exchange->watches = exchange->watch_token != 0;
   return exchange->watches;
+}
+
+/* Responds with the job, or 304 for a client that has this version. */
+static ep_route_result job_respond(ep_exchange *exchange, const ep_job_view *job, bool same) {
+  if (!same) return ep_exchange_json(exchange, ep_job_format(job));
+  ep_response_empty(&exchange->response, 304);
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_route_job_get(ep_exchange *exchange) {
   ep_request *request = &exchange->request;
   ep_error error = {0};
   int64_t seconds;
-  char *text = NULL;
-  uint64_t version = 0;
-  ep_route_leave(exchange); /* called again after a wait: its watch is over */
-  if (ep_request_integer(request, "wait", 0, WAIT_SECONDS, 0, &seconds, &error) ||
-      ep_jobs_get(exchange->server->jobs, request->id, &text, &version, &error))
+  ep_job_copy *copy = NULL;
+  ep_exchange_unwatch(exchange); /* called again after a wait: its watch is over */
+  if (ep_request_integer(request, "wait", 0, WAIT_SECONDS, 0, &seconds, &error) != EP_OK ||
+      ep_jobs_copy(exchange->server->jobs, request->id, &copy, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  exchange->answer.headers_count = 0;
+  const ep_job_view *job = ep_job_copy_view(copy);
+  uint64_t version = ep_job_copy_version(copy);
+  exchange->response.headers_count = 0;
   etag_add(exchange, version);
-  bool same = ep_request_matches(request, exchange->answer.headers[0].value);
+  bool same = ep_request_matches(request, exchange->response.headers[0].value);
   bool conditional = ep_request_header(request, "If-None-Match") != NULL;
-  if (seconds > 0 && !exchange->timed_out && !has_ended(text) && (same || !conditional)) {
-    if (!ep_waiter_admit(&exchange->park)) {
-      free(text);
-      return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many wait, try again later");
-    }
-    if (wait_for_change(exchange, seconds, version)) {
-      free(text);
-      return EP_ROUTE_WAITS;
-    }
-  }
-  if (same) {
-    free(text);
-    ep_response_empty(&exchange->answer, 304);
-    return EP_ROUTE_ANSWERED;
-  }
-  return ep_exchange_json(exchange, text);
+  bool waits = seconds > 0 && !exchange->timed_out && !ep_state_has_ended(job->state) &&
+               (same || !conditional);
+  ep_route_result result;
+  if (waits && !ep_waiter_admit(&exchange->waiter))
+    result = ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many wait, try again later");
+  else if (waits && change_await(exchange, seconds, version))
+    result = EP_ROUTE_WAITS;
+  else
+    result = job_respond(exchange, job, same);
+  ep_job_copy_destroy(copy);
+  return result;
 }
 
 ep_route_result ep_route_job_cancel(ep_exchange *exchange) {
@@ -207,8 +203,8 @@ ep_route_result ep_route_job_cancel(ep_exchange *exchange) {
   char *text = NULL;
   uint64_t version = 0;
   ep_jobs *jobs = exchange->server->jobs;
-  if (ep_jobs_cancel(jobs, exchange->request.id, &error) ||
-      ep_jobs_get(jobs, exchange->request.id, &text, &version, &error))
+  if (ep_jobs_cancel(jobs, exchange->request.id, &error) != EP_OK ||
+      ep_jobs_get(jobs, exchange->request.id, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   etag_add(exchange, version);
   return ep_exchange_json(exchange, text);
@@ -216,22 +212,22 @@ ep_route_result ep_route_job_cancel(ep_exchange *exchange) {
 
 ep_route_result ep_route_job_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_jobs_delete(exchange->server->jobs, exchange->request.id, &error))
+  if (ep_jobs_delete(exchange->server->jobs, exchange->request.id, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  ep_response_empty(&exchange->answer, 204);
-  return EP_ROUTE_ANSWERED;
+  ep_response_empty(&exchange->response, 204);
+  return EP_ROUTE_DONE;
 }
 
 /* From another thread; the exchange was retained for this call. */
-static void predicted(void *context, const double *output, int64_t rows, int64_t columns,
-                      const ep_error *error) {
+static void prediction_done(void *context, const double *output, int64_t rows, int64_t columns,
+                            const ep_error *error) {
   ep_exchange *exchange = context;
   if (error)
     exchange->error = *error;
   else
     exchange->result = ep_predict_format(exchange->request.id, output, rows, columns);
   atomic_store(&exchange->called_back, true);
-  ep_waiter_wake(&exchange->park);
+  ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
 }
 
@@ -241,14 +237,14 @@ static ep_route_result predict_start(ep_exchange *exchange) {
   double *x = NULL;
   int64_t rows = 0, columns = 0;
   if (ep_predict_parse(exchange->request.body, exchange->request.body_bytes, &x, &rows, &columns,
-                       &problem))
+                       &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   exchange->deadline_us = ep_clock_steady_us() + PREDICT_SECONDS * 1000000LL;
   ep_exchange_retain(exchange);
   ep_status status = ep_jobs_predict(exchange->server->jobs, exchange->request.id, x, rows, columns,
-                                     predicted, exchange, &error);
+                                     prediction_done, exchange, &error);
   free(x);
-  if (!status) return EP_ROUTE_WAITS;
+  if (status == EP_OK) return EP_ROUTE_WAITS;
   ep_exchange_release(exchange);
   return ep_exchange_fail(exchange, &error);
 }
@@ -256,7 +252,7 @@ static ep_route_result predict_start(ep_exchange *exchange) {
 ep_route_result ep_route_job_predict(ep_exchange *exchange) {
   if (exchange->deadline_us == 0) return predict_start(exchange);
   if (atomic_load(&exchange->called_back)) {
-    if (exchange->error.status) return ep_exchange_fail(exchange, &exchange->error);
+    if (exchange->error.status != EP_OK) return ep_exchange_fail(exchange, &exchange->error);
     char *text = exchange->result;
     exchange->result = NULL;
     return ep_exchange_json(exchange, text);

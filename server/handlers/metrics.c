@@ -1,7 +1,8 @@
-/* What an operator watches: GET /metrics. */
+/* GET /metrics. */
 #include "server/jobs/metrics.h"
-#include "server/handlers/routes.h"
-#include "server/http/metrics_http.h"
+#include "server/handlers/handlers.h"
+#include "server/http/route_metrics.h"
+#include "server/metrics/metrics.h"
 #include "server/metrics/process.h"
 #include "server/metrics/text.h"
 
@@ -14,13 +15,14 @@ ep_route_result ep_route_metrics_get(ep_exchange *exchange) {
   ep_writer_init(&out, METRICS_BYTES);
   ep_metrics_family(&out, "epochd_build_info", "gauge", "1; its label is the daemon's version.");
   ep_metrics_sample(&out, "epochd_build_info", (const char *[]){"version", EP_VERSION, NULL}, 1);
-  if (ep_metrics_jobs_format(server->jobs, &out, &error)) {
+  if (ep_jobs_metrics_format(server->jobs, &out, &error) != EP_OK) {
     ep_writer_deinit(&out);
     return ep_exchange_fail(exchange, &error);
   }
-  ep_metrics_http_format(&EP_ROUTES, &out);
+  ep_metrics_format(&out);
+  ep_route_metrics_format(server->routes, &out);
   ep_metrics_process_format(&out, server->config->data_dir);
-  ep_response_take_text(&exchange->answer, 200, "text/plain; version=0.0.4; charset=utf-8",
+  ep_response_take_text(&exchange->response, 200, "text/plain; version=0.0.4; charset=utf-8",
                         ep_writer_take(&out));
-  return EP_ROUTE_ANSWERED;
+  return EP_ROUTE_DONE;
 }

@@ -1,16 +1,16 @@
 /* Published models: names for jobs' weights. */
 #include <stdlib.h>
 
-#include "server/handlers/routes.h"
+#include "server/handlers/handlers.h"
 #include "server/jobs/models.h"
 
-static ep_route_result model_answer(ep_exchange *exchange, int status) {
+static ep_route_result model_respond(ep_exchange *exchange, int status) {
   ep_error error = {0};
   ep_model model;
-  if (ep_models_get(exchange->server->jobs, exchange->request.id, &model, &error))
+  if (ep_models_get(exchange->server->jobs, exchange->request.id, &model, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  ep_response_take_text(&exchange->answer, status, "application/json", ep_model_format(&model));
-  return EP_ROUTE_ANSWERED;
+  ep_response_take_text(&exchange->response, status, "application/json", ep_model_format(&model));
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_route_model_put(ep_exchange *exchange) {
@@ -19,30 +19,31 @@ ep_route_result ep_route_model_put(ep_exchange *exchange) {
   ep_error error = {0};
   char job[EP_ID_BYTES];
   bool created = false;
-  if (ep_model_request_parse(request->body, request->body_bytes, job, &problem))
+  if (ep_model_request_parse(request->body, request->body_bytes, job, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  if (ep_models_put(exchange->server->jobs, request->id, job, &created, &error))
+  if (ep_models_put(exchange->server->jobs, request->id, job, &created, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (created) ep_response_header_add(&exchange->answer, "Location", "/v1/models/%s", request->id);
-  return model_answer(exchange, created ? 201 : 200);
+  if (created)
+    ep_response_header_add(&exchange->response, "Location", "/v1/models/%s", request->id);
+  return model_respond(exchange, created ? 201 : 200);
 }
 
 ep_route_result ep_route_model_get(ep_exchange *exchange) {
-  return model_answer(exchange, 200);
+  return model_respond(exchange, 200);
 }
 
 ep_route_result ep_route_model_list(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_models_list(exchange->server->jobs, &text, &error))
+  if (ep_models_list(exchange->server->jobs, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
 
 ep_route_result ep_route_model_delete(ep_exchange *exchange) {
   ep_error error = {0};
-  if (ep_models_delete(exchange->server->jobs, exchange->request.id, &error))
+  if (ep_models_delete(exchange->server->jobs, exchange->request.id, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  ep_response_empty(&exchange->answer, 204);
-  return EP_ROUTE_ANSWERED;
+  ep_response_empty(&exchange->response, 204);
+  return EP_ROUTE_DONE;
 }

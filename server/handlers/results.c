@@ -14,63 +14,62 @@
 #include "server/curves/curve.h"
 #include "server/curves/svg.h"
 #include "server/curves/tfevents.h"
-#include "server/handlers/routes.h"
-#include "server/http/member.h"
-#include "server/http/range.h"
+#include "server/handlers/handlers.h"
+#include "server/http/messages/range.h"
 #include "server/process/data_dir.h"
 
+enum { ETAG_BYTES = 96 }; /* a SHA-256, the name of a format, quotes */
+
 /* ?format= as an index into formats; CSV may be asked for by Accept as well. */
-static ep_status read_format(const ep_request *request, const char *const *formats, int *format,
+static ep_status format_read(const ep_request *request, const char *const *formats, int *format,
                              ep_error *error) {
   int fallback = strcmp(formats[1], "csv") == 0 && ep_request_names(request, "Accept", "text/csv");
   return ep_request_word(request, "format", formats, fallback, format, error);
 }
 
-/* A job's curve as it was read. */
+/* A job's curve. */
 typedef struct {
   ep_curve_point *points; /* [count], owned */
   int64_t count;
 } curve;
 
-static void answer_json(ep_exchange *exchange, const curve *read) {
+static void json_respond(ep_exchange *exchange, const curve *read) {
   ep_exchange_json(exchange, ep_curve_format_json(exchange->request.id, read->points, read->count));
 }
 
-static void answer_csv(ep_exchange *exchange, const curve *read) {
-  ep_response_take_text(&exchange->answer, 200, "text/csv; charset=utf-8",
+static void csv_respond(ep_exchange *exchange, const curve *read) {
+  ep_response_take_text(&exchange->response, 200, "text/csv; charset=utf-8",
                         ep_curve_format_csv(read->points, read->count));
 }
 
 /* The picture's title is the job's name, or its id where it has none. */
-static void answer_svg(ep_exchange *exchange, const curve *read) {
-  char title[6 * EP_LIMIT_NAME_BYTES + 1], status[32] = "", *text = NULL;
-  uint64_t version;
-  ep_error error = {0};
+static void svg_respond(ep_exchange *exchange, const curve *read) {
   const char *id = exchange->request.id;
-  if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error)) {
+  ep_job_copy *copy = NULL;
+  ep_error error = {0};
+  if (ep_jobs_copy(exchange->server->jobs, id, &copy, &error) != EP_OK) {
     ep_exchange_fail(exchange, &error);
     return;
   }
-  if (!ep_member_find(text, NULL, "name", title, sizeof title) || title[0] == 0)
-    snprintf(title, sizeof title, "%s", id);
-  ep_member_unescape(title);
-  ep_member_find(text, NULL, "status", status, sizeof status);
-  free(text);
-  ep_response_take_text(&exchange->answer, 200, "image/svg+xml",
-                        ep_curve_format_svg(title, status, read->points, read->count));
-  ep_response_header_add(&exchange->answer, "Content-Disposition",
+  const ep_job_view *job = ep_job_copy_view(copy);
+  ep_response_take_text(&exchange->response, 200, "image/svg+xml",
+                        ep_curve_format_svg(job->name[0] != 0 ? job->name : id,
+                                            ep_state_name((int)job->state), read->points,
+                                            read->count));
+  ep_job_copy_destroy(copy);
+  ep_response_header_add(&exchange->response, "Content-Disposition",
                          "inline; filename=\"%s-curve.svg\"", id);
-  /* for one that is opened by itself: it needs its style, and nothing else of anywhere */
-  ep_response_header_add(&exchange->answer, "Content-Security-Policy",
+  /* a picture that is opened by itself needs its style alone */
+  ep_response_header_add(&exchange->response, "Content-Security-Policy",
                          "default-src 'none'; style-src 'unsafe-inline'; sandbox");
 }
 
-/* TensorBoard knows its files by their names: "tfevents" and a time. */
-static void answer_tfevents(ep_exchange *exchange, const curve *read) {
+/* TensorBoard finds its files by name: "tfevents" and a time. */
+static void tfevents_respond(ep_exchange *exchange, const curve *read) {
   size_t bytes = 0;
   void *file = ep_tfevents_format(read->points, read->count, &bytes);
-  ep_response_take_bytes(&exchange->answer, 200, "application/octet-stream", file, bytes);
-  ep_response_header_add(&exchange->answer, "Content-Disposition",
+  ep_response_take_bytes(&exchange->response, 200, "application/octet-stream", file, bytes);
+  ep_response_header_add(&exchange->response, "Content-Disposition",
                          "attachment; filename=\"events.out.tfevents.%lld.%s\"",
                          read->count ? (long long)read->points[0].wall_seconds : 0LL,
                          exchange->request.id);
@@ -86,27 +85,27 @@ ep_route_result ep_route_curve_get(ep_exchange *exchange) {
   int format;
   curve read = {0};
   ep_event_log *log;
-  if (read_format(request, FORMATS, &format, &error) ||
+  if (format_read(request, FORMATS, &format, &error) != EP_OK ||
       ep_request_integer(request, "max_points", 2, EP_LIMIT_CURVE_POINTS,
                          format == SVG ? EP_CURVE_SVG_POINTS : EP_LIMIT_CURVE_POINTS, &max_points,
-                         &error) ||
-      ep_jobs_retain_log(jobs, request->id, &log, &error))
+                         &error) != EP_OK ||
+      ep_jobs_retain_log(jobs, request->id, &log, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   ep_status status = ep_curve_read(log, max_points, &read.points, &read.count, &error);
   ep_jobs_release_log(jobs, log);
-  if (status) return ep_exchange_fail(exchange, &error);
+  if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   switch (format) {
-  case JSON: answer_json(exchange, &read); break;
-  case CSV: answer_csv(exchange, &read); break;
-  case SVG: answer_svg(exchange, &read); break;
-  case TFEVENTS: answer_tfevents(exchange, &read); break;
+  case JSON: json_respond(exchange, &read); break;
+  case CSV: csv_respond(exchange, &read); break;
+  case SVG: svg_respond(exchange, &read); break;
+  case TFEVENTS: tfevents_respond(exchange, &read); break;
   }
   free(read.points);
-  return EP_ROUTE_ANSWERED;
+  return EP_ROUTE_DONE;
 }
 
 /* Opens a regular file to be served. */
-static ep_status open_file(const char *path, int *file, int64_t *bytes, ep_error *error) {
+static ep_status file_open(const char *path, int *file, int64_t *bytes, ep_error *error) {
   struct stat about;
   *file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (*file < 0 || fstat(*file, &about) != 0 || !S_ISREG(about.st_mode)) {
@@ -120,66 +119,67 @@ static ep_status open_file(const char *path, int *file, int64_t *bytes, ep_error
   return EP_OK;
 }
 
-/* Answers with the file, or with the part that Range asks for if If-Range still fits. `etag` may be
- * empty. The answer owns `file` afterwards. */
-static ep_route_result serve_file(ep_exchange *exchange, int file, int64_t bytes, const char *type,
+/* Responds with the file, or with the part that Range names if If-Range matches. etag may be "".
+ * Takes `file`. */
+static ep_route_result file_serve(ep_exchange *exchange, int file, int64_t bytes, const char *type,
                                   const char *name, const char *etag) {
   ep_request *request = &exchange->request;
-  ep_response *answer = &exchange->answer;
-  answer->file = file;
-  answer->type = type;
-  if (*etag) ep_response_header_add(answer, "ETag", "%s", etag);
+  ep_response *response = &exchange->response;
+  response->file = file;
+  response->type = type;
+  if (*etag) ep_response_header_add(response, "ETag", "%s", etag);
   if (*etag && ep_request_matches(request, etag)) {
     close(file);
-    answer->file = -1;
-    ep_response_empty(answer, 304);
-    return EP_ROUTE_ANSWERED;
+    response->file = -1;
+    ep_response_empty(response, 304);
+    return EP_ROUTE_DONE;
   }
   const char *condition = ep_request_header(request, "If-Range");
-  const char *wanted = ep_request_header(request, "Range");
-  if (condition && strcmp(condition, etag) != 0) wanted = NULL;
-  if (strcmp(request->method, "HEAD") == 0) wanted = NULL; /* for GET alone (RFC 9110, 14.2) */
-  ep_range_kind kind = ep_range_read(wanted, bytes, &answer->file_offset, &answer->file_bytes);
+  const char *range = ep_request_header(request, "Range");
+  if (condition && strcmp(condition, etag) != 0) range = NULL;
+  if (strcmp(request->method, "HEAD") == 0) range = NULL; /* for GET alone (RFC 9110, 14.2) */
+  ep_range_kind kind = ep_range_read(range, bytes, &response->file_offset, &response->file_bytes);
   if (kind == EP_RANGE_OUTSIDE) {
     ep_exchange_fail_with(exchange, EP_RANGE, "the content has %lld bytes", (long long)bytes);
-    ep_response_header_add(answer, "Content-Range", "bytes */%lld", (long long)bytes);
-    return EP_ROUTE_ANSWERED;
+    ep_response_header_add(response, "Content-Range", "bytes */%lld", (long long)bytes);
+    return EP_ROUTE_DONE;
   }
-  answer->status = kind == EP_RANGE_PART ? 206 : 200;
+  response->status = kind == EP_RANGE_PART ? 206 : 200;
   if (kind == EP_RANGE_PART)
     ep_response_header_add(
-        answer, "Content-Range", "bytes %lld-%lld/%lld", (long long)answer->file_offset,
-        (long long)(answer->file_offset + answer->file_bytes - 1), (long long)bytes);
-  ep_response_header_add(answer, "Accept-Ranges", "bytes");
-  ep_response_header_add(answer, "Content-Disposition", "attachment; filename=\"%s-%s\"",
+        response, "Content-Range", "bytes %lld-%lld/%lld", (long long)response->file_offset,
+        (long long)(response->file_offset + response->file_bytes - 1), (long long)bytes);
+  ep_response_header_add(response, "Accept-Ranges", "bytes");
+  ep_response_header_add(response, "Content-Disposition", "attachment; filename=\"%s-%s\"",
                          request->id, name);
-  return EP_ROUTE_ANSWERED;
+  return EP_ROUTE_DONE;
 }
 
-/* A format of the weights: the file beside the job's own, made from it when first asked for. */
+/* A format of the weights: a file beside the job's own, made from it at the first request. */
 typedef struct {
   const char *file, *type;
-  ep_status (*make)(const char *weights, const char *path, ep_error *error); /* NULL: is there */
+  ep_status (*make)(const char *weights, const char *path,
+                    ep_error *error); /* NULL: the job's own */
 } weights_format;
 
 static const weights_format weights_formats[] = {
-    {"weights.safetensors", "application/octet-stream", NULL},
+    {EP_WEIGHTS_FILE, "application/octet-stream", NULL},
     {"weights.json", "application/json", ep_weights_to_json},
     {"weights.npz", "application/zip", ep_weights_to_npz},
     {"weights.onnx", "application/octet-stream", ep_weights_to_onnx},
 };
 static const char *const weights_format_names[] = {"safetensors", "json", "npz", "onnx", NULL};
 
-/* Makes the file in a folder of its own and moves it into place: two that ask at the same time make
- * the same. A job that was deleted meanwhile has no place for it. */
-static ep_status make_file(const ep_server *server, const weights_format *format,
+/* Makes the file in a folder of its own and moves it into place: two requests at the same time make
+ * the same file. EP_NOT_FOUND: the job was deleted in the meantime. */
+static ep_status file_make(const ep_server *server, const weights_format *format,
                            const char *weights, const char *path, ep_error *error) {
   char folder[EP_PATH_BYTES], made[EP_PATH_BYTES];
-  ep_status status = ep_upload_folder(server->config->data_dir, folder, sizeof folder, error);
-  if (status) return status;
-  status = ep_data_dir_path(made, error, folder, format->file, NULL);
-  if (!status) status = format->make(weights, made, error);
-  if (!status && rename(made, path) != 0)
+  ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
+  if (status != EP_OK) return status;
+  status = ep_path_join(made, error, folder, format->file, NULL);
+  if (status == EP_OK) status = format->make(weights, made, error);
+  if (status == EP_OK && rename(made, path) != 0)
     status = errno == ENOENT
                  ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
                  : ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
@@ -187,28 +187,28 @@ static ep_status make_file(const ep_server *server, const weights_format *format
   return status;
 }
 
-/* Where the format of the weights at `weights` is, or will be. */
+/* The path of the weights in that format, beside those at `weights`. */
 static ep_status format_path(const weights_format *format, const char *weights,
                              char path[EP_PATH_BYTES], ep_error *error) {
-  const char *slash = strrchr(weights, '/');
-  int bytes =
-      snprintf(path, EP_PATH_BYTES, "%.*s/%s", (int)(slash - weights), weights, format->file);
-  if (bytes < EP_PATH_BYTES) return EP_OK;
-  return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", format->file);
+  char folder[EP_PATH_BYTES];
+  snprintf(folder, sizeof folder, "%s", weights);
+  *strrchr(folder, '/') = 0;
+  return ep_path_join(path, error, folder, format->file, NULL);
 }
 
-/* The ETag of a job's weights in a format: their SHA-256, and the format where it is another. */
-static ep_status etag_find(ep_exchange *exchange, int index, char etag[96], ep_error *error) {
-  char *text = NULL, sha256[65] = "";
-  uint64_t version;
-  const char *name = index > 0 ? weights_format_names[index] : "";
-  ep_status status =
-      ep_jobs_get(exchange->server->jobs, exchange->request.id, &text, &version, error);
-  if (status) return status;
+/* The ETag of a job's weights in a format: their SHA-256, and the format unless it is the job's
+ * own. */
+static ep_status etag_find(ep_exchange *exchange, int index, char etag[ETAG_BYTES],
+                           ep_error *error) {
+  ep_job_copy *copy = NULL;
+  ep_status status = ep_jobs_copy(exchange->server->jobs, exchange->request.id, &copy, error);
+  if (status != EP_OK) return status;
+  const ep_job_result *result = ep_job_copy_view(copy)->result;
   etag[0] = 0;
-  if (ep_member_find(text, "weights", "sha256", sha256, sizeof sha256))
-    snprintf(etag, 96, "\"%s%s%s\"", sha256, index > 0 ? "-" : "", name);
-  free(text);
+  if (result && result->weights_sha256[0] != 0)
+    snprintf(etag, ETAG_BYTES, "\"%s%s%s\"", result->weights_sha256, index > 0 ? "-" : "",
+             index > 0 ? weights_format_names[index] : "");
+  ep_job_copy_destroy(copy);
   return EP_OK;
 }
 
@@ -216,23 +216,23 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
   ep_server *server = exchange->server;
   ep_request *request = &exchange->request;
   ep_error error = {0};
-  char weights[EP_PATH_BYTES], path[EP_PATH_BYTES], etag[96];
+  char weights[EP_PATH_BYTES], path[EP_PATH_BYTES], etag[ETAG_BYTES];
   int index, file = -1;
   int64_t bytes = 0;
-  if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) ||
-      ep_jobs_file(server->jobs, request->id, "weights.safetensors", weights, sizeof weights,
-                   &error) ||
-      etag_find(exchange, index, etag, &error))
+  if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) != EP_OK ||
+      ep_jobs_file(server->jobs, request->id, EP_WEIGHTS_FILE, weights, sizeof weights, &error) !=
+          EP_OK ||
+      etag_find(exchange, index, etag, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   const weights_format *format = &weights_formats[index];
   ep_status status = format_path(format, weights, path, &error);
-  if (!status && format->make != NULL && !ep_data_dir_exists(path)) {
+  if (status == EP_OK && format->make && !ep_data_dir_exists(path)) {
     if (!exchange->works) return EP_ROUTE_INGESTS;
-    status = make_file(server, format, weights, path, &error);
+    status = file_make(server, format, weights, path, &error);
   }
-  if (!status) status = open_file(path, &file, &bytes, &error);
-  if (status) return ep_exchange_fail(exchange, &error);
-  return serve_file(exchange, file, bytes, format->type, format->file, etag);
+  if (status == EP_OK) status = file_open(path, &file, &bytes, &error);
+  if (status != EP_OK) return ep_exchange_fail(exchange, &error);
+  return file_serve(exchange, file, bytes, format->type, format->file, etag);
 }
 
 ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
@@ -242,13 +242,13 @@ ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
   char path[EP_PATH_BYTES];
   int format, file;
   int64_t bytes = 0;
-  if (read_format(request, FORMATS, &format, &error) ||
+  if (format_read(request, FORMATS, &format, &error) != EP_OK ||
       ep_jobs_file(exchange->server->jobs, request->id,
-                   format == 0 ? "predictions.json" : "predictions.csv", path, sizeof path,
-                   &error) ||
-      open_file(path, &file, &bytes, &error))
+                   format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, path,
+                   sizeof path, &error) != EP_OK ||
+      file_open(path, &file, &bytes, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  return serve_file(exchange, file, bytes,
+  return file_serve(exchange, file, bytes,
                     format == 0 ? "application/json" : "text/csv; charset=utf-8",
-                    format == 0 ? "predictions.json" : "predictions.csv", "");
+                    format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, "");
 }

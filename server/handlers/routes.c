@@ -1,5 +1,7 @@
 #include "server/handlers/routes.h"
 
+#include "server/handlers/handlers.h"
+
 enum {
   SPEC_BYTES = EP_LIMIT_SPEC_BYTES,
   PREDICT_BYTES = EP_LIMIT_PREDICT_BYTES,

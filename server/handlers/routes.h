@@ -1,29 +1,10 @@
-/* routes.h: the one table of what can be asked. A resource is a file of this folder with its calls;
- * a new route is a row. */
+/* routes.h: the one table of routes. A new route is a row in routes.c, a declaration in handlers.h
+ * and its call in the file of its resource. */
 #ifndef EP_SERVER_HANDLERS_ROUTES_H
 #define EP_SERVER_HANDLERS_ROUTES_H
 
 #include "server/http/routes.h"
 
 extern const ep_routes EP_ROUTES;
-
-ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_label,
-    ep_route_job_cancel, ep_route_job_delete, ep_route_job_predict;
-ep_route_call ep_route_compare_get;
-ep_route_call ep_route_events_get;
-ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get;
-ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
-    ep_route_dataset_delete;
-ep_route_call ep_route_model_put, ep_route_model_get, ep_route_model_list, ep_route_model_delete;
-ep_route_call ep_route_inference_server, ep_route_inference_live, ep_route_inference_ready,
-    ep_route_inference_model, ep_route_inference_model_ready, ep_route_inference_infer;
-ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_route_ready_get,
-    ep_route_contract_get;
-ep_route_call ep_route_metrics_get;
-ep_route_call ep_route_root_get, ep_route_asset_get;
-
-/* Answers with a job's log as it grows (events.c's other user is the submit-and-stream of jobs). */
-ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,
-                                const ep_watcher_options *options);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server/handlers/contract.h"
-#include "server/handlers/routes.h"
+#include "server/handlers/handlers.h"
 #include "server/process/clock.h"
 
 enum { READY_TIMEOUT_MS = 5000 };
@@ -12,7 +12,7 @@ enum { READY_TIMEOUT_MS = 5000 };
 ep_route_result ep_route_devices_get(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_jobs_devices(exchange->server->jobs, &text, &error))
+  if (ep_jobs_devices(exchange->server->jobs, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
@@ -20,23 +20,23 @@ ep_route_result ep_route_devices_get(ep_exchange *exchange) {
 ep_route_result ep_route_queue_get(ep_exchange *exchange) {
   ep_error error = {0};
   char *text = NULL;
-  if (ep_jobs_queue(exchange->server->jobs, &text, &error))
+  if (ep_jobs_queue(exchange->server->jobs, &text, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
 }
 
 ep_route_result ep_route_live_get(ep_exchange *exchange) {
   static const char TEXT[] = "{\"status\":\"live\",\"version\":\"" EP_VERSION "\"}\n";
-  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
-  return EP_ROUTE_ANSWERED;
+  ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_DONE;
 }
 
 /* From another thread; the exchange was retained for this call. */
-static void ready(void *context, const ep_error *error) {
+static void probe_done(void *context, const ep_error *error) {
   ep_exchange *exchange = context;
   if (error) exchange->error = *error;
   atomic_store(&exchange->called_back, true);
-  ep_waiter_wake(&exchange->park);
+  ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
 }
 
@@ -45,20 +45,20 @@ ep_route_result ep_route_ready_get(ep_exchange *exchange) {
   if (exchange->deadline_us == 0) {
     exchange->deadline_us = ep_clock_steady_us() + 2000LL * READY_TIMEOUT_MS;
     ep_exchange_retain(exchange);
-    ep_jobs_probe(exchange->server->jobs, READY_TIMEOUT_MS, ready, exchange);
+    ep_jobs_probe(exchange->server->jobs, READY_TIMEOUT_MS, probe_done, exchange);
     return EP_ROUTE_WAITS;
   }
   bool called_back = atomic_load(&exchange->called_back);
   if (!called_back && !exchange->timed_out) return EP_ROUTE_WAITS;
   if (!called_back) return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no device answered");
-  if (exchange->error.status)
+  if (exchange->error.status != EP_OK)
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", exchange->error.message);
-  ep_response_constant(&exchange->answer, 200, "application/json", TEXT, sizeof TEXT - 1);
-  return EP_ROUTE_ANSWERED;
+  ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_route_contract_get(ep_exchange *exchange) {
-  ep_response_constant(&exchange->answer, 200, "application/json", (const char *)EP_CONTRACT,
+  ep_response_constant(&exchange->response, 200, "application/json", (const char *)EP_CONTRACT,
                        EP_CONTRACT_BYTES);
-  return EP_ROUTE_ANSWERED;
+  return EP_ROUTE_DONE;
 }

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/http/response_send.h"
+#include "server/http/routes.h"
 #include "server/process/clock.h"
 
 enum {
   HEAD_SECONDS = 15, /* of a new connection, to the end of its first head */
-  IDLE_SECONDS = 75, /* from an answer to the end of the next head */
+  IDLE_SECONDS = 75, /* from a response to the end of the next head */
   BODY_SECONDS = 30, /* and one more for each SLOWEST_BYTES */
   SLOWEST_BYTES = 16 << 10,
   DRAIN_BYTES = 16 << 20,      /* a body that was refused is read to its end up to this size … */
@@ -37,21 +39,21 @@ void ep_connection_notify(void *transport, struct MHD_Connection *connection, vo
   }
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  *socket_context = info ? ep_deadline_add(self->clients, info->connect_fd) : NULL;
+  *socket_context = info ? ep_deadline_add(self->deadlines, info->connect_fd) : NULL;
   ep_deadline_allow(*socket_context, HEAD_SECONDS * 1000000LL);
 }
 
-/* The request's first line: its target as sent, before the library decodes it in place (which would
- * cut it at an encoded zero). */
+/* The request's first line. Copies the target before the library decodes it in place, which would
+ * cut it at an encoded zero. */
 void *ep_connection_target(void *transport, const char *target, struct MHD_Connection *connection) {
   ep_transport *self = transport;
   ep_exchange *exchange = ep_exchange_create(self->server);
   if (!exchange) return NULL;
-  ep_waiter_init(&exchange->park, self->server->streams, connection);
+  ep_waiter_init(&exchange->waiter, self->server->waiters, connection);
   exchange->target = strdup(target ? target : "");
   const union MHD_ConnectionInfo *info =
       MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-  exchange->client = info ? info->socket_context : NULL;
+  exchange->deadline = info ? info->socket_context : NULL;
   return exchange;
 }
 
@@ -61,7 +63,7 @@ typedef struct {
   ep_error error;
 } header_reader;
 
-static enum MHD_Result add_header(void *context, enum MHD_ValueKind kind, const char *name,
+static enum MHD_Result header_add(void *context, enum MHD_ValueKind kind, const char *name,
                                   size_t name_bytes, const char *value, size_t value_bytes) {
   (void)kind;
   header_reader *reader = context;
@@ -70,20 +72,20 @@ static enum MHD_Result add_header(void *context, enum MHD_ValueKind kind, const 
   reader->status =
       whole ? ep_request_add_header(&reader->exchange->request, name, value, &reader->error)
             : ep_fail(&reader->error, EP_MALFORMED, "a header has a zero byte");
-  return reader->status ? MHD_NO : MHD_YES;
+  return reader->status == EP_OK ? MHD_YES : MHD_NO;
 }
 
-/* Method, target and headers from the library into the request. */
-static ep_status read_head(ep_exchange *exchange, const char *method, const char *version) {
+/* Copies method, target and headers to the request. */
+static ep_status head_read(ep_exchange *exchange, const char *method, const char *version) {
   header_reader reader = {.exchange = exchange};
   exchange->request.http11 = strcmp(version, "HTTP/1.1") == 0;
   if (!exchange->target)
-    reader.status = ep_fail(&reader.error, EP_NO_MEMORY, "not enough memory for the request");
+    reader.status = ep_fail_memory(&reader.error);
   else
     reader.status = ep_request_start(&exchange->request, method, exchange->target, &reader.error);
-  if (!reader.status)
-    MHD_get_connection_values_n(exchange->park.connection, MHD_HEADER_KIND, add_header, &reader);
-  if (reader.status) ep_exchange_fail(exchange, &reader.error);
+  if (reader.status == EP_OK)
+    MHD_get_connection_values_n(exchange->waiter.connection, MHD_HEADER_KIND, header_add, &reader);
+  if (reader.status != EP_OK) ep_exchange_fail(exchange, &reader.error);
   return reader.status;
 }
 
@@ -93,19 +95,19 @@ static int64_t announced_bytes(const ep_request *request) {
   return ep_request_header(request, "Transfer-Encoding") ? -1 : 0;
 }
 
-static ep_status open_upload(ep_exchange *exchange) {
+static ep_status upload_open(ep_exchange *exchange) {
   const ep_config *config = exchange->server->config;
   ep_error error = {0};
   ep_status status =
       ep_upload_open(&exchange->request.upload, config->data_dir,
                      announced_bytes(&exchange->request), config->max_upload_bytes, &error);
-  if (status) ep_exchange_fail(exchange, &error);
+  if (status != EP_OK) ep_exchange_fail(exchange, &error);
   return status;
 }
 
-/* A refusal goes out at once, and the connection with it, if its body is long or not yet sent;
- * else the body is read first, so that the client sees the answer and the connection stays. */
-static enum MHD_Result refuse(ep_exchange *exchange, bool close) {
+/* Refuses the request: at once, and closes the connection, if the body is long or not yet sent;
+ * else once the body was read, so that the client sees the response and the connection stays. */
+static enum MHD_Result request_refuse(ep_exchange *exchange, bool close) {
   int64_t bytes = announced_bytes(&exchange->request);
   bool waits = ep_request_header(&exchange->request, "Expect") != NULL;
   exchange->body_failed = true;
@@ -113,27 +115,27 @@ static enum MHD_Result refuse(ep_exchange *exchange, bool close) {
   if (!close && bytes >= 0 && bytes <= DRAIN_BYTES && (bytes == 0 || !waits)) return MHD_YES;
   if (!close && bytes < 0 && !waits) return MHD_YES;
   exchange->phase = PHASE_SENT;
-  return ep_response_send(exchange, &exchange->answer);
+  return ep_response_send(exchange, &exchange->response);
 }
 
-static enum MHD_Result begin(ep_transport *transport, ep_exchange *exchange, const char *method,
-                             const char *version) {
+static enum MHD_Result request_begin(ep_transport *transport, ep_exchange *exchange,
+                                     const char *method, const char *version) {
   bool close = true;
-  ep_deadline_allow(exchange->client, BODY_SECONDS * 1000000LL);
-  if (read_head(exchange, method, version)) return refuse(exchange, true);
+  ep_deadline_allow(exchange->deadline, BODY_SECONDS * 1000000LL);
+  if (head_read(exchange, method, version) != EP_OK) return request_refuse(exchange, true);
   if (atomic_load(&transport->stopping)) {
     ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "the daemon is stopping");
-    return refuse(exchange, true);
+    return request_refuse(exchange, true);
   }
-  if (ep_route_admit(exchange, &close)) return refuse(exchange, close);
-  if (exchange->route->body == EP_BODY_UPLOAD && open_upload(exchange))
-    return refuse(exchange, false);
+  if (ep_route_admit(exchange, &close) != EP_OK) return request_refuse(exchange, close);
+  if (exchange->route->body == EP_BODY_UPLOAD && upload_open(exchange) != EP_OK)
+    return request_refuse(exchange, false);
   exchange->phase = PHASE_BODY;
   return MHD_YES;
 }
 
-/* Makes room for so many bytes, of what all requests may hold together. */
-static ep_status reserve_body(ep_exchange *exchange, size_t needed, ep_error *error) {
+/* Makes room for a body of so many bytes, of what all requests may hold together. */
+static ep_status body_reserve(ep_exchange *exchange, size_t needed, ep_error *error) {
   atomic_llong *held = &exchange->server->bodies_bytes;
   size_t most = (size_t)exchange->route->limit_bytes + 1, capacity = exchange->body_capacity;
   if (needed <= capacity) return EP_OK;
@@ -145,7 +147,7 @@ static ep_status reserve_body(ep_exchange *exchange, size_t needed, ep_error *er
   char *grown = room ? realloc(exchange->request.body, capacity) : NULL;
   if (!grown) {
     atomic_fetch_sub(held, more);
-    return room ? ep_fail(error, EP_NO_MEMORY, "not enough memory for the body")
+    return room ? ep_fail_memory(error)
                 : ep_fail(error, EP_BUSY, "too many bodies at once, try again later");
   }
   exchange->request.body = grown;
@@ -153,30 +155,31 @@ static ep_status reserve_body(ep_exchange *exchange, size_t needed, ep_error *er
   return EP_OK;
 }
 
-static ep_status keep_body(ep_exchange *exchange, const char *data, size_t bytes, ep_error *error) {
+static ep_status body_store(ep_exchange *exchange, const char *data, size_t bytes,
+                            ep_error *error) {
   ep_request *request = &exchange->request;
   const ep_route *route = exchange->route;
   if (request->body_bytes + bytes > (size_t)route->limit_bytes)
     return ep_fail(error, EP_TOO_LARGE, "a body here has at most %lld bytes",
                    (long long)route->limit_bytes);
-  ep_status status = reserve_body(exchange, request->body_bytes + bytes + 1, error);
-  if (status) return status;
+  ep_status status = body_reserve(exchange, request->body_bytes + bytes + 1, error);
+  if (status != EP_OK) return status;
   memcpy(request->body + request->body_bytes, data, bytes);
   request->body_bytes += bytes;
   request->body[request->body_bytes] = 0;
   return EP_OK;
 }
 
-static enum MHD_Result take_body(ep_exchange *exchange, const char *data, size_t bytes) {
+static enum MHD_Result body_take(ep_exchange *exchange, const char *data, size_t bytes) {
   ep_error error = {0};
   ep_status status = EP_OK;
   exchange->received_bytes += (int64_t)bytes;
   if (exchange->received_bytes - exchange->allowed_bytes >= SLOWEST_BYTES) {
-    /* the deadline moves on with what arrives, never faster than the slowest rate that is taken */
+    /* what arrives moves the deadline on, no faster than the slowest rate allowed */
     int64_t seconds = BODY_SECONDS + exchange->received_bytes / SLOWEST_BYTES;
     int64_t spent_us = ep_clock_steady_us() - exchange->begun_us;
     int64_t left_us = seconds * 1000000 - spent_us;
-    ep_deadline_allow(exchange->client, left_us > 1 ? left_us : 1);
+    ep_deadline_allow(exchange->deadline, left_us > 1 ? left_us : 1);
     exchange->allowed_bytes = exchange->received_bytes;
   }
   if (exchange->body_failed || exchange->route->body == EP_BODY_NONE) {
@@ -185,8 +188,8 @@ static enum MHD_Result take_body(ep_exchange *exchange, const char *data, size_t
   }
   status = exchange->route->body == EP_BODY_UPLOAD
                ? ep_upload_write(&exchange->request.upload, data, bytes, &error)
-               : keep_body(exchange, data, bytes, &error);
-  if (!status) return MHD_YES;
+               : body_store(exchange, data, bytes, &error);
+  if (status == EP_OK) return MHD_YES;
   ep_upload_discard(&exchange->request.upload);
   ep_exchange_discard_body(exchange);
   ep_exchange_fail(exchange, &error);
@@ -195,82 +198,83 @@ static enum MHD_Result take_body(ep_exchange *exchange, const char *data, size_t
 }
 
 /* On a working thread; the exchange was retained for it. */
-static void work(void *context) {
+static void route_work(void *context) {
   ep_exchange *exchange = context;
   exchange->route->call(exchange);
   atomic_store(&exchange->worked, true);
-  ep_waiter_wake(&exchange->park);
+  ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);
 }
 
-static enum MHD_Result send_stopping(ep_exchange *exchange) {
-  ep_response answer; /* the exchange's own belongs to the thread that still works on it */
+static enum MHD_Result stopping_send(ep_exchange *exchange) {
+  ep_response response; /* the exchange's own belongs to the thread that still works on it */
   ep_error error = {0};
   ep_fail(&error, EP_UNAVAILABLE, "the daemon is stopping");
-  ep_response_init(&answer);
-  ep_response_error(&answer, &error, NULL);
-  enum MHD_Result result = ep_response_send(exchange, &answer);
-  ep_response_deinit(&answer);
+  ep_response_init(&response);
+  ep_response_error(&response, &error, NULL);
+  enum MHD_Result result = ep_response_send(exchange, &response);
+  ep_response_deinit(&response);
   return result;
 }
 
-static enum MHD_Result send_answer(ep_exchange *exchange) {
+static enum MHD_Result response_send(ep_exchange *exchange) {
   exchange->phase = PHASE_SENT;
   ep_exchange_discard_body(exchange);
-  return ep_response_send(exchange, &exchange->answer);
+  return ep_response_send(exchange, &exchange->response);
 }
 
-static enum MHD_Result wait_for_work(ep_exchange *exchange) {
+static enum MHD_Result work_await(ep_exchange *exchange) {
   while (!atomic_load(&exchange->worked)) {
     ep_waiter_result result =
-        ep_waiter_wait(&exchange->park, ep_clock_steady_us() + WORK_SECONDS * 1000000LL);
+        ep_waiter_wait(&exchange->waiter, ep_clock_steady_us() + WORK_SECONDS * 1000000LL);
     if (result == EP_WAITER_SUSPENDED) return MHD_YES;
     if (result == EP_WAITER_CLOSED && !atomic_load(&exchange->worked)) {
       exchange->phase = PHASE_SENT;
-      return send_stopping(exchange);
+      return stopping_send(exchange);
     }
   }
-  return send_answer(exchange);
+  return response_send(exchange);
 }
 
-static enum MHD_Result start_work(ep_exchange *exchange, ep_thread_pool *pool) {
+static enum MHD_Result work_start(ep_exchange *exchange, ep_thread_pool *pool) {
   exchange->phase = PHASE_WORKS;
-  exchange->item = (ep_thread_pool_task){.call = work, .context = exchange};
+  exchange->task = (ep_thread_pool_task){.call = route_work, .context = exchange};
   ep_exchange_retain(exchange);
-  ep_thread_pool_add(pool, &exchange->item);
-  return wait_for_work(exchange);
+  ep_thread_pool_add(pool, &exchange->task);
+  return work_await(exchange);
 }
 
-static enum MHD_Result call_route(ep_exchange *exchange) {
+static enum MHD_Result route_call(ep_exchange *exchange) {
   for (;;) {
-    if (ep_waiter_take_timeout(&exchange->park) && ep_clock_steady_us() >= exchange->deadline_us)
+    if (ep_waiter_take_timeout(&exchange->waiter) && ep_clock_steady_us() >= exchange->deadline_us)
       exchange->timed_out = true;
     ep_route_result called = exchange->route->call(exchange);
-    if (called == EP_ROUTE_ANSWERED) break;
+    if (called == EP_ROUTE_DONE) break;
     if (called == EP_ROUTE_WORKS || called == EP_ROUTE_INGESTS) {
       const ep_server *server = exchange->server;
       exchange->works = true;
-      return start_work(exchange, called == EP_ROUTE_WORKS ? server->work : server->ingest);
+      return work_start(exchange, called == EP_ROUTE_WORKS ? server->work : server->ingest);
     }
     exchange->phase = PHASE_WAITS;
-    ep_waiter_result result = ep_waiter_wait(&exchange->park, exchange->deadline_us);
+    ep_waiter_result result = ep_waiter_wait(&exchange->waiter, exchange->deadline_us);
     if (result == EP_WAITER_SUSPENDED) return MHD_YES;
     if (result == EP_WAITER_CLOSED) exchange->timed_out = true;
   }
-  return send_answer(exchange);
+  return response_send(exchange);
 }
 
 /* The request is whole. */
-static enum MHD_Result go(ep_exchange *exchange) {
-  ep_deadline_allow(exchange->client, 0);
-  if (exchange->body_failed) return send_answer(exchange);
-  bool kept = exchange->route->body == EP_BODY_JSON || exchange->route->body == EP_BODY_TENSORS;
-  if (kept && !exchange->request.body) {
+static enum MHD_Result request_run(ep_exchange *exchange) {
+  ep_deadline_allow(exchange->deadline, 0);
+  if (exchange->body_failed) return response_send(exchange);
+  bool in_memory =
+      exchange->route->body == EP_BODY_JSON || exchange->route->body == EP_BODY_TENSORS;
+  if (in_memory && !exchange->request.body) {
     ep_exchange_fail_with(exchange, EP_MALFORMED, "the body is empty; JSON is needed");
-    return send_answer(exchange);
+    return response_send(exchange);
   }
-  if (exchange->route->runs == EP_RUNS_HERE) return call_route(exchange);
-  return start_work(exchange, exchange->route->runs == EP_RUNS_INGEST ? exchange->server->ingest
+  if (exchange->route->runs == EP_RUNS_HERE) return route_call(exchange);
+  return work_start(exchange, exchange->route->runs == EP_RUNS_INGEST ? exchange->server->ingest
                                                                       : exchange->server->work);
 }
 
@@ -283,14 +287,14 @@ enum MHD_Result ep_connection_handle(void *transport, struct MHD_Connection *con
   switch ((phase)exchange->phase) {
   case PHASE_HEAD:
     exchange->begun_us = ep_clock_steady_us();
-    return begin(transport, exchange, method, version);
+    return request_begin(transport, exchange, method, version);
   case PHASE_BODY:
-    if (*data_bytes == 0) return go(exchange);
+    if (*data_bytes == 0) return request_run(exchange);
     size_t bytes = *data_bytes;
     *data_bytes = 0;
-    return take_body(exchange, data, bytes);
-  case PHASE_WAITS: return call_route(exchange);
-  case PHASE_WORKS: return wait_for_work(exchange);
+    return body_take(exchange, data, bytes);
+  case PHASE_WAITS: return route_call(exchange);
+  case PHASE_WORKS: return work_await(exchange);
   case PHASE_ROUTE:
   case PHASE_SENT: break;
   }
@@ -303,8 +307,8 @@ void ep_connection_complete(void *transport, struct MHD_Connection *connection, 
   ep_exchange *exchange = *context;
   *context = NULL;
   if (!exchange) return;
-  ep_route_leave(exchange);
-  ep_waiter_leave(&exchange->park);
-  ep_deadline_allow(exchange->client, IDLE_SECONDS * 1000000LL);
+  ep_exchange_unwatch(exchange);
+  ep_waiter_leave(&exchange->waiter);
+  ep_deadline_allow(exchange->deadline, IDLE_SECONDS * 1000000LL);
   ep_exchange_release(exchange);
 }

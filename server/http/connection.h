@@ -1,5 +1,5 @@
-/* connection.h: what libmicrohttpd calls: a connection comes, a request's first line, its head, its
- * body, its end. http.c registers these; nobody else uses them. */
+/* connection.h: what libmicrohttpd calls: a connection opens or closes; a request's first line, its
+ * head, its body, its end. http.c registers these functions. */
 #ifndef EP_SERVER_HTTP_CONNECTION_H
 #define EP_SERVER_HTTP_CONNECTION_H
 
@@ -7,12 +7,13 @@
 #include <stdatomic.h>
 
 #include "server/http/deadline.h"
-#include "server/http/routes.h"
+#include "server/http/server.h"
 
+/* The context of every callback. */
 typedef struct {
   ep_server *server;
-  ep_deadlines *clients;
-  atomic_bool stopping; /* every new request is answered with 503 */
+  ep_deadlines *deadlines;
+  atomic_bool stopping; /* every new request gets 503 */
 } ep_transport;
 
 /* `transport` is an ep_transport in all of them. */
@@ -25,8 +26,5 @@ enum MHD_Result ep_connection_handle(void *transport, struct MHD_Connection *con
 void ep_connection_complete(void *transport, struct MHD_Connection *connection, void **context,
                             enum MHD_RequestTerminationCode code);
 void ep_connection_log(void *transport, const char *format, va_list arguments);
-
-/* reply.c: sends `answer`, whose body it takes. */
-enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *answer);
 
 #endif

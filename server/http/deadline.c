@@ -11,105 +11,105 @@
 enum { TICK_US = 500000 };
 
 struct ep_deadline {
-  ep_deadlines *clients;
+  ep_deadlines *deadlines;
   int socket;
   int64_t deadline_us; /* steady clock; INT64_MAX = none */
   ep_deadline *previous, *next;
 };
 
 struct ep_deadlines {
-  pthread_mutex_t mutex; /* guards everything below, and every client */
+  pthread_mutex_t mutex; /* guards everything below, and every deadline */
   pthread_cond_t changed;
   ep_deadline *first;
   bool stopping;
   pthread_t ticker;
 };
 
-static void *tick(void *context) {
-  ep_deadlines *clients = context;
-  pthread_mutex_lock(&clients->mutex);
-  while (!clients->stopping) {
-    if (!clients->first) {
-      pthread_cond_wait(&clients->changed, &clients->mutex);
+static void *ticker_run(void *context) {
+  ep_deadlines *deadlines = context;
+  pthread_mutex_lock(&deadlines->mutex);
+  while (!deadlines->stopping) {
+    if (!deadlines->first) {
+      pthread_cond_wait(&deadlines->changed, &deadlines->mutex);
       continue;
     }
     int64_t until_us = ep_clock_steady_us() + TICK_US;
     struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
-    while (!clients->stopping &&
-           pthread_cond_timedwait(&clients->changed, &clients->mutex, &until) != ETIMEDOUT) {
+    while (!deadlines->stopping &&
+           pthread_cond_timedwait(&deadlines->changed, &deadlines->mutex, &until) != ETIMEDOUT) {
     }
     int64_t now_us = ep_clock_steady_us();
-    for (ep_deadline *client = clients->first; client; client = client->next) {
-      if (client->deadline_us > now_us) continue;
-      shutdown(client->socket, SHUT_RDWR); /* the library sees the end and closes */
-      client->deadline_us = INT64_MAX;
+    for (ep_deadline *deadline = deadlines->first; deadline; deadline = deadline->next) {
+      if (deadline->deadline_us > now_us) continue;
+      shutdown(deadline->socket, SHUT_RDWR); /* the library sees the end and closes */
+      deadline->deadline_us = INT64_MAX;
     }
   }
-  pthread_mutex_unlock(&clients->mutex);
+  pthread_mutex_unlock(&deadlines->mutex);
   return NULL;
 }
 
 ep_status ep_deadlines_create(ep_deadlines **out, ep_error *error) {
-  ep_deadlines *clients = calloc(1, sizeof *clients);
-  if (!clients) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the connections");
-  pthread_mutex_init(&clients->mutex, NULL);
+  ep_deadlines *deadlines = calloc(1, sizeof *deadlines);
+  if (!deadlines) return ep_fail_memory(error);
+  pthread_mutex_init(&deadlines->mutex, NULL);
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_cond_init(&clients->changed, &attributes);
+  pthread_cond_init(&deadlines->changed, &attributes);
   pthread_condattr_destroy(&attributes);
-  if (pthread_create(&clients->ticker, NULL, tick, clients) != 0) {
-    pthread_cond_destroy(&clients->changed);
-    pthread_mutex_destroy(&clients->mutex);
-    free(clients);
+  if (pthread_create(&deadlines->ticker, NULL, ticker_run, deadlines) != 0) {
+    pthread_cond_destroy(&deadlines->changed);
+    pthread_mutex_destroy(&deadlines->mutex);
+    free(deadlines);
     return ep_fail(error, EP_NO_MEMORY, "a thread cannot be started");
   }
-  *out = clients;
+  *out = deadlines;
   return EP_OK;
 }
 
-void ep_deadlines_destroy(ep_deadlines *clients) {
-  if (!clients) return;
-  pthread_mutex_lock(&clients->mutex);
-  clients->stopping = true;
-  pthread_cond_signal(&clients->changed);
-  pthread_mutex_unlock(&clients->mutex);
-  pthread_join(clients->ticker, NULL);
-  pthread_cond_destroy(&clients->changed);
-  pthread_mutex_destroy(&clients->mutex);
-  free(clients);
+void ep_deadlines_destroy(ep_deadlines *deadlines) {
+  if (!deadlines) return;
+  pthread_mutex_lock(&deadlines->mutex);
+  deadlines->stopping = true;
+  pthread_cond_signal(&deadlines->changed);
+  pthread_mutex_unlock(&deadlines->mutex);
+  pthread_join(deadlines->ticker, NULL);
+  pthread_cond_destroy(&deadlines->changed);
+  pthread_mutex_destroy(&deadlines->mutex);
+  free(deadlines);
 }
 
-ep_deadline *ep_deadline_add(ep_deadlines *clients, int socket) {
-  ep_deadline *client = calloc(1, sizeof *client);
-  if (!client) return NULL;
-  *client = (ep_deadline){.clients = clients, .socket = socket, .deadline_us = INT64_MAX};
-  pthread_mutex_lock(&clients->mutex);
-  if (!clients->first) pthread_cond_signal(&clients->changed);
-  client->next = clients->first;
-  if (client->next) client->next->previous = client;
-  clients->first = client;
-  pthread_mutex_unlock(&clients->mutex);
-  return client;
+ep_deadline *ep_deadline_add(ep_deadlines *deadlines, int socket) {
+  ep_deadline *deadline = calloc(1, sizeof *deadline);
+  if (!deadline) return NULL;
+  *deadline = (ep_deadline){.deadlines = deadlines, .socket = socket, .deadline_us = INT64_MAX};
+  pthread_mutex_lock(&deadlines->mutex);
+  if (!deadlines->first) pthread_cond_signal(&deadlines->changed);
+  deadline->next = deadlines->first;
+  if (deadline->next) deadline->next->previous = deadline;
+  deadlines->first = deadline;
+  pthread_mutex_unlock(&deadlines->mutex);
+  return deadline;
 }
 
-void ep_deadline_remove(ep_deadline *client) {
-  if (!client) return;
-  ep_deadlines *clients = client->clients;
-  pthread_mutex_lock(&clients->mutex);
-  if (client->previous)
-    client->previous->next = client->next;
+void ep_deadline_remove(ep_deadline *deadline) {
+  if (!deadline) return;
+  ep_deadlines *deadlines = deadline->deadlines;
+  pthread_mutex_lock(&deadlines->mutex);
+  if (deadline->previous)
+    deadline->previous->next = deadline->next;
   else
-    clients->first = client->next;
-  if (client->next) client->next->previous = client->previous;
-  pthread_mutex_unlock(&clients->mutex);
-  free(client);
+    deadlines->first = deadline->next;
+  if (deadline->next) deadline->next->previous = deadline->previous;
+  pthread_mutex_unlock(&deadlines->mutex);
+  free(deadline);
 }
 
-void ep_deadline_allow(ep_deadline *client, int64_t duration_us) {
-  if (!client) return;
+void ep_deadline_allow(ep_deadline *deadline, int64_t duration_us) {
+  if (!deadline) return;
   int64_t deadline_us = duration_us > 0 ? ep_clock_steady_us() + duration_us : INT64_MAX;
-  pthread_mutex_lock(&client->clients->mutex);
-  client->deadline_us = deadline_us;
-  pthread_mutex_unlock(&client->clients->mutex);
+  pthread_mutex_lock(&deadline->deadlines->mutex);
+  deadline->deadline_us = deadline_us;
+  pthread_mutex_unlock(&deadline->deadlines->mutex);
 }

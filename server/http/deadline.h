@@ -1,5 +1,8 @@
-/* deadline.h: connections and by when each must have sent what it is to send. The HTTP library's
- * own time-out is one of inactivity: a byte a second would hold a connection for ever. */
+/* deadline.h: until when a connection must have sent its head or body, or taken its response. The
+ * HTTP library's own time-out is one of inactivity: a byte a second would hold a connection for
+ * ever.
+ *
+ * Thread-safe. */
 #ifndef EP_SERVER_HTTP_DEADLINE_H
 #define EP_SERVER_HTTP_DEADLINE_H
 
@@ -7,18 +10,18 @@
 
 #include "api/status.h"
 
-typedef struct ep_deadlines ep_deadlines;
-typedef struct ep_deadline ep_deadline;
+typedef struct ep_deadlines ep_deadlines; /* of all connections, with the thread that checks them */
+typedef struct ep_deadline ep_deadline;   /* of one connection */
 
 ep_status ep_deadlines_create(ep_deadlines **out, ep_error *error);
-void ep_deadlines_destroy(ep_deadlines *clients); /* NULL is allowed */
+void ep_deadlines_destroy(ep_deadlines *deadlines); /* NULL is allowed */
 
-/* A new connection; NULL when memory is short: refuse it. Every ep_client_* takes NULL. */
-ep_deadline *ep_deadline_add(ep_deadlines *clients, int socket);
-/* Before its socket is closed. */
-void ep_deadline_remove(ep_deadline *client);
+/* For a new connection. NULL: memory is short; the functions below take NULL and do nothing. */
+ep_deadline *ep_deadline_add(ep_deadlines *deadlines, int socket);
+/* Before the socket is closed. Frees the deadline. */
+void ep_deadline_remove(ep_deadline *deadline);
 
-/* When this time is over, the socket is shut down. 0 = it has no deadline now. */
-void ep_deadline_allow(ep_deadline *client, int64_t duration_us);
+/* The socket is shut down after this time. 0 = never. */
+void ep_deadline_allow(ep_deadline *deadline, int64_t duration_us);
 
 #endif

@@ -4,15 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "server/http/routes.h"
-
 ep_exchange *ep_exchange_create(ep_server *server) {
   ep_exchange *exchange = calloc(1, sizeof *exchange);
   if (!exchange) return NULL;
   exchange->server = server;
   atomic_init(&exchange->references, 1);
   ep_request_init(&exchange->request);
-  ep_response_init(&exchange->answer);
+  ep_response_init(&exchange->response);
   return exchange;
 }
 
@@ -27,19 +25,25 @@ void ep_exchange_discard_body(ep_exchange *exchange) {
   exchange->request.body_bytes = exchange->body_capacity = 0;
 }
 
+void ep_exchange_unwatch(ep_exchange *exchange) {
+  if (!exchange->watches) return;
+  ep_jobs_unwatch(exchange->server->jobs, exchange->watch_token);
+  exchange->watches = false;
+}
+
 void ep_exchange_release(ep_exchange *exchange) {
   if (atomic_fetch_sub(&exchange->references, 1) != 1) return;
   ep_exchange_discard_body(exchange);
   ep_request_deinit(&exchange->request);
-  ep_response_deinit(&exchange->answer);
+  ep_response_deinit(&exchange->response);
   free(exchange->result);
   free(exchange->target);
   free(exchange);
 }
 
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error) {
-  ep_response_error(&exchange->answer, error, exchange->request.path);
-  return EP_ROUTE_ANSWERED;
+  ep_response_error(&exchange->response, error, exchange->request.path);
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_exchange_fail_with(ep_exchange *exchange, ep_status status, const char *format,
@@ -52,12 +56,16 @@ ep_route_result ep_exchange_fail_with(ep_exchange *exchange, ep_status status, c
   return ep_exchange_fail(exchange, &error);
 }
 
+ep_route_result ep_exchange_fail_memory(ep_exchange *exchange) {
+  return ep_exchange_fail_with(exchange, EP_NO_MEMORY, "%s", ep_status_text(EP_NO_MEMORY));
+}
+
 ep_route_result ep_exchange_problem(ep_exchange *exchange, const ep_problem *problem) {
-  ep_response_problem(&exchange->answer, problem, exchange->request.path);
-  return EP_ROUTE_ANSWERED;
+  ep_response_problem(&exchange->response, problem, exchange->request.path);
+  return EP_ROUTE_DONE;
 }
 
 ep_route_result ep_exchange_json(ep_exchange *exchange, char *text) {
-  ep_response_take_text(&exchange->answer, 200, "application/json", text);
-  return EP_ROUTE_ANSWERED;
+  ep_response_take_text(&exchange->response, 200, "application/json", text);
+  return EP_ROUTE_DONE;
 }

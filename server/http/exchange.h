@@ -1,69 +1,71 @@
-/* exchange.h: one request and its answer, from the first header to the last byte; and what a route
- * keeps while it waits. The routes see this and never the HTTP library. */
+/* exchange.h: one request and its response, from the first header to the last byte, and what a
+ * route keeps while it waits. Routes see exchanges and never the HTTP library. */
 #ifndef EP_SERVER_HTTP_EXCHANGE_H
 #define EP_SERVER_HTTP_EXCHANGE_H
 
 #include <stdatomic.h>
 
-#include "server/http/request.h"
-#include "server/http/response.h"
-#include "server/http/thread_pool.h"
-#include "server/http/waiter.h"
+#include "server/http/messages/request.h"
+#include "server/http/messages/response.h"
+#include "server/http/server.h"
 
-typedef struct ep_exchange ep_exchange;
-typedef struct ep_server ep_server;
-
-struct ep_exchange {
+typedef struct ep_exchange {
   ep_server *server;
   atomic_int references; /* the connection's, and one for each call that is still to come */
   ep_request request;
-  ep_response answer;
-  ep_waiter park;
+  ep_response response;
+  ep_waiter waiter;
   const struct ep_route *route; /* NULL until found */
-  int64_t deadline_us;          /* of a wait, steady clock */
-  bool timed_out;               /* the wait is over: answer with what there is */
+  int64_t deadline_us;          /* of a wait, steady clock; 0 = none was begun */
+  bool timed_out;               /* the wait is over: the route responds with what there is */
 
   /* A route's own, while it waits. */
   uint64_t watch_token;
   bool watches;
   atomic_bool called_back;  /* the fields below are written before it and read after it */
   char *result;             /* owned */
-  size_t result_bytes;      /* of one that is no text */
-  size_t result_json_bytes; /* of which so many are JSON; 0 = all */
+  size_t result_bytes;      /* of a result that is not a text */
+  size_t result_json_bytes; /* so many of them are JSON; 0 = all */
   ep_error error;
-  bool works; /* this call is on a working thread, after EP_ROUTE_WORKS or _INGESTS */
+  bool works; /* this call runs on a thread of a pool, after EP_ROUTE_WORKS or EP_ROUTE_INGESTS */
 
-  /* connection.c's and reply.c's own. */
+  /* Of connection.c and response_send.c alone. */
   int phase;
   char *target; /* as sent, owned */
   int64_t begun_us, received_bytes, allowed_bytes, discarded_bytes;
   size_t body_capacity;
-  bool body_failed;     /* the rest is thrown away and `answer` sent */
-  atomic_bool worked;   /* `answer` is complete */
-  ep_watcher *streamed; /* owned while an answer streams */
-  ep_thread_pool_task item;
-  struct ep_deadline *client; /* the connection's */
-};
+  bool body_failed;     /* the rest of the body is thrown away and `response` is sent */
+  atomic_bool worked;   /* `response` is complete */
+  ep_watcher *streamed; /* owned while a response streams */
+  ep_thread_pool_task task;
+  struct ep_deadline *deadline; /* the connection's; NULL = none */
+} ep_exchange;
 
-ep_exchange *ep_exchange_create(ep_server *server); /* NULL when memory is short; one reference */
+/* One reference, the caller's. NULL: memory is short. */
+ep_exchange *ep_exchange_create(ep_server *server);
 void ep_exchange_retain(ep_exchange *exchange);
-void ep_exchange_release(ep_exchange *exchange);
+void ep_exchange_release(ep_exchange *exchange); /* the last one frees */
 
-/* Once it is answered, or refused: the answer may go on for as long as a job does. */
+/* Frees the body before the response is sent: a stream may last as long as a job. */
 void ep_exchange_discard_body(ep_exchange *exchange);
+/* Ends the watch of a job's version, if the route has one. */
+void ep_exchange_unwatch(ep_exchange *exchange);
 
-/* Answers with an error. Returns EP_ROUTE_ANSWERED, so that a route can end with it. */
+/* What a route returns. */
 typedef enum {
-  EP_ROUTE_ANSWERED,
-  EP_ROUTE_WAITS,  /* until ep_waiter_wake or deadline_us; then the route is called again */
-  EP_ROUTE_WORKS,  /* it takes a while: the route is called again, on a working thread */
-  EP_ROUTE_INGESTS /* it may take minutes: on one of those that read uploads */
+  EP_ROUTE_DONE,   /* exchange->response is complete */
+  EP_ROUTE_WAITS,  /* for ep_waiter_wake or deadline_us; the route is then called again */
+  EP_ROUTE_WORKS,  /* the route is called again, on a thread of server->work */
+  EP_ROUTE_INGESTS /* the route is called again, on a thread of server->ingest */
 } ep_route_result;
+
+/* These set the response and return EP_ROUTE_DONE, so that a route can end with one of them. */
 ep_route_result ep_exchange_fail(ep_exchange *exchange, const ep_error *error);
 ep_route_result ep_exchange_fail_with(ep_exchange *exchange, ep_status status, const char *format,
                                       ...) __attribute__((format(printf, 3, 4)));
+ep_route_result ep_exchange_fail_memory(ep_exchange *exchange);
 ep_route_result ep_exchange_problem(ep_exchange *exchange, const ep_problem *problem);
-/* 200 and JSON; takes `text`. */
+/* 200 and JSON; takes `text`; NULL: memory was short. */
 ep_route_result ep_exchange_json(ep_exchange *exchange, char *text);
 
 #endif

@@ -18,7 +18,7 @@ struct ep_http {
 };
 
 enum {
-  KEPT_FILES = 512, /* the store, the logs, workers, files that are being sent, uploads */
+  RESERVED_FILES = 512, /* the store, the logs, workers, files that are being sent, uploads */
   MOST_CONNECTIONS = 65536,
   POOL_BYTES = 16 << 10, /* of each connection: see docs/adr */
   INACTIVE_SECONDS = 120,
@@ -32,16 +32,16 @@ ep_http_room ep_http_room_find(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
   getrlimit(RLIMIT_NOFILE, &limit);
   ep_http_room room = {.files = limit.rlim_cur > 1 << 20 ? 1 << 20 : (int64_t)limit.rlim_cur};
-  room.connections = room.files > 4 * KEPT_FILES ? room.files - KEPT_FILES : room.files / 2;
+  room.connections = room.files > 4 * RESERVED_FILES ? room.files - RESERVED_FILES : room.files / 2;
   if (room.connections > MOST_CONNECTIONS) room.connections = MOST_CONNECTIONS;
-  /* A tenth stays for those who only ask; a server that is full of watchers still answers. */
+  /* A tenth is not for watchers, so that a server full of watchers still responds. */
   int64_t others = room.connections / 10 > 64 ? room.connections / 10 : room.connections / 4;
   room.watchers = room.connections - others;
   return room;
 }
 
-static ep_status listen_on(const ep_config *config, int *listener, int *port, bool *any_address,
-                           ep_error *error) {
+static ep_status listener_open(const ep_config *config, int *listener, int *port, bool *any_address,
+                               ep_error *error) {
   struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
   struct addrinfo *found;
   char service[16];
@@ -73,16 +73,16 @@ static ep_status listen_on(const ep_config *config, int *listener, int *port, bo
   return status;
 }
 
-static ep_status start_threads(ep_http *http, const ep_http_room *room, ep_error *error) {
+static ep_status threads_start(ep_http *http, const ep_http_room *room, ep_error *error) {
   ep_server *server = http->server;
-  ep_status status = ep_waiters_create(room->watchers, &server->streams, error);
-  if (!status) status = ep_thread_pool_create(2, &server->ingest, error);
-  if (!status) status = ep_thread_pool_create(2, &server->work, error);
-  if (!status) status = ep_deadlines_create(&http->transport.clients, error);
+  ep_status status = ep_waiters_create(room->watchers, &server->waiters, error);
+  if (status == EP_OK) status = ep_thread_pool_create(2, &server->ingest, error);
+  if (status == EP_OK) status = ep_thread_pool_create(2, &server->work, error);
+  if (status == EP_OK) status = ep_deadlines_create(&http->transport.deadlines, error);
   return status;
 }
 
-static ep_status start_daemon(ep_http *http, const ep_http_room *room, int listener,
+static ep_status daemon_start(ep_http *http, const ep_http_room *room, int listener,
                               ep_error *error) {
   int threads = (int)http->server->config->http_threads;
   struct MHD_OptionItem options[] = {
@@ -108,14 +108,14 @@ ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **o
                         ep_error *error) {
   int listener = -1;
   ep_http *http = calloc(1, sizeof *http);
-  if (!http) return ep_fail(error, EP_NO_MEMORY, "not enough memory for the HTTP server");
+  if (!http) return ep_fail_memory(error);
   http->server = server;
   http->transport.server = server;
-  ep_status status = start_threads(http, room, error);
-  if (!status)
-    status = listen_on(server->config, &listener, port, &server->guard.any_address, error);
-  if (!status) status = start_daemon(http, room, listener, error);
-  if (status) {
+  ep_status status = threads_start(http, room, error);
+  if (status == EP_OK)
+    status = listener_open(server->config, &listener, port, &server->guard.any_address, error);
+  if (status == EP_OK) status = daemon_start(http, room, listener, error);
+  if (status != EP_OK) {
     ep_http_destroy(http);
     return status;
   }
@@ -127,8 +127,8 @@ void ep_http_stop(ep_http *http) {
   MHD_socket listener = MHD_quiesce_daemon(http->daemon);
   if (listener != MHD_INVALID_SOCKET) close(listener);
   atomic_store(&http->transport.stopping, true);
-  ep_waiters_close(http->server->streams);
-  MHD_stop_daemon(http->daemon); /* aborts if any connection were still suspended */
+  ep_waiters_close(http->server->waiters);
+  MHD_stop_daemon(http->daemon); /* aborts if a connection is still suspended */
   http->daemon = NULL;
   ep_thread_pool_destroy(http->server->ingest);
   ep_thread_pool_destroy(http->server->work);
@@ -140,9 +140,9 @@ void ep_http_destroy(ep_http *http) {
   ep_server *server = http->server;
   ep_thread_pool_destroy(server->ingest);
   ep_thread_pool_destroy(server->work);
-  ep_deadlines_destroy(http->transport.clients);
-  ep_waiters_destroy(server->streams);
+  ep_deadlines_destroy(http->transport.deadlines);
+  ep_waiters_destroy(server->waiters);
   server->ingest = server->work = NULL;
-  server->streams = NULL;
+  server->waiters = NULL;
   free(http);
 }

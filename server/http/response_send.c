@@ -1,25 +1,25 @@
-#include <stdlib.h>
+#include "server/http/response_send.h"
+
 #include <string.h>
 
-#include "server/http/connection.h"
-#include "server/http/metrics_http.h"
+#include "server/http/deadline.h"
+#include "server/http/route_metrics.h"
 #include "server/process/clock.h"
 
 enum {
   HEARTBEAT_SECONDS = 15,
   SEND_SECONDS = 60, /* and one more for each SLOWEST_BYTES */
   SLOWEST_BYTES = 16 << 10,
-  STREAM_BYTES =
-      8 << 10,       /* at a time: a watcher that lags fills no more of its connection's pool */
-  BLOCK_BYTES = 1024 /* only HTTP/1.0 watchers use it; others fill the connection's own */
+  STREAM_BYTES = 8 << 10, /* at a time: so much of its connection's pool a slow watcher fills */
+  BLOCK_BYTES = 1024      /* only HTTP/1.0 watchers use it; others fill the connection's own */
 };
 
 /* Fills the connection's buffer with what the log has, or suspends the connection. */
-static ssize_t read_stream(void *context, uint64_t position, char *buffer, size_t capacity) {
+static ssize_t stream_read(void *context, uint64_t position, char *buffer, size_t capacity) {
   (void)position;
   ep_exchange *exchange = context;
   ep_watcher *watcher = exchange->streamed;
-  bool beat = ep_waiter_take_timeout(&exchange->park);
+  bool beat = ep_waiter_take_timeout(&exchange->waiter);
   if (capacity > STREAM_BYTES) capacity = STREAM_BYTES;
   for (;;) {
     size_t bytes = 0;
@@ -34,80 +34,82 @@ static ssize_t read_stream(void *context, uint64_t position, char *buffer, size_
       memcpy(buffer, text, strlen(text));
       return (ssize_t)strlen(text);
     }
-    switch (ep_waiter_wait(&exchange->park, ep_clock_steady_us() + HEARTBEAT_SECONDS * 1000000LL)) {
+    switch (
+        ep_waiter_wait(&exchange->waiter, ep_clock_steady_us() + HEARTBEAT_SECONDS * 1000000LL)) {
     case EP_WAITER_SUSPENDED: return 0;
     case EP_WAITER_WOKEN: break;
-    case EP_WAITER_CLOSED: return MHD_CONTENT_READER_END_WITH_ERROR; /* cut: it has no end line */
+    case EP_WAITER_CLOSED:
+      return MHD_CONTENT_READER_END_WITH_ERROR; /* cut, so without an end line */
     }
   }
 }
 
-static void free_stream(void *context) {
+static void stream_free(void *context) {
   ep_exchange *exchange = context;
   ep_watcher_destroy(exchange->streamed);
   exchange->streamed = NULL;
   ep_exchange_release(exchange);
 }
 
-static void wake(void *context) {
-  ep_waiter_wake(&((ep_exchange *)context)->park);
+static void exchange_wake(void *context) {
+  ep_waiter_wake(&((ep_exchange *)context)->waiter);
 }
 
-static struct MHD_Response *create_stream(ep_exchange *exchange, ep_response *answer) {
-  struct MHD_Response *response = MHD_create_response_from_callback(
-      MHD_SIZE_UNKNOWN, BLOCK_BYTES, read_stream, exchange, free_stream);
-  if (!response) return NULL;
-  exchange->streamed = answer->watcher;
-  answer->watcher = NULL;
-  ep_exchange_retain(exchange); /* for free_stream */
-  ep_watcher_subscribe(exchange->streamed, wake, exchange);
-  return response;
+static struct MHD_Response *stream_create(ep_exchange *exchange, ep_response *response) {
+  struct MHD_Response *message = MHD_create_response_from_callback(
+      MHD_SIZE_UNKNOWN, BLOCK_BYTES, stream_read, exchange, stream_free);
+  if (!message) return NULL;
+  exchange->streamed = response->watcher;
+  response->watcher = NULL;
+  ep_exchange_retain(exchange); /* for stream_free */
+  ep_watcher_subscribe(exchange->streamed, exchange_wake, exchange);
+  return message;
 }
 
-static struct MHD_Response *create_response(ep_exchange *exchange, ep_response *answer,
-                                            int64_t *bytes) {
-  struct MHD_Response *response;
+static struct MHD_Response *message_create(ep_exchange *exchange, ep_response *response,
+                                           int64_t *bytes) {
+  struct MHD_Response *message;
   *bytes = -1;
-  if (answer->watcher) return create_stream(exchange, answer);
-  if (answer->file >= 0) {
-    *bytes = answer->file_bytes;
-    response = MHD_create_response_from_fd_at_offset64((uint64_t)answer->file_bytes, answer->file,
-                                                       (uint64_t)answer->file_offset);
-    if (response) answer->file = -1; /* the response closes it */
-    return response;
+  if (response->watcher) return stream_create(exchange, response);
+  if (response->file >= 0) {
+    *bytes = response->file_bytes;
+    message = MHD_create_response_from_fd_at_offset64(
+        (uint64_t)response->file_bytes, response->file, (uint64_t)response->file_offset);
+    if (message) response->file = -1; /* the message closes it */
+    return message;
   }
-  *bytes = (int64_t)answer->text_bytes;
-  if (answer->text) {
-    response =
-        MHD_create_response_from_buffer(answer->text_bytes, answer->text, MHD_RESPMEM_MUST_FREE);
-    if (response) answer->text = NULL;
-    return response;
+  *bytes = (int64_t)response->text_bytes;
+  if (response->text) {
+    message = MHD_create_response_from_buffer(response->text_bytes, response->text,
+                                              MHD_RESPMEM_MUST_FREE);
+    if (message) response->text = NULL;
+    return message;
   }
-  /* a constant, which the library only reads */
+  /* the library only reads the constant */
   return MHD_create_response_from_buffer(
-      answer->text_bytes, answer->constant ? (void *)(uintptr_t)answer->constant : "",
+      response->text_bytes, response->constant ? (void *)(uintptr_t)response->constant : "",
       MHD_RESPMEM_PERSISTENT);
 }
 
-enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *answer) {
-  ep_metrics_http_observe(exchange->server->routes, exchange->route, answer->status,
-                          ep_clock_steady_us() - exchange->begun_us);
+enum MHD_Result ep_response_send(ep_exchange *exchange, ep_response *response) {
+  ep_route_metrics_observe(exchange->server->routes, exchange->route, response->status,
+                           ep_clock_steady_us() - exchange->begun_us);
   int64_t bytes;
-  struct MHD_Response *response = create_response(exchange, answer, &bytes);
-  if (!response) return MHD_NO;
+  struct MHD_Response *message = message_create(exchange, response, &bytes);
+  if (!message) return MHD_NO;
   bool cached = false;
-  if (answer->type) MHD_add_response_header(response, "Content-Type", answer->type);
-  MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-  for (int i = 0; i < answer->headers_count; i++) {
-    MHD_add_response_header(response, answer->headers[i].name, answer->headers[i].value);
-    cached = cached || strcmp(answer->headers[i].name, "ETag") == 0 ||
-             strcmp(answer->headers[i].name, "Cache-Control") == 0;
+  if (response->type) MHD_add_response_header(message, "Content-Type", response->type);
+  MHD_add_response_header(message, "X-Content-Type-Options", "nosniff");
+  for (int i = 0; i < response->headers_count; i++) {
+    MHD_add_response_header(message, response->headers[i].name, response->headers[i].value);
+    cached = cached || strcmp(response->headers[i].name, "ETag") == 0 ||
+             strcmp(response->headers[i].name, "Cache-Control") == 0;
   }
-  if (!cached) MHD_add_response_header(response, "Cache-Control", "no-store");
+  if (!cached) MHD_add_response_header(message, "Cache-Control", "no-store");
   if (bytes >= 0)
-    ep_deadline_allow(exchange->client, (SEND_SECONDS + bytes / SLOWEST_BYTES) * 1000000LL);
+    ep_deadline_allow(exchange->deadline, (SEND_SECONDS + bytes / SLOWEST_BYTES) * 1000000LL);
   enum MHD_Result result =
-      MHD_queue_response(exchange->park.connection, (unsigned)answer->status, response);
-  MHD_destroy_response(response);
+      MHD_queue_response(exchange->waiter.connection, (unsigned)response->status, message);
+  MHD_destroy_response(message);
   return result;
 }

@@ -1,11 +1,11 @@
-/* metrics.h: jobs, datasets and devices as they are now, and what was counted of them. */
+/* metrics.h: jobs, datasets and devices as they are, in Prometheus's text. */
 #ifndef EP_SERVER_JOBS_METRICS_H
 #define EP_SERVER_JOBS_METRICS_H
 
 #include "api/json/writer.h"
 #include "server/jobs/jobs.h"
 
-/* Asks the store: not for the HTTP thread. */
-ep_status ep_metrics_jobs_format(ep_jobs *jobs, ep_writer *out, ep_error *error);
+/* Reads the store: not for an HTTP thread. */
+ep_status ep_jobs_metrics_format(ep_jobs *jobs, ep_writer *out, ep_error *error);
 
 #endif

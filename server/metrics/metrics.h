@@ -1,15 +1,25 @@
-/* metrics.h: what the daemon counts, for GET /metrics: counters, a gauge, histograms.
+/* metrics.h: what the daemon counts, for GET /metrics.
  *
- * One set for the process, as its log is one (notice.h): a log, an upload or the store has no way
- * to a daemon's state, and needs none. Counting is a relaxed atomic addition: no lock, no memory,
- * from any thread. No job's id or name is ever part of it. */
+ * One set for the process, as there is one log (server/process/log.h): an upload or the store needs
+ * no pointer to count. Counting is a relaxed atomic addition, from any thread. No metric names a
+ * job.
+ *
+ * To add a metric:
+ *   a counter          a row of EP_COUNTER_TABLE, and ep_metrics_add where it happens
+ *   a histogram        a field of ep_metrics, ep_histogram_observe where it happens, and its family
+ * in ep_metrics_format of a device        a row of the table in server/jobs/views/metrics.c of
+ * jobs, datasets  server/jobs/views/metrics.c: their numbers as they are at the request of HTTP
+ * requests   server/http/route_metrics.c of the process     process.c server/handlers/metrics.c
+ * puts them together; docs/monitoring.md lists them. */
 #ifndef EP_SERVER_METRICS_METRICS_H
 #define EP_SERVER_METRICS_METRICS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
+#include "api/json/writer.h"
 #include "api/vocabulary.h"
+#include "server/metrics/histogram.h"
 
 /* X(code, name, help) */
 #define EP_COUNTER_TABLE(X)                                                                     \
@@ -30,18 +40,6 @@ typedef enum {
       EP_COUNTER_COUNT
 } ep_counter;
 
-enum { EP_HISTOGRAM_BOUNDS = 14 };
-
-/* How many durations fell between the bounds. */
-typedef struct {
-  atomic_ullong buckets[EP_HISTOGRAM_BOUNDS + 1]; /* not cumulative; the last is for all above */
-  atomic_ullong sum_us;
-} ep_histogram;
-
-/* Rising upper bounds in seconds: [EP_HISTOGRAM_BOUNDS], of all histograms of jobs and of requests.
- */
-extern const double EP_JOB_BOUNDS[EP_HISTOGRAM_BOUNDS], EP_REQUEST_BOUNDS[EP_HISTOGRAM_BOUNDS];
-
 typedef struct {
   atomic_ullong counters[EP_COUNTER_COUNT];
   atomic_ullong finished[EP_STATE_COUNT]; /* jobs, by how they ended */
@@ -58,11 +56,11 @@ static inline void ep_metrics_add(ep_counter counter, uint64_t amount) {
 /* A job has ended as `state`. */
 void ep_metrics_finished(ep_state state);
 
-/* One more duration; what is negative or NaN counts as 0. bounds: [EP_HISTOGRAM_BOUNDS]. */
-void ep_histogram_observe(ep_histogram *histogram, const double *bounds, double seconds);
-
-/* Samples of a training that has ended, from its pace; figures that are not finite count nothing.
- */
+/* The samples of a training that has ended, from its pace; a number that is not finite adds
+ * nothing. */
 void ep_metrics_trained(double train_seconds, double samples_per_second);
+
+/* All of them, in Prometheus's text. */
+void ep_metrics_format(ep_writer *out);
 
 #endif

@@ -28,14 +28,14 @@ static bool stat_read(int64_t pid, char *text, size_t bytes) {
   return got > 0;
 }
 
-bool ep_process_read(int64_t pid, ep_process_figures *out) {
+bool ep_process_read(int64_t pid, ep_process_metrics *out) {
   char text[1024];
   unsigned long long user = 0, system = 0, start = 0, size = 0;
   long long threads = 0, pages = 0;
   if (!stat_read(pid, text, sizeof text)) return false;
   const char *behind = strrchr(text, ')');
   /* state 3 … utime 14, stime 15 … num_threads 20, starttime 22, vsize 23, rss 24 */
-  if (behind == NULL ||
+  if (!behind ||
       sscanf(behind + 1,
              " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu %*s %*s %*s %*s %lld %*s %llu "
              "%llu %lld",
@@ -43,7 +43,7 @@ bool ep_process_read(int64_t pid, ep_process_figures *out) {
     return false;
   double ticks = (double)sysconf(_SC_CLK_TCK);
   double boot_seconds = (double)(ep_clock_utc_us() - ep_clock_read_us(CLOCK_BOOTTIME)) / 1e6;
-  *out = (ep_process_figures){.cpu_seconds = (double)(user + system) / ticks,
+  *out = (ep_process_metrics){.cpu_seconds = (double)(user + system) / ticks,
                               .start_seconds = boot_seconds + (double)start / ticks,
                               .resident_bytes = pages * sysconf(_SC_PAGESIZE),
                               .virtual_bytes = (int64_t)size,
@@ -54,10 +54,9 @@ bool ep_process_read(int64_t pid, ep_process_figures *out) {
 /* File descriptors that are open, without the one that this look takes. */
 static int64_t files_count(void) {
   DIR *folder = opendir("/proc/self/fd");
-  if (folder == NULL) return 0;
+  if (!folder) return 0;
   int64_t count = -1;
-  for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
-    count += entry->d_name[0] != '.';
+  for (const struct dirent *entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
   closedir(folder);
   return count;
 }
@@ -78,7 +77,7 @@ static void disk_format(ep_writer *out, const char *data_dir) {
 }
 
 void ep_metrics_process_format(ep_writer *out, const char *data_dir) {
-  ep_process_figures own = {0};
+  ep_process_metrics own = {0};
   struct rlimit files = {0};
   disk_format(out, data_dir);
   ep_process_read(0, &own);

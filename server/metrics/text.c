@@ -8,63 +8,63 @@
 
 enum { LABELS_MAX = 3 };
 
-static void put(ep_writer *out, const char *text) {
+static void text_put(ep_writer *out, const char *text) {
   ep_writer_bytes(out, text, strlen(text));
 }
 
 void ep_metrics_family(ep_writer *out, const char *name, const char *type, const char *help) {
-  put(out, "# HELP ");
-  put(out, name);
-  put(out, " ");
-  put(out, help);
-  put(out, "\n# TYPE ");
-  put(out, name);
-  put(out, " ");
-  put(out, type);
-  put(out, "\n");
+  text_put(out, "# HELP ");
+  text_put(out, name);
+  text_put(out, " ");
+  text_put(out, help);
+  text_put(out, "\n# TYPE ");
+  text_put(out, name);
+  text_put(out, " ");
+  text_put(out, type);
+  text_put(out, "\n");
 }
 
-static void put_label_value(ep_writer *out, const char *value) {
+static void label_value_put(ep_writer *out, const char *value) {
   for (; *value != 0; value++) {
     if (*value == '\\')
-      put(out, "\\\\");
+      text_put(out, "\\\\");
     else if (*value == '"')
-      put(out, "\\\"");
+      text_put(out, "\\\"");
     else if (*value == '\n')
-      put(out, "\\n");
+      text_put(out, "\\n");
     else
       ep_writer_bytes(out, value, 1);
   }
 }
 
-static void put_labels(ep_writer *out, const char *const *labels) {
-  if (labels == NULL || labels[0] == NULL) return;
-  for (int i = 0; labels[i] != NULL; i += 2) {
-    put(out, i == 0 ? "{" : ",");
-    put(out, labels[i]);
-    put(out, "=\"");
-    put_label_value(out, labels[i + 1]);
-    put(out, "\"");
+static void labels_put(ep_writer *out, const char *const *labels) {
+  if (!labels || !labels[0]) return;
+  for (int i = 0; labels[i]; i += 2) {
+    text_put(out, i == 0 ? "{" : ",");
+    text_put(out, labels[i]);
+    text_put(out, "=\"");
+    label_value_put(out, labels[i + 1]);
+    text_put(out, "\"");
   }
-  put(out, "}");
+  text_put(out, "}");
 }
 
-static void put_number(ep_writer *out, double value) {
+static void number_put(ep_writer *out, double value) {
   char text[EP_NUMBER_BYTES];
   if (isnan(value))
-    put(out, "NaN");
+    text_put(out, "NaN");
   else if (isinf(value))
-    put(out, value > 0 ? "+Inf" : "-Inf");
+    text_put(out, value > 0 ? "+Inf" : "-Inf");
   else
     ep_writer_bytes(out, text, ep_number_format(value, text));
 }
 
 void ep_metrics_sample(ep_writer *out, const char *name, const char *const *labels, double value) {
-  put(out, name);
-  put_labels(out, labels);
-  put(out, " ");
-  put_number(out, value);
-  put(out, "\n");
+  text_put(out, name);
+  labels_put(out, labels);
+  text_put(out, " ");
+  number_put(out, value);
+  text_put(out, "\n");
 }
 
 void ep_metrics_single(ep_writer *out, const char *name, const char *type, const char *help,
@@ -73,7 +73,7 @@ void ep_metrics_single(ep_writer *out, const char *name, const char *type, const
   ep_metrics_sample(out, name, NULL, value);
 }
 
-/* name with one of _bucket, _sum, _count behind it. */
+/* part: _bucket, _sum or _count, which follows the name. */
 static void part_sample(ep_writer *out, const char *name, const char *part,
                         const char *const *labels, double value) {
   char whole[128];
@@ -86,14 +86,13 @@ void ep_metrics_histogram(ep_writer *out, const char *name, const char *const *l
   const char *with_bound[2 * (LABELS_MAX + 1) + 1];
   char bound[EP_NUMBER_BYTES];
   int used = 0;
-  for (; labels != NULL && labels[used] != NULL && used < 2 * LABELS_MAX; used++)
-    with_bound[used] = labels[used];
+  for (; labels && labels[used] && used < 2 * LABELS_MAX; used++) with_bound[used] = labels[used];
   with_bound[used] = "le";
   with_bound[used + 1] = bound;
   with_bound[used + 2] = NULL;
   unsigned long long count = 0;
-  /* The count is made of the buckets that were read: the three agree, whatever is added meanwhile.
-   */
+  /* The count is the sum of the buckets that were read, so that all agree whatever is added
+   * meanwhile. */
   for (int i = 0; i <= EP_HISTOGRAM_BOUNDS; i++) {
     count += atomic_load_explicit(&histogram->buckets[i], memory_order_relaxed);
     if (i < EP_HISTOGRAM_BOUNDS)

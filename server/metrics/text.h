@@ -5,7 +5,7 @@
 #define EP_SERVER_METRICS_TEXT_H
 
 #include "api/json/writer.h"
-#include "server/metrics/metrics.h"
+#include "server/metrics/histogram.h"
 
 /* # HELP and # TYPE. `type`: counter, gauge, histogram. `help`: one line. */
 void ep_metrics_family(ep_writer *out, const char *name, const char *type, const char *help);

@@ -1,11 +1,9 @@
-/* data_dir.c: see folder.h. */
 #include "server/process/data_dir.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,29 +16,23 @@
 
 enum { OPEN_FOLDERS = 16 }; /* file descriptors that removing a tree may take */
 
-ep_status ep_data_dir_path(char *path, ep_error *error, const char *base, ...) {
-  va_list parts;
-  int used = snprintf(path, EP_PATH_BYTES, "%s", base);
-  va_start(parts, base);
-  for (const char *part = va_arg(parts, const char *);
-       part != NULL && used >= 0 && used < EP_PATH_BYTES; part = va_arg(parts, const char *))
-    used += snprintf(path + used, (size_t)(EP_PATH_BYTES - used), "/%s", part);
-  va_end(parts);
-  if (used < 0 || used >= EP_PATH_BYTES)
-    return ep_fail(error, EP_TOO_LARGE, "a path below %.100s… is too long", base);
-  return EP_OK;
-}
-
 ep_status ep_data_dir_create(const char *path, ep_error *error) {
   if (mkdir(path, 0700) == 0 || errno == EEXIST) return EP_OK;
   return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
                  strerror(errno));
 }
 
+ep_status ep_data_dir_temporary(const char *data_dir, char *path, ep_error *error) {
+  ep_status status = ep_path_join(path, error, data_dir, "tmp", "folder-XXXXXX", NULL);
+  if (status != EP_OK || mkdtemp(path)) return status;
+  return ep_fail(error, ep_status_from_errno(errno), "%s cannot be created: %s", path,
+                 strerror(errno));
+}
+
 /* Takes the lock and writes this process's pid into the file. */
-static ep_status folder_lock(const char *data_dir, int *lock_fd, ep_error *error) {
+static ep_status lock_take(const char *data_dir, int *lock_fd, ep_error *error) {
   char path[EP_PATH_BYTES], pid[32] = "";
-  ep_status status = ep_data_dir_path(path, error, data_dir, "lock", NULL);
+  ep_status status = ep_path_join(path, error, data_dir, "lock", NULL);
   if (status != EP_OK) return status;
   int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return ep_fail(error, EP_IO, "%s cannot be opened: %s", path, strerror(errno));
@@ -72,13 +64,13 @@ ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error) 
   int fd = -1;
   bool fresh = !ep_data_dir_exists(data_dir);
   ep_status status = ep_data_dir_create(data_dir, error);
-  if (status == EP_OK) status = ep_data_dir_path(path, error, data_dir, "..", NULL);
+  if (status == EP_OK) status = ep_path_join(path, error, data_dir, "..", NULL);
   if (status == EP_OK && fresh) status = ep_durable_folder_sync(path, error);
-  if (status == EP_OK) status = folder_lock(data_dir, &fd, error);
-  if (status == EP_OK) status = ep_data_dir_path(path, error, data_dir, "tmp", NULL);
+  if (status == EP_OK) status = lock_take(data_dir, &fd, error);
+  if (status == EP_OK) status = ep_path_join(path, error, data_dir, "tmp", NULL);
   if (status == EP_OK) status = ep_data_dir_remove(path, error);
   for (size_t i = 0; status == EP_OK && i < sizeof kinds / sizeof *kinds; i++) {
-    status = ep_data_dir_path(path, error, data_dir, kinds[i], NULL);
+    status = ep_path_join(path, error, data_dir, kinds[i], NULL);
     if (status == EP_OK) status = ep_data_dir_create(path, error);
   }
   if (status == EP_OK) status = ep_durable_folder_sync(data_dir, error);
@@ -90,8 +82,8 @@ ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error) 
   return EP_OK;
 }
 
-static int entry_remove(const char *path, const struct stat *state, int flag, struct FTW *place) {
-  (void)state, (void)place;
+static int entry_remove(const char *path, const struct stat *state, int flag, struct FTW *walk) {
+  (void)state, (void)walk;
   return (flag == FTW_DP || flag == FTW_D ? rmdir(path) : unlink(path)) == 0 || errno == ENOENT
              ? 0
              : -1;
@@ -107,8 +99,8 @@ ep_status ep_data_dir_discard(const char *data_dir, const char *kind, const char
                               ep_error *error) {
   char from[EP_PATH_BYTES], to[EP_PATH_BYTES], unique[160];
   snprintf(unique, sizeof unique, "%.100s.%lld", name, (long long)ep_clock_steady_us());
-  ep_status status = ep_data_dir_path(from, error, data_dir, kind, name, NULL);
-  if (status == EP_OK) status = ep_data_dir_path(to, error, data_dir, "tmp", unique, NULL);
+  ep_status status = ep_path_join(from, error, data_dir, kind, name, NULL);
+  if (status == EP_OK) status = ep_path_join(to, error, data_dir, "tmp", unique, NULL);
   if (status != EP_OK) return status;
   if (rename(from, to) != 0) {
     if (errno == ENOENT) return EP_OK;
@@ -120,8 +112,8 @@ ep_status ep_data_dir_discard(const char *data_dir, const char *kind, const char
 ep_status ep_data_dir_list(const char *path, void (*visit)(void *context, const char *name),
                            void *context, ep_error *error) {
   DIR *folder = opendir(path);
-  if (folder == NULL) return ep_fail(error, EP_IO, "%s cannot be read: %s", path, strerror(errno));
-  for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
+  if (!folder) return ep_fail(error, EP_IO, "%s cannot be read: %s", path, strerror(errno));
+  for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
     if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
       visit(context, entry->d_name);
   closedir(folder);

@@ -1,4 +1,4 @@
-/* id.c: see id.h. The specification: https://github.com/ulid/spec */
+/* ULID: https://github.com/ulid/spec */
 #include "server/process/id.h"
 
 #include <pthread.h>
@@ -35,8 +35,8 @@ static void value_read(const char *id, uint8_t value[VALUE_BYTES]) {
   unsigned held = 0;
   int bits = -2, byte = 0;
   for (int i = 0; i < DIGITS; i++) {
-    const char *place = strchr(ALPHABET, id[PREFIX_BYTES + i]);
-    held = held << 5 | (unsigned)(place - ALPHABET);
+    const char *digit = strchr(ALPHABET, id[PREFIX_BYTES + i]);
+    held = held << 5 | (unsigned)(digit - ALPHABET);
     bits += 5;
     if (bits >= 8) {
       bits -= 8;

@@ -1,5 +1,5 @@
-/* id.h: job ids: "job_" and a ULID in lower-case Crockford base32 (48 bits of milliseconds, 80 of
- * chance), so that they sort by age. Within one process they only ever grow. */
+/* id.h: job ids: "job_" and a ULID in lower-case Crockford base32 (48 bits of milliseconds, 80
+ * random bits), so that they sort by age. */
 #ifndef EP_SERVER_PROCESS_ID_H
 #define EP_SERVER_PROCESS_ID_H
 
@@ -10,10 +10,10 @@
 /* A new id, greater than every one before it, even when the clock is set back. Thread-safe. */
 void ep_id_create(char id[EP_ID_BYTES]);
 
-/* Later ids will be greater than `id` (the newest of the store, at start). */
+/* Later ids are greater than `id`: the store's newest, at start. */
 void ep_id_observe(const char *id);
 
-/* "job_" and 26 characters of the alphabet: safe as the name of a folder. */
+/* Whether it is "job_" and 26 characters of the alphabet, which is safe as the name of a folder. */
 bool ep_id_valid(const char *id);
 
 #endif

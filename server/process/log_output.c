@@ -6,8 +6,7 @@
 #include "api/json/writer.h"
 #include "server/process/clock.h"
 
-static const char *const LEVELS[] = {"debug", "info", "warning", "error"};
-enum { LEVELS_COUNT = sizeof LEVELS / sizeof LEVELS[0], TEXT_LIMIT_BYTES = 600 };
+enum { TEXT_LIMIT_BYTES = 600 };
 
 /* Set once by ep_log_start. */
 static struct {
@@ -15,18 +14,14 @@ static struct {
   ep_log_format format;
 } settings = {EP_LOG_INFO, EP_LOG_TEXT};
 
-const char *ep_log_level_name(ep_log_level level) {
-  return LEVELS[level];
-}
-
 int ep_log_level_from_name(const char *name) {
-  for (int level = 0; level < LEVELS_COUNT; level++)
-    if (strcmp(LEVELS[level], name) == 0) return level;
+  for (int level = EP_LOG_DEBUG; level <= EP_LOG_ERROR; level++)
+    if (strcmp(ep_log_level_name((ep_log_level)level), name) == 0) return level;
   return -1;
 }
 
-/* A text with what a terminal would act on replaced. */
-static void clean(const char *text, char out[TEXT_LIMIT_BYTES]) {
+/* Replaces characters that a terminal acts on. */
+static void text_clean(const char *text, char out[TEXT_LIMIT_BYTES]) {
   size_t count = 0;
   for (; *text && count + 1 < TEXT_LIMIT_BYTES; text++) {
     unsigned char byte = (unsigned char)*text;
@@ -48,14 +43,15 @@ size_t ep_log_line(char line[EP_LOG_LINE_BYTES], ep_log_format format, ep_log_le
     ep_writer_key(&writer, "time");
     ep_writer_time(&writer, time_us);
     ep_writer_key(&writer, "level");
-    ep_writer_string(&writer, LEVELS[level]);
+    ep_writer_string(&writer, ep_log_level_name(level));
     ep_writer_key(&writer, "message");
     ep_writer_string(&writer, short_text);
     ep_writer_close(&writer, '}');
   } else {
-    clean(text, short_text);
+    text_clean(text, short_text);
     if (level >= EP_LOG_WARNING) {
-      ep_writer_bytes(&writer, LEVELS[level], strlen(LEVELS[level]));
+      const char *name = ep_log_level_name(level);
+      ep_writer_bytes(&writer, name, strlen(name));
       ep_writer_bytes(&writer, ": ", 2);
     }
     ep_writer_bytes(&writer, short_text, strlen(short_text));
@@ -65,16 +61,16 @@ size_t ep_log_line(char line[EP_LOG_LINE_BYTES], ep_log_format format, ep_log_le
 }
 
 /* One write a line: lines of several threads do not mix. */
-static void write_line(ep_log_level level, const char *text) {
+static void line_write(ep_log_level level, const char *text) {
   if (level < settings.least) return;
   char line[EP_LOG_LINE_BYTES];
   size_t bytes = ep_log_line(line, settings.format, level, ep_clock_utc_us(), text);
-  if (bytes > 0 && write(STDERR_FILENO, line, bytes) < 0) return; /* nowhere to say so */
+  if (bytes > 0 && write(STDERR_FILENO, line, bytes) < 0) return; /* no other place */
 }
 
 void ep_log_start(ep_log_level least, ep_log_format format) {
   settings.least = least;
   settings.format = format;
   if (format == EP_LOG_AUTO) settings.format = isatty(STDERR_FILENO) ? EP_LOG_TEXT : EP_LOG_JSON;
-  ep_log_set_sink(write_line);
+  ep_log_set_sink(line_write);
 }

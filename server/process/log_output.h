@@ -1,7 +1,5 @@
-/* log_output.h: what the daemon says to whoever runs it, on stderr: one JSON object a line, or
- * plain text on a terminal. It is the sink of server/process/log.h; control characters never get
- * out raw.
- */
+/* log_output.h: the sink of log.h: stderr, one JSON object a line, or plain text on a terminal.
+ * Control characters are never written raw. */
 #ifndef EP_SERVER_PROCESS_LOG_OUTPUT_H
 #define EP_SERVER_PROCESS_LOG_OUTPUT_H
 
@@ -14,15 +12,14 @@ typedef enum { EP_LOG_AUTO, EP_LOG_JSON, EP_LOG_TEXT } ep_log_format;
 
 enum { EP_LOG_LINE_BYTES = 4096 }; /* a longer text is cut */
 
-/* Sets the notice sink; AUTO is text when stderr is a terminal. Before any thread is started. */
+/* Sets the sink; AUTO is text when stderr is a terminal. Before any thread is started. */
 void ep_log_start(ep_log_level least, ep_log_format format);
 
-/* Writes one line, '\n' included, at `line`; returns its bytes. */
+/* Writes one line, '\n' included, to `line`; returns its bytes. */
 size_t ep_log_line(char line[EP_LOG_LINE_BYTES], ep_log_format format, ep_log_level level,
                    int64_t time_us, const char *text);
 
-const char *ep_log_level_name(ep_log_level level);
-/* -1 for a name that is none. */
+/* -1: there is no such level. */
 int ep_log_level_from_name(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
-/* probe.h: asks a running daemon whether it is ready, for those who watch it where there is neither
- * curl nor a shell: the health check of a container. */
+/* probe.h: GET /readyz of a running daemon, for a health check where there is neither curl nor a
+ * shell: that of a container. */
 #ifndef EP_SERVER_PROCESS_PROBE_H
 #define EP_SERVER_PROCESS_PROBE_H
 
@@ -7,11 +7,10 @@
 
 enum { EP_PROBE_TIMEOUT_MS = 15000 }; /* /readyz itself waits up to 10 s for the devices */
 
-/* GET /readyz at the address that a daemon told to listen on host:port is reached by from this
- * machine (an unspecified address such as 0.0.0.0 means the loopback one). Waits `timeout_ms` at
- * most for each step. EP_OK: it answered 200. EP_UNAVAILABLE: it answered otherwise, and the
- * message has what it said; EP_IO: it did not answer; EP_INVALID: port 0, which says nothing, or no
- * such host. */
+/* Requests /readyz at the address that reaches, from this machine, a daemon that listens on
+ * host:port (for an unspecified address such as 0.0.0.0 the loopback one). timeout_ms: of each
+ * step. EP_OK: 200. EP_UNAVAILABLE: another response, whose body is in the message; EP_IO: no
+ * response; EP_INVALID: port 0, or no such host. */
 ep_status ep_probe_ready(const char *host, int port, int timeout_ms, ep_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* counts.c: see store.h: how much there is. */
 #include "server/store/sql.h"
+#include "server/store/store.h"
 
 ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error) {
   *out = (ep_store_counts){0};
@@ -8,7 +8,7 @@ ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error)
   int code;
   while ((code = sqlite3_step(s)) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(s, 0);
-    int state = name == NULL ? -1 : ep_state_from_name(name);
+    int state = name ? ep_state_from_name(name) : -1;
     if (state >= 0) out->jobs[state] = sqlite3_column_int64(s, 1);
   }
   if (code != SQLITE_DONE) status = ep_store_fail(store, code, error);

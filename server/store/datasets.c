@@ -1,17 +1,17 @@
-/* datasets.c: see store.h: names of datasets. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/process/clock.h"
 #include "server/store/sql.h"
+#include "server/store/store.h"
 
 static void dataset_read(sqlite3_stmt *s, ep_dataset_row *row) {
   *row = (ep_dataset_row){0};
   const char *name = (const char *)sqlite3_column_text(s, 0);
   const char *sha256 = (const char *)sqlite3_column_text(s, 1);
-  if (name != NULL) snprintf(row->name, sizeof row->name, "%s", name);
-  if (sha256 != NULL) snprintf(row->sha256, sizeof row->sha256, "%s", sha256);
+  if (name) snprintf(row->name, sizeof row->name, "%s", name);
+  if (sha256) snprintf(row->sha256, sizeof row->sha256, "%s", sha256);
   row->created_us = sqlite3_column_int64(s, 2);
 }
 
@@ -95,8 +95,8 @@ ep_status ep_store_dataset_list(ep_store *store, ep_dataset_row **rows, int64_t 
     if (used == capacity) {
       capacity = capacity == 0 ? 16 : capacity * 2;
       ep_dataset_row *grown = realloc(list, (size_t)capacity * sizeof *grown);
-      if (grown == NULL) {
-        status = ep_fail(error, EP_NO_MEMORY, "no memory for the list of datasets");
+      if (!grown) {
+        status = ep_fail_memory(error);
         break;
       }
       list = grown;

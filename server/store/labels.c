@@ -1,19 +1,19 @@
-/* labels.c: see store.h: a job's name, tags and priority. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/store/sql.h"
+#include "server/store/store.h"
 
 static bool has_ended(const char *name) {
-  int state = name != NULL ? ep_state_from_name(name) : -1;
-  return state == EP_STATE_SUCCEEDED || state == EP_STATE_FAILED || state == EP_STATE_CANCELLED;
+  int state = name ? ep_state_from_name(name) : -1;
+  return state >= 0 && ep_state_has_ended((ep_state)state);
 }
 
 /* A row as it will be; texts owned. */
 typedef struct {
   char *name, *tags, *spec;
   int priority;
-  int64_t edition;
+  int64_t labels_version;
 } labelled_row;
 
 static void labelled_deinit(labelled_row *row) {
@@ -23,7 +23,7 @@ static void labelled_deinit(labelled_row *row) {
 }
 
 static char *text_copy(const char *text, const char *fallback) {
-  return strdup(text != NULL ? text : fallback);
+  return strdup(text ? text : fallback);
 }
 
 /* Lays the labels over the row at which the statement stands. row: all zero. */
@@ -38,9 +38,8 @@ static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *lab
   row->name = text_copy(labels->has_name ? labels->name : name, "");
   row->tags = text_copy(labels->has_tags ? labels->tags : tags, "[]");
   row->priority = labels->has_priority ? labels->priority : sqlite3_column_int(s, 1);
-  row->edition = sqlite3_column_int64(s, 5) + 1;
-  if (row->name == NULL || row->tags == NULL || spec == NULL)
-    return ep_fail(error, EP_NO_MEMORY, "no memory for a job");
+  row->labels_version = sqlite3_column_int64(s, 5) + 1;
+  if (!row->name || !row->tags || !spec) return ep_fail_memory(error);
   return ep_labels_apply(spec, labels, &row->spec, error);
 }
 
@@ -53,7 +52,7 @@ static ep_status row_write(ep_store *store, const char *id, const labelled_row *
   sqlite3_bind_int(s, 3, row->priority);
   ep_store_text_bind(s, 4, row->spec);
   ep_store_text_bind(s, 5, row->tags);
-  sqlite3_bind_int64(s, 6, row->edition);
+  sqlite3_bind_int64(s, 6, row->labels_version);
   sqlite3_bind_int64(s, 7, (int64_t)version);
   ep_status status = ep_store_run(store, s, error);
   sqlite3_clear_bindings(s);
@@ -77,7 +76,7 @@ ep_status ep_store_job_label(ep_store *store, const char *id, const ep_labels *l
   if (status == EP_OK) status = row_write(store, id, &row, version, error);
   ep_store_unlock(store, s);
   if (status == EP_OK) {
-    *out = (ep_store_labels){row.name, row.priority, row.edition};
+    *out = (ep_store_labels){row.name, row.priority, row.labels_version};
     row.name = NULL;
   }
   labelled_deinit(&row);

@@ -1,9 +1,8 @@
-/* lists.c: see store.h: many jobs at once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/store/sql.h"
+#include "server/store/rows.h"
 
 enum { FIRST_ROWS = 32 };
 
@@ -17,7 +16,7 @@ static ep_status row_append(ep_job_rows *out, sqlite3_stmt *s, ep_error *error) 
   if (out->count == out->capacity) {
     int64_t capacity = out->capacity == 0 ? FIRST_ROWS : out->capacity * 2;
     ep_job_row *rows = realloc(out->rows, (size_t)capacity * sizeof *rows);
-    if (rows == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a list of jobs");
+    if (!rows) return ep_fail_memory(error);
     out->rows = rows;
     out->capacity = capacity;
   }
@@ -26,7 +25,7 @@ static ep_status row_append(ep_job_rows *out, sqlite3_stmt *s, ep_error *error) 
   if (status != EP_OK) return status;
   out->count++;
   out->bytes += (int64_t)(strlen(row->spec) + strlen(row->tags));
-  if (row->result != NULL) out->bytes += (int64_t)strlen(row->result);
+  if (row->result) out->bytes += (int64_t)strlen(row->result);
   return EP_OK;
 }
 
@@ -48,7 +47,7 @@ static ep_status rows_read(ep_store *store, sqlite3_stmt *s, ep_job_rows *out, e
 
 /* Binds the page's parameters. others: its further tags as a JSON array. */
 static void page_bind(sqlite3_stmt *s, const ep_job_page *page, const char *others) {
-  ep_store_text_bind(s, 1, page->after != NULL ? page->after : "~"); /* sorts after every id */
+  ep_store_text_bind(s, 1, page->after ? page->after : "~"); /* sorts after every id */
   sqlite3_bind_int64(s, 2, page->limit);
   if (page->state >= 0) ep_store_text_bind(s, 3, ep_state_name(page->state));
   if (page->tags_count == 0) return;
@@ -65,7 +64,7 @@ static ep_sql page_sql(ep_sql all, const ep_job_page *page) {
 static ep_status others_format(const ep_job_page *page, char **others, ep_error *error) {
   bool tagged = page->tags_count > 0;
   *others = ep_tags_format(page->tags + tagged, page->tags_count - tagged);
-  return *others != NULL ? EP_OK : ep_fail(error, EP_NO_MEMORY, "no memory for the tags");
+  return *others ? EP_OK : ep_fail_memory(error);
 }
 
 ep_status ep_store_jobs_list(ep_store *store, const ep_job_page *page, ep_job_rows *out,

@@ -1,4 +1,4 @@
-/* models.c: see store_models.h. A row's shape is a text, "784" or "1,28,28". */
+/* A row's shape is a text, "784" or "1,28,28". */
 #include "server/store/models.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ static bool shape_parse(const char *text, ep_model *model) {
 
 static const char *text_of(sqlite3_stmt *s, int column) {
   const char *text = (const char *)sqlite3_column_text(s, column);
-  return text != NULL ? text : "";
+  return text ? text : "";
 }
 
 static ep_status model_read(sqlite3_stmt *s, ep_model *out, ep_error *error) {
@@ -129,7 +129,7 @@ ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *err
 ep_status ep_store_model_list(ep_store *store, ep_model **models, int64_t *count, ep_error *error) {
   *count = 0;
   *models = calloc(EP_LIMIT_MODELS, sizeof **models);
-  if (*models == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of models");
+  if (!*models) return ep_fail_memory(error);
   ep_status status = EP_OK;
   int code = SQLITE_DONE;
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_LIST);

@@ -1,4 +1,4 @@
-/* models.h: published models in the store (store.h): names of jobs' weights. Thread-safe; a
+/* models.h: published models, which name jobs' weights, in the store (store.h). Thread-safe; a
  * function that changes something returns when it is on disk. */
 #ifndef EP_SERVER_STORE_MODELS_H
 #define EP_SERVER_STORE_MODELS_H
@@ -6,8 +6,8 @@
 #include "api/responses/model.h"
 #include "server/store/store.h"
 
-/* Names a job's weights; *created false when the name was there and now means this job. EP_CONFLICT
- * when there are EP_LIMIT_MODELS names. */
+/* Names a job's weights. *created: false when the name was there and means this job from here on.
+ * EP_CONFLICT: there are EP_LIMIT_MODELS names. */
 ep_status ep_store_model_put(ep_store *store, const ep_model *model, bool *created,
                              ep_error *error);
 ep_status ep_store_model_get(ep_store *store, const char *name, ep_model *out, ep_error *error);

@@ -1,4 +1,4 @@
-/* page.h: which jobs a list shows. */
+/* page.h: the part of the jobs that a list shows. */
 #ifndef EP_SERVER_STORE_PAGE_H
 #define EP_SERVER_STORE_PAGE_H
 
@@ -9,7 +9,7 @@
 typedef struct {
   int state;               /* -1 = any */
   const char *after;       /* only older ones than this id; NULL = from the newest on */
-  int64_t limit;           /* at most so many */
+  int64_t limit;           /* of jobs */
   const char *const *tags; /* [tags_count]: only jobs with all of them */
   int tags_count;
   bool summary; /* without specs and long metrics */

@@ -1,12 +1,17 @@
-/* sql.h: the store's statements: SQL as tables, read by store*.c alone. */
+/* sql.h: the store's statements, SQL as a table, and how one is run. For this folder's files alone.
+ */
 #ifndef EP_SERVER_STORE_SQL_H
 #define EP_SERVER_STORE_SQL_H
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 
-#include "server/store/store.h"
+#include "api/limits.h"
+#include "api/status.h"
 
+/* The columns `wanted` and `edition` hold requested_device and labels_version: another name would
+ * be a migration of the schema. */
 #define EP_JOB_COLUMNS_WITH(spec)                                                         \
   "id, name, state, priority, " spec ", dataset, wanted, device, executor, seconds_cpu, " \
   "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, "    \
@@ -76,23 +81,30 @@ typedef enum {
       EP_SQL_COUNT
 } ep_sql;
 
-struct ep_store {
+extern const char *const EP_SQL_TEXTS[EP_SQL_COUNT];
+
+typedef struct ep_store {
   sqlite3 *database;
   pthread_mutex_t mutex; /* guards the connection and its statements */
   sqlite3_stmt *statements[EP_SQL_COUNT];
-  bool waits; /* a commit waits for the disk, as all but notes must */
-};
+  bool waits; /* a commit waits for the disk */
+} ep_store;
 
-/* Takes the mutex and hands out the statement, reset. */
+/* Takes the mutex and returns the statement, reset. */
 sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql);
-/* Resets the statement and gives the mutex back. */
+/* Resets the statement and releases the mutex. */
 void ep_store_unlock(ep_store *store, sqlite3_stmt *statement);
-/* Runs a statement that changes something as a transaction of its own. The mutex is held. */
+
+/* The mutex is held, from here on. */
+
+/* Runs a statement that changes something as a transaction of its own, and waits for the disk. */
 ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error);
+/* The same without a wait for the disk. */
+ep_status ep_store_run_unsynced(ep_store *store, sqlite3_stmt *statement, ep_error *error);
+/* Whether the commits that follow wait for the disk. */
+ep_status ep_store_sync(ep_store *store, bool wait, ep_error *error);
 void ep_store_text_bind(sqlite3_stmt *statement, int index, const char *text); /* NULL: none */
-/* The row of EP_JOB_COLUMNS at which the statement stands, with copies of its texts. */
-ep_status ep_store_row_take(sqlite3_stmt *statement, ep_job_row *row, ep_error *error);
-/* Turns SQLite's last error into a status, and says it to the operator. */
+/* Turns SQLite's last error into a status, and logs it. */
 ep_status ep_store_fail(ep_store *store, int code, ep_error *error);
 
 #endif

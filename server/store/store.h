@@ -1,9 +1,9 @@
-/* store.h: what must survive everything: jobs and dataset names, in SQLite (WAL,
- * synchronous=FULL). A function that changes something returns when it is on disk.
+/* store.h: jobs and names of datasets, in SQLite (WAL, synchronous=FULL). A function that changes
+ * something returns when it is on disk. Published models: models.h.
  *
- * Thread-safe: one connection behind one mutex. Progress is not kept here but in the events. An
- * I/O error of SQLite fails the operation with EP_IO (EP_UNAVAILABLE when the disk is full) and
- * is said to the operator. */
+ * Thread-safe: one connection behind one mutex. Progress is in the jobs' logs, not here. An I/O
+ * error of SQLite fails the operation with EP_IO (EP_UNAVAILABLE: the disk is full) and is logged.
+ */
 #ifndef EP_SERVER_STORE_STORE_H
 #define EP_SERVER_STORE_STORE_H
 
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "api/limits.h"
+#include "api/names.h"
 #include "api/spec/labels.h"
 #include "api/status.h"
 #include "api/vocabulary.h"
@@ -22,22 +23,22 @@ typedef struct ep_store ep_store;
 
 enum { EP_STORE_HASH_BYTES = 32 };
 
-/* A row of `jobs`. Texts of a row that was read are owned by the row (ep_job_row_deinit); of one to
- * be written they are lent. */
+/* A row of `jobs`. A row that was read owns its texts (ep_job_row_deinit); to a row that is written
+ * they are lent. */
 typedef struct {
   char id[EP_ID_BYTES];
   char *name; /* "" for none */
   ep_state state;
   int priority;
-  char *spec;                       /* JSON text, all defaults filled in */
-  char dataset[65];                 /* SHA-256 of the content it reads, "" for none */
-  char wanted[16];                  /* device as the spec has it: "auto", "cpu", "cuda:0" */
-  char device[16];                  /* chosen at the first start, "" before */
-  char executor[32];                /* likewise */
-  double seconds_cpu, seconds_cuda; /* the plan's estimates, by which `auto` chooses */
-  int cores;                        /* of the CPU that it could use; 0 = not known */
-  char *tags;                       /* JSON text: an array of strings; NULL is written as none */
-  int attempt;                      /* of the last start; 0 before the first */
+  char *spec;                                /* JSON text, all defaults filled in */
+  char dataset[EP_SHA256_HEX_BYTES];         /* SHA-256 of the content it reads, "" for none */
+  char requested_device[EP_DEVICE_ID_BYTES]; /* of the spec: "auto", "cpu", "cuda:0" */
+  char device[EP_DEVICE_ID_BYTES];           /* of the last start, "" before the first */
+  char executor[EP_EXECUTOR_BYTES];          /* likewise */
+  double seconds_cpu, seconds_cuda;          /* the plan's estimates, by which `auto` chooses */
+  int cores;                                 /* of the CPU that it can use; 0 = not known */
+  char *tags;  /* JSON text: an array of strings; NULL is written as none */
+  int attempt; /* of the last start; 0 before the first */
   int64_t epochs, parameters, bytes;
   char *result; /* JSON text, NULL until it ended, and for one that never ran */
   int64_t created_us, started_us, finished_us; /* 0 = not yet */
@@ -49,34 +50,35 @@ void ep_job_row_deinit(ep_job_row *row);
 ep_status ep_store_open(const char *path, ep_store **out, ep_error *error);
 void ep_store_close(ep_store *store); /* NULL is allowed */
 
-/* Inserts a job. key_hash and body_hash: [32], both NULL without an idempotency key. EP_CONFLICT
- * when that key is there. */
+/* Inserts a job. key_hash and body_hash: [EP_STORE_HASH_BYTES], both NULL without an idempotency
+ * key. EP_CONFLICT: that key is there. */
 ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint8_t *key_hash,
                               const uint8_t *body_hash, ep_error *error);
 
-/* The job that was submitted with this key; body_hash: [32], written. EP_NOT_FOUND without one. */
+/* The job that was submitted with this key; body_hash: [EP_STORE_HASH_BYTES], written.
+ * EP_NOT_FOUND. */
 ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[EP_ID_BYTES],
                               uint8_t *body_hash, ep_error *error);
 
 /* Writes state, device, executor, attempt, result, started_us, finished_us and version. */
 ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *error);
-/* The same without a wait for the disk: a crash of the machine may take it, unless something was
- * stored after it. */
+/* The same without a sync: a crash of the machine may take it, unless something was stored after
+ * it. */
 ep_status ep_store_job_note(ep_store *store, const ep_job_row *row, ep_error *error);
 
 ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error);
 ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error);
 bool ep_store_job_exists(ep_store *store, const char *id);
 
-/* What PATCH left: name is owned by the caller (free). */
+/* The labels after a PATCH; name is owned by the caller (free). */
 typedef struct {
   char *name;
   int priority;
-  int64_t edition; /* counts the changes of this job's labels, in the order of the store */
+  int64_t labels_version; /* counts the changes of this job's labels */
 } ep_store_labels;
 
-/* Writes those labels that are given into the row and its spec. EP_CONFLICT for the priority of a
- * job that has ended. */
+/* Writes the labels that are given into the row and its spec. EP_CONFLICT: the priority of a job
+ * that has ended. */
 ep_status ep_store_job_label(ep_store *store, const char *id, const ep_labels *labels,
                              uint64_t version, ep_store_labels *out, ep_error *error);
 
@@ -99,18 +101,18 @@ typedef struct {
   uint64_t version;
 } ep_job_version;
 
-/* The same jobs, but only what tells whether they have changed: many times cheaper. versions:
- * [page->limit], *count of them are written. */
+/* Ids and versions of the same jobs, many times faster. versions: [page->limit], of which *count
+ * are written. */
 ep_status ep_store_jobs_versions(ep_store *store, const ep_job_page *page, ep_job_version *versions,
                                  int64_t *count, ep_error *error);
-/* Those that did not end, oldest first, from the one after this id on. */
+/* Jobs that have not ended, oldest first, from the one after this id on. */
 ep_status ep_store_jobs_unfinished(ep_store *store, const char *after, ep_job_rows *out,
                                    ep_error *error);
-/* Those that ended last, without their specs. */
+/* The jobs that ended last, without their specs. */
 ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
                                       ep_error *error);
 
-/* How much there is. */
+/* Counts of rows. */
 typedef struct {
   int64_t jobs[EP_STATE_COUNT]; /* by state */
   int64_t datasets;             /* names */
@@ -119,7 +121,7 @@ ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error)
 
 typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
-  char sha256[65];
+  char sha256[EP_SHA256_HEX_BYTES];
   int64_t created_us;
 } ep_dataset_row;
 

@@ -9,15 +9,15 @@
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
 
-/* A device is calm when it has had no job for so long: whoever starts a daemon and submits at once
- * meets no measurement. */
+/* A device is calm after so long without a job: a job that is submitted right after the daemon's
+ * start meets no measurement. */
 #define CALM_US INT64_C(1500000)
-enum { ANSWER_MS = 120000, FAILURES_MOST = 2 };
+enum { MEASURE_MS = 120000, FAILURES_MOST = 2 };
 
 void ep_calibrations_init(ep_calibrations *calibrations) {
   memset(calibrations, 0, sizeof *calibrations);
   pthread_mutex_init(&calibrations->mutex, NULL);
-  calibrations->asked = -1;
+  calibrations->measuring = -1;
 }
 
 void ep_calibrations_deinit(ep_calibrations *calibrations) {
@@ -41,10 +41,10 @@ static ep_status path_make(const ep_calibrations *calibrations, const char *devi
   snprintf(file, sizeof file, "%.16s.json", device);
   for (char *at = file; *at; at++)
     if (*at == ':') *at = '-';
-  return ep_data_dir_path(path, error, calibrations->data_dir, "calibration", file, NULL);
+  return ep_path_join(path, error, calibrations->data_dir, "calibration", file, NULL);
 }
 
-/* A file that is not there, or another device's, is no fault: then it is measured. */
+/* Without a file, or with another device's, the device is measured. */
 static bool file_read(const ep_calibrations *calibrations, const ep_calibration_key *key,
                       ep_calibration *out) {
   char path[EP_PATH_BYTES];
@@ -71,15 +71,16 @@ static ep_status text_write(const char *path, const char *text, ep_error *error)
   return status;
 }
 
-/* What cannot be written is used all the same, and measured again at the next start. */
+/* A calibration that cannot be written is used all the same, and measured again at the next start.
+ */
 static void file_write(const ep_calibrations *calibrations, const ep_calibration_key *key,
                        const ep_calibration *calibration) {
   char path[EP_PATH_BYTES];
   ep_error error = {0};
   char *text = ep_calibration_format(key, calibration);
-  ep_status status = text ? EP_OK : ep_fail(&error, EP_NO_MEMORY, "no memory for the calibration");
+  ep_status status = text ? EP_OK : ep_fail_memory(&error);
   if (status == EP_OK)
-    status = ep_data_dir_path(path, &error, calibrations->data_dir, "calibration", NULL);
+    status = ep_path_join(path, &error, calibrations->data_dir, "calibration", NULL);
   if (status == EP_OK) status = ep_data_dir_create(path, &error);
   if (status == EP_OK) status = path_make(calibrations, key->device, path, &error);
   if (status == EP_OK) status = text_write(path, text, &error);
@@ -98,44 +99,45 @@ static void calibration_keep(ep_calibrations *calibrations, int index,
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
-/* The supervisor's thread, as all that writes. */
-static void measured(void *context, const ep_reply *reply, const ep_error *error) {
+/* On the supervisor's thread. */
+static void calibration_done(void *context, const ep_reply *reply, const ep_error *error) {
   ep_calibrations *calibrations = context;
-  int index = calibrations->asked;
+  int index = calibrations->measuring;
   ep_device_calibration *device = &calibrations->device[index];
-  calibrations->asked = -1;
+  calibrations->measuring = -1;
   device->calm_us = 0;
-  if (reply != NULL && reply->calibration.count > 0) {
+  if (reply && reply->calibration.count > 0) {
     file_write(calibrations, &device->key, &reply->calibration);
     calibration_keep(calibrations, index, &reply->calibration);
     ep_log(EP_LOG_INFO, "device %s is calibrated: `auto` knows what it costs", device->key.device);
     return;
   }
-  if (error != NULL && error->status == EP_BUSY) return; /* a job came first */
+  if (error && error->status == EP_BUSY) return; /* a job came first */
   device->failures++;
   ep_log(EP_LOG_WARNING, "device %s could not be measured: %s", device->key.device,
-         error != NULL ? error->message : "it said nothing");
+         error ? error->message : "it said nothing");
 }
 
-static void ask(ep_calibrations *calibrations, int index) {
+static void measurement_start(ep_calibrations *calibrations, int index) {
   ep_device_calibration *device = &calibrations->device[index];
   ep_command command = {.kind = EP_COMMAND_CALIBRATE};
   ep_error error = {0};
-  calibrations->asked = index;
-  ep_status status = ep_supervisor_request(calibrations->supervisor, device->key.device, true,
-                                           &command, ANSWER_MS, measured, calibrations, &error);
+  calibrations->measuring = index;
+  ep_status status =
+      ep_supervisor_request(calibrations->supervisor, device->key.device, true, &command,
+                            MEASURE_MS, calibration_done, calibrations, &error);
   if (status == EP_OK) return;
-  calibrations->asked = -1;
+  calibrations->measuring = -1;
   device->failures++;
   ep_log(EP_LOG_WARNING, "device %s cannot be asked to measure: %s", device->key.device,
          error.message);
 }
 
-/* The first look at a device whose worker has said what it is. */
-static void look(ep_calibrations *calibrations, int index, const ep_device_info *info) {
+/* Reads the file of a device, once its worker has reported it. */
+static void device_look(ep_calibrations *calibrations, int index, const ep_device_info *info) {
   ep_device_calibration *device = &calibrations->device[index];
   ep_calibration *found = malloc(sizeof *found);
-  if (found == NULL) return; /* in another round */
+  if (!found) return; /* in another round */
   device->key = key_of(info);
   pthread_mutex_lock(&calibrations->mutex);
   device->looked = true;
@@ -144,8 +146,8 @@ static void look(ep_calibrations *calibrations, int index, const ep_device_info 
   free(found);
 }
 
-/* True when all its workers have nothing to do. One that is starting would disturb a measurement,
- * and would be given the next job, beside which another one would go on measuring. */
+/* Whether all its workers are idle. One that is starting would disturb a measurement, and would get
+ * the next job while another one goes on measuring. */
 static bool is_idle(const ep_device_list *devices, int index) {
   for (int i = 0; i < devices->workers_count; i++) {
     ep_device_state state = devices->worker[i].state;
@@ -171,51 +173,51 @@ bool ep_calibrations_settle(ep_calibrations *calibrations, const ep_device_list 
   for (int i = 0; i < devices->count; i++) {
     const ep_device_status *status = &devices->device[i];
     ep_device_calibration *device = &calibrations->device[i];
-    if (!device->looked && status->info.name[0] != 0) look(calibrations, i, &status->info);
+    if (!device->looked && status->info.name[0] != 0) device_look(calibrations, i, &status->info);
     if (!device->looked || device->known || device->failures >= FAILURES_MOST) continue;
     bool calm = is_calm(device, is_idle(devices, i), now_us);
-    if (calm && calibrations->asked < 0) ask(calibrations, i);
-    waits = waits || (status->state == EP_DEVICE_IDLE && calibrations->asked < 0);
+    if (calm && calibrations->measuring < 0) measurement_start(calibrations, i);
+    waits = waits || (status->state == EP_DEVICE_IDLE && calibrations->measuring < 0);
   }
   return waits;
 }
 
-/* The mutex is held. NULL: it is not known. */
+/* NULL: it is not known. The mutex is held. */
 static ep_program_past *past_find(ep_device_calibration *device, uint64_t program) {
   for (int i = 0; i < EP_PROGRAMS_SEEN && program != 0; i++)
     if (device->programs[i].signature == program) return &device->programs[i].past;
   return NULL;
 }
 
-/* The same; the oldest one makes room for it. NULL for 0. */
+/* Finds it or adds it in the place of the oldest. NULL for program 0. The mutex is held. */
 static ep_program_past *past_make(ep_device_calibration *device, uint64_t program) {
   ep_program_past *past = past_find(device, program);
-  if (past != NULL || program == 0) return past;
+  if (past || program == 0) return past;
   ep_known_program *known = &device->programs[device->programs_next];
   device->programs_next = (device->programs_next + 1) % EP_PROGRAMS_SEEN;
   *known = (ep_known_program){.signature = program};
   return &known->past;
 }
 
-void ep_calibrations_ask(ep_calibrations *calibrations, uint64_t program) {
+void ep_calibrations_note_submit(ep_calibrations *calibrations, uint64_t program) {
   pthread_mutex_lock(&calibrations->mutex);
   for (int i = 0; i < EP_LIMIT_DEVICES; i++) {
     ep_device_calibration *device = &calibrations->device[i];
     ep_program_past *past = device->looked ? past_make(device, program) : NULL;
-    if (past != NULL) past->asked++;
+    if (past) past->asked++;
   }
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
-void ep_calibrations_compile(ep_calibrations *calibrations, int index, uint64_t program) {
+void ep_calibrations_note_start(ep_calibrations *calibrations, int index, uint64_t program) {
   pthread_mutex_lock(&calibrations->mutex);
   ep_program_past *past = past_make(&calibrations->device[index], program);
-  if (past != NULL) past->compiled = true;
+  if (past) past->compiled = true;
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
-/* The middle one of the ratios: a job that was disturbed says nothing, nor does a program that the
- * model does not fit. 0 = too few. */
+/* The median of the ratios: one disturbed job does not move it, nor does a program that the model
+ * does not fit. 0 = too few. */
 static double drift_of(const ep_drift *drift) {
   const int programs_least = 5;
   double sorted[EP_DRIFT_PROGRAMS];
@@ -249,13 +251,13 @@ static void drift_note(ep_device_calibration *device, const char *executor, uint
       ratio_add(&device->drifts[i], program, ratio);
 }
 
-void ep_calibrations_time(ep_calibrations *calibrations, int index, uint64_t program,
-                          const char *executor, double epoch_seconds, double said_seconds) {
+void ep_calibrations_note_end(ep_calibrations *calibrations, int index, uint64_t program,
+                              const char *executor, double epoch_seconds, double said_seconds) {
   pthread_mutex_lock(&calibrations->mutex);
   if (said_seconds > 0)
     drift_note(&calibrations->device[index], executor, program, epoch_seconds / said_seconds);
   ep_program_past *past = past_make(&calibrations->device[index], program);
-  if (past != NULL) ep_program_past_note(past, executor, epoch_seconds);
+  if (past) ep_program_past_note(past, executor, epoch_seconds);
   pthread_mutex_unlock(&calibrations->mutex);
 }
 
@@ -265,7 +267,7 @@ bool ep_calibrations_get(ep_calibrations *calibrations, int index, uint64_t prog
   pthread_mutex_lock(&calibrations->mutex);
   bool known = device->known;
   const ep_program_past *found = past_find(device, program);
-  *past = found != NULL ? *found : (ep_program_past){0};
+  *past = found ? *found : (ep_program_past){0};
   if (known) *out = device->calibration;
   for (int i = 0; known && i < out->count; i++)
     out->executors[i].drift = drift_of(&device->drifts[i]);

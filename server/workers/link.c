@@ -1,4 +1,3 @@
-/* link.c: see worker_link.h. */
 #include "server/workers/link.h"
 
 #include <errno.h>
@@ -23,7 +22,7 @@ enum {
   CHILD_SOCKET = 3,         /* the number that the worker is told */
   IN_BYTES_MIN = 256 << 10, /* a batch of 4,096 records in one read */
   OUT_BYTES_MIN = 64 << 10,
-  LIST_BYTES = EP_LIMIT_DEVICES * 16
+  LIST_BYTES = EP_LIMIT_DEVICES * EP_DEVICE_ID_BYTES
 };
 
 /* Starts a program with `child_fd` as its descriptor `number`, signals as at login, and nothing
@@ -72,11 +71,11 @@ ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *pr
                        NULL,
                        NULL};
   int used = 9;
-  if (program->allow_path != NULL) {
+  if (program->allow_path) {
     arguments[used++] = "--allow-path";
     arguments[used++] = (char *)program->allow_path;
   }
-  if (program->plugin != NULL) {
+  if (program->plugin) {
     arguments[used++] = "--plugin";
     arguments[used++] = (char *)program->plugin;
   }
@@ -112,14 +111,14 @@ static ep_status buffer_reserve(uint8_t **buffer, size_t *capacity, size_t bytes
   size_t grown = *capacity == 0 ? least : *capacity;
   while (grown < bytes) grown *= 2;
   uint8_t *block = realloc(*buffer, grown);
-  if (block == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a worker's frames");
+  if (!block) return ep_fail_memory(error);
   *buffer = block;
   *capacity = grown;
   return EP_OK;
 }
 
 ep_status ep_worker_link_send(ep_worker_link *link, uint8_t *frame, size_t bytes, ep_error *error) {
-  if (frame == NULL) return ep_fail(error, EP_TOO_LARGE, "a frame for a worker is too large");
+  if (!frame) return ep_fail(error, EP_TOO_LARGE, "a frame for a worker is too large");
   size_t waiting = ep_worker_link_output(link);
   if (link->out_sent > 0) memmove(link->out, link->out + link->out_sent, waiting);
   link->out_sent = 0;
@@ -155,15 +154,15 @@ ep_status ep_worker_link_flush(ep_worker_link *link, ep_error *error) {
 
 ep_status ep_worker_link_receive(ep_worker_link *link, bool *ended, ep_error *error) {
   *ended = false;
-  size_t wanted = link->in_bytes + IN_BYTES_MIN / 2;
+  size_t needed = link->in_bytes + IN_BYTES_MIN / 2;
   if (link->in_bytes >= EP_FRAME_HEADER_BYTES) { /* room for the whole first frame */
     ep_frame_kind kind;
     size_t payload = 0;
     ep_status status = ep_frame_header(link->in, &kind, &payload, error);
     if (status != EP_OK) return status;
-    if (payload + EP_FRAME_HEADER_BYTES > wanted) wanted = payload + EP_FRAME_HEADER_BYTES;
+    if (payload + EP_FRAME_HEADER_BYTES > needed) needed = payload + EP_FRAME_HEADER_BYTES;
   }
-  ep_status status = buffer_reserve(&link->in, &link->in_capacity, wanted, IN_BYTES_MIN, error);
+  ep_status status = buffer_reserve(&link->in, &link->in_capacity, needed, IN_BYTES_MIN, error);
   if (status != EP_OK) return status;
   ssize_t got = recv(link->socket, link->in + link->in_bytes, link->in_capacity - link->in_bytes,
                      MSG_DONTWAIT);
@@ -187,25 +186,25 @@ static void input_drop(ep_worker_link *link, size_t bytes) {
 ep_status ep_worker_link_offer(ep_worker_link *link, ep_worker_link_visit *visit, void *context,
                                bool *refused, ep_error *error) {
   *refused = false;
-  size_t place = 0;
+  size_t offset = 0;
   ep_status status = EP_OK;
-  while (link->in_bytes - place >= EP_FRAME_HEADER_BYTES) {
-    if (place % 8 != 0) {
-      input_drop(link, place);
-      place = 0;
+  while (link->in_bytes - offset >= EP_FRAME_HEADER_BYTES) {
+    if (offset % 8 != 0) {
+      input_drop(link, offset);
+      offset = 0;
     }
     ep_frame_kind kind;
     size_t payload = 0;
-    status = ep_frame_header(link->in + place, &kind, &payload, error);
+    status = ep_frame_header(link->in + offset, &kind, &payload, error);
     if (status != EP_OK) break;
-    if (link->in_bytes - place - EP_FRAME_HEADER_BYTES < payload) break;
-    if (!visit(context, kind, link->in + place + EP_FRAME_HEADER_BYTES, payload)) {
+    if (link->in_bytes - offset - EP_FRAME_HEADER_BYTES < payload) break;
+    if (!visit(context, kind, link->in + offset + EP_FRAME_HEADER_BYTES, payload)) {
       *refused = true;
       break;
     }
-    place += EP_FRAME_HEADER_BYTES + payload;
+    offset += EP_FRAME_HEADER_BYTES + payload;
   }
-  input_drop(link, place);
+  input_drop(link, offset);
   return status;
 }
 
@@ -226,7 +225,7 @@ bool ep_worker_link_reap(ep_worker_link *link, char *cause, size_t cause_bytes) 
   } else {
     const char *name = sigabbrev_np(info.si_status);
     snprintf(cause, cause_bytes, "the worker was killed by signal %d (SIG%s)", info.si_status,
-             name != NULL ? name : "?");
+             name ? name : "?");
   }
   link->pid = 0;
   return true;
@@ -265,9 +264,9 @@ static ep_status pipe_read(int fd, int timeout_ms, char *text, size_t capacity, 
   return EP_OK;
 }
 
-ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_ms, char (*ids)[16],
-                                 int *count, ep_error *error) {
-  char *arguments[] = {(char *)program->path, "--list", program->plugin != NULL ? "--plugin" : NULL,
+ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_ms,
+                                 char (*ids)[EP_DEVICE_ID_BYTES], int *count, ep_error *error) {
+  char *arguments[] = {(char *)program->path, "--list", program->plugin ? "--plugin" : NULL,
                        (char *)program->plugin, NULL};
   char text[LIST_BYTES] = {0};
   int pipes[2];
@@ -288,8 +287,9 @@ ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_m
   }
   close(pipes[0]);
   char *rest = text;
-  for (char *line = strsep(&rest, "\n");
-       status == EP_OK && line != NULL && *count < EP_LIMIT_DEVICES; line = strsep(&rest, "\n"))
-    if (line[0] != 0 && strlen(line) < 16) snprintf(ids[(*count)++], sizeof *ids, "%s", line);
+  for (char *line = strsep(&rest, "\n"); status == EP_OK && line && *count < EP_LIMIT_DEVICES;
+       line = strsep(&rest, "\n"))
+    if (line[0] != 0 && strlen(line) < EP_DEVICE_ID_BYTES)
+      snprintf(ids[(*count)++], sizeof *ids, "%s", line);
   return status;
 }

@@ -1,4 +1,4 @@
-/* link.h: one epoch-worker process and the socket to it, without ever blocking.
+/* link.h: one epoch-worker process and the socket to it. Nothing blocks but ep_worker_devices_list.
  *
  * One thread (the supervisor's) uses a link. */
 #ifndef EP_SERVER_WORKERS_LINK_H
@@ -9,15 +9,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "api/names.h"
 #include "api/wire/frame.h"
 
-/* How workers are started. The strings are lent for the life of the supervisor. */
+/* How workers are started. The strings are lent for as long as the supervisor lives. */
 typedef struct {
   const char *path;       /* the program */
-  const char *plugin;     /* NULL: the worker finds it */
-  const char *data_dir;   /* handed to the worker */
-  int64_t data_bytes_max; /* of a device's memory, for the training rows; 0 = what is free */
-  const char *allow_path; /* likewise; NULL: no file of the administrator's may be read */
+  const char *plugin;     /* ep_backend_cuda.so; NULL: the worker finds it */
+  const char *data_dir;   /* the worker's argument, like those below */
+  int64_t data_bytes_max; /* of device memory, for training rows; 0 = what is free */
+  const char *allow_path; /* see engine/data/sources/allowed_paths.h; NULL = none */
 } ep_worker_program;
 
 typedef struct {
@@ -32,44 +33,44 @@ typedef struct {
 
 #define EP_WORKER_LINK_NONE ((ep_worker_link){.pidfd = -1, .socket = -1})
 
-/* Starts the program for `device`. *link must be EP_WORKER_LINK_NONE and is so on failure. */
+/* Starts the program for `device`. *link is EP_WORKER_LINK_NONE before, and after a failure. */
 ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *program,
                                const char *device, ep_error *error);
 
-/* Takes a whole frame (from an encoder of api/wire/frame.h; this frees it) and sends what the
- * socket takes now; the rest waits for ep_worker_link_flush. */
+/* Takes a whole frame from an encoder of api/wire/frame.h and writes as much as the socket takes;
+ * ep_worker_link_flush writes the rest. */
 ep_status ep_worker_link_send(ep_worker_link *link, uint8_t *frame, size_t bytes, ep_error *error);
 ep_status ep_worker_link_flush(ep_worker_link *link, ep_error *error);
 static inline size_t ep_worker_link_output(const ep_worker_link *link) { /* bytes not yet sent */
   return link->out_bytes - link->out_sent;
 }
 
-/* Called with each whole frame; the payload is aligned to 8 bytes and lent. false: not now; the
- * frame stays and is offered again by the next ep_worker_link_offer. */
+/* Called with each whole frame; the payload is aligned to 8 bytes and lent. false: not now: the
+ * next ep_worker_link_offer offers the frame again. */
 typedef bool ep_worker_link_visit(void *context, ep_frame_kind kind, const uint8_t *payload,
                                   size_t bytes);
 
-/* Receives once what is there; *ended when the other side has closed. */
+/* Reads once; *ended: the other side has closed. */
 ep_status ep_worker_link_receive(ep_worker_link *link, bool *ended, ep_error *error);
-/* Offers whole frames until one is refused (*refused) or none is left. EP_MALFORMED when the bytes
- * are no frames. */
+/* Offers whole frames until one is refused (*refused) or none is left. EP_MALFORMED: the bytes are
+ * not frames. */
 ep_status ep_worker_link_offer(ep_worker_link *link, ep_worker_link_visit *visit, void *context,
                                bool *refused, ep_error *error);
 
 void ep_worker_link_kill(ep_worker_link *link); /* SIGKILL */
 
-/* True when the process has ended and was reaped: cause says how ("the worker was killed by signal
- * 9 (SIGKILL)"). */
+/* True once the process has ended, which is then reaped. cause: how, such as "the worker was killed
+ * by signal 9 (SIGKILL)". */
 bool ep_worker_link_reap(ep_worker_link *link, char *cause, size_t cause_bytes);
 
-/* Closes the socket, which tells the worker to end; does not wait for it. */
+/* Closes the socket, at which the worker ends. */
 void ep_worker_link_hang_up(ep_worker_link *link);
-/* Frees all but the process, and makes it EP_WORKER_LINK_NONE. */
+/* Frees everything but the process; the link is EP_WORKER_LINK_NONE then. */
 void ep_worker_link_close(ep_worker_link *link);
 
-/* Asks the program which devices it could open: ids[i]: [16], at most EP_LIMIT_DEVICES. Waits at
- * most timeout_ms. */
-ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_ms, char (*ids)[16],
-                                 int *count, ep_error *error);
+/* Runs the program to list the devices that it could open, at most EP_LIMIT_DEVICES. Waits at most
+ * timeout_ms. */
+ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_ms,
+                                 char (*ids)[EP_DEVICE_ID_BYTES], int *count, ep_error *error);
 
 #endif

@@ -1,12 +1,12 @@
-/* requests.c: questions to workers that wait for an answer: predict and probe. */
+#include "server/workers/requests.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/process/clock.h"
-#include "server/workers/state.h"
 
-static void request_fail(ep_request *request, ep_status status, const char *text) {
+static void request_fail(ep_worker_request *request, ep_status status, const char *text) {
   ep_error error = {0};
   ep_fail(&error, status, "%s", text);
   request->done(request->context, NULL, &error);
@@ -14,30 +14,30 @@ static void request_fail(ep_request *request, ep_status status, const char *text
   free(request);
 }
 
-ep_status ep_supervisor_request(ep_supervisor *supervisor, const char *device, bool only_there,
-                                ep_command *command, int timeout_ms, ep_supervisor_done *done,
-                                void *context, ep_error *error) {
-  ep_request *request = calloc(1, sizeof *request);
-  if (request == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for a request");
+ep_status ep_requests_add(ep_supervisor *supervisor, const char *device, bool only_there,
+                          ep_command *command, int timeout_ms, ep_supervisor_done *done,
+                          void *context, ep_error *error) {
+  ep_worker_request *request = calloc(1, sizeof *request);
+  if (!request) return ep_fail_memory(error);
   pthread_mutex_lock(&supervisor->mutex);
   request->number = ++supervisor->last_request;
   pthread_mutex_unlock(&supervisor->mutex);
-  snprintf(request->device, sizeof request->device, "%s", device != NULL ? device : "");
+  snprintf(request->device, sizeof request->device, "%s", device ? device : "");
   request->only_there = only_there;
   request->deadline_us = ep_clock_steady_us() + (int64_t)timeout_ms * 1000;
   request->done = done;
   request->context = context;
   command->request = request->number;
   request->frame = ep_command_encode(command, &request->frame_bytes);
-  if (request->frame == NULL) {
+  if (!request->frame) {
     free(request);
     return ep_fail(error, EP_TOO_LARGE, "the request is too large for a worker");
   }
   pthread_mutex_lock(&supervisor->mutex);
   bool stopping = supervisor->stopping;
   if (!stopping) {
-    *supervisor->asked_end = request;
-    supervisor->asked_end = &request->next;
+    *supervisor->queued_end = request;
+    supervisor->queued_end = &request->next;
   }
   pthread_mutex_unlock(&supervisor->mutex);
   if (stopping) {
@@ -45,36 +45,36 @@ ep_status ep_supervisor_request(ep_supervisor *supervisor, const char *device, b
     free(request);
     return ep_fail(error, EP_UNAVAILABLE, "the daemon is ending");
   }
-  ep_supervisor_kick(supervisor);
   return EP_OK;
 }
 
-static ep_supervised *worker_for(ep_supervisor *supervisor, const ep_request *request) {
+/* NULL: none is alive for it. */
+static ep_supervised *worker_find(ep_supervisor *supervisor, const ep_worker_request *request) {
   ep_supervised *other = NULL;
   for (int i = 0; i < supervisor->workers_count; i++) {
     ep_supervised *worker = &supervisor->worker[i];
     if (!ep_supervised_alive(worker)) continue;
     if (strcmp(worker->id, request->device) == 0) return worker;
-    if (other == NULL) other = worker;
+    if (!other) other = worker;
   }
   return request->only_there ? NULL : other;
 }
 
-static ep_request *asked_take(ep_supervisor *supervisor) {
+static ep_worker_request *queued_take(ep_supervisor *supervisor) {
   pthread_mutex_lock(&supervisor->mutex);
-  ep_request *list = supervisor->asked;
-  supervisor->asked = NULL;
-  supervisor->asked_end = &supervisor->asked;
+  ep_worker_request *list = supervisor->queued;
+  supervisor->queued = NULL;
+  supervisor->queued_end = &supervisor->queued;
   pthread_mutex_unlock(&supervisor->mutex);
   return list;
 }
 
 void ep_requests_send(ep_supervisor *supervisor) {
-  ep_request *next;
-  for (ep_request *request = asked_take(supervisor); request != NULL; request = next) {
+  ep_worker_request *next;
+  for (ep_worker_request *request = queued_take(supervisor); request; request = next) {
     next = request->next;
-    ep_supervised *worker = worker_for(supervisor, request);
-    if (worker == NULL) {
+    ep_supervised *worker = worker_find(supervisor, request);
+    if (!worker) {
       request_fail(request, EP_UNAVAILABLE, "no worker is alive for this; try again later");
       continue;
     }
@@ -94,11 +94,11 @@ void ep_requests_send(ep_supervisor *supervisor) {
   }
 }
 
-void ep_requests_answer(ep_supervisor *supervisor, const ep_reply *reply) {
-  for (ep_request **place = &supervisor->sent; *place != NULL; place = &(*place)->next) {
-    ep_request *request = *place;
+void ep_requests_complete(ep_supervisor *supervisor, const ep_reply *reply) {
+  for (ep_worker_request **link = &supervisor->sent; *link; link = &(*link)->next) {
+    ep_worker_request *request = *link;
     if (request->number != reply->request) continue;
-    *place = request->next;
+    *link = request->next;
     bool failed = reply->error.status != EP_OK;
     request->done(request->context, failed ? NULL : reply, failed ? &reply->error : NULL);
     free(request);
@@ -109,14 +109,14 @@ void ep_requests_answer(ep_supervisor *supervisor, const ep_reply *reply) {
 /* Fails those of one worker (or all with NULL), or those whose time is over (worker NULL). */
 static void sent_fail(ep_supervisor *supervisor, const ep_supervised *worker, int64_t until_us,
                       ep_status status, const char *text) {
-  ep_request **place = &supervisor->sent;
-  while (*place != NULL) {
-    ep_request *request = *place;
-    if (request->deadline_us <= until_us && (worker == NULL || request->worker == worker)) {
-      *place = request->next;
+  ep_worker_request **link = &supervisor->sent;
+  while (*link) {
+    ep_worker_request *request = *link;
+    if (request->deadline_us <= until_us && (!worker || request->worker == worker)) {
+      *link = request->next;
       request_fail(request, status, text);
     } else {
-      place = &request->next;
+      link = &request->next;
     }
   }
 }
@@ -132,15 +132,15 @@ void ep_requests_expire(ep_supervisor *supervisor, int64_t now_us) {
 
 int64_t ep_requests_deadline(const ep_supervisor *supervisor) {
   int64_t first_us = INT64_MAX;
-  for (const ep_request *request = supervisor->sent; request != NULL; request = request->next)
+  for (const ep_worker_request *request = supervisor->sent; request; request = request->next)
     if (request->deadline_us < first_us) first_us = request->deadline_us;
   return first_us;
 }
 
 void ep_requests_fail_all(ep_supervisor *supervisor) {
-  ep_request *next;
+  ep_worker_request *next;
   sent_fail(supervisor, NULL, INT64_MAX, EP_UNAVAILABLE, "the daemon is ending");
-  for (ep_request *request = asked_take(supervisor); request != NULL; request = next) {
+  for (ep_worker_request *request = queued_take(supervisor); request; request = next) {
     next = request->next;
     request_fail(request, EP_UNAVAILABLE, "the daemon is ending");
   }

@@ -1,4 +1,3 @@
-/* supervisor.c: see supervisor.h: the thread, its poll loop, and what other threads ask of it. */
 #include "server/workers/supervisor.h"
 
 #include <errno.h>
@@ -12,38 +11,35 @@
 
 #include "server/process/clock.h"
 #include "server/process/log.h"
-#include "server/workers/state.h"
+#include "server/workers/requests.h"
+#include "server/workers/worker.h"
 
 enum { STOP_MS = 2000, SETTLE_MS = 1000, IDLE_MS = 60000 };
 
-const char *ep_device_state_name(ep_device_state state) {
-  static const char *const names[] = {"starting", "idle", "busy", "restarting", "lost"};
-  return names[state];
-}
-
 static char *text_copy(const char *text) {
-  return text != NULL ? strdup(text) : NULL;
+  return text ? strdup(text) : NULL;
 }
 
-ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)[16], int count,
+ep_status ep_supervisor_create(const ep_supervisor_options *options,
+                               char (*ids)[EP_DEVICE_ID_BYTES], int count,
                                const ep_supervisor_events *events, ep_supervisor **out,
                                ep_error *error) {
   *out = NULL;
   ep_supervisor *s = calloc(1, sizeof *s);
-  if (s == NULL) return ep_fail(error, EP_NO_MEMORY, "no memory for the supervisor");
+  if (!s) return ep_fail_memory(error);
   pthread_mutex_init(&s->mutex, NULL);
-  s->options = *options;
+  s->stall_seconds = options->stall_seconds;
   s->events = *events;
   s->path = text_copy(options->program.path);
   s->plugin = text_copy(options->program.plugin);
   s->data_dir = text_copy(options->program.data_dir);
   s->allow_path = text_copy(options->program.allow_path);
-  s->options.program = (ep_worker_program){.path = s->path,
-                                           .plugin = s->plugin,
-                                           .data_dir = s->data_dir,
-                                           .data_bytes_max = options->program.data_bytes_max,
-                                           .allow_path = s->allow_path};
-  s->asked_end = &s->asked;
+  s->program = (ep_worker_program){.path = s->path,
+                                   .plugin = s->plugin,
+                                   .data_dir = s->data_dir,
+                                   .data_bytes_max = options->program.data_bytes_max,
+                                   .allow_path = s->allow_path};
+  s->queued_end = &s->queued;
   s->devices_count = s->shown.count = count;
   for (int i = 0; i < count; i++) {
     memcpy(s->device[i].info.id, ids[i], sizeof ids[i]);
@@ -51,7 +47,7 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options, char (*ids)
     s->shown.device[i] = s->device[i];
   }
   s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (s->wake < 0 || s->path == NULL || s->data_dir == NULL) {
+  if (s->wake < 0 || !s->path || !s->data_dir) {
     ep_status status = ep_fail(error, EP_IO, "the supervisor cannot start: %s", strerror(errno));
     ep_supervisor_destroy(s);
     return status;
@@ -76,7 +72,7 @@ void ep_supervisor_get_devices(ep_supervisor *s, ep_device_list *out) {
   pthread_mutex_unlock(&s->mutex);
 }
 
-/* Tells the workers whose jobs are to end. */
+/* Cancels the jobs that are to end. */
 static void jobs_cancel(ep_supervisor *s) {
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
@@ -86,10 +82,10 @@ static void jobs_cancel(ep_supervisor *s) {
   }
 }
 
-/* Takes what other threads left; true when the supervisor is to stop. */
+/* Reads the flags that other threads set; true when the supervisor is to stop. */
 static bool inbox_take(ep_supervisor *s) {
   uint64_t count;
-  /* Emptied first: whoever kicks from here on writes again, and at worst wakes us for nothing. */
+  /* Emptied first: a kick from here on writes again, and at worst wakes the thread for nothing. */
   while (read(s->wake, &count, sizeof count) < 0 && errno == EINTR) {
   }
   pthread_mutex_lock(&s->mutex);
@@ -142,9 +138,9 @@ static int cores_left(const ep_supervisor *s, int device) {
   return taken > 0 ? s->device[device].cores - taken : INT_MAX;
 }
 
-/* Another worker for a device whose workers all are busy, so that the next job need not wait for
- * one to start: one that was lost and may have its next chance, or a new one. Where all are lost,
- * others would be as well. */
+/* Another worker for a device whose workers all are busy, so that the next job need not wait for a
+ * start: one that was lost and whose next try is due, or a new one. Where all are lost, a new one
+ * would be lost too. */
 static void spare_add(ep_supervisor *s, int device) {
   int count = 0;
   ep_supervised *lost = NULL;
@@ -157,7 +153,7 @@ static void spare_add(ep_supervisor *s, int device) {
     if (state == EP_DEVICE_LOST && ep_clock_steady_us() >= worker->restart_us) lost = worker;
     count++;
   }
-  if (lost != NULL) {
+  if (lost) {
     ep_supervised_start(s, lost);
   } else if (count < s->device[device].cores) {
     worker_add(s, device);
@@ -210,7 +206,7 @@ static void workers_stop(ep_supervisor *s) {
       if (killed) ep_worker_link_kill(link);
     }
     int64_t left_us = deadline_us - ep_clock_steady_us();
-    if (alive == 0 || (killed && left_us <= 0)) break; /* one in the driver's hands is left */
+    if (alive == 0 || (killed && left_us <= 0)) break; /* one that hangs in the driver is left */
     if (left_us <= 0) {
       killed = true;
       deadline_us = ep_clock_steady_us() + STOP_MS * INT64_C(1000);
@@ -241,6 +237,15 @@ static void *supervisor_run(void *context) {
   return NULL;
 }
 
+ep_status ep_supervisor_request(ep_supervisor *s, const char *device, bool only_there,
+                                ep_command *command, int timeout_ms, ep_supervisor_done *done,
+                                void *context, ep_error *error) {
+  ep_status status =
+      ep_requests_add(s, device, only_there, command, timeout_ms, done, context, error);
+  if (status == EP_OK) ep_supervisor_kick(s);
+  return status;
+}
+
 ep_status ep_supervisor_start(ep_supervisor *s, ep_error *error) {
   int failed = pthread_create(&s->thread, NULL, supervisor_run, s);
   if (failed != 0) return ep_fail(error, EP_IO, "no thread: %s", strerror(failed));
@@ -249,7 +254,7 @@ ep_status ep_supervisor_start(ep_supervisor *s, ep_error *error) {
 }
 
 void ep_supervisor_destroy(ep_supervisor *s) {
-  if (s == NULL) return;
+  if (!s) return;
   pthread_mutex_lock(&s->mutex);
   s->stopping = true;
   pthread_mutex_unlock(&s->mutex);

@@ -7,6 +7,9 @@ import json
 import re
 import sys
 
+# Schemas whose fields have a page of their own.
+PAGES = {"JobSpec": "job.md", "Data": "data.md", "Layer": "layers.md", "Loss": "losses.md",
+         "Optimizer": "optimizers.md", "Schedule": "schedules.md"}
 METHODS = ("get", "head", "post", "put", "patch", "delete")
 GROUPS = (("Jobs", r"/v1/(jobs|compare)"), ("Datasets", r"/v1/datasets"), ("Published models", r"/v1/models"),
           ("Inference (KServe V2)", r"/v2"), ("Devices and the queue", r"/v1/(devices|queue)"),
@@ -133,6 +136,9 @@ def schema_print(contract, name, schema, out):
     out.append(f"### {name}\n")
     if schema.get("description"):
         out.append(f"{schema['description'].rstrip('.')}.\n")
+    if name in PAGES:
+        out.append(f"Its fields: [{PAGES[name].removesuffix('.md')}]({PAGES[name]}).\n")
+        return
     rows = list(fields(contract, schema))
     if not rows:
         out.append(f"{type_of(schema)}\n")

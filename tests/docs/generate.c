@@ -1,12 +1,15 @@
-/* Prints a page of docs/reference from the very tables that the parser walks:
+/* Prints what is said elsewhere of the tables that the parser walks:
  *   generate layers | losses | optimizers | schedules | data | job > docs/reference/PAGE.md
- * `ctest -R docs.reference` fails where a committed page differs. */
+ *   generate vocabulary > clients/dashboard/vocabulary.js
+ *   generate schemas, which schemas.py puts into api/openapi.json
+ * `ctest -R docs.` fails where a committed file differs, and prints the command that mends it. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "api/json/number.h"
 #include "api/spec/tables.h"
+#include "tests/docs/pages.h"
 
 static void number_print(double number) {
   char text[EP_NUMBER_BYTES];
@@ -257,14 +260,20 @@ int main(int count, char **arguments) {
   static const struct {
     const char *name;
     void (*print)(void);
-  } pages[] = {
-      {"layers", layers_print},       {"losses", losses_print}, {"optimizers", optimizers_print},
-      {"schedules", schedules_print}, {"data", data_print},     {"job", job_print}};
+  } pages[] = {{"layers", layers_print},
+               {"losses", losses_print},
+               {"optimizers", optimizers_print},
+               {"schedules", schedules_print},
+               {"data", data_print},
+               {"job", job_print},
+               {"vocabulary", ep_vocabulary_print},
+               {"schemas", ep_schemas_print}};
   for (size_t i = 0; count == 2 && i < sizeof pages / sizeof pages[0]; i++) {
     if (strcmp(arguments[1], pages[i].name) != 0) continue;
     pages[i].print();
     return fflush(stdout) != 0;
   }
-  fprintf(stderr, "usage: generate layers|losses|optimizers|schedules|data|job\n");
+  fprintf(stderr,
+          "usage: generate layers|losses|optimizers|schedules|data|job|vocabulary|schemas\n");
   return 2;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """contract.py URL OPENAPI: requests every operation of the contract, well and badly. Of each response the
-status and the media type must be listed, and the body must fit its schema."""
+status and the media type must be listed, and the body must fit its schema. So must the body of a job or of a
+change that is accepted."""
 
 import copy
 import http.client
@@ -77,10 +78,16 @@ class Contract:
             return "no server-sent event"
         return None
 
+    def request_fault(self, method, path, body):
+        content = self.resolve(self.operation(method, path)["requestBody"])["content"]
+        return self.fits(content["application/json"]["schema"], body)
+
     def ask(self, method, target, want, body=None, headers=None):
         """Sends a request; the answer must have status `want` and be as the contract says."""
         headers = dict(headers or {})
         if isinstance(body, (dict, list)):
+            if want < 300 and (fault := self.request_fault(method, target.split("?")[0], body)):
+                self.fault(f"{method} {target}, the request: {fault}")
             body = json.dumps(body)
             headers.setdefault("Content-Type", "application/json")
         connection = http.client.HTTPConnection(self.where.hostname, self.where.port, timeout=60)
@@ -370,6 +377,11 @@ def canary(contract, job):
             broken[key] = value
         if contract.fits(schema, broken) is None:
             contract.fault(f"a job whose {key} is broken was taken")
+    schema = {"$ref": "#/components/schemas/JobSpec"}
+    for key, value in (("loss", "hubert"), ("optimizer", {"type": "adam", "momentum": 0.9}), ("epochs", 0),
+                       ("data", {"generator": "xor", "rows": 4}), ("model", {"layers": [{"type": "linear"}]})):
+        if contract.fits(schema, dict(XOR, **{key: value})) is None:
+            contract.fault(f"a spec whose {key} is broken was taken")
 
 
 def main():

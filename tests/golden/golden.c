@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/formulas/optimizers.h"
+
 /* --- reading ------------------------------------------------------------------------------- */
 
 static void golden_deinit(ep_golden *golden) {

@@ -37,13 +37,7 @@ ALTERNATIVES = [
 # Opaque types, which each backend defines for itself.
 OPAQUE = {"ep_backend", "ep_instance"}
 
-# Names that are still defined twice. ep_request waits for the branch `server`, which renames that of
-# server/workers/state.h.
-TWICE = {"ep_request"}
-
 MOST_FILES = 30  # of C in a folder
-# Folders that are still to be split. server/http waits for the branch `server`, which makes rooms in it.
-WIDE = {"server/http"}
 
 # Each has a bounded or a checked sister, or belongs to no daemon at all.
 BANNED = ("strcpy strncpy strcat strncat sprintf vsprintf gets atoi atol atoll atof strtok system popen rand srand "
@@ -228,7 +222,7 @@ def names(tree):
             if re.match(r"ep_|EP_", name):
                 where.setdefault(name, {}).setdefault(path, text.count("\n", 0, offset) + 1)
     for name, places in sorted(where.items()):
-        if len(places) > 1 and name not in OPAQUE | TWICE and set(places) not in ALTERNATIVES:
+        if len(places) > 1 and name not in OPAQUE and set(places) not in ALTERNATIVES:
             path, line = max(places.items())
             yield path, line, f"defines {name}, as does {min(places)}"
 
@@ -239,7 +233,7 @@ def wide(tree):
     for path in files(tree, C_FILES):
         counts.setdefault(os.path.dirname(path), []).append(path)
     for folder, paths in counts.items():
-        if len(paths) > MOST_FILES and folder not in WIDE:
+        if len(paths) > MOST_FILES:
             yield paths[-1], 1, f"{folder} has {len(paths)} C files; more than {MOST_FILES} need rooms"
 
 

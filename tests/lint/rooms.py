@@ -9,12 +9,14 @@ A row with a star is one for each folder there; none of them may include another
 PROGRAM = "api kernels"
 DATA = "engine/data/arrays engine/data/datasets engine/files"
 SERVER = "api api/json api/wire server/process server/metrics"
+JOBS = SERVER + " server/store server/jobs server/jobs/placement server/jobs/live"
 EXECUTOR = PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device kernels/cuda/runtime " \
     "kernels/cuda/network kernels/cuda/layers kernels/cuda/executors"
 SUBCOMMAND = "clients/epochctl/client clients/epochctl/commands clients/epochctl/http clients/epochctl/terminal"
 
 ROOMS = {
     "api": ("", ""),
+    "api/hash": ("api", ""),
     "api/json": ("api", "jansson"),
     "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
@@ -48,12 +50,12 @@ ROOMS = {
     "kernels/cuda/plans": ("kernels/plans kernels/cuda/executors", ""),
 
     "engine": ("api", ""),
-    "engine/files": ("api api/json engine", ""),
-    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/plans kernels/cpu/plans "
-                    "kernels/cuda/plans", ""),
+    "engine/files": ("api api/hash api/json engine", ""),
+    "engine/plan": ("api api/json api/responses api/spec api/wire engine kernels kernels/formulas kernels/plans "
+                    "kernels/cpu/plans kernels/cuda/plans", ""),
     "engine/data/arrays": ("api engine/files", ""),
-    "engine/data/datasets": ("api api/json api/spec engine/plan kernels " + DATA, "jansson"),
-    "engine/data/formats": ("api api/json " + DATA, "jansson"),
+    "engine/data/datasets": ("api api/hash api/json api/spec engine/plan kernels " + DATA, "jansson"),
+    "engine/data/formats": ("api api/hash api/json " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/sources " + DATA, ""),
     "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
@@ -68,11 +70,24 @@ ROOMS = {
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
     "server/workers": (SERVER + " engine/files engine/plan", ""),
-    "server/jobs": (SERVER + " api/spec api/responses engine/files engine/plan engine/weights engine/data/datasets "
-                    "engine/data/prepare engine/data/sources server/store server/events server/workers", ""),
-    "server/http": (SERVER + " api/responses server/jobs server/events", "microhttpd"),
-    "server/handlers": (SERVER + " api/responses engine/weights engine/data/datasets engine/data/formats "
-                        "server/curves server/events server/jobs server/http", ""),
+    "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
+                        "server/store", ""),
+    "server/jobs": ("api api/json api/spec api/responses server/store server/events server/datasets", ""),
+    "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", ""),
+    "server/jobs/files": (SERVER + " server/store server/events", ""),
+    "server/jobs/live": ("server/store server/events server/datasets server/workers server/jobs "
+                         "server/jobs/placement", ""),
+    "server/jobs/results": (JOBS + " engine/weights server/jobs/files", ""),
+    "server/jobs/views": (JOBS + " api/responses", ""),
+    "server/jobs/lifecycle": (JOBS + " engine/weights engine/data/datasets engine/data/prepare server/datasets "
+                              "server/jobs/files", ""),
+    "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
+    "server/http/messages": (SERVER + " api/responses server/http/streams", ""),
+    "server/http/access": ("api server/http/messages", ""),
+    "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
+                    "microhttpd"),
+    "server/handlers": (SERVER + " api/responses engine/weights engine/data/formats "
+                        "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
@@ -83,7 +98,7 @@ ROOMS = {
                               "clients/epochctl/terminal", "jansson"),
     "clients/epochctl/manual": ("api/arguments clients/epochctl/client", ""),
     "clients/epochctl/examples": ("", ""),
-    "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/json clients/epochctl/examples "
+    "clients/epochctl/commands": (SUBCOMMAND + " api api/arguments api/hash api/json clients/epochctl/examples "
                                   "clients/epochctl/input clients/epochctl/jobs clients/epochctl/manual", ""),
     "clients/epochctl/commands/data": (SUBCOMMAND, "jansson"),
     "clients/epochctl/commands/models": (SUBCOMMAND + " clients/epochctl/jobs", ""),

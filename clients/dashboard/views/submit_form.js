@@ -3,11 +3,8 @@
 
 import { attribute, h, replace, setText } from "../dom.js";
 import { pointerGet, pointerSet } from "../json.js";
+import { losses, optimizers } from "../vocabulary.js";
 import { layersEditor } from "./submit_layers.js";
-
-const losses = ["mse", "mae", "huber", "bce", "bce_with_logits", "cross_entropy", "nll"];
-const optimizers = ["sgd", "adam", "adamw", "rmsprop", "adagrad", "lion"];
-const withMomentum = ["sgd", "rmsprop"];
 
 // The typed text as a JSON value: a number if it is one, else the text, which the daemon refuses.
 function typedValue(text) {
@@ -98,7 +95,7 @@ export function specForm({ datasets, devices, onChange }) {
   });
 
   const tags = text({ placeholder: "with commas between" });
-  const optimizer = choice(optimizers);
+  const optimizer = choice(Object.keys(optimizers));
   optimizer.dataset.special = "1";
   optimizer.addEventListener("change", () => {
     const { lr } = spec.optimizer ?? {};
@@ -106,7 +103,7 @@ export function specForm({ datasets, devices, onChange }) {
     onChange(spec);
     show(spec);
   });
-  const loss = choice(losses);
+  const loss = choice(Object.keys(losses));
   const device = choice([...new Set(["auto", "cpu", "cuda", ...devices.map(({ id }) => id)])]);
   const momentum = decimal();
 
@@ -164,7 +161,7 @@ export function specForm({ datasets, devices, onChange }) {
     entry("/data/path").wrap.hidden = data.path === undefined;
     entry("/data/rows").wrap.hidden = data.generator !== "disc";
     entry("/data/target").wrap.hidden = data.generator !== undefined || data.inline !== undefined;
-    entry("/optimizer/momentum").wrap.hidden = !withMomentum.includes(spec.optimizer?.type ?? "sgd");
+    entry("/optimizer/momentum").wrap.hidden = !optimizers[optimizer.value]?.fields.momentum;
   }
 
   // The spec changed elsewhere: every field but the focused one follows it.

@@ -1,38 +1,17 @@
 // submit_layers.js: the network as a list of layers: kind, its usual fields, order.
 
 import { h, keyed, replace } from "../dom.js";
+import { layers as types } from "../vocabulary.js";
 
-// The fields in the form; all others are edited in the JSON.
-const kinds = {
-  linear: ["out_features"],
-  relu: [], leaky_relu: ["negative_slope"], elu: ["alpha"], silu: [], gelu: [], softplus: ["beta"], tanh: [], sigmoid: [], sin: [],
-  softmax: [], log_softmax: [],
-  flatten: [],
-  conv2d: ["out_channels", "kernel_size", "stride", "padding"],
-  max_pool2d: ["kernel_size", "stride"],
-  avg_pool2d: ["kernel_size", "stride"],
-  adaptive_avg_pool2d: ["output_size"],
-  dropout: ["p"], dropout2d: ["p"],
-  batch_norm: [], layer_norm: [],
-  embedding: ["num_embeddings", "embedding_dim"],
-  residual: [],
-};
-const groups = [
-  ["Dense", ["linear", "embedding", "flatten"]],
-  ["Activations", ["relu", "leaky_relu", "elu", "silu", "gelu", "softplus", "tanh", "sigmoid", "sin", "softmax", "log_softmax"]],
-  ["Images", ["conv2d", "max_pool2d", "avg_pool2d", "adaptive_avg_pool2d"]],
-  ["Regularization", ["dropout", "dropout2d", "batch_norm", "layer_norm"]],
-  ["Blocks", ["residual"]],
-];
-const firstValues = {
-  linear: { out_features: 16 },
-  conv2d: { out_channels: 8, kernel_size: 3 },
-  max_pool2d: { kernel_size: 2 },
-  avg_pool2d: { kernel_size: 2 },
-  adaptive_avg_pool2d: { output_size: 1 },
-  embedding: { num_embeddings: 10, embedding_dim: 4 },
-  residual: { layers: [{ type: "relu" }] },
-};
+// The fields in the form: a text each. All others are edited in the JSON.
+const inForm = ([, field]) => ["integer", "number", "pair"].includes(field.kind) && !field.rare;
+const formFields = (type) => Object.entries(types[type]?.fields ?? {}).filter(inForm).map(([name]) => name);
+const firstLayer = (type) => ({
+  type,
+  ...Object.fromEntries(Object.entries(types[type].fields).filter(([, field]) => "example" in field).map(([name, { example }]) => [name, structuredClone(example)])),
+});
+const capitalized = (word) => word[0].toUpperCase() + word.slice(1);
+const groups = [...new Set(Object.values(types).map(({ group }) => group))].map((group) => [capitalized(group), Object.keys(types).filter((type) => types[type].group === group)]);
 
 function typedValue(text) {
   const trimmed = text.trim();
@@ -70,14 +49,14 @@ export function layersEditor({ onChange }) {
   // A row is rebuilt when the kind or the index of its layer changed; otherwise its values are updated.
   function row({ layer, index }) {
     const select = kindSelect({ "aria-label": `Layer ${index}` });
-    if (!Object.hasOwn(kinds, layer.type)) select.prepend(h("option", { value: layer.type ?? "" }, layer.type || "?"));
+    if (!Object.hasOwn(types, layer.type)) select.prepend(h("option", { value: layer.type ?? "" }, layer.type || "?"));
     select.value = layer.type ?? "";
     select.addEventListener("change", () => {
-      layers[index] = { type: select.value, ...firstValues[select.value] };
+      layers[index] = firstLayer(select.value);
       changed(index);
     });
     const fault = h("span", { class: "error", id: `f-layer-${index}-error` });
-    const inputs = (kinds[layer.type] ?? []).map((name) => {
+    const inputs = formFields(layer.type).map((name) => {
       const id = `f-layer-${index}-${name}`;
       const input = h("input", { id, type: "text", inputmode: "decimal", autocomplete: "off", size: "5", "aria-describedby": fault.id });
       input.addEventListener("input", () => {
@@ -122,7 +101,7 @@ export function layersEditor({ onChange }) {
   }
 
   add.addEventListener("click", () => {
-    layers.push({ type: kind.value, ...firstValues[kind.value] });
+    layers.push(firstLayer(kind.value));
     changed(layers.length - 1);
   });
 

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <sodium.h>
-
+#include "api/hash/sha256.h"
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/path.h"
 #include "clients/epochctl/http/request.h"
@@ -14,12 +13,12 @@
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text.h"
 
-enum { FILE_PATH_BYTES = 4096, TRIES = 5, HEX_BYTES = 2 * crypto_hash_sha256_BYTES + 1 };
+enum { FILE_PATH_BYTES = 4096, TRIES = 5 };
 
 typedef struct {
   const ep_client *client;
   FILE *file;
-  crypto_hash_sha256_state hash;
+  ep_sha256 hash;
   int64_t bytes;
   int failure; /* errno of a write that failed */
   bool drawn;
@@ -31,7 +30,7 @@ static bool bytes_write(void *context, const char *bytes, size_t count) {
     now->failure = errno;
     return false;
   }
-  crypto_hash_sha256_update(&now->hash, (const unsigned char *)bytes, count);
+  ep_sha256_update(&now->hash, bytes, count);
   now->bytes += (int64_t)count;
   return true;
 }
@@ -88,11 +87,11 @@ static ep_status content_fetch(ep_session *session, const char *path, download *
 
 /* The ETag of safetensors is the file's SHA-256 between quotes. */
 static ep_status hash_check(download *now, const char *etag, ep_error *error) {
-  unsigned char digest[crypto_hash_sha256_BYTES];
-  char hex[HEX_BYTES];
-  crypto_hash_sha256_final(&now->hash, digest);
-  sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
-  if (strlen(etag) != HEX_BYTES + 1 || memcmp(etag + 1, hex, HEX_BYTES - 1) == 0) return EP_OK;
+  char hex[EP_SHA256_HEX_BYTES];
+  ep_sha256_final(&now->hash, hex);
+  if (strlen(etag) != EP_SHA256_HEX_BYTES + 1 ||
+      memcmp(etag + 1, hex, EP_SHA256_HEX_BYTES - 1) == 0)
+    return EP_OK;
   return ep_fail(error, EP_IO, "the download is damaged: its SHA-256 is %s, and should be %.64s",
                  hex, etag + 1);
 }
@@ -145,8 +144,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   if (!format) format = "safetensors";
   if (output && strlen(output) >= sizeof name)
     return ep_fail(error, EP_INVALID, "--output is too long");
-  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium does not start");
-  crypto_hash_sha256_init(&now.hash);
+  status = ep_sha256_init(&now.hash, error);
+  if (status != EP_OK) return status;
   ep_path_make(path, "/v1/jobs/", id, "/weights");
   ep_path_query(path, "format", format);
   bool checked = strcmp(format, "safetensors") == 0;

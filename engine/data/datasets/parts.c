@@ -5,42 +5,45 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/hash/sha256.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/files/path.h"
-#include "engine/files/sha256.h"
 
 /* "train.x" and its hash, a line each: what the content's hash is taken of. */
-static void line_add(crypto_hash_sha256_state *state, int split, int role, const char *sha256) {
+static void line_add(ep_sha256 *hash, int split, int role, const char *sha256) {
   char line[128];
   int length = snprintf(line, sizeof line, "%s.%s %s\n", ep_split_name((ep_split)split),
                         ep_role_name((ep_role)role), sha256);
-  crypto_hash_sha256_update(state, (const unsigned char *)line, (unsigned long long)length);
+  ep_sha256_update(hash, line, (size_t)length);
 }
 
 /* A part that came with others in one file has no hash of its own: it gets one of the file's. */
-static void hash_derive(int split, int role, const char *file_sha256,
-                        char sha256[EP_SHA256_HEX_BYTES]) {
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  line_add(&state, split, role, file_sha256);
-  ep_sha256_final(&state, sha256);
+static ep_status hash_derive(int split, int role, const char *file_sha256,
+                             char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+  ep_sha256 hash;
+  ep_status status = ep_sha256_init(&hash, error);
+  if (status != EP_OK) return status;
+  line_add(&hash, split, role, file_sha256);
+  ep_sha256_final(&hash, sha256);
+  return EP_OK;
 }
 
 ep_status ep_dataset_parts_write(const char *folder, ep_dataset_meta *meta, ep_error *error) {
-  crypto_hash_sha256_state state;
+  ep_sha256 hash;
+  ep_status status = ep_sha256_init(&hash, error);
+  if (status != EP_OK) return status;
   snprintf(meta->format, sizeof meta->format, "parts");
-  crypto_hash_sha256_init(&state);
   meta->bytes = 0;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = 0; role < EP_ROLE_COUNT; role++) {
       const ep_part *part = &meta->part[split][role];
       if (part->rows == 0) continue;
-      line_add(&state, split, role, part->sha256);
+      line_add(&hash, split, role, part->sha256);
       meta->bytes += part->bytes;
     }
-  ep_sha256_final(&state, meta->sha256);
+  ep_sha256_final(&hash, meta->sha256);
   return ep_dataset_meta_write(folder, meta, error);
 }
 
@@ -60,7 +63,8 @@ static ep_status part_take(const char *folder, ep_dataset_meta *meta, const char
                      strerror(errno));
   if (status != EP_OK) return status;
   if (!part->sha256[0]) {
-    hash_derive(split, role, before->sha256, part->sha256);
+    status = hash_derive(split, role, before->sha256, part->sha256, error);
+    if (status != EP_OK) return status;
     part->bytes = part->rows * part->columns * (int64_t)ep_dtype_bytes(part->dtype);
   }
   meta->part[split][role] = *part;

@@ -10,11 +10,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "api/hash/sha256.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/formats/gz.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
-#include "engine/files/sha256.h"
 #include "engine/files/temporary_file.h"
 
 /* Asked in this order: any text looks like a CSV. */
@@ -39,6 +39,7 @@ ep_status ep_ingest_bytes(ep_ingest *ingest, ep_error *error) {
 /* The hash of the upload takes as long as reading it; a thread of its own makes that one time. */
 typedef struct {
   ep_mapping mapping;
+  ep_sha256 hash;
   pthread_t thread;
   bool threaded;
   char *sha256; /* [EP_SHA256_HEX_BYTES] */
@@ -46,16 +47,16 @@ typedef struct {
 
 static void *hash_run(void *argument) {
   hashing *job = argument;
-  crypto_hash_sha256_state state;
-  crypto_hash_sha256_init(&state);
-  ep_sha256_update(&state, job->mapping.bytes, job->mapping.size);
-  ep_sha256_final(&state, job->sha256);
+  ep_sha256_update(&job->hash, job->mapping.bytes, job->mapping.size);
+  ep_sha256_final(&job->hash, job->sha256);
   return NULL;
 }
 
-static void hash_start(hashing *job, ep_mapping mapping, char *sha256) {
+static ep_status hash_start(hashing *job, ep_mapping mapping, char *sha256, ep_error *error) {
   *job = (hashing){.mapping = mapping, .sha256 = sha256};
-  job->threaded = pthread_create(&job->thread, NULL, hash_run, job) == 0;
+  ep_status status = ep_sha256_init(&job->hash, error);
+  if (status == EP_OK) job->threaded = pthread_create(&job->thread, NULL, hash_run, job) == 0;
+  return status;
 }
 
 static void hash_finish(hashing *job) {
@@ -88,9 +89,10 @@ static ep_status read_mapped(ep_mapping source, ep_ingest *ingest, ep_error *err
   ingest->bytes = source.bytes;
   ingest->size = source.size;
   meta->bytes = (int64_t)source.size;
-  hash_start(&job, source, meta->sha256);
-  ep_status status = ep_gz_recognise(source.bytes, source.size) ? packed_read(ingest, error)
-                                                                : ep_ingest_bytes(ingest, error);
+  ep_status status = hash_start(&job, source, meta->sha256, error);
+  if (status != EP_OK) return status;
+  status = ep_gz_recognise(source.bytes, source.size) ? packed_read(ingest, error)
+                                                      : ep_ingest_bytes(ingest, error);
   hash_finish(&job);
   return status;
 }

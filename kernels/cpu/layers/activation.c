@@ -1,4 +1,4 @@
-/* relu, leaky_relu, tanh, sigmoid, gelu, sin, elu, silu, softplus. */
+/* The layers of EP_ACTIVATIONS (kernels/formulas/activations.h). */
 #include "kernels/cpu/layers/layers.h"
 #include "kernels/formulas/activations.h"
 

@@ -4,7 +4,7 @@
 
 #include "kernels/formulas/activations.h"
 
-#define ACTIVATION_ROW(code) [EP_LAYER_##code] = &ep_reference_activation,
+#define ACTIVATION_ROW(code, ...) [EP_LAYER_##code] = &ep_reference_activation,
 
 static const ep_reference_layer *const layers[] = {
     [EP_LAYER_LINEAR] = &ep_reference_linear,

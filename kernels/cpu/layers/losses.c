@@ -4,7 +4,7 @@
 
 #include "kernels/formulas/losses.h"
 
-/* One output against one target: mse, mae, huber, bce, bce_with_logits. */
+/* One output against one target: EP_ELEMENT_LOSSES. */
 static double loss_of_numbers(const ep_program *program, const ep_real *output, const void *target,
                               int64_t rows, double divisor, ep_real *grad, int64_t *errors) {
   const float *number = target;
@@ -44,7 +44,7 @@ static double loss_of_row(const ep_program *program, const ep_real *z, int64_t l
   return total;
 }
 
-/* Rows of outputs against a class each: cross_entropy, nll. */
+/* Rows of outputs against a class each: EP_CLASS_LOSSES. */
 static double loss_of_classes(const ep_program *program, const ep_real *output, const void *target,
                               int64_t rows, double divisor, ep_real *grad, int64_t *errors) {
   const int32_t *class = target;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "kernels/formulas/optimizers.h"
+
 void ep_cuda_text_number(ep_cuda_text *text, const char *name, int64_t value) {
   fprintf(text->out, "constexpr int %s = %lld;\n", name, (long long)value);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kernels/formulas/optimizers.h"
 #include "kernels/formulas/pools.h"
 #include "kernels/random.h"
 

@@ -47,7 +47,7 @@ static void send_frame(fake *f, uint8_t *frame, size_t bytes) {
 static void send_reply(fake *f, ep_reply *reply) {
   size_t bytes = 0;
   uint8_t *frame = ep_reply_encode(reply, &bytes);
-  if (frame == NULL) _exit(4);
+  if (!frame) _exit(4);
   send_frame(f, frame, bytes);
 }
 
@@ -73,7 +73,7 @@ static void say_progress(fake *f, const ep_progress_record *records, int64_t cou
   snprintf(progress.job, sizeof progress.job, "%s", f->command.job);
   size_t bytes = 0;
   uint8_t *frame = ep_progress_encode(&progress, &bytes);
-  if (frame == NULL) _exit(4);
+  if (!frame) _exit(4);
   send_frame(f, frame, bytes);
 }
 
@@ -101,7 +101,7 @@ static void write_weights(const fake *f) {
   char path[4200];
   snprintf(path, sizeof path, "%s/jobs/%s/weights.safetensors", f->data_dir, f->command.job);
   FILE *file = fopen(path, "w");
-  if (file == NULL) _exit(5);
+  if (!file) _exit(5);
   fputs("weights", file);
   fclose(file);
 }
@@ -184,7 +184,7 @@ static void obey(fake *f, ep_command *command) {
   switch (command->kind) {
   case EP_COMMAND_TRAIN: train_begin(f, command); return;
   case EP_COMMAND_CANCEL:
-    f->cancelled = f->spec != NULL && strcmp(command->job, f->command.job) == 0;
+    f->cancelled = f->spec && strcmp(command->job, f->command.job) == 0;
     break;
   case EP_COMMAND_PREDICT: answer_predict(f, command); break;
   case EP_COMMAND_PROBE: send_reply(f, &probed); break;
@@ -249,8 +249,8 @@ int main(int count, char **arguments) {
   send_reply(&f, &ready);
   for (;;) {
     struct pollfd polled = {.fd = f.socket, .events = POLLIN};
-    int ready_count = poll(&polled, 1, f.spec != NULL ? 5 : -1);
+    int ready_count = poll(&polled, 1, f.spec ? 5 : -1);
     if (ready_count > 0) command_receive(&f);
-    if (ready_count == 0 && f.spec != NULL) tick(&f);
+    if (ready_count == 0 && f.spec) tick(&f);
   }
 }

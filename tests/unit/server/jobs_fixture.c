@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "server/jobs/state.h"
+#include "server/jobs/live/state.h"
 #include "server/store/store.h"
 #include "tests/unit/server/scratch.h"
 #include "tests/wait.h"
@@ -35,7 +35,7 @@ void spec_write(char *spec, size_t bytes, const char *name, int64_t epochs, cons
 }
 
 void job_submit_with(ep_jobs *jobs, const char *name, int64_t epochs, const char *device,
-                     int priority, char id[40]) {
+                     int priority, char id[EP_ID_BYTES]) {
   char spec[512];
   bool repeated = true;
   ep_problem problem = {0};
@@ -45,7 +45,7 @@ void job_submit_with(ep_jobs *jobs, const char *name, int64_t epochs, const char
   ck_assert(!repeated);
 }
 
-void job_submit(ep_jobs *jobs, const char *name, int64_t epochs, char id[40]) {
+void job_submit(ep_jobs *jobs, const char *name, int64_t epochs, char id[EP_ID_BYTES]) {
   job_submit_with(jobs, name, epochs, "auto", 0, id);
 }
 
@@ -111,8 +111,7 @@ int64_t job_time(ep_jobs *jobs, const char *id) {
 
 int count_of(const char *text, const char *word) {
   int count = 0;
-  for (const char *place = strstr(text, word); place != NULL;
-       place = strstr(place + strlen(word), word))
+  for (const char *place = strstr(text, word); place; place = strstr(place + strlen(word), word))
     count++;
   return count;
 }
@@ -202,7 +201,7 @@ void supervisor_round(ep_jobs *jobs) {
 int64_t device_number(ep_jobs *jobs, const char *key) {
   char *text = devices_text(jobs);
   const char *place = strstr(text, key);
-  int64_t number = place != NULL ? strtoll(place + strlen(key), NULL, 10) : -1;
+  int64_t number = place ? strtoll(place + strlen(key), NULL, 10) : -1;
   free(text);
   ck_assert_int_ne(number, -1);
   return number;

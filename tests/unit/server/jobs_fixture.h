@@ -14,9 +14,9 @@ ep_jobs *jobs_open(const char *devices);
 /* A linear layer on XOR; what the fake worker does is `name`. */
 void spec_write(char *spec, size_t bytes, const char *name, int64_t epochs, const char *device,
                 int priority);
-void job_submit(ep_jobs *jobs, const char *name, int64_t epochs, char id[40]);
+void job_submit(ep_jobs *jobs, const char *name, int64_t epochs, char id[EP_ID_BYTES]);
 void job_submit_with(ep_jobs *jobs, const char *name, int64_t epochs, const char *device,
-                     int priority, char id[40]);
+                     int priority, char id[EP_ID_BYTES]);
 
 /* Whether the job has that status; an end with another one fails the test. */
 bool job_has(ep_jobs *jobs, const char *id, const char *status);

@@ -6,37 +6,44 @@
 #include "kernels/cpu/executors/blocked/blocked.h"
 #include "kernels/formulas/activations.h"
 
-#define ACTIVATION_LOOP(expression)                         \
-  for (int64_t i = 0; i < count; i++) to[i] = (expression); \
-  break
+#define ACTIVATION_FORWARD(code, value, ...) \
+  case EP_LAYER_##code:                      \
+    for (int64_t i = 0; i < count; i++) {    \
+      const float x = from[i];               \
+      to[i] = value;                         \
+    }                                        \
+    break;
 
 static void activation_forward(const ep_blocked_call *call) {
-  const ep_op *op = call->op;
+  const ep_op own = *call->op, *op = &own; /* own: no store can change it */
   const int64_t count = call->rows * op->in_features;
-  const float *restrict x = call->x, slope = op->negative_slope, alpha = op->alpha;
+  const float *restrict from = call->x;
   float *restrict to = call->y;
   switch (op->type) {
-  case EP_LAYER_RELU: ACTIVATION_LOOP(ep_relu(x[i]));
-  case EP_LAYER_LEAKY_RELU: ACTIVATION_LOOP(ep_leaky_relu(x[i], slope));
-  case EP_LAYER_ELU: ACTIVATION_LOOP(ep_elu(x[i], alpha));
-  default: ACTIVATION_LOOP(ep_activation(op, x[i]));
+    EP_ACTIVATIONS(ACTIVATION_FORWARD)
+  default: break;
   }
 }
+
+#define ACTIVATION_BACKWARD(code, value, derivative) \
+  case EP_LAYER_##code:                              \
+    for (int64_t i = 0; i < count; i++) {            \
+      const float x = before[i], y = after[i];       \
+      (void)x, (void)y;                              \
+      to[i] = grad[i] * (derivative);                \
+    }                                                \
+    break;
 
 /* grad_x = grad_y * f'(x) */
 static void activation_backward(const ep_blocked_call *call) {
   if (!call->grad_x) return;
-  const ep_op *op = call->op;
+  const ep_op own = *call->op, *op = &own;
   const int64_t count = call->rows * op->in_features;
-  const float *restrict x = call->x, *restrict y = call->y, *restrict grad = call->grad_y;
-  const float slope = op->negative_slope;
+  const float *restrict before = call->x, *restrict after = call->y, *restrict grad = call->grad_y;
   float *restrict to = call->grad_x;
   switch (op->type) {
-  case EP_LAYER_RELU: ACTIVATION_LOOP(grad[i] * ep_relu_derivative(x[i]));
-  case EP_LAYER_LEAKY_RELU: ACTIVATION_LOOP(grad[i] * ep_leaky_relu_derivative(x[i], slope));
-  case EP_LAYER_TANH: ACTIVATION_LOOP(grad[i] * ep_tanh_derivative(y[i]));
-  case EP_LAYER_SIGMOID: ACTIVATION_LOOP(grad[i] * ep_sigmoid_derivative(y[i]));
-  default: ACTIVATION_LOOP(grad[i] * ep_activation_derivative(op, x[i], y[i]));
+    EP_ACTIVATIONS(ACTIVATION_BACKWARD)
+  default: break;
   }
 }
 

@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) void update_by(const ep_blocked_upd
                             ep_clip(&optimizer, scale, grad[i]), state ? state + i : NULL, stride);
 }
 
-#define VARIANT_UPDATE(code) \
+#define VARIANT_UPDATE(code, ...) \
   case EP_OPTIMIZER_##code: update_by(update, EP_OPTIMIZER_##code); break;
 
 static void update(const ep_blocked_update *update) {
@@ -53,7 +53,7 @@ static void bytes(float *restrict to, const uint8_t *restrict from, int64_t chan
   }
 }
 
-#define VARIANT_ACTIVATION(code) [EP_LAYER_##code] = {activation_forward, activation_backward},
+#define VARIANT_ACTIVATION(code, ...) [EP_LAYER_##code] = {activation_forward, activation_backward},
 #define VARIANT_OPS                                                               \
   .layers = {[EP_LAYER_LINEAR] = {linear_forward, linear_backward},               \
              [EP_LAYER_CONV2D] = {conv_forward, conv_backward},                   \

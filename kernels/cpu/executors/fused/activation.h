@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/executors/fused/elementary.h"
 #include "kernels/cpu/executors/fused/fused.h"
+#include "kernels/cpu/executors/fused/plan.h"
 
 typedef struct {
   ep_layer_type type;
@@ -16,15 +17,79 @@ typedef struct {
 #define GELU_SQRT_HALF 0x1.6a09e6p-1f /* sqrt(1/2) */
 #define GELU_DENSITY_0 0x1.988454p-2f /* 1 / sqrt(2 pi) */
 
+/* In all that follows, of one vector: y = f(x), and g f'(x), where y = f(x) is known as well. */
+LANES_INLINE lanes relu_forward(const activation *p, lanes x) {
+  (void)p;
+  return lanes_max(lanes_set(0.0f), x);
+}
+
+LANES_INLINE lanes relu_backward(const activation *p, lanes x, lanes y, lanes g) {
+  (void)p, (void)x;
+  const lanes zero = lanes_set(0.0f);
+  return lanes_select(lanes_less(zero, y), g, zero);
+}
+
+LANES_INLINE lanes leaky_relu_forward(const activation *p, lanes x) {
+  return lanes_select(lanes_less(lanes_set(0.0f), x), x, x * p->negative_slope);
+}
+
+LANES_INLINE lanes leaky_relu_backward(const activation *p, lanes x, lanes y, lanes g) {
+  (void)y;
+  return lanes_select(lanes_less(lanes_set(0.0f), x), g, g * p->negative_slope);
+}
+
+LANES_INLINE lanes tanh_forward(const activation *p, lanes x) {
+  (void)p;
+  return lanes_tanh(x);
+}
+
+LANES_INLINE lanes tanh_backward(const activation *p, lanes x, lanes y, lanes g) {
+  (void)p, (void)x;
+  return g * (1.0f - y * y);
+}
+
+LANES_INLINE lanes sigmoid_forward(const activation *p, lanes x) {
+  (void)p;
+  return lanes_sigmoid(x);
+}
+
+LANES_INLINE lanes sigmoid_backward(const activation *p, lanes x, lanes y, lanes g) {
+  (void)p, (void)x;
+  return g * ((1.0f - y) * y);
+}
+
 /* x Phi(x), Phi the normal distribution; -inf gives what x Phi(x) tends to in floats, NaN, as in
  * torch. */
-LANES_INLINE lanes gelu_forward(lanes x) {
+LANES_INLINE lanes gelu_forward(const activation *p, lanes x) {
+  (void)p;
   return x * (0.5f + 0.5f * lanes_erf(x * GELU_SQRT_HALF));
 }
 
-LANES_INLINE lanes gelu_slope(lanes x) {
-  return (0.5f + 0.5f * lanes_erf(x * GELU_SQRT_HALF)) +
-         x * GELU_DENSITY_0 * lanes_exp(-0.5f * x * x);
+LANES_INLINE lanes gelu_backward(const activation *p, lanes x, lanes y, lanes g) {
+  (void)p, (void)y;
+  return g * ((0.5f + 0.5f * lanes_erf(x * GELU_SQRT_HALF)) +
+              x * GELU_DENSITY_0 * lanes_exp(-0.5f * x * x));
+}
+
+LANES_INLINE lanes sin_forward(const activation *p, lanes x) {
+  (void)p;
+  return lanes_sin(x);
+}
+
+LANES_INLINE lanes sin_backward(const activation *p, lanes x, lanes y, lanes g) {
+  (void)p, (void)y;
+  return g * lanes_cos(x);
+}
+
+LANES_INLINE lanes silu_forward(const activation *p, lanes x) {
+  (void)p;
+  return x * lanes_sigmoid(x);
+}
+
+LANES_INLINE lanes silu_backward(const activation *p, lanes x, lanes y, lanes g) {
+  (void)p, (void)y;
+  lanes part = lanes_sigmoid(x);
+  return g * (part * (1.0f + x * (1.0f - part)));
 }
 
 #define ACTIVATION_EACH(p, expression)             \
@@ -74,66 +139,33 @@ static void softmax_backward(const activation *p, const float *y, float *g, bool
   }
 }
 
+#define ACTIVATION_FORWARD(code, name)                                             \
+  case EP_LAYER_##code:                                                            \
+    ACTIVATION_EACH(p, lanes_store(y + at, name##_forward(p, lanes_load(x + at)))) \
+    break;
+
 static void activation_forward(const activation *p, const float *x, float *y) {
-  const lanes zero = lanes_set(0.0f);
   switch (p->type) {
-  case EP_LAYER_RELU:
-    ACTIVATION_EACH(p, lanes_store(y + at, lanes_max(zero, lanes_load(x + at))))
-    break;
-  case EP_LAYER_LEAKY_RELU:
-    ACTIVATION_EACH(p, lanes in = lanes_load(x + at); lanes_store(
-                        y + at, lanes_select(lanes_less(zero, in), in, in * p->negative_slope)))
-    break;
-  case EP_LAYER_TANH: ACTIVATION_EACH(p, lanes_store(y + at, lanes_tanh(lanes_load(x + at)))) break;
-  case EP_LAYER_SIGMOID:
-    ACTIVATION_EACH(p, lanes_store(y + at, lanes_sigmoid(lanes_load(x + at))))
-    break;
-  case EP_LAYER_GELU:
-    ACTIVATION_EACH(p, lanes_store(y + at, gelu_forward(lanes_load(x + at))))
-    break;
-  case EP_LAYER_SILU:
-    ACTIVATION_EACH(p, lanes in = lanes_load(x + at); lanes_store(y + at, in * lanes_sigmoid(in)))
-    break;
-  case EP_LAYER_SIN: ACTIVATION_EACH(p, lanes_store(y + at, lanes_sin(lanes_load(x + at)))) break;
+    EP_FUSED_ACTIVATIONS(ACTIVATION_FORWARD)
   case EP_LAYER_SOFTMAX: softmax_forward(p, x, y, false); break;
   case EP_LAYER_LOG_SOFTMAX: softmax_forward(p, x, y, true); break;
-  default: break; /* executor.c takes no other */
+  default: break; /* plan.c takes no other */
   }
 }
 
+#define ACTIVATION_BACKWARD(code, name)                                                            \
+  case EP_LAYER_##code:                                                                            \
+    ACTIVATION_EACH(p,                                                                             \
+                    lanes_store(g + at, name##_backward(p, lanes_load(x + at), lanes_load(y + at), \
+                                                        lanes_load(g + at))))                      \
+    break;
+
 static void activation_backward(const activation *p, const float *x, const float *y, float *g) {
-  const lanes zero = lanes_set(0.0f);
   switch (p->type) {
-  case EP_LAYER_RELU:
-    ACTIVATION_EACH(p, lanes_store(g + at, lanes_select(lanes_less(zero, lanes_load(y + at)),
-                                                        lanes_load(g + at), zero)))
-    break;
-  case EP_LAYER_LEAKY_RELU:
-    ACTIVATION_EACH(p, lanes slope = lanes_load(g + at);
-                    lanes_store(g + at, lanes_select(lanes_less(zero, lanes_load(x + at)), slope,
-                                                     slope * p->negative_slope)))
-    break;
-  case EP_LAYER_TANH:
-    ACTIVATION_EACH(p, lanes out = lanes_load(y + at);
-                    lanes_store(g + at, lanes_load(g + at) * (1.0f - out * out)))
-    break;
-  case EP_LAYER_SIGMOID:
-    ACTIVATION_EACH(p, lanes out = lanes_load(y + at);
-                    lanes_store(g + at, lanes_load(g + at) * ((1.0f - out) * out)))
-    break;
-  case EP_LAYER_GELU:
-    ACTIVATION_EACH(p, lanes_store(g + at, lanes_load(g + at) * gelu_slope(lanes_load(x + at))))
-    break;
-  case EP_LAYER_SILU:
-    ACTIVATION_EACH(p, lanes in = lanes_load(x + at); lanes part = lanes_sigmoid(in);
-                    lanes_store(g + at, lanes_load(g + at) * (part * (1.0f + in * (1.0f - part)))))
-    break;
-  case EP_LAYER_SIN:
-    ACTIVATION_EACH(p, lanes_store(g + at, lanes_load(g + at) * lanes_cos(lanes_load(x + at))))
-    break;
+    EP_FUSED_ACTIVATIONS(ACTIVATION_BACKWARD)
   case EP_LAYER_SOFTMAX: softmax_backward(p, y, g, false); break;
   case EP_LAYER_LOG_SOFTMAX: softmax_backward(p, y, g, true); break;
-  default: break; /* executor.c takes no other */
+  default: break; /* plan.c takes no other */
   }
 }
 

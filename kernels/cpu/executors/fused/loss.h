@@ -6,6 +6,7 @@
 
 #include "kernels/cpu/executors/fused/elementary.h"
 #include "kernels/cpu/executors/fused/fused.h"
+#include "kernels/cpu/executors/fused/plan.h"
 #include "kernels/formulas/losses.h"
 
 /* Which lanes of vector v hold rows of their own. */
@@ -13,44 +14,63 @@ LANES_INLINE lanes_mask loss_rows(const ep_fused_chunk *chunk, int64_t v) {
   return lanes_int_less(lanes_iota, lanes_int_set((int32_t)(chunk->rows - v * EP_LANES)));
 }
 
-/* One value of one column: returns the loss, *slope is its derivative by `out`. */
-LANES_INLINE lanes loss_of(const ep_loss_type type, float delta, lanes out, lanes y, lanes *slope) {
-  const lanes zero = lanes_set(0.0f), one = lanes_set(1.0f);
-  lanes difference = out - y, distance = lanes_abs(difference);
-  switch (type) {
-  case EP_LOSS_MSE: *slope = difference + difference; return difference * difference;
-  case EP_LOSS_MAE:
-    *slope = lanes_select(lanes_less(zero, distance), lanes_with_sign(one, difference), zero);
-    return distance;
-  case EP_LOSS_HUBER: {
-    lanes_mask near = lanes_less(distance, lanes_set(delta));
-    *slope = lanes_select(near, difference, lanes_with_sign(lanes_set(delta), difference));
-    return lanes_select(near, 0.5f * difference * difference, delta * (distance - 0.5f * delta));
-  }
-  case EP_LOSS_BCE: {
-    const lanes least = lanes_set(-100.0f);
-    *slope = difference / lanes_max(lanes_set(1e-12f), (1.0f - out) * out);
-    return (y - 1.0f) * lanes_max(least, lanes_log1p(-out)) - y * lanes_max(least, lanes_log(out));
-  }
-  case EP_LOSS_BCE_WITH_LOGITS: { /* log(1 + exp(out)) - out y */
-    lanes small = lanes_exp(-lanes_abs(out));
-    lanes part = lanes_inverse(1.0f + small);
-    *slope = lanes_select(lanes_less(out, zero), small * part, part) - y;
-    return (lanes_max(zero, out) - out * y) + lanes_log1p_positive(small, part);
-  }
-  case EP_LOSS_CROSS_ENTROPY: /* of classes: see loss_classes */
-  case EP_LOSS_NLL:
-  case EP_LOSS_COUNT: break;
-  }
-  return *slope = zero;
+/* In each of these: one value of one column; returns the loss, *slope is its derivative by `out`.
+ */
+LANES_INLINE lanes loss_mse(lanes out, lanes y, float delta, lanes *slope) {
+  (void)delta;
+  lanes difference = out - y;
+  *slope = difference + difference;
+  return difference * difference;
 }
 
-/* Losses that compare number with number. `type` is a constant at each call. */
-LANES_INLINE void loss_values(const ep_fused_net *net, const ep_fused_chunk *chunk,
-                              const ep_loss_type type, float scale, double *loss, int64_t *errors) {
-  const bool classifier = type == EP_LOSS_BCE || type == EP_LOSS_BCE_WITH_LOGITS;
+LANES_INLINE lanes loss_mae(lanes out, lanes y, float delta, lanes *slope) {
+  (void)delta;
+  const lanes zero = lanes_set(0.0f), one = lanes_set(1.0f);
+  lanes difference = out - y, distance = lanes_abs(difference);
+  *slope = lanes_select(lanes_less(zero, distance), lanes_with_sign(one, difference), zero);
+  return distance;
+}
+
+LANES_INLINE lanes loss_huber(lanes out, lanes y, float delta, lanes *slope) {
+  lanes difference = out - y, distance = lanes_abs(difference);
+  lanes_mask near = lanes_less(distance, lanes_set(delta));
+  *slope = lanes_select(near, difference, lanes_with_sign(lanes_set(delta), difference));
+  return lanes_select(near, 0.5f * difference * difference, delta * (distance - 0.5f * delta));
+}
+
+LANES_INLINE lanes loss_bce(lanes out, lanes y, float delta, lanes *slope) {
+  (void)delta;
+  const lanes least = lanes_set(-100.0f);
+  *slope = (out - y) / lanes_max(lanes_set(1e-12f), (1.0f - out) * out);
+  return (y - 1.0f) * lanes_max(least, lanes_log1p(-out)) - y * lanes_max(least, lanes_log(out));
+}
+
+/* log(1 + exp(out)) - out y */
+LANES_INLINE lanes loss_bce_with_logits(lanes out, lanes y, float delta, lanes *slope) {
+  (void)delta;
   const lanes zero = lanes_set(0.0f);
-  const lanes cut = lanes_set(type == EP_LOSS_BCE ? 0.5f : 0.0f);
+  lanes small = lanes_exp(-lanes_abs(out));
+  lanes part = lanes_inverse(1.0f + small);
+  *slope = lanes_select(lanes_less(out, zero), small * part, part) - y;
+  return (lanes_max(zero, out) - out * y) + lanes_log1p_positive(small, part);
+}
+
+#define LOSS_OF(code, function, ...) \
+  case EP_LOSS_##code: return function(out, y, delta, slope);
+
+LANES_INLINE lanes loss_of(const ep_loss_type type, lanes out, lanes y, float delta, lanes *slope) {
+  switch (type) {
+    EP_FUSED_ELEMENT_LOSSES(LOSS_OF)
+  default: return *slope = lanes_set(0.0f); /* plan.c takes no other */
+  }
+}
+
+/* Losses that compare number with number. cut: the output above which the class is 1; NaN for a
+ * regression. `type` and `cut` are constants at each call. */
+LANES_INLINE void loss_values(const ep_fused_net *net, const ep_fused_chunk *chunk,
+                              const ep_loss_type type, const float cut, float scale, double *loss,
+                              int64_t *errors) {
+  const lanes zero = lanes_set(0.0f);
   const float *output = net->output ? net->output : chunk->x, *target = chunk->y;
   const float delta = net->program->huber_delta;
   for (int64_t column = 0; column < net->program->out_features; column++) {
@@ -59,11 +79,12 @@ LANES_INLINE void loss_values(const ep_fused_net *net, const ep_fused_chunk *chu
       const int64_t at = column * net->stride + v * EP_LANES;
       lanes_mask rows = loss_rows(chunk, v);
       lanes out = lanes_load(output + at), y = lanes_load(target + at), slope;
-      lanes value = loss_of(type, delta, out, y, &slope);
+      lanes value = loss_of(type, out, y, delta, &slope);
       total += lanes_select(rows, value, zero);
       lanes_store(net->gradient + at, lanes_select(rows, slope * scale, zero));
-      if (classifier) {
-        lanes_mask wrong = lanes_mask_differ(lanes_less(cut, out), lanes_less(lanes_set(0.5f), y));
+      if (!isnan(cut)) {
+        lanes_mask wrong =
+            lanes_mask_differ(lanes_less(lanes_set(cut), out), lanes_less(lanes_set(0.5f), y));
         *errors += lanes_mask_count(lanes_mask_and(rows, wrong));
       }
     }
@@ -134,21 +155,19 @@ LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *ch
   *loss += lanes_total(total);
 }
 
+#define LOSS_VALUES(code, function, cut)                               \
+  case EP_LOSS_##code:                                                 \
+    loss_values(net, chunk, EP_LOSS_##code, cut, scale, loss, errors); \
+    break;
+#define LOSS_CLASSES(code, ...) \
+  case EP_LOSS_##code: loss_classes(net, chunk, EP_LOSS_##code, scale, loss, errors); break;
+
 static void variant_loss(const ep_fused_net *net, const ep_fused_chunk *chunk, float scale,
                          double *loss, int64_t *errors) {
   switch (net->program->loss) {
-  case EP_LOSS_MSE: loss_values(net, chunk, EP_LOSS_MSE, scale, loss, errors); break;
-  case EP_LOSS_MAE: loss_values(net, chunk, EP_LOSS_MAE, scale, loss, errors); break;
-  case EP_LOSS_HUBER: loss_values(net, chunk, EP_LOSS_HUBER, scale, loss, errors); break;
-  case EP_LOSS_BCE: loss_values(net, chunk, EP_LOSS_BCE, scale, loss, errors); break;
-  case EP_LOSS_BCE_WITH_LOGITS:
-    loss_values(net, chunk, EP_LOSS_BCE_WITH_LOGITS, scale, loss, errors);
-    break;
-  case EP_LOSS_CROSS_ENTROPY:
-    loss_classes(net, chunk, EP_LOSS_CROSS_ENTROPY, scale, loss, errors);
-    break;
-  case EP_LOSS_NLL: loss_classes(net, chunk, EP_LOSS_NLL, scale, loss, errors); break;
-  case EP_LOSS_COUNT: break;
+    EP_FUSED_ELEMENT_LOSSES(LOSS_VALUES)
+    EP_CLASS_LOSSES(LOSS_CLASSES)
+  default: break; /* plan.c takes no other */
   }
 }
 

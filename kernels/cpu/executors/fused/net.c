@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/executors/fused/fused.h"
 #include "kernels/cpu/executors/fused/plan.h"
+#include "kernels/formulas/optimizers.h"
 
 /* Activations of a chunk are meant to stay in the first level cache, 32 KiB or more. A chunk of a
  * larger network has CHUNK_LEAST_ROWS even so: fewer would not be worth the loads of a product. */

@@ -166,15 +166,9 @@ static const ep_calibration_program programs[] = {
 
 const ep_executor_profile ep_cpu_fused_profile = {
     .name = "cpu/fused",
-    /* Its loops compute activations and losses by vectors of their own. */
-    .capabilities = {EP_CAPABLE_LAYER(LINEAR) | EP_CAPABLE_LAYER(RELU) |
-                         EP_CAPABLE_LAYER(LEAKY_RELU) | EP_CAPABLE_LAYER(TANH) |
-                         EP_CAPABLE_LAYER(SIGMOID) | EP_CAPABLE_LAYER(GELU) |
-                         EP_CAPABLE_LAYER(SIN) | EP_CAPABLE_LAYER(SILU) |
-                         EP_CAPABLE_LAYER(FLATTEN) | EP_CAPABLE_SOFTMAXES,
-                     EP_CAPABLE_LOSS(MSE) | EP_CAPABLE_LOSS(MAE) | EP_CAPABLE_LOSS(HUBER) |
-                         EP_CAPABLE_LOSS(BCE) | EP_CAPABLE_LOSS(BCE_WITH_LOGITS) |
-                         EP_CAPABLE_CLASS_LOSSES,
+    .capabilities = {EP_CAPABLE_LAYER(LINEAR) | EP_CAPABLE_LAYER(FLATTEN) |
+                         EP_CAPABLE_SOFTMAXES EP_FUSED_ACTIVATIONS(EP_CAPABLE_ADD_LAYER),
+                     EP_CAPABLE_CLASS_LOSSES EP_FUSED_ELEMENT_LOSSES(EP_CAPABLE_ADD_LOSS),
                      EP_CAPABLE_OPTIMIZERS},
     .accepts = accepts,
     .work = work,

@@ -7,6 +7,25 @@
 
 extern const ep_executor_profile ep_cpu_fused_profile;
 
+/* X(code, name): the activations that activation.h computes, by vectors of its own. */
+#define EP_FUSED_ACTIVATIONS(X) \
+  X(RELU, relu)                 \
+  X(LEAKY_RELU, leaky_relu)     \
+  X(TANH, tanh)                 \
+  X(SIGMOID, sigmoid)           \
+  X(GELU, gelu)                 \
+  X(SIN, sin)                   \
+  X(SILU, silu)
+
+/* X(code, function, cut): the losses of numbers that loss.h computes. cut: the output above which
+ * the class is 1; NaN for a regression. */
+#define EP_FUSED_ELEMENT_LOSSES(X) \
+  X(MSE, loss_mse, NAN)            \
+  X(MAE, loss_mae, NAN)            \
+  X(HUBER, loss_huber, NAN)        \
+  X(BCE, loss_bce, 0.5f)           \
+  X(BCE_WITH_LOGITS, loss_bce_with_logits, 0.0f)
+
 /* On 16 cores a step of 11 million parameters took 13 ms here and 155 in cpu/blocked; on one core
  * without AMX it is the other way round, 155 and 77, as weights are read for each chunk of rows. */
 enum { EP_FUSED_PARAMETERS_MAX = 1 << 24, EP_FUSED_FEATURES_MAX = 1 << 14 };

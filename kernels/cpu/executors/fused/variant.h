@@ -303,7 +303,7 @@ LANES_INLINE void variant_update_by(const variant_step *step, const ep_optimizer
         ep_optimizer_update(&optimizer, &at, decay, parameters[i], gradients[i], state + i, floats);
 }
 
-#define VARIANT_UPDATE(code) \
+#define VARIANT_UPDATE(code, ...) \
   case EP_OPTIMIZER_##code: variant_update_by(step, EP_OPTIMIZER_##code, first, end); break;
 
 /* Parameters first … end - 1. */

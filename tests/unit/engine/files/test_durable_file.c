@@ -1,7 +1,7 @@
 /* Files that are put in place together, or not at all. */
 #include "engine/files/durable_file.h"
 
-#include <sodium.h>
+#include "api/hash/sha256.h"
 
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
@@ -33,13 +33,14 @@ static int entries_count(void) {
 static void group_fill(ep_durable_group *group) {
   for (int i = 0; i < 3; i++) {
     char sha256[65], expected[65];
-    uint8_t digest[crypto_hash_sha256_BYTES];
+    ep_sha256 hash;
     int64_t bytes = 0;
     ep_error error = {0};
     ep_durable_file *file = file_begin(names[i], names[i]);
     ck_assert_int_eq(ep_durable_group_take(group, file, sha256, &bytes, &error), EP_OK);
-    crypto_hash_sha256(digest, (const uint8_t *)names[i], 1);
-    sodium_bin2hex(expected, sizeof expected, digest, sizeof digest);
+    ck_assert_int_eq(ep_sha256_init(&hash, &error), EP_OK);
+    ep_sha256_update(&hash, names[i], 1);
+    ep_sha256_final(&hash, expected);
     ck_assert_str_eq(sha256, expected);
     ck_assert_int_eq(bytes, 1);
   }

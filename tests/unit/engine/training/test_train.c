@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/files/sha256.h"
+#include "api/hash/sha256.h"
 #include "engine/weights/weights.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/training/training_fixture.h"
@@ -108,10 +108,10 @@ START_TEST(many_weights_are_the_same_on_any_number_of_cores) {
     char *weights = fixture_read(&f, "weights.safetensors");
     char *predictions = fixture_read(&f, "predictions.csv");
     ck_assert(weights != NULL && predictions != NULL);
-    crypto_hash_sha256_state state;
-    crypto_hash_sha256_init(&state);
-    crypto_hash_sha256_update(&state, (unsigned char *)weights, (size_t)result.weights_bytes);
-    ep_sha256_final(&state, sha256[run]);
+    ep_sha256 hash;
+    ck_assert_int_eq(ep_sha256_init(&hash, NULL), EP_OK);
+    ep_sha256_update(&hash, weights, (size_t)result.weights_bytes);
+    ep_sha256_final(&hash, sha256[run]);
     ck_assert_str_eq(sha256[run], result.weights_sha256);
     free(predictions);
     free(weights);

@@ -15,7 +15,7 @@ static ep_curve_point point(int64_t epoch, double loss) {
 
 static int count_of(const char *text, const char *part) {
   int count = 0;
-  for (; (text = strstr(text, part)) != NULL; text += strlen(part)) count++;
+  for (; (text = strstr(text, part)); text += strlen(part)) count++;
   return count;
 }
 
@@ -136,12 +136,12 @@ START_TEST(axes_have_ticks) {
         ck_assert_msg(axis.ticks_count >= 2 && axis.ticks_count <= EP_AXIS_TICKS, "%g to %g: %d",
                       FIGURES[low], FIGURES[high], axis.ticks_count);
         for (int i = 0; i < axis.ticks_count; i++) {
-          double place = ep_axis_place(&axis, axis.ticks[i]);
+          double place = ep_axis_position(&axis, axis.ticks[i]);
           ck_assert(place > -1e-6 && place < 1 + 1e-6);
           if (i > 0) ck_assert_double_gt(axis.ticks[i], axis.ticks[i - 1]);
         }
-        ck_assert_double_ge(ep_axis_place(&axis, FIGURES[low]), -1e-6);
-        ck_assert_double_le(ep_axis_place(&axis, FIGURES[high]), 1 + 1e-6);
+        ck_assert_double_ge(ep_axis_position(&axis, FIGURES[low]), -1e-6);
+        ck_assert_double_le(ep_axis_position(&axis, FIGURES[high]), 1 + 1e-6);
       }
 }
 END_TEST

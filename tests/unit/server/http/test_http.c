@@ -339,7 +339,7 @@ START_TEST(full_of_watchers_it_still_answers) {
   close(clients[0]);
   fake_jobs_epochs(server.jobs, 1, 1, 1); /* only a write shows that it is gone */
   fake_jobs_epochs(server.jobs, 2, 1, 1);
-  wait_until((fake_jobs_epochs(server.jobs, 3, 1, 1), ep_waiters_count(server.streams) == 2));
+  wait_until((fake_jobs_epochs(server.jobs, 3, 1, 1), ep_waiters_count(server.waiters) == 2));
   ck_assert_int_eq(get(JOB "/events?follow=0"), 200);
   close(clients[1]);
   close(clients[2]);
@@ -357,7 +357,7 @@ START_TEST(it_stops_with_everything_open) {
   size_t used = 0;
   say(waits, "GET " JOB "?wait=60 HTTP/1.1\r\nHost: localhost\r\n\r\n");
   say(half, "POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Le");
-  wait_until(ep_waiters_count(server.streams) == 51);
+  wait_until(ep_waiters_count(server.waiters) == 51);
   ck_assert_int_eq(get("/livez"), 200); /* behind the half one */
   stop();
   for (int i = 0; i < 50; i++) {

@@ -25,7 +25,7 @@ int __wrap_sqlite3_exec(sqlite3 *database, const char *sql,
                         int (*row)(void *, int, char **, char **), void *context, char **message);
 int __wrap_sqlite3_exec(sqlite3 *database, const char *sql,
                         int (*row)(void *, int, char **, char **), void *context, char **message) {
-  if (waits_refused && strstr(sql, "synchronous = FULL") != NULL) return SQLITE_NOMEM;
+  if (waits_refused && strstr(sql, "synchronous = FULL")) return SQLITE_NOMEM;
   return __real_sqlite3_exec(database, sql, row, context, message);
 }
 
@@ -41,7 +41,7 @@ static ep_job_row row_make(int number) {
                     .priority = -7,
                     .spec = "{\"epochs\":3}",
                     .dataset = "abc",
-                    .wanted = "auto",
+                    .requested_device = "auto",
                     .seconds_cpu = 0.25,
                     .seconds_cuda = 1e300,
                     .cores = 7,
@@ -65,7 +65,7 @@ START_TEST(gives_back_what_it_took) {
   ck_assert_str_eq(back.name, row.name);
   ck_assert_str_eq(back.spec, row.spec);
   ck_assert_str_eq(back.dataset, "abc");
-  ck_assert_str_eq(back.wanted, "auto");
+  ck_assert_str_eq(back.requested_device, "auto");
   ck_assert_str_eq(back.device, "");
   ck_assert_ptr_null(back.result);
   ck_assert_int_eq(back.state, EP_STATE_QUEUED);
@@ -314,7 +314,7 @@ START_TEST(changes_labels_and_nothing_else) {
   ep_labels labels = {.has_name = true, .name = "n\"1", .has_priority = true, .priority = 5};
   assert_ok(ep_store_job_label(store, row.id, &labels, 99, &left, error));
   ck_assert_str_eq(left.name, "n\"1");
-  ck_assert(left.priority == 5 && left.edition == 1);
+  ck_assert(left.priority == 5 && left.labels_version == 1);
   free(left.name);
   assert_ok(ep_store_job_get(store, row.id, &back, error));
   ck_assert_str_eq(back.name, "n\"1");
@@ -328,7 +328,7 @@ START_TEST(changes_labels_and_nothing_else) {
   ck_assert_int_eq(ep_store_job_label(store, row.id, &labels, 100, &left, NULL), EP_CONFLICT);
   labels.has_priority = false;
   assert_ok(ep_store_job_label(store, row.id, &labels, 101, &left, error));
-  ck_assert(left.priority == 5 && left.edition == 2); /* the refused one left no trace */
+  ck_assert(left.priority == 5 && left.labels_version == 2); /* the refused one left no trace */
   free(left.name);
   assert_ok(ep_store_job_get(store, row.id, &back, error));
   ck_assert(back.state == EP_STATE_SUCCEEDED && back.priority == 5);

@@ -42,12 +42,12 @@ static int place_of(const char *executor) {
 /* And what each executor took, on its own. */
 START_TEST(a_program_is_remembered_on_its_device) {
   ep_calibrations *made = calibrations_make();
-  ep_calibrations_ask(made, 7);
-  ep_calibrations_ask(made, 7);
-  ep_calibrations_compile(made, 1, 7);
-  ep_calibrations_time(made, 1, 7, "cuda/grid", 2e-3, 0);
-  ep_calibrations_time(made, 1, 7, "cuda/grid", 1e-3, 0); /* the best of them counts */
-  ep_calibrations_time(made, 1, 7, "cuda/grid", 3e-3, 0);
+  ep_calibrations_note_submit(made, 7);
+  ep_calibrations_note_submit(made, 7);
+  ep_calibrations_note_start(made, 1, 7);
+  ep_calibrations_note_end(made, 1, 7, "cuda/grid", 2e-3, 0);
+  ep_calibrations_note_end(made, 1, 7, "cuda/grid", 1e-3, 0); /* the best of them counts */
+  ep_calibrations_note_end(made, 1, 7, "cuda/grid", 3e-3, 0);
   ep_program_past cpu = past_of(made, 0, 7), cuda = past_of(made, 1, 7);
   ck_assert(!cpu.compiled && cuda.compiled);
   ck_assert_int_eq(cpu.asked, 2);
@@ -56,8 +56,8 @@ START_TEST(a_program_is_remembered_on_its_device) {
   for (int i = 0; i < EP_COST_EXECUTORS; i++) ck_assert_float_eq(cpu.epoch_seconds[i], 0);
   ck_assert_float_eq(cuda.epoch_seconds[grid], 1e-3F);
   ck_assert_float_eq(cuda.epoch_seconds[general], 0);
-  ep_calibrations_time(made, 1, 7, "cuda/general", 5e-3, 0); /* a job that asked for this one */
-  ep_calibrations_time(made, 1, 7, "cuda/nobody", 1e-9, 0);
+  ep_calibrations_note_end(made, 1, 7, "cuda/general", 5e-3, 0); /* a job that asked for this one */
+  ep_calibrations_note_end(made, 1, 7, "cuda/nobody", 1e-9, 0);
   cuda = past_of(made, 1, 7);
   ck_assert_float_eq(cuda.epoch_seconds[grid], 1e-3F);
   ck_assert_float_eq(cuda.epoch_seconds[general], 5e-3F);
@@ -69,13 +69,13 @@ END_TEST
 /* A job from before the start has no signature; and the oldest program makes room. */
 START_TEST(unknown_programs_are_nothing_and_old_ones_are_forgotten) {
   ep_calibrations *made = calibrations_make();
-  ep_calibrations_ask(made, 0);
-  ep_calibrations_compile(made, 0, 0);
+  ep_calibrations_note_submit(made, 0);
+  ep_calibrations_note_start(made, 0, 0);
   ck_assert(!past_of(made, 0, 0).compiled);
   for (uint64_t program = 1; program <= EP_PROGRAMS_SEEN; program++)
-    ep_calibrations_compile(made, 0, program);
+    ep_calibrations_note_start(made, 0, program);
   ck_assert(past_of(made, 0, 1).compiled);
-  ep_calibrations_compile(made, 0, EP_PROGRAMS_SEEN + 1);
+  ep_calibrations_note_start(made, 0, EP_PROGRAMS_SEEN + 1);
   ck_assert(!past_of(made, 0, 1).compiled);
   ck_assert(past_of(made, 0, 2).compiled && past_of(made, 0, EP_PROGRAMS_SEEN + 1).compiled);
   calibrations_end(made);
@@ -96,13 +96,14 @@ START_TEST(programs_that_take_longer_than_was_said_are_a_drift) {
   for (int i = 0; i < 5; i++) {
     ck_assert_double_eq(drift_of(made, 0), 0);
     for (int again = 3; again > 0; again--) /* the best of three */
-      ep_calibrations_time(made, 0, (uint64_t)i + 1, "cpu/fused", again * ratios[i] * 1e-3, 1e-3);
-    ep_calibrations_time(made, 0, 1, "cpu/blocked", 9, 1e-3); /* nobody's */
+      ep_calibrations_note_end(made, 0, (uint64_t)i + 1, "cpu/fused", again * ratios[i] * 1e-3,
+                               1e-3);
+    ep_calibrations_note_end(made, 0, 1, "cpu/blocked", 9, 1e-3); /* nobody's */
   }
   ck_assert_double_eq_tol(drift_of(made, 0), 1.5, 1e-9);
   ck_assert_double_eq(drift_of(made, 1), 0);
   for (uint64_t i = 0; i < EP_DRIFT_PROGRAMS; i++)
-    ep_calibrations_time(made, 0, 100 + i, "cpu/fused", 8e-4, 1e-3);
+    ep_calibrations_note_end(made, 0, 100 + i, "cpu/fused", 8e-4, 1e-3);
   ck_assert_double_eq_tol(drift_of(made, 0), 0.8, 1e-9);
   calibrations_end(made);
 }
@@ -153,7 +154,7 @@ START_TEST(a_device_that_is_known_is_not_measured) {
     devices->device[i].state = EP_DEVICE_IDLE;
     made->device[i].calm_us = 1;
   }
-  made->asked = -1;
+  made->measuring = -1;
   ep_calibrations_settle(made, devices);
   ep_supervisor_destroy(made->supervisor); /* what is not answered by then fails */
   ck_assert_int_eq(made->device[0].failures, 0);

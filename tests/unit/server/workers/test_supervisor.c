@@ -8,9 +8,9 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-#include "server/jobs/state.h"
+#include "server/jobs/live/state.h"
 #include "server/process/clock.h"
-#include "server/workers/state.h"
+#include "server/workers/worker.h"
 #include "tests/suite.h"
 #include "tests/unit/server/jobs_fixture.h"
 #include "tests/unit/server/scratch.h"
@@ -61,7 +61,7 @@ END_TEST
 START_TEST(a_job_gets_the_device_it_names) {
   static const char *const wanted[] = {"cpu", "cuda:0", "cuda:1", "cuda"};
   ep_jobs *jobs = jobs_open("cpu,cuda:0,cuda:1");
-  char id[40], expected[64], *text;
+  char id[EP_ID_BYTES], expected[64], *text;
   for (int i = 0; i < 4; i++) {
     job_submit_with(jobs, "instant", 3, wanted[i], 0, id);
     job_wait(jobs, id, "succeeded");
@@ -87,7 +87,7 @@ END_TEST
 
 START_TEST(a_device_that_never_opens_is_lost_and_the_rest_goes_on) {
   ep_jobs *jobs = jobs_open("cuda:7,cpu");
-  char id[40], spec[512];
+  char id[EP_ID_BYTES], spec[512];
   bool repeated;
   ep_problem problem = {0};
   job_submit(jobs, "instant", 10, id);
@@ -104,7 +104,7 @@ END_TEST
 /* A job that was accepted waits for its device, but not in silence. */
 START_TEST(a_job_whose_device_is_gone_says_so) {
   ep_jobs *jobs = jobs_open("cpu,cuda:0");
-  char first[40], waiting[40];
+  char first[EP_ID_BYTES], waiting[EP_ID_BYTES];
   job_submit_with(jobs, "slow", 100000, "cuda:0", 0, first);
   job_wait(jobs, first, "running");
   job_submit_with(jobs, "instant", 10, "cuda:0", 0, waiting);
@@ -137,7 +137,7 @@ END_TEST
 
 START_TEST(an_idle_worker_that_dies_is_started_again) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   devices_wait(jobs, "\"state\":\"idle\"", 1);
   int64_t pid = device_number(jobs, "\"pid\":");
   kill((pid_t)pid, SIGKILL);
@@ -155,7 +155,7 @@ END_TEST
 START_TEST(workers_that_die_together_cost_one_attempt) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
-  char id[40];
+  char id[EP_ID_BYTES];
   options.cpu_jobs = 2;
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "slow", 100, id);
@@ -180,7 +180,7 @@ END_TEST
 /* Handed to a worker that did nothing with it, it has not been started. */
 START_TEST(a_job_that_never_began_was_never_started) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   pid_t pid = (pid_t)worker_wait(jobs, 0, EP_DEVICE_IDLE).pid;
   kill(pid, SIGSTOP);
   job_submit(jobs, "slow", 100000, id);
@@ -200,7 +200,7 @@ END_TEST
 /* But it is not tried for ever. */
 START_TEST(a_job_that_kills_whoever_takes_it_fails) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "mute", 10, id);
   job_wait(jobs, id, "failed");
   char *text = job_text(jobs, id);
@@ -217,7 +217,7 @@ START_TEST(a_lost_worker_beside_others_gets_another_chance) {
   clock_hasten();
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
-  char ids[2][40], path[300];
+  char ids[2][EP_ID_BYTES], path[300];
   options.cpu_jobs = 2;
   assert_ok(ep_jobs_open(&options, &jobs, error));
   worker_wait(jobs, 0, EP_DEVICE_IDLE);
@@ -246,7 +246,7 @@ static ep_device_state state_after_check(ep_supervisor *s, ep_supervised *worker
 
 /* A process in the hands of a driver does not end when it is killed: a child that nobody kills. */
 START_TEST(the_job_of_a_worker_that_does_not_end_goes_to_others) {
-  char ids[1][16] = {"cpu"}, noted[64] = "";
+  char ids[1][EP_DEVICE_ID_BYTES] = {"cpu"}, noted[64] = "";
   ep_supervisor_events events = {.context = noted, .died = death_note};
   ep_supervisor_options options = {.program = {.path = FAKE_WORKER, .data_dir = scratch_dir},
                                    .cpu_jobs = 1};
@@ -276,7 +276,7 @@ END_TEST
 START_TEST(the_watchdog_kills_a_worker_that_hangs) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
-  char id[40];
+  char id[EP_ID_BYTES];
   options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "hang", 10, id);
@@ -295,7 +295,7 @@ END_TEST
 START_TEST(signs_of_life_keep_a_long_epoch_alive) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
-  char id[40];
+  char id[EP_ID_BYTES];
   options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "long", 2, id);
@@ -318,7 +318,7 @@ static bool failed_after_probe(ep_jobs *jobs, const char *id) {
 START_TEST(probes_do_not_keep_a_hung_training_alive) {
   ep_jobs_options options = jobs_options("cpu");
   ep_jobs *jobs = NULL;
-  char id[40];
+  char id[EP_ID_BYTES];
   options.stall_seconds = 1; /* a busy machine lets processes wait for tenths of one */
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "hang", 10, id);
@@ -330,7 +330,7 @@ END_TEST
 START_TEST(a_deaf_worker_is_killed_10_s_after_a_cancel) {
   clock_hasten();
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "stubborn", 1000000, id);
   wait_until(job_number(jobs, id, "\"epoch\":") >= 1);
   int64_t start_us = ep_clock_steady_us();
@@ -354,8 +354,8 @@ static void predicted(void *context, const double *output, int64_t rows, int64_t
                       const ep_error *error) {
   answer *a = context;
   a->rows = rows;
-  if (error != NULL) a->error = *error;
-  for (int64_t i = 0; error == NULL && i < rows * columns && i < 4; i++) a->output[i] = output[i];
+  if (error) a->error = *error;
+  for (int64_t i = 0; !error && i < rows * columns && i < 4; i++) a->output[i] = output[i];
   atomic_fetch_add(&a->calls, 1);
 }
 
@@ -367,7 +367,7 @@ static void answer_wait(answer *a) {
 /* Asked for, answered, and kept, though the daemon ends before the worker does. */
 START_TEST(a_cancel_is_kept_when_the_daemon_ends) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "stubborn", 1000000, id);
   job_wait(jobs, id, "running");
   assert_ok(ep_jobs_cancel(jobs, id, error));
@@ -385,7 +385,7 @@ END_TEST
 /* The fake worker calls its executor fake/other when it may choose at a later attempt. */
 START_TEST(a_restart_uses_the_executor_of_the_first_start) {
   ep_jobs *jobs = jobs_open("cpu");
-  char id[40];
+  char id[EP_ID_BYTES];
   job_submit(jobs, "fickle", 300, id);
   wait_until(job_number(jobs, id, "\"epoch\":") >= 10);
   ep_jobs_close(jobs);
@@ -402,7 +402,7 @@ END_TEST
 START_TEST(predictions_come_from_a_worker) {
   ep_jobs *jobs = jobs_open("cpu");
   double x[] = {1, 2, 3, 4}, deadly[] = {666, 0};
-  char id[40], none[40], slow[40];
+  char id[EP_ID_BYTES], none[EP_ID_BYTES], slow[EP_ID_BYTES];
   answer good = {0}, bad = {0};
   job_submit(jobs, "weights", 10, id);
   job_wait(jobs, id, "succeeded");
@@ -437,7 +437,7 @@ START_TEST(questions_that_nobody_reads_have_a_ceiling) {
   ep_jobs *jobs = jobs_open("cpu");
   double *x = calloc((size_t)ROWS * COLUMNS, sizeof *x);
   answer answers[ASKED] = {0};
-  char id[40];
+  char id[EP_ID_BYTES];
   int taken = 0;
   job_submit(jobs, "weights", 10, id);
   job_wait(jobs, id, "succeeded");
@@ -460,7 +460,7 @@ END_TEST
 
 static void probed(void *context, const ep_error *error) {
   answer *a = context;
-  if (error != NULL) a->error = *error;
+  if (error) a->error = *error;
   atomic_fetch_add(&a->calls, 1);
 }
 

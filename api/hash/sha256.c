@@ -1,0 +1,34 @@
+#include "api/hash/sha256.h"
+
+#include <assert.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+
+ep_status ep_sha256_init(ep_sha256 *hash, ep_error *error) {
+  hash->context = EVP_MD_CTX_new();
+  if (!hash->context) return ep_fail_memory(error);
+  if (EVP_DigestInit_ex(hash->context, EVP_sha256(), NULL) == 1) return EP_OK;
+  ep_sha256_deinit(hash);
+  return ep_fail(error, EP_INTERNAL, "OpenSSL has no SHA-256");
+}
+
+void ep_sha256_update(ep_sha256 *hash, const void *bytes, size_t count) {
+  int taken = EVP_DigestUpdate(hash->context, bytes, count);
+  assert(taken == 1);
+  (void)taken;
+}
+
+void ep_sha256_final(ep_sha256 *hash, char text[EP_SHA256_HEX_BYTES]) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned bytes = 0;
+  int ended = EVP_DigestFinal_ex(hash->context, digest, &bytes);
+  assert(ended == 1 && 2 * bytes + 1 == EP_SHA256_HEX_BYTES);
+  (void)ended;
+  for (unsigned i = 0; i < bytes; i++) snprintf(text + (size_t)2 * i, 3, "%02x", digest[i]);
+  ep_sha256_deinit(hash);
+}
+
+void ep_sha256_deinit(ep_sha256 *hash) {
+  EVP_MD_CTX_free(hash->context);
+  hash->context = NULL;
+}

@@ -1,0 +1,89 @@
+#include "server/datasets/contents.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/datasets/meta.h"
+#include "engine/files/durable_file.h"
+#include "server/process/data_dir.h"
+#include "server/process/log.h"
+
+void ep_contents_init(ep_contents *contents) {
+  *contents = (ep_contents){0};
+  ep_pins_init(&contents->pins);
+}
+
+void ep_contents_deinit(ep_contents *contents) {
+  ep_pins_deinit(&contents->pins);
+}
+
+int64_t ep_contents_limit(int64_t file_bytes) {
+  const int64_t ratio = 16;
+  return file_bytes > INT64_MAX / ratio ? INT64_MAX : file_bytes * ratio;
+}
+
+void ep_contents_collect(ep_contents *contents, const char *sha256) {
+  int64_t names = 0;
+  ep_error error = {0};
+  if (!ep_pins_claim(&contents->pins, sha256)) return;
+  if (ep_store_dataset_names(contents->store, sha256, &names, &error) == EP_OK && names == 0 &&
+      ep_data_dir_discard(contents->data_dir, "datasets", sha256, &error) != EP_OK)
+    ep_log(EP_LOG_WARNING, "%s", error.message);
+  ep_pins_unclaim(&contents->pins, sha256);
+}
+
+ep_status ep_contents_pin(ep_contents *contents, const char *name, const char *pointer,
+                          char sha256[EP_SHA256_HEX_BYTES], ep_problem *problem) {
+  ep_dataset_row before, after;
+  for (;;) {
+    ep_error error = {0};
+    ep_status status = ep_store_dataset_get(contents->store, name, &before, &error);
+    if (status == EP_NOT_FOUND)
+      return ep_problem_add(problem, EP_INVALID, pointer,
+                            "there is no dataset \"%s\": upload it with PUT /v1/datasets/%s", name,
+                            name);
+    if (status != EP_OK) return ep_problem_from_error(problem, &error);
+    if (!ep_pins_add(&contents->pins, before.sha256)) return ep_problem_fail_memory(problem);
+    /* A pinned content stays, but it may have gone just before. */
+    status = ep_store_dataset_get(contents->store, name, &after, NULL);
+    if (status == EP_OK && strcmp(before.sha256, after.sha256) == 0) break;
+    ep_pins_remove(&contents->pins, before.sha256);
+  }
+  snprintf(sha256, EP_SHA256_HEX_BYTES, "%s", before.sha256);
+  return EP_OK;
+}
+
+/* Whether both metas are of the same bytes, read with the same options. */
+static bool meta_equal(const ep_dataset_meta *a, const ep_dataset_meta *b) {
+  char *first = ep_dataset_meta_format(a, "", 0), *second = ep_dataset_meta_format(b, "", 0);
+  bool equal = first && second && strcmp(first, second) == 0;
+  free(first);
+  free(second);
+  return equal;
+}
+
+ep_status ep_contents_place(ep_contents *contents, const char *ingested,
+                            const ep_dataset_meta *meta, ep_error *error) {
+  char path[EP_PATH_BYTES], parent[EP_PATH_BYTES];
+  ep_dataset_meta there = {0};
+  ep_status status = ep_path_join(path, error, contents->data_dir, "datasets", meta->sha256, NULL);
+  if (status == EP_OK) status = ep_path_join(parent, error, contents->data_dir, "datasets", NULL);
+  if (status != EP_OK) return status;
+  if (ep_data_dir_exists(path)) {
+    bool readable = ep_dataset_meta_read(path, &there, NULL) == EP_OK;
+    bool equal = readable && meta_equal(&there, meta);
+    if (readable) ep_dataset_meta_deinit(&there);
+    if (equal) return ep_data_dir_remove(ingested, error);
+    return ep_fail(error, EP_CONFLICT,
+                   "these bytes are stored already, read in another way: delete that dataset "
+                   "first");
+  }
+  status = ep_durable_folder_sync(ingested, error);
+  if (status == EP_OK && rename(ingested, path) != 0)
+    status = ep_fail(error, ep_status_from_errno(errno), "a dataset cannot be moved to %s: %s",
+                     path, strerror(errno));
+  if (status == EP_OK) status = ep_durable_folder_sync(parent, error);
+  return status;
+}

@@ -1,0 +1,42 @@
+/* contents.h: DATA/datasets/<sha256>: data and weights by the SHA-256 of their bytes. A content
+ * goes when no name means it and nobody has it pinned.
+ *
+ * Thread-safe. */
+#ifndef EP_SERVER_DATASETS_CONTENTS_H
+#define EP_SERVER_DATASETS_CONTENTS_H
+
+#include "api/json/problem.h"
+#include "api/names.h"
+#include "engine/data/datasets/dataset.h"
+#include "server/datasets/pins.h"
+#include "server/store/store.h"
+
+typedef struct {
+  const char *data_dir;   /* lent, absolute */
+  ep_store *store;        /* lent */
+  int64_t max_path_bytes; /* of a file that a path names and that must be copied */
+  ep_pins pins;           /* contents by SHA-256, and jobs that ended, by id */
+} ep_contents;
+
+/* data_dir, store and max_path_bytes are filled in by the caller, before the first use. */
+void ep_contents_init(ep_contents *contents);
+void ep_contents_deinit(ep_contents *contents);
+
+/* Pins the content that a dataset's name means and writes its SHA-256. A name that means nothing
+ * goes into *problem, at `pointer`. */
+ep_status ep_contents_pin(ep_contents *contents, const char *name, const char *pointer,
+                          char sha256[EP_SHA256_HEX_BYTES], ep_problem *problem);
+
+/* Moves an ingested folder to DATA/datasets/<sha256>, or removes it when that content is there.
+ * EP_CONFLICT: the same bytes are there, read in another way. The caller has the content pinned. */
+ep_status ep_contents_place(ep_contents *contents, const char *ingested,
+                            const ep_dataset_meta *meta, ep_error *error);
+
+/* How many bytes a file of `file_bytes` may take as a content: "1," is 2 bytes as CSV and 8 as a
+ * float64, and a gz of such a table is less. */
+int64_t ep_contents_limit(int64_t file_bytes);
+
+/* Removes a content that has no name and no pin. */
+void ep_contents_collect(ep_contents *contents, const char *sha256);
+
+#endif

@@ -1,0 +1,36 @@
+/* datasets.h: names of datasets, and what each means: a content (contents.h).
+ *
+ * Thread-safe. */
+#ifndef EP_SERVER_DATASETS_DATASETS_H
+#define EP_SERVER_DATASETS_DATASETS_H
+
+#include <pthread.h>
+
+#include "server/datasets/contents.h"
+
+typedef struct {
+  ep_contents *contents; /* lent */
+  /* Held while a name moves from one content to another. Lock order: naming first, then the mutex
+   * of the pins or of the store; no function that holds one of these takes naming. */
+  pthread_mutex_t naming;
+} ep_datasets;
+
+void ep_datasets_init(ep_datasets *datasets, ep_contents *contents);
+void ep_datasets_deinit(ep_datasets *datasets);
+
+/* Moves the folder `ingested` (engine/data/datasets/dataset.h) into the contents and names it.
+ * *created: false when the name was there and means the new content from here on. */
+ep_status ep_datasets_put(ep_datasets *datasets, const char *name, const char *ingested,
+                          bool *created, ep_error *error);
+/* The same of one part (ep_dataset_ingest_part): the name then means this part and the others that
+ * it had. EP_CONFLICT: it means a table or weights. */
+ep_status ep_datasets_put_part(ep_datasets *datasets, const char *name, const char *ingested,
+                               bool *created, ep_error *error);
+/* The dataset as JSON text, the caller's, and its SHA-256. */
+ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
+                          char sha256[EP_SHA256_HEX_BYTES], ep_error *error);
+ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error);
+/* EP_CONFLICT: a job that has not ended needs it. */
+ep_status ep_datasets_delete(ep_datasets *datasets, const char *name, ep_error *error);
+
+#endif

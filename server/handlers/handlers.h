@@ -1,0 +1,37 @@
+/* handlers.h: the calls of the table of routes. A resource is a file of this folder with its calls.
+ */
+#ifndef EP_SERVER_HANDLERS_HANDLERS_H
+#define EP_SERVER_HANDLERS_HANDLERS_H
+
+#include "server/http/routes.h"
+
+/* compare.c */
+ep_route_call ep_route_compare_get;
+/* dashboard.c */
+ep_route_call ep_route_root_get, ep_route_asset_get;
+/* datasets.c */
+ep_route_call ep_route_dataset_put, ep_route_part_put, ep_route_dataset_get, ep_route_dataset_list,
+    ep_route_dataset_delete;
+/* events.c */
+ep_route_call ep_route_events_get;
+/* inference.c */
+ep_route_call ep_route_inference_server, ep_route_inference_live, ep_route_inference_ready,
+    ep_route_inference_model, ep_route_inference_model_ready, ep_route_inference_infer;
+/* jobs.c */
+ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_label,
+    ep_route_job_cancel, ep_route_job_delete, ep_route_job_predict;
+/* metrics.c */
+ep_route_call ep_route_metrics_get;
+/* models.c */
+ep_route_call ep_route_model_put, ep_route_model_get, ep_route_model_list, ep_route_model_delete;
+/* results.c */
+ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get;
+/* service.c */
+ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_route_ready_get,
+    ep_route_contract_get;
+
+/* Responds with a job's log as it grows: events.c, for a submission that streams too. */
+ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,
+                                const ep_watcher_options *options);
+
+#endif

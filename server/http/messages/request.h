@@ -1,0 +1,76 @@
+/* request.h: one HTTP request without the HTTP library: method, decoded path, query, headers, body.
+ * The request owns copies of all its strings. */
+#ifndef EP_SERVER_HTTP_MESSAGES_REQUEST_H
+#define EP_SERVER_HTTP_MESSAGES_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/limits.h"
+#include "api/status.h"
+#include "server/http/messages/upload.h"
+
+enum {
+  EP_REQUEST_TARGET_BYTES = 8192, /* path and query, as sent */
+  EP_REQUEST_HEADERS = 64,        /* browsers send about 20 */
+  EP_REQUEST_QUERY = 16,
+  EP_REQUEST_ID_BYTES = EP_LIMIT_NAME_BYTES + 1
+};
+
+typedef struct {
+  char *name, *value; /* owned */
+} ep_pair;
+
+typedef struct {
+  char method[16]; /* "": longer than that, or not a token */
+  bool http11;
+  char *path;                      /* decoded, owned */
+  char id[EP_REQUEST_ID_BYTES];    /* the segment that {id} of the route's path matched */
+  ep_pair query[EP_REQUEST_QUERY]; /* decoded */
+  int query_count;
+  ep_pair headers[EP_REQUEST_HEADERS];
+  int headers_count;
+  char *body; /* owned; ends in a 0 that body_bytes does not count */
+  size_t body_bytes;
+  ep_upload upload; /* a body on disk; its file is -1 where there is none */
+} ep_request;
+
+/* An empty request, which deinit takes. */
+void ep_request_init(ep_request *request);
+void ep_request_deinit(ep_request *request);
+
+/* Reads method and target ("/v1/jobs?limit=2"). EP_MALFORMED: the target is not a path, or has a
+ * bad percent escape, an encoded 0 or control character, or invalid UTF-8. */
+ep_status ep_request_start(ep_request *request, const char *method, const char *target,
+                           ep_error *error);
+/* EP_MALFORMED: too many headers, or the name is not a token. */
+ep_status ep_request_add_header(ep_request *request, const char *name, const char *value,
+                                ep_error *error);
+
+/* The first header of that name (any case), or NULL. */
+const char *ep_request_header(const ep_request *request, const char *name);
+int ep_request_header_count(const ep_request *request, const char *name);
+
+/* Whether a comma-separated header has the token (any case, parameters left out), such as a media
+ * type in Accept. */
+bool ep_request_names(const ep_request *request, const char *header, const char *token);
+
+/* The value of a query parameter, or NULL. */
+const char *ep_request_query(const ep_request *request, const char *name);
+/* All values of a repeated parameter, in order; returns their count. */
+int ep_request_queries(const ep_request *request, const char *name,
+                       const char *values[EP_REQUEST_QUERY]);
+
+/* A query value as an integer in [min, max]; `fallback` without one. EP_MALFORMED. */
+ep_status ep_request_integer(const ep_request *request, const char *name, int64_t min, int64_t max,
+                             int64_t fallback, int64_t *out, ep_error *error);
+
+/* The index of a query value in `words` (ended by NULL); `fallback` without one. EP_MALFORMED. */
+ep_status ep_request_word(const ep_request *request, const char *name, const char *const *words,
+                          int fallback, int *out, ep_error *error);
+
+/* Whether If-None-Match names the entity tag (quotes included) or is "*". */
+bool ep_request_matches(const ep_request *request, const char *etag);
+
+#endif

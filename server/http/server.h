@@ -1,0 +1,29 @@
+/* server.h: what all requests share: settings, jobs, threads, access. */
+#ifndef EP_SERVER_HTTP_SERVER_H
+#define EP_SERVER_HTTP_SERVER_H
+
+#include <stdatomic.h>
+
+#include "server/http/access/auth.h"
+#include "server/http/access/guard.h"
+#include "server/http/streams/waiter.h"
+#include "server/http/thread_pool.h"
+#include "server/jobs/jobs.h"
+#include "server/process/config.h"
+
+enum { EP_BOOT_BYTES = 17 }; /* 16 hexadecimal digits, and 0 */
+
+typedef struct ep_server {
+  const ep_config *config;
+  const struct ep_routes *routes;
+  ep_jobs *jobs;
+  ep_waiters *waiters;
+  ep_thread_pool *ingest; /* reads uploads and files, writes exports: a task takes minutes */
+  ep_thread_pool *work;   /* every other task that would hold up an HTTP thread */
+  ep_auth auth;
+  ep_guard guard;
+  atomic_llong bodies_bytes; /* in memory, of all requests */
+  char boot[EP_BOOT_BYTES]; /* random, of this run: versions of jobs are counted anew in each run */
+} ep_server;
+
+#endif

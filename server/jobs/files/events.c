@@ -1,0 +1,104 @@
+#include "server/jobs/files/events.h"
+
+#include <stdio.h>
+
+#include "api/wire/result.h"
+#include "server/metrics/metrics.h"
+#include "server/process/clock.h"
+#include "server/process/data_dir.h"
+
+/* Its time is the row's, so that the line is the same whenever it is written. */
+static ep_event queued_event(const ep_job_row *row) {
+  return (ep_event){.seq = 1,
+                    .job = row->id,
+                    .type = EP_EVENT_QUEUED,
+                    .time_us = row->created_us,
+                    .epochs = row->epochs};
+}
+
+ep_status ep_job_queued_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
+  char path[EP_PATH_BYTES], line[1024];
+  ep_event event = queued_event(row);
+  size_t bytes = ep_event_format(&event, line, sizeof line);
+  if (bytes == 0) return ep_fail(error, EP_INTERNAL, "the first event of a job is too long");
+  ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, EP_EVENTS_FILE, NULL);
+  if (status == EP_OK) status = ep_data_dir_write_file(path, line, bytes, error);
+  if (status == EP_OK) ep_metrics_add(EP_COUNTER_EVENT_LINES, 1);
+  return status;
+}
+
+ep_status ep_job_queued_append(ep_open_logs *logs, const ep_job_row *row, ep_error *error) {
+  ep_event_log *log = NULL;
+  ep_event_log_tail tail;
+  ep_status status = ep_open_logs_retain(logs, row->id, &log, error);
+  if (status != EP_OK) return status;
+  ep_event_log_get_tail(log, &tail);
+  ep_event event = queued_event(row);
+  if (tail.last_seq == 0) status = ep_event_log_append(log, &event, 1, error);
+  ep_open_logs_release(logs, log);
+  return status;
+}
+
+ep_status ep_job_started_hold(const ep_job_row *row, ep_event_log *log, ep_error *error) {
+  ep_event event = {.job = row->id,
+                    .type = EP_EVENT_STARTED,
+                    .time_us = row->started_us,
+                    .epochs = row->epochs,
+                    .attempt = row->attempt,
+                    .device = row->device,
+                    .executor = row->executor};
+  return ep_event_log_hold(log, &event, 1, error);
+}
+
+ep_status ep_job_restarted_hold(const ep_job_row *row, const char *cause, ep_event_log *log,
+                                ep_error *error) {
+  char message[EP_MESSAGE_BYTES + 64];
+  snprintf(message, sizeof message, "%s; starting again from epoch 0", cause);
+  ep_event event = {.job = row->id,
+                    .type = EP_EVENT_RESTARTED,
+                    .time_us = ep_clock_utc_us(),
+                    .attempt = row->attempt,
+                    .message = message};
+  return ep_event_log_hold(log, &event, 1, error);
+}
+
+ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *message,
+                                ep_error *error) {
+  ep_event event = {
+      .job = id, .type = EP_EVENT_WARNING, .time_us = ep_clock_utc_us(), .message = message};
+  ep_event_log *log = NULL;
+  ep_status status = ep_open_logs_retain(logs, id, &log, error);
+  if (status == EP_OK) status = ep_event_log_append(log, &event, 1, error);
+  ep_open_logs_release(logs, log);
+  return status;
+}
+
+ep_status ep_job_end_append(const ep_job_row *row, ep_event_log *log, ep_error *error) {
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(log, &tail);
+  if (tail.ended) return EP_OK;
+  ep_job_result result = {0};
+  bool has_result = row->result != NULL;
+  ep_status status = EP_OK;
+  if (has_result) status = ep_job_result_parse(row->result, &result, error);
+  if (status != EP_OK) return status;
+  ep_event end = {.job = row->id,
+                  .type = EP_EVENT_END,
+                  .time_us = row->finished_us,
+                  .epochs = row->epochs,
+                  .attempt = row->attempt,
+                  .device = row->device,
+                  .executor = row->executor,
+                  .state = row->state,
+                  .result = has_result ? &result : NULL,
+                  .message = has_result && result.message[0] != 0 ? result.message : NULL};
+  if (tail.last_seq == 0) { /* of a job that never began, no line was synced */
+    ep_event lines[] = {queued_event(row), end};
+    status = ep_event_log_append(log, lines, 2, error);
+  } else {
+    status = ep_event_log_append_copy(log, &end, error);
+  }
+  ep_job_result_deinit(&result);
+  /* Two threads may find it missing at the same time: the second one gets EP_CONFLICT. */
+  return status == EP_CONFLICT ? EP_OK : status;
+}

@@ -1,0 +1,141 @@
+#include "server/jobs/lifecycle/assign.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/jobs/lifecycle/end.h"
+#include "server/jobs/live/live.h"
+#include "server/jobs/placement/fit.h"
+#include "server/process/clock.h"
+#include "server/process/data_dir.h"
+#include "server/process/log.h"
+
+#define PATIENCE_FACTOR 2.0 /* of the rough estimate, before a job's pace is known */
+
+/* Takes the first queued job that fits out of the queue, as running. NULL: there is none, or it
+ * waits for more cores than are left; then no other job overtakes it. */
+static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
+  ep_live_job *job = NULL;
+  ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
+  pthread_mutex_lock(&jobs->mutex);
+  for (int64_t i = 0; i < jobs->queue.count && !job; i++) {
+    ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
+    if (candidate && ep_fit_job(&candidate->row, device, &jobs->devices)) job = candidate;
+  }
+  if (job && ep_fit_cores(&job->row, device) > cores) job = NULL;
+  if (job) {
+    ep_queue_remove(&jobs->queue, &job->entry);
+    job->row.state = EP_STATE_RUNNING;
+    jobs->running++;
+    ep_live_touch(jobs, job);
+    ep_live_touch_queue(jobs);
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  return job;
+}
+
+void ep_assign_drop(ep_jobs *jobs, ep_live_job *job) {
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_remove(jobs, job);
+  jobs->running--;
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_open_logs_release(&jobs->logs, job->log);
+  ep_data_dir_discard(jobs->data_dir, "jobs", job->row.id, NULL);
+  ep_live_destroy(job);
+}
+
+void ep_assign_return(ep_jobs *jobs, ep_live_job *job, bool again) {
+  pthread_mutex_lock(&jobs->mutex);
+  bool cancelled = job->cancelled, dropped = job->dropped;
+  if (!cancelled && !dropped) {
+    jobs->running--;
+    bool queued = ep_live_enqueue(jobs, job, again);
+    assert(queued); /* the queue kept room for it */
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  if (dropped) {
+    ep_assign_drop(jobs, job);
+  } else if (cancelled) {
+    ep_job_end(jobs, job, EP_STATE_CANCELLED, ep_job_cancellation(job));
+  }
+}
+
+/* The row of a start, as it is stored once the worker reports that it has begun. */
+static void start_fill(ep_live_job *job, const char *device, ep_job_row *row) {
+  *row = job->row;
+  if (row->device[0] != 0 && strcmp(row->device, device) != 0) {
+    snprintf(job->cause, sizeof job->cause, "device %s is gone", row->device);
+    row->executor[0] = 0;
+  }
+  snprintf(row->device, sizeof row->device, "%s", device);
+  row->attempt++;
+  if (row->started_us == 0) row->started_us = ep_clock_utc_us();
+}
+
+/* The job's spec for its worker, from memory or from its row; *spec is the caller's. */
+static ep_status spec_take(ep_jobs *jobs, ep_live_job *job, char **spec, ep_error *error) {
+  ep_job_row stored;
+  *spec = job->row.spec;
+  job->row.spec = NULL;
+  if (*spec) return EP_OK;
+  ep_status status = ep_store_job_get(jobs->store, job->row.id, &stored, error);
+  if (status != EP_OK) return status;
+  *spec = stored.spec; /* ownership moves */
+  stored.spec = NULL;
+  ep_job_row_deinit(&stored);
+  return EP_OK;
+}
+
+/* Fills in the command. The start is stored once the worker reports that it has begun (run.c):
+ * until then the start is not shown, and the executor is not known. */
+static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *device,
+                               ep_assignment *out, ep_error *error) {
+  ep_job_row row;
+  ep_status status = EP_OK;
+  if (!job->log) status = ep_open_logs_retain(&jobs->logs, job->row.id, &job->log, error);
+  if (status == EP_OK) status = spec_take(jobs, job, &out->train.spec, error);
+  if (status != EP_OK) return status;
+  start_fill(job, device, &row);
+  out->train.kind = EP_COMMAND_TRAIN;
+  snprintf(out->train.job, sizeof out->train.job, "%s", row.id);
+  out->train.attempt = row.attempt;
+  memcpy(out->train.executor, row.executor, sizeof out->train.executor);
+  out->cores = ep_fit_cores(&row, device);
+  double seconds = ep_device_is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
+  out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;
+  pthread_mutex_lock(&jobs->mutex);
+  job->row = row;
+  job->begun = false;
+  job->epoch = 0;
+  job->eta_seconds = NAN;
+  ep_live_touch(jobs, job);
+  pthread_mutex_unlock(&jobs->mutex);
+  return EP_OK;
+}
+
+bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, ep_assignment *out) {
+  ep_live_job *job = queue_take(jobs, device, cores);
+  if (!job) return false;
+  ep_error error = {0};
+  ep_status status = start_prepare(jobs, job, device, out, &error);
+  if (status != EP_OK) {
+    ep_log(EP_LOG_ERROR, "job %s cannot start, trying again: %s", job->row.id, error.message);
+    ep_assign_return(jobs, job, job->entry.again);
+    jobs->refused = true;
+    return false;
+  }
+  ep_live_announce(jobs, job->row.id);
+  ep_live_announce_queue(jobs);
+  return true;
+}
+
+void ep_assign_undo(ep_jobs *jobs, ep_live_job *job) {
+  pthread_mutex_lock(&jobs->mutex);
+  if (--job->row.attempt == 0) {
+    job->row.device[0] = 0;
+    job->row.started_us = 0;
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+}

@@ -1,0 +1,21 @@
+/* assign.h: jobs leave the queue for a worker, and come back to it. Supervisor's thread. */
+#ifndef EP_SERVER_JOBS_LIFECYCLE_ASSIGN_H
+#define EP_SERVER_JOBS_LIFECYCLE_ASSIGN_H
+
+#include "server/jobs/live/state.h"
+
+/* Takes the first queued job that fits the device out of the queue and fills in the command for its
+ * worker: ep_supervisor_events.next. */
+bool ep_assign_next(ep_jobs *jobs, const char *device, int cores, ep_assignment *out);
+
+/* Puts a running job back into the queue. One that was cancelled in the meantime ends; one that was
+ * dropped is freed. again: it goes first. */
+void ep_assign_return(ep_jobs *jobs, ep_live_job *job, bool again);
+
+/* Takes back an attempt that had not begun. A device of an earlier start stays. */
+void ep_assign_undo(ep_jobs *jobs, ep_live_job *job);
+
+/* Frees a dropped job that ran: its row could not be stored. */
+void ep_assign_drop(ep_jobs *jobs, ep_live_job *job);
+
+#endif

@@ -1,0 +1,101 @@
+#include "server/jobs/lifecycle/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/meta.h"
+#include "engine/data/prepare/shape.h"
+#include "server/datasets/path_data.h"
+#include "server/jobs/lifecycle/first_weights.h"
+#include "server/jobs/placement/fit.h"
+#include "server/process/data_dir.h"
+
+void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked) {
+  if (checked->pinned) {
+    const ep_data_spec *data = &checked->spec->data;
+    ep_pins_remove(&jobs->contents.pins, data->sha256);
+    /* what a path was read into has no name */
+    if (data->source == EP_DATA_PATH) ep_contents_collect(&jobs->contents, data->sha256);
+  }
+  ep_first_weights_unpin(jobs, checked->init_pin);
+  free(checked->text);
+  free(checked->tags);
+  ep_plan_destroy(checked->plan);
+  ep_job_spec_destroy(checked->spec);
+  *checked = (ep_checked_spec){0};
+}
+
+/* Whether a device that is there is meant; `auto` always is. */
+static ep_status device_check(ep_jobs *jobs, const char *requested_device, ep_problem *problem) {
+  char there[256] = "";
+  ep_device_list *devices = malloc(sizeof *devices);
+  if (!devices) return ep_problem_fail_memory(problem);
+  ep_supervisor_get_devices(jobs->supervisor, devices);
+  bool found = strcmp(requested_device, "auto") == 0;
+  for (int i = 0; i < devices->count; i++) {
+    const char *id = devices->device[i].info.id;
+    if (devices->device[i].state == EP_DEVICE_LOST) continue;
+    found = found || ep_fit_requested(requested_device, id);
+    size_t used = strlen(there);
+    snprintf(there + used, sizeof there - used, "%s%s", used > 0 ? ", " : "", id);
+  }
+  free(devices);
+  if (found) return EP_OK;
+  return ep_problem_add(problem, EP_INVALID, "/device",
+                        "there is no device \"%s\" here: there is %s, and auto", requested_device,
+                        there[0] != 0 ? there : "none now");
+}
+
+static ep_status dataset_resolve(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
+  ep_data_spec *data = &checked->spec->data;
+  ep_status status =
+      ep_contents_pin(&jobs->contents, data->dataset, "/data/dataset", data->sha256, problem);
+  checked->pinned = status == EP_OK;
+  return status;
+}
+
+static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
+  const ep_data_spec *data = &checked->spec->data;
+  char folder[EP_PATH_BYTES];
+  ep_dataset_meta meta = {0};
+  ep_data_shape shape;
+  ep_error error = {0};
+  bool stored = data->source == EP_DATA_DATASET || data->source == EP_DATA_PATH;
+  ep_status status = EP_OK;
+  if (data->source == EP_DATA_PATH) {
+    status = ep_path_data_resolve(&jobs->contents, &checked->spec->data, &meta, problem);
+    checked->pinned = data->sha256[0] != 0;
+    if (status != EP_OK) return status;
+  } else if (stored) {
+    status = ep_path_join(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
+    if (status == EP_OK) status = ep_dataset_meta_read(folder, &meta, &error);
+    if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  }
+  status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
+  if (stored) ep_dataset_meta_deinit(&meta);
+  if (status == EP_OK) status = ep_plan_create(checked->spec, &shape, &checked->plan, problem);
+  return status;
+}
+
+ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
+                        ep_problem *problem) {
+  ep_status status = ep_job_spec_parse(json, bytes, &checked->spec, problem);
+  if (status != EP_OK) return status;
+  ep_job_spec *spec = checked->spec;
+  spec->data.sha256[0] = 0;
+  status = device_check(jobs, spec->device, problem);
+  if (spec->data.source == EP_DATA_DATASET) {
+    ep_status resolved = dataset_resolve(jobs, checked, problem);
+    if (status == EP_OK) status = resolved;
+  }
+  if (status == EP_OK) status = plan_make(jobs, checked, problem);
+  if (status == EP_OK)
+    status = ep_first_weights_resolve(jobs, spec, checked->plan, checked->init_pin, problem);
+  if (status != EP_OK) return status;
+  checked->text = ep_job_spec_format(spec);
+  checked->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
+  if (!checked->text || !checked->tags) return ep_problem_fail_memory(problem);
+  return EP_OK;
+}

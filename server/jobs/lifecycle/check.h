@@ -1,0 +1,22 @@
+/* check.h: a submitted spec, read and checked against its data and the devices. */
+#ifndef EP_SERVER_JOBS_LIFECYCLE_CHECK_H
+#define EP_SERVER_JOBS_LIFECYCLE_CHECK_H
+
+#include "server/jobs/live/state.h"
+
+typedef struct {
+  ep_job_spec *spec;           /* owned */
+  ep_plan *plan;               /* owned */
+  char *text;                  /* the spec with all defaults filled in; owned */
+  char *tags;                  /* as an array's text; owned */
+  bool pinned;                 /* spec->data.sha256 is pinned */
+  char init_pin[EP_PIN_BYTES]; /* of ep_first_weights_resolve */
+} ep_checked_spec;             /* starts as {0} */
+
+/* Finds everything that can be wrong with a spec, before anything is stored. *checked is the
+ * caller's to deinit, also on failure. */
+ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
+                        ep_problem *problem);
+void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked);
+
+#endif

@@ -1,0 +1,31 @@
+#include "server/jobs/live/live.h"
+#include "server/process/data_dir.h"
+#include "server/process/id.h"
+#include "server/store/models.h"
+
+/* EP_CONFLICT, with its name, when a model names the job. */
+static ep_status models_check(ep_jobs *jobs, const char *job, ep_error *error) {
+  ep_model model;
+  ep_status status = ep_store_model_by_job(jobs->store, job, &model, error);
+  if (status == EP_NOT_FOUND) return EP_OK;
+  if (status != EP_OK) return status;
+  return ep_fail(error, EP_CONFLICT, "model \"%s\" is published from job %s: delete it first",
+                 model.name, job);
+}
+
+ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
+  if (!ep_id_valid(id) || (!ep_live_is(jobs, id) && !ep_store_job_exists(jobs->store, id)))
+    return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+  if (ep_live_is(jobs, id))
+    return ep_fail(error, EP_CONFLICT, "job %s has not ended: cancel it first", id);
+  if (!ep_pins_claim(&jobs->contents.pins, id))
+    return ep_fail(error, EP_CONFLICT,
+                   "a queued or running job starts from the weights of job %s: cancel it, or wait",
+                   id);
+  ep_status status =
+      models_check(jobs, id, error); /* none can come to name it: the job is claimed */
+  if (status == EP_OK) status = ep_store_job_delete(jobs->store, id, error);
+  if (status == EP_OK) status = ep_data_dir_discard(jobs->data_dir, "jobs", id, error);
+  ep_pins_unclaim(&jobs->contents.pins, id);
+  return status;
+}

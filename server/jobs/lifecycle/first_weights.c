@@ -1,0 +1,96 @@
+#include "server/jobs/lifecycle/first_weights.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/weights/weights.h"
+#include "server/process/data_dir.h"
+#include "server/process/id.h"
+
+void ep_first_weights_pin_name(const ep_job_spec *spec, char pin[EP_PIN_BYTES]) {
+  const char *name = spec->init_job[0] != 0 ? spec->init_job : "";
+  if (spec->init_weights[0] != 0) name = spec->init_sha256;
+  snprintf(pin, EP_PIN_BYTES, "%s", name);
+}
+
+void ep_first_weights_unpin(ep_jobs *jobs, const char *pin) {
+  if (pin[0] == 0) return;
+  ep_pins_remove(&jobs->contents.pins, pin);
+  if (!ep_id_valid(pin)) ep_contents_collect(&jobs->contents, pin);
+}
+
+/* The error as the caller's fault, at the field that names the weights. */
+static ep_status init_refuse(ep_problem *problem, const ep_job_spec *spec, const ep_error *error) {
+  const char *pointer = spec->init_job[0] != 0 ? "/model/init/job" : "/model/init/weights";
+  return ep_problem_add(problem, EP_INVALID, pointer, "%s", error->message);
+}
+
+/* The SHA-256 of the weights that an ended job left. */
+static ep_status job_hash_get(ep_jobs *jobs, const char *id, char sha256[EP_SHA256_HEX_BYTES],
+                              ep_error *error) {
+  ep_job_row row;
+  ep_job_result result = {0};
+  ep_status status = ep_store_job_get(jobs->store, id, &row, error);
+  if (status != EP_OK) return status;
+  if (!row.result) {
+    status = ep_fail(error, EP_NOT_FOUND, "job %s ended without weights", id);
+  } else {
+    status = ep_job_result_parse(row.result, &result, error);
+    if (status == EP_OK) snprintf(sha256, EP_SHA256_HEX_BYTES, "%s", result.weights_sha256);
+    if (status == EP_OK) ep_job_result_deinit(&result);
+  }
+  ep_job_row_deinit(&row);
+  return status;
+}
+
+/* Pinned first, so that what is found stays. */
+static ep_status job_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTES],
+                          char path[EP_PATH_BYTES], ep_problem *problem) {
+  ep_error error = {0};
+  if (!ep_id_valid(spec->init_job)) {
+    ep_fail(&error, EP_NOT_FOUND, "there is no job %.60s", spec->init_job);
+    return init_refuse(problem, spec, &error);
+  }
+  if (!ep_pins_add(&jobs->contents.pins, spec->init_job)) return ep_problem_fail_memory(problem);
+  ep_first_weights_pin_name(spec, pin);
+  ep_status status =
+      ep_jobs_file(jobs, spec->init_job, EP_WEIGHTS_FILE, path, EP_PATH_BYTES, &error);
+  if (status == EP_OK) status = job_hash_get(jobs, spec->init_job, spec->init_sha256, &error);
+  if (status == EP_NOT_FOUND || status == EP_CONFLICT) return init_refuse(problem, spec, &error);
+  return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
+}
+
+static ep_status upload_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTES],
+                             char path[EP_PATH_BYTES], ep_problem *problem) {
+  ep_error error = {0};
+  ep_status status = ep_contents_pin(&jobs->contents, spec->init_weights, "/model/init/weights",
+                                     spec->init_sha256, problem);
+  if (status != EP_OK) return status;
+  ep_first_weights_pin_name(spec, pin);
+  status = ep_path_join(path, &error, jobs->data_dir, "datasets", spec->init_sha256,
+                        EP_WEIGHTS_FILE, NULL);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  if (ep_data_dir_exists(path)) return EP_OK;
+  ep_fail(&error, EP_INVALID, "\"%s\" is data, not weights: upload a safetensors file",
+          spec->init_weights);
+  return init_refuse(problem, spec, &error);
+}
+
+ep_status ep_first_weights_resolve(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
+                                   char pin[EP_PIN_BYTES], ep_problem *problem) {
+  char path[EP_PATH_BYTES];
+  ep_error error = {0};
+  ep_status status = EP_OK;
+  spec->init_sha256[0] = 0;
+  pin[0] = 0;
+  if (spec->init_job[0] != 0)
+    status = job_find(jobs, spec, pin, path, problem);
+  else if (spec->init_weights[0] != 0)
+    status = upload_find(jobs, spec, pin, path, problem);
+  else
+    return EP_OK;
+  if (status != EP_OK) return status;
+  status = ep_weights_check(path, plan, &error);
+  if (status == EP_INVALID || status == EP_DATA) return init_refuse(problem, spec, &error);
+  return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
+}

@@ -1,0 +1,202 @@
+#include "server/jobs/jobs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "server/jobs/lifecycle/assign.h"
+#include "server/jobs/lifecycle/end.h"
+#include "server/jobs/lifecycle/recover.h"
+#include "server/jobs/lifecycle/run.h"
+#include "server/jobs/live/live.h"
+#include "server/process/clock.h"
+#include "server/process/data_dir.h"
+#include "server/process/log.h"
+
+enum { LIST_MS = 30000, MAX_QUEUED = 10000 };
+
+#define STALL_SECONDS 60.0
+
+/* Where the worker is by default: beside this program, or beside its folder in a build. */
+static char *worker_find(void) {
+  static const char *const places[] = {"epoch-worker", "../engine/epoch-worker",
+                                       "../engine/worker/epoch-worker", "../bin/epoch-worker"};
+  char self[PATH_MAX], path[EP_PATH_BYTES];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (length <= 0) return NULL;
+  self[length] = 0;
+  char *slash = strrchr(self, '/');
+  if (slash) *slash = 0;
+  for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+    if (ep_path_join(path, NULL, self, places[i], NULL) == EP_OK && access(path, X_OK) == 0)
+      return strdup(path);
+  return NULL;
+}
+
+static bool device_id_valid(const char *id) {
+  if (strcmp(id, "cpu") == 0) return true;
+  if (strncmp(id, "cuda:", 5) != 0) return false;
+  size_t digits = strspn(id + 5, "0123456789");
+  return digits > 0 && digits <= 3 && id[5 + digits] == 0;
+}
+
+/* "cpu,cuda:0" -> ids. */
+static ep_status devices_parse(const char *text, char (*ids)[EP_DEVICE_ID_BYTES], int *count,
+                               ep_error *error) {
+  char *copy = strdup(text), *rest = copy;
+  if (!copy) return ep_fail_memory(error);
+  ep_status status = EP_OK;
+  *count = 0;
+  for (char *id = strsep(&rest, ","); status == EP_OK && id; id = strsep(&rest, ",")) {
+    if (!device_id_valid(id)) {
+      status = ep_fail(error, EP_INVALID,
+                       "\"%.40s\" is no device: say auto, or a list such as cpu,cuda:0", id);
+    } else if (*count == EP_LIMIT_DEVICES) {
+      status = ep_fail(error, EP_INVALID, "more than %d devices", EP_LIMIT_DEVICES);
+    } else {
+      for (int i = 0; i < *count; i++)
+        if (strcmp(ids[i], id) == 0)
+          status = ep_fail(error, EP_INVALID, "device %s is named twice", id);
+      snprintf(ids[(*count)++], sizeof *ids, "%s", id);
+    }
+  }
+  free(copy);
+  return status;
+}
+
+static ep_status devices_find(const ep_jobs_options *options, const ep_worker_program *program,
+                              char (*ids)[EP_DEVICE_ID_BYTES], int *count, ep_error *error) {
+  if (options->devices && strcmp(options->devices, "auto") != 0)
+    return devices_parse(options->devices, ids, count, error);
+  ep_error why = {0};
+  if (ep_worker_devices_list(program, LIST_MS, ids, count, &why) != EP_OK || *count == 0) {
+    ep_log(EP_LOG_ERROR, "the devices could not be listed: %s; the CPU is used", why.message);
+    snprintf(ids[0], sizeof ids[0], "cpu");
+    *count = 1;
+  }
+  return EP_OK;
+}
+
+static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
+  char ids[EP_LIMIT_DEVICES][EP_DEVICE_ID_BYTES];
+  int count = 0;
+  ep_supervisor_events events;
+  ep_supervisor_options workers = {
+      .program = {.path = jobs->worker_path,
+                  .plugin = options->plugin_path,
+                  .data_dir = jobs->data_dir,
+                  .data_bytes_max = options->data_bytes_max,
+                  .allow_path = options->allow_path},
+      .cpu_jobs = options->cpu_jobs > 0 ? options->cpu_jobs : 1,
+      .stall_seconds = options->stall_seconds > 0 ? options->stall_seconds : STALL_SECONDS};
+  ep_status status = devices_find(options, &workers.program, ids, &count, error);
+  if (status != EP_OK) return status;
+  jobs->workers_most = count - 1 + workers.cpu_jobs;
+  ep_run_events(jobs, &events);
+  return ep_supervisor_create(&workers, ids, count, &events, &jobs->supervisor, error);
+}
+
+static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
+  ep_jobs *jobs = calloc(1, sizeof *jobs);
+  if (!jobs) return NULL;
+  pthread_mutex_init(&jobs->mutex, NULL);
+  pthread_cond_init(&jobs->stored, NULL);
+  ep_contents_init(&jobs->contents);
+  ep_datasets_init(&jobs->datasets, &jobs->contents);
+  ep_subscribers_init(&jobs->watches);
+  ep_open_logs_init(&jobs->logs, NULL);
+  ep_calibrations_init(&jobs->calibrations);
+  jobs->lock_fd = -1;
+  jobs->lost_seen = -1;
+  jobs->contents.max_path_bytes =
+      options->max_data_bytes > 0 ? options->max_data_bytes : EP_LIMIT_UPLOAD_BYTES;
+  jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
+  atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
+  return jobs;
+}
+
+static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_data_dir_open(options->data_dir, &jobs->lock_fd, error);
+  if (status != EP_OK) return status;
+  jobs->data_dir = realpath(options->data_dir, NULL);
+  if (!jobs->data_dir) return ep_fail(error, EP_IO, "%s: %s", options->data_dir, strerror(errno));
+  jobs->logs.data_dir = jobs->data_dir;
+  jobs->calibrations.data_dir = jobs->data_dir;
+  jobs->contents.data_dir = jobs->data_dir;
+  jobs->worker_path = options->worker_path ? strdup(options->worker_path) : worker_find();
+  if (!jobs->worker_path)
+    return ep_fail(error, EP_NOT_FOUND, "there is no epoch-worker beside this program");
+  status = ep_path_join(path, error, jobs->data_dir, "epochd.sqlite", NULL);
+  if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
+  jobs->contents.store = jobs->store;
+  if (status == EP_OK) status = supervisor_open(jobs, options, error);
+  jobs->calibrations.supervisor = jobs->supervisor;
+  if (status == EP_OK) status = ep_jobs_recover(jobs, error);
+  if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
+  return status;
+}
+
+ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *error) {
+  *out = NULL;
+  if (sodium_init() < 0) return ep_fail(error, EP_INTERNAL, "libsodium cannot start");
+  ep_jobs *jobs = jobs_allocate(options);
+  if (!jobs) return ep_fail_memory(error);
+  ep_status status = jobs_start(jobs, options, error);
+  if (status != EP_OK) {
+    ep_jobs_close(jobs);
+    return status;
+  }
+  *out = jobs;
+  return EP_OK;
+}
+
+/* Writes a running job as queued again: an attempt that had begun puts it first, one that had not
+ * does not count. A job that was to be cancelled ends; its last event is written at the next start.
+ */
+static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
+  ep_error error = {0};
+  if (job->row.state != EP_STATE_RUNNING || job->ending) return;
+  if (!job->begun) ep_assign_undo(jobs, job);
+  job->row.state = job->cancelled ? EP_STATE_CANCELLED : EP_STATE_QUEUED;
+  if (job->cancelled) {
+    job->row.finished_us = ep_clock_utc_us();
+    job->row.result = ep_job_cancellation(job);
+  }
+  job->row.version = ep_live_tick(jobs);
+  if (ep_store_job_update(jobs->store, &job->row, &error) != EP_OK)
+    ep_log(EP_LOG_WARNING, "job %s stays running in the store: %s", job->row.id, error.message);
+}
+
+void ep_jobs_close(ep_jobs *jobs) {
+  if (!jobs) return;
+  ep_supervisor_destroy(jobs->supervisor);
+  jobs->supervisor = NULL;
+  for (int i = 0; i < EP_JOBS_BUCKETS; i++)
+    for (ep_live_job *job = jobs->buckets[i], *next; job; job = next) {
+      next = job->next;
+      if (jobs->store) running_requeue(jobs, job);
+      ep_live_destroy(job);
+    }
+  ep_queue_deinit(&jobs->queue);
+  ep_open_logs_deinit(&jobs->logs);
+  ep_calibrations_deinit(&jobs->calibrations);
+  ep_store_close(jobs->store);
+  ep_subscribers_deinit(&jobs->watches);
+  ep_datasets_deinit(&jobs->datasets);
+  ep_contents_deinit(&jobs->contents);
+  pthread_mutex_destroy(&jobs->mutex);
+  pthread_cond_destroy(&jobs->stored);
+  if (jobs->lock_fd >= 0) close(jobs->lock_fd);
+  free(jobs->worker_path);
+  free(jobs->data_dir);
+  free(jobs);
+}
+
+ep_datasets *ep_jobs_datasets(ep_jobs *jobs) {
+  return &jobs->datasets;
+}

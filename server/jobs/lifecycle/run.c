@@ -1,0 +1,273 @@
+#include "server/jobs/lifecycle/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/jobs/files/events.h"
+#include "server/jobs/files/files.h"
+#include "server/jobs/lifecycle/assign.h"
+#include "server/jobs/lifecycle/end.h"
+#include "server/jobs/lifecycle/stranded.h"
+#include "server/jobs/live/live.h"
+#include "server/metrics/metrics.h"
+#include "server/process/clock.h"
+#include "server/process/log.h"
+
+enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
+
+static bool job_next(void *context, const char *device, int cores, ep_assignment *out) {
+  return ep_assign_next(context, device, cores, out);
+}
+
+static bool job_cancelled(void *context, const char *id, int attempt) {
+  ep_jobs *jobs = context;
+  pthread_mutex_lock(&jobs->mutex);
+  const ep_live_job *job = ep_live_find(jobs, id);
+  bool cancelled = job && job->row.attempt == attempt && (job->cancelled || job->dropped);
+  pthread_mutex_unlock(&jobs->mutex);
+  return cancelled;
+}
+
+/* The running job of a worker's report, once its row is stored. NULL: it does not run any more, or
+ * was dropped. */
+static ep_live_job *running_find(ep_jobs *jobs, const char *id, int attempt) {
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_job *job = ep_live_find_stored(jobs, id);
+  bool running =
+      job && !job->ending && job->row.state == EP_STATE_RUNNING && job->row.attempt == attempt;
+  bool dropped = running && job->dropped;
+  pthread_mutex_unlock(&jobs->mutex);
+  return running && !dropped ? job : NULL;
+}
+
+/* Frees the job of a worker's last report if it was dropped; true if it was. */
+static bool dropped_take(ep_jobs *jobs, const char *id) {
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_job *job = ep_live_find_stored(jobs, id);
+  if (job && !job->dropped) job = NULL;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (job) ep_assign_drop(jobs, job);
+  return job != NULL;
+}
+
+/* Logs that the disk refused; returns false, for the supervisor. */
+static bool refusal_log(const ep_live_job *job, const ep_error *error) {
+  ep_log(EP_LOG_ERROR, "job %s: %s; trying again", job->row.id, error->message);
+  return false;
+}
+
+static const char *restart_cause(const ep_live_job *job) {
+  return job->cause[0] != 0 ? job->cause : "the daemon was restarted";
+}
+
+/* Device and executor are fixed from here on, for every restart. Of a first start the line is
+ * synced, together with the epochs that have come by then, and shown afterwards; the row is not
+ * synced, and recover.c makes it from the line where a crash took it. */
+static bool job_started(void *context, const char *device, const ep_reply *reply) {
+  ep_jobs *jobs = context;
+  ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
+  if (!job) return true;
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
+  ep_error error = {0};
+  ep_job_row row = job->row;
+  snprintf(row.executor, sizeof row.executor, "%s", reply->executor);
+  ep_status status = tail.started ? ep_store_job_update(jobs->store, &row, &error)
+                                  : ep_store_job_note(jobs->store, &row, &error);
+  if (status == EP_OK)
+    status = tail.started ? ep_job_restarted_hold(&row, restart_cause(job), job->log, &error)
+                          : ep_job_started_hold(&row, job->log, &error);
+  if (status != EP_OK) return refusal_log(job, &error);
+  ep_estimate_note_start(&jobs->calibrations, &job->expected, device);
+  if (!tail.started)
+    ep_histogram_observe(&EP_METRICS.queue_seconds, EP_JOB_BOUNDS,
+                         (double)(row.started_us - row.created_us) / 1e6);
+  pthread_mutex_lock(&jobs->mutex);
+  memcpy(job->row.executor, row.executor, sizeof job->row.executor);
+  job->begun = true;
+  job->cause[0] = 0;
+  ep_live_touch(jobs, job);
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_live_announce(jobs, job->row.id);
+  return true;
+}
+
+/* Rounded to microseconds, which are shorter to write. */
+static double eta_of(const ep_progress_record *record, int64_t epochs) {
+  if (record->epoch <= 0) return NAN;
+  double seconds =
+      record->elapsed_seconds / (double)record->epoch * (double)(epochs - record->epoch);
+  return floor(seconds * 1e6 + 0.5) / 1e6;
+}
+
+/* The records that the log does not have (a training that starts again repeats the others) as
+ * events: [progress->count]; returns how many. */
+static int records_select(const ep_live_job *job, const ep_progress *progress, ep_event *events) {
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
+  int64_t now_us = ep_clock_utc_us(), last_epoch = tail.last_epoch;
+  int count = 0;
+  for (uint32_t i = 0; i < progress->count; i++) {
+    const ep_progress_record *record = &progress->records[i];
+    if (record->epoch <= last_epoch || record->epoch > job->row.epochs) continue;
+    last_epoch = record->epoch;
+    events[count++] = (ep_event){.job = job->row.id,
+                                 .type = EP_EVENT_EPOCH,
+                                 .time_us = now_us,
+                                 .epochs = job->row.epochs,
+                                 .progress = *record,
+                                 .eta_seconds = eta_of(record, job->row.epochs)};
+  }
+  return count;
+}
+
+static ep_status records_hold(const ep_live_job *job, const ep_progress *progress,
+                              ep_error *error) {
+  ep_event *events = malloc(progress->count * sizeof *events);
+  if (!events) return ep_fail_memory(error);
+  int count = records_select(job, progress, events);
+  ep_status status = ep_event_log_hold(job->log, events, count, error);
+  free(events);
+  return status;
+}
+
+/* Counts the epochs since the job's last report, before job->epoch moves on. */
+static void epochs_count(const ep_live_job *job, int64_t epoch) {
+  if (epoch > job->epoch) ep_metrics_add(EP_COUNTER_EPOCHS, (uint64_t)(epoch - job->epoch));
+}
+
+static bool job_progress(void *context, const ep_progress *progress) {
+  ep_jobs *jobs = context;
+  ep_live_job *job = running_find(jobs, progress->job, progress->attempt);
+  if (!job || progress->count == 0) return true;
+  ep_error error = {0};
+  if (records_hold(job, progress, &error) != EP_OK) return refusal_log(job, &error);
+  const ep_progress_record *last = &progress->records[progress->count - 1];
+  epochs_count(job, last->epoch);
+  pthread_mutex_lock(&jobs->mutex);
+  job->epoch = last->epoch;
+  job->eta_seconds = eta_of(last, job->row.epochs);
+  ep_live_touch(jobs, job);
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_live_announce(jobs, job->row.id);
+  return true;
+}
+
+/* Everything that was reported together is synced together. */
+static bool job_heard(void *context, const char *id, int attempt) {
+  ep_jobs *jobs = context;
+  ep_live_job *job = running_find(jobs, id, attempt);
+  ep_error error = {0};
+  if (!job || ep_event_log_flush(job->log, &error) == EP_OK) return true;
+  return refusal_log(job, &error);
+}
+
+static bool job_finished(void *context, const char *device, const ep_reply *reply) {
+  (void)device;
+  ep_jobs *jobs = context;
+  if (dropped_take(jobs, reply->job)) return true;
+  ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
+  if (!job) return true;
+  char *text = ep_job_result_format(&reply->result);
+  if (!text) return false; /* tried again a second later */
+  ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
+                   : reply->result.status == EP_CANCELLED ? EP_STATE_CANCELLED
+                                                          : EP_STATE_FAILED;
+  epochs_count(job, reply->result.epochs_done);
+  ep_metrics_trained(reply->result.train_seconds, reply->result.samples_per_second);
+  ep_estimate_note_end(&jobs->calibrations, &job->expected, job->row.device, &reply->result);
+  pthread_mutex_lock(&jobs->mutex);
+  job->epoch = reply->result.epochs_done;
+  if (reply->result.executor[0] != 0)
+    memcpy(job->row.executor, reply->result.executor, sizeof job->row.executor);
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_job_end(jobs, job, state, text);
+  return true;
+}
+
+/* A worker died that had begun the job. True when that was once too often; message: says so. */
+static bool death_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
+                        char message[DEATH_BYTES]) {
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
+  job->deaths = tail.last_epoch > job->epoch_at_death ? 1 : job->deaths + 1;
+  job->epoch_at_death = tail.last_epoch;
+  job->deaths_unbegun = 0;
+  pthread_mutex_lock(&jobs->mutex);
+  snprintf(job->cause, sizeof job->cause, "%s", cause);
+  pthread_mutex_unlock(&jobs->mutex);
+  snprintf(message, DEATH_BYTES, "%s; %d times in a row without coming further", cause,
+           job->deaths);
+  return job->deaths >= EP_JOBS_DEATHS_MAX;
+}
+
+/* A worker died that had not begun the job. All workers may have died at once, which is not the
+ * job's fault and costs it nothing; it is the job's fault when all of them died a few times over.
+ */
+static bool unbegun_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
+                          char message[DEATH_BYTES]) {
+  bool often = ++job->deaths_unbegun >= EP_JOBS_DEATHS_MAX * jobs->workers_most;
+  snprintf(message, DEATH_BYTES, "%s; %d times in a row before the job began", cause,
+           job->deaths_unbegun);
+  if (!often) ep_assign_undo(jobs, job);
+  return often;
+}
+
+static void job_died(void *context, const char *id, int attempt, bool begun, const char *cause) {
+  ep_jobs *jobs = context;
+  if (dropped_take(jobs, id)) return;
+  ep_live_job *job = running_find(jobs, id, attempt);
+  if (!job) return;
+  ep_error error = {0};
+  if (begun && ep_job_files_remove_results(jobs->data_dir, id, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "job %s: %s", id, error.message);
+  char message[DEATH_BYTES];
+  bool often =
+      begun ? death_count(jobs, job, cause, message) : unbegun_count(jobs, job, cause, message);
+  pthread_mutex_lock(&jobs->mutex);
+  bool cancelled = job->cancelled;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (often && !cancelled) {
+    ep_job_end(jobs, job, EP_STATE_FAILED,
+               ep_job_failure(&job->row, job->epoch, EP_DEVICE, message));
+    return;
+  }
+  ep_assign_return(jobs, job, true);
+  ep_live_announce(jobs, id);
+  ep_live_announce_queue(jobs);
+}
+
+/* Once a round: wakes watchers, and once a second tries again what the disk refused. */
+static bool jobs_settle(void *context) {
+  ep_jobs *jobs = context;
+  ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
+  ep_stranded_check(jobs, &jobs->devices);
+  bool again = ep_calibrations_settle(&jobs->calibrations, &jobs->devices);
+  ep_subscribers_call(&jobs->watches);
+  int64_t now_us = ep_clock_steady_us();
+  pthread_mutex_lock(&jobs->mutex);
+  bool left = jobs->ending != NULL;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (left && now_us >= jobs->retry_us) {
+    jobs->retry_us = now_us + RETRY_US;
+    left = ep_job_end_retry(jobs);
+    ep_subscribers_call(&jobs->watches);
+  }
+  bool refused = jobs->refused;
+  jobs->refused = false;
+  return left || refused || again;
+}
+
+void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out) {
+  *out = (ep_supervisor_events){.context = jobs,
+                                .next = job_next,
+                                .cancelled = job_cancelled,
+                                .started = job_started,
+                                .progress = job_progress,
+                                .finished = job_finished,
+                                .heard = job_heard,
+                                .died = job_died,
+                                .settle = jobs_settle};
+}

@@ -1,0 +1,206 @@
+#include <math.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/jobs/files/events.h"
+#include "server/jobs/files/files.h"
+#include "server/jobs/lifecycle/check.h"
+#include "server/jobs/live/live.h"
+#include "server/metrics/metrics.h"
+#include "server/process/clock.h"
+#include "server/process/data_dir.h"
+#include "server/process/id.h"
+
+_Static_assert(crypto_hash_sha256_BYTES == EP_STORE_HASH_BYTES, "the store keeps SHA-256");
+
+/* Takes a place in the queue, which the job has from job_enter on. */
+static ep_status place_take(ep_jobs *jobs, bool *placed, ep_problem *problem) {
+  pthread_mutex_lock(&jobs->mutex);
+  *placed = jobs->queue.count + jobs->submitting < jobs->max_queued;
+  if (*placed) jobs->submitting++;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (*placed) return EP_OK;
+  return ep_problem_set(problem, EP_BUSY, "%lld jobs are queued already, which is the limit",
+                        (long long)jobs->max_queued);
+}
+
+static void place_give_back(ep_jobs *jobs) {
+  pthread_mutex_lock(&jobs->mutex);
+  jobs->submitting--;
+  pthread_mutex_unlock(&jobs->mutex);
+}
+
+static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, ep_job_row *row,
+                          ep_expectations *expected, ep_error *error) {
+  const ep_job_spec *spec = checked->spec;
+  *row = (ep_job_row){.name = checked->spec->name,
+                      .state = EP_STATE_QUEUED,
+                      .priority = spec->priority,
+                      .spec = checked->text,
+                      .tags = checked->tags,
+                      .epochs = spec->epochs,
+                      .parameters = checked->plan->parameters,
+                      .bytes = checked->plan->bytes,
+                      .created_us = ep_clock_utc_us(),
+                      .version = ep_live_tick(jobs)};
+  ep_id_create(row->id);
+  memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
+  memcpy(row->requested_device, spec->device, sizeof row->requested_device);
+  ep_estimate estimates[EP_LIMIT_DEVICES];
+  int count;
+  ep_status status =
+      ep_estimate_devices(&jobs->calibrations, checked->plan, spec, estimates, &count, error);
+  const ep_estimate *cpu = ep_estimate_least(estimates, count, "cpu");
+  const ep_estimate *cuda = ep_estimate_least(estimates, count, "cuda");
+  row->seconds_cpu = cpu ? cpu->seconds : INFINITY;
+  row->seconds_cuda = cuda ? cuda->seconds : INFINITY;
+  row->cores = cpu ? cpu->cores : 0;
+  *expected = (ep_expectations){.program = ep_plan_signature(checked->plan),
+                                .cpu = ep_estimate_expect(cpu, spec->epochs),
+                                .cuda = ep_estimate_expect(cuda, spec->epochs)};
+  return status;
+}
+
+/* Makes the job live and queues it before its row is stored: an idle worker begins it in the
+ * meantime. */
+static ep_status job_enter(ep_jobs *jobs, ep_live_job *job, bool *placed, ep_problem *problem) {
+  job->storing = true;
+  pthread_mutex_lock(&jobs->mutex);
+  bool queued = ep_live_enqueue(jobs, job, false);
+  if (queued) {
+    ep_live_add(jobs, job);
+    jobs->submitting--;
+    *placed = false;
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+  if (!queued) return ep_problem_fail_memory(problem);
+  ep_supervisor_kick(jobs->supervisor);
+  return EP_OK;
+}
+
+/* The row is on disk: the job is shown from here on. */
+static void job_stored(ep_jobs *jobs, ep_live_job *job) {
+  char *spec = NULL;
+  pthread_mutex_lock(&jobs->mutex);
+  if (job->row.state == EP_STATE_QUEUED) { /* else it is the supervisor's */
+    spec = job->row.spec;
+    job->row.spec = NULL;
+  }
+  job->storing = false;
+  pthread_cond_broadcast(&jobs->stored);
+  pthread_mutex_unlock(&jobs->mutex);
+  free(spec);
+  ep_live_announce_queue(jobs);
+}
+
+/* The row could not be stored, and nobody was shown the job: it goes, at once or, where a worker
+ * has begun it, once that has ended (ep_assign_drop). */
+static void job_withdraw(ep_jobs *jobs, ep_live_job *job) {
+  char id[EP_ID_BYTES];
+  pthread_mutex_lock(&jobs->mutex);
+  memcpy(id, job->row.id, sizeof id);
+  bool queued = ep_queue_remove(&jobs->queue, &job->entry);
+  if (queued) {
+    ep_live_remove(jobs, job);
+    ep_live_touch_queue(jobs);
+  }
+  job->dropped = !queued;
+  job->storing = false;
+  pthread_cond_broadcast(&jobs->stored);
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_supervisor_kick(jobs->supervisor); /* it runs, or may have held up those behind it */
+  if (!queued) return;
+  ep_open_logs_release(&jobs->logs, job->log); /* of a start that was refused */
+  ep_data_dir_discard(jobs->data_dir, "jobs", id, NULL);
+  ep_live_destroy(job);
+  ep_live_announce_queue(jobs);
+}
+
+static void text_hash(const char *text, size_t bytes, uint8_t out[EP_STORE_HASH_BYTES]) {
+  crypto_hash_sha256(out, (const unsigned char *)text, bytes);
+}
+
+/* Stores a checked spec and queues it. EP_CONFLICT when the key was used in the meantime. */
+static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed,
+                           const uint8_t *key_hash, const uint8_t *body_hash, char id[EP_ID_BYTES],
+                           ep_problem *problem) {
+  ep_job_row row;
+  ep_expectations expected;
+  ep_error error = {0};
+  if (row_fill(jobs, checked, &row, &expected, &error) != EP_OK)
+    return ep_problem_from_error(problem, &error);
+  ep_live_job *job = ep_live_create(&row);
+  if (!job || !(job->row.spec = strdup(row.spec))) {
+    ep_live_destroy(job);
+    return ep_problem_fail_memory(problem);
+  }
+  job->expected = expected;
+  snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
+  ep_status status = ep_job_files_create(jobs->data_dir, &row, &error);
+  if (status == EP_OK) status = ep_job_queued_write(jobs->data_dir, &row, &error);
+  if (status != EP_OK) ep_problem_from_error(problem, &error);
+  if (status == EP_OK) status = job_enter(jobs, job, placed, problem);
+  if (status != EP_OK) {
+    ep_data_dir_discard(jobs->data_dir, "jobs", row.id, NULL);
+    ep_live_destroy(job);
+    return status;
+  }
+  status = ep_store_job_insert(jobs->store, &row, key_hash, body_hash, &error);
+  if (status != EP_OK) {
+    job_withdraw(jobs, job);
+    return status == EP_CONFLICT ? status : ep_problem_from_error(problem, &error);
+  }
+  checked->pinned = false; /* the pins are the live job's now */
+  checked->init_pin[0] = 0;
+  snprintf(id, EP_ID_BYTES, "%s", row.id);
+  if (strcmp(row.requested_device, "auto") == 0)
+    ep_calibrations_note_submit(&jobs->calibrations, expected.program);
+  ep_metrics_add(EP_COUNTER_JOBS_SUBMITTED, 1);
+  job_stored(jobs, job); /* which may end at once */
+  return EP_OK;
+}
+
+/* The job of an earlier submission with this key: EP_NOT_FOUND when there is none. */
+static ep_status repetition_find(ep_jobs *jobs, const uint8_t *key_hash, const uint8_t *body_hash,
+                                 char id[EP_ID_BYTES], ep_problem *problem) {
+  uint8_t before[EP_STORE_HASH_BYTES];
+  ep_error error = {0};
+  ep_status status = ep_store_job_by_key(jobs->store, key_hash, id, before, &error);
+  if (status == EP_NOT_FOUND) return status;
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  if (memcmp(before, body_hash, sizeof before) == 0) return EP_OK;
+  return ep_problem_set(problem, EP_INVALID,
+                        "this Idempotency-Key was used with another body, for job %s", id);
+}
+
+ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *idempotency_key,
+                         char id[EP_ID_BYTES], bool *repeated, ep_problem *problem) {
+  uint8_t key_hash[EP_STORE_HASH_BYTES], body_hash[EP_STORE_HASH_BYTES];
+  bool keyed = idempotency_key != NULL;
+  *repeated = false;
+  if (keyed) {
+    text_hash(idempotency_key, strlen(idempotency_key), key_hash);
+    text_hash(json, bytes, body_hash);
+    ep_status status = repetition_find(jobs, key_hash, body_hash, id, problem);
+    *repeated = status == EP_OK;
+    if (status != EP_NOT_FOUND) return status;
+  }
+  ep_checked_spec checked = {0};
+  bool placed = false;
+  ep_status status = ep_spec_check(jobs, json, bytes, &checked, problem);
+  if (status == EP_OK) status = place_take(jobs, &placed, problem);
+  if (status == EP_OK)
+    status = job_store(jobs, &checked, &placed, keyed ? key_hash : NULL, keyed ? body_hash : NULL,
+                       id, problem);
+  if (placed) place_give_back(jobs);
+  ep_checked_spec_deinit(jobs, &checked);
+  if (status == EP_CONFLICT && keyed) { /* the same key, at the same time */
+    status = repetition_find(jobs, key_hash, body_hash, id, problem);
+    *repeated = status == EP_OK;
+    if (status == EP_NOT_FOUND)
+      status = ep_problem_set(problem, EP_CONFLICT, "the job of that Idempotency-Key has gone");
+  }
+  return status;
+}

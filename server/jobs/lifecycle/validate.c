@@ -1,0 +1,40 @@
+#include <stdlib.h>
+
+#include "server/jobs/lifecycle/check.h"
+
+ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
+                           ep_problem *problem) {
+  *text = NULL;
+  ep_checked_spec checked = {0};
+  ep_error error = {0};
+  ep_estimate estimates[EP_LIMIT_DEVICES];
+  int count = 0;
+  ep_layer_view *layers = NULL;
+  ep_status status = ep_spec_check(jobs, json, bytes, &checked, problem);
+  if (status == EP_OK) {
+    layers = calloc((size_t)checked.spec->layers_count + 1, sizeof *layers);
+    if (!layers) status = ep_problem_fail_memory(problem);
+  }
+  if (status == EP_OK && ep_estimate_devices(&jobs->calibrations, checked.plan, checked.spec,
+                                             estimates, &count, &error) != EP_OK)
+    status = ep_problem_from_error(problem, &error);
+  if (status == EP_OK) {
+    ep_plan_layers(checked.plan, layers);
+    ep_validation_view view = {.spec = checked.text,
+                               .layers = layers,
+                               .layers_count = checked.spec->layers_count,
+                               .parameters = checked.plan->parameters,
+                               .bytes = checked.plan->bytes,
+                               .operations = checked.plan->operations,
+                               .train_rows = checked.plan->shape.train_rows,
+                               .validation_rows = checked.plan->shape.validation_rows,
+                               .test_rows = checked.plan->shape.test_rows,
+                               .estimates = estimates,
+                               .estimates_count = count};
+    *text = ep_validation_format(&view);
+    if (!*text) status = ep_problem_fail_memory(problem);
+  }
+  free(layers);
+  ep_checked_spec_deinit(jobs, &checked);
+  return status;
+}

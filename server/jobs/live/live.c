@@ -1,0 +1,115 @@
+#include "server/jobs/live/live.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* FNV-1a, 64 bits (Fowler, Noll, Vo). */
+uint64_t ep_live_key(const char *id) {
+  uint64_t hash = UINT64_C(14695981039346656037);
+  for (; *id != 0; id++) hash = (hash ^ (uint8_t)*id) * UINT64_C(1099511628211);
+  return hash & ~UINT64_C(1);
+}
+
+uint64_t ep_live_tick(ep_jobs *jobs) {
+  return atomic_fetch_add(&jobs->clock, 1) + 1;
+}
+
+static ep_live_job **bucket_of(ep_jobs *jobs, const char *id) {
+  return &jobs->buckets[(ep_live_key(id) >> 20) % EP_JOBS_BUCKETS];
+}
+
+ep_live_job *ep_live_find(ep_jobs *jobs, const char *id) {
+  ep_live_job *job = *bucket_of(jobs, id);
+  while (job && strcmp(job->row.id, id) != 0) job = job->next;
+  return job;
+}
+
+ep_live_job *ep_live_find_stored(ep_jobs *jobs, const char *id) {
+  ep_live_job *job;
+  while ((job = ep_live_find(jobs, id)) && job->storing)
+    pthread_cond_wait(&jobs->stored, &jobs->mutex);
+  return job;
+}
+
+bool ep_live_is(ep_jobs *jobs, const char *id) {
+  pthread_mutex_lock(&jobs->mutex);
+  const ep_live_job *job = ep_live_find_stored(jobs, id);
+  bool live = job && !job->row_ended && !job->dropped;
+  pthread_mutex_unlock(&jobs->mutex);
+  return live;
+}
+
+bool ep_live_is_shown(const ep_live_job *job) {
+  return !job->storing && !job->dropped;
+}
+
+void ep_live_add(ep_jobs *jobs, ep_live_job *job) {
+  ep_live_job **bucket = bucket_of(jobs, job->row.id);
+  job->next = *bucket;
+  *bucket = job;
+}
+
+void ep_live_remove(ep_jobs *jobs, ep_live_job *job) {
+  ep_live_job **link = bucket_of(jobs, job->row.id);
+  while (*link != job) link = &(*link)->next;
+  *link = job->next;
+}
+
+ep_live_job *ep_live_create(const ep_job_row *row) {
+  ep_live_job *job = calloc(1, sizeof *job);
+  if (!job) return NULL;
+  job->row = *row;
+  job->row.name = job->row.spec = job->row.tags = job->row.result = NULL;
+  job->name = strdup(row->name ? row->name : "");
+  job->eta_seconds = __builtin_nan("");
+  memcpy(job->entry.id, row->id, sizeof job->entry.id);
+  job->entry.priority = row->priority;
+  if (!job->name) {
+    free(job);
+    return NULL;
+  }
+  return job;
+}
+
+void ep_live_destroy(ep_live_job *job) {
+  if (!job) return;
+  ep_job_row_deinit(&job->row);
+  free(job->name);
+  free(job);
+}
+
+void ep_live_touch_queue(ep_jobs *jobs) {
+  jobs->queue_version = ep_live_tick(jobs);
+}
+
+void ep_live_touch(ep_jobs *jobs, ep_live_job *job) {
+  job->row.version = ep_live_tick(jobs);
+}
+
+bool ep_live_enqueue(ep_jobs *jobs, ep_live_job *job, bool again) {
+  job->entry.again = again;
+  /* Room for those that run, too: they may come back, and need no memory then. */
+  if (!ep_queue_reserve(&jobs->queue, jobs->queue.count + 1 + jobs->running)) return false;
+  ep_queue_add(&jobs->queue, &job->entry);
+  job->row.state = EP_STATE_QUEUED;
+  ep_live_touch(jobs, job);
+  ep_live_touch_queue(jobs);
+  return true;
+}
+
+/* A queued job is shown with its position, so a change of the queue is a change of the job. */
+uint64_t ep_live_version(const ep_jobs *jobs, const ep_live_job *job) {
+  uint64_t version = job->ending ? job->version_before : job->row.version;
+  bool queued = !job->ending && job->row.state == EP_STATE_QUEUED;
+  if (queued && jobs->queue_version > version) version = jobs->queue_version;
+  return job->labelled > version ? job->labelled : version;
+}
+
+void ep_live_announce(ep_jobs *jobs, const char *id) {
+  if (ep_subscribers_mark(&jobs->watches, ~UINT64_C(1), ep_live_key(id)))
+    ep_supervisor_kick(jobs->supervisor);
+}
+
+void ep_live_announce_queue(ep_jobs *jobs) {
+  if (ep_subscribers_mark(&jobs->watches, 1, 1)) ep_supervisor_kick(jobs->supervisor);
+}

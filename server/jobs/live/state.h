@@ -1,0 +1,97 @@
+/* state.h: struct ep_jobs and its live jobs, for the rooms of server/jobs.
+ *
+ * A job is *live* from its submission until it ended: a struct in memory, found by its id. A job
+ * that ended is a row of the store alone. A live job that is running, or ending, belongs to one
+ * thread, which alone changes it: the supervisor's, or the one that cancelled it while it was
+ * queued. Others read it under the mutex.
+ *
+ * A job is queued while its row is still being written to the disk, so that a worker may begin it
+ * in the meantime. Whoever shows, changes or ends such a job waits for the row:
+ * ep_live_find_stored.
+ *
+ * After a crash the row is what is true, but for a first start: there it is the log's last line
+ * (lifecycle/recover.c). A job's end is written to its row first, with the result, then appended to
+ * its log. Where the line is missing it is made from the row (files/events.h), so there is always
+ * exactly one end, which agrees with the row. */
+#ifndef EP_SERVER_JOBS_LIVE_STATE_H
+#define EP_SERVER_JOBS_LIVE_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "server/datasets/datasets.h"
+#include "server/events/open_logs.h"
+#include "server/events/subscribers.h"
+#include "server/jobs/jobs.h"
+#include "server/jobs/placement/estimate.h"
+#include "server/jobs/placement/queue.h"
+#include "server/store/store.h"
+#include "server/workers/calibrations.h"
+#include "server/workers/supervisor.h"
+
+enum { EP_JOBS_BUCKETS = 4096, EP_JOBS_DEATHS_MAX = 3 };
+
+typedef struct ep_live_job {
+  struct ep_live_job *next;        /* in its bucket */
+  struct ep_live_job *next_ending; /* in ep_jobs.ending */
+  ep_job_row
+      row;    /* name and tags are NULL, priority is not kept up; spec: owned from the submission
+                 until a worker has it or the row is stored; result: owned once it is ending */
+  char *name; /* owned; this, labels_version and entry.priority may change at any time: PATCH */
+  int64_t labels_version; /* 0 = as they were when the job came to live */
+  uint64_t labelled;      /* version of the job at the last such change; 0 = none */
+  ep_queue_entry entry;
+  bool storing;          /* its row is not on disk yet: it may run, but is not shown */
+  bool dropped;          /* its row could not be stored: an attempt that runs ends for nothing */
+  bool begun;            /* this attempt's start is in the row; else none of it was shown */
+  bool cancelled;        /* while running: it is to end */
+  bool stranded;         /* queued, and no device that is there may run it */
+  bool ending;           /* its end is known and being written */
+  bool row_ended;        /* the row has the end: live for its thread alone, ended for all others */
+  ep_state state_before; /* while ending: what is still shown */
+  uint64_t version_before; /* and its version */
+  int64_t epoch;
+  double eta_seconds;
+  ep_event_log *log;            /* retained while running or ending */
+  char cause[EP_MESSAGE_BYTES]; /* why it starts again; "" = it does not */
+  int deaths;                   /* of its workers, in a row without a new highest epoch */
+  int deaths_unbegun;           /* of workers that had not begun it, in a row */
+  int64_t epoch_at_death;       /* the highest before the last one */
+  ep_expectations expected;
+  char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
+} ep_live_job;
+
+struct ep_jobs {
+  char *data_dir;    /* owned, absolute */
+  char *worker_path; /* owned */
+  int workers_most;  /* there are never more at once, of all devices */
+  int lock_fd;
+  int64_t max_queued;
+  ep_store *store;
+  ep_supervisor *supervisor;
+  ep_calibrations calibrations; /* once the supervisor is there */
+  ep_open_logs logs;
+  ep_contents contents;
+  ep_datasets datasets;
+  ep_subscribers watches; /* by ep_live_key, whose lowest bit is set for a queued job */
+  atomic_ullong clock;    /* versions: microseconds at the start, then counted up */
+
+  /* The supervisor's thread alone. */
+  int64_t retry_us;       /* when an end that could not be written is tried again */
+  bool refused;           /* something could not be stored: try again */
+  ep_device_list devices; /* a copy, a moment old */
+  int lost_seen;          /* lost devices when stranded jobs were last looked for; -1 = never */
+
+  /* Guards what follows. It is held together with no other mutex, and not while the disk, the store
+   * or the supervisor is called. */
+  pthread_mutex_t mutex;
+  pthread_cond_t stored; /* a job is no longer `storing` */
+  ep_live_job *buckets[EP_JOBS_BUCKETS];
+  ep_queue queue;
+  int64_t running, submitting;
+  uint64_t queue_version;
+  uint64_t ends;       /* counts the jobs that ended, for readers of rows and memory */
+  ep_live_job *ending; /* whose end could not be written yet */
+};
+
+#endif

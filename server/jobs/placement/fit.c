@@ -1,0 +1,54 @@
+#include "server/jobs/placement/fit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool ep_fit_requested(const char *requested_device, const char *device) {
+  if (strcmp(requested_device, "auto") == 0 || strcmp(requested_device, device) == 0) return true;
+  return strcmp(requested_device, "cuda") == 0 && ep_device_is_cuda(device);
+}
+
+static bool kind_alive(const ep_device_list *devices, bool cuda) {
+  for (int i = 0; i < devices->count; i++)
+    if (ep_device_is_cuda(devices->device[i].info.id) == cuda &&
+        devices->device[i].state != EP_DEVICE_LOST)
+      return true;
+  return false;
+}
+
+/* `auto`: of the kinds of device that are there, the one that the estimates say is faster. */
+static bool auto_fits(const ep_job_row *row, const char *device, const ep_device_list *devices) {
+  bool cuda = ep_device_is_cuda(device);
+  if (!kind_alive(devices, !cuda)) return true;
+  bool cuda_faster = row->seconds_cuda < row->seconds_cpu;
+  return cuda == cuda_faster;
+}
+
+bool ep_fit_job(const ep_job_row *row, const char *device, const ep_device_list *devices) {
+  if (row->device[0] != 0) { /* of the first start */
+    const ep_device_status *first = ep_device_list_find(devices, row->device);
+    if (first && first->state != EP_DEVICE_LOST) return strcmp(row->device, device) == 0;
+  }
+  if (strcmp(row->requested_device, "auto") == 0) return auto_fits(row, device, devices);
+  return ep_fit_requested(row->requested_device, device);
+}
+
+bool ep_fit_any(const ep_job_row *row, const ep_device_list *devices) {
+  for (int i = 0; i < devices->count; i++)
+    if (devices->device[i].state != EP_DEVICE_LOST &&
+        ep_fit_job(row, devices->device[i].info.id, devices))
+      return true;
+  return false;
+}
+
+int ep_fit_cores(const ep_job_row *row, const char *device) {
+  if (ep_device_is_cuda(device)) return 1;
+  return row->cores > 0 ? row->cores : EP_LIMIT_CPU_JOBS;
+}
+
+void ep_fit_none_text(const char *requested_device, char text[EP_MESSAGE_BYTES]) {
+  snprintf(text, EP_MESSAGE_BYTES,
+           "there is no device for this job now: it asks for \"%s\"; it waits until there is one, "
+           "or until it is cancelled",
+           requested_device);
+}

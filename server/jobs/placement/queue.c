@@ -1,0 +1,73 @@
+#include "server/jobs/placement/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void ep_queue_deinit(ep_queue *queue) {
+  free(queue->entries);
+  *queue = (ep_queue){0};
+}
+
+/* Less than 0 when `a` starts before `b`. There is one owner so far: between owners the comparison
+ * would stand after the priority. Ids grow with time, so they are the age. */
+static int entry_compare(const ep_queue_entry *a, const ep_queue_entry *b) {
+  if (a->again != b->again) return a->again ? -1 : 1;
+  if (a->priority != b->priority) return a->priority > b->priority ? -1 : 1;
+  return strcmp(a->id, b->id);
+}
+
+/* The first position whose entry does not start before `entry`. */
+static int64_t position_find(const ep_queue *queue, const ep_queue_entry *entry) {
+  int64_t low = 0, high = queue->count;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (entry_compare(&queue->entries[middle], entry) < 0) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+bool ep_queue_reserve(ep_queue *queue, int64_t entries) {
+  if (entries <= queue->capacity) return true;
+  int64_t capacity = queue->capacity == 0 ? 64 : queue->capacity * 2;
+  if (capacity < entries) capacity = entries;
+  ep_queue_entry *grown = realloc(queue->entries, (size_t)capacity * sizeof *grown);
+  if (!grown) return false;
+  queue->entries = grown;
+  queue->capacity = capacity;
+  return true;
+}
+
+bool ep_queue_add(ep_queue *queue, const ep_queue_entry *entry) {
+  if (!ep_queue_reserve(queue, queue->count + 1)) return false;
+  int64_t position = position_find(queue, entry);
+  ep_queue_entry *slot = &queue->entries[position];
+  memmove(slot + 1, slot, (size_t)(queue->count - position) * sizeof *slot);
+  *slot = *entry;
+  queue->count++;
+  return true;
+}
+
+int64_t ep_queue_position(const ep_queue *queue, const ep_queue_entry *entry) {
+  int64_t position = position_find(queue, entry);
+  if (position == queue->count || entry_compare(&queue->entries[position], entry) != 0) return -1;
+  return position;
+}
+
+bool ep_queue_remove(ep_queue *queue, const ep_queue_entry *entry) {
+  int64_t position = ep_queue_position(queue, entry);
+  if (position < 0) return false;
+  ep_queue_entry *slot = &queue->entries[position];
+  memmove(slot, slot + 1, (size_t)(queue->count - position - 1) * sizeof *slot);
+  queue->count--;
+  return true;
+}
+
+bool ep_queue_reorder(ep_queue *queue, ep_queue_entry *entry, int priority) {
+  bool queued = ep_queue_remove(queue, entry);
+  entry->priority = priority;
+  return queued && ep_queue_add(queue, entry); /* it left room: no memory is needed */
+}

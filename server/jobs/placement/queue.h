@@ -1,0 +1,39 @@
+/* queue.h: the order in which jobs start: first those that a death had interrupted, then by
+ * priority, then by age.
+ *
+ * Not thread-safe: ep_jobs.mutex guards it. One sorted array of plain entries: 10,000 queued jobs
+ * take 480 KB, and bisection finds a position. */
+#ifndef EP_SERVER_JOBS_PLACEMENT_QUEUE_H
+#define EP_SERVER_JOBS_PLACEMENT_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/names.h"
+
+typedef struct {
+  char id[EP_ID_BYTES];
+  int priority; /* higher goes first */
+  bool again;   /* it was running before: goes first */
+} ep_queue_entry;
+
+typedef struct {
+  ep_queue_entry *entries; /* [count], the next one first; owned */
+  int64_t count, capacity;
+} ep_queue; /* starts as {0} */
+
+void ep_queue_deinit(ep_queue *queue);
+
+/* Makes room for so many entries in all; false: memory is short. */
+bool ep_queue_reserve(ep_queue *queue, int64_t entries);
+bool ep_queue_add(ep_queue *queue, const ep_queue_entry *entry); /* false: memory is short */
+
+/* The entry's position: 0 = next, -1 = not in the queue. */
+int64_t ep_queue_position(const ep_queue *queue, const ep_queue_entry *entry);
+
+/* Gives a queued entry another priority, and so another position; false: it is not queued. */
+bool ep_queue_reorder(ep_queue *queue, ep_queue_entry *entry, int priority);
+
+bool ep_queue_remove(ep_queue *queue, const ep_queue_entry *entry); /* false: it is not queued */
+
+#endif

@@ -1,0 +1,22 @@
+#include <stdio.h>
+
+#include "server/jobs/live/live.h"
+#include "server/process/data_dir.h"
+#include "server/process/id.h"
+
+ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
+                       size_t path_bytes, ep_error *error) {
+  char found[EP_PATH_BYTES];
+  if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
+  if (ep_live_is(jobs, id))
+    return ep_fail(error, EP_CONFLICT, "job %s has not ended, so it has no %s yet", id, file);
+  if (!ep_store_job_exists(jobs->store, id))
+    return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
+  ep_status status = ep_path_join(found, error, jobs->data_dir, "jobs", id, file, NULL);
+  if (status != EP_OK) return status;
+  if (!ep_data_dir_exists(found))
+    return ep_fail(error, EP_NOT_FOUND, "job %s ended without %s", id, file);
+  if (snprintf(path, path_bytes, "%s", found) >= (int)path_bytes)
+    return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", file);
+  return EP_OK;
+}

@@ -1,0 +1,109 @@
+#include "server/jobs/models.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/weights/weights.h"
+#include "server/jobs/live/live.h"
+#include "server/process/clock.h"
+#include "server/process/data_dir.h"
+#include "server/process/id.h"
+#include "server/store/models.h"
+
+/* How a class is made of the outputs. With a binary loss and several outputs a row has no one
+ * class. */
+static ep_decision decision_of(ep_loss_type loss, int64_t outputs) {
+  if (ep_loss_takes_classes(loss)) return EP_DECISION_GREATEST;
+  if (!ep_loss_is_classifier(loss) || outputs != 1) return EP_DECISION_NONE;
+  return loss == EP_LOSS_BCE ? EP_DECISION_HALF : EP_DECISION_POSITIVE;
+}
+
+static void plan_describe(const ep_plan *plan, ep_model *model) {
+  ep_shape row = plan->program.stored;
+  bool image = row.height * row.width > 1;
+  model->row_dimensions = image ? 3 : 1;
+  model->row[0] = row.channels;
+  model->row[1] = row.height;
+  model->row[2] = row.width;
+  model->outputs = plan->program.out_features;
+  model->decision = decision_of(plan->program.loss, model->outputs);
+}
+
+/* The plan of the training that wrote the weights, from the notes in their file. The caller
+ * destroys it. */
+static ep_status plan_read(const char *weights, ep_plan **out, ep_error *error) {
+  char *text = NULL;
+  ep_job_spec *spec = NULL;
+  ep_data_shape shape;
+  *out = NULL;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  ep_status status = ep_weights_read_spec(weights, &text, error);
+  if (status == EP_OK) status = ep_weights_read_shape(weights, &shape, error);
+  if (status == EP_OK && (ep_job_spec_parse(text, strlen(text), &spec, problem) != EP_OK ||
+                          ep_plan_create(spec, &shape, out, problem) != EP_OK))
+    status = ep_fail(error, problem->status, "%.400s", problem->detail);
+  ep_job_spec_destroy(spec);
+  free(text);
+  free(problem);
+  return status;
+}
+
+/* The inputs and outputs of the job's weights. The job is pinned. */
+static ep_status job_describe(ep_jobs *jobs, ep_model *model, ep_error *error) {
+  char weights[EP_PATH_BYTES];
+  ep_job_row row;
+  ep_plan *plan = NULL;
+  ep_error inner = {0};
+  if (!ep_id_valid(model->job) || ep_store_job_get(jobs->store, model->job, &row, NULL) != EP_OK)
+    return ep_fail_at(error, EP_NOT_FOUND, "/job", "there is no job %.60s", model->job);
+  ep_state state = row.state;
+  ep_job_row_deinit(&row);
+  if (state == EP_STATE_FAILED)
+    return ep_fail_at(error, EP_CONFLICT, "/job", "job %s failed: it has no weights to publish",
+                      model->job);
+  ep_status status =
+      ep_jobs_file(jobs, model->job, EP_WEIGHTS_FILE, weights, sizeof weights, &inner);
+  if (status == EP_OK) status = plan_read(weights, &plan, &inner);
+  if (status == EP_OK) plan_describe(plan, model);
+  ep_plan_destroy(plan);
+  if (status == EP_OK) return EP_OK;
+  if (status == EP_NO_MEMORY || status == EP_IO)
+    return ep_fail(error, status, "%.400s", inner.message);
+  return ep_fail_at(error, EP_CONFLICT, "/job", "job %s cannot be published: %.400s", model->job,
+                    inner.message);
+}
+
+ep_status ep_models_put(ep_jobs *jobs, const char *name, const char *job, bool *created,
+                        ep_error *error) {
+  ep_model model = {.published_us = ep_clock_utc_us()};
+  snprintf(model.name, sizeof model.name, "%s", name);
+  snprintf(model.job, sizeof model.job, "%s", job);
+  *created = false;
+  /* The job cannot be deleted until the model is stored. */
+  if (!ep_pins_add(&jobs->contents.pins, model.job)) return ep_fail_memory(error);
+  ep_status status = job_describe(jobs, &model, error);
+  if (status == EP_OK) status = ep_store_model_put(jobs->store, &model, created, error);
+  ep_pins_remove(&jobs->contents.pins, model.job);
+  return status;
+}
+
+ep_status ep_models_get(ep_jobs *jobs, const char *name, ep_model *out, ep_error *error) {
+  return ep_store_model_get(jobs->store, name, out, error);
+}
+
+ep_status ep_models_delete(ep_jobs *jobs, const char *name, ep_error *error) {
+  return ep_store_model_delete(jobs->store, name, error);
+}
+
+ep_status ep_models_list(ep_jobs *jobs, char **text, ep_error *error) {
+  ep_model *models = NULL;
+  int64_t count = 0;
+  *text = NULL;
+  ep_status status = ep_store_model_list(jobs->store, &models, &count, error);
+  if (status != EP_OK) return status;
+  *text = ep_models_format(models, count);
+  free(models);
+  return *text ? EP_OK : ep_fail_memory(error);
+}

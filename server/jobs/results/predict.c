@@ -1,0 +1,57 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/jobs/live/live.h"
+#include "server/process/data_dir.h"
+
+enum { PREDICT_MS = 60000 };
+
+typedef struct {
+  ep_jobs_predicted *done;
+  void *context;
+} prediction; /* a request on its way; freed by prediction_done */
+
+static void prediction_done(void *context, const ep_reply *reply, const ep_error *error) {
+  prediction *request = context;
+  if (reply) {
+    request->done(request->context, reply->output, reply->rows, reply->columns, NULL);
+  } else {
+    request->done(request->context, NULL, 0, 0, error);
+  }
+  free(request);
+}
+
+static ep_status size_check(int64_t rows, int64_t columns, ep_error *error) {
+  int64_t bytes = 0;
+  if (rows < 1 || columns < 1) return ep_fail_at(error, EP_INVALID, "/x", "there are no rows");
+  if (rows > EP_LIMIT_PREDICT_ROWS || __builtin_mul_overflow(rows, columns, &bytes) ||
+      __builtin_mul_overflow(bytes, (int64_t)sizeof(double), &bytes) ||
+      bytes > EP_LIMIT_PREDICT_BYTES)
+    return ep_fail_at(error, EP_TOO_LARGE, "/x", "at most %d rows and %d numbers at once",
+                      EP_LIMIT_PREDICT_ROWS, EP_LIMIT_PREDICT_BYTES / (int)sizeof(double));
+  return EP_OK;
+}
+
+ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_t rows,
+                          int64_t columns, ep_jobs_predicted *done, void *context,
+                          ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_job_row row;
+  ep_status status = ep_jobs_file(jobs, id, EP_WEIGHTS_FILE, path, sizeof path, error);
+  if (status == EP_OK) status = size_check(rows, columns, error);
+  if (status == EP_OK) status = ep_store_job_get(jobs->store, id, &row, error);
+  if (status != EP_OK) return status;
+  ep_job_row_deinit(&row);
+  prediction *request = malloc(sizeof *request);
+  if (!request) return ep_fail_memory(error);
+  *request = (prediction){done, context};
+  ep_command command = {.kind = EP_COMMAND_PREDICT,
+                        .x = (double *)x, /* lent: only encoded here */
+                        .rows = rows,
+                        .columns = columns};
+  snprintf(command.job, sizeof command.job, "%s", id);
+  status = ep_supervisor_request(jobs->supervisor, row.device, false, &command, PREDICT_MS,
+                                 prediction_done, request, error);
+  if (status != EP_OK) free(request);
+  return status;
+}

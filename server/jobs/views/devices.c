@@ -1,0 +1,50 @@
+#include <stdlib.h>
+
+#include "api/responses/devices.h"
+#include "server/jobs/live/live.h"
+
+/* jobs: of all devices; this one's are written from *used on. */
+static ep_device_view device_view(const ep_device_list *list, int device, const char **jobs,
+                                  int *used) {
+  const ep_device_status *status = &list->device[device];
+  ep_device_view view = {.info = status->info,
+                         .state = ep_device_state_name(status->state),
+                         .jobs = jobs + *used,
+                         .cores = status->cores,
+                         .restarts = status->restarts};
+  for (int i = 0; i < list->workers_count; i++) {
+    const ep_worker_status *worker = &list->worker[i];
+    if (worker->device != device) continue;
+    if (view.pid == 0) view.pid = worker->pid;
+    if (worker->job[0] != 0) jobs[(*used)++] = worker->job;
+  }
+  view.jobs_count = (int)(jobs + *used - view.jobs);
+  return view;
+}
+
+/* Takes out jobs whose rows are not stored. */
+static void unshown_clear(ep_jobs *jobs, ep_device_list *list) {
+  pthread_mutex_lock(&jobs->mutex);
+  for (int i = 0; i < list->workers_count; i++) {
+    const ep_live_job *job = ep_live_find(jobs, list->worker[i].job);
+    if (!job || !ep_live_is_shown(job)) list->worker[i].job[0] = 0;
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+}
+
+ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error) {
+  *text = NULL;
+  ep_device_list *devices = malloc(sizeof *devices);
+  ep_device_view *views = calloc(EP_LIMIT_DEVICES, sizeof *views);
+  const char *ids[EP_LIMIT_WORKERS];
+  int used = 0;
+  if (devices && views) {
+    ep_supervisor_get_devices(jobs->supervisor, devices);
+    unshown_clear(jobs, devices);
+    for (int i = 0; i < devices->count; i++) views[i] = device_view(devices, i, ids, &used);
+    *text = ep_devices_format(views, devices->count);
+  }
+  free(views);
+  free(devices);
+  return *text ? EP_OK : ep_fail_memory(error);
+}

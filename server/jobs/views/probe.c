@@ -1,0 +1,82 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/jobs/live/live.h"
+
+/* Of all devices: done with the last reply. */
+typedef struct {
+  pthread_mutex_t mutex; /* guards what follows */
+  int left;
+  ep_error error; /* the first; status EP_OK = none */
+  ep_jobs_ready *done;
+  void *context;
+} probe;
+
+typedef struct {
+  probe *whole;
+  char device[EP_DEVICE_ID_BYTES];
+} device_probe;
+
+/* One of `left` is over: the last one calls `done` and frees the whole. */
+static void probe_count(probe *whole, const char *device, const ep_error *error) {
+  pthread_mutex_lock(&whole->mutex);
+  if (error && whole->error.status == EP_OK)
+    ep_fail(&whole->error, EP_UNAVAILABLE, "device %s: %.400s", device, error->message);
+  bool last = --whole->left == 0;
+  pthread_mutex_unlock(&whole->mutex);
+  if (!last) return;
+  whole->done(whole->context, whole->error.status != EP_OK ? &whole->error : NULL);
+  pthread_mutex_destroy(&whole->mutex);
+  free(whole);
+}
+
+static void probe_done(void *context, const ep_reply *reply, const ep_error *error) {
+  device_probe *request = context;
+  (void)reply;
+  probe_count(request->whole, request->device, error);
+  free(request);
+}
+
+static void device_request(ep_jobs *jobs, probe *whole, const ep_device_status *device,
+                           int timeout_ms) {
+  ep_error error = {0};
+  ep_command command = {.kind = EP_COMMAND_PROBE};
+  device_probe *request = malloc(sizeof *request);
+  ep_status status = EP_OK;
+  if (!request) {
+    status = ep_fail_memory(&error);
+  } else if (device->state != EP_DEVICE_IDLE && device->state != EP_DEVICE_BUSY) {
+    status = ep_fail(&error, EP_UNAVAILABLE, "it is %s", ep_device_state_name(device->state));
+  } else {
+    request->whole = whole;
+    memcpy(request->device, device->info.id, sizeof request->device);
+    status = ep_supervisor_request(jobs->supervisor, device->info.id, true, &command, timeout_ms,
+                                   probe_done, request, &error);
+  }
+  if (status == EP_OK) return;
+  free(request);
+  probe_count(whole, device->info.id, &error);
+}
+
+void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context) {
+  ep_error error = {0};
+  ep_device_list *devices = malloc(sizeof *devices);
+  probe *whole = calloc(1, sizeof *whole);
+  if (!devices || !whole) {
+    free(devices);
+    free(whole);
+    ep_fail_memory(&error);
+    done(context, &error);
+    return;
+  }
+  ep_supervisor_get_devices(jobs->supervisor, devices);
+  pthread_mutex_init(&whole->mutex, NULL);
+  whole->left =
+      devices->count + 1; /* one for this function, so that the end does not come too early */
+  whole->done = done;
+  whole->context = context;
+  for (int i = 0; i < devices->count; i++)
+    device_request(jobs, whole, &devices->device[i], timeout_ms);
+  free(devices);
+  probe_count(whole, "", NULL);
+}

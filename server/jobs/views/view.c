@@ -1,0 +1,163 @@
+#include "server/jobs/views/view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/jobs/live/live.h"
+#include "server/jobs/placement/fit.h"
+
+void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
+  *view = (ep_live_view){.position = -1};
+  pthread_mutex_lock(&jobs->mutex);
+  const ep_live_job *job = ep_live_find(jobs, id);
+  if (job && !job->row_ended) {
+    view->live = true;
+    view->state = job->ending ? job->state_before : job->row.state;
+    view->version = ep_live_version(jobs, job);
+    if (view->state == EP_STATE_QUEUED && !job->ending)
+      view->position = ep_queue_position(&jobs->queue, &job->entry);
+    view->stranded = job->stranded && view->state == EP_STATE_QUEUED;
+    view->epoch = job->epoch;
+    view->eta_seconds = job->eta_seconds;
+    view->attempt = job->row.attempt;
+    view->started_us = job->row.started_us;
+    memcpy(view->device, job->row.device, sizeof view->device);
+    memcpy(view->executor, job->row.executor, sizeof view->executor);
+  }
+  pthread_mutex_unlock(&jobs->mutex);
+}
+
+static const char *text_or_null(const char *text) {
+  return text[0] != 0 ? text : NULL;
+}
+
+static void result_read(const ep_job_row *row, ep_job_view *view, ep_job_result *result) {
+  if (!row->result || ep_job_result_parse(row->result, result, NULL) != EP_OK) return;
+  view->result = result;
+  view->epoch = result->epochs_done;
+  if (!view->executor) view->executor = text_or_null(result->executor);
+  if (row->state != EP_STATE_FAILED) return;
+  view->error_status = result->status;
+  view->error_message = result->message[0] != 0 ? result->message : ep_status_text(result->status);
+  view->error_pointer = text_or_null(result->pointer);
+}
+
+/* Lays what memory knows over the row. */
+static void live_lay(const ep_live_view *live, ep_job_view *view) {
+  view->state = live->state;
+  view->device = text_or_null(live->device);
+  view->executor = text_or_null(live->executor);
+  view->epoch = live->epoch;
+  view->eta_seconds = live->eta_seconds;
+  view->started_us = live->started_us;
+  view->finished_us = 0;
+  view->attempt = live->attempt;
+}
+
+/* A row with what memory knows of it. The view points into the row, into the ep_live_view and into
+ * this struct; result is the caller's to deinit. */
+typedef struct {
+  ep_job_view view;
+  ep_job_result result;
+  char warning[EP_MESSAGE_BYTES];
+} job_shown;
+
+static void job_show(const ep_job_row *row, const ep_live_view *live, job_shown *out) {
+  *out = (job_shown){0};
+  if (live->stranded) ep_fit_none_text(row->requested_device, out->warning);
+  out->view = (ep_job_view){.id = row->id,
+                            .warning = live->stranded ? out->warning : NULL,
+                            .name = row->name,
+                            .tags = row->tags,
+                            .priority = row->priority,
+                            .state = row->state,
+                            .spec = row->spec,
+                            .device = text_or_null(row->device),
+                            .executor = text_or_null(row->executor),
+                            .epochs = row->epochs,
+                            .queue_position = live->position,
+                            .eta_seconds = 0,
+                            .queued_seconds = NAN,
+                            .parameters = row->parameters,
+                            .bytes = row->bytes,
+                            .seconds_cpu = row->seconds_cpu,
+                            .seconds_cuda = row->seconds_cuda,
+                            .created_us = row->created_us,
+                            .started_us = row->started_us,
+                            .finished_us = row->finished_us,
+                            .attempt = row->attempt};
+  ep_job_view *view = &out->view;
+  if (live->live)
+    live_lay(live, view);
+  else
+    result_read(row, view, &out->result);
+  int64_t left_queue_us = view->started_us != 0 ? view->started_us : view->finished_us;
+  if (left_queue_us != 0) view->queued_seconds = (double)(left_queue_us - row->created_us) / 1e6;
+}
+
+char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool summary) {
+  job_shown shown;
+  job_show(row, live, &shown);
+  char *text = summary ? ep_job_summary_format(&shown.view) : ep_job_format(&shown.view);
+  ep_job_result_deinit(&shown.result);
+  return text;
+}
+
+struct ep_job_copy {
+  ep_job_row row;
+  job_shown shown; /* points into the row */
+  uint64_t version;
+};
+
+ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error) {
+  ep_live_view live;
+  *out = NULL;
+  ep_job_copy *copy = calloc(1, sizeof *copy);
+  if (!copy) return ep_fail_memory(error);
+  /* Memory first: a job that ends in between is then shown as it was, not as a mixture. */
+  ep_live_view_read(jobs, id, &live);
+  ep_status status = ep_store_job_get(jobs->store, id, &copy->row, error);
+  if (status != EP_OK) {
+    free(copy);
+    return status;
+  }
+  job_show(&copy->row, &live, &copy->shown);
+  if (live.live) { /* `live` goes out of scope */
+    snprintf(copy->row.device, sizeof copy->row.device, "%s", live.device);
+    snprintf(copy->row.executor, sizeof copy->row.executor, "%s", live.executor);
+    copy->shown.view.device = text_or_null(copy->row.device);
+    copy->shown.view.executor = text_or_null(copy->row.executor);
+  }
+  copy->version = live.live ? live.version : copy->row.version;
+  *out = copy;
+  return EP_OK;
+}
+
+ep_status ep_jobs_get(ep_jobs *jobs, const char *id, char **text, uint64_t *version,
+                      ep_error *error) {
+  ep_job_copy *copy = NULL;
+  *text = NULL;
+  ep_status status = ep_jobs_copy(jobs, id, &copy, error);
+  if (status != EP_OK) return status;
+  *version = copy->version;
+  *text = ep_job_format(&copy->shown.view);
+  ep_job_copy_destroy(copy);
+  return *text ? EP_OK : ep_fail_memory(error);
+}
+
+uint64_t ep_job_copy_version(const ep_job_copy *copy) {
+  return copy->version;
+}
+
+const ep_job_view *ep_job_copy_view(const ep_job_copy *copy) {
+  return &copy->shown.view;
+}
+
+void ep_job_copy_destroy(ep_job_copy *copy) {
+  if (!copy) return;
+  ep_job_result_deinit(&copy->shown.result);
+  ep_job_row_deinit(&copy->row);
+  free(copy);
+}

@@ -1,0 +1,24 @@
+/* view.h: a job as it is shown: its row, and over it what memory knows of a live job. */
+#ifndef EP_SERVER_JOBS_VIEWS_VIEW_H
+#define EP_SERVER_JOBS_VIEWS_VIEW_H
+
+#include "server/jobs/live/state.h"
+
+/* Of a live job; for any other `live` is false. */
+typedef struct {
+  bool live, stranded;
+  ep_state state;
+  uint64_t version;
+  int64_t position, epoch, started_us;
+  double eta_seconds;
+  int attempt;
+  char device[EP_DEVICE_ID_BYTES], executor[EP_EXECUTOR_BYTES];
+} ep_live_view;
+
+void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view);
+
+/* The job as JSON text, the caller's; NULL: memory is short. summary: without spec and long
+ * metrics. */
+char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool summary);
+
+#endif

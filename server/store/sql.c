@@ -1,0 +1,89 @@
+#include "server/store/sql.h"
+
+#include "server/metrics/metrics.h"
+#include "server/process/log.h"
+
+const char *const EP_SQL_TEXTS[EP_SQL_COUNT] = {
+#define SQL_TEXT(code, sql) sql,
+    EP_SQL_TABLE(SQL_TEXT)
+#undef SQL_TEXT
+};
+
+ep_status ep_store_fail(ep_store *store, int code, ep_error *error) {
+  const char *text = store->database ? sqlite3_errmsg(store->database) : sqlite3_errstr(code);
+  ep_log(EP_LOG_ERROR, "the store failed: %s (SQLite %d)", text,
+         store->database ? sqlite3_extended_errcode(store->database) : code);
+  ep_metrics_add(EP_COUNTER_STORE_ERRORS, 1);
+  return ep_fail(error, (code & 0xff) == SQLITE_FULL ? EP_UNAVAILABLE : EP_IO,
+                 "the store failed: %s", text);
+}
+
+sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql) {
+  pthread_mutex_lock(&store->mutex);
+  return store->statements[sql];
+}
+
+void ep_store_unlock(ep_store *store, sqlite3_stmt *statement) {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  pthread_mutex_unlock(&store->mutex);
+}
+
+static int statement_run(ep_store *store, ep_sql sql) {
+  sqlite3_stmt *statement = store->statements[sql];
+  int code = sqlite3_step(statement);
+  sqlite3_reset(statement);
+  return code;
+}
+
+ep_status ep_store_sync(ep_store *store, bool wait, ep_error *error) {
+  const char *sql = wait ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL";
+  if (store->waits == wait) return EP_OK;
+  int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
+  if (code != SQLITE_OK) {
+    ep_store_fail(store, code, NULL);
+    return ep_fail(
+        error, EP_UNAVAILABLE,
+        "the store refuses \"%s\", without which nothing can be promised: try again, and "
+        "when it does not pass start epochd anew",
+        sql);
+  }
+  store->waits = wait;
+  return EP_OK;
+}
+
+static ep_status transaction_run(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
+  int code = statement_run(store, EP_SQL_BEGIN);
+  if (code != SQLITE_DONE) return ep_store_fail(store, code, error);
+  code = sqlite3_step(statement);
+  ep_status status = EP_OK;
+  if (code != SQLITE_DONE) {
+    status = (code & 0xff) == SQLITE_CONSTRAINT
+                 ? ep_fail(error, EP_CONFLICT, "the store has that already")
+                 : ep_store_fail(store, code, error);
+  }
+  sqlite3_reset(statement);
+  if (status == EP_OK) {
+    code = statement_run(store, EP_SQL_COMMIT);
+    if (code != SQLITE_DONE) status = ep_store_fail(store, code, error);
+  }
+  /* Some errors end the transaction by themselves; the others must not leave it open. */
+  if (status != EP_OK && !sqlite3_get_autocommit(store->database))
+    statement_run(store, EP_SQL_ROLLBACK);
+  return status;
+}
+
+ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
+  ep_status status = ep_store_sync(store, true, error);
+  return status == EP_OK ? transaction_run(store, statement, error) : status;
+}
+
+ep_status ep_store_run_unsynced(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
+  ep_status status = ep_store_sync(store, false, error);
+  return status == EP_OK ? transaction_run(store, statement, error) : status;
+}
+
+void ep_store_text_bind(sqlite3_stmt *statement, int index, const char *text) {
+  if (!text) return; /* unbound is NULL */
+  sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);
+}

@@ -1,0 +1,54 @@
+/* device_list.h: the devices and their workers as other threads see them: a copy. */
+#ifndef EP_SERVER_WORKERS_DEVICE_LIST_H
+#define EP_SERVER_WORKERS_DEVICE_LIST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/limits.h"
+#include "api/names.h"
+#include "api/wire/frame.h"
+
+/* A worker is "starting" until it reports its device, then "idle" or "busy"; after a death
+ * "restarting"; "lost" when it failed to start too often, or was killed and did not end. A device
+ * is in the best state of its workers, busy before idle. */
+typedef enum {
+  EP_DEVICE_STARTING,
+  EP_DEVICE_IDLE,
+  EP_DEVICE_BUSY,
+  EP_DEVICE_RESTARTING,
+  EP_DEVICE_LOST
+} ep_device_state;
+
+const char *ep_device_state_name(ep_device_state state);
+
+typedef struct {
+  ep_device_info info; /* the id from the start on, the rest from a worker's report */
+  ep_device_state state;
+  int cores; /* that jobs may take of it; 1 for a GPU */
+  int64_t restarts;
+  int64_t busy_us;       /* time with a job, without the current spell */
+  int64_t busy_since_us; /* steady clock; 0 = it has no job */
+} ep_device_status;
+
+typedef struct {
+  int device; /* index in the list */
+  ep_device_state state;
+  char job[EP_ID_BYTES]; /* "" = none */
+  int64_t pid;           /* 0 = none */
+} ep_worker_status;
+
+typedef struct {
+  ep_device_status device[EP_LIMIT_DEVICES];
+  int count;
+  ep_worker_status worker[EP_LIMIT_WORKERS]; /* of all devices, in the order of their starts */
+  int workers_count;
+} ep_device_list;
+
+/* NULL: there is no such device. */
+const ep_device_status *ep_device_list_find(const ep_device_list *devices, const char *id);
+
+/* Whether the id is of a CUDA device: "cuda", "cuda:1". */
+bool ep_device_is_cuda(const char *id);
+
+#endif

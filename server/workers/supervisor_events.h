@@ -1,0 +1,46 @@
+/* supervisor_events.h: what the supervisor calls. It knows processes and frames; the jobs are
+ * behind these functions. */
+#ifndef EP_SERVER_WORKERS_SUPERVISOR_EVENTS_H
+#define EP_SERVER_WORKERS_SUPERVISOR_EVENTS_H
+
+#include <stdbool.h>
+
+#include "api/wire/frame.h"
+
+/* A job for a device. */
+typedef struct {
+  ep_command train;        /* owned: the supervisor deinits it */
+  int cores;               /* that the job takes */
+  double patience_seconds; /* how long it may be silent at first */
+} ep_assignment;
+
+/* All are called from the supervisor's thread, with no lock held. */
+typedef struct {
+  void *context;
+  /* A worker of the device is idle: fills in *out, or returns false. cores: that no job has;
+   * INT_MAX when the device has no job. After false it is called again once ep_supervisor_kick was.
+   */
+  bool (*next)(void *context, const char *device, int cores, ep_assignment *out);
+  /* After a kick: whether the job that a worker has is to end. The worker gets a command, and
+   * SIGKILL 10 s later. */
+  bool (*cancelled)(void *context, const char *job, int attempt);
+  /* A worker reports of the job that it has. false: not now (the disk is full, say): the report is
+   * offered again a second later, and nothing is read from the worker until then. */
+  bool (*started)(void *context, const char *device, const ep_reply *reply);
+  bool (*progress)(void *context, const ep_progress *progress);
+  bool (*finished)(void *context, const char *device, const ep_reply *reply);
+  /* All reports so far can be stored together: at once after progress; after a start once some
+   * milliseconds brought nothing else. false as above. */
+  bool (*heard)(void *context, const char *job, int attempt);
+  /* The worker died while it had this job; all its reports were handed on before. begun: one of
+   * them was of this job; else the worker may have been dying when it was given the job. */
+  void (*died)(void *context, const char *job, int attempt, bool begun, const char *cause);
+  /* After each round; true to be called again within a second although nothing happens. */
+  bool (*settle)(void *context);
+} ep_supervisor_events;
+
+/* The end of a request: `reply`, or an error (time-out, no worker, its death). From the
+ * supervisor's thread. */
+typedef void ep_supervisor_done(void *context, const ep_reply *reply, const ep_error *error);
+
+#endif

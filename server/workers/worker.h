@@ -1,0 +1,22 @@
+/* worker.h: a worker, from its start to its death. From the supervisor's thread alone. */
+#ifndef EP_SERVER_WORKERS_WORKER_H
+#define EP_SERVER_WORKERS_WORKER_H
+
+#include "server/workers/state.h"
+
+/* Starts the process; where that fails, plans the next start. */
+void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker);
+/* Reads from its socket, and hands on whole frames. */
+void ep_supervised_receive(ep_supervisor *supervisor, ep_supervised *worker);
+/* Writes what is still to be written to its socket. */
+void ep_supervised_flush(ep_supervised *worker);
+/* Whatever is due: a restart, a retry, a deadline; and whether it has died. */
+void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64_t now_us);
+/* Gives an idle worker a job that takes at most `cores`; false: there is none. */
+bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int cores);
+/* Sends it the command to end its job. */
+void ep_supervised_cancel(ep_supervised *worker);
+/* When ep_supervised_check is due; INT64_MAX = never. */
+int64_t ep_supervised_deadline(const ep_supervised *worker);
+
+#endif
