@@ -14,7 +14,7 @@
 #include "kernels/plans/profile.h"
 #include "tests/unit/kernels/programs.h"
 
-enum { MULTIPROCESSORS = 100, HEADERS_MAX = 64 };
+enum { MULTIPROCESSORS = 100, HEADERS_MAX = 96 };
 
 /* --- NVRTC --------------------------------------------------------------------------------- */
 

@@ -1,12 +1,28 @@
-/* bf16.cuh: bfloat16 and float32 numbers by the handful, for the kernels of cuda/gemm. */
+/* bf16.cuh: bfloat16 and float32 numbers, loaded and stored several at a time. */
 #ifndef EP_KERNELS_CUDA_DEVICE_BF16_CUH
 #define EP_KERNELS_CUDA_DEVICE_BF16_CUH
 
+#ifndef __CUDACC_RTC__ /* which has no cuda_bf16.h */
 #include <cuda_bf16.h>
 
+typedef __nv_bfloat16 half_number;
+#endif
+
+#include "kernels/cuda/device/mma.cuh"
 #include "kernels/formulas/activations.h"
 
-typedef __nv_bfloat16 half_number;
+/* cvt.rn.bf16x2.f32: two numbers as bfloat16 in a word, the first in its lower half; the nearest
+ * ones, ties to even. */
+static __device__ __forceinline__ unsigned bf16_pair(float first, float second) {
+#ifdef __CUDACC_RTC__
+  unsigned pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+#else
+  __nv_bfloat162 pair = __floats2bfloat162_rn(first, second);
+  return *(const unsigned *)&pair;
+#endif
+}
 
 /* Several neighbours, read and written at once. */
 template <typename T, int N> struct alignas(sizeof(T) * N) pack { T of[N]; };
@@ -23,6 +39,7 @@ template <int N> static __device__ inline void load(const float *from, float (&t
   for (int i = 0; i < N; i++) to[i] = all.of[i];
 }
 
+#ifndef __CUDACC_RTC__
 template <int N> static __device__ inline void load(const half_number *from, float (&to)[N]) {
   if constexpr (N == 1) {
     to[0] = __bfloat162float(*from);
@@ -48,28 +65,12 @@ template <int N> static __device__ inline void store(half_number *to, const floa
     *to = __float2bfloat16_rn(values[0]);
   } else {
     pack<uint32_t, N / 2> all;
-    for (int i = 0; i < N / 2; i++) {
-      __nv_bfloat162 two = __floats2bfloat162_rn(values[2 * i], values[2 * i + 1]);
-      all.of[i] = *(const uint32_t *)&two;
-    }
+    for (int i = 0; i < N / 2; i++) all.of[i] = bf16_pair(values[2 * i], values[2 * i + 1]);
     *(pack<uint32_t, N / 2> *)to = all;
   }
 }
 
-/* The nearest number that TF32 has. Tensor cores would cut the other bits off; and bits that are
- * all the same cost less power on their way, which a GPU at its limit turns into clock. */
-static __device__ inline float coarse(float value) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800 /* what is older has no TF32 */
-  asm("{\n.reg .b32 bits;\ncvt.rna.tf32.f32 bits, %0;\nmov.b32 %0, bits;\n}" : "+f"(value));
 #endif
-  return value;
-}
-
-static __device__ inline void slice_rows(int64_t rows, int slice, int slices, int64_t *first,
-                                         int64_t *last) {
-  *first = rows * slice / slices;
-  *last = rows * (slice + 1) / slices;
-}
 
 /* dy/dx, from y alone where there is no `before`; relu is told apart early, as the most usual. */
 template <bool relu>

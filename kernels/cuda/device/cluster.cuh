@@ -1,66 +1,53 @@
-/* cluster.cuh: how the blocks of a cluster give each other numbers: stores into each other's
- * shared memory that count at a barrier there, so that who waits for them waits for nothing else.
- * For cuda/cluster and cuda/crews, whose network.cuh comes first. */
+/* cluster.cuh: blocks of a cluster and each other's shared memory (compute capability 9.0 and
+ * later). */
 #ifndef EP_KERNELS_CUDA_DEVICE_CLUSTER_CUH
 #define EP_KERNELS_CUDA_DEVICE_CLUSTER_CUH
 
-static __device__ __forceinline__ unsigned address_of(const void *shared) {
-  return (unsigned)__cvta_generic_to_shared(shared);
-}
-
-static __device__ __forceinline__ unsigned block_rank() {
-  unsigned rank = 0;
-  if constexpr (BLOCKS > 1) asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+/* %cluster_ctarank: this block's number in its cluster. */
+static __device__ __forceinline__ unsigned cluster_rank() {
+  unsigned rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
 
-/* What lies at `mine` in this block's shared memory, in that of block `rank`. */
-static __device__ __forceinline__ unsigned address_in(unsigned mine, unsigned rank) {
+/* mapa.shared::cluster: what lies at shared address `address` of this block, in block `rank`. */
+static __device__ __forceinline__ unsigned cluster_address(unsigned address, unsigned rank) {
   unsigned there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(mine), "r"(rank));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
   return there;
 }
 
-/* Four numbers to what address_in gave, counted at a barrier of the same block. */
-static __device__ __forceinline__ void give(unsigned to, const float4 &value, unsigned barrier) {
+/* barrier.cluster.arrive.release and .wait.acquire: the barrier of all threads of the cluster, in
+ * two parts. What was stored before the first is seen behind the second. All threads of a warp call
+ * together. */
+static __device__ __forceinline__ void cluster_arrive() {
+  asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+}
+static __device__ __forceinline__ void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+static __device__ __forceinline__ void cluster_sync() {
+  cluster_arrive();
+  cluster_wait();
+}
+
+/* st.shared::cluster, to what cluster_address gave; seen by that block behind a barrier. */
+static __device__ __forceinline__ void cluster_store(unsigned to, float value) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(to), "f"(value) : "memory");
+}
+static __device__ __forceinline__ void cluster_store(unsigned to, float first, float second) {
+  asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(first), "f"(second)
+               : "memory");
+}
+
+/* st.async: the same of four numbers, on 16 bytes. Their bytes count at a barrier (mbarrier.cuh) of
+ * that block, and who waits there sees them. */
+static __device__ __forceinline__ void cluster_store_async(unsigned to, const float4 &value,
+                                                           unsigned barrier) {
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], "
                "{%1, %2, %3, %4}, [%5];" ::"r"(to),
                "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w), "r"(barrier)
                : "memory");
-}
-
-/* Such stores take as long for 16 bytes as for four. So neighbours swap: of a tile, a lane gets
- * outputs g + 8 (t % 2) of the rows t / 2 * 4 to + 3. */
-static __device__ __forceinline__ float4 lane_share(const float (&c)[4]) {
-  bool odd = threadIdx.x % 2;
-  float a = __shfl_xor_sync(ALL, odd ? c[0] : c[2], 1),
-        b = __shfl_xor_sync(ALL, odd ? c[1] : c[3], 1);
-  return odd ? make_float4(a, b, c[2], c[3]) : make_float4(c[0], c[1], a, b);
-}
-
-/* One warp: waits until this step's `bytes` are there. */
-static __device__ __forceinline__ void given_wait(unsigned barrier, unsigned bytes,
-                                                  unsigned parity) {
-  if (threadIdx.x % WARP == 0)
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-                 : "memory");
-  unsigned there = 0;
-  while (!there)
-    asm volatile("{\n.reg .pred p;\n"
-                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-                 "selp.u32 %0, 1, 0, p;\n}"
-                 : "=r"(there)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-}
-
-/* The barrier of all blocks, in two parts: what was stored before the first of them is seen behind
- * the second. */
-static __device__ __forceinline__ void blocks_arrive() {
-  if constexpr (BLOCKS > 1) asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-}
-static __device__ __forceinline__ void blocks_wait() {
-  if constexpr (BLOCKS > 1) asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 #endif

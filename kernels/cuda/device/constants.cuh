@@ -5,11 +5,9 @@
 #define EP_KERNELS_CUDA_DEVICE_CONSTANTS_CUH
 
 #include "kernels/cuda/device/program.h"
+#include "kernels/cuda/device/reduce.cuh"
 #include "kernels/formulas/losses.h"
 #include "kernels/formulas/optimizers.h"
-
-constexpr int WARP = 32;
-constexpr unsigned ALL = 0xffffffffu;
 
 /* Rows of a batch of an epoch. */
 static __device__ __forceinline__ int rows_of(int batch) {

@@ -4,7 +4,8 @@
 #ifndef EP_KERNELS_CUDA_DEVICE_LOADER_WARPS_CUH
 #define EP_KERNELS_CUDA_DEVICE_LOADER_WARPS_CUH
 
-#include "kernels/cuda/device/cluster.cuh"
+#include "kernels/cuda/device/cp_async.cuh"
+#include "kernels/cuda/device/named_barrier.cuh"
 
 constexpr int CLERKS = (WARPS - ROW_WARPS) * WARP;
 
@@ -29,14 +30,7 @@ static __device__ __forceinline__ int clerk() {
 }
 
 static __device__ __forceinline__ void clerks_wait() {
-  asm volatile("bar.sync 1, %0;" ::"n"(CLERKS) : "memory");
-}
-
-/* Starts a copy of four bytes; zero unless `there`. */
-static __device__ __forceinline__ void copy_start(float *to, const float *from, bool there) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(address_of(to)), "l"(from),
-               "r"(there ? 4 : 0)
-               : "memory");
+  named_barrier_sync<CLERKS>(1);
 }
 
 /* Rows of [ROWS, COLUMNS], in the order of `order`. */
@@ -45,7 +39,7 @@ static __device__ __forceinline__ void rows_copy(float *to, const float *from, c
 #pragma unroll 4
   for (int e = clerk(); e < ROWS * COLUMNS; e += CLERKS) {
     int row = order[e / COLUMNS];
-    copy_start(to + e, row < 0 ? from : from + (long long)row * COLUMNS + e % COLUMNS, row >= 0);
+    cp_async_4(to + e, row < 0 ? from : from + (long long)row * COLUMNS + e % COLUMNS, row >= 0);
   }
 }
 
@@ -73,9 +67,9 @@ static __device__ __forceinline__ void batch_fetch(const span &s, const row_set 
   if (clerk() < rates) {
     const float *from = PLAIN_RATE ? s.lr + (s.lr_count == 1 ? 0 : step)
                                    : (const float *)(s.update + step) + clerk();
-    copy_start(memory + UPDATES + parity * 8 + clerk(), from, true);
+    cp_async_4(memory + UPDATES + parity * 8 + clerk(), from, true);
   }
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  cp_async_wait_all();
 }
 
 /* The rates of the step at hand, as they were fetched. */

@@ -1,67 +1,123 @@
-/* mma.cuh: products on tensor cores by a warp: TF32 once, or, PRECISE, three times on the halves
- * of a float32, which keeps its precision. */
+/* mma.cuh: products of small matrices on tensor cores by a warp (compute capability 8.0 and later):
+ * mma of the PTX ISA. In bfloat16, in TF32, or, PRECISE, in float32 as three products of TF32
+ * (3xTF32).
+ *
+ * Fragments, with g = lane / 4 and t = lane % 4: of c, 16 by 8, a thread has c[g, 2t], c[g, 2t +
+ * 1], c[g + 8, 2t], c[g + 8, 2t + 1]; of TF32, a[g, t], a[g + 8, t], a[g, t + 4], a[g + 8, t + 4]
+ * and b[t, g], b[t + 4, g]; of bfloat16 two neighbours along k in each word, a[g, 2t], a[g + 8,
+ * 2t], a[g, 2t + 8], a[g + 8, 2t + 8] and b[2t, g], b[2t + 8, g]. */
 #ifndef EP_KERNELS_CUDA_DEVICE_MMA_CUH
 #define EP_KERNELS_CUDA_DEVICE_MMA_CUH
 
-/* A factor as the tensor cores take it: they leave out the low 13 bits. Rounding by cvt took longer
- * than the products, and rounding by adding to the bits turns a NaN into a zero: so the high part
- * is cut off, which is what the low part makes up for. */
-struct part {
-  unsigned high, low;
-};
+#include "kernels/cuda/device/reduce.cuh"
+#include "kernels/cuda/device/shared_memory.cuh"
 
-template <bool PRECISE> static __device__ __forceinline__ part part_of(float value) {
-  part p = {__float_as_uint(value), 0};
-  if constexpr (PRECISE) {
-    p.high &= 0xffffe000u;
-    p.low = __float_as_uint(value - __uint_as_float(p.high)) + 0x1000u;
-  }
-  return p;
+/* --- instructions ---------------------------------------------------------------------------- */
+
+/* Older GPUs compile what follows, and never run it. */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+#define EP_MMA(...) asm(__VA_ARGS__)
+#else
+#define EP_MMA(...)
+#endif
+
+/* mma.m16n8k8 of TF32: c += a b, 16 by 8 by 8. The low 13 bits of a and b are left out. */
+static __device__ __forceinline__ void mma_tf32(float (&c)[4], unsigned a0, unsigned a1,
+                                                unsigned a2, unsigned a3, unsigned b0,
+                                                unsigned b1) {
+  EP_MMA("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+         "{%8,%9}, {%0,%1,%2,%3};"
+         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/* A number that is stored to be a factor: rounded once, where it is for products of one part. */
-template <bool PRECISE> static __device__ __forceinline__ float factor_of(float value) {
-  if constexpr (!PRECISE) {
-    unsigned rounded;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(value));
-    value = __uint_as_float(rounded);
-  }
+/* mma.m16n8k16 of bfloat16: c += a b, 16 by 8 by 16. */
+static __device__ __forceinline__ void mma_bf16(float (&c)[4], unsigned a0, unsigned a1,
+                                                unsigned a2, unsigned a3, unsigned b0,
+                                                unsigned b1) {
+  EP_MMA("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
+         "{%8,%9}, {%0,%1,%2,%3};"
+         : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+         : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+/* ldmatrix.x4: four matrices of eight rows of 16 bytes in shared memory. Lane l gives the address
+ * of row l % 8 of matrix l / 8, and gets word l % 4 of row l / 4 of each, to[0 … 3]. */
+static __device__ __forceinline__ void ldmatrix(unsigned *to, const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+/* ldmatrix.x4.trans: each matrix, of 8 by 8 numbers of 16 bits, is transposed on its way. */
+static __device__ __forceinline__ void ldmatrix_transposed(unsigned *to, const void *row) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(shared_address(row))
+               : "memory");
+}
+
+/* cvt.rna.tf32.f32: the nearest number that TF32 has, ties away from zero. Before 8.0 the number
+ * itself. */
+static __device__ __forceinline__ float tf32_rounded(float value) {
+  EP_MMA("{\n.reg .b32 bits;\ncvt.rna.tf32.f32 bits, %0;\nmov.b32 %0, bits;\n}" : "+f"(value));
   return value;
 }
 
-/* Four matrices of eight rows of four numbers in shared memory: lane l has number l % 4 of row l /
- * 4 of each; it gives the address of row l % 8 of matrix l / 8. */
-template <bool PRECISE>
-static __device__ __forceinline__ void parts_load(part (&to)[4], const float *row) {
-  unsigned of[4];
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(of[0]), "=r"(of[1]), "=r"(of[2]), "=r"(of[3])
-               : "r"((unsigned)__cvta_generic_to_shared(row))
-               : "memory");
-#pragma unroll
-  for (int i = 0; i < 4; i++) to[i] = part_of<PRECISE>(__uint_as_float(of[i]));
+/* Four neighbours of a row of c: of row g + t % 2 * 8, columns t / 2 * 4 to + 3. Lanes next to each
+ * other swap halves of what they have. */
+static __device__ __forceinline__ float4 fragment_row(const float (&c)[4]) {
+  bool odd = threadIdx.x % 2;
+  float a = __shfl_xor_sync(ALL_LANES, odd ? c[0] : c[2], 1),
+        b = __shfl_xor_sync(ALL_LANES, odd ? c[1] : c[3], 1);
+  return odd ? make_float4(a, b, c[2], c[3]) : make_float4(c[0], c[1], a, b);
 }
 
-static __device__ __forceinline__ void multiply_once(float (&c)[4], unsigned a0, unsigned a1,
-                                                     unsigned a2, unsigned a3, unsigned b0,
-                                                     unsigned b1) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
+/* --- 3xTF32 ---------------------------------------------------------------------------------- */
 
-/* c += a b: 16 by 8 by 8. With g = lane / 4 and t = lane % 4 a thread has a[g, t], a[g + 8, t],
- * a[g, t + 4], a[g + 8, t + 4]; b[t, g], b[t + 4, g]; c[g, 2t], c[g, 2t + 1] and the same of row
- * g + 8. */
-template <bool PRECISE>
-static __device__ __forceinline__ void multiply(float (&c)[4], const part (&a)[4], const part &b0,
-                                                const part &b1) {
+/* An operand as the tensor cores take it, which leave out the low 13 bits: hi, and, PRECISE, what
+ * is left, lo. hi is cut off, not rounded: rounding by cvt takes longer than the products, and
+ * rounding by adding to the bits turns a NaN into a zero. */
+struct hi_lo {
+  unsigned hi, lo;
+};
+
+template <bool PRECISE> static __device__ __forceinline__ hi_lo hi_lo_of(float value) {
+  hi_lo of = {__float_as_uint(value), 0};
   if constexpr (PRECISE) {
-    multiply_once(c, a[0].low, a[1].low, a[2].low, a[3].low, b0.high, b1.high);
-    multiply_once(c, a[0].high, a[1].high, a[2].high, a[3].high, b0.low, b1.low);
+    of.hi &= 0xffffe000u;
+    of.lo = __float_as_uint(value - __uint_as_float(of.hi)) + 0x1000u;
   }
-  multiply_once(c, a[0].high, a[1].high, a[2].high, a[3].high, b0.high, b1.high);
+  return of;
 }
 
+/* A number as it is stored to be an operand: rounded once, unless it is taken as hi and lo. */
+template <bool PRECISE> static __device__ __forceinline__ float operand_of(float value) {
+  if constexpr (!PRECISE) value = tf32_rounded(value);
+  return value;
+}
+
+/* ldmatrix of float32: lane l gets number l % 4 of row l / 4 of each of four matrices of eight rows
+ * of four numbers. */
+template <bool PRECISE>
+static __device__ __forceinline__ void hi_lo_load(hi_lo (&to)[4], const float *row) {
+  unsigned of[4];
+  ldmatrix(of, row);
+#pragma unroll
+  for (int i = 0; i < 4; i++) to[i] = hi_lo_of<PRECISE>(__uint_as_float(of[i]));
+}
+
+/* c += a b: 16 by 8 by 8. */
+template <bool PRECISE>
+static __device__ __forceinline__ void multiply(float (&c)[4], const hi_lo (&a)[4], const hi_lo &b0,
+                                                const hi_lo &b1) {
+  if constexpr (PRECISE) {
+    mma_tf32(c, a[0].lo, a[1].lo, a[2].lo, a[3].lo, b0.hi, b1.hi);
+    mma_tf32(c, a[0].hi, a[1].hi, a[2].hi, a[3].hi, b0.lo, b1.lo);
+  }
+  mma_tf32(c, a[0].hi, a[1].hi, a[2].hi, a[3].hi, b0.hi, b1.hi);
+}
+
+#undef EP_MMA
 #endif

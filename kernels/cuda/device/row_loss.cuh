@@ -5,13 +5,6 @@
 
 constexpr int HALVES = (OUT + 7) / 8; /* of the tiles of outputs, as far as there are any */
 
-static __device__ __forceinline__ float warp_sum(float value) {
-#pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(ALL, value, distance);
-  return value;
-}
-
 /* A lane's part of the loss and of the errors of the warp's rows. */
 struct row_figures {
   float loss, errors;
@@ -26,14 +19,14 @@ static __device__ __forceinline__ bool classes_miss(const float (&y)[tiles_down(
   asked = 0;
 #pragma unroll
   for (int h = 0; h < HALVES; h++) {
-    float of_half = __shfl_sync(ALL, y[h / 2][h % 2 * 2 + r], label % 8 * 4 + lane % 4);
+    float of_half = __shfl_sync(ALL_LANES, y[h / 2][h % 2 * 2 + r], label % 8 * 4 + lane % 4);
     asked = label / 8 == h ? of_half : asked;
   }
 #pragma unroll
   for (int h = 0; h < HALVES; h++) {
     float score = y[h / 2][h % 2 * 2 + r];
     int j = h * 8 + g;
-    better |= __ballot_sync(ALL, j < OUT && ep_argmax_precedes(score, j, asked, label));
+    better |= __ballot_sync(ALL_LANES, j < OUT && ep_argmax_precedes(score, j, asked, label));
   }
   return better >> lane % 4 & 0x11111111u;
 }
@@ -58,7 +51,7 @@ static __device__ __forceinline__ softmax softmax_of(const float (&y)[tiles_down
   for (int distance = WARP / 2; distance >= 4; distance /= 2)
 #pragma unroll
     for (int r = 0; r < 2; r++)
-      of.greatest[r] = fmaxf(of.greatest[r], __shfl_xor_sync(ALL, of.greatest[r], distance));
+      of.greatest[r] = fmaxf(of.greatest[r], __shfl_xor_sync(ALL_LANES, of.greatest[r], distance));
 #pragma unroll
   for (int r = 0; r < 2; r++) {
     of.sum[r] = 0;
@@ -72,7 +65,7 @@ static __device__ __forceinline__ softmax softmax_of(const float (&y)[tiles_down
 #pragma unroll
   for (int distance = WARP / 2; distance >= 4; distance /= 2)
 #pragma unroll
-    for (int r = 0; r < 2; r++) of.sum[r] += __shfl_xor_sync(ALL, of.sum[r], distance);
+    for (int r = 0; r < 2; r++) of.sum[r] += __shfl_xor_sync(ALL_LANES, of.sum[r], distance);
   return of;
 }
 

@@ -24,14 +24,14 @@ static __global__ void pointwise_backward(ep_op op, int64_t count, const float *
 /* The greatest of a block's values, in every thread; fmaxf passes over NaN, which the sums of
  * exponentials that follow bring back. */
 static __device__ float block_max(float value) {
-  __shared__ float of_warp[EP_CUDA_WARP];
-  int lane = threadIdx.x % EP_CUDA_WARP, warp = threadIdx.x / EP_CUDA_WARP;
-  for (int distance = EP_CUDA_WARP / 2; distance > 0; distance /= 2)
-    value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, distance));
+  __shared__ float of_warp[WARP];
+  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  for (int distance = WARP / 2; distance > 0; distance /= 2)
+    value = fmaxf(value, __shfl_xor_sync(ALL_LANES, value, distance));
   __syncthreads(); /* of_warp may still be read for an earlier row */
   if (lane == 0) of_warp[warp] = value;
   __syncthreads();
-  for (int i = 0; i < (int)(blockDim.x / EP_CUDA_WARP); i++) value = fmaxf(value, of_warp[i]);
+  for (int i = 0; i < (int)(blockDim.x / WARP); i++) value = fmaxf(value, of_warp[i]);
   return value;
 }
 
@@ -81,7 +81,7 @@ static bool is_pointwise(ep_layer_type type) {
 
 /* Threads for a row: enough warps for its columns. */
 static unsigned int row_threads(int64_t columns) {
-  int64_t threads = (columns + EP_CUDA_WARP - 1) / EP_CUDA_WARP * EP_CUDA_WARP;
+  int64_t threads = (columns + WARP - 1) / WARP * WARP;
   return (unsigned int)(threads < THREADS ? threads : (int64_t)THREADS);
 }
 

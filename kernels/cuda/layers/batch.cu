@@ -110,7 +110,7 @@ static void launch(cudaStream_t stream, const ep_cuda_batch *batch, int64_t rows
                    const ep_cuda_clock *clock, T *out, int64_t pitch) {
   bool differs = ep_program_augments(&batch->augment, batch->stored, batch->in);
   bool plain = !differs && !batch->batch_pixels && ep_shape_count(batch->in) % 4 == 0;
-  int group = EP_CUDA_WARP;
+  int group = WARP;
   while (group < THREADS && 4 * group < ep_shape_count(batch->in) &&
          rows * group < (int64_t)THREADS * BLOCKS_ENOUGH)
     group *= 2;

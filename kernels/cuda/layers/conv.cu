@@ -11,7 +11,7 @@
 
 /* Threads of a block: 4 along the channels, 32 along the other side. */
 enum { THREADS = 128, LINES = 4, DEPTH = 16, CHANNELS_AT_MOST = 32 };
-static_assert(THREADS == LINES * EP_CUDA_WARP, "a warp has one line of channels");
+static_assert(THREADS == LINES * WARP, "a warp has one line of channels");
 
 /* A thread block's target is so many blocks in all; more slices would only cost more to add. */
 enum { WEIGHT_BLOCKS = 528, WEIGHT_SLICES = 512, SLICE_PLACES = 64 };
@@ -89,12 +89,12 @@ template <bool backward, int M, int N>
 static __global__ void __launch_bounds__(THREADS)
     product(geometry g, const ep_cuda_tap *taps, const float *weight, const float *bias,
             const float *source, float *target, bool activated, ep_op activation) {
-  constexpr int TILE_M = LINES * M, TILE_N = EP_CUDA_WARP * N;
+  constexpr int TILE_M = LINES * M, TILE_N = WARP * N;
   constexpr int KSTEP = THREADS / TILE_N; /* taps that the block gathers at once */
   constexpr int BS = DEPTH / KSTEP, AS = (TILE_M * DEPTH + THREADS - 1) / THREADS;
   static_assert(THREADS % TILE_N == 0 && DEPTH % KSTEP == 0, "a thread gathers for one place");
   __shared__ float a[DEPTH][TILE_M], b[DEPTH][TILE_N];
-  int lane = threadIdx.x % EP_CUDA_WARP, line = threadIdx.x / EP_CUDA_WARP;
+  int lane = threadIdx.x % WARP, line = threadIdx.x / WARP;
   int group = blockIdx.z, first_channel = blockIdx.y * TILE_M;
   int64_t first_place = (int64_t)blockIdx.x * TILE_N;
   int column = threadIdx.x % TILE_N, first_tap = threadIdx.x / TILE_N;
@@ -130,7 +130,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (int k = 0; k < DEPTH; k++)
 #pragma unroll
       for (int n = 0; n < N; n++) {
-        float value = b[k][lane + n * EP_CUDA_WARP];
+        float value = b[k][lane + n * WARP];
 #pragma unroll
         for (int m = 0; m < M; m++) sums[m][n] += a[k][line * M + m] * value;
       }
@@ -139,7 +139,7 @@ static __global__ void __launch_bounds__(THREADS)
   int pixels = g.target_height * g.target_width;
 #pragma unroll
   for (int n = 0; n < N; n++) {
-    int64_t place = first_place + lane + n * EP_CUDA_WARP, row = place / pixels;
+    int64_t place = first_place + lane + n * WARP, row = place / pixels;
     if (place >= g.places) continue;
     float *to = target + (row * g.groups + group) * g.target_channels * pixels + place % pixels;
 #pragma unroll
@@ -163,8 +163,8 @@ static int lines_of(int channels) {
 template <bool backward, int M>
 static void product_launch(cudaStream_t stream, const ep_cuda_conv *conv, const geometry &g) {
   unsigned int tiles = (unsigned int)((g.target_channels + LINES * M - 1) / (LINES * M));
-  bool narrow = g.places * tiles * g.groups < (int64_t)4 * EP_CUDA_WARP * WEIGHT_BLOCKS;
-  int width = EP_CUDA_WARP * (narrow ? 2 : 4);
+  bool narrow = g.places * tiles * g.groups < (int64_t)4 * WARP * WEIGHT_BLOCKS;
+  int width = WARP * (narrow ? 2 : 4);
   dim3 grid((unsigned int)((g.places + width - 1) / width), tiles, (unsigned int)g.groups);
   const float *bias = backward ? NULL : conv->bias, *source = backward ? conv->grad : conv->x;
   float *target = backward ? conv->grad_x : conv->y;
@@ -208,13 +208,13 @@ template <int M, int N>
 static __global__ void __launch_bounds__(THREADS)
     weights(geometry g, const ep_cuda_tap *taps, const float *x, const float *grad, int columns,
             int slices, float *partials) {
-  constexpr int TILE_M = LINES * M, TILE_N = EP_CUDA_WARP * N, PAD = 1;
+  constexpr int TILE_M = LINES * M, TILE_N = WARP * N, PAD = 1;
   constexpr int JUMP = THREADS / DEPTH; /* channels, or taps, that the block takes at once */
   constexpr int AS = (TILE_M + JUMP - 1) / JUMP, BS = TILE_N / JUMP;
   static_assert(TILE_N % JUMP == 0, "the taps go round evenly");
   __shared__ float a[DEPTH][TILE_M + PAD], b[DEPTH][TILE_N + PAD];
   __shared__ ep_cuda_tap mine[TILE_N];
-  int lane = threadIdx.x % EP_CUDA_WARP, line = threadIdx.x / EP_CUDA_WARP;
+  int lane = threadIdx.x % WARP, line = threadIdx.x / WARP;
   int group = blockIdx.z % g.groups, slice = blockIdx.z / g.groups;
   int first_channel = blockIdx.y * TILE_M, first_tap = blockIdx.x * TILE_N;
   int depth = threadIdx.x % DEPTH, start = threadIdx.x / DEPTH;
@@ -259,7 +259,7 @@ static __global__ void __launch_bounds__(THREADS)
     for (int k = 0; k < DEPTH; k++)
 #pragma unroll
       for (int n = 0; n < N; n++) {
-        float value = b[k][lane + n * EP_CUDA_WARP];
+        float value = b[k][lane + n * WARP];
 #pragma unroll
         for (int m = 0; m < M; m++) sums[m][n] += a[k][line * M + m] * value;
       }
@@ -270,7 +270,7 @@ static __global__ void __launch_bounds__(THREADS)
   for (int m = 0; m < M; m++)
 #pragma unroll
     for (int n = 0; n < N; n++) {
-      int channel = first_channel + line * M + m, tap = first_tap + lane + n * EP_CUDA_WARP;
+      int channel = first_channel + line * M + m, tap = first_tap + lane + n * WARP;
       if (channel < g.target_channels && tap < columns)
         to[(int64_t)(group * g.target_channels + channel) * columns + tap] = sums[m][n];
     }
@@ -279,14 +279,12 @@ static __global__ void __launch_bounds__(THREADS)
 /* Adds the slices, a warp a parameter, and puts the biases behind the weights. */
 static __global__ void slices_add(int64_t channels, int taps, int columns, int slices,
                                   const float *partials, float *gradient) {
-  int lane = threadIdx.x % EP_CUDA_WARP;
-  int64_t count = channels * columns, warps = gridDim.x * (THREADS / EP_CUDA_WARP);
-  for (int64_t at = blockIdx.x * (THREADS / EP_CUDA_WARP) + threadIdx.x / EP_CUDA_WARP; at < count;
-       at += warps) {
+  int lane = threadIdx.x % WARP;
+  int64_t count = channels * columns, warps = gridDim.x * (THREADS / WARP);
+  for (int64_t at = blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP; at < count; at += warps) {
     float sum = 0;
-    for (int slice = lane; slice < slices; slice += EP_CUDA_WARP)
-      sum += partials[slice * count + at];
-    sum = ep_cuda_warp_sum(sum);
+    for (int slice = lane; slice < slices; slice += WARP) sum += partials[slice * count + at];
+    sum = warp_sum(sum);
     int64_t channel = at / columns, tap = at % columns;
     if (lane == 0) gradient[tap < taps ? channel * taps + tap : channels * taps + channel] = sum;
   }
@@ -298,7 +296,7 @@ static int columns_of(const ep_op *op) {
 
 int ep_cuda_conv_slices(const ep_op *op, int64_t rows) {
   int channels = (int)(op->out.channels / op->groups), columns = columns_of(op);
-  int height = LINES * lines_of(channels), width = EP_CUDA_WARP * (columns <= EP_CUDA_WARP ? 1 : 2);
+  int height = LINES * lines_of(channels), width = WARP * (columns <= WARP ? 1 : 2);
   int64_t tiles =
       (int64_t)((channels + height - 1) / height) * ((columns + width - 1) / width) * op->groups;
   int64_t most = rows * op->out.height * op->out.width / SLICE_PLACES;
@@ -313,11 +311,11 @@ int ep_cuda_conv_slices(const ep_op *op, int64_t rows) {
 template <int M>
 static void weights_launch(cudaStream_t stream, const ep_cuda_conv *conv, const geometry &g,
                            int columns) {
-  int width = EP_CUDA_WARP * (columns <= EP_CUDA_WARP ? 1 : 2);
+  int width = WARP * (columns <= WARP ? 1 : 2);
   dim3 grid((unsigned int)((columns + width - 1) / width),
             (unsigned int)((g.target_channels + LINES * M - 1) / (LINES * M)),
             (unsigned int)(g.groups * conv->slices));
-  if (columns <= EP_CUDA_WARP)
+  if (columns <= WARP)
     weights<M, 1><<<grid, THREADS, 0, stream>>>(g, conv->taps, conv->x, conv->grad, columns,
                                                 conv->slices, conv->partials);
   else
@@ -339,7 +337,7 @@ cudaError_t ep_cuda_conv_weights(cudaStream_t stream, const ep_cuda_conv *conv) 
   cudaError_t code = cudaGetLastError();
   if (code != cudaSuccess) return code;
   int64_t channels = conv->op.out.channels;
-  slices_add<<<ep_cuda_blocks(channels * columns, THREADS / EP_CUDA_WARP), THREADS, 0, stream>>>(
+  slices_add<<<ep_cuda_blocks(channels * columns, THREADS / WARP), THREADS, 0, stream>>>(
       channels, g.taps, columns, conv->slices, conv->partials, conv->gradient);
   return cudaGetLastError();
 }

@@ -138,7 +138,7 @@ static bool staged_launch(cudaStream_t stream, const ep_cuda_conv *conv, const g
   int64_t items = pixels * s.groups_of, rounds = (items + STAGE_THREADS - 1) / STAGE_THREADS;
   int64_t each =
       (items + rounds - 1) / rounds; /* so that the last round is as full as the others */
-  unsigned int threads = (unsigned int)((each + EP_CUDA_WARP - 1) / EP_CUDA_WARP * EP_CUDA_WARP);
+  unsigned int threads = (unsigned int)((each + WARP - 1) / WARP * WARP);
   staged<backward, M><<<grid, threads, bytes, stream>>>(
       g, s, op->kernel[0], op->kernel[1], op->dilation[0], op->dilation[1], conv->taps,
       conv->weight, backward ? NULL : conv->bias, backward ? conv->grad : conv->x,

@@ -2,7 +2,7 @@
 #include "kernels/cuda/layers/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 
-enum { THREADS = 256, WARPS = THREADS / EP_CUDA_WARP };
+enum { THREADS = 256, WARPS = THREADS / WARP };
 
 /* The data are checked where they come from; nothing else may reach beyond the table. */
 static __device__ int64_t place_of(float x, int64_t embeddings) {
@@ -30,7 +30,7 @@ cudaError_t ep_cuda_embedding_forward(cudaStream_t stream, const ep_op *op, int6
 static __global__ void weights(int64_t count, int64_t dimension, int64_t embeddings, const float *x,
                                const float *grad, float *gradient) {
   __shared__ unsigned int found[WARPS];
-  int lane = threadIdx.x % EP_CUDA_WARP, warp = threadIdx.x / EP_CUDA_WARP;
+  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   for (int64_t mine = blockIdx.x; mine < embeddings; mine += gridDim.x)
     for (int64_t first = 0; first < dimension; first += THREADS) {
       int64_t at = first + threadIdx.x;
@@ -38,13 +38,13 @@ static __global__ void weights(int64_t count, int64_t dimension, int64_t embeddi
       for (int64_t base = 0; base < count; base += THREADS) {
         int64_t place = base + threadIdx.x;
         bool is = place < count && place_of(x[place], embeddings) == mine;
-        unsigned int of_warp = __ballot_sync(0xffffffffu, is);
+        unsigned int of_warp = __ballot_sync(ALL_LANES, is);
         if (!__syncthreads_or(is)) continue;
         if (lane == 0) found[warp] = of_warp;
         __syncthreads();
         for (int i = 0; i < WARPS && at < dimension; i++)
           for (unsigned int left = found[i]; left; left &= left - 1)
-            sum += grad[(base + i * EP_CUDA_WARP + __ffs(left) - 1) * dimension + at];
+            sum += grad[(base + i * WARP + __ffs(left) - 1) * dimension + at];
       }
       if (at < dimension) gradient[mine * dimension + at] = sum;
     }

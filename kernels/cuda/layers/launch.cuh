@@ -5,7 +5,7 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-enum { EP_CUDA_WARP = 32 };
+#include "kernels/cuda/device/reduce.cuh"
 
 /* Blocks for `count` things, `each` a block; kernels with more to do than blocks stride on. */
 static inline unsigned int ep_cuda_blocks(int64_t count, int64_t each) {
@@ -14,25 +14,26 @@ static inline unsigned int ep_cuda_blocks(int64_t count, int64_t each) {
   return (unsigned int)(blocks < 1 ? 1 : blocks < most ? blocks : most);
 }
 
-/* The sum over a warp, in every lane. All 32 lanes must call. */
-template <typename T> static __device__ inline T ep_cuda_warp_sum(T value) {
-  for (int distance = EP_CUDA_WARP / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(0xffffffffu, value, distance);
-  return value;
+/* Rows of slice `slice` of `slices`: *first … *last - 1; none where there are fewer rows than
+ * slices. */
+static __device__ inline void slice_rows(int64_t rows, int slice, int slices, int64_t *first,
+                                         int64_t *last) {
+  *first = rows * slice / slices;
+  *last = rows * (slice + 1) / slices;
 }
 
 /* The sum over a block of at most 1,024 threads, a multiple of 32, in thread 0. All must call. */
 template <typename T> static __device__ inline T ep_cuda_block_sum(T value) {
-  __shared__ T of_warp[EP_CUDA_WARP];
-  int lane = threadIdx.x % EP_CUDA_WARP, warp = threadIdx.x / EP_CUDA_WARP;
-  value = ep_cuda_warp_sum(value);
+  __shared__ T of_warp[WARP];
+  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  value = warp_sum(value);
   __syncthreads(); /* of_warp may still be read by an earlier call */
   if (lane == 0) of_warp[warp] = value;
   __syncthreads();
   T sum = 0;
   if (warp == 0) {
-    int warps = blockDim.x / EP_CUDA_WARP;
-    sum = ep_cuda_warp_sum(lane < warps ? of_warp[lane] : (T)0);
+    int warps = blockDim.x / WARP;
+    sum = warp_sum(lane < warps ? of_warp[lane] : (T)0);
   }
   return sum;
 }

@@ -4,7 +4,7 @@
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/formulas/activations.h"
 
-enum { THREADS = 256, WARPS = THREADS / EP_CUDA_WARP, THREAD_SUMS_AT_MOST = 32 };
+enum { THREADS = 256, WARPS = THREADS / WARP, THREAD_SUMS_AT_MOST = 32 };
 
 static __device__ void output_write(const ep_cuda_linear_forward &linear, int64_t at, float value) {
   if (linear.output) linear.output[at] = value;
@@ -27,15 +27,15 @@ static __global__ void forward_by_thread(ep_cuda_linear_forward linear) {
 
 /* A warp an output, its lanes along the inputs. */
 static __global__ void forward_by_warp(ep_cuda_linear_forward linear) {
-  int lane = threadIdx.x % EP_CUDA_WARP;
+  int lane = threadIdx.x % WARP;
   int64_t stride = (int64_t)gridDim.x * WARPS;
-  for (int64_t at = (int64_t)blockIdx.x * WARPS + threadIdx.x / EP_CUDA_WARP;
-       at < linear.rows * linear.out; at += stride) {
+  for (int64_t at = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; at < linear.rows * linear.out;
+       at += stride) {
     int64_t row = at / linear.out, o = at % linear.out;
     const float *x = linear.x + row * linear.in, *weight = linear.weight + o * linear.in;
     float sum = 0;
-    for (int64_t i = lane; i < linear.in; i += EP_CUDA_WARP) sum += x[i] * weight[i];
-    sum = ep_cuda_warp_sum(sum);
+    for (int64_t i = lane; i < linear.in; i += WARP) sum += x[i] * weight[i];
+    sum = warp_sum(sum);
     if (lane == 0) output_write(linear, at, linear.bias ? sum + linear.bias[o] : sum);
   }
 }
@@ -47,14 +47,6 @@ cudaError_t ep_cuda_linear_forward_run(cudaStream_t stream, const ep_cuda_linear
   else
     forward_by_warp<<<ep_cuda_blocks(outputs, WARPS), THREADS, 0, stream>>>(*linear);
   return cudaGetLastError();
-}
-
-/* Rows of slice `slice` of `slices`: first … last - 1; none when there are fewer rows than slices.
- */
-static __device__ void slice_rows(int64_t rows, int slice, int slices, int64_t *first,
-                                  int64_t *last) {
-  *first = rows * slice / slices;
-  *last = rows * (slice + 1) / slices;
 }
 
 /* The share of rows first, first + step … below last in the gradient of one parameter. */
@@ -80,14 +72,14 @@ static __device__ float parameter_sum(const ep_cuda_linear_backward &linear, int
  * neighbours at the next parameters. `block` of `blocks`. */
 static __device__ void parameters_backward(const ep_cuda_linear_backward &linear, int64_t count,
                                            unsigned int block, unsigned int blocks) {
-  int group = linear.by_thread ? 1 : EP_CUDA_WARP;
+  int group = linear.by_thread ? 1 : WARP;
   int groups = THREADS / group, place = threadIdx.x % group;
   for (int64_t at = (int64_t)block * groups + threadIdx.x / group; at < count * linear.slices;
        at += (int64_t)blocks * groups) {
     int64_t first, last;
     slice_rows(linear.rows, (int)(at / count), linear.slices, &first, &last);
     float sum = parameter_sum(linear, at % count, first + place, last, group);
-    if (!linear.by_thread) sum = ep_cuda_warp_sum(sum);
+    if (!linear.by_thread) sum = warp_sum(sum);
     if (place == 0) linear.gradient[at] = sum;
   }
 }
@@ -132,12 +124,12 @@ cudaError_t ep_cuda_linear_backward_run(cudaStream_t stream,
 
 /* 32 columns a block, 8 rows at a time; blockIdx.y is the slice. */
 static __global__ void column_sums(int64_t rows, int64_t columns, const float *grad, float *sums) {
-  __shared__ float of_row[WARPS][EP_CUDA_WARP];
+  __shared__ float of_row[WARPS][WARP];
   int lane = threadIdx.x, line = threadIdx.y;
   int64_t first, last;
   slice_rows(rows, blockIdx.y, gridDim.y, &first, &last);
-  for (int64_t base = (int64_t)blockIdx.x * EP_CUDA_WARP; base < columns;
-       base += (int64_t)gridDim.x * EP_CUDA_WARP) {
+  for (int64_t base = (int64_t)blockIdx.x * WARP; base < columns;
+       base += (int64_t)gridDim.x * WARP) {
     int64_t column = base + lane;
     float sum = 0;
     if (column < columns)
@@ -155,7 +147,7 @@ static __global__ void column_sums(int64_t rows, int64_t columns, const float *g
 
 cudaError_t ep_cuda_column_sums(cudaStream_t stream, int64_t rows, int64_t columns,
                                 const float *grad, int slices, float *sums) {
-  dim3 grid(ep_cuda_blocks(columns, EP_CUDA_WARP), (unsigned int)slices);
-  column_sums<<<grid, dim3(EP_CUDA_WARP, WARPS), 0, stream>>>(rows, columns, grad, sums);
+  dim3 grid(ep_cuda_blocks(columns, WARP), (unsigned int)slices);
+  column_sums<<<grid, dim3(WARP, WARPS), 0, stream>>>(rows, columns, grad, sums);
   return cudaGetLastError();
 }

@@ -7,7 +7,7 @@
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/formulas/losses.h"
 
-enum { THREADS = 256, WARPS = THREADS / EP_CUDA_WARP };
+enum { THREADS = 256, WARPS = THREADS / WARP };
 static_assert((int)EP_CUDA_LOSS_BLOCKS <= (int)THREADS,
               "the last block takes one partial sum a thread");
 
@@ -81,16 +81,16 @@ static __global__ void pointwise(ep_cuda_loss loss) {
 /* The first of a row in the order of ep_argmax_precedes, over a warp, in every lane: its index, and
  * its value. */
 static __device__ int row_argmax(const float *row, int columns, float *first) {
-  int lane = threadIdx.x % EP_CUDA_WARP, index = columns; /* beyond every real one */
+  int lane = threadIdx.x % WARP, index = columns; /* beyond every real one */
   float value = -INFINITY;
-  for (int i = lane; i < columns; i += EP_CUDA_WARP)
+  for (int i = lane; i < columns; i += WARP)
     if (index == columns || ep_argmax_precedes(row[i], i, value, index)) {
       value = row[i];
       index = i;
     }
-  for (int distance = EP_CUDA_WARP / 2; distance > 0; distance /= 2) {
-    float other = __shfl_xor_sync(0xffffffffu, value, distance);
-    int its = __shfl_xor_sync(0xffffffffu, index, distance);
+  for (int distance = WARP / 2; distance > 0; distance /= 2) {
+    float other = __shfl_xor_sync(ALL_LANES, value, distance);
+    int its = __shfl_xor_sync(ALL_LANES, index, distance);
     if (its != columns && (index == columns || ep_argmax_precedes(other, its, value, index))) {
       value = other;
       index = its;
@@ -117,31 +117,31 @@ static __device__ double weights_sum(const ep_cuda_loss &loss) {
 /* cross_entropy of a row, over a warp: the value in lane 0, and, when asked for, the gradient. */
 static __device__ float entropy_row(const ep_cuda_loss &loss, const float *output, int64_t target,
                                     float greatest, float scale, float *grad) {
-  int lane = threadIdx.x % EP_CUDA_WARP;
+  int lane = threadIdx.x % WARP;
   int64_t columns = loss.columns;
   float sum = 0, value = 0, own = ep_class_weight(loss.class_weights, target);
-  for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) sum += expf(output[i] - greatest);
-  sum = ep_cuda_warp_sum(sum);
+  for (int64_t i = lane; i < columns; i += WARP) sum += expf(output[i] - greatest);
+  sum = warp_sum(sum);
   float log_sum = logf(sum);
   float targets = (1 - loss.label_smoothing) * own +
                   loss.label_smoothing / (float)columns * (float)loss.class_weights_sum;
-  for (int64_t i = lane; i < columns; i += EP_CUDA_WARP) {
+  for (int64_t i = lane; i < columns; i += WARP) {
     float t = ep_class_target(loss.label_smoothing, columns, target, own, i,
                               ep_class_weight(loss.class_weights, i));
     if (t != 0) value += t * (log_sum + greatest - output[i]);
     if (grad) grad[i] = scale * (targets * (expf(output[i] - greatest) / sum) - t);
   }
-  return ep_cuda_warp_sum(value);
+  return warp_sum(value);
 }
 
 /* A row of outputs against its class: a warp each. */
 static __global__ void classes(ep_cuda_loss loss) {
-  int lane = threadIdx.x % EP_CUDA_WARP;
+  int lane = threadIdx.x % WARP;
   int64_t columns = loss.columns, errors = 0;
   double value = 0, mean_of = weights_sum(loss);
   float scale = (float)(1 / mean_of);
   const int32_t *y = (const int32_t *)loss.y;
-  for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / EP_CUDA_WARP; row < loss.rows;
+  for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; row < loss.rows;
        row += (int64_t)gridDim.x * WARPS) {
     const float *output = loss.output + row * columns;
     float *grad = loss.grad ? loss.grad + row * columns : NULL;
@@ -153,7 +153,7 @@ static __global__ void classes(ep_cuda_loss loss) {
     } else {
       float weight = ep_class_weight(loss.class_weights, target);
       of_row = -weight * output[target];
-      for (int64_t i = lane; grad && i < columns; i += EP_CUDA_WARP)
+      for (int64_t i = lane; grad && i < columns; i += WARP)
         grad[i] = i == target ? -scale * weight : 0.0f;
     }
     if (lane != 0) continue;

@@ -171,7 +171,7 @@ static __global__ void layer_backward(ep_cuda_norm norm) {
 /* --- both ---------------------------------------------------------------------------------- */
 
 static unsigned int row_threads(int64_t columns) {
-  int64_t threads = (columns + EP_CUDA_WARP - 1) / EP_CUDA_WARP * EP_CUDA_WARP;
+  int64_t threads = (columns + WARP - 1) / WARP * WARP;
   return (unsigned int)(threads < THREADS ? threads : (int64_t)THREADS);
 }
 

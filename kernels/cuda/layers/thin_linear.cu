@@ -14,34 +14,16 @@
 enum { OUTPUTS = EP_WIDE_THIN_OUTPUTS, WORDS = 4 };
 static_assert(OUTPUTS == 16, "two tiles of eight");
 
-/* A word is two bfloat16, or a float32. Older GPUs, which compile this too, never run it. */
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+/* A word is two bfloat16, or a float32. */
 static __device__ __forceinline__ void multiply(half_number, float (&c)[4], uint32_t a0,
                                                 uint32_t a1, uint32_t a2, uint32_t a3, uint32_t b0,
                                                 uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+  mma_bf16(c, a0, a1, a2, a3, b0, b1);
 }
-
 static __device__ __forceinline__ void multiply(float, float (&c)[4], uint32_t a0, uint32_t a1,
                                                 uint32_t a2, uint32_t a3, uint32_t b0,
                                                 uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-#else
-template <typename T>
-static __device__ void multiply(T, float (&)[4], uint32_t, uint32_t, uint32_t, uint32_t, uint32_t,
-                                uint32_t) {}
-#endif
-
-static __device__ __forceinline__ uint32_t word(half_number, float first, float second) {
-  __nv_bfloat162 two = __floats2bfloat162_rn(first, second);
-  return *(const uint32_t *)&two;
+  mma_tf32(c, a0, a1, a2, a3, b0, b1);
 }
 
 static __device__ __forceinline__ float half_low(uint32_t two) {
@@ -134,7 +116,7 @@ static __device__ __forceinline__ void weights_load(half_number, const ep_wide_t
   float of[2 * WORDS];
   weights_read(t, out, column, aligned, of);
 #pragma unroll
-  for (int i = 0; i < WORDS; i++) to[i] = word(half_number(), of[2 * i], of[2 * i + 1]);
+  for (int i = 0; i < WORDS; i++) to[i] = bf16_pair(of[2 * i], of[2 * i + 1]);
 }
 static __device__ __forceinline__ void weights_load(float, const ep_wide_thin &t, int out,
                                                     int64_t column, bool aligned,
@@ -147,11 +129,11 @@ static __device__ __forceinline__ void weights_load(float, const ep_wide_thin &t
 
 /* A block FORWARD_ROWS rows; its warps take 64 bytes of columns by turns, and add up in order. */
 template <typename T, bool aligned>
-static __global__ void __launch_bounds__(FORWARD_WARPS *EP_CUDA_WARP)
+static __global__ void __launch_bounds__(FORWARD_WARPS *WARP)
     thin_forward(ep_wide_thin t, const float *bias, float *output) {
   __shared__ float held[FORWARD_WARPS][FORWARD_ROWS][OUTPUTS + 1];
   constexpr int each = 16 / sizeof(T), wide = 4 * each;
-  const int lane = threadIdx.x % EP_CUDA_WARP, warp = threadIdx.x / EP_CUDA_WARP;
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   const int u = lane / 4, q = lane % 4;
   const int64_t base = (int64_t)blockIdx.x * FORWARD_ROWS;
   const bool fours = t.in % 4 == 0 && (uintptr_t)t.weight % sizeof(float4) == 0;
@@ -188,7 +170,7 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *EP_CUDA_WARP)
     for (int i = 0; i < 8; i++)
       held[warp][16 * r + u + 8 * (i % 4 / 2)][8 * (i / 4) + 2 * q + i % 2] = sums[r][i / 4][i % 4];
   __syncthreads();
-  for (int at = threadIdx.x; at < FORWARD_ROWS * OUTPUTS; at += FORWARD_WARPS * EP_CUDA_WARP) {
+  for (int at = threadIdx.x; at < FORWARD_ROWS * OUTPUTS; at += FORWARD_WARPS * WARP) {
     int row = at / OUTPUTS, o = at % OUTPUTS;
     if (base + row >= t.rows || o >= t.out) continue;
     float sum = bias ? bias[o] : 0.0f;
@@ -205,7 +187,7 @@ static bool is_aligned(const ep_wide_thin *t) {
 cudaError_t ep_wide_thin_forward(cudaStream_t stream, const ep_wide_thin *t, const float *bias,
                                  float *output) {
   unsigned int blocks = (unsigned int)((t->rows + FORWARD_ROWS - 1) / FORWARD_ROWS);
-  const int threads = FORWARD_WARPS * EP_CUDA_WARP;
+  const int threads = FORWARD_WARPS * WARP;
   if (t->half)
     thin_forward<half_number, true><<<blocks, threads, 0, stream>>>(*t, bias, output);
   else if (is_aligned(t))
@@ -217,7 +199,7 @@ cudaError_t ep_wide_thin_forward(cudaStream_t stream, const ep_wide_thin *t, con
 
 /* --- backward ------------------------------------------------------------------------------ */
 
-enum { BACK_WARPS = 4, BACK_THREADS = BACK_WARPS * EP_CUDA_WARP, BACK_ROWS = 64, BACK_WORDS = 8 };
+enum { BACK_WARPS = 4, BACK_THREADS = BACK_WARPS * WARP, BACK_ROWS = 64, BACK_WORDS = 8 };
 
 /* Gradients by the outputs, of rows in shared memory; 17 floats a row, so that lanes that read a
  * column meet no bank twice. */
@@ -230,8 +212,8 @@ template <typename T> struct depth { static constexpr int steps = 16 / (32 / (in
 /* b of the way back to the inputs: the outputs of row u. */
 static __device__ __forceinline__ void outputs_take(half_number, const row_grads &row, int, int q,
                                                     uint32_t (&to)[2]) {
-  to[0] = word(half_number(), row[2 * q], row[2 * q + 1]);
-  to[1] = word(half_number(), row[2 * q + 8], row[2 * q + 9]);
+  to[0] = bf16_pair(row[2 * q], row[2 * q + 1]);
+  to[1] = bf16_pair(row[2 * q + 8], row[2 * q + 9]);
 }
 static __device__ __forceinline__ void outputs_take(float, const row_grads &row, int step, int q,
                                                     uint32_t (&to)[2]) {
@@ -242,8 +224,7 @@ static __device__ __forceinline__ void outputs_take(float, const row_grads &row,
 static __device__ __forceinline__ void weights_take(half_number, const ep_wide_thin &t,
                                                     int64_t column, int, int q, uint32_t *to) {
   for (int i = 0; i < 2; i++)
-    to[i] = word(half_number(), weight_at(t, 2 * q + 8 * i, column),
-                 weight_at(t, 2 * q + 8 * i + 1, column));
+    to[i] = bf16_pair(weight_at(t, 2 * q + 8 * i, column), weight_at(t, 2 * q + 8 * i + 1, column));
 }
 static __device__ __forceinline__ void weights_take(float, const ep_wide_thin &t, int64_t column,
                                                     int step, int q, uint32_t *to) {
@@ -259,7 +240,7 @@ static __device__ __forceinline__ void gradient_add(half_number, float (&sums)[4
 #pragma unroll
   for (int i = 0; i < 4; i++) {
     int row = 2 * q + 8 * (i / 2), out = u + 8 * (i % 2);
-    a[i] = word(half_number(), rows[row][out], rows[row + 1][out]);
+    a[i] = bf16_pair(rows[row][out], rows[row + 1][out]);
   }
   const unsigned order = high ? 0x7632u : 0x5410u;
   multiply(half_number(), sums, a[0], a[1], a[2], a[3], __byte_perm(x[0], x[1], order),
@@ -331,10 +312,10 @@ columns_back(const ep_wide_thin &t, back_state<T> &own, const row_grads *rows, i
       own.sums[e + i] += value[i];
     }
     if constexpr (each == 2) {
-      x[r][e / 2] = word(T(0), value[0], value[1]);
+      x[r][e / 2] = bf16_pair(value[0], value[1]);
     } else {
-      x[r][e] = __float_as_uint(coarse(value[0]));
-      x[r][e + 1] = __float_as_uint(coarse(value[1]));
+      x[r][e] = __float_as_uint(tf32_rounded(value[0]));
+      x[r][e + 1] = __float_as_uint(tf32_rounded(value[1]));
     }
   }
 }
@@ -401,8 +382,8 @@ static __device__ __forceinline__ void back_finish(const ep_wide_thin &t, back_s
 #pragma unroll
   for (int e = 0; e < own.columns; e++) {
     const int64_t column = strip + place_of<T>(u, e);
-    own.sums[e] += __shfl_xor_sync(0xffffffffu, own.sums[e], 1);
-    own.sums[e] += __shfl_xor_sync(0xffffffffu, own.sums[e], 2);
+    own.sums[e] += __shfl_xor_sync(ALL_LANES, own.sums[e], 1);
+    own.sums[e] += __shfl_xor_sync(ALL_LANES, own.sums[e], 2);
     if (t.x_sums && e % 4 == q && column < t.in) t.x_sums[blockIdx.y * t.in + column] = own.sums[e];
   }
   if (!t.gradient) return;
@@ -430,7 +411,7 @@ static __device__ __forceinline__ void back_finish(const ep_wide_thin &t, back_s
 template <typename T, bool relu, bool aligned>
 static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_wide_thin t) {
   __shared__ row_grads held[BACK_ROWS];
-  const int lane = threadIdx.x % EP_CUDA_WARP, warp = threadIdx.x / EP_CUDA_WARP;
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   const int u = lane / 4, q = lane % 4;
   back_state<T> own = {};
   const int64_t strip = ((int64_t)blockIdx.x * BACK_WARPS + warp) * 8 * own.columns;

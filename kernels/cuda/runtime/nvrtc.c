@@ -79,7 +79,7 @@ static const char *source_text(const char *file) {
   return NULL;
 }
 
-enum { HEADERS_MAX = 64 };
+enum { HEADERS_MAX = 96 };
 
 static ep_status program_create(const char *file, const char *header, nvrtcProgram *out,
                                 ep_error *error) {

@@ -5,8 +5,15 @@
 
 #include "kernels/cuda/executors/cluster/products.cuh"
 
-#include "kernels/cuda/device/cluster.cuh"
+#include "kernels/cuda/device/mbarrier.cuh"
 #include "kernels/cuda/device/row_loss.cuh"
+
+/* One warp: waits until `bytes` of other blocks have come in this step. */
+static __device__ __forceinline__ void given_wait(unsigned barrier, unsigned bytes,
+                                                  unsigned parity) {
+  if (threadIdx.x % WARP == 0) mbarrier_expect(barrier, (int)bytes);
+  mbarrier_wait_cluster(barrier, (int)parity);
+}
 
 /* --- forward --------------------------------------------------------------------------------- */
 
@@ -41,7 +48,7 @@ static __device__ __forceinline__ void tiles_store(float *to, const float (&y)[C
     for (int h = 0; h < 2; h++)
       if ((FIRST + i) * 16 + h * 8 < OUTPUTS)
         *(float2 *)(to + ((FIRST + i) * 16 + h * 8) * STRIDE) =
-            make_float2(factor_of<PRECISE>(y[i][2 * h]), factor_of<PRECISE>(y[i][2 * h + 1]));
+            make_float2(operand_of<PRECISE>(y[i][2 * h]), operand_of<PRECISE>(y[i][2 * h + 1]));
 }
 
 /* The same, a slice of what all slices of the row block get. */
@@ -51,22 +58,22 @@ static __device__ __forceinline__ void tiles_give(const row_set &rows, const flo
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
   const float *to = memory + layer(L + 1).x + rows.first + t / 2 * 4 +
                     (rows.slice * OUTPUTS + FIRST * 16 + t % 2 * 8 + g) * STRIDE;
-  unsigned barrier = rows.barrier(GATHERS + L), at = address_of(to);
+  unsigned barrier = rows.barrier(GATHERS + L), at = shared_address(to);
   float4 share[COUNT];
 #pragma unroll
   for (int i = 0; i < COUNT; i++) {
-    const float rounded[4] = {factor_of<PRECISE>(y[i][0]), factor_of<PRECISE>(y[i][1]),
-                              factor_of<PRECISE>(y[i][2]), factor_of<PRECISE>(y[i][3])};
-    share[i] = lane_share(rounded);
+    const float rounded[4] = {operand_of<PRECISE>(y[i][0]), operand_of<PRECISE>(y[i][1]),
+                              operand_of<PRECISE>(y[i][2]), operand_of<PRECISE>(y[i][3])};
+    share[i] = fragment_row(rounded);
   }
 #pragma unroll 4
   for (int s = 0; s < SLICES; s++) {
-    unsigned rank = rows.rank_of(s), there = address_in(at, rank),
-             counts = address_in(barrier, rank);
+    unsigned rank = rows.rank_of(s), there = cluster_address(at, rank),
+             counts = cluster_address(barrier, rank);
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
       if ((FIRST + i) * 16 + t % 2 * 8 < OUTPUTS)
-        give(there + i * 16 * STRIDE * 4, share[i], counts);
+        cluster_store_async(there + i * 16 * STRIDE * 4, share[i], counts);
   }
 }
 
@@ -111,15 +118,15 @@ static __device__ __forceinline__ void outputs_sum(const row_set &rows,
   unsigned barrier = rows.barrier(SCATTERS + LAST);
 #pragma unroll
   for (int i = 0; i < tiles_down(LAST); i++) {
-    float4 share = lane_share(z[i]);
+    float4 share = fragment_row(z[i]);
     int output = i * 16 + t % 2 * 8 + g;
-    unsigned at = address_of(memory + layer(LAST).landing + t / 2 * 4 +
-                             ((rows.warp * SLICES + rows.slice) * OUT + output) * 8);
+    unsigned at = shared_address(memory + layer(LAST).landing + t / 2 * 4 +
+                                 ((rows.warp * SLICES + rows.slice) * OUT + output) * 8);
     if (output < OUT)
 #pragma unroll 4
       for (int s = 0; s < SLICES; s++) {
         unsigned rank = rows.rank_of(s);
-        give(address_in(at, rank), share, address_in(barrier, rank));
+        cluster_store_async(cluster_address(at, rank), share, cluster_address(barrier, rank));
       }
   }
   given_wait(barrier, SLICES * OUT * 32, rows.parity);
@@ -148,14 +155,15 @@ static __device__ __forceinline__ void sums_give(const row_set &rows, const floa
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
   const float *to =
       memory + layer(L).landing + (rows.warp * SLICES + rows.slice) * EACH * 64 + g * 8 + t / 2 * 4;
-  unsigned barrier = rows.barrier(SCATTERS + L), at = address_of(to);
+  unsigned barrier = rows.barrier(SCATTERS + L), at = shared_address(to);
 #pragma unroll
   for (int i = 0; i < COUNT; i++) {
-    float4 share = lane_share(c[i]);
+    float4 share = fragment_row(c[i]);
     int half = (FIRST + i) * 2 + t % 2;
     if (half >= HALVES) continue;
     unsigned rank = rows.rank_of(half / EACH);
-    give(address_in(at + half % EACH * 256, rank), share, address_in(barrier, rank));
+    cluster_store_async(cluster_address(at + half % EACH * 256, rank), share,
+                        cluster_address(barrier, rank));
   }
 }
 
@@ -243,18 +251,19 @@ static __device__ __forceinline__ void backward_front(const row_set &rows,
   for (int i = 0; i < EACH; i += 2) {
     int other = i + 1 < EACH ? i + 1 : i;
     const float both[4] = {sum[i][0], sum[i][1], sum[other][0], sum[other][1]};
-    share[i / 2] = lane_share(both);
+    share[i / 2] = fragment_row(both);
   }
   int mine = rows.slice * EACH + t % 2;
   unsigned barrier = rows.barrier(FRONT_GATHER),
-           at = address_of(grad + (mine * 8 + g) * STRIDE + t / 2 * 4);
+           at = shared_address(grad + (mine * 8 + g) * STRIDE + t / 2 * 4);
 #pragma unroll 4
   for (int s = 0; s < SLICES; s++) {
     unsigned rank = rows.rank_of(s);
 #pragma unroll
     for (int i = 0; i < EACH; i += 2)
       if (i + t % 2 < EACH && mine + i < HALVES)
-        give(address_in(at + i * 8 * STRIDE * 4, rank), share[i / 2], address_in(barrier, rank));
+        cluster_store_async(cluster_address(at + i * 8 * STRIDE * 4, rank), share[i / 2],
+                            cluster_address(barrier, rank));
   }
   given_wait(barrier, HALVES * 256, rows.parity);
   float c[DOWN][4] = {};

@@ -14,7 +14,7 @@ static __device__ __forceinline__ void rows_take(const row_set &rows) {
   const float *from = memory + FETCHED + (rows.parity * ROWS + row) * IN;
   float *to = memory + layer(0).x + row;
 #pragma unroll 8
-  for (int k = lane / 8; k < IN; k += 4) to[k * STRIDE] = factor_of<PRECISE>(from[k]);
+  for (int k = lane / 8; k < IN; k += 4) to[k * STRIDE] = operand_of<PRECISE>(from[k]);
   __syncwarp();
 }
 
@@ -27,9 +27,7 @@ static __device__ __forceinline__ void figures_give(const row_set &rows, const r
   if constexpr (ROW_BLOCKS == 1)
     *(float2 *)to = make_float2(loss, errors);
   else
-    asm volatile("st.shared::cluster.v2.f32 [%0], {%1, %2};" ::"r"(address_in(address_of(to), 0)),
-                 "f"(loss), "f"(errors)
-                 : "memory");
+    cluster_store(cluster_address(shared_address(to), 0), loss, errors);
 }
 
 /* The first clerks of the first block: a step's, when all have given theirs. -1: none. */
@@ -55,10 +53,8 @@ static __device__ __forceinline__ void memory_make(const span &s, int slice) {
   weights_load(s, slice);
   if (threadIdx.x == 0)
     for (int i = 0; i < ROW_WARPS * EXCHANGES; i++)
-      asm volatile(
-          "mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address_of(memory + BARRIERS) + i * 8)
-          : "memory");
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      mbarrier_init(shared_address(memory + BARRIERS) + i * 8, 1);
+  mbarrier_init_fence();
   __syncthreads();
   blocks_arrive();
   blocks_wait();
@@ -71,7 +67,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
   row_set rows = {s, warp, warp * 8};
   rows.slice = rank % SLICES;
   rows.row_block = rank / SLICES;
-  rows.barriers = address_of(memory + BARRIERS) + warp * EXCHANGES * 8;
+  rows.barriers = shared_address(memory + BARRIERS) + warp * EXCHANGES * 8;
   const ep_optimizer optimizer = optimizer_of(s.optimizer);
   memory_make(s, (int)rows.slice);
 

@@ -2,6 +2,7 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_CLUSTER_NETWORK_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_CLUSTER_NETWORK_CUH
 
+#include "kernels/cuda/device/cluster.cuh"
 #include "kernels/cuda/device/constants.cuh"
 #include "kernels/cuda/executors/cluster/args.h"
 
@@ -46,6 +47,18 @@ constexpr int GATHERS = 0, SCATTERS = LAYERS, FRONT_GATHER = 2 * LAYERS,
               EXCHANGES = SLICES > 1 ? 2 * LAYERS + 1 : 1;
 
 extern __shared__ __align__(16) float memory[];
+
+/* This block's number; the barrier of all blocks, in two parts. */
+static __device__ __forceinline__ unsigned block_rank() {
+  if constexpr (BLOCKS > 1) return cluster_rank();
+  return 0;
+}
+static __device__ __forceinline__ void blocks_arrive() {
+  if constexpr (BLOCKS > 1) cluster_arrive();
+}
+static __device__ __forceinline__ void blocks_wait() {
+  if constexpr (BLOCKS > 1) cluster_wait();
+}
 
 template <int L> static __device__ __forceinline__ ep_op activation_of() {
   return activation_of(layer(L).activation, layer(L));

@@ -28,16 +28,17 @@ static __device__ __forceinline__ void product(float (&c)[TILES][4], const float
   x += 2 * t * STRIDE + g;
 #pragma unroll
   for (int k = 0; k < STEPS; k++) {
-    part b0 = part_of<PRECISE>(x[k * 8 * STRIDE]), b1 = part_of<PRECISE>(x[(k * 8 + 1) * STRIDE]);
+    hi_lo b0 = hi_lo_of<PRECISE>(x[k * 8 * STRIDE]),
+          b1 = hi_lo_of<PRECISE>(x[(k * 8 + 1) * STRIDE]);
 #pragma unroll
     for (int i = 0; i < TILES; i++) {
-      part a[4];
+      hi_lo a[4];
       if constexpr (BACK) {
         const float *w = at + k * 8 * LINE + i * 16;
-        a[0] = part_of<PRECISE>(w[0]), a[1] = part_of<PRECISE>(w[8]);
-        a[2] = part_of<PRECISE>(w[LINE]), a[3] = part_of<PRECISE>(w[LINE + 8]);
+        a[0] = hi_lo_of<PRECISE>(w[0]), a[1] = hi_lo_of<PRECISE>(w[8]);
+        a[2] = hi_lo_of<PRECISE>(w[LINE]), a[3] = hi_lo_of<PRECISE>(w[LINE + 8]);
       } else {
-        parts_load<PRECISE>(a, at + row_clamp<ROWS>((FIRST + i) * 16 + lane % 16) * LINE + k * 8);
+        hi_lo_load<PRECISE>(a, at + row_clamp<ROWS>((FIRST + i) * 16 + lane % 16) * LINE + k * 8);
       }
       if (ALTERNATES && k % 2)
         multiply<PRECISE>(more[i], a, b0, b1);

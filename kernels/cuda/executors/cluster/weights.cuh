@@ -84,7 +84,7 @@ static __device__ __forceinline__ void weights_load(const span &s, int slice) {
       if (!(of.there >> q & 1)) continue;
       float value = s.parameters[parameter_at(of, q)];
       memory[of.to + q / 2 * of.down + q % 2 * 4] =
-          number % GROUP == BIASES ? value : factor_of<PRECISE>(value);
+          number % GROUP == BIASES ? value : operand_of<PRECISE>(value);
     }
   }
 }
@@ -146,14 +146,14 @@ template <bool PAIR>
 static __device__ __forceinline__ void gradients_add(const group_spot &spot, int k,
                                                      float (&c)[GROUP][4]) {
   const float *grad = memory + (spot.factors & 0xffff) + k, *x = memory + (spot.factors >> 16) + k;
-  part a[2][4], b[GROUP][4];
-  parts_load<PRECISE>(a[0], grad);
-  if (PAIR) parts_load<PRECISE>(a[1], grad + 8);
+  hi_lo a[2][4], b[GROUP][4];
+  hi_lo_load<PRECISE>(a[0], grad);
+  if (PAIR) hi_lo_load<PRECISE>(a[1], grad + 8);
 #pragma unroll
   for (int i = 0; i < GROUP_TILES; i++)
-    parts_load<PRECISE>(b[i], x + (i < spot.count ? i * 8 * STRIDE : 0));
+    hi_lo_load<PRECISE>(b[i], x + (i < spot.count ? i * 8 * STRIDE : 0));
 #pragma unroll
-  for (int q = 0; q < 4; q++) b[BIASES][q] = part_of<PRECISE>(1.0f);
+  for (int q = 0; q < 4; q++) b[BIASES][q] = hi_lo_of<PRECISE>(1.0f);
 #pragma unroll
   for (int i = 0; i < GROUP; i++) multiply<PRECISE>(c[i], a[0], b[i][0], b[i][1]);
 #pragma unroll
@@ -269,7 +269,7 @@ static __device__ __forceinline__ void tile_store(const group_spot &spot, int i,
 #pragma unroll
   for (int q = 0; q < 4; q++)
     if (trained >> q & 1)
-      to[q / 2 * down + q % 2 * 4] = i == BIASES ? value[q] : factor_of<PRECISE>(value[q]);
+      to[q / 2 * down + q % 2 * 4] = i == BIASES ? value[q] : operand_of<PRECISE>(value[q]);
 }
 
 static __device__ __forceinline__ bool tile_exists(const group_spot &spot, int i) {
@@ -346,7 +346,7 @@ static __device__ __forceinline__ void shares_update(const span &s, const row_se
 #pragma unroll
   for (int i = 0; i < TILES_OWNED; i++) {
     int number = tile_owned(i, (int)rows.row_block);
-    if (__ballot_sync(ALL, own.trained[i]) == 0) continue;
+    if (__ballot_sync(ALL_LANES, own.trained[i]) == 0) continue;
     float4 part[ROW_BLOCKS];
 #pragma unroll
     for (int r = 0; r < ROW_BLOCKS; r++)

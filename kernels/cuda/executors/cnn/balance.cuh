@@ -5,6 +5,7 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_CNN_BALANCE_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_CNN_BALANCE_CUH
 
+#include "kernels/cuda/device/global_memory.cuh"
 #include "kernels/cuda/executors/cnn/row.cuh"
 
 constexpr bool rows_differ() {
@@ -102,7 +103,7 @@ static __device__ __forceinline__ void row_ahead(const worker &w, long long at) 
 #pragma unroll 1
   for (int at_byte = lane * 128; at_byte < ROW_BYTES + 127; at_byte += WARP * 128) {
     const char *line = (const char *)w.s.x + from * ROW_BYTES + min(at_byte, ROW_BYTES - 1);
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(line));
+    prefetch_l2(line);
   }
 }
 

@@ -32,10 +32,10 @@ template <int S> static __device__ __forceinline__ void conv_stage(const span &s
   to += C::A.staged;
 #pragma unroll 2
   for (int i = threadIdx.x; i < COUNT; i += GROUPS * THREADS)
-    copy_start<4>(to + i / C::K * C::PITCH + i % C::K, s.parameters + C::A.weight + i);
+    cp_async<4>(to + i / C::K * C::PITCH + i % C::K, s.parameters + C::A.weight + i);
 #pragma unroll 1
   for (int c = threadIdx.x; c < C::OC && C::A.bias >= 0; c += GROUPS * THREADS)
-    copy_start<4>(to + C::BIASES + c, s.parameters + C::A.bias + c);
+    cp_async<4>(to + C::BIASES + c, s.parameters + C::A.bias + c);
 }
 
 /* How many channels are computed, and channel k of them. */
@@ -339,9 +339,7 @@ template <int S> static __device__ __forceinline__ void conv_back_bias(const wor
 #pragma unroll
         for (int o = 0; o < C::OW; o++) sum += grad[o];
       }
-#pragma unroll
-      for (int distance = EACH / 2; distance > 0; distance /= 2)
-        sum += __shfl_xor_sync(ALL, sum, distance);
+      sum = lanes_sum<EACH>(sum);
       if (task % EACH == 0 && k < kept) partial_put<1>(w, C::A.bias + c, {sum, 0});
     }
   }

@@ -2,14 +2,8 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_CNN_DENSE_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_CNN_DENSE_CUH
 
+#include "kernels/cuda/device/mbarrier.cuh"
 #include "kernels/cuda/executors/cnn/row.cuh"
-
-static __device__ __forceinline__ float warp_sum(float value) {
-#pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(ALL, value, distance);
-  return value;
-}
 
 /* --- linear ---------------------------------------------------------------------------------- */
 
@@ -41,42 +35,23 @@ template <int S> static __device__ __forceinline__ void linear_stage(const span 
   to += L::A.staged;
 #pragma unroll 1
   for (int i = threadIdx.x; i < COUNT / BY; i += GROUPS * THREADS)
-    copy_start<4 * BY>(to + i * BY, from + i * BY);
+    cp_async<4 * BY>(to + i * BY, from + i * BY);
 #pragma unroll 1
   for (int i = COUNT / BY * BY + threadIdx.x; i < COUNT; i += GROUPS * THREADS)
-    copy_start<4>(to + i, from + i);
+    cp_async<4>(to + i, from + i);
 #pragma unroll 1
   for (int j = threadIdx.x; j < L::J && L::A.bias >= 0; j += GROUPS * THREADS)
-    copy_start<4>(to + vectors_of(COUNT) + j, s.parameters + L::A.bias + j);
+    cp_async<4>(to + vectors_of(COUNT) + j, s.parameters + L::A.bias + j);
 }
 
 /* All copies of this thread are under way: the last to end counts. */
 static __device__ __forceinline__ void linear_begun(const worker &w) {
-  if constexpr (linear_staged())
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(
-                     (unsigned)__cvta_generic_to_shared(w.arrival))
-                 : "memory");
+  if constexpr (linear_staged()) cp_async_arrive(shared_address(w.arrival));
 }
-
-/* GPUs before 9.0 ask a barrier again and again; later ones sleep at it for a while. */
-#if __CUDA_ARCH__ >= 900
-#define EP_CNN_ASK "mbarrier.try_wait.parity"
-#else
-#define EP_CNN_ASK "mbarrier.test_wait.parity"
-#endif
 
 /* Until the block has the step's weights of the linear layers. */
 static __device__ __forceinline__ void linear_wait(const worker &w) {
-  if constexpr (linear_staged()) {
-    unsigned there = (unsigned)__cvta_generic_to_shared(w.arrival), done;
-    do {
-      asm volatile("{\n.reg .pred p;\n" EP_CNN_ASK ".shared.b64 p, [%1], %2;\n"
-                   "selp.u32 %0, 1, 0, p;\n}"
-                   : "=r"(done)
-                   : "r"(there), "r"((unsigned)w.odd)
-                   : "memory");
-    } while (!done);
-  }
+  if constexpr (linear_staged()) mbarrier_wait(shared_address(w.arrival), w.odd);
 }
 
 /* STEP floats from `from`. */
@@ -130,9 +105,7 @@ template <int S> static __device__ __forceinline__ void linear_forward(const wor
         for (int i = 0; i < L::STEP; i++) sum = fmaf(weight[i], number[i], sum);
       }
     }
-#pragma unroll
-    for (int distance = L::LANES / 2; distance > 0; distance /= 2)
-      sum += __shfl_xor_sync(ALL, sum, distance);
+    sum = lanes_sum<L::LANES>(sum);
     if (lane == 0 && j < L::J) {
       if constexpr (L::A.bias >= 0) sum += linear_biases<S>(w)[j];
       w.m[L::A.value.first + j] = value_of<S>(w, j, sum);
@@ -188,7 +161,7 @@ static __device__ __forceinline__ float warp_largest(const float *x, int count) 
     if (!(x[k] <= most)) most = x[k];
 #pragma unroll
   for (int distance = WARP / 2; distance > 0; distance /= 2) {
-    float other = __shfl_xor_sync(ALL, most, distance);
+    float other = __shfl_xor_sync(ALL_LANES, most, distance);
     if (!(other <= most) && most == most) most = other;
   }
   return most;
@@ -244,8 +217,8 @@ static __device__ __forceinline__ int warp_place(const float *x, int count) {
     }
 #pragma unroll
   for (int distance = WARP / 2; distance > 0; distance /= 2) {
-    float other = __shfl_xor_sync(ALL, most, distance);
-    int its = __shfl_xor_sync(ALL, place, distance);
+    float other = __shfl_xor_sync(ALL_LANES, most, distance);
+    int its = __shfl_xor_sync(ALL_LANES, place, distance);
     if (its != count && (place == count || ep_argmax_precedes(other, its, most, place))) {
       most = other;
       place = its;
@@ -288,7 +261,7 @@ static __device__ __forceinline__ void point_loss(worker &w, const float *output
     grad_put<LAST>(w, k, w.scale * ep_loss_derivative(LOSS, z, target, w.s.huber_delta));
   }
   w.loss += (double)warp_sum(value);
-  w.misses += __reduce_add_sync(ALL, misses);
+  w.misses += __reduce_add_sync(ALL_LANES, misses);
 }
 
 /* The gradient by the output may lie where the output does not: it is written by its own warp. */

@@ -30,7 +30,7 @@ static __device__ __forceinline__ void weights_stage(const span &s, float *to) {
  * waiting, come later: linear_wait. */
 static __device__ __forceinline__ void weights_take(const worker &w, float *to) {
   weights_stage<1, false>(w.s, to);
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  cp_async_wait_all();
   __syncthreads();
   weights_stage<1, true>(w.s, to);
   linear_begun(w);
@@ -108,7 +108,7 @@ static __device__ __forceinline__ void step_end(worker &w) {
     w.s.losses[w.slot] = w.loss;
     w.s.misses[w.slot] = w.misses;
   }
-  all_arrive(w.s);
+  grid_arrive(w.s.barrier);
   w.step++;
   if (++w.batch == STEPS_PER_EPOCH) {
     w.batch = 0;
@@ -138,11 +138,7 @@ extern "C" __global__ void __launch_bounds__(GROUPS *THREADS, 1)
   /* Margins stay zero. */
 #pragma unroll 1
   for (int i = w.thread; i < GROUP_FLOATS; i += THREADS) w.m[i] = 0;
-  if (threadIdx.x == 0)
-    asm volatile(
-        "mbarrier.init.shared.b64 [%0], %1;" ::"r"((unsigned)__cvta_generic_to_shared(&arrival)),
-        "n"(GROUPS * THREADS)
-        : "memory");
+  if (threadIdx.x == 0) mbarrier_init(shared_address(&arrival), GROUPS * THREADS);
   __syncthreads();
   step_begin(w, true);
   unsigned times = 0;
@@ -159,15 +155,15 @@ extern "C" __global__ void __launch_bounds__(GROUPS *THREADS, 1)
       fetched = true;
     }
     if (updates) {
-      all_wait(s, ++times * BLOCKS);
+      grid_wait(s.barrier, ++times * BLOCKS);
       step_update(w, at - 1, rows);
-      all_arrive(s);
+      grid_arrive(s.barrier);
       times++;
       updates = false;
       continue;
     }
     if (!w.adds) {
-      if (times > 0) all_wait(s, times * BLOCKS);
+      if (times > 0) grid_wait(s.barrier, times * BLOCKS);
       weights_take(w, memory);
     }
     if (there) row_forward<1>(w);

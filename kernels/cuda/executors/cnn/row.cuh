@@ -4,6 +4,8 @@
 #define EP_KERNELS_CUDA_EXECUTORS_CNN_ROW_CUH
 
 #include "kernels/cuda/device/constants.cuh"
+#include "kernels/cuda/device/cp_async.cuh"
+#include "kernels/cuda/device/named_barrier.cuh"
 #include "kernels/cuda/executors/cnn/args.h"
 #include "kernels/formulas/augment.h"
 #include "kernels/formulas/dropout.h"
@@ -46,7 +48,7 @@ static __device__ __forceinline__ void group_wait(const worker &w) {
   if constexpr (GROUPS == 1)
     __syncthreads();
   else
-    asm volatile("bar.sync %0, %1;" ::"r"(w.group + 1), "n"(THREADS) : "memory");
+    named_barrier_sync<THREADS>(w.group + 1);
 }
 
 static __device__ __forceinline__ float4 vector_at(const float *p) {
@@ -61,15 +63,6 @@ static __device__ __forceinline__ void row_read(const float *from, float (&to)[4
     float4 four = vector_at(from + 4 * i);
     to[4 * i] = four.x, to[4 * i + 1] = four.y, to[4 * i + 2] = four.z, to[4 * i + 3] = four.w;
   }
-}
-
-/* Starts a copy to shared memory, of 4 or 16 bytes. */
-template <int BYTES_EACH>
-static __device__ __forceinline__ void copy_start(float *to, const float *from) {
-  asm volatile(
-      "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-      "l"(from), "n"(BYTES_EACH)
-      : "memory");
 }
 
 /* --- places --------------------------------------------------------------------------------- */
@@ -229,7 +222,7 @@ template <int S> static __device__ __forceinline__ void lists_make(const worker 
 #pragma unroll 1
         for (int c = lane; c < vectors_of(CHANNELS) + WARP; c += WARP) {
           bool is = c < CHANNELS, keep = is && mask[c];
-          unsigned keeping = __ballot_sync(ALL, keep), there = __ballot_sync(ALL, is);
+          unsigned keeping = __ballot_sync(ALL_LANES, keep), there = __ballot_sync(ALL_LANES, is);
           unsigned before = (1u << lane) - 1;
           if (keep)
             list[kept + __popc(keeping & before)] = c;

@@ -163,10 +163,8 @@ static __device__ __forceinline__ void loss_update(const worker &w, long long at
     sum += w.s.losses[i];
     misses += w.s.misses[i];
   }
-#pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2)
-    sum += __shfl_xor_sync(ALL, sum, distance);
-  misses = __reduce_add_sync(ALL, misses);
+  sum = warp_sum(sum);
+  misses = __reduce_add_sync(ALL_LANES, misses);
   if (w.thread != 0) return;
   w.s.loss[at] = (float)(sum / (double)((long long)rows * (TAKES_CLASSES ? 1 : OUT)));
   w.s.errors[at] = misses;

@@ -16,8 +16,8 @@
 typedef float slopes[LAYERS][4];
 
 static __device__ __forceinline__ float4 rounded(const float4 &of) {
-  return make_float4(factor_of<PRECISE>(of.x), factor_of<PRECISE>(of.y), factor_of<PRECISE>(of.z),
-                     factor_of<PRECISE>(of.w));
+  return make_float4(operand_of<PRECISE>(of.x), operand_of<PRECISE>(of.y),
+                     operand_of<PRECISE>(of.z), operand_of<PRECISE>(of.w));
 }
 
 /* Layer l's input `feature` of this crew's row, in memory. */
@@ -44,7 +44,7 @@ static __device__ __forceinline__ void rows_take(const row_set &rows) {
   const float *from = memory + FETCHED + rows.parity * ROWS * IN;
   for (int i = threadIdx.x; i < ROWS * layer(0).inputs; i += THREADS) {
     int row = i % ROWS, feature = i / ROWS;
-    float value = feature < IN ? factor_of<PRECISE>(from[row * IN + feature]) : 0;
+    float value = feature < IN ? operand_of<PRECISE>(from[row * IN + feature]) : 0;
     memory[front_place(0) + features_at(row, feature)] = value;
     if (rows.rank == 0) *features_of_all(rows, 0, row, feature) = value;
   }
@@ -68,7 +68,7 @@ static __device__ __forceinline__ void front_forward(const row_set &rows, slopes
       for (int h = 0; h < 2; h++) {
         int row = lane.g + 8 * h;
         float2 y =
-            make_float2(factor_of<PRECISE>(c[0][2 * h]), factor_of<PRECISE>(c[0][2 * h + 1]));
+            make_float2(operand_of<PRECISE>(c[0][2 * h]), operand_of<PRECISE>(c[0][2 * h + 1]));
         *(float2 *)(to + features_at(row, output)) = y;
         if (rows.rank == L + 1) *(float2 *)features_of_all(rows, L + 1, row, output) = y;
       }
@@ -83,7 +83,7 @@ template <int L>
 static __device__ __forceinline__ void front_store(const row_set &rows, float (&c)[4], int output) {
   const lane_place lane = lane_place_make();
 #pragma unroll
-  for (int q = 0; q < 4; q++) c[q] = factor_of<PRECISE>(c[q]);
+  for (int q = 0; q < 4; q++) c[q] = operand_of<PRECISE>(c[q]);
 #pragma unroll
   for (int i = 0; i < 2; i++)
     *(float2 *)(memory + front_place(L) + grads_at(lane.g, output + i)) =
@@ -108,10 +108,10 @@ static __device__ __forceinline__ void front_backward(const row_set &rows, const
 #pragma unroll
       for (int k = 0; k < down(L); k++) {
         float4 of = *(const float4 *)(grads + k * 128);
-        part a[4];
-        parts_of(a, of.x, of.y, of.z, of.w);
-        multiply<PRECISE>(c, a, part_of<PRECISE>(w[k * across(L) * 128]),
-                          part_of<PRECISE>(w[k * across(L) * 128 + 64]));
+        hi_lo a[4];
+        hi_lo_of(a, of.x, of.y, of.z, of.w);
+        multiply<PRECISE>(c, a, hi_lo_of<PRECISE>(w[k * across(L) * 128]),
+                          hi_lo_of<PRECISE>(w[k * across(L) * 128 + 64]));
       }
 #pragma unroll
       for (int q = 0; q < 4; q++) c[q] *= slope[L - 1][q];
@@ -166,12 +166,12 @@ template <int L>
 static __device__ __forceinline__ void quads_give(const row_set &rows, const quad &of,
                                                   const float4 &y) {
   int feature = (int)rows.rank * layer(L).outputs + of.column * 4;
-  unsigned at = address_of(memory + place(L + 1) + features_at(of.row, feature)),
+  unsigned at = shared_address(memory + place(L + 1) + features_at(of.row, feature)),
            barrier = rows.barrier(GATHERS + L);
 #pragma unroll 4
   for (int i = 0; i < RANKS; i++) {
     unsigned rank = (rows.rank + i) % RANKS;
-    give(address_in(at, rank), y, address_in(barrier, rank));
+    cluster_store_async(cluster_address(at, rank), y, cluster_address(barrier, rank));
   }
 }
 
@@ -180,7 +180,7 @@ static __device__ __forceinline__ void shared_forward(const row_set &rows, slope
   constexpr crews_layer OF = layer(L);
   constexpr int GROUPS = term_groups(L);
   const quad of = quad_make();
-  bytes_wait(rows.barrier(PIECES + L), rows.parity);
+  mbarrier_wait_cluster(rows.barrier(PIECES + L), rows.parity);
   parts_make<L>(rows);
   if (of.column < OF.outputs / 4) {
     const float *from = memory + place(L) + of.column / 2 * 128 + of.row * 8 + of.column % 2 * 4;
@@ -234,7 +234,8 @@ static __device__ __forceinline__ void sums_give(const row_set &rows, int first)
         unsigned rank = column / EACH;
         const float *to =
             memory + place(L) + (((int)rows.rank * EACH + column % EACH) * ROWS + row) * 4;
-        give(address_in(address_of(to), rank), of, address_in(rows.barrier(SCATTERS + L), rank));
+        cluster_store_async(cluster_address(shared_address(to), rank), of,
+                            cluster_address(rows.barrier(SCATTERS + L), rank));
       }
     }
   }
@@ -273,7 +274,7 @@ static __device__ __forceinline__ void shared_store(const row_set &rows, const q
     float *all = rows.s.scratch + layer(L).grad + rows.rank * layer(L).outputs * CREWS * ROWS;
 #pragma unroll
     for (int q = 0; q < 4; q++) {
-      float value = factor_of<PRECISE>(grad[q] * slope[L][q]);
+      float value = operand_of<PRECISE>(grad[q] * slope[L][q]);
       memory[GRADS + grads_at(of.row, of.column * 4 + q)] = value;
       all[terms_at((int)rows.row_block, of.row, of.column * 4 + q)] = value;
     }
@@ -284,10 +285,10 @@ static __device__ __forceinline__ void shared_store(const row_set &rows, const q
 /* The front's weights once more, when the wide layers' features are done with. */
 static __device__ __forceinline__ void front_refetch(const row_set &rows) {
   if (threadIdx.x != 0) return;
-  copies_allow_all();
-  bytes_expect(rows.barrier(REFETCH), FRONT_FLOATS * 4);
-  bulk_start(memory + FRONT_WEIGHTS, rows.s.scratch + layer(0).image, FRONT_FLOATS,
-             rows.barrier(REFETCH));
+  async_fence_all();
+  mbarrier_expect(rows.barrier(REFETCH), FRONT_FLOATS * 4);
+  floats_fetch(memory + FRONT_WEIGHTS, rows.s.scratch + layer(0).image, FRONT_FLOATS,
+               rows.barrier(REFETCH));
 }
 
 /* The gradient by the outputs of the front, whose sums the blocks share out: all get those of all.
@@ -301,10 +302,11 @@ static __device__ __forceinline__ void front_enter(const row_set &rows, const qu
   if (of.column < EACH && column < COLUMNS)
 #pragma unroll 4
     for (int s = 0; s < RANKS; s++)
-      give(address_in(address_of(landing + (column * ROWS + of.row) * 4), s), sum,
-           address_in(rows.barrier(FRONT_GATHER), s));
+      cluster_store_async(
+          cluster_address(shared_address(landing + (column * ROWS + of.row) * 4), s), sum,
+          cluster_address(rows.barrier(FRONT_GATHER), s));
   given_await(rows, FRONT_GATHER, COLUMNS * ROWS * 16);
-  if constexpr (REFETCHES) bytes_wait(rows.barrier(REFETCH), rows.parity);
+  if constexpr (REFETCHES) mbarrier_wait_cluster(rows.barrier(REFETCH), rows.parity);
   const lane_place lane = lane_place_make();
   if (rows.warp < across(L) * 2) {
     int output = rows.warp * 8 + 2 * lane.t;
@@ -357,16 +359,16 @@ static __device__ __forceinline__ void scores_give(const row_set &rows) {
   float c[1][4] = {{bias.x, bias.y, bias.x, bias.y}};
   forward_multiply<1, across(LAST), 0>(
       c, memory + place(LAST), memory + layer(LAST).weights + rows.warp * across(LAST) * 128);
-  float4 share = lane_share(c[0]);
+  float4 share = fragment_row(c[0]);
   if (rows.warp * 8 + lane.t / 2 * 4 >= OUT) return;
   int row = lane.g + lane.t % 2 * 8;
-  unsigned at = address_of(memory + place(LAST) + layer(LAST).inputs * ROWS +
-                           ((rows.rank * DOWN + rows.warp) * ROWS + row) * 8 + lane.t / 2 * 4),
+  unsigned at = shared_address(memory + place(LAST) + layer(LAST).inputs * ROWS +
+                               ((rows.rank * DOWN + rows.warp) * ROWS + row) * 8 + lane.t / 2 * 4),
            barrier = rows.barrier(SCORES);
 #pragma unroll 4
   for (int i = 0; i < RANKS; i++) {
     unsigned rank = (rows.rank + i) % RANKS;
-    give(address_in(at, rank), share, address_in(barrier, rank));
+    cluster_store_async(cluster_address(at, rank), share, cluster_address(barrier, rank));
   }
 }
 
@@ -399,7 +401,7 @@ static __device__ __forceinline__ void figures_give(const row_set &rows, const r
 
 /* The loss of the crew's rows, by every block of it, and the gradient by the scores. */
 static __device__ __forceinline__ void scores_run(const row_set &rows, row_figures &figures) {
-  bytes_wait(rows.barrier(PIECES + LAST), rows.parity);
+  mbarrier_wait_cluster(rows.barrier(PIECES + LAST), rows.parity);
   scores_give(rows);
   given_await(rows, SCORES, RANKS * ((OUT + 3) / 4) * ROWS * 16);
   if (rows.warp < 2) {
@@ -413,7 +415,7 @@ static __device__ __forceinline__ void scores_run(const row_set &rows, row_figur
       for (int q = 0; q < 4; q++) {
         int output = i * 16 + q / 2 * 8 + lane.g, row = rows.first + 2 * lane.t + q % 2;
         if (i * 2 + q / 2 >= down(LAST)) continue;
-        float value = factor_of<PRECISE>(z[i][q]);
+        float value = operand_of<PRECISE>(z[i][q]);
         memory[GRADS + grads_at(row, output)] = value;
         if (rows.rank == 0)
           rows.s.scratch[layer(LAST).grad + terms_at((int)rows.row_block, row, output)] = value;

@@ -24,14 +24,10 @@ static __device__ __forceinline__ void figures_write(const span &s, long long st
 static __device__ __forceinline__ void memory_make() {
   for (int i = threadIdx.x; i < BARRIERS; i += THREADS) memory[i] = 0;
   if (threadIdx.x == 0)
-    for (int i = 0; i < EXCHANGES; i++)
-      asm volatile(
-          "mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address_of(memory + BARRIERS) + i * 8)
-          : "memory");
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    for (int i = 0; i < EXCHANGES; i++) mbarrier_init(shared_address(memory + BARRIERS) + i * 8, 1);
+  mbarrier_init_fence();
   __syncthreads();
-  blocks_arrive();
-  blocks_wait();
+  cluster_sync();
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_constant__ span s) {
@@ -41,7 +37,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
   row_set rows = {s, warp, warp % 2 * 8};
   rows.rank = blockIdx.x % RANKS;
   rows.row_block = blockIdx.x / RANKS;
-  rows.barriers = address_of(memory + BARRIERS);
+  rows.barriers = shared_address(memory + BARRIERS);
   const ep_optimizer optimizer = optimizer_of(s.optimizer);
   ep_optimizer_step update = {};
   memory_make();
@@ -53,9 +49,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     *task_place(rows) = own;
   }
   if (warp >= ROW_WARPS) batch_fetch(s, rows, now, 0, true, permutation);
-  copies_allow_all();
-  all_arrive(s);
-  all_wait(s, meetings += BLOCKS);
+  async_fence_all();
+  grid_arrive(s.barrier);
+  grid_wait(s.barrier, meetings += BLOCKS);
 
 #pragma unroll 1
   for (long long step = 0; step < s.steps; step++) {
@@ -67,11 +63,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     rows.parity = (unsigned)step & 1;
     now.next();
     if (threadIdx.x == 0) {
-      copies_allow_all();
+      async_fence_all();
       pieces_start<0>(rows);
     }
     rows_take(rows);
-    if constexpr (FRONT > 0) bytes_wait(rows.barrier(PIECES), rows.parity);
+    if constexpr (FRONT > 0) mbarrier_wait_cluster(rows.barrier(PIECES), rows.parity);
     __syncthreads();
     front_forward<0>(rows, slope);
     shared_forward<FRONT>(rows, slope);
@@ -79,25 +75,25 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     shared_backward<LAST>(rows, slope);
     front_backward<FRONT - 1>(rows, slope);
     figures_give(rows, figures);
-    copies_allow_all();
-    all_arrive(s);
+    async_fence_all();
+    grid_arrive(s.barrier);
     update = update_of(optimizer, rows);
     if (warp >= ROW_WARPS && step + 1 < s.steps)
       batch_fetch(s, rows, now, step + 1, now.number == 0, permutation);
     numbers ahead;
     const task own = *task_place(rows);
     numbers_read(s, task_of_lane(own, 0), ahead);
-    all_wait(s, meetings += BLOCKS);
+    grid_wait(s.barrier, meetings += BLOCKS);
     if (lane == 0) stage_start(rows, own);
     if (threadIdx.x == 0) {
-      copies_allow();
+      async_fence();
       stages_start<FRONT>(rows);
     }
     if (blockIdx.x == 0 && warp >= ROW_WARPS) figures_write(s, step);
     weights_update(rows, own, {optimizer, update}, ahead);
-    copies_allow_all();
-    all_arrive(s);
-    all_wait(s, meetings += BLOCKS);
+    async_fence_all();
+    grid_arrive(s.barrier);
+    grid_wait(s.barrier, meetings += BLOCKS);
   }
 }
 

@@ -3,7 +3,6 @@
 #define EP_KERNELS_CUDA_EXECUTORS_CREWS_NETWORK_CUH
 
 #include "kernels/cuda/device/constants.cuh"
-#include "kernels/cuda/device/mma.cuh"
 #include "kernels/cuda/executors/crews/args.h"
 
 typedef ep_crews_span span;

@@ -4,6 +4,9 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_CREWS_TILES_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_CREWS_TILES_CUH
 
+#include "kernels/cuda/device/mbarrier.cuh"
+#include "kernels/cuda/device/mma.cuh"
+#include "kernels/cuda/device/tma.cuh"
 #include "kernels/cuda/executors/crews/network.cuh"
 
 /* A tile of 8 by 16: the fours of two rows of each four change places. */
@@ -36,9 +39,10 @@ static __device__ __forceinline__ lane_place lane_place_make() {
   return {g, t, tile_at(g, 4 * t), tile_at(t, 2 * g), (g * 4 + (t ^ (g / 2))) * 4};
 }
 
-static __device__ __forceinline__ void parts_of(part (&to)[4], float a, float b, float c, float d) {
-  to[0] = part_of<PRECISE>(a), to[1] = part_of<PRECISE>(b);
-  to[2] = part_of<PRECISE>(c), to[3] = part_of<PRECISE>(d);
+static __device__ __forceinline__ void hi_lo_of(hi_lo (&to)[4], float a, float b, float c,
+                                                float d) {
+  to[0] = hi_lo_of<PRECISE>(a), to[1] = hi_lo_of<PRECISE>(b);
+  to[2] = hi_lo_of<PRECISE>(c), to[3] = hi_lo_of<PRECISE>(d);
 }
 
 /* c[i] += 16 rows by the eight outputs of tile i, over STEPS tiles of inputs. x: [STEPS, 256];
@@ -51,14 +55,14 @@ static __device__ __forceinline__ void forward_multiply(float (&c)[TILES][4], co
 #pragma unroll 4
   for (int k = 0; k < STEPS; k++) {
     float4 low = *(const float4 *)(x + k * 256), high = *(const float4 *)(x + k * 256 + 128);
-    part a[2][4];
-    parts_of(a[0], low.x, high.x, low.y, high.y);
-    parts_of(a[1], low.z, high.z, low.w, high.w);
+    hi_lo a[2][4];
+    hi_lo_of(a[0], low.x, high.x, low.y, high.y);
+    hi_lo_of(a[1], low.z, high.z, low.w, high.w);
 #pragma unroll
     for (int i = 0; i < TILES; i++) {
       float4 b = *(const float4 *)(weights + i * DOWN + k * 128);
-      multiply<PRECISE>(c[i], a[0], part_of<PRECISE>(b.x), part_of<PRECISE>(b.y));
-      multiply<PRECISE>(c[i], a[1], part_of<PRECISE>(b.z), part_of<PRECISE>(b.w));
+      multiply<PRECISE>(c[i], a[0], hi_lo_of<PRECISE>(b.x), hi_lo_of<PRECISE>(b.y));
+      multiply<PRECISE>(c[i], a[1], hi_lo_of<PRECISE>(b.z), hi_lo_of<PRECISE>(b.w));
     }
   }
 }
@@ -73,14 +77,14 @@ static __device__ __forceinline__ void backward_multiply(float (&c)[TILES][2][4]
 #pragma unroll
   for (int k = 0; k < STEPS; k++) {
     float4 of = *(const float4 *)(grads + k * 128 + lane.grads);
-    part a[4];
-    parts_of(a, of.x, of.y, of.z, of.w);
+    hi_lo a[4];
+    hi_lo_of(a, of.x, of.y, of.z, of.w);
 #pragma unroll
     for (int i = 0; i < TILES; i++) {
       const float *w = weights[i] + k * DOWN + lane.pairs;
       float2 low = *(const float2 *)w, high = *(const float2 *)(w + 64);
-      multiply<PRECISE>(c[i][0], a, part_of<PRECISE>(low.x), part_of<PRECISE>(high.x));
-      multiply<PRECISE>(c[i][1], a, part_of<PRECISE>(low.y), part_of<PRECISE>(high.y));
+      multiply<PRECISE>(c[i][0], a, hi_lo_of<PRECISE>(low.x), hi_lo_of<PRECISE>(high.x));
+      multiply<PRECISE>(c[i][1], a, hi_lo_of<PRECISE>(low.y), hi_lo_of<PRECISE>(high.y));
     }
   }
 }
@@ -91,46 +95,17 @@ static __device__ __forceinline__ float4 inputs_of(const float (&c)[2][4], int h
 
 /* --- barriers of a block --------------------------------------------------------------------- */
 
-/* Thread 0: bytes are to come. */
-static __device__ __forceinline__ void bytes_expect(unsigned barrier, unsigned bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-               : "memory");
-}
-/* All threads: until what was expected is there. */
-static __device__ __forceinline__ void bytes_wait(unsigned barrier, unsigned parity) {
-  unsigned there = 0;
-  while (!there)
-    asm volatile("{\n.reg .pred p;\n"
-                 "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
-                 "selp.u32 %0, 1, 0, p;\n}"
-                 : "=r"(there)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-}
-/* All threads: the same of what other blocks give. */
+/* All threads: wait until `bytes` of other blocks have come in this step. */
 static __device__ __forceinline__ void given_await(const row_set &rows, int exchange,
                                                    unsigned bytes) {
-  if (threadIdx.x == 0) bytes_expect(rows.barrier(exchange), bytes);
-  bytes_wait(rows.barrier(exchange), rows.parity);
+  if (threadIdx.x == 0) mbarrier_expect(rows.barrier(exchange), (int)bytes);
+  mbarrier_wait_cluster(rows.barrier(exchange), (int)rows.parity);
 }
 
 /* Thread 0: fetches floats of memory, which are expected at the barrier. */
-static __device__ __forceinline__ void bulk_start(float *to, const float *from, int floats,
-                                                  unsigned barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, "
-               "[%3];" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-               "l"(from), "r"(floats * 4), "r"(barrier)
-               : "memory");
-}
-
-/* As copies.cuh has them, for copies that follow; the one of all waits until copies that are on
- * their way have come. */
-static __device__ __forceinline__ void copies_allow() {
-  asm volatile("fence.proxy.async.global;" ::: "memory");
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-static __device__ __forceinline__ void copies_allow_all() {
-  asm volatile("fence.proxy.async;" ::: "memory");
+static __device__ __forceinline__ void floats_fetch(float *to, const float *from, int floats,
+                                                    unsigned barrier) {
+  bulk_load(shared_address(to), from, floats * 4, barrier);
 }
 
 #endif

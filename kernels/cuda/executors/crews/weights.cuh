@@ -139,12 +139,16 @@ static __device__ __forceinline__ task *task_place(const row_set &rows) {
 
 static __device__ __forceinline__ task task_of_lane(const task &own, int lane) {
   task of;
-  of.outputs = __shfl_sync(ALL, own.outputs, lane), of.inputs = __shfl_sync(ALL, own.inputs, lane);
-  of.tiles = __shfl_sync(ALL, own.tiles, lane);
-  of.parameter = __shfl_sync(ALL, own.parameter, lane), of.line = __shfl_sync(ALL, own.line, lane);
-  of.image = __shfl_sync(ALL, own.image, lane), of.next = __shfl_sync(ALL, own.next, lane);
-  of.x = __shfl_sync(ALL, own.x, lane), of.terms = __shfl_sync(ALL, own.terms, lane);
-  of.stage = __shfl_sync(ALL, own.stage, lane), of.decay = __shfl_sync(ALL, own.decay, lane);
+  of.outputs = __shfl_sync(ALL_LANES, own.outputs, lane),
+  of.inputs = __shfl_sync(ALL_LANES, own.inputs, lane);
+  of.tiles = __shfl_sync(ALL_LANES, own.tiles, lane);
+  of.parameter = __shfl_sync(ALL_LANES, own.parameter, lane),
+  of.line = __shfl_sync(ALL_LANES, own.line, lane);
+  of.image = __shfl_sync(ALL_LANES, own.image, lane),
+  of.next = __shfl_sync(ALL_LANES, own.next, lane);
+  of.x = __shfl_sync(ALL_LANES, own.x, lane), of.terms = __shfl_sync(ALL_LANES, own.terms, lane);
+  of.stage = __shfl_sync(ALL_LANES, own.stage, lane),
+  of.decay = __shfl_sync(ALL_LANES, own.decay, lane);
   return of;
 }
 
@@ -163,9 +167,10 @@ template <int L> static __device__ __forceinline__ void stages_start(const row_s
     else
       terms += rows.rank * FLOATS;
     if (floats > 0 || has_biases(rows, L)) { /* else no task waits for it */
-      bytes_expect(rows.barrier(STAGES + L), (floats + FLOATS) * 4);
-      if (floats > 0) bulk_start(memory + staged(L), x, floats, rows.barrier(STAGES + L));
-      bulk_start(memory + staged(L) + staged_features(L), terms, FLOATS, rows.barrier(STAGES + L));
+      mbarrier_expect(rows.barrier(STAGES + L), (floats + FLOATS) * 4);
+      if (floats > 0) floats_fetch(memory + staged(L), x, floats, rows.barrier(STAGES + L));
+      floats_fetch(memory + staged(L) + staged_features(L), terms, FLOATS,
+                   rows.barrier(STAGES + L));
     }
     stages_start<L + 1>(rows);
   }
@@ -175,11 +180,11 @@ template <int L> static __device__ __forceinline__ void stages_start(const row_s
 static __device__ __forceinline__ void stage_start(const row_set &rows, const task &own) {
   if (own.from < 0) return;
   int floats = own.x < 0 ? 0 : CREWS * 256;
-  copies_allow();
-  bytes_expect(rows.barrier(own.stage), (floats + TERMS) * 4);
+  async_fence();
+  mbarrier_expect(rows.barrier(own.stage), (floats + TERMS) * 4);
   if (floats > 0)
-    bulk_start(memory + own.x, rows.s.scratch + own.from, floats, rows.barrier(own.stage));
-  bulk_start(memory + own.terms, rows.s.scratch + own.terms_from, TERMS, rows.barrier(own.stage));
+    floats_fetch(memory + own.x, rows.s.scratch + own.from, floats, rows.barrier(own.stage));
+  floats_fetch(memory + own.terms, rows.s.scratch + own.terms_from, TERMS, rows.barrier(own.stage));
 }
 
 /* Thread 0: fetches the weights of all layers. */
@@ -187,9 +192,9 @@ template <int L> static __device__ __forceinline__ void pieces_start(const row_s
   if constexpr (L < LAYERS) {
     constexpr int FLOATS = L < FRONT ? FRONT_FLOATS : piece_floats(L);
     int rank = L < FRONT ? 0 : (int)rows.rank;
-    bytes_expect(rows.barrier(PIECES + L), FLOATS * 4);
-    bulk_start(memory + (L < FRONT ? FRONT_WEIGHTS : layer(L).weights),
-               rows.s.scratch + layer(L).image + rank * FLOATS, FLOATS, rows.barrier(PIECES + L));
+    mbarrier_expect(rows.barrier(PIECES + L), FLOATS * 4);
+    floats_fetch(memory + (L < FRONT ? FRONT_WEIGHTS : layer(L).weights),
+                 rows.s.scratch + layer(L).image + rank * FLOATS, FLOATS, rows.barrier(PIECES + L));
     pieces_start<(L < FRONT ? FRONT : L + 1)>(rows);
   }
 }
@@ -213,15 +218,15 @@ static __device__ __forceinline__ void sums_make(float (&c)[2][4], const task &o
       float2 low = *(const float2 *)(x + k * 256 + h * 128),
              high = *(const float2 *)(x + k * 256 + h * 128 + 64);
       if (ones) low = high = make_float2(1, 1);
-      part a[4];
-      parts_of(a, low.x, low.y, high.x, high.y);
+      hi_lo a[4];
+      hi_lo_of(a, low.x, low.y, high.x, high.y);
 #pragma unroll
       for (int i = 0; i < 2; i++) {
         float2 b = *(const float2 *)(terms + i * (TERMS / 2) + k * 128 + h * 64);
         if (h == 0)
-          multiply<PRECISE>(c[i], a, part_of<PRECISE>(b.x), part_of<PRECISE>(b.y));
+          multiply<PRECISE>(c[i], a, hi_lo_of<PRECISE>(b.x), hi_lo_of<PRECISE>(b.y));
         else
-          multiply<PRECISE>(more[i], a, part_of<PRECISE>(b.x), part_of<PRECISE>(b.y));
+          multiply<PRECISE>(more[i], a, hi_lo_of<PRECISE>(b.x), hi_lo_of<PRECISE>(b.y));
       }
     }
 #pragma unroll
@@ -298,7 +303,7 @@ static __device__ __forceinline__ void numbers_store(const span &s, const task &
       const float *value = own.value[i];
       if (of.x >= 0)
         *(float2 *)(to + i * of.next + tile_at(2 * lane.t + o, 2 * lane.g)) =
-            make_float2(factor_of<PRECISE>(value[o]), factor_of<PRECISE>(value[2 + o]));
+            make_float2(operand_of<PRECISE>(value[o]), operand_of<PRECISE>(value[2 + o]));
       else if (lane.g == 0)
         to[i * 8 + 2 * lane.t + o] = value[o];
     }
@@ -327,7 +332,7 @@ static __device__ __forceinline__ void weights_update(const row_set &rows, const
     numbers_read(rows.s, next, ahead);
     if (at.tiles > 0) {
       float grad[2][4];
-      bytes_wait(rows.barrier(at.stage), rows.parity);
+      mbarrier_wait_cluster(rows.barrier(at.stage), rows.parity);
       sums_make(grad, at);
       if (at.decay >= 0) {
         numbers_update(rows.s, at, by, grad, of);

@@ -4,7 +4,9 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_FUSED_FRAGMENTS_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_FUSED_FRAGMENTS_CUH
 
+#include "kernels/cuda/device/bf16.cuh"
 #include "kernels/cuda/device/constants.cuh"
+#include "kernels/cuda/device/mma.cuh"
 #include "kernels/cuda/executors/fused/args.h"
 
 typedef ep_narrow_span span;
@@ -34,15 +36,9 @@ static __device__ __forceinline__ number *numbers_at(int place) {
 
 /* --- numbers --------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ unsigned half_pair(float first, float second) {
-  unsigned pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
-  return pair;
-}
-
 static __device__ __forceinline__ void pair_put(number *to, float first, float second) {
   if constexpr (HALF)
-    *(unsigned *)to = half_pair(first, second);
+    *(unsigned *)to = bf16_pair(first, second);
   else
     *(float2 *)to = make_float2(first, second);
 }
@@ -58,7 +54,7 @@ static __device__ __forceinline__ float2 pair_get(const number *from) {
 
 static __device__ __forceinline__ void number_put(number *to, float value) {
   if constexpr (HALF)
-    *to = (number)half_pair(value, 0);
+    *to = (number)bf16_pair(value, 0);
   else
     *to = value;
 }
@@ -83,18 +79,12 @@ typedef piece<HALF ? 2 : 4> right; /* 16 by 8 */
 
 static __device__ __forceinline__ void half_multiply(float (&c)[4], const unsigned *a,
                                                      const unsigned *b) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  mma_bf16(c, a[0], a[1], a[2], a[3], b[0], b[1]);
 }
 
 static __device__ __forceinline__ void float_multiply(float (&c)[4], const unsigned *a,
                                                       const unsigned *b) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-      "{%0,%1,%2,%3};"
-      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  mma_tf32(c, a[0], a[1], a[2], a[3], b[0], b[1]);
 }
 
 /* c += a b: c[g, 2t], c[g, 2t + 1], and the same of row g + 8. */
@@ -128,22 +118,6 @@ static __device__ __forceinline__ void ones_multiply(float (&c)[4], const left &
   }
 }
 
-/* Four 8 by 8 matrices of 16 bits; lane l says where row l % 8 of matrix l / 8 lies. */
-template <bool TURNED>
-static __device__ __forceinline__ void matrices_load(unsigned *to, const number *from) {
-  unsigned at = (unsigned)__cvta_generic_to_shared(from);
-  if constexpr (TURNED)
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(at)
-                 : "memory");
-  else
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
-                 : "r"(at)
-                 : "memory");
-}
-
 /* Where column `column` of a row lies in it: such that neither loads along rows nor along columns
  * meet in a bank; eight neighbours from a multiple of eight stay neighbours. */
 template <int PITCH> constexpr int turned(int row, int column) {
@@ -167,7 +141,7 @@ static __device__ __forceinline__ left left_rows(const number *from, int row, in
   int lane = threadIdx.x % WARP;
   left a;
   if constexpr (HALF) {
-    matrices_load<false>(a.high, from + (row + lane % 16) * PITCH + column + lane / 16 * 8);
+    ldmatrix(a.high, from + (row + lane % 16) * PITCH + column + lane / 16 * 8);
   } else {
 #pragma unroll
     for (int s = 0; s < 2; s++) {
@@ -188,7 +162,7 @@ static __device__ __forceinline__ left left_columns(const number *from, int row,
   int lane = threadIdx.x % WARP;
   left a;
   if constexpr (HALF) {
-    matrices_load<true>(a.high, from + (row + lane / 16 * 8 + lane % 8) * PITCH + column +
+    ldmatrix_transposed(a.high, from + (row + lane / 16 * 8 + lane % 8) * PITCH + column +
                                     lane / 8 % 2 * 8);
   } else {
 #pragma unroll
@@ -205,8 +179,7 @@ static __device__ __forceinline__ void right_rows(right (&b)[2], const number *w
   int lane = threadIdx.x % WARP;
   if constexpr (HALF) {
     unsigned four[4];
-    matrices_load<false>(four, weights + (row + lane / 16 * 8 + lane % 8) * PITCH + column +
-                                   lane / 8 % 2 * 8);
+    ldmatrix(four, weights + (row + lane / 16 * 8 + lane % 8) * PITCH + column + lane / 8 % 2 * 8);
 #pragma unroll
     for (int i = 0; i < 4; i++) b[i / 2].high[i % 2] = four[i];
   } else {
@@ -227,7 +200,7 @@ static __device__ __forceinline__ void right_columns(right (&b)[2], const number
   int lane = threadIdx.x % WARP;
   if constexpr (HALF) {
     unsigned four[4];
-    matrices_load<true>(four, weights + (row + lane % 16) * PITCH + column + lane / 16 * 8);
+    ldmatrix_transposed(four, weights + (row + lane % 16) * PITCH + column + lane / 16 * 8);
 #pragma unroll
     for (int i = 0; i < 4; i++) b[i / 2].high[i % 2] = four[i];
   } else {

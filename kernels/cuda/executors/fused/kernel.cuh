@@ -6,6 +6,7 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_FUSED_KERNEL_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_FUSED_KERNEL_CUH
 
+#include "kernels/cuda/device/cp_async.cuh"
 #include "kernels/cuda/device/grid_barrier.cuh"
 #include "kernels/cuda/executors/fused/update.cuh"
 
@@ -31,34 +32,11 @@ static __device__ __forceinline__ void now_next(now &n) {
   now_make(n);
 }
 
-template <int BYTES>
-static __device__ __forceinline__ void copy_begin(void *to, const void *from, bool there) {
-  unsigned at = (unsigned)__cvta_generic_to_shared(to);
-  if constexpr (BYTES == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from),
-                 "r"(there ? 16 : 0)
-                 : "memory");
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from),
-                 "r"(there ? 4 : 0)
-                 : "memory");
-}
-
-/* What this thread began since the last end is one group. */
-static __device__ __forceinline__ void copies_end() {
-  asm volatile("cp.async.commit_group;" ::: "memory");
-}
-
-/* Returns when all groups but the last LEFT have come. */
-template <int LEFT> static __device__ __forceinline__ void copies_wait() {
-  asm volatile("cp.async.wait_group %0;" ::"n"(LEFT) : "memory");
-}
-
 static __device__ __forceinline__ void image_fetch(const span &s) {
 #pragma unroll 4
   for (int i = threadIdx.x * 16; i < IMAGE_BYTES; i += THREADS * 16)
-    copy_begin<16>(block_memory + i, s.image + i, true);
-  copies_end();
+    cp_async_16(block_memory + i, s.image + i, true);
+  cp_async_commit();
 }
 
 /* Where the rows of a tile lie in the training set: [TILE_ROWS], -1 beyond the batch. There are two
@@ -98,8 +76,11 @@ static __device__ __forceinline__ void rows_copy(const float *from, const int *o
 #pragma unroll 4
   for (int i = threadIdx.x; i < TILE_ROWS * ACROSS; i += THREADS) {
     int row = order[i / ACROSS], column = i % ACROSS * VECTOR;
-    copy_begin<VECTOR * 4>(at(i / ACROSS, column),
-                           row < 0 ? from : from + (long long)row * COLUMNS + column, row >= 0);
+    const float *source = row < 0 ? from : from + (long long)row * COLUMNS + column;
+    if constexpr (VECTOR == 4)
+      cp_async_16(at(i / ACROSS, column), source, row >= 0);
+    else
+      cp_async_4(at(i / ACROSS, column), source, row >= 0);
   }
 }
 
@@ -119,7 +100,7 @@ static __device__ __noinline__ void rows_fetch(const span &s, const now &n, int 
     if constexpr (HALF) return stage + row * IN + column;
     return place_of<pitch_of(IN)>(x, row, column);
   });
-  copies_end();
+  cp_async_commit();
 }
 
 /* From the stage to where the first layer reads: each thread what it fetched. */
@@ -157,7 +138,7 @@ static __device__ __forceinline__ void tiles_run(const span &s, const now &n, lo
       order_make(n, at, ORDER_HERE);
       __syncthreads();
       rows_fetch(s, n, at, ORDER_HERE);
-      copies_wait<0>();
+      cp_async_wait_group<0>();
       rows_take();
       __syncthreads();
     }
@@ -183,7 +164,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
   __syncthreads();
   owned_load(s);
   order_make(n, first, ORDER_AHEAD);
-  all_arrive(s);
+  grid_arrive(s.barrier);
   rows_fetch(s, n, first, ORDER_AHEAD);
   ahead = n;
   now_next(ahead);
@@ -194,32 +175,32 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_con
   now beyond = ahead;
   now_next(beyond);
   permutation_make(s, beyond.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
-  all_wait(s, ++times * BLOCKS);
+  grid_wait(s.barrier, ++times * BLOCKS);
 #pragma unroll 1
   for (long long at = 0; at < s.steps; at++) {
     int workers = min(parts_of(n.rows, TILE_ROWS), BLOCKS);
     image_fetch(s);
-    copies_wait<1>(); /* for the rows, which may be none */
+    cp_async_wait_group<1>(); /* for the rows, which may be none */
     if (first < n.rows) rows_take();
-    copies_wait<0>();
+    cp_async_wait_group<0>();
     __syncthreads();
     tiles_run(s, n, epochs[ORDER_HERE]);
-    all_arrive(s);
+    grid_arrive(s.barrier);
     rows_fetch(s, ahead, first, ORDER_AHEAD);
     const ep_optimizer_step update = update_of(s, at);
-    all_wait(s, ++times * BLOCKS);
+    grid_wait(s.barrier, ++times * BLOCKS);
     quads_sum(s, workers, [&]() { order_make(beyond, first, ORDER_AHEAD); });
     loss_put(s, at, workers, n.rows);
     __syncthreads();
     owned_update(s, update);
-    all_arrive(s);
+    grid_arrive(s.barrier);
     n = ahead;
     ahead = beyond;
     now_next(beyond);
     permutation_make(s, beyond.epoch, epochs[ORDER_AHEAD], ORDER_AHEAD);
-    all_wait(s, ++times * BLOCKS);
+    grid_wait(s.barrier, ++times * BLOCKS);
   }
-  copies_wait<0>();
+  cp_async_wait_group<0>();
   owned_store(s);
 }
 

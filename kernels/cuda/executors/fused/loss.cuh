@@ -21,13 +21,6 @@ struct tally {
   int misses;
 };
 
-static __device__ __forceinline__ float row_sum(float value) {
-#pragma unroll
-  for (int distance = ROW_THREADS / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(ALL, value, distance);
-  return value;
-}
-
 /* The first of a row in the order of ep_argmax_precedes: its index, and its value. */
 static __device__ __forceinline__ int row_greatest(const float (&y)[COLUMNS_EACH], int lane,
                                                    float &greatest) {
@@ -42,8 +35,8 @@ static __device__ __forceinline__ int row_greatest(const float (&y)[COLUMNS_EACH
   }
 #pragma unroll
   for (int distance = ROW_THREADS / 2; distance > 0; distance /= 2) {
-    float other = __shfl_xor_sync(ALL, greatest, distance);
-    int its = __shfl_xor_sync(ALL, place, distance);
+    float other = __shfl_xor_sync(ALL_LANES, greatest, distance);
+    int its = __shfl_xor_sync(ALL_LANES, place, distance);
     if (its != OUT && (place == OUT || ep_argmax_precedes(other, its, greatest, place)))
       greatest = other, place = its;
   }
@@ -63,7 +56,7 @@ static __device__ __forceinline__ float class_loss(const span &s, const float (&
       power[i] = column_of(lane, i) < OUT ? expf(y[i] - greatest) : 0;
       sum += power[i];
     }
-    sum = row_sum(sum);
+    sum = lanes_sum<ROW_THREADS>(sum);
     float log_sum = logf(sum);
 #pragma unroll
     for (int i = 0; i < COLUMNS_EACH; i++) {

@@ -142,11 +142,8 @@ static __shared__ float losses_of_warps[WARPS];
 static __shared__ int misses_of_warps[WARPS];
 
 static __device__ __forceinline__ void tally_keep(const tally &seen) {
-  float loss = seen.loss;
-#pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2)
-    loss += __shfl_xor_sync(ALL, loss, distance);
-  int misses = __reduce_add_sync(ALL, seen.misses);
+  float loss = warp_sum(seen.loss);
+  int misses = __reduce_add_sync(ALL_LANES, seen.misses);
   if (threadIdx.x % WARP != 0) return;
   losses_of_warps[threadIdx.x / WARP] = loss;
   misses_of_warps[threadIdx.x / WARP] = misses;
@@ -157,10 +154,8 @@ static __device__ __forceinline__ void tally_put(const span &s) {
   if (threadIdx.x >= WARP) return;
   bool is = threadIdx.x < WARPS;
   double loss = is ? losses_of_warps[threadIdx.x] : 0;
-  int misses = __reduce_add_sync(ALL, is ? misses_of_warps[threadIdx.x] : 0);
-#pragma unroll
-  for (int distance = WARPS / 2; distance > 0; distance /= 2)
-    loss += __shfl_xor_sync(ALL, loss, distance);
+  int misses = __reduce_add_sync(ALL_LANES, is ? misses_of_warps[threadIdx.x] : 0);
+  loss = lanes_sum<WARPS>(loss);
   if (threadIdx.x != 0) return;
   s.losses[blockIdx.x] = loss;
   s.misses[blockIdx.x] = misses;
@@ -176,10 +171,8 @@ static __device__ __forceinline__ void loss_put(const span &s, long long at, int
     loss += __ldcg(s.losses + i);
     misses += __ldcg(s.misses + i);
   }
-#pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2)
-    loss += __shfl_xor_sync(ALL, loss, distance);
-  misses = __reduce_add_sync(ALL, misses);
+  loss = warp_sum(loss);
+  misses = __reduce_add_sync(ALL_LANES, misses);
   if (threadIdx.x % WARP != 0) return;
   s.loss[at] = (float)(loss / (double)((long long)rows * (TAKES_CLASSES ? 1 : OUT)));
   s.errors[at] = misses;

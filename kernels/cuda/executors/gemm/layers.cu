@@ -7,7 +7,7 @@
 
 /* Rows that a thread reads before it writes one. */
 enum { DEEP = 4 };
-enum { LINES = 8, THREADS = EP_CUDA_WARP * LINES, TILE = 32 };
+enum { LINES = 8, THREADS = WARP * LINES, TILE = 32 };
 
 /* --- forward ------------------------------------------------------------------------------- */
 
@@ -79,8 +79,7 @@ static dim3 tiles_of(int64_t rows, int64_t columns) {
 
 cudaError_t ep_wide_turn(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
                          const float *x, float *turned) {
-  turn<<<tiles_of(rows, columns), dim3(EP_CUDA_WARP, LINES), 0, stream>>>(rows, columns, pitch, x,
-                                                                          turned);
+  turn<<<tiles_of(rows, columns), dim3(WARP, LINES), 0, stream>>>(rows, columns, pitch, x, turned);
   return cudaGetLastError();
 }
 
@@ -90,10 +89,10 @@ cudaError_t ep_wide_turn(cudaStream_t stream, int64_t rows, int64_t columns, int
 template <int N>
 static __device__ void lines_sum(const float (&of)[N], int64_t first_column, int64_t columns,
                                  float *sums) {
-  __shared__ float held[LINES][EP_CUDA_WARP * N];
+  __shared__ float held[LINES][WARP * N];
   for (int i = 0; i < N; i++) held[threadIdx.y][threadIdx.x * N + i] = of[i];
   __syncthreads();
-  for (int at = threadIdx.y * EP_CUDA_WARP + threadIdx.x; at < EP_CUDA_WARP * N; at += THREADS) {
+  for (int at = threadIdx.y * WARP + threadIdx.x; at < WARP * N; at += THREADS) {
     if (first_column + at >= columns) continue;
     float sum = 0;
     for (int line = 0; line < LINES; line++) sum += held[line][at];
@@ -105,7 +104,7 @@ static __device__ void lines_sum(const float (&of)[N], int64_t first_column, int
 template <typename S, typename T, int N, bool relu>
 static __global__ void __launch_bounds__(THREADS)
     derive(ep_wide_derivation d, const S *from, int64_t from_pitch) {
-  int64_t base = (int64_t)blockIdx.x * EP_CUDA_WARP * N, column = base + threadIdx.x * N;
+  int64_t base = (int64_t)blockIdx.x * WARP * N, column = base + threadIdx.x * N;
   int64_t first, last;
   slice_rows(d.rows, blockIdx.y, gridDim.y, &first, &last);
   const T *y = (const T *)d.y, *before = (const T *)d.before;
@@ -180,8 +179,8 @@ static __global__ void __launch_bounds__(THREADS)
 
 template <typename S, typename T, int N>
 static void derive_launch(cudaStream_t stream, const ep_wide_derivation *d) {
-  dim3 block(EP_CUDA_WARP, LINES), grid(1, EP_WIDE_SLICES);
-  int64_t width = EP_CUDA_WARP * N, from_pitch = d->plain ? d->columns : d->pitch;
+  dim3 block(WARP, LINES), grid(1, EP_WIDE_SLICES);
+  int64_t width = WARP * N, from_pitch = d->plain ? d->columns : d->pitch;
   grid.x = (unsigned int)((d->pitch + width - 1) / width);
   if (d->activation.type == EP_LAYER_RELU)
     derive<S, T, N, true><<<grid, block, 0, stream>>>(*d, (const S *)d->from, from_pitch);
@@ -190,7 +189,7 @@ static void derive_launch(cudaStream_t stream, const ep_wide_derivation *d) {
 }
 
 static void turning_launch(cudaStream_t stream, const ep_wide_derivation *d) {
-  dim3 block(EP_CUDA_WARP, LINES), grid(1, EP_WIDE_SLICES);
+  dim3 block(WARP, LINES), grid(1, EP_WIDE_SLICES);
   int64_t from_pitch = d->plain ? d->columns : d->pitch;
   grid.x = (unsigned int)((d->columns + TILE - 1) / TILE);
   if (d->activation.type == EP_LAYER_RELU)

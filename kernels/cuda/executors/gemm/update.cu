@@ -37,7 +37,7 @@ static __device__ void copy_write(const ep_wide_update &update, const ep_wide_te
                                   int64_t at, const float (&values)[N]) {
   if (update.half) return store<N>((half_number *)of.copy + at, values);
   float rounded[N];
-  for (int i = 0; i < N; i++) rounded[i] = coarse(values[i]);
+  for (int i = 0; i < N; i++) rounded[i] = tf32_rounded(values[i]);
   store<N>((float *)of.copy + at, rounded);
 }
 
@@ -120,7 +120,7 @@ static __global__ void scale(const ep_cuda_clock *clock, int count, const float 
 
 cudaError_t ep_wide_scale(cudaStream_t stream, const ep_cuda_clock *clock, int count,
                           const float *decay, float *scales) {
-  scale<<<1, EP_CUDA_WARP, 0, stream>>>(clock, count, decay, scales);
+  scale<<<1, WARP, 0, stream>>>(clock, count, decay, scales);
   return cudaGetLastError();
 }
 

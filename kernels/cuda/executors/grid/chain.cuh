@@ -24,14 +24,14 @@ static __device__ __forceinline__ void eights_multiply(float (&sum)[TILES][4], c
                                                        const float *high, int second,
                                                        const float *w0, const float *w1) {
   constexpr int LOADS = (TILES + 1) / 2;
-  part rows[EIGHTS][4], columns[EIGHTS][LOADS][4];
+  hi_lo rows[EIGHTS][4], columns[EIGHTS][LOADS][4];
 #pragma unroll
   for (int k = 0; k < EIGHTS; k++) {
     const float *l = low + k * BLOCK, *h = high + k * BLOCK;
-    rows[k][0] = part_of<PRECISE>(l[0]), rows[k][1] = part_of<PRECISE>(l[second]);
-    rows[k][2] = part_of<PRECISE>(h[0]), rows[k][3] = part_of<PRECISE>(h[second]);
+    rows[k][0] = hi_lo_of<PRECISE>(l[0]), rows[k][1] = hi_lo_of<PRECISE>(l[second]);
+    rows[k][2] = hi_lo_of<PRECISE>(h[0]), rows[k][3] = hi_lo_of<PRECISE>(h[second]);
 #pragma unroll
-    for (int j = 0; j < LOADS; j++) parts_load<PRECISE>(columns[k][j], (j ? w1 : w0) + k * 8);
+    for (int j = 0; j < LOADS; j++) hi_lo_load<PRECISE>(columns[k][j], (j ? w1 : w0) + k * 8);
   }
 #pragma unroll
   for (int k = 0; k < EIGHTS; k++)
@@ -80,7 +80,7 @@ template <bool PRECISE> static __device__ __noinline__ void chain_activate(int l
     if (o < of.out) a = activate(of, slopes[at]);
     slopes[at] = a.slope;
     if (!last) {
-      to[at] = factor_of<PRECISE>(a.y);
+      to[at] = operand_of<PRECISE>(a.y);
     } else if (row < n.rows && o < of.stride) {
       long long place = (long long)row * of.stride + o;
       after[place] = a.y;
@@ -142,7 +142,7 @@ static __device__ __forceinline__ void columns_forward(const chain_pass &p, cons
   if (!gives) {
     if (relu)
 #pragma unroll
-      for (int e = 0; e < TILES * 4; e++) v[e / 4][e % 4] = factor_of<PRECISE>(v[e / 4][e % 4]);
+      for (int e = 0; e < TILES * 4; e++) v[e / 4][e % 4] = operand_of<PRECISE>(v[e / 4][e % 4]);
     columns_store(v, to, lane, 8 * p.columns, p.columns - m);
     return;
   }
@@ -172,7 +172,7 @@ static __device__ __forceinline__ void columns_backward(const chain_pass &p, con
   for (int e = 0; e < TILES * 4; e++) {
     float slope = slopes[e / 4][e % 4];
     slope = relu ? ep_relu_derivative(slope) : slope;
-    v[e / 4][e % 4] = factor_of<PRECISE>(v[e / 4][e % 4] * slope);
+    v[e / 4][e % 4] = operand_of<PRECISE>(v[e / 4][e % 4] * slope);
   }
   columns_store(v, to, lane, second, p.columns - m);
 }
@@ -237,12 +237,8 @@ template <bool PRECISE> static __device__ __forceinline__ void chain_rows_backwa
 
 /* Whether `blocks` have arrived in this step. */
 static __device__ __forceinline__ bool chain_met(int meeting, int blocks) {
-  unsigned seen, target = state_of().n.turn * (unsigned)blocks;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
-               : "=r"(seen)
-               : "l"(meeting_of(meeting))
-               : "memory");
-  return (int)(seen - target) >= 0;
+  unsigned target = state_of().n.turn * (unsigned)blocks;
+  return (int)(counter_read(meeting_of(meeting)) - target) >= 0;
 }
 
 static __device__ __forceinline__ bool chain_is_given() {
@@ -260,8 +256,8 @@ static __device__ __forceinline__ void chain_grad_take(int first) {
   const float *from = s.scratch + s.front_grad + at;
   float *to = block_memory + c.grad + at;
 #pragma unroll 2
-  for (int i = 4 * lane; i < floats; i += 4 * WARP) copy_four(to + i, from + i, true);
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  for (int i = 4 * lane; i < floats; i += 4 * WARP) cp_async_16(to + i, from + i, true);
+  cp_async_wait_all();
   __syncwarp();
 }
 
@@ -286,13 +282,13 @@ template <bool PRECISE> static __device__ __noinline__ void chain_rehearse(int f
   const int front = span_of().front, early = chain_early_meeting();
   const bool plain = update_way_of().plain;
   if (early >= EP_GRID_PHASE)
-    while (!__any_sync(ALL, chain_met(early, span_of().phases[early - EP_GRID_PHASE].tasks)))
+    while (!__any_sync(ALL_LANES, chain_met(early, span_of().phases[early - EP_GRID_PHASE].tasks)))
       continue;
   const bool again = span_of().middle_blocks > 0;
-  for (int number = front; !__any_sync(ALL, chain_is_given()); number++) {
+  for (int number = front; !__any_sync(ALL_LANES, chain_is_given()); number++) {
     if (again && number == 3 * front) {
       number = front - 1;
-      for (int i = 0; i < REHEARSAL_LOOKS && !__any_sync(ALL, chain_is_given()); i++)
+      for (int i = 0; i < REHEARSAL_LOOKS && !__any_sync(ALL_LANES, chain_is_given()); i++)
         __nanosleep(100);
       continue;
     }
@@ -329,7 +325,7 @@ template <bool PRECISE> static __device__ __forceinline__ void chain_step_forwar
   const int first = threadIdx.x / WARP * 16;
   if (threadIdx.x == 0) chain_layers()[0].x = chain_passes()[0].rows;
   if (first < span_of().chain_rows) chain_rows_forward<PRECISE>(first);
-  counter_arrive(meeting_of(EP_GRID_FRONT));
+  grid_arrive(meeting_of(EP_GRID_FRONT));
 }
 
 /* batch: the next step's. Who has no rows begins with the sums of the last layer as soon as the
@@ -340,12 +336,12 @@ template <bool PRECISE> static __device__ __forceinline__ void chain_step_backwa
   bool early = false;
   if (first < rows) {
     chain_grad_take(first);
-    if (rows < EP_GRID_CHAIN_ROWS) asm volatile("bar.arrive 1, %0;" ::"n"(THREADS) : "memory");
+    if (rows < EP_GRID_CHAIN_ROWS) named_barrier_arrive<THREADS>(1);
     chain_rows_backward<PRECISE>(first);
   } else {
     if (first == rows) chain_rehearse<PRECISE>(first);
-    asm volatile("cp.async.wait_all;" ::: "memory");
-    asm volatile("bar.sync 1, %0;" ::"n"(THREADS) : "memory");
+    cp_async_wait_all();
+    named_barrier_sync<THREADS>(1);
     early = piece->there && piece->layer == span_of().front - 1;
   }
   chain_pieces_update<PRECISE>(piece, early ? CHAIN_MEETS_LATE : CHAIN_MEETS);

@@ -182,7 +182,7 @@ static __device__ __noinline__ void chain_rows_fetch(const ep_permutation *permu
   for (int k = threadIdx.x / EP_GRID_CHAIN_ROWS; k < in; k += THREADS / EP_GRID_CHAIN_ROWS) {
     float *to = x + ep_grid_chain_place(row, k, inputs);
     if (there)
-      copy_one(to, from + k);
+      cp_async<4>(to, from + k);
     else
       *to = 0;
   }

@@ -23,17 +23,17 @@ static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, i
   const float *grad = block_memory + of.grad + ep_grid_chain_place(lane / 16 * 4, m + lane % 16, 0);
   const float *x =
       block_memory + of.x + ep_grid_chain_place(lane / 8 % 2 * 4, n + lane / 16 * 8 + feature, 0);
-  const part one = part_of<PRECISE>(1.0f);
+  const hi_lo one = hi_lo_of<PRECISE>(1.0f);
   c = {};
 #pragma unroll 1
   for (int k = 0; k < rows; k += 16, grad += 16 * of.outputs, x += 16 * of.inputs) {
-    part a[2][4], b[2][COLUMNS / 2][4];
+    hi_lo a[2][4], b[2][COLUMNS / 2][4];
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-      parts_load<PRECISE>(a[i], grad + i * 8 * of.outputs);
+      hi_lo_load<PRECISE>(a[i], grad + i * 8 * of.outputs);
 #pragma unroll
       for (int j = 0; j < COLUMNS / 2; j++)
-        parts_load<PRECISE>(b[i][j], x + i * 8 * of.inputs + j * 2 * BLOCK);
+        hi_lo_load<PRECISE>(b[i][j], x + i * 8 * of.inputs + j * 2 * BLOCK);
     }
 #pragma unroll
     for (int i = 0; i < 2; i++) {

@@ -4,6 +4,7 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_GRID_EXCHANGE_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_GRID_EXCHANGE_CUH
 
+#include "kernels/cuda/device/cluster.cuh"
 #include "kernels/cuda/executors/grid/warpgroups.cuh"
 
 /* What the neighbour sends: the block's half of the sums, EP_GRID_PAIR_AREA floats. */
@@ -12,39 +13,20 @@ struct pair_slot {
   unsigned exchanges;      /* since the launch */
 };
 
-/* One thread; barriers_publish follows. */
+/* One thread; mbarrier_init_fence follows. */
 static __device__ void pair_make(pair_slot &pair) {
   pair.exchanges = 0;
-  barrier_init(shared_address(&pair.full), 1);
+  mbarrier_init(shared_address(&pair.full), 1);
 }
 
 /* In the other block of the cluster, what lies at `address` in this one. */
 static __device__ __forceinline__ unsigned neighbours(unsigned address) {
-  unsigned theirs;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-               : "=r"(theirs)
-               : "r"(address), "r"((blockIdx.x & 1) ^ 1));
-  return theirs;
+  return cluster_address(address, (blockIdx.x & 1) ^ 1);
 }
 
 /* Four to the other block; its barrier counts their bytes. */
 static __device__ __forceinline__ void four_send(unsigned to, const four &f, unsigned barrier) {
-  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32"
-               " [%0], {%1, %2, %3, %4}, [%5];" ::"r"(to),
-               "f"(f.of[0]), "f"(f.of[1]), "f"(f.of[2]), "f"(f.of[3]), "r"(barrier)
-               : "memory");
-}
-
-/* As barrier_wait, and what the cluster's other block wrote before can be seen. */
-static __device__ __forceinline__ void pair_wait(unsigned barrier, int parity) {
-  asm volatile("{\n"
-               ".reg .pred done;\n"
-               "again_%=:\n"
-               "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-               "@!done bra again_%=;\n"
-               "}" ::"r"(barrier),
-               "r"(parity)
-               : "memory");
+  cluster_store_async(to, make_float4(f.of[0], f.of[1], f.of[2], f.of[3]), barrier);
 }
 
 static __device__ __forceinline__ void four_add(four &to, const four &more) {
@@ -102,7 +84,8 @@ static __device__ __noinline__ void sums_exchange(const exchange of, float *area
     const int parity = pair.exchanges & 1, begin = of.begin == 0 ? X::HALF : 0,
               end = of.begin == 0 ? X::COUNT : X::HALF;
     unsigned to = neighbours(shared_address(sent + 4 * threadIdx.x));
-    if (threadIdx.x == 0) barrier_expect(full, (of.end - of.begin) * X::EIGHT * (int)sizeof(float));
+    if (threadIdx.x == 0)
+      mbarrier_expect(full, (of.end - of.begin) * X::EIGHT * (int)sizeof(float));
 #pragma unroll 1
     for (int eight = begin + group; eight < end; eight += 2) {
       const float *from = sums + (eight - group) * X::EIGHT;
@@ -110,7 +93,7 @@ static __device__ __noinline__ void sums_exchange(const exchange of, float *area
       four_add(sum, four_of(from + X::PART));
       four_send(to + (eight - group - begin) * X::EIGHT * (int)sizeof(float), sum, theirs);
     }
-    pair_wait(full, parity);
+    mbarrier_wait_cluster(full, parity);
   }
 #pragma unroll 1
   for (int eight = of.begin + group; eight < of.end; eight += 2) {
@@ -126,7 +109,7 @@ static __device__ __noinline__ void sums_exchange(const exchange of, float *area
   if (of.splits > 1) {
     const int shift = of.splits <= 2 ? 1 : WARP - __clz(of.splits - 1), last = (1 << shift) - 1;
     const float *theirs = parts + 4 * slot;
-    counter_wait(counter, target);
+    counter_meet(counter, target);
     four sum = {{0, 0, 0, 0}};
     int mine = (of.end - of.begin - of.split + of.splits - 1) / of.splits; /* eights */
     mine = (mine - group + 1) / 2 << shift;
@@ -181,7 +164,7 @@ parts_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut,
   sums_exchange(how, area, partials + (long long)of.group * cut.splits * X::PART,
                 counters + cut.counters + 2 * of.group + (how.begin != 0), turn * how.splits, sent,
                 pair, result_row<S>(slot / WARP, threadIdx.x % WARP / 4), S::A_BY_K ? 1 : 8);
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  cp_async_wait_all();
 #pragma unroll 1
   for (int eight = first; eight < how.end; eight += next) {
     use.store(eight * 8 + line, column, four_of(from), {four_of(with)});

@@ -60,11 +60,11 @@ static __device__ void update_fetch(long long step) {
   ep_optimizer_step *update = &state_of().update;
   if (s.plain_rate) {
     const float *lr = s.lr + (s.lr_count == 1 ? 0 : step);
-    copy_one(&update->lr, lr);
-    copy_one(&update->rate, lr);
+    cp_async<4>(&update->lr, lr);
+    cp_async<4>(&update->rate, lr);
   } else {
     for (int i = 0; i < (int)(sizeof *update / sizeof(float)); i++)
-      copy_one((float *)update + i, (const float *)(s.update + step) + i);
+      cp_async<4>((float *)update + i, (const float *)(s.update + step) + i);
   }
 }
 
@@ -136,7 +136,7 @@ static __device__ __forceinline__ void phase_run(const ep_grid_phase &phase) {
   }
   bool last = phase.work == EP_GRID_UPDATES;
   if (phase.arrives != EP_GRID_BARRIER && (int)blockIdx.x < phase.tasks)
-    counter_arrive(meeting_of(phase.arrives));
+    grid_arrive(meeting_of(phase.arrives));
   else if (!last && phase.arrives == EP_GRID_BARRIER)
     blocks_arrive();
   int block = (int)blockIdx.x - phase.update_from, blocks = phase.update_to - phase.update_from;
@@ -151,7 +151,7 @@ static __device__ __forceinline__ void phase_run(const ep_grid_phase &phase) {
     }
   }
   if (!last) return;
-  if ((int)blockIdx.x < s.middle_blocks) counter_arrive(meeting_of(EP_GRID_MIDDLE));
+  if ((int)blockIdx.x < s.middle_blocks) grid_arrive(meeting_of(EP_GRID_MIDDLE));
   blocks_arrive();
 }
 
@@ -169,7 +169,7 @@ template <bool PRECISE> static __device__ void rest_run() {
   int blocks = (int)gridDim.x, last = s.layers_count - 1;
   if (s.front == s.layers_count) {
     layers_update<PRECISE>(last, 0, 0, 0, blocks);
-    copies_allow_all();
+    async_fence_all();
     blocks_arrive();
     return;
   }
@@ -194,15 +194,15 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
   state.panel_stages[0] = state.panel_stages[1] = state.panel_copies = 0;
   state.update = {0, 0, 1, 1 - s.optimizer.beta1,
                   1 - (rmsprop ? s.optimizer.alpha : s.optimizer.beta2)};
-  barrier_init(shared_address(done), 1);
+  mbarrier_init(shared_address(done), 1);
   for (int i = 0; i < EP_GRID_PANEL_BARRIERS; i++)
-    barrier_init(shared_address(&state.panel_barriers[i]), 1);
+    mbarrier_init(shared_address(&state.panel_barriers[i]), 1);
   lines_make(state.lines);
   pair_make(state.pair);
   state.whole.tasks = state.whole.parts = 0;
-  barrier_init(shared_address(&state.whole.held), 1);
-  for (int i = 0; i < 2; i++) barrier_init(shared_address(&state.whole.full[i]), 1);
-  barriers_publish();
+  mbarrier_init(shared_address(&state.whole.held), 1);
+  for (int i = 0; i < 2; i++) mbarrier_init(shared_address(&state.whole.full[i]), 1);
+  mbarrier_init_fence();
 }
 
 /* The next step, by one thread. */
@@ -231,7 +231,7 @@ template <bool PRECISE> static __device__ void chain_steps(ep_permutation *permu
   chain_order_make(permutation, epoch);
   chain_rows_fetch(permutation, batch, 1);
   if (threadIdx.x == 0) chain_now_make(batch, 1);
-  asm volatile("cp.async.wait_all;" ::: "memory");
+  cp_async_wait_all();
   __syncthreads();
   for (long long step = 0; step < s.steps; step++) {
     chain_step_forward<PRECISE>();
@@ -266,9 +266,9 @@ static __device__ void blocks_steps(ep_permutation *permutation, unsigned long l
       front_forward_run<PRECISE>(done, parity);
       parity ^= 1;
     }
-    if (whole) copies_allow_all();
+    if (whole) async_fence_all();
     if (++batch == s.steps_per_epoch) order_make(permutation, ++epoch), batch = 0;
-    if (threadIdx.x == 0) asm volatile("cp.async.wait_all;" ::: "memory"); /* the step's rates */
+    if (threadIdx.x == 0) cp_async_wait_all(); /* the step's rates */
     if (shared) blocks_arrive();
     for (int i = 0; i < s.phases_count; i++) phase_run<PRECISE>(s.phases[i]);
     if (!shared) continue;
@@ -277,7 +277,7 @@ static __device__ void blocks_steps(ep_permutation *permutation, unsigned long l
     blocks_await();
     loss_write(step);
     if (goes_back) {
-      barrier_wait(shared_address(done), (int)parity);
+      mbarrier_wait(shared_address(done), (int)parity);
       parity ^= 1;
     }
     rest_run<PRECISE>();

@@ -67,9 +67,9 @@ static __device__ __noinline__ void blocks_arrive() {
   const span &s = span_of();
   if (s.cluster) {
     __syncthreads(); /* a warp that arrives may begin with the next step, while others read this */
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    cluster_arrive();
   } else {
-    counter_arrive(s.barrier);
+    grid_arrive(s.barrier);
     if (threadIdx.x == AWAITS) state_of().target += s.workers;
   }
 }
@@ -88,7 +88,7 @@ static __device__ __forceinline__ void meeting_see(int meeting) {
                                            : 1;
   unsigned target = (state_of().n.turn - (meeting == EP_GRID_MIDDLE)) * (unsigned)blocks;
   if (meeting == EP_GRID_BARRIER) target = state_of().target; /* its own */
-  counter_see(meeting_of(meeting), target);
+  counter_wait(meeting_of(meeting), target);
 }
 
 /* In line, so that what a thread has asked for may be under way meanwhile: no call has to wait for
@@ -103,7 +103,7 @@ static __device__ __forceinline__ void meeting_await(int &meeting) {
 static __device__ __noinline__ void blocks_await() {
   int meeting = EP_GRID_BARRIER;
   if (span_of().cluster)
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+    cluster_wait();
   else
     meeting_await(meeting);
 }
@@ -111,9 +111,9 @@ static __device__ __noinline__ void blocks_await() {
 /* The blocks that have the front meet. */
 static __device__ void front_wait() {
   const span &s = span_of();
-  copies_allow();
+  async_fence();
   if (threadIdx.x == AWAITS) state_of().front_target += s.front_blocks;
-  counter_wait(meeting_of(EP_GRID_FRONT), state_of().front_target);
+  counter_meet(meeting_of(EP_GRID_FRONT), state_of().front_target);
 }
 
 /* --- activations ----------------------------------------------------------------------------- */
@@ -218,7 +218,7 @@ struct forward_use {
     const float *bias = parameters + of.bias;
     for (int i = 0, o = output + column; i < 4; i++, o++)
       if (of.bias >= 0 && o < of.out)
-        copy_one(to + i, bias + o);
+        cp_async<4>(to + i, bias + o);
       else
         to[i] = 0;
   }
@@ -363,7 +363,7 @@ template <bool PRECISE> struct backward_use {
   }
   __device__ __forceinline__ void fetch(int line, int column, float *to) const {
     bool is_there = there(line, column);
-    copy_four(to, way.slopes + (is_there ? at(line, column) : 0), is_there);
+    cp_async_16(to, way.slopes + (is_there ? at(line, column) : 0), is_there);
   }
   __device__ __forceinline__ void store(int line, int column, const four &sum,
                                         const loaded &with) const {
@@ -380,7 +380,7 @@ template <bool PRECISE> struct backward_use {
     if (r >= span_of().chain_rows || o >= before.stride) return;
     float *to = way.to + ep_grid_chain_place(r, o, way.features);
 #pragma unroll
-    for (int i = 0; i < 4; i++) to[i * 8] = is_there ? factor_of<PRECISE>(grad.of[i]) : 0;
+    for (int i = 0; i < 4; i++) to[i * 8] = is_there ? operand_of<PRECISE>(grad.of[i]) : 0;
   }
 };
 

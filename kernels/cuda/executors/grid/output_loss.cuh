@@ -5,13 +5,6 @@
 
 #include "kernels/cuda/executors/grid/layers.cuh"
 
-static __device__ __forceinline__ float warp_sum(float value) {
-#pragma unroll
-  for (int distance = WARP / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(ALL, value, distance);
-  return value;
-}
-
 /* The least power of two that is no less: of lanes that have an output. The others have nothing to
  * add. */
 static __device__ __forceinline__ int lanes_of(int outputs) {
@@ -20,10 +13,10 @@ static __device__ __forceinline__ int lanes_of(int outputs) {
 
 /* warp_sum() where only the first `lanes` have something, for them. Rounds that few outputs do not
  * need would be waited for by all threads of the block. */
-static __device__ __forceinline__ float lanes_sum(float value, int lanes) {
+static __device__ __forceinline__ float first_lanes_sum(float value, int lanes) {
 #pragma unroll 1
   for (int distance = lanes / 2; distance > 0; distance /= 2)
-    value += __shfl_xor_sync(ALL, value, distance);
+    value += __shfl_xor_sync(ALL_LANES, value, distance);
   return value;
 }
 
@@ -35,8 +28,8 @@ static __device__ __forceinline__ int lanes_greatest(float value, int count, int
   if (place >= count) place = WARP;
 #pragma unroll 1
   for (int distance = lanes / 2; distance > 0; distance /= 2) {
-    float other = __shfl_xor_sync(ALL, value, distance);
-    int other_place = __shfl_xor_sync(ALL, place, distance);
+    float other = __shfl_xor_sync(ALL_LANES, value, distance);
+    int other_place = __shfl_xor_sync(ALL_LANES, place, distance);
     bool takes = place == WARP || ep_argmax_precedes(other, other_place, value, place);
     if (other_place != WARP && takes) {
       value = other;
@@ -71,21 +64,21 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
     float greatest;
     misses = lanes_greatest(a.y, of.out, lanes, greatest) != label;
     if (ep_loss_normalizes((ep_loss_type)s.loss_type)) {
-      float power = mine ? expf(a.y - greatest) : 0, sum = lanes_sum(power, lanes);
+      float power = mine ? expf(a.y - greatest) : 0, sum = first_lanes_sum(power, lanes);
       float t = lane == label ? 1 : 0;
       if (s.label_smoothing != 0) /* a quotient of 0 takes a GPU long */
         t = ep_class_target(s.label_smoothing, of.out, label, 1.0f, lane, 1.0f);
-      value = lanes_sum(mine && t != 0 ? t * (logf(sum) + greatest - a.y) : 0, lanes);
+      value = first_lanes_sum(mine && t != 0 ? t * (logf(sum) + greatest - a.y) : 0, lanes);
       grad = n.scale * (power / sum - t);
     } else {
-      value = -__shfl_sync(ALL, a.y, label);
+      value = -__shfl_sync(ALL_LANES, a.y, label);
       grad = lane == label ? -n.scale : 0.0f;
     }
   } else {
     float y = target;
     ep_loss_type type = (ep_loss_type)s.loss_type;
-    value = lanes_sum(mine ? ep_loss_value(type, a.y, y, s.huber_delta) : 0, lanes);
-    misses = lanes_sum(mine ? (float)ep_loss_misses(type, a.y, y) : 0, lanes);
+    value = first_lanes_sum(mine ? ep_loss_value(type, a.y, y, s.huber_delta) : 0, lanes);
+    misses = first_lanes_sum(mine ? (float)ep_loss_misses(type, a.y, y) : 0, lanes);
     grad = n.scale * ep_loss_derivative(type, a.y, y, s.huber_delta);
   }
   if (lane == 0) {
@@ -106,12 +99,13 @@ static __device__ __forceinline__ float class_grad(const now &n, int row, int ou
   float greatest = mine ? z : -INFINITY;
 #pragma unroll 1
   for (int distance = lanes / 2; distance > 0; distance /= 2)
-    greatest = fmaxf(greatest, __shfl_xor_sync(ALL, greatest, distance));
-  float power = mine ? expf(z - greatest) : 0, sum = lanes_sum(power, lanes);
+    greatest = fmaxf(greatest, __shfl_xor_sync(ALL_LANES, greatest, distance));
+  float power = mine ? expf(z - greatest) : 0, sum = first_lanes_sum(power, lanes);
   float grad = n.scale * (power / sum - (right ? 1.0f : 0.0f));
-  float value = lanes_sum(right ? logf(sum) + greatest - z : 0, lanes);
-  unsigned first = __ballot_sync(ALL, mine && isnan(z)); /* ep_argmax_precedes: NaN comes first */
-  unsigned most = __ballot_sync(ALL, mine && z == greatest);
+  float value = first_lanes_sum(right ? logf(sum) + greatest - z : 0, lanes);
+  unsigned first =
+      __ballot_sync(ALL_LANES, mine && isnan(z)); /* ep_argmax_precedes: NaN comes first */
+  unsigned most = __ballot_sync(ALL_LANES, mine && z == greatest);
   if (first == 0) first = most;
   if (lane == 0) {
     n.scratch[s.rows + row] = value;
@@ -177,7 +171,7 @@ static __device__ __noinline__ void head(int awaits) {
     for (int j = 0; j < of.out; j++)
 #pragma unroll 1
       for (int k = column; k < of.in; k += WIDE)
-        copy_four(area + j * line + k, weights.at + j * weights.stride + k, true);
+        cp_async_16(area + j * line + k, weights.at + j * weights.stride + k, true);
     weights.at = area, weights.stride = line;
   }
   if (warp == 0 && has_row) target = row_target(n, blockIdx.x);
@@ -190,13 +184,13 @@ static __device__ __noinline__ void head(int awaits) {
     if (copies) {
 #pragma unroll 1
       for (int k = column; k < of.in; k += WIDE) {
-        copy_four(row_x + k, x + k, true);
-        copy_four(row_slopes + k, to + k, true);
+        cp_async_16(row_x + k, x + k, true);
+        cp_async_16(row_slopes + k, to + k, true);
       }
       x = row_x, slopes = row_slopes;
     }
     if (warp == 0 && row != (int)blockIdx.x) target = row_target(n, row);
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    cp_async_wait_all();
 #pragma unroll 1
     for (int j = 0; j < of.out; j += 2) {
       const float *first = weights.at + j * weights.stride,
@@ -248,7 +242,7 @@ template <int ROUNDS> static __device__ __noinline__ void head_of_parts(int awai
   const float *weights = s.parameters + of.weight + column;
   if ((int)blockIdx.x < n.rows)
 #pragma unroll 1
-    for (int k = 0; k < of.out * IN; k += WIDE) copy_four(area + k, weights + k, true);
+    for (int k = 0; k < of.out * IN; k += WIDE) cp_async_16(area + k, weights + k, true);
   four add[ROUNDS];
 #pragma unroll
   for (int r = 0; r < ROUNDS; r++) {
@@ -291,7 +285,7 @@ template <int ROUNDS> static __device__ __noinline__ void head_of_parts(int awai
       for (int e = 0; e < 4; e++) x[r].of[e] = ep_relu(x[r].of[e] + add[r].of[e]);
       four_store(after + r * WIDE, x[r]);
     }
-    asm volatile("cp.async.wait_all;" ::: "memory");
+    cp_async_wait_all();
 #pragma unroll 1
     for (int j = 0; j < of.out; j += 2) {
       const float *first = area + j * IN, *second = first + (j + 1 < of.out ? IN : 0);

@@ -67,24 +67,24 @@ static __device__ __noinline__ void panels_turn() {
     if (of.turned < 0 || panel < 0 || panel >= of.panels.across) continue;
     float *lines = block_memory + s.area_at;
     inputs_turn(lines, input_of(n, l), 0, panel * panel_shape::M);
-    lines_publish();
+    async_fence_shared();
     __syncthreads();
     if (threadIdx.x == 0) {
-      bytes_store(n.scratch + of.turned + (long long)panel * EP_GRID_PANEL_FLOATS,
-                  shared_address(lines), EP_GRID_PANEL_FLOATS * panel_shape::BYTES);
-      stores_commit();
-      stores_wait<0>();
+      bulk_store(n.scratch + of.turned + (long long)panel * EP_GRID_PANEL_FLOATS,
+                 shared_address(lines), EP_GRID_PANEL_FLOATS * panel_shape::BYTES);
+      bulk_commit();
+      bulk_wait<0>();
     }
     __syncthreads();
   }
 }
 
 /* Eight rows of a panel, `number` of them, as a warpgroup is told of them. */
-static __device__ __forceinline__ unsigned long long panel_rows(const float *lines, int number) {
+static __device__ __forceinline__ uint64_t panel_rows(const float *lines, int number) {
   typedef panel_shape S;
   const float *from = lines + number / 4 * S::X_FLOATS;
   if (number / 4 < S::LINES) return lines_of(from + number % 4 * 8);
-  return (unsigned long long)(shared_address(from) >> 4 & 0x3fff) | 8ull << 16 | 16ull << 32;
+  return wgmma_operand(shared_address(from), 128, 256, false);
 }
 
 /* What a warpgroup asks the copy engine for: the pieces of its stages, PER of them each, of LINES
@@ -112,7 +112,7 @@ template <int SLOTS> struct pieces {
     return barriers + 8 * slot(piece);
   }
   __device__ __forceinline__ void await(int piece) const {
-    barrier_wait(barrier(piece), (int)((begun + piece) / DEPTH % 2));
+    mbarrier_wait(barrier(piece), (int)((begun + piece) / DEPTH % 2));
   }
   __device__ __forceinline__ const ep_cuda_map *map(int tile) const {
     return tile < LINES ? &maps->weights : &maps->state[tile - LINES];
@@ -124,9 +124,9 @@ template <int SLOTS> struct pieces {
     return row + piece / PER * 2 * S::OUTPUTS;
   }
   __device__ __forceinline__ void load(int piece, int tile) const {
-    if (tile == 0) barrier_expect(barrier(piece), tiles * S::TILE * S::BYTES);
-    tile_load(shared_address(place(piece) + tile * S::TILE), map(tile), barrier(piece),
-              column_of(piece, tile), row_of(piece));
+    if (tile == 0) mbarrier_expect(barrier(piece), tiles * S::TILE * S::BYTES);
+    tma_load(shared_address(place(piece) + tile * S::TILE), map(tile), barrier(piece),
+             column_of(piece, tile), row_of(piece));
   }
   /* The tile of a piece that this thread stores, and asks for what takes its place; or none. */
   __device__ __forceinline__ int tile_of(int piece) const { return warp - piece % 2 * SPARE; }
@@ -139,15 +139,15 @@ template <int SLOTS> struct pieces {
   __device__ __forceinline__ void store(int piece) const {
     const int tile = tile_of(piece);
     if (!asks(tile)) return;
-    tile_store(map(tile), column_of(piece, tile), row_of(piece),
-               shared_address(place(piece) + tile * S::TILE));
-    stores_commit();
+    tma_store(map(tile), column_of(piece, tile), row_of(piece),
+              shared_address(place(piece) + tile * S::TILE));
+    bulk_commit();
   }
   /* Asks for what takes the place of a piece that was stored. */
   __device__ __forceinline__ void fill(int piece) const {
     const int tile = tile_of(piece);
     if (!asks(tile) || piece + DEPTH >= count) return;
-    stores_wait_read<0>();
+    bulk_wait_read<0>();
     load(piece + DEPTH, tile);
   }
 };
@@ -192,7 +192,7 @@ piece_update(float *piece, const float (&d)[16][4], const ep_optimizer &optimize
 
 /* A warpgroup's threads meet. */
 static __device__ __forceinline__ void warpgroup_meet() {
-  asm volatile("bar.sync %0, 128;" ::"r"(1 + threadIdx.x / 128) : "memory");
+  named_barrier_sync<128>(1 + threadIdx.x / 128);
 }
 
 /* Two sums of gradients by biases, of outputs `output` and the next, from a warp's fragments, of
@@ -207,8 +207,8 @@ biases_sum(float (&sum)[2], const unsigned (&a)[panel_shape::N / 8][4], int rows
       if (8 * k + q / 2 * 4 + (int)threadIdx.x % 4 < rows) sum[q % 2] += __uint_as_float(a[k][q]);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    sum[h] += __shfl_xor_sync(ALL, sum[h], 1);
-    sum[h] += __shfl_xor_sync(ALL, sum[h], 2);
+    sum[h] += __shfl_xor_sync(ALL_LANES, sum[h], 1);
+    sum[h] += __shfl_xor_sync(ALL_LANES, sum[h], 2);
   }
 }
 
@@ -261,7 +261,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
                 barriers + 8 * (3 + group * S::DEPTH), SLOTS == 0 ? P::TILES : 1 + s.slots,
                 first ? warp : 2 * WARPS};
   unsigned turn = state_of().panel_stages[group], copies = state_of().panel_copies;
-  if (first) copies_allow();
+  if (first) async_fence();
 #pragma unroll 1
   for (; number < end; number += blocks) {
     const task at = ep_grid_task_of(&of.panels, number, of.out, S::M, S::N);
@@ -272,27 +272,27 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
         of.panels.across;
     const bool updates_biases = of.bias >= 0 && of.bias_decay >= 0;
     auto grads_load = [&](int k) {
-      barrier_expect(grads_come, S::STAGE * S::BYTES);
+      mbarrier_expect(grads_come, S::STAGE * S::BYTES);
 #pragma unroll
       for (int i = 0; i < 2; i++)
-        tile_load(shared_address(grads + i * S::G_FLOATS), &s.maps[l].grad, grads_come,
-                  at.first + k * S::OUTPUTS + i * LINE, 0);
+        tma_load(shared_address(grads + i * S::G_FLOATS), &s.maps[l].grad, grads_come,
+                 at.first + k * S::OUTPUTS + i * LINE, 0);
     };
     of_group.begun = P::PER * turn, of_group.count = P::PER * ((stages - group + 1) / 2);
     of_group.column = at.m, of_group.row = at.first + group * S::OUTPUTS;
     if (group == 1 && first && warp == 0 && of.turned >= 0) {
-      barrier_expect(x_comes, S::X_ALL * S::BYTES);
-      bytes_load(shared_address(x_lines), n.scratch + of.turned + at.m / S::M * S::X_ALL, x_comes,
-                 S::X_ALL * S::BYTES);
+      mbarrier_expect(x_comes, S::X_ALL * S::BYTES);
+      bulk_load(shared_address(x_lines), n.scratch + of.turned + at.m / S::M * S::X_ALL,
+                S::X_ALL * S::BYTES, x_comes);
     }
     if (asks_grads && group < stages) grads_load(group);
     of_group.begin();
     __syncwarp();
     if (of.turned >= 0) {
-      barrier_wait(x_comes, (int)(copies++ % 2));
+      mbarrier_wait(x_comes, (int)(copies++ % 2));
     } else {
       inputs_turn(x_lines, input_of(n, l), at.n, at.m);
-      lines_publish();
+      async_fence_shared();
       __syncthreads();
     }
     int piece = 0;
@@ -301,7 +301,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
       const bool has_biases = updates_biases && k % of.panels.across == bias_turn;
       panel_bias<SLOTS> bias;
       bias.load(has_biases && t < 2, of, at.first + k * S::OUTPUTS + output + t);
-      barrier_wait(grads_come, (int)(turn % 2));
+      mbarrier_wait(grads_come, (int)(turn % 2));
       const float *from = grads + output / LINE * S::G_FLOATS + output % 4;
       unsigned a[S::N / 8][4];
 #pragma unroll
@@ -317,16 +317,16 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
       if (SLOTS == 0 && piece > 0) of_group.fill(piece - 2);
       __syncwarp();
       float d[16][4];
-      products_begin();
+      wgmma_fence();
 #pragma unroll
-      for (int i = 0; i < S::N / 8; i++) multiply_128(d, a[i], panel_rows(x_lines, i), i > 0);
-      products_commit();
+      for (int i = 0; i < S::N / 8; i++) wgmma_tf32(d, a[i], panel_rows(x_lines, i), i > 0);
+      wgmma_commit();
       if (has_biases) {
         float biases[2];
         biases_sum(biases, a, n.rows);
         bias.update(of, biases[t % 2], optimizer, step);
       }
-      products_wait<0>();
+      wgmma_wait<0>();
       if (SLOTS == 0 && piece > 0) of_group.fill(piece - 1); /* which took longer to be stored */
       __syncwarp();
 #pragma unroll 1
@@ -334,7 +334,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
         of_group.await(piece);
         piece_update<SLOTS>(of_group.place(piece), d, optimizer, step, of.weight_decay, output, g,
                             t);
-        lines_publish();
+        async_fence_shared();
         warpgroup_meet();
         if (SLOTS > 0 && piece > 0) of_group.fill(piece - 1);
         of_group.store(piece++);
@@ -345,10 +345,10 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
           for (int q = 0; q < 4; q++) d[j][q] = d[j + 16 / P::PER][q];
       }
     }
-    if (first) stores_wait_read<0>(); /* before the next panel's */
+    if (first) bulk_wait_read<0>(); /* before the next panel's */
     __syncthreads();
   }
-  if (first) stores_wait<0>();
+  if (first) bulk_wait<0>();
   if (threadIdx.x % 128 == 0) state_of().panel_stages[group] = turn;
   if (threadIdx.x == 0) state_of().panel_copies = copies;
   __syncthreads();

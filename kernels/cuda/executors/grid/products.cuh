@@ -3,11 +3,14 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_GRID_PRODUCTS_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_GRID_PRODUCTS_CUH
 
+#include "kernels/cuda/device/cp_async.cuh"
+#include "kernels/cuda/device/global_memory.cuh"
+#include "kernels/cuda/device/grid_barrier.cuh"
 #include "kernels/cuda/device/mma.cuh"
+#include "kernels/cuda/device/named_barrier.cuh"
 #include "kernels/cuda/executors/grid/offsets.h"
 
-constexpr int WARP = 32, THREADS = EP_GRID_THREADS, WARPS = THREADS / WARP;
-constexpr unsigned ALL = 0xffffffffu;
+constexpr int THREADS = EP_GRID_THREADS, WARPS = THREADS / WARP;
 
 struct four {
   float of[4];
@@ -22,58 +25,35 @@ static __device__ __forceinline__ void four_store(float *to, const four &f) {
   *(float4 *)to = make_float4(f.of[0], f.of[1], f.of[2], f.of[3]);
 }
 
-/* Four neighbours that another block wrote; zeros where nothing is. Without a branch, so that loads
- * that stand together do not wait for one another. */
+/* Four neighbours that another block wrote; zeros where nothing is. Loads that stand together do
+ * not wait for one another. */
 static __device__ __forceinline__ four four_there(const float *from, bool there) {
   four f;
-  asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %5, 0;\n"
-               "mov.f32 %0, 0f00000000;\nmov.f32 %1, 0f00000000;\n"
-               "mov.f32 %2, 0f00000000;\nmov.f32 %3, 0f00000000;\n"
-               "@there ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];\n}"
-               : "=&f"(f.of[0]), "=&f"(f.of[1]), "=&f"(f.of[2]), "=&f"(f.of[3])
-               : "l"(from), "r"((int)there)
-               : "memory");
+  load_l2(f.of, from, there);
   return f;
 }
 
 static __device__ __forceinline__ four four_there(const float *from) {
   four f;
-  asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(f.of[0]), "=f"(f.of[1]), "=f"(f.of[2]), "=f"(f.of[3])
-               : "l"(from)
-               : "memory");
+  load_l2(f.of, from);
   return f;
 }
 
 /* --- meetings -------------------------------------------------------------------------------- */
 
-/* Adds one to a counter when all that this block wrote can be seen. */
-static __device__ __forceinline__ void counter_arrive(unsigned *counter) {
-  __syncthreads();
-  if (threadIdx.x == 0)
-    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
-}
-
 /* The thread that awaits: of another warp than the one that arrives, which stands still until the
  * block's stores can be seen. */
 constexpr int AWAITS = THREADS - 1;
 
-/* One thread: waits until the counter is at `target`. */
-static __device__ __forceinline__ void counter_see(unsigned *counter, unsigned target) {
-  unsigned seen;
-  do {
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
-  } while ((int)(seen - target) < 0);
-}
-
 /* The block waits until the counter is at `target`. */
 static __device__ __forceinline__ void counter_await(unsigned *counter, unsigned target) {
-  if (threadIdx.x == AWAITS) counter_see(counter, target);
+  if (threadIdx.x == AWAITS) counter_wait(counter, target);
   __syncthreads();
 }
 
-static __device__ __forceinline__ void counter_wait(unsigned *counter, unsigned target) {
-  counter_arrive(counter);
+/* The block arrives, and waits until the counter is at `target`. */
+static __device__ __forceinline__ void counter_meet(unsigned *counter, unsigned target) {
+  grid_arrive(counter);
   counter_await(counter, target);
 }
 
@@ -89,18 +69,6 @@ struct matrix {
   long long stride;
   int rows, columns;
 };
-
-static __device__ __forceinline__ void copy_four(float *to, const float *from, bool there) {
-  unsigned address = (unsigned)__cvta_generic_to_shared(to);
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(address), "l"(from),
-               "r"(there ? 16 : 0)
-               : "memory");
-}
-
-static __device__ __forceinline__ void copy_one(float *to, const float *from) {
-  unsigned address = (unsigned)__cvta_generic_to_shared(to);
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(from) : "memory");
-}
 
 /* R rows by C columns of a matrix, that GROUP threads bring to shared memory, [R, S], and then
  * others to the right or below. A thread has four columns of every PASS-th row. What lies outside
@@ -123,7 +91,7 @@ template <int R, int C, int S, int GROUP> struct strip {
 #pragma unroll
     for (int i = 0; i < COUNT; i++)
       if (R % PASS == 0 || i < COUNT - 1 || thread_row() + i * PASS < R)
-        copy_four(to + i * PASS * S, from + i * PASS * stride, i * PASS < rows && columns > 0);
+        cp_async_16(to + i * PASS * S, from + i * PASS * stride, i * PASS < rows && columns > 0);
   }
   __device__ __forceinline__ void right(int count) {
     from += count, columns -= count;
@@ -176,20 +144,20 @@ static __device__ __forceinline__ void stage_multiply(float (&c)[S::MF][S::T][4]
   const float *b = stage + S::A_FLOATS + n * S::B_STRIDE + 2 * t;
 #pragma unroll
   for (int k = 0; k < S::K; k += 8) {
-    part of_a[S::MF][4];
+    hi_lo of_a[S::MF][4];
 #pragma unroll
     for (int i = 0; i < S::MF; i++)
 #pragma unroll
       for (int q = 0; q < 2; q++) {
         int place = S::A_BY_K ? (k + q) * S::A_STRIDE + i * 16 : (i * 16 + q * 8) * S::A_STRIDE + k;
         float2 two = *(const float2 *)(a + place);
-        of_a[i][S::A_BY_K ? 2 * q : q] = part_of<PRECISE>(two.x);
-        of_a[i][S::A_BY_K ? 2 * q + 1 : q + 2] = part_of<PRECISE>(two.y);
+        of_a[i][S::A_BY_K ? 2 * q : q] = hi_lo_of<PRECISE>(two.x);
+        of_a[i][S::A_BY_K ? 2 * q + 1 : q + 2] = hi_lo_of<PRECISE>(two.y);
       }
 #pragma unroll
     for (int j = 0; j < S::T; j++) {
       float2 two = *(const float2 *)(b + j * 8 * S::B_STRIDE + k);
-      part b0 = part_of<PRECISE>(two.x), b1 = part_of<PRECISE>(two.y);
+      hi_lo b0 = hi_lo_of<PRECISE>(two.x), b1 = hi_lo_of<PRECISE>(two.y);
 #pragma unroll
       for (int i = 0; i < S::MF; i++) multiply<PRECISE>(c[i][j], of_a[i], b0, b1);
     }
@@ -207,7 +175,7 @@ template <int GROUP> static __device__ __forceinline__ void group_sync(int group
   if constexpr (GROUP == WARP)
     __syncwarp();
   else
-    asm volatile("bar.sync %0, %1;" ::"r"(1 + group), "n"(GROUP) : "memory");
+    named_barrier_sync<GROUP>(1 + group);
 }
 
 /* c = this group's part of the sum over k = of.first … of.end - 1 of a[m, k] b[k, n]; of.first: a
@@ -242,7 +210,7 @@ static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float
 #pragma unroll 1
   for (int k = -AHEAD; k < stages; k++) {
     if (k >= 0) {
-      asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+      cp_async_wait_group<AHEAD - 1>();
       group_sync<S::GROUP>(group);
     }
     int next = k + AHEAD;
@@ -255,12 +223,12 @@ static __device__ __forceinline__ void product(float (&c)[S::MF][S::T][4], float
       of_b.right(TERMS);
     }
     to = to == mine + AHEAD * S::STAGE ? mine : to + S::STAGE;
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    cp_async_commit();
     if (k < 0) continue;
     stage_multiply<S, PRECISE>(c, mine + slot * S::STAGE);
     slot = slot == AHEAD ? 0 : slot + 1;
   }
-  asm volatile("cp.async.wait_group 0;" ::: "memory");
+  cp_async_wait_group<0>();
   __syncthreads();
 }
 
@@ -352,7 +320,7 @@ task_end(const float (&c)[S::MF][S::T][4], float *area, const ep_grid_cut &cut, 
 #pragma unroll 2
     for (int e = threadIdx.x; e < S::QUADS; e += THREADS)
       four_store(group + of.split * STRIDE + 4 * e, result_at<S>(area, e));
-    counter_wait(counters + cut.counters + of.group, turn * splits);
+    counter_meet(counters + cut.counters + of.group, turn * splits);
     int share = (S::QUADS + splits - 1) / splits;
     first = of.split * share;
     end = first + share < S::QUADS ? first + share : S::QUADS;

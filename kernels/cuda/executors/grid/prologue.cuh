@@ -26,7 +26,7 @@ static __device__ void mirrors_make() {
             s.parameters[of.bias + e - weights];
     }
   }
-  copies_allow();
+  async_fence();
 }
 
 /* One thread: starts the copy of the image; each block of a cluster fetches a part for all. */
@@ -35,22 +35,16 @@ static __device__ void image_fetch(unsigned long long *done) {
   unsigned bar = shared_address(done), bytes = (unsigned)s.image_floats * 4;
   const char *from = (const char *)(s.scratch + s.image);
   unsigned to = shared_address(block_memory + s.image_at);
-  copies_allow_all();
-  barrier_expect(bar, (int)bytes);
+  async_fence_all();
+  mbarrier_expect(bar, (int)bytes);
   if (s.cluster && gridDim.x > 1) {
     unsigned share = (bytes / 16 + gridDim.x - 1) / gridDim.x * 16, first = blockIdx.x * share;
     unsigned size = first >= bytes ? 0 : first + share < bytes ? share : bytes - first;
     if (size > 0)
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes"
-                   ".multicast::cluster [%0], [%1], %2, [%3], %4;" ::"r"(to + first),
-                   "l"(from + first), "r"(size), "r"(bar),
-                   "h"((unsigned short)((1u << gridDim.x) - 1))
-                   : "memory");
+      bulk_load_cluster(to + first, from + first, (int)size, bar,
+                        (unsigned short)((1u << gridDim.x) - 1));
   } else {
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "
-                 "%2, [%3];" ::"r"(to),
-                 "l"(from), "r"(bytes), "r"(bar)
-                 : "memory");
+    bulk_load(to, from, (int)bytes, bar);
   }
 }
 
@@ -72,23 +66,23 @@ static __device__ __forceinline__ void tile_multiply(float (&c)[T][4], const lay
     for (int q = 0; q < 4; q++) c[j][q] = more[j][q] = 0;
   if constexpr (!BACK) m0 = (m0 < last ? m0 : last) * stride, m1 = (m1 < last ? m1 : last) * stride;
   auto step = [&](int k, float(&sum)[T][4]) {
-    part a[4];
+    hi_lo a[4];
     /* Which two terms a thread has of eight is free, if it is the same in both: going back,
      * neighbours, for the sake of the banks. */
     int k0 = BACK ? k + 2 * t : k + t, k1 = BACK ? k0 + 1 : k0 + 4;
     if constexpr (BACK) {
       const float *w0 = weights + (k0 < last ? k0 : last) * stride,
                   *w1 = weights + (k1 < last ? k1 : last) * stride;
-      a[0] = part_of<PRECISE>(w0[m0]), a[1] = part_of<PRECISE>(w0[m1]);
-      a[2] = part_of<PRECISE>(w1[m0]), a[3] = part_of<PRECISE>(w1[m1]);
+      a[0] = hi_lo_of<PRECISE>(w0[m0]), a[1] = hi_lo_of<PRECISE>(w0[m1]);
+      a[2] = hi_lo_of<PRECISE>(w1[m0]), a[3] = hi_lo_of<PRECISE>(w1[m1]);
     } else {
-      a[0] = part_of<PRECISE>(weights[m0 + k0]), a[1] = part_of<PRECISE>(weights[m1 + k0]);
-      a[2] = part_of<PRECISE>(weights[m0 + k1]), a[3] = part_of<PRECISE>(weights[m1 + k1]);
+      a[0] = hi_lo_of<PRECISE>(weights[m0 + k0]), a[1] = hi_lo_of<PRECISE>(weights[m1 + k0]);
+      a[2] = hi_lo_of<PRECISE>(weights[m0 + k1]), a[3] = hi_lo_of<PRECISE>(weights[m1 + k1]);
     }
 #pragma unroll
     for (int j = 0; j < T; j++) {
       const float *line = x + (j * 8 + g) * x_line;
-      multiply<PRECISE>(sum[j], a, part_of<PRECISE>(line[k0]), part_of<PRECISE>(line[k1]));
+      multiply<PRECISE>(sum[j], a, hi_lo_of<PRECISE>(line[k0]), hi_lo_of<PRECISE>(line[k1]));
     }
   };
   int k = part_number * 8, stepping = parts * 8;
@@ -267,7 +261,7 @@ static __device__ void groups_forward(unsigned long long *done, unsigned parity)
   bool whole = s.front == s.layers_count, waits = true;
   for (int first = blockIdx.x * ROWS; first < n.rows; first += gridDim.x * ROWS) {
     rows_take(n, ROWS, first);
-    if (waits) barrier_wait(shared_address(done), (int)parity);
+    if (waits) mbarrier_wait(shared_address(done), (int)parity);
     waits = false;
     __syncthreads();
     int turn = 0;
@@ -277,7 +271,7 @@ static __device__ void groups_forward(unsigned long long *done, unsigned parity)
     front_head(turn++, ROWS, first);
     layers_backward<T, PRECISE>(turn, first);
   }
-  if (waits) barrier_wait(shared_address(done), (int)parity);
+  if (waits) mbarrier_wait(shared_address(done), (int)parity);
 }
 
 /* Takes this block's only group back from the gradient by the front's output. */

@@ -65,14 +65,14 @@ static __device__ __forceinline__ void rows_multiply(float (&c)[S::MF][S::T][4],
 #pragma unroll
   for (int k = 0; k < S::K; k += 8) {
     if (k >= rows) break;
-    part of_a[S::MF][4];
+    hi_lo of_a[S::MF][4];
 #pragma unroll
     for (int i = 0; i < S::MF; i++)
 #pragma unroll
       for (int q = 0; q < 2; q++) {
         float2 two = *(const float2 *)(a + (k + 4 * q) * S::A_STRIDE + i * 16);
-        of_a[i][2 * q] = part_of<PRECISE>(two.x);
-        of_a[i][2 * q + 1] = part_of<PRECISE>(two.y);
+        of_a[i][2 * q] = hi_lo_of<PRECISE>(two.x);
+        of_a[i][2 * q + 1] = hi_lo_of<PRECISE>(two.y);
       }
 #pragma unroll
     for (int j = 0; j < S::T; j += 2) {
@@ -80,8 +80,8 @@ static __device__ __forceinline__ void rows_multiply(float (&c)[S::MF][S::T][4],
              b1 = *(const float2 *)(b + (k + 4) * S::B_STRIDE + j * 8);
 #pragma unroll
       for (int i = 0; i < S::MF; i++) {
-        multiply<PRECISE>(c[i][j], of_a[i], part_of<PRECISE>(b0.x), part_of<PRECISE>(b1.x));
-        multiply<PRECISE>(c[i][j + 1], of_a[i], part_of<PRECISE>(b0.y), part_of<PRECISE>(b1.y));
+        multiply<PRECISE>(c[i][j], of_a[i], hi_lo_of<PRECISE>(b0.x), hi_lo_of<PRECISE>(b1.x));
+        multiply<PRECISE>(c[i][j + 1], of_a[i], hi_lo_of<PRECISE>(b0.y), hi_lo_of<PRECISE>(b1.y));
       }
     }
   }
@@ -113,7 +113,7 @@ template <class S> struct copying {
       stage = (stage + 1) % EP_GRID_STAGES;
       left--;
     }
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    cp_async_commit();
   }
 };
 
@@ -123,7 +123,7 @@ template <class S>
 static __device__ __noinline__ void sums_end(int l, const task of, int splits, const float *sums,
                                              unsigned *counter) {
   constexpr int QUADS = S::M * S::N / 4;
-  counter_wait(counter, now_of().turn * splits);
+  counter_meet(counter, now_of().turn * splits);
   if (of.n == 0 && threadIdx.x < S::M && of.split == 0) {
     float bias = 0;
 #pragma unroll 1
@@ -221,7 +221,7 @@ static __device__ __noinline__ void update_run(int l, int number, int end, int b
       edge_load<S>(weights, update_place_of(of, at.m, at.n));
 #pragma unroll 1
     for (int k = at.first; k < at.end; k += S::K) {
-      asm volatile("cp.async.wait_group %0;" ::"n"(EP_GRID_STAGES - 2) : "memory");
+      cp_async_wait_group<EP_GRID_STAGES - 2>();
       __syncthreads();
       copies.next();
       const float *here = area + stage * S::STAGE;

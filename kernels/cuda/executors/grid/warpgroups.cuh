@@ -4,7 +4,9 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_GRID_WARPGROUPS_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_GRID_WARPGROUPS_CUH
 
+#include "kernels/cuda/device/mbarrier.cuh"
 #include "kernels/cuda/device/tma.cuh"
+#include "kernels/cuda/device/wgmma.cuh"
 #include "kernels/cuda/executors/grid/products.cuh"
 #include "kernels/cuda/executors/grid/tensor_maps.h"
 
@@ -31,77 +33,13 @@ static_assert(wide<true>::MF == 1 && EP_GRID_WIDE_M == 64 && EP_GRID_LARGE_N == 
 
 /* Lines begin on eight of them. */
 static __device__ __forceinline__ float *lines_begin(float *area) {
-  unsigned address = (unsigned)__cvta_generic_to_shared(area);
-  return area + (0u - address) % (8 * LINE * sizeof(float)) / sizeof(float);
+  return area + (0u - shared_address(area)) % (8 * LINE * sizeof(float)) / sizeof(float);
 }
 
 /* What a warpgroup is told of a factor in shared memory: lines of terms, eight every 1,024 bytes.
  * Eight terms on it begins eight floats on. */
-static __device__ __forceinline__ unsigned long long lines_of(const float *from) {
-  unsigned address = (unsigned)__cvta_generic_to_shared(from);
-  return (unsigned long long)(address >> 4 & 0x3fff) | 1ull << 16 | 64ull << 32 | 1ull << 62;
-}
-
-/* What cp.async wrote, a warpgroup may read: each thread after its wait, before a barrier. */
-static __device__ __forceinline__ void lines_publish() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
-static __device__ __forceinline__ void products_begin() {
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-}
-static __device__ __forceinline__ void products_commit() {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-}
-/* Waits until at most N groups of products are under way. */
-template <int N> static __device__ __forceinline__ void products_wait() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
-}
-
-#define EP_FOUR(c, j) "+f"(c[j][0]), "+f"(c[j][1]), "+f"(c[j][2]), "+f"(c[j][3])
-#define EP_EIGHT_FOURS(c)                                                                   \
-  EP_FOUR(c, 0), EP_FOUR(c, 1), EP_FOUR(c, 2), EP_FOUR(c, 3), EP_FOUR(c, 4), EP_FOUR(c, 5), \
-      EP_FOUR(c, 6), EP_FOUR(c, 7)
-#define EP_THIRTEEN_FOURS(c) \
-  EP_EIGHT_FOURS(c), EP_FOUR(c, 8), EP_FOUR(c, 9), EP_FOUR(c, 10), EP_FOUR(c, 11), EP_FOUR(c, 12)
-#define EP_SIXTEEN_FOURS(c) EP_THIRTEEN_FOURS(c), EP_FOUR(c, 13), EP_FOUR(c, 14), EP_FOUR(c, 15)
-#define EP_PLACES_32                                                       \
-  "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, " \
-  "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-#define EP_PLACES_52                                                                      \
-  EP_PLACES_32 ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, " \
-               "%46, %47, %48, %49, %50, %51"
-
-#define EP_PLACES_64 EP_PLACES_52 ", %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-
-/* c (+)= a b over eight terms, 64 by 104 or 128: warp w of the warpgroup has the rows 16 w to
- * 16 w + 15; with g = lane / 4 and t = lane % 4, c[j] is [g, 8j + 2t], [g, 8j + 2t + 1], and the
- * same of row g + 8. a: lines, or in registers: [g, t], [g + 8, t], [g, t + 4], [g + 8, t + 4]. */
-static __device__ __forceinline__ void multiply_104(float (&c)[13][4], unsigned long long a,
-                                                    unsigned long long b) {
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %54, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n104k8.f32.tf32.tf32 {" EP_PLACES_52
-               "}, %52, %53, adds, 1, 1;\n}"
-               : EP_THIRTEEN_FOURS(c)
-               : "l"(a), "l"(b), "r"(1));
-}
-
-static __device__ __forceinline__ void multiply_104(float (&c)[13][4], const unsigned (&a)[4],
-                                                    unsigned long long b) {
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %57, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n104k8.f32.tf32.tf32 {" EP_PLACES_52
-               "}, {%52, %53, %54, %55}, %56, adds, 1, 1;\n}"
-               : EP_THIRTEEN_FOURS(c)
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(1));
-}
-
-static __device__ __forceinline__ void multiply_128(float (&c)[16][4], const unsigned (&a)[4],
-                                                    unsigned long long b, int adds) {
-  asm volatile("{\n.reg .pred adds;\nsetp.ne.b32 adds, %69, 0;\n"
-               "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {" EP_PLACES_64
-               "}, {%64, %65, %66, %67}, %68, adds, 1, 1;\n}"
-               : EP_SIXTEEN_FOURS(c)
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds));
+static __device__ __forceinline__ uint64_t lines_of(const float *from) {
+  return wgmma_operand(shared_address(from), 16, 8 * LINE * sizeof(float));
 }
 
 /* --- products --------------------------------------------------------------------------------- */
@@ -114,12 +52,12 @@ struct line_slots {
   int stages;                     /* since the launch */
 };
 
-/* One thread; barriers_publish follows. */
+/* One thread; mbarrier_init_fence follows. */
 static __device__ void lines_make(line_slots &slots) {
   slots.stages = 0;
   for (int i = 0; i < line_slots::COUNT; i++) {
-    barrier_init(shared_address(&slots.full[i]), 1);
-    barrier_init(shared_address(&slots.free[i]), WARPS / 2);
+    mbarrier_init(shared_address(&slots.full[i]), 1);
+    mbarrier_init(shared_address(&slots.free[i]), WARPS / 2);
   }
 }
 
@@ -140,13 +78,13 @@ template <bool BY_K> struct line_copies {
   int m, n, first;
   __device__ __forceinline__ void load_a(int warp, int stage, int slot) const {
     int term = first + stage * LINE, at = m + warp * LINE;
-    tile_load(lines + (slot * STAGE + warp * LINE * LINE) * BYTES, a, full + 8 * slot,
-              BY_K ? at : term, BY_K ? term : at);
+    tma_load(lines + (slot * STAGE + warp * LINE * LINE) * BYTES, a, full + 8 * slot,
+             BY_K ? at : term, BY_K ? term : at);
   }
   __device__ __forceinline__ void load_b(int stage, int slot) const {
-    barrier_expect(full + 8 * slot, STAGE * BYTES);
-    tile_load(lines + (slot * STAGE + A_FLOATS) * BYTES, b, full + 8 * slot, first + stage * LINE,
-              n);
+    mbarrier_expect(full + 8 * slot, STAGE * BYTES);
+    tma_load(lines + (slot * STAGE + A_FLOATS) * BYTES, b, full + 8 * slot, first + stage * LINE,
+             n);
   }
 };
 
@@ -184,7 +122,7 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
              has_b = lane == 0 && warp == copies::A_WARPS;
   int asked = group; /* the next stage of `a` */
   if (has_a) {
-    copies_allow();
+    async_fence();
 #pragma unroll 1
     for (; asked < copies::EARLY && asked < stages; asked += 2)
       copy.load_a(warp, asked, (begun + asked) % COUNT);
@@ -195,7 +133,7 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
     for (; asked < COUNT && asked < stages; asked += 2)
       copy.load_a(warp, asked, (begun + asked) % COUNT);
   if (has_b) {
-    copies_allow();
+    async_fence();
 #pragma unroll 1
     for (int k = group; k < COUNT && k < stages; k += 2) copy.load_b(k, (begun + k) % COUNT);
   }
@@ -207,22 +145,22 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
   int slot = (begun + group) % COUNT, parity = (begun + group) / COUNT % 2;
   int last = 0, last_parity = 0;
   unsigned parts[LINE / 8][4];
-  if (group < stages) barrier_wait(full + 8 * slot, parity);
+  if (group < stages) mbarrier_wait(full + 8 * slot, parity);
   if constexpr (BY_K)
     parts_load(parts, lines + slot * copies::STAGE + mine, pair % LINE / 4, lane % 4);
 #pragma unroll 1
   for (int k = group; k < stages; k += 2) {
     const float *here = lines + slot * copies::STAGE, *of_terms = here + copies::A_FLOATS;
-    products_begin();
+    wgmma_fence();
 #pragma unroll
     for (int term = 0; term < LINE; term += 8)
       if constexpr (BY_K)
-        multiply_104(c[0], parts[term / 8], lines_of(of_terms + term));
+        wgmma_tf32(c[0], parts[term / 8], lines_of(of_terms + term), 1);
       else
-        multiply_104(c[0], lines_of(here + term), lines_of(of_terms + term));
-    products_commit();
+        wgmma_tf32(c[0], lines_of(here + term), lines_of(of_terms + term), 1);
+    wgmma_commit();
     if ((has_a || has_b) && k > 1 && k - 2 + COUNT < stages) {
-      barrier_wait(free + 8 * last, last_parity);
+      mbarrier_wait(free + 8 * last, last_parity);
       if (has_a) copy.load_a(warp, k - 2 + COUNT, last);
       if (has_b) copy.load_b(k - 2 + COUNT, last);
     }
@@ -231,12 +169,12 @@ lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cud
     parity ^= slot < 2;
     unsigned next[LINE / 8][4];
     if (k + 2 < stages) {
-      barrier_wait(full + 8 * slot, parity);
+      mbarrier_wait(full + 8 * slot, parity);
       if constexpr (BY_K)
         parts_load(next, lines + slot * copies::STAGE + mine, pair % LINE / 4, lane % 4);
     }
-    products_wait<0>();
-    if (lane == 0) barrier_arrive(free + 8 * last);
+    wgmma_wait<0>();
+    if (lane == 0) mbarrier_arrive(free + 8 * last);
     if constexpr (BY_K)
 #pragma unroll
       for (int i = 0; i < LINE / 8; i++)

@@ -22,22 +22,22 @@ template <int M> struct whole_tile {
   /* HOLDS. BACK: [M / LINE, terms, LINE], else [terms / LINE, M, LINE]. */
   template <bool BACK> __device__ __forceinline__ void weights_load(unsigned barrier) const {
     const int floats = M * box * LINE;
-    copies_allow();
-    barrier_expect(barrier, floats * parts * (int)sizeof(float));
+    async_fence();
+    mbarrier_expect(barrier, floats * parts * (int)sizeof(float));
 #pragma unroll 1
     for (int part = 0; part < parts; part++)
       if constexpr (BACK)
 #pragma unroll 1
         for (int i = 0; i < M / LINE; i++)
-          lines_load(shared_address(weights + (i * parts + part) * LINE * box * LINE), a, barrier,
-                     part * box * LINE, at_m / LINE + i);
+          tma_load_lines(shared_address(weights + (i * parts + part) * LINE * box * LINE), a,
+                         barrier, part * box * LINE, at_m / LINE + i);
       else
-        lines_load(shared_address(weights + part * floats), a, barrier, at_m, part * box);
+        tma_load_lines(shared_address(weights + part * floats), a, barrier, at_m, part * box);
   }
   /* AWAITS. [box, EP_GRID_WHOLE_N, LINE] */
   __device__ __forceinline__ void rows_load(int part, int slot, unsigned barrier) const {
-    barrier_expect(barrier, rows_floats() * (int)sizeof(float));
-    lines_load(shared_address(rows + slot * rows_floats()), b, barrier, at_n, part * box);
+    mbarrier_expect(barrier, rows_floats() * (int)sizeof(float));
+    tma_load_lines(shared_address(rows + slot * rows_floats()), b, barrier, at_n, part * box);
   }
 };
 
@@ -55,7 +55,7 @@ static __device__ __forceinline__ void whole_multiply(float (&c)[2][EP_GRID_WHOL
     const int line = eight / 4, s = eight % 4;
     const int place = (ep_grid_whole_terms(s, t) ^ g) * 4 + t % 2 * 2;
     const float *of_line = rows + (line * EP_GRID_WHOLE_N + g) * LINE;
-    part of_a[2][4];
+    hi_lo of_a[2][4];
 #pragma unroll
     for (int i = 0; i < 2; i++)
 #pragma unroll
@@ -65,8 +65,8 @@ static __device__ __forceinline__ void whole_multiply(float (&c)[2][EP_GRID_WHOL
                        g % 2 * 2
                  : weights + (line * M + i * 16 + q * 8 + g) * LINE + place;
         float2 two = *(const float2 *)from;
-        of_a[i][BACK ? 2 * q : q] = part_of<false>(two.x);
-        of_a[i][BACK ? 2 * q + 1 : q + 2] = part_of<false>(two.y);
+        of_a[i][BACK ? 2 * q : q] = hi_lo_of<false>(two.x);
+        of_a[i][BACK ? 2 * q + 1 : q + 2] = hi_lo_of<false>(two.y);
       }
 #pragma unroll
     for (int j = 0; j < EP_GRID_WHOLE_N / 8; j++) {
@@ -78,7 +78,7 @@ static __device__ __forceinline__ void whole_multiply(float (&c)[2][EP_GRID_WHOL
         two = *(const float2 *)(row + place);
 #pragma unroll
       for (int i = 0; i < 2; i++)
-        multiply<false>(c[i][j], of_a[i], part_of<false>(two.x), part_of<false>(two.y));
+        multiply<false>(c[i][j], of_a[i], hi_lo_of<false>(two.x), hi_lo_of<false>(two.y));
     }
   }
 }
@@ -114,20 +114,20 @@ static __device__ __forceinline__ void whole_end(const whole_tile<M> &tile, cons
   const int first = group * each, end = first + each < eights ? first + each : eights;
   if (threadIdx.x == AWAITS) {
     meeting_see(awaits);
-    copies_allow();
+    async_fence();
 #pragma unroll 1
     for (int part = 0; part < 2 && part < tile.parts; part++)
       tile.rows_load(part, (begun + part) % 2, full + (begun + part) % 2 * 8);
   }
   awaits = EP_GRID_NONE;
-  barrier_wait(held, tasks % 2);
+  mbarrier_wait(held, tasks % 2);
 #pragma unroll 1
   for (int part = 0; part < tile.parts; part++) {
     const unsigned slot = (begun + part) % 2;
     const float *weights =
         tile.weights + (BACK ? (mine * tile.parts + part) * LINE * tile.box * LINE
                              : (part * tile.box * M + mine * LINE) * LINE);
-    barrier_wait(full + slot * 8, (begun + part) / 2 % 2);
+    mbarrier_wait(full + slot * 8, (begun + part) / 2 % 2);
     whole_multiply<BACK, M>(c, weights, tile.rows + slot * tile.rows_floats(), first, end);
     if (part + 2 < tile.parts) {
       __syncthreads();

@@ -50,8 +50,8 @@ enum { CHANNELS = 8 }; /* of a block: a warp each */
 /* The sum of a row of slices, over a warp. */
 static __device__ double slices_sum(const float *row, int slices) {
   double sum = 0;
-  for (int i = threadIdx.x; i < slices; i += EP_CUDA_WARP) sum += (double)row[i];
-  return ep_cuda_warp_sum(sum);
+  for (int i = threadIdx.x; i < slices; i += WARP) sum += (double)row[i];
+  return warp_sum(sum);
 }
 
 static __global__ void figures_forward(ep_images_norm norm) {
@@ -126,14 +126,14 @@ cudaError_t ep_images_norm_forward(cudaStream_t stream, const ep_images_norm *no
   statistics<<<blocks, threads_of(packs), 0, stream>>>(*norm);
   cudaError_t code = cudaGetLastError();
   if (code != cudaSuccess) return code;
-  figures_forward<<<figures_blocks(norm), dim3(EP_CUDA_WARP, CHANNELS), 0, stream>>>(*norm);
+  figures_forward<<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm);
   return cudaGetLastError();
 }
 
 static cudaError_t sums_back(cudaStream_t stream, const ep_images_norm *norm, bool bias_alone,
                              float *gradient) {
-  figures_back<<<figures_blocks(norm), dim3(EP_CUDA_WARP, CHANNELS), 0, stream>>>(*norm, bias_alone,
-                                                                                  gradient);
+  figures_back<<<figures_blocks(norm), dim3(WARP, CHANNELS), 0, stream>>>(*norm, bias_alone,
+                                                                          gradient);
   return cudaGetLastError();
 }
 

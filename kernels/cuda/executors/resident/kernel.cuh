@@ -6,7 +6,9 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_RESIDENT_KERNEL_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_RESIDENT_KERNEL_CUH
 
+#include "kernels/cuda/device/cluster.cuh"
 #include "kernels/cuda/device/constants.cuh"
+#include "kernels/cuda/device/shared_memory.cuh"
 #include "kernels/cuda/executors/resident/args.h"
 
 typedef ep_resident_span span;
@@ -135,28 +137,15 @@ static __device__ __forceinline__ void warp_scatter(float (&of)[SUMS]) {
 #pragma unroll
     for (int i = 0; i < N / 2; i++) {
       float given = upper ? of[i] : of[i + N / 2], kept = upper ? of[i + N / 2] : of[i];
-      of[i] = kept + __shfl_xor_sync(ALL, given, DISTANCE);
+      of[i] = kept + __shfl_xor_sync(ALL_LANES, given, DISTANCE);
     }
     warp_scatter<N / 2, DISTANCE / 2>(of);
   }
 }
 
-static __device__ __forceinline__ unsigned block_rank() {
-  unsigned rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-
-static __device__ __forceinline__ void cluster_wait() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
-                   : "memory");
-}
-
 /* Writes to the shared memory of block `rank` what lies at `mine` in this one's. */
 static __device__ __forceinline__ void give(const float *mine, unsigned rank, float value) {
-  unsigned address = (unsigned)__cvta_generic_to_shared(mine), there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(there), "f"(value) : "memory");
+  cluster_store(cluster_address(shared_address(mine), rank), value);
 }
 
 struct exchange {
@@ -184,7 +173,7 @@ static __device__ __forceinline__ void all_sums(exchange &e, int turn, row_sums 
 #pragma unroll
         for (int w = 0; w < WARPS; w++) whole[i] += e.of_warp[turn][w][lane * SHARE + i];
       }
-      unsigned rank = block_rank();
+      unsigned rank = cluster_rank();
 #pragma unroll
       for (int to = 0; to < BLOCKS; to += WARPS)
         if (to + warp < BLOCKS)
@@ -192,7 +181,7 @@ static __device__ __forceinline__ void all_sums(exchange &e, int turn, row_sums 
           for (int i = 0; i < SHARE; i++)
             give(&e.of_block[turn][rank][lane * SHARE + i], to + warp, whole[i]);
     }
-    cluster_wait();
+    cluster_sync();
 #pragma unroll
     for (int i = 0; i < SHARE; i++) {
       share[i] = 0;
@@ -215,7 +204,7 @@ static __device__ __forceinline__ float sum_at(const float (&share)[SHARE], int 
 #pragma unroll
   for (int i = 0; i < SHARE; i++)
     if (at % SHARE == i) value = share[i];
-  return __shfl_sync(ALL, value, at / SHARE);
+  return __shfl_sync(ALL_LANES, value, at / SHARE);
 }
 
 /* --- the steps ------------------------------------------------------------------------------ */
@@ -235,10 +224,7 @@ static __device__ __forceinline__ void parameters_update(const span &s,
 #pragma unroll
     for (int i = 0; i < SHARE; i++)
       if (lane * SHARE + i < PARAMETERS && m.decay[i] >= 0) squares += (double)share[i] * share[i];
-#pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2)
-      squares += __shfl_xor_sync(ALL, squares, distance);
-    scale = ep_clip_scale(&optimizer, sqrt(squares));
+    scale = ep_clip_scale(&optimizer, sqrt(warp_sum(squares)));
   }
 #pragma unroll
   for (int i = 0; i < SHARE; i++) {
@@ -283,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
   __shared__ ep_permutation permutation;
   int lane = threadIdx.x % WARP;
   int first =
-      (BLOCKS > 1 ? (int)block_rank() : 0) * THREADS + threadIdx.x; /* of this thread's rows */
+      (BLOCKS > 1 ? (int)cluster_rank() : 0) * THREADS + threadIdx.x; /* of this thread's rows */
   const ep_optimizer optimizer = optimizer_of(s.optimizer);
 
   mine m;
@@ -309,7 +295,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
   long long epoch = s.first_step / STEPS_PER_EPOCH;
   int batch = (int)(s.first_step % STEPS_PER_EPOCH);
   bool ordered = false;
-  if constexpr (BLOCKS > 1) cluster_wait(); /* all blocks are there */
+  if constexpr (BLOCKS > 1) cluster_sync(); /* all blocks are there */
 
   for (long long step = 0; step < s.steps; step++) {
     float lr = __ldg(s.lr + (s.lr_count == 1 ? 0 : step));
@@ -376,7 +362,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_c
       for (int slot = 0; slot < SLOTS; slot++) s.state[slot * PARAMETERS + at] = m.state[i][slot];
     }
   }
-  if constexpr (BLOCKS > 1) cluster_wait(); /* nobody writes into a block that has ended */
+  if constexpr (BLOCKS > 1) cluster_sync(); /* nobody writes into a block that has ended */
 }
 
 #endif

@@ -6,15 +6,16 @@
 #define EP_KERNELS_CUDA_EXECUTORS_GEMM_HOPPER_EPILOGUE_CUH
 
 #include "kernels/cuda/device/bf16.cuh"
+#include "kernels/cuda/device/global_memory.cuh"
+#include "kernels/cuda/device/named_barrier.cuh"
+#include "kernels/cuda/device/reduce.cuh"
 #include "kernels/cuda/executors/gemm/hopper/products.h"
-#include "kernels/cuda/executors/gemm/hopper/wgmma.cuh"
 #include "kernels/formulas/activations.h"
 
 enum { GROUP = 128, THREADS = 3 * GROUP, MULTIPLIERS = 2 * GROUP, WARPS = MULTIPLIERS / 32 };
 /* A block's scratch: for each warp 16 rows of 32 floats, and what was asked for ahead. */
 enum { ROOM = 16 * 32, ASKED_BYTES = EP_WIDE_TILE_COLUMNS * 16 };
 enum { LINE_BYTES = 128, SUMS_BYTES = WARPS * ROOM * (int)sizeof(float) + ASKED_BYTES };
-constexpr unsigned ALL = 0xffffffffu;
 
 /* Where a thread's sums are. */
 typedef struct {
@@ -35,15 +36,10 @@ static __device__ __forceinline__ corner rows_of(bool running, int row, int colu
 
 /* All threads that multiply. */
 static __device__ __forceinline__ void multipliers_meet(void) {
-  asm volatile("bar.sync 1, %0;" ::"n"((int)MULTIPLIERS) : "memory");
+  named_barrier_sync<MULTIPLIERS>(1);
 }
 
 /* --- writing ------------------------------------------------------------------------------- */
-
-static __device__ __forceinline__ uint32_t halves(float low, float high) {
-  __nv_bfloat162 two = __floats2bfloat162_rn(low, high);
-  return *(const uint32_t *)&two;
-}
 
 /* The words of four neighbouring lanes, transposed. */
 static __device__ __forceinline__ void quad_turn(uint32_t (&words)[4]) {
@@ -53,7 +49,7 @@ static __device__ __forceinline__ void quad_turn(uint32_t (&words)[4]) {
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       const int low = apart == 1 ? 2 * i : i, high = low + apart;
-      uint32_t got = __shfl_xor_sync(ALL, lane & apart ? words[low] : words[high], apart);
+      uint32_t got = __shfl_xor_sync(ALL_LANES, lane & apart ? words[low] : words[high], apart);
       if (lane & apart)
         words[low] = got;
       else
@@ -74,7 +70,7 @@ static __device__ __forceinline__ void half_write(const ep_wide_fused &p, corner
 #pragma unroll
       for (int i = 0; i < 4; i++) {
         int k = j + i < COUNT / 4 ? 4 * (j + i) + 2 * h : 0;
-        words[i] = halves(sums[k], sums[k + 1]);
+        words[i] = bf16_pair(sums[k], sums[k + 1]);
       }
       quad_turn(words);
       if (row < p.rows && column < p.columns && j + lane_of() % 4 < COUNT / 4)
@@ -196,12 +192,12 @@ static __device__ __forceinline__ void single_mask_write(const ep_wide_fused &p,
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       uint32_t given = q & 2 ? words[i] : words[i + 4], kept = q & 2 ? words[i + 4] : words[i];
-      words[i] = kept | __shfl_xor_sync(ALL, given, 2);
+      words[i] = kept | __shfl_xor_sync(ALL_LANES, given, 2);
     }
 #pragma unroll
     for (int i = 0; i < 2; i++) {
       uint32_t given = q & 1 ? words[i] : words[i + 2], kept = q & 1 ? words[i + 2] : words[i];
-      words[i] = kept | __shfl_xor_sync(ALL, given, 1);
+      words[i] = kept | __shfl_xor_sync(ALL_LANES, given, 1);
     }
     if (at.row + at.next * h < p.rows)
       *(uint2 *)(single_mask(p, p.out, at.row + at.next * h, at.column) + 2 * q) =
@@ -230,7 +226,7 @@ static __device__ __forceinline__ void forward_end(const ep_wide_fused &p, corne
   } else {
     if (p.mask) single_mask_write(p, at, sums);
 #pragma unroll
-    for (int k = 0; k < COUNT; k++) sums[k] = coarse(sums[k]);
+    for (int k = 0; k < COUNT; k++) sums[k] = tf32_rounded(sums[k]);
     lines_write<false>(p, first_row, at.column, sums, (float *)p.result, held);
   }
 }
@@ -248,7 +244,7 @@ static __device__ __forceinline__ void slice_write(const ep_wide_fused &p, int s
 /* The sums of a warp's 16 rows, to held: [8 COUNT / 4 columns], of each 8 columns by halves: in
  * each of three rounds a lane gives away half of what it has. */
 template <int COUNT>
-static __device__ __forceinline__ void warp_sum(const float (&sums)[COUNT], float *held) {
+static __device__ __forceinline__ void warp_columns_sum(const float (&sums)[COUNT], float *held) {
   const int lane = lane_of();
 #pragma unroll
   for (int j = 0; j < COUNT / 4; j += 8) {
@@ -265,7 +261,7 @@ static __device__ __forceinline__ void warp_sum(const float (&sums)[COUNT], floa
         if (i >= count) break;
         const bool high = lane & 2 * count;
         float given = high ? own[i] : own[i + count], kept = high ? own[i + count] : own[i];
-        own[i] = kept + __shfl_xor_sync(ALL, given, 2 * count);
+        own[i] = kept + __shfl_xor_sync(ALL_LANES, given, 2 * count);
       }
     *(float2 *)(held + 8 * (j + lane / 4) + 2 * (lane % 4)) = make_float2(own[0], own[1]);
   }
@@ -278,7 +274,7 @@ static __device__ __forceinline__ void columns_sum(const ep_wide_fused &p,
                                                    int first_column, float *held) {
   const int thread = threadIdx.x - GROUP, high = 2 * EP_WIDE_TILE_ROWS;
   multipliers_meet(); /* held may still be read for the tile before */
-  warp_sum(sums, held + thread / 32 * EP_WIDE_TILE_COLUMNS);
+  warp_columns_sum(sums, held + thread / 32 * EP_WIDE_TILE_COLUMNS);
   multipliers_meet();
   if (first_column + thread >= p.width) return;
   float sum = 0;
@@ -318,15 +314,15 @@ single_back_end(const ep_wide_fused &p, corner at, int first_row, int slice, con
       float *sum = &sums[4 * (i / 2) + 2 * h + i % 2];
       if (p.mask && !(word >> (inside + at.next * h) % 32 & 1)) *sum = 0;
       of_row[h] += *sum;
-      *sum = coarse(*sum);
+      *sum = tf32_rounded(*sum);
     }
   }
   if (p.turned) lines_write<true>(p, first_row, at.column, sums, p.turned, held);
   if (p.result) turned_write(p, at, sums, (float *)p.result);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
-    of_row[h] += __shfl_xor_sync(ALL, of_row[h], 1);
-    of_row[h] += __shfl_xor_sync(ALL, of_row[h], 2);
+    of_row[h] += __shfl_xor_sync(ALL_LANES, of_row[h], 1);
+    of_row[h] += __shfl_xor_sync(ALL_LANES, of_row[h], 2);
     if (p.sums && q == 0 && at.row + at.next * h < p.width)
       slice_write(p, slice, (p.columns + EP_WIDE_TILE_COLUMNS - 1) / EP_WIDE_TILE_COLUMNS,
                   at.row + at.next * h, of_row[h]);
@@ -346,8 +342,7 @@ static __device__ __forceinline__ void weight_call(const ep_wide_fused &p, int r
   const int most_y = min(y + high, p.out), most_x = min(x + wide, p.in);
   for (int i = threadIdx.x - GROUP; i < high * lines; i += MULTIPLIERS) {
     int at_y = y + i / lines, at_x = x + i % lines * line;
-    if (at_y < most_y && at_x < most_x)
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(p.weight + (int64_t)at_y * p.in + at_x));
+    if (at_y < most_y && at_x < most_x) prefetch_l2(p.weight + (int64_t)at_y * p.in + at_x);
   }
 }
 
@@ -372,13 +367,13 @@ static __device__ __forceinline__ void half_weight_end(const ep_wide_fused &p, i
         *(float4 *)(p.weight + place) = now;
         if (p.copy)
           *(uint2 *)((__nv_bfloat16 *)p.copy + place) =
-              make_uint2(halves(now.x, now.y), halves(now.z, now.w));
+              make_uint2(bf16_pair(now.x, now.y), bf16_pair(now.z, now.w));
       });
 }
 
 /* Two warps, which have 32 rows of a tile together (rows_of), meet. */
 static __device__ __forceinline__ void pair_meet(int pair) {
-  asm volatile("bar.sync %0, 64;" ::"r"(2 + pair) : "memory");
+  named_barrier_sync<64>(2 + pair);
 }
 
 /* What a pair of warps reads and writes of a weight that is transposed to the tile: lines of 32
@@ -428,8 +423,8 @@ static __device__ __forceinline__ void single_weight_end(const ep_wide_fused &p,
       const int64_t at = part_place(p, own, 32 * part + 8 * i);
       *(float4 *)(to + at) = now;
       if (p.copy)
-        *(float4 *)((float *)p.copy + at) =
-            make_float4(coarse(now.x), coarse(now.y), coarse(now.z), coarse(now.w));
+        *(float4 *)((float *)p.copy + at) = make_float4(tf32_rounded(now.x), tf32_rounded(now.y),
+                                                        tf32_rounded(now.z), tf32_rounded(now.w));
     }
   }
 }

@@ -4,6 +4,11 @@
 #include <cuda_runtime.h>
 #include <string.h>
 
+#include "kernels/cuda/device/cluster.cuh"
+#include "kernels/cuda/device/dependent_launch.cuh"
+#include "kernels/cuda/device/mbarrier.cuh"
+#include "kernels/cuda/device/tma.cuh"
+#include "kernels/cuda/device/wgmma.cuh"
 #include "kernels/cuda/executors/gemm/hopper/epilogue.cuh"
 
 /* Stages of shared memory that are filled ahead: 48 KB each, of which four fit. */
@@ -14,8 +19,7 @@ enum { SHARED_BYTES = ALIGNMENT + STAGES * STAGE_BYTES + SUMS_BYTES + 2 * STAGES
 /* Stages that last longer than a read from memory. */
 enum { LATE = 8 };
 /* A thread's registers: few where one only asks for copies, the more for sums. */
-#define FETCHES_REGISTERS "40"
-#define MULTIPLIES_REGISTERS "232"
+enum { FETCHES_REGISTERS = 40, MULTIPLIES_REGISTERS = 232 };
 
 static_assert(EP_WIDE_TILE_COLUMNS == 2 * EP_WIDE_TILE_ROWS, "b takes two thirds of a stage");
 static_assert(THREADS == 3 * GROUP, "one warpgroup fetches, two multiply");
@@ -79,22 +83,22 @@ static __device__ __forceinline__ void fetch(const CUtensorMap *a, const CUtenso
     column = column * width + rank * EP_WIDE_TILE_ROWS;
     for (int depth = 0; depth < p.depth; depth += deep) {
       uint32_t full = at.full + 8 * t.stage, to = at.stages + t.stage * STAGE_BYTES;
-      barrier_wait(at.empty + 8 * t.stage, t.parity);
-      barrier_expect(full, STAGE_BYTES);
+      mbarrier_wait(at.empty + 8 * t.stage, t.parity);
+      mbarrier_expect(full, STAGE_BYTES);
       if constexpr (a_runs) {
 #pragma unroll
         for (int run = 0; run < EP_WIDE_TILE_ROWS / deep; run++)
-          tile_load(to + run * line<T>::run_bytes, a, full, row + run * deep, depth);
+          tma_load(to + run * line<T>::run_bytes, a, full, row + run * deep, depth);
       } else {
-        tile_load(to, a, full, depth, row);
+        tma_load(to, a, full, depth, row);
       }
       to += A_BYTES + rank * A_BYTES; /* this block's half of b, for both blocks */
       if constexpr (b_runs) {
 #pragma unroll
         for (int run = 0; run < EP_WIDE_TILE_ROWS / deep; run++)
-          tile_load_both(to + run * line<T>::run_bytes, b, full, column + run * deep, depth);
+          tma_load_both(to + run * line<T>::run_bytes, b, full, column + run * deep, depth);
       } else {
-        tile_load_both(to, b, full, depth, column);
+        tma_load_both(to, b, full, depth, column);
       }
       turn_next(&t);
     }
@@ -106,7 +110,7 @@ static __device__ __forceinline__ void fetch(const CUtensorMap *a, const CUtenso
 /* Gives a stage back to both blocks' fetchers. */
 static __device__ __forceinline__ void stage_return(const room &at, int stage) {
   const int thread = threadIdx.x % GROUP;
-  if (thread < 2) barrier_arrive_at(at.empty + 8 * stage, thread);
+  if (thread < 2) mbarrier_arrive_cluster(cluster_address(at.empty + 8 * stage, thread));
 }
 
 /* A stage's part of the sums. */
@@ -114,16 +118,19 @@ template <typename T, int WIDTH, bool a_runs, bool b_runs>
 static __device__ __forceinline__ void stage_multiply(float (&sums)[WIDTH / 2], uint32_t a,
                                                       uint32_t b, bool adds) {
   constexpr int run = line<T>::run_bytes;
-  products_begin();
+  wgmma_fence();
 #pragma unroll
   for (int part = 0; part < 4; part++) {
-    uint64_t first = a_runs ? matrix(a + part * run / 4, run, 8 * LINE_BYTES)
-                            : matrix(a + part * LINE_BYTES / 4, 16, 8 * LINE_BYTES);
-    uint64_t second = b_runs ? matrix(b + part * run / 4, run, 8 * LINE_BYTES)
-                             : matrix(b + part * LINE_BYTES / 4, 16, 8 * LINE_BYTES);
-    multiply<a_runs, b_runs>((T)0, sums, first, second, adds || part > 0);
+    uint64_t first = a_runs ? wgmma_operand(a + part * run / 4, run, 8 * LINE_BYTES)
+                            : wgmma_operand(a + part * LINE_BYTES / 4, 16, 8 * LINE_BYTES);
+    uint64_t second = b_runs ? wgmma_operand(b + part * run / 4, run, 8 * LINE_BYTES)
+                             : wgmma_operand(b + part * LINE_BYTES / 4, 16, 8 * LINE_BYTES);
+    if constexpr (sizeof(T) == 2)
+      wgmma_bf16<a_runs, b_runs>(sums, first, second, adds || part > 0);
+    else
+      wgmma_tf32(sums, first, second, adds || part > 0);
   }
-  products_commit();
+  wgmma_commit();
 }
 
 /* The sums of a tile. One stage's products are under way while the next stage's are queued. `ahead`
@@ -137,18 +144,18 @@ static __device__ __forceinline__ void tile_multiply(const ep_wide_fused &p, con
   int before = -1;
   for (int depth = 0; depth < p.depth; depth += deep) {
     uint32_t stage = at.stages + t->stage * STAGE_BYTES;
-    barrier_wait(at.full + 8 * t->stage, t->parity);
+    mbarrier_wait(at.full + 8 * t->stage, t->parity);
     if (depth == late) ahead();
     stage_multiply<T, WIDTH, a_runs, b_runs>(sums, stage + group * (A_BYTES / 2), stage + A_BYTES,
                                              depth > 0);
     if (before >= 0) {
-      products_wait<1>();
+      wgmma_wait<1>();
       stage_return(at, before);
     }
     before = t->stage;
     turn_next(t);
   }
-  products_wait<0>();
+  wgmma_wait<0>();
   stage_return(at, before);
 }
 
@@ -177,24 +184,24 @@ tile_multiply_running(const ep_wide_fused &p, const room &at, uint32_t group, tu
   constexpr int deep = line<float>::numbers;
   const int late = max(0, (p.depth - 1) / deep - LATE) * deep;
   uint32_t now[4][4], next[4][4] = {};
-  barrier_wait(at.full + 8 * t->stage, t->parity);
+  mbarrier_wait(at.full + 8 * t->stage, t->parity);
   parts_read(at.stages + t->stage * STAGE_BYTES + group * (A_BYTES / 2), now);
   for (int depth = 0; depth < p.depth; depth += deep) {
     const int stage = t->stage;
     const uint32_t b = at.stages + stage * STAGE_BYTES + A_BYTES;
-    products_begin();
+    wgmma_fence();
 #pragma unroll
     for (int part = 0; part < 4; part++)
-      multiply(sums, now[part], matrix(b + part * LINE_BYTES / 4, 16, 8 * LINE_BYTES),
-               depth > 0 || part > 0);
-    products_commit();
+      wgmma_tf32(sums, now[part], wgmma_operand(b + part * LINE_BYTES / 4, 16, 8 * LINE_BYTES),
+                 depth > 0 || part > 0);
+    wgmma_commit();
     if (depth == late) ahead();
     turn_next(t);
     if (depth + deep < p.depth) {
-      barrier_wait(at.full + 8 * t->stage, t->parity);
+      mbarrier_wait(at.full + 8 * t->stage, t->parity);
       parts_read(at.stages + t->stage * STAGE_BYTES + group * (A_BYTES / 2), next);
     }
-    products_wait<0>();
+    wgmma_wait<0>();
     stage_return(at, stage);
 #pragma unroll
     for (int i = 0; i < 16; i++) now[i / 4][i % 4] = next[i / 4][i % 4];
@@ -210,21 +217,21 @@ static __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 1)
   constexpr bool b_runs = half && kind != EP_WIDE_FORWARD;
   extern __shared__ unsigned char shared[];
   const room at = room_of(shared);
-  const int rank = cluster_rank(), group = threadIdx.x / GROUP;
+  const int rank = (int)cluster_rank(), group = threadIdx.x / GROUP;
   if (threadIdx.x == 0) {
     for (int stage = 0; stage < STAGES; stage++) {
-      barrier_init(at.full + 8 * stage, 1);
-      barrier_init(at.empty + 8 * stage, 4); /* two groups of each block */
+      mbarrier_init(at.full + 8 * stage, 1);
+      mbarrier_init(at.empty + 8 * stage, 4); /* two groups of each block */
     }
-    barriers_publish();
+    mbarrier_init_fence();
   }
-  cluster_meet();
+  cluster_sync();
   kernels_overlap();
   if (group == 0) {
-    asm volatile("setmaxnreg.dec.sync.aligned.u32 " FETCHES_REGISTERS ";");
+    registers_release<FETCHES_REGISTERS>();
     if (threadIdx.x == 0) fetch<T, a_runs, b_runs>(&a, &b, p, at, rank, WIDTH, pairs);
   } else {
-    asm volatile("setmaxnreg.inc.sync.aligned.u32 " MULTIPLIES_REGISTERS ";");
+    registers_take<MULTIPLIES_REGISTERS>();
     turn t = {0, 0};
     for (int id = blockIdx.x / 2; id < pairs; id += gridDim.x / 2) {
       float sums[WIDTH / 2];
@@ -242,7 +249,7 @@ static __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 1)
       tile_end<T, WIDTH, kind>(p, asked, sums, row, column, at.sums);
     }
   }
-  cluster_meet(); /* the other block may still write to this one's shared memory */
+  cluster_sync(); /* the other block may still write to this one's shared memory */
 }
 
 /* --- host ---------------------------------------------------------------------------------- */
