@@ -72,7 +72,7 @@ typedef struct {
   float alpha;        /* rmsprop */
   float eps;
   bool centered;   /* rmsprop */
-  float lr_decay;  /* adagrad */
+  float decay;     /* adagrad: lr_decay */
   float clip_norm; /* gradients are scaled to at most this norm, over all; 0 = not. First this … */
   float clip_value; /* … then each is cut to ±this; 0 = not */
 } ep_optimizer;
@@ -110,8 +110,8 @@ typedef struct {
   int64_t buffers; /* floats of running statistics: they follow the parameters in all states */
   const ep_parameter_group *groups; /* [groups_count] */
   int groups_count;
-  ep_loss_type loss; /* mean over rows and columns (torch's reduction="mean") */
-  float huber_delta;
+  ep_loss_type loss;     /* mean over rows and columns (torch's reduction="mean") */
+  float loss_parameter;  /* huber: delta */
   float label_smoothing; /* cross_entropy */
   const float
       *class_weights; /* cross_entropy, nll: [out_features]; NULL = all 1. The mean is weighted */

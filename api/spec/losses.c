@@ -16,7 +16,7 @@
     })                                                                                 \
   }
 static const ep_field huber_rows[] = {
-    EP_ROW_REAL("delta", huber_delta, "where the square turns into a line", 0, EP_REAL_MAX, 1,
+    EP_ROW_REAL("delta", loss_parameter, "where the square turns into a line", 0, EP_REAL_MAX, 1,
                 .open_min = true),
 };
 static const ep_field cross_entropy_rows[] = {

@@ -57,7 +57,7 @@ static const ep_field rmsprop_rows[] = {
 };
 static const ep_field adagrad_rows[] = {
     LR(0.01),
-    EP_ROW_REAL("lr_decay", lr_decay, "lowers the learning rate step by step", 0, EP_REAL_MAX, 0,
+    EP_ROW_REAL("lr_decay", decay, "lowers the learning rate step by step", 0, EP_REAL_MAX, 0,
                 EP_ROW_PLAIN),
     EPS(1e-10),
     WEIGHT_DECAY(0, DECAY_GRADIENT),

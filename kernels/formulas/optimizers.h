@@ -120,7 +120,7 @@ EP_DEVICE_INLINE ep_real ep_rmsprop(const ep_optimizer *rmsprop, const ep_optimi
 
 EP_DEVICE_INLINE ep_optimizer_step ep_adagrad_rates(const ep_optimizer *adagrad,
                                                     ep_optimizer_step step, int64_t t) {
-  step.rate = (ep_real)((double)step.lr / (1 + (double)(t - 1) * (double)adagrad->lr_decay));
+  step.rate = (ep_real)((double)step.lr / (1 + (double)(t - 1) * (double)adagrad->decay));
   return step;
 }
 

@@ -169,12 +169,7 @@ static const optimizer_row optimizers[] = {
      true,
      0},
     {"adagrad", {EP_OPTIMIZER_ADAGRAD, .eps = 1e-10f}, 0.02f, 0, false, 0},
-    {"adagrad decays",
-     {EP_OPTIMIZER_ADAGRAD, .eps = 1e-10f, .lr_decay = 0.1f},
-     0.02f,
-     0.1f,
-     false,
-     0},
+    {"adagrad decays", {EP_OPTIMIZER_ADAGRAD, .eps = 1e-10f, .decay = 0.1f}, 0.02f, 0.1f, false, 0},
     {"lion", {LION}, 0.002f, 0, false, 0},
     {"lion decay, frozen", {LION}, 0.002f, 0.5f, true, 1},
 };

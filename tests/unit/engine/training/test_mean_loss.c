@@ -38,7 +38,7 @@ static ep_program program_of(int number) {
                       .out_features = COLUMNS,
                       .target_columns = ep_loss_takes_classes(loss) ? 1 : COLUMNS,
                       .loss = loss,
-                      .huber_delta = 0.7f,
+                      .loss_parameter = 0.7f,
                       .label_smoothing = cases[number].smoothing,
                       .class_weights = cases[number].weights,
                       .optimizer = {.type = EP_OPTIMIZER_SGD},

@@ -196,7 +196,7 @@ static ep_program loss_program(int number) {
   static const float weights[OUT] = {0.5f, 2, 1.25f};
   ep_program program = {.out_features = OUT,
                         .loss = (ep_loss_type)(number % EP_LOSS_COUNT),
-                        .huber_delta = 0.5f,
+                        .loss_parameter = 0.5f,
                         .label_smoothing = number / EP_LOSS_COUNT % 2 ? 0.3f : 0,
                         .class_weights = number / EP_LOSS_COUNT / 2 ? weights : NULL};
   program.target_columns = ep_loss_takes_classes(program.loss) ? 1 : OUT;

@@ -48,7 +48,7 @@ static const struct {
 enum { LOSS_VALUES = sizeof loss_values / sizeof loss_values[0] };
 
 START_TEST(a_loss_gives_the_known_values) {
-  ep_program program = {.loss = loss_values[_i].type, .out_features = 3, .huber_delta = 0.7f};
+  ep_program program = {.loss = loss_values[_i].type, .out_features = 3, .loss_parameter = 0.7f};
   bool classes = ep_loss_takes_classes(program.loss);
   int32_t class = (int32_t)loss_values[_i].target[0];
   const void *target = classes ? (const void *)&class : loss_values[_i].target;
@@ -94,7 +94,7 @@ START_TEST(smoothing_and_class_weights_give_the_known_values) {
 END_TEST
 
 START_TEST(a_loss_passes_nan_on) {
-  ep_program program = {.loss = (ep_loss_type)_i, .out_features = 3, .huber_delta = 0.7f};
+  ep_program program = {.loss = (ep_loss_type)_i, .out_features = 3, .loss_parameter = 0.7f};
   bool classes = ep_loss_takes_classes(program.loss);
   float numbers[3] = {0, 1, 0}, output[3] = {0.2f, NAN, 0.3f};
   int32_t class = 1;
@@ -134,7 +134,7 @@ static const struct {
      {0.103963049f, -1.37446877f},
      {1.1875f, 0.6875f, 2.95686363f}},
     {{EP_OPTIMIZER_ADAGRAD, .eps = 0.125f}, 0, {0.555555556f, 0.132018406f}, {5}},
-    {{EP_OPTIMIZER_ADAGRAD, .eps = 0.125f, .lr_decay = 0.5f},
+    {{EP_OPTIMIZER_ADAGRAD, .eps = 0.125f, .decay = 0.5f},
      0.5f,
      {0.538461538f, 0.272605306f},
      {7.39940828f}},
