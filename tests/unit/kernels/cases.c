@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/formulas/activations.h"
 #include "tests/unit/kernels/cases_images.h"
 #include "tests/unit/kernels/programs.h"
 
@@ -82,10 +83,10 @@ static ep_case *create_vocabulary_case(int number) {
 /* Awkward rows, widths and batches, with the layers and losses taking turns. */
 static const int awkward[] = {1, 2, 31, 32, 33, 97};
 static const int batches[] = {0, 1, 7, 32};
-static const ep_layer_type between[] = {EP_LAYER_RELU,    EP_LAYER_LEAKY_RELU,  EP_LAYER_TANH,
-                                        EP_LAYER_SIGMOID, EP_LAYER_GELU,        EP_LAYER_SIN,
-                                        EP_LAYER_SOFTMAX, EP_LAYER_LOG_SOFTMAX, EP_LAYER_ELU,
-                                        EP_LAYER_SILU,    EP_LAYER_SOFTPLUS,    EP_LAYER_DROPOUT};
+#define CODE(code, ...) EP_LAYER_##code,
+static const ep_layer_type between[] = {EP_ACTIVATIONS(CODE) EP_LAYER_SOFTMAX, EP_LAYER_LOG_SOFTMAX,
+                                        EP_LAYER_DROPOUT};
+#undef CODE
 enum {
   AWKWARD = 6,
   BATCHES = 4,

@@ -55,6 +55,17 @@ LANES_INLINE lanes loss_bce_with_logits(lanes out, lanes y, float parameter, lan
   return (lanes_max(zero, out) - out * y) + lanes_log1p_positive(small, part);
 }
 
+/* Those without vectors of their own. */
+LANES_INLINE lanes loss_any(const ep_loss_type type, lanes out, lanes y, float parameter,
+                            lanes *slope) {
+  lanes value;
+  for (int i = 0; i < EP_LANES; i++) {
+    value[i] = ep_loss_value(type, out[i], y[i], parameter);
+    (*slope)[i] = ep_loss_derivative(type, out[i], y[i], parameter);
+  }
+  return value;
+}
+
 #define LOSS_OF(code, function, ...) \
   case EP_LOSS_##code: return function(out, y, parameter, slope);
 
@@ -62,8 +73,17 @@ LANES_INLINE lanes loss_of(const ep_loss_type type, lanes out, lanes y, float pa
                            lanes *slope) {
   switch (type) {
     EP_FUSED_ELEMENT_LOSSES(LOSS_OF)
-  default: return *slope = lanes_set(0.0f); /* plan.c takes no other */
+  default: return loss_any(type, out, y, parameter, slope);
   }
+}
+
+/* Rows that `type` says are misclassified. cut: of the list; NAN of a type that is not in it. */
+LANES_INLINE lanes_mask loss_misses(const ep_loss_type type, const float cut, lanes out, lanes y) {
+  if (!isnan(cut))
+    return lanes_mask_differ(lanes_less(lanes_set(cut), out), lanes_less(lanes_set(0.5f), y));
+  lanes misses;
+  for (int i = 0; i < EP_LANES; i++) misses[i] = ep_loss_misses(type, out[i], y[i]) ? 1.0f : 0.0f;
+  return lanes_less(lanes_set(0.5f), misses);
 }
 
 /* Losses that compare number with number. cut: the output above which the class is 1; NaN for a
@@ -83,11 +103,7 @@ LANES_INLINE void loss_values(const ep_fused_net *net, const ep_fused_chunk *chu
       lanes value = loss_of(type, out, y, parameter, &slope);
       total += lanes_select(rows, value, zero);
       lanes_store(net->gradient + at, lanes_select(rows, slope * scale, zero));
-      if (!isnan(cut)) {
-        lanes_mask wrong =
-            lanes_mask_differ(lanes_less(lanes_set(cut), out), lanes_less(lanes_set(0.5f), y));
-        *errors += lanes_mask_count(lanes_mask_and(rows, wrong));
-      }
+      *errors += lanes_mask_count(lanes_mask_and(rows, loss_misses(type, cut, out, y)));
     }
     *loss += lanes_total(total);
   }
@@ -180,7 +196,7 @@ static void variant_loss(const ep_fused_net *net, const ep_fused_chunk *chunk, f
   switch (net->program->loss) {
     EP_FUSED_ELEMENT_LOSSES(LOSS_VALUES)
     EP_CLASS_LOSSES(LOSS_CLASSES)
-  default: break; /* plan.c takes no other */
+  default: loss_values(net, chunk, net->program->loss, NAN, scale, loss, errors);
   }
 }
 
