@@ -263,6 +263,8 @@ def written_optimizer(optimizer):
     row = {"type": kind} | DEFAULTS[kind] | options
     if "betas" in row:
         row["beta1"], row["beta2"] = row.pop("betas")
+    if "lr_decay" in row:
+        row["decay"] = row.pop("lr_decay")
     row.pop("weight_decay")  # stands with the groups
     return row | {key: value for key, value in ours.items() if key.startswith("clip")}
 
@@ -296,7 +298,7 @@ def draw(case, seed, batch_size):
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "buffers": sum(buffer.numel() for buffer in buffers(model)),
         "loss": kind,
-        "huber_delta": 0.5,
+        "loss_parameter": 0.5,
     } | options | {
         "optimizer": written_optimizer(case.optimizer),
         "groups": written_groups(model, case.optimizer),
