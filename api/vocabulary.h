@@ -70,7 +70,9 @@ extern "C" {
     "a learnt vector for each whole number of each column; comes first",                           \
     "y = W[x], W: [num_embeddings, embedding_dim]; k columns become k embedding_dim")              \
   X(RESIDUAL, "residual", BLOCKS, "a block of layers whose input is added to its output",          \
-    "y = x + block(x)")
+    "y = x + block(x)")                                                                            \
+  X(MISH, "mish", ACTIVATIONS, "a smooth relu, by the tanh of softplus",                           \
+    "y = x tanh(log(1 + exp(x)))")
 
 /* What a loss compares the network's output with. */
 typedef enum {

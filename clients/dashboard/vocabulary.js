@@ -75,6 +75,7 @@ export const layers = {
   residual: { group: "blocks", fields: {
     layers: {"kind": "json", "required": true, "example": [{"type": "relu"}]},
   } },
+  mish: { group: "activations", fields: {} },
 };
 
 export const losses = {
