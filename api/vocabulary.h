@@ -72,7 +72,9 @@ extern "C" {
   X(RESIDUAL, "residual", BLOCKS, "a block of layers whose input is added to its output",          \
     "y = x + block(x)")                                                                            \
   X(MISH, "mish", ACTIVATIONS, "a smooth relu, by the tanh of softplus",                           \
-    "y = x tanh(log(1 + exp(x)))")
+    "y = x tanh(log(1 + exp(x)))")                                                                 \
+  X(HARDSWISH, "hardswish", ACTIVATIONS, "silu in three pieces, without an exponential",           \
+    "y = x min(max(x + 3, 0), 6) / 6")
 
 /* What a loss compares the network's output with. */
 typedef enum {

@@ -76,6 +76,7 @@ export const layers = {
     layers: {"kind": "json", "required": true, "example": [{"type": "relu"}]},
   } },
   mish: { group: "activations", fields: {} },
+  hardswish: { group: "activations", fields: {} },
 };
 
 export const losses = {

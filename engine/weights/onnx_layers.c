@@ -299,6 +299,7 @@ static const struct {
     [EP_LAYER_LAYER_NORM] = {.add = layer_norm},
     [EP_LAYER_EMBEDDING] = {.add = embedding},
     [EP_LAYER_MISH] = {.add = mish},
+    [EP_LAYER_HARDSWISH] = {.operation = "HardSwish"},
 };
 
 bool ep_onnx_layer_known(ep_layer_type type) {

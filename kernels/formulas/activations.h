@@ -99,6 +99,16 @@ EP_DEVICE_INLINE ep_real ep_mish_derivative(ep_real x) {
   return n / whole + x * (4 * e * (e + 1) / (whole * whole));
 }
 
+/* x min(max(x + 3, 0), 6) / 6; its derivative at -3 is 0, at 3 it is 1. */
+EP_DEVICE_INLINE ep_real ep_hardswish(ep_real x) {
+  if (x >= 3) return x;
+  return x <= -3 ? (ep_real)0 : x * (x + 3) / 6;
+}
+EP_DEVICE_INLINE ep_real ep_hardswish_derivative(ep_real x) {
+  if (x >= 3) return 1;
+  return x <= -3 ? (ep_real)0 : x / 3 + (ep_real)0.5;
+}
+
 /* X(code, y, dy/dx): the layers that act on one number at a time, with their formulas of `op`, x
  * and, for the derivative, y. A row here is all that an executor needs that computes by this file.
  */
@@ -114,7 +124,8 @@ EP_DEVICE_INLINE ep_real ep_mish_derivative(ep_real x) {
   X(SILU, ep_silu(x), ep_silu_derivative(x))                    \
   X(SOFTPLUS, ep_softplus(x, op->beta, op->threshold),          \
     ep_softplus_derivative(x, op->beta, op->threshold))         \
-  X(MISH, ep_mish(x), ep_mish_derivative(x))
+  X(MISH, ep_mish(x), ep_mish_derivative(x))                    \
+  X(HARDSWISH, ep_hardswish(x), ep_hardswish_derivative(x))
 
 #define EP_ACTIVATION_IS(code, ...) \
   case EP_LAYER_##code: return true;

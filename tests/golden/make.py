@@ -44,6 +44,7 @@ LAYERS = {
     "elu": lambda: nn.ELU(0.7),
     "silu": nn.SiLU,
     "mish": nn.Mish,
+    "hardswish": nn.Hardswish,
     "softplus": lambda: nn.Softplus(1.5, 2.0),
     "dropout": lambda: Dropout(0.25),
     "batch_norm": lambda: nn.BatchNorm1d(HIDDEN, eps=1e-4, momentum=0.2),
