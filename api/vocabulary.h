@@ -99,7 +99,10 @@ typedef enum {
     "sum of w_y ((1 - s) (-log p_y)) + s / C sum_c w_c (-log p_c), over sum of w_y; p = "         \
     "softmax(z), s = label_smoothing, w = class_weights")                                         \
   X(NLL, "nll", CLASSES, "the same for logarithms of probabilities: ends with log_softmax",       \
-    "sum of -w_y z_y, over sum of w_y")
+    "sum of -w_y z_y, over sum of w_y")                                                           \
+  X(QUANTILE, "quantile", REGRESSION,                                                             \
+    "the pinball loss: the output becomes the quantile q of the targets",                         \
+    "mean of q (y - z) where y > z, (1 - q) (z - y) elsewhere")
 
 /* X(code, JSON name, meaning, formula): p a parameter, g its gradient, t the step, from 1. */
 #define EP_OPTIMIZER_TABLE(X)                                                                      \

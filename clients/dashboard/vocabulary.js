@@ -94,6 +94,9 @@ export const losses = {
   nll: { fields: {
     class_weights: {"kind": "json", "default": null},
   } },
+  quantile: { fields: {
+    q: {"kind": "number", "default": 0.5},
+  } },
 };
 
 export const optimizers = {

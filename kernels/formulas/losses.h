@@ -38,6 +38,16 @@ EP_DEVICE_INLINE ep_real ep_huber_derivative(ep_real output, ep_real target, ep_
   return difference;
 }
 
+/* q * (target - output) where the target is greater, (1 - q) * (output - target) elsewhere; the
+ * derivative at 0 is 0. */
+EP_DEVICE_INLINE ep_real ep_quantile(ep_real output, ep_real target, ep_real q) {
+  ep_real difference = target - output;
+  return difference > 0 ? q * difference : (q - 1) * difference;
+}
+EP_DEVICE_INLINE ep_real ep_quantile_derivative(ep_real output, ep_real target, ep_real q) {
+  return (1 - q) * (ep_real)(output > target) - q * (ep_real)(output < target);
+}
+
 /* -(target * ln(output) + (1 - target) * ln(1 - output)), each logarithm at least -100. */
 EP_DEVICE_INLINE ep_real ep_bce(ep_real output, ep_real target) {
   ep_real log_yes = log(output), log_no = log1p(-output);
@@ -73,7 +83,9 @@ EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real t
   X(BCE, ep_bce(output, target), ep_bce_derivative(output, target),                             \
     (output > (ep_real)0.5) != (target > (ep_real)0.5))                                         \
   X(BCE_WITH_LOGITS, ep_bce_with_logits(output, target),                                        \
-    ep_bce_with_logits_derivative(output, target), (output > 0) != (target > (ep_real)0.5))
+    ep_bce_with_logits_derivative(output, target), (output > 0) != (target > (ep_real)0.5))     \
+  X(QUANTILE, ep_quantile(output, target, parameter),                                           \
+    ep_quantile_derivative(output, target, parameter), false)
 
 /* What a row's value and gradient are multiplied by, in a loss that weighs rows by the probability
  * that the network gives to their class. */

@@ -85,6 +85,18 @@ class Residual(nn.Module):
         return x + self.block(x)
 
 
+class Quantile(nn.Module):
+    """The pinball loss."""
+
+    def __init__(self, q):
+        super().__init__()
+        self.q = q
+
+    def forward(self, output, target):
+        difference = target - output
+        return torch.maximum(self.q * difference, (self.q - 1) * difference).mean()
+
+
 class Lion(torch.optim.Optimizer):
     """X. Chen et al., "Symbolic Discovery of Optimization Algorithms", algorithm 2."""
 

@@ -20,7 +20,7 @@ import sys
 import torch
 from torch import nn
 
-from layers import (AdaptiveAvgPool2d, Dropout, Dropout2d, Embedding, LayerNorm, Lion, Residual, Sin, describe,
+from layers import (AdaptiveAvgPool2d, Dropout, Dropout2d, Embedding, LayerNorm, Lion, Quantile, Residual, Sin, describe,
                     steps_begin)
 from schedules import schedules
 
@@ -81,6 +81,7 @@ LOSSES = {
     "mse": ("mse", None, 3, {}, nn.MSELoss),
     "mae": ("mae", None, 3, {}, nn.L1Loss),
     "huber": ("huber", None, 3, {}, lambda: nn.HuberLoss(delta=0.5)),
+    "quantile": ("quantile", None, 3, {"loss_parameter": 0.25}, lambda: Quantile(0.25)),
     "bce": ("bce", "sigmoid", 3, {}, nn.BCELoss),
     "bce_with_logits": ("bce_with_logits", None, 3, {}, nn.BCEWithLogitsLoss),
     "cross_entropy": ("cross_entropy", None, 4, {}, nn.CrossEntropyLoss),
