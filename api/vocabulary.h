@@ -102,7 +102,10 @@ typedef enum {
     "sum of -w_y z_y, over sum of w_y")                                                           \
   X(QUANTILE, "quantile", REGRESSION,                                                             \
     "the pinball loss: the output becomes the quantile q of the targets",                         \
-    "mean of q (y - z) where y > z, (1 - q) (z - y) elsewhere")
+    "mean of q (y - z) where y > z, (1 - q) (z - y) elsewhere")                                   \
+  X(FOCAL, "focal", CLASSES,                                                                      \
+    "cross_entropy that counts rows less that are right already (Lin et al. 2017)",               \
+    "sum of w_y (1 - p_y)^gamma (-log p_y), over sum of w_y; p = softmax(z), w = class_weights")
 
 /* X(code, JSON name, meaning, formula): p a parameter, g its gradient, t the step, from 1. */
 #define EP_OPTIMIZER_TABLE(X)                                                                      \

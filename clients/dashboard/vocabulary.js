@@ -97,6 +97,10 @@ export const losses = {
   quantile: { fields: {
     q: {"kind": "number", "default": 0.5},
   } },
+  focal: { fields: {
+    gamma: {"kind": "number", "default": 2},
+    class_weights: {"kind": "json", "default": null},
+  } },
 };
 
 export const optimizers = {

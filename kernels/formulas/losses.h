@@ -93,12 +93,22 @@ typedef struct {
   ep_real value, grad;
 } ep_row_scales;
 
+/* Lin et al., "Focal Loss for Dense Object Detection". q = 1 - p; the value's is q^gamma, and the
+ * gradient's q^gamma - gamma p q^(gamma - 1) ln p. Where q is 0, ln p / q is -1. */
+EP_DEVICE_INLINE ep_row_scales ep_focal_scales(ep_real log_p, ep_real gamma) {
+  ep_real q = -expm1(log_p), power = pow(q, gamma);
+  ep_real ratio = q > 0 ? log_p / q : (ep_real)-1;
+  ep_row_scales scales = {power, power * (1 - gamma * (1 - q) * ratio)};
+  return scales;
+}
+
 /* X(code, normalizes, scaled, scales): the losses that compare a row of outputs with its class; see
  * below. scaled: whether rows have scales, an ep_row_scales of `log_p` and `parameter`; else these
  * are `even`. */
 #define EP_CLASS_LOSSES(X)            \
   X(CROSS_ENTROPY, true, false, even) \
-  X(NLL, false, false, even)
+  X(NLL, false, false, even)          \
+  X(FOCAL, true, true, ep_focal_scales(log_p, parameter))
 
 /* Of the list that a function is not about. */
 #define EP_LOSS_OTHER(code, ...) case EP_LOSS_##code:
@@ -189,7 +199,6 @@ EP_DEVICE_CONSTEXPR bool ep_loss_is_scaled(ep_loss_type type) {
 EP_DEVICE_INLINE ep_row_scales ep_class_scales(ep_loss_type type, ep_real log_p,
                                                ep_real parameter) {
   const ep_row_scales even = {1, 1};
-  (void)log_p, (void)parameter;
   switch (type) {
     EP_CLASS_LOSSES(EP_LOSS_SCALES)
     EP_ELEMENT_LOSSES(EP_LOSS_OTHER)

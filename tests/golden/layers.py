@@ -85,6 +85,20 @@ class Residual(nn.Module):
         return x + self.block(x)
 
 
+class Focal(nn.Module):
+    """T.-Y. Lin et al., "Focal Loss for Dense Object Detection", with a weight for each class."""
+
+    def __init__(self, gamma, weight):
+        super().__init__()
+        self.gamma = gamma
+        self.register_buffer("weight", weight)
+
+    def forward(self, output, target):
+        log_p = output.log_softmax(dim=1).gather(1, target[:, None])[:, 0]
+        weight = torch.ones_like(log_p) if self.weight is None else self.weight[target]
+        return (weight * (1 - log_p.exp()) ** self.gamma * -log_p).sum() / weight.sum()
+
+
 class Quantile(nn.Module):
     """The pinball loss."""
 

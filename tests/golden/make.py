@@ -20,8 +20,8 @@ import sys
 import torch
 from torch import nn
 
-from layers import (AdaptiveAvgPool2d, Dropout, Dropout2d, Embedding, LayerNorm, Lion, Quantile, Residual, Sin, describe,
-                    steps_begin)
+from layers import (AdaptiveAvgPool2d, Dropout, Dropout2d, Embedding, Focal, LayerNorm, Lion, Quantile, Residual,
+                    Sin, describe, steps_begin)
 from schedules import schedules
 
 ROWS, IN_FEATURES, HIDDEN, STEPS, LONG_STEPS = 13, 5, 7, 20, 100
@@ -86,6 +86,9 @@ LOSSES = {
     "bce_with_logits": ("bce_with_logits", None, 3, {}, nn.BCEWithLogitsLoss),
     "cross_entropy": ("cross_entropy", None, 4, {}, nn.CrossEntropyLoss),
     "nll": ("nll", "log_softmax", 4, {}, nn.NLLLoss),
+    "focal": ("focal", None, 4, {"loss_parameter": 2.0}, lambda: Focal(2.0, None)),
+    "focal_class_weights": ("focal", None, 4, {"loss_parameter": 0.5, "class_weights": WEIGHTS},
+                            lambda: Focal(0.5, torch.tensor(WEIGHTS))),
     "label_smoothing": ("cross_entropy", None, 4, {"label_smoothing": 0.1},
                         lambda: nn.CrossEntropyLoss(label_smoothing=0.1)),
     "class_weights": ("cross_entropy", None, 4, {"class_weights": WEIGHTS},
@@ -165,7 +168,7 @@ def state(model):
 
 def targets(loss, rows):
     kind, _, outputs, _, _ = LOSSES[loss]
-    if kind in ("cross_entropy", "nll"):
+    if kind in ("cross_entropy", "nll", "focal"):
         return torch.randint(0, outputs, (rows,))
     if kind in ("bce", "bce_with_logits"):
         return torch.randint(0, 2, (rows, outputs)).float()
@@ -174,7 +177,7 @@ def targets(loss, rows):
 
 def misclassified(loss, output, y):
     kind = LOSSES[loss][0]
-    if kind in ("cross_entropy", "nll"):
+    if kind in ("cross_entropy", "nll", "focal"):
         return int((output.argmax(dim=1) != y).sum())
     if kind == "bce":
         return int(((output > 0.5) != (y > 0.5)).sum())

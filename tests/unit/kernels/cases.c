@@ -249,6 +249,7 @@ static const struct {
     {"class weights", EP_LOSS_CROSS_ENTROPY, 0, true},
     {"smoothing and class weights", EP_LOSS_CROSS_ENTROPY, 0.2f, true},
     {"nll class weights", EP_LOSS_NLL, 0, true},
+    {"focal class weights", EP_LOSS_FOCAL, 0, true},
 };
 enum {
   CLASS_LOSSES = sizeof class_losses / sizeof class_losses[0],

@@ -26,6 +26,8 @@ static const struct {
     {EP_LOSS_CROSS_ENTROPY, 0.2f, weights},
     {EP_LOSS_NLL, 0, NULL},
     {EP_LOSS_NLL, 0, weights},
+    {EP_LOSS_FOCAL, 0, NULL},
+    {EP_LOSS_FOCAL, 0, weights},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
