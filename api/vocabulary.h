@@ -122,7 +122,10 @@ typedef enum {
   X(ADAGRAD, "adagrad", "steps scaled by the sum of all squares so far",                           \
     "s = s + g^2; p = p - lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps)")                        \
   X(LION, "lion", "steps of one size, in the direction's sign (Chen et al. 2023)",                 \
-    "c = b1 m + (1 - b1) g; p = p - lr (sign(c) + weight_decay p); m = b2 m + (1 - b2) g")
+    "c = b1 m + (1 - b1) g; p = p - lr (sign(c) + weight_decay p); m = b2 m + (1 - b2) g")         \
+  X(NADAM, "nadam", "adam that looks ahead by its momentum (Dozat 2016)",                          \
+    "m and v as of adam; u_t = b1 (1 - 0.96^(t momentum_decay) / 2), U_t = u_1 u_2 ... u_t; p = "  \
+    "p - lr ((1 - u_t) / (1 - U_t) g + u_(t+1) / (1 - U_(t+1)) m) / (sqrt(v / (1 - b2^t)) + eps)")
 
 /* X(code, JSON name, meaning, formula): how the learning rate changes, e the epoch, from 0.
  * Formulas are torch.optim.lr_scheduler's, stepped once an epoch; one_cycle is stepped once a

@@ -67,6 +67,14 @@ static const ep_field lion_rows[] = {
     BETAS(0.9, 0.99),
     WEIGHT_DECAY(0, "takes lr times this times the parameter off it"),
 };
+static const ep_field nadam_rows[] = {
+    LR(0.002),
+    BETAS(0.9, 0.999),
+    EPS(1e-8),
+    EP_ROW_REAL("momentum_decay", decay, "how fast the momentum rises to the first of betas", 0,
+                EP_REAL_MAX, 0.004, EP_ROW_PLAIN),
+    WEIGHT_DECAY(0, DECAY_GRADIENT),
+};
 static const ep_field any_optimizer_rows[] = {
     {.key = "decay_all",
      .kind = EP_FIELD_BOOL,
@@ -84,11 +92,13 @@ TABLE(adamw);
 TABLE(rmsprop);
 TABLE(adagrad);
 TABLE(lion);
+TABLE(nadam);
 #undef TABLE
 static const ep_field_table *const optimizer_tables[EP_OPTIMIZER_COUNT] = {
     [EP_OPTIMIZER_SGD] = &sgd_table,         [EP_OPTIMIZER_ADAM] = &adam_table,
     [EP_OPTIMIZER_ADAMW] = &adamw_table,     [EP_OPTIMIZER_RMSPROP] = &rmsprop_table,
     [EP_OPTIMIZER_ADAGRAD] = &adagrad_table, [EP_OPTIMIZER_LION] = &lion_table,
+    [EP_OPTIMIZER_NADAM] = &nadam_table,
 };
 #define ABOUT(code, name, meaning, formula) {meaning, formula},
 static const ep_field_about optimizer_about[EP_OPTIMIZER_COUNT] = {EP_OPTIMIZER_TABLE(ABOUT)};

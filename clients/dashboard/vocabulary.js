@@ -147,6 +147,14 @@ export const optimizers = {
     weight_decay: {"kind": "number", "default": 0},
     decay_all: {"kind": "boolean", "default": true},
   } },
+  nadam: { fields: {
+    lr: {"kind": "number", "default": 0.002},
+    betas: {"kind": "pair", "default": [0.9, 0.999]},
+    eps: {"kind": "number", "default": 1e-8},
+    momentum_decay: {"kind": "number", "default": 0.004},
+    weight_decay: {"kind": "number", "default": 0},
+    decay_all: {"kind": "boolean", "default": true},
+  } },
 };
 
 export const schedules = {

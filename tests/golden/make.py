@@ -119,6 +119,9 @@ OPTIMIZERS = {
     "adagrad_options": ("adagrad", {"lr": 0.05, "lr_decay": 0.1, "eps": 1e-3, "weight_decay": 0.1}, {}),
     "lion": ("lion", {"lr": 0.01}, {}),
     "lion_options": ("lion", {"lr": 0.01, "betas": (0.7, 0.9), "weight_decay": 0.3}, {}),
+    "nadam": ("nadam", {"lr": 0.01}, {}),
+    "nadam_options": ("nadam", {"lr": 0.02, "betas": (0.8, 0.99), "eps": 1e-4, "weight_decay": 0.1,
+                                "momentum_decay": 0.3}, {}),
     "clip_norm": ("sgd", {"lr": 0.1}, {"clip_norm": 0.4}),
     "clip_value": ("sgd", {"lr": 0.1, "momentum": 0.5}, {"clip_value": 0.05}),
     "clip_both": ("adam", {"lr": 0.01}, {"clip_norm": 0.5, "clip_value": 0.1}),
@@ -132,6 +135,7 @@ DEFAULTS = {
     "rmsprop": {"alpha": 0.99, "eps": 1e-8, "momentum": 0.0, "centered": False, "weight_decay": 0.0},
     "adagrad": {"lr_decay": 0.0, "eps": 1e-10, "weight_decay": 0.0},
     "lion": {"betas": (0.9, 0.99), "weight_decay": 0.0},
+    "nadam": {"betas": (0.9, 0.999), "eps": 1e-8, "momentum_decay": 4e-3, "weight_decay": 0.0},
 }
 TORCH = {
     "sgd": torch.optim.SGD,
@@ -140,6 +144,7 @@ TORCH = {
     "rmsprop": torch.optim.RMSprop,
     "adagrad": torch.optim.Adagrad,
     "lion": Lion,
+    "nadam": torch.optim.NAdam,
 }
 
 
@@ -269,8 +274,9 @@ def written_optimizer(optimizer):
     row = {"type": kind} | DEFAULTS[kind] | options
     if "betas" in row:
         row["beta1"], row["beta2"] = row.pop("betas")
-    if "lr_decay" in row:
-        row["decay"] = row.pop("lr_decay")
+    for name in ("lr_decay", "momentum_decay"):
+        if name in row:
+            row["decay"] = row.pop(name)
     row.pop("weight_decay")  # stands with the groups
     return row | {key: value for key, value in ours.items() if key.startswith("clip")}
 
