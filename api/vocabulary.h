@@ -125,7 +125,10 @@ typedef enum {
     "c = b1 m + (1 - b1) g; p = p - lr (sign(c) + weight_decay p); m = b2 m + (1 - b2) g")         \
   X(NADAM, "nadam", "adam that looks ahead by its momentum (Dozat 2016)",                          \
     "m and v as of adam; u_t = b1 (1 - 0.96^(t momentum_decay) / 2), U_t = u_1 u_2 ... u_t; p = "  \
-    "p - lr ((1 - u_t) / (1 - U_t) g + u_(t+1) / (1 - U_(t+1)) m) / (sqrt(v / (1 - b2^t)) + eps)")
+    "p - lr ((1 - u_t) / (1 - U_t) g + u_(t+1) / (1 - U_(t+1)) m) / (sqrt(v / (1 - b2^t)) + eps)") \
+  X(ADAMAX, "adamax",                                                                              \
+    "adam whose steps are scaled by the largest gradient, which is forgotten slowly",              \
+    "m = b1 m + (1 - b1) g; u = max(b2 u, |g| + eps); p = p - lr / (1 - b1^t) m / u")
 
 /* X(code, JSON name, meaning, formula): how the learning rate changes, e the epoch, from 0.
  * Formulas are torch.optim.lr_scheduler's, stepped once an epoch; one_cycle is stepped once a

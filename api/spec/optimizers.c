@@ -75,6 +75,12 @@ static const ep_field nadam_rows[] = {
                 EP_REAL_MAX, 0.004, EP_ROW_PLAIN),
     WEIGHT_DECAY(0, DECAY_GRADIENT),
 };
+static const ep_field adamax_rows[] = {
+    LR(0.002),
+    BETAS(0.9, 0.999),
+    EPS(1e-8),
+    WEIGHT_DECAY(0, DECAY_GRADIENT),
+};
 static const ep_field any_optimizer_rows[] = {
     {.key = "decay_all",
      .kind = EP_FIELD_BOOL,
@@ -93,12 +99,13 @@ TABLE(rmsprop);
 TABLE(adagrad);
 TABLE(lion);
 TABLE(nadam);
+TABLE(adamax);
 #undef TABLE
 static const ep_field_table *const optimizer_tables[EP_OPTIMIZER_COUNT] = {
     [EP_OPTIMIZER_SGD] = &sgd_table,         [EP_OPTIMIZER_ADAM] = &adam_table,
     [EP_OPTIMIZER_ADAMW] = &adamw_table,     [EP_OPTIMIZER_RMSPROP] = &rmsprop_table,
     [EP_OPTIMIZER_ADAGRAD] = &adagrad_table, [EP_OPTIMIZER_LION] = &lion_table,
-    [EP_OPTIMIZER_NADAM] = &nadam_table,
+    [EP_OPTIMIZER_NADAM] = &nadam_table,     [EP_OPTIMIZER_ADAMAX] = &adamax_table,
 };
 #define ABOUT(code, name, meaning, formula) {meaning, formula},
 static const ep_field_about optimizer_about[EP_OPTIMIZER_COUNT] = {EP_OPTIMIZER_TABLE(ABOUT)};

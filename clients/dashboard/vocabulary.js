@@ -155,6 +155,13 @@ export const optimizers = {
     weight_decay: {"kind": "number", "default": 0},
     decay_all: {"kind": "boolean", "default": true},
   } },
+  adamax: { fields: {
+    lr: {"kind": "number", "default": 0.002},
+    betas: {"kind": "pair", "default": [0.9, 0.999]},
+    eps: {"kind": "number", "default": 1e-8},
+    weight_decay: {"kind": "number", "default": 0},
+    decay_all: {"kind": "boolean", "default": true},
+  } },
 };
 
 export const schedules = {

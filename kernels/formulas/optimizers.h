@@ -172,6 +172,23 @@ EP_DEVICE_INLINE ep_real ep_nadam(const ep_optimizer *nadam, const ep_optimizer_
                                                         (ep_real)nadam->eps);
 }
 
+EP_DEVICE_INLINE ep_optimizer_step ep_adamax_rates(const ep_optimizer *adamax,
+                                                   ep_optimizer_step step, int64_t t) {
+  step.rate = (ep_real)((double)step.lr / (1 - pow((double)adamax->beta1, (double)t)));
+  return step;
+}
+
+/* m += (1 - beta1) (g - m); u = max(beta2 u, |g| + eps); p -= rate m / u. */
+EP_DEVICE_INLINE ep_real ep_adamax(const ep_optimizer *adamax, const ep_optimizer_step *step,
+                                   ep_real decay, ep_real parameter, ep_real grad, ep_real *state,
+                                   int64_t stride) {
+  grad += decay * parameter;
+  ep_real mean = state[0] += step->rest1 * (grad - state[0]);
+  ep_real faded = (ep_real)adamax->beta2 * state[stride], size = fabs(grad) + (ep_real)adamax->eps;
+  ep_real largest = state[stride] = faded > size ? faded : size;
+  return parameter - step->rate * ep_quotient(mean, largest);
+}
+
 /* X(code, slots, rates, plain, update): the optimizers; a row here is all that an executor needs
  * that computes by this file. slots: of state for each parameter, of `optimizer`; rates: of
  * `optimizer`, `step` and t; plain: whether these are the same in each step but for the learning
@@ -190,7 +207,9 @@ EP_DEVICE_INLINE ep_real ep_nadam(const ep_optimizer *nadam, const ep_optimizer_
     ep_adagrad(optimizer, step, decay, parameter, grad, state))                   \
   X(LION, 1, step, true, ep_lion(optimizer, step, decay, parameter, grad, state)) \
   X(NADAM, 3, ep_nadam_rates(optimizer, step, t), false,                          \
-    ep_nadam(optimizer, step, decay, parameter, grad, state, stride))
+    ep_nadam(optimizer, step, decay, parameter, grad, state, stride))             \
+  X(ADAMAX, 2, ep_adamax_rates(optimizer, step, t), false,                        \
+    ep_adamax(optimizer, step, decay, parameter, grad, state, stride))
 
 #define EP_OPTIMIZER_SLOTS(code, slots, ...) \
   case EP_OPTIMIZER_##code: return slots;

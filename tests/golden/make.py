@@ -122,6 +122,8 @@ OPTIMIZERS = {
     "nadam": ("nadam", {"lr": 0.01}, {}),
     "nadam_options": ("nadam", {"lr": 0.02, "betas": (0.8, 0.99), "eps": 1e-4, "weight_decay": 0.1,
                                 "momentum_decay": 0.3}, {}),
+    "adamax": ("adamax", {"lr": 0.01}, {}),
+    "adamax_options": ("adamax", {"lr": 0.02, "betas": (0.8, 0.9), "eps": 1e-4, "weight_decay": 0.1}, {}),
     "clip_norm": ("sgd", {"lr": 0.1}, {"clip_norm": 0.4}),
     "clip_value": ("sgd", {"lr": 0.1, "momentum": 0.5}, {"clip_value": 0.05}),
     "clip_both": ("adam", {"lr": 0.01}, {"clip_norm": 0.5, "clip_value": 0.1}),
@@ -134,6 +136,7 @@ DEFAULTS = {
     "adamw": {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.01},
     "rmsprop": {"alpha": 0.99, "eps": 1e-8, "momentum": 0.0, "centered": False, "weight_decay": 0.0},
     "adagrad": {"lr_decay": 0.0, "eps": 1e-10, "weight_decay": 0.0},
+    "adamax": {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0},
     "lion": {"betas": (0.9, 0.99), "weight_decay": 0.0},
     "nadam": {"betas": (0.9, 0.999), "eps": 1e-8, "momentum_decay": 4e-3, "weight_decay": 0.0},
 }
@@ -145,6 +148,7 @@ TORCH = {
     "adagrad": torch.optim.Adagrad,
     "lion": Lion,
     "nadam": torch.optim.NAdam,
+    "adamax": torch.optim.Adamax,
 }
 
 

@@ -171,6 +171,8 @@ static const optimizer_row optimizers[] = {
      0},
     {"adagrad", {EP_OPTIMIZER_ADAGRAD, .eps = 1e-10f}, 0.02f, 0, false, 0},
     {"adagrad decays", {EP_OPTIMIZER_ADAGRAD, .eps = 1e-10f, .decay = 0.1f}, 0.02f, 0.1f, false, 0},
+    {"adamax", {EP_OPTIMIZER_ADAMAX, ADAM}, 0.005f, 0, false, 0},
+    {"adamax decay, frozen", {EP_OPTIMIZER_ADAMAX, ADAM}, 0.005f, 0.1f, true, 1},
     {"nadam", {EP_OPTIMIZER_NADAM, ADAM, .decay = 0.004f}, 0.005f, 0, false, 0},
     {"nadam decay, frozen", {EP_OPTIMIZER_NADAM, ADAM, .decay = 0.5f}, 0.005f, 0.1f, true, 1},
     {"lion", {LION}, 0.002f, 0, false, 0},

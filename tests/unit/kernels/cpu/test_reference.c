@@ -153,6 +153,8 @@ static const struct {
      0.5f,
      {0.476923077f, -0.04441922f},
      {1.49423077f, 1.67455251f, 0.9375f}},
+    {{EP_OPTIMIZER_ADAMAX, BETAS}, 0, {0.555555556f, 0.163398693f}, {1.25f, 2.125f}},
+    {{EP_OPTIMIZER_ADAMAX, BETAS}, 0.5f, {0.538461538f, 0.118113480f}, {1.50961538f, 2.39423077f}},
     {{EP_OPTIMIZER_LION, BETAS}, 0, {0.5f, 0}, {0.6875f}},
     {{EP_OPTIMIZER_LION, BETAS}, 0.5f, {0.25f, -0.3125f}, {0.6875f}},
 };
