@@ -70,7 +70,11 @@ extern "C" {
     "a learnt vector for each whole number of each column; comes first",                           \
     "y = W[x], W: [num_embeddings, embedding_dim]; k columns become k embedding_dim")              \
   X(RESIDUAL, "residual", BLOCKS, "a block of layers whose input is added to its output",          \
-    "y = x + block(x)")
+    "y = x + block(x)")                                                                            \
+  X(MISH, "mish", ACTIVATIONS, "a smooth relu, by the tanh of softplus",                           \
+    "y = x tanh(log(1 + exp(x)))")                                                                 \
+  X(HARDSWISH, "hardswish", ACTIVATIONS, "silu in three pieces, without an exponential",           \
+    "y = x min(max(x + 3, 0), 6) / 6")
 
 /* What a loss compares the network's output with. */
 typedef enum {
@@ -95,7 +99,13 @@ typedef enum {
     "sum of w_y ((1 - s) (-log p_y)) + s / C sum_c w_c (-log p_c), over sum of w_y; p = "         \
     "softmax(z), s = label_smoothing, w = class_weights")                                         \
   X(NLL, "nll", CLASSES, "the same for logarithms of probabilities: ends with log_softmax",       \
-    "sum of -w_y z_y, over sum of w_y")
+    "sum of -w_y z_y, over sum of w_y")                                                           \
+  X(QUANTILE, "quantile", REGRESSION,                                                             \
+    "the pinball loss: the output becomes the quantile q of the targets",                         \
+    "mean of q (y - z) where y > z, (1 - q) (z - y) elsewhere")                                   \
+  X(FOCAL, "focal", CLASSES,                                                                      \
+    "cross_entropy that counts rows less that are right already (Lin et al. 2017)",               \
+    "sum of w_y (1 - p_y)^gamma (-log p_y), over sum of w_y; p = softmax(z), w = class_weights")
 
 /* X(code, JSON name, meaning, formula): p a parameter, g its gradient, t the step, from 1. */
 #define EP_OPTIMIZER_TABLE(X)                                                                      \
@@ -112,7 +122,13 @@ typedef enum {
   X(ADAGRAD, "adagrad", "steps scaled by the sum of all squares so far",                           \
     "s = s + g^2; p = p - lr / (1 + (t - 1) lr_decay) g / (sqrt(s) + eps)")                        \
   X(LION, "lion", "steps of one size, in the direction's sign (Chen et al. 2023)",                 \
-    "c = b1 m + (1 - b1) g; p = p - lr (sign(c) + weight_decay p); m = b2 m + (1 - b2) g")
+    "c = b1 m + (1 - b1) g; p = p - lr (sign(c) + weight_decay p); m = b2 m + (1 - b2) g")         \
+  X(NADAM, "nadam", "adam that looks ahead by its momentum (Dozat 2016)",                          \
+    "m and v as of adam; u_t = b1 (1 - 0.96^(t momentum_decay) / 2), U_t = u_1 u_2 ... u_t; p = "  \
+    "p - lr ((1 - u_t) / (1 - U_t) g + u_(t+1) / (1 - U_(t+1)) m) / (sqrt(v / (1 - b2^t)) + eps)") \
+  X(ADAMAX, "adamax",                                                                              \
+    "adam whose steps are scaled by the largest gradient, which is forgotten slowly",              \
+    "m = b1 m + (1 - b1) g; u = max(b2 u, |g| + eps); p = p - lr / (1 - b1^t) m / u")
 
 /* X(code, JSON name, meaning, formula): how the learning rate changes, e the epoch, from 0.
  * Formulas are torch.optim.lr_scheduler's, stepped once an epoch; one_cycle is stepped once a

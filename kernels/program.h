@@ -27,21 +27,32 @@ static inline int64_t ep_shape_count(ep_shape shape) {
 /* One layer: y = f(x), x: [rows, in_features], y: [rows, out_features], row-major float32. Formulas
  * and defaults are torch.nn's. in_features and out_features are the counts of the shapes.
  *
- * linear        y = x W^T + b, W: [out_features, in_features], b: [out_features]
- * conv2d        W: [out channels, in channels / groups, kernel height, kernel width], b: [out
- * channels] max_pool2d    padding counts as -infinity; the first maximum gets the gradient
- * avg_pool2d    padding counts as 0, and is counted (count_include_pad)
- * adaptive_avg_pool2d  window i of n over size m: floor(i m / n) … ceil((i + 1) m / n) - 1
- * dropout       training: y = keep ? x / (1 - p) : 0 for each element; evaluation: y = x
- * dropout2d     the same for each whole channel of a row
- * batch_norm    by channel over rows (and pixels): (x - mean) / sqrt(variance + eps) * W + b.
+ * - linear: y = x W^T + b, W: [out_features, in_features], b: [out_features].
+ *
+ * - conv2d: W: [out channels, in channels / groups, kernel height, kernel width], b: [out
+ * channels].
+ *
+ * - max_pool2d: padding counts as -infinity; the first maximum gets the gradient.
+ *
+ * - avg_pool2d: padding counts as 0, and is counted (count_include_pad).
+ *
+ * - adaptive_avg_pool2d: window i of n over size m: floor(i m / n) … ceil((i + 1) m / n) - 1.
+ *
+ * - dropout: training: y = keep ? x / (1 - p) : 0 for each element; evaluation: y = x.
+ *
+ * - dropout2d: the same for each whole channel of a row.
+ *
+ * - batch_norm: by channel over rows (and pixels): (x - mean) / sqrt(variance + eps) * W + b.
  * Training takes the batch's mean and population variance, and moves the running ones by momentum
- *               towards it (the variance's unbiased form); evaluation takes the running ones.
- * layer_norm    by row over all its features; W, b: [in_features]
- * embedding     x: [rows, columns] of whole numbers 0 … embeddings - 1, W: [embeddings, dimension];
- *               y: [rows, columns * dimension]
- * residual      y = x + the value that came out of op `source` (-1: the network's input), same
- * shape. It ends a block; the block's own layers are the ops before it. */
+ * towards it (the variance's unbiased form). Evaluation takes the running ones.
+ *
+ * - layer_norm: by row over all its features; W, b: [in_features].
+ *
+ * - embedding: x: [rows, columns] of whole numbers 0 … embeddings - 1, W: [embeddings, dimension];
+ * y: [rows, columns * dimension].
+ *
+ * - residual: y = x + the value that came out of op `source` (-1: the network's input), same shape.
+ * It ends a block; the block's own layers are the ops before it. */
 typedef struct {
   ep_layer_type type;
   ep_shape in, out;
@@ -68,11 +79,11 @@ typedef struct {
   ep_optimizer_type type;
   float momentum;
   bool nesterov;
-  float beta1, beta2; /* adam, adamw, lion */
+  float beta1, beta2; /* adam, adamw, lion, nadam, adamax */
   float alpha;        /* rmsprop */
   float eps;
   bool centered;   /* rmsprop */
-  float lr_decay;  /* adagrad */
+  float decay;     /* adagrad: lr_decay, nadam: momentum_decay */
   float clip_norm; /* gradients are scaled to at most this norm, over all; 0 = not. First this … */
   float clip_value; /* … then each is cut to ±this; 0 = not */
 } ep_optimizer;
@@ -110,8 +121,8 @@ typedef struct {
   int64_t buffers; /* floats of running statistics: they follow the parameters in all states */
   const ep_parameter_group *groups; /* [groups_count] */
   int groups_count;
-  ep_loss_type loss; /* mean over rows and columns (torch's reduction="mean") */
-  float huber_delta;
+  ep_loss_type loss;     /* mean over rows and columns (torch's reduction="mean") */
+  float loss_parameter;  /* huber: delta, quantile: q, focal: gamma */
   float label_smoothing; /* cross_entropy */
   const float
       *class_weights; /* cross_entropy, nll: [out_features]; NULL = all 1. The mean is weighted */

@@ -85,7 +85,7 @@ typedef struct {
   double eps;             /* Default 1e-8; adagrad 1e-10 */
   double alpha;           /* rmsprop. Default 0.99 */
   bool centered;          /* rmsprop. Default false */
-  double lr_decay;        /* adagrad. Default 0 */
+  double decay;           /* adagrad: lr_decay, nadam: momentum_decay */
 } ep_optimizer_spec;
 
 /* "schedule": {"type": …}; formulas are torch.optim.lr_scheduler's. */
@@ -123,7 +123,7 @@ typedef struct {
   char init_job[EP_ID_BYTES], init_weights[EP_LIMIT_NAME_BYTES + 1];
   char init_sha256[EP_SHA256_HEX_BYTES]; /* what the name meant at submission; filled by epochd */
   ep_loss_type loss;                     /* "loss": "mse", or {"type": "huber", "delta": 1.0} */
-  double huber_delta;                    /* Default 1 */
+  double loss_parameter;                 /* huber: delta, quantile: q, focal: gamma */
   double label_smoothing; /* cross_entropy: {"type": …, "label_smoothing": 0.1}. Default 0 */
   double *class_weights;  /* cross_entropy, nll: "class_weights": [class_weights_count], owned */
   int class_weights_count;

@@ -57,7 +57,7 @@ static const ep_field rmsprop_rows[] = {
 };
 static const ep_field adagrad_rows[] = {
     LR(0.01),
-    EP_ROW_REAL("lr_decay", lr_decay, "lowers the learning rate step by step", 0, EP_REAL_MAX, 0,
+    EP_ROW_REAL("lr_decay", decay, "lowers the learning rate step by step", 0, EP_REAL_MAX, 0,
                 EP_ROW_PLAIN),
     EPS(1e-10),
     WEIGHT_DECAY(0, DECAY_GRADIENT),
@@ -66,6 +66,20 @@ static const ep_field lion_rows[] = {
     LR(1e-4),
     BETAS(0.9, 0.99),
     WEIGHT_DECAY(0, "takes lr times this times the parameter off it"),
+};
+static const ep_field nadam_rows[] = {
+    LR(0.002),
+    BETAS(0.9, 0.999),
+    EPS(1e-8),
+    EP_ROW_REAL("momentum_decay", decay, "how fast the momentum rises to the first of betas", 0,
+                EP_REAL_MAX, 0.004, EP_ROW_PLAIN),
+    WEIGHT_DECAY(0, DECAY_GRADIENT),
+};
+static const ep_field adamax_rows[] = {
+    LR(0.002),
+    BETAS(0.9, 0.999),
+    EPS(1e-8),
+    WEIGHT_DECAY(0, DECAY_GRADIENT),
 };
 static const ep_field any_optimizer_rows[] = {
     {.key = "decay_all",
@@ -84,11 +98,14 @@ TABLE(adamw);
 TABLE(rmsprop);
 TABLE(adagrad);
 TABLE(lion);
+TABLE(nadam);
+TABLE(adamax);
 #undef TABLE
 static const ep_field_table *const optimizer_tables[EP_OPTIMIZER_COUNT] = {
     [EP_OPTIMIZER_SGD] = &sgd_table,         [EP_OPTIMIZER_ADAM] = &adam_table,
     [EP_OPTIMIZER_ADAMW] = &adamw_table,     [EP_OPTIMIZER_RMSPROP] = &rmsprop_table,
     [EP_OPTIMIZER_ADAGRAD] = &adagrad_table, [EP_OPTIMIZER_LION] = &lion_table,
+    [EP_OPTIMIZER_NADAM] = &nadam_table,     [EP_OPTIMIZER_ADAMAX] = &adamax_table,
 };
 #define ABOUT(code, name, meaning, formula) {meaning, formula},
 static const ep_field_about optimizer_about[EP_OPTIMIZER_COUNT] = {EP_OPTIMIZER_TABLE(ABOUT)};

@@ -75,6 +75,8 @@ export const layers = {
   residual: { group: "blocks", fields: {
     layers: {"kind": "json", "required": true, "example": [{"type": "relu"}]},
   } },
+  mish: { group: "activations", fields: {} },
+  hardswish: { group: "activations", fields: {} },
 };
 
 export const losses = {
@@ -90,6 +92,13 @@ export const losses = {
     class_weights: {"kind": "json", "default": null},
   } },
   nll: { fields: {
+    class_weights: {"kind": "json", "default": null},
+  } },
+  quantile: { fields: {
+    q: {"kind": "number", "default": 0.5},
+  } },
+  focal: { fields: {
+    gamma: {"kind": "number", "default": 2},
     class_weights: {"kind": "json", "default": null},
   } },
 };
@@ -135,6 +144,21 @@ export const optimizers = {
   lion: { fields: {
     lr: {"kind": "number", "default": 0.0001},
     betas: {"kind": "pair", "default": [0.9, 0.99]},
+    weight_decay: {"kind": "number", "default": 0},
+    decay_all: {"kind": "boolean", "default": true},
+  } },
+  nadam: { fields: {
+    lr: {"kind": "number", "default": 0.002},
+    betas: {"kind": "pair", "default": [0.9, 0.999]},
+    eps: {"kind": "number", "default": 1e-8},
+    momentum_decay: {"kind": "number", "default": 0.004},
+    weight_decay: {"kind": "number", "default": 0},
+    decay_all: {"kind": "boolean", "default": true},
+  } },
+  adamax: { fields: {
+    lr: {"kind": "number", "default": 0.002},
+    betas: {"kind": "pair", "default": [0.9, 0.999]},
+    eps: {"kind": "number", "default": 1e-8},
     weight_decay: {"kind": "number", "default": 0},
     decay_all: {"kind": "boolean", "default": true},
   } },

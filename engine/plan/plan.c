@@ -58,7 +58,7 @@ static ep_optimizer optimizer_make(const ep_job_spec *spec) {
                         .alpha = (float)from->alpha,
                         .eps = (float)from->eps,
                         .centered = from->centered,
-                        .lr_decay = (float)from->lr_decay,
+                        .decay = (float)from->decay,
                         .clip_norm = (float)spec->clip_norm,
                         .clip_value = (float)spec->clip_value};
 }
@@ -79,7 +79,7 @@ static void program_start(const ep_job_spec *spec, ep_plan *plan, ep_shape row) 
       .target_columns = shape->target_columns,
       .groups = plan->groups,
       .loss = spec->loss,
-      .huber_delta = (float)spec->huber_delta,
+      .loss_parameter = (float)spec->loss_parameter,
       .label_smoothing = (float)spec->label_smoothing,
       .optimizer = optimizer_make(spec),
       .train_rows = shape->train_rows,

@@ -13,7 +13,7 @@ static double numbers_sum(const ep_program *program, const float *outputs, const
                           int64_t count) {
   double sum = 0;
   for (int64_t i = 0; i < count; i++)
-    sum += ep_loss_value(program->loss, outputs[i], targets[i], program->huber_delta);
+    sum += ep_loss_value(program->loss, outputs[i], targets[i], program->loss_parameter);
   return sum;
 }
 
@@ -25,7 +25,7 @@ double ep_logits_normalizer(const float *logits, int64_t classes) {
   return greatest + log(sum);
 }
 
-/* cross_entropy of one row. */
+/* cross_entropy of one row, or a loss that scales it. */
 static double logits_loss(const ep_program *program, const float *logits, int64_t label) {
   const float *weights = program->class_weights;
   int64_t classes = program->out_features;
@@ -36,7 +36,9 @@ static double logits_loss(const ep_program *program, const float *logits, int64_
                         j, ep_class_weight(weights, j));
     if (target != 0) sum += target * (normalizer - logits[j]); /* a logit may be -infinity */
   }
-  return sum;
+  ep_row_scales scales =
+      ep_class_scales(program->loss, logits[label] - normalizer, program->loss_parameter);
+  return scales.value * sum;
 }
 
 /* Rows of logits, for the threads that share them. */

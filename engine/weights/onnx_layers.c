@@ -238,6 +238,15 @@ static void silu(ep_onnx_graph *graph, const ep_op *op) {
   ep_onnx_apply(graph, "Mul", x.text, NULL);
 }
 
+/* x tanh(ln(1 + e^x)); ONNX's own Mish comes with opset 18. */
+static void mish(ep_onnx_graph *graph, const ep_op *op) {
+  (void)op;
+  ep_onnx_name x = graph->value.name;
+  ep_onnx_apply(graph, "Softplus", NULL, NULL);
+  ep_onnx_apply(graph, "Tanh", NULL, NULL);
+  ep_onnx_apply(graph, "Mul", x.text, NULL);
+}
+
 /* beta x > threshold ? x : ln(1 + e^(beta x)) / beta */
 static void softplus(ep_onnx_graph *graph, const ep_op *op) {
   ep_onnx_name x = graph->value.name, beta = ep_onnx_scalar(graph, op->beta);
@@ -289,6 +298,8 @@ static const struct {
     [EP_LAYER_BATCH_NORM] = {.add = batch_norm},
     [EP_LAYER_LAYER_NORM] = {.add = layer_norm},
     [EP_LAYER_EMBEDDING] = {.add = embedding},
+    [EP_LAYER_MISH] = {.add = mish},
+    [EP_LAYER_HARDSWISH] = {.operation = "HardSwish"},
 };
 
 bool ep_onnx_layer_known(ep_layer_type type) {

@@ -85,6 +85,30 @@ EP_DEVICE_INLINE ep_real ep_softplus_derivative(ep_real x, ep_real beta, ep_real
   return x * beta > threshold ? (ep_real)1 : ep_sigmoid(x * beta);
 }
 
+/* x tanh(ln(1 + e^x)) = x n / (n + 2), n = e^x (e^x + 2); above 20 that is x, and e^x may overflow.
+ */
+EP_DEVICE_INLINE ep_real ep_mish(ep_real x) {
+  if (x > 20) return x;
+  ep_real e = exp(x), n = e * (e + 2);
+  return x * (n / (n + 2));
+}
+/* n / (n + 2) + x * 4 e^x (e^x + 1) / (n + 2)^2 */
+EP_DEVICE_INLINE ep_real ep_mish_derivative(ep_real x) {
+  if (x > 20) return 1;
+  ep_real e = exp(x), n = e * (e + 2), whole = n + 2;
+  return n / whole + x * (4 * e * (e + 1) / (whole * whole));
+}
+
+/* x min(max(x + 3, 0), 6) / 6; its derivative at -3 is 0, at 3 it is 1. */
+EP_DEVICE_INLINE ep_real ep_hardswish(ep_real x) {
+  if (x >= 3) return x;
+  return x <= -3 ? (ep_real)0 : x * (x + 3) / 6;
+}
+EP_DEVICE_INLINE ep_real ep_hardswish_derivative(ep_real x) {
+  if (x >= 3) return 1;
+  return x <= -3 ? (ep_real)0 : x / 3 + (ep_real)0.5;
+}
+
 /* X(code, y, dy/dx): the layers that act on one number at a time, with their formulas of `op`, x
  * and, for the derivative, y. A row here is all that an executor needs that computes by this file.
  */
@@ -99,7 +123,9 @@ EP_DEVICE_INLINE ep_real ep_softplus_derivative(ep_real x, ep_real beta, ep_real
   X(ELU, ep_elu(x, op->alpha), ep_elu_derivative(x, op->alpha)) \
   X(SILU, ep_silu(x), ep_silu_derivative(x))                    \
   X(SOFTPLUS, ep_softplus(x, op->beta, op->threshold),          \
-    ep_softplus_derivative(x, op->beta, op->threshold))
+    ep_softplus_derivative(x, op->beta, op->threshold))         \
+  X(MISH, ep_mish(x), ep_mish_derivative(x))                    \
+  X(HARDSWISH, ep_hardswish(x), ep_hardswish_derivative(x))
 
 #define EP_ACTIVATION_IS(code, ...) \
   case EP_LAYER_##code: return true;

@@ -38,6 +38,16 @@ EP_DEVICE_INLINE ep_real ep_huber_derivative(ep_real output, ep_real target, ep_
   return difference;
 }
 
+/* q * (target - output) where the target is greater, (1 - q) * (output - target) elsewhere; the
+ * derivative at 0 is 0. */
+EP_DEVICE_INLINE ep_real ep_quantile(ep_real output, ep_real target, ep_real q) {
+  ep_real difference = target - output;
+  return difference > 0 ? q * difference : (q - 1) * difference;
+}
+EP_DEVICE_INLINE ep_real ep_quantile_derivative(ep_real output, ep_real target, ep_real q) {
+  return (1 - q) * (ep_real)(output > target) - q * (ep_real)(output < target);
+}
+
 /* -(target * ln(output) + (1 - target) * ln(1 - output)), each logarithm at least -100. */
 EP_DEVICE_INLINE ep_real ep_bce(ep_real output, ep_real target) {
   ep_real log_yes = log(output), log_no = log1p(-output);
@@ -63,22 +73,42 @@ EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real t
 }
 
 /* X(code, value, derivative, misses): the losses that compare one output with one target, with
- * their formulas of `output`, `target` and `huber_delta`. misses: whether the output says the wrong
+ * their formulas of `output`, `target` and `parameter`. misses: whether the output says the wrong
  * class; false for a regression. */
-#define EP_ELEMENT_LOSSES(X)                                               \
-  X(MSE, ep_mse(output, target), ep_mse_derivative(output, target), false) \
-  X(MAE, ep_mae(output, target), ep_mae_derivative(output, target), false) \
-  X(HUBER, ep_huber(output, target, huber_delta),                          \
-    ep_huber_derivative(output, target, huber_delta), false)               \
-  X(BCE, ep_bce(output, target), ep_bce_derivative(output, target),        \
-    (output > (ep_real)0.5) != (target > (ep_real)0.5))                    \
-  X(BCE_WITH_LOGITS, ep_bce_with_logits(output, target),                   \
-    ep_bce_with_logits_derivative(output, target), (output > 0) != (target > (ep_real)0.5))
+#define EP_ELEMENT_LOSSES(X)                                                                    \
+  X(MSE, ep_mse(output, target), ep_mse_derivative(output, target), false)                      \
+  X(MAE, ep_mae(output, target), ep_mae_derivative(output, target), false)                      \
+  X(HUBER, ep_huber(output, target, parameter), ep_huber_derivative(output, target, parameter), \
+    false)                                                                                      \
+  X(BCE, ep_bce(output, target), ep_bce_derivative(output, target),                             \
+    (output > (ep_real)0.5) != (target > (ep_real)0.5))                                         \
+  X(BCE_WITH_LOGITS, ep_bce_with_logits(output, target),                                        \
+    ep_bce_with_logits_derivative(output, target), (output > 0) != (target > (ep_real)0.5))     \
+  X(QUANTILE, ep_quantile(output, target, parameter),                                           \
+    ep_quantile_derivative(output, target, parameter), false)
 
-/* X(code, normalizes): the losses that compare a row of outputs with its class; see below. */
-#define EP_CLASS_LOSSES(X) \
-  X(CROSS_ENTROPY, true)   \
-  X(NLL, false)
+/* What a row's value and gradient are multiplied by, in a loss that weighs rows by the probability
+ * that the network gives to their class. */
+typedef struct {
+  ep_real value, grad;
+} ep_row_scales;
+
+/* Lin et al., "Focal Loss for Dense Object Detection". q = 1 - p; the value's is q^gamma, and the
+ * gradient's q^gamma - gamma p q^(gamma - 1) ln p. Where q is 0, ln p / q is -1. */
+EP_DEVICE_INLINE ep_row_scales ep_focal_scales(ep_real log_p, ep_real gamma) {
+  ep_real q = -expm1(log_p), power = pow(q, gamma);
+  ep_real ratio = q > 0 ? log_p / q : (ep_real)-1;
+  ep_row_scales scales = {power, power * (1 - gamma * (1 - q) * ratio)};
+  return scales;
+}
+
+/* X(code, normalizes, scaled, scales): the losses that compare a row of outputs with its class; see
+ * below. scaled: whether rows have scales, an ep_row_scales of `log_p` and `parameter`; else these
+ * are `even`. */
+#define EP_CLASS_LOSSES(X)            \
+  X(CROSS_ENTROPY, true, false, even) \
+  X(NLL, false, false, even)          \
+  X(FOCAL, true, true, ep_focal_scales(log_p, parameter))
 
 /* Of the list that a function is not about. */
 #define EP_LOSS_OTHER(code, ...) case EP_LOSS_##code:
@@ -88,7 +118,7 @@ EP_DEVICE_INLINE ep_real ep_bce_with_logits_derivative(ep_real output, ep_real t
 
 /* The value of the loss `type` for one output; 0 for a loss that takes classes. */
 EP_DEVICE_INLINE ep_real ep_loss_value(ep_loss_type type, ep_real output, ep_real target,
-                                       ep_real huber_delta) {
+                                       ep_real parameter) {
   switch (type) {
     EP_ELEMENT_LOSSES(EP_LOSS_VALUE)
     EP_CLASS_LOSSES(EP_LOSS_OTHER)
@@ -102,7 +132,7 @@ EP_DEVICE_INLINE ep_real ep_loss_value(ep_loss_type type, ep_real output, ep_rea
 
 /* Its derivative by the output; 0 for a loss that takes classes. */
 EP_DEVICE_INLINE ep_real ep_loss_derivative(ep_loss_type type, ep_real output, ep_real target,
-                                            ep_real huber_delta) {
+                                            ep_real parameter) {
   switch (type) {
     EP_ELEMENT_LOSSES(EP_LOSS_DERIVATIVE)
     EP_CLASS_LOSSES(EP_LOSS_OTHER)
@@ -131,10 +161,11 @@ EP_DEVICE_INLINE bool ep_loss_misses(ep_loss_type type, ep_real output, ep_real 
  * a target t_j = (1 - e) w_c [j = c] + (e / n) w_j, T their sum:
  * cross_entropy: sum t_j (ln s + m - z_j); derivative by z_j: T e^(z_j - m) / s - t_j.
  * nll (z are log-probabilities; no smoothing): -w_c z_c; derivative by z_j: -w_c [j = c].
- * Their mean divides by the sum of w_c over the rows. Either misses where ep_argmax_precedes puts
- * another class first, whatever the weights. */
+ * A row's value and derivative are multiplied by its scales. Their mean divides by the sum of w_c
+ * over the rows. Either misses where ep_argmax_precedes puts another class first, whatever the
+ * weights. */
 
-#define EP_LOSS_NORMALIZES(code, normalizes) \
+#define EP_LOSS_NORMALIZES(code, normalizes, ...) \
   case EP_LOSS_##code: return normalizes;
 
 /* Whether a loss of classes takes logits and normalizes them by s; else z are log-probabilities. */
@@ -145,6 +176,35 @@ EP_DEVICE_CONSTEXPR bool ep_loss_normalizes(ep_loss_type type) {
   case EP_LOSS_COUNT: break;
   }
   return false;
+}
+
+#define EP_LOSS_SCALED(code, normalizes, scaled, ...) \
+  case EP_LOSS_##code: return scaled;
+
+/* Whether a loss of classes multiplies its rows by ep_class_scales; else these are 1. */
+EP_DEVICE_CONSTEXPR bool ep_loss_is_scaled(ep_loss_type type) {
+  switch (type) {
+    EP_CLASS_LOSSES(EP_LOSS_SCALED)
+    EP_ELEMENT_LOSSES(EP_LOSS_OTHER)
+  case EP_LOSS_COUNT: break;
+  }
+  return false;
+}
+
+#define EP_LOSS_SCALES(code, normalizes, scaled, scales) \
+  case EP_LOSS_##code: return scales;
+
+/* The scales of a row. log_p: the logarithm of its class's probability, ln p = z_c - m - ln s of
+ * one that normalizes, z_c of another. */
+EP_DEVICE_INLINE ep_row_scales ep_class_scales(ep_loss_type type, ep_real log_p,
+                                               ep_real parameter) {
+  const ep_row_scales even = {1, 1};
+  switch (type) {
+    EP_CLASS_LOSSES(EP_LOSS_SCALES)
+    EP_ELEMENT_LOSSES(EP_LOSS_OTHER)
+  case EP_LOSS_COUNT: break;
+  }
+  return even;
 }
 
 /* The order of argmax, torch's: the greatest first, of equals the one at the lesser index, and NaN

@@ -120,7 +120,7 @@ EP_DEVICE_INLINE ep_real ep_rmsprop(const ep_optimizer *rmsprop, const ep_optimi
 
 EP_DEVICE_INLINE ep_optimizer_step ep_adagrad_rates(const ep_optimizer *adagrad,
                                                     ep_optimizer_step step, int64_t t) {
-  step.rate = (ep_real)((double)step.lr / (1 + (double)(t - 1) * (double)adagrad->lr_decay));
+  step.rate = (ep_real)((double)step.lr / (1 + (double)(t - 1) * (double)adagrad->decay));
   return step;
 }
 
@@ -144,23 +144,72 @@ EP_DEVICE_INLINE ep_real ep_lion(const ep_optimizer *lion, const ep_optimizer_st
   return parameter - step->lr * (sign + decay * parameter);
 }
 
+/* rate: mu_t = beta1 (1 - 0.96^(t decay) / 2), rest1: mu_(t + 1). */
+EP_DEVICE_INLINE ep_optimizer_step ep_nadam_rates(const ep_optimizer *nadam, ep_optimizer_step step,
+                                                  int64_t t) {
+  double beta1 = nadam->beta1, decay = nadam->decay;
+  step.rate = (ep_real)(beta1 * (1 - 0.5 * pow(0.96, (double)t * decay)));
+  step.rest1 = (ep_real)(beta1 * (1 - 0.5 * pow(0.96, (double)(t + 1) * decay)));
+  step.root = (ep_real)sqrt(1 - pow((double)nadam->beta2, (double)t));
+  return step;
+}
+
+/* Dozat, "Incorporating Nesterov Momentum into Adam". m and v as adam's; the third slot is 1 - M_t,
+ * M_t = mu_1 mu_2 ... mu_t; p -= lr (g (1 - mu_t) / (1 - M_t) + m mu_(t+1) / (1 - M_(t+1))) /
+ * (sqrt(v) / root + eps). */
+EP_DEVICE_INLINE ep_real ep_nadam(const ep_optimizer *nadam, const ep_optimizer_step *step,
+                                  ep_real decay, ep_real parameter, ep_real grad, ep_real *state,
+                                  int64_t stride) {
+  ep_real now = step->rate, next = step->rest1;
+  grad += decay * parameter;
+  ep_real mean = state[0] += (1 - (ep_real)nadam->beta1) * (grad - state[0]);
+  ep_real square = state[stride] =
+      (ep_real)nadam->beta2 * state[stride] + step->rest2 * (grad * grad);
+  ep_real rest = state[2 * stride] = state[2 * stride] * now + (1 - now);
+  ep_real update =
+      ep_quotient(1 - now, rest) * grad + ep_quotient(next, rest * next + (1 - next)) * mean;
+  return parameter - step->lr * ep_quotient(update, ep_quotient(ep_root(square), step->root) +
+                                                        (ep_real)nadam->eps);
+}
+
+EP_DEVICE_INLINE ep_optimizer_step ep_adamax_rates(const ep_optimizer *adamax,
+                                                   ep_optimizer_step step, int64_t t) {
+  step.rate = (ep_real)((double)step.lr / (1 - pow((double)adamax->beta1, (double)t)));
+  return step;
+}
+
+/* m += (1 - beta1) (g - m); u = max(beta2 u, |g| + eps); p -= rate m / u. */
+EP_DEVICE_INLINE ep_real ep_adamax(const ep_optimizer *adamax, const ep_optimizer_step *step,
+                                   ep_real decay, ep_real parameter, ep_real grad, ep_real *state,
+                                   int64_t stride) {
+  grad += decay * parameter;
+  ep_real mean = state[0] += step->rest1 * (grad - state[0]);
+  ep_real faded = (ep_real)adamax->beta2 * state[stride], size = fabs(grad) + (ep_real)adamax->eps;
+  ep_real largest = state[stride] = faded > size ? faded : size;
+  return parameter - step->rate * ep_quotient(mean, largest);
+}
+
 /* X(code, slots, rates, plain, update): the optimizers; a row here is all that an executor needs
  * that computes by this file. slots: of state for each parameter, of `optimizer`; rates: of
  * `optimizer`, `step` and t; plain: whether these are the same in each step but for the learning
  * rate; update: of what ep_optimizer_update has. */
-#define EP_OPTIMIZERS(X)                                                \
-  X(SGD, optimizer->momentum != 0, step, true,                          \
-    ep_sgd(optimizer, step, decay, parameter, grad, state))             \
-  X(ADAM, 2, ep_adam_rates(optimizer, step, t), false,                  \
-    ep_adam(optimizer, step, decay, parameter, grad, state, stride))    \
-  X(ADAMW, 2, ep_adam_rates(optimizer, step, t), false,                 \
-    ep_adam(optimizer, step, decay, parameter, grad, state, stride))    \
-  X(RMSPROP, 1 + (optimizer->momentum != 0) + optimizer->centered,      \
-    ep_rmsprop_rates(optimizer, step), true,                            \
-    ep_rmsprop(optimizer, step, decay, parameter, grad, state, stride)) \
-  X(ADAGRAD, 1, ep_adagrad_rates(optimizer, step, t), false,            \
-    ep_adagrad(optimizer, step, decay, parameter, grad, state))         \
-  X(LION, 1, step, true, ep_lion(optimizer, step, decay, parameter, grad, state))
+#define EP_OPTIMIZERS(X)                                                          \
+  X(SGD, optimizer->momentum != 0, step, true,                                    \
+    ep_sgd(optimizer, step, decay, parameter, grad, state))                       \
+  X(ADAM, 2, ep_adam_rates(optimizer, step, t), false,                            \
+    ep_adam(optimizer, step, decay, parameter, grad, state, stride))              \
+  X(ADAMW, 2, ep_adam_rates(optimizer, step, t), false,                           \
+    ep_adam(optimizer, step, decay, parameter, grad, state, stride))              \
+  X(RMSPROP, 1 + (optimizer->momentum != 0) + optimizer->centered,                \
+    ep_rmsprop_rates(optimizer, step), true,                                      \
+    ep_rmsprop(optimizer, step, decay, parameter, grad, state, stride))           \
+  X(ADAGRAD, 1, ep_adagrad_rates(optimizer, step, t), false,                      \
+    ep_adagrad(optimizer, step, decay, parameter, grad, state))                   \
+  X(LION, 1, step, true, ep_lion(optimizer, step, decay, parameter, grad, state)) \
+  X(NADAM, 3, ep_nadam_rates(optimizer, step, t), false,                          \
+    ep_nadam(optimizer, step, decay, parameter, grad, state, stride))             \
+  X(ADAMAX, 2, ep_adamax_rates(optimizer, step, t), false,                        \
+    ep_adamax(optimizer, step, decay, parameter, grad, state, stride))
 
 #define EP_OPTIMIZER_SLOTS(code, slots, ...) \
   case EP_OPTIMIZER_##code: return slots;

@@ -126,7 +126,7 @@ static bool read_optimizer(const json_t *root, ep_case *test) {
                                       .alpha = number_of(row, "alpha"),
                                       .eps = number_of(row, "eps"),
                                       .centered = json_is_true(json_object_get(row, "centered")),
-                                      .lr_decay = number_of(row, "lr_decay"),
+                                      .decay = number_of(row, "decay"),
                                       .clip_norm = number_of(row, "clip_norm"),
                                       .clip_value = number_of(row, "clip_value")};
   program->optimizer_floats = ep_optimizer_slots(&program->optimizer) * program->parameters;
@@ -160,7 +160,7 @@ static bool read_loss(const json_t *root, ep_golden *golden) {
   int loss = name ? ep_loss_type_from_name(name) : -1;
   if (loss < 0) return false;
   program->loss = (ep_loss_type)loss;
-  program->huber_delta = number_of(root, "huber_delta");
+  program->loss_parameter = number_of(root, "loss_parameter");
   program->label_smoothing = number_of(root, "label_smoothing");
   if (!json_object_get(root, "class_weights")) return true;
   golden->class_weights = read_floats(root, "class_weights", program->out_features);
@@ -298,7 +298,7 @@ static void options_add(bool options[OPTIONS], const ep_program *program) {
   options[MOMENTUM] |= optimizer->momentum != 0 && !optimizer->nesterov;
   options[NESTEROV] |= optimizer->nesterov;
   options[CENTERED] |= optimizer->centered;
-  options[LR_DECAY] |= optimizer->lr_decay != 0;
+  options[LR_DECAY] |= optimizer->decay != 0;
   options[CLIP_NORM] |= optimizer->clip_norm > 0;
   options[CLIP_VALUE] |= optimizer->clip_value > 0;
   options[LABEL_SMOOTHING] |= program->label_smoothing > 0;

@@ -85,6 +85,32 @@ class Residual(nn.Module):
         return x + self.block(x)
 
 
+class Focal(nn.Module):
+    """T.-Y. Lin et al., "Focal Loss for Dense Object Detection", with a weight for each class."""
+
+    def __init__(self, gamma, weight):
+        super().__init__()
+        self.gamma = gamma
+        self.register_buffer("weight", weight)
+
+    def forward(self, output, target):
+        log_p = output.log_softmax(dim=1).gather(1, target[:, None])[:, 0]
+        weight = torch.ones_like(log_p) if self.weight is None else self.weight[target]
+        return (weight * (1 - log_p.exp()) ** self.gamma * -log_p).sum() / weight.sum()
+
+
+class Quantile(nn.Module):
+    """The pinball loss."""
+
+    def __init__(self, q):
+        super().__init__()
+        self.q = q
+
+    def forward(self, output, target):
+        difference = target - output
+        return torch.maximum(self.q * difference, (self.q - 1) * difference).mean()
+
+
 class Lion(torch.optim.Optimizer):
     """X. Chen et al., "Symbolic Discovery of Optimization Algorithms", algorithm 2."""
 
@@ -115,7 +141,7 @@ def pair(value):
 NAMES = {
     nn.Linear: "linear", nn.ReLU: "relu", nn.LeakyReLU: "leaky_relu", nn.Tanh: "tanh", nn.Sigmoid: "sigmoid",
     nn.GELU: "gelu", Sin: "sin", nn.Softmax: "softmax", nn.LogSoftmax: "log_softmax", nn.ELU: "elu",
-    nn.SiLU: "silu", nn.Softplus: "softplus", nn.Flatten: "flatten", nn.Conv2d: "conv2d",
+    nn.SiLU: "silu", nn.Mish: "mish", nn.Hardswish: "hardswish", nn.Softplus: "softplus", nn.Flatten: "flatten", nn.Conv2d: "conv2d",
     nn.MaxPool2d: "max_pool2d", nn.AvgPool2d: "avg_pool2d", AdaptiveAvgPool2d: "adaptive_avg_pool2d",
     Dropout: "dropout", Dropout2d: "dropout2d", nn.BatchNorm1d: "batch_norm", nn.BatchNorm2d: "batch_norm",
     LayerNorm: "layer_norm", Embedding: "embedding", Residual: "residual",

@@ -20,8 +20,8 @@ import sys
 import torch
 from torch import nn
 
-from layers import (AdaptiveAvgPool2d, Dropout, Dropout2d, Embedding, LayerNorm, Lion, Residual, Sin, describe,
-                    steps_begin)
+from layers import (AdaptiveAvgPool2d, Dropout, Dropout2d, Embedding, Focal, LayerNorm, Lion, Quantile, Residual,
+                    Sin, describe, steps_begin)
 from schedules import schedules
 
 ROWS, IN_FEATURES, HIDDEN, STEPS, LONG_STEPS = 13, 5, 7, 20, 100
@@ -43,6 +43,8 @@ LAYERS = {
     "log_softmax": lambda: nn.LogSoftmax(dim=1),
     "elu": lambda: nn.ELU(0.7),
     "silu": nn.SiLU,
+    "mish": nn.Mish,
+    "hardswish": nn.Hardswish,
     "softplus": lambda: nn.Softplus(1.5, 2.0),
     "dropout": lambda: Dropout(0.25),
     "batch_norm": lambda: nn.BatchNorm1d(HIDDEN, eps=1e-4, momentum=0.2),
@@ -79,10 +81,14 @@ LOSSES = {
     "mse": ("mse", None, 3, {}, nn.MSELoss),
     "mae": ("mae", None, 3, {}, nn.L1Loss),
     "huber": ("huber", None, 3, {}, lambda: nn.HuberLoss(delta=0.5)),
+    "quantile": ("quantile", None, 3, {"loss_parameter": 0.25}, lambda: Quantile(0.25)),
     "bce": ("bce", "sigmoid", 3, {}, nn.BCELoss),
     "bce_with_logits": ("bce_with_logits", None, 3, {}, nn.BCEWithLogitsLoss),
     "cross_entropy": ("cross_entropy", None, 4, {}, nn.CrossEntropyLoss),
     "nll": ("nll", "log_softmax", 4, {}, nn.NLLLoss),
+    "focal": ("focal", None, 4, {"loss_parameter": 2.0}, lambda: Focal(2.0, None)),
+    "focal_class_weights": ("focal", None, 4, {"loss_parameter": 0.5, "class_weights": WEIGHTS},
+                            lambda: Focal(0.5, torch.tensor(WEIGHTS))),
     "label_smoothing": ("cross_entropy", None, 4, {"label_smoothing": 0.1},
                         lambda: nn.CrossEntropyLoss(label_smoothing=0.1)),
     "class_weights": ("cross_entropy", None, 4, {"class_weights": WEIGHTS},
@@ -113,6 +119,11 @@ OPTIMIZERS = {
     "adagrad_options": ("adagrad", {"lr": 0.05, "lr_decay": 0.1, "eps": 1e-3, "weight_decay": 0.1}, {}),
     "lion": ("lion", {"lr": 0.01}, {}),
     "lion_options": ("lion", {"lr": 0.01, "betas": (0.7, 0.9), "weight_decay": 0.3}, {}),
+    "nadam": ("nadam", {"lr": 0.01}, {}),
+    "nadam_options": ("nadam", {"lr": 0.02, "betas": (0.8, 0.99), "eps": 1e-4, "weight_decay": 0.1,
+                                "momentum_decay": 0.3}, {}),
+    "adamax": ("adamax", {"lr": 0.01}, {}),
+    "adamax_options": ("adamax", {"lr": 0.02, "betas": (0.8, 0.9), "eps": 1e-4, "weight_decay": 0.1}, {}),
     "clip_norm": ("sgd", {"lr": 0.1}, {"clip_norm": 0.4}),
     "clip_value": ("sgd", {"lr": 0.1, "momentum": 0.5}, {"clip_value": 0.05}),
     "clip_both": ("adam", {"lr": 0.01}, {"clip_norm": 0.5, "clip_value": 0.1}),
@@ -125,7 +136,9 @@ DEFAULTS = {
     "adamw": {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.01},
     "rmsprop": {"alpha": 0.99, "eps": 1e-8, "momentum": 0.0, "centered": False, "weight_decay": 0.0},
     "adagrad": {"lr_decay": 0.0, "eps": 1e-10, "weight_decay": 0.0},
+    "adamax": {"betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0.0},
     "lion": {"betas": (0.9, 0.99), "weight_decay": 0.0},
+    "nadam": {"betas": (0.9, 0.999), "eps": 1e-8, "momentum_decay": 4e-3, "weight_decay": 0.0},
 }
 TORCH = {
     "sgd": torch.optim.SGD,
@@ -134,6 +147,8 @@ TORCH = {
     "rmsprop": torch.optim.RMSprop,
     "adagrad": torch.optim.Adagrad,
     "lion": Lion,
+    "nadam": torch.optim.NAdam,
+    "adamax": torch.optim.Adamax,
 }
 
 
@@ -162,7 +177,7 @@ def state(model):
 
 def targets(loss, rows):
     kind, _, outputs, _, _ = LOSSES[loss]
-    if kind in ("cross_entropy", "nll"):
+    if kind in ("cross_entropy", "nll", "focal"):
         return torch.randint(0, outputs, (rows,))
     if kind in ("bce", "bce_with_logits"):
         return torch.randint(0, 2, (rows, outputs)).float()
@@ -171,7 +186,7 @@ def targets(loss, rows):
 
 def misclassified(loss, output, y):
     kind = LOSSES[loss][0]
-    if kind in ("cross_entropy", "nll"):
+    if kind in ("cross_entropy", "nll", "focal"):
         return int((output.argmax(dim=1) != y).sum())
     if kind == "bce":
         return int(((output > 0.5) != (y > 0.5)).sum())
@@ -263,6 +278,9 @@ def written_optimizer(optimizer):
     row = {"type": kind} | DEFAULTS[kind] | options
     if "betas" in row:
         row["beta1"], row["beta2"] = row.pop("betas")
+    for name in ("lr_decay", "momentum_decay"):
+        if name in row:
+            row["decay"] = row.pop(name)
     row.pop("weight_decay")  # stands with the groups
     return row | {key: value for key, value in ours.items() if key.startswith("clip")}
 
@@ -296,7 +314,7 @@ def draw(case, seed, batch_size):
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "buffers": sum(buffer.numel() for buffer in buffers(model)),
         "loss": kind,
-        "huber_delta": 0.5,
+        "loss_parameter": 0.5,
     } | options | {
         "optimizer": written_optimizer(case.optimizer),
         "groups": written_groups(model, case.optimizer),

@@ -8,13 +8,14 @@
 static double loss_of_numbers(const ep_program *program, const ep_real *output, const void *target,
                               int64_t rows, double divisor, ep_real *grad, int64_t *errors) {
   const float *number = target;
-  ep_real delta = program->huber_delta;
+  ep_real parameter = program->loss_parameter;
   double sum = 0;
   for (int64_t i = 0; i < rows * program->out_features; i++) {
-    sum += ep_loss_value(program->loss, output[i], number[i], delta);
+    sum += ep_loss_value(program->loss, output[i], number[i], parameter);
     *errors += ep_loss_misses(program->loss, output[i], number[i]);
     if (grad) {
-      grad[i] = ep_loss_derivative(program->loss, output[i], number[i], delta) / (ep_real)divisor;
+      grad[i] =
+          ep_loss_derivative(program->loss, output[i], number[i], parameter) / (ep_real)divisor;
     }
   }
   return sum;
@@ -37,11 +38,14 @@ static double loss_of_row(const ep_program *program, const ep_real *z, int64_t l
     targets += t;
     if (grad) grad[j] = (ep_real)-t;
   }
+  ep_row_scales scales =
+      ep_class_scales(program->loss, normalizes ? (ep_real)(z[label] - m - log(s)) : z[label],
+                      program->loss_parameter);
   for (int64_t j = 0; grad && j < columns; j++) {
     double share = normalizes ? targets * exp(z[j] - m) / s : 0;
-    grad[j] = (ep_real)(share + grad[j]) / (ep_real)divisor;
+    grad[j] = scales.grad * (ep_real)(share + grad[j]) / (ep_real)divisor;
   }
-  return total;
+  return scales.value * total;
 }
 
 /* Rows of outputs against a class each: EP_CLASS_LOSSES. */

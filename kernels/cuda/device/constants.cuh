@@ -39,8 +39,9 @@ static __device__ __forceinline__ ep_optimizer optimizer_of(const ep_optimizer &
 /* A step's rates where they are its learning rate alone. */
 static __device__ __forceinline__ ep_optimizer_step plain_rates(const ep_optimizer &optimizer,
                                                                 float lr) {
-  return {lr, lr, 1, 1 - optimizer.beta1,
-          1 - (OPTIMIZER == EP_OPTIMIZER_RMSPROP ? optimizer.alpha : optimizer.beta2)};
+  ep_optimizer known = optimizer;
+  known.type = OPTIMIZER;
+  return ep_optimizer_step_make(&known, lr, 1);
 }
 
 /* The rates of step `at` of the segment. */

@@ -83,14 +83,15 @@ static __device__ __forceinline__ void classes_take(const row_set &rows, const i
     bool counts = 2 * (lane % 4) + r < rows.valid, misses = classes_miss(y, r, label[r], asked);
     if constexpr (ep_loss_normalizes(LOSS)) {
       float log_sum = logf(of.sum[r]) + of.greatest[r], share = __fdividef(1, of.sum[r]);
+      ep_row_scales scales = ep_class_scales(LOSS, asked - log_sum, rows.s.loss_parameter);
 #pragma unroll
       for (int h = 0; h < HALVES; h++) {
         int j = h * 8 + g;
         float t = j == label[r];
         if (SMOOTHS) t = ep_class_target(rows.s.label_smoothing, OUT, label[r], 1.0f, j, 1.0f);
         float of_class = t * (log_sum - y[h / 2][h % 2 * 2 + r]);
-        value += j < OUT && t != 0 ? of_class : 0;
-        grad[h / 2][h % 2 * 2 + r] = rows.scale * (of.power[h][r] * share - t);
+        value += j < OUT && t != 0 ? scales.value * of_class : 0;
+        grad[h / 2][h % 2 * 2 + r] = rows.scale * scales.grad * (of.power[h][r] * share - t);
       }
     } else {
       value = g == 0 ? -asked : 0;
@@ -115,9 +116,9 @@ static __device__ __forceinline__ void values_take(const row_set &rows, const fl
     for (int q = 0; q < 4; q++) {
       int column = i * 16 + q / 2 * 8 + g, row = 2 * (lane % 4) + q % 2;
       float target = column < OUT ? wanted[row * OUT + column] : 0;
-      grad[i][q] = rows.scale * ep_loss_derivative(LOSS, y[i][q], target, rows.s.huber_delta);
+      grad[i][q] = rows.scale * ep_loss_derivative(LOSS, y[i][q], target, rows.s.loss_parameter);
       if (column >= OUT || row >= rows.valid) continue;
-      out.loss += ep_loss_value(LOSS, y[i][q], target, rows.s.huber_delta);
+      out.loss += ep_loss_value(LOSS, y[i][q], target, rows.s.loss_parameter);
       out.errors += (float)ep_loss_misses(LOSS, y[i][q], target);
     }
 }

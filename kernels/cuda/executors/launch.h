@@ -36,12 +36,13 @@ ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, 
                              ep_error *error);
 
 /* What all kernels' spans tell of a network and of the steps to run, for an initializer. */
-#define EP_CUDA_SPAN_OF(network, given)                                                       \
-  .first_step = (given)->first_step, .steps = (given)->steps, .x = (network)->train_x,        \
-  .y = (network)->train_y, .parameters = (network)->parameters, .state = (network)->state,    \
-  .lr = (given)->lr, .lr_count = (given)->lr_count, .update = (given)->update,                \
-  .loss = (given)->loss, .errors = (given)->errors, .seed = (network)->program->seed,         \
-  .optimizer = (network)->program->optimizer, .huber_delta = (network)->program->huber_delta, \
+#define EP_CUDA_SPAN_OF(network, given)                                                    \
+  .first_step = (given)->first_step, .steps = (given)->steps, .x = (network)->train_x,     \
+  .y = (network)->train_y, .parameters = (network)->parameters, .state = (network)->state, \
+  .lr = (given)->lr, .lr_count = (given)->lr_count, .update = (given)->update,             \
+  .loss = (given)->loss, .errors = (given)->errors, .seed = (network)->program->seed,      \
+  .optimizer = (network)->program->optimizer,                                              \
+  .loss_parameter = (network)->program->loss_parameter,                                    \
   .label_smoothing = (network)->program->label_smoothing
 
 #endif

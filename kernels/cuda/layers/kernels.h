@@ -221,7 +221,7 @@ typedef struct {
  * and errors, and moves the clock on. Evaluation (tally not NULL): adds to the tally. */
 typedef struct {
   ep_loss_type type;
-  float huber_delta, label_smoothing;
+  float loss_parameter, label_smoothing;
   const float *class_weights; /* [columns] or NULL */
   double class_weights_sum;   /* [columns] summed; columns without weights */
   int64_t rows, columns;

@@ -70,10 +70,10 @@ static __global__ void pointwise(ep_cuda_loss loss) {
   for (int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x; at < count;
        at += (int64_t)gridDim.x * THREADS) {
     float output = loss.output[at], target = y[at];
-    value += (double)ep_loss_value(loss.type, output, target, loss.huber_delta);
+    value += (double)ep_loss_value(loss.type, output, target, loss.loss_parameter);
     errors += ep_loss_misses(loss.type, output, target);
     if (loss.grad)
-      loss.grad[at] = scale * ep_loss_derivative(loss.type, output, target, loss.huber_delta);
+      loss.grad[at] = scale * ep_loss_derivative(loss.type, output, target, loss.loss_parameter);
   }
   finish(loss, value, errors, (double)count);
 }
@@ -114,7 +114,8 @@ static __device__ double weights_sum(const ep_cuda_loss &loss) {
   return all;
 }
 
-/* cross_entropy of a row, over a warp: the value in lane 0, and, when asked for, the gradient. */
+/* cross_entropy of a row, or a loss that scales it, over a warp: the value in lane 0, and, when
+ * asked for, the gradient. */
 static __device__ float entropy_row(const ep_cuda_loss &loss, const float *output, int64_t target,
                                     float greatest, float scale, float *grad) {
   int lane = threadIdx.x % WARP;
@@ -123,15 +124,17 @@ static __device__ float entropy_row(const ep_cuda_loss &loss, const float *outpu
   for (int64_t i = lane; i < columns; i += WARP) sum += expf(output[i] - greatest);
   sum = warp_sum(sum);
   float log_sum = logf(sum);
+  ep_row_scales scales =
+      ep_class_scales(loss.type, output[target] - greatest - log_sum, loss.loss_parameter);
   float targets = (1 - loss.label_smoothing) * own +
                   loss.label_smoothing / (float)columns * (float)loss.class_weights_sum;
   for (int64_t i = lane; i < columns; i += WARP) {
     float t = ep_class_target(loss.label_smoothing, columns, target, own, i,
                               ep_class_weight(loss.class_weights, i));
     if (t != 0) value += t * (log_sum + greatest - output[i]);
-    if (grad) grad[i] = scale * (targets * (expf(output[i] - greatest) / sum) - t);
+    if (grad) grad[i] = scale * scales.grad * (targets * (expf(output[i] - greatest) / sum) - t);
   }
-  return warp_sum(value);
+  return scales.value * warp_sum(value);
 }
 
 /* A row of outputs against its class: a warp each. */

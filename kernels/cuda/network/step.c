@@ -35,7 +35,7 @@ static ep_status loss_run(ep_cuda_network *network, const float *output, const v
                           int64_t rows, bool training, ep_error *error) {
   const ep_program *program = network->program;
   ep_cuda_loss loss = {.type = program->loss,
-                       .huber_delta = program->huber_delta,
+                       .loss_parameter = program->loss_parameter,
                        .label_smoothing = program->label_smoothing,
                        .class_weights = network->class_weights,
                        .class_weights_sum = network->class_weights_sum,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/formulas/activations.h"
 #include "tests/unit/kernels/cases_images.h"
 #include "tests/unit/kernels/programs.h"
 
@@ -82,10 +83,10 @@ static ep_case *create_vocabulary_case(int number) {
 /* Awkward rows, widths and batches, with the layers and losses taking turns. */
 static const int awkward[] = {1, 2, 31, 32, 33, 97};
 static const int batches[] = {0, 1, 7, 32};
-static const ep_layer_type between[] = {EP_LAYER_RELU,    EP_LAYER_LEAKY_RELU,  EP_LAYER_TANH,
-                                        EP_LAYER_SIGMOID, EP_LAYER_GELU,        EP_LAYER_SIN,
-                                        EP_LAYER_SOFTMAX, EP_LAYER_LOG_SOFTMAX, EP_LAYER_ELU,
-                                        EP_LAYER_SILU,    EP_LAYER_SOFTPLUS,    EP_LAYER_DROPOUT};
+#define CODE(code, ...) EP_LAYER_##code,
+static const ep_layer_type between[] = {EP_ACTIVATIONS(CODE) EP_LAYER_SOFTMAX, EP_LAYER_LOG_SOFTMAX,
+                                        EP_LAYER_DROPOUT};
+#undef CODE
 enum {
   AWKWARD = 6,
   BATCHES = 4,
@@ -169,12 +170,11 @@ static const optimizer_row optimizers[] = {
      true,
      0},
     {"adagrad", {EP_OPTIMIZER_ADAGRAD, .eps = 1e-10f}, 0.02f, 0, false, 0},
-    {"adagrad decays",
-     {EP_OPTIMIZER_ADAGRAD, .eps = 1e-10f, .lr_decay = 0.1f},
-     0.02f,
-     0.1f,
-     false,
-     0},
+    {"adagrad decays", {EP_OPTIMIZER_ADAGRAD, .eps = 1e-10f, .decay = 0.1f}, 0.02f, 0.1f, false, 0},
+    {"adamax", {EP_OPTIMIZER_ADAMAX, ADAM}, 0.005f, 0, false, 0},
+    {"adamax decay, frozen", {EP_OPTIMIZER_ADAMAX, ADAM}, 0.005f, 0.1f, true, 1},
+    {"nadam", {EP_OPTIMIZER_NADAM, ADAM, .decay = 0.004f}, 0.005f, 0, false, 0},
+    {"nadam decay, frozen", {EP_OPTIMIZER_NADAM, ADAM, .decay = 0.5f}, 0.005f, 0.1f, true, 1},
     {"lion", {LION}, 0.002f, 0, false, 0},
     {"lion decay, frozen", {LION}, 0.002f, 0.5f, true, 1},
 };
@@ -253,6 +253,7 @@ static const struct {
     {"class weights", EP_LOSS_CROSS_ENTROPY, 0, true},
     {"smoothing and class weights", EP_LOSS_CROSS_ENTROPY, 0.2f, true},
     {"nll class weights", EP_LOSS_NLL, 0, true},
+    {"focal class weights", EP_LOSS_FOCAL, 0, true},
 };
 enum {
   CLASS_LOSSES = sizeof class_losses / sizeof class_losses[0],

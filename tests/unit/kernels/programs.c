@@ -33,7 +33,8 @@ ep_case *ep_case_create_image(const char *name, ep_shape in, ep_loss_type loss) 
                                .out_features = ep_shape_count(in),
                                .groups = self->groups,
                                .loss = loss,
-                               .huber_delta = 0.7f,
+                               .loss_parameter =
+                                   loss == EP_LOSS_FOCAL ? 2 : 0.7f, /* below 1 focal has a kink */
                                .max_predict_rows = 16,
                                .precision = EP_PRECISION_FP32};
   return self;

@@ -7,11 +7,13 @@
 #include "kernels/cpu/executors/fused/elementary.h"
 #include "kernels/cpu/executors/fused/fused.h"
 #include "kernels/cpu/executors/fused/plan.h"
+#include "kernels/formulas/activations.h"
 
 typedef struct {
   ep_layer_type type;
   int64_t features, vectors, stride;
   float negative_slope;
+  const ep_op *op; /* lent */
 } activation;
 
 #define GELU_SQRT_HALF 0x1.6a09e6p-1f /* sqrt(1/2) */
@@ -92,6 +94,18 @@ LANES_INLINE lanes silu_backward(const activation *p, lanes x, lanes y, lanes g)
   return g * (part * (1.0f + x * (1.0f - part)));
 }
 
+/* Those without vectors of their own. */
+LANES_INLINE lanes any_forward(const activation *p, lanes x) {
+  lanes y;
+  for (int i = 0; i < EP_LANES; i++) y[i] = ep_activation(p->op, x[i]);
+  return y;
+}
+
+LANES_INLINE lanes any_backward(const activation *p, lanes x, lanes y, lanes g) {
+  for (int i = 0; i < EP_LANES; i++) g[i] *= ep_activation_derivative(p->op, x[i], y[i]);
+  return g;
+}
+
 #define ACTIVATION_EACH(p, expression)             \
   for (int64_t f = 0; f < (p)->features; f++)      \
     for (int64_t v = 0; v < (p)->vectors; v++) {   \
@@ -149,7 +163,7 @@ static void activation_forward(const activation *p, const float *x, float *y) {
     EP_FUSED_ACTIVATIONS(ACTIVATION_FORWARD)
   case EP_LAYER_SOFTMAX: softmax_forward(p, x, y, false); break;
   case EP_LAYER_LOG_SOFTMAX: softmax_forward(p, x, y, true); break;
-  default: break; /* plan.c takes no other */
+  default: ACTIVATION_EACH(p, lanes_store(y + at, any_forward(p, lanes_load(x + at))))
   }
 }
 
@@ -165,7 +179,9 @@ static void activation_backward(const activation *p, const float *x, const float
     EP_FUSED_ACTIVATIONS(ACTIVATION_BACKWARD)
   case EP_LAYER_SOFTMAX: softmax_backward(p, y, g, false); break;
   case EP_LAYER_LOG_SOFTMAX: softmax_backward(p, y, g, true); break;
-  default: break; /* plan.c takes no other */
+  default:
+    ACTIVATION_EACH(p, lanes_store(g + at, any_backward(p, lanes_load(x + at), lanes_load(y + at),
+                                                        lanes_load(g + at))))
   }
 }
 

@@ -37,6 +37,7 @@ typedef struct {
   bool relu;            /* linear: output = max(0, x W^T + b) */
   bool in_place;        /* output is input */
   float negative_slope; /* leaky_relu */
+  const ep_op *op;      /* lent, of an activation */
   float *input;         /* [in_features, stride]; NULL: the chunk's x */
   float *output;        /* [out_features, stride] */
 } ep_fused_stage;

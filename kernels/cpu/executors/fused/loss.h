@@ -16,15 +16,15 @@ LANES_INLINE lanes_mask loss_rows(const ep_fused_chunk *chunk, int64_t v) {
 
 /* In each of these: one value of one column; returns the loss, *slope is its derivative by `out`.
  */
-LANES_INLINE lanes loss_mse(lanes out, lanes y, float delta, lanes *slope) {
-  (void)delta;
+LANES_INLINE lanes loss_mse(lanes out, lanes y, float parameter, lanes *slope) {
+  (void)parameter;
   lanes difference = out - y;
   *slope = difference + difference;
   return difference * difference;
 }
 
-LANES_INLINE lanes loss_mae(lanes out, lanes y, float delta, lanes *slope) {
-  (void)delta;
+LANES_INLINE lanes loss_mae(lanes out, lanes y, float parameter, lanes *slope) {
+  (void)parameter;
   const lanes zero = lanes_set(0.0f), one = lanes_set(1.0f);
   lanes difference = out - y, distance = lanes_abs(difference);
   *slope = lanes_select(lanes_less(zero, distance), lanes_with_sign(one, difference), zero);
@@ -38,16 +38,16 @@ LANES_INLINE lanes loss_huber(lanes out, lanes y, float delta, lanes *slope) {
   return lanes_select(near, 0.5f * difference * difference, delta * (distance - 0.5f * delta));
 }
 
-LANES_INLINE lanes loss_bce(lanes out, lanes y, float delta, lanes *slope) {
-  (void)delta;
+LANES_INLINE lanes loss_bce(lanes out, lanes y, float parameter, lanes *slope) {
+  (void)parameter;
   const lanes least = lanes_set(-100.0f);
   *slope = (out - y) / lanes_max(lanes_set(1e-12f), (1.0f - out) * out);
   return (y - 1.0f) * lanes_max(least, lanes_log1p(-out)) - y * lanes_max(least, lanes_log(out));
 }
 
 /* log(1 + exp(out)) - out y */
-LANES_INLINE lanes loss_bce_with_logits(lanes out, lanes y, float delta, lanes *slope) {
-  (void)delta;
+LANES_INLINE lanes loss_bce_with_logits(lanes out, lanes y, float parameter, lanes *slope) {
+  (void)parameter;
   const lanes zero = lanes_set(0.0f);
   lanes small = lanes_exp(-lanes_abs(out));
   lanes part = lanes_inverse(1.0f + small);
@@ -55,14 +55,35 @@ LANES_INLINE lanes loss_bce_with_logits(lanes out, lanes y, float delta, lanes *
   return (lanes_max(zero, out) - out * y) + lanes_log1p_positive(small, part);
 }
 
-#define LOSS_OF(code, function, ...) \
-  case EP_LOSS_##code: return function(out, y, delta, slope);
+/* Those without vectors of their own. */
+LANES_INLINE lanes loss_any(const ep_loss_type type, lanes out, lanes y, float parameter,
+                            lanes *slope) {
+  lanes value;
+  for (int i = 0; i < EP_LANES; i++) {
+    value[i] = ep_loss_value(type, out[i], y[i], parameter);
+    (*slope)[i] = ep_loss_derivative(type, out[i], y[i], parameter);
+  }
+  return value;
+}
 
-LANES_INLINE lanes loss_of(const ep_loss_type type, lanes out, lanes y, float delta, lanes *slope) {
+#define LOSS_OF(code, function, ...) \
+  case EP_LOSS_##code: return function(out, y, parameter, slope);
+
+LANES_INLINE lanes loss_of(const ep_loss_type type, lanes out, lanes y, float parameter,
+                           lanes *slope) {
   switch (type) {
     EP_FUSED_ELEMENT_LOSSES(LOSS_OF)
-  default: return *slope = lanes_set(0.0f); /* plan.c takes no other */
+  default: return loss_any(type, out, y, parameter, slope);
   }
+}
+
+/* Rows that `type` says are misclassified. cut: of the list; NAN of a type that is not in it. */
+LANES_INLINE lanes_mask loss_misses(const ep_loss_type type, const float cut, lanes out, lanes y) {
+  if (!isnan(cut))
+    return lanes_mask_differ(lanes_less(lanes_set(cut), out), lanes_less(lanes_set(0.5f), y));
+  lanes misses;
+  for (int i = 0; i < EP_LANES; i++) misses[i] = ep_loss_misses(type, out[i], y[i]) ? 1.0f : 0.0f;
+  return lanes_less(lanes_set(0.5f), misses);
 }
 
 /* Losses that compare number with number. cut: the output above which the class is 1; NaN for a
@@ -72,21 +93,17 @@ LANES_INLINE void loss_values(const ep_fused_net *net, const ep_fused_chunk *chu
                               int64_t *errors) {
   const lanes zero = lanes_set(0.0f);
   const float *output = net->output ? net->output : chunk->x, *target = chunk->y;
-  const float delta = net->program->huber_delta;
+  const float parameter = net->program->loss_parameter;
   for (int64_t column = 0; column < net->program->out_features; column++) {
     lanes total = zero;
     for (int64_t v = 0; v < chunk->vectors; v++) {
       const int64_t at = column * net->stride + v * EP_LANES;
       lanes_mask rows = loss_rows(chunk, v);
       lanes out = lanes_load(output + at), y = lanes_load(target + at), slope;
-      lanes value = loss_of(type, out, y, delta, &slope);
+      lanes value = loss_of(type, out, y, parameter, &slope);
       total += lanes_select(rows, value, zero);
       lanes_store(net->gradient + at, lanes_select(rows, slope * scale, zero));
-      if (!isnan(cut)) {
-        lanes_mask wrong =
-            lanes_mask_differ(lanes_less(lanes_set(cut), out), lanes_less(lanes_set(0.5f), y));
-        *errors += lanes_mask_count(lanes_mask_and(rows, wrong));
-      }
+      *errors += lanes_mask_count(lanes_mask_and(rows, loss_misses(type, cut, out, y)));
     }
     *loss += lanes_total(total);
   }
@@ -109,7 +126,18 @@ LANES_INLINE lanes_int loss_argmax(const ep_fused_net *net, const float *output,
   return best;
 }
 
-/* cross_entropy (log sum exp(out) - out[class]) and nll (-out[class]). */
+/* ep_class_scales of each row: value and gradient's, of the logarithm of its class's probability.
+ */
+LANES_INLINE void loss_scales(const ep_fused_net *net, const ep_loss_type type, lanes log_p,
+                              lanes *value, lanes *grad) {
+  for (int i = 0; i < EP_LANES; i++) {
+    ep_row_scales scales = ep_class_scales(type, log_p[i], net->program->loss_parameter);
+    (*value)[i] = scales.value;
+    (*grad)[i] = scales.grad;
+  }
+}
+
+/* cross_entropy (log sum exp(out) - out[class]), nll (-out[class]), and those that scale them. */
 LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *chunk,
                                const ep_loss_type type, float scale, double *loss,
                                int64_t *errors) {
@@ -123,7 +151,7 @@ LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *ch
     lanes_mask rows = loss_rows(chunk, v);
     lanes_int y;
     memcpy(&y, classes + first, sizeof y);
-    lanes top, sum = zero, picked = zero;
+    lanes top, sum = zero, picked = zero, value, grad;
     lanes_int best = loss_argmax(net, output, first, &top);
     for (int64_t f = 0, at = first; f < features; f++, at += net->stride) {
       lanes out = lanes_load(output + at);
@@ -139,13 +167,14 @@ LANES_INLINE void loss_classes(const ep_fused_net *net, const ep_fused_chunk *ch
       }
     }
     if (ep_loss_normalizes(type)) {
-      lanes part = lanes_inverse(sum);
+      lanes part = lanes_inverse(sum), minus_log_p = lanes_log(sum) + (top - picked);
+      loss_scales(net, type, -minus_log_p, &value, &grad);
       for (int64_t f = 0, at = first; f < features; f++, at += net->stride) {
         lanes_mask hit = lanes_int_equal(y, lanes_int_set((int32_t)f));
         lanes slope = lanes_load(net->gradient + at) * part - lanes_select(hit, one, zero);
-        lanes_store(net->gradient + at, lanes_select(rows, slope * scale, zero));
+        lanes_store(net->gradient + at, lanes_select(rows, slope * scale * grad, zero));
       }
-      total += lanes_select(rows, lanes_log(sum) + (top - picked), zero);
+      total += lanes_select(rows, minus_log_p * value, zero);
     } else {
       total += lanes_select(rows, -picked, zero);
     }
@@ -167,7 +196,7 @@ static void variant_loss(const ep_fused_net *net, const ep_fused_chunk *chunk, f
   switch (net->program->loss) {
     EP_FUSED_ELEMENT_LOSSES(LOSS_VALUES)
     EP_CLASS_LOSSES(LOSS_CLASSES)
-  default: break; /* plan.c takes no other */
+  default: loss_values(net, chunk, net->program->loss, NAN, scale, loss, errors);
   }
 }
 

@@ -166,10 +166,9 @@ static const ep_calibration_program programs[] = {
 
 const ep_executor_profile ep_cpu_fused_profile = {
     .name = "cpu/fused",
-    .capabilities = {EP_CAPABLE_LAYER(LINEAR) | EP_CAPABLE_LAYER(FLATTEN) |
-                         EP_CAPABLE_SOFTMAXES EP_FUSED_ACTIVATIONS(EP_CAPABLE_ADD_LAYER),
-                     EP_CAPABLE_CLASS_LOSSES EP_FUSED_ELEMENT_LOSSES(EP_CAPABLE_ADD_LOSS),
-                     EP_CAPABLE_OPTIMIZERS},
+    .capabilities = {(EP_CAPABLE_DENSE_LAYERS | EP_CAPABLE_SOFTMAXES) &
+                         ~(UINT64_C(0) EP_FUSED_NOT(EP_CAPABLE_ADD_LAYER)),
+                     EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES, EP_CAPABLE_OPTIMIZERS},
     .accepts = accepts,
     .work = work,
     .cores = cores,

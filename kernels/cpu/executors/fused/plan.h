@@ -7,7 +7,8 @@
 
 extern const ep_executor_profile ep_cpu_fused_profile;
 
-/* X(code, name): the activations that activation.h computes, by vectors of its own. */
+/* X(code, name): the activations that activation.h computes by vectors of its own. Of the others a
+ * number is computed at a time, by kernels/formulas. */
 #define EP_FUSED_ACTIVATIONS(X) \
   X(RELU, relu)                 \
   X(LEAKY_RELU, leaky_relu)     \
@@ -17,8 +18,12 @@ extern const ep_executor_profile ep_cpu_fused_profile;
   X(SIN, sin)                   \
   X(SILU, silu)
 
-/* X(code, function, cut): the losses of numbers that loss.h computes. cut: the output above which
- * the class is 1; NaN for a regression. */
+/* X(code): the activations that are left to other executors: the weights of the jobs that have them
+ * stay the same to the last bit. */
+#define EP_FUSED_NOT(X) X(ELU) X(SOFTPLUS)
+
+/* X(code, function, cut): the losses of numbers that loss.h computes by vectors of its own. cut:
+ * the output above which the class is 1; NaN for a regression. */
 #define EP_FUSED_ELEMENT_LOSSES(X) \
   X(MSE, loss_mse, NAN)            \
   X(MAE, loss_mae, NAN)            \

@@ -27,7 +27,7 @@ typedef struct {
   uint64_t seed;
   ep_augment augment;
   ep_optimizer optimizer;
-  float huber_delta, label_smoothing;
+  float loss_parameter, label_smoothing;
 } ep_cnn_span;
 
 #endif

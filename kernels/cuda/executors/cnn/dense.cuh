@@ -234,11 +234,13 @@ static __device__ __forceinline__ void class_loss(worker &w, const float *output
   w.misses += warp_place(output, OUT) != label;
   if constexpr (ep_loss_normalizes(LOSS)) {
     float sum = warp_exponentials(output, OUT, most), log_sum = logf(sum);
+    ep_row_scales scales =
+        ep_class_scales(LOSS, output[label] - most - log_sum, w.s.loss_parameter);
 #pragma unroll 1
     for (int k = lane; k < OUT; k += WARP) {
       float t = ep_class_target(w.s.label_smoothing, OUT, label, 1.0f, k, 1.0f);
-      if (t != 0) value += t * (log_sum + most - output[k]);
-      grad_put<LAST>(w, k, w.scale * (expf(output[k] - most) / sum - t));
+      if (t != 0) value += scales.value * t * (log_sum + most - output[k]);
+      grad_put<LAST>(w, k, w.scale * scales.grad * (expf(output[k] - most) / sum - t));
     }
     value = warp_sum(value);
   } else {
@@ -256,9 +258,9 @@ static __device__ __forceinline__ void point_loss(worker &w, const float *output
 #pragma unroll 1
   for (int k = w.thread; k < OUT; k += WARP) {
     float target = __ldg((const float *)w.s.y + w.from * TARGETS + k), z = output[k];
-    value += ep_loss_value(LOSS, z, target, w.s.huber_delta);
+    value += ep_loss_value(LOSS, z, target, w.s.loss_parameter);
     misses += ep_loss_misses(LOSS, z, target);
-    grad_put<LAST>(w, k, w.scale * ep_loss_derivative(LOSS, z, target, w.s.huber_delta));
+    grad_put<LAST>(w, k, w.scale * ep_loss_derivative(LOSS, z, target, w.s.loss_parameter));
   }
   w.loss += (double)warp_sum(value);
   w.misses += __reduce_add_sync(ALL_LANES, misses);

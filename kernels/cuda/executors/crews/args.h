@@ -28,7 +28,7 @@ typedef struct {
   int32_t *errors;                 /* [steps], written */
   uint64_t seed;
   ep_optimizer optimizer;
-  float huber_delta, label_smoothing;
+  float loss_parameter, label_smoothing;
   /* Of each layer: weight decay; negative: frozen. */
   float weight_decay[EP_CREWS_LAYERS_MAX], bias_decay[EP_CREWS_LAYERS_MAX];
 } ep_crews_span;

@@ -26,7 +26,7 @@ typedef struct {
   int32_t *errors;                 /* [steps], written */
   uint64_t seed;
   ep_optimizer optimizer;
-  float huber_delta, label_smoothing;
+  float loss_parameter, label_smoothing;
   float decay[EP_NARROW_LAYERS_MAX][2]; /* of a layer's weights, biases; negative: frozen */
 } ep_narrow_span;
 

@@ -58,12 +58,21 @@ static __device__ __forceinline__ float class_loss(const span &s, const float (&
     }
     sum = lanes_sum<ROW_THREADS>(sum);
     float log_sum = logf(sum);
+    ep_row_scales scales = {1, 1};
+    if constexpr (ep_loss_is_scaled(LOSS)) {
+      float of_label = 0;
+#pragma unroll
+      for (int i = 0; i < COLUMNS_EACH; i++)
+        if (column_of(lane, i) == label) of_label = y[i];
+      of_label = lanes_sum<ROW_THREADS>(of_label);
+      scales = ep_class_scales(LOSS, of_label - greatest - log_sum, s.loss_parameter);
+    }
 #pragma unroll
     for (int i = 0; i < COLUMNS_EACH; i++) {
       int column = column_of(lane, i);
       float t = ep_class_target(s.label_smoothing, OUT, label, 1.0f, column, 1.0f);
-      if (column < OUT && t != 0) value += t * (log_sum + greatest - y[i]);
-      grad[i] = power[i] / sum - t;
+      if (column < OUT && t != 0) value += scales.value * t * (log_sum + greatest - y[i]);
+      grad[i] = scales.grad * (power[i] / sum - t);
     }
   } else {
 #pragma unroll
@@ -102,9 +111,9 @@ static __device__ __noinline__ void loss_run(const span &s, int rows, float scal
     for (int i = 0; i < COLUMNS_EACH; i++) {
       int column = column_of(lane, i);
       float target = column < OUT ? targets[column] : 0;
-      grad[i] = ep_loss_derivative(LOSS, y[i], target, s.huber_delta);
+      grad[i] = ep_loss_derivative(LOSS, y[i], target, s.loss_parameter);
       if (column >= OUT) continue;
-      value += ep_loss_value(LOSS, y[i], target, s.huber_delta);
+      value += ep_loss_value(LOSS, y[i], target, s.loss_parameter);
       misses += ep_loss_misses(LOSS, y[i], target);
     }
   }

@@ -147,7 +147,8 @@ typedef struct {
   int32_t *errors;                 /* [steps], written */
   uint64_t seed;
   ep_optimizer optimizer;
-  float huber_delta, label_smoothing;
+  ep_optimizer_step first_update; /* of step 1, but for its lr: what plain rates have in all */
+  float loss_parameter, label_smoothing;
   int32_t loss_type;
   /* What plan.c decides. */
   int64_t train_rows, batch_rows, steps_per_epoch;

@@ -137,18 +137,16 @@ template <ep_optimizer_type TYPE> static __device__ __noinline__ void chain_laye
   }
 }
 
+#define CHAIN_OPTIMIZE(code, ...) \
+  case EP_OPTIMIZER_##code: chain_layer_optimize<EP_OPTIMIZER_##code>(l); break;
+
 static __device__ __noinline__ void chain_optimize() {
   const span &s = span_of();
 #pragma unroll 1
   for (int l = 0; l < s.front; l++) {
     if (s.layers[l].weight_decay < 0 && s.layers[l].bias_decay < 0) continue;
     switch (s.optimizer.type) {
-    case EP_OPTIMIZER_SGD: chain_layer_optimize<EP_OPTIMIZER_SGD>(l); break;
-    case EP_OPTIMIZER_ADAM: chain_layer_optimize<EP_OPTIMIZER_ADAM>(l); break;
-    case EP_OPTIMIZER_ADAMW: chain_layer_optimize<EP_OPTIMIZER_ADAMW>(l); break;
-    case EP_OPTIMIZER_RMSPROP: chain_layer_optimize<EP_OPTIMIZER_RMSPROP>(l); break;
-    case EP_OPTIMIZER_ADAGRAD: chain_layer_optimize<EP_OPTIMIZER_ADAGRAD>(l); break;
-    case EP_OPTIMIZER_LION: chain_layer_optimize<EP_OPTIMIZER_LION>(l); break;
+      EP_OPTIMIZERS(CHAIN_OPTIMIZE)
     case EP_OPTIMIZER_COUNT: break;
     }
   }

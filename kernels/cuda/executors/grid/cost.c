@@ -92,11 +92,8 @@ static const ep_calibration_program programs[] = {
 
 const ep_executor_profile ep_cuda_grid_profile = {
     .name = "cuda/grid",
-    /* Its update has a way of its own for each optimizer. */
     .capabilities = {EP_CAPABLE_DENSE_LAYERS, EP_CAPABLE_ELEMENT_LOSSES | EP_CAPABLE_CLASS_LOSSES,
-                     EP_CAPABLE_OPTIMIZER(SGD) | EP_CAPABLE_OPTIMIZER(ADAM) |
-                         EP_CAPABLE_OPTIMIZER(ADAMW) | EP_CAPABLE_OPTIMIZER(RMSPROP) |
-                         EP_CAPABLE_OPTIMIZER(ADAGRAD) | EP_CAPABLE_OPTIMIZER(LION)},
+                     EP_CAPABLE_OPTIMIZERS},
     .gpu_features = EP_GPU_LARGE_BLOCKS,
     .accepts = accepts,
     .work = work,

@@ -189,11 +189,9 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
   for (int i = threadIdx.x; i < (int)(sizeof s / sizeof(int)); i += THREADS)
     ((int *)&state.s)[i] = ((const int *)&s)[i];
   if (threadIdx.x != 0) return;
-  bool rmsprop = s.optimizer.type == EP_OPTIMIZER_RMSPROP;
   state.target = state.front_target = 0;
   state.panel_stages[0] = state.panel_stages[1] = state.panel_copies = 0;
-  state.update = {0, 0, 1, 1 - s.optimizer.beta1,
-                  1 - (rmsprop ? s.optimizer.alpha : s.optimizer.beta2)};
+  state.update = s.first_update;
   mbarrier_init(shared_address(done), 1);
   for (int i = 0; i < EP_GRID_PANEL_BARRIERS; i++)
     mbarrier_init(shared_address(&state.panel_barriers[i]), 1);

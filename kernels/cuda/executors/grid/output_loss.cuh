@@ -68,8 +68,14 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
       float t = lane == label ? 1 : 0;
       if (s.label_smoothing != 0) /* a quotient of 0 takes a GPU long */
         t = ep_class_target(s.label_smoothing, of.out, label, 1.0f, lane, 1.0f);
-      value = first_lanes_sum(mine && t != 0 ? t * (logf(sum) + greatest - a.y) : 0, lanes);
-      grad = n.scale * (power / sum - t);
+      ep_row_scales scales = {1, 1};
+      if (ep_loss_is_scaled((ep_loss_type)s.loss_type))
+        scales = ep_class_scales((ep_loss_type)s.loss_type,
+                                 __shfl_sync(ALL_LANES, a.y, label) - greatest - logf(sum),
+                                 s.loss_parameter);
+      value = scales.value *
+              first_lanes_sum(mine && t != 0 ? t * (logf(sum) + greatest - a.y) : 0, lanes);
+      grad = n.scale * scales.grad * (power / sum - t);
     } else {
       value = -__shfl_sync(ALL_LANES, a.y, label);
       grad = lane == label ? -n.scale : 0.0f;
@@ -77,9 +83,9 @@ static __device__ __noinline__ float row_grad(int row, float z, float target) {
   } else {
     float y = target;
     ep_loss_type type = (ep_loss_type)s.loss_type;
-    value = first_lanes_sum(mine ? ep_loss_value(type, a.y, y, s.huber_delta) : 0, lanes);
+    value = first_lanes_sum(mine ? ep_loss_value(type, a.y, y, s.loss_parameter) : 0, lanes);
     misses = first_lanes_sum(mine ? (float)ep_loss_misses(type, a.y, y) : 0, lanes);
-    grad = n.scale * ep_loss_derivative(type, a.y, y, s.huber_delta);
+    grad = n.scale * ep_loss_derivative(type, a.y, y, s.loss_parameter);
   }
   if (lane == 0) {
     n.scratch[s.rows + row] = value;

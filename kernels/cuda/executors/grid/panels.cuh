@@ -354,19 +354,23 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
   __syncthreads();
 }
 
+/* Of an optimizer that may keep more, the layers are not updated by panels where it does. */
+template <ep_optimizer_type TYPE>
+constexpr int panel_slots_of =
+    slots_of<TYPE> < EP_GRID_PANEL_SLOTS ? slots_of<TYPE> : EP_GRID_PANEL_SLOTS;
+
+#define PANELS_UPDATE(code, ...)                                                                \
+  case EP_OPTIMIZER_##code:                                                                     \
+    return panels_run<EP_OPTIMIZER_##code, panel_slots_of<EP_OPTIMIZER_##code>>(l, number, end, \
+                                                                                blocks);
+
 /* The update of a layer's weights and biases, as far as it is made of panels. */
 static __device__ __forceinline__ void panels_update(int l, int number, int end, int blocks) {
   const span &s = span_of();
+  if (s.optimizer.type == EP_OPTIMIZER_SGD && s.slots == 0 && s.optimizer.clip_value == 0)
+    return panels_run<EP_OPTIMIZER_SGD, 0>(l, number, end, blocks);
   switch (s.optimizer.type) {
-  case EP_OPTIMIZER_SGD:
-    if (s.slots == 0 && s.optimizer.clip_value == 0)
-      return panels_run<EP_OPTIMIZER_SGD, 0>(l, number, end, blocks);
-    return panels_run<EP_OPTIMIZER_SGD, 1>(l, number, end, blocks);
-  case EP_OPTIMIZER_ADAM: return panels_run<EP_OPTIMIZER_ADAM, 2>(l, number, end, blocks);
-  case EP_OPTIMIZER_ADAMW: return panels_run<EP_OPTIMIZER_ADAMW, 2>(l, number, end, blocks);
-  case EP_OPTIMIZER_RMSPROP: return panels_run<EP_OPTIMIZER_RMSPROP, 2>(l, number, end, blocks);
-  case EP_OPTIMIZER_ADAGRAD: return panels_run<EP_OPTIMIZER_ADAGRAD, 1>(l, number, end, blocks);
-  case EP_OPTIMIZER_LION: return panels_run<EP_OPTIMIZER_LION, 1>(l, number, end, blocks);
+    EP_OPTIMIZERS(PANELS_UPDATE)
   case EP_OPTIMIZER_COUNT: break;
   }
 }

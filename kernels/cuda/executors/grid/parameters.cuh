@@ -101,11 +101,21 @@ struct tile_grad {
   }
 };
 
+/* An optimizer of a type with all options that take a slot. */
+static constexpr ep_optimizer optimizer_with_all(ep_optimizer_type type) {
+  ep_optimizer optimizer = {};
+  optimizer.type = type;
+  optimizer.momentum = 0.5f;
+  optimizer.centered = true;
+  return optimizer;
+}
+
 /* The slots that an optimizer may have. */
-template <ep_optimizer_type TYPE>
-constexpr int slots_of = TYPE == EP_OPTIMIZER_RMSPROP                              ? 3
-                         : TYPE == EP_OPTIMIZER_ADAM || TYPE == EP_OPTIMIZER_ADAMW ? 2
-                                                                                   : 1;
+template <ep_optimizer_type TYPE> static constexpr int optimizer_slots() {
+  constexpr ep_optimizer all = optimizer_with_all(TYPE);
+  return (int)ep_optimizer_slots(&all);
+}
+template <ep_optimizer_type TYPE> constexpr int slots_of = optimizer_slots<TYPE>();
 
 /* The tile's fours from `first` to `end`. A thread takes several at once, and asks for all that
  * they need before it needs any of it: what it waits for is memory. Neighbours in a row are
@@ -190,16 +200,14 @@ static __device__ __noinline__ void ones_update(const update_place place, const 
   }
 }
 
+#define TILE_UPDATE(code, ...) \
+  case EP_OPTIMIZER_##code: return fours_update<EP_OPTIMIZER_##code>(place, grad, first, end);
+
 static __device__ __forceinline__ void tile_update(const update_place &place, const tile_grad &grad,
                                                    int first, int end) {
   if (!place.aligned) return ones_update(place, grad, first, end);
   switch (span_of().optimizer.type) {
-  case EP_OPTIMIZER_SGD: return fours_update<EP_OPTIMIZER_SGD>(place, grad, first, end);
-  case EP_OPTIMIZER_ADAM: return fours_update<EP_OPTIMIZER_ADAM>(place, grad, first, end);
-  case EP_OPTIMIZER_ADAMW: return fours_update<EP_OPTIMIZER_ADAMW>(place, grad, first, end);
-  case EP_OPTIMIZER_RMSPROP: return fours_update<EP_OPTIMIZER_RMSPROP>(place, grad, first, end);
-  case EP_OPTIMIZER_ADAGRAD: return fours_update<EP_OPTIMIZER_ADAGRAD>(place, grad, first, end);
-  case EP_OPTIMIZER_LION: return fours_update<EP_OPTIMIZER_LION>(place, grad, first, end);
+    EP_OPTIMIZERS(TILE_UPDATE)
   case EP_OPTIMIZER_COUNT: break;
   }
 }

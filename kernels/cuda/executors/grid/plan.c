@@ -513,7 +513,8 @@ static void program_take(const ep_program *program, ep_grid_span *span) {
   const ep_optimizer *optimizer = &program->optimizer;
   span->seed = program->seed;
   span->optimizer = *optimizer;
-  span->huber_delta = program->huber_delta;
+  span->first_update = ep_optimizer_step_make(optimizer, 0, 1);
+  span->loss_parameter = program->loss_parameter;
   span->label_smoothing = program->label_smoothing;
   span->loss_type = (int32_t)program->loss;
   span->train_rows = program->train_rows;

@@ -19,7 +19,7 @@ typedef struct {
   int32_t *errors;                 /* [steps], written */
   uint64_t seed;
   ep_optimizer optimizer;
-  float huber_delta, label_smoothing;
+  float loss_parameter, label_smoothing;
 } ep_resident_span;
 
 #endif

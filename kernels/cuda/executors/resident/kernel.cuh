@@ -49,12 +49,16 @@ static __device__ __forceinline__ void loss_of(const span &s, const float (&outp
       float power[COLUMNS];
 #pragma unroll
       for (int j = 0; j < COLUMNS; j++) sum += power[j] = expf(output[j] - greatest);
-      float log_sum = logf(sum);
+      float log_sum = logf(sum), of_label = output[0];
+#pragma unroll
+      for (int j = 1; j < COLUMNS; j++)
+        if (j == label) of_label = output[j];
+      ep_row_scales scales = ep_class_scales(LOSS, of_label - greatest - log_sum, s.loss_parameter);
 #pragma unroll
       for (int j = 0; j < COLUMNS; j++) {
         float t = ep_class_target(s.label_smoothing, COLUMNS, label, 1.0f, j, 1.0f);
-        if (t != 0) value += t * (log_sum + greatest - output[j]);
-        grad[j] = scale * (power[j] / sum - t);
+        if (t != 0) value += scales.value * t * (log_sum + greatest - output[j]);
+        grad[j] = scale * scales.grad * (power[j] / sum - t);
       }
     } else {
 #pragma unroll
@@ -67,9 +71,9 @@ static __device__ __forceinline__ void loss_of(const span &s, const float (&outp
   } else {
 #pragma unroll
     for (int j = 0; j < COLUMNS; j++) {
-      value += ep_loss_value(LOSS, output[j], target[j], s.huber_delta);
+      value += ep_loss_value(LOSS, output[j], target[j], s.loss_parameter);
       misses += ep_loss_misses(LOSS, output[j], target[j]);
-      grad[j] = scale * ep_loss_derivative(LOSS, output[j], target[j], s.huber_delta);
+      grad[j] = scale * ep_loss_derivative(LOSS, output[j], target[j], s.loss_parameter);
     }
   }
   sums.of[PARAMETERS] += value;

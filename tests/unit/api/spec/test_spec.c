@@ -70,7 +70,7 @@ START_TEST(defaults_are_filled_in) {
   ck_assert_uint_eq(spec->data.split_seed, 1);
   ck_assert(!spec->data.has_target && !spec->data.standardize_x && !spec->data.standardize_y);
   ck_assert_double_eq(spec->data.test, 0);
-  ck_assert_double_eq(spec->huber_delta, 1);
+  ck_assert_double_eq(spec->loss_parameter, 1);
   ck_assert_int_eq(spec->optimizer.type, EP_OPTIMIZER_SGD);
   ck_assert_double_eq(spec->optimizer.lr, 0.01);
   ck_assert_double_eq(spec->optimizer.momentum, 0);

@@ -29,7 +29,7 @@ static void house(fixture *f) {
       .layers = {linear(6), activation(EP_LAYER_RELU), linear(1)},
       .spec = {.layers_count = 3,
                .loss = EP_LOSS_MSE,
-               .huber_delta = 1,
+               .loss_parameter = 1,
                .epochs = 100,
                .optimizer = {.lr = 0.01},
                .seed = 1,

@@ -26,6 +26,8 @@ static const struct {
     {EP_LOSS_CROSS_ENTROPY, 0.2f, weights},
     {EP_LOSS_NLL, 0, NULL},
     {EP_LOSS_NLL, 0, weights},
+    {EP_LOSS_FOCAL, 0, NULL},
+    {EP_LOSS_FOCAL, 0, weights},
 };
 enum { CASES = sizeof cases / sizeof cases[0] };
 
@@ -38,7 +40,7 @@ static ep_program program_of(int number) {
                       .out_features = COLUMNS,
                       .target_columns = ep_loss_takes_classes(loss) ? 1 : COLUMNS,
                       .loss = loss,
-                      .huber_delta = 0.7f,
+                      .loss_parameter = 0.7f,
                       .label_smoothing = cases[number].smoothing,
                       .class_weights = cases[number].weights,
                       .optimizer = {.type = EP_OPTIMIZER_SGD},

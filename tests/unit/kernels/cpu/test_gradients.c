@@ -8,6 +8,7 @@
 #include "kernels/cpu/layers/batch.h"
 #include "kernels/cpu/layers/layers.h"
 #include "kernels/cpu/layers/losses.h"
+#include "kernels/formulas/activations.h"
 #include "kernels/random.h"
 #include "tests/suite.h"
 #include "tests/unit/kernels/cases_images.h"
@@ -38,20 +39,13 @@ static bool near(double actual, double expected) {
 
 /* The layers that are tried by themselves: each of the vocabulary, and again with other settings.
  */
+#define ACTIVATION(code, ...) \
+  {.type = EP_LAYER_##code, .negative_slope = 0.1f, .alpha = 0.7f, .beta = 3, .threshold = 1.5f},
 static const ep_op ops[] = {
     {.type = EP_LAYER_LINEAR, .in = {5, 1, 1}, .out = {OUT, 1, 1}, .bias = 15},
     {.type = EP_LAYER_LINEAR, .in = {5, 1, 1}, .out = {OUT, 1, 1}, .bias = -1},
-    {.type = EP_LAYER_RELU},
-    {.type = EP_LAYER_LEAKY_RELU, .negative_slope = 0.1f},
-    {.type = EP_LAYER_TANH},
-    {.type = EP_LAYER_SIGMOID},
-    {.type = EP_LAYER_GELU},
-    {.type = EP_LAYER_SIN},
-    {.type = EP_LAYER_SOFTMAX},
+    EP_ACTIVATIONS(ACTIVATION){.type = EP_LAYER_SOFTMAX},
     {.type = EP_LAYER_LOG_SOFTMAX},
-    {.type = EP_LAYER_ELU, .alpha = 0.7f},
-    {.type = EP_LAYER_SILU},
-    {.type = EP_LAYER_SOFTPLUS, .beta = 3, .threshold = 1.5f},
     {.type = EP_LAYER_FLATTEN, .in = {2, 3, 2}, .out = {12, 1, 1}},
     {.type = EP_LAYER_CONV2D,
      .in = {2, 6, 5},
@@ -196,9 +190,10 @@ static ep_program loss_program(int number) {
   static const float weights[OUT] = {0.5f, 2, 1.25f};
   ep_program program = {.out_features = OUT,
                         .loss = (ep_loss_type)(number % EP_LOSS_COUNT),
-                        .huber_delta = 0.5f,
-                        .label_smoothing = number / EP_LOSS_COUNT % 2 ? 0.3f : 0,
+                        .loss_parameter = 0.5f,
                         .class_weights = number / EP_LOSS_COUNT / 2 ? weights : NULL};
+  if (program.loss == EP_LOSS_CROSS_ENTROPY && number / EP_LOSS_COUNT % 2)
+    program.label_smoothing = 0.3f;
   program.target_columns = ep_loss_takes_classes(program.loss) ? 1 : OUT;
   return program;
 }

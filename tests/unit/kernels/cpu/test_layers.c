@@ -38,6 +38,10 @@ static const struct {
     {EP_LAYER_LOG_SOFTMAX, {1000, 1000, -1000}, {-0.69314718f, -0.69314718f, -2000.69314718f}},
     {EP_LAYER_ELU, {-1, 0, 2}, {-1.26424112f, 0, 2}}, /* alpha 2 */
     {EP_LAYER_ELU, {-200, 1e-6f, -1e-6f}, {-2, 1e-6f, -2e-6f}},
+    {EP_LAYER_HARDSWISH, {-4, 0, 4}, {0, 0, 4}},
+    {EP_LAYER_HARDSWISH, {-1.5f, -200, 1}, {-0.375f, 0, 0.66666667f}},
+    {EP_LAYER_MISH, {-1, 0, 2}, {-0.30340146f, 0, 1.9439590f}},
+    {EP_LAYER_MISH, {-200, 200, 1}, {0, 200, 0.86509839f}},
     {EP_LAYER_SILU, {-1, 0, 2}, {-0.26894142f, 0, 1.76159416f}},
     {EP_LAYER_SILU, {-200, 200, 1}, {0, 200, 0.73105858f}},
     {EP_LAYER_SOFTPLUS, {-1, 0, 2}, {0.06346401f, 0.34657359f, 2}}, /* beta 2, threshold 3 */

@@ -24,7 +24,8 @@ static const struct {
 } loss_values[] = {
     {EP_LOSS_MSE, {1, 2, 3}, {1, 0, 4}, 5, 0, {0, 4, -2}},
     {EP_LOSS_MAE, {1, 2, 3}, {1, 0, 4}, 3, 0, {0, 1, -1}},
-    {EP_LOSS_HUBER, {1, 2, 3}, {1, 0, 3.5f}, 1.28, 0, {0, 0.7f, -0.5f}}, /* delta 0.7 */
+    {EP_LOSS_QUANTILE, {1, 2, 3}, {1, 0, 3.5f}, 0.95, 0, {0, 0.3f, -0.7f}}, /* q 0.7 */
+    {EP_LOSS_HUBER, {1, 2, 3}, {1, 0, 3.5f}, 1.28, 0, {0, 0.7f, -0.5f}},    /* delta 0.7 */
     {EP_LOSS_BCE, {0.5f, 0.2f, 0.9f}, {1, 1, 0}, 4.60517019, 3, {-2, -5, 10}},
     {EP_LOSS_BCE, {0, 1, 0}, {1, 0, 0}, 200, 2, {-1e12f, 1e12f, 0}},
     {EP_LOSS_BCE_WITH_LOGITS,
@@ -42,13 +43,19 @@ static const struct {
      {-0.90996943f, 0.24472847f, 0.66524096f}},
     {EP_LOSS_CROSS_ENTROPY, {1000, -1000, 1000}, {2}, 0.69314718, 1, {0.5f, 0, -0.5f}},
     {EP_LOSS_CROSS_ENTROPY, {1000, -1000, 1000}, {0}, 0.69314718, 0, {-0.5f, 0, 0.5f}},
+    {EP_LOSS_FOCAL, /* gamma 0.7 */
+     {1, 2, 3},
+     {1},
+     1.15652035,
+     1,
+     {0.09758801f, -0.81867130f, 0.72108328f}},
     {EP_LOSS_NLL, {-2.5f, -0.5f, -1}, {1}, 0.5, 0, {0, -1, 0}},
     {EP_LOSS_NLL, {-2.5f, -0.5f, -1}, {2}, 1, 1, {0, 0, -1}},
 };
 enum { LOSS_VALUES = sizeof loss_values / sizeof loss_values[0] };
 
 START_TEST(a_loss_gives_the_known_values) {
-  ep_program program = {.loss = loss_values[_i].type, .out_features = 3, .huber_delta = 0.7f};
+  ep_program program = {.loss = loss_values[_i].type, .out_features = 3, .loss_parameter = 0.7f};
   bool classes = ep_loss_takes_classes(program.loss);
   int32_t class = (int32_t)loss_values[_i].target[0];
   const void *target = classes ? (const void *)&class : loss_values[_i].target;
@@ -94,7 +101,7 @@ START_TEST(smoothing_and_class_weights_give_the_known_values) {
 END_TEST
 
 START_TEST(a_loss_passes_nan_on) {
-  ep_program program = {.loss = (ep_loss_type)_i, .out_features = 3, .huber_delta = 0.7f};
+  ep_program program = {.loss = (ep_loss_type)_i, .out_features = 3, .loss_parameter = 0.7f};
   bool classes = ep_loss_takes_classes(program.loss);
   float numbers[3] = {0, 1, 0}, output[3] = {0.2f, NAN, 0.3f};
   int32_t class = 1;
@@ -134,10 +141,20 @@ static const struct {
      {0.103963049f, -1.37446877f},
      {1.1875f, 0.6875f, 2.95686363f}},
     {{EP_OPTIMIZER_ADAGRAD, .eps = 0.125f}, 0, {0.555555556f, 0.132018406f}, {5}},
-    {{EP_OPTIMIZER_ADAGRAD, .eps = 0.125f, .lr_decay = 0.5f},
+    {{EP_OPTIMIZER_ADAGRAD, .eps = 0.125f, .decay = 0.5f},
      0.5f,
      {0.538461538f, 0.272605306f},
      {7.39940828f}},
+    {{EP_OPTIMIZER_NADAM, BETAS, .decay = 0.5f},
+     0,
+     {0.493674225f, -0.0485215444f},
+     {1.25f, 1.1875f, 0.933686733f}},
+    {{EP_OPTIMIZER_NADAM, BETAS},
+     0.5f,
+     {0.476923077f, -0.04441922f},
+     {1.49423077f, 1.67455251f, 0.9375f}},
+    {{EP_OPTIMIZER_ADAMAX, BETAS}, 0, {0.555555556f, 0.163398693f}, {1.25f, 2.125f}},
+    {{EP_OPTIMIZER_ADAMAX, BETAS}, 0.5f, {0.538461538f, 0.118113480f}, {1.50961538f, 2.39423077f}},
     {{EP_OPTIMIZER_LION, BETAS}, 0, {0.5f, 0}, {0.6875f}},
     {{EP_OPTIMIZER_LION, BETAS}, 0.5f, {0.25f, -0.3125f}, {0.6875f}},
 };
