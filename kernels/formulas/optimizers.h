@@ -189,27 +189,30 @@ EP_DEVICE_INLINE ep_real ep_adamax(const ep_optimizer *adamax, const ep_optimize
   return parameter - step->rate * ep_quotient(mean, largest);
 }
 
+/* Where the next row's is meant: one piece of code for both, which tells them apart. Compiled once,
+ * it rounds them as it always did. */
+#define EP_AS_NEXT __attribute__((fallthrough))
+
 /* X(code, slots, rates, plain, update): the optimizers; a row here is all that an executor needs
- * that computes by this file. slots: of state for each parameter, of `optimizer`; rates: of
- * `optimizer`, `step` and t; plain: whether these are the same in each step but for the learning
- * rate; update: of what ep_optimizer_update has. */
-#define EP_OPTIMIZERS(X)                                                          \
-  X(SGD, optimizer->momentum != 0, step, true,                                    \
-    ep_sgd(optimizer, step, decay, parameter, grad, state))                       \
-  X(ADAM, 2, ep_adam_rates(optimizer, step, t), false,                            \
-    ep_adam(optimizer, step, decay, parameter, grad, state, stride))              \
-  X(ADAMW, 2, ep_adam_rates(optimizer, step, t), false,                           \
-    ep_adam(optimizer, step, decay, parameter, grad, state, stride))              \
-  X(RMSPROP, 1 + (optimizer->momentum != 0) + optimizer->centered,                \
-    ep_rmsprop_rates(optimizer, step), true,                                      \
-    ep_rmsprop(optimizer, step, decay, parameter, grad, state, stride))           \
-  X(ADAGRAD, 1, ep_adagrad_rates(optimizer, step, t), false,                      \
-    ep_adagrad(optimizer, step, decay, parameter, grad, state))                   \
-  X(LION, 1, step, true, ep_lion(optimizer, step, decay, parameter, grad, state)) \
-  X(NADAM, 3, ep_nadam_rates(optimizer, step, t), false,                          \
-    ep_nadam(optimizer, step, decay, parameter, grad, state, stride))             \
-  X(ADAMAX, 2, ep_adamax_rates(optimizer, step, t), false,                        \
-    ep_adamax(optimizer, step, decay, parameter, grad, state, stride))
+ * that computes by this file. slots: of state for each parameter, of `optimizer`; rates: returns
+ * them, of `optimizer`, `step` and t; plain: whether these are the same in each step but for the
+ * learning rate; update: returns the parameter, of what ep_optimizer_update has. */
+#define EP_OPTIMIZERS(X)                                                                        \
+  X(SGD, optimizer->momentum != 0, return step, true,                                           \
+    return ep_sgd(optimizer, step, decay, parameter, grad, state))                              \
+  X(ADAM, 2, EP_AS_NEXT, false, EP_AS_NEXT)                                                     \
+  X(ADAMW, 2, return ep_adam_rates(optimizer, step, t), false,                                  \
+    return ep_adam(optimizer, step, decay, parameter, grad, state, stride))                     \
+  X(RMSPROP, 1 + (optimizer->momentum != 0) + optimizer->centered,                              \
+    return ep_rmsprop_rates(optimizer, step), true,                                             \
+    return ep_rmsprop(optimizer, step, decay, parameter, grad, state, stride))                  \
+  X(ADAGRAD, 1, return ep_adagrad_rates(optimizer, step, t), false,                             \
+    return ep_adagrad(optimizer, step, decay, parameter, grad, state))                          \
+  X(LION, 1, return step, true, return ep_lion(optimizer, step, decay, parameter, grad, state)) \
+  X(NADAM, 3, return ep_nadam_rates(optimizer, step, t), false,                                 \
+    return ep_nadam(optimizer, step, decay, parameter, grad, state, stride))                    \
+  X(ADAMAX, 2, return ep_adamax_rates(optimizer, step, t), false,                               \
+    return ep_adamax(optimizer, step, decay, parameter, grad, state, stride))
 
 #define EP_OPTIMIZER_SLOTS(code, slots, ...) \
   case EP_OPTIMIZER_##code: return slots;
@@ -238,7 +241,7 @@ EP_DEVICE_CONSTEXPR bool ep_optimizer_is_plain(ep_optimizer_type type) {
 }
 
 #define EP_OPTIMIZER_RATES(code, slots, rates, ...) \
-  case EP_OPTIMIZER_##code: return rates;
+  case EP_OPTIMIZER_##code: rates;
 
 /* t counts steps from 1, since the start of training; a plain optimizer's step does not read it. */
 EP_DEVICE_INLINE ep_optimizer_step ep_optimizer_step_make(const ep_optimizer *optimizer, float lr,
@@ -253,7 +256,7 @@ EP_DEVICE_INLINE ep_optimizer_step ep_optimizer_step_make(const ep_optimizer *op
 }
 
 #define EP_OPTIMIZER_UPDATE(code, slots, rates, plain, update) \
-  case EP_OPTIMIZER_##code: return update;
+  case EP_OPTIMIZER_##code: update;
 
 /* The step of whichever optimizer it is. decay: the weight decay of the parameter's group; grad:
  * after ep_clip; stride: from one slot to the next. */
