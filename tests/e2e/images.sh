@@ -107,7 +107,8 @@ falls() {
     fail "$1 does not learn: $(jq -c '.[1]' "$scratch/course" | paste -sd' ')"
   echo "ok: $1: $(jq -s -c '[.[0][1], .[-1][1]]' "$scratch/course")"
 }
-declare -A rate=([sgd]=0.05 [adam]=0.005 [adamw]=0.005 [rmsprop]=0.002 [adagrad]=0.02 [lion]=0.001)
+declare -A rate=([sgd]=0.05 [adam]=0.005 [adamw]=0.005 [rmsprop]=0.002 [adagrad]=0.02 [lion]=0.001 [nadam]=0.005
+  [adamax]=0.01)
 count=0
 for type in $(words OPTIMIZER); do
   [[ -n ${rate[$type]:-} ]] || fail "the optimizer $type has no case here"

@@ -220,14 +220,16 @@ END_TEST
 START_TEST(each_optimizer_has_its_own_defaults) {
   static const struct {
     const char *type;
-    double lr, beta1, beta2, eps, alpha, weight_decay;
+    double lr, beta1, beta2, eps, alpha, weight_decay, decay;
   } rows[EP_OPTIMIZER_COUNT] = {
-      {"sgd", 0.01, 0, 0, 0, 0, 0},
-      {"adam", 0.001, 0.9, 0.999, 1e-8, 0, 0},
-      {"adamw", 0.001, 0.9, 0.999, 1e-8, 0, 0.01},
-      {"rmsprop", 0.01, 0, 0, 1e-8, 0.99, 0},
-      {"adagrad", 0.01, 0, 0, 1e-10, 0, 0},
-      {"lion", 1e-4, 0.9, 0.99, 0, 0, 0},
+      {"sgd", 0.01, 0, 0, 0, 0, 0, 0},
+      {"adam", 0.001, 0.9, 0.999, 1e-8, 0, 0, 0},
+      {"adamw", 0.001, 0.9, 0.999, 1e-8, 0, 0.01, 0},
+      {"rmsprop", 0.01, 0, 0, 1e-8, 0.99, 0, 0},
+      {"adagrad", 0.01, 0, 0, 1e-10, 0, 0, 0},
+      {"lion", 1e-4, 0.9, 0.99, 0, 0, 0, 0},
+      {"nadam", 0.002, 0.9, 0.999, 1e-8, 0, 0, 0.004},
+      {"adamax", 0.002, 0.9, 0.999, 1e-8, 0, 0, 0},
   };
   for (int i = 0; i < EP_OPTIMIZER_COUNT; i++) {
     char text[512];
@@ -241,6 +243,7 @@ START_TEST(each_optimizer_has_its_own_defaults) {
     ck_assert_double_eq(optimizer->eps, rows[i].eps);
     ck_assert_double_eq(optimizer->alpha, rows[i].alpha);
     ck_assert_double_eq(optimizer->weight_decay, rows[i].weight_decay);
+    ck_assert_double_eq(optimizer->decay, rows[i].decay);
     ck_assert(optimizer->decay_all);
     ep_job_spec_destroy(spec);
   }
