@@ -5,12 +5,21 @@
  * job.
  *
  * To add a metric:
- *   a counter          a row of EP_COUNTER_TABLE, and ep_metrics_add where it happens
- *   a histogram        a field of ep_metrics, ep_histogram_observe where it happens, and its family
- * in ep_metrics_format of a device        a row of the table in server/jobs/views/metrics.c of
- * jobs, datasets  server/jobs/views/metrics.c: their numbers as they are at the request of HTTP
- * requests   server/http/route_metrics.c of the process     process.c server/handlers/metrics.c
- * puts them together; docs/monitoring.md lists them. */
+ *
+ * - a counter: a row of EP_COUNTER_TABLE, and ep_metrics_add where it happens
+ *
+ * - a histogram: a field of ep_metrics, ep_histogram_observe where it happens, and its family in
+ * ep_metrics_format
+ *
+ * - of a device: a row of the table in server/jobs/views/metrics.c
+ *
+ * - of jobs and datasets: server/jobs/views/metrics.c, their numbers at the time of the request
+ *
+ * - of HTTP requests: server/http/route_metrics.c
+ *
+ * - of the process: server/metrics/process.c
+ *
+ * server/handlers/metrics.c puts them together; docs/monitoring.md lists them. */
 #ifndef EP_SERVER_METRICS_METRICS_H
 #define EP_SERVER_METRICS_METRICS_H
 
