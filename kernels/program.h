@@ -125,7 +125,7 @@ typedef struct {
   float loss_parameter;  /* huber: delta, quantile: q, focal: gamma */
   float label_smoothing; /* cross_entropy */
   const float
-      *class_weights; /* cross_entropy, nll: [out_features]; NULL = all 1. The mean is weighted */
+      *class_weights; /* of a loss of classes: [out_features]; NULL = all 1. The mean is weighted */
   ep_optimizer optimizer;
   int64_t optimizer_floats; /* floats of optimizer state: slots * parameters */
   int64_t train_rows;

@@ -11,6 +11,7 @@
 #include "engine/files/durable_file.h"
 #include "engine/files/path.h"
 #include "engine/parallel.h"
+#include "kernels/formulas/losses.h"
 
 /* The test split in the units of the data. */
 typedef struct {
@@ -20,13 +21,6 @@ typedef struct {
   const float *output;   /* [rows, output_columns] of a classifier; NULL of a regression */
   int64_t output_columns;
 } prediction_table;
-
-static double predicted_class(const float *row, int64_t classes) {
-  int64_t guess = 0;
-  for (int64_t i = 1; i < classes; i++)
-    if (row[i] > row[guess]) guess = i;
-  return (double)guess;
-}
 
 static ep_status table_init(prediction_table *out, const ep_prepared *prepared, ep_loss_type loss,
                             const float *outputs, int64_t out_features, ep_error *error) {
@@ -42,7 +36,7 @@ static ep_status table_init(prediction_table *out, const ep_prepared *prepared, 
   if (classes) {
     for (int64_t i = 0; i < rows; i++) {
       out->target[i] = prepared->classes[EP_SPLIT_TEST][i];
-      out->prediction[i] = predicted_class(outputs + i * out_features, out_features);
+      out->prediction[i] = ep_argmax(outputs + i * out_features, (int)out_features);
     }
   } else if (ep_loss_is_classifier(loss)) {
     float threshold = loss == EP_LOSS_BCE ? 0.5f : 0.0f;

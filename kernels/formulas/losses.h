@@ -156,10 +156,10 @@ EP_DEVICE_INLINE bool ep_loss_misses(ep_loss_type type, ep_real output, ep_real 
 
 /* --- classes ---------------------------------------------------------------------------------
  *
- * cross_entropy and nll act on a row of outputs z with its class c, m the largest z and
+ * These act on a row of outputs z with its class c, m the largest z and
  * s = sum e^(z_j - m). Class weights w (all 1 without) and label smoothing e over n classes make it
  * a target t_j = (1 - e) w_c [j = c] + (e / n) w_j, T their sum:
- * cross_entropy: sum t_j (ln s + m - z_j); derivative by z_j: T e^(z_j - m) / s - t_j.
+ * cross_entropy and focal: sum t_j (ln s + m - z_j); derivative by z_j: T e^(z_j - m) / s - t_j.
  * nll (z are log-probabilities; no smoothing): -w_c z_c; derivative by z_j: -w_c [j = c].
  * A row's value and derivative are multiplied by its scales. Their mean divides by the sum of w_c
  * over the rows. Either misses where ep_argmax_precedes puts another class first, whatever the

@@ -1,6 +1,7 @@
 /* capabilities.h: what a program needs and what an executor can do: one bit for each layer type,
- * loss and optimizer. A mask names the words that its executor knows. A new word is in no mask, so
- * that it goes to an executor that was taught it, and to no other. */
+ * loss and optimizer. A mask names the words that its executor knows, or a group: the words of a
+ * list beside the formulas, for executors that compute by these alone. A new word that is in no
+ * list goes to an executor that names it, and to no other. */
 #ifndef EP_KERNELS_PLANS_CAPABILITIES_H
 #define EP_KERNELS_PLANS_CAPABILITIES_H
 
