@@ -94,11 +94,13 @@ typedef struct {
 } ep_row_scales;
 
 /* Lin et al., "Focal Loss for Dense Object Detection". q = 1 - p; the value's is q^gamma, and the
- * gradient's q^gamma - gamma p q^(gamma - 1) ln p. Where q is 0, ln p / q is -1. */
+ * gradient's q^gamma - gamma p q^(gamma - 1) ln p. Where q is 0, ln p / q is -1; where p is 0, p ln
+ * p is 0. */
 EP_DEVICE_INLINE ep_row_scales ep_focal_scales(ep_real log_p, ep_real gamma) {
   ep_real q = -expm1(log_p), power = pow(q, gamma);
   ep_real ratio = q > 0 ? log_p / q : (ep_real)-1;
-  ep_row_scales scales = {power, power * (1 - gamma * (1 - q) * ratio)};
+  ep_real falls = q < 1 ? (1 - q) * ratio : (ep_real)0;
+  ep_row_scales scales = {power, power * (1 - gamma * falls)};
   return scales;
 }
 

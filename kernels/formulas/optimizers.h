@@ -10,10 +10,11 @@
 /* What one step has in common for all parameters: made once a step, since it takes powers in
  * double. */
 typedef struct {
-  ep_real lr;           /* as given; lion, rmsprop, sgd, and adamw's decay use it */
-  ep_real rate;         /* adam, adamw: lr / (1 - beta1^t); adagrad: lr / (1 + (t - 1) lr_decay) */
-  ep_real root;         /* adam, adamw: sqrt(1 - beta2^t) */
-  ep_real rest1, rest2; /* 1 - beta1, 1 - beta2; rest2 of rmsprop: 1 - alpha */
+  ep_real lr;   /* as given; lion, rmsprop, sgd, and adamw's decay use it */
+  ep_real rate; /* what the optimizer's own function of its rates says, or lr */
+  ep_real root; /* adam, adamw, nadam: sqrt(1 - beta2^t) */
+  ep_real rest1,
+      rest2; /* 1 - beta1, 1 - beta2; rest2 of rmsprop: 1 - alpha; rest1 of nadam: another */
 } ep_optimizer_step;
 
 /* A GPU has a root and a quotient of float32 to two units of the last place, each one instruction;
@@ -67,6 +68,7 @@ EP_DEVICE_INLINE ep_real ep_sgd(const ep_optimizer *sgd, const ep_optimizer_step
   return parameter - step->lr * grad;
 }
 
+/* rate: lr / (1 - beta1^t) */
 EP_DEVICE_INLINE ep_optimizer_step ep_adam_rates(const ep_optimizer *adam, ep_optimizer_step step,
                                                  int64_t t) {
   step.rate = (ep_real)((double)step.lr / (1 - pow((double)adam->beta1, (double)t)));
@@ -118,6 +120,7 @@ EP_DEVICE_INLINE ep_real ep_rmsprop(const ep_optimizer *rmsprop, const ep_optimi
   return parameter - step->lr * update;
 }
 
+/* rate: lr / (1 + (t - 1) decay) */
 EP_DEVICE_INLINE ep_optimizer_step ep_adagrad_rates(const ep_optimizer *adagrad,
                                                     ep_optimizer_step step, int64_t t) {
   step.rate = (ep_real)((double)step.lr / (1 + (double)(t - 1) * (double)adagrad->decay));
@@ -172,6 +175,7 @@ EP_DEVICE_INLINE ep_real ep_nadam(const ep_optimizer *nadam, const ep_optimizer_
                                                         (ep_real)nadam->eps);
 }
 
+/* rate: lr / (1 - beta1^t) */
 EP_DEVICE_INLINE ep_optimizer_step ep_adamax_rates(const ep_optimizer *adamax,
                                                    ep_optimizer_step step, int64_t t) {
   step.rate = (ep_real)((double)step.lr / (1 - pow((double)adamax->beta1, (double)t)));

@@ -119,7 +119,7 @@ OPTIMIZERS = {
     "adagrad_options": ("adagrad", {"lr": 0.05, "lr_decay": 0.1, "eps": 1e-3, "weight_decay": 0.1}, {}),
     "lion": ("lion", {"lr": 0.01}, {}),
     "lion_options": ("lion", {"lr": 0.01, "betas": (0.7, 0.9), "weight_decay": 0.3}, {}),
-    "nadam": ("nadam", {"lr": 0.01}, {}),
+    "nadam": ("nadam", {"lr": 0.003}, {}),
     "nadam_options": ("nadam", {"lr": 0.02, "betas": (0.8, 0.99), "eps": 1e-4, "weight_decay": 0.1,
                                 "momentum_decay": 0.3}, {}),
     "adamax": ("adamax", {"lr": 0.01}, {}),

@@ -134,29 +134,37 @@ static void file_print(const char *name, int64_t bytes, bool checked) {
          checked ? ", SHA-256 as it should be" : "");
 }
 
+/* The weights of job `id` to `output`: a file, "-", or NULL for the usual name. */
+static ep_status weights_download(ep_client *client, const char *id, const char *format,
+                                  const char *output, download *now, ep_error *error) {
+  char path[EP_REQUEST_PATH_BYTES], name[FILE_PATH_BYTES];
+  bool checked = strcmp(format, "safetensors") == 0;
+  ep_path_make(path, "/v1/jobs/", id, "/weights");
+  ep_path_query(path, "format", format);
+  if (output && strcmp(output, "-") == 0)
+    return output_download(&client->session, path, now, checked, error);
+  if (output)
+    snprintf(name, sizeof name, "%s", output);
+  else
+    snprintf(name, sizeof name, "%s.%s", id, format);
+  ep_status status = file_download(&client->session, path, name, now, checked, error);
+  if (status == EP_OK && !client->json) file_print(name, now->bytes, checked);
+  return status;
+}
+
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
-  char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], name[FILE_PATH_BYTES];
+  char id[EP_JOB_ID_BYTES];
   const char *format = ep_arguments_value(arguments, "format");
   const char *output = ep_arguments_value(arguments, "output");
   download now = {.client = client};
   ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
   if (status != EP_OK) return status;
-  if (!format) format = "safetensors";
-  if (output && strlen(output) >= sizeof name)
+  if (output && strlen(output) >= FILE_PATH_BYTES)
     return ep_fail(error, EP_INVALID, "--output is too long");
   status = ep_sha256_init(&now.hash, error);
-  if (status != EP_OK) return status;
-  ep_path_make(path, "/v1/jobs/", id, "/weights");
-  ep_path_query(path, "format", format);
-  bool checked = strcmp(format, "safetensors") == 0;
-  if (output && strcmp(output, "-") == 0)
-    return output_download(&client->session, path, &now, checked, error);
-  if (output)
-    snprintf(name, sizeof name, "%s", output);
-  else
-    snprintf(name, sizeof name, "%s.%s", id, format);
-  status = file_download(&client->session, path, name, &now, checked, error);
-  if (status == EP_OK && !client->json) file_print(name, now.bytes, checked);
+  if (status == EP_OK)
+    status = weights_download(client, id, format ? format : "safetensors", output, &now, error);
+  ep_sha256_deinit(&now.hash);
   return status;
 }
 
