@@ -31,7 +31,7 @@ typedef struct {
   int list;    /* a conv2d's channels that dropout2d keeps, first, then the others, then how many
                   are kept; -1 = no dropout2d behind it */
   int dropout; /* the op of that dropout2d; for linear: of a dropout */
-  int x, g;    /* of a linear layer: where its rows lie in the span's `linear` */
+  int x, g;    /* of a linear layer: where its rows lie in the arguments' `linear` */
   /* How a conv2d is cut: outputs of a thread along a row, and into how many sums. */
   int tile, split, back_tile, back_split, weights_tile, rows_split;
 } ep_cnn_stage;
@@ -52,7 +52,7 @@ typedef struct {
 bool ep_cnn_plan_make(const ep_program *program, const ep_gpu_traits *gpu, ep_cnn_plan *plan);
 
 /* As codegen.h says: the caller's to free; NULL when memory is short. */
-char *ep_cnn_text(const ep_program *program, const ep_cnn_plan *plan);
+char *ep_cnn_codegen(const ep_program *program, const ep_cnn_plan *plan);
 
 /* The same for the plan that a GPU has; NULL as well when the program is none for it. */
 char *ep_cuda_cnn_source(const ep_program *program, const ep_gpu_traits *gpu);

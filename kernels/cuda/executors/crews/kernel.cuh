@@ -11,11 +11,11 @@
 #include "kernels/cuda/device/loader_warps.cuh"
 
 /* The last warp of the first block: a step's figures, when all crews have given theirs. */
-static __device__ __forceinline__ void figures_write(const span &s, long long step) {
+static __device__ __forceinline__ void figures_write(const args &s, long long step) {
   float2 of = {0, 0};
-  if (clerk() < 2 * CREWS) of = __ldcg((const float2 *)(s.scratch + FIGURES) + clerk());
+  if (loader() < 2 * CREWS) of = __ldcg((const float2 *)(s.scratch + FIGURES) + loader());
   float loss = warp_sum(of.x), errors = warp_sum(of.y);
-  if (clerk() != 0) return;
+  if (loader() != 0) return;
   s.loss[step] = loss;
   s.errors[step] = (int)errors;
 }
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void memory_make() {
   cluster_sync();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_constant__ span s) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_constant__ args s) {
   __shared__ ep_permutation permutation;
   int warp = threadIdx.x / WARP;
   unsigned meetings = 0;

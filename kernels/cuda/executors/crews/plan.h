@@ -48,7 +48,7 @@ typedef struct {
 bool ep_crews_plan_make(const ep_program *program, ep_crews_plan *out);
 
 /* As codegen.h says: the caller's to free; NULL when memory is short. */
-char *ep_crews_text(const ep_program *program, const ep_crews_plan *plan);
+char *ep_crews_codegen(const ep_program *program, const ep_crews_plan *plan);
 
 /* The same for the plan that a GPU has; NULL as well when the program is none for it. */
 char *ep_cuda_crews_source(const ep_program *program, const ep_gpu_traits *gpu);

@@ -5,7 +5,7 @@
 
 #include "kernels/formulas/optimizers.h"
 
-enum { EP_NARROW_LAYERS_MAX = 16 };
+enum { EP_CUDA_FUSED_LAYERS_MAX = 16 };
 
 typedef struct {
   int64_t first_step, steps;
@@ -27,7 +27,7 @@ typedef struct {
   uint64_t seed;
   ep_optimizer optimizer;
   float loss_parameter, label_smoothing;
-  float decay[EP_NARROW_LAYERS_MAX][2]; /* of a layer's weights, biases; negative: frozen */
-} ep_narrow_span;
+  float decay[EP_CUDA_FUSED_LAYERS_MAX][2]; /* of a layer's weights, biases; negative: frozen */
+} ep_cuda_fused_args;
 
 #endif

@@ -17,7 +17,7 @@ template <typename T> static __global__ void activate(ep_op op, int64_t count, c
     y[at] = (T)ep_activation(&op, (float)x[at]);
 }
 
-cudaError_t ep_wide_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                              int64_t pitch, const void *x, void *y) {
   unsigned int blocks = ep_cuda_blocks(rows * pitch, THREADS);
   if (half)
@@ -38,7 +38,7 @@ static __global__ void add_bias(int64_t rows, int64_t columns, int64_t pitch, co
   }
 }
 
-cudaError_t ep_wide_finish(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
+cudaError_t ep_gemm_finish(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
                            const float *sums, const float *bias, float *output) {
   add_bias<<<ep_cuda_blocks(rows * columns, THREADS), THREADS, 0, stream>>>(rows, columns, pitch,
                                                                             sums, bias, output);
@@ -77,8 +77,8 @@ static dim3 tiles_of(int64_t rows, int64_t columns) {
               (unsigned int)(high < 65535 ? high : 65535));
 }
 
-cudaError_t ep_wide_turn(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
-                         const float *x, float *turned) {
+cudaError_t ep_gemm_transpose(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
+                              const float *x, float *turned) {
   turn<<<tiles_of(rows, columns), dim3(WARP, LINES), 0, stream>>>(rows, columns, pitch, x, turned);
   return cudaGetLastError();
 }
@@ -103,7 +103,7 @@ static __device__ void lines_sum(const float (&of)[N], int64_t first_column, int
 /* blockIdx.x: 32 * N columns; blockIdx.y: a slice of the rows. from: [rows, from_pitch]. */
 template <typename S, typename T, int N, bool relu>
 static __global__ void __launch_bounds__(THREADS)
-    derive(ep_wide_derivation d, const S *from, int64_t from_pitch) {
+    derive(ep_gemm_derivation d, const S *from, int64_t from_pitch) {
   int64_t base = (int64_t)blockIdx.x * WARP * N, column = base + threadIdx.x * N;
   int64_t first, last;
   slice_rows(d.rows, blockIdx.y, gridDim.y, &first, &last);
@@ -143,7 +143,7 @@ static __global__ void __launch_bounds__(THREADS)
 /* The same for float32 whose transpose is wanted: a tile at a time. */
 template <bool relu>
 static __global__ void __launch_bounds__(THREADS)
-    derive_turning(ep_wide_derivation d, const float *from, int64_t from_pitch) {
+    derive_turning(ep_gemm_derivation d, const float *from, int64_t from_pitch) {
   __shared__ tile held;
   int64_t base = (int64_t)blockIdx.x * TILE, column = base + threadIdx.x, first, last;
   slice_rows(d.rows, blockIdx.y, gridDim.y, &first, &last);
@@ -178,8 +178,8 @@ static __global__ void __launch_bounds__(THREADS)
 }
 
 template <typename S, typename T, int N>
-static void derive_launch(cudaStream_t stream, const ep_wide_derivation *d) {
-  dim3 block(WARP, LINES), grid(1, EP_WIDE_SLICES);
+static void derive_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
+  dim3 block(WARP, LINES), grid(1, EP_CUDA_LINEAR_SLICES);
   int64_t width = WARP * N, from_pitch = d->plain ? d->columns : d->pitch;
   grid.x = (unsigned int)((d->pitch + width - 1) / width);
   if (d->activation.type == EP_LAYER_RELU)
@@ -188,8 +188,8 @@ static void derive_launch(cudaStream_t stream, const ep_wide_derivation *d) {
     derive<S, T, N, false><<<grid, block, 0, stream>>>(*d, (const S *)d->from, from_pitch);
 }
 
-static void turning_launch(cudaStream_t stream, const ep_wide_derivation *d) {
-  dim3 block(WARP, LINES), grid(1, EP_WIDE_SLICES);
+static void turning_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
+  dim3 block(WARP, LINES), grid(1, EP_CUDA_LINEAR_SLICES);
   int64_t from_pitch = d->plain ? d->columns : d->pitch;
   grid.x = (unsigned int)((d->columns + TILE - 1) / TILE);
   if (d->activation.type == EP_LAYER_RELU)
@@ -198,7 +198,7 @@ static void turning_launch(cudaStream_t stream, const ep_wide_derivation *d) {
     derive_turning<false><<<grid, block, 0, stream>>>(*d, (const float *)d->from, from_pitch);
 }
 
-cudaError_t ep_wide_derive(cudaStream_t stream, const ep_wide_derivation *d) {
+cudaError_t ep_gemm_derive(cudaStream_t stream, const ep_gemm_derivation *d) {
   if (d->turned)
     turning_launch(stream, d);
   else if (d->half && d->plain)

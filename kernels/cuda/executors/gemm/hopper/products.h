@@ -13,13 +13,13 @@
 extern "C" {
 #endif
 
-typedef enum { EP_WIDE_FORWARD, EP_WIDE_BACK, EP_WIDE_WEIGHT } ep_wide_kind;
+typedef enum { EP_GEMM_FORWARD, EP_GEMM_BACKWARD, EP_GEMM_WEIGHT } ep_gemm_kind;
 
 enum {
-  EP_WIDE_TILE_ROWS = 128,
-  EP_WIDE_TILE_COLUMNS = 256,
-  EP_WIDE_TILE_COLUMNS_LESS = 208, /* for weights of fewer inputs, where it comes out better */
-  EP_WIDE_TILE_MASK_BYTES = EP_WIDE_TILE_ROWS * EP_WIDE_TILE_COLUMNS / 8
+  EP_GEMM_TILE_ROWS = 128,
+  EP_GEMM_TILE_COLUMNS = 256,
+  EP_GEMM_TILE_COLUMNS_LESS = 208, /* for weights of fewer inputs, where it comes out better */
+  EP_GEMM_TILE_MASK_BYTES = EP_GEMM_TILE_ROWS * EP_GEMM_TILE_COLUMNS / 8
 };
 
 /* Device memory, row-major without gaps, each row a multiple of 16 bytes, all on 16 bytes. `batch`
@@ -34,7 +34,7 @@ enum {
  * when there is `weight`, float32 [out, in], weight -= lr (gradient + decay weight) with the
  * clock's learning rate, and copy: numbers, float32 rounded to TF32, or NULL, is the new weight. */
 typedef struct {
-  ep_wide_kind kind;
+  ep_gemm_kind kind;
   bool half, relu;
   int batch, in, out;
   int width;  /* columns of the result without padding */
@@ -43,7 +43,7 @@ typedef struct {
   void *result;
   float *turned;
   const float *bias;
-  uint32_t *mask; /* EP_WIDE_TILE_MASK_BYTES a tile, of ep_wide_fused_tiles(batch, out) */
+  uint32_t *mask; /* EP_GEMM_TILE_MASK_BYTES a tile, of ep_gemm_hopper_tiles(batch, out) */
   float *sums;
   float *gradient, *weight;
   void *copy;
@@ -53,15 +53,15 @@ typedef struct {
   /* By prepare: what is computed are tiles of [rows, columns], over `depth`; the driver's
    * descriptions of both factors. */
   int rows, columns, depth, tile_columns, blocks;
-  ep_cuda_map maps[2];
-} ep_wide_fused;
+  ep_cuda_tensor_map tensor_maps[2];
+} ep_gemm_hopper_product;
 
 /* Tiles of a result, of which there are two for each 256 rows. */
-int64_t ep_wide_fused_tiles(int64_t rows, int64_t columns, int tile_columns);
+int64_t ep_gemm_hopper_tiles(int64_t rows, int64_t columns, int tile_columns);
 
 /* Fills in what says so. Host. */
-cudaError_t ep_wide_fused_prepare(int multiprocessors, ep_wide_fused *product);
-cudaError_t ep_wide_fused_run(cudaStream_t stream, const ep_wide_fused *product);
+cudaError_t ep_gemm_hopper_prepare(int multiprocessors, ep_gemm_hopper_product *product);
+cudaError_t ep_gemm_hopper_run(cudaStream_t stream, const ep_gemm_hopper_product *product);
 
 #ifdef __cplusplus
 }
