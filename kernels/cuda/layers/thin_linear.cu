@@ -323,16 +323,16 @@ columns_back(const ep_cuda_thin_linear &t, back_state<T> &own, const row_grads *
 }
 
 /* The numbers of four rows, transposed: four lanes write eight rows of a column. */
-static __device__ __forceinline__ void turned_store(const ep_cuda_thin_linear &t, int64_t row,
-                                                    int64_t last, int64_t column,
-                                                    const uint32_t (&x)[4][BACK_WORDS]) {
+static __device__ __forceinline__ void transposed_store(const ep_cuda_thin_linear &t, int64_t row,
+                                                        int64_t last, int64_t column,
+                                                        const uint32_t (&x)[4][BACK_WORDS]) {
 #pragma unroll
   for (int e = 0; e < BACK_WORDS; e++)
 #pragma unroll
     for (int r = 0; r < 4; r += 2) {
       int64_t at = row + 4 * r;
       const int64_t of = column + place_of<float>(0, e);
-      float *to = t.turned + of * t.rows + at;
+      float *to = t.transposed + of * t.rows + at;
       if (of >= t.in || at >= last) continue;
       if (t.rows % 2 == 0) {
         *(uint2 *)to = make_uint2(x[r][e], x[r + 1][e]);
@@ -373,7 +373,7 @@ static __device__ __forceinline__ void rows_back(const ep_cuda_thin_linear &t, b
       words_store<T, BACK_WORDS, aligned>((T *)t.grad_x + row * t.pitch, column, t.pitch, x[r]);
   }
   if constexpr (sizeof(T) == sizeof(float)) {
-    if (t.turned) turned_store(t, base + 2 * q, last, column, x);
+    if (t.transposed) transposed_store(t, base + 2 * q, last, column, x);
   }
 }
 

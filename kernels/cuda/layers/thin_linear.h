@@ -18,8 +18,8 @@ enum { EP_CUDA_LINEAR_SLICES = 32, EP_CUDA_THIN_LINEAR_OUTPUTS = 16 };
  * [rows, out]. gradient: [EP_CUDA_LINEAR_SLICES, out, pitch], written: grad^T x, or NULL;
  * bias_sums: [EP_CUDA_LINEAR_SLICES, out], of grad's columns, or NULL. grad_x: numbers [rows,
  * pitch], written: grad W f'; or NULL; x_sums: [EP_CUDA_LINEAR_SLICES, in], written: grad_x's
- * columns; or NULL; turned: float32 [in, rows], written: grad_x transposed; or NULL, as always in
- * bfloat16. */
+ * columns; or NULL; transposed: float32 [in, rows], written: grad_x transposed; or NULL, as always
+ * in bfloat16. */
 typedef struct {
   bool half, derived;
   int64_t rows, in, out, pitch;
@@ -30,7 +30,7 @@ typedef struct {
   const float *grad;
   float *gradient, *bias_sums, *x_sums;
   void *grad_x;
-  float *turned;
+  float *transposed;
 } ep_cuda_thin_linear;
 /* bias: [out] or NULL; output: float32 [rows, out], written. */
 cudaError_t ep_cuda_thin_linear_forward(cudaStream_t stream, const ep_cuda_thin_linear *thin,

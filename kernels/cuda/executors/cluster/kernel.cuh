@@ -19,7 +19,7 @@ static __device__ __forceinline__ void rows_take(const row_set &rows) {
 }
 
 /* The loss of a warp's rows, weighed, and their errors go to the first block. */
-static __device__ __forceinline__ void figures_give(const row_set &rows, const row_figures &of) {
+static __device__ __forceinline__ void metrics_give(const row_set &rows, const row_metrics &of) {
   float loss = warp_sum(of.loss) * rows.scale, errors = warp_sum(of.errors);
   if (threadIdx.x % WARP != 0 || rows.slice != 0) return;
   float *to =
@@ -31,7 +31,7 @@ static __device__ __forceinline__ void figures_give(const row_set &rows, const r
 }
 
 /* The first loader warp of the first block: a step's, when all have given theirs. -1: none. */
-static __device__ __forceinline__ void figures_write(const args &s, long long step) {
+static __device__ __forceinline__ void metrics_write(const args &s, long long step) {
   if (step < 0 || block_rank() != 0 || loader() >= WARP) return;
   const float *from = memory + LOSSES + (step & 1) * ROW_BLOCKS * ROW_WARPS * 2;
   float loss = 0, errors = 0;
@@ -90,12 +90,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
     now.next();
     if (warp < ROW_WARPS) {
       const float none[1][4] = {};
-      row_figures figures = {};
+      row_metrics metrics = {};
       rows_take(rows);
-      rows_run<0>(rows, none, figures);
-      figures_give(rows, figures);
+      rows_run<0>(rows, none, metrics);
+      metrics_give(rows, metrics);
     } else {
-      figures_write(s, step - 1);
+      metrics_write(s, step - 1);
       if (step + 1 < s.steps) batch_fetch(s, rows, now, step + 1, now.number == 0, permutation);
       if constexpr (PARTS) blocks_wait();
     }
@@ -105,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
     __syncthreads();
   }
   if constexpr (PARTS) blocks_wait();
-  if (warp >= ROW_WARPS) figures_write(s, s.steps - 1);
+  if (warp >= ROW_WARPS) metrics_write(s, s.steps - 1);
   owned_store(s, rows, own);
 }
 

@@ -1,6 +1,7 @@
 /* codegen.c: a plan as constants, for the kernel that is compiled for it. */
 #include "kernels/cuda/runtime/codegen.h"
 #include "kernels/cuda/executors/cnn/memory.h"
+#include "kernels/cuda/executors/cnn/plan.h"
 #include "kernels/formulas/augment.h"
 
 static void place_write(FILE *out, const ep_cnn_place *place) {
@@ -13,7 +14,7 @@ static void shape_write(FILE *out, ep_shape shape) {
           (long long)shape.width);
 }
 
-/* In the order of cnn_stage of figures.cuh. */
+/* In the order of cnn_stage of constants.cuh. */
 static void stage_write(FILE *out, int s, const ep_program *program, const ep_cnn_stage *stage) {
   const ep_op none = {.type = EP_LAYER_COUNT, .weight = -1, .bias = -1};
   const ep_op *op = stage->op ? stage->op : &none;

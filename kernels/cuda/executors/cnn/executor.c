@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/executors/cnn/args.h"
 #include "kernels/cuda/executors/cnn/memory.h"
+#include "kernels/cuda/executors/cnn/plan.h"
 #include "kernels/cuda/executors/launch.h"
 
 typedef struct {

@@ -29,7 +29,7 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_crews_plan *plan) {
   ep_cuda_codegen_number(codegen, "UPDATES", plan->updates);
   ep_cuda_codegen_number(codegen, "BARRIERS", plan->barriers);
   ep_cuda_codegen_flag(codegen, "REFETCHES", plan->refetches);
-  ep_cuda_codegen_number(codegen, "FIGURES", plan->figures);
+  ep_cuda_codegen_number(codegen, "METRICS", plan->metrics);
   ep_cuda_codegen_number(codegen, "TASKS", plan->tasks);
   fprintf(codegen->out,
           "struct crews_layer {\n  int in, out, inputs, outputs, weight, bias;\n"

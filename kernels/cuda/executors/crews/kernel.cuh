@@ -10,10 +10,10 @@
 #include "kernels/cuda/device/grid_barrier.cuh"
 #include "kernels/cuda/device/loader_warps.cuh"
 
-/* The last warp of the first block: a step's figures, when all crews have given theirs. */
-static __device__ __forceinline__ void figures_write(const args &s, long long step) {
+/* The last warp of the first block: a step's metrics, when all crews have given theirs. */
+static __device__ __forceinline__ void metrics_write(const args &s, long long step) {
   float2 of = {0, 0};
-  if (loader() < 2 * CREWS) of = __ldcg((const float2 *)(s.scratch + FIGURES) + loader());
+  if (loader() < 2 * CREWS) of = __ldcg((const float2 *)(s.scratch + METRICS) + loader());
   float loss = warp_sum(of.x), errors = warp_sum(of.y);
   if (loader() != 0) return;
   s.loss[step] = loss;
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
 #pragma unroll 1
   for (long long step = 0; step < s.steps; step++) {
     slopes slope;
-    row_figures figures = {};
+    row_metrics metrics = {};
     int count = now.rows();
     rows.valid = min(count - (int)rows.row_block * ROWS_EACH, ROWS_EACH) - rows.first;
     rows.scale = 1.0f / (float)(count * (TAKES_CLASSES ? 1 : OUT));
@@ -71,10 +71,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     __syncthreads();
     front_forward<0>(rows, slope);
     shared_forward<FRONT>(rows, slope);
-    scores_run(rows, figures);
+    scores_run(rows, metrics);
     shared_backward<LAST>(rows, slope);
     front_backward<FRONT - 1>(rows, slope);
-    figures_give(rows, figures);
+    metrics_give(rows, metrics);
     async_fence_all();
     grid_arrive(s.barrier);
     update = update_of(optimizer, rows);
@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
       async_fence();
       stages_start<FRONT>(rows);
     }
-    if (blockIdx.x == 0 && warp >= ROW_WARPS) figures_write(s, step);
+    if (blockIdx.x == 0 && warp >= ROW_WARPS) metrics_write(s, step);
     weights_update(rows, own, {optimizer, update}, ahead);
     async_fence_all();
     grid_arrive(s.barrier);

@@ -38,7 +38,7 @@ typedef struct {
   int front_weights, front_floats; /* the front's piece; in the scratch it is the first */
   int fetched, targets, order, updates, barriers, shared_floats;
   bool refetches; /* the front's weights make room for wide layers' features, and come again */
-  int figures;    /* in scratch: [crews, 2, 2] */
+  int metrics;    /* in scratch: [crews, 2, 2] */
   int tasks;      /* in scratch: EP_CREWS_TASK_FLOATS of each thread */
   int64_t scratch_floats;
   ep_crews_layer layers[EP_CREWS_LAYERS_MAX];

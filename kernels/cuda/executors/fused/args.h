@@ -13,7 +13,7 @@ typedef struct {
   const float *y;    /* [train_rows, target_columns]; int32 [train_rows] of classes */
   float *parameters; /* [parameters] */
   float *state;      /* [slots, parameters] */
-  float *partials;   /* [blocks, QUADS, 4]: sums of gradients: see figures.cuh */
+  float *partials;   /* [blocks, QUADS, 4]: sums of gradients: see constants.cuh */
   char *image;       /* [IMAGE_BYTES]: weights and biases as they lie in shared memory; its gaps
                         are zero */
   double *losses;    /* [blocks] */

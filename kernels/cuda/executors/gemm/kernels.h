@@ -22,23 +22,23 @@ cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op, in
 cudaError_t ep_gemm_finish(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
                            const float *sums, const float *bias, float *output);
 
-/* turned = x transposed, float32. x: [rows, pitch]; turned: [columns, rows], written. */
+/* transposed = x^T, float32. x: [rows, pitch]; transposed: [columns, rows], written. */
 cudaError_t ep_gemm_transpose(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
-                              const float *x, float *turned);
+                              const float *x, float *transposed);
 
 /* A gradient by a layer's output becomes that by what its linear part came to: grad = from f'(x,
  * y). from: float32 without gaps when `plain`, else numbers of [rows, pitch], and then grad may be
  * it; y: the output; before: what it was computed from, NULL when f' does not ask; y NULL: f' = 1.
  * grad: numbers [rows, pitch], written. sums: [EP_CUDA_LINEAR_SLICES, columns], written: grad's
- * columns, each slice of the rows apart; NULL when nobody asks. turned: float32 [columns, rows],
- * written, or NULL; when it is not, grad may be NULL, and there are no bfloat16. */
+ * columns, each slice of the rows apart; NULL when nobody asks. transposed: float32 [columns,
+ * rows], written, or NULL; when it is not, grad may be NULL, and there are no bfloat16. */
 typedef struct {
   bool half, plain;
   int64_t rows, columns, pitch;
   const void *from, *y, *before;
   ep_op activation;
   void *grad;
-  float *sums, *turned;
+  float *sums, *transposed;
 } ep_gemm_derivation;
 cudaError_t ep_gemm_derive(cudaStream_t stream, const ep_gemm_derivation *derivation);
 

@@ -50,14 +50,14 @@ typedef float tile[TILE][TILE + 1];
 
 /* The block's warps write a tile's columns as rows. */
 static __device__ void tile_turn(const tile &of, int64_t rows, int64_t columns, int64_t row,
-                                 int64_t column, float *turned) {
+                                 int64_t column, float *transposed) {
   for (int i = threadIdx.y; i < TILE; i += LINES)
     if (column + i < columns && row + threadIdx.x < rows)
-      turned[(column + i) * rows + row + threadIdx.x] = of[threadIdx.x][i];
+      transposed[(column + i) * rows + row + threadIdx.x] = of[threadIdx.x][i];
 }
 
 static __global__ void turn(int64_t rows, int64_t columns, int64_t pitch, const float *x,
-                            float *turned) {
+                            float *transposed) {
   __shared__ tile held;
   int64_t column = (int64_t)blockIdx.x * TILE;
   for (int64_t row = (int64_t)blockIdx.y * TILE; row < rows; row += (int64_t)gridDim.y * TILE) {
@@ -66,7 +66,7 @@ static __global__ void turn(int64_t rows, int64_t columns, int64_t pitch, const 
       if (column + threadIdx.x < columns && row + i < rows)
         held[i][threadIdx.x] = __ldg(x + (row + i) * pitch + column + threadIdx.x);
     __syncthreads();
-    tile_turn(held, rows, columns, row, column, turned);
+    tile_turn(held, rows, columns, row, column, transposed);
     __syncthreads();
   }
 }
@@ -78,8 +78,9 @@ static dim3 tiles_of(int64_t rows, int64_t columns) {
 }
 
 cudaError_t ep_gemm_transpose(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
-                              const float *x, float *turned) {
-  turn<<<tiles_of(rows, columns), dim3(WARP, LINES), 0, stream>>>(rows, columns, pitch, x, turned);
+                              const float *x, float *transposed) {
+  turn<<<tiles_of(rows, columns), dim3(WARP, LINES), 0, stream>>>(rows, columns, pitch, x,
+                                                                  transposed);
   return cudaGetLastError();
 }
 
@@ -171,7 +172,7 @@ static __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     for (int i = threadIdx.y; i < TILE; i += LINES)
       if (base + i < d.columns && row + threadIdx.x < last)
-        d.turned[(base + i) * d.rows + row + threadIdx.x] = held[threadIdx.x][i];
+        d.transposed[(base + i) * d.rows + row + threadIdx.x] = held[threadIdx.x][i];
     __syncthreads();
   }
   if (d.sums) lines_sum<1>(sums, base, d.columns, d.sums + blockIdx.y * d.columns);
@@ -199,7 +200,7 @@ static void turning_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
 }
 
 cudaError_t ep_gemm_derive(cudaStream_t stream, const ep_gemm_derivation *d) {
-  if (d->turned)
+  if (d->transposed)
     turning_launch(stream, d);
   else if (d->half && d->plain)
     derive_launch<float, half_number, 1>(stream, d);

@@ -112,7 +112,7 @@ static ep_gemm_hopper_product own_back_of(const ep_gemm_network *self, int i, in
   own.first = self->half ? ep_gemm_grad(self, i) : weight_of(self, layer);
   own.second = self->half ? weight_of(self, layer) : ep_gemm_grad(self, i);
   if (self->half || i - 1 > self->first_trained) own.result = ep_gemm_grad(self, i - 1);
-  if (!self->half && under->trains_weight) own.turned = ep_gemm_grad_transposed(self, i - 1);
+  if (!self->half && under->trains_weight) own.transposed = ep_gemm_grad_transposed(self, i - 1);
   own.width = (int)layer->linear->in_features;
   own.mask = under->mask;
   own.sums = under->trains_bias ? under->bias_gradient : NULL;

@@ -143,7 +143,8 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
   thin.bias_sums = layer->trains_bias ? layer->bias_gradient : NULL;
   if (goes_on) {
     thin.grad_x = ep_gemm_grad(self, i - 1);
-    thin.turned = under->trains_weight && !self->half ? ep_gemm_grad_transposed(self, i - 1) : NULL;
+    thin.transposed =
+        under->trains_weight && !self->half ? ep_gemm_grad_transposed(self, i - 1) : NULL;
     thin.x_sums = under->trains_bias ? under->bias_gradient : NULL;
     thin.derived = under->activation != NULL;
     if (thin.derived) thin.activation = *under->activation;
@@ -166,8 +167,9 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
                           .from = last ? self->network->grad[0] : ep_gemm_grad(self, i),
                           .grad = ep_gemm_grad(self, i),
                           .sums = layer->trains_bias ? layer->bias_gradient : NULL,
-                          .turned = layer->trains_weight ? ep_gemm_grad_transposed(self, i) : NULL};
-  if (d.turned && i == self->first_trained) d.grad = NULL; /* nobody multiplies by it */
+                          .transposed =
+                              layer->trains_weight ? ep_gemm_grad_transposed(self, i) : NULL};
+  if (d.transposed && i == self->first_trained) d.grad = NULL; /* nobody multiplies by it */
   if (!last && layer->activation) {
     d.y = layer->output;
     d.before = layer->before;

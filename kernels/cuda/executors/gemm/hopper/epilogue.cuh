@@ -1,4 +1,4 @@
-/* epilogue.cuh: what the kernels of fused.cu do with a tile's sums before they leave the registers.
+/* epilogue.cuh: what kernel.cu does with a tile's sums before they leave the registers.
  *
  * With lane = 4 u + q, sums[4 j + 2 h + e] is of row `row` + `next` h (rows_of) and of column
  * `column` + 8 j + 2 q + e. */
@@ -127,8 +127,8 @@ static __device__ __forceinline__ void lines_write(const ep_gemm_hopper_product 
 
 /* to: float32 [columns, rows]. Eight lanes write 32 bytes of a column. */
 template <int COUNT>
-static __device__ __forceinline__ void turned_write(const ep_gemm_hopper_product &p, corner at,
-                                                    const float (&sums)[COUNT], float *to) {
+static __device__ __forceinline__ void transposed_write(const ep_gemm_hopper_product &p, corner at,
+                                                        const float (&sums)[COUNT], float *to) {
   const int first = at.column + 2 * (lane_of() % 4);
   float *column = to + (int64_t)first * p.rows + at.row;
   const int64_t next = 8 * (int64_t)p.rows;
@@ -317,8 +317,8 @@ single_back_end(const ep_gemm_hopper_product &p, corner at, int first_row, int s
       *sum = tf32_rounded(*sum);
     }
   }
-  if (p.turned) lines_write<true>(p, first_row, at.column, sums, p.turned, held);
-  if (p.result) turned_write(p, at, sums, (float *)p.result);
+  if (p.transposed) lines_write<true>(p, first_row, at.column, sums, p.transposed, held);
+  if (p.result) transposed_write(p, at, sums, (float *)p.result);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     of_row[h] += __shfl_xor_sync(ALL_LANES, of_row[h], 1);

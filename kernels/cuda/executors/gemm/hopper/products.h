@@ -28,7 +28,7 @@ enum {
  * y [batch, out], written; bias: [width], or NULL; mask: written for the way back: where y > 0; or
  * NULL. BACK: grad_x = grad W where the mask of the layer below says so. Of bfloat16, first: grad
  * [batch, out]; second: W [out, in]; result: grad_x [batch, in], written. Of float32, first: W;
- * second: grad; result: grad_x, or NULL; turned: grad_x^T [in, batch], or NULL. sums: float32
+ * second: grad; result: grad_x, or NULL; transposed: grad_x^T [in, batch], or NULL. sums: float32
  * [slices, width], written: grad_x's columns, or NULL. WEIGHT: gradient = grad^T x. Of bfloat16,
  * first: grad; second: x. Of float32, first: x; second: grad^T. To gradient: float32 [out, in]; or,
  * when there is `weight`, float32 [out, in], weight -= lr (gradient + decay weight) with the
@@ -41,7 +41,7 @@ typedef struct {
   int slices; /* for each 128 of the largest batch's rows, rounded up to an even number */
   const void *first, *second;
   void *result;
-  float *turned;
+  float *transposed;
   const float *bias;
   uint32_t *mask; /* EP_GEMM_TILE_MASK_BYTES a tile, of ep_gemm_hopper_tiles(batch, out) */
   float *sums;
