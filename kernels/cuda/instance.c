@@ -301,25 +301,25 @@ static ep_status segment_check(const ep_instance *self, const ep_segment *segmen
 }
 
 /* By an executor that runs segments. */
-static ep_status span_run(ep_instance *self, const ep_segment *segment, ep_error *error) {
+static ep_status segment_run(ep_instance *self, const ep_segment *segment, ep_error *error) {
   if (self->update)
     EP_CUDA_TRY(ep_cuda_optimizer_steps(self->network->stream, &program_of(self)->optimizer,
                                         segment->first_step, segment->steps, self->lr,
                                         segment->lr_count, self->update),
                 "preparing the steps");
-  ep_cuda_span span = {.first_step = segment->first_step,
-                       .steps = segment->steps,
-                       .lr = self->lr,
-                       .lr_count = segment->lr_count,
-                       .update = self->update,
-                       .loss = self->loss,
-                       .errors = self->errors};
-  return self->executor->run(self->executor_state, &span, error);
+  ep_cuda_segment queued = {.first_step = segment->first_step,
+                            .steps = segment->steps,
+                            .lr = self->lr,
+                            .lr_count = segment->lr_count,
+                            .update = self->update,
+                            .loss = self->loss,
+                            .errors = self->errors};
+  return self->executor->run(self->executor_state, &queued, error);
 }
 
 /* Queues the steps of a segment whose learning rates are on the device. */
 static ep_status steps_run(ep_instance *self, const ep_segment *segment, ep_error *error) {
-  if (runs_segments(self)) return span_run(self, segment, error);
+  if (runs_segments(self)) return segment_run(self, segment, error);
   const ep_cuda_step step = step_of(self);
   ep_status status = self->graphs.one.exec
                          ? EP_OK

@@ -1,7 +1,7 @@
 #include "tests/gpu/cases.h"
 
 #include "tests/gpu/crews.h"
-#include "tests/gpu/narrow.h"
+#include "tests/gpu/fused.h"
 #include "tests/gpu/pictures.h"
 
 typedef ep_gpu_net net;
@@ -394,14 +394,14 @@ static ep_case *coarse_create(int number) {
 }
 
 int ep_gpu_case_count(void) {
-  return OWN + ep_narrow_case_count() + ep_picture_case_count() + ep_crews_case_count();
+  return OWN + ep_fused_case_count() + ep_picture_case_count() + ep_crews_case_count();
 }
 
 ep_case *ep_gpu_case_create(int number) {
-  const int pictures = OWN + ep_narrow_case_count(), crews = pictures + ep_picture_case_count();
+  const int pictures = OWN + ep_fused_case_count(), crews = pictures + ep_picture_case_count();
   if (number >= crews) return ep_crews_case_create(number - crews);
   if (number >= pictures) return ep_picture_case_create(number - pictures);
-  if (number >= OWN) return ep_narrow_case_create(number - OWN);
+  if (number >= OWN) return ep_fused_case_create(number - OWN);
   if (number >= NETS + IMAGES) return coarse_create(number - NETS - IMAGES);
   if (number >= NETS) return image_create(number - NETS);
   const net *row = &nets[number];

@@ -1,5 +1,6 @@
 /* constants.cuh: what follows from a program's constants, for every kernel that is compiled with
- * them: "kernels/cuda/device/program.h" is the text that text.h and the kernel's own text.c make.
+ * them: "kernels/cuda/device/program.h" is the source that codegen.h and the executor's own
+ * codegen.c write.
  */
 #ifndef EP_KERNELS_CUDA_DEVICE_CONSTANTS_CUH
 #define EP_KERNELS_CUDA_DEVICE_CONSTANTS_CUH

@@ -7,7 +7,7 @@
 #include "kernels/cuda/device/cp_async.cuh"
 #include "kernels/cuda/device/named_barrier.cuh"
 
-constexpr int CLERKS = (WARPS - ROW_WARPS) * WARP;
+constexpr int LOADERS = (WARPS - ROW_WARPS) * WARP;
 
 /* A step's place in the training. */
 struct batch {
@@ -25,49 +25,49 @@ struct batch {
   }
 };
 
-static __device__ __forceinline__ int clerk() {
+static __device__ __forceinline__ int loader() {
   return (int)threadIdx.x - ROW_WARPS * WARP;
 }
 
-static __device__ __forceinline__ void clerks_wait() {
-  named_barrier_sync<CLERKS>(1);
+static __device__ __forceinline__ void loaders_wait() {
+  named_barrier_sync<LOADERS>(1);
 }
 
 /* Rows of [ROWS, COLUMNS], in the order of `order`. */
 template <int COLUMNS>
 static __device__ __forceinline__ void rows_copy(float *to, const float *from, const int *order) {
 #pragma unroll 4
-  for (int e = clerk(); e < ROWS * COLUMNS; e += CLERKS) {
+  for (int e = loader(); e < ROWS * COLUMNS; e += LOADERS) {
     int row = order[e / COLUMNS];
     cp_async_4(to + e, row < 0 ? from : from + (long long)row * COLUMNS + e % COLUMNS, row >= 0);
   }
 }
 
 /* All that a step needs of memory: this block's rows of the batch, zero beyond them, their targets,
- * and the step's rates. All clerks call. */
-static __device__ __forceinline__ void batch_fetch(const span &s, const row_set &rows,
+ * and the step's rates. All threads of the loader warps call. */
+static __device__ __forceinline__ void batch_fetch(const args &s, const row_set &rows,
                                                    const batch &of, long long step, bool new_epoch,
                                                    ep_permutation &permutation) {
   int parity = (int)(step & 1), *order = (int *)(memory + ORDER);
   if (SHUFFLES && new_epoch) {
-    if (clerk() == 0)
+    if (loader() == 0)
       permutation = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, of.epoch, TRAIN_ROWS);
-    clerks_wait();
+    loaders_wait();
   }
-  for (int i = clerk(); i < ROWS; i += CLERKS) {
+  for (int i = loader(); i < ROWS; i += LOADERS) {
     int at = (int)rows.row_block * ROWS_EACH + i, row = of.number * BATCH_ROWS + at;
     bool there = i < ROWS_EACH && at < of.rows();
     if (SHUFFLES && there) row = (int)ep_permutation_at(&permutation, (unsigned)row);
     order[i] = there ? row : -1;
   }
-  clerks_wait();
+  loaders_wait();
   rows_copy<IN>(memory + FETCHED + parity * ROWS * IN, s.x, order);
   rows_copy<TARGETS>(memory + TARGETS_AT + parity * ROWS * TARGETS, s.y, order);
   const int rates = PLAIN_RATE ? 1 : (int)(sizeof(ep_optimizer_step) / sizeof(float));
-  if (clerk() < rates) {
+  if (loader() < rates) {
     const float *from = PLAIN_RATE ? s.lr + (s.lr_count == 1 ? 0 : step)
-                                   : (const float *)(s.update + step) + clerk();
-    cp_async_4(memory + UPDATES + parity * 8 + clerk(), from, true);
+                                   : (const float *)(s.update + step) + loader();
+    cp_async_4(memory + UPDATES + parity * 8 + loader(), from, true);
   }
   cp_async_wait_all();
 }

@@ -6,7 +6,7 @@
 constexpr int HALVES = (OUT + 7) / 8; /* of the tiles of outputs, as far as there are any */
 
 /* A lane's part of the loss and of the errors of the warp's rows. */
-struct row_figures {
+struct row_metrics {
   float loss, errors;
 };
 
@@ -73,7 +73,7 @@ static __device__ __forceinline__ softmax softmax_of(const float (&y)[tiles_down
 static __device__ __forceinline__ void classes_take(const row_set &rows, const int (&label)[2],
                                                     const float (&y)[tiles_down(LAST)][4],
                                                     float (&grad)[tiles_down(LAST)][4],
-                                                    row_figures &out) {
+                                                    row_metrics &out) {
   int lane = threadIdx.x % WARP, g = lane / 4;
   softmax of;
   if constexpr (ep_loss_normalizes(LOSS)) of = softmax_of(y);
@@ -108,7 +108,7 @@ static __device__ __forceinline__ void classes_take(const row_set &rows, const i
 static __device__ __forceinline__ void values_take(const row_set &rows, const float *wanted,
                                                    const float (&y)[tiles_down(LAST)][4],
                                                    float (&grad)[tiles_down(LAST)][4],
-                                                   row_figures &out) {
+                                                   row_metrics &out) {
   int lane = threadIdx.x % WARP, g = lane / 4;
 #pragma unroll
   for (int i = 0; i < tiles_down(LAST); i++)
@@ -125,7 +125,7 @@ static __device__ __forceinline__ void values_take(const row_set &rows, const fl
 
 /* z, what the last layer gives before its activation, becomes the gradient by it. */
 static __device__ __forceinline__ void
-loss_take(const row_set &rows, float (&z)[tiles_down(LAST)][4], row_figures &out) {
+loss_take(const row_set &rows, float (&z)[tiles_down(LAST)][4], row_metrics &out) {
   const ep_op about = activation_of<LAST>();
   int lane = threadIdx.x % WARP, g = lane / 4;
   float y[tiles_down(LAST)][4], grad[tiles_down(LAST)][4] = {};

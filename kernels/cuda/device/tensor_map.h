@@ -8,8 +8,8 @@
 /* A CUtensorMap, as the driver wrote it: a kernel takes it from memory that begins on 64 bytes. */
 typedef struct {
   uint64_t of[16];
-} ep_cuda_map;
+} ep_cuda_tensor_map;
 
-enum { EP_CUDA_MAP_LINE_BYTES = 128 }; /* of a tile's row, in shared memory */
+enum { EP_CUDA_TENSOR_MAP_LINE_BYTES = 128 }; /* of a tile's row, in shared memory */
 
 #endif

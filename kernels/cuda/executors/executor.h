@@ -16,7 +16,7 @@ typedef struct {
   const ep_optimizer_step *update;
   float *loss;
   int32_t *errors;
-} ep_cuda_span;
+} ep_cuda_segment;
 
 typedef struct {
   const ep_executor_profile *profile; /* which programs it takes */
@@ -28,7 +28,7 @@ typedef struct {
   ep_status (*create)(ep_cuda_network *network, void **out, ep_error *error);
   void (*destroy)(void *self); /* NULL is allowed; no slot: nothing to do */
   /* Queues the steps on the network's stream. No slot: the next two instead. */
-  ep_status (*run)(void *self, const ep_cuda_span *span, ep_error *error);
+  ep_status (*run)(void *self, const ep_cuda_segment *segment, ep_error *error);
   /* Queues what parameters that came from outside ask for, before a step uses them. No slot:
    * nothing. */
   ep_status (*adopt)(void *self, ep_error *error);

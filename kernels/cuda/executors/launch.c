@@ -70,11 +70,11 @@ void ep_cuda_launch_deinit(ep_cuda_launch *launch) {
   *launch = (ep_cuda_launch){.compiled = NULL};
 }
 
-ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, const void *span,
+ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, const void *args,
                              ep_error *error) {
   cudaLaunchAttribute attributes[2];
   const cudaLaunchConfig_t config = config_of(launch, stream, attributes);
-  void *arguments[] = {(void *)span};
+  void *arguments[] = {(void *)args};
   if (launch->barrier)
     EP_CUDA_TRY(cudaMemsetAsync(launch->barrier, 0, (size_t)launch->barrier_bytes, stream),
                 "clearing the barrier");

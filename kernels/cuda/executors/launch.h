@@ -7,7 +7,7 @@
 #include "kernels/cuda/runtime/nvrtc.h"
 
 typedef struct {
-  cudaKernel_t kernel;        /* of one argument: its span */
+  cudaKernel_t kernel;        /* takes one argument, a struct of args */
   ep_cuda_compiled *compiled; /* what holds it, owned; NULL: it is the plug-in's own */
   int blocks, threads;        /* threads: of a block */
   int64_t shared_bytes;       /* of a block, as far as they are asked for at the launch */
@@ -31,12 +31,12 @@ ep_status ep_cuda_launch_compile(const ep_backend *backend, const char *file, co
 /* What was queued must be done. A zeroed one is allowed. */
 void ep_cuda_launch_deinit(ep_cuda_launch *launch);
 
-/* Queues it. span: the kernel's argument, copied. */
-ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, const void *span,
+/* Queues it. args: the kernel's argument, copied. */
+ep_status ep_cuda_launch_run(const ep_cuda_launch *launch, cudaStream_t stream, const void *args,
                              ep_error *error);
 
-/* What all kernels' spans tell of a network and of the steps to run, for an initializer. */
-#define EP_CUDA_SPAN_OF(network, given)                                                    \
+/* What all kernels' arguments have of a network and of the steps to run, for an initializer. */
+#define EP_CUDA_ARGS_OF(network, given)                                                    \
   .first_step = (given)->first_step, .steps = (given)->steps, .x = (network)->train_x,     \
   .y = (network)->train_y, .parameters = (network)->parameters, .state = (network)->state, \
   .lr = (given)->lr, .lr_count = (given)->lr_count, .update = (given)->update,             \

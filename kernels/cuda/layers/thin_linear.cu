@@ -11,7 +11,7 @@
 #include "kernels/cuda/layers/launch.cuh"
 #include "kernels/cuda/layers/thin_linear.h"
 
-enum { OUTPUTS = EP_WIDE_THIN_OUTPUTS, WORDS = 4 };
+enum { OUTPUTS = EP_CUDA_THIN_LINEAR_OUTPUTS, WORDS = 4 };
 static_assert(OUTPUTS == 16, "two tiles of eight");
 
 /* A word is two bfloat16, or a float32. */
@@ -77,7 +77,7 @@ static __device__ __forceinline__ void words_store(T *row, int64_t column, int64
 
 /* x of a row becomes relu(x + bias): only in float32. */
 template <int COUNT>
-static __device__ __forceinline__ void words_lift(const ep_wide_thin &t, int64_t column,
+static __device__ __forceinline__ void words_lift(const ep_cuda_thin_linear &t, int64_t column,
                                                   uint32_t (&x)[COUNT]) {
 #pragma unroll
   for (int i = 0; i < COUNT; i++) {
@@ -87,7 +87,8 @@ static __device__ __forceinline__ void words_lift(const ep_wide_thin &t, int64_t
   }
 }
 
-static __device__ __forceinline__ float weight_at(const ep_wide_thin &t, int out, int64_t column) {
+static __device__ __forceinline__ float weight_at(const ep_cuda_thin_linear &t, int out,
+                                                  int64_t column) {
   return out < t.out && column < t.in ? __ldg(t.weight + out * t.in + column) : 0.0f;
 }
 
@@ -97,8 +98,9 @@ enum { FORWARD_WARPS = 16, FORWARD_TILES = 2, FORWARD_ROWS = 16 * FORWARD_TILES 
 
 /* COUNT of an output's weights; beyond the layer's, zeros. aligned: four can be read at once. */
 template <int COUNT>
-static __device__ __forceinline__ void weights_read(const ep_wide_thin &t, int out, int64_t column,
-                                                    bool aligned, float (&to)[COUNT]) {
+static __device__ __forceinline__ void weights_read(const ep_cuda_thin_linear &t, int out,
+                                                    int64_t column, bool aligned,
+                                                    float (&to)[COUNT]) {
   if (aligned && out < t.out && column + COUNT <= t.in) {
 #pragma unroll
     for (int i = 0; i < COUNT; i += 4)
@@ -110,15 +112,15 @@ static __device__ __forceinline__ void weights_read(const ep_wide_thin &t, int o
 }
 
 /* The words of a lane's 16 bytes of columns, of output `out`. */
-static __device__ __forceinline__ void weights_load(half_number, const ep_wide_thin &t, int out,
-                                                    int64_t column, bool aligned,
+static __device__ __forceinline__ void weights_load(half_number, const ep_cuda_thin_linear &t,
+                                                    int out, int64_t column, bool aligned,
                                                     uint32_t (&to)[WORDS]) {
   float of[2 * WORDS];
   weights_read(t, out, column, aligned, of);
 #pragma unroll
   for (int i = 0; i < WORDS; i++) to[i] = bf16_pair(of[2 * i], of[2 * i + 1]);
 }
-static __device__ __forceinline__ void weights_load(float, const ep_wide_thin &t, int out,
+static __device__ __forceinline__ void weights_load(float, const ep_cuda_thin_linear &t, int out,
                                                     int64_t column, bool aligned,
                                                     uint32_t (&to)[WORDS]) {
   float of[WORDS];
@@ -130,7 +132,7 @@ static __device__ __forceinline__ void weights_load(float, const ep_wide_thin &t
 /* A block FORWARD_ROWS rows; its warps take 64 bytes of columns by turns, and add up in order. */
 template <typename T, bool aligned>
 static __global__ void __launch_bounds__(FORWARD_WARPS *WARP)
-    thin_forward(ep_wide_thin t, const float *bias, float *output) {
+    thin_forward(ep_cuda_thin_linear t, const float *bias, float *output) {
   __shared__ float held[FORWARD_WARPS][FORWARD_ROWS][OUTPUTS + 1];
   constexpr int each = 16 / sizeof(T), wide = 4 * each;
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
@@ -180,12 +182,12 @@ static __global__ void __launch_bounds__(FORWARD_WARPS *WARP)
 }
 
 /* Whether rows of numbers can be read 16 bytes at a time; bfloat16's always can. */
-static bool is_aligned(const ep_wide_thin *t) {
+static bool is_aligned(const ep_cuda_thin_linear *t) {
   return t->half || t->pitch % 4 == 0;
 }
 
-cudaError_t ep_wide_thin_forward(cudaStream_t stream, const ep_wide_thin *t, const float *bias,
-                                 float *output) {
+cudaError_t ep_cuda_thin_linear_forward(cudaStream_t stream, const ep_cuda_thin_linear *t,
+                                        const float *bias, float *output) {
   unsigned int blocks = (unsigned int)((t->rows + FORWARD_ROWS - 1) / FORWARD_ROWS);
   const int threads = FORWARD_WARPS * WARP;
   if (t->half)
@@ -221,13 +223,13 @@ static __device__ __forceinline__ void outputs_take(float, const row_grads &row,
   to[1] = __float_as_uint(row[8 * step + q + 4]);
 }
 /* a of it: a column's weights for the same outputs. */
-static __device__ __forceinline__ void weights_take(half_number, const ep_wide_thin &t,
+static __device__ __forceinline__ void weights_take(half_number, const ep_cuda_thin_linear &t,
                                                     int64_t column, int, int q, uint32_t *to) {
   for (int i = 0; i < 2; i++)
     to[i] = bf16_pair(weight_at(t, 2 * q + 8 * i, column), weight_at(t, 2 * q + 8 * i + 1, column));
 }
-static __device__ __forceinline__ void weights_take(float, const ep_wide_thin &t, int64_t column,
-                                                    int step, int q, uint32_t *to) {
+static __device__ __forceinline__ void weights_take(float, const ep_cuda_thin_linear &t,
+                                                    int64_t column, int step, int q, uint32_t *to) {
   for (int i = 0; i < 2; i++) to[i] = __float_as_uint(weight_at(t, 8 * step + q + 4 * i, column));
 }
 
@@ -282,8 +284,8 @@ static __device__ __forceinline__ float number_of(float, const uint32_t (&words)
 /* Two columns of 16 rows; their gradients take the place of x. */
 template <typename T, bool relu>
 static __device__ __forceinline__ void
-columns_back(const ep_wide_thin &t, back_state<T> &own, const row_grads *rows, int e, int u, int q,
-             uint32_t (&x)[4][BACK_WORDS], const uint32_t (&before)[4][BACK_WORDS]) {
+columns_back(const ep_cuda_thin_linear &t, back_state<T> &own, const row_grads *rows, int e, int u,
+             int q, uint32_t (&x)[4][BACK_WORDS], const uint32_t (&before)[4][BACK_WORDS]) {
   constexpr int each = sizeof(uint32_t) / sizeof(T);
   float c[2][4] = {};
 #pragma unroll
@@ -321,16 +323,16 @@ columns_back(const ep_wide_thin &t, back_state<T> &own, const row_grads *rows, i
 }
 
 /* The numbers of four rows, transposed: four lanes write eight rows of a column. */
-static __device__ __forceinline__ void turned_store(const ep_wide_thin &t, int64_t row,
-                                                    int64_t last, int64_t column,
-                                                    const uint32_t (&x)[4][BACK_WORDS]) {
+static __device__ __forceinline__ void transposed_store(const ep_cuda_thin_linear &t, int64_t row,
+                                                        int64_t last, int64_t column,
+                                                        const uint32_t (&x)[4][BACK_WORDS]) {
 #pragma unroll
   for (int e = 0; e < BACK_WORDS; e++)
 #pragma unroll
     for (int r = 0; r < 4; r += 2) {
       int64_t at = row + 4 * r;
       const int64_t of = column + place_of<float>(0, e);
-      float *to = t.turned + of * t.rows + at;
+      float *to = t.transposed + of * t.rows + at;
       if (of >= t.in || at >= last) continue;
       if (t.rows % 2 == 0) {
         *(uint2 *)to = make_uint2(x[r][e], x[r + 1][e]);
@@ -343,7 +345,7 @@ static __device__ __forceinline__ void turned_store(const ep_wide_thin &t, int64
 
 /* 16 rows from `base` on, whose gradients are `rows`. */
 template <typename T, bool relu, bool aligned>
-static __device__ __forceinline__ void rows_back(const ep_wide_thin &t, back_state<T> &own,
+static __device__ __forceinline__ void rows_back(const ep_cuda_thin_linear &t, back_state<T> &own,
                                                  const row_grads *rows, int64_t base, int64_t last,
                                                  int64_t column, int u, int q) {
   uint32_t x[4][BACK_WORDS] = {}, before[4][BACK_WORDS] = {};
@@ -371,13 +373,13 @@ static __device__ __forceinline__ void rows_back(const ep_wide_thin &t, back_sta
       words_store<T, BACK_WORDS, aligned>((T *)t.grad_x + row * t.pitch, column, t.pitch, x[r]);
   }
   if constexpr (sizeof(T) == sizeof(float)) {
-    if (t.turned) turned_store(t, base + 2 * q, last, column, x);
+    if (t.transposed) transposed_store(t, base + 2 * q, last, column, x);
   }
 }
 
 /* What a warp has summed over its slice. */
 template <typename T>
-static __device__ __forceinline__ void back_finish(const ep_wide_thin &t, back_state<T> &own,
+static __device__ __forceinline__ void back_finish(const ep_cuda_thin_linear &t, back_state<T> &own,
                                                    int64_t strip, int u, int q) {
 #pragma unroll
   for (int e = 0; e < own.columns; e++) {
@@ -409,7 +411,7 @@ static __device__ __forceinline__ void back_finish(const ep_wide_thin &t, back_s
 
 /* blockIdx.x: columns, 256 bytes a warp; blockIdx.y: a slice of the rows, in sixteens. */
 template <typename T, bool relu, bool aligned>
-static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_wide_thin t) {
+static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_cuda_thin_linear t) {
   __shared__ row_grads held[BACK_ROWS];
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
   const int u = lane / 4, q = lane % 4;
@@ -445,16 +447,16 @@ static __global__ void __launch_bounds__(BACK_THREADS, 2) thin_back(ep_wide_thin
 }
 
 template <typename T, bool aligned>
-static void back_launch(cudaStream_t stream, const ep_wide_thin *t) {
+static void back_launch(cudaStream_t stream, const ep_cuda_thin_linear *t) {
   const int64_t width = BACK_WARPS * 8 * back_state<T>::columns;
-  dim3 grid((unsigned int)((t->pitch + width - 1) / width), EP_WIDE_SLICES);
+  dim3 grid((unsigned int)((t->pitch + width - 1) / width), EP_CUDA_LINEAR_SLICES);
   if (!t->derived || t->activation.type == EP_LAYER_RELU)
     thin_back<T, true, aligned><<<grid, BACK_THREADS, 0, stream>>>(*t);
   else
     thin_back<T, false, aligned><<<grid, BACK_THREADS, 0, stream>>>(*t);
 }
 
-cudaError_t ep_wide_thin_back(cudaStream_t stream, const ep_wide_thin *thin) {
+cudaError_t ep_cuda_thin_linear_backward(cudaStream_t stream, const ep_cuda_thin_linear *thin) {
   if (thin->half)
     back_launch<half_number, true>(stream, thin);
   else if (is_aligned(thin))

@@ -10,15 +10,16 @@
 extern "C" {
 #endif
 
-enum { EP_WIDE_SLICES = 32, EP_WIDE_THIN_OUTPUTS = 16 };
+enum { EP_CUDA_LINEAR_SLICES = 32, EP_CUDA_THIN_LINEAR_OUTPUTS = 16 };
 
-/* A last layer of at most EP_WIDE_THIN_OUTPUTS outputs. weight: float32 [out, in]; x: numbers
- * [rows, pitch], the layer's input, x = f(before), as above (no f when `derived` is false); x_bias:
- * [in], when the input is relu(x + x_bias) instead; else NULL.
- * Backward. grad: float32 [rows, out]. gradient: [EP_WIDE_SLICES, out, pitch], written: grad^T x,
- * or NULL; bias_sums: [EP_WIDE_SLICES, out], of grad's columns, or NULL. grad_x: numbers [rows,
- * pitch], written: grad W f'; or NULL; x_sums: [EP_WIDE_SLICES, in], written: grad_x's columns; or
- * NULL; turned: float32 [in, rows], written: grad_x transposed; or NULL, as always in bfloat16. */
+/* A last layer of at most EP_CUDA_THIN_LINEAR_OUTPUTS outputs. weight: float32 [out, in]; x:
+ * numbers [rows, pitch], the layer's input, x = f(before), as above (no f when `derived` is false);
+ * x_bias: [in], when the input is relu(x + x_bias) instead; else NULL. Backward. grad: float32
+ * [rows, out]. gradient: [EP_CUDA_LINEAR_SLICES, out, pitch], written: grad^T x, or NULL;
+ * bias_sums: [EP_CUDA_LINEAR_SLICES, out], of grad's columns, or NULL. grad_x: numbers [rows,
+ * pitch], written: grad W f'; or NULL; x_sums: [EP_CUDA_LINEAR_SLICES, in], written: grad_x's
+ * columns; or NULL; transposed: float32 [in, rows], written: grad_x transposed; or NULL, as always
+ * in bfloat16. */
 typedef struct {
   bool half, derived;
   int64_t rows, in, out, pitch;
@@ -29,12 +30,12 @@ typedef struct {
   const float *grad;
   float *gradient, *bias_sums, *x_sums;
   void *grad_x;
-  float *turned;
-} ep_wide_thin;
+  float *transposed;
+} ep_cuda_thin_linear;
 /* bias: [out] or NULL; output: float32 [rows, out], written. */
-cudaError_t ep_wide_thin_forward(cudaStream_t stream, const ep_wide_thin *thin, const float *bias,
-                                 float *output);
-cudaError_t ep_wide_thin_back(cudaStream_t stream, const ep_wide_thin *thin);
+cudaError_t ep_cuda_thin_linear_forward(cudaStream_t stream, const ep_cuda_thin_linear *thin,
+                                        const float *bias, float *output);
+cudaError_t ep_cuda_thin_linear_backward(cudaStream_t stream, const ep_cuda_thin_linear *thin);
 
 #ifdef __cplusplus
 }

@@ -9,10 +9,11 @@
 bool ep_cuda_compiler_exists(void);
 
 /* Compiles the source `file` (one of sources.h's), which includes the header
- * "kernels/cuda/device/program.h" of text `program` (text.h), for the backend's device, and loads
- * the kernel `name` of it. What is loaded already, or is kept on disk (cache.h), is taken again;
- * two threads that ask for the same wait for one of them, and others do not. The program is freed
- * here; NULL says that memory was short for it. *out is the caller's to release. Thread-safe. */
+ * "kernels/cuda/device/program.h" of source `program` (codegen.h), for the backend's device, and
+ * loads the kernel `name` of it. What is loaded already, or is kept on disk (cache.h), is taken
+ * again; two threads that ask for the same wait for one of them, and others do not. The program is
+ * freed here; NULL says that memory was short for it. *out is the caller's to release. Thread-safe.
+ */
 typedef struct ep_cuda_compiled ep_cuda_compiled;
 ep_status ep_cuda_compile(const ep_backend *backend, const char *file, const char *name,
                           char *program, ep_cuda_compiled **out, ep_error *error);

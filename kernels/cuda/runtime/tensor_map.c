@@ -26,16 +26,18 @@ static cudaError_t encode_find(map_encode *out) {
 }
 
 /* lines: 0 for tiles of one. */
-static cudaError_t map_make(const ep_cuda_mapped *of, int rows, int lines, ep_cuda_map *out) {
+static cudaError_t map_make(const ep_cuda_tensor_map_source *of, int rows, int lines,
+                            ep_cuda_tensor_map *out) {
   _Static_assert(sizeof(CUtensorMap) == sizeof *out, "a map is kept as its bytes");
   CUtensorMap map; /* it wants a place of its own */
   map_encode encode;
   cudaError_t code = encode_find(&encode);
   if (code != cudaSuccess) return code;
-  const cuuint32_t bytes = of->half ? 2 : sizeof(float), line = EP_CUDA_MAP_LINE_BYTES / bytes;
+  const cuuint32_t bytes = of->half ? 2 : sizeof(float),
+                   line = EP_CUDA_TENSOR_MAP_LINE_BYTES / bytes;
   const cuuint64_t columns = (cuuint64_t)of->columns;
   const cuuint64_t sides[3] = {lines > 0 ? line : columns, (cuuint64_t)of->rows, columns / line};
-  const cuuint64_t pitch[2] = {(cuuint64_t)of->stride * bytes, EP_CUDA_MAP_LINE_BYTES};
+  const cuuint64_t pitch[2] = {(cuuint64_t)of->stride * bytes, EP_CUDA_TENSOR_MAP_LINE_BYTES};
   const cuuint32_t tile[3] = {line, (cuuint32_t)rows, (cuuint32_t)lines}, next[3] = {1, 1, 1};
   CUresult made =
       encode(&map, of->half ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
@@ -46,11 +48,12 @@ static cudaError_t map_make(const ep_cuda_mapped *of, int rows, int lines, ep_cu
   return made == CUDA_SUCCESS ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-cudaError_t ep_cuda_map_make(const ep_cuda_mapped *of, int tile_rows, ep_cuda_map *out) {
+cudaError_t ep_cuda_tensor_map_make(const ep_cuda_tensor_map_source *of, int tile_rows,
+                                    ep_cuda_tensor_map *out) {
   return map_make(of, tile_rows, 0, out);
 }
 
-cudaError_t ep_cuda_map_make_lines(const ep_cuda_mapped *of, int tile_rows, int tile_lines,
-                                   ep_cuda_map *out) {
+cudaError_t ep_cuda_tensor_map_make_lines(const ep_cuda_tensor_map_source *of, int tile_rows,
+                                          int tile_lines, ep_cuda_tensor_map *out) {
   return map_make(of, tile_rows, tile_lines, out);
 }

@@ -18,18 +18,19 @@ typedef struct {
   const void *numbers; /* lent: device memory */
   bool half;
   int64_t rows, columns, stride;
-} ep_cuda_mapped;
+} ep_cuda_tensor_map_source;
 
-/* Tiles are EP_CUDA_MAP_LINE_BYTES of a row by `tile_rows` rows, at most 256. In shared memory,
- * from a multiple of 1,024 bytes on, they are lines of as many bytes, whose pieces of 16 bytes have
- * changed places: piece p of line l is at p ^ l % 8. What lies outside of the matrix is read as
- * zero, and is not written. cudaErrorNotSupported where the driver knows of no maps. */
-cudaError_t ep_cuda_map_make(const ep_cuda_mapped *of, int tile_rows, ep_cuda_map *out);
+/* Tiles are EP_CUDA_TENSOR_MAP_LINE_BYTES of a row by `tile_rows` rows, at most 256. In shared
+ * memory, from a multiple of 1,024 bytes on, they are lines of as many bytes, whose pieces of 16
+ * bytes have changed places: piece p of line l is at p ^ l % 8. What lies outside of the matrix is
+ * read as zero, and is not written. cudaErrorNotSupported where the driver has no tensor maps. */
+cudaError_t ep_cuda_tensor_map_make(const ep_cuda_tensor_map_source *of, int tile_rows,
+                                    ep_cuda_tensor_map *out);
 
 /* Tiles of several such lines of a row, `tile_lines`, at most 256: [tile_lines, tile_rows, a line]
  * in shared memory. A row is a number of lines. */
-cudaError_t ep_cuda_map_make_lines(const ep_cuda_mapped *of, int tile_rows, int tile_lines,
-                                   ep_cuda_map *out);
+cudaError_t ep_cuda_tensor_map_make_lines(const ep_cuda_tensor_map_source *of, int tile_rows,
+                                          int tile_lines, ep_cuda_tensor_map *out);
 
 #ifdef __cplusplus
 }

@@ -282,7 +282,7 @@ static __device__ __forceinline__ void backward_front(const row_set &rows,
  * the activation, in shared memory. */
 template <int L, int DOWN>
 static __device__ __forceinline__ void rows_run(const row_set &rows, const float (&slope)[DOWN][4],
-                                                row_figures &out) {
+                                                row_metrics &out) {
   if constexpr (L == LAST) {
     float z[tiles_down(L)][4];
     forward_multiply<L, 0>(rows, z);

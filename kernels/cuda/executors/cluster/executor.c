@@ -22,7 +22,7 @@ static ep_status kernel_prepare(cluster *self, ep_error *error) {
                                   .shared_bytes = plan->shared_floats * (int64_t)sizeof(float),
                                   .cluster = blocks > 1 ? blocks : 0};
   return ep_cuda_launch_compile(backend, "kernels/cuda/executors/cluster/kernel.cuh", "cluster",
-                                ep_cluster_text(program, plan), &self->launch, error);
+                                ep_cluster_codegen(program, plan), &self->launch, error);
 }
 
 static void cluster_destroy(void *state) {
@@ -52,9 +52,9 @@ static ep_status cluster_create(ep_cuda_network *network, void **out, ep_error *
   return EP_OK;
 }
 
-static ep_status cluster_run(void *state, const ep_cuda_span *span, ep_error *error) {
+static ep_status cluster_run(void *state, const ep_cuda_segment *segment, ep_error *error) {
   cluster *self = state;
-  ep_cluster_span given = {EP_CUDA_SPAN_OF(self->network, span), .scratch = self->scratch};
+  ep_cluster_args given = {EP_CUDA_ARGS_OF(self->network, segment), .scratch = self->scratch};
   for (int l = 0; l < self->plan.layers_count; l++) {
     given.weight_decay[l] = self->plan.layers[l].weight_decay;
     given.bias_decay[l] = self->plan.layers[l].bias_decay;

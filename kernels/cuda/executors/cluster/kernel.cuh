@@ -8,7 +8,7 @@
 
 #include "kernels/cuda/device/loader_warps.cuh"
 
-/* This step's rows, as the clerks have laid them out, become the first layer's input. */
+/* This step's rows, as the loader warps have laid them out, become the first layer's input. */
 static __device__ __forceinline__ void rows_take(const row_set &rows) {
   int lane = threadIdx.x % WARP, row = rows.first + lane % 8;
   const float *from = memory + FETCHED + (rows.parity * ROWS + row) * IN;
@@ -19,7 +19,7 @@ static __device__ __forceinline__ void rows_take(const row_set &rows) {
 }
 
 /* The loss of a warp's rows, weighed, and their errors go to the first block. */
-static __device__ __forceinline__ void figures_give(const row_set &rows, const row_figures &of) {
+static __device__ __forceinline__ void metrics_give(const row_set &rows, const row_metrics &of) {
   float loss = warp_sum(of.loss) * rows.scale, errors = warp_sum(of.errors);
   if (threadIdx.x % WARP != 0 || rows.slice != 0) return;
   float *to =
@@ -30,24 +30,24 @@ static __device__ __forceinline__ void figures_give(const row_set &rows, const r
     cluster_store(cluster_address(shared_address(to), 0), loss, errors);
 }
 
-/* The first clerks of the first block: a step's, when all have given theirs. -1: none. */
-static __device__ __forceinline__ void figures_write(const span &s, long long step) {
-  if (step < 0 || block_rank() != 0 || clerk() >= WARP) return;
+/* The first loader warp of the first block: a step's, when all have given theirs. -1: none. */
+static __device__ __forceinline__ void metrics_write(const args &s, long long step) {
+  if (step < 0 || block_rank() != 0 || loader() >= WARP) return;
   const float *from = memory + LOSSES + (step & 1) * ROW_BLOCKS * ROW_WARPS * 2;
   float loss = 0, errors = 0;
-  for (int i = clerk(); i < ROW_BLOCKS * ROW_WARPS; i += WARP) {
+  for (int i = loader(); i < ROW_BLOCKS * ROW_WARPS; i += WARP) {
     loss += from[2 * i];
     errors += from[2 * i + 1];
   }
   loss = warp_sum(loss);
   errors = warp_sum(errors);
-  if (clerk() != 0) return;
+  if (loader() != 0) return;
   s.loss[step] = loss;
   s.errors[step] = (int)errors;
 }
 
 /* Shared memory at the start of a launch. */
-static __device__ __forceinline__ void memory_make(const span &s, int slice) {
+static __device__ __forceinline__ void memory_make(const args &s, int slice) {
   for (int i = threadIdx.x; i < SHARED_FLOATS; i += THREADS) memory[i] = 0;
   __syncthreads();
   weights_load(s, slice);
@@ -60,7 +60,7 @@ static __device__ __forceinline__ void memory_make(const span &s, int slice) {
   blocks_wait();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_constant__ span s) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_constant__ args s) {
   __shared__ ep_permutation permutation;
   constexpr bool PARTS = SLICES > 1 && ROW_BLOCKS == 1; /* of the barrier of all blocks */
   int rank = (int)block_rank(), warp = threadIdx.x / WARP;
@@ -72,10 +72,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
   memory_make(s, (int)rows.slice);
 
   owned_tiles own;
-  group_spot spots[GROUPS_EACH];
+  group_offsets offsets[GROUPS_EACH];
   owned_load(s, rows, own);
 #pragma unroll
-  for (int i = 0; i < GROUPS_EACH; i++) spots[i] = spot_make(s, i, (int)rows.slice);
+  for (int i = 0; i < GROUPS_EACH; i++) offsets[i] = group_offsets_make(s, i, (int)rows.slice);
   batch now = {s.first_step / STEPS_PER_EPOCH, (int)(s.first_step % STEPS_PER_EPOCH)};
   if (warp >= ROW_WARPS) batch_fetch(s, rows, now, 0, true, permutation);
   if constexpr (PARTS) blocks_arrive();
@@ -90,22 +90,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) cluster(const __grid_co
     now.next();
     if (warp < ROW_WARPS) {
       const float none[1][4] = {};
-      row_figures figures = {};
+      row_metrics metrics = {};
       rows_take(rows);
-      rows_run<0>(rows, none, figures);
-      figures_give(rows, figures);
+      rows_run<0>(rows, none, metrics);
+      metrics_give(rows, metrics);
     } else {
-      figures_write(s, step - 1);
+      metrics_write(s, step - 1);
       if (step + 1 < s.steps) batch_fetch(s, rows, now, step + 1, now.number == 0, permutation);
       if constexpr (PARTS) blocks_wait();
     }
     __syncthreads();
-    weights_update(s, rows, optimizer, update_of(optimizer, rows), spots, own);
+    weights_update(s, rows, optimizer, update_of(optimizer, rows), offsets, own);
     if constexpr (PARTS) blocks_arrive();
     __syncthreads();
   }
   if constexpr (PARTS) blocks_wait();
-  if (warp >= ROW_WARPS) figures_write(s, s.steps - 1);
+  if (warp >= ROW_WARPS) metrics_write(s, s.steps - 1);
   owned_store(s, rows, own);
 }
 

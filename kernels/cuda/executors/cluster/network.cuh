@@ -6,7 +6,7 @@
 #include "kernels/cuda/device/constants.cuh"
 #include "kernels/cuda/executors/cluster/args.h"
 
-typedef ep_cluster_span span;
+typedef ep_cluster_args args;
 
 constexpr int THREADS = WARPS * WARP, BLOCKS = ROW_BLOCKS * SLICES, LAST = LAYERS - 1;
 constexpr int ROWS = ROW_WARPS * 8;                                   /* of a block: eight a warp */
@@ -66,7 +66,7 @@ template <int L> static __device__ __forceinline__ ep_op activation_of() {
 
 /* Where a warp's rows lie, and who it meets on their way. */
 struct row_set {
-  const span &s;
+  const args &s;
   int warp, first; /* the first row, in what all layers' features lie in */
   int valid;       /* rows of the batch among the eight */
   unsigned slice, row_block, parity;

@@ -46,7 +46,7 @@ typedef struct {
 bool ep_cluster_plan_make(const ep_program *program, ep_cluster_plan *out);
 
 /* As codegen.h says: the caller's to free; NULL when memory is short. */
-char *ep_cluster_text(const ep_program *program, const ep_cluster_plan *plan);
+char *ep_cluster_codegen(const ep_program *program, const ep_cluster_plan *plan);
 
 /* The same for the plan that a GPU has; NULL as well when the program is none for it. */
 char *ep_cuda_cluster_source(const ep_program *program, const ep_gpu_traits *gpu);

@@ -37,7 +37,7 @@ struct tile {
   float decay;
 };
 
-static __device__ __noinline__ tile tile_make(const span &s, int number, int slice) {
+static __device__ __noinline__ tile tile_make(const args &s, int number, int slice) {
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4, group = number / GROUP;
   bool of_bias = number % GROUP == BIASES;
   tile made = {};
@@ -75,7 +75,7 @@ static __device__ __forceinline__ int parameter_at(const tile &of, int q) {
 }
 
 /* Shared memory's weights, at the start of a launch. */
-static __device__ __forceinline__ void weights_load(const span &s, int slice) {
+static __device__ __forceinline__ void weights_load(const args &s, int slice) {
 #pragma unroll 1
   for (int number = threadIdx.x / WARP; number < GROUPS * GROUP; number += WARPS) {
     const tile of = tile_make(s, number, slice);
@@ -92,7 +92,7 @@ static __device__ __forceinline__ void weights_load(const span &s, int slice) {
 /* --- gradients ------------------------------------------------------------------------------- */
 
 /* What a warp keeps of a group that it sums up, or that another slice sums up for it. */
-struct group_spot {
+struct group_offsets {
   int count; /* tiles but for the biases' */
   bool has_biases;
   unsigned factors; /* tile::grad, and x above it */
@@ -112,46 +112,47 @@ static __device__ __forceinline__ int group_summed(int i, int slice) {
   return group >= GROUPS && share < SHARED_GROUPS ? share : group;
 }
 
-static __device__ __forceinline__ group_spot spot_make(const span &s, int i, int slice) {
+static __device__ __forceinline__ group_offsets group_offsets_make(const args &s, int i,
+                                                                   int slice) {
   int group = i < SHARED_TURNS ? group_owned(i) : group_summed(i, slice);
   bool owns = group == group_owned(i);
   int lane = threadIdx.x % WARP;
-  group_spot spot = {};
+  group_offsets at = {};
   if (group >= GROUPS) { /* sums that nobody wants, from where no two loads meet in a bank */
-    spot.factors = (unsigned)(lane % 16 * STRIDE + lane / 16 * 4);
-    spot.factors |= (unsigned)(lane % 8 * STRIDE + lane / 8 * 4) << 16;
-    return spot;
+    at.factors = (unsigned)(lane % 16 * STRIDE + lane / 16 * 4);
+    at.factors |= (unsigned)(lane % 8 * STRIDE + lane / 8 * 4) << 16;
+    return at;
   }
 #pragma unroll 1
   for (int j = 0; j < GROUP; j++) {
     const tile of = tile_make(s, group * GROUP + j, slice);
     if (!of.exists) continue;
-    if (owns) spot.trained |= of.trained << 4 * j;
+    if (owns) at.trained |= of.trained << 4 * j;
     if (j == BIASES) {
-      spot.has_biases = true;
-      spot.biases = (unsigned)of.to;
+      at.has_biases = true;
+      at.biases = (unsigned)of.to;
     } else {
-      spot.count++;
+      at.count++;
       if (j > 0) continue;
-      spot.factors = (unsigned)of.grad | (unsigned)of.x << 16;
-      spot.numbers = (unsigned)of.to | (unsigned)of.down << 16;
+      at.factors = (unsigned)of.grad | (unsigned)of.x << 16;
+      at.numbers = (unsigned)of.to | (unsigned)of.down << 16;
     }
   }
-  return spot;
+  return at;
 }
 
 /* c += the group's sums over eight rows, or sixteen, from row k on; tiles that are not there get
  * sums that nobody wants: a branch would keep one's loads from another's products. */
 template <bool PAIR>
-static __device__ __forceinline__ void gradients_add(const group_spot &spot, int k,
+static __device__ __forceinline__ void gradients_add(const group_offsets &at, int k,
                                                      float (&c)[GROUP][4]) {
-  const float *grad = memory + (spot.factors & 0xffff) + k, *x = memory + (spot.factors >> 16) + k;
+  const float *grad = memory + (at.factors & 0xffff) + k, *x = memory + (at.factors >> 16) + k;
   hi_lo a[2][4], b[GROUP][4];
   hi_lo_load<PRECISE>(a[0], grad);
   if (PAIR) hi_lo_load<PRECISE>(a[1], grad + 8);
 #pragma unroll
   for (int i = 0; i < GROUP_TILES; i++)
-    hi_lo_load<PRECISE>(b[i], x + (i < spot.count ? i * 8 * STRIDE : 0));
+    hi_lo_load<PRECISE>(b[i], x + (i < at.count ? i * 8 * STRIDE : 0));
 #pragma unroll
   for (int q = 0; q < 4; q++) b[BIASES][q] = hi_lo_of<PRECISE>(1.0f);
 #pragma unroll
@@ -162,16 +163,17 @@ static __device__ __forceinline__ void gradients_add(const group_spot &spot, int
 }
 
 /* c: the group's sums over the block's rows. */
-static __device__ __forceinline__ void gradients_sum(const group_spot &spot, float (&c)[GROUP][4]) {
+static __device__ __forceinline__ void gradients_sum(const group_offsets &at,
+                                                     float (&c)[GROUP][4]) {
 #pragma unroll
   for (int i = 0; i < GROUP; i++)
 #pragma unroll
     for (int q = 0; q < 4; q++) c[i][q] = 0;
   int end = ROWS / 16 * 16;
-  if constexpr (SHARED_TURNS > 0) end = spot.count > 0 ? end : 0; /* nobody's sums */
+  if constexpr (SHARED_TURNS > 0) end = at.count > 0 ? end : 0; /* nobody's sums */
 #pragma unroll 2
-  for (int k = 0; k < end; k += 16) gradients_add<true>(spot, k, c);
-  if (ROWS % 16 != 0) gradients_add<false>(spot, ROWS - 8, c);
+  for (int k = 0; k < end; k += 16) gradients_add<true>(at, k, c);
+  if (ROWS % 16 != 0) gradients_add<false>(at, ROWS - 8, c);
 }
 
 /* --- the update ------------------------------------------------------------------------------ */
@@ -190,7 +192,7 @@ static __device__ __forceinline__ int tile_owned(int i, int row_block) {
 }
 
 /* A lane's numbers of a tile in [PARAMETERS], as far as they are trained. */
-static __device__ __noinline__ float4 tile_read(const span &s, int number, int slice,
+static __device__ __noinline__ float4 tile_read(const args &s, int number, int slice,
                                                 const float *from) {
   const tile of = tile_make(s, number, slice);
   float value[4];
@@ -198,7 +200,7 @@ static __device__ __noinline__ float4 tile_read(const span &s, int number, int s
   for (int q = 0; q < 4; q++) value[q] = of.trained >> q & 1 ? from[parameter_at(of, q)] : 0;
   return make_float4(value[0], value[1], value[2], value[3]);
 }
-static __device__ __noinline__ void tile_write(const span &s, int number, int slice, float *to,
+static __device__ __noinline__ void tile_write(const args &s, int number, int slice, float *to,
                                                float4 value) {
   const tile of = tile_make(s, number, slice);
   const float all[4] = {value.x, value.y, value.z, value.w};
@@ -207,7 +209,7 @@ static __device__ __noinline__ void tile_write(const span &s, int number, int sl
     if (of.trained >> q & 1) to[parameter_at(of, q)] = all[q];
 }
 
-static __device__ __forceinline__ void owned_load(const span &s, const row_set &rows,
+static __device__ __forceinline__ void owned_load(const args &s, const row_set &rows,
                                                   owned_tiles &own) {
 #pragma unroll
   for (int i = 0; i < TILES_OWNED; i++) {
@@ -225,7 +227,7 @@ static __device__ __forceinline__ void owned_load(const span &s, const row_set &
 }
 
 /* What was trained goes back to memory, from one of those that have it. */
-static __device__ __forceinline__ void owned_store(const span &s, const row_set &rows,
+static __device__ __forceinline__ void owned_store(const args &s, const row_set &rows,
                                                    const owned_tiles &own) {
   if (!SHARES_UPDATE && rows.row_block > 0) return;
 #pragma unroll
@@ -261,48 +263,48 @@ static __device__ __forceinline__ void tile_update(const ep_optimizer &optimizer
 }
 
 /* Tile i of a group goes to shared memory. */
-static __device__ __forceinline__ void tile_store(const group_spot &spot, int i,
+static __device__ __forceinline__ void tile_store(const group_offsets &at, int i,
                                                   const float (&value)[4]) {
-  unsigned trained = spot.trained >> 4 * i;
-  float *to = memory + (i == BIASES ? spot.biases : (spot.numbers & 0xffff) + i * 8);
-  unsigned down = i == BIASES ? 8 : spot.numbers >> 16;
+  unsigned trained = at.trained >> 4 * i;
+  float *to = memory + (i == BIASES ? at.biases : (at.numbers & 0xffff) + i * 8);
+  unsigned down = i == BIASES ? 8 : at.numbers >> 16;
 #pragma unroll
   for (int q = 0; q < 4; q++)
     if (trained >> q & 1)
       to[q / 2 * down + q % 2 * 4] = i == BIASES ? value[q] : operand_of<PRECISE>(value[q]);
 }
 
-static __device__ __forceinline__ bool tile_exists(const group_spot &spot, int i) {
-  return i == BIASES ? spot.has_biases : i < spot.count;
+static __device__ __forceinline__ bool tile_exists(const group_offsets &at, int i) {
+  return i == BIASES ? at.has_biases : i < at.count;
 }
 
 /* Scratch: sums [2, ROW_BLOCKS, SLICES, GROUPS, GROUP, 32, 4], then weights, for one. */
-static __device__ __forceinline__ float4 *scratch_at(const span &s, int part, int slice,
+static __device__ __forceinline__ float4 *scratch_at(const args &s, int part, int slice,
                                                      int number) {
   return (float4 *)s.scratch +
          ((long long)(part * SLICES + slice) * GROUPS * GROUP + number) * WARP + threadIdx.x % WARP;
 }
 
 /* Of a group: a part of the scratch, as far as there are tiles. */
-static __device__ __forceinline__ void group_fetch(const span &s, const group_spot &spot, int part,
+static __device__ __forceinline__ void group_fetch(const args &s, const group_offsets &at, int part,
                                                    int slice, int group, float4 (&to)[GROUP]) {
 #pragma unroll
   for (int i = 0; i < GROUP; i++)
-    if (tile_exists(spot, i)) to[i] = __ldcg(scratch_at(s, part, slice, group * GROUP + i));
+    if (tile_exists(at, i)) to[i] = __ldcg(scratch_at(s, part, slice, group * GROUP + i));
 }
 
 /* What a warp's i-th group still lacks: the other block's sums, and of the shared ones this
  * block's. */
-static __device__ __forceinline__ void sums_fetch(const span &s, const row_set &rows,
-                                                  const group_spot &spot, int i,
+static __device__ __forceinline__ void sums_fetch(const args &s, const row_set &rows,
+                                                  const group_offsets &at, int i,
                                                   float (&sum)[GROUP][4], float4 (&other)[GROUP]) {
   int base = (int)rows.parity * ROW_BLOCKS, mine = (int)rows.row_block;
   int slice = i < SHARED_TURNS ? 0 : (int)rows.slice, group = group_owned(i);
   if (SHARED_TURNS > 0) group = min(group, GROUPS - 1); /* one of the share: nothing is trained */
-  group_fetch(s, spot, base + 1 - mine, slice, group, other);
+  group_fetch(s, at, base + 1 - mine, slice, group, other);
   if (i >= SHARED_TURNS) return;
   float4 own[GROUP];
-  group_fetch(s, spot, base + mine, slice, group, own);
+  group_fetch(s, at, base + mine, slice, group, own);
 #pragma unroll
   for (int j = 0; j < GROUP; j++)
     sum[j][0] = own[j].x, sum[j][1] = own[j].y, sum[j][2] = own[j].z, sum[j][3] = own[j].w;
@@ -310,15 +312,15 @@ static __device__ __forceinline__ void sums_fetch(const span &s, const row_set &
 
 /* The sums of all rows, two blocks' or this block's own, become weights. */
 static __device__ __forceinline__ void
-groups_update(const span &s, const row_set &rows, const ep_optimizer &optimizer,
-              const ep_optimizer_step &update, const group_spot (&spots)[GROUPS_EACH],
+groups_update(const args &s, const row_set &rows, const ep_optimizer &optimizer,
+              const ep_optimizer_step &update, const group_offsets (&offsets)[GROUPS_EACH],
               float (&sum)[GROUPS_EACH][GROUP][4], owned_tiles &own) {
   /* Groups on their way: as many as leave all numbers in registers. */
   constexpr int MOST = SHARED_TURNS > 0 ? 2 : 3, AHEAD = GROUPS_EACH < MOST ? GROUPS_EACH : MOST;
   float4 other[AHEAD][GROUP];
 #pragma unroll
   for (int i = 0; i < AHEAD; i++)
-    if (ROW_BLOCKS > 1) sums_fetch(s, rows, spots[i], i, sum[i], other[i]);
+    if (ROW_BLOCKS > 1) sums_fetch(s, rows, offsets[i], i, sum[i], other[i]);
 #pragma unroll
   for (int i = 0; i < GROUPS_EACH; i++) {
 #pragma unroll
@@ -328,19 +330,19 @@ groups_update(const span &s, const row_set &rows, const ep_optimizer &optimizer,
         sum[i][j][0] += more.x, sum[i][j][1] += more.y;
         sum[i][j][2] += more.z, sum[i][j][3] += more.w;
       }
-      tile_update(optimizer, update, sum[i][j], own, i * GROUP + j, spots[i].trained >> 4 * j);
-      tile_store(spots[i], j, own.parameter[i * GROUP + j]);
+      tile_update(optimizer, update, sum[i][j], own, i * GROUP + j, offsets[i].trained >> 4 * j);
+      tile_store(offsets[i], j, own.parameter[i * GROUP + j]);
     }
     if (ROW_BLOCKS > 1 && i + AHEAD < GROUPS_EACH)
-      sums_fetch(s, rows, spots[i + AHEAD], i + AHEAD, sum[i + AHEAD], other[i % AHEAD]);
+      sums_fetch(s, rows, offsets[i + AHEAD], i + AHEAD, sum[i + AHEAD], other[i % AHEAD]);
   }
 }
 
 /* Each block's share of the sums of all become weights, which all fetch. */
-static __device__ __forceinline__ void shares_update(const span &s, const row_set &rows,
+static __device__ __forceinline__ void shares_update(const args &s, const row_set &rows,
                                                      const ep_optimizer &optimizer,
                                                      const ep_optimizer_step &update,
-                                                     const group_spot (&spots)[GROUPS_EACH],
+                                                     const group_offsets (&offsets)[GROUPS_EACH],
                                                      owned_tiles &own) {
   const int weights = 2 * ROW_BLOCKS, base = (int)rows.parity * ROW_BLOCKS;
 #pragma unroll
@@ -365,31 +367,31 @@ static __device__ __forceinline__ void shares_update(const span &s, const row_se
 #pragma unroll
   for (int i = 0; i < GROUPS_EACH; i++) {
     float4 value[GROUP];
-    group_fetch(s, spots[i], weights, rows.slice, group_owned(i), value);
+    group_fetch(s, offsets[i], weights, rows.slice, group_owned(i), value);
 #pragma unroll
     for (int j = 0; j < GROUP; j++) {
       const float of[4] = {value[j].x, value[j].y, value[j].z, value[j].w};
-      if (tile_exists(spots[i], j)) tile_store(spots[i], j, of);
+      if (tile_exists(offsets[i], j)) tile_store(offsets[i], j, of);
     }
   }
 }
 
 /* From the gradients by all layers' outputs to the weights in shared memory. */
-static __device__ __forceinline__ void weights_update(const span &s, const row_set &rows,
+static __device__ __forceinline__ void weights_update(const args &s, const row_set &rows,
                                                       const ep_optimizer &optimizer,
                                                       const ep_optimizer_step &update,
-                                                      const group_spot (&spots)[GROUPS_EACH],
+                                                      const group_offsets (&offsets)[GROUPS_EACH],
                                                       owned_tiles &own) {
   float sum[GROUPS_EACH][GROUP][4];
 #pragma unroll
   for (int i = SHARED_TURNS; i < GROUPS_EACH; i++) {
     if (GROUPS < WARPS && group_owned(i) >= GROUPS) continue;
-    gradients_sum(spots[i], sum[i]);
+    gradients_sum(offsets[i], sum[i]);
     int group = group_summed(i, (int)rows.slice);
     if constexpr (ROW_BLOCKS > 1)
 #pragma unroll
       for (int j = 0; j < GROUP; j++)
-        if (tile_exists(spots[i], j))
+        if (tile_exists(offsets[i], j))
           __stcg(scratch_at(s, (int)(rows.parity * ROW_BLOCKS + rows.row_block),
                             group < SHARED_GROUPS ? 0 : rows.slice, group * GROUP + j),
                  make_float4(sum[i][j][0], sum[i][j][1], sum[i][j][2], sum[i][j][3]));
@@ -399,9 +401,9 @@ static __device__ __forceinline__ void weights_update(const span &s, const row_s
     blocks_wait();
   }
   if constexpr (SHARES_UPDATE)
-    shares_update(s, rows, optimizer, update, spots, own);
+    shares_update(s, rows, optimizer, update, offsets, own);
   else
-    groups_update(s, rows, optimizer, update, spots, sum, own);
+    groups_update(s, rows, optimizer, update, offsets, sum, own);
 }
 
 #endif

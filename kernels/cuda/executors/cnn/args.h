@@ -28,6 +28,6 @@ typedef struct {
   ep_augment augment;
   ep_optimizer optimizer;
   float loss_parameter, label_smoothing;
-} ep_cnn_span;
+} ep_cnn_args;
 
 #endif

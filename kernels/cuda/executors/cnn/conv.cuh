@@ -26,7 +26,7 @@ template <int S> struct conv {
 };
 
 /* Begins the copy of a convolution's weights and biases, by the block. */
-template <int S> static __device__ __forceinline__ void conv_stage(const span &s, float *to) {
+template <int S> static __device__ __forceinline__ void conv_stage(const args &s, float *to) {
   using C = conv<S>;
   constexpr int COUNT = C::OC * C::IC * C::K;
   to += C::A.staged;

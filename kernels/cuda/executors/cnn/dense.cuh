@@ -28,7 +28,7 @@ constexpr bool linear_staged() {
 }
 
 /* Begins the copy of a linear layer's weights and biases, by the block. */
-template <int S> static __device__ __forceinline__ void linear_stage(const span &s, float *to) {
+template <int S> static __device__ __forceinline__ void linear_stage(const args &s, float *to) {
   using L = linear<S>;
   constexpr int COUNT = L::J * L::K, BY = L::A.weight % 4 == 0 ? 4 : 1;
   const float *from = s.parameters + L::A.weight;
@@ -206,32 +206,32 @@ template <int S> static __device__ __forceinline__ void softmax_backward(const w
 /* --- losses: by one warp ---------------------------------------------------------------------- */
 
 /* The index of the first in the order of ep_argmax_precedes. */
-static __device__ __forceinline__ int warp_place(const float *x, int count) {
-  int lane = threadIdx.x % WARP, place = count;
+static __device__ __forceinline__ int warp_argmax(const float *x, int count) {
+  int lane = threadIdx.x % WARP, index = count;
   float most = 0;
 #pragma unroll 1
   for (int k = lane; k < count; k += WARP)
-    if (place == count || ep_argmax_precedes(x[k], k, most, place)) {
+    if (index == count || ep_argmax_precedes(x[k], k, most, index)) {
       most = x[k];
-      place = k;
+      index = k;
     }
 #pragma unroll
   for (int distance = WARP / 2; distance > 0; distance /= 2) {
     float other = __shfl_xor_sync(ALL_LANES, most, distance);
-    int its = __shfl_xor_sync(ALL_LANES, place, distance);
-    if (its != count && (place == count || ep_argmax_precedes(other, its, most, place))) {
+    int its = __shfl_xor_sync(ALL_LANES, index, distance);
+    if (its != count && (index == count || ep_argmax_precedes(other, its, most, index))) {
       most = other;
-      place = its;
+      index = its;
     }
   }
-  return place;
+  return index;
 }
 
 static __device__ __forceinline__ void class_loss(worker &w, const float *output) {
   constexpr int LAST = STAGES - 1;
   int lane = w.thread, label = w.label;
   float most = warp_largest(output, OUT), value = 0;
-  w.misses += warp_place(output, OUT) != label;
+  w.misses += warp_argmax(output, OUT) != label;
   if constexpr (ep_loss_normalizes(LOSS)) {
     float sum = warp_exponentials(output, OUT, most), log_sum = logf(sum);
     ep_row_scales scales =

@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/executors/cnn/args.h"
 #include "kernels/cuda/executors/cnn/memory.h"
+#include "kernels/cuda/executors/cnn/plan.h"
 #include "kernels/cuda/executors/launch.h"
 
 typedef struct {
@@ -41,7 +42,7 @@ static ep_status kernel_prepare(cnn *self, ep_error *error) {
   self->launch.cooperative = true;
   self->launch.barrier_bytes = sizeof *self->launch.barrier;
   return ep_cuda_launch_compile(backend, "kernels/cuda/executors/cnn/kernel.cuh", "cnn",
-                                ep_cnn_text(self->network->program, plan), &self->launch, error);
+                                ep_cnn_codegen(self->network->program, plan), &self->launch, error);
 }
 
 static ep_status cnn_prepare(cnn *self, ep_error *error) {
@@ -82,10 +83,10 @@ static ep_status cnn_create(ep_cuda_network *network, void **out, ep_error *erro
   return EP_OK;
 }
 
-static ep_status cnn_run(void *state, const ep_cuda_span *span, ep_error *error) {
+static ep_status cnn_run(void *state, const ep_cuda_segment *segment, ep_error *error) {
   const cnn *self = state;
   const ep_cuda_network *network = self->network;
-  const ep_cnn_span given = {EP_CUDA_SPAN_OF(network, span),
+  const ep_cnn_args given = {EP_CUDA_ARGS_OF(network, segment),
                              .x_scale = network->x_scale,
                              .x_shift = network->x_shift,
                              .decay = self->decay,

@@ -17,7 +17,7 @@
 /* The block begins to copy weights to where its groups read them: of convolutions, or, LINEAR, of
  * linear layers. */
 template <int S, bool LINEAR>
-static __device__ __forceinline__ void weights_stage(const span &s, float *to) {
+static __device__ __forceinline__ void weights_stage(const args &s, float *to) {
   if constexpr (S < STAGES) {
     if constexpr (!LINEAR && stage(S).type == EP_LAYER_CONV2D) conv_stage<S>(s, to);
     if constexpr (LINEAR && stage(S).type == EP_LAYER_LINEAR && stage(S).staged >= 0)
@@ -117,7 +117,7 @@ static __device__ __forceinline__ void step_end(worker &w) {
 }
 
 extern "C" __global__ void __launch_bounds__(GROUPS *THREADS, 1)
-    cnn(const __grid_constant__ span s) {
+    cnn(const __grid_constant__ args s) {
   extern __shared__ __align__(16) float memory[]; /* [STAGED_FLOATS + GROUPS * GROUP_FLOATS] */
   __shared__ ep_permutation orders[GROUPS];
   __shared__ row_place places[GROUPS];

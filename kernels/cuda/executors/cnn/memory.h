@@ -3,7 +3,7 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_CNN_MEMORY_H
 #define EP_KERNELS_CUDA_EXECUTORS_CNN_MEMORY_H
 
-#include "kernels/cuda/executors/cnn/plan.h"
+#include "kernels/cuda/executors/cnn/stages.h"
 
 enum {
   EP_CNN_VECTOR = 4,          /* floats of one access of shared memory */

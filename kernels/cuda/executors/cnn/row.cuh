@@ -10,7 +10,7 @@
 #include "kernels/formulas/augment.h"
 #include "kernels/formulas/dropout.h"
 
-typedef ep_cnn_span span;
+typedef ep_cnn_args args;
 
 constexpr int WARPS = THREADS / WARP, WORKERS = GROUPS * BLOCKS;
 constexpr int IN_PIXELS = stage(0).in.height * stage(0).in.width;
@@ -23,7 +23,7 @@ struct row_place {
 
 /* A group of threads and its row. */
 struct worker {
-  const span &s;
+  const args &s;
   float *m;              /* the group's shared memory: [GROUP_FLOATS] */
   const float *staged;   /* weights and biases, of the block */
   ep_permutation *order; /* shared, of the group */

@@ -28,14 +28,14 @@ struct parameter {
   float value, decay;
 };
 
-static __device__ __forceinline__ parameter parameter_read(const span &s, int at, bool there) {
+static __device__ __forceinline__ parameter parameter_read(const args &s, int at, bool there) {
   parameter p = {at, 0, -1};
   if (there) p.value = s.parameters[at], p.decay = s.decay[at];
   return p;
 }
 
 static __device__ __forceinline__ void
-parameter_write(const span &s, const ep_optimizer_step &update, const parameter &p, float grad) {
+parameter_write(const args &s, const ep_optimizer_step &update, const parameter &p, float grad) {
   if (p.decay < 0) return;
   ep_optimizer optimizer = optimizer_of(s.optimizer);
   optimizer.nesterov = NESTEROV;

@@ -31,6 +31,6 @@ typedef struct {
   float loss_parameter, label_smoothing;
   /* Of each layer: weight decay; negative: frozen. */
   float weight_decay[EP_CREWS_LAYERS_MAX], bias_decay[EP_CREWS_LAYERS_MAX];
-} ep_crews_span;
+} ep_crews_args;
 
 #endif

@@ -391,16 +391,16 @@ static __device__ __forceinline__ void scores_sum(const row_set &rows,
     }
 }
 
-static __device__ __forceinline__ void figures_give(const row_set &rows, const row_figures &of) {
+static __device__ __forceinline__ void metrics_give(const row_set &rows, const row_metrics &of) {
   if (rows.warp >= 2) return;
   float loss = warp_sum(of.loss) * rows.scale, errors = warp_sum(of.errors);
   if (threadIdx.x % WARP == 0 && rows.rank == 0)
-    *(float2 *)(rows.s.scratch + FIGURES + (rows.row_block * 2 + rows.warp) * 2) =
+    *(float2 *)(rows.s.scratch + METRICS + (rows.row_block * 2 + rows.warp) * 2) =
         make_float2(loss, errors);
 }
 
 /* The loss of the crew's rows, by every block of it, and the gradient by the scores. */
-static __device__ __forceinline__ void scores_run(const row_set &rows, row_figures &figures) {
+static __device__ __forceinline__ void scores_run(const row_set &rows, row_metrics &metrics) {
   mbarrier_wait_cluster(rows.barrier(PIECES + LAST), rows.parity);
   scores_give(rows);
   given_await(rows, SCORES, RANKS * ((OUT + 3) / 4) * ROWS * 16);
@@ -408,7 +408,7 @@ static __device__ __forceinline__ void scores_run(const row_set &rows, row_figur
     const lane_place lane = lane_place_make();
     float z[tiles_down(LAST)][4];
     scores_sum(rows, z);
-    loss_take(rows, z, figures);
+    loss_take(rows, z, metrics);
 #pragma unroll
     for (int i = 0; i < tiles_down(LAST); i++)
 #pragma unroll

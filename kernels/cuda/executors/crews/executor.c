@@ -22,8 +22,8 @@ static ep_status kernel_prepare(crews *self, ep_error *error) {
   self->launch.cooperative = true;
   self->launch.barrier_bytes = sizeof(unsigned);
   return ep_cuda_launch_compile(self->network->backend, "kernels/cuda/executors/crews/kernel.cuh",
-                                "crews", ep_crews_text(self->network->program, plan), &self->launch,
-                                error);
+                                "crews", ep_crews_codegen(self->network->program, plan),
+                                &self->launch, error);
 }
 
 static void crews_destroy(void *state) {
@@ -55,9 +55,9 @@ static ep_status crews_create(ep_cuda_network *network, void **out, ep_error *er
   return EP_OK;
 }
 
-static ep_status crews_run(void *state, const ep_cuda_span *span, ep_error *error) {
+static ep_status crews_run(void *state, const ep_cuda_segment *segment, ep_error *error) {
   crews *self = state;
-  ep_crews_span given = {EP_CUDA_SPAN_OF(self->network, span), .scratch = self->scratch,
+  ep_crews_args given = {EP_CUDA_ARGS_OF(self->network, segment), .scratch = self->scratch,
                          .barrier = self->launch.barrier};
   for (int l = 0; l < self->plan.layers_count; l++) {
     given.weight_decay[l] = self->plan.layers[l].weight_decay;

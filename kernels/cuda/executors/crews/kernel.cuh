@@ -10,12 +10,12 @@
 #include "kernels/cuda/device/grid_barrier.cuh"
 #include "kernels/cuda/device/loader_warps.cuh"
 
-/* The last warp of the first block: a step's figures, when all crews have given theirs. */
-static __device__ __forceinline__ void figures_write(const span &s, long long step) {
+/* The last warp of the first block: a step's metrics, when all crews have given theirs. */
+static __device__ __forceinline__ void metrics_write(const args &s, long long step) {
   float2 of = {0, 0};
-  if (clerk() < 2 * CREWS) of = __ldcg((const float2 *)(s.scratch + FIGURES) + clerk());
+  if (loader() < 2 * CREWS) of = __ldcg((const float2 *)(s.scratch + METRICS) + loader());
   float loss = warp_sum(of.x), errors = warp_sum(of.y);
-  if (clerk() != 0) return;
+  if (loader() != 0) return;
   s.loss[step] = loss;
   s.errors[step] = (int)errors;
 }
@@ -30,7 +30,7 @@ static __device__ __forceinline__ void memory_make() {
   cluster_sync();
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_constant__ span s) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_constant__ args s) {
   __shared__ ep_permutation permutation;
   int warp = threadIdx.x / WARP;
   unsigned meetings = 0;
@@ -56,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
 #pragma unroll 1
   for (long long step = 0; step < s.steps; step++) {
     slopes slope;
-    row_figures figures = {};
+    row_metrics metrics = {};
     int count = now.rows();
     rows.valid = min(count - (int)rows.row_block * ROWS_EACH, ROWS_EACH) - rows.first;
     rows.scale = 1.0f / (float)(count * (TAKES_CLASSES ? 1 : OUT));
@@ -71,10 +71,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
     __syncthreads();
     front_forward<0>(rows, slope);
     shared_forward<FRONT>(rows, slope);
-    scores_run(rows, figures);
+    scores_run(rows, metrics);
     shared_backward<LAST>(rows, slope);
     front_backward<FRONT - 1>(rows, slope);
-    figures_give(rows, figures);
+    metrics_give(rows, metrics);
     async_fence_all();
     grid_arrive(s.barrier);
     update = update_of(optimizer, rows);
@@ -89,7 +89,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) crews(const __grid_cons
       async_fence();
       stages_start<FRONT>(rows);
     }
-    if (blockIdx.x == 0 && warp >= ROW_WARPS) figures_write(s, step);
+    if (blockIdx.x == 0 && warp >= ROW_WARPS) metrics_write(s, step);
     weights_update(rows, own, {optimizer, update}, ahead);
     async_fence_all();
     grid_arrive(s.barrier);

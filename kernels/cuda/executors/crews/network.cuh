@@ -5,7 +5,7 @@
 #include "kernels/cuda/device/constants.cuh"
 #include "kernels/cuda/executors/crews/args.h"
 
-typedef ep_crews_span span;
+typedef ep_crews_args args;
 
 constexpr int RANKS = EP_CREWS_RANKS, WARPS = EP_CREWS_WARPS, ROWS = EP_CREWS_ROWS;
 constexpr int ROW_WARPS = WARPS - 1; /* the last one fetches rows */
@@ -51,7 +51,7 @@ template <int L> static __device__ __forceinline__ ep_op activation_of() {
 
 /* Rows that a warp has at hand, and where its block stands. */
 struct row_set {
-  const span &s;
+  const args &s;
   int warp, first; /* the first row, of the crew's */
   int valid;       /* rows of the batch behind it */
   unsigned rank, row_block /* the crew */, parity;

@@ -163,7 +163,7 @@ static void scratch_place(ep_crews_plan *plan) {
     layer->grad = at;
     at += layer->outputs * (l < plan->front || l == last ? 1 : RANKS) * plan->crews * ROWS;
   }
-  plan->figures = at;
+  plan->metrics = at;
   plan->tasks = up(at + 4 * plan->crews, 4);
   plan->scratch_floats =
       plan->tasks + (int64_t)plan->crews * RANKS * EP_CREWS_WARPS * 32 * EP_CREWS_TASK_FLOATS;

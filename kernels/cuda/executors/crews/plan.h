@@ -38,7 +38,7 @@ typedef struct {
   int front_weights, front_floats; /* the front's piece; in the scratch it is the first */
   int fetched, targets, order, updates, barriers, shared_floats;
   bool refetches; /* the front's weights make room for wide layers' features, and come again */
-  int figures;    /* in scratch: [crews, 2, 2] */
+  int metrics;    /* in scratch: [crews, 2, 2] */
   int tasks;      /* in scratch: EP_CREWS_TASK_FLOATS of each thread */
   int64_t scratch_floats;
   ep_crews_layer layers[EP_CREWS_LAYERS_MAX];
@@ -48,7 +48,7 @@ typedef struct {
 bool ep_crews_plan_make(const ep_program *program, ep_crews_plan *out);
 
 /* As codegen.h says: the caller's to free; NULL when memory is short. */
-char *ep_crews_text(const ep_program *program, const ep_crews_plan *plan);
+char *ep_crews_codegen(const ep_program *program, const ep_crews_plan *plan);
 
 /* The same for the plan that a GPU has; NULL as well when the program is none for it. */
 char *ep_cuda_crews_source(const ep_program *program, const ep_gpu_traits *gpu);

@@ -250,7 +250,7 @@ static __device__ __forceinline__ int number_at(const task &of, int i, int q) {
   return of.parameter + (i * 8 + lane % 4 * 2 + q % 2) * of.line + lane / 4 * 2 + q / 2;
 }
 
-static __device__ __forceinline__ void numbers_read(const span &s, const task &of, numbers &to) {
+static __device__ __forceinline__ void numbers_read(const args &s, const task &of, numbers &to) {
 #pragma unroll
   for (int i = 0; i < 2; i++)
 #pragma unroll
@@ -269,7 +269,7 @@ struct rates {
   const ep_optimizer_step &update;
 };
 
-static __device__ __forceinline__ void numbers_update(const span &s, const task &of,
+static __device__ __forceinline__ void numbers_update(const args &s, const task &of,
                                                       const rates &by, const float (&grad)[2][4],
                                                       numbers &own) {
 #pragma unroll
@@ -292,7 +292,7 @@ static __device__ __forceinline__ void numbers_update(const span &s, const task 
 }
 
 /* To the piece that the blocks of the rank fetch. */
-static __device__ __forceinline__ void numbers_store(const span &s, const task &of,
+static __device__ __forceinline__ void numbers_store(const args &s, const task &of,
                                                      const numbers &own) {
   const lane_place lane = lane_place_make();
   float *to = s.scratch + of.image;

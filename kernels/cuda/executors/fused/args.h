@@ -5,7 +5,7 @@
 
 #include "kernels/formulas/optimizers.h"
 
-enum { EP_NARROW_LAYERS_MAX = 16 };
+enum { EP_CUDA_FUSED_LAYERS_MAX = 16 };
 
 typedef struct {
   int64_t first_step, steps;
@@ -13,7 +13,7 @@ typedef struct {
   const float *y;    /* [train_rows, target_columns]; int32 [train_rows] of classes */
   float *parameters; /* [parameters] */
   float *state;      /* [slots, parameters] */
-  float *partials;   /* [blocks, QUADS, 4]: sums of gradients: see figures.cuh */
+  float *partials;   /* [blocks, QUADS, 4]: sums of gradients: see constants.cuh */
   char *image;       /* [IMAGE_BYTES]: weights and biases as they lie in shared memory; its gaps
                         are zero */
   double *losses;    /* [blocks] */
@@ -27,7 +27,7 @@ typedef struct {
   uint64_t seed;
   ep_optimizer optimizer;
   float loss_parameter, label_smoothing;
-  float decay[EP_NARROW_LAYERS_MAX][2]; /* of a layer's weights, biases; negative: frozen */
-} ep_narrow_span;
+  float decay[EP_CUDA_FUSED_LAYERS_MAX][2]; /* of a layer's weights, biases; negative: frozen */
+} ep_cuda_fused_args;
 
 #endif

@@ -2,7 +2,7 @@
 #include "kernels/cuda/runtime/codegen.h"
 #include "kernels/cuda/executors/fused/plan.h"
 
-/* In the order of narrow_layer. */
+/* In the order of fused_layer. */
 static void layer_write(FILE *out, int l, const ep_cuda_fused_layer *layer) {
   const ep_op none = {.type = EP_LAYER_LINEAR}, *op = layer->op;
   const ep_op *activation = layer->activation ? layer->activation : &none;
@@ -15,41 +15,42 @@ static void layer_write(FILE *out, int l, const ep_cuda_fused_layer *layer) {
           layer->slopes, layer->quads);
 }
 
-static void plan_write(ep_cuda_text *text, const ep_cuda_fused_plan *plan) {
-  ep_cuda_text_number(text, "LAYERS", plan->layers_count);
-  ep_cuda_text_number(text, "THREADS", plan->threads);
-  ep_cuda_text_number(text, "TILE_ROWS", plan->tile_rows);
-  ep_cuda_text_number(text, "BLOCKS", plan->blocks);
-  ep_cuda_text_number(text, "QUADS", plan->quads);
-  ep_cuda_text_number(text, "OWNED", plan->owned);
-  ep_cuda_text_number(text, "IMAGE_BYTES", plan->image_bytes);
-  ep_cuda_text_number(text, "LAST_AT", plan->last);
-  ep_cuda_text_number(text, "STAGE_AT", plan->stage);
-  ep_cuda_text_number(text, "TARGETS_AT", plan->targets);
-  ep_cuda_text_number(text, "ORDER_AT", plan->order);
-  ep_cuda_text_number(text, "SUMS_AT", plan->sums);
-  ep_cuda_text_number(text, "SUMS_BYTES", plan->sums_bytes);
-  ep_cuda_text_number(text, "OWNED_AT", plan->owned_at);
-  ep_cuda_text_number(text, "OWNED_BYTES", plan->owned_bytes);
-  ep_cuda_text_number(text, "SHARED_BYTES", plan->shared_bytes);
-  fprintf(text->out, "#include \"kernels/cuda/executors/fused/constants.cuh\"\n"
-                     "constexpr narrow_layer layer(int l) {\n");
-  for (int l = 0; l < plan->layers_count; l++) layer_write(text->out, l, &plan->layers[l]);
-  fprintf(text->out, "  return {};\n}\n");
+static void plan_write(ep_cuda_codegen *codegen, const ep_cuda_fused_plan *plan) {
+  ep_cuda_codegen_number(codegen, "LAYERS", plan->layers_count);
+  ep_cuda_codegen_number(codegen, "THREADS", plan->threads);
+  ep_cuda_codegen_number(codegen, "TILE_ROWS", plan->tile_rows);
+  ep_cuda_codegen_number(codegen, "BLOCKS", plan->blocks);
+  ep_cuda_codegen_number(codegen, "QUADS", plan->quads);
+  ep_cuda_codegen_number(codegen, "OWNED", plan->owned);
+  ep_cuda_codegen_number(codegen, "IMAGE_BYTES", plan->image_bytes);
+  ep_cuda_codegen_number(codegen, "LAST_AT", plan->last);
+  ep_cuda_codegen_number(codegen, "STAGE_AT", plan->stage);
+  ep_cuda_codegen_number(codegen, "TARGETS_AT", plan->targets);
+  ep_cuda_codegen_number(codegen, "ORDER_AT", plan->order);
+  ep_cuda_codegen_number(codegen, "SUMS_AT", plan->sums);
+  ep_cuda_codegen_number(codegen, "SUMS_BYTES", plan->sums_bytes);
+  ep_cuda_codegen_number(codegen, "OWNED_AT", plan->owned_at);
+  ep_cuda_codegen_number(codegen, "OWNED_BYTES", plan->owned_bytes);
+  ep_cuda_codegen_number(codegen, "SHARED_BYTES", plan->shared_bytes);
+  fprintf(codegen->out, "#include \"kernels/cuda/executors/fused/constants.cuh\"\n"
+                        "constexpr fused_layer layer(int l) {\n");
+  for (int l = 0; l < plan->layers_count; l++) layer_write(codegen->out, l, &plan->layers[l]);
+  fprintf(codegen->out, "  return {};\n}\n");
 }
 
-char *ep_cuda_fused_text(const ep_program *program, const ep_cuda_fused_plan *plan) {
-  ep_cuda_text text;
-  if (!ep_cuda_text_begin(&text, program)) return NULL;
-  ep_cuda_text_flag(&text, "NESTEROV", program->optimizer.nesterov);
-  ep_cuda_text_flag(&text, "CENTERED", program->optimizer.centered);
-  fprintf(text.out, "constexpr ep_precision PRECISION = (ep_precision)%d;\n",
+char *ep_cuda_fused_codegen(const ep_program *program, const ep_cuda_fused_plan *plan) {
+  ep_cuda_codegen codegen;
+  if (!ep_cuda_codegen_begin(&codegen, program)) return NULL;
+  ep_cuda_codegen_flag(&codegen, "NESTEROV", program->optimizer.nesterov);
+  ep_cuda_codegen_flag(&codegen, "CENTERED", program->optimizer.centered);
+  fprintf(codegen.out, "constexpr ep_precision PRECISION = (ep_precision)%d;\n",
           (int)program->precision);
-  plan_write(&text, plan);
-  return ep_cuda_text_end(&text);
+  plan_write(&codegen, plan);
+  return ep_cuda_codegen_end(&codegen);
 }
 
 char *ep_cuda_fused_source(const ep_program *program, const ep_gpu_traits *gpu) {
   ep_cuda_fused_plan plan;
-  return ep_cuda_fused_plan_make(program, gpu, &plan) ? ep_cuda_fused_text(program, &plan) : NULL;
+  return ep_cuda_fused_plan_make(program, gpu, &plan) ? ep_cuda_fused_codegen(program, &plan)
+                                                      : NULL;
 }

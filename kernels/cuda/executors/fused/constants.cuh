@@ -14,8 +14,8 @@
 
 #include "kernels/program.h"
 
-/* A linear layer and the activation behind it. Places are bytes of shared memory. */
-struct narrow_layer {
+/* A linear layer and the activation behind it. Offsets are bytes of shared memory. */
+struct fused_layer {
   int in, out, weight, bias; /* in the parameters; bias: -1 for none */
   ep_layer_type activation;  /* EP_LAYER_LINEAR for none */
   float negative_slope, alpha, beta, threshold;

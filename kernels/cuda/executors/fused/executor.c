@@ -37,8 +37,8 @@ static ep_status kernel_prepare(fused *self, ep_error *error) {
   self->launch.shared_bytes = plan->shared_bytes;
   self->launch.cooperative = true;
   self->launch.barrier_bytes = sizeof *self->launch.barrier;
-  return ep_cuda_launch_compile(backend, "kernels/cuda/executors/fused/kernel.cuh", "narrow",
-                                ep_cuda_fused_text(self->network->program, plan), &self->launch,
+  return ep_cuda_launch_compile(backend, "kernels/cuda/executors/fused/kernel.cuh", "fused",
+                                ep_cuda_fused_codegen(self->network->program, plan), &self->launch,
                                 error);
 }
 
@@ -67,15 +67,15 @@ static ep_status fused_create(ep_cuda_network *network, void **out, ep_error *er
   return EP_OK;
 }
 
-static ep_status fused_run(void *state, const ep_cuda_span *span, ep_error *error) {
+static ep_status fused_run(void *state, const ep_cuda_segment *segment, ep_error *error) {
   const fused *self = state;
   const ep_program *program = self->network->program;
-  ep_narrow_span given = {EP_CUDA_SPAN_OF(self->network, span),
-                          .partials = self->partials,
-                          .image = self->image,
-                          .losses = self->losses,
-                          .misses = self->misses,
-                          .barrier = self->launch.barrier};
+  ep_cuda_fused_args given = {EP_CUDA_ARGS_OF(self->network, segment),
+                              .partials = self->partials,
+                              .image = self->image,
+                              .losses = self->losses,
+                              .misses = self->misses,
+                              .barrier = self->launch.barrier};
   for (int l = 0; l < self->plan.layers_count; l++) {
     const ep_op *op = self->plan.layers[l].op;
     given.decay[l][0] = ep_program_decay_at(program, op->weight);

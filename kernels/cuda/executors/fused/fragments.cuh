@@ -9,7 +9,7 @@
 #include "kernels/cuda/device/mma.cuh"
 #include "kernels/cuda/executors/fused/args.h"
 
-typedef ep_narrow_span span;
+typedef ep_cuda_fused_args args;
 
 constexpr int WARPS = THREADS / WARP;
 constexpr bool HALF = PRECISION == EP_PRECISION_BF16, PRECISE = PRECISION == EP_PRECISION_FP32;
@@ -30,8 +30,8 @@ constexpr int pitch_of(int count) {
 
 extern __shared__ __align__(128) char block_memory[];
 
-static __device__ __forceinline__ number *numbers_at(int place) {
-  return (number *)(block_memory + place);
+static __device__ __forceinline__ number *numbers_at(int offset) {
+  return (number *)(block_memory + offset);
 }
 
 /* --- numbers --------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ static __device__ __forceinline__ void now_next(now &n) {
   now_make(n);
 }
 
-static __device__ __forceinline__ void image_fetch(const span &s) {
+static __device__ __forceinline__ void image_fetch(const args &s) {
 #pragma unroll 4
   for (int i = threadIdx.x * 16; i < IMAGE_BYTES; i += THREADS * 16)
     cp_async_16(block_memory + i, s.image + i, true);
@@ -51,7 +51,7 @@ static __device__ __forceinline__ int *order_of(int which) {
 
 /* Makes the order of an epoch unless it is there already: `epoch` of the one that is. The block
  * waits before it is used, and has waited since it was. */
-static __device__ __noinline__ void permutation_make(const span &s, long long wanted,
+static __device__ __noinline__ void permutation_make(const args &s, long long wanted,
                                                      long long &epoch, int which) {
   if (!SHUFFLES || epoch == wanted) return;
   epoch = wanted;
@@ -88,7 +88,7 @@ constexpr int IN_VECTOR = IN % 4 == 0 ? 4 : 1;
 
 /* Begins to fetch the rows of a list, to where the first layer and the loss read them, or, where
  * numbers are to be halved, to the stage. */
-static __device__ __noinline__ void rows_fetch(const span &s, const now &n, int first, int which) {
+static __device__ __noinline__ void rows_fetch(const args &s, const now &n, int first, int which) {
   if (first >= n.rows) return;
   const int *order = order_of(which);
   number *x = numbers_at(layer(0).x);
@@ -126,7 +126,7 @@ static __device__ __forceinline__ void rows_take() {
 /* --- the steps ------------------------------------------------------------------------------- */
 
 /* This block's tiles of the batch, the first of which is there. epoch: of the order at hand. */
-static __device__ __forceinline__ void tiles_run(const span &s, const now &n, long long &epoch) {
+static __device__ __forceinline__ void tiles_run(const args &s, const now &n, long long &epoch) {
   tally seen = {0, 0};
   float4 *sums = (float4 *)s.partials + (long long)blockIdx.x * QUADS;
   int first = (int)blockIdx.x * TILE_ROWS;
@@ -151,7 +151,7 @@ static __device__ __forceinline__ void tiles_run(const span &s, const now &n, lo
   if (first < n.rows) tally_put(s);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) narrow(const __grid_constant__ span s) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) fused(const __grid_constant__ args s) {
   unsigned times = 0;
   long long epochs[ORDERS] = {-1, -1}; /* of the orders at hand */
   int first = (int)blockIdx.x * TILE_ROWS;

@@ -8,13 +8,13 @@ constexpr int ROW_PIECES = TILE_ROWS / 16;
 constexpr int OUTPUTS_PITCH = padded(OUT) + 2;
 
 /* Where a layer's numbers lie: what layers of the same shape differ in, so that they share code. */
-struct spot {
+struct layer_offsets {
   int image, x, after; /* after: its outputs, or, of the last one, the network's */
   int slopes, slopes_before;
   int quads;
 };
 
-constexpr spot spot_of(int l) {
+constexpr layer_offsets offsets_of(int l) {
   return {layer(l).image,
           layer(l).x,
           l + 1 < LAYERS ? layer(l + 1).x : LAST_AT,
@@ -23,7 +23,7 @@ constexpr spot spot_of(int l) {
           layer(l).quads};
 }
 
-constexpr bool activations_alike(const narrow_layer &a, const narrow_layer &b) {
+constexpr bool activations_alike(const fused_layer &a, const fused_layer &b) {
   return a.activation == b.activation && a.negative_slope == b.negative_slope &&
          a.alpha == b.alpha && a.beta == b.beta && a.threshold == b.threshold &&
          a.slopes < 0 == b.slopes < 0;
@@ -85,7 +85,7 @@ template <int ROWS, int COLUMNS> struct share {
   }
 };
 
-static __device__ __forceinline__ ep_op activation_of(const narrow_layer &of) {
+static __device__ __forceinline__ ep_op activation_of(const fused_layer &of) {
   return activation_of(of.activation, of);
 }
 
@@ -121,7 +121,7 @@ template <int L> static __device__ __forceinline__ activated activate(const floa
     return activate_there<activated_like(L)>(z[0], z[1], z[2], z[3]);
 }
 
-static __device__ __forceinline__ const float *biases_of(const narrow_layer &of, int image) {
+static __device__ __forceinline__ const float *biases_of(const fused_layer &of, int image) {
   return (const float *)(block_memory + image +
                          padded(of.out) * pitch_of(of.in) * (int)sizeof(number));
 }
@@ -129,8 +129,8 @@ static __device__ __forceinline__ const float *biases_of(const narrow_layer &of,
 /* --- forward --------------------------------------------------------------------------------- */
 
 /* The last layer leaves its outputs before the activation, as float32. */
-template <int L> static __device__ __noinline__ void layer_forward(spot at) {
-  constexpr narrow_layer A = layer(L);
+template <int L> static __device__ __noinline__ void layer_forward(layer_offsets at) {
+  constexpr fused_layer A = layer(L);
   constexpr int X_PITCH = pitch_of(A.in), Y_PITCH = pitch_of(A.out);
   typedef share<ROW_PIECES, padded(A.out) / 16> mine_type;
   constexpr int R = mine_type::C.rows, C = mine_type::C.columns;
@@ -195,8 +195,8 @@ template <int L> static __device__ __noinline__ void layer_forward(spot at) {
 /* The gradient by a layer's input, times the slopes of the activation before it, in that input's
  * place. grads: where the gradient by the layer's output lies. Waits once for all, before it
  * writes. */
-template <int L> static __device__ __noinline__ void layer_back(spot at, int grads) {
-  constexpr narrow_layer A = layer(L), BEFORE = layer(L - 1);
+template <int L> static __device__ __noinline__ void layer_back(layer_offsets at, int grads) {
+  constexpr fused_layer A = layer(L), BEFORE = layer(L - 1);
   constexpr int X_PITCH = pitch_of(A.in), Y_PITCH = pitch_of(A.out);
   typedef share<ROW_PIECES, padded(A.in) / 16> mine_type;
   constexpr int R = mine_type::C.rows, C = mine_type::C.columns;
@@ -255,7 +255,7 @@ template <int L> static __device__ __noinline__ void layer_back(spot at, int gra
 /* --- gradients of weights -------------------------------------------------------------------- */
 
 template <int L> struct weights {
-  static constexpr narrow_layer A = layer(L);
+  static constexpr fused_layer A = layer(L);
   static constexpr int OUTS = padded(A.out) / 16, INS = padded(A.in) / 16, TILES = OUTS * INS * 2;
   static constexpr int QUADS = TILES * WARP + (A.bias >= 0 ? OUTS * 4 : 0);
   typedef share<OUTS, INS> mine_type;
@@ -281,7 +281,8 @@ static __device__ __forceinline__ float4 quad_sum(const float4 &a, const float4 
 /* The sums over the tile's rows of the gradients of a layer's weights and biases: to the block's
  * sums, or, when warps share out the rows, to shared memory, from where sums_join takes them. */
 template <int L>
-static __device__ __noinline__ void layer_weights(spot at, int grads, float4 *sums, bool adds) {
+static __device__ __noinline__ void layer_weights(layer_offsets at, int grads, float4 *sums,
+                                                  bool adds) {
   typedef weights<L> W;
   constexpr int X_PITCH = pitch_of(W::A.in), Y_PITCH = pitch_of(W::A.out);
   constexpr int R = W::mine_type::C.rows, C = W::mine_type::C.columns;
@@ -367,7 +368,7 @@ template <int L> static __device__ __noinline__ void sums_join(float4 *sums, boo
 
 template <int L> static __device__ __forceinline__ void forward_run() {
   if constexpr (L < LAYERS) {
-    constexpr spot AT = spot_of(L);
+    constexpr layer_offsets AT = offsets_of(L);
     layer_forward<like(L)>(AT);
     __syncthreads();
     forward_run<L + 1>();
@@ -378,7 +379,7 @@ template <int L> static __device__ __forceinline__ void forward_run() {
  */
 template <int L> static __device__ __forceinline__ void back_run(float4 *sums, bool adds) {
   if constexpr (L >= 0) {
-    constexpr spot AT = spot_of(L);
+    constexpr layer_offsets AT = offsets_of(L);
     constexpr int GRADS = L + 1 < LAYERS ? layer(L + 1 < LAYERS ? L + 1 : L).x : LAST_AT;
     layer_weights<like(L)>(AT, GRADS, sums + AT.quads, adds);
     if constexpr (L > 0)

@@ -24,27 +24,27 @@ struct tally {
 /* The first of a row in the order of ep_argmax_precedes: its index, and its value. */
 static __device__ __forceinline__ int row_greatest(const float (&y)[COLUMNS_EACH], int lane,
                                                    float &greatest) {
-  int place = OUT;
+  int index = OUT;
   greatest = 0;
 #pragma unroll
   for (int i = 0; i < COLUMNS_EACH; i++) {
     int column = column_of(lane, i);
     if (column >= OUT) continue;
-    if (place == OUT || ep_argmax_precedes(y[i], column, greatest, place))
-      greatest = y[i], place = column;
+    if (index == OUT || ep_argmax_precedes(y[i], column, greatest, index))
+      greatest = y[i], index = column;
   }
 #pragma unroll
   for (int distance = ROW_THREADS / 2; distance > 0; distance /= 2) {
     float other = __shfl_xor_sync(ALL_LANES, greatest, distance);
-    int its = __shfl_xor_sync(ALL_LANES, place, distance);
-    if (its != OUT && (place == OUT || ep_argmax_precedes(other, its, greatest, place)))
-      greatest = other, place = its;
+    int its = __shfl_xor_sync(ALL_LANES, index, distance);
+    if (its != OUT && (index == OUT || ep_argmax_precedes(other, its, greatest, index)))
+      greatest = other, index = its;
   }
-  return place;
+  return index;
 }
 
 /* grad: the gradient by y, not scaled. Returns this thread's part of the row's loss. */
-static __device__ __forceinline__ float class_loss(const span &s, const float (&y)[COLUMNS_EACH],
+static __device__ __forceinline__ float class_loss(const args &s, const float (&y)[COLUMNS_EACH],
                                                    int lane, int label, bool &miss,
                                                    float (&grad)[COLUMNS_EACH]) {
   float greatest, value = 0;
@@ -86,8 +86,8 @@ static __device__ __forceinline__ float class_loss(const span &s, const float (&
 }
 
 /* rows: of the tile, that the batch has. */
-static __device__ __noinline__ void loss_run(const span &s, int rows, float scale, tally &seen) {
-  constexpr narrow_layer LAST = layer(LAYERS - 1);
+static __device__ __noinline__ void loss_run(const args &s, int rows, float scale, tally &seen) {
+  constexpr fused_layer LAST = layer(LAYERS - 1);
   constexpr int PITCH = pitch_of(OUT);
   const ep_op activation = activation_of(LAST);
   int row = threadIdx.x / ROW_THREADS, lane = threadIdx.x % ROW_THREADS;

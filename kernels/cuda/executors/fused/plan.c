@@ -36,9 +36,9 @@ static int number_bytes(const ep_program *program) {
 /* --- layers ---------------------------------------------------------------------------------- */
 
 static bool layers_take(const ep_program *program, ep_cuda_fused_plan *plan) {
-  ep_cuda_dense_layer dense[EP_NARROW_LAYERS_MAX];
+  ep_cuda_dense_layer dense[EP_CUDA_FUSED_LAYERS_MAX];
   plan->layers_count =
-      ep_cuda_dense_layers(program, EP_CUDA_FUSED_WIDTH_MAX, EP_NARROW_LAYERS_MAX, dense);
+      ep_cuda_dense_layers(program, EP_CUDA_FUSED_WIDTH_MAX, EP_CUDA_FUSED_LAYERS_MAX, dense);
   for (int l = 0; l < plan->layers_count; l++) {
     plan->layers[l].op = dense[l].linear;
     plan->layers[l].activation = dense[l].activation;

@@ -10,7 +10,7 @@ extern const ep_executor_profile ep_cuda_fused_profile;
 
 enum { EP_CUDA_FUSED_WIDTH_MAX = 128 /* of any layer, inputs and outputs too */ };
 
-/* As narrow_layer of constants.cuh. */
+/* As fused_layer of constants.cuh. */
 typedef struct {
   const ep_op *op, *activation; /* activation: NULL for none */
   int image, x, slopes, quads;
@@ -25,7 +25,7 @@ typedef struct {
 } ep_cuda_fused_work;
 
 typedef struct {
-  ep_cuda_fused_layer layers[EP_NARROW_LAYERS_MAX];
+  ep_cuda_fused_layer layers[EP_CUDA_FUSED_LAYERS_MAX];
   int layers_count;
   int threads;          /* of a block */
   int tile_rows;        /* that a block takes at once: 16 … 128, a power of two */
@@ -46,7 +46,7 @@ bool ep_cuda_fused_plan_make(const ep_program *program, const ep_gpu_traits *gpu
                              ep_cuda_fused_plan *plan);
 
 /* As codegen.h says: the caller's to free; NULL when memory is short. */
-char *ep_cuda_fused_text(const ep_program *program, const ep_cuda_fused_plan *plan);
+char *ep_cuda_fused_codegen(const ep_program *program, const ep_cuda_fused_plan *plan);
 
 /* The same for the plan that a GPU has; NULL as well when the program is none for it. */
 char *ep_cuda_fused_source(const ep_program *program, const ep_gpu_traits *gpu);

@@ -23,11 +23,11 @@ static __device__ __forceinline__ owned &owned_of() {
 
 /* Which parameter number `e` of a quad is. */
 template <int L>
-static __device__ __forceinline__ void number_find(const span &s, int quad, int e, int &parameter,
+static __device__ __forceinline__ void number_find(const args &s, int quad, int e, int &parameter,
                                                    int &image, float &decay) {
   if constexpr (L < LAYERS) {
     typedef weights<L> W;
-    constexpr narrow_layer A = W::A;
+    constexpr fused_layer A = W::A;
     constexpr int TILES_ACROSS = W::INS * 2, PITCH = pitch_of(A.in);
     int i = quad - A.quads;
     if (i >= W::QUADS) {
@@ -55,14 +55,14 @@ static __device__ __forceinline__ bool owns(int i) {
 }
 
 /* To the image that all blocks fetch. */
-static __device__ __forceinline__ void image_put(const span &s, int image, float value) {
+static __device__ __forceinline__ void image_put(const args &s, int image, float value) {
   if (image & 1)
     *(float *)(s.image + image - 1) = value;
   else
     number_put((number *)(s.image + image), value);
 }
 
-static __device__ __forceinline__ void owned_load(const span &s) {
+static __device__ __forceinline__ void owned_load(const args &s) {
   owned &o = owned_of();
   for (int i = threadIdx.x; owns(i / 4); i += THREADS) {
     int parameter, image;
@@ -77,7 +77,7 @@ static __device__ __forceinline__ void owned_load(const span &s) {
   }
 }
 
-static __device__ __forceinline__ void owned_store(const span &s) {
+static __device__ __forceinline__ void owned_store(const args &s) {
   const owned &o = owned_of();
   for (int i = threadIdx.x; owns(i / 4); i += THREADS) {
     if (o.parameter[i] < 0 || o.decay[i] < 0) continue;
@@ -90,7 +90,7 @@ static __device__ __forceinline__ void owned_store(const span &s) {
 /* The sums of the first `workers` blocks for the quads of this one: [SHARES, OWNED] in shared
  * memory. meanwhile(): what all threads do while they come. */
 template <class Meanwhile>
-static __device__ __forceinline__ void quads_sum(const span &s, int workers, Meanwhile meanwhile) {
+static __device__ __forceinline__ void quads_sum(const args &s, int workers, Meanwhile meanwhile) {
   constexpr int AT_ONCE = 16;
   int i = threadIdx.x % OWNED, part = threadIdx.x / OWNED;
   bool mine = part < SHARES && owns(i);
@@ -116,7 +116,7 @@ static __device__ __forceinline__ void quads_sum(const span &s, int workers, Mea
   if (mine) ((float4 *)(block_memory + SUMS_AT))[part * OWNED + i] = sum;
 }
 
-static __device__ __forceinline__ void owned_update(const span &s,
+static __device__ __forceinline__ void owned_update(const args &s,
                                                     const ep_optimizer_step &update) {
   owned &o = owned_of();
   const float *from = (const float *)(block_memory + SUMS_AT);
@@ -150,7 +150,7 @@ static __device__ __forceinline__ void tally_keep(const tally &seen) {
 }
 
 /* By the first warp, when all have kept theirs. */
-static __device__ __forceinline__ void tally_put(const span &s) {
+static __device__ __forceinline__ void tally_put(const args &s) {
   if (threadIdx.x >= WARP) return;
   bool is = threadIdx.x < WARPS;
   double loss = is ? losses_of_warps[threadIdx.x] : 0;
@@ -162,7 +162,7 @@ static __device__ __forceinline__ void tally_put(const span &s) {
 }
 
 /* By the last warp of the last block. */
-static __device__ __forceinline__ void loss_put(const span &s, long long at, int workers,
+static __device__ __forceinline__ void loss_put(const args &s, long long at, int workers,
                                                 int rows) {
   if (blockIdx.x != BLOCKS - 1 || threadIdx.x < THREADS - WARP) return;
   double loss = 0;

@@ -20,7 +20,7 @@ static void destroy(void *self) {
 static ep_status adopt(void *state, ep_error *error) {
   const ep_gemm_network *self = state;
   if (!self->half && !self->hopper) return EP_OK;
-  EP_CUDA_TRY(ep_wide_copy(self->network->stream, &self->update), "copying the parameters");
+  EP_CUDA_TRY(ep_gemm_copy(self->network->stream, &self->update), "copying the parameters");
   return EP_OK;
 }
 

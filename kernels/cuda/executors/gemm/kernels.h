@@ -11,41 +11,41 @@
 extern "C" {
 #endif
 
-enum { EP_WIDE_UPDATE_PARAMETERS = 4096, EP_WIDE_UPDATE_SLICED = 256 };
+enum { EP_GEMM_UPDATE_PARAMETERS = 4096, EP_GEMM_UPDATE_SLICED = 256 };
 
 /* y = f(x) for each number. x, y: [rows, pitch]; y is written, and may be x. */
-cudaError_t ep_wide_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                              int64_t pitch, const void *x, void *y);
 
 /* output = sums + bias. sums: float32 [rows, pitch]; bias: float32 [columns] or NULL; output:
  * float32 [rows, columns], written. */
-cudaError_t ep_wide_finish(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
+cudaError_t ep_gemm_finish(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
                            const float *sums, const float *bias, float *output);
 
-/* turned = x transposed, float32. x: [rows, pitch]; turned: [columns, rows], written. */
-cudaError_t ep_wide_turn(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
-                         const float *x, float *turned);
+/* transposed = x^T, float32. x: [rows, pitch]; transposed: [columns, rows], written. */
+cudaError_t ep_gemm_transpose(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
+                              const float *x, float *transposed);
 
 /* A gradient by a layer's output becomes that by what its linear part came to: grad = from f'(x,
  * y). from: float32 without gaps when `plain`, else numbers of [rows, pitch], and then grad may be
  * it; y: the output; before: what it was computed from, NULL when f' does not ask; y NULL: f' = 1.
- * grad: numbers [rows, pitch], written. sums: [EP_WIDE_SLICES, columns], written: grad's columns,
- * each slice of the rows apart; NULL when nobody asks. turned: float32 [columns, rows], written, or
- * NULL; when it is not, grad may be NULL, and there are no bfloat16. */
+ * grad: numbers [rows, pitch], written. sums: [EP_CUDA_LINEAR_SLICES, columns], written: grad's
+ * columns, each slice of the rows apart; NULL when nobody asks. transposed: float32 [columns,
+ * rows], written, or NULL; when it is not, grad may be NULL, and there are no bfloat16. */
 typedef struct {
   bool half, plain;
   int64_t rows, columns, pitch;
   const void *from, *y, *before;
   ep_op activation;
   void *grad;
-  float *sums, *turned;
-} ep_wide_derivation;
-cudaError_t ep_wide_derive(cudaStream_t stream, const ep_wide_derivation *derivation);
+  float *sums, *transposed;
+} ep_gemm_derivation;
+cudaError_t ep_gemm_derive(cudaStream_t stream, const ep_gemm_derivation *derivation);
 
 /* One weight or bias: its parameters first … first + rows * columns - 1; their gradient, the sum of
  * `slices` arrays of [rows, pitch], `stride` floats apart; and a copy of the parameters,
  * numbers [rows, pitch], or NULL. Blocks from first_block on work on it:
- * EP_WIDE_UPDATE_PARAMETERS each, of a gradient in slices EP_WIDE_UPDATE_SLICED. gradient NULL: it
+ * EP_GEMM_UPDATE_PARAMETERS each, of a gradient in slices EP_GEMM_UPDATE_SLICED. gradient NULL: it
  * is not trained.
  */
 typedef struct {
@@ -55,26 +55,26 @@ typedef struct {
   float weight_decay;
   void *copy;
   bool moved; /* by its own product, before the update: the copy alone is left to do */
-} ep_wide_tensor;
+} ep_gemm_tensor;
 
 typedef struct {
   ep_optimizer optimizer;
-  const ep_wide_tensor *tensors; /* device [count], by first_block */
+  const ep_gemm_tensor *tensors; /* device [count], by first_block */
   int count;
   int64_t blocks, step_blocks; /* in all; those of a step */
   bool half;                   /* the copies are bfloat16; else float32, rounded to TF32 */
   const ep_cuda_clock *clock;
   float *parameters, *state;
   int64_t state_stride;
-} ep_wide_update;
+} ep_gemm_update;
 /* One step with the clock's learning rate, and the copies with it. */
-cudaError_t ep_wide_step(cudaStream_t stream, const ep_wide_update *update);
+cudaError_t ep_gemm_update_step(cudaStream_t stream, const ep_gemm_update *update);
 /* What plain gradient descent makes of a product: weight = scales[0] grad^T x + scales[1] weight.
  * decay: [count], the weights'; scales: [count, 2], written for the clock's learning rate. */
-cudaError_t ep_wide_scale(cudaStream_t stream, const ep_cuda_clock *clock, int count,
+cudaError_t ep_gemm_scale(cudaStream_t stream, const ep_cuda_clock *clock, int count,
                           const float *decay, float *scales);
 /* The copies alone. */
-cudaError_t ep_wide_copy(cudaStream_t stream, const ep_wide_update *update);
+cudaError_t ep_gemm_copy(cudaStream_t stream, const ep_gemm_update *update);
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,7 @@ template <typename T> static __global__ void activate(ep_op op, int64_t count, c
     y[at] = (T)ep_activation(&op, (float)x[at]);
 }
 
-cudaError_t ep_wide_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
+cudaError_t ep_gemm_activate(cudaStream_t stream, bool half, const ep_op *op, int64_t rows,
                              int64_t pitch, const void *x, void *y) {
   unsigned int blocks = ep_cuda_blocks(rows * pitch, THREADS);
   if (half)
@@ -38,7 +38,7 @@ static __global__ void add_bias(int64_t rows, int64_t columns, int64_t pitch, co
   }
 }
 
-cudaError_t ep_wide_finish(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
+cudaError_t ep_gemm_finish(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
                            const float *sums, const float *bias, float *output) {
   add_bias<<<ep_cuda_blocks(rows * columns, THREADS), THREADS, 0, stream>>>(rows, columns, pitch,
                                                                             sums, bias, output);
@@ -50,14 +50,14 @@ typedef float tile[TILE][TILE + 1];
 
 /* The block's warps write a tile's columns as rows. */
 static __device__ void tile_turn(const tile &of, int64_t rows, int64_t columns, int64_t row,
-                                 int64_t column, float *turned) {
+                                 int64_t column, float *transposed) {
   for (int i = threadIdx.y; i < TILE; i += LINES)
     if (column + i < columns && row + threadIdx.x < rows)
-      turned[(column + i) * rows + row + threadIdx.x] = of[threadIdx.x][i];
+      transposed[(column + i) * rows + row + threadIdx.x] = of[threadIdx.x][i];
 }
 
 static __global__ void turn(int64_t rows, int64_t columns, int64_t pitch, const float *x,
-                            float *turned) {
+                            float *transposed) {
   __shared__ tile held;
   int64_t column = (int64_t)blockIdx.x * TILE;
   for (int64_t row = (int64_t)blockIdx.y * TILE; row < rows; row += (int64_t)gridDim.y * TILE) {
@@ -66,7 +66,7 @@ static __global__ void turn(int64_t rows, int64_t columns, int64_t pitch, const 
       if (column + threadIdx.x < columns && row + i < rows)
         held[i][threadIdx.x] = __ldg(x + (row + i) * pitch + column + threadIdx.x);
     __syncthreads();
-    tile_turn(held, rows, columns, row, column, turned);
+    tile_turn(held, rows, columns, row, column, transposed);
     __syncthreads();
   }
 }
@@ -77,9 +77,10 @@ static dim3 tiles_of(int64_t rows, int64_t columns) {
               (unsigned int)(high < 65535 ? high : 65535));
 }
 
-cudaError_t ep_wide_turn(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
-                         const float *x, float *turned) {
-  turn<<<tiles_of(rows, columns), dim3(WARP, LINES), 0, stream>>>(rows, columns, pitch, x, turned);
+cudaError_t ep_gemm_transpose(cudaStream_t stream, int64_t rows, int64_t columns, int64_t pitch,
+                              const float *x, float *transposed) {
+  turn<<<tiles_of(rows, columns), dim3(WARP, LINES), 0, stream>>>(rows, columns, pitch, x,
+                                                                  transposed);
   return cudaGetLastError();
 }
 
@@ -103,7 +104,7 @@ static __device__ void lines_sum(const float (&of)[N], int64_t first_column, int
 /* blockIdx.x: 32 * N columns; blockIdx.y: a slice of the rows. from: [rows, from_pitch]. */
 template <typename S, typename T, int N, bool relu>
 static __global__ void __launch_bounds__(THREADS)
-    derive(ep_wide_derivation d, const S *from, int64_t from_pitch) {
+    derive(ep_gemm_derivation d, const S *from, int64_t from_pitch) {
   int64_t base = (int64_t)blockIdx.x * WARP * N, column = base + threadIdx.x * N;
   int64_t first, last;
   slice_rows(d.rows, blockIdx.y, gridDim.y, &first, &last);
@@ -143,7 +144,7 @@ static __global__ void __launch_bounds__(THREADS)
 /* The same for float32 whose transpose is wanted: a tile at a time. */
 template <bool relu>
 static __global__ void __launch_bounds__(THREADS)
-    derive_turning(ep_wide_derivation d, const float *from, int64_t from_pitch) {
+    derive_turning(ep_gemm_derivation d, const float *from, int64_t from_pitch) {
   __shared__ tile held;
   int64_t base = (int64_t)blockIdx.x * TILE, column = base + threadIdx.x, first, last;
   slice_rows(d.rows, blockIdx.y, gridDim.y, &first, &last);
@@ -171,15 +172,15 @@ static __global__ void __launch_bounds__(THREADS)
     __syncthreads();
     for (int i = threadIdx.y; i < TILE; i += LINES)
       if (base + i < d.columns && row + threadIdx.x < last)
-        d.turned[(base + i) * d.rows + row + threadIdx.x] = held[threadIdx.x][i];
+        d.transposed[(base + i) * d.rows + row + threadIdx.x] = held[threadIdx.x][i];
     __syncthreads();
   }
   if (d.sums) lines_sum<1>(sums, base, d.columns, d.sums + blockIdx.y * d.columns);
 }
 
 template <typename S, typename T, int N>
-static void derive_launch(cudaStream_t stream, const ep_wide_derivation *d) {
-  dim3 block(WARP, LINES), grid(1, EP_WIDE_SLICES);
+static void derive_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
+  dim3 block(WARP, LINES), grid(1, EP_CUDA_LINEAR_SLICES);
   int64_t width = WARP * N, from_pitch = d->plain ? d->columns : d->pitch;
   grid.x = (unsigned int)((d->pitch + width - 1) / width);
   if (d->activation.type == EP_LAYER_RELU)
@@ -188,8 +189,8 @@ static void derive_launch(cudaStream_t stream, const ep_wide_derivation *d) {
     derive<S, T, N, false><<<grid, block, 0, stream>>>(*d, (const S *)d->from, from_pitch);
 }
 
-static void turning_launch(cudaStream_t stream, const ep_wide_derivation *d) {
-  dim3 block(WARP, LINES), grid(1, EP_WIDE_SLICES);
+static void turning_launch(cudaStream_t stream, const ep_gemm_derivation *d) {
+  dim3 block(WARP, LINES), grid(1, EP_CUDA_LINEAR_SLICES);
   int64_t from_pitch = d->plain ? d->columns : d->pitch;
   grid.x = (unsigned int)((d->columns + TILE - 1) / TILE);
   if (d->activation.type == EP_LAYER_RELU)
@@ -198,8 +199,8 @@ static void turning_launch(cudaStream_t stream, const ep_wide_derivation *d) {
     derive_turning<false><<<grid, block, 0, stream>>>(*d, (const float *)d->from, from_pitch);
 }
 
-cudaError_t ep_wide_derive(cudaStream_t stream, const ep_wide_derivation *d) {
-  if (d->turned)
+cudaError_t ep_gemm_derive(cudaStream_t stream, const ep_gemm_derivation *d) {
+  if (d->transposed)
     turning_launch(stream, d);
   else if (d->half && d->plain)
     derive_launch<float, half_number, 1>(stream, d);

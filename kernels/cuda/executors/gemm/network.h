@@ -18,8 +18,8 @@
 
 typedef struct {
   bool hopper;
-  ep_cuda_gemm gemm; /* unless it is */
-  ep_wide_fused own; /* when it is */
+  ep_cuda_gemm gemm;          /* unless it is */
+  ep_gemm_hopper_product own; /* when it is */
 } ep_gemm_product;
 
 typedef struct {
@@ -64,7 +64,7 @@ typedef struct {
   void *workspace;            /* cuBLASLt's */
   float *decay;               /* [layers_count], the weights'; NULL when no layer moves */
   float *scales;              /* [layers_count, 2], for the products that move weights */
-  ep_wide_update update;
+  ep_gemm_update update;
 } ep_gemm_network;
 
 /* Memory and products for a network, which is lent. *out is for ep_gemm_network_destroy. */

@@ -82,18 +82,19 @@ static ep_status found(ep_gemm_network *self, ep_cuda_gemm_shape shape, ep_gemm_
 /* --- by our own ---------------------------------------------------------------------------- */
 
 /* What all three of layer i have in common. */
-static ep_wide_fused own_of(const ep_gemm_network *self, int i, ep_wide_kind kind, int64_t rows) {
+static ep_gemm_hopper_product own_of(const ep_gemm_network *self, int i, ep_gemm_kind kind,
+                                     int64_t rows) {
   const ep_gemm_layer *layer = &self->layers[i];
-  return (ep_wide_fused){.kind = kind,
-                         .half = self->half,
-                         .batch = (int)rows,
-                         .in = (int)layer->in_pitch,
-                         .out = (int)layer->out_pitch};
+  return (ep_gemm_hopper_product){.kind = kind,
+                                  .half = self->half,
+                                  .batch = (int)rows,
+                                  .in = (int)layer->in_pitch,
+                                  .out = (int)layer->out_pitch};
 }
 
-static ep_wide_fused own_forward_of(const ep_gemm_network *self, int i, int64_t rows) {
+static ep_gemm_hopper_product own_forward_of(const ep_gemm_network *self, int i, int64_t rows) {
   const ep_gemm_layer *layer = &self->layers[i];
-  ep_wide_fused own = own_of(self, i, EP_WIDE_FORWARD, rows);
+  ep_gemm_hopper_product own = own_of(self, i, EP_GEMM_FORWARD, rows);
   own.first = ep_gemm_input(self, i);
   own.second = weight_of(self, layer);
   own.result = layer->output;
@@ -105,13 +106,13 @@ static ep_wide_fused own_forward_of(const ep_gemm_network *self, int i, int64_t 
 }
 
 /* The gradient by the output of the layer below, through its activation. */
-static ep_wide_fused own_back_of(const ep_gemm_network *self, int i, int64_t rows) {
+static ep_gemm_hopper_product own_back_of(const ep_gemm_network *self, int i, int64_t rows) {
   const ep_gemm_layer *layer = &self->layers[i], *under = layer - 1;
-  ep_wide_fused own = own_of(self, i, EP_WIDE_BACK, rows);
+  ep_gemm_hopper_product own = own_of(self, i, EP_GEMM_BACKWARD, rows);
   own.first = self->half ? ep_gemm_grad(self, i) : weight_of(self, layer);
   own.second = self->half ? weight_of(self, layer) : ep_gemm_grad(self, i);
   if (self->half || i - 1 > self->first_trained) own.result = ep_gemm_grad(self, i - 1);
-  if (!self->half && under->trains_weight) own.turned = ep_gemm_grad_transposed(self, i - 1);
+  if (!self->half && under->trains_weight) own.transposed = ep_gemm_grad_transposed(self, i - 1);
   own.width = (int)layer->linear->in_features;
   own.mask = under->mask;
   own.sums = under->trains_bias ? under->bias_gradient : NULL;
@@ -119,9 +120,9 @@ static ep_wide_fused own_back_of(const ep_gemm_network *self, int i, int64_t row
   return own;
 }
 
-static ep_wide_fused own_weight_of(const ep_gemm_network *self, int i, int64_t rows) {
+static ep_gemm_hopper_product own_weight_of(const ep_gemm_network *self, int i, int64_t rows) {
   const ep_gemm_layer *layer = &self->layers[i];
-  ep_wide_fused own = own_of(self, i, EP_WIDE_WEIGHT, rows);
+  ep_gemm_hopper_product own = own_of(self, i, EP_GEMM_WEIGHT, rows);
   own.first = self->half ? ep_gemm_grad(self, i) : ep_gemm_input(self, i);
   own.second = self->half ? ep_gemm_input(self, i) : ep_gemm_grad_transposed(self, i);
   own.gradient = layer->gradient;
@@ -133,11 +134,11 @@ static ep_wide_fused own_weight_of(const ep_gemm_network *self, int i, int64_t r
   return own;
 }
 
-static ep_status prepared(const ep_gemm_network *self, ep_wide_fused own, ep_gemm_product *product,
-                          ep_error *error) {
+static ep_status prepared(const ep_gemm_network *self, ep_gemm_hopper_product own,
+                          ep_gemm_product *product, ep_error *error) {
   product->hopper = true;
   product->own = own;
-  EP_CUDA_TRY(ep_wide_fused_prepare(self->network->backend->gpu.multiprocessors, &product->own),
+  EP_CUDA_TRY(ep_gemm_hopper_prepare(self->network->backend->gpu.multiprocessors, &product->own),
               "preparing a matrix product");
   return EP_OK;
 }

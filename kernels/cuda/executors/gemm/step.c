@@ -17,7 +17,7 @@ static ep_status multiply(const pass *p, const ep_gemm_product *product, ep_erro
   if (!product->hopper)
     return ep_cuda_gemm_run(network->backend, &product->gemm, p->gemm->workspace, network->stream,
                             error);
-  EP_CUDA_TRY(ep_wide_fused_run(network->stream, &product->own), "a matrix product");
+  EP_CUDA_TRY(ep_gemm_hopper_run(network->stream, &product->own), "a matrix product");
   return EP_OK;
 }
 
@@ -26,14 +26,14 @@ static ep_status multiply(const pass *p, const ep_gemm_product *product, ep_erro
 /* Rows that already lie in the network's input, in float32. */
 static ep_status input_convert(const pass *p, const float *x, ep_error *error) {
   const ep_gemm_layer *first = &p->gemm->layers[0];
-  ep_wide_derivation convert = {.half = true,
+  ep_gemm_derivation convert = {.half = true,
                                 .plain = true,
                                 .rows = p->rows,
                                 .columns = first->linear->in_features,
                                 .pitch = first->in_pitch,
                                 .from = x,
                                 .grad = p->gemm->input};
-  EP_CUDA_TRY(ep_wide_derive(stream_of(p), &convert), "a batch");
+  EP_CUDA_TRY(ep_gemm_derive(stream_of(p), &convert), "a batch");
   return EP_OK;
 }
 
@@ -60,8 +60,8 @@ static ep_status batch_take(const pass *p, ep_error *error) {
 static ep_status input_turn(const pass *p, int i, ep_error *error) {
   const ep_gemm_layer *layer = &p->gemm->layers[i];
   if (!layer->input_transposed) return EP_OK;
-  EP_CUDA_TRY(ep_wide_turn(stream_of(p), p->rows, layer->linear->in_features, layer->in_pitch,
-                           ep_gemm_input(p->gemm, i), layer->input_transposed),
+  EP_CUDA_TRY(ep_gemm_transpose(stream_of(p), p->rows, layer->linear->in_features, layer->in_pitch,
+                                ep_gemm_input(p->gemm, i), layer->input_transposed),
               "transposing");
   return EP_OK;
 }
@@ -71,7 +71,7 @@ static ep_status layer_forward(const pass *p, int i, ep_error *error) {
   ep_status status = input_turn(p, i, error);
   if (status == EP_OK) status = multiply(p, &layer->forward[p->kind], error);
   if (status != EP_OK || !layer->before) return status;
-  EP_CUDA_TRY(ep_wide_activate(stream_of(p), p->gemm->half, layer->activation, p->rows,
+  EP_CUDA_TRY(ep_gemm_activate(stream_of(p), p->gemm->half, layer->activation, p->rows,
                                layer->out_pitch, layer->before, layer->output),
               "an activation");
   return EP_OK;
@@ -82,17 +82,17 @@ static const float *bias_of(const pass *p, const ep_gemm_layer *layer) {
 }
 
 /* What both ways of a thin last layer, layer i, have in common. */
-static ep_wide_thin thin_of(const pass *p, int i) {
+static ep_cuda_thin_linear thin_of(const pass *p, int i) {
   const ep_gemm_network *self = p->gemm;
   const ep_gemm_layer *layer = &self->layers[i];
-  return (ep_wide_thin){.half = self->half,
-                        .rows = p->rows,
-                        .in = layer->linear->in_features,
-                        .out = layer->linear->out_features,
-                        .pitch = layer->in_pitch,
-                        .weight = self->network->parameters + layer->linear->weight,
-                        .x = ep_gemm_input(self, i),
-                        .x_bias = i > 0 && layer[-1].bare ? bias_of(p, layer - 1) : NULL};
+  return (ep_cuda_thin_linear){.half = self->half,
+                               .rows = p->rows,
+                               .in = layer->linear->in_features,
+                               .out = layer->linear->out_features,
+                               .pitch = layer->in_pitch,
+                               .weight = self->network->parameters + layer->linear->weight,
+                               .x = ep_gemm_input(self, i),
+                               .x_bias = i > 0 && layer[-1].bare ? bias_of(p, layer - 1) : NULL};
 }
 
 /* To self->output. */
@@ -100,14 +100,14 @@ static ep_status last_forward(const pass *p, int i, ep_error *error) {
   ep_gemm_network *self = p->gemm;
   const ep_gemm_layer *last = &self->layers[i];
   if (last->thin) {
-    ep_wide_thin thin = thin_of(p, i);
-    EP_CUDA_TRY(ep_wide_thin_forward(stream_of(p), &thin, bias_of(p, last), self->output),
+    ep_cuda_thin_linear thin = thin_of(p, i);
+    EP_CUDA_TRY(ep_cuda_thin_linear_forward(stream_of(p), &thin, bias_of(p, last), self->output),
                 "a linear layer");
     return EP_OK;
   }
   ep_status status = layer_forward(p, i, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_wide_finish(stream_of(p), p->rows, last->linear->out_features, last->out_pitch,
+  EP_CUDA_TRY(ep_gemm_finish(stream_of(p), p->rows, last->linear->out_features, last->out_pitch,
                              self->sums, bias_of(p, last), self->output),
               "a bias");
   return EP_OK;
@@ -137,19 +137,20 @@ static ep_status thin_back(const pass *p, int i, ep_error *error) {
   ep_gemm_network *self = p->gemm;
   const ep_gemm_layer *layer = &self->layers[i], *under = i > 0 ? layer - 1 : NULL;
   bool goes_on = i > self->first_trained;
-  ep_wide_thin thin = thin_of(p, i);
+  ep_cuda_thin_linear thin = thin_of(p, i);
   thin.grad = self->network->grad[0];
   thin.gradient = layer->trains_weight ? layer->gradient : NULL;
   thin.bias_sums = layer->trains_bias ? layer->bias_gradient : NULL;
   if (goes_on) {
     thin.grad_x = ep_gemm_grad(self, i - 1);
-    thin.turned = under->trains_weight && !self->half ? ep_gemm_grad_transposed(self, i - 1) : NULL;
+    thin.transposed =
+        under->trains_weight && !self->half ? ep_gemm_grad_transposed(self, i - 1) : NULL;
     thin.x_sums = under->trains_bias ? under->bias_gradient : NULL;
     thin.derived = under->activation != NULL;
     if (thin.derived) thin.activation = *under->activation;
     thin.before = under->before;
   }
-  EP_CUDA_TRY(ep_wide_thin_back(stream_of(p), &thin), "a linear layer, backward");
+  EP_CUDA_TRY(ep_cuda_thin_linear_backward(stream_of(p), &thin), "a linear layer, backward");
   return EP_OK;
 }
 
@@ -158,7 +159,7 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
   ep_gemm_network *self = p->gemm;
   const ep_gemm_layer *layer = &self->layers[i];
   bool last = i == self->layers_count - 1;
-  ep_wide_derivation d = {.half = self->half,
+  ep_gemm_derivation d = {.half = self->half,
                           .plain = last,
                           .rows = p->rows,
                           .columns = layer->linear->out_features,
@@ -166,14 +167,15 @@ static ep_status derive(const pass *p, int i, ep_error *error) {
                           .from = last ? self->network->grad[0] : ep_gemm_grad(self, i),
                           .grad = ep_gemm_grad(self, i),
                           .sums = layer->trains_bias ? layer->bias_gradient : NULL,
-                          .turned = layer->trains_weight ? ep_gemm_grad_transposed(self, i) : NULL};
-  if (d.turned && i == self->first_trained) d.grad = NULL; /* nobody multiplies by it */
+                          .transposed =
+                              layer->trains_weight ? ep_gemm_grad_transposed(self, i) : NULL};
+  if (d.transposed && i == self->first_trained) d.grad = NULL; /* nobody multiplies by it */
   if (!last && layer->activation) {
     d.y = layer->output;
     d.before = layer->before;
     d.activation = *layer->activation;
   }
-  EP_CUDA_TRY(ep_wide_derive(stream_of(p), &d), "a derivative");
+  EP_CUDA_TRY(ep_gemm_derive(stream_of(p), &d), "a derivative");
   return EP_OK;
 }
 
@@ -220,11 +222,11 @@ ep_status ep_gemm_step_queue(ep_gemm_network *self, int64_t rows, ep_error *erro
   if (status == EP_OK) status = forward(&p, &output, error);
   if (status == EP_OK) status = loss(&p, output, error);
   if (status == EP_OK && self->scales)
-    EP_CUDA_TRY(ep_wide_scale(stream_of(&p), self->network->clock, self->layers_count, self->decay,
+    EP_CUDA_TRY(ep_gemm_scale(stream_of(&p), self->network->clock, self->layers_count, self->decay,
                               self->scales),
                 "a learning rate");
   if (status == EP_OK) status = backward(&p, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_wide_step(stream_of(&p), &self->update), "the optimizer's step");
+  EP_CUDA_TRY(ep_gemm_update_step(stream_of(&p), &self->update), "the optimizer's step");
   return EP_OK;
 }

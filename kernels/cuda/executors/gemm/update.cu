@@ -5,12 +5,12 @@
 #include "kernels/cuda/executors/gemm/kernels.h"
 #include "kernels/cuda/layers/launch.cuh"
 
-enum { THREADS = 256, EACH = EP_WIDE_UPDATE_PARAMETERS / THREADS };
+enum { THREADS = 256, EACH = EP_GEMM_UPDATE_PARAMETERS / THREADS };
 static_assert(EACH % 4 == 0, "a thread's parameters are a few float4");
-static_assert((int)EP_WIDE_UPDATE_SLICED == (int)THREADS, "then it has one, and its slices");
+static_assert((int)EP_GEMM_UPDATE_SLICED == (int)THREADS, "then it has one, and its slices");
 
 /* This block's tensor: the last that begins at or before it. */
-static __device__ const ep_wide_tensor *tensor_of(const ep_wide_update &update) {
+static __device__ const ep_gemm_tensor *tensor_of(const ep_gemm_update &update) {
   int low = 0, high = update.count - 1;
   while (low < high) {
     int middle = (low + high + 1) / 2;
@@ -23,7 +23,7 @@ static __device__ const ep_wide_tensor *tensor_of(const ep_wide_update &update) 
 }
 
 /* The parameter's new value; `at`: its place in the tensor. */
-static __device__ float stepped(const ep_wide_update &update, const ep_wide_tensor &of,
+static __device__ float stepped(const ep_gemm_update &update, const ep_gemm_tensor &of,
                                 const ep_optimizer_step &now, int64_t at, float parameter,
                                 float grad) {
   float *state = update.state ? update.state + of.first + at : NULL;
@@ -33,7 +33,7 @@ static __device__ float stepped(const ep_wide_update &update, const ep_wide_tens
 
 /* N neighbours of a copy. */
 template <int N>
-static __device__ void copy_write(const ep_wide_update &update, const ep_wide_tensor &of,
+static __device__ void copy_write(const ep_gemm_update &update, const ep_gemm_tensor &of,
                                   int64_t at, const float (&values)[N]) {
   if (update.half) return store<N>((half_number *)of.copy + at, values);
   float rounded[N];
@@ -44,7 +44,7 @@ static __device__ void copy_write(const ep_wide_update &update, const ep_wide_te
 /* Rows without gaps, all on 16 bytes: a thread has a few groups of four neighbours, THREADS groups
  * apart. All that is read for them, before anything is written. */
 template <bool trains>
-static __device__ void fours(const ep_wide_update &update, const ep_wide_tensor &of,
+static __device__ void fours(const ep_gemm_update &update, const ep_gemm_tensor &of,
                              const ep_optimizer_step &now, int64_t first, int64_t count) {
   float4 value[EACH / 4], grad[EACH / 4];
 #pragma unroll
@@ -73,7 +73,7 @@ static __device__ void fours(const ep_wide_update &update, const ep_wide_tensor 
 
 /* Any tensor: a thread's parameters are a block's width apart. */
 template <bool trains>
-static __device__ void one(const ep_wide_update &update, const ep_wide_tensor &of,
+static __device__ void one(const ep_gemm_update &update, const ep_gemm_tensor &of,
                            const ep_optimizer_step &now, int64_t at) {
   int64_t padded = at / of.columns * of.pitch + at % of.columns;
   float *place = update.parameters + of.first + at, value = *place;
@@ -88,13 +88,13 @@ static __device__ void one(const ep_wide_update &update, const ep_wide_tensor &o
 }
 
 template <bool trains>
-static __global__ void __launch_bounds__(THREADS) step(ep_wide_update update) {
-  const ep_wide_tensor of = *tensor_of(update);
+static __global__ void __launch_bounds__(THREADS) step(ep_gemm_update update) {
+  const ep_gemm_tensor of = *tensor_of(update);
   ep_optimizer_step now = {};
   if (trains && of.gradient) now = update.clock->update;
   bool copies = of.copy && (of.moved || !trains);
   if (!copies && !(trains && of.gradient)) return;
-  int64_t each = of.slices > 1 ? EP_WIDE_UPDATE_SLICED : EP_WIDE_UPDATE_PARAMETERS;
+  int64_t each = of.slices > 1 ? EP_GEMM_UPDATE_SLICED : EP_GEMM_UPDATE_PARAMETERS;
   int64_t count = of.rows * of.columns, base = (blockIdx.x - of.first_block) * each;
   bool whole = of.columns == of.pitch && of.first % 4 == 0 && count % 4 == 0 && of.slices == 1;
   if (whole && copies)
@@ -118,19 +118,19 @@ static __global__ void scale(const ep_cuda_clock *clock, int count, const float 
   }
 }
 
-cudaError_t ep_wide_scale(cudaStream_t stream, const ep_cuda_clock *clock, int count,
+cudaError_t ep_gemm_scale(cudaStream_t stream, const ep_cuda_clock *clock, int count,
                           const float *decay, float *scales) {
   scale<<<1, WARP, 0, stream>>>(clock, count, decay, scales);
   return cudaGetLastError();
 }
 
-cudaError_t ep_wide_step(cudaStream_t stream, const ep_wide_update *update) {
+cudaError_t ep_gemm_update_step(cudaStream_t stream, const ep_gemm_update *update) {
   if (update->step_blocks == 0) return cudaSuccess; /* the products have moved all there is */
   step<true><<<(unsigned int)update->step_blocks, THREADS, 0, stream>>>(*update);
   return cudaGetLastError();
 }
 
-cudaError_t ep_wide_copy(cudaStream_t stream, const ep_wide_update *update) {
+cudaError_t ep_gemm_copy(cudaStream_t stream, const ep_gemm_update *update) {
   step<false><<<(unsigned int)update->blocks, THREADS, 0, stream>>>(*update);
   return cudaGetLastError();
 }

@@ -43,11 +43,11 @@ typedef enum {
  * blocks: these are on their way back, and forward again in the next step, while the others update
  * what is behind. */
 typedef enum {
-  EP_GRID_ROWS,     /* takes the batch's rows */
-  EP_GRID_FORWARD,  /* layer `layer`, from the layer before */
-  EP_GRID_HEAD,     /* the last layer, the loss, and the gradient by its input */
-  EP_GRID_BACKWARD, /* the gradient by the input of `layer`, from that by its output */
-  EP_GRID_UPDATES   /* nothing but updates, before it arrives */
+  EP_GRID_ROWS,        /* takes the batch's rows */
+  EP_GRID_FORWARD,     /* layer `layer`, from the layer before */
+  EP_GRID_OUTPUT_LOSS, /* the last layer, the loss, and the gradient by its input */
+  EP_GRID_BACKWARD,    /* the gradient by the input of `layer`, from that by its output */
+  EP_GRID_UPDATES      /* nothing but updates, before it arrives */
 } ep_grid_work;
 
 typedef struct {
@@ -79,7 +79,7 @@ enum {
   EP_GRID_LINE_STAGES = 9, /* of a product by warpgroups: lines on their way, or multiplied */
   EP_GRID_PANEL_SLOTS = 2, /* numbers that an optimizer may keep of a weight in panels.cuh */
   EP_GRID_PANEL_BARRIERS = 9,
-  EP_GRID_STATE = 1792, /* floats of shared memory before all: the span, and the step at hand */
+  EP_GRID_STATE = 1792, /* floats of shared memory before all: arguments, and the step at hand */
   /* Floats of shared memory that any product takes, and that the small weights' one takes. */
   EP_GRID_AREA = 2 * (EP_GRID_LARGE_M + EP_GRID_LARGE_N) * (EP_GRID_LARGE_K + 16),
   EP_GRID_WIDE_AREA = EP_GRID_AREA + EP_GRID_LARGE_N * (EP_GRID_LARGE_M + 8) + 192,
@@ -91,7 +91,7 @@ enum {
   EP_GRID_WHOLE_M = 32,
   EP_GRID_WHOLE_N = 32,
   EP_GRID_WHOLE_LINES = 8,
-  EP_GRID_PARTS = 8, /* fours that a thread of the head asks for at once */
+  EP_GRID_PARTS = 8, /* fours that a thread of the last layer asks for at once */
   EP_GRID_WEIGHTS_SMALL_AREA = EP_GRID_STAGES * EP_GRID_WEIGHTS_K *
                                    (EP_GRID_WEIGHTS_SMALL_M + EP_GRID_WEIGHTS_SMALL_N + 16) +
                                EP_GRID_WEIGHTS_SMALL_M * EP_GRID_WEIGHTS_SMALL_N
@@ -102,7 +102,7 @@ enum {
 typedef struct {
   uint16_t large, across, down, splits;
   uint16_t whole_m;        /* of a tile, where whole.cuh has the product, a task a block; or 0 */
-  uint16_t left_in_parts;  /* no meeting, and no end: the head adds up a row's parts */
+  uint16_t left_in_parts;  /* no meeting, and no end: the last layer adds up a row's parts */
   int32_t chunk, counters; /* the first counter */
 } ep_grid_cut;
 
@@ -124,23 +124,24 @@ typedef struct {
   ep_grid_cut forward, backward, update;
   int32_t forward_blocks, backward_blocks; /* that take its products: few, or all workers */
   ep_grid_cut panels; /* of an update as panels.cuh does it; no splits: it does not */
-  int64_t turned;     /* in the scratch: its inputs as panels have them (places.h); or -1, and each
+  int64_t turned;     /* in the scratch: its inputs as panels have them (offsets.h); or -1, and each
                          panel turns its own */
-  int32_t turned_by;  /* the first of the blocks that turn one each, while others have the head */
+  int32_t turned_by;  /* the first of the blocks that turn one each, beside the last layer */
 } ep_grid_layer;
 
-typedef struct ep_grid_maps ep_grid_maps; /* maps.h */
+typedef struct ep_grid_tensor_maps ep_grid_tensor_maps; /* tensor_maps.h */
 
 typedef struct {
   int64_t first_step, steps;
-  const float *x;           /* [train_rows, in_features] */
-  const float *y;           /* [train_rows, target_columns]; int32 [train_rows] of classes */
-  float *parameters;        /* [parameters] */
-  float *state;             /* [slots, state_stride] */
-  float *scratch;           /* zero when the executor was made */
-  unsigned *barrier;        /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
-  const ep_grid_maps *maps; /* [layers], of those whose products warpgroups take; NULL: of none */
-  const float *lr;          /* [lr_count]: 1 or steps */
+  const float *x;    /* [train_rows, in_features] */
+  const float *y;    /* [train_rows, target_columns]; int32 [train_rows] of classes */
+  float *parameters; /* [parameters] */
+  float *state;      /* [slots, state_stride] */
+  float *scratch;    /* zero when the executor was made */
+  unsigned *barrier; /* [EP_GRID_BARRIERS], zero at the launch, as the counters behind it */
+  /* [layers], of those whose products warpgroups take; NULL: of none */
+  const ep_grid_tensor_maps *tensor_maps;
+  const float *lr; /* [lr_count]: 1 or steps */
   int64_t lr_count;
   const ep_optimizer_step *update; /* [steps]; NULL where a step's rates are its lr alone */
   float *loss;                     /* [steps], written */
@@ -187,6 +188,6 @@ typedef struct {
   int32_t phases_count; /* none where blocks share out the front */
   ep_grid_phase phases[EP_GRID_PHASES_MAX];
   ep_grid_layer layers[EP_GRID_LAYERS_MAX];
-} ep_grid_span;
+} ep_grid_args;
 
 #endif

@@ -66,25 +66,25 @@ static __device__ __forceinline__ int chain_turned(int n) {
 
 /* The activation of a layer that has another one than a ReLU, or none, from where slopes go. */
 template <bool PRECISE> static __device__ __noinline__ void chain_activate(int l, int first) {
-  const layer of = span_of().layers[l];
+  const layer of = args_of().layers[l];
   const chain_layer c = chain_layers()[l];
   const now n = now_of();
-  bool last = l + 1 == span_of().front;
+  bool last = l + 1 == args_of().front;
   float *slopes = block_memory + c.grad, *to = block_memory + chain_layers()[l + 1].x;
   float *after = after_of(n, l);
   int lane = threadIdx.x % WARP, row = first + lane % 16;
 #pragma unroll 1
   for (int o = lane / 16; o < c.outputs; o += 2) {
-    int at = ep_grid_chain_place(row, o, c.outputs);
+    int at = ep_grid_chain_offset(row, o, c.outputs);
     activated a = {0, 0};
     if (o < of.out) a = activate(of, slopes[at]);
     slopes[at] = a.slope;
     if (!last) {
       to[at] = operand_of<PRECISE>(a.y);
     } else if (row < n.rows && o < of.stride) {
-      long long place = (long long)row * of.stride + o;
-      after[place] = a.y;
-      n.scratch[of.grad + place] = a.slope; /* for those who give the gradient */
+      long long offset = (long long)row * of.stride + o;
+      after[offset] = a.y;
+      n.scratch[of.grad + offset] = a.slope; /* for those who give the gradient */
     }
   }
 }
@@ -185,13 +185,13 @@ static __device__ __noinline__ void chain_rows_pass(int number, int first) {
   const bool gives = !BACK && p.kind & CHAIN_GIVES;
   const int at = threadIdx.x % WARP, g = at / 4, t = at % 4;
   chain_lane lane;
-  lane.low = ep_grid_chain_place(g, t, 0), lane.high = ep_grid_chain_place(g, t + 4, 0);
+  lane.low = ep_grid_chain_offset(g, t, 0), lane.high = ep_grid_chain_offset(g, t + 4, 0);
   lane.line = (gives ? at % 8 : chain_turned(at % 8)) + at / 16 * 8, lane.half = at / 8 % 2 * 4;
   lane.rows = block_memory + p.rows + first * p.terms;
   if (gives) {
     const now n = now_of();
     int l = p.kind / CHAIN_LAYER;
-    lane.width = span_of().layers[l].stride;
+    lane.width = args_of().layers[l].stride;
     lane.after = after_of(n, l) + (first + g) * lane.width + 2 * t;
     lane.counts = first + g < n.rows, lane.counts_8 = first + g + 8 < n.rows;
   }
@@ -222,12 +222,12 @@ static __device__ __noinline__ void chain_rows_pass(int number, int first) {
 
 template <bool PRECISE> static __device__ __forceinline__ void chain_rows_forward(int first) {
 #pragma unroll 1
-  for (int l = 0; l < span_of().front; l++) chain_rows_pass<PRECISE, false>(l, first);
+  for (int l = 0; l < args_of().front; l++) chain_rows_pass<PRECISE, false>(l, first);
 }
 
 /* The gradient by all layers' outputs, from that by the last one's on. */
 template <bool PRECISE> static __device__ __forceinline__ void chain_rows_backward(int first) {
-  int front = span_of().front;
+  int front = args_of().front;
 #pragma unroll 1
   for (int number = front; number < 2 * front - 1; number++)
     chain_rows_pass<PRECISE, true>(number, first);
@@ -242,12 +242,12 @@ static __device__ __forceinline__ bool chain_met(int meeting, int blocks) {
 }
 
 static __device__ __forceinline__ bool chain_is_given() {
-  return chain_met(EP_GRID_GIVEN, span_of().given);
+  return chain_met(EP_GRID_GIVEN, args_of().given);
 }
 
 /* A warp's rows of it, which others left in memory as they lie here. */
 static __device__ __forceinline__ void chain_grad_take(int first) {
-  const span &s = span_of();
+  const args &s = args_of();
   const chain_layer &c = chain_layers()[s.front - 1];
   int lane = threadIdx.x % WARP, at = first * c.outputs, floats = 16 * c.outputs;
   if (lane == 0)
@@ -268,7 +268,7 @@ constexpr int REHEARSAL_PHASES = 2, REHEARSAL_PHASES_LONG = 4, REHEARSAL_LOOKS =
 
 /* The meeting that a rehearsal awaits: as many phases before the one that gives the gradient. */
 static __device__ __forceinline__ int chain_early_meeting() {
-  const span &s = span_of();
+  const args &s = args_of();
   int number = 0;
   while (number < s.phases_count - 1 && s.phases[number].arrives != EP_GRID_GIVEN) number++;
   const int before = s.middle_blocks > 0 ? REHEARSAL_PHASES_LONG : REHEARSAL_PHASES;
@@ -279,12 +279,12 @@ static __device__ __forceinline__ int chain_early_meeting() {
  * others are about to give the gradient: blocks nearby, which share the cache of instructions, have
  * taken the front's place there since the last step. Not before, or the front would take theirs. */
 template <bool PRECISE> static __device__ __noinline__ void chain_rehearse(int first) {
-  const int front = span_of().front, early = chain_early_meeting();
+  const int front = args_of().front, early = chain_early_meeting();
   const bool plain = update_way_of().plain;
   if (early >= EP_GRID_PHASE)
-    while (!__any_sync(ALL_LANES, chain_met(early, span_of().phases[early - EP_GRID_PHASE].tasks)))
+    while (!__any_sync(ALL_LANES, chain_met(early, args_of().phases[early - EP_GRID_PHASE].tasks)))
       continue;
-  const bool again = span_of().middle_blocks > 0;
+  const bool again = args_of().middle_blocks > 0;
   for (int number = front; !__any_sync(ALL_LANES, chain_is_given()); number++) {
     if (again && number == 3 * front) {
       number = front - 1;
@@ -305,7 +305,7 @@ template <bool PRECISE> static __device__ __noinline__ void chain_rehearse(int f
 
 static __device__ __forceinline__ void chain_order_make(ep_permutation *permutation,
                                                         long long epoch) {
-  const span &s = span_of();
+  const args &s = args_of();
   if (!s.shuffles) return;
   if (threadIdx.x == 0)
     *permutation = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, epoch, s.train_rows);
@@ -314,7 +314,7 @@ static __device__ __forceinline__ void chain_order_make(ep_permutation *permutat
 
 /* One thread: the step at hand, with number `batch` of an epoch. */
 static __device__ __forceinline__ void chain_now_make(int batch, unsigned turn) {
-  const span &s = span_of();
+  const args &s = args_of();
   long long left = s.train_rows - batch * s.batch_rows;
   int rows = (int)(left < s.batch_rows ? left : s.batch_rows);
   state_of().n = {nullptr, 0, rows, turn, 0, s.scratch};
@@ -324,14 +324,14 @@ static __device__ __forceinline__ void chain_now_make(int batch, unsigned turn) 
 template <bool PRECISE> static __device__ __forceinline__ void chain_step_forward() {
   const int first = threadIdx.x / WARP * 16;
   if (threadIdx.x == 0) chain_layers()[0].x = chain_passes()[0].rows;
-  if (first < span_of().chain_rows) chain_rows_forward<PRECISE>(first);
+  if (first < args_of().chain_rows) chain_rows_forward<PRECISE>(first);
   grid_arrive(meeting_of(EP_GRID_FRONT));
 }
 
 /* batch: the next step's. Who has no rows begins with the sums of the last layer as soon as the
  * gradient is there. */
 template <bool PRECISE> static __device__ __forceinline__ void chain_step_backward(int batch) {
-  const int first = threadIdx.x / WARP * 16, rows = span_of().chain_rows;
+  const int first = threadIdx.x / WARP * 16, rows = args_of().chain_rows;
   const chain_piece *piece = chain_pieces() + WARPS - 1 - threadIdx.x / WARP;
   bool early = false;
   if (first < rows) {
@@ -342,7 +342,7 @@ template <bool PRECISE> static __device__ __forceinline__ void chain_step_backwa
     if (first == rows) chain_rehearse<PRECISE>(first);
     cp_async_wait_all();
     named_barrier_sync<THREADS>(1);
-    early = piece->there && piece->layer == span_of().front - 1;
+    early = piece->there && piece->layer == args_of().front - 1;
   }
   chain_pieces_update<PRECISE>(piece, early ? CHAIN_MEETS_LATE : CHAIN_MEETS);
   if (threadIdx.x == 0) chain_now_make(batch, state_of().n.turn + 1);

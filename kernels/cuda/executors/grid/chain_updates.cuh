@@ -3,7 +3,7 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_GRID_CHAIN_UPDATES_CUH
 #define EP_KERNELS_CUDA_EXECUTORS_GRID_CHAIN_UPDATES_CUH
 
-#include "kernels/cuda/executors/grid/chain_places.cuh"
+#include "kernels/cuda/executors/grid/chain_offsets.cuh"
 #include "kernels/cuda/executors/grid/updates.cuh"
 
 /* What of the weights' gradient a warp sums up at once: by 16 outputs. */
@@ -19,10 +19,11 @@ struct chain_sums {
 template <bool PRECISE, int COLUMNS>
 static __device__ __forceinline__ void chain_sum(const chain_layer &of, int m, int n,
                                                  chain_sums &c) {
-  int lane = threadIdx.x % WARP, feature = lane % 8, rows = span_of().chain_rows;
-  const float *grad = block_memory + of.grad + ep_grid_chain_place(lane / 16 * 4, m + lane % 16, 0);
+  int lane = threadIdx.x % WARP, feature = lane % 8, rows = args_of().chain_rows;
+  const float *grad =
+      block_memory + of.grad + ep_grid_chain_offset(lane / 16 * 4, m + lane % 16, 0);
   const float *x =
-      block_memory + of.x + ep_grid_chain_place(lane / 8 % 2 * 4, n + lane / 16 * 8 + feature, 0);
+      block_memory + of.x + ep_grid_chain_offset(lane / 8 % 2 * 4, n + lane / 16 * 8 + feature, 0);
   const hi_lo one = hi_lo_of<PRECISE>(1.0f);
   c = {};
 #pragma unroll 1
@@ -83,7 +84,7 @@ static __device__ __forceinline__ void chain_descend(const layer &of, const chai
 static __device__ __forceinline__ void chain_sums_store(const layer &of, int m, int n,
                                                         const chain_sums &sum) {
   int lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
-  float *sums = span_of().scratch + span_of().front_sums;
+  float *sums = args_of().scratch + args_of().front_sums;
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     int output = m + i * 8 + g, input = n + 2 * t;
@@ -101,7 +102,7 @@ static __device__ __forceinline__ void chain_sums_store(const layer &of, int m, 
  * need before it needs any of it. */
 template <ep_optimizer_type TYPE> static __device__ __noinline__ void chain_layer_optimize(int l) {
   constexpr int TOGETHER = 4, SLOTS = slots_of<TYPE>;
-  const span &s = span_of();
+  const args &s = args_of();
   const layer of = s.layers[l];
   const chain_layer c = chain_layers()[l];
   const float *sums = s.scratch + s.front_sums;
@@ -141,7 +142,7 @@ template <ep_optimizer_type TYPE> static __device__ __noinline__ void chain_laye
   case EP_OPTIMIZER_##code: chain_layer_optimize<EP_OPTIMIZER_##code>(l); break;
 
 static __device__ __noinline__ void chain_optimize() {
-  const span &s = span_of();
+  const args &s = args_of();
 #pragma unroll 1
   for (int l = 0; l < s.front; l++) {
     if (s.layers[l].weight_decay < 0 && s.layers[l].bias_decay < 0) continue;
@@ -164,7 +165,7 @@ static __device__ __noinline__ void chain_pieces_update(const chain_piece *piece
 #pragma unroll 1
   for (; piece->there; piece += WARPS) {
     const chain_layer c = chain_layers()[piece->layer];
-    const layer &of = span_of().layers[piece->layer];
+    const layer &of = args_of().layers[piece->layer];
     int m = piece->output * 8, n = piece->input * 8;
     chain_sums sum;
     if (c.inputs - n > 16)

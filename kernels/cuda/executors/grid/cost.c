@@ -39,22 +39,22 @@ static void product_add(step_work *sum, const ep_grid_cut *cut, const int rows[2
 }
 
 static step_work step_work_of(const ep_grid_plan *plan) {
-  const int m[2] = {EP_GRID_SMALL_M, ep_grid_large_m(plan->span.precise)};
+  const int m[2] = {EP_GRID_SMALL_M, ep_grid_large_m(plan->args.precise)};
   static const int n[2] = {EP_GRID_SMALL_N, EP_GRID_LARGE_N},
                    weights_m[2] = {EP_GRID_WEIGHTS_SMALL_M, EP_GRID_WEIGHTS_LARGE_M},
                    weights_n[2] = {EP_GRID_WEIGHTS_SMALL_N, EP_GRID_WEIGHTS_LARGE_N};
-  const ep_grid_span *span = &plan->span;
-  int64_t group = span->tiles * EP_GRID_GROUP;
-  int64_t groups = (span->batch_rows + group - 1) / group;
+  const ep_grid_args *args = &plan->args;
+  int64_t group = args->tiles * EP_GRID_GROUP;
+  int64_t groups = (args->batch_rows + group - 1) / group;
   double turns = (double)((groups + plan->blocks - 1) / plan->blocks);
   step_work sum = {0};
-  for (int l = 0; l < span->layers_count; l++) {
-    const ep_grid_layer *layer = &span->layers[l];
-    sum.layers += l < span->front ? 1 : 3;
-    if (l < span->front) sum.turns += turns * (double)span->tiles;
-    if (l < span->front) sum.front += turns * (double)group * layer->in * layer->out * 3;
-    product_add(&sum, &layer->update, weights_m, weights_n, span->batch_rows, plan->blocks);
-    if (l < span->front || l == span->layers_count - 1) continue;
+  for (int l = 0; l < args->layers_count; l++) {
+    const ep_grid_layer *layer = &args->layers[l];
+    sum.layers += l < args->front ? 1 : 3;
+    if (l < args->front) sum.turns += turns * (double)args->tiles;
+    if (l < args->front) sum.front += turns * (double)group * layer->in * layer->out * 3;
+    product_add(&sum, &layer->update, weights_m, weights_n, args->batch_rows, plan->blocks);
+    if (l < args->front || l == args->layers_count - 1) continue;
     product_add(&sum, &layer->forward, m, n, layer->in, plan->blocks);
     if (l > 0) product_add(&sum, &layer->backward, m, n, layer->out, plan->blocks);
   }
@@ -73,8 +73,8 @@ static void work(const ep_program *program, const ep_device_traits *device, int6
     return;
   const step_work sum = step_work_of(&plan);
   units[0] = 1;
-  units[1] = plan.span.cluster ? sum.layers : 0;
-  units[2] = plan.span.cluster ? 0 : sum.layers;
+  units[1] = plan.args.cluster ? sum.layers : 0;
+  units[2] = plan.args.cluster ? 0 : sum.layers;
   units[3] = sum.front;
   units[4] = sum.rounds;
   units[5] = sum.moved;

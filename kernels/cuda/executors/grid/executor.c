@@ -20,12 +20,12 @@ typedef struct {
 static ep_status launch_prepare(grid *self, ep_error *error) {
   const ep_backend *backend = self->network->backend;
   ep_error unwanted;
-  if (self->plan.span.paired) {
+  if (self->plan.args.paired) {
     self->launch.cluster = 2;
     if (ep_cuda_launch_prepare(backend, &self->launch, EP_GRID_SHARED_BYTES, &unwanted) == EP_OK)
       return EP_OK;
     self->launch.cluster = 0;
-    self->plan.span.paired = false;
+    self->plan.args.paired = false;
   }
   return ep_cuda_launch_prepare(backend, &self->launch, EP_GRID_SHARED_BYTES, error);
 }
@@ -40,25 +40,25 @@ static ep_status grid_prepare(grid *self, ep_error *error) {
   self->launch = (ep_cuda_launch){.blocks = plan->blocks,
                                   .threads = EP_GRID_THREADS,
                                   .shared_bytes = plan->shared_bytes,
-                                  .cluster = plan->span.cluster ? plan->blocks : 0,
-                                  .cooperative = !plan->span.cluster,
+                                  .cluster = plan->args.cluster ? plan->blocks : 0,
+                                  .cooperative = !plan->args.cluster,
                                   .barrier_bytes = barrier_words * (int64_t)sizeof(unsigned)};
-  const int64_t stride = plan->span.state_stride;
-  const bool apart = plan->span.slots > 1 && stride != self->network->program->parameters;
+  const int64_t stride = plan->args.state_stride;
+  const bool apart = plan->args.slots > 1 && stride != self->network->program->parameters;
   const ep_cuda_buffer buffers[] = {
-      {&self->state, apart ? plan->span.slots : 0, stride, sizeof(float)},
+      {&self->state, apart ? plan->args.slots : 0, stride, sizeof(float)},
       {&self->scratch, 1, plan->scratch_floats, sizeof(float)},
       {&self->launch.barrier, 1, barrier_words, sizeof(unsigned)},
   };
   ep_status status =
       ep_cuda_memory_take_all(memory, buffers, sizeof buffers / sizeof *buffers, error);
   if (status != EP_OK) return status;
-  plan->span.parameters = self->network->parameters;
-  plan->span.state = self->state ? self->state : self->network->state;
-  plan->span.scratch = self->scratch;
-  status = ep_grid_maps_take(memory, &plan->span, error);
+  plan->args.parameters = self->network->parameters;
+  plan->args.state = self->state ? self->state : self->network->state;
+  plan->args.scratch = self->scratch;
+  status = ep_grid_tensor_maps_take(memory, &plan->args, error);
   if (status != EP_OK) return status;
-  EP_CUDA_TRY(ep_cuda_grid_kernel(plan->span.precise, &self->launch.kernel), "finding a kernel");
+  EP_CUDA_TRY(ep_cuda_grid_kernel(plan->args.precise, &self->launch.kernel), "finding a kernel");
   return launch_prepare(self, error);
 }
 
@@ -81,29 +81,29 @@ static ep_status grid_create(ep_cuda_network *network, void **out, ep_error *err
 static ep_status state_move(const grid *self, bool back, ep_error *error) {
   const ep_cuda_network *network = self->network;
   const size_t bytes = (size_t)network->program->parameters * sizeof(float),
-               stride = (size_t)self->plan.span.state_stride * sizeof(float);
+               stride = (size_t)self->plan.args.state_stride * sizeof(float);
   EP_CUDA_TRY(cudaMemcpy2DAsync(back ? network->state : self->state, back ? bytes : stride,
                                 back ? self->state : network->state, back ? stride : bytes, bytes,
-                                (size_t)self->plan.span.slots, cudaMemcpyDeviceToDevice,
+                                (size_t)self->plan.args.slots, cudaMemcpyDeviceToDevice,
                                 network->stream),
               "moving the optimizer's state");
   return EP_OK;
 }
 
-static ep_status grid_run(void *state, const ep_cuda_span *span, ep_error *error) {
+static ep_status grid_run(void *state, const ep_cuda_segment *segment, ep_error *error) {
   const grid *self = state;
   const ep_cuda_network *network = self->network;
-  ep_grid_span given = self->plan.span;
-  given.first_step = span->first_step;
-  given.steps = span->steps;
+  ep_grid_args given = self->plan.args;
+  given.first_step = segment->first_step;
+  given.steps = segment->steps;
   given.x = network->train_x;
   given.y = network->train_y;
   given.barrier = self->launch.barrier;
-  given.lr = span->lr;
-  given.lr_count = span->lr_count;
-  given.update = span->update;
-  given.loss = span->loss;
-  given.errors = span->errors;
+  given.lr = segment->lr;
+  given.lr_count = segment->lr_count;
+  given.update = segment->update;
+  given.loss = segment->loss;
+  given.errors = segment->errors;
   ep_status status = self->state ? state_move(self, false, error) : EP_OK;
   if (status == EP_OK) status = ep_cuda_launch_run(&self->launch, network->stream, &given, error);
   if (status == EP_OK && self->state) status = state_move(self, true, error);

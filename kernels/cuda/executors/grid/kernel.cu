@@ -1,5 +1,5 @@
 /* The kernel of cuda/grid: all steps of a segment in one launch, by blocks that stay. A step is a
- * row of phases (span.h) of the wide layers, and before and behind them the front:
+ * row of phases (args.h) of the wide layers, and before and behind them the front:
  *
  *   chained     the last block has the front, with all rows (chain.cuh). It gives its outputs to
  *               the others, awaits the gradient by them, and is on the next step while those update
@@ -21,7 +21,7 @@
 
 /* Without a front: this batch's rows, as the first layer takes them. */
 static __device__ __noinline__ void inputs_take() {
-  const span &s = span_of();
+  const args &s = args_of();
   const now n = now_of();
   int in = s.layers[0].in;
   float *inputs = s.scratch + s.inputs;
@@ -36,13 +36,13 @@ static __device__ __noinline__ void inputs_take() {
 
 /* Where a step's rows are, of a shuffled epoch: every other epoch has the same place. */
 static __device__ __forceinline__ int *order_of(long long epoch) {
-  return (int *)(span_of().scratch + span_of().order) + epoch % 2 * span_of().train_rows;
+  return (int *)(args_of().scratch + args_of().order) + epoch % 2 * args_of().train_rows;
 }
 
 /* All blocks that have wide layers: the order of an epoch's rows. It takes long, and so not each
  * step does its own. */
 static __device__ __noinline__ void order_make(ep_permutation *permutation, long long epoch) {
-  const span &s = span_of();
+  const args &s = args_of();
   if (!s.shuffles) return;
   if (threadIdx.x == 0)
     *permutation = ep_permutation_make(s.seed, EP_RANDOM_SHUFFLE, epoch, s.train_rows);
@@ -56,7 +56,7 @@ static __device__ __noinline__ void order_make(ep_permutation *permutation, long
 
 /* One thread: starts the copy of what this step's rates come to. */
 static __device__ void update_fetch(long long step) {
-  const span &s = span_of();
+  const args &s = args_of();
   ep_optimizer_step *update = &state_of().update;
   if (s.plain_rate) {
     const float *lr = s.lr + (s.lr_count == 1 ? 0 : step);
@@ -71,7 +71,7 @@ static __device__ void update_fetch(long long step) {
 /* One block: the step's loss and errors, from the rows'. */
 static __device__ __noinline__ void loss_write(long long step) {
   __shared__ float of_warp[2][WARPS];
-  const span &s = span_of();
+  const args &s = args_of();
   const now n = now_of();
   if ((int)blockIdx.x != s.workers - 1) return;
   const float *rows = n.scratch + s.rows;
@@ -101,14 +101,14 @@ static __device__ __noinline__ void loss_write(long long step) {
 template <bool PRECISE>
 static __device__ __forceinline__ void front_forward_run(unsigned long long *done,
                                                          unsigned parity) {
-  if (span_of().tiles == 1)
+  if (args_of().tiles == 1)
     groups_forward<1, PRECISE>(done, parity);
   else
     groups_forward<2, PRECISE>(done, parity);
 }
 
 template <bool PRECISE> static __device__ __forceinline__ void front_backward_run() {
-  if (span_of().tiles == 1)
+  if (args_of().tiles == 1)
     groups_backward<1, PRECISE>();
   else
     groups_backward<2, PRECISE>();
@@ -117,14 +117,14 @@ template <bool PRECISE> static __device__ __forceinline__ void front_backward_ru
 /* A block's part of a phase. */
 template <bool PRECISE>
 static __device__ __forceinline__ void phase_run(const ep_grid_phase &phase) {
-  const span &s = span_of();
+  const args &s = args_of();
   int begins = phase.begins, awaits = phase.awaits;
   meeting_await(begins);
   switch (phase.work) {
   case EP_GRID_FORWARD: forward<PRECISE>(phase.layer, awaits); break;
-  case EP_GRID_HEAD:
+  case EP_GRID_OUTPUT_LOSS:
     if constexpr (!PRECISE && WARPGROUPS) panels_turn();
-    head_run(awaits);
+    output_loss_run(awaits);
     break;
   case EP_GRID_BACKWARD: backward<PRECISE>(phase.layer, awaits); break;
   default:
@@ -165,7 +165,7 @@ static __device__ void layers_update(int last, int first, int skip, int from, in
 
 /* The way back through a front that is shared out, and all updates. */
 template <bool PRECISE> static __device__ void rest_run() {
-  const span &s = span_of();
+  const args &s = args_of();
   int blocks = (int)gridDim.x, last = s.layers_count - 1;
   if (s.front == s.layers_count) {
     layers_update<PRECISE>(last, 0, 0, 0, blocks);
@@ -184,7 +184,7 @@ template <bool PRECISE> static __device__ void rest_run() {
 }
 
 /* The block's shared memory at the start of a launch. */
-static __device__ void state_make(const span &s, unsigned long long *done) {
+static __device__ void state_make(const args &s, unsigned long long *done) {
   block_state &state = state_of();
   for (int i = threadIdx.x; i < (int)(sizeof s / sizeof(int)); i += THREADS)
     ((int *)&state.s)[i] = ((const int *)&s)[i];
@@ -205,7 +205,7 @@ static __device__ void state_make(const span &s, unsigned long long *done) {
 
 /* The next step, by one thread. */
 static __device__ void now_make(long long step, long long epoch, int batch) {
-  const span &s = span_of();
+  const args &s = args_of();
   long long first = (long long)batch * s.batch_rows, left = s.train_rows - first;
   int rows = (int)(left < s.batch_rows ? left : s.batch_rows);
   float scale = 1.0f / (float)((long long)rows * (s.takes_classes ? 1 : s.targets));
@@ -222,7 +222,7 @@ static __device__ __forceinline__ void step_begin(long long step, long long epoc
 
 /* The block that has a chained front. */
 template <bool PRECISE> static __device__ void chain_steps(ep_permutation *permutation) {
-  const span &s = span_of();
+  const args &s = args_of();
   long long epoch = s.first_step / s.steps_per_epoch;
   int batch = (int)(s.first_step % s.steps_per_epoch);
   chain_memory_make();
@@ -244,7 +244,7 @@ template <bool PRECISE> static __device__ void chain_steps(ep_permutation *permu
 /* All other blocks. shared: they share out the front as well. */
 template <bool PRECISE>
 static __device__ void blocks_steps(ep_permutation *permutation, unsigned long long *done) {
-  const span &s = span_of();
+  const args &s = args_of();
   unsigned parity = 0;
   long long epoch = s.first_step / s.steps_per_epoch;
   int batch = (int)(s.first_step % s.steps_per_epoch);
@@ -283,12 +283,12 @@ static __device__ void blocks_steps(ep_permutation *permutation, unsigned long l
 }
 
 template <bool PRECISE>
-static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant__ span given) {
+static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant__ args given) {
   __shared__ ep_permutation permutation;
   __shared__ __align__(8) unsigned long long done;
   state_make(given, &done);
   __syncthreads();
-  if (span_of().chained && (int)blockIdx.x == span_of().workers)
+  if (args_of().chained && (int)blockIdx.x == args_of().workers)
     chain_steps<PRECISE>(&permutation);
   else
     blocks_steps<PRECISE>(&permutation, &done);
@@ -296,7 +296,7 @@ static __global__ void __launch_bounds__(THREADS, 1) grid(const __grid_constant_
 
 #else /* an older generation, which grid.c does not launch it on */
 
-template <bool PRECISE> static __global__ void grid(const __grid_constant__ ep_grid_span) {}
+template <bool PRECISE> static __global__ void grid(const __grid_constant__ ep_grid_args) {}
 
 #endif
 

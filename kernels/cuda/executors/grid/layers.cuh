@@ -5,7 +5,7 @@
 #include "kernels/cuda/executors/grid/exchange.cuh"
 #include "kernels/formulas/losses.h"
 
-typedef ep_grid_span span;
+typedef ep_grid_args args;
 typedef ep_grid_layer layer;
 
 /* The step at hand. */
@@ -27,7 +27,7 @@ struct whole_slots {
 /* The block's shared memory begins with this; what plan.c places follows. All that a
  * kernel asks again and again lies here: a barrier empties the cache of all other memory. */
 struct block_state {
-  span s;
+  args s;
   now n;
   ep_optimizer_step update;      /* on its way until a worker's first barrier of a step */
   unsigned target, front_target; /* of the barriers */
@@ -45,7 +45,7 @@ extern __shared__ __align__(128) float block_memory[];
 static __device__ __forceinline__ block_state &state_of() {
   return *(block_state *)block_memory;
 }
-static __device__ __forceinline__ const span &span_of() {
+static __device__ __forceinline__ const args &args_of() {
   return state_of().s;
 }
 /* By value, as layers are taken: what is in registers, no store makes the compiler read again. */
@@ -57,14 +57,14 @@ static __device__ __forceinline__ long long row_of(const now &n, int row) {
 }
 
 static __device__ __forceinline__ unsigned *counters_of() {
-  return span_of().barrier + EP_GRID_BARRIERS;
+  return args_of().barrier + EP_GRID_BARRIERS;
 }
 
 /* --- barriers -------------------------------------------------------------------------------- */
 
 /* All blocks meet: each arrives, and awaits the others before it needs what they wrote. */
 static __device__ __noinline__ void blocks_arrive() {
-  const span &s = span_of();
+  const args &s = args_of();
   if (s.cluster) {
     __syncthreads(); /* a warp that arrives may begin with the next step, while others read this */
     cluster_arrive();
@@ -75,12 +75,12 @@ static __device__ __noinline__ void blocks_arrive() {
 }
 
 static __device__ __forceinline__ unsigned *meeting_of(int meeting) {
-  return span_of().barrier + meeting * EP_GRID_LINE;
+  return args_of().barrier + meeting * EP_GRID_LINE;
 }
 
 /* The thread AWAITS: waits for a meeting. */
 static __device__ __forceinline__ void meeting_see(int meeting) {
-  const span &s = span_of();
+  const args &s = args_of();
   if (meeting == EP_GRID_NONE) return;
   int blocks = meeting >= EP_GRID_PHASE    ? s.phases[meeting - EP_GRID_PHASE].tasks
                : meeting == EP_GRID_GIVEN  ? s.given
@@ -102,7 +102,7 @@ static __device__ __forceinline__ void meeting_await(int &meeting) {
 
 static __device__ __noinline__ void blocks_await() {
   int meeting = EP_GRID_BARRIER;
-  if (span_of().cluster)
+  if (args_of().cluster)
     cluster_wait();
   else
     meeting_await(meeting);
@@ -110,7 +110,7 @@ static __device__ __noinline__ void blocks_await() {
 
 /* The blocks that have the front meet. */
 static __device__ void front_wait() {
-  const span &s = span_of();
+  const args &s = args_of();
   async_fence();
   if (threadIdx.x == AWAITS) state_of().front_target += s.front_blocks;
   counter_meet(meeting_of(EP_GRID_FRONT), state_of().front_target);
@@ -172,7 +172,7 @@ static __device__ __forceinline__ activated_four activate_four(const layer &of, 
 /* --- matrices -------------------------------------------------------------------------------- */
 
 static __device__ __forceinline__ matrix weights_of(const layer &of) {
-  const span &s = span_of();
+  const args &s = args_of();
   if (of.mirror >= 0) return {s.scratch + of.mirror, of.image_stride, of.out, of.in};
   return {s.parameters + of.weight, of.in, of.out, of.in};
 }
@@ -180,12 +180,12 @@ static __device__ __forceinline__ matrix weights_of(const layer &of) {
 /* Where a layer's outputs are. Those of a chained front lie in two places, by turns: it may be on
  * its next rows while others still read these. */
 static __device__ __forceinline__ float *after_of(const now &n, int l) {
-  const span &s = span_of();
+  const args &s = args_of();
   return n.scratch + s.layers[l].after + (l == s.front - 1 ? n.turn % 2 * s.front_turn : 0);
 }
 
 static __device__ __forceinline__ matrix input_of(const now &n, int l) {
-  const span &s = span_of();
+  const args &s = args_of();
   if (l == 0) return {n.scratch + s.inputs, s.inputs_stride, n.rows, s.inputs_stride};
   const layer &before = s.layers[l - 1];
   return {after_of(n, l - 1), before.stride, n.rows, before.stride};
@@ -238,11 +238,12 @@ struct forward_use {
   }
 };
 
-/* c: as product() of products.cuh; of_a, of_b: maps of a and b. */
+/* c: as product() of products.cuh; of_a, of_b: tensor maps of a and b. */
 template <class S, bool PRECISE>
 static __device__ __forceinline__ void
 tile_product(float (&c)[S::MF][S::T][4], float *area, const matrix &a, const matrix &b,
-             const ep_cuda_map *of_a, const ep_cuda_map *of_b, const task &of, int &awaits) {
+             const ep_cuda_tensor_map *of_a, const ep_cuda_tensor_map *of_b, const task &of,
+             int &awaits) {
   if constexpr (S::BY_WARPGROUPS)
     lines_product<S::A_BY_K>(c, area, state_of().lines, of_a, of_b, of, awaits);
   else
@@ -254,12 +255,12 @@ template <class S, class Use>
 static __device__ __forceinline__ void tile_end(const float (&c)[S::MF][S::T][4], float *area,
                                                 const ep_grid_cut &cut, int blocks, const task &of,
                                                 const now &n, const Use &use, early<S, Use> &with) {
-  float *partials = n.scratch + span_of().partials;
+  float *partials = n.scratch + args_of().partials;
   if constexpr (S::BY_WARPGROUPS)
     if (cut.splits > 1) {
-      const bool paired = span_of().paired && ep_grid_cut_pairs(&cut, blocks);
+      const bool paired = args_of().paired && ep_grid_cut_pairs(&cut, blocks);
       return parts_end<S>(c, area, cut, of, partials, counters_of(), n.turn, use, paired,
-                          block_memory + span_of().pair_at, state_of().pair);
+                          block_memory + args_of().pair_at, state_of().pair);
     }
   task_end(c, area, cut, of, partials, counters_of(), n.turn, use, with);
 }
@@ -273,48 +274,48 @@ static __device__ __forceinline__ int first_of(int blocks, int tasks) {
 template <class S, bool PRECISE>
 static __device__ __noinline__ void forward_run(int l, int awaits) {
   const now n = now_of();
-  const layer of = span_of().layers[l];
+  const layer of = args_of().layers[l];
   const ep_grid_cut cut = of.forward;
-  float *area = block_memory + span_of().area_at;
+  float *area = block_memory + args_of().area_at;
   matrix weights = weights_of(of), x = input_of(n, l);
-  const ep_grid_maps *maps = span_of().maps + l;
+  const ep_grid_tensor_maps *tensor_maps = args_of().tensor_maps + l;
   int tasks = cut.across * cut.down * cut.splits;
   const int blocks = of.forward_blocks;
   for (int number = first_of(blocks, tasks); number < tasks; number += blocks) {
     task at = task_of<S>(cut, number, of.in);
-    const forward_use use{n, of, span_of().parameters, at.n, at.m};
+    const forward_use use{n, of, args_of().parameters, at.n, at.m};
     early<S, forward_use> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    tile_product<S, PRECISE>(c, area, weights, x, &maps->factors, &maps->input[n.turn % 2], at,
-                             awaits);
+    tile_product<S, PRECISE>(c, area, weights, x, &tensor_maps->factors,
+                             &tensor_maps->input[n.turn % 2], at, awaits);
     tile_end(c, area, cut, blocks, at, n, use, with);
   }
   meeting_await(awaits);
 }
 
-/* The same, where parts of sums are left to the head (head.cuh). */
+/* The same, where parts of sums are left to the last layer (output_loss.cuh). */
 template <class S> static __device__ __noinline__ void forward_leave(int l, int awaits) {
   const now n = now_of();
-  const layer of = span_of().layers[l];
-  float *area = block_memory + span_of().area_at;
-  const ep_grid_maps *maps = span_of().maps + l;
+  const layer of = args_of().layers[l];
+  float *area = block_memory + args_of().area_at;
+  const ep_grid_tensor_maps *tensor_maps = args_of().tensor_maps + l;
   const int tasks = of.forward.across * of.forward.splits, blocks = of.forward_blocks;
 #pragma unroll 1
   for (int number = first_of(blocks, tasks); number < tasks; number += blocks) {
     task at = task_of<S>(of.forward, number, of.in);
     float c[S::MF][S::T][4];
-    lines_product<S::A_BY_K>(c, area, state_of().lines, &maps->factors, &maps->input[n.turn % 2],
-                             at, awaits);
-    parts_leave<S>(c, area, n.scratch + span_of().partials + (long long)number * S::QUADS * 4);
+    lines_product<S::A_BY_K>(c, area, state_of().lines, &tensor_maps->factors,
+                             &tensor_maps->input[n.turn % 2], at, awaits);
+    parts_leave<S>(c, area, n.scratch + args_of().partials + (long long)number * S::QUADS * 4);
   }
   meeting_await(awaits);
 }
 
 template <bool PRECISE> static __device__ __forceinline__ void forward_cut(int l, int awaits) {
   if constexpr (!PRECISE && WARPGROUPS)
-    if (span_of().layers[l].forward.left_in_parts) return forward_leave<wide<false>>(l, awaits);
-  if (!span_of().layers[l].forward.large)
+    if (args_of().layers[l].forward.left_in_parts) return forward_leave<wide<false>>(l, awaits);
+  if (!args_of().layers[l].forward.large)
     forward_run<small<false>, PRECISE>(l, awaits);
   else if constexpr (PRECISE || !WARPGROUPS)
     forward_run<large<false, PRECISE>, PRECISE>(l, awaits);
@@ -324,7 +325,7 @@ template <bool PRECISE> static __device__ __forceinline__ void forward_cut(int l
 
 /* What the gradient by the input of layer l is multiplied by, [rows, stride of the layer before]:
  * slopes, or outputs that tell a ReLU's; and where it goes: into the slopes' place, or, where there
- * are `features`, to a chained front as it has them (places.h). */
+ * are `features`, to a chained front as it has them (offsets.h). */
 struct backward_way {
   const float *slopes;
   bool relu;
@@ -333,7 +334,7 @@ struct backward_way {
 };
 
 static __device__ __forceinline__ backward_way backward_way_of(const now &n, int l) {
-  const span &s = span_of();
+  const args &s = args_of();
   const layer &before = s.layers[l - 1];
   float *grad = n.scratch + before.grad;
   if (!s.chained || l != s.front) return {grad, false, grad, 0};
@@ -377,8 +378,8 @@ template <bool PRECISE> struct backward_use {
       if (is_there) four_store(way.to + at(line, column), grad);
       return;
     }
-    if (r >= span_of().chain_rows || o >= before.stride) return;
-    float *to = way.to + ep_grid_chain_place(r, o, way.features);
+    if (r >= args_of().chain_rows || o >= before.stride) return;
+    float *to = way.to + ep_grid_chain_offset(r, o, way.features);
 #pragma unroll
     for (int i = 0; i < 4; i++) to[i * 8] = is_there ? operand_of<PRECISE>(grad.of[i]) : 0;
   }
@@ -387,12 +388,12 @@ template <bool PRECISE> struct backward_use {
 template <class S, bool PRECISE>
 static __device__ __noinline__ void backward_run(int l, int awaits) {
   const now n = now_of();
-  const layer of = span_of().layers[l];
+  const layer of = args_of().layers[l];
   const ep_grid_cut cut = of.backward;
-  float *area = block_memory + span_of().area_at;
-  const layer before = span_of().layers[l - 1];
+  float *area = block_memory + args_of().area_at;
+  const layer before = args_of().layers[l - 1];
   matrix weights = weights_of(of), grad = grad_of(n, of);
-  const ep_grid_maps *maps = span_of().maps + l;
+  const ep_grid_tensor_maps *tensor_maps = args_of().tensor_maps + l;
   int tasks = cut.across * cut.down * cut.splits;
   const int blocks = of.backward_blocks;
   for (int number = first_of(blocks, tasks); number < tasks; number += blocks) {
@@ -401,14 +402,15 @@ static __device__ __noinline__ void backward_run(int l, int awaits) {
     early<S, backward_use<PRECISE>> with;
     task_begin(use, cut.splits, with);
     float c[S::MF][S::T][4];
-    tile_product<S, PRECISE>(c, area, weights, grad, &maps->factors, &maps->grad, at, awaits);
+    tile_product<S, PRECISE>(c, area, weights, grad, &tensor_maps->factors, &tensor_maps->grad, at,
+                             awaits);
     tile_end(c, area, cut, blocks, at, n, use, with);
   }
   meeting_await(awaits);
 }
 
 template <bool PRECISE> static __device__ __forceinline__ void backward_cut(int l, int awaits) {
-  if (!span_of().layers[l].backward.large)
+  if (!args_of().layers[l].backward.large)
     backward_run<small<true>, PRECISE>(l, awaits);
   else if constexpr (PRECISE || !WARPGROUPS)
     backward_run<large<true, PRECISE>, PRECISE>(l, awaits);

@@ -18,23 +18,23 @@ static __device__ __forceinline__ int line_of(int count) {
 }
 
 static __device__ __forceinline__ float *rows_of(int turn) {
-  return block_memory + span_of().rows_at + turn % 2 * span_of().rows_floats;
+  return block_memory + args_of().rows_at + turn % 2 * args_of().rows_floats;
 }
 
 /* What a row holds between narrow layers. */
 static __device__ __forceinline__ float *narrow_of(int turn, int row) {
-  return block_memory + span_of().narrow_at + (2 * row + turn % 2) * EP_GRID_NARROW_LINE;
+  return block_memory + args_of().narrow_at + (2 * row + turn % 2) * EP_GRID_NARROW_LINE;
 }
 
 /* Layer l of a row. first: the group's first row in the batch. */
 static __device__ __forceinline__ void row_forward(const layer &of, int l, int row, int first) {
-  const span &s = span_of();
+  const args &s = args_of();
   const float *weights = block_memory + s.image_at + of.image,
               *bias = weights + of.out * of.image_stride;
   const float *x = l == 0 ? rows_of(0) + row * line_of(of.in) : narrow_of(l, row);
   float *to = l == s.narrow - 1 ? rows_of(1) + row * line_of(of.out) : narrow_of(l + 1, row);
   float *slopes = block_memory + of.slopes + row * line_of(of.out);
-  long long place = (long long)(first + row) * of.stride;
+  long long offset = (long long)(first + row) * of.stride;
   int lane = threadIdx.x % WARP;
   float z[LANES_EACH];
 #pragma unroll
@@ -61,8 +61,8 @@ static __device__ __forceinline__ void row_forward(const layer &of, int l, int r
     to[o] = there ? a.y : 0;
     slopes[o] = a.slope;
     if (!there) continue;
-    s.scratch[of.after + place + o] = a.y;
-    if (l == s.front - 1) s.scratch[of.grad + place + o] = a.slope; /* for the wide layer behind */
+    s.scratch[of.after + offset + o] = a.y;
+    if (l == s.front - 1) s.scratch[of.grad + offset + o] = a.slope; /* for the wide layer behind */
   }
   __syncwarp();
 }
@@ -71,7 +71,7 @@ static __device__ __forceinline__ void row_forward(const layer &of, int l, int r
 static __device__ __forceinline__ void row_backward(const layer &of, const layer &before,
                                                     const float *from, float *to, int row,
                                                     int first) {
-  const span &s = span_of();
+  const args &s = args_of();
   const float *weights = block_memory + s.image_at + of.image;
   const float *slopes = block_memory + before.slopes + row * line_of(before.out);
   float *grad = s.scratch + before.grad + (long long)(first + row) * before.stride;
@@ -103,7 +103,7 @@ static __device__ __forceinline__ void row_backward(const layer &of, const layer
 
 /* The narrow layers of `rows` rows, from buffer 0 to buffer 1. */
 static __device__ __noinline__ void narrow_forward(int rows, int first) {
-  const span &s = span_of();
+  const args &s = args_of();
 #pragma unroll 1
   for (int row = threadIdx.x / WARP; row < rows; row += WARPS)
 #pragma unroll 1
@@ -116,7 +116,7 @@ static __device__ __noinline__ void narrow_forward(int rows, int first) {
 
 /* From the gradient by the last narrow layer's output, in buffer `turn`. */
 static __device__ __noinline__ void narrow_backward(int rows, int turn, int first) {
-  const span &s = span_of();
+  const args &s = args_of();
 #pragma unroll 1
   for (int row = threadIdx.x / WARP; row < rows; row += WARPS)
 #pragma unroll 1

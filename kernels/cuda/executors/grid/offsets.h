@@ -50,7 +50,7 @@ EP_DEVICE_INLINE ep_grid_task ep_grid_task_of(const ep_grid_cut *cut, unsigned n
 
 /* Four number `four` of a line of EP_GRID_LINE floats, as a warpgroup reads it: the fours of eight
  * lines change places, so that none of the same column share a bank. */
-EP_DEVICE_INLINE int ep_grid_line_place(int line, int four) {
+EP_DEVICE_INLINE int ep_grid_line_offset(int line, int four) {
   return line * EP_GRID_LINE + (four ^ line % 8) * 4;
 }
 
@@ -81,13 +81,13 @@ enum { EP_GRID_PANEL_FLOATS = EP_GRID_LARGE_M * EP_GRID_LARGE_N };
 /* Where panels, one behind the other, have a row of an input: a line has 32 rows of an input, all
  * inputs' first lines come first; the last eight rows lie in blocks of four rows by eight inputs.
  * Rows: EP_GRID_LARGE_N, eight more than some lines. */
-EP_DEVICE_INLINE int64_t ep_grid_panel_place(int row, int input) {
+EP_DEVICE_INLINE int64_t ep_grid_panel_offset(int row, int input) {
   int line = ep_grid_turned(input % EP_GRID_LARGE_M);
   int64_t lines = (int64_t)(input / EP_GRID_LARGE_M) * EP_GRID_PANEL_FLOATS +
                   row / EP_GRID_LINE * EP_GRID_LINE * EP_GRID_LARGE_M;
   if (row >= EP_GRID_LARGE_N - 8)
     return lines + line / 8 * 64 + row % 8 / 4 * 32 + line % 8 * 4 + row % 4;
-  return lines + ep_grid_line_place(line, row % EP_GRID_LINE / 4) + row % 4;
+  return lines + ep_grid_line_offset(line, row % EP_GRID_LINE / 4) + row % 4;
 }
 
 /* Of products that are whole: the four, of a line's eight, in which a thread has two neighbours of
@@ -106,7 +106,7 @@ EP_DEVICE_INLINE int ep_grid_whole_four(int g, int i) {
  * features, in a block a feature a line. Of every other four features the halves of the rows change
  * places: so that neither single numbers, of eight rows of four features, meet in a bank nor fours
  * of rows, of eight features. */
-EP_DEVICE_INLINE int ep_grid_chain_place(int row, int feature, int features) {
+EP_DEVICE_INLINE int ep_grid_chain_offset(int row, int feature, int features) {
   return row / 8 * 8 * features + feature * 8 + (row % 8 ^ (feature & 4));
 }
 

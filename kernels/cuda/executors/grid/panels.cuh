@@ -10,7 +10,7 @@
 #include "kernels/cuda/executors/grid/parameters.cuh"
 #include "kernels/cuda/executors/grid/tensor_maps.h"
 
-/* In shared memory: the panel turned (places.h); of each warpgroup a stage of N rows by OUTPUTS
+/* In shared memory: the panel turned (offsets.h); of each warpgroup a stage of N rows by OUTPUTS
  * gradients, in lines; and TILES of OUTPUTS by LINE inputs. */
 struct panel_shape {
   static constexpr int M = EP_GRID_LARGE_M, N = EP_GRID_LARGE_N, OUTPUTS = 2 * LINE, TILES = 12,
@@ -51,14 +51,14 @@ static __device__ __noinline__ void inputs_turn(float *to, const matrix &x, int 
 #pragma unroll
     for (int i = 0; i < 4; i++) {
       four turned = {{of[e][0].of[i], of[e][1].of[i], of[e][2].of[i], of[e][3].of[i]}};
-      four_store(to + ep_grid_panel_place(4 * quad, 4 * q + i), turned);
+      four_store(to + ep_grid_panel_offset(4 * quad, 4 * q + i), turned);
     }
   }
 }
 
 /* A block's panel, of those that lie turned in the scratch. */
 static __device__ __noinline__ void panels_turn() {
-  const span &s = span_of();
+  const args &s = args_of();
   const now n = now_of();
 #pragma unroll 1
   for (int l = s.front + 1; l < s.layers_count - 1; l++) {
@@ -96,7 +96,7 @@ template <int SLOTS> struct pieces {
   static constexpr int TILES = LINES * (1 + SLOTS), DEPTH = S::TILES / 2 / TILES;
   static constexpr int SPARE = 4 - TILES; /* warps */
   static_assert(DEPTH <= S::DEPTH && SPARE > 0, "a barrier each, and a warp each tile");
-  const ep_grid_maps *maps;
+  const ep_grid_tensor_maps *tensor_maps;
   float *places;     /* DEPTH of TILES */
   unsigned barriers; /* DEPTH */
   int tiles;         /* of a piece: TILES, or fewer, of what the optimizer keeps */
@@ -114,8 +114,8 @@ template <int SLOTS> struct pieces {
   __device__ __forceinline__ void await(int piece) const {
     mbarrier_wait(barrier(piece), (int)((begun + piece) / DEPTH % 2));
   }
-  __device__ __forceinline__ const ep_cuda_map *map(int tile) const {
-    return tile < LINES ? &maps->weights : &maps->state[tile - LINES];
+  __device__ __forceinline__ const ep_cuda_tensor_map *map(int tile) const {
+    return tile < LINES ? &tensor_maps->weights : &tensor_maps->state[tile - LINES];
   }
   __device__ __forceinline__ int column_of(int piece, int tile) const {
     return column + (piece % PER * LINES + tile % LINES) * LINE;
@@ -152,7 +152,7 @@ template <int SLOTS> struct pieces {
   }
 };
 
-/* Updates a thread's fours of a piece (places.h): of a line, two of an output and two of the next.
+/* Updates a thread's fours of a piece (offsets.h): of a line, two of an output and two of the next.
  * d: its sums of these inputs. */
 template <int SLOTS>
 static __device__ __forceinline__ void
@@ -165,7 +165,7 @@ piece_update(float *piece, const float (&d)[16][4], const ep_optimizer &optimize
   float *at[4];
 #pragma unroll
   for (int i = 0; i < 4; i++)
-    at[i] = piece + ep_grid_line_place(output + i / 2, ep_grid_pair_four(g, t, i % 2));
+    at[i] = piece + ep_grid_line_offset(output + i / 2, ep_grid_pair_four(g, t, i % 2));
 #pragma unroll
   for (int i = 0; i < FOURS; i++) {
     weight[i] = four_of(at[i % 4] + i / 4 * S::TILE);
@@ -218,7 +218,7 @@ template <int SLOTS> struct panel_bias {
   long long at;
   float bias, kept[SLOTS > 0 ? SLOTS : 1];
   __device__ __forceinline__ void load(bool there, const layer &of, int output) {
-    const span &s = span_of();
+    const args &s = args_of();
     at = there && output < of.out ? of.bias + output : -1;
     bias = at >= 0 ? s.parameters[at] : 0;
 #pragma unroll
@@ -227,7 +227,7 @@ template <int SLOTS> struct panel_bias {
   }
   __device__ __forceinline__ void update(const layer &of, float grad, const ep_optimizer &optimizer,
                                          const ep_optimizer_step &step) {
-    const span &s = span_of();
+    const args &s = args_of();
     if (at < 0) return;
     s.parameters[at] = ep_optimizer_update(&optimizer, &step, of.bias_decay, bias,
                                            ep_clip(&optimizer, 1, grad), kept, 1);
@@ -243,7 +243,7 @@ template <ep_optimizer_type TYPE, int SLOTS>
 static __device__ __noinline__ void panels_run(int l, int number, int end, int blocks) {
   typedef panel_shape S;
   typedef pieces<SLOTS> P;
-  const span &s = span_of();
+  const args &s = args_of();
   const now n = now_of();
   const layer of = s.layers[l];
   const ep_optimizer_step step = state_of().update;
@@ -257,7 +257,8 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
   float *grads = x_lines + S::X_ALL + group * S::STAGE;
   const unsigned barriers = shared_address(state_of().panel_barriers);
   const unsigned grads_come = barriers + 8 * group, x_comes = barriers + 8 * 2;
-  P of_group = {s.maps + l, x_lines + S::X_ALL + 2 * S::STAGE + group * S::TILES / 2 * S::TILE,
+  P of_group = {s.tensor_maps + l,
+                x_lines + S::X_ALL + 2 * S::STAGE + group * S::TILES / 2 * S::TILE,
                 barriers + 8 * (3 + group * S::DEPTH), SLOTS == 0 ? P::TILES : 1 + s.slots,
                 first ? warp : 2 * WARPS};
   unsigned turn = state_of().panel_stages[group], copies = state_of().panel_copies;
@@ -275,7 +276,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
       mbarrier_expect(grads_come, S::STAGE * S::BYTES);
 #pragma unroll
       for (int i = 0; i < 2; i++)
-        tma_load(shared_address(grads + i * S::G_FLOATS), &s.maps[l].grad, grads_come,
+        tma_load(shared_address(grads + i * S::G_FLOATS), &s.tensor_maps[l].grad, grads_come,
                  at.first + k * S::OUTPUTS + i * LINE, 0);
     };
     of_group.begun = P::PER * turn, of_group.count = P::PER * ((stages - group + 1) / 2);
@@ -308,7 +309,7 @@ static __device__ __noinline__ void panels_run(int l, int number, int end, int b
       for (int i = 0; i < S::N / 8; i++)
 #pragma unroll
         for (int q = 0; q < 2; q++) {
-          int line = ep_grid_line_place(8 * i + 4 * q + t, output % LINE / 4);
+          int line = ep_grid_line_offset(8 * i + 4 * q + t, output % LINE / 4);
           float2 two = *(const float2 *)(from + line);
           a[i][2 * q] = __float_as_uint(two.x), a[i][2 * q + 1] = __float_as_uint(two.y);
         }
@@ -366,7 +367,7 @@ constexpr int panel_slots_of =
 
 /* The update of a layer's weights and biases, as far as it is made of panels. */
 static __device__ __forceinline__ void panels_update(int l, int number, int end, int blocks) {
-  const span &s = span_of();
+  const args &s = args_of();
   if (s.optimizer.type == EP_OPTIMIZER_SGD && s.slots == 0 && s.optimizer.clip_value == 0)
     return panels_run<EP_OPTIMIZER_SGD, 0>(l, number, end, blocks);
   switch (s.optimizer.type) {

@@ -15,7 +15,7 @@ struct update_way {
 };
 
 static __device__ __forceinline__ update_way update_way_of() {
-  const span &s = span_of();
+  const args &s = args_of();
   return {s.optimizer.type == EP_OPTIMIZER_SGD && s.slots == 0 && s.optimizer.clip_value == 0,
           state_of().update, s.parameters};
 }
@@ -28,7 +28,7 @@ static __device__ __forceinline__ float update_plain(const update_way &way, floa
 }
 
 static __device__ __noinline__ float update_any(float decay, long long at, float grad) {
-  const span &s = span_of();
+  const args &s = args_of();
   return ep_optimizer_update(&s.optimizer, &state_of().update, decay, s.parameters[at],
                              ep_clip(&s.optimizer, 1, grad), s.state + at, s.state_stride);
 }
@@ -76,13 +76,13 @@ struct update_place {
 
 static __device__ __forceinline__ update_place update_place_of(const layer &of, int output,
                                                                int input) {
-  const span &s = span_of();
+  const args &s = args_of();
   bool aligned = of.in % 4 == 0 && of.weight % 4 == 0;
   return {of, output, input, aligned, of.mirror >= 0 ? s.scratch + of.mirror : nullptr};
 }
 
 static __device__ __noinline__ void bias_update(int l, int output, float grad) {
-  const span &s = span_of();
+  const args &s = args_of();
   const layer &of = s.layers[l];
   if (of.bias < 0 || of.bias_decay < 0 || output >= of.out) return;
   float bias = update_any(of.bias_decay, of.bias + output, grad);
@@ -124,7 +124,7 @@ template <ep_optimizer_type TYPE>
 static __device__ __noinline__ void fours_update(const update_place place, const tile_grad grad,
                                                  int first, int end) {
   constexpr int TOGETHER = 2, SLOTS = slots_of<TYPE>;
-  const span &s = span_of();
+  const args &s = args_of();
   ep_optimizer optimizer = s.optimizer;
   optimizer.type = TYPE;
   const ep_optimizer_step step = state_of().update;
@@ -196,7 +196,7 @@ static __device__ __noinline__ void ones_update(const update_place place, const 
                                : __ldcg(grad.at + part * grad.apart + 4 * number + e);
       weight.of[e] = update_any(place.of.weight_decay, place.at(line, column) + e, sum);
     }
-    place.store(span_of().parameters, line, column, weight);
+    place.store(args_of().parameters, line, column, weight);
   }
 }
 
@@ -206,7 +206,7 @@ static __device__ __noinline__ void ones_update(const update_place place, const 
 static __device__ __forceinline__ void tile_update(const update_place &place, const tile_grad &grad,
                                                    int first, int end) {
   if (!place.aligned) return ones_update(place, grad, first, end);
-  switch (span_of().optimizer.type) {
+  switch (args_of().optimizer.type) {
     EP_OPTIMIZERS(TILE_UPDATE)
   case EP_OPTIMIZER_COUNT: break;
   }

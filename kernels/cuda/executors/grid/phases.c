@@ -19,17 +19,17 @@ const ep_grid_access EP_GRID_ACCESSES[] = {
     {EP_GRID_FORWARD, EP_GRID_WRITES, EP_GRID_GRADS, 0, EP_GRID_WHOLE},
     {EP_GRID_FORWARD, EP_GRID_WRITES, EP_GRID_OUTPUTS, 0, EP_GRID_WHOLE},
 
-    {EP_GRID_HEAD, EP_GRID_FETCHES, EP_GRID_WEIGHTS, 0, EP_GRID_ALWAYS},
-    {EP_GRID_HEAD, EP_GRID_FETCHES, EP_GRID_ORDER, 0, EP_GRID_ALWAYS},
-    {EP_GRID_HEAD, EP_GRID_FETCHES, EP_GRID_WEIGHTS, -1, EP_GRID_IN_PARTS}, /* biases */
-    {EP_GRID_HEAD, EP_GRID_READS, EP_GRID_WEIGHTS, 0, EP_GRID_ALWAYS},
-    {EP_GRID_HEAD, EP_GRID_READS, EP_GRID_PARTIALS, 0, EP_GRID_IN_PARTS},
-    {EP_GRID_HEAD, EP_GRID_READS, EP_GRID_OUTPUTS, -1, EP_GRID_WHOLE},
-    {EP_GRID_HEAD, EP_GRID_READS, EP_GRID_GRADS, -1, EP_GRID_WHOLE},
-    {EP_GRID_HEAD, EP_GRID_WRITES, EP_GRID_OUTPUTS, -1, EP_GRID_IN_PARTS},
-    {EP_GRID_HEAD, EP_GRID_WRITES, EP_GRID_GRADS, 0, EP_GRID_ALWAYS},
-    {EP_GRID_HEAD, EP_GRID_WRITES, EP_GRID_GRADS, -1, EP_GRID_ALWAYS},
-    {EP_GRID_HEAD, EP_GRID_WRITES, EP_GRID_LOSSES, 0, EP_GRID_ALWAYS},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_FETCHES, EP_GRID_WEIGHTS, 0, EP_GRID_ALWAYS},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_FETCHES, EP_GRID_ORDER, 0, EP_GRID_ALWAYS},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_FETCHES, EP_GRID_WEIGHTS, -1, EP_GRID_IN_PARTS}, /* biases */
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_READS, EP_GRID_WEIGHTS, 0, EP_GRID_ALWAYS},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_READS, EP_GRID_PARTIALS, 0, EP_GRID_IN_PARTS},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_READS, EP_GRID_OUTPUTS, -1, EP_GRID_WHOLE},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_READS, EP_GRID_GRADS, -1, EP_GRID_WHOLE},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_WRITES, EP_GRID_OUTPUTS, -1, EP_GRID_IN_PARTS},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_WRITES, EP_GRID_GRADS, 0, EP_GRID_ALWAYS},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_WRITES, EP_GRID_GRADS, -1, EP_GRID_ALWAYS},
+    {EP_GRID_OUTPUT_LOSS, EP_GRID_WRITES, EP_GRID_LOSSES, 0, EP_GRID_ALWAYS},
 
     {EP_GRID_BACKWARD, EP_GRID_FETCHES, EP_GRID_WEIGHTS, 0, EP_GRID_ALWAYS},
     {EP_GRID_BACKWARD, EP_GRID_READS, EP_GRID_GRADS, 0, EP_GRID_ALWAYS},
@@ -56,39 +56,39 @@ static bool blocks_suffice(const ep_grid_layer *layer, int64_t blocks, int tiles
 
 /* Each way back through a middle layer leaves some blocks without a task from there on. They take
  * the last layer that is left, which is the largest. */
-void ep_grid_middle_shares(const ep_grid_span *span, ep_grid_share shares[EP_GRID_LAYERS_MAX]) {
-  int64_t idle = span->middle_blocks, first = 0, tiles = 0;
-  for (int l = span->front; l <= span->middle; l++) shares[l].behind = -1;
-  for (int l = span->middle - 2; l >= span->front; l--) {
+void ep_grid_middle_shares(const ep_grid_args *args, ep_grid_share shares[EP_GRID_LAYERS_MAX]) {
+  int64_t idle = args->middle_blocks, first = 0, tiles = 0;
+  for (int l = args->front; l <= args->middle; l++) shares[l].behind = -1;
+  for (int l = args->middle - 2; l >= args->front; l--) {
     int64_t tasks = 0; /* of this way back or one behind it */
-    for (int to = span->front; to <= l; to++) {
-      const int64_t all = least(ep_grid_cut_tasks(&span->layers[to].backward), idle);
+    for (int to = args->front; to <= l; to++) {
+      const int64_t all = least(ep_grid_cut_tasks(&args->layers[to].backward), idle);
       if (all > tasks) tasks = all;
     }
-    for (int of = span->middle; of > l && tasks < idle; of--) {
+    for (int of = args->middle; of > l && tasks < idle; of--) {
       if (shares[of].behind >= 0) continue;
-      if (!blocks_suffice(&span->layers[of], idle - tasks, MIDDLE_UPDATES)) continue;
+      if (!blocks_suffice(&args->layers[of], idle - tasks, MIDDLE_UPDATES)) continue;
       shares[of] = (ep_grid_share){l, (int)tasks, (int)idle};
       break;
     }
     idle = tasks;
-    if (l == span->middle - 2) first = tasks;
+    if (l == args->middle - 2) first = tasks;
   }
   /* What is left is small, and of those that have waited the longest, or everybody's. */
-  for (int l = span->front; l <= span->middle; l++)
+  for (int l = args->front; l <= args->middle; l++)
     if (shares[l].behind < 0)
-      tiles += span->layers[l].panels.splits > 0 || span->layers[l].update.large
+      tiles += args->layers[l].panels.splits > 0 || args->layers[l].update.large
                    ? INT32_MAX
-                   : ep_grid_cut_tasks(&span->layers[l].update);
-  const int from = tiles <= span->middle_blocks - first ? (int)first : 0;
-  for (int l = span->front; l <= span->middle; l++)
-    if (shares[l].behind < 0) shares[l] = (ep_grid_share){-1, from, span->middle_blocks};
+                   : ep_grid_cut_tasks(&args->layers[l].update);
+  const int from = tiles <= args->middle_blocks - first ? (int)first : 0;
+  for (int l = args->front; l <= args->middle; l++)
+    if (shares[l].behind < 0) shares[l] = (ep_grid_share){-1, from, args->middle_blocks};
 }
 
 /* A phase that awaits the one before it, unless it says otherwise. */
-static ep_grid_phase phase_of(const ep_grid_span *span, ep_grid_work work, int layer, int64_t tasks,
+static ep_grid_phase phase_of(const ep_grid_args *args, ep_grid_work work, int layer, int64_t tasks,
                               int blocks) {
-  int number = span->phases_count;
+  int number = args->phases_count;
   return (ep_grid_phase){.work = (uint8_t)work,
                          .layer = (uint8_t)layer,
                          .begins = EP_GRID_NONE,
@@ -99,40 +99,40 @@ static ep_grid_phase phase_of(const ep_grid_span *span, ep_grid_work work, int l
                          .update_to = (uint16_t)blocks};
 }
 
-static void phase_add(ep_grid_span *span, ep_grid_phase phase) {
-  span->phases[span->phases_count++] = phase;
+static void phase_add(ep_grid_args *args, ep_grid_phase phase) {
+  args->phases[args->phases_count++] = phase;
 }
 
 /* Of the step's end: the layers that are left. Those that share out the front do it otherwise. */
-static void phases_end(ep_grid_span *span, const ep_grid_share *shares, uint32_t left) {
-  ep_grid_phase phase = phase_of(span, EP_GRID_UPDATES, 0, span->workers, span->workers);
-  if (span->chained) phase.awaits = EP_GRID_GIVEN;
-  for (int l = span->front; span->middle_blocks > 0 && l <= span->middle; l++)
+static void phases_end(ep_grid_args *args, const ep_grid_share *shares, uint32_t left) {
+  ep_grid_phase phase = phase_of(args, EP_GRID_UPDATES, 0, args->workers, args->workers);
+  if (args->chained) phase.awaits = EP_GRID_GIVEN;
+  for (int l = args->front; args->middle_blocks > 0 && l <= args->middle; l++)
     if (shares[l].behind < 0)
       phase.update_from = (uint16_t)shares[l].from, phase.update_to = (uint16_t)shares[l].to;
   phase.arrives = EP_GRID_BARRIER;
   phase.updates = left;
-  phase_add(span, phase);
+  phase_add(args, phase);
 }
 
 /* Who updates what on the way back, where there are middle layers: who has no task has time until
  * the front's next outputs are there. What is behind the middle layers, but for the first of it, is
  * updated by the blocks that do not have these; the last layer of all, where it is small, by the
  * few that are idle for two wide ones. */
-static void phase_share_updates(const ep_grid_span *span, const ep_grid_share *shares,
+static void phase_share_updates(const ep_grid_args *args, const ep_grid_share *shares,
                                 ep_grid_phase *phase, uint32_t left) {
-  const int l = phase->layer, last = span->layers_count - 1;
-  int from = 0, to = span->layers[l].backward_blocks;
+  const int l = phase->layer, last = args->layers_count - 1;
+  int from = 0, to = args->layers[l].backward_blocks;
   uint32_t all = 0;
-  if (l + 1 < span->middle) {
-    for (int of = span->front; of <= span->middle; of++)
+  if (l + 1 < args->middle) {
+    for (int of = args->front; of <= args->middle; of++)
       if (shares[of].behind == l)
         all = UINT32_C(1) << of, from = shares[of].from, to = shares[of].to;
-  } else if (l + 1 == span->middle) {
-    all = ~UINT32_C(1) << span->middle, from = span->middle_blocks, to = span->workers;
+  } else if (l + 1 == args->middle) {
+    all = ~UINT32_C(1) << args->middle, from = args->middle_blocks, to = args->workers;
   } else if (l + 1 == last) {
-    from = phase->tasks > span->middle_blocks ? phase->tasks : span->middle_blocks;
-    if (blocks_suffice(&span->layers[last], to - from, LAST_UPDATES)) all = UINT32_C(1) << last;
+    from = phase->tasks > args->middle_blocks ? phase->tasks : args->middle_blocks;
+    if (blocks_suffice(&args->layers[last], to - from, LAST_UPDATES)) all = UINT32_C(1) << last;
   }
   phase->updates = left & all;
   phase->update_from = (uint16_t)(all != 0 ? from : 0);
@@ -143,55 +143,55 @@ static void phase_share_updates(const ep_grid_span *span, const ep_grid_share *s
  * where that takes them no more than a few small tiles, and no panels: so that those who give the
  * others what they wait for are not late, and that no one else arrives late behind it. Returns what
  * is left to the step's end, when a chained front is on its way, of the layers `left`. */
-static uint32_t phase_add_backward(ep_grid_span *span, const ep_grid_share *shares, int l,
+static uint32_t phase_add_backward(ep_grid_args *args, const ep_grid_share *shares, int l,
                                    uint32_t left) {
-  const ep_grid_cut *cut = &span->layers[l].backward;
-  const ep_grid_layer *behind = &span->layers[l + 1];
-  const int blocks = span->layers[l].backward_blocks;
+  const ep_grid_cut *cut = &args->layers[l].backward;
+  const ep_grid_layer *behind = &args->layers[l + 1];
+  const int blocks = args->layers[l].backward_blocks;
   int64_t tasks = ep_grid_cut_tasks(cut), idle = blocks - tasks;
-  ep_grid_phase phase = phase_of(span, EP_GRID_BACKWARD, l, tasks, blocks);
-  if (span->middle_blocks > 0) {
-    phase_share_updates(span, shares, &phase, left);
+  ep_grid_phase phase = phase_of(args, EP_GRID_BACKWARD, l, tasks, blocks);
+  if (args->middle_blocks > 0) {
+    phase_share_updates(args, shares, &phase, left);
   } else if (idle > 0 && behind->panels.splits == 0 &&
              blocks_suffice(behind, idle, SMALL_UPDATES)) {
     phase.updates = left & UINT32_C(1) << (l + 1);
     phase.update_from = (uint16_t)tasks;
   }
-  if (span->chained && l == span->front) {
+  if (args->chained && l == args->front) {
     phase.arrives = EP_GRID_GIVEN;
-    span->given = phase.tasks;
+    args->given = phase.tasks;
   }
-  phase_add(span, phase);
+  phase_add(args, phase);
   return left & ~phase.updates;
 }
 
-void ep_grid_phases_make(ep_grid_span *span) {
-  const int last = span->layers_count - 1;
-  const bool updates = span->front == 0 || span->chained;
+void ep_grid_phases_make(ep_grid_args *args) {
+  const int last = args->layers_count - 1;
+  const bool updates = args->front == 0 || args->chained;
   ep_grid_phase phase;
-  const int workers = span->workers;
+  const int workers = args->workers;
   ep_grid_share shares[EP_GRID_LAYERS_MAX];
-  if (span->middle_blocks > 0) ep_grid_middle_shares(span, shares);
-  if (span->front == 0) phase_add(span, phase_of(span, EP_GRID_ROWS, 0, workers, workers));
-  for (int l = span->front; l < last; l++) {
-    const ep_grid_layer *layer = &span->layers[l];
-    phase = phase_of(span, EP_GRID_FORWARD, l, ep_grid_cut_tasks(&layer->forward),
+  if (args->middle_blocks > 0) ep_grid_middle_shares(args, shares);
+  if (args->front == 0) phase_add(args, phase_of(args, EP_GRID_ROWS, 0, workers, workers));
+  for (int l = args->front; l < last; l++) {
+    const ep_grid_layer *layer = &args->layers[l];
+    phase = phase_of(args, EP_GRID_FORWARD, l, ep_grid_cut_tasks(&layer->forward),
                      layer->forward_blocks);
-    if (l > 0 && l == span->front) { /* the last step's update of its weights is awaited as well */
-      phase.begins = span->middle_blocks > 0 ? EP_GRID_MIDDLE : EP_GRID_BARRIER;
-      phase.awaits = span->chained ? EP_GRID_FRONT : EP_GRID_NONE;
+    if (l > 0 && l == args->front) { /* the last step's update of its weights is awaited as well */
+      phase.begins = args->middle_blocks > 0 ? EP_GRID_MIDDLE : EP_GRID_BARRIER;
+      phase.awaits = args->chained ? EP_GRID_FRONT : EP_GRID_NONE;
     }
-    if (span->middle_blocks > 0 && l + 1 == span->middle) phase.begins = EP_GRID_BARRIER;
-    phase_add(span, phase);
+    if (args->middle_blocks > 0 && l + 1 == args->middle) phase.begins = EP_GRID_BARRIER;
+    phase_add(args, phase);
   }
-  phase = phase_of(span, EP_GRID_HEAD, last, span->batch_rows, workers);
-  if (span->front == last) phase.begins = EP_GRID_BARRIER, phase.awaits = EP_GRID_NONE;
-  phase_add(span, phase);
-  uint32_t left = updates ? (UINT32_C(2) << last) - (UINT32_C(1) << span->front) : 0;
-  for (int l = last - 1; l > 0 && l >= span->front; l--)
-    left = phase_add_backward(span, shares, l, left);
+  phase = phase_of(args, EP_GRID_OUTPUT_LOSS, last, args->batch_rows, workers);
+  if (args->front == last) phase.begins = EP_GRID_BARRIER, phase.awaits = EP_GRID_NONE;
+  phase_add(args, phase);
+  uint32_t left = updates ? (UINT32_C(2) << last) - (UINT32_C(1) << args->front) : 0;
+  for (int l = last - 1; l > 0 && l >= args->front; l--)
+    left = phase_add_backward(args, shares, l, left);
   if (updates)
-    phases_end(span, shares, left);
+    phases_end(args, shares, left);
   else
-    span->phases[span->phases_count - 1].arrives = EP_GRID_BARRIER; /* with those of the front */
+    args->phases[args->phases_count - 1].arrives = EP_GRID_BARRIER; /* with those of the front */
 }

@@ -1,12 +1,12 @@
 /* phases.h: what cuda/grid's blocks do in a step, one phase after the other, and who updates which
- * layer meanwhile: the table that span.h describes. */
+ * layer meanwhile: the table that args.h describes. */
 #ifndef EP_KERNELS_CUDA_EXECUTORS_GRID_PHASES_H
 #define EP_KERNELS_CUDA_EXECUTORS_GRID_PHASES_H
 
 #include "kernels/cuda/executors/grid/args.h"
 
-/* Writes span->phases, from how its layers are cut; none of them has been written. */
-void ep_grid_phases_make(ep_grid_span *span);
+/* Writes args->phases, from how its layers are cut; none of them has been written. */
+void ep_grid_phases_make(ep_grid_args *args);
 
 /* What the blocks with a task of a phase do with memory that other blocks use as well: rows of a
  * table, which tests hold the phases' meetings to (tests/unit/kernels/cuda/test_grid_meetings.c).
@@ -54,8 +54,8 @@ typedef struct {
 } ep_grid_share;
 
 /* Of the blocks that have the middle layers, who updates which of these, and the first layer behind
- * them: writes shares of layers from the front's end up to span->middle. Needs span->panels of
+ * them: writes shares of layers from the front's end up to args->middle. Needs args->panels of
  * these layers no further than who has any, and how many lie across. */
-void ep_grid_middle_shares(const ep_grid_span *span, ep_grid_share shares[EP_GRID_LAYERS_MAX]);
+void ep_grid_middle_shares(const ep_grid_args *args, ep_grid_share shares[EP_GRID_LAYERS_MAX]);
 
 #endif

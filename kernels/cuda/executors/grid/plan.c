@@ -59,11 +59,11 @@ static ep_grid_layer layer_of(const ep_program *program, const ep_cuda_dense_lay
                          .bias_decay = op->bias < 0 ? -1 : ep_program_decay_at(program, op->bias)};
 }
 
-static bool layers_take(const ep_program *program, ep_grid_span *span) {
+static bool layers_take(const ep_program *program, ep_grid_args *args) {
   ep_cuda_dense_layer dense[EP_GRID_LAYERS_MAX];
-  span->layers_count = ep_cuda_dense_layers(program, FEATURES_MAX, EP_GRID_LAYERS_MAX, dense);
-  for (int l = 0; l < span->layers_count; l++) span->layers[l] = layer_of(program, &dense[l]);
-  return span->layers_count > 0;
+  args->layers_count = ep_cuda_dense_layers(program, FEATURES_MAX, EP_GRID_LAYERS_MAX, dense);
+  for (int l = 0; l < args->layers_count; l++) args->layers[l] = layer_of(program, &dense[l]);
+  return args->layers_count > 0;
 }
 
 /* --- how products are cut -------------------------------------------------------------------- */
@@ -148,12 +148,12 @@ static void cut_make_whole(const product_size *size, ep_grid_cut *cut, int block
   }
 }
 
-/* Whether the head adds up the parts of what layer `layer`, the one before it, gives: of two or
- * four fours a thread, all rows in one tile, and where its own weights fit shared memory. */
-static bool cut_left_in_parts(const ep_grid_span *span, const ep_grid_layer *layer,
+/* Whether the last layer adds up the parts of what layer `layer`, the one before it, gives: of two
+ * or four fours a thread, all rows in one tile, and where its own weights fit shared memory. */
+static bool cut_left_in_parts(const ep_grid_args *args, const ep_grid_layer *layer,
                               const ep_grid_cut *cut) {
   const int64_t fours = layer->out / (4 * EP_GRID_THREADS);
-  if (!cut->large || cut->splits == 1 || cut->down > 1 || span->precise) return false;
+  if (!cut->large || cut->splits == 1 || cut->down > 1 || args->precise) return false;
   if (layer->out % (4 * EP_GRID_THREADS) != 0 || (fours != 2 && fours != 4)) return false;
   if (cut->splits * fours % EP_GRID_PARTS != 0) return false;
   if (layer[1].weight % 4 != 0 || (layer->bias >= 0 && layer->bias % 4 != 0)) return false;
@@ -175,78 +175,78 @@ static int64_t cut_reserve(const product_size *size, ep_grid_cut *cut, int64_t *
   return ep_grid_cut_tasks(cut) * tile_sums(tile, size->weights);
 }
 
-static int64_t update_cut(const ep_grid_span *span, ep_grid_layer *layer, bool small, int blocks,
+static int64_t update_cut(const ep_grid_args *args, ep_grid_layer *layer, bool small, int blocks,
                           int64_t *counters) {
-  product_size size = {layer->out, layer->in, span->batch_rows, true, small, span->precise};
+  product_size size = {layer->out, layer->in, args->batch_rows, true, small, args->precise};
   layer->update = cut_choose(&size, blocks);
   return cut_reserve(&size, &layer->update, counters);
 }
 
 /* --- what lies where ------------------------------------------------------------------------- */
 
-static bool front_is_all(const ep_grid_span *span) {
-  return span->front == span->layers_count;
+static bool front_is_all(const ep_grid_args *args) {
+  return args->front == args->layers_count;
 }
 
 /* The image of the front layers. */
-static void image_place(ep_grid_span *span) {
+static void image_place(ep_grid_args *args) {
   int64_t at = 0;
-  for (int l = 0; l < span->front; l++) {
-    ep_grid_layer *layer = &span->layers[l];
+  for (int l = 0; l < args->front; l++) {
+    ep_grid_layer *layer = &args->layers[l];
     layer->image = (int32_t)at;
     layer->image_stride = (int32_t)line_of(layer->in);
     at += up((int64_t)layer->out * layer->image_stride + (layer->bias >= 0 ? layer->out : 0), 4);
   }
-  span->image_floats = (int32_t)at;
-  span->narrow = 0;
-  for (int l = 0; l < span->front && l < span->layers_count - 1 &&
-                  most(span->layers[l].in, span->layers[l].out) <= EP_GRID_NARROW;)
-    span->narrow = ++l;
+  args->image_floats = (int32_t)at;
+  args->narrow = 0;
+  for (int l = 0; l < args->front && l < args->layers_count - 1 &&
+                  most(args->layers[l].in, args->layers[l].out) <= EP_GRID_NARROW;)
+    args->narrow = ++l;
 }
 
 /* Returns floats of shared memory. Between the way through the front and the way back only the
  * slopes stay: the products of wide layers, and those of the update, take the place of the rest. */
-static int64_t shared_place(ep_grid_span *span) {
-  int64_t at = EP_GRID_STATE, rows = span->tiles * EP_GRID_GROUP,
-          wide = span->front > 0 ? line_of(span->layers[0].in) : 0;
-  for (int l = 0; l < span->front; l++) {
-    span->layers[l].slopes = (int32_t)at;
-    if (l < span->layers_count - 1) at += rows * line_of(span->layers[l].out);
-    wide = most(wide, line_of(span->layers[l].out));
+static int64_t shared_place(ep_grid_args *args) {
+  int64_t at = EP_GRID_STATE, rows = args->tiles * EP_GRID_GROUP,
+          wide = args->front > 0 ? line_of(args->layers[0].in) : 0;
+  for (int l = 0; l < args->front; l++) {
+    args->layers[l].slopes = (int32_t)at;
+    if (l < args->layers_count - 1) at += rows * line_of(args->layers[l].out);
+    wide = most(wide, line_of(args->layers[l].out));
   }
-  span->area_at = (int32_t)at;
-  int64_t area = front_is_all(span) ? EP_GRID_WEIGHTS_SMALL_AREA : EP_GRID_WIDE_AREA;
-  span->image_at = (int32_t)at;
-  at += span->image_floats;
-  span->narrow_at = (int32_t)at;
-  if (span->narrow > 0) at += rows * 2 * EP_GRID_NARROW_LINE;
-  span->rows_at = (int32_t)at;
-  span->rows_floats = (int32_t)(rows * wide);
+  args->area_at = (int32_t)at;
+  int64_t area = front_is_all(args) ? EP_GRID_WEIGHTS_SMALL_AREA : EP_GRID_WIDE_AREA;
+  args->image_at = (int32_t)at;
+  at += args->image_floats;
+  args->narrow_at = (int32_t)at;
+  if (args->narrow > 0) at += rows * 2 * EP_GRID_NARROW_LINE;
+  args->rows_at = (int32_t)at;
+  args->rows_floats = (int32_t)(rows * wide);
   at += 2 * rows * wide;
-  span->sums_at = (int32_t)at;
-  if (span->front > 0) at += (int64_t)WARPS * span->tiles * 128;
-  return most(at, span->area_at + area);
+  args->sums_at = (int32_t)at;
+  if (args->front > 0) at += (int64_t)WARPS * args->tiles * 128;
+  return most(at, args->area_at + area);
 }
 
 /* The same of a front that one block has with all rows: of each layer the input (the first one's
  * twice: of this step and of the next), slopes and then gradients, weights, biases, and the weights
  * an input a line; all padded to eights. */
-static int64_t chain_place(ep_grid_span *span) {
+static int64_t chain_place(ep_grid_args *args) {
   int64_t at = EP_GRID_STATE + EP_GRID_CHAIN_TABLES;
-  span->chain_rows = (int32_t)up(span->batch_rows, 2 * EP_GRID_GROUP);
-  span->chain_room = (int32_t)least(span->chain_rows + 2 * EP_GRID_GROUP, EP_GRID_CHAIN_ROWS);
-  for (int l = 0; l < span->front; l++) {
-    ep_grid_layer *layer = &span->layers[l];
+  args->chain_rows = (int32_t)up(args->batch_rows, 2 * EP_GRID_GROUP);
+  args->chain_room = (int32_t)least(args->chain_rows + 2 * EP_GRID_GROUP, EP_GRID_CHAIN_ROWS);
+  for (int l = 0; l < args->front; l++) {
+    ep_grid_layer *layer = &args->layers[l];
     int64_t inputs = up(layer->in, 8), outputs = up(layer->out, 8);
-    at += (l == 0 ? 2 : 1) * inputs * span->chain_room;
+    at += (l == 0 ? 2 : 1) * inputs * args->chain_room;
     layer->slopes = (int32_t)at;
-    at += outputs * span->chain_room;
+    at += outputs * args->chain_room;
     layer->image = (int32_t)at;
     layer->image_stride = ep_grid_chain_line((int)inputs);
     at += outputs * (layer->image_stride + 1) + inputs * ep_grid_chain_line((int)outputs);
   }
-  span->chain_end = (int32_t)(at + EP_GRID_CHAIN_SPARE);
-  return span->chain_end;
+  args->chain_end = (int32_t)(at + EP_GRID_CHAIN_SPARE);
+  return args->chain_end;
 }
 
 static bool shared_fits(int64_t floats) {
@@ -255,11 +255,11 @@ static bool shared_fits(int64_t floats) {
 
 /* Whether warpgroups may update the weights: all rows are in one tile, fours begin on 16 bytes, and
  * there is room for what the optimizer keeps. */
-static bool layer_by_panels(const ep_grid_span *span, const ep_grid_layer *layer) {
+static bool layer_by_panels(const ep_grid_args *args, const ep_grid_layer *layer) {
   const int64_t weights = (int64_t)layer->in * layer->out;
-  return span->slots <= EP_GRID_PANEL_SLOTS && layer->mirror < 0 && !span->precise &&
-         layer->weight_decay >= 0 && span->batch_rows <= EP_GRID_LARGE_N &&
-         (layer->backward.large || (span->middle_blocks > 0 && weights >= MIDDLE_PANELS));
+  return args->slots <= EP_GRID_PANEL_SLOTS && layer->mirror < 0 && !args->precise &&
+         layer->weight_decay >= 0 && args->batch_rows <= EP_GRID_LARGE_N &&
+         (layer->backward.large || (args->middle_blocks > 0 && weights >= MIDDLE_PANELS));
 }
 
 /* Panels by outputs, `stages` at a time. */
@@ -274,14 +274,14 @@ static ep_grid_cut panels_cut(const ep_grid_layer *layer, int64_t stages) {
 
 /* All layers' from one up to the other together: as few stages a task that each block has one task,
  * since a task's start, in which a panel is turned, costs as much as two of its stages. */
-static void panels_share(ep_grid_span *span, int from, int to, int blocks) {
+static void panels_share(ep_grid_args *args, int from, int to, int blocks) {
   bool fits = false, more = true;
   for (int64_t stages = 1; !fits && more; stages++) {
     int64_t tasks = 0;
     more = false;
     for (int l = from; l < to; l++) {
-      ep_grid_layer *layer = &span->layers[l];
-      if (!layer_by_panels(span, layer)) continue;
+      ep_grid_layer *layer = &args->layers[l];
+      if (!layer_by_panels(args, layer)) continue;
       layer->panels = panels_cut(layer, stages);
       tasks += ep_grid_cut_tasks(&layer->panels);
       more = more || layer->panels.splits > 1;
@@ -291,48 +291,48 @@ static void panels_share(ep_grid_span *span, int from, int to, int blocks) {
 }
 
 /* Each middle layer's panels for those that update it, the others' together. */
-static void panels_place(ep_grid_span *span) {
-  if (span->middle_blocks == 0) return panels_share(span, 0, span->layers_count, span->workers);
+static void panels_place(ep_grid_args *args) {
+  if (args->middle_blocks == 0) return panels_share(args, 0, args->layers_count, args->workers);
   ep_grid_share shares[EP_GRID_LAYERS_MAX];
-  panels_share(span, span->front, span->middle + 1, INT32_MAX);
-  ep_grid_middle_shares(span, shares);
-  for (int l = span->front; l <= span->middle; l++)
-    panels_share(span, l, l + 1, shares[l].to - shares[l].from);
-  panels_share(span, span->middle + 1, span->layers_count, span->workers - span->middle_blocks);
+  panels_share(args, args->front, args->middle + 1, INT32_MAX);
+  ep_grid_middle_shares(args, shares);
+  for (int l = args->front; l <= args->middle; l++)
+    panels_share(args, l, l + 1, shares[l].to - shares[l].from);
+  panels_share(args, args->middle + 1, args->layers_count, args->workers - args->middle_blocks);
 }
 
 /* How many blocks update a layer. */
 static int update_blocks(const ep_grid_plan *plan, int l) {
-  const ep_grid_span *span = &plan->span;
-  if (span->chained)
-    return l <= span->middle ? span->middle_blocks : span->workers - span->middle_blocks;
-  if (span->front == 0 || front_is_all(span) || span->front_blocks == plan->blocks)
-    return span->workers;
-  return l <= span->front ? span->front_blocks : plan->blocks - span->front_blocks;
+  const ep_grid_args *args = &plan->args;
+  if (args->chained)
+    return l <= args->middle ? args->middle_blocks : args->workers - args->middle_blocks;
+  if (args->front == 0 || front_is_all(args) || args->front_blocks == plan->blocks)
+    return args->workers;
+  return l <= args->front ? args->front_blocks : plan->blocks - args->front_blocks;
 }
 
 /* Where the parameters of the front end. */
-static int64_t front_parameters(const ep_grid_span *span) {
+static int64_t front_parameters(const ep_grid_args *args) {
   int64_t end = 0;
-  for (int l = 0; l < span->front; l++) {
-    const ep_grid_layer *layer = &span->layers[l];
+  for (int l = 0; l < args->front; l++) {
+    const ep_grid_layer *layer = &args->layers[l];
     end = most(end, layer->weight + (int64_t)layer->out * layer->in);
     if (layer->bias >= 0) end = most(end, layer->bias + layer->out);
   }
   return end;
 }
 
-/* Blocks that have no row of the batch in the head turn inputs for panels meanwhile, those of the
- * widest layers: blocks that have a task of the phase behind it, by which the others know. */
-static void turned_place(ep_grid_span *span, int64_t *at) {
-  const int last = span->layers_count - 1;
-  int64_t block = span->batch_rows, end = 0;
-  if (last > 0) end = least(ep_grid_cut_tasks(&span->layers[last - 1].backward), span->workers);
+/* Blocks that have no row of the batch in the last layer turn inputs for panels meanwhile, those of
+ * the widest layers: blocks that have a task of the phase behind it, by which the others know. */
+static void turned_place(ep_grid_args *args, int64_t *at) {
+  const int last = args->layers_count - 1;
+  int64_t block = args->batch_rows, end = 0;
+  if (last > 0) end = least(ep_grid_cut_tasks(&args->layers[last - 1].backward), args->workers);
   for (int l = last; l >= 0; l--) {
-    ep_grid_layer *layer = &span->layers[l];
+    ep_grid_layer *layer = &args->layers[l];
     const int64_t panels = layer->panels.across;
     layer->turned = -1;
-    if (l == last || l <= span->front || layer->panels.splits == 0 || block + panels > end)
+    if (l == last || l <= args->front || layer->panels.splits == 0 || block + panels > end)
       continue;
     layer->turned = *at;
     layer->turned_by = (int32_t)block;
@@ -342,165 +342,165 @@ static void turned_place(ep_grid_span *span, int64_t *at) {
 }
 
 static void scratch_place(ep_grid_plan *plan) {
-  ep_grid_span *span = &plan->span;
-  int64_t rows = up(span->batch_rows, 2 * EP_GRID_GROUP), at = 0, partials = 0;
-  for (int l = 0; l < span->layers_count; l++) {
-    ep_grid_layer *layer = &span->layers[l];
+  ep_grid_args *args = &plan->args;
+  int64_t rows = up(args->batch_rows, 2 * EP_GRID_GROUP), at = 0, partials = 0;
+  for (int l = 0; l < args->layers_count; l++) {
+    ep_grid_layer *layer = &args->layers[l];
     layer->after = at;
     layer->grad = at + rows * layer->stride;
     at = layer->grad + rows * layer->stride;
   }
-  if (span->chained) {
-    span->front_turn = at - span->layers[span->front - 1].after;
-    at += rows * span->layers[span->front - 1].stride;
-    span->front_grad = at;
-    at += up(span->layers[span->front - 1].out, 8) * span->chain_rows;
-    span->front_sums = at;
-    at += up(front_parameters(span), 4);
+  if (args->chained) {
+    args->front_turn = at - args->layers[args->front - 1].after;
+    at += rows * args->layers[args->front - 1].stride;
+    args->front_grad = at;
+    at += up(args->layers[args->front - 1].out, 8) * args->chain_rows;
+    args->front_sums = at;
+    at += up(front_parameters(args), 4);
   }
-  span->rows = at;
-  at += up(2 * span->batch_rows, 4);
-  span->image = at;
-  at += span->image_floats;
-  span->order = at;
-  at += span->shuffles ? up(2 * span->train_rows, 4) : 0;
-  span->inputs = at;
-  span->inputs_stride = (int32_t)up(span->layers[0].in, 4);
-  at += rows * span->inputs_stride;
-  for (int l = 0; l < span->layers_count; l++) {
-    ep_grid_layer *layer = &span->layers[l];
-    if (l < span->front && span->chained) continue;
-    if (l < span->front) {
-      layer->mirror = span->image + layer->image;
+  args->rows = at;
+  at += up(2 * args->batch_rows, 4);
+  args->image = at;
+  at += args->image_floats;
+  args->order = at;
+  at += args->shuffles ? up(2 * args->train_rows, 4) : 0;
+  args->inputs = at;
+  args->inputs_stride = (int32_t)up(args->layers[0].in, 4);
+  at += rows * args->inputs_stride;
+  for (int l = 0; l < args->layers_count; l++) {
+    ep_grid_layer *layer = &args->layers[l];
+    if (l < args->front && args->chained) continue;
+    if (l < args->front) {
+      layer->mirror = args->image + layer->image;
     } else if (layer->in % 4 != 0 || layer->weight % 4 != 0) {
       layer->image_stride = (int32_t)up(layer->in, 4);
       layer->mirror = at;
       at += up((int64_t)layer->out * layer->image_stride + layer->out, 4);
     }
     layer->partials = at;
-    at += update_cut(span, layer, front_is_all(span), update_blocks(plan, l), &plan->counters);
-    if (l < span->front || l == span->layers_count - 1) continue;
-    product_size forward = {layer->out, span->batch_rows, layer->in, false, false, span->precise};
-    layer->forward_blocks = l + 1 < span->middle ? span->middle_blocks : span->workers;
+    at += update_cut(args, layer, front_is_all(args), update_blocks(plan, l), &plan->counters);
+    if (l < args->front || l == args->layers_count - 1) continue;
+    product_size forward = {layer->out, args->batch_rows, layer->in, false, false, args->precise};
+    layer->forward_blocks = l + 1 < args->middle ? args->middle_blocks : args->workers;
     layer->forward = cut_choose(&forward, layer->forward_blocks);
     cut_make_whole(&forward, &layer->forward, layer->forward_blocks);
-    if (l == span->layers_count - 2)
-      layer->forward.left_in_parts = cut_left_in_parts(span, layer, &layer->forward);
+    if (l == args->layers_count - 2)
+      layer->forward.left_in_parts = cut_left_in_parts(args, layer, &layer->forward);
     partials = most(partials, cut_reserve(&forward, &layer->forward, &plan->counters));
     if (l == 0) continue;
-    product_size backward = {layer->in, span->batch_rows, layer->out, false, false, span->precise};
-    layer->backward_blocks = l < span->middle ? span->middle_blocks : span->workers;
+    product_size backward = {layer->in, args->batch_rows, layer->out, false, false, args->precise};
+    layer->backward_blocks = l < args->middle ? args->middle_blocks : args->workers;
     layer->backward = cut_choose(&backward, layer->backward_blocks);
     cut_make_whole(&backward, &layer->backward, layer->backward_blocks);
     partials = most(partials, cut_reserve(&backward, &layer->backward, &plan->counters));
   }
-  panels_place(span);
-  turned_place(span, &at);
-  span->partials = at;
+  panels_place(args);
+  turned_place(args, &at);
+  args->partials = at;
   plan->scratch_floats = at + up(partials, 4);
 }
 
 /* --- the choice ------------------------------------------------------------------------------ */
 
-static int64_t groups_count(const ep_grid_span *span) {
-  int64_t rows = span->tiles * EP_GRID_GROUP;
-  return (span->batch_rows + rows - 1) / rows;
+static int64_t groups_count(const ep_grid_args *args) {
+  int64_t rows = args->tiles * EP_GRID_GROUP;
+  return (args->batch_rows + rows - 1) / rows;
 }
 
 /* Which layers behind a chained front are the middle ones, and whose: up to the second before the
  * widest, if that is wide enough to take long, and is most of all: half of the blocks take twice as
  * long for other layers as wide. */
-static void middle_take(ep_grid_span *span) {
+static void middle_take(ep_grid_args *args) {
   int64_t most_weights = 0, all_weights = 0;
   int widest = 0;
-  for (int l = span->front; l < span->layers_count - 1; l++) {
-    const int64_t weights = (int64_t)span->layers[l].in * span->layers[l].out;
+  for (int l = args->front; l < args->layers_count - 1; l++) {
+    const int64_t weights = (int64_t)args->layers[l].in * args->layers[l].out;
     if (weights > most_weights) widest = l, most_weights = weights;
     all_weights += weights;
   }
   if (most_weights < MIDDLE_BEHIND || 2 * most_weights < all_weights) return;
-  if (widest - 1 <= span->front || span->workers < MIDDLE_SHARE) return;
-  span->middle = widest - 1;
-  span->middle_blocks = span->workers / MIDDLE_SHARE;
-  if (span->middle_blocks > MIDDLE_GRAIN) span->middle_blocks -= span->middle_blocks % MIDDLE_GRAIN;
+  if (widest - 1 <= args->front || args->workers < MIDDLE_SHARE) return;
+  args->middle = widest - 1;
+  args->middle_blocks = args->workers / MIDDLE_SHARE;
+  if (args->middle_blocks > MIDDLE_GRAIN) args->middle_blocks -= args->middle_blocks % MIDDLE_GRAIN;
 }
 
 /* A block takes all rows through the front, while the others update the wide layers. false: there
  * is no such front before a wide layer. */
 static bool front_chained(ep_grid_plan *plan, int multiprocessors) {
-  ep_grid_span *span = &plan->span;
-  int last = span->layers_count - 1;
-  if (span->batch_rows > EP_GRID_CHAIN_ROWS || last < 2 || multiprocessors < 2) return false;
+  ep_grid_args *args = &plan->args;
+  int last = args->layers_count - 1;
+  if (args->batch_rows > EP_GRID_CHAIN_ROWS || last < 2 || multiprocessors < 2) return false;
   int64_t shared = 0;
-  for (span->front = 0; span->front < last - 1; span->front++) {
-    const ep_grid_layer *layer = &span->layers[span->front];
+  for (args->front = 0; args->front < last - 1; args->front++) {
+    const ep_grid_layer *layer = &args->layers[args->front];
     if (most(layer->in, layer->out) > EP_GRID_CHAIN_WIDTH) break;
   }
-  for (; span->front > 0; span->front--)
-    if (shared_fits(shared = chain_place(span))) break;
-  if (span->front == 0) return false;
-  span->chained = true;
-  span->cluster = false;
-  span->tiles = 1;
-  span->narrow = 0;
-  span->image_floats = 0;
-  span->area_at = EP_GRID_STATE;
+  for (; args->front > 0; args->front--)
+    if (shared_fits(shared = chain_place(args))) break;
+  if (args->front == 0) return false;
+  args->chained = true;
+  args->cluster = false;
+  args->tiles = 1;
+  args->narrow = 0;
+  args->image_floats = 0;
+  args->area_at = EP_GRID_STATE;
   plan->blocks = multiprocessors;
-  span->workers = multiprocessors - 1;
-  middle_take(span);
-  span->pair_at = span->area_at + EP_GRID_WIDE_AREA;
-  plan->shared_bytes = (int)most(shared, span->pair_at + EP_GRID_PAIR_AREA) * (int)sizeof(float);
+  args->workers = multiprocessors - 1;
+  middle_take(args);
+  args->pair_at = args->area_at + EP_GRID_WIDE_AREA;
+  plan->shared_bytes = (int)most(shared, args->pair_at + EP_GRID_PAIR_AREA) * (int)sizeof(float);
   return true;
 }
 
 /* All layers in the front: a cluster of few blocks, or all multiprocessors for many rows. */
 static bool front_alone(ep_grid_plan *plan, int multiprocessors) {
-  ep_grid_span *span = &plan->span;
+  ep_grid_args *args = &plan->args;
   int64_t tasks = 0;
-  span->front = span->layers_count;
-  image_place(span);
-  for (int l = 0; l < span->layers_count; l++)
-    tasks += up(span->layers[l].out, EP_GRID_WEIGHTS_SMALL_M) / EP_GRID_WEIGHTS_SMALL_M *
-             (up(span->layers[l].in, EP_GRID_WEIGHTS_SMALL_N) / EP_GRID_WEIGHTS_SMALL_N);
-  span->tiles = 1;
-  span->cluster = true;
-  if (groups_count(span) > CLUSTER_BLOCKS) {
-    span->tiles = 2;
-    if (!shared_fits(shared_place(span))) span->tiles = 1;
-    span->cluster = groups_count(span) <= CLUSTER_GROUPS;
-    if (!span->cluster)
-      span->tiles = span->batch_rows <= multiprocessors * EP_GRID_GROUP ? 1 : span->tiles;
+  args->front = args->layers_count;
+  image_place(args);
+  for (int l = 0; l < args->layers_count; l++)
+    tasks += up(args->layers[l].out, EP_GRID_WEIGHTS_SMALL_M) / EP_GRID_WEIGHTS_SMALL_M *
+             (up(args->layers[l].in, EP_GRID_WEIGHTS_SMALL_N) / EP_GRID_WEIGHTS_SMALL_N);
+  args->tiles = 1;
+  args->cluster = true;
+  if (groups_count(args) > CLUSTER_BLOCKS) {
+    args->tiles = 2;
+    if (!shared_fits(shared_place(args))) args->tiles = 1;
+    args->cluster = groups_count(args) <= CLUSTER_GROUPS;
+    if (!args->cluster)
+      args->tiles = args->batch_rows <= multiprocessors * EP_GRID_GROUP ? 1 : args->tiles;
   }
-  int64_t shared = shared_place(span), wanted = most(groups_count(span), tasks);
+  int64_t shared = shared_place(args), wanted = most(groups_count(args), tasks);
   if (!shared_fits(shared)) return false;
   plan->shared_bytes = (int)shared * (int)sizeof(float);
   plan->blocks = (int)least(wanted, multiprocessors);
-  if (span->cluster)
+  if (args->cluster)
     for (plan->blocks = 1; plan->blocks < least(wanted, CLUSTER_BLOCKS);) plan->blocks *= 2;
-  span->workers = plan->blocks;
+  args->workers = plan->blocks;
   return true;
 }
 
 /* A few layers in the front, the others by all multiprocessors. */
 static bool front_and_wide(ep_grid_plan *plan, int multiprocessors) {
-  ep_grid_span *span = &plan->span;
-  if (span->layers_count < 2 || span->batch_rows > WIDE_ROWS_MAX) return false;
-  span->cluster = false;
-  span->workers = plan->blocks = multiprocessors;
-  span->tiles = span->batch_rows <= multiprocessors * EP_GRID_GROUP ? 1 : 2;
+  ep_grid_args *args = &plan->args;
+  if (args->layers_count < 2 || args->batch_rows > WIDE_ROWS_MAX) return false;
+  args->cluster = false;
+  args->workers = plan->blocks = multiprocessors;
+  args->tiles = args->batch_rows <= multiprocessors * EP_GRID_GROUP ? 1 : 2;
   int64_t shared = 0;
-  for (span->front = span->layers_count - 1; span->front >= 0; span->front--) {
-    image_place(span);
-    shared = shared_place(span);
-    if (span->image_floats <= WIDE_FRONT_FLOATS && shared_fits(shared) &&
-        (span->front == 0 || groups_count(span) <= multiprocessors))
+  for (args->front = args->layers_count - 1; args->front >= 0; args->front--) {
+    image_place(args);
+    shared = shared_place(args);
+    if (args->image_floats <= WIDE_FRONT_FLOATS && shared_fits(shared) &&
+        (args->front == 0 || groups_count(args) <= multiprocessors))
       break;
   }
   plan->shared_bytes = (int)shared * (int)sizeof(float);
-  int groups = span->front > 0 ? (int)groups_count(span) : 0;
-  span->front_blocks =
+  int groups = args->front > 0 ? (int)groups_count(args) : 0;
+  args->front_blocks =
       groups > plan->blocks / 2 ? plan->blocks : (int)most(groups, plan->blocks / FRONT_SHARE);
-  return span->front >= 0;
+  return args->front >= 0;
 }
 
 static bool program_fits(const ep_program *program) {
@@ -509,48 +509,48 @@ static bool program_fits(const ep_program *program) {
          program->train_rows <= INT32_MAX;
 }
 
-static void program_take(const ep_program *program, ep_grid_span *span) {
+static void program_take(const ep_program *program, ep_grid_args *args) {
   const ep_optimizer *optimizer = &program->optimizer;
-  span->seed = program->seed;
-  span->optimizer = *optimizer;
-  span->first_update = ep_optimizer_step_make(optimizer, 0, 1);
-  span->loss_parameter = program->loss_parameter;
-  span->label_smoothing = program->label_smoothing;
-  span->loss_type = (int32_t)program->loss;
-  span->train_rows = program->train_rows;
-  span->batch_rows = program->batch_size;
-  span->steps_per_epoch = ep_program_steps_per_epoch(program);
-  span->targets = (int32_t)program->target_columns;
-  span->slots = (int32_t)ep_optimizer_slots(optimizer);
-  span->state_stride = span->slots > 1 ? up(program->parameters, 4) : program->parameters;
-  span->shuffles = ep_program_shuffles(program);
-  span->takes_classes = ep_loss_takes_classes(program->loss);
-  span->plain_rate = ep_optimizer_is_plain(optimizer->type);
-  span->precise = program->precision == EP_PRECISION_FP32;
+  args->seed = program->seed;
+  args->optimizer = *optimizer;
+  args->first_update = ep_optimizer_step_make(optimizer, 0, 1);
+  args->loss_parameter = program->loss_parameter;
+  args->label_smoothing = program->label_smoothing;
+  args->loss_type = (int32_t)program->loss;
+  args->train_rows = program->train_rows;
+  args->batch_rows = program->batch_size;
+  args->steps_per_epoch = ep_program_steps_per_epoch(program);
+  args->targets = (int32_t)program->target_columns;
+  args->slots = (int32_t)ep_optimizer_slots(optimizer);
+  args->state_stride = args->slots > 1 ? up(program->parameters, 4) : program->parameters;
+  args->shuffles = ep_program_shuffles(program);
+  args->takes_classes = ep_loss_takes_classes(program->loss);
+  args->plain_rate = ep_optimizer_is_plain(optimizer->type);
+  args->precise = program->precision == EP_PRECISION_FP32;
 }
 
 /* Whether neighbouring blocks have sums to add up. */
 static bool blocks_pair(const ep_grid_plan *plan) {
-  const ep_grid_span *span = &plan->span;
+  const ep_grid_args *args = &plan->args;
   bool pair = false;
-  for (int l = span->front; l < span->layers_count - 1; l++) {
-    const ep_grid_layer *layer = &span->layers[l];
+  for (int l = args->front; l < args->layers_count - 1; l++) {
+    const ep_grid_layer *layer = &args->layers[l];
     pair = pair || ep_grid_cut_pairs(&layer->forward, layer->forward_blocks) ||
            ep_grid_cut_pairs(&layer->backward, layer->backward_blocks);
   }
-  return pair && span->chained && !span->precise && plan->blocks % 2 == 0;
+  return pair && args->chained && !args->precise && plan->blocks % 2 == 0;
 }
 
 bool ep_grid_plan_make(const ep_program *program, int multiprocessors, ep_grid_plan *out) {
   memset(out, 0, sizeof *out);
   if (!program_fits(program)) return false;
-  program_take(program, &out->span);
-  if (!layers_take(program, &out->span)) return false;
+  program_take(program, &out->args);
+  if (!layers_take(program, &out->args)) return false;
   if (!front_alone(out, multiprocessors) && !front_chained(out, multiprocessors) &&
       !front_and_wide(out, multiprocessors))
     return false;
   scratch_place(out);
-  out->span.paired = blocks_pair(out);
-  if (!front_is_all(&out->span)) ep_grid_phases_make(&out->span);
+  out->args.paired = blocks_pair(out);
+  if (!front_is_all(&out->args)) ep_grid_phases_make(&out->args);
   return true;
 }

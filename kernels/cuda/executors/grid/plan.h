@@ -9,7 +9,7 @@
 extern const ep_executor_profile ep_cuda_grid_profile; /* in cost.c */
 
 typedef struct {
-  ep_grid_span span; /* but for its pointers, and what a segment brings */
+  ep_grid_args args; /* but for its pointers, and what a segment brings */
   int blocks, shared_bytes;
   int64_t scratch_floats;
   int64_t counters; /* behind the barrier */

@@ -149,8 +149,9 @@ static __device__ __forceinline__ void stage_multiply(float (&c)[S::MF][S::T][4]
     for (int i = 0; i < S::MF; i++)
 #pragma unroll
       for (int q = 0; q < 2; q++) {
-        int place = S::A_BY_K ? (k + q) * S::A_STRIDE + i * 16 : (i * 16 + q * 8) * S::A_STRIDE + k;
-        float2 two = *(const float2 *)(a + place);
+        int offset =
+            S::A_BY_K ? (k + q) * S::A_STRIDE + i * 16 : (i * 16 + q * 8) * S::A_STRIDE + k;
+        float2 two = *(const float2 *)(a + offset);
         of_a[i][S::A_BY_K ? 2 * q : q] = hi_lo_of<PRECISE>(two.x);
         of_a[i][S::A_BY_K ? 2 * q + 1 : q + 2] = hi_lo_of<PRECISE>(two.y);
       }

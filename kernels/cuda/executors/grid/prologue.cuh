@@ -12,7 +12,7 @@
 
 /* Writes the mirrors, of which the image is made, from the parameters: at the start of a launch. */
 static __device__ void mirrors_make() {
-  const span &s = span_of();
+  const args &s = args_of();
   for (int l = 0; l < s.layers_count; l++) {
     const layer of = s.layers[l];
     if (of.mirror < 0) continue;
@@ -31,7 +31,7 @@ static __device__ void mirrors_make() {
 
 /* One thread: starts the copy of the image; each block of a cluster fetches a part for all. */
 static __device__ void image_fetch(unsigned long long *done) {
-  const span &s = span_of();
+  const args &s = args_of();
   unsigned bar = shared_address(done), bytes = (unsigned)s.image_floats * 4;
   const char *from = (const char *)(s.scratch + s.image);
   unsigned to = shared_address(block_memory + s.image_at);
@@ -102,7 +102,7 @@ static __device__ __forceinline__ void tile_multiply(float (&c)[T][4], const lay
  * parts of a sum. use(m, row, sum) for each m below eights(count). */
 template <int T, bool PRECISE, bool BACK, typename Use>
 static __device__ __forceinline__ void tiles_run(const layer &of, const float *x, const Use &use) {
-  const span &s = span_of();
+  const args &s = args_of();
   const float *weights = block_memory + s.image_at + of.image;
   int count = eights(BACK ? of.in : of.out), steps = eights(BACK ? of.out : of.in) / 8;
   int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, g = lane / 4, t = lane % 4;
@@ -142,7 +142,7 @@ static __device__ __forceinline__ void tiles_run(const layer &of, const float *x
 /* From buffer `turn` to the other. first: the group's first row in the batch. */
 template <int T, bool PRECISE>
 static __device__ __noinline__ void front_forward(int l, int turn, int first) {
-  const span &s = span_of();
+  const args &s = args_of();
   const layer of = s.layers[l];
   const float *bias = block_memory + s.image_at + of.image + of.out * of.image_stride;
   float *to = rows_of(turn + 1), *slopes = block_memory + of.slopes;
@@ -155,9 +155,9 @@ static __device__ __noinline__ void front_forward(int l, int turn, int first) {
     to[row * line + m] = there ? a.y : 0;
     slopes[row * line + m] = a.slope;
     if (!there) return;
-    int place = (first + row) * of.stride + m;
-    after[place] = a.y;
-    if (last) grad[place] = a.slope; /* for the wide layer behind */
+    int offset = (first + row) * of.stride + m;
+    after[offset] = a.y;
+    if (last) grad[offset] = a.slope; /* for the wide layer behind */
   });
   __syncthreads();
 }
@@ -166,7 +166,7 @@ static __device__ __noinline__ void front_forward(int l, int turn, int first) {
  * other. */
 template <int T, bool PRECISE>
 static __device__ __noinline__ void front_backward(int l, int turn, int first) {
-  const span &s = span_of();
+  const args &s = args_of();
   const layer of = s.layers[l], before = s.layers[l - 1];
   float *to = rows_of(turn + 1), *grad = s.scratch + before.grad;
   const float *slopes = block_memory + before.slopes;
@@ -182,8 +182,8 @@ static __device__ __noinline__ void front_backward(int l, int turn, int first) {
 
 /* The last layer, when it is one of the front, and the loss: a row a warp. From buffer `turn` to
  * the other. */
-static __device__ __noinline__ void front_head(int turn, int rows, int first) {
-  const span &s = span_of();
+static __device__ __noinline__ void front_output_loss(int turn, int rows, int first) {
+  const args &s = args_of();
   const now n = now_of();
   int l = s.layers_count - 1, warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
   const layer of = s.layers[l];
@@ -225,7 +225,7 @@ static __device__ __noinline__ void front_head(int turn, int rows, int first) {
 /* The rows of the training set, to buffer 0, zero beyond the batch; and to the inputs, for the
  * update of the first layer. */
 static __device__ __forceinline__ void rows_take(const now &n, int rows, int first) {
-  const span &s = span_of();
+  const args &s = args_of();
   const float *x = s.x;
   float *inputs = s.scratch + s.inputs;
   int in = s.layers[0].in, wide = eights(in), line = line_of(in);
@@ -246,7 +246,7 @@ static __device__ __forceinline__ void rows_take(const now &n, int rows, int fir
 /* All front layers, from the gradient by the last one's output in buffer `turn`. */
 template <int T, bool PRECISE>
 static __device__ __forceinline__ void layers_backward(int turn, int first) {
-  const span &s = span_of();
+  const args &s = args_of();
   for (int l = s.front - 1; l > 0 && l >= s.narrow; l--, turn++)
     front_backward<T, PRECISE>(l, turn, first);
   if (s.narrow > 0) narrow_backward(T * EP_GRID_GROUP, turn, first);
@@ -255,7 +255,7 @@ static __device__ __forceinline__ void layers_backward(int turn, int first) {
 /* Takes this block's groups forward, and back when there is no wide layer behind. */
 template <int T, bool PRECISE>
 static __device__ void groups_forward(unsigned long long *done, unsigned parity) {
-  const span &s = span_of();
+  const args &s = args_of();
   const now n = now_of();
   constexpr int ROWS = T * EP_GRID_GROUP;
   bool whole = s.front == s.layers_count, waits = true;
@@ -268,7 +268,7 @@ static __device__ void groups_forward(unsigned long long *done, unsigned parity)
     if (s.narrow > 0) narrow_forward(ROWS, first), turn++;
     for (int l = s.narrow; l < s.front - whole; l++) front_forward<T, PRECISE>(l, turn++, first);
     if (!whole) continue;
-    front_head(turn++, ROWS, first);
+    front_output_loss(turn++, ROWS, first);
     layers_backward<T, PRECISE>(turn, first);
   }
   if (waits) mbarrier_wait(shared_address(done), (int)parity);
@@ -276,7 +276,7 @@ static __device__ void groups_forward(unsigned long long *done, unsigned parity)
 
 /* Takes this block's only group back from the gradient by the front's output. */
 template <int T, bool PRECISE> static __device__ void groups_backward() {
-  const span &s = span_of();
+  const args &s = args_of();
   const now n = now_of();
   constexpr int ROWS = T * EP_GRID_GROUP;
   const layer of = s.layers[s.front - 1];

@@ -131,7 +131,7 @@ static __device__ __noinline__ void sums_end(int l, const task of, int splits, c
     bias_update(l, of.m + (int)threadIdx.x, bias);
   }
   int share = (QUADS / splits + THREADS - 1) / THREADS * THREADS, first = share * of.split;
-  tile_update(update_place_of(span_of().layers[l], of.m, of.n), {sums, splits, S::SUMS, S::SHIFT},
+  tile_update(update_place_of(args_of().layers[l], of.m, of.n), {sums, splits, S::SUMS, S::SHIFT},
               first, first + share < QUADS ? first + share : QUADS);
 }
 
@@ -169,7 +169,7 @@ static __device__ __forceinline__ void edge_load(four (&weights)[S::QUADS],
 #pragma unroll
   for (int quad = 0; quad < S::QUADS; quad++) {
     int line = S::line(quad, threadIdx.x), column = S::column(quad, threadIdx.x);
-    if (place.there(line, column)) place.load(span_of().parameters, line, column, weights[quad]);
+    if (place.there(line, column)) place.load(args_of().parameters, line, column, weights[quad]);
   }
 }
 
@@ -185,14 +185,14 @@ edge_update(const four (&weights)[S::QUADS], const float (&c)[S::MF][S::T][4],
 #pragma unroll
     for (int e = 0; e < 4; e++)
       weight.of[e] = update_plain(way, place.of.weight_decay, weight.of[e], sum.of[e]);
-    place.store(span_of().parameters, line, column, weight);
+    place.store(args_of().parameters, line, column, weight);
   }
 }
 
 /* The tasks from `number` to `end`, each `blocks` after the last. */
 template <class S, bool PRECISE>
 static __device__ __noinline__ void update_run(int l, int number, int end, int blocks) {
-  const span &s = span_of();
+  const args &s = args_of();
   const now n = now_of();
   const layer of = s.layers[l];
   const ep_grid_cut cut = of.update;
@@ -269,14 +269,14 @@ constexpr int FEW_UPDATES = 3;
  * the optimizer keeps nothing. */
 template <bool PRECISE>
 static __device__ int update(int l, int last, int skip, int block, int blocks) {
-  const layer &of = span_of().layers[l];
+  const layer &of = args_of().layers[l];
   if (of.weight_decay < 0 && of.bias_decay < 0) return skip;
   bool by_panels = !PRECISE && WARPGROUPS && of.panels.splits > 0;
   const ep_grid_cut &cut = by_panels ? of.panels : of.update;
   int tasks = cut.across * cut.down * cut.splits, number = block - skip % blocks;
   int idle = blocks - skip % blocks;
-  bool behind = last >= 0 && span_of().layers[last].panels.splits > 0;
-  if (behind && span_of().slots == 0 && !by_panels && !cut.large && cut.splits == 1 &&
+  bool behind = last >= 0 && args_of().layers[last].panels.splits > 0;
+  if (behind && args_of().slots == 0 && !by_panels && !cut.large && cut.splits == 1 &&
       tasks > idle && tasks <= FEW_UPDATES * idle) {
     if (number >= 0) update_run<update_small, PRECISE>(l, number, tasks, idle);
     return skip + idle;

@@ -73,7 +73,7 @@ template <bool BY_K> struct line_copies {
   static_assert(A_WARPS < WARPS / 2, "each tile is a warp's");
   static_assert(EARLY <= line_slots::COUNT, "there is room for them");
   static_assert(line_slots::COUNT * STAGE + 8 * LINE <= EP_GRID_WIDE_AREA, "what plan.c reserves");
-  const ep_cuda_map *a, *b;
+  const ep_cuda_tensor_map *a, *b;
   unsigned lines, full; /* in shared memory: the first stage, the first barrier */
   int m, n, first;
   __device__ __forceinline__ void load_a(int warp, int stage, int slot) const {
@@ -94,7 +94,7 @@ static __device__ __forceinline__ void parts_load(unsigned (&parts)[LINE / 8][4]
                                                   int four, int t) {
 #pragma unroll
   for (int term = 0; term < LINE; term += 4) {
-    float2 two = *(const float2 *)(from + ep_grid_line_place(term + t, four));
+    float2 two = *(const float2 *)(from + ep_grid_line_offset(term + t, four));
     parts[term / 8][term / 4 % 2 * 2] = __float_as_uint(two.x);
     parts[term / 8][term / 4 % 2 * 2 + 1] = __float_as_uint(two.y);
   }
@@ -108,8 +108,8 @@ static __device__ __forceinline__ void parts_load(unsigned (&parts)[LINE / 8][4]
  * registers. */
 template <bool BY_K>
 static __device__ __forceinline__ void
-lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cuda_map *of_a,
-              const ep_cuda_map *of_b, const task &of, int &awaits) {
+lines_product(float (&c)[1][13][4], float *area, line_slots &slots, const ep_cuda_tensor_map *of_a,
+              const ep_cuda_tensor_map *of_b, const task &of, int &awaits) {
   typedef line_copies<BY_K> copies;
   constexpr int COUNT = line_slots::COUNT;
   const int stages = (of.end - of.first + LINE - 1) / LINE, begun = slots.stages;

@@ -14,7 +14,7 @@ constexpr int HOLDS = AWAITS - WARP;
 /* A tile: all terms of M of the weights' outputs, or inputs, and EP_GRID_WHOLE_N rows of the batch,
  * of which `box` lines of terms are a part; two of these lie in shared memory. */
 template <int M> struct whole_tile {
-  const ep_cuda_map *a, *b;
+  const ep_cuda_tensor_map *a, *b;
   float *weights, *rows; /* in shared memory */
   int box, parts;
   int at_m, at_n;
@@ -53,7 +53,7 @@ static __device__ __forceinline__ void whole_multiply(float (&c)[2][EP_GRID_WHOL
 #pragma unroll 2
   for (int eight = first; eight < end; eight++) {
     const int line = eight / 4, s = eight % 4;
-    const int place = (ep_grid_whole_terms(s, t) ^ g) * 4 + t % 2 * 2;
+    const int offset = (ep_grid_whole_terms(s, t) ^ g) * 4 + t % 2 * 2;
     const float *of_line = rows + (line * EP_GRID_WHOLE_N + g) * LINE;
     hi_lo of_a[2][4];
 #pragma unroll
@@ -61,9 +61,9 @@ static __device__ __forceinline__ void whole_multiply(float (&c)[2][EP_GRID_WHOL
 #pragma unroll
       for (int q = 0; q < 2; q++) {
         const float *from =
-            BACK ? weights + ep_grid_line_place(eight * 8 + t + q * 4, ep_grid_whole_four(g, i)) +
+            BACK ? weights + ep_grid_line_offset(eight * 8 + t + q * 4, ep_grid_whole_four(g, i)) +
                        g % 2 * 2
-                 : weights + (line * M + i * 16 + q * 8 + g) * LINE + place;
+                 : weights + (line * M + i * 16 + q * 8 + g) * LINE + offset;
         float2 two = *(const float2 *)from;
         of_a[i][BACK ? 2 * q : q] = hi_lo_of<false>(two.x);
         of_a[i][BACK ? 2 * q + 1 : q + 2] = hi_lo_of<false>(two.y);
@@ -75,7 +75,7 @@ static __device__ __forceinline__ void whole_multiply(float (&c)[2][EP_GRID_WHOL
       if constexpr (BACK)
         two = {row[(2 * s ^ g) * 4 + t], row[(2 * s + 1 ^ g) * 4 + t]};
       else
-        two = *(const float2 *)(row + place);
+        two = *(const float2 *)(row + offset);
 #pragma unroll
       for (int i = 0; i < 2; i++)
         multiply<false>(c[i][j], of_a[i], hi_lo_of<false>(two.x), hi_lo_of<false>(two.y));
@@ -167,28 +167,28 @@ static __device__ __forceinline__ void whole_end(const whole_tile<M> &tile, cons
 /* A layer forward, or the gradient by its input. What a block with a task arrives at afterwards
  * meets its threads. */
 template <bool BACK, int M> static __device__ __noinline__ void whole_run(int l, int awaits) {
-  const ep_grid_cut cut = BACK ? span_of().layers[l].backward : span_of().layers[l].forward;
+  const ep_grid_cut cut = BACK ? args_of().layers[l].backward : args_of().layers[l].forward;
   if ((int)blockIdx.x < cut.across * cut.down) {
     const now n = now_of();
-    const layer of = span_of().layers[l];
-    const ep_grid_maps *maps = span_of().maps + l;
+    const layer of = args_of().layers[l];
+    const ep_grid_tensor_maps *tensor_maps = args_of().tensor_maps + l;
     const int lines = (BACK ? of.out : of.in) / LINE, down = (int)blockIdx.x / cut.across;
     whole_tile<M> tile;
-    tile.a = BACK ? &maps->whole_backward : &maps->whole_forward;
-    tile.b = BACK ? &maps->whole_grad : &maps->whole_input[n.turn % 2];
+    tile.a = BACK ? &tensor_maps->whole_backward : &tensor_maps->whole_forward;
+    tile.b = BACK ? &tensor_maps->whole_grad : &tensor_maps->whole_input[n.turn % 2];
     tile.box = ep_grid_whole_lines(lines * LINE);
     tile.parts = (lines + EP_GRID_WHOLE_LINES - 1) / EP_GRID_WHOLE_LINES;
     tile.at_m = ((int)blockIdx.x - down * cut.across) * M;
     tile.at_n = down * EP_GRID_WHOLE_N;
-    tile.weights = lines_begin(block_memory + span_of().area_at);
+    tile.weights = lines_begin(block_memory + args_of().area_at);
     tile.rows = tile.weights + M * tile.parts * tile.box * LINE;
     if constexpr (BACK) {
-      const layer before = span_of().layers[l - 1];
+      const layer before = args_of().layers[l - 1];
       whole_end<true>(tile,
                       backward_use<false>{n, before, tile.at_n, tile.at_m, backward_way_of(n, l)},
                       awaits);
     } else {
-      whole_end<false>(tile, forward_use{n, of, span_of().parameters, tile.at_n, tile.at_m},
+      whole_end<false>(tile, forward_use{n, of, args_of().parameters, tile.at_n, tile.at_m},
                        awaits);
     }
   }
@@ -204,14 +204,14 @@ static __device__ __forceinline__ void whole(const ep_grid_cut &cut, int l, int 
 }
 
 template <bool PRECISE> static __device__ __forceinline__ void forward(int l, int awaits) {
-  const ep_grid_cut &cut = span_of().layers[l].forward;
+  const ep_grid_cut &cut = args_of().layers[l].forward;
   if constexpr (!PRECISE)
     if (cut.whole_m > 0) return whole<false>(cut, l, awaits);
   forward_cut<PRECISE>(l, awaits);
 }
 
 template <bool PRECISE> static __device__ __forceinline__ void backward(int l, int awaits) {
-  const ep_grid_cut &cut = span_of().layers[l].backward;
+  const ep_grid_cut &cut = args_of().layers[l].backward;
   if constexpr (!PRECISE)
     if (cut.whole_m > 0) return whole<true>(cut, l, awaits);
   backward_cut<PRECISE>(l, awaits);

@@ -5,30 +5,11 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_CONVOLUTION_H
 #define EP_KERNELS_CUDA_EXECUTORS_IMAGES_CONVOLUTION_H
 
+#include "kernels/cuda/executors/images/convolution_shape.h"
 #include "kernels/cuda/runtime/device.h"
-
-/* y = conv(x, w), or, from the gradient by y: that by x, or that by w. */
-typedef enum {
-  EP_CONVOLUTION_FORWARD,
-  EP_CONVOLUTION_BACK,
-  EP_CONVOLUTION_WEIGHTS
-} ep_convolution_way;
-
-/* x: [rows, in height, in width, in channels], w: [out channels, kernel height, kernel width, in
- * channels], y: [rows, out height, out width, out channels]; bfloat16. Sums are float32, also those
- * of the gradient by w, which is rounded to bfloat16 at its end: cuDNN has nothing fast that leaves
- * float32 there. */
-typedef struct {
-  ep_convolution_way way;
-  ep_shape in, out; /* with channels as they lie in memory */
-  int64_t rows;
-  int kernel[2], stride[2], padding[2], dilation[2];
-} ep_convolution_shape;
 
 /* Whether there is a cuDNN to do any of this. */
 bool ep_convolutions_exist(void);
-
-enum { EP_CONVOLUTION_WORKSPACE_BYTES = 64 << 20 }; /* an algorithm that wants more is not taken */
 
 /* A convolution of these addresses on one stream. */
 typedef struct {

@@ -124,7 +124,7 @@ static const ep_op *head_find(const ep_images_network *images) {
   const ep_program *program = images->network->program;
   const int linear = images->parts.tail + 1;
   if (linear >= program->ops_count || program->ops[linear].type != EP_LAYER_LINEAR ||
-      program->ops[linear].out_features > EP_WIDE_THIN_OUTPUTS)
+      program->ops[linear].out_features > EP_CUDA_THIN_LINEAR_OUTPUTS)
     return NULL;
   if (linear + 1 < program->ops_count && ep_activation_is(program->ops[linear + 1].type))
     return NULL;
@@ -139,8 +139,8 @@ static ep_status head_take(ep_images_network *images, ep_error *error) {
   const bool trained = trains(images, images->head);
   const ep_cuda_buffer buffers[] = {
       {&images->head_weight, outputs, row, sizeof(float)},
-      {&images->head_gradient, trained ? EP_WIDE_SLICES : 0, outputs * row, sizeof(float)},
-      {&images->head_bias_gradient, trained ? EP_WIDE_SLICES : 0, outputs, sizeof(float)},
+      {&images->head_gradient, trained ? EP_CUDA_LINEAR_SLICES : 0, outputs * row, sizeof(float)},
+      {&images->head_bias_gradient, trained ? EP_CUDA_LINEAR_SLICES : 0, outputs, sizeof(float)},
   };
   return ep_cuda_memory_take_all(&images->network->memory, buffers,
                                  sizeof buffers / sizeof *buffers, error);
@@ -238,7 +238,7 @@ static void head_weights(const ep_images_network *images,
                                .pitch = ep_images_pitch(last.channels),
                                .row = row,
                                .stride = op->out_features * row,
-                               .slices = EP_WIDE_SLICES,
+                               .slices = EP_CUDA_LINEAR_SLICES,
                                .precise = true,
                                .parameters = network->parameters + op->weight,
                                .copy = images->head_weight,
@@ -251,7 +251,7 @@ static void head_weights(const ep_images_network *images,
                          .pitch = 1,
                          .row = 1,
                          .stride = op->out_features,
-                         .slices = EP_WIDE_SLICES,
+                         .slices = EP_CUDA_LINEAR_SLICES,
                          .precise = true,
                          .copy_gradient = images->head_bias_gradient,
                          .gradient = layer->thin && layer->gradient ? layer->gradient + weights

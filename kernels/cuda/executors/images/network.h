@@ -49,7 +49,7 @@ typedef struct {
   const ep_op *head;  /* a linear layer of few outputs after flatten, or NULL */
   float *head_weight; /* [outputs, pixels, pitch] */
   float *head_gradient,
-      *head_bias_gradient; /* [EP_WIDE_SLICES, those]; [EP_WIDE_SLICES, outputs] */
+      *head_bias_gradient; /* [EP_CUDA_LINEAR_SLICES, those]; [EP_CUDA_LINEAR_SLICES, outputs] */
   void *grads[2];          /* numbers, as many as the widest part's */
   float *sums;             /* scratch of the blends */
   void *workspace;

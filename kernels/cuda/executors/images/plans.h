@@ -3,8 +3,9 @@
 #ifndef EP_KERNELS_CUDA_EXECUTORS_IMAGES_PLANS_H
 #define EP_KERNELS_CUDA_EXECUTORS_IMAGES_PLANS_H
 
-#include "kernels/cuda/executors/images/convolution.h"
+#include "kernels/cuda/executors/images/convolution_shape.h"
 #include "kernels/cuda/executors/images/library.h"
+#include "kernels/cuda/runtime/device.h"
 
 /* Sets *error from what cuDNN or CUDA said while `doing`, which completes "… failed". */
 ep_status ep_cudnn_fail(cudnnStatus_t code, const char *doing, ep_error *error);

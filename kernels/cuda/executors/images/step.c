@@ -132,17 +132,17 @@ static ep_status part_forward(const pass *p, int i, ep_error *error) {
 }
 
 /* What both ways of the head have in common. */
-static ep_wide_thin head_of(const pass *p) {
+static ep_cuda_thin_linear head_of(const pass *p) {
   const ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
   const int64_t row = ep_images_numbers(images->parts.rows[last].out);
-  return (ep_wide_thin){.half = true,
-                        .rows = p->rows,
-                        .in = row,
-                        .out = images->head->out_features,
-                        .pitch = row,
-                        .weight = images->head_weight,
-                        .x = images->layers[last].output};
+  return (ep_cuda_thin_linear){.half = true,
+                               .rows = p->rows,
+                               .in = row,
+                               .out = images->head->out_features,
+                               .pitch = row,
+                               .weight = images->head_weight,
+                               .x = images->layers[last].output};
 }
 
 /* --- back ------------------------------------------------------------------------------------ */
@@ -236,12 +236,12 @@ static ep_status skips_add(const pass *p, int i, ep_error *error) {
 static ep_status head_back(const pass *p, const float *grad, ep_error *error) {
   const ep_images_network *images = p->images;
   const int last = images->parts.count - 1;
-  ep_wide_thin thin = head_of(p);
+  ep_cuda_thin_linear thin = head_of(p);
   thin.grad = grad;
   thin.gradient = images->head_gradient;
   thin.bias_sums = images->head->bias >= 0 ? images->head_bias_gradient : NULL;
   if (images->first_trained <= last) thin.grad_x = images->grads[images->layers[last].grad];
-  EP_CUDA_TRY(ep_wide_thin_back(stream_of(p), &thin), "a linear layer, backward");
+  EP_CUDA_TRY(ep_cuda_thin_linear_backward(stream_of(p), &thin), "a linear layer, backward");
   return EP_OK;
 }
 
@@ -295,9 +295,10 @@ static ep_status forward(const pass *p, ep_error *error) {
   for (int i = 0; i <= last && status == EP_OK; i++) status = part_forward(p, i, error);
   if (status != EP_OK) return status;
   if (images->head) {
-    const ep_wide_thin thin = head_of(p);
+    const ep_cuda_thin_linear thin = head_of(p);
     const float *bias = ep_cuda_parameters_at(images->network, images->head->bias);
-    EP_CUDA_TRY(ep_wide_thin_forward(stream_of(p), &thin, bias, images->flat), "a linear layer");
+    EP_CUDA_TRY(ep_cuda_thin_linear_forward(stream_of(p), &thin, bias, images->flat),
+                "a linear layer");
     return EP_OK;
   }
   EP_CUDA_TRY(ep_images_give(stream_of(p), p->rows, out.channels, out.height * out.width,

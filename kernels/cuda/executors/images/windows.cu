@@ -57,9 +57,9 @@ static __device__ int64_t channel_of() {
 typedef struct {
   int64_t row;
   int down, right;
-} spot;
+} position;
 
-static __device__ spot spot_of(uint32_t at, int height, int width) {
+static __device__ position position_of(uint32_t at, int height, int width) {
   uint32_t line = at / width;
   return {line / height, (int)(line % height), (int)(at % width)};
 }
@@ -77,7 +77,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
   bool greatest = p.type == EP_LAYER_MAX_POOL2D;
   for (uint32_t at = blockIdx.x * blockDim.y + threadIdx.y; at < count;
        at += gridDim.x * blockDim.y) {
-    spot out = spot_of(at, p.down.out, p.right.out);
+    position out = position_of(at, p.down.out, p.right.out);
     run down = run_of(p.down, out.down), right = run_of(p.right, out.right);
     float most[N] = {};
     int place[N];
@@ -117,7 +117,7 @@ static __global__ void __launch_bounds__(EP_IMAGES_THREADS)
   bool greatest = p.type == EP_LAYER_MAX_POOL2D;
   for (uint32_t at = blockIdx.x * blockDim.y + threadIdx.y; at < count;
        at += gridDim.x * blockDim.y) {
-    spot in = spot_of(at, p.down.in, p.right.in);
+    position in = position_of(at, p.down.in, p.right.in);
     int top, bottom, left, last;
     outputs_of(p.down, in.down, &top, &bottom);
     outputs_of(p.right, in.right, &left, &last);

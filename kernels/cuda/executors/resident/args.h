@@ -20,6 +20,6 @@ typedef struct {
   uint64_t seed;
   ep_optimizer optimizer;
   float loss_parameter, label_smoothing;
-} ep_resident_span;
+} ep_resident_args;
 
 #endif

@@ -31,7 +31,7 @@ static ep_status kernel_prepare(resident *self, ep_error *error) {
                                   .shared_bytes = ep_resident_plan_shared_bytes(program, &plan),
                                   .cluster = plan.blocks > 1 ? plan.blocks : 0};
   return ep_cuda_launch_compile(backend, "kernels/cuda/executors/resident/kernel.cuh", "resident",
-                                ep_resident_text(program, &plan), &self->launch, error);
+                                ep_resident_codegen(program, &plan), &self->launch, error);
 }
 
 static void resident_destroy(void *state) {
@@ -56,9 +56,9 @@ static ep_status resident_create(ep_cuda_network *network, void **out, ep_error 
   return EP_OK;
 }
 
-static ep_status resident_run(void *state, const ep_cuda_span *span, ep_error *error) {
+static ep_status resident_run(void *state, const ep_cuda_segment *segment, ep_error *error) {
   const resident *self = state;
-  const ep_resident_span given = {EP_CUDA_SPAN_OF(self->network, span), .decay = self->decay};
+  const ep_resident_args given = {EP_CUDA_ARGS_OF(self->network, segment), .decay = self->decay};
   return ep_cuda_launch_run(&self->launch, self->network->stream, &given, error);
 }
 

@@ -11,7 +11,7 @@
 #include "kernels/cuda/device/shared_memory.cuh"
 #include "kernels/cuda/executors/resident/args.h"
 
-typedef ep_resident_span span;
+typedef ep_resident_args args;
 
 constexpr int WARPS = THREADS / WARP;
 constexpr int SUMS = (PARAMETERS + 2 + WARP - 1) / WARP * WARP; /* gradients, loss, errors */
@@ -31,19 +31,19 @@ struct row_sums {
 /* --- one row -------------------------------------------------------------------------------- */
 
 template <int COLUMNS>
-static __device__ __forceinline__ void loss_of(const span &s, const float (&output)[COLUMNS],
+static __device__ __forceinline__ void loss_of(const args &s, const float (&output)[COLUMNS],
                                                const float *target, float scale,
                                                float (&grad)[COLUMNS], row_sums &sums) {
   float value = 0, misses = 0;
   if constexpr (TAKES_CLASSES) {
     int label = __float_as_int(target[0]);
     float greatest = output[0], sum = 0;
-    int place = 0;
+    int index = 0;
 #pragma unroll
     for (int j = 1; j < COLUMNS; j++)
-      if (ep_argmax_precedes(output[j], j, greatest, place)) {
+      if (ep_argmax_precedes(output[j], j, greatest, index)) {
         greatest = output[j];
-        place = j;
+        index = j;
       }
     if constexpr (ep_loss_normalizes(LOSS)) {
       float power[COLUMNS];
@@ -67,7 +67,7 @@ static __device__ __forceinline__ void loss_of(const span &s, const float (&outp
         grad[j] = j == label ? -scale : 0.0f;
       }
     }
-    misses = place != label;
+    misses = index != label;
   } else {
 #pragma unroll
     for (int j = 0; j < COLUMNS; j++) {
@@ -83,7 +83,7 @@ static __device__ __forceinline__ void loss_of(const span &s, const float (&outp
 /* Takes a row through op I and all after it, and back: grad becomes the gradient by x. */
 template <int I>
 static __device__ __forceinline__ void
-row_run(const span &s, const float (&w)[PARAMETERS], const float (&x)[op(I).in],
+row_run(const args &s, const float (&w)[PARAMETERS], const float (&x)[op(I).in],
         const float *target, float scale, float (&grad)[op(I).in], row_sums &sums) {
   if constexpr (I == OPS) {
     loss_of<OUT>(s, x, target, scale, grad, sums);
@@ -217,7 +217,7 @@ struct mine { /* a lane's part of the parameters; the same in each warp */
   float parameter[SHARE], decay[SHARE], state[SHARE][SLOTS > 0 ? SLOTS : 1];
 };
 
-static __device__ __forceinline__ void parameters_update(const span &s,
+static __device__ __forceinline__ void parameters_update(const args &s,
                                                          const ep_optimizer &optimizer,
                                                          const ep_optimizer_step &update,
                                                          const float (&share)[SHARE], mine &m) {
@@ -258,7 +258,7 @@ static __device__ __forceinline__ void weights_spread(exchange &e, const mine &m
   for (int i = PARAMETERS / 4 * 4; i < PARAMETERS; i++) w[i] = e.weights[warp][i];
 }
 
-static __device__ __forceinline__ void row_load(const span &s, long long row, float (&x)[IN],
+static __device__ __forceinline__ void row_load(const args &s, long long row, float (&x)[IN],
                                                 float (&y)[TARGETS]) {
 #pragma unroll
   for (int k = 0; k < IN; k++) x[k] = __ldg(s.x + row * IN + k);
@@ -266,7 +266,7 @@ static __device__ __forceinline__ void row_load(const span &s, long long row, fl
   for (int j = 0; j < TARGETS; j++) y[j] = __ldg(s.y + row * TARGETS + j);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_constant__ span s) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) resident(const __grid_constant__ args s) {
   extern __shared__ __align__(16) char memory[];
   exchange &e = *(exchange *)memory;
   int *order = (int *)(memory + sizeof(exchange)); /* [TRAIN_ROWS] when rows are shuffled */

@@ -22,7 +22,7 @@ bool ep_resident_plan_make(const ep_program *program, const ep_gpu_traits *gpu,
 int64_t ep_resident_plan_shared_bytes(const ep_program *program, const ep_resident_plan *plan);
 
 /* As codegen.h says: the caller's to free; NULL when memory is short. */
-char *ep_resident_text(const ep_program *program, const ep_resident_plan *plan);
+char *ep_resident_codegen(const ep_program *program, const ep_resident_plan *plan);
 
 /* The same for the plan that a GPU has; NULL as well when the program is none for it. */
 char *ep_cuda_resident_source(const ep_program *program, const ep_gpu_traits *gpu);

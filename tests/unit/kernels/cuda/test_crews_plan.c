@@ -101,7 +101,7 @@ static void scratch_check(const ep_crews_plan *plan) {
     pieces[count++] = (piece){layer->x, (l == last ? RANKS : 1) * layer->inputs * rows};
     pieces[count++] = (piece){layer->grad, (shared ? RANKS : 1) * layer->outputs * rows};
   }
-  pieces[count++] = (piece){plan->figures, 4 * plan->crews};
+  pieces[count++] = (piece){plan->metrics, 4 * plan->crews};
   pieces[count++] = (piece){plan->tasks, (int64_t)plan->crews * RANKS * EP_CREWS_WARPS * 32 *
                                              EP_CREWS_TASK_FLOATS};
   pieces_check(pieces, count, plan->scratch_floats);

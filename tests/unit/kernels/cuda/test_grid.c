@@ -124,18 +124,18 @@ static void whole_check(const ep_grid_cut *cut, int terms, int blocks) {
 /* Blocks that share a sum wait for each other: who updates a layer is as many as its splits. */
 START_TEST(sums_of_updates_have_blocks_enough) {
   const ep_grid_plan plan = plan_of(&nets[_i]);
-  for (int p = 0; p < plan.span.phases_count; p++) {
-    const ep_grid_phase *phase = &plan.span.phases[p];
-    for (int l = 0; l < plan.span.layers_count; l++)
+  for (int p = 0; p < plan.args.phases_count; p++) {
+    const ep_grid_phase *phase = &plan.args.phases[p];
+    for (int l = 0; l < plan.args.layers_count; l++)
       if (phase->updates >> l & 1)
-        ck_assert_int_le(plan.span.layers[l].update.splits, phase->update_to - phase->update_from);
+        ck_assert_int_le(plan.args.layers[l].update.splits, phase->update_to - phase->update_from);
   }
 }
 END_TEST
 
 START_TEST(every_piece_of_a_product_has_one_owner) {
   const ep_grid_plan plan = plan_of(&nets[_i]);
-  const ep_grid_span *s = &plan.span;
+  const ep_grid_args *s = &plan.args;
   for (int l = 0; l < s->layers_count; l++) {
     const ep_grid_layer *of = &s->layers[l];
     int rows = (int)s->batch_rows;
@@ -203,7 +203,7 @@ static int64_t parts_of(const ep_grid_cut *cut, int64_t tile) {
 
 START_TEST(nothing_lies_on_anything_else) {
   const ep_grid_plan plan = plan_of(&nets[_i]);
-  const ep_grid_span *s = &plan.span;
+  const ep_grid_args *s = &plan.args;
   taken all = {.count = 0};
   int64_t rows = s->batch_rows, shared = 0;
   for (int l = 0; l < s->layers_count; l++) {
@@ -218,7 +218,7 @@ START_TEST(nothing_lies_on_anything_else) {
     if (of->turned >= 0) {
       ck_assert_int_eq(of->turned % 4, 0); /* as copies begin */
       int64_t floats = of->panels.across * (int64_t)EP_GRID_PANEL_FLOATS;
-      ck_assert_int_lt(ep_grid_panel_place(EP_GRID_LARGE_N - 1, of->in - 1), floats);
+      ck_assert_int_lt(ep_grid_panel_offset(EP_GRID_LARGE_N - 1, of->in - 1), floats);
       place_add(&all, of->turned, floats);
     }
     if (s->chained && l < s->front) continue;
@@ -273,7 +273,7 @@ START_TEST(loads_of_outputs_meet_in_no_bank) {
         int loads[BANKS] = {0};
         for (int lane = 0; lane < HALF_WARP; lane++) {
           int output = ep_grid_pair(warp, half * 4 + lane / 4) % EP_GRID_LINE;
-          int at = ep_grid_line_place(first + lane % 4, output / 4) + output % 4;
+          int at = ep_grid_line_offset(first + lane % 4, output / 4) + output % 4;
           loads[at % BANKS]++, loads[(at + 1) % BANKS]++;
         }
         for (int bank = 0; bank < BANKS; bank++) ck_assert_int_eq(loads[bank], 1);
@@ -289,9 +289,9 @@ START_TEST(loads_of_whole_products_meet_in_no_bank) {
       int along[BANKS] = {0}, across[BANKS] = {0};
       for (int lane = half * HALF_WARP; lane < (half + 1) * HALF_WARP; lane++) {
         const int g = lane / 4, t = lane % 4;
-        const int terms = ep_grid_line_place(g, ep_grid_whole_terms(step, t)) + t % 2 * 2;
+        const int terms = ep_grid_line_offset(g, ep_grid_whole_terms(step, t)) + t % 2 * 2;
         const int line = step / 2 * 4 + t, i = step % 2;
-        const int inputs = ep_grid_line_place(line, ep_grid_whole_four(g, i)) + g % 2 * 2;
+        const int inputs = ep_grid_line_offset(line, ep_grid_whole_four(g, i)) + g % 2 * 2;
         for (int q = 0; q < 2; q++) along[(terms + q) % BANKS]++, across[(inputs + q) % BANKS]++;
       }
       for (int bank = 0; bank < BANKS; bank++) {
@@ -310,7 +310,7 @@ START_TEST(fours_of_outputs_meet_in_no_bank) {
         for (int lane = 0; lane < 8; lane++) {
           int g = two + lane / 4, output = ep_grid_pair(warp, g) + number / 2;
           int four = ep_grid_pair_four(g, lane % 4, number % 2);
-          fours |= 1u << ep_grid_line_place(output, four) % BANKS / 4;
+          fours |= 1u << ep_grid_line_offset(output, four) % BANKS / 4;
         }
         ck_assert_uint_eq(fours, 0xffu);
       }
@@ -320,7 +320,7 @@ END_TEST
 START_TEST(a_column_of_eight_lines_meets_in_no_bank) {
   for (int four = 0; four < EP_GRID_LINE / 4; four++) {
     int loads[BANKS] = {0};
-    for (int line = 0; line < 8; line++) loads[ep_grid_line_place(line, four) % BANKS / 4]++;
+    for (int line = 0; line < 8; line++) loads[ep_grid_line_offset(line, four) % BANKS / 4]++;
     for (int i = 0; i < 8; i++) ck_assert_int_eq(loads[i], 1);
   }
 }
@@ -331,7 +331,7 @@ START_TEST(a_fronts_numbers_have_a_place_each) {
   bool used[ROWS * FEATURES] = {false};
   for (int row = 0; row < ROWS; row++)
     for (int feature = 0; feature < FEATURES; feature++) {
-      int at = ep_grid_chain_place(row, feature, FEATURES);
+      int at = ep_grid_chain_offset(row, feature, FEATURES);
       ck_assert(at >= 0 && at < ROWS * FEATURES && !used[at]);
       used[at] = true;
     }
@@ -346,7 +346,7 @@ START_TEST(a_fronts_loads_meet_in_no_bank) {
       unsigned ones = 0, fours = 0;
       for (int feature = 0; feature < 8; feature++)
         for (int row = 0; row < 8; row++) {
-          int at = l < 0 ? ep_grid_chain_place(row, feature, 8)
+          int at = l < 0 ? ep_grid_chain_offset(row, feature, 8)
                          : ep_grid_chain_weight(feature, row, lines[l]);
           if ((feature & 4) == half) ones |= 1u << at % BANKS;
           if (row == half) fours |= 1u << at % BANKS / 4;
@@ -379,11 +379,11 @@ START_TEST(a_panels_numbers_have_a_place_each) {
   memset(seen, 0, sizeof seen);
   for (int row = 0; row < EP_GRID_LARGE_N; row++)
     for (int input = 0; input < 2 * EP_GRID_LARGE_M; input++) {
-      const int64_t at = ep_grid_panel_place(row, input);
+      const int64_t at = ep_grid_panel_offset(row, input);
       ck_assert_int_eq(at / EP_GRID_PANEL_FLOATS, input / EP_GRID_LARGE_M);
       ck_assert(at >= 0 && at < FLOATS && !seen[at]);
       seen[at] = true;
-      ck_assert_int_eq(at, ep_grid_panel_place(row / 4 * 4, input) + row % 4);
+      ck_assert_int_eq(at, ep_grid_panel_offset(row / 4 * 4, input) + row % 4);
     }
 }
 END_TEST

@@ -80,11 +80,11 @@ static void writes(const moment *now, int thing) {
 }
 
 static void awaits(const moment *now, int meeting) {
-  const ep_grid_span *span = &plan.span;
+  const ep_grid_args *args = &plan.args;
   if (meeting == EP_GRID_NONE) return;
-  int blocks = meeting >= EP_GRID_PHASE    ? span->phases[meeting - EP_GRID_PHASE].tasks
-               : meeting == EP_GRID_GIVEN  ? span->given
-               : meeting == EP_GRID_MIDDLE ? span->middle_blocks
+  int blocks = meeting >= EP_GRID_PHASE    ? args->phases[meeting - EP_GRID_PHASE].tasks
+               : meeting == EP_GRID_GIVEN  ? args->given
+               : meeting == EP_GRID_MIDDLE ? args->middle_blocks
                                            : 1;
   unsigned till = (now->step + (meeting != EP_GRID_MIDDLE)) * (unsigned)blocks;
   if (meeting == EP_GRID_BARRIER) till = counted[now->block].target;
@@ -93,7 +93,7 @@ static void awaits(const moment *now, int meeting) {
 
 static void barrier_arrive(int block) {
   ep_races_arrive(races, block, EP_GRID_BARRIER);
-  counted[block].target += (unsigned)plan.span.workers;
+  counted[block].target += (unsigned)plan.args.workers;
 }
 
 /* Where the order of the rows of an epoch of one step is. */
@@ -103,9 +103,9 @@ static int order_of(unsigned epoch) {
 
 /* Outputs of layer l in a step: those of a chained front lie in two places by turns. */
 static int outputs_of(int l, unsigned step) {
-  const ep_grid_span *span = &plan.span;
+  const ep_grid_args *args = &plan.args;
   if (l < 0) return thing_of(EP_GRID_INPUTS, 0);
-  bool is_other = span->front_turn != 0 && l == span->front - 1 && step % 2 == 1;
+  bool is_other = args->front_turn != 0 && l == args->front - 1 && step % 2 == 1;
   return thing_of(is_other ? OTHER_OUTPUTS : EP_GRID_OUTPUTS, l);
 }
 
@@ -135,8 +135,8 @@ static void neighbours_exchange(int block) {
 /* As tile_end in layers.cuh. */
 static void tile_end(const moment *now, const ep_grid_cut *cut, int blocks, int number) {
   if (cut->splits == 1) return;
-  const bool is_wide = cut->large && !plan.span.precise;
-  const bool pairs = is_wide && plan.span.paired && ep_grid_cut_pairs(cut, blocks);
+  const bool is_wide = cut->large && !plan.args.precise;
+  const bool pairs = is_wide && plan.args.paired && ep_grid_cut_pairs(cut, blocks);
   const int splits = pairs ? cut->splits / 2 : cut->splits, group = number / cut->splits;
   if (pairs) neighbours_exchange(now->block);
   if (splits == 1) return;
@@ -148,9 +148,9 @@ static void tile_end(const moment *now, const ep_grid_cut *cut, int blocks, int 
 
 /* As panels_turn in panels.cuh. */
 static void panels_turn(const moment *now) {
-  if (plan.span.precise) return;
-  for (int l = 1; l < plan.span.layers_count; l++) {
-    const ep_grid_layer *layer = &plan.span.layers[l];
+  if (plan.args.precise) return;
+  for (int l = 1; l < plan.args.layers_count; l++) {
+    const ep_grid_layer *layer = &plan.args.layers[l];
     if (layer->turned < 0 || now->block < layer->turned_by) continue;
     if (now->block >= layer->turned_by + layer->panels.across) continue;
     reads(now, outputs_of(l - 1, now->step));
@@ -161,17 +161,17 @@ static void panels_turn(const moment *now) {
 /* --- updates --------------------------------------------------------------------------------- */
 
 static bool is_by_panels(int l) {
-  return !plan.span.precise && plan.span.layers[l].panels.splits > 0;
+  return !plan.args.precise && plan.args.layers[l].panels.splits > 0;
 }
 
 static const ep_grid_cut *update_cut(int l) {
-  const ep_grid_layer *layer = &plan.span.layers[l];
+  const ep_grid_layer *layer = &plan.args.layers[l];
   return is_by_panels(l) ? &layer->panels : &layer->update;
 }
 
 static void update_task(const moment *now, int l, int number) {
   const ep_grid_cut *cut = update_cut(l);
-  const bool has_turned = is_by_panels(l) && plan.span.layers[l].turned >= 0;
+  const bool has_turned = is_by_panels(l) && plan.args.layers[l].turned >= 0;
   updated[l]++;
   reads(now, thing_of(EP_GRID_GRADS, l));
   reads(now, has_turned ? thing_of(TURNED, l) : outputs_of(l - 1, now->step));
@@ -184,8 +184,8 @@ static void update_task(const moment *now, int l, int number) {
 static int update(const moment *now, int l, int last, int skip, int block, int blocks) {
   const ep_grid_cut *cut = update_cut(l);
   const int tasks = (int)ep_grid_cut_tasks(cut), idle = blocks - skip % blocks;
-  const bool is_behind = last >= 0 && plan.span.layers[last].panels.splits > 0;
-  const bool is_few = is_behind && plan.span.slots == 0 && !is_by_panels(l) && !cut->large &&
+  const bool is_behind = last >= 0 && plan.args.layers[last].panels.splits > 0;
+  const bool is_few = is_behind && plan.args.slots == 0 && !is_by_panels(l) && !cut->large &&
                       cut->splits == 1 && tasks > idle && tasks <= FEW_UPDATES * idle;
   int number = block - skip % blocks;
   if (number < 0 && is_few) return skip + idle;
@@ -197,7 +197,7 @@ static int update(const moment *now, int l, int last, int skip, int block, int b
 static void updates_run(const moment *now, const ep_grid_phase *phase) {
   const int block = now->block - phase->update_from, blocks = phase->update_to - phase->update_from;
   if (block < 0 || block >= blocks) return;
-  for (int l = plan.span.layers_count - 1, last = -1, skip = 0; l >= 0; l--) {
+  for (int l = plan.args.layers_count - 1, last = -1, skip = 0; l >= 0; l--) {
     if ((phase->updates >> l & 1) == 0) continue;
     skip = update(now, l, last, skip, block, blocks);
     last = l;
@@ -213,9 +213,9 @@ typedef struct {
 } work_share;
 
 static work_share share_of(const ep_grid_phase *phase) {
-  const ep_grid_layer *layer = &plan.span.layers[phase->layer];
-  const int all = plan.span.workers;
-  if (phase->work == EP_GRID_HEAD) return (work_share){(int)plan.span.batch_rows, all, NULL};
+  const ep_grid_layer *layer = &plan.args.layers[phase->layer];
+  const int all = plan.args.workers;
+  if (phase->work == EP_GRID_OUTPUT_LOSS) return (work_share){(int)plan.args.batch_rows, all, NULL};
   if (phase->work != EP_GRID_FORWARD && phase->work != EP_GRID_BACKWARD)
     return (work_share){all, all, NULL};
   const bool is_back = phase->work == EP_GRID_BACKWARD;
@@ -226,8 +226,8 @@ static work_share share_of(const ep_grid_phase *phase) {
 
 /* Whether the sums are in parts, of the phase's layer or the one before. */
 static bool is_in_parts(const ep_grid_phase *phase) {
-  const int l = phase->layer - (phase->work == EP_GRID_HEAD);
-  return plan.span.layers[l].forward.left_in_parts;
+  const int l = phase->layer - (phase->work == EP_GRID_OUTPUT_LOSS);
+  return plan.args.layers[l].forward.left_in_parts;
 }
 
 static bool does_apply(const ep_grid_access *access, const ep_grid_phase *phase, int block) {
@@ -235,7 +235,7 @@ static bool does_apply(const ep_grid_access *access, const ep_grid_phase *phase,
   case EP_GRID_ALWAYS: return true;
   case EP_GRID_WHOLE: return !is_in_parts(phase);
   case EP_GRID_IN_PARTS: return is_in_parts(phase);
-  case EP_GRID_LAST_BLOCK: return block == plan.span.workers - 1;
+  case EP_GRID_LAST_BLOCK: return block == plan.args.workers - 1;
   }
   return false;
 }
@@ -284,19 +284,19 @@ static void tasks_run(const moment *now, const ep_grid_phase *phase) {
 
 /* As phase_run in kernel.cu. */
 static void phase_run(int block, int number, unsigned step) {
-  const ep_grid_span *span = &plan.span;
-  const ep_grid_phase *phase = &span->phases[number];
+  const ep_grid_args *args = &plan.args;
+  const ep_grid_phase *phase = &args->phases[number];
   const bool is_last = phase->work == EP_GRID_UPDATES;
-  moment now = {block, step, 2 * ((int)step * span->phases_count + number + 1)};
+  moment now = {block, step, 2 * ((int)step * args->phases_count + number + 1)};
   awaits(&now, phase->begins);
-  if (phase->work == EP_GRID_HEAD) panels_turn(&now);
+  if (phase->work == EP_GRID_OUTPUT_LOSS) panels_turn(&now);
   tasks_run(&now, phase);
   if (!is_last && phase->arrives == EP_GRID_BARRIER) barrier_arrive(block);
   if (phase->arrives != EP_GRID_BARRIER && phase->arrives != EP_GRID_NONE && block < phase->tasks)
     ep_races_arrive(races, block, phase->arrives);
   now.turn++;
   updates_run(&now, phase);
-  if (is_last && block < span->middle_blocks) ep_races_arrive(races, block, EP_GRID_MIDDLE);
+  if (is_last && block < args->middle_blocks) ep_races_arrive(races, block, EP_GRID_MIDDLE);
   if (is_last) barrier_arrive(block);
 }
 
@@ -304,23 +304,23 @@ static void phase_run(int block, int number, unsigned step) {
 
 /* As blocks_steps in kernel.cu, of epochs of a step each. */
 static void worker_run(int block) {
-  const ep_grid_span *span = &plan.span;
+  const ep_grid_args *args = &plan.args;
   moment now = {block, 0, 1};
   ep_races_write(races, block, sent_of(block), 0); /* its barrier */
-  for (int l = span->front; l < span->layers_count; l++)
-    if (span->layers[l].mirror >= 0) writes(&now, thing_of(EP_GRID_WEIGHTS, l));
+  for (int l = args->front; l < args->layers_count; l++)
+    if (args->layers[l].mirror >= 0) writes(&now, thing_of(EP_GRID_WEIGHTS, l));
   writes(&now, order_of(0));
   barrier_arrive(block);
-  if (span->middle_blocks > 0) awaits(&now, EP_GRID_BARRIER);
+  if (args->middle_blocks > 0) awaits(&now, EP_GRID_BARRIER);
   for (unsigned step = 0; step < STEPS; step++) {
-    now.turn = 2 * (int)step * span->phases_count + 1;
+    now.turn = 2 * (int)step * args->phases_count + 1;
     writes(&now, order_of(step + 1));
-    for (int p = 0; p < span->phases_count; p++) phase_run(block, p, step);
+    for (int p = 0; p < args->phases_count; p++) phase_run(block, p, step);
   }
 }
 
 static void front_run(int block) {
-  const int last = plan.span.front - 1;
+  const int last = plan.args.front - 1;
   for (unsigned step = 0; step < STEPS; step++) {
     const moment now = {block, step, 0};
     writes(&now, outputs_of(last, step));
@@ -339,8 +339,8 @@ static ep_races_outcome scene_try(unsigned orders) {
   races = ep_races_create(plan.blocks, counter_of(counters), parts_of(counters));
   memset(counted, 0, sizeof counted);
   memset(updated, 0, sizeof updated);
-  for (int b = 0; b < plan.span.workers; b++) worker_run(b);
-  if (plan.span.chained) front_run(plan.span.workers);
+  for (int b = 0; b < plan.args.workers; b++) worker_run(b);
+  if (plan.args.chained) front_run(plan.args.workers);
   found = (ep_races_finding){.outcome = EP_RACES_NONE};
   for (unsigned seed = 1; seed <= orders && found.outcome == EP_RACES_NONE; seed++)
     found = ep_races_run(races, seed);
@@ -353,7 +353,7 @@ static ep_races_outcome scene_try(unsigned orders) {
 static void scene_is_fine(unsigned orders) {
   ck_assert_msg(scene_try(orders) == EP_RACES_NONE, "block %d %s %d", found.block,
                 found.outcome == EP_RACES_FOUND ? "races for" : "stays at", found.what);
-  for (int l = plan.span.front; l < plan.span.layers_count; l++)
+  for (int l = plan.args.front; l < plan.args.layers_count; l++)
     ck_assert_int_eq(updated[l], ep_grid_cut_tasks(update_cut(l)) * STEPS);
 }
 
@@ -362,11 +362,11 @@ START_TEST(blocks_wait_for_what_they_read) {
   for (int multiprocessors = 2; multiprocessors <= FEW; multiprocessors += 3) {
     for (int layers = 9; layers <= 12; layers++) {
       ck_assert(ep_grid_plan_doubling(layers, 100, optimizer, multiprocessors, &plan));
-      ck_assert(plan.span.chained);
+      ck_assert(plan.args.chained);
       scene_is_fine(30);
     }
     ck_assert(ep_grid_plan_wide(EP_PRECISION_FP32, 100, optimizer, multiprocessors, &plan));
-    ck_assert_int_eq(plan.span.front, 0);
+    ck_assert_int_eq(plan.args.front, 0);
     scene_is_fine(30);
   }
 }
@@ -378,9 +378,9 @@ START_TEST(so_do_all_blocks_of_a_gpu) {
     for (int i = 0; i < 3; i++) {
       ck_assert(ep_grid_plan_doubling(
           layers, batch_sizes[i], _i == 0 ? &ep_grid_sgd : &ep_grid_adam, MULTIPROCESSORS, &plan));
-      if (layers >= 11 && batch_sizes[i] == 100) ck_assert(plan.span.paired);
+      if (layers >= 11 && batch_sizes[i] == 100) ck_assert(plan.args.paired);
       scene_is_fine(10);
-      plan.span.paired = false; /* where clusters have no room */
+      plan.args.paired = false; /* where clusters have no room */
       scene_is_fine(10);
     }
 }
@@ -389,7 +389,7 @@ END_TEST
 START_TEST(so_do_those_without_a_front) {
   const ep_precision precisions[] = {EP_PRECISION_FP32, EP_PRECISION_TF32};
   ck_assert(ep_grid_plan_wide(precisions[_i], 100, &ep_grid_sgd, MULTIPROCESSORS, &plan));
-  ck_assert_int_eq(plan.span.front, 0);
+  ck_assert_int_eq(plan.args.front, 0);
   scene_is_fine(10);
 }
 END_TEST
@@ -398,7 +398,7 @@ END_TEST
 START_TEST(what_is_turned_is_waited_for) {
   ck_assert(ep_grid_plan_doubling(12, 2, &ep_grid_sgd, 24, &plan));
   int turned = 0;
-  for (int l = 0; l < plan.span.layers_count; l++) turned += plan.span.layers[l].turned >= 0;
+  for (int l = 0; l < plan.args.layers_count; l++) turned += plan.args.layers[l].turned >= 0;
   ck_assert_int_gt(turned, 0);
   scene_is_fine(30);
 }
@@ -408,9 +408,9 @@ END_TEST
 
 /* The phase of that work and of the first wide layer. */
 static ep_grid_phase *phase_find(ep_grid_work work) {
-  for (int p = 0; p < plan.span.phases_count; p++)
-    if (plan.span.phases[p].work == work && plan.span.phases[p].layer == plan.span.front)
-      return &plan.span.phases[p];
+  for (int p = 0; p < plan.args.phases_count; p++)
+    if (plan.args.phases[p].work == work && plan.args.phases[p].layer == plan.args.front)
+      return &plan.args.phases[p];
   ck_abort_msg("no such phase");
   return NULL;
 }
@@ -421,7 +421,7 @@ static void small_plan_make(void) {
 
 static void middle_plan_make(void) {
   ck_assert(ep_grid_plan_doubling(12, 100, &ep_grid_sgd, FEW, &plan));
-  ck_assert_int_gt(plan.span.middle_blocks, 1);
+  ck_assert_int_gt(plan.args.middle_blocks, 1);
 }
 
 static void frontless_plan_make(void) {
@@ -430,10 +430,10 @@ static void frontless_plan_make(void) {
 
 /* What comes of it where that phase is another one. */
 static ep_races_outcome phase_try(int number, ep_grid_phase phase) {
-  const ep_grid_phase was = plan.span.phases[number];
-  plan.span.phases[number] = phase;
+  const ep_grid_phase was = plan.args.phases[number];
+  plan.args.phases[number] = phase;
   const ep_races_outcome outcome = scene_try(30);
-  plan.span.phases[number] = was;
+  plan.args.phases[number] = was;
   return outcome;
 }
 
@@ -442,18 +442,18 @@ static ep_races_outcome phase_try(int number, ep_grid_phase phase) {
 START_TEST(each_meeting_is_needed) {
   static void (*const makes[])(void) = {small_plan_make, middle_plan_make, frontless_plan_make};
   makes[_i]();
-  for (int p = 0; p < plan.span.phases_count; p++) {
-    ep_grid_phase phase = plan.span.phases[p];
+  for (int p = 0; p < plan.args.phases_count; p++) {
+    ep_grid_phase phase = plan.args.phases[p];
     phase.awaits = EP_GRID_NONE;
     ck_assert_msg(phase_try(p, phase) == EP_RACES_FOUND, "phase %d need not await", p);
-    phase = plan.span.phases[p];
+    phase = plan.args.phases[p];
     phase.begins = EP_GRID_NONE;
-    if (p == 0 && plan.span.chained) ck_assert_int_eq(phase_try(p, phase), EP_RACES_FOUND);
+    if (p == 0 && plan.args.chained) ck_assert_int_eq(phase_try(p, phase), EP_RACES_FOUND);
     if (phase.work == EP_GRID_UPDATES) continue;
-    phase = plan.span.phases[p];
+    phase = plan.args.phases[p];
     phase.arrives = EP_GRID_NONE;
     ck_assert_msg(phase_try(p, phase) == EP_RACES_STUCK, "phase %d need not arrive", p);
-    phase = plan.span.phases[p];
+    phase = plan.args.phases[p];
     if (--phase.tasks > 0)
       ck_assert_msg(phase_try(p, phase) != EP_RACES_NONE, "a block of phase %d need not", p);
   }
@@ -463,15 +463,15 @@ END_TEST
 START_TEST(an_update_too_early_is_noticed) {
   small_plan_make();
   /* Of its own weights, while others read them. */
-  phase_find(EP_GRID_BACKWARD)->updates |= UINT32_C(1) << plan.span.front;
+  phase_find(EP_GRID_BACKWARD)->updates |= UINT32_C(1) << plan.args.front;
   ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
   small_plan_make();
-  plan.span.front_turn = 0; /* the next outputs over those that the update reads */
+  plan.args.front_turn = 0; /* the next outputs over those that the update reads */
   ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
   middle_plan_make();
-  for (int p = 0; p < plan.span.phases_count; p++) /* of layers that are still to go back through */
-    if (plan.span.phases[p].update_from == plan.span.middle_blocks)
-      plan.span.phases[p].updates |= UINT32_C(1) << (plan.span.middle - 1);
+  for (int p = 0; p < plan.args.phases_count; p++) /* of layers that are still to go back through */
+    if (plan.args.phases[p].update_from == plan.args.middle_blocks)
+      plan.args.phases[p].updates |= UINT32_C(1) << (plan.args.middle - 1);
   ck_assert_int_eq(scene_try(30), EP_RACES_FOUND);
 }
 END_TEST

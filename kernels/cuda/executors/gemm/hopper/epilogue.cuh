@@ -1,4 +1,4 @@
-/* epilogue.cuh: what the kernels of fused.cu do with a tile's sums before they leave the registers.
+/* epilogue.cuh: what kernel.cu does with a tile's sums before they leave the registers.
  *
  * With lane = 4 u + q, sums[4 j + 2 h + e] is of row `row` + `next` h (rows_of) and of column
  * `column` + 8 j + 2 q + e. */
@@ -14,7 +14,7 @@
 
 enum { GROUP = 128, THREADS = 3 * GROUP, MULTIPLIERS = 2 * GROUP, WARPS = MULTIPLIERS / 32 };
 /* A block's scratch: for each warp 16 rows of 32 floats, and what was asked for ahead. */
-enum { ROOM = 16 * 32, ASKED_BYTES = EP_WIDE_TILE_COLUMNS * 16 };
+enum { ROOM = 16 * 32, ASKED_BYTES = EP_GEMM_TILE_COLUMNS * 16 };
 enum { LINE_BYTES = 128, SUMS_BYTES = WARPS * ROOM * (int)sizeof(float) + ASKED_BYTES };
 
 /* Where a thread's sums are. */
@@ -59,7 +59,7 @@ static __device__ __forceinline__ void quad_turn(uint32_t (&words)[4]) {
 
 /* to: bfloat16 [rows, columns]. A lane writes eight neighbours. */
 template <int COUNT>
-static __device__ __forceinline__ void half_write(const ep_wide_fused &p, corner at,
+static __device__ __forceinline__ void half_write(const ep_gemm_hopper_product &p, corner at,
                                                   const float (&sums)[COUNT], void *to) {
 #pragma unroll
   for (int j = 0; j < COUNT / 4; j += 4)
@@ -84,7 +84,7 @@ static __device__ __forceinline__ void half_write(const ep_wide_fused &p, corner
  * columns]; what it asks for there comes meanwhile. held: for each warp ROOM; 32 bytes in a row are
  * where its number says, exclusive or. */
 template <bool running, int COUNT, typename ASK, typename LEAVE>
-static __device__ __forceinline__ void lines_pass(const ep_wide_fused &p, int first_row,
+static __device__ __forceinline__ void lines_pass(const ep_gemm_hopper_product &p, int first_row,
                                                   int first_column, const float (&sums)[COUNT],
                                                   float *held, ASK ask, LEAVE leave) {
   const int lane = lane_of(), u = lane / 4, q = lane % 4, line = lane / 8, quad = lane % 8 * 4;
@@ -117,7 +117,7 @@ static __device__ __forceinline__ void lines_pass(const ep_wide_fused &p, int fi
 
 /* to: float32 [rows, columns]. */
 template <bool running, int COUNT>
-static __device__ __forceinline__ void lines_write(const ep_wide_fused &p, int first_row,
+static __device__ __forceinline__ void lines_write(const ep_gemm_hopper_product &p, int first_row,
                                                    int first_column, const float (&sums)[COUNT],
                                                    float *to, float *held) {
   lines_pass<running>(
@@ -127,8 +127,8 @@ static __device__ __forceinline__ void lines_write(const ep_wide_fused &p, int f
 
 /* to: float32 [columns, rows]. Eight lanes write 32 bytes of a column. */
 template <int COUNT>
-static __device__ __forceinline__ void turned_write(const ep_wide_fused &p, corner at,
-                                                    const float (&sums)[COUNT], float *to) {
+static __device__ __forceinline__ void transposed_write(const ep_gemm_hopper_product &p, corner at,
+                                                        const float (&sums)[COUNT], float *to) {
   const int first = at.column + 2 * (lane_of() % 4);
   float *column = to + (int64_t)first * p.rows + at.row;
   const int64_t next = 8 * (int64_t)p.rows;
@@ -153,20 +153,20 @@ typedef struct {
 
 /* The mask of bfloat16 has the bits of a thread's sums, since forward and back cut the same tiles.
  */
-static __device__ __forceinline__ uint4 *half_mask(const ep_wide_fused &p, int tile) {
+static __device__ __forceinline__ uint4 *half_mask(const ep_gemm_hopper_product &p, int tile) {
   return (uint4 *)p.mask + (int64_t)tile * MULTIPLIERS + threadIdx.x - GROUP;
 }
 
 /* That of float32, which goes back by other tiles, has a row for each of the batch, the columns of
  * a tile in eight words. */
-static __device__ __forceinline__ uint32_t *single_mask(const ep_wide_fused &p, int columns,
-                                                        int row, int column) {
-  const int tiles = (columns + EP_WIDE_TILE_COLUMNS - 1) / EP_WIDE_TILE_COLUMNS;
+static __device__ __forceinline__ uint32_t *single_mask(const ep_gemm_hopper_product &p,
+                                                        int columns, int row, int column) {
+  const int tiles = (columns + EP_GEMM_TILE_COLUMNS - 1) / EP_GEMM_TILE_COLUMNS;
   return p.mask + (int64_t)row * tiles * 8 + column / 32;
 }
 
 template <int COUNT>
-static __device__ __forceinline__ void half_mask_write(const ep_wide_fused &p, int tile,
+static __device__ __forceinline__ void half_mask_write(const ep_gemm_hopper_product &p, int tile,
                                                        const float (&sums)[COUNT]) {
   uint32_t bits[4] = {};
 #pragma unroll
@@ -176,7 +176,7 @@ static __device__ __forceinline__ void half_mask_write(const ep_wide_fused &p, i
 
 /* Four lanes have a row: each ends with two words of it, in two rounds of giving half away. */
 template <int COUNT>
-static __device__ __forceinline__ void single_mask_write(const ep_wide_fused &p, corner at,
+static __device__ __forceinline__ void single_mask_write(const ep_gemm_hopper_product &p, corner at,
                                                          const float (&sums)[COUNT]) {
   const int q = lane_of() % 4;
 #pragma unroll
@@ -206,8 +206,8 @@ static __device__ __forceinline__ void single_mask_write(const ep_wide_fused &p,
 }
 
 template <typename T, int COUNT>
-static __device__ __forceinline__ void forward_end(const ep_wide_fused &p, corner at, int first_row,
-                                                   int tile, const advance &asked,
+static __device__ __forceinline__ void forward_end(const ep_gemm_hopper_product &p, corner at,
+                                                   int first_row, int tile, const advance &asked,
                                                    float (&sums)[COUNT], float *held) {
   float *biases = held + WARPS * ROOM;
   multipliers_meet(); /* they may still be read for the tile before */
@@ -234,8 +234,8 @@ static __device__ __forceinline__ void forward_end(const ep_wide_fused &p, corne
 /* --- back ---------------------------------------------------------------------------------- */
 
 /* Slices of sums that a smaller batch leaves are cleared by whoever has the last that it uses. */
-static __device__ __forceinline__ void slice_write(const ep_wide_fused &p, int slice, int used,
-                                                   int column, float sum) {
+static __device__ __forceinline__ void slice_write(const ep_gemm_hopper_product &p, int slice,
+                                                   int used, int column, float sum) {
   p.sums[(int64_t)slice * p.width + column] = sum;
   for (int more = used; slice == used - 1 && more < p.slices; more++)
     p.sums[(int64_t)more * p.width + column] = 0;
@@ -267,26 +267,26 @@ static __device__ __forceinline__ void warp_columns_sum(const float (&sums)[COUN
   }
 }
 
-/* bfloat16: a tile's columns, summed over its 128 rows. held: [WARPS, EP_WIDE_TILE_COLUMNS]. */
+/* bfloat16: a tile's columns, summed over its 128 rows. held: [WARPS, EP_GEMM_TILE_COLUMNS]. */
 template <int COUNT>
-static __device__ __forceinline__ void columns_sum(const ep_wide_fused &p,
+static __device__ __forceinline__ void columns_sum(const ep_gemm_hopper_product &p,
                                                    const float (&sums)[COUNT], int slice,
                                                    int first_column, float *held) {
-  const int thread = threadIdx.x - GROUP, high = 2 * EP_WIDE_TILE_ROWS;
+  const int thread = threadIdx.x - GROUP, high = 2 * EP_GEMM_TILE_ROWS;
   multipliers_meet(); /* held may still be read for the tile before */
-  warp_columns_sum(sums, held + thread / 32 * EP_WIDE_TILE_COLUMNS);
+  warp_columns_sum(sums, held + thread / 32 * EP_GEMM_TILE_COLUMNS);
   multipliers_meet();
   if (first_column + thread >= p.width) return;
   float sum = 0;
 #pragma unroll
-  for (int warp = 0; warp < WARPS; warp++) sum += held[warp * EP_WIDE_TILE_COLUMNS + thread];
+  for (int warp = 0; warp < WARPS; warp++) sum += held[warp * EP_GEMM_TILE_COLUMNS + thread];
   slice_write(p, slice, (p.rows + high - 1) / high * 2, first_column + thread, sum);
 }
 
 template <int COUNT>
-static __device__ __forceinline__ void half_back_end(const ep_wide_fused &p, corner at, int slice,
-                                                     const advance &asked, float (&sums)[COUNT],
-                                                     float *held) {
+static __device__ __forceinline__ void half_back_end(const ep_gemm_hopper_product &p, corner at,
+                                                     int slice, const advance &asked,
+                                                     float (&sums)[COUNT], float *held) {
   const uint32_t bits[4] = {asked.bits.x, asked.bits.y, asked.bits.z, asked.bits.w};
 #pragma unroll
   for (int k = 0; k < COUNT; k++)
@@ -298,10 +298,10 @@ static __device__ __forceinline__ void half_back_end(const ep_wide_fused &p, cor
 /* float32: all of it transposed. */
 template <int COUNT>
 static __device__ __forceinline__ void
-single_back_end(const ep_wide_fused &p, corner at, int first_row, int slice, const advance &asked,
-                float (&sums)[COUNT], float *held) {
+single_back_end(const ep_gemm_hopper_product &p, corner at, int first_row, int slice,
+                const advance &asked, float (&sums)[COUNT], float *held) {
   const int q = lane_of() % 4, inside = at.row - first_row;
-  uint32_t *mask = (uint32_t *)(held + WARPS * ROOM); /* [EP_WIDE_TILE_COLUMNS, 4] */
+  uint32_t *mask = (uint32_t *)(held + WARPS * ROOM); /* [EP_GEMM_TILE_COLUMNS, 4] */
   float of_row[2] = {};
   multipliers_meet(); /* it may still be read for the tile before */
   ((uint4 *)mask)[threadIdx.x - GROUP] = asked.bits;
@@ -317,14 +317,14 @@ single_back_end(const ep_wide_fused &p, corner at, int first_row, int slice, con
       *sum = tf32_rounded(*sum);
     }
   }
-  if (p.turned) lines_write<true>(p, first_row, at.column, sums, p.turned, held);
-  if (p.result) turned_write(p, at, sums, (float *)p.result);
+  if (p.transposed) lines_write<true>(p, first_row, at.column, sums, p.transposed, held);
+  if (p.result) transposed_write(p, at, sums, (float *)p.result);
 #pragma unroll
   for (int h = 0; h < 2; h++) {
     of_row[h] += __shfl_xor_sync(ALL_LANES, of_row[h], 1);
     of_row[h] += __shfl_xor_sync(ALL_LANES, of_row[h], 2);
     if (p.sums && q == 0 && at.row + at.next * h < p.width)
-      slice_write(p, slice, (p.columns + EP_WIDE_TILE_COLUMNS - 1) / EP_WIDE_TILE_COLUMNS,
+      slice_write(p, slice, (p.columns + EP_GEMM_TILE_COLUMNS - 1) / EP_GEMM_TILE_COLUMNS,
                   at.row + at.next * h, of_row[h]);
   }
 }
@@ -334,10 +334,11 @@ single_back_end(const ep_wide_fused &p, corner at, int first_row, int slice, con
 /* Asks for a tile of the weights ahead of its need: from memory to the cache. In float32 the tile
  * is transposed there. */
 template <typename T, int WIDTH>
-static __device__ __forceinline__ void weight_call(const ep_wide_fused &p, int row, int column) {
+static __device__ __forceinline__ void weight_call(const ep_gemm_hopper_product &p, int row,
+                                                   int column) {
   constexpr int line = LINE_BYTES / (int)sizeof(float);
-  constexpr int wide = sizeof(T) == 2 ? WIDTH : EP_WIDE_TILE_ROWS; /* of the weight's rows */
-  constexpr int high = sizeof(T) == 2 ? EP_WIDE_TILE_ROWS : WIDTH, lines = (wide + line - 1) / line;
+  constexpr int wide = sizeof(T) == 2 ? WIDTH : EP_GEMM_TILE_ROWS; /* of the weight's rows */
+  constexpr int high = sizeof(T) == 2 ? EP_GEMM_TILE_ROWS : WIDTH, lines = (wide + line - 1) / line;
   const int y = (sizeof(T) == 2 ? row : column) * high, x = (sizeof(T) == 2 ? column : row) * wide;
   const int most_y = min(y + high, p.out), most_x = min(x + wide, p.in);
   for (int i = threadIdx.x - GROUP; i < high * lines; i += MULTIPLIERS) {
@@ -355,9 +356,9 @@ static __device__ __forceinline__ float4 stepped(float4 old, float4 gradient, fl
 
 /* sums become the new weights, or the gradient is written. */
 template <int COUNT>
-static __device__ __forceinline__ void half_weight_end(const ep_wide_fused &p, int first_row,
-                                                       int first_column, float lr, float keeps,
-                                                       const float (&sums)[COUNT], float *held) {
+static __device__ __forceinline__ void
+half_weight_end(const ep_gemm_hopper_product &p, int first_row, int first_column, float lr,
+                float keeps, const float (&sums)[COUNT], float *held) {
   if (!p.weight) return lines_write<false>(p, first_row, first_column, sums, p.gradient, held);
   lines_pass<false>(
       p, first_row, first_column, sums, held,
@@ -382,8 +383,8 @@ typedef struct {
   int row, column; /* the first of a thread's four inputs, and its first output */
 } weight_part;
 
-static __device__ __forceinline__ int64_t part_place(const ep_wide_fused &p, const weight_part &of,
-                                                     int column) {
+static __device__ __forceinline__ int64_t part_place(const ep_gemm_hopper_product &p,
+                                                     const weight_part &of, int column) {
   return (int64_t)min(of.column + column, p.columns - 1) * p.rows + min(of.row, p.rows - 4);
 }
 
@@ -391,9 +392,9 @@ static __device__ __forceinline__ int64_t part_place(const ep_wide_fused &p, con
  * sees whole lines. held: [4 pairs, 32 columns, 32 rows]; the columns of two neighbours in a group
  * of eight are 16 bytes further on, in a circle, so that no bank is met twice. */
 template <int COUNT>
-static __device__ __forceinline__ void single_weight_end(const ep_wide_fused &p, int first_row,
-                                                         int first_column, float lr, float keeps,
-                                                         const float (&sums)[COUNT], float *held) {
+static __device__ __forceinline__ void
+single_weight_end(const ep_gemm_hopper_product &p, int first_row, int first_column, float lr,
+                  float keeps, const float (&sums)[COUNT], float *held) {
   constexpr int parts = COUNT / 16, lines = 4;
   const int thread = threadIdx.x - GROUP, pair = thread / 64, u = lane_of() / 4, q = lane_of() % 4;
   const int line = thread % 64 / 8, quad = thread % 8 * 4;
@@ -430,7 +431,7 @@ static __device__ __forceinline__ void single_weight_end(const ep_wide_fused &p,
 }
 
 template <typename T, int COUNT>
-static __device__ __forceinline__ void weight_end(const ep_wide_fused &p, int first_row,
+static __device__ __forceinline__ void weight_end(const ep_gemm_hopper_product &p, int first_row,
                                                   int first_column, const float (&sums)[COUNT],
                                                   float *held) {
   const float lr = p.weight ? p.clock->update.lr : 0, keeps = 1 - lr * p.decay;
@@ -443,32 +444,33 @@ static __device__ __forceinline__ void weight_end(const ep_wide_fused &p, int fi
 /* --- a tile -------------------------------------------------------------------------------- */
 
 /* The tile at row `row` and column `column` of tiles. */
-template <typename T, int WIDTH, ep_wide_kind kind>
-static __device__ __forceinline__ advance tile_begin(const ep_wide_fused &p, int row, int column) {
+template <typename T, int WIDTH, ep_gemm_kind kind>
+static __device__ __forceinline__ advance tile_begin(const ep_gemm_hopper_product &p, int row,
+                                                     int column) {
   const int thread = threadIdx.x - GROUP, first = column * WIDTH + thread;
   advance asked = {};
-  if (kind == EP_WIDE_FORWARD && p.bias && first < p.width) asked.bias = __ldg(p.bias + first);
-  if (kind != EP_WIDE_BACK || !p.mask) return asked;
+  if (kind == EP_GEMM_FORWARD && p.bias && first < p.width) asked.bias = __ldg(p.bias + first);
+  if (kind != EP_GEMM_BACKWARD || !p.mask) return asked;
   if (sizeof(T) == 2)
     asked.bits = *half_mask(p, row * ((p.columns + WIDTH - 1) / WIDTH) + column);
   else if (first < p.batch)
-    asked.bits = *(const uint4 *)single_mask(p, p.in, first, row * EP_WIDE_TILE_ROWS);
+    asked.bits = *(const uint4 *)single_mask(p, p.in, first, row * EP_GEMM_TILE_ROWS);
   return asked;
 }
 
 /* held: shared, scratch of SUMS_BYTES. */
-template <typename T, int WIDTH, ep_wide_kind kind>
-static __device__ __forceinline__ void tile_end(const ep_wide_fused &p, const advance &asked,
-                                                float (&sums)[WIDTH / 2], int row, int column,
-                                                float *held) {
+template <typename T, int WIDTH, ep_gemm_kind kind>
+static __device__ __forceinline__ void tile_end(const ep_gemm_hopper_product &p,
+                                                const advance &asked, float (&sums)[WIDTH / 2],
+                                                int row, int column, float *held) {
   constexpr bool half = sizeof(T) == 2;
-  const int first_row = row * EP_WIDE_TILE_ROWS;
+  const int first_row = row * EP_GEMM_TILE_ROWS;
   const corner at =
-      rows_of(!half && kind != EP_WIDE_FORWARD, first_row, column * WIDTH, lane_of() / 4);
-  if constexpr (kind == EP_WIDE_FORWARD)
+      rows_of(!half && kind != EP_GEMM_FORWARD, first_row, column * WIDTH, lane_of() / 4);
+  if constexpr (kind == EP_GEMM_FORWARD)
     forward_end<T>(p, at, first_row, row * ((p.columns + WIDTH - 1) / WIDTH) + column, asked, sums,
                    held);
-  else if constexpr (kind == EP_WIDE_WEIGHT)
+  else if constexpr (kind == EP_GEMM_WEIGHT)
     weight_end<T>(p, first_row, at.column, sums, held);
   else if constexpr (half)
     half_back_end(p, at, row, asked, sums, held);

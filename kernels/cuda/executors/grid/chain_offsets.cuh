@@ -1,10 +1,10 @@
-/* chain_places.cuh: what a front of one block (chain.cuh) has in shared memory, and how rows and
+/* chain_offsets.cuh: what a front of one block (chain.cuh) has in shared memory, and how rows and
  * parameters come there.
  *
  * Inputs and gradients lie in blocks of eight rows by eight features, weights an output a line
- * (places.h). What pads features and rows is zero. */
-#ifndef EP_KERNELS_CUDA_EXECUTORS_GRID_CHAIN_PLACES_CUH
-#define EP_KERNELS_CUDA_EXECUTORS_GRID_CHAIN_PLACES_CUH
+ * (offsets.h). What pads features and rows is zero. */
+#ifndef EP_KERNELS_CUDA_EXECUTORS_GRID_CHAIN_OFFSETS_CUH
+#define EP_KERNELS_CUDA_EXECUTORS_GRID_CHAIN_OFFSETS_CUH
 
 #include "kernels/cuda/executors/grid/narrow.cuh"
 
@@ -62,7 +62,7 @@ static __device__ __forceinline__ chain_piece *chain_rehearsal() {
 /* Where a step's rows are, by turns. */
 static __device__ __forceinline__ int chain_inputs_at(unsigned turn) {
   const chain_layer &first = chain_layers()[0];
-  return first.grad - (1 + (int)(turn % 2)) * first.inputs * span_of().chain_room;
+  return first.grad - (1 + (int)(turn % 2)) * first.inputs * args_of().chain_room;
 }
 
 /* A layer's parameters: weights, and then biases. */
@@ -89,7 +89,7 @@ static __device__ __forceinline__ chain_parameter chain_parameter_of(const layer
 
 /* Parameters to shared memory, which is zero before, or what they have become back: TO_SHARED. */
 template <bool TO_SHARED> static __device__ __noinline__ void chain_parameters_copy() {
-  const span &s = span_of();
+  const args &s = args_of();
 #pragma unroll 1
   for (int l = 0; l < s.front; l++) {
     const layer of = s.layers[l];
@@ -106,7 +106,7 @@ template <bool TO_SHARED> static __device__ __noinline__ void chain_parameters_c
 }
 
 static __device__ void chain_layers_make() {
-  const span &s = span_of();
+  const args &s = args_of();
   for (int l = 0; l < s.front; l++) {
     const layer &of = s.layers[l];
     chain_layer c = {eights(of.in), eights(of.out), of.image_stride,
@@ -127,7 +127,7 @@ static __device__ void chain_layers_make() {
 }
 
 static __device__ void chain_tables_make() {
-  const span &s = span_of();
+  const args &s = args_of();
   chain_layers_make();
   chain_piece *piece = chain_pieces();
   for (int l = s.front - 1; l >= 0; l--) {
@@ -158,7 +158,7 @@ static __device__ void chain_tables_make() {
 }
 
 static __device__ __noinline__ void chain_memory_make() {
-  const span &s = span_of();
+  const args &s = args_of();
   for (int i = EP_GRID_STATE + (int)threadIdx.x; i < s.chain_end; i += THREADS) block_memory[i] = 0;
   __syncthreads();
   if (threadIdx.x == 0) chain_tables_make();
@@ -169,7 +169,7 @@ static __device__ __noinline__ void chain_memory_make() {
 /* The rows of the next step's batch, on their way to where it has its inputs. */
 static __device__ __noinline__ void chain_rows_fetch(const ep_permutation *permutation, int batch,
                                                      unsigned turn) {
-  const span &s = span_of();
+  const args &s = args_of();
   int in = s.layers[0].in, inputs = eights(in), row = threadIdx.x % EP_GRID_CHAIN_ROWS;
   long long at = (long long)batch * s.batch_rows + row;
   bool there = row < s.batch_rows && at < s.train_rows;
@@ -180,7 +180,7 @@ static __device__ __noinline__ void chain_rows_fetch(const ep_permutation *permu
   const float *from = s.x + at * in;
 #pragma unroll 1
   for (int k = threadIdx.x / EP_GRID_CHAIN_ROWS; k < in; k += THREADS / EP_GRID_CHAIN_ROWS) {
-    float *to = x + ep_grid_chain_place(row, k, inputs);
+    float *to = x + ep_grid_chain_offset(row, k, inputs);
     if (there)
       cp_async<4>(to, from + k);
     else

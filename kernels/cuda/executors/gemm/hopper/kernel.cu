@@ -12,7 +12,7 @@
 #include "kernels/cuda/executors/gemm/hopper/epilogue.cuh"
 
 /* Stages of shared memory that are filled ahead: 48 KB each, of which four fit. */
-enum { STAGES = 4, A_BYTES = EP_WIDE_TILE_ROWS * LINE_BYTES, STAGE_BYTES = 3 * A_BYTES };
+enum { STAGES = 4, A_BYTES = EP_GEMM_TILE_ROWS * LINE_BYTES, STAGE_BYTES = 3 * A_BYTES };
 /* What a copy's swizzle wants its place to be a multiple of. */
 enum { ALIGNMENT = 1024 };
 enum { SHARED_BYTES = ALIGNMENT + STAGES * STAGE_BYTES + SUMS_BYTES + 2 * STAGES * 8 };
@@ -21,7 +21,7 @@ enum { LATE = 8 };
 /* A thread's registers: few where one only asks for copies, the more for sums. */
 enum { FETCHES_REGISTERS = 40, MULTIPLIES_REGISTERS = 232 };
 
-static_assert(EP_WIDE_TILE_COLUMNS == 2 * EP_WIDE_TILE_ROWS, "b takes two thirds of a stage");
+static_assert(EP_GEMM_TILE_COLUMNS == 2 * EP_GEMM_TILE_ROWS, "b takes two thirds of a stage");
 static_assert(THREADS == 3 * GROUP, "one warpgroup fetches, two multiply");
 static_assert(SHARED_BYTES <= 227 * 1024, "a block's shared memory");
 
@@ -42,9 +42,9 @@ static __device__ __forceinline__ room room_of(unsigned char *shared) {
 
 /* Which 256 rows and which columns a cluster takes as number `id`: 8 rows of such tiles go
  * together, column by column, so that what is read of both factors stays in the cache. */
-static __device__ __forceinline__ void pair_find(const ep_wide_fused &p, int id, int width,
+static __device__ __forceinline__ void pair_find(const ep_gemm_hopper_product &p, int id, int width,
                                                  int *row, int *column) {
-  const int together = 8, high = (p.rows + 2 * EP_WIDE_TILE_ROWS - 1) / (2 * EP_WIDE_TILE_ROWS);
+  const int together = 8, high = (p.rows + 2 * EP_GEMM_TILE_ROWS - 1) / (2 * EP_GEMM_TILE_ROWS);
   int wide = (p.columns + width - 1) / width, first = id / (together * wide) * together;
   int rows = min(together, high - first), within = id - first * wide;
   *row = first + within % rows;
@@ -72,22 +72,22 @@ template <typename T> struct line {
 
 template <typename T, bool a_runs, bool b_runs>
 static __device__ __forceinline__ void fetch(const CUtensorMap *a, const CUtensorMap *b,
-                                             const ep_wide_fused &p, const room &at, int rank,
-                                             int width, int pairs) {
+                                             const ep_gemm_hopper_product &p, const room &at,
+                                             int rank, int width, int pairs) {
   constexpr int deep = line<T>::numbers;
   turn t = {0, 1}; /* all stages are empty */
   for (int id = blockIdx.x / 2; id < pairs; id += gridDim.x / 2) {
     int row, column;
     pair_find(p, id, width, &row, &column);
-    row = (2 * row + rank) * EP_WIDE_TILE_ROWS;
-    column = column * width + rank * EP_WIDE_TILE_ROWS;
+    row = (2 * row + rank) * EP_GEMM_TILE_ROWS;
+    column = column * width + rank * EP_GEMM_TILE_ROWS;
     for (int depth = 0; depth < p.depth; depth += deep) {
       uint32_t full = at.full + 8 * t.stage, to = at.stages + t.stage * STAGE_BYTES;
       mbarrier_wait(at.empty + 8 * t.stage, t.parity);
       mbarrier_expect(full, STAGE_BYTES);
       if constexpr (a_runs) {
 #pragma unroll
-        for (int run = 0; run < EP_WIDE_TILE_ROWS / deep; run++)
+        for (int run = 0; run < EP_GEMM_TILE_ROWS / deep; run++)
           tma_load(to + run * line<T>::run_bytes, a, full, row + run * deep, depth);
       } else {
         tma_load(to, a, full, depth, row);
@@ -95,7 +95,7 @@ static __device__ __forceinline__ void fetch(const CUtensorMap *a, const CUtenso
       to += A_BYTES + rank * A_BYTES; /* this block's half of b, for both blocks */
       if constexpr (b_runs) {
 #pragma unroll
-        for (int run = 0; run < EP_WIDE_TILE_ROWS / deep; run++)
+        for (int run = 0; run < EP_GEMM_TILE_ROWS / deep; run++)
           tma_load_both(to + run * line<T>::run_bytes, b, full, column + run * deep, depth);
       } else {
         tma_load_both(to, b, full, depth, column);
@@ -136,8 +136,8 @@ static __device__ __forceinline__ void stage_multiply(float (&sums)[WIDTH / 2], 
 /* The sums of a tile. One stage's products are under way while the next stage's are queued. `ahead`
  * is done LATE stages before the end. */
 template <typename T, int WIDTH, bool a_runs, bool b_runs, typename AHEAD>
-static __device__ __forceinline__ void tile_multiply(const ep_wide_fused &p, const room &at,
-                                                     uint32_t group, turn *t,
+static __device__ __forceinline__ void tile_multiply(const ep_gemm_hopper_product &p,
+                                                     const room &at, uint32_t group, turn *t,
                                                      float (&sums)[WIDTH / 2], AHEAD ahead) {
   constexpr int deep = line<T>::numbers;
   const int late = max(0, (p.depth - 1) / deep - LATE) * deep;
@@ -179,8 +179,8 @@ static __device__ __forceinline__ void parts_read(uint32_t a, uint32_t (&of)[4][
 /* The same for such a factor: a stage's part of it is read while the stage before is multiplied. */
 template <typename AHEAD>
 static __device__ __forceinline__ void
-tile_multiply_running(const ep_wide_fused &p, const room &at, uint32_t group, turn *t,
-                      float (&sums)[EP_WIDE_TILE_COLUMNS / 2], AHEAD ahead) {
+tile_multiply_running(const ep_gemm_hopper_product &p, const room &at, uint32_t group, turn *t,
+                      float (&sums)[EP_GEMM_TILE_COLUMNS / 2], AHEAD ahead) {
   constexpr int deep = line<float>::numbers;
   const int late = max(0, (p.depth - 1) / deep - LATE) * deep;
   uint32_t now[4][4], next[4][4] = {};
@@ -208,13 +208,13 @@ tile_multiply_running(const ep_wide_fused &p, const room &at, uint32_t group, tu
   }
 }
 
-template <typename T, int WIDTH, ep_wide_kind kind>
+template <typename T, int WIDTH, ep_gemm_kind kind>
 static __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 1)
     product(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b,
-            const __grid_constant__ ep_wide_fused p, int pairs) {
+            const __grid_constant__ ep_gemm_hopper_product p, int pairs) {
   constexpr bool half = sizeof(T) == 2;
-  constexpr bool a_runs = half ? kind == EP_WIDE_WEIGHT : kind != EP_WIDE_FORWARD;
-  constexpr bool b_runs = half && kind != EP_WIDE_FORWARD;
+  constexpr bool a_runs = half ? kind == EP_GEMM_WEIGHT : kind != EP_GEMM_FORWARD;
+  constexpr bool b_runs = half && kind != EP_GEMM_FORWARD;
   extern __shared__ unsigned char shared[];
   const room at = room_of(shared);
   const int rank = (int)cluster_rank(), group = threadIdx.x / GROUP;
@@ -240,7 +240,7 @@ static __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 1)
       row = 2 * row + rank;
       const advance asked = tile_begin<T, WIDTH, kind>(p, row, column);
       auto ahead = [&] {
-        if (kind == EP_WIDE_WEIGHT && p.weight) weight_call<T, WIDTH>(p, row, column);
+        if (kind == EP_GEMM_WEIGHT && p.weight) weight_call<T, WIDTH>(p, row, column);
       };
       if constexpr (a_runs && !half)
         tile_multiply_running(p, at, group - 1, &t, sums, ahead);
@@ -254,73 +254,73 @@ static __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(THREADS, 1)
 
 /* --- host ---------------------------------------------------------------------------------- */
 
-int64_t ep_wide_fused_tiles(int64_t rows, int64_t columns, int tile_columns) {
-  const int64_t high = 2 * EP_WIDE_TILE_ROWS;
+int64_t ep_gemm_hopper_tiles(int64_t rows, int64_t columns, int tile_columns) {
+  const int64_t high = 2 * EP_GEMM_TILE_ROWS;
   return (rows + high - 1) / high * 2 * ((columns + tile_columns - 1) / tile_columns);
 }
 
 /* What is computed, and from which matrices. */
-static void sides_set(ep_wide_fused *p) {
+static void sides_set(ep_gemm_hopper_product *p) {
   const bool half = p->half;
   switch (p->kind) {
-  case EP_WIDE_FORWARD: p->rows = p->batch, p->columns = p->out, p->depth = p->in; break;
-  case EP_WIDE_BACK:
+  case EP_GEMM_FORWARD: p->rows = p->batch, p->columns = p->out, p->depth = p->in; break;
+  case EP_GEMM_BACKWARD:
     p->rows = half ? p->batch : p->in, p->columns = half ? p->in : p->batch, p->depth = p->out;
     break;
-  case EP_WIDE_WEIGHT:
+  case EP_GEMM_WEIGHT:
     p->rows = half ? p->out : p->in, p->columns = half ? p->in : p->out, p->depth = p->batch;
     break;
   }
 }
 
 /* A factor of [side, depth], or, when it runs along the result, [depth, side]. */
-static cudaError_t factor_make(const ep_wide_fused *p, const void *numbers, int side, bool runs,
-                               ep_cuda_map *out) {
+static cudaError_t factor_make(const ep_gemm_hopper_product *p, const void *numbers, int side,
+                               bool runs, ep_cuda_tensor_map *out) {
   const int deep = p->half ? line<__nv_bfloat16>::numbers : line<float>::numbers;
   const int rows = runs ? p->depth : side, columns = runs ? side : p->depth;
-  const ep_cuda_mapped of = {numbers, p->half, rows, columns, columns};
-  return ep_cuda_map_make(&of, runs ? deep : EP_WIDE_TILE_ROWS, out);
+  const ep_cuda_tensor_map_source of = {numbers, p->half, rows, columns, columns};
+  return ep_cuda_tensor_map_make(&of, runs ? deep : EP_GEMM_TILE_ROWS, out);
 }
 
-static cudaError_t maps_make(ep_wide_fused *p) {
-  const bool a_runs = p->half ? p->kind == EP_WIDE_WEIGHT : p->kind != EP_WIDE_FORWARD;
-  const bool b_runs = p->half && p->kind != EP_WIDE_FORWARD;
-  cudaError_t code = factor_make(p, p->first, p->rows, a_runs, &p->maps[0]);
-  if (code == cudaSuccess) code = factor_make(p, p->second, p->columns, b_runs, &p->maps[1]);
+static cudaError_t maps_make(ep_gemm_hopper_product *p) {
+  const bool a_runs = p->half ? p->kind == EP_GEMM_WEIGHT : p->kind != EP_GEMM_FORWARD;
+  const bool b_runs = p->half && p->kind != EP_GEMM_FORWARD;
+  cudaError_t code = factor_make(p, p->first, p->rows, a_runs, &p->tensor_maps[0]);
+  if (code == cudaSuccess) code = factor_make(p, p->second, p->columns, b_runs, &p->tensor_maps[1]);
   return code;
 }
 
-typedef void (*kernel)(const CUtensorMap, const CUtensorMap, const ep_wide_fused, int);
+typedef void (*kernel)(const CUtensorMap, const CUtensorMap, const ep_gemm_hopper_product, int);
 
-static kernel kernel_of(const ep_wide_fused *p) {
-  constexpr int most = EP_WIDE_TILE_COLUMNS, less = EP_WIDE_TILE_COLUMNS_LESS;
+static kernel kernel_of(const ep_gemm_hopper_product *p) {
+  constexpr int most = EP_GEMM_TILE_COLUMNS, less = EP_GEMM_TILE_COLUMNS_LESS;
   switch (p->kind) {
-  case EP_WIDE_FORWARD:
-    return p->half ? product<__nv_bfloat16, most, EP_WIDE_FORWARD>
-                   : product<float, most, EP_WIDE_FORWARD>;
-  case EP_WIDE_BACK:
-    return p->half ? product<__nv_bfloat16, most, EP_WIDE_BACK>
-                   : product<float, most, EP_WIDE_BACK>;
+  case EP_GEMM_FORWARD:
+    return p->half ? product<__nv_bfloat16, most, EP_GEMM_FORWARD>
+                   : product<float, most, EP_GEMM_FORWARD>;
+  case EP_GEMM_BACKWARD:
+    return p->half ? product<__nv_bfloat16, most, EP_GEMM_BACKWARD>
+                   : product<float, most, EP_GEMM_BACKWARD>;
   default:
-    return !p->half                  ? product<float, most, EP_WIDE_WEIGHT>
-           : p->tile_columns == most ? product<__nv_bfloat16, most, EP_WIDE_WEIGHT>
-                                     : product<__nv_bfloat16, less, EP_WIDE_WEIGHT>;
+    return !p->half                  ? product<float, most, EP_GEMM_WEIGHT>
+           : p->tile_columns == most ? product<__nv_bfloat16, most, EP_GEMM_WEIGHT>
+                                     : product<__nv_bfloat16, less, EP_GEMM_WEIGHT>;
   }
 }
 
 /* Rounds of all blocks, by a tile's columns: what it costs. */
-static int64_t columns_cost(const ep_wide_fused *p, int blocks, int tile_columns) {
-  int64_t tiles = ep_wide_fused_tiles(p->rows, p->columns, tile_columns);
+static int64_t columns_cost(const ep_gemm_hopper_product *p, int blocks, int tile_columns) {
+  int64_t tiles = ep_gemm_hopper_tiles(p->rows, p->columns, tile_columns);
   return (tiles + blocks - 1) / blocks * tile_columns;
 }
 
-cudaError_t ep_wide_fused_prepare(int multiprocessors, ep_wide_fused *p) {
+cudaError_t ep_gemm_hopper_prepare(int multiprocessors, ep_gemm_hopper_product *p) {
   sides_set(p);
   p->blocks = multiprocessors / 2 * 2;
-  bool less = p->half && p->kind == EP_WIDE_WEIGHT &&
-              columns_cost(p, p->blocks, EP_WIDE_TILE_COLUMNS_LESS) <
-                  columns_cost(p, p->blocks, EP_WIDE_TILE_COLUMNS);
-  p->tile_columns = less ? EP_WIDE_TILE_COLUMNS_LESS : EP_WIDE_TILE_COLUMNS;
+  bool less = p->half && p->kind == EP_GEMM_WEIGHT &&
+              columns_cost(p, p->blocks, EP_GEMM_TILE_COLUMNS_LESS) <
+                  columns_cost(p, p->blocks, EP_GEMM_TILE_COLUMNS);
+  p->tile_columns = less ? EP_GEMM_TILE_COLUMNS_LESS : EP_GEMM_TILE_COLUMNS;
   cudaError_t code = maps_make(p);
   kernel k = kernel_of(p);
   if (code == cudaSuccess)
@@ -328,10 +328,10 @@ cudaError_t ep_wide_fused_prepare(int multiprocessors, ep_wide_fused *p) {
   return code;
 }
 
-cudaError_t ep_wide_fused_run(cudaStream_t stream, const ep_wide_fused *p) {
-  CUtensorMap maps[2];
-  memcpy(maps, p->maps, sizeof maps);
-  int pairs = (int)(ep_wide_fused_tiles(p->rows, p->columns, p->tile_columns) / 2);
+cudaError_t ep_gemm_hopper_run(cudaStream_t stream, const ep_gemm_hopper_product *p) {
+  CUtensorMap tensor_maps[2];
+  memcpy(tensor_maps, p->tensor_maps, sizeof tensor_maps);
+  int pairs = (int)(ep_gemm_hopper_tiles(p->rows, p->columns, p->tile_columns) / 2);
   cudaLaunchAttribute overlaps = {};
   overlaps.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlaps.val.programmaticStreamSerializationAllowed = 1;
@@ -342,5 +342,5 @@ cudaError_t ep_wide_fused_run(cudaStream_t stream, const ep_wide_fused *p) {
   config.stream = stream;
   config.attrs = &overlaps;
   config.numAttrs = 1;
-  return cudaLaunchKernelEx(&config, kernel_of(p), maps[0], maps[1], *p, pairs);
+  return cudaLaunchKernelEx(&config, kernel_of(p), tensor_maps[0], tensor_maps[1], *p, pairs);
 }

@@ -1,10 +1,10 @@
-#include "tests/gpu/narrow.h"
+#include "tests/gpu/fused.h"
 
 #include "tests/gpu/cases.h"
 
 /* No width, and no number of rows, is a multiple of anything. The last have no biases. */
 static const ep_gpu_net nets[] = {
-    {"narrow, a full batch",
+    {"fused, a full batch",
      13,
      {37, 64, 5},
      EP_LAYER_RELU,
@@ -15,19 +15,19 @@ static const ep_gpu_net nets[] = {
       .seed = 41,
       .lr_falls = true,
       .optimizer = {.momentum = 0.9f, .nesterov = true}}},
-    {"narrow, mini-batches with a small last one",
+    {"fused, mini-batches with a small last one",
      32,
      {64, 64, 64, 64, 16},
      EP_LAYER_RELU,
      EP_LOSS_MSE,
      {.rows = 5000, .batch_size = 2048, .shuffle = true, .steps = 8, .lr = 0.1f, .seed = 42}},
-    {"narrow, one output of few inputs",
+    {"fused, one output of few inputs",
      3,
      {4, 1},
      EP_LAYER_TANH,
      EP_LOSS_BCE_WITH_LOGITS,
      {.rows = 8777, .steps = 9, .lr = 0.5f, .seed = 43}},
-    {"narrow, as wide as it goes, classes",
+    {"fused, as wide as it goes, classes",
      100,
      {128, 7, 128, 10},
      EP_LAYER_GELU,
@@ -41,13 +41,13 @@ static const ep_gpu_net nets[] = {
       .weight_decay = 0.01f,
       .spare_biases = true,
       .optimizer = {.type = EP_OPTIMIZER_ADAM, .beta1 = 0.9f, .beta2 = 0.99f, .eps = 1}}},
-    {"narrow, many rows for each block",
+    {"fused, many rows for each block",
      7,
      {17, 16, 3},
      EP_LAYER_SILU,
      EP_LOSS_HUBER,
      {.rows = 50021, .steps = 4, .lr = 0.1f, .seed = 45}},
-    {"narrow, the first layer frozen",
+    {"fused, the first layer frozen",
      9,
      {20, 33, 128},
      EP_LAYER_SIGMOID,
@@ -61,7 +61,7 @@ static const ep_gpu_net nets[] = {
       .weight_decay = 0.02f,
       .frozen = 1}},
     {
-        "narrow, one layer without a bias",
+        "fused, one layer without a bias",
         50,
         {33},
         EP_LAYER_RELU,
@@ -69,7 +69,7 @@ static const ep_gpu_net nets[] = {
         {.rows = 1027, .steps = 6, .lr = 0.05f, .seed = 47},
     },
     {
-        "narrow, deep without biases",
+        "fused, deep without biases",
         16,
         {64, 64, 64, 64, 64, 64, 64, 64, 1},
         EP_LAYER_LEAKY_RELU,
@@ -84,11 +84,11 @@ static const ep_gpu_net nets[] = {
 };
 enum { NETS = sizeof nets / sizeof *nets, BIASED = 6, PRECISIONS = 3 };
 
-int ep_narrow_case_count(void) {
+int ep_fused_case_count(void) {
   return NETS * PRECISIONS;
 }
 
-ep_case *ep_narrow_case_create(int number) {
+ep_case *ep_fused_case_create(int number) {
   static const ep_precision precisions[PRECISIONS] = {EP_PRECISION_FP32, EP_PRECISION_TF32,
                                                       EP_PRECISION_BF16};
   const ep_gpu_net *row = &nets[number / PRECISIONS];

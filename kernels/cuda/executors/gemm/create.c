@@ -26,18 +26,18 @@ static ep_status layer_take(ep_gemm_network *self, int i, ep_error *error) {
       self->hopper && !last && !layer[1].thin && i >= self->first_trained && layer->activation;
   bool copies = !layer->thin && (half || self->hopper);
   int64_t gradient_rows = layer->thin ? op->out_features : layer->out_pitch;
-  int64_t tiles = ep_wide_fused_tiles(batch, layer->out_pitch, EP_WIDE_TILE_COLUMNS);
-  layer->slices = layer->thin ? EP_WIDE_SLICES : 1;
-  layer->bias_slices = EP_WIDE_SLICES;
+  int64_t tiles = ep_gemm_hopper_tiles(batch, layer->out_pitch, EP_GEMM_TILE_COLUMNS);
+  layer->slices = layer->thin ? EP_CUDA_LINEAR_SLICES : 1;
+  layer->bias_slices = EP_CUDA_LINEAR_SLICES;
   if (self->hopper && !last && !layer[1].thin) /* one for each row of tiles */
-    layer->bias_slices = (int)ep_wide_fused_tiles(batch, 1, EP_WIDE_TILE_COLUMNS);
+    layer->bias_slices = (int)ep_gemm_hopper_tiles(batch, 1, EP_GEMM_TILE_COLUMNS);
   const ep_cuda_buffer buffers[] = {
       {&layer->weight, rows_if(copies, layer->out_pitch), layer->in_pitch, number_bytes(self)},
       {&layer->bias, rows_if(half && op->bias >= 0 && !last, 1), layer->out_pitch, 2},
       {&layer->before, rows_if(layer->asks_before, batch), layer->out_pitch, number_bytes(self)},
       {&layer->output, rows_if(!last, batch), layer->out_pitch, number_bytes(self)},
       {&layer->input_transposed, rows_if(turns, op->in_features), batch, sizeof(float)},
-      {&layer->mask, rows_if(masks, tiles), EP_WIDE_TILE_MASK_BYTES, 1},
+      {&layer->mask, rows_if(masks, tiles), EP_GEMM_TILE_MASK_BYTES, 1},
       {&layer->gradient,
        rows_if(layer->trains_weight && !layer->moves, layer->slices * gradient_rows),
        layer->in_pitch, sizeof(float)},
@@ -83,11 +83,11 @@ static ep_status memory_take(ep_gemm_network *self, ep_error *error) {
 
 /* --- what the update works on -------------------------------------------------------------- */
 
-static ep_wide_tensor weight_tensor(const ep_gemm_network *self, const ep_gemm_layer *layer) {
+static ep_gemm_tensor weight_tensor(const ep_gemm_network *self, const ep_gemm_layer *layer) {
   const ep_op *op = layer->linear;
   int64_t rows = layer->thin ? op->out_features : layer->out_pitch;
   bool trained;
-  ep_wide_tensor tensor = {.first = op->weight,
+  ep_gemm_tensor tensor = {.first = op->weight,
                            .rows = op->out_features,
                            .columns = op->in_features,
                            .pitch = layer->in_pitch,
@@ -101,10 +101,10 @@ static ep_wide_tensor weight_tensor(const ep_gemm_network *self, const ep_gemm_l
   return tensor;
 }
 
-static ep_wide_tensor bias_tensor(const ep_gemm_network *self, const ep_gemm_layer *layer) {
+static ep_gemm_tensor bias_tensor(const ep_gemm_network *self, const ep_gemm_layer *layer) {
   int64_t count = layer->linear->out_features;
   bool trained;
-  ep_wide_tensor tensor = {.first = layer->linear->bias,
+  ep_gemm_tensor tensor = {.first = layer->linear->bias,
                            .rows = 1,
                            .columns = count,
                            .pitch = count,
@@ -116,8 +116,8 @@ static ep_wide_tensor bias_tensor(const ep_gemm_network *self, const ep_gemm_lay
   return tensor;
 }
 
-static void tensor_add(ep_gemm_network *self, ep_wide_tensor *tensors, ep_wide_tensor tensor) {
-  int64_t each = tensor.slices > 1 ? EP_WIDE_UPDATE_SLICED : EP_WIDE_UPDATE_PARAMETERS;
+static void tensor_add(ep_gemm_network *self, ep_gemm_tensor *tensors, ep_gemm_tensor tensor) {
+  int64_t each = tensor.slices > 1 ? EP_GEMM_UPDATE_SLICED : EP_GEMM_UPDATE_PARAMETERS;
   int64_t count = tensor.rows * tensor.columns;
   tensor.first_block = self->update.blocks;
   self->update.blocks += (count + each - 1) / each;
@@ -127,9 +127,9 @@ static void tensor_add(ep_gemm_network *self, ep_wide_tensor *tensors, ep_wide_t
 static ep_status update_prepare(ep_gemm_network *self, ep_error *error) {
   ep_cuda_network *network = self->network;
   const ep_program *program = network->program;
-  ep_wide_tensor *tensors = calloc((size_t)self->layers_count, 2 * sizeof *tensors), *device = NULL;
+  ep_gemm_tensor *tensors = calloc((size_t)self->layers_count, 2 * sizeof *tensors), *device = NULL;
   if (!tensors) return ep_fail(error, EP_NO_MEMORY, "no memory for the list of parameters");
-  self->update = (ep_wide_update){.optimizer = program->optimizer,
+  self->update = (ep_gemm_update){.optimizer = program->optimizer,
                                   .clock = network->clock,
                                   .half = self->half,
                                   .parameters = network->parameters,
@@ -170,7 +170,7 @@ static bool descends_plainly(const ep_optimizer *optimizer) {
 /* Whether our own kernels have work for most multiprocessors with this result: two take 256 rows.
  */
 static bool fills(const ep_gemm_network *self, int64_t rows, int64_t columns) {
-  return 4 * ep_wide_fused_tiles(rows, columns, EP_WIDE_TILE_COLUMNS) >=
+  return 4 * ep_gemm_hopper_tiles(rows, columns, EP_GEMM_TILE_COLUMNS) >=
          3 * self->network->backend->gpu.multiprocessors;
 }
 
@@ -211,7 +211,7 @@ static void layers_decide(ep_gemm_network *self) {
                        &layer->decay);
     if (op->bias >= 0)
       ep_gemm_group_find(program, op->bias, ep_cuda_biases_count(op), &layer->trains_bias, &decay);
-    layer->thin = i == self->layers_count - 1 && op->out_features <= EP_WIDE_THIN_OUTPUTS;
+    layer->thin = i == self->layers_count - 1 && op->out_features <= EP_CUDA_THIN_LINEAR_OUTPUTS;
     layer->bare = !self->half && i + 1 < self->layers_count && layer[1].thin && op->bias >= 0 &&
                   layer->activation && layer->activation->type == EP_LAYER_RELU;
     layer->asks_before = layer->activation && layer->activation->type != EP_LAYER_RELU;
