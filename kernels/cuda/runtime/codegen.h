@@ -26,4 +26,28 @@ char *ep_cuda_codegen_end(ep_cuda_codegen *codegen);
 void ep_cuda_codegen_number(ep_cuda_codegen *codegen, const char *name, int64_t value);
 void ep_cuda_codegen_flag(ep_cuda_codegen *codegen, const char *name, bool value);
 
+/* A struct that the host and the kernel share has one list of its fields, LIST(INTEGER, TYPE,
+ * REAL): INTEGER(name) is an int, TYPE(name) a layer's type (an int on the host: -1 is none),
+ * REAL(name) a float. From the list follow the host's fields, the kernel's declaration, and a
+ * printed value. */
+#define EP_CUDA_FIELD_INTEGER(name) int name;
+#define EP_CUDA_FIELD_REAL(name) float name;
+#define EP_CUDA_FIELDS(LIST) LIST(EP_CUDA_FIELD_INTEGER, EP_CUDA_FIELD_INTEGER, EP_CUDA_FIELD_REAL)
+
+#define EP_CUDA_DECLARE_INTEGER(name) "  int " #name ";\n"
+#define EP_CUDA_DECLARE_TYPE(name) "  ep_layer_type " #name ";\n"
+#define EP_CUDA_DECLARE_REAL(name) "  float " #name ";\n"
+/* A string: "struct name { … };". */
+#define EP_CUDA_DECLARATION(name, LIST) \
+  "struct " name                        \
+  " {\n" LIST(EP_CUDA_DECLARE_INTEGER, EP_CUDA_DECLARE_TYPE, EP_CUDA_DECLARE_REAL) "};\n"
+
+#define EP_CUDA_FORMAT_INTEGER(name) "%d, "
+#define EP_CUDA_FORMAT_TYPE(name) "(ep_layer_type)%d, "
+#define EP_CUDA_FORMAT_REAL(name) "%.9ef, "
+/* A format of printf: the values in braces, in the order of the list; their arguments:
+ * LIST(INTEGER, INTEGER, REAL) of macros that begin with a comma. */
+#define EP_CUDA_VALUES(LIST) \
+  "{" LIST(EP_CUDA_FORMAT_INTEGER, EP_CUDA_FORMAT_TYPE, EP_CUDA_FORMAT_REAL) "}"
+
 #endif

@@ -2,14 +2,11 @@
 #include "kernels/cuda/runtime/codegen.h"
 #include "kernels/cuda/executors/cluster/plan.h"
 
+#define NUMBER(name) , layer->name
+#define REAL(name) , (double)layer->name
 static void layer_write(FILE *out, int l, const ep_cluster_layer *layer) {
-  fprintf(out,
-          "  if (l == %d) return {%d, %d, %d, %d, %d, %d, (ep_layer_type)%d, %.9ef, %.9ef, %.9ef, "
-          "%.9ef, %d, %d, %d, %d, %d};\n",
-          l, layer->in, layer->out, layer->inputs, layer->outputs, layer->weight, layer->bias,
-          layer->activation, (double)layer->negative_slope, (double)layer->alpha,
-          (double)layer->beta, (double)layer->threshold, layer->x, layer->grad, layer->weights,
-          layer->biases, layer->landing);
+  fprintf(out, "  if (l == %d) return " EP_CUDA_VALUES(EP_CLUSTER_LAYER) ";\n",
+          l EP_CLUSTER_LAYER(NUMBER, NUMBER, REAL));
 }
 
 static void plan_write(ep_cuda_codegen *codegen, const ep_cluster_plan *plan) {
@@ -26,11 +23,8 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_cluster_plan *plan) {
   ep_cuda_codegen_number(codegen, "LOSSES", plan->losses);
   ep_cuda_codegen_number(codegen, "BARRIERS", plan->barriers);
   ep_cuda_codegen_number(codegen, "SHARED_FLOATS", plan->shared_floats);
-  fprintf(codegen->out,
-          "struct cluster_layer {\n  int in, out, inputs, outputs, weight, bias;\n"
-          "  ep_layer_type activation;\n  float negative_slope, alpha, beta, threshold;\n"
-          "  int x, grad, weights, biases, landing;\n};\n"
-          "constexpr cluster_layer layer(int l) {\n");
+  fprintf(codegen->out, "%s", EP_CUDA_DECLARATION("cluster_layer", EP_CLUSTER_LAYER));
+  fprintf(codegen->out, "constexpr cluster_layer layer(int l) {\n");
   for (int l = 0; l < plan->layers_count; l++) layer_write(codegen->out, l, &plan->layers[l]);
   fprintf(codegen->out, "  return {};\n}\n");
 }

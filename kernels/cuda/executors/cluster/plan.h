@@ -4,21 +4,28 @@
 #define EP_KERNELS_CUDA_EXECUTORS_CLUSTER_PLAN_H
 
 #include "kernels/cuda/executors/cluster/args.h"
+#include "kernels/cuda/runtime/codegen.h"
 #include "kernels/plans/profile.h"
 
 extern const ep_executor_profile ep_cuda_cluster_profile;
 
 /* A linear layer and the activation behind it. Offsets are floats of shared memory; matrices of
- * features lie as [features, rows of the block + 4], weights as [outputs, inputs + 4]. */
+ * features lie as [features, rows of the block + 4], weights as [outputs, inputs + 4].
+ *
+ * in, out: the layer's; inputs, outputs: this block's, each a multiple of eight. weight, bias: of
+ * the parameters; bias: -1 for none. activation: -1 for none. landing: of what other slices' blocks
+ * give; 0: nothing. */
+/* clang-format off */
+#define EP_CLUSTER_LAYER(INTEGER, TYPE, REAL) \
+  INTEGER(in) INTEGER(out) INTEGER(inputs) INTEGER(outputs) \
+  INTEGER(weight) INTEGER(bias) \
+  TYPE(activation) REAL(negative_slope) REAL(alpha) REAL(beta) REAL(threshold) \
+  INTEGER(x) INTEGER(grad) INTEGER(weights) INTEGER(biases) INTEGER(landing)
+/* clang-format on */
+
 typedef struct {
-  int in, out;
-  int inputs, outputs; /* this block's, each a multiple of eight */
-  int weight, bias;    /* of the parameters; bias: -1 for none */
-  int activation;      /* ep_layer_type, or -1 */
-  float negative_slope, alpha, beta, threshold;
+  EP_CUDA_FIELDS(EP_CLUSTER_LAYER)
   float weight_decay, bias_decay; /* negative: frozen */
-  int x, grad, weights, biases;
-  int landing; /* of what other slices' blocks give; 0: nothing */
 } ep_cluster_layer;
 
 /* Cycles that a step is expected to take, by its parts. */

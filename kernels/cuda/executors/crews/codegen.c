@@ -2,14 +2,11 @@
 #include "kernels/cuda/runtime/codegen.h"
 #include "kernels/cuda/executors/crews/plan.h"
 
+#define NUMBER(name) , layer->name
+#define REAL(name) , (double)layer->name
 static void layer_write(FILE *out, int l, const ep_crews_layer *layer) {
-  fprintf(out,
-          "  if (l == %d) return {%d, %d, %d, %d, %d, %d, (ep_layer_type)%d, %.9ef, %.9ef, %.9ef, "
-          "%.9ef, %d, %d, %d, %d, %d};\n",
-          l, layer->in, layer->out, layer->inputs, layer->outputs, layer->weight, layer->bias,
-          layer->activation, (double)layer->negative_slope, (double)layer->alpha,
-          (double)layer->beta, (double)layer->threshold, layer->weights, layer->biases,
-          layer->image, layer->x, layer->grad);
+  fprintf(out, "  if (l == %d) return " EP_CUDA_VALUES(EP_CREWS_LAYER) ";\n",
+          l EP_CREWS_LAYER(NUMBER, NUMBER, REAL));
 }
 
 static void plan_write(ep_cuda_codegen *codegen, const ep_crews_plan *plan) {
@@ -31,11 +28,8 @@ static void plan_write(ep_cuda_codegen *codegen, const ep_crews_plan *plan) {
   ep_cuda_codegen_flag(codegen, "REFETCHES", plan->refetches);
   ep_cuda_codegen_number(codegen, "METRICS", plan->metrics);
   ep_cuda_codegen_number(codegen, "TASKS", plan->tasks);
-  fprintf(codegen->out,
-          "struct crews_layer {\n  int in, out, inputs, outputs, weight, bias;\n"
-          "  ep_layer_type activation;\n  float negative_slope, alpha, beta, threshold;\n"
-          "  int weights, biases, image, x, grad;\n};\n"
-          "constexpr crews_layer layer(int l) {\n");
+  fprintf(codegen->out, "%s", EP_CUDA_DECLARATION("crews_layer", EP_CREWS_LAYER));
+  fprintf(codegen->out, "constexpr crews_layer layer(int l) {\n");
   for (int l = 0; l < plan->layers_count; l++) layer_write(codegen->out, l, &plan->layers[l]);
   fprintf(codegen->out, "  return {};\n}\n");
 }

@@ -10,21 +10,28 @@
 #define EP_KERNELS_CUDA_EXECUTORS_CREWS_PLAN_H
 
 #include "kernels/cuda/executors/crews/args.h"
+#include "kernels/cuda/runtime/codegen.h"
 #include "kernels/plans/profile.h"
 
 extern const ep_executor_profile ep_cuda_crews_profile;
 
-/* A linear layer and the activation behind it. Offsets are floats. */
+/* A linear layer and the activation behind it. Offsets are floats.
+ *
+ * in, out: the layer's; inputs, outputs: what a block takes and gives: its own part of the outputs,
+ * and, for the last layer, of the inputs. weight, bias: of the parameters; bias: -1 for none.
+ * activation: -1 for none. weights, biases: in shared memory. image, x, grad: in scratch: a block's
+ * piece of the weights is the rank's. */
+/* clang-format off */
+#define EP_CREWS_LAYER(INTEGER, TYPE, REAL) \
+  INTEGER(in) INTEGER(out) INTEGER(inputs) INTEGER(outputs) \
+  INTEGER(weight) INTEGER(bias) \
+  TYPE(activation) REAL(negative_slope) REAL(alpha) REAL(beta) REAL(threshold) \
+  INTEGER(weights) INTEGER(biases) INTEGER(image) INTEGER(x) INTEGER(grad)
+/* clang-format on */
+
 typedef struct {
-  int in, out;
-  int inputs, outputs; /* what a block takes and gives: its own part of the outputs, and, for the
-                          last layer, of the inputs */
-  int weight, bias;    /* of the parameters; bias: -1 for none */
-  int activation;      /* ep_layer_type, or -1 */
-  float negative_slope, alpha, beta, threshold;
+  EP_CUDA_FIELDS(EP_CREWS_LAYER)
   float weight_decay, bias_decay; /* negative: frozen */
-  int weights, biases;            /* in shared memory */
-  int image, x, grad;             /* in scratch: a block's piece of the weights is the rank's */
 } ep_crews_layer;
 
 typedef struct {

@@ -124,7 +124,7 @@ static __device__ __forceinline__ void phase_run(const ep_grid_phase &phase) {
   case EP_GRID_FORWARD: forward<PRECISE>(phase.layer, awaits); break;
   case EP_GRID_OUTPUT_LOSS:
     if constexpr (!PRECISE && WARPGROUPS) panels_turn();
-    output_loss_run(awaits);
+    head_run(awaits);
     break;
   case EP_GRID_BACKWARD: backward<PRECISE>(phase.layer, awaits); break;
   default:

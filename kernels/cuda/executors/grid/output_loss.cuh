@@ -121,20 +121,20 @@ static __device__ __forceinline__ float class_grad(const now &n, int row, int ou
 }
 
 /* What warps add up of a row, and the gradient by its outputs. */
-struct output_loss_sums {
+struct head_sums {
   float of_warp[WARPS][EP_GRID_OUTPUTS_MAX], grads[EP_GRID_OUTPUTS_MAX];
 };
 
-static __device__ __forceinline__ output_loss_sums &output_loss_sums_of() {
-  __shared__ output_loss_sums sums;
+static __device__ __forceinline__ head_sums &head_sums_of() {
+  __shared__ head_sums sums;
   return sums;
 }
 
 /* One warp: the gradient by a row's outputs, when all warps' sums are there. */
-static __device__ __forceinline__ void output_loss_grad(const now &n, const layer &of, int row,
-                                                        float bias, float target) {
+static __device__ __forceinline__ void head_grad(const now &n, const layer &of, int row, float bias,
+                                                 float target) {
   const args &s = args_of();
-  output_loss_sums &sums = output_loss_sums_of();
+  head_sums &sums = head_sums_of();
   const int lane = threadIdx.x % WARP;
   float z = bias;
   if (lane < of.out)
@@ -148,13 +148,12 @@ static __device__ __forceinline__ void output_loss_grad(const now &n, const laye
 }
 
 /* A warp's sums for two outputs, from its threads'. */
-static __device__ __forceinline__ void output_loss_sums_put(const layer &of, int j,
-                                                            float (&sum)[2]) {
+static __device__ __forceinline__ void head_sums_put(const layer &of, int j, float (&sum)[2]) {
   const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
 #pragma unroll
   for (int i = 0; i < 2; i++) {
     sum[i] = warp_sum(sum[i]);
-    if (lane == 0 && j + i < of.out) output_loss_sums_of().of_warp[warp][j + i] = sum[i];
+    if (lane == 0 && j + i < of.out) head_sums_of().of_warp[warp][j + i] = sum[i];
   }
 }
 
@@ -162,7 +161,7 @@ static __device__ __forceinline__ void output_loss_sums_put(const layer &of, int
  * the row's target depend on nobody: they are fetched before the layer's input is awaited, which
  * comes to shared memory with its slopes. A thread has the same columns of all, and so waits for
  * its own copies alone. In short loops: the instructions of a step come from far, too. */
-static __device__ __noinline__ void output_loss(int awaits) {
+static __device__ __noinline__ void head(int awaits) {
   constexpr int WIDE = 4 * THREADS;
   const args &s = args_of();
   const now n = now_of();
@@ -212,10 +211,10 @@ static __device__ __noinline__ void output_loss(int awaits) {
           sum[1] = fmaf(w1.of[e], of_x.of[e], sum[1]);
         }
       }
-      output_loss_sums_put(of, j, sum);
+      head_sums_put(of, j, sum);
     }
     __syncthreads();
-    if (warp == 0) output_loss_grad(n, of, row, bias, target);
+    if (warp == 0) head_grad(n, of, row, bias, target);
     __syncthreads();
 #pragma unroll 1
     for (int k = column; k < of.in; k += WIDE) {
@@ -224,8 +223,7 @@ static __device__ __noinline__ void output_loss(int awaits) {
       for (int j = 0; j < of.out; j++) {
         four w = four_of(weights.at + j * weights.stride + k);
 #pragma unroll
-        for (int e = 0; e < 4; e++)
-          sum.of[e] = fmaf(w.of[e], output_loss_sums_of().grads[j], sum.of[e]);
+        for (int e = 0; e < 4; e++) sum.of[e] = fmaf(w.of[e], head_sums_of().grads[j], sum.of[e]);
       }
 #pragma unroll
       for (int e = 0; e < 4; e++) sum.of[e] *= slope.of[e];
@@ -237,7 +235,7 @@ static __device__ __noinline__ void output_loss(int awaits) {
 /* The same, where the layer before the last left its sums in parts (forward_leave): a block adds up
  * a row's, in the order of the splits. A thread has four columns of ROUNDS times 4 * THREADS, whose
  * outputs stay in registers from the sums to the gradient. */
-template <int ROUNDS> static __device__ __noinline__ void output_loss_of_parts(int awaits) {
+template <int ROUNDS> static __device__ __noinline__ void head_of_parts(int awaits) {
   constexpr int WIDE = 4 * THREADS, IN = ROUNDS * WIDE, RUN = EP_GRID_PARTS / ROUNDS;
   constexpr int M = EP_GRID_WIDE_M, PART = M * EP_GRID_LARGE_N;
   static_assert(WIDE % M == 0, "whole tiles");
@@ -307,17 +305,17 @@ template <int ROUNDS> static __device__ __noinline__ void output_loss_of_parts(i
           sum[1] = fmaf(w1.of[e], x[r].of[e], sum[1]);
         }
       }
-      output_loss_sums_put(of, j, sum);
+      head_sums_put(of, j, sum);
     }
     __syncthreads();
-    if (warp == 0) output_loss_grad(n, of, row, bias, target);
+    if (warp == 0) head_grad(n, of, row, bias, target);
     __syncthreads();
     four grad[ROUNDS];
 #pragma unroll
     for (int r = 0; r < ROUNDS; r++) grad[r] = {{0, 0, 0, 0}};
 #pragma unroll 1
     for (int j = 0; j < of.out; j++) {
-      const float by_output = output_loss_sums_of().grads[j];
+      const float by_output = head_sums_of().grads[j];
 #pragma unroll
       for (int r = 0; r < ROUNDS; r++) {
         four w = four_of(area + j * IN + r * WIDE);
@@ -336,15 +334,15 @@ template <int ROUNDS> static __device__ __noinline__ void output_loss_of_parts(i
 }
 
 /* Of the sizes that plan.c leaves in parts. */
-static __device__ __forceinline__ void output_loss_run(int awaits) {
+static __device__ __forceinline__ void head_run(int awaits) {
   const args &s = args_of();
   const layer &before = s.layers[s.layers_count - 2];
   if (!WARPGROUPS || !before.forward.left_in_parts)
-    output_loss(awaits);
+    head(awaits);
   else if (before.out == 4 * 4 * THREADS)
-    output_loss_of_parts<4>(awaits);
+    head_of_parts<4>(awaits);
   else
-    output_loss_of_parts<2>(awaits);
+    head_of_parts<2>(awaits);
 }
 
 #endif

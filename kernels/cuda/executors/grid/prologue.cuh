@@ -182,7 +182,7 @@ static __device__ __noinline__ void front_backward(int l, int turn, int first) {
 
 /* The last layer, when it is one of the front, and the loss: a row a warp. From buffer `turn` to
  * the other. */
-static __device__ __noinline__ void front_output_loss(int turn, int rows, int first) {
+static __device__ __noinline__ void front_head(int turn, int rows, int first) {
   const args &s = args_of();
   const now n = now_of();
   int l = s.layers_count - 1, warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -268,7 +268,7 @@ static __device__ void groups_forward(unsigned long long *done, unsigned parity)
     if (s.narrow > 0) narrow_forward(ROWS, first), turn++;
     for (int l = s.narrow; l < s.front - whole; l++) front_forward<T, PRECISE>(l, turn++, first);
     if (!whole) continue;
-    front_output_loss(turn++, ROWS, first);
+    front_head(turn++, ROWS, first);
     layers_backward<T, PRECISE>(turn, first);
   }
   if (waits) mbarrier_wait(shared_address(done), (int)parity);
