@@ -47,7 +47,7 @@ static ep_status segment_train(ep_trainer *t, ep_error *error) {
   if (status != EP_OK) return status;
   if (finite < steps) return diverge(t, first_step, finite, steps, error);
   ep_segment_adapt(t, steps, seconds);
-  if (t->step < t->steps_total) return EP_OK;
+  if (t->step < t->steps_total && !t->early_stopping.stops) return EP_OK;
   status =
       ep_trainer_export(t, error); /* the last step may have left weights that are not finite */
   return status != EP_OK || t->finite ? status : diverge(t, first_step, finite, steps, error);

@@ -253,6 +253,25 @@ START_TEST(keep_last_keeps_the_last) {
 }
 END_TEST
 
+/* Epoch 13 is the last by patience; its last step breaks the weights, and no loss shows it. */
+START_TEST(weights_that_broke_where_it_stopped_early_go_back_too) {
+  fixture f;
+  fixture_open(&f,
+               SPEC("\"epochs\":50,\"batch_size\":2,\"report_every\":1,\"keep\":\"last\","
+                    "\"early_stopping\":{\"patience\":3}",
+                    ",\"validation\":0.2"),
+               &ops, NULL);
+  script.best_step = 40;
+  script.weights_break_after = 51;
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_DIVERGED);
+  ck_assert_int_eq(script.steps, 51);
+  ck_assert(result.has_weights);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
 START_TEST(a_schedule_gives_each_step_its_learning_rate) {
   fixture f;
   fixture_open(&f,
@@ -365,6 +384,7 @@ EP_SUITE("training loop") {
   tcase_add_test(tests, weights_that_broke_unseen_go_back_to_the_last_finite_ones);
   tcase_add_test(tests, a_loss_broken_from_the_first_step_keeps_the_first_weights);
   tcase_add_test(tests, early_stopping_ends_it_and_brings_the_best_back);
+  tcase_add_test(tests, weights_that_broke_where_it_stopped_early_go_back_too);
   tcase_add_test(tests, keep_last_keeps_the_last);
   tcase_add_test(tests, a_schedule_gives_each_step_its_learning_rate);
   tcase_add_test(tests, a_plateau_lowers_the_learning_rate);
