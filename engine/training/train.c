@@ -29,6 +29,10 @@ static ep_status diverge(ep_trainer *t, int64_t first_step, int64_t finite, int6
   return status == EP_OK ? ep_divergence_fail(t, loss, error) : status;
 }
 
+static bool goes_on(const ep_trainer *t) {
+  return t->step < t->steps_total && !t->early_stopping.stops;
+}
+
 /* One segment: the device trains, the host reports the epochs that ended. */
 static ep_status segment_train(ep_trainer *t, ep_error *error) {
   int64_t first_step = t->step, steps = ep_segment_steps(t);
@@ -47,7 +51,7 @@ static ep_status segment_train(ep_trainer *t, ep_error *error) {
   if (status != EP_OK) return status;
   if (finite < steps) return diverge(t, first_step, finite, steps, error);
   ep_segment_adapt(t, steps, seconds);
-  if (t->step < t->steps_total && !t->early_stopping.stops) return EP_OK;
+  if (goes_on(t)) return EP_OK;
   status =
       ep_trainer_export(t, error); /* the last step may have left weights that are not finite */
   return status != EP_OK || t->finite ? status : diverge(t, first_step, finite, steps, error);
@@ -55,7 +59,7 @@ static ep_status segment_train(ep_trainer *t, ep_error *error) {
 
 /* The training loop: everything that is decided on the host between two segments. */
 static ep_status epochs_run(ep_trainer *t, ep_error *error) {
-  while (t->step < t->steps_total && !t->early_stopping.stops) {
+  while (goes_on(t)) {
     if (atomic_load_explicit(t->job->cancel, memory_order_relaxed))
       return ep_fail(error, EP_CANCELLED, "cancelled after epoch %lld",
                      (long long)(t->step / t->steps_per_epoch));

@@ -10,11 +10,11 @@
 /* What one step has in common for all parameters: made once a step, since it takes powers in
  * double. */
 typedef struct {
-  ep_real lr;   /* as given; lion, rmsprop, sgd, and adamw's decay use it */
-  ep_real rate; /* what the optimizer's own function of its rates says, or lr */
-  ep_real root; /* adam, adamw, nadam: sqrt(1 - beta2^t) */
-  ep_real rest1,
-      rest2; /* 1 - beta1, 1 - beta2; rest2 of rmsprop: 1 - alpha; rest1 of nadam: another */
+  ep_real lr;    /* as given; lion, rmsprop, sgd, and adamw's decay use it */
+  ep_real rate;  /* what the optimizer's own function of its rates says, or lr */
+  ep_real root;  /* adam, adamw, nadam: sqrt(1 - beta2^t) */
+  ep_real rest1; /* 1 - beta1; nadam: mu_(t + 1) */
+  ep_real rest2; /* 1 - beta2; rmsprop: 1 - alpha */
 } ep_optimizer_step;
 
 /* A GPU has a root and a quotient of float32 to two units of the last place, each one instruction;

@@ -28,34 +28,38 @@ size_t ep_dtype_bytes(ep_dtype dtype) {
   return dtypes[dtype].bytes;
 }
 
+/* X(code, C type): the types whose bytes are a C number's. */
+#define NUMBERS(X) \
+  X(F32, float)    \
+  X(F64, double)   \
+  X(I8, int8_t)    \
+  X(I16, int16_t)  \
+  X(I32, int32_t)  \
+  X(I64, int64_t)  \
+  X(U8, uint8_t)   \
+  X(U16, uint16_t) \
+  X(U32, uint32_t) \
+  X(U64, uint64_t)
+
 double ep_dtype_value(ep_dtype dtype, const uint8_t *value) {
-#define EP_DTYPE_CASE(code, type)          \
+#define VALUE_CASE(code, type)             \
   case EP_DTYPE_##code: {                  \
     type number;                           \
     memcpy(&number, value, sizeof number); \
     return (double)number;                 \
   }
   switch (dtype) {
-    EP_DTYPE_CASE(F32, float)
-    EP_DTYPE_CASE(F64, double)
-    EP_DTYPE_CASE(I8, int8_t)
-    EP_DTYPE_CASE(I16, int16_t)
-    EP_DTYPE_CASE(I32, int32_t)
-    EP_DTYPE_CASE(I64, int64_t)
-    EP_DTYPE_CASE(U8, uint8_t)
-    EP_DTYPE_CASE(U16, uint16_t)
-    EP_DTYPE_CASE(U32, uint32_t)
-    EP_DTYPE_CASE(U64, uint64_t)
+    NUMBERS(VALUE_CASE)
   case EP_DTYPE_BOOL: return *value != 0;
   case EP_DTYPE_COUNT: break;
   }
-#undef EP_DTYPE_CASE
+#undef VALUE_CASE
   assert(!"a dtype of the table");
   return 0;
 }
 
 void ep_dtype_values(ep_dtype dtype, const uint8_t *values, int64_t count, double *out) {
-#define EP_DTYPE_CASE(code, type)                                         \
+#define VALUES_CASE(code, type)                                           \
   case EP_DTYPE_##code:                                                   \
     for (int64_t i = 0; i < count; i++) {                                 \
       type number;                                                        \
@@ -64,21 +68,12 @@ void ep_dtype_values(ep_dtype dtype, const uint8_t *values, int64_t count, doubl
     }                                                                     \
     return;
   switch (dtype) {
-    EP_DTYPE_CASE(F32, float)
-    EP_DTYPE_CASE(F64, double)
-    EP_DTYPE_CASE(I8, int8_t)
-    EP_DTYPE_CASE(I16, int16_t)
-    EP_DTYPE_CASE(I32, int32_t)
-    EP_DTYPE_CASE(I64, int64_t)
-    EP_DTYPE_CASE(U8, uint8_t)
-    EP_DTYPE_CASE(U16, uint16_t)
-    EP_DTYPE_CASE(U32, uint32_t)
-    EP_DTYPE_CASE(U64, uint64_t)
+    NUMBERS(VALUES_CASE)
   case EP_DTYPE_BOOL:
     for (int64_t i = 0; i < count; i++) out[i] = values[i] != 0;
     return;
   case EP_DTYPE_COUNT: break;
   }
-#undef EP_DTYPE_CASE
+#undef VALUES_CASE
   assert(!"a dtype of the table");
 }

@@ -12,8 +12,8 @@
 typedef struct {
   ep_layer_type type;
   int64_t features, vectors, stride;
-  float negative_slope;
-  const ep_op *op; /* lent */
+  float negative_slope; /* op's, which no store can change here */
+  const ep_op *op;      /* lent */
 } activation;
 
 #define GELU_SQRT_HALF 0x1.6a09e6p-1f /* sqrt(1/2) */

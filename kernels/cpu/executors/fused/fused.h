@@ -31,15 +31,14 @@ typedef struct {
   int64_t weight, bias;  /* offsets in the net's parameters; -1 = none */
   int64_t weight_stride; /* floats from row to row of W */
   bool wide;
-  bool tiled;           /* its products are the matrix unit's (tiles.h) */
-  int64_t tiles;        /* offset of its input in input_tiles */
-  bool shared;          /* so large that all threads take rows of its products */
-  bool relu;            /* linear: output = max(0, x W^T + b) */
-  bool in_place;        /* output is input */
-  float negative_slope; /* leaky_relu */
-  const ep_op *op;      /* lent, of an activation */
-  float *input;         /* [in_features, stride]; NULL: the chunk's x */
-  float *output;        /* [out_features, stride] */
+  bool tiled;      /* its products are the matrix unit's (tiles.h) */
+  int64_t tiles;   /* offset of its input in input_tiles */
+  bool shared;     /* so large that all threads take rows of its products */
+  bool relu;       /* linear: output = max(0, x W^T + b) */
+  bool in_place;   /* output is input */
+  const ep_op *op; /* lent: the layer */
+  float *input;    /* [in_features, stride]; NULL: the chunk's x */
+  float *output;   /* [out_features, stride] */
 } ep_fused_stage;
 
 typedef struct ep_fused_variant ep_fused_variant;

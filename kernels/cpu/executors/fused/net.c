@@ -76,7 +76,6 @@ static void make_stages(ep_fused_net *net) {
                               .out_features = op->out_features,
                               .weight = -1,
                               .bias = op->bias,
-                              .negative_slope = op->negative_slope,
                               .op = op};
     stage->in_place = works_in_place(stage, before);
     stage->wide = op->type == EP_LAYER_LINEAR && op->in_features >= WIDE_IN_FEATURES &&

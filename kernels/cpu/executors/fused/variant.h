@@ -34,8 +34,8 @@ static void variant_pack(float *to, int64_t stride, const float *from, int64_t f
 
 LANES_INLINE activation variant_activation(const ep_fused_net *net, const ep_fused_chunk *chunk,
                                            const ep_fused_stage *stage) {
-  return (activation){stage->type, stage->out_features,   chunk->vectors,
-                      net->stride, stage->negative_slope, stage->op};
+  return (activation){stage->type, stage->out_features,       chunk->vectors,
+                      net->stride, stage->op->negative_slope, stage->op};
 }
 
 /* Rows of a product that a thread takes at a time: whole tiles. */

@@ -233,6 +233,7 @@ START_TEST(each_optimizer_has_its_own_defaults) {
   };
   for (int i = 0; i < EP_OPTIMIZER_COUNT; i++) {
     char text[512];
+    ck_assert_msg(rows[i].type != NULL, "%s has no row", ep_optimizer_type_name(i));
     snprintf(text, sizeof text, WITH("\"optimizer\":\"%s\""), rows[i].type);
     ep_job_spec *spec = parse(text);
     const ep_optimizer_spec *optimizer = &spec->optimizer;
