@@ -52,6 +52,8 @@
 #define EP_LIMIT_LOADED_KERNELS 64 /* more only while jobs run them; to load one takes 1 ms */
 
 /* The wire between epochd and a worker. */
+#define EP_LIMIT_YOUNG_SECONDS 5  /* of training, that are repeated rather than saved */
+#define EP_LIMIT_CHECKPOINTS 1000 /* that a job keeps: they are listed in one response */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
 #define EP_LIMIT_BODIES_BYTES \
   (256LL << 20) /* in memory, of all requests together: 32 of the largest */

@@ -14,6 +14,8 @@ enum {
 #define EP_SPEC_FILE "spec.json"
 #define EP_EVENTS_FILE "events.ndjson"
 #define EP_WEIGHTS_FILE "weights.safetensors"
+/* A checkpoint of another job from which this one begins: a link to its file. */
+#define EP_INIT_FILE "init.safetensors"
 #define EP_PREDICTIONS_JSON_FILE "predictions.json"
 #define EP_PREDICTIONS_CSV_FILE "predictions.csv"
 

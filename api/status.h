@@ -38,6 +38,7 @@ typedef enum {
   X(BUSY, "busy", CALLER, 429, "too much at once, try again later")                         \
   X(UNAVAILABLE, "unavailable", SERVER, 503, "not available now, try again later")          \
   X(CANCELLED, "cancelled", JOB, 409, "cancelled")                                          \
+  X(PAUSED, "paused", JOB, 409, "paused")                                                   \
   X(DIVERGED, "diverged", JOB, 422, "the loss is not finite")                               \
   X(DATA, "bad_data", JOB, 422, "the data cannot be used")                                  \
   X(NO_MEMORY, "out_of_memory", JOB, 507, "not enough memory")                              \

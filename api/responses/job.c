@@ -100,6 +100,11 @@ static void times_write(ep_writer *writer, const ep_job_view *job) {
   time_write(writer, "finished_at", job->finished_us);
 }
 
+/* What ended the training before its last epoch, or NULL. */
+static const char *stopped_of(const ep_job_view *job) {
+  return job->result && job->result->stopped[0] ? job->result->stopped : NULL;
+}
+
 char *ep_job_format(const ep_job_view *job) {
   ep_writer writer;
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
@@ -122,6 +127,7 @@ char *ep_job_format(const ep_job_view *job) {
     ep_writer_null(&writer);
   ep_writer_key(&writer, "weights");
   ep_weights_write_reference(&writer, job->result, job->id);
+  ep_writer_member_string(&writer, "stopped", stopped_of(job));
   error_write(&writer, job);
   times_write(&writer, job);
   ep_writer_member_integer(&writer, "attempt", job->attempt);

@@ -74,6 +74,27 @@ void ep_metric_write(ep_writer *writer, const ep_field *field, const void *base)
   ep_writer_string(writer, metrics[((const ep_job_spec *)base)->early_stopping_error]);
 }
 
+void ep_init_checkpoint_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                             void *base) {
+  (void)field;
+  ep_job_spec *spec = base;
+  const char *word = json_string_value(value);
+  if (!value || json_is_null(value)) return;
+  if (word && strcmp(word, "latest") == 0)
+    spec->init_checkpoint = -1;
+  else if (!ep_json_integer(value, &spec->init_checkpoint) || spec->init_checkpoint < 1)
+    ep_field_reader_fail(reader, "must be a step, at least 1, or \"latest\"");
+}
+
+void ep_init_checkpoint_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  int64_t step = ((const ep_job_spec *)base)->init_checkpoint;
+  if (step > 0)
+    ep_writer_integer(writer, step);
+  else
+    ep_writer_string(writer, step < 0 ? "latest" : NULL);
+}
+
 static const char *const keeps[2] = {"last", "best"};
 
 /* Comes after "early_stopping", which makes the best the default. */

@@ -21,6 +21,23 @@ static const ep_field init_rows[] = {
      .form = "a dataset's name (letters, digits, '.', '_', '-')",
      .doc = "an uploaded safetensors file",
      .schema = EP_DATASET_SCHEMA},
+    {.key = "checkpoint",
+     .kind = EP_FIELD_CUSTOM,
+     .nullable = true,
+     .read = ep_init_checkpoint_read,
+     .write = ep_init_checkpoint_write,
+     .form = "a step, or \"latest\"",
+     .text_fallback = "null",
+     .doc = "with job, which may still train: a checkpoint of it instead of its last weights",
+     .schema = EP_JSON({
+       "anyOf" :
+           [ {"type" : "integer", "minimum" : 1}, {"enum" : ["latest"]}, {"type" : "null"} ]
+     })},
+    {.key = "optimizer",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(init_optimizer),
+     .doc = "with job: goes on where it stopped, with the state of its optimizer and its count of "
+            "epochs; epochs is the total"},
     {.key = "sha256",
      .kind = EP_FIELD_STRING,
      .offset = AT(init_sha256),
@@ -72,10 +89,16 @@ static const ep_field checkpoint_rows[] = {
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(checkpoint_every_seconds),
      .min = 0,
-     .open_min = true,
      .max = 1e9,
      .fallback = 30,
-     .doc = "kept with the job; checkpoints come with a later release"},
+     .doc = "seconds between two; 0: as often as the training can be looked at. None in its first "
+            "5 s"},
+    {.key = "keep",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(checkpoint_keep),
+     .min = 0,
+     .max = EP_LIMIT_CHECKPOINTS,
+     .doc = "older ones that stay, besides the two newest"},
 };
 static const ep_field_table checkpoint_table = EP_FIELD_TABLE(checkpoint_rows, NULL);
 static const ep_field clip_rows[] = {
@@ -272,7 +295,15 @@ static const ep_field spec_rows[] = {
     {.key = "checkpoint",
      .kind = EP_FIELD_OBJECT,
      .table = &checkpoint_table,
-     .doc = "when the state is saved"},
+     .doc = "when the training saves how far it is, to go on from there"},
+    {.key = "max_seconds",
+     .kind = EP_FIELD_DOUBLE,
+     .offset = AT(max_seconds),
+     .nullable = true,
+     .min = 0,
+     .open_min = true,
+     .max = 1e9,
+     .doc = "of training, after which the job ends with what it has"},
 };
 #undef AT
 static const ep_field_table spec_table = EP_FIELD_TABLE(spec_rows, NULL);

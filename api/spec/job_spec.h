@@ -121,6 +121,9 @@ typedef struct {
   /* "model": {"init": {"job": id} | {"weights": name}}: first weights from another job, or from an
    * uploaded safetensors file; every tensor that the model names must be there, with its shape. */
   char init_job[EP_ID_BYTES], init_weights[EP_LIMIT_NAME_BYTES + 1];
+  int64_t init_checkpoint; /* of that job: its weights after so many steps; -1 = its newest, 0 = no
+                              checkpoint. epochd stores the step */
+  bool init_optimizer;     /* goes on where that job ended: optimizer, epochs and all */
   char init_sha256[EP_SHA256_HEX_BYTES]; /* what the name meant at submission; filled by epochd */
   ep_loss_type loss;                     /* "loss": "mse", or {"type": "huber", "delta": 1.0} */
   double loss_parameter;                 /* huber: delta, quantile: q, focal: gamma */
@@ -146,8 +149,9 @@ typedef struct {
                         "" (null in JSON) */
   ep_precision precision;           /* Default fp32 */
   int64_t report_every;             /* epochs between events. Default max(1, epochs / 1000) */
-  double checkpoint_every_seconds; /* kept with the job; checkpoints come with a later release.
-                                      Default 30 */
+  double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
+  int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */
+  double max_seconds;              /* of training, after which it ends. Default 0 = none */
 } ep_job_spec;
 
 #endif

@@ -33,6 +33,8 @@ static void init_check(ep_field_reader *reader, const ep_job_spec *spec, const j
     fail_at(reader, "init", "\"job\" and \"weights\" are both given: choose one of the two");
   else if (asked && !spec->init_job[0] && !spec->init_weights[0] && reader->status == EP_OK)
     fail_at(reader, "init", "needs one of \"job\", \"weights\"");
+  else if (!spec->init_job[0] && (spec->init_checkpoint != 0 || spec->init_optimizer))
+    fail_at(reader, "init", "\"checkpoint\" and \"optimizer\" are of a job: give \"job\" too");
   ep_field_reader_leave(reader, place);
 }
 

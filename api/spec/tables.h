@@ -80,6 +80,7 @@ EP_CUSTOM_FIELD(class_weights)
 EP_CUSTOM_FIELD(milestones)
 EP_CUSTOM_FIELD(metric)
 EP_CUSTOM_FIELD(keep)
+EP_CUSTOM_FIELD(init_checkpoint)
 
 /* data.c: of ep_data_spec. normalize_std comes after normalize_mean: both end with as many numbers.
  */

@@ -57,6 +57,15 @@ static void end_write(ep_writer *writer, const ep_event *event, int max_classes)
   ep_writer_close(writer, '}');
 }
 
+/* How far a training is. */
+static void place_write(ep_writer *writer, const ep_event *event) {
+  ep_writer_member_integer(writer, "epoch", event->progress.epoch);
+  ep_writer_member_integer(writer, "epochs", event->epochs);
+  if (event->type != EP_EVENT_CHECKPOINT) return;
+  ep_writer_member_integer(writer, "step", event->step);
+  ep_writer_member_integer(writer, "bytes", event->bytes);
+}
+
 static void body_write(ep_writer *writer, const ep_event *event, int max_classes) {
   switch (event->type) {
   case EP_EVENT_EPOCH: epoch_write(writer, event); break;
@@ -69,8 +78,12 @@ static void body_write(ep_writer *writer, const ep_event *event, int max_classes
     break;
   case EP_EVENT_RESTARTED:
     ep_writer_member_integer(writer, "attempt", event->attempt);
+    ep_writer_member_integer(writer, "epoch", event->progress.epoch);
     ep_writer_member_string(writer, "message", event->message);
     break;
+  case EP_EVENT_CHECKPOINT:
+  case EP_EVENT_PAUSED:
+  case EP_EVENT_RESUMED: place_write(writer, event); break;
   default:
     if (event->message) ep_writer_member_string(writer, "message", event->message);
   }

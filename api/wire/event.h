@@ -27,7 +27,8 @@ typedef struct {
   ep_event_type type;
   int64_t time_us; /* microseconds since 1970, UTC; written as ISO 8601 with milliseconds */
   int64_t epochs;  /* of the spec */
-  ep_progress_record progress; /* type epoch */
+  ep_progress_record progress; /* type epoch; of checkpoint, paused, resumed, restarted its epoch */
+  int64_t step, bytes;         /* type checkpoint */
   double eta_seconds;          /* type epoch; NaN = unknown */
   const char *message;         /* types warning, restarted, end of a failed job: why. NULL = none */
   int attempt;                 /* types started, restarted */

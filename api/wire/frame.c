@@ -91,6 +91,7 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
     ep_writer_member_string(&writer, "executor", command->executor);
   }
   if (command->kind == EP_COMMAND_PREDICT) {
+    ep_writer_member_integer(&writer, "checkpoint", command->checkpoint);
     ep_writer_member_integer(&writer, "rows", command->rows);
     ep_writer_member_integer(&writer, "columns", command->columns);
   }
@@ -134,6 +135,13 @@ uint8_t *ep_reply_encode(const ep_reply *reply, size_t *bytes) {
   case EP_REPLY_STARTED:
     ep_writer_member_string(&writer, "executor", reply->executor);
     ep_writer_member_integer(&writer, "parameters", reply->parameters);
+    ep_writer_member_integer(&writer, "bytes", reply->bytes);
+    ep_writer_member_integer(&writer, "epoch", reply->epoch);
+    ep_writer_member_string(&writer, "note", reply->note);
+    break;
+  case EP_REPLY_CHECKPOINTED:
+    ep_writer_member_integer(&writer, "step", reply->step);
+    ep_writer_member_integer(&writer, "epoch", reply->epoch);
     ep_writer_member_integer(&writer, "bytes", reply->bytes);
     break;
   case EP_REPLY_FINISHED:

@@ -25,7 +25,8 @@ typedef enum { EP_FRAME_COMMAND = 1, EP_FRAME_REPLY = 2, EP_FRAME_PROGRESS = 3 }
 #define EP_COMMAND_TABLE(X)                                                                \
   X(TRAIN, "train")         /* job, attempt, spec, executor */                             \
   X(CANCEL, "cancel")       /* job */                                                      \
-  X(PREDICT, "predict")     /* request, job, x [rows, columns] */                          \
+  X(PAUSE, "pause")         /* job: it ends with EP_PAUSED, and a checkpoint */            \
+  X(PREDICT, "predict")     /* request, job, checkpoint, x [rows, columns] */              \
   X(PROBE, "probe")         /* request: compute something small on the device and reply */ \
   X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
 
@@ -44,15 +45,18 @@ typedef struct {
   char *spec;  /* train: the stored spec's JSON text, owned */
   char executor[EP_EXECUTOR_BYTES]; /* train: the one of an earlier start, to be used again; "" =
                                        choose */
-  double *x;                        /* predict: owned */
+  int64_t
+      checkpoint; /* predict: with the weights after so many steps; 0 = those that the job left */
+  double *x;      /* predict: owned */
   int64_t rows, columns;
 } ep_command;
 
 /* X(code, JSON name): what a worker sends. */
 #define EP_REPLY_TABLE(X)                                                                      \
-  X(READY, "ready")       /* device: the first frame of a worker */                            \
-  X(STARTED, "started")   /* job, attempt, executor, parameters, bytes */                      \
-  X(FINISHED, "finished") /* job, attempt, result */                                           \
+  X(READY, "ready")               /* device: the first frame of a worker */                    \
+  X(STARTED, "started")           /* job, attempt, executor, parameters, bytes, epoch, note */ \
+  X(CHECKPOINTED, "checkpointed") /* job, attempt, step, epoch, bytes, or error */             \
+  X(FINISHED, "finished")         /* job, attempt, result */                                   \
   X(PREDICTED,                                                                                 \
     "predicted")      /* request, output [rows, columns] in the units of the data, or error */ \
   X(PROBED, "probed") /* request, error (status EP_OK when the device works) */                \
@@ -86,6 +90,8 @@ typedef struct {
   int attempt;
   char executor[EP_EXECUTOR_BYTES];
   int64_t parameters, bytes;
+  int64_t epoch, step;         /* whole epochs and steps done; started: of the checkpoint it has */
+  char note[EP_MESSAGE_BYTES]; /* started: why a newer checkpoint was not used; "" = none */
   ep_device_info device;
   ep_job_result result; /* owned parts: ep_reply_deinit */
   double *output;       /* [rows, columns], owned */

@@ -79,7 +79,8 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
   bool of_job = out->kind != EP_COMMAND_PROBE && out->kind != EP_COMMAND_CALIBRATE;
   if (of_job && !out->job[0]) return false;
   if (out->kind == EP_COMMAND_PREDICT)
-    return values_read(root, values, values_bytes, &out->x, &out->rows, &out->columns) && out->x;
+    return ep_json_get_integer(root, "checkpoint", 0, INT64_MAX, &out->checkpoint) &&
+           values_read(root, values, values_bytes, &out->x, &out->rows, &out->columns) && out->x;
   if (values) return false;
   if (out->kind != EP_COMMAND_TRAIN) return true;
   const char *spec = json_string_value(json_object_get(root, "spec"));
@@ -147,6 +148,12 @@ static bool reply_read(const json_t *root, const uint8_t *values, size_t values_
   case EP_REPLY_STARTED:
     return out->job[0] && ep_json_get_text(root, "executor", out->executor, sizeof out->executor) &&
            ep_json_get_integer(root, "parameters", 0, INT64_MAX, &out->parameters) &&
+           ep_json_get_integer(root, "bytes", 0, INT64_MAX, &out->bytes) &&
+           ep_json_get_integer(root, "epoch", 0, EP_LIMIT_EPOCHS, &out->epoch) &&
+           ep_json_cut_text(root, "note", out->note, sizeof out->note);
+  case EP_REPLY_CHECKPOINTED:
+    return out->job[0] && ep_json_get_integer(root, "step", 0, INT64_MAX, &out->step) &&
+           ep_json_get_integer(root, "epoch", 0, EP_LIMIT_EPOCHS, &out->epoch) &&
            ep_json_get_integer(root, "bytes", 0, INT64_MAX, &out->bytes);
   case EP_REPLY_FINISHED:
     return out->job[0] &&

@@ -65,6 +65,7 @@ void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_writer_member_number(writer, "epoch_microseconds", result->epoch_microseconds);
   ep_writer_member_integer(writer, "parameters", result->parameters);
   ep_writer_member_integer(writer, "bytes", result->bytes);
+  ep_writer_member_string(writer, "stopped", result->stopped[0] ? result->stopped : NULL);
   ep_writer_member_string(writer, "weights_sha256",
                           result->has_weights ? result->weights_sha256 : NULL);
   ep_writer_member_integer(writer, "weights_bytes", result->weights_bytes);
@@ -85,6 +86,7 @@ static bool result_read(const json_t *object, ep_job_result *out) {
   if (!ep_json_get_text(object, "status", status, sizeof status)) return false;
   out->status = ep_status_from_name(status);
   out->has_weights = json_is_string(sha256);
+  ep_json_get_text(object, "stopped", out->stopped, sizeof out->stopped); /* older rows have none */
   return ep_json_cut_text(object, "message", out->message, sizeof out->message) &&
          ep_json_cut_text(object, "pointer", out->pointer, sizeof out->pointer) &&
          ep_json_get_text(object, "executor", out->executor, sizeof out->executor) &&

@@ -22,6 +22,7 @@ typedef struct {
   double train_seconds, test_seconds; /* of the loop alone, and of the test split's evaluation */
   double samples_per_second, epoch_microseconds;
   int64_t parameters, bytes; /* of the device's memory, as the executor took it */
+  char stopped[16]; /* what ended it before its last epoch: "early_stopping", "max_seconds"; "" */
   bool has_weights;
   char weights_sha256[EP_SHA256_HEX_BYTES];
   int64_t weights_bytes;

@@ -62,6 +62,7 @@ ep_status ep_losses_report(ep_trainer *t, int64_t steps, int64_t segment, double
       ep_status status = ep_epoch_report(t, epoch, mean, elapsed, error);
       if (status != EP_OK) return status;
     }
+    t->last_epoch_loss = t->epoch_loss;
     t->epoch_loss = 0;
     t->epoch_errors = 0;
   }

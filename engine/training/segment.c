@@ -9,6 +9,8 @@ int64_t ep_segment_steps(const ep_trainer *t) {
     int64_t stop = (epoch / every + 1) * every * t->steps_per_epoch;
     if (steps > stop - t->step) steps = stop - t->step;
   }
+  int64_t most = t->job->segment_steps_most;
+  if (most > 0 && steps > most) steps = most;
   return steps < t->steps_total - t->step ? steps : t->steps_total - t->step;
 }
 

@@ -5,6 +5,7 @@
 
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/prepare/shape.h"
+#include "engine/training/checkpointing.h"
 #include "engine/training/segment.h"
 #include "engine/weights/weights.h"
 
@@ -94,13 +95,16 @@ static ep_status data_load(ep_trainer *t, ep_error *error) {
   return status;
 }
 
-/* First weights: those of the file that the job names, which has all of them, or drawn ones. */
+/* First weights: those of a checkpoint, or of the file that the job names, which has all of them,
+ * or drawn ones. */
 static ep_status weights_make(ep_trainer *t, ep_error *error) {
   const ep_program *program = &t->plan->program;
   size_t state_floats = (size_t)ep_program_state_floats(program);
   t->state = calloc(state_floats + (size_t)program->optimizer_floats, sizeof *t->state);
   if (!t->state) return ep_fail_memory(error);
   if (program->optimizer_floats) t->optimizer = t->state + state_floats;
+  ep_status status = ep_checkpoint_resume(t, error);
+  if (status != EP_OK || t->resumed.step >= 0) return status;
   if (t->job->init_weights)
     return ep_weights_load_into(t->job->init_weights, t->plan, t->state, error);
   ep_plan_initialize(t->plan, t->job->spec, t->state);
@@ -112,6 +116,7 @@ static ep_status instance_create(ep_trainer *t, ep_error *error) {
   const char *executor = t->job->spec->executor[0] ? t->job->spec->executor : NULL;
   ep_status status =
       ops->compile(t->job->backend, &t->plan->program, executor, &t->instance, error);
+  if (status == EP_OK) status = weights_make(t, error);
   if (status == EP_OK) status = ops->import_state(t->instance, t->state, t->optimizer, error);
   return status == EP_OK ? data_load(t, error) : status;
 }
@@ -126,12 +131,12 @@ ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
   if (status == EP_OK && t->plan->program.x_type == EP_X_FLOAT32)
     status = ep_prepared_widen(&t->data, error);
   if (status == EP_OK) status = buffers_create(t, error);
-  if (status == EP_OK) status = weights_make(t, error);
   if (status == EP_OK) status = instance_create(t, error);
   return status;
 }
 
 void ep_trainer_deinit(ep_trainer *t) {
+  ep_checkpointing_deinit(t);
   if (t->instance) t->job->backend_ops->release(t->instance);
   free(t->state);
   ep_early_stopping_deinit(&t->early_stopping);

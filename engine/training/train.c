@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "engine/training/checkpointing.h"
 #include "engine/training/divergence.h"
 #include "engine/training/report.h"
 #include "engine/training/results.h"
@@ -29,8 +30,13 @@ static ep_status diverge(ep_trainer *t, int64_t first_step, int64_t finite, int6
   return status == EP_OK ? ep_divergence_fail(t, loss, error) : status;
 }
 
+static bool time_is_up(const ep_trainer *t) {
+  double most = t->job->spec->max_seconds;
+  return most > 0 && t->seconds >= most;
+}
+
 static bool goes_on(const ep_trainer *t) {
-  return t->step < t->steps_total && !t->early_stopping.stops;
+  return t->step < t->steps_total && !t->early_stopping.stops && !time_is_up(t);
 }
 
 /* One segment: the device trains, the host reports the epochs that ended. */
@@ -57,16 +63,27 @@ static ep_status segment_train(ep_trainer *t, ep_error *error) {
   return status != EP_OK || t->finite ? status : diverge(t, first_step, finite, steps, error);
 }
 
-/* The training loop: everything that is decided on the host between two segments. */
+/* Whether the training is to end now: EP_CANCELLED, or EP_PAUSED with a checkpoint. */
+static ep_status stop_check(ep_trainer *t, ep_error *error) {
+  long long epoch = (long long)(t->step / t->steps_per_epoch);
+  if (atomic_load_explicit(t->job->cancel, memory_order_relaxed))
+    return ep_fail(error, EP_CANCELLED, "cancelled after epoch %lld", epoch);
+  if (!t->job->pause || !atomic_load_explicit(t->job->pause, memory_order_relaxed)) return EP_OK;
+  ep_status status = ep_checkpoint_begin(t, error);
+  ep_checkpoint_finish(t);
+  return status == EP_OK ? ep_fail(error, EP_PAUSED, "paused after epoch %lld", epoch) : status;
+}
+
+/* The training loop: everything that is decided on the host between two segments. At its end a last
+ * checkpoint is begun, from which another job can go on. */
 static ep_status epochs_run(ep_trainer *t, ep_error *error) {
   while (goes_on(t)) {
-    if (atomic_load_explicit(t->job->cancel, memory_order_relaxed))
-      return ep_fail(error, EP_CANCELLED, "cancelled after epoch %lld",
-                     (long long)(t->step / t->steps_per_epoch));
-    ep_status status = segment_train(t, error);
+    ep_status status = stop_check(t, error);
+    if (status == EP_OK) status = segment_train(t, error);
+    if (status == EP_OK && goes_on(t)) status = ep_checkpoint_if_due(t, error);
     if (status != EP_OK) return status;
   }
-  return EP_OK;
+  return ep_checkpoint_begin(t, error);
 }
 
 /* With "keep": "best" the weights of the best epoch take the place of the last ones. */
@@ -86,6 +103,8 @@ static ep_status instance_train(ep_trainer *t, ep_job_result *result, ep_error *
   ep_error late = {0};
   ep_status collected = best_restore(t, &late);
   if (collected == EP_OK) collected = ep_trainer_results(t, result, &late);
+  ep_checkpoint_finish(t);
+  if (collected == EP_OK) ep_checkpoints_settle(t);
   bool fatal = ep_status_class(collected) == EP_CLASS_DEVICE;
   if (collected == EP_OK || (status != EP_OK && !fatal)) return status;
   *failure = late;
@@ -100,8 +119,14 @@ static ep_status job_train(ep_trainer *t, ep_job_result *result, ep_error *failu
   job->backend_ops->instance_info(t->instance, &info);
   snprintf(result->executor, sizeof result->executor, "%s", info.executor);
   result->parameters = t->plan->parameters;
-  if (job->sink.started) job->sink.started(job->sink.context, t->plan, info.executor);
+  ep_train_start start = {t->plan, info.executor, t->step / t->steps_per_epoch, t->resumed.note};
+  if (job->sink.started) job->sink.started(job->sink.context, &start);
   status = instance_train(t, result, failure);
+  ep_checkpoint_finish(t);
+  result->epochs_done = t->step / t->steps_per_epoch;
+  if (status == EP_OK && t->step < t->steps_total)
+    snprintf(result->stopped, sizeof result->stopped, "%s",
+             t->early_stopping.stops ? "early_stopping" : "max_seconds");
   job->backend_ops->instance_info(t->instance, &info);
   result->bytes = info.bytes; /* with those of segments and snapshots */
   return status;

@@ -44,7 +44,7 @@ static void values_search(void *context, int64_t first, int64_t count) {
   if (found) atomic_store(&search->found, true);
 }
 
-static bool all_finite(const float *values, int64_t count) {
+bool ep_values_finite(const float *values, int64_t count) {
   finite_search search = {.values = values};
   ep_parallel_run(count, SEARCHED_LEAST, values_search, &search);
   return !search.found;
@@ -55,6 +55,6 @@ ep_status ep_trainer_export(ep_trainer *t, ep_error *error) {
   if (t->exported) return EP_OK;
   ep_status status = t->job->backend_ops->export_state(t->instance, t->state, t->optimizer, error);
   t->exported = status == EP_OK;
-  t->finite = t->exported && all_finite(t->state, count);
+  t->finite = t->exported && ep_values_finite(t->state, count);
   return status;
 }

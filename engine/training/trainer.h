@@ -1,13 +1,38 @@
 /* trainer.h: the state of one training, which the files of this room share. In reading order:
  * setup.c makes it, train.c runs the loop (segment.c: what the device does; report.c: what an epoch
- * yields; divergence.c: what to do when a loss is not finite), results.c writes what it leaves. */
+ * yields; divergence.c: what to do when a loss is not finite; checkpointing.c: how it goes on after
+ * a death), results.c writes what it leaves. */
 #ifndef EP_ENGINE_TRAINING_TRAINER_H
 #define EP_ENGINE_TRAINING_TRAINER_H
 
+#include <pthread.h>
+
+#include "engine/checkpoints/checkpoint.h"
 #include "engine/data/prepare/prepare.h"
 #include "engine/training/early_stopping.h"
 #include "engine/training/schedule.h"
 #include "engine/training/training.h"
+
+/* The checkpoint that is being written, beside the training. */
+typedef struct {
+  double due_seconds; /* of ep_seconds_now: the next one; 0 = none was begun */
+  int64_t last_step;  /* of the last one on disk */
+  bool writing;       /* one was begun, and the sink was not told */
+  bool threaded;      /* by `thread` */
+  pthread_t thread;
+  atomic_bool written; /* the thread has ended; the members below are its own until then */
+  float *values;       /* [state floats + optimizer_floats], and the best ones behind; owned */
+  bool has_best;
+  ep_checkpoint checkpoint;
+  ep_status status;
+  ep_error error;
+} ep_checkpointing;
+
+/* Where a training began. */
+typedef struct {
+  int64_t step;                /* of the checkpoint that it went on from; -1 = none */
+  char note[EP_MESSAGE_BYTES]; /* why a newer one could not be used; "" = there was none */
+} ep_resumed;
 
 typedef struct {
   const ep_training *job;
@@ -17,22 +42,27 @@ typedef struct {
   int64_t steps_per_epoch, steps_total;
   ep_schedule schedule;
   ep_early_stopping early_stopping;
-  int64_t step;          /* steps done */
-  int64_t segment_steps; /* wanted of the next segment */
-  float *lr;             /* [EP_SEGMENT_STEPS_MAX or steps_total] of the present segment */
-  float *loss;           /* the same */
-  int32_t *errors;       /* the same */
-  double epoch_loss;     /* sum of the present epoch's batch losses */
-  int64_t epoch_errors;  /* misclassified targets of the present epoch */
-  double seconds;        /* in train_segment so far */
-  float *state;          /* [state floats], owned: first weights, then what was exported last */
-  float *optimizer;      /* [optimizer_floats] behind them; NULL when that is 0 */
-  bool exported, finite; /* they are what the device holds; all of `state` is finite */
+  int64_t step;           /* steps done */
+  int64_t segment_steps;  /* wanted of the next segment */
+  float *lr;              /* [EP_SEGMENT_STEPS_MAX or steps_total] of the present segment */
+  float *loss;            /* the same */
+  int32_t *errors;        /* the same */
+  double epoch_loss;      /* sum of the present epoch's batch losses */
+  int64_t epoch_errors;   /* misclassified targets of the present epoch */
+  double last_epoch_loss; /* the sum of the last whole epoch */
+  double seconds;         /* in train_segment so far */
+  float *state;           /* [state floats], owned: first weights, then what was exported last */
+  float *optimizer;       /* [optimizer_floats] behind them; NULL when that is 0 */
+  bool exported, finite;  /* they are what the device holds; all of `state` is finite */
+  ep_resumed resumed;
+  ep_checkpointing checkpointing;
 } ep_trainer;
 
 /* Brings the state of the device into `state` and `optimizer`, unless it is there; sets `finite`.
  */
 ep_status ep_trainer_export(ep_trainer *trainer, ep_error *error);
+
+bool ep_values_finite(const float *values, int64_t count);
 
 /* Tells the sink that the training goes on. */
 void ep_trainer_alive(const ep_trainer *trainer);

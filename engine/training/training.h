@@ -6,19 +6,30 @@
 
 #include "api/spec/job_spec.h"
 #include "api/wire/event.h"
+#include "engine/checkpoints/checkpoint.h"
 #include "engine/plan/plan.h"
 #include "kernels/backend.h"
+
+/* How a training began. */
+typedef struct {
+  const ep_plan *plan;
+  const char *executor;
+  int64_t epoch;    /* whole epochs that a checkpoint had; 0 = none */
+  const char *note; /* why a newer checkpoint could not be used; "" = there was none */
+} ep_train_start;
 
 /* Where the progress of a training goes. Called from the training thread; must not block for long.
  */
 typedef struct {
   void *context;
-  void (*started)(void *context, const ep_plan *plan, const char *executor);
+  void (*started)(void *context, const ep_train_start *start);
   void (*epoch)(void *context, const ep_progress_record *record);
   /* After each segment, and between the last steps of a job: the training goes on. */
   void (*alive)(void *context);
   /* After the last `epoch` of a segment: its records can go out together. */
   void (*segment)(void *context);
+  /* A checkpoint is on disk, or why it is not: failure is NULL, or lent. */
+  void (*checkpoint)(void *context, const ep_checkpoint *checkpoint, const ep_error *failure);
   /* The result is complete. ep_train frees its memory and returns EP_OK; it reads neither the
    * result nor the spec again. */
   void (*done)(void *context);
@@ -31,10 +42,14 @@ typedef struct {
   const ep_job_spec *spec;
   const char *spec_text;      /* goes into the weights file */
   const char *dataset_folder; /* NULL unless the spec names a dataset */
-  const char *init_weights;   /* a weights file to start from; NULL: drawn by the seed */
-  const char *job_folder;     /* weights.safetensors and predictions.json are written there */
-  int64_t data_bytes_max;     /* device memory for the training rows; 0 = what is free */
-  const atomic_bool *cancel;  /* read between segments, about every 50 ms */
+  const char *init_weights;   /* a weights file to start from; a checkpoint where the spec says
+                                 init_optimizer; NULL: drawn by the seed */
+  const char *job_folder;     /* weights.safetensors, predictions.json and checkpoints are there */
+  double checkpoint_after_seconds; /* of training: no checkpoint is written before */
+  int64_t segment_steps_most;      /* between two looks at the host; 0 = as the clock says */
+  int64_t data_bytes_max;          /* device memory for the training rows; 0 = what is free */
+  /* Read between segments, about every 50 ms. pause: ends with EP_PAUSED and a checkpoint. */
+  const atomic_bool *cancel, *pause;
   ep_train_sink sink;
 } ep_training;
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/hash/sha256.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
 
@@ -233,35 +234,78 @@ static char *header_format(const ep_tensors *tensors) {
   return text;
 }
 
-/* The length, the header, and spaces until the values start at a multiple of 8. */
-static ep_status header_write(ep_durable_file *file, const char *header, ep_error *error) {
+/* Where a file's bytes go, piece by piece. */
+typedef ep_status piece_take(void *context, const void *bytes, size_t count, ep_error *error);
+
+static ep_status file_take(void *context, const void *bytes, size_t count, ep_error *error) {
+  return ep_durable_file_write(context, bytes, count, error);
+}
+
+/* The length, the header, and spaces until the values start at a multiple of 8; then the values. */
+static ep_status pieces_give(const ep_tensors *tensors, const char *header, piece_take *take,
+                             void *context, ep_error *error) {
   size_t bytes = strlen(header), padding = (size_t)-bytes % ALIGNMENT_BYTES;
   if (bytes + padding > EP_LIMIT_SAFETENSORS_HEADER_BYTES)
     return ep_fail(error, EP_TOO_LARGE, "the weights' header of %zu bytes is too large", bytes);
   uint8_t length[LENGTH_BYTES];
   for (int i = 0; i < LENGTH_BYTES; i++) length[i] = (uint8_t)((bytes + padding) >> 8 * i);
-  ep_status status = ep_durable_file_write(file, length, sizeof length, error);
-  if (status == EP_OK) status = ep_durable_file_write(file, header, bytes, error);
-  if (status == EP_OK) status = ep_durable_file_write(file, "       ", padding, error);
+  ep_status status = take(context, length, sizeof length, error);
+  if (status == EP_OK) status = take(context, header, bytes, error);
+  if (status == EP_OK) status = take(context, "       ", padding, error);
+  for (size_t i = 0; i < tensors->tensors_count && status == EP_OK; i++) {
+    const ep_tensor *tensor = &tensors->tensor[i];
+    status = take(context, tensor->bytes, (size_t)tensor->values_count * sizeof(float), error);
+  }
   return status;
+}
+
+static char *header_make(const ep_tensors *tensors, ep_error *error) {
+  char *header = header_format(tensors);
+  if (!header)
+    ep_fail(error, EP_INTERNAL, "the weights' header: no memory, or a text not in UTF-8");
+  return header;
 }
 
 ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, ep_durable_group *group,
                            char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error) {
   ep_durable_file *file = NULL;
-  char *header = header_format(tensors);
-  if (!header)
-    return ep_fail(error, EP_INTERNAL, "the weights' header: no memory, or a text not in UTF-8");
+  char *header = header_make(tensors, error);
+  if (!header) return EP_INTERNAL;
   ep_status status = ep_durable_file_create(path, &file, error);
-  if (status == EP_OK) status = header_write(file, header, error);
-  for (size_t i = 0; i < tensors->tensors_count && status == EP_OK; i++) {
-    const ep_tensor *tensor = &tensors->tensor[i];
-    size_t count = (size_t)tensor->values_count * sizeof(float);
-    status = ep_durable_file_write(file, tensor->bytes, count, error);
-  }
+  if (status == EP_OK) status = pieces_give(tensors, header, file_take, file, error);
   free(header);
   if (status == EP_OK && group) return ep_durable_group_take(group, file, sha256, bytes, error);
   if (status == EP_OK) return ep_durable_file_commit(file, sha256, bytes, error);
   ep_durable_file_abandon(file);
+  return status;
+}
+
+typedef struct {
+  ep_sha256 hash;
+  int64_t bytes;
+} file_measure;
+
+static ep_status measure_take(void *context, const void *bytes, size_t count, ep_error *error) {
+  (void)error;
+  file_measure *measure = context;
+  ep_sha256_update(&measure->hash, bytes, count);
+  measure->bytes += (int64_t)count;
+  return EP_OK;
+}
+
+ep_status ep_tensors_measure(const ep_tensors *tensors, char sha256[EP_SHA256_HEX_BYTES],
+                             int64_t *bytes, ep_error *error) {
+  file_measure measure = {.bytes = 0};
+  char *header = header_make(tensors, error);
+  if (!header) return EP_INTERNAL;
+  ep_status status = ep_sha256_init(&measure.hash, error);
+  if (status == EP_OK) status = pieces_give(tensors, header, measure_take, &measure, error);
+  if (status == EP_OK) {
+    ep_sha256_final(&measure.hash, sha256);
+    *bytes = measure.bytes;
+  } else {
+    ep_sha256_deinit(&measure.hash);
+  }
+  free(header);
   return status;
 }

@@ -63,5 +63,8 @@ const char *ep_tensors_note(const ep_tensors *tensors, const char *key);
  * [EP_SHA256_HEX_BYTES] hex of the file, bytes: its size. */
 ep_status ep_tensors_write(const char *path, const ep_tensors *tensors, ep_durable_group *group,
                            char sha256[EP_SHA256_HEX_BYTES], int64_t *bytes, ep_error *error);
+/* What ep_tensors_write would answer of the same file, which is not written. */
+ep_status ep_tensors_measure(const ep_tensors *tensors, char sha256[EP_SHA256_HEX_BYTES],
+                             int64_t *bytes, ep_error *error);
 
 #endif

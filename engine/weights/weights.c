@@ -163,18 +163,32 @@ static void all_copy(const ep_tensors *file, const ep_tensors *expected, float *
   }
 }
 
+/* Tensors that are weights. */
+static size_t weights_count(const ep_tensors *file) {
+  size_t count = 0;
+  for (size_t i = 0; i < file->tensors_count; i++)
+    count += strncmp(file->tensor[i].name, EP_CHECKPOINT_TENSOR_PREFIX,
+                     sizeof EP_CHECKPOINT_TENSOR_PREFIX - 1) != 0;
+  return count;
+}
+
 /* state NULL: only looked at. `exact`: and no tensor more. */
 static ep_status state_read(const ep_tensors *file, const ep_plan *plan, bool exact, float *state,
                             ep_error *error) {
   ep_tensors expected;
   ep_status status = ep_weights_list(plan, state, &expected, error);
-  if (status == EP_OK && exact && file->tensors_count != expected.tensors_count)
-    status = ep_fail(error, EP_DATA, "weights: %zu tensors, the model has %zu", file->tensors_count,
+  if (status == EP_OK && exact && weights_count(file) != expected.tensors_count)
+    status = ep_fail(error, EP_DATA, "weights: %zu tensors, the model has %zu", weights_count(file),
                      expected.tensors_count);
   if (status == EP_OK) status = all_check(file, &expected, error);
   if (status == EP_OK && state) all_copy(file, &expected, state);
   ep_tensors_close(&expected);
   return status;
+}
+
+ep_status ep_weights_take(const ep_tensors *file, const ep_plan *plan, float *state,
+                          ep_error *error) {
+  return state_read(file, plan, true, state, error);
 }
 
 ep_status ep_weights_read(const char *path, const ep_plan *plan, float *state, ep_scaling *scaling,

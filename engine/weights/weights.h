@@ -16,6 +16,9 @@
 #include "engine/plan/plan.h"
 #include "engine/weights/safetensors.h"
 
+/* Tensors with such names are no weights: a checkpoint (engine/checkpoints) has them besides. */
+#define EP_CHECKPOINT_TENSOR_PREFIX "checkpoint."
+
 /* In all functions below state is [ep_program_state_floats]: parameters, then buffers. */
 
 /* Writes path atomically (temporary, fsync, rename, fsync of the folder). sha256:
@@ -32,6 +35,10 @@ ep_status ep_weights_add(ep_durable_group *group, const char *path, const ep_pla
 /* Reads a file written so, for the plan: every tensor there, with its shape, and no other.
  * state: written; *scaling is the caller's to deinit. The file is not trusted. */
 ep_status ep_weights_read(const char *path, const ep_plan *plan, float *state, ep_scaling *scaling,
+                          ep_error *error);
+
+/* The same of a file that is open; state NULL: only looked at. */
+ep_status ep_weights_take(const ep_tensors *file, const ep_plan *plan, float *state,
                           ep_error *error);
 
 /* First weights from a file of any making: every tensor that the plan names must be there as F32,

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "api/names.h"
+#include "engine/checkpoints/checkpoint.h"
 #include "engine/data/prepare/prepare.h"
 #include "engine/files/path.h"
 #include "engine/plan/plan.h"
@@ -174,13 +175,15 @@ static bool is_same_file(const struct stat *a, const struct stat *b) {
 }
 
 /* The model of the weights at `path`: the one that is held, or read anew. */
-static ep_status model_hold(ep_predictor *predictor, const char *path, ep_error *error) {
+static ep_status model_hold(ep_predictor *predictor, const char *path, bool checkpoint,
+                            ep_error *error) {
   struct stat file = {0};
   bool there = stat(path, &file) == 0;
   if (there && strcmp(predictor->path, path) == 0 && is_same_file(&predictor->file, &file))
     return EP_OK;
   model_forget(predictor);
-  ep_status status = model_load(&predictor->model, path, error);
+  ep_status status = checkpoint ? ep_checkpoint_check(path, error) : EP_OK;
+  if (status == EP_OK) status = model_load(&predictor->model, path, error);
   if (status != EP_OK) {
     model_forget(predictor);
     return status;
@@ -190,14 +193,12 @@ static ep_status model_hold(ep_predictor *predictor, const char *path, ep_error 
   return EP_OK;
 }
 
-ep_status ep_predictor_answer(ep_predictor *predictor, const char *job_folder, const double *x,
-                              int64_t rows, int64_t columns, double **output,
+ep_status ep_predictor_answer(ep_predictor *predictor, const char *weights, bool checkpoint,
+                              const double *x, int64_t rows, int64_t columns, double **output,
                               int64_t *output_columns, ep_error *error) {
-  char weights[EP_PATH_BYTES];
   model *m = &predictor->model;
   *output = NULL;
-  ep_status status = ep_path_join(weights, error, job_folder, EP_WEIGHTS_FILE, NULL);
-  if (status == EP_OK) status = model_hold(predictor, weights, error);
+  ep_status status = model_hold(predictor, weights, checkpoint, error);
   if (status != EP_OK) return status;
   if (columns != m->features)
     return ep_fail_at(error, EP_INVALID, "/x/0", "the model takes %lld values a row, not %lld",

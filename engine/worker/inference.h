@@ -2,6 +2,7 @@
 #ifndef EP_ENGINE_WORKER_INFERENCE_H
 #define EP_ENGINE_WORKER_INFERENCE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "api/status.h"
@@ -15,9 +16,10 @@ void ep_predictor_destroy(ep_predictor *predictor); /* NULL is allowed */
 
 /* x: [rows, columns] in the units of the data. *output: [rows, *output_columns], the network's
  * output with the scaling of y undone; owned by the caller. EP_TOO_LARGE: more numbers than
- * EP_LIMIT_PREDICT_BYTES. Weights that were replaced since are read anew. */
-ep_status ep_predictor_answer(ep_predictor *predictor, const char *job_folder, const double *x,
-                              int64_t rows, int64_t columns, double **output,
+ * EP_LIMIT_PREDICT_BYTES. weights: the file's path; checkpoint: it is one. Weights that were
+ * replaced since are read anew. */
+ep_status ep_predictor_answer(ep_predictor *predictor, const char *weights, bool checkpoint,
+                              const double *x, int64_t rows, int64_t columns, double **output,
                               int64_t *output_columns, ep_error *error);
 
 #endif

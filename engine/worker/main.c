@@ -39,12 +39,12 @@ typedef struct {
   ep_error error; /* the device's, when it failed */
   ep_status status;
   time_t alive_second; /* when the training thread last said that it goes on */
-  atomic_bool cancel;
+  atomic_bool cancel, pause;
 } training;
 
 typedef struct {
   const char *device_name, *data_dir, *plugin;
-  int64_t data_bytes_max;
+  int64_t data_bytes_max, checkpoint_after_seconds;
   ep_link link;
   ep_device device;
   ep_replies answers;
@@ -56,15 +56,30 @@ typedef struct {
   ep_progress_record records[EP_OUTBOX_RECORDS];
 } worker;
 
-static void training_started(void *context, const ep_plan *plan, const char *executor) {
+static void training_started(void *context, const ep_train_start *begun) {
   worker *w = context;
   ep_reply start = {.kind = EP_REPLY_STARTED,
                     .attempt = w->training->command.attempt,
-                    .parameters = plan->parameters,
-                    .bytes = plan->bytes};
+                    .parameters = begun->plan->parameters,
+                    .bytes = begun->plan->bytes,
+                    .epoch = begun->epoch};
   snprintf(start.job, sizeof start.job, "%s", w->training->command.job);
-  snprintf(start.executor, sizeof start.executor, "%s", executor);
+  snprintf(start.executor, sizeof start.executor, "%s", begun->executor);
+  snprintf(start.note, sizeof start.note, "%s", begun->note);
   ep_outbox_start(&w->outbox, &start);
+}
+
+static void training_checkpoint(void *context, const ep_checkpoint *checkpoint,
+                                const ep_error *failure) {
+  worker *w = context;
+  ep_reply reply = {.kind = EP_REPLY_CHECKPOINTED,
+                    .attempt = w->training->command.attempt,
+                    .step = checkpoint->step,
+                    .epoch = checkpoint->epoch,
+                    .bytes = checkpoint->bytes};
+  snprintf(reply.job, sizeof reply.job, "%s", w->training->command.job);
+  if (failure) reply.error = *failure;
+  ep_outbox_checkpoint(&w->outbox, &reply);
 }
 
 static void training_epoch(void *context, const ep_progress_record *record) {
@@ -116,7 +131,9 @@ static ep_status paths_find(const worker *w, const training *t, training_paths *
   ep_status status = ep_path_join(out->job, error, w->data_dir, "jobs", t->command.job, NULL);
   if (status == EP_OK && spec->data.sha256[0])
     status = ep_path_join(out->dataset, error, w->data_dir, "datasets", spec->data.sha256, NULL);
-  if (status == EP_OK && spec->init_job[0])
+  if (status == EP_OK && (spec->init_checkpoint != 0 || spec->init_optimizer))
+    status = ep_path_join(out->init_weights, error, out->job, EP_INIT_FILE, NULL);
+  else if (status == EP_OK && spec->init_job[0])
     status = ep_path_join(out->init_weights, error, w->data_dir, "jobs", spec->init_job,
                           EP_WEIGHTS_FILE, NULL);
   else if (status == EP_OK && spec->init_weights[0])
@@ -148,9 +165,11 @@ static void *training_thread(void *context) {
         .init_weights = paths.init_weights[0] ? paths.init_weights : NULL,
         .job_folder = paths.job,
         .data_bytes_max = w->data_bytes_max,
+        .checkpoint_after_seconds = (double)w->checkpoint_after_seconds,
         .cancel = &t->cancel,
+        .pause = &t->pause,
         .sink = {w, training_started, training_epoch, training_alive, training_segment,
-                 training_done},
+                 training_checkpoint, training_done},
     };
     status = ep_train(&job, &t->result, &error);
     if (status == EP_OK) return NULL;
@@ -231,6 +250,8 @@ static ep_status outbox_send(worker *w, ep_error *error) {
     snprintf(progress.job, sizeof progress.job, "%s", w->training->command.job);
     status = ep_link_send_progress(&w->link, &progress, error);
   }
+  if (status == EP_OK && content.checkpointed)
+    status = ep_link_send_reply(&w->link, &content.checkpoint, error);
   if (status == EP_OK && content.finished) status = training_end(w, error);
   return status;
 }
@@ -253,6 +274,10 @@ static ep_status command_obey(worker *w, ep_command *command, ep_error *error) {
   case EP_COMMAND_CANCEL:
     if (w->training && strcmp(w->training->command.job, command->job) == 0)
       atomic_store(&w->training->cancel, true);
+    break;
+  case EP_COMMAND_PAUSE:
+    if (w->training && strcmp(w->training->command.job, command->job) == 0)
+      atomic_store(&w->training->pause, true);
     break;
   case EP_COMMAND_PREDICT: return ep_replies_take(&w->answers, command, error);
   case EP_COMMAND_PROBE: status = probe_answer(w, command, error); break;
@@ -336,6 +361,8 @@ static const ep_option OPTIONS[] = {
    .doc = "folders whose files a job may read"},
   {.name = "data-bytes-max", .kind = EP_OPTION_INTEGER, .value = "N", .max = INT64_MAX,
    .doc = "device memory that training rows may take (what is free)"},
+  {.name = "checkpoint-after", .kind = EP_OPTION_INTEGER, .value = "SECONDS", .max = 86400,
+   .doc = "no checkpoint in the first seconds of a training (5)"},
   {.name = "list", .kind = EP_OPTION_SWITCH, .doc = "print the devices that can be used, and end"},
   {.name = "help", .kind = EP_OPTION_SWITCH, .doc = "print this and end"},
   {.name = NULL}};
@@ -374,6 +401,8 @@ int main(int argc, char **argv) {
   w.data_dir = ep_arguments_value(&arguments, "data-dir");
   w.plugin = ep_arguments_value(&arguments, "plugin");
   w.data_bytes_max = ep_arguments_integer(&arguments, "data-bytes-max", 0);
+  w.checkpoint_after_seconds =
+      ep_arguments_integer(&arguments, "checkpoint-after", EP_LIMIT_YOUNG_SECONDS);
   int socket = (int)ep_arguments_integer(&arguments, "socket", -1);
   if (ep_arguments_has(&arguments, "list")) return devices_list(w.plugin);
   if (arguments.words_count > 0 || !w.device_name || !w.data_dir || socket < 0)

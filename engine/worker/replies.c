@@ -3,17 +3,23 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/names.h"
+#include "engine/checkpoints/list.h"
 #include "engine/files/path.h"
 
 /* The main thread sees a socket that has ended, and ends the process: not this one's affair. */
 static void answer_send(ep_replies *answers, const ep_command *command) {
-  char folder[EP_PATH_BYTES];
+  char folder[EP_PATH_BYTES], weights[EP_PATH_BYTES];
+  bool checkpoint = command->checkpoint > 0;
   ep_reply reply = {.kind = EP_REPLY_PREDICTED, .request = command->request, .rows = command->rows};
   snprintf(reply.job, sizeof reply.job, "%s", command->job);
   ep_status status =
       ep_path_join(folder, &reply.error, answers->data_dir, "jobs", command->job, NULL);
   if (status == EP_OK)
-    status = ep_predictor_answer(answers->predictor, folder, command->x, command->rows,
+    status = checkpoint ? ep_checkpoint_path(folder, command->checkpoint, weights, &reply.error)
+                        : ep_path_join(weights, &reply.error, folder, EP_WEIGHTS_FILE, NULL);
+  if (status == EP_OK)
+    status = ep_predictor_answer(answers->predictor, weights, checkpoint, command->x, command->rows,
                                  command->columns, &reply.output, &reply.columns, &reply.error);
   if (status != EP_OK) reply.rows = 0;
   ep_link_send_reply(answers->link, &reply, NULL);

@@ -5,6 +5,9 @@
 
 #include "server/http/routes.h"
 
+/* checkpoints.c */
+ep_route_call ep_route_checkpoint_list, ep_route_checkpoint_get, ep_route_job_pause,
+    ep_route_job_resume;
 /* compare.c */
 ep_route_call ep_route_compare_get;
 /* dashboard.c */
@@ -33,5 +36,17 @@ ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_ro
 /* Responds with a job's log as it grows: events.c, for a submission that streams too. */
 ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,
                                 const ep_watcher_options *options);
+
+enum { EP_FILE_ETAG_BYTES = 96 }; /* a SHA-256, the name of a format, quotes */
+
+/* Opens a regular file to be served. results.c. */
+ep_status ep_file_open(const char *path, int *file, int64_t *bytes, ep_error *error);
+/* Responds with the file, or with the part that Range names if If-Range matches. etag may be "".
+ * Takes `file`. results.c. */
+ep_route_result ep_file_serve(ep_exchange *exchange, int file, int64_t bytes, const char *type,
+                              const char *name, const char *etag);
+
+/* "1200" or "latest" as a step or EP_CHECKPOINT_LATEST. checkpoints.c. */
+ep_status ep_checkpoint_name_read(const char *name, int64_t *step, ep_error *error);
 
 #endif

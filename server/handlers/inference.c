@@ -117,8 +117,8 @@ static ep_route_result infer_start(ep_exchange *exchange) {
     exchange->deadline_us = ep_clock_steady_us() + INFER_SECONDS * 1000000LL;
     ep_exchange_retain(exchange);
     pending->exchange = exchange;
-    status = ep_jobs_predict(exchange->server->jobs, pending->model.job, request->x, request->rows,
-                             request->columns, inference_done, pending, &error);
+    status = ep_jobs_predict(exchange->server->jobs, pending->model.job, 0, request->x,
+                             request->rows, request->columns, inference_done, pending, &error);
     if (status == EP_OK) return EP_ROUTE_WAITS; /* `pending` may be freed already */
     ep_exchange_release(exchange);
   }

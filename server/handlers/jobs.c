@@ -235,14 +235,17 @@ static ep_route_result predict_start(ep_exchange *exchange) {
   ep_problem problem = {0};
   ep_error error = {0};
   double *x = NULL;
-  int64_t rows = 0, columns = 0;
+  int64_t rows = 0, columns = 0, checkpoint = 0;
+  const char *name = ep_request_query(&exchange->request, "checkpoint");
+  if (name && ep_checkpoint_name_read(name, &checkpoint, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
   if (ep_predict_parse(exchange->request.body, exchange->request.body_bytes, &x, &rows, &columns,
                        &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
   exchange->deadline_us = ep_clock_steady_us() + PREDICT_SECONDS * 1000000LL;
   ep_exchange_retain(exchange);
-  ep_status status = ep_jobs_predict(exchange->server->jobs, exchange->request.id, x, rows, columns,
-                                     prediction_done, exchange, &error);
+  ep_status status = ep_jobs_predict(exchange->server->jobs, exchange->request.id, checkpoint, x,
+                                     rows, columns, prediction_done, exchange, &error);
   free(x);
   if (status == EP_OK) return EP_ROUTE_WAITS;
   ep_exchange_release(exchange);

@@ -18,8 +18,6 @@
 #include "server/http/messages/range.h"
 #include "server/process/data_dir.h"
 
-enum { ETAG_BYTES = 96 }; /* a SHA-256, the name of a format, quotes */
-
 /* ?format= as an index into formats; CSV may be asked for by Accept as well. */
 static ep_status format_read(const ep_request *request, const char *const *formats, int *format,
                              ep_error *error) {
@@ -104,8 +102,7 @@ ep_route_result ep_route_curve_get(ep_exchange *exchange) {
   return EP_ROUTE_DONE;
 }
 
-/* Opens a regular file to be served. */
-static ep_status file_open(const char *path, int *file, int64_t *bytes, ep_error *error) {
+ep_status ep_file_open(const char *path, int *file, int64_t *bytes, ep_error *error) {
   struct stat about;
   *file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (*file < 0 || fstat(*file, &about) != 0 || !S_ISREG(about.st_mode)) {
@@ -119,10 +116,8 @@ static ep_status file_open(const char *path, int *file, int64_t *bytes, ep_error
   return EP_OK;
 }
 
-/* Responds with the file, or with the part that Range names if If-Range matches. etag may be "".
- * Takes `file`. */
-static ep_route_result file_serve(ep_exchange *exchange, int file, int64_t bytes, const char *type,
-                                  const char *name, const char *etag) {
+ep_route_result ep_file_serve(ep_exchange *exchange, int file, int64_t bytes, const char *type,
+                              const char *name, const char *etag) {
   ep_request *request = &exchange->request;
   ep_response *response = &exchange->response;
   response->file = file;
@@ -198,7 +193,7 @@ static ep_status format_path(const weights_format *format, const char *weights,
 
 /* The ETag of a job's weights in a format: their SHA-256, and the format unless it is the job's
  * own. */
-static ep_status etag_find(ep_exchange *exchange, int index, char etag[ETAG_BYTES],
+static ep_status etag_find(ep_exchange *exchange, int index, char etag[EP_FILE_ETAG_BYTES],
                            ep_error *error) {
   ep_job_copy *copy = NULL;
   ep_status status = ep_jobs_copy(exchange->server->jobs, exchange->request.id, &copy, error);
@@ -206,7 +201,7 @@ static ep_status etag_find(ep_exchange *exchange, int index, char etag[ETAG_BYTE
   const ep_job_result *result = ep_job_copy_view(copy)->result;
   etag[0] = 0;
   if (result && result->weights_sha256[0] != 0)
-    snprintf(etag, ETAG_BYTES, "\"%s%s%s\"", result->weights_sha256, index > 0 ? "-" : "",
+    snprintf(etag, EP_FILE_ETAG_BYTES, "\"%s%s%s\"", result->weights_sha256, index > 0 ? "-" : "",
              index > 0 ? weights_format_names[index] : "");
   ep_job_copy_destroy(copy);
   return EP_OK;
@@ -216,7 +211,7 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
   ep_server *server = exchange->server;
   ep_request *request = &exchange->request;
   ep_error error = {0};
-  char weights[EP_PATH_BYTES], path[EP_PATH_BYTES], etag[ETAG_BYTES];
+  char weights[EP_PATH_BYTES], path[EP_PATH_BYTES], etag[EP_FILE_ETAG_BYTES];
   int index, file = -1;
   int64_t bytes = 0;
   if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) != EP_OK ||
@@ -230,9 +225,9 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
     if (!exchange->works) return EP_ROUTE_INGESTS;
     status = file_make(server, format, weights, path, &error);
   }
-  if (status == EP_OK) status = file_open(path, &file, &bytes, &error);
+  if (status == EP_OK) status = ep_file_open(path, &file, &bytes, &error);
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
-  return file_serve(exchange, file, bytes, format->type, format->file, etag);
+  return ep_file_serve(exchange, file, bytes, format->type, format->file, etag);
 }
 
 ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
@@ -246,9 +241,9 @@ ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
       ep_jobs_file(exchange->server->jobs, request->id,
                    format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, path,
                    sizeof path, &error) != EP_OK ||
-      file_open(path, &file, &bytes, &error) != EP_OK)
+      ep_file_open(path, &file, &bytes, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  return file_serve(exchange, file, bytes,
-                    format == 0 ? "application/json" : "text/csv; charset=utf-8",
-                    format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, "");
+  return ep_file_serve(exchange, file, bytes,
+                       format == 0 ? "application/json" : "text/csv; charset=utf-8",
+                       format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, "");
 }

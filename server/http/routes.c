@@ -18,17 +18,21 @@ static bool is_id(const char *text, size_t bytes) {
   return true;
 }
 
-/* Whether `path` matches `pattern`; the segment for {id} is copied to id: [EP_REQUEST_ID_BYTES]. */
-static bool path_fits(const char *pattern, const char *path, char *id) {
+enum { SEGMENTS = 2 }; /* {…} of a path, at most */
+
+/* Whether `path` matches `pattern`; the segments for {…} are copied. */
+static bool path_fits(const char *pattern, const char *path,
+                      char segments[SEGMENTS][EP_REQUEST_ID_BYTES]) {
+  int found = 0;
   for (; *pattern; pattern++) {
     if (*pattern != '{') {
       if (*path++ != *pattern) return false;
       continue;
     }
     size_t bytes = strcspn(path, "/");
-    if (!is_id(path, bytes)) return false;
-    memcpy(id, path, bytes);
-    id[bytes] = 0;
+    if (found == SEGMENTS || !is_id(path, bytes)) return false;
+    memcpy(segments[found], path, bytes);
+    segments[found++][bytes] = 0;
     path += bytes;
     pattern = strchr(pattern, '}');
   }
@@ -69,14 +73,15 @@ static ep_status query_check(const ep_request *request, const ep_route *route, e
 ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_route **out,
                         char allow[EP_ROUTE_ALLOW_BYTES], ep_error *error) {
   const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
-  char id[EP_REQUEST_ID_BYTES] = "";
+  char segments[SEGMENTS][EP_REQUEST_ID_BYTES] = {"", ""};
   size_t used = 0;
   allow[0] = 0;
   for (int i = 0; i < routes->count; i++) {
     const ep_route *route = &routes->rows[i];
-    if (!path_fits(route->path, request->path, id)) continue;
+    if (!path_fits(route->path, request->path, segments)) continue;
     if (strcmp(route->method, method) == 0) {
-      snprintf(request->id, sizeof request->id, "%s", id);
+      memcpy(request->id, segments[0], sizeof request->id);
+      memcpy(request->part, segments[1], sizeof request->part);
       *out = route;
       return query_check(request, route, error);
     }

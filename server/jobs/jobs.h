@@ -35,7 +35,9 @@ typedef struct {
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
   int64_t max_queued;     /* EP_BUSY beyond; 0 = 10,000 */
   int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
-  double stall_seconds;   /* a worker without progress for so long is killed; 0 = 60 */
+  int64_t checkpoint_after_seconds; /* of a training, before its first checkpoint */
+  double stop_seconds;  /* that running jobs have for a checkpoint when the daemon ends */
+  double stall_seconds; /* a worker without progress for so long is killed; 0 = 60 */
 } ep_jobs_options;
 
 /* Opens the store in data_dir, requeues what was running, starts a worker for each device and the
@@ -57,7 +59,11 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
 ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *idempotency_key,
                          char id[EP_ID_BYTES], bool *repeated, ep_problem *problem);
 
-ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error); /* safe to repeat */
+/* All three are on disk when they return, and safe to repeat. EP_CONFLICT: the job has ended, and
+ * cannot be paused or resumed. */
+ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error);
+ep_status ep_jobs_pause(ep_jobs *jobs, const char *id, ep_error *error);
+ep_status ep_jobs_resume(ep_jobs *jobs, const char *id, ep_error *error);
 /* EP_CONFLICT: the job has not ended, or another job or a model needs its weights. */
 ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error);
 
@@ -99,13 +105,15 @@ void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log);
 ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
                        size_t path_bytes, ep_error *error);
 
-/* Predictions of a job that ended, for new rows x: [rows, columns], copied. Unless this fails,
- * `done` is called once, from another thread: output: [rows, columns] is lent for that call; error:
- * NULL = none. */
+/* Predictions of a job that ended, or of a checkpoint (its step, EP_CHECKPOINT_LATEST of
+ * checkpoints.h; 0 = the job's last weights), for new rows x: [rows, columns], copied. Unless this
+ * fails, `done` is called once, from another thread: output: [rows, columns] is lent for that call;
+ * error: NULL = none. */
 typedef void ep_jobs_predicted(void *context, const double *output, int64_t rows, int64_t columns,
                                const ep_error *error);
-ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_t rows,
-                          int64_t columns, ep_jobs_predicted *done, void *context, ep_error *error);
+ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, const double *x,
+                          int64_t rows, int64_t columns, ep_jobs_predicted *done, void *context,
+                          ep_error *error);
 
 /* Texts of GET /v1/devices and /v1/queue, the caller's. */
 ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error);

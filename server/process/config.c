@@ -41,6 +41,11 @@ static const ep_option SETTINGS[] = {
    MEMBER(max_queued), .doc = "jobs that may wait; more are refused"},
   {.name = "stall-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 86400,
    MEMBER(stall_seconds), .doc = "a worker without progress for so long is restarted"},
+  {.name = "stop-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .max = 3600,
+   MEMBER(stop_seconds), .doc = "time for checkpoints of running jobs when epochd ends (8)"},
+  {.name = "checkpoint-after", .kind = EP_OPTION_INTEGER, .value = "N", .max = 86400,
+   MEMBER(checkpoint_after_seconds),
+   .doc = "no checkpoint in the first N seconds of a training (5)"},
   {.name = "cpu-jobs", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_CPU_JOBS,
    MEMBER(cpu_jobs), .doc = "jobs that train on the CPU at once, each on its cores (one a core)"},
   {.name = "http-threads", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 64,
@@ -128,6 +133,8 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
                      .max_upload_bytes = EP_LIMIT_UPLOAD_BYTES,
                      .max_queued = 10000,
                      .stall_seconds = 60,
+                     .stop_seconds = 8,
+                     .checkpoint_after_seconds = EP_LIMIT_YOUNG_SECONDS,
                      .cpu_jobs = cores_count(),
                      .http_threads = 4};
   ep_status status =

@@ -85,6 +85,15 @@ ep_status ep_store_job_note(ep_store *store, const ep_job_row *row, ep_error *er
   return status;
 }
 
+ep_status ep_store_job_intend(ep_store *store, const char *id, ep_intent intent, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_INTEND);
+  ep_store_text_bind(s, 1, id);
+  sqlite3_bind_int(s, 2, (int)intent);
+  ep_status status = ep_store_run(store, s, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
 ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error) {
   *out = (ep_job_row){0};
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_GET);

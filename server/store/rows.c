@@ -50,6 +50,8 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->version = (uint64_t)sqlite3_column_int64(s, 19);
   row->tags = (char *)sqlite3_column_text(s, 20);
   row->cores = sqlite3_column_int(s, 21);
+  int intent = sqlite3_column_int(s, 22);
+  row->intent = intent == EP_INTENT_PAUSE || intent == EP_INTENT_CANCEL ? (ep_intent)intent : 0;
 }
 
 /* Replaces lent texts by owned copies. */

@@ -49,6 +49,7 @@ static const char *const migrations[] = {
     "UPDATE jobs SET tags = json_extract(spec, '$.tags')"
     "  WHERE json_valid(spec) AND json_type(spec, '$.tags') = 'array';",
     "ALTER TABLE jobs ADD COLUMN cores INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE jobs ADD COLUMN intent INTEGER NOT NULL DEFAULT 0;",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };

@@ -23,6 +23,9 @@ typedef struct ep_store ep_store;
 
 enum { EP_STORE_HASH_BYTES = 32 };
 
+/* What an unfinished job is to do, told while it is queued or running. */
+typedef enum { EP_INTENT_NONE, EP_INTENT_PAUSE, EP_INTENT_CANCEL } ep_intent;
+
 /* A row of `jobs`. A row that was read owns its texts (ep_job_row_deinit); to a row that is written
  * they are lent. */
 typedef struct {
@@ -40,7 +43,8 @@ typedef struct {
   char *tags;  /* JSON text: an array of strings; NULL is written as none */
   int attempt; /* of the last start; 0 before the first */
   int64_t epochs, parameters, bytes;
-  char *result; /* JSON text, NULL until it ended, and for one that never ran */
+  ep_intent intent; /* what a client has told the job to do; only ep_store_job_intend writes it */
+  char *result;     /* JSON text, NULL until it ended, and for one that never ran */
   int64_t created_us, started_us, finished_us; /* 0 = not yet */
   uint64_t version;
 } ep_job_row;
@@ -65,6 +69,9 @@ ep_status ep_store_job_update(ep_store *store, const ep_job_row *row, ep_error *
 /* The same without a sync: a crash of the machine may take it, unless something was stored after
  * it. */
 ep_status ep_store_job_note(ep_store *store, const ep_job_row *row, ep_error *error);
+
+/* Writes the intent of a job that has not ended; that it is to be cancelled stays. */
+ep_status ep_store_job_intend(ep_store *store, const char *id, ep_intent intent, ep_error *error);
 
 ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error);
 ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error);

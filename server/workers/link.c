@@ -53,9 +53,11 @@ static int process_spawn(const char *path, char *const *arguments, int child_fd,
 
 ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *program,
                                const char *device, ep_error *error) {
-  char number[16], data_bytes_max[24];
+  char number[16], data_bytes_max[24], checkpoint_after[24];
   snprintf(number, sizeof number, "%d", CHILD_SOCKET);
   snprintf(data_bytes_max, sizeof data_bytes_max, "%lld", (long long)program->data_bytes_max);
+  snprintf(checkpoint_after, sizeof checkpoint_after, "%lld",
+           (long long)program->checkpoint_after_seconds);
   char *arguments[] = {(char *)program->path,
                        "--device",
                        (char *)device,
@@ -65,12 +67,14 @@ ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *pr
                        number,
                        "--data-bytes-max",
                        data_bytes_max,
+                       "--checkpoint-after",
+                       checkpoint_after,
                        NULL,
                        NULL,
                        NULL,
                        NULL,
                        NULL};
-  int used = 9;
+  int used = 11;
   if (program->allow_path) {
     arguments[used++] = "--allow-path";
     arguments[used++] = (char *)program->allow_path;

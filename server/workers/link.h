@@ -14,11 +14,12 @@
 
 /* How workers are started. The strings are lent for as long as the supervisor lives. */
 typedef struct {
-  const char *path;       /* the program */
-  const char *plugin;     /* ep_backend_cuda.so; NULL: the worker finds it */
-  const char *data_dir;   /* the worker's argument, like those below */
-  int64_t data_bytes_max; /* of device memory, for training rows; 0 = what is free */
-  const char *allow_path; /* see engine/data/sources/allowed_paths.h; NULL = none */
+  const char *path;                 /* the program */
+  const char *plugin;               /* ep_backend_cuda.so; NULL: the worker finds it */
+  const char *data_dir;             /* the worker's argument, like those below */
+  int64_t checkpoint_after_seconds; /* the worker's argument, like data_bytes_max */
+  int64_t data_bytes_max;           /* of device memory, for training rows; 0 = what is free */
+  const char *allow_path;           /* see engine/data/sources/allowed_paths.h; NULL = none */
 } ep_worker_program;
 
 typedef struct {

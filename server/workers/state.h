@@ -24,7 +24,8 @@ typedef struct {
   int64_t backoff_us;
   int64_t retry_us, restart_us;
   int64_t deadline_us;      /* of READY, or of the watchdog; 0 = none */
-  int64_t cancel_us;        /* when a cancelled job's worker is killed; 0 = none */
+  ep_stop stop;             /* the command that was sent */
+  int64_t stop_us;          /* when the worker of a job that is to end is killed; 0 = never */
   int64_t gone_us;          /* when a worker whose socket ended must have ended */
   int64_t reap_us;          /* when a killed worker must have ended */
   int64_t store_us;         /* when its reports of the job are stored; 0 = all are */
@@ -50,7 +51,7 @@ typedef struct ep_worker_request {
 struct ep_supervisor {
   ep_worker_program program; /* its strings are owned by the four below */
   char *path, *plugin, *data_dir, *allow_path;
-  double stall_seconds;
+  double stall_seconds, stop_seconds;
   ep_supervisor_events events;
   pthread_t thread;
   bool running;                              /* the thread was started */

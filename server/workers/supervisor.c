@@ -29,16 +29,19 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options,
   if (!s) return ep_fail_memory(error);
   pthread_mutex_init(&s->mutex, NULL);
   s->stall_seconds = options->stall_seconds;
+  s->stop_seconds = options->stop_seconds;
   s->events = *events;
   s->path = text_copy(options->program.path);
   s->plugin = text_copy(options->program.plugin);
   s->data_dir = text_copy(options->program.data_dir);
   s->allow_path = text_copy(options->program.allow_path);
-  s->program = (ep_worker_program){.path = s->path,
-                                   .plugin = s->plugin,
-                                   .data_dir = s->data_dir,
-                                   .data_bytes_max = options->program.data_bytes_max,
-                                   .allow_path = s->allow_path};
+  s->program =
+      (ep_worker_program){.path = s->path,
+                          .plugin = s->plugin,
+                          .data_dir = s->data_dir,
+                          .data_bytes_max = options->program.data_bytes_max,
+                          .checkpoint_after_seconds = options->program.checkpoint_after_seconds,
+                          .allow_path = s->allow_path};
   s->queued_end = &s->queued;
   s->devices_count = s->shown.count = count;
   for (int i = 0; i < count; i++) {
@@ -72,13 +75,13 @@ void ep_supervisor_get_devices(ep_supervisor *s, ep_device_list *out) {
   pthread_mutex_unlock(&s->mutex);
 }
 
-/* Cancels the jobs that are to end. */
-static void jobs_cancel(ep_supervisor *s) {
+/* Stops the jobs that are to end. */
+static void jobs_stop(ep_supervisor *s) {
   for (int i = 0; i < s->workers_count; i++) {
     ep_supervised *worker = &s->worker[i];
-    if (worker->status.job[0] != 0 &&
-        s->events.cancelled(s->events.context, worker->status.job, worker->attempt))
-      ep_supervised_cancel(worker);
+    if (worker->status.job[0] != 0)
+      ep_supervised_stop(worker,
+                         s->events.stop(s->events.context, worker->status.job, worker->attempt));
   }
 }
 
@@ -94,7 +97,7 @@ static bool inbox_take(ep_supervisor *s) {
   pthread_mutex_unlock(&s->mutex);
   if (kicked) {
     s->look_for_work = true;
-    jobs_cancel(s);
+    jobs_stop(s);
   }
   return stopping;
 }
@@ -217,6 +220,27 @@ static void workers_stop(ep_supervisor *s) {
   for (int i = 0; i < s->workers_count; i++) ep_worker_link_close(&s->worker[i].link);
 }
 
+static bool any_job(const ep_supervisor *s) {
+  for (int i = 0; i < s->workers_count; i++)
+    if (s->worker[i].status.job[0] != 0 && ep_supervised_alive(&s->worker[i])) return true;
+  return false;
+}
+
+/* Gives running jobs the time for a checkpoint. */
+static void jobs_pause(ep_supervisor *s) {
+  int64_t deadline_us = ep_clock_steady_us() + (int64_t)(s->stop_seconds * 1e6);
+  for (int i = 0; i < s->workers_count; i++)
+    if (s->worker[i].status.job[0] != 0) ep_supervised_stop(&s->worker[i], EP_STOP_PAUSE);
+  while (any_job(s)) {
+    int64_t left_us = deadline_us - ep_clock_steady_us();
+    if (left_us <= 0) return;
+    int wait_ms = timeout_find(s, true), left_ms = (int)(left_us / 1000) + 1;
+    events_wait(s, wait_ms < left_ms ? wait_ms : left_ms);
+    int64_t now_us = ep_clock_steady_us();
+    for (int i = 0; i < s->workers_count; i++) ep_supervised_check(s, &s->worker[i], now_us);
+  }
+}
+
 static void *supervisor_run(void *context) {
   ep_supervisor *s = context;
   for (int i = 0; i < s->devices_count; i++) worker_add(s, i);
@@ -231,6 +255,7 @@ static void *supervisor_run(void *context) {
     ep_requests_expire(s, now_us);
     if (settle_again) s->look_for_work = true; /* what could not be stored may be now */
   }
+  jobs_pause(s);
   workers_stop(s);
   ep_requests_fail_all(s);
   s->events.settle(s->events.context);

@@ -21,6 +21,7 @@ typedef struct {
   int cpu_jobs;              /* at once on the CPU, 1 to EP_LIMIT_CPU_JOBS */
   double stall_seconds; /* a busy worker is killed after so long a silence, if that is 20 times its
                            longest silence before too */
+  double stop_seconds;  /* that jobs have for a checkpoint at the end; then SIGKILL */
 } ep_supervisor_options;
 
 /* ids: [count]. Call ep_supervisor_start once everything that the events use is there. */
@@ -29,8 +30,8 @@ ep_status ep_supervisor_create(const ep_supervisor_options *options,
                                const ep_supervisor_events *events, ep_supervisor **out,
                                ep_error *error);
 ep_status ep_supervisor_start(ep_supervisor *supervisor, ep_error *error);
-/* Ends the workers (SIGKILL after 2 s) and the thread; pending requests fail; `died` is not called.
- * NULL is allowed. */
+/* Has running jobs write a checkpoint, for stop_seconds at most, ends the workers (SIGKILL after 2
+ * s) and the thread; pending requests fail; `died` is not called. NULL is allowed. */
 void ep_supervisor_destroy(ep_supervisor *supervisor);
 
 /* The functions below may be called from any thread. */

@@ -14,6 +14,9 @@ typedef struct {
   double patience_seconds; /* how long it may be silent at first */
 } ep_assignment;
 
+/* How a job is to leave its worker: not, with a checkpoint, or with its results so far. */
+typedef enum { EP_STOP_NOT, EP_STOP_PAUSE, EP_STOP_CANCEL } ep_stop;
+
 /* All are called from the supervisor's thread, with no lock held. */
 typedef struct {
   void *context;
@@ -22,12 +25,13 @@ typedef struct {
    */
   bool (*next)(void *context, const char *device, int cores, ep_assignment *out);
   /* After a kick: whether the job that a worker has is to end. The worker gets a command, and
-   * SIGKILL 10 s later. */
-  bool (*cancelled)(void *context, const char *job, int attempt);
+   * SIGKILL 10 s later, or 60 s where it is to write a checkpoint. */
+  ep_stop (*stop)(void *context, const char *job, int attempt);
   /* A worker reports of the job that it has. false: not now (the disk is full, say): the report is
    * offered again a second later, and nothing is read from the worker until then. */
   bool (*started)(void *context, const char *device, const ep_reply *reply);
   bool (*progress)(void *context, const ep_progress *progress);
+  bool (*checkpointed)(void *context, const ep_reply *reply);
   bool (*finished)(void *context, const char *device, const ep_reply *reply);
   /* All reports so far can be stored together: at once after progress; after a start once some
    * milliseconds brought nothing else. false as above. */

@@ -13,6 +13,7 @@
 /* Times in microseconds. */
 #define READY_US (60 * SECOND_US) /* a CUDA context on a cold machine takes some 10 s */
 #define CANCEL_US (10 * SECOND_US)
+#define PAUSE_US (60 * SECOND_US) /* a large checkpoint, on a slow disk */
 #define RETRY_US SECOND_US
 /* How long a start waits for the first epochs, to be stored with them. */
 #define START_WAIT_US (SECOND_US / 500)
@@ -87,7 +88,8 @@ void ep_supervised_start(ep_supervisor *supervisor, ep_supervised *worker) {
   ep_error error = {0};
   worker->held = worker->hung_up = worker->killed = false;
   worker->cause[0] = 0;
-  worker->cancel_us = worker->reap_us = 0;
+  worker->stop = EP_STOP_NOT;
+  worker->stop_us = worker->reap_us = 0;
   worker->link = EP_WORKER_LINK_NONE;
   ep_status status = ep_worker_link_start(&worker->link, &supervisor->program, worker->id, &error);
   if (status != EP_OK) {
@@ -113,7 +115,8 @@ static void deadline_renew(ep_supervisor *supervisor, ep_supervised *worker) {
 static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
   worker->status.job[0] = 0;
   worker->attempt = 0;
-  worker->deadline_us = worker->cancel_us = worker->store_us = 0;
+  worker->stop = EP_STOP_NOT;
+  worker->deadline_us = worker->stop_us = worker->store_us = 0;
   state_set(supervisor, worker, EP_DEVICE_IDLE);
 }
 
@@ -158,6 +161,11 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
     job_heard(supervisor, worker);
     if (worker->store_us == 0) worker->store_us = worker->heard_us + START_WAIT_US;
     return events->started(events->context, worker->id, reply);
+  case EP_REPLY_CHECKPOINTED:
+    if (!job_is_its_own(worker, reply->job, reply->attempt)) return true;
+    deadline_renew(supervisor, worker);
+    worker->store_us = ep_clock_steady_us();
+    return events->checkpointed(events->context, reply);
   case EP_REPLY_FINISHED:
     if (!job_is_its_own(worker, reply->job, reply->attempt)) return true;
     if (!events->finished(events->context, worker->id, reply)) return false;
@@ -281,11 +289,14 @@ bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int 
   return true;
 }
 
-void ep_supervised_cancel(ep_supervised *worker) {
-  ep_command command = {.kind = EP_COMMAND_CANCEL, .attempt = worker->attempt};
-  if (worker->cancel_us != 0) return;
+void ep_supervised_stop(ep_supervised *worker, ep_stop stop) {
+  bool cancel = stop == EP_STOP_CANCEL;
+  ep_command command = {.kind = cancel ? EP_COMMAND_CANCEL : EP_COMMAND_PAUSE,
+                        .attempt = worker->attempt};
+  if (worker->stop >= stop) return;
   snprintf(command.job, sizeof command.job, "%s", worker->status.job);
-  worker->cancel_us = ep_clock_steady_us() + CANCEL_US;
+  worker->stop = stop;
+  worker->stop_us = ep_clock_steady_us() + (cancel ? CANCEL_US : PAUSE_US);
   command_send(worker, &command);
 }
 
@@ -309,7 +320,8 @@ static void work_give_back(ep_supervisor *supervisor, ep_supervised *worker, con
   snprintf(job, sizeof job, "%s", worker->status.job);
   worker->status.job[0] = 0;
   worker->attempt = 0;
-  worker->deadline_us = worker->cancel_us = worker->reap_us = worker->store_us = 0;
+  worker->stop = EP_STOP_NOT;
+  worker->deadline_us = worker->stop_us = worker->reap_us = worker->store_us = 0;
   ep_requests_fail_worker(supervisor, worker, cause);
   if (job[0] != 0) events->died(events->context, job, attempt, worker->begun, cause);
 }
@@ -353,8 +365,10 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
   if (worker->link.pid == 0) return;
   if (worker->hung_up && now_us >= worker->gone_us)
     ep_supervised_kill(worker, "the worker closed its socket and did not end");
-  if (worker->cancel_us != 0 && now_us >= worker->cancel_us)
-    ep_supervised_kill(worker, "the worker did not end a cancelled job and was stopped");
+  if (worker->stop_us != 0 && now_us >= worker->stop_us)
+    ep_supervised_kill(worker, worker->stop == EP_STOP_CANCEL
+                                   ? "the worker did not end a cancelled job and was stopped"
+                                   : "the worker did not pause its job in 60 s and was stopped");
   if (worker->deadline_us != 0 && now_us >= worker->deadline_us && !worker->held) {
     snprintf(text, sizeof text, "the worker made no progress for %.3g s and was stopped",
              (double)(now_us - worker->heard_us) / 1e6);
@@ -378,7 +392,7 @@ int64_t ep_supervised_deadline(const ep_supervised *worker) {
   if (worker->killed) return worker->reap_us;
   if (worker->hung_up) return worker->gone_us;
   if (worker->deadline_us != 0) first_us = worker->deadline_us;
-  if (worker->cancel_us != 0 && worker->cancel_us < first_us) first_us = worker->cancel_us;
+  if (worker->stop_us != 0 && worker->stop_us < first_us) first_us = worker->stop_us;
   if (worker->store_us != 0 && worker->store_us < first_us) first_us = worker->store_us;
   return first_us;
 }

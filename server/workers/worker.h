@@ -14,8 +14,8 @@ void ep_supervised_flush(ep_supervised *worker);
 void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64_t now_us);
 /* Gives an idle worker a job that takes at most `cores`; false: there is none. */
 bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int cores);
-/* Sends it the command to end its job. */
-void ep_supervised_cancel(ep_supervised *worker);
+/* Sends it the command to end its job, once, and once more where it is cancelled after a pause. */
+void ep_supervised_stop(ep_supervised *worker, ep_stop stop);
 /* When ep_supervised_check is due; INT64_MAX = never. */
 int64_t ep_supervised_deadline(const ep_supervised *worker);
 

@@ -58,11 +58,12 @@ ROOMS = {
     "engine/data/formats": ("api api/hash api/json " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/sources " + DATA, ""),
-    "engine/weights": ("api api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
+    "engine/weights": ("api api/hash api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
+    "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
-                        "engine/plan engine/weights engine/data/datasets engine/data/prepare", ""),
+                        "engine/plan engine/weights engine/checkpoints engine/data/datasets engine/data/prepare", ""),
     "engine/worker": ("api api/arguments api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
-                      "engine/data/prepare engine/data/sources", ""),
+                      "engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
     "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
@@ -72,21 +73,21 @@ ROOMS = {
     "server/workers": (SERVER + " engine/files engine/plan", ""),
     "server/datasets": (SERVER + " api/spec api/responses engine/files engine/data/datasets engine/data/sources "
                         "server/store", ""),
-    "server/jobs": ("api api/json api/spec api/responses server/store server/events server/datasets", ""),
+    "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
     "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", ""),
     "server/jobs/files": (SERVER + " server/store server/events", ""),
     "server/jobs/live": ("server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
-    "server/jobs/results": (JOBS + " engine/weights server/jobs/files", ""),
+    "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/files engine/weights server/jobs/files", ""),
     "server/jobs/views": (JOBS + " api/responses", ""),
-    "server/jobs/lifecycle": (JOBS + " engine/weights engine/data/datasets engine/data/prepare server/datasets "
+    "server/jobs/lifecycle": (JOBS + " engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses server/http/streams", ""),
     "server/http/access": ("api server/http/messages", ""),
     "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
-    "server/handlers": (SERVER + " api/responses engine/weights engine/data/formats "
+    "server/handlers": (SERVER + " api/responses engine/checkpoints engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 

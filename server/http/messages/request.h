@@ -27,6 +27,7 @@ typedef struct {
   bool http11;
   char *path;                      /* decoded, owned */
   char id[EP_REQUEST_ID_BYTES];    /* the segment that {id} of the route's path matched */
+  char part[EP_REQUEST_ID_BYTES];  /* the segment that a second {…} matched */
   ep_pair query[EP_REQUEST_QUERY]; /* decoded */
   int query_count;
   ep_pair headers[EP_REQUEST_HEADERS];

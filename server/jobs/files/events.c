@@ -50,16 +50,44 @@ ep_status ep_job_started_hold(const ep_job_row *row, ep_event_log *log, ep_error
   return ep_event_log_hold(log, &event, 1, error);
 }
 
-ep_status ep_job_restarted_hold(const ep_job_row *row, const char *cause, ep_event_log *log,
-                                ep_error *error) {
-  char message[EP_MESSAGE_BYTES + 64];
-  snprintf(message, sizeof message, "%s; starting again from epoch 0", cause);
+ep_status ep_job_restarted_hold(const ep_job_row *row, const char *cause, int64_t epoch,
+                                ep_event_log *log, ep_error *error) {
+  char message[2 * EP_MESSAGE_BYTES + 64];
+  snprintf(message, sizeof message, "%s; %s from epoch %lld", cause,
+           epoch > 0 ? "going on" : "starting again", (long long)epoch);
   ep_event event = {.job = row->id,
                     .type = EP_EVENT_RESTARTED,
                     .time_us = ep_clock_utc_us(),
                     .attempt = row->attempt,
+                    .progress = {.epoch = epoch},
                     .message = message};
   return ep_event_log_hold(log, &event, 1, error);
+}
+
+ep_status ep_job_checkpoint_hold(const ep_job_row *row, const ep_reply *checkpoint,
+                                 ep_event_log *log, ep_error *error) {
+  ep_event event = {.job = row->id,
+                    .type = EP_EVENT_CHECKPOINT,
+                    .time_us = ep_clock_utc_us(),
+                    .epochs = row->epochs,
+                    .progress = {.epoch = checkpoint->epoch},
+                    .step = checkpoint->step,
+                    .bytes = checkpoint->bytes};
+  return ep_event_log_hold(log, &event, 1, error);
+}
+
+ep_status ep_job_place_append(ep_open_logs *logs, const ep_job_row *row, ep_event_type type,
+                              int64_t epoch, ep_error *error) {
+  ep_event event = {.job = row->id,
+                    .type = type,
+                    .time_us = ep_clock_utc_us(),
+                    .epochs = row->epochs,
+                    .progress = {.epoch = epoch}};
+  ep_event_log *log = NULL;
+  ep_status status = ep_open_logs_retain(logs, row->id, &log, error);
+  if (status == EP_OK) status = ep_event_log_append(log, &event, 1, error);
+  ep_open_logs_release(logs, log);
+  return status;
 }
 
 ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *message,

@@ -5,6 +5,7 @@
 #ifndef EP_SERVER_JOBS_FILES_EVENTS_H
 #define EP_SERVER_JOBS_FILES_EVENTS_H
 
+#include "api/wire/frame.h"
 #include "server/events/open_logs.h"
 #include "server/store/store.h"
 
@@ -16,9 +17,15 @@ ep_status ep_job_queued_append(ep_open_logs *logs, const ep_job_row *row, ep_err
 
 /* `started`, of the first start. Held. */
 ep_status ep_job_started_hold(const ep_job_row *row, ep_event_log *log, ep_error *error);
-/* `restarted`; cause: why. Held. */
-ep_status ep_job_restarted_hold(const ep_job_row *row, const char *cause, ep_event_log *log,
-                                ep_error *error);
+/* `restarted`; cause: why; epoch: from which it goes on. Held. */
+ep_status ep_job_restarted_hold(const ep_job_row *row, const char *cause, int64_t epoch,
+                                ep_event_log *log, ep_error *error);
+/* `checkpoint`. Held. */
+ep_status ep_job_checkpoint_hold(const ep_job_row *row, const ep_reply *checkpoint,
+                                 ep_event_log *log, ep_error *error);
+/* `paused` or `resumed`. Synced, with what is held. */
+ep_status ep_job_place_append(ep_open_logs *logs, const ep_job_row *row, ep_event_type type,
+                              int64_t epoch, ep_error *error);
 
 /* `warning`. Synced. EP_CONFLICT: the job has ended. */
 ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *message,

@@ -108,7 +108,6 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   pthread_mutex_lock(&jobs->mutex);
   job->row = row;
   job->begun = false;
-  job->epoch = 0;
   job->eta_seconds = NAN;
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);

@@ -92,7 +92,8 @@ ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checke
   }
   if (status == EP_OK) status = plan_make(jobs, checked, problem);
   if (status == EP_OK)
-    status = ep_first_weights_resolve(jobs, spec, checked->plan, checked->init_pin, problem);
+    status = ep_first_weights_resolve(jobs, spec, checked->plan, checked->init_pin,
+                                      checked->init_checkpoint, problem);
   if (status != EP_OK) return status;
   checked->text = ep_job_spec_format(spec);
   checked->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);

@@ -2,16 +2,18 @@
 #ifndef EP_SERVER_JOBS_LIFECYCLE_CHECK_H
 #define EP_SERVER_JOBS_LIFECYCLE_CHECK_H
 
+#include "engine/files/path.h"
 #include "server/jobs/live/state.h"
 
 typedef struct {
-  ep_job_spec *spec;           /* owned */
-  ep_plan *plan;               /* owned */
-  char *text;                  /* the spec with all defaults filled in; owned */
-  char *tags;                  /* as an array's text; owned */
-  bool pinned;                 /* spec->data.sha256 is pinned */
-  char init_pin[EP_PIN_BYTES]; /* of ep_first_weights_resolve */
-} ep_checked_spec;             /* starts as {0} */
+  ep_job_spec *spec;                   /* owned */
+  ep_plan *plan;                       /* owned */
+  char *text;                          /* the spec with all defaults filled in; owned */
+  char *tags;                          /* as an array's text; owned */
+  bool pinned;                         /* spec->data.sha256 is pinned */
+  char init_checkpoint[EP_PATH_BYTES]; /* the file that EP_INIT_FILE becomes a link to; "" = none */
+  char init_pin[EP_PIN_BYTES];         /* of ep_first_weights_resolve */
+} ep_checked_spec;                     /* starts as {0} */
 
 /* Finds everything that can be wrong with a spec, before anything is stored. *checked is the
  * caller's to deinit, also on failure. */

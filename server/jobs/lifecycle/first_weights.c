@@ -1,9 +1,13 @@
 #include "server/jobs/lifecycle/first_weights.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "engine/files/durable_file.h"
 #include "engine/weights/weights.h"
+#include "server/jobs/checkpoints.h"
 #include "server/process/data_dir.h"
 #include "server/process/id.h"
 
@@ -76,20 +80,93 @@ static ep_status upload_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_B
   return init_refuse(problem, spec, &error);
 }
 
+/* With "optimizer" the training goes on where the other one ended, unless a checkpoint is named;
+ * whole epochs of the same batches have the same bits on the same executor. */
+static ep_status continuation_check(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
+                                    const ep_checkpoint *checkpoint, ep_problem *problem) {
+  ep_job_copy *copy = NULL;
+  ep_error error = {0};
+  if (checkpoint->epoch >= spec->epochs)
+    return ep_problem_add(problem, EP_INVALID, "/epochs",
+                          "job %s has done %lld epochs: epochs is the total, so it must be more",
+                          spec->init_job, (long long)checkpoint->epoch);
+  if (spec->init_checkpoint == 0) {
+    ep_status status = ep_jobs_copy(jobs, spec->init_job, &copy, &error);
+    if (status != EP_OK) return ep_problem_from_error(problem, &error);
+    const ep_job_result *result = ep_job_copy_view(copy)->result;
+    bool last = result && result->epochs_done == checkpoint->epoch;
+    ep_job_copy_destroy(copy);
+    if (!last)
+      return ep_problem_add(problem, EP_INVALID, "/model/init/optimizer",
+                            "job %s has not ended, or left no checkpoint at its end: name one of "
+                            "its checkpoints, or give all epochs at once",
+                            spec->init_job);
+  }
+  size_t kind = strcspn(checkpoint->executor, "/");
+  bool device =
+      strcmp(spec->device, "auto") == 0 || strncmp(spec->device, checkpoint->executor, kind) == 0;
+  if (spec->executor[0] == 0 && device &&
+      checkpoint->steps_per_epoch == ep_program_steps_per_epoch(&plan->program))
+    memcpy(spec->executor, checkpoint->executor, sizeof spec->executor);
+  return EP_OK;
+}
+
+static ep_status checkpoint_find(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
+                                 char pin[EP_PIN_BYTES], char path[EP_PATH_BYTES],
+                                 ep_problem *problem) {
+  ep_error error = {0};
+  ep_checkpoint found;
+  int64_t step = spec->init_checkpoint > 0 ? spec->init_checkpoint : EP_CHECKPOINT_LATEST;
+  if (!ep_pins_add(&jobs->contents.pins, spec->init_job)) return ep_problem_fail_memory(problem);
+  ep_first_weights_pin_name(spec, pin);
+  ep_status status = ep_jobs_checkpoint_find(jobs, spec->init_job, step, &found, path, &error);
+  if (status == EP_NOT_FOUND) return init_refuse(problem, spec, &error);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  if (spec->init_optimizer) {
+    status = continuation_check(jobs, spec, plan, &found, problem);
+    if (status == EP_OK) status = ep_checkpoint_fits(path, plan, &error);
+    if (status == EP_INVALID && error.message[0]) return init_refuse(problem, spec, &error);
+    if (status != EP_OK) return status;
+  }
+  spec->init_checkpoint = found.step;
+  memcpy(spec->init_sha256, found.weights_sha256, sizeof spec->init_sha256);
+  return EP_OK;
+}
+
+ep_status ep_first_weights_link(const char *data_dir, const char *job, const char *checkpoint,
+                                ep_error *error) {
+  char path[EP_PATH_BYTES], folder[EP_PATH_BYTES];
+  if (checkpoint[0] == 0) return EP_OK;
+  ep_status status = ep_path_join(folder, error, data_dir, "jobs", job, NULL);
+  if (status == EP_OK) status = ep_path_join(path, error, folder, EP_INIT_FILE, NULL);
+  if (status == EP_OK && link(checkpoint, path) != 0)
+    status = errno == ENOENT ? ep_fail_at(error, EP_CONFLICT, "/model/init",
+                                          "that checkpoint was replaced by a newer one: try again")
+                             : ep_fail(error, ep_status_from_errno(errno),
+                                       "a checkpoint cannot be linked: %s", strerror(errno));
+  if (status == EP_OK) status = ep_durable_folder_sync(folder, error);
+  if (status == EP_OK) status = ep_path_join(path, error, data_dir, "jobs", NULL);
+  return status == EP_OK ? ep_durable_folder_sync(path, error) : status;
+}
+
 ep_status ep_first_weights_resolve(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
-                                   char pin[EP_PIN_BYTES], ep_problem *problem) {
+                                   char pin[EP_PIN_BYTES], char checkpoint[EP_PATH_BYTES],
+                                   ep_problem *problem) {
   char path[EP_PATH_BYTES];
   ep_error error = {0};
   ep_status status = EP_OK;
   spec->init_sha256[0] = 0;
-  pin[0] = 0;
-  if (spec->init_job[0] != 0)
+  pin[0] = checkpoint[0] = 0;
+  if (spec->init_checkpoint != 0 || spec->init_optimizer)
+    status = checkpoint_find(jobs, spec, plan, pin, path, problem);
+  else if (spec->init_job[0] != 0)
     status = job_find(jobs, spec, pin, path, problem);
   else if (spec->init_weights[0] != 0)
     status = upload_find(jobs, spec, pin, path, problem);
   else
     return EP_OK;
   if (status != EP_OK) return status;
+  if (spec->init_checkpoint != 0) memcpy(checkpoint, path, EP_PATH_BYTES);
   status = ep_weights_check(path, plan, &error);
   if (status == EP_INVALID || status == EP_DATA) return init_refuse(problem, spec, &error);
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);

@@ -90,8 +90,10 @@ static ep_status supervisor_open(ep_jobs *jobs, const ep_jobs_options *options, 
                   .plugin = options->plugin_path,
                   .data_dir = jobs->data_dir,
                   .data_bytes_max = options->data_bytes_max,
+                  .checkpoint_after_seconds = options->checkpoint_after_seconds,
                   .allow_path = options->allow_path},
       .cpu_jobs = options->cpu_jobs > 0 ? options->cpu_jobs : 1,
+      .stop_seconds = options->stop_seconds,
       .stall_seconds = options->stall_seconds > 0 ? options->stall_seconds : STALL_SECONDS};
   ep_status status = devices_find(options, &workers.program, ids, &count, error);
   if (status != EP_OK) return status;
@@ -160,8 +162,9 @@ ep_status ep_jobs_open(const ep_jobs_options *options, ep_jobs **out, ep_error *
  */
 static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
   ep_error error = {0};
-  if (job->row.state != EP_STATE_RUNNING || job->ending) return;
-  if (!job->begun) ep_assign_undo(jobs, job);
+  bool returned = job->row.state == EP_STATE_QUEUED && job->resumed; /* when the daemon ended */
+  if ((job->row.state != EP_STATE_RUNNING && !returned) || job->ending) return;
+  if (!returned && !job->begun) ep_assign_undo(jobs, job);
   job->row.state = job->cancelled ? EP_STATE_CANCELLED : EP_STATE_QUEUED;
   if (job->cancelled) {
     job->row.finished_us = ep_clock_utc_us();

@@ -7,6 +7,7 @@
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/first_weights.h"
+#include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -96,6 +97,36 @@ static ep_status start_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) 
   return status;
 }
 
+/* Where a job stands, by its log. */
+static int64_t epoch_of(ep_jobs *jobs, const char *id) {
+  ep_event_log *log = NULL;
+  ep_event_log_tail tail = {0};
+  if (ep_open_logs_retain(&jobs->logs, id, &log, NULL) != EP_OK) return 0;
+  ep_event_log_get_tail(log, &tail);
+  ep_open_logs_release(&jobs->logs, log);
+  return tail.last_epoch;
+}
+
+/* Queues the job, unless a client has told it otherwise. */
+static ep_status job_place(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job,
+                           ep_error *error) {
+  ep_status status = EP_OK;
+  bool waits = row->intent != EP_INTENT_NONE || row->state == EP_STATE_PAUSED;
+  job->epoch = row->attempt > 0 ? epoch_of(jobs, row->id) : 0;
+  job->cancelled = row->intent == EP_INTENT_CANCEL;
+  job->pause = waits && !job->cancelled;
+  job->epoch_paused = job->epoch;
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_add(jobs, job);
+  if (waits)
+    job->row.state = row->state == EP_STATE_PAUSED ? EP_STATE_PAUSED : EP_STATE_QUEUED;
+  else if (!ep_live_enqueue(jobs, job, row->attempt > 0))
+    status = ep_fail_memory(error);
+  pthread_mutex_unlock(&jobs->mutex);
+  if (job->cancelled || (waits && row->state != EP_STATE_PAUSED)) ep_job_pause_enter(jobs, job);
+  return status;
+}
+
 /* Makes a live job of a row that did not end, and queues it. */
 static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   ep_status status = ep_job_files_create(jobs->data_dir, row, error);
@@ -110,11 +141,7 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   }
   if (row->state != EP_STATE_QUEUED)
     snprintf(job->cause, sizeof job->cause, "the daemon was restarted");
-  pthread_mutex_lock(&jobs->mutex);
-  ep_live_add(jobs, job);
-  if (!ep_live_enqueue(jobs, job, row->attempt > 0)) status = ep_fail_memory(error);
-  pthread_mutex_unlock(&jobs->mutex);
-  return status;
+  return job_place(jobs, row, job, error);
 }
 
 static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {

@@ -9,6 +9,7 @@
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/lifecycle/end.h"
+#include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/lifecycle/stranded.h"
 #include "server/jobs/live/live.h"
 #include "server/metrics/metrics.h"
@@ -21,13 +22,17 @@ static bool job_next(void *context, const char *device, int cores, ep_assignment
   return ep_assign_next(context, device, cores, out);
 }
 
-static bool job_cancelled(void *context, const char *id, int attempt) {
+static ep_stop job_stop(void *context, const char *id, int attempt) {
   ep_jobs *jobs = context;
+  ep_stop stop = EP_STOP_NOT;
   pthread_mutex_lock(&jobs->mutex);
   const ep_live_job *job = ep_live_find(jobs, id);
-  bool cancelled = job && job->row.attempt == attempt && (job->cancelled || job->dropped);
+  if (job && job->row.attempt == attempt) {
+    if (job->pause) stop = EP_STOP_PAUSE;
+    if (job->cancelled || job->dropped) stop = EP_STOP_CANCEL;
+  }
   pthread_mutex_unlock(&jobs->mutex);
-  return cancelled;
+  return stop;
 }
 
 /* The running job of a worker's report, once its row is stored. NULL: it does not run any more, or
@@ -58,8 +63,22 @@ static bool refusal_log(const ep_live_job *job, const ep_error *error) {
   return false;
 }
 
-static const char *restart_cause(const ep_live_job *job) {
-  return job->cause[0] != 0 ? job->cause : "the daemon was restarted";
+/* Why a job starts again, and why not where it was. */
+static void restart_cause(const ep_live_job *job, const ep_reply *reply, char cause[DEATH_BYTES]) {
+  const char *why = job->cause[0] != 0 ? job->cause
+                    : job->resumed     ? "the job was resumed"
+                                       : "the daemon was restarted";
+  bool noted = reply->note[0] != 0;
+  snprintf(cause, DEATH_BYTES, "%.300s%s%.200s", why, noted ? "; " : "", reply->note);
+}
+
+/* A start after the first. One that goes on where the job was paused is told by `resumed`. */
+static ep_status restart_hold(const ep_live_job *job, const ep_job_row *row, const ep_reply *reply,
+                              ep_error *error) {
+  char cause[DEATH_BYTES];
+  if (job->resumed && job->cause[0] == 0 && reply->epoch >= job->epoch_paused) return EP_OK;
+  restart_cause(job, reply, cause);
+  return ep_job_restarted_hold(row, cause, reply->epoch, job->log, error);
 }
 
 /* Device and executor are fixed from here on, for every restart. Of a first start the line is
@@ -77,7 +96,7 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   ep_status status = tail.started ? ep_store_job_update(jobs->store, &row, &error)
                                   : ep_store_job_note(jobs->store, &row, &error);
   if (status == EP_OK)
-    status = tail.started ? ep_job_restarted_hold(&row, restart_cause(job), job->log, &error)
+    status = tail.started ? restart_hold(job, &row, reply, &error)
                           : ep_job_started_hold(&row, job->log, &error);
   if (status != EP_OK) return refusal_log(job, &error);
   ep_estimate_note_start(&jobs->calibrations, &job->expected, device);
@@ -87,6 +106,8 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   pthread_mutex_lock(&jobs->mutex);
   memcpy(job->row.executor, row.executor, sizeof job->row.executor);
   job->begun = true;
+  job->epoch = reply->epoch;
+  job->resumed = false;
   job->cause[0] = 0;
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
@@ -164,12 +185,58 @@ static bool job_heard(void *context, const char *id, int attempt) {
   return refusal_log(job, &error);
 }
 
+/* A checkpoint that could not be written is told once, until one could be. */
+static bool job_checkpointed(void *context, const ep_reply *reply) {
+  ep_jobs *jobs = context;
+  ep_error error = {0};
+  ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
+  if (!job) return true;
+  bool failed = reply->error.status != EP_OK;
+  if (failed && job->checkpoint_failed) return true;
+  if (failed) {
+    char text[EP_MESSAGE_BYTES];
+    snprintf(text, sizeof text, "a checkpoint could not be written, the training goes on: %.400s",
+             reply->error.message);
+    ep_log(EP_LOG_WARNING, "job %s: %s", reply->job, text);
+    if (ep_job_warning_append(&jobs->logs, reply->job, text, &error) != EP_OK)
+      ep_log(EP_LOG_WARNING, "job %s: %s", reply->job, error.message);
+  } else if (ep_job_checkpoint_hold(&job->row, reply, job->log, &error) != EP_OK) {
+    return refusal_log(job, &error);
+  }
+  job->checkpoint_failed = failed;
+  if (!failed) job->checkpoint_step = reply->step;
+  return true;
+}
+
+/* A job ended with a checkpoint: as a client told it to, or because the daemon ends. */
+static void job_paused(ep_jobs *jobs, ep_live_job *job) {
+  pthread_mutex_lock(&jobs->mutex);
+  bool pause = job->pause || job->cancelled;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (pause) {
+    ep_job_pause_enter(jobs, job);
+    return;
+  }
+  job->resumed = true;
+  job->epoch_paused = job->epoch;
+  ep_assign_return(jobs, job, true);
+  ep_live_announce(jobs, job->row.id);
+  ep_live_announce_queue(jobs);
+}
+
 static bool job_finished(void *context, const char *device, const ep_reply *reply) {
   (void)device;
   ep_jobs *jobs = context;
   if (dropped_take(jobs, reply->job)) return true;
   ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
   if (!job) return true;
+  if (reply->result.status == EP_PAUSED) {
+    pthread_mutex_lock(&jobs->mutex);
+    job->epoch = reply->result.epochs_done;
+    pthread_mutex_unlock(&jobs->mutex);
+    job_paused(jobs, job);
+    return true;
+  }
   char *text = ep_job_result_format(&reply->result);
   if (!text) return false; /* tried again a second later */
   ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
@@ -192,8 +259,10 @@ static bool death_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
                         char message[DEATH_BYTES]) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
-  job->deaths = tail.last_epoch > job->epoch_at_death ? 1 : job->deaths + 1;
+  bool further = tail.last_epoch > job->epoch_at_death || job->checkpoint_step > job->step_at_death;
+  job->deaths = further ? 1 : job->deaths + 1;
   job->epoch_at_death = tail.last_epoch;
+  job->step_at_death = job->checkpoint_step;
   job->deaths_unbegun = 0;
   pthread_mutex_lock(&jobs->mutex);
   snprintf(job->cause, sizeof job->cause, "%s", cause);
@@ -227,11 +296,15 @@ static void job_died(void *context, const char *id, int attempt, bool begun, con
   bool often =
       begun ? death_count(jobs, job, cause, message) : unbegun_count(jobs, job, cause, message);
   pthread_mutex_lock(&jobs->mutex);
-  bool cancelled = job->cancelled;
+  bool cancelled = job->cancelled, pause = job->pause;
   pthread_mutex_unlock(&jobs->mutex);
   if (often && !cancelled) {
     ep_job_end(jobs, job, EP_STATE_FAILED,
                ep_job_failure(&job->row, job->epoch, EP_DEVICE, message));
+    return;
+  }
+  if (pause) {
+    ep_job_pause_enter(jobs, job);
     return;
   }
   ep_assign_return(jobs, job, true);
@@ -263,9 +336,10 @@ static bool jobs_settle(void *context) {
 void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out) {
   *out = (ep_supervisor_events){.context = jobs,
                                 .next = job_next,
-                                .cancelled = job_cancelled,
+                                .stop = job_stop,
                                 .started = job_started,
                                 .progress = job_progress,
+                                .checkpointed = job_checkpointed,
                                 .finished = job_finished,
                                 .heard = job_heard,
                                 .died = job_died,

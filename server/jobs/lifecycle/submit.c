@@ -7,6 +7,7 @@
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/check.h"
+#include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/live/live.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
@@ -140,6 +141,8 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed
   snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
   ep_status status = ep_job_files_create(jobs->data_dir, &row, &error);
   if (status == EP_OK) status = ep_job_queued_write(jobs->data_dir, &row, &error);
+  if (status == EP_OK)
+    status = ep_first_weights_link(jobs->data_dir, row.id, checked->init_checkpoint, &error);
   if (status != EP_OK) ep_problem_from_error(problem, &error);
   if (status == EP_OK) status = job_enter(jobs, job, placed, problem);
   if (status != EP_OK) {

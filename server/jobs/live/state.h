@@ -45,6 +45,9 @@ typedef struct ep_live_job {
   bool dropped;          /* its row could not be stored: an attempt that runs ends for nothing */
   bool begun;            /* this attempt's start is in the row; else none of it was shown */
   bool cancelled;        /* while running: it is to end */
+  bool pause;            /* it is paused, or is to be */
+  bool resumed;          /* it was paused before this attempt */
+  int64_t epoch_paused;  /* then, its epoch */
   bool stranded;         /* queued, and no device that is there may run it */
   bool ending;           /* its end is known and being written */
   bool row_ended;        /* the row has the end: live for its thread alone, ended for all others */
@@ -57,6 +60,9 @@ typedef struct ep_live_job {
   int deaths;                   /* of its workers, in a row without a new highest epoch */
   int deaths_unbegun;           /* of workers that had not begun it, in a row */
   int64_t epoch_at_death;       /* the highest before the last one */
+  int64_t checkpoint_step;      /* of its last checkpoint that was reported */
+  int64_t step_at_death;        /* the same before the last death */
+  bool checkpoint_failed;       /* its last one could not be written */
   ep_expectations expected;
   char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
 } ep_live_job;

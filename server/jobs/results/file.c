@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
@@ -9,7 +10,8 @@ ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *pa
   char found[EP_PATH_BYTES];
   if (!ep_id_valid(id)) return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
   if (ep_live_is(jobs, id))
-    return ep_fail(error, EP_CONFLICT, "job %s has not ended, so it has no %s yet", id, file);
+    return ep_fail(error, EP_CONFLICT, "job %s has not ended, so it has no %s yet%s", id, file,
+                   strcmp(file, EP_WEIGHTS_FILE) == 0 ? ": ask for a checkpoint of it" : "");
   if (!ep_store_job_exists(jobs->store, id))
     return ep_fail(error, EP_NOT_FOUND, "there is no job %s", id);
   ep_status status = ep_path_join(found, error, jobs->data_dir, "jobs", id, file, NULL);

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "server/jobs/checkpoints.h"
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
 
@@ -32,12 +33,21 @@ static ep_status size_check(int64_t rows, int64_t columns, ep_error *error) {
   return EP_OK;
 }
 
-ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_t rows,
-                          int64_t columns, ep_jobs_predicted *done, void *context,
-                          ep_error *error) {
+/* Whether there are weights; the newest checkpoint gets its number. */
+static ep_status weights_find(ep_jobs *jobs, const char *id, int64_t *checkpoint, ep_error *error) {
   char path[EP_PATH_BYTES];
+  ep_checkpoint found;
+  if (*checkpoint == 0) return ep_jobs_file(jobs, id, EP_WEIGHTS_FILE, path, sizeof path, error);
+  ep_status status = ep_jobs_checkpoint_find(jobs, id, *checkpoint, &found, path, error);
+  if (status == EP_OK) *checkpoint = found.step;
+  return status;
+}
+
+ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, const double *x,
+                          int64_t rows, int64_t columns, ep_jobs_predicted *done, void *context,
+                          ep_error *error) {
   ep_job_row row;
-  ep_status status = ep_jobs_file(jobs, id, EP_WEIGHTS_FILE, path, sizeof path, error);
+  ep_status status = weights_find(jobs, id, &checkpoint, error);
   if (status == EP_OK) status = size_check(rows, columns, error);
   if (status == EP_OK) status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
@@ -46,6 +56,7 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_
   if (!request) return ep_fail_memory(error);
   *request = (prediction){done, context};
   ep_command command = {.kind = EP_COMMAND_PREDICT,
+                        .checkpoint = checkpoint,
                         .x = (double *)x, /* lent: only encoded here */
                         .rows = rows,
                         .columns = columns};

@@ -11,7 +11,7 @@ static void jobs_format(ep_jobs *jobs, ep_writer *out, const ep_store_counts *co
   static const char JOBS[] = "epochd_jobs";
   ep_metrics_family(out, JOBS, "gauge", "Jobs that there are, by state.");
   for (int state = 0; state < EP_STATE_COUNT; state++) {
-    if (state == EP_STATE_PAUSING || state == EP_STATE_PAUSED) continue; /* of a later release */
+    if (state == EP_STATE_PAUSING) continue; /* a running job */
     ep_metrics_sample(out, JOBS, (const char *[]){"state", ep_state_name(state), NULL},
                       (double)counts->jobs[state]);
   }

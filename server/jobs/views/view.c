@@ -15,8 +15,9 @@ void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
   if (job && !job->row_ended) {
     view->live = true;
     view->state = job->ending ? job->state_before : job->row.state;
+    if (view->state == EP_STATE_RUNNING && job->pause) view->state = EP_STATE_PAUSING;
     view->version = ep_live_version(jobs, job);
-    if (view->state == EP_STATE_QUEUED && !job->ending)
+    if (view->state == EP_STATE_QUEUED && !job->ending && !job->pause)
       view->position = ep_queue_position(&jobs->queue, &job->entry);
     view->stranded = job->stranded && view->state == EP_STATE_QUEUED;
     view->epoch = job->epoch;

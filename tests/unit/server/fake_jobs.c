@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/jobs/checkpoints.h"
 #include "server/jobs/metrics.h"
 #include "server/jobs/models.h"
 #include "server/process/data_dir.h"
@@ -236,6 +237,29 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   return find(id, error);
 }
 
+ep_status ep_jobs_pause(ep_jobs *jobs, const char *id, ep_error *error) {
+  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
+  return jobs->ended ? ep_fail(error, EP_CONFLICT, "the job has ended") : EP_OK;
+}
+
+ep_status ep_jobs_resume(ep_jobs *jobs, const char *id, ep_error *error) {
+  return ep_jobs_pause(jobs, id, error);
+}
+
+ep_status ep_jobs_checkpoints(ep_jobs *jobs, const char *id, char **text, ep_error *error) {
+  (void)jobs;
+  ep_status status = find(id, error);
+  *text = status == EP_OK ? strdup("{\"object\":\"list\",\"data\":[]}") : NULL;
+  return status;
+}
+
+ep_status ep_jobs_checkpoint_find(ep_jobs *jobs, const char *id, int64_t step, ep_checkpoint *out,
+                                  char *path, ep_error *error) {
+  (void)jobs, (void)step, (void)out, (void)path;
+  if (find(id, error) != EP_OK) return EP_NOT_FOUND;
+  return ep_fail(error, EP_NOT_FOUND, "job %s has no checkpoint", id);
+}
+
 ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
   if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   return jobs->ended ? EP_OK : ep_fail(error, EP_CONFLICT, "the job has not ended");
@@ -287,9 +311,10 @@ static void answer(later call) {
   pthread_detach(thread);
 }
 
-ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_t rows,
-                          int64_t columns, ep_jobs_predicted *done, void *context,
+ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, const double *x,
+                          int64_t rows, int64_t columns, ep_jobs_predicted *done, void *context,
                           ep_error *error) {
+  (void)checkpoint;
   (void)jobs, (void)x, (void)rows;
   if (find(id, error) != EP_OK) return EP_NOT_FOUND;
   if (columns != 2) return ep_fail_at(error, EP_INVALID, "/x", "2 columns are needed");

@@ -31,7 +31,7 @@ typedef struct {
   ep_command command;
   ep_job_spec *spec; /* NULL while idle */
   int64_t epoch;
-  bool cancelled;
+  bool cancelled, paused;
   int ticks; /* of 5 ms, of a long job */
 } fake;
 
@@ -126,7 +126,7 @@ static void train_begin(fake *f, ep_command *command) {
   ep_problem problem = {0};
   f->command = *command;
   f->epoch = 0;
-  f->cancelled = false;
+  f->cancelled = f->paused = false;
   if (ep_job_spec_parse(command->spec, strlen(command->spec), &f->spec, &problem) != EP_OK) {
     fprintf(stderr, "fake worker: %s\n", problem.detail);
     _exit(6);
@@ -186,6 +186,7 @@ static void obey(fake *f, ep_command *command) {
   case EP_COMMAND_CANCEL:
     f->cancelled = f->spec && strcmp(command->job, f->command.job) == 0;
     break;
+  case EP_COMMAND_PAUSE: f->paused = f->spec && strcmp(command->job, f->command.job) == 0; break;
   case EP_COMMAND_PREDICT: answer_predict(f, command); break;
   case EP_COMMAND_PROBE: send_reply(f, &probed); break;
   case EP_COMMAND_CALIBRATE: answer_calibrate(f, command); break;
@@ -221,6 +222,10 @@ static void tick(fake *f) {
   if (named(f, "hang") || named(f, "silent")) return;
   if (f->cancelled && !named(f, "stubborn")) {
     say_finished(f, EP_CANCELLED);
+    return;
+  }
+  if (f->paused && !named(f, "stubborn")) {
+    say_finished(f, EP_PAUSED);
     return;
   }
   if (named(f, "long") && ++f->ticks % 400 != 0) {

@@ -47,6 +47,7 @@ START_TEST(a_queued_job) {
               "{\"queued_seconds\":0,\"train_seconds\":null,\"test_seconds\":null,"
               "\"energy_joules\":null,\"epoch_microseconds\":null,\"samples_per_second\":null},"
               "\"model\":{\"parameters\":49,\"bytes\":21000},\"metrics\":null,\"weights\":null,"
+              "\"stopped\":null,"
               "\"error\":null,\"created_at\":\"2026-11-20T16:52:07.123Z\",\"started_at\":null,"
               "\"finished_at\":null,\"attempt\":0}");
 }
@@ -91,9 +92,10 @@ START_TEST(a_failed_job) {
                    "\"roc_auc\":null,\"error\":null,\"rows\":4,\"classes\":null,"
                    "\"confusion\":null},\"validation\":null,\"test\":{\"loss\":\"NaN\""));
   ck_assert_ptr_nonnull(strstr(text, "\"classes\":2,\"confusion\":[[5,1],[2,6]]}"));
-  ck_assert_ptr_nonnull(strstr(text, "\"weights\":{\"url\":\"/v1/jobs/job_1/weights\",\"sha256\":"
-                                     "\"ab\",\"bytes\":7},\"error\":{\"status\":\"diverged\","
-                                     "\"message\":\"diverged\",\"pointer\":\"/optimizer/lr\"}"));
+  ck_assert_ptr_nonnull(
+      strstr(text, "\"weights\":{\"url\":\"/v1/jobs/job_1/weights\",\"sha256\":"
+                   "\"ab\",\"bytes\":7},\"stopped\":null,\"error\":{\"status\":\"diverged\","
+                   "\"message\":\"diverged\",\"pointer\":\"/optimizer/lr\"}"));
   free(text);
 }
 END_TEST

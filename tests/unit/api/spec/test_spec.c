@@ -203,7 +203,8 @@ START_TEST(the_canonical_text) {
       "\"decay_all\":true},\"schedule\":{\"type\":\"constant\",\"warmup_epochs\":0,"
       "\"warmup_factor\":0},\"clip\":null,\"early_stopping\":null,\"keep\":\"last\",\"epochs\":10,"
       "\"batch_size\":\"full\",\"shuffle\":true,\"seed\":1,\"device\":\"auto\",\"executor\":null,"
-      "\"precision\":\"fp32\",\"report_every\":1,\"checkpoint\":{\"every_seconds\":30}}");
+      "\"precision\":\"fp32\",\"report_every\":1,\"checkpoint\":{\"every_seconds\":30,\"keep\":0},"
+      "\"max_seconds\":null}");
   free(text);
   ep_job_spec_destroy(spec);
 }

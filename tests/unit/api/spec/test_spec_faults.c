@@ -63,7 +63,7 @@ static const struct {
     {WITH("\"executor\":\"\""), "/executor", "an executor's name"},
     {WITH("\"executor\":\"cuda/../x\""), "/executor", "an executor's name"},
     {WITH("\"device\":\"cpu\",\"executor\":\"cuda/general\""), "/executor", "another kind"},
-    {WITH("\"checkpoint\":{\"every_seconds\":0}"), "/checkpoint/every_seconds", "above 0"},
+    {WITH("\"checkpoint\":{\"every_seconds\":-1}"), "/checkpoint/every_seconds", "0"},
     {WITH("\"optimizer\":{\"type\":\"sgd\",\"lr\":-0.1}"), "/optimizer/lr", "from 0"},
     {WITH("\"optimizer\":{\"type\":\"sgd\",\"lr\":\"0.1\"}"), "/optimizer/lr", "not a string"},
     {WITH("\"optimizer\":{\"type\":\"sgd\",\"momentum\":1.1}"), "/optimizer/momentum",

@@ -79,8 +79,8 @@ START_TEST(other_types) {
                      .type = EP_EVENT_RESTARTED,
                      .attempt = 2,
                      .message = "the worker\n\"died\""};
-  ck_assert_ptr_nonnull(
-      strstr(line(&event), ",\"attempt\":2,\"message\":\"the worker\\n\\\"died\\\"\"}\n"));
+  ck_assert_ptr_nonnull(strstr(
+      line(&event), ",\"attempt\":2,\"epoch\":0,\"message\":\"the worker\\n\\\"died\\\"\"}\n"));
   event = (ep_event){.seq = 4, .job = "j", .type = EP_EVENT_WARNING, .message = "slow"};
   ck_assert_ptr_nonnull(strstr(line(&event), ",\"message\":\"slow\"}\n"));
   event = (ep_event){.seq = 5, .job = "j", .type = EP_EVENT_END, .state = EP_STATE_CANCELLED};

@@ -378,11 +378,12 @@ static const char *const bad_commands[] = {
     "{\"command\":\"cancel\",\"request\":1,\"attempt\":1,\"job\":"
     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
     "{\"command\":\"predict\"," HEAD "}",
-    "{\"command\":\"predict\"," HEAD ",\"rows\":0,\"columns\":0}",
-    "{\"command\":\"predict\"," HEAD ",\"rows\":1,\"columns\":1}",
-    "{\"command\":\"predict\"," HEAD ",\"rows\":-1,\"columns\":-1}",
-    "{\"command\":\"predict\"," HEAD ",\"rows\":2147483648,\"columns\":16777216}",
-    "{\"command\":\"predict\"," HEAD ",\"rows\":9223372036854775807,\"columns\":2}",
+    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":0,\"columns\":0}",
+    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":1,\"columns\":1}",
+    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":-1,\"columns\":-1}",
+    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":2147483648,\"columns\":16777216}",
+    "{\"command\":\"predict\"," HEAD
+    ",\"checkpoint\":0,\"rows\":9223372036854775807,\"columns\":2}",
 };
 
 START_TEST(bad_commands_are_refused) {
@@ -396,7 +397,8 @@ START_TEST(bad_commands_are_refused) {
 END_TEST
 
 START_TEST(values_must_be_exactly_there) {
-  static const char json[] = "{\"command\":\"predict\"," HEAD ",\"rows\":1,\"columns\":2}";
+  static const char json[] =
+      "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":1,\"columns\":2}";
   uint8_t payload[256] = {0};
   ep_command back;
   memcpy(payload, json, sizeof json); /* with its 0 */

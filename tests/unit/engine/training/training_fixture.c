@@ -6,11 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static void on_started(void *context, const ep_plan *plan, const char *executor) {
+static void on_started(void *context, const ep_train_start *start) {
   fixture *f = context;
-  ck_assert_ptr_nonnull(plan);
-  ck_assert_ptr_nonnull(executor);
+  ck_assert_ptr_nonnull(start->plan);
+  ck_assert_ptr_nonnull(start->executor);
   f->started++;
+  f->first_epoch = start->epoch;
+  f->steps_per_epoch = ep_program_steps_per_epoch(&start->plan->program);
+  snprintf(f->note, sizeof f->note, "%s", start->note);
 }
 
 static void on_epoch(void *context, const ep_progress_record *record) {
@@ -18,6 +21,7 @@ static void on_epoch(void *context, const ep_progress_record *record) {
   ck_assert_int_lt(f->records_count, FIXTURE_RECORDS);
   f->records[f->records_count++] = *record;
   if (f->cancel_at_epoch && record->epoch >= f->cancel_at_epoch) atomic_store(&f->cancel, true);
+  if (f->pause_at_epoch && record->epoch >= f->pause_at_epoch) atomic_store(&f->pause, true);
 }
 
 static void on_alive(void *context) {
@@ -43,6 +47,7 @@ void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_ba
                               .spec = f->spec,
                               .spec_text = spec,
                               .job_folder = f->folder,
+                              .checkpoint_after_seconds = 1e9,
                               .cancel = &f->cancel,
                               .sink = {f, on_started, on_epoch, on_alive, on_segment}};
 }

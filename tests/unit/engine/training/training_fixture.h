@@ -11,8 +11,10 @@ typedef struct {
   char folder[64];
   ep_job_spec *spec;
   ep_training training;
-  atomic_bool cancel;
-  int64_t cancel_at_epoch; /* 0 = never */
+  atomic_bool cancel, pause;
+  int64_t cancel_at_epoch, pause_at_epoch; /* 0 = never */
+  int64_t first_epoch, steps_per_epoch;    /* of the last start */
+  char note[EP_MESSAGE_BYTES];             /* the same */
   int started, alive, records_count;
   int records_sent; /* that the sink was told to send */
   ep_progress_record records[FIXTURE_RECORDS];

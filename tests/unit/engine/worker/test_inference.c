@@ -20,13 +20,19 @@ static void backend_close(void) {
   ep_backend_cpu()->close(backend);
 }
 
+static const char *weights_of(const char *folder) {
+  static char path[256];
+  snprintf(path, sizeof path, "%s/weights.safetensors", folder);
+  return path;
+}
+
 /* Of a predictor that has held nothing before. */
 static ep_status infer(const char *folder, const double *x, int64_t rows, int64_t columns,
                        double **output, int64_t *output_columns, ep_error *error) {
   ep_predictor *predictor;
   ck_assert_int_eq(ep_predictor_create(&predictor, error), EP_OK);
-  ep_status status =
-      ep_predictor_answer(predictor, folder, x, rows, columns, output, output_columns, error);
+  ep_status status = ep_predictor_answer(predictor, weights_of(folder), false, x, rows, columns,
+                                         output, output_columns, error);
   ep_predictor_destroy(predictor);
   return status;
 }
@@ -139,27 +145,32 @@ START_TEST(what_is_held_is_not_mixed_up) {
   double first[4];
   for (int i = 0; i < 4; i++) {
     const char *folder = i % 2 ? other.folder : plane.folder;
-    ck_assert_int_eq(ep_predictor_answer(predictor, folder, x, 1, 2, &output, &columns, NULL),
-                     EP_OK);
+    ck_assert_int_eq(
+        ep_predictor_answer(predictor, weights_of(folder), false, x, 1, 2, &output, &columns, NULL),
+        EP_OK);
     first[i] = output[0];
     free(output);
-    ck_assert_int_eq(ep_predictor_answer(predictor, folder, x, 1, 3, &output, &columns, NULL),
-                     EP_INVALID);
+    ck_assert_int_eq(
+        ep_predictor_answer(predictor, weights_of(folder), false, x, 1, 3, &output, &columns, NULL),
+        EP_INVALID);
     ck_assert_ptr_null(output);
   }
   ck_assert(first[0] == first[2] && first[1] == first[3] && first[0] != first[1]);
   snprintf(from, sizeof from, "%s/weights.safetensors", other.folder);
   snprintf(to, sizeof to, "%s/weights.safetensors", plane.folder);
-  ck_assert_int_eq(ep_predictor_answer(predictor, plane.folder, x, 1, 2, &output, &columns, NULL),
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, x, 1, 2, &output,
+                                       &columns, NULL),
                    EP_OK);
   free(output);
   ck_assert_int_eq(rename(from, to), 0);
-  ck_assert_int_eq(ep_predictor_answer(predictor, plane.folder, x, 1, 2, &output, &columns, NULL),
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, x, 1, 2, &output,
+                                       &columns, NULL),
                    EP_OK);
   ck_assert_double_eq(output[0], first[1]);
   free(output);
   ck_assert_int_eq(remove(to), 0);
-  ck_assert_int_ne(ep_predictor_answer(predictor, plane.folder, x, 1, 2, &output, &columns, NULL),
+  ck_assert_int_ne(ep_predictor_answer(predictor, weights_of(plane.folder), false, x, 1, 2, &output,
+                                       &columns, NULL),
                    EP_OK);
   ep_predictor_destroy(predictor);
   fixture_close(&plane);

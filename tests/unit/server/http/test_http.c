@@ -200,7 +200,7 @@ START_TEST(errors_answer) {
   ck_assert_ptr_nonnull(strstr(answer, "known: limit, after, state, tag, view"));
   ck_assert_int_eq(ask("PATCH", "/v1/jobs", "", NULL), 405);
   ck_assert_ptr_nonnull(strstr(answer, "Allow: POST, GET, HEAD\r\n"));
-  ck_assert_int_eq(ask("POST", JOB "/pause", JSON, "{}"), 404);
+  ck_assert_int_eq(ask("POST", JOB "/halt", JSON, "{}"), 404);
   ck_assert_int_eq(ask("POST", "/v1/jobs", "Content-Type: text/plain\r\n", "{}"), 415);
   ck_assert_int_eq(ask("POST", "/v1/jobs", JSON "Content-Encoding: gzip\r\n", "{}"), 415);
   ck_assert_int_eq(ask("POST", "/v1/jobs", JSON, "no"), 400);

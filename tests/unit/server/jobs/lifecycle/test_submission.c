@@ -56,7 +56,8 @@ int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) 
   return failed;
 }
 
-/* In the place of the system's, for SQLite too. A sync returns once so many wait for a row. */
+/* In the place of the system's, for SQLite too. A sync returns once so many wait for a row; those
+ * after it don't wait. */
 static atomic_int syncs, disk_awaits;
 static atomic_bool sync_fails, memory_goes;  /* the latter with the first failure */
 static _Thread_local atomic_bool *row_syncs; /* set when this thread's row is on its way */
@@ -64,6 +65,7 @@ int fdatasync(int fd) {
   atomic_fetch_add(&syncs, 1);
   if (row_syncs != NULL) atomic_store(row_syncs, true);
   wait_until(atomic_load(&row_waits) >= atomic_load(&disk_awaits));
+  atomic_store(&disk_awaits, 0);
   if (!atomic_load(&sync_fails)) return (int)syscall(SYS_fdatasync, fd);
   memory_gone = atomic_load(&memory_goes);
   errno = EIO;

@@ -1,0 +1,211 @@
+#include "engine/checkpoints/checkpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "api/hash/sha256.h"
+#include "engine/checkpoints/list.h"
+#include "engine/checkpoints/manifest.h"
+#include "engine/weights/notes.h"
+
+#define OPTIMIZER EP_CHECKPOINT_TENSOR_PREFIX "optimizer"
+#define BEST EP_CHECKPOINT_TENSOR_PREFIX "best"
+#define BEST_OPTIMIZER EP_CHECKPOINT_TENSOR_PREFIX "best_optimizer"
+#define NUMBERS_NOTE "checkpoint"
+#define HASH_NOTE "checkpoint_sha256"
+
+enum { TENSORS_MORE = 3, NOTES_MORE = 2 };
+
+/* The SHA-256 of the numbers and of all values. */
+static ep_status content_hash(const char *numbers, const ep_tensors *tensors,
+                              char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
+  ep_sha256 hash;
+  ep_status status = ep_sha256_init(&hash, error);
+  if (status != EP_OK) return status;
+  ep_sha256_update(&hash, numbers, strlen(numbers));
+  for (size_t i = 0; i < tensors->tensors_count; i++)
+    ep_sha256_update(&hash, tensors->tensor[i].bytes,
+                     (size_t)tensors->tensor[i].values_count * sizeof(float));
+  ep_sha256_final(&hash, sha256);
+  return EP_OK;
+}
+
+static void tensor_add(ep_tensors *tensors, const char *name, const float *values, int64_t count) {
+  if (!values || count == 0) return;
+  ep_tensor *tensor = &tensors->tensor[tensors->tensors_count++];
+  *tensor = (ep_tensor){
+      .dimensions = 1, .shape = {count}, .values_count = count, .bytes = (const uint8_t *)values};
+  snprintf(tensor->name, sizeof tensor->name, "%s", name);
+}
+
+/* Takes `text`; false: memory is short. */
+static bool note_add(ep_tensors *tensors, const char *key, char *text) {
+  ep_tensor_note *note = &tensors->note[tensors->notes_count++];
+  *note = (ep_tensor_note){strdup(key), text};
+  return note->key && text;
+}
+
+/* Room behind the weights' own tensors and notes. */
+static ep_status room_make(ep_tensors *tensors, ep_error *error) {
+  ep_tensor *tensor =
+      realloc(tensors->tensor, (tensors->tensors_count + TENSORS_MORE) * sizeof *tensor);
+  if (tensor) tensors->tensor = tensor;
+  ep_tensor_note *note = realloc(tensors->note, (tensors->notes_count + NOTES_MORE) * sizeof *note);
+  if (note) tensors->note = note;
+  return tensor && note ? EP_OK : ep_fail_memory(error);
+}
+
+static ep_status file_write(const char *path, ep_checkpoint *checkpoint,
+                            const ep_checkpoint_values *values, ep_tensors *tensors,
+                            ep_error *error) {
+  char sha256[EP_SHA256_HEX_BYTES];
+  const ep_program *program = &values->plan->program;
+  int64_t floats = ep_program_state_floats(program);
+  ep_status status =
+      ep_tensors_measure(tensors, checkpoint->weights_sha256, &checkpoint->weights_bytes, error);
+  if (status == EP_OK) status = room_make(tensors, error);
+  if (status != EP_OK) return status;
+  tensor_add(tensors, OPTIMIZER, values->optimizer, program->optimizer_floats);
+  tensor_add(tensors, BEST, values->best, floats);
+  tensor_add(tensors, BEST_OPTIMIZER, values->best_optimizer, program->optimizer_floats);
+  char *numbers = ep_checkpoint_format(checkpoint);
+  if (!note_add(tensors, NUMBERS_NOTE, numbers)) return ep_fail_memory(error);
+  status = content_hash(numbers, tensors, sha256, error);
+  if (status == EP_OK && !note_add(tensors, HASH_NOTE, strdup(sha256)))
+    status = ep_fail_memory(error);
+  if (status == EP_OK)
+    status = ep_tensors_write(path, tensors, NULL, sha256, &checkpoint->bytes, error);
+  return status;
+}
+
+ep_status ep_checkpoint_write(const char *job_folder, ep_checkpoint *checkpoint,
+                              const ep_checkpoint_values *values, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_tensors tensors;
+  checkpoint->bytes = 0;
+  ep_status status = ep_checkpoint_path(job_folder, checkpoint->step, path, error);
+  if (status == EP_OK) status = ep_weights_list(values->plan, values->state, &tensors, error);
+  if (status != EP_OK) return status;
+  status = ep_weights_notes_list(values->plan, values->scaling, values->spec_text, &tensors, error);
+  if (status == EP_OK) status = file_write(path, checkpoint, values, &tensors, error);
+  ep_tensors_close(&tensors);
+  return status;
+}
+
+static ep_status numbers_read(const ep_tensors *file, const char *path, ep_checkpoint *out,
+                              ep_error *error) {
+  struct stat about;
+  const char *numbers = ep_tensors_note(file, NUMBERS_NOTE);
+  if (!numbers) return ep_fail(error, EP_DATA, "the file is no checkpoint");
+  ep_status status = ep_checkpoint_parse(numbers, out, error);
+  if (status == EP_OK && stat(path, &about) == 0) out->bytes = about.st_size;
+  return status;
+}
+
+ep_status ep_checkpoint_read(const char *path, ep_checkpoint *out, ep_error *error) {
+  ep_tensors file;
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status != EP_OK) return status;
+  status = numbers_read(&file, path, out, error);
+  ep_tensors_close(&file);
+  return status;
+}
+
+/* Opens the file and looks at every byte of it. */
+static ep_status checked_open(const char *path, ep_tensors *file, ep_checkpoint *numbers,
+                              ep_error *error) {
+  char sha256[EP_SHA256_HEX_BYTES];
+  ep_status status = ep_tensors_open(path, file, error);
+  if (status != EP_OK) return status;
+  status = numbers_read(file, path, numbers, error);
+  for (size_t i = 0; i < file->tensors_count && status == EP_OK; i++)
+    if (file->tensor[i].whole) status = ep_fail(error, EP_DATA, "a tensor of it is not float32");
+  if (status == EP_OK)
+    status = content_hash(ep_tensors_note(file, NUMBERS_NOTE), file, sha256, error);
+  const char *written = ep_tensors_note(file, HASH_NOTE);
+  if (status == EP_OK && (!written || strcmp(written, sha256) != 0))
+    status = ep_fail(error, EP_DATA, "its bytes have changed since it was written");
+  if (status != EP_OK) ep_tensors_close(file);
+  return status;
+}
+
+ep_status ep_checkpoint_check(const char *path, ep_error *error) {
+  ep_tensors file;
+  ep_checkpoint numbers;
+  ep_status status = checked_open(path, &file, &numbers, error);
+  if (status == EP_OK) ep_tensors_close(&file);
+  return status;
+}
+
+/* Copies a tensor of `count` values; to NULL: only looks at it. */
+static ep_status tensor_copy(const ep_tensors *file, const char *name, float *to, int64_t count,
+                             ep_error *error) {
+  const ep_tensor *tensor = ep_tensors_find(file, name);
+  if (count == 0) return EP_OK;
+  if (!tensor || tensor->values_count != count)
+    return ep_fail(error, EP_INVALID, "the checkpoint's \"%s\" has %lld values, %lld are needed",
+                   name, tensor ? (long long)tensor->values_count : 0LL, (long long)count);
+  if (to) memcpy(to, tensor->bytes, (size_t)count * sizeof *to);
+  return EP_OK;
+}
+
+ep_status ep_checkpoint_fits(const char *path, const ep_plan *plan, ep_error *error) {
+  ep_tensors file;
+  ep_status status = ep_tensors_open(path, &file, error);
+  if (status != EP_OK) return status;
+  status = ep_weights_take(&file, plan, NULL, error);
+  if (status == EP_OK)
+    status = tensor_copy(&file, OPTIMIZER, NULL, plan->program.optimizer_floats, error);
+  ep_tensors_close(&file);
+  return status;
+}
+
+ep_status ep_checkpoint_load(const char *path, const ep_plan *plan, ep_checkpoint *out,
+                             float *state, float *optimizer, float *best, bool *has_best,
+                             ep_error *error) {
+  ep_tensors file;
+  const ep_program *program = &plan->program;
+  int64_t floats = ep_program_state_floats(program);
+  ep_status status = checked_open(path, &file, out, error);
+  if (status != EP_OK) return status;
+  *has_best = best && ep_tensors_find(&file, BEST);
+  status = ep_weights_take(&file, plan, state, error);
+  if (status == EP_OK)
+    status = tensor_copy(&file, OPTIMIZER, optimizer, program->optimizer_floats, error);
+  if (status == EP_OK && *has_best) status = tensor_copy(&file, BEST, best, floats, error);
+  if (status == EP_OK && *has_best)
+    status = tensor_copy(&file, BEST_OPTIMIZER, best + floats, program->optimizer_floats, error);
+  ep_tensors_close(&file);
+  return status;
+}
+
+static bool is_more(const char *name) {
+  return strncmp(name, EP_CHECKPOINT_TENSOR_PREFIX, sizeof EP_CHECKPOINT_TENSOR_PREFIX - 1) == 0;
+}
+
+static void note_drop(ep_tensors *file, size_t index) {
+  free(file->note[index].key);
+  free(file->note[index].text);
+  memmove(&file->note[index], &file->note[index + 1],
+          (--file->notes_count - index) * sizeof *file->note);
+}
+
+ep_status ep_checkpoint_extract(const char *path, const char *to, ep_error *error) {
+  ep_tensors file;
+  ep_checkpoint numbers;
+  char sha256[EP_SHA256_HEX_BYTES];
+  ep_status status = checked_open(path, &file, &numbers, error);
+  if (status != EP_OK) return status;
+  while (file.tensors_count > 0 && is_more(file.tensor[file.tensors_count - 1].name))
+    file.tensors_count--; /* they lie behind the weights */
+  for (size_t i = file.notes_count; i-- > 0;)
+    if (strcmp(file.note[i].key, NUMBERS_NOTE) == 0 || strcmp(file.note[i].key, HASH_NOTE) == 0)
+      note_drop(&file, i);
+  status = ep_tensors_write(to, &file, NULL, sha256, NULL, error);
+  if (status == EP_OK && strcmp(sha256, numbers.weights_sha256) != 0)
+    status = ep_fail(error, EP_DATA, "the checkpoint's weights are not those that were written");
+  ep_tensors_close(&file);
+  return status;
+}

@@ -1,0 +1,94 @@
+#include "engine/checkpoints/list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char prefix[] = "checkpoint-", suffix[] = ".safetensors";
+
+/* The step of a checkpoint's name; -1: another file. */
+static int64_t step_of(const char *name) {
+  const char *digits = name + sizeof prefix - 1;
+  if (strncmp(name, prefix, sizeof prefix - 1) != 0) return -1;
+  size_t count = strspn(digits, "0123456789");
+  if (count == 0 || count > 18 || strcmp(digits + count, suffix) != 0) return -1;
+  return strtoll(digits, NULL, 10);
+}
+
+ep_status ep_checkpoint_path(const char *job_folder, int64_t step, char *path, ep_error *error) {
+  char name[64];
+  snprintf(name, sizeof name, "%s%lld%s", prefix, (long long)step, suffix);
+  return ep_path_join(path, error, job_folder, name, NULL);
+}
+
+static int newest_first(const void *left, const void *right) {
+  int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+  return (a < b) - (a > b);
+}
+
+/* Room for one more; false: memory is short. */
+static bool steps_reserve(int64_t **steps, int64_t count, int64_t *capacity) {
+  if (count < *capacity) return true;
+  int64_t more = *capacity * 2 + 16;
+  int64_t *grown = realloc(*steps, (size_t)more * sizeof *grown);
+  if (!grown) return false;
+  *steps = grown;
+  *capacity = more;
+  return true;
+}
+
+ep_status ep_checkpoints_list(const char *job_folder, int64_t **steps, int64_t *count,
+                              ep_error *error) {
+  int64_t capacity = 0;
+  *steps = NULL;
+  *count = 0;
+  DIR *folder = opendir(job_folder);
+  if (!folder) return ep_fail(error, EP_IO, "%s cannot be read: %s", job_folder, strerror(errno));
+  ep_status status = EP_OK;
+  for (struct dirent *entry = readdir(folder); entry && status == EP_OK; entry = readdir(folder)) {
+    int64_t step = step_of(entry->d_name);
+    if (step < 0) continue;
+    if (!steps_reserve(steps, *count, &capacity))
+      status = ep_fail_memory(error);
+    else
+      (*steps)[(*count)++] = step;
+  }
+  closedir(folder);
+  if (status != EP_OK) {
+    free(*steps);
+    *steps = NULL;
+    *count = 0;
+  } else if (*count > 0) {
+    qsort(*steps, (size_t)*count, sizeof **steps, newest_first);
+  }
+  return status;
+}
+
+static ep_status checkpoint_remove(const char *job_folder, int64_t step, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_status status = ep_checkpoint_path(job_folder, step, path, error);
+  if (status == EP_OK && unlink(path) != 0 && errno != ENOENT)
+    status = ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
+  return status;
+}
+
+ep_status ep_checkpoints_prune(const char *job_folder, int64_t most, ep_error *error) {
+  int64_t *steps, count;
+  ep_status status = ep_checkpoints_list(job_folder, &steps, &count, error);
+  for (int64_t i = most; i < count && status == EP_OK; i++)
+    status = checkpoint_remove(job_folder, steps[i], error);
+  free(steps);
+  return status;
+}
+
+ep_status ep_checkpoints_remove_after(const char *job_folder, int64_t step, ep_error *error) {
+  int64_t *steps, count;
+  ep_status status = ep_checkpoints_list(job_folder, &steps, &count, error);
+  for (int64_t i = 0; i < count && steps[i] > step && status == EP_OK; i++)
+    status = checkpoint_remove(job_folder, steps[i], error);
+  free(steps);
+  return status;
+}

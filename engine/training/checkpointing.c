@@ -1,0 +1,265 @@
+#include "engine/training/checkpointing.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/checkpoints/list.h"
+
+enum {
+  SLOTS = 2,      /* that take turns: one is whole while the other is written */
+  KEPT_AT_END = 1 /* the last, from which another job can go on */
+};
+
+static int64_t utc_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * INT64_C(1000000) + now.tv_nsec / 1000;
+}
+
+/* Where the same steps have the same bits: the executor, the device, the program's version. */
+static ep_status identity_fill(const ep_trainer *t, ep_checkpoint *checkpoint, ep_error *error) {
+  ep_backend_info device;
+  ep_instance_info instance;
+  ep_status status = t->job->backend_ops->info(t->job->backend, &device, error);
+  if (status != EP_OK) return status;
+  t->job->backend_ops->instance_info(t->instance, &instance);
+  snprintf(checkpoint->executor, sizeof checkpoint->executor, "%s", instance.executor);
+  snprintf(checkpoint->machine, sizeof checkpoint->machine, "%s, %s", device.name,
+           device.instruction_set);
+  snprintf(checkpoint->version, sizeof checkpoint->version, "%s", EP_VERSION);
+  return EP_OK;
+}
+
+static void numbers_take(const ep_trainer *t, ep_checkpoint *out) {
+  out->step = t->step;
+  out->epoch = t->step / t->steps_per_epoch;
+  out->steps_per_epoch = t->steps_per_epoch;
+  out->epochs = t->job->spec->epochs;
+  out->created_us = utc_us();
+  out->train_seconds = t->seconds;
+  out->loss = out->epoch > 0 ? t->last_epoch_loss / (double)t->steps_per_epoch : NAN;
+  out->epoch_loss = t->epoch_loss;
+  out->epoch_errors = t->epoch_errors;
+  out->best = t->early_stopping.best;
+  out->best_epoch = t->early_stopping.best_epoch;
+  out->stops = t->early_stopping.stops;
+  out->plateau_lr = t->schedule.plateau_lr;
+  out->plateau_best = t->schedule.best;
+  out->plateau_best_epoch = t->schedule.best_epoch;
+}
+
+static void numbers_give(ep_trainer *t, const ep_checkpoint *from) {
+  t->step = from->step;
+  t->seconds = from->train_seconds;
+  t->last_epoch_loss = from->loss * (double)from->steps_per_epoch;
+  t->epoch_loss = from->epoch_loss;
+  t->epoch_errors = from->epoch_errors;
+  t->early_stopping.best = from->best;
+  t->early_stopping.best_epoch = from->best_epoch;
+  t->early_stopping.stops = from->stops != 0;
+  t->schedule.plateau_lr = from->plateau_lr;
+  t->schedule.best = from->plateau_best;
+  t->schedule.best_epoch = from->plateau_best_epoch;
+}
+
+/* The first reason stays: it is of the newest checkpoint. */
+__attribute__((format(printf, 2, 3))) static void resumed_note(ep_trainer *t, const char *format,
+                                                               ...) {
+  va_list values;
+  if (t->resumed.note[0] != 0) return;
+  va_start(values, format);
+  vsnprintf(t->resumed.note, sizeof t->resumed.note, format, values);
+  va_end(values);
+}
+
+/* Whether a checkpoint is of this executor, device and version; else the steps before it and those
+ * after it would not be of one training. */
+static bool identity_same(ep_trainer *t, const ep_checkpoint *checkpoint,
+                          const ep_checkpoint *here) {
+  if (strcmp(checkpoint->executor, here->executor) != 0)
+    resumed_note(t, "its checkpoint is of executor %s", checkpoint->executor);
+  else if (strcmp(checkpoint->machine, here->machine) != 0)
+    resumed_note(t, "its checkpoint is of another device (%.150s)", checkpoint->machine);
+  else if (strcmp(checkpoint->version, here->version) != 0)
+    resumed_note(t, "its checkpoint is of epochd %s", checkpoint->version);
+  else
+    return true;
+  return false;
+}
+
+static ep_status checkpoint_load(ep_trainer *t, const char *path, ep_checkpoint *out,
+                                 ep_error *error) {
+  bool has_best = false;
+  ep_status status = ep_checkpoint_load(path, t->plan, out, t->state, t->optimizer,
+                                        t->early_stopping.state, &has_best, error);
+  if (status == EP_OK && !has_best && t->early_stopping.state && out->best_epoch > 0)
+    status = ep_fail(error, EP_DATA, "it has no best weights");
+  return status;
+}
+
+/* Goes on from the newest checkpoint of the job that can be read. */
+static ep_status own_resume(ep_trainer *t, ep_error *error) {
+  int64_t *steps = NULL, count = 0;
+  char path[EP_PATH_BYTES];
+  ep_checkpoint here = {0}, found = {0};
+  ep_status status = identity_fill(t, &here, error);
+  if (status == EP_OK) status = ep_checkpoints_list(t->job->job_folder, &steps, &count, error);
+  for (int64_t i = 0; status == EP_OK && i < count && t->resumed.step < 0; i++) {
+    ep_error why = {0};
+    status = ep_checkpoint_path(t->job->job_folder, steps[i], path, error);
+    if (status != EP_OK) break;
+    ep_status loaded = ep_checkpoint_read(path, &found, &why);
+    if (loaded == EP_OK && !identity_same(t, &found, &here)) break;
+    if (loaded == EP_OK) loaded = checkpoint_load(t, path, &found, &why);
+    if (loaded == EP_NO_MEMORY) status = ep_fail_memory(error);
+    if (loaded == EP_OK && found.step <= t->steps_total)
+      t->resumed.step = found.step;
+    else
+      resumed_note(t, "a checkpoint cannot be used: %.400s", why.message);
+  }
+  free(steps);
+  if (status == EP_OK && t->resumed.step >= 0) numbers_give(t, &found);
+  if (status == EP_OK)
+    status = ep_checkpoints_remove_after(t->job->job_folder, t->resumed.step, error);
+  return status;
+}
+
+/* Where the training of another job ended: its steps count in epochs of this one. */
+static ep_status other_continue(ep_trainer *t, ep_error *error) {
+  ep_checkpoint found = {0};
+  ep_status status = checkpoint_load(t, t->job->init_weights, &found, error);
+  if (status != EP_OK) return status;
+  numbers_give(t, &found);
+  t->seconds = 0;
+  if (found.steps_per_epoch != t->steps_per_epoch) { /* other batches: whole epochs count */
+    t->step = found.epoch * t->steps_per_epoch;
+    t->epoch_loss = 0;
+    t->epoch_errors = 0;
+  }
+  if (t->early_stopping.stops) { /* patience begins anew */
+    t->early_stopping.stops = false;
+    t->early_stopping.best_epoch = found.epoch;
+  }
+  if (t->step >= t->steps_total)
+    return ep_fail_at(error, EP_INVALID, "/epochs",
+                      "%" PRId64 " epochs are done already: epochs is the total, so ask for more",
+                      found.epoch);
+  t->resumed.step = t->step;
+  return EP_OK;
+}
+
+ep_status ep_checkpoint_resume(ep_trainer *t, ep_error *error) {
+  t->resumed.step = -1;
+  ep_status status = own_resume(t, error);
+  if (status == EP_OK && t->resumed.step < 0 && t->job->spec->init_optimizer)
+    status = other_continue(t, error);
+  return status;
+}
+
+/* The thread's. */
+static void *checkpoint_write(void *context) {
+  ep_trainer *t = context;
+  ep_checkpointing *c = &t->checkpointing;
+  const ep_program *program = &t->plan->program;
+  int64_t floats = ep_program_state_floats(program), optimizer = program->optimizer_floats;
+  const float *best = c->has_best ? c->values + floats + optimizer : NULL;
+  ep_checkpoint_values values = {.plan = t->plan,
+                                 .scaling = &t->data.scaling,
+                                 .spec_text = t->job->spec_text,
+                                 .state = c->values,
+                                 .optimizer = optimizer ? c->values + floats : NULL,
+                                 .best = best,
+                                 .best_optimizer = best && optimizer ? best + floats : NULL};
+  c->error = (ep_error){0};
+  c->status = ep_checkpoint_write(t->job->job_folder, &c->checkpoint, &values, &c->error);
+  if (c->status == EP_OK)
+    ep_checkpoints_prune(t->job->job_folder, SLOTS + t->job->spec->checkpoint_keep, NULL);
+  atomic_store(&c->written, true);
+  return NULL;
+}
+
+/* Tells the sink of the one that was written, or could not be. */
+static void checkpoint_collect(ep_trainer *t) {
+  ep_checkpointing *c = &t->checkpointing;
+  if (c->threaded) pthread_join(c->thread, NULL);
+  c->threaded = c->writing = false;
+  if (c->status == EP_OK) c->last_step = c->checkpoint.step;
+  if (t->job->sink.checkpoint)
+    t->job->sink.checkpoint(t->job->sink.context, &c->checkpoint,
+                            c->status == EP_OK ? NULL : &c->error);
+}
+
+void ep_checkpoint_finish(ep_trainer *t) {
+  if (t->checkpointing.writing) checkpoint_collect(t);
+}
+
+static ep_status values_allocate(ep_trainer *t, ep_error *error) {
+  ep_checkpointing *c = &t->checkpointing;
+  const ep_program *program = &t->plan->program;
+  size_t floats = (size_t)(ep_program_state_floats(program) + program->optimizer_floats);
+  size_t copies = t->early_stopping.state ? 2 : 1;
+  if (!c->values) c->values = malloc(floats * copies * sizeof *c->values);
+  return c->values ? EP_OK : ep_fail_memory(error);
+}
+
+/* Copies what the device holds. A device that fails its probe afterwards may have failed before.
+ * *finite: the weights are; others are no place to go on from. */
+static ep_status values_copy(ep_trainer *t, bool *finite, ep_error *error) {
+  ep_checkpointing *c = &t->checkpointing;
+  const ep_program *program = &t->plan->program;
+  int64_t floats = ep_program_state_floats(program), optimizer = program->optimizer_floats;
+  ep_status status = t->job->backend_ops->export_state(
+      t->instance, c->values, optimizer ? c->values + floats : NULL, error);
+  if (status == EP_OK) status = t->job->backend_ops->probe(t->job->backend, error);
+  if (status != EP_OK) return status;
+  *finite = ep_values_finite(c->values, floats);
+  c->has_best = t->early_stopping.state && t->early_stopping.best_epoch > 0;
+  if (c->has_best)
+    memcpy(c->values + floats + optimizer, t->early_stopping.state,
+           (size_t)(floats + optimizer) * sizeof *c->values);
+  return EP_OK;
+}
+
+ep_status ep_checkpoint_begin(ep_trainer *t, ep_error *error) {
+  ep_checkpointing *c = &t->checkpointing;
+  bool finite = false;
+  ep_checkpoint_finish(t);
+  if (t->seconds < t->job->checkpoint_after_seconds || c->last_step == t->step) return EP_OK;
+  c->checkpoint = (ep_checkpoint){0};
+  ep_status status = values_allocate(t, error);
+  if (status == EP_OK) status = values_copy(t, &finite, error);
+  if (status == EP_OK) status = identity_fill(t, &c->checkpoint, error);
+  c->due_seconds = ep_seconds_now() + t->job->spec->checkpoint_every_seconds;
+  if (status == EP_NO_MEMORY) return EP_OK; /* a training without checkpoints is better than none */
+  if (status != EP_OK || !finite) return status;
+  numbers_take(t, &c->checkpoint);
+  atomic_store(&c->written, false);
+  c->writing = true;
+  c->threaded = pthread_create(&c->thread, NULL, checkpoint_write, t) == 0;
+  if (!c->threaded) checkpoint_write(t);
+  return EP_OK;
+}
+
+ep_status ep_checkpoint_if_due(ep_trainer *t, ep_error *error) {
+  ep_checkpointing *c = &t->checkpointing;
+  if (c->writing && atomic_load(&c->written)) checkpoint_collect(t);
+  double now = ep_seconds_now();
+  if (c->due_seconds == 0) c->due_seconds = now + t->job->spec->checkpoint_every_seconds;
+  bool busy = c->writing && t->job->spec->checkpoint_every_seconds > 0; /* the next one waits */
+  return busy || now < c->due_seconds ? EP_OK : ep_checkpoint_begin(t, error);
+}
+
+void ep_checkpoints_settle(const ep_trainer *t) {
+  ep_checkpoints_prune(t->job->job_folder, KEPT_AT_END + t->job->spec->checkpoint_keep, NULL);
+}
+
+void ep_checkpointing_deinit(ep_trainer *t) {
+  ep_checkpointing *c = &t->checkpointing;
+  if (c->threaded) pthread_join(c->thread, NULL);
+  free(c->values);
+}

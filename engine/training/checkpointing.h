@@ -1,0 +1,27 @@
+/* checkpointing.h: when a training writes checkpoints, and how it goes on from one. The state is
+ * copied between two segments; a thread writes the copy while the device trains. */
+#ifndef EP_ENGINE_TRAINING_CHECKPOINTING_H
+#define EP_ENGINE_TRAINING_CHECKPOINTING_H
+
+#include "engine/training/trainer.h"
+
+/* After the weights are made and before they go to the device: takes those of the newest checkpoint
+ * that can be used, and sets how far the training is. t->resumed says what was found. */
+ep_status ep_checkpoint_resume(ep_trainer *t, ep_error *error);
+
+/* Between two segments: begins a checkpoint if it is time. What cannot be written is told to the
+ * sink, and the training goes on. EP_DEVICE: the device is not sound. */
+ep_status ep_checkpoint_if_due(ep_trainer *t, ep_error *error);
+
+/* Begins one now, unless the training is too young or its last one is of this step. */
+ep_status ep_checkpoint_begin(ep_trainer *t, ep_error *error);
+
+/* Waits for the one that is being written. */
+void ep_checkpoint_finish(ep_trainer *t);
+
+/* After the last: removes those that an ended job does not keep. */
+void ep_checkpoints_settle(const ep_trainer *t);
+
+void ep_checkpointing_deinit(ep_trainer *t);
+
+#endif

@@ -1,0 +1,20 @@
+/* checkpoints.h: what a job has saved of its training, while it runs and afterwards; for the HTTP
+ * routes and for jobs that begin where another one stands. Thread-safe. */
+#ifndef EP_SERVER_JOBS_CHECKPOINTS_H
+#define EP_SERVER_JOBS_CHECKPOINTS_H
+
+#include "engine/checkpoints/checkpoint.h"
+#include "engine/files/path.h"
+#include "server/jobs/jobs.h"
+
+enum { EP_CHECKPOINT_LATEST = -1 };
+
+/* The text of GET /v1/jobs/{id}/checkpoints, the caller's. One that cannot be read is left out. */
+ep_status ep_jobs_checkpoints(ep_jobs *jobs, const char *id, char **text, ep_error *error);
+
+/* The checkpoint after so many steps, or the newest. path: [EP_PATH_BYTES], written. EP_NOT_FOUND:
+ * the job has no such one. A job that runs may replace it at any time. */
+ep_status ep_jobs_checkpoint_find(ep_jobs *jobs, const char *id, int64_t step, ep_checkpoint *out,
+                                  char *path, ep_error *error);
+
+#endif
