@@ -289,9 +289,7 @@ class Job:
     def save(self, path: Union[str, "os.PathLike[str]"], format: str = "safetensors", checkpoint: Checkpoint = None) -> None:
         """Writes the weights into a file: safetensors, npz, json or onnx; of a checkpoint, safetensors. Its old
         content stays until the download is whole."""
-        if checkpoint is not None and format != "safetensors":
-            raise ValueError("a checkpoint has safetensors only")
-        query = "" if checkpoint is not None else f"?format={quote(format)}"
+        query = "" if format == "safetensors" else f"?format={quote(format)}"
         content = self._client._bytes("GET", self._weights_path(checkpoint) + query)
         with open(path, "wb") as file:
             file.write(content)
@@ -303,7 +301,7 @@ class Job:
     def predict(self, x: Any, checkpoint: Checkpoint = None) -> Any:
         """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a
         checkpoint, a step of `checkpoints` or "latest", also while the job trains."""
-        path = f"{self._path}/predict" + (f"?checkpoint={_step(checkpoint)}" if checkpoint is not None else "")
+        path = f"{self._path}/predict" + ("?" + urlencode({"checkpoint": checkpoint}) if checkpoint is not None else "")
         rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
         outputs: List[Any] = []
         piece = PREDICT_ROWS
@@ -340,7 +338,7 @@ class Job:
         self._client._bytes("DELETE", self._path)
 
     def _weights_path(self, checkpoint: Checkpoint) -> str:
-        return self._path + ("" if checkpoint is None else f"/checkpoints/{_step(checkpoint)}") + "/weights"
+        return self._path + ("" if checkpoint is None else f"/checkpoints/{quote(str(checkpoint), safe='')}") + "/weights"
 
     def _repr_html_(self) -> str:
         curve = self._client._json("GET", f"{self._path}/curve?max_points=400")
@@ -445,10 +443,6 @@ def _spec(spec: Spec) -> Mapping[str, Any]:
         return json.loads(spec)
     with open(spec, encoding="utf-8") as file:
         return json.load(file)
-
-
-def _step(checkpoint: Checkpoint) -> str:
-    return quote(str(checkpoint), safe="")
 
 
 def _plain(value: Any) -> Any:

@@ -146,7 +146,7 @@ def checkpoints():
     long.save(os.path.join(folder, "so-far.safetensors"), checkpoint="latest")
     with open(os.path.join(folder, "so-far.safetensors"), "rb") as file:
         assert epochd.read_safetensors(file.read()) == weights
-    raises(ValueError, lambda: long.save(os.path.join(folder, "no.onnx"), "onnx", checkpoint="latest"))
+    assert raises(EpochdError, lambda: long.save(os.path.join(folder, "no.onnx"), "onnx", checkpoint="latest")).status == 400
     rows = [[0, 0], [0, 1]]
     assert long.predict(rows, checkpoint="latest") == long.predict(rows, checkpoint=newest["step"])
     assert raises(EpochdError, lambda: long.weights()).status == 409
