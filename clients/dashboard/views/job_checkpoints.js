@@ -15,7 +15,7 @@ function row(checkpoint, take) {
   const created = h("td", { class: "number", title: dateTime(checkpoint.created_at) });
   const line = h("tr", { "data-step": checkpoint.step },
     h("th", { scope: "row", class: "number" }, integer(checkpoint.step)),
-    h("td", { class: "number" }, `${integer(checkpoint.epoch)} of ${integer(checkpoint.epochs)}`),
+    h("td", { class: "number" }, integer(checkpoint.epoch)),
     h("td", { class: "number" }, number(checkpoint.loss, 5)),
     h("td", { class: "number" }, seconds(checkpoint.train_seconds)),
     h("td", { class: "number" }, bytes(checkpoint.bytes)),
