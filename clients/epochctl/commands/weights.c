@@ -13,7 +13,7 @@
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text.h"
 
-enum { FILE_PATH_BYTES = 4096, TRIES = 5, STEP_DIGITS = 19 };
+enum { FILE_PATH_BYTES = 4096, TRIES = 5, STEP_DIGITS = 18 };
 
 static const char SAFETENSORS[] = "safetensors";
 
