@@ -103,8 +103,17 @@ const states = {
   cancelled: "Cancelled",
 };
 
+export const stateNames = Object.keys(states);
+
 export function stateWord(state) {
   return states[state] ?? state;
+}
+
+// What a job ended of before its last epoch.
+const stops = { early_stopping: "Early stopping", max_seconds: "Time limit" };
+
+export function stopWord(stopped) {
+  return stops[stopped] ?? stopped;
 }
 
 export const isEnded = (job) => job.status === "succeeded" || job.status === "failed" || job.status === "cancelled";

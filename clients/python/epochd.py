@@ -38,6 +38,7 @@ CHUNK_BYTES = 1 << 20
 PREDICT_ROWS = 100_000  # the daemon's limit of one request
 PREDICT_BYTES = 4 << 20  # well below the daemon's limit
 SILENCE_SECONDS = 40  # the daemon sends a heartbeat every 15
+Checkpoint = Union[int, str, None]  # a step, or "latest"
 Spec = Union[Mapping[str, Any], str, "os.PathLike[str]"]
 
 
@@ -276,13 +277,20 @@ class Job:
         curve = self._client._json("GET", f"{self._path}/curve" + (f"?max_points={max_points}" if max_points else ""))
         return {name: _vector(values) for name, values in curve.items() if name not in ("object", "job", "points")}
 
-    def weights(self) -> Dict[str, Any]:
-        """The weights under PyTorch's names, `0.weight` [out, in] and so on."""
-        return read_safetensors(self._client._bytes("GET", f"{self._path}/weights"))
+    def checkpoints(self) -> List[Dict[str, Any]]:
+        """The job's checkpoints, newest first: `step`, `epoch`, `loss`, `created_at`, …"""
+        return self._client._json("GET", f"{self._path}/checkpoints")["data"]
 
-    def save(self, path: Union[str, "os.PathLike[str]"], format: str = "safetensors") -> None:
-        """Writes the weights into a file: safetensors, npz, json or onnx. Its old content stays until the download is whole."""
-        content = self._client._bytes("GET", f"{self._path}/weights?format={quote(format)}")
+    def weights(self, checkpoint: Checkpoint = None) -> Dict[str, Any]:
+        """The weights under PyTorch's names, `0.weight` [out, in] and so on: those of the job's end, or of a
+        checkpoint, a step of `checkpoints` or "latest", also while the job trains."""
+        return read_safetensors(self._client._bytes("GET", self._weights_path(checkpoint)))
+
+    def save(self, path: Union[str, "os.PathLike[str]"], format: str = "safetensors", checkpoint: Checkpoint = None) -> None:
+        """Writes the weights into a file: safetensors, npz, json or onnx; of a checkpoint, safetensors. Its old
+        content stays until the download is whole."""
+        query = "" if format == "safetensors" else f"?format={quote(format)}"
+        content = self._client._bytes("GET", self._weights_path(checkpoint) + query)
         with open(path, "wb") as file:
             file.write(content)
 
@@ -290,8 +298,10 @@ class Job:
         """The targets of the test rows, and the network's predictions."""
         return self._client._json("GET", f"{self._path}/predictions")
 
-    def predict(self, x: Any) -> Any:
-        """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces."""
+    def predict(self, x: Any, checkpoint: Checkpoint = None) -> Any:
+        """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a
+        checkpoint, a step of `checkpoints` or "latest", also while the job trains."""
+        path = f"{self._path}/predict" + ("?" + urlencode({"checkpoint": checkpoint}) if checkpoint is not None else "")
         rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
         outputs: List[Any] = []
         piece = PREDICT_ROWS
@@ -299,7 +309,7 @@ class Job:
             piece = max(1, min(piece, PREDICT_BYTES // (len(json.dumps(rows[0])) * 2 + 64)))
         for first in range(0, len(rows), piece):
             body = {"x": rows[first:first + piece]}
-            outputs += self._client._json("POST", f"{self._path}/predict", body, retry=True)["predictions"]
+            outputs += self._client._json("POST", path, body, retry=True)["predictions"]
         outputs = [[_number(value) for value in row] for row in outputs]
         return numpy.array(outputs) if numpy is not None else outputs
 
@@ -307,6 +317,16 @@ class Job:
         """Cancels the job; its weights so far are stored."""
         self._client._json("POST", f"{self._path}/cancel", retry=True)
         return self.refresh()
+
+    def pause(self) -> "Job":
+        """Pauses the job: a running one is `pausing` until its checkpoint is on disk, then `paused`."""
+        self.document = self._client._json("POST", f"{self._path}/pause", retry=True)
+        return self
+
+    def resume(self) -> "Job":
+        """Queues a paused job again; it goes on from its last checkpoint."""
+        self.document = self._client._json("POST", f"{self._path}/resume", retry=True)
+        return self
 
     def update(self, **fields: Any) -> "Job":
         """Changes `name`, `tags` or `priority`."""
@@ -316,6 +336,9 @@ class Job:
     def delete(self) -> None:
         """Removes the job and its files; it must have ended."""
         self._client._bytes("DELETE", self._path)
+
+    def _weights_path(self, checkpoint: Checkpoint) -> str:
+        return self._path + ("" if checkpoint is None else f"/checkpoints/{quote(str(checkpoint), safe='')}") + "/weights"
 
     def _repr_html_(self) -> str:
         curve = self._client._json("GET", f"{self._path}/curve?max_points=400")
@@ -473,6 +496,8 @@ class _Terminal:
     def __call__(self, event: Mapping[str, Any]) -> None:
         if event["type"] == "epoch":
             self._epoch(event)
+        elif event["type"] in ("paused", "resumed"):
+            self._line(f"{event['type']}: at epoch {event['epoch']} of {event['epochs']}")
         elif event["type"] in ("restarted", "warning", "end"):
             said = [event.get("status"), event.get("message"), _message(event.get("error"))]
             self._line(f"{event['type']}: {': '.join(word for word in said if word)}")

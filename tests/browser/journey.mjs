@@ -2,7 +2,7 @@
 // alone, compare both, take the weights away, cancel, delete.
 
 import { readFileSync } from "node:fs";
-import { ask, check, endless, run } from "./page.mjs";
+import { ask, check, checkpointed, endless, reaches, run, xor } from "./page.mjs";
 
 const points = (page) => page.locator("[data-points]").evaluate((node) => Number(node.dataset.points));
 
@@ -39,6 +39,34 @@ async function submitXor({ page, url }) {
   const job = await ask(url, "GET", `/v1/jobs/${jobId(page)}`);
   check(job.status === "cancelled", `the daemon says ${job.status}`);
   console.log("ok: cancelled from the page");
+}
+
+// Its checkpoints appear while it trains; paused it stays in the list; resumed it goes on.
+async function pauseIt({ page, url }) {
+  const { id } = await ask(url, "POST", "/v1/jobs", xor({ name: "pauses", ...checkpointed }));
+  await page.goto(`/#/jobs/${id}`);
+  await page.locator("tr[data-step]").first().waitFor();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.locator(".badge[data-state=paused]").waitFor();
+  const newest = await reaches(url, id, "paused");
+  check(await page.getByRole("button", { name: "Pause" }).isHidden(), "what is paused can be paused");
+  await page.getByText(/^paused at epoch [\d,]+ of 900,000,000$/).waitFor();
+  const row = page.locator(`tr[data-step="${newest.step}"]`);
+  await row.waitFor();
+  const [download] = await Promise.all([page.waitForEvent("download"), row.getByRole("button", { name: "Download the weights" }).click()]);
+  const response = await fetch(`${url}/v1/jobs/${id}/checkpoints/${newest.step}/weights`);
+  check(readFileSync(await download.path()).equals(Buffer.from(await response.arrayBuffer())), "the checkpoint's weights are others");
+  check(download.suggestedFilename() === `pauses-${newest.step}.safetensors`, download.suggestedFilename());
+
+  await page.goto("/#/jobs");
+  await page.getByLabel("State", { exact: true }).selectOption({ label: "Paused" });
+  await page.getByRole("link", { name: "pauses" }).click();
+  await page.getByRole("button", { name: "Resume" }).click();
+  await page.locator(".badge[data-state=running]").waitFor();
+  await page.getByText(/^resumed at epoch /).waitFor();
+  await page.getByRole("button", { name: "Cancel job" }).click();
+  await page.locator(".badge[data-state=cancelled]").waitFor();
+  console.log("ok: paused and resumed from the page, with the weights of a checkpoint");
 }
 
 async function seeItEnd({ page, url }) {
@@ -136,6 +164,7 @@ run(async ({ url, open }) => {
   const page = await open();
   const here = { page, url };
   await submitXor(here);
+  await pauseIt(here);
   const first = await seeItEnd(here);
   await takeWeights(here, first);
   const second = await keyboardOnly(here);

@@ -1,7 +1,7 @@
 // Every view in a theme ("light" or "dark"), on a desk and on a phone: axe-core finds nothing serious, nothing hangs over the
 // edge, and a picture is kept of each.
 
-import { accessibilityFaults, ask, check, endless, overhang, run, trained, xor } from "./page.mjs";
+import { accessibilityFaults, ask, check, checkpointed, endless, overhang, reaches, run, trained, xor } from "./page.mjs";
 
 const dense = (...widths) => widths.flatMap((width) => [{ type: "linear", out_features: width }, { type: "relu" }]);
 
@@ -24,9 +24,13 @@ async function fill(url) {
       model: { layers: [...dense(...Array.from({ length: layers - 1 }, (_, k) => 2 ** (k + 2))), { type: "linear", out_features: 2 }] },
       loss: "cross_entropy", optimizer: { lr: 0.1 }, batch_size: 100, epochs: 20, device: "cpu",
     });
+  const paused = (await ask(url, "POST", "/v1/jobs", xor({ name: "paused", ...checkpointed }))).id;
+  await reaches(url, paused, "running");
+  await ask(url, "POST", `/v1/jobs/${paused}/pause`);
+  await reaches(url, paused, "paused");
   const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "long", ...endless }))).id;
   await ask(url, "POST", "/v1/jobs", xor({ name: "waiting", priority: 10 }));
-  return { first, other, houses, running };
+  return { first, other, houses, paused, running };
 }
 
 const i = (a, b) => (a * 13 + b * 5) % 11;
@@ -38,6 +42,7 @@ run(async ({ url, open, shots }) => {
     job: [`#/jobs/${jobs.houses}`, ".plot canvas"],
     "job-classifier": [`#/jobs/${jobs.first}`, ".plot canvas"],
     "job-running": [`#/jobs/${jobs.running}`, ".badge[data-state=running]"],
+    "job-paused": [`#/jobs/${jobs.paused}`, "tr[data-step] button"],
     submit: ["#/submit?example=xor", "#json"],
     compare: [`#/compare?jobs=${jobs.first},${jobs.other}`, ".plot canvas"],
     "compare-empty": ["#/compare", ".picker tbody tr"],

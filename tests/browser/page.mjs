@@ -112,6 +112,20 @@ export async function trained(url, spec) {
   throw new Failure(`${id} does not end`);
 }
 
+// Epochs without an end, with a checkpoint after each segment of training.
+export const checkpointed = { ...endless, checkpoint: { every_seconds: 0 } };
+
+// Waits until the job has that state, and a checkpoint.
+export async function reaches(url, id, status) {
+  for (const end = Date.now() + patience; Date.now() < end; ) {
+    const job = await ask(url, "GET", `/v1/jobs/${id}`);
+    const { data } = await ask(url, "GET", `/v1/jobs/${id}/checkpoints`);
+    if (job.status === status && data.length) return data[0];
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Failure(`${id} is never ${status}, with a checkpoint`);
+}
+
 export const xor = (extra = {}) => ({
   name: "xor",
   data: { generator: "xor" },

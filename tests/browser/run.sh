@@ -38,6 +38,6 @@ if [[ $test == token ]]; then
   chmod 600 "$scratch/token"
   flags=(--token-file "$scratch/token")
 fi
-daemon_start --cpu-jobs 1 ${flags[@]+"${flags[@]}"} # the queue is looked at, too
+daemon_start --cpu-jobs 1 --checkpoint-after 0 ${flags[@]+"${flags[@]}"} # the queue is looked at, too
 [[ $(curl -sSf "$url/" -H 'Accept: text/html') == */assets/main.js* ]] || skip "this build has no dashboard"
 (cd "$modules" && HOME=$scratch node "$test.mjs" "$url" "$build/screenshots/$test" "${@:2}")

@@ -6,6 +6,7 @@ in comments, each on a line of its own:
 
     <!-- test: needs iron/linear.json -->      one of the seeds' files (or folders), linked into the folder
     <!-- test: images mnist 300 60 -->         makes such IDX files of little images: so many to train, to test
+    <!-- test: flags --checkpoint-after 0 -->  of the daemon
     <!-- test: long -->                        not under a sanitizer
     <!-- test: not run: REASON -->             the next `sh` block is not run
     <!-- test: not checked: REASON -->         the next `text` block is not compared
@@ -51,7 +52,7 @@ def parse(path):
             elif found := DIRECTIVE.match(text):
                 target = notes if found[1].startswith(("not ", "within ")) else page
                 target.append(found[1])
-                if not re.match(r"needs \S+$|images \S+ \d+ \d+$|long$|not (run|checked): \S|within \d+%$", found[1]):
+                if not re.match(r"needs \S+$|images \S+ \d+ \d+$|flags --\S|long$|not (run|checked): \S|within \d+%$", found[1]):
                     raise SystemExit(f"{path}:{number}: nothing is known of \"{found[1]}\"")
     return blocks, page
 
@@ -70,7 +71,7 @@ def pairs(path):
 
 def extract(path, folder):
     _, page = parse(path)
-    for word in ("needs", "images", "long"):
+    for word in ("needs", "images", "flags", "long"):
         with open(os.path.join(folder, word), "w", encoding="utf-8") as file:
             for note in page:
                 if note == word:

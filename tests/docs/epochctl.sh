@@ -4,7 +4,7 @@
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 page=$here/../../docs/epochctl.md
 [[ -x $build/bin/epochctl ]] || skip "there is no $build/bin/epochctl"
-daemon_start
+daemon_start --checkpoint-after 0
 export EPOCHD=$url
 PATH=$(realpath "$build/bin"):$PATH
 work=$scratch/work
@@ -16,9 +16,10 @@ cp xor.json job.json
 printf 'area,price\n1,10\n2,20\n3,30\n4,40\n' >houses.csv
 python3 "$here/images.py" . 28 100 20
 trained() { # submits the example anew, and waits
-  submit "$(jq -c '. + {tags: ["trial"]}' xor.json)"
+  submit "$(jq -c '. + {tags: ["trial"], checkpoint: {every_seconds: 0}}' xor.json)"
   finish "$id"
 }
+paused() { [[ $(curl -sSf "$url/v1/jobs/$1" | jq -r .status) == paused ]]; }
 trained && first=$id
 trained && second=$id
 
@@ -27,11 +28,13 @@ while IFS= read -r -d $'\036' block; do
   [[ -n ${block//[$'\n ']/} ]] || continue
   block=${block//8zq/$first}
   block=${block//9fa/$second}
-  if [[ $block == *"cancel last"* ]]; then submit "$(xor_job "$endless")"; fi
+  if [[ $block == *"pause last"* || $block == *"cancel last"* ]]; then submit "$(xor_job "$endless")"; fi
+  if [[ $block == *" resume "* ]]; then until_so "the job is paused" paused "$id"; fi
   bash -euo pipefail -c "$block" </dev/null >printed 2>said ||
     fail "status $? of: $block: $(tail -n 3 printed said)"
   # the jobs that the page compares may be gone by now, and what was cancelled too early has no weights
   if [[ $block == *'rm $('* ]]; then trained && first=$id && trained && second=$id; fi
+  if [[ $block == *" resume "* ]]; then epochctl cancel "$id" >/dev/null && ended "$id"; fi
   if [[ $block == *"cancel last"* ]]; then ended "$id" && trained; fi
   count=$((count + 1))
 done < <(awk '/^```/ {code = $0 == "```sh"; if (!code) printf "\036"; next} code' "$page")

@@ -243,6 +243,46 @@ def running(contract):
     ask("GET", path, 404)
 
 
+def checkpoints(contract):
+    """A job that is paused and resumed, and what it has by then."""
+    ask = contract.ask
+    _, raw = ask("POST", "/v1/jobs", 201, dict(XOR, epochs=900000000, report_every=1000000, checkpoint={"every_seconds": 0}))
+    path = f"/v1/jobs/{json.loads(raw)['id']}"
+    until(lambda: b'"checkpoint"' in ask("GET", f"{path}/events?follow=0", 200)[1])
+    ask("POST", f"{path}/predict?checkpoint=latest", 200, {"x": [[0, 1]]})
+    ask("POST", f"{path}/pause", 202)
+    until(lambda: json.loads(ask("GET", path, 200)[1])["status"] == "paused")
+    ask("POST", f"{path}/pause", 202)
+    _, raw = ask("GET", f"{path}/checkpoints", 200)
+    newest = json.loads(raw)["data"][0]
+    answer, _ = ask("GET", newest["weights"]["url"], 200)
+    if answer.getheader("ETag") != f'"{newest["weights"]["sha256"]}"':
+        contract.fault(f"the weights of a checkpoint have the ETag {answer.getheader('ETag')}")
+    latest = f"{path}/checkpoints/latest/weights"
+    ask("GET", latest, 304, headers={"If-None-Match": answer.getheader("ETag")})
+    ask("GET", latest, 206, headers={"Range": "bytes=0-7"})
+    ask("GET", latest, 416, headers={"Range": "bytes=99999999-"})
+    ask("GET", f"{latest}?format=onnx", 400)
+    ask("GET", f"{path}/checkpoints/{newest['step'] + 1}/weights", 404)
+    ask("POST", f"{path}/predict?checkpoint={newest['step']}", 200, {"x": [[0, 1]]})
+    ask("POST", f"{path}/predict?checkpoint={newest['step'] + 1}", 404, {"x": [[0, 1]]})
+    ask("POST", f"{path}/resume", 202)
+    ask("POST", f"{path}/resume", 202)
+    ask("POST", f"{path}/cancel", 200)
+    ask("GET", f"{path}?wait=30", 200)
+    ask("POST", f"{path}/pause", 409)
+    ask("POST", f"{path}/resume", 409)
+    ask("GET", f"{path}/events", 200)  # paused and resumed among them
+
+
+def until(done):
+    for _ in range(2400):
+        if done():
+            return
+        time.sleep(0.05)
+    raise SystemExit("it does not come about in two minutes")
+
+
 def datasets(contract):
     ask = contract.ask
     ask("PUT", "/v1/datasets/line", 201, CSV)
@@ -352,7 +392,7 @@ def others(contract):
         ask("GET", path, 200)
     ask("GET", "/nowhere", 404)
     for template in contract.document["paths"]:
-        path = template.replace("{id}", "job_0").replace("{name}", "none")
+        path = template.replace("{id}", "job_0").replace("{name}", "none").replace("{step}", "latest")
         path = path.replace("{split}", "train").replace("{part}", "x")
         answer, _ = ask("BREW", path, 405)
         listed = {method.upper() for method in contract.document["paths"][template]}
@@ -369,7 +409,7 @@ def canary(contract, job):
     """The comparison can fail: an answer without its id, and with a word for a number."""
     _, raw = contract.ask("GET", f"/v1/jobs/{job}", 200)
     schema = {"$ref": "#/components/schemas/Job"}
-    for key, value in (("id", None), ("attempt", "one"), ("status", "done")):
+    for key, value in (("id", None), ("attempt", "one"), ("status", "done"), ("stopped", "bored")):
         broken = copy.deepcopy(json.loads(raw))
         if value is None:
             del broken[key]
@@ -396,6 +436,7 @@ def main():
     ended(contract, job)
     failed(contract)
     running(contract)
+    checkpoints(contract)
     datasets(contract)
     parts(contract)
     dashboard(contract)

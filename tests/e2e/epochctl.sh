@@ -5,7 +5,7 @@ export LC_ALL=C.UTF-8
 unset EPOCHD EPOCHD_SERVER EPOCHD_TOKEN NO_COLOR COLUMNS
 ctl=$build/bin/epochctl
 [[ -x $ctl ]] || skip "epochctl was not built"
-daemon_start --cpu-jobs 1 # some jobs are to wait
+daemon_start --cpu-jobs 1 --checkpoint-after 0 # some jobs are to wait
 export EPOCHD_SERVER=$url
 out=$scratch/out
 err=$scratch/err.log # a sanitizer's words are looked for in *.log
@@ -200,6 +200,45 @@ run 0 models rm gate
 run 0 rm "$first" "$second"
 run 2 show "$first"
 ok "compare, models, rm"
+
+# checkpoints, a pause
+run 0 run "$scratch/xor.json" --set /epochs="$endless" --set '/checkpoint={"every_seconds":0}' --detach
+long=$(<"$out")
+newest() { step=$("$ctl" checkpoints "$long" --json | jq -e '.data[0].step'); }
+is() { [[ $(curl -sSf "$url/v1/jobs/$long" | jq -r .status) == "$1" ]]; }
+until_so "it has a checkpoint" newest
+run 0 pause "$long"
+says "^$long is paus(ing|ed)$"
+until_so "it is paused" is paused
+run 0 pause "$long"
+says "^$long is paused$"
+run 0 ls --state paused -q
+[[ $(<"$out") == "$long" ]] || fail "ls --state paused: $(<"$out")"
+newest
+run 0 checkpoints last
+says '^ *step +epoch +of +loss '
+says "^ *$step +[0-9,]+ +900,000,000 +[0-9]"
+at=$(curl -sSf "$url/v1/jobs/$long/checkpoints" | jq '.data[0].epoch')
+(cd "$scratch" && "$ctl" weights "$long" --checkpoint "$step") | grep -q 'SHA-256 as it should be' || fail "weights --checkpoint"
+cmp "$scratch/$long-$step.safetensors" <(curl -sSf "$url/v1/jobs/$long/checkpoints/latest/weights") || fail "the checkpoint's weights are others"
+"$ctl" weights "$long" -c latest -o - | cmp - "$scratch/$long-$step.safetensors" || fail "the latest checkpoint is another"
+for wrong in ../x latest.x 12345678901234567890 '' $((step + 1)); do run 2 weights "$long" --checkpoint "$wrong"; done
+run 2 weights "$long" -c latest --format npz
+echo 0,1 | "$ctl" predict "$long" - --csv -c latest >"$out" || fail "predict --checkpoint"
+curl -sSf "$url/v1/jobs/$long/predict?checkpoint=$step" "${json[@]}" -d '{"x":[[0,1]]}' | jq -r '.predictions[0][0]' | cmp - "$out" || fail "predict -c latest"
+"$ctl" watch "$long" >"$scratch/watched" 2>&1 &
+watcher=$!
+own+=("$watcher")
+run 0 resume "$long"
+says "^$long is (queued|running)$"
+until_so "it runs" is running
+run 0 cancel "$long"
+wait "$watcher" || true
+grep -q "^paused: at epoch .* of 900,000,000$" "$scratch/watched" || fail "watch has no pause: $(<"$scratch/watched")"
+[[ $(grep '^resumed: ' "$scratch/watched" | tr -d ,) == "resumed: at epoch $at of 900000000" ]] || fail "watch: $(<"$scratch/watched")"
+run 2 pause "$long"
+run 2 resume "$long"
+ok "pause, resume, checkpoints, and what one holds"
 
 # a token
 echo 'open-sesame-and-more' >"$scratch/tokens"

@@ -28,7 +28,8 @@ run() {
 impostor hostile
 job=job_00000000000000000000000000
 for command in "ls" "ls -q" "show $job" "data ls" "plot $job" "plot $job --log" "queue" "models ls" "devices" "watch $job" \
-  "compare $job" "cancel $job" "predict $job -" "rm $job" "data show x" "models publish a $job" "weights $job -o $scratch/w"; do
+  "compare $job" "cancel $job" "predict $job -" "rm $job" "data show x" "models publish a $job" "weights $job -o $scratch/w" \
+  "weights $job --checkpoint latest -o $scratch/w" "predict $job - -c 7" "pause $job" "resume $job" "checkpoints $job"; do
   # shellcheck disable=SC2086
   run "0 1 2 3" $command <<<'1,2'
   LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]' "$out" "$err" &&

@@ -71,11 +71,11 @@ offers() {
   [[ $got == "$wanted" ]] || fail "for \"epochctl $*\" bash offers \"$got\", not \"$wanted\""
 }
 id=$("$ctl" ls -q --limit 1)
-offers 'run rm' r
+offers 'run resume rm' r
 offers 'put ls show rm' data ''
 offers 'publish' models p
 offers '--state' ls --st
-offers 'queued running succeeded failed cancelled' ls --state ''
+offers 'queued running pausing paused succeeded failed cancelled' ls --state ''
 offers 'safetensors npz json onnx' weights "$id" --format ''
 offers "last $id" show ''
 offers "$id" -s "$url" watch job_
@@ -95,7 +95,7 @@ if command -v zsh >/dev/null; then
     _epochctl
     words=(epochctl ls --state "") CURRENT=4
     _epochctl' - "$scratch/_epochctl" | paste -sd '|')
-  [[ $got == 'houses mnist|queued running succeeded failed cancelled' ]] || fail "zsh offers $got"
+  [[ $got == 'houses mnist|queued running pausing paused succeeded failed cancelled' ]] || fail "zsh offers $got"
   echo "ok: zsh, too"
 fi
 daemon_stop

@@ -3,7 +3,7 @@
 # ones of the same kind.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 examples=$here/../../clients/curl
-daemon_start
+daemon_start --checkpoint-after 0
 python3 "$here/images.py" "$scratch/mnist" 28 400 80
 python3 - "$scratch" <<'PYTHON'
 import random, sys
@@ -42,6 +42,7 @@ example disc.sh '(.[:-2] | length) >= 5 and .[-2].test.accuracy > 0.75 and .[-1]
 example disc.sh '.[-2].parameters == 2982 and .[-2].status == "succeeded"' 6
 example mnist.sh '.[-2].status == "succeeded" and .[-2].test.rows == 80 and (.[-1] | .digit >= 0 and .digit <= 9 and .predicted >= 0 and .predicted <= 9)'
 example watch.sh '. == []' # it checks its events itself, and prints a table
+example pause.sh '.[0].step > .[0].epoch and .[1][0][0] > 0 and .[1][1][0] < 0 and ([.[2:][] | [.type, .epoch]] == [["paused", .[0].epoch], ["resumed", .[0].epoch]])'
 example cancel.sh '.[-1].status == "cancelled"'
 if seed iron/linear.json; then
   example linear.sh '(.[0].test.mse - 59.678 | fabs) < 0.01 and (.[2].test.mse | . > 44 and . < 54)' "$file"

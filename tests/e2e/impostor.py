@@ -51,6 +51,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path = urllib.parse.urlparse(self.path).path
         if path == "/v1/jobs":
             self.answer(json.dumps({"object": "list", "data": [job, 7, None], "has_more": False}))
+        elif path.endswith("/checkpoints"):
+            self.answer(json.dumps({"data": [{"step": EVIL, "epoch": -1, "loss": EVIL, "executor": EVIL,
+                                              "created_at": EVIL, "weights": EVIL}, 7, None]}))
         elif path.endswith("/events"):
             self.flood(b"{" + b" " * 65535, 64)
         elif path == "/v1/devices":

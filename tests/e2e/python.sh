@@ -2,7 +2,7 @@
 # clients/python/epochd.py against a daemon: with NumPy, without it, through a proxy that cuts, and on a terminal.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 (umask 077 && printf 'a-token-of-this-test\n' >"$scratch/tokens")
-daemon_start --token-file "$scratch/tokens"
+daemon_start --checkpoint-after 0 --token-file "$scratch/tokens"
 
 export EPOCHD=$url EPOCHD_TOKEN=a-token-of-this-test EPOCHD_TEST_DEVICE=$device
 export PYTHONPATH=$here/../../clients/python PYTHONDONTWRITEBYTECODE=1
@@ -18,6 +18,7 @@ if [[ -n $numpy ]]; then
 else
   echo "no NumPy here: only lists were tested"
 fi
+client python3 checkpoints || fail "checkpoints, pause and resume fail"
 client python3 cut || fail "the client does not survive a connection that is cut"
 client python3 progress || fail "progress is not drawn"
 client python3 notebook || fail "a notebook is not served"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""python_client.py lists|numpy|cut|progress|notebook FOLDER: one part of the test of clients/python/epochd.py.
+"""python_client.py lists|numpy|checkpoints|cut|progress|notebook FOLDER: one part of the test of clients/python/epochd.py.
 EPOCHD and EPOCHD_TOKEN say where the daemon is."""
 import io
 import json
@@ -126,6 +126,48 @@ def errors(client, job):
     raises(AttributeError, lambda: job.no_such_field)
 
 
+def checkpoints():
+    """What a job has while it trains, and what a pause leaves."""
+    client = Client()
+    long = client.submit(dict(XOR, epochs=900_000_000, report_every=1_000_000, checkpoint={"every_seconds": 0}))
+    for event in long.events():
+        if event["type"] == "checkpoint":
+            break
+    assert long.pause().status in ("pausing", "paused") and long.pause().status in ("pausing", "paused")
+    for event in long.events():
+        if event["type"] == "paused":
+            break
+    assert long.refresh().status == "paused" and [one.id for one in client.jobs(state="paused")] == [long.id]
+    newest = long.checkpoints()[0]
+    assert newest["epoch"] == event["epoch"] > 0 and newest["step"] >= newest["epoch"] and newest["job"] == long.id, newest
+    weights = long.weights(checkpoint="latest")
+    assert sorted(weights) == ["0.bias", "0.weight", "2.bias", "2.weight"]
+    assert weights == long.weights(checkpoint=newest["step"])
+    long.save(os.path.join(folder, "so-far.safetensors"), checkpoint="latest")
+    with open(os.path.join(folder, "so-far.safetensors"), "rb") as file:
+        assert epochd.read_safetensors(file.read()) == weights
+    assert raises(EpochdError, lambda: long.save(os.path.join(folder, "no.onnx"), "onnx", checkpoint="latest")).status == 400
+    rows = [[0, 0], [0, 1]]
+    assert long.predict(rows, checkpoint="latest") == long.predict(rows, checkpoint=newest["step"])
+    assert raises(EpochdError, lambda: long.weights()).status == 409
+    assert raises(EpochdError, lambda: long.weights(checkpoint=newest["step"] + 1)).status == 404
+    assert long.resume().status in ("queued", "running")
+    for later in long.events(after=event["seq"]):
+        if later["type"] == "epoch":
+            break
+    assert later["epoch"] > newest["epoch"], "it starts from the beginning"
+    assert long.cancel().wait(check=False).status == "cancelled"
+    assert raises(EpochdError, long.pause).status == raises(EpochdError, long.resume).status == 409
+    said = io.StringIO()
+    sys.stderr, kept = said, sys.stderr
+    show = epochd._Terminal()
+    for event in long.events():
+        show(event)
+    sys.stderr = kept
+    assert f"paused: at epoch {newest['epoch']} of 900000000" in said.getvalue() and "resumed: " in said.getvalue(), said.getvalue()
+    print("ok: checkpoints, pause, resume")
+
+
 class Cutter:
     """A proxy before the daemon that cuts every answer to a GET after so many bytes: first within the
     first line, then further on."""
@@ -250,4 +292,4 @@ elif part == "numpy":
     uploads(basics_client, rows.astype(">f8")[:, ::1], targets)
     print("ok: NumPy")
 else:
-    {"cut": cut, "progress": progress, "notebook": notebook, "draw": draw}[part]()
+    {"checkpoints": checkpoints, "cut": cut, "progress": progress, "notebook": notebook, "draw": draw}[part]()

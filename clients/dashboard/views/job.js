@@ -4,9 +4,10 @@
 import { h, replace, setText } from "../dom.js";
 import { download, poll, sendJson } from "../api.js";
 import { announce, navigate, setTitle } from "../shell.js";
-import { bytes, dateTime, duration, integer, isEnded, jobName, number, percent, seconds, stateWord } from "../format.js";
+import { bytes, dateTime, duration, integer, isEnded, jobName, number, percent, seconds, stateWord, stopWord } from "../format.js";
 import { prettyJson } from "../json.js";
 import { copyButton } from "../copy.js";
+import { checkpointPanel } from "./job_checkpoints.js";
 import { curvePanel } from "./job_curve.js";
 import { editDialog } from "./job_edit.js";
 import { followEvents } from "./job_events.js";
@@ -33,18 +34,21 @@ export function mount(root, { id }, signal) {
   const tags = h("span", { class: "tags" });
   const edit = h("button", { type: "button", class: "button", hidden: true }, "Edit");
   const again = h("a", { class: "button", href: `#/submit?job=${encodeURIComponent(id)}` }, "Run again");
+  const pause = h("button", { type: "button", class: "button", hidden: true }, "Pause");
+  const resume = h("button", { type: "button", class: "button primary", hidden: true }, "Resume");
   const cancel = h("button", { type: "button", class: "button danger", hidden: true }, "Cancel job");
   const remove = h("button", { type: "button", class: "button danger", hidden: true }, "Delete");
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const warning = h("p", { class: "notice warning", hidden: true });
   const content = h("div", { hidden: true });
-  root.append(h("div", { class: "heading" }, heading, badge, tags, h("div", { class: "toolbar" }, again, edit, cancel, remove)), failure, warning, content);
+  root.append(h("div", { class: "heading" }, heading, badge, tags, h("div", { class: "toolbar" }, again, edit, pause, resume, cancel, remove)), failure, warning, content);
 
   const meter = h("progress", { class: "meter large", max: "1", value: "0", "aria-label": "Progress" });
   const progress = h("p", { class: "progress-line" });
   const times = h("dl", { class: "facts columns" });
   const curve = curvePanel({ url, signal });
   const results = resultPanels({ url, signal });
+  const checkpoints = checkpointPanel({ url, signal, act });
   const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
   const weights = h("section", { class: "card", hidden: true, "aria-labelledby": "weights-title" });
   const events = h("ol", { class: "events", tabindex: "0", "aria-label": "The newest events" });
@@ -55,6 +59,7 @@ export function mount(root, { id }, signal) {
     h("div", { class: "grid" },
       weights,
       h("section", { class: "card" }, h("h2", null, "Events"), events)),
+    checkpoints.node,
     h("section", { class: "card" },
       h("div", { class: "toolbar" }, h("h2", { class: "grow" }, "Settings"), copyButton(() => settings.textContent)), settings),
   );
@@ -103,6 +108,7 @@ export function mount(root, { id }, signal) {
       ["Memory", model?.bytes ? bytes(model.bytes) : null],
       ["Energy", timing.energy_joules === null ? null : `${number(timing.energy_joules)} J`],
       ["Priority", job.priority ? String(job.priority) : null],
+      ["Stopped by", job.stopped ? stopWord(job.stopped) : null],
       ["Attempt", job.attempt > 1 ? String(job.attempt) : null],
       ["Created", dateTime(job.created_at)],
       ["Ended", job.finished_at ? dateTime(job.finished_at) : null],
@@ -140,6 +146,8 @@ export function mount(root, { id }, signal) {
     replace(tags, (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: `#/jobs?tag=${encodeURIComponent(word)}` }, word)));
     if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
     edit.hidden = false;
+    pause.hidden = job.status !== "queued" && job.status !== "running";
+    resume.hidden = job.status !== "pausing" && job.status !== "paused";
     cancel.hidden = isEnded(job);
     remove.hidden = !isEnded(job);
     setText(warning, job.error ? `${job.error.message}${job.error.pointer ? ` (${job.error.pointer})` : ""}` : job.warning ?? "");
@@ -151,6 +159,7 @@ export function mount(root, { id }, signal) {
     setText(settings, prettyJson(job.spec, 110));
     curve.jobChanged(job);
     results.jobChanged(job);
+    checkpoints.jobChanged(job);
     follow();
   }
 
@@ -169,6 +178,7 @@ export function mount(root, { id }, signal) {
         if (!isEnded(job)) showProgress();
         curve.draw();
       },
+      onCheckpoint: () => checkpoints.changed(),
       onChange: () => polled.refresh(),
       onRestart: () => curve.reload(),
     });
@@ -188,10 +198,11 @@ export function mount(root, { id }, signal) {
     }
     edit.focus();
   });
-  cancel.addEventListener("click", () => act(cancel, async () => {
-    await sendJson("POST", `${url}/cancel`, undefined, { signal });
-    polled.refresh();
-  }));
+  for (const [button, action] of [[pause, "pause"], [resume, "resume"], [cancel, "cancel"]])
+    button.addEventListener("click", () => act(button, async () => {
+      await sendJson("POST", `${url}/${action}`, undefined, { signal });
+      polled.refresh();
+    }));
   remove.addEventListener("click", () => act(remove, async () => {
     if (!confirm(`Delete ${jobName(job)} with its weights?`)) return;
     await sendJson("DELETE", url, undefined, { signal });

@@ -2,13 +2,13 @@
 
 import { h } from "../dom.js";
 import { stream } from "../api.js";
-import { integer, isEnded, number, stateWord } from "../format.js";
+import { bytes, integer, isEnded, number, stateWord } from "../format.js";
 
 const shown = 60;
 const epochsFollowed = 1000; // about as many epoch lines in all, for a job of any length
 const epochsOfEnded = 30;
 
-function words(event) {
+export function eventWords(event) {
   switch (event.type) {
     case "epoch": {
       const validation = event.validation?.loss;
@@ -18,6 +18,13 @@ function words(event) {
       return `started on ${event.device} with ${event.executor}${event.attempt > 1 ? `, attempt ${event.attempt}` : ""}`;
     case "end":
       return `ended: ${stateWord(event.status).toLowerCase()}${event.error ? `, ${event.error}` : ""}`;
+    case "checkpoint":
+      return `checkpoint at epoch ${integer(event.epoch)}, step ${integer(event.step)}, ${bytes(event.bytes)}`;
+    case "paused":
+    case "resumed":
+      return `${event.type} at epoch ${integer(event.epoch)} of ${integer(event.epochs)}`;
+    case "restarted":
+      return `restarted, attempt ${event.attempt}: ${event.message}`;
     case "warning":
       return `warning: ${event.message ?? event.warning ?? event.detail ?? ""}`;
     default:
@@ -27,9 +34,10 @@ function words(event) {
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 
-// Calls onEpoch for each epoch, onBatch at most ten times a second after some, onChange when the job's
-// state may have changed, onRestart when epochs begin again. `live` is true while a stream is open.
-export function followEvents({ url, job, list, signal, onEpoch, onBatch, onChange, onRestart }) {
+// Calls onEpoch for each epoch, onBatch at most ten times a second after some, onCheckpoint for each checkpoint,
+// onChange when the job's state may have changed, onRestart when epochs begin again. `live` is true while a stream
+// is open.
+export function followEvents({ url, job, list, signal, onEpoch, onBatch, onCheckpoint, onChange, onRestart }) {
   const state = { live: false };
   const ended = isEnded(job);
   const every = Math.max(1, Math.ceil(job.progress.epochs / (ended ? epochsOfEnded : epochsFollowed)));
@@ -42,7 +50,7 @@ export function followEvents({ url, job, list, signal, onEpoch, onBatch, onChang
     timer = null;
     if (signal.aborted) return;
     for (const event of pending.slice(-shown)) {
-      list.prepend(h("li", { "data-type": event.type }, h("time", { datetime: event.time }, clock.format(new Date(event.time))), " ", h("span", null, words(event))));
+      list.prepend(h("li", { "data-type": event.type }, h("time", { datetime: event.time }, clock.format(new Date(event.time))), " ", h("span", null, eventWords(event))));
     }
     pending = [];
     while (list.childElementCount > shown) list.lastElementChild.remove();
@@ -55,6 +63,8 @@ export function followEvents({ url, job, list, signal, onEpoch, onBatch, onChang
     pending.push(event);
     if (event.type === "epoch") {
       if (!ended) onEpoch(event);
+    } else if (event.type === "checkpoint") {
+      if (!ended) onCheckpoint();
     } else {
       if (event.type === "end") over = true;
       if (event.type === "restarted") onRestart();

@@ -4,11 +4,10 @@
 import { attribute, h, keyed, replace, setText } from "../dom.js";
 import { poll } from "../api.js";
 import { announce, navigate } from "../shell.js";
-import { age, dateTime, duration, integer, isEnded, jobName, metricNames, number, stateWord } from "../format.js";
+import { age, dateTime, duration, integer, isEnded, jobName, metricNames, number, stateNames, stateWord } from "../format.js";
 
 export const title = "Jobs";
 
-const states = ["queued", "running", "succeeded", "failed", "cancelled"];
 const pageSizes = [50, 200, 1000];
 const mostCompared = 32; // the daemon's limit
 const rowsAtOnce = 120; // a long page is built in steps, each too short to notice
@@ -46,7 +45,7 @@ export function mount(root, { query }, signal) {
   let built = rowsAtOnce;
 
   const filters = h("form", { class: "toolbar filters", role: "search", "aria-label": "Filter the jobs" });
-  const state = h("select", { id: "state", name: "state" }, h("option", { value: "" }, "All states"), states.map((word) => h("option", { value: word }, stateWord(word))));
+  const state = h("select", { id: "state", name: "state" }, h("option", { value: "" }, "All states"), stateNames.map((word) => h("option", { value: word }, stateWord(word))));
   const tag = h("input", { id: "tag", name: "tag", type: "search", placeholder: "Tag", size: "12", maxlength: "128", "aria-label": "Tag" });
   const text = h("input", { id: "q", name: "q", type: "search", placeholder: "Name, id or tag on this page", size: "26", "aria-label": "Search on this page" });
   const limit = h("select", { id: "limit", name: "limit", "aria-label": "Jobs on a page" }, pageSizes.map((size) => h("option", { value: size }, `${integer(size)} on a page`)));

@@ -118,7 +118,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 static const ep_option OPTIONS[] = {
-  {.name = "state", .kind = EP_OPTION_CHOICE, .value = "queued|running|succeeded|failed|cancelled",
+  {.name = "state", .kind = EP_OPTION_CHOICE, .value = "queued|running|pausing|paused|succeeded|failed|cancelled",
    .doc = "only these"},
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
    .doc = "only jobs with this tag; may be given again: with all of them"},

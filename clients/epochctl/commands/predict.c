@@ -109,6 +109,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
     status = meaning_find(&client->session, id, &what, error);
   if (status == EP_OK) {
     ep_path_make(path, "/v1/jobs/", id, "/predict");
+    const char *checkpoint = ep_arguments_value(arguments, "checkpoint");
+    if (checkpoint) ep_path_query(path, "checkpoint", checkpoint);
     ep_http_request request = {.method = "POST",
                                .path = path,
                                .body = body,
@@ -127,6 +129,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "csv", .kind = EP_OPTION_SWITCH, .doc = "print CSV"},
+  {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
+   .doc = "predict with this checkpoint, also while the job trains"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_predict = {
@@ -136,5 +140,7 @@ const ep_subcommand ep_subcommand_predict = {
   .details =
     "FILE is CSV (a line of names is skipped) or JSON, [[…], …] or {\"x\": [[…], …]}; - is "
     "standard input. A classifier's class is shown beside its outputs.",
-  .examples = "echo 0,1 | epochctl predict last -"};
+  .examples =
+    "echo 0,1 | epochctl predict last -\n"
+    "echo 0,1 | epochctl predict last - --csv --checkpoint latest"};
 /* clang-format on */

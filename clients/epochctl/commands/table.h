@@ -14,9 +14,12 @@
   X(show)                      \
   X(plot)                      \
   X(compare)                   \
+  X(pause)                     \
+  X(resume)                    \
   X(cancel)                    \
   X(rm)                        \
   X(set)                       \
+  X(checkpoints)               \
   X(weights)                   \
   X(predict)                   \
   X(data_put)                  \

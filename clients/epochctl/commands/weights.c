@@ -13,7 +13,16 @@
 #include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/text.h"
 
-enum { FILE_PATH_BYTES = 4096, TRIES = 5 };
+enum { FILE_PATH_BYTES = 4096, TRIES = 5, STEP_DIGITS = 18 };
+
+static const char SAFETENSORS[] = "safetensors";
+
+/* What is downloaded. */
+typedef struct {
+  const char *format;     /* of the file's name too */
+  const char *checkpoint; /* a step or "latest"; NULL: the job's last weights */
+  const char *output;     /* a file, "-", or NULL for the usual name */
+} weights_choice;
 
 typedef struct {
   const ep_client *client;
@@ -134,36 +143,64 @@ static void file_print(const char *name, int64_t bytes, bool checked) {
          checked ? ", SHA-256 as it should be" : "");
 }
 
-/* The weights of job `id` to `output`: a file, "-", or NULL for the usual name. */
-static ep_status weights_download(ep_client *client, const char *id, const char *format,
-                                  const char *output, download *now, ep_error *error) {
-  char path[EP_REQUEST_PATH_BYTES], name[FILE_PATH_BYTES];
-  bool checked = strcmp(format, "safetensors") == 0;
+/* The path of the request, and the usual name of the file. */
+static void names_write(const char *id, const weights_choice *choice,
+                        char path[EP_REQUEST_PATH_BYTES], char name[FILE_PATH_BYTES]) {
+  char list[EP_REQUEST_PATH_BYTES];
+  if (choice->checkpoint) {
+    ep_path_make(list, "/v1/jobs/", id, "/checkpoints/");
+    ep_path_make(path, list, choice->checkpoint, "/weights");
+    snprintf(name, FILE_PATH_BYTES, "%s-%s.%s", id, choice->checkpoint, choice->format);
+    return;
+  }
   ep_path_make(path, "/v1/jobs/", id, "/weights");
-  ep_path_query(path, "format", format);
+  ep_path_query(path, "format", choice->format);
+  snprintf(name, FILE_PATH_BYTES, "%s.%s", id, choice->format);
+}
+
+static ep_status weights_download(ep_client *client, const char *id, const weights_choice *choice,
+                                  download *now, ep_error *error) {
+  char path[EP_REQUEST_PATH_BYTES], name[FILE_PATH_BYTES];
+  const char *output = choice->output;
+  bool checked = strcmp(choice->format, SAFETENSORS) == 0;
+  names_write(id, choice, path, name);
   if (output && strcmp(output, "-") == 0)
     return output_download(&client->session, path, now, checked, error);
-  if (output)
-    snprintf(name, sizeof name, "%s", output);
-  else
-    snprintf(name, sizeof name, "%s.%s", id, format);
+  if (output) snprintf(name, sizeof name, "%s", output);
   ep_status status = file_download(&client->session, path, name, now, checked, error);
   if (status == EP_OK && !client->json) file_print(name, now->bytes, checked);
   return status;
 }
 
+/* A step becomes part of a file's name: digits alone. */
+static ep_status choice_read(const ep_arguments *arguments, weights_choice *out, ep_error *error) {
+  const char *format = ep_arguments_value(arguments, "format");
+  const char *step = ep_arguments_value(arguments, "checkpoint");
+  *out = (weights_choice){format ? format : SAFETENSORS, step,
+                          ep_arguments_value(arguments, "output")};
+  if (out->output && strlen(out->output) >= FILE_PATH_BYTES)
+    return ep_fail(error, EP_INVALID, "--output is too long");
+  if (!step) return EP_OK;
+  size_t digits = strspn(step, "0123456789");
+  if (strcmp(step, "latest") != 0 && (digits == 0 || digits > STEP_DIGITS || step[digits]))
+    return ep_fail(error, EP_INVALID,
+                   "--checkpoint is a step, as epochctl checkpoints lists them, or latest, not "
+                   "\"%.64s\"",
+                   step);
+  if (strcmp(out->format, SAFETENSORS) != 0)
+    return ep_fail(error, EP_INVALID, "a checkpoint has safetensors only: leave --format out");
+  return EP_OK;
+}
+
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   char id[EP_JOB_ID_BYTES];
-  const char *format = ep_arguments_value(arguments, "format");
-  const char *output = ep_arguments_value(arguments, "output");
+  weights_choice choice;
   download now = {.client = client};
-  ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
+  ep_status status = choice_read(arguments, &choice, error);
+  if (status == EP_OK) status = ep_job_id_find(&client->session, arguments->words[0], id, error);
   if (status != EP_OK) return status;
-  if (output && strlen(output) >= FILE_PATH_BYTES)
-    return ep_fail(error, EP_INVALID, "--output is too long");
   status = ep_sha256_init(&now.hash, error);
-  if (status == EP_OK)
-    status = weights_download(client, id, format ? format : "safetensors", output, &now, error);
+  if (status == EP_OK) status = weights_download(client, id, &choice, &now, error);
   ep_sha256_deinit(&now.hash);
   return status;
 }
@@ -171,9 +208,11 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 /* clang-format off */
 static const ep_option OPTIONS[] = {
   {.name = "output", .letter = 'o', .kind = EP_OPTION_FILE, .value = "FILE",
-   .doc = "the file to write; - is standard output (JOB.FORMAT)"},
+   .doc = "the file to write; - is standard output (JOB.FORMAT, JOB-STEP.FORMAT)"},
   {.name = "format", .letter = 'f', .kind = EP_OPTION_CHOICE, .value = "safetensors|npz|json|onnx",
    .doc = "(safetensors)"},
+  {.name = "checkpoint", .letter = 'c', .kind = EP_OPTION_TEXT, .value = "STEP|latest",
+   .doc = "the weights of this checkpoint, also while the job trains"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_weights = {
@@ -183,5 +222,7 @@ const ep_subcommand ep_subcommand_weights = {
   .details =
     "The file appears under its name once it is whole; the SHA-256 of safetensors is checked. A transfer "
     "that is cut continues at its next byte.",
-  .examples = "epochctl weights last --format onnx -o digits.onnx"};
+  .examples =
+    "epochctl weights last --format onnx -o digits.onnx\n"
+    "epochctl weights last --checkpoint latest -o so-far.safetensors"};
 /* clang-format on */

@@ -3,8 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
 #include "clients/epochctl/jobs/job_id.h"
+#include "clients/epochctl/terminal/text.h"
+
+enum { STATUS_BYTES = 64 };
 
 /* *out is the caller's (free). */
 static ep_status ids_find(ep_session *session, const ep_arguments *arguments,
@@ -21,6 +25,12 @@ static ep_status ids_find(ep_session *session, const ep_arguments *arguments,
   return EP_OK;
 }
 
+static void done_print(const char *id, const char *done, const json_t *job) {
+  char status[STATUS_BYTES];
+  ep_text_copy(status, sizeof status, ep_json_text_at(job, "status"));
+  printf("%s %s%s\n", id, done ? done : "is ", done ? "" : status);
+}
+
 ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const char *method,
                         const char *after, const char *done, ep_error *error) {
   char path[EP_REQUEST_PATH_BYTES];
@@ -31,7 +41,7 @@ ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const 
     ep_path_make(path, "/v1/jobs/", ids[i], after);
     ep_http_request request = {.method = method, .path = path};
     status = ep_client_send(client, &request, &job, error);
-    if (status == EP_OK && !client->json) printf("%s %s\n", ids[i], done);
+    if (status == EP_OK && !client->json) done_print(ids[i], done, job);
     json_decref(job);
   }
   free(ids);

@@ -6,7 +6,8 @@
 #include "clients/epochctl/client/client.h"
 
 /* Finds the ids of all words, then sends METHOD /v1/jobs/ID + `after` for each, up to the first
- * failure, and prints "ID DONE". A word that names no job changes none. */
+ * failure, and prints "ID DONE"; `done` may be NULL: "ID is STATUS", the one of the response. A
+ * word that names no job changes none. */
 ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const char *method,
                         const char *after, const char *done, ep_error *error);
 

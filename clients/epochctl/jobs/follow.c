@@ -8,6 +8,7 @@
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
 #include "clients/epochctl/jobs/summary.h"
+#include "clients/epochctl/terminal/human.h"
 #include "clients/epochctl/terminal/progress_bar.h"
 #include "clients/epochctl/terminal/text.h"
 
@@ -19,16 +20,21 @@ typedef struct {
   ep_state state; /* of the last event */
 } viewer;
 
-/* The device and executor of a started event, the message of another; escaped. */
+/* The device and executor of a started event, the epoch of a paused or resumed one, the message of
+ * another; escaped. */
 static bool message_read(const char *line, size_t bytes, ep_event_type type,
                          char text[MESSAGE_BYTES]) {
   json_t *root = NULL;
-  char raw[MESSAGE_BYTES];
+  char raw[MESSAGE_BYTES], epoch[EP_HUMAN_BYTES], epochs[EP_HUMAN_BYTES];
   if (ep_json_load(line, bytes, EP_LIMIT_EVENT_BYTES, &root, NULL) != EP_OK) return false;
   const char *message = ep_json_text_at(root, "message");
   if (type == EP_EVENT_STARTED)
     snprintf(raw, sizeof raw, "started on %s, %s", ep_json_text_at(root, "device"),
              ep_json_text_at(root, "executor"));
+  else if (type == EP_EVENT_PAUSED || type == EP_EVENT_RESUMED)
+    snprintf(raw, sizeof raw, "at epoch %s of %s",
+             ep_human_count(ep_json_integer_at(root, "epoch"), epoch),
+             ep_human_count(ep_json_integer_at(root, "epochs"), epochs));
   else
     snprintf(raw, sizeof raw, "%s", message);
   ep_text_copy(text, MESSAGE_BYTES, raw);

@@ -159,6 +159,8 @@ void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole
   ep_text_copy(text, sizeof text, ep_json_text_at(job, "id"));
   printf("%s%s%s\n", text, *name ? "  " : "", name);
   if (*error) line_print(client, "error", error);
+  if (*ep_json_text_at(job, "stopped"))
+    line_print(client, "stopped", ep_json_text_at(job, "stopped"));
   if (whole) details_print(client, job);
   if (*ep_json_text_at(job, "device")) {
     snprintf(text, sizeof text, "%s, %s", ep_json_text_at(job, "device"),

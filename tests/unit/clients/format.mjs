@@ -26,6 +26,12 @@ table("age", [
   [null, "–"],
 ]);
 
+test("every state of a job has a word, and the list's filter has every state", () => {
+  assert.deepEqual(format.stateNames.map(format.stateWord), ["Queued", "Running", "Pausing", "Paused", "Succeeded", "Failed", "Cancelled"]);
+  assert.deepEqual(format.stateNames.filter((status) => format.isEnded({ status })), ["succeeded", "failed", "cancelled"]);
+  assert.deepEqual(["early_stopping", "max_seconds", "new"].map(format.stopWord), ["Early stopping", "Time limit", "new"]);
+});
+
 test("a job without a name goes by the end of its id", () => {
   assert.equal(format.jobName({ id: "job_0123456789", name: "" }), "…23456789");
   assert.equal(format.jobName({ id: "job_0123456789", name: "a" }), "a");

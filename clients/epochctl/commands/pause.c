@@ -1,0 +1,20 @@
+/* pause.c: epochctl pause. */
+#include "clients/epochctl/commands/table.h"
+#include "clients/epochctl/jobs/action.h"
+
+static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
+  return ep_job_action(client, arguments, "POST", "/pause", NULL, error);
+}
+
+/* clang-format off */
+const ep_subcommand ep_subcommand_pause = {
+  .name = "pause", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = -1,
+  .run = subcommand_run,
+  .summary = "pause jobs; a checkpoint holds what a running one has learnt",
+  .details =
+    "A running job is pausing until its checkpoint is on disk; then its device is free for others. "
+    "A paused job waits, also over restarts of epochd, until it is resumed or cancelled.\n\n"
+    "No checkpoint is written in the first 5 seconds of training: a job that is paused before starts "
+    "again from epoch 0.",
+  .examples = "epochctl pause last"};
+/* clang-format on */
