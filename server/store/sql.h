@@ -83,11 +83,16 @@ typedef enum {
 
 extern const char *const EP_SQL_TEXTS[EP_SQL_COUNT];
 
+/* One connection. The store that others have is the one that writes. Its reader reads beside a
+ * commit that waits for the disk, and sees a commit once that has returned. It is opened read-only,
+ * so that it never makes a checkpoint: SQLite 3.40 loses data where two connections do. */
 typedef struct ep_store {
   sqlite3 *database;
-  pthread_mutex_t mutex; /* guards the connection and its statements */
-  sqlite3_stmt *statements[EP_SQL_COUNT];
-  bool waits; /* a commit waits for the disk */
+  pthread_mutex_t
+      mutex; /* guards the connection and its statements; held for one store at a time */
+  sqlite3_stmt *statements[EP_SQL_COUNT]; /* of the reader: NULL for those that change something */
+  bool waits;                             /* a commit waits for the disk */
+  struct ep_store *reader;                /* owned; NULL in the reader itself */
 } ep_store;
 
 /* Takes the mutex and returns the statement, reset. */
