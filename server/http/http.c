@@ -22,6 +22,7 @@ enum {
   MOST_CONNECTIONS = 65536,
   POOL_BYTES = 16 << 10, /* of each connection: see docs/adr */
   INACTIVE_SECONDS = 120,
+  COMMIT_THREADS = 4, /* specs are read and planned side by side; the disk takes one at a time */
   BACKLOG = 1024
 };
 
@@ -78,7 +79,7 @@ static ep_status threads_start(ep_http *http, const ep_http_room *room, ep_error
   ep_status status = ep_waiters_create(room->watchers, &server->waiters, error);
   if (status == EP_OK) status = ep_thread_pool_create(2, &server->ingest, error);
   if (status == EP_OK) status = ep_thread_pool_create(2, &server->work, error);
-  if (status == EP_OK) status = ep_thread_pool_create(2, &server->commits, error);
+  if (status == EP_OK) status = ep_thread_pool_create(COMMIT_THREADS, &server->commits, error);
   if (status == EP_OK) status = ep_deadlines_create(&http->transport.deadlines, error);
   return status;
 }

@@ -45,7 +45,7 @@
                 "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                       \
   X(JOB_GET, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id = ?1")                                \
   X(JOB_DELETE, "DELETE FROM jobs WHERE id = ?1")                                                \
-  X(JOB_EXISTS, "SELECT 1 FROM jobs WHERE id = ?1")                                              \
+  X(JOB_EXISTS, "SELECT 1 FROM jobs INDEXED BY jobs_by_id WHERE id = ?1")                        \
   X(JOB_LABELS, "SELECT name, priority, spec, tags, state, edition FROM jobs WHERE id = ?1")     \
   X(JOB_LABEL, "UPDATE jobs SET name=?2, priority=?3, spec=?4, tags=?5, edition=?6, version=?7 " \
                "WHERE id = ?1")                                                                  \

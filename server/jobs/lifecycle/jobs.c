@@ -138,6 +138,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   jobs->calibrations.supervisor = jobs->supervisor;
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);
   if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
+  if (status == EP_OK) status = ep_jobs_sweep_start(jobs, error);
   return status;
 }
 
@@ -174,6 +175,7 @@ static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
 
 void ep_jobs_close(ep_jobs *jobs) {
   if (!jobs) return;
+  ep_jobs_sweep_stop(jobs);
   ep_supervisor_destroy(jobs->supervisor);
   jobs->supervisor = NULL;
   for (int i = 0; i < EP_JOBS_BUCKETS; i++)

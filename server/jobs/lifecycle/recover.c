@@ -156,6 +156,8 @@ static ep_status finished_complete(ep_jobs *jobs, ep_error *error) {
 static void job_folder_check(void *context, const char *name) {
   ep_jobs *jobs = context;
   ep_error error = {0};
+  if (atomic_load(&jobs->closing) || (ep_id_valid(name) && strcmp(name, jobs->sweep_before) > 0))
+    return;
   if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return;
   if (ep_data_dir_discard(jobs->data_dir, "jobs", name, &error) != EP_OK)
     ep_log(EP_LOG_WARNING, "%s", error.message);
@@ -163,7 +165,8 @@ static void job_folder_check(void *context, const char *name) {
 
 static void dataset_folder_check(void *context, const char *name) {
   ep_jobs *jobs = context;
-  if (strlen(name) == EP_SHA256_HEX_BYTES - 1) ep_contents_collect(&jobs->contents, name);
+  if (!atomic_load(&jobs->closing) && strlen(name) == EP_SHA256_HEX_BYTES - 1)
+    ep_contents_collect(&jobs->contents, name);
 }
 
 /* New ids are greater than the newest there is, even when the clock was set back. */
@@ -177,13 +180,35 @@ static ep_status newest_observe(ep_jobs *jobs, ep_error *error) {
 }
 
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error) {
-  char path[EP_PATH_BYTES];
   ep_status status = newest_observe(jobs, error);
-  if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "jobs", NULL);
-  if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, jobs, error);
+  ep_id_create(jobs->sweep_before);
   if (status == EP_OK) status = unfinished_revive(jobs, error);
   if (status == EP_OK) status = finished_complete(jobs, error);
-  if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "datasets", NULL);
-  if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, jobs, error);
   return status;
+}
+
+/* Looks at every folder, which takes the longer the more there are. */
+static void *sweep_run(void *context) {
+  ep_jobs *jobs = context;
+  char path[EP_PATH_BYTES];
+  ep_error error = {0};
+  ep_status status = ep_path_join(path, &error, jobs->data_dir, "jobs", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, jobs, &error);
+  if (status == EP_OK) status = ep_path_join(path, &error, jobs->data_dir, "datasets", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, jobs, &error);
+  if (status != EP_OK) ep_log(EP_LOG_ERROR, "folders without a row stay: %s", error.message);
+  return NULL;
+}
+
+ep_status ep_jobs_sweep_start(ep_jobs *jobs, ep_error *error) {
+  int failed = pthread_create(&jobs->sweep, NULL, sweep_run, jobs);
+  if (failed != 0) return ep_fail(error, EP_NO_MEMORY, "no thread: %s", strerror(failed));
+  jobs->sweeping = true;
+  return EP_OK;
+}
+
+void ep_jobs_sweep_stop(ep_jobs *jobs) {
+  atomic_store(&jobs->closing, true);
+  if (jobs->sweeping) pthread_join(jobs->sweep, NULL);
+  jobs->sweeping = false;
 }

@@ -76,6 +76,12 @@ struct ep_jobs {
   ep_subscribers watches; /* by ep_live_key, whose lowest bit is set for a queued job */
   atomic_ullong clock;    /* versions: microseconds at the start, then counted up */
 
+  /* The sweep of folders without a row (lifecycle/recover.h). */
+  pthread_t sweep;
+  bool sweeping;                  /* the thread was started */
+  atomic_bool closing;            /* it is to end */
+  char sweep_before[EP_ID_BYTES]; /* a later id is of a job that may not have its row yet */
+
   /* The supervisor's thread alone. */
   int64_t retry_us;       /* when an end that could not be written is tried again */
   bool refused;           /* something could not be stored: try again */
