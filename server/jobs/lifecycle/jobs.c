@@ -165,7 +165,7 @@ static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
   if (!job->begun) ep_assign_undo(jobs, job);
   job->row.state = job->cancelled ? EP_STATE_CANCELLED : EP_STATE_QUEUED;
   if (job->cancelled) {
-    job->row.finished_us = ep_clock_utc_us();
+    job->row.finished_us = ep_job_finish_us(&job->row);
     job->row.result = ep_job_cancellation(job);
   }
   job->row.version = ep_live_tick(jobs);
