@@ -111,8 +111,9 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, const double *x, int64_
 ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error);
 ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error);
 
-/* /readyz: has a worker of every device do a little real work. Calls `done` once with the first
- * failure, or NULL. A worker that does not reply in timeout_ms has failed. */
+/* /readyz: has a worker of every device do a little real work, and the data folder take a file.
+ * Calls `done` once with the first failure, or NULL. A worker that does not reply in timeout_ms has
+ * failed. */
 typedef void ep_jobs_ready(void *context, const ep_error *error);
 void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context);
 

@@ -134,6 +134,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   status = ep_path_join(path, error, jobs->data_dir, "epochd.sqlite", NULL);
   if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
   jobs->contents.store = jobs->store;
+  if (status == EP_OK) status = ep_disk_probe_create(jobs->data_dir, &jobs->disk_probe, error);
   if (status == EP_OK) status = supervisor_open(jobs, options, error);
   jobs->calibrations.supervisor = jobs->supervisor;
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);
@@ -178,6 +179,7 @@ void ep_jobs_close(ep_jobs *jobs) {
   ep_jobs_sweep_stop(jobs);
   ep_supervisor_destroy(jobs->supervisor);
   jobs->supervisor = NULL;
+  ep_disk_probe_destroy(jobs->disk_probe);
   for (int i = 0; i < EP_JOBS_BUCKETS; i++)
     for (ep_live_job *job = jobs->buckets[i], *next; job; job = next) {
       next = job->next;

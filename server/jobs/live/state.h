@@ -25,6 +25,7 @@
 #include "server/jobs/jobs.h"
 #include "server/jobs/placement/estimate.h"
 #include "server/jobs/placement/queue.h"
+#include "server/process/disk_probe.h"
 #include "server/store/store.h"
 #include "server/workers/calibrations.h"
 #include "server/workers/supervisor.h"
@@ -68,6 +69,7 @@ struct ep_jobs {
   int lock_fd;
   int64_t max_queued;
   ep_store *store;
+  ep_disk_probe *disk_probe; /* of /readyz */
   ep_supervisor *supervisor;
   ep_calibrations calibrations; /* once the supervisor is there */
   ep_open_logs logs;
