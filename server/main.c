@@ -56,7 +56,8 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .max_data_bytes = config->max_upload_bytes,
                              .max_queued = config->max_queued,
                              .cpu_jobs = (int)config->cpu_jobs,
-                             .stall_seconds = (double)config->stall_seconds};
+                             .stall_seconds = (double)config->stall_seconds,
+                             .crashes_max = (int)config->crashes_max};
   ep_status status = ep_allowed_paths_add(config->allow_path, error);
   if (status == EP_OK) status = parents_make(config->data_dir, error);
   return status == EP_OK ? ep_jobs_open(&options, jobs, error) : status;

@@ -35,7 +35,8 @@ typedef struct {
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
   int64_t max_queued;     /* EP_BUSY beyond; 0 = 10,000 */
   int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
-  double stall_seconds;   /* a worker without progress for so long is killed; 0 = 60 */
+  int crashes_max;      /* deaths of epochd in a row after which a job that ran fails; 0 = never */
+  double stall_seconds; /* a worker without progress for so long is killed; 0 = 60 */
 } ep_jobs_options;
 
 /* Opens the store in data_dir, requeues what was running, starts a worker for each device and the

@@ -41,6 +41,9 @@ static const ep_option SETTINGS[] = {
    MEMBER(max_queued), .doc = "jobs that may wait; more are refused"},
   {.name = "stall-seconds", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 86400,
    MEMBER(stall_seconds), .doc = "a worker without progress for so long is restarted"},
+  {.name = "crashes-max", .kind = EP_OPTION_INTEGER, .value = "N", .max = 1000000,
+   MEMBER(crashes_max),
+   .doc = "deaths of epochd in a row, without a new epoch, after which a job that ran fails; 0 = never"},
   {.name = "cpu-jobs", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_CPU_JOBS,
    MEMBER(cpu_jobs), .doc = "jobs that train on the CPU at once, each on its cores (one a core)"},
   {.name = "http-threads", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 64,
@@ -128,6 +131,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
                      .max_upload_bytes = EP_LIMIT_UPLOAD_BYTES,
                      .max_queued = 10000,
                      .stall_seconds = 60,
+                     .crashes_max = 3,
                      .cpu_jobs = cores_count(),
                      .http_threads = 4};
   ep_status status =

@@ -112,6 +112,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   ep_calibrations_init(&jobs->calibrations);
   jobs->lock_fd = -1;
   jobs->lost_seen = -1;
+  jobs->crashes_max = options->crashes_max;
   jobs->contents.max_path_bytes =
       options->max_data_bytes > 0 ? options->max_data_bytes : EP_LIMIT_UPLOAD_BYTES;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;

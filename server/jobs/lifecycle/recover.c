@@ -6,6 +6,8 @@
 
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
+#include "server/jobs/lifecycle/crashes.h"
+#include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
@@ -108,12 +110,18 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
     ep_live_destroy(job);
     return ep_fail_memory(error);
   }
+  char message[EP_MESSAGE_BYTES];
+  bool often = row->state == EP_STATE_RUNNING && ep_crashes_count(jobs, row->id, message);
   if (row->state != EP_STATE_QUEUED)
     snprintf(job->cause, sizeof job->cause, "the daemon was restarted");
+  job->row.state = EP_STATE_QUEUED;
   pthread_mutex_lock(&jobs->mutex);
   ep_live_add(jobs, job);
-  if (!ep_live_enqueue(jobs, job, row->attempt > 0)) status = ep_fail_memory(error);
+  if (!often && !ep_live_enqueue(jobs, job, row->attempt > 0)) status = ep_fail_memory(error);
   pthread_mutex_unlock(&jobs->mutex);
+  if (often)
+    ep_job_end(jobs, job, EP_STATE_FAILED,
+               ep_job_failure(&job->row, job->epoch, EP_INTERNAL, message));
   return status;
 }
 

@@ -66,6 +66,7 @@ struct ep_jobs {
   char *data_dir;    /* owned, absolute */
   char *worker_path; /* owned */
   int workers_most;  /* there are never more at once, of all devices */
+  int crashes_max;   /* ep_jobs_options */
   int lock_fd;
   int64_t max_queued;
   ep_store *store;
