@@ -65,6 +65,7 @@
 #define EP_LIMIT_COST_TERMS 10           /* of one executor: cpu/fused has as many */
 #define EP_LIMIT_INFERENCE_BYTES 65536   /* its id, its parameters, …: each part but the data */
 #define EP_LIMIT_MODELS 1000             /* published: they are listed in one response */
+#define EP_LIMIT_READY_BYTES (4 << 20)   /* free, else not ready: the rows and logs of a few jobs */
 #define EP_LIMIT_LIST_JOBS 1000          /* jobs in one page of a list */
 #define EP_LIMIT_LIST_BYTES (64LL << 20) /* of their texts; what is beyond is the next page's */
 #define EP_LIMIT_DEVICES 64              /* no host has more GPUs, with a worker process each */

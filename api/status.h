@@ -44,6 +44,7 @@ typedef enum {
   X(NO_MEMORY, "out_of_memory", JOB, 507, "not enough memory")                              \
   X(DEVICE, "device_failed", DEVICE, 503, "the device failed")                              \
   X(IO, "io_error", SERVER, 500, "reading or writing failed")                               \
+  X(UNKNOWN, "outcome_unknown", SERVER, 500, "it is not known whether this was done")       \
   X(INTERNAL, "internal", SERVER, 500, "an error of the program itself")
 
 typedef enum {

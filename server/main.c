@@ -58,7 +58,8 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .cpu_jobs = (int)config->cpu_jobs,
                              .checkpoint_after_seconds = config->checkpoint_after_seconds,
                              .stop_seconds = (double)config->stop_seconds,
-                             .stall_seconds = (double)config->stall_seconds};
+                             .stall_seconds = (double)config->stall_seconds,
+                             .crashes_max = (int)config->crashes_max};
   ep_status status = ep_allowed_paths_add(config->allow_path, error);
   if (status == EP_OK) status = parents_make(config->data_dir, error);
   return status == EP_OK ? ep_jobs_open(&options, jobs, error) : status;

@@ -3,10 +3,28 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "engine/parallel.h"
+
+static atomic_uint_fast64_t waits_begun, waits_ended; /* of all threads */
+
+void ep_disk_wait_begin(void) {
+  atomic_fetch_add(&waits_begun, 1);
+}
+
+void ep_disk_wait_end(void) {
+  atomic_fetch_add(&waits_ended, 1);
+}
+
+bool ep_disk_wait_active(uint64_t *seen) {
+  uint64_t ended = atomic_load(&waits_ended); /* before what has begun: never more than that */
+  bool active = atomic_load(&waits_begun) != ended || ended != *seen;
+  *seen = ended;
+  return active;
+}
 
 typedef struct {
   const ep_disk_wait *waits; /* [count] */
@@ -42,7 +60,9 @@ static void waits_do(void *context, int64_t first, int64_t count) {
 ep_status ep_disk_waits(const ep_disk_wait *waits, int count, ep_error *error) {
   waiting all = {.waits = waits};
   assert(count > 0 && count <= EP_DISK_WAITS_MOST);
+  ep_disk_wait_begin();
   ep_parallel_for(count, waits_do, &all);
+  ep_disk_wait_end();
   for (int i = 0; i < count; i++)
     if (all.status[i] != EP_OK) {
       if (error) *error = all.error[i];

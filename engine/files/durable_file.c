@@ -28,7 +28,9 @@ struct ep_durable_file {
 ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error *error) {
   const uint8_t *at = bytes;
   while (count > 0) {
+    ep_disk_wait_begin();
     ssize_t written = write(file, at, count);
+    ep_disk_wait_end();
     if (written < 0 && errno == EINTR) continue;
     if (written < 0)
       return ep_fail(error, ep_status_from_errno(errno), "writing: %s", strerror(errno));
@@ -85,8 +87,12 @@ static ep_status sync_fail(const ep_durable_file *file, ep_error *error) {
 /* Has the kernel begin to write what it holds of the file. No promise, which is fsync's; but a
  * report of a failure is made only once, and must not be lost. */
 static ep_status write_begin(const ep_durable_file *file, ep_error *error) {
-  if (sync_file_range(file->file, 0, 0, SYNC_FILE_RANGE_WRITE) == 0) return EP_OK;
-  bool failed = errno == EIO || errno == ENOSPC || errno == EDQUOT;
+  ep_disk_wait_begin();
+  int failure = sync_file_range(file->file, 0, 0, SYNC_FILE_RANGE_WRITE) == 0 ? 0 : errno;
+  ep_disk_wait_end();
+  if (failure == 0) return EP_OK;
+  errno = failure;
+  bool failed = failure == EIO || failure == ENOSPC || failure == EDQUOT;
   return failed ? sync_fail(file, error) : EP_OK; /* a file system that has no such thing */
 }
 
@@ -163,8 +169,12 @@ static void handle_close(ep_durable_file *file) {
 }
 
 static ep_status file_place(const ep_durable_file *file, ep_error *error) {
-  if (rename(file->temporary, file->path) == 0) return EP_OK;
-  return ep_fail(error, ep_status_from_errno(errno), "%s: rename: %s", file->path, strerror(errno));
+  ep_disk_wait_begin();
+  int failure = rename(file->temporary, file->path) == 0 ? 0 : errno;
+  ep_disk_wait_end();
+  if (failure == 0) return EP_OK;
+  return ep_fail(error, ep_status_from_errno(failure), "%s: rename: %s", file->path,
+                 strerror(failure));
 }
 
 ep_status ep_durable_group_take(ep_durable_group *group, ep_durable_file *file,
@@ -223,7 +233,8 @@ ep_status ep_durable_file_commit(ep_durable_file *file, char sha256[EP_SHA256_HE
                                  int64_t *bytes, ep_error *error) {
   char folder[EP_PATH_BYTES];
   ep_status status = complete(file, sha256, bytes, error);
-  if (status == EP_OK && fsync(file->file) != 0) status = sync_fail(file, error);
+  if (status == EP_OK)
+    status = ep_disk_waits(&(ep_disk_wait){file->file, file->temporary}, 1, error);
   if (status == EP_OK) status = file_place(file, error);
   if (status != EP_OK) {
     ep_durable_file_abandon(file);

@@ -21,6 +21,7 @@
 #include "api/names.h"
 #include "api/wire/frame.h"
 #include "engine/data/sources/allowed_paths.h"
+#include "engine/files/disk_wait.h"
 #include "engine/files/path.h"
 #include "engine/training/train.h"
 #include "engine/worker/calibrator.h"
@@ -30,6 +31,7 @@
 #include "engine/worker/replies.h"
 
 enum { EXIT_USAGE = 2, EXIT_DEVICE = 3 };
+enum { DISK_LOOK_MS = 1000 }; /* how often a training is looked for in waits for the disk */
 
 /* One training, from its command to its FINISHED. */
 typedef struct {
@@ -51,6 +53,8 @@ typedef struct {
   ep_calibrator calibrator;
   ep_outbox outbox;
   training *training; /* NULL while idle; main thread only */
+  uint64_t disk_seen; /* of ep_disk_wait_active */
+  time_t disk_second; /* of the last look */
   pthread_t thread;   /* of the last training, which may still be giving memory back */
   bool threaded;      /* there is one */
   ep_progress_record records[EP_OUTBOX_RECORDS];
@@ -307,6 +311,18 @@ static ep_status ready_send(worker *w, ep_error *error) {
   return ep_link_send_reply(&w->link, &reply, error);
 }
 
+/* A training that waits for the disk, at its end say, cannot report that it goes on: this thread
+ * does. One that hangs anywhere else is silent, and epochd's watchdog ends it. A wait for the disk
+ * may take as long as it takes: SIGKILL would not end it either. */
+static void disk_alive(worker *w) {
+  struct timespec now;
+  if (!w->training) return;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  if (now.tv_sec == w->disk_second) return;
+  w->disk_second = now.tv_sec;
+  if (ep_disk_wait_active(&w->disk_seen)) ep_outbox_alive(&w->outbox);
+}
+
 /* Until the socket ends (EP_OK) or something fails for good. */
 static ep_status worker_run(worker *w, ep_error *error) {
   enum { SOCKET, OUTBOX };
@@ -314,10 +330,11 @@ static ep_status worker_run(worker *w, ep_error *error) {
                             {.fd = w->outbox.wake, .events = POLLIN}};
   ep_status status = ready_send(w, error);
   while (status == EP_OK) {
-    if (poll(polled, 2, -1) < 0) {
+    if (poll(polled, 2, w->training ? DISK_LOOK_MS : -1) < 0) {
       if (errno == EINTR) continue; /* what it said the last time still stands in `polled` */
       return ep_fail(error, EP_IO, "poll: %s", strerror(errno));
     }
+    disk_alive(w);
     if (polled[SOCKET].revents) {
       ep_command command = {0};
       bool ended = false;

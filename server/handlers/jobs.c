@@ -59,6 +59,7 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   if (ep_request_word(request, "validate", MODES, -1, &mode, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   if (mode == 0) return job_validate(exchange);
+  if (!exchange->works) return EP_ROUTE_COMMITS;
   if (!has_good_key(request, &key))
     return ep_exchange_fail_with(exchange, EP_MALFORMED,
                                  "Idempotency-Key must be one of 1 to %d printable characters",

@@ -50,7 +50,10 @@ ep_route_result ep_route_ready_get(ep_exchange *exchange) {
   }
   bool called_back = atomic_load(&exchange->called_back);
   if (!called_back && !exchange->timed_out) return EP_ROUTE_WAITS;
-  if (!called_back) return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "no device answered");
+  if (!called_back)
+    return ep_exchange_fail_with(exchange, EP_UNAVAILABLE,
+                                 "a device or the data folder did not answer in %d s",
+                                 2 * READY_TIMEOUT_MS / 1000);
   if (exchange->error.status != EP_OK)
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "%.400s", exchange->error.message);
   ep_response_constant(&exchange->response, 200, "application/json", TEXT, sizeof TEXT - 1);

@@ -244,16 +244,28 @@ static enum MHD_Result work_start(ep_exchange *exchange, ep_thread_pool *pool) {
   return work_await(exchange);
 }
 
+/* Where a route runs that does not run here. */
+static ep_thread_pool *pool_of_result(const ep_server *server, ep_route_result result) {
+  return result == EP_ROUTE_WORKS     ? server->work
+         : result == EP_ROUTE_COMMITS ? server->commits
+                                      : server->ingest;
+}
+
+static ep_thread_pool *pool_of_route(const ep_server *server, ep_runs runs) {
+  return runs == EP_RUNS_WORK     ? server->work
+         : runs == EP_RUNS_COMMIT ? server->commits
+                                  : server->ingest;
+}
+
 static enum MHD_Result route_call(ep_exchange *exchange) {
   for (;;) {
     if (ep_waiter_take_timeout(&exchange->waiter) && ep_clock_steady_us() >= exchange->deadline_us)
       exchange->timed_out = true;
     ep_route_result called = exchange->route->call(exchange);
     if (called == EP_ROUTE_DONE) break;
-    if (called == EP_ROUTE_WORKS || called == EP_ROUTE_INGESTS) {
-      const ep_server *server = exchange->server;
+    if (called != EP_ROUTE_WAITS) {
       exchange->works = true;
-      return work_start(exchange, called == EP_ROUTE_WORKS ? server->work : server->ingest);
+      return work_start(exchange, pool_of_result(exchange->server, called));
     }
     exchange->phase = PHASE_WAITS;
     ep_waiter_result result = ep_waiter_wait(&exchange->waiter, exchange->deadline_us);
@@ -274,8 +286,7 @@ static enum MHD_Result request_run(ep_exchange *exchange) {
     return response_send(exchange);
   }
   if (exchange->route->runs == EP_RUNS_HERE) return route_call(exchange);
-  return work_start(exchange, exchange->route->runs == EP_RUNS_INGEST ? exchange->server->ingest
-                                                                      : exchange->server->work);
+  return work_start(exchange, pool_of_route(exchange->server, exchange->route->runs));
 }
 
 enum MHD_Result ep_connection_handle(void *transport, struct MHD_Connection *connection,

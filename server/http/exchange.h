@@ -27,7 +27,7 @@ typedef struct ep_exchange {
   size_t result_bytes;      /* of a result that is not a text */
   size_t result_json_bytes; /* so many of them are JSON; 0 = all */
   ep_error error;
-  bool works; /* this call runs on a thread of a pool, after EP_ROUTE_WORKS or EP_ROUTE_INGESTS */
+  bool works; /* this call runs on a thread of a pool, after EP_ROUTE_WORKS and the like */
 
   /* Of connection.c and response_send.c alone. */
   int phase;
@@ -53,10 +53,11 @@ void ep_exchange_unwatch(ep_exchange *exchange);
 
 /* What a route returns. */
 typedef enum {
-  EP_ROUTE_DONE,   /* exchange->response is complete */
-  EP_ROUTE_WAITS,  /* for ep_waiter_wake or deadline_us; the route is then called again */
-  EP_ROUTE_WORKS,  /* the route is called again, on a thread of server->work */
-  EP_ROUTE_INGESTS /* the route is called again, on a thread of server->ingest */
+  EP_ROUTE_DONE,    /* exchange->response is complete */
+  EP_ROUTE_WAITS,   /* for ep_waiter_wake or deadline_us; the route is then called again */
+  EP_ROUTE_WORKS,   /* the route is called again, on a thread of server->work */
+  EP_ROUTE_COMMITS, /* the same, of server->commits */
+  EP_ROUTE_INGESTS  /* the same, of server->ingest */
 } ep_route_result;
 
 /* These set the response and return EP_ROUTE_DONE, so that a route can end with one of them. */

@@ -22,6 +22,7 @@ enum {
   MOST_CONNECTIONS = 65536,
   POOL_BYTES = 16 << 10, /* of each connection: see docs/adr */
   INACTIVE_SECONDS = 120,
+  COMMIT_THREADS = 4, /* specs are read and planned side by side; the disk takes one at a time */
   BACKLOG = 1024
 };
 
@@ -78,6 +79,7 @@ static ep_status threads_start(ep_http *http, const ep_http_room *room, ep_error
   ep_status status = ep_waiters_create(room->watchers, &server->waiters, error);
   if (status == EP_OK) status = ep_thread_pool_create(2, &server->ingest, error);
   if (status == EP_OK) status = ep_thread_pool_create(2, &server->work, error);
+  if (status == EP_OK) status = ep_thread_pool_create(COMMIT_THREADS, &server->commits, error);
   if (status == EP_OK) status = ep_deadlines_create(&http->transport.deadlines, error);
   return status;
 }
@@ -132,7 +134,8 @@ void ep_http_stop(ep_http *http) {
   http->daemon = NULL;
   ep_thread_pool_destroy(http->server->ingest);
   ep_thread_pool_destroy(http->server->work);
-  http->server->ingest = http->server->work = NULL;
+  ep_thread_pool_destroy(http->server->commits);
+  http->server->ingest = http->server->work = http->server->commits = NULL;
 }
 
 void ep_http_destroy(ep_http *http) {
@@ -140,9 +143,10 @@ void ep_http_destroy(ep_http *http) {
   ep_server *server = http->server;
   ep_thread_pool_destroy(server->ingest);
   ep_thread_pool_destroy(server->work);
+  ep_thread_pool_destroy(server->commits);
   ep_deadlines_destroy(http->transport.deadlines);
   ep_waiters_destroy(server->waiters);
-  server->ingest = server->work = NULL;
+  server->ingest = server->work = server->commits = NULL;
   server->waiters = NULL;
   free(http);
 }

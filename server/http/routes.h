@@ -15,6 +15,7 @@ typedef enum {
 typedef enum {
   EP_RUNS_HERE, /* on the HTTP thread: at most a few hundred microseconds */
   EP_RUNS_WORK, /* on a thread of server->work */
+  EP_RUNS_COMMIT,
   EP_RUNS_INGEST
 } ep_runs;
 

@@ -37,6 +37,7 @@ typedef struct {
   int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
   int64_t checkpoint_after_seconds; /* of a training, before its first checkpoint */
   double stop_seconds;  /* that running jobs have for a checkpoint when the daemon ends */
+  int crashes_max;      /* deaths of epochd in a row after which a job that ran fails; 0 = never */
   double stall_seconds; /* a worker without progress for so long is killed; 0 = 60 */
 } ep_jobs_options;
 
@@ -119,8 +120,9 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, con
 ep_status ep_jobs_devices(ep_jobs *jobs, char **text, ep_error *error);
 ep_status ep_jobs_queue(ep_jobs *jobs, char **text, ep_error *error);
 
-/* /readyz: has a worker of every device do a little real work. Calls `done` once with the first
- * failure, or NULL. A worker that does not reply in timeout_ms has failed. */
+/* /readyz: has a worker of every device do a little real work, and the data folder take a file.
+ * Calls `done` once with the first failure, or NULL. A worker that does not reply in timeout_ms has
+ * failed. */
 typedef void ep_jobs_ready(void *context, const ep_error *error);
 void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *context);
 

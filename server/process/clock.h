@@ -16,6 +16,12 @@ static inline int64_t ep_clock_utc_us(void) {
   return ep_clock_read_us(CLOCK_REALTIME);
 }
 
+/* The same, of what comes after `earlier_us`: not before it, even where the clock was set back. */
+static inline int64_t ep_clock_utc_after_us(int64_t earlier_us) {
+  int64_t now_us = ep_clock_utc_us();
+  return now_us < earlier_us ? earlier_us : now_us;
+}
+
 /* Microseconds since some moment: for time-outs. */
 static inline int64_t ep_clock_steady_us(void) {
   return ep_clock_read_us(CLOCK_MONOTONIC);

@@ -46,6 +46,9 @@ static const ep_option SETTINGS[] = {
   {.name = "checkpoint-after", .kind = EP_OPTION_INTEGER, .value = "N", .max = 86400,
    MEMBER(checkpoint_after_seconds),
    .doc = "no checkpoint in the first N seconds of a training (5)"},
+  {.name = "crashes-max", .kind = EP_OPTION_INTEGER, .value = "N", .max = 1000000,
+   MEMBER(crashes_max),
+   .doc = "deaths of epochd in a row, without a new epoch, after which a job that ran fails; 0 = never"},
   {.name = "cpu-jobs", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = EP_LIMIT_CPU_JOBS,
    MEMBER(cpu_jobs), .doc = "jobs that train on the CPU at once, each on its cores (one a core)"},
   {.name = "http-threads", .kind = EP_OPTION_INTEGER, .value = "N", .min = 1, .max = 64,
@@ -135,6 +138,7 @@ ep_status ep_config_read(int argc, char *const *argv, ep_config *out, ep_error *
                      .stall_seconds = 60,
                      .stop_seconds = 8,
                      .checkpoint_after_seconds = EP_LIMIT_YOUNG_SECONDS,
+                     .crashes_max = 3,
                      .cpu_jobs = cores_count(),
                      .http_threads = 4};
   ep_status status =

@@ -26,6 +26,7 @@ typedef struct {
   int64_t data_bytes_max;
   int64_t max_queued;
   int64_t stall_seconds, stop_seconds, checkpoint_after_seconds;
+  int64_t crashes_max;
   int64_t cpu_jobs;
   int64_t http_threads;
   bool probe, help, version;

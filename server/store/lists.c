@@ -69,6 +69,7 @@ static ep_status others_format(const ep_job_page *page, char **others, ep_error 
 
 ep_status ep_store_jobs_list(ep_store *store, const ep_job_page *page, ep_job_rows *out,
                              ep_error *error) {
+  store = store->reader;
   char *others = NULL;
   *out = (ep_job_rows){0};
   ep_status status = others_format(page, &others, error);
@@ -84,6 +85,7 @@ ep_status ep_store_jobs_list(ep_store *store, const ep_job_page *page, ep_job_ro
 
 ep_status ep_store_jobs_versions(ep_store *store, const ep_job_page *page, ep_job_version *versions,
                                  int64_t *count, ep_error *error) {
+  store = store->reader;
   char *others = NULL;
   *count = 0;
   ep_status status = others_format(page, &others, error);

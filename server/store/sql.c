@@ -52,6 +52,16 @@ ep_status ep_store_sync(ep_store *store, bool wait, ep_error *error) {
   return EP_OK;
 }
 
+/* What was written may be on the disk or not, and what is there of it is only seen after a crash:
+ * until then the transaction is undone, and the next one is written over it. */
+static ep_status commit_fail(ep_store *store, int code, ep_error *error) {
+  ep_status status = ep_store_fail(store, code, error);
+  if ((code & 0xff) != SQLITE_IOERR) return status;
+  return ep_fail(error, EP_UNKNOWN,
+                 "the disk failed while this was stored, so it is not known whether it is: ask "
+                 "again, for a new job with the same Idempotency-Key, and look at what is there");
+}
+
 static ep_status transaction_run(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
   int code = statement_run(store, EP_SQL_BEGIN);
   if (code != SQLITE_DONE) return ep_store_fail(store, code, error);
@@ -65,7 +75,7 @@ static ep_status transaction_run(ep_store *store, sqlite3_stmt *statement, ep_er
   sqlite3_reset(statement);
   if (status == EP_OK) {
     code = statement_run(store, EP_SQL_COMMIT);
-    if (code != SQLITE_DONE) status = ep_store_fail(store, code, error);
+    if (code != SQLITE_DONE) status = commit_fail(store, code, error);
   }
   /* Some errors end the transaction by themselves; the others must not leave it open. */
   if (status != EP_OK && !sqlite3_get_autocommit(store->database))

@@ -46,7 +46,7 @@
   X(JOB_INTEND, "UPDATE jobs SET intent = ?2 WHERE id = ?1 AND finished_us = 0 AND intent <> 2")  \
   X(JOB_GET, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id = ?1")                                 \
   X(JOB_DELETE, "DELETE FROM jobs WHERE id = ?1")                                                 \
-  X(JOB_EXISTS, "SELECT 1 FROM jobs WHERE id = ?1")                                               \
+  X(JOB_EXISTS, "SELECT 1 FROM jobs INDEXED BY jobs_by_id WHERE id = ?1")                         \
   X(JOB_LABELS, "SELECT name, priority, spec, tags, state, edition FROM jobs WHERE id = ?1")      \
   X(JOB_LABEL, "UPDATE jobs SET name=?2, priority=?3, spec=?4, tags=?5, edition=?6, version=?7 "  \
                "WHERE id = ?1")                                                                   \
@@ -84,11 +84,16 @@ typedef enum {
 
 extern const char *const EP_SQL_TEXTS[EP_SQL_COUNT];
 
+/* One connection. The store that others have is the one that writes. Its reader reads beside a
+ * commit that waits for the disk, and sees a commit once that has returned. It is opened read-only,
+ * so that it never makes a checkpoint: SQLite 3.40 loses data where two connections do. */
 typedef struct ep_store {
   sqlite3 *database;
-  pthread_mutex_t mutex; /* guards the connection and its statements */
-  sqlite3_stmt *statements[EP_SQL_COUNT];
-  bool waits; /* a commit waits for the disk */
+  pthread_mutex_t
+      mutex; /* guards the connection and its statements; held for one store at a time */
+  sqlite3_stmt *statements[EP_SQL_COUNT]; /* of the reader: NULL for those that change something */
+  bool waits;                             /* a commit waits for the disk */
+  struct ep_store *reader;                /* owned; NULL in the reader itself */
 } ep_store;
 
 /* Takes the mutex and returns the statement, reset. */

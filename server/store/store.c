@@ -89,11 +89,9 @@ static ep_status schema_migrate(ep_store *store, ep_error *error) {
   return EP_OK;
 }
 
-static ep_status connection_open(ep_store *store, const char *path, ep_error *error) {
+static ep_status connection_open(ep_store *store, const char *path, int flags, ep_error *error) {
   int code = sqlite3_open_v2(path, &store->database,
-                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-                                 SQLITE_OPEN_EXRESCODE,
-                             NULL);
+                             flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
   if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->database, BUSY_MS);
   if (code == SQLITE_OK)
     code = sqlite3_exec(store->database, "PRAGMA cache_size = -2000", NULL, NULL, NULL);
@@ -113,19 +111,42 @@ static ep_status wal_require(ep_store *store, ep_error *error) {
   return status == EP_OK ? ep_store_sync(store, true, error) : status;
 }
 
-ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
-  *out = NULL;
-  ep_store *store = calloc(1, sizeof *store);
-  if (!store) return ep_fail_memory(error);
-  pthread_mutex_init(&store->mutex, NULL);
-  ep_status status = connection_open(store, path, error);
-  if (status == EP_OK) status = wal_require(store, error);
-  if (status == EP_OK) status = schema_migrate(store, error);
-  for (int i = 0; status == EP_OK && i < EP_SQL_COUNT; i++) {
+/* All statements; of the reader those that change nothing. */
+static ep_status statements_prepare(ep_store *store, bool reader, ep_error *error) {
+  for (int i = 0; i < EP_SQL_COUNT; i++) {
     int code = sqlite3_prepare_v3(store->database, EP_SQL_TEXTS[i], -1, SQLITE_PREPARE_PERSISTENT,
                                   &store->statements[i], NULL);
-    if (code != SQLITE_OK) status = ep_store_fail(store, code, error);
+    if (code != SQLITE_OK) return ep_store_fail(store, code, error);
+    if (!reader || sqlite3_stmt_readonly(store->statements[i])) continue;
+    sqlite3_finalize(store->statements[i]);
+    store->statements[i] = NULL;
   }
+  return EP_OK;
+}
+
+static ep_store *store_allocate(void) {
+  ep_store *store = calloc(1, sizeof *store);
+  if (store) pthread_mutex_init(&store->mutex, NULL);
+  return store;
+}
+
+static ep_status reader_open(ep_store *store, const char *path, ep_error *error) {
+  store->reader = store_allocate();
+  if (!store->reader) return ep_fail_memory(error);
+  ep_status status = connection_open(store->reader, path, SQLITE_OPEN_READONLY, error);
+  return status == EP_OK ? statements_prepare(store->reader, true, error) : status;
+}
+
+ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
+  *out = NULL;
+  ep_store *store = store_allocate();
+  if (!store) return ep_fail_memory(error);
+  ep_status status =
+      connection_open(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
+  if (status == EP_OK) status = wal_require(store, error);
+  if (status == EP_OK) status = schema_migrate(store, error);
+  if (status == EP_OK) status = statements_prepare(store, false, error);
+  if (status == EP_OK) status = reader_open(store, path, error);
   if (status != EP_OK) {
     ep_store_close(store);
     return status;
@@ -136,6 +157,7 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
 
 void ep_store_close(ep_store *store) {
   if (!store) return;
+  ep_store_close(store->reader); /* first: the last one to close makes a checkpoint */
   for (int i = 0; i < EP_SQL_COUNT; i++) sqlite3_finalize(store->statements[i]);
   sqlite3_close(store->database);
   pthread_mutex_destroy(&store->mutex);

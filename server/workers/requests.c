@@ -121,6 +121,11 @@ static void sent_fail(ep_supervisor *supervisor, const ep_supervised *worker, in
   }
 }
 
+void ep_requests_delay(ep_supervisor *supervisor, int64_t delay_us) {
+  for (ep_worker_request *request = supervisor->sent; request; request = request->next)
+    request->deadline_us += delay_us;
+}
+
 void ep_requests_fail_worker(ep_supervisor *supervisor, const ep_supervised *worker,
                              const char *cause) {
   sent_fail(supervisor, worker, INT64_MAX, EP_UNAVAILABLE, cause);

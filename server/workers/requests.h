@@ -18,6 +18,8 @@ void ep_requests_send(ep_supervisor *supervisor);
 void ep_requests_complete(ep_supervisor *supervisor, const ep_reply *reply);
 void ep_requests_fail_worker(ep_supervisor *supervisor, const ep_supervised *worker,
                              const char *cause);
+/* Moves their deadlines. */
+void ep_requests_delay(ep_supervisor *supervisor, int64_t delay_us);
 void ep_requests_expire(ep_supervisor *supervisor, int64_t now_us);
 void ep_requests_fail_all(ep_supervisor *supervisor);
 /* When the first of them expires; INT64_MAX = never. */

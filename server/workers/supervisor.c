@@ -16,6 +16,8 @@
 
 enum { STOP_MS = 2000, SETTLE_MS = 1000, IDLE_MS = 60000 };
 
+#define LATE_US INT64_C(500000) /* a round that lasts so much longer than it may wait is late */
+
 static char *text_copy(const char *text) {
   return text ? strdup(text) : NULL;
 }
@@ -187,7 +189,8 @@ static int timeout_find(const ep_supervisor *s, bool settle_again) {
     int64_t deadline_us = ep_supervised_deadline(&s->worker[i]);
     if (deadline_us < first_us) first_us = deadline_us;
   }
-  int64_t most_us = (settle_again ? SETTLE_MS : IDLE_MS) * INT64_C(1000);
+  /* Where there is a deadline rounds are short, so that a late one shows (delays_forgive). */
+  int64_t most_us = (settle_again || first_us != INT64_MAX ? SETTLE_MS : IDLE_MS) * INT64_C(1000);
   int64_t left_us = first_us == INT64_MAX ? most_us : first_us - ep_clock_steady_us();
   if (left_us > most_us) left_us = most_us;
   return left_us <= 0 ? 0 : (int)((left_us + 999) / 1000);
@@ -241,16 +244,33 @@ static void jobs_pause(ep_supervisor *s) {
   }
 }
 
+/* A round that lasted longer than it was to wait: this thread waited for the disk, or the process
+ * was stopped (SIGSTOP, a frozen container), and with it perhaps the workers. Nobody was listened
+ * to, so the whole round counts against nobody. */
+static void delays_forgive(ep_supervisor *s, int64_t round_us, int timeout_ms) {
+  if (round_us - timeout_ms * INT64_C(1000) < LATE_US) return;
+  ep_log(EP_LOG_WARNING,
+         "the supervisor was held up for %.3g s (a slow disk, or epochd was stopped): the workers "
+         "get as much longer",
+         (double)round_us / 1e6);
+  for (int i = 0; i < s->workers_count; i++) ep_supervised_delay(&s->worker[i], round_us);
+  ep_requests_delay(s, round_us);
+}
+
 static void *supervisor_run(void *context) {
   ep_supervisor *s = context;
   for (int i = 0; i < s->devices_count; i++) worker_add(s, i);
   bool settle_again = false;
+  int64_t before_us = ep_clock_steady_us();
   while (!inbox_take(s)) {
     ep_requests_send(s);
     work_assign(s);
     settle_again = s->events.settle(s->events.context);
-    events_wait(s, s->look_for_work ? 0 : timeout_find(s, settle_again));
+    int timeout_ms = s->look_for_work ? 0 : timeout_find(s, settle_again);
+    events_wait(s, timeout_ms);
     int64_t now_us = ep_clock_steady_us();
+    delays_forgive(s, now_us - before_us, timeout_ms);
+    before_us = now_us;
     for (int i = 0; i < s->workers_count; i++) ep_supervised_check(s, &s->worker[i], now_us);
     ep_requests_expire(s, now_us);
     if (settle_again) s->look_for_work = true; /* what could not be stored may be now */

@@ -383,6 +383,13 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
   }
 }
 
+void ep_supervised_delay(ep_supervised *worker, int64_t delay_us) {
+  int64_t *const deadlines[] = {&worker->deadline_us, &worker->stop_us, &worker->gone_us,
+                                &worker->reap_us, &worker->heard_us};
+  for (size_t i = 0; i < sizeof deadlines / sizeof *deadlines; i++)
+    if (*deadlines[i] != 0) *deadlines[i] += delay_us;
+}
+
 int64_t ep_supervised_deadline(const ep_supervised *worker) {
   int64_t first_us = INT64_MAX;
   ep_device_state state = worker->status.state;

@@ -16,6 +16,8 @@ void ep_supervised_check(ep_supervisor *supervisor, ep_supervised *worker, int64
 bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int cores);
 /* Sends it the command to end its job, once, and once more where it is cancelled after a pause. */
 void ep_supervised_stop(ep_supervised *worker, ep_stop stop);
+/* Moves its deadlines: nobody listened to it for so long. */
+void ep_supervised_delay(ep_supervised *worker, int64_t delay_us);
 /* When ep_supervised_check is due; INT64_MAX = never. */
 int64_t ep_supervised_deadline(const ep_supervised *worker);
 

@@ -76,7 +76,7 @@ ROOMS = {
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
     "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", ""),
     "server/jobs/files": (SERVER + " server/store server/events", ""),
-    "server/jobs/live": ("server/store server/events server/datasets server/workers server/jobs "
+    "server/jobs/live": ("server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/files engine/weights server/jobs/files", ""),
     "server/jobs/views": (JOBS + " api/responses", ""),

@@ -71,7 +71,7 @@ static void start_fill(ep_live_job *job, const char *device, ep_job_row *row) {
   }
   snprintf(row->device, sizeof row->device, "%s", device);
   row->attempt++;
-  if (row->started_us == 0) row->started_us = ep_clock_utc_us();
+  if (row->started_us == 0) row->started_us = ep_clock_utc_after_us(row->created_us);
 }
 
 /* The job's spec for its worker, from memory or from its row; *spec is the caller's. */

@@ -9,6 +9,10 @@
 #include "server/process/clock.h"
 #include "server/process/log.h"
 
+int64_t ep_job_finish_us(const ep_job_row *row) {
+  return ep_clock_utc_after_us(row->started_us != 0 ? row->started_us : row->created_us);
+}
+
 char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status status,
                      const char *message) {
   ep_job_result result = {.status = status,
@@ -83,7 +87,7 @@ void ep_job_end(ep_jobs *jobs, ep_live_job *job, ep_state state, char *result_te
   job->version_before = ep_live_version(jobs, job);
   row->state = state;
   row->result = result_text;
-  row->finished_us = ep_clock_utc_us();
+  row->finished_us = ep_job_finish_us(row);
   row->version = ep_live_tick(jobs);
   job->ending = true;
   pthread_mutex_unlock(&jobs->mutex);

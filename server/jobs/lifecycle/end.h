@@ -17,6 +17,9 @@ void ep_job_end(ep_jobs *jobs, ep_live_job *job, ep_state state, char *result_te
 /* Tries again what could not be written; true when something is left. Supervisor's thread. */
 bool ep_job_end_retry(ep_jobs *jobs);
 
+/* The moment at which a job ends: never before it started, even where the clock was set back. */
+int64_t ep_job_finish_us(const ep_job_row *row);
+
 /* A result that has a cause alone, as text: the caller's; NULL: memory is short. */
 char *ep_job_failure(const ep_job_row *row, int64_t epochs_done, ep_status status,
                      const char *message);

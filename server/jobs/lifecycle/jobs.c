@@ -114,6 +114,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   ep_calibrations_init(&jobs->calibrations);
   jobs->lock_fd = -1;
   jobs->lost_seen = -1;
+  jobs->crashes_max = options->crashes_max;
   jobs->contents.max_path_bytes =
       options->max_data_bytes > 0 ? options->max_data_bytes : EP_LIMIT_UPLOAD_BYTES;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
@@ -136,10 +137,12 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   status = ep_path_join(path, error, jobs->data_dir, "epochd.sqlite", NULL);
   if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
   jobs->contents.store = jobs->store;
+  if (status == EP_OK) status = ep_disk_probe_create(jobs->data_dir, &jobs->disk_probe, error);
   if (status == EP_OK) status = supervisor_open(jobs, options, error);
   jobs->calibrations.supervisor = jobs->supervisor;
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);
   if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
+  if (status == EP_OK) status = ep_jobs_sweep_start(jobs, error);
   return status;
 }
 
@@ -167,7 +170,7 @@ static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
   if (!returned && !job->begun) ep_assign_undo(jobs, job);
   job->row.state = job->cancelled ? EP_STATE_CANCELLED : EP_STATE_QUEUED;
   if (job->cancelled) {
-    job->row.finished_us = ep_clock_utc_us();
+    job->row.finished_us = ep_job_finish_us(&job->row);
     job->row.result = ep_job_cancellation(job);
   }
   job->row.version = ep_live_tick(jobs);
@@ -177,8 +180,10 @@ static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
 
 void ep_jobs_close(ep_jobs *jobs) {
   if (!jobs) return;
+  ep_jobs_sweep_stop(jobs);
   ep_supervisor_destroy(jobs->supervisor);
   jobs->supervisor = NULL;
+  ep_disk_probe_destroy(jobs->disk_probe);
   for (int i = 0; i < EP_JOBS_BUCKETS; i++)
     for (ep_live_job *job = jobs->buckets[i], *next; job; job = next) {
       next = job->next;

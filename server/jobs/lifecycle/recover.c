@@ -6,6 +6,8 @@
 
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
+#include "server/jobs/lifecycle/crashes.h"
+#include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/live/live.h"
@@ -139,9 +141,18 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
     ep_live_destroy(job);
     return ep_fail_memory(error);
   }
+  char message[EP_MESSAGE_BYTES];
+  bool often = row->state == EP_STATE_RUNNING && ep_crashes_count(jobs, row->id, message);
   if (row->state != EP_STATE_QUEUED)
     snprintf(job->cause, sizeof job->cause, "the daemon was restarted");
-  return job_place(jobs, row, job, error);
+  if (!often) return job_place(jobs, row, job, error);
+  job->row.state = EP_STATE_QUEUED;
+  pthread_mutex_lock(&jobs->mutex);
+  ep_live_add(jobs, job);
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_job_end(jobs, job, EP_STATE_FAILED,
+             ep_job_failure(&job->row, job->epoch, EP_INTERNAL, message));
+  return EP_OK;
 }
 
 static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {
@@ -183,6 +194,8 @@ static ep_status finished_complete(ep_jobs *jobs, ep_error *error) {
 static void job_folder_check(void *context, const char *name) {
   ep_jobs *jobs = context;
   ep_error error = {0};
+  if (atomic_load(&jobs->closing) || (ep_id_valid(name) && strcmp(name, jobs->sweep_before) > 0))
+    return;
   if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return;
   if (ep_data_dir_discard(jobs->data_dir, "jobs", name, &error) != EP_OK)
     ep_log(EP_LOG_WARNING, "%s", error.message);
@@ -190,7 +203,8 @@ static void job_folder_check(void *context, const char *name) {
 
 static void dataset_folder_check(void *context, const char *name) {
   ep_jobs *jobs = context;
-  if (strlen(name) == EP_SHA256_HEX_BYTES - 1) ep_contents_collect(&jobs->contents, name);
+  if (!atomic_load(&jobs->closing) && strlen(name) == EP_SHA256_HEX_BYTES - 1)
+    ep_contents_collect(&jobs->contents, name);
 }
 
 /* New ids are greater than the newest there is, even when the clock was set back. */
@@ -204,13 +218,35 @@ static ep_status newest_observe(ep_jobs *jobs, ep_error *error) {
 }
 
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error) {
-  char path[EP_PATH_BYTES];
   ep_status status = newest_observe(jobs, error);
-  if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "jobs", NULL);
-  if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, jobs, error);
+  ep_id_create(jobs->sweep_before);
   if (status == EP_OK) status = unfinished_revive(jobs, error);
   if (status == EP_OK) status = finished_complete(jobs, error);
-  if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "datasets", NULL);
-  if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, jobs, error);
   return status;
+}
+
+/* Looks at every folder, which takes the longer the more there are. */
+static void *sweep_run(void *context) {
+  ep_jobs *jobs = context;
+  char path[EP_PATH_BYTES];
+  ep_error error = {0};
+  ep_status status = ep_path_join(path, &error, jobs->data_dir, "jobs", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, jobs, &error);
+  if (status == EP_OK) status = ep_path_join(path, &error, jobs->data_dir, "datasets", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, jobs, &error);
+  if (status != EP_OK) ep_log(EP_LOG_ERROR, "folders without a row stay: %s", error.message);
+  return NULL;
+}
+
+ep_status ep_jobs_sweep_start(ep_jobs *jobs, ep_error *error) {
+  int failed = pthread_create(&jobs->sweep, NULL, sweep_run, jobs);
+  if (failed != 0) return ep_fail(error, EP_NO_MEMORY, "no thread: %s", strerror(failed));
+  jobs->sweeping = true;
+  return EP_OK;
+}
+
+void ep_jobs_sweep_stop(ep_jobs *jobs) {
+  atomic_store(&jobs->closing, true);
+  if (jobs->sweeping) pthread_join(jobs->sweep, NULL);
+  jobs->sweeping = false;
 }

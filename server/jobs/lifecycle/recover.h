@@ -7,4 +7,9 @@
 
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error);
 
+/* Begins to remove, beside everything else, the folders without a row: of submissions that were
+ * never acknowledged, and of deleted jobs and datasets. After ep_jobs_recover. */
+ep_status ep_jobs_sweep_start(ep_jobs *jobs, ep_error *error);
+void ep_jobs_sweep_stop(ep_jobs *jobs); /* returns once it has ended */
+
 #endif

@@ -25,6 +25,7 @@
 #include "server/jobs/jobs.h"
 #include "server/jobs/placement/estimate.h"
 #include "server/jobs/placement/queue.h"
+#include "server/process/disk_probe.h"
 #include "server/store/store.h"
 #include "server/workers/calibrations.h"
 #include "server/workers/supervisor.h"
@@ -71,9 +72,11 @@ struct ep_jobs {
   char *data_dir;    /* owned, absolute */
   char *worker_path; /* owned */
   int workers_most;  /* there are never more at once, of all devices */
+  int crashes_max;   /* ep_jobs_options */
   int lock_fd;
   int64_t max_queued;
   ep_store *store;
+  ep_disk_probe *disk_probe; /* of /readyz */
   ep_supervisor *supervisor;
   ep_calibrations calibrations; /* once the supervisor is there */
   ep_open_logs logs;
@@ -81,6 +84,12 @@ struct ep_jobs {
   ep_datasets datasets;
   ep_subscribers watches; /* by ep_live_key, whose lowest bit is set for a queued job */
   atomic_ullong clock;    /* versions: microseconds at the start, then counted up */
+
+  /* The sweep of folders without a row (lifecycle/recover.h). */
+  pthread_t sweep;
+  bool sweeping;                  /* the thread was started */
+  atomic_bool closing;            /* it is to end */
+  char sweep_before[EP_ID_BYTES]; /* a later id is of a job that may not have its row yet */
 
   /* The supervisor's thread alone. */
   int64_t retry_us;       /* when an end that could not be written is tried again */

@@ -3,8 +3,9 @@
 
 #include "server/jobs/live/live.h"
 
-/* Of all devices: done with the last reply. */
+/* Of all devices and the data folder: done with the last reply. */
 typedef struct {
+  ep_disk_probe_request disk;
   pthread_mutex_t mutex; /* guards what follows */
   int left;
   ep_error error; /* the first; status EP_OK = none */
@@ -17,11 +18,13 @@ typedef struct {
   char device[EP_DEVICE_ID_BYTES];
 } device_probe;
 
-/* One of `left` is over: the last one calls `done` and frees the whole. */
+/* One of `left` is over: the last one calls `done` and frees the whole. device: NULL = the data
+ * folder. */
 static void probe_count(probe *whole, const char *device, const ep_error *error) {
   pthread_mutex_lock(&whole->mutex);
   if (error && whole->error.status == EP_OK)
-    ep_fail(&whole->error, EP_UNAVAILABLE, "device %s: %.400s", device, error->message);
+    ep_fail(&whole->error, EP_UNAVAILABLE, "%s%s%s%.400s", device ? "device " : "",
+            device ? device : "", device ? ": " : "", error->message);
   bool last = --whole->left == 0;
   pthread_mutex_unlock(&whole->mutex);
   if (!last) return;
@@ -35,6 +38,10 @@ static void probe_done(void *context, const ep_reply *reply, const ep_error *err
   (void)reply;
   probe_count(request->whole, request->device, error);
   free(request);
+}
+
+static void disk_done(void *context, const ep_error *error) {
+  probe_count(context, NULL, error);
 }
 
 static void device_request(ep_jobs *jobs, probe *whole, const ep_device_status *device,
@@ -71,12 +78,14 @@ void ep_jobs_probe(ep_jobs *jobs, int timeout_ms, ep_jobs_ready *done, void *con
   }
   ep_supervisor_get_devices(jobs->supervisor, devices);
   pthread_mutex_init(&whole->mutex, NULL);
-  whole->left =
-      devices->count + 1; /* one for this function, so that the end does not come too early */
+  /* One for the folder, and one for this function, so that the end does not come too early. */
+  whole->left = devices->count + 2;
   whole->done = done;
   whole->context = context;
+  whole->disk = (ep_disk_probe_request){.done = disk_done, .context = whole};
+  ep_disk_probe_ask(jobs->disk_probe, &whole->disk);
   for (int i = 0; i < devices->count; i++)
     device_request(jobs, whole, &devices->device[i], timeout_ms);
   free(devices);
-  probe_count(whole, "", NULL);
+  probe_count(whole, NULL, NULL);
 }

@@ -1,19 +1,28 @@
 /* Tests of server/store/store.c: rows in and out, keys, pages, names, and what a kill leaves. */
+#include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "server/store/sql.h"
 #include "server/store/store.h"
 #include "tests/suite.h"
 #include "tests/unit/server/scratch.h"
+#include "tests/wait.h"
 
 /* In the place of the system's, for SQLite too. */
 static int syncs;
+static atomic_bool sync_held, sync_waits; /* a sync does not return while it is held */
 int fdatasync(int fd) {
   syncs++;
+  while (atomic_load(&sync_held)) {
+    atomic_store(&sync_waits, true);
+    ep_wait_moment();
+  }
   return (int)syscall(SYS_fdatasync, fd);
 }
 
@@ -466,6 +475,61 @@ START_TEST(keeps_what_it_acknowledged) {
 }
 END_TEST
 
+static void *insert_second(void *context) {
+  ep_job_row row = row_make(2);
+  assert_ok(ep_store_job_insert(context, &row, NULL, NULL, error));
+  return NULL;
+}
+
+/* How many jobs a page and the counts have, which must agree. */
+static int64_t jobs_seen(ep_store *store) {
+  ep_job_page page = {.state = -1, .limit = 10};
+  ep_store_counts counts;
+  ep_job_version versions[10];
+  int64_t count = 0;
+  assert_ok(ep_store_count(store, &counts, error));
+  assert_ok(ep_store_jobs_versions(store, &page, versions, &count, error));
+  ck_assert_int_eq(counts.jobs[EP_STATE_QUEUED], count);
+  return count;
+}
+
+START_TEST(reads_beside_a_commit_that_waits) {
+  ep_store *store = store_open();
+  ep_job_row row = row_make(1), read;
+  pthread_t thread;
+  assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+  atomic_store(&sync_held, true);
+  ck_assert_int_eq(pthread_create(&thread, NULL, insert_second, store), 0);
+  wait_until(atomic_load(&sync_waits));
+  assert_ok(ep_store_job_get(store, row.id, &read, error));
+  ep_job_row_deinit(&read);
+  ck_assert(!ep_store_job_exists(store, row_make(2).id)); /* not before it is on disk */
+  ck_assert_int_eq(jobs_seen(store), 1);
+  atomic_store(&sync_held, false);
+  pthread_join(thread, NULL);
+  ck_assert(ep_store_job_exists(store, row_make(2).id)); /* and at once from there on */
+  ck_assert_int_eq(jobs_seen(store), 2);
+  ep_store_close(store);
+}
+END_TEST
+
+/* Two connections that make checkpoints lose data in SQLite 3.40. */
+START_TEST(makes_checkpoints_by_one_connection) {
+  ep_store *store = store_open();
+  ep_job_row row = row_make(1);
+  assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+  ck_assert_int_eq(sqlite3_db_readonly(store->reader->database, "main"), 1);
+  ck_assert_int_ne(sqlite3_wal_checkpoint_v2(store->reader->database, NULL,
+                                             SQLITE_CHECKPOINT_PASSIVE, NULL, NULL),
+                   SQLITE_OK);
+  ck_assert_int_eq(
+      sqlite3_wal_checkpoint_v2(store->database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
+      SQLITE_OK); /* no reader is in its way */
+  ep_store_close(store);
+  ck_assert_int_ne(access(scratch_path("epochd.sqlite-wal"), F_OK), 0);
+}
+END_TEST
+
 EP_SUITE("store") {
   TCase *tests = ep_suite_case(suite, "store");
   tcase_add_checked_fixture(tests, scratch_open, scratch_close);
@@ -484,5 +548,7 @@ EP_SUITE("store") {
   tcase_add_test(tests, names_contents);
   tcase_add_loop_test(tests, refuses_a_schema_that_it_does_not_know, 0, 2);
   tcase_add_test(tests, refuses_what_is_no_database);
+  tcase_add_test(tests, reads_beside_a_commit_that_waits);
+  tcase_add_test(tests, makes_checkpoints_by_one_connection);
   tcase_add_loop_test(tests, keeps_what_it_acknowledged, 0, 3);
 }

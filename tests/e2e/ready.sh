@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# /readyz looks at the data folder: one that fails or hangs is not ready, whatever the devices are.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+skip_if_sanitized # by LD_PRELOAD
+export EPOCHD_TEST_DISK=$scratch/disk
+: >"$EPOCHD_TEST_DISK"
+export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
+daemon_start
+unset LD_PRELOAD
+
+answers() { http GET /readyz && [[ $code == "$1" ]]; }
+until_so "epochd is ready" answers 200
+
+echo "tmp/ready 0 5" >"$EPOCHD_TEST_DISK"
+until_so "a folder that fails each sync is not ready" answers 503
+check "the response says why" '.detail | contains("data folder takes no files")'
+: >"$EPOCHD_TEST_DISK"
+until_so "it is ready again" answers 200
+
+echo "tmp/ready 12 0" >"$EPOCHD_TEST_DISK"
+until_so "a folder that hangs is not ready" answers 503
+hangs() { answers 503 && jq -e '.detail | contains("has not taken a small file for")' "$body" >/dev/null; }
+until_so "later requests are told at once" hangs
+: >"$EPOCHD_TEST_DISK"
+http GET /livez
+expect 200
+until_so "it is ready again" answers 200
+
+begin=$(date +%s%N)
+for _ in {1..50}; do http GET /readyz; done
+echo "ok: 50 requests in $((($(date +%s%N) - begin) / 1000000)) ms"
+daemon_stop

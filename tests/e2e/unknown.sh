@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# A submission at whose commit the disk fails is refused, and may be there after a crash: the response says
+# so, and the Idempotency-Key tells.
+source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
+skip_if_sanitized # by LD_PRELOAD
+export EPOCHD_TEST_DISK=$scratch/disk
+: >"$EPOCHD_TEST_DISK"
+export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
+daemon_start
+unset LD_PRELOAD
+
+# post KEY: submits the job with this key.
+post() { http POST /v1/jobs "${json[@]}" -H "Idempotency-Key: $1" -d "$(xor_job 100 "{\"device\": \"$device\"}")"; }
+# refused KEY: submits it while the disk fails each sync of the store's log with EIO.
+refused() {
+  echo "sqlite-wal 0 5" >"$EPOCHD_TEST_DISK"
+  post "$1"
+  expect 500
+  check "the response says that the outcome is unknown" \
+    '.type == "urn:epochd:problem:outcome_unknown" and (.detail | contains("not known") and contains("Idempotency-Key"))'
+  : >"$EPOCHD_TEST_DISK"
+}
+jobs() { http GET "/v1/jobs?limit=100" && jq '.data | length' "$body"; }
+
+# 1. nothing crashes: the job is not there, and is taken once
+refused first
+[[ $(jobs) == 0 ]] || fail "a refused job is listed"
+post first
+expect 201
+[[ -z $(header Idempotency-Replayed) ]] || fail "a job that was not there is replayed"
+finish "$(jq -r .id "$body")"
+[[ $(jobs) == 1 ]] || fail "the job is there $(jobs) times"
+
+# 2. everything dies before the next commit: the job may be there, and there is one of it then
+refused second
+{ kill -9 "$daemon"; wait "$daemon"; } 2>/dev/null || true
+daemon_start
+there=$(jobs)
+post second
+expect 201
+finish "$(jq -r .id "$body")"
+[[ $(jobs) == 2 ]] || fail "the job is there $(($(jobs) - 1)) times"
+echo "ok: of a refused job that was there $((there - 1)) times after the crash there is one"
+((there == 2)) || fail "the crash brought no job back: the test shows nothing"
+daemon_stop
