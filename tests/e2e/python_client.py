@@ -137,7 +137,9 @@ def checkpoints():
     for event in long.events():
         if event["type"] == "paused":
             break
-    assert long.refresh().status == "paused" and [one.id for one in client.jobs(state="paused")] == [long.id]
+    while long.refresh().status == "pausing":  # the event is on disk a moment before the state is shown
+        time.sleep(0.01)
+    assert long.status == "paused" and [one.id for one in client.jobs(state="paused")] == [long.id]
     newest = long.checkpoints()[0]
     assert newest["epoch"] == event["epoch"] > 0 and newest["step"] >= newest["epoch"] and newest["job"] == long.id, newest
     weights = long.weights(checkpoint="latest")
