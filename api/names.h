@@ -13,6 +13,7 @@ enum {
 /* In DATA/jobs/<id>. Uploaded weights have the same name in DATA/datasets/<sha256>. */
 #define EP_SPEC_FILE "spec.json"
 #define EP_EVENTS_FILE "events.ndjson"
+#define EP_DAMAGED_EVENTS_FILE "events.damaged" /* what was cut of the log */
 #define EP_WEIGHTS_FILE "weights.safetensors"
 #define EP_PREDICTIONS_JSON_FILE "predictions.json"
 #define EP_PREDICTIONS_CSV_FILE "predictions.csv"
