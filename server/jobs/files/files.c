@@ -7,8 +7,7 @@
 
 #include "server/process/data_dir.h"
 
-/* Unless it is there in full: a crash of the machine may have torn it. */
-static ep_status spec_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
+ep_status ep_job_spec_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
   char path[EP_PATH_BYTES];
   struct stat state;
   ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, EP_SPEC_FILE, NULL);
@@ -18,11 +17,10 @@ static ep_status spec_write(const char *data_dir, const ep_job_row *row, ep_erro
   return ep_data_dir_write_file(path, row->spec, bytes, error);
 }
 
-ep_status ep_job_files_create(const char *data_dir, const ep_job_row *row, ep_error *error) {
+ep_status ep_job_folder_create(const char *data_dir, const char *id, ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, NULL);
-  if (status == EP_OK) status = ep_data_dir_create(path, error);
-  return status == EP_OK ? spec_write(data_dir, row, error) : status;
+  ep_status status = ep_path_join(path, error, data_dir, "jobs", id, NULL);
+  return status == EP_OK ? ep_data_dir_create(path, error) : status;
 }
 
 ep_status ep_job_files_remove_results(const char *data_dir, const char *id, ep_error *error) {

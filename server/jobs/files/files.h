@@ -4,8 +4,12 @@
 
 #include "server/store/store.h"
 
-/* Creates the folder and writes spec.json, unless they are there in full. Not synced. */
-ep_status ep_job_files_create(const char *data_dir, const ep_job_row *row, ep_error *error);
+/* Creates the folder, unless it is there. Not synced. */
+ep_status ep_job_folder_create(const char *data_dir, const char *id, ep_error *error);
+
+/* Writes spec.json, unless it is there in full: a crash of the machine may have torn it. Written
+ * once the row is on disk: a folder that has it is of a job that was accepted. Not synced. */
+ep_status ep_job_spec_write(const char *data_dir, const ep_job_row *row, ep_error *error);
 
 /* Removes weights and predictions of a training that did not come to its end: after a crash of the
  * machine they may be torn, and the job may yet end without them. */

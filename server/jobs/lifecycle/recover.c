@@ -6,8 +6,11 @@
 
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
+#include "server/jobs/files/history.h"
+#include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/live/live.h"
+#include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
 
@@ -96,13 +99,80 @@ static ep_status start_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) 
   return status;
 }
 
-/* Makes a live job of a row that did not end, and queues it. */
-static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
-  ep_status status = ep_job_files_create(jobs->data_dir, row, error);
+/* Of a log that was cut, a `warning` says so. *ended: it has its end, so the row is older than the
+ * log: of a store that was restored. */
+static ep_status log_look(ep_jobs *jobs, const ep_job_row *row, bool *ended, ep_error *error) {
+  ep_event_log *log = NULL;
+  ep_event_log_tail tail;
+  ep_status status = ep_open_logs_retain(&jobs->logs, row->id, &log, error);
+  if (status != EP_OK) return status;
+  ep_event_log_get_tail(log, &tail);
+  *ended = tail.ended;
+  if (tail.damaged && tail.last_seq > 0) {
+    char message[EP_MESSAGE_BYTES];
+    snprintf(message, sizeof message,
+             "the event log was damaged after line %lld and is cut there; the training writes its "
+             "later epochs again",
+             (long long)tail.last_seq);
+    status = ep_job_warning_append(&jobs->logs, row->id, message, error);
+  }
+  ep_open_logs_release(&jobs->logs, log);
+  return status;
+}
+
+/* Writes the end that the log has into the row. */
+static ep_status end_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
+  ep_status status = ep_job_history_read(jobs->data_dir, row, error);
+  if (status != EP_OK) return status;
+  row->version = ep_live_tick(jobs);
+  ep_log(EP_LOG_WARNING, "job %s ended before the store was restored: its end is read from its log",
+         row->id);
+  return ep_store_job_update(jobs->store, row, error);
+}
+
+/* What a job needs on disk. */
+static ep_status files_restore(ep_jobs *jobs, ep_job_row *row, bool *ended, ep_error *error) {
+  *ended = false;
+  ep_status status = ep_job_folder_create(jobs->data_dir, row->id, error);
+  if (status == EP_OK) status = ep_job_spec_write(jobs->data_dir, row, error);
+  if (status == EP_OK) status = log_look(jobs, row, ended, error);
+  if (status == EP_OK && *ended) return end_restore(jobs, row, error);
   if (status == EP_OK) status = ep_job_queued_append(&jobs->logs, row, error);
   if (status == EP_OK) status = ep_job_files_remove_results(jobs->data_dir, row->id, error);
   if (status == EP_OK) status = start_restore(jobs, row, error);
-  if (status != EP_OK) return status;
+  return status;
+}
+
+/* A job whose files refuse to be restored fails, with the reason, and the others go on. Its log may
+ * be what refuses: then the end is in the row alone. */
+static ep_status job_give_up(ep_jobs *jobs, ep_job_row *row, const ep_error *why, ep_error *error) {
+  char message[EP_MESSAGE_BYTES];
+  snprintf(message, sizeof message, "the job cannot be taken up again: %.400s", why->message);
+  ep_log(EP_LOG_ERROR, "job %s failed: %s", row->id, message);
+  free(row->result);
+  row->result = ep_job_failure(row, 0, why->status, message);
+  if (!row->result) return ep_fail_memory(error);
+  row->state = EP_STATE_FAILED;
+  row->finished_us = ep_clock_utc_us();
+  row->version = ep_live_tick(jobs);
+  ep_status status = ep_store_job_update(jobs->store, row, error);
+  ep_event_log *log = NULL;
+  ep_error ignored;
+  if (status == EP_OK && ep_open_logs_retain(&jobs->logs, row->id, &log, &ignored) == EP_OK)
+    ep_job_end_append(row, log, &ignored);
+  ep_open_logs_release(&jobs->logs, log);
+  return status;
+}
+
+/* Makes a live job of a row that did not end, and queues it. */
+static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
+  bool ended;
+  ep_error why = {0};
+  ep_status status = files_restore(jobs, row, &ended, &why);
+  if (status == EP_NO_MEMORY || status == EP_UNAVAILABLE) /* which passes */
+    return ep_fail(error, status, "job %s: %.400s", row->id, why.message);
+  if (status != EP_OK) return job_give_up(jobs, row, &why, error);
+  if (ended) return EP_OK;
   ep_live_job *job = ep_live_create(row);
   if (!job || !pins_add(jobs, row, job)) {
     ep_live_destroy(job);
