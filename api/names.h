@@ -10,6 +10,8 @@ enum {
   EP_SHA256_HEX_BYTES = 65
 };
 
+#define EP_STORE_FILE "epochd.sqlite" /* in DATA */
+
 /* In DATA/jobs/<id>. Uploaded weights have the same name in DATA/datasets/<sha256>. */
 #define EP_SPEC_FILE "spec.json"
 #define EP_EVENTS_FILE "events.ndjson"

@@ -35,6 +35,7 @@ typedef struct {
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
   int64_t max_queued;     /* EP_BUSY beyond; 0 = 10,000 */
   int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
+  bool new_store;         /* an empty store may begin in a data_dir that has folders of jobs */
   double stall_seconds;   /* a worker without progress for so long is killed; 0 = 60 */
 } ep_jobs_options;
 

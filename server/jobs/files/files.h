@@ -15,4 +15,20 @@ ep_status ep_job_spec_write(const char *data_dir, const ep_job_row *row, ep_erro
  * machine they may be torn, and the job may yet end without them. */
 ep_status ep_job_files_remove_results(const char *data_dir, const char *id, ep_error *error);
 
+/* A folder whose job is being deleted is marked by its name before the row is: a crash between the
+ * two leaves a folder without a row that may go. No folder is no failure. */
+#define EP_DELETED_SUFFIX ".deleted"
+ep_status ep_job_folder_mark(const char *data_dir, const char *id, ep_error *error);
+ep_status ep_job_folder_unmark(const char *data_dir, const char *id, ep_error *error);
+
+/* What the entry `name` of DATA/jobs is. */
+typedef enum {
+  EP_JOB_FOLDER_STRANGE,    /* no job's */
+  EP_JOB_FOLDER_MARKED,     /* of a job that was being deleted */
+  EP_JOB_FOLDER_UNACCEPTED, /* has neither spec.json nor weights: the submission did not end */
+  EP_JOB_FOLDER_ACCEPTED
+} ep_job_folder_kind;
+/* id: the job's, but of a strange entry. */
+ep_job_folder_kind ep_job_folder_look(const char *data_dir, const char *name, char id[EP_ID_BYTES]);
+
 #endif

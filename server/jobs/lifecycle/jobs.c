@@ -119,8 +119,22 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   return jobs;
 }
 
-static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
+static ep_status store_open(ep_jobs *jobs, bool new_store, ep_error *error) {
   char path[EP_PATH_BYTES];
+  ep_error why = {0};
+  ep_status status = ep_path_join(path, error, jobs->data_dir, EP_STORE_FILE, NULL);
+  if (status == EP_OK && !new_store) status = ep_jobs_refuse_lost_store(jobs, path, error);
+  if (status != EP_OK) return status;
+  status = ep_store_open(path, &jobs->store, &why);
+  jobs->contents.store = jobs->store;
+  if (status == EP_OK) return EP_OK;
+  return ep_fail(error, status, "%.300s%s", why.message,
+                 status == EP_IO ? "; --check tells more, and --rescue builds a new store from the "
+                                   "folders of the jobs"
+                                 : "");
+}
+
+static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
   ep_status status = ep_data_dir_open(options->data_dir, &jobs->lock_fd, error);
   if (status != EP_OK) return status;
   jobs->data_dir = realpath(options->data_dir, NULL);
@@ -131,9 +145,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   jobs->worker_path = options->worker_path ? strdup(options->worker_path) : worker_find();
   if (!jobs->worker_path)
     return ep_fail(error, EP_NOT_FOUND, "there is no epoch-worker beside this program");
-  status = ep_path_join(path, error, jobs->data_dir, "epochd.sqlite", NULL);
-  if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
-  jobs->contents.store = jobs->store;
+  status = store_open(jobs, options->new_store, error);
   if (status == EP_OK) status = supervisor_open(jobs, options, error);
   jobs->calibrations.supervisor = jobs->supervisor;
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
@@ -222,18 +223,66 @@ static ep_status finished_complete(ep_jobs *jobs, ep_error *error) {
   return status;
 }
 
-/* A folder without a row is of a submission that was never acknowledged, or of a deleted job. */
+typedef struct {
+  ep_jobs *jobs;
+  bool strange; /* an accepted job was found that no row knows */
+} folder_check;
+
+/* A folder without a row goes where its submission was not acknowledged, or its job was deleted.
+ * All others are kept: of a store that was lost, or is older than they are. */
 static void job_folder_check(void *context, const char *name) {
-  ep_jobs *jobs = context;
+  folder_check *check = context;
+  ep_jobs *jobs = check->jobs;
+  char id[EP_ID_BYTES];
   ep_error error = {0};
-  if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return;
-  if (ep_data_dir_discard(jobs->data_dir, "jobs", name, &error) != EP_OK)
-    ep_log(EP_LOG_WARNING, "%s", error.message);
+  ep_status status = EP_OK;
+  ep_job_folder_kind kind = ep_job_folder_look(jobs->data_dir, name, id);
+  bool known = kind != EP_JOB_FOLDER_STRANGE && ep_store_job_exists(jobs->store, id);
+  if (known && kind == EP_JOB_FOLDER_MARKED) {
+    status = ep_job_folder_unmark(jobs->data_dir, id, &error);
+  } else if (!known && (kind == EP_JOB_FOLDER_MARKED || kind == EP_JOB_FOLDER_UNACCEPTED)) {
+    status = ep_data_dir_discard(jobs->data_dir, "jobs", name, &error);
+  } else if (!known) {
+    check->strange = check->strange || kind == EP_JOB_FOLDER_ACCEPTED;
+    status = ep_data_dir_keep(jobs->data_dir, "jobs", name, "is in no row of the store", &error);
+  }
+  if (status != EP_OK) ep_log(EP_LOG_WARNING, "%s", error.message);
 }
 
 static void dataset_folder_check(void *context, const char *name) {
-  ep_jobs *jobs = context;
-  if (strlen(name) == EP_SHA256_HEX_BYTES - 1) ep_contents_collect(&jobs->contents, name);
+  folder_check *check = context;
+  ep_contents_look(&check->jobs->contents, name, check->strange);
+}
+
+/* Whether the folder is of an accepted job. */
+static void accepted_find(void *context, const char *name) {
+  folder_check *check = context;
+  char id[EP_ID_BYTES];
+  if (ep_job_folder_look(check->jobs->data_dir, name, id) == EP_JOB_FOLDER_ACCEPTED)
+    check->strange = true;
+}
+
+/* Whether the folder is of a content that had a name. */
+static void named_find(void *context, const char *name) {
+  folder_check *check = context;
+  if (!ep_contents_marked(&check->jobs->contents, name)) check->strange = true;
+}
+
+ep_status ep_jobs_refuse_lost_store(ep_jobs *jobs, const char *store, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  struct stat state;
+  folder_check check = {.jobs = jobs};
+  if (stat(store, &state) == 0 && state.st_size > 0) return EP_OK;
+  ep_status status = ep_path_join(path, error, jobs->data_dir, "jobs", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, accepted_find, &check, error);
+  if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "datasets", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, named_find, &check, error);
+  if (status != EP_OK || !check.strange) return status;
+  return ep_fail(error, EP_CONFLICT,
+                 "there is no %.200s, but there are jobs and datasets beside it: put the lost "
+                 "store back, or build it anew from their folders with --rescue, or begin with an "
+                 "empty one with --new-store, which moves the folders to " EP_LOST_FOLDER,
+                 store);
 }
 
 /* New ids are greater than the newest there is, even when the clock was set back. */
@@ -248,12 +297,13 @@ static ep_status newest_observe(ep_jobs *jobs, ep_error *error) {
 
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error) {
   char path[EP_PATH_BYTES];
+  folder_check check = {.jobs = jobs};
   ep_status status = newest_observe(jobs, error);
   if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "jobs", NULL);
-  if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, jobs, error);
+  if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, &check, error);
   if (status == EP_OK) status = unfinished_revive(jobs, error);
   if (status == EP_OK) status = finished_complete(jobs, error);
   if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "datasets", NULL);
-  if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, jobs, error);
+  if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, &check, error);
   return status;
 }
