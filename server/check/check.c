@@ -33,7 +33,7 @@ ep_status ep_check_run(const char *data_dir, FILE *out, int64_t *faults, ep_erro
     if (!ep_data_dir_exists(path))
       ep_checkup_fault(&checkup, path, "it is not there; --rescue builds a new one");
     else if (ep_store_open(path, &checkup.store, &why) != EP_OK)
-      ep_checkup_fault(&checkup, path, "%s; --rescue builds a new one", why.message);
+      ep_checkup_fault(&checkup, path, "%s", why.message);
     else
       checks_run(&checkup);
     ep_store_close(checkup.store);

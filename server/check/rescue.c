@@ -10,6 +10,7 @@
 #include "api/spec/labels.h"
 #include "api/spec/spec.h"
 #include "engine/data/datasets/meta.h"
+#include "engine/data/prepare/shape.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "server/check/check.h"
@@ -34,6 +35,29 @@ static void row_fill(ep_job_spec *spec, char *text, char *tags, ep_job_row *row)
   memcpy(row->requested_device, spec->device, sizeof row->requested_device);
 }
 
+/* Counts parameters and bytes, as at the submission. Of data that are not stored they stay 0. */
+static void plan_count(const ep_checkup *rescue, const ep_job_spec *spec, ep_job_row *row) {
+  char folder[EP_PATH_BYTES];
+  ep_dataset_meta meta = {0};
+  ep_data_shape shape;
+  ep_plan *plan = NULL;
+  bool stored = spec->data.sha256[0] != 0;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (problem &&
+      (!stored || (ep_path_join(folder, NULL, rescue->data_dir, "datasets", spec->data.sha256,
+                                NULL) == EP_OK &&
+                   ep_dataset_meta_read(folder, &meta, NULL) == EP_OK)) &&
+      (stored || spec->data.source != EP_DATA_PATH) &&
+      ep_data_shape_find(&spec->data, stored ? &meta : NULL, &shape, problem) == EP_OK &&
+      ep_plan_create(spec, &shape, &plan, problem) == EP_OK) {
+    row->parameters = plan->parameters;
+    row->bytes = plan->bytes;
+  }
+  ep_plan_destroy(plan);
+  ep_dataset_meta_deinit(&meta);
+  free(problem);
+}
+
 /* Gives a content the name that a spec has for it; a newer job's name stays. */
 static ep_status content_name(ep_checkup *rescue, const char *name, const char *sha256,
                               ep_error *error) {
@@ -56,6 +80,7 @@ static ep_status spec_insert(ep_checkup *rescue, const char *id, char *text, ep_
   if (!tags) return ep_fail_memory(error);
   snprintf(row.id, sizeof row.id, "%s", id);
   row_fill(spec, text, tags, &row);
+  plan_count(rescue, spec, &row);
   ep_status status = ep_job_history_read(rescue->data_dir, &row, error);
   if (status == EP_NOT_FOUND) status = EP_OK; /* its lines are written again */
   if (row.created_us == 0) row.created_us = ep_clock_utc_us();

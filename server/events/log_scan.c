@@ -66,13 +66,23 @@ static bool head_read(const char *line, size_t bytes, line_head *out) {
          literal_take(&at, end, ",\"epoch\":") && number_take(&at, end, &out->epoch);
 }
 
+/* Whether a line without a seal is of an older epochd. A log begins with its `queued`, which ended
+ * with its time: so a first line whose seal is damaged beyond recognition is none. */
+static bool older_check(const char *line, size_t bytes) {
+  static const char time_end[] = "Z\"}";
+  enum { END_BYTES = sizeof time_end - 1 };
+  ep_event event;
+  if (ep_event_parse(line, bytes, &event, NULL) != EP_OK) return false;
+  return event.type != EP_EVENT_QUEUED ||
+         memcmp(line + bytes - END_BYTES, time_end, END_BYTES) == 0;
+}
+
 /* Whether the line, without its newline, is right as the next one. */
 static bool line_check(scan_state *state, const char *line, size_t bytes, line_head *head) {
   const ep_log_scan *scan = state->out;
-  ep_event event;
   ep_event_seal seal = ep_event_seal_check(line, bytes);
   if (seal == EP_SEAL_BROKEN || (seal == EP_SEAL_ABSENT && state->sealed)) return false;
-  if (seal == EP_SEAL_ABSENT && ep_event_parse(line, bytes, &event, NULL) != EP_OK) return false;
+  if (seal == EP_SEAL_ABSENT && !older_check(line, bytes)) return false;
   if (!head_read(line, bytes, head) || head->seq != scan->lines + 1 || scan->ended) return false;
   if (scan->lines == 0) memcpy(state->job, head->job, sizeof state->job);
   state->sealed = seal == EP_SEAL_WHOLE;

@@ -57,7 +57,7 @@ until_so "the job reports" begun
 submit "$(xor_job 100)"
 queued=$id
 http GET "/v1/jobs/${ended[0]}"
-before=$(jq -c '{name, tags, status, metrics, weights, created_at, finished_at, device, executor}' "$body")
+before=$(jq -c '{name, tags, status, metrics, weights, created_at, finished_at, device, executor, parameters: .model.parameters}' "$body")
 kill -9 "$daemon" && wait "$daemon" 2>/dev/null || true
 daemon=
 sqlite3 "$data_dir/epochd.sqlite" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null 2>&1 || true
@@ -151,8 +151,11 @@ epochd --rescue >"$scratch/rescued" 2>>"$log" || fail "--rescue: $(<"$scratch/re
 [[ $(<"$scratch/rescued") == "0 faults" ]] || fail "--rescue: $(<"$scratch/rescued")"
 checked
 daemon_start
+status=0
+epochd --check >"$scratch/faults" 2>"$scratch/refusal.log" || status=$?
+((status == 1)) && grep -q 'in use by another epochd' "$scratch/refusal.log" || fail "--check beside a daemon: $status"
 http GET "/v1/jobs/${ended[0]}"
-after=$(jq -c '{name, tags, status, metrics, weights, created_at, finished_at, device, executor}' "$body")
+after=$(jq -c '{name, tags, status, metrics, weights, created_at, finished_at, device, executor, parameters: .model.parameters}' "$body")
 [[ $before == "$after" ]] || fail "a rescued job differs: $before and $after"
 for id in "${ended[@]}"; do whole "$id"; done
 http GET /v1/datasets
@@ -166,6 +169,20 @@ submit "$line_job"
 finish "$id"
 daemon_stop
 echo "ok: a rescued store serves as before"
+
+# The store is damaged: its header, or its pages.
+for place in 0 4096; do
+  again
+  rm -f "$data_dir"/epochd.sqlite-*
+  dd if=/dev/zero of="$data_dir/epochd.sqlite" bs=4096 seek=$((place / 4096)) count=$((place ? 8 : 1)) conv=notrunc status=none
+  if epochd --listen 127.0.0.1:0 --devices cpu 2>"$scratch/refusal.log"; then fail "it started with a damaged store"; fi
+  grep -q -e --rescue "$scratch/refusal.log" || fail "the refusal does not say what to do: $(<"$scratch/refusal.log")"
+  checked "the store failed"
+  epochd --rescue >"$scratch/rescued" 2>>"$log" || fail "--rescue: $(<"$scratch/rescued")"
+  checked
+  [[ $(find "$jobs" -mindepth 1 -maxdepth 1 | wc -l) == 6 ]] || fail "a folder of a job is gone"
+done
+echo "ok: a damaged store is rescued"
 
 # The store of an earlier day: what is newer is kept.
 again

@@ -88,7 +88,8 @@ ROOMS = {
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
-    "server/check": (SERVER + " api/hash api/spec engine/files engine/data/datasets server/store server/events "
+    "server/check": (SERVER + " api/hash api/spec engine/files engine/data/datasets engine/data/prepare "
+                     "server/store server/events "
                      "server/datasets server/jobs/files", ""),
     "server": (SERVER + " server/check api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 

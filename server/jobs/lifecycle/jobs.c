@@ -121,17 +121,12 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
 
 static ep_status store_open(ep_jobs *jobs, bool new_store, ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_error why = {0};
   ep_status status = ep_path_join(path, error, jobs->data_dir, EP_STORE_FILE, NULL);
   if (status == EP_OK && !new_store) status = ep_jobs_refuse_lost_store(jobs, path, error);
   if (status != EP_OK) return status;
-  status = ep_store_open(path, &jobs->store, &why);
+  status = ep_store_open(path, &jobs->store, error);
   jobs->contents.store = jobs->store;
-  if (status == EP_OK) return EP_OK;
-  return ep_fail(error, status, "%.300s%s", why.message,
-                 status == EP_IO ? "; --check tells more, and --rescue builds a new store from the "
-                                   "folders of the jobs"
-                                 : "");
+  return status;
 }
 
 static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {

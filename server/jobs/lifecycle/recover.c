@@ -236,6 +236,7 @@ static void job_folder_check(void *context, const char *name) {
   char id[EP_ID_BYTES];
   ep_error error = {0};
   ep_status status = EP_OK;
+  if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return; /* nearly all */
   ep_job_folder_kind kind = ep_job_folder_look(jobs->data_dir, name, id);
   bool known = kind != EP_JOB_FOLDER_STRANGE && ep_store_job_exists(jobs->store, id);
   if (known && kind == EP_JOB_FOLDER_MARKED) {
