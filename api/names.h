@@ -10,9 +10,12 @@ enum {
   EP_SHA256_HEX_BYTES = 65
 };
 
+#define EP_STORE_FILE "epochd.sqlite" /* in DATA */
+
 /* In DATA/jobs/<id>. Uploaded weights have the same name in DATA/datasets/<sha256>. */
 #define EP_SPEC_FILE "spec.json"
 #define EP_EVENTS_FILE "events.ndjson"
+#define EP_DAMAGED_EVENTS_FILE "events.damaged" /* what was cut of the log */
 #define EP_WEIGHTS_FILE "weights.safetensors"
 /* A checkpoint of another job from which this one begins: a link to its file. */
 #define EP_INIT_FILE "init.safetensors"

@@ -11,6 +11,7 @@
 
 #include "api/spec/spec.h"
 #include "engine/data/sources/allowed_paths.h"
+#include "server/check/check.h"
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
 #include "server/process/probe.h"
@@ -56,6 +57,7 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .max_data_bytes = config->max_upload_bytes,
                              .max_queued = config->max_queued,
                              .cpu_jobs = (int)config->cpu_jobs,
+                             .new_store = config->new_store,
                              .checkpoint_after_seconds = config->checkpoint_after_seconds,
                              .stop_seconds = (double)config->stop_seconds,
                              .stall_seconds = (double)config->stall_seconds,
@@ -120,6 +122,17 @@ static int daemon_probe(const ep_config *config) {
   return EXIT_FAILURE;
 }
 
+/* --check and --rescue. A rescue that left a folder out has ended well; the daemon keeps it. */
+static int folder_work(const ep_config *config) {
+  ep_error error = {0};
+  int64_t faults = 0;
+  ep_status status = config->rescue ? ep_rescue_run(config->data_dir, stdout, &faults, &error)
+                                    : ep_check_run(config->data_dir, stdout, &faults, &error);
+  if (status != EP_OK) return failure_log("", &error);
+  printf("%lld fault%s\n", (long long)faults, faults == 1 ? "" : "s");
+  return faults > 0 && config->check ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv) {
   static ep_config config; /* some 20 KiB of paths */
   static ep_server server;
@@ -138,6 +151,7 @@ int main(int argc, char **argv) {
   if (config.probe) return daemon_probe(&config);
   ep_log_start(config.level, config.format);
   ep_json_seed();
+  if (config.check || config.rescue) return folder_work(&config);
   if (sodium_init() < 0) return failure_log("libsodium does not start", &error);
   server.config = &config;
   server.routes = &EP_ROUTES;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/json/writer.h"
+#include "api/wire/event_seal.h"
 #include "api/wire/result.h"
 
 /* Matrices of more classes would not fit EP_LIMIT_EVENT_BYTES; GET /v1/jobs/{id} has them. */
@@ -98,6 +99,7 @@ static size_t event_write(const ep_event *event, char *buffer, size_t capacity, 
   ep_writer_member_string(&writer, "type", ep_event_type_name(event->type));
   ep_writer_member_time(&writer, "time", event->time_us);
   body_write(&writer, event, max_classes);
+  ep_event_seal_write(&writer);
   ep_writer_close(&writer, '}');
   ep_writer_bytes(&writer, "\n", 1);
   return writer.failed ? 0 : writer.count;

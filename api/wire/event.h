@@ -46,7 +46,7 @@ size_t ep_event_format(const ep_event *event, char *buffer, size_t capacity);
 
 /* Reads back what curve, resume and restart need from a line: seq, type, time, and for epochs
  * the progress (loss, error, validation, epoch, lr, elapsed). `line` need not end in 0.
- * EP_MALFORMED for a torn line. */
+ * EP_IO for a torn line: it comes from a disk, and no request has one. */
 ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error *error);
 
 /* Where a `started` line says that the job runs; "" for what it does not say. */

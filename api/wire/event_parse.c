@@ -150,11 +150,11 @@ ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error
   ep_scanner scanner = {line, line + bytes};
   unsigned seen = 0, needed = SEEN_SEQ | SEEN_TYPE;
   if (!line_scan(&scanner, out, &seen))
-    return ep_fail(error, EP_MALFORMED, "a line of the event log cannot be read from byte %zu on",
+    return ep_fail(error, EP_IO, "a line of the event log cannot be read from byte %zu on",
                    (size_t)(scanner.at - line));
   if (out->type == EP_EVENT_EPOCH) needed |= SEEN_EPOCH | SEEN_LOSS;
   if ((seen & needed) != needed || out->seq < 1)
-    return ep_fail(error, EP_MALFORMED, "a line of the event log lacks its number, type or epoch");
+    return ep_fail(error, EP_IO, "a line of the event log lacks its number, type or epoch");
   return EP_OK;
 }
 
@@ -178,7 +178,7 @@ ep_status ep_event_parse_place(const char *line, size_t bytes, ep_event_place *o
   ep_scanner scanner = {line, line + bytes};
   *out = (ep_event_place){0};
   if (!place_scan(&scanner, out))
-    return ep_fail(error, EP_MALFORMED, "an event line does not say where a job runs");
+    return ep_fail(error, EP_IO, "an event line does not say where a job runs");
   ep_executor_name_update(out->executor, sizeof out->executor);
   return EP_OK;
 }

@@ -118,12 +118,14 @@ ep_status ep_job_result_read(const json_t *object, ep_job_result *out, ep_error 
 
 ep_status ep_job_result_parse(const char *text, ep_job_result *out, ep_error *error) {
   *out = (ep_job_result){0};
-  json_t *root;
-  ep_status status = ep_json_load(text, strlen(text), RESULT_TEXT_LIMIT, &root, error);
-  if (status != EP_OK) return status;
-  status = ep_job_result_read(root, out, error);
+  json_t *root = NULL;
+  ep_error why = {0};
+  ep_status status = ep_json_load(text, strlen(text), RESULT_TEXT_LIMIT, &root, &why);
+  if (status == EP_OK) status = ep_job_result_read(root, out, &why);
   json_decref(root);
-  return status;
+  if (status == EP_OK) return EP_OK;
+  if (status == EP_NO_MEMORY) return ep_fail_memory(error);
+  return ep_fail(error, EP_IO, "a stored result is damaged: %.400s", why.message);
 }
 
 void ep_job_result_deinit(ep_job_result *result) {

@@ -28,7 +28,8 @@ typedef struct {
   int64_t weights_bytes;
 } ep_job_result;
 
-/* JSON text of the result, owned by the caller (free); and back. */
+/* JSON text of the result, owned by the caller (free); and back: EP_IO for a text that is none,
+ * since it comes from the store. */
 char *ep_job_result_format(const ep_job_result *result);
 ep_status ep_job_result_parse(const char *text, ep_job_result *out, ep_error *error);
 void ep_job_result_deinit(ep_job_result *result);

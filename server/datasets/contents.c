@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/data/datasets/meta.h"
 #include "engine/files/durable_file.h"
@@ -32,6 +33,49 @@ void ep_contents_collect(ep_contents *contents, const char *sha256) {
       ep_data_dir_discard(contents->data_dir, "datasets", sha256, &error) != EP_OK)
     ep_log(EP_LOG_WARNING, "%s", error.message);
   ep_pins_unclaim(&contents->pins, sha256);
+}
+
+static ep_status mark_path(const ep_contents *contents, const char *sha256,
+                           char path[EP_PATH_BYTES], ep_error *error) {
+  return ep_path_join(path, error, contents->data_dir, "datasets", sha256, EP_UNNAMED_FILE, NULL);
+}
+
+bool ep_contents_marked(const ep_contents *contents, const char *sha256) {
+  char path[EP_PATH_BYTES];
+  return mark_path(contents, sha256, path, NULL) == EP_OK && ep_data_dir_exists(path);
+}
+
+ep_status ep_contents_mark(const ep_contents *contents, const char *sha256, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  ep_status status = mark_path(contents, sha256, path, error);
+  return status == EP_OK ? ep_data_dir_write_file(path, "", 0, error) : status;
+}
+
+void ep_contents_unmark(const ep_contents *contents, const char *sha256) {
+  char path[EP_PATH_BYTES];
+  ep_error error = {0};
+  ep_status status = mark_path(contents, sha256, path, &error);
+  if (status == EP_OK && unlink(path) != 0 && errno != ENOENT)
+    ep_log(EP_LOG_WARNING, "%s cannot be removed: %s", path, strerror(errno));
+}
+
+void ep_contents_look(ep_contents *contents, const char *name, bool strange) {
+  int64_t names = 0;
+  ep_error error = {0};
+  bool content = strlen(name) == EP_SHA256_HEX_BYTES - 1;
+  if (content && !ep_pins_claim(&contents->pins, name)) return;
+  ep_status status =
+      content ? ep_store_dataset_names(contents->store, name, &names, &error) : EP_OK;
+  if (status == EP_OK && names > 0) {
+    ep_contents_unmark(contents, name);
+  } else if (status == EP_OK) {
+    bool marked = content && ep_contents_marked(contents, name);
+    status = marked && !strange ? ep_data_dir_discard(contents->data_dir, "datasets", name, &error)
+                                : ep_data_dir_keep(contents->data_dir, "datasets", name,
+                                                   "is in no row of the store", &error);
+  }
+  if (status != EP_OK) ep_log(EP_LOG_WARNING, "%s", error.message);
+  if (content) ep_pins_unclaim(&contents->pins, name);
 }
 
 ep_status ep_contents_pin(ep_contents *contents, const char *name, const char *pointer,
@@ -66,7 +110,7 @@ static bool meta_equal(const ep_dataset_meta *a, const ep_dataset_meta *b) {
 
 ep_status ep_contents_place(ep_contents *contents, const char *ingested,
                             const ep_dataset_meta *meta, ep_error *error) {
-  char path[EP_PATH_BYTES], parent[EP_PATH_BYTES];
+  char path[EP_PATH_BYTES], parent[EP_PATH_BYTES], mark[EP_PATH_BYTES];
   ep_dataset_meta there = {0};
   ep_status status = ep_path_join(path, error, contents->data_dir, "datasets", meta->sha256, NULL);
   if (status == EP_OK) status = ep_path_join(parent, error, contents->data_dir, "datasets", NULL);
@@ -80,7 +124,9 @@ ep_status ep_contents_place(ep_contents *contents, const char *ingested,
                    "these bytes are stored already, read in another way: delete that dataset "
                    "first");
   }
-  status = ep_durable_folder_sync(ingested, error);
+  status = ep_path_join(mark, error, ingested, EP_UNNAMED_FILE, NULL);
+  if (status == EP_OK) status = ep_data_dir_write_file(mark, "", 0, error);
+  if (status == EP_OK) status = ep_durable_folder_sync(ingested, error);
   if (status == EP_OK && rename(ingested, path) != 0)
     status = ep_fail(error, ep_status_from_errno(errno), "a dataset cannot be moved to %s: %s",
                      path, strerror(errno));

@@ -39,4 +39,17 @@ int64_t ep_contents_limit(int64_t file_bytes);
 /* Removes a content that has no name and no pin. */
 void ep_contents_collect(ep_contents *contents, const char *sha256);
 
+/* A content that no name means has a file EP_UNNAMED_FILE in its folder, so that a start removes it
+ * once nothing needs it. It is written before the row of its last name goes, and removed after the
+ * first name's is on disk: a content without it that no row knows is not removed but kept in
+ * DATA/lost+found. */
+#define EP_UNNAMED_FILE "unnamed"
+bool ep_contents_marked(const ep_contents *contents, const char *sha256);
+ep_status ep_contents_mark(const ep_contents *contents, const char *sha256, ep_error *error);
+void ep_contents_unmark(const ep_contents *contents, const char *sha256);
+
+/* Looks at an entry of DATA/datasets at the daemon's start, when all jobs have their pins. strange:
+ * jobs were found that no row knows and may need it, so it is not removed. */
+void ep_contents_look(ep_contents *contents, const char *name, bool strange);
+
 #endif

@@ -20,6 +20,30 @@ void ep_datasets_deinit(ep_datasets *datasets) {
   pthread_mutex_destroy(&datasets->naming);
 }
 
+/* Marks the content of a name that is about to go, where that is its only one. *marked: it is. */
+static ep_status content_mark(ep_contents *contents, const ep_dataset_row *row, bool *marked,
+                              ep_error *error) {
+  int64_t names = 0;
+  ep_status status = ep_store_dataset_names(contents->store, row->sha256, &names, error);
+  *marked = status == EP_OK && names == 1;
+  return *marked ? ep_contents_mark(contents, row->sha256, error) : status;
+}
+
+/* Stores the row; its content loses its mark, and the one that it replaces gets one. */
+static ep_status name_put(ep_contents *contents, const ep_dataset_row *row, ep_dataset_row *before,
+                          ep_error *error) {
+  bool marked = false;
+  ep_dataset_row old;
+  ep_status status = ep_store_dataset_get(contents->store, row->name, &old, error);
+  if (status == EP_OK && strcmp(old.sha256, row->sha256) != 0)
+    status = content_mark(contents, &old, &marked, error);
+  if (status == EP_NOT_FOUND) status = EP_OK;
+  if (status == EP_OK) status = ep_store_dataset_put(contents->store, row, before, error);
+  if (status == EP_OK) ep_contents_unmark(contents, row->sha256);
+  if (status != EP_OK && marked) ep_contents_unmark(contents, old.sha256);
+  return status;
+}
+
 /* Stores the folder and names it. */
 static ep_status folder_put(ep_contents *contents, const char *name, const char *ingested,
                             bool *created, ep_error *error) {
@@ -37,7 +61,7 @@ static ep_status folder_put(ep_contents *contents, const char *name, const char 
     return ep_fail_memory(error);
   }
   status = ep_contents_place(contents, ingested, &meta, error);
-  if (status == EP_OK) status = ep_store_dataset_put(contents->store, &row, &before, error);
+  if (status == EP_OK) status = name_put(contents, &row, &before, error);
   ep_pins_remove(&contents->pins, row.sha256);
   ep_dataset_meta_deinit(&meta);
   if (status != EP_OK) {
@@ -138,7 +162,10 @@ static ep_status name_delete(ep_contents *contents, const char *name, ep_error *
   if (!ep_pins_claim(&contents->pins, row.sha256))
     return ep_fail(error, EP_CONFLICT,
                    "a queued or running job needs dataset \"%s\": cancel it, or wait", name);
-  status = ep_store_dataset_delete(contents->store, name, error);
+  bool marked = false;
+  status = content_mark(contents, &row, &marked, error);
+  if (status == EP_OK) status = ep_store_dataset_delete(contents->store, name, error);
+  if (status != EP_OK && marked) ep_contents_unmark(contents, row.sha256);
   if (status == EP_OK) status = ep_store_dataset_names(contents->store, row.sha256, &names, error);
   if (status == EP_OK && names == 0)
     status = ep_data_dir_discard(contents->data_dir, "datasets", row.sha256, error);

@@ -15,15 +15,14 @@
 
 #include "api/limits.h"
 #include "engine/files/disk_wait.h"
+#include "engine/files/durable_file.h"
+#include "server/events/log_scan.h"
 #include "server/events/subscribers.h"
 #include "server/metrics/metrics.h"
 #include "server/process/data_dir.h"
+#include "server/process/log.h"
 
-enum {
-  LINES_PER_MARK = 64,
-  SCAN_BYTES = 1 << 18,   /* read at once when a log is opened; a line is at most 2^16 */
-  TYPE_WITHIN_BYTES = 160 /* the type stands near a line's beginning: after seq and job */
-};
+enum { LINES_PER_MARK = 64 };
 
 /* Lines that are formatted and not yet written. */
 typedef struct {
@@ -78,93 +77,64 @@ static ep_status read_at(int fd, char *buffer, size_t bytes, int64_t offset, siz
   return EP_OK;
 }
 
-/* Of the first pass over a log. */
-typedef struct {
-  int64_t epoch_offset; /* of the last epoch line, -1 = none */
-  size_t epoch_bytes;
-  int64_t last_offset; /* of the last line */
-  size_t last_bytes;
-  bool ended;
-} scan_result;
-
-/* Finds a line's type without reading it as JSON: ep_event_format always writes it third. */
-static void line_scan(const char *line, size_t bytes, int64_t offset, ep_event_log_tail *tail,
-                      scan_result *scan) {
-  static const char key[] = "\"type\":\"";
-  size_t within = bytes < TYPE_WITHIN_BYTES ? bytes : TYPE_WITHIN_BYTES;
-  const char *type = memmem(line, within, key, sizeof key - 1);
-  scan->last_offset = offset;
-  scan->last_bytes = bytes;
-  if (!type) return;
-  type += sizeof key - 1;
-  if (strncmp(type, "epoch\"", 6) == 0) {
-    scan->epoch_offset = offset;
-    scan->epoch_bytes = bytes;
-  } else if (strncmp(type, "started\"", 8) == 0 || strncmp(type, "restarted\"", 10) == 0) {
-    tail->started = true;
-  } else if (strncmp(type, "end\"", 4) == 0) {
-    scan->ended = true;
-  }
-}
-
-/* Walks the whole lines of the file: fills in tail, marks and scan. */
-static ep_status log_scan(ep_event_log *log, char *buffer, scan_result *scan, ep_error *error) {
-  ep_event_log_tail *tail = &log->tail;
-  for (;;) {
-    size_t got = 0;
-    ep_status status = read_at(log->fd, buffer, SCAN_BYTES, tail->bytes, &got, error);
-    if (status != EP_OK) return status;
-    const char *line = buffer, *end = buffer + got;
-    for (const char *newline = memchr(line, '\n', (size_t)(end - line)); newline;
-         newline = memchr(line, '\n', (size_t)(end - line))) {
-      size_t bytes = (size_t)(newline + 1 - line);
-      status = marks_reserve(log, tail->last_seq + 1, error);
-      if (status != EP_OK) return status;
-      if (tail->last_seq % LINES_PER_MARK == 0)
-        log->marks[tail->last_seq / LINES_PER_MARK] = tail->bytes;
-      line_scan(line, bytes, tail->bytes, tail, scan);
-      tail->last_seq++;
-      tail->bytes += (int64_t)bytes;
-      line = newline + 1;
-      if (line == end) break;
-    }
-    if (line == buffer) return EP_OK; /* nothing more, or a torn line */
-  }
-}
-
-/* Reads one line back through the parser. */
-static ep_status line_read(ep_event_log *log, char *buffer, int64_t offset, size_t bytes,
-                           ep_event *event, ep_error *error) {
-  size_t got = 0;
-  ep_status status = read_at(log->fd, buffer, bytes, offset, &got, error);
-  if (status == EP_OK) status = ep_event_parse(buffer, got, event, error);
+/* Of a right line, when the log is opened: its mark. */
+static ep_status line_mark(void *context, const char *line, size_t bytes, int64_t offset,
+                           ep_error *error) {
+  (void)line, (void)bytes;
+  ep_event_log *log = context;
+  int64_t number = log->tail.last_seq++;
+  ep_status status = marks_reserve(log, number + 1, error);
+  if (status == EP_OK && number % LINES_PER_MARK == 0) log->marks[number / LINES_PER_MARK] = offset;
   return status;
+}
+
+/* Copies all from `offset` on to EP_DAMAGED_EVENTS_FILE in the log's folder. */
+static ep_status rest_copy(const ep_event_log *log, int64_t offset, ep_error *error) {
+  char path[EP_PATH_BYTES], buffer[16384];
+  size_t got = 0;
+  ep_status status = ep_path_join(path, error, log->folder, EP_DAMAGED_EVENTS_FILE, NULL);
+  if (status != EP_OK) return status;
+  int copy = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (copy < 0) return ep_fail(error, EP_IO, "%s cannot be created: %s", path, strerror(errno));
+  do {
+    status = read_at(log->fd, buffer, sizeof buffer, offset, &got, error);
+    if (status == EP_OK && got > 0) status = ep_file_write_all(copy, buffer, got, error);
+    offset += (int64_t)got;
+  } while (status == EP_OK && got > 0);
+  close(copy);
+  return status;
+}
+
+/* Cuts what follows the right lines. Of a damaged log it may hold whole lines, which are put aside:
+ * where even this fails, the log still is to go on. */
+static ep_status rest_cut(const ep_event_log *log, ep_error *error) {
+  const ep_event_log_tail *tail = &log->tail;
+  ep_error why = {0};
+  if (tail->damaged)
+    ep_log(EP_LOG_ERROR, "%s/" EP_EVENTS_FILE " is damaged after line %lld and cut there",
+           log->folder, (long long)tail->last_seq);
+  if (tail->damaged && rest_copy(log, tail->bytes, &why) != EP_OK)
+    ep_log(EP_LOG_ERROR, "what is cut cannot be put aside: %s", why.message);
+  if (ftruncate(log->fd, tail->bytes) == 0) return EP_OK;
+  return ep_fail(error, EP_IO, "%s/" EP_EVENTS_FILE " cannot be cut after line %lld: %s",
+                 log->folder, (long long)tail->last_seq, strerror(errno));
 }
 
 static ep_status log_load(ep_event_log *log, ep_error *error) {
-  scan_result scan = {.epoch_offset = -1};
-  ep_event event = {0};
+  ep_log_scan scan;
   struct stat state;
-  char *buffer = malloc(SCAN_BYTES);
-  if (!buffer) return ep_fail_memory(error);
-  ep_status status = log_scan(log, buffer, &scan, error);
-  if (status == EP_OK && scan.epoch_offset >= 0) {
-    status = line_read(log, buffer, scan.epoch_offset, scan.epoch_bytes, &event, error);
-    log->tail.last_epoch = event.progress.epoch;
-  }
-  if (status == EP_OK && log->tail.last_seq > 0) {
-    status = line_read(log, buffer, scan.last_offset, scan.last_bytes, &event, error);
-    if (status == EP_OK && event.seq != log->tail.last_seq)
-      status = ep_fail(error, EP_IO, "an event log is damaged: line %lld has seq %lld",
-                       (long long)log->tail.last_seq, (long long)event.seq);
-  }
-  log->tail.ended = scan.ended;
+  ep_status status = ep_log_scan_file(log->fd, line_mark, log, &scan, error);
+  if (status != EP_OK) return status;
+  log->tail = (ep_event_log_tail){.last_seq = scan.lines,
+                                  .bytes = scan.bytes,
+                                  .last_epoch = scan.last_epoch,
+                                  .ended = scan.ended,
+                                  .started = scan.started,
+                                  .damaged = scan.damaged};
   log->shown = log->tail;
-  if (status == EP_OK && fstat(log->fd, &state) == 0 && state.st_size > log->tail.bytes &&
-      ftruncate(log->fd, log->tail.bytes) != 0)
-    status = ep_fail(error, EP_IO, "a torn line cannot be cut: %s", strerror(errno));
-  free(buffer);
-  return status;
+  if (fstat(log->fd, &state) != 0)
+    return ep_fail(error, EP_IO, "an event log cannot be looked at: %s", strerror(errno));
+  return state.st_size > scan.bytes ? rest_cut(log, error) : EP_OK;
 }
 
 ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *error) {

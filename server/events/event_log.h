@@ -19,8 +19,9 @@ typedef struct ep_event_log ep_event_log;
 /* Called after lines became visible, from the appending thread, with no lock held. */
 typedef void ep_event_log_wake(void *context);
 
-/* Opens or creates the log at `path`, FOLDER/NAME, and cuts a torn last line. The caller closes it.
- */
+/* Opens or creates the log at `path`, FOLDER/NAME, and cuts it at the first line that is wrong
+ * (log_scan.h). What is cut of a damaged log is appended to FOLDER/EP_DAMAGED_EVENTS_FILE. The
+ * caller closes it. */
 ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *error);
 void ep_event_log_close(ep_event_log *log); /* NULL is allowed */
 
@@ -45,6 +46,7 @@ typedef struct {
   int64_t last_epoch; /* the greatest of an epoch event; 0 = none */
   bool ended;         /* it has its `end`, after which nothing is appended */
   bool started;       /* it has a `started` or `restarted` */
+  bool damaged;       /* it was cut when it was opened, by more than a torn last line */
 } ep_event_log_tail;
 void ep_event_log_get_tail(ep_event_log *log, ep_event_log_tail *out);
 

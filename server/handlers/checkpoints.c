@@ -15,6 +15,7 @@ ep_status ep_checkpoint_name_read(const char *name, int64_t *step, ep_error *err
   if (digits == 0 || digits > 18 || name[digits] != 0)
     return ep_fail(error, EP_MALFORMED, "a checkpoint is a step such as 1200, or latest");
   *step = strtoll(name, NULL, 10);
+  if (*step == 0) return ep_fail(error, EP_NOT_FOUND, "there is no checkpoint of step 0");
   return EP_OK;
 }
 

@@ -38,6 +38,7 @@ typedef struct {
   int64_t checkpoint_after_seconds; /* of a training, before its first checkpoint */
   double stop_seconds;  /* that running jobs have for a checkpoint when the daemon ends */
   int crashes_max;      /* deaths of epochd in a row after which a job that ran fails; 0 = never */
+  bool new_store;       /* an empty store may begin in a data_dir that has folders of jobs */
   double stall_seconds; /* a worker without progress for so long is killed; 0 = 60 */
 } ep_jobs_options;
 

@@ -65,6 +65,12 @@ static const ep_option COMMAND_LINE[] = {
    .doc = "JSON with the names above, _ for -; the command line wins"},
   {.name = "probe", .kind = EP_OPTION_SWITCH, MEMBER(probe),
    .doc = "ask the daemon that listens there whether it is ready, and end: 0 yes, 1 no"},
+  {.name = "check", .kind = EP_OPTION_SWITCH, MEMBER(check),
+   .doc = "read all of the data folder, print a line a fault, and end: 0 none, 1 some"},
+  {.name = "rescue", .kind = EP_OPTION_SWITCH, MEMBER(rescue),
+   .doc = "build a new store from the folders of jobs and datasets, and end"},
+  {.name = "new-store", .kind = EP_OPTION_SWITCH, MEMBER(new_store),
+   .doc = "start with an empty store though there are folders of jobs, which go to lost+found"},
   {.name = "version", .kind = EP_OPTION_SWITCH, MEMBER(version), .doc = "print the version and end"},
   {.name = "help", .kind = EP_OPTION_SWITCH, MEMBER(help), .doc = "print this and end"},
   {.name = NULL}};

@@ -29,7 +29,8 @@ typedef struct {
   int64_t crashes_max;
   int64_t cpu_jobs;
   int64_t http_threads;
-  bool probe, help, version;
+  bool new_store;
+  bool check, rescue, probe, help, version;
   /* Derived from the members above. */
   char host[256]; /* without brackets */
   int port;

@@ -13,6 +13,7 @@
 
 #include "engine/files/durable_file.h"
 #include "server/process/clock.h"
+#include "server/process/log.h"
 
 enum { OPEN_FOLDERS = 16 }; /* file descriptors that removing a tree may take */
 
@@ -29,8 +30,7 @@ ep_status ep_data_dir_temporary(const char *data_dir, char *path, ep_error *erro
                  strerror(errno));
 }
 
-/* Takes the lock and writes this process's pid into the file. */
-static ep_status lock_take(const char *data_dir, int *lock_fd, ep_error *error) {
+ep_status ep_data_dir_lock(const char *data_dir, int *lock_fd, ep_error *error) {
   char path[EP_PATH_BYTES], pid[32] = "";
   ep_status status = ep_path_join(path, error, data_dir, "lock", NULL);
   if (status != EP_OK) return status;
@@ -66,7 +66,7 @@ ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error) 
   ep_status status = ep_data_dir_create(data_dir, error);
   if (status == EP_OK) status = ep_path_join(path, error, data_dir, "..", NULL);
   if (status == EP_OK && fresh) status = ep_durable_folder_sync(path, error);
-  if (status == EP_OK) status = lock_take(data_dir, &fd, error);
+  if (status == EP_OK) status = ep_data_dir_lock(data_dir, &fd, error);
   if (status == EP_OK) status = ep_path_join(path, error, data_dir, "tmp", NULL);
   if (status == EP_OK) status = ep_data_dir_remove(path, error);
   for (size_t i = 0; status == EP_OK && i < sizeof kinds / sizeof *kinds; i++) {
@@ -107,6 +107,21 @@ ep_status ep_data_dir_discard(const char *data_dir, const char *kind, const char
     return ep_fail(error, EP_IO, "%s cannot be moved: %s", from, strerror(errno));
   }
   return ep_data_dir_remove(to, error);
+}
+
+ep_status ep_data_dir_keep(const char *data_dir, const char *kind, const char *name,
+                           const char *why, ep_error *error) {
+  char from[EP_PATH_BYTES], to[EP_PATH_BYTES], unique[EP_PATH_BYTES];
+  snprintf(unique, sizeof unique, "%.200s.%lld", name, (long long)ep_clock_utc_us());
+  ep_status status = ep_path_join(to, error, data_dir, EP_LOST_FOLDER, NULL);
+  if (status == EP_OK) status = ep_data_dir_create(to, error);
+  if (status == EP_OK) status = ep_path_join(from, error, data_dir, kind, name, NULL);
+  if (status == EP_OK) status = ep_path_join(to, error, data_dir, EP_LOST_FOLDER, unique, NULL);
+  if (status == EP_OK && rename(from, to) != 0)
+    status = ep_fail(error, EP_IO, "%s cannot be moved to " EP_LOST_FOLDER ": %s", from,
+                     strerror(errno));
+  if (status == EP_OK) ep_log(EP_LOG_WARNING, "%s %s: it is kept as %s", from, why, to);
+  return status;
 }
 
 ep_status ep_data_dir_list(const char *path, void (*visit)(void *context, const char *name),

@@ -8,6 +8,7 @@
  *                              where epochd died while the job ran
  *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
  *   DATA/calibration/          what work costs on each device: server/workers/calibrations.h
+ *   DATA/lost+found/           what a start found and did not know, for a person to look at
  *   DATA/tmp/                  emptied at the daemon's start */
 #ifndef EP_SERVER_PROCESS_DATA_DIR_H
 #define EP_SERVER_PROCESS_DATA_DIR_H
@@ -22,6 +23,10 @@
  * closing it releases the lock. EP_CONFLICT: another daemon has the lock. */
 ep_status ep_data_dir_open(const char *data_dir, int *lock_fd, ep_error *error);
 
+/* Takes the lock alone, of a data_dir that is there, and writes this process's pid into its file.
+ */
+ep_status ep_data_dir_lock(const char *data_dir, int *lock_fd, ep_error *error);
+
 /* Creates one folder (0700), unless it is there. EP_UNAVAILABLE: the disk is full. */
 ep_status ep_data_dir_create(const char *path, ep_error *error);
 
@@ -35,6 +40,12 @@ ep_status ep_data_dir_remove(const char *path, ep_error *error);
 /* Removes DATA/<kind>/<name> by way of DATA/tmp: after a crash it is there whole or not at all. */
 ep_status ep_data_dir_discard(const char *data_dir, const char *kind, const char *name,
                               ep_error *error);
+
+/* Moves DATA/<kind>/<name> to DATA/lost+found, under that name with the time added, and logs it.
+ * why: "is in no row". */
+#define EP_LOST_FOLDER "lost+found"
+ep_status ep_data_dir_keep(const char *data_dir, const char *kind, const char *name,
+                           const char *why, ep_error *error);
 
 /* Calls `visit` with the name of every entry of a folder but "." and "..". */
 ep_status ep_data_dir_list(const char *path, void (*visit)(void *context, const char *name),

@@ -14,8 +14,13 @@ ep_status ep_store_fail(ep_store *store, int code, ep_error *error) {
   ep_log(EP_LOG_ERROR, "the store failed: %s (SQLite %d)", text,
          store->database ? sqlite3_extended_errcode(store->database) : code);
   ep_metrics_add(EP_COUNTER_STORE_ERRORS, 1);
-  return ep_fail(error, (code & 0xff) == SQLITE_FULL ? EP_UNAVAILABLE : EP_IO,
-                 "the store failed: %s", text);
+  int kind = code & 0xff;
+  return ep_fail(error, kind == SQLITE_FULL ? EP_UNAVAILABLE : EP_IO, "the store failed: %.200s%s",
+                 text,
+                 kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB
+                     ? ": stop the daemon; --check tells more, and --rescue builds a new store "
+                       "from the folders of the jobs"
+                     : "");
 }
 
 sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql) {

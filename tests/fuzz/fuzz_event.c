@@ -1,10 +1,12 @@
-/* Any bytes as a line of an event log. An epoch that is understood can be written and read again
- * with the same figures. */
+/* Any bytes as a line of an event log, and as its end. An epoch that is understood can be written
+ * and read again with the same figures. */
 #include <math.h>
 #include <string.h>
 
 #include "api/limits.h"
 #include "api/wire/event.h"
+#include "api/wire/event_end.h"
+#include "api/wire/event_seal.h"
 #include "tests/fuzz/fuzz.h"
 
 static int same(double a, double b) {
@@ -20,10 +22,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count) {
     FUZZ_HOLDS(strlen(place.device) < sizeof place.device);
     FUZZ_HOLDS(strlen(place.executor) < sizeof place.executor);
   }
+  ep_event_end end;
+  if (ep_event_parse_end((const char *)bytes, count, &end, NULL) == EP_OK) {
+    FUZZ_HOLDS(ep_state_has_ended(end.state));
+    ep_job_result_deinit(&end.result);
+  }
   if (ep_event_parse((const char *)bytes, count, &event, NULL) != EP_OK) return 0;
   event.job = "job_1";
   size_t written = ep_event_format(&event, line, sizeof line);
   FUZZ_HOLDS(written > 0);
+  FUZZ_HOLDS(ep_event_seal_check(line, written - 1) == EP_SEAL_WHOLE);
   FUZZ_HOLDS(ep_event_parse(line, written, &again, NULL) == EP_OK);
   FUZZ_HOLDS(event.seq == again.seq && event.type == again.type);
   if (event.type != EP_EVENT_EPOCH) return 0;

@@ -89,7 +89,10 @@ ROOMS = {
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses engine/checkpoints engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
-    "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
+    "server/check": (SERVER + " api/hash api/spec engine/files engine/data/datasets engine/data/prepare "
+                     "server/store server/events "
+                     "server/datasets server/jobs/files", ""),
+    "server": (SERVER + " server/check api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

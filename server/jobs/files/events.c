@@ -101,6 +101,49 @@ ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *
   return status;
 }
 
+/* What the log of an ended job has lost, as a message; false: nothing that is known. Its time and
+ * its text are of the row and the log, so that the line is the same whenever it is written. */
+static bool loss_find(const ep_job_row *row, const ep_event_log_tail *tail, int64_t epochs_done,
+                      char message[EP_MESSAGE_BYTES]) {
+  bool epochs = epochs_done > tail->last_epoch;
+  bool known = row->state == EP_STATE_SUCCEEDED && epochs_done == row->epochs; /* is reported */
+  if (!tail->damaged && !(epochs && known)) return false;
+  if (epochs)
+    snprintf(message, EP_MESSAGE_BYTES,
+             "the event log was damaged: the lines of epochs %lld to %lld are lost",
+             (long long)tail->last_epoch + 1, (long long)epochs_done);
+  else
+    snprintf(message, EP_MESSAGE_BYTES,
+             "the event log was damaged behind epoch %lld, the job's last", (long long)epochs_done);
+  return true;
+}
+
+/* Appends `end`, behind what the log lacks before it. */
+static ep_status end_write(const ep_job_row *row, const ep_job_result *result, ep_event_log *log,
+                           const ep_event_log_tail *tail, ep_error *error) {
+  ep_event lines[3];
+  char loss[EP_MESSAGE_BYTES];
+  int count = 0;
+  if (tail->last_seq == 0) lines[count++] = queued_event(row);
+  if (loss_find(row, tail, result ? result->epochs_done : 0, loss))
+    lines[count++] = (ep_event){
+        .job = row->id, .type = EP_EVENT_WARNING, .time_us = row->finished_us, .message = loss};
+  lines[count++] =
+      (ep_event){.job = row->id,
+                 .type = EP_EVENT_END,
+                 .time_us = row->finished_us,
+                 .epochs = row->epochs,
+                 .attempt = row->attempt,
+                 .device = row->device,
+                 .executor = row->executor,
+                 .state = row->state,
+                 .result = result,
+                 .message = result && result->message[0] != 0 ? result->message : NULL};
+  /* Of a job that never began, no line was synced. */
+  return count > 1 ? ep_event_log_append(log, lines, count, error)
+                   : ep_event_log_append_copy(log, lines, error);
+}
+
 ep_status ep_job_end_append(const ep_job_row *row, ep_event_log *log, ep_error *error) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(log, &tail);
@@ -110,22 +153,7 @@ ep_status ep_job_end_append(const ep_job_row *row, ep_event_log *log, ep_error *
   ep_status status = EP_OK;
   if (has_result) status = ep_job_result_parse(row->result, &result, error);
   if (status != EP_OK) return status;
-  ep_event end = {.job = row->id,
-                  .type = EP_EVENT_END,
-                  .time_us = row->finished_us,
-                  .epochs = row->epochs,
-                  .attempt = row->attempt,
-                  .device = row->device,
-                  .executor = row->executor,
-                  .state = row->state,
-                  .result = has_result ? &result : NULL,
-                  .message = has_result && result.message[0] != 0 ? result.message : NULL};
-  if (tail.last_seq == 0) { /* of a job that never began, no line was synced */
-    ep_event lines[] = {queued_event(row), end};
-    status = ep_event_log_append(log, lines, 2, error);
-  } else {
-    status = ep_event_log_append_copy(log, &end, error);
-  }
+  status = end_write(row, has_result ? &result : NULL, log, &tail, error);
   ep_job_result_deinit(&result);
   /* Two threads may find it missing at the same time: the second one gets EP_CONFLICT. */
   return status == EP_CONFLICT ? EP_OK : status;

@@ -31,7 +31,8 @@ ep_status ep_job_place_append(ep_open_logs *logs, const ep_job_row *row, ep_even
 ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *message,
                                 ep_error *error);
 
-/* `end`, from a row that has ended, unless the log has it. Not synced. */
+/* `end`, from a row that has ended, unless the log has it. Not synced. Where the log has lost
+ * epochs or was damaged, a `warning` before it names what is lost. */
 ep_status ep_job_end_append(const ep_job_row *row, ep_event_log *log, ep_error *error);
 
 #endif

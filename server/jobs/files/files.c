@@ -1,14 +1,14 @@
 #include "server/jobs/files/files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/process/data_dir.h"
 
-/* Unless it is there in full: a crash of the machine may have torn it. */
-static ep_status spec_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
+ep_status ep_job_spec_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
   char path[EP_PATH_BYTES];
   struct stat state;
   ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, EP_SPEC_FILE, NULL);
@@ -18,11 +18,10 @@ static ep_status spec_write(const char *data_dir, const ep_job_row *row, ep_erro
   return ep_data_dir_write_file(path, row->spec, bytes, error);
 }
 
-ep_status ep_job_files_create(const char *data_dir, const ep_job_row *row, ep_error *error) {
+ep_status ep_job_folder_create(const char *data_dir, const char *id, ep_error *error) {
   char path[EP_PATH_BYTES];
-  ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, NULL);
-  if (status == EP_OK) status = ep_data_dir_create(path, error);
-  return status == EP_OK ? spec_write(data_dir, row, error) : status;
+  ep_status status = ep_path_join(path, error, data_dir, "jobs", id, NULL);
+  return status == EP_OK ? ep_data_dir_create(path, error) : status;
 }
 
 ep_status ep_job_files_remove_results(const char *data_dir, const char *id, ep_error *error) {
@@ -36,4 +35,49 @@ ep_status ep_job_files_remove_results(const char *data_dir, const char *id, ep_e
       return ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
   }
   return EP_OK;
+}
+
+/* Of a job's folder, and of the same marked as deleted. */
+static ep_status folder_names(const char *data_dir, const char *id, char path[EP_PATH_BYTES],
+                              char marked[EP_PATH_BYTES], ep_error *error) {
+  char name[EP_ID_BYTES + sizeof EP_DELETED_SUFFIX];
+  snprintf(name, sizeof name, "%s" EP_DELETED_SUFFIX, id);
+  ep_status status = ep_path_join(path, error, data_dir, "jobs", id, NULL);
+  return status == EP_OK ? ep_path_join(marked, error, data_dir, "jobs", name, NULL) : status;
+}
+
+static ep_status folder_rename(const char *from, const char *to, ep_error *error) {
+  if (rename(from, to) == 0 || errno == ENOENT) return EP_OK;
+  return ep_fail(error, EP_IO, "%s cannot be renamed: %s", from, strerror(errno));
+}
+
+ep_status ep_job_folder_mark(const char *data_dir, const char *id, ep_error *error) {
+  char path[EP_PATH_BYTES], marked[EP_PATH_BYTES];
+  ep_status status = folder_names(data_dir, id, path, marked, error);
+  return status == EP_OK ? folder_rename(path, marked, error) : status;
+}
+
+ep_status ep_job_folder_unmark(const char *data_dir, const char *id, ep_error *error) {
+  char path[EP_PATH_BYTES], marked[EP_PATH_BYTES];
+  ep_status status = folder_names(data_dir, id, path, marked, error);
+  return status == EP_OK ? folder_rename(marked, path, error) : status;
+}
+
+ep_job_folder_kind ep_job_folder_look(const char *data_dir, const char *name,
+                                      char id[EP_ID_BYTES]) {
+  char path[EP_PATH_BYTES];
+  const char *dot = strchr(name, '.');
+  size_t length = dot ? (size_t)(dot - name) : strlen(name);
+  if (length >= EP_ID_BYTES || (dot && strcmp(dot, EP_DELETED_SUFFIX) != 0))
+    return EP_JOB_FOLDER_STRANGE;
+  memcpy(id, name, length);
+  id[length] = 0;
+  if (!ep_id_valid(id)) return EP_JOB_FOLDER_STRANGE;
+  if (dot) return EP_JOB_FOLDER_MARKED;
+  static const char *const later[] = {EP_SPEC_FILE, EP_WEIGHTS_FILE};
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+    if (ep_path_join(path, NULL, data_dir, "jobs", name, later[i], NULL) != EP_OK ||
+        access(path, F_OK) == 0 || errno != ENOENT)
+      return EP_JOB_FOLDER_ACCEPTED;
+  return EP_JOB_FOLDER_UNACCEPTED;
 }

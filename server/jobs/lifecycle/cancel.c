@@ -13,7 +13,8 @@ ep_status ep_jobs_cancel(ep_jobs *jobs, const char *id, ep_error *error) {
   bool live = job && !job->dropped;
   if (!live) job = NULL;
   bool waits = live && !job->ending &&
-               (job->row.state == EP_STATE_PAUSED || ep_queue_remove(&jobs->queue, &job->entry));
+               ((job->row.state == EP_STATE_PAUSED && !job->settling) ||
+                ep_queue_remove(&jobs->queue, &job->entry));
   if (live && !waits) {
     job->cancelled = true;
     job = NULL;

@@ -1,3 +1,6 @@
+#include <stdio.h>
+
+#include "server/jobs/files/files.h"
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
 #include "server/process/id.h"
@@ -13,6 +16,20 @@ static ep_status models_check(ep_jobs *jobs, const char *job, ep_error *error) {
                  model.name, job);
 }
 
+/* Removes the row, then the folder. */
+static ep_status job_remove(ep_jobs *jobs, const char *id, ep_error *error) {
+  char name[EP_ID_BYTES + sizeof EP_DELETED_SUFFIX];
+  ep_status status = ep_job_folder_mark(jobs->data_dir, id, error);
+  if (status != EP_OK) return status;
+  status = ep_store_job_delete(jobs->store, id, error);
+  if (status != EP_OK) {
+    ep_job_folder_unmark(jobs->data_dir, id, NULL); /* else the next start does it */
+    return status;
+  }
+  snprintf(name, sizeof name, "%s" EP_DELETED_SUFFIX, id);
+  return ep_data_dir_discard(jobs->data_dir, "jobs", name, error);
+}
+
 ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
   if (!ep_id_valid(id) || (!ep_live_is(jobs, id) && !ep_store_job_exists(jobs->store, id)))
     return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
@@ -24,8 +41,7 @@ ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
                    id);
   ep_status status =
       models_check(jobs, id, error); /* none can come to name it: the job is claimed */
-  if (status == EP_OK) status = ep_store_job_delete(jobs->store, id, error);
-  if (status == EP_OK) status = ep_data_dir_discard(jobs->data_dir, "jobs", id, error);
+  if (status == EP_OK) status = job_remove(jobs, id, error);
   ep_pins_unclaim(&jobs->contents.pins, id);
   return status;
 }

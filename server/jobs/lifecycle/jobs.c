@@ -122,8 +122,17 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   return jobs;
 }
 
-static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
+static ep_status store_open(ep_jobs *jobs, bool new_store, ep_error *error) {
   char path[EP_PATH_BYTES];
+  ep_status status = ep_path_join(path, error, jobs->data_dir, EP_STORE_FILE, NULL);
+  if (status == EP_OK && !new_store) status = ep_jobs_refuse_lost_store(jobs, path, error);
+  if (status != EP_OK) return status;
+  status = ep_store_open(path, &jobs->store, error);
+  jobs->contents.store = jobs->store;
+  return status;
+}
+
+static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_error *error) {
   ep_status status = ep_data_dir_open(options->data_dir, &jobs->lock_fd, error);
   if (status != EP_OK) return status;
   jobs->data_dir = realpath(options->data_dir, NULL);
@@ -134,9 +143,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   jobs->worker_path = options->worker_path ? strdup(options->worker_path) : worker_find();
   if (!jobs->worker_path)
     return ep_fail(error, EP_NOT_FOUND, "there is no epoch-worker beside this program");
-  status = ep_path_join(path, error, jobs->data_dir, "epochd.sqlite", NULL);
-  if (status == EP_OK) status = ep_store_open(path, &jobs->store, error);
-  jobs->contents.store = jobs->store;
+  status = store_open(jobs, options->new_store, error);
   if (status == EP_OK) status = ep_disk_probe_create(jobs->data_dir, &jobs->disk_probe, error);
   if (status == EP_OK) status = supervisor_open(jobs, options, error);
   jobs->calibrations.supervisor = jobs->supervisor;

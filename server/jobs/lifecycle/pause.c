@@ -6,45 +6,69 @@
 #include "server/process/id.h"
 #include "server/process/log.h"
 
-/* Queues a job that waits. False: memory is short. */
-static bool job_enqueue(ep_jobs *jobs, ep_live_job *job) {
+/* A client has told the job to go on: queues it again. */
+static ep_status job_resume(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
   pthread_mutex_lock(&jobs->mutex);
-  bool queued = ep_live_enqueue(jobs, job, job->row.attempt > 0);
+  job->row.state = EP_STATE_QUEUED;
+  job->resumed = true;
+  ep_job_row row = job->row;
+  row.version = ep_live_tick(jobs);
   pthread_mutex_unlock(&jobs->mutex);
-  if (queued) ep_supervisor_kick(jobs->supervisor);
-  return queued;
+  ep_status status = ep_store_job_update(jobs->store, &row, error);
+  if (status == EP_OK)
+    status = ep_job_place_append(&jobs->logs, &row, EP_EVENT_RESUMED, job->epoch, error);
+  pthread_mutex_lock(&jobs->mutex);
+  bool told = job->cancelled || job->pause; /* once more, in the meantime */
+  if (status == EP_OK && !told && !ep_live_enqueue(jobs, job, job->row.attempt > 0))
+    status = ep_fail_memory(error);
+  if (status != EP_OK) job->pause = true;
+  pthread_mutex_unlock(&jobs->mutex);
+  if (told || status != EP_OK)
+    ep_job_pause_enter(jobs, job);
+  else
+    ep_supervisor_kick(jobs->supervisor);
+  return status;
+}
+
+/* The job is shown as paused, and is this thread's until its row and its event are written. False:
+ * it is to be cancelled. */
+static bool pause_begin(ep_jobs *jobs, ep_live_job *job, ep_job_row *row) {
+  pthread_mutex_lock(&jobs->mutex);
+  bool cancelled = job->cancelled;
+  if (!cancelled) {
+    if (job->row.state == EP_STATE_RUNNING) jobs->running--;
+    job->row.state = EP_STATE_PAUSED;
+    job->settling = true;
+    job->eta_seconds = __builtin_nan("");
+    job->epoch_paused = job->epoch;
+    ep_live_touch(jobs, job);
+  }
+  *row = job->row;
+  pthread_mutex_unlock(&jobs->mutex);
+  return !cancelled;
 }
 
 void ep_job_pause_enter(ep_jobs *jobs, ep_live_job *job) {
   ep_error error = {0};
-  pthread_mutex_lock(&jobs->mutex);
-  bool gone = job->cancelled;
-  ep_job_row row = job->row;
-  pthread_mutex_unlock(&jobs->mutex);
-  if (gone) {
-    ep_job_end(jobs, job, EP_STATE_CANCELLED, ep_job_cancellation(job));
-    return;
+  ep_job_row row;
+  bool cancelled = !pause_begin(jobs, job, &row), pause = true;
+  if (!cancelled) {
+    /* The intent is on disk already: what fails here, the next start makes good. */
+    if (ep_store_job_update(jobs->store, &row, &error) != EP_OK ||
+        ep_job_place_append(&jobs->logs, &row, EP_EVENT_PAUSED, job->epoch, &error) != EP_OK)
+      ep_log(EP_LOG_ERROR, "job %s: %s", row.id, error.message);
+    ep_open_logs_release(&jobs->logs, job->log);
+    pthread_mutex_lock(&jobs->mutex);
+    job->log = NULL;
+    job->settling = false;
+    cancelled = job->cancelled;
+    pause = job->pause;
+    pthread_mutex_unlock(&jobs->mutex);
   }
-  row.state = EP_STATE_PAUSED;
-  row.version = ep_live_tick(jobs);
-  /* The intent is on disk already: what fails here, the next start makes good. */
-  if (ep_store_job_update(jobs->store, &row, &error) != EP_OK ||
-      ep_job_place_append(&jobs->logs, &row, EP_EVENT_PAUSED, job->epoch, &error) != EP_OK)
-    ep_log(EP_LOG_ERROR, "job %s: %s", row.id, error.message);
-  ep_open_logs_release(&jobs->logs, job->log);
-  pthread_mutex_lock(&jobs->mutex);
-  job->log = NULL;
-  if (job->row.state == EP_STATE_RUNNING) jobs->running--;
-  job->row.state = EP_STATE_PAUSED;
-  job->eta_seconds = __builtin_nan("");
-  job->epoch_paused = job->epoch;
-  bool cancelled = job->cancelled, pause = job->pause;
-  ep_live_touch(jobs, job);
-  pthread_mutex_unlock(&jobs->mutex);
   if (cancelled)
     ep_job_end(jobs, job, EP_STATE_CANCELLED, ep_job_cancellation(job));
-  else if (!pause && !job_enqueue(jobs, job))
-    ep_log(EP_LOG_ERROR, "job %s stays paused: no memory to queue it", row.id);
+  else if (!pause && job_resume(jobs, job, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "job %s stays paused: %s", row.id, error.message);
   ep_live_announce(jobs, row.id);
   ep_live_announce_queue(jobs);
 }
@@ -95,24 +119,6 @@ ep_status ep_jobs_pause(ep_jobs *jobs, const char *id, ep_error *error) {
   return EP_OK;
 }
 
-/* Queues a paused job of the calling thread again. */
-static ep_status job_resume(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
-  ep_job_row row = job->row;
-  row.version = ep_live_tick(jobs);
-  ep_status status = ep_store_job_update(jobs->store, &row, error);
-  if (status == EP_OK)
-    status = ep_job_place_append(&jobs->logs, &row, EP_EVENT_RESUMED, job->epoch, error);
-  pthread_mutex_lock(&jobs->mutex);
-  bool cancelled = job->cancelled, pause = job->pause;
-  job->resumed = true;
-  pthread_mutex_unlock(&jobs->mutex);
-  if (cancelled || pause || status != EP_OK)
-    ep_job_pause_enter(jobs, job);
-  else if (!job_enqueue(jobs, job))
-    status = ep_fail_memory(error);
-  return status;
-}
-
 ep_status ep_jobs_resume(ep_jobs *jobs, const char *id, ep_error *error) {
   bool pause = false;
   ep_live_job *job = NULL;
@@ -123,9 +129,9 @@ ep_status ep_jobs_resume(ep_jobs *jobs, const char *id, ep_error *error) {
   pthread_mutex_lock(&jobs->mutex);
   bool taken = false;
   if (job_find(jobs, id, &job, NULL) == EP_OK) {
-    taken = job->row.state == EP_STATE_PAUSED;
-    job->pause = false;
-    if (taken) job->row.state = EP_STATE_QUEUED; /* else its worker, or its thread, sees the flag */
+    taken = job->row.state == EP_STATE_PAUSED && !job->settling;
+    job->pause = false; /* which its worker's end, or its thread, sees where it is not taken */
+    if (taken) job->row.state = EP_STATE_QUEUED;
     ep_live_touch(jobs, job);
   }
   pthread_mutex_unlock(&jobs->mutex);

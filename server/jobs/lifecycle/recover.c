@@ -3,14 +3,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "server/jobs/checkpoints.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
+#include "server/jobs/files/history.h"
 #include "server/jobs/lifecycle/crashes.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/live/live.h"
+#include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
 
@@ -99,14 +103,19 @@ static ep_status start_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) 
   return status;
 }
 
-/* Where a job stands, by its log. */
+/* Where a job stands: by its log, or its newest checkpoint. */
 static int64_t epoch_of(ep_jobs *jobs, const char *id) {
+  char path[EP_PATH_BYTES];
   ep_event_log *log = NULL;
   ep_event_log_tail tail = {0};
+  ep_checkpoint checkpoint;
   if (ep_open_logs_retain(&jobs->logs, id, &log, NULL) != EP_OK) return 0;
   ep_event_log_get_tail(log, &tail);
   ep_open_logs_release(&jobs->logs, log);
-  return tail.last_epoch;
+  ep_status status =
+      ep_jobs_checkpoint_find(jobs, id, EP_CHECKPOINT_LATEST, &checkpoint, path, NULL);
+  bool later = status == EP_OK && checkpoint.epoch > tail.last_epoch;
+  return later ? checkpoint.epoch : tail.last_epoch;
 }
 
 /* Queues the job, unless a client has told it otherwise. */
@@ -129,13 +138,80 @@ static ep_status job_place(ep_jobs *jobs, const ep_job_row *row, ep_live_job *jo
   return status;
 }
 
-/* Makes a live job of a row that did not end, and queues it. */
-static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
-  ep_status status = ep_job_files_create(jobs->data_dir, row, error);
+/* Of a log that was cut, a `warning` says so. *ended: it has its end, so the row is older than the
+ * log: of a store that was restored. */
+static ep_status log_look(ep_jobs *jobs, const ep_job_row *row, bool *ended, ep_error *error) {
+  ep_event_log *log = NULL;
+  ep_event_log_tail tail;
+  ep_status status = ep_open_logs_retain(&jobs->logs, row->id, &log, error);
+  if (status != EP_OK) return status;
+  ep_event_log_get_tail(log, &tail);
+  *ended = tail.ended;
+  if (tail.damaged && tail.last_seq > 0) {
+    char message[EP_MESSAGE_BYTES];
+    snprintf(message, sizeof message,
+             "the event log was damaged after line %lld and is cut there; the training writes its "
+             "later epochs again",
+             (long long)tail.last_seq);
+    status = ep_job_warning_append(&jobs->logs, row->id, message, error);
+  }
+  ep_open_logs_release(&jobs->logs, log);
+  return status;
+}
+
+/* Writes the end that the log has into the row. */
+static ep_status end_restore(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
+  ep_status status = ep_job_history_read(jobs->data_dir, row, error);
+  if (status != EP_OK) return status;
+  row->version = ep_live_tick(jobs);
+  ep_log(EP_LOG_WARNING, "job %s ended before the store was restored: its end is read from its log",
+         row->id);
+  return ep_store_job_update(jobs->store, row, error);
+}
+
+/* What a job needs on disk. */
+static ep_status files_restore(ep_jobs *jobs, ep_job_row *row, bool *ended, ep_error *error) {
+  *ended = false;
+  ep_status status = ep_job_folder_create(jobs->data_dir, row->id, error);
+  if (status == EP_OK) status = ep_job_spec_write(jobs->data_dir, row, error);
+  if (status == EP_OK) status = log_look(jobs, row, ended, error);
+  if (status == EP_OK && *ended) return end_restore(jobs, row, error);
   if (status == EP_OK) status = ep_job_queued_append(&jobs->logs, row, error);
   if (status == EP_OK) status = ep_job_files_remove_results(jobs->data_dir, row->id, error);
   if (status == EP_OK) status = start_restore(jobs, row, error);
-  if (status != EP_OK) return status;
+  return status;
+}
+
+/* A job whose files refuse to be restored fails, with the reason, and the others go on. Its log may
+ * be what refuses: then the end is in the row alone. */
+static ep_status job_give_up(ep_jobs *jobs, ep_job_row *row, const ep_error *why, ep_error *error) {
+  char message[EP_MESSAGE_BYTES];
+  snprintf(message, sizeof message, "the job cannot be taken up again: %.400s", why->message);
+  ep_log(EP_LOG_ERROR, "job %s failed: %s", row->id, message);
+  free(row->result);
+  row->result = ep_job_failure(row, 0, why->status, message);
+  if (!row->result) return ep_fail_memory(error);
+  row->state = EP_STATE_FAILED;
+  row->finished_us = ep_clock_utc_us();
+  row->version = ep_live_tick(jobs);
+  ep_status status = ep_store_job_update(jobs->store, row, error);
+  ep_event_log *log = NULL;
+  ep_error ignored;
+  if (status == EP_OK && ep_open_logs_retain(&jobs->logs, row->id, &log, &ignored) == EP_OK)
+    ep_job_end_append(row, log, &ignored);
+  ep_open_logs_release(&jobs->logs, log);
+  return status;
+}
+
+/* Makes a live job of a row that did not end, and queues it. */
+static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
+  bool ended;
+  ep_error why = {0};
+  ep_status status = files_restore(jobs, row, &ended, &why);
+  if (status == EP_NO_MEMORY || status == EP_UNAVAILABLE) /* which passes */
+    return ep_fail(error, status, "job %s: %.400s", row->id, why.message);
+  if (status != EP_OK) return job_give_up(jobs, row, &why, error);
+  if (ended) return EP_OK;
   ep_live_job *job = ep_live_create(row);
   if (!job || !pins_add(jobs, row, job)) {
     ep_live_destroy(job);
@@ -190,21 +266,70 @@ static ep_status finished_complete(ep_jobs *jobs, ep_error *error) {
   return status;
 }
 
-/* A folder without a row is of a submission that was never acknowledged, or of a deleted job. */
+typedef struct {
+  ep_jobs *jobs;
+  bool strange; /* an accepted job was found that no row knows */
+} folder_check;
+
+/* A folder without a row goes where its submission was not acknowledged, or its job was deleted.
+ * All others are kept: of a store that was lost, or is older than they are. */
 static void job_folder_check(void *context, const char *name) {
-  ep_jobs *jobs = context;
+  folder_check *check = context;
+  ep_jobs *jobs = check->jobs;
+  char id[EP_ID_BYTES];
   ep_error error = {0};
+  ep_status status = EP_OK;
   if (atomic_load(&jobs->closing) || (ep_id_valid(name) && strcmp(name, jobs->sweep_before) > 0))
     return;
-  if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return;
-  if (ep_data_dir_discard(jobs->data_dir, "jobs", name, &error) != EP_OK)
-    ep_log(EP_LOG_WARNING, "%s", error.message);
+  if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return; /* nearly all */
+  ep_job_folder_kind kind = ep_job_folder_look(jobs->data_dir, name, id);
+  bool known = kind != EP_JOB_FOLDER_STRANGE && ep_store_job_exists(jobs->store, id);
+  if (known && kind == EP_JOB_FOLDER_MARKED) {
+    status = ep_job_folder_unmark(jobs->data_dir, id, &error);
+  } else if (!known && (kind == EP_JOB_FOLDER_MARKED || kind == EP_JOB_FOLDER_UNACCEPTED)) {
+    status = ep_data_dir_discard(jobs->data_dir, "jobs", name, &error);
+  } else if (!known) {
+    check->strange = check->strange || kind == EP_JOB_FOLDER_ACCEPTED;
+    status = ep_data_dir_keep(jobs->data_dir, "jobs", name, "is in no row of the store", &error);
+  }
+  if (status != EP_OK) ep_log(EP_LOG_WARNING, "%s", error.message);
 }
 
 static void dataset_folder_check(void *context, const char *name) {
-  ep_jobs *jobs = context;
-  if (!atomic_load(&jobs->closing) && strlen(name) == EP_SHA256_HEX_BYTES - 1)
-    ep_contents_collect(&jobs->contents, name);
+  folder_check *check = context;
+  if (!atomic_load(&check->jobs->closing))
+    ep_contents_look(&check->jobs->contents, name, check->strange);
+}
+
+/* Whether the folder is of an accepted job. */
+static void accepted_find(void *context, const char *name) {
+  folder_check *check = context;
+  char id[EP_ID_BYTES];
+  if (ep_job_folder_look(check->jobs->data_dir, name, id) == EP_JOB_FOLDER_ACCEPTED)
+    check->strange = true;
+}
+
+/* Whether the folder is of a content that had a name. */
+static void named_find(void *context, const char *name) {
+  folder_check *check = context;
+  if (!ep_contents_marked(&check->jobs->contents, name)) check->strange = true;
+}
+
+ep_status ep_jobs_refuse_lost_store(ep_jobs *jobs, const char *store, ep_error *error) {
+  char path[EP_PATH_BYTES];
+  struct stat state;
+  folder_check check = {.jobs = jobs};
+  if (stat(store, &state) == 0 && state.st_size > 0) return EP_OK;
+  ep_status status = ep_path_join(path, error, jobs->data_dir, "jobs", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, accepted_find, &check, error);
+  if (status == EP_OK) status = ep_path_join(path, error, jobs->data_dir, "datasets", NULL);
+  if (status == EP_OK) status = ep_data_dir_list(path, named_find, &check, error);
+  if (status != EP_OK || !check.strange) return status;
+  return ep_fail(error, EP_CONFLICT,
+                 "there is no %.200s, but there are jobs and datasets beside it: put the lost "
+                 "store back, or build it anew from their folders with --rescue, or begin with an "
+                 "empty one with --new-store, which moves the folders to " EP_LOST_FOLDER,
+                 store);
 }
 
 /* New ids are greater than the newest there is, even when the clock was set back. */
@@ -230,10 +355,11 @@ static void *sweep_run(void *context) {
   ep_jobs *jobs = context;
   char path[EP_PATH_BYTES];
   ep_error error = {0};
+  folder_check check = {.jobs = jobs};
   ep_status status = ep_path_join(path, &error, jobs->data_dir, "jobs", NULL);
-  if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, jobs, &error);
+  if (status == EP_OK) status = ep_data_dir_list(path, job_folder_check, &check, &error);
   if (status == EP_OK) status = ep_path_join(path, &error, jobs->data_dir, "datasets", NULL);
-  if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, jobs, &error);
+  if (status == EP_OK) status = ep_data_dir_list(path, dataset_folder_check, &check, &error);
   if (status != EP_OK) ep_log(EP_LOG_ERROR, "folders without a row stay: %s", error.message);
   return NULL;
 }

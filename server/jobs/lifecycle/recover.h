@@ -5,6 +5,10 @@
 
 #include "server/jobs/live/state.h"
 
+/* Before the store, at the path `store`, is opened. EP_CONFLICT: it is not there, or empty, and
+ * there are folders of jobs or of datasets. */
+ep_status ep_jobs_refuse_lost_store(ep_jobs *jobs, const char *store, ep_error *error);
+
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error);
 
 /* Begins to remove, beside everything else, the folders without a row: of submissions that were

@@ -13,6 +13,7 @@
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/id.h"
+#include "server/process/log.h"
 
 _Static_assert(crypto_hash_sha256_BYTES == EP_STORE_HASH_BYTES, "the store keeps SHA-256");
 
@@ -139,7 +140,7 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed
   }
   job->expected = expected;
   snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
-  ep_status status = ep_job_files_create(jobs->data_dir, &row, &error);
+  ep_status status = ep_job_folder_create(jobs->data_dir, row.id, &error);
   if (status == EP_OK) status = ep_job_queued_write(jobs->data_dir, &row, &error);
   if (status == EP_OK)
     status = ep_first_weights_link(jobs->data_dir, row.id, checked->init_checkpoint, &error);
@@ -155,6 +156,8 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed
     job_withdraw(jobs, job);
     return status == EP_CONFLICT ? status : ep_problem_from_error(problem, &error);
   }
+  if (ep_job_spec_write(jobs->data_dir, &row, &error) != EP_OK) /* the next start does it */
+    ep_log(EP_LOG_WARNING, "job %s: %s", row.id, error.message);
   checked->pinned = false; /* the pins are the live job's now */
   checked->init_pin[0] = 0;
   snprintf(id, EP_ID_BYTES, "%s", row.id);

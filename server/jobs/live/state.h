@@ -47,6 +47,7 @@ typedef struct ep_live_job {
   bool begun;            /* this attempt's start is in the row; else none of it was shown */
   bool cancelled;        /* while running: it is to end */
   bool pause;            /* it is paused, or is to be */
+  bool settling;         /* paused, which is being stored and logged: its thread's alone */
   bool resumed;          /* it was paused before this attempt */
   int64_t epoch_paused;  /* then, its epoch */
   bool stranded;         /* queued, and no device that is there may run it */

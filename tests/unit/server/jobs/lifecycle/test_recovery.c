@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "server/store/store.h"
 #include "tests/suite.h"
@@ -123,37 +124,116 @@ START_TEST(a_missing_start_is_made_up_for) {
 }
 END_TEST
 
-/* They go while jobs are taken already, so a folder that may be of a job that is being submitted
- * stays. */
-START_TEST(leftovers_go_at_start) {
-  ep_jobs *jobs = jobs_open("cpu");
-  char path[300], id[EP_ID_BYTES];
-  static const char *const leftovers[] = {
-      "jobs/job_01kaaaaaaaaaaaaaaaaaaaaaaa", "tmp/half",
-      "datasets/0123456789012345678901234567890123456789012345678901234567890123"};
-  job_submit(jobs, "instant", 3, id);
-  job_wait(jobs, id, "succeeded");
-  ep_jobs_close(jobs);
-  snprintf(path, sizeof path, "%s/jobs/job_7zzzzzzzzzzzzzzzzzzzzzzzzz", scratch_dir);
+/* Makes DATA/<folder> with one file in it. */
+static void folder_make(const char *folder, const char *file) {
+  char path[400];
+  snprintf(path, sizeof path, "%s/%s", scratch_dir, folder);
   ck_assert_int_eq(mkdir(path, 0700), 0);
-  for (int i = 0; i < 3; i++) {
-    snprintf(path, sizeof path, "%s/%s", scratch_dir, leftovers[i]);
-    ck_assert_int_eq(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/%s/file", scratch_dir, leftovers[i]);
-    assert_ok(ep_data_dir_write_file(path, "x", 1, error));
+  snprintf(path, sizeof path, "%s/%s/%s", scratch_dir, folder, file);
+  assert_ok(ep_data_dir_write_file(path, "x", 1, error));
+}
+
+static int lost_count;
+
+static void lost_add(void *context, const char *name) {
+  (void)context, (void)name;
+  lost_count++;
+}
+
+/* What no row knows goes only where it was never accepted, or was being deleted; all else is kept.
+ * Jobs are taken already, so a folder that may be of a job that is being submitted stays. */
+START_TEST(leftovers_go_and_strangers_are_kept) {
+  const struct {
+    const char *folder, *file;
+    bool kept;
+  } leftovers[] = {
+      {"tmp/half", "file", false},
+      {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaaa", "events.ndjson", false},
+      {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaab.deleted", "spec.json", false},
+      {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaac", "spec.json", true},
+      {"jobs/job_01kaaaaaaaaaaaaaaaaaaaaaad", "weights.safetensors", true},
+      {"jobs/notes", "file", true},
+      {"datasets/0123456789012345678901234567890123456789012345678901234567890123", "meta.json",
+       true},
+      {"datasets/1123456789012345678901234567890123456789012345678901234567890123", "unnamed",
+       _i == 1},
+      {"datasets/own", "file", true},
+  };
+  ep_jobs *jobs = jobs_open("cpu");
+  int kept = 0;
+  char path[400];
+  ep_jobs_close(jobs);
+  folder_make("jobs/job_7zzzzzzzzzzzzzzzzzzzzzzzzz", "spec.json");
+  for (size_t i = 0; i < sizeof leftovers / sizeof *leftovers; i++) {
+    bool accepted = i == 3 || i == 4;
+    if (_i == 0 && accepted) continue; /* their dataset is not known either */
+    folder_make(leftovers[i].folder, leftovers[i].file);
+    kept += leftovers[i].kept;
   }
   jobs = jobs_open("cpu");
-  for (int i = 0; i < 3; i++) {
-    snprintf(path, sizeof path, "%s/%s", scratch_dir, leftovers[i]);
+  for (size_t i = 0; i < sizeof leftovers / sizeof *leftovers; i++) {
+    snprintf(path, sizeof path, "%s/%s", scratch_dir, leftovers[i].folder);
     wait_until(!ep_data_dir_exists(path));
   }
-  ep_jobs_close(jobs); /* which ends the sweep */
-  snprintf(path, sizeof path, "%s/jobs/job_7zzzzzzzzzzzzzzzzzzzzzzzzz", scratch_dir);
-  ck_assert(ep_data_dir_exists(path));
-  snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
-  ck_assert(ep_data_dir_exists(path));
+  ck_assert(ep_data_dir_exists(scratch_path("jobs/job_7zzzzzzzzzzzzzzzzzzzzzzzzz")));
+  lost_count = 0;
+  assert_ok(ep_data_dir_list(scratch_path("lost+found"), lost_add, NULL, error));
+  ck_assert_int_eq(lost_count, kept);
+  ep_jobs_close(jobs);
 }
 END_TEST
+
+/* A job that was being deleted when the daemon died, before its row was gone, is there again. */
+START_TEST(a_deletion_that_was_cut_short_is_undone) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char id[EP_ID_BYTES], path[400], marked[420];
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  ep_jobs_close(jobs);
+  snprintf(path, sizeof path, "%s/jobs/%s", scratch_dir, id);
+  snprintf(marked, sizeof marked, "%s.deleted", path);
+  ck_assert_int_eq(rename(path, marked), 0);
+  jobs = jobs_open("cpu");
+  char *events = job_events(jobs, id);
+  events_check(events);
+  free(events);
+  assert_ok(ep_jobs_delete(jobs, id, error));
+  ck_assert_int_eq(jobs_folders(), 0);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+/* Without its store (0), or with an empty one (1), the daemon does not start over folders of jobs,
+ * unless it is told to; then they are kept. */
+START_TEST(a_lost_store_is_refused) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = jobs_open("cpu");
+  ep_error why = {0};
+  char id[EP_ID_BYTES];
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  ep_jobs_close(jobs);
+  ck_assert_int_eq(unlink(scratch_path("epochd.sqlite")), 0);
+  if (_i == 1) assert_ok(ep_data_dir_write_file(scratch_path("epochd.sqlite"), "", 0, error));
+  for (int again = 0; again < 2; again++) {
+    ck_assert_int_eq(ep_jobs_open(&options, &jobs, &why), EP_CONFLICT);
+    ck_assert_ptr_nonnull(strstr(why.message, "--rescue"));
+  }
+  ck_assert_int_eq(jobs_folders(), 1);
+  options.new_store = true;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  wait_until(jobs_folders() == 0);
+  lost_count = 0;
+  assert_ok(ep_data_dir_list(scratch_path("lost+found"), lost_add, NULL, error));
+  ck_assert_int_eq(lost_count, 1);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
+static const char *line_start(const char *text, const char *at) {
+  while (at > text && at[-1] != '\n') at--;
+  return at;
+}
 
 /* Has the `started` line of a log say another attempt, and the beginning of its second. */
 static void start_edit(const char *id, int attempt) {
@@ -167,6 +247,11 @@ static void start_edit(const char *id, int attempt) {
   char *number = strstr(line, "\"attempt\":1") + strlen("\"attempt\":");
   memcpy(time, "000", 3);
   *number = (char)('0' + attempt);
+  char digits[9], *seal = strstr(line, ",\"crc\":\"");
+  snprintf(digits, sizeof digits, "%08lx",
+           crc32_z(0, (const unsigned char *)line_start(lines, line),
+                   (size_t)(seal - line_start(lines, line))));
+  memcpy(seal + strlen(",\"crc\":\""), digits, 8);
   rewind(log);
   ck_assert_int_eq(fputs(lines, log) >= 0, 1);
   fclose(log);
@@ -287,7 +372,9 @@ EP_SUITE("recovery") {
   tcase_add_loop_test(tests, a_missing_end_is_made_up_for, 0, 2);
   tcase_add_loop_test(tests, missing_lines_are_made_up_for, 0, 2);
   tcase_add_loop_test(tests, a_missing_start_is_made_up_for, 0, 2);
-  tcase_add_test(tests, leftovers_go_at_start);
+  tcase_add_loop_test(tests, leftovers_go_and_strangers_are_kept, 0, 2);
+  tcase_add_test(tests, a_deletion_that_was_cut_short_is_undone);
+  tcase_add_loop_test(tests, a_lost_store_is_refused, 0, 2);
   tcase_add_loop_test(tests, a_lost_start_is_read_from_its_line, 0, 2);
   tcase_add_test(tests, results_without_an_end_go_at_start);
   tcase_add_loop_test(tests, a_killed_daemon_loses_nothing, 0, 3);
