@@ -65,7 +65,8 @@ static ep_status folder_put(ep_contents *contents, const char *name, const char 
   ep_pins_remove(&contents->pins, row.sha256);
   ep_dataset_meta_deinit(&meta);
   if (status != EP_OK) {
-    ep_contents_collect(contents, row.sha256); /* placed, but it has no name */
+    /* Placed, but it has no name; a name that a crash may bring back needs it. */
+    if (status != EP_UNKNOWN) ep_contents_collect(contents, row.sha256);
     return status;
   }
   *created = before.name[0] == 0;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/pidfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -25,10 +26,10 @@ enum {
   LIST_BYTES = EP_LIMIT_DEVICES * EP_DEVICE_ID_BYTES
 };
 
-/* Starts a program with `child_fd` as its descriptor `number`, signals as at login, and nothing
- * else inherited but the standard streams. */
+/* Starts a program with `child_fd` as its descriptor `number` and errors_fd as its stderr, signals
+ * as at login, and nothing else inherited but the standard streams. */
 static int process_spawn(const char *path, char *const *arguments, int child_fd, int number,
-                         pid_t *pid) {
+                         int errors_fd, pid_t *pid) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none, all;
@@ -45,6 +46,7 @@ static int process_spawn(const char *path, char *const *arguments, int child_fd,
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   failed = posix_spawn_file_actions_adddup2(&actions, child_fd, number);
+  if (failed == 0) failed = posix_spawn_file_actions_adddup2(&actions, errors_fd, STDERR_FILENO);
   if (failed == 0) failed = posix_spawn(pid, path, &actions, &attributes, arguments, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
@@ -83,25 +85,36 @@ ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *pr
     arguments[used++] = "--plugin";
     arguments[used++] = (char *)program->plugin;
   }
-  int pair[2] = {-1, -1};
+  int pair[2] = {-1, -1}, errors[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return ep_fail(error, EP_IO, "no socket for a worker: %s", strerror(errno));
+  if (pipe2(errors, O_CLOEXEC) != 0) {
+    close(pair[0]);
+    close(pair[1]);
+    return ep_fail(error, EP_IO, "no pipe for a worker: %s", strerror(errno));
+  }
   pid_t pid = 0;
-  int failed = process_spawn(program->path, arguments, pair[1], CHILD_SOCKET, &pid);
+  int failed = process_spawn(program->path, arguments, pair[1], CHILD_SOCKET, errors[1], &pid);
   close(pair[1]);
+  close(errors[1]);
   if (failed != 0) {
     close(pair[0]);
+    close(errors[0]);
     return ep_fail(error, EP_IO, "%s cannot be started: %s", program->path, strerror(failed));
   }
   int pidfd = pidfd_open(pid, 0);
-  if (pidfd < 0 || fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0) {
+  if (pidfd < 0 || fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0 ||
+      fcntl(errors[0], F_SETFL, O_NONBLOCK) != 0) {
     ep_status status = ep_fail(error, EP_IO, "no pidfd for a worker: %s", strerror(errno));
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     if (pidfd >= 0) close(pidfd);
     close(pair[0]);
+    close(errors[0]);
     return status;
   }
+  link->errors = (ep_error_lines){.fd = errors[0]};
+  snprintf(link->errors.device, sizeof link->errors.device, "%s", device);
   link->pid = pid;
   link->pidfd = pidfd;
   link->socket = pair[0];
@@ -242,6 +255,7 @@ void ep_worker_link_hang_up(ep_worker_link *link) {
 
 void ep_worker_link_close(ep_worker_link *link) {
   ep_worker_link_hang_up(link);
+  ep_error_lines_close(&link->errors);
   if (link->pidfd >= 0) close(link->pidfd);
   free(link->in);
   free(link->out);
@@ -278,7 +292,9 @@ ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_m
   *count = 0;
   if (pipe2(pipes, O_CLOEXEC) != 0)
     return ep_fail(error, EP_IO, "no pipe for a worker: %s", strerror(errno));
-  int failed = process_spawn(program->path, arguments, pipes[1], STDOUT_FILENO, &pid);
+  ep_error_lines errors = {.fd = memfd_create("errors", MFD_CLOEXEC)}; /* read once it has ended */
+  int errors_fd = errors.fd >= 0 ? errors.fd : STDERR_FILENO;
+  int failed = process_spawn(program->path, arguments, pipes[1], STDOUT_FILENO, errors_fd, &pid);
   close(pipes[1]);
   ep_status status = EP_OK;
   if (failed != 0) {
@@ -290,6 +306,8 @@ ep_status ep_worker_devices_list(const ep_worker_program *program, int timeout_m
     }
   }
   close(pipes[0]);
+  if (errors.fd >= 0) lseek(errors.fd, 0, SEEK_SET);
+  ep_error_lines_close(&errors);
   char *rest = text;
   for (char *line = strsep(&rest, "\n"); status == EP_OK && line && *count < EP_LIMIT_DEVICES;
        line = strsep(&rest, "\n"))

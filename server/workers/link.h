@@ -11,6 +11,7 @@
 
 #include "api/names.h"
 #include "api/wire/frame.h"
+#include "server/workers/error_lines.h"
 
 /* How workers are started. The strings are lent for as long as the supervisor lives. */
 typedef struct {
@@ -30,9 +31,10 @@ typedef struct {
   size_t in_bytes, in_capacity;
   uint8_t *out; /* not yet sent; owned */
   size_t out_bytes, out_sent, out_capacity;
+  ep_error_lines errors; /* its stderr */
 } ep_worker_link;
 
-#define EP_WORKER_LINK_NONE ((ep_worker_link){.pidfd = -1, .socket = -1})
+#define EP_WORKER_LINK_NONE ((ep_worker_link){.pidfd = -1, .socket = -1, .errors = {.fd = -1}})
 
 /* Starts the program for `device`. *link is EP_WORKER_LINK_NONE before, and after a failure. */
 ep_status ep_worker_link_start(ep_worker_link *link, const ep_worker_program *program,
@@ -66,7 +68,8 @@ bool ep_worker_link_reap(ep_worker_link *link, char *cause, size_t cause_bytes);
 
 /* Closes the socket, at which the worker ends. */
 void ep_worker_link_hang_up(ep_worker_link *link);
-/* Frees everything but the process; the link is EP_WORKER_LINK_NONE then. */
+/* Logs what is left of its stderr, and frees everything but the process; the link is
+ * EP_WORKER_LINK_NONE then. */
 void ep_worker_link_close(ep_worker_link *link);
 
 /* Runs the program to list the devices that it could open, at most EP_LIMIT_DEVICES. Waits at most

@@ -106,7 +106,8 @@ static bool inbox_take(ep_supervisor *s) {
 
 /* Waits for sockets, deaths, kicks or the next deadline. */
 static void events_wait(ep_supervisor *s, int timeout_ms) {
-  struct pollfd polled[1 + 2 * EP_LIMIT_WORKERS];
+  enum { POLLED = 3 }; /* of each worker: its socket, its process, its stderr */
+  struct pollfd polled[1 + POLLED * EP_LIMIT_WORKERS];
   nfds_t used = 0;
   polled[used++] = (struct pollfd){.fd = s->wake, .events = POLLIN};
   for (int i = 0; i < s->workers_count; i++) {
@@ -117,10 +118,12 @@ static void events_wait(ep_supervisor *s, int timeout_ms) {
                                      .events = (short)(POLLIN | (output ? POLLOUT : 0))};
     polled[used++] =
         (struct pollfd){.fd = worker->link.pid != 0 ? worker->link.pidfd : -1, .events = POLLIN};
+    polled[used++] = (struct pollfd){.fd = worker->link.errors.fd, .events = POLLIN};
   }
   if (poll(polled, used, timeout_ms) <= 0) return;
   for (int i = 0; i < s->workers_count; i++) {
-    short happened = polled[1 + 2 * i].revents;
+    short happened = polled[1 + POLLED * i].revents;
+    if (polled[1 + POLLED * i + 2].revents != 0) ep_error_lines_read(&s->worker[i].link.errors);
     if ((happened & POLLOUT) != 0) ep_supervised_flush(&s->worker[i]);
     if ((happened & (POLLIN | POLLHUP | POLLERR)) != 0) ep_supervised_receive(s, &s->worker[i]);
   }

@@ -113,7 +113,7 @@ static void deadline_renew(ep_supervisor *supervisor, ep_supervised *worker) {
 }
 
 static void job_clear(ep_supervisor *supervisor, ep_supervised *worker) {
-  worker->status.job[0] = 0;
+  worker->status.job[0] = worker->link.errors.job[0] = 0;
   worker->attempt = 0;
   worker->stop = EP_STOP_NOT;
   worker->deadline_us = worker->stop_us = worker->store_us = 0;
@@ -275,6 +275,7 @@ bool ep_supervised_assign(ep_supervisor *supervisor, ep_supervised *worker, int 
   if (!events->next(events->context, worker->id, cores, &assignment)) return false;
   assignment.train.kind = EP_COMMAND_TRAIN;
   snprintf(worker->status.job, sizeof worker->status.job, "%s", assignment.train.job);
+  memcpy(worker->link.errors.job, worker->status.job, sizeof worker->link.errors.job);
   worker->attempt = assignment.train.attempt;
   worker->cores = assignment.cores;
   worker->begun = false;

@@ -41,5 +41,24 @@ expect 201
 finish "$(jq -r .id "$body")"
 [[ $(jobs) == 2 ]] || fail "the job is there $(($(jobs) - 1)) times"
 echo "ok: of a refused job that was there $((there - 1)) times after the crash there is one"
+
+# 3. a dataset that a crash brings back is whole
+export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
+daemon_stop
+daemon_start
+unset LD_PRELOAD
+submit "$(xor_job 100)" # the first commit after a start syncs the head of the log alone
+finish "$id"
+echo "sqlite-wal 0 5" >"$EPOCHD_TEST_DISK"
+printf 'x,y\n0,0\n1,1\n2,2\n3,3\n' >"$scratch/line.csv"
+http PUT /v1/datasets/line -H 'Content-Type: text/csv' -T "$scratch/line.csv"
+expect 500
+check "the response says that the outcome is unknown" '.type == "urn:epochd:problem:outcome_unknown"'
+{ kill -9 "$daemon"; wait "$daemon"; } 2>/dev/null || true
+: >"$EPOCHD_TEST_DISK"
+daemon_start
+http GET /v1/datasets/line
+expect 200
+echo "ok: the dataset came back with its content"
 ((there == 2)) || fail "the crash brought no job back: the test shows nothing"
 daemon_stop
