@@ -229,7 +229,7 @@ START_TEST(what_is_refused_leaves_nothing) {
   ck_assert_int_eq(ep_jobs_retain_log(jobs, id, &log, NULL), EP_NOT_FOUND);
   pthread_join(s.thread, NULL);
   disk_heal();
-  ck_assert_int_eq(s.status, EP_IO);
+  ck_assert_int_eq(s.status, EP_UNKNOWN);
   ck_assert_int_eq(queue_count(jobs), 0);
   idle_wait(jobs);
   ck_assert_int_eq(jobs_folders(), 0);
@@ -251,7 +251,7 @@ START_TEST(what_is_refused_leaves_the_queue) {
   submit_begin(&s, jobs, "instant", 5);
   pthread_join(s.thread, NULL);
   disk_heal();
-  ck_assert_int_eq(s.status, EP_IO);
+  ck_assert_int_eq(s.status, EP_UNKNOWN);
   ck_assert_int_eq(jobs_folders(), 1);
   job_wait(jobs, first, "succeeded");
   char *events = job_events(jobs, first);
