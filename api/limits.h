@@ -41,6 +41,14 @@
 #define EP_LIMIT_PARALLEL_THREADS 32         /* of one loop: more would wait for memory */
 #define EP_LIMIT_RANKING_BYTES (256LL << 20) /* for classes that are ranked side by side */
 
+/* The disk of the data folder. */
+#define EP_LIMIT_RESERVE_BYTES                                       \
+  (64 << 20) /* rows, logs and weights of a few jobs; a flag sets it \
+              */
+#define EP_LIMIT_BALLAST_BYTES                                        \
+  (4 << 20) /* a delete: some pages of the store's log, and the log's \
+               checkpoint, which comes every 4 MB */
+
 /* Descriptions of data, held for the next job. */
 #define EP_LIMIT_CACHED_METAS 4       /* few data are in use at once */
 #define EP_LIMIT_CACHED_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */

@@ -11,6 +11,7 @@
 
 #include "api/spec/spec.h"
 #include "engine/data/sources/allowed_paths.h"
+#include "engine/files/free_space.h"
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
 #include "server/process/probe.h"
@@ -57,6 +58,7 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .max_queued = config->max_queued,
                              .cpu_jobs = (int)config->cpu_jobs,
                              .stall_seconds = (double)config->stall_seconds};
+  ep_free_space_reserve(config->reserve_bytes);
   ep_status status = ep_allowed_paths_add(config->allow_path, error);
   if (status == EP_OK) status = parents_make(config->data_dir, error);
   return status == EP_OK ? ep_jobs_open(&options, jobs, error) : status;

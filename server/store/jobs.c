@@ -104,7 +104,7 @@ ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_
 ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_DELETE);
   ep_store_text_bind(s, 1, id);
-  ep_status status = ep_store_run(store, s, error);
+  ep_status status = ep_store_run_delete(store, s, error);
   ep_store_unlock(store, s);
   return status;
 }

@@ -87,7 +87,8 @@ typedef struct ep_store {
   sqlite3 *database;
   pthread_mutex_t mutex; /* guards the connection and its statements */
   sqlite3_stmt *statements[EP_SQL_COUNT];
-  bool waits; /* a commit waits for the disk */
+  bool waits;     /* a commit waits for the disk */
+  char *data_dir; /* where the database lies; owned */
 } ep_store;
 
 /* Takes the mutex and returns the statement, reset. */
@@ -99,7 +100,9 @@ void ep_store_unlock(ep_store *store, sqlite3_stmt *statement);
 
 /* Runs a statement that changes something as a transaction of its own, and waits for the disk. */
 ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error);
-/* The same without a wait for the disk. */
+/* The same of a statement that frees room: on a full disk it takes that of the ballast. */
+ep_status ep_store_run_delete(ep_store *store, sqlite3_stmt *statement, ep_error *error);
+/* As ep_store_run, without a wait for the disk. */
 ep_status ep_store_run_unsynced(ep_store *store, sqlite3_stmt *statement, ep_error *error);
 /* Whether the commits that follow wait for the disk. */
 ep_status ep_store_sync(ep_store *store, bool wait, ep_error *error);

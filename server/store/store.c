@@ -112,12 +112,19 @@ static ep_status wal_require(ep_store *store, ep_error *error) {
   return status == EP_OK ? ep_store_sync(store, true, error) : status;
 }
 
+static ep_status folder_note(ep_store *store, const char *path, ep_error *error) {
+  const char *slash = strrchr(path, '/');
+  store->data_dir = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+  return store->data_dir ? EP_OK : ep_fail_memory(error);
+}
+
 ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   *out = NULL;
   ep_store *store = calloc(1, sizeof *store);
   if (!store) return ep_fail_memory(error);
   pthread_mutex_init(&store->mutex, NULL);
-  ep_status status = connection_open(store, path, error);
+  ep_status status = folder_note(store, path, error);
+  if (status == EP_OK) status = connection_open(store, path, error);
   if (status == EP_OK) status = wal_require(store, error);
   if (status == EP_OK) status = schema_migrate(store, error);
   for (int i = 0; status == EP_OK && i < EP_SQL_COUNT; i++) {
@@ -138,5 +145,6 @@ void ep_store_close(ep_store *store) {
   for (int i = 0; i < EP_SQL_COUNT; i++) sqlite3_finalize(store->statements[i]);
   sqlite3_close(store->database);
   pthread_mutex_destroy(&store->mutex);
+  free(store->data_dir);
   free(store);
 }

@@ -79,16 +79,16 @@ ROOMS = {
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " engine/weights server/jobs/files", ""),
     "server/jobs/views": (JOBS + " api/responses", ""),
-    "server/jobs/lifecycle": (JOBS + " engine/weights engine/data/datasets engine/data/prepare server/datasets "
+    "server/jobs/lifecycle": (JOBS + " engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
-    "server/http/messages": (SERVER + " api/responses server/http/streams", ""),
+    "server/http/messages": (SERVER + " api/responses engine/files server/http/streams", ""),
     "server/http/access": ("api server/http/messages", ""),
     "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
-    "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
+    "server": (SERVER + " api/spec engine/data/sources engine/files server/http server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

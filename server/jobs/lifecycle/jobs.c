@@ -13,6 +13,7 @@
 #include "server/jobs/lifecycle/recover.h"
 #include "server/jobs/lifecycle/run.h"
 #include "server/jobs/live/live.h"
+#include "server/process/ballast.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -137,6 +138,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   if (status == EP_OK) status = supervisor_open(jobs, options, error);
   jobs->calibrations.supervisor = jobs->supervisor;
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);
+  if (status == EP_OK) ep_ballast_fill(jobs->data_dir);
   if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
   return status;
 }
