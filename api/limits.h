@@ -79,6 +79,7 @@
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */
+#define EP_LIMIT_LOG_BYTES (256 << 20)    /* of one job, until it is thinned: a million reports */
 #define EP_LIMIT_REPORTED_EPOCHS 10000000 /* lines of one job: epochs / report_every */
 #define EP_LIMIT_CURVE_POINTS 100000
 #define EP_LIMIT_COMPARED_JOBS 32      /* more curves in one chart tell nobody anything */

@@ -55,6 +55,7 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .allow_path = config->allow_path[0] ? config->allow_path : NULL,
                              .data_bytes_max = config->data_bytes_max,
                              .max_data_bytes = config->max_upload_bytes,
+                             .max_log_bytes = config->max_log_bytes,
                              .max_queued = config->max_queued,
                              .cpu_jobs = (int)config->cpu_jobs,
                              .stall_seconds = (double)config->stall_seconds};

@@ -34,6 +34,8 @@ typedef struct {
   const char *allow_path; /* of the workers: engine/data/sources/allowed_paths.h; NULL = none */
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
   int64_t max_queued;     /* EP_BUSY beyond; 0 = 10,000 */
+  int64_t max_log_bytes;  /* of a job's log; each time it has grown by so much, every second report
+                             is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
   int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
   double stall_seconds;   /* a worker without progress for so long is killed; 0 = 60 */
 } ep_jobs_options;

@@ -23,7 +23,7 @@ typedef struct {
   char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
   char log_level[16], log_format[16];
   int64_t max_upload_bytes;
-  int64_t reserve_bytes;
+  int64_t reserve_bytes, max_log_bytes;
   int64_t data_bytes_max;
   int64_t max_queued;
   int64_t stall_seconds;

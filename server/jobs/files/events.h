@@ -20,6 +20,9 @@ ep_status ep_job_started_hold(const ep_job_row *row, ep_event_log *log, ep_error
 ep_status ep_job_restarted_hold(const ep_job_row *row, const char *cause, ep_event_log *log,
                                 ep_error *error);
 
+/* `warning`. Held. */
+ep_status ep_job_warning_hold(const ep_job_row *row, const char *message, ep_event_log *log,
+                              ep_error *error);
 /* `warning`. Synced. EP_CONFLICT: the job has ended. */
 ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *message,
                                 ep_error *error);

@@ -115,6 +115,7 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->lost_seen = -1;
   jobs->contents.max_path_bytes =
       options->max_data_bytes > 0 ? options->max_data_bytes : EP_LIMIT_UPLOAD_BYTES;
+  jobs->max_log_bytes = options->max_log_bytes > 0 ? options->max_log_bytes : EP_LIMIT_LOG_BYTES;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;

@@ -67,6 +67,7 @@ struct ep_jobs {
   int workers_most;  /* there are never more at once, of all devices */
   int lock_fd;
   int64_t max_queued;
+  int64_t max_log_bytes; /* of a job's log: each time it grows by so much, half the reports go */
   ep_store *store;
   ep_supervisor *supervisor;
   ep_calibrations calibrations; /* once the supervisor is there */
