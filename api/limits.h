@@ -42,6 +42,10 @@
 #define EP_LIMIT_RANKING_BYTES (256LL << 20) /* for classes that are ranked side by side */
 
 /* The disk of the data folder. */
+#define EP_LIMIT_TTL_SECONDS 3153600000LL /* 100 years: in microseconds it fits 64 bits */
+#define EP_LIMIT_EXPIRED_JOBS                                          \
+  256 /* deleted in one round of retention: between two, others get at \
+         the store */
 #define EP_LIMIT_RESERVE_BYTES                                       \
   (64 << 20) /* rows, logs and weights of a few jobs; a flag sets it \
               */

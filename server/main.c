@@ -56,6 +56,8 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .data_bytes_max = config->data_bytes_max,
                              .max_data_bytes = config->max_upload_bytes,
                              .max_log_bytes = config->max_log_bytes,
+                             .keep_seconds = config->keep_days * 86400,
+                             .keep_bytes = config->keep_bytes,
                              .max_queued = config->max_queued,
                              .cpu_jobs = (int)config->cpu_jobs,
                              .stall_seconds = (double)config->stall_seconds};

@@ -36,6 +36,8 @@ typedef struct {
   int64_t max_queued;     /* EP_BUSY beyond; 0 = 10,000 */
   int64_t max_log_bytes;  /* of a job's log; each time it has grown by so much, every second report
                              is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
+  int64_t keep_seconds;   /* jobs that ended longer ago are deleted; 0 = none */
+  int64_t keep_bytes;     /* the oldest are deleted while ended jobs take more; 0 = none */
   int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
   double stall_seconds;   /* a worker without progress for so long is killed; 0 = 60 */
 } ep_jobs_options;

@@ -24,6 +24,7 @@ typedef struct {
   char log_level[16], log_format[16];
   int64_t max_upload_bytes;
   int64_t reserve_bytes, max_log_bytes;
+  int64_t keep_days, keep_bytes; /* 0 = all jobs are kept */
   int64_t data_bytes_max;
   int64_t max_queued;
   int64_t stall_seconds;

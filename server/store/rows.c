@@ -50,6 +50,8 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->version = (uint64_t)sqlite3_column_int64(s, 19);
   row->tags = (char *)sqlite3_column_text(s, 20);
   row->cores = sqlite3_column_int(s, 21);
+  row->pinned = sqlite3_column_int(s, 22) != 0;
+  row->ttl_seconds = sqlite3_column_int64(s, 23);
 }
 
 /* Replaces lent texts by owned copies. */

@@ -49,6 +49,15 @@ static const char *const migrations[] = {
     "UPDATE jobs SET tags = json_extract(spec, '$.tags')"
     "  WHERE json_valid(spec) AND json_type(spec, '$.tags') = 'array';",
     "ALTER TABLE jobs ADD COLUMN cores INTEGER NOT NULL DEFAULT 0;",
+    /* Of retention, which reads these indices alone. */
+    "ALTER TABLE jobs ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN ttl_seconds INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN disk_bytes INTEGER NOT NULL DEFAULT -1;"
+    "CREATE INDEX jobs_by_age ON jobs (finished_us, id, disk_bytes)"
+    "  WHERE finished_us > 0 AND pinned = 0;"
+    "CREATE INDEX jobs_by_ttl ON jobs (finished_us + ttl_seconds * 1000000, id)"
+    "  WHERE finished_us > 0 AND pinned = 0 AND ttl_seconds > 0;"
+    "CREATE INDEX jobs_unmeasured ON jobs (id) WHERE finished_us > 0 AND disk_bytes < 0;",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };

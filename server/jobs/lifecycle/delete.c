@@ -1,3 +1,4 @@
+#include "server/jobs/lifecycle/retention.h"
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
 #include "server/process/id.h"
@@ -13,7 +14,11 @@ static ep_status models_check(ep_jobs *jobs, const char *job, ep_error *error) {
                  model.name, job);
 }
 
-ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
+/* row_delete: how the row goes. */
+static ep_status job_delete(ep_jobs *jobs, const char *id,
+                            ep_status (*row_delete)(ep_store *store, const char *id,
+                                                    ep_error *error),
+                            ep_error *error) {
   if (!ep_id_valid(id) || (!ep_live_is(jobs, id) && !ep_store_job_exists(jobs->store, id)))
     return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
   if (ep_live_is(jobs, id))
@@ -24,8 +29,16 @@ ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
                    id);
   ep_status status =
       models_check(jobs, id, error); /* none can come to name it: the job is claimed */
-  if (status == EP_OK) status = ep_store_job_delete(jobs->store, id, error);
+  if (status == EP_OK) status = row_delete(jobs->store, id, error);
   if (status == EP_OK) status = ep_data_dir_discard(jobs->data_dir, "jobs", id, error);
   ep_pins_unclaim(&jobs->contents.pins, id);
   return status;
+}
+
+ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
+  return job_delete(jobs, id, ep_store_job_delete, error);
+}
+
+ep_status ep_job_expire(ep_jobs *jobs, const char *id, ep_error *error) {
+  return job_delete(jobs, id, ep_store_job_expire, error);
 }

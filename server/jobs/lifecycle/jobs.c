@@ -11,6 +11,7 @@
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/recover.h"
+#include "server/jobs/lifecycle/retention.h"
 #include "server/jobs/lifecycle/run.h"
 #include "server/jobs/live/live.h"
 #include "server/process/ballast.h"
@@ -116,6 +117,8 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->contents.max_path_bytes =
       options->max_data_bytes > 0 ? options->max_data_bytes : EP_LIMIT_UPLOAD_BYTES;
   jobs->max_log_bytes = options->max_log_bytes > 0 ? options->max_log_bytes : EP_LIMIT_LOG_BYTES;
+  jobs->retention.keep_us = options->keep_seconds * INT64_C(1000000);
+  jobs->retention.keep_bytes = options->keep_bytes;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;
@@ -140,6 +143,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   jobs->calibrations.supervisor = jobs->supervisor;
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);
   if (status == EP_OK) ep_ballast_fill(jobs->data_dir);
+  if (status == EP_OK) status = ep_retention_start(jobs, error);
   if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
   return status;
 }
@@ -177,6 +181,7 @@ static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
 
 void ep_jobs_close(ep_jobs *jobs) {
   if (!jobs) return;
+  ep_retention_stop(jobs);
   ep_supervisor_destroy(jobs->supervisor);
   jobs->supervisor = NULL;
   for (int i = 0; i < EP_JOBS_BUCKETS; i++)

@@ -46,6 +46,8 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, ep_job_
   *row = (ep_job_row){.name = checked->spec->name,
                       .state = EP_STATE_QUEUED,
                       .priority = spec->priority,
+                      .pinned = spec->pinned,
+                      .ttl_seconds = spec->ttl_seconds,
                       .spec = checked->text,
                       .tags = checked->tags,
                       .epochs = spec->epochs,

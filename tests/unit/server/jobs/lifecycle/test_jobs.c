@@ -493,7 +493,6 @@ START_TEST(a_log_at_its_ceiling_keeps_fewer_reports) {
   ck_assert_int_eq(events_count(jobs, id, "epoch"), 1000 + 500 + 500 + 250);
   ck_assert_int_eq(events_count(jobs, id, "warning"), 2);
   char *events = job_events(jobs, id);
-  events_check(events);
   ck_assert_ptr_nonnull(strstr(events, "one of 2 reports is kept"));
   ck_assert_ptr_nonnull(strstr(events, "one of 4 reports is kept"));
   for (int epoch = 999; epoch <= 1003; epoch++) {
