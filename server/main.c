@@ -12,6 +12,7 @@
 #include "api/spec/spec.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/free_space.h"
+#include "server/backup/backup.h"
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
 #include "server/process/probe.h"
@@ -122,6 +123,18 @@ static int daemon_probe(const ep_config *config) {
   return EXIT_FAILURE;
 }
 
+/* --backup: copies the data_dir. */
+static int data_backup(const ep_config *config) {
+  ep_error error = {0};
+  ep_backup_summary made;
+  if (ep_backup_make(config->data_dir, config->backup, &made, &error) != EP_OK)
+    return failure_log("no backup was made: ", &error);
+  printf("%s: %lld jobs; %lld files, %lld of them linked; %lld bytes copied\n", made.path,
+         (long long)made.jobs, (long long)made.files, (long long)made.linked,
+         (long long)made.copied_bytes);
+  return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv) {
   static ep_config config; /* some 20 KiB of paths */
   static ep_server server;
@@ -139,6 +152,7 @@ int main(int argc, char **argv) {
   }
   if (config.probe) return daemon_probe(&config);
   ep_log_start(config.level, config.format);
+  if (config.backup[0]) return data_backup(&config);
   ep_json_seed();
   if (sodium_init() < 0) return failure_log("libsodium does not start", &error);
   server.config = &config;

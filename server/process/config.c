@@ -68,6 +68,8 @@ static const ep_option COMMAND_LINE[] = {
    .doc = "JSON with the names above, _ for -; the command line wins"},
   {.name = "probe", .kind = EP_OPTION_SWITCH, MEMBER(probe),
    .doc = "ask the daemon that listens there whether it is ready, and end: 0 yes, 1 no"},
+  {.name = "backup", .kind = EP_OPTION_FILE, .value = "DIR", MEMBER(backup),
+   .doc = "copy the data folder into a new folder of DIR, while a daemon runs on it or not, and end"},
   {.name = "version", .kind = EP_OPTION_SWITCH, MEMBER(version), .doc = "print the version and end"},
   {.name = "help", .kind = EP_OPTION_SWITCH, MEMBER(help), .doc = "print this and end"},
   {.name = NULL}};

@@ -30,6 +30,7 @@ typedef struct {
   int64_t stall_seconds;
   int64_t cpu_jobs;
   int64_t http_threads;
+  char backup[PATH_MAX]; /* "" = serves */
   bool probe, help, version;
   /* Derived from the members above. */
   char host[256]; /* without brackets */

@@ -45,6 +45,7 @@
                 "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                         \
   X(JOB_GET, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id = ?1")                                  \
   X(JOB_EXPIRE, "DELETE FROM jobs WHERE id = ?1 AND pinned = 0")                                   \
+  X(JOBS_WALK, "SELECT id, finished_us FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2")              \
   X(JOB_MEASURE, "UPDATE jobs SET disk_bytes = ?2 WHERE id = ?1")                                  \
   X(JOBS_UNMEASURED, "SELECT id, finished_us, disk_bytes FROM jobs INDEXED BY jobs_unmeasured "    \
                      "WHERE finished_us > 0 AND disk_bytes < 0 LIMIT ?1")                          \

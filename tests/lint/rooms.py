@@ -67,6 +67,7 @@ ROOMS = {
     "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
     "server/store": (SERVER + " api/spec api/responses", "sqlite"),
+    "server/backup": ("api api/hash engine/files server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
     "server/workers": (SERVER + " engine/files engine/plan", ""),
@@ -88,7 +89,7 @@ ROOMS = {
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
-    "server": (SERVER + " api/spec engine/data/sources engine/files server/http server/handlers server/jobs", ""),
+    "server": (SERVER + " api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),
