@@ -103,6 +103,9 @@ void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log);
 ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
                        size_t path_bytes, ep_error *error);
 
+/* A file was added to the folder of a job that ended: --keep-bytes counts it from here on. */
+void ep_jobs_note_file(ep_jobs *jobs, const char *id);
+
 /* Predictions of a job that ended, for new rows x: [rows, columns], copied. Unless this fails,
  * `done` is called once, from another thread: output: [rows, columns] is lent for that call; error:
  * NULL = none. */
