@@ -43,6 +43,7 @@ typedef enum {
   X(NO_MEMORY, "out_of_memory", JOB, 507, "not enough memory")                              \
   X(DEVICE, "device_failed", DEVICE, 503, "the device failed")                              \
   X(IO, "io_error", SERVER, 500, "reading or writing failed")                               \
+  X(DAMAGED, "damaged", SERVER, 500, "what is stored is not what was written")              \
   X(INTERNAL, "internal", SERVER, 500, "an error of the program itself")
 
 typedef enum {
