@@ -91,6 +91,7 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
     ep_writer_member_string(&writer, "executor", command->executor);
   }
   if (command->kind == EP_COMMAND_PREDICT) {
+    ep_writer_member_string(&writer, "weights_sha256", command->weights_sha256);
     ep_writer_member_integer(&writer, "rows", command->rows);
     ep_writer_member_integer(&writer, "columns", command->columns);
   }

@@ -25,7 +25,7 @@ typedef enum { EP_FRAME_COMMAND = 1, EP_FRAME_REPLY = 2, EP_FRAME_PROGRESS = 3 }
 #define EP_COMMAND_TABLE(X)                                                                \
   X(TRAIN, "train")         /* job, attempt, spec, executor */                             \
   X(CANCEL, "cancel")       /* job */                                                      \
-  X(PREDICT, "predict")     /* request, job, x [rows, columns] */                          \
+  X(PREDICT, "predict")     /* request, job, weights_sha256, x [rows, columns] */          \
   X(PROBE, "probe")         /* request: compute something small on the device and reply */ \
   X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
 
@@ -44,7 +44,9 @@ typedef struct {
   char *spec;  /* train: the stored spec's JSON text, owned */
   char executor[EP_EXECUTOR_BYTES]; /* train: the one of an earlier start, to be used again; "" =
                                        choose */
-  double *x;                        /* predict: owned */
+  char
+      weights_sha256[EP_SHA256_HEX_BYTES]; /* predict: what the job's weights must have; "" = any */
+  double *x;                               /* predict: owned */
   int64_t rows, columns;
 } ep_command;
 

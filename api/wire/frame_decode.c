@@ -79,7 +79,9 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
   bool of_job = out->kind != EP_COMMAND_PROBE && out->kind != EP_COMMAND_CALIBRATE;
   if (of_job && !out->job[0]) return false;
   if (out->kind == EP_COMMAND_PREDICT)
-    return values_read(root, values, values_bytes, &out->x, &out->rows, &out->columns) && out->x;
+    return ep_json_get_text(root, "weights_sha256", out->weights_sha256,
+                            sizeof out->weights_sha256) &&
+           values_read(root, values, values_bytes, &out->x, &out->rows, &out->columns) && out->x;
   if (values) return false;
   if (out->kind != EP_COMMAND_TRAIN) return true;
   const char *spec = json_string_value(json_object_get(root, "spec"));

@@ -61,33 +61,35 @@ void ep_verified_add(const struct stat *file, const char *hash) {
   pthread_mutex_unlock(&mutex);
 }
 
-static ep_status hash_check(int file, const char *path, const char *sha256, ep_error *error) {
+ep_status ep_file_sha256(int file, const char *path, char sha256[EP_SHA256_HEX_BYTES],
+                         ep_error *error) {
   ep_mapping mapping;
   ep_sha256 hash;
-  char found[EP_SHA256_HEX_BYTES];
   ep_status status = ep_mapping_of(file, path, &mapping, error);
   if (status != EP_OK) return status;
   status = ep_sha256_init(&hash, error);
   if (status == EP_OK) {
     ep_sha256_update(&hash, mapping.bytes, mapping.size);
-    ep_sha256_final(&hash, found);
-    if (strcmp(found, sha256) != 0)
-      status = ep_fail(error, EP_DAMAGED,
-                       "%s is damaged, its SHA-256 is %s instead of %s: submit the job's spec "
-                       "again, which computes the same bytes",
-                       ep_stored_name(path), found, sha256);
+    ep_sha256_final(&hash, sha256);
   }
   ep_mapping_close(&mapping);
   return status;
 }
 
 ep_status ep_verified_sha256(int file, const char *path, const char *sha256, ep_error *error) {
+  char found[EP_SHA256_HEX_BYTES];
   struct stat about;
   if (fstat(file, &about) != 0) return ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
   if (ep_verified_find(&about, sha256)) return EP_OK;
-  ep_status status = hash_check(file, path, sha256, error);
-  if (status == EP_OK) ep_verified_add(&about, sha256);
-  return status;
+  ep_status status = ep_file_sha256(file, path, found, error);
+  if (status != EP_OK) return status;
+  if (strcmp(found, sha256) != 0)
+    return ep_fail(error, EP_DAMAGED,
+                   "%s is damaged, its SHA-256 is %s instead of %s: submit the job's spec again, "
+                   "which computes the same bytes",
+                   ep_stored_name(path), found, sha256);
+  ep_verified_add(&about, sha256);
+  return EP_OK;
 }
 
 ep_status ep_verified_sha256_at(const char *path, const char *sha256, ep_error *error) {

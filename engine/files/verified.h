@@ -18,6 +18,10 @@ bool ep_verified_find(const struct stat *file, const char *hash);
 /* Remembers that it was. What was remembered first is forgotten. */
 void ep_verified_add(const struct stat *file, const char *hash);
 
+/* The SHA-256 of an open file; path: for messages. */
+ep_status ep_file_sha256(int file, const char *path, char sha256[EP_SHA256_HEX_BYTES],
+                         ep_error *error);
+
 /* Holds a result of a job, an open file, against its SHA-256, unless it was a short time ago. path:
  * for messages. EP_DAMAGED, with the file's name and what can be done: it is another. */
 ep_status ep_verified_sha256(int file, const char *path, const char *sha256, ep_error *error);

@@ -15,9 +15,10 @@ void ep_predictor_destroy(ep_predictor *predictor); /* NULL is allowed */
 
 /* x: [rows, columns] in the units of the data. *output: [rows, *output_columns], the network's
  * output with the scaling of y undone; owned by the caller. EP_TOO_LARGE: more numbers than
- * EP_LIMIT_PREDICT_BYTES. Weights that were replaced since are read anew. */
-ep_status ep_predictor_answer(ep_predictor *predictor, const char *job_folder, const double *x,
-                              int64_t rows, int64_t columns, double **output,
+ * EP_LIMIT_PREDICT_BYTES; EP_DAMAGED: the weights' SHA-256 is not `sha256` ("": any is right).
+ * Weights that were replaced since are read anew. */
+ep_status ep_predictor_answer(ep_predictor *predictor, const char *job_folder, const char *sha256,
+                              const double *x, int64_t rows, int64_t columns, double **output,
                               int64_t *output_columns, ep_error *error);
 
 #endif

@@ -13,8 +13,9 @@ static void answer_send(ep_replies *answers, const ep_command *command) {
   ep_status status =
       ep_path_join(folder, &reply.error, answers->data_dir, "jobs", command->job, NULL);
   if (status == EP_OK)
-    status = ep_predictor_answer(answers->predictor, folder, command->x, command->rows,
-                                 command->columns, &reply.output, &reply.columns, &reply.error);
+    status = ep_predictor_answer(answers->predictor, folder, command->weights_sha256, command->x,
+                                 command->rows, command->columns, &reply.output, &reply.columns,
+                                 &reply.error);
   if (status != EP_OK) reply.rows = 0;
   ep_link_send_reply(answers->link, &reply, NULL);
   ep_reply_deinit(&reply);

@@ -4,7 +4,8 @@
  *   DATA/lock                  held by the running daemon (flock), with its pid
  *   DATA/epochd.sqlite         the store
  *   DATA/jobs/<id>/            spec.json, events.ndjson, weights.safetensors, predictions.json,
- *                              predictions.csv; weights.json, .npz, .onnx once requested
+ *                              predictions.csv; weights.json, .npz, .onnx once requested, each with
+ *                              its hash in NAME.sha256
  *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
  *   DATA/calibration/          what work costs on each device: server/workers/calibrations.h
  *   DATA/tmp/                  emptied at the daemon's start */

@@ -77,7 +77,7 @@ ROOMS = {
     "server/jobs/files": (SERVER + " server/store server/events", ""),
     "server/jobs/live": ("server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
-    "server/jobs/results": (JOBS + " engine/weights server/jobs/files", ""),
+    "server/jobs/results": (JOBS + " engine/files engine/weights server/jobs/files", ""),
     "server/jobs/views": (JOBS + " api/responses", ""),
     "server/jobs/lifecycle": (JOBS + " engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
@@ -86,7 +86,7 @@ ROOMS = {
     "server/http/access": ("api server/http/messages", ""),
     "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
-    "server/handlers": (SERVER + " api/responses engine/weights engine/data/formats "
+    "server/handlers": (SERVER + " api/responses engine/files engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server": (SERVER + " api/spec engine/data/sources server/http server/handlers server/jobs", ""),
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/weights/weights.h"
+#include "server/jobs/files/results.h"
 #include "server/process/data_dir.h"
 #include "server/process/id.h"
 
@@ -29,16 +30,9 @@ static ep_status init_refuse(ep_problem *problem, const ep_job_spec *spec, const
 static ep_status job_hash_get(ep_jobs *jobs, const char *id, char sha256[EP_SHA256_HEX_BYTES],
                               ep_error *error) {
   ep_job_row row;
-  ep_job_result result = {0};
   ep_status status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
-  if (!row.result) {
-    status = ep_fail(error, EP_NOT_FOUND, "job %s ended without weights", id);
-  } else {
-    status = ep_job_result_parse(row.result, &result, error);
-    if (status == EP_OK) snprintf(sha256, EP_SHA256_HEX_BYTES, "%s", result.weights_sha256);
-    if (status == EP_OK) ep_job_result_deinit(&result);
-  }
+  status = ep_job_row_weights_sha256(&row, sha256, error);
   ep_job_row_deinit(&row);
   return status;
 }
