@@ -37,7 +37,8 @@ ep_status ep_contents_place(ep_contents *contents, const char *ingested,
  * float64, and a gz of such a table is less. */
 int64_t ep_contents_limit(int64_t file_bytes);
 
-/* Removes a content that has no name and no pin. */
+/* Removes a content that has no name and no pin; none while a name's row is damaged, because it may
+ * mean this content. */
 void ep_contents_collect(ep_contents *contents, const char *sha256);
 
 #endif

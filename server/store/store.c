@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/store/sql.h"
+#include "server/store/checksum.h"
 
 enum { BUSY_MS = 5000, PRAGMA_BYTES = 16 };
 
@@ -49,6 +49,9 @@ static const char *const migrations[] = {
     "UPDATE jobs SET tags = json_extract(spec, '$.tags')"
     "  WHERE json_valid(spec) AND json_type(spec, '$.tags') = 'array';",
     "ALTER TABLE jobs ADD COLUMN cores INTEGER NOT NULL DEFAULT 0;",
+    "ALTER TABLE jobs ADD COLUMN spec_sum TEXT; ALTER TABLE jobs ADD COLUMN row_sum TEXT;"
+    "ALTER TABLE datasets ADD COLUMN row_sum TEXT;" EP_JOB_SUMS_UPDATE ";" EP_DATASET_SUM_UPDATE
+    ";",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
@@ -94,6 +97,7 @@ static ep_status connection_open(ep_store *store, const char *path, ep_error *er
                                  SQLITE_OPEN_EXRESCODE,
                              NULL);
   if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->database, BUSY_MS);
+  if (code == SQLITE_OK) code = ep_store_checksum_define(store->database);
   if (code == SQLITE_OK)
     code = sqlite3_exec(store->database, "PRAGMA cache_size = -2000", NULL, NULL, NULL);
   return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
@@ -120,6 +124,10 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   ep_status status = connection_open(store, path, error);
   if (status == EP_OK) status = wal_require(store, error);
   if (status == EP_OK) status = schema_migrate(store, error);
+  if (status == EP_OK) {
+    int code = ep_store_checksum_keep(store->database);
+    if (code != SQLITE_OK) status = ep_store_fail(store, code, error);
+  }
   for (int i = 0; status == EP_OK && i < EP_SQL_COUNT; i++) {
     int code = sqlite3_prepare_v3(store->database, EP_SQL_TEXTS[i], -1, SQLITE_PREPARE_PERSISTENT,
                                   &store->statements[i], NULL);

@@ -172,7 +172,8 @@ static void weights_write(const char *id, const char *loss) {
   snprintf(path, sizeof path, "%s/jobs/%s/weights.safetensors", scratch_dir, id);
   assert_ok(ep_weights_write(path, plan, state, &none, text, sha256, &bytes, error));
   snprintf(text, sizeof text,
-           "UPDATE jobs SET result = json_set(result, '$.weights_sha256', '%s') WHERE id = '%s'",
+           "UPDATE jobs SET row_sum = NULL, result = json_set(result, '$.weights_sha256', '%s') "
+           "WHERE id = '%s'",
            sha256, id);
   run(text);
   ep_plan_destroy(plan);
