@@ -74,7 +74,7 @@ ROOMS = {
                         "server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses server/store server/events server/datasets", ""),
     "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", ""),
-    "server/jobs/files": (SERVER + " server/store server/events", ""),
+    "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " engine/files engine/weights server/jobs/files", ""),

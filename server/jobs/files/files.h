@@ -4,7 +4,8 @@
 
 #include "server/store/store.h"
 
-/* Creates the folder and writes spec.json, unless they are there in full. Not synced. */
+/* Creates the folder and writes spec.json, unless it is there and says what the row says. Not
+ * synced. */
 ep_status ep_job_files_create(const char *data_dir, const ep_job_row *row, ep_error *error);
 
 /* Removes weights and predictions of a training that did not come to its end: after a crash of the
