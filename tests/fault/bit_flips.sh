@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # One bit of one file of a data folder changes while the daemon is stopped: it is noticed or harmless, whichever
 # bit it is. bit_flips.py has the flips, which depend on the seed alone, and prints a table.
-# EPOCHD_FAULT_FLIPS: how many; EPOCHD_FAULT_SEED: which.
+# EPOCHD_FAULT_FLIPS: how many; EPOCHD_FAULT_SEED: which; EPOCHD_FAULT_FILE: of one kind of file, as in the table.
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 skip_if_sanitized
 
@@ -50,4 +50,4 @@ until_so "the CPU is calibrated" calibrated
 daemon_stop
 
 python3 "$(dirname "${BASH_SOURCE[0]}")/bit_flips.py" "$build/bin/epochd" "$data_dir" "$scratch" --flips "${EPOCHD_FAULT_FLIPS:-40}" \
-  --seed "${EPOCHD_FAULT_SEED:-1}" || fail "a flipped bit was neither noticed nor harmless"
+  --seed "${EPOCHD_FAULT_SEED:-1}" ${EPOCHD_FAULT_FILE:+--only "$EPOCHD_FAULT_FILE"} || fail "a flipped bit was neither noticed nor harmless"

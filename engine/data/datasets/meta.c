@@ -262,10 +262,14 @@ static ep_status text_read(const char *path, const ep_mapping *text, ep_dataset_
                    ep_stored_name(path));
   json_t *root = json_loadb((const char *)text->bytes, text->size, JSON_REJECT_DUPLICATES, &fault);
   if (!root)
-    status = ep_fail(error, EP_DATA, "%s: %s", path, fault.text);
+    status = ep_fail(error, EP_DAMAGED, "%s is damaged (%s): upload the same data again",
+                     ep_stored_name(path), fault.text);
   else if (!meta_parse(root, out, &no_memory))
     status = no_memory ? ep_fail_memory(error)
-                       : ep_fail(error, EP_DATA, "%s: not the description of a dataset", path);
+                       : ep_fail(error, EP_DAMAGED,
+                                 "%s is damaged (it describes no dataset): upload the same data "
+                                 "again",
+                                 ep_stored_name(path));
   json_decref(root);
   if (status != EP_OK) ep_dataset_meta_deinit(out);
   return status;
