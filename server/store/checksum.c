@@ -48,6 +48,10 @@ int ep_store_checksum_keep(sqlite3 *database) {
       "CREATE TEMP TRIGGER datasets_insert_sum AFTER INSERT ON main.datasets "
       "BEGIN " EP_DATASET_SUM_UPDATE " WHERE name = new.name; END;"
       "CREATE TEMP TRIGGER datasets_update_sum AFTER UPDATE OF sha256, created_us ON main.datasets "
-      "BEGIN " EP_DATASET_SUM_UPDATE " WHERE name = new.name; END;";
+      "BEGIN " EP_DATASET_SUM_UPDATE " WHERE name = new.name; END;"
+      "CREATE TEMP TRIGGER models_insert_sum AFTER INSERT ON main.models BEGIN " EP_MODEL_SUM_UPDATE
+      " WHERE name = new.name; END;"
+      "CREATE TEMP TRIGGER models_update_sum AFTER UPDATE OF " EP_MODEL_COLUMNS
+      " ON main.models BEGIN " EP_MODEL_SUM_UPDATE " WHERE name = new.name; END;";
   return sqlite3_exec(database, sql, NULL, NULL, NULL);
 }

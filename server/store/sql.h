@@ -47,6 +47,9 @@
     "WHERE other.tag = wanted.value AND other.id = tagged)) ORDER BY tagged DESC LIMIT ?2")
 
 #define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us"
+#define EP_MODEL_SUM_UPDATE "UPDATE models SET row_sum = row_checksum(" EP_MODEL_COLUMNS ")"
+#define EP_MODEL_ROW \
+  EP_MODEL_COLUMNS ", (row_sum IS NULL OR row_sum = row_checksum(" EP_MODEL_COLUMNS "))"
 
 /* X(code, SQL): prepared once, when the store is opened. */
 #define EP_SQL_TABLE(X)                                                                            \
@@ -76,11 +79,11 @@
   X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "             \
                "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "             \
                "decision = ?5, published_us = ?6")                                                 \
-  X(MODEL_GET, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE name = ?1")                          \
-  X(MODEL_BY_JOB, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE job = ?1 LIMIT 1")                \
+  X(MODEL_GET, "SELECT " EP_MODEL_ROW " FROM models WHERE name = ?1")                              \
+  X(MODEL_BY_JOB, "SELECT " EP_MODEL_ROW " FROM models WHERE job = ?1 LIMIT 1")                    \
   X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                            \
   X(MODEL_COUNT, "SELECT count(*) FROM models")                                                    \
-  X(MODEL_LIST, "SELECT " EP_MODEL_COLUMNS " FROM models ORDER BY name")                           \
+  X(MODEL_LIST, "SELECT " EP_MODEL_ROW " FROM models ORDER BY name")                               \
   X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                                 \
   X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                               \
   X(DATASET_PUT, "INSERT INTO datasets (name, sha256, created_us) VALUES (?1,?2,?3) "              \

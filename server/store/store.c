@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/store/checksum.h"
+#include "server/store/wal.h"
 
 enum { BUSY_MS = 5000, PRAGMA_BYTES = 16 };
 
@@ -50,8 +51,8 @@ static const char *const migrations[] = {
     "  WHERE json_valid(spec) AND json_type(spec, '$.tags') = 'array';",
     "ALTER TABLE jobs ADD COLUMN cores INTEGER NOT NULL DEFAULT 0;",
     "ALTER TABLE jobs ADD COLUMN spec_sum TEXT; ALTER TABLE jobs ADD COLUMN row_sum TEXT;"
-    "ALTER TABLE datasets ADD COLUMN row_sum TEXT;" EP_JOB_SUMS_UPDATE ";" EP_DATASET_SUM_UPDATE
-    ";",
+    "ALTER TABLE datasets ADD COLUMN row_sum TEXT; ALTER TABLE models ADD COLUMN row_sum "
+    "TEXT;" EP_JOB_SUMS_UPDATE ";" EP_DATASET_SUM_UPDATE ";" EP_MODEL_SUM_UPDATE ";",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
@@ -121,6 +122,7 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   ep_store *store = calloc(1, sizeof *store);
   if (!store) return ep_fail_memory(error);
   pthread_mutex_init(&store->mutex, NULL);
+  ep_store_wal_check(path);
   ep_status status = connection_open(store, path, error);
   if (status == EP_OK) status = wal_require(store, error);
   if (status == EP_OK) status = schema_migrate(store, error);

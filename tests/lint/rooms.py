@@ -66,7 +66,7 @@ ROOMS = {
 
     "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
-    "server/store": (SERVER + " api/hash api/spec api/responses", "sqlite"),
+    "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
     "server/workers": (SERVER + " engine/files engine/plan", ""),

@@ -111,6 +111,9 @@ START_TEST(a_row_that_is_not_ours_is_said) {
     assert_ok(ep_store_model_put(store, &model, &created, error));
     snprintf(sql, sizeof sql, "UPDATE models SET %s", WRONG[i]);
     run(sql);
+    ck_assert_msg(ep_store_model_get(store, "a", &back, NULL) == EP_DAMAGED, "%s", WRONG[i]);
+    snprintf(sql, sizeof sql, "UPDATE models SET row_sum = NULL, %s", WRONG[i]);
+    run(sql);
     ck_assert_msg(ep_store_model_get(store, "a", &back, NULL) == EP_IO, "%s", WRONG[i]);
     assert_ok(ep_store_model_delete(store, "a", error));
     ep_store_close(store);
