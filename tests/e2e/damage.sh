@@ -88,6 +88,19 @@ for format in json csv; do
   damaged "predictions as $format" "predictions.$format"
 done
 
+# The head of uploaded weights, which is read before the job is accepted.
+http PUT /v1/datasets/start -T "$scratch/weights"
+expect 201
+start=$(jq -c '.model.init = {weights: "start"}' <<<"$line")
+submit "$start"
+finish "$id"
+flip "$data_dir/datasets/$(sha256sum <"$scratch/weights" | cut -d ' ' -f 1)/weights.safetensors" 12
+http POST /v1/jobs "${json[@]}" -d "$start"
+damaged "a job that starts from uploaded weights" weights.safetensors
+http PUT /v1/datasets/start -T "$scratch/weights"
+submit "$start"
+finish "$id"
+
 # A byte of the training data, and one of its description.
 sha256=$(sha256sum <"$scratch/line.csv" | cut -d ' ' -f 1)
 for name in train.table.npy meta.json; do

@@ -192,7 +192,8 @@ def one_flip(options, plan, before, path, chance):
         return "LOST", bit, ", ".join(gone)
     warned = [line for line in daemon.said().splitlines() if '"level":"info"' not in line and
               ("damaged" in line or "the store" in line or "/" + os.path.basename(path) in line)]
-    if outcome == "harmless" and warned:
+    # what the log of the store has lost is missing in answers; the daemon says that it may be
+    if outcome == "harmless" and warned or outcome == "WRONG" and any("write-ahead log" in line for line in warned):
         outcome, why = "noticed", warned[0]
     rewritten = path == "lock" or path.startswith("epochd.sqlite")  # at every start
     if outcome == "harmless" and not rewritten and digest(os.path.join(folder, path)) != flipped:

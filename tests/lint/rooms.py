@@ -79,7 +79,7 @@ ROOMS = {
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " engine/files engine/weights server/jobs/files", ""),
     "server/jobs/views": (JOBS + " api/responses", ""),
-    "server/jobs/lifecycle": (JOBS + " engine/weights engine/data/datasets engine/data/prepare server/datasets "
+    "server/jobs/lifecycle": (JOBS + " engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses server/http/streams", ""),

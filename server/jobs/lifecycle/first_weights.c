@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/data/datasets/verify.h"
+#include "engine/files/verified.h"
 #include "engine/weights/weights.h"
 #include "server/jobs/files/results.h"
 #include "server/process/data_dir.h"
@@ -70,6 +72,17 @@ static ep_status upload_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_B
   return init_refuse(problem, spec, &error);
 }
 
+/* Whether the weights are those that were written: the worker looks at that before it trains; here
+ * it tells whose fault it is that they do not fit. */
+static ep_status weights_verify(ep_jobs *jobs, const ep_job_spec *spec, const char *path,
+                                ep_error *error) {
+  char folder[EP_PATH_BYTES];
+  if (spec->init_job[0] != 0) return ep_verified_sha256_at(path, spec->init_sha256, error);
+  ep_status status =
+      ep_path_join(folder, error, jobs->data_dir, "datasets", spec->init_sha256, NULL);
+  return status == EP_OK ? ep_dataset_verify(folder, NULL, NULL, error) : status;
+}
+
 ep_status ep_first_weights_resolve(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
                                    char pin[EP_PIN_BYTES], ep_problem *problem) {
   char path[EP_PATH_BYTES];
@@ -85,6 +98,10 @@ ep_status ep_first_weights_resolve(ep_jobs *jobs, ep_job_spec *spec, const ep_pl
     return EP_OK;
   if (status != EP_OK) return status;
   status = ep_weights_check(path, plan, &error);
-  if (status == EP_INVALID || status == EP_DATA) return init_refuse(problem, spec, &error);
+  bool refused = status == EP_INVALID || status == EP_DATA;
+  ep_error why = {0};
+  if (refused && weights_verify(jobs, spec, path, &why) == EP_DAMAGED)
+    return ep_problem_from_error(problem, &why);
+  if (refused) return init_refuse(problem, spec, &error);
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
 }
