@@ -9,7 +9,8 @@ ep_status ep_sha256_init(ep_sha256 *hash, ep_error *error) {
   if (!hash->context) return ep_fail_memory(error);
   if (EVP_DigestInit_ex(hash->context, EVP_sha256(), NULL) == 1) return EP_OK;
   ep_sha256_deinit(hash);
-  return ep_fail(error, EP_INTERNAL, "OpenSSL has no SHA-256");
+  return ep_fail(error, EP_NO_MEMORY,
+                 "OpenSSL gives no SHA-256: memory is short, or its configuration leaves it out");
 }
 
 void ep_sha256_update(ep_sha256 *hash, const void *bytes, size_t count) {
