@@ -86,6 +86,14 @@ static void training_checkpoint(void *context, const ep_checkpoint *checkpoint,
   ep_outbox_checkpoint(&w->outbox, &reply);
 }
 
+static void training_waiting(void *context, const ep_error *why) {
+  worker *w = context;
+  ep_reply reply = {
+      .kind = EP_REPLY_WAITING, .attempt = w->training->command.attempt, .error = *why};
+  snprintf(reply.job, sizeof reply.job, "%s", w->training->command.job);
+  ep_outbox_wait(&w->outbox, &reply);
+}
+
 static void training_epoch(void *context, const ep_progress_record *record) {
   worker *w = context;
   ep_outbox_put(&w->outbox, record);
@@ -173,7 +181,7 @@ static void *training_thread(void *context) {
         .cancel = &t->cancel,
         .pause = &t->pause,
         .sink = {w, training_started, training_epoch, training_alive, training_segment,
-                 training_checkpoint, training_done},
+                 training_checkpoint, training_waiting, training_done},
     };
     status = ep_train(&job, &t->result, &error);
     if (status == EP_OK) return NULL;
@@ -256,6 +264,8 @@ static ep_status outbox_send(worker *w, ep_error *error) {
   }
   if (status == EP_OK && content.checkpointed)
     status = ep_link_send_reply(&w->link, &content.checkpoint, error);
+  if (status == EP_OK && content.waiting)
+    status = ep_link_send_reply(&w->link, &content.wait, error);
   if (status == EP_OK && content.finished) status = training_end(w, error);
   return status;
 }
