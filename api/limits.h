@@ -63,8 +63,15 @@
 #define EP_LIMIT_CACHED_BYTES (16LL << 20) /* of one; the largest so far has 0.2 MB */
 #define EP_LIMIT_LOADED_KERNELS 64 /* more only while jobs run them; to load one takes 1 ms */
 
+/* Files that were read whole and are what was written (engine/files/verified.h). */
+#define EP_LIMIT_VERIFIED 1024       /* 256 KiB; those of one daemon that are in use */
+#define EP_LIMIT_VERIFIED_SECONDS 60 /* hashing a file of 1 GB takes 1 % of a core then */
+
 /* The wire between epochd and a worker. */
-#define EP_LIMIT_YOUNG_SECONDS 5  /* of training, that are repeated rather than saved */
+#define EP_LIMIT_YOUNG_SECONDS 5 /* of training, that are repeated rather than saved */
+#define EP_LIMIT_THINNING                                                 \
+  24 /* halvings of a log: one of 16 million, of all reports there may be \
+      */
 #define EP_LIMIT_CHECKPOINTS 1000 /* that a job keeps: they are listed in one response */
 #define EP_LIMIT_FRAME_BYTES (16 << 20)
 #define EP_LIMIT_BODIES_BYTES \

@@ -7,7 +7,8 @@ enum {
   EP_ID_BYTES = 40,        /* "job_" and 26 characters, and room */
   EP_DEVICE_ID_BYTES = 16, /* "cpu", "cuda:0" */
   EP_EXECUTOR_BYTES = 32,  /* "cpu/fused" */
-  EP_SHA256_HEX_BYTES = 65
+  EP_SHA256_HEX_BYTES = 65,
+  EP_CHECKSUM_HEX_BYTES = 17
 };
 
 #define EP_STORE_FILE "epochd.sqlite" /* in DATA */

@@ -45,6 +45,7 @@ typedef enum {
   X(DEVICE, "device_failed", DEVICE, 503, "the device failed")                              \
   X(IO, "io_error", SERVER, 500, "reading or writing failed")                               \
   X(UNKNOWN, "outcome_unknown", SERVER, 500, "it is not known whether this was done")       \
+  X(DAMAGED, "damaged", SERVER, 500, "what is stored is not what was written")              \
   X(INTERNAL, "internal", SERVER, 500, "an error of the program itself")
 
 typedef enum {

@@ -89,9 +89,12 @@ uint8_t *ep_command_encode(const ep_command *command, size_t *bytes) {
   if (command->kind == EP_COMMAND_TRAIN) {
     ep_writer_member_string(&writer, "spec", command->spec);
     ep_writer_member_string(&writer, "executor", command->executor);
+    ep_writer_member_integer(&writer, "epochs_logged", command->epochs_logged);
+    ep_writer_member_integer(&writer, "thinning", command->thinning);
   }
   if (command->kind == EP_COMMAND_PREDICT) {
     ep_writer_member_integer(&writer, "checkpoint", command->checkpoint);
+    ep_writer_member_string(&writer, "weights_sha256", command->weights_sha256);
     ep_writer_member_integer(&writer, "rows", command->rows);
     ep_writer_member_integer(&writer, "columns", command->columns);
   }

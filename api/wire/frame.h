@@ -22,12 +22,12 @@ enum { EP_FRAME_HEADER_BYTES = 8 };
 typedef enum { EP_FRAME_COMMAND = 1, EP_FRAME_REPLY = 2, EP_FRAME_PROGRESS = 3 } ep_frame_kind;
 
 /* X(code, JSON name): what epochd tells a worker to do. */
-#define EP_COMMAND_TABLE(X)                                                                \
-  X(TRAIN, "train")         /* job, attempt, spec, executor */                             \
-  X(CANCEL, "cancel")       /* job */                                                      \
-  X(PAUSE, "pause")         /* job: it ends with EP_PAUSED, and a checkpoint */            \
-  X(PREDICT, "predict")     /* request, job, checkpoint, x [rows, columns] */              \
-  X(PROBE, "probe")         /* request: compute something small on the device and reply */ \
+#define EP_COMMAND_TABLE(X)                                                                   \
+  X(TRAIN, "train")         /* job, attempt, spec, executor, epochs_logged, thinning */       \
+  X(CANCEL, "cancel")       /* job */                                                         \
+  X(PAUSE, "pause")         /* job: it ends with EP_PAUSED, and a checkpoint */               \
+  X(PREDICT, "predict")     /* request, job, checkpoint, weights_sha256, x [rows, columns] */ \
+  X(PROBE, "probe")         /* request: compute something small on the device and reply */    \
   X(CALIBRATE, "calibrate") /* request: measure what work costs, unless there is a job to do */
 
 typedef enum {
@@ -45,9 +45,13 @@ typedef struct {
   char *spec;  /* train: the stored spec's JSON text, owned */
   char executor[EP_EXECUTOR_BYTES]; /* train: the one of an earlier start, to be used again; "" =
                                        choose */
+  int64_t epochs_logged;            /* train: the last epoch in the job's log */
+  int thinning;                     /* train: the log keeps one of 2^thinning reports */
   int64_t
       checkpoint; /* predict: with the weights after so many steps; 0 = those that the job left */
-  double *x;      /* predict: owned */
+  char
+      weights_sha256[EP_SHA256_HEX_BYTES]; /* predict: what the job's weights must have; "" = any */
+  double *x;                               /* predict: owned */
   int64_t rows, columns;
 } ep_command;
 

@@ -71,6 +71,13 @@ static bool values_read(const json_t *root, const uint8_t *values, size_t values
   return true;
 }
 
+static bool thinning_read(const json_t *root, int *out) {
+  int64_t thinning;
+  if (!ep_json_get_integer(root, "thinning", 0, EP_LIMIT_THINNING, &thinning)) return false;
+  *out = (int)thinning;
+  return true;
+}
+
 static bool command_read(const json_t *root, const uint8_t *values, size_t values_bytes,
                          ep_command *out) {
   int kind = kind_read(root, "command", ep_command_kind_from_name);
@@ -80,13 +87,17 @@ static bool command_read(const json_t *root, const uint8_t *values, size_t value
   if (of_job && !out->job[0]) return false;
   if (out->kind == EP_COMMAND_PREDICT)
     return ep_json_get_integer(root, "checkpoint", 0, INT64_MAX, &out->checkpoint) &&
+           ep_json_get_text(root, "weights_sha256", out->weights_sha256,
+                            sizeof out->weights_sha256) &&
            values_read(root, values, values_bytes, &out->x, &out->rows, &out->columns) && out->x;
   if (values) return false;
   if (out->kind != EP_COMMAND_TRAIN) return true;
   const char *spec = json_string_value(json_object_get(root, "spec"));
   out->spec = spec ? strdup(spec) : NULL;
   return out->spec != NULL &&
-         ep_json_get_text(root, "executor", out->executor, sizeof out->executor);
+         ep_json_get_text(root, "executor", out->executor, sizeof out->executor) &&
+         ep_json_get_integer(root, "epochs_logged", 0, EP_LIMIT_EPOCHS, &out->epochs_logged) &&
+         thinning_read(root, &out->thinning);
 }
 
 ep_status ep_command_decode(const uint8_t *payload, size_t bytes, ep_command *out,

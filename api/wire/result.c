@@ -69,6 +69,8 @@ void ep_job_result_write(ep_writer *writer, const ep_job_result *result) {
   ep_writer_member_string(writer, "weights_sha256",
                           result->has_weights ? result->weights_sha256 : NULL);
   ep_writer_member_integer(writer, "weights_bytes", result->weights_bytes);
+  ep_writer_member_string(writer, "predictions_json_sha256", result->predictions_json_sha256);
+  ep_writer_member_string(writer, "predictions_csv_sha256", result->predictions_csv_sha256);
   ep_writer_close(writer, '}');
 }
 
@@ -77,6 +79,15 @@ char *ep_job_result_format(const ep_job_result *result) {
   ep_writer_init(&writer, RESULT_TEXT_LIMIT);
   ep_job_result_write(&writer, result);
   return ep_writer_take(&writer);
+}
+
+/* A result of before there were hashes of predictions has none. */
+static bool predictions_read(const json_t *object, ep_job_result *out) {
+  return !json_object_get(object, "predictions_json_sha256") ||
+         (ep_json_get_text(object, "predictions_json_sha256", out->predictions_json_sha256,
+                           sizeof out->predictions_json_sha256) &&
+          ep_json_get_text(object, "predictions_csv_sha256", out->predictions_csv_sha256,
+                           sizeof out->predictions_csv_sha256));
 }
 
 static bool result_read(const json_t *object, ep_job_result *out) {
@@ -102,6 +113,7 @@ static bool result_read(const json_t *object, ep_job_result *out) {
          ep_json_get_integer(object, "parameters", 0, INT64_MAX, &out->parameters) &&
          ep_json_get_integer(object, "bytes", 0, INT64_MAX, &out->bytes) &&
          ep_json_get_integer(object, "weights_bytes", 0, INT64_MAX, &out->weights_bytes) &&
+         predictions_read(object, out) &&
          (json_is_null(sha256) || ep_json_get_text(object, "weights_sha256", out->weights_sha256,
                                                    sizeof out->weights_sha256));
 }
@@ -126,6 +138,16 @@ ep_status ep_job_result_parse(const char *text, ep_job_result *out, ep_error *er
   if (status == EP_OK) return EP_OK;
   if (status == EP_NO_MEMORY) return ep_fail_memory(error);
   return ep_fail(error, EP_IO, "a stored result is damaged: %.400s", why.message);
+}
+
+/* A quotation mark within a text is escaped, so that the key is found nowhere else. */
+void ep_job_result_weights_sha256(const char *text, char sha256[EP_SHA256_HEX_BYTES]) {
+  static const char key[] = "\"weights_sha256\":\"";
+  const char *found = strstr(text, key);
+  size_t bytes = found ? strcspn(found + sizeof key - 1, "\"") : 0;
+  if (bytes >= EP_SHA256_HEX_BYTES) bytes = 0;
+  if (bytes > 0) memcpy(sha256, found + sizeof key - 1, bytes);
+  sha256[bytes] = 0;
 }
 
 void ep_job_result_deinit(ep_job_result *result) {

@@ -26,12 +26,16 @@ typedef struct {
   bool has_weights;
   char weights_sha256[EP_SHA256_HEX_BYTES];
   int64_t weights_bytes;
+  char predictions_json_sha256[EP_SHA256_HEX_BYTES]; /* "": there are none, or not known */
+  char predictions_csv_sha256[EP_SHA256_HEX_BYTES];
 } ep_job_result;
 
 /* JSON text of the result, owned by the caller (free); and back: EP_IO for a text that is none,
  * since it comes from the store. */
 char *ep_job_result_format(const ep_job_result *result);
 ep_status ep_job_result_parse(const char *text, ep_job_result *out, ep_error *error);
+/* The weights' hash in such a text, without parsing matrices; "" when there is none. */
+void ep_job_result_weights_sha256(const char *text, char sha256[EP_SHA256_HEX_BYTES]);
 void ep_job_result_deinit(ep_job_result *result);
 
 /* The same as an object within a larger text. */

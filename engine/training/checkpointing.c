@@ -102,6 +102,18 @@ static ep_status checkpoint_load(ep_trainer *t, const char *path, ep_checkpoint 
   return status;
 }
 
+/* Whether all reports before the checkpoint are in the job's log. A worker may have died, or
+ * epochd, before they were. */
+static bool reports_logged(const ep_trainer *t, const ep_checkpoint *checkpoint) {
+  const ep_training *job = t->job;
+  int64_t every; /* what overflows is more than all epochs */
+  if (__builtin_mul_overflow(job->spec->report_every, INT64_C(1) << job->thinning, &every))
+    every = INT64_MAX;
+  int64_t last = checkpoint->epoch / every * every;
+  if (checkpoint->epoch == job->spec->epochs) last = checkpoint->epoch;
+  return job->epochs_logged < 0 || last <= job->epochs_logged;
+}
+
 /* Goes on from the newest checkpoint of the job that can be read. */
 static ep_status own_resume(ep_trainer *t, ep_error *error) {
   int64_t *steps = NULL, count = 0;
@@ -115,6 +127,7 @@ static ep_status own_resume(ep_trainer *t, ep_error *error) {
     if (status != EP_OK) break;
     ep_status loaded = ep_checkpoint_read(path, &found, &why);
     if (loaded == EP_OK && !identity_same(t, &found, &here)) break;
+    if (loaded == EP_OK && !reports_logged(t, &found)) continue;
     if (loaded == EP_OK) loaded = checkpoint_load(t, path, &found, &why);
     if (loaded == EP_NO_MEMORY) status = ep_fail_memory(error);
     if (loaded == EP_OK && found.step <= t->steps_total)

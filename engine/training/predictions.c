@@ -232,27 +232,30 @@ static void csv_write(prediction_file *out) {
 /* Writes `name` and hands it to the group. */
 static ep_status file_write(ep_durable_group *group, const char *folder, const char *name,
                             void (*write)(prediction_file *out), const prediction_table *table,
-                            ep_error *error) {
+                            char sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
   char path[EP_PATH_BYTES];
   prediction_file out = {.table = table, .error = error};
   ep_status status = ep_path_join(path, error, folder, name, NULL);
   if (status == EP_OK) status = ep_durable_file_create(path, &out.file, error);
   if (status != EP_OK) return status;
   write(&out);
-  if (out.status == EP_OK) return ep_durable_group_take(group, out.file, NULL, NULL, error);
+  if (out.status == EP_OK) return ep_durable_group_take(group, out.file, sha256, NULL, error);
   ep_durable_file_abandon(out.file);
   return out.status;
 }
 
 ep_status ep_predictions_write(ep_durable_group *group, const char *folder,
                                const ep_prepared *prepared, ep_loss_type loss, const float *outputs,
-                               int64_t out_features, ep_error *error) {
+                               int64_t out_features, char json_sha256[EP_SHA256_HEX_BYTES],
+                               char csv_sha256[EP_SHA256_HEX_BYTES], ep_error *error) {
   prediction_table table;
   ep_status status = table_init(&table, prepared, loss, outputs, out_features, error);
   if (status != EP_OK) return status;
-  status = file_write(group, folder, EP_PREDICTIONS_JSON_FILE, json_write, &table, error);
+  status =
+      file_write(group, folder, EP_PREDICTIONS_JSON_FILE, json_write, &table, json_sha256, error);
   if (status == EP_OK)
-    status = file_write(group, folder, EP_PREDICTIONS_CSV_FILE, csv_write, &table, error);
+    status =
+        file_write(group, folder, EP_PREDICTIONS_CSV_FILE, csv_write, &table, csv_sha256, error);
   free(table.target);
   return status;
 }

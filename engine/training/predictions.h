@@ -15,9 +15,10 @@
 #include "engine/files/durable_file.h"
 
 /* Writes both files for `folder`; they are put in place when the group is. outputs: [rows of the
- * test split, out_features] as predict gives them. */
+ * test split, out_features] as predict gives them. json_sha256, csv_sha256: written. */
 ep_status ep_predictions_write(ep_durable_group *group, const char *folder,
                                const ep_prepared *prepared, ep_loss_type loss, const float *outputs,
-                               int64_t out_features, ep_error *error);
+                               int64_t out_features, char json_sha256[EP_SHA256_HEX_BYTES],
+                               char csv_sha256[EP_SHA256_HEX_BYTES], ep_error *error);
 
 #endif

@@ -63,8 +63,10 @@ static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_r
     if (split == EP_SPLIT_TEST)
       result->test_seconds = ep_nanoseconds_round(ep_seconds_now() - start);
     if (status == EP_OK && split == EP_SPLIT_TEST && outputs)
-      status = ep_predictions_write(files, t->job->job_folder, &t->data, t->plan->program.loss,
-                                    outputs, t->plan->program.out_features, error);
+      status =
+          ep_predictions_write(files, t->job->job_folder, &t->data, t->plan->program.loss, outputs,
+                               t->plan->program.out_features, result->predictions_json_sha256,
+                               result->predictions_csv_sha256, error);
     free(outputs);
   }
   return status;
@@ -130,6 +132,9 @@ ep_status ep_trainer_results(ep_trainer *t, ep_job_result *result, ep_error *err
   ep_status status = weights_end(&saving, &files, measured == EP_OK ? error : NULL);
   if (measured != EP_OK) status = measured;
   ep_status placed = ep_durable_group_commit(&files, status == EP_OK ? error : NULL);
-  if (placed != EP_OK) result->has_weights = false;
+  if (placed != EP_OK) {
+    result->has_weights = false;
+    result->predictions_json_sha256[0] = result->predictions_csv_sha256[0] = 0;
+  }
   return status == EP_OK ? placed : status;
 }

@@ -1,10 +1,14 @@
 #include "engine/training/setup.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/verify.h"
 #include "engine/data/prepare/shape.h"
+#include "engine/files/path.h"
+#include "engine/files/verified.h"
 #include "engine/training/checkpointing.h"
 #include "engine/training/segment.h"
 #include "engine/weights/weights.h"
@@ -95,6 +99,27 @@ static ep_status data_load(ep_trainer *t, ep_error *error) {
   return status;
 }
 
+/* Nothing is trained on what a disk has damaged. */
+static ep_status dataset_verify(const ep_trainer *t, const char *folder, ep_error *error) {
+  return ep_dataset_verify(folder, t->job->sink.alive, t->job->sink.context, error);
+}
+
+/* Weights of a job have the hash that the spec has, a checkpoint has its own; uploaded ones are a
+ * dataset. */
+static ep_status init_weights_verify(const ep_trainer *t, ep_error *error) {
+  const ep_job_spec *spec = t->job->spec;
+  char folder[EP_PATH_BYTES];
+  if (spec->init_checkpoint != 0 || spec->init_optimizer)
+    return ep_checkpoint_check(t->job->init_weights, error);
+  if (spec->init_job[0])
+    return spec->init_sha256[0]
+               ? ep_verified_sha256_at(t->job->init_weights, spec->init_sha256, error)
+               : EP_OK;
+  snprintf(folder, sizeof folder, "%s", t->job->init_weights);
+  *strrchr(folder, '/') = 0;
+  return dataset_verify(t, folder, error);
+}
+
 /* First weights: those of a checkpoint, or of the file that the job names, which has all of them,
  * or drawn ones. */
 static ep_status weights_make(ep_trainer *t, ep_error *error) {
@@ -105,10 +130,13 @@ static ep_status weights_make(ep_trainer *t, ep_error *error) {
   if (program->optimizer_floats) t->optimizer = t->state + state_floats;
   ep_status status = ep_checkpoint_resume(t, error);
   if (status != EP_OK || t->resumed.step >= 0) return status;
-  if (t->job->init_weights)
-    return ep_weights_load_into(t->job->init_weights, t->plan, t->state, error);
-  ep_plan_initialize(t->plan, t->job->spec, t->state);
-  return EP_OK;
+  if (!t->job->init_weights) {
+    ep_plan_initialize(t->plan, t->job->spec, t->state);
+    return EP_OK;
+  }
+  status = init_weights_verify(t, error);
+  if (status != EP_OK) return status;
+  return ep_weights_load_into(t->job->init_weights, t->plan, t->state, error);
 }
 
 static ep_status instance_create(ep_trainer *t, ep_error *error) {
@@ -123,7 +151,9 @@ static ep_status instance_create(ep_trainer *t, ep_error *error) {
 
 ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
   const ep_job_spec *spec = t->job->spec;
-  ep_status status = plan_make(t, error);
+  ep_status status = EP_OK;
+  if (t->job->dataset_folder) status = dataset_verify(t, t->job->dataset_folder, error);
+  if (status == EP_OK) status = plan_make(t, error);
   if (status == EP_OK) status = memory_check(t, error);
   if (status == EP_OK)
     status = ep_prepare(&spec->data, spec->loss, t->job->dataset_folder, &t->data, error);

@@ -48,6 +48,9 @@ typedef struct {
   const char *init_weights;   /* a weights file to start from; a checkpoint where the spec says
                                  init_optimizer; NULL: drawn by the seed */
   const char *job_folder;     /* weights.safetensors, predictions.json and checkpoints are there */
+  int64_t epochs_logged; /* a checkpoint beyond the reports up to here is not taken: they would be
+                            missing for ever. -1 = all reports are known */
+  int thinning;          /* one of 2^thinning reports is known */
   double checkpoint_after_seconds; /* of training: no checkpoint is written before */
   int64_t segment_steps_most;      /* between two looks at the host; 0 = as the clock says */
   int64_t data_bytes_max;          /* device memory for the training rows; 0 = what is free */

@@ -9,6 +9,7 @@
 #include "engine/checkpoints/checkpoint.h"
 #include "engine/data/prepare/prepare.h"
 #include "engine/files/path.h"
+#include "engine/files/verified.h"
 #include "engine/plan/plan.h"
 #include "engine/weights/weights.h"
 #include "kernels/backend.h"
@@ -168,21 +169,18 @@ void ep_predictor_destroy(ep_predictor *predictor) {
   free(predictor);
 }
 
-/* Weights are written once, and replaced as a whole: another file is another inode or time. */
-static bool is_same_file(const struct stat *a, const struct stat *b) {
-  return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-         a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
-/* The model of the weights at `path`: the one that is held, or read anew. */
+/* The model of the weights at `path`: the one that is held, or read anew. Weights are written once,
+ * and replaced as a whole: another file is another inode or time. */
 static ep_status model_hold(ep_predictor *predictor, const char *path, bool checkpoint,
-                            ep_error *error) {
+                            const char *sha256, ep_error *error) {
   struct stat file = {0};
   bool there = stat(path, &file) == 0;
-  if (there && strcmp(predictor->path, path) == 0 && is_same_file(&predictor->file, &file))
+  if (there && strcmp(predictor->path, path) == 0 && ep_file_is_same(&predictor->file, &file))
     return EP_OK;
   model_forget(predictor);
-  ep_status status = checkpoint ? ep_checkpoint_check(path, error) : EP_OK;
+  ep_status status = checkpoint  ? ep_checkpoint_check(path, error)
+                     : sha256[0] ? ep_verified_sha256_at(path, sha256, error)
+                                 : EP_OK;
   if (status == EP_OK) status = model_load(&predictor->model, path, error);
   if (status != EP_OK) {
     model_forget(predictor);
@@ -194,11 +192,11 @@ static ep_status model_hold(ep_predictor *predictor, const char *path, bool chec
 }
 
 ep_status ep_predictor_answer(ep_predictor *predictor, const char *weights, bool checkpoint,
-                              const double *x, int64_t rows, int64_t columns, double **output,
-                              int64_t *output_columns, ep_error *error) {
+                              const char *sha256, const double *x, int64_t rows, int64_t columns,
+                              double **output, int64_t *output_columns, ep_error *error) {
   model *m = &predictor->model;
   *output = NULL;
-  ep_status status = model_hold(predictor, weights, checkpoint, error);
+  ep_status status = model_hold(predictor, weights, checkpoint, sha256, error);
   if (status != EP_OK) return status;
   if (columns != m->features)
     return ep_fail_at(error, EP_INVALID, "/x/0", "the model takes %lld values a row, not %lld",

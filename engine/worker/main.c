@@ -177,6 +177,8 @@ static void *training_thread(void *context) {
         .init_weights = paths.init_weights[0] ? paths.init_weights : NULL,
         .job_folder = paths.job,
         .data_bytes_max = w->data_bytes_max,
+        .epochs_logged = t->command.epochs_logged,
+        .thinning = t->command.thinning,
         .checkpoint_after_seconds = (double)w->checkpoint_after_seconds,
         .cancel = &t->cancel,
         .pause = &t->pause,

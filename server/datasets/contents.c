@@ -1,12 +1,14 @@
 #include "server/datasets/contents.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "engine/data/datasets/meta.h"
+#include "engine/data/datasets/verify.h"
 #include "engine/files/durable_file.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -27,9 +29,11 @@ int64_t ep_contents_limit(int64_t file_bytes) {
 
 void ep_contents_collect(ep_contents *contents, const char *sha256) {
   int64_t names = 0;
+  bool damaged = true;
   ep_error error = {0};
   if (!ep_pins_claim(&contents->pins, sha256)) return;
   if (ep_store_dataset_names(contents->store, sha256, &names, &error) == EP_OK && names == 0 &&
+      ep_store_datasets_damaged(contents->store, &damaged, &error) == EP_OK && !damaged &&
       ep_data_dir_discard(contents->data_dir, "datasets", sha256, &error) != EP_OK)
     ep_log(EP_LOG_WARNING, "%s", error.message);
   ep_pins_unclaim(&contents->pins, sha256);
@@ -108,22 +112,43 @@ static bool meta_equal(const ep_dataset_meta *a, const ep_dataset_meta *b) {
   return equal;
 }
 
-ep_status ep_contents_place(ep_contents *contents, const char *ingested,
-                            const ep_dataset_meta *meta, ep_error *error) {
-  char path[EP_PATH_BYTES], parent[EP_PATH_BYTES], mark[EP_PATH_BYTES];
+/* Puts the ingested folder in the place of the same content, which the disk has damaged. What maps
+ * the old files keeps them. */
+static ep_status content_replace(const char *ingested, const char *path, const char *parent,
+                                 ep_error *error) {
+  ep_status status = ep_durable_folder_sync(ingested, error);
+  if (status == EP_OK && renameat2(AT_FDCWD, ingested, AT_FDCWD, path, RENAME_EXCHANGE) != 0)
+    status = ep_fail(error, ep_status_from_errno(errno), "a dataset cannot be moved to %s: %s",
+                     path, strerror(errno));
+  if (status == EP_OK) status = ep_durable_folder_sync(parent, error);
+  return status == EP_OK ? ep_data_dir_remove(ingested, error) : status;
+}
+
+/* The content is there: what was ingested is thrown away, or replaces what is damaged. */
+static ep_status content_again(const char *ingested, const ep_dataset_meta *meta, const char *path,
+                               const char *parent, ep_error *error) {
   ep_dataset_meta there = {0};
-  ep_status status = ep_path_join(path, error, contents->data_dir, "datasets", meta->sha256, NULL);
-  if (status == EP_OK) status = ep_path_join(parent, error, contents->data_dir, "datasets", NULL);
-  if (status != EP_OK) return status;
-  if (ep_data_dir_exists(path)) {
-    bool readable = ep_dataset_meta_read(path, &there, NULL) == EP_OK;
-    bool equal = readable && meta_equal(&there, meta);
-    if (readable) ep_dataset_meta_deinit(&there);
-    if (equal) return ep_data_dir_remove(ingested, error);
+  ep_error why = {0};
+  ep_status status = ep_dataset_meta_read(path, &there, &why);
+  bool equal = status == EP_OK && meta_equal(&there, meta);
+  ep_dataset_meta_deinit(&there);
+  if (status == EP_OK && !equal)
     return ep_fail(error, EP_CONFLICT,
                    "these bytes are stored already, read in another way: delete that dataset "
                    "first");
-  }
+  if (status == EP_OK) status = ep_dataset_verify(path, NULL, NULL, &why);
+  if (status == EP_OK) return ep_data_dir_remove(ingested, error);
+  ep_log(EP_LOG_WARNING, "%s; it is replaced by what was uploaded", why.message);
+  return content_replace(ingested, path, parent, error);
+}
+
+ep_status ep_contents_place(ep_contents *contents, const char *ingested,
+                            const ep_dataset_meta *meta, ep_error *error) {
+  char path[EP_PATH_BYTES], parent[EP_PATH_BYTES], mark[EP_PATH_BYTES];
+  ep_status status = ep_path_join(path, error, contents->data_dir, "datasets", meta->sha256, NULL);
+  if (status == EP_OK) status = ep_path_join(parent, error, contents->data_dir, "datasets", NULL);
+  if (status != EP_OK) return status;
+  if (ep_data_dir_exists(path)) return content_again(ingested, meta, path, parent, error);
   status = ep_path_join(mark, error, ingested, EP_UNNAMED_FILE, NULL);
   if (status == EP_OK) status = ep_data_dir_write_file(mark, "", 0, error);
   if (status == EP_OK) status = ep_durable_folder_sync(ingested, error);

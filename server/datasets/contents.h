@@ -27,8 +27,9 @@ void ep_contents_deinit(ep_contents *contents);
 ep_status ep_contents_pin(ep_contents *contents, const char *name, const char *pointer,
                           char sha256[EP_SHA256_HEX_BYTES], ep_problem *problem);
 
-/* Moves an ingested folder to DATA/datasets/<sha256>, or removes it when that content is there.
- * EP_CONFLICT: the same bytes are there, read in another way. The caller has the content pinned. */
+/* Moves an ingested folder to DATA/datasets/<sha256>, or removes it when that content is there and
+ * undamaged; a damaged one is replaced. EP_CONFLICT: the same bytes are there, read in another way.
+ * The caller has the content pinned. */
 ep_status ep_contents_place(ep_contents *contents, const char *ingested,
                             const ep_dataset_meta *meta, ep_error *error);
 
@@ -36,7 +37,8 @@ ep_status ep_contents_place(ep_contents *contents, const char *ingested,
  * float64, and a gz of such a table is less. */
 int64_t ep_contents_limit(int64_t file_bytes);
 
-/* Removes a content that has no name and no pin. */
+/* Removes a content that has no name and no pin; none while a name's row is damaged, because it may
+ * mean this content. */
 void ep_contents_collect(ep_contents *contents, const char *sha256);
 
 /* A content that no name means has a file EP_UNNAMED_FILE in its folder, so that a start removes it

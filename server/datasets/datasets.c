@@ -159,6 +159,7 @@ static ep_status name_delete(ep_contents *contents, const char *name, ep_error *
   ep_dataset_row row;
   int64_t names = 0;
   ep_status status = ep_store_dataset_get(contents->store, name, &row, error);
+  if (status == EP_DAMAGED) return ep_store_dataset_delete(contents->store, name, error);
   if (status != EP_OK) return status;
   if (!ep_pins_claim(&contents->pins, row.sha256))
     return ep_fail(error, EP_CONFLICT,

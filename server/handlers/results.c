@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/responses/curve.h"
+#include "engine/files/verified.h"
 #include "engine/weights/npz.h"
 #include "engine/weights/onnx.h"
 #include "engine/weights/weights.h"
@@ -17,6 +18,9 @@
 #include "server/handlers/handlers.h"
 #include "server/http/messages/range.h"
 #include "server/process/data_dir.h"
+#include "server/process/log.h"
+
+enum { HASHED_HERE_BYTES = 256 << 10 }; /* on an HTTP thread: 0.2 ms */
 
 /* ?format= as an index into formats; CSV may be asked for by Accept as well. */
 static ep_status format_read(const ep_request *request, const char *const *formats, int *format,
@@ -150,7 +154,60 @@ ep_route_result ep_file_serve(ep_exchange *exchange, int file, int64_t bytes, co
   return EP_ROUTE_DONE;
 }
 
-/* A format of the weights: a file beside the job's own, made from it at the first request. */
+/* Whether it takes a thread of its own to find out that the open file has this hash. */
+static bool takes_long(int file, const char *sha256) {
+  struct stat about;
+  return fstat(file, &about) == 0 && about.st_size > HASHED_HERE_BYTES &&
+         !ep_verified_find(&about, sha256);
+}
+
+/* Responds with a result of the job, if it is what was written. sha256 "": not known, of before
+ * there were hashes of predictions. */
+static ep_route_result result_serve(ep_exchange *exchange, const char *path, const char *sha256,
+                                    const char *type, const char *name, const char *etag) {
+  ep_error error = {0};
+  int file = -1;
+  int64_t bytes = 0;
+  if (ep_file_open(path, &file, &bytes, &error) != EP_OK) return ep_exchange_fail(exchange, &error);
+  if (sha256[0] && !exchange->works && takes_long(file, sha256)) {
+    close(file);
+    return EP_ROUTE_INGESTS;
+  }
+  if (sha256[0] && ep_verified_sha256(file, path, sha256, &error) != EP_OK) {
+    close(file);
+    ep_log(EP_LOG_ERROR, "%s", error.message);
+    return ep_exchange_fail(exchange, &error);
+  }
+  return ep_file_serve(exchange, file, bytes, type, name, etag);
+}
+
+/* The hashes that the job's row has of its results; all "" where it has no result. */
+typedef struct {
+  char weights[EP_SHA256_HEX_BYTES], json[EP_SHA256_HEX_BYTES], csv[EP_SHA256_HEX_BYTES];
+} result_hashes;
+
+static ep_status hashes_find(ep_exchange *exchange, result_hashes *out, ep_error *error) {
+  ep_job_copy *copy = NULL;
+  *out = (result_hashes){0};
+  ep_status status = ep_jobs_copy(exchange->server->jobs, exchange->request.id, &copy, error);
+  if (status != EP_OK) return status;
+  const ep_job_result *result = ep_job_copy_view(copy)->result;
+  if (result) {
+    memcpy(out->weights, result->weights_sha256, sizeof out->weights);
+    memcpy(out->json, result->predictions_json_sha256, sizeof out->json);
+    memcpy(out->csv, result->predictions_csv_sha256, sizeof out->csv);
+  } else {
+    status = ep_fail(error, EP_DAMAGED,
+                     "the store has no result of job %s: submit its spec again, which computes it "
+                     "anew",
+                     exchange->request.id);
+  }
+  ep_job_copy_destroy(copy);
+  return status;
+}
+
+/* A format of the weights: a file beside the job's own, made from it at the first request, and
+ * beside it one with its hash, as sha256sum prints it. */
 typedef struct {
   const char *file, *type;
   ep_status (*make)(const char *weights, const char *path,
@@ -165,19 +222,58 @@ static const weights_format weights_formats[] = {
 };
 static const char *const weights_format_names[] = {"safetensors", "json", "npz", "onnx", NULL};
 
+/* The path of the file with the hash of the file at `path`. */
+static ep_status hash_path(const char *path, char hashed[EP_PATH_BYTES], ep_error *error) {
+  return snprintf(hashed, EP_PATH_BYTES, "%s.sha256", path) < EP_PATH_BYTES
+             ? EP_OK
+             : ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", path);
+}
+
+/* The hash that was written beside a format; false when there is none. */
+static bool hash_read(const char *path, char sha256[EP_SHA256_HEX_BYTES]) {
+  char hashed[EP_PATH_BYTES];
+  if (hash_path(path, hashed, NULL) != EP_OK) return false;
+  int file = open(hashed, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) return false;
+  ssize_t bytes = read(file, sha256, EP_SHA256_HEX_BYTES - 1);
+  close(file);
+  sha256[bytes > 0 ? bytes : 0] = 0;
+  return bytes == EP_SHA256_HEX_BYTES - 1;
+}
+
+static ep_status hash_write(const char *made, const char *name, const char *path, ep_error *error) {
+  char sha256[EP_SHA256_HEX_BYTES], text[EP_FILE_ETAG_BYTES + 64];
+  int file = open(made, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return ep_fail(error, EP_IO, "%s: %s", made, strerror(errno));
+  ep_status status = ep_file_sha256(file, made, sha256, error);
+  close(file);
+  if (status != EP_OK) return status;
+  int bytes = snprintf(text, sizeof text, "%s  %s\n", sha256, name);
+  return ep_data_dir_write_file(path, text, (size_t)bytes, error);
+}
+
+/* EP_NOT_FOUND: the job was deleted in the meantime. */
+static ep_status file_move(const char *from, const char *to, ep_error *error) {
+  if (rename(from, to) == 0) return EP_OK;
+  return errno == ENOENT
+             ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
+             : ep_fail(error, ep_status_from_errno(errno), "%s: %s", to, strerror(errno));
+}
+
 /* Makes the file in a folder of its own and moves it into place: two requests at the same time make
- * the same file. EP_NOT_FOUND: the job was deleted in the meantime. */
+ * the same file. */
 static ep_status file_make(const ep_server *server, const weights_format *format,
                            const char *weights, const char *path, ep_error *error) {
-  char folder[EP_PATH_BYTES], made[EP_PATH_BYTES];
+  char folder[EP_PATH_BYTES], made[EP_PATH_BYTES], made_hash[EP_PATH_BYTES], hash[EP_PATH_BYTES];
   ep_status status = ep_data_dir_temporary(server->config->data_dir, folder, error);
   if (status != EP_OK) return status;
   status = ep_path_join(made, error, folder, format->file, NULL);
+  if (status == EP_OK) status = hash_path(made, made_hash, error);
+  if (status == EP_OK) status = hash_path(path, hash, error);
   if (status == EP_OK) status = format->make(weights, made, error);
-  if (status == EP_OK && rename(made, path) != 0)
-    status = errno == ENOENT
-                 ? ep_fail(error, EP_NOT_FOUND, "the job has gone")
-                 : ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
+  if (status == EP_OK) status = hash_write(made, format->file, made_hash, error);
+  if (status == EP_OK) status = file_move(made, path, error);
+  if (status == EP_OK) status = file_move(made_hash, hash, error);
   ep_data_dir_remove(folder, NULL);
   return status;
 }
@@ -191,60 +287,86 @@ static ep_status format_path(const weights_format *format, const char *weights,
   return ep_path_join(path, error, folder, format->file, NULL);
 }
 
-/* The ETag of a job's weights in a format: their SHA-256, and the format unless it is the job's
- * own. */
-static ep_status etag_find(ep_exchange *exchange, int index, char etag[EP_FILE_ETAG_BYTES],
-                           ep_error *error) {
-  ep_job_copy *copy = NULL;
-  ep_status status = ep_jobs_copy(exchange->server->jobs, exchange->request.id, &copy, error);
-  if (status != EP_OK) return status;
-  const ep_job_result *result = ep_job_copy_view(copy)->result;
-  etag[0] = 0;
-  if (result && result->weights_sha256[0] != 0)
-    snprintf(etag, EP_FILE_ETAG_BYTES, "\"%s%s%s\"", result->weights_sha256, index > 0 ? "-" : "",
-             index > 0 ? weights_format_names[index] : "");
-  ep_job_copy_destroy(copy);
-  return EP_OK;
+/* Opens the file of a format that was made before. False: it is to be made, because there is none,
+ * or it is not what was written. `error` is of no interest then, but for the log. */
+static bool format_open(const char *path, const char *sha256, int *file, int64_t *bytes) {
+  ep_error error = {0};
+  if (ep_file_open(path, file, bytes, &error) != EP_OK) return false;
+  if (ep_verified_sha256(*file, path, sha256, &error) == EP_OK) return true;
+  ep_log(EP_LOG_WARNING, "%s is damaged and is made again", ep_stored_name(path));
+  close(*file);
+  return false;
 }
 
-ep_route_result ep_route_weights_get(ep_exchange *exchange) {
-  ep_server *server = exchange->server;
-  ep_request *request = &exchange->request;
+/* Whether the format has to be made, or read whole: not on an HTTP thread. */
+static bool format_takes_long(const char *path, bool hashed, const char *sha256) {
+  int file = hashed ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+  bool is_long = file < 0 || takes_long(file, sha256);
+  if (file >= 0) close(file);
+  return is_long;
+}
+
+/* Responds with another format of the weights. */
+static ep_route_result format_serve(ep_exchange *exchange, const weights_format *format,
+                                    const char *weights, const char *weights_sha256,
+                                    const char *etag) {
+  char path[EP_PATH_BYTES], sha256[EP_SHA256_HEX_BYTES];
   ep_error error = {0};
-  char weights[EP_PATH_BYTES], path[EP_PATH_BYTES], etag[EP_FILE_ETAG_BYTES];
-  int index, file = -1;
+  int file = -1;
   int64_t bytes = 0;
-  if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) != EP_OK ||
-      ep_jobs_file(server->jobs, request->id, EP_WEIGHTS_FILE, weights, sizeof weights, &error) !=
-          EP_OK ||
-      etag_find(exchange, index, etag, &error) != EP_OK)
+  if (format_path(format, weights, path, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  const weights_format *format = &weights_formats[index];
-  ep_status status = format_path(format, weights, path, &error);
-  if (status == EP_OK && format->make && !ep_data_dir_exists(path)) {
-    if (!exchange->works) return EP_ROUTE_INGESTS;
-    status = file_make(server, format, weights, path, &error);
-    if (status == EP_OK) ep_jobs_note_file(server->jobs, request->id);
-  }
+  bool hashed = hash_read(path, sha256);
+  if (!exchange->works && format_takes_long(path, hashed, sha256)) return EP_ROUTE_INGESTS;
+  if (hashed && format_open(path, sha256, &file, &bytes))
+    return ep_file_serve(exchange, file, bytes, format->type, format->file, etag);
+  ep_status status = ep_verified_sha256_at(weights, weights_sha256, &error);
+  if (status == EP_OK) status = file_make(exchange->server, format, weights, path, &error);
+  if (status == EP_OK) ep_jobs_note_file(exchange->server->jobs, exchange->request.id);
   if (status == EP_OK) status = ep_file_open(path, &file, &bytes, &error);
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   return ep_file_serve(exchange, file, bytes, format->type, format->file, etag);
+}
+
+ep_route_result ep_route_weights_get(ep_exchange *exchange) {
+  ep_request *request = &exchange->request;
+  ep_error error = {0};
+  result_hashes hashes;
+  char weights[EP_PATH_BYTES], etag[EP_FILE_ETAG_BYTES];
+  int index;
+  if (ep_request_word(request, "format", weights_format_names, 0, &index, &error) != EP_OK ||
+      ep_jobs_file(exchange->server->jobs, request->id, EP_WEIGHTS_FILE, weights, sizeof weights,
+                   &error) != EP_OK ||
+      hashes_find(exchange, &hashes, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  if (!hashes.weights[0])
+    return ep_exchange_fail_with(exchange, EP_DAMAGED,
+                                 "the store has no SHA-256 of the weights of job %s: submit its "
+                                 "spec again, which computes them anew",
+                                 request->id);
+  const weights_format *format = &weights_formats[index];
+  snprintf(etag, EP_FILE_ETAG_BYTES, "\"%s%s%s\"", hashes.weights, index > 0 ? "-" : "",
+           index > 0 ? weights_format_names[index] : "");
+  if (format->make) return format_serve(exchange, format, weights, hashes.weights, etag);
+  return result_serve(exchange, weights, hashes.weights, format->type, format->file, etag);
 }
 
 ep_route_result ep_route_predictions_get(ep_exchange *exchange) {
   static const char *const FORMATS[] = {"json", "csv", NULL};
   ep_request *request = &exchange->request;
   ep_error error = {0};
-  char path[EP_PATH_BYTES];
-  int format, file;
-  int64_t bytes = 0;
+  result_hashes hashes;
+  char path[EP_PATH_BYTES], etag[EP_FILE_ETAG_BYTES] = "";
+  int format;
   if (format_read(request, FORMATS, &format, &error) != EP_OK ||
       ep_jobs_file(exchange->server->jobs, request->id,
                    format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, path,
                    sizeof path, &error) != EP_OK ||
-      ep_file_open(path, &file, &bytes, &error) != EP_OK)
+      hashes_find(exchange, &hashes, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  return ep_file_serve(exchange, file, bytes,
-                       format == 0 ? "application/json" : "text/csv; charset=utf-8",
-                       format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, "");
+  const char *sha256 = format == 0 ? hashes.json : hashes.csv;
+  if (sha256[0]) snprintf(etag, sizeof etag, "\"%s\"", sha256);
+  return result_serve(exchange, path, sha256,
+                      format == 0 ? "application/json" : "text/csv; charset=utf-8",
+                      format == 0 ? EP_PREDICTIONS_JSON_FILE : EP_PREDICTIONS_CSV_FILE, etag);
 }

@@ -4,8 +4,10 @@
  *   DATA/lock                  held by the running daemon (flock), with its pid
  *   DATA/epochd.sqlite         the store
  *   DATA/jobs/<id>/            spec.json, events.ndjson, weights.safetensors, predictions.json,
- *                              predictions.csv; weights.json, .npz, .onnx once requested; crashes,
- *                              where epochd died while the job ran
+ *                              predictions.csv; weights.json, .npz, .onnx once requested, each with
+ *                              its hash in NAME.sha256; checkpoint-<step>.safetensors;
+ *                              init.safetensors, of another job; crashes, where epochd died while
+ *                              the job ran
  *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
  *   DATA/ballast               room for deletes on a full disk: server/process/ballast.h
  *   DATA/calibration/          what work costs on each device: server/workers/calibrations.h

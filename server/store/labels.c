@@ -30,6 +30,9 @@ static char *text_copy(const char *text, const char *fallback) {
 /* Lays the labels over the row at which the statement stands. row: all zero. */
 static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *labels,
                            labelled_row *row, ep_error *error) {
+  if (sqlite3_column_int(s, 7) != 1)
+    return ep_fail(error, EP_DAMAGED, "the store's row of job %.60s is damaged: it is not changed",
+                   id);
   if (labels->has_priority && has_ended((const char *)sqlite3_column_text(s, 4)))
     return ep_fail_at(error, EP_CONFLICT, "/priority",
                       "job %.60s has ended: its priority means nothing any more", id);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/process/log.h"
 #include "server/store/sql.h"
 
 enum { SHAPE_BYTES = 24 * EP_LIMIT_ROW_DIMENSIONS };
@@ -43,6 +44,9 @@ static ep_status model_read(sqlite3_stmt *s, ep_model *out, ep_error *error) {
   out->outputs = sqlite3_column_int64(s, 3);
   int decision = ep_decision_from_name(text_of(s, 4));
   out->published_us = sqlite3_column_int64(s, 5);
+  if (sqlite3_column_int(s, 6) != 1)
+    return ep_fail(error, EP_DAMAGED,
+                   "the store's row of model \"%s\" is damaged: publish it again", out->name);
   if (decision < 0 || out->outputs < 1 || !shape_parse(text_of(s, 2), out))
     return ep_fail(error, EP_IO, "the store's row of model \"%s\" cannot be read", out->name);
   out->decision = (ep_decision)decision;
@@ -118,7 +122,8 @@ ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *err
   ep_model before;
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_DELETE);
   ep_status status = model_find(store, EP_SQL_MODEL_GET, name, &before, error);
-  if (status == EP_IO) status = EP_OK; /* a row that cannot be read can be deleted */
+  if (status == EP_IO || status == EP_DAMAGED)
+    status = EP_OK; /* a row that cannot be read can be deleted */
   if (status == EP_OK) {
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
     status = ep_store_run_delete(store, s, error);
@@ -135,12 +140,14 @@ ep_status ep_store_model_list(ep_store *store, ep_model **models, int64_t *count
   ep_status status = EP_OK;
   int code = SQLITE_DONE;
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_LIST);
-  while (status == EP_OK && *count < EP_LIMIT_MODELS && (code = sqlite3_step(s)) == SQLITE_ROW) {
-    status = model_read(s, &(*models)[*count], error);
-    ++*count;
+  while (*count < EP_LIMIT_MODELS && (code = sqlite3_step(s)) == SQLITE_ROW) {
+    ep_error why = {0};
+    if (model_read(s, &(*models)[*count], &why) == EP_OK)
+      ++*count;
+    else
+      ep_log(EP_LOG_ERROR, "%s", why.message);
   }
-  if (status == EP_OK && code != SQLITE_ROW && code != SQLITE_DONE)
-    status = ep_store_fail(store, code, error);
+  if (code != SQLITE_ROW && code != SQLITE_DONE) status = ep_store_fail(store, code, error);
   ep_store_unlock(store, s);
   if (status != EP_OK) {
     free(*models);

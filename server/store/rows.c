@@ -1,9 +1,12 @@
 #include "server/store/rows.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/executor_name.h"
+#include "api/wire/result.h"
+#include "server/process/log.h"
 
 void ep_job_row_deinit(ep_job_row *row) {
   free(row->name);
@@ -22,8 +25,9 @@ static void text_read(sqlite3_stmt *s, int column, char *field, size_t bytes) {
   field[length] = 0;
 }
 
-/* Reads the columns of EP_JOB_COLUMNS; the texts are lent until the statement moves on. */
-static void row_read(sqlite3_stmt *s, ep_job_row *row) {
+/* Reads the columns of EP_JOB_COLUMNS; the texts are lent until the statement moves on. False:
+ * there is no such state. */
+static bool row_read(sqlite3_stmt *s, ep_job_row *row) {
   *row = (ep_job_row){0};
   text_read(s, 0, row->id, sizeof row->id);
   row->name = (char *)sqlite3_column_text(s, 1);
@@ -54,6 +58,7 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->intent = intent == EP_INTENT_PAUSE || intent == EP_INTENT_CANCEL ? (ep_intent)intent : 0;
   row->pinned = sqlite3_column_int(s, 23) != 0;
   row->ttl_seconds = sqlite3_column_int64(s, 24);
+  return value >= 0;
 }
 
 /* Replaces lent texts by owned copies. */
@@ -68,7 +73,26 @@ static ep_status row_own(ep_job_row *row, ep_error *error) {
   return ep_fail_memory(error);
 }
 
+/* What is shown of a damaged row: its id, and why. The texts are taken from it. */
+static ep_status row_replace(ep_job_row *row, ep_error *error) {
+  ep_job_row damaged = {.state = EP_STATE_FAILED, .damaged = true, .finished_us = row->finished_us};
+  ep_job_result result = {.status = EP_DAMAGED};
+  memcpy(damaged.id, row->id, sizeof damaged.id);
+  snprintf(result.message, sizeof result.message,
+           "the store's row of job %s is damaged: submit its spec again, which is in "
+           "jobs/%s/spec.json and computes the same results",
+           row->id, row->id);
+  ep_log(EP_LOG_ERROR, "%s", result.message);
+  damaged.spec = "{}";
+  char *text = damaged.result = ep_job_result_format(&result);
+  ep_status status = text ? row_own(&damaged, error) : ep_fail_memory(error);
+  free(text);
+  *row = damaged;
+  return status;
+}
+
 ep_status ep_store_row_take(sqlite3_stmt *s, ep_job_row *row, ep_error *error) {
-  row_read(s, row);
-  return row_own(row, error);
+  bool known = row_read(s, row);
+  bool whole = known && sqlite3_column_int(s, sqlite3_column_count(s) - 1) == 1;
+  return whole ? row_own(row, error) : row_replace(row, error);
 }

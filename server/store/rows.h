@@ -5,8 +5,8 @@
 #include "server/store/sql.h"
 #include "server/store/store.h"
 
-/* The row of EP_JOB_COLUMNS at which the statement stands, with copies of its texts; the caller's
- * to deinit. */
+/* The row of EP_JOB_ROW, or without a spec, at which the statement stands, with copies of its
+ * texts; the caller's to deinit. One that is not what was written is `damaged`. */
 ep_status ep_store_row_take(sqlite3_stmt *statement, ep_job_row *row, ep_error *error);
 
 #endif

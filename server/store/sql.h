@@ -18,6 +18,22 @@
   "finished_us, version, tags, cores, intent, pinned, ttl_seconds"
 #define EP_JOB_COLUMNS EP_JOB_COLUMNS_WITH("spec")
 
+/* Checksums (checksum.h), and whether a row is what was written: its last column where it is read.
+ * Without the spec, that is not looked at. */
+#define EP_JOB_SUM "row_checksum(" EP_JOB_COLUMNS_WITH("spec_sum") ", key_hash, body_hash)"
+#define EP_JOB_SUMS_UPDATE                                    \
+  "UPDATE jobs SET spec_sum = row_checksum(spec), row_sum = " \
+  "row_checksum(" EP_JOB_COLUMNS_WITH("row_checksum(spec)") ", key_hash, body_hash)"
+#define EP_JOB_WHOLE_WITHOUT_SPEC "(row_sum IS NULL OR row_sum = " EP_JOB_SUM ")"
+#define EP_JOB_WHOLE \
+  "(" EP_JOB_WHOLE_WITHOUT_SPEC " AND (row_sum IS NULL OR spec_sum = row_checksum(spec)))"
+#define EP_JOB_ROW EP_JOB_COLUMNS ", " EP_JOB_WHOLE
+#define EP_JOB_ROW_WITHOUT_SPEC EP_JOB_COLUMNS_WITH("''") ", " EP_JOB_WHOLE_WITHOUT_SPEC
+
+#define EP_DATASET_SUM "row_checksum(name, sha256, created_us)"
+#define EP_DATASET_SUM_UPDATE "UPDATE datasets SET row_sum = " EP_DATASET_SUM
+#define EP_DATASET_ROW "name, sha256, created_us, (row_sum IS NULL OR row_sum = " EP_DATASET_SUM ")"
+
 /* The three ways of choosing a page of jobs, one after the other: all, by state, by tags. ?1: older
  * than this id; ?2: the limit; ?3: the state; ?4: a tag; ?5: further tags, as a JSON array. */
 #define EP_SQL_PAGES(X, code, columns, hint)                                                    \
@@ -31,6 +47,9 @@
     "WHERE other.tag = wanted.value AND other.id = tagged)) ORDER BY tagged DESC LIMIT ?2")
 
 #define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us"
+#define EP_MODEL_SUM_UPDATE "UPDATE models SET row_sum = row_checksum(" EP_MODEL_COLUMNS ")"
+#define EP_MODEL_ROW \
+  EP_MODEL_COLUMNS ", (row_sum IS NULL OR row_sum = row_checksum(" EP_MODEL_COLUMNS "))"
 
 /* X(code, SQL): prepared once, when the store is opened. */
 #define EP_SQL_TABLE(X)                                                                            \
@@ -44,7 +63,7 @@
   X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "        \
                 "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                         \
   X(JOB_INTEND, "UPDATE jobs SET intent = ?2 WHERE id = ?1 AND finished_us = 0 AND intent <> 2")   \
-  X(JOB_GET, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id = ?1")                                  \
+  X(JOB_GET, "SELECT " EP_JOB_ROW " FROM jobs WHERE id = ?1")                                      \
   X(JOB_EXPIRE, "DELETE FROM jobs WHERE id = ?1 AND pinned = 0")                                   \
   X(JOBS_WALK, "SELECT id, finished_us FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2")              \
   X(JOB_MEASURE, "UPDATE jobs SET disk_bytes = ?2 WHERE id = ?1")                                  \
@@ -65,35 +84,35 @@
     "ORDER BY finished_us + ttl_seconds * 1000000, id LIMIT ?4")                                   \
   X(JOB_DELETE, "DELETE FROM jobs WHERE id = ?1")                                                  \
   X(JOB_EXISTS, "SELECT 1 FROM jobs INDEXED BY jobs_by_id WHERE id = ?1")                          \
-  X(JOB_LABELS,                                                                                    \
-    "SELECT name, priority, spec, tags, state, edition, pinned FROM jobs WHERE id = ?1")           \
+  X(JOB_LABELS, "SELECT name, priority, spec, tags, state, edition, pinned, " EP_JOB_WHOLE         \
+                " FROM jobs WHERE id = ?1")                                                        \
   X(JOB_LABEL,                                                                                     \
     "UPDATE jobs SET name=?2, priority=?3, spec=?4, tags=?5, edition=?6, version=?7, pinned=?8 "   \
     "WHERE id = ?1")                                                                               \
-  EP_SQL_PAGES(X, JOBS_LIST, EP_JOB_COLUMNS, "")                                                   \
-  EP_SQL_PAGES(X, JOBS_SUMMARY, EP_JOB_COLUMNS_WITH("''"), "")                                     \
+  EP_SQL_PAGES(X, JOBS_LIST, EP_JOB_ROW, "")                                                       \
+  EP_SQL_PAGES(X, JOBS_SUMMARY, EP_JOB_ROW_WITHOUT_SPEC, "")                                       \
   EP_SQL_PAGES(X, JOBS_VERSION, "id, version", "INDEXED BY jobs_by_id")                            \
-  X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id > ?1 AND state IN "             \
+  X(JOBS_UNFINISHED, "SELECT " EP_JOB_ROW " FROM jobs WHERE id > ?1 AND state IN "                 \
                      "('queued','running','pausing','paused') ORDER BY id")                        \
-  X(JOBS_FINISHED_LAST,                                                                            \
-    "SELECT " EP_JOB_COLUMNS_WITH(                                                                 \
-        "''") " FROM jobs WHERE finished_us > 0 ORDER BY finished_us DESC LIMIT ?1")               \
+  X(JOBS_FINISHED_LAST, "SELECT " EP_JOB_ROW_WITHOUT_SPEC                                          \
+                        " FROM jobs WHERE finished_us > 0 ORDER BY finished_us DESC LIMIT ?1")     \
   X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "             \
                "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "             \
                "decision = ?5, published_us = ?6")                                                 \
-  X(MODEL_GET, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE name = ?1")                          \
-  X(MODEL_BY_JOB, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE job = ?1 LIMIT 1")                \
+  X(MODEL_GET, "SELECT " EP_MODEL_ROW " FROM models WHERE name = ?1")                              \
+  X(MODEL_BY_JOB, "SELECT " EP_MODEL_ROW " FROM models WHERE job = ?1 LIMIT 1")                    \
   X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                            \
   X(MODEL_COUNT, "SELECT count(*) FROM models")                                                    \
-  X(MODEL_LIST, "SELECT " EP_MODEL_COLUMNS " FROM models ORDER BY name")                           \
+  X(MODEL_LIST, "SELECT " EP_MODEL_ROW " FROM models ORDER BY name")                               \
   X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                                 \
   X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                               \
   X(DATASET_PUT, "INSERT INTO datasets (name, sha256, created_us) VALUES (?1,?2,?3) "              \
                  "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3")                  \
-  X(DATASET_GET, "SELECT name, sha256, created_us FROM datasets WHERE name = ?1")                  \
+  X(DATASET_GET, "SELECT " EP_DATASET_ROW " FROM datasets WHERE name = ?1")                        \
   X(DATASET_DELETE, "DELETE FROM datasets WHERE name = ?1")                                        \
   X(DATASET_NAMES, "SELECT count(*) FROM datasets WHERE sha256 = ?1")                              \
-  X(DATASET_LIST, "SELECT name, sha256, created_us FROM datasets ORDER BY name")
+  X(DATASETS_DAMAGED, "SELECT count(*) FROM datasets WHERE row_sum <> " EP_DATASET_SUM)            \
+  X(DATASET_LIST, "SELECT " EP_DATASET_ROW " FROM datasets ORDER BY name")
 
 typedef enum {
 #define EP_SQL_ENUM(code, sql) EP_SQL_##code,

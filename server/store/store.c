@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/store/sql.h"
+#include "server/store/checksum.h"
+#include "server/store/wal.h"
 
 enum { BUSY_MS = 5000, PRAGMA_BYTES = 16 };
 
@@ -59,6 +60,9 @@ static const char *const migrations[] = {
     "CREATE INDEX jobs_by_ttl ON jobs (finished_us + ttl_seconds * 1000000, id)"
     "  WHERE finished_us > 0 AND pinned = 0 AND ttl_seconds > 0;"
     "CREATE INDEX jobs_unmeasured ON jobs (id) WHERE finished_us > 0 AND disk_bytes < 0;",
+    "ALTER TABLE jobs ADD COLUMN spec_sum TEXT; ALTER TABLE jobs ADD COLUMN row_sum TEXT;"
+    "ALTER TABLE datasets ADD COLUMN row_sum TEXT; ALTER TABLE models ADD COLUMN row_sum "
+    "TEXT;" EP_JOB_SUMS_UPDATE ";" EP_DATASET_SUM_UPDATE ";" EP_MODEL_SUM_UPDATE ";",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
@@ -102,6 +106,7 @@ static ep_status connection_open(ep_store *store, const char *path, int flags, e
   int code = sqlite3_open_v2(path, &store->database,
                              flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
   if (code == SQLITE_OK) code = sqlite3_busy_timeout(store->database, BUSY_MS);
+  if (code == SQLITE_OK) code = ep_store_checksum_define(store->database);
   if (code == SQLITE_OK)
     code = sqlite3_exec(store->database, "PRAGMA cache_size = -2000", NULL, NULL, NULL);
   return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
@@ -145,6 +150,11 @@ static ep_store *store_allocate(void) {
   return store;
 }
 
+static ep_status checksums_keep(ep_store *store, ep_error *error) {
+  int code = ep_store_checksum_keep(store->database);
+  return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
+}
+
 static ep_status reader_open(ep_store *store, const char *path, ep_error *error) {
   store->reader = store_allocate();
   if (!store->reader) return ep_fail_memory(error);
@@ -156,11 +166,13 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   *out = NULL;
   ep_store *store = store_allocate();
   if (!store) return ep_fail_memory(error);
+  ep_store_wal_check(path);
   ep_status status = folder_note(store, path, error);
   if (status == EP_OK)
     status = connection_open(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
   if (status == EP_OK) status = wal_require(store, error);
   if (status == EP_OK) status = schema_migrate(store, error);
+  if (status == EP_OK) status = checksums_keep(store, error);
   if (status == EP_OK) status = statements_prepare(store, false, error);
   if (status == EP_OK) status = reader_open(store, path, error);
   if (status != EP_OK) {

@@ -52,6 +52,7 @@ typedef struct {
   char *result;     /* JSON text, NULL until it ended, and for one that never ran */
   int64_t created_us, started_us, finished_us; /* 0 = not yet */
   uint64_t version;
+  bool damaged; /* it is not what was written: shown as failed, with the reason; not to be used */
 } ep_job_row;
 
 void ep_job_row_deinit(ep_job_row *row);
@@ -165,6 +166,8 @@ ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_da
 ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row *out,
                                ep_error *error);
 ep_status ep_store_dataset_delete(ep_store *store, const char *name, ep_error *error);
+/* Whether the row of a name is damaged: it may mean any content. */
+ep_status ep_store_datasets_damaged(ep_store *store, bool *damaged, ep_error *error);
 /* How many names the content has. */
 ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *count,
                                  ep_error *error);

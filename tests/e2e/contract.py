@@ -25,11 +25,12 @@ LINE = {
     "model": {"layers": [{"type": "linear", "out_features": 1}]}, "optimizer": {"lr": 0.001},
 }
 CSV = b"a,b\n" + b"".join(b"%d,%d\n" % (i, 2 * i) for i in range(40))
-# Answers that need a full queue, a full disk or a dead device: their own tests have them.
+# Answers that need a full queue, a full or damaged disk or a dead device: their own tests have them.
 NOT_HERE = {("job_create", "429"), ("job_create", "503"), ("job_events", "503"),
             ("job_patch", "429"), ("job_predict", "429"), ("job_predict", "503"), ("model_put", "429"),
             ("inference_ready", "503"), ("inference_infer", "429"), ("inference_infer", "503"),
-            ("inference_infer_version", "429"), ("inference_infer_version", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503")}
+            ("inference_infer_version", "429"), ("inference_infer_version", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503"),
+            ("job_weights", "500"), ("job_predictions", "500"), ("job_predict", "500"), ("model_put", "500")}
 
 
 class Contract:
@@ -199,7 +200,8 @@ def ended(contract, job):
     ask("GET", f"{path}/weights", 416, headers={"Range": "bytes=99999999-"})
     ask("GET", f"{path}/weights?format=json", 200)
     ask("GET", f"{path}/weights?format=pt", 400)
-    ask("GET", f"{path}/predictions", 200)
+    answer, _ = ask("GET", f"{path}/predictions", 200)
+    ask("GET", f"{path}/predictions", 304, headers={"If-None-Match": answer.getheader("ETag")})
     ask("GET", f"{path}/predictions?format=csv", 200)
     ask("GET", f"{path}/predictions?format=xml", 400)
     ask("POST", f"{path}/predict", 200, {"x": [[0, 1], [1, 1]]})

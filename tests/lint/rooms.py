@@ -67,7 +67,7 @@ ROOMS = {
 
     "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
-    "server/store": (SERVER + " api/spec api/responses", "sqlite"),
+    "server/store": (SERVER + " engine/files api/hash api/spec api/responses", "sqlite"),
     "server/backup": ("api api/hash engine/files server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
@@ -76,7 +76,7 @@ ROOMS = {
                         "server/store", ""),
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
     "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", ""),
-    "server/jobs/files": (SERVER + " server/store server/events", ""),
+    "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
     "server/jobs/live": ("server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/files engine/weights server/jobs/files", ""),
@@ -88,7 +88,7 @@ ROOMS = {
     "server/http/access": ("api server/http/messages", ""),
     "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
-    "server/handlers": (SERVER + " api/responses engine/checkpoints engine/weights engine/data/formats "
+    "server/handlers": (SERVER + " api/responses engine/checkpoints engine/files engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server/check": (SERVER + " api/hash api/spec engine/files engine/data/datasets engine/data/prepare "
                      "server/store server/events "

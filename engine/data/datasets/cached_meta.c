@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/files/path.h"
+#include "engine/files/verified.h"
 
 typedef struct {
   char path[EP_PATH_BYTES]; /* "": none */
@@ -18,12 +19,8 @@ static cached held[EP_LIMIT_CACHED_METAS];
 static int next;
 
 /* A path that a content's hash names says almost all; the rest is for other folders. */
-static bool is_same(const cached *one, const char *path, const struct stat *b) {
-  const struct stat *a = &one->file;
-  return strcmp(one->path, path) == 0 && a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-         a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-         a->st_mtim.tv_nsec == b->st_mtim.tv_nsec && a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
-         a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+static bool is_same(const cached *one, const char *path, const struct stat *file) {
+  return strcmp(one->path, path) == 0 && ep_file_is_same(&one->file, file);
 }
 
 static int64_t columns_count(const ep_dataset_meta *meta) {

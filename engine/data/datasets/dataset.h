@@ -33,6 +33,7 @@ typedef struct {
   char sha256[EP_SHA256_HEX_BYTES]; /* of the bytes as uploaded, of a part that was an upload of its
                                        own; else "" */
   int64_t bytes;                    /* how many those were; else 0 */
+  char checksum[EP_CHECKSUM_HEX_BYTES]; /* of its file: the values, then the head; "": not known */
 } ep_part;
 
 typedef struct {
@@ -41,7 +42,8 @@ typedef struct {
                                        mapped files */
   int64_t bytes;                    /* as uploaded */
   int64_t tensors; /* of weights kept for model.init; else 0, as then there are no parts */
-  ep_part part[3][EP_ROLE_COUNT]; /* [ep_split of backend.h: train, validation, test][role] */
+  char checksum[EP_CHECKSUM_HEX_BYTES]; /* of the file of these weights; "": not known */
+  ep_part part[3][EP_ROLE_COUNT];       /* [ep_split of backend.h: train, validation, test][role] */
 } ep_dataset_meta;
 
 /* "train", "validation", "test"; "table", "x", "y". */

@@ -1,6 +1,7 @@
 /* meta.c: {"format":…,"sha256":…,"bytes":…,"parts":{"train":{"table":{"rows":…,"columns":…,
  * "dtype":…,"shape":[…],"one_hot":…,"column":[{"name":…,"min":…,"max":…,"integer":…},…]}}}};
- * "shape" is a row's. Of weights: "tensors", and no parts. */
+ * "shape" is a row's. A part has a "checksum" of its file; of weights: "tensors", and no parts. The
+ * last member, "checksum", is that of the text before it. */
 #include "engine/data/datasets/meta.h"
 
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/hash/checksum.h"
 #include "api/json/memory.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/cached_meta.h"
@@ -20,8 +22,13 @@
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "engine/files/path.h"
+#include "engine/files/verified.h"
 
 #define META_FILE "meta.json"
+
+/* The end of the text: its checksum, and the brace that closes it. */
+#define CHECKSUM_MEMBER ",\"checksum\":\""
+enum { CHECKSUM_BYTES = sizeof CHECKSUM_MEMBER - 1 + EP_CHECKSUM_HEX_BYTES - 1 + 2 };
 
 /* Takes `value`, also on failure; a NULL value is a failure. */
 static bool set(json_t *object, const char *key, json_t *value) {
@@ -64,7 +71,8 @@ static json_t *shape_json(const ep_part *part) {
   return array;
 }
 
-static json_t *part_json(const ep_part *part, bool columns) {
+/* `stored`: as meta.json has it, with columns and checksum. */
+static json_t *part_json(const ep_part *part, bool stored) {
   json_t *object = json_object();
   if (!object) return NULL;
   bool ok = set(object, "rows", json_integer(part->rows)) &&
@@ -75,20 +83,21 @@ static json_t *part_json(const ep_part *part, bool columns) {
   if (part->sha256[0])
     ok = ok && set(object, "sha256", json_string(part->sha256)) &&
          set(object, "bytes", json_integer(part->bytes));
-  if (ok && (!columns || set(object, "column", columns_json(part, false)))) return object;
+  if (stored && part->checksum[0]) ok = ok && set(object, "checksum", json_string(part->checksum));
+  if (ok && (!stored || set(object, "column", columns_json(part, false)))) return object;
   json_decref(object);
   return NULL;
 }
 
 /* {"train": {"table": …}, …}, only what is there. */
-static json_t *parts_json(const ep_dataset_meta *meta, bool columns) {
+static json_t *parts_json(const ep_dataset_meta *meta, bool stored) {
   json_t *parts = json_object();
   for (int split = 0; parts && split < EP_SPLIT_COUNT; split++) {
     json_t *roles = json_object();
     bool ok = roles != NULL;
     for (int role = 0; ok && role < EP_ROLE_COUNT; role++)
       if (meta->part[split][role].rows > 0)
-        ok = set(roles, ep_role_name((ep_role)role), part_json(&meta->part[split][role], columns));
+        ok = set(roles, ep_role_name((ep_role)role), part_json(&meta->part[split][role], stored));
     if (ok && json_object_size(roles) > 0)
       ok = set(parts, ep_split_name((ep_split)split), json_incref(roles));
     json_decref(roles);
@@ -100,17 +109,25 @@ static json_t *parts_json(const ep_dataset_meta *meta, bool columns) {
 }
 
 /* The object with what every description has; NULL when memory is short. */
-static json_t *meta_json(const ep_dataset_meta *meta, bool columns) {
+static json_t *meta_json(const ep_dataset_meta *meta, bool stored) {
   json_t *object = json_object();
   if (!object) return NULL;
   if (set(object, "format", json_string(meta->format)) &&
       set(object, "sha256", json_string(meta->sha256)) &&
       set(object, "bytes", json_integer(meta->bytes)) &&
       (meta->tensors == 0 || set(object, "tensors", json_integer(meta->tensors))) &&
-      set(object, "parts", parts_json(meta, columns)))
+      (!stored || !meta->checksum[0] ||
+       set(object, "weights_checksum", json_string(meta->checksum))) &&
+      set(object, "parts", parts_json(meta, stored)))
     return object;
   json_decref(object);
   return NULL;
+}
+
+static void checksum_format(const char *text, size_t bytes, char end[CHECKSUM_BYTES + 1]) {
+  char checksum[EP_CHECKSUM_HEX_BYTES];
+  ep_checksum_of(text, bytes, checksum);
+  snprintf(end, CHECKSUM_BYTES + 1, CHECKSUM_MEMBER "%s\"}", checksum);
 }
 
 ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta, ep_error *error) {
@@ -122,7 +139,11 @@ ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta,
   ep_durable_file *file = NULL;
   if (!text) status = ep_fail_memory(error);
   if (status == EP_OK) status = ep_durable_file_create(path, &file, error);
-  if (status == EP_OK) status = ep_durable_file_write(file, text, strlen(text), error);
+  size_t bytes = text ? strlen(text) - 1 : 0; /* without the brace that closes it */
+  char end[CHECKSUM_BYTES + 1];
+  if (text) checksum_format(text, bytes, end);
+  if (status == EP_OK) status = ep_durable_file_write(file, text, bytes, error);
+  if (status == EP_OK) status = ep_durable_file_write(file, end, CHECKSUM_BYTES, error);
   if (status == EP_OK)
     status = ep_durable_file_commit(file, NULL, NULL, error);
   else
@@ -168,14 +189,17 @@ static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
   json_int_t rows, columns, bytes = 0;
   const char *dtype, *sha256 = "";
   json_t *column, *shape = NULL;
+  const char *checksum = "";
   int one_hot = 0;
-  if (json_unpack((json_t *)object, "{s:I, s:I, s:s, s:o, s?o, s?b, s?s, s?I}", "rows", &rows,
+  if (json_unpack((json_t *)object, "{s:I, s:I, s:s, s:o, s?o, s?b, s?s, s?I, s?s}", "rows", &rows,
                   "columns", &columns, "dtype", &dtype, "column", &column, "shape", &shape,
-                  "one_hot", &one_hot, "sha256", &sha256, "bytes", &bytes) != 0)
+                  "one_hot", &one_hot, "sha256", &sha256, "bytes", &bytes, "checksum",
+                  &checksum) != 0)
     return false;
   int type = ep_dtype_from_name(dtype);
   if (rows < 1 || rows > EP_LIMIT_ROWS || columns < 1 || columns > EP_LIMIT_COLUMNS || type < 0 ||
-      json_array_size(column) != (size_t)columns || strlen(sha256) >= sizeof out->sha256)
+      json_array_size(column) != (size_t)columns || strlen(sha256) >= sizeof out->sha256 ||
+      strlen(checksum) >= sizeof out->checksum)
     return false;
   out->column = calloc((size_t)columns, sizeof *out->column);
   *no_memory = !out->column;
@@ -186,6 +210,7 @@ static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
   out->one_hot = one_hot;
   out->bytes = bytes;
   memcpy(out->sha256, sha256, strlen(sha256) + 1);
+  memcpy(out->checksum, checksum, strlen(checksum) + 1);
   if (!shape_parse(shape, out)) return false;
   for (int64_t i = 0; i < columns; i++)
     if (!column_parse(json_array_get(column, (size_t)i), &out->column[i])) return false;
@@ -193,19 +218,21 @@ static bool part_parse(const json_t *object, ep_part *out, bool *no_memory) {
 }
 
 static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
-  const char *format, *sha256;
+  const char *format, *sha256, *checksum = "";
   json_int_t bytes, tensors = 0;
   json_t *parts;
-  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I}", "format", &format, "sha256", &sha256, "bytes",
-                  &bytes, "parts", &parts, "tensors", &tensors) != 0)
+  if (json_unpack(root, "{s:s, s:s, s:I, s:o, s?I, s?s}", "format", &format, "sha256", &sha256,
+                  "bytes", &bytes, "parts", &parts, "tensors", &tensors, "weights_checksum",
+                  &checksum) != 0)
     return false;
   if (strlen(format) >= sizeof out->format || strlen(sha256) != 64 || !json_is_object(parts) ||
-      tensors < 0)
+      tensors < 0 || strlen(checksum) >= sizeof out->checksum)
     return false;
   memcpy(out->format, format, strlen(format) + 1);
   memcpy(out->sha256, sha256, sizeof out->sha256);
   out->bytes = bytes;
   out->tensors = tensors;
+  memcpy(out->checksum, checksum, strlen(checksum) + 1);
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     for (int role = 0; role < EP_ROLE_COUNT; role++) {
       json_t *part = json_object_get(json_object_get(parts, ep_split_name((ep_split)split)),
@@ -215,20 +242,39 @@ static bool meta_parse(json_t *root, ep_dataset_meta *out, bool *no_memory) {
   return true;
 }
 
+/* A text without a checksum is from before there were some. */
+static bool text_is_whole(const ep_mapping *text) {
+  char end[CHECKSUM_BYTES + 1];
+  const char *bytes = (const char *)text->bytes;
+  if (text->size < CHECKSUM_BYTES) return true;
+  size_t checked = text->size - CHECKSUM_BYTES;
+  if (memcmp(bytes + checked, CHECKSUM_MEMBER, sizeof CHECKSUM_MEMBER - 1) != 0) return true;
+  checksum_format(bytes, checked, end);
+  return memcmp(bytes + checked, end, CHECKSUM_BYTES) == 0;
+}
+
 static ep_status text_read(const char *path, const ep_mapping *text, ep_dataset_meta *out,
                            ep_error *error) {
   json_error_t fault;
   bool no_memory = false;
   ep_status status = EP_OK;
+  if (!text_is_whole(text))
+    return ep_fail(error, EP_DAMAGED, "%s is damaged: upload the same data again",
+                   ep_stored_name(path));
   json_t *root =
       ep_json_read((const char *)text->bytes, text->size, JSON_REJECT_DUPLICATES, &fault);
-  if (!root)
-    status =
-        fault.text[0] ? ep_fail(error, EP_DATA, "%s: %s", path, fault.text) : ep_fail_memory(error);
+  if (!root && !fault.text[0])
+    status = ep_fail_memory(error);
+  else if (!root)
+    status = ep_fail(error, EP_DAMAGED, "%s is damaged (%s): upload the same data again",
+                     ep_stored_name(path), fault.text);
   else if (!meta_parse(root, out, &no_memory))
     status = no_memory || ep_json_memory_short()
                  ? ep_fail_memory(error)
-                 : ep_fail(error, EP_DATA, "%s: not the description of a dataset", path);
+                 : ep_fail(error, EP_DAMAGED,
+                           "%s is damaged (it describes no dataset): upload the same data "
+                           "again",
+                           ep_stored_name(path));
   json_decref(root);
   if (status != EP_OK) ep_dataset_meta_deinit(out);
   return status;

@@ -30,8 +30,10 @@ static ep_status budget_take(ep_part_writer *writer, size_t bytes, ep_error *err
 
 static ep_status flush(ep_part_writer *writer, ep_error *error) {
   ep_status status = budget_take(writer, writer->used, error);
-  if (status == EP_OK && writer->file >= 0)
+  if (status == EP_OK && writer->file >= 0) {
+    ep_checksum_update(&writer->checksum, writer->buffer, writer->used);
     status = ep_file_write_all(writer->file, writer->buffer, writer->used, error);
+  }
   writer->used = 0;
   return status;
 }
@@ -44,6 +46,8 @@ static ep_status part_create(ep_part_writer *writer, const char *folder, ep_spli
   writer->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (writer->file < 0)
     return ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
+  status = ep_checksum_init(&writer->checksum, error);
+  if (status != EP_OK) return status;
   uint8_t blank[EP_NPY_CANONICAL_BYTES] = {0}; /* the head is written when the rows are known */
   return ep_file_write_all(writer->file, blank, sizeof blank, error);
 }
@@ -86,10 +90,14 @@ ep_status ep_part_writer_commit(ep_part_writer *writer, ep_error *error) {
   return writer->used == writer->capacity ? flush(writer, error) : EP_OK;
 }
 
-static ep_status head_write(ep_part_writer *writer, ep_error *error) {
+/* Also ends the checksum. */
+static ep_status head_write(ep_part_writer *writer, char checksum[EP_CHECKSUM_HEX_BYTES],
+                            ep_error *error) {
   uint8_t head[EP_NPY_CANONICAL_BYTES];
   ep_npy_header_format(writer->dtype, writer->measure.rows, writer->dimensions, writer->shape,
                        head);
+  ep_checksum_update(&writer->checksum, head, sizeof head);
+  ep_checksum_final(&writer->checksum, checksum);
   if (pwrite(writer->file, head, sizeof head, 0) != (ssize_t)sizeof head)
     return ep_fail(error, ep_status_from_errno(errno), "writing the head of a part: %s",
                    strerror(errno));
@@ -100,8 +108,9 @@ static ep_status head_write(ep_part_writer *writer, ep_error *error) {
 
 ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *error) {
   if (writer->measure.rows == 0) return ep_fail(error, EP_INVALID, "there are no rows");
+  char checksum[EP_CHECKSUM_HEX_BYTES] = "";
   ep_status status = flush(writer, error);
-  if (status == EP_OK && writer->file >= 0) status = head_write(writer, error);
+  if (status == EP_OK && writer->file >= 0) status = head_write(writer, checksum, error);
   if (status != EP_OK) return status;
   ep_column_stats_finish(&writer->measure);
   *out = (ep_part){.rows = writer->measure.rows,
@@ -111,6 +120,7 @@ ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *
                    .dimensions = writer->dimensions,
                    .one_hot = writer->measure.one_hot};
   memcpy(out->shape, writer->shape, sizeof out->shape);
+  memcpy(out->checksum, checksum, sizeof out->checksum);
   writer->column = NULL;
   return EP_OK;
 }
@@ -118,6 +128,7 @@ ep_status ep_part_writer_finish(ep_part_writer *writer, ep_part *out, ep_error *
 void ep_part_writer_abandon(ep_part_writer *writer) {
   free(writer->column);
   ep_column_stats_deinit(&writer->measure);
+  ep_checksum_deinit(&writer->checksum);
   free(writer->buffer);
   if (writer->buffer && writer->file >= 0) close(writer->file);
   *writer = (ep_part_writer){.file = -1};

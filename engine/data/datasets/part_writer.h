@@ -3,6 +3,7 @@
 #ifndef EP_ENGINE_DATA_DATASETS_PART_WRITER_H
 #define EP_ENGINE_DATA_DATASETS_PART_WRITER_H
 
+#include "api/hash/checksum.h"
 #include "engine/data/datasets/column_stats.h"
 #include "engine/data/datasets/dataset.h"
 #include "kernels/backend.h"
@@ -16,6 +17,7 @@ typedef struct {
   ep_column_stats measure;
   uint8_t *buffer; /* [capacity], owned: whole rows not yet written */
   size_t row_bytes, capacity, used;
+  ep_checksum checksum;  /* of what was written */
   int file;              /* -1: checks only, writes nothing */
   int64_t *budget_bytes; /* lent; what may still be written */
 } ep_part_writer;

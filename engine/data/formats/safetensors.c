@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/hash/checksum.h"
 #include "api/json/memory.h"
 #include "api/names.h"
 #include "engine/data/formats/array.h"
@@ -191,6 +192,7 @@ static ep_status weights_store(ep_ingest *ingest, const content *file, ep_error 
   ingest->budget_bytes -= (int64_t)ingest->size;
   ingest->meta->tensors = (int64_t)file->count;
   if (!ingest->folder) return EP_OK;
+  ep_checksum_of(ingest->bytes, ingest->size, ingest->meta->checksum);
   ep_status status = ep_path_join(path, error, ingest->folder, EP_WEIGHTS_FILE, NULL);
   if (status == EP_OK) status = ep_durable_file_create(path, &copy, error);
   if (status == EP_OK) status = ep_durable_file_write(copy, ingest->bytes, ingest->size, error);

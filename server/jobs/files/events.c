@@ -157,7 +157,7 @@ static ep_status end_write(const ep_job_row *row, const ep_job_result *result, e
 ep_status ep_job_end_append(const ep_job_row *row, ep_event_log *log, ep_error *error) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(log, &tail);
-  if (tail.ended) return EP_OK;
+  if (tail.ended || row->damaged) return EP_OK; /* a damaged row knows no end */
   ep_job_result result = {0};
   bool has_result = row->result != NULL;
   ep_status status = EP_OK;

@@ -1,20 +1,29 @@
 #include "server/jobs/files/files.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/files/mapping.h"
 #include "server/process/data_dir.h"
+
+/* Whether the file has just this text. */
+static bool file_has(const char *path, const char *text, size_t bytes) {
+  ep_mapping mapping;
+  if (ep_mapping_open(path, &mapping, NULL) != EP_OK) return false;
+  bool same = mapping.size == bytes && (bytes == 0 || memcmp(mapping.bytes, text, bytes) == 0);
+  ep_mapping_close(&mapping);
+  return same;
+}
 
 ep_status ep_job_spec_write(const char *data_dir, const ep_job_row *row, ep_error *error) {
   char path[EP_PATH_BYTES];
-  struct stat state;
   ep_status status = ep_path_join(path, error, data_dir, "jobs", row->id, EP_SPEC_FILE, NULL);
   if (status != EP_OK) return status;
   size_t bytes = strlen(row->spec);
-  if (stat(path, &state) == 0 && (size_t)state.st_size == bytes) return EP_OK;
+  if (file_has(path, row->spec, bytes)) return EP_OK;
   return ep_data_dir_write_file(path, row->spec, bytes, error);
 }
 

@@ -7,7 +7,8 @@
 /* Creates the folder, unless it is there. Not synced. */
 ep_status ep_job_folder_create(const char *data_dir, const char *id, ep_error *error);
 
-/* Writes spec.json, unless it is there in full: a crash of the machine may have torn it. Written
+/* Writes spec.json, unless it is there and says what the row says: a crash of the machine may
+ * have torn it, a disk have damaged it. Written
  * once the row is on disk: a folder that has it is of a job that was accepted. Not synced. */
 ep_status ep_job_spec_write(const char *data_dir, const ep_job_row *row, ep_error *error);
 

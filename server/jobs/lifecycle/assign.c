@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "server/jobs/lifecycle/end.h"
+#include "server/jobs/lifecycle/run.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/placement/fit.h"
 #include "server/process/clock.h"
@@ -102,6 +103,10 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   snprintf(out->train.job, sizeof out->train.job, "%s", row.id);
   out->train.attempt = row.attempt;
   memcpy(out->train.executor, row.executor, sizeof out->train.executor);
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
+  out->train.epochs_logged = tail.last_epoch;
+  out->train.thinning = ep_run_thinning(jobs, &tail);
   out->cores = ep_fit_cores(&row, device);
   double seconds = ep_device_is_cuda(device) ? row.seconds_cuda : row.seconds_cpu;
   out->patience_seconds = isfinite(seconds) ? fmin(seconds * PATIENCE_FACTOR, 1e9) : 0;

@@ -5,9 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/data/datasets/verify.h"
 #include "engine/files/durable_file.h"
+#include "engine/files/verified.h"
 #include "engine/weights/weights.h"
 #include "server/jobs/checkpoints.h"
+#include "server/jobs/files/results.h"
 #include "server/process/data_dir.h"
 #include "server/process/id.h"
 
@@ -33,16 +36,9 @@ static ep_status init_refuse(ep_problem *problem, const ep_job_spec *spec, const
 static ep_status job_hash_get(ep_jobs *jobs, const char *id, char sha256[EP_SHA256_HEX_BYTES],
                               ep_error *error) {
   ep_job_row row;
-  ep_job_result result = {0};
   ep_status status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
-  if (!row.result) {
-    status = ep_fail(error, EP_NOT_FOUND, "job %s ended without weights", id);
-  } else {
-    status = ep_job_result_parse(row.result, &result, error);
-    if (status == EP_OK) snprintf(sha256, EP_SHA256_HEX_BYTES, "%s", result.weights_sha256);
-    if (status == EP_OK) ep_job_result_deinit(&result);
-  }
+  status = ep_job_row_weights_sha256(&row, sha256, error);
   ep_job_row_deinit(&row);
   return status;
 }
@@ -149,6 +145,18 @@ ep_status ep_first_weights_link(const char *data_dir, const char *job, const cha
   return status == EP_OK ? ep_durable_folder_sync(path, error) : status;
 }
 
+/* Whether the weights are those that were written: the worker looks at that before it trains; here
+ * it tells whose fault it is that they do not fit. */
+static ep_status weights_verify(ep_jobs *jobs, const ep_job_spec *spec, const char *path,
+                                ep_error *error) {
+  char folder[EP_PATH_BYTES];
+  if (spec->init_checkpoint != 0) return ep_checkpoint_check(path, error);
+  if (spec->init_job[0] != 0) return ep_verified_sha256_at(path, spec->init_sha256, error);
+  ep_status status =
+      ep_path_join(folder, error, jobs->data_dir, "datasets", spec->init_sha256, NULL);
+  return status == EP_OK ? ep_dataset_verify(folder, NULL, NULL, error) : status;
+}
+
 ep_status ep_first_weights_resolve(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
                                    char pin[EP_PIN_BYTES], char checkpoint[EP_PATH_BYTES],
                                    ep_problem *problem) {
@@ -168,6 +176,10 @@ ep_status ep_first_weights_resolve(ep_jobs *jobs, ep_job_spec *spec, const ep_pl
   if (status != EP_OK) return status;
   if (spec->init_checkpoint != 0) memcpy(checkpoint, path, EP_PATH_BYTES);
   status = ep_weights_check(path, plan, &error);
-  if (status == EP_INVALID || status == EP_DATA) return init_refuse(problem, spec, &error);
+  bool refused = status == EP_INVALID || status == EP_DATA;
+  ep_error why = {0};
+  if (refused && weights_verify(jobs, spec, path, &why) == EP_DAMAGED)
+    return ep_problem_from_error(problem, &why);
+  if (refused) return init_refuse(problem, spec, &error);
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
 }

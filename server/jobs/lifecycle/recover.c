@@ -240,7 +240,7 @@ static ep_status unfinished_revive(ep_jobs *jobs, ep_error *error) {
     status = ep_store_jobs_unfinished(jobs->store, after, &list, error);
     for (int64_t i = 0; status == EP_OK && i < list.count; i++, count++) {
       memcpy(after, list.rows[i].id, sizeof after);
-      status = job_revive(jobs, &list.rows[i], error);
+      if (!list.rows[i].damaged) status = job_revive(jobs, &list.rows[i], error);
     }
     more = list.cut;
     ep_job_rows_deinit(&list);

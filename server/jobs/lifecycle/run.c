@@ -16,11 +16,7 @@
 #include "server/process/clock.h"
 #include "server/process/log.h"
 
-enum {
-  RETRY_US = 1000000,
-  DEATH_BYTES = EP_MESSAGE_BYTES + 64,
-  THINNING_MOST = 24 /* one of 16 million, of EP_LIMIT_REPORTED_EPOCHS */
-};
+enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
 
 static bool job_next(void *context, const char *device, int cores, ep_assignment *out) {
   return ep_assign_next(context, device, cores, out);
@@ -128,12 +124,15 @@ static double eta_of(const ep_progress_record *record, int64_t epochs) {
   return floor(seconds * 1e6 + 0.5) / 1e6;
 }
 
-/* How often a log has reached its ceiling: of 2^this reports one is kept. */
+int ep_run_thinning(const ep_jobs *jobs, const ep_event_log_tail *tail) {
+  int64_t times = tail->bytes / jobs->max_log_bytes; /* that it has reached its ceiling */
+  return times < EP_LIMIT_THINNING ? (int)times : EP_LIMIT_THINNING;
+}
+
 static int thinning_of(const ep_jobs *jobs, const ep_live_job *job) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
-  int64_t times = tail.bytes / jobs->max_log_bytes;
-  return times < THINNING_MOST ? (int)times : THINNING_MOST;
+  return ep_run_thinning(jobs, &tail);
 }
 
 /* Whether a log that is thinned keeps the report of an epoch: the choice depends on the epoch

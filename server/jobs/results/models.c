@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/files/verified.h"
 #include "engine/weights/weights.h"
+#include "server/jobs/files/results.h"
 #include "server/jobs/live/live.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
@@ -50,26 +52,29 @@ static ep_status plan_read(const char *weights, ep_plan **out, ep_error *error) 
   return status;
 }
 
-/* The inputs and outputs of the job's weights. The job is pinned. */
+/* The inputs and outputs of the job's weights, which are read whole. The job is pinned. */
 static ep_status job_describe(ep_jobs *jobs, ep_model *model, ep_error *error) {
-  char weights[EP_PATH_BYTES];
+  char weights[EP_PATH_BYTES], sha256[EP_SHA256_HEX_BYTES];
   ep_job_row row;
   ep_plan *plan = NULL;
   ep_error inner = {0};
   if (!ep_id_valid(model->job) || ep_store_job_get(jobs->store, model->job, &row, NULL) != EP_OK)
     return ep_fail_at(error, EP_NOT_FOUND, "/job", "there is no job %.60s", model->job);
   ep_state state = row.state;
+  ep_status hashed = ep_job_row_weights_sha256(&row, sha256, &inner);
   ep_job_row_deinit(&row);
   if (state == EP_STATE_FAILED)
     return ep_fail_at(error, EP_CONFLICT, "/job", "job %s failed: it has no weights to publish",
                       model->job);
   ep_status status =
       ep_jobs_file(jobs, model->job, EP_WEIGHTS_FILE, weights, sizeof weights, &inner);
+  if (status == EP_OK) status = hashed;
+  if (status == EP_OK) status = ep_verified_sha256_at(weights, sha256, &inner);
   if (status == EP_OK) status = plan_read(weights, &plan, &inner);
   if (status == EP_OK) plan_describe(plan, model);
   ep_plan_destroy(plan);
   if (status == EP_OK) return EP_OK;
-  if (status == EP_NO_MEMORY || status == EP_IO)
+  if (status == EP_NO_MEMORY || status == EP_IO || status == EP_DAMAGED)
     return ep_fail(error, status, "%.400s", inner.message);
   return ep_fail_at(error, EP_CONFLICT, "/job", "job %s cannot be published: %.400s", model->job,
                     inner.message);

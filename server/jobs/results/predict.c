@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "server/jobs/checkpoints.h"
+#include "server/jobs/files/results.h"
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
 
@@ -51,16 +52,18 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, con
   if (status == EP_OK) status = size_check(rows, columns, error);
   if (status == EP_OK) status = ep_store_job_get(jobs->store, id, &row, error);
   if (status != EP_OK) return status;
-  ep_job_row_deinit(&row);
-  prediction *request = malloc(sizeof *request);
-  if (!request) return ep_fail_memory(error);
-  *request = (prediction){done, context};
   ep_command command = {.kind = EP_COMMAND_PREDICT,
                         .checkpoint = checkpoint,
                         .x = (double *)x, /* lent: only encoded here */
                         .rows = rows,
                         .columns = columns};
   snprintf(command.job, sizeof command.job, "%s", id);
+  status = ep_job_row_weights_sha256(&row, command.weights_sha256, error);
+  ep_job_row_deinit(&row);
+  if (status != EP_OK) return status;
+  prediction *request = malloc(sizeof *request);
+  if (!request) return ep_fail_memory(error);
+  *request = (prediction){done, context};
   status = ep_supervisor_request(jobs->supervisor, row.device, false, &command, PREDICT_MS,
                                  prediction_done, request, error);
   if (status != EP_OK) free(request);

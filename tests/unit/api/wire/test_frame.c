@@ -74,10 +74,12 @@ START_TEST(predict) {
   ep_command command = {
       .kind = EP_COMMAND_PREDICT, .request = 7, .job = "job_01k", .x = x, .rows = 2, .columns = 3};
   ep_command back;
+  memset(command.weights_sha256, 'd', 64);
   ck_assert(!same(0.0, -0.0) && !same(NAN, 1) && !same(1, nextafter(1, 2))); /* canary */
   command_round_trip(&command, &back);
   ck_assert_int_eq(back.rows, 2);
   ck_assert_int_eq(back.columns, 3);
+  ck_assert_str_eq(back.weights_sha256, command.weights_sha256);
   for (int i = 0; i < 6; i++) ck_assert(same(back.x[i], x[i]));
   ep_command_deinit(&back);
 }
@@ -161,6 +163,8 @@ static ep_job_result full_result(int64_t confusion[4]) {
                           .has_weights = true,
                           .weights_bytes = 600};
   memset(result.weights_sha256, 'a', 64);
+  memset(result.predictions_json_sha256, 'b', 64);
+  memset(result.predictions_csv_sha256, 'c', 64);
   ep_split_metrics_clear(&result.train);
   ep_split_metrics_clear(&result.validation);
   ep_split_metrics_clear(&result.test);
@@ -205,6 +209,8 @@ START_TEST(finished) {
   ck_assert(back.result.has_weights);
   ck_assert_str_eq(back.result.weights_sha256, reply.result.weights_sha256);
   ck_assert_int_eq(back.result.weights_bytes, 600);
+  ck_assert_str_eq(back.result.predictions_json_sha256, reply.result.predictions_json_sha256);
+  ck_assert_str_eq(back.result.predictions_csv_sha256, reply.result.predictions_csv_sha256);
   ck_assert(!metrics_same(&back.result.train, &reply.result.test)); /* canary */
   ck_assert(metrics_same(&back.result.train, &reply.result.train));
   ck_assert(metrics_same(&back.result.validation, &reply.result.validation));
@@ -378,12 +384,16 @@ static const char *const bad_commands[] = {
     "{\"command\":\"cancel\",\"request\":1,\"attempt\":1,\"job\":"
     "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"}",
     "{\"command\":\"predict\"," HEAD "}",
-    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":0,\"columns\":0}",
-    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":1,\"columns\":1}",
-    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":-1,\"columns\":-1}",
-    "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":2147483648,\"columns\":16777216}",
     "{\"command\":\"predict\"," HEAD
-    ",\"checkpoint\":0,\"rows\":9223372036854775807,\"columns\":2}",
+    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":0,\"columns\":0}",
+    "{\"command\":\"predict\"," HEAD
+    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":1,\"columns\":1}",
+    "{\"command\":\"predict\"," HEAD
+    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":-1,\"columns\":-1}",
+    "{\"command\":\"predict\"," HEAD
+    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":2147483648,\"columns\":16777216}",
+    "{\"command\":\"predict\"," HEAD
+    ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":9223372036854775807,\"columns\":2}",
 };
 
 START_TEST(bad_commands_are_refused) {
@@ -397,8 +407,8 @@ START_TEST(bad_commands_are_refused) {
 END_TEST
 
 START_TEST(values_must_be_exactly_there) {
-  static const char json[] =
-      "{\"command\":\"predict\"," HEAD ",\"checkpoint\":0,\"rows\":1,\"columns\":2}";
+  static const char json[] = "{\"command\":\"predict\"," HEAD
+                             ",\"checkpoint\":0,\"weights_sha256\":\"\",\"rows\":1,\"columns\":2}";
   uint8_t payload[256] = {0};
   ep_command back;
   memcpy(payload, json, sizeof json); /* with its 0 */
@@ -461,7 +471,8 @@ START_TEST(results_are_checked) {
                                      "\"parameters\"",
                                      "\"bytes\"",
                                      "\"weights_bytes\"",
-                                     "\"weights_sha256\""};
+                                     "\"weights_sha256\"",
+                                     "\"predictions_csv_sha256\""};
   for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
     char *at = strstr(text, keys[i]);
     ck_assert_ptr_nonnull(at);
@@ -469,6 +480,13 @@ START_TEST(results_are_checked) {
     ck_assert_msg(ep_job_result_parse(text, &back, NULL) == EP_IO, "%s", keys[i]);
     at[1] ^= 1;
   }
+  char sha256[EP_SHA256_HEX_BYTES], *weights = strstr(text, "\"weights_sha256\"");
+  ep_job_result_weights_sha256(text, sha256);
+  ck_assert_str_eq(sha256, result.weights_sha256);
+  weights[1] ^= 1;
+  ep_job_result_weights_sha256(text, sha256);
+  ck_assert_str_eq(sha256, "");
+  weights[1] ^= 1;
   char *classes = strstr(text, "\"classes\":2");
   ck_assert_ptr_nonnull(classes);
   classes[10] = '3';

@@ -218,7 +218,7 @@ START_TEST(damaged_descriptions_are_refused) {
   ep_error error;
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     scratch_write("meta.json", texts[i], strlen(texts[i]));
-    ck_assert_msg(ep_dataset_meta_read(scratch_root, &meta, &error) == EP_DATA, "%s", texts[i]);
+    ck_assert_msg(ep_dataset_meta_read(scratch_root, &meta, &error) == EP_DAMAGED, "%s", texts[i]);
   }
   unlink(scratch_file("meta.json"));
   ck_assert_int_eq(ep_dataset_meta_read(scratch_root, &meta, &error), EP_NOT_FOUND);

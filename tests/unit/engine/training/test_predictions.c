@@ -2,6 +2,7 @@
  * several, and rows that are wider than a window, held against a plain loop. */
 #include "engine/training/predictions.h"
 
+#include "engine/files/verified.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"
 
@@ -31,10 +32,13 @@ static void predictions_make(int64_t rows, int classes) {
   for (int64_t i = 0; i < rows * classes; i++) outputs[i] = output_of(i);
   for (int64_t i = 0; i < rows; i++) targets[i] = (int32_t)(i % classes);
   prepared.classes[EP_SPLIT_TEST] = targets;
+  char json[EP_SHA256_HEX_BYTES], csv[EP_SHA256_HEX_BYTES];
   ep_status status = ep_predictions_write(&group, scratch_root, &prepared, EP_LOSS_CROSS_ENTROPY,
-                                          outputs, classes, &error);
+                                          outputs, classes, json, csv, &error);
   if (status == EP_OK) status = ep_durable_group_commit(&group, &error);
   ck_assert_msg(status == EP_OK, "%s", error.message);
+  ck_assert_int_eq(ep_verified_sha256_at(scratch_file("predictions.json"), json, NULL), EP_OK);
+  ck_assert_int_eq(ep_verified_sha256_at(scratch_file("predictions.csv"), csv, NULL), EP_OK);
   free(outputs);
   free(targets);
 }

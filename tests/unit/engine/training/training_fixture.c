@@ -58,6 +58,7 @@ void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_ba
                     .spec = f->spec,
                     .spec_text = spec,
                     .job_folder = f->folder,
+                    .epochs_logged = -1,
                     .checkpoint_after_seconds = 1e9,
                     .cancel = &f->cancel,
                     .sink = {f, on_started, on_epoch, on_alive, on_segment, .waiting = on_waiting}};

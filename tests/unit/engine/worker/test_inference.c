@@ -31,7 +31,7 @@ static ep_status infer(const char *folder, const double *x, int64_t rows, int64_
                        double **output, int64_t *output_columns, ep_error *error) {
   ep_predictor *predictor;
   ck_assert_int_eq(ep_predictor_create(&predictor, error), EP_OK);
-  ep_status status = ep_predictor_answer(predictor, weights_of(folder), false, x, rows, columns,
+  ep_status status = ep_predictor_answer(predictor, weights_of(folder), false, "", x, rows, columns,
                                          output, output_columns, error);
   ep_predictor_destroy(predictor);
   return status;
@@ -122,6 +122,34 @@ START_TEST(more_numbers_than_a_frame_takes_are_refused) {
 }
 END_TEST
 
+START_TEST(weights_of_another_hash_give_no_answer) {
+  fixture f;
+  ep_predictor *predictor;
+  const double x[] = {10, 1};
+  double *output;
+  int64_t columns;
+  ep_error error = {0};
+  fixture_open(&f, planes[0], ep_backend_cpu(), backend);
+  ep_job_result result = fixture_train(&f);
+  char other[EP_SHA256_HEX_BYTES];
+  memcpy(other, result.weights_sha256, sizeof other);
+  other[0] = other[0] == '0' ? '1' : '0';
+  ck_assert_int_eq(ep_predictor_create(&predictor, NULL), EP_OK);
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(f.folder), false, other, x, 1, 2,
+                                       &output, &columns, &error),
+                   EP_DAMAGED);
+  ck_assert_ptr_null(output);
+  ck_assert_ptr_nonnull(strstr(error.message, "submit the job's spec again"));
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(f.folder), false,
+                                       result.weights_sha256, x, 1, 2, &output, &columns, NULL),
+                   EP_OK);
+  free(output);
+  ep_predictor_destroy(predictor);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
 START_TEST(without_weights_there_is_no_answer) {
   const double x[] = {1, 2};
   double *output;
@@ -145,32 +173,32 @@ START_TEST(what_is_held_is_not_mixed_up) {
   double first[4];
   for (int i = 0; i < 4; i++) {
     const char *folder = i % 2 ? other.folder : plane.folder;
-    ck_assert_int_eq(
-        ep_predictor_answer(predictor, weights_of(folder), false, x, 1, 2, &output, &columns, NULL),
-        EP_OK);
+    ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(folder), false, "", x, 1, 2, &output,
+                                         &columns, NULL),
+                     EP_OK);
     first[i] = output[0];
     free(output);
-    ck_assert_int_eq(
-        ep_predictor_answer(predictor, weights_of(folder), false, x, 1, 3, &output, &columns, NULL),
-        EP_INVALID);
+    ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(folder), false, "", x, 1, 3, &output,
+                                         &columns, NULL),
+                     EP_INVALID);
     ck_assert_ptr_null(output);
   }
   ck_assert(first[0] == first[2] && first[1] == first[3] && first[0] != first[1]);
   snprintf(from, sizeof from, "%s/weights.safetensors", other.folder);
   snprintf(to, sizeof to, "%s/weights.safetensors", plane.folder);
-  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, x, 1, 2, &output,
-                                       &columns, NULL),
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, "", x, 1, 2,
+                                       &output, &columns, NULL),
                    EP_OK);
   free(output);
   ck_assert_int_eq(rename(from, to), 0);
-  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, x, 1, 2, &output,
-                                       &columns, NULL),
+  ck_assert_int_eq(ep_predictor_answer(predictor, weights_of(plane.folder), false, "", x, 1, 2,
+                                       &output, &columns, NULL),
                    EP_OK);
   ck_assert_double_eq(output[0], first[1]);
   free(output);
   ck_assert_int_eq(remove(to), 0);
-  ck_assert_int_ne(ep_predictor_answer(predictor, weights_of(plane.folder), false, x, 1, 2, &output,
-                                       &columns, NULL),
+  ck_assert_int_ne(ep_predictor_answer(predictor, weights_of(plane.folder), false, "", x, 1, 2,
+                                       &output, &columns, NULL),
                    EP_OK);
   ep_predictor_destroy(predictor);
   fixture_close(&plane);
@@ -186,6 +214,7 @@ EP_SUITE("inference") {
   tcase_add_test(tests, a_classifier_answers_with_its_outputs);
   tcase_add_test(tests, a_row_of_another_width_is_refused);
   tcase_add_test(tests, more_numbers_than_a_frame_takes_are_refused);
+  tcase_add_test(tests, weights_of_another_hash_give_no_answer);
   tcase_add_test(tests, without_weights_there_is_no_answer);
   tcase_add_test(tests, what_is_held_is_not_mixed_up);
 }

@@ -1,6 +1,7 @@
 /* Tests of server/jobs/lifecycle/recover.c and end.c with fake workers: what a daemon finds when it
  * opens the folder of one that was ended, or killed. */
 #include <signal.h>
+#include <sqlite3.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -324,6 +325,41 @@ START_TEST(results_without_an_end_go_at_start) {
 }
 END_TEST
 
+/* spec.json is what the row says, also where a bit of it has changed. Of two unfinished jobs one
+ * has a row that is damaged: the other one goes on, and the first keeps its folder. */
+START_TEST(what_a_disk_has_damaged_stays_alone) {
+  ep_jobs *jobs = jobs_open("cpu");
+  char ids[2][EP_ID_BYTES], path[2][256], sql[128], before[4096] = {0}, after[4096] = {0}, *text;
+  uint64_t version;
+  for (int i = 0; i < 2; i++) {
+    job_submit(jobs, "slow", 300, ids[i]);
+    snprintf(path[i], sizeof path[i], "%s/jobs/%s/spec.json", scratch_dir, ids[i]);
+  }
+  wait_until(job_number(jobs, ids[0], "\"epoch\":") >= 1);
+  ep_jobs_close(jobs);
+  FILE *file = fopen(path[0], "r+");
+  ck_assert(file && fread(before, 1, sizeof before - 1, file) > 0);
+  ck_assert(fseek(file, 5, SEEK_SET) == 0 && fputc(before[5] ^ 1, file) != EOF);
+  ck_assert_int_eq(fclose(file), 0);
+  sqlite3 *database = NULL;
+  ck_assert_int_eq(sqlite3_open(scratch_path("epochd.sqlite"), &database), SQLITE_OK);
+  snprintf(sql, sizeof sql, "UPDATE jobs SET epochs = 301 WHERE id = '%s'", ids[1]);
+  ck_assert_int_eq(sqlite3_exec(database, sql, NULL, NULL, NULL), SQLITE_OK);
+  sqlite3_close(database);
+  jobs = jobs_open("cpu");
+  job_wait(jobs, ids[0], "succeeded");
+  file = fopen(path[0], "r");
+  ck_assert(file && fread(after, 1, sizeof after - 1, file) > 0);
+  ck_assert_int_eq(fclose(file), 0);
+  ck_assert_str_eq(after, before);
+  assert_ok(ep_jobs_get(jobs, ids[1], &text, &version, error));
+  ck_assert_msg(strstr(text, "\"damaged\"") && strstr(text, "row of job"), "%s", text);
+  free(text);
+  ck_assert(ep_data_dir_exists(path[1]));
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 /* A daemon of its own submits in a loop and says what was acknowledged; it is killed in the middle.
  * Opened again, every one of them is there and ends, with its events in order and one end. */
 static void daemon_run(int pipe_fd) {
@@ -378,5 +414,6 @@ EP_SUITE("recovery") {
   tcase_add_loop_test(tests, a_lost_store_is_refused, 0, 2);
   tcase_add_loop_test(tests, a_lost_start_is_read_from_its_line, 0, 2);
   tcase_add_test(tests, results_without_an_end_go_at_start);
+  tcase_add_test(tests, what_a_disk_has_damaged_stays_alone);
   tcase_add_loop_test(tests, a_killed_daemon_loses_nothing, 0, 3);
 }

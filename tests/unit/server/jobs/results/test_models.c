@@ -111,6 +111,9 @@ START_TEST(a_row_that_is_not_ours_is_said) {
     assert_ok(ep_store_model_put(store, &model, &created, error));
     snprintf(sql, sizeof sql, "UPDATE models SET %s", WRONG[i]);
     run(sql);
+    ck_assert_msg(ep_store_model_get(store, "a", &back, NULL) == EP_DAMAGED, "%s", WRONG[i]);
+    snprintf(sql, sizeof sql, "UPDATE models SET row_sum = NULL, %s", WRONG[i]);
+    run(sql);
     ck_assert_msg(ep_store_model_get(store, "a", &back, NULL) == EP_IO, "%s", WRONG[i]);
     assert_ok(ep_store_model_delete(store, "a", error));
     ep_store_close(store);
@@ -151,7 +154,8 @@ START_TEST(an_old_store_opens) {
 }
 END_TEST
 
-/* Puts weights where the job's own would be: of the fixture's network, or with `loss`. */
+/* Puts weights where the job's own would be, and their hash: of the fixture's network, or with
+ * `loss`. */
 static void weights_write(const char *id, const char *loss) {
   char text[512], sha256[EP_SHA256_HEX_BYTES], path[256];
   int64_t bytes;
@@ -170,6 +174,11 @@ static void weights_write(const char *id, const char *loss) {
   ck_assert_msg(ep_plan_create(spec, &shape, &plan, &problem) == EP_OK, "%s", problem.detail);
   snprintf(path, sizeof path, "%s/jobs/%s/weights.safetensors", scratch_dir, id);
   assert_ok(ep_weights_write(path, plan, state, &none, text, sha256, &bytes, error));
+  snprintf(text, sizeof text,
+           "UPDATE jobs SET row_sum = NULL, result = json_set(result, '$.weights_sha256', '%s') "
+           "WHERE id = '%s'",
+           sha256, id);
+  run(text);
   ep_plan_destroy(plan);
   ep_job_spec_destroy(spec);
 }
@@ -187,6 +196,15 @@ START_TEST(a_job_is_published_and_kept) {
   ck_assert(created);
   assert_ok(ep_models_put(jobs, "fine", id, &created, error));
   ck_assert(!created);
+  char path[256];
+  snprintf(path, sizeof path, "%s/jobs/%s/weights.safetensors", scratch_dir, id);
+  FILE *file = fopen(path, "r+"); /* a byte changes */
+  ck_assert(file && fseek(file, -1, SEEK_END) == 0 && fputc('!', file) == '!');
+  ck_assert_int_eq(fclose(file), 0);
+  ck_assert_int_eq(ep_models_put(jobs, "other", id, &created, &fault), EP_DAMAGED);
+  ck_assert_msg(strstr(fault.message, id) && strstr(fault.message, "spec again"), "%s",
+                fault.message);
+  weights_write(id, "bce_with_logits");
   assert_ok(ep_models_get(jobs, "fine", &model, error));
   ck_assert_str_eq(model.job, id);
   ck_assert(model.row_dimensions == 1 && model.row[0] == 2 && model.outputs == 1);

@@ -1,0 +1,82 @@
+#include "server/store/wal.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/files/mapping.h"
+#include "server/process/data_dir.h"
+#include "server/process/log.h"
+
+enum { HEADER_BYTES = 32, FRAME_HEADER_BYTES = 24, PAGE_BYTES_LEAST = 512 };
+#define MAGIC UINT32_C(0x377f0682) /* and 1: words of sums are big-endian */
+
+typedef struct {
+  uint32_t first, second;
+} sums;
+
+static uint32_t word_read(const uint8_t *at, bool big_endian) {
+  return big_endian ? (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3]
+                    : (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 | (uint32_t)at[1] << 8 | at[0];
+}
+
+/* count: a multiple of 8. */
+static void sums_add(sums *sum, const uint8_t *bytes, size_t count, bool big_endian) {
+  for (size_t at = 0; at < count; at += 8) {
+    sum->first += word_read(bytes + at, big_endian) + sum->second;
+    sum->second += word_read(bytes + at + 4, big_endian) + sum->first;
+  }
+}
+
+static bool sums_are(const sums *sum, const uint8_t *stored) {
+  return word_read(stored, true) == sum->first && word_read(stored + 4, true) == sum->second;
+}
+
+int64_t ep_store_wal_lost(const uint8_t *bytes, size_t size) {
+  if (size < HEADER_BYTES) return 0;
+  sums sum = {0};
+  uint32_t magic = word_read(bytes, true);
+  bool big_endian = magic & 1;
+  sums_add(&sum, bytes, HEADER_BYTES - 8, big_endian);
+  size_t page = word_read(bytes + 8, true);
+  bool known = (magic & ~UINT32_C(1)) == MAGIC && sums_are(&sum, bytes + HEADER_BYTES - 8) &&
+               page >= PAGE_BYTES_LEAST;
+  if (!known) return size > HEADER_BYTES ? 1 : 0; /* at least: all that the log has */
+  size_t frame_bytes = FRAME_HEADER_BYTES + page;
+  bool is_read = true; /* by SQLite */
+  int64_t lost = 0;
+  for (size_t at = HEADER_BYTES; at + frame_bytes <= size; at += frame_bytes) {
+    const uint8_t *frame = bytes + at;
+    bool belongs = memcmp(frame + 8, bytes + 16, 8) == 0; /* the salts */
+    sums_add(&sum, frame, 8, big_endian);
+    sums_add(&sum, frame + FRAME_HEADER_BYTES, page, big_endian);
+    is_read = is_read && belongs && sums_are(&sum, frame + 16);
+    lost += belongs && !is_read;
+  }
+  return lost;
+}
+
+static void copy_keep(const char *log, const ep_mapping *bytes) {
+  char copy[EP_PATH_BYTES];
+  ep_error error = {0};
+  if (snprintf(copy, sizeof copy, "%s.damaged", log) >= (int)sizeof copy ||
+      ep_data_dir_write_file(copy, (const char *)bytes->bytes, bytes->size, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "a copy of the store's log could not be kept: %s", error.message);
+}
+
+void ep_store_wal_check(const char *path) {
+  char log[EP_PATH_BYTES];
+  ep_mapping mapping;
+  if (snprintf(log, sizeof log, "%s-wal", path) >= (int)sizeof log) return;
+  if (ep_mapping_open(log, &mapping, NULL) != EP_OK) return;
+  int64_t lost = ep_store_wal_lost(mapping.bytes, mapping.size);
+  if (lost > 0) {
+    ep_log(
+        EP_LOG_ERROR,
+        "the store's write-ahead log is damaged, or was cut by a power failure: %lld pages of it "
+        "or more cannot be read, and what was stored last may be missing; %s.damaged is a copy",
+        (long long)lost, log);
+    copy_keep(log, &mapping);
+  }
+  ep_mapping_close(&mapping);
+}
