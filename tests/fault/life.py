@@ -15,6 +15,7 @@ ROWS = "".join(f"{a},{b},{a ^ b}\n" for _ in range(6) for a in (0, 1) for b in (
 CSV = "a,b,y\n" + ROWS
 EPOCHS = 1000
 LONG = 60000  # epochs of a job that is paused
+UNNAMED = "unnamed"  # the file EP_UNNAMED_FILE
 
 
 def spec(epochs):
@@ -62,6 +63,11 @@ class Life:
         if response.status == 404:
             raise Finding("lost", f"job {job} is not there")
         return response.json if response.ok else {"status": "", "progress": {"epoch": 0}}
+
+    def one_dataset(self):
+        """Others are at least marked: the next start deletes them."""
+        folder = os.path.join(self.daemon.data, "datasets")
+        return [os.path.exists(os.path.join(folder, name, UNNAMED)) for name in os.listdir(folder)].count(False) == 1
 
     def status(self, job):
         return self.job(job)["status"]
@@ -151,8 +157,7 @@ class Upload(Step):
         if self.daemon.must("GET", "/v1/datasets/other").json["rows"] != 25:
             raise Finding("half", "a dataset has too few rows")
         self.daemon.must("DELETE", "/v1/datasets/other")
-        folder = os.path.join(self.daemon.data, "datasets")
-        self.daemon.until("one dataset is left", lambda: len(os.listdir(folder)) == 1, 5)
+        self.daemon.until("one dataset is left", self.life.one_dataset, 5)
 
 
 class DatasetDelete(Step):
@@ -170,8 +175,7 @@ class DatasetDelete(Step):
             raise Finding("half", "a deleted dataset is there")
         if failed and self.daemon.ask("DELETE", "/v1/datasets/other").status not in (200, 204, 404):
             raise Finding("half", "a dataset cannot be deleted")
-        self.daemon.until("one dataset is left",
-                          lambda: len(os.listdir(os.path.join(self.daemon.data, "datasets"))) == 1, 5)
+        self.daemon.until("one dataset is left", self.life.one_dataset, 5)
 
 
 class Train(Step):
@@ -360,10 +364,15 @@ class Read(Step):
     def settle(self):
         if not refused(self.name, self.response):
             self.compare(self.response)
-        again = self.ask()
-        if not again.ok:
-            raise Finding("lost", f"{self.name} fails afterwards: {again}")
-        self.compare(again)
+        self.daemon.until(f"{self.name} is as before", self.answered)
+        self.compare(self.response)
+
+    def answered(self):
+        """A worker that ended is started again."""
+        self.response = self.ask()
+        if not self.response.ok and self.response.status != 503:
+            raise Finding("lost", f"{self.name} fails afterwards: {self.response}")
+        return self.response.ok
 
 
 def read(name, path, method="GET", body=None, epochs=EPOCHS, bytes_same=True, programs=("epochd",)):

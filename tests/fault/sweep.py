@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""sweep.py [--all] [--seed N] [--seconds S] [--step NAME] [--program NAME] [--kind NAME] [--first N]: each malloc, open, read, write,
-fsync, rename, ftruncate, mkdir, link and unlink of epochd and of epoch-worker fails in turn, in every step of a job's
-life: once, and calls on files also from the Nth on until a second later. Nothing may crash, be lost, or be left half
-done. Without --all a sample, drawn by the seed, of so many seconds. Prints a table; --step and so on repeat a part.
+"""sweep.py [--all] [--seed N] [--seconds S] [--step NAME] [--program NAME] [--kind NAME] [--first N] [--once | --lasts]:
+each malloc, open, read, write, fsync, rename, ftruncate, mkdir, link and unlink of epochd and of epoch-worker fails in
+turn, in every step of a job's life (life.py): once, and calls on files also from the Nth on until a second later.
+Nothing may crash, be lost, be left half done, or be told wrong. Without --all a sample, drawn by the seed, of so many
+seconds. Prints a table of the points, and of each finding the stack of the call; --step and so on repeat a part.
 
 EPOCHD_BUILD is the build folder whose programs are tested (build/test)."""
 import argparse
 import errno
 import os
 import random
+import subprocess
 import sys
 import time
 
@@ -19,10 +21,6 @@ LASTS_SECONDS = 1.2
 NUMBERS = {"malloc": errno.ENOMEM, "write": errno.ENOSPC, "mkdir": errno.ENOSPC, "link": errno.ENOSPC,
            "ftruncate": errno.ENOSPC}
 UNFIRED_MOST = 2  # steps that ended before their Nth call, in a row: there are no more
-
-
-def known_findings(kind):
-    return kind in ("crash", "lost", "half", "wrong")
 
 
 class Sweep:
@@ -132,7 +130,6 @@ class Sweep:
         status = self.daemon.stop()
         if status != 0:
             self.findings.append(f"epochd ended with status {status} after SIGTERM")
-        import subprocess
         check = subprocess.run(self.daemon.command("--check"), capture_output=True, text=True)
         if check.returncode != 0:
             self.findings.append(f"--check finds: {check.stdout}")
@@ -159,9 +156,6 @@ def main():
     parser.add_argument("--lasts", action="store_true", help="only calls that fail until a second later")
     parser.add_argument("--once", action="store_true", help="only calls that fail once")
     words = parser.parse_args()
-    if os.environ.get("EPOCHD_SANITIZE"):
-        print("skipped: a sanitizer's malloc is its own")
-        return 77
     build = os.environ.get("EPOCHD_BUILD", os.path.join(os.path.dirname(__file__), "../../build/test"))
     parts = [(step, program, kind) for step in STEPS for program in step.programs for kind in KINDS
              if words.step in (None, step.name) and words.program in (None, program) and words.kind in (None, kind)]
