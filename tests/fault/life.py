@@ -347,7 +347,7 @@ class Read(Step):
         if self.epochs not in self.jobs:
             job = self.jobs[self.epochs] = self.life.submit(EPOCHS) if self.epochs == EPOCHS else paused(self.life)
             self.daemon.until("it stands", self.life.is_status(job, "paused", *ENDED))
-        self.right = getattr(self, "right", None) or self.ask()
+        self.right = self.ask()
         if not self.right.ok:
             raise Finding("lost", f"{self.name}: {self.right}")
 
