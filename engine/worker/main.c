@@ -18,6 +18,7 @@
 
 #include "api/arguments/arguments.h"
 #include "api/arguments/help.h"
+#include "api/hash/sha256.h"
 #include "api/names.h"
 #include "api/wire/frame.h"
 #include "engine/data/sources/allowed_paths.h"
@@ -439,6 +440,7 @@ int main(int argc, char **argv) {
 
   folders_allow(&arguments);
   ep_json_seed();
+  ep_sha256_prepare();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */
   status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
