@@ -54,6 +54,11 @@ class Calls:
         return self.rules.failures
 
     @property
+    def starts_openssl(self):
+        """The call was OpenSSL's, which makes itself ready at the start of a process, and does not survive it."""
+        return "OPENSSL_init_crypto" in self.stack
+
+    @property
     def stack(self):
         return self.rules.stack.decode(errors="replace")
 
