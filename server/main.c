@@ -9,6 +9,7 @@
 
 #include <sodium.h>
 
+#include "api/hash/sha256.h"
 #include "api/spec/spec.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/free_space.h"
@@ -170,6 +171,7 @@ int main(int argc, char **argv) {
   ep_log_start(config.level, config.format);
   if (config.backup[0]) return data_backup(&config);
   ep_json_seed();
+  ep_sha256_prepare();
   if (config.check || config.rescue) return folder_work(&config);
   if (sodium_init() < 0) return failure_log("libsodium does not start", &error);
   server.config = &config;

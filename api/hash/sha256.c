@@ -4,12 +4,20 @@
 #include <openssl/evp.h>
 #include <stdio.h>
 
+static EVP_MD *algorithm; /* NULL: each hash looks for its own */
+
+void ep_sha256_prepare(void) {
+  algorithm = EVP_MD_fetch(NULL, "SHA256", NULL);
+}
+
 ep_status ep_sha256_init(ep_sha256 *hash, ep_error *error) {
   hash->context = EVP_MD_CTX_new();
   if (!hash->context) return ep_fail_memory(error);
-  if (EVP_DigestInit_ex(hash->context, EVP_sha256(), NULL) == 1) return EP_OK;
+  if (EVP_DigestInit_ex(hash->context, algorithm ? algorithm : EVP_sha256(), NULL) == 1)
+    return EP_OK;
   ep_sha256_deinit(hash);
-  return ep_fail(error, EP_INTERNAL, "OpenSSL has no SHA-256");
+  return ep_fail(error, EP_NO_MEMORY,
+                 "OpenSSL gives no SHA-256: memory is short, or its configuration leaves it out");
 }
 
 void ep_sha256_update(ep_sha256 *hash, const void *bytes, size_t count) {

@@ -12,6 +12,10 @@ typedef struct {
   struct evp_md_ctx_st *context; /* owned; NULL where none has begun */
 } ep_sha256;
 
+/* Has OpenSSL make ready what it needs. It does not survive that its memory is short in that, so
+ * once in a process, before it has work to lose. */
+void ep_sha256_prepare(void);
+
 /* Begins a hash. It ends by ep_sha256_final or ep_sha256_deinit. */
 ep_status ep_sha256_init(ep_sha256 *hash, ep_error *error);
 void ep_sha256_update(ep_sha256 *hash, const void *bytes, size_t count);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/memory.h"
 #include "api/limits.h"
 
 int ep_json_depth(const char *text, size_t bytes) {
@@ -52,11 +53,11 @@ ep_status ep_json_load(const char *text, size_t bytes, size_t max_bytes, json_t 
                    EP_LIMIT_JSON_DEPTH);
   json_error_t from;
   const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
-  *out = json_loadb(text, bytes, flags, &from);
+  *out = ep_json_read(text, bytes, flags, &from);
   /* A whole number beyond 64 bits is a number all the same: its field says what is wrong with it.
    */
   if (!*out && from.text[0] && json_error_code(&from) == json_error_numeric_overflow)
-    *out = json_loadb(text, bytes, flags | JSON_DECODE_INT_AS_REAL, &from);
+    *out = ep_json_read(text, bytes, flags | JSON_DECODE_INT_AS_REAL, &from);
   return *out ? EP_OK : load_fail(&from, error);
 }
 

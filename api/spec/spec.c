@@ -6,6 +6,7 @@
 
 #include "api/executor_name.h"
 #include "api/json/json.h"
+#include "api/json/memory.h"
 #include "api/spec/tables.h"
 
 /* A spec of the greatest size, written out with all defaults, stays below this. */
@@ -113,5 +114,6 @@ void ep_job_spec_destroy(ep_job_spec *spec) {
 }
 
 void ep_json_seed(void) {
+  ep_json_memory_watch();
   json_object_seed(0);
 }

@@ -22,8 +22,8 @@ char *ep_job_spec_format(const ep_job_spec *spec);
 
 void ep_job_spec_destroy(ep_job_spec *spec); /* NULL is allowed */
 
-/* Seeds the hash tables of everything here that reads JSON. Once in a process, before any thread.
- */
+/* Seeds the hash tables of everything here that reads JSON, and has its memory watched. Once in a
+ * process, before any thread. */
 void ep_json_seed(void);
 
 #endif

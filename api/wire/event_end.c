@@ -1,5 +1,6 @@
 #include "api/wire/event_end.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "api/json/json.h"
@@ -50,7 +51,9 @@ ep_status ep_event_parse_end(const char *line, size_t bytes, ep_event_end *out, 
   json_t *root = NULL;
   *out = (ep_event_end){0};
   ep_status status = ep_json_load(line, bytes, EP_LIMIT_EVENT_BYTES, &root, NULL);
+  errno = 0;
   bool good = status == EP_OK && end_read(root, out);
+  if (!good && errno == ENOMEM) status = EP_NO_MEMORY; /* of a matrix */
   json_decref(root);
   if (good) return EP_OK;
   ep_job_result_deinit(&out->result);

@@ -60,6 +60,7 @@ typedef struct {
   X(READY, "ready")               /* device: the first frame of a worker */                    \
   X(STARTED, "started")           /* job, attempt, executor, parameters, bytes, epoch, note */ \
   X(CHECKPOINTED, "checkpointed") /* job, attempt, step, epoch, bytes, or error */             \
+  X(WAITING, "waiting")           /* job, attempt, error: the disk refuses its results */      \
   X(FINISHED, "finished")         /* job, attempt, result */                                   \
   X(PREDICTED,                                                                                 \
     "predicted")      /* request, output [rows, columns] in the units of the data, or error */ \

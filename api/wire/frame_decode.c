@@ -166,6 +166,7 @@ static bool reply_read(const json_t *root, const uint8_t *values, size_t values_
     return out->job[0] && ep_json_get_integer(root, "step", 0, INT64_MAX, &out->step) &&
            ep_json_get_integer(root, "epoch", 0, EP_LIMIT_EPOCHS, &out->epoch) &&
            ep_json_get_integer(root, "bytes", 0, INT64_MAX, &out->bytes);
+  case EP_REPLY_WAITING: return out->job[0] && out->error.status != EP_OK;
   case EP_REPLY_FINISHED:
     return out->job[0] &&
            ep_job_result_read(json_object_get(root, "result"), &out->result, error) == EP_OK;

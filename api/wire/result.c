@@ -1,5 +1,6 @@
 #include "api/wire/result.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,8 +121,10 @@ static bool result_read(const json_t *object, ep_job_result *out) {
 
 ep_status ep_job_result_read(const json_t *object, ep_job_result *out, ep_error *error) {
   *out = (ep_job_result){0};
+  errno = 0;
   if (!result_read(object, out)) {
     ep_job_result_deinit(out);
+    if (errno == ENOMEM) return ep_fail_memory(error); /* of a matrix */
     return ep_fail(error, EP_MALFORMED, "a job's result has a field missing or of the wrong kind");
   }
   ep_executor_name_update(out->executor, sizeof out->executor);

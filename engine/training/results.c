@@ -56,6 +56,8 @@ static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_r
   for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
     float *outputs;
     ep_trainer_alive(t);
+    free(metrics[split]->confusion); /* of a try before */
+    metrics[split]->confusion = NULL;
     double start = ep_seconds_now();
     status = split_measure(t, (ep_split)split, metrics[split], &outputs, error);
     if (split == EP_SPLIT_TEST)

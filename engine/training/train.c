@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "engine/training/checkpointing.h"
 #include "engine/training/divergence.h"
@@ -10,6 +11,8 @@
 #include "engine/training/results.h"
 #include "engine/training/segment.h"
 #include "engine/training/setup.h"
+
+enum { DISK_RETRY_MS = 1000, DISK_LOOK_MS = 50 };
 
 /* Index of the first value that is NaN or infinite; `count` when there is none. */
 static int64_t first_not_finite(const float *values, int64_t count) {
@@ -63,22 +66,29 @@ static ep_status segment_train(ep_trainer *t, ep_error *error) {
   return status != EP_OK || t->finite ? status : diverge(t, first_step, finite, steps, error);
 }
 
-/* Whether the training is to end now: EP_CANCELLED, or EP_PAUSED with a checkpoint. */
-static ep_status stop_check(ep_trainer *t, ep_error *error) {
+/* Whether the training is to end now: EP_CANCELLED or EP_PAUSED. */
+static ep_status stop_check(const ep_trainer *t, ep_error *error) {
   long long epoch = (long long)(t->step / t->steps_per_epoch);
   if (atomic_load_explicit(t->job->cancel, memory_order_relaxed))
     return ep_fail(error, EP_CANCELLED, "cancelled after epoch %lld", epoch);
   if (!t->job->pause || !atomic_load_explicit(t->job->pause, memory_order_relaxed)) return EP_OK;
+  return ep_fail(error, EP_PAUSED, "paused after epoch %lld", epoch);
+}
+
+/* The same between two segments: a training that is paused leaves a checkpoint. */
+static ep_status stop_make(ep_trainer *t, ep_error *error) {
+  ep_status stop = stop_check(t, error);
+  if (stop != EP_PAUSED) return stop;
   ep_status status = ep_checkpoint_begin(t, error);
   ep_checkpoint_finish(t);
-  return status == EP_OK ? ep_fail(error, EP_PAUSED, "paused after epoch %lld", epoch) : status;
+  return status == EP_OK ? stop : status;
 }
 
 /* The training loop: everything that is decided on the host between two segments. At its end a last
  * checkpoint is begun, from which another job can go on. */
 static ep_status epochs_run(ep_trainer *t, ep_error *error) {
   while (goes_on(t)) {
-    ep_status status = stop_check(t, error);
+    ep_status status = stop_make(t, error);
     if (status == EP_OK) status = segment_train(t, error);
     if (status == EP_OK && goes_on(t)) status = ep_checkpoint_if_due(t, error);
     if (status != EP_OK) return status;
@@ -95,6 +105,41 @@ static ep_status best_restore(ep_trainer *t, ep_error *error) {
   return t->job->backend_ops->import_state(t->instance, t->early_stopping.state, optimizer, error);
 }
 
+/* There is no room, or the disk fails: both may pass, and what was trained is worth the wait. */
+static bool disk_refused(ep_status status) {
+  return status == EP_UNAVAILABLE || status == EP_IO;
+}
+
+/* Until the disk is to be tried again (EP_OK), or the training is to end: EP_CANCELLED, or
+ * EP_PAUSED, after which it goes on from its last checkpoint. */
+static ep_status disk_wait(const ep_trainer *t, double seconds, ep_error *error) {
+  const struct timespec look = {.tv_nsec = DISK_LOOK_MS * 1000000L};
+  double until = ep_seconds_now() + seconds;
+  ep_status status = EP_OK;
+  while (status == EP_OK && ep_seconds_now() < until) {
+    nanosleep(&look, NULL);
+    ep_trainer_alive(t);
+    status = stop_check(t, error);
+  }
+  return status;
+}
+
+/* The results, tried again while the disk refuses them, with pauses that are as long as a try.
+ * *stop: EP_OK, or how the training was to end meanwhile, and `failure` says so. */
+static ep_status results_collect(ep_trainer *t, ep_job_result *result, ep_status *stop,
+                                 ep_error *failure, ep_error *error) {
+  *stop = EP_OK;
+  for (;;) {
+    double start = ep_seconds_now(), pause = 1e-3 * DISK_RETRY_MS;
+    ep_status status = ep_trainer_results(t, result, error);
+    if (!disk_refused(status)) return status;
+    if (t->job->sink.waiting) t->job->sink.waiting(t->job->sink.context, error);
+    double took = ep_seconds_now() - start;
+    *stop = disk_wait(t, took > pause ? took : pause, failure);
+    if (*stop != EP_OK) return status;
+  }
+}
+
 /* The loop and what it leaves; `failure` says why the status is not EP_OK. A job that was cancelled
  * or diverged has results too. */
 static ep_status instance_train(ep_trainer *t, ep_job_result *result, ep_error *failure) {
@@ -102,7 +147,13 @@ static ep_status instance_train(ep_trainer *t, ep_job_result *result, ep_error *
   if (status != EP_OK && status != EP_CANCELLED && status != EP_DIVERGED) return status;
   ep_error late = {0};
   ep_status collected = best_restore(t, &late);
-  if (collected == EP_OK) collected = ep_trainer_results(t, result, &late);
+  if (collected == EP_OK && status == EP_CANCELLED)
+    collected = ep_trainer_results(t, result, &late);
+  else if (collected == EP_OK) {
+    ep_status stop;
+    collected = results_collect(t, result, &stop, failure, &late);
+    if (stop != EP_OK) status = stop;
+  }
   ep_checkpoint_finish(t);
   if (collected == EP_OK) ep_checkpoints_settle(t);
   bool fatal = ep_status_class(collected) == EP_CLASS_DEVICE;

@@ -31,6 +31,9 @@ typedef struct {
   /* A checkpoint is on disk, or why it is not: failure is NULL, or lent. From the thread that wrote
    * it, beside the others. */
   void (*checkpoint)(void *context, const ep_checkpoint *checkpoint, const ep_error *failure);
+  /* The disk refuses the results, and why: they are tried again until it takes them. Called before
+   * each such wait. */
+  void (*waiting)(void *context, const ep_error *why);
   /* The result is complete. ep_train frees its memory and returns EP_OK; it reads neither the
    * result nor the spec again. */
   void (*done)(void *context);

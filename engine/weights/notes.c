@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/memory.h"
+
 /* Numbers as the text of a JSON array, "null" for NULL. NULL when memory is short or one is not
  * finite. Owned by the caller. */
 static char *values_format(const double *values, int64_t count) {
@@ -15,7 +17,7 @@ static char *values_format(const double *values, int64_t count) {
     json_decref(array);
     return NULL;
   }
-  char *text = array ? json_dumps(array, JSON_COMPACT) : NULL;
+  char *text = ep_json_write(array, JSON_COMPACT);
   json_decref(array);
   return text;
 }
@@ -37,7 +39,9 @@ static ep_status values_parse(const ep_tensors *file, const char *key, int64_t c
   ep_status status = EP_OK;
   *out = NULL;
   if (!text || strcmp(text, "null") == 0) return EP_OK;
-  json_t *array = json_loads(text, 0, NULL);
+  json_error_t fault;
+  json_t *array = ep_json_read(text, strlen(text), 0, &fault);
+  if (ep_json_memory_short()) return ep_fail_memory(error);
   if (!json_is_array(array) || json_array_size(array) != (size_t)count)
     status =
         ep_fail(error, EP_DATA, "weights: %s is no array of %lld numbers", key, (long long)count);
@@ -84,7 +88,7 @@ static char *shape_format(const ep_data_shape *shape) {
       "classes", (json_int_t)shape->classes, "target_min", finite_value(shape->target_min),
       "target_max", finite_value(shape->target_max), "x_min", finite_value(shape->x_min), "x_max",
       finite_value(shape->x_max));
-  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+  char *text = ep_json_write(object, JSON_COMPACT);
   json_decref(object);
   return text;
 }
@@ -138,11 +142,13 @@ static bool shape_possible(const ep_data_shape *shape) {
 
 ep_status ep_weights_notes_shape(const ep_tensors *file, ep_data_shape *out, ep_error *error) {
   const char *text = ep_tensors_note(file, "data");
-  json_t *object = text ? json_loads(text, 0, NULL) : NULL;
+  json_error_t fault;
+  json_t *object = text ? ep_json_read(text, strlen(text), 0, &fault) : NULL;
   bool read = object && shape_parse(object, out) && shape_possible(out);
   json_decref(object);
   if (read) return EP_OK;
   *out = (ep_data_shape){0};
+  if (text && ep_json_memory_short()) return ep_fail_memory(error);
   return ep_fail(error, EP_DATA,
                  text ? "weights: \"data\" in the metadata cannot be"
                       : "weights: the file does not say what its data was like");

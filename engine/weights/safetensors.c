@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/hash/sha256.h"
+#include "api/json/memory.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
 
@@ -69,8 +70,10 @@ static ep_status tensor_parse(const char *name, json_t *object, const uint8_t *v
   if (json_unpack(object, "{s:s, s:o, s:o !}", "dtype", &dtype, "shape", &shape, "data_offsets",
                   &offsets) != 0 ||
       json_unpack(offsets, "[I, I !]", &begin, &end) != 0)
-    return ep_fail(error, EP_DATA, "safetensors: \"%s\" needs dtype, shape and data_offsets",
-                   shown);
+    return ep_json_memory_short()
+               ? ep_fail_memory(error)
+               : ep_fail(error, EP_DATA, "safetensors: \"%s\" needs dtype, shape and data_offsets",
+                         shown);
   out->whole = strcmp(dtype, "I64") == 0;
   if (!out->whole && strcmp(dtype, "F32") != 0)
     return ep_fail(error, EP_DATA, "safetensors: \"%s\" is not of type F32 (nor I64)", shown);
@@ -134,8 +137,9 @@ ep_status ep_tensors_read(const uint8_t *bytes, size_t size, ep_tensors *out, ep
   if (length > size - LENGTH_BYTES)
     return ep_fail(error, EP_DATA, "safetensors: the file ends inside its header");
   json_error_t fault;
-  json_t *root = json_loadb((const char *)bytes + LENGTH_BYTES, (size_t)length,
-                            JSON_REJECT_DUPLICATES, &fault);
+  json_t *root = ep_json_read((const char *)bytes + LENGTH_BYTES, (size_t)length,
+                              JSON_REJECT_DUPLICATES, &fault);
+  if (!root && !fault.text[0]) return ep_fail_memory(error);
   if (!root) return ep_fail(error, EP_DATA, "safetensors: the header: %s", fault.text);
   const uint8_t *values = bytes + LENGTH_BYTES + length;
   ep_status status = header_parse(root, values, size - LENGTH_BYTES - (size_t)length, out, error);
@@ -229,7 +233,7 @@ static char *header_format(const ep_tensors *tensors) {
     ok = json_object_set_new(root, tensor->name, tensor_json(tensor, begin)) == 0;
     begin += tensor->values_count * (int64_t)sizeof(float);
   }
-  char *text = ok ? json_dumps(root, JSON_COMPACT) : NULL;
+  char *text = ok ? ep_json_write(root, JSON_COMPACT) : NULL;
   json_decref(root);
   return text;
 }

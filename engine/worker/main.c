@@ -18,6 +18,7 @@
 
 #include "api/arguments/arguments.h"
 #include "api/arguments/help.h"
+#include "api/hash/sha256.h"
 #include "api/names.h"
 #include "api/wire/frame.h"
 #include "engine/data/sources/allowed_paths.h"
@@ -84,6 +85,14 @@ static void training_checkpoint(void *context, const ep_checkpoint *checkpoint,
   snprintf(reply.job, sizeof reply.job, "%s", w->training->command.job);
   if (failure) reply.error = *failure;
   ep_outbox_checkpoint(&w->outbox, &reply);
+}
+
+static void training_waiting(void *context, const ep_error *why) {
+  worker *w = context;
+  ep_reply reply = {
+      .kind = EP_REPLY_WAITING, .attempt = w->training->command.attempt, .error = *why};
+  snprintf(reply.job, sizeof reply.job, "%s", w->training->command.job);
+  ep_outbox_wait(&w->outbox, &reply);
 }
 
 static void training_epoch(void *context, const ep_progress_record *record) {
@@ -175,7 +184,7 @@ static void *training_thread(void *context) {
         .cancel = &t->cancel,
         .pause = &t->pause,
         .sink = {w, training_started, training_epoch, training_alive, training_segment,
-                 training_checkpoint, training_done},
+                 training_checkpoint, training_waiting, training_done},
     };
     status = ep_train(&job, &t->result, &error);
     if (status == EP_OK) return NULL;
@@ -258,6 +267,8 @@ static ep_status outbox_send(worker *w, ep_error *error) {
   }
   if (status == EP_OK && content.checkpointed)
     status = ep_link_send_reply(&w->link, &content.checkpoint, error);
+  if (status == EP_OK && content.waiting)
+    status = ep_link_send_reply(&w->link, &content.wait, error);
   if (status == EP_OK && content.finished) status = training_end(w, error);
   return status;
 }
@@ -429,6 +440,7 @@ int main(int argc, char **argv) {
 
   folders_allow(&arguments);
   ep_json_seed();
+  ep_sha256_prepare();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */
   status = ep_device_open(w.device_name, w.plugin, &w.device, &error);

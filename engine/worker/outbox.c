@@ -37,6 +37,14 @@ void ep_outbox_checkpoint(ep_outbox *outbox, const ep_reply *checkpoint) {
   main_thread_wake(outbox);
 }
 
+void ep_outbox_wait(ep_outbox *outbox, const ep_reply *wait) {
+  pthread_mutex_lock(&outbox->mutex);
+  outbox->wait = *wait;
+  outbox->waiting = outbox->due = true;
+  pthread_mutex_unlock(&outbox->mutex);
+  main_thread_wake(outbox);
+}
+
 void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record) {
   pthread_mutex_lock(&outbox->mutex);
   while (outbox->count == EP_OUTBOX_RECORDS) pthread_cond_wait(&outbox->room, &outbox->mutex);
@@ -74,17 +82,14 @@ void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_r
   ssize_t got = read(outbox->wake, &ignored, sizeof ignored);
   (void)got; /* nothing to read means that someone looked in unasked, which is fine */
   pthread_mutex_lock(&outbox->mutex);
-  *content = (ep_outbox_content){outbox->started,
-                                 outbox->checkpointed,
-                                 outbox->alive,
-                                 outbox->finished,
-                                 outbox->start,
-                                 outbox->checkpoint,
-                                 outbox->due ? outbox->count : 0};
+  *content = (ep_outbox_content){
+      outbox->started,    outbox->checkpointed, outbox->waiting,
+      outbox->alive,      outbox->finished,     outbox->start,
+      outbox->checkpoint, outbox->wait,         outbox->due ? outbox->count : 0};
   memcpy(records, outbox->records, (size_t)content->count * sizeof *records);
   if (outbox->due) outbox->count = 0;
-  outbox->started = outbox->checkpointed = outbox->alive = false;
-  outbox->finished = outbox->due = false;
+  outbox->started = outbox->checkpointed = outbox->waiting = false;
+  outbox->alive = outbox->finished = outbox->due = false;
   pthread_cond_signal(&outbox->room);
   pthread_mutex_unlock(&outbox->mutex);
 }

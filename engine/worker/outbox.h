@@ -18,9 +18,10 @@ typedef struct {
   ep_progress_record records[EP_OUTBOX_RECORDS];
   int count;
   bool due; /* the records are to go out: half full, flushed, or the last ones */
-  bool started, checkpointed, alive, finished;
+  bool started, checkpointed, waiting, alive, finished;
   ep_reply start;      /* executor, parameters, bytes, epoch, note */
   ep_reply checkpoint; /* step, epoch, bytes, or error: the last one */
+  ep_reply wait;       /* error: the last one */
 } ep_outbox;
 
 /* There is no end of an outbox but the process's: a training may be writing to it. */
@@ -33,6 +34,8 @@ void ep_outbox_start(ep_outbox *outbox, const ep_reply *start);
 void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record);
 /* A checkpoint is on disk, or is not: goes out behind what was put before. */
 void ep_outbox_checkpoint(ep_outbox *outbox, const ep_reply *checkpoint);
+/* The disk refuses the results: goes out at once. */
+void ep_outbox_wait(ep_outbox *outbox, const ep_reply *wait);
 /* What was put is to go out now. */
 void ep_outbox_flush(ep_outbox *outbox);
 /* The training goes on, though it has nothing to report. */
@@ -41,8 +44,8 @@ void ep_outbox_finish(ep_outbox *outbox);
 
 /* By the main thread: moves out what is to go. records: [EP_OUTBOX_RECORDS]. */
 typedef struct {
-  bool started, checkpointed, alive, finished;
-  ep_reply start, checkpoint;
+  bool started, checkpointed, waiting, alive, finished;
+  ep_reply start, checkpoint, wait;
   int count;
 } ep_outbox_content;
 void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_record *records);

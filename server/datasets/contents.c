@@ -32,10 +32,15 @@ void ep_contents_collect(ep_contents *contents, const char *sha256) {
   bool damaged = true;
   ep_error error = {0};
   if (!ep_pins_claim(&contents->pins, sha256)) return;
-  if (ep_store_dataset_names(contents->store, sha256, &names, &error) == EP_OK && names == 0 &&
-      ep_store_datasets_damaged(contents->store, &damaged, &error) == EP_OK && !damaged &&
-      ep_data_dir_discard(contents->data_dir, "datasets", sha256, &error) != EP_OK)
+  ep_status status = ep_store_dataset_names(contents->store, sha256, &names, &error);
+  if (status == EP_OK && names == 0)
+    status = ep_store_datasets_damaged(contents->store, &damaged, &error);
+  if (status == EP_OK && names == 0 && !damaged)
+    status = ep_data_dir_discard(contents->data_dir, "datasets", sha256, &error);
+  if (status != EP_OK) { /* the next start does it */
     ep_log(EP_LOG_WARNING, "%s", error.message);
+    ep_contents_mark(contents, sha256, NULL);
+  }
   ep_pins_unclaim(&contents->pins, sha256);
 }
 

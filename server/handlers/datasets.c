@@ -97,7 +97,12 @@ static ep_route_result dataset_put(ep_exchange *exchange, bool part) {
   if (created)
     ep_response_header_add(&exchange->response, "Location", "/v1/datasets/%s",
                            exchange->request.id);
-  return dataset_respond(exchange, created ? 201 : 200);
+  dataset_respond(exchange, created ? 201 : 200);
+  if (exchange->response.status < 300) return EP_ROUTE_DONE;
+  ep_response_deinit(&exchange->response);
+  return ep_exchange_fail_with(exchange, EP_UNKNOWN,
+                               "dataset %s is stored, and cannot be shown: ask for it",
+                               exchange->request.id);
 }
 
 ep_route_result ep_route_dataset_put(ep_exchange *exchange) {

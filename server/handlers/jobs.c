@@ -79,7 +79,9 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
   if (exchange->response.status != 201) { /* or it cannot be followed now, but is accepted */
     ep_response_deinit(&exchange->response);
     if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error) != EP_OK)
-      return ep_exchange_fail(exchange, &error);
+      return ep_exchange_fail_with(exchange, EP_UNKNOWN,
+                                   "job %s is stored, and cannot be shown: ask for it (%.300s)", id,
+                                   error.message);
     etag_add(exchange, version);
     ep_response_take_text(&exchange->response, 201, "application/json", text);
   }

@@ -10,6 +10,7 @@ ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error)
   while ((code = sqlite3_step(s)) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(s, 0);
     int state = name ? ep_state_from_name(name) : -1;
+    if (ep_store_row_short(s)) break;
     if (state >= 0) out->jobs[state] = sqlite3_column_int64(s, 1);
   }
   if (code != SQLITE_DONE) status = ep_store_fail(store, code, error);

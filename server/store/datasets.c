@@ -15,6 +15,7 @@ static ep_status dataset_read(sqlite3_stmt *s, ep_dataset_row *row, ep_error *er
   if (name) snprintf(row->name, sizeof row->name, "%s", name);
   if (sha256) snprintf(row->sha256, sizeof row->sha256, "%s", sha256);
   row->created_us = sqlite3_column_int64(s, 2);
+  if (ep_store_row_short(s)) return ep_fail_memory(error);
   if (sqlite3_column_int(s, 3) == 1) return EP_OK;
   return ep_fail(error, EP_DAMAGED,
                  "the store's row of dataset \"%s\" is damaged: upload the same data again",

@@ -47,8 +47,10 @@ ep_status ep_store_job_by_key(ep_store *store, const uint8_t *key_hash, char id[
   ep_status status = EP_OK;
   if (code == SQLITE_ROW && sqlite3_column_bytes(s, 1) == EP_STORE_HASH_BYTES &&
       sqlite3_column_bytes(s, 0) < EP_ID_BYTES) {
-    snprintf(id, EP_ID_BYTES, "%s", (const char *)sqlite3_column_text(s, 0));
+    const char *text = (const char *)sqlite3_column_text(s, 0);
+    if (text) snprintf(id, EP_ID_BYTES, "%s", text);
     memcpy(body_hash, sqlite3_column_blob(s, 1), EP_STORE_HASH_BYTES);
+    if (ep_store_row_short(s)) status = ep_fail_memory(error);
   } else {
     status = code == SQLITE_DONE || code == SQLITE_ROW
                  ? ep_fail(error, EP_NOT_FOUND, "no job was submitted with that key")

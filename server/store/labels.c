@@ -39,6 +39,7 @@ static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *lab
   const char *name = (const char *)sqlite3_column_text(s, 0);
   const char *spec = (const char *)sqlite3_column_text(s, 2);
   const char *tags = (const char *)sqlite3_column_text(s, 3);
+  if (ep_store_row_short(s)) return ep_fail_memory(error);
   row->name = text_copy(labels->has_name ? labels->name : name, "");
   row->tags = text_copy(labels->has_tags ? labels->tags : tags, "[]");
   row->priority = labels->has_priority ? labels->priority : sqlite3_column_int(s, 1);

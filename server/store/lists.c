@@ -95,8 +95,13 @@ ep_status ep_store_jobs_versions(ep_store *store, const ep_job_page *page, ep_jo
   int code = SQLITE_DONE;
   while (*count < page->limit && (code = sqlite3_step(s)) == SQLITE_ROW) {
     ep_job_version *version = &versions[(*count)++];
-    snprintf(version->id, sizeof version->id, "%s", (const char *)sqlite3_column_text(s, 0));
+    const char *id = (const char *)sqlite3_column_text(s, 0);
+    snprintf(version->id, sizeof version->id, "%s", id ? id : "");
     version->version = (uint64_t)sqlite3_column_int64(s, 1);
+    if (!id) {
+      code = SQLITE_NOMEM;
+      break;
+    }
   }
   if (code != SQLITE_DONE && code != SQLITE_ROW) status = ep_store_fail(store, code, error);
   ep_store_unlock(store, s);

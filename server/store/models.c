@@ -44,6 +44,7 @@ static ep_status model_read(sqlite3_stmt *s, ep_model *out, ep_error *error) {
   out->outputs = sqlite3_column_int64(s, 3);
   int decision = ep_decision_from_name(text_of(s, 4));
   out->published_us = sqlite3_column_int64(s, 5);
+  if (ep_store_row_short(s)) return ep_fail_memory(error);
   if (sqlite3_column_int(s, 6) != 1)
     return ep_fail(error, EP_DAMAGED,
                    "the store's row of model \"%s\" is damaged: publish it again", out->name);

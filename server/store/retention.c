@@ -15,6 +15,7 @@ static ep_status jobs_read(ep_store *store, sqlite3_stmt *s, ep_retained_job *jo
     snprintf(job->id, sizeof job->id, "%s", id ? id : "");
     job->due_us = sqlite3_column_int64(s, 1);
     job->disk_bytes = sqlite3_column_int64(s, 2);
+    if (!id) return ep_fail_memory(error);
   }
   return code == SQLITE_ROW || code == SQLITE_DONE ? EP_OK : ep_store_fail(store, code, error);
 }

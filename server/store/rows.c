@@ -93,6 +93,10 @@ static ep_status row_replace(ep_job_row *row, ep_error *error) {
 
 ep_status ep_store_row_take(sqlite3_stmt *s, ep_job_row *row, ep_error *error) {
   bool known = row_read(s, row);
+  if (ep_store_row_short(s)) {
+    *row = (ep_job_row){0}; /* its texts are lent */
+    return ep_fail_memory(error);
+  }
   bool whole = known && sqlite3_column_int(s, sqlite3_column_count(s) - 1) == 1;
   return whole ? row_own(row, error) : row_replace(row, error);
 }

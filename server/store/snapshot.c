@@ -43,8 +43,13 @@ ep_status ep_store_jobs_walk(ep_store *store, const char *after, ep_walked_job *
   *count = 0;
   while (*count < limit && (code = sqlite3_step(s)) == SQLITE_ROW) {
     ep_walked_job *job = &jobs[(*count)++];
-    snprintf(job->id, sizeof job->id, "%s", (const char *)sqlite3_column_text(s, 0));
+    const char *id = (const char *)sqlite3_column_text(s, 0);
+    snprintf(job->id, sizeof job->id, "%s", id ? id : "");
     job->ended = sqlite3_column_int64(s, 1) > 0;
+    if (!id) {
+      code = SQLITE_NOMEM;
+      break;
+    }
   }
   ep_status status =
       code == SQLITE_ROW || code == SQLITE_DONE ? EP_OK : ep_store_fail(store, code, error);

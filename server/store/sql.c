@@ -113,6 +113,10 @@ ep_status ep_store_run_unsynced(ep_store *store, sqlite3_stmt *statement, ep_err
   return status == EP_OK ? transaction_run(store, statement, error) : status;
 }
 
+bool ep_store_row_short(sqlite3_stmt *statement) {
+  return (sqlite3_errcode(sqlite3_db_handle(statement)) & 0xff) == SQLITE_NOMEM;
+}
+
 void ep_store_text_bind(sqlite3_stmt *statement, int index, const char *text) {
   if (!text) return; /* unbound is NULL */
   sqlite3_bind_text(statement, index, text, -1, SQLITE_STATIC);

@@ -151,6 +151,8 @@ ep_status ep_store_run_delete(ep_store *store, sqlite3_stmt *statement, ep_error
 ep_status ep_store_run_unsynced(ep_store *store, sqlite3_stmt *statement, ep_error *error);
 /* Whether the commits that follow wait for the disk. */
 ep_status ep_store_sync(ep_store *store, bool wait, ep_error *error);
+/* Whether memory was short while columns of the row were read: a text may be NULL for that. */
+bool ep_store_row_short(sqlite3_stmt *statement);
 void ep_store_text_bind(sqlite3_stmt *statement, int index, const char *text); /* NULL: none */
 /* Turns SQLite's last error into a status, and logs it. */
 ep_status ep_store_fail(ep_store *store, int code, ep_error *error);

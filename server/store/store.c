@@ -125,6 +125,20 @@ static ep_status wal_require(ep_store *store, ep_error *error) {
   return status == EP_OK ? ep_store_sync(store, true, error) : status;
 }
 
+/* A database or a log that it cannot open for writing SQLite opens for reading, and reports no
+ * error until something is written. */
+static ep_status writable_require(ep_store *store, const char *path, ep_error *error) {
+  char sql[64];
+  snprintf(sql, sizeof sql, "BEGIN IMMEDIATE; PRAGMA user_version = %d; ROLLBACK", SCHEMA_VERSION);
+  int code = sqlite3_exec(store->database, sql, NULL, NULL, NULL);
+  if ((code & 0xff) == SQLITE_READONLY)
+    return ep_fail(error, EP_IO,
+                   "%s, or a file of it beside, can be read and not be written: see to its "
+                   "permissions and its disk",
+                   path);
+  return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
+}
+
 static ep_status folder_note(ep_store *store, const char *path, ep_error *error) {
   const char *slash = strrchr(path, '/');
   store->data_dir = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
@@ -172,6 +186,7 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
     status = connection_open(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
   if (status == EP_OK) status = wal_require(store, error);
   if (status == EP_OK) status = schema_migrate(store, error);
+  if (status == EP_OK) status = writable_require(store, path, error);
   if (status == EP_OK) status = checksums_keep(store, error);
   if (status == EP_OK) status = statements_prepare(store, false, error);
   if (status == EP_OK) status = reader_open(store, path, error);

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/limits.h"
 #include "server/process/clock.h"
+
+enum { HEAD_BYTES = 4096 }; /* of a frame: all but the values */
 
 static void request_fail(ep_worker_request *request, ep_status status, const char *text) {
   ep_error error = {0};
@@ -28,10 +31,13 @@ ep_status ep_requests_add(ep_supervisor *supervisor, const char *device, bool on
   request->done = done;
   request->context = context;
   command->request = request->number;
+  int64_t values = command->rows * command->columns * (int64_t)sizeof *command->x;
   request->frame = ep_command_encode(command, &request->frame_bytes);
   if (!request->frame) {
     free(request);
-    return ep_fail(error, EP_TOO_LARGE, "the request is too large for a worker");
+    return values > EP_LIMIT_FRAME_BYTES - HEAD_BYTES
+               ? ep_fail(error, EP_TOO_LARGE, "the request is too large for a worker")
+               : ep_fail_memory(error);
   }
   pthread_mutex_lock(&supervisor->mutex);
   bool stopping = supervisor->stopping;

@@ -32,6 +32,8 @@ typedef struct {
   bool (*started)(void *context, const char *device, const ep_reply *reply);
   bool (*progress)(void *context, const ep_progress *progress);
   bool (*checkpointed)(void *context, const ep_reply *reply);
+  /* The disk refuses the results of the job, whose worker tries again and says so before. */
+  void (*waiting)(void *context, const ep_reply *reply);
   bool (*finished)(void *context, const char *device, const ep_reply *reply);
   /* All reports so far can be stored together: at once after progress; after a start once some
    * milliseconds brought nothing else. false as above. */

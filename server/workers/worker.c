@@ -166,6 +166,11 @@ static bool reply_take(ep_supervisor *supervisor, ep_supervised *worker, const e
     deadline_renew(supervisor, worker);
     worker->store_us = ep_clock_steady_us();
     return events->checkpointed(events->context, reply);
+  case EP_REPLY_WAITING:
+    if (!job_is_its_own(worker, reply->job, reply->attempt)) return true;
+    deadline_renew(supervisor, worker);
+    events->waiting(events->context, reply);
+    return true;
   case EP_REPLY_FINISHED:
     if (!job_is_its_own(worker, reply->job, reply->attempt)) return true;
     if (!events->finished(events->context, worker->id, reply)) return false;

@@ -50,6 +50,8 @@ for _ in 1 2 3 4; do
   finish "$id"
   ended+=("$id")
 done
+http PATCH "/v1/jobs/${ended[1]}" "${json[@]}" -d '{"name": "another name", "tags": [], "pinned": true}'
+expect 200
 submit "$(xor_job "$endless" '{"report_every": 100000}')"
 unfinished=$id
 begun() { http GET "/v1/jobs/$unfinished" && jq -e '.progress.epoch > 1000000' "$body" >/dev/null; }

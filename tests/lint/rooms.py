@@ -58,11 +58,11 @@ ROOMS = {
     "engine/data/formats": ("api api/hash api/json " + DATA, "jansson"),
     "engine/data/sources": ("api api/spec kernels engine/data/formats " + DATA, ""),
     "engine/data/prepare": ("api api/json api/spec kernels engine/plan engine/data/sources " + DATA, ""),
-    "engine/weights": ("api api/hash api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
+    "engine/weights": ("api api/hash api/json api/spec kernels engine engine/files engine/plan engine/data/prepare", "jansson"),
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
                         "engine/plan engine/weights engine/checkpoints engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/arguments api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
+    "engine/worker": ("api api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
     "server/process": ("api api/arguments api/json engine/files", ""),
@@ -93,7 +93,7 @@ ROOMS = {
     "server/check": (SERVER + " api/hash api/spec engine/files engine/data/datasets engine/data/prepare "
                      "server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/check api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),
+    "server": (SERVER + " server/check api/hash api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

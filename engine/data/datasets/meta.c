@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "api/hash/checksum.h"
+#include "api/json/memory.h"
 #include "engine/data/arrays/npy_header.h"
 #include "engine/data/datasets/cached_meta.h"
 #include "engine/data/datasets/part_writer.h"
@@ -134,7 +135,7 @@ ep_status ep_dataset_meta_write(const char *folder, const ep_dataset_meta *meta,
   ep_status status = ep_path_join(path, error, folder, META_FILE, NULL);
   if (status != EP_OK) return status;
   json_t *object = meta_json(meta, true);
-  char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+  char *text = ep_json_write(object, JSON_COMPACT);
   ep_durable_file *file = NULL;
   if (!text) status = ep_fail_memory(error);
   if (status == EP_OK) status = ep_durable_file_create(path, &file, error);
@@ -260,16 +261,20 @@ static ep_status text_read(const char *path, const ep_mapping *text, ep_dataset_
   if (!text_is_whole(text))
     return ep_fail(error, EP_DAMAGED, "%s is damaged: upload the same data again",
                    ep_stored_name(path));
-  json_t *root = json_loadb((const char *)text->bytes, text->size, JSON_REJECT_DUPLICATES, &fault);
-  if (!root)
+  json_t *root =
+      ep_json_read((const char *)text->bytes, text->size, JSON_REJECT_DUPLICATES, &fault);
+  if (!root && !fault.text[0])
+    status = ep_fail_memory(error);
+  else if (!root)
     status = ep_fail(error, EP_DAMAGED, "%s is damaged (%s): upload the same data again",
                      ep_stored_name(path), fault.text);
   else if (!meta_parse(root, out, &no_memory))
-    status = no_memory ? ep_fail_memory(error)
-                       : ep_fail(error, EP_DAMAGED,
-                                 "%s is damaged (it describes no dataset): upload the same data "
-                                 "again",
-                                 ep_stored_name(path));
+    status = no_memory || ep_json_memory_short()
+                 ? ep_fail_memory(error)
+                 : ep_fail(error, EP_DAMAGED,
+                           "%s is damaged (it describes no dataset): upload the same data "
+                           "again",
+                           ep_stored_name(path));
   json_decref(root);
   if (status != EP_OK) ep_dataset_meta_deinit(out);
   return status;
@@ -324,7 +329,7 @@ char *ep_dataset_meta_format(const ep_dataset_meta *meta, const char *name, int6
             (y->rows == 0 || set(object, "target_columns", columns_json(y, true))) &&
             set(object, "created_at", time_json(created_us));
   /* 15 digits are enough to look at, and 0.1 stays 0.1; meta.json has all 17. */
-  if (ok) text = json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
+  if (ok) text = ep_json_write(object, JSON_COMPACT | JSON_REAL_PRECISION(15));
   json_decref(object);
   json_decref(rest);
   return text;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/hash/checksum.h"
+#include "api/json/memory.h"
 #include "api/names.h"
 #include "engine/data/formats/array.h"
 #include "engine/files/durable_file.h"
@@ -97,9 +98,11 @@ static ep_status tensor_read(const char *name, json_t *value, uint64_t values_by
   ep_excerpt(out->shown, name, strlen(name));
   if (json_unpack(value, "{s:s, s:o, s:[I,I!]!}", "dtype", &dtype, "shape", &shape, "data_offsets",
                   &begin, &end) != 0)
-    return ep_fail(error, EP_INVALID,
-                   "safetensors: \"%s\" needs dtype, shape and data_offsets, and no more",
-                   out->shown);
+    return ep_json_memory_short()
+               ? ep_fail_memory(error)
+               : ep_fail(error, EP_INVALID,
+                         "safetensors: \"%s\" needs dtype, shape and data_offsets, and no more",
+                         out->shown);
   if (begin < 0 || end < begin || (uint64_t)end > values_bytes)
     return ep_fail(error, EP_INVALID, "safetensors: \"%s\" lies outside the file", out->shown);
   out->begin = (uint64_t)begin;
@@ -220,10 +223,12 @@ static ep_status read_safetensors(ep_ingest *ingest, ep_error *error) {
     return ep_fail(error, EP_INVALID, "safetensors: the file ends inside its header");
   file.values = ingest->bytes + PREFIX_BYTES + length;
   file.values_bytes = rest - length;
-  json_t *header = json_loadb((const char *)ingest->bytes + PREFIX_BYTES, (size_t)length,
-                              JSON_REJECT_DUPLICATES, &fault);
+  json_t *header = ep_json_read((const char *)ingest->bytes + PREFIX_BYTES, (size_t)length,
+                                JSON_REJECT_DUPLICATES, &fault);
   ep_status status = EP_OK;
-  if (!header)
+  if (!header && !fault.text[0])
+    status = ep_fail_memory(error);
+  else if (!header)
     status = ep_fail(error, EP_INVALID, "safetensors: the header is no JSON (line %d, column %d)",
                      fault.line, fault.column);
   if (status == EP_OK) status = tensors_read(header, &file, error);

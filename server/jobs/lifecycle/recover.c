@@ -177,7 +177,9 @@ static ep_status files_restore(ep_jobs *jobs, ep_job_row *row, bool *ended, ep_e
   if (status == EP_OK) status = log_look(jobs, row, ended, error);
   if (status == EP_OK && *ended) return end_restore(jobs, row, error);
   if (status == EP_OK) status = ep_job_queued_append(&jobs->logs, row, error);
-  if (status == EP_OK) status = ep_job_files_remove_results(jobs->data_dir, row->id, error);
+  ep_error left = {0}; /* the next results are written over what cannot be removed */
+  if (status == EP_OK && ep_job_files_remove_results(jobs->data_dir, row->id, &left) != EP_OK)
+    ep_log(EP_LOG_WARNING, "job %s: %s", row->id, left.message);
   if (status == EP_OK) status = start_restore(jobs, row, error);
   return status;
 }

@@ -106,6 +106,7 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
   pthread_mutex_lock(&jobs->mutex);
   memcpy(job->row.executor, row.executor, sizeof job->row.executor);
   job->begun = true;
+  job->waits_told = false;
   job->epoch = reply->epoch;
   job->resumed = false;
   job->cause[0] = 0;
@@ -217,6 +218,26 @@ static bool job_heard(void *context, const char *id, int attempt) {
   return refusal_log(job, &error);
 }
 
+/* A line in the log of epochd and one in the job's; false if only the first could be written. */
+static bool job_warn(ep_jobs *jobs, const char *id, const char *text) {
+  ep_error error = {0};
+  ep_log(EP_LOG_WARNING, "job %s: %s", id, text);
+  if (ep_job_warning_append(&jobs->logs, id, text, &error) == EP_OK) return true;
+  ep_log(EP_LOG_WARNING, "job %s: %s", id, error.message);
+  return false;
+}
+
+/* The job's log has one warning of an attempt, as soon as the disk takes that. */
+static void job_waiting(void *context, const ep_reply *reply) {
+  ep_jobs *jobs = context;
+  char text[EP_MESSAGE_BYTES];
+  ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
+  if (!job || job->waits_told) return;
+  snprintf(text, sizeof text, "the results cannot be written, trying again: %.400s",
+           reply->error.message);
+  job->waits_told = job_warn(jobs, reply->job, text);
+}
+
 /* A checkpoint that could not be written is told once, until one could be. */
 static bool job_checkpointed(void *context, const ep_reply *reply) {
   ep_jobs *jobs = context;
@@ -229,9 +250,7 @@ static bool job_checkpointed(void *context, const ep_reply *reply) {
     char text[EP_MESSAGE_BYTES];
     snprintf(text, sizeof text, "a checkpoint could not be written, the training goes on: %.400s",
              reply->error.message);
-    ep_log(EP_LOG_WARNING, "job %s: %s", reply->job, text);
-    if (ep_job_warning_append(&jobs->logs, reply->job, text, &error) != EP_OK)
-      ep_log(EP_LOG_WARNING, "job %s: %s", reply->job, error.message);
+    job_warn(jobs, reply->job, text);
   } else if (ep_job_checkpoint_hold(&job->row, reply, job->log, &error) != EP_OK) {
     return refusal_log(job, &error);
   }
@@ -388,6 +407,7 @@ void ep_run_events(ep_jobs *jobs, ep_supervisor_events *out) {
                                 .started = job_started,
                                 .progress = job_progress,
                                 .checkpointed = job_checkpointed,
+                                .waiting = job_waiting,
                                 .finished = job_finished,
                                 .heard = job_heard,
                                 .died = job_died,

@@ -65,6 +65,7 @@ typedef struct ep_live_job {
   int64_t checkpoint_step;      /* of its last checkpoint that was reported */
   int64_t step_at_death;        /* the same before the last death */
   bool checkpoint_failed;       /* its last one could not be written */
+  bool waits_told; /* this attempt: a warning says that its results wait for the disk */
   ep_expectations expected;
   char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
 } ep_live_job;

@@ -40,19 +40,23 @@ ep_status ep_jobs_checkpoints(ep_jobs *jobs, const char *id, char **text, ep_err
   ep_status status = steps_list(jobs, id, folder, &steps, &count, error);
   if (status != EP_OK) return status;
   ep_checkpoint_view *rows = calloc((size_t)count + 1, sizeof *rows);
-  for (int64_t i = 0; rows && i < count; i++) {
+  if (!rows) status = ep_fail_memory(error);
+  for (int64_t i = 0; status == EP_OK && i < count; i++) {
     ep_checkpoint checkpoint;
     ep_error why = {0};
     if (ep_checkpoint_path(folder, steps[i], path, &why) == EP_OK &&
         ep_checkpoint_read(path, &checkpoint, &why) == EP_OK)
       view_fill(&checkpoint, &rows[used++]);
+    else if (why.status == EP_NO_MEMORY || why.status == EP_IO)
+      status = ep_fail(error, why.status, "%s", why.message);
     else if (why.status != EP_NOT_FOUND) /* else it was replaced by a newer one */
       ep_log(EP_LOG_WARNING, "job %s: checkpoint %lld: %s", id, (long long)steps[i], why.message);
   }
-  if (rows) *text = ep_checkpoints_format(id, rows, used);
+  if (status == EP_OK && !(*text = ep_checkpoints_format(id, rows, used)))
+    status = ep_fail_memory(error);
   free(rows);
   free(steps);
-  return *text ? EP_OK : ep_fail_memory(error);
+  return status;
 }
 
 ep_status ep_jobs_checkpoint_find(ep_jobs *jobs, const char *id, int64_t step, ep_checkpoint *out,

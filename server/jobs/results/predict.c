@@ -58,7 +58,8 @@ ep_status ep_jobs_predict(ep_jobs *jobs, const char *id, int64_t checkpoint, con
                         .rows = rows,
                         .columns = columns};
   snprintf(command.job, sizeof command.job, "%s", id);
-  status = ep_job_row_weights_sha256(&row, command.weights_sha256, error);
+  if (checkpoint == 0) /* those of a checkpoint have theirs in its file */
+    status = ep_job_row_weights_sha256(&row, command.weights_sha256, error);
   ep_job_row_deinit(&row);
   if (status != EP_OK) return status;
   prediction *request = malloc(sizeof *request);

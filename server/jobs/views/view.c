@@ -34,15 +34,19 @@ static const char *text_or_null(const char *text) {
   return text[0] != 0 ? text : NULL;
 }
 
-static void result_read(const ep_job_row *row, ep_job_view *view, ep_job_result *result) {
-  if (!row->result || ep_job_result_parse(row->result, result, NULL) != EP_OK) return;
+/* A result that is damaged is not shown; false where memory is short: then nothing is to be. */
+static bool result_read(const ep_job_row *row, ep_job_view *view, ep_job_result *result) {
+  if (!row->result) return true;
+  ep_status status = ep_job_result_parse(row->result, result, NULL);
+  if (status != EP_OK) return status != EP_NO_MEMORY;
   view->result = result;
   view->epoch = result->epochs_done;
   if (!view->executor) view->executor = text_or_null(result->executor);
-  if (row->state != EP_STATE_FAILED) return;
+  if (row->state != EP_STATE_FAILED) return true;
   view->error_status = result->status;
   view->error_message = result->message[0] != 0 ? result->message : ep_status_text(result->status);
   view->error_pointer = text_or_null(result->pointer);
+  return true;
 }
 
 /* Lays what memory knows over the row. */
@@ -65,7 +69,9 @@ typedef struct {
   char warning[EP_MESSAGE_BYTES];
 } job_shown;
 
-static void job_show(const ep_job_row *row, const ep_live_view *live, job_shown *out) {
+/* False where memory is short. */
+static bool job_show(const ep_job_row *row, const ep_live_view *live, job_shown *out) {
+  bool read = true;
   *out = (job_shown){0};
   if (live->stranded) ep_fit_none_text(row->requested_device, out->warning);
   out->view = (ep_job_view){.id = row->id,
@@ -94,14 +100,15 @@ static void job_show(const ep_job_row *row, const ep_live_view *live, job_shown 
   if (live->live)
     live_lay(live, view);
   else
-    result_read(row, view, &out->result);
+    read = result_read(row, view, &out->result);
   int64_t left_queue_us = view->started_us != 0 ? view->started_us : view->finished_us;
   if (left_queue_us != 0) view->queued_seconds = (double)(left_queue_us - row->created_us) / 1e6;
+  return read;
 }
 
 char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool summary) {
   job_shown shown;
-  job_show(row, live, &shown);
+  if (!job_show(row, live, &shown)) return NULL;
   char *text = summary ? ep_job_summary_format(&shown.view) : ep_job_format(&shown.view);
   ep_job_result_deinit(&shown.result);
   return text;
@@ -125,7 +132,10 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
     free(copy);
     return status;
   }
-  job_show(&copy->row, &live, &copy->shown);
+  if (!job_show(&copy->row, &live, &copy->shown)) {
+    ep_job_copy_destroy(copy);
+    return ep_fail_memory(error);
+  }
   if (live.live) { /* `live` goes out of scope */
     snprintf(copy->row.device, sizeof copy->row.device, "%s", live.device);
     snprintf(copy->row.executor, sizeof copy->row.executor, "%s", live.executor);

@@ -1,8 +1,11 @@
 /* The loop of ep_train on a scripted backend: which steps it asks for, what it does when a loss is
  * not finite, and that nothing is asked twice or left out. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/suite.h"
 #include "tests/unit/engine/training/training_fixture.h"
@@ -359,6 +362,47 @@ START_TEST(a_job_larger_than_the_device_is_not_begun) {
 }
 END_TEST
 
+/* A folder lies where one of the files is to be. */
+static const char *const obstacles[] = {"weights.safetensors", "predictions.csv"};
+
+static void obstacle_put(fixture *f, const char *file) {
+  snprintf(f->obstacle, sizeof f->obstacle, "%s/%s", f->folder, file);
+  ck_assert_int_eq(mkdir(f->obstacle, 0700), 0);
+}
+
+START_TEST(results_that_the_disk_refuses_are_written_later) {
+  fixture f;
+  fixture_open(&f, SPEC("\"epochs\":25", ",\"test\":0.2"), &ops, NULL);
+  obstacle_put(&f, obstacles[_i]);
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_OK);
+  ck_assert_int_eq(f.waits, 1);
+  ck_assert(result.has_weights);
+  ck_assert_int_eq(result.test.rows, 2);
+  ck_assert_int_gt(f.alive, 0);
+  char *predictions = fixture_read(&f, "predictions.csv");
+  ck_assert_ptr_nonnull(predictions);
+  free(predictions);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
+START_TEST(a_cancel_ends_the_wait_for_the_disk) {
+  fixture f;
+  fixture_open(&f, SPEC("\"epochs\":25", ",\"test\":0.2"), &ops, NULL);
+  obstacle_put(&f, obstacles[_i]);
+  f.cancel_waiting = true;
+  ep_job_result result = fixture_train(&f);
+  ck_assert_int_eq(result.status, EP_CANCELLED);
+  ck_assert_int_eq(f.waits, 1);
+  ck_assert(!result.has_weights); /* what one try writes is there together */
+  ck_assert_int_eq(rmdir(f.obstacle), 0);
+  ep_job_result_deinit(&result);
+  fixture_close(&f);
+}
+END_TEST
+
 START_TEST(metrics_that_fail_leave_the_weights) {
   fixture f;
   fixture_open(&f, SPEC("\"epochs\":3", ""), &ops, NULL);
@@ -392,5 +436,7 @@ EP_SUITE("training loop") {
   tcase_add_test(tests, a_failed_device_is_the_workers_fault);
   tcase_add_test(tests, a_shortage_of_memory_is_the_jobs);
   tcase_add_test(tests, a_job_larger_than_the_device_is_not_begun);
+  tcase_add_loop_test(tests, results_that_the_disk_refuses_are_written_later, 0, 2);
+  tcase_add_loop_test(tests, a_cancel_ends_the_wait_for_the_disk, 0, 2);
   tcase_add_test(tests, metrics_that_fail_leave_the_weights);
 }

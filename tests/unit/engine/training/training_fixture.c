@@ -33,6 +33,16 @@ static void on_segment(void *context) {
   f->records_sent = f->records_count;
 }
 
+static void on_waiting(void *context, const ep_error *why) {
+  fixture *f = context;
+  ck_assert_str_ne(why->message, "");
+  f->waits++;
+  if (f->cancel_waiting)
+    atomic_store(&f->cancel, true);
+  else
+    ck_assert_int_eq(rmdir(f->obstacle), 0);
+}
+
 void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_backend *backend) {
   static ep_problem problem;
   memset(f, 0, sizeof *f);
@@ -41,16 +51,17 @@ void fixture_open(fixture *f, const char *spec, const ep_backend_ops *ops, ep_ba
                 problem.errors[0].pointer, problem.detail);
   snprintf(f->folder, sizeof f->folder, "/tmp/epochd-test-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(f->folder));
-  f->training = (ep_training){.backend_ops = ops,
-                              .backend = backend,
-                              .device = "cpu",
-                              .spec = f->spec,
-                              .spec_text = spec,
-                              .job_folder = f->folder,
-                              .epochs_logged = -1,
-                              .checkpoint_after_seconds = 1e9,
-                              .cancel = &f->cancel,
-                              .sink = {f, on_started, on_epoch, on_alive, on_segment}};
+  f->training =
+      (ep_training){.backend_ops = ops,
+                    .backend = backend,
+                    .device = "cpu",
+                    .spec = f->spec,
+                    .spec_text = spec,
+                    .job_folder = f->folder,
+                    .epochs_logged = -1,
+                    .checkpoint_after_seconds = 1e9,
+                    .cancel = &f->cancel,
+                    .sink = {f, on_started, on_epoch, on_alive, on_segment, .waiting = on_waiting}};
 }
 
 ep_job_result fixture_train(fixture *f) {

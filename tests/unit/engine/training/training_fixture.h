@@ -15,6 +15,10 @@ typedef struct {
   int64_t cancel_at_epoch, pause_at_epoch; /* 0 = never */
   int64_t first_epoch, steps_per_epoch;    /* of the last start */
   char note[EP_MESSAGE_BYTES];             /* the same */
+  char obstacle[128];  /* a folder in the place of a file, which the fixture removes when it is told
+                          that the results wait; "" = none */
+  bool cancel_waiting; /* it cancels the training instead */
+  int waits;
   int started, alive, records_count;
   int records_sent; /* that the sink was told to send */
   ep_progress_record records[FIXTURE_RECORDS];

@@ -1,0 +1,99 @@
+#include "api/json/memory.h"
+
+#include <setjmp.h>
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "api/json/writer.h"
+
+/* Before each block of jansson's: its neighbours, while it belongs to a read that is under way. */
+typedef struct block {
+  alignas(max_align_t) struct block *next;
+  struct block *previous;
+} block;
+
+/* The read of a thread. One that runs out of memory leaves jansson at once, and its blocks are
+ * freed: jansson itself would go on. */
+typedef struct {
+  bool active;
+  block blocks; /* a ring */
+  jmp_buf out;
+} reading;
+
+static bool watched;
+static _Thread_local reading reader;
+static _Thread_local bool failed;
+
+static void *block_allocate(size_t bytes) {
+  block *made = bytes <= SIZE_MAX - sizeof *made ? malloc(sizeof *made + bytes) : NULL;
+  if (!made) {
+    failed = true;
+    if (reader.active) longjmp(reader.out, 1);
+    return NULL;
+  }
+  if (reader.active) {
+    *made = (block){.next = reader.blocks.next, .previous = &reader.blocks};
+    made->next->previous = reader.blocks.next = made;
+  }
+  return made + 1;
+}
+
+static void block_free(void *memory) {
+  if (!memory) return;
+  block *gone = (block *)memory - 1;
+  if (reader.active) {
+    gone->next->previous = gone->previous;
+    gone->previous->next = gone->next;
+  }
+  free(gone);
+}
+
+void ep_json_memory_watch(void) {
+  watched = true;
+  json_set_alloc_funcs(block_allocate, block_free);
+}
+
+static void blocks_free(void) {
+  block *next;
+  for (block *at = reader.blocks.next; at != &reader.blocks; at = next) {
+    next = at->next;
+    free(at);
+  }
+}
+
+json_t *ep_json_read(const char *text, size_t bytes, size_t flags, json_error_t *fault) {
+  failed = false;
+  if (!watched) return json_loadb(text, bytes, flags, fault);
+  reader.blocks.next = reader.blocks.previous = &reader.blocks;
+  if (setjmp(reader.out) == 0) {
+    reader.active = true;
+    json_t *value = json_loadb(text, bytes, flags, fault);
+    reader.active = false;
+    return value;
+  }
+  reader.active = false;
+  blocks_free();
+  fault->text[0] = 0;
+  return NULL;
+}
+
+bool ep_json_memory_short(void) {
+  return failed;
+}
+
+static int text_take(const char *text, size_t bytes, void *context) {
+  ep_writer *writer = context;
+  ep_writer_bytes(writer, text, bytes);
+  return writer->failed ? -1 : 0;
+}
+
+/* A writer that failed takes nothing more: where jansson goes on, the text is NULL all the same. */
+char *ep_json_write(const json_t *value, size_t flags) {
+  ep_writer writer;
+  ep_writer_init(&writer, SIZE_MAX / 2);
+  if (value && json_dump_callback(value, text_take, &writer, flags) == 0)
+    return ep_writer_take(&writer);
+  ep_writer_deinit(&writer);
+  return NULL;
+}

@@ -1,0 +1,81 @@
+/* JSON where memory is short: what is read or written is whole, or nothing. */
+#include "api/json/memory.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/suite.h"
+
+static long allocations_left = LONG_MAX; /* those after them fail */
+
+void *__wrap_malloc(size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void *__real_malloc(size_t bytes);
+void *__real_realloc(void *memory, size_t bytes);
+
+void *__wrap_malloc(size_t bytes) {
+  return allocations_left-- > 0 ? __real_malloc(bytes) : NULL;
+}
+
+void *__wrap_realloc(void *memory, size_t bytes) {
+  return allocations_left-- > 0 ? __real_realloc(memory, bytes) : NULL;
+}
+
+/* Texts longer than jansson's first buffer, and escapes, at which its reader aborts. */
+static const char text[] =
+    "{\"a key that is longer than the buffer of the reader\":\"\\\"text\\\" that is longer, "
+    "too\\n\","
+    "\"number\":1234567890123456789,\"list\":[1.5,\"\\u00e9\",{\"epochs\":1000}]}";
+
+START_TEST(a_text_is_read_whole_or_not_at_all) {
+  json_error_t fault;
+  allocations_left = LONG_MAX;
+  json_t *whole = ep_json_read(text, strlen(text), 0, &fault);
+  ck_assert_ptr_nonnull(whole);
+  json_t *read = NULL;
+  long allocations = 0;
+  for (; !read; allocations++) {
+    allocations_left = allocations;
+    read = ep_json_read(text, strlen(text), 0, &fault);
+    allocations_left = LONG_MAX; /* libcheck's asserts allocate */
+    ck_assert(ep_json_memory_short() == (read == NULL));
+    if (!read) ck_assert_str_eq(fault.text, "");
+  }
+  ck_assert_int_gt(allocations, 20);
+  ck_assert(json_equal(read, whole));
+  ck_assert_ptr_null(ep_json_read("{\"a\":", 5, 0, &fault));
+  ck_assert_str_ne(fault.text, "");
+  ck_assert(!ep_json_memory_short());
+  json_decref(read);
+  json_decref(whole);
+}
+END_TEST
+
+START_TEST(a_text_is_written_whole_or_not_at_all) {
+  json_error_t fault;
+  char *written = NULL;
+  allocations_left = LONG_MAX;
+  json_t *whole = ep_json_read(text, strlen(text), 0, &fault);
+  ck_assert_ptr_null(ep_json_write(NULL, 0));
+  long allocations = 0;
+  for (; !written; allocations++) {
+    allocations_left = allocations;
+    written = ep_json_write(whole, JSON_COMPACT);
+  }
+  allocations_left = LONG_MAX;
+  ck_assert_int_gt(allocations, 2);
+  json_t *again = ep_json_read(written, strlen(written), 0, &fault);
+  ck_assert(json_equal(again, whole));
+  free(written);
+  json_decref(again);
+  json_decref(whole);
+}
+END_TEST
+
+EP_SUITE("json_memory") {
+  ep_json_memory_watch();
+  TCase *tests = ep_suite_case(suite, "json_memory");
+  tcase_add_test(tests, a_text_is_read_whole_or_not_at_all);
+  tcase_add_test(tests, a_text_is_written_whole_or_not_at_all);
+}
