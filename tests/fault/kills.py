@@ -2,7 +2,8 @@
 """kills.py BUILD: kill -9 of the daemon, of its workers, or of all, at moments of chance, while clients use it.
 
 After some kills all that the clients were answered must be there (checks.py), and a new data folder
-begins. Prints a table; ends with 1 if anything was lost or wrong.
+begins. Prints a table: the last line of each kind has its sums. Ends with 1 if anything was lost or
+wrong.
 """
 
 import argparse
@@ -104,6 +105,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="epochd-kills.") as scratch:
         specs = Specs.undisturbed(options.build, scratch)
         left, turn = options.rounds, 0
+        print(f"seed {options.seed}\n| killed | " + " | ".join(COLUMNS) + " |\n" + "|---" * (len(COLUMNS) + 1) + "|")
         while left > 0:
             killed, kills = KILLED[turn % len(KILLED)], min(left, max(1, min(options.folder, options.rounds // 3)))
             before = len(counts[killed].faults)
@@ -113,10 +115,8 @@ def main():
                 counts[killed].fault("wrong", str(wrong))
             for fault in counts[killed].faults[before:]:
                 print(f"  {killed}: {fault}", flush=True)
+            print(f"| {killed} | " + " | ".join(str(counts[killed][column]) for column in COLUMNS) + " |", flush=True)
             left, turn = left - kills, turn + 1
-    print(f"seed {options.seed}\n| killed | " + " | ".join(COLUMNS) + " |\n" + "|---" * (len(COLUMNS) + 1) + "|")
-    for killed in KILLED:
-        print(f"| {killed} | " + " | ".join(str(counts[killed][column]) for column in COLUMNS) + " |")
     if any(each.faults for each in counts.values()) or not any(each["accepted"] for each in counts.values()):
         sys.exit(1)
 
