@@ -112,14 +112,19 @@ ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *
   return status;
 }
 
+/* Whether the log lacks epochs that it had: the last one of a job is reported. */
+static bool epochs_missing(const ep_job_row *row, const ep_event_log_tail *tail,
+                           int64_t epochs_done) {
+  return row->state == EP_STATE_SUCCEEDED && epochs_done == row->epochs &&
+         epochs_done > tail->last_epoch;
+}
+
 /* What the log of an ended job has lost, as a message; false: nothing that is known. Its time and
  * its text are of the row and the log, so that the line is the same whenever it is written. */
 static bool loss_find(const ep_job_row *row, const ep_event_log_tail *tail, int64_t epochs_done,
                       char message[EP_MESSAGE_BYTES]) {
-  bool epochs = epochs_done > tail->last_epoch;
-  bool known = row->state == EP_STATE_SUCCEEDED && epochs_done == row->epochs; /* is reported */
-  if (!tail->damaged && !(epochs && known)) return false;
-  if (epochs)
+  if (!tail->damaged && !epochs_missing(row, tail, epochs_done)) return false;
+  if (epochs_done > tail->last_epoch)
     snprintf(message, EP_MESSAGE_BYTES,
              "the event log was damaged: the lines of epochs %lld to %lld are lost",
              (long long)tail->last_epoch + 1, (long long)epochs_done);
@@ -160,7 +165,7 @@ static ep_status end_write(const ep_job_row *row, const ep_job_result *result, e
   char loss[EP_MESSAGE_BYTES];
   int count = 0;
   int64_t epochs_done = result ? result->epochs_done : 0;
-  bool torn = tail->damaged && epochs_done <= tail->last_epoch && end_torn(&end, tail);
+  bool torn = tail->damaged && !epochs_missing(row, tail, epochs_done) && end_torn(&end, tail);
   if (tail->last_seq == 0) lines[count++] = queued_event(row);
   if (!torn && loss_find(row, tail, epochs_done, loss))
     lines[count++] = (ep_event){
