@@ -12,6 +12,7 @@
 #include "api/spec/spec.h"
 #include "engine/data/sources/allowed_paths.h"
 #include "server/check/check.h"
+#include "server/curves/curves.h"
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
 #include "server/process/probe.h"
@@ -136,6 +137,7 @@ static int folder_work(const ep_config *config) {
 int main(int argc, char **argv) {
   static ep_config config; /* some 20 KiB of paths */
   static ep_server server;
+  static ep_curves curves;
   ep_error error = {0};
   if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
@@ -153,7 +155,9 @@ int main(int argc, char **argv) {
   ep_json_seed();
   if (config.check || config.rescue) return folder_work(&config);
   if (sodium_init() < 0) return failure_log("libsodium does not start", &error);
+  ep_curves_init(&curves);
   server.config = &config;
+  server.curves = &curves;
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
   if (tokens_read(&config, &server.auth, &error) != EP_OK) {

@@ -1,8 +1,8 @@
 /* load.c: clients of a daemon on 127.0.0.1, for tests/bench/load. Prints one JSON object.
  *
  *   bench_load ask PORT PATH SECONDS SUBMITTERS SEED   GETs on one connection, jobs on others
- *   bench_load watch PORT JOB WATCHERS LINES           reads the job's next lines on each connection
- *   bench_load log FILE JOB LINES SEED                 writes a log of so many epochs
+ *   bench_load watch PORT JOB WATCHERS LINES           reads the job's next lines on each
+ * connection bench_load log FILE JOB LINES SEED                 writes a log of so many epochs
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -125,8 +125,7 @@ static void asks_run(int port, const char *path, double seconds, int submitters,
     if (pthread_create(&threads[i], NULL, submitter_run, &all[i]) != 0) die("thread");
   }
   if (submitters > 0) nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
-  int bytes =
-      snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
+  int bytes = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path);
   int client = dial(port);
   double begun = seconds_now(CLOCK_MONOTONIC), before = begun;
   while (before < begun + seconds && count < capacity) {
@@ -242,7 +241,7 @@ static void watch_run(int port, const char *job, int count, long lines) {
       if (got > 0) bytes_take(w, text, (size_t)got, &all, seconds_now(CLOCK_MONOTONIC));
     }
     if (all.base > 0 || all.begun < count) continue;
-    all.base = all.last + 1;        /* those that are under way are left out */
+    all.base = all.last + 1;       /* those that are under way are left out */
     fprintf(stderr, "watching\n"); /* the caller begins to count the daemon's CPU time */
   }
   long gaps = 0;
