@@ -41,6 +41,18 @@
 #define EP_LIMIT_PARALLEL_THREADS 32         /* of one loop: more would wait for memory */
 #define EP_LIMIT_RANKING_BYTES (256LL << 20) /* for classes that are ranked side by side */
 
+/* The disk of the data folder. */
+#define EP_LIMIT_TTL_SECONDS 3153600000LL /* 100 years: in microseconds it fits 64 bits */
+#define EP_LIMIT_EXPIRED_JOBS                                          \
+  256 /* deleted in one round of retention: between two, others get at \
+         the store */
+#define EP_LIMIT_RESERVE_BYTES                                       \
+  (64 << 20) /* rows, logs and weights of a few jobs; a flag sets it \
+              */
+#define EP_LIMIT_BALLAST_BYTES                                        \
+  (4 << 20) /* a delete: some pages of the store's log, and the log's \
+               checkpoint, which comes every 4 MB */
+
 /* Descriptions of data, held for the next job. */
 #define EP_LIMIT_CACHED_METAS 4       /* few data are in use at once */
 #define EP_LIMIT_CACHED_COLUMNS 16384 /* of one: 2.4 MB; pictures of 3x32x32 have 6,144 */
@@ -74,6 +86,7 @@
 
 /* Events. */
 #define EP_LIMIT_EVENT_BYTES 65536 /* one line; an end event with a 100-class confusion matrix */
+#define EP_LIMIT_LOG_BYTES (256 << 20)    /* of one job, until it is thinned: a million reports */
 #define EP_LIMIT_REPORTED_EPOCHS 10000000 /* lines of one job: epochs / report_every */
 #define EP_LIMIT_CURVE_POINTS 100000
 #define EP_LIMIT_CURVES_BYTES (128LL << 20) /* held for the next request: two of the longest */

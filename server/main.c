@@ -11,6 +11,8 @@
 
 #include "api/spec/spec.h"
 #include "engine/data/sources/allowed_paths.h"
+#include "engine/files/free_space.h"
+#include "server/backup/backup.h"
 #include "server/check/check.h"
 #include "server/curves/curves.h"
 #include "server/handlers/routes.h"
@@ -56,6 +58,9 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .allow_path = config->allow_path[0] ? config->allow_path : NULL,
                              .data_bytes_max = config->data_bytes_max,
                              .max_data_bytes = config->max_upload_bytes,
+                             .max_log_bytes = config->max_log_bytes,
+                             .keep_seconds = config->keep_days * 86400,
+                             .keep_bytes = config->keep_bytes,
                              .max_queued = config->max_queued,
                              .cpu_jobs = (int)config->cpu_jobs,
                              .new_store = config->new_store,
@@ -63,6 +68,7 @@ static ep_status jobs_open(const ep_config *config, ep_jobs **jobs, ep_error *er
                              .stop_seconds = (double)config->stop_seconds,
                              .stall_seconds = (double)config->stall_seconds,
                              .crashes_max = (int)config->crashes_max};
+  ep_free_space_reserve(config->reserve_bytes);
   ep_status status = ep_allowed_paths_add(config->allow_path, error);
   if (status == EP_OK) status = parents_make(config->data_dir, error);
   return status == EP_OK ? ep_jobs_open(&options, jobs, error) : status;
@@ -134,6 +140,18 @@ static int folder_work(const ep_config *config) {
   return faults > 0 && config->check ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* --backup: copies the data_dir. */
+static int data_backup(const ep_config *config) {
+  ep_error error = {0};
+  ep_backup_summary made;
+  if (ep_backup_make(config->data_dir, config->backup, &made, &error) != EP_OK)
+    return failure_log("no backup was made: ", &error);
+  printf("%s: %lld jobs; %lld files, %lld of them linked; %lld bytes copied\n", made.path,
+         (long long)made.jobs, (long long)made.files, (long long)made.linked,
+         (long long)made.copied_bytes);
+  return EXIT_SUCCESS;
+}
+
 int main(int argc, char **argv) {
   static ep_config config; /* some 20 KiB of paths */
   static ep_server server;
@@ -152,6 +170,7 @@ int main(int argc, char **argv) {
   }
   if (config.probe) return daemon_probe(&config);
   ep_log_start(config.level, config.format);
+  if (config.backup[0]) return data_backup(&config);
   ep_json_seed();
   if (config.check || config.rescue) return folder_work(&config);
   if (sodium_init() < 0) return failure_log("libsodium does not start", &error);

@@ -113,6 +113,7 @@ char *ep_job_format(const ep_job_view *job) {
   ep_writer_member_string(&writer, "object", "job");
   labels_write(&writer, job);
   ep_writer_member_integer(&writer, "priority", job->priority);
+  ep_writer_member_boolean(&writer, "pinned", job->pinned);
   placing_write(&writer, job);
   estimates_write(&writer, job);
   ep_writer_member_raw(&writer, "spec", job->spec);
@@ -151,6 +152,7 @@ char *ep_job_summary_format(const ep_job_view *job) {
   ep_writer_member_string(&writer, "object", "job");
   labels_write(&writer, job);
   ep_writer_member_integer(&writer, "priority", job->priority);
+  ep_writer_member_boolean(&writer, "pinned", job->pinned);
   placing_write(&writer, job);
   progress_write(&writer, job);
   waiting_write(&writer, job);

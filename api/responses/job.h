@@ -16,6 +16,7 @@ typedef struct {
   const char *id, *name;
   const char *tags; /* JSON text: an array */
   int priority;
+  bool pinned;
   ep_state state;
   const char *spec;              /* JSON text, all defaults filled in */
   const char *device, *executor; /* NULL before the first start */

@@ -178,6 +178,11 @@ static const ep_field label_rows[] = {
      .min = -100,
      .max = 100,
      .doc = "higher goes first"},
+    {.key = "pinned",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(pinned),
+     .rare = true,
+     .doc = "kept: neither ttl_seconds nor the daemon's retention deletes it"},
 };
 const ep_field_table ep_label_table = EP_FIELD_TABLE(label_rows, NULL);
 
@@ -292,6 +297,14 @@ static const ep_field spec_rows[] = {
      .min = 1,
      .max = (double)EP_LIMIT_EPOCHS,
      .doc = "epochs between two events; a thousandth of all unless given"},
+    {.key = "ttl_seconds",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(ttl_seconds),
+     .nullable = true,
+     .min = 1,
+     .max = (double)EP_LIMIT_TTL_SECONDS,
+     .rare = true,
+     .doc = "the job is deleted so long after its end; kept unless given"},
     {.key = "checkpoint",
      .kind = EP_FIELD_OBJECT,
      .table = &checkpoint_table,

@@ -112,6 +112,7 @@ typedef struct {
   char name[EP_LIMIT_NAME_BYTES + 1];
   char *tags[EP_LIMIT_TAGS]; /* owned */
   int tags_count;
+  bool pinned;  /* retention leaves it. Default false */
   int priority; /* -100 to 100, higher goes first. Default 0 */
   ep_data_spec data;
   ep_layer_spec *layers; /* [layers_count], owned */
@@ -148,6 +149,7 @@ typedef struct {
   char executor[EP_EXECUTOR_BYTES]; /* "" = chosen; "cpu/reference", … asks for one by name. Default
                         "" (null in JSON) */
   ep_precision precision;           /* Default fp32 */
+  int64_t ttl_seconds;              /* after its end retention deletes it; 0 = not given */
   int64_t report_every;             /* epochs between events. Default max(1, epochs / 1000) */
   double checkpoint_every_seconds; /* 0 = after every segment. Default 30 */
   int64_t checkpoint_keep;         /* older ones, besides the two newest. Default 0 */

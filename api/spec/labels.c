@@ -31,7 +31,9 @@ static ep_status labels_take(const json_t *root, const ep_job_spec *spec, ep_lab
   out->has_tags = json_object_get(root, "tags") != NULL;
   out->has_priority = json_object_get(root, "priority") != NULL;
   memcpy(out->name, spec->name, sizeof out->name);
+  out->has_pinned = json_object_get(root, "pinned") != NULL;
   out->priority = spec->priority;
+  out->pinned = spec->pinned;
   if (!out->has_tags) return EP_OK;
   out->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
   return out->tags ? EP_OK : ep_problem_fail_memory(problem);
@@ -54,7 +56,7 @@ ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_pro
   if (!spec || !name_clear(root))
     ep_field_reader_fail_memory(&reader);
   else if (!json_is_object(root))
-    ep_field_reader_fail(&reader, "must be an object with name, tags or priority, not %s",
+    ep_field_reader_fail(&reader, "must be an object with name, tags, priority or pinned, not %s",
                          ep_json_type_name(root));
   else
     ep_fields_read(&reader, &ep_label_table, NULL, root, spec);
@@ -105,6 +107,8 @@ static void member_write(ep_writer *writer, const char *at, const char *end,
     ep_writer_member_raw(writer, "tags", labels->tags);
   } else if (labels->has_priority && is_member(at, "priority")) {
     ep_writer_member_integer(writer, "priority", labels->priority);
+  } else if (labels->has_pinned && is_member(at, "pinned")) {
+    ep_writer_member_boolean(writer, "pinned", labels->pinned);
   } else {
     if (writer->count > 1) ep_writer_bytes(writer, ",", 1);
     ep_writer_bytes(writer, at, (size_t)(end - at));
@@ -113,7 +117,7 @@ static void member_write(ep_writer *writer, const char *at, const char *end,
 
 ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out, ep_error *error) {
   ep_writer writer;
-  bool whole = spec[0] == '{';
+  bool whole = spec[0] == '{', pinned = false;
   ep_writer_init(&writer, SPEC_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   for (const char *at = spec + whole; whole && *at != '}';) {
@@ -121,8 +125,11 @@ ep_status ep_labels_apply(const char *spec, const ep_labels *labels, char **out,
     whole = end != NULL;
     if (!whole) break;
     member_write(&writer, at, end, labels);
+    pinned = pinned || is_member(at, "pinned");
     at = *end == ',' ? end + 1 : end;
   }
+  if (labels->has_pinned && !pinned) /* a spec of an earlier release */
+    ep_writer_member_boolean(&writer, "pinned", labels->pinned);
   ep_writer_close(&writer, '}');
   *out = ep_writer_take(&writer);
   if (whole && *out) return EP_OK;

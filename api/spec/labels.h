@@ -1,4 +1,5 @@
-/* labels.h: what can be changed of a job that is there: its name, its tags, its priority. */
+/* labels.h: what can be changed of a job that is there: its name, its tags, its priority,
+ * whether it is pinned. */
 #ifndef EP_API_SPEC_LABELS_H
 #define EP_API_SPEC_LABELS_H
 
@@ -10,14 +11,16 @@
 
 /* Those that a PATCH names. */
 typedef struct {
-  bool has_name, has_tags, has_priority;
+  bool has_name, has_tags, has_priority, has_pinned;
   char name[EP_LIMIT_NAME_BYTES + 1];
   char *tags; /* JSON text: an array of strings; owned */
   int priority;
+  bool pinned;
 } ep_labels;
 
-/* Reads {"name": "a" | null, "tags": ["b"], "priority": 1}, or a part of it (RFC 7396). Anything
- * else is a fault with its pointer in *problem. The caller owns *out: ep_labels_deinit. */
+/* Reads {"name": "a" | null, "tags": ["b"], "priority": 1, "pinned": true}, or a part of it (RFC
+ * 7396). Anything else is a fault with its pointer in *problem. The caller owns *out:
+ * ep_labels_deinit. */
 ep_status ep_labels_parse(const char *text, size_t bytes, ep_labels *out, ep_problem *problem);
 void ep_labels_deinit(ep_labels *labels);
 

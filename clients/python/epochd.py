@@ -329,7 +329,7 @@ class Job:
         return self
 
     def update(self, **fields: Any) -> "Job":
-        """Changes `name`, `tags` or `priority`."""
+        """Changes `name`, `tags`, `priority` or `pinned`."""
         self.document = self._client._json("PATCH", self._path, dict(fields))
         return self
 

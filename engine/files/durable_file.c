@@ -12,6 +12,7 @@
 
 #include "api/hash/sha256.h"
 #include "engine/files/disk_wait.h"
+#include "engine/files/free_space.h"
 #include "engine/files/path.h"
 
 enum { BUFFER_BYTES = 1 << 16, HASHED_BESIDE_BYTES = 1 << 20, PIECE_BYTES = 8 << 20 };
@@ -27,6 +28,8 @@ struct ep_durable_file {
 
 ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error *error) {
   const uint8_t *at = bytes;
+  ep_status status = ep_free_space_check(file, (int64_t)count, error);
+  if (status != EP_OK) return status;
   while (count > 0) {
     ep_disk_wait_begin();
     ssize_t written = write(file, at, count);

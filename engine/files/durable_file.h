@@ -44,7 +44,8 @@ void ep_durable_group_move(ep_durable_group *from, ep_durable_group *to);
 ep_status ep_durable_group_commit(ep_durable_group *group, ep_error *error);
 void ep_durable_group_abandon(ep_durable_group *group);
 
-/* write(2) until all is written. */
+/* write(2) until all is written. EP_UNAVAILABLE: the disk is full, or would be left with less than
+ * its reserve (free_space.h). */
 ep_status ep_file_write_all(int file, const void *bytes, size_t count, ep_error *error);
 /* Makes the names in a folder durable. */
 ep_status ep_durable_folder_sync(const char *folder, ep_error *error);

@@ -259,6 +259,7 @@ ep_route_result ep_route_weights_get(ep_exchange *exchange) {
   if (status == EP_OK && format->make && !ep_data_dir_exists(path)) {
     if (!exchange->works) return EP_ROUTE_INGESTS;
     status = file_make(server, format, weights, path, &error);
+    if (status == EP_OK) ep_jobs_note_file(server->jobs, request->id);
   }
   if (status == EP_OK) status = ep_file_open(path, &file, &bytes, &error);
   if (status != EP_OK) return ep_exchange_fail(exchange, &error);

@@ -34,6 +34,10 @@ typedef struct {
   const char *allow_path; /* of the workers: engine/data/sources/allowed_paths.h; NULL = none */
   int64_t max_data_bytes; /* of a file that a path names and that must be copied; 0 = the limit */
   int64_t max_queued;     /* EP_BUSY beyond; 0 = 10,000 */
+  int64_t max_log_bytes;  /* of a job's log; each time it has grown by so much, every second report
+                             is left out from there on; 0 = EP_LIMIT_LOG_BYTES */
+  int64_t keep_seconds;   /* jobs that ended longer ago are deleted; 0 = none */
+  int64_t keep_bytes;     /* the oldest are deleted while ended jobs take more; 0 = none */
   int cpu_jobs;           /* at once on the CPU, each on a core; 0 = one */
   int64_t checkpoint_after_seconds; /* of a training, before its first checkpoint */
   double stop_seconds;  /* that running jobs have for a checkpoint when the daemon ends */
@@ -106,6 +110,9 @@ void ep_jobs_release_log(ep_jobs *jobs, ep_event_log *log);
  * EP_NOT_FOUND: it has no such file. */
 ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
                        size_t path_bytes, ep_error *error);
+
+/* A file was added to the folder of a job that ended: --keep-bytes counts it from here on. */
+void ep_jobs_note_file(ep_jobs *jobs, const char *id);
 
 /* Predictions of a job that ended, or of a checkpoint (its step, EP_CHECKPOINT_LATEST of
  * checkpoints.h; 0 = the job's last weights), for new rows x: [rows, columns], copied. Unless this

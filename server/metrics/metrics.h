@@ -33,6 +33,7 @@
 /* X(code, name, help) */
 #define EP_COUNTER_TABLE(X)                                                                     \
   X(JOBS_SUBMITTED, "epochd_jobs_submitted_total", "Jobs that were accepted: on disk, queued.") \
+  X(JOBS_EXPIRED, "epochd_jobs_expired_total", "Jobs that retention deleted.")                  \
   X(EPOCHS, "epochd_epochs_trained_total",                                                      \
     "Epochs that workers reported, those that a restart trained again too.")                    \
   X(SAMPLES, "epochd_samples_trained_total",                                                    \

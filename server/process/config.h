@@ -23,6 +23,8 @@ typedef struct {
   char allow_path[EP_CONFIG_FOLDERS_BYTES]; /* folders whose files jobs may name; DIR:DIR */
   char log_level[16], log_format[16];
   int64_t max_upload_bytes;
+  int64_t reserve_bytes, max_log_bytes;
+  int64_t keep_days, keep_bytes; /* 0 = all jobs are kept */
   int64_t data_bytes_max;
   int64_t max_queued;
   int64_t stall_seconds, stop_seconds, checkpoint_after_seconds;
@@ -30,6 +32,7 @@ typedef struct {
   int64_t cpu_jobs;
   int64_t http_threads;
   bool new_store;
+  char backup[PATH_MAX]; /* "" = serves */
   bool check, rescue, probe, help, version;
   /* Derived from the members above. */
   char host[256]; /* without brackets */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "engine/files/durable_file.h"
+#include "server/process/ballast.h"
 #include "server/process/clock.h"
 #include "server/process/log.h"
 
@@ -48,6 +49,7 @@ ep_status ep_data_dir_lock(const char *data_dir, int *lock_fd, ep_error *error) 
     close(fd);
     return status;
   }
+  ep_ballast_cut(data_dir); /* a start needs room too; filled once all of the daemon is there */
   int bytes = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
   if (ftruncate(fd, 0) != 0 || pwrite(fd, pid, (size_t)bytes, 0) != bytes) {
     status = ep_fail(error, EP_IO, "%s cannot be written: %s", path, strerror(errno));
@@ -92,21 +94,31 @@ static int entry_remove(const char *path, const struct stat *state, int flag, st
 ep_status ep_data_dir_remove(const char *path, ep_error *error) {
   if (nftw(path, entry_remove, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS) == 0 || errno == ENOENT)
     return EP_OK;
-  return ep_fail(error, EP_IO, "%s cannot be removed: %s", path, strerror(errno));
+  return ep_fail(error, ep_status_from_errno(errno), "%s cannot be removed: %s", path,
+                 strerror(errno));
+}
+
+/* A folder on its way out. */
+typedef struct {
+  char from[EP_PATH_BYTES], to[EP_PATH_BYTES];
+} removal;
+
+static ep_status removal_step(void *context, ep_error *error) {
+  const removal *folder = context;
+  if (rename(folder->from, folder->to) != 0 && errno != ENOENT)
+    return ep_fail(error, ep_status_from_errno(errno), "%s cannot be moved: %s", folder->from,
+                   strerror(errno));
+  return ep_data_dir_remove(folder->to, error);
 }
 
 ep_status ep_data_dir_discard(const char *data_dir, const char *kind, const char *name,
                               ep_error *error) {
-  char from[EP_PATH_BYTES], to[EP_PATH_BYTES], unique[160];
+  char unique[160];
+  removal folder;
   snprintf(unique, sizeof unique, "%.100s.%lld", name, (long long)ep_clock_steady_us());
-  ep_status status = ep_path_join(from, error, data_dir, kind, name, NULL);
-  if (status == EP_OK) status = ep_path_join(to, error, data_dir, "tmp", unique, NULL);
-  if (status != EP_OK) return status;
-  if (rename(from, to) != 0) {
-    if (errno == ENOENT) return EP_OK;
-    return ep_fail(error, EP_IO, "%s cannot be moved: %s", from, strerror(errno));
-  }
-  return ep_data_dir_remove(to, error);
+  ep_status status = ep_path_join(folder.from, error, data_dir, kind, name, NULL);
+  if (status == EP_OK) status = ep_path_join(folder.to, error, data_dir, "tmp", unique, NULL);
+  return status == EP_OK ? ep_ballast_run(data_dir, removal_step, &folder, error) : status;
 }
 
 ep_status ep_data_dir_keep(const char *data_dir, const char *kind, const char *name,

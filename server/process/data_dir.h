@@ -7,6 +7,7 @@
  *                              predictions.csv; weights.json, .npz, .onnx once requested; crashes,
  *                              where epochd died while the job ran
  *   DATA/datasets/<sha256>/    meta.json and one NPY file a part, or weights.safetensors
+ *   DATA/ballast               room for deletes on a full disk: server/process/ballast.h
  *   DATA/calibration/          what work costs on each device: server/workers/calibrations.h
  *   DATA/lost+found/           what a start found and did not know, for a person to look at
  *   DATA/tmp/                  emptied at the daemon's start */
@@ -37,7 +38,8 @@ ep_status ep_data_dir_temporary(const char *data_dir, char *path, ep_error *erro
 /* Removes a folder with all its files, if it is there. Does not follow symbolic links. */
 ep_status ep_data_dir_remove(const char *path, ep_error *error);
 
-/* Removes DATA/<kind>/<name> by way of DATA/tmp: after a crash it is there whole or not at all. */
+/* Removes DATA/<kind>/<name> by way of DATA/tmp: after a crash it is there whole or not at all. On
+ * a full disk it takes the room of the ballast. */
 ep_status ep_data_dir_discard(const char *data_dir, const char *kind, const char *name,
                               ep_error *error);
 

@@ -64,7 +64,7 @@ ep_status ep_store_dataset_put(ep_store *store, const ep_dataset_row *row, ep_da
 ep_status ep_store_dataset_delete(ep_store *store, const char *name, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_DELETE);
   sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-  ep_status status = ep_store_run(store, s, error);
+  ep_status status = ep_store_run_delete(store, s, error);
   ep_store_unlock(store, s);
   return status;
 }

@@ -28,9 +28,11 @@ ep_status ep_store_job_insert(ep_store *store, const ep_job_row *row, const uint
   sqlite3_bind_int64(s, 20, (int64_t)row->version);
   ep_store_text_bind(s, 21, row->tags ? row->tags : "[]");
   sqlite3_bind_int(s, 22, row->cores);
+  sqlite3_bind_int(s, 23, row->pinned);
+  sqlite3_bind_int64(s, 24, row->ttl_seconds);
   if (key_hash && body_hash) {
-    sqlite3_bind_blob(s, 23, key_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
-    sqlite3_bind_blob(s, 24, body_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 25, key_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 26, body_hash, EP_STORE_HASH_BYTES, SQLITE_STATIC);
   }
   ep_status status = ep_store_run(store, s, error);
   ep_store_unlock(store, s);
@@ -89,7 +91,8 @@ ep_status ep_store_job_intend(ep_store *store, const char *id, ep_intent intent,
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_INTEND);
   ep_store_text_bind(s, 1, id);
   sqlite3_bind_int(s, 2, (int)intent);
-  ep_status status = ep_store_run(store, s, error);
+  ep_status status = intent == EP_INTENT_CANCEL ? ep_store_run_delete(store, s, error)
+                                                : ep_store_run(store, s, error);
   ep_store_unlock(store, s);
   return status;
 }
@@ -114,7 +117,17 @@ ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_
 ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error) {
   sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_DELETE);
   ep_store_text_bind(s, 1, id);
-  ep_status status = ep_store_run(store, s, error);
+  ep_status status = ep_store_run_delete(store, s, error);
+  ep_store_unlock(store, s);
+  return status;
+}
+
+ep_status ep_store_job_expire(ep_store *store, const char *id, ep_error *error) {
+  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_EXPIRE);
+  ep_store_text_bind(s, 1, id);
+  ep_status status = ep_store_run_delete(store, s, error);
+  if (status == EP_OK && sqlite3_changes(store->database) == 0)
+    status = ep_fail(error, EP_CONFLICT, "job %s is pinned", id);
   ep_store_unlock(store, s);
   return status;
 }

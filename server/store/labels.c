@@ -13,6 +13,7 @@ static bool has_ended(const char *name) {
 typedef struct {
   char *name, *tags, *spec;
   int priority;
+  bool pinned;
   int64_t labels_version;
 } labelled_row;
 
@@ -38,6 +39,7 @@ static ep_status row_label(sqlite3_stmt *s, const char *id, const ep_labels *lab
   row->name = text_copy(labels->has_name ? labels->name : name, "");
   row->tags = text_copy(labels->has_tags ? labels->tags : tags, "[]");
   row->priority = labels->has_priority ? labels->priority : sqlite3_column_int(s, 1);
+  row->pinned = labels->has_pinned ? labels->pinned : sqlite3_column_int(s, 6) != 0;
   row->labels_version = sqlite3_column_int64(s, 5) + 1;
   if (!row->name || !row->tags || !spec) return ep_fail_memory(error);
   return ep_labels_apply(spec, labels, &row->spec, error);
@@ -54,6 +56,7 @@ static ep_status row_write(ep_store *store, const char *id, const labelled_row *
   ep_store_text_bind(s, 5, row->tags);
   sqlite3_bind_int64(s, 6, row->labels_version);
   sqlite3_bind_int64(s, 7, (int64_t)version);
+  sqlite3_bind_int(s, 8, row->pinned);
   ep_status status = ep_store_run(store, s, error);
   sqlite3_clear_bindings(s);
   return status;

@@ -121,7 +121,7 @@ ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *err
   if (status == EP_IO) status = EP_OK; /* a row that cannot be read can be deleted */
   if (status == EP_OK) {
     sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC);
-    status = ep_store_run(store, s, error);
+    status = ep_store_run_delete(store, s, error);
   }
   ep_store_unlock(store, s);
   return status;

@@ -52,6 +52,8 @@ static void row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->cores = sqlite3_column_int(s, 21);
   int intent = sqlite3_column_int(s, 22);
   row->intent = intent == EP_INTENT_PAUSE || intent == EP_INTENT_CANCEL ? (ep_intent)intent : 0;
+  row->pinned = sqlite3_column_int(s, 23) != 0;
+  row->ttl_seconds = sqlite3_column_int64(s, 24);
 }
 
 /* Replaces lent texts by owned copies. */

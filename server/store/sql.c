@@ -1,6 +1,7 @@
 #include "server/store/sql.h"
 
 #include "server/metrics/metrics.h"
+#include "server/process/ballast.h"
 #include "server/process/log.h"
 
 const char *const EP_SQL_TEXTS[EP_SQL_COUNT] = {
@@ -91,6 +92,20 @@ static ep_status transaction_run(ep_store *store, sqlite3_stmt *statement, ep_er
 ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
   ep_status status = ep_store_sync(store, true, error);
   return status == EP_OK ? transaction_run(store, statement, error) : status;
+}
+
+typedef struct {
+  ep_store *store;
+  sqlite3_stmt *statement;
+} deletion;
+
+static ep_status deletion_step(void *context, ep_error *error) {
+  const deletion *step = context;
+  return ep_store_run(step->store, step->statement, error);
+}
+
+ep_status ep_store_run_delete(ep_store *store, sqlite3_stmt *statement, ep_error *error) {
+  return ep_ballast_run(store->data_dir, deletion_step, &(deletion){store, statement}, error);
 }
 
 ep_status ep_store_run_unsynced(ep_store *store, sqlite3_stmt *statement, ep_error *error) {

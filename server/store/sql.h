@@ -15,7 +15,7 @@
 #define EP_JOB_COLUMNS_WITH(spec)                                                         \
   "id, name, state, priority, " spec ", dataset, wanted, device, executor, seconds_cpu, " \
   "seconds_cuda, attempt, epochs, parameters, bytes, result, created_us, started_us, "    \
-  "finished_us, version, tags, cores, intent"
+  "finished_us, version, tags, cores, intent, pinned, ttl_seconds"
 #define EP_JOB_COLUMNS EP_JOB_COLUMNS_WITH("spec")
 
 /* The three ways of choosing a page of jobs, one after the other: all, by state, by tags. ?1: older
@@ -33,46 +33,66 @@
 #define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us"
 
 /* X(code, SQL): prepared once, when the store is opened. */
-#define EP_SQL_TABLE(X)                                                                           \
-  X(BEGIN, "BEGIN IMMEDIATE")                                                                     \
-  X(COMMIT, "COMMIT")                                                                             \
-  X(ROLLBACK, "ROLLBACK")                                                                         \
-  X(JOB_INSERT,                                                                                   \
-    "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash) VALUES "                          \
-    "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22,0,?23,?24)") \
-  X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                             \
-  X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "       \
-                "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                        \
-  X(JOB_INTEND, "UPDATE jobs SET intent = ?2 WHERE id = ?1 AND finished_us = 0 AND intent <> 2")  \
-  X(JOB_GET, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id = ?1")                                 \
-  X(JOB_DELETE, "DELETE FROM jobs WHERE id = ?1")                                                 \
-  X(JOB_EXISTS, "SELECT 1 FROM jobs INDEXED BY jobs_by_id WHERE id = ?1")                         \
-  X(JOB_LABELS, "SELECT name, priority, spec, tags, state, edition FROM jobs WHERE id = ?1")      \
-  X(JOB_LABEL, "UPDATE jobs SET name=?2, priority=?3, spec=?4, tags=?5, edition=?6, version=?7 "  \
-               "WHERE id = ?1")                                                                   \
-  EP_SQL_PAGES(X, JOBS_LIST, EP_JOB_COLUMNS, "")                                                  \
-  EP_SQL_PAGES(X, JOBS_SUMMARY, EP_JOB_COLUMNS_WITH("''"), "")                                    \
-  EP_SQL_PAGES(X, JOBS_VERSION, "id, version", "INDEXED BY jobs_by_id")                           \
-  X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id > ?1 AND state IN "            \
-                     "('queued','running','pausing','paused') ORDER BY id")                       \
-  X(JOBS_FINISHED_LAST,                                                                           \
-    "SELECT " EP_JOB_COLUMNS_WITH(                                                                \
-        "''") " FROM jobs WHERE finished_us > 0 ORDER BY finished_us DESC LIMIT ?1")              \
-  X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "            \
-               "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "            \
-               "decision = ?5, published_us = ?6")                                                \
-  X(MODEL_GET, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE name = ?1")                         \
-  X(MODEL_BY_JOB, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE job = ?1 LIMIT 1")               \
-  X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                           \
-  X(MODEL_COUNT, "SELECT count(*) FROM models")                                                   \
-  X(MODEL_LIST, "SELECT " EP_MODEL_COLUMNS " FROM models ORDER BY name")                          \
-  X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                                \
-  X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                              \
-  X(DATASET_PUT, "INSERT INTO datasets (name, sha256, created_us) VALUES (?1,?2,?3) "             \
-                 "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3")                 \
-  X(DATASET_GET, "SELECT name, sha256, created_us FROM datasets WHERE name = ?1")                 \
-  X(DATASET_DELETE, "DELETE FROM datasets WHERE name = ?1")                                       \
-  X(DATASET_NAMES, "SELECT count(*) FROM datasets WHERE sha256 = ?1")                             \
+#define EP_SQL_TABLE(X)                                                                            \
+  X(BEGIN, "BEGIN IMMEDIATE")                                                                      \
+  X(COMMIT, "COMMIT")                                                                              \
+  X(ROLLBACK, "ROLLBACK")                                                                          \
+  X(JOB_INSERT, "INSERT INTO jobs (" EP_JOB_COLUMNS ", key_hash, body_hash) VALUES "               \
+                "(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17,?18,?19,?20,?21,?22," \
+                "0,?23,?24,?25,?26)")                                                              \
+  X(JOB_BY_KEY, "SELECT id, body_hash FROM jobs WHERE key_hash = ?1")                              \
+  X(JOB_UPDATE, "UPDATE jobs SET state=?2, device=?3, executor=?4, attempt=?5, result=?6, "        \
+                "started_us=?7, finished_us=?8, version=?9 WHERE id = ?1")                         \
+  X(JOB_INTEND, "UPDATE jobs SET intent = ?2 WHERE id = ?1 AND finished_us = 0 AND intent <> 2")   \
+  X(JOB_GET, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id = ?1")                                  \
+  X(JOB_EXPIRE, "DELETE FROM jobs WHERE id = ?1 AND pinned = 0")                                   \
+  X(JOBS_WALK, "SELECT id, finished_us FROM jobs WHERE id > ?1 ORDER BY id LIMIT ?2")              \
+  X(JOB_MEASURE, "UPDATE jobs SET disk_bytes = ?2 WHERE id = ?1")                                  \
+  X(JOBS_UNMEASURED, "SELECT id, finished_us, disk_bytes FROM jobs INDEXED BY jobs_unmeasured "    \
+                     "WHERE finished_us > 0 AND disk_bytes < 0 LIMIT ?1")                          \
+  X(RETAINED_BYTES, "SELECT coalesce(sum(disk_bytes), 0) FROM jobs INDEXED BY jobs_by_age "        \
+                    "WHERE finished_us > 0 AND pinned = 0 AND disk_bytes > 0")                     \
+  X(RETAINED_BY_AGE,                                                                               \
+    "SELECT id, finished_us, disk_bytes FROM jobs INDEXED BY jobs_by_age "                         \
+    "WHERE finished_us > 0 AND pinned = 0 AND finished_us <= ?1 AND (finished_us, id) > (?2, ?3) " \
+    "AND NOT EXISTS (SELECT 1 FROM models WHERE job = jobs.id) ORDER BY finished_us, id LIMIT ?4") \
+  X(RETAINED_BY_TTL,                                                                               \
+    "SELECT id, finished_us + ttl_seconds * 1000000, disk_bytes FROM jobs "                        \
+    "INDEXED BY jobs_by_ttl WHERE finished_us > 0 AND pinned = 0 AND ttl_seconds > 0 AND "         \
+    "finished_us + ttl_seconds * 1000000 <= ?1 AND "                                               \
+    "(finished_us + ttl_seconds * 1000000, id) > (?2, ?3) "                                        \
+    "AND NOT EXISTS (SELECT 1 FROM models WHERE job = jobs.id) "                                   \
+    "ORDER BY finished_us + ttl_seconds * 1000000, id LIMIT ?4")                                   \
+  X(JOB_DELETE, "DELETE FROM jobs WHERE id = ?1")                                                  \
+  X(JOB_EXISTS, "SELECT 1 FROM jobs INDEXED BY jobs_by_id WHERE id = ?1")                          \
+  X(JOB_LABELS,                                                                                    \
+    "SELECT name, priority, spec, tags, state, edition, pinned FROM jobs WHERE id = ?1")           \
+  X(JOB_LABEL,                                                                                     \
+    "UPDATE jobs SET name=?2, priority=?3, spec=?4, tags=?5, edition=?6, version=?7, pinned=?8 "   \
+    "WHERE id = ?1")                                                                               \
+  EP_SQL_PAGES(X, JOBS_LIST, EP_JOB_COLUMNS, "")                                                   \
+  EP_SQL_PAGES(X, JOBS_SUMMARY, EP_JOB_COLUMNS_WITH("''"), "")                                     \
+  EP_SQL_PAGES(X, JOBS_VERSION, "id, version", "INDEXED BY jobs_by_id")                            \
+  X(JOBS_UNFINISHED, "SELECT " EP_JOB_COLUMNS " FROM jobs WHERE id > ?1 AND state IN "             \
+                     "('queued','running','pausing','paused') ORDER BY id")                        \
+  X(JOBS_FINISHED_LAST,                                                                            \
+    "SELECT " EP_JOB_COLUMNS_WITH(                                                                 \
+        "''") " FROM jobs WHERE finished_us > 0 ORDER BY finished_us DESC LIMIT ?1")               \
+  X(MODEL_PUT, "INSERT INTO models (" EP_MODEL_COLUMNS ") VALUES (?1,?2,?3,?4,?5,?6) "             \
+               "ON CONFLICT (name) DO UPDATE SET job = ?2, shape = ?3, outputs = ?4, "             \
+               "decision = ?5, published_us = ?6")                                                 \
+  X(MODEL_GET, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE name = ?1")                          \
+  X(MODEL_BY_JOB, "SELECT " EP_MODEL_COLUMNS " FROM models WHERE job = ?1 LIMIT 1")                \
+  X(MODEL_DELETE, "DELETE FROM models WHERE name = ?1")                                            \
+  X(MODEL_COUNT, "SELECT count(*) FROM models")                                                    \
+  X(MODEL_LIST, "SELECT " EP_MODEL_COLUMNS " FROM models ORDER BY name")                           \
+  X(JOBS_COUNT, "SELECT state, count(*) FROM jobs GROUP BY state")                                 \
+  X(DATASETS_COUNT, "SELECT count(*) FROM datasets")                                               \
+  X(DATASET_PUT, "INSERT INTO datasets (name, sha256, created_us) VALUES (?1,?2,?3) "              \
+                 "ON CONFLICT (name) DO UPDATE SET sha256 = ?2, created_us = ?3")                  \
+  X(DATASET_GET, "SELECT name, sha256, created_us FROM datasets WHERE name = ?1")                  \
+  X(DATASET_DELETE, "DELETE FROM datasets WHERE name = ?1")                                        \
+  X(DATASET_NAMES, "SELECT count(*) FROM datasets WHERE sha256 = ?1")                              \
   X(DATASET_LIST, "SELECT name, sha256, created_us FROM datasets ORDER BY name")
 
 typedef enum {
@@ -94,6 +114,7 @@ typedef struct ep_store {
   sqlite3_stmt *statements[EP_SQL_COUNT]; /* of the reader: NULL for those that change something */
   bool waits;                             /* a commit waits for the disk */
   struct ep_store *reader;                /* owned; NULL in the reader itself */
+  char *data_dir;                         /* where the database lies; owned; NULL in the reader */
 } ep_store;
 
 /* Takes the mutex and returns the statement, reset. */
@@ -105,7 +126,9 @@ void ep_store_unlock(ep_store *store, sqlite3_stmt *statement);
 
 /* Runs a statement that changes something as a transaction of its own, and waits for the disk. */
 ep_status ep_store_run(ep_store *store, sqlite3_stmt *statement, ep_error *error);
-/* The same without a wait for the disk. */
+/* The same of a statement that frees room: on a full disk it takes that of the ballast. */
+ep_status ep_store_run_delete(ep_store *store, sqlite3_stmt *statement, ep_error *error);
+/* As ep_store_run, without a wait for the disk. */
 ep_status ep_store_run_unsynced(ep_store *store, sqlite3_stmt *statement, ep_error *error);
 /* Whether the commits that follow wait for the disk. */
 ep_status ep_store_sync(ep_store *store, bool wait, ep_error *error);

@@ -50,6 +50,15 @@ static const char *const migrations[] = {
     "  WHERE json_valid(spec) AND json_type(spec, '$.tags') = 'array';",
     "ALTER TABLE jobs ADD COLUMN cores INTEGER NOT NULL DEFAULT 0;",
     "ALTER TABLE jobs ADD COLUMN intent INTEGER NOT NULL DEFAULT 0;",
+    /* Of retention, which reads these indices alone. */
+    "ALTER TABLE jobs ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN ttl_seconds INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE jobs ADD COLUMN disk_bytes INTEGER NOT NULL DEFAULT -1;"
+    "CREATE INDEX jobs_by_age ON jobs (finished_us, id, disk_bytes)"
+    "  WHERE finished_us > 0 AND pinned = 0;"
+    "CREATE INDEX jobs_by_ttl ON jobs (finished_us + ttl_seconds * 1000000, id)"
+    "  WHERE finished_us > 0 AND pinned = 0 AND ttl_seconds > 0;"
+    "CREATE INDEX jobs_unmeasured ON jobs (id) WHERE finished_us > 0 AND disk_bytes < 0;",
 };
 
 enum { SCHEMA_VERSION = sizeof migrations / sizeof *migrations };
@@ -111,6 +120,12 @@ static ep_status wal_require(ep_store *store, ep_error *error) {
   return status == EP_OK ? ep_store_sync(store, true, error) : status;
 }
 
+static ep_status folder_note(ep_store *store, const char *path, ep_error *error) {
+  const char *slash = strrchr(path, '/');
+  store->data_dir = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
+  return store->data_dir ? EP_OK : ep_fail_memory(error);
+}
+
 /* All statements; of the reader those that change nothing. */
 static ep_status statements_prepare(ep_store *store, bool reader, ep_error *error) {
   for (int i = 0; i < EP_SQL_COUNT; i++) {
@@ -141,8 +156,9 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   *out = NULL;
   ep_store *store = store_allocate();
   if (!store) return ep_fail_memory(error);
-  ep_status status =
-      connection_open(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
+  ep_status status = folder_note(store, path, error);
+  if (status == EP_OK)
+    status = connection_open(store, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, error);
   if (status == EP_OK) status = wal_require(store, error);
   if (status == EP_OK) status = schema_migrate(store, error);
   if (status == EP_OK) status = statements_prepare(store, false, error);
@@ -161,5 +177,6 @@ void ep_store_close(ep_store *store) {
   for (int i = 0; i < EP_SQL_COUNT; i++) sqlite3_finalize(store->statements[i]);
   sqlite3_close(store->database);
   pthread_mutex_destroy(&store->mutex);
+  free(store->data_dir);
   free(store);
 }

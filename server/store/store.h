@@ -42,6 +42,8 @@ typedef struct {
   char device[EP_DEVICE_ID_BYTES];           /* of the last start, "" before the first */
   char executor[EP_EXECUTOR_BYTES];          /* likewise */
   double seconds_cpu, seconds_cuda;          /* the plan's estimates, by which `auto` chooses */
+  bool pinned;                               /* retention leaves it */
+  int64_t ttl_seconds;                       /* after its end; 0 = none */
   int cores;                                 /* of the CPU that it can use; 0 = not known */
   char *tags;  /* JSON text: an array of strings; NULL is written as none */
   int attempt; /* of the last start; 0 before the first */
@@ -78,6 +80,8 @@ ep_status ep_store_job_intend(ep_store *store, const char *id, ep_intent intent,
 
 ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error);
 ep_status ep_store_job_delete(ep_store *store, const char *id, ep_error *error);
+/* The same unless the job is pinned: EP_CONFLICT. */
+ep_status ep_store_job_expire(ep_store *store, const char *id, ep_error *error);
 bool ep_store_job_exists(ep_store *store, const char *id);
 
 /* The labels after a PATCH; name is owned by the caller (free). */
@@ -121,6 +125,26 @@ ep_status ep_store_jobs_unfinished(ep_store *store, const char *after, ep_job_ro
 /* The jobs that ended last, without their specs. */
 ep_status ep_store_jobs_finished_last(ep_store *store, int64_t limit, ep_job_rows *out,
                                       ep_error *error);
+
+/* A job that retention may delete: it has ended, is not pinned, and no model is made of it. */
+typedef struct {
+  char id[EP_ID_BYTES];
+  int64_t due_us;     /* its end, or the end of its ttl_seconds */
+  int64_t disk_bytes; /* of its files; -1 = not measured */
+} ep_retained_job;
+
+/* Those due by `until_us` after *after, first the oldest; ttl: those with ttl_seconds, by its end,
+ * otherwise all by their end. jobs: [limit], of which *count are written. */
+ep_status ep_store_retained_list(ep_store *store, bool ttl, int64_t until_us,
+                                 const ep_retained_job *after, ep_retained_job *jobs, int limit,
+                                 int *count, ep_error *error);
+/* Ended jobs whose files were not measured. */
+ep_status ep_store_unmeasured_list(ep_store *store, ep_retained_job *jobs, int limit, int *count,
+                                   ep_error *error);
+/* Not synced. disk_bytes -1: to be measured again. */
+ep_status ep_store_measure(ep_store *store, const char *id, int64_t disk_bytes, ep_error *error);
+/* Bytes of all that retention may delete, those of models too. */
+ep_status ep_store_retained_bytes(ep_store *store, int64_t *bytes, ep_error *error);
 
 /* Counts of rows. */
 typedef struct {

@@ -25,7 +25,7 @@ json=(-H 'Content-Type: application/json')
 
 # At the end a daemon that still runs must end cleanly, and no sanitizer may have found anything.
 leave() {
-  local status=$? process
+  local status=${1:-$?} process
   trap - EXIT
   if ((status == 0)) && [[ -n $daemon ]]; then terminated || status=1; fi
   if grep -s -a -A 30 'ERROR: [A-Za-z]*Sanitizer\|WARNING: ThreadSanitizer\|runtime error:' "$scratch"/*.log; then
@@ -73,6 +73,13 @@ need_data() {
   [[ -n ${EPOCHD_TEST_DATA:-} ]] || skip "EPOCHD_TEST_DATA is not set"
   [[ -r $EPOCHD_TEST_DATA/$1 ]] || skip "there is no $EPOCHD_TEST_DATA/$1"
   file=$EPOCHD_TEST_DATA/$1
+}
+
+# small_disk SIZE: the data folder is a disk of its own, of that size; or skips the test.
+small_disk() {
+  mkdir -p "$data_dir"
+  mount -t tmpfs -o "size=$1" tmpfs "$data_dir" 2>/dev/null || skip "a tmpfs cannot be mounted here"
+  trap 'status=$?; umount -l "$data_dir"; leave "$status"' EXIT
 }
 
 # daemon_start FLAGS…: starts epochd on a free port and waits until it answers.

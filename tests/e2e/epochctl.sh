@@ -107,7 +107,10 @@ ok "Ctrl-C ends the watching with 130; the job goes on"
 # a job that waits, behind it: priority, the queue
 run 0 run "$scratch/xor.json" --detach
 waits=$(<"$out")
-run 0 set "$waits" --priority 7 --name patient --tag blue
+run 0 set "$waits" --priority 7 --name patient --tag blue --pinned true
+run 0 show "$waits"
+says "pinned +yes"
+run 0 set "$waits" --pinned false
 run 0 queue
 says "1 running, 1 waiting"
 says "0 +7 +$waits +patient"

@@ -1,14 +1,23 @@
 #!/usr/bin/env bash
 # The disk is full in the middle of a job: nothing is accepted that cannot be stored, the daemon
-# goes on, and with room again the job goes on without a gap in its events.
+# goes on, jobs and data sets can be deleted without a free byte, and with room again the job goes on without
+# a gap in its events.
 source "$(dirname "${BASH_SOURCE[0]}")/../e2e/daemon.sh"
 
-mkdir -p "$data_dir"
-mount -t tmpfs -o size=16m tmpfs "$data_dir" 2>/dev/null || skip "a tmpfs cannot be mounted here"
-trap 'umount -l "$data_dir"; leave' EXIT
-daemon_start
+small_disk 16m
+reserve=(--reserve-bytes 1000000)
+daemon_start "${reserve[@]}"
 epochs_lasting 8
 every=$((epochs / 800))
+declare -a old=()
+for ((i = 0; i < 3; i++)); do
+  submit "$(xor_job 100)"
+  finish "$id"
+  old+=("$id")
+done
+printf '1,2\n3,4\n' >"$scratch/table.csv"
+http PUT /v1/datasets/table -T "$scratch/table.csv"
+expect 201
 submit "$(xor_job "$epochs" "{\"report_every\": $every}")"
 long=$id
 begun() { http GET "/v1/jobs/$long" && jq -e '.progress.fraction > 0.1' "$body" >/dev/null; }
@@ -27,6 +36,28 @@ http GET "/v1/jobs?limit=100"
 check "what was refused is not there" '(.data | length) == $accepted' --argjson accepted "$accepted"
 http GET "/v1/jobs/$long"
 check "the job still runs" '.status == "running"'
+
+
+fill() { cat /dev/zero >>"$data_dir/filler" 2>/dev/null || true; }
+gone() { # PATH: it is deleted on a disk without a free byte
+  fill
+  http DELETE "$1"
+  expect 204
+  http GET "$1"
+  expect 404
+}
+gone "/v1/jobs/${old[0]}"
+gone /v1/datasets/table
+[[ ! -e $data_dir/jobs/${old[0]} && -z $(ls "$data_dir/datasets") ]] || fail "files are left of what was deleted"
+kill -9 "$daemon"
+wait "$daemon" 2>/dev/null || true
+fill
+daemon_start "${reserve[@]}"
+gone "/v1/jobs/${old[1]}"
+http GET "/v1/jobs/${old[2]}"
+check "the other one is there" '.status == "succeeded"'
+grep -q "the disk is full: a delete takes the room of" "$log" || fail "the daemon does not log that the disk was full"
+echo "ok: jobs and data sets are deleted on a full disk, also after a start on it"
 
 rm "$data_dir/filler"
 finish "$long"

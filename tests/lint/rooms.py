@@ -68,6 +68,7 @@ ROOMS = {
     "server/process": ("api api/arguments api/json engine/files", ""),
     "server/metrics": (SERVER, ""),
     "server/store": (SERVER + " api/spec api/responses", "sqlite"),
+    "server/backup": ("api api/hash engine/files server/process server/store", ""),
     "server/events": (SERVER + " engine/files", ""),
     "server/curves": (SERVER + " api/responses engine/weights server/events", ""),
     "server/workers": (SERVER + " engine/files engine/plan", ""),
@@ -83,7 +84,7 @@ ROOMS = {
     "server/jobs/lifecycle": (JOBS + " engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
-    "server/http/messages": (SERVER + " api/responses server/http/streams", ""),
+    "server/http/messages": (SERVER + " api/responses engine/files server/http/streams", ""),
     "server/http/access": ("api server/http/messages", ""),
     "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
@@ -92,7 +93,7 @@ ROOMS = {
     "server/check": (SERVER + " api/hash api/spec engine/files engine/data/datasets engine/data/prepare "
                      "server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/check server/curves api/spec engine/data/sources server/http server/handlers server/jobs", ""),
+    "server": (SERVER + " server/check server/curves api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

@@ -143,7 +143,9 @@ export function mount(root, { id }, signal) {
     setText(heading, jobName(job));
     badge.dataset.state = job.status;
     setText(badge, stateWord(job.status));
-    replace(tags, (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: `#/jobs?tag=${encodeURIComponent(word)}` }, word)));
+    replace(tags,
+      (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: `#/jobs?tag=${encodeURIComponent(word)}` }, word)),
+      job.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"));
     if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
     edit.hidden = false;
     pause.hidden = job.status !== "queued" && job.status !== "running";

@@ -17,6 +17,9 @@ static json_t *patch_make(const ep_arguments *arguments, int64_t priority) {
     good = json_object_set_new(patch, "name", *name ? json_string(name) : json_null()) == 0;
   if (good && ep_arguments_has(arguments, "priority"))
     good = json_object_set_new(patch, "priority", json_integer(priority)) == 0;
+  const char *pinned = ep_arguments_value(arguments, "pinned");
+  if (good && pinned)
+    good = json_object_set_new(patch, "pinned", json_boolean(strcmp(pinned, "true") == 0)) == 0;
   for (int i = 0; i < arguments->given_count && good; i++) {
     const char *value = arguments->given[i].value;
     if (strcmp(arguments->given[i].option->name, "tag") == 0 && *value)
@@ -34,8 +37,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   int64_t priority = ep_arguments_integer(arguments, "priority", 0);
   json_t *job = NULL;
   if (!ep_arguments_has(arguments, "name") && !ep_arguments_has(arguments, "tag") &&
-      !ep_arguments_has(arguments, "priority"))
-    return ep_fail(error, EP_INVALID, "say what to set: --name, --tag or --priority");
+      !ep_arguments_has(arguments, "priority") && !ep_arguments_has(arguments, "pinned"))
+    return ep_fail(error, EP_INVALID, "say what to set: --name, --tag, --priority or --pinned");
   ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
   if (status != EP_OK) return status;
   json_t *patch = patch_make(arguments, priority);
@@ -63,11 +66,13 @@ static const ep_option OPTIONS[] = {
    .doc = "the new tags; may be given again; \"\" alone for none"},
   {.name = "priority", .letter = 'p', .kind = EP_OPTION_INTEGER, .value = "N", .min = INT32_MIN,
    .max = INT32_MAX, .doc = "of a queued job: higher runs first"},
+  {.name = "pinned", .kind = EP_OPTION_CHOICE, .value = "true|false",
+   .doc = "true: the daemon's retention never deletes the job"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_set = {
   .name = "set", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "change a job's name, tags or priority",
+  .summary = "change a job's name, tags or priority, or pin it",
   .examples = "epochctl set last --name best --tag paper --tag figure-3"};
 /* clang-format on */

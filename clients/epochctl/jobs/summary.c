@@ -132,6 +132,7 @@ static void details_print(const ep_client *client, const json_t *job) {
                                json_string_value(tag) ? json_string_value(tag) : "");
   }
   if (used > 0) line_print(client, "tags", text);
+  if (json_is_true(ep_json_at(job, "pinned"))) line_print(client, "pinned", "yes");
   snprintf(text, sizeof text, "%s parameters, %s while it trains",
            ep_human_count(ep_json_integer_at(job, "model.parameters"), a),
            ep_human_bytes(ep_json_number_at(job, "model.bytes"), b));

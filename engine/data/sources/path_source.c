@@ -19,6 +19,7 @@
 #include "engine/data/sources/allowed_paths.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/excerpt.h"
+#include "engine/files/free_space.h"
 #include "engine/files/path.h"
 
 static const char pointer[] = "/data/path";
@@ -251,21 +252,32 @@ ep_status ep_path_source_map(const ep_path_source *source, ep_split split, ep_ro
   return status == EP_OK ? EP_OK : ep_fail_at(error, status, pointer, "%s", fault.message);
 }
 
+/* Before the first byte is copied: whether the limit and the disk allow the whole file. */
+static ep_status room_check(int file, int copy, int64_t max_bytes, ep_error *error) {
+  struct stat stat;
+  if (fstat(file, &stat) != 0) return ep_fail(error, EP_IO, "reading: %s", strerror(errno));
+  if (stat.st_size > max_bytes)
+    return ep_fail(error, EP_TOO_LARGE, "the file has %lld bytes, and the limit is %lld",
+                   (long long)stat.st_size, (long long)max_bytes);
+  return ep_free_space_check(copy, stat.st_size, error);
+}
+
 /* A copy below `folder`, called "copied". Its size is bounded as what is written anyway. */
 static ep_status file_copy(int file, const char *path, int64_t max_bytes, ep_error *error) {
   uint8_t *chunk = malloc(CHUNK_BYTES);
   int copy = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   ep_status status = EP_OK;
   if (copy < 0)
-    status = ep_fail(error, EP_IO, "%s: %s", path, strerror(errno));
+    status = ep_fail(error, ep_status_from_errno(errno), "%s: %s", path, strerror(errno));
   else if (!chunk)
     status = ep_fail_memory(error);
+  if (status == EP_OK) status = room_check(file, copy, max_bytes, error);
   int64_t copied = 0;
   for (ssize_t count = 1; status == EP_OK && count > 0; copied += count) {
     count = pread(file, chunk, CHUNK_BYTES, copied);
     if (count < 0)
       status = ep_fail(error, EP_IO, "reading: %s", strerror(errno));
-    else if (count > max_bytes - copied)
+    else if (count > max_bytes - copied) /* it grew */
       status = ep_fail(error, EP_TOO_LARGE, "the file is larger than the limit");
     else
       status = ep_file_write_all(copy, chunk, (size_t)count, error);

@@ -11,11 +11,10 @@ typedef struct {
   int file;   /* -1 = closed */
   char *path; /* owned; NULL before open */
   int64_t bytes, max_bytes;
-  int64_t checked_bytes; /* `bytes` at the last look at the free disk */
 } ep_upload;
 
 /* announced_bytes: Content-Length, or -1. EP_TOO_LARGE over max_bytes; EP_UNAVAILABLE where the
- * disk would be left with less than its reserve. */
+ * disk would be left with less than its reserve (engine/files/free_space.h). */
 ep_status ep_upload_open(ep_upload *upload, const char *data_dir, int64_t announced_bytes,
                          int64_t max_bytes, ep_error *error);
 ep_status ep_upload_write(ep_upload *upload, const char *data, size_t bytes, ep_error *error);

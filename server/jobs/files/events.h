@@ -27,6 +27,9 @@ ep_status ep_job_checkpoint_hold(const ep_job_row *row, const ep_reply *checkpoi
 ep_status ep_job_place_append(ep_open_logs *logs, const ep_job_row *row, ep_event_type type,
                               int64_t epoch, ep_error *error);
 
+/* `warning`. Held. */
+ep_status ep_job_warning_hold(const ep_job_row *row, const char *message, ep_event_log *log,
+                              ep_error *error);
 /* `warning`. Synced. EP_CONFLICT: the job has ended. */
 ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *message,
                                 ep_error *error);

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "server/jobs/files/files.h"
+#include "server/jobs/lifecycle/retention.h"
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
 #include "server/process/id.h"
@@ -16,12 +17,15 @@ static ep_status models_check(ep_jobs *jobs, const char *job, ep_error *error) {
                  model.name, job);
 }
 
+/* How a row goes. */
+typedef ep_status row_delete(ep_store *store, const char *id, ep_error *error);
+
 /* Removes the row, then the folder. */
-static ep_status job_remove(ep_jobs *jobs, const char *id, ep_error *error) {
+static ep_status job_remove(ep_jobs *jobs, const char *id, row_delete *remove, ep_error *error) {
   char name[EP_ID_BYTES + sizeof EP_DELETED_SUFFIX];
   ep_status status = ep_job_folder_mark(jobs->data_dir, id, error);
   if (status != EP_OK) return status;
-  status = ep_store_job_delete(jobs->store, id, error);
+  status = remove(jobs->store, id, error);
   if (status != EP_OK) {
     ep_job_folder_unmark(jobs->data_dir, id, NULL); /* else the next start does it */
     return status;
@@ -30,7 +34,7 @@ static ep_status job_remove(ep_jobs *jobs, const char *id, ep_error *error) {
   return ep_data_dir_discard(jobs->data_dir, "jobs", name, error);
 }
 
-ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
+static ep_status job_delete(ep_jobs *jobs, const char *id, row_delete *remove, ep_error *error) {
   if (!ep_id_valid(id) || (!ep_live_is(jobs, id) && !ep_store_job_exists(jobs->store, id)))
     return ep_fail(error, EP_NOT_FOUND, "there is no job %.60s", id);
   if (ep_live_is(jobs, id))
@@ -41,7 +45,15 @@ ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
                    id);
   ep_status status =
       models_check(jobs, id, error); /* none can come to name it: the job is claimed */
-  if (status == EP_OK) status = job_remove(jobs, id, error);
+  if (status == EP_OK) status = job_remove(jobs, id, remove, error);
   ep_pins_unclaim(&jobs->contents.pins, id);
   return status;
+}
+
+ep_status ep_jobs_delete(ep_jobs *jobs, const char *id, ep_error *error) {
+  return job_delete(jobs, id, ep_store_job_delete, error);
+}
+
+ep_status ep_job_expire(ep_jobs *jobs, const char *id, ep_error *error) {
+  return job_delete(jobs, id, ep_store_job_expire, error);
 }

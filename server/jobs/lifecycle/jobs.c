@@ -11,8 +11,10 @@
 #include "server/jobs/lifecycle/assign.h"
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/recover.h"
+#include "server/jobs/lifecycle/retention.h"
 #include "server/jobs/lifecycle/run.h"
 #include "server/jobs/live/live.h"
+#include "server/process/ballast.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
 #include "server/process/log.h"
@@ -117,6 +119,9 @@ static ep_jobs *jobs_allocate(const ep_jobs_options *options) {
   jobs->crashes_max = options->crashes_max;
   jobs->contents.max_path_bytes =
       options->max_data_bytes > 0 ? options->max_data_bytes : EP_LIMIT_UPLOAD_BYTES;
+  jobs->max_log_bytes = options->max_log_bytes > 0 ? options->max_log_bytes : EP_LIMIT_LOG_BYTES;
+  jobs->retention.keep_us = options->keep_seconds * INT64_C(1000000);
+  jobs->retention.keep_bytes = options->keep_bytes;
   jobs->max_queued = options->max_queued > 0 ? options->max_queued : MAX_QUEUED;
   atomic_store(&jobs->clock, (unsigned long long)ep_clock_utc_us());
   return jobs;
@@ -148,6 +153,8 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   if (status == EP_OK) status = supervisor_open(jobs, options, error);
   jobs->calibrations.supervisor = jobs->supervisor;
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);
+  if (status == EP_OK) ep_ballast_fill(jobs->data_dir);
+  if (status == EP_OK) status = ep_retention_start(jobs, error);
   if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
   if (status == EP_OK) status = ep_jobs_sweep_start(jobs, error);
   return status;
@@ -188,6 +195,7 @@ static void running_requeue(ep_jobs *jobs, ep_live_job *job) {
 void ep_jobs_close(ep_jobs *jobs) {
   if (!jobs) return;
   ep_jobs_sweep_stop(jobs);
+  ep_retention_stop(jobs);
   ep_supervisor_destroy(jobs->supervisor);
   jobs->supervisor = NULL;
   ep_disk_probe_destroy(jobs->disk_probe);

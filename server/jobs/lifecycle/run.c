@@ -16,7 +16,11 @@
 #include "server/process/clock.h"
 #include "server/process/log.h"
 
-enum { RETRY_US = 1000000, DEATH_BYTES = EP_MESSAGE_BYTES + 64 };
+enum {
+  RETRY_US = 1000000,
+  DEATH_BYTES = EP_MESSAGE_BYTES + 64,
+  THINNING_MOST = 24 /* one of 16 million, of EP_LIMIT_REPORTED_EPOCHS */
+};
 
 static bool job_next(void *context, const char *device, int cores, ep_assignment *out) {
   return ep_assign_next(context, device, cores, out);
@@ -123,16 +127,33 @@ static double eta_of(const ep_progress_record *record, int64_t epochs) {
   return floor(seconds * 1e6 + 0.5) / 1e6;
 }
 
-/* The records that the log does not have (a training that starts again repeats the others) as
- * events: [progress->count]; returns how many. */
-static int records_select(const ep_live_job *job, const ep_progress *progress, ep_event *events) {
+/* How often a log has reached its ceiling: of 2^this reports one is kept. */
+static int thinning_of(const ep_jobs *jobs, const ep_live_job *job) {
   ep_event_log_tail tail;
   ep_event_log_get_tail(job->log, &tail);
-  int64_t now_us = ep_clock_utc_us(), last_epoch = tail.last_epoch;
+  int64_t times = tail.bytes / jobs->max_log_bytes;
+  return times < THINNING_MOST ? (int)times : THINNING_MOST;
+}
+
+/* Whether a log that is thinned keeps the report of an epoch: the choice depends on the epoch
+ * alone, so a repeated training chooses the same. before: the epoch of the report before it. */
+static bool thinning_keeps(int thinning, int64_t epoch, int64_t before, int64_t epochs) {
+  if (thinning == 0 || epoch == epochs || epoch <= before) return true;
+  return epoch / (epoch - before) % (INT64_C(1) << thinning) == 0;
+}
+
+/* The records that the log does not have (a training that starts again repeats the others) as
+ * events: [progress->count]; returns how many. */
+static int records_select(const ep_live_job *job, const ep_progress *progress, int thinning,
+                          ep_event *events) {
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
+  int64_t now_us = ep_clock_utc_us(), last_epoch = tail.last_epoch, before = job->epoch;
   int count = 0;
-  for (uint32_t i = 0; i < progress->count; i++) {
+  for (uint32_t i = 0; i < progress->count; before = progress->records[i++].epoch) {
     const ep_progress_record *record = &progress->records[i];
     if (record->epoch <= last_epoch || record->epoch > job->row.epochs) continue;
+    if (!thinning_keeps(thinning, record->epoch, before, job->row.epochs)) continue;
     last_epoch = record->epoch;
     events[count++] = (ep_event){.job = job->row.id,
                                  .type = EP_EVENT_EPOCH,
@@ -144,14 +165,26 @@ static int records_select(const ep_live_job *job, const ep_progress *progress, e
   return count;
 }
 
-static ep_status records_hold(const ep_live_job *job, const ep_progress *progress,
-                              ep_error *error) {
+/* Tells the readers of a log that it is thinned from here on. */
+static ep_status thinning_hold(const ep_live_job *job, int thinning, ep_error *error) {
+  char message[EP_MESSAGE_BYTES];
+  snprintf(message, sizeof message,
+           "the events of this job have reached their ceiling: from here on, one of %lld reports "
+           "is kept",
+           1LL << thinning);
+  return ep_job_warning_hold(&job->row, message, job->log, error);
+}
+
+static ep_status records_hold(const ep_jobs *jobs, const ep_live_job *job,
+                              const ep_progress *progress, ep_error *error) {
   ep_event *events = malloc(progress->count * sizeof *events);
   if (!events) return ep_fail_memory(error);
-  int count = records_select(job, progress, events);
+  int before = thinning_of(jobs, job);
+  int count = records_select(job, progress, before, events);
   ep_status status = ep_event_log_hold(job->log, events, count, error);
   free(events);
-  return status;
+  int after = status == EP_OK ? thinning_of(jobs, job) : before;
+  return after > before ? thinning_hold(job, after, error) : status;
 }
 
 /* Counts the epochs since the job's last report, before job->epoch moves on. */
@@ -164,7 +197,7 @@ static bool job_progress(void *context, const ep_progress *progress) {
   ep_live_job *job = running_find(jobs, progress->job, progress->attempt);
   if (!job || progress->count == 0) return true;
   ep_error error = {0};
-  if (records_hold(job, progress, &error) != EP_OK) return refusal_log(job, &error);
+  if (records_hold(jobs, job, progress, &error) != EP_OK) return refusal_log(job, &error);
   const ep_progress_record *last = &progress->records[progress->count - 1];
   epochs_count(job, last->epoch);
   pthread_mutex_lock(&jobs->mutex);

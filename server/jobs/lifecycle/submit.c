@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/files/free_space.h"
 #include "server/jobs/files/events.h"
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/check.h"
@@ -28,6 +29,13 @@ static ep_status place_take(ep_jobs *jobs, bool *placed, ep_problem *problem) {
                         (long long)jobs->max_queued);
 }
 
+/* A job needs room for its row, its log and its weights. */
+static ep_status room_check(ep_jobs *jobs, ep_problem *problem) {
+  ep_error error = {0};
+  if (ep_free_space_check_folder(jobs->data_dir, 0, &error) == EP_OK) return EP_OK;
+  return ep_problem_from_error(problem, &error);
+}
+
 static void place_give_back(ep_jobs *jobs) {
   pthread_mutex_lock(&jobs->mutex);
   jobs->submitting--;
@@ -40,6 +48,8 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, ep_job_
   *row = (ep_job_row){.name = checked->spec->name,
                       .state = EP_STATE_QUEUED,
                       .priority = spec->priority,
+                      .pinned = spec->pinned,
+                      .ttl_seconds = spec->ttl_seconds,
                       .spec = checked->text,
                       .tags = checked->tags,
                       .epochs = spec->epochs,
@@ -195,7 +205,8 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const ch
   }
   ep_checked_spec checked = {0};
   bool placed = false;
-  ep_status status = ep_spec_check(jobs, json, bytes, &checked, problem);
+  ep_status status = room_check(jobs, problem);
+  if (status == EP_OK) status = ep_spec_check(jobs, json, bytes, &checked, problem);
   if (status == EP_OK) status = place_take(jobs, &placed, problem);
   if (status == EP_OK)
     status = job_store(jobs, &checked, &placed, keyed ? key_hash : NULL, keyed ? body_hash : NULL,

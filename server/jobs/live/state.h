@@ -69,6 +69,17 @@ typedef struct ep_live_job {
   char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
 } ep_live_job;
 
+/* lifecycle/retention.c, which deletes ended jobs. */
+typedef struct {
+  int64_t keep_us, keep_bytes; /* 0 = no matter */
+  bool summed;                 /* keep_bytes was held once; the thread's */
+  bool started;
+  pthread_t thread;
+  pthread_mutex_t mutex; /* guards stop */
+  pthread_cond_t stopped;
+  bool stop;
+} ep_retention;
+
 struct ep_jobs {
   char *data_dir;    /* owned, absolute */
   char *worker_path; /* owned */
@@ -76,6 +87,7 @@ struct ep_jobs {
   int crashes_max;   /* ep_jobs_options */
   int lock_fd;
   int64_t max_queued;
+  int64_t max_log_bytes; /* of a job's log: each time it grows by so much, half the reports go */
   ep_store *store;
   ep_disk_probe *disk_probe; /* of /readyz */
   ep_supervisor *supervisor;
@@ -84,7 +96,8 @@ struct ep_jobs {
   ep_contents contents;
   ep_datasets datasets;
   ep_subscribers watches; /* by ep_live_key, whose lowest bit is set for a queued job */
-  atomic_ullong clock;    /* versions: microseconds at the start, then counted up */
+  ep_retention retention;
+  atomic_ullong clock; /* versions: microseconds at the start, then counted up */
 
   /* The sweep of folders without a row (lifecycle/recover.h). */
   pthread_t sweep;

@@ -4,6 +4,7 @@
 #include "server/jobs/live/live.h"
 #include "server/process/data_dir.h"
 #include "server/process/id.h"
+#include "server/process/log.h"
 
 ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *path,
                        size_t path_bytes, ep_error *error) {
@@ -21,4 +22,10 @@ ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *pa
   if (snprintf(path, path_bytes, "%s", found) >= (int)path_bytes)
     return ep_fail(error, EP_TOO_LARGE, "the path of %s is too long", file);
   return EP_OK;
+}
+
+void ep_jobs_note_file(ep_jobs *jobs, const char *id) {
+  ep_error error = {0};
+  if (jobs->retention.keep_bytes > 0 && ep_store_measure(jobs->store, id, -1, &error) != EP_OK)
+    ep_log(EP_LOG_WARNING, "job %s: %s", id, error.message);
 }

@@ -73,6 +73,7 @@ static void job_show(const ep_job_row *row, const ep_live_view *live, job_shown 
                             .name = row->name,
                             .tags = row->tags,
                             .priority = row->priority,
+                            .pinned = row->pinned,
                             .state = row->state,
                             .spec = row->spec,
                             .device = text_or_null(row->device),

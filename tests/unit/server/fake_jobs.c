@@ -285,6 +285,10 @@ ep_status ep_jobs_file(ep_jobs *jobs, const char *id, const char *file, char *pa
   return EP_OK;
 }
 
+void ep_jobs_note_file(ep_jobs *jobs, const char *id) {
+  (void)jobs, (void)id;
+}
+
 typedef struct {
   ep_jobs_predicted *predicted;
   ep_jobs_ready *ready;

@@ -48,6 +48,8 @@ START_TEST(refuses_all_else_with_its_pointer) {
       {"{\"priority\": -101}", "/priority", EP_INVALID},
       {"{\"priority\": 1.5}", "/priority", EP_INVALID},
       {"{\"priority\": null}", "/priority", EP_INVALID},
+      {"{\"pinned\": null}", "/pinned", EP_INVALID},
+      {"{\"pinned\": 1}", "/pinned", EP_INVALID},
       {"{\"epochs\": 5}", "/epochs", EP_INVALID},
       {"[]", "", EP_INVALID},
       {"null", "", EP_INVALID},
@@ -135,6 +137,19 @@ START_TEST(changes_the_labels_of_a_spec_alone) {
 }
 END_TEST
 
+/* Of an earlier release, which had no such label. */
+START_TEST(a_spec_without_pinned_gets_it) {
+  ep_labels labels = {.has_pinned = true, .pinned = true};
+  char *out = NULL;
+  ck_assert_int_eq(ep_labels_apply("{\"priority\":0,\"epochs\":3}", &labels, &out, NULL), EP_OK);
+  ck_assert_str_eq(out, "{\"priority\":0,\"epochs\":3,\"pinned\":true}");
+  free(out);
+  ck_assert_int_eq(ep_labels_apply("{\"pinned\":false,\"epochs\":3}", &labels, &out, NULL), EP_OK);
+  ck_assert_str_eq(out, "{\"pinned\":true,\"epochs\":3}");
+  free(out);
+}
+END_TEST
+
 START_TEST(a_torn_spec_is_refused) {
   static const char *const torn[] = {"",          "[1]",   "{\"a\":1", "{\"a\":\"",
                                      "{\"a\":[1", "{a:1}", "{1"};
@@ -153,5 +168,6 @@ EP_SUITE("labels") {
   tcase_add_test(tests, refuses_all_else_with_its_pointer);
   tcase_add_test(tests, holds_the_limits);
   tcase_add_test(tests, changes_the_labels_of_a_spec_alone);
+  tcase_add_test(tests, a_spec_without_pinned_gets_it);
   tcase_add_test(tests, a_torn_spec_is_refused);
 }

@@ -193,7 +193,8 @@ START_TEST(the_canonical_text) {
   char *text = ep_job_spec_format(spec);
   ck_assert_str_eq(
       text,
-      "{\"name\":\"\",\"tags\":[],\"priority\":0,\"data\":{\"generator\":\"xor\",\"seed\":1,"
+      "{\"name\":\"\",\"tags\":[],\"priority\":0,\"pinned\":false,\"data\":{\"generator\":\"xor\","
+      "\"seed\":1,"
       "\"target\":null,\"test\":0,\"validation\":0,\"split_seed\":1,\"standardize\":[],"
       "\"shape\":null,\"scale\":null,\"normalize\":null,\"augment\":null},"
       "\"model\":{\"layers\":[{\"type\":\"linear\",\"in_features\":null,\"out_features\":1,"
@@ -203,8 +204,8 @@ START_TEST(the_canonical_text) {
       "\"decay_all\":true},\"schedule\":{\"type\":\"constant\",\"warmup_epochs\":0,"
       "\"warmup_factor\":0},\"clip\":null,\"early_stopping\":null,\"keep\":\"last\",\"epochs\":10,"
       "\"batch_size\":\"full\",\"shuffle\":true,\"seed\":1,\"device\":\"auto\",\"executor\":null,"
-      "\"precision\":\"fp32\",\"report_every\":1,\"checkpoint\":{\"every_seconds\":30,\"keep\":0},"
-      "\"max_seconds\":null}");
+      "\"precision\":\"fp32\",\"report_every\":1,\"ttl_seconds\":null,\"checkpoint\":{\"every_"
+      "seconds\":30,\"keep\":0},\"max_seconds\":null}");
   free(text);
   ep_job_spec_destroy(spec);
 }

@@ -481,6 +481,30 @@ START_TEST(datasets_stay_while_they_are_needed) {
 }
 END_TEST
 
+/* The fake worker reports a thousand epochs at once, in lines of 240 bytes. */
+START_TEST(a_log_at_its_ceiling_keeps_fewer_reports) {
+  ep_jobs_options options = jobs_options("cpu");
+  ep_jobs *jobs = NULL;
+  char id[EP_ID_BYTES], line[64];
+  options.max_log_bytes = 200000;
+  assert_ok(ep_jobs_open(&options, &jobs, error));
+  job_submit(jobs, "instant", 3999, id);
+  job_wait(jobs, id, "succeeded");
+  ck_assert_int_eq(events_count(jobs, id, "epoch"), 1000 + 500 + 500 + 250);
+  ck_assert_int_eq(events_count(jobs, id, "warning"), 2);
+  char *events = job_events(jobs, id);
+  ck_assert_ptr_nonnull(strstr(events, "one of 2 reports is kept"));
+  ck_assert_ptr_nonnull(strstr(events, "one of 4 reports is kept"));
+  for (int epoch = 999; epoch <= 1003; epoch++) {
+    snprintf(line, sizeof line, "\"epoch\":%d,", epoch);
+    ck_assert_int_eq(strstr(events, line) != NULL, epoch <= 1000 || epoch % 2 == 0);
+  }
+  ck_assert_ptr_nonnull(strstr(events, "\"epoch\":3999,")); /* the last report stays */
+  free(events);
+  ep_jobs_close(jobs);
+}
+END_TEST
+
 EP_SUITE("jobs") {
   TCase *tests = ep_suite_case(suite, "jobs");
   tcase_add_checked_fixture(tests, scratch_open, scratch_close);
@@ -504,4 +528,5 @@ EP_SUITE("jobs") {
   tcase_add_test(tests, watchers_wake_once);
   tcase_add_test(tests, the_version_says_whether_the_text_changed);
   tcase_add_test(tests, datasets_stay_while_they_are_needed);
+  tcase_add_test(tests, a_log_at_its_ceiling_keeps_fewer_reports);
 }

@@ -194,6 +194,7 @@ START_TEST(a_deletion_that_was_cut_short_is_undone) {
   snprintf(marked, sizeof marked, "%s.deleted", path);
   ck_assert_int_eq(rename(path, marked), 0);
   jobs = jobs_open("cpu");
+  wait_until(ep_data_dir_exists(path)); /* the sweep, once jobs are taken */
   char *events = job_events(jobs, id);
   events_check(events);
   free(events);

@@ -1,0 +1,43 @@
+#include "engine/files/free_space.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+static atomic_llong reserve_bytes = -1; /* -1 = nothing is checked */
+
+void ep_free_space_reserve(int64_t bytes) {
+  atomic_store_explicit(&reserve_bytes, bytes, memory_order_relaxed);
+}
+
+static int64_t reserve_get(void) {
+  return atomic_load_explicit(&reserve_bytes, memory_order_relaxed);
+}
+
+static ep_status disk_check(const struct statvfs *disk, int64_t bytes, ep_error *error) {
+  int64_t reserve = reserve_get();
+  double free_bytes = (double)disk->f_bavail * (double)disk->f_frsize;
+  if (disk->f_blocks == 0) return EP_OK; /* memory: a file without a disk */
+  if (free_bytes >= (double)bytes + (double)reserve) return EP_OK;
+  return ep_fail(error, EP_UNAVAILABLE,
+                 "the disk has %.0f bytes left, of which %lld stay in reserve: too few for this; "
+                 "delete jobs or datasets that are not needed",
+                 free_bytes, (long long)reserve);
+}
+
+static ep_status look_fail(ep_error *error) {
+  return ep_fail(error, EP_IO, "the free space of the disk cannot be read: %s", strerror(errno));
+}
+
+ep_status ep_free_space_check(int file, int64_t bytes, ep_error *error) {
+  struct statvfs disk;
+  if (reserve_get() < 0) return EP_OK;
+  return fstatvfs(file, &disk) == 0 ? disk_check(&disk, bytes, error) : look_fail(error);
+}
+
+ep_status ep_free_space_check_folder(const char *folder, int64_t bytes, ep_error *error) {
+  struct statvfs disk;
+  if (reserve_get() < 0) return EP_OK;
+  return statvfs(folder, &disk) == 0 ? disk_check(&disk, bytes, error) : look_fail(error);
+}
