@@ -1,12 +1,15 @@
 """load.py BEFORE AFTER [ROW…]: two builds under load, by turns; see tests/bench/load."""
 
 import argparse
+import datetime
 import hashlib
+import http.client
 import json
 import os
 import socket
 import statistics
 import subprocess
+import threading
 import time
 
 from daemon import Daemon
@@ -19,6 +22,7 @@ WATCHERS = 10000
 WATCHED_LINES = 20
 CURVE_LINES = 3000000
 REPORTING_JOBS = 16
+REPORT_SECONDS = 6
 XOR = {"data": {"generator": "xor"}, "loss": "bce_with_logits", "epochs": 10, "optimizer": {"lr": 0.5},
        "model": {"layers": [{"type": "linear", "out_features": 4}, {"type": "tanh"},
                             {"type": "linear", "out_features": 1}]}}
@@ -47,8 +51,8 @@ def ended(daemon, identity):
             return job
 
 
-def started(prefix):
-    daemon = Daemon(prefix)
+def started(prefix, *flags):
+    daemon = Daemon(prefix, flags=flags)
     daemon.wait_for("cpu")
     return daemon, daemon.connection.port
 
@@ -127,7 +131,40 @@ def curve(prefix, seed):
     return out
 
 
-ROWS = {"asks": asks, "watchers": watchers, "curve": curve}
+def reports(prefix, seed):
+    """Jobs that report at once, each 50 times a second: how late their lines come behind their time."""
+    daemon, port = started(prefix, "--cpu-jobs", str(REPORTING_JOBS))
+    micro = ended(daemon, submit(daemon, epochs=300000, report_every=300000))["timing"]["epoch_microseconds"]
+    jobs = [submit(daemon, epochs=900000000, report_every=int(0.02e6 / micro), seed=seed + i)
+            for i in range(REPORTING_JOBS)]
+    while any(daemon.job(job)["status"] != "running" for job in jobs):
+        time.sleep(0.1)
+    late = []
+
+    def watch(job, until):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("GET", f"/v1/jobs/{job}/events?after={10 ** 9}")  # from here on
+        response = connection.getresponse()
+        while time.time() < until:
+            line = response.readline()
+            if line.startswith(b"{"):
+                at = datetime.datetime.fromisoformat(json.loads(line)["time"].replace("Z", "+00:00"))
+                late.append(time.time() - at.timestamp())
+        connection.close()
+
+    threads = [threading.Thread(target=watch, args=(job, time.time() + REPORT_SECONDS)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    daemon.process.kill()  # they never end
+    daemon.process.wait()
+    late.sort()
+    return {"lines/s": len(late) / REPORT_SECONDS, "late, p50 ms": late[len(late) // 2] * 1e3,
+            "late, p99 ms": late[len(late) * 99 // 100] * 1e3}
+
+
+ROWS = {"asks": asks, "watchers": watchers, "curve": curve, "reports": reports}
 
 
 def main():
