@@ -212,6 +212,7 @@ END_TEST
 
 EP_SUITE("curve") {
   TCase *all = ep_suite_case(suite, "all");
+  tcase_set_timeout(all, 120); /* a million lines under a sanitizer */
   tcase_add_test(all, short_curves_stay);
   tcase_add_test(all, thinned_curves_keep_order_and_ends);
   tcase_add_test(all, spikes_and_infinities_survive);
