@@ -96,9 +96,10 @@
 #define EP_LIMIT_LOG_BYTES (256 << 20)    /* of one job, until it is thinned: a million reports */
 #define EP_LIMIT_REPORTED_EPOCHS 10000000 /* lines of one job: epochs / report_every */
 #define EP_LIMIT_CURVE_POINTS 100000
-#define EP_LIMIT_COMPARED_JOBS 32      /* more curves in one chart tell nobody anything */
-#define EP_LIMIT_COMPARED_POINTS 10000 /* of each of them: 40 MB in all */
-#define EP_LIMIT_DIFFERENCES 1000      /* rows of a table to be read */
+#define EP_LIMIT_CURVES_BYTES (128LL << 20) /* held for the next request: two of the longest */
+#define EP_LIMIT_COMPARED_JOBS 32           /* more curves in one chart tell nobody anything */
+#define EP_LIMIT_COMPARED_POINTS 10000      /* of each of them: 40 MB in all */
+#define EP_LIMIT_DIFFERENCES 1000           /* rows of a table to be read */
 
 /* epochctl. */
 #define EP_LIMIT_CLIENT_RESPONSE_BYTES (64 << 20) /* a page of 1000 jobs needs less */

@@ -15,6 +15,7 @@
 #include "engine/files/free_space.h"
 #include "server/backup/backup.h"
 #include "server/check/check.h"
+#include "server/curves/curves.h"
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
 #include "server/process/probe.h"
@@ -155,6 +156,7 @@ static int data_backup(const ep_config *config) {
 int main(int argc, char **argv) {
   static ep_config config; /* some 20 KiB of paths */
   static ep_server server;
+  static ep_curves curves;
   ep_error error = {0};
   if (ep_config_read(argc, argv, &config, &error) != EP_OK) {
     fprintf(stderr, "epochd: %s\n", error.message);
@@ -174,7 +176,9 @@ int main(int argc, char **argv) {
   ep_sha256_prepare();
   if (config.check || config.rescue) return folder_work(&config);
   if (sodium_init() < 0) return failure_log("libsodium does not start", &error);
+  ep_curves_init(&curves);
   server.config = &config;
+  server.curves = &curves;
   server.routes = &EP_ROUTES;
   server.guard = (ep_guard){.listen_host = config.host, .allow = config.allow_host};
   if (tokens_read(&config, &server.auth, &error) != EP_OK) {

@@ -1,13 +1,9 @@
 #include "api/json/scanner.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "api/json/number_scan.h"
 #include "api/limits.h"
-
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 char ep_scan_peek(ep_scanner *scanner) {
   while (scanner->at < scanner->end && (*scanner->at == ' ' || *scanner->at == '\t' ||
@@ -51,38 +47,12 @@ bool ep_scan_string(ep_scanner *scanner, char *text, size_t text_bytes) {
   return false;
 }
 
-/* Bytes of the number at `at` by JSON's grammar; 0 when there is none. */
-static size_t number_bytes(const char *at, const char *end) {
-  const char *start = at;
-  if (at < end && *at == '-') at++;
-  if (at == end || !is_digit(*at)) return 0;
-  if (*at == '0')
-    at++;
-  else
-    while (at < end && is_digit(*at)) at++;
-  if (at < end && *at == '.') {
-    at++;
-    if (at == end || !is_digit(*at)) return 0;
-    while (at < end && is_digit(*at)) at++;
-  }
-  if (at < end && (*at == 'e' || *at == 'E')) {
-    at++;
-    if (at < end && (*at == '+' || *at == '-')) at++;
-    if (at == end || !is_digit(*at)) return 0;
-    while (at < end && is_digit(*at)) at++;
-  }
-  return (size_t)(at - start);
-}
-
 bool ep_scan_number(ep_scanner *scanner, double *out) {
   ep_scan_peek(scanner);
-  size_t bytes = number_bytes(scanner->at, scanner->end);
-  if (bytes == 0 || bytes > EP_SCAN_NUMBER_BYTES) return false;
-  char text[EP_SCAN_NUMBER_BYTES + 1];
-  memcpy(text, scanner->at, bytes);
-  text[bytes] = 0;
-  *out = strtod(text, NULL);
-  scanner->at += bytes;
+  const char *stop = ep_number_scan(scanner->at, scanner->end, EP_NUMBER_JSON, out);
+  if (!stop || stop - scanner->at > EP_SCAN_NUMBER_BYTES) return false;
+  if (stop < scanner->end && (*stop == 'e' || *stop == 'E')) return false; /* without digits */
+  scanner->at = stop;
   return true;
 }
 

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/responses/curve.h"
-
 enum { CURVE_MEMORY_POINTS = 1 << 20, CURVE_READ_BYTES = 256 << 10 };
 
 /* The mean epoch and finite loss of points [from, to), the corner of the triangle to come. */
@@ -46,9 +44,14 @@ static int64_t largest_find(const ep_curve_point *points, int64_t from, int64_t 
   return best;
 }
 
-int64_t ep_curve_thin(ep_curve_point *points, int64_t count, int64_t max_points) {
-  if (count <= max_points || max_points < 2) return count;
+int64_t ep_curve_thin(const ep_curve_point *points, int64_t count, int64_t max_points,
+                      ep_curve_point *out) {
+  if (count <= max_points || max_points < 2) {
+    if (out != points && count > 0) memcpy(out, points, (size_t)count * sizeof *out);
+    return count;
+  }
   int64_t buckets = max_points - 2, kept = 1;
+  out[0] = points[0];
   /* A point is written at or before its own index, and buckets are read behind it. */
   for (int64_t bucket = 0; bucket < buckets; bucket++) {
     int64_t from = bucket_start(bucket, buckets, count);
@@ -56,81 +59,82 @@ int64_t ep_curve_thin(ep_curve_point *points, int64_t count, int64_t max_points)
     int64_t next_to = bucket + 1 < buckets ? bucket_start(bucket + 2, buckets, count) : count;
     double epoch, loss;
     mean_find(points, to, next_to, &epoch, &loss);
-    points[kept] = points[largest_find(points, from, to, &points[kept - 1], epoch, loss)];
+    out[kept] = points[largest_find(points, from, to, &out[kept - 1], epoch, loss)];
     kept++;
   }
-  points[kept++] = points[count - 1];
+  out[kept++] = points[count - 1];
   return kept;
 }
 
-typedef struct {
-  ep_curve_point *points; /* [capacity], owned */
-  int64_t count, capacity;
-  int64_t start_us; /* of the attempt that is being read; 0 = none was seen */
-} curve;
-
-/* When the epoch ended: the time of the line is that of its batch, which many lines share. */
-static double wall_seconds(const curve *read, const ep_event *event) {
-  if (read->start_us == 0) return (double)event->time_us / 1e6;
-  return (double)read->start_us / 1e6 + event->progress.elapsed_seconds;
+void ep_curve_deinit(ep_curve *curve) {
+  free(curve->points);
+  *curve = (ep_curve){0};
 }
 
-static ep_status point_add(curve *out, const ep_event *event, ep_error *error) {
+/* When the epoch ended: the time of the line is that of its batch, which many lines share. */
+static double wall_seconds(const ep_curve *curve, const ep_event *event) {
+  if (curve->start_us == 0) return (double)event->time_us / 1e6;
+  return (double)curve->start_us / 1e6 + event->progress.elapsed_seconds;
+}
+
+static ep_status point_add(ep_curve *curve, const ep_event *event, ep_error *error) {
   const ep_progress_record *record = &event->progress;
-  if (out->count == CURVE_MEMORY_POINTS)
-    out->count = ep_curve_thin(out->points, out->count, CURVE_MEMORY_POINTS / 2);
-  if (out->count == out->capacity) {
-    int64_t capacity = out->capacity ? out->capacity * 2 : 1024;
-    ep_curve_point *grown = realloc(out->points, (size_t)capacity * sizeof *grown);
+  if (curve->count == CURVE_MEMORY_POINTS)
+    curve->count =
+        ep_curve_thin(curve->points, curve->count, CURVE_MEMORY_POINTS / 2, curve->points);
+  if (curve->count == curve->capacity) {
+    int64_t capacity = curve->capacity ? curve->capacity * 2 : 1024;
+    ep_curve_point *grown = realloc(curve->points, (size_t)capacity * sizeof *grown);
     if (!grown) return ep_fail_memory(error);
-    out->points = grown;
-    out->capacity = capacity;
+    curve->points = grown;
+    curve->capacity = capacity;
   }
-  out->points[out->count++] = (ep_curve_point){.epoch = record->epoch,
-                                               .loss = record->loss,
-                                               .error = record->error,
-                                               .validation_loss = record->validation_loss,
-                                               .validation_error = record->validation_error,
-                                               .elapsed_seconds = record->elapsed_seconds,
-                                               .wall_seconds = wall_seconds(out, event)};
+  curve->points[curve->count++] = (ep_curve_point){.epoch = record->epoch,
+                                                   .loss = record->loss,
+                                                   .error = record->error,
+                                                   .validation_loss = record->validation_loss,
+                                                   .validation_error = record->validation_error,
+                                                   .elapsed_seconds = record->elapsed_seconds,
+                                                   .wall_seconds = wall_seconds(curve, event)};
   return EP_OK;
 }
 
-static ep_status lines_add(curve *out, const char *text, size_t bytes, ep_error *error) {
+static ep_status lines_add(ep_curve *curve, const char *text, size_t bytes, ep_error *error) {
   ep_status status = EP_OK;
   for (const char *end = text + bytes; text < end && status == EP_OK;) {
     const char *stop = memchr(text, '\n', (size_t)(end - text));
     size_t length = stop ? (size_t)(stop - text) : (size_t)(end - text);
     ep_event event;
     status = ep_event_parse(text, length, &event, error);
-    if (status == EP_OK && event.type == EP_EVENT_EPOCH) status = point_add(out, &event, error);
-    if (status == EP_OK && (event.type == EP_EVENT_STARTED || event.type == EP_EVENT_RESTARTED))
-      out->start_us = event.time_us;
+    if (status == EP_OK && event.type == EP_EVENT_EPOCH) status = point_add(curve, &event, error);
+    if (status != EP_OK) break;
+    if (event.type == EP_EVENT_STARTED || event.type == EP_EVENT_RESTARTED)
+      curve->start_us = event.time_us;
+    curve->offset += (int64_t)length + 1;
     text += length + 1;
   }
   return status;
 }
 
-ep_status ep_curve_read(ep_event_log *log, int64_t max_points, ep_curve_point **points,
-                        int64_t *count, ep_error *error) {
-  curve read = {0};
+ep_status ep_curve_read(ep_curve *curve, ep_event_log *log, ep_curve_stop *stop, void *context,
+                        ep_error *error) {
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(log, &tail);
+  if (curve->offset > tail.bytes) ep_curve_deinit(curve); /* it was damaged, and cut when opened */
   char *buffer = malloc(CURVE_READ_BYTES);
   ep_status status = buffer ? EP_OK : ep_fail_memory(error);
-  int64_t offset = 0;
-  bool ended = false;
-  while (status == EP_OK && !ended) {
+  while (status == EP_OK && !curve->ended) {
     size_t bytes = 0;
-    status = ep_event_log_read(log, offset, buffer, CURVE_READ_BYTES, &bytes, &ended, error);
-    if (status != EP_OK || bytes == 0) break;
-    status = lines_add(&read, buffer, bytes, error);
-    offset += (int64_t)bytes;
+    bool ended = false;
+    if (stop && stop(context)) status = ep_fail(error, EP_CANCELLED, "nobody waits for the curve");
+    if (status == EP_OK)
+      status =
+          ep_event_log_read(log, curve->offset, buffer, CURVE_READ_BYTES, &bytes, &ended, error);
+    if (status == EP_OK && bytes > 0) status = lines_add(curve, buffer, bytes, error);
+    if (status == EP_OK) curve->ended = ended;
+    if (bytes == 0) break;
   }
   free(buffer);
-  if (status != EP_OK) {
-    free(read.points);
-    return status;
-  }
-  *points = read.points;
-  *count = ep_curve_thin(read.points, read.count, max_points);
-  return EP_OK;
+  if (status != EP_OK && status != EP_CANCELLED) ep_curve_deinit(curve);
+  return status;
 }

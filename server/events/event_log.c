@@ -1,7 +1,8 @@
 /* The first seq is 1 and there are no gaps, so a line's seq is its line number; the offset of every
  * 64th line is in memory. One appender at a time writes outside the mutex, then publishes the end;
- * readers never look beyond it. A failed write is cut off, and its lines are written anew from
- * memory: pages that a failed fsync left marked clean are not trusted. */
+ * readers never look beyond it. Meanwhile further lines can be held. A failed write is cut off, and
+ * its lines are written anew from memory: pages that a failed fsync left marked clean are not
+ * trusted. */
 #include "server/events/event_log.h"
 
 #include <assert.h>
@@ -32,15 +33,23 @@ typedef struct {
   int count, starts_capacity;
 } line_batch;
 
+static void batch_clear(line_batch *batch) {
+  free(batch->text);
+  free(batch->starts);
+  *batch = (line_batch){0};
+}
+
 struct ep_event_log {
   int fd;
   char *folder;          /* of the log; owned */
   bool synced;           /* its name and its folder's are on disk; the appender's */
-  line_batch held;       /* the appender's */
+  line_batch writing;    /* what is written next, before what is held; the appender's */
+  pthread_mutex_t order; /* guards `held` and gives out numbers; taken before `mutex` */
+  line_batch held;
   pthread_mutex_t mutex; /* guards everything below but the subscribers */
   pthread_cond_t appended;
   bool appending;
-  ep_event_log_tail tail;  /* with what is held */
+  ep_event_log_tail tail;  /* with what is written and held; changes under `order` too */
   ep_event_log_tail shown; /* what readers see of the file */
   int64_t *marks;          /* [marks_capacity] offset of line 0, 64, 128, …; owned */
   int64_t marks_capacity;
@@ -142,6 +151,7 @@ ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *erro
   *out = NULL;
   ep_event_log *log = calloc(1, sizeof *log);
   if (!log) return ep_fail_memory(error);
+  pthread_mutex_init(&log->order, NULL);
   pthread_mutex_init(&log->mutex, NULL);
   pthread_cond_init(&log->appended, NULL);
   ep_subscribers_init(&log->subscribers);
@@ -170,12 +180,13 @@ void ep_event_log_close(ep_event_log *log) {
   if (!log) return;
   if (log->fd >= 0) close(log->fd);
   free(log->folder);
-  free(log->held.text);
-  free(log->held.starts);
+  batch_clear(&log->writing);
+  batch_clear(&log->held);
   free(log->marks);
   ep_subscribers_deinit(&log->subscribers);
   pthread_cond_destroy(&log->appended);
   pthread_mutex_destroy(&log->mutex);
+  pthread_mutex_destroy(&log->order);
   free(log);
 }
 
@@ -237,9 +248,37 @@ static ep_status lines_sync(ep_event_log *log, ep_error *error) {
   return status;
 }
 
-/* Writes the held lines at the published end; a failure leaves the file as it was. */
+/* Moves what is held behind what could not be written before. On failure nothing has moved. */
+static ep_status held_take(ep_event_log *log, ep_error *error) {
+  line_batch *writing = &log->writing, *held = &log->held;
+  if (writing->count > 0 && held->count > 0) {
+    size_t bytes = writing->bytes + held->bytes;
+    size_t count = (size_t)writing->count + (size_t)held->count;
+    char *text = realloc(writing->text, bytes);
+    if (!text) return ep_fail_memory(error);
+    writing->text = text;
+    writing->capacity = bytes;
+    size_t *starts = realloc(writing->starts, count * sizeof *starts);
+    if (!starts) return ep_fail_memory(error);
+    writing->starts = starts;
+    writing->starts_capacity = (int)count;
+    memcpy(text + writing->bytes, held->text, held->bytes);
+    for (int i = 0; i < held->count; i++)
+      starts[writing->count + i] = writing->bytes + held->starts[i];
+    writing->bytes = bytes;
+    writing->count = (int)count;
+    batch_clear(held);
+  } else if (held->count > 0) {
+    batch_clear(writing);
+    *writing = *held;
+    *held = (line_batch){0};
+  }
+  return EP_OK;
+}
+
+/* Writes its lines at the published end; a failure leaves the file as it was. */
 static ep_status batch_write(ep_event_log *log, bool sync, ep_error *error) {
-  const line_batch *batch = &log->held;
+  const line_batch *batch = &log->writing;
   int64_t offset = log->shown.bytes;
   ep_status status = EP_OK;
   for (size_t done = 0; status == EP_OK && done < batch->bytes;) {
@@ -258,53 +297,72 @@ static ep_status batch_write(ep_event_log *log, bool sync, ep_error *error) {
   return status;
 }
 
-/* Makes the held lines visible. The mutex is held, and the marks have room. */
-static void batch_publish(ep_event_log *log) {
-  line_batch *batch = &log->held;
+/* Makes the lines that were written visible. The mutex is held, and the marks have room. */
+static void batch_publish(ep_event_log *log, const ep_event_log_tail *tail) {
+  line_batch *batch = &log->writing;
   int64_t line = log->shown.last_seq;
   for (int i = 0; i < batch->count; i++, line++)
     if (line % LINES_PER_MARK == 0)
       log->marks[line / LINES_PER_MARK] = log->shown.bytes + (int64_t)batch->starts[i];
-  log->shown = log->tail;
-  free(batch->text);
-  free(batch->starts);
-  *batch = (line_batch){0};
+  log->shown = *tail;
+  batch_clear(batch);
 }
 
-typedef enum { HOLD, WRITE, SYNC } append_mode;
+/* Numbers the events and adds their lines to the batch, which log->tail does not have yet. `order`
+ * is held. On failure the batch is as it was. */
+static ep_status lines_number(ep_event_log *log, line_batch *batch, ep_event *events, int count,
+                              ep_event_log_tail *tail, ep_error *error) {
+  int count_before = batch->count;
+  size_t bytes_before = batch->bytes;
+  pthread_mutex_lock(&log->mutex);
+  *tail = log->tail;
+  ep_status status = marks_reserve(log, tail->last_seq + count, error);
+  pthread_mutex_unlock(&log->mutex);
+  if (status == EP_OK) status = batch_format(batch, events, count, tail, error);
+  if (status == EP_OK) return EP_OK;
+  batch->count = count_before;
+  batch->bytes = bytes_before;
+  return status;
+}
 
-/* Adds lines, and with WRITE or SYNC writes all that are held. On failure no line was added, and
- * those held before still are. */
-static ep_status lines_append(ep_event_log *log, ep_event *events, int count, append_mode mode,
-                              ep_error *error) {
-  line_batch *held = &log->held;
+static void appending_begin(ep_event_log *log) {
   pthread_mutex_lock(&log->mutex);
   while (log->appending) pthread_cond_wait(&log->appended, &log->mutex);
   log->appending = true;
-  ep_event_log_tail tail = log->tail;
-  ep_status status = marks_reserve(log, tail.last_seq + count, error);
   pthread_mutex_unlock(&log->mutex);
+}
 
-  int count_before = held->count, lines = 0;
-  size_t bytes_before = held->bytes;
-  bool sync = mode == SYNC || held->count > 0;
-  if (status == EP_OK) status = batch_format(held, events, count, &tail, error);
-  if (status == EP_OK && mode != HOLD && (held->count > 0 || !log->synced)) {
+/* Adds lines, and writes all that there are. On failure no line was added, and those held before
+ * still are. Without events of its own it leaves `order` to those who hold lines meanwhile. */
+static ep_status lines_append(ep_event_log *log, ep_event *events, int count, bool sync,
+                              ep_error *error) {
+  line_batch *writing = &log->writing;
+  ep_event_log_tail tail;
+  appending_begin(log);
+  pthread_mutex_lock(&log->order);
+  ep_status status = held_take(log, error);
+  int lines_before = writing->count, lines = 0;
+  size_t bytes_before = writing->bytes;
+  sync = sync || lines_before > 0;
+  if (status == EP_OK) status = lines_number(log, writing, events, count, &tail, error);
+  if (count == 0) pthread_mutex_unlock(&log->order);
+  if (status == EP_OK && (writing->count > 0 || !log->synced)) {
     status = batch_write(log, sync, error);
-    if (status == EP_OK) lines = held->count;
+    if (status == EP_OK) lines = writing->count;
   }
 
   pthread_mutex_lock(&log->mutex);
   if (status == EP_OK) {
-    log->tail = tail;
-    if (lines > 0) batch_publish(log);
+    if (count > 0) log->tail = tail;
+    if (lines > 0) batch_publish(log, &tail);
   } else {
-    held->count = count_before;
-    held->bytes = bytes_before;
+    writing->count = lines_before;
+    writing->bytes = bytes_before;
   }
   log->appending = false;
   pthread_cond_signal(&log->appended);
   pthread_mutex_unlock(&log->mutex);
+  if (count > 0) pthread_mutex_unlock(&log->order);
   if (lines > 0) ep_metrics_add(EP_COUNTER_EVENT_LINES, (uint64_t)lines);
   if (lines > 0 && ep_subscribers_mark(&log->subscribers, 0, 0))
     ep_subscribers_call(&log->subscribers);
@@ -312,19 +370,26 @@ static ep_status lines_append(ep_event_log *log, ep_event *events, int count, ap
 }
 
 ep_status ep_event_log_append(ep_event_log *log, ep_event *events, int count, ep_error *error) {
-  return lines_append(log, events, count, SYNC, error);
+  return lines_append(log, events, count, true, error);
 }
 
 ep_status ep_event_log_append_copy(ep_event_log *log, ep_event *event, ep_error *error) {
-  return lines_append(log, event, 1, WRITE, error);
+  return lines_append(log, event, 1, false, error);
 }
 
 ep_status ep_event_log_hold(ep_event_log *log, ep_event *events, int count, ep_error *error) {
-  return lines_append(log, events, count, HOLD, error);
+  ep_event_log_tail tail;
+  pthread_mutex_lock(&log->order);
+  ep_status status = lines_number(log, &log->held, events, count, &tail, error);
+  pthread_mutex_lock(&log->mutex);
+  if (status == EP_OK) log->tail = tail;
+  pthread_mutex_unlock(&log->mutex);
+  pthread_mutex_unlock(&log->order);
+  return status;
 }
 
 ep_status ep_event_log_flush(ep_event_log *log, ep_error *error) {
-  return lines_append(log, NULL, 0, SYNC, error);
+  return lines_append(log, NULL, 0, true, error);
 }
 
 void ep_event_log_get_tail(ep_event_log *log, ep_event_log_tail *out) {

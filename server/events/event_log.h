@@ -35,7 +35,7 @@ ep_status ep_event_log_append(ep_event_log *log, ep_event *events, int count, ep
  * the caller then appends it again. */
 ep_status ep_event_log_append_copy(ep_event_log *log, ep_event *event, ep_error *error);
 /* Gives each event the next seq and holds their lines: the next append or flush writes them. Until
- * then they are not shown, and a crash of the process takes them. */
+ * then they are not shown, and a crash of the process takes them. Waits for no flush. */
 ep_status ep_event_log_hold(ep_event_log *log, ep_event *events, int count, ep_error *error);
 /* Writes the lines that are held, as ep_event_log_append does, and syncs also where there are none
  * and no append has come before; on failure they are held still. */

@@ -4,7 +4,6 @@
 
 #include "api/responses/compare.h"
 #include "api/responses/curve.h"
-#include "server/curves/curve.h"
 #include "server/handlers/handlers.h"
 #include "server/process/id.h"
 
@@ -55,28 +54,20 @@ static ep_status ids_read(const char *text, comparison *compared, ep_error *erro
   return status;
 }
 
-static ep_status curve_read(ep_jobs *jobs, comparison *compared, int i, int64_t max_points,
-                            ep_error *error) {
-  ep_event_log *log;
-  int64_t count = 0;
-  ep_status status = ep_jobs_retain_log(jobs, compared->ids[i], &log, error);
-  if (status != EP_OK) return status;
-  status = ep_curve_read(log, max_points, &compared->points[i], &count, error);
-  ep_jobs_release_log(jobs, log);
-  compared->jobs[i].points = compared->points[i];
-  compared->jobs[i].points_count = status == EP_OK ? count : 0;
-  return status;
-}
-
 /* max_points 0: without curves. */
-static ep_status jobs_read(ep_jobs *jobs, comparison *compared, int64_t max_points,
+static ep_status jobs_read(ep_exchange *exchange, comparison *compared, int64_t max_points,
                            ep_error *error) {
+  ep_jobs *jobs = exchange->server->jobs;
   ep_status status = EP_OK;
   for (int i = 0; status == EP_OK && i < compared->count; i++) {
     status = ep_jobs_copy(jobs, compared->ids[i], &compared->copies[i], error);
     if (status != EP_OK) break;
-    compared->jobs[i].job = ep_job_copy_view(compared->copies[i]);
-    if (max_points > 0) status = curve_read(jobs, compared, i, max_points, error);
+    ep_compared_job *job = &compared->jobs[i];
+    job->job = ep_job_copy_view(compared->copies[i]);
+    if (max_points > 0)
+      status = ep_job_curve_read(exchange, compared->ids[i], max_points, &compared->points[i],
+                                 &job->points_count, error);
+    job->points = compared->points[i];
   }
   return status;
 }
@@ -95,8 +86,7 @@ ep_route_result ep_route_compare_get(ep_exchange *exchange) {
     status = ep_request_integer(request, "max_points", 2, EP_LIMIT_COMPARED_POINTS, POINTS,
                                 &max_points, &error);
   if (status == EP_OK) status = ids_read(ep_request_query(request, "jobs"), compared, &error);
-  if (status == EP_OK)
-    status = jobs_read(exchange->server->jobs, compared, format == 0 ? max_points : 0, &error);
+  if (status == EP_OK) status = jobs_read(exchange, compared, format == 0 ? max_points : 0, &error);
   if (status == EP_OK)
     status = format == 0 ? ep_comparison_format_json(compared->jobs, compared->count, &text, &error)
                          : ep_comparison_format_csv(compared->jobs, compared->count, &text, &error);

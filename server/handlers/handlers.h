@@ -3,6 +3,7 @@
 #ifndef EP_SERVER_HANDLERS_HANDLERS_H
 #define EP_SERVER_HANDLERS_HANDLERS_H
 
+#include "api/responses/curve.h"
 #include "server/http/routes.h"
 
 /* checkpoints.c */
@@ -36,6 +37,11 @@ ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_ro
 /* Responds with a job's log as it grows: events.c, for a submission that streams too. */
 ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,
                                 const ep_watcher_options *options);
+
+/* A job's curve of at most max_points. *points: the caller's (free). EP_CANCELLED: the client has
+ * gone. results.c. */
+ep_status ep_job_curve_read(ep_exchange *exchange, const char *job, int64_t max_points,
+                            ep_curve_point **points, int64_t *count, ep_error *error);
 
 enum { EP_FILE_ETAG_BYTES = 96 }; /* a SHA-256, the name of a format, quotes */
 

@@ -12,7 +12,7 @@
 #include "engine/weights/npz.h"
 #include "engine/weights/onnx.h"
 #include "engine/weights/weights.h"
-#include "server/curves/curve.h"
+#include "server/curves/curves.h"
 #include "server/curves/svg.h"
 #include "server/curves/tfevents.h"
 #include "server/handlers/handlers.h"
@@ -29,23 +29,62 @@ static ep_status format_read(const ep_request *request, const char *const *forma
   return ep_request_word(request, "format", formats, fallback, format, error);
 }
 
-/* A job's curve. */
+/* Brings the curve up to date; of a job that has ended it may be whole already. */
+static ep_status curve_update(ep_exchange *exchange, const char *job, ep_curve *curve,
+                              ep_error *error) {
+  ep_jobs *jobs = exchange->server->jobs;
+  ep_event_log *log;
+  ep_job_copy *copy = NULL;
+  if (curve->ended) {
+    ep_status status = ep_jobs_copy(jobs, job, &copy, error); /* or the job is deleted */
+    ep_job_copy_destroy(copy);
+    return status;
+  }
+  ep_status status = ep_jobs_retain_log(jobs, job, &log, error);
+  if (status != EP_OK) return status;
+  status = ep_curve_read(curve, log, ep_exchange_is_abandoned, exchange, error);
+  ep_jobs_release_log(jobs, log);
+  return status;
+}
+
+ep_status ep_job_curve_read(ep_exchange *exchange, const char *job, int64_t max_points,
+                            ep_curve_point **points, int64_t *count, ep_error *error) {
+  ep_curves *curves = exchange->server->curves;
+  ep_curve *curve;
+  *points = NULL;
+  *count = 0;
+  ep_status status = ep_curves_take(curves, job, ep_exchange_is_abandoned, exchange, &curve, error);
+  if (status != EP_OK) return status;
+  status = curve_update(exchange, job, curve, error);
+  if (status == EP_OK && curve->count > 0) {
+    int64_t most = curve->count < max_points ? curve->count : max_points;
+    *points = malloc((size_t)most * sizeof **points);
+    if (*points)
+      *count = ep_curve_thin(curve->points, curve->count, max_points, *points);
+    else
+      status = ep_fail_memory(error);
+  }
+  ep_curves_give(curves, curve);
+  return status;
+}
+
+/* The points that a response has. */
 typedef struct {
   ep_curve_point *points; /* [count], owned */
   int64_t count;
-} curve;
+} curve_points;
 
-static void json_respond(ep_exchange *exchange, const curve *read) {
+static void json_respond(ep_exchange *exchange, const curve_points *read) {
   ep_exchange_json(exchange, ep_curve_format_json(exchange->request.id, read->points, read->count));
 }
 
-static void csv_respond(ep_exchange *exchange, const curve *read) {
+static void csv_respond(ep_exchange *exchange, const curve_points *read) {
   ep_response_take_text(&exchange->response, 200, "text/csv; charset=utf-8",
                         ep_curve_format_csv(read->points, read->count));
 }
 
 /* The picture's title is the job's name, or its id where it has none. */
-static void svg_respond(ep_exchange *exchange, const curve *read) {
+static void svg_respond(ep_exchange *exchange, const curve_points *read) {
   const char *id = exchange->request.id;
   ep_job_copy *copy = NULL;
   ep_error error = {0};
@@ -67,7 +106,7 @@ static void svg_respond(ep_exchange *exchange, const curve *read) {
 }
 
 /* TensorBoard finds its files by name: "tfevents" and a time. */
-static void tfevents_respond(ep_exchange *exchange, const curve *read) {
+static void tfevents_respond(ep_exchange *exchange, const curve_points *read) {
   size_t bytes = 0;
   void *file = ep_tfevents_format(read->points, read->count, &bytes);
   ep_response_take_bytes(&exchange->response, 200, "application/octet-stream", file, bytes);
@@ -81,21 +120,17 @@ ep_route_result ep_route_curve_get(ep_exchange *exchange) {
   enum { JSON, CSV, SVG, TFEVENTS };
   static const char *const FORMATS[] = {"json", "csv", "svg", "tfevents", NULL};
   ep_request *request = &exchange->request;
-  ep_jobs *jobs = exchange->server->jobs;
   ep_error error = {0};
   int64_t max_points;
   int format;
-  curve read = {0};
-  ep_event_log *log;
+  curve_points read = {0};
   if (format_read(request, FORMATS, &format, &error) != EP_OK ||
       ep_request_integer(request, "max_points", 2, EP_LIMIT_CURVE_POINTS,
                          format == SVG ? EP_CURVE_SVG_POINTS : EP_LIMIT_CURVE_POINTS, &max_points,
                          &error) != EP_OK ||
-      ep_jobs_retain_log(jobs, request->id, &log, &error) != EP_OK)
+      ep_job_curve_read(exchange, request->id, max_points, &read.points, &read.count, &error) !=
+          EP_OK)
     return ep_exchange_fail(exchange, &error);
-  ep_status status = ep_curve_read(log, max_points, &read.points, &read.count, &error);
-  ep_jobs_release_log(jobs, log);
-  if (status != EP_OK) return ep_exchange_fail(exchange, &error);
   switch (format) {
   case JSON: json_respond(exchange, &read); break;
   case CSV: csv_respond(exchange, &read); break;

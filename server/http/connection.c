@@ -200,7 +200,11 @@ static enum MHD_Result body_take(ep_exchange *exchange, const char *data, size_t
 /* On a working thread; the exchange was retained for it. */
 static void route_work(void *context) {
   ep_exchange *exchange = context;
-  exchange->route->call(exchange);
+  bool reads = strcmp(exchange->route->method, "GET") == 0;
+  if (reads && ep_exchange_is_abandoned(exchange))
+    ep_exchange_fail_with(exchange, EP_CANCELLED, "the client has gone");
+  else
+    exchange->route->call(exchange);
   atomic_store(&exchange->worked, true);
   ep_waiter_wake(&exchange->waiter);
   ep_exchange_release(exchange);

@@ -31,6 +31,10 @@ void ep_exchange_unwatch(ep_exchange *exchange) {
   exchange->watches = false;
 }
 
+bool ep_exchange_is_abandoned(void *context) {
+  return ep_waiter_is_abandoned(&((ep_exchange *)context)->waiter);
+}
+
 void ep_exchange_release(ep_exchange *exchange) {
   if (atomic_fetch_sub(&exchange->references, 1) != 1) return;
   ep_exchange_discard_body(exchange);

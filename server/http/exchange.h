@@ -46,6 +46,9 @@ ep_exchange *ep_exchange_create(ep_server *server);
 void ep_exchange_retain(ep_exchange *exchange);
 void ep_exchange_release(ep_exchange *exchange); /* the last one frees */
 
+/* An ep_curve_stop and the like: whether the client of the exchange `context` has gone. */
+bool ep_exchange_is_abandoned(void *context);
+
 /* Frees the body before the response is sent: a stream may last as long as a job. */
 void ep_exchange_discard_body(ep_exchange *exchange);
 /* Ends the watch of a job's version, if the route has one. */

@@ -18,9 +18,10 @@ typedef struct ep_server {
   const struct ep_routes *routes;
   ep_jobs *jobs;
   ep_waiters *waiters;
-  ep_thread_pool *ingest;  /* reads uploads and files, writes exports: a task takes minutes */
-  ep_thread_pool *commits; /* requests that change the store: each waits for the disk */
-  ep_thread_pool *work;    /* every other task that would hold up an HTTP thread */
+  struct ep_curves *curves; /* of long logs; the handlers' */
+  ep_thread_pool *ingest;   /* reads uploads and files, writes exports: a task takes minutes */
+  ep_thread_pool *commits;  /* requests that change the store: each waits for the disk */
+  ep_thread_pool *work;     /* every other task that would hold up an HTTP thread */
   ep_auth auth;
   ep_guard guard;
   atomic_llong bodies_bytes; /* in memory, of all requests */

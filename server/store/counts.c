@@ -2,10 +2,9 @@
 #include "server/store/store.h"
 
 ep_status ep_store_count(ep_store *store, ep_store_counts *out, ep_error *error) {
-  store = store->reader;
   *out = (ep_store_counts){0};
   ep_status status = EP_OK;
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOBS_COUNT);
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_JOBS_COUNT);
   int code;
   while ((code = sqlite3_step(s)) == SQLITE_ROW) {
     const char *name = (const char *)sqlite3_column_text(s, 0);

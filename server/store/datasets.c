@@ -43,8 +43,7 @@ static ep_status dataset_find(ep_store *store, const char *name, ep_dataset_row 
 
 ep_status ep_store_dataset_get(ep_store *store, const char *name, ep_dataset_row *out,
                                ep_error *error) {
-  store = store->reader;
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_GET);
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_DATASET_GET);
   ep_status status = dataset_find(store, name, out, error);
   ep_store_unlock(store, s);
   return status;
@@ -104,11 +103,10 @@ ep_status ep_store_dataset_names(ep_store *store, const char *sha256, int64_t *c
 
 ep_status ep_store_dataset_list(ep_store *store, ep_dataset_row **rows, int64_t *count,
                                 ep_error *error) {
-  store = store->reader;
   ep_dataset_row *list = NULL;
   int64_t used = 0, capacity = 0;
   ep_status status = EP_OK;
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_DATASET_LIST);
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_DATASET_LIST);
   int code;
   while (status == EP_OK && (code = sqlite3_step(s)) != SQLITE_DONE) {
     if (code != SQLITE_ROW) {

@@ -100,9 +100,8 @@ ep_status ep_store_job_intend(ep_store *store, const char *id, ep_intent intent,
 }
 
 ep_status ep_store_job_get(ep_store *store, const char *id, ep_job_row *out, ep_error *error) {
-  store = store->reader;
   *out = (ep_job_row){0};
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_GET);
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_JOB_GET);
   ep_store_text_bind(s, 1, id);
   int code = sqlite3_step(s);
   ep_status status = EP_OK;
@@ -135,8 +134,7 @@ ep_status ep_store_job_expire(ep_store *store, const char *id, ep_error *error) 
 }
 
 bool ep_store_job_exists(ep_store *store, const char *id) {
-  store = store->reader;
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_JOB_EXISTS);
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_JOB_EXISTS);
   ep_store_text_bind(s, 1, id);
   int code = sqlite3_step(s);
   if (code != SQLITE_ROW && code != SQLITE_DONE) ep_store_fail(store, code, NULL);

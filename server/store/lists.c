@@ -69,13 +69,12 @@ static ep_status others_format(const ep_job_page *page, char **others, ep_error 
 
 ep_status ep_store_jobs_list(ep_store *store, const ep_job_page *page, ep_job_rows *out,
                              ep_error *error) {
-  store = store->reader;
   char *others = NULL;
   *out = (ep_job_rows){0};
   ep_status status = others_format(page, &others, error);
   if (status != EP_OK) return status;
   ep_sql all = page->summary ? EP_SQL_JOBS_SUMMARY : EP_SQL_JOBS_LIST;
-  sqlite3_stmt *s = ep_store_lock(store, page_sql(all, page));
+  sqlite3_stmt *s = ep_store_lock_reader(&store, page_sql(all, page));
   page_bind(s, page, others);
   status = rows_read(store, s, out, error);
   ep_store_unlock(store, s);
@@ -85,12 +84,11 @@ ep_status ep_store_jobs_list(ep_store *store, const ep_job_page *page, ep_job_ro
 
 ep_status ep_store_jobs_versions(ep_store *store, const ep_job_page *page, ep_job_version *versions,
                                  int64_t *count, ep_error *error) {
-  store = store->reader;
   char *others = NULL;
   *count = 0;
   ep_status status = others_format(page, &others, error);
   if (status != EP_OK) return status;
-  sqlite3_stmt *s = ep_store_lock(store, page_sql(EP_SQL_JOBS_VERSION, page));
+  sqlite3_stmt *s = ep_store_lock_reader(&store, page_sql(EP_SQL_JOBS_VERSION, page));
   page_bind(s, page, others);
   int code = SQLITE_DONE;
   while (*count < page->limit && (code = sqlite3_step(s)) == SQLITE_ROW) {

@@ -70,8 +70,7 @@ static ep_status model_find(ep_store *store, ep_sql sql, const char *key, ep_mod
 }
 
 ep_status ep_store_model_get(ep_store *store, const char *name, ep_model *out, ep_error *error) {
-  store = store->reader;
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_GET);
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_MODEL_GET);
   ep_status status = model_find(store, EP_SQL_MODEL_GET, name, out, error);
   ep_store_unlock(store, s);
   return status;
@@ -134,13 +133,12 @@ ep_status ep_store_model_delete(ep_store *store, const char *name, ep_error *err
 }
 
 ep_status ep_store_model_list(ep_store *store, ep_model **models, int64_t *count, ep_error *error) {
-  store = store->reader;
   *count = 0;
   *models = calloc(EP_LIMIT_MODELS, sizeof **models);
   if (!*models) return ep_fail_memory(error);
   ep_status status = EP_OK;
   int code = SQLITE_DONE;
-  sqlite3_stmt *s = ep_store_lock(store, EP_SQL_MODEL_LIST);
+  sqlite3_stmt *s = ep_store_lock_reader(&store, EP_SQL_MODEL_LIST);
   while (*count < EP_LIMIT_MODELS && (code = sqlite3_step(s)) == SQLITE_ROW) {
     ep_error why = {0};
     if (model_read(s, &(*models)[*count], &why) == EP_OK)

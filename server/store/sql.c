@@ -29,6 +29,15 @@ sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql) {
   return store->statements[sql];
 }
 
+sqlite3_stmt *ep_store_lock_reader(ep_store **store, ep_sql sql) {
+  ep_store *const *readers = (*store)->readers;
+  int i = 0;
+  while (i < EP_STORE_READERS && pthread_mutex_trylock(&readers[i]->mutex) != 0) i++;
+  if (i == EP_STORE_READERS) pthread_mutex_lock(&readers[i = 0]->mutex);
+  *store = readers[i];
+  return readers[i]->statements[sql];
+}
+
 void ep_store_unlock(ep_store *store, sqlite3_stmt *statement) {
   sqlite3_reset(statement);
   sqlite3_clear_bindings(statement);

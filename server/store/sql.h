@@ -123,21 +123,27 @@ typedef enum {
 
 extern const char *const EP_SQL_TEXTS[EP_SQL_COUNT];
 
-/* One connection. The store that others have is the one that writes. Its reader reads beside a
- * commit that waits for the disk, and sees a commit once that has returned. It is opened read-only,
- * so that it never makes a checkpoint: SQLite 3.40 loses data where two connections do. */
+enum { EP_STORE_READERS = 4 }; /* as many as threads that answer requests, by default */
+
+/* One connection. The store that others have is the one that writes. Its readers read beside a
+ * commit that waits for the disk, and see a commit once that has returned. They are several, so
+ * that a read does not wait for a thread that the system stopped within another. They are opened
+ * read-only, so that they never make a checkpoint: SQLite 3.40 loses data where two connections do.
+ */
 typedef struct ep_store {
   sqlite3 *database;
   pthread_mutex_t
       mutex; /* guards the connection and its statements; held for one store at a time */
-  sqlite3_stmt *statements[EP_SQL_COUNT]; /* of the reader: NULL for those that change something */
+  sqlite3_stmt *statements[EP_SQL_COUNT]; /* of a reader: NULL for those that change something */
   bool waits;                             /* a commit waits for the disk */
-  struct ep_store *reader;                /* owned; NULL in the reader itself */
-  char *data_dir;                         /* where the database lies; owned; NULL in the reader */
+  struct ep_store *readers[EP_STORE_READERS]; /* owned; NULL in the readers themselves */
+  char *data_dir;                             /* where the database lies; owned; NULL in readers */
 } ep_store;
 
 /* Takes the mutex and returns the statement, reset. */
 sqlite3_stmt *ep_store_lock(ep_store *store, ep_sql sql);
+/* The same of a connection that reads, which *store is then: one that is free, if there is any. */
+sqlite3_stmt *ep_store_lock_reader(ep_store **store, ep_sql sql);
 /* Resets the statement and releases the mutex. */
 void ep_store_unlock(ep_store *store, sqlite3_stmt *statement);
 

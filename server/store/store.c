@@ -145,7 +145,7 @@ static ep_status folder_note(ep_store *store, const char *path, ep_error *error)
   return store->data_dir ? EP_OK : ep_fail_memory(error);
 }
 
-/* All statements; of the reader those that change nothing. */
+/* All statements; of a reader those that change nothing. */
 static ep_status statements_prepare(ep_store *store, bool reader, ep_error *error) {
   for (int i = 0; i < EP_SQL_COUNT; i++) {
     int code = sqlite3_prepare_v3(store->database, EP_SQL_TEXTS[i], -1, SQLITE_PREPARE_PERSISTENT,
@@ -169,11 +169,15 @@ static ep_status checksums_keep(ep_store *store, ep_error *error) {
   return code == SQLITE_OK ? EP_OK : ep_store_fail(store, code, error);
 }
 
-static ep_status reader_open(ep_store *store, const char *path, ep_error *error) {
-  store->reader = store_allocate();
-  if (!store->reader) return ep_fail_memory(error);
-  ep_status status = connection_open(store->reader, path, SQLITE_OPEN_READONLY, error);
-  return status == EP_OK ? statements_prepare(store->reader, true, error) : status;
+static ep_status readers_open(ep_store *store, const char *path, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int i = 0; status == EP_OK && i < EP_STORE_READERS; i++) {
+    ep_store *reader = store->readers[i] = store_allocate();
+    if (!reader) return ep_fail_memory(error);
+    status = connection_open(reader, path, SQLITE_OPEN_READONLY, error);
+    if (status == EP_OK) status = statements_prepare(reader, true, error);
+  }
+  return status;
 }
 
 ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
@@ -189,7 +193,7 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
   if (status == EP_OK) status = writable_require(store, path, error);
   if (status == EP_OK) status = checksums_keep(store, error);
   if (status == EP_OK) status = statements_prepare(store, false, error);
-  if (status == EP_OK) status = reader_open(store, path, error);
+  if (status == EP_OK) status = readers_open(store, path, error);
   if (status != EP_OK) {
     ep_store_close(store);
     return status;
@@ -200,7 +204,8 @@ ep_status ep_store_open(const char *path, ep_store **out, ep_error *error) {
 
 void ep_store_close(ep_store *store) {
   if (!store) return;
-  ep_store_close(store->reader); /* first: the last one to close makes a checkpoint */
+  for (int i = 0; i < EP_STORE_READERS; i++)
+    ep_store_close(store->readers[i]); /* first: the last one to close makes a checkpoint */
   for (int i = 0; i < EP_SQL_COUNT; i++) sqlite3_finalize(store->statements[i]);
   sqlite3_close(store->database);
   pthread_mutex_destroy(&store->mutex);

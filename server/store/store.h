@@ -1,7 +1,7 @@
 /* store.h: jobs and names of datasets, in SQLite (WAL, synchronous=FULL). A function that changes
  * something returns when it is on disk. Published models: models.h.
  *
- * Thread-safe: a connection that writes and one that reads, each behind a mutex of its own, so that
+ * Thread-safe: a connection that writes and some that read, each behind a mutex of its own, so that
  * a commit that waits for the disk holds up no reader. What was written is read: a function that
  * reads sees all that has returned before. Progress is in the jobs' logs, not here. An I/O
  * error of SQLite fails the operation with EP_IO (EP_UNAVAILABLE: the disk is full) and is logged;

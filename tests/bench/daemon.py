@@ -49,7 +49,7 @@ def start(prefix, devices, kind):
 class Daemon:
     """prefix/bin holds epochd. pinned_to: the one core that it and its workers may use."""
 
-    def __init__(self, prefix, pinned_to=None, devices="cpu"):
+    def __init__(self, prefix, pinned_to=None, devices="cpu", flags=()):
         self.folder = tempfile.TemporaryDirectory(prefix="epochd-bench.")
         pin = ["taskset", "-c", str(pinned_to)] if pinned_to is not None else []
         self.log = os.path.join(self.folder.name, "log")
@@ -59,7 +59,7 @@ class Daemon:
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
                 pin + [os.path.join(prefix, "bin", "epochd"), "--listen", "127.0.0.1:0",
-                       "--data-dir", os.path.join(self.folder.name, "data"), "--devices", devices],
+                       "--data-dir", os.path.join(self.folder.name, "data"), "--devices", devices, *flags],
                 stderr=log, env=environment, start_new_session=True)  # Ctrl-C is for the benchmark
         atexit.register(self.process.kill)  # does nothing once it has ended and was waited for
         self.connection = http.client.HTTPConnection("127.0.0.1", self._port(), timeout=300)

@@ -1,5 +1,5 @@
 /* Any bytes as CSV, and any bytes as a number: the nearest double, as the C library has it. */
-#include "engine/data/formats/number.h"
+#include "api/json/number_scan.h"
 #include "tests/fuzz/fuzz_format.h"
 
 static void number_holds(const char *text, size_t count, ep_number_grammar grammar) {

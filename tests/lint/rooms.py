@@ -93,7 +93,7 @@ ROOMS = {
     "server/check": (SERVER + " api/hash api/spec engine/files engine/data/datasets engine/data/prepare "
                      "server/store server/events "
                      "server/datasets server/jobs/files", ""),
-    "server": (SERVER + " server/check api/hash api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),
+    "server": (SERVER + " server/check server/curves api/hash api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),
 
     "clients/epochctl/terminal": ("api api/json api/wire", ""),
     "clients/epochctl/http": ("api api/json api/wire", "jansson|curl"),

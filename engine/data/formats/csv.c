@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/number_scan.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/formats/csv_cell.h"
 #include "engine/data/formats/csv_header.h"
 #include "engine/data/formats/format.h"
-#include "engine/data/formats/number.h"
 #include "engine/files/excerpt.h"
 
 enum { PROBE_BYTES = 4096 };

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "engine/data/formats/number.h"
+#include "api/json/number_scan.h"
 
 static inline bool is_space(const ep_csv_text *text, char c) {
   return c == ' ' || (c == '\t' && text->delimiter != '\t');

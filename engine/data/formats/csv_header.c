@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/json/number_scan.h"
 #include "api/json/utf8.h"
-#include "engine/data/formats/number.h"
 #include "engine/files/excerpt.h"
 
 bool ep_csv_not_finite(const char *text) {

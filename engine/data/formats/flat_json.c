@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/number_scan.h"
 #include "engine/data/datasets/part_writer.h"
 #include "engine/data/formats/format.h"
-#include "engine/data/formats/number.h"
 #include "engine/files/excerpt.h"
 
 typedef enum { KEY_M, KEY_N, KEY_X, KEY_Y, KEY_M_TEST, KEY_X_TEST, KEY_Y_TEST, KEY_COUNT } key;

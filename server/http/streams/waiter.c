@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -105,7 +106,10 @@ int64_t ep_waiters_count(ep_waiters *waiters) {
 }
 
 void ep_waiter_init(ep_waiter *waiter, ep_waiters *waiters, struct MHD_Connection *connection) {
-  *waiter = (ep_waiter){.waiters = waiters, .connection = connection};
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  *waiter = (ep_waiter){
+      .waiters = waiters, .connection = connection, .socket = info ? info->connect_fd : -1};
 }
 
 bool ep_waiter_admit(ep_waiter *waiter) {
@@ -157,6 +161,17 @@ bool ep_waiter_take_timeout(ep_waiter *waiter) {
   waiter->timed_out = false;
   pthread_mutex_unlock(&waiter->waiters->mutex);
   return timed_out;
+}
+
+bool ep_waiter_is_abandoned(ep_waiter *waiter) {
+  pthread_mutex_lock(&waiter->waiters->mutex); /* as long as the socket is open */
+  bool abandoned = !waiter->connection;
+  if (!abandoned && waiter->socket >= 0) {
+    struct pollfd closed = {.fd = waiter->socket, .events = POLLRDHUP};
+    abandoned = poll(&closed, 1, 0) > 0;
+  }
+  pthread_mutex_unlock(&waiter->waiters->mutex);
+  return abandoned;
 }
 
 void ep_waiter_leave(ep_waiter *waiter) {

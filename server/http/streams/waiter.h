@@ -20,6 +20,7 @@ typedef struct ep_waiters
 typedef struct ep_waiter {
   ep_waiters *waiters;
   struct MHD_Connection *connection; /* NULL once it is gone */
+  int socket;                        /* the connection's; -1 = not known */
   bool suspended, woken, timed_out, admitted;
   int64_t deadline_us;               /* steady clock; while suspended */
   struct ep_waiter *previous, *next; /* among those suspended */
@@ -56,6 +57,10 @@ void ep_waiter_wake(ep_waiter *waiter);
 
 /* True once after each deadline that passed. */
 bool ep_waiter_take_timeout(ep_waiter *waiter);
+
+/* Whether nobody waits for the response any more: the connection is gone, or its client has closed
+ * it. From any thread. */
+bool ep_waiter_is_abandoned(ep_waiter *waiter);
 
 /* The connection is going: later wakes do nothing. Gives the place back. */
 void ep_waiter_leave(ep_waiter *waiter);

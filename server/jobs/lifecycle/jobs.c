@@ -155,6 +155,7 @@ static ep_status jobs_start(ep_jobs *jobs, const ep_jobs_options *options, ep_er
   if (status == EP_OK) status = ep_jobs_recover(jobs, error);
   if (status == EP_OK) ep_ballast_fill(jobs->data_dir);
   if (status == EP_OK) status = ep_retention_start(jobs, error);
+  if (status == EP_OK) status = ep_log_flusher_start(&jobs->flusher, &jobs->logs, error);
   if (status == EP_OK) status = ep_supervisor_start(jobs->supervisor, error);
   if (status == EP_OK) status = ep_jobs_sweep_start(jobs, error);
   return status;
@@ -198,6 +199,7 @@ void ep_jobs_close(ep_jobs *jobs) {
   ep_retention_stop(jobs);
   ep_supervisor_destroy(jobs->supervisor);
   jobs->supervisor = NULL;
+  ep_log_flusher_stop(&jobs->flusher);
   ep_disk_probe_destroy(jobs->disk_probe);
   for (int i = 0; i < EP_JOBS_BUCKETS; i++)
     for (ep_live_job *job = jobs->buckets[i], *next; job; job = next) {

@@ -196,6 +196,7 @@ static bool job_progress(void *context, const ep_progress *progress) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, progress->job, progress->attempt);
   if (!job || progress->count == 0) return true;
+  if (ep_log_flusher_is_refused(&jobs->flusher, progress->job)) return false;
   ep_error error = {0};
   if (records_hold(jobs, job, progress, &error) != EP_OK) return refusal_log(job, &error);
   const ep_progress_record *last = &progress->records[progress->count - 1];
@@ -209,12 +210,13 @@ static bool job_progress(void *context, const ep_progress *progress) {
   return true;
 }
 
-/* Everything that was reported together is synced together. */
+/* Everything that was reported together is synced together, by a thread that is not the
+ * supervisor's: a slow sync holds up no other job. */
 static bool job_heard(void *context, const char *id, int attempt) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, id, attempt);
   ep_error error = {0};
-  if (!job || ep_event_log_flush(job->log, &error) == EP_OK) return true;
+  if (!job || ep_log_flusher_add(&jobs->flusher, id, &error) == EP_OK) return true;
   return refusal_log(job, &error);
 }
 

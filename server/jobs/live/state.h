@@ -20,6 +20,7 @@
 #include <stdatomic.h>
 
 #include "server/datasets/datasets.h"
+#include "server/events/log_flusher.h"
 #include "server/events/open_logs.h"
 #include "server/events/subscribers.h"
 #include "server/jobs/jobs.h"
@@ -94,6 +95,7 @@ struct ep_jobs {
   ep_supervisor *supervisor;
   ep_calibrations calibrations; /* once the supervisor is there */
   ep_open_logs logs;
+  ep_log_flusher flusher; /* of the lines that workers report */
   ep_contents contents;
   ep_datasets datasets;
   ep_subscribers watches; /* by ep_live_key, whose lowest bit is set for a queued job */

@@ -1,7 +1,7 @@
 #include <math.h>
 
+#include "api/json/number_scan.h"
 #include "api/json/utf8.h"
-#include "engine/data/formats/number.h"
 #include "engine/files/excerpt.h"
 #include "tests/suite.h"
 #include "tests/unit/engine/scratch.h"

@@ -277,6 +277,61 @@ START_TEST(holds_lines_until_they_are_flushed) {
 }
 END_TEST
 
+typedef struct {
+  ep_event_log *log;
+  ep_status status;
+} flush;
+
+static void *flush_run(void *context) {
+  flush *one = context;
+  one->status = ep_event_log_flush(one->log, NULL);
+  return NULL;
+}
+
+/* Flushes in another thread, holds line `epoch` while that waits for the disk, and returns how the
+ * flush ended. */
+static ep_status flush_and_hold(ep_event_log *log, int64_t epoch) {
+  flush one = {.log = log};
+  pthread_t thread;
+  ep_event event = epoch_event(epoch);
+  atomic_store(&syncs_begun, 0);
+  atomic_store(&syncs_at_once, 10); /* more than there are: it waits */
+  ck_assert_int_eq(pthread_create(&thread, NULL, flush_run, &one), 0);
+  wait_until(atomic_load(&syncs_begun) > 0);
+  assert_ok(ep_event_log_hold(log, &event, 1, error));
+  ck_assert_int_eq(event.seq, epoch);
+  atomic_store(&syncs_at_once, 1);
+  pthread_join(thread, NULL);
+  return one.status;
+}
+
+/* Who holds lines does not wait for a flush, whether it succeeds or fails; the lines come in their
+ * order, each once. */
+START_TEST(holds_lines_beside_a_flush) {
+  ep_event_log *log = log_open();
+  ep_event_log_tail tail;
+  ep_event event = epoch_event(1);
+  assert_ok(ep_event_log_hold(log, &event, 1, error));
+  atomic_store(&folders_fail, true);
+  ck_assert_int_eq(flush_and_hold(log, 2), EP_IO);
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 0);
+  event = epoch_event(3);
+  ck_assert_int_eq(ep_event_log_append(log, &event, 1, NULL), EP_IO);
+  atomic_store(&folders_fail, false);
+  ck_assert_int_eq(flush_and_hold(log, 3), EP_OK);
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 2);
+  ep_event_log_get_tail(log, &tail);
+  ck_assert_int_eq(tail.last_seq, 3);
+  epochs_append(log, 4, 200);
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 200);
+  ck_assert_int_eq(lines_check(log, ep_event_log_offset_after(log, 64), 65, 8192), 136);
+  ep_event_log_close(log);
+  log = log_open();
+  ck_assert_int_eq(lines_check(log, 0, 1, 8192), 200);
+  ep_event_log_close(log);
+}
+END_TEST
+
 START_TEST(opens_a_long_log_quickly) {
   ep_event_log *log = log_open();
   ep_event *events = calloc(10000, sizeof *events);
@@ -394,6 +449,7 @@ EP_SUITE("event_log") {
   tcase_add_test(tests, cuts_a_torn_line);
   tcase_add_test(tests, survives_a_full_disk);
   tcase_add_test(tests, holds_lines_until_they_are_flushed);
+  tcase_add_test(tests, holds_lines_beside_a_flush);
   tcase_add_test(tests, names_come_to_the_disk_with_the_first_lines);
   tcase_add_test(tests, opens_a_long_log_quickly);
   tcase_add_test(tests, wakes_subscribers);

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "server/curves/curves.h"
 #include "server/handlers/routes.h"
 #include "server/http/http.h"
 #include "server/process/clock.h"
@@ -22,6 +23,7 @@ enum { ANSWER_BYTES = 1 << 20, PATIENCE_MS = EP_PATIENCE_SECONDS * 1000 };
 static char folder[] = "/tmp/epochd-http-XXXXXX";
 static ep_config config;
 static ep_server server;
+static ep_curves curves;
 static ep_http *http;
 static int port;
 static char answer[ANSWER_BYTES];
@@ -37,8 +39,10 @@ static void start(int64_t watchers) {
   char *argv[] = {"epochd", "--listen=127.0.0.1:0", "--data-dir", folder,
                   "--max-upload-bytes=2000000"};
   ck_assert_int_eq(ep_config_read(5, argv, &config, &error), EP_OK);
+  ep_curves_init(&curves);
   server = (ep_server){.config = &config,
                        .jobs = fake_jobs_create(folder),
+                       .curves = &curves,
                        .routes = &EP_ROUTES,
                        .guard = {.listen_host = "127.0.0.1", .allow = ""},
                        .boot = "b"};
@@ -53,6 +57,7 @@ static void stop(void) {
   ck_assert_int_eq(fake_jobs_cancels(server.jobs), 0);
   fake_jobs_destroy(server.jobs);
   ep_http_destroy(http);
+  ep_curves_deinit(&curves);
 }
 
 static void setup(void) {
@@ -497,6 +502,40 @@ START_TEST(uploads_go_to_disk) {
 }
 END_TEST
 
+/* How many have the job's curve or wait for it. */
+static int curve_users(void) {
+  pthread_mutex_lock(&curves.mutex);
+  int users = curves.first ? curves.first->users : 0;
+  pthread_mutex_unlock(&curves.mutex);
+  return users;
+}
+
+/* Requests end when their clients hang up: two that wait on threads of a pool, one in its queue. */
+START_TEST(abandoned_requests_stop) {
+  enum { CLIENTS = 3, USERS = 3 }; /* this test, and as many as there are threads */
+  static const char request[] = "GET " JOB "/curve HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  int clients[CLIENTS];
+  ep_curve *curve;
+  ck_assert_int_eq(ep_curves_take(&curves, FAKE_JOB, NULL, NULL, &curve, NULL), EP_OK);
+  for (int i = 0; i < CLIENTS; i++) {
+    clients[i] = dial();
+    say(clients[i], request);
+  }
+  wait_until(curve_users() == USERS);
+  for (int i = 0; i < CLIENTS; i++) close(clients[i]);
+  wait_until(curve_users() == 1);
+  ck_assert_int_eq(get("/metrics"), 200); /* on the same threads: all three are over */
+  ck_assert_int_eq(curve_users(), 1);
+  int patient = dial();
+  say(patient, request);
+  wait_until(curve_users() == 2);
+  ep_curves_give(&curves, curve);
+  size_t used = 0;
+  ck_assert(hear(patient, "\"object\":\"curve\"", PATIENCE_MS, &used));
+  close(patient);
+}
+END_TEST
+
 EP_SUITE("http") {
   TCase *all = ep_suite_case(suite, "all"), *small = ep_suite_case(suite, "small");
   tcase_add_checked_fixture(all, setup, stop);
@@ -515,6 +554,7 @@ EP_SUITE("http") {
   tcase_add_test(all, what_was_accepted_is_answered_so);
   tcase_add_test(all, bodies_have_a_ceiling_together);
   tcase_add_test(all, a_stream_holds_no_body);
+  tcase_add_test(all, abandoned_requests_stop);
   tcase_add_checked_fixture(small, setup_small, stop);
   tcase_set_timeout(small, 60);
   tcase_add_test(small, full_of_watchers_it_still_answers);

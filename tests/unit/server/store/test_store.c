@@ -513,15 +513,30 @@ START_TEST(reads_beside_a_commit_that_waits) {
 }
 END_TEST
 
+/* A read does not wait for those who are within another, as long as a connection is free. */
+START_TEST(reads_beside_reads) {
+  ep_store *store = store_open();
+  ep_job_row row = row_make(1);
+  assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
+  for (int i = 0; i < EP_STORE_READERS - 1; i++) pthread_mutex_lock(&store->readers[i]->mutex);
+  ck_assert(ep_store_job_exists(store, row.id));
+  ck_assert_int_eq(jobs_seen(store), 1);
+  for (int i = 0; i < EP_STORE_READERS - 1; i++) pthread_mutex_unlock(&store->readers[i]->mutex);
+  ep_store_close(store);
+}
+END_TEST
+
 /* Two connections that make checkpoints lose data in SQLite 3.40. */
 START_TEST(makes_checkpoints_by_one_connection) {
   ep_store *store = store_open();
   ep_job_row row = row_make(1);
   assert_ok(ep_store_job_insert(store, &row, NULL, NULL, error));
-  ck_assert_int_eq(sqlite3_db_readonly(store->reader->database, "main"), 1);
-  ck_assert_int_ne(sqlite3_wal_checkpoint_v2(store->reader->database, NULL,
-                                             SQLITE_CHECKPOINT_PASSIVE, NULL, NULL),
-                   SQLITE_OK);
+  for (int i = 0; i < EP_STORE_READERS; i++) {
+    sqlite3 *reader = store->readers[i]->database;
+    ck_assert_int_eq(sqlite3_db_readonly(reader, "main"), 1);
+    ck_assert_int_ne(sqlite3_wal_checkpoint_v2(reader, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL),
+                     SQLITE_OK);
+  }
   ck_assert_int_eq(
       sqlite3_wal_checkpoint_v2(store->database, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
       SQLITE_OK); /* no reader is in its way */
@@ -550,5 +565,6 @@ EP_SUITE("store") {
   tcase_add_test(tests, refuses_what_is_no_database);
   tcase_add_test(tests, reads_beside_a_commit_that_waits);
   tcase_add_test(tests, makes_checkpoints_by_one_connection);
+  tcase_add_test(tests, reads_beside_reads);
   tcase_add_loop_test(tests, keeps_what_it_acknowledged, 0, 3);
 }

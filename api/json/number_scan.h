@@ -1,7 +1,7 @@
-/* number.h: decimal text to double, correctly rounded, fast: what CSV and JSON files are made of.
+/* number_scan.h: decimal text to double, correctly rounded, fast: what CSV and JSON are made of.
  */
-#ifndef EP_ENGINE_DATA_FORMATS_NUMBER_H
-#define EP_ENGINE_DATA_FORMATS_NUMBER_H
+#ifndef EP_API_JSON_NUMBER_SCAN_H
+#define EP_API_JSON_NUMBER_SCAN_H
 
 typedef enum {
   EP_NUMBER_CSV, /* also "+1", ".5", "1.", "007" */

@@ -1,4 +1,4 @@
-#include "engine/data/formats/number.h"
+#include "api/json/number_scan.h"
 
 #include <endian.h>
 #include <float.h>
