@@ -192,19 +192,18 @@ static void *checkpoint_write(void *context) {
   c->status = ep_checkpoint_write(t->job->job_folder, &c->checkpoint, &values, &c->error);
   if (c->status == EP_OK)
     ep_checkpoints_prune(t->job->job_folder, SLOTS + t->job->spec->checkpoint_keep, NULL);
+  if (t->job->sink.checkpoint) /* at once: a segment may take long */
+    t->job->sink.checkpoint(t->job->sink.context, &c->checkpoint,
+                            c->status == EP_OK ? NULL : &c->error);
   atomic_store(&c->written, true);
   return NULL;
 }
 
-/* Tells the sink of the one that was written, or could not be. */
 static void checkpoint_collect(ep_trainer *t) {
   ep_checkpointing *c = &t->checkpointing;
   if (c->threaded) pthread_join(c->thread, NULL);
   c->threaded = c->writing = false;
   if (c->status == EP_OK) c->last_step = c->checkpoint.step;
-  if (t->job->sink.checkpoint)
-    t->job->sink.checkpoint(t->job->sink.context, &c->checkpoint,
-                            c->status == EP_OK ? NULL : &c->error);
 }
 
 void ep_checkpoint_finish(ep_trainer *t) {

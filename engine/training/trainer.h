@@ -17,7 +17,7 @@
 typedef struct {
   double due_seconds; /* of ep_seconds_now: the next one; 0 = none was begun */
   int64_t last_step;  /* of the last one on disk */
-  bool writing;       /* one was begun, and the sink was not told */
+  bool writing;       /* one was begun, and its thread was not waited for */
   bool threaded;      /* by `thread` */
   pthread_t thread;
   atomic_bool written; /* the thread has ended; the members below are its own until then */

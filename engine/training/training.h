@@ -28,7 +28,8 @@ typedef struct {
   void (*alive)(void *context);
   /* After the last `epoch` of a segment: its records can go out together. */
   void (*segment)(void *context);
-  /* A checkpoint is on disk, or why it is not: failure is NULL, or lent. */
+  /* A checkpoint is on disk, or why it is not: failure is NULL, or lent. From the thread that wrote
+   * it, beside the others. */
   void (*checkpoint)(void *context, const ep_checkpoint *checkpoint, const ep_error *failure);
   /* The disk refuses the results, and why: they are tried again until it takes them. Called before
    * each such wait. */

@@ -55,9 +55,12 @@ bool ep_contents_marked(const ep_contents *contents, const char *sha256) {
 }
 
 ep_status ep_contents_mark(const ep_contents *contents, const char *sha256, ep_error *error) {
-  char path[EP_PATH_BYTES];
+  char path[EP_PATH_BYTES], folder[EP_PATH_BYTES];
   ep_status status = mark_path(contents, sha256, path, error);
-  return status == EP_OK ? ep_data_dir_write_file(path, "", 0, error) : status;
+  if (status == EP_OK)
+    status = ep_path_join(folder, error, contents->data_dir, "datasets", sha256, NULL);
+  if (status == EP_OK) status = ep_data_dir_write_file(path, "", 0, error);
+  return status == EP_OK ? ep_durable_folder_sync(folder, error) : status;
 }
 
 void ep_contents_unmark(const ep_contents *contents, const char *sha256) {

@@ -42,7 +42,7 @@ int64_t ep_contents_limit(int64_t file_bytes);
 void ep_contents_collect(ep_contents *contents, const char *sha256);
 
 /* A content that no name means has a file EP_UNNAMED_FILE in its folder, so that a start removes it
- * once nothing needs it. It is written before the row of its last name goes, and removed after the
+ * once nothing needs it. It is on disk before the row of its last name goes, and removed after the
  * first name's is on disk: a content without it that no row knows is not removed but kept in
  * DATA/lost+found. */
 #define EP_UNNAMED_FILE "unnamed"

@@ -131,10 +131,11 @@ static ep_status log_load(ep_event_log *log, ep_error *error) {
                                   .ended = scan.ended,
                                   .started = scan.started,
                                   .damaged = scan.damaged};
-  log->shown = log->tail;
   if (fstat(log->fd, &state) != 0)
     return ep_fail(error, EP_IO, "an event log cannot be looked at: %s", strerror(errno));
-  return state.st_size > scan.bytes ? rest_cut(log, error) : EP_OK;
+  log->tail.cut_bytes = state.st_size - scan.bytes;
+  log->shown = log->tail;
+  return log->tail.cut_bytes > 0 ? rest_cut(log, error) : EP_OK;
 }
 
 ep_status ep_event_log_open(const char *path, ep_event_log **out, ep_error *error) {
@@ -220,12 +221,18 @@ static ep_status batch_format(line_batch *batch, ep_event *events, int count,
   return EP_OK;
 }
 
-/* Syncs the lines, and the first time the names that lead to them: of the log and of its folder. */
+/* Syncs the lines, and the first time the names that lead to them, of the log and of its folder,
+ * and the spec beside the log, if it is there. */
 static ep_status lines_sync(ep_event_log *log, ep_error *error) {
-  char above[EP_PATH_BYTES];
+  char above[EP_PATH_BYTES], spec[EP_PATH_BYTES];
   ep_status status = ep_path_join(above, error, log->folder, "..", NULL);
-  ep_disk_wait waits[] = {{log->fd, "an event log"}, {-1, log->folder}, {-1, above}};
-  if (status == EP_OK) status = ep_disk_waits(waits, log->synced ? 1 : 3, error);
+  if (status == EP_OK) status = ep_path_join(spec, error, log->folder, EP_SPEC_FILE, NULL);
+  int file = status == EP_OK && !log->synced ? open(spec, O_RDONLY | O_CLOEXEC) : -1;
+  ep_disk_wait waits[] = {
+      {log->fd, "an event log"}, {-1, log->folder}, {-1, above}, {file, EP_SPEC_FILE}};
+  int count = log->synced ? 1 : file < 0 ? 3 : 4;
+  if (status == EP_OK) status = ep_disk_waits(waits, count, error);
+  if (file >= 0) close(file);
   log->synced = log->synced || status == EP_OK;
   return status;
 }
@@ -282,7 +289,7 @@ static ep_status lines_append(ep_event_log *log, ep_event *events, int count, ap
   size_t bytes_before = held->bytes;
   bool sync = mode == SYNC || held->count > 0;
   if (status == EP_OK) status = batch_format(held, events, count, &tail, error);
-  if (status == EP_OK && mode != HOLD && held->count > 0) {
+  if (status == EP_OK && mode != HOLD && (held->count > 0 || !log->synced)) {
     status = batch_write(log, sync, error);
     if (status == EP_OK) lines = held->count;
   }

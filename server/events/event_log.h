@@ -27,8 +27,8 @@ void ep_event_log_close(ep_event_log *log); /* NULL is allowed */
 
 /* Gives each event the next seq, in events[i].seq, and writes all lines in one write, after those
  * that are held; then fdatasync, then wakes. The first append to a log that was opened also syncs
- * the names that lead to it, at the same time. On failure no line was added. EP_CONFLICT: the log
- * has ended. */
+ * the names that lead to it and FOLDER/EP_SPEC_FILE, at the same time. On failure no line was
+ * added. EP_CONFLICT: the log has ended. */
 ep_status ep_event_log_append(ep_event_log *log, ep_event *events, int count, ep_error *error);
 /* The same without a sync, for one line that can be written again, byte for byte, from a row on
  * disk. A crash of the machine may take the line, and whatever follows the lines that were synced;
@@ -37,7 +37,8 @@ ep_status ep_event_log_append_copy(ep_event_log *log, ep_event *event, ep_error 
 /* Gives each event the next seq and holds their lines: the next append or flush writes them. Until
  * then they are not shown, and a crash of the process takes them. */
 ep_status ep_event_log_hold(ep_event_log *log, ep_event *events, int count, ep_error *error);
-/* Writes the lines that are held, as ep_event_log_append does; on failure they are held still. */
+/* Writes the lines that are held, as ep_event_log_append does, and syncs also where there are none
+ * and no append has come before; on failure they are held still. */
 ep_status ep_event_log_flush(ep_event_log *log, ep_error *error);
 
 /* The end of the log, held lines included. */
@@ -47,6 +48,7 @@ typedef struct {
   bool ended;         /* it has its `end`, after which nothing is appended */
   bool started;       /* it has a `started` or `restarted` */
   bool damaged;       /* it was cut when it was opened, by more than a torn last line */
+  int64_t cut_bytes;  /* how much was cut then */
 } ep_event_log_tail;
 void ep_event_log_get_tail(ep_event_log *log, ep_event_log_tail *out);
 

@@ -204,6 +204,7 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
     if (ours && progress.count > 0) {
       job_heard(taker->supervisor, worker);
       worker->store_us = worker->heard_us;
+      worker->backoff_us = 0; /* what dies now did some work */
       taken = events->progress(events->context, &progress);
     }
   } else if (kind == EP_FRAME_REPLY) {

@@ -1,6 +1,7 @@
 #include "server/jobs/files/events.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "api/wire/result.h"
 #include "server/metrics/metrics.h"
@@ -111,14 +112,19 @@ ep_status ep_job_warning_append(ep_open_logs *logs, const char *id, const char *
   return status;
 }
 
+/* Whether the log lacks epochs that it had: the last one of a job is reported. */
+static bool epochs_missing(const ep_job_row *row, const ep_event_log_tail *tail,
+                           int64_t epochs_done) {
+  return row->state == EP_STATE_SUCCEEDED && epochs_done == row->epochs &&
+         epochs_done > tail->last_epoch;
+}
+
 /* What the log of an ended job has lost, as a message; false: nothing that is known. Its time and
  * its text are of the row and the log, so that the line is the same whenever it is written. */
 static bool loss_find(const ep_job_row *row, const ep_event_log_tail *tail, int64_t epochs_done,
                       char message[EP_MESSAGE_BYTES]) {
-  bool epochs = epochs_done > tail->last_epoch;
-  bool known = row->state == EP_STATE_SUCCEEDED && epochs_done == row->epochs; /* is reported */
-  if (!tail->damaged && !(epochs && known)) return false;
-  if (epochs)
+  if (!tail->damaged && !epochs_missing(row, tail, epochs_done)) return false;
+  if (epochs_done > tail->last_epoch)
     snprintf(message, EP_MESSAGE_BYTES,
              "the event log was damaged: the lines of epochs %lld to %lld are lost",
              (long long)tail->last_epoch + 1, (long long)epochs_done);
@@ -128,28 +134,43 @@ static bool loss_find(const ep_job_row *row, const ep_event_log_tail *tail, int6
   return true;
 }
 
+static ep_event end_event(const ep_job_row *row, const ep_job_result *result) {
+  return (ep_event){.job = row->id,
+                    .type = EP_EVENT_END,
+                    .time_us = row->finished_us,
+                    .epochs = row->epochs,
+                    .attempt = row->attempt,
+                    .device = row->device,
+                    .executor = row->executor,
+                    .state = row->state,
+                    .result = result,
+                    .message = result && result->message[0] != 0 ? result->message : NULL};
+}
+
+/* Whether what was cut of a damaged log may be the end line alone, which is not synced: a power
+ * failure tears it, and it is written again as it was. */
+static bool end_torn(const ep_event *end, const ep_event_log_tail *tail) {
+  ep_event event = *end;
+  event.seq = tail->last_seq + 1;
+  char *line = tail->last_seq > 0 ? malloc(EP_LIMIT_EVENT_BYTES) : NULL;
+  size_t bytes = line ? ep_event_format(&event, line, EP_LIMIT_EVENT_BYTES) : 0;
+  free(line);
+  return tail->cut_bytes <= (int64_t)bytes;
+}
+
 /* Appends `end`, behind what the log lacks before it. */
 static ep_status end_write(const ep_job_row *row, const ep_job_result *result, ep_event_log *log,
                            const ep_event_log_tail *tail, ep_error *error) {
-  ep_event lines[3];
+  ep_event lines[3], end = end_event(row, result);
   char loss[EP_MESSAGE_BYTES];
   int count = 0;
+  int64_t epochs_done = result ? result->epochs_done : 0;
+  bool torn = tail->damaged && !epochs_missing(row, tail, epochs_done) && end_torn(&end, tail);
   if (tail->last_seq == 0) lines[count++] = queued_event(row);
-  if (loss_find(row, tail, result ? result->epochs_done : 0, loss))
+  if (!torn && loss_find(row, tail, epochs_done, loss))
     lines[count++] = (ep_event){
         .job = row->id, .type = EP_EVENT_WARNING, .time_us = row->finished_us, .message = loss};
-  lines[count++] =
-      (ep_event){.job = row->id,
-                 .type = EP_EVENT_END,
-                 .time_us = row->finished_us,
-                 .epochs = row->epochs,
-                 .attempt = row->attempt,
-                 .device = row->device,
-                 .executor = row->executor,
-                 .state = row->state,
-                 .result = result,
-                 .message = result && result->message[0] != 0 ? result->message : NULL};
-  /* Of a job that never began, no line was synced. */
+  lines[count++] = end;
   return count > 1 ? ep_event_log_append(log, lines, count, error)
                    : ep_event_log_append_copy(log, lines, error);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
 #include "server/process/data_dir.h"
 
@@ -61,9 +62,14 @@ static ep_status folder_rename(const char *from, const char *to, ep_error *error
 }
 
 ep_status ep_job_folder_mark(const char *data_dir, const char *id, ep_error *error) {
-  char path[EP_PATH_BYTES], marked[EP_PATH_BYTES];
+  char path[EP_PATH_BYTES], marked[EP_PATH_BYTES], jobs[EP_PATH_BYTES];
   ep_status status = folder_names(data_dir, id, path, marked, error);
-  return status == EP_OK ? folder_rename(path, marked, error) : status;
+  if (status == EP_OK) status = ep_path_join(jobs, error, data_dir, "jobs", NULL);
+  if (status == EP_OK) status = folder_rename(path, marked, error);
+  if (status != EP_OK) return status;
+  status = ep_durable_folder_sync(jobs, error);
+  if (status != EP_OK) folder_rename(marked, path, NULL);
+  return status;
 }
 
 ep_status ep_job_folder_unmark(const char *data_dir, const char *id, ep_error *error) {

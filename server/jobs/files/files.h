@@ -17,7 +17,7 @@ ep_status ep_job_spec_write(const char *data_dir, const ep_job_row *row, ep_erro
 ep_status ep_job_files_remove_results(const char *data_dir, const char *id, ep_error *error);
 
 /* A folder whose job is being deleted is marked by its name before the row is: a crash between the
- * two leaves a folder without a row that may go. No folder is no failure. */
+ * two leaves a folder without a row that may go. No folder is no failure. The mark is synced. */
 #define EP_DELETED_SUFFIX ".deleted"
 ep_status ep_job_folder_mark(const char *data_dir, const char *id, ep_error *error);
 ep_status ep_job_folder_unmark(const char *data_dir, const char *id, ep_error *error);

@@ -275,36 +275,6 @@ static void job_paused(ep_jobs *jobs, ep_live_job *job) {
   ep_live_announce_queue(jobs);
 }
 
-static bool job_finished(void *context, const char *device, const ep_reply *reply) {
-  (void)device;
-  ep_jobs *jobs = context;
-  if (dropped_take(jobs, reply->job)) return true;
-  ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
-  if (!job) return true;
-  if (reply->result.status == EP_PAUSED) {
-    pthread_mutex_lock(&jobs->mutex);
-    job->epoch = reply->result.epochs_done;
-    pthread_mutex_unlock(&jobs->mutex);
-    job_paused(jobs, job);
-    return true;
-  }
-  char *text = ep_job_result_format(&reply->result);
-  if (!text) return false; /* tried again a second later */
-  ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
-                   : reply->result.status == EP_CANCELLED ? EP_STATE_CANCELLED
-                                                          : EP_STATE_FAILED;
-  epochs_count(job, reply->result.epochs_done);
-  ep_metrics_trained(reply->result.train_seconds, reply->result.samples_per_second);
-  ep_estimate_note_end(&jobs->calibrations, &job->expected, job->row.device, &reply->result);
-  pthread_mutex_lock(&jobs->mutex);
-  job->epoch = reply->result.epochs_done;
-  if (reply->result.executor[0] != 0)
-    memcpy(job->row.executor, reply->result.executor, sizeof job->row.executor);
-  pthread_mutex_unlock(&jobs->mutex);
-  ep_job_end(jobs, job, state, text);
-  return true;
-}
-
 /* A worker died that had begun the job. True when that was once too often; message: says so. */
 static bool death_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
                         char message[DEATH_BYTES]) {
@@ -335,23 +305,21 @@ static bool unbegun_count(ep_jobs *jobs, ep_live_job *job, const char *cause,
   return often;
 }
 
-static void job_died(void *context, const char *id, int attempt, bool begun, const char *cause) {
-  ep_jobs *jobs = context;
-  if (dropped_take(jobs, id)) return;
-  ep_live_job *job = running_find(jobs, id, attempt);
-  if (!job) return;
+/* The attempt has come to nothing: the job goes on in another one, unless that was tried often. */
+static void attempt_lost(ep_jobs *jobs, ep_live_job *job, bool begun, ep_status status,
+                         const char *cause) {
   ep_error error = {0};
-  if (begun && ep_job_files_remove_results(jobs->data_dir, id, &error) != EP_OK)
-    ep_log(EP_LOG_ERROR, "job %s: %s", id, error.message);
-  char message[DEATH_BYTES];
+  if (begun && ep_job_files_remove_results(jobs->data_dir, job->row.id, &error) != EP_OK)
+    ep_log(EP_LOG_ERROR, "job %s: %s", job->row.id, error.message);
+  char message[DEATH_BYTES], id[EP_ID_BYTES];
   bool often =
       begun ? death_count(jobs, job, cause, message) : unbegun_count(jobs, job, cause, message);
+  memcpy(id, job->row.id, sizeof id);
   pthread_mutex_lock(&jobs->mutex);
   bool cancelled = job->cancelled, pause = job->pause;
   pthread_mutex_unlock(&jobs->mutex);
   if (often && !cancelled) {
-    ep_job_end(jobs, job, EP_STATE_FAILED,
-               ep_job_failure(&job->row, job->epoch, EP_DEVICE, message));
+    ep_job_end(jobs, job, EP_STATE_FAILED, ep_job_failure(&job->row, job->epoch, status, message));
     return;
   }
   if (pause) {
@@ -361,6 +329,54 @@ static void job_died(void *context, const char *id, int attempt, bool begun, con
   ep_assign_return(jobs, job, true);
   ep_live_announce(jobs, id);
   ep_live_announce_queue(jobs);
+}
+
+/* Whether there was memory enough before: then another program has taken it meanwhile. */
+static bool has_trained(const ep_live_job *job) {
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
+  return tail.last_epoch > 0 || job->checkpoint_step > 0;
+}
+
+static bool job_finished(void *context, const char *device, const ep_reply *reply) {
+  (void)device;
+  ep_jobs *jobs = context;
+  if (dropped_take(jobs, reply->job)) return true;
+  ep_live_job *job = running_find(jobs, reply->job, reply->attempt);
+  if (!job) return true;
+  if (reply->result.status == EP_PAUSED) {
+    pthread_mutex_lock(&jobs->mutex);
+    job->epoch = reply->result.epochs_done;
+    pthread_mutex_unlock(&jobs->mutex);
+    job_paused(jobs, job);
+    return true;
+  }
+  if (reply->result.status == EP_NO_MEMORY && has_trained(job)) {
+    attempt_lost(jobs, job, true, EP_NO_MEMORY, reply->result.message);
+    return true;
+  }
+  char *text = ep_job_result_format(&reply->result);
+  if (!text) return false; /* tried again a second later */
+  ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
+                   : reply->result.status == EP_CANCELLED ? EP_STATE_CANCELLED
+                                                          : EP_STATE_FAILED;
+  epochs_count(job, reply->result.epochs_done);
+  ep_metrics_trained(reply->result.train_seconds, reply->result.samples_per_second);
+  ep_estimate_note_end(&jobs->calibrations, &job->expected, job->row.device, &reply->result);
+  pthread_mutex_lock(&jobs->mutex);
+  job->epoch = reply->result.epochs_done;
+  if (reply->result.executor[0] != 0)
+    memcpy(job->row.executor, reply->result.executor, sizeof job->row.executor);
+  pthread_mutex_unlock(&jobs->mutex);
+  ep_job_end(jobs, job, state, text);
+  return true;
+}
+
+static void job_died(void *context, const char *id, int attempt, bool begun, const char *cause) {
+  ep_jobs *jobs = context;
+  if (dropped_take(jobs, id)) return;
+  ep_live_job *job = running_find(jobs, id, attempt);
+  if (job) attempt_lost(jobs, job, begun, EP_DEVICE, cause);
 }
 
 /* Once a round: wakes watchers, and once a second tries again what the disk refused. */

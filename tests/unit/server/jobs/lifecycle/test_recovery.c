@@ -1,5 +1,6 @@
 /* Tests of server/jobs/lifecycle/recover.c and end.c with fake workers: what a daemon finds when it
  * opens the folder of one that was ended, or killed. */
+#include <fcntl.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <string.h>
@@ -80,6 +81,25 @@ START_TEST(a_missing_end_is_made_up_for) {
   char *end = strstr(before, "\"type\":\"end\"");
   while (end[-1] != '\n') end--;
   log_comes_back(id, before, end - before + _i); /* torn too */
+}
+END_TEST
+
+/* A power failure kept the newline of the end, and lost what is before it. */
+START_TEST(an_end_with_a_hole_is_written_again) {
+  static const char zeros[8];
+  char id[EP_ID_BYTES], path[400];
+  ep_jobs *jobs = jobs_open("cpu");
+  job_submit(jobs, "instant", 10, id);
+  job_wait(jobs, id, "succeeded");
+  char *before = job_events(jobs, id);
+  ep_jobs_close(jobs);
+  char *end = strstr(before, "\"type\":\"end\"");
+  while (end[-1] != '\n') end--;
+  snprintf(path, sizeof path, "%s/jobs/%s/events.ndjson", scratch_dir, id);
+  int file = open(path, O_WRONLY);
+  ck_assert_int_eq(pwrite(file, zeros, sizeof zeros, end - before), sizeof zeros);
+  close(file);
+  log_comes_back(id, before, (off_t)strlen(before));
 }
 END_TEST
 
@@ -407,6 +427,7 @@ EP_SUITE("recovery") {
   tcase_add_test(tests, a_restart_goes_on_with_everything);
   tcase_add_loop_test(tests, what_never_began_was_no_attempt, 0, 2);
   tcase_add_loop_test(tests, a_missing_end_is_made_up_for, 0, 2);
+  tcase_add_test(tests, an_end_with_a_hole_is_written_again);
   tcase_add_loop_test(tests, missing_lines_are_made_up_for, 0, 2);
   tcase_add_loop_test(tests, a_missing_start_is_made_up_for, 0, 2);
   tcase_add_loop_test(tests, leftovers_go_and_strangers_are_kept, 0, 2);

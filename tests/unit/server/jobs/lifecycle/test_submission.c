@@ -193,7 +193,8 @@ START_TEST(begins_while_the_row_is_on_its_way) {
 }
 END_TEST
 
-/* Its row, its lines and the row of its end; on a machine that is busy the start may go alone. */
+/* Its row, its lines with its spec at the same time, and the row of its end: four syncs in three
+ * waits; on a machine that is busy the start may go alone. */
 START_TEST(a_tiny_job_waits_three_times) {
   ep_jobs *jobs = jobs_open("cpu");
   char id[EP_ID_BYTES];
@@ -204,10 +205,10 @@ START_TEST(a_tiny_job_waits_three_times) {
     job_submit(jobs, "instant", 50, id);
     job_wait(jobs, id, "succeeded");
     int count = atomic_load(&syncs);
-    ck_assert_int_ge(count, 3);
+    ck_assert_int_ge(count, 4);
     if (count < least) least = count;
   }
-  ck_assert_int_eq(least, 3);
+  ck_assert_int_eq(least, 4);
   ep_jobs_close(jobs);
 }
 END_TEST

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""kills.py BUILD: kill -9 of the daemon, of its workers, or of all, at moments of chance, while clients use it.
+
+After some kills all that the clients were answered must be there (checks.py), and a new data folder
+begins. Prints a table: the last line of each kind has its sums. Ends with 1 if anything was lost or
+wrong.
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from checks import Counts, data_check, look
+from clients import Clients, Daemon, Http, Notes, Specs, Wrong
+
+KILLED = ["daemon", "worker", "both"]
+COLUMNS = ["kills", "accepted", "lost", "events seen", "events lost", "events doubled", "datasets", "wrong"]
+
+
+def workers(daemon):
+    listed = subprocess.run(["pgrep", "-P", str(daemon.process.pid), "-f", "epoch-worker"], capture_output=True,
+                            text=True, check=False)
+    return [int(word) for word in listed.stdout.split()]
+
+
+def kill(processes):
+    for process in processes:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it ended by itself
+
+
+def advanced(http, before):
+    """Waits until each running job is beyond its epoch at the kill before: one that three deaths in a row keep
+    where it is fails, and is to. Returns the epochs."""
+    while True:
+        running = json.loads(http.must(200, "GET", "/v1/jobs?state=running&limit=1000"))["data"]
+        epochs = {job["id"]: job["progress"]["epoch"] for job in running}
+        if all(epoch > before.get(job, 0) for job, epoch in epochs.items()):
+            return {**before, **epochs}
+        time.sleep(0.005)
+
+
+class Folder:
+    """A data folder, from its first daemon to what is looked at."""
+
+    def __init__(self, options, specs, killed, scratch, counts, chance):
+        self.options, self.specs, self.killed, self.counts, self.chance = options, specs, killed, counts, chance
+        self.data, self.log, self.notes = scratch + "/data", scratch + "/epochd.log", Notes()
+        shutil.rmtree(self.data, ignore_errors=True)
+
+    def run(self, kills):
+        while kills > 0:
+            kills -= self.life(kills)
+        daemon = Daemon(self.options.build, self.data, self.log)
+        try:
+            look(daemon.port, self.specs, self.notes.until(0), self.counts)
+            daemon.stop()
+            data_check(self.options.build, self.data)
+        finally:
+            daemon.kill()
+
+    def life(self, most):
+        """Of a daemon, until it is killed; returns the kills. A life of worker kills ends with SIGTERM."""
+        daemon = Daemon(self.options.build, self.data, self.log)
+        clients = Clients(daemon.port, self.specs, self.notes, self.chance.random())
+        kills = 1 if self.killed != "worker" else min(most, 8)
+        self.counts["kills"] += kills
+        epochs = {}
+        for _ in range(kills):
+            time.sleep(self.chance.uniform(0.05, 0.4))
+            if self.killed == "worker":
+                epochs = advanced(Http(daemon.port), epochs)
+            if self.killed != "daemon":
+                kill(workers(daemon))
+            if self.killed != "worker":
+                kill([daemon.process.pid])
+        clients.end()
+        if self.killed == "worker":
+            daemon.stop()
+        else:
+            daemon.process.wait()
+        clients.join()
+        return kills
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--rounds", type=int, default=6, help="kills")
+    parser.add_argument("--folder", type=int, default=40, help="kills before all is looked at")
+    parser.add_argument("--seed", default=str(time.time_ns()))
+    options = parser.parse_args()
+    options.build = os.path.abspath(options.build)
+    counts = {killed: Counts() for killed in KILLED}
+    chance = random.Random(options.seed)
+    with tempfile.TemporaryDirectory(prefix="epochd-kills.") as scratch:
+        specs = Specs.undisturbed(options.build, scratch)
+        left, turn = options.rounds, 0
+        print(f"seed {options.seed}\n| killed | " + " | ".join(COLUMNS) + " |\n" + "|---" * (len(COLUMNS) + 1) + "|")
+        while left > 0:
+            killed, kills = KILLED[turn % len(KILLED)], min(left, max(1, min(options.folder, options.rounds // 3)))
+            before = len(counts[killed].faults)
+            try:
+                Folder(options, specs, killed, scratch, counts[killed], chance).run(kills)
+            except Wrong as wrong:
+                counts[killed].fault("wrong", str(wrong))
+            for fault in counts[killed].faults[before:]:
+                print(f"  {killed}: {fault}", flush=True)
+            print(f"| {killed} | " + " | ".join(str(counts[killed][column]) for column in COLUMNS) + " |", flush=True)
+            left, turn = left - kills, turn + 1
+    if any(each.faults for each in counts.values()) or not any(each["accepted"] for each in counts.values()):
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
