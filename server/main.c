@@ -173,7 +173,7 @@ int main(int argc, char **argv) {
   ep_log_start(config.level, config.format);
   if (config.backup[0]) return data_backup(&config);
   ep_json_seed();
-  ep_sha256_prepare();
+  if (ep_sha256_prepare(&error) != EP_OK) return failure_log("", &error);
   if (config.check || config.rescue) return folder_work(&config);
   if (sodium_init() < 0) return failure_log("libsodium does not start", &error);
   ep_curves_init(&curves);

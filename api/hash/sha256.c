@@ -6,8 +6,14 @@
 
 static EVP_MD *algorithm; /* NULL: each hash looks for its own */
 
-void ep_sha256_prepare(void) {
+static ep_status refusal_tell(ep_error *error) {
+  return ep_fail(error, EP_NO_MEMORY,
+                 "OpenSSL gives no SHA-256: memory is short, or its configuration leaves it out");
+}
+
+ep_status ep_sha256_prepare(ep_error *error) {
   algorithm = EVP_MD_fetch(NULL, "SHA256", NULL);
+  return algorithm ? EP_OK : refusal_tell(error);
 }
 
 ep_status ep_sha256_init(ep_sha256 *hash, ep_error *error) {
@@ -16,8 +22,7 @@ ep_status ep_sha256_init(ep_sha256 *hash, ep_error *error) {
   if (EVP_DigestInit_ex(hash->context, algorithm ? algorithm : EVP_sha256(), NULL) == 1)
     return EP_OK;
   ep_sha256_deinit(hash);
-  return ep_fail(error, EP_NO_MEMORY,
-                 "OpenSSL gives no SHA-256: memory is short, or its configuration leaves it out");
+  return refusal_tell(error);
 }
 
 void ep_sha256_update(ep_sha256 *hash, const void *bytes, size_t count) {

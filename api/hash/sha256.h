@@ -12,9 +12,9 @@ typedef struct {
   struct evp_md_ctx_st *context; /* owned; NULL where none has begun */
 } ep_sha256;
 
-/* Has OpenSSL make ready what it needs. It does not survive that its memory is short in that, so
- * once in a process, before it has work to lose. */
-void ep_sha256_prepare(void);
+/* Has OpenSSL make ready what it needs. Where its memory is short in that it ends the process, or
+ * refuses for ever: so once in a process, before that has work to lose, which ends on an error. */
+ep_status ep_sha256_prepare(ep_error *error);
 
 /* Begins a hash. It ends by ep_sha256_final or ep_sha256_deinit. */
 ep_status ep_sha256_init(ep_sha256 *hash, ep_error *error);

@@ -440,10 +440,10 @@ int main(int argc, char **argv) {
 
   folders_allow(&arguments);
   ep_json_seed();
-  ep_sha256_prepare();
   signal(SIGPIPE, SIG_IGN);
   signal(SIGINT, SIG_IGN); /* a terminal's Ctrl-C is for epochd, which then ends the socket */
-  status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
+  status = ep_sha256_prepare(&error);
+  if (status == EP_OK) status = ep_device_open(w.device_name, w.plugin, &w.device, &error);
   if (status == EP_OK) status = ep_outbox_init(&w.outbox, &error);
   ep_link_init(&w.link, socket);
   if (status == EP_OK) status = ep_replies_start(&w.answers, &w.link, w.data_dir, &error);

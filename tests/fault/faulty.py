@@ -56,7 +56,7 @@ class Calls:
     @property
     def starts_openssl(self):
         """The call was OpenSSL's, which makes itself ready at the start of a process, and does not survive it."""
-        return "OPENSSL_init_crypto" in self.stack
+        return "OPENSSL_init_crypto" in self.stack or "EVP_MD_fetch" in self.stack
 
     @property
     def stack(self):
