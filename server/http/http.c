@@ -126,8 +126,8 @@ ep_status ep_http_start(ep_server *server, const ep_http_room *room, ep_http **o
 }
 
 void ep_http_stop(ep_http *http) {
-  MHD_socket listener = MHD_quiesce_daemon(http->daemon);
-  if (listener != MHD_INVALID_SOCKET) close(listener);
+  /* Not MHD_quiesce_daemon: it and the library's own thread may both remove the listener from the
+   * same epoll set, at which the library ends the process. */
   atomic_store(&http->transport.stopping, true);
   ep_waiters_close(http->server->waiters);
   MHD_stop_daemon(http->daemon); /* aborts if a connection is still suspended */
