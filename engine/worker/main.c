@@ -29,6 +29,7 @@
 #include "engine/worker/device.h"
 #include "engine/worker/link.h"
 #include "engine/worker/outbox.h"
+#include "engine/worker/replay.h"
 #include "engine/worker/replies.h"
 
 enum { EXIT_USAGE = 2, EXIT_DEVICE = 3 };
@@ -132,66 +133,61 @@ static ep_status spec_parse(training *t, ep_error *error) {
   return status;
 }
 
-/* The folders and the file that a training takes; "" for what its spec does not name. */
-typedef struct {
-  char job[EP_PATH_BYTES], dataset[EP_PATH_BYTES], init_weights[EP_PATH_BYTES];
-} training_paths;
+/* A job that goes on where another one ended needs a checkpoint of it. */
+static ep_status first_checkpoint_make(const worker *w, const training *t, const ep_training *job,
+                                       ep_error *error) {
+  if (!t->spec->init_optimizer || access(job->init_weights, F_OK) == 0) return EP_OK;
+  return ep_replay_make(job, w->data_dir, t->spec->init_job, job->init_weights, error);
+}
 
-static ep_status paths_find(const worker *w, const training *t, training_paths *out,
-                            ep_error *error) {
-  const ep_job_spec *spec = t->spec;
-  out->dataset[0] = out->init_weights[0] = 0;
-  ep_status status = ep_path_join(out->job, error, w->data_dir, "jobs", t->command.job, NULL);
-  if (status == EP_OK && spec->data.sha256[0])
-    status = ep_path_join(out->dataset, error, w->data_dir, "datasets", spec->data.sha256, NULL);
-  if (status == EP_OK && (spec->init_checkpoint != 0 || spec->init_optimizer))
-    status = ep_path_join(out->init_weights, error, out->job, EP_INIT_FILE, NULL);
-  else if (status == EP_OK && spec->init_job[0])
-    status = ep_path_join(out->init_weights, error, w->data_dir, "jobs", spec->init_job,
-                          EP_WEIGHTS_FILE, NULL);
-  else if (status == EP_OK && spec->init_weights[0])
-    status = ep_path_join(out->init_weights, error, w->data_dir, "datasets", spec->init_sha256,
-                          EP_WEIGHTS_FILE, NULL);
-  return status;
+/* The training did not begin: the job's fault, or the device's. */
+static void training_refuse(worker *w, ep_status status, const ep_error *error) {
+  training *t = w->training;
+  if (ep_status_class(status) == EP_CLASS_DEVICE) {
+    t->status = status;
+    t->error = *error;
+  } else {
+    t->result.status = status;
+    snprintf(t->result.message, sizeof t->result.message, "%s", error->message);
+    snprintf(t->result.pointer, sizeof t->result.pointer, "%s", error->pointer);
+  }
+  training_done(w);
 }
 
 /* Of the training nothing is left once its last word is in the outbox. */
 static void *training_thread(void *context) {
   worker *w = context;
   training *t = w->training;
-  training_paths paths;
+  ep_training_paths paths;
   ep_error error = {0};
   ep_status status = spec_parse(t, &error);
-  if (status == EP_OK) status = paths_find(w, t, &paths, &error);
+  if (status == EP_OK)
+    status = ep_training_paths_find(w->data_dir, t->command.job, t->spec, &paths, &error);
   if (status != EP_OK) {
-    t->result.status = status;
-    snprintf(t->result.message, sizeof t->result.message, "%s", error.message);
-    training_done(w);
-  } else {
-    ep_training job = {
-        .backend_ops = w->device.ops,
-        .backend = w->device.backend,
-        .device = w->device_name,
-        .spec = t->spec,
-        .spec_text = t->command.spec,
-        .dataset_folder = paths.dataset[0] ? paths.dataset : NULL,
-        .init_weights = paths.init_weights[0] ? paths.init_weights : NULL,
-        .job_folder = paths.job,
-        .data_bytes_max = w->data_bytes_max,
-        .epochs_logged = t->command.epochs_logged,
-        .thinning = t->command.thinning,
-        .checkpoint_after_seconds = (double)w->checkpoint_after_seconds,
-        .cancel = &t->cancel,
-        .pause = &t->pause,
-        .sink = {w, training_started, training_epoch, training_alive, training_segment,
-                 training_checkpoint, training_waiting, training_done},
-    };
-    status = ep_train(&job, &t->result, &error);
-    if (status == EP_OK) return NULL;
-    t->status = status;
-    t->error = error;
-    training_done(w);
+    training_refuse(w, status, &error);
+    return NULL;
   }
+  ep_training job = {
+      .backend_ops = w->device.ops,
+      .backend = w->device.backend,
+      .device = w->device_name,
+      .spec = t->spec,
+      .spec_text = t->command.spec,
+      .dataset_folder = paths.dataset[0] ? paths.dataset : NULL,
+      .init_weights = paths.init_weights[0] ? paths.init_weights : NULL,
+      .job_folder = paths.job,
+      .data_bytes_max = w->data_bytes_max,
+      .epochs_logged = t->command.epochs_logged,
+      .thinning = t->command.thinning,
+      .checkpoint_after_seconds = (double)w->checkpoint_after_seconds,
+      .cancel = &t->cancel,
+      .pause = &t->pause,
+      .sink = {w, training_started, training_epoch, training_alive, training_segment,
+               training_checkpoint, training_waiting, training_done},
+  };
+  status = first_checkpoint_make(w, t, &job, &error);
+  if (status == EP_OK && ep_train(&job, &t->result, &error) == EP_OK) return NULL;
+  training_refuse(w, status == EP_OK ? EP_DEVICE : status, &error);
   return NULL;
 }
 

@@ -156,6 +156,18 @@ http POST /v1/jobs "${json[@]}" -d "$(spec ", \"init\": {\"job\": \"$first\", \"
 expect 422
 submit "$(spec ", \"init\": {\"job\": \"$first\", \"checkpoint\": \"latest\"}" 10)"
 finish "$id"
+daemon_stop
+daemon_start --cpu-jobs 1 # where a training of seconds leaves no checkpoint: it is repeated
+submit "$(spec '' "$half")"
+short=$id
+finish "$short"
+http GET "/v1/jobs/$short/checkpoints"
+check "a short job leaves no checkpoint" '.data == []'
+submit "$(spec ", \"init\": {\"job\": \"$short\", \"optimizer\": true}" $((2 * half)))"
+finish "$id"
+[[ $(tensors "$id") == "$(tensors "$once")" ]] || fail "a continued short job ends with other weights than one that was asked for at once"
+http POST /v1/jobs "${json[@]}" -d "$(spec ", \"init\": {\"job\": \"$short\", \"optimizer\": true}" "$half")"
+expect 422
 submit "$(xor_job "$endless" '{"max_seconds": 0.5}')"
 finish "$id"
 http GET "/v1/jobs/$id"

@@ -76,16 +76,19 @@ static ep_status upload_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_B
   return init_refuse(problem, spec, &error);
 }
 
+static ep_status epochs_refuse(const ep_job_spec *spec, int64_t done, ep_problem *problem) {
+  return ep_problem_add(problem, EP_INVALID, "/epochs",
+                        "job %s has done %lld epochs: epochs is the total, so it must be more",
+                        spec->init_job, (long long)done);
+}
+
 /* With "optimizer" the training goes on where the other one ended, unless a checkpoint is named;
  * whole epochs of the same batches have the same bits on the same executor. */
 static ep_status continuation_check(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
                                     const ep_checkpoint *checkpoint, ep_problem *problem) {
   ep_job_copy *copy = NULL;
   ep_error error = {0};
-  if (checkpoint->epoch >= spec->epochs)
-    return ep_problem_add(problem, EP_INVALID, "/epochs",
-                          "job %s has done %lld epochs: epochs is the total, so it must be more",
-                          spec->init_job, (long long)checkpoint->epoch);
+  if (checkpoint->epoch >= spec->epochs) return epochs_refuse(spec, checkpoint->epoch, problem);
   if (spec->init_checkpoint == 0) {
     ep_status status = ep_jobs_copy(jobs, spec->init_job, &copy, &error);
     if (status != EP_OK) return ep_problem_from_error(problem, &error);
@@ -107,6 +110,30 @@ static ep_status continuation_check(ep_jobs *jobs, ep_job_spec *spec, const ep_p
   return EP_OK;
 }
 
+/* A job that trained for seconds left no checkpoint: the worker repeats it, with the same bits.
+ * path: of the weights that it left, written. */
+static ep_status repetition_check(ep_jobs *jobs, ep_job_spec *spec, char path[EP_PATH_BYTES],
+                                  ep_problem *problem) {
+  ep_job_copy *copy = NULL;
+  ep_error error = {0};
+  ep_status status =
+      ep_jobs_file(jobs, spec->init_job, EP_WEIGHTS_FILE, path, EP_PATH_BYTES, &error);
+  if (status == EP_NOT_FOUND || status == EP_CONFLICT) return init_refuse(problem, spec, &error);
+  if (status == EP_OK) status = ep_jobs_copy(jobs, spec->init_job, &copy, &error);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  const ep_job_view *view = ep_job_copy_view(copy);
+  bool succeeded = view->state == EP_STATE_SUCCEEDED;
+  int64_t epochs = view->epoch;
+  if (view->result)
+    snprintf(spec->init_sha256, sizeof spec->init_sha256, "%s", view->result->weights_sha256);
+  ep_job_copy_destroy(copy);
+  if (!succeeded)
+    return ep_problem_add(problem, EP_INVALID, "/model/init/job",
+                          "job %s did not succeed and has no checkpoint to go on from",
+                          spec->init_job);
+  return epochs < spec->epochs ? EP_OK : epochs_refuse(spec, epochs, problem);
+}
+
 static ep_status checkpoint_find(ep_jobs *jobs, ep_job_spec *spec, const ep_plan *plan,
                                  char pin[EP_PIN_BYTES], char path[EP_PATH_BYTES],
                                  ep_problem *problem) {
@@ -116,6 +143,8 @@ static ep_status checkpoint_find(ep_jobs *jobs, ep_job_spec *spec, const ep_plan
   if (!ep_pins_add(&jobs->contents.pins, spec->init_job)) return ep_problem_fail_memory(problem);
   ep_first_weights_pin_name(spec, pin);
   ep_status status = ep_jobs_checkpoint_find(jobs, spec->init_job, step, &found, path, &error);
+  if (status == EP_NOT_FOUND && spec->init_optimizer && spec->init_checkpoint == 0)
+    return repetition_check(jobs, spec, path, problem);
   if (status == EP_NOT_FOUND) return init_refuse(problem, spec, &error);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
   if (spec->init_optimizer) {
