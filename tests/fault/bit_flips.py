@@ -122,6 +122,16 @@ def observe(daemon, plan):
     return seen
 
 
+def curve_cut(before, after, asked):
+    """Whether a curve has only lost points, and the job's events say that their log was damaged."""
+    said = after[asked.replace("/curve", "/events?follow=0")][1]
+    if b"damaged" not in said:
+        return False
+    whole, rest = json.loads(before[asked][1]), json.loads(after[asked][1])
+    losses = dict(zip(whole["epoch"], whole["loss"]))
+    return all(losses.get(epoch) == loss for epoch, loss in zip(rest["epoch"], rest["loss"]))
+
+
 def judge(before, after):
     """The outcome of the answers alone, and the first that differs."""
     outcome, why = "harmless", ""
@@ -132,7 +142,8 @@ def judge(before, after):
         damaged = now == 500 or b"damaged" in text
         # a list leaves out, with a word in the log, what cannot be read
         listed = asked in ("/v1/datasets", "/v1/models") and len(text) < len(body)
-        if not damaged and not listed:
+        cut = asked.endswith("/curve") and now == 200 and curve_cut(before, after, asked)
+        if not damaged and not listed and not cut:
             return "WRONG", f"{asked}: {code} -> {now} {text[:200]!r}"
         outcome, why = "noticed", why or f"{asked}: {now} {text[:160]!r}"
     return outcome, why
