@@ -127,7 +127,15 @@ ep_status ep_datasets_get(ep_datasets *datasets, const char *name, char **text,
   ep_status status = ep_store_dataset_get(datasets->contents->store, name, &row, error);
   if (status != EP_OK) return status;
   memcpy(sha256, row.sha256, sizeof row.sha256);
-  return row_format(datasets->contents, &row, text, error);
+  status = row_format(datasets->contents, &row, text, error);
+  /* deleted in the meantime, or its row names a content that there never was */
+  if (status == EP_NOT_FOUND &&
+      ep_store_dataset_get(datasets->contents->store, name, &row, NULL) == EP_OK)
+    return ep_fail(error, EP_DAMAGED,
+                   "the store's row of dataset %s is damaged, or its content is gone: upload the "
+                   "same data again",
+                   name);
+  return status;
 }
 
 ep_status ep_datasets_list(ep_datasets *datasets, char **text, ep_error *error) {
