@@ -8,6 +8,7 @@
 #include "api/hash/sha256.h"
 #include "engine/checkpoints/list.h"
 #include "engine/checkpoints/manifest.h"
+#include "engine/files/verified.h"
 #include "engine/weights/notes.h"
 
 #define OPTIMIZER EP_CHECKPOINT_TENSOR_PREFIX "optimizer"
@@ -17,6 +18,16 @@
 #define HASH_NOTE "checkpoint_sha256"
 
 enum { TENSORS_MORE = 3, NOTES_MORE = 2 };
+
+/* The file is of our making: where it cannot be read, it has changed since. */
+static ep_status damage_tell(const char *path, ep_status status, ep_error *error) {
+  char why[EP_MESSAGE_BYTES] = "";
+  if (status != EP_DATA) return status;
+  if (error) memcpy(why, error->message, sizeof why);
+  return ep_fail(error, EP_DAMAGED,
+                 "%s is damaged (%.200s): take another checkpoint, or submit the job's spec again",
+                 ep_stored_name(path), why);
+}
 
 /* The SHA-256 of the numbers and of all values. */
 static ep_status content_hash(const char *numbers, const ep_tensors *tensors,
@@ -84,7 +95,6 @@ ep_status ep_checkpoint_write(const char *job_folder, ep_checkpoint *checkpoint,
                               const ep_checkpoint_values *values, ep_error *error) {
   char path[EP_PATH_BYTES];
   ep_tensors tensors;
-  checkpoint->bytes = 0;
   ep_status status = ep_checkpoint_path(job_folder, checkpoint->step, path, error);
   if (status == EP_OK) status = ep_weights_list(values->plan, values->state, &tensors, error);
   if (status != EP_OK) return status;
@@ -107,10 +117,10 @@ static ep_status numbers_read(const ep_tensors *file, const char *path, ep_check
 ep_status ep_checkpoint_read(const char *path, ep_checkpoint *out, ep_error *error) {
   ep_tensors file;
   ep_status status = ep_tensors_open(path, &file, error);
-  if (status != EP_OK) return status;
+  if (status != EP_OK) return damage_tell(path, status, error);
   status = numbers_read(&file, path, out, error);
   ep_tensors_close(&file);
-  return status;
+  return damage_tell(path, status, error);
 }
 
 /* Opens the file and looks at every byte of it. */
@@ -118,7 +128,7 @@ static ep_status checked_open(const char *path, ep_tensors *file, ep_checkpoint 
                               ep_error *error) {
   char sha256[EP_SHA256_HEX_BYTES];
   ep_status status = ep_tensors_open(path, file, error);
-  if (status != EP_OK) return status;
+  if (status != EP_OK) return damage_tell(path, status, error);
   status = numbers_read(file, path, numbers, error);
   for (size_t i = 0; i < file->tensors_count && status == EP_OK; i++)
     if (file->tensor[i].whole) status = ep_fail(error, EP_DATA, "a tensor of it is not float32");
@@ -128,7 +138,7 @@ static ep_status checked_open(const char *path, ep_tensors *file, ep_checkpoint 
   if (status == EP_OK && (!written || strcmp(written, sha256) != 0))
     status = ep_fail(error, EP_DATA, "its bytes have changed since it was written");
   if (status != EP_OK) ep_tensors_close(file);
-  return status;
+  return damage_tell(path, status, error);
 }
 
 ep_status ep_checkpoint_check(const char *path, ep_error *error) {
@@ -205,7 +215,7 @@ ep_status ep_checkpoint_extract(const char *path, const char *to, ep_error *erro
       note_drop(&file, i);
   status = ep_tensors_write(to, &file, NULL, sha256, NULL, error);
   if (status == EP_OK && strcmp(sha256, numbers.weights_sha256) != 0)
-    status = ep_fail(error, EP_DATA, "the checkpoint's weights are not those that were written");
+    status = ep_fail(error, EP_DATA, "its weights are not those that were written");
   ep_tensors_close(&file);
-  return status;
+  return damage_tell(path, status, error);
 }

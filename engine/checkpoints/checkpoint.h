@@ -32,8 +32,7 @@
   X(REAL, plateau_lr) /* reduce_on_plateau: the learning rate, the metric's best */       \
   X(REAL, plateau_best)                                                                   \
   X(INTEGER, plateau_best_epoch)                                                          \
-  X(INTEGER, weights_bytes) /* of the weights alone, as a file: ep_checkpoint_extract */  \
-  X(INTEGER, bytes)         /* of this file; filled in by the readers */
+  X(INTEGER, weights_bytes) /* of the weights alone, as a file: ep_checkpoint_extract */
 
 typedef struct {
 #define EP_CHECKPOINT_MEMBER_INTEGER(name) int64_t name;
@@ -43,6 +42,7 @@ typedef struct {
 #undef EP_CHECKPOINT_MEMBER
 #undef EP_CHECKPOINT_MEMBER_REAL
 #undef EP_CHECKPOINT_MEMBER_INTEGER
+  int64_t bytes; /* of this file */
   char weights_sha256[EP_SHA256_HEX_BYTES];
   /* On other ones than these the same steps have other bits. */
   char executor[EP_EXECUTOR_BYTES]; /* "cpu/fused" */
@@ -64,13 +64,13 @@ typedef struct {
 ep_status ep_checkpoint_write(const char *job_folder, ep_checkpoint *checkpoint,
                               const ep_checkpoint_values *values, ep_error *error);
 
-/* The numbers of the file at `path`. Its values are not looked at. EP_DATA: it is damaged or none.
- */
+/* The numbers of the file at `path`. Its values are not looked at. EP_DAMAGED: it is no
+ * checkpoint. */
 ep_status ep_checkpoint_read(const char *path, ep_checkpoint *out, ep_error *error);
 
 /* Reads all of the file at `path`, for the plan. The outputs have the shapes of
  * ep_checkpoint_values and are written. best: [state floats + optimizer_floats], written if the
- * file has it, and *has_best says so; NULL = not wanted. EP_DATA: a byte of it has changed;
+ * file has it, and *has_best says so; NULL = not wanted. EP_DAMAGED: a byte of it has changed;
  * EP_INVALID: of another model. */
 ep_status ep_checkpoint_load(const char *path, const ep_plan *plan, ep_checkpoint *out,
                              float *state, float *optimizer, float *best, bool *has_best,
@@ -79,7 +79,7 @@ ep_status ep_checkpoint_load(const char *path, const ep_plan *plan, ep_checkpoin
 /* Whether it has the weights and the optimizer's state of the plan. EP_INVALID: it has not. */
 ep_status ep_checkpoint_fits(const char *path, const ep_plan *plan, ep_error *error);
 
-/* Looks at every byte of the file. EP_DATA: one has changed. */
+/* Looks at every byte of the file. EP_DAMAGED: one has changed. */
 ep_status ep_checkpoint_check(const char *path, ep_error *error);
 
 /* Writes the weights of the checkpoint at `path` as a weights file at `to`: the one whose SHA-256

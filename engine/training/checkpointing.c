@@ -130,8 +130,8 @@ static ep_status own_resume(ep_trainer *t, ep_error *error) {
     if (loaded == EP_OK && !reports_logged(t, &found)) continue;
     if (loaded == EP_OK) loaded = checkpoint_load(t, path, &found, &why);
     if (loaded == EP_NO_MEMORY) status = ep_fail_memory(error);
-    if (loaded == EP_OK && found.step <= t->steps_total)
-      t->resumed.step = found.step;
+    if (loaded == EP_OK)
+      t->resumed.step = t->checkpointing.last_step = found.step;
     else
       resumed_note(t, "a checkpoint cannot be used: %.400s", why.message);
   }
@@ -188,26 +188,23 @@ static void *checkpoint_write(void *context) {
                                  .optimizer = optimizer ? c->values + floats : NULL,
                                  .best = best,
                                  .best_optimizer = best && optimizer ? best + floats : NULL};
-  c->error = (ep_error){0};
-  c->status = ep_checkpoint_write(t->job->job_folder, &c->checkpoint, &values, &c->error);
+  ep_error error = {0};
+  c->status = ep_checkpoint_write(t->job->job_folder, &c->checkpoint, &values, &error);
   if (c->status == EP_OK)
     ep_checkpoints_prune(t->job->job_folder, SLOTS + t->job->spec->checkpoint_keep, NULL);
   if (t->job->sink.checkpoint) /* at once: a segment may take long */
     t->job->sink.checkpoint(t->job->sink.context, &c->checkpoint,
-                            c->status == EP_OK ? NULL : &c->error);
+                            c->status == EP_OK ? NULL : &error);
   atomic_store(&c->written, true);
   return NULL;
 }
 
-static void checkpoint_collect(ep_trainer *t) {
+void ep_checkpoint_finish(ep_trainer *t) {
   ep_checkpointing *c = &t->checkpointing;
+  if (!c->writing) return;
   if (c->threaded) pthread_join(c->thread, NULL);
   c->threaded = c->writing = false;
   if (c->status == EP_OK) c->last_step = c->checkpoint.step;
-}
-
-void ep_checkpoint_finish(ep_trainer *t) {
-  if (t->checkpointing.writing) checkpoint_collect(t);
 }
 
 static ep_status values_allocate(ep_trainer *t, ep_error *error) {
@@ -259,7 +256,7 @@ ep_status ep_checkpoint_begin(ep_trainer *t, ep_error *error) {
 
 ep_status ep_checkpoint_if_due(ep_trainer *t, ep_error *error) {
   ep_checkpointing *c = &t->checkpointing;
-  if (c->writing && atomic_load(&c->written)) checkpoint_collect(t);
+  if (c->writing && atomic_load(&c->written)) ep_checkpoint_finish(t);
   double now = ep_seconds_now();
   if (c->due_seconds == 0) c->due_seconds = now + t->job->spec->checkpoint_every_seconds;
   bool busy = c->writing && t->job->spec->checkpoint_every_seconds > 0; /* the next one waits */

@@ -16,7 +16,7 @@
 /* The checkpoint that is being written, beside the training. */
 typedef struct {
   double due_seconds; /* of ep_seconds_now: the next one; 0 = none was begun */
-  int64_t last_step;  /* of the last one on disk */
+  int64_t last_step;  /* of the last one on disk; 0 = none */
   bool writing;       /* one was begun, and its thread was not waited for */
   bool threaded;      /* by `thread` */
   pthread_t thread;
@@ -25,7 +25,6 @@ typedef struct {
   bool has_best;
   ep_checkpoint checkpoint;
   ep_status status;
-  ep_error error;
 } ep_checkpointing;
 
 /* Where a training began. */

@@ -29,6 +29,7 @@
 #include "engine/worker/device.h"
 #include "engine/worker/link.h"
 #include "engine/worker/outbox.h"
+#include "engine/worker/paths.h"
 #include "engine/worker/replay.h"
 #include "engine/worker/replies.h"
 

@@ -3,19 +3,11 @@
 #ifndef EP_ENGINE_WORKER_REPLAY_H
 #define EP_ENGINE_WORKER_REPLAY_H
 
-#include "engine/files/path.h"
 #include "engine/training/training.h"
 
 /* Trains the job `source` again, with the device, the cancel and the sign of life of `job`, in a
  * folder below job->job_folder, and moves its last checkpoint to `path`. */
 ep_status ep_replay_make(const ep_training *job, const char *data_dir, const char *source,
                          const char *path, ep_error *error);
-
-/* The folder and the file that a training takes; "" for what its spec does not name. */
-typedef struct {
-  char job[EP_PATH_BYTES], dataset[EP_PATH_BYTES], init_weights[EP_PATH_BYTES];
-} ep_training_paths;
-ep_status ep_training_paths_find(const char *data_dir, const char *job, const ep_job_spec *spec,
-                                 ep_training_paths *out, ep_error *error);
 
 #endif

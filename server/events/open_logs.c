@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "server/process/data_dir.h"
-#include "server/process/log.h"
 
 void ep_open_logs_init(ep_open_logs *logs, const char *data_dir) {
   *logs = (ep_open_logs){.data_dir = data_dir};
@@ -65,14 +64,7 @@ static ep_status entry_open(const ep_open_logs *logs, const char *id, ep_event_l
   if (!ep_data_dir_exists(path))
     return ep_fail(error, EP_NOT_FOUND, "the folder of job %s is gone", id);
   status = ep_path_join(path, error, logs->data_dir, "jobs", id, EP_EVENTS_FILE, NULL);
-  if (status == EP_OK) status = ep_event_log_open(path, log, error);
-  if (status != EP_OK) return status;
-  ep_event_log_tail tail;
-  ep_event_log_get_tail(*log, &tail);
-  if (tail.damaged)
-    ep_log(EP_LOG_WARNING, "the event log of job %s was damaged after line %lld and is cut there",
-           id, (long long)tail.last_seq);
-  return EP_OK;
+  return status == EP_OK ? ep_event_log_open(path, log, error) : status;
 }
 
 ep_status ep_open_logs_retain(ep_open_logs *logs, const char *id, ep_event_log **out,

@@ -1,4 +1,4 @@
-/* Checkpoints: listed, downloaded; a job paused and resumed. */
+/* Checkpoints: listed, downloaded. */
 #include "server/jobs/checkpoints.h"
 
 #include <stdlib.h>
@@ -35,7 +35,6 @@ static ep_status weights_extract(const ep_server *server, const char *checkpoint
   if (status != EP_OK) return status;
   status = ep_path_join(path, error, folder, EP_WEIGHTS_FILE, NULL);
   if (status == EP_OK) status = ep_checkpoint_extract(checkpoint, path, error);
-  if (status == EP_DATA) status = ep_fail(error, EP_IO, "the checkpoint is damaged");
   if (status == EP_OK) status = ep_file_open(path, file, bytes, error);
   ep_data_dir_remove(folder, NULL);
   return status;
@@ -50,33 +49,15 @@ ep_route_result ep_route_checkpoint_get(ep_exchange *exchange) {
   int64_t step, bytes = 0;
   int file = -1;
   if (ep_checkpoint_name_read(request->part, &step, &error) != EP_OK ||
-      ep_jobs_checkpoint_find(server->jobs, request->id, step, &checkpoint, path, &error) !=
-          EP_OK ||
-      weights_extract(server, path, &file, &bytes, &error) != EP_OK)
+      ep_jobs_checkpoint_find(server->jobs, request->id, step, &checkpoint, path, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   snprintf(etag, sizeof etag, "\"%s\"", checkpoint.weights_sha256);
+  if (ep_request_matches(request, etag)) { /* what the client has need not be made */
+    ep_response_header_add(&exchange->response, "ETag", "%s", etag);
+    ep_response_empty(&exchange->response, 304);
+    return EP_ROUTE_DONE;
+  }
+  if (weights_extract(server, path, &file, &bytes, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
   return ep_file_serve(exchange, file, bytes, "application/octet-stream", EP_WEIGHTS_FILE, etag);
-}
-
-/* Responds with the job as it is after the change. */
-static ep_route_result change_respond(ep_exchange *exchange, ep_status status, ep_error *error) {
-  char *text = NULL;
-  uint64_t version = 0;
-  if (status != EP_OK ||
-      ep_jobs_get(exchange->server->jobs, exchange->request.id, &text, &version, error) != EP_OK)
-    return ep_exchange_fail(exchange, error);
-  ep_response_take_text(&exchange->response, 202, "application/json", text);
-  return EP_ROUTE_DONE;
-}
-
-ep_route_result ep_route_job_pause(ep_exchange *exchange) {
-  ep_error error = {0};
-  ep_status status = ep_jobs_pause(exchange->server->jobs, exchange->request.id, &error);
-  return change_respond(exchange, status, &error);
-}
-
-ep_route_result ep_route_job_resume(ep_exchange *exchange) {
-  ep_error error = {0};
-  ep_status status = ep_jobs_resume(exchange->server->jobs, exchange->request.id, &error);
-  return change_respond(exchange, status, &error);
 }

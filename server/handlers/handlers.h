@@ -7,8 +7,7 @@
 #include "server/http/routes.h"
 
 /* checkpoints.c */
-ep_route_call ep_route_checkpoint_list, ep_route_checkpoint_get, ep_route_job_pause,
-    ep_route_job_resume;
+ep_route_call ep_route_checkpoint_list, ep_route_checkpoint_get;
 /* compare.c */
 ep_route_call ep_route_compare_get;
 /* dashboard.c */
@@ -23,7 +22,8 @@ ep_route_call ep_route_inference_server, ep_route_inference_live, ep_route_infer
     ep_route_inference_model, ep_route_inference_model_ready, ep_route_inference_infer;
 /* jobs.c */
 ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_label,
-    ep_route_job_cancel, ep_route_job_delete, ep_route_job_predict;
+    ep_route_job_cancel, ep_route_job_pause, ep_route_job_resume, ep_route_job_delete,
+    ep_route_job_predict;
 /* metrics.c */
 ep_route_call ep_route_metrics_get;
 /* models.c */

@@ -201,16 +201,32 @@ ep_route_result ep_route_job_get(ep_exchange *exchange) {
   return result;
 }
 
-ep_route_result ep_route_job_cancel(ep_exchange *exchange) {
+typedef ep_status job_change(ep_jobs *jobs, const char *id, ep_error *error);
+
+/* Tells the job something, and responds with it as it is afterwards. */
+static ep_route_result job_tell(ep_exchange *exchange, job_change *change, int code) {
   ep_error error = {0};
   char *text = NULL;
   uint64_t version = 0;
   ep_jobs *jobs = exchange->server->jobs;
-  if (ep_jobs_cancel(jobs, exchange->request.id, &error) != EP_OK ||
+  if (change(jobs, exchange->request.id, &error) != EP_OK ||
       ep_jobs_get(jobs, exchange->request.id, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  etag_add(exchange, version);
-  return ep_exchange_json(exchange, text);
+  if (code == 200) etag_add(exchange, version); /* else it changes at once */
+  ep_response_take_text(&exchange->response, code, "application/json", text);
+  return EP_ROUTE_DONE;
+}
+
+ep_route_result ep_route_job_cancel(ep_exchange *exchange) {
+  return job_tell(exchange, ep_jobs_cancel, 200);
+}
+
+ep_route_result ep_route_job_pause(ep_exchange *exchange) {
+  return job_tell(exchange, ep_jobs_pause, 202);
+}
+
+ep_route_result ep_route_job_resume(ep_exchange *exchange) {
+  return job_tell(exchange, ep_jobs_resume, 202);
 }
 
 ep_route_result ep_route_job_delete(ep_exchange *exchange) {

@@ -93,6 +93,18 @@ daemon_start() {
   until_so "epochd says where it listens" listens
   curl -sSf --max-time "$patience" "$url/livez" >/dev/null || fail "epochd does not answer /livez"
 }
+
+# slow_disk_daemon_start FLAGS…: the same, on a disk that fails or waits as the file $EPOCHD_TEST_DISK says
+# (slow_disk.c). Not under a sanitizer, which would have to be preloaded first.
+slow_disk_daemon_start() {
+  skip_if_sanitized
+  export EPOCHD_TEST_DISK=$scratch/disk
+  : >"$EPOCHD_TEST_DISK"
+  export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
+  daemon_start "$@"
+  unset LD_PRELOAD
+}
+
 listens() {
   kill -0 "$daemon" 2>/dev/null || fail "epochd ended while it started"
   url=$(grep -om1 'listening on http://[^" ]*' "$log" | cut -d ' ' -f 3) && [[ -n $url ]]

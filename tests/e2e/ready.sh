@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # /readyz looks at the data folder: one that fails or hangs is not ready, whatever the devices are.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
-skip_if_sanitized # by LD_PRELOAD
-export EPOCHD_TEST_DISK=$scratch/disk
-: >"$EPOCHD_TEST_DISK"
-export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
-daemon_start
-unset LD_PRELOAD
+slow_disk_daemon_start
 
 answers() { http GET /readyz && [[ $code == "$1" ]]; }
 until_so "epochd is ready" answers 200

@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # A commit that waits for the disk holds up those who change something, and no reader.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
-skip_if_sanitized # by LD_PRELOAD
-export EPOCHD_TEST_DISK=$scratch/disk
-: >"$EPOCHD_TEST_DISK"
-export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
-daemon_start
-unset LD_PRELOAD
+slow_disk_daemon_start
 submit "$(xor_job 100)"
 finish "$id"
 

@@ -1,12 +1,7 @@
 #!/usr/bin/env bash
 # A job whose log waits for the disk holds up no other job.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
-skip_if_sanitized # by LD_PRELOAD
-export EPOCHD_TEST_DISK=$scratch/disk
-: >"$EPOCHD_TEST_DISK"
-export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
-daemon_start --cpu-jobs 2
-unset LD_PRELOAD
+slow_disk_daemon_start --cpu-jobs 2
 
 submit "$(xor_job "$endless" '{"report_every": 20000}')"
 slow=$id

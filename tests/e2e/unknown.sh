@@ -2,12 +2,7 @@
 # A submission at whose commit the disk fails is refused, and may be there after a crash: the response says
 # so, and the Idempotency-Key tells.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
-skip_if_sanitized # by LD_PRELOAD
-export EPOCHD_TEST_DISK=$scratch/disk
-: >"$EPOCHD_TEST_DISK"
-export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
-daemon_start
-unset LD_PRELOAD
+slow_disk_daemon_start
 
 # post KEY: submits the job with this key.
 post() { http POST /v1/jobs "${json[@]}" -H "Idempotency-Key: $1" -d "$(xor_job 100 "{\"device\": \"$device\"}")"; }
@@ -43,10 +38,8 @@ finish "$(jq -r .id "$body")"
 echo "ok: of a refused job that was there $((there - 1)) times after the crash there is one"
 
 # 3. a dataset that a crash brings back is whole
-export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
 daemon_stop
-daemon_start
-unset LD_PRELOAD
+slow_disk_daemon_start
 submit "$(xor_job 100)" # the first commit after a start syncs the head of the log alone
 finish "$id"
 echo "sqlite-wal 0 5" >"$EPOCHD_TEST_DISK"

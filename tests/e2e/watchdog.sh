@@ -3,13 +3,8 @@
 # that was stopped together with epochd, and not one whose reports wait while epochd syncs another
 # job's log.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
-skip_if_sanitized # by LD_PRELOAD
-export EPOCHD_TEST_DISK=$scratch/disk
-: >"$EPOCHD_TEST_DISK"
 stall=2
-export LD_PRELOAD=$build/tests/e2e/libslow_disk.so
-daemon_start --stall-seconds "$stall" --cpu-jobs 2
-unset LD_PRELOAD
+slow_disk_daemon_start --stall-seconds "$stall" --cpu-jobs 2
 
 workers() { pgrep -P "$daemon" -f epoch-worker || true; }
 runs() { http GET "/v1/jobs/$1" && jq -e '.status == "running" and .progress.fraction > 0' "$body" >/dev/null; }

@@ -43,9 +43,9 @@ static ep_status job_hash_get(ep_jobs *jobs, const char *id, char sha256[EP_SHA2
   return status;
 }
 
-/* Pinned first, so that what is found stays. */
-static ep_status job_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTES],
-                          char path[EP_PATH_BYTES], ep_problem *problem) {
+/* Pins the job that init names, so that what is found stays. */
+static ep_status job_pin(ep_jobs *jobs, const ep_job_spec *spec, char pin[EP_PIN_BYTES],
+                         ep_problem *problem) {
   ep_error error = {0};
   if (!ep_id_valid(spec->init_job)) {
     ep_fail(&error, EP_NOT_FOUND, "there is no job %.60s", spec->init_job);
@@ -53,8 +53,15 @@ static ep_status job_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTE
   }
   if (!ep_pins_add(&jobs->contents.pins, spec->init_job)) return ep_problem_fail_memory(problem);
   ep_first_weights_pin_name(spec, pin);
-  ep_status status =
-      ep_jobs_file(jobs, spec->init_job, EP_WEIGHTS_FILE, path, EP_PATH_BYTES, &error);
+  return EP_OK;
+}
+
+static ep_status job_find(ep_jobs *jobs, ep_job_spec *spec, char pin[EP_PIN_BYTES],
+                          char path[EP_PATH_BYTES], ep_problem *problem) {
+  ep_error error = {0};
+  ep_status status = job_pin(jobs, spec, pin, problem);
+  if (status != EP_OK) return status;
+  status = ep_jobs_file(jobs, spec->init_job, EP_WEIGHTS_FILE, path, EP_PATH_BYTES, &error);
   if (status == EP_OK) status = job_hash_get(jobs, spec->init_job, spec->init_sha256, &error);
   if (status == EP_NOT_FOUND || status == EP_CONFLICT) return init_refuse(problem, spec, &error);
   return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
@@ -140,18 +147,19 @@ static ep_status checkpoint_find(ep_jobs *jobs, ep_job_spec *spec, const ep_plan
   ep_error error = {0};
   ep_checkpoint found;
   int64_t step = spec->init_checkpoint > 0 ? spec->init_checkpoint : EP_CHECKPOINT_LATEST;
-  if (!ep_pins_add(&jobs->contents.pins, spec->init_job)) return ep_problem_fail_memory(problem);
-  ep_first_weights_pin_name(spec, pin);
-  ep_status status = ep_jobs_checkpoint_find(jobs, spec->init_job, step, &found, path, &error);
+  ep_status status = job_pin(jobs, spec, pin, problem);
+  if (status != EP_OK) return status;
+  status = ep_jobs_checkpoint_find(jobs, spec->init_job, step, &found, path, &error);
   if (status == EP_NOT_FOUND && spec->init_optimizer && spec->init_checkpoint == 0)
     return repetition_check(jobs, spec, path, problem);
   if (status == EP_NOT_FOUND) return init_refuse(problem, spec, &error);
   if (status != EP_OK) return ep_problem_from_error(problem, &error);
   if (spec->init_optimizer) {
     status = continuation_check(jobs, spec, plan, &found, problem);
-    if (status == EP_OK) status = ep_checkpoint_fits(path, plan, &error);
-    if (status == EP_INVALID && error.message[0]) return init_refuse(problem, spec, &error);
     if (status != EP_OK) return status;
+    status = ep_checkpoint_fits(path, plan, &error);
+    if (status == EP_INVALID) return init_refuse(problem, spec, &error);
+    if (status != EP_OK) return ep_problem_from_error(problem, &error);
   }
   spec->init_checkpoint = found.step;
   memcpy(spec->init_sha256, found.weights_sha256, sizeof spec->init_sha256);

@@ -194,7 +194,7 @@ static ep_status job_give_up(ep_jobs *jobs, ep_job_row *row, const ep_error *why
   row->result = ep_job_failure(row, 0, why->status, message);
   if (!row->result) return ep_fail_memory(error);
   row->state = EP_STATE_FAILED;
-  row->finished_us = ep_clock_utc_us();
+  row->finished_us = ep_job_finish_us(row);
   row->version = ep_live_tick(jobs);
   ep_status status = ep_store_job_update(jobs->store, row, error);
   ep_event_log *log = NULL;

@@ -72,8 +72,6 @@ ep_status ep_jobs_checkpoint_find(ep_jobs *jobs, const char *id, int64_t step, e
     if (step != EP_CHECKPOINT_LATEST && steps[i] != step) continue;
     status = ep_checkpoint_path(folder, steps[i], path, error);
     if (status == EP_OK) status = ep_checkpoint_read(path, out, error);
-    if (status == EP_DATA)
-      status = ep_fail(error, EP_IO, "checkpoint %lld is damaged", (long long)steps[i]);
   }
   free(steps);
   return status;
