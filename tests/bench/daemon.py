@@ -47,29 +47,31 @@ def start(prefix, devices, kind):
 
 
 class Daemon:
-    """prefix/bin holds epochd. pinned_to: the one core that it and its workers may use."""
+    """prefix/bin holds epochd. pinned_to: the one core that it and its workers may use. folder: of its data and its
+    log, the caller's; None = one of its own."""
 
-    def __init__(self, prefix, pinned_to=None, devices="cpu", flags=()):
-        self.folder = tempfile.TemporaryDirectory(prefix="epochd-bench.")
+    def __init__(self, prefix, pinned_to=None, devices="cpu", flags=(), folder=None):
+        self.own_folder = None if folder else tempfile.TemporaryDirectory(prefix="epochd-bench.")
+        self.folder = folder or self.own_folder.name
         pin = ["taskset", "-c", str(pinned_to)] if pinned_to is not None else []
-        self.log = os.path.join(self.folder.name, "log")
+        self.log = os.path.join(self.folder, "log")
         # What the programs need beside the system's libraries, where they were brought along.
         libraries = os.environ.get("EPOCHD_BENCH_LIBRARIES")
         environment = dict(os.environ, **({"LD_LIBRARY_PATH": libraries} if libraries else {}))
         with open(self.log, "w") as log:
             self.process = subprocess.Popen(
                 pin + [os.path.join(prefix, "bin", "epochd"), "--listen", "127.0.0.1:0",
-                       "--data-dir", os.path.join(self.folder.name, "data"), "--devices", devices, *flags],
+                       "--data-dir", os.path.join(self.folder, "data"), "--devices", devices, *flags],
                 stderr=log, env=environment, start_new_session=True)  # Ctrl-C is for the benchmark
         atexit.register(self.process.kill)  # does nothing once it has ended and was waited for
         self.connection = http.client.HTTPConnection("127.0.0.1", self._port(), timeout=300)
 
     def _port(self):
-        for _ in range(200):
+        for _ in range(5000):
             found = re.search(r"listening on http://127\.0\.0\.1:(\d+)", open(self.log).read())
             if found:
                 return int(found.group(1))
-            time.sleep(0.05)
+            time.sleep(0.002)
         raise SystemExit("epochd did not start:\n" + open(self.log).read())
 
     def ask(self, method, path, body=None, headers=None):
@@ -110,7 +112,7 @@ class Daemon:
 
     def calibrations(self):
         """What the daemon keeps of its devices: the texts of its files."""
-        folder = os.path.join(self.folder.name, "data", "calibration")
+        folder = os.path.join(self.folder, "data", "calibration")
         return [json.load(open(os.path.join(folder, name))) for name in sorted(os.listdir(folder))]
 
     def validate(self, job):
@@ -164,4 +166,5 @@ class Daemon:
         self.process.terminate()
         if self.process.wait(60) != 0:
             raise SystemExit(f"epochd ended with {self.process.returncode}")
-        self.folder.cleanup()
+        if self.own_folder:
+            self.own_folder.cleanup()

@@ -106,7 +106,7 @@ def curve(prefix, seed):
     jobs = [submit(daemon, seed=seed + i) for i in range(2)]
     for job in jobs:
         ended(daemon, job)
-        log = os.path.join(daemon.folder.name, "data", "jobs", job, "events.ndjson")
+        log = os.path.join(daemon.folder, "data", "jobs", job, "events.ndjson")
         program("log", log, job, CURVE_LINES, seed)
     out = {}
     for turn in ("first", "second", "third"):
