@@ -23,6 +23,13 @@
 #define EP_LIMIT_GENERATOR_ROWS 10000000
 #define EP_LIMIT_PROBLEM_ERRORS 16 /* errors listed in one response */
 
+/* Sweeps. */
+#define EP_LIMIT_SWEEP_AXES 16     /* a space of more is not searched by any number of trials */
+#define EP_LIMIT_AXIS_VALUES 10000 /* of one list */
+#define EP_LIMIT_TRIALS 1000000    /* of one sweep: some 200 MB of results */
+#define EP_LIMIT_FOLDS 100
+#define EP_LIMIT_REPEATS 1000
+
 /* Data. */
 #define EP_LIMIT_COLUMNS 65536
 #define EP_LIMIT_CSV_FIELD_BYTES 65536

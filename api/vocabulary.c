@@ -30,6 +30,8 @@ WORDS_DEFINE(EP_PRECISION_TABLE, PRECISION, precision)
 WORDS_DEFINE(EP_GENERATOR_TABLE, GENERATOR, generator)
 WORDS_DEFINE(EP_STATE_TABLE, STATE, state)
 WORDS_DEFINE(EP_EVENT_TABLE, EVENT, event_type)
+WORDS_DEFINE(EP_SEARCH_TABLE, SEARCH, search_type)
+WORDS_DEFINE(EP_AXIS_TABLE, AXIS, axis_kind)
 
 ep_layer_group ep_layer_type_group(ep_layer_type layer) {
 #define GROUP_ROW(code, name, group, ...) EP_LAYER_GROUP_##group,

@@ -193,6 +193,23 @@ typedef enum {
   X(WARNING, "warning")       \
   X(END, "end")
 
+/* X(code, JSON name): how a sweep chooses its trials. */
+#define EP_SEARCH_TABLE(X) \
+  X(GRID, "grid")          \
+  X(RANDOM, "random")      \
+  X(SOBOL, "sobol")        \
+  X(ASHA, "asha")          \
+  X(TPE, "tpe")
+
+/* X(code, JSON name): what an axis of a sweep's space draws from: a list, or a range. The int kinds
+ * are of whole numbers, the log kinds even in the logarithm. */
+#define EP_AXIS_TABLE(X)        \
+  X(VALUES, "values")           \
+  X(UNIFORM, "uniform")         \
+  X(LOG_UNIFORM, "log_uniform") \
+  X(INT_UNIFORM, "int_uniform") \
+  X(INT_LOG_UNIFORM, "int_log_uniform")
+
 /* For each table an enum EP_<PREFIX>_<CODE> … EP_<PREFIX>_COUNT, and the two functions
  *   const char *ep_<word>_name(int value);       the JSON name; value must be of the enum
  *   int ep_<word>_from_name(const char *name);   the value, or -1 */
@@ -210,6 +227,8 @@ typedef enum {
 #define EP_WORD_GENERATOR(code, ...) EP_GENERATOR_##code,
 #define EP_WORD_STATE(code, ...) EP_STATE_##code,
 #define EP_WORD_EVENT(code, ...) EP_EVENT_##code,
+#define EP_WORD_SEARCH(code, ...) EP_SEARCH_##code,
+#define EP_WORD_AXIS(code, ...) EP_AXIS_##code,
 
 EP_WORDS(EP_LAYER_TABLE, LAYER, layer_type)
 EP_WORDS(EP_LAYER_GROUP_TABLE, LAYER_GROUP, layer_group)
@@ -221,6 +240,8 @@ EP_WORDS(EP_PRECISION_TABLE, PRECISION, precision)
 EP_WORDS(EP_GENERATOR_TABLE, GENERATOR, generator)
 EP_WORDS(EP_STATE_TABLE, STATE, state)
 EP_WORDS(EP_EVENT_TABLE, EVENT, event_type)
+EP_WORDS(EP_SEARCH_TABLE, SEARCH, search_type)
+EP_WORDS(EP_AXIS_TABLE, AXIS, axis_kind)
 
 ep_layer_group ep_layer_type_group(ep_layer_type layer);
 

@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 #include "api/status.h"
+#include "kernels/population.h"
 #include "kernels/program.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define EP_BACKEND_VERSION 3
+#define EP_BACKEND_VERSION 4
 
 typedef struct ep_backend ep_backend;
 typedef struct ep_instance ep_instance;
@@ -104,6 +105,14 @@ typedef struct {
    * diverged. */
   ep_status (*snapshot)(ep_instance *instance, ep_error *error);
   ep_status (*rollback)(ep_instance *instance, ep_error *error);
+
+  /* How many trainings of this shape are worth doing in one call of train_population; 0: such
+   * programs are trained one by one, as instances. */
+  int64_t (*population_size)(ep_backend *backend, const ep_program *program);
+  /* Trains all members from their states on, and predicts. Returns when all of it is done. The rows
+   * may stay on the device until the next call with others: they are known by their addresses and
+   * counts, and are not changed in between. EP_UNSUPPORTED where population_size is 0. */
+  ep_status (*train_population)(ep_backend *backend, ep_population *population, ep_error *error);
 } ep_backend_ops;
 
 /* The CPU's, always there. */
