@@ -62,6 +62,7 @@ ROOMS = {
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
                         "engine/plan engine/weights engine/checkpoints engine/data/datasets engine/data/prepare", ""),
+    "engine/search": (PROGRAM, ""),
     "engine/worker": ("api api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
