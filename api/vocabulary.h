@@ -186,6 +186,7 @@ typedef enum {
   X(QUEUED, "queued")         \
   X(STARTED, "started")       \
   X(EPOCH, "epoch")           \
+  X(TRIAL, "trial")           \
   X(CHECKPOINT, "checkpoint") \
   X(PAUSED, "paused")         \
   X(RESUMED, "resumed")       \

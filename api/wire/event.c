@@ -30,6 +30,24 @@ static void epoch_write(ep_writer *writer, const ep_event *event) {
   ep_writer_member_number_or_null(writer, "eta_seconds", event->eta_seconds);
 }
 
+/* The number comes first: a look at the log finds it there. */
+static void trial_write(ep_writer *writer, const ep_event *event) {
+  const ep_trial_record *trial = event->trial;
+  ep_writer_member_integer(writer, "number", trial->number);
+  ep_writer_member_integer(writer, "numbers", event->epochs);
+  ep_writer_member_integer(writer, "trial", trial->trial);
+  ep_writer_member_integer(writer, "part", trial->part);
+  ep_writer_member_string(writer, "status", ep_status_name((ep_status)trial->status));
+  ep_writer_member_number_or_null(writer, "metric", trial->metric);
+  ep_writer_member_raw(writer, "values", event->values);
+  ep_writer_member_integer(writer, "trial_epochs", trial->epochs_done);
+  ep_writer_member_number_or_null(writer, "train_loss", trial->train_loss);
+  ep_writer_member_number_or_null(writer, "validation_loss", trial->validation_loss);
+  ep_writer_member_number_or_null(writer, "test_loss", trial->test_loss);
+  ep_writer_member_number(writer, "train_seconds", trial->seconds);
+  ep_writer_member_number_or_null(writer, "eta_seconds", event->eta_seconds);
+}
+
 static void end_write(ep_writer *writer, const ep_event *event, int max_classes) {
   const ep_job_result *result = event->result;
   ep_writer_member_string(writer, "status", ep_state_name(event->state));
@@ -70,6 +88,7 @@ static void place_write(ep_writer *writer, const ep_event *event) {
 static void body_write(ep_writer *writer, const ep_event *event, int max_classes) {
   switch (event->type) {
   case EP_EVENT_EPOCH: epoch_write(writer, event); break;
+  case EP_EVENT_TRIAL: trial_write(writer, event); break;
   case EP_EVENT_END: end_write(writer, event, max_classes); break;
   case EP_EVENT_STARTED:
     ep_writer_member_integer(writer, "attempt", event->attempt);

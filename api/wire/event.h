@@ -8,6 +8,7 @@
 #include "api/names.h"
 #include "api/vocabulary.h"
 #include "api/wire/result.h"
+#include "api/wire/trial.h"
 
 /* One reported epoch, as a worker sends it. Plain doubles and integers, little-endian on the wire.
  */
@@ -29,9 +30,11 @@ typedef struct {
   int64_t epochs;  /* of the spec */
   ep_progress_record progress; /* type epoch; of checkpoint, paused, resumed, restarted its epoch */
   int64_t step, bytes;         /* type checkpoint */
-  double eta_seconds;          /* type epoch; NaN = unknown */
-  const char *message;         /* types warning, restarted, end of a failed job: why. NULL = none */
-  int attempt;                 /* types started, restarted */
+  const ep_trial_record *trial; /* type trial, whose number is progress.epoch too */
+  const char *values;           /* type trial: the point, a JSON object */
+  double eta_seconds;           /* types epoch, trial; NaN = unknown */
+  const char *message; /* types warning, restarted, end of a failed job: why. NULL = none */
+  int attempt;         /* types started, restarted */
   const char *device, *executor; /* type started */
   ep_state state;                /* type end */
   const ep_job_result *result;   /* type end; NULL when the job never ran */

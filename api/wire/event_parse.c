@@ -107,7 +107,7 @@ static bool member_scan(ep_scanner *scanner, const char *key, ep_event *out, uns
     out->state = (ep_state)word;
     return true;
   }
-  if (strcmp(key, "epoch") == 0) {
+  if (strcmp(key, "epoch") == 0 || strcmp(key, "number") == 0) { /* of a trial */
     *seen |= SEEN_EPOCH;
     return integer_scan(scanner, exact, &progress->epoch);
   }
@@ -153,6 +153,7 @@ ep_status ep_event_parse(const char *line, size_t bytes, ep_event *out, ep_error
     return ep_fail(error, EP_IO, "a line of the event log cannot be read from byte %zu on",
                    (size_t)(scanner.at - line));
   if (out->type == EP_EVENT_EPOCH) needed |= SEEN_EPOCH | SEEN_LOSS;
+  if (out->type == EP_EVENT_TRIAL) needed |= SEEN_EPOCH;
   if ((seen & needed) != needed || out->seq < 1)
     return ep_fail(error, EP_IO, "a line of the event log lacks its number, type or epoch");
   return EP_OK;

@@ -174,8 +174,11 @@ uint8_t *ep_progress_encode(const ep_progress *progress, size_t *bytes) {
   memcpy(prefix.job, progress->job, sizeof prefix.job);
   frame_begin(&writer);
   ep_writer_bytes(&writer, (const char *)&prefix, sizeof prefix);
-  if (progress->count)
+  if (progress->trials)
+    ep_writer_bytes(&writer, (const char *)progress->trials,
+                    (size_t)progress->count * sizeof *progress->trials);
+  else if (progress->count)
     ep_writer_bytes(&writer, (const char *)progress->records,
                     (size_t)progress->count * sizeof *progress->records);
-  return frame_end(&writer, EP_FRAME_PROGRESS, bytes);
+  return frame_end(&writer, progress->trials ? EP_FRAME_TRIALS : EP_FRAME_PROGRESS, bytes);
 }

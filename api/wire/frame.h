@@ -16,10 +16,16 @@
 #include "api/wire/calibration.h"
 #include "api/wire/event.h"
 #include "api/wire/result.h"
+#include "api/wire/trial.h"
 
 enum { EP_FRAME_HEADER_BYTES = 8 };
 
-typedef enum { EP_FRAME_COMMAND = 1, EP_FRAME_REPLY = 2, EP_FRAME_PROGRESS = 3 } ep_frame_kind;
+typedef enum {
+  EP_FRAME_COMMAND = 1,
+  EP_FRAME_REPLY = 2,
+  EP_FRAME_PROGRESS = 3,
+  EP_FRAME_TRIALS = 4 /* progress of a sweep */
+} ep_frame_kind;
 
 /* X(code, JSON name): what epochd tells a worker to do. */
 #define EP_COMMAND_TABLE(X)                                                                   \
@@ -111,9 +117,10 @@ typedef struct {
   uint32_t count; /* 0: the training goes on and has nothing to report; the watchdog waits anew. So
                      is the first of each, before the job is looked at: the worker has begun */
   const ep_progress_record *records; /* [count]; decoded ones point into the frame's payload copy */
+  const ep_trial_record *trials;     /* of a sweep, [count] instead of records; the same */
 } ep_progress;
 
-/* The payload of progress: this, then `count` records. */
+/* The payload of progress, and of trials: this, then `count` records. */
 typedef struct {
   char job[EP_ID_BYTES];
   int32_t attempt;
@@ -139,6 +146,8 @@ ep_status ep_command_decode(const uint8_t *payload, size_t bytes, ep_command *ou
 ep_status ep_reply_decode(const uint8_t *payload, size_t bytes, ep_reply *out, ep_error *error);
 ep_status ep_progress_decode(const uint8_t *payload, size_t bytes, ep_progress *out,
                              ep_error *error);
+/* The same of a frame of trials. */
+ep_status ep_trials_decode(const uint8_t *payload, size_t bytes, ep_progress *out, ep_error *error);
 void ep_command_deinit(ep_command *command);
 void ep_reply_deinit(ep_reply *reply);
 

@@ -10,7 +10,7 @@ ep_status ep_frame_header(const uint8_t header[EP_FRAME_HEADER_BYTES], ep_frame_
                           size_t *payload_bytes, ep_error *error) {
   uint32_t words[2];
   memcpy(words, header, sizeof words);
-  if (words[1] < EP_FRAME_COMMAND || words[1] > EP_FRAME_PROGRESS)
+  if (words[1] < EP_FRAME_COMMAND || words[1] > EP_FRAME_TRIALS)
     return ep_fail(error, EP_MALFORMED, "a frame of unknown kind %u", words[1]);
   if (words[0] > EP_LIMIT_FRAME_BYTES)
     return ep_fail(error, EP_TOO_LARGE, "a frame of %u bytes: the limit is %d", words[0],
@@ -191,15 +191,16 @@ ep_status ep_reply_decode(const uint8_t *payload, size_t bytes, ep_reply *out, e
   return status;
 }
 
-ep_status ep_progress_decode(const uint8_t *payload, size_t bytes, ep_progress *out,
-                             ep_error *error) {
+/* *records: [out->count] of so many bytes each, within the payload. */
+static ep_status records_decode(const uint8_t *payload, size_t bytes, size_t record_bytes,
+                                ep_progress *out, const void **records, ep_error *error) {
   *out = (ep_progress){0};
   ep_progress_prefix prefix;
-  if (bytes < sizeof prefix || (uintptr_t)payload % _Alignof(ep_progress_record) != 0)
+  if (bytes < sizeof prefix || (uintptr_t)payload % _Alignof(int64_t) != 0)
     return ep_fail(error, EP_MALFORMED, "progress of %zu bytes", bytes);
   memcpy(&prefix, payload, sizeof prefix);
-  size_t records = (bytes - sizeof prefix) / sizeof(ep_progress_record);
-  if ((bytes - sizeof prefix) % sizeof(ep_progress_record) != 0 || records != prefix.count)
+  size_t count = (bytes - sizeof prefix) / record_bytes;
+  if ((bytes - sizeof prefix) % record_bytes != 0 || count != prefix.count)
     return ep_fail(error, EP_MALFORMED, "progress of %u records in %zu bytes", prefix.count, bytes);
   if (!memchr(prefix.job, 0, sizeof prefix.job) || !prefix.job[0] || !job_is_good(prefix.job) ||
       prefix.attempt < 0)
@@ -207,8 +208,25 @@ ep_status ep_progress_decode(const uint8_t *payload, size_t bytes, ep_progress *
   memcpy(out->job, prefix.job, sizeof out->job);
   out->attempt = prefix.attempt;
   out->count = prefix.count;
-  out->records = (const ep_progress_record *)(const void *)(payload + sizeof prefix);
+  *records = payload + sizeof prefix;
   return EP_OK;
+}
+
+ep_status ep_progress_decode(const uint8_t *payload, size_t bytes, ep_progress *out,
+                             ep_error *error) {
+  const void *records = NULL;
+  ep_status status =
+      records_decode(payload, bytes, sizeof(ep_progress_record), out, &records, error);
+  out->records = records;
+  return status;
+}
+
+ep_status ep_trials_decode(const uint8_t *payload, size_t bytes, ep_progress *out,
+                           ep_error *error) {
+  const void *records = NULL;
+  ep_status status = records_decode(payload, bytes, sizeof(ep_trial_record), out, &records, error);
+  out->trials = records;
+  return status;
 }
 
 void ep_command_deinit(ep_command *command) {

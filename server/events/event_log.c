@@ -224,7 +224,8 @@ static ep_status batch_format(line_batch *batch, ep_event *events, int count,
     tail->bytes += (int64_t)bytes;
     tail->last_seq++;
     ep_event_type type = events[i].type;
-    if (type == EP_EVENT_EPOCH && events[i].progress.epoch > tail->last_epoch)
+    bool counts = type == EP_EVENT_EPOCH || type == EP_EVENT_TRIAL;
+    if (counts && events[i].progress.epoch > tail->last_epoch)
       tail->last_epoch = events[i].progress.epoch;
     if (type == EP_EVENT_STARTED || type == EP_EVENT_RESTARTED) tail->started = true;
     if (type == EP_EVENT_END) tail->ended = true;

@@ -61,9 +61,10 @@ static bool head_read(const char *line, size_t bytes, line_head *out) {
   int kind = ep_event_type_from_name(type);
   if (kind < 0) return false;
   out->type = (ep_event_type)kind;
-  if (out->type != EP_EVENT_EPOCH) return true;
+  if (out->type != EP_EVENT_EPOCH && out->type != EP_EVENT_TRIAL) return true;
+  const char *key = out->type == EP_EVENT_EPOCH ? ",\"epoch\":" : ",\"number\":";
   return literal_take(&at, end, ",\"time\":\"") && string_take(&at, end, time, sizeof time) &&
-         literal_take(&at, end, ",\"epoch\":") && number_take(&at, end, &out->epoch);
+         literal_take(&at, end, key) && number_take(&at, end, &out->epoch);
 }
 
 /* Whether a line without a seal is of an older epochd. A log begins with its `queued`, which ended

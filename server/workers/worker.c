@@ -196,9 +196,10 @@ static bool frame_take(void *context, ep_frame_kind kind, const uint8_t *payload
   ep_error error = {0};
   bool taken = true;
   ep_status status = EP_OK;
-  if (kind == EP_FRAME_PROGRESS) {
+  if (kind == EP_FRAME_PROGRESS || kind == EP_FRAME_TRIALS) {
     ep_progress progress;
-    status = ep_progress_decode(payload, bytes, &progress, &error);
+    status = kind == EP_FRAME_TRIALS ? ep_trials_decode(payload, bytes, &progress, &error)
+                                     : ep_progress_decode(payload, bytes, &progress, &error);
     bool ours = status == EP_OK && job_is_its_own(worker, progress.job, progress.attempt);
     if (ours && progress.count == 0) deadline_renew(taker->supervisor, worker);
     if (ours && progress.count > 0) {
