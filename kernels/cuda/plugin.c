@@ -87,6 +87,18 @@ SLOT(import_state,
 SLOT(snapshot, (ep_instance * instance, ep_error *error), error)
 SLOT(rollback, (ep_instance * instance, ep_error *error), error)
 
+static int64_t cuda_population_size(ep_backend *backend, const ep_program *program) {
+  (void)backend;
+  (void)program;
+  return 0;
+}
+
+static ep_status cuda_train_population(ep_backend *backend, ep_population *population,
+                                       ep_error *error) {
+  (void)population;
+  return ep_fail(error, EP_UNSUPPORTED, "%s trains programs one by one", backend->name);
+}
+
 __attribute__((visibility("default"))) const ep_backend_ops *ep_backend_plugin(void);
 
 const ep_backend_ops *ep_backend_plugin(void) {
@@ -108,6 +120,8 @@ const ep_backend_ops *ep_backend_plugin(void) {
       .import_state = cuda_import_state,
       .snapshot = cuda_snapshot,
       .rollback = cuda_rollback,
+      .population_size = cuda_population_size,
+      .train_population = cuda_train_population,
   };
   return &ops;
 }
