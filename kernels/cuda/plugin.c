@@ -6,6 +6,7 @@
 #include "kernels/cuda/executors/table.h"
 #include "kernels/cuda/instance.h"
 #include "kernels/cuda/plans/plans.h"
+#include "kernels/cuda/population/population.h"
 #include "kernels/cuda/runtime/probe.h"
 
 #define DECLARE(name, compiler) extern const ep_cuda_executor ep_cuda_##name##_executor;
@@ -87,16 +88,21 @@ SLOT(import_state,
 SLOT(snapshot, (ep_instance * instance, ep_error *error), error)
 SLOT(rollback, (ep_instance * instance, ep_error *error), error)
 
+static void cuda_close(ep_backend *backend) {
+  if (!backend) return;
+  ep_cuda_device_use(backend, NULL);
+  ep_cuda_population_forget(backend);
+  ep_cuda_device_close(backend);
+}
+
 static int64_t cuda_population_size(ep_backend *backend, const ep_program *program) {
-  (void)backend;
-  (void)program;
-  return 0;
+  return ep_cuda_population_size(backend, program);
 }
 
 static ep_status cuda_train_population(ep_backend *backend, ep_population *population,
                                        ep_error *error) {
-  (void)population;
-  return ep_fail(error, EP_UNSUPPORTED, "%s trains programs one by one", backend->name);
+  ep_status status = ep_cuda_device_use(backend, error);
+  return status == EP_OK ? ep_cuda_population_train(backend, population, error) : status;
 }
 
 __attribute__((visibility("default"))) const ep_backend_ops *ep_backend_plugin(void);
@@ -106,7 +112,7 @@ const ep_backend_ops *ep_backend_plugin(void) {
       .version = EP_BACKEND_VERSION,
       .name = "cuda",
       .open = ep_cuda_device_open,
-      .close = ep_cuda_device_close,
+      .close = cuda_close,
       .info = ep_cuda_device_info,
       .probe = ep_cuda_device_probe,
       .compile = cuda_compile,

@@ -4,8 +4,9 @@
  *
  * Holds every executor of the plug-in to cpu/reference. Prints a line a case and ends with
  * "N passed, N failed, N skipped"; exits with 1 when one failed, 77 when there is no GPU to try.
- * --every N: only each Nth case, for slow tools. --executor NAME: only that one's cases; "none":
- * only what is asked of all together. --bench: times instead, from the Nth on. */
+ * --every N: only each Nth case, for slow tools. --executor NAME: only that one's cases;
+ * "population": only populations; "none": only what is asked of all together. --bench: times
+ * instead, from the Nth on. */
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #include "tests/gpu/ahead.h"
 #include "tests/gpu/cases.h"
 #include "tests/gpu/large.h"
+#include "tests/gpu/population.h"
 
 enum { EXIT_SKIPPED = 77 };
 
@@ -38,6 +40,7 @@ typedef struct {
 
 static const char *const general_name = "cuda/general"; /* says what is right for what is large */
 static const char *const no_name = "none";
+static const char *const population_name = "population"; /* no executor: many programs at once */
 
 static bool is_executor(const char *name) {
   int count;
@@ -179,6 +182,21 @@ static void goldens_try(suite *self) {
     report(self, ep_golden_canary(&self->cuda, &goldens.rows[0], stdout),
            "the goldens' replay can fail");
   ep_goldens_deinit(&goldens);
+}
+
+static void populations_try(suite *self) {
+  for (int i = 0; i < ep_gpu_population_count(); i += self->every) {
+    char name[128];
+    double worst;
+    ep_population_outcome outcome =
+        ep_gpu_population_try(&self->cuda, &self->reference, i, name, &worst, stdout);
+    if (outcome == EP_POPULATION_SKIPPED) {
+      printf("skip  %s: such programs are trained one by one\n", name);
+      self->skipped++;
+    } else {
+      report(self, outcome == EP_POPULATION_PASSED, "%s (%.2g)", name, worst);
+    }
+  }
 }
 
 /* --- the interface ------------------------------------------------------------------------- */
@@ -523,6 +541,7 @@ static void suite_run(suite *self) {
   for (int i = 0; i < count; i++)
     if (!self->only || strcmp(self->only, executors[i]->name) == 0)
       executor_try(self, executors[i]->name);
+  if (!self->only || strcmp(self->only, population_name) == 0) populations_try(self);
   if (!self->only || strcmp(self->only, no_name) == 0) interface_try(self);
 }
 
@@ -562,7 +581,8 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--golden") == 0 && i + 1 < argc)
       self.golden_folder = argv[++i];
     else if (strcmp(argv[i], "--executor") == 0 && i + 1 < argc &&
-             (is_executor(argv[i + 1]) || strcmp(argv[i + 1], no_name) == 0))
+             (is_executor(argv[i + 1]) || strcmp(argv[i + 1], no_name) == 0 ||
+              strcmp(argv[i + 1], population_name) == 0))
       self.only = argv[++i];
     else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
       self.every = atoi(argv[++i]);
