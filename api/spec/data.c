@@ -38,6 +38,46 @@ void ep_target_write(ep_writer *writer, const ep_field *field, const void *base)
   ep_writer_string(writer, data->has_target ? data->target : NULL);
 }
 
+void ep_fold_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base) {
+  (void)field;
+  ep_data_spec *data = base;
+  const ep_field range = {.kind = EP_FIELD_INT64, .min = 0, .max = EP_LIMIT_FOLDS - 1};
+  data->fold = -1;
+  if (value) ep_field_number_read(reader, &range, value, &data->fold);
+}
+
+void ep_fold_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_data_spec *data = base;
+  if (data->folds == 0)
+    ep_writer_null(writer);
+  else
+    ep_writer_integer(writer, data->fold);
+}
+
+static bool is_given(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  return value && !json_is_null(value);
+}
+
+void ep_folds_check(ep_field_reader *reader, const json_t *object, const ep_data_spec *data) {
+  size_t place = ep_field_reader_enter(reader, "fold");
+  if (is_given(object, "fold") && !is_given(object, "folds"))
+    ep_field_reader_fail(reader, "needs folds: how many there are");
+  else if (data->folds > 0 && !is_given(object, "fold"))
+    ep_field_reader_fail(reader,
+                         "is required with folds: give the fold that validates, from 0 to %lld",
+                         (long long)data->folds - 1);
+  else if (data->folds > 0 && data->fold >= data->folds)
+    ep_field_reader_fail(reader, "must be below folds, %lld, not %lld", (long long)data->folds,
+                         (long long)data->fold);
+  ep_field_reader_leave(reader, place);
+  if (data->folds == 0 || data->validation == 0) return;
+  place = ep_field_reader_enter(reader, "validation");
+  ep_field_reader_fail(reader, "folds choose the validation rows already: leave the share out");
+  ep_field_reader_leave(reader, place);
+}
+
 void ep_standardize_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                          void *base) {
   (void)field;

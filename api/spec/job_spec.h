@@ -28,6 +28,9 @@ typedef struct {
   char target[EP_LIMIT_NAME_BYTES +
               1];          /* a column's name, or its index in decimal ("-1" is the last) */
   double test, validation; /* fractions of the rows, in [0, 1). Default 0 */
+  int64_t folds;           /* parts of the rows that are not test rows; 0 = not given (null) */
+  int64_t fold;            /* the part that validates, 0 … folds - 1; nothing without folds */
+  bool stratify;           /* each split keeps the classes' shares. Default false */
   uint64_t split_seed;     /* Default 1 */
   bool standardize_x, standardize_y;  /* "standardize": ["x", "y"]. Default [] */
   char path[EP_LIMIT_PATH_BYTES + 1]; /* source path: a file or folder below one that the

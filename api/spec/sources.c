@@ -94,6 +94,28 @@ static const ep_field data_rows[] = {
      .max = 1,
      .open_max = true,
      .doc = "share of the rows kept for validation"},
+    {.key = "folds",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(folds),
+     .nullable = true,
+     .min = 2,
+     .max = EP_LIMIT_FOLDS,
+     .doc = "instead of validation: cuts the rows that are not test rows into so many parts of the "
+            "same size, give or take a row"},
+    {.key = "fold",
+     .kind = EP_FIELD_CUSTOM,
+     .nullable = true,
+     .read = ep_fold_read,
+     .write = ep_fold_write,
+     .form = "an integer from 0 to below folds",
+     .text_fallback = "null",
+     .doc = "with folds: the part that validates; the others train",
+     .schema = EP_JSON({"type" : "integer", "minimum" : 0, "exclusiveMaximum" : EP_LIMIT_FOLDS})},
+    {.key = "stratify",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(stratify),
+     .doc = "of a classifier: test, validation and each fold keep every class's share of the rows, "
+            "give or take a row"},
     {.key = "split_seed",
      .kind = EP_FIELD_UINT64,
      .offset = AT(split_seed),
@@ -290,6 +312,7 @@ void ep_data_read(ep_field_reader *reader, const ep_field *field, const json_t *
     if (generator < 0) generator = EP_GENERATOR_DISC;
   }
   ep_fields_read(reader, ep_data_table(data->source, (ep_generator)generator), NULL, value, data);
+  ep_folds_check(reader, value, data);
   if (data->test + data->validation >= 1) {
     size_t place = ep_field_reader_enter(reader, "validation");
     ep_field_reader_fail(reader, "test and validation together leave no rows to train on");

@@ -7,6 +7,7 @@
 #include "api/executor_name.h"
 #include "api/json/json.h"
 #include "api/json/memory.h"
+#include "api/spec/spec_tree.h"
 #include "api/spec/tables.h"
 
 /* A spec of the greatest size, written out with all defaults, stays below this. */
@@ -56,6 +57,25 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t
     fail_at(reader, "executor", "belongs to another kind of device than \"device\" names");
 }
 
+ep_status ep_job_spec_read(ep_field_reader *reader, const json_t *root, ep_job_spec **out) {
+  ep_job_spec *spec = calloc(1, sizeof *spec);
+  *out = NULL;
+  if (!spec) {
+    ep_field_reader_fail_memory(reader);
+  } else if (!json_is_object(root)) {
+    ep_field_reader_fail(reader, "a job is a JSON object, not %s", ep_json_type_name(root));
+  } else {
+    ep_fields_read(reader, &ep_spec_table, NULL, root, spec);
+    spec_finish(reader, spec, root);
+  }
+  if (reader->status != EP_OK) {
+    ep_job_spec_destroy(spec);
+    return reader->status;
+  }
+  *out = spec;
+  return EP_OK;
+}
+
 ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out,
                             ep_problem *problem) {
   assert(problem);
@@ -64,24 +84,10 @@ ep_status ep_job_spec_parse(const char *text, size_t bytes, ep_job_spec **out,
   ep_error error;
   if (ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &root, &error) != EP_OK)
     return ep_problem_set(problem, error.status, "%s", error.message);
-
   ep_field_reader reader = {.problem = problem};
-  ep_job_spec *spec = calloc(1, sizeof *spec);
-  if (!spec) {
-    ep_field_reader_fail_memory(&reader);
-  } else if (!json_is_object(root)) {
-    ep_field_reader_fail(&reader, "a job is a JSON object, not %s", ep_json_type_name(root));
-  } else {
-    ep_fields_read(&reader, &ep_spec_table, NULL, root, spec);
-    spec_finish(&reader, spec, root);
-  }
+  ep_status status = ep_job_spec_read(&reader, root, out);
   json_decref(root);
-  if (reader.status != EP_OK) {
-    ep_job_spec_destroy(spec);
-    return reader.status;
-  }
-  *out = spec;
-  return EP_OK;
+  return status;
 }
 
 char *ep_job_spec_format(const ep_job_spec *spec) {

@@ -82,13 +82,18 @@ EP_CUSTOM_FIELD(metric)
 EP_CUSTOM_FIELD(keep)
 EP_CUSTOM_FIELD(init_checkpoint)
 
-/* data.c: of ep_data_spec. normalize_std comes after normalize_mean: both end with as many numbers.
- */
+/* data.c: of ep_data_spec. fold is -1 where folds lacks it, which ep_folds_check reports.
+ * normalize_std comes after normalize_mean: both end with as many numbers. */
 EP_CUSTOM_FIELD(target)
+EP_CUSTOM_FIELD(fold)
 EP_CUSTOM_FIELD(standardize)
 EP_CUSTOM_FIELD(shape)
 EP_CUSTOM_FIELD(normalize_mean)
 EP_CUSTOM_FIELD(normalize_std)
+
+/* data.c: folds, fold and validation against each other, after all fields of `object` were read
+ * into *data. */
+void ep_folds_check(ep_field_reader *reader, const json_t *object, const ep_data_spec *data);
 
 /* lists.c: arrays of at most `limit` numbers in the range of `row` (its min, max, open_min); an
  * error names the item. The caller owns what comes back; NULL and *count 0 for an empty array or

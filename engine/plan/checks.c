@@ -88,12 +88,32 @@ static void columns_check(const ep_job_spec *spec, const ep_plan *plan, ep_probl
                    "bce takes probabilities: end with a sigmoid layer, or use bce_with_logits");
 }
 
+/* Which classes there are, where their shares are to be kept. Faults of losses that take classes
+ * are found above. */
+static void stratify_check(const ep_job_spec *spec, const ep_data_shape *shape,
+                           ep_problem *problem) {
+  const char *loss = ep_loss_type_name(spec->loss);
+  if (!spec->data.stratify || ep_loss_takes_classes(spec->loss)) return;
+  if (!ep_loss_is_classifier(spec->loss))
+    ep_problem_add(problem, EP_INVALID, "/data/stratify",
+                   "keeps the shares of classes, and %s has none: it is no classifier's loss",
+                   loss);
+  else if (shape->target_columns != 1)
+    ep_problem_add(problem, EP_INVALID, "/data/stratify",
+                   "keeps the shares of one column's classes, %s has %lld target columns", loss,
+                   (long long)shape->target_columns);
+  else if (shape->classes < 1)
+    ep_problem_add(problem, EP_INVALID, "/data/stratify",
+                   "keeps the shares of classes 0 and 1: the targets are not all 0 or 1");
+}
+
 void ep_plan_check_loss(const ep_job_spec *spec, const ep_plan *plan, bool image,
                         ep_problem *problem) {
   if (ep_loss_takes_classes(spec->loss))
     classes_check(spec, plan, image, problem);
   else
     columns_check(spec, plan, problem);
+  stratify_check(spec, &plan->shape, problem);
   if (ep_loss_is_classifier(spec->loss) && spec->data.standardize_y)
     ep_problem_add(problem, EP_INVALID, "/data/standardize",
                    "y cannot be standardized for %s: it holds classes",
@@ -148,7 +168,8 @@ static void validation_check(const ep_job_spec *spec, const ep_plan *plan, ep_pr
   for (size_t i = 0; i < sizeof users / sizeof users[0]; i++)
     if (users[i].asked)
       ep_problem_add(problem, EP_INVALID, users[i].pointer,
-                     "%s needs a validation split: set data.validation", users[i].what);
+                     "%s needs a validation split: set data.validation or data.folds",
+                     users[i].what);
 }
 
 static void steps_check(const ep_job_spec *spec, const ep_program *program, ep_problem *problem) {

@@ -168,7 +168,7 @@ static ep_status other_continue(ep_trainer *t, ep_error *error) {
 
 ep_status ep_checkpoint_resume(ep_trainer *t, ep_error *error) {
   t->resumed.step = -1;
-  ep_status status = own_resume(t, error);
+  ep_status status = t->job->job_folder ? own_resume(t, error) : EP_OK;
   if (status == EP_OK && t->resumed.step < 0 && t->job->spec->init_optimizer)
     status = other_continue(t, error);
   return status;
@@ -238,7 +238,9 @@ ep_status ep_checkpoint_begin(ep_trainer *t, ep_error *error) {
   ep_checkpointing *c = &t->checkpointing;
   bool finite = false;
   ep_checkpoint_finish(t);
-  if (t->seconds < t->job->checkpoint_after_seconds || c->last_step == t->step) return EP_OK;
+  if (!t->job->job_folder || t->seconds < t->job->checkpoint_after_seconds ||
+      c->last_step == t->step)
+    return EP_OK;
   c->checkpoint = (ep_checkpoint){0};
   ep_status status = values_allocate(t, error);
   if (status == EP_OK) status = values_copy(t, &finite, error);
@@ -264,6 +266,7 @@ ep_status ep_checkpoint_if_due(ep_trainer *t, ep_error *error) {
 }
 
 void ep_checkpoints_settle(const ep_trainer *t) {
+  if (!t->job->job_folder) return;
   ep_checkpoints_prune(t->job->job_folder, KEPT_AT_END + t->job->spec->checkpoint_keep, NULL);
 }
 

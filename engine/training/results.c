@@ -62,7 +62,7 @@ static ep_status splits_measure(ep_trainer *t, ep_durable_group *files, ep_job_r
     status = split_measure(t, (ep_split)split, metrics[split], &outputs, error);
     if (split == EP_SPLIT_TEST)
       result->test_seconds = ep_nanoseconds_round(ep_seconds_now() - start);
-    if (status == EP_OK && split == EP_SPLIT_TEST && outputs)
+    if (status == EP_OK && split == EP_SPLIT_TEST && outputs && t->job->job_folder)
       status =
           ep_predictions_write(files, t->job->job_folder, &t->data, t->plan->program.loss, outputs,
                                t->plan->program.out_features, result->predictions_json_sha256,
@@ -101,7 +101,7 @@ static void *weights_write(void *context) {
 static void weights_begin(ep_trainer *t, ep_job_result *result, weights_saving *saving) {
   *saving = (weights_saving){.trainer = t, .result = result};
   saving->status = ep_trainer_export(t, &saving->error);
-  if (saving->status != EP_OK || !t->finite) return;
+  if (saving->status != EP_OK || !t->finite || !t->job->job_folder) return;
   if (ep_program_state_floats(&t->plan->program) >= THREADED_FLOATS_LEAST)
     saving->threaded = pthread_create(&saving->thread, NULL, weights_write, saving) == 0;
   if (!saving->threaded) weights_write(saving);

@@ -68,7 +68,9 @@ static ep_status memory_check(const ep_trainer *t, ep_error *error) {
 static ep_status buffers_create(ep_trainer *t, ep_error *error) {
   t->plan->program.data_bytes_max = t->job->data_bytes_max;
   t->steps_per_epoch = ep_program_steps_per_epoch(&t->plan->program);
-  t->steps_total = t->steps_per_epoch * t->job->spec->epochs;
+  int64_t epochs = t->job->spec->epochs, most_epochs = t->job->epochs_most;
+  t->steps_total =
+      t->steps_per_epoch * (most_epochs > 0 && most_epochs < epochs ? most_epochs : epochs);
   int64_t most = t->steps_total < EP_SEGMENT_STEPS_MAX ? t->steps_total : EP_SEGMENT_STEPS_MAX;
   double step_operations = (double)t->plan->operations / (double)t->steps_per_epoch;
   double guess =
@@ -152,13 +154,15 @@ static ep_status instance_create(ep_trainer *t, ep_error *error) {
 ep_status ep_trainer_init(ep_trainer *t, ep_error *error) {
   const ep_job_spec *spec = t->job->spec;
   ep_status status = EP_OK;
-  if (t->job->dataset_folder) status = dataset_verify(t, t->job->dataset_folder, error);
+  bool read = !t->job->prepared;
+  if (read && t->job->dataset_folder) status = dataset_verify(t, t->job->dataset_folder, error);
   if (status == EP_OK) status = plan_make(t, error);
   if (status == EP_OK) status = memory_check(t, error);
-  if (status == EP_OK)
+  if (!read) t->data = *t->job->prepared;
+  if (status == EP_OK && read)
     status = ep_prepare(&spec->data, spec->loss, t->job->dataset_folder, &t->data, error);
   /* an embedding takes floats, however its columns are stored */
-  if (status == EP_OK && t->plan->program.x_type == EP_X_FLOAT32)
+  if (status == EP_OK && read && t->plan->program.x_type == EP_X_FLOAT32)
     status = ep_prepared_widen(&t->data, error);
   if (status == EP_OK) status = buffers_create(t, error);
   if (status == EP_OK) status = instance_create(t, error);
@@ -174,5 +178,5 @@ void ep_trainer_deinit(ep_trainer *t) {
   free(t->loss);
   free(t->lr);
   ep_plan_destroy(t->plan);
-  ep_prepared_deinit(&t->data);
+  if (!t->job->prepared) ep_prepared_deinit(&t->data);
 }

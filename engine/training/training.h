@@ -7,6 +7,7 @@
 #include "api/spec/job_spec.h"
 #include "api/wire/event.h"
 #include "engine/checkpoints/checkpoint.h"
+#include "engine/data/prepare/prepare.h"
 #include "engine/plan/plan.h"
 #include "kernels/backend.h"
 
@@ -44,11 +45,14 @@ typedef struct {
   ep_backend *backend;
   const char *device; /* "cpu", "cuda:0": for the result */
   const ep_job_spec *spec;
-  const char *spec_text;      /* goes into the weights file */
-  const char *dataset_folder; /* NULL unless the spec names a dataset */
-  const char *init_weights;   /* a weights file to start from; a checkpoint where the spec says
-                                 init_optimizer; NULL: drawn by the seed */
-  const char *job_folder;     /* weights.safetensors, predictions.json and checkpoints are there */
+  const char *spec_text;       /* goes into the weights file */
+  const char *dataset_folder;  /* NULL unless the spec names a dataset */
+  const char *init_weights;    /* a weights file to start from; a checkpoint where the spec says
+                                  init_optimizer; NULL: drawn by the seed */
+  const char *job_folder;      /* weights.safetensors, predictions.json and checkpoints are there;
+                                  NULL: the training leaves its result alone */
+  const ep_prepared *prepared; /* the rows, lent; NULL: read as the spec says */
+  int64_t epochs_most;         /* ends after so many of the spec's epochs; 0 = after all */
   int64_t epochs_logged; /* a checkpoint beyond the reports up to here is not taken: they would be
                             missing for ever. -1 = all reports are known */
   int thinning;          /* one of 2^thinning reports is known */

@@ -45,7 +45,7 @@ typedef struct {
   ep_writer writer;
   const ep_curve_point *points;
   int64_t count;
-  ep_axis x, y;
+  ep_chart_axis x, y;
   bool has_validation, has_values;
   int64_t not_finite; /* losses */
 } picture;
@@ -127,35 +127,35 @@ static void axes_measure(picture *out) {
   }
   if (!out->has_values) low = 0, high = 1;
   bool logarithmic = low > 0 && high / low >= LOG_RATIO;
-  ep_axis_init(&out->y, low, high, logarithmic, false, true);
+  ep_chart_axis_init(&out->y, low, high, logarithmic, false, true);
   double first = 0, last = 1;
   if (out->count > 0) {
     first = (double)out->points[0].epoch;
     last = (double)out->points[out->count - 1].epoch;
   }
-  ep_axis_init(&out->x, first, last, false, true, false);
+  ep_chart_axis_init(&out->x, first, last, false, true, false);
 }
 
 static double x_of(const picture *out, double epoch) {
-  return LEFT + ep_axis_position(&out->x, epoch) * (RIGHT - LEFT);
+  return LEFT + ep_chart_axis_position(&out->x, epoch) * (RIGHT - LEFT);
 }
 
 static double y_of(const picture *out, double loss) {
-  return BOTTOM - ep_axis_position(&out->y, loss) * (BOTTOM - TOP);
+  return BOTTOM - ep_chart_axis_position(&out->y, loss) * (BOTTOM - TOP);
 }
 
 static void axes_draw(picture *out) {
-  char label[EP_AXIS_LABEL_BYTES];
+  char label[EP_CHART_AXIS_LABEL_BYTES];
   for (int i = 0; i < out->y.ticks_count; i++) {
     double y = y_of(out, out->y.ticks[i]);
-    ep_axis_label(out->y.ticks[i], label);
+    ep_chart_axis_label(out->y.ticks[i], label);
     text_print(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>", LEFT, y, RIGHT);
     text_print(out, "<text class=\"quiet\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
                LEFT - 8, y + 4, label);
   }
   for (int i = 0; i < out->x.ticks_count; i++) {
     double x = x_of(out, out->x.ticks[i]);
-    ep_axis_label(out->x.ticks[i], label);
+    ep_chart_axis_label(out->x.ticks[i], label);
     text_print(out, "<path class=\"axis\" d=\"M%.1f %dv5\"/>", x, BOTTOM);
     text_print(out, "<text class=\"quiet\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n",
                x, BOTTOM + 20, label);
@@ -188,18 +188,18 @@ static void line_draw(picture *out, bool validation) {
 }
 
 /* The value that a line ends with. */
-static void last_find(const picture *out, bool validation, char text[EP_AXIS_LABEL_BYTES]) {
-  snprintf(text, EP_AXIS_LABEL_BYTES, "no figure yet");
+static void last_find(const picture *out, bool validation, char text[EP_CHART_AXIS_LABEL_BYTES]) {
+  snprintf(text, EP_CHART_AXIS_LABEL_BYTES, "no figure yet");
   for (int64_t i = out->count - 1; i >= 0; i--) {
     double loss = validation ? out->points[i].validation_loss : out->points[i].loss;
     if (isnan(loss) && validation) continue; /* it is not measured after every epoch */
-    snprintf(text, EP_AXIS_LABEL_BYTES, isnan(loss) ? "NaN" : "%.6g", loss);
+    snprintf(text, EP_CHART_AXIS_LABEL_BYTES, isnan(loss) ? "NaN" : "%.6g", loss);
     return;
   }
 }
 
 static void legend_draw(picture *out) {
-  char train[EP_AXIS_LABEL_BYTES], validation[EP_AXIS_LABEL_BYTES];
+  char train[EP_CHART_AXIS_LABEL_BYTES], validation[EP_CHART_AXIS_LABEL_BYTES];
   last_find(out, false, train);
   last_find(out, true, validation);
   double x = LEFT;

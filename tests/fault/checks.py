@@ -53,7 +53,7 @@ def all_jobs(http):
     while path:
         page = json.loads(http.must(200, "GET", path))
         jobs.update((job["id"], job) for job in page["data"])
-        path = page["next"]
+        path = page["next"] and f"/v1/jobs?limit=1000&after={page['next']}"
     return jobs
 
 

@@ -200,7 +200,7 @@ class Clients:
     def submit(self, http, chance):
         kind = chance.choice(["small"] * 6 + ["line"] * 2 + ["long"])
         if kind == "long":
-            self.open = {job: None for job in self.open if http.job(job)["status"] not in ENDED}
+            self.open = {job: None for job in list(self.open) if http.job(job)["status"] not in ENDED}
             if len(self.open) >= 3:
                 kind = "small"
         name = chance.choice([name for name in self.specs.spec if name.startswith(kind)])

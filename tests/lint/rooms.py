@@ -21,6 +21,7 @@ ROOMS = {
     "api/arguments": ("api api/json", ""),
     "api/spec": ("api api/json", "jansson"),
     "api/wire": ("api api/json", "jansson"),
+    "api/sweep": ("api api/json api/spec api/wire", "jansson"),
     "api/responses": ("api api/json api/spec api/wire", "jansson"),
 
     "kernels": ("api", ""),
@@ -64,7 +65,11 @@ ROOMS = {
     "engine/checkpoints": ("api api/hash api/json engine/files engine/plan engine/weights", ""),
     "engine/training": ("api api/json api/spec api/wire kernels kernels/formulas engine engine/files "
                         "engine/plan engine/weights engine/checkpoints engine/data/datasets engine/data/prepare", ""),
-    "engine/worker": ("api api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
+    "engine/search": (PROGRAM, ""),
+    "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
+    "engine/sweep": ("api api/json api/spec api/sweep api/wire kernels engine/files engine/plan engine/search "
+                     "engine/trials engine/training engine/data/datasets engine/data/prepare", ""),
+    "engine/worker": ("api api/sweep engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
 
     "server/process": ("api api/arguments api/json engine/files", ""),

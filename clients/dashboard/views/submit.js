@@ -95,8 +95,8 @@ export async function mount(root, { query }, signal) {
 
   // The members of the present data that hold for a dataset: shares and scaling, none of a generator's.
   function keptData() {
-    const { test, validation, standardize, normalize } = spec.data ?? {};
-    return Object.fromEntries(Object.entries({ test, validation, standardize, normalize }).filter(([, value]) => value !== undefined));
+    const { test, validation, folds, fold, stratify, standardize, normalize } = spec.data ?? {};
+    return Object.fromEntries(Object.entries({ test, validation, folds, fold, stratify, standardize, normalize }).filter(([, value]) => value !== undefined));
   }
 
   root.append(h("div", { class: "submit-columns" },

@@ -12,7 +12,8 @@
 #include "engine/data/arrays/npy_header.h"
 #include "engine/files/mapping.h"
 
-enum { HEAD_BYTES = EP_LIMIT_NPY_HEADER_BYTES + 16 }; /* the longest head, with what precedes it */
+/* The longest head, with what precedes it; what a walk reads at once. */
+enum { HEAD_BYTES = EP_LIMIT_NPY_HEADER_BYTES + 16, CHUNK_BYTES = 1 << 20 };
 
 /* Of the first bytes of a file of `size`: all of its head, if it has one. */
 static ep_status head_parse(const uint8_t *bytes, size_t size, ep_array_header *out,
@@ -84,6 +85,41 @@ ep_status ep_table_peek(int file, const char *path, ep_table *out, size_t *value
   head_keep(&header, out);
   *values_offset = header.values_offset;
   return EP_OK;
+}
+
+/* Exactly `count` bytes from `offset` on. */
+static ep_status bytes_read(int file, uint8_t *bytes, size_t count, int64_t offset,
+                            ep_error *error) {
+  while (count > 0) {
+    ssize_t got = pread(file, bytes, count, offset);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ep_fail(error, EP_IO, "reading: %s", strerror(errno));
+    if (got == 0) return ep_fail(error, EP_DATA, "a file was cut while it was read");
+    bytes += got;
+    offset += got;
+    count -= (size_t)got;
+  }
+  return EP_OK;
+}
+
+ep_status ep_table_walk(int file, const ep_table *table, size_t values_offset,
+                        ep_status (*visit)(void *context, const uint8_t *row, ep_error *error),
+                        void *context, ep_error *error) {
+  size_t row_bytes = (size_t)table->columns * ep_dtype_bytes(table->dtype);
+  int64_t most = CHUNK_BYTES / (int64_t)row_bytes > 1 ? CHUNK_BYTES / (int64_t)row_bytes : 1;
+  uint8_t *chunk = malloc((size_t)most * row_bytes);
+  if (!chunk) return ep_fail_memory(error);
+  ep_status status = EP_OK;
+  for (int64_t row = 0; row < table->rows && status == EP_OK;) {
+    int64_t rows = table->rows - row < most ? table->rows - row : most;
+    status = bytes_read(file, chunk, (size_t)rows * row_bytes,
+                        (int64_t)values_offset + row * (int64_t)row_bytes, error);
+    for (int64_t i = 0; i < rows && status == EP_OK; i++)
+      status = visit(context, chunk + (size_t)i * row_bytes, error);
+    row += rows;
+  }
+  free(chunk);
+  return status;
 }
 
 void ep_table_close(ep_table *table) {

@@ -31,6 +31,12 @@ ep_status ep_table_of(int file, const char *path, ep_table *out, ep_error *error
  * *values_offset. EP_UNSUPPORTED when it is no file that can be used where it lies. */
 ep_status ep_table_peek(int file, const char *path, ep_table *out, size_t *values_offset,
                         ep_error *error);
+/* Calls `visit` for each row of the open file that ep_table_peek described, in order, until one
+ * fails. row: [columns] values of the dtype, aligned for it, lent for the call. Nothing is mapped:
+ * a file that is cut meanwhile is EP_DATA. */
+ep_status ep_table_walk(int file, const ep_table *table, size_t values_offset,
+                        ep_status (*visit)(void *context, const uint8_t *row, ep_error *error),
+                        void *context, ep_error *error);
 void ep_table_close(ep_table *table);
 double ep_table_value(const ep_table *table, int64_t row, int64_t column);
 /* Columns first … first + count - 1 of a row. out: [count], written. */

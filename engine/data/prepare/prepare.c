@@ -7,6 +7,7 @@
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/prepare/shape.h"
 #include "engine/data/prepare/split.h"
+#include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/row_source.h"
 
 /* What is in use while rows become a program's input. */
@@ -14,6 +15,7 @@ typedef struct {
   ep_row_source sets[EP_SPLIT_COUNT]; /* the main rows, and those of sets of the data's own */
   uint8_t *split;                     /* [main rows], owned: ep_split of each row */
   double *x, *y;                      /* [features], [targets], owned: the row at hand */
+  ep_strata strata;                   /* empty unless data->stratify */
   bool takes_classes;
   bool mapped[EP_SPLIT_COUNT]; /* x is used where it lies */
 } preparation;
@@ -183,14 +185,6 @@ static ep_status class_store(double value, int64_t row, int32_t *out, ep_error *
   return EP_OK;
 }
 
-/* One-hot columns are the class of their one. */
-static double class_find(const preparation *work) {
-  int64_t columns = main_rows(work)->targets, class = 0;
-  if (columns == 1) return work->y[0];
-  while (class < columns - 1 && work->y[class] != 1) class ++;
-  return (double)class;
-}
-
 static ep_status x_store(const preparation *work, ep_prepared *out, const ep_row_source *set,
                          ep_split split, int64_t row, int64_t place, ep_error *error) {
   if (out->x_type == EP_X_UINT8) {
@@ -209,7 +203,8 @@ static ep_status y_store(const preparation *work, ep_prepared *out, ep_split spl
                          int64_t place, ep_error *error) {
   const ep_scaling *scaling = &out->scaling;
   if (work->takes_classes)
-    return class_store(class_find(work), row, &out->classes[split][place], error);
+    return class_store(ep_class_value(work->y, main_rows(work)->targets), row,
+                       &out->classes[split][place], error);
   float *y = out->y[split] + place * out->target_columns;
   for (int64_t j = 0; j < out->target_columns; j++) {
     double value = work->y[j];
@@ -263,6 +258,10 @@ static ep_status loss_check(const ep_data_spec *data, ep_loss_type loss, const p
     return ep_fail_at(error, EP_INVALID, "/data/standardize",
                       "y holds classes for %s: it cannot be standardized", ep_loss_type_name(loss));
   int64_t targets = main_rows(work)->targets;
+  if (data->stratify && (!ep_loss_is_classifier(loss) || (!work->takes_classes && targets != 1)))
+    return ep_fail_at(error, EP_INVALID, "/data/stratify",
+                      "%s of %lld target column%s has no classes whose shares could be kept",
+                      ep_loss_type_name(loss), (long long)targets, targets == 1 ? "" : "s");
   if (!work->takes_classes || targets == 1) return EP_OK;
   for (int split = 0; split < EP_SPLIT_COUNT; split++)
     if (!is_one_hot(&work->sets[split], work->y))
@@ -297,7 +296,24 @@ static ep_status bytes_scale(ep_prepared *out, ep_error *error) {
   return EP_OK;
 }
 
-/* Sizes, the split of each row, working memory. */
+/* Which class each main row is of. */
+static ep_status classes_read(preparation *work, ep_error *error) {
+  const ep_row_source *main = main_rows(work);
+  ep_strata *strata = &work->strata;
+  ep_status status = EP_OK;
+  strata->class_of = array(main->rows, sizeof *strata->class_of);
+  if (!strata->class_of) return ep_fail_memory(error);
+  for (int64_t i = 0; i < main->rows && status == EP_OK; i++) {
+    int found = 0;
+    ep_row_source_read(main, i, NULL, work->y);
+    status = ep_class_find(work->y, main->targets, &found, error);
+    strata->class_of[i] = (uint16_t)found;
+    strata->rows[found]++;
+  }
+  return status;
+}
+
+/* Sizes, working memory. */
 static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prepared *out,
                             ep_error *error) {
   const ep_row_source *main = main_rows(work);
@@ -317,11 +333,24 @@ static ep_status work_begin(const ep_data_spec *data, preparation *work, ep_prep
   work->x = array(main->features, sizeof *work->x);
   work->y = array(main->targets, sizeof *work->y);
   if (!work->split || !work->x || !work->y) return ep_fail_memory(error);
-  /* sets of the data's own take no row of the main one */
-  int64_t test_rows = out->rows[EP_SPLIT_TEST] - rows[EP_SPLIT_TEST];
-  int64_t validation_rows = out->rows[EP_SPLIT_VALIDATION] - rows[EP_SPLIT_VALIDATION];
-  ep_split_assign(data->split_seed, main->rows, test_rows, validation_rows, work->split);
   return EP_OK;
+}
+
+/* The split of each row of the main set. */
+static ep_status rows_assign(const ep_data_spec *data, preparation *work, const ep_prepared *out,
+                             ep_error *error) {
+  const ep_row_source *main = main_rows(work);
+  ep_status status = EP_OK;
+  /* sets of the data's own take no row of the main one */
+  int64_t test_rows = out->rows[EP_SPLIT_TEST] - work->sets[EP_SPLIT_TEST].rows;
+  int64_t validation_rows = out->rows[EP_SPLIT_VALIDATION] - work->sets[EP_SPLIT_VALIDATION].rows;
+  if (data->stratify) status = classes_read(work, error);
+  if (status == EP_OK && data->stratify)
+    status = ep_split_check_classes(data, work->strata.rows, test_rows, error);
+  if (status == EP_OK)
+    ep_split_assign(data, main->rows, test_rows, validation_rows,
+                    data->stratify ? &work->strata : NULL, work->split);
+  return status;
 }
 
 static ep_status work_do(const ep_data_spec *data, preparation *work, ep_prepared *out,
@@ -349,7 +378,9 @@ ep_status ep_prepare(const ep_data_spec *data, ep_loss_type loss, const char *da
   if (status != EP_OK) return status;
   status = work_begin(data, &work, out, error);
   if (status == EP_OK) status = loss_check(data, loss, &work, error);
+  if (status == EP_OK) status = rows_assign(data, &work, out, error);
   if (status == EP_OK) status = work_do(data, &work, out, error);
+  free(work.strata.class_of);
   free(work.split);
   free(work.x);
   free(work.y);

@@ -8,6 +8,7 @@
 #include "engine/data/datasets/parts.h"
 #include "engine/data/prepare/normalization.h"
 #include "engine/data/prepare/split.h"
+#include "engine/data/sources/class_counts.h"
 #include "engine/data/sources/generators.h"
 #include "engine/data/sources/path_source.h"
 #include "engine/data/sources/target.h"
@@ -230,6 +231,16 @@ ep_status ep_data_shape_find(const ep_data_spec *data, const ep_dataset_meta *me
   out->test_rows = rows[EP_SPLIT_TEST];
   range_keep(&found, out);
   return EP_OK;
+}
+
+ep_status ep_data_classes_check(const ep_data_spec *data, const char *dataset_folder,
+                                const ep_data_shape *shape, ep_error *error) {
+  int64_t rows[EP_LIMIT_CLASSES];
+  if (!data->stratify || data->folds == 0) return EP_OK;
+  ep_status status = ep_class_counts_read(data, dataset_folder, rows, error);
+  if (status != EP_OK) return status;
+  /* a test set of the data's own takes no row of the main one */
+  return ep_split_check_classes(data, rows, data->test != 0 ? shape->test_rows : 0, error);
 }
 
 ep_status ep_data_meta_find(const ep_data_spec *data, const char *dataset_folder, bool *there,

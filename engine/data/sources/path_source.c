@@ -166,38 +166,8 @@ void ep_path_source_close(ep_path_source *source) {
     }
 }
 
-/* Exactly `count` bytes from `offset` on. */
-static ep_status bytes_read(int file, uint8_t *bytes, size_t count, int64_t offset,
-                            ep_error *error) {
-  while (count > 0) {
-    ssize_t got = pread(file, bytes, count, offset);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return ep_fail_at(error, EP_IO, pointer, "reading: %s", strerror(errno));
-    if (got == 0) return ep_fail_at(error, EP_DATA, pointer, "a file was cut while it was read");
-    bytes += got;
-    offset += got;
-    count -= (size_t)got;
-  }
-  return EP_OK;
-}
-
-static ep_status rows_measure(int file, const ep_table *table, size_t offset,
-                              ep_column_stats *measure, ep_error *error) {
-  size_t row_bytes = (size_t)table->columns * ep_dtype_bytes(table->dtype);
-  int64_t most = CHUNK_BYTES / (int64_t)row_bytes > 1 ? CHUNK_BYTES / (int64_t)row_bytes : 1;
-  uint8_t *chunk = malloc((size_t)most * row_bytes);
-  if (!chunk) return ep_fail_memory(error);
-  ep_status status = EP_OK;
-  for (int64_t row = 0; row < table->rows && status == EP_OK;) {
-    int64_t rows = table->rows - row < most ? table->rows - row : most;
-    status = bytes_read(file, chunk, (size_t)rows * row_bytes,
-                        (int64_t)offset + row * (int64_t)row_bytes, error);
-    for (int64_t i = 0; i < rows && status == EP_OK; i++)
-      status = ep_column_stats_row(measure, chunk + (size_t)i * row_bytes, error);
-    row += rows;
-  }
-  free(chunk);
-  return status;
+static ep_status row_measure(void *measure, const uint8_t *row, ep_error *error) {
+  return ep_column_stats_row(measure, row, error);
 }
 
 static ep_status part_measure(int file, bool values, ep_part *out, ep_error *error) {
@@ -209,7 +179,8 @@ static ep_status part_measure(int file, bool values, ep_part *out, ep_error *err
   ep_column *column = calloc((size_t)table.columns, sizeof *column);
   if (!column) return ep_fail_memory(error);
   status = ep_column_stats_init(&measure, table.dtype, table.columns, column, error);
-  if (status == EP_OK && values) status = rows_measure(file, &table, offset, &measure, error);
+  if (status == EP_OK && values)
+    status = ep_table_walk(file, &table, offset, row_measure, &measure, error);
   if (status == EP_OK) ep_column_stats_finish(&measure);
   if (status != EP_OK) {
     free(column);

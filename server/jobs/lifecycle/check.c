@@ -56,6 +56,18 @@ static ep_status dataset_resolve(ep_jobs *jobs, ep_checked_spec *checked, ep_pro
   return status;
 }
 
+/* Stratified folds need rows enough of each class. */
+static ep_status classes_check(ep_jobs *jobs, const ep_data_spec *data, const ep_data_shape *shape,
+                               ep_problem *problem) {
+  char folder[EP_PATH_BYTES];
+  ep_error error = {0};
+  ep_status status = EP_OK;
+  bool stored = data->sha256[0] != 0;
+  if (stored) status = ep_path_join(folder, &error, jobs->data_dir, "datasets", data->sha256, NULL);
+  if (status == EP_OK) status = ep_data_classes_check(data, stored ? folder : NULL, shape, &error);
+  return status == EP_OK ? EP_OK : ep_problem_from_error(problem, &error);
+}
+
 static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
   const ep_data_spec *data = &checked->spec->data;
   char folder[EP_PATH_BYTES];
@@ -76,6 +88,7 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
   status = ep_data_shape_find(data, stored ? &meta : NULL, &shape, problem);
   if (stored) ep_dataset_meta_deinit(&meta);
   if (status == EP_OK) status = ep_plan_create(checked->spec, &shape, &checked->plan, problem);
+  if (status == EP_OK) status = classes_check(jobs, data, &shape, problem);
   return status;
 }
 

@@ -11,6 +11,7 @@ static ep_status job_resume(ep_jobs *jobs, ep_live_job *job, ep_error *error) {
   pthread_mutex_lock(&jobs->mutex);
   job->row.state = EP_STATE_QUEUED;
   job->resumed = true;
+  job->deaths = job->deaths_unbegun = 0; /* those before are not in a row with later ones */
   ep_job_row row = job->row;
   row.version = ep_live_tick(jobs);
   pthread_mutex_unlock(&jobs->mutex);

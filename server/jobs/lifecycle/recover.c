@@ -273,6 +273,18 @@ typedef struct {
   bool strange; /* an accepted job was found that no row knows */
 } folder_check;
 
+/* A folder that is marked as deleted: by a crash, or by a delete that is under way, for whose end
+ * the pin waits. */
+static ep_status marked_folder_settle(ep_jobs *jobs, const char *id, const char *name,
+                                      ep_error *error) {
+  if (!ep_pins_add(&jobs->contents.pins, id)) return ep_fail_memory(error);
+  ep_status status = ep_store_job_exists(jobs->store, id)
+                         ? ep_job_folder_unmark(jobs->data_dir, id, error)
+                         : ep_data_dir_discard(jobs->data_dir, "jobs", name, error);
+  ep_pins_remove(&jobs->contents.pins, id);
+  return status;
+}
+
 /* A folder without a row goes where its submission was not acknowledged, or its job was deleted.
  * All others are kept: of a store that was lost, or is older than they are. */
 static void job_folder_check(void *context, const char *name) {
@@ -286,9 +298,9 @@ static void job_folder_check(void *context, const char *name) {
   if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return; /* nearly all */
   ep_job_folder_kind kind = ep_job_folder_look(jobs->data_dir, name, id);
   bool known = kind != EP_JOB_FOLDER_STRANGE && ep_store_job_exists(jobs->store, id);
-  if (known && kind == EP_JOB_FOLDER_MARKED) {
-    status = ep_job_folder_unmark(jobs->data_dir, id, &error);
-  } else if (!known && (kind == EP_JOB_FOLDER_MARKED || kind == EP_JOB_FOLDER_UNACCEPTED)) {
+  if (kind == EP_JOB_FOLDER_MARKED) {
+    status = marked_folder_settle(jobs, id, name, &error);
+  } else if (!known && kind == EP_JOB_FOLDER_UNACCEPTED) {
     status = ep_data_dir_discard(jobs->data_dir, "jobs", name, &error);
   } else if (!known) {
     check->strange = check->strange || kind == EP_JOB_FOLDER_ACCEPTED;

@@ -163,6 +163,9 @@ static const char *const accepted[] = {
     WITH_DATA("{\"generator\":\"disc\",\"rows\":10000000,\"seed\":77,\"standardize\":[\"y\"]}"),
     WITH_DATA("{\"inline\":{\"x\":[[1,2.5],[-1e-300,0.1]],\"y\":[[1,2,3],[4,5,6]]}}"),
     WITH_DATA("{\"inline\":{\"x\":[[0],[1]],\"y\":[0,1]},\"split_seed\":9}"),
+    WITH_DATA("{\"dataset\":\"a\",\"folds\":2,\"fold\":0}"),
+    WITH_DATA("{\"dataset\":\"a\",\"folds\":100,\"fold\":99,\"stratify\":true,\"test\":0.2}"),
+    WITH_DATA("{\"dataset\":\"a\",\"folds\":null,\"fold\":null,\"stratify\":true}"),
     example,
 };
 
@@ -195,7 +198,8 @@ START_TEST(the_canonical_text) {
       text,
       "{\"name\":\"\",\"tags\":[],\"priority\":0,\"pinned\":false,\"data\":{\"generator\":\"xor\","
       "\"seed\":1,"
-      "\"target\":null,\"test\":0,\"validation\":0,\"split_seed\":1,\"standardize\":[],"
+      "\"target\":null,\"test\":0,\"validation\":0,\"folds\":null,\"fold\":null,"
+      "\"stratify\":false,\"split_seed\":1,\"standardize\":[],"
       "\"shape\":null,\"scale\":null,\"normalize\":null,\"augment\":null},"
       "\"model\":{\"layers\":[{\"type\":\"linear\",\"in_features\":null,\"out_features\":1,"
       "\"bias\":true,\"init\":\"default\"}],\"freeze\":[],\"init\":null},\"loss\":\"mse\","
@@ -279,6 +283,30 @@ START_TEST(defaults_that_stand_elsewhere) {
 }
 END_TEST
 
+START_TEST(a_fold_is_kept) {
+  static const struct {
+    const char *text, *written;
+    int64_t folds, fold;
+  } rows[] = {
+      {WITH_DATA("{\"dataset\":\"a\",\"folds\":5,\"fold\":0}"),
+       "\"folds\":5,\"fold\":0,\"stratify\":false", 5, 0},
+      {WITH_DATA("{\"dataset\":\"a\",\"fold\":4,\"folds\":5,\"stratify\":true}"),
+       "\"folds\":5,\"fold\":4,\"stratify\":true", 5, 4},
+      {WITH_DATA("{\"dataset\":\"a\",\"folds\":5,\"fold\":2,\"validation\":0}"),
+       "\"validation\":0,\"folds\":5,\"fold\":2,", 5, 2},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ep_job_spec *spec = parse(rows[i].text);
+    ck_assert_int_eq(spec->data.folds, rows[i].folds);
+    ck_assert_int_eq(spec->data.fold, rows[i].fold);
+    char *text = ep_job_spec_format(spec);
+    ck_assert_ptr_nonnull(strstr(text, rows[i].written));
+    free(text);
+    ep_job_spec_destroy(spec);
+  }
+}
+END_TEST
+
 START_TEST(figures_of_channels) {
   ep_job_spec *spec =
       parse(WITH_DATA("{\"dataset\":\"a\",\"normalize\":{\"mean\":[1,2],\"std\":4}}"));
@@ -348,6 +376,7 @@ EP_SUITE("api/spec") {
   tcase_add_test(tests, a_former_name_of_an_executor_is_replaced);
   tcase_add_test(tests, each_optimizer_has_its_own_defaults);
   tcase_add_test(tests, defaults_that_stand_elsewhere);
+  tcase_add_test(tests, a_fold_is_kept);
   tcase_add_test(tests, figures_of_channels);
   tcase_add_test(tests, blocks_are_nested);
   tcase_add_test(tests, inline_rows_are_row_major);

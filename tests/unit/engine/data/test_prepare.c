@@ -92,7 +92,7 @@ START_TEST(figures_are_the_training_rows) {
   ep_prepared prepared;
   prepare(&spec, EP_LOSS_MSE, &prepared);
   uint8_t split[ROWS];
-  ep_split_assign(1, ROWS, 300, 0, split);
+  ep_split_assign(&spec, ROWS, 300, 0, NULL, split);
   for (int j = 0; j <= COLUMNS; j++) {
     long double sum = 0, square = 0;
     for (int i = 0; i < ROWS; i++)

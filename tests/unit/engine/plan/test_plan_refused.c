@@ -104,8 +104,54 @@ START_TEST(what_does_not_fit_is_refused) {
 }
 END_TEST
 
+/* The shares of classes need a classifier and its classes. */
+START_TEST(what_is_stratified_has_classes) {
+#define ROW(layers, loss)                                                          \
+  "{\"data\":{\"dataset\":\"m\",\"stratify\":true},\"model\":{\"layers\":[" layers \
+  "]},\"loss\":\"" loss "\",\"epochs\":1}"
+#define LINEAR(out) "{\"type\":\"linear\",\"out_features\":" out "}"
+  static const struct {
+    const char *text, *detail; /* detail NULL: it is taken */
+    int64_t targets, classes;
+    bool one_hot;
+  } rows[] = {
+      {ROW(LINEAR("1"), "mse"), "mse has none: it is no classifier's loss", 1, 2, false},
+      {ROW(LINEAR("1"), "quantile"), "no classifier's loss", 1, 2, false},
+      {ROW(LINEAR("3"), "bce_with_logits"), "bce_with_logits has 3 target columns", 3, 2, true},
+      {ROW(LINEAR("1"), "bce_with_logits"), "the targets are not all 0 or 1", 1, 0, false},
+      {ROW(LINEAR("1"), "bce_with_logits"), NULL, 1, 2, false},
+      {ROW(LINEAR("2"), "cross_entropy"), NULL, 1, 2, false},
+      {ROW(LINEAR("3"), "cross_entropy"), NULL, 3, 2, true},
+  };
+#undef ROW
+#undef LINEAR
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ep_data_shape shape = {.train_rows = 100,
+                           .features = 2,
+                           .row = {2, 1, 1},
+                           .target_columns = rows[i].targets,
+                           .classes = rows[i].classes,
+                           .target_max = 1,
+                           .one_hot = rows[i].one_hot};
+    ep_job_spec *spec = spec_of(rows[i].text);
+    ep_problem problem = {0};
+    ep_plan *plan;
+    ep_status status = ep_plan_create(spec, &shape, &plan, &problem);
+    ck_assert_msg(status == (rows[i].detail ? EP_INVALID : EP_OK), "%s", problem.detail);
+    ck_assert_int_eq(problem.errors_count, rows[i].detail ? 1 : 0);
+    if (rows[i].detail) {
+      ck_assert_str_eq(problem.errors[0].pointer, "/data/stratify");
+      ck_assert_msg(strstr(problem.detail, rows[i].detail) != NULL, "%s", problem.detail);
+    }
+    ep_plan_destroy(plan);
+    ep_job_spec_destroy(spec);
+  }
+}
+END_TEST
+
 EP_SUITE("engine/plan refused") {
   TCase *tests = ep_suite_case(suite, "refused");
   tcase_add_loop_test(tests, what_does_not_fit_is_refused, 0,
                       (int)(sizeof refused / sizeof refused[0]));
+  tcase_add_test(tests, what_is_stratified_has_classes);
 }

@@ -131,17 +131,17 @@ START_TEST(axes_have_ticks) {
         bool logarithmic = kind & 1, rounded = kind & 2;
         if (FIGURES[low] == 5e-324 || FIGURES[high] == 5e-324) continue; /* drawn as 0 */
         if (logarithmic && (FIGURES[low] <= 0 || FIGURES[high] / FIGURES[low] < 30)) continue;
-        ep_axis axis;
-        ep_axis_init(&axis, FIGURES[low], FIGURES[high], logarithmic, false, rounded);
-        ck_assert_msg(axis.ticks_count >= 2 && axis.ticks_count <= EP_AXIS_TICKS, "%g to %g: %d",
-                      FIGURES[low], FIGURES[high], axis.ticks_count);
+        ep_chart_axis axis;
+        ep_chart_axis_init(&axis, FIGURES[low], FIGURES[high], logarithmic, false, rounded);
+        ck_assert_msg(axis.ticks_count >= 2 && axis.ticks_count <= EP_CHART_AXIS_TICKS,
+                      "%g to %g: %d", FIGURES[low], FIGURES[high], axis.ticks_count);
         for (int i = 0; i < axis.ticks_count; i++) {
-          double place = ep_axis_position(&axis, axis.ticks[i]);
+          double place = ep_chart_axis_position(&axis, axis.ticks[i]);
           ck_assert(place > -1e-6 && place < 1 + 1e-6);
           if (i > 0) ck_assert_double_gt(axis.ticks[i], axis.ticks[i - 1]);
         }
-        ck_assert_double_ge(ep_axis_position(&axis, FIGURES[low]), -1e-6);
-        ck_assert_double_le(ep_axis_position(&axis, FIGURES[high]), 1 + 1e-6);
+        ck_assert_double_ge(ep_chart_axis_position(&axis, FIGURES[low]), -1e-6);
+        ck_assert_double_le(ep_chart_axis_position(&axis, FIGURES[high]), 1 + 1e-6);
       }
 }
 END_TEST
@@ -153,8 +153,8 @@ START_TEST(labels_are_short) {
   } cases[] = {{0, "0"},   {0.1 + 0.2, "0.3"}, {1e-6, "1e-6"},  {2e-12, "2e-12"}, {20000, "20000"},
                {-5, "-5"}, {1e6, "1M"},        {1.5e6, "1.5M"}, {2e9, "2G"},      {1e15, "1e+15"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char text[EP_AXIS_LABEL_BYTES];
-    ep_axis_label(cases[i].value, text);
+    char text[EP_CHART_AXIS_LABEL_BYTES];
+    ep_chart_axis_label(cases[i].value, text);
     ck_assert_str_eq(text, cases[i].text);
   }
 }

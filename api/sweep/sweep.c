@@ -1,0 +1,342 @@
+/* sweep.c: a sweep's request, field by field. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json.h"
+#include "api/spec/spec.h"
+#include "api/spec/tables.h"
+#include "api/sweep/sweep_json.h"
+
+enum { SWEEP_TEXT_LIMIT = 16 * EP_LIMIT_SPEC_BYTES };
+
+#define AT(member) offsetof(ep_sweep_spec, member)
+
+static const ep_field_words search_words = {.noun = "search",
+                                            .count = EP_SEARCH_COUNT,
+                                            .name = ep_search_type_name,
+                                            .from_name = ep_search_type_from_name};
+
+static void tree_write(ep_writer *writer, const json_t *tree) {
+  char *text = tree ? json_dumps(tree, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  if (tree && !text) writer->failed = true;
+  ep_writer_raw(writer, text ? text : "null");
+  free(text);
+}
+
+static void job_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                     void *base) {
+  (void)field;
+  ep_sweep_spec *sweep = base;
+  if (json_is_object(value))
+    sweep->job = json_incref((json_t *)value);
+  else
+    ep_field_reader_fail(reader, "must be a job, not %s", ep_json_type_name(value));
+}
+
+static void job_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  tree_write(writer, ((const ep_sweep_spec *)base)->job);
+}
+
+static void space_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  tree_write(writer, ((const ep_sweep_spec *)base)->space);
+}
+
+static void zip_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  tree_write(writer, ((const ep_sweep_spec *)base)->zip);
+}
+
+static void metric_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  ep_writer_string(writer, ((const ep_sweep_spec *)base)->metric);
+}
+
+static void mode_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                      void *base) {
+  (void)field;
+  ep_sweep_spec *sweep = base;
+  const char *word = json_string_value(value);
+  if (!value || json_is_null(value))
+    sweep->maximize = sweep->metric[0] && ep_sweep_metric_maximized(sweep);
+  else if (word && (strcmp(word, "min") == 0 || strcmp(word, "max") == 0))
+    sweep->maximize = strcmp(word, "max") == 0;
+  else
+    ep_field_reader_fail(reader, "must be \"min\" or \"max\"");
+}
+
+static void mode_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  ep_writer_string(writer, ((const ep_sweep_spec *)base)->maximize ? "max" : "min");
+}
+
+/* {"seeds": […]} */
+static void seeds_read(ep_field_reader *reader, const json_t *value, ep_sweep_spec *sweep) {
+  const ep_field seed = {.kind = EP_FIELD_INT64, .min = 0, .max = EP_SEED_MAX};
+  const json_t *list = json_object_get(value, "seeds");
+  size_t place = ep_field_reader_enter(reader, "seeds");
+  int64_t *seeds =
+      list ? ep_integers_take(reader, &seed, list, EP_LIMIT_REPEATS, &sweep->repeats) : NULL;
+  if (!list || json_object_size(value) != 1 || (json_is_array(list) && json_array_size(list) == 0))
+    ep_field_reader_fail(reader, "must be an array of at least one seed, and stand alone");
+  ep_field_reader_leave(reader, place);
+  sweep->seeds = (uint64_t *)seeds;
+  sweep->seeded = seeds != NULL;
+}
+
+static void repeats_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                         void *base) {
+  const ep_field count = {.kind = EP_FIELD_INT, .min = 1, .max = EP_LIMIT_REPEATS};
+  (void)field;
+  ep_sweep_spec *sweep = base;
+  sweep->repeats = 1;
+  if (json_is_object(value))
+    seeds_read(reader, value, sweep);
+  else if (value && !json_is_null(value))
+    ep_field_number_read(reader, &count, value, &sweep->repeats);
+}
+
+static void repeats_write(ep_writer *writer, const ep_field *field, const void *base) {
+  (void)field;
+  const ep_sweep_spec *sweep = base;
+  if (!sweep->seeded) {
+    ep_writer_integer(writer, sweep->repeats);
+    return;
+  }
+  ep_writer_open(writer, '{');
+  ep_writer_member_open(writer, "seeds", '[');
+  for (int i = 0; i < sweep->repeats; i++) ep_writer_unsigned(writer, sweep->seeds[i]);
+  ep_writer_close(writer, ']');
+  ep_writer_close(writer, '}');
+}
+
+static const ep_field asha_rows[] = {
+    {.key = "min_epochs",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(asha_min_epochs),
+     .nullable = true,
+     .min = 1,
+     .max = (double)EP_LIMIT_EPOCHS,
+     .doc = "epochs of the first rung; a share of all unless given: 1 / factor^3"},
+    {.key = "factor",
+     .kind = EP_FIELD_INT,
+     .offset = AT(asha_factor),
+     .min = 2,
+     .max = 100,
+     .fallback = 3,
+     .doc = "one trial of so many goes on to the next rung, which has so many times the epochs"},
+    {.key = "brackets",
+     .kind = EP_FIELD_INT,
+     .offset = AT(asha_brackets),
+     .min = 1,
+     .max = 16,
+     .fallback = 1,
+     .doc = "trials that take turns in the rung that they begin at"},
+};
+static const ep_field_table asha_table = EP_FIELD_TABLE(asha_rows, NULL);
+
+static const ep_field sweep_rows[] = {
+    {.key = "job",
+     .kind = EP_FIELD_CUSTOM,
+     .required = true,
+     .read = job_read,
+     .write = job_write,
+     .form = "a job",
+     .doc = "what all trials share"},
+    {.key = "space",
+     .kind = EP_FIELD_CUSTOM,
+     .required = true,
+     .read = ep_space_read,
+     .write = space_write,
+     .form = "an object of JSON pointers into the job",
+     .doc = "the fields that vary: {pointer: {\"values\": […]}}, or uniform, log_uniform, "
+            "int_uniform, int_log_uniform with [low, high]"},
+    {.key = "zip",
+     .kind = EP_FIELD_CUSTOM,
+     .nullable = true,
+     .read = ep_zip_read,
+     .write = zip_write,
+     .form = "an array of arrays of pointers",
+     .text_fallback = "null",
+     .doc = "fields of the space that move together: lists of the same length"},
+    {.key = "search",
+     .kind = EP_FIELD_WORD,
+     .offset = AT(search),
+     .words = &search_words,
+     .fallback = EP_SEARCH_RANDOM,
+     .doc = "how the trials are chosen"},
+    {.key = "seed",
+     .kind = EP_FIELD_UINT64,
+     .offset = AT(seed),
+     .max = EP_SEED_MAX,
+     .fallback = 1,
+     .doc = "of the search"},
+    {.key = "metric",
+     .kind = EP_FIELD_CUSTOM,
+     .read = ep_sweep_metric_read,
+     .write = metric_write,
+     .form = "a split and one of its metrics",
+     .text_fallback = "\"validation.loss\"",
+     .doc = "what the trials are compared by"},
+    {.key = "mode",
+     .kind = EP_FIELD_CUSTOM,
+     .nullable = true,
+     .read = mode_read,
+     .write = mode_write,
+     .form = "\"min\" or \"max\"",
+     .text_fallback = "null",
+     .doc = "whether less or more of the metric is better; as the metric says unless given"},
+    {.key = "allow_test_metric",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(allow_test_metric),
+     .doc = "the metric may be of the test split: then nothing is left to judge the choice by"},
+    {.key = "max_trials",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(max_trials),
+     .nullable = true,
+     .min = 1,
+     .max = EP_LIMIT_TRIALS,
+     .doc = "points of the space; 100 unless given, of a grid all"},
+    {.key = "max_parallel",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(max_parallel),
+     .nullable = true,
+     .min = 1,
+     .max = EP_LIMIT_TRIALS,
+     .doc = "trainings under way together; as many as the device takes unless given"},
+    {.key = "max_seconds",
+     .kind = EP_FIELD_DOUBLE,
+     .offset = AT(max_seconds),
+     .nullable = true,
+     .min = 0,
+     .open_min = true,
+     .max = 1e9,
+     .doc = "after which the sweep ends with what it has"},
+    {.key = "repeats",
+     .kind = EP_FIELD_CUSTOM,
+     .read = repeats_read,
+     .write = repeats_write,
+     .form = "a number, or {\"seeds\": […]}",
+     .text_fallback = "1",
+     .doc = "trainings of each trial, with seeds of their own: the job's and those after it, or "
+            "the given ones"},
+    {.key = "folds",
+     .kind = EP_FIELD_INT,
+     .offset = AT(folds),
+     .nullable = true,
+     .min = 2,
+     .max = EP_LIMIT_FOLDS,
+     .doc = "each trial trains once with each fold of the rows as its validation split"},
+    {.key = "stratify",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(stratify),
+     .doc = "the folds keep the share of each class"},
+    {.key = "asha", .kind = EP_FIELD_OBJECT, .table = &asha_table, .doc = "of the search asha"},
+    {.key = "ttl_seconds",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(labels.ttl_seconds),
+     .nullable = true,
+     .min = 1,
+     .max = (double)EP_LIMIT_TTL_SECONDS,
+     .rare = true,
+     .doc = "the sweep is deleted so long after its end; kept unless given"},
+};
+const ep_field_table ep_sweep_table = EP_FIELD_TABLE(sweep_rows, &ep_label_table);
+
+static void fail_at(ep_field_reader *reader, const char *key, const char *detail) {
+  size_t place = ep_field_reader_enter(reader, key);
+  ep_field_reader_fail(reader, "%s", detail);
+  ep_field_reader_leave(reader, place);
+}
+
+/* Defaults that follow from the job. */
+static void defaults_fill(ep_field_reader *reader, ep_sweep_spec *sweep) {
+  if (sweep->max_trials == 0)
+    sweep->max_trials = sweep->search == EP_SEARCH_GRID ? EP_LIMIT_TRIALS : 100;
+  if (sweep->asha_min_epochs == 0) {
+    int64_t cube = (int64_t)sweep->asha_factor * sweep->asha_factor * sweep->asha_factor;
+    sweep->asha_min_epochs = sweep->base->epochs / cube > 0 ? sweep->base->epochs / cube : 1;
+  }
+  if (sweep->seeds) return;
+  sweep->seeds = malloc((size_t)sweep->repeats * sizeof *sweep->seeds);
+  for (int i = 0; sweep->seeds && i < sweep->repeats; i++)
+    sweep->seeds[i] = sweep->base->seed + (uint64_t)i;
+  if (!sweep->seeds) ep_field_reader_fail_memory(reader);
+}
+
+static bool varies(const ep_sweep_spec *sweep, const char *pointer) {
+  return json_object_get(sweep->space, pointer) != NULL;
+}
+
+/* What one field alone cannot say. */
+static void whole_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
+  if (sweep->metric_of == EP_OF_TEST && !sweep->allow_test_metric)
+    fail_at(reader, "metric",
+            "the test split judges the choice, and cannot make it: choose by \"validation.…\", or "
+            "set \"allow_test_metric\": true");
+  if ((sweep->repeats > 1 || sweep->seeded) && varies(sweep, "/seed"))
+    fail_at(reader, "repeats", "the seed varies in \"space\" already");
+  if (sweep->stratify && sweep->folds == 0)
+    fail_at(reader, "stratify", "is of \"folds\": give them too");
+  if (sweep->folds > 0 && sweep->base->data.validation > 0)
+    fail_at(reader, "folds",
+            "each fold is a validation split: leave \"validation\" out of the job's data");
+  if (sweep->base->init_job[0] || sweep->base->init_weights[0])
+    ep_problem_add(reader->problem, EP_INVALID, "/job/model/init",
+                   "the trials of a sweep begin with drawn weights"),
+        reader->status = EP_INVALID;
+  if (sweep->search == EP_SEARCH_ASHA && (varies(sweep, "/epochs") || sweep->folds > 0))
+    fail_at(reader, "search", "asha chooses the epochs itself, and takes no folds");
+}
+
+ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **out,
+                              ep_problem *problem) {
+  assert(problem);
+  *out = NULL;
+  json_t *root;
+  ep_error error;
+  if (ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &root, &error) != EP_OK)
+    return ep_problem_set(problem, error.status, "%s", error.message);
+  ep_field_reader reader = {.problem = problem};
+  ep_sweep_spec *sweep = calloc(1, sizeof *sweep);
+  if (!sweep) {
+    ep_field_reader_fail_memory(&reader);
+  } else if (!json_is_object(root)) {
+    ep_field_reader_fail(&reader, "a sweep is a JSON object, not %s", ep_json_type_name(root));
+  } else {
+    ep_fields_read(&reader, &ep_sweep_table, NULL, root, sweep);
+    if (reader.status == EP_OK) ep_axes_make(&reader, sweep);
+    if (reader.status == EP_OK) ep_sweep_jobs_check(&reader, sweep);
+    if (reader.status == EP_OK) defaults_fill(&reader, sweep);
+    if (reader.status == EP_OK) whole_check(&reader, sweep);
+  }
+  json_decref(root);
+  if (reader.status != EP_OK) {
+    ep_sweep_spec_destroy(sweep);
+    return reader.status;
+  }
+  *out = sweep;
+  return EP_OK;
+}
+
+char *ep_sweep_spec_format(const ep_sweep_spec *sweep) {
+  ep_writer writer;
+  ep_writer_init(&writer, SWEEP_TEXT_LIMIT);
+  ep_writer_open(&writer, '{');
+  ep_fields_write(&writer, &ep_sweep_table, sweep);
+  ep_writer_close(&writer, '}');
+  return ep_writer_take(&writer);
+}
+
+void ep_sweep_spec_destroy(ep_sweep_spec *sweep) {
+  if (!sweep) return;
+  for (int i = 0; i < sweep->labels.tags_count; i++) free(sweep->labels.tags[i]);
+  ep_job_spec_destroy(sweep->base);
+  json_decref(sweep->job);
+  json_decref(sweep->space);
+  json_decref(sweep->zip);
+  free(sweep->seeds);
+  free(sweep);
+}

@@ -1,0 +1,28 @@
+/* sweep_json.h: what the files of this room share: a sweep's job as a tree. */
+#ifndef EP_API_SWEEP_SWEEP_JSON_H
+#define EP_API_SWEEP_SWEEP_JSON_H
+
+#include <jansson.h>
+
+#include "api/json/fields.h"
+#include "api/sweep/sweep_spec.h"
+
+/* The readers of "space" and "zip", and what goes over both: sweep->axes. */
+void ep_space_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base);
+void ep_zip_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base);
+void ep_axes_make(ep_field_reader *reader, ep_sweep_spec *sweep);
+
+/* Checks the job at the first point, and then each value alone; fills in sweep->base. */
+void ep_sweep_jobs_check(ep_field_reader *reader, ep_sweep_spec *sweep);
+
+/* metric.c: the reader of "metric", and the default of "mode". */
+void ep_sweep_metric_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
+                          void *base);
+bool ep_sweep_metric_maximized(const ep_sweep_spec *sweep);
+
+/* The job with the values of a point, part as in ep_sweep_trial_make; a new reference. NULL: memory
+ * is short, or a value has no place; *at: the pointer that has none. */
+json_t *ep_sweep_job_tree(const ep_sweep_spec *sweep, const double *point, int part,
+                          const char **at);
+
+#endif

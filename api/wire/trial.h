@@ -1,0 +1,27 @@
+/* trial.h: what one training of a sweep left, as a worker sends it and as the sweep's folder keeps
+ * it. */
+#ifndef EP_API_WIRE_TRIAL_H
+#define EP_API_WIRE_TRIAL_H
+
+#include <stdint.h>
+
+#include "api/limits.h"
+#include "api/status.h"
+
+/* Plain doubles and integers, little-endian on the wire. */
+typedef struct {
+  int64_t number; /* 1, 2, 3, … in the order of the search, part after part */
+  int64_t trial;  /* the point of the space: 0, 1, 2, … */
+  int64_t epochs; /* that were asked for: fewer than the job's on a lower rung of ASHA */
+  int64_t epochs_done;
+  int32_t part;   /* of the trial: which fold and which seed */
+  int32_t status; /* an ep_status: EP_OK, EP_DIVERGED, EP_INVALID, … */
+  double metric;  /* NaN where there is none */
+  double train_loss, validation_loss, test_loss;
+  double seconds;                    /* of training */
+  double point[EP_LIMIT_SWEEP_AXES]; /* the value of each axis; of a list its index */
+} ep_trial_record;
+
+_Static_assert(sizeof(ep_trial_record) == 80 + 8 * EP_LIMIT_SWEEP_AXES, "no padding on the wire");
+
+#endif

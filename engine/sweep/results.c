@@ -1,0 +1,118 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine/sweep/runner.h"
+#include "engine/training/trainer.h"
+
+#define SEND_SECONDS 0.02 /* results are told so often, or when there are many */
+enum { SEND_MANY = 512, LOOK_MS = 50, RETRY_MS = 1000 };
+
+/* Room for the record of that number. The mutex is held. */
+static ep_status room_make(ep_sweep_runner *runner, int64_t number, ep_error *error) {
+  if (number <= runner->capacity) return EP_OK;
+  int64_t capacity = runner->capacity > 0 ? runner->capacity : 1024;
+  while (capacity < number) capacity *= 2;
+  ep_trial_record *records = realloc(runner->records, (size_t)capacity * sizeof *records);
+  if (records) runner->records = records;
+  bool *done = realloc(runner->done, (size_t)capacity * sizeof *done);
+  if (done) runner->done = done;
+  if (!records || !done) return ep_fail_memory(error);
+  memset(done + runner->capacity, 0, (size_t)(capacity - runner->capacity) * sizeof *done);
+  runner->capacity = capacity;
+  return EP_OK;
+}
+
+/* The mean of a trial's parts; NaN where one has no metric, or is not there: *whole is false. */
+static double trial_metric(const ep_sweep_runner *runner, int64_t first, bool *whole) {
+  double sum = 0;
+  *whole = true;
+  for (int part = 0; part < runner->parts && *whole; part++) {
+    int64_t place = first + part;
+    *whole = place < runner->capacity && runner->done[place];
+    if (*whole) sum += runner->records[place].metric;
+  }
+  return sum / runner->parts;
+}
+
+ep_status ep_sweep_result_put(ep_sweep_runner *runner, const ep_trial_record *record,
+                              ep_error *error) {
+  ep_status status = room_make(runner, record->number, error);
+  if (status != EP_OK) return status;
+  runner->records[record->number - 1] = *record;
+  runner->done[record->number - 1] = true;
+  while (runner->in_order < runner->capacity && runner->done[runner->in_order]) runner->in_order++;
+  bool whole;
+  int64_t training = (record->number - 1) / runner->parts;
+  double metric = trial_metric(runner, training * runner->parts, &whole);
+  if (!whole) return EP_OK;
+  status = ep_search_tell(runner->search, training + 1, metric, error);
+  pthread_cond_broadcast(&runner->told);
+  return status;
+}
+
+/* Until the disk is to be tried again, or the sweep is to stop. */
+static ep_status disk_wait(const ep_sweep_run *run, ep_error *error) {
+  const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
+  ep_status status = EP_OK;
+  for (int ms = 0; ms < RETRY_MS && status == EP_OK; ms += LOOK_MS) {
+    nanosleep(&look, NULL);
+    if (run->shared.sink.alive) run->shared.sink.alive(run->shared.sink.context);
+    status = ep_sweep_stop_check(run, error);
+  }
+  return status;
+}
+
+/* records: [count]. `out` is held. */
+static ep_status records_write(ep_sweep_runner *runner, const ep_trial_record *records,
+                               int64_t count, ep_error *error) {
+  const ep_train_sink *sink = &runner->run->shared.sink;
+  for (;;) {
+    ep_status status = ep_trial_file_append(&runner->file, records, count, error);
+    if (status != EP_UNAVAILABLE && status != EP_IO) return status;
+    if (sink->waiting) sink->waiting(sink->context, error);
+    status = disk_wait(runner->run, error);
+    if (status != EP_OK) return status;
+  }
+}
+
+/* A copy of those that are in order and not told. The mutex is not held, `out` is. */
+static ep_status records_take(ep_sweep_runner *runner, ep_trial_record **records, int64_t *count,
+                              ep_error *error) {
+  pthread_mutex_lock(&runner->mutex);
+  int64_t first = runner->sent;
+  *count = runner->in_order > first ? runner->in_order - first : 0;
+  *records = *count > 0 ? malloc((size_t)*count * sizeof **records) : NULL;
+  if (*records) memcpy(*records, runner->records + first, (size_t)*count * sizeof **records);
+  pthread_mutex_unlock(&runner->mutex);
+  return *count == 0 || *records ? EP_OK : ep_fail_memory(error);
+}
+
+ep_status ep_sweep_results_send(ep_sweep_runner *runner, bool all, ep_error *error) {
+  if (all)
+    pthread_mutex_lock(&runner->out);
+  else if (pthread_mutex_trylock(&runner->out) != 0)
+    return EP_OK; /* another thread is at it */
+  double now = ep_seconds_now();
+  ep_status status = EP_OK;
+  pthread_mutex_lock(&runner->mutex);
+  bool many = runner->in_order - runner->sent >= SEND_MANY;
+  pthread_mutex_unlock(&runner->mutex);
+  if (all || many || now - runner->sent_seconds >= SEND_SECONDS) {
+    ep_trial_record *records;
+    int64_t count;
+    status = records_take(runner, &records, &count, error);
+    int64_t old = runner->file.count - runner->sent; /* a death came between file and log */
+    if (old < 0) old = 0;
+    if (status == EP_OK && count > old)
+      status = records_write(runner, records + old, count - old, error);
+    if (status == EP_OK && count > 0)
+      runner->run->results(runner->run->shared.sink.context, records, count);
+    if (status == EP_OK) runner->sent += count;
+    runner->sent_seconds = now;
+    free(records);
+  }
+  pthread_mutex_unlock(&runner->out);
+  return status;
+}

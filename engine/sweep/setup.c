@@ -1,0 +1,165 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/data/datasets/dataset.h"
+#include "engine/data/datasets/verify.h"
+#include "engine/data/prepare/shape.h"
+#include "engine/plan/cost.h"
+#include "engine/sweep/runner.h"
+#include "engine/training/trainer.h"
+
+/* Whether a field of the space decides what the rows are. */
+static bool rows_vary(const ep_sweep_spec *sweep) {
+  static const char *const fields[] = {"/data", "/loss", "/model/layers/0/type"};
+  for (int i = 0; i < sweep->axes_count; i++)
+    for (int p = 0; p < sweep->axes[i].pointers_count; p++)
+      for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
+        if (strncmp(sweep->axes[i].pointers[p], fields[f], strlen(fields[f])) == 0) return true;
+  /* where layers are an axis as a whole, the first may take other rows */
+  for (int i = 0; i < sweep->axes_count; i++)
+    for (int p = 0; p < sweep->axes[i].pointers_count; p++)
+      if (strncmp("/model/layers", sweep->axes[i].pointers[p],
+                  strlen(sweep->axes[i].pointers[p])) == 0)
+        return true;
+  return false;
+}
+
+/* The job at the first point, of one part. */
+static ep_status first_make(const ep_sweep_spec *sweep, int part, ep_job_spec **out,
+                            ep_error *error) {
+  double point[EP_LIMIT_SWEEP_AXES];
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  for (int i = 0; i < sweep->axes_count; i++)
+    point[i] = sweep->axes[i].kind == EP_AXIS_VALUES ? 0 : sweep->axes[i].low;
+  ep_status status = ep_sweep_trial_make(sweep, point, part, out, problem);
+  if (status != EP_OK) ep_fail(error, status, "%s", problem->detail);
+  free(problem);
+  return status;
+}
+
+/* The rows of each fold, read once for all trials. */
+static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
+  const ep_sweep_spec *sweep = runner->run->sweep;
+  const ep_training *shared = &runner->run->shared;
+  ep_status status = EP_OK;
+  if (shared->dataset_folder)
+    status =
+        ep_dataset_verify(shared->dataset_folder, shared->sink.alive, shared->sink.context, error);
+  if (status != EP_OK || rows_vary(sweep) || sweep->base->layers[0].type == EP_LAYER_EMBEDDING)
+    return status;
+  int folds = sweep->folds > 0 ? sweep->folds : 1;
+  runner->prepared = calloc((size_t)folds, sizeof *runner->prepared);
+  if (!runner->prepared) return ep_fail_memory(error);
+  for (int fold = 0; status == EP_OK && fold < folds; fold++) {
+    ep_job_spec *spec = NULL;
+    status = first_make(sweep, fold, &spec, error);
+    if (status != EP_OK) return status;
+    status = ep_prepare(&spec->data, spec->loss, shared->dataset_folder,
+                        &runner->prepared[runner->prepared_count], error);
+    if (status == EP_OK) runner->prepared_count++;
+    ep_job_spec_destroy(spec);
+  }
+  return status;
+}
+
+/* Trainings side by side: each has a core; one that can use more has all. */
+static int threads_of(const ep_sweep_run *run, const ep_plan *plan, ep_error *error) {
+  ep_backend_info info;
+  ep_device_info device = {.id = "cpu"};
+  if (strcmp(run->shared.device, "cpu") != 0 ||
+      run->shared.backend_ops->info(run->shared.backend, &info, error) != EP_OK)
+    return 1;
+  device.threads = info.threads;
+  memcpy(device.instruction_set, info.instruction_set, sizeof device.instruction_set);
+  int count;
+  const ep_executor_profile *const *executors = ep_cost_executors(device.id, &count);
+  for (int i = 0; i < count; i++)
+    if (ep_cost_executor_takes(executors[i], plan, &device)) {
+      if (ep_cost_cores(executors[i], plan, &device) > 1) return 1;
+      break;
+    }
+  int64_t most =
+      run->sweep->max_parallel > 0 ? run->sweep->max_parallel : EP_LIMIT_PARALLEL_THREADS;
+  if (most > EP_LIMIT_PARALLEL_THREADS) most = EP_LIMIT_PARALLEL_THREADS;
+  return info.threads < most ? info.threads : (int)most;
+}
+
+/* Plans the job at the first point. */
+static ep_status plan_look(ep_sweep_runner *runner, ep_error *error) {
+  const ep_sweep_run *run = runner->run;
+  ep_dataset_meta meta = {0};
+  ep_data_shape shape;
+  ep_plan *plan = NULL;
+  ep_job_spec *spec = NULL;
+  bool stored = false;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  ep_status status = first_make(run->sweep, 0, &spec, error);
+  if (status == EP_OK)
+    status = ep_data_meta_find(&spec->data, run->shared.dataset_folder, &stored, &meta, error);
+  if (status == EP_OK) {
+    status = ep_data_shape_find(&spec->data, stored ? &meta : NULL, &shape, problem);
+    if (status == EP_OK) status = ep_plan_create(spec, &shape, &plan, problem);
+    if (status != EP_OK) ep_fail(error, status, "%s", problem->detail);
+  }
+  if (status == EP_OK) {
+    runner->threads = threads_of(run, plan, error);
+    runner->parameters = plan->parameters;
+  }
+  ep_plan_destroy(plan);
+  ep_dataset_meta_deinit(&meta);
+  ep_job_spec_destroy(spec);
+  free(problem);
+  return status;
+}
+
+/* Names again what the results are of, so that the search knows what it knew. */
+static ep_status results_replay(ep_sweep_runner *runner, const ep_trial_record *records,
+                                int64_t count, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int64_t i = 0; status == EP_OK && i < count; i++) {
+    int part = (int)(i % runner->parts);
+    if (part == 0 && ep_search_next(runner->search, &runner->current) != EP_SEARCH_TRAIN)
+      return ep_fail(error, EP_DAMAGED, "the results of the sweep are not those of its spec");
+    if (records[i].trial != runner->current.trial || records[i].part != part)
+      return ep_fail(error, EP_DAMAGED, "the results of the sweep are not those of its spec");
+    runner->next_part = part + 1;
+    status = ep_sweep_result_put(runner, &records[i], error);
+  }
+  return status;
+}
+
+ep_status ep_sweep_runner_init(ep_sweep_runner *runner, const ep_sweep_run *run, ep_error *error) {
+  ep_search_options options;
+  ep_trial_record *records = NULL;
+  *runner = (ep_sweep_runner){.run = run,
+                              .parts = ep_sweep_parts(run->sweep),
+                              .start_seconds = ep_seconds_now(),
+                              .file = {.file = -1}};
+  runner->next_part = runner->parts;
+  pthread_mutex_init(&runner->mutex, NULL);
+  pthread_mutex_init(&runner->out, NULL);
+  pthread_cond_init(&runner->told, NULL);
+  ep_sweep_search_options(run->sweep, runner->axes, &options);
+  ep_status status = ep_search_create(&options, &runner->search, error);
+  if (status == EP_OK) status = plan_look(runner, error);
+  if (status == EP_OK) status = ep_trial_file_open(run->folder, &runner->file, &records, error);
+  if (status == EP_OK) status = results_replay(runner, records, runner->file.count, error);
+  runner->sent = run->logged < runner->file.count ? run->logged : runner->file.count;
+  free(records);
+  if (status == EP_OK) status = rows_prepare(runner, error);
+  return status;
+}
+
+void ep_sweep_runner_deinit(ep_sweep_runner *runner) {
+  for (int i = 0; i < runner->prepared_count; i++) ep_prepared_deinit(&runner->prepared[i]);
+  free(runner->prepared);
+  ep_trial_file_close(&runner->file);
+  ep_search_destroy(runner->search);
+  free(runner->records);
+  free(runner->done);
+  pthread_cond_destroy(&runner->told);
+  pthread_mutex_destroy(&runner->out);
+  pthread_mutex_destroy(&runner->mutex);
+}

@@ -1,0 +1,200 @@
+/* sweep.c: threads that take one training after another from the search. */
+#include "engine/sweep/sweep.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/spec/spec.h"
+#include "engine/sweep/runner.h"
+#include "engine/training/train.h"
+#include "engine/training/trainer.h"
+
+ep_status ep_sweep_stop_check(const ep_sweep_run *run, ep_error *error) {
+  const ep_training *shared = &run->shared;
+  if (atomic_load_explicit(shared->cancel, memory_order_relaxed))
+    return ep_fail(error, EP_CANCELLED, "cancelled");
+  if (shared->pause && atomic_load_explicit(shared->pause, memory_order_relaxed))
+    return ep_fail(error, EP_PAUSED, "paused");
+  return EP_OK;
+}
+
+/* The mutex is held. The first reason stays. */
+static void runner_stop(ep_sweep_runner *runner, ep_status status, const ep_error *error) {
+  if (!runner->stops) {
+    runner->status = status;
+    if (error) runner->error = *error;
+  }
+  runner->stops = true;
+  pthread_cond_broadcast(&runner->told);
+}
+
+static void stops_look(ep_sweep_runner *runner) {
+  ep_error error = {0};
+  double most = runner->run->sweep->max_seconds;
+  ep_status status = ep_sweep_stop_check(runner->run, &error);
+  if (status != EP_OK) {
+    runner_stop(runner, status, &error);
+  } else if (most > 0 && ep_seconds_now() - runner->start_seconds >= most) {
+    runner->timed_out = true;
+    runner_stop(runner, EP_OK, NULL);
+  }
+}
+
+/* The next training, as a record without results; false: there is none. The mutex is held. */
+static bool training_take(ep_sweep_runner *runner, ep_trial_record *out) {
+  while (runner->next_part == runner->parts) {
+    stops_look(runner);
+    if (runner->stops) return false;
+    ep_search_answer answer = ep_search_next(runner->search, &runner->current);
+    if (answer == EP_SEARCH_DONE) return false;
+    if (answer == EP_SEARCH_TRAIN) runner->next_part = 0;
+    if (answer == EP_SEARCH_WAIT) pthread_cond_wait(&runner->told, &runner->mutex);
+  }
+  stops_look(runner);
+  if (runner->stops) return false;
+  const ep_search_training *training = &runner->current;
+  int part = runner->next_part++;
+  *out = (ep_trial_record){.number = (training->number - 1) * runner->parts + part + 1,
+                           .trial = training->trial,
+                           .epochs = training->epochs,
+                           .part = part,
+                           .metric = NAN,
+                           .train_loss = NAN,
+                           .validation_loss = NAN,
+                           .test_loss = NAN};
+  memcpy(out->point, training->point, sizeof out->point);
+  return true;
+}
+
+/* Signs of life, of whichever thread comes first. */
+static void trial_alive(void *context) {
+  ep_sweep_runner *runner = context;
+  const ep_train_sink *sink = &runner->run->shared.sink;
+  if (!sink->alive || pthread_mutex_trylock(&runner->out) != 0) return;
+  sink->alive(sink->context);
+  pthread_mutex_unlock(&runner->out);
+}
+
+/* Epochs whose figures change nothing are not measured. */
+static void reports_omit(ep_job_spec *spec) {
+  if (spec->early_stopping_patience == 0 && !spec->keep_best &&
+      spec->schedule.type != EP_SCHEDULE_PLATEAU)
+    spec->report_every = spec->epochs;
+}
+
+static void record_fill(const ep_sweep_spec *sweep, const ep_job_result *result,
+                        ep_trial_record *record) {
+  record->status = result->status;
+  record->epochs_done = result->epochs_done;
+  record->seconds = result->train_seconds;
+  if (result->status != EP_OK) return;
+  record->metric = ep_sweep_metric_of(sweep, result);
+  record->train_loss = result->train.loss;
+  if (result->validation.rows > 0) record->validation_loss = result->validation.loss;
+  if (result->test.rows > 0) record->test_loss = result->test.loss;
+}
+
+/* Trains; the record says how it ended. EP_DEVICE, EP_CANCELLED, EP_PAUSED: there is no result. */
+static ep_status trial_train(ep_sweep_runner *runner, ep_trial_record *record, ep_error *error) {
+  const ep_sweep_run *run = runner->run;
+  ep_job_spec *spec = NULL;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  record->status = ep_sweep_trial_make(run->sweep, record->point, record->part, &spec, problem);
+  free(problem);
+  if (record->status == EP_NO_MEMORY) return ep_fail_memory(error);
+  if (record->status != EP_OK) return EP_OK; /* values that do not go together */
+  reports_omit(spec);
+  ep_training training = run->shared;
+  training.spec = spec;
+  training.epochs_most = record->epochs;
+  training.sink = (ep_train_sink){.context = runner, .alive = trial_alive};
+  if (runner->prepared)
+    training.prepared = &runner->prepared[record->part % runner->prepared_count];
+  ep_job_result result;
+  ep_status status = ep_train(&training, &result, error);
+  if (status == EP_OK && (result.status == EP_CANCELLED || result.status == EP_PAUSED))
+    status = ep_fail(error, result.status, "%s", result.message);
+  if (status == EP_OK) record_fill(run->sweep, &result, record);
+  ep_job_result_deinit(&result);
+  ep_job_spec_destroy(spec);
+  return status;
+}
+
+static void *trials_train(void *context) {
+  ep_sweep_runner *runner = context;
+  ep_trial_record record;
+  for (;;) {
+    ep_error error = {0};
+    pthread_mutex_lock(&runner->mutex);
+    bool taken = training_take(runner, &record);
+    pthread_mutex_unlock(&runner->mutex);
+    if (!taken) return NULL;
+    ep_status status = trial_train(runner, &record, &error);
+    pthread_mutex_lock(&runner->mutex);
+    if (status == EP_OK) status = ep_sweep_result_put(runner, &record, &error);
+    if (status != EP_OK) runner_stop(runner, status, &error);
+    pthread_mutex_unlock(&runner->mutex);
+    if (status == EP_OK) status = ep_sweep_results_send(runner, false, &error);
+    if (status == EP_OK) continue;
+    pthread_mutex_lock(&runner->mutex);
+    runner_stop(runner, status, &error);
+    pthread_mutex_unlock(&runner->mutex);
+  }
+}
+
+/* The calling thread is one of them. */
+static void threads_run(ep_sweep_runner *runner) {
+  pthread_t threads[EP_LIMIT_PARALLEL_THREADS];
+  int begun = 0;
+  while (begun < runner->threads - 1 &&
+         pthread_create(&threads[begun], NULL, trials_train, runner) == 0)
+    begun++;
+  trials_train(runner);
+  for (int i = 0; i < begun; i++) pthread_join(threads[i], NULL);
+}
+
+static ep_status sweep_run(ep_sweep_runner *runner, const ep_sweep_run *run, ep_job_result *result,
+                           ep_error *error) {
+  ep_status status = ep_sweep_runner_init(runner, run, error);
+  if (status != EP_OK) return status;
+  if (run->started) run->started(run->shared.sink.context, runner->parameters, runner->sent);
+  threads_run(runner);
+  *error = runner->error;
+  status = runner->status;
+  ep_error late = {0};
+  ep_status sent = ep_sweep_results_send(runner, true, &late);
+  if (sent == EP_OK) sent = ep_trial_file_sync(&runner->file, &late);
+  if (status == EP_OK && sent != EP_OK) {
+    status = sent;
+    *error = late;
+  }
+  result->epochs_done = runner->sent;
+  result->parameters = runner->parameters;
+  result->train_seconds = ep_nanoseconds_round(ep_seconds_now() - runner->start_seconds);
+  if (runner->timed_out) snprintf(result->stopped, sizeof result->stopped, "max_seconds");
+  return status;
+}
+
+ep_status ep_sweep_train(const ep_sweep_run *run, ep_job_result *result, ep_error *error) {
+  ep_sweep_runner *runner = calloc(1, sizeof *runner);
+  ep_error failure = {0};
+  *result = (ep_job_result){0};
+  ep_split_metrics_clear(&result->train);
+  ep_split_metrics_clear(&result->validation);
+  ep_split_metrics_clear(&result->test);
+  snprintf(result->device, sizeof result->device, "%s", run->shared.device);
+  if (!runner) return ep_fail_memory(error);
+  ep_status status = result->status = sweep_run(runner, run, result, &failure);
+  ep_sweep_runner_deinit(runner);
+  free(runner);
+  if (status != EP_OK) {
+    snprintf(result->message, sizeof result->message, "%s", failure.message);
+    snprintf(result->pointer, sizeof result->pointer, "%s", failure.pointer);
+  }
+  if (ep_status_class(status) != EP_CLASS_DEVICE) return EP_OK;
+  if (error) *error = failure;
+  return status;
+}
