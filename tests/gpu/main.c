@@ -7,7 +7,6 @@
  * --every N: only each Nth case, for slow tools. --executor NAME: only that one's cases;
  * "population": only populations; "none": only what is asked of all together. --bench: times
  * instead, from the Nth on. */
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "tests/gpu/ahead.h"
 #include "tests/gpu/cases.h"
 #include "tests/gpu/large.h"
+#include "tests/gpu/plugin.h"
 #include "tests/gpu/population.h"
 
 enum { EXIT_SKIPPED = 77 };
@@ -545,24 +545,6 @@ static void suite_run(suite *self) {
   if (!self->only || strcmp(self->only, no_name) == 0) interface_try(self);
 }
 
-/* The plug-in's table, or NULL with a line. The plug-in stays until the process ends. */
-static const ep_backend_ops *plugin_open(const char *path) {
-  void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!plugin) {
-    printf("FAIL  %s\n", dlerror());
-    return NULL;
-  }
-  const ep_backend_ops *(*get)(void) = NULL;
-  void *symbol = dlsym(plugin, EP_BACKEND_PLUGIN_SYMBOL);
-  memcpy(&get, &symbol, sizeof get);
-  const ep_backend_ops *ops = get ? get() : NULL;
-  if (!ops || ops->version != EP_BACKEND_VERSION) {
-    printf("FAIL  %s is no plug-in of version %d\n", path, EP_BACKEND_VERSION);
-    return NULL;
-  }
-  return ops;
-}
-
 static int usage(void) {
   fprintf(stderr, "usage: test_gpu PLUGIN [--golden FOLDER] [--every N] [--executor NAME] "
                   "[--bench [--first N]]\n");
@@ -591,7 +573,7 @@ int main(int argc, char **argv) {
   }
   if (argc < 2) return usage();
   ep_error error = {.message = ""};
-  self.cuda.ops = plugin_open(argv[1]);
+  self.cuda.ops = ep_gpu_plugin_open(argv[1]);
   if (!self.cuda.ops) return EXIT_FAILURE;
   self.reference = (ep_subject){.ops = ep_backend_cpu(), .executor = "cpu/reference"};
   if (self.reference.ops->open(0, &self.reference.backend, &error) != EP_OK) return EXIT_FAILURE;
