@@ -206,6 +206,20 @@ static ep_status instance_rollback(ep_instance *instance, ep_error *error) {
   return instance->executor->rollback(instance->self, error);
 }
 
+/* One after the other on a core each: cpu/fused leaves little of a core for another one's. */
+static int64_t backend_population_size(ep_backend *backend, const ep_program *program) {
+  (void)backend;
+  (void)program;
+  return 0;
+}
+
+static ep_status backend_train_population(ep_backend *backend, ep_population *population,
+                                          ep_error *error) {
+  (void)backend;
+  (void)population;
+  return ep_fail(error, EP_UNSUPPORTED, "the CPU trains programs one by one");
+}
+
 const ep_backend_ops *ep_backend_cpu(void) {
   static const ep_backend_ops ops = {.version = EP_BACKEND_VERSION,
                                      .name = "cpu",
@@ -223,6 +237,8 @@ const ep_backend_ops *ep_backend_cpu(void) {
                                      .export_state = instance_export_state,
                                      .import_state = instance_import_state,
                                      .snapshot = instance_snapshot,
-                                     .rollback = instance_rollback};
+                                     .rollback = instance_rollback,
+                                     .population_size = backend_population_size,
+                                     .train_population = backend_train_population};
   return &ops;
 }

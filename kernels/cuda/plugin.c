@@ -6,6 +6,7 @@
 #include "kernels/cuda/executors/table.h"
 #include "kernels/cuda/instance.h"
 #include "kernels/cuda/plans/plans.h"
+#include "kernels/cuda/population/population.h"
 #include "kernels/cuda/runtime/probe.h"
 
 #define DECLARE(name, compiler) extern const ep_cuda_executor ep_cuda_##name##_executor;
@@ -87,6 +88,23 @@ SLOT(import_state,
 SLOT(snapshot, (ep_instance * instance, ep_error *error), error)
 SLOT(rollback, (ep_instance * instance, ep_error *error), error)
 
+static void cuda_close(ep_backend *backend) {
+  if (!backend) return;
+  ep_cuda_device_use(backend, NULL);
+  ep_cuda_population_forget(backend);
+  ep_cuda_device_close(backend);
+}
+
+static int64_t cuda_population_size(ep_backend *backend, const ep_program *program) {
+  return ep_cuda_population_size(backend, program);
+}
+
+static ep_status cuda_train_population(ep_backend *backend, ep_population *population,
+                                       ep_error *error) {
+  ep_status status = ep_cuda_device_use(backend, error);
+  return status == EP_OK ? ep_cuda_population_train(backend, population, error) : status;
+}
+
 __attribute__((visibility("default"))) const ep_backend_ops *ep_backend_plugin(void);
 
 const ep_backend_ops *ep_backend_plugin(void) {
@@ -94,7 +112,7 @@ const ep_backend_ops *ep_backend_plugin(void) {
       .version = EP_BACKEND_VERSION,
       .name = "cuda",
       .open = ep_cuda_device_open,
-      .close = ep_cuda_device_close,
+      .close = cuda_close,
       .info = ep_cuda_device_info,
       .probe = ep_cuda_device_probe,
       .compile = cuda_compile,
@@ -108,6 +126,8 @@ const ep_backend_ops *ep_backend_plugin(void) {
       .import_state = cuda_import_state,
       .snapshot = cuda_snapshot,
       .rollback = cuda_rollback,
+      .population_size = cuda_population_size,
+      .train_population = cuda_train_population,
   };
   return &ops;
 }

@@ -4,9 +4,9 @@
  *
  * Holds every executor of the plug-in to cpu/reference. Prints a line a case and ends with
  * "N passed, N failed, N skipped"; exits with 1 when one failed, 77 when there is no GPU to try.
- * --every N: only each Nth case, for slow tools. --executor NAME: only that one's cases; "none":
- * only what is asked of all together. --bench: times instead, from the Nth on. */
-#include <dlfcn.h>
+ * --every N: only each Nth case, for slow tools. --executor NAME: only that one's cases;
+ * "population": only populations; "none": only what is asked of all together. --bench: times
+ * instead, from the Nth on. */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,6 +18,8 @@
 #include "tests/gpu/ahead.h"
 #include "tests/gpu/cases.h"
 #include "tests/gpu/large.h"
+#include "tests/gpu/plugin.h"
+#include "tests/gpu/population.h"
 
 enum { EXIT_SKIPPED = 77 };
 
@@ -38,6 +40,7 @@ typedef struct {
 
 static const char *const general_name = "cuda/general"; /* says what is right for what is large */
 static const char *const no_name = "none";
+static const char *const population_name = "population"; /* no executor: many programs at once */
 
 static bool is_executor(const char *name) {
   int count;
@@ -179,6 +182,21 @@ static void goldens_try(suite *self) {
     report(self, ep_golden_canary(&self->cuda, &goldens.rows[0], stdout),
            "the goldens' replay can fail");
   ep_goldens_deinit(&goldens);
+}
+
+static void populations_try(suite *self) {
+  for (int i = 0; i < ep_gpu_population_count(); i += self->every) {
+    char name[128];
+    double worst;
+    ep_population_outcome outcome =
+        ep_gpu_population_try(&self->cuda, &self->reference, i, name, &worst, stdout);
+    if (outcome == EP_POPULATION_SKIPPED) {
+      printf("skip  %s: such programs are trained one by one\n", name);
+      self->skipped++;
+    } else {
+      report(self, outcome == EP_POPULATION_PASSED, "%s (%.2g)", name, worst);
+    }
+  }
 }
 
 /* --- the interface ------------------------------------------------------------------------- */
@@ -523,25 +541,8 @@ static void suite_run(suite *self) {
   for (int i = 0; i < count; i++)
     if (!self->only || strcmp(self->only, executors[i]->name) == 0)
       executor_try(self, executors[i]->name);
+  if (!self->only || strcmp(self->only, population_name) == 0) populations_try(self);
   if (!self->only || strcmp(self->only, no_name) == 0) interface_try(self);
-}
-
-/* The plug-in's table, or NULL with a line. The plug-in stays until the process ends. */
-static const ep_backend_ops *plugin_open(const char *path) {
-  void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  if (!plugin) {
-    printf("FAIL  %s\n", dlerror());
-    return NULL;
-  }
-  const ep_backend_ops *(*get)(void) = NULL;
-  void *symbol = dlsym(plugin, EP_BACKEND_PLUGIN_SYMBOL);
-  memcpy(&get, &symbol, sizeof get);
-  const ep_backend_ops *ops = get ? get() : NULL;
-  if (!ops || ops->version != EP_BACKEND_VERSION) {
-    printf("FAIL  %s is no plug-in of version %d\n", path, EP_BACKEND_VERSION);
-    return NULL;
-  }
-  return ops;
 }
 
 static int usage(void) {
@@ -562,7 +563,8 @@ int main(int argc, char **argv) {
     else if (strcmp(argv[i], "--golden") == 0 && i + 1 < argc)
       self.golden_folder = argv[++i];
     else if (strcmp(argv[i], "--executor") == 0 && i + 1 < argc &&
-             (is_executor(argv[i + 1]) || strcmp(argv[i + 1], no_name) == 0))
+             (is_executor(argv[i + 1]) || strcmp(argv[i + 1], no_name) == 0 ||
+              strcmp(argv[i + 1], population_name) == 0))
       self.only = argv[++i];
     else if (strcmp(argv[i], "--every") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
       self.every = atoi(argv[++i]);
@@ -571,7 +573,7 @@ int main(int argc, char **argv) {
   }
   if (argc < 2) return usage();
   ep_error error = {.message = ""};
-  self.cuda.ops = plugin_open(argv[1]);
+  self.cuda.ops = ep_gpu_plugin_open(argv[1]);
   if (!self.cuda.ops) return EXIT_FAILURE;
   self.reference = (ep_subject){.ops = ep_backend_cpu(), .executor = "cpu/reference"};
   if (self.reference.ops->open(0, &self.reference.backend, &error) != EP_OK) return EXIT_FAILURE;

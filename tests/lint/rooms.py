@@ -36,7 +36,7 @@ ROOMS = {
                                 "kernels/cpu/executors", ""),
     "kernels/cpu/plans": ("kernels/plans kernels/cpu/executors", ""),
     "kernels/cuda": (PROGRAM + " kernels/cuda/runtime kernels/cuda/network kernels/cuda/executors "
-                     "kernels/cuda/plans", "cuda"),
+                     "kernels/cuda/plans kernels/cuda/population", "cuda"),
     "kernels/cuda/device": ("kernels kernels/formulas", "cuda"),
     "kernels/cuda/device/std": ("", ""),
     "kernels/cuda/runtime": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device", "cuda"),
@@ -48,6 +48,8 @@ ROOMS = {
     "kernels/cuda/executors/*": (EXECUTOR + " kernels/cuda/executors/gemm/hopper", "cuda"),
     "kernels/cuda/executors/gemm/hopper": ("kernels/formulas kernels/cuda/device kernels/cuda/runtime "
                                            "kernels/cuda/layers", "cuda"),
+    "kernels/cuda/population": (PROGRAM + " kernels/formulas kernels/plans kernels/cuda/device kernels/cuda/runtime "
+                                "kernels/cuda/executors", "cuda"),
     "kernels/cuda/plans": ("kernels/plans kernels/cuda/executors", ""),
 
     "engine": ("api", ""),

@@ -19,4 +19,21 @@ template <typename T> static __device__ __forceinline__ T warp_sum(T value) {
   return lanes_sum<WARP>(value);
 }
 
+/* Adds up N numbers over 2 DISTANCE neighbouring lanes, 2 DISTANCE a power of two that divides N:
+ * each round a lane gives half of its numbers away and keeps the sum of the other half. of[0 … N /
+ * (2 DISTANCE) - 1] of lane l of them end as the sums of numbers l * N / (2 DISTANCE) … All lanes
+ * call. */
+template <int N, int DISTANCE, int SIZE>
+static __device__ __forceinline__ void lanes_scatter(float (&of)[SIZE]) {
+  if constexpr (DISTANCE > 0) {
+    bool upper = threadIdx.x & DISTANCE;
+#pragma unroll
+    for (int i = 0; i < N / 2; i++) {
+      float given = upper ? of[i] : of[i + N / 2], kept = upper ? of[i + N / 2] : of[i];
+      of[i] = kept + __shfl_xor_sync(ALL_LANES, given, DISTANCE);
+    }
+    lanes_scatter<N / 2, DISTANCE / 2>(of);
+  }
+}
+
 #endif

@@ -14,6 +14,7 @@ struct ep_backend {
   ep_gpu_traits gpu;
   int64_t memory_bytes;
   char name[128];
+  struct ep_cuda_population *population; /* what populations keep between calls; NULL: nothing */
 };
 
 /* As in backend.h. */

@@ -6,12 +6,12 @@
 
 #include "kernels/formulas/losses.h"
 
-/* An array between sentinels, poisoned: [GUARD | count | GUARD] words of 4 bytes. */
+/* [GUARD | count | GUARD] words of 4 bytes. */
 enum { GUARD = 64 };
 static const uint32_t SENTINEL = UINT32_C(0x5EA1ED00);
 static const uint32_t POISON = UINT32_C(0x7FC0DEAD); /* a NaN */
 
-static void *guarded_create(int64_t count) {
+void *ep_guarded_create(int64_t count) {
   uint32_t *words = malloc(((size_t)count + 2 * GUARD) * sizeof *words);
   if (!words) {
     fprintf(stderr, "a comparison found no memory\n");
@@ -23,11 +23,11 @@ static void *guarded_create(int64_t count) {
   return words + GUARD;
 }
 
-static void guarded_destroy(void *array) {
+void ep_guarded_destroy(void *array) {
   if (array) free((uint32_t *)array - GUARD);
 }
 
-static bool guarded_intact(const void *array, int64_t count, const char *what, FILE *log) {
+bool ep_guarded_intact(const void *array, int64_t count, const char *what, FILE *log) {
   const uint32_t *words = (const uint32_t *)array - GUARD;
   for (int64_t i = 0; i < count + 2 * GUARD; i++) {
     if (i == GUARD) i += count;
@@ -64,28 +64,28 @@ static void run_init(ep_run *run, const ep_case *test) {
                   .parameters = ep_program_state_floats(program),
                   .optimizer_floats = program->optimizer_floats,
                   .outputs = test->rows[EP_SPLIT_TEST] * program->out_features};
-  run->loss = guarded_create(run->steps);
-  run->errors = guarded_create(run->steps);
-  run->trained = guarded_create(run->parameters);
-  run->optimizer = guarded_create(run->optimizer_floats);
-  run->output = guarded_create(run->outputs);
+  run->loss = ep_guarded_create(run->steps);
+  run->errors = ep_guarded_create(run->steps);
+  run->trained = ep_guarded_create(run->parameters);
+  run->optimizer = ep_guarded_create(run->optimizer_floats);
+  run->output = ep_guarded_create(run->outputs);
 }
 
 void ep_run_deinit(ep_run *run) {
-  guarded_destroy(run->loss);
-  guarded_destroy(run->errors);
-  guarded_destroy(run->trained);
-  guarded_destroy(run->optimizer);
-  guarded_destroy(run->output);
+  ep_guarded_destroy(run->loss);
+  ep_guarded_destroy(run->errors);
+  ep_guarded_destroy(run->trained);
+  ep_guarded_destroy(run->optimizer);
+  ep_guarded_destroy(run->output);
   *run = (ep_run){0};
 }
 
 static bool run_intact(const ep_run *run, FILE *log) {
-  bool loss = guarded_intact(run->loss, run->steps, "loss", log);
-  bool errors = guarded_intact(run->errors, run->steps, "errors", log);
-  bool trained = guarded_intact(run->trained, run->parameters, "parameters", log);
-  bool optimizer = guarded_intact(run->optimizer, run->optimizer_floats, "optimizer", log);
-  bool output = guarded_intact(run->output, run->outputs, "output", log);
+  bool loss = ep_guarded_intact(run->loss, run->steps, "loss", log);
+  bool errors = ep_guarded_intact(run->errors, run->steps, "errors", log);
+  bool trained = ep_guarded_intact(run->trained, run->parameters, "parameters", log);
+  bool optimizer = ep_guarded_intact(run->optimizer, run->optimizer_floats, "optimizer", log);
+  bool output = ep_guarded_intact(run->output, run->outputs, "output", log);
   return loss && errors && trained && optimizer && output;
 }
 
@@ -206,14 +206,14 @@ ep_status ep_run_case(const ep_subject *subject, const ep_case *test, ep_run_mod
 
 /* The update is compared, not the weight: a small one would hide behind a large weight. */
 static double compare_updates(const ep_case *test, const ep_run *actual, const ep_run *expected) {
-  float *moved[2] = {guarded_create(actual->parameters), guarded_create(actual->parameters)};
+  float *moved[2] = {ep_guarded_create(actual->parameters), ep_guarded_create(actual->parameters)};
   for (int64_t i = 0; i < actual->parameters; i++) {
     moved[0][i] = actual->trained[i] - test->parameters[i];
     moved[1][i] = expected->trained[i] - test->parameters[i];
   }
   double worst = ep_compare_floats(moved[0], moved[1], actual->parameters, 1e-2);
-  guarded_destroy(moved[0]);
-  guarded_destroy(moved[1]);
+  ep_guarded_destroy(moved[0]);
+  ep_guarded_destroy(moved[1]);
   return worst;
 }
 

@@ -17,6 +17,12 @@ extern "C" {
 /* Two correct executors differ by less, in single precision; a wrong formula by far more. */
 #define EP_COMPARE_TOLERANCE 1e-4
 
+/* An array of `count` words of 4 bytes between sentinels, poisoned with NaN; the caller destroys it
+ * (NULL is fine). intact: false, with a line on `log`, when a sentinel was overwritten. */
+void *ep_guarded_create(int64_t count);
+void ep_guarded_destroy(void *array);
+bool ep_guarded_intact(const void *array, int64_t count, const char *what, FILE *log);
+
 /* The executor under test. executor NULL: the backend's own choice. */
 typedef struct {
   const ep_backend_ops *ops;

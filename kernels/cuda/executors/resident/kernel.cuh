@@ -9,6 +9,7 @@
 #include "kernels/cuda/device/cluster.cuh"
 #include "kernels/cuda/device/constants.cuh"
 #include "kernels/cuda/device/shared_memory.cuh"
+#include "kernels/cuda/device/thread_loss.cuh"
 #include "kernels/cuda/executors/resident/args.h"
 
 typedef ep_resident_args args;
@@ -30,63 +31,16 @@ struct row_sums {
 
 /* --- one row -------------------------------------------------------------------------------- */
 
-template <int COLUMNS>
-static __device__ __forceinline__ void loss_of(const args &s, const float (&output)[COLUMNS],
-                                               const float *target, float scale,
-                                               float (&grad)[COLUMNS], row_sums &sums) {
-  float value = 0, misses = 0;
-  if constexpr (TAKES_CLASSES) {
-    int label = __float_as_int(target[0]);
-    float greatest = output[0], sum = 0;
-    int index = 0;
-#pragma unroll
-    for (int j = 1; j < COLUMNS; j++)
-      if (ep_argmax_precedes(output[j], j, greatest, index)) {
-        greatest = output[j];
-        index = j;
-      }
-    if constexpr (ep_loss_normalizes(LOSS)) {
-      float power[COLUMNS];
-#pragma unroll
-      for (int j = 0; j < COLUMNS; j++) sum += power[j] = expf(output[j] - greatest);
-      float log_sum = logf(sum), of_label = output[0];
-#pragma unroll
-      for (int j = 1; j < COLUMNS; j++)
-        if (j == label) of_label = output[j];
-      ep_row_scales scales = ep_class_scales(LOSS, of_label - greatest - log_sum, s.loss_parameter);
-#pragma unroll
-      for (int j = 0; j < COLUMNS; j++) {
-        float t = ep_class_target(s.label_smoothing, COLUMNS, label, 1.0f, j, 1.0f);
-        if (t != 0) value += scales.value * t * (log_sum + greatest - output[j]);
-        grad[j] = scale * scales.grad * (power[j] / sum - t);
-      }
-    } else {
-#pragma unroll
-      for (int j = 0; j < COLUMNS; j++) {
-        if (j == label) value = -output[j];
-        grad[j] = j == label ? -scale : 0.0f;
-      }
-    }
-    misses = index != label;
-  } else {
-#pragma unroll
-    for (int j = 0; j < COLUMNS; j++) {
-      value += ep_loss_value(LOSS, output[j], target[j], s.loss_parameter);
-      misses += ep_loss_misses(LOSS, output[j], target[j]);
-      grad[j] = scale * ep_loss_derivative(LOSS, output[j], target[j], s.loss_parameter);
-    }
-  }
-  sums.of[PARAMETERS] += value;
-  sums.of[PARAMETERS + 1] += misses;
-}
-
 /* Takes a row through op I and all after it, and back: grad becomes the gradient by x. */
 template <int I>
 static __device__ __forceinline__ void
 row_run(const args &s, const float (&w)[PARAMETERS], const float (&x)[op(I).in],
         const float *target, float scale, float (&grad)[op(I).in], row_sums &sums) {
   if constexpr (I == OPS) {
-    loss_of<OUT>(s, x, target, scale, grad, sums);
+    const thread_loss loss =
+        loss_of<OUT>(s.loss_parameter, s.label_smoothing, x, target, scale, grad);
+    sums.of[PARAMETERS] += loss.value;
+    sums.of[PARAMETERS + 1] += loss.misses;
   } else {
     constexpr resident_op OP = op(I);
     float y[OP.out], grad_y[OP.out];
@@ -132,21 +86,6 @@ row_run(const args &s, const float (&w)[PARAMETERS], const float (&x)[op(I).in],
 
 /* --- sums ----------------------------------------------------------------------------------- */
 
-/* Adds up N numbers over a warp: each round a lane gives half of them away and keeps the sum of
- * the other half. of[0 … N/32 - 1] of lane l end as the sums of numbers l * N/32 … */
-template <int N, int DISTANCE>
-static __device__ __forceinline__ void warp_scatter(float (&of)[SUMS]) {
-  if constexpr (DISTANCE > 0) {
-    bool upper = threadIdx.x & DISTANCE;
-#pragma unroll
-    for (int i = 0; i < N / 2; i++) {
-      float given = upper ? of[i] : of[i + N / 2], kept = upper ? of[i + N / 2] : of[i];
-      of[i] = kept + __shfl_xor_sync(ALL_LANES, given, DISTANCE);
-    }
-    warp_scatter<N / 2, DISTANCE / 2>(of);
-  }
-}
-
 /* Writes to the shared memory of block `rank` what lies at `mine` in this one's. */
 static __device__ __forceinline__ void give(const float *mine, unsigned rank, float value) {
   cluster_store(cluster_address(shared_address(mine), rank), value);
@@ -163,7 +102,7 @@ struct exchange {
 static __device__ __forceinline__ void all_sums(exchange &e, int turn, row_sums &sums,
                                                 float (&share)[SHARE]) {
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-  warp_scatter<SUMS, WARP / 2>(sums.of);
+  lanes_scatter<SUMS, WARP / 2>(sums.of);
 #pragma unroll
   for (int i = 0; i < SHARE; i++) e.of_warp[turn][warp][lane * SHARE + i] = sums.of[i];
   __syncthreads();
