@@ -37,7 +37,7 @@ static void trial_write(ep_writer *writer, const ep_event *event) {
   ep_writer_member_integer(writer, "numbers", event->epochs);
   ep_writer_member_integer(writer, "trial", trial->trial);
   ep_writer_member_integer(writer, "part", trial->part);
-  ep_writer_member_string(writer, "status", ep_status_name((ep_status)trial->status));
+  ep_writer_member_string(writer, "outcome", ep_status_name((ep_status)trial->status));
   ep_writer_member_number_or_null(writer, "metric", trial->metric);
   ep_writer_member_raw(writer, "values", event->values);
   ep_writer_member_integer(writer, "trial_epochs", trial->epochs_done);

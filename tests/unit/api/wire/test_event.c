@@ -319,6 +319,39 @@ START_TEST(malformed_lines_are_refused) {
 }
 END_TEST
 
+START_TEST(a_trial) {
+  ep_trial_record record = {.number = 12,
+                            .trial = 5,
+                            .part = 1,
+                            .status = EP_DIVERGED,
+                            .epochs_done = 40,
+                            .metric = NAN,
+                            .train_loss = 0.5,
+                            .validation_loss = NAN,
+                            .test_loss = NAN,
+                            .seconds = 0.25};
+  ep_event event = {.seq = 3,
+                    .job = "job_1",
+                    .type = EP_EVENT_TRIAL,
+                    .epochs = 100,
+                    .progress = {.epoch = 12},
+                    .trial = &record,
+                    .values = "{\"/optimizer/lr\":0.1}",
+                    .eta_seconds = NAN};
+  ep_event back;
+  char line[1024];
+  size_t bytes = ep_event_format(&event, line, sizeof line);
+  ck_assert_uint_gt(bytes, 0);
+  line[bytes] = 0;
+  ck_assert_ptr_nonnull(strstr(line, "\"number\":12,\"numbers\":100,\"trial\":5,\"part\":1,"
+                                     "\"outcome\":\"diverged\",\"metric\":null,\"values\":{"
+                                     "\"/optimizer/lr\":0.1},\"trial_epochs\":40"));
+  ck_assert_int_eq(ep_event_parse(line, bytes - 1, &back, NULL), EP_OK);
+  ck_assert_int_eq(back.type, EP_EVENT_TRIAL);
+  ck_assert_int_eq(back.progress.epoch, 12);
+}
+END_TEST
+
 START_TEST(nesting_has_a_limit) {
   ep_event back;
   for (int depth = 31; depth <= 34; depth++) {
@@ -350,4 +383,5 @@ EP_SUITE("api/event") {
   tcase_add_test(tests, every_torn_line_is_refused);
   tcase_add_loop_test(tests, malformed_lines_are_refused, 0, ROWS(malformed));
   tcase_add_test(tests, nesting_has_a_limit);
+  tcase_add_test(tests, a_trial);
 }

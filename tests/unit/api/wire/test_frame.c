@@ -327,6 +327,24 @@ START_TEST(progress) {
 }
 END_TEST
 
+START_TEST(trials) {
+  ep_trial_record records[2] = {
+      {.number = 7, .trial = 3, .part = 1, .metric = NAN, .point = {1, 2}},
+      {.number = 8, .trial = 4, .status = EP_DIVERGED}};
+  ep_progress sent = {.job = "job_01k", .attempt = 2, .count = 2, .trials = records}, back;
+  size_t bytes, payload_bytes;
+  uint8_t *frame = ep_progress_encode(&sent, &bytes);
+  const uint8_t *payload = payload_of(frame, bytes, EP_FRAME_TRIALS, &payload_bytes);
+  ck_assert_int_eq(ep_trials_decode(payload, payload_bytes, &back, NULL), EP_OK);
+  ck_assert_uint_eq(back.count, 2);
+  ck_assert_ptr_null(back.records);
+  ck_assert_mem_eq(back.trials, records, sizeof records);
+  ck_assert_int_eq(ep_trials_decode(payload, payload_bytes - 8, &back, NULL), EP_MALFORMED);
+  ck_assert_int_eq(ep_progress_decode(payload, payload_bytes, &back, NULL), EP_MALFORMED);
+  free(frame);
+}
+END_TEST
+
 START_TEST(headers) {
   ep_frame_kind kind;
   size_t bytes;
@@ -511,6 +529,7 @@ EP_SUITE("api/frame") {
   tcase_add_test(tests, calibrated);
   tcase_add_test(tests, costs_that_are_none);
   tcase_add_test(tests, progress);
+  tcase_add_test(tests, trials);
   tcase_add_test(tests, headers);
   tcase_add_test(tests, frames_have_a_limit);
   tcase_add_loop_test(tests, bad_commands_are_refused, 0, ROWS(bad_commands));
