@@ -33,11 +33,14 @@ static void row_write(ep_writer *writer, const ep_sweep_spec *sweep, const ep_tr
   ep_writer_member_number(writer, "train_seconds", row->seconds);
 }
 
+/* At its end ASHA has trained fewer times than it might have. */
 static void progress_write(ep_writer *writer, const ep_job_view *job) {
+  bool whole = job->state == EP_STATE_SUCCEEDED && !ep_job_stopped(job);
+  int64_t total = whole ? job->epoch : job->epochs;
   ep_writer_member_open(writer, "progress", '{');
   ep_writer_member_integer(writer, "done", job->epoch);
-  ep_writer_member_integer(writer, "total", job->epochs);
-  ep_writer_member_number(writer, "fraction", (double)job->epoch / (double)job->epochs);
+  ep_writer_member_integer(writer, "total", total);
+  ep_writer_member_number(writer, "fraction", total > 0 ? (double)job->epoch / (double)total : 1);
   ep_writer_close(writer, '}');
 }
 

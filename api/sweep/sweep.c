@@ -140,7 +140,7 @@ static const ep_field sweep_rows[] = {
      .offset = AT(search),
      .words = &search_words,
      .fallback = EP_SEARCH_RANDOM,
-     .doc = "how the trials are chosen"},
+     .doc = "how the trials are chosen; grid unless given where all fields have values"},
     {.key = "seed",
      .kind = EP_FIELD_UINT64,
      .offset = AT(seed),
@@ -209,9 +209,19 @@ static void fail_at(ep_field_reader *reader, const char *key, const char *detail
   ep_field_reader_leave(reader, place);
 }
 
-/* Defaults that follow from the job. */
-static void defaults_fill(ep_sweep_spec *sweep) {
-  if (sweep->max_trials == 0)
+static bool all_listed(const ep_sweep_spec *sweep) {
+  for (int i = 0; i < sweep->axes_count; i++)
+    if (sweep->axes[i].kind != EP_AXIS_VALUES) return false;
+  return true;
+}
+
+/* Defaults that follow from other fields. root: the request. */
+static void defaults_fill(ep_sweep_spec *sweep, const json_t *root) {
+  const json_t *search = json_object_get(root, "search");
+  if ((!search || json_is_null(search)) && all_listed(sweep)) sweep->search = EP_SEARCH_GRID;
+  if (sweep->axes_count == 0)
+    sweep->max_trials = 1; /* there is one point */
+  else if (sweep->max_trials == 0)
     sweep->max_trials = sweep->search == EP_SEARCH_GRID ? EP_LIMIT_TRIALS : 100;
   if (sweep->asha_min_epochs == 0) {
     int64_t cube = (int64_t)sweep->asha_factor * sweep->asha_factor * sweep->asha_factor;
@@ -267,7 +277,7 @@ ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **ou
     ep_fields_read(&reader, &ep_sweep_table, NULL, root, sweep);
     if (reader.status == EP_OK) ep_axes_make(&reader, sweep);
     if (reader.status == EP_OK) ep_sweep_jobs_check(&reader, sweep);
-    if (reader.status == EP_OK) defaults_fill(sweep);
+    if (reader.status == EP_OK) defaults_fill(sweep, root);
     if (reader.status == EP_OK) whole_check(&reader, sweep);
   }
   json_decref(root);
