@@ -1,4 +1,5 @@
 /* sweep.c: epochctl sweep. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,16 +10,23 @@
 #include "clients/epochctl/jobs/submit.h"
 #include "clients/epochctl/terminal/human.h"
 
+static void seconds_print(const json_t *root, const char *kind, const char *device) {
+  char text[EP_HUMAN_BYTES];
+  double seconds = ep_json_number_at(ep_json_at(root, "estimated_seconds"), kind);
+  if (!isnan(seconds))
+    printf("about %s on %s, one training after another\n", ep_human_seconds(seconds, text), device);
+}
+
 static void estimate_print(const json_t *root) {
   char a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES], c[EP_HUMAN_BYTES];
-  printf("%s trials, %s trainings of %s parameters\n",
-         ep_human_count(ep_json_integer_at(root, "trials"), a),
-         ep_human_count(ep_json_integer_at(root, "trainings"), b),
-         ep_human_count(ep_json_integer_at(root, "model.parameters"), c));
+  printf("%s trials, %s trainings\n", ep_human_count(ep_json_integer_at(root, "trials"), a),
+         ep_human_count(ep_json_integer_at(root, "trainings"), b));
   printf("rows: %s to train, %s to validate, %s to test\n",
          ep_human_count(ep_json_integer_at(root, "rows.train"), a),
          ep_human_count(ep_json_integer_at(root, "rows.validation"), b),
          ep_human_count(ep_json_integer_at(root, "rows.test"), c));
+  seconds_print(root, "cpu", "a CPU");
+  seconds_print(root, "cuda", "a GPU");
 }
 
 static ep_status validation_print(ep_client *client, const char *body, size_t bytes,
@@ -53,7 +61,7 @@ static const ep_option OPTIONS[] = {
   {.name = "set", .kind = EP_OPTION_TEXT, .value = "/POINTER=VALUES",
    .doc = "what is tried for a field of the job, or its value; may be given again"},
   {.name = "search", .kind = EP_OPTION_CHOICE, .value = "grid|random|sobol|asha|tpe",
-   .doc = "how the trials are chosen (grid where all have values, else random)"},
+   .doc = "how the trials are chosen (random); grid takes lists of values alone"},
   {.name = "metric", .kind = EP_OPTION_TEXT, .value = "NAME",
    .doc = "what the trials are compared by, as validation.accuracy (validation.loss)"},
   {.name = "mode", .kind = EP_OPTION_CHOICE, .value = "min|max",
@@ -71,7 +79,7 @@ static const ep_option OPTIONS[] = {
   {.name = "name", .letter = 'n', .kind = EP_OPTION_TEXT, .value = "NAME", .doc = "the sweep's name"},
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
    .doc = "add a tag; may be given again"},
-  {.name = "validate", .kind = EP_OPTION_SWITCH, .doc = "count trials and trainings, and submit nothing"},
+  {.name = "validate", .kind = EP_OPTION_SWITCH, .doc = "print how many trials and trainings there would be, and submit nothing"},
   {.name = "detach", .letter = 'd', .kind = EP_OPTION_SWITCH, .doc = "print the sweep's id, and do not follow it"},
   {.name = NULL}};
 

@@ -34,13 +34,21 @@ static const char *pointer_label(json_t *values, const char *pointer) {
   return is_last_step_clear(values, pointer) ? last_step(pointer) : pointer;
 }
 
+/* A value with the digits of a metric. */
+static void value_text(const json_t *value, char text[VALUE_BYTES]) {
+  if (json_is_real(value))
+    ep_human_number(json_real_value(value), text);
+  else
+    ep_json_line(value, text, VALUE_BYTES);
+}
+
 void ep_trial_values_text(const json_t *trial, char *text, size_t bytes) {
   json_t *values = json_object_get(trial, "values"), *value;
   char raw[LINE_BYTES] = "", line[VALUE_BYTES];
   const char *pointer;
   size_t used = 0;
   json_object_foreach(values, pointer, value) {
-    ep_json_line(value, line, sizeof line);
+    value_text(value, line);
     if (used >= sizeof raw) break;
     used += (size_t)snprintf(raw + used, sizeof raw - used, "%s%s %s", used ? ", " : "",
                              pointer_label(values, pointer), line);
@@ -85,7 +93,7 @@ static void row_add(ep_text_table *table, const json_t *trial, json_t *pointers,
   number_cell(table, trial, "metric");
   if (shown.deviation) number_cell(table, trial, "deviation");
   json_object_foreach(pointers, pointer, ignored) {
-    ep_json_line(json_object_get(json_object_get(trial, "values"), pointer), line, sizeof line);
+    value_text(json_object_get(json_object_get(trial, "values"), pointer), line);
     ep_text_table_cell(table, line, EP_COLOUR_PLAIN);
   }
   count_cell(table, trial, "epochs");
