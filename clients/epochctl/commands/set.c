@@ -33,7 +33,7 @@ static json_t *patch_make(const ep_arguments *arguments, int64_t priority) {
 }
 
 static void summary_print(const ep_client *client, const char *id, const json_t *changed) {
-  if (ep_id_is_sweep(id))
+  if (ep_submission_is_sweep(id))
     ep_sweep_summary_print(client, changed);
   else
     ep_job_summary_print(client, changed, false);

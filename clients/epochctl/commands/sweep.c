@@ -95,5 +95,5 @@ const ep_subcommand ep_subcommand_sweep = {
     "the exit status are those of run.",
   .examples =
     "epochctl sweep xor.json --set /optimizer/lr=log:0.001..1 --trials 50 --metric train.loss\n"
-    "epochctl sweep houses.json --set /optimizer/lr=0.1,0.01 --set /model/layers/0/out_features=int:4..64 --folds 5"};
+    "epochctl example disc | epochctl sweep - --set /optimizer/lr=0.1,0.01 --set /batch_size=int:10..100 --folds 5 --trials 10"};
 /* clang-format on */

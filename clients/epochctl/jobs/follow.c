@@ -41,7 +41,8 @@ static bool message_read(const viewer *view, const json_t *root, ep_event_type t
     snprintf(raw, sizeof raw, "started on %s%s%s", ep_json_text_at(root, "device"),
              *executor ? ", " : "", executor);
   else if (type == EP_EVENT_PAUSED || type == EP_EVENT_RESUMED)
-    snprintf(raw, sizeof raw, "at %s %s of %s", ep_id_is_sweep(view->id) ? "training" : "epoch",
+    snprintf(raw, sizeof raw, "at %s %s of %s",
+             ep_submission_is_sweep(view->id) ? "training" : "epoch",
              ep_human_count(ep_json_integer_at(root, "epoch"), epoch),
              ep_human_count(ep_json_integer_at(root, "epochs"), epochs));
   else
@@ -115,7 +116,8 @@ static void cut_show(void *context, int seconds) {
 static ep_status summary_print(ep_client *client, const char *id, ep_error *error) {
   char path[EP_REQUEST_PATH_BYTES];
   json_t *job = NULL;
-  if (ep_id_is_sweep(id)) return ep_sweep_report_print(client, id, NULL, BEST_TRIALS, error);
+  if (ep_submission_is_sweep(id))
+    return ep_sweep_report_print(client, id, NULL, BEST_TRIALS, error);
   ep_submission_path(path, id, "");
   ep_status status = ep_http_get(&client->session, path, &job, error);
   if (status == EP_OK) ep_job_summary_print(client, job, false);

@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/names.h"
 #include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/path.h"
 #include "clients/epochctl/http/request.h"
 
-enum { SHOWN_IDS = 4, PREFIX_CHARACTERS = 4 };
+enum { SHOWN_IDS = 4 };
 
 /* What has ids. */
 typedef struct {
@@ -16,18 +17,15 @@ typedef struct {
   const char *list, *how;   /* the commands that list them, and make one */
 } kind;
 
-static const kind JOBS = {"job_",
+static const kind JOBS = {EP_JOB_PREFIX,
                           "job",
                           "/v1/jobs?limit=1&view=summary",
                           "/v1/jobs?limit=1000&view=summary",
                           "ls",
                           "epochctl run FILE submits one"};
-static const kind SWEEPS = {"swp_",
-                            "sweep",
-                            "/v1/sweeps?limit=1",
-                            "/v1/sweeps?limit=1000",
-                            "sweeps ls",
-                            "epochctl sweep FILE submits one"};
+static const kind SWEEPS = {EP_SWEEP_PREFIX,      "sweep",
+                            "/v1/sweeps?limit=1", "/v1/sweeps?limit=1000",
+                            "sweeps ls",          "epochctl sweep FILE submits one"};
 
 /* The ids that fit a word. */
 typedef struct {
@@ -48,7 +46,7 @@ static bool is_plain(const char *text) {
 static bool is_start_or_end(const char *id, const char *word) {
   size_t bytes = strlen(word), length = strlen(id);
   return strncmp(id, word, bytes) == 0 ||
-         (length > PREFIX_CHARACTERS && strncmp(id + PREFIX_CHARACTERS, word, bytes) == 0) ||
+         (length > EP_ID_PREFIX_BYTES && strncmp(id + EP_ID_PREFIX_BYTES, word, bytes) == 0) ||
          (length >= bytes && strcmp(id + length - bytes, word) == 0);
 }
 
@@ -99,7 +97,7 @@ static ep_status pages_search(ep_session *session, search *found, ep_error *erro
 }
 
 static bool is_whole(const kind *of, const char *word) {
-  return strlen(word) == EP_JOB_ID_CHARACTERS && strncmp(word, of->prefix, PREFIX_CHARACTERS) == 0;
+  return strlen(word) == EP_JOB_ID_CHARACTERS && strncmp(word, of->prefix, EP_ID_PREFIX_BYTES) == 0;
 }
 
 static ep_status id_find(ep_session *session, const kind *of, const char *word,
@@ -126,13 +124,13 @@ static ep_status id_find(ep_session *session, const kind *of, const char *word,
   return EP_OK;
 }
 
-bool ep_id_is_sweep(const char *id) {
-  return strncmp(id, SWEEPS.prefix, PREFIX_CHARACTERS) == 0;
+bool ep_submission_is_sweep(const char *id) {
+  return strncmp(id, SWEEPS.prefix, EP_ID_PREFIX_BYTES) == 0;
 }
 
 ep_status ep_job_id_find(ep_session *session, const char *word, char id[EP_JOB_ID_BYTES],
                          ep_error *error) {
-  if (ep_id_is_sweep(word))
+  if (ep_submission_is_sweep(word))
     return ep_fail(error, EP_INVALID,
                    "\"%.64s\" is a sweep, and this takes a job; see epochctl "
                    "sweeps show",
@@ -147,9 +145,9 @@ ep_status ep_sweep_id_find(ep_session *session, const char *word, char id[EP_JOB
 
 ep_status ep_submission_id_find(ep_session *session, const char *word, char id[EP_JOB_ID_BYTES],
                                 ep_error *error) {
-  return id_find(session, ep_id_is_sweep(word) ? &SWEEPS : &JOBS, word, id, error);
+  return id_find(session, ep_submission_is_sweep(word) ? &SWEEPS : &JOBS, word, id, error);
 }
 
 void ep_submission_path(char path[EP_REQUEST_PATH_BYTES], const char *id, const char *after) {
-  ep_path_make(path, ep_id_is_sweep(id) ? "/v1/sweeps/" : "/v1/jobs/", id, after);
+  ep_path_make(path, ep_submission_is_sweep(id) ? "/v1/sweeps/" : "/v1/jobs/", id, after);
 }

@@ -67,5 +67,5 @@ const ep_subcommand ep_subcommand_sweeps_promote = {
     "a trial does not. Said again, it is the same job.",
   .examples =
     "epochctl watch $(epochctl sweeps promote last)\n"
-    "epochctl sweeps promote swp_8zq 17"};
+    "epochctl sweeps promote last 7"};
 /* clang-format on */
