@@ -168,7 +168,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       series: [{}, ...curves.flatMap(seriesOf)],
       axes: [axis(2, "x"), axis(3, "y")],
       scales: {
-        x: { time: false, distr: log.x ? 3 : 1, ...(zoomed ? { min: zoomed[0], max: zoomed[1], auto: false } : {}) },
+        x: { time: false, distr: log.x ? 3 : 1, ...(points ? { range: rangeX } : {}), ...(zoomed ? { min: zoomed[0], max: zoomed[1], auto: false } : {}) },
         y: { distr: log.y ? 3 : 1, range: rangeY },
       },
       legend: { show: false },
@@ -182,6 +182,17 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
         ],
       },
     };
+  }
+
+  // A cloud has air on both sides: uPlot leaves out all but one of the points at an end of the scale.
+  function rangeX(_, least, most) {
+    if (zoomed || !Number.isFinite(least) || !Number.isFinite(most)) return [least ?? 0, most ?? 1];
+    if (log.x) {
+      const factor = apart(least, most) ? (most / least) ** 0.04 : 2;
+      return [least / factor, most * factor];
+    }
+    const air = apart(least, most) ? (most - least) * 0.04 : Math.abs(least) * 0.1 || 1;
+    return [least - air, most + air];
   }
 
   // A log scale is fitted to the data (uPlot would widen it to whole decades); a linear one has some air.
