@@ -92,6 +92,15 @@ function hasPlace(tree, pointer) {
   return Object.hasOwn(around, pointerSteps(pointer).at(-1));
 }
 
+// The axis that a pointer leads into, or null: "/optimizer/lr" leads into one of whole optimizers.
+export function axisAround(tree, pointer) {
+  for (let at = pointer.lastIndexOf("/"); at > 0; at = pointer.lastIndexOf("/", at - 1)) {
+    const around = pointerGet(tree, pointer.slice(0, at));
+    if (around instanceof Axis) return around;
+  }
+  return null;
+}
+
 // The tree of a job or a sweep in the daemon's form. Axes that the job has no place for stay in tree.sweep.space.
 export function treeOf(spec) {
   if (!isSweep(spec)) return structuredClone(spec);

@@ -3,7 +3,7 @@
 
 import { attribute, h, replace, setText } from "../dom.js";
 import { pointerGet, pointerSet } from "../json.js";
-import { Axis, axisOfText, isSweep, numberOf, specOf, treeOf } from "../space.js";
+import { Axis, axisAround, axisOfText, isSweep, numberOf, specOf, treeOf } from "../space.js";
 import { losses, optimizers } from "../vocabulary.js";
 import { layersEditor } from "./submit_layers.js";
 
@@ -193,8 +193,9 @@ export function specForm({ datasets, devices, onChange }) {
   function arrange() {
     for (const { pointer, input, about, hint } of fields) {
       const value = pointerGet(spec, pointer);
-      if (about) setText(about, value instanceof Axis ? value.words : hint);
-      input.disabled = fields.some(({ pointer: around }) => pointer.startsWith(`${around}/`) && pointerGet(spec, around) instanceof Axis);
+      const around = axisAround(spec, pointer);
+      if (about) setText(about, around ? `one of ${around.words}` : value instanceof Axis ? value.words : hint);
+      input.disabled = !!around;
     }
     const data = spec.data ?? {};
     entry("/data/path").wrap.hidden = data.path === undefined;
@@ -246,7 +247,7 @@ export function specForm({ datasets, devices, onChange }) {
       for (const { pointer, input } of [...fields, ...layers.fields()]) {
         if (input.tagName !== "INPUT" || input.type !== "text" || ["/name", "/tags", "/data/target"].includes(pointer)) continue;
         const value = pointerGet(filled, pointer);
-        if (value !== undefined) attribute(input, "placeholder", shown(value) || null);
+        if (value !== undefined) attribute(input, "placeholder", value instanceof Axis ? null : shown(value) || null);
       }
     },
   };

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { pointerGet, pointerSet } from "../../../clients/dashboard/json.js";
-import { Axis, axisOf, axisOfText, isSweep, numberOf, specOf, treeOf, treePointer } from "../../../clients/dashboard/space.js";
+import { Axis, axisAround, axisOf, axisOfText, isSweep, numberOf, specOf, treeOf, treePointer } from "../../../clients/dashboard/space.js";
 
 const typed = (text, whole) => axisOfText(text, whole)?.json ?? null;
 
@@ -90,6 +90,14 @@ test("layers take their ranges along", () => {
   assert.deepEqual(Object.keys(specOf(tree).space).filter((pointer) => pointer.startsWith("/model")), ["/model/layers/1/out_features", "/model/layers/2"]);
   tree.model.layers.splice(2, 1);
   assert.deepEqual(specOf(tree).job.model.layers, [{ type: "flatten" }, { type: "linear" }]);
+});
+
+test("a pointer leads into what varies as a whole", () => {
+  const tree = treeOf({ space: { "/optimizer": { values: [{ type: "sgd" }, { type: "adam" }] } }, job: {} });
+  assert.equal(axisAround(tree, "/optimizer/lr"), tree.optimizer);
+  assert.equal(axisAround(tree, "/optimizer/betas/0"), tree.optimizer);
+  assert.equal(axisAround(tree, "/optimizer"), null);
+  assert.equal(axisAround(tree, "/model/layers/0"), null);
 });
 
 test("names with slashes and tildes are escaped", () => {
