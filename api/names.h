@@ -4,12 +4,17 @@
 
 /* Bytes, the closing 0 included. */
 enum {
-  EP_ID_BYTES = 40,        /* "job_" and 26 characters, and room */
+  EP_ID_BYTES = 40,        /* "job_" or "swp_" and 26 characters, and room */
   EP_DEVICE_ID_BYTES = 16, /* "cpu", "cuda:0" */
   EP_EXECUTOR_BYTES = 32,  /* "cpu/fused" */
   EP_SHA256_HEX_BYTES = 65,
   EP_CHECKSUM_HEX_BYTES = 17
 };
+
+/* What ids begin with, EP_ID_PREFIX_BYTES each. A sweep is a job of many trainings. */
+#define EP_JOB_PREFIX "job_"
+#define EP_SWEEP_PREFIX "swp_"
+enum { EP_ID_PREFIX_BYTES = 4 };
 
 #define EP_STORE_FILE "epochd.sqlite" /* in DATA */
 
@@ -20,6 +25,7 @@ enum {
 #define EP_WEIGHTS_FILE "weights.safetensors"
 /* A checkpoint of another job from which this one begins: a link to its file. */
 #define EP_INIT_FILE "init.safetensors"
+#define EP_TRIALS_FILE "trials.bin" /* the results of a sweep */
 #define EP_PREDICTIONS_JSON_FILE "predictions.json"
 #define EP_PREDICTIONS_CSV_FILE "predictions.csv"
 

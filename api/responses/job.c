@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "api/json/writer.h"
+#include "api/responses/job_parts.h"
 #include "api/wire/result.h"
 
 /* A response holds a spec (16 MiB at most) and three matrices; a list holds a page of them. */
@@ -41,7 +42,7 @@ static void timing_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
-static void error_write(ep_writer *writer, const ep_job_view *job) {
+void ep_job_error_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_key(writer, "error");
   if (!job->error_message || !job->error_message[0]) {
     ep_writer_null(writer);
@@ -65,18 +66,18 @@ static void estimates_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
-static void labels_write(ep_writer *writer, const ep_job_view *job) {
+void ep_job_labels_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_member_string(writer, "name", job->name);
   ep_writer_member_raw(writer, "tags", job->tags ? job->tags : "[]");
 }
 
-static void placing_write(ep_writer *writer, const ep_job_view *job) {
+void ep_job_placing_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_member_string(writer, "status", ep_state_name(job->state));
   ep_writer_member_string(writer, "device", job->device);
   ep_writer_member_string(writer, "executor", job->executor);
 }
 
-static void waiting_write(ep_writer *writer, const ep_job_view *job) {
+void ep_job_waiting_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_key(writer, "queue_position");
   if (job->queue_position >= 0)
     ep_writer_integer(writer, job->queue_position);
@@ -94,14 +95,13 @@ static void model_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
-static void times_write(ep_writer *writer, const ep_job_view *job) {
+void ep_job_times_write(ep_writer *writer, const ep_job_view *job) {
   time_write(writer, "created_at", job->created_us);
   time_write(writer, "started_at", job->started_us);
   time_write(writer, "finished_at", job->finished_us);
 }
 
-/* What ended the training before its last epoch, or NULL. */
-static const char *stopped_of(const ep_job_view *job) {
+const char *ep_job_stopped(const ep_job_view *job) {
   return job->result && job->result->stopped[0] ? job->result->stopped : NULL;
 }
 
@@ -111,14 +111,14 @@ char *ep_job_format(const ep_job_view *job) {
   ep_writer_open(&writer, '{');
   ep_writer_member_string(&writer, "id", job->id);
   ep_writer_member_string(&writer, "object", "job");
-  labels_write(&writer, job);
+  ep_job_labels_write(&writer, job);
   ep_writer_member_integer(&writer, "priority", job->priority);
   ep_writer_member_boolean(&writer, "pinned", job->pinned);
-  placing_write(&writer, job);
+  ep_job_placing_write(&writer, job);
   estimates_write(&writer, job);
   ep_writer_member_raw(&writer, "spec", job->spec);
   progress_write(&writer, job);
-  waiting_write(&writer, job);
+  ep_job_waiting_write(&writer, job);
   timing_write(&writer, job);
   model_write(&writer, job);
   ep_writer_key(&writer, "metrics");
@@ -128,9 +128,9 @@ char *ep_job_format(const ep_job_view *job) {
     ep_writer_null(&writer);
   ep_writer_key(&writer, "weights");
   ep_weights_write_reference(&writer, job->result, job->id);
-  ep_writer_member_string(&writer, "stopped", stopped_of(job));
-  error_write(&writer, job);
-  times_write(&writer, job);
+  ep_writer_member_string(&writer, "stopped", ep_job_stopped(job));
+  ep_job_error_write(&writer, job);
+  ep_job_times_write(&writer, job);
   ep_writer_member_integer(&writer, "attempt", job->attempt);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
@@ -150,17 +150,17 @@ char *ep_job_summary_format(const ep_job_view *job) {
   ep_writer_open(&writer, '{');
   ep_writer_member_string(&writer, "id", job->id);
   ep_writer_member_string(&writer, "object", "job");
-  labels_write(&writer, job);
+  ep_job_labels_write(&writer, job);
   ep_writer_member_integer(&writer, "priority", job->priority);
   ep_writer_member_boolean(&writer, "pinned", job->pinned);
-  placing_write(&writer, job);
+  ep_job_placing_write(&writer, job);
   progress_write(&writer, job);
-  waiting_write(&writer, job);
+  ep_job_waiting_write(&writer, job);
   timing_write(&writer, job);
   model_write(&writer, job);
   metrics_summary_write(&writer, job);
-  error_write(&writer, job);
-  times_write(&writer, job);
+  ep_job_error_write(&writer, job);
+  ep_job_times_write(&writer, job);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);
 }
@@ -168,8 +168,8 @@ char *ep_job_summary_format(const ep_job_view *job) {
 void ep_job_compared_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "id", job->id);
-  labels_write(writer, job);
-  placing_write(writer, job);
+  ep_job_labels_write(writer, job);
+  ep_job_placing_write(writer, job);
   progress_write(writer, job);
   timing_write(writer, job);
   model_write(writer, job);

@@ -19,6 +19,7 @@ static const struct {
     {"/data/inline", "all trials train on the same data: make a sweep for each"},
     {"/data/sha256", "all trials train on the same data: make a sweep for each"},
     {"/data/generator", "all trials train on the same data: make a sweep for each"},
+    {"/device", "a sweep has one device: make a sweep for each"},
     {"/model/init", "the trials of a sweep begin with drawn weights"},
     {"/checkpoint", "trials have no checkpoints: the sweep goes on with the next trial"},
     {"/name", "trials have numbers; the sweep has a name"},
@@ -282,8 +283,7 @@ void ep_sweep_jobs_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
     ep_field_reader_fail_memory(reader);
     return;
   }
-  for (int i = 0; i < sweep->axes_count; i++)
-    point[i] = sweep->axes[i].kind == EP_AXIS_VALUES ? 0 : sweep->axes[i].low;
+  ep_sweep_first_point(sweep, point);
   base_make(reader, sweep, point, problem);
   size_t place = ep_field_reader_enter(reader, "space");
   for (int i = 0; reader->status == EP_OK && i < sweep->axes_count; i++)

@@ -17,13 +17,6 @@ static const ep_field_words search_words = {.noun = "search",
                                             .name = ep_search_type_name,
                                             .from_name = ep_search_type_from_name};
 
-static void tree_write(ep_writer *writer, const json_t *tree) {
-  char *text = tree ? json_dumps(tree, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
-  if (tree && !text) writer->failed = true;
-  ep_writer_raw(writer, text ? text : "null");
-  free(text);
-}
-
 static void job_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
                      void *base) {
   (void)field;
@@ -36,17 +29,17 @@ static void job_read(ep_field_reader *reader, const ep_field *field, const json_
 
 static void job_write(ep_writer *writer, const ep_field *field, const void *base) {
   (void)field;
-  tree_write(writer, ((const ep_sweep_spec *)base)->job);
+  ep_tree_write(writer, ((const ep_sweep_spec *)base)->job);
 }
 
 static void space_write(ep_writer *writer, const ep_field *field, const void *base) {
   (void)field;
-  tree_write(writer, ((const ep_sweep_spec *)base)->space);
+  ep_tree_write(writer, ((const ep_sweep_spec *)base)->space);
 }
 
 static void zip_write(ep_writer *writer, const ep_field *field, const void *base) {
   (void)field;
-  tree_write(writer, ((const ep_sweep_spec *)base)->zip);
+  ep_tree_write(writer, ((const ep_sweep_spec *)base)->zip);
 }
 
 static void metric_write(ep_writer *writer, const ep_field *field, const void *base) {
@@ -144,6 +137,7 @@ static const ep_field sweep_rows[] = {
      .read = job_read,
      .write = job_write,
      .form = "a job",
+     .schema = EP_JSON({"type" : "object"}),
      .doc = "what all trials share"},
     {.key = "space",
      .kind = EP_FIELD_CUSTOM,
@@ -151,6 +145,22 @@ static const ep_field sweep_rows[] = {
      .read = ep_space_read,
      .write = space_write,
      .form = "an object of JSON pointers into the job",
+     .schema = EP_JSON({
+       "type" : "object",
+       "propertyNames" : {"pattern" : "^/"},
+       "additionalProperties" : {
+         "type" : "object",
+         "minProperties" : 1,
+         "maxProperties" : 1,
+         "properties" : {
+           "values" : {"type" : "array", "minItems" : 1},
+           "uniform" : {"$ref" : "#/components/schemas/Range"},
+           "log_uniform" : {"$ref" : "#/components/schemas/Range"},
+           "int_uniform" : {"$ref" : "#/components/schemas/Range"},
+           "int_log_uniform" : {"$ref" : "#/components/schemas/Range"}
+         }
+       }
+     }),
      .doc = "the fields that vary: {pointer: {\"values\": […]}}, or uniform, log_uniform, "
             "int_uniform, int_log_uniform with [low, high]"},
     {.key = "zip",
@@ -159,6 +169,10 @@ static const ep_field sweep_rows[] = {
      .read = ep_zip_read,
      .write = zip_write,
      .form = "an array of arrays of pointers",
+     .schema = EP_JSON({
+       "type" : "array",
+       "items" : {"type" : "array", "items" : {"type" : "string"}, "minItems" : 2}
+     }),
      .text_fallback = "null",
      .doc = "fields of the space that move together: lists of the same length"},
     {.key = "search",
@@ -177,7 +191,8 @@ static const ep_field sweep_rows[] = {
      .kind = EP_FIELD_CUSTOM,
      .read = ep_sweep_metric_read,
      .write = metric_write,
-     .form = "a split and one of its metrics",
+     .form = "a split and one of its metrics, or a time",
+     .schema = EP_JSON({"type" : "string"}),
      .text_fallback = "\"validation.loss\"",
      .doc = "what the trials are compared by"},
     {.key = "mode",
@@ -186,6 +201,7 @@ static const ep_field sweep_rows[] = {
      .read = mode_read,
      .write = mode_write,
      .form = "\"min\" or \"max\"",
+     .schema = EP_JSON({"enum" : [ "min", "max" ]}),
      .text_fallback = "null",
      .doc = "whether less or more of the metric is better; as the metric says unless given"},
     {.key = "allow_test_metric",
@@ -219,6 +235,18 @@ static const ep_field sweep_rows[] = {
      .read = repeats_read,
      .write = repeats_write,
      .form = "a number, or {\"seeds\": […]}",
+     .schema = EP_JSON({
+       "oneOf" : [
+         {"type" : "integer", "minimum" : 1, "maximum" : 1000}, {
+           "type" : "object",
+           "required" : ["seeds"],
+           "properties" : {
+             "seeds" :
+                 {"type" : "array", "items" : {"type" : "integer", "minimum" : 0}, "minItems" : 1}
+           }
+         }
+       ]
+     }),
      .text_fallback = "1",
      .doc = "trainings of each trial, with seeds of their own: the job's and those after it, or "
             "the given ones"},

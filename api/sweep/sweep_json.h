@@ -5,7 +5,11 @@
 #include <jansson.h>
 
 #include "api/json/fields.h"
+#include "api/json/writer.h"
 #include "api/sweep/sweep_spec.h"
+
+/* Writes a tree, its numbers in the fewest digits; NULL as null. */
+void ep_tree_write(ep_writer *writer, const json_t *tree);
 
 /* The readers of "space" and "zip", and what goes over both: sweep->axes. */
 void ep_space_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base);
@@ -24,5 +28,8 @@ bool ep_sweep_metric_maximized(const ep_sweep_spec *sweep);
  * is short, or a value has no place; *at: the pointer that has none. */
 json_t *ep_sweep_job_tree(const ep_sweep_spec *sweep, const double *point, int part,
                           const char **at);
+
+/* The fields of a sweep's request. */
+extern const ep_field_table ep_sweep_table;
 
 #endif

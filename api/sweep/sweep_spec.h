@@ -77,6 +77,14 @@ int ep_sweep_parts(const ep_sweep_spec *sweep);
 ep_status ep_sweep_trial_make(const ep_sweep_spec *sweep, const double *point, int part,
                               ep_job_spec **out, ep_problem *problem);
 
+/* The first value or the low end of every axis. point: [EP_LIMIT_SWEEP_AXES] */
+void ep_sweep_first_point(const ep_sweep_spec *sweep, double *point);
+
+/* The job at a point as a request, with the name and the one tag instead of its own; the caller's.
+ * part: as above. NULL: memory is short. */
+char *ep_sweep_trial_format(const ep_sweep_spec *sweep, const double *point, int part,
+                            const char *name, const char *tag);
+
 /* {"/optimizer/lr": 0.01, …}: the values of a point. */
 void ep_sweep_values_write(ep_writer *writer, const ep_sweep_spec *sweep, const double *point);
 /* One value of an axis, of its pointer number `at`. */

@@ -7,7 +7,7 @@
 #include "api/spec/spec_tree.h"
 #include "api/sweep/sweep_json.h"
 
-enum { STEP_BYTES = EP_POINTER_BYTES };
+enum { STEP_BYTES = EP_POINTER_BYTES, TRIAL_TEXT_LIMIT = 2 * EP_LIMIT_SPEC_BYTES };
 
 /* The pointer's first step, unescaped; returns what follows it, NULL when it is no pointer. */
 static const char *step_take(const char *pointer, char step[STEP_BYTES]) {
@@ -138,16 +138,33 @@ ep_status ep_sweep_trial_make(const ep_sweep_spec *sweep, const double *point, i
   return status;
 }
 
+void ep_sweep_first_point(const ep_sweep_spec *sweep, double *point) {
+  for (int i = 0; i < sweep->axes_count; i++)
+    point[i] = sweep->axes[i].kind == EP_AXIS_VALUES ? 0 : sweep->axes[i].low;
+}
+
+char *ep_sweep_trial_format(const ep_sweep_spec *sweep, const double *point, int part,
+                            const char *name, const char *tag) {
+  const char *at;
+  ep_writer writer;
+  ep_writer_init(&writer, TRIAL_TEXT_LIMIT);
+  json_t *tree = ep_sweep_job_tree(sweep, point, part, &at);
+  if (tree && tree_set(&tree, "/name", json_string(name)) &&
+      tree_set(&tree, "/tags", json_pack("[s]", tag)))
+    ep_tree_write(&writer, tree);
+  else
+    writer.failed = true;
+  json_decref(tree);
+  return ep_writer_take(&writer);
+}
+
 void ep_sweep_value_write(ep_writer *writer, const ep_sweep_axis *axis, int at, double value) {
   if (axis->kind == EP_AXIS_INT_UNIFORM || axis->kind == EP_AXIS_INT_LOG_UNIFORM) {
     ep_writer_integer(writer, (int64_t)value);
   } else if (axis->kind != EP_AXIS_VALUES) {
     ep_writer_number(writer, value);
   } else {
-    char *text = json_dumps(json_array_get(axis->lists[at], (size_t)value),
-                            JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
-    ep_writer_raw(writer, text ? text : "null");
-    free(text);
+    ep_tree_write(writer, json_array_get(axis->lists[at], (size_t)value));
   }
 }
 

@@ -30,8 +30,7 @@ static ep_status first_make(const ep_sweep_spec *sweep, int part, ep_job_spec **
   double point[EP_LIMIT_SWEEP_AXES];
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
-  for (int i = 0; i < sweep->axes_count; i++)
-    point[i] = sweep->axes[i].kind == EP_AXIS_VALUES ? 0 : sweep->axes[i].low;
+  ep_sweep_first_point(sweep, point);
   ep_status status = ep_sweep_trial_make(sweep, point, part, out, problem);
   if (status != EP_OK) ep_fail(error, status, "%s", problem->detail);
   free(problem);

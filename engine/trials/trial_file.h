@@ -4,9 +4,8 @@
 #ifndef EP_ENGINE_TRIALS_TRIAL_FILE_H
 #define EP_ENGINE_TRIALS_TRIAL_FILE_H
 
+#include "api/names.h"
 #include "api/wire/trial.h"
-
-#define EP_TRIALS_FILE "trials.bin" /* in the sweep's folder */
 
 typedef struct {
   int file; /* -1 = closed */

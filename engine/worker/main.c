@@ -32,6 +32,7 @@
 #include "engine/worker/paths.h"
 #include "engine/worker/replay.h"
 #include "engine/worker/replies.h"
+#include "engine/worker/sweeping.h"
 
 enum { EXIT_USAGE = 2, EXIT_DEVICE = 3 };
 enum { DISK_LOOK_MS = 1000 }; /* how often a training is looked for in waits for the disk */
@@ -61,16 +62,21 @@ typedef struct {
   pthread_t thread;   /* of the last training, which may still be giving memory back */
   bool threaded;      /* there is one */
   ep_progress_record records[EP_OUTBOX_RECORDS];
+  ep_trial_record trials[EP_OUTBOX_TRIALS];
 } worker;
+
+static ep_reply reply_of(const worker *w, ep_reply_kind kind) {
+  ep_reply reply = {.kind = kind, .attempt = w->training->command.attempt};
+  snprintf(reply.job, sizeof reply.job, "%s", w->training->command.job);
+  return reply;
+}
 
 static void training_started(void *context, const ep_train_start *begun) {
   worker *w = context;
-  ep_reply start = {.kind = EP_REPLY_STARTED,
-                    .attempt = w->training->command.attempt,
-                    .parameters = begun->plan->parameters,
-                    .bytes = begun->plan->bytes,
-                    .epoch = begun->epoch};
-  snprintf(start.job, sizeof start.job, "%s", w->training->command.job);
+  ep_reply start = reply_of(w, EP_REPLY_STARTED);
+  start.parameters = begun->plan->parameters;
+  start.bytes = begun->plan->bytes;
+  start.epoch = begun->epoch;
   snprintf(start.executor, sizeof start.executor, "%s", begun->executor);
   snprintf(start.note, sizeof start.note, "%s", begun->note);
   ep_outbox_start(&w->outbox, &start);
@@ -79,21 +85,18 @@ static void training_started(void *context, const ep_train_start *begun) {
 static void training_checkpoint(void *context, const ep_checkpoint *checkpoint,
                                 const ep_error *failure) {
   worker *w = context;
-  ep_reply reply = {.kind = EP_REPLY_CHECKPOINTED,
-                    .attempt = w->training->command.attempt,
-                    .step = checkpoint->step,
-                    .epoch = checkpoint->epoch,
-                    .bytes = checkpoint->bytes};
-  snprintf(reply.job, sizeof reply.job, "%s", w->training->command.job);
+  ep_reply reply = reply_of(w, EP_REPLY_CHECKPOINTED);
+  reply.step = checkpoint->step;
+  reply.epoch = checkpoint->epoch;
+  reply.bytes = checkpoint->bytes;
   if (failure) reply.error = *failure;
   ep_outbox_checkpoint(&w->outbox, &reply);
 }
 
 static void training_waiting(void *context, const ep_error *why) {
   worker *w = context;
-  ep_reply reply = {
-      .kind = EP_REPLY_WAITING, .attempt = w->training->command.attempt, .error = *why};
-  snprintf(reply.job, sizeof reply.job, "%s", w->training->command.job);
+  ep_reply reply = reply_of(w, EP_REPLY_WAITING);
+  reply.error = *why;
   ep_outbox_wait(&w->outbox, &reply);
 }
 
@@ -155,6 +158,49 @@ static void training_refuse(worker *w, ep_status status, const ep_error *error) 
   training_done(w);
 }
 
+/* What the trainings of jobs and of sweeps have alike. */
+static ep_training training_of(worker *w) {
+  training *t = w->training;
+  return (ep_training){
+      .backend_ops = w->device.ops,
+      .backend = w->device.backend,
+      .device = w->device_name,
+      .data_bytes_max = w->data_bytes_max,
+      .cancel = &t->cancel,
+      .pause = &t->pause,
+      .sink = {.context = w, .alive = training_alive, .waiting = training_waiting}};
+}
+
+static void sweep_started(void *context, int64_t parameters, int64_t done) {
+  worker *w = context;
+  ep_reply start = reply_of(w, EP_REPLY_STARTED);
+  start.parameters = parameters;
+  start.epoch = done;
+  ep_outbox_start(&w->outbox, &start);
+}
+
+static void sweep_results(void *context, const ep_trial_record *records, int64_t count) {
+  worker *w = context;
+  ep_outbox_put_trials(&w->outbox, records, count);
+}
+
+static void *sweep_thread(void *context) {
+  worker *w = context;
+  training *t = w->training;
+  ep_error error = {0};
+  ep_sweep_run run = {.shared = training_of(w),
+                      .logged = t->command.epochs_logged,
+                      .started = sweep_started,
+                      .results = sweep_results};
+  ep_status status =
+      ep_sweeping_train(w->data_dir, t->command.job, t->command.spec, &run, &t->result, &error);
+  if (status == EP_OK)
+    training_done(w);
+  else
+    training_refuse(w, status, &error);
+  return NULL;
+}
+
 /* Of the training nothing is left once its last word is in the outbox. */
 static void *training_thread(void *context) {
   worker *w = context;
@@ -168,24 +214,23 @@ static void *training_thread(void *context) {
     training_refuse(w, status, &error);
     return NULL;
   }
-  ep_training job = {
-      .backend_ops = w->device.ops,
-      .backend = w->device.backend,
-      .device = w->device_name,
-      .spec = t->spec,
-      .spec_text = t->command.spec,
-      .dataset_folder = paths.dataset[0] ? paths.dataset : NULL,
-      .init_weights = paths.init_weights[0] ? paths.init_weights : NULL,
-      .job_folder = paths.job,
-      .data_bytes_max = w->data_bytes_max,
-      .epochs_logged = t->command.epochs_logged,
-      .thinning = t->command.thinning,
-      .checkpoint_after_seconds = (double)w->checkpoint_after_seconds,
-      .cancel = &t->cancel,
-      .pause = &t->pause,
-      .sink = {w, training_started, training_epoch, training_alive, training_segment,
-               training_checkpoint, training_waiting, training_done},
-  };
+  ep_training job = training_of(w);
+  job.spec = t->spec;
+  job.spec_text = t->command.spec;
+  job.dataset_folder = paths.dataset[0] ? paths.dataset : NULL;
+  job.init_weights = paths.init_weights[0] ? paths.init_weights : NULL;
+  job.job_folder = paths.job;
+  job.epochs_logged = t->command.epochs_logged;
+  job.thinning = t->command.thinning;
+  job.checkpoint_after_seconds = (double)w->checkpoint_after_seconds;
+  job.sink = (ep_train_sink){w,
+                             training_started,
+                             training_epoch,
+                             training_alive,
+                             training_segment,
+                             training_checkpoint,
+                             training_waiting,
+                             training_done};
   status = first_checkpoint_make(w, t, &job, &error);
   if (status == EP_OK && ep_train(&job, &t->result, &error) == EP_OK) return NULL;
   training_refuse(w, status == EP_OK ? EP_DEVICE : status, &error);
@@ -223,7 +268,8 @@ static ep_status training_begin(worker *w, ep_command *command, ep_error *error)
   if (status != EP_OK) return status; /* the process ends with its socket */
   ep_calibrator_stop(&w->calibrator);
   if (w->threaded) pthread_join(w->thread, NULL);
-  int failed = pthread_create(&w->thread, NULL, training_thread, w);
+  bool sweep = strncmp(t->command.job, EP_SWEEP_PREFIX, EP_ID_PREFIX_BYTES) == 0;
+  int failed = pthread_create(&w->thread, NULL, sweep ? sweep_thread : training_thread, w);
   w->threaded = !failed;
   if (failed) {
     w->training = NULL;
@@ -237,9 +283,8 @@ static ep_status training_end(worker *w, ep_error *error) {
   training *t = w->training;
   ep_status status = t->status;
   if (status == EP_OK) {
-    ep_reply reply = {
-        .kind = EP_REPLY_FINISHED, .attempt = t->command.attempt, .result = t->result};
-    snprintf(reply.job, sizeof reply.job, "%s", t->command.job);
+    ep_reply reply = reply_of(w, EP_REPLY_FINISHED);
+    reply.result = t->result;
     status = ep_link_send_reply(&w->link, &reply, error);
   } else if (error) {
     *error = t->error;
@@ -249,19 +294,25 @@ static ep_status training_end(worker *w, ep_error *error) {
   return status;
 }
 
+/* A sign of life, where there is nothing else to say, is progress without a record. */
+static ep_status progress_send(worker *w, const ep_outbox_content *content, ep_error *error) {
+  bool trials = content->trials_count > 0;
+  ep_progress progress = {.attempt = w->training->command.attempt,
+                          .count = (uint32_t)(trials ? content->trials_count : content->count),
+                          .records = w->records,
+                          .trials = trials ? w->trials : NULL};
+  snprintf(progress.job, sizeof progress.job, "%s", w->training->command.job);
+  if (progress.count == 0 && (!content->alive || content->finished)) return EP_OK;
+  return ep_link_send_progress(&w->link, &progress, error);
+}
+
 /* Sends what the training thread has put into the outbox. */
 static ep_status outbox_send(worker *w, ep_error *error) {
   ep_outbox_content content;
-  ep_outbox_take(&w->outbox, &content, w->records);
+  ep_outbox_take(&w->outbox, &content, w->records, w->trials);
   ep_status status = EP_OK;
   if (content.started) status = ep_link_send_reply(&w->link, &content.start, error);
-  if (status == EP_OK && (content.count > 0 || (content.alive && !content.finished))) {
-    ep_progress progress = {.attempt = w->training->command.attempt,
-                            .count = (uint32_t)content.count,
-                            .records = w->records};
-    snprintf(progress.job, sizeof progress.job, "%s", w->training->command.job);
-    status = ep_link_send_progress(&w->link, &progress, error);
-  }
+  if (status == EP_OK) status = progress_send(w, &content, error);
   if (status == EP_OK && content.checkpointed)
     status = ep_link_send_reply(&w->link, &content.checkpoint, error);
   if (status == EP_OK && content.waiting)

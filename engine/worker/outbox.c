@@ -55,6 +55,22 @@ void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record) {
   if (half) main_thread_wake(outbox);
 }
 
+void ep_outbox_put_trials(ep_outbox *outbox, const ep_trial_record *trials, int64_t count) {
+  while (count > 0) {
+    pthread_mutex_lock(&outbox->mutex);
+    while (outbox->trials_count == EP_OUTBOX_TRIALS)
+      pthread_cond_wait(&outbox->room, &outbox->mutex);
+    int64_t room = EP_OUTBOX_TRIALS - outbox->trials_count, part = count < room ? count : room;
+    memcpy(outbox->trials + outbox->trials_count, trials, (size_t)part * sizeof *trials);
+    outbox->trials_count += (int)part;
+    outbox->due = true;
+    pthread_mutex_unlock(&outbox->mutex);
+    main_thread_wake(outbox);
+    trials += part;
+    count -= part;
+  }
+}
+
 void ep_outbox_flush(ep_outbox *outbox) {
   pthread_mutex_lock(&outbox->mutex);
   bool any = outbox->count > 0;
@@ -77,17 +93,21 @@ void ep_outbox_finish(ep_outbox *outbox) {
   main_thread_wake(outbox);
 }
 
-void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_record *records) {
+void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_record *records,
+                    ep_trial_record *trials) {
   uint64_t ignored;
   ssize_t got = read(outbox->wake, &ignored, sizeof ignored);
   (void)got; /* nothing to read means that someone looked in unasked, which is fine */
   pthread_mutex_lock(&outbox->mutex);
   *content = (ep_outbox_content){
-      outbox->started,    outbox->checkpointed, outbox->waiting,
-      outbox->alive,      outbox->finished,     outbox->start,
-      outbox->checkpoint, outbox->wait,         outbox->due ? outbox->count : 0};
+      outbox->started,     outbox->checkpointed, outbox->waiting,
+      outbox->alive,       outbox->finished,     outbox->start,
+      outbox->checkpoint,  outbox->wait,         outbox->due ? outbox->count : 0,
+      outbox->trials_count};
   memcpy(records, outbox->records, (size_t)content->count * sizeof *records);
+  memcpy(trials, outbox->trials, (size_t)content->trials_count * sizeof *trials);
   if (outbox->due) outbox->count = 0;
+  outbox->trials_count = 0;
   outbox->started = outbox->checkpointed = outbox->waiting = false;
   outbox->alive = outbox->finished = outbox->due = false;
   pthread_cond_signal(&outbox->room);

@@ -9,7 +9,7 @@
 #include "api/wire/event.h"
 #include "api/wire/frame.h"
 
-enum { EP_OUTBOX_RECORDS = 4096 };
+enum { EP_OUTBOX_RECORDS = 4096, EP_OUTBOX_TRIALS = 1024 };
 
 typedef struct {
   pthread_mutex_t mutex; /* guards all below */
@@ -17,6 +17,8 @@ typedef struct {
   int wake;              /* eventfd: readable while something waits */
   ep_progress_record records[EP_OUTBOX_RECORDS];
   int count;
+  ep_trial_record trials[EP_OUTBOX_TRIALS]; /* of a sweep, instead of records */
+  int trials_count;
   bool due; /* the records are to go out: half full, flushed, or the last ones */
   bool started, checkpointed, waiting, alive, finished;
   ep_reply start;      /* executor, parameters, bytes, epoch, note */
@@ -32,6 +34,8 @@ ep_status ep_outbox_init(ep_outbox *outbox, ep_error *error);
  * to the disk together. */
 void ep_outbox_start(ep_outbox *outbox, const ep_reply *start);
 void ep_outbox_put(ep_outbox *outbox, const ep_progress_record *record);
+/* The results of trials, which go out at once; waits for room. */
+void ep_outbox_put_trials(ep_outbox *outbox, const ep_trial_record *trials, int64_t count);
 /* A checkpoint is on disk, or is not: goes out behind what was put before. */
 void ep_outbox_checkpoint(ep_outbox *outbox, const ep_reply *checkpoint);
 /* The disk refuses the results: goes out at once. */
@@ -42,12 +46,14 @@ void ep_outbox_flush(ep_outbox *outbox);
 void ep_outbox_alive(ep_outbox *outbox);
 void ep_outbox_finish(ep_outbox *outbox);
 
-/* By the main thread: moves out what is to go. records: [EP_OUTBOX_RECORDS]. */
+/* By the main thread: moves out what is to go. records: [EP_OUTBOX_RECORDS]; trials:
+ * [EP_OUTBOX_TRIALS]. */
 typedef struct {
   bool started, checkpointed, waiting, alive, finished;
   ep_reply start, checkpoint, wait;
-  int count;
+  int count, trials_count;
 } ep_outbox_content;
-void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_record *records);
+void ep_outbox_take(ep_outbox *outbox, ep_outbox_content *content, ep_progress_record *records,
+                    ep_trial_record *trials);
 
 #endif

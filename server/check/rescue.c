@@ -13,6 +13,7 @@
 #include "engine/data/prepare/shape.h"
 #include "engine/files/durable_file.h"
 #include "engine/files/mapping.h"
+#include "engine/trials/sweep_search.h"
 #include "server/check/check.h"
 #include "server/check/checkup.h"
 #include "server/datasets/contents.h"
@@ -20,16 +21,36 @@
 #include "server/jobs/files/history.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
+#include "server/process/id.h"
 
 #define RESCUED_STORE EP_STORE_FILE ".rescued"
 
+/* What a folder's spec.json has. */
+typedef struct {
+  char *text;           /* owned */
+  ep_job_spec *spec;    /* of a sweep: its job at the first point; owned */
+  ep_sweep_spec *sweep; /* NULL = a job; owned */
+  int64_t epochs;       /* of a sweep: its trainings */
+} found_spec;
+
+static void found_deinit(found_spec *found) {
+  ep_job_spec_destroy(found->spec);
+  ep_sweep_spec_destroy(found->sweep);
+  free(found->text);
+}
+
+static ep_job_spec *labels_of(const found_spec *found) {
+  return found->sweep ? &found->sweep->labels : found->spec;
+}
+
 /* What the spec says of a row. The texts are lent by the spec and by *tags. */
-static void row_fill(ep_job_spec *spec, char *text, char *tags, ep_job_row *row) {
-  row->name = spec->name;
-  row->spec = text;
+static void row_fill(const found_spec *found, char *tags, ep_job_row *row) {
+  const ep_job_spec *spec = found->spec;
+  row->name = labels_of(found)->name;
+  row->spec = found->text;
   row->tags = tags;
-  row->priority = spec->priority;
-  row->epochs = spec->epochs;
+  row->priority = labels_of(found)->priority;
+  row->epochs = found->epochs;
   row->seconds_cpu = row->seconds_cuda = 0; /* not known: no device is left out */
   memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
   memcpy(row->requested_device, spec->device, sizeof row->requested_device);
@@ -73,13 +94,14 @@ static ep_status content_name(ep_checkup *rescue, const char *name, const char *
   return ep_store_dataset_put(rescue->store, &row, &before, error);
 }
 
-static ep_status spec_insert(ep_checkup *rescue, const char *id, char *text, ep_job_spec *spec,
+static ep_status spec_insert(ep_checkup *rescue, const char *id, const found_spec *found,
                              ep_error *error) {
+  const ep_job_spec *spec = found->spec, *labels = labels_of(found);
   ep_job_row row = {.state = EP_STATE_QUEUED, .version = (uint64_t)ep_clock_utc_us()};
-  char *tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
+  char *tags = ep_tags_format((const char *const *)labels->tags, labels->tags_count);
   if (!tags) return ep_fail_memory(error);
   snprintf(row.id, sizeof row.id, "%s", id);
-  row_fill(spec, text, tags, &row);
+  row_fill(found, tags, &row);
   plan_count(rescue, spec, &row);
   ep_status status = ep_job_history_read(rescue->data_dir, &row, error);
   if (status == EP_NOT_FOUND) status = EP_OK; /* its lines are written again */
@@ -92,37 +114,52 @@ static ep_status spec_insert(ep_checkup *rescue, const char *id, char *text, ep_
   return status;
 }
 
-static ep_status spec_load(const ep_checkup *rescue, const char *id, char **text,
-                           ep_job_spec **spec, ep_error *error) {
+static ep_status sweep_parse(found_spec *found, ep_problem *problem) {
+  double point[EP_LIMIT_SWEEP_AXES];
+  ep_status status = ep_sweep_spec_parse(found->text, strlen(found->text), &found->sweep, problem);
+  if (status != EP_OK) return status;
+  ep_sweep_first_point(found->sweep, point);
+  status = ep_sweep_count(found->sweep, &found->epochs, problem);
+  return status == EP_OK ? ep_sweep_trial_make(found->sweep, point, 0, &found->spec, problem)
+                         : status;
+}
+
+static ep_status job_parse(found_spec *found, ep_problem *problem) {
+  ep_status status = ep_job_spec_parse(found->text, strlen(found->text), &found->spec, problem);
+  if (status == EP_OK) found->epochs = found->spec->epochs;
+  return status;
+}
+
+static ep_status spec_load(const ep_checkup *rescue, const char *id, found_spec *found,
+                           ep_error *error) {
   char path[EP_PATH_BYTES];
   ep_mapping file = {0};
   ep_status status = ep_checkup_path(rescue, id, EP_SPEC_FILE, path, error);
   if (status == EP_OK) status = ep_mapping_open(path, &file, error);
   if (status != EP_OK) return status;
-  *text = strndup((const char *)file.bytes, file.size);
+  found->text = strndup((const char *)file.bytes, file.size);
   ep_mapping_close(&file);
   ep_problem *problem = calloc(1, sizeof *problem);
-  if (!*text || !problem)
+  if (!found->text || !problem)
     status = ep_fail_memory(error);
-  else if (ep_job_spec_parse(*text, strlen(*text), spec, problem) != EP_OK)
+  else if ((ep_id_is_sweep(id) ? sweep_parse : job_parse)(found, problem) != EP_OK)
     status = ep_fail(error, EP_IO, EP_SPEC_FILE " is damaged");
   free(problem);
   return status;
 }
 
 static void job_rescue(ep_checkup *rescue, const char *name) {
-  char id[EP_ID_BYTES], *text = NULL;
-  ep_job_spec *spec = NULL;
+  char id[EP_ID_BYTES];
+  found_spec found = {0};
   ep_error error = {0};
   ep_job_folder_kind kind = ep_job_folder_look(rescue->data_dir, name, id);
   if (kind == EP_JOB_FOLDER_MARKED || kind == EP_JOB_FOLDER_UNACCEPTED) return;
   ep_status status = kind == EP_JOB_FOLDER_STRANGE
                          ? ep_fail(&error, EP_INVALID, "this is no job's folder")
-                         : spec_load(rescue, id, &text, &spec, &error);
-  if (status == EP_OK) status = spec_insert(rescue, id, text, spec, &error);
+                         : spec_load(rescue, id, &found, &error);
+  if (status == EP_OK) status = spec_insert(rescue, id, &found, &error);
   if (status != EP_OK) ep_checkup_fault(rescue, name, "%s", error.message);
-  ep_job_spec_destroy(spec);
-  free(text);
+  found_deinit(&found);
 }
 
 /* A content without a name gets its hash as one, unless no name meant it before. */

@@ -20,7 +20,15 @@ ep_route_call ep_route_events_get;
 /* inference.c */
 ep_route_call ep_route_inference_server, ep_route_inference_live, ep_route_inference_ready,
     ep_route_inference_model, ep_route_inference_model_ready, ep_route_inference_infer;
-/* jobs.c */
+/* jobs.c. A sweep is submitted, listed and awaited as a job is, and shown in its own way. */
+typedef ep_route_result ep_job_show(ep_exchange *exchange, const char *id);
+typedef ep_route_result ep_job_respond(ep_exchange *exchange, const ep_job_copy *copy);
+typedef ep_status ep_job_lister(ep_jobs *jobs, const ep_job_page *page, char **text,
+                                ep_error *error);
+ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_show *show);
+ep_route_result ep_job_get_route(ep_exchange *exchange, ep_job_respond *respond);
+ep_route_result ep_job_list_route(ep_exchange *exchange, const char *prefix, ep_job_lister *lister);
+void ep_job_etag_add(ep_exchange *exchange, uint64_t version);
 ep_route_call ep_route_job_create, ep_route_job_list, ep_route_job_get, ep_route_job_label,
     ep_route_job_cancel, ep_route_job_pause, ep_route_job_resume, ep_route_job_delete,
     ep_route_job_predict;
@@ -33,6 +41,12 @@ ep_route_call ep_route_curve_get, ep_route_weights_get, ep_route_predictions_get
 /* service.c */
 ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_route_ready_get,
     ep_route_contract_get;
+
+/* sweeps.c */
+ep_route_call ep_route_sweep_create, ep_route_sweep_list, ep_route_sweep_get, ep_route_sweep_label,
+    ep_route_sweep_cancel, ep_route_sweep_pause, ep_route_sweep_resume, ep_route_trial_list,
+    ep_route_trial_get, ep_route_trial_promote, ep_route_trial_curve, ep_route_trial_weights,
+    ep_route_trial_predictions;
 
 /* Responds with a job's log as it grows: events.c, for a submission that streams too. */
 ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,

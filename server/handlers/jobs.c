@@ -36,7 +36,7 @@ static ep_route_result job_validate(ep_exchange *exchange) {
   return ep_exchange_json(exchange, text);
 }
 
-static void etag_add(ep_exchange *exchange, uint64_t version) {
+void ep_job_etag_add(ep_exchange *exchange, uint64_t version) {
   ep_response_header_add(&exchange->response, "ETag", "\"%s-%llx\"", exchange->server->boot,
                          (unsigned long long)version);
 }
@@ -47,19 +47,26 @@ static bool names_files(const ep_request *request) {
   return memmem(request->body, request->body_bytes, key, sizeof key - 1) != NULL;
 }
 
-ep_route_result ep_route_job_create(ep_exchange *exchange) {
-  ep_request *request = &exchange->request;
-  if (!exchange->works && names_files(request)) return EP_ROUTE_INGESTS;
-  static const char *const MODES[] = {"only", NULL};
+/* A job that was stored, as text. */
+static ep_route_result stored_show(ep_exchange *exchange, const char *id) {
   ep_error error = {0};
+  char *text = NULL;
+  uint64_t version;
+  if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error) != EP_OK)
+    return ep_exchange_fail_with(exchange, EP_UNKNOWN,
+                                 "job %s is stored, and cannot be shown: ask for it (%.300s)", id,
+                                 error.message);
+  ep_job_etag_add(exchange, version);
+  ep_response_take_text(&exchange->response, 201, "application/json", text);
+  return EP_ROUTE_DONE;
+}
+
+ep_route_result ep_job_submit_route(ep_exchange *exchange, bool sweep, ep_job_show *show) {
+  ep_request *request = &exchange->request;
   ep_problem problem = {0};
   ep_watcher_options options;
   const char *key;
-  int mode;
-  if (ep_request_word(request, "validate", MODES, -1, &mode, &error) != EP_OK)
-    return ep_exchange_fail(exchange, &error);
-  if (mode == 0) return job_validate(exchange);
-  if (!exchange->works) return EP_ROUTE_COMMITS;
+  if (!exchange->works) return names_files(request) ? EP_ROUTE_INGESTS : EP_ROUTE_COMMITS;
   if (!has_good_key(request, &key))
     return ep_exchange_fail_with(exchange, EP_MALFORMED,
                                  "Idempotency-Key must be one of 1 to %d printable characters",
@@ -70,24 +77,30 @@ ep_route_result ep_route_job_create(ep_exchange *exchange) {
     return ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many watchers, try again later");
   char id[EP_ID_BYTES];
   bool repeated = false;
-  if (ep_jobs_submit(exchange->server->jobs, request->body, request->body_bytes, key, id, &repeated,
-                     &problem) != EP_OK)
+  ep_submission submission = {
+      .json = request->body, .bytes = request->body_bytes, .idempotency_key = key, .sweep = sweep};
+  if (ep_jobs_submit(exchange->server->jobs, &submission, id, &repeated, &problem) != EP_OK)
     return ep_exchange_problem(exchange, &problem);
-  char *text = NULL;
-  uint64_t version = 0;
   if (stream) ep_route_follow(exchange, id, 201, &options);
   if (exchange->response.status != 201) { /* or it cannot be followed now, but is accepted */
     ep_response_deinit(&exchange->response);
-    if (ep_jobs_get(exchange->server->jobs, id, &text, &version, &error) != EP_OK)
-      return ep_exchange_fail_with(exchange, EP_UNKNOWN,
-                                   "job %s is stored, and cannot be shown: ask for it (%.300s)", id,
-                                   error.message);
-    etag_add(exchange, version);
-    ep_response_take_text(&exchange->response, 201, "application/json", text);
+    show(exchange, id);
   }
-  ep_response_header_add(&exchange->response, "Location", "/v1/jobs/%s", id);
+  ep_response_header_add(&exchange->response, "Location", "/v1/%s/%s", sweep ? "sweeps" : "jobs",
+                         id);
   if (repeated) ep_response_header_add(&exchange->response, "Idempotency-Replayed", "true");
   return EP_ROUTE_DONE;
+}
+
+ep_route_result ep_route_job_create(ep_exchange *exchange) {
+  static const char *const MODES[] = {"only", NULL};
+  ep_error error = {0};
+  int mode;
+  if (ep_request_word(&exchange->request, "validate", MODES, -1, &mode, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  if (mode != 0) return ep_job_submit_route(exchange, false, stored_show);
+  if (!exchange->works && names_files(&exchange->request)) return EP_ROUTE_INGESTS;
+  return job_validate(exchange);
 }
 
 /* The page of a list that the query names. tags: written, lent to the page. */
@@ -116,7 +129,8 @@ static ep_status page_read(const ep_request *request, ep_job_page *page,
   return EP_OK;
 }
 
-ep_route_result ep_route_job_list(ep_exchange *exchange) {
+ep_route_result ep_job_list_route(ep_exchange *exchange, const char *prefix,
+                                  ep_job_lister *lister) {
   ep_request *request = &exchange->request;
   ep_jobs *jobs = exchange->server->jobs;
   ep_error error = {0};
@@ -124,18 +138,24 @@ ep_route_result ep_route_job_list(ep_exchange *exchange) {
   const char *tags[EP_REQUEST_QUERY];
   uint64_t version;
   char *text = NULL;
-  if (page_read(request, &page, tags, &error) != EP_OK ||
-      ep_jobs_list_version(jobs, &page, &version, &error) != EP_OK)
+  bool here = strcmp(prefix, EP_JOB_PREFIX) == 0; /* sweeps have results to be read */
+  if (page_read(request, &page, tags, &error) != EP_OK) return ep_exchange_fail(exchange, &error);
+  page.prefix = prefix;
+  if (ep_jobs_list_version(jobs, &page, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
   exchange->response.headers_count = 0;
-  etag_add(exchange, version); /* never newer than the text */
+  ep_job_etag_add(exchange, version); /* never newer than the text */
   if (ep_request_matches(request, exchange->response.headers[0].value)) {
     ep_response_empty(&exchange->response, 304);
     return EP_ROUTE_DONE;
   }
-  if (page.limit > LIST_HERE && !exchange->works) return EP_ROUTE_WORKS;
-  if (ep_jobs_list(jobs, &page, &text, &error) != EP_OK) return ep_exchange_fail(exchange, &error);
+  if ((page.limit > LIST_HERE || !here) && !exchange->works) return EP_ROUTE_WORKS;
+  if (lister(jobs, &page, &text, &error) != EP_OK) return ep_exchange_fail(exchange, &error);
   return ep_exchange_json(exchange, text);
+}
+
+ep_route_result ep_route_job_list(ep_exchange *exchange) {
+  return ep_job_list_route(exchange, EP_JOB_PREFIX, ep_jobs_list);
 }
 
 ep_route_result ep_route_job_label(ep_exchange *exchange) {
@@ -149,7 +169,7 @@ ep_route_result ep_route_job_label(ep_exchange *exchange) {
     return ep_exchange_problem(exchange, &problem);
   if (ep_jobs_get(jobs, request->id, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  etag_add(exchange, version);
+  ep_job_etag_add(exchange, version);
   return ep_exchange_json(exchange, text);
 }
 
@@ -166,14 +186,7 @@ static bool change_await(ep_exchange *exchange, int64_t seconds, uint64_t versio
   return exchange->watches;
 }
 
-/* Responds with the job, or 304 for a client that has this version. */
-static ep_route_result job_respond(ep_exchange *exchange, const ep_job_view *job, bool same) {
-  if (!same) return ep_exchange_json(exchange, ep_job_format(job));
-  ep_response_empty(&exchange->response, 304);
-  return EP_ROUTE_DONE;
-}
-
-ep_route_result ep_route_job_get(ep_exchange *exchange) {
+ep_route_result ep_job_get_route(ep_exchange *exchange, ep_job_respond *respond) {
   ep_request *request = &exchange->request;
   ep_error error = {0};
   int64_t seconds;
@@ -185,20 +198,30 @@ ep_route_result ep_route_job_get(ep_exchange *exchange) {
   const ep_job_view *job = ep_job_copy_view(copy);
   uint64_t version = ep_job_copy_version(copy);
   exchange->response.headers_count = 0;
-  etag_add(exchange, version);
+  ep_job_etag_add(exchange, version);
   bool same = ep_request_matches(request, exchange->response.headers[0].value);
   bool conditional = ep_request_header(request, "If-None-Match") != NULL;
   bool waits = seconds > 0 && !exchange->timed_out && !ep_state_has_ended(job->state) &&
-               (same || !conditional);
-  ep_route_result result;
+               (same || !conditional) && !exchange->works;
+  ep_route_result result = EP_ROUTE_DONE;
   if (waits && !ep_waiter_admit(&exchange->waiter))
     result = ep_exchange_fail_with(exchange, EP_UNAVAILABLE, "too many wait, try again later");
   else if (waits && change_await(exchange, seconds, version))
     result = EP_ROUTE_WAITS;
+  else if (same) /* the client has this version */
+    ep_response_empty(&exchange->response, 304);
   else
-    result = job_respond(exchange, job, same);
+    result = respond(exchange, copy);
   ep_job_copy_destroy(copy);
   return result;
+}
+
+static ep_route_result job_respond(ep_exchange *exchange, const ep_job_copy *copy) {
+  return ep_exchange_json(exchange, ep_job_format(ep_job_copy_view(copy)));
+}
+
+ep_route_result ep_route_job_get(ep_exchange *exchange) {
+  return ep_job_get_route(exchange, job_respond);
 }
 
 typedef ep_status job_change(ep_jobs *jobs, const char *id, ep_error *error);
@@ -212,7 +235,7 @@ static ep_route_result job_tell(ep_exchange *exchange, job_change *change, int c
   if (change(jobs, exchange->request.id, &error) != EP_OK ||
       ep_jobs_get(jobs, exchange->request.id, &text, &version, &error) != EP_OK)
     return ep_exchange_fail(exchange, &error);
-  if (code == 200) etag_add(exchange, version); /* else it changes at once */
+  if (code == 200) ep_job_etag_add(exchange, version); /* else it changes at once */
   ep_response_take_text(&exchange->response, code, "application/json", text);
   return EP_ROUTE_DONE;
 }

@@ -70,6 +70,13 @@ static ep_status query_check(const ep_request *request, const ep_route *route, e
   return EP_OK;
 }
 
+/* An id of another kind names nothing here. */
+static ep_status id_check(const ep_request *request, const ep_route *route, ep_error *error) {
+  if (!route->of || strncmp(request->id, route->of, strlen(route->of)) == 0) return EP_OK;
+  return ep_fail(error, EP_NOT_FOUND, "there is no %.60s here: ids here begin with %s", request->id,
+                 route->of);
+}
+
 ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_route **out,
                         char allow[EP_ROUTE_ALLOW_BYTES], ep_error *error) {
   const char *method = strcmp(request->method, "HEAD") == 0 ? "GET" : request->method;
@@ -83,7 +90,8 @@ ep_status ep_route_find(const ep_routes *routes, ep_request *request, const ep_r
       memcpy(request->id, segments[0], sizeof request->id);
       memcpy(request->part, segments[1], sizeof request->part);
       *out = route;
-      return query_check(request, route, error);
+      ep_status status = id_check(request, route, error);
+      return status == EP_OK ? query_check(request, route, error) : status;
     }
     used += (size_t)snprintf(allow + used, EP_ROUTE_ALLOW_BYTES - used, "%s%s%s", used ? ", " : "",
                              route->method, strcmp(route->method, "GET") == 0 ? ", HEAD" : "");

@@ -31,6 +31,7 @@ typedef struct ep_route {
   ep_runs runs;
   bool open;                         /* without a token */
   const char *query[EP_ROUTE_QUERY]; /* parameters; one with a * may be repeated; NULL ends */
+  const char *of;                    /* what {id} begins with; NULL = anything */
 } ep_route;
 
 typedef struct ep_routes {

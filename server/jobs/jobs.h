@@ -59,11 +59,19 @@ ep_datasets *ep_jobs_datasets(ep_jobs *jobs);
 ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
                            ep_problem *problem);
 
-/* Stores and queues; returns when the job is on disk. idempotency_key: NULL = none; with a key and
- * body of an earlier submission, `id` is that job and *repeated is true; with its key and another
- * body EP_INVALID. */
-ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *idempotency_key,
-                         char id[EP_ID_BYTES], bool *repeated, ep_problem *problem);
+/* What is to be stored and queued. */
+typedef struct {
+  const char *json; /* [bytes] */
+  size_t bytes;
+  const char *idempotency_key; /* NULL = none */
+  bool sweep;                  /* it is a sweep, not a job */
+  bool same_data;              /* of a dataset, the content that the spec names by its sha256 */
+} ep_submission;
+
+/* Stores and queues; returns when the job is on disk. With the key and body of an earlier
+ * submission, `id` is that job and *repeated is true; with its key and another body EP_INVALID. */
+ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id[EP_ID_BYTES],
+                         bool *repeated, ep_problem *problem);
 
 /* All three are on disk when they return, and safe to repeat. EP_CONFLICT: the job has ended, and
  * cannot be paused or resumed. */

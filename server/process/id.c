@@ -8,15 +8,16 @@
 
 #include "server/process/clock.h"
 
-enum { PREFIX_BYTES = 4, DIGITS = 26, RANDOM_BYTES = 10, VALUE_BYTES = 16 };
+enum { PREFIX_BYTES = EP_ID_PREFIX_BYTES, DIGITS = 26, RANDOM_BYTES = 10, VALUE_BYTES = 16 };
 
 static const char ALPHABET[] = "0123456789abcdefghjkmnpqrstvwxyz";
 
 static pthread_mutex_t last_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards last */
 static uint8_t last[VALUE_BYTES]; /* the last id's 128 bits, big-endian */
 
-static void value_write(const uint8_t value[VALUE_BYTES], char id[EP_ID_BYTES]) {
-  memcpy(id, "job_", PREFIX_BYTES);
+static void value_write(const uint8_t value[VALUE_BYTES], const char *prefix,
+                        char id[EP_ID_BYTES]) {
+  memcpy(id, prefix, PREFIX_BYTES);
   unsigned held = 0; /* 130 bits in 26 digits: the first digit has two bits of zero before it */
   int bits = 2, digit = 0;
   for (int i = 0; i < VALUE_BYTES; i++) {
@@ -51,7 +52,7 @@ static void value_increment(uint8_t value[VALUE_BYTES]) {
   }
 }
 
-void ep_id_create(char id[EP_ID_BYTES]) {
+void ep_id_create(const char *prefix, char id[EP_ID_BYTES]) {
   uint8_t value[VALUE_BYTES];
   int64_t now_ms = ep_clock_utc_us() / 1000;
   for (int i = 0; i < 6; i++) value[i] = (uint8_t)(now_ms >> (40 - 8 * i));
@@ -64,7 +65,7 @@ void ep_id_create(char id[EP_ID_BYTES]) {
     memcpy(last, value, VALUE_BYTES);
   }
   pthread_mutex_unlock(&last_mutex);
-  value_write(value, id);
+  value_write(value, prefix, id);
 }
 
 void ep_id_observe(const char *id) {
@@ -76,7 +77,16 @@ void ep_id_observe(const char *id) {
   pthread_mutex_unlock(&last_mutex);
 }
 
+bool ep_id_is_sweep(const char *id) {
+  return strncmp(id, EP_SWEEP_PREFIX, PREFIX_BYTES) == 0;
+}
+
+bool ep_id_is_later(const char *id, const char *other) {
+  return strcmp(id + PREFIX_BYTES, other + PREFIX_BYTES) > 0;
+}
+
 bool ep_id_valid(const char *id) {
-  return strncmp(id, "job_", PREFIX_BYTES) == 0 && strspn(id + PREFIX_BYTES, ALPHABET) == DIGITS &&
+  bool prefixed = ep_id_is_sweep(id) || strncmp(id, EP_JOB_PREFIX, PREFIX_BYTES) == 0;
+  return prefixed && strspn(id + PREFIX_BYTES, ALPHABET) == DIGITS &&
          id[PREFIX_BYTES + DIGITS] == 0 && id[PREFIX_BYTES] <= '7';
 }

@@ -1,5 +1,6 @@
-/* id.h: job ids: "job_" and a ULID in lower-case Crockford base32 (48 bits of milliseconds, 80
- * random bits), so that they sort by age. */
+/* id.h: ids of jobs and of sweeps: EP_JOB_PREFIX or EP_SWEEP_PREFIX and a ULID in lower-case
+ * Crockford base32 (48 bits of milliseconds, 80 random bits), so that those of a kind sort by age.
+ */
 #ifndef EP_SERVER_PROCESS_ID_H
 #define EP_SERVER_PROCESS_ID_H
 
@@ -7,13 +8,18 @@
 
 #include "api/names.h"
 
-/* A new id, greater than every one before it, even when the clock is set back. Thread-safe. */
-void ep_id_create(char id[EP_ID_BYTES]);
+/* A new id, later than every one before it, even when the clock is set back. Thread-safe. */
+void ep_id_create(const char *prefix, char id[EP_ID_BYTES]);
 
-/* Later ids are greater than `id`: the store's newest, at start. */
+/* New ids are later than `id`: the store's newest, at start. */
 void ep_id_observe(const char *id);
 
-/* Whether it is "job_" and 26 characters of the alphabet, which is safe as the name of a folder. */
+/* Whether it is a prefix and 26 characters of the alphabet, which is safe as the name of a folder.
+ */
 bool ep_id_valid(const char *id);
+bool ep_id_is_sweep(const char *id);
+
+/* Whether a valid id was made after another, of whichever kind. */
+bool ep_id_is_later(const char *id, const char *other);
 
 #endif

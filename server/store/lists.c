@@ -45,9 +45,13 @@ static ep_status rows_read(ep_store *store, sqlite3_stmt *s, ep_job_rows *out, e
   return status;
 }
 
-/* Binds the page's parameters. others: its further tags as a JSON array. */
+/* Binds the page's parameters, which live as long as the statement runs. others: its further tags
+ * as a JSON array. */
 static void page_bind(sqlite3_stmt *s, const ep_job_page *page, const char *others) {
-  ep_store_text_bind(s, 1, page->after ? page->after : "~"); /* sorts after every id */
+  bool jobs = page->prefix && strcmp(page->prefix, EP_JOB_PREFIX) == 0;
+  const char *last = jobs ? EP_JOB_PREFIX "~" : "~"; /* sorts after every such id */
+  ep_store_text_bind(s, 1, page->after ? page->after : last);
+  ep_store_text_bind(s, 6, page->prefix ? page->prefix : "");
   sqlite3_bind_int64(s, 2, page->limit);
   if (page->state >= 0) ep_store_text_bind(s, 3, ep_state_name(page->state));
   if (page->tags_count == 0) return;

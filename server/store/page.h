@@ -8,6 +8,7 @@
 /* Newest first. The texts are lent. */
 typedef struct {
   int state;               /* -1 = any */
+  const char *prefix;      /* of the ids (api/names.h); NULL = of jobs and of sweeps */
   const char *after;       /* only older ones than this id; NULL = from the newest on */
   int64_t limit;           /* of jobs */
   const char *const *tags; /* [tags_count]: only jobs with all of them */

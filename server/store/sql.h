@@ -35,15 +35,18 @@
 #define EP_DATASET_ROW "name, sha256, created_us, (row_sum IS NULL OR row_sum = " EP_DATASET_SUM ")"
 
 /* The three ways of choosing a page of jobs, one after the other: all, by state, by tags. ?1: older
- * than this id; ?2: the limit; ?3: the state; ?4: a tag; ?5: further tags, as a JSON array. */
-#define EP_SQL_PAGES(X, code, columns, hint)                                                    \
-  X(code, "SELECT " columns " FROM jobs " hint " WHERE id < ?1 ORDER BY id DESC LIMIT ?2")      \
-  X(code##_STATE,                                                                               \
-    "SELECT " columns " FROM jobs WHERE state = ?3 AND id < ?1 ORDER BY id DESC LIMIT ?2")      \
-  X(code##_TAGGED,                                                                              \
-    "SELECT " columns " FROM (SELECT id AS tagged FROM job_tags WHERE tag = ?4 AND id < ?1) "   \
-    "CROSS JOIN jobs " hint " ON id = tagged WHERE (?3 IS NULL OR state = ?3) AND NOT EXISTS "  \
-    "(SELECT 1 FROM json_each(?5) AS wanted WHERE NOT EXISTS (SELECT 1 FROM job_tags AS other " \
+ * than this id; ?2: the limit; ?3: the state; ?4: a tag; ?5: further tags, as a JSON array; ?6:
+ * what ids begin with. */
+#define EP_SQL_PAGES(X, code, columns, hint)                                                       \
+  X(code,                                                                                          \
+    "SELECT " columns " FROM jobs " hint " WHERE id < ?1 AND id > ?6 ORDER BY id DESC LIMIT ?2")   \
+  X(code##_STATE, "SELECT " columns                                                                \
+                  " FROM jobs WHERE state = ?3 AND id < ?1 AND id > ?6 ORDER BY id DESC LIMIT ?2") \
+  X(code##_TAGGED,                                                                                 \
+    "SELECT " columns                                                                              \
+    " FROM (SELECT id AS tagged FROM job_tags WHERE tag = ?4 AND id < ?1 AND id > ?6) "            \
+    "CROSS JOIN jobs " hint " ON id = tagged WHERE (?3 IS NULL OR state = ?3) AND NOT EXISTS "     \
+    "(SELECT 1 FROM json_each(?5) AS wanted WHERE NOT EXISTS (SELECT 1 FROM job_tags AS other "    \
     "WHERE other.tag = wanted.value AND other.id = tagged)) ORDER BY tagged DESC LIMIT ?2")
 
 #define EP_MODEL_COLUMNS "name, job, shape, outputs, decision, published_us"

@@ -1,5 +1,5 @@
 /* Prints what is said elsewhere of the tables that the parser walks:
- *   generate layers | losses | optimizers | schedules | data | job > docs/reference/PAGE.md
+ *   generate layers | losses | optimizers | schedules | data | job | sweep > docs/reference/PAGE.md
  *   generate vocabulary > clients/dashboard/vocabulary.js
  *   generate schemas, which schemas.py puts into api/openapi.json
  * `ctest -R docs.` fails where a committed file differs, and prints the command that mends it. */
@@ -9,6 +9,7 @@
 
 #include "api/json/number.h"
 #include "api/spec/tables.h"
+#include "api/sweep/sweep_json.h"
 #include "tests/docs/pages.h"
 
 static void number_print(double number) {
@@ -256,6 +257,14 @@ static void job_print(void) {
   objects_print(&ep_spec_table, "");
 }
 
+static void sweep_print(void) {
+  title_print("The sweep",
+              "What `POST /v1/sweeps` takes: a [job](job.md), the fields of it that vary, and how "
+              "the best is searched.");
+  rows_print(&ep_sweep_table);
+  objects_print(&ep_sweep_table, "");
+}
+
 int main(int count, char **arguments) {
   static const struct {
     const char *name;
@@ -266,6 +275,7 @@ int main(int count, char **arguments) {
                {"schedules", schedules_print},
                {"data", data_print},
                {"job", job_print},
+               {"sweep", sweep_print},
                {"vocabulary", ep_vocabulary_print},
                {"schemas", ep_schemas_print}};
   for (size_t i = 0; count == 2 && i < sizeof pages / sizeof pages[0]; i++) {
@@ -274,6 +284,6 @@ int main(int count, char **arguments) {
     return fflush(stdout) != 0;
   }
   fprintf(stderr,
-          "usage: generate layers|losses|optimizers|schedules|data|job|vocabulary|schemas\n");
+          "usage: generate layers|losses|optimizers|schedules|data|job|sweep|vocabulary|schemas\n");
   return 2;
 }

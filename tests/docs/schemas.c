@@ -1,10 +1,12 @@
-/* schemas.c: JSON Schema (draft 2020-12) of a job's spec, from the tables that the parser walks. */
+/* schemas.c: JSON Schema (draft 2020-12) of the specs of jobs and sweeps, from the tables that the
+ * parser walks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/spec/tables.h"
+#include "api/sweep/sweep_json.h"
 #include "tests/docs/pages.h"
 
 static const struct {
@@ -226,18 +228,29 @@ static json_t *data_new(void) {
   return schema;
 }
 
-static json_t *job_new(void) {
-  json_t *schema = json_pack("{s: s}", "description",
-                             "What is to be trained. Whatever is left out gets its default, and "
-                             "answers show all of them.");
-  json_t *object = object_new(&ep_spec_table);
+static json_t *described_new(const char *description, const ep_field_table *table) {
+  json_t *schema = json_pack("{s: s}", "description", description);
+  json_t *object = object_new(table);
   json_object_update(schema, object);
   json_decref(object);
   return schema;
 }
 
+static json_t *job_new(void) {
+  return described_new("What is to be trained. Whatever is left out gets its default, and answers "
+                       "show all of them.",
+                       &ep_spec_table);
+}
+
+static json_t *sweep_new(void) {
+  return described_new("Many trainings: a job, the fields of it that vary, and how the best is "
+                       "searched.",
+                       &ep_sweep_table);
+}
+
 void ep_schemas_print(void) {
-  json_t *schemas = json_pack("{s: o, s: o}", "JobSpec", job_new(), "Data", data_new());
+  json_t *schemas = json_pack("{s: o, s: o, s: o}", "JobSpec", job_new(), "Data", data_new(),
+                              "SweepSpec", sweep_new());
   for (int i = 0; i < VARIANTS; i++)
     json_object_set_new(
         schemas, variants_schemas[i].name,

@@ -30,6 +30,8 @@ NOT_HERE = {("job_create", "429"), ("job_create", "503"), ("job_events", "503"),
             ("job_patch", "429"), ("job_predict", "429"), ("job_predict", "503"), ("model_put", "429"),
             ("inference_ready", "503"), ("inference_infer", "429"), ("inference_infer", "503"),
             ("inference_infer_version", "429"), ("inference_infer_version", "503"), ("dataset_put", "503"), ("dataset_part_put", "503"), ("ready", "503"),
+            ("sweep_create", "429"), ("sweep_create", "503"), ("sweep_patch", "429"), ("sweep_events", "503"),
+            *((f"trial_{thing}", code) for thing in ("promote", "curve", "weights", "predictions") for code in ("409", "503")),
             ("job_weights", "500"), ("job_predictions", "500"), ("job_predict", "500"), ("model_put", "500")}
 
 
@@ -124,6 +126,13 @@ class Contract:
             elif fault := self.body_fault(kind, content[kind]["schema"], raw):
                 self.fault(f"{name}: {fault}")
         return answer, raw
+
+    def status_of(self, target):
+        connection = http.client.HTTPConnection(self.where.hostname, self.where.port, timeout=60)
+        connection.request("GET", target)
+        status = connection.getresponse().status
+        connection.close()
+        return status
 
     def unseen(self):
         for item in self.document["paths"].values():
@@ -277,6 +286,75 @@ def checkpoints(contract):
     ask("GET", f"{path}/events", 200)  # paused and resumed among them
 
 
+def sweeps(contract):
+    ask = contract.ask
+    short = {"job": dict(XOR, epochs=200), "space": {"/optimizer/lr": {"log_uniform": [0.01, 1]}, "/seed": {"values": [1, 2, 3]}},
+             "metric": "train.loss", "max_trials": 6}
+    endless = {"job": dict(XOR, epochs=900000000), "space": {"/seed": {"int_uniform": [1, 9]}}, "metric": "train.loss"}
+    ask("POST", "/v1/sweeps?validate=only", 200, short)
+    _, raw = ask("POST", "/v1/sweeps", 201, short)
+    path = f"/v1/sweeps/{json.loads(raw)['id']}"
+    ask("POST", "/v1/sweeps", 201, short, {"Accept": "application/x-ndjson"})
+    ask("POST", "/v1/sweeps", 201, short, {"Accept": "text/event-stream"})
+    ask("POST", "/v1/sweeps", 400, "{", {"Content-Type": "application/json"})
+    ask("POST", "/v1/sweeps", 413, " " * 1048577, {"Content-Type": "application/json"})
+    ask("POST", "/v1/sweeps", 415, "{}", {"Content-Type": "text/plain"})
+    ask("POST", "/v1/sweeps", 422, dict(short, max_trials=0))
+    answer, raw = ask("GET", f"{path}?wait=30", 200)
+    last = json.loads(raw)["progress"]["done"]
+    if last != 6:
+        contract.fault(f"a sweep of 6 trainings ended after {last}")
+    ask("GET", path, 304, headers={"If-None-Match": answer.getheader("ETag")})
+    ask("GET", f"{path}?wait=-1", 400)
+    answer, _ = ask("GET", "/v1/sweeps?state=succeeded", 200)
+    ask("GET", "/v1/sweeps?state=succeeded", 304, headers={"If-None-Match": answer.getheader("ETag")})
+    ask("GET", "/v1/sweeps?limit=0", 400)
+    ask("GET", f"{path}/events", 200)
+    answer, _ = ask("GET", f"{path}/events", 200, headers={"Accept": "text/event-stream"})
+    ask("GET", f"{path}/events?after=100", 204, headers={"Accept": "text/event-stream"})
+    ask("GET", f"{path}/events?after=x", 400)
+    ask("GET", f"{path}/trials?limit=2&offset=3", 200)
+    ask("GET", f"{path}/trials?format=csv&sort=trial", 200)
+    ask("GET", f"{path}/trials?sort=name", 400)
+    ask("GET", f"{path}/trials/5", 200)
+    ask("GET", f"{path}/trials/6", 404)
+    ask("POST", f"{path}/trials/5/promote", 201)
+    ask("POST", f"{path}/trials/5/promote", 200)
+    ask("POST", f"{path}/trials/6/promote", 404)
+    for thing in ("curve", "weights", "predictions"):
+        ask("GET", f"{path}/trials/6/{thing}", 404)
+        ask("GET", f"{path}/trials/x/{thing}", 404)
+    ask("PATCH", path, 200, {"name": "a sweep", "tags": ["many"]})
+    ask("PATCH", path, 400, "{", {"Content-Type": "application/json"})
+    ask("PATCH", path, 413, " " * 1048577, {"Content-Type": "application/json"})
+    ask("PATCH", path, 415, "{}", {"Content-Type": "text/plain"})
+    ask("PATCH", path, 422, {"names": 1})
+    ask("PATCH", path, 409, {"priority": 1})
+    _, raw = ask("POST", "/v1/sweeps", 201, endless)
+    busy = f"/v1/sweeps/{json.loads(raw)['id']}"
+    ask("DELETE", busy, 409)
+    things = [f"{path}/trials/1/{thing}" for thing in ("curve", "weights", "predictions")]
+    for thing in things:
+        ask("GET", thing, 202)  # the endless one has the device
+    ask("POST", f"{busy}/pause", 202)
+    until(lambda: json.loads(ask("GET", busy, 200)[1])["status"] == "paused")
+    until(lambda: contract.status_of(things[0]) == 307)
+    for thing in things:
+        ask("GET", thing, 307)
+    ask("POST", f"{busy}/resume", 202)
+    ask("POST", f"{busy}/cancel", 200)
+    ask("GET", f"{busy}?wait=30", 200)
+    ask("POST", f"{busy}/pause", 409)
+    ask("POST", f"{busy}/resume", 409)
+    ask("DELETE", path, 204)
+    none = "/v1/sweeps/swp_00000000000000000000000000"
+    for method, target, body in (("GET", none, None), ("DELETE", none, None), ("PATCH", none, {"name": "x"}),
+                                 ("POST", f"{none}/cancel", None), ("POST", f"{none}/pause", None),
+                                 ("POST", f"{none}/resume", None), ("GET", f"{none}/events", None),
+                                 ("GET", f"{none}/trials", None)):
+        ask(method, target, 404, body)
+
+
 def until(done):
     for _ in range(2400):
         if done():
@@ -394,7 +472,7 @@ def others(contract):
         ask("GET", path, 200)
     ask("GET", "/nowhere", 404)
     for template in contract.document["paths"]:
-        path = template.replace("{id}", "job_0").replace("{name}", "none").replace("{step}", "latest")
+        path = template.replace("{id}", "job_0").replace("{name}", "none").replace("{step}", "latest").replace("{n}", "0")
         path = path.replace("{split}", "train").replace("{part}", "x")
         answer, _ = ask("BREW", path, 405)
         listed = {method.upper() for method in contract.document["paths"][template]}
@@ -439,6 +517,7 @@ def main():
     failed(contract)
     running(contract)
     checkpoints(contract)
+    sweeps(contract)
     datasets(contract)
     parts(contract)
     dashboard(contract)

@@ -22,7 +22,7 @@ ROOMS = {
     "api/spec": ("api api/json", "jansson"),
     "api/wire": ("api api/json", "jansson"),
     "api/sweep": ("api api/json api/spec api/wire", "jansson"),
-    "api/responses": ("api api/json api/spec api/wire", "jansson"),
+    "api/responses": ("api api/json api/spec api/sweep api/wire", "jansson"),
 
     "kernels": ("api", ""),
     "kernels/formulas": (PROGRAM, ""),
@@ -84,11 +84,11 @@ ROOMS = {
     "server/jobs": ("api api/json api/spec api/responses engine/checkpoints engine/files server/store server/events server/datasets", ""),
     "server/jobs/placement": ("api api/responses engine/plan server/store server/workers", ""),
     "server/jobs/files": (SERVER + " engine/files server/store server/events", ""),
-    "server/jobs/live": ("server/process server/store server/events server/datasets server/workers server/jobs "
+    "server/jobs/live": ("api/sweep server/process server/store server/events server/datasets server/workers server/jobs "
                          "server/jobs/placement", ""),
     "server/jobs/results": (JOBS + " api/responses engine/checkpoints engine/files engine/weights server/jobs/files", ""),
-    "server/jobs/views": (JOBS + " api/responses", ""),
-    "server/jobs/lifecycle": (JOBS + " engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
+    "server/jobs/views": (JOBS + " api/responses engine/files engine/trials", ""),
+    "server/jobs/lifecycle": (JOBS + " api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
     "server/http/messages": (SERVER + " api/responses engine/files server/http/streams", ""),
@@ -97,7 +97,7 @@ ROOMS = {
                     "microhttpd"),
     "server/handlers": (SERVER + " api/responses engine/checkpoints engine/files engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
-    "server/check": (SERVER + " api/hash api/spec engine/files engine/data/datasets engine/data/prepare "
+    "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/store server/events "
                      "server/datasets server/jobs/files", ""),
     "server": (SERVER + " server/check server/curves api/hash api/spec engine/data/sources engine/files server/backup server/http server/handlers server/jobs", ""),

@@ -7,6 +7,7 @@
 
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/run.h"
+#include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/placement/fit.h"
 #include "server/process/clock.h"
@@ -97,6 +98,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   ep_status status = EP_OK;
   if (!job->log) status = ep_open_logs_retain(&jobs->logs, job->row.id, &job->log, error);
   if (status == EP_OK) status = spec_take(jobs, job, &out->train.spec, error);
+  if (status == EP_OK) status = ep_trials_begin(job, out->train.spec, error);
   if (status != EP_OK) return status;
   start_fill(job, device, &row);
   out->train.kind = EP_COMMAND_TRAIN;

@@ -7,6 +7,7 @@
 #include "engine/data/datasets/dataset.h"
 #include "engine/data/datasets/meta.h"
 #include "engine/data/prepare/shape.h"
+#include "engine/trials/sweep_search.h"
 #include "server/datasets/path_data.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/placement/fit.h"
@@ -24,6 +25,7 @@ void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked) {
   free(checked->tags);
   ep_plan_destroy(checked->plan);
   ep_job_spec_destroy(checked->spec);
+  ep_sweep_spec_destroy(checked->sweep);
   *checked = (ep_checked_spec){0};
 }
 
@@ -54,6 +56,19 @@ static ep_status dataset_resolve(ep_jobs *jobs, ep_checked_spec *checked, ep_pro
       ep_contents_pin(&jobs->contents, data->dataset, "/data/dataset", data->sha256, problem);
   checked->pinned = status == EP_OK;
   return status;
+}
+
+/* The content that the spec names, though its dataset may mean another one by now. */
+static ep_status dataset_keep(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
+  char path[EP_PATH_BYTES];
+  ep_error error = {0};
+  const char *sha256 = checked->spec->data.sha256;
+  checked->pinned = ep_pins_add(&jobs->contents.pins, sha256);
+  if (!checked->pinned) return ep_problem_fail_memory(problem);
+  ep_status status = ep_path_join(path, &error, jobs->data_dir, "datasets", sha256, NULL);
+  if (status != EP_OK) return ep_problem_from_error(problem, &error);
+  if (ep_data_dir_exists(path)) return EP_OK;
+  return ep_problem_set(problem, EP_CONFLICT, "the data that it was trained on are not there");
 }
 
 /* Stratified folds need rows enough of each class. */
@@ -92,24 +107,74 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
   return status;
 }
 
-ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
-                        ep_problem *problem) {
+/* Looks at checked->spec, with the devices and the data that there are. */
+static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *checked,
+                                ep_problem *problem) {
+  ep_job_spec *spec = checked->spec;
+  ep_status status = device_check(jobs, spec->device, problem);
+  bool kept = same_data && spec->data.source == EP_DATA_DATASET && spec->data.sha256[0] != 0;
+  if (!kept) spec->data.sha256[0] = 0;
+  if (spec->data.source == EP_DATA_DATASET) {
+    ep_status resolved =
+        kept ? dataset_keep(jobs, checked, problem) : dataset_resolve(jobs, checked, problem);
+    if (status == EP_OK) status = resolved;
+  }
+  return status == EP_OK ? plan_make(jobs, checked, problem) : status;
+}
+
+static ep_status tags_format(ep_checked_spec *checked, ep_problem *problem) {
+  const ep_job_spec *labels = checked->sweep ? &checked->sweep->labels : checked->spec;
+  checked->tags = ep_tags_format((const char *const *)labels->tags, labels->tags_count);
+  return checked->text && checked->tags ? EP_OK : ep_problem_fail_memory(problem);
+}
+
+ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same_data,
+                        ep_checked_spec *checked, ep_problem *problem) {
   ep_status status = ep_job_spec_parse(json, bytes, &checked->spec, problem);
   if (status != EP_OK) return status;
   ep_job_spec *spec = checked->spec;
-  spec->data.sha256[0] = 0;
-  status = device_check(jobs, spec->device, problem);
-  if (spec->data.source == EP_DATA_DATASET) {
-    ep_status resolved = dataset_resolve(jobs, checked, problem);
-    if (status == EP_OK) status = resolved;
-  }
-  if (status == EP_OK) status = plan_make(jobs, checked, problem);
+  checked->epochs = spec->epochs;
+  status = training_check(jobs, same_data, checked, problem);
   if (status == EP_OK)
     status = ep_first_weights_resolve(jobs, spec, checked->plan, checked->init_pin,
                                       checked->init_checkpoint, problem);
   if (status != EP_OK) return status;
   checked->text = ep_job_spec_format(spec);
-  checked->tags = ep_tags_format((const char *const *)spec->tags, spec->tags_count);
-  if (!checked->text || !checked->tags) return ep_problem_fail_memory(problem);
-  return EP_OK;
+  return tags_format(checked, problem);
+}
+
+/* The faults of a sweep's job stand below /job. */
+static void pointers_move(ep_problem *problem) {
+  for (int i = 0; i < problem->errors_count; i++) {
+    char inner[EP_POINTER_BYTES];
+    memcpy(inner, problem->errors[i].pointer, sizeof inner);
+    snprintf(problem->errors[i].pointer, sizeof inner, "/job%.*s", (int)sizeof inner - 5, inner);
+  }
+}
+
+static ep_status first_training_check(ep_jobs *jobs, ep_checked_spec *checked,
+                                      ep_problem *problem) {
+  double point[EP_LIMIT_SWEEP_AXES];
+  ep_sweep_first_point(checked->sweep, point);
+  ep_status status = ep_sweep_trial_make(checked->sweep, point, 0, &checked->spec, problem);
+  if (status == EP_OK) status = training_check(jobs, false, checked, problem);
+  pointers_move(problem);
+  return status;
+}
+
+ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
+                         ep_problem *problem) {
+  ep_status status = ep_sweep_spec_parse(json, bytes, &checked->sweep, problem);
+  if (status == EP_OK) status = ep_sweep_count(checked->sweep, &checked->epochs, problem);
+  if (status == EP_OK) status = first_training_check(jobs, checked, problem);
+  if (status != EP_OK) return status;
+  const ep_data_shape *shape = &checked->plan->shape;
+  status = ep_sweep_metric_check(checked->sweep, shape->validation_rows > 0, shape->test_rows > 0,
+                                 problem);
+  if (status != EP_OK) return status;
+  const char *sha256 = checked->spec->data.sha256;
+  if (sha256[0] != 0 && !ep_sweep_pin_data(checked->sweep, sha256))
+    return ep_problem_fail_memory(problem);
+  checked->text = ep_sweep_spec_format(checked->sweep);
+  return tags_format(checked, problem);
 }

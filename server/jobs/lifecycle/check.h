@@ -1,4 +1,5 @@
-/* check.h: a submitted spec, read and checked against its data and the devices. */
+/* check.h: a submitted spec, of a job or a sweep, read and checked against its data and the
+ * devices. */
 #ifndef EP_SERVER_JOBS_LIFECYCLE_CHECK_H
 #define EP_SERVER_JOBS_LIFECYCLE_CHECK_H
 
@@ -6,8 +7,10 @@
 #include "server/jobs/live/state.h"
 
 typedef struct {
-  ep_job_spec *spec;                   /* owned */
-  ep_plan *plan;                       /* owned */
+  ep_job_spec *spec;                   /* of a sweep: its job at the first point; owned */
+  ep_sweep_spec *sweep;                /* NULL = a job; owned */
+  int64_t epochs;                      /* of a sweep: its trainings */
+  ep_plan *plan;                       /* of spec; owned */
   char *text;                          /* the spec with all defaults filled in; owned */
   char *tags;                          /* as an array's text; owned */
   bool pinned;                         /* spec->data.sha256 is pinned */
@@ -16,9 +19,12 @@ typedef struct {
 } ep_checked_spec;                     /* starts as {0} */
 
 /* Finds everything that can be wrong with a spec, before anything is stored. *checked is the
- * caller's to deinit, also on failure. */
-ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
-                        ep_problem *problem);
+ * caller's to deinit, also on failure. same_data: of a dataset, the content that the spec names. */
+ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same_data,
+                        ep_checked_spec *checked, ep_problem *problem);
+/* The same of a sweep. */
+ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_checked_spec *checked,
+                         ep_problem *problem);
 void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked);
 
 #endif

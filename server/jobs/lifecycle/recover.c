@@ -293,7 +293,8 @@ static void job_folder_check(void *context, const char *name) {
   char id[EP_ID_BYTES];
   ep_error error = {0};
   ep_status status = EP_OK;
-  if (atomic_load(&jobs->closing) || (ep_id_valid(name) && strcmp(name, jobs->sweep_before) > 0))
+  if (atomic_load(&jobs->closing) ||
+      (ep_id_valid(name) && ep_id_is_later(name, jobs->sweep_before)))
     return;
   if (ep_id_valid(name) && ep_store_job_exists(jobs->store, name)) return; /* nearly all */
   ep_job_folder_kind kind = ep_job_folder_look(jobs->data_dir, name, id);
@@ -346,19 +347,23 @@ ep_status ep_jobs_refuse_lost_store(ep_jobs *jobs, const char *store, ep_error *
                  store);
 }
 
-/* New ids are greater than the newest there is, even when the clock was set back. */
+/* New ids are later than the newest there is, even when the clock was set back. */
 static ep_status newest_observe(ep_jobs *jobs, ep_error *error) {
-  ep_job_rows newest;
-  ep_job_page page = {.state = -1, .limit = 1, .summary = true};
-  ep_status status = ep_store_jobs_list(jobs->store, &page, &newest, error);
-  if (status == EP_OK && newest.count > 0) ep_id_observe(newest.rows[0].id);
-  ep_job_rows_deinit(&newest);
+  static const char *const prefixes[] = {EP_JOB_PREFIX, EP_SWEEP_PREFIX};
+  ep_status status = EP_OK;
+  for (size_t i = 0; status == EP_OK && i < sizeof prefixes / sizeof *prefixes; i++) {
+    ep_job_rows newest;
+    ep_job_page page = {.state = -1, .prefix = prefixes[i], .limit = 1, .summary = true};
+    status = ep_store_jobs_list(jobs->store, &page, &newest, error);
+    if (status == EP_OK && newest.count > 0) ep_id_observe(newest.rows[0].id);
+    ep_job_rows_deinit(&newest);
+  }
   return status;
 }
 
 ep_status ep_jobs_recover(ep_jobs *jobs, ep_error *error) {
   ep_status status = newest_observe(jobs, error);
-  ep_id_create(jobs->sweep_before);
+  ep_id_create(EP_JOB_PREFIX, jobs->sweep_before);
   if (status == EP_OK) status = unfinished_revive(jobs, error);
   if (status == EP_OK) status = finished_complete(jobs, error);
   return status;

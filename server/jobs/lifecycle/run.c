@@ -11,6 +11,7 @@
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/pause.h"
 #include "server/jobs/lifecycle/stranded.h"
+#include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/live.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
@@ -99,7 +100,7 @@ static bool job_started(void *context, const char *device, const ep_reply *reply
     status = tail.started ? restart_hold(job, &row, reply, &error)
                           : ep_job_started_hold(&row, job->log, &error);
   if (status != EP_OK) return refusal_log(job, &error);
-  ep_estimate_note_start(&jobs->calibrations, &job->expected, device);
+  if (!job->sweep) ep_estimate_note_start(&jobs->calibrations, &job->expected, device);
   if (!tail.started)
     ep_histogram_observe(&EP_METRICS.queue_seconds, EP_JOB_BOUNDS,
                          (double)(row.started_us - row.created_us) / 1e6);
@@ -175,14 +176,21 @@ static ep_status thinning_hold(const ep_live_job *job, int thinning, ep_error *e
   return ep_job_warning_hold(&job->row, message, job->log, error);
 }
 
-static ep_status records_hold(const ep_jobs *jobs, const ep_live_job *job,
-                              const ep_progress *progress, ep_error *error) {
+static ep_status epochs_hold(const ep_live_job *job, const ep_progress *progress, int thinning,
+                             ep_error *error) {
   ep_event *events = malloc(progress->count * sizeof *events);
   if (!events) return ep_fail_memory(error);
-  int before = thinning_of(jobs, job);
-  int count = records_select(job, progress, before, events);
+  int count = records_select(job, progress, thinning, events);
   ep_status status = ep_event_log_hold(job->log, events, count, error);
   free(events);
+  return status;
+}
+
+static ep_status records_hold(const ep_jobs *jobs, const ep_live_job *job,
+                              const ep_progress *progress, ep_error *error) {
+  int before = thinning_of(jobs, job);
+  ep_status status = progress->trials ? ep_trials_hold(job, progress, before, error)
+                                      : epochs_hold(job, progress, before, error);
   int after = status == EP_OK ? thinning_of(jobs, job) : before;
   return after > before ? thinning_hold(job, after, error) : status;
 }
@@ -192,6 +200,12 @@ static void epochs_count(const ep_live_job *job, int64_t epoch) {
   if (epoch > job->epoch) ep_metrics_add(EP_COUNTER_EPOCHS, (uint64_t)(epoch - job->epoch));
 }
 
+static void trials_count(const ep_live_job *job, const ep_progress *progress) {
+  for (uint32_t i = 0; i < progress->count; i++)
+    if (progress->trials[i].number > job->epoch)
+      ep_metrics_add(EP_COUNTER_EPOCHS, (uint64_t)progress->trials[i].epochs_done);
+}
+
 static bool job_progress(void *context, const ep_progress *progress) {
   ep_jobs *jobs = context;
   ep_live_job *job = running_find(jobs, progress->job, progress->attempt);
@@ -199,11 +213,17 @@ static bool job_progress(void *context, const ep_progress *progress) {
   if (ep_log_flusher_is_refused(&jobs->flusher, progress->job)) return false;
   ep_error error = {0};
   if (records_hold(jobs, job, progress, &error) != EP_OK) return refusal_log(job, &error);
-  const ep_progress_record *last = &progress->records[progress->count - 1];
-  epochs_count(job, last->epoch);
+  uint32_t last = progress->count - 1;
+  int64_t epoch = progress->trials ? progress->trials[last].number : progress->records[last].epoch;
+  double eta_seconds = progress->trials ? ep_trials_eta(job, epoch)
+                                        : eta_of(&progress->records[last], job->row.epochs);
+  if (progress->trials)
+    trials_count(job, progress);
+  else
+    epochs_count(job, epoch);
   pthread_mutex_lock(&jobs->mutex);
-  job->epoch = last->epoch;
-  job->eta_seconds = eta_of(last, job->row.epochs);
+  job->epoch = epoch;
+  job->eta_seconds = eta_seconds;
   ep_live_touch(jobs, job);
   pthread_mutex_unlock(&jobs->mutex);
   ep_live_announce(jobs, job->row.id);
@@ -362,9 +382,10 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
   ep_state state = reply->result.status == EP_OK          ? EP_STATE_SUCCEEDED
                    : reply->result.status == EP_CANCELLED ? EP_STATE_CANCELLED
                                                           : EP_STATE_FAILED;
-  epochs_count(job, reply->result.epochs_done);
+  if (!job->sweep) epochs_count(job, reply->result.epochs_done);
   ep_metrics_trained(reply->result.train_seconds, reply->result.samples_per_second);
-  ep_estimate_note_end(&jobs->calibrations, &job->expected, job->row.device, &reply->result);
+  if (!job->sweep)
+    ep_estimate_note_end(&jobs->calibrations, &job->expected, job->row.device, &reply->result);
   pthread_mutex_lock(&jobs->mutex);
   job->epoch = reply->result.epochs_done;
   if (reply->result.executor[0] != 0)

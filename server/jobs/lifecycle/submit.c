@@ -45,19 +45,21 @@ static void place_give_back(ep_jobs *jobs) {
 static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, ep_job_row *row,
                           ep_expectations *expected, ep_error *error) {
   const ep_job_spec *spec = checked->spec;
-  *row = (ep_job_row){.name = checked->spec->name,
+  ep_job_spec *labels = checked->sweep ? &checked->sweep->labels : checked->spec;
+  double trainings = checked->sweep ? (double)checked->epochs : 1;
+  *row = (ep_job_row){.name = labels->name,
                       .state = EP_STATE_QUEUED,
-                      .priority = spec->priority,
-                      .pinned = spec->pinned,
-                      .ttl_seconds = spec->ttl_seconds,
+                      .priority = labels->priority,
+                      .pinned = labels->pinned,
+                      .ttl_seconds = labels->ttl_seconds,
                       .spec = checked->text,
                       .tags = checked->tags,
-                      .epochs = spec->epochs,
+                      .epochs = checked->epochs,
                       .parameters = checked->plan->parameters,
                       .bytes = checked->plan->bytes,
                       .created_us = ep_clock_utc_us(),
                       .version = ep_live_tick(jobs)};
-  ep_id_create(row->id);
+  ep_id_create(checked->sweep ? EP_SWEEP_PREFIX : EP_JOB_PREFIX, row->id);
   memcpy(row->dataset, spec->data.sha256, sizeof row->dataset);
   memcpy(row->requested_device, spec->device, sizeof row->requested_device);
   ep_estimate estimates[EP_LIMIT_DEVICES];
@@ -66,9 +68,11 @@ static ep_status row_fill(ep_jobs *jobs, const ep_checked_spec *checked, ep_job_
       ep_estimate_devices(&jobs->calibrations, checked->plan, spec, estimates, &count, error);
   const ep_estimate *cpu = ep_estimate_least(estimates, count, "cpu");
   const ep_estimate *cuda = ep_estimate_least(estimates, count, "cuda");
-  row->seconds_cpu = cpu ? cpu->seconds : INFINITY;
-  row->seconds_cuda = cuda ? cuda->seconds : INFINITY;
-  row->cores = cpu ? cpu->cores : 0;
+  row->seconds_cpu = cpu ? cpu->seconds * trainings : INFINITY;
+  row->seconds_cuda = cuda ? cuda->seconds * trainings : INFINITY;
+  row->cores = cpu && !checked->sweep ? cpu->cores : 0; /* a sweep has all cores */
+  *expected = (ep_expectations){0};
+  if (checked->sweep) return status; /* its time says nothing of one program's */
   *expected = (ep_expectations){.program = ep_plan_signature(checked->plan),
                                 .cpu = ep_estimate_expect(cpu, spec->epochs),
                                 .cuda = ep_estimate_expect(cuda, spec->epochs)};
@@ -171,7 +175,7 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed
   checked->pinned = false; /* the pins are the live job's now */
   checked->init_pin[0] = 0;
   snprintf(id, EP_ID_BYTES, "%s", row.id);
-  if (strcmp(row.requested_device, "auto") == 0)
+  if (!checked->sweep && strcmp(row.requested_device, "auto") == 0)
     ep_calibrations_note_submit(&jobs->calibrations, expected.program);
   ep_metrics_add(EP_COUNTER_JOBS_SUBMITTED, 1);
   job_stored(jobs, job); /* which may end at once */
@@ -191,14 +195,22 @@ static ep_status repetition_find(ep_jobs *jobs, const uint8_t *key_hash, const u
                         "this Idempotency-Key was used with another body, for job %s", id);
 }
 
-ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *idempotency_key,
-                         char id[EP_ID_BYTES], bool *repeated, ep_problem *problem) {
+static ep_status submission_check(ep_jobs *jobs, const ep_submission *submission,
+                                  ep_checked_spec *checked, ep_problem *problem) {
+  const char *json = submission->json;
+  size_t bytes = submission->bytes;
+  if (submission->sweep) return ep_sweep_check(jobs, json, bytes, checked, problem);
+  return ep_spec_check(jobs, json, bytes, submission->same_data, checked, problem);
+}
+
+ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id[EP_ID_BYTES],
+                         bool *repeated, ep_problem *problem) {
   uint8_t key_hash[EP_STORE_HASH_BYTES], body_hash[EP_STORE_HASH_BYTES];
-  bool keyed = idempotency_key != NULL;
+  bool keyed = submission->idempotency_key != NULL;
   *repeated = false;
   if (keyed) {
-    text_hash(idempotency_key, strlen(idempotency_key), key_hash);
-    text_hash(json, bytes, body_hash);
+    text_hash(submission->idempotency_key, strlen(submission->idempotency_key), key_hash);
+    text_hash(submission->json, submission->bytes, body_hash);
     ep_status status = repetition_find(jobs, key_hash, body_hash, id, problem);
     *repeated = status == EP_OK;
     if (status != EP_NOT_FOUND) return status;
@@ -206,7 +218,7 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const ch
   ep_checked_spec checked = {0};
   bool placed = false;
   ep_status status = room_check(jobs, problem);
-  if (status == EP_OK) status = ep_spec_check(jobs, json, bytes, &checked, problem);
+  if (status == EP_OK) status = submission_check(jobs, submission, &checked, problem);
   if (status == EP_OK) status = place_take(jobs, &placed, problem);
   if (status == EP_OK)
     status = job_store(jobs, &checked, &placed, keyed ? key_hash : NULL, keyed ? body_hash : NULL,

@@ -1,6 +1,9 @@
+#include <math.h>
 #include <stdlib.h>
 
+#include "api/responses/sweep.h"
 #include "server/jobs/lifecycle/check.h"
+#include "server/jobs/sweeps.h"
 
 ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
                            ep_problem *problem) {
@@ -10,7 +13,7 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
   ep_estimate estimates[EP_LIMIT_DEVICES];
   int count = 0;
   ep_layer_view *layers = NULL;
-  ep_status status = ep_spec_check(jobs, json, bytes, &checked, problem);
+  ep_status status = ep_spec_check(jobs, json, bytes, false, &checked, problem);
   if (status == EP_OK) {
     layers = calloc((size_t)checked.spec->layers_count + 1, sizeof *layers);
     if (!layers) status = ep_problem_fail_memory(problem);
@@ -35,6 +38,38 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
     if (!*text) status = ep_problem_fail_memory(problem);
   }
   free(layers);
+  ep_checked_spec_deinit(jobs, &checked);
+  return status;
+}
+
+ep_status ep_sweeps_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
+                             ep_problem *problem) {
+  *text = NULL;
+  ep_checked_spec checked = {0};
+  ep_error error = {0};
+  ep_estimate estimates[EP_LIMIT_DEVICES];
+  int count = 0;
+  ep_status status = ep_sweep_check(jobs, json, bytes, &checked, problem);
+  if (status == EP_OK && ep_estimate_devices(&jobs->calibrations, checked.plan, checked.spec,
+                                             estimates, &count, &error) != EP_OK)
+    status = ep_problem_from_error(problem, &error);
+  if (status == EP_OK) {
+    const ep_estimate *cpu = ep_estimate_least(estimates, count, "cpu");
+    const ep_estimate *cuda = ep_estimate_least(estimates, count, "cuda");
+    ep_sweep_validation validation = {
+        .spec = checked.text,
+        .trials = checked.epochs / ep_sweep_parts(checked.sweep),
+        .trainings = checked.epochs,
+        .parameters = checked.plan->parameters,
+        .bytes = checked.plan->bytes,
+        .train_rows = checked.plan->shape.train_rows,
+        .validation_rows = checked.plan->shape.validation_rows,
+        .test_rows = checked.plan->shape.test_rows,
+        .seconds_cpu = cpu ? cpu->seconds * (double)checked.epochs : INFINITY,
+        .seconds_cuda = cuda ? cuda->seconds * (double)checked.epochs : INFINITY};
+    *text = ep_sweep_validation_format(&validation);
+    if (!*text) status = ep_problem_fail_memory(problem);
+  }
   ep_checked_spec_deinit(jobs, &checked);
   return status;
 }

@@ -73,6 +73,7 @@ ep_live_job *ep_live_create(const ep_job_row *row) {
 
 void ep_live_destroy(ep_live_job *job) {
   if (!job) return;
+  ep_sweep_spec_destroy(job->sweep);
   ep_job_row_deinit(&job->row);
   free(job->name);
   free(job);

@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "api/sweep/sweep_spec.h"
 #include "server/datasets/datasets.h"
 #include "server/events/log_flusher.h"
 #include "server/events/open_logs.h"
@@ -68,6 +69,9 @@ typedef struct ep_live_job {
   bool checkpoint_failed;       /* its last one could not be written */
   bool waits_told; /* this attempt: a warning says that its results wait for the disk */
   ep_expectations expected;
+  ep_sweep_spec *sweep;        /* of a sweep, from its first attempt on; owned */
+  int64_t sweep_epoch;         /* its results when this attempt began */
+  int64_t sweep_us;            /* and when that was, on the steady clock */
   char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
 } ep_live_job;
 

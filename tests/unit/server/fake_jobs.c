@@ -10,6 +10,7 @@
 #include "server/jobs/checkpoints.h"
 #include "server/jobs/metrics.h"
 #include "server/jobs/models.h"
+#include "server/jobs/sweeps.h"
 #include "server/process/data_dir.h"
 #include "tests/wait.h"
 
@@ -117,9 +118,10 @@ ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char *
   return EP_OK;
 }
 
-ep_status ep_jobs_submit(ep_jobs *jobs, const char *json, size_t bytes, const char *key,
-                         char id[EP_ID_BYTES], bool *repeated, ep_problem *problem) {
-  (void)key;
+ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id[EP_ID_BYTES],
+                         bool *repeated, ep_problem *problem) {
+  const char *json = submission->json;
+  size_t bytes = submission->bytes;
   *repeated = false;
   if (strstr(json, "\"path\"")) {
     atomic_fetch_add(&jobs->waiting, 1);
@@ -211,6 +213,43 @@ const ep_job_view *ep_job_copy_view(const ep_job_copy *copy) {
 
 void ep_job_copy_destroy(ep_job_copy *copy) {
   free(copy);
+}
+
+ep_status ep_sweeps_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
+                             ep_problem *problem) {
+  return ep_jobs_validate(jobs, json, bytes, text, problem);
+}
+
+ep_status ep_sweeps_format(ep_jobs *jobs, const ep_job_copy *copy, char **text, ep_error *error) {
+  (void)jobs, (void)copy, (void)error;
+  *text = strdup("{\"object\":\"sweep\"}");
+  return EP_OK;
+}
+
+ep_status ep_sweeps_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_error *error) {
+  return ep_jobs_list(jobs, page, text, error);
+}
+
+ep_status ep_sweeps_trials(ep_jobs *jobs, const char *id, const ep_trials_page *page, char **text,
+                           ep_error *error) {
+  (void)jobs, (void)page;
+  *text = strdup("{\"object\":\"list\",\"data\":[]}");
+  return find(id, error);
+}
+
+ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **text,
+                          ep_error *error) {
+  (void)jobs, (void)trial;
+  *text = strdup("{\"trial\":0}");
+  return find(id, error);
+}
+
+ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int part,
+                            char job[EP_ID_BYTES], bool *repeated, ep_problem *problem) {
+  (void)jobs, (void)id, (void)trial, (void)part, (void)problem;
+  snprintf(job, EP_ID_BYTES, "%s", FAKE_JOB);
+  *repeated = false;
+  return EP_OK;
 }
 
 uint64_t ep_jobs_watch(ep_jobs *jobs, const char *id, uint64_t version, ep_event_log_wake *wake,

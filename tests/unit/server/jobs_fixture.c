@@ -40,7 +40,8 @@ void job_submit_with(ep_jobs *jobs, const char *name, int64_t epochs, const char
   bool repeated = true;
   ep_problem problem = {0};
   spec_write(spec, sizeof spec, name, epochs, device, priority);
-  ep_status status = ep_jobs_submit(jobs, spec, strlen(spec), NULL, id, &repeated, &problem);
+  ep_status status = ep_jobs_submit(jobs, &(ep_submission){.json = spec, .bytes = strlen(spec)}, id,
+                                    &repeated, &problem);
   ck_assert_msg(status == EP_OK, "%s %s", problem.detail, problem.errors[0].pointer);
   ck_assert(!repeated);
 }

@@ -260,7 +260,13 @@ END_TEST
 /* Every line ever written is JSON for others too. */
 START_TEST(lines_are_json) {
   ep_job_result result = regression_result();
-  ep_event event = {.seq = 9, .job = "job_1", .type = EP_EVENT_END, .result = &result};
+  const ep_trial_record trial = {.number = 1, .metric = NAN};
+  ep_event event = {.seq = 9,
+                    .job = "job_1",
+                    .type = EP_EVENT_END,
+                    .result = &result,
+                    .trial = &trial,
+                    .values = "{}"};
   for (int type = 0; type < EP_EVENT_COUNT; type++) {
     event.type = (ep_event_type)type;
     const char *text = line(&event);

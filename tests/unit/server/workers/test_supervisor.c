@@ -94,7 +94,8 @@ START_TEST(a_device_that_never_opens_is_lost_and_the_rest_goes_on) {
   job_wait(jobs, id, "succeeded");
   devices_wait(jobs, "\"state\":\"lost\"", 1);
   spec_write(spec, sizeof spec, "instant", 10, "cuda", 0);
-  ck_assert_int_eq(ep_jobs_submit(jobs, spec, strlen(spec), NULL, id, &repeated, &problem),
+  ck_assert_int_eq(ep_jobs_submit(jobs, &(ep_submission){.json = spec, .bytes = strlen(spec)}, id,
+                                  &repeated, &problem),
                    EP_INVALID);
   ck_assert_str_eq(problem.errors[0].pointer, "/device");
   ep_jobs_close(jobs);

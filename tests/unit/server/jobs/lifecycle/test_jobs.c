@@ -76,8 +76,9 @@ START_TEST(faults_are_said_and_nothing_is_stored) {
     ep_problem problem = {0};
     char id[EP_ID_BYTES];
     bool repeated;
-    ep_status status =
-        ep_jobs_submit(jobs, faults[i].spec, strlen(faults[i].spec), NULL, id, &repeated, &problem);
+    ep_status status = ep_jobs_submit(
+        jobs, &(ep_submission){.json = faults[i].spec, .bytes = strlen(faults[i].spec)}, id,
+        &repeated, &problem);
     ck_assert_msg(status == faults[i].status, "%s: %s", faults[i].spec, problem.detail);
     ck_assert_int_eq(problem.status, faults[i].status);
     if (faults[i].pointer[0] != 0) ck_assert_str_eq(problem.errors[0].pointer, faults[i].pointer);
@@ -127,21 +128,33 @@ START_TEST(the_same_key_gives_the_same_job) {
   ep_problem problem = {0};
   spec_write(spec, sizeof spec, "instant", 10, "auto", 0);
   spec_write(other, sizeof other, "instant", 11, "auto", 0);
-  ck_assert_int_eq(ep_jobs_submit(jobs, spec, strlen(spec), "k", first, &repeated, &problem),
-                   EP_OK);
+  ck_assert_int_eq(
+      ep_jobs_submit(jobs,
+                     &(ep_submission){.json = spec, .bytes = strlen(spec), .idempotency_key = "k"},
+                     first, &repeated, &problem),
+      EP_OK);
   ck_assert(!repeated);
   job_wait(jobs, first, "succeeded");
   ep_jobs_close(jobs);
   jobs = jobs_open("cpu");
-  ck_assert_int_eq(ep_jobs_submit(jobs, spec, strlen(spec), "k", second, &repeated, &problem),
-                   EP_OK);
+  ck_assert_int_eq(
+      ep_jobs_submit(jobs,
+                     &(ep_submission){.json = spec, .bytes = strlen(spec), .idempotency_key = "k"},
+                     second, &repeated, &problem),
+      EP_OK);
   ck_assert(repeated);
   ck_assert_str_eq(first, second);
-  ck_assert_int_eq(ep_jobs_submit(jobs, other, strlen(other), "k", second, &repeated, &problem),
-                   EP_INVALID);
+  ck_assert_int_eq(
+      ep_jobs_submit(
+          jobs, &(ep_submission){.json = other, .bytes = strlen(other), .idempotency_key = "k"},
+          second, &repeated, &problem),
+      EP_INVALID);
   ck_assert_ptr_nonnull(strstr(problem.detail, first));
-  ck_assert_int_eq(ep_jobs_submit(jobs, other, strlen(other), "l", second, &repeated, &problem),
-                   EP_OK);
+  ck_assert_int_eq(
+      ep_jobs_submit(
+          jobs, &(ep_submission){.json = other, .bytes = strlen(other), .idempotency_key = "l"},
+          second, &repeated, &problem),
+      EP_OK);
   ep_jobs_close(jobs);
 }
 END_TEST
@@ -157,8 +170,10 @@ typedef struct {
 static void *submit_run(void *context) {
   submission *s = context;
   ep_problem problem = {0};
-  s->status =
-      ep_jobs_submit(s->jobs, s->spec, strlen(s->spec), "at once", s->id, &s->repeated, &problem);
+  s->status = ep_jobs_submit(
+      s->jobs,
+      &(ep_submission){.json = s->spec, .bytes = strlen(s->spec), .idempotency_key = "at once"},
+      s->id, &s->repeated, &problem);
   return NULL;
 }
 
@@ -203,7 +218,8 @@ START_TEST(the_queue_has_an_order_and_an_end) {
   job_submit_with(jobs, "slow", 2, "auto", 5, high);
   job_submit_with(jobs, "slow", 2, "auto", 0, middle);
   spec_write(spec, sizeof spec, "instant", 10, "auto", 0);
-  ck_assert_int_eq(ep_jobs_submit(jobs, spec, strlen(spec), NULL, refused, &repeated, &problem),
+  ck_assert_int_eq(ep_jobs_submit(jobs, &(ep_submission){.json = spec, .bytes = strlen(spec)},
+                                  refused, &repeated, &problem),
                    EP_BUSY);
   ck_assert_int_eq(job_number(jobs, high, "\"queue_position\":"), 0);
   ck_assert_int_eq(job_number(jobs, middle, "\"queue_position\":"), 1);
@@ -461,7 +477,8 @@ START_TEST(datasets_stay_while_they_are_needed) {
   const char *spec = "{\"name\":\"slow\",\"data\":{\"dataset\":\"t\",\"target\":\"y\"},"
                      "\"model\":{\"layers\":[{\"type\":\"linear\",\"out_features\":1}]},"
                      "\"loss\":\"mse\",\"epochs\":100000,\"report_every\":1}";
-  ep_status status = ep_jobs_submit(jobs, spec, strlen(spec), NULL, id, &repeated, &problem);
+  ep_status status = ep_jobs_submit(jobs, &(ep_submission){.json = spec, .bytes = strlen(spec)}, id,
+                                    &repeated, &problem);
   ck_assert_msg(status == EP_OK, "%s", problem.detail);
   text = job_text(jobs, id);
   ck_assert_ptr_nonnull(strstr(text, sha256));

@@ -28,7 +28,8 @@ static void submit(ep_jobs *jobs, const char *name, const char *fields, char id[
            "{\"name\":\"%s\",\"data\":{\"generator\":\"xor\"},\"model\":{\"layers\":[{\"type\":"
            "\"linear\",\"out_features\":1}]},\"loss\":\"mse\",\"epochs\":3%s}",
            name, fields);
-  ep_status status = ep_jobs_submit(jobs, spec, strlen(spec), NULL, id, &repeated, &problem);
+  ep_status status = ep_jobs_submit(jobs, &(ep_submission){.json = spec, .bytes = strlen(spec)}, id,
+                                    &repeated, &problem);
   ck_assert_msg(status == EP_OK, "%s %s", problem.detail, problem.errors[0].pointer);
 }
 

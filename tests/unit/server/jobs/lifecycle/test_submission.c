@@ -105,7 +105,8 @@ static void *submit_run(void *context) {
   row_syncs = &s->syncs;
   ep_problem problem = {0};
   spec_write(spec, sizeof spec, s->name, s->epochs, "auto", 0);
-  s->status = ep_jobs_submit(s->jobs, spec, strlen(spec), NULL, s->id, &repeated, &problem);
+  s->status = ep_jobs_submit(s->jobs, &(ep_submission){.json = spec, .bytes = strlen(spec)}, s->id,
+                             &repeated, &problem);
   atomic_store(&s->answered, true);
   return NULL;
 }

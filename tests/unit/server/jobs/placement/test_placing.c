@@ -40,7 +40,8 @@ START_TEST(a_start_is_paid_once) {
   for (int i = 0; i < 5 && first_on_cuda < 0; i++) {
     bool repeated;
     ep_problem problem = {0};
-    ck_assert_int_eq(ep_jobs_submit(jobs, text, strlen(text), NULL, id, &repeated, &problem),
+    ck_assert_int_eq(ep_jobs_submit(jobs, &(ep_submission){.json = text, .bytes = strlen(text)}, id,
+                                    &repeated, &problem),
                      EP_OK);
     job_wait(jobs, id, "succeeded");
     char *answer = job_text(jobs, id);
@@ -98,7 +99,8 @@ START_TEST(a_job_of_many_cores_runs_alone) {
   assert_ok(ep_jobs_open(&options, &jobs, error));
   job_submit(jobs, "slow", 100000, before);
   job_wait(jobs, before, "running");
-  ck_assert_int_eq(ep_jobs_submit(jobs, wide, strlen(wide), NULL, large, &repeated, &problem),
+  ck_assert_int_eq(ep_jobs_submit(jobs, &(ep_submission){.json = wide, .bytes = strlen(wide)},
+                                  large, &repeated, &problem),
                    EP_OK);
   job_submit(jobs, "instant", 10, after);
   worker_wait(jobs, 1, EP_DEVICE_IDLE);

@@ -1,0 +1,18 @@
+/* job_parts.h: what jobs and sweeps are shown with alike, for the files of this room. */
+#ifndef EP_API_RESPONSES_JOB_PARTS_H
+#define EP_API_RESPONSES_JOB_PARTS_H
+
+#include "api/responses/job.h"
+
+/* Each writes members of the object that is open. */
+void ep_job_labels_write(ep_writer *writer, const ep_job_view *job);  /* name, tags */
+void ep_job_placing_write(ep_writer *writer, const ep_job_view *job); /* status, device, executor */
+void ep_job_waiting_write(ep_writer *writer,
+                          const ep_job_view *job); /* in the queue, or until when */
+void ep_job_error_write(ep_writer *writer, const ep_job_view *job);
+void ep_job_times_write(ep_writer *writer, const ep_job_view *job);
+
+/* What ended the training before its last epoch, or NULL. */
+const char *ep_job_stopped(const ep_job_view *job);
+
+#endif

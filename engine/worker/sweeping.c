@@ -1,0 +1,31 @@
+#include "engine/worker/sweeping.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/worker/paths.h"
+
+static ep_status spec_parse(const char *text, ep_sweep_spec **sweep, ep_error *error) {
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  ep_status status = ep_sweep_spec_parse(text, strlen(text), sweep, problem);
+  if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
+  free(problem);
+  return status;
+}
+
+ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *spec,
+                            ep_sweep_run *run, ep_job_result *result, ep_error *error) {
+  ep_sweep_spec *sweep = NULL;
+  ep_training_paths paths;
+  ep_status status = spec_parse(spec, &sweep, error);
+  if (status == EP_OK) status = ep_training_paths_find(data_dir, id, sweep->base, &paths, error);
+  if (status == EP_OK) {
+    run->sweep = sweep;
+    run->folder = paths.job;
+    run->shared.dataset_folder = paths.dataset[0] ? paths.dataset : NULL;
+    status = ep_sweep_train(run, result, error);
+  }
+  ep_sweep_spec_destroy(sweep);
+  return status;
+}

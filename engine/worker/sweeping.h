@@ -1,0 +1,12 @@
+/* sweeping.h: a sweep, which epochd sends as it sends a job. */
+#ifndef EP_ENGINE_WORKER_SWEEPING_H
+#define EP_ENGINE_WORKER_SWEEPING_H
+
+#include "engine/sweep/sweep.h"
+
+/* Reads the sweep's spec and trains all that it names. run: its shared and its callbacks are filled
+ * in, but for the folder of the data. Returns as ep_sweep_train does. */
+ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *spec,
+                            ep_sweep_run *run, ep_job_result *result, ep_error *error);
+
+#endif

@@ -1,0 +1,80 @@
+#include "server/jobs/lifecycle/trials.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/process/clock.h"
+#include "server/process/id.h"
+
+enum { VALUES_BYTES = 1 << 20 }; /* of one point */
+
+static ep_status spec_read(ep_live_job *job, const char *spec, ep_error *error) {
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  ep_status status = ep_sweep_spec_parse(spec, strlen(spec), &job->sweep, problem);
+  /* Of a stored spec that cannot be read, the worker reports the fault. */
+  if (status == EP_NO_MEMORY) ep_fail_memory(error);
+  free(problem);
+  return status == EP_NO_MEMORY ? status : EP_OK;
+}
+
+ep_status ep_trials_begin(ep_live_job *job, const char *spec, ep_error *error) {
+  job->sweep_epoch = job->epoch;
+  job->sweep_us = ep_clock_steady_us();
+  return ep_id_is_sweep(job->row.id) && !job->sweep ? spec_read(job, spec, error) : EP_OK;
+}
+
+double ep_trials_eta(const ep_live_job *job, int64_t number) {
+  double seconds = (double)(ep_clock_steady_us() - job->sweep_us) / 1e6;
+  double done = (double)(number - job->sweep_epoch);
+  if (done <= 0) return NAN;
+  return floor(seconds / done * (double)(job->row.epochs - number) * 1e3 + 0.5) / 1e3;
+}
+
+/* The values of a point as JSON text, the caller's; NULL: memory is short. */
+static char *values_format(const ep_live_job *job, const ep_trial_record *trial) {
+  ep_writer writer;
+  ep_writer_init(&writer, VALUES_BYTES);
+  ep_sweep_values_write(&writer, job->sweep, trial->point);
+  return ep_writer_take(&writer);
+}
+
+/* events: [progress->count]; the values in them are owned. Returns how many; -1: memory is short.
+ */
+static int trials_select(const ep_live_job *job, const ep_progress *progress, int thinning,
+                         ep_event *events) {
+  ep_event_log_tail tail;
+  ep_event_log_get_tail(job->log, &tail);
+  int64_t now_us = ep_clock_utc_us();
+  int count = 0;
+  for (uint32_t i = 0; i < progress->count; i++) {
+    const ep_trial_record *trial = &progress->trials[i];
+    bool kept = trial->number == job->row.epochs || trial->number % (INT64_C(1) << thinning) == 0;
+    if (trial->number <= tail.last_epoch || trial->number > job->row.epochs || !kept) continue;
+    ep_event *event = &events[count++];
+    *event = (ep_event){.job = job->row.id,
+                        .type = EP_EVENT_TRIAL,
+                        .time_us = now_us,
+                        .epochs = job->row.epochs,
+                        .progress = {.epoch = trial->number},
+                        .trial = trial,
+                        .values = values_format(job, trial),
+                        .eta_seconds = ep_trials_eta(job, trial->number)};
+    if (!event->values) return -1;
+  }
+  return count;
+}
+
+ep_status ep_trials_hold(const ep_live_job *job, const ep_progress *progress, int thinning,
+                         ep_error *error) {
+  if (!job->sweep) return EP_OK; /* its spec is damaged */
+  ep_event *events = calloc(progress->count, sizeof *events);
+  if (!events) return ep_fail_memory(error);
+  int count = trials_select(job, progress, thinning, events);
+  ep_status status =
+      count < 0 ? ep_fail_memory(error) : ep_event_log_hold(job->log, events, count, error);
+  for (uint32_t i = 0; i < progress->count; i++) free((char *)events[i].values);
+  free(events);
+  return status;
+}
