@@ -136,7 +136,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       spanGaps: true,
       alpha: curve.faint ? 0.35 : 1,
       points: { ...(dots ? { show: true } : {}), size: dots ? 5 : 4, stroke, fill: stroke },
-      ...(dots && !curve.line ? { paths: () => null } : {}),
+      ...(dots && !curve.line ? { paths: () => null } : curve.steps ? { paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } } : {}),
     };
     if (!smoothing || dots) return [base];
     return [{ ...base, alpha: 0.28, width: 1 }, { ...base, label: `${curve.label}, smoothed` }];
@@ -295,7 +295,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
     drawLegend();
   }
 
-  const outline = () => JSON.stringify([curves.map((c) => [c.label, c.dash, c.points, c.faint, c.colour, c.index]), smoothing > 0, log]);
+  const outline = () => JSON.stringify([curves.map((c) => [c.label, c.dash, c.points, c.steps, c.faint, c.colour, c.index]), smoothing > 0, log]);
 
   function draw() {
     if (!plotRoot.clientWidth) return; // hidden: the observer draws it once it is visible
@@ -329,8 +329,8 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
   signal?.addEventListener("abort", destroy, { once: true });
 
   return {
-    // curves: [{label, x, y, dash, colour, index, points, line, faint}]; y may hold null and NaN. index
-    // chooses the colour (and the dash beyond eight); faint draws thin and pale.
+    // curves: [{label, x, y, dash, colour, index, points, line, steps, faint}]; y may hold null and NaN. index
+    // chooses the colour (and the dash beyond eight); steps holds each value until the next; faint draws thin and pale.
     setData(next) {
       curves = next;
       draw();

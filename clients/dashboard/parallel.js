@@ -5,12 +5,14 @@ import { h, replace, s, setText } from "./dom.js";
 
 const height = 320, top = 44, bottom = 16, left = 72, right = 84;
 const axisRoom = 104; // pixels between two axes, at least; narrower windows scroll
-const bestCount = 10;
 const bands = 5; // colours of all lines but the best
 
 let charts = 0; // count, for ids
 
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+// Lines that stand out among `count`.
+export const bestOf = (count) => Math.min(10, Math.ceil(count / 5));
 
 // The band of a line, 0 the best, by its rank among `count`.
 export const bandOf = (rank, count) => Math.min(bands - 1, Math.floor((rank * bands) / Math.max(1, count)));
@@ -41,8 +43,9 @@ export function parallelChart(root, { title, signal }) {
     return mark;
   };
   const colour = (band) => `color-mix(in srgb, var(--accent) ${Math.round(100 - (90 * band) / (bands - 1))}%, var(--strong-line))`;
+  const bestWord = h("span");
   root.append(h("figure", { class: "chart" },
-    h("ul", { class: "legend" }, h("li", null, swatch("var(--series-2)"), `The best ${bestCount}`), h("li", null, swatch(colour(0)), "Good"), h("li", null, swatch(colour(bands - 1)), "Bad")),
+    h("ul", { class: "legend" }, h("li", null, swatch("var(--series-2)"), bestWord), h("li", null, swatch(colour(0)), "Good"), h("li", null, swatch(colour(bands - 1)), "Bad")),
     scroller, summary));
   let data = null;
   let width = 0;
@@ -84,6 +87,7 @@ export function parallelChart(root, { title, signal }) {
     drawing.setAttribute("width", width);
     drawing.setAttribute("height", height);
     const paths = Array.from({ length: bands }, () => "");
+    const bestCount = bestOf(data.lines.length);
     let best = "";
     data.lines.forEach((shares, rank) => {
       if (rank < bestCount) best += pathOf(shares, x, y);
@@ -92,6 +96,7 @@ export function parallelChart(root, { title, signal }) {
     const faint = Math.max(0.15, Math.min(0.7, 60 / Math.sqrt(data.lines.length * 20 + 1)));
     marked = line("", "var(--text)", 1, 2.5);
     replace(drawing, paths.map((d, band) => d && line(d, colour(band), faint, 1)).reverse(), best && line(best, "var(--series-2)", 0.9, 1.75), data.axes.map(axis), marked);
+    setText(bestWord, bestCount === 1 ? "The best" : `The best ${bestCount}`);
     setText(summary, data.words);
   }
 

@@ -1,6 +1,6 @@
 // trials.js: the trials of a sweep as numbers for tables and charts, without their drawing.
 
-import { metricNames, number, seconds, value } from "./format.js";
+import { integer, metricNames, number, seconds, value } from "./format.js";
 import { pointerSteps } from "./json.js";
 import { axisOf } from "./space.js";
 
@@ -77,7 +77,7 @@ export function numberScale({ least, most, log = false, whole = false, format = 
   const at = (v) => (Number.isFinite(v) && !(log && v <= 0) ? v : null);
   const share = (v) => (at(v) === null ? null : to > from ? Math.min(1, Math.max(0, (along(v) - from) / (to - from))) : 0.5);
   const middle = whole ? Math.round(back((from + to) / 2)) : back((from + to) / 2);
-  return { log, words: null, at, share, ticks: ticksAt(ticks ?? [least, middle, most], share, text) };
+  return { log, whole, words: null, at, share, ticks: ticksAt(ticks ?? [least, middle, most], share, text) };
 }
 
 // Words, objects and all else: each distinct value has its number, in the order given.
@@ -90,6 +90,7 @@ function wordScale(items) {
   const step = Math.ceil(words.length / mostTicks);
   return {
     log: false,
+    whole: true,
     words: shown,
     at,
     share: (v) => share(at(v)),
@@ -97,7 +98,7 @@ function wordScale(items) {
   };
 }
 
-// The scale of one axis of a space, in the daemon's form: {log, words: text of each value or null where they are
+// The scale of one axis of a space, in the daemon's form: {log, whole, words: text of each value or null where they are
 // numbers, at(value): the coordinate in a chart, share(value), ticks: [{share, text}]}.
 export function scaleOf(json) {
   const axis = axisOf(json);
@@ -105,7 +106,7 @@ export function scaleOf(json) {
   if (!axis.items.every((item) => typeof item === "number")) return wordScale(axis.items);
   const [least, most] = [Math.min(...axis.items), Math.max(...axis.items)];
   const isList = axis.kind === "values";
-  return numberScale({ least, most, log: axis.isLog || (isList && spreads(least, most)), whole: axis.isWhole, ticks: isList ? axis.items : undefined });
+  return numberScale({ least, most, log: axis.isLog || (isList && spreads(least, most)), whole: axis.isWhole || (isList && axis.items.every(Number.isInteger)), ticks: isList ? axis.items : undefined });
 }
 
 // The fields of a sweep that vary: [{pointer, name, scale}].
@@ -116,6 +117,12 @@ export function parametersOf(space) {
 
 // Whether metrics want a log scale: all above 0, and far apart.
 export const wantsLog = (metrics) => metrics.length > 0 && spreads(metrics.reduce((a, b) => Math.min(a, b)), metrics.reduce((a, b) => Math.max(a, b)));
+
+// How far a sweep is: {fraction, words}. asha has as many trainings as its promotions make, and at most `total`.
+export function progressOf({ status, search, stopped, progress: { done, total, fraction } }) {
+  if (status === "succeeded" && !stopped) return { fraction: 1, words: integer(done) };
+  return { fraction, words: `${integer(done)} of ${search === "asha" ? "at most " : ""}${integer(total)}` };
+}
 
 // A value of a trial as text.
 export const valueText = (v) => (typeof v === "number" ? number(v) : typeof v === "string" ? v : v === undefined ? "–" : JSON.stringify(v));

@@ -124,7 +124,7 @@ export function mount(root, { id }, signal) {
     badge.dataset.state = job.status;
     setText(badge, stateWord(job.status));
     replace(tags,
-      (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: `#/jobs?tag=${encodeURIComponent(word)}` }, word)),
+      (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: word.startsWith("swp_") ? `#/sweeps/${encodeURIComponent(word)}` : `#/jobs?tag=${encodeURIComponent(word)}` }, word)),
       job.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"));
     if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
     buttons.show(job);

@@ -55,13 +55,16 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
     else showSweep(checked);
   }
 
-  function showSweep({ rows, model, trials, trainings }) {
+  function showSweep(checked) {
+    const estimates = Object.entries(checked.estimated_seconds).filter(([, time]) => time !== null);
     empty();
     replace(facts,
-      fact("Rows", rowWords(rows)),
-      fact("Parameters", `${integer(model.parameters)} at the first point`),
-      trials !== null && fact("Trials", integer(trials)),
-      fact("Trainings", trials === null ? `at most ${integer(trainings)}` : integer(trainings)));
+      fact("Rows", rowWords(checked.rows)),
+      fact("Parameters", `${integer(checked.parameters)} in the first trial`),
+      fact("Memory", `${bytes(checked.bytes)} in the first trial`),
+      fact("Trials", integer(checked.trials)),
+      fact("Trainings", integer(checked.trainings)),
+      estimates.map(([kind, time]) => fact(`On ${kind}`, `about ${seconds(time)}, one after another`)));
   }
 
   function showJob(checked) {

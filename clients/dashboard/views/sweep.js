@@ -7,7 +7,7 @@ import { dateTime, duration, integer, isEnded, jobName, percent, seconds, stateW
 import { prettyJson } from "../json.js";
 import { copyButton } from "../copy.js";
 import { setFacts } from "../facts.js";
-import { metricOf, metricText, parametersOf, valueText } from "../trials.js";
+import { metricOf, metricText, parametersOf, progressOf, valueText } from "../trials.js";
 import { lifecycleButtons } from "./lifecycle.js";
 import { chartPanels } from "./sweep_charts.js";
 import { leaderboard } from "./sweep_trials.js";
@@ -69,9 +69,9 @@ export function mount(root, { id }, signal) {
   }));
 
   function showProgress() {
-    const { done, total, fraction } = sweep.progress;
+    const { fraction, words: count } = progressOf(sweep);
     meter.value = fraction;
-    const words = [`${integer(done)} of ${integer(total)} trainings (${percent(fraction, fraction < 1 ? 1 : 0)})`];
+    const words = [`${count} ${count === "1" ? "training" : "trainings"} (${percent(fraction, fraction < 1 ? 1 : 0)})`];
     if (sweep.status === "running" && sweep.eta_seconds !== null) words.push(`${duration(sweep.eta_seconds)} left`);
     if (sweep.status === "queued") words.push(sweep.queue_position === null ? "waiting" : `place ${sweep.queue_position + 1} in the queue`);
     setText(progress, words.join(" · "));
@@ -90,6 +90,7 @@ export function mount(root, { id }, signal) {
       ["Attempt", sweep.attempt > 1 ? String(sweep.attempt) : null],
       ["Created", dateTime(sweep.created_at)],
       ["Ended", sweep.finished_at ? dateTime(sweep.finished_at) : null],
+      ["Promoted", h("a", { href: `#/jobs?tag=${encodeURIComponent(sweep.id)}` }, "Its jobs")],
       ["Id", h("code", null, sweep.id)],
     ]);
   }
@@ -97,7 +98,8 @@ export function mount(root, { id }, signal) {
   function showBest() {
     best.hidden = !sweep.best;
     if (!sweep.best) return;
-    const text = JSON.stringify(sweep.best);
+    const bestWords = `${isEnded(sweep) ? "The best" : "The best so far"}: trial ${integer(sweep.best.trial)}`;
+    const text = bestWords + JSON.stringify(sweep.best);
     if (best.text === text) return;
     best.text = text;
     const { word, format } = metricOf(sweep.metric);
@@ -107,7 +109,7 @@ export function mount(root, { id }, signal) {
       ...parametersOf(sweep.spec.space).map(({ pointer, name }) => [name, valueText(sweep.best.values[pointer])]),
     ]);
     replace(best,
-      h("div", { class: "toolbar" }, h("h2", { class: "grow", id: "best-title" }, `${isEnded(sweep) ? "The best" : "The best so far"}: trial ${integer(sweep.best.trial)}`), promoteBest, curves),
+      h("div", { class: "toolbar" }, h("h2", { class: "grow", id: "best-title" }, bestWords), promoteBest, curves),
       facts);
   }
 

@@ -52,7 +52,7 @@ export function chartPanels({ url, signal }) {
         parameters.append(place);
         const x = scale.words
           ? { label: name, whole: true, format: (at) => (Number.isInteger(at) ? scale.words[at] ?? "" : "") }
-          : { label: name, log: scale.log };
+          : { label: name, log: scale.log, whole: scale.whole && !scale.log };
         return createChart(place, { title: `${word} over ${name}`, x, y, height: 220, points: true, signal });
       }),
       across: parallelChart(across, { title: `${word} and ${integer(fields.length)} parameters of each trial`, signal }),
@@ -67,8 +67,8 @@ export function chartPanels({ url, signal }) {
     const kept = byNumber.map((_, i) => i).filter((i) => shown.has(byNumber[i]) || best[i] !== best[i - 1] || i === byNumber.length - 1);
     const x = kept.map((i) => byNumber[i].trial);
     charts.overTrials.setData([
+      { label: "Best so far", x, y: kept.map((i) => best[i]), steps: true, index: 1 },
       { label: "Trials", x, y: kept.map((i) => (shown.has(byNumber[i]) ? byNumber[i].metric : null)), points: true, index: 0 },
-      { label: "Best so far", x, y: kept.map((i) => best[i]), index: 1 },
     ]);
   }
 

@@ -1,12 +1,11 @@
 // sweep_trials.js: the leaderboard of a sweep, a page at a time, as the daemon sorts it.
 
-import { attribute, h, keyed, replace, setText } from "../dom.js";
+import { h, keyed, replace, setText } from "../dom.js";
 import { download, poll } from "../api.js";
 import { integer, jobName, seconds } from "../format.js";
 import { metricOf, metricText, parametersOf, valueText } from "../trials.js";
 
 const pageSize = 50;
-const csvRows = 10000; // the daemon's limit
 
 const capitalized = (word) => word[0].toUpperCase() + word.slice(1).replaceAll("_", " ");
 
@@ -29,7 +28,7 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
     sort = order.value;
     turn(0);
   } }, h("option", { value: "metric" }, "Best first"), h("option", { value: "trial" }, "By number"));
-  const csv = h("button", { type: "button", class: "button", onclick: () => act(csv, () => download(`${url}/trials?format=csv&sort=${sort}&limit=${csvRows}`, `${jobName(sweep).replace(/[^A-Za-z0-9_.-]+/g, "-")}.csv`, { signal })) }, "Download CSV");
+  const csv = h("button", { type: "button", class: "button", onclick: () => act(csv, () => download(`${url}/trials?format=csv&sort=${sort}`, `${jobName(sweep).replace(/[^A-Za-z0-9_.-]+/g, "-")}.csv`, { signal })) }, "Download CSV");
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const table = h("table", { class: "stack compact trials-table" }, h("caption", { class: "hidden" }, "Trials"), head, body);
   const node = h("section", { class: "card", "aria-labelledby": "trials-title" },
@@ -47,7 +46,7 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
   function row({ trial }) {
     const button = h("button", { type: "button", class: "button small-button", "aria-label": `Promote trial ${trial}`, title: "Trains it as a job of its own, which keeps its weights" }, "Promote");
     button.addEventListener("click", () => act(button, () => promote(trial)));
-    const line = h("tr", { "data-trial": trial }, h("td", null, button));
+    const line = h("tr", { "data-trial": trial }, h("td", { class: "number" }, button));
     for (const kind of ["mouseenter", "focusin"]) line.addEventListener(kind, () => onPoint(line.trial));
     for (const kind of ["mouseleave", "focusout"]) line.addEventListener(kind, () => onPoint(null));
     return line;
@@ -80,7 +79,6 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
     setText(count, page.data.length ? `${integer(offset + 1)} to ${integer(offset + page.data.length)} of ${integer(page.total)} trials` : "");
     earlier.disabled = offset === 0;
     later.disabled = !page.has_more;
-    attribute(csv, "title", page.total > csvRows ? `The first ${integer(csvRows)} trials in this order` : null);
   }
 
   function start() {

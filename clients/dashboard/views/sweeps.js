@@ -3,8 +3,8 @@
 import { attribute, h, keyed, replace, setText } from "../dom.js";
 import { poll } from "../api.js";
 import { announce } from "../shell.js";
-import { age, dateTime, duration, integer, isEnded, jobName, stateNames, stateWord } from "../format.js";
-import { metricOf, metricText } from "../trials.js";
+import { age, dateTime, duration, isEnded, jobName, stateNames, stateWord } from "../format.js";
+import { metricOf, metricText, progressOf } from "../trials.js";
 
 export const title = "Sweeps";
 
@@ -70,7 +70,7 @@ export function mount(root, { query }, signal) {
     const text = JSON.stringify(sweep);
     if (line.text === text) return;
     line.text = text;
-    const { done, total, fraction } = sweep.progress;
+    const { fraction, words } = progressOf(sweep);
     const { word, format } = metricOf(sweep.metric);
     replace(cells.state, h("span", { class: "badge", "data-state": sweep.status }, stateWord(sweep.status)));
     replace(cells.name,
@@ -79,7 +79,7 @@ export function mount(root, { query }, signal) {
       sweep.error && h("div", { class: "error-line" }, sweep.error.message));
     replace(cells.progress,
       h("progress", { class: "meter", max: "1", value: fraction, "aria-label": `Progress of ${jobName(sweep)}` }),
-      h("span", { class: "muted progress-words" }, `${integer(done)} of ${integer(total)}`, h("span", null, waitWords(sweep))));
+      h("span", { class: "muted progress-words" }, words, h("span", null, waitWords(sweep))));
     replace(cells.best, sweep.best ? metricText(sweep.best, format) : "–", h("div", { class: "muted small" }, `${word}, ${sweep.search}`));
     setText(cells.device, sweep.device ?? "–");
     attribute(cells.age, "title", dateTime(sweep.created_at));
@@ -97,7 +97,7 @@ export function mount(root, { query }, signal) {
     empty.hidden = data.length > 0;
     if (!data.length)
       replace(empty, state.value || tag.value ? "No sweep here matches." : after ? "There are no older sweeps."
-        : ["No sweeps yet. ", h("a", { href: "#/submit" }, "Submit a job"), " with a range in place of a number, like 0.001..0.1."]);
+        : ["No sweeps yet. ", h("a", { href: "#/submit?example=sweep" }, "Submit the first one"), ", or any job with a range in place of a number."]);
     older.hidden = !next;
     newest.hidden = !after;
   }, {

@@ -1,8 +1,8 @@
 // trials.mjs: the numbers behind a sweep's charts: names, scales, the best so far, thinning.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { bandOf, pathOf } from "../../../clients/dashboard/parallel.js";
-import { metricOf, metricText, numberScale, parametersOf, runningBest, scaleOf, shortNames, thin, valueText, wantsLog } from "../../../clients/dashboard/trials.js";
+import { bandOf, bestOf, pathOf } from "../../../clients/dashboard/parallel.js";
+import { metricOf, metricText, numberScale, parametersOf, progressOf, runningBest, scaleOf, shortNames, thin, valueText, wantsLog } from "../../../clients/dashboard/trials.js";
 
 test("a metric has words and a format", () => {
   assert.equal(metricOf("validation.loss").word, "Validation loss");
@@ -89,6 +89,14 @@ test("parameters and values as text", () => {
   assert.equal(metricText({ metric: 0.5, deviation: 0.123456 }, String), "0.5 ± 0.12");
 });
 
+test("how far a sweep is", () => {
+  const progress = { done: 88, total: 228, fraction: 0.386 };
+  assert.deepEqual(progressOf({ status: "running", search: "random", stopped: null, progress }), { fraction: 0.386, words: "88 of 228" });
+  assert.deepEqual(progressOf({ status: "running", search: "asha", stopped: null, progress }).words, "88 of at most 228");
+  assert.deepEqual(progressOf({ status: "succeeded", search: "asha", stopped: null, progress }), { fraction: 1, words: "88" });
+  assert.equal(progressOf({ status: "succeeded", search: "random", stopped: "max_seconds", progress }).fraction, 0.386);
+});
+
 test("a line across the axes has a gap where it has no share", () => {
   const path = (shares) => pathOf(shares, (i) => 10 * i, (share) => share);
   assert.equal(path([0, 1, 0.5]), "M0.0 0.0L10.0 1.0L20.0 0.5");
@@ -96,4 +104,5 @@ test("a line across the axes has a gap where it has no share", () => {
   assert.equal(bandOf(0, 100), 0);
   assert.equal(bandOf(99, 100), 4);
   assert.equal(bandOf(0, 0), 0);
+  assert.deepEqual([1, 24, 10000].map(bestOf), [1, 5, 10]);
 });
