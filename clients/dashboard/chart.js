@@ -136,7 +136,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       spanGaps: true,
       alpha: curve.faint ? 0.35 : 1,
       points: { ...(dots ? { show: true } : {}), size: dots ? 5 : 4, stroke, fill: stroke },
-      ...(dots && !curve.line ? { paths: () => null } : {}),
+      ...(dots && !curve.line ? { paths: () => null } : curve.steps ? { paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } } : {}),
     };
     if (!smoothing || dots) return [base];
     return [{ ...base, alpha: 0.28, width: 1 }, { ...base, label: `${curve.label}, smoothed` }];
@@ -168,7 +168,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       series: [{}, ...curves.flatMap(seriesOf)],
       axes: [axis(2, "x"), axis(3, "y")],
       scales: {
-        x: { time: false, distr: log.x ? 3 : 1, ...(zoomed ? { min: zoomed[0], max: zoomed[1], auto: false } : {}) },
+        x: { time: false, distr: log.x ? 3 : 1, ...(points ? { range: rangeX } : {}), ...(zoomed ? { min: zoomed[0], max: zoomed[1], auto: false } : {}) },
         y: { distr: log.y ? 3 : 1, range: rangeY },
       },
       legend: { show: false },
@@ -182,6 +182,17 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
         ],
       },
     };
+  }
+
+  // A cloud has air on both sides: uPlot leaves out all but one of the points at an end of the scale.
+  function rangeX(_, least, most) {
+    if (zoomed || !Number.isFinite(least) || !Number.isFinite(most)) return [least ?? 0, most ?? 1];
+    if (log.x) {
+      const factor = apart(least, most) ? (most / least) ** 0.04 : 2;
+      return [least / factor, most * factor];
+    }
+    const air = apart(least, most) ? (most - least) * 0.04 : Math.abs(least) * 0.1 || 1;
+    return [least - air, most + air];
   }
 
   // A log scale is fitted to the data (uPlot would widen it to whole decades); a linear one has some air.
@@ -284,7 +295,7 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
     drawLegend();
   }
 
-  const outline = () => JSON.stringify([curves.map((c) => [c.label, c.dash, c.points, c.faint, c.colour, c.index]), smoothing > 0, log]);
+  const outline = () => JSON.stringify([curves.map((c) => [c.label, c.dash, c.points, c.steps, c.faint, c.colour, c.index]), smoothing > 0, log]);
 
   function draw() {
     if (!plotRoot.clientWidth) return; // hidden: the observer draws it once it is visible
@@ -318,8 +329,8 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
   signal?.addEventListener("abort", destroy, { once: true });
 
   return {
-    // curves: [{label, x, y, dash, colour, index, points, line, faint}]; y may hold null and NaN. index
-    // chooses the colour (and the dash beyond eight); faint draws thin and pale.
+    // curves: [{label, x, y, dash, colour, index, points, line, steps, faint}]; y may hold null and NaN. index
+    // chooses the colour (and the dash beyond eight); steps holds each value until the next; faint draws thin and pale.
     setData(next) {
       curves = next;
       draw();

@@ -1,4 +1,4 @@
-// examples.js: jobs to start from. `needs` names a dataset that is uploaded first; all others run as they
+// examples.js: jobs and a sweep to start from. `needs` names a dataset that is uploaded first; all others run as they
 // are. Small tables are generated here, the same in every browser.
 
 // Random numbers from 0 to 1 (Lehmer's generator), good enough for example tables.
@@ -90,6 +90,28 @@ export const examples = [
       optimizer: { type: "sgd", lr: 0.1 },
       epochs: 100,
       batch_size: 100,
+    }),
+  },
+  {
+    id: "sweep",
+    title: "Disc, a sweep",
+    about: "100 small networks: which width, activation and learning rate tell the points apart?",
+    spec: () => ({
+      name: "disc-sweep",
+      max_trials: 100,
+      space: {
+        "/model/layers/0/out_features": { int_log_uniform: [2, 64] },
+        "/model/layers/1/type": { values: ["relu", "tanh", "gelu"] },
+        "/optimizer/lr": { log_uniform: [0.001, 1] },
+      },
+      job: {
+        data: { generator: "disc", rows: 1000, validation: 0.2, standardize: ["x"] },
+        model: { layers: [{ type: "linear" }, {}, { type: "linear", out_features: 2 }] },
+        loss: "cross_entropy",
+        optimizer: { type: "sgd", momentum: 0.9 },
+        epochs: 30,
+        batch_size: 100,
+      },
     }),
   },
   {

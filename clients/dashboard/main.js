@@ -35,6 +35,7 @@
 //   {setData([{label, x: [], y: [], dash, points, faint}]), setLog(axis, on), setSmoothing(0…0.99), resetZoom(),
 //   destroy()}: curves may each have their own x. It brings its own summary for screen readers, a table on
 //   demand, drag and keyboard zoom, resize, theme. Pass signal in the options and it destroys itself.
+//   bars.js and parallel.js draw the other pictures, studies.js and trials.js have what they show.
 // Shell (shell.js): announce(text) to the live region, setTitle(text), navigate(hash).
 //
 // Classes (style.css): .card (a section with a border) and .grid (cards side by side); .table (a wrapper
@@ -52,6 +53,8 @@ import { setTitle } from "./shell.js";
 const views = {
   jobs: () => import("./views/jobs.js"),
   job: () => import("./views/job.js"),
+  sweeps: () => import("./views/sweeps.js"),
+  sweep: () => import("./views/sweep.js"),
   submit: () => import("./views/submit.js"),
   compare: () => import("./views/compare.js"),
   study: () => import("./views/study.js"),
@@ -62,11 +65,13 @@ const main = document.getElementById("main");
 let leaving = new AbortController();
 let first = true;
 
+const ofOne = { jobs: "job", sweeps: "sweep" }; // the view of one of a list
+
 // "#/jobs/ID?x=y" -> {name: "job", id: "ID", query}.
 function parse(hash) {
   const [path, query] = hash.replace(/^#\/?/, "").split(/\?(.*)/s);
   const [section, id] = path.split("/");
-  const name = section === "jobs" && id ? "job" : section || "jobs";
+  const name = (id && Object.hasOwn(ofOne, section) && ofOne[section]) || section || "jobs";
   return { name, id: id ? decodeURIComponent(id) : null, query: new URLSearchParams(query ?? "") };
 }
 
@@ -76,7 +81,7 @@ async function route() {
   leaving.abort();
   leaving = new AbortController();
   const { signal } = leaving;
-  mark(name === "job" ? "jobs" : name);
+  mark(Object.keys(ofOne).find((list) => ofOne[list] === name) ?? name);
   const root = h("div", { class: `view view-${name}` });
   try {
     if (!Object.hasOwn(views, name)) throw new Error(`There is no page "${name}".`);

@@ -24,13 +24,20 @@ async function fill(url) {
       model: { layers: [...dense(...Array.from({ length: layers - 1 }, (_, k) => 2 ** (k + 2))), { type: "linear", out_features: 2 }] },
       loss: "cross_entropy", optimizer: { lr: 0.1 }, batch_size: 100, epochs: 20, device: "cpu",
     });
+  const { id: sweep } = await ask(url, "POST", "/v1/sweeps", {
+    name: "widths", tags: ["demo"], max_trials: 30, repeats: 2,
+    space: { "/model/layers/0/out_features": { int_log_uniform: [2, 32] }, "/model/layers/1/type": { values: ["relu", "tanh"] }, "/optimizer/lr": { log_uniform: [0.001, 1] } },
+    job: { data: { generator: "disc", rows: 200, validation: 0.2 }, model: { layers: [{ type: "linear" }, {}, { type: "linear", out_features: 2 }] }, loss: "cross_entropy", epochs: 5 },
+  });
+  const ended = async () => (await ask(url, "GET", `/v1/sweeps/${sweep}?wait=5`)).finished_at;
+  for (let i = 0; i < 40 && !(await ended()); i++);
   const paused = (await ask(url, "POST", "/v1/jobs", xor({ name: "paused", ...checkpointed }))).id;
   await reaches(url, paused, "running");
   await ask(url, "POST", `/v1/jobs/${paused}/pause`);
   await reaches(url, paused, "paused");
   const running = (await ask(url, "POST", "/v1/jobs", xor({ name: "long", ...endless }))).id;
   await ask(url, "POST", "/v1/jobs", xor({ name: "waiting", priority: 10 }));
-  return { first, other, houses, paused, running };
+  return { first, other, houses, sweep, paused, running };
 }
 
 const i = (a, b) => (a * 13 + b * 5) % 11;
@@ -43,7 +50,10 @@ run(async ({ url, open, shots }) => {
     "job-classifier": [`#/jobs/${jobs.first}`, ".plot canvas"],
     "job-running": [`#/jobs/${jobs.running}`, ".badge[data-state=running]"],
     "job-paused": [`#/jobs/${jobs.paused}`, "tr[data-step] button"],
+    sweeps: ["#/sweeps", ".sweeps-table tbody tr"],
+    sweep: [`#/sweeps/${jobs.sweep}`, ".parameter canvas"],
     submit: ["#/submit?example=xor", "#json"],
+    "submit-sweep": ["#/submit?example=sweep", ".check-state[data-state=good]"],
     compare: [`#/compare?jobs=${jobs.first},${jobs.other}`, ".plot canvas"],
     "compare-empty": ["#/compare", ".picker tbody tr"],
     study: ["#/study?tag=study", ".plot canvas"],

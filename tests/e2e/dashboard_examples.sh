@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The dashboard's example jobs: the daemon accepts each as it stands, and those without an upload reach their
-# goals.
+# The dashboard's examples: the daemon accepts each as it stands, and those without an upload reach their goals.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 command -v node >/dev/null || skip "there is no node"
 
@@ -25,9 +24,10 @@ while read -r example; do
     http GET "/v1/datasets/$needs"
     [[ $code == 200 ]] || continue
   fi
-  http POST '/v1/jobs?validate=only' "${json[@]}" -d "$(jq -c .spec <<<"$example")"
+  path=$(jq -r 'if .spec.space then "sweeps" else "jobs" end' <<<"$example")
+  http POST "/v1/$path?validate=only" "${json[@]}" -d "$(jq -c .spec <<<"$example")"
   expect 200
-  check "$name is a job of $(jq .parameters "$body") parameters" '.parameters > 0'
+  check "$name is one of the $path, of $(jq .parameters "$body") parameters" '.parameters > 0'
 done <"$scratch/examples"
 
 learn() {
@@ -39,3 +39,13 @@ learn xor .metrics.test.accuracy '.metrics.test.accuracy == 1'
 learn linear .metrics.test.r2 '.metrics.test.r2 > 0.95'
 learn logistic .metrics.test.accuracy '.metrics.test.accuracy > 0.8'
 learn disc .metrics.test.accuracy '.metrics.test.accuracy > 0.9'
+
+http POST /v1/sweeps "${json[@]}" -d "$(jq -c 'select(.id == "sweep").spec' "$scratch/examples")"
+expect 201
+sweep=$(jq -r .id "$body")
+sweep_ended() {
+  http GET "/v1/sweeps/$sweep?wait=5"
+  jq -e '.finished_at' "$body" >/dev/null
+}
+until_so "the sweep has ended" sweep_ended
+check "the sweep ends: $(jq -c .best.metric "$body")" '.status == "succeeded" and .best.metric < 0.2'

@@ -2,16 +2,17 @@
 // without a stream the curve is fetched again whenever the job changes.
 
 import { h, replace, setText } from "../dom.js";
-import { download, poll, sendJson } from "../api.js";
-import { announce, navigate, setTitle } from "../shell.js";
+import { download, poll } from "../api.js";
+import { announce, setTitle } from "../shell.js";
 import { bytes, dateTime, duration, integer, isEnded, jobName, number, percent, seconds, stateWord, stopWord } from "../format.js";
 import { prettyJson } from "../json.js";
 import { copyButton } from "../copy.js";
+import { setFacts } from "../facts.js";
 import { checkpointPanel } from "./job_checkpoints.js";
 import { curvePanel } from "./job_curve.js";
-import { editDialog } from "./job_edit.js";
 import { followEvents } from "./job_events.js";
 import { resultPanels } from "./job_results.js";
+import { lifecycleButtons } from "./lifecycle.js";
 
 export const title = "Job";
 
@@ -22,33 +23,24 @@ const formats = [
   ["onnx", "ONNX"],
 ];
 
-// Pairs of a term and its text; a null text is left out.
-function facts(list, pairs) {
-  replace(list, pairs.filter(([, what]) => what !== null && what !== undefined && what !== "").map(([term, what]) => h("div", null, h("dt", null, term), h("dd", null, what))));
-}
-
 export function mount(root, { id }, signal) {
   const url = `/v1/jobs/${encodeURIComponent(id)}`;
   const heading = h("h1", null, `Job …${id.slice(-8)}`);
   const badge = h("span", { class: "badge" });
   const tags = h("span", { class: "tags" });
-  const edit = h("button", { type: "button", class: "button", hidden: true }, "Edit");
   const again = h("a", { class: "button", href: `#/submit?job=${encodeURIComponent(id)}` }, "Run again");
-  const pause = h("button", { type: "button", class: "button", hidden: true }, "Pause");
-  const resume = h("button", { type: "button", class: "button primary", hidden: true }, "Resume");
-  const cancel = h("button", { type: "button", class: "button danger", hidden: true }, "Cancel job");
-  const remove = h("button", { type: "button", class: "button danger", hidden: true }, "Delete");
+  const buttons = lifecycleButtons({ url, kind: "job", losing: "weights", list: "#/jobs", signal, onChange: () => polled.refresh(), onFail: fail });
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const warning = h("p", { class: "notice warning", hidden: true });
   const content = h("div", { hidden: true });
-  root.append(h("div", { class: "heading" }, heading, badge, tags, h("div", { class: "toolbar" }, again, edit, pause, resume, cancel, remove)), failure, warning, content);
+  root.append(h("div", { class: "heading" }, heading, badge, tags, h("div", { class: "toolbar" }, again, buttons.nodes)), failure, warning, content);
 
   const meter = h("progress", { class: "meter large", max: "1", value: "0", "aria-label": "Progress" });
   const progress = h("p", { class: "progress-line" });
   const times = h("dl", { class: "facts columns" });
   const curve = curvePanel({ url, signal });
   const results = resultPanels({ url, signal });
-  const checkpoints = checkpointPanel({ url, signal, act });
+  const checkpoints = checkpointPanel({ url, signal, act: buttons.act });
   const settings = h("pre", { tabindex: "0", "aria-label": "The job's settings, all defaults filled in" });
   const weights = h("section", { class: "card", hidden: true, "aria-labelledby": "weights-title" });
   const events = h("ol", { class: "events", tabindex: "0", "aria-label": "The newest events" });
@@ -67,22 +59,10 @@ export function mount(root, { id }, signal) {
   let job = null;
   let follower = null;
 
+  // null: nothing failed
   function fail(error) {
-    setText(failure, error.status === 404 ? "There is no such job; it may have been deleted." : error.message);
-    failure.hidden = false;
-  }
-
-  // Buttons that send a request: disabled until its response; a refusal is shown.
-  async function act(button, work) {
-    button.disabled = true;
-    failure.hidden = true;
-    try {
-      await work();
-    } catch (error) {
-      if (!signal.aborted) fail(error);
-    } finally {
-      button.disabled = false;
-    }
+    setText(failure, error?.status === 404 ? "There is no such job; it may have been deleted." : error?.message ?? "");
+    failure.hidden = !error;
   }
 
   function showProgress() {
@@ -96,7 +76,7 @@ export function mount(root, { id }, signal) {
 
   function showFacts() {
     const { timing, model } = job;
-    facts(times, [
+    setFacts(times, [
       ["Device", job.device],
       ["Executor", job.executor],
       ["Epoch time", timing.epoch_microseconds === null ? null : seconds(timing.epoch_microseconds / 1e6)],
@@ -126,7 +106,7 @@ export function mount(root, { id }, signal) {
       h("div", { class: "toolbar" }, formats.map(([format, word]) => {
         const button = h("button", { type: "button", class: "button", "data-format": format }, word);
         button.setAttribute("aria-label", `Download the weights as ${word}`);
-        button.addEventListener("click", () => act(button, () => download(`${url}/weights?format=${format}`, `${name}.${format}`, { signal })));
+        button.addEventListener("click", () => buttons.act(button, () => download(`${url}/weights?format=${format}`, `${name}.${format}`, { signal })));
         return button;
       })),
       h("dl", { class: "facts" },
@@ -144,14 +124,10 @@ export function mount(root, { id }, signal) {
     badge.dataset.state = job.status;
     setText(badge, stateWord(job.status));
     replace(tags,
-      (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: `#/jobs?tag=${encodeURIComponent(word)}` }, word)),
+      (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: word.startsWith("swp_") ? `#/sweeps/${encodeURIComponent(word)}` : `#/jobs?tag=${encodeURIComponent(word)}` }, word)),
       job.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"));
     if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
-    edit.hidden = false;
-    pause.hidden = job.status !== "queued" && job.status !== "running";
-    resume.hidden = job.status !== "pausing" && job.status !== "paused";
-    cancel.hidden = isEnded(job);
-    remove.hidden = !isEnded(job);
+    buttons.show(job);
     setText(warning, job.error ? `${job.error.message}${job.error.pointer ? ` (${job.error.pointer})` : ""}` : job.warning ?? "");
     warning.classList.toggle("error", !!job.error);
     warning.hidden = !warning.textContent;
@@ -191,24 +167,4 @@ export function mount(root, { id }, signal) {
     interval: (latest) => (latest && isEnded(latest) ? 15000 : follower?.live ? 3000 : 1000),
     onError: (error) => error.status !== 0 && fail(error),
   });
-
-  edit.addEventListener("click", async () => {
-    const changed = await editDialog(url, job, signal);
-    if (changed) {
-      announce("Saved.");
-      polled.refresh();
-    }
-    edit.focus();
-  });
-  for (const [button, action] of [[pause, "pause"], [resume, "resume"], [cancel, "cancel"]])
-    button.addEventListener("click", () => act(button, async () => {
-      await sendJson("POST", `${url}/${action}`, undefined, { signal });
-      polled.refresh();
-    }));
-  remove.addEventListener("click", () => act(remove, async () => {
-    if (!confirm(`Delete ${jobName(job)} with its weights?`)) return;
-    await sendJson("DELETE", url, undefined, { signal });
-    announce("Deleted.");
-    navigate("#/jobs");
-  }));
 }

@@ -1,11 +1,11 @@
-// job_edit.js: the dialog that changes a job's name, tags and priority, and pins it.
+// job_edit.js: the dialog that changes the name, tags and priority of a job or a sweep, and pins it.
 
 import { h, setText } from "../dom.js";
 import { sendJson } from "../api.js";
 import { isEnded } from "../format.js";
 
 // True once the daemon has stored the change, false when the user cancels.
-export function editDialog(url, job, signal) {
+export function editDialog(url, job, signal, kind = "job") {
   return new Promise((resolve) => {
     const ended = isEnded(job);
     const before = { name: job.name ?? "", tags: job.tags ?? job.spec?.tags ?? [], priority: job.priority ?? job.spec?.priority ?? 0, pinned: job.pinned ?? false };
@@ -18,11 +18,11 @@ export function editDialog(url, job, signal) {
     let changed = false;
 
     const form = h("form", null,
-      h("h2", { id: "edit-title" }, "Edit the job"),
+      h("h2", { id: "edit-title" }, `Edit the ${kind}`),
       h("div", { class: "field" }, h("label", { for: "edit-name" }, "Name"), name),
       h("div", { class: "field" }, h("label", { for: "edit-tags" }, "Tags"), tags, h("span", { class: "hint", id: "edit-tags-hint" }, "with commas between")),
       h("div", { class: "field" }, h("label", { for: "edit-priority" }, "Priority"), priority,
-        h("span", { class: "hint", id: "edit-priority-hint" }, ended ? "of an ended job it cannot be changed" : "-100 to 100, higher goes first")),
+        h("span", { class: "hint", id: "edit-priority-hint" }, ended ? `of an ended ${kind} it cannot be changed` : "-100 to 100, higher goes first")),
       h("div", { class: "field" }, h("label", { for: "edit-pinned" }, "Pinned"), pinned,
         h("span", { class: "hint", id: "edit-pinned-hint" }, "the daemon's retention never deletes it")),
       refused,

@@ -1,5 +1,6 @@
-// submit.js: a new job. One spec, shown twice: as a form of the usual fields and as JSON; a change of
-// either goes to the other. The daemon checks it at each change, and queues nothing.
+// submit.js: a new job, or a sweep, where a field is a range. One spec, shown twice: as a form of the usual
+// fields and as JSON; a change of either goes to the other. The daemon checks it at each change, and queues
+// nothing.
 
 import { h, replace, setText } from "../dom.js";
 import { getJson, sendJson, token } from "../api.js";
@@ -7,6 +8,7 @@ import { announce, navigate } from "../shell.js";
 import { copyButton } from "../copy.js";
 import { examples } from "../examples.js";
 import { offsetsOf, pointerOffsets, prettyJson as pretty } from "../json.js";
+import { isSweep, specOf, treeOf, treePointer } from "../space.js";
 import { checkPanel } from "./submit_check.js";
 import { specForm } from "./submit_form.js";
 import { uploadPanel } from "./submit_upload.js";
@@ -17,6 +19,8 @@ const draftKey = "epochd-draft";
 const typingPauseMs = 250;
 
 const prettyJson = (value) => pretty(value, 60); // as wide as the editor
+
+const path = (spec) => (isSweep(spec) ? "/v1/sweeps" : "/v1/jobs");
 
 // Removes from a stored job what the daemon filled in: nulls and hashes.
 function bare(value) {
@@ -42,10 +46,11 @@ function keepDraft(text) {
 }
 
 async function firstText(query, signal) {
-  if (query.has("job")) {
-    const job = await getJson(`/v1/jobs/${encodeURIComponent(query.get("job"))}`, { signal });
-    return prettyJson(bare(job.spec));
-  }
+  for (const kind of ["job", "sweep"])
+    if (query.has(kind)) {
+      const { spec } = await getJson(`/v1/${kind}s/${encodeURIComponent(query.get(kind))}`, { signal });
+      return prettyJson(bare(spec));
+    }
   const wanted = examples.find(({ id }) => id === query.get("example"));
   if (wanted) return prettyJson(wanted.spec());
   if (query.has("dataset")) return prettyJson({ ...examples.find(({ id }) => id === "houses").spec(), name: query.get("dataset"), data: { dataset: query.get("dataset"), test: 0.2, standardize: ["x", "y"] }, epochs: 1000 });
@@ -53,9 +58,9 @@ async function firstText(query, signal) {
 }
 
 // A shell's single quotes hold anything but a single quote.
-export function curlCommand(text) {
+export function curlCommand(text, to = "/v1/jobs") {
   const auth = token() ? ` -H "Authorization: Bearer $TOKEN"` : "";
-  return `curl ${location.origin}/v1/jobs${auth} -H 'Content-Type: application/json' -d '${text.replaceAll("'", `'\\''`)}'`;
+  return `curl ${location.origin}${to}${auth} -H 'Content-Type: application/json' -d '${text.replaceAll("'", `'\\''`)}'`;
 }
 
 const randomKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
@@ -65,6 +70,7 @@ export async function mount(root, { query }, signal) {
   example.setAttribute("aria-label", "Example");
   const about = h("p", { class: "muted", hidden: true });
   const submit = h("button", { type: "button", class: "button primary", id: "submit" }, "Submit job");
+  const formTitle = h("h2", { id: "form-title" }, "Job");
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
   const json = h("textarea", { id: "json", class: "code", rows: "24", spellcheck: "false", autocomplete: "off", autocapitalize: "off", "aria-describedby": "json-error" });
   const jsonError = h("span", { class: "error", id: "json-error" });
@@ -80,27 +86,32 @@ export async function mount(root, { query }, signal) {
   let typing;
 
   const form = specForm({ datasets, devices, onChange: fromForm });
-  const check = checkPanel({ signal, onPlace: select, onErrors: form.showErrors, onDefaults: form.showDefaults });
+  const check = checkPanel({
+    signal,
+    onPlace: select,
+    onErrors: (errors) => form.showErrors(errors.map(({ pointer, detail }) => ({ pointer: spec ? treePointer(spec, pointer) : pointer, detail }))),
+    onDefaults: (filled) => form.showDefaults(treeOf(filled)),
+  });
   const upload = uploadPanel({
     signal,
     onUploaded(dataset) {
       form.addDataset(dataset);
       if (!spec || dataset.role === "weights") return;
-      const mapping = spec.data?.dataset === dataset.name ? spec.data : { ...keptData(), dataset: dataset.name };
-      spec.data = mapping;
-      fromForm(spec);
+      const tree = treeOf(spec);
+      if (tree.data?.dataset !== dataset.name) tree.data = { ...keptData(tree), dataset: dataset.name };
+      fromForm(specOf(tree));
       form.show(spec);
     },
   });
 
   // The members of the present data that hold for a dataset: shares and scaling, none of a generator's.
-  function keptData() {
-    const { test, validation, folds, fold, stratify, standardize, normalize } = spec.data ?? {};
+  function keptData({ data }) {
+    const { test, validation, folds, fold, stratify, standardize, normalize } = data ?? {};
     return Object.fromEntries(Object.entries({ test, validation, folds, fold, stratify, standardize, normalize }).filter(([, value]) => value !== undefined));
   }
 
   root.append(h("div", { class: "submit-columns" },
-    h("div", null, h("section", { class: "card", "aria-labelledby": "form-title" }, h("h2", { id: "form-title" }, "Job"), form.node), upload.node),
+    h("div", null, h("section", { class: "card", "aria-labelledby": "form-title" }, formTitle, form.node), upload.node),
     h("div", null,
       h("section", { class: "card", "aria-labelledby": "check-title" }, h("div", { class: "check-heading" }, h("h2", { class: "grow", id: "check-title" }, "Check"), submit), check.node),
       h("section", { class: "card" }, h("div", { class: "field" }, h("div", { class: "toolbar" }, h("label", { class: "grow heading-label", for: "json" }, "JSON"), copyButton(() => json.value)), json, jsonError)),
@@ -124,9 +135,13 @@ export async function mount(root, { query }, signal) {
   function changed() {
     key = randomKey();
     keepDraft(json.value);
-    setText(curl, curlCommand(json.value));
+    if (spec) {
+      setText(curl, curlCommand(json.value, path(spec)));
+      setText(submit, isSweep(spec) ? "Submit sweep" : "Submit job");
+      setText(formTitle, isSweep(spec) ? "Sweep" : "Job");
+    }
     clearTimeout(typing);
-    typing = setTimeout(() => !signal.aborted && spec && check.check(json.value), typingPauseMs);
+    typing = setTimeout(() => !signal.aborted && spec && check.check(path(spec), json.value), typingPauseMs);
   }
 
   function fromForm(next) {
@@ -171,9 +186,10 @@ export async function mount(root, { query }, signal) {
     submit.disabled = true;
     failure.hidden = true;
     try {
-      const job = await sendJson("POST", "/v1/jobs", json.value, { signal, headers: { "Idempotency-Key": key } });
+      const to = path(spec);
+      const { id } = await sendJson("POST", to, json.value, { signal, headers: { "Idempotency-Key": key } });
       announce("Submitted.");
-      navigate(`#/jobs/${encodeURIComponent(job.id)}`);
+      navigate(`#${to.slice("/v1".length)}/${encodeURIComponent(id)}`);
     } catch (error) {
       if (signal.aborted) return;
       setText(failure, error.message);

@@ -1,5 +1,5 @@
-// submit_check.js: the daemon's check of a job that is not queued: its faults, or its shapes, parameters,
-// bytes, and estimated seconds per device.
+// submit_check.js: the daemon's check of a job or a sweep that is not queued: its faults, or its shapes,
+// parameters, bytes, and estimated seconds per device; of a sweep its trials.
 
 import { h, replace, setText } from "../dom.js";
 import { ApiError, sendJson } from "../api.js";
@@ -10,6 +10,9 @@ const shape = (layer, way) => {
   const full = layer[`${way}_shape`];
   return Array.isArray(full) ? full.join(" × ") : integer(layer[`${way}_features`]);
 };
+
+const fact = (term, what) => [h("dt", null, term), h("dd", null, what)];
+const rowWords = ({ train, validation, test }) => `${integer(train)} to train on, ${integer(validation)} for validation, ${integer(test)} for the test`;
 
 export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
   const state = h("p", { class: "check-state" });
@@ -48,10 +51,25 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
     replace(faults);
     onErrors([]);
     onDefaults(checked.spec);
-    const { rows } = checked;
-    const fact = (term, what) => [h("dt", null, term), h("dd", null, what)];
+    if (checked.trainings === undefined) showJob(checked);
+    else showSweep(checked);
+  }
+
+  function showSweep(checked) {
+    const estimates = Object.entries(checked.estimated_seconds).filter(([, time]) => time !== null);
+    empty();
     replace(facts,
-      fact("Rows", `${integer(rows.train)} to train on, ${integer(rows.validation)} for validation, ${integer(rows.test)} for the test`),
+      fact("Rows", rowWords(checked.rows)),
+      fact("Parameters", `${integer(checked.parameters)} in the first trial`),
+      fact("Memory", `${bytes(checked.bytes)} in the first trial`),
+      fact("Trials", integer(checked.trials)),
+      fact("Trainings", integer(checked.trainings)),
+      estimates.map(([kind, time]) => fact(`On ${kind}`, `about ${seconds(time)}, one after another`)));
+  }
+
+  function showJob(checked) {
+    replace(facts,
+      fact("Rows", rowWords(checked.rows)),
       fact("Parameters", integer(checked.parameters)),
       fact("Memory", bytes(checked.bytes)),
       checked.estimates.map(({ device, executor, seconds: time }) => fact(`On ${device}`, `about ${seconds(time)} (${executor})`)));
@@ -75,14 +93,14 @@ export function checkPanel({ signal, onPlace, onErrors, onDefaults }) {
       replace(faults);
       empty();
     },
-    // The newest text counts; a response to an older one is dropped.
-    async check(text) {
+    // Sends the text to "/v1/jobs" or "/v1/sweeps". The newest counts; a response to an older one is dropped.
+    async check(path, text) {
       pending?.abort();
       const mine = (pending = new AbortController());
       signal.addEventListener("abort", () => mine.abort(), { once: true, signal: mine.signal });
       mark("checking", "Checking");
       try {
-        const checked = await sendJson("POST", "/v1/jobs?validate=only", text, { signal: mine.signal });
+        const checked = await sendJson("POST", `${path}?validate=only`, text, { signal: mine.signal });
         if (!mine.signal.aborted) accept(checked);
       } catch (error) {
         if (mine.signal.aborted || signal.aborted) return;

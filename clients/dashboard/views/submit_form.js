@@ -1,47 +1,56 @@
-// submit_form.js: the usual fields of a job as a form. The form holds no state of its own: it writes into
-// the spec by JSON pointers and is written from it; other members stay unchanged.
+// submit_form.js: the usual fields of a job as a form, and those of a sweep once a field is a range. The form
+// writes into the spec's tree (space.js) by JSON pointers and is written from it; other members stay unchanged.
 
 import { attribute, h, replace, setText } from "../dom.js";
 import { pointerGet, pointerSet } from "../json.js";
+import { Axis, axisAround, axisOfText, isSweep, numberOf, specOf, treeOf } from "../space.js";
 import { losses, optimizers } from "../vocabulary.js";
 import { layersEditor } from "./submit_layers.js";
 
-// The typed text as a JSON value: a number if it is one, else the text, which the daemon refuses.
-function typedValue(text) {
+// The typed text as a JSON value: a number, an Axis, or else the text, which the daemon refuses. whole: of whole numbers.
+function typedValue(text, whole) {
   const trimmed = text.trim();
-  if (trimmed === "") return undefined;
-  return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(trimmed) ? Number(trimmed) : trimmed;
+  return trimmed === "" ? undefined : numberOf(trimmed) ?? axisOfText(trimmed, whole) ?? trimmed;
 }
 
-const shown = (value) => (value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value));
+const shown = (value) => (value === undefined || value === null ? "" : value instanceof Axis || typeof value !== "object" ? String(value) : JSON.stringify(value));
+
+const searches = ["random", "grid", "sobol", "tpe", "asha"];
+const metrics = ["validation.loss", "validation.accuracy", "validation.f1", "validation.roc_auc", "validation.rmse", "validation.mae", "validation.r2", "train.loss", "train.accuracy", "train.r2", "seconds"];
 
 export function specForm({ datasets, devices, onChange }) {
-  let spec = {};
+  let spec = {}; // the tree
   let inline = null; // stored while another source is chosen
   const fields = []; // {pointer, input, error, write(value), wrap}
   const node = h("form", { class: "spec-form", onsubmit: (event) => event.preventDefault() });
 
-  function field(pointer, label, input, { read = () => typedValue(input.value), write = (value) => (input.value = shown(value)), hint, wide } = {}) {
+  function field(pointer, label, input, { read = () => typedValue(input.value, whole), write = (value) => (input.value = shown(value)), hint, wide, whole } = {}) {
     const id = `f${pointer.replaceAll("/", "-")}`;
     const error = h("span", { class: "error", id: `${id}-error` });
     input.id = id;
     input.setAttribute("aria-describedby", `${id}-error`);
-    const wrap = h("div", { class: wide ? "field wide" : "field" }, h("label", { for: id }, label), input, hint && h("span", { class: "hint" }, hint), error);
-    const entry = { pointer, input, error, wrap, write };
-    fields.push(entry);
+    const about = h("span", { class: "hint" }, hint);
+    const wrap = h("div", { class: wide ? "field wide" : "field" }, h("label", { for: id }, label), input, about, error);
+    fields.push({ pointer, input, error, wrap, write, about, hint: hint ?? "" });
     input.addEventListener(input.tagName === "SELECT" ? "change" : "input", () => {
       if (input.dataset.special) return;
       pointerSet(spec, pointer, read());
-      onChange(spec);
-      arrange();
+      changed();
     });
     return wrap;
+  }
+
+  function changed() {
+    const made = specOf(spec);
+    sweepFields.hidden = !isSweep(made);
+    onChange(made);
+    arrange();
   }
 
   const text = (attributes) => h("input", { type: "text", autocomplete: "off", ...attributes });
   const decimal = () => text({ inputmode: "decimal" });
   const choice = (words, first) => h("select", null, first && h("option", { value: "" }, first), words.map((word) => h("option", { value: word }, word)));
-  const word = (input) => ({ read: () => input.value || undefined });
+  const word = (input) => ({ read: () => axisOfText(input.value) ?? (input.value || undefined) });
 
   // the source of the rows: the value of the select is the member of data
   const source = h("select", { "data-special": "1" });
@@ -71,8 +80,8 @@ export function specForm({ datasets, devices, onChange }) {
     const chosen = { dataset: name, generator: name, inline: inline ?? { x: [[0, 0], [0, 1], [1, 0], [1, 1]], y: [0, 1, 1, 0] }, path: path ?? "/srv/data/" }[kind];
     if (kind === "generator") delete rest.target;
     spec.data = { [kind]: chosen, ...(name === "disc" ? { rows: count ?? 1000 } : {}), ...rest };
-    onChange(spec);
-    show(spec);
+    changed();
+    write();
   });
 
   // "-1" is an index, "price" a column's name
@@ -83,7 +92,7 @@ export function specForm({ datasets, devices, onChange }) {
     box.addEventListener("change", () => {
       const now = boxes.filter((each) => each.box.checked).map((each) => each.part);
       pointerSet(spec, "/data/standardize", now.length ? now : undefined);
-      onChange(spec);
+      changed();
     });
     standardize.append(h("label", { class: "check", for: box.id }, box, part === "x" ? "inputs" : "targets"));
     return { part, box };
@@ -99,9 +108,9 @@ export function specForm({ datasets, devices, onChange }) {
   optimizer.dataset.special = "1";
   optimizer.addEventListener("change", () => {
     const { lr } = spec.optimizer ?? {};
-    spec.optimizer = { type: optimizer.value, ...(lr === undefined ? {} : { lr }) };
-    onChange(spec);
-    show(spec);
+    spec.optimizer = { type: axisOfText(optimizer.value) ?? optimizer.value, ...(lr === undefined ? {} : { lr }) };
+    changed();
+    write();
   });
   const loss = choice(Object.keys(losses));
   const device = choice([...new Set(["auto", "cpu", "cuda", ...devices.map(({ id }) => id)])]);
@@ -110,9 +119,20 @@ export function specForm({ datasets, devices, onChange }) {
   const layers = layersEditor({
     onChange(list) {
       pointerSet(spec, "/model/layers", list);
-      onChange(spec);
+      changed();
     },
   });
+
+  const search = choice(searches);
+  const metric = text({ list: "f-metrics" });
+  const sweepFields = h("div", { class: "fields", hidden: true },
+    field("/sweep/search", "Search", search, { ...word(search), write: (value) => (search.value = value ?? searches[0]) }),
+    field("/sweep/metric", "Metric", metric, { read: () => metric.value.trim() || undefined }),
+    field("/sweep/max_trials", "Trials", decimal()),
+    field("/sweep/repeats", "Repeats", decimal(), { hint: "with other seeds" }),
+    field("/sweep/folds", "Folds", decimal(), { hint: "of cross-validation" }),
+    field("/sweep/max_seconds", "Seconds at most", decimal()),
+    h("datalist", { id: "f-metrics" }, metrics.map((name) => h("option", { value: name }))));
 
   node.append(
     h("div", { class: "fields" },
@@ -128,7 +148,7 @@ export function specForm({ datasets, devices, onChange }) {
     h("div", { class: "fields" },
       field("/data", "Rows come from", source, { write: writeSource, wide: true }),
       field("/data/path", "Path", text(), { read: () => node.querySelector("#f-data-path").value || undefined, wide: true }),
-      field("/data/rows", "Points", decimal()),
+      field("/data/rows", "Points", decimal(), { whole: true }),
       field("/data/target", "Target column", target, { read: () => (target.value.trim() === "" ? undefined : /^-?\d+$/.test(target.value.trim()) ? Number(target.value) : target.value) }),
       field("/data/test", "Test share", decimal()),
       field("/data/validation", "Validation share", decimal()),
@@ -141,11 +161,14 @@ export function specForm({ datasets, devices, onChange }) {
       field("/optimizer/type", "Optimizer", optimizer, { write: (value) => (optimizer.value = value ?? "sgd") }),
       field("/optimizer/lr", "Learning rate", decimal()),
       field("/optimizer/momentum", "Momentum", momentum),
-      field("/epochs", "Epochs", decimal()),
-      field("/batch_size", "Batch size", decimal(), { hint: "a number, or full" }),
-      field("/seed", "Seed", decimal()),
+      field("/epochs", "Epochs", decimal(), { whole: true }),
+      field("/batch_size", "Batch size", decimal(), { hint: "a number, or full", whole: true }),
+      field("/seed", "Seed", decimal(), { whole: true }),
       field("/device", "Device", device, { read: () => (device.value === "auto" ? undefined : device.value), write: (value) => writeDevice(value ?? "auto") }),
       field("/priority", "Priority", decimal(), { hint: "-100 to 100" })),
+    h("h3", null, "Sweep"),
+    h("p", { class: "hint" }, "A range in place of a number trains the job many times: ", ["0.1..0.9", "log:1e-4..0.1", "int:4..64", "8, 16, 32"].map((each, i) => [i ? ", " : "", h("code", null, each)]), "."),
+    sweepFields,
   );
 
   function writeDevice(value) {
@@ -153,10 +176,27 @@ export function specForm({ datasets, devices, onChange }) {
     device.value = value;
   }
 
+  // What varies is shown as it is typed, below it in words; a choice of words has one more.
+  function writeField(each) {
+    const value = pointerGet(spec, each.pointer);
+    if (document.activeElement === each.input && each.input.tagName !== "SELECT") return;
+    if (!(value instanceof Axis)) each.write(value);
+    else if (each.input.tagName === "SELECT") {
+      if (![...each.input.options].some((option) => option.value === String(value))) each.input.append(h("option", { value: String(value) }, String(value)));
+      each.input.value = String(value);
+    } else each.input.value = String(value);
+  }
+
   const entry = (pointer) => fields.find((each) => each.pointer === pointer);
 
-  // Only the fields that apply to this data and this optimizer.
+  // Only the fields that apply to this data and this optimizer. What lies within something that varies is closed.
   function arrange() {
+    for (const { pointer, input, about, hint } of fields) {
+      const value = pointerGet(spec, pointer);
+      const around = axisAround(spec, pointer);
+      if (about) setText(about, around ? `one of ${around.words}` : value instanceof Axis ? value.words : hint);
+      input.disabled = !!around;
+    }
     const data = spec.data ?? {};
     entry("/data/path").wrap.hidden = data.path === undefined;
     entry("/data/rows").wrap.hidden = data.generator !== "disc";
@@ -164,12 +204,19 @@ export function specForm({ datasets, devices, onChange }) {
     entry("/optimizer/momentum").wrap.hidden = !optimizers[optimizer.value]?.fields.momentum;
   }
 
-  // The spec changed elsewhere: every field but the focused one follows it.
-  function show(next) {
-    spec = next;
-    for (const each of fields) if (document.activeElement !== each.input || each.input.tagName === "SELECT") each.write(pointerGet(spec, each.pointer));
+  function write() {
+    fields.forEach(writeField);
     layers.show(pointerGet(spec, "/model/layers"));
     arrange();
+  }
+
+  // The spec changed elsewhere: every field but the focused one follows it. Its sweep's members outlive its ranges.
+  function show(next) {
+    const { sweep } = spec;
+    spec = treeOf(next);
+    sweepFields.hidden = !isSweep(next);
+    if (!spec.sweep && sweep) spec.sweep = { ...sweep, space: undefined };
+    write();
   }
 
   return {
@@ -181,7 +228,7 @@ export function specForm({ datasets, devices, onChange }) {
       listDatasets();
       writeSource();
     },
-    // Each error at the field that holds its pointer, or at the nearest around it.
+    // Each error, by its pointer into the tree, at the field that holds it, or at the nearest around it.
     showErrors(errors) {
       const all = [...fields, ...layers.fields()];
       const faulty = new Map();
@@ -195,11 +242,12 @@ export function specForm({ datasets, devices, onChange }) {
       for (const [line, words] of lines) setText(line, words.join(" "));
       for (const each of all) attribute(each.input, "aria-invalid", faulty.has(each) ? "true" : null);
     },
-    // Empty fields show the daemon's defaults.
+    // Empty fields show the daemon's defaults, of the tree `filled`.
     showDefaults(filled) {
       for (const { pointer, input } of [...fields, ...layers.fields()]) {
         if (input.tagName !== "INPUT" || input.type !== "text" || ["/name", "/tags", "/data/target"].includes(pointer)) continue;
-        attribute(input, "placeholder", shown(pointerGet(filled, pointer)) || null);
+        const value = pointerGet(filled, pointer);
+        if (value !== undefined) attribute(input, "placeholder", value instanceof Axis ? null : shown(value) || null);
       }
     },
   };

@@ -1,6 +1,7 @@
 // submit_layers.js: the network as a list of layers: kind, its usual fields, order.
 
 import { h, keyed, replace } from "../dom.js";
+import { Axis, axisOfText } from "../space.js";
 import { layers as types } from "../vocabulary.js";
 
 // The fields in the form: a text each. All others are edited in the JSON.
@@ -13,15 +14,17 @@ const firstLayer = (type) => ({
 const capitalized = (word) => word[0].toUpperCase() + word.slice(1);
 const groups = [...new Set(Object.values(types).map(({ group }) => group))].map((group) => [capitalized(group), Object.keys(types).filter((type) => types[type].group === group)]);
 
-function typedValue(text) {
+function typedValue(text, whole) {
   const trimmed = text.trim();
   if (trimmed === "") return undefined;
   try {
     return JSON.parse(trimmed); // 3, 0.5, [2, 3]
   } catch {
-    return trimmed;
+    return axisOfText(trimmed, whole) ?? trimmed;
   }
 }
+
+const shown = (value) => (value === undefined || value === null ? "" : value instanceof Axis || typeof value !== "object" ? String(value) : JSON.stringify(value));
 
 const kindSelect = (attributes) => h("select", attributes, groups.map(([label, words]) => h("optgroup", { label }, words.map((word) => h("option", { value: word }, word)))));
 
@@ -49,7 +52,7 @@ export function layersEditor({ onChange }) {
   // A row is rebuilt when the kind or the index of its layer changed; otherwise its values are updated.
   function row({ layer, index }) {
     const select = kindSelect({ "aria-label": `Layer ${index}` });
-    if (!Object.hasOwn(types, layer.type)) select.prepend(h("option", { value: layer.type ?? "" }, layer.type || "?"));
+    if (!Object.hasOwn(types, layer.type)) select.prepend(h("option", { value: layer.type ?? "" }, layer instanceof Axis ? layer.words : layer.type || "?"));
     select.value = layer.type ?? "";
     select.addEventListener("change", () => {
       layers[index] = firstLayer(select.value);
@@ -60,7 +63,8 @@ export function layersEditor({ onChange }) {
       const id = `f-layer-${index}-${name}`;
       const input = h("input", { id, type: "text", inputmode: "decimal", autocomplete: "off", size: "5", "aria-describedby": fault.id });
       input.addEventListener("input", () => {
-        const value = typedValue(input.value);
+        const value = typedValue(input.value, types[layer.type].fields[name].kind !== "number");
+        input.classList.toggle("ranged", value instanceof Axis);
         if (value === undefined) delete layers[index][name];
         else layers[index][name] = value;
         onChange(layers);
@@ -89,8 +93,8 @@ export function layersEditor({ onChange }) {
   function update(item, { layer }) {
     for (const { name, input } of item.inputs) {
       if (document.activeElement === input) continue;
-      const value = layer[name];
-      input.value = value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+      input.value = shown(layer[name]);
+      input.classList.toggle("ranged", layer[name] instanceof Axis);
     }
   }
 
@@ -109,6 +113,7 @@ export function layersEditor({ onChange }) {
     node,
     fields: () => entries,
     show(next) {
+      add.disabled = next instanceof Axis;
       if (!Array.isArray(next)) {
         layers = [];
         replace(list);
