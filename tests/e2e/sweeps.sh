@@ -97,7 +97,7 @@ refused '.space["/optimizer/lr"] = {uniform: [1, 0.1]}' /space/~1optimizer~1lr/u
 refused '.space["/optimizer/lr"] = {uniform: [1, 1]}' /space/~1optimizer~1lr/uniform 'empty'
 refused '.space["/optimizer/lr"] = {values: []}' /space/~1optimizer~1lr/values 'at least one'
 refused '.search = "grid" | del(.space["/optimizer/lr"], .space["/model/layers/0/out_features"]) | .space["/seed"] = {values: [range(50)]} | .job.model.layers[0].out_features = 3' /max_trials 'the grid has 100 points'
-refused '.metric = "validation.rmse"' /metric 'no metric \\"rmse\\"'
+refused '.metric = "validation.rmse"' /metric 'no metric "rmse"'
 refused '.metric = "test.loss"' /metric 'allow_test_metric'
 refused 'del(.job.data.validation)' /metric 'needs a validation split'
 refused 'del(.job.data.validation) | .folds = 3 | .stratify = true | .job.data = {generator: "xor"}' /job/data/folds 'class 0 has 2 rows'
