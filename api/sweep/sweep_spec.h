@@ -91,6 +91,9 @@ void ep_sweep_values_write(ep_writer *writer, const ep_sweep_spec *sweep, const 
 /* One value of an axis, of its pointer number `at`. */
 void ep_sweep_value_write(ep_writer *writer, const ep_sweep_axis *axis, int at, double value);
 
+/* The fields that do not vary: the job as it was given. */
+void ep_sweep_controls_write(ep_writer *writer, const ep_sweep_spec *sweep);
+
 /* Writes the content that the data's name meant at submission into the job. False: memory. */
 bool ep_sweep_pin_data(ep_sweep_spec *sweep, const char *sha256);
 

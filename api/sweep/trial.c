@@ -195,6 +195,10 @@ void ep_sweep_values_write(ep_writer *writer, const ep_sweep_spec *sweep, const 
   ep_writer_close(writer, '}');
 }
 
+void ep_sweep_controls_write(ep_writer *writer, const ep_sweep_spec *sweep) {
+  ep_tree_write(writer, sweep->job);
+}
+
 bool ep_sweep_pin_data(ep_sweep_spec *sweep, const char *sha256) {
   return tree_set(&sweep->job, "/data/sha256", json_string(sha256));
 }
