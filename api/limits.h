@@ -29,6 +29,9 @@
 #define EP_LIMIT_TRIALS 1000000    /* of one sweep: some 500 MB of results */
 #define EP_LIMIT_TRIAL_RECORDS 4000000LL /* of one sweep, parts counted: 2 GB of results */
 #define EP_LIMIT_FOLDS 100
+#define EP_LIMIT_INLINE_CHECKS \
+  10000000                      /* rows in a sweep's job times values: seconds of checking */
+#define EP_LIMIT_JOB_PARTS 1000 /* folds times repeats of a job: they are shown with it */
 #define EP_LIMIT_REPEATS 1000
 #define EP_LIMIT_STUDY_CELLS 100000 /* of a study: its table is made in one go */
 

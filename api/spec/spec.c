@@ -49,6 +49,11 @@ static void parts_check(ep_field_reader *reader, const ep_job_spec *spec) {
   if (spec->parts.folds > 0 && spec->data.validation > 0)
     fail_at(reader, "folds",
             "each fold is a validation split: leave \"validation\" out of \"data\"");
+  if (ep_parts_count(&spec->parts) > EP_LIMIT_JOB_PARTS)
+    fail_at(reader, key, "makes more than 1000 trainings, folds and repeats counted: use a sweep");
+  if (spec->parts.repeats > 1 && !spec->parts.seeds &&
+      (double)spec->seed + spec->parts.repeats - 1 > EP_SEED_MAX)
+    fail_at(reader, key, "would count the seed beyond its limit: begin with a smaller one");
   if (ep_parts_count(&spec->parts) > 1 && (spec->init_job[0] || spec->init_weights[0]))
     fail_at(reader, key, "each training begins with drawn weights: leave \"init\" out");
 }

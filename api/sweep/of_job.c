@@ -1,12 +1,10 @@
 /* of_job.c: the folds and repeats of a job, as a sweep of one point. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "api/json/json.h"
-#include "api/json/memory.h"
 #include "api/sweep/sweep_json.h"
 
-/* Moves what says how often out of the job, which keeps all else. */
+enum { JOB_TEXT_LIMIT = 16 * EP_LIMIT_SPEC_BYTES };
+
+/* Moves what says how often out of the job, which keeps all else. NULL: memory is short. */
 static json_t *request_make(json_t *job) {
   static const char *const moved[] = {"repeats", "folds", "stratify"};
   json_t *root = json_pack("{s:s, s:s, s:{}}", "search", "grid", "metric", "train.loss", "space");
@@ -26,14 +24,13 @@ ep_status ep_sweep_of_job(const char *text, size_t bytes, ep_sweep_spec **out,
   json_t *job;
   ep_error error;
   *out = NULL;
-  if (ep_json_load(text, bytes, 16 * EP_LIMIT_SPEC_BYTES, &job, &error) != EP_OK)
+  if (ep_json_load(text, bytes, JOB_TEXT_LIMIT, &job, &error) != EP_OK)
     return ep_problem_set(problem, error.status, "%s", error.message);
   json_t *root = request_make(job);
-  char *request = root ? ep_json_write(root, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+  ep_field_reader reader = {.problem = problem};
+  ep_status status =
+      root ? ep_sweep_spec_read(&reader, root, true, out) : ep_problem_fail_memory(problem);
   json_decref(root);
   json_decref(job);
-  ep_status status = request ? ep_sweep_spec_parse(request, strlen(request), out, problem)
-                             : ep_problem_fail_memory(problem);
-  free(request);
   return status;
 }

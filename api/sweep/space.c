@@ -30,19 +30,16 @@ static const struct {
 };
 
 static const char *shared_reason(const char *pointer) {
-  for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
-    size_t length = strlen(shared[i].pointer);
-    if (strncmp(pointer, shared[i].pointer, length) == 0 &&
-        (pointer[length] == 0 || pointer[length] == '/'))
-      return shared[i].why;
-  }
+  for (size_t i = 0; i < sizeof shared / sizeof *shared; i++)
+    if (ep_pointers_overlap(pointer, shared[i].pointer)) return shared[i].why;
   return NULL;
 }
 
 static bool pointer_is_good(ep_field_reader *reader, const char *pointer) {
   bool plain = *pointer == '/' && strlen(pointer) < EP_POINTER_BYTES;
   for (const char *at = pointer; plain && *at; at++)
-    plain = *at > 0x20 && *at < 0x7f && *at != '"' && *at != '\\';
+    plain = *at > 0x20 && *at < 0x7f && *at != '"' && *at != '\\' &&
+            (*at != '~' || at[1] == '0' || at[1] == '1');
   const char *why = plain ? shared_reason(pointer) : NULL;
   if (!plain)
     ep_field_reader_fail(reader, "is no JSON pointer to a field of the job, like /optimizer/lr");
@@ -108,7 +105,7 @@ static void axis_read(ep_field_reader *reader, const json_t *value, ep_sweep_axi
 }
 
 /* Whether one of two pointers leads through the other. */
-static bool pointers_overlap(const char *a, const char *b) {
+bool ep_pointers_overlap(const char *a, const char *b) {
   size_t length = strlen(a) < strlen(b) ? strlen(a) : strlen(b);
   const char *longer = strlen(a) < strlen(b) ? b : a;
   return strncmp(a, b, length) == 0 && (longer[length] == 0 || longer[length] == '/');
@@ -117,7 +114,7 @@ static bool pointers_overlap(const char *a, const char *b) {
 static void overlap_check(ep_field_reader *reader, const ep_sweep_spec *sweep,
                           const char *pointer) {
   for (int i = 0; i < sweep->axes_count; i++)
-    if (pointers_overlap(sweep->axes[i].pointers[0], pointer))
+    if (ep_pointers_overlap(sweep->axes[i].pointers[0], pointer))
       ep_field_reader_fail(reader, "varies together with %s, which contains it or lies within it",
                            sweep->axes[i].pointers[0]);
 }
@@ -228,7 +225,7 @@ static void fault_add(ep_field_reader *reader, const ep_sweep_spec *sweep, const
   size_t place = reader->length;
   for (int i = 0; i < sweep->axes_count; i++)
     for (int p = 0; p < sweep->axes[i].pointers_count; p++)
-      if (pointers_overlap(sweep->axes[i].pointers[p], pointer)) {
+      if (ep_pointers_overlap(sweep->axes[i].pointers[p], pointer)) {
         ep_field_reader_enter(reader, "space");
         ep_field_reader_enter(reader, sweep->axes[i].pointers[p]);
         ep_field_reader_fail(reader, "%s", detail);
@@ -289,7 +286,22 @@ static void axis_check(ep_field_reader *reader, const ep_sweep_spec *sweep, int 
   ep_field_reader_leave(reader, place);
 }
 
-void ep_sweep_jobs_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
+/* Each value is checked as a whole job: many values of a job with many rows take minutes. */
+static void work_check(ep_field_reader *reader, const ep_sweep_spec *sweep) {
+  const ep_data_spec *data = &sweep->base->data;
+  int64_t values = 0, rows = data->source == EP_DATA_INLINE ? data->inline_rows : 0;
+  for (int i = 0; i < sweep->axes_count; i++) values += sweep->axes[i].count;
+  if (values > EP_LIMIT_AXIS_VALUES)
+    ep_field_reader_fail(reader, "has %lld values in all: the limit is %d", (long long)values,
+                         EP_LIMIT_AXIS_VALUES);
+  else if (rows > 0 && values > EP_LIMIT_INLINE_CHECKS / rows)
+    ep_field_reader_fail(reader,
+                         "has %lld values for a job with %lld rows in it: upload the rows "
+                         "as a dataset, or give fewer values",
+                         (long long)values, (long long)rows);
+}
+
+void ep_sweep_jobs_check(ep_field_reader *reader, ep_sweep_spec *sweep, bool stored) {
   double point[EP_LIMIT_SWEEP_AXES];
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) {
@@ -299,7 +311,8 @@ void ep_sweep_jobs_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
   ep_sweep_first_point(sweep, point);
   base_make(reader, sweep, point, problem);
   size_t place = ep_field_reader_enter(reader, "space");
-  for (int i = 0; reader->status == EP_OK && i < sweep->axes_count; i++)
+  if (!stored) work_check(reader, sweep);
+  for (int i = 0; !stored && reader->status == EP_OK && i < sweep->axes_count; i++)
     axis_check(reader, sweep, i, point, problem);
   ep_field_reader_leave(reader, place);
   free(problem);

@@ -6,6 +6,8 @@
 
 #include "api/sweep/sweep_json.h"
 
+enum { COMPARED_LEVELS = 16 }; /* of an axis of words: each is held against each other */
+
 /* The grid as a table. */
 typedef struct {
   const ep_sweep_spec *sweep;
@@ -91,67 +93,92 @@ static double student(int64_t freedom) {
   return z + (z * z * z + z) / (4 * n) + (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * n * n);
 }
 
-static void effect_fill(const grid *g, ep_study_effect *effect) {
-  double sum = 0, squares = 0;
+/* The effects of an axis, in one look at the cells. */
+static ep_status axis_effects_fill(const grid *g, int axis, ep_study_effect *effects,
+                                   ep_error *error) {
+  double *squares = calloc((size_t)g->levels[axis], sizeof *squares);
+  if (!squares) return ep_fail_memory(error);
   for (int64_t cell = 0; cell < g->cells; cell++) {
-    if (level_at(g, cell, effect->axis) != 0) continue;
-    double first = log_of(g, cell, -1);
-    double ratio = log_of(g, cell + effect->level * g->strides[effect->axis], -1) - first;
+    int64_t level = level_at(g, cell, axis);
+    double ratio =
+        level > 0 ? log_of(g, cell, -1) - log_of(g, cell - level * g->strides[axis], -1) : NAN;
     if (isnan(ratio)) continue;
-    sum += ratio;
-    squares += ratio * ratio;
-    effect->cells++;
+    effects[level - 1].ratio += ratio; /* sums, for now */
+    squares[level] += ratio * ratio;
+    effects[level - 1].cells++;
   }
-  double n = (double)effect->cells, mean = sum / n;
-  effect->ratio = effect->cells > 0 ? exp(mean) : NAN;
-  effect->low = effect->high = NAN;
-  if (effect->cells < 2) return;
-  double variance = fmax(0, squares - n * mean * mean) / (n - 1);
-  double half = student(effect->cells - 1) * sqrt(variance / n);
-  effect->low = exp(mean - half);
-  effect->high = exp(mean + half);
+  for (int64_t level = 1; level < g->levels[axis]; level++) {
+    ep_study_effect *effect = &effects[level - 1];
+    double n = (double)effect->cells, mean = effect->ratio / n;
+    effect->ratio = effect->cells > 0 ? exp(mean) : NAN;
+    effect->low = effect->high = NAN;
+    if (effect->cells < 2) continue;
+    double variance = fmax(0, squares[level] - n * mean * mean) / (n - 1);
+    double half = student(effect->cells - 1) * sqrt(variance / n);
+    effect->low = exp(mean - half);
+    effect->high = exp(mean + half);
+  }
+  free(squares);
+  return EP_OK;
 }
 
 static ep_status effects_make(const grid *g, ep_study *out, ep_error *error) {
   int64_t count = 0;
+  ep_status status = EP_OK;
   for (int i = 0; i < g->sweep->axes_count; i++) count += g->levels[i] - 1;
   out->effects = calloc((size_t)count + 1, sizeof *out->effects);
   if (!out->effects) return ep_fail_memory(error);
-  for (int i = 0; i < g->sweep->axes_count; i++)
-    for (int64_t level = 1; level < g->levels[i]; level++) {
-      ep_study_effect *effect = &out->effects[out->effects_count++];
-      *effect = (ep_study_effect){.axis = i, .level = level};
-      effect_fill(g, effect);
-    }
-  return EP_OK;
-}
-
-/* The mean logarithm of the cells at two levels; -1 = any. */
-static double mean_at(const grid *g, const int axes[2], int64_t first, int64_t second) {
-  double sum = 0;
-  int64_t count = 0;
-  for (int64_t cell = 0; cell < g->cells; cell++) {
-    if (first >= 0 && level_at(g, cell, axes[0]) != first) continue;
-    if (second >= 0 && level_at(g, cell, axes[1]) != second) continue;
-    double one = log_of(g, cell, -1);
-    if (isnan(one)) continue;
-    sum += one;
-    count++;
+  for (int i = 0; status == EP_OK && i < g->sweep->axes_count; i++) {
+    ep_study_effect *effects = out->effects + out->effects_count;
+    for (int64_t level = 1; level < g->levels[i]; level++)
+      out->effects[out->effects_count++] = (ep_study_effect){.axis = i, .level = level};
+    status = axis_effects_fill(g, i, effects, error);
   }
-  return count > 0 ? sum / (double)count : NAN;
+  return status;
 }
 
+/* A mean that is being made. */
+typedef struct {
+  double sum;
+  int64_t count;
+} mean;
+
+static void mean_add(mean *m, double value) {
+  m->sum += value;
+  m->count++;
+}
+
+static double mean_of(const mean *m) {
+  return m->count > 0 ? m->sum / (double)m->count : NAN;
+}
+
+/* The means by pair, by the first's level, by the second's, and of all, in one look at the cells.
+ */
 static ep_status interaction_fill(const grid *g, ep_study_interaction *out, ep_error *error) {
-  const int *axes = out->axes;
-  for (int i = 0; i < 2; i++) out->levels[i] = g->levels[axes[i]];
-  out->factors = malloc((size_t)(out->levels[0] * out->levels[1]) * sizeof *out->factors);
-  if (!out->factors) return ep_fail_memory(error);
-  double all = mean_at(g, axes, -1, -1);
-  for (int64_t a = 0; a < out->levels[0]; a++)
-    for (int64_t b = 0; b < out->levels[1]; b++)
-      out->factors[a * out->levels[1] + b] =
-          exp(mean_at(g, axes, a, b) - mean_at(g, axes, a, -1) - mean_at(g, axes, -1, b) + all);
-  return EP_OK;
+  int64_t a_count = g->levels[out->axes[0]], b_count = g->levels[out->axes[1]];
+  mean all = {0}, *pairs = calloc((size_t)(a_count * b_count), sizeof *pairs);
+  mean *first = calloc((size_t)a_count, sizeof *first);
+  mean *second = calloc((size_t)b_count, sizeof *second);
+  out->levels[0] = a_count;
+  out->levels[1] = b_count;
+  out->factors = malloc((size_t)(a_count * b_count) * sizeof *out->factors);
+  bool made = pairs && first && second && out->factors;
+  for (int64_t cell = 0; made && cell < g->cells; cell++) {
+    double value = log_of(g, cell, -1);
+    int64_t a = level_at(g, cell, out->axes[0]), b = level_at(g, cell, out->axes[1]);
+    if (isnan(value)) continue;
+    mean_add(&pairs[a * b_count + b], value);
+    mean_add(&first[a], value);
+    mean_add(&second[b], value);
+    mean_add(&all, value);
+  }
+  for (int64_t i = 0; made && i < a_count * b_count; i++)
+    out->factors[i] = exp(mean_of(&pairs[i]) - mean_of(&first[i / b_count]) -
+                          mean_of(&second[i % b_count]) + mean_of(&all));
+  free(pairs);
+  free(first);
+  free(second);
+  return made ? EP_OK : ep_fail_memory(error);
 }
 
 static ep_status interactions_make(const grid *g, ep_study *out, ep_error *error) {
@@ -276,7 +303,8 @@ static ep_status crossovers_make(const grid *g, ep_study *out, ep_error *error) 
   for (int axis = 0; axis < g->sweep->axes_count; axis++) {
     if (is_numeric(&g->sweep->axes[axis])) continue;
     const json_t *word = json_array_get(g->sweep->axes[axis].lists[0], 0);
-    for (int64_t a = 0; json_is_string(word) && a < g->levels[axis]; a++)
+    bool compared = json_is_string(word) && g->levels[axis] <= COMPARED_LEVELS;
+    for (int64_t a = 0; compared && a < g->levels[axis]; a++)
       for (int64_t b = a + 1; status == EP_OK && b < g->levels[axis]; b++)
         status = crossovers_append(g, out, (ep_study_crossover){.axis = axis, .levels = {a, b}},
                                    work, work + g->cells, error);

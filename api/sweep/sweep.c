@@ -252,6 +252,9 @@ static void whole_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
             "set \"allow_test_metric\": true");
   if ((sweep->parts.repeats > 1 || sweep->parts.seeds) && varies(sweep, "/seed"))
     fail_at(reader, "repeats", "the seed varies in \"space\" already");
+  if (sweep->parts.repeats > 1 && !sweep->parts.seeds &&
+      (double)sweep->base->seed + sweep->parts.repeats - 1 > EP_SEED_MAX)
+    fail_at(reader, "repeats", "would count the seed beyond its limit: begin with a smaller one");
   if (sweep->parts.stratify && sweep->parts.folds == 0)
     fail_at(reader, "stratify", "is of \"folds\": give them too");
   if (sweep->parts.folds > 0 && sweep->base->data.validation > 0)
@@ -272,34 +275,53 @@ static void whole_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
     fail_at(reader, "search", "asha chooses the epochs itself, and takes no folds");
 }
 
-ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **out,
-                              ep_problem *problem) {
-  assert(problem);
-  *out = NULL;
-  json_t *root;
-  ep_error error;
-  if (ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &root, &error) != EP_OK)
-    return ep_problem_set(problem, error.status, "%s", error.message);
-  ep_field_reader reader = {.problem = problem};
+ep_status ep_sweep_spec_read(ep_field_reader *reader, const json_t *root, bool stored,
+                             ep_sweep_spec **out) {
   ep_sweep_spec *sweep = calloc(1, sizeof *sweep);
+  *out = NULL;
   if (!sweep) {
-    ep_field_reader_fail_memory(&reader);
+    ep_field_reader_fail_memory(reader);
   } else if (!json_is_object(root)) {
-    ep_field_reader_fail(&reader, "a sweep is a JSON object, not %s", ep_json_type_name(root));
+    ep_field_reader_fail(reader, "a sweep is a JSON object, not %s", ep_json_type_name(root));
   } else {
-    ep_fields_read(&reader, &ep_sweep_table, NULL, root, sweep);
-    if (reader.status == EP_OK) ep_axes_make(&reader, sweep);
-    if (reader.status == EP_OK) ep_sweep_jobs_check(&reader, sweep);
-    if (reader.status == EP_OK) defaults_fill(sweep, root);
-    if (reader.status == EP_OK) whole_check(&reader, sweep);
+    ep_fields_read(reader, &ep_sweep_table, NULL, root, sweep);
+    if (reader->status == EP_OK) ep_axes_make(reader, sweep);
+    if (reader->status == EP_OK) ep_sweep_jobs_check(reader, sweep, stored);
+    if (reader->status == EP_OK) defaults_fill(sweep, root);
+    if (reader->status == EP_OK) whole_check(reader, sweep);
   }
-  json_decref(root);
-  if (reader.status != EP_OK) {
+  if (reader->status != EP_OK) {
     ep_sweep_spec_destroy(sweep);
-    return reader.status;
+    return reader->status;
   }
   *out = sweep;
   return EP_OK;
+}
+
+static ep_status text_parse(const char *text, size_t bytes, bool stored, ep_sweep_spec **out,
+                            ep_problem *problem) {
+  json_t *root;
+  ep_error error;
+  *out = NULL;
+  size_t most = stored ? SWEEP_TEXT_LIMIT : EP_LIMIT_SPEC_BYTES;
+  if (ep_json_load(text, bytes, most, &root, &error) != EP_OK)
+    return ep_problem_set(problem, error.status, "%s", error.message);
+  ep_field_reader reader = {.problem = problem};
+  ep_status status = ep_sweep_spec_read(&reader, root, stored, out);
+  json_decref(root);
+  return status;
+}
+
+ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **out,
+                              ep_problem *problem) {
+  assert(problem);
+  return text_parse(text, bytes, false, out, problem);
+}
+
+ep_status ep_sweep_spec_load(const char *text, size_t bytes, ep_sweep_spec **out,
+                             ep_problem *problem) {
+  assert(problem);
+  return text_parse(text, bytes, true, out, problem);
 }
 
 char *ep_sweep_spec_format(const ep_sweep_spec *sweep) {

@@ -16,8 +16,13 @@ void ep_space_read(ep_field_reader *reader, const ep_field *field, const json_t 
 void ep_zip_read(ep_field_reader *reader, const ep_field *field, const json_t *value, void *base);
 void ep_axes_make(ep_field_reader *reader, ep_sweep_spec *sweep);
 
-/* Checks the job at the first point, and then each value alone; fills in sweep->base. */
-void ep_sweep_jobs_check(ep_field_reader *reader, ep_sweep_spec *sweep);
+/* Checks the job at the first point, and then each value alone, unless it was stored and so was
+ * checked before; fills in sweep->base. */
+void ep_sweep_jobs_check(ep_field_reader *reader, ep_sweep_spec *sweep, bool stored);
+
+/* Reads the sweep `root` at the reader's place. */
+ep_status ep_sweep_spec_read(ep_field_reader *reader, const json_t *root, bool stored,
+                             ep_sweep_spec **out);
 
 /* metric.c: the reader of "metric", and the default of "mode". */
 void ep_sweep_metric_read(ep_field_reader *reader, const ep_field *field, const json_t *value,

@@ -63,6 +63,9 @@ typedef struct {
  * with that value. The caller owns *out: ep_sweep_spec_destroy. */
 ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **out,
                               ep_problem *problem);
+/* The same of a text that ep_sweep_spec_format wrote: its values are not checked again. */
+ep_status ep_sweep_spec_load(const char *text, size_t bytes, ep_sweep_spec **out,
+                             ep_problem *problem);
 /* The folds and repeats of a job's spec: one point, whose parts they are. */
 ep_status ep_sweep_of_job(const char *text, size_t bytes, ep_sweep_spec **out, ep_problem *problem);
 /* All of it as JSON text, the caller's (free). NULL: memory is short. */
@@ -93,6 +96,9 @@ void ep_sweep_value_write(ep_writer *writer, const ep_sweep_axis *axis, int at, 
 
 /* The fields that do not vary: the job as it was given. */
 void ep_sweep_controls_write(ep_writer *writer, const ep_sweep_spec *sweep);
+
+/* Whether one of two JSON pointers leads through the other. */
+bool ep_pointers_overlap(const char *a, const char *b);
 
 /* Writes the content that the data's name meant at submission into the job. False: memory. */
 bool ep_sweep_pin_data(ep_sweep_spec *sweep, const char *sha256);

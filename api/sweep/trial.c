@@ -15,6 +15,7 @@ static const char *step_take(const char *pointer, char step[STEP_BYTES]) {
   if (*pointer++ != '/') return NULL;
   for (; *pointer && *pointer != '/'; pointer++) {
     char character = *pointer;
+    if (character == '~' && pointer[1] != '0' && pointer[1] != '1') return NULL;
     if (character == '~') character = *++pointer == '1' ? '/' : '~';
     if (used + 1 == STEP_BYTES) return NULL;
     step[used++] = character;
@@ -27,7 +28,8 @@ static const char *step_take(const char *pointer, char step[STEP_BYTES]) {
 static size_t index_of(const json_t *array, const char *step) {
   char *end;
   unsigned long index = strtoul(step, &end, 10);
-  bool good = *step >= '0' && *step <= '9' && !*end && index < json_array_size(array);
+  bool good = *step >= '0' && *step <= '9' && (*step != '0' || !step[1]) && !*end &&
+              index < json_array_size(array);
   return good ? index : json_array_size(array);
 }
 

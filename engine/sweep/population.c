@@ -46,8 +46,7 @@ static void trial_deinit(trial *t) {
   free(t->state);
 }
 
-/* Whether nothing is decided on the host while it trains. */
-static bool is_plain(const ep_job_spec *spec) {
+bool ep_sweep_population_takes(const ep_job_spec *spec) {
   return spec->early_stopping_patience == 0 && !spec->keep_best && spec->max_seconds == 0 &&
          spec->schedule.type != EP_SCHEDULE_PLATEAU && !spec->executor[0];
 }
@@ -66,7 +65,7 @@ static ep_status trial_init(ep_sweep_runner *runner, ep_trial_record *record, tr
   if (!problem) return ep_fail_memory(error);
   ep_status status =
       ep_sweep_trial_make(run->sweep, record->point, record->part, &t->spec, problem);
-  if (status == EP_OK && is_plain(t->spec))
+  if (status == EP_OK && ep_sweep_population_takes(t->spec))
     status = ep_plan_create(t->spec, &runner->shapes[record->part % runner->prepared_count],
                             &t->plan, problem);
   free(problem);
@@ -82,7 +81,8 @@ static ep_status trial_init(ep_sweep_runner *runner, ep_trial_record *record, tr
   ep_plan_initialize(t->plan, t->spec, t->state);
   int64_t steps = ep_program_steps_per_epoch(program);
   ep_schedule_init(&t->schedule, t->spec, steps);
-  t->steps_total = steps * (record->epochs < t->spec->epochs ? record->epochs : t->spec->epochs);
+  int64_t most = ep_sweep_epochs_most(run->sweep, record);
+  t->steps_total = steps * (most > 0 && most < t->spec->epochs ? most : t->spec->epochs);
   return EP_OK;
 }
 
@@ -239,8 +239,16 @@ static ep_status group_of(ep_sweep_runner *runner, trial *trials, int64_t first,
     g.trials[g.count++] = t;
   }
   ep_status status = group_run(&g, error);
+  for (int64_t i = 0; status == EP_OK && i < g.count; i++)
+    status = ep_sweep_records_put(runner, g.trials[i]->record, 1, error);
   free(g.trials);
   return status;
+}
+
+/* A trial that is trained alone. */
+static ep_status single_run(ep_sweep_runner *runner, ep_trial_record *record, ep_error *error) {
+  ep_status status = ep_sweep_trial_train(runner, record, error);
+  return status == EP_OK ? ep_sweep_records_put(runner, record, 1, error) : status;
 }
 
 ep_status ep_sweep_population_train(ep_sweep_runner *runner, ep_trial_record *records,
@@ -248,12 +256,12 @@ ep_status ep_sweep_population_train(ep_sweep_runner *runner, ep_trial_record *re
   trial *trials = calloc((size_t)count, sizeof *trials);
   if (!trials) return ep_fail_memory(error);
   ep_status status = EP_OK;
-  for (int64_t i = 0; status == EP_OK && i < count; i++) {
+  for (int64_t i = 0; status == EP_OK && i < count && !ep_sweep_stops(runner); i++) {
     bool fits;
     status = trial_init(runner, &records[i], &trials[i], &fits, error);
-    if (status == EP_OK && !fits) status = ep_sweep_trial_train(runner, &records[i], error);
+    if (status == EP_OK && !fits) status = single_run(runner, &records[i], error);
   }
-  for (int64_t i = 0; status == EP_OK && i < count; i++)
+  for (int64_t i = 0; status == EP_OK && i < count && !ep_sweep_stops(runner); i++)
     if (trials[i].state && !trials[i].grouped) status = group_of(runner, trials, i, count, error);
   for (int64_t i = 0; i < count; i++) trial_deinit(&trials[i]);
   free(trials);

@@ -63,11 +63,22 @@ ep_status ep_sweep_stop_check(const ep_sweep_run *run, ep_error *error);
 /* sweep.c. Trains one trial; the record says how it ended. EP_DEVICE, EP_CANCELLED, EP_PAUSED:
  * there is no result. */
 ep_status ep_sweep_trial_train(ep_sweep_runner *runner, ep_trial_record *record, ep_error *error);
+/* A rung of ASHA ends before the job's last epoch; 0 = the trial has all of them. */
+int64_t ep_sweep_epochs_most(const ep_sweep_spec *sweep, const ep_trial_record *record);
 void ep_sweep_record_fill(const ep_sweep_spec *sweep, const ep_job_result *result,
                           ep_trial_record *record);
 
-/* population.c. Trains all of them: [count]; as above. runner->prepared is there. */
+/* population.c. Trains all of them: [count], and puts and sends each result as it is there; as
+ * above. runner->prepared is there. */
 ep_status ep_sweep_population_train(ep_sweep_runner *runner, ep_trial_record *records,
                                     int64_t count, ep_error *error);
+/* Whether nothing of the training is decided on the host. */
+bool ep_sweep_population_takes(const ep_job_spec *spec);
+
+/* sweep.c. Whether max_seconds are over, or the sweep is to stop: then nothing more begins. */
+bool ep_sweep_stops(ep_sweep_runner *runner);
+/* sweep.c. Results take their places and are sent, if it is time. */
+ep_status ep_sweep_records_put(ep_sweep_runner *runner, const ep_trial_record *records,
+                               int64_t count, ep_error *error);
 
 #endif

@@ -10,17 +10,15 @@
 
 /* Whether a field of the space decides what the rows are. */
 static bool rows_vary(const ep_sweep_spec *sweep) {
-  static const char *const fields[] = {"/data", "/loss", "/model/layers/0/type"};
+  static const char *const fields[] = {"/data", "/loss"};
   for (int i = 0; i < sweep->axes_count; i++)
     for (int p = 0; p < sweep->axes[i].pointers_count; p++)
       for (size_t f = 0; f < sizeof fields / sizeof *fields; f++)
         if (strncmp(sweep->axes[i].pointers[p], fields[f], strlen(fields[f])) == 0) return true;
-  /* where layers are an axis as a whole, the first may take other rows */
+  /* the first layer may take other rows, however much of the model it varies with */
   for (int i = 0; i < sweep->axes_count; i++)
     for (int p = 0; p < sweep->axes[i].pointers_count; p++)
-      if (strncmp("/model/layers", sweep->axes[i].pointers[p],
-                  strlen(sweep->axes[i].pointers[p])) == 0)
-        return true;
+      if (ep_pointers_overlap("/model/layers/0/type", sweep->axes[i].pointers[p])) return true;
   return false;
 }
 
@@ -109,6 +107,7 @@ static int threads_of(const ep_sweep_run *run, const ep_plan *plan, ep_error *er
 static bool populations_fit(const ep_sweep_run *run, const ep_plan *plan) {
   const ep_sweep_spec *sweep = run->sweep;
   return sweep->metric_of != EP_OF_TIMING && !sweep->exclusive &&
+         ep_sweep_population_takes(sweep->base) &&
          run->shared.backend_ops->population_size(run->shared.backend, &plan->program) > 0;
 }
 

@@ -44,6 +44,14 @@ static void stops_look(ep_sweep_runner *runner) {
   }
 }
 
+bool ep_sweep_stops(ep_sweep_runner *runner) {
+  pthread_mutex_lock(&runner->mutex);
+  stops_look(runner);
+  bool stops = runner->stops;
+  pthread_mutex_unlock(&runner->mutex);
+  return stops;
+}
+
 /* Whether the next training is of this device. "cuda" is any of them. */
 static void device_look(ep_sweep_runner *runner) {
   const char *wanted = ep_sweep_device(runner->run->sweep, runner->current.point);
@@ -89,13 +97,19 @@ static bool training_take(ep_sweep_runner *runner, bool waits, ep_trial_record *
   return true;
 }
 
-/* Signs of life, of whichever thread comes first. */
+/* Signs of life, of whichever thread comes first, and results that came just after others. */
 static void trial_alive(void *context) {
   ep_sweep_runner *runner = context;
   const ep_train_sink *sink = &runner->run->shared.sink;
-  if (!sink->alive || pthread_mutex_trylock(&runner->out) != 0) return;
-  sink->alive(sink->context);
+  ep_error ignored; /* told again with the next result */
+  if (pthread_mutex_trylock(&runner->out) != 0) return;
+  if (sink->alive) sink->alive(sink->context);
   pthread_mutex_unlock(&runner->out);
+  ep_sweep_results_send(runner, false, &ignored);
+}
+
+int64_t ep_sweep_epochs_most(const ep_sweep_spec *sweep, const ep_trial_record *record) {
+  return sweep->search == EP_SEARCH_ASHA ? record->epochs : 0;
 }
 
 /* Epochs whose figures change nothing are not measured. */
@@ -136,7 +150,7 @@ ep_status ep_sweep_trial_train(ep_sweep_runner *runner, ep_trial_record *record,
   snprintf(spec->device, sizeof spec->device, "%s", run->shared.device);
   ep_training training = run->shared;
   training.spec = spec;
-  training.epochs_most = record->epochs;
+  training.epochs_most = ep_sweep_epochs_most(run->sweep, record);
   training.sink = (ep_train_sink){.context = runner, .alive = trial_alive};
   if (runner->prepared)
     training.prepared = &runner->prepared[record->part % runner->prepared_count];
@@ -185,8 +199,8 @@ static int64_t trainings_take(ep_sweep_runner *runner, ep_trial_record *records,
   return count;
 }
 
-static ep_status results_put(ep_sweep_runner *runner, const ep_trial_record *records, int64_t count,
-                             ep_error *error) {
+ep_status ep_sweep_records_put(ep_sweep_runner *runner, const ep_trial_record *records,
+                               int64_t count, ep_error *error) {
   ep_status status = EP_OK;
   pthread_mutex_lock(&runner->mutex);
   for (int64_t i = 0; status == EP_OK && i < count; i++)
@@ -205,7 +219,6 @@ static void populations_train(ep_sweep_runner *runner) {
     int64_t count = trainings_take(runner, records, POPULATION_MOST);
     if (count == 0) break;
     status = ep_sweep_population_train(runner, records, count, &error);
-    if (status == EP_OK) status = results_put(runner, records, count, &error);
   }
   free(records);
   if (status == EP_OK) return;

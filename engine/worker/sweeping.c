@@ -37,7 +37,7 @@ static ep_status all_train(spec_parser *parser, const char *data_dir, const char
 
 ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *spec,
                             ep_sweep_run *run, ep_job_result *result, ep_error *error) {
-  return all_train(ep_sweep_spec_parse, data_dir, id, spec, run, result, error);
+  return all_train(ep_sweep_spec_load, data_dir, id, spec, run, result, error);
 }
 
 ep_status ep_sweeping_train_parts(const char *data_dir, const char *id, const char *spec,

@@ -116,7 +116,7 @@ static ep_status spec_insert(ep_checkup *rescue, const char *id, const found_spe
 
 static ep_status sweep_parse(found_spec *found, ep_problem *problem) {
   double point[EP_LIMIT_SWEEP_AXES];
-  ep_status status = ep_sweep_spec_parse(found->text, strlen(found->text), &found->sweep, problem);
+  ep_status status = ep_sweep_spec_load(found->text, strlen(found->text), &found->sweep, problem);
   if (status != EP_OK) return status;
   ep_sweep_first_point(found->sweep, point);
   status = ep_sweep_count(found->sweep, &found->epochs, problem);

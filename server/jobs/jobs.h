@@ -59,6 +59,8 @@ ep_datasets *ep_jobs_datasets(ep_jobs *jobs);
 ep_status ep_jobs_validate(ep_jobs *jobs, const char *json, size_t bytes, char **text,
                            ep_problem *problem);
 
+enum { EP_OWN_KEY = 1 }; /* begins a key that no client can send */
+
 /* What is to be stored and queued. */
 typedef struct {
   const char *json; /* [bytes] */

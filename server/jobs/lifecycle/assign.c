@@ -34,7 +34,10 @@ static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
   bool alone = jobs->exclusives > 0 && exclusive_runs(jobs);
   for (int64_t i = 0; i < jobs->queue.count && !job && !alone; i++) {
     ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
-    if (candidate && candidate->exclusive && jobs->running > 0) break;
+    bool alone_next = candidate && candidate->exclusive &&
+                      ep_fit_any(&candidate->row, &jobs->devices); /* else nobody waits for it */
+    if (alone_next && (jobs->running > 0 || !ep_fit_job(&candidate->row, device, &jobs->devices)))
+      break;
     if (candidate && ep_fit_job(&candidate->row, device, &jobs->devices)) job = candidate;
   }
   if (job && ep_fit_cores(&job->row, device) > cores) job = NULL;
@@ -62,6 +65,7 @@ void ep_assign_drop(ep_jobs *jobs, ep_live_job *job) {
 void ep_assign_return(ep_jobs *jobs, ep_live_job *job, bool again) {
   pthread_mutex_lock(&jobs->mutex);
   bool cancelled = job->cancelled, dropped = job->dropped;
+  ep_trials_leave(job);
   if (!cancelled && !dropped) {
     jobs->running--;
     bool queued = ep_live_enqueue(jobs, job, again);
@@ -109,7 +113,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   ep_status status = EP_OK;
   if (!job->log) status = ep_open_logs_retain(&jobs->logs, job->row.id, &job->log, error);
   if (status == EP_OK) status = spec_take(jobs, job, &out->train.spec, error);
-  ep_trials_begin(job);
+  if (status == EP_OK) status = ep_trials_begin(job, out->train.spec, error);
   if (status != EP_OK) return status;
   start_fill(job, device, &row);
   out->train.kind = EP_COMMAND_TRAIN;

@@ -154,7 +154,7 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed
     return ep_problem_fail_memory(problem);
   }
   job->expected = expected;
-  if (ep_trials_read(job, row.spec, &error) != EP_OK) {
+  if (ep_trials_note(job, row.spec, &error) != EP_OK) {
     ep_live_destroy(job);
     return ep_problem_from_error(problem, &error);
   }
@@ -215,7 +215,10 @@ ep_status ep_jobs_submit(ep_jobs *jobs, const ep_submission *submission, char id
   *repeated = false;
   if (keyed) {
     text_hash(submission->idempotency_key, strlen(submission->idempotency_key), key_hash);
-    text_hash(submission->json, submission->bytes, body_hash);
+    /* epochd's own keys say all: what they are of may have another name by now */
+    bool own = submission->idempotency_key[0] == EP_OWN_KEY;
+    text_hash(own ? submission->idempotency_key : submission->json,
+              own ? strlen(submission->idempotency_key) : submission->bytes, body_hash);
     ep_status status = repetition_find(jobs, key_hash, body_hash, id, problem);
     *repeated = status == EP_OK;
     if (status != EP_NOT_FOUND) return status;

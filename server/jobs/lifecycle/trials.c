@@ -8,22 +8,36 @@
 #include "server/process/clock.h"
 #include "server/process/id.h"
 
-enum { VALUES_BYTES = 1 << 20 }; /* of one point */
+enum { VALUES_BYTES = EP_LIMIT_EVENT_BYTES / 2 }; /* of one point in a line */
 
-ep_status ep_trials_read(ep_live_job *job, const char *spec, ep_error *error) {
-  if (!ep_id_is_sweep(job->row.id)) return EP_OK;
+/* *out: NULL where the stored spec cannot be read: the worker reports the fault. EP_NO_MEMORY. */
+static ep_status spec_load(const char *id, const char *spec, ep_sweep_spec **out, ep_error *error) {
+  *out = NULL;
+  if (!ep_id_is_sweep(id)) return EP_OK;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_sweep_spec_parse(spec, strlen(spec), &job->sweep, problem);
+  ep_status status = ep_sweep_spec_load(spec, strlen(spec), out, problem);
   free(problem);
-  job->exclusive = job->sweep && job->sweep->exclusive;
-  /* of a stored spec that cannot be read, the worker reports the fault */
   return status == EP_NO_MEMORY ? ep_fail_memory(error) : EP_OK;
 }
 
-void ep_trials_begin(ep_live_job *job) {
+ep_status ep_trials_note(ep_live_job *job, const char *spec, ep_error *error) {
+  ep_sweep_spec *sweep;
+  ep_status status = spec_load(job->row.id, spec, &sweep, error);
+  job->exclusive = sweep && sweep->exclusive;
+  ep_sweep_spec_destroy(sweep);
+  return status;
+}
+
+ep_status ep_trials_begin(ep_live_job *job, const char *spec, ep_error *error) {
   job->sweep_epoch = job->epoch;
   job->sweep_us = ep_clock_steady_us();
+  return job->sweep ? EP_OK : spec_load(job->row.id, spec, &job->sweep, error);
+}
+
+void ep_trials_leave(ep_live_job *job) {
+  ep_sweep_spec_destroy(job->sweep);
+  job->sweep = NULL;
 }
 
 /* Which device is next is known by the results, so it need not be stored. */
@@ -33,6 +47,7 @@ void ep_trials_move(ep_jobs *jobs, ep_live_job *job, const char *device) {
   job->row.device[0] = 0;
   snprintf(job->row.requested_device, sizeof job->row.requested_device, "%s", device);
   pthread_mutex_unlock(&jobs->mutex);
+  jobs->lost_seen = -1; /* it may be one that was lost */
 }
 
 double ep_trials_eta(const ep_live_job *job, int64_t number) {
@@ -42,12 +57,14 @@ double ep_trials_eta(const ep_live_job *job, int64_t number) {
   return floor(seconds / done * (double)(job->row.epochs - number) * 1e3 + 0.5) / 1e3;
 }
 
-/* The values of a point as JSON text, the caller's; NULL: memory is short. */
+/* The values of a point as JSON text, the caller's; null where they are too long for a line: the
+ * leaderboard has them. NULL: memory is short. */
 static char *values_format(const ep_live_job *job, const ep_trial_record *trial) {
   ep_writer writer;
   ep_writer_init(&writer, VALUES_BYTES);
   ep_sweep_values_write(&writer, job->sweep, trial->point);
-  return ep_writer_take(&writer);
+  char *text = ep_writer_take(&writer);
+  return text ? text : strdup("null");
 }
 
 /* events: [progress->count]; the values in them are owned. Returns how many; -1: memory is short.

@@ -4,11 +4,14 @@
 
 #include "server/jobs/live/state.h"
 
-/* Reads the spec, if the job is a sweep. EP_NO_MEMORY. */
-ep_status ep_trials_read(ep_live_job *job, const char *spec, ep_error *error);
+/* What the queue has to know of a sweep. EP_NO_MEMORY. */
+ep_status ep_trials_note(ep_live_job *job, const char *spec, ep_error *error);
 
-/* An attempt begins. */
-void ep_trials_begin(ep_live_job *job);
+/* An attempt begins: if the job is a sweep, its spec is kept until ep_trials_leave. EP_NO_MEMORY.
+ */
+ep_status ep_trials_begin(ep_live_job *job, const char *spec, ep_error *error);
+/* The job goes back to the queue, or is paused. */
+void ep_trials_leave(ep_live_job *job);
 
 /* A worker left the sweep, whose next trial is of this device. Nothing where it is the same. */
 void ep_trials_move(ep_jobs *jobs, ep_live_job *job, const char *device);

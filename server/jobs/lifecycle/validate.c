@@ -58,7 +58,9 @@ ep_status ep_sweeps_validate(ep_jobs *jobs, const char *json, size_t bytes, char
     const ep_estimate *cuda = ep_estimate_least(estimates, count, "cuda");
     ep_sweep_validation validation = {
         .spec = checked.text,
-        .trials = checked.epochs / ep_sweep_parts(checked.sweep),
+        .trials = checked.sweep->search == EP_SEARCH_ASHA
+                      ? checked.sweep->max_trials
+                      : checked.epochs / ep_sweep_parts(checked.sweep),
         .trainings = checked.epochs,
         .parameters = checked.plan->parameters,
         .bytes = checked.plan->bytes,

@@ -69,7 +69,7 @@ typedef struct ep_live_job {
   bool checkpoint_failed;       /* its last one could not be written */
   bool waits_told; /* this attempt: a warning says that its results wait for the disk */
   ep_expectations expected;
-  ep_sweep_spec *sweep;        /* of a sweep; owned. NULL where the spec is damaged */
+  ep_sweep_spec *sweep;        /* of a sweep while a worker has it; owned */
   bool exclusive;              /* no other job runs beside it */
   int64_t sweep_epoch;         /* its results when this attempt began */
   int64_t sweep_us;            /* and when that was, on the steady clock */

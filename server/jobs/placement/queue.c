@@ -9,11 +9,12 @@ void ep_queue_deinit(ep_queue *queue) {
 }
 
 /* Less than 0 when `a` starts before `b`. There is one owner so far: between owners the comparison
- * would stand after the priority. Ids grow with time, so they are the age. */
+ * would stand after the priority. Ids grow with time behind their prefix, so they are the age. */
 static int entry_compare(const ep_queue_entry *a, const ep_queue_entry *b) {
   if (a->again != b->again) return a->again ? -1 : 1;
   if (a->priority != b->priority) return a->priority > b->priority ? -1 : 1;
-  return strcmp(a->id, b->id);
+  int age = strcmp(a->id + EP_ID_PREFIX_BYTES, b->id + EP_ID_PREFIX_BYTES);
+  return age != 0 ? age : strcmp(a->id, b->id);
 }
 
 /* The first position whose entry does not start before `entry`. */

@@ -33,11 +33,11 @@ static ep_status spec_parse(const char *id, const char *spec, ep_sweep_spec **ou
                             ep_error *error) {
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_sweep_spec_parse(spec, strlen(spec), out, problem);
-  if (status == EP_INVALID)
-    status = ep_fail(error, EP_DAMAGED, "the spec of %s is damaged: %.300s", id, problem->detail);
+  ep_status status = ep_sweep_spec_load(spec, strlen(spec), out, problem);
+  if (status == EP_NO_MEMORY)
+    ep_fail_memory(error);
   else if (status != EP_OK)
-    ep_fail(error, status, "%s", problem->detail);
+    status = ep_fail(error, EP_DAMAGED, "the spec of %s is damaged: %.300s", id, problem->detail);
   free(problem);
   return status;
 }
@@ -46,12 +46,12 @@ static ep_status spec_parse(const char *id, const char *spec, ep_sweep_spec **ou
 static ep_status results_read(ep_jobs *jobs, const ep_job_view *view, bool by_trial,
                               sweep_results *out, ep_error *error) {
   char folder[EP_PATH_BYTES];
-  int64_t records = 0;
+  /* of one that has ended nothing is told any more: what is there counts */
+  int64_t records = 0, known = view->finished_us != 0 ? EP_LIMIT_TRIAL_RECORDS : view->epoch;
   *out = (sweep_results){0};
   ep_status status = spec_parse(view->id, view->spec, &out->sweep, error);
   if (status == EP_OK) status = ep_path_join(folder, error, jobs->data_dir, "jobs", view->id, NULL);
-  if (status == EP_OK)
-    status = ep_trial_file_read(folder, view->epoch, &out->records, &records, error);
+  if (status == EP_OK) status = ep_trial_file_read(folder, known, &out->records, &records, error);
   if (status == EP_OK)
     status = ep_leaderboard_make(out->sweep, out->records, records, by_trial, &out->rows,
                                  &out->count, error);
@@ -85,7 +85,7 @@ static ep_status row_text(ep_jobs *jobs, const char *id, char **text, ep_error *
   ep_status status = ep_jobs_copy(jobs, id, &copy, error);
   if (status == EP_OK) status = sweep_text(jobs, ep_job_copy_view(copy), true, text, error);
   ep_job_copy_destroy(copy);
-  return status == EP_NOT_FOUND || status == EP_DAMAGED ? EP_OK : status;
+  return status == EP_NO_MEMORY ? status : EP_OK;
 }
 
 ep_status ep_sweeps_list(ep_jobs *jobs, const ep_job_page *page, char **text, ep_error *error) {
@@ -221,7 +221,7 @@ static ep_status trial_submit(ep_jobs *jobs, const char *id, int64_t trial, int 
                               const char *request, char job[EP_ID_BYTES], bool *repeated,
                               ep_problem *problem) {
   char key[EP_ID_BYTES + 64];
-  snprintf(key, sizeof key, "\1%s/%lld/%d", id, (long long)trial, part);
+  snprintf(key, sizeof key, "%c%s/%lld/%d", EP_OWN_KEY, id, (long long)trial, part);
   ep_submission submission = {
       .json = request, .bytes = strlen(request), .idempotency_key = key, .same_data = true};
   return ep_jobs_submit(jobs, &submission, job, repeated, problem);
