@@ -26,8 +26,8 @@
 /* Sweeps. */
 #define EP_LIMIT_SWEEP_AXES 16     /* a space of more is not searched by any number of trials */
 #define EP_LIMIT_AXIS_VALUES 10000 /* of one list */
-#define EP_LIMIT_TRIALS 1000000    /* of one sweep: some 200 MB of results */
-#define EP_LIMIT_TRIAL_RECORDS 10000000LL /* of one sweep, parts counted: 2.3 GB of results */
+#define EP_LIMIT_TRIALS 1000000    /* of one sweep: some 500 MB of results */
+#define EP_LIMIT_TRIAL_RECORDS 4000000LL /* of one sweep, parts counted: 2 GB of results */
 #define EP_LIMIT_FOLDS 100
 #define EP_LIMIT_REPEATS 1000
 

@@ -5,6 +5,7 @@
 
 #include "api/json/writer.h"
 #include "api/responses/job_parts.h"
+#include "api/responses/parts.h"
 #include "api/wire/result.h"
 
 /* A response holds a spec (16 MiB at most) and three matrices; a list holds a page of them. */
@@ -105,6 +106,22 @@ const char *ep_job_stopped(const ep_job_view *job) {
   return job->result && job->result->stopped[0] ? job->result->stopped : NULL;
 }
 
+static void metrics_write(ep_writer *writer, const ep_job_view *job) {
+  const ep_job_result *result = job->result;
+  ep_writer_key(writer, "metrics");
+  if (!result) {
+    ep_writer_null(writer);
+    return;
+  }
+  ep_writer_open(writer, '{');
+  ep_metrics_write_members(writer, result, INT_MAX, false);
+  if (job->parts) {
+    ep_writer_key(writer, "parts");
+    ep_parts_write(writer, job->parts, job->parts_count);
+  }
+  ep_writer_close(writer, '}');
+}
+
 char *ep_job_format(const ep_job_view *job) {
   ep_writer writer;
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
@@ -121,11 +138,7 @@ char *ep_job_format(const ep_job_view *job) {
   ep_job_waiting_write(&writer, job);
   timing_write(&writer, job);
   model_write(&writer, job);
-  ep_writer_key(&writer, "metrics");
-  if (job->result)
-    ep_metrics_write(&writer, job->result, INT_MAX, false);
-  else
-    ep_writer_null(&writer);
+  metrics_write(&writer, job);
   ep_writer_key(&writer, "weights");
   ep_weights_write_reference(&writer, job->result, job->id);
   ep_writer_member_string(&writer, "stopped", ep_job_stopped(job));

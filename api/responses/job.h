@@ -10,6 +10,7 @@
 #include "api/status.h"
 #include "api/vocabulary.h"
 #include "api/wire/result.h"
+#include "api/wire/trial.h"
 
 /* What GET /v1/jobs/{id} returns. Pointers are loans for the call. */
 typedef struct {
@@ -24,9 +25,11 @@ typedef struct {
   int64_t queue_position; /* 0 = next; -1 = not queued (null) */
   double eta_seconds;     /* NaN = unknown (null) */
   double queued_seconds;
-  int64_t parameters, bytes;   /* of the plan; once ended, bytes are the result's, as measured */
-  const ep_job_result *result; /* NULL until it ended */
-  const char *error_message;   /* NULL = null */
+  int64_t parameters, bytes;    /* of the plan; once ended, bytes are the result's, as measured */
+  const ep_job_result *result;  /* NULL until it ended */
+  const ep_trial_record *parts; /* [parts_count]: its folds and repeats; NULL = none */
+  int parts_count;
+  const char *error_message; /* NULL = null */
   const char *error_pointer;
   ep_status error_status;
   const char *warning;              /* why it waits, where no device is there for it; NULL = null */

@@ -5,6 +5,7 @@
 
 #include "api/json/number.h"
 #include "api/responses/job_parts.h"
+#include "api/responses/parts.h"
 
 /* Holds a sweep's spec; a page of trials, of the most fields that may vary, is less. */
 enum { SWEEP_TEXT_LIMIT = 512 << 20 };
@@ -26,17 +27,20 @@ static void row_write(ep_writer *writer, const ep_sweep_spec *sweep, const ep_tr
   parts_write(writer, &records[row->first], ep_sweep_parts(sweep));
   ep_writer_member_string(writer, "outcome", ep_status_name(row->outcome));
   ep_writer_member_integer(writer, "epochs", row->epochs);
-  ep_writer_member_number_or_null(writer, "train_loss", row->train_loss);
-  ep_writer_member_number_or_null(writer, "validation_loss", row->validation_loss);
-  ep_writer_member_number_or_null(writer, "test_loss", row->test_loss);
+  ep_writer_member_number_or_null(writer, "train_loss", row->loss[EP_TRIAL_TRAIN]);
+  ep_writer_member_number_or_null(writer, "validation_loss", row->loss[EP_TRIAL_VALIDATION]);
+  ep_writer_member_number_or_null(writer, "test_loss", row->loss[EP_TRIAL_TEST]);
   ep_writer_member_number(writer, "train_seconds", row->seconds);
 }
 
+/* At its end ASHA has trained fewer times than it might have. */
 static void progress_write(ep_writer *writer, const ep_job_view *job) {
+  bool whole = job->state == EP_STATE_SUCCEEDED && !ep_job_stopped(job);
+  int64_t total = whole ? job->epoch : job->epochs;
   ep_writer_member_open(writer, "progress", '{');
   ep_writer_member_integer(writer, "done", job->epoch);
-  ep_writer_member_integer(writer, "total", job->epochs);
-  ep_writer_member_number(writer, "fraction", (double)job->epoch / (double)job->epochs);
+  ep_writer_member_integer(writer, "total", total);
+  ep_writer_member_number(writer, "fraction", total > 0 ? (double)job->epoch / (double)total : 1);
   ep_writer_close(writer, '}');
 }
 
@@ -170,9 +174,9 @@ static void line_put(ep_writer *writer, const ep_trials_view *view, const ep_tri
   text_put(writer, ",");
   cell_put(writer, ep_status_name(row->outcome));
   number_put(writer, (double)row->epochs);
-  number_put(writer, row->train_loss);
-  number_put(writer, row->validation_loss);
-  number_put(writer, row->test_loss);
+  number_put(writer, row->loss[EP_TRIAL_TRAIN]);
+  number_put(writer, row->loss[EP_TRIAL_VALIDATION]);
+  number_put(writer, row->loss[EP_TRIAL_TEST]);
   number_put(writer, row->seconds);
   text_put(writer, "\n");
 }
@@ -192,6 +196,8 @@ char *ep_trial_format(const ep_sweep_spec *sweep, const ep_trial_record *records
   ep_writer_init(&writer, SWEEP_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
   row_write(&writer, sweep, records, row);
+  ep_writer_key(&writer, "parts");
+  ep_parts_write(&writer, &records[row->first], ep_sweep_parts(sweep));
   ep_writer_member_raw(&writer, "job", job);
   ep_writer_close(&writer, '}');
   return ep_writer_take(&writer);

@@ -266,6 +266,7 @@ static const ep_field spec_rows[] = {
      .max = EP_SEED_MAX,
      .fallback = 1,
      .doc = "of the first weights and the order of the rows"},
+    EP_PARTS_ROWS(ep_job_spec, parts, "first the job is trained"),
     {.key = "device",
      .kind = EP_FIELD_STRING,
      .offset = AT(device),

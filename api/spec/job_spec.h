@@ -8,6 +8,7 @@
 
 #include "api/limits.h"
 #include "api/names.h"
+#include "api/spec/parts.h"
 #include "api/vocabulary.h"
 
 typedef enum { EP_DATA_DATASET, EP_DATA_GENERATOR, EP_DATA_INLINE, EP_DATA_PATH } ep_data_source;
@@ -128,6 +129,7 @@ typedef struct {
   int64_t init_checkpoint; /* of that job: its weights after so many steps; -1 = its newest, 0 = no
                               checkpoint. epochd stores the step */
   bool init_optimizer;     /* goes on where that job ended: optimizer, epochs and all */
+  ep_parts_spec parts;     /* trained before the job itself, which then has all rows */
   char init_sha256[EP_SHA256_HEX_BYTES]; /* what the name meant at submission; filled by epochd */
   ep_loss_type loss;                     /* "loss": "mse", or {"type": "huber", "delta": 1.0} */
   double loss_parameter;                 /* huber: delta, quantile: q, focal: gamma */

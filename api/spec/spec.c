@@ -40,6 +40,19 @@ static void init_check(ep_field_reader *reader, const ep_job_spec *spec, const j
   ep_field_reader_leave(reader, place);
 }
 
+static void parts_check(ep_field_reader *reader, const ep_job_spec *spec) {
+  const char *key = spec->parts.folds > 0 ? "folds" : "repeats";
+  if (spec->parts.stratify && spec->parts.folds == 0 && reader->status == EP_OK)
+    fail_at(reader, "stratify", "is of \"folds\": give them too");
+  if (spec->parts.folds > 0 && spec->data.folds > 0)
+    fail_at(reader, "folds", "\"data\" names one fold already: give the one or the other");
+  if (spec->parts.folds > 0 && spec->data.validation > 0)
+    fail_at(reader, "folds",
+            "each fold is a validation split: leave \"validation\" out of \"data\"");
+  if (ep_parts_count(&spec->parts) > 1 && (spec->init_job[0] || spec->init_weights[0]))
+    fail_at(reader, key, "each training begins with drawn weights: leave \"init\" out");
+}
+
 /* What one field alone cannot say. */
 static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t *root) {
   if (spec->report_every == 0) {
@@ -50,6 +63,7 @@ static void spec_finish(ep_field_reader *reader, ep_job_spec *spec, const json_t
     fail_at(reader, "report_every", "would report more than 10000000 epochs: report fewer");
   schedule_finish(spec);
   init_check(reader, spec, root);
+  parts_check(reader, spec);
   ep_executor_name_update(spec->executor, sizeof spec->executor);
   const char *slash = strchr(spec->executor, '/');
   size_t kind = slash ? (size_t)(slash - spec->executor) : 0;
@@ -115,6 +129,7 @@ void ep_job_spec_destroy(ep_job_spec *spec) {
   layers_destroy(spec->layers, spec->layers_count);
   free(spec->freeze);
   free(spec->class_weights);
+  ep_parts_deinit(&spec->parts);
   free(spec->schedule.milestones);
   free(spec);
 }

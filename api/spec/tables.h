@@ -64,6 +64,43 @@ bool ep_path_accepts(const char *text);
   }
 #define EP_ROW_PLAIN .nullable = false /* no further members */
 
+/* The fields of an ep_parts_spec, a member of `type`. what: "each trial trains", say. */
+#define EP_PARTS_ROWS(type, member, what)                                                        \
+  {.key = "repeats",                                                                             \
+   .kind = EP_FIELD_CUSTOM,                                                                      \
+   .offset = offsetof(type, member),                                                             \
+   .rare = true,                                                                                 \
+   .read = ep_repeats_read,                                                                      \
+   .write = ep_repeats_write,                                                                    \
+   .form = "a number, or {\"seeds\": […]}",                                                      \
+   .text_fallback = "1",                                                                         \
+   .doc = what " so often, with seeds of their own: the job's and those after it, or the given " \
+               "ones",                                                                           \
+   .schema = EP_JSON({                                                                           \
+     "oneOf" : [                                                                                 \
+       {"type" : "integer", "minimum" : 1, "maximum" : EP_LIMIT_REPEATS}, {                      \
+         "type" : "object",                                                                      \
+         "required" : ["seeds"],                                                                 \
+         "properties" : {                                                                        \
+           "seeds" :                                                                             \
+               {"type" : "array", "items" : {"type" : "integer", "minimum" : 0}, "minItems" : 1} \
+         }                                                                                       \
+       }                                                                                         \
+     ]                                                                                           \
+   })},                                                                                          \
+      {.key = "folds",                                                                           \
+       .kind = EP_FIELD_INT,                                                                     \
+       .offset = offsetof(type, member.folds),                                                   \
+       .nullable = true,                                                                         \
+       .rare = true,                                                                             \
+       .min = 2,                                                                                 \
+       .max = EP_LIMIT_FOLDS,                                                                    \
+       .doc = what " once with each fold of the rows as its validation split"},                  \
+  {                                                                                              \
+    .key = "stratify", .kind = EP_FIELD_BOOL, .offset = offsetof(type, member.stratify),         \
+    .rare = true, .doc = "the folds keep the share of each class"                                \
+  }
+
 /* The reader and the writer of a field that is no plain value. */
 #define EP_CUSTOM_FIELD(word)                                                                \
   void ep_##word##_read(ep_field_reader *reader, const ep_field *field, const json_t *value, \
@@ -78,6 +115,7 @@ EP_CUSTOM_FIELD(freeze)
 EP_CUSTOM_FIELD(tags)
 EP_CUSTOM_FIELD(class_weights)
 EP_CUSTOM_FIELD(milestones)
+EP_CUSTOM_FIELD(repeats) /* parts.c: of the ep_parts_spec at the offset */
 EP_CUSTOM_FIELD(metric)
 EP_CUSTOM_FIELD(keep)
 EP_CUSTOM_FIELD(init_checkpoint)

@@ -9,9 +9,8 @@ static void row_fill(const ep_trial_record *parts, int count, ep_trial_row *row)
   row->epochs = parts->epochs_done;
   for (int i = 0; i < count; i++) {
     row->metric += parts[i].metric / count;
-    row->train_loss += parts[i].train_loss / count;
-    row->validation_loss += parts[i].validation_loss / count;
-    row->test_loss += parts[i].test_loss / count;
+    for (int split = 0; split < EP_TRIAL_SPLITS; split++)
+      row->loss[split] += parts[i].metrics[split][0] / count;
     row->seconds += parts[i].seconds;
     if (row->outcome == EP_OK) row->outcome = (ep_status)parts[i].status;
   }

@@ -65,46 +65,6 @@ static void mode_write(ep_writer *writer, const ep_field *field, const void *bas
   ep_writer_string(writer, ((const ep_sweep_spec *)base)->maximize ? "max" : "min");
 }
 
-/* {"seeds": […]} */
-static void seeds_read(ep_field_reader *reader, const json_t *value, ep_sweep_spec *sweep) {
-  const ep_field seed = {.kind = EP_FIELD_INT64, .min = 0, .max = EP_SEED_MAX};
-  const json_t *list = json_object_get(value, "seeds");
-  size_t place = ep_field_reader_enter(reader, "seeds");
-  int64_t *seeds =
-      list ? ep_integers_take(reader, &seed, list, EP_LIMIT_REPEATS, &sweep->repeats) : NULL;
-  if (!list || json_object_size(value) != 1 || (json_is_array(list) && json_array_size(list) == 0))
-    ep_field_reader_fail(reader, "must be an array of at least one seed, and stand alone");
-  ep_field_reader_leave(reader, place);
-  sweep->seeds = (uint64_t *)seeds;
-  sweep->seeded = seeds != NULL;
-}
-
-static void repeats_read(ep_field_reader *reader, const ep_field *field, const json_t *value,
-                         void *base) {
-  const ep_field count = {.kind = EP_FIELD_INT, .min = 1, .max = EP_LIMIT_REPEATS};
-  (void)field;
-  ep_sweep_spec *sweep = base;
-  sweep->repeats = 1;
-  if (json_is_object(value))
-    seeds_read(reader, value, sweep);
-  else if (value && !json_is_null(value))
-    ep_field_number_read(reader, &count, value, &sweep->repeats);
-}
-
-static void repeats_write(ep_writer *writer, const ep_field *field, const void *base) {
-  (void)field;
-  const ep_sweep_spec *sweep = base;
-  if (!sweep->seeded) {
-    ep_writer_integer(writer, sweep->repeats);
-    return;
-  }
-  ep_writer_open(writer, '{');
-  ep_writer_member_open(writer, "seeds", '[');
-  for (int i = 0; i < sweep->repeats; i++) ep_writer_unsigned(writer, sweep->seeds[i]);
-  ep_writer_close(writer, ']');
-  ep_writer_close(writer, '}');
-}
-
 static const ep_field asha_rows[] = {
     {.key = "min_epochs",
      .kind = EP_FIELD_INT64,
@@ -180,7 +140,7 @@ static const ep_field sweep_rows[] = {
      .offset = AT(search),
      .words = &search_words,
      .fallback = EP_SEARCH_RANDOM,
-     .doc = "how the trials are chosen"},
+     .doc = "how the trials are chosen; grid unless given where all fields have values"},
     {.key = "seed",
      .kind = EP_FIELD_UINT64,
      .offset = AT(seed),
@@ -230,37 +190,7 @@ static const ep_field sweep_rows[] = {
      .open_min = true,
      .max = 1e9,
      .doc = "after which the sweep ends with what it has"},
-    {.key = "repeats",
-     .kind = EP_FIELD_CUSTOM,
-     .read = repeats_read,
-     .write = repeats_write,
-     .form = "a number, or {\"seeds\": […]}",
-     .schema = EP_JSON({
-       "oneOf" : [
-         {"type" : "integer", "minimum" : 1, "maximum" : 1000}, {
-           "type" : "object",
-           "required" : ["seeds"],
-           "properties" : {
-             "seeds" :
-                 {"type" : "array", "items" : {"type" : "integer", "minimum" : 0}, "minItems" : 1}
-           }
-         }
-       ]
-     }),
-     .text_fallback = "1",
-     .doc = "trainings of each trial, with seeds of their own: the job's and those after it, or "
-            "the given ones"},
-    {.key = "folds",
-     .kind = EP_FIELD_INT,
-     .offset = AT(folds),
-     .nullable = true,
-     .min = 2,
-     .max = EP_LIMIT_FOLDS,
-     .doc = "each trial trains once with each fold of the rows as its validation split"},
-    {.key = "stratify",
-     .kind = EP_FIELD_BOOL,
-     .offset = AT(stratify),
-     .doc = "the folds keep the share of each class"},
+    EP_PARTS_ROWS(ep_sweep_spec, parts, "each trial trains"),
     {.key = "asha", .kind = EP_FIELD_OBJECT, .table = &asha_table, .doc = "of the search asha"},
     {.key = "ttl_seconds",
      .kind = EP_FIELD_INT64,
@@ -279,19 +209,24 @@ static void fail_at(ep_field_reader *reader, const char *key, const char *detail
   ep_field_reader_leave(reader, place);
 }
 
-/* Defaults that follow from the job. */
-static void defaults_fill(ep_field_reader *reader, ep_sweep_spec *sweep) {
-  if (sweep->max_trials == 0)
+static bool all_listed(const ep_sweep_spec *sweep) {
+  for (int i = 0; i < sweep->axes_count; i++)
+    if (sweep->axes[i].kind != EP_AXIS_VALUES) return false;
+  return true;
+}
+
+/* Defaults that follow from other fields. root: the request. */
+static void defaults_fill(ep_sweep_spec *sweep, const json_t *root) {
+  const json_t *search = json_object_get(root, "search");
+  if ((!search || json_is_null(search)) && all_listed(sweep)) sweep->search = EP_SEARCH_GRID;
+  if (sweep->axes_count == 0)
+    sweep->max_trials = 1; /* there is one point */
+  else if (sweep->max_trials == 0)
     sweep->max_trials = sweep->search == EP_SEARCH_GRID ? EP_LIMIT_TRIALS : 100;
   if (sweep->asha_min_epochs == 0) {
     int64_t cube = (int64_t)sweep->asha_factor * sweep->asha_factor * sweep->asha_factor;
     sweep->asha_min_epochs = sweep->base->epochs / cube > 0 ? sweep->base->epochs / cube : 1;
   }
-  if (sweep->seeds) return;
-  sweep->seeds = malloc((size_t)sweep->repeats * sizeof *sweep->seeds);
-  for (int i = 0; sweep->seeds && i < sweep->repeats; i++)
-    sweep->seeds[i] = sweep->base->seed + (uint64_t)i;
-  if (!sweep->seeds) ep_field_reader_fail_memory(reader);
 }
 
 static bool varies(const ep_sweep_spec *sweep, const char *pointer) {
@@ -304,18 +239,23 @@ static void whole_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
     fail_at(reader, "metric",
             "the test split judges the choice, and cannot make it: choose by \"validation.…\", or "
             "set \"allow_test_metric\": true");
-  if ((sweep->repeats > 1 || sweep->seeded) && varies(sweep, "/seed"))
+  if ((sweep->parts.repeats > 1 || sweep->parts.seeds) && varies(sweep, "/seed"))
     fail_at(reader, "repeats", "the seed varies in \"space\" already");
-  if (sweep->stratify && sweep->folds == 0)
+  if (sweep->parts.stratify && sweep->parts.folds == 0)
     fail_at(reader, "stratify", "is of \"folds\": give them too");
-  if (sweep->folds > 0 && sweep->base->data.validation > 0)
+  if (sweep->parts.folds > 0 && sweep->base->data.validation > 0)
     fail_at(reader, "folds",
             "each fold is a validation split: leave \"validation\" out of the job's data");
   if (sweep->base->init_job[0] || sweep->base->init_weights[0])
     ep_problem_add(reader->problem, EP_INVALID, "/job/model/init",
                    "the trials of a sweep begin with drawn weights"),
         reader->status = EP_INVALID;
-  if (sweep->search == EP_SEARCH_ASHA && (varies(sweep, "/epochs") || sweep->folds > 0))
+  if (ep_parts_count(&sweep->base->parts) > 1)
+    ep_problem_add(reader->problem, EP_INVALID,
+                   sweep->base->parts.folds > 0 ? "/job/folds" : "/job/repeats",
+                   "belongs to the sweep: put it beside \"job\""),
+        reader->status = EP_INVALID;
+  if (sweep->search == EP_SEARCH_ASHA && (varies(sweep, "/epochs") || sweep->parts.folds > 0))
     fail_at(reader, "search", "asha chooses the epochs itself, and takes no folds");
 }
 
@@ -337,7 +277,7 @@ ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **ou
     ep_fields_read(&reader, &ep_sweep_table, NULL, root, sweep);
     if (reader.status == EP_OK) ep_axes_make(&reader, sweep);
     if (reader.status == EP_OK) ep_sweep_jobs_check(&reader, sweep);
-    if (reader.status == EP_OK) defaults_fill(&reader, sweep);
+    if (reader.status == EP_OK) defaults_fill(sweep, root);
     if (reader.status == EP_OK) whole_check(&reader, sweep);
   }
   json_decref(root);
@@ -365,6 +305,6 @@ void ep_sweep_spec_destroy(ep_sweep_spec *sweep) {
   json_decref(sweep->job);
   json_decref(sweep->space);
   json_decref(sweep->zip);
-  free(sweep->seeds);
+  ep_parts_deinit(&sweep->parts);
   free(sweep);
 }

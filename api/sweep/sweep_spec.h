@@ -46,14 +46,10 @@ typedef struct {
   int metric_number; /* ep_metric_name's; of timing: its place above */
   bool maximize;     /* "mode": "max" */
   bool allow_test_metric;
-  int64_t max_trials;   /* Default 100; of a grid all of it */
-  int64_t max_parallel; /* 0 = as many as the device takes */
-  double max_seconds;   /* of training, after which the sweep ends. Default 0 = none */
-  uint64_t *seeds;      /* "repeats": 3 | {"seeds": […]}: [repeats], owned */
-  int repeats;          /* 1 unless given */
-  bool seeded;          /* the seeds were given; else the job's own and those after it */
-  int folds;            /* 0 = none */
-  bool stratify;
+  int64_t max_trials;      /* Default 100; of a grid all of it */
+  int64_t max_parallel;    /* 0 = as many as the device takes */
+  double max_seconds;      /* of training, after which the sweep ends. Default 0 = none */
+  ep_parts_spec parts;     /* of each trial */
   int64_t asha_min_epochs; /* Default max(1, epochs / factor^3) */
   int asha_factor;         /* Default 3 */
   int asha_brackets;       /* Default 1 */
@@ -64,6 +60,8 @@ typedef struct {
  * with that value. The caller owns *out: ep_sweep_spec_destroy. */
 ep_status ep_sweep_spec_parse(const char *text, size_t bytes, ep_sweep_spec **out,
                               ep_problem *problem);
+/* The folds and repeats of a job's spec: one point, whose parts they are. */
+ep_status ep_sweep_of_job(const char *text, size_t bytes, ep_sweep_spec **out, ep_problem *problem);
 /* All of it as JSON text, the caller's (free). NULL: memory is short. */
 char *ep_sweep_spec_format(const ep_sweep_spec *sweep);
 void ep_sweep_spec_destroy(ep_sweep_spec *sweep); /* NULL is allowed */

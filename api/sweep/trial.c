@@ -93,15 +93,23 @@ static json_t *axis_value(const ep_sweep_axis *axis, int at, double value) {
   }
 }
 
+/* The job's own seed and those after it, unless others were given. */
+static uint64_t seed_of(const ep_sweep_spec *sweep, int repeat) {
+  if (sweep->parts.seeds) return sweep->parts.seeds[repeat];
+  json_int_t first = json_integer_value(json_object_get(sweep->job, "seed"));
+  return (uint64_t)(json_object_get(sweep->job, "seed") ? first : 1) + (uint64_t)repeat;
+}
+
 static bool part_set(const ep_sweep_spec *sweep, int part, json_t **tree) {
-  int folds = sweep->folds > 0 ? sweep->folds : 1;
+  const ep_parts_spec *parts = &sweep->parts;
+  int folds = parts->folds > 0 ? parts->folds : 1, repeat = part / folds;
   bool good = true;
-  if (sweep->repeats > 1 || sweep->seeded)
-    good = tree_set(tree, "/seed", json_integer((json_int_t)sweep->seeds[part / folds]));
-  if (good && sweep->folds > 0)
-    good = tree_set(tree, "/data/folds", json_integer(sweep->folds)) &&
+  if (parts->repeats > 1 || parts->seeds)
+    good = tree_set(tree, "/seed", json_integer((json_int_t)seed_of(sweep, repeat)));
+  if (good && parts->folds > 0)
+    good = tree_set(tree, "/data/folds", json_integer(parts->folds)) &&
            tree_set(tree, "/data/fold", json_integer(part % folds)) &&
-           (!sweep->stratify || tree_set(tree, "/data/stratify", json_true()));
+           (!parts->stratify || tree_set(tree, "/data/stratify", json_true()));
   return good;
 }
 
@@ -123,7 +131,7 @@ json_t *ep_sweep_job_tree(const ep_sweep_spec *sweep, const double *point, int p
 }
 
 int ep_sweep_parts(const ep_sweep_spec *sweep) {
-  return sweep->repeats * (sweep->folds > 0 ? sweep->folds : 1);
+  return ep_parts_count(&sweep->parts);
 }
 
 ep_status ep_sweep_trial_make(const ep_sweep_spec *sweep, const double *point, int part,

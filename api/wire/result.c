@@ -13,15 +13,20 @@
 /* Three matrices and their metrics; a result goes through a frame. */
 enum { RESULT_TEXT_LIMIT = EP_LIMIT_FRAME_BYTES };
 
-void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,
-                      bool test_only) {
-  ep_writer_open(writer, '{');
+void ep_metrics_write_members(ep_writer *writer, const ep_job_result *result, int max_classes,
+                              bool test_only) {
   ep_writer_key(writer, "train");
   ep_split_metrics_write(writer, &result->train, test_only ? 0 : max_classes);
   ep_writer_key(writer, "validation");
   ep_split_metrics_write(writer, &result->validation, test_only ? 0 : max_classes);
   ep_writer_key(writer, "test");
   ep_split_metrics_write(writer, &result->test, max_classes);
+}
+
+void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,
+                      bool test_only) {
+  ep_writer_open(writer, '{');
+  ep_metrics_write_members(writer, result, max_classes, test_only);
   ep_writer_close(writer, '}');
 }
 

@@ -45,6 +45,9 @@ ep_status ep_job_result_read(const struct json_t *object, ep_job_result *out, ep
 /* The object "metrics" with its three splits; the matrix only for test when test_only. */
 void ep_metrics_write(ep_writer *writer, const ep_job_result *result, int max_classes,
                       bool test_only);
+/* The members of that object. */
+void ep_metrics_write_members(ep_writer *writer, const ep_job_result *result, int max_classes,
+                              bool test_only);
 
 /* The same with scalars alone: of train and validation the loss, of test everything but the matrix.
  */

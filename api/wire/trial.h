@@ -8,7 +8,15 @@
 #include "api/limits.h"
 #include "api/status.h"
 
-/* Plain doubles and integers, little-endian on the wire. */
+enum {
+  EP_TRIAL_TRAIN,
+  EP_TRIAL_VALIDATION,
+  EP_TRIAL_TEST,
+  EP_TRIAL_SPLITS,
+  EP_TRIAL_METRICS = 11 /* as many as ep_metric_name has; the first is the loss */
+};
+
+/* Plain doubles and integers, little-endian on the wire. Figures that it has not are NaN. */
 typedef struct {
   int64_t number; /* 1, 2, 3, … in the order of the search, part after part */
   int64_t trial;  /* the point of the space: 0, 1, 2, … */
@@ -16,12 +24,16 @@ typedef struct {
   int64_t epochs_done;
   int32_t part;   /* of the trial: which fold and which seed */
   int32_t status; /* an ep_status: EP_OK, EP_DIVERGED, EP_INVALID, … */
-  double metric;  /* NaN where there is none */
-  double train_loss, validation_loss, test_loss;
-  double seconds;                    /* of training */
+  int64_t parameters;
+  double metric;                /* that the trials are compared by */
+  double seconds, test_seconds; /* of training; of the test split's evaluation */
+  double epoch_microseconds, samples_per_second;
+  double metrics[EP_TRIAL_SPLITS][EP_TRIAL_METRICS];
   double point[EP_LIMIT_SWEEP_AXES]; /* the value of each axis; of a list its index */
 } ep_trial_record;
 
-_Static_assert(sizeof(ep_trial_record) == 80 + 8 * EP_LIMIT_SWEEP_AXES, "no padding on the wire");
+_Static_assert(sizeof(ep_trial_record) ==
+                   88 + 8 * (EP_TRIAL_SPLITS * EP_TRIAL_METRICS + EP_LIMIT_SWEEP_AXES),
+               "no padding on the wire");
 
 #endif

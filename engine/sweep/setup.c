@@ -47,7 +47,7 @@ static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
         ep_dataset_verify(shared->dataset_folder, shared->sink.alive, shared->sink.context, error);
   if (status != EP_OK || rows_vary(sweep) || sweep->base->layers[0].type == EP_LAYER_EMBEDDING)
     return status;
-  int folds = sweep->folds > 0 ? sweep->folds : 1;
+  int folds = sweep->parts.folds > 0 ? sweep->parts.folds : 1;
   runner->prepared = calloc((size_t)folds, sizeof *runner->prepared);
   if (!runner->prepared) return ep_fail_memory(error);
   for (int fold = 0; status == EP_OK && fold < folds; fold++) {

@@ -42,6 +42,14 @@ static void stops_look(ep_sweep_runner *runner) {
   }
 }
 
+/* Nothing is known of it. */
+static void trial_clear(ep_trial_record *record) {
+  record->metric = record->test_seconds = NAN;
+  record->epoch_microseconds = record->samples_per_second = NAN;
+  for (int split = 0; split < EP_TRIAL_SPLITS; split++)
+    for (int metric = 0; metric < EP_TRIAL_METRICS; metric++) record->metrics[split][metric] = NAN;
+}
+
 /* The next training, as a record without results; false: there is none. The mutex is held. */
 static bool training_take(ep_sweep_runner *runner, ep_trial_record *out) {
   while (runner->next_part == runner->parts) {
@@ -59,11 +67,8 @@ static bool training_take(ep_sweep_runner *runner, ep_trial_record *out) {
   *out = (ep_trial_record){.number = (training->number - 1) * runner->parts + part + 1,
                            .trial = training->trial,
                            .epochs = training->epochs,
-                           .part = part,
-                           .metric = NAN,
-                           .train_loss = NAN,
-                           .validation_loss = NAN,
-                           .test_loss = NAN};
+                           .part = part};
+  trial_clear(out);
   memcpy(out->point, training->point, sizeof out->point);
   return true;
 }
@@ -87,13 +92,18 @@ static void reports_omit(ep_job_spec *spec) {
 static void record_fill(const ep_sweep_spec *sweep, const ep_job_result *result,
                         ep_trial_record *record) {
   record->status = result->status;
+  const ep_split_metrics *splits[] = {&result->train, &result->validation, &result->test};
   record->epochs_done = result->epochs_done;
+  record->parameters = result->parameters;
   record->seconds = result->train_seconds;
   if (result->status != EP_OK) return;
+  record->test_seconds = result->test_seconds;
+  record->epoch_microseconds = result->epoch_microseconds;
+  record->samples_per_second = result->samples_per_second;
   record->metric = ep_sweep_metric_of(sweep, result);
-  record->train_loss = result->train.loss;
-  if (result->validation.rows > 0) record->validation_loss = result->validation.loss;
-  if (result->test.rows > 0) record->test_loss = result->test.loss;
+  for (int split = 0; split < EP_TRIAL_SPLITS; split++)
+    for (int metric = 0; splits[split]->rows > 0 && metric < EP_TRIAL_METRICS; metric++)
+      record->metrics[split][metric] = ep_metric_value(splits[split], metric);
 }
 
 /* Trains; the record says how it ended. EP_DEVICE, EP_CANCELLED, EP_PAUSED: there is no result. */

@@ -201,6 +201,26 @@ static void *sweep_thread(void *context) {
   return NULL;
 }
 
+/* The folds and repeats of a job that was trained; each result is in the job's folder. Nothing is
+ * told of them: who shows the job reads them there. */
+static void parts_forget(void *context, const ep_trial_record *records, int64_t count) {
+  (void)context, (void)records, (void)count;
+}
+
+static ep_status parts_train(worker *w, ep_error *error) {
+  training *t = w->training;
+  ep_job_result result = {0};
+  ep_sweep_run run = {.shared = training_of(w), .results = parts_forget};
+  ep_status status =
+      ep_sweeping_train_parts(w->data_dir, t->command.job, t->command.spec, &run, &result, error);
+  if (status == EP_OK && result.status != EP_OK) {
+    t->result.status = result.status; /* cancelled or paused, say */
+    memcpy(t->result.message, result.message, sizeof t->result.message);
+  }
+  ep_job_result_deinit(&result);
+  return status;
+}
+
 /* Of the training nothing is left once its last word is in the outbox. */
 static void *training_thread(void *context) {
   worker *w = context;
@@ -231,9 +251,16 @@ static void *training_thread(void *context) {
                              training_checkpoint,
                              training_waiting,
                              training_done};
+  bool parts = ep_parts_count(&t->spec->parts) > 1;
+  if (parts) job.sink.done = NULL;
   status = first_checkpoint_make(w, t, &job, &error);
-  if (status == EP_OK && ep_train(&job, &t->result, &error) == EP_OK) return NULL;
-  training_refuse(w, status == EP_OK ? EP_DEVICE : status, &error);
+  if (status == EP_OK && ep_train(&job, &t->result, &error) != EP_OK) status = EP_DEVICE;
+  if (status == EP_OK && !parts) return NULL; /* it has had its last word */
+  if (status == EP_OK && t->result.status == EP_OK) status = parts_train(w, &error);
+  if (status == EP_OK)
+    training_done(w);
+  else
+    training_refuse(w, status, &error);
   return NULL;
 }
 

@@ -5,20 +5,25 @@
 
 #include "engine/worker/paths.h"
 
-static ep_status spec_parse(const char *text, ep_sweep_spec **sweep, ep_error *error) {
+typedef ep_status spec_parser(const char *text, size_t bytes, ep_sweep_spec **out,
+                              ep_problem *problem);
+
+static ep_status spec_parse(spec_parser *parser, const char *text, ep_sweep_spec **sweep,
+                            ep_error *error) {
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
-  ep_status status = ep_sweep_spec_parse(text, strlen(text), sweep, problem);
+  ep_status status = parser(text, strlen(text), sweep, problem);
   if (status != EP_OK) ep_fail(error, status, "the stored spec: %s", problem->detail);
   free(problem);
   return status;
 }
 
-ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *spec,
-                            ep_sweep_run *run, ep_job_result *result, ep_error *error) {
+static ep_status all_train(spec_parser *parser, const char *data_dir, const char *id,
+                           const char *spec, ep_sweep_run *run, ep_job_result *result,
+                           ep_error *error) {
   ep_sweep_spec *sweep = NULL;
   ep_training_paths paths;
-  ep_status status = spec_parse(spec, &sweep, error);
+  ep_status status = spec_parse(parser, spec, &sweep, error);
   if (status == EP_OK) status = ep_training_paths_find(data_dir, id, sweep->base, &paths, error);
   if (status == EP_OK) {
     run->sweep = sweep;
@@ -28,4 +33,14 @@ ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *sp
   }
   ep_sweep_spec_destroy(sweep);
   return status;
+}
+
+ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *spec,
+                            ep_sweep_run *run, ep_job_result *result, ep_error *error) {
+  return all_train(ep_sweep_spec_parse, data_dir, id, spec, run, result, error);
+}
+
+ep_status ep_sweeping_train_parts(const char *data_dir, const char *id, const char *spec,
+                                  ep_sweep_run *run, ep_job_result *result, ep_error *error) {
+  return all_train(ep_sweep_of_job, data_dir, id, spec, run, result, error);
 }

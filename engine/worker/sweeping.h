@@ -1,4 +1,4 @@
-/* sweeping.h: a sweep, which epochd sends as it sends a job. */
+/* sweeping.h: a sweep, which epochd sends as it sends a job, and the folds and repeats of a job. */
 #ifndef EP_ENGINE_WORKER_SWEEPING_H
 #define EP_ENGINE_WORKER_SWEEPING_H
 
@@ -8,5 +8,9 @@
  * in, but for the folder of the data. Returns as ep_sweep_train does. */
 ep_status ep_sweeping_train(const char *data_dir, const char *id, const char *spec,
                             ep_sweep_run *run, ep_job_result *result, ep_error *error);
+
+/* The same of the folds and repeats that a job's spec asks for, in the job's folder. */
+ep_status ep_sweeping_train_parts(const char *data_dir, const char *id, const char *spec,
+                                  ep_sweep_run *run, ep_job_result *result, ep_error *error);
 
 #endif

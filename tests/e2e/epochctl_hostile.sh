@@ -27,9 +27,12 @@ run() {
 
 impostor hostile
 job=job_00000000000000000000000000
+sweep=swp_00000000000000000000000000
 for command in "ls" "ls -q" "show $job" "data ls" "plot $job" "plot $job --log" "queue" "models ls" "devices" "watch $job" \
   "compare $job" "cancel $job" "predict $job -" "rm $job" "data show x" "models publish a $job" "weights $job -o $scratch/w" \
-  "weights $job --checkpoint latest -o $scratch/w" "predict $job - -c 7" "pause $job" "resume $job" "checkpoints $job"; do
+  "weights $job --checkpoint latest -o $scratch/w" "predict $job - -c 7" "pause $job" "resume $job" "checkpoints $job" \
+  "sweeps ls" "sweeps ls -q" "sweeps show last" "sweeps show $sweep --csv --limit 5" "sweeps promote $sweep 1" \
+  "sweeps promote $sweep" "watch $sweep" "set $sweep --name x" "pause $sweep" "cancel swp_0"; do
   # shellcheck disable=SC2086
   run "0 1 2 3" $command <<<'1,2'
   LC_ALL=C grep -qP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]' "$out" "$err" &&
@@ -46,15 +49,15 @@ grep -qF '\x1b[31mred\u202e' "$out" || fail "the name is not shown escaped: $(ca
 echo "ok: names are shown and not obeyed; floods and strangers end with a message"
 
 impostor tempting "$scratch/obeyed"
-for words in "data rm" "models rm" "show"; do
+for words in "data rm" "models rm" "show" "watch" "sweeps show"; do
   # shellcheck disable=SC2016,SC2086
   got=$(PATH=$build/bin:$PATH EPOCHD=$impostor bash --norc -c '
     source <(epochctl completion bash)
     COMP_WORDS=("$@" "") COMP_CWORD=$#
     _epochctl 2>/dev/null
-    printf "%s\n" "${COMPREPLY[@]}"' - epochctl $words | paste -sd ' ')
+    printf "%s\n" "${COMPREPLY[@]}"' - epochctl $words | grep -vx last | sort -u | paste -sd ' ')
   [[ ! -e $scratch/obeyed ]] || fail "completing \"epochctl $words\" ran what a server said"
-  [[ ${got#last } == a-plain.name ]] || fail "completing \"epochctl $words\" offers \"$got\""
+  [[ $got == a-plain.name ]] || fail "completing \"epochctl $words\" offers \"$got\""
 done
 echo "ok: completion offers plain words alone, and runs none"
 

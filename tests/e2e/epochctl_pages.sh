@@ -72,6 +72,9 @@ offers() {
 }
 id=$("$ctl" ls -q --limit 1)
 offers 'run resume rm' r
+offers 'sweep show set sweeps' s
+offers 'ls show promote' sweeps ''
+offers 'grid random sobol asha tpe' sweep job.json --search ''
 offers 'put ls show rm' data ''
 offers 'publish' models p
 offers '--state' ls --st

@@ -53,6 +53,18 @@ grep -E '^narrow' "$scratch/screen"
 screen '^status 0'
 echo "ok: a narrow terminal"
 
+# a sweep: the best trial so far stands in the line
+"$ctl" example disc >"$scratch/disc.json"
+terminal 120 "$ctl sweep $scratch/disc.json --set /optimizer/lr=log:1e-4..1e-1 --metric train.loss --trials 1000000 --name space"
+screen '^space ━*─+ .* [0-9,]+/1,000,000 trainings  best [0-9.e-]+  lr [0-9.e-]+ .*left'
+grep -E '^space' "$scratch/screen"
+(($(grep -c '^space' "$scratch/screen") == 1)) || fail "the line is not drawn over itself: $(grep -v '^$' "$scratch/screen")"
+pane send-keys -t t C-c
+screen '^status 130'
+grep -qE 'epochctl cancel swp_[0-9a-z]+' "$scratch/screen" || fail "Ctrl-C does not say how to stop the sweep"
+"$ctl" --server "$url" cancel "$("$ctl" --server "$url" sweeps ls -q)" >/dev/null
+echo "ok: a sweep and its best trial"
+
 # Ctrl-C
 terminal 100 "$ctl run $scratch/xor.json --name endless --set /epochs=$endless"
 screen '^endless ━*─+ '

@@ -43,6 +43,7 @@ example disc.sh '.[-2].parameters == 2982 and .[-2].status == "succeeded"' 6
 example mnist.sh '.[-2].status == "succeeded" and .[-2].test.rows == 80 and (.[-1] | .digit >= 0 and .digit <= 9 and .predicted >= 0 and .predicted <= 9)'
 example watch.sh '. == []' # it checks its events itself, and prints a table
 example pause.sh '.[0].step > .[0].epoch and .[1][0][0] > 0 and .[1][1][0] < 0 and ([.[2:][] | [.type, .epoch]] == [["paused", .[0].epoch], ["resumed", .[0].epoch]])'
+example sweep.sh '.[0].metric <= .[1].metric and .[1].metric <= .[2].metric and .[3].status == "succeeded" and .[3].r2 > 0.9' cars.csv
 example cancel.sh '.[-1].status == "cancelled"'
 if seed iron/linear.json; then
   example linear.sh '(.[0].test.mse - 59.678 | fabs) < 0.01 and (.[2].test.mse | . > 44 and . < 54)' "$file"
@@ -52,7 +53,7 @@ if seed iron/logistic.json; then
 fi
 
 # a missing file is reported, and nothing is sent
-for name in linear.sh logistic.sh mnist.sh; do
+for name in linear.sh logistic.sh mnist.sh sweep.sh; do
   if EPOCHD=http://127.0.0.1:9 bash "$examples/$name" "$scratch/none" 2>"$scratch/said"; then fail "$name takes a file that is none"; fi
   grep -q "there is no .*none" "$scratch/said" || fail "$name does not say what is missing: $(<"$scratch/said")"
 done

@@ -49,3 +49,26 @@ submit "$(jq -c '.data.dataset = "two"' <<<"$spec")"
 finish "$id"
 check "a test set of its own stays" '.metrics.test.rows == 6 and .metrics.validation.rows == 2 and .metrics.train.rows == 4'
 refused '.data.dataset = "two" | .data.folds = 4' /data/folds 'class 0 has 3 rows'
+
+# A job of its own that is divided: each fold first, then a training on all rows.
+whole=$(jq -c 'del(.data.fold, .data.folds, .data.stratify) | .folds = 3 | .stratify = true | .repeats = {seeds: [4, 9]}' <<<"$spec")
+submit "$whole"
+finish "$id"
+cp "$body" "$scratch/whole.json"
+check "all rows train at last" '.metrics.train.rows == 150 and .metrics.validation == null and (.weights.sha256 | length) == 64'
+check "each fold of each seed" '.metrics.parts | [.each[].part] == [range(6)] and all(.each[]; .outcome == "ok" and .metrics.validation.loss > 0)'
+check "their mean and deviation" '.metrics.parts | [.each[].metrics.validation.accuracy] as $a | ($a | add / 6) as $m |
+  (.mean.validation.accuracy - $m | fabs) < 1e-12 and
+  (.deviation.validation.accuracy - ([$a[] | (. - $m) * (. - $m)] | add / 5 | sqrt) | fabs) < 1e-12'
+submit "$(jq -c '.seed = 9 | .data.fold = 1' <<<"$spec")"
+finish "$id"
+check "a part is that job alone" '.metrics.validation.loss == $whole[0].metrics.parts.each[4].metrics.validation.loss' --slurpfile whole "$scratch/whole.json"
+submit "$(jq -c 'del(.folds, .stratify, .repeats)' <<<"$whole")"
+finish "$id"
+check "and the weights those of the job without folds" '.metrics.train.loss == $whole[0].metrics.train.loss' --slurpfile whole "$scratch/whole.json"
+spec=$whole
+refused '.folds = 4' /folds 'class 2 has 3 rows, fewer than 4 folds'
+refused '.stratify = true | .folds = null' /stratify 'give them too'
+refused '.data.validation = 0.2' /folds 'leave \"validation\" out'
+refused '.data.folds = 3 | .data.fold = 0' /folds 'names one fold already'
+refused '.repeats = {seeds: []}' /repeats/seeds 'at least one seed'

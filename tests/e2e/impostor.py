@@ -49,7 +49,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
                "error": {"message": EVIL}, "created_at": EVIL, "weights": {"url": EVIL, "bytes": "many"},
                "metrics": {"test": {"loss": "NaN", "confusion": [[1, EVIL], 3]}}, "timing": []}
         path = urllib.parse.urlparse(self.path).path
-        if path == "/v1/jobs":
+        trial = {"trial": EVIL, "rank": -1, "values": {EVIL: EVIL, "/a/" + EVIL: [EVIL], "/b": 1e300}, "metric": EVIL,
+                 "deviation": "Infinity", "outcome": EVIL, "epochs": EVIL, "train_seconds": EVIL}
+        if path.endswith("/trials"):
+            self.answer(json.dumps({"object": "list", "data": [trial, 7, None], "total": 1 << 60}))
+        elif path.startswith("/v1/sweeps"):
+            sweep = {**job, "id": "swp_" + "0" * 26, "search": EVIL, "metric": EVIL, "mode": EVIL, "best": trial}
+            self.answer(json.dumps(sweep if path[11:] else {"object": "list", "data": [sweep, 7, None], "has_more": False}))
+        elif path == "/v1/jobs":
             self.answer(json.dumps({"object": "list", "data": [job, 7, None], "has_more": False}))
         elif path.endswith("/checkpoints"):
             self.answer(json.dumps({"data": [{"step": EVIL, "epoch": -1, "loss": EVIL, "executor": EVIL,

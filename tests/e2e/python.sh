@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# clients/python/epochd.py against a daemon: with NumPy, without it, through a proxy that cuts, and on a terminal.
+# clients/python/epochd against a daemon: with NumPy, without it, through a proxy that cuts, and on a terminal.
 source "$(dirname "${BASH_SOURCE[0]}")/daemon.sh"
 (umask 077 && printf 'a-token-of-this-test\n' >"$scratch/tokens")
 daemon_start --checkpoint-after 0 --token-file "$scratch/tokens"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""python_client.py lists|numpy|checkpoints|cut|progress|notebook FOLDER: one part of the test of clients/python/epochd.py.
+"""python_client.py lists|numpy|checkpoints|cut|progress|notebook FOLDER: one part of the test of clients/python/epochd.
 EPOCHD and EPOCHD_TOKEN say where the daemon is."""
 import io
 import json
@@ -162,7 +162,7 @@ def checkpoints():
     assert raises(EpochdError, long.pause).status == raises(EpochdError, long.resume).status == 409
     said = io.StringIO()
     sys.stderr, kept = said, sys.stderr
-    show = epochd._Terminal()
+    show = epochd.display.Terminal()
     for event in long.events():
         show(event)
     sys.stderr = kept

@@ -12,7 +12,7 @@
 /* The exit statuses; their texts are in manual/words.c. */
 typedef enum {
   EP_EXIT_GOOD = 0,
-  EP_EXIT_JOB = 1,     /* the job failed or was cancelled */
+  EP_EXIT_JOB = 1,     /* the job or sweep failed or was cancelled */
   EP_EXIT_USAGE = 2,   /* wrong usage, or the server refused the request */
   EP_EXIT_TROUBLE = 3, /* no response, no permission, or a failure on either side */
   EP_EXIT_DETACHED = 130

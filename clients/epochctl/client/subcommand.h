@@ -11,6 +11,8 @@ typedef enum {
   EP_WORD_TEXT,
   EP_WORD_FILE,
   EP_WORD_JOB,
+  EP_WORD_SWEEP,
+  EP_WORD_SUBMISSION, /* a job or a sweep */
   EP_WORD_DATASET,
   EP_WORD_MODEL,
   EP_WORD_EXAMPLE,

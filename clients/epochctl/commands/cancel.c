@@ -8,8 +8,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 const ep_subcommand ep_subcommand_cancel = {
-  .name = "cancel", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = -1,
+  .name = "cancel", .words = "JOB|SWEEP…", .kind = EP_WORD_SUBMISSION, .least = 1, .most = -1,
   .run = subcommand_run,
-  .summary = "cancel jobs; their weights so far are stored",
+  .summary = "cancel jobs and sweeps; what they have so far is stored",
   .examples = "epochctl cancel last"};
 /* clang-format on */

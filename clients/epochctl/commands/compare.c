@@ -1,7 +1,6 @@
 /* compare.c: epochctl compare. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/limits.h"
@@ -14,7 +13,7 @@
 #include "clients/epochctl/terminal/text.h"
 #include "clients/epochctl/terminal/text_table.h"
 
-enum { VALUE_BYTES = 128, SHORT_ID_BYTES = 8 };
+enum { VALUE_BYTES = 128, LINE_BYTES = 1024, SHORT_ID_BYTES = 8 };
 
 typedef enum { TEXT, COUNT, NUMBER, SECONDS, MICROSECONDS, RATE } value_kind;
 
@@ -85,13 +84,9 @@ static void differences_add(ep_text_table *table, const json_t *differences, siz
   json_array_foreach(differences, index, item) {
     ep_text_table_cell(table, ep_json_text_at(item, "pointer"), EP_COLOUR_BLUE);
     for (size_t j = 0; j < jobs; j++) {
-      const json_t *value = json_array_get(ep_json_at(item, "values"), j);
-      char *text = json_is_string(value)
-                       ? NULL
-                       : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
-      const char *shown = text ? text : json_string_value(value);
-      ep_text_table_cell(table, json_is_null(value) ? "-" : shown, EP_COLOUR_PLAIN);
-      free(text);
+      char text[LINE_BYTES];
+      ep_json_line(json_array_get(ep_json_at(item, "values"), j), text, sizeof text);
+      ep_text_table_cell(table, text, EP_COLOUR_PLAIN);
     }
   }
 }

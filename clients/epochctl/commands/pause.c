@@ -8,9 +8,9 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 const ep_subcommand ep_subcommand_pause = {
-  .name = "pause", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = -1,
+  .name = "pause", .words = "JOB|SWEEP…", .kind = EP_WORD_SUBMISSION, .least = 1, .most = -1,
   .run = subcommand_run,
-  .summary = "pause jobs; a checkpoint holds what a running one has learnt",
+  .summary = "pause jobs and sweeps; a checkpoint holds what a running job has learnt",
   .details =
     "A running job is pausing until its checkpoint is on disk; then its device is free for others. "
     "A paused job waits, also over restarts of epochd, until it is resumed or cancelled.\n\n"

@@ -8,8 +8,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 const ep_subcommand ep_subcommand_resume = {
-  .name = "resume", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = -1,
+  .name = "resume", .words = "JOB|SWEEP…", .kind = EP_WORD_SUBMISSION, .least = 1, .most = -1,
   .run = subcommand_run,
-  .summary = "queue paused jobs again; they go on from their last checkpoint",
+  .summary = "queue paused jobs and sweeps again; a job goes on from its last checkpoint",
   .examples = "epochctl resume $(epochctl ls -q --state paused)"};
 /* clang-format on */

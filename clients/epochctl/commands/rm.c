@@ -8,8 +8,8 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 const ep_subcommand ep_subcommand_rm = {
-  .name = "rm", .words = "JOB…", .kind = EP_WORD_JOB, .least = 1, .most = -1,
+  .name = "rm", .words = "JOB|SWEEP…", .kind = EP_WORD_SUBMISSION, .least = 1, .most = -1,
   .run = subcommand_run,
-  .summary = "delete jobs that have ended, with their files",
-  .details = "If a JOB is not found, none is deleted."};
+  .summary = "delete jobs and sweeps that have ended, with their files",
+  .details = "If one is not found, none is deleted."};
 /* clang-format on */

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "clients/epochctl/commands/table.h"
-#include "clients/epochctl/http/path.h"
 #include "clients/epochctl/jobs/job_id.h"
 #include "clients/epochctl/jobs/summary.h"
+#include "clients/epochctl/jobs/sweep_summary.h"
 
 /* The merge patch (RFC 7396) of the options; the caller's. NULL when memory is short, or for a text
  * that is no UTF-8. */
@@ -32,6 +32,13 @@ static json_t *patch_make(const ep_arguments *arguments, int64_t priority) {
   return NULL;
 }
 
+static void summary_print(const ep_client *client, const char *id, const json_t *changed) {
+  if (ep_submission_is_sweep(id))
+    ep_sweep_summary_print(client, changed);
+  else
+    ep_job_summary_print(client, changed, false);
+}
+
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES];
   int64_t priority = ep_arguments_integer(arguments, "priority", 0);
@@ -39,13 +46,13 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
   if (!ep_arguments_has(arguments, "name") && !ep_arguments_has(arguments, "tag") &&
       !ep_arguments_has(arguments, "priority") && !ep_arguments_has(arguments, "pinned"))
     return ep_fail(error, EP_INVALID, "say what to set: --name, --tag, --priority or --pinned");
-  ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
+  ep_status status = ep_submission_id_find(&client->session, arguments->words[0], id, error);
   if (status != EP_OK) return status;
   json_t *patch = patch_make(arguments, priority);
   char *body = patch ? json_dumps(patch, JSON_COMPACT) : NULL;
   json_decref(patch);
   if (!body) return ep_fail(error, EP_INVALID, "a name and tags must be UTF-8");
-  ep_path_make(path, "/v1/jobs/", id, "");
+  ep_submission_path(path, id, "");
   ep_http_request request = {.method = "PATCH",
                              .path = path,
                              .body = body,
@@ -53,7 +60,7 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
                              .content_type = "application/merge-patch+json"};
   status = ep_client_send(client, &request, &job, error);
   free(body);
-  if (status == EP_OK && job) ep_job_summary_print(client, job, false);
+  if (status == EP_OK && job) summary_print(client, id, job);
   json_decref(job);
   return status;
 }
@@ -65,14 +72,14 @@ static const ep_option OPTIONS[] = {
   {.name = "tag", .letter = 't', .kind = EP_OPTION_TEXT, .value = "TAG",
    .doc = "the new tags; may be given again; \"\" alone for none"},
   {.name = "priority", .letter = 'p', .kind = EP_OPTION_INTEGER, .value = "N", .min = INT32_MIN,
-   .max = INT32_MAX, .doc = "of a queued job: higher runs first"},
+   .max = INT32_MAX, .doc = "while queued: higher runs first"},
   {.name = "pinned", .kind = EP_OPTION_CHOICE, .value = "true|false",
-   .doc = "true: the daemon's retention never deletes the job"},
+   .doc = "true: the daemon's retention never deletes it"},
   {.name = NULL}};
 
 const ep_subcommand ep_subcommand_set = {
-  .name = "set", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
+  .name = "set", .words = "JOB|SWEEP", .kind = EP_WORD_SUBMISSION, .least = 1, .most = 1,
   .options = OPTIONS, .run = subcommand_run,
-  .summary = "change a job's name, tags or priority, or pin it",
+  .summary = "change the name, tags or priority of a job or a sweep, or pin it",
   .examples = "epochctl set last --name best --tag paper --tag figure-3"};
 /* clang-format on */

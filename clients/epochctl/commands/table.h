@@ -8,6 +8,7 @@
 /* X(name in C), in the order of help. */
 #define EP_SUBCOMMAND_TABLE(X) \
   X(run)                       \
+  X(sweep)                     \
   X(validate)                  \
   X(watch)                     \
   X(ls)                        \
@@ -29,6 +30,9 @@
   X(models_publish)            \
   X(models_ls)                 \
   X(models_rm)                 \
+  X(sweeps_ls)                 \
+  X(sweeps_show)               \
+  X(sweeps_promote)            \
   X(devices)                   \
   X(queue)                     \
   X(example)                   \

@@ -3,7 +3,6 @@
 
 #include "clients/epochctl/commands/table.h"
 #include "clients/epochctl/http/json_at.h"
-#include "clients/epochctl/http/path.h"
 #include "clients/epochctl/http/request.h"
 #include "clients/epochctl/jobs/follow.h"
 #include "clients/epochctl/jobs/job_id.h"
@@ -13,9 +12,9 @@ enum { NAME_BYTES = 512 };
 static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments, ep_error *error) {
   char id[EP_JOB_ID_BYTES], path[EP_REQUEST_PATH_BYTES], name[NAME_BYTES];
   json_t *job = NULL;
-  ep_status status = ep_job_id_find(&client->session, arguments->words[0], id, error);
+  ep_status status = ep_submission_id_find(&client->session, arguments->words[0], id, error);
   if (status != EP_OK) return status;
-  ep_path_make(path, "/v1/jobs/", id, "");
+  ep_submission_path(path, id, "");
   status = ep_http_get(&client->session, path, &job, error);
   if (status != EP_OK) return status;
   snprintf(name, sizeof name, "%s", ep_json_text_at(job, "name"));
@@ -25,9 +24,9 @@ static ep_status subcommand_run(ep_client *client, const ep_arguments *arguments
 
 /* clang-format off */
 const ep_subcommand ep_subcommand_watch = {
-  .name = "watch", .words = "JOB", .kind = EP_WORD_JOB, .least = 1, .most = 1,
+  .name = "watch", .words = "JOB|SWEEP", .kind = EP_WORD_SUBMISSION, .least = 1, .most = 1,
   .run = subcommand_run,
-  .summary = "follow a job to its end",
-  .details = "Shows all events of the job, as run does, and ends with the same exit status.",
+  .summary = "follow a job or a sweep to its end",
+  .details = "Shows all its events, as run and sweep do, and ends with the same exit status.",
   .examples = "epochctl watch last"};
 /* clang-format on */

@@ -63,10 +63,11 @@ static bool stream_tick(void *context, int64_t sent, int64_t to_send, int64_t re
   return !interrupted;
 }
 
-static ep_status stream_once(ep_session *session, const char *job, stream *now, ep_error *error) {
+static ep_status stream_once(ep_session *session, const char *events, stream *now,
+                             ep_error *error) {
   char path[EP_REQUEST_PATH_BYTES], after[32];
   ep_http_response response;
-  ep_path_make(path, "/v1/jobs/", job, "/events");
+  snprintf(path, sizeof path, "%s", events);
   snprintf(after, sizeof after, "%lld", (long long)now->after);
   ep_path_query(path, "after", after);
   ep_http_request request = {.method = "GET",
@@ -97,7 +98,7 @@ static void pause_seconds(int seconds) {
   if (!interrupted) nanosleep(&delay, NULL);
 }
 
-ep_status ep_event_stream_follow(ep_session *session, const char *job, int64_t after,
+ep_status ep_event_stream_follow(ep_session *session, const char *path, int64_t after,
                                  const ep_event_follower *follower, ep_error *error) {
   enum { PAUSE_MAX_SECONDS = 10, PATIENCE_SECONDS = 60 };
   stream now = {.follower = follower, .after = after};
@@ -105,7 +106,7 @@ ep_status ep_event_stream_follow(ep_session *session, const char *job, int64_t a
   ep_status status;
   for (;;) {
     ep_error fault = {0};
-    status = stream_once(session, job, &now, &fault);
+    status = stream_once(session, path, &now, &fault);
     if (now.received) pause_s = 1, waited_s = 0;
     bool again = is_retryable(status) && waited_s < PATIENCE_SECONDS && !interrupted;
     if (status == EP_OK) break;

@@ -1,4 +1,5 @@
-/* event_stream.h: a job's events, followed to the last one over cuts of the connection. */
+/* event_stream.h: the events of a job or a sweep, followed to the last one over cuts of the
+ * connection. */
 #ifndef EP_CLIENTS_EPOCHCTL_HTTP_EVENT_STREAM_H
 #define EP_CLIENTS_EPOCHCTL_HTTP_EVENT_STREAM_H
 
@@ -19,10 +20,10 @@ typedef struct {
 void ep_event_stream_guard(void);
 bool ep_event_stream_interrupted(void);
 
-/* Follows the job's events with seq > `after` up to the one of type end (EP_OK). A cut stream goes
- * on after its last whole line. EP_CANCELLED when interrupted or when `event` returned false; the
- * error of the last try after a minute without an event. */
-ep_status ep_event_stream_follow(ep_session *session, const char *job, int64_t after,
+/* Follows the events at `path`, "/v1/jobs/ID/events", with seq > `after` up to the one of type end
+ * (EP_OK). A cut stream goes on after its last whole line. EP_CANCELLED when interrupted or when
+ * `event` returned false; the error of the last try after a minute without an event. */
+ep_status ep_event_stream_follow(ep_session *session, const char *path, int64_t after,
                                  const ep_event_follower *follower, ep_error *error);
 
 #endif

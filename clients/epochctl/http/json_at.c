@@ -1,7 +1,9 @@
 #include "clients/epochctl/http/json_at.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const json_t *ep_json_at(const json_t *root, const char *path) {
@@ -47,4 +49,13 @@ void ep_json_integers_join(const json_t *list, const char *between, char *text, 
     used += (size_t)snprintf(text + used, bytes - used, "%s%lld", used > 0 ? between : "",
                              (long long)json_integer_value(value));
   }
+}
+
+void ep_json_line(const json_t *value, char *text, size_t bytes) {
+  bool plain = !value || json_is_null(value) || json_is_string(value);
+  char *dump =
+      plain ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+  const char *shown = dump ? dump : json_string_value(value);
+  snprintf(text, bytes, "%s", shown ? shown : "-");
+  free(dump);
 }

@@ -20,4 +20,8 @@ int64_t ep_json_integer_at(const json_t *root, const char *path); /* 0 when ther
  * that does not fit is cut between numbers. */
 void ep_json_integers_join(const json_t *list, const char *between, char *text, size_t bytes);
 
+/* A value in a line: a string as it is, "-" for null and NULL, else JSON with six digits. It is the
+ * server's: escape it. text: [bytes], ends in 0; cut. */
+void ep_json_line(const json_t *value, char *text, size_t bytes);
+
 #endif

@@ -64,10 +64,16 @@ static bool member_set(json_t *at, const char *key, json_t *value) {
   return false;
 }
 
+json_t *ep_json_value_read(const char *text, size_t bytes) {
+  json_t *value = NULL;
+  if (ep_json_load(text, bytes, EP_LIMIT_SPEC_BYTES, &value, NULL) == EP_OK) return value;
+  return json_stringn(text, bytes);
+}
+
 ep_status ep_json_edit(json_t *root, const char *text, ep_error *error) {
   const char *equals = strchr(text, '='), *at = text;
   char key[KEY_BYTES];
-  json_t *value = NULL, *inner = root;
+  json_t *inner = root;
   if (*text != '/' || !equals)
     return ep_fail(error, EP_INVALID,
                    "--set takes /POINTER=VALUE, as /optimizer/lr=0.1, not \"%.200s\"", text);
@@ -78,8 +84,7 @@ ep_status ep_json_edit(json_t *root, const char *text, ep_error *error) {
     inner = member_enter(inner, key);
     if (!inner) break;
   }
-  if (ep_json_load(equals + 1, strlen(equals + 1), EP_LIMIT_SPEC_BYTES, &value, NULL) != EP_OK)
-    value = json_string(equals + 1);
+  json_t *value = ep_json_value_read(equals + 1, strlen(equals + 1));
   if (!value) return ep_fail(error, EP_INVALID, "--set %.200s: the value is no text", text);
   if (!inner || !member_set(inner, key, value)) {
     if (!inner) json_decref(value);

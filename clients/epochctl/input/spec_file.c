@@ -14,17 +14,19 @@ static ep_status list_add(json_t *spec, const char *key, const char *text, ep_er
   return ep_fail(error, EP_INVALID, "\"%.100s\" cannot be added to \"%s\"", text, key);
 }
 
+ep_status ep_spec_label(json_t *spec, const char *option, const char *value, ep_error *error) {
+  if (strcmp(option, "name") == 0 && json_object_set_new(spec, "name", json_string(value)) != 0)
+    return ep_fail(error, EP_INVALID, "--name: this is no UTF-8");
+  return strcmp(option, "tag") == 0 ? list_add(spec, "tags", value, error) : EP_OK;
+}
+
 /* --set, --name and --tag, in the order of the command line. */
 static ep_status edits_apply(json_t *spec, const ep_arguments *arguments, ep_error *error) {
   ep_status status = EP_OK;
   for (int i = 0; i < arguments->given_count && status == EP_OK; i++) {
     const char *option = arguments->given[i].option->name, *value = arguments->given[i].value;
-    if (strcmp(option, "set") == 0)
-      status = ep_json_edit(spec, value, error);
-    else if (strcmp(option, "name") == 0 && json_object_set_new(spec, "name", json_string(value)))
-      status = ep_fail(error, EP_INVALID, "--name: this is no UTF-8");
-    else if (strcmp(option, "tag") == 0)
-      status = list_add(spec, "tags", value, error);
+    status = strcmp(option, "set") == 0 ? ep_json_edit(spec, value, error)
+                                        : ep_spec_label(spec, option, value, error);
   }
   return status;
 }
@@ -34,28 +36,39 @@ static bool has_edits(const ep_arguments *arguments) {
          ep_arguments_has(arguments, "tag");
 }
 
+ep_status ep_spec_file_load(const char *path, json_t **out, char **text, size_t *bytes,
+                            ep_error *error) {
+  ep_error fault = {0};
+  *out = NULL;
+  ep_status status = ep_input_read(path, EP_LIMIT_SPEC_BYTES, text, bytes, error);
+  if (status != EP_OK) return status;
+  if (ep_json_load(*text, *bytes, EP_LIMIT_SPEC_BYTES, out, &fault) != EP_OK)
+    status = ep_fail(error, EP_INVALID, "%.200s: %.300s", path, fault.message);
+  else if (!json_is_object(*out))
+    status = ep_fail(error, EP_INVALID, "%.300s is no JSON object", path);
+  if (status == EP_OK) return EP_OK;
+  json_decref(*out);
+  free(*text);
+  *out = NULL, *text = NULL;
+  return status;
+}
+
+ep_status ep_spec_format(const json_t *spec, char **text, size_t *bytes, ep_error *error) {
+  *text = json_dumps(spec, JSON_COMPACT);
+  *bytes = *text ? strlen(*text) : 0;
+  return *text ? EP_OK : ep_fail_memory(error);
+}
+
 ep_status ep_spec_file_read(const ep_arguments *arguments, char **out, size_t *out_bytes,
                             ep_error *error) {
-  const char *path = arguments->words[0];
-  json_t *spec = NULL;
-  ep_error fault = {0};
-  ep_status status = ep_input_read(path, EP_LIMIT_SPEC_BYTES, out, out_bytes, error);
-  if (status != EP_OK) return status;
-  if (ep_json_load(*out, *out_bytes, EP_LIMIT_SPEC_BYTES, &spec, &fault) != EP_OK)
-    status = ep_fail(error, EP_INVALID, "%.200s: %.300s", path, fault.message);
-  else if (!json_is_object(spec))
-    status = ep_fail(error, EP_INVALID, "%.300s is no JSON object", path);
-  else if (has_edits(arguments))
-    status = edits_apply(spec, arguments, error);
+  json_t *spec;
+  ep_status status = ep_spec_file_load(arguments->words[0], &spec, out, out_bytes, error);
   if (status == EP_OK && has_edits(arguments)) {
     free(*out);
-    *out = json_dumps(spec, JSON_COMPACT);
-    if (!*out) status = ep_fail_memory(error);
-    *out_bytes = *out ? strlen(*out) : 0;
+    *out = NULL;
+    status = edits_apply(spec, arguments, error);
+    if (status == EP_OK) status = ep_spec_format(spec, out, out_bytes, error);
   }
   json_decref(spec);
-  if (status == EP_OK) return EP_OK;
-  free(*out);
-  *out = NULL;
   return status;
 }

@@ -2,6 +2,7 @@
 #ifndef EP_CLIENTS_EPOCHCTL_INPUT_SPEC_FILE_H
 #define EP_CLIENTS_EPOCHCTL_INPUT_SPEC_FILE_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 #include "api/arguments/arguments.h"
@@ -11,5 +12,14 @@
  * that is no JSON object, and for an edit that fails. */
 ep_status ep_spec_file_read(const ep_arguments *arguments, char **out, size_t *out_bytes,
                             ep_error *error);
+
+/* The JSON object of a file ("-": standard input), and its text: both the caller's (json_decref,
+ * free). EP_INVALID for a file that is none. */
+ep_status ep_spec_file_load(const char *path, json_t **out, char **text, size_t *bytes,
+                            ep_error *error);
+/* Applies --name or --tag; any other option changes nothing. */
+ep_status ep_spec_label(json_t *spec, const char *option, const char *value, ep_error *error);
+/* The text of a spec, the caller's (free). */
+ep_status ep_spec_format(const json_t *spec, char **text, size_t *bytes, ep_error *error);
 
 #endif

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "clients/epochctl/http/json_at.h"
-#include "clients/epochctl/http/path.h"
 #include "clients/epochctl/jobs/job_id.h"
 #include "clients/epochctl/terminal/text.h"
 
@@ -16,7 +15,7 @@ static ep_status ids_find(ep_session *session, const ep_arguments *arguments,
   char(*ids)[EP_JOB_ID_BYTES] = calloc((size_t)arguments->words_count, sizeof *ids);
   if (!ids) return ep_fail_memory(error);
   for (int i = 0; i < arguments->words_count; i++) {
-    ep_status status = ep_job_id_find(session, arguments->words[i], ids[i], error);
+    ep_status status = ep_submission_id_find(session, arguments->words[i], ids[i], error);
     if (status == EP_OK) continue;
     free(ids);
     return status;
@@ -38,7 +37,7 @@ ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const 
   ep_status status = ids_find(&client->session, arguments, &ids, error);
   for (int i = 0; i < arguments->words_count && status == EP_OK; i++) {
     json_t *job = NULL;
-    ep_path_make(path, "/v1/jobs/", ids[i], after);
+    ep_submission_path(path, ids[i], after);
     ep_http_request request = {.method = method, .path = path};
     status = ep_client_send(client, &request, &job, error);
     if (status == EP_OK && !client->json) done_print(ids[i], done, job);

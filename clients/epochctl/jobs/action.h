@@ -1,11 +1,12 @@
-/* action.h: the same request for several jobs. */
+/* action.h: the same request for several jobs and sweeps. */
 #ifndef EP_CLIENTS_EPOCHCTL_JOBS_ACTION_H
 #define EP_CLIENTS_EPOCHCTL_JOBS_ACTION_H
 
 #include "api/arguments/arguments.h"
 #include "clients/epochctl/client/client.h"
 
-/* Finds the ids of all words, then sends METHOD /v1/jobs/ID + `after` for each, up to the first
+/* Finds the ids of all words (ep_submission_id_find), then sends METHOD to the path of each, with
+ * `after` behind the id, up to the first
  * failure, and prints "ID DONE"; `done` may be NULL: "ID is STATUS", the one of the response. A
  * word that names no job changes none. */
 ep_status ep_job_action(ep_client *client, const ep_arguments *arguments, const char *method,

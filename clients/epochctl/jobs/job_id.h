@@ -1,7 +1,11 @@
-/* job_id.h: the id of the job that a word names. */
+/* job_id.h: the id of the job or the sweep that a word names. What was submitted, a job or a sweep,
+ * is a submission: its id says which. */
 #ifndef EP_CLIENTS_EPOCHCTL_JOBS_JOB_ID_H
 #define EP_CLIENTS_EPOCHCTL_JOBS_JOB_ID_H
 
+#include <stdbool.h>
+
+#include "clients/epochctl/http/path.h"
 #include "clients/epochctl/http/session.h"
 
 enum { EP_JOB_ID_BYTES = 64, EP_JOB_ID_CHARACTERS = 30 };
@@ -11,5 +15,15 @@ enum { EP_JOB_ID_BYTES = 64, EP_JOB_ID_CHARACTERS = 30 };
  * ids, when several fit. */
 ep_status ep_job_id_find(ep_session *session, const char *word, char id[EP_JOB_ID_BYTES],
                          ep_error *error);
+/* The same of a sweep, whose id begins with "swp_". */
+ep_status ep_sweep_id_find(ep_session *session, const char *word, char id[EP_JOB_ID_BYTES],
+                           ep_error *error);
+/* Of a sweep where the word begins with "swp_", else of a job. */
+ep_status ep_submission_id_find(ep_session *session, const char *word, char id[EP_JOB_ID_BYTES],
+                                ep_error *error);
+
+bool ep_submission_is_sweep(const char *id);
+/* "/v1/jobs/" or "/v1/sweeps/", the id, and `after`. */
+void ep_submission_path(char path[EP_REQUEST_PATH_BYTES], const char *id, const char *after);
 
 #endif

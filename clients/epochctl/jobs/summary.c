@@ -23,7 +23,7 @@ ep_colour ep_job_status_colour(const char *status) {
   }
 }
 
-static void line_print(const ep_client *client, const char *title, const char *text) {
+void ep_summary_line_print(const ep_client *client, const char *title, const char *text) {
   char safe[LINE_BYTES * 2];
   ep_text_copy(safe, sizeof safe, text);
   printf("  %s%-10s%s %s\n", ep_terminal_colour(&client->terminal, EP_COLOUR_DIM), title,
@@ -42,7 +42,7 @@ static void metrics_print(const ep_client *client, const char *title, const json
     used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %s", used ? "  " : "", NAMES[i],
                              ep_human_number(ep_json_number(value), number));
   }
-  if (used > 0) line_print(client, title, text);
+  if (used > 0) ep_summary_line_print(client, title, text);
 }
 
 static void times_print(const ep_client *client, const json_t *job) {
@@ -54,7 +54,7 @@ static void times_print(const ep_client *client, const json_t *job) {
   char *of = ep_human_count(epochs, b);
   snprintf(text, sizeof text, "%s%s%s", ep_human_count(epoch, a), epoch < epochs ? " of " : "",
            epoch < epochs ? of : "");
-  line_print(client, "epochs", text);
+  ep_summary_line_print(client, "epochs", text);
   if (isnan(train)) return;
   ep_human_seconds(train, a);
   ep_human_seconds(ep_json_number_at(timing, "epoch_microseconds") * 1e-6, b);
@@ -64,7 +64,7 @@ static void times_print(const ep_client *client, const json_t *job) {
   size_t used = strlen(text);
   if (!isnan(test))
     snprintf(text + used, sizeof text - used, ", %s testing", ep_human_seconds(test, a));
-  line_print(client, "seconds", text);
+  ep_summary_line_print(client, "seconds", text);
 }
 
 static void weights_print(const ep_client *client, const json_t *job) {
@@ -74,7 +74,7 @@ static void weights_print(const ep_client *client, const json_t *job) {
   ep_human_bytes(ep_json_number_at(weights, "bytes"), bytes);
   snprintf(text, sizeof text, "%s%.512s (%s)", client->session.server,
            ep_json_text_at(weights, "url"), bytes);
-  line_print(client, "weights", text);
+  ep_summary_line_print(client, "weights", text);
 }
 
 static void confusion_print(const ep_client *client, const json_t *job) {
@@ -131,25 +131,25 @@ static void details_print(const ep_client *client, const json_t *job) {
       used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used ? ", " : "",
                                json_string_value(tag) ? json_string_value(tag) : "");
   }
-  if (used > 0) line_print(client, "tags", text);
-  if (json_is_true(ep_json_at(job, "pinned"))) line_print(client, "pinned", "yes");
+  if (used > 0) ep_summary_line_print(client, "tags", text);
+  if (json_is_true(ep_json_at(job, "pinned"))) ep_summary_line_print(client, "pinned", "yes");
   snprintf(text, sizeof text, "%s parameters, %s while it trains",
            ep_human_count(ep_json_integer_at(job, "model.parameters"), a),
            ep_human_bytes(ep_json_number_at(job, "model.bytes"), b));
-  line_print(client, "model", text);
+  ep_summary_line_print(client, "model", text);
   snprintf(text, sizeof text, "%s (%s)", ep_json_text_at(job, "created_at"),
            ep_human_age(ep_json_text_at(job, "created_at"), a));
-  line_print(client, "created", text);
+  ep_summary_line_print(client, "created", text);
   if (*ep_json_text_at(job, "warning"))
-    line_print(client, "warning", ep_json_text_at(job, "warning"));
+    ep_summary_line_print(client, "warning", ep_json_text_at(job, "warning"));
   if (json_is_integer(ep_json_at(job, "queue_position"))) {
     snprintf(text, sizeof text, "%lld jobs go first",
              (long long)ep_json_integer_at(job, "queue_position"));
-    line_print(client, "queue", text);
+    ep_summary_line_print(client, "queue", text);
   }
 }
 
-void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole) {
+void ep_summary_head_print(const ep_client *client, const json_t *job) {
   char text[LINE_BYTES], name[LINE_BYTES];
   const char *status = ep_json_text_at(job, "status"),
              *error = ep_json_text_at(job, "error.message");
@@ -159,14 +159,19 @@ void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole
          ep_terminal_colour(&client->terminal, EP_COLOUR_PLAIN));
   ep_text_copy(text, sizeof text, ep_json_text_at(job, "id"));
   printf("%s%s%s\n", text, *name ? "  " : "", name);
-  if (*error) line_print(client, "error", error);
+  if (*error) ep_summary_line_print(client, "error", error);
   if (*ep_json_text_at(job, "stopped"))
-    line_print(client, "stopped", ep_json_text_at(job, "stopped"));
+    ep_summary_line_print(client, "stopped", ep_json_text_at(job, "stopped"));
+}
+
+void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole) {
+  char text[LINE_BYTES];
+  ep_summary_head_print(client, job);
   if (whole) details_print(client, job);
   if (*ep_json_text_at(job, "device")) {
     snprintf(text, sizeof text, "%s, %s", ep_json_text_at(job, "device"),
              ep_json_text_at(job, "executor"));
-    line_print(client, "device", text);
+    ep_summary_line_print(client, "device", text);
   }
   times_print(client, job);
   metrics_print(client, "train", ep_json_at(job, "metrics.train"));

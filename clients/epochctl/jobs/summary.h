@@ -10,6 +10,11 @@
  * confusion matrix, and the spec. */
 void ep_job_summary_print(const ep_client *client, const json_t *job, bool whole);
 
+/* Its first lines, for a job and a sweep alike: status, id, name; why it failed or stopped. */
+void ep_summary_head_print(const ep_client *client, const json_t *job);
+/* A line of a summary: a title and a text, which is escaped. */
+void ep_summary_line_print(const ep_client *client, const char *title, const char *text);
+
 /* The colour of a job's status. */
 ep_colour ep_job_status_colour(const char *status);
 

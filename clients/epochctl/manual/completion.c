@@ -7,6 +7,8 @@
 static const char *kind_name(ep_word_kind kind) {
   switch (kind) {
   case EP_WORD_JOB: return "jobs";
+  case EP_WORD_SWEEP: return "sweeps";
+  case EP_WORD_SUBMISSION: return "submissions";
   case EP_WORD_DATASET: return "data";
   case EP_WORD_MODEL: return "models";
   case EP_WORD_EXAMPLE: return "examples";
@@ -136,6 +138,11 @@ static void body_write(FILE *out, const ep_subcommand_table *table) {
                "  [[ -n $server ]] && ask+=(--server \"$server\")\n"
                "  case \"$kind\" in\n"
                "  jobs) words=\"last $(\"${ask[@]}\" ls -q --limit 100 2>/dev/null)\" ;;\n"
+               "  sweeps) words=\"last $(\"${ask[@]}\" sweeps ls -q --limit 100 2>/dev/null)\" ;;\n"
+               "  submissions)\n"
+               "    words=\"last $(\"${ask[@]}\" ls -q --limit 100 2>/dev/null)\"\n"
+               "    words+=\" $(\"${ask[@]}\" sweeps ls -q --limit 100 2>/dev/null)\"\n"
+               "    ;;\n"
                "  data) words=$(\"${ask[@]}\" data ls -q 2>/dev/null) ;;\n"
                "  models) words=$(\"${ask[@]}\" models ls -q 2>/dev/null) ;;\n"
                "  examples) words=$(epochctl example --list -q 2>/dev/null) ;;\n"

@@ -52,7 +52,7 @@ void ep_manual_subcommand(FILE *out, const ep_subcommand *subcommand) {
     fprintf(out, "\noptions\n");
     ep_help_options(out, subcommand->options);
   }
-  if (strstr(subcommand->words, "JOB")) {
+  if (strstr(subcommand->words, "JOB") || strstr(subcommand->words, "SWEEP")) {
     fprintf(out, "\n");
     ep_help_wrap(out, EP_MANUAL_JOBS, 0, 0);
   }

@@ -4,11 +4,12 @@
 
 const char EP_MANUAL_PURPOSE[] = "epochctl is the command line client of epochd, a daemon that "
                                  "trains neural networks: it submits "
-                                 "jobs, shows their progress, and downloads their weights.";
+                                 "jobs and sweeps, shows their progress, and downloads weights.";
 
 const char EP_MANUAL_JOBS[] =
     "JOB is a whole id, the start or the end of one (job_ may be left out) that only one job has, "
-    "or last: the newest.";
+    "or last: the newest. SWEEP is the same of a sweep; where it stands beside JOB, it begins with "
+    "swp_.";
 
 const ep_manual_row EP_MANUAL_ENVIRONMENT[] = {
     {"EPOCHD_SERVER, EPOCHD", "the URL of epochd, without --server"},
@@ -20,11 +21,11 @@ const ep_manual_row EP_MANUAL_ENVIRONMENT[] = {
 };
 
 const ep_manual_row EP_MANUAL_EXIT_STATUSES[] = {
-    {"0", "done; of run and watch: the job succeeded"},
-    {"1", "the job failed or was cancelled"},
+    {"0", "done; of run, sweep and watch: the job or sweep succeeded"},
+    {"1", "the job or sweep failed or was cancelled"},
     {"2", "wrong usage, or a refused request: no such job, a spec with faults, the wrong state"},
     {"3", "no response, no permission, too busy, or a failure on either side"},
-    {"130", "Ctrl-C while watching; the job goes on"},
+    {"130", "Ctrl-C while watching; the job or sweep goes on"},
     {NULL, NULL},
 };
 

@@ -21,15 +21,10 @@ static double progress_fraction(const ep_event *event) {
   return event->epochs > 0 ? (double)event->progress.epoch / (double)event->epochs : 0;
 }
 
-/* The texts behind the bar, the most important first; an empty one is left out. */
-static void fields_write(const ep_event *event, char fields[FIELDS][96]) {
+static void epoch_fields_write(const ep_event *event, char fields[FIELDS][96]) {
   const ep_progress_record *record = &event->progress;
   char a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES];
-  for (int i = 0; i < FIELDS; i++) fields[i][0] = 0;
-  snprintf(fields[0], 96, "%s", ep_human_percent(progress_fraction(event), a));
   snprintf(fields[1], 96, "loss %s", ep_human_number(record->loss, a));
-  if (!isnan(event->eta_seconds) && record->epoch < event->epochs)
-    snprintf(fields[2], 96, "%s left", ep_human_seconds(event->eta_seconds, a));
   if (!isnan(record->validation_loss))
     snprintf(fields[3], 96, "validation %s", ep_human_number(record->validation_loss, a));
   else if (!isnan(record->error))
@@ -39,6 +34,28 @@ static void fields_write(const ep_event *event, char fields[FIELDS][96]) {
   if (record->elapsed_seconds > 0)
     snprintf(fields[5], 96, "%s epochs/s",
              ep_human_rate((double)record->epoch / record->elapsed_seconds, a));
+}
+
+static void trial_fields_write(const ep_progress_bar *bar, char fields[FIELDS][96]) {
+  char a[EP_HUMAN_BYTES], b[EP_HUMAN_BYTES];
+  if (bar->best && *bar->best) snprintf(fields[1], 96, "best %s", bar->best);
+  if (bar->values) snprintf(fields[3], 96, "%s", bar->values);
+  snprintf(fields[4], 96, "%s/%s trainings", ep_human_count(bar->last.progress.epoch, a),
+           ep_human_count(bar->last.epochs, b));
+}
+
+/* The texts behind the bar, the most important first; an empty one is left out. */
+static void fields_write(const ep_progress_bar *bar, char fields[FIELDS][96]) {
+  const ep_event *event = &bar->last;
+  char text[EP_HUMAN_BYTES];
+  for (int i = 0; i < FIELDS; i++) fields[i][0] = 0;
+  snprintf(fields[0], 96, "%s", ep_human_percent(progress_fraction(event), text));
+  if (!isnan(event->eta_seconds) && event->progress.epoch < event->epochs)
+    snprintf(fields[2], 96, "%s left", ep_human_seconds(event->eta_seconds, text));
+  if (event->type == EP_EVENT_TRIAL)
+    trial_fields_write(bar, fields);
+  else
+    epoch_fields_write(event, fields);
 }
 
 static size_t bar_write(const ep_terminal *terminal, double part, int width, char *text,
@@ -82,7 +99,7 @@ void ep_progress_bar_line(const ep_progress_bar *bar, int width, char *text, siz
     text[ep_text_fit(text, width)] = 0;
     return;
   }
-  fields_write(&bar->last, fields);
+  fields_write(bar, fields);
   for (int shown = FIELDS; shown >= 1; shown--) {
     line_join(bar, fields, shown, BAR_WIDTH_MIN, text, bytes);
     int room = width - ep_text_width(text);
@@ -105,11 +122,11 @@ static void line_draw(ep_progress_bar *bar) {
   bar->shown_seq = bar->last.seq;
 }
 
-static void epoch_print(ep_progress_bar *bar) {
+static void progress_print(ep_progress_bar *bar) {
   char fields[FIELDS][96];
   static const int ORDER[FIELDS] = {4, 0, 1, 3, 5, 2};
   bool first = true;
-  fields_write(&bar->last, fields);
+  fields_write(bar, fields);
   for (int i = 0; i < FIELDS; i++) {
     if (!fields[ORDER[i]][0]) continue;
     printf("%s%s", first ? "" : "  ", fields[ORDER[i]]);
@@ -128,7 +145,7 @@ void ep_progress_bar_note(ep_progress_bar *bar, ep_colour colour, const char *te
   fflush(stdout);
 }
 
-static void epoch_show(ep_progress_bar *bar, const ep_event *event) {
+static void progress_show(ep_progress_bar *bar, const ep_event *event) {
   bar->last = *event;
   bar->state = EP_EVENT_EPOCH;
   if (bar->terminal->live) {
@@ -139,13 +156,14 @@ static void epoch_show(ep_progress_bar *bar, const ep_event *event) {
   bool waited = now_s() - bar->shown_s >= LINE_SECONDS;
   if (tenths <= bar->shown_tenths && !waited) return;
   bar->shown_tenths = tenths;
-  epoch_print(bar);
+  progress_print(bar);
 }
 
 void ep_progress_bar_event(ep_progress_bar *bar, const ep_event *event, const char *message) {
   char text[LINE_BYTES];
   switch (event->type) {
-  case EP_EVENT_EPOCH: epoch_show(bar, event); return;
+  case EP_EVENT_EPOCH:
+  case EP_EVENT_TRIAL: progress_show(bar, event); return;
   case EP_EVENT_QUEUED:
   case EP_EVENT_STARTED:
     bar->state = event->type;

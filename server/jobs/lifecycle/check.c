@@ -128,6 +128,30 @@ static ep_status tags_format(ep_checked_spec *checked, ep_problem *problem) {
   return checked->text && checked->tags ? EP_OK : ep_problem_fail_memory(problem);
 }
 
+/* Whether the rows can be divided as the job's folds say: faults of the first fold's data, which
+ * stand at /data there, stand at the job itself. */
+static ep_status parts_check(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *problem) {
+  ep_data_spec *data = &checked->spec->data, before = *data;
+  const ep_parts_spec *parts = &checked->spec->parts;
+  ep_plan *plan = checked->plan;
+  if (parts->folds == 0) return EP_OK;
+  data->folds = parts->folds;
+  data->stratify = parts->stratify;
+  if (data->source == EP_DATA_PATH) data->source = EP_DATA_DATASET; /* it is read and pinned */
+  checked->plan = NULL;
+  ep_status status = plan_make(jobs, checked, problem);
+  ep_plan_destroy(checked->plan);
+  checked->plan = plan;
+  *data = before;
+  for (int i = 0; i < problem->errors_count; i++) {
+    char *pointer = problem->errors[i].pointer;
+    size_t length = strlen("/data");
+    if (strncmp(pointer, "/data/", length + 1) == 0)
+      memmove(pointer, pointer + length, strlen(pointer + length) + 1);
+  }
+  return status;
+}
+
 ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same_data,
                         ep_checked_spec *checked, ep_problem *problem) {
   ep_status status = ep_job_spec_parse(json, bytes, &checked->spec, problem);
@@ -135,6 +159,7 @@ ep_status ep_spec_check(ep_jobs *jobs, const char *json, size_t bytes, bool same
   ep_job_spec *spec = checked->spec;
   checked->epochs = spec->epochs;
   status = training_check(jobs, same_data, checked, problem);
+  if (status == EP_OK) status = parts_check(jobs, checked, problem);
   if (status == EP_OK)
     status = ep_first_weights_resolve(jobs, spec, checked->plan, checked->init_pin,
                                       checked->init_checkpoint, problem);

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/files/path.h"
+#include "engine/trials/trial_file.h"
 #include "server/jobs/live/live.h"
 #include "server/jobs/placement/fit.h"
+#include "server/process/id.h"
 
 void ep_live_view_read(ep_jobs *jobs, const char *id, ep_live_view *view) {
   *view = (ep_live_view){.position = -1};
@@ -116,9 +119,24 @@ char *ep_job_row_format(const ep_job_row *row, const ep_live_view *live, bool su
 
 struct ep_job_copy {
   ep_job_row row;
-  job_shown shown; /* points into the row */
+  ep_trial_record *parts; /* owned */
+  job_shown shown;        /* points into the row */
   uint64_t version;
 };
+
+/* The folds and repeats of a job that ended. */
+static ep_status parts_read(ep_jobs *jobs, ep_job_copy *copy, ep_error *error) {
+  char folder[EP_PATH_BYTES];
+  int64_t count = 0;
+  ep_job_view *view = &copy->shown.view;
+  if (!view->result || ep_id_is_sweep(copy->row.id)) return EP_OK;
+  ep_status status = ep_path_join(folder, error, jobs->data_dir, "jobs", copy->row.id, NULL);
+  if (status == EP_OK)
+    status = ep_trial_file_read(folder, EP_LIMIT_TRIAL_RECORDS, &copy->parts, &count, error);
+  view->parts = copy->parts;
+  view->parts_count = (int)count;
+  return status;
+}
 
 ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error) {
   ep_live_view live;
@@ -143,6 +161,11 @@ ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_erro
     copy->shown.view.executor = text_or_null(copy->row.executor);
   }
   copy->version = live.live ? live.version : copy->row.version;
+  status = parts_read(jobs, copy, error);
+  if (status != EP_OK) {
+    ep_job_copy_destroy(copy);
+    return status;
+  }
   *out = copy;
   return EP_OK;
 }
@@ -171,5 +194,6 @@ void ep_job_copy_destroy(ep_job_copy *copy) {
   if (!copy) return;
   ep_job_result_deinit(&copy->shown.result);
   ep_job_row_deinit(&copy->row);
+  free(copy->parts);
   free(copy);
 }

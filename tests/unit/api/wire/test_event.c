@@ -332,9 +332,7 @@ START_TEST(a_trial) {
                             .status = EP_DIVERGED,
                             .epochs_done = 40,
                             .metric = NAN,
-                            .train_loss = 0.5,
-                            .validation_loss = NAN,
-                            .test_loss = NAN,
+                            .metrics = {{0.5}, {NAN}, {NAN}},
                             .seconds = 0.25};
   ep_event event = {.seq = 3,
                     .job = "job_1",

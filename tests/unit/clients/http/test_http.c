@@ -1,9 +1,10 @@
-/* Lines of a stream, paths of requests. */
+/* Lines of a stream, paths of requests, values in a line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/limits.h"
+#include "clients/epochctl/http/json_at.h"
 #include "clients/epochctl/http/line_buffer.h"
 #include "clients/epochctl/http/path.h"
 #include "tests/suite.h"
@@ -81,9 +82,30 @@ START_TEST(paths_are_encoded) {
 }
 END_TEST
 
+START_TEST(values_stand_in_a_line) {
+  static const struct {
+    const char *json, *wanted;
+  } CASES[] = {{"0.30000000000000004", "0.3"},
+               {"16", "16"},
+               {"\"relu\"", "relu"},
+               {"null", "-"},
+               {"[1, {\"a\": true}]", "[1,{\"a\":t"}}; /* cut */
+  char text[10];
+  for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+    json_t *value = json_loads(CASES[i].json, JSON_DECODE_ANY, NULL);
+    ep_json_line(value, text, sizeof text);
+    ck_assert_str_eq(text, CASES[i].wanted);
+    json_decref(value);
+  }
+  ep_json_line(NULL, text, sizeof text);
+  ck_assert_str_eq(text, "-");
+}
+END_TEST
+
 EP_SUITE("clients/http") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, lines_come_whole);
   tcase_add_test(tests, a_line_has_a_ceiling);
   tcase_add_test(tests, paths_are_encoded);
+  tcase_add_test(tests, values_stand_in_a_line);
 }

@@ -1,9 +1,13 @@
-/* Edits of a spec, rows to predict. */
+/* Edits of a spec, axes and requests of a sweep, rows to predict. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "clients/epochctl/input/axis.h"
 #include "clients/epochctl/input/json_edit.h"
 #include "clients/epochctl/input/rows.h"
+#include "clients/epochctl/input/sweep_file.h"
 #include "tests/suite.h"
 
 /* Edits of {"a": {"b": 1}, "l": [1, {"c": 2}], "t": "x"}; NULL: refused, and unchanged. */
@@ -42,6 +46,108 @@ START_TEST(edits_reach_their_place) {
 }
 END_TEST
 
+/* NULL: a single value; "": refused. */
+START_TEST(axes_are_read) {
+  static const struct {
+    const char *text, *wanted;
+  } CASES[] = {{"8,16,32", "{\"values\":[8,16,32]}"},
+               {"relu,tanh", "{\"values\":[\"relu\",\"tanh\"]}"},
+               {"true,null,\"a,b\",x", "{\"values\":[true,null,\"a,b\",\"x\"]}"},
+               {"{\"a\":[1,2]},[3,4]", "{\"values\":[{\"a\":[1,2]},[3,4]]}"},
+               {"\"]\\\",\",1", "{\"values\":[\"]\\\",\",1]}"},
+               {"1,", "{\"values\":[1,\"\"]}"},
+               {"1..2,3", "{\"values\":[\"1..2\",3]}"},
+               {"-1..2.5", "{\"uniform\":[-1,2.5]}"},
+               {"0.5..1e3", "{\"uniform\":[0.5,1000.0]}"},
+               {"log:1e-4..1e-1", "{\"log_uniform\":[0.0001,0.1]}"},
+               {"int:4..64", "{\"int_uniform\":[4,64]}"},
+               {"int_log:1..1000", "{\"int_log_uniform\":[1,1000]}"},
+               {"8", NULL},
+               {"relu", NULL},
+               {"", NULL},
+               {"[1,2]", NULL},
+               {"{\"a\":1,\"b\":2}", NULL},
+               {"\"a,b\"", NULL},
+               {"../data", NULL},
+               {"1..", NULL},
+               {"log:", ""},
+               {"log:1", ""},
+               {"int:1..x", ""},
+               {"int_log:1,2", ""}};
+  for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+    json_t *axis = NULL;
+    bool refused = CASES[i].wanted && !*CASES[i].wanted;
+    ep_status status = ep_axis_read(CASES[i].text, &axis, NULL);
+    ck_assert_msg(status == (refused ? EP_INVALID : EP_OK), "%s", CASES[i].text);
+    char *text = axis ? json_dumps(axis, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+    if (refused || !CASES[i].wanted)
+      ck_assert_ptr_null(axis);
+    else
+      ck_assert_str_eq(text ? text : "", CASES[i].wanted);
+    free(text);
+    json_decref(axis);
+  }
+}
+END_TEST
+
+static const ep_option SWEEP_OPTIONS[] = {{.name = "set", .kind = EP_OPTION_TEXT, .value = "X"},
+                                          {.name = "trials", .kind = EP_OPTION_TEXT, .value = "N"},
+                                          {.name = "name", .kind = EP_OPTION_TEXT, .value = "N"},
+                                          {.name = "tag", .kind = EP_OPTION_TEXT, .value = "T"},
+                                          {.name = "detach", .kind = EP_OPTION_SWITCH},
+                                          {.name = NULL}};
+
+/* The request of a file with `content` and of options, a NULL at their end; the caller's (free).
+ * NULL: refused. */
+static char *sweep_request(const char *content, const char *const *options) {
+  char path[] = "/tmp/epochctl-sweep.XXXXXX", *argv[16] = {"sweep", path}, *request = NULL;
+  static ep_arguments arguments;
+  size_t bytes = 0;
+  int argc = 2, descriptor = mkstemp(path);
+  ck_assert_int_ge(descriptor, 0);
+  ck_assert_int_eq(write(descriptor, content, strlen(content)), (int)strlen(content));
+  close(descriptor);
+  for (; *options; options++) argv[argc++] = (char *)*options;
+  arguments = (ep_arguments){0};
+  ck_assert_int_eq(ep_arguments_read(&arguments, argc, argv, 1, SWEEP_OPTIONS, NULL, NULL, NULL),
+                   EP_OK);
+  ep_status status = ep_sweep_file_read(&arguments, &request, &bytes, NULL);
+  unlink(path);
+  ck_assert_int_eq(status, request ? EP_OK : EP_INVALID);
+  if (request) ck_assert_uint_eq(bytes, strlen(request));
+  return request;
+}
+
+START_TEST(a_sweep_is_made_of_a_job) {
+  static const struct {
+    const char *content, *options[8], *wanted;
+  } CASES[] = {
+      {"{\"epochs\":9}",
+       {"--set", "/o/lr=1,2", "--set", "/epochs=3", "--detach", "--trials", "7"},
+       "{\"job\":{\"epochs\":3},\"space\":{\"/o/lr\":{\"values\":[1,2]}},\"max_trials\":7}"},
+      {"{\"job\":{\"epochs\":9},\"space\":{\"/a\":{\"values\":[1]}},\"tags\":[\"x\"]}",
+       {"--set", "/b=1..2", "--name", "n", "--tag", "y"},
+       "{\"job\":{\"epochs\":9},\"space\":{\"/a\":{\"values\":[1]},\"/b\":{\"uniform\":[1,2]}},"
+       "\"tags\":[\"x\",\"y\"],\"name\":\"n\"}"},
+      {"{\"job\":{},\"space\":{\"/a\":{\"values\":[1]},\"/b\":{\"values\":[1]}}}",
+       {"--set", "/a=5"}, /* a value ends the axis */
+       "{\"job\":{\"a\":5},\"space\":{\"/b\":{\"values\":[1]}}}"},
+      {"{\"epochs\":9}", {"--set", "/epochs=3"}, NULL}, /* nothing varies */
+      {"{\"epochs\":9}", {"--set", "epochs=1,2"}, NULL},
+      {"{\"epochs\":9}", {"--set", "/epochs"}, NULL},
+      {"{\"epochs\":9}", {"--set", "/epochs=log:1"}, NULL},
+      {"{\"job\":7}", {"--set", "/epochs=1,2"}, NULL},
+      {"{\"job\":{},\"space\":[]}", {"--set", "/epochs=1,2"}, NULL},
+      {"[1]", {"--set", "/epochs=1,2"}, NULL}};
+  for (size_t i = 0; i < sizeof CASES / sizeof CASES[0]; i++) {
+    char *request = sweep_request(CASES[i].content, CASES[i].options);
+    ck_assert_msg(!request == !CASES[i].wanted, "%s", CASES[i].content);
+    if (request) ck_assert_str_eq(request, CASES[i].wanted);
+    free(request);
+  }
+}
+END_TEST
+
 START_TEST(rows_become_what_the_server_takes) {
   static const struct {
     const char *text, *wanted;
@@ -76,5 +182,7 @@ END_TEST
 EP_SUITE("clients/input") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, edits_reach_their_place);
+  tcase_add_test(tests, axes_are_read);
+  tcase_add_test(tests, a_sweep_is_made_of_a_job);
   tcase_add_test(tests, rows_become_what_the_server_takes);
 }

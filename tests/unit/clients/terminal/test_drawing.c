@@ -45,6 +45,27 @@ START_TEST(a_progress_line_fits_every_width) {
 }
 END_TEST
 
+START_TEST(a_sweep_shows_its_best_trial) {
+  ep_progress_bar bar = {.terminal = &UNICODE, .name = "", .best = "", .values = ""};
+  bar.last = (ep_event){.type = EP_EVENT_TRIAL,
+                        .seq = 3,
+                        .epochs = 1000,
+                        .eta_seconds = NAN,
+                        .progress = {.epoch = 120}};
+  char text[2048];
+  ep_progress_bar_line(&bar, 120, text, sizeof text);
+  ck_assert_ptr_null(strstr(text, "best"));
+  bar.best = "0.0125", bar.values = "lr 0.01, out_features 16";
+  for (int width = 20; width < 200; width++) {
+    ep_progress_bar_line(&bar, width, text, sizeof text);
+    ck_assert_int_le(ep_text_width(text), width);
+    if (width >= 40) ck_assert_ptr_nonnull(strstr(text, "best 0.0125"));
+  }
+  ck_assert_ptr_nonnull(strstr(text, "120/1,000 trainings  best 0.0125  lr 0.01, out_features 16"));
+  ck_assert_ptr_null(strstr(text, "loss"));
+}
+END_TEST
+
 /* What `draw` prints to standard output, the caller's (free). */
 static char *printed(void (*draw)(void)) {
   char name[] = "/tmp/epochctl-drawing.XXXXXX";
@@ -148,6 +169,7 @@ END_TEST
 EP_SUITE("clients/drawing") {
   TCase *tests = ep_suite_case(suite, "all");
   tcase_add_test(tests, a_progress_line_fits_every_width);
+  tcase_add_test(tests, a_sweep_shows_its_best_trial);
   tcase_add_test(tests, a_plot_is_where_its_points_are);
   tcase_add_test(tests, flat_and_broken_curves_are_drawn);
   tcase_add_test(tests, tables_are_aligned_and_fit);

@@ -1,0 +1,13 @@
+/* submit.h: a job or a sweep, submitted and followed. */
+#ifndef EP_CLIENTS_EPOCHCTL_JOBS_SUBMIT_H
+#define EP_CLIENTS_EPOCHCTL_JOBS_SUBMIT_H
+
+#include "clients/epochctl/client/client.h"
+
+/* POSTs the body to `path`, "/v1/jobs" or "/v1/sweeps", prints the id (with --json the response as
+ * received), and follows it to its end unless `detach`. A request whose response was lost is sent
+ * again and submits nothing twice. Sets client->outcome. */
+ep_status ep_submit(ep_client *client, const char *path, const char *body, size_t bytes,
+                    bool detach, ep_error *error);
+
+#endif

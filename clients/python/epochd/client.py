@@ -1,0 +1,208 @@
+"""The client of one daemon: its requests, its jobs and sweeps, its data."""
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import ssl
+import time
+import uuid
+from typing import Any, BinaryIO, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, Type, Union
+from urllib.parse import quote, urlencode, urlsplit
+
+from .arrays import safetensors_header
+from .errors import problem_read
+from .job import Job
+from .sweep import Sweep, axis_of
+from .submission import Submission
+
+CHUNK_BYTES = 1 << 20
+Spec = Union[Mapping[str, Any], str, "os.PathLike[str]"]
+
+
+class Client:
+    """A client of one daemon. `url` is $EPOCHD, or http://127.0.0.1:8080, unless given; `token` is $EPOCHD_TOKEN."""
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, timeout: float = 120,
+                 context: Optional[ssl.SSLContext] = None):
+        self.url = (url or os.environ.get("EPOCHD") or "http://127.0.0.1:8080").rstrip("/")
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"not an address of a daemon, as http://127.0.0.1:8080 is one: {self.url!r}")
+        self._secure, self._host, self._port, self._prefix = parts.scheme == "https", parts.hostname, parts.port, parts.path
+        self._token = token or os.environ.get("EPOCHD_TOKEN")
+        self._timeout = timeout
+        self._context = context
+
+    def train(self, spec: Spec, progress: Union[bool, Callable[[Mapping[str, Any]], None]] = True) -> Job:
+        """Submits a job and waits for its end. Raises JobFailed unless it succeeds. An interrupt ends the waiting
+        alone: the job goes on.
+
+        `progress` draws a bar (in a notebook: a curve), or is called with each event."""
+        job = self.submit(spec)
+        job.wait(progress=progress)
+        return job
+
+    def submit(self, spec: Spec) -> Job:
+        """Queues a job, given as a mapping, as JSON text, or as the path of a JSON file, and comes back at once.
+        A cut connection is tried again; the job is queued once."""
+        document = self._json("POST", "/v1/jobs", _spec(spec), {"Idempotency-Key": str(uuid.uuid4())}, retry=True)
+        return Job(self, document)
+
+    def validate(self, spec: Spec) -> Dict[str, Any]:
+        """Checks a job without queueing it: its layers' shapes, parameters, bytes, estimated seconds. Of a whole
+        sweep, a mapping with `job` and `space`: its trials and trainings."""
+        body = _spec(spec)
+        return self._json("POST", ("/v1/sweeps" if "space" in body else "/v1/jobs") + "?validate=only", body, retry=True)
+
+    def job(self, job_id: str) -> Job:
+        """The job with this id."""
+        return Job(self, self._json("GET", f"/v1/jobs/{quote(job_id, safe='')}"))
+
+    def jobs(self, state: Optional[str] = None, tags: Iterable[str] = (), limit: Optional[int] = None) -> List[Job]:
+        """Jobs, newest first: all, or `limit` of them, in one state, with all of these tags."""
+        return self._list(Job, state, tags, limit)
+
+    def sweep(self, job: Spec, space: Mapping[str, Any], *, search: Optional[str] = None, metric: Optional[str] = None,
+              mode: Optional[str] = None, max_trials: Optional[int] = None, max_seconds: Optional[float] = None,
+              repeats: Optional[int] = None, folds: Optional[int] = None, **more: Any) -> Sweep:
+        """Queues a sweep, many trainings of one job, and comes back at once.
+
+        `space` maps JSON pointers into the job to what is tried there: a list of values, or {"log_uniform": [low,
+        high]}, as the daemon takes it. `more` are further fields of the request: name, tags, zip, seed, …"""
+        fields = {"search": search, "metric": metric, "mode": mode, "max_trials": max_trials, "max_seconds": max_seconds,
+                  "repeats": repeats, "folds": folds, **more}
+        body = {"job": _spec(job), "space": {pointer: axis_of(values) for pointer, values in space.items()},
+                **{name: value for name, value in fields.items() if value is not None}}
+        return Sweep(self, self._json("POST", "/v1/sweeps", body, {"Idempotency-Key": str(uuid.uuid4())}, retry=True))
+
+    def get_sweep(self, sweep_id: str) -> Sweep:
+        """The sweep with this id."""
+        return Sweep(self, self._json("GET", f"/v1/sweeps/{quote(sweep_id, safe='')}"))
+
+    def sweeps(self, state: Optional[str] = None, tags: Iterable[str] = (), limit: Optional[int] = None) -> List[Sweep]:
+        """Sweeps, newest first, chosen as `jobs` chooses; without their `spec`, which `refresh` fetches."""
+        return self._list(Sweep, state, tags, limit)
+
+    def _list(self, kind: Type[Submission], state: Optional[str], tags: Iterable[str], limit: Optional[int]) -> List[Any]:
+        found: List[Any] = []
+        after = None
+        while limit is None or len(found) < limit:
+            query: List[Tuple[str, Any]] = [("limit", min(1000, (limit or 1000) - len(found)) if limit else 1000)]
+            query += [("state", state)] if state else []
+            query += [("tag", tag) for tag in tags]
+            query += [("after", after)] if after else []
+            page = self._json("GET", kind._root + "?" + urlencode(query))
+            found += [kind(self, one) for one in page["data"]]
+            after = page["next"]
+            if not page["has_more"]:
+                break
+        return found
+
+    def compare(self, jobs: Iterable[Union[Job, str]], max_points: int = 500) -> Dict[str, Any]:
+        """Jobs side by side: their metrics, the settings that differ, their curves."""
+        ids = [job.id if isinstance(job, Job) else job for job in jobs]
+        return self._json("GET", "/v1/compare?" + urlencode({"jobs": ",".join(ids), "max_points": max_points}, safe=","))
+
+    def upload(self, name: str, source: Any) -> Dict[str, Any]:
+        """Uploads a dataset. `source` is a file's path, an open binary file, bytes, or a mapping of arrays.
+
+        Arrays are called x and y, or x_train, y_train, x_test, y_test, x_val, y_val; under the names of a
+        model's tensors they are weights for `model.init`. Files are streamed."""
+        path = f"/v1/datasets/{quote(name, safe='')}"
+        headers = {"Content-Type": "application/octet-stream"}
+        if isinstance(source, Mapping):
+            header, arrays = safetensors_header(source)
+            headers["Content-Length"] = str(len(header) + sum(len(part) for part in arrays))
+            return self._json("PUT", path, _chunks([header, *arrays]), headers)
+        if isinstance(source, (bytes, bytearray)):
+            return self._json("PUT", path, bytes(source), headers)
+        if hasattr(source, "read"):
+            return self._json("PUT", path, _read(source), headers)
+        with open(source, "rb") as file:
+            headers["Content-Length"] = str(os.fstat(file.fileno()).st_size)
+            return self._json("PUT", path, _read(file), headers)
+
+    def datasets(self) -> List[Dict[str, Any]]:
+        """All datasets."""
+        return self._json("GET", "/v1/datasets")["data"]
+
+    def devices(self) -> List[Dict[str, Any]]:
+        """The devices, each with its state and its job."""
+        return self._json("GET", "/v1/devices")["data"]
+
+    def _connect(self, timeout: float) -> http.client.HTTPConnection:
+        if self._secure:
+            return http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context)
+        return http.client.HTTPConnection(self._host, self._port, timeout=timeout)
+
+    def _open(self, method: str, path: str, body: Any = None, headers: Optional[Mapping[str, str]] = None,
+              timeout: Optional[float] = None) -> Tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        """Sends a request; the caller closes the connection. A status of 400 or more is raised as EpochdError."""
+        sent = dict(headers or {})
+        if isinstance(body, (Mapping, list)):
+            body = json.dumps(body, default=_plain).encode()
+            sent["Content-Type"] = "application/json"
+        if self._token:
+            sent["Authorization"] = f"Bearer {self._token}"
+        connection = self._connect(timeout or self._timeout)
+        try:
+            try:
+                connection.request(method, self._prefix + path, body, sent,
+                                   encode_chunked=body is not None and "Content-Length" not in sent)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # the daemon may have refused before it received everything
+            response = connection.getresponse()
+            if response.status >= 400:
+                raise problem_read(response.status, response.reason, response.read())
+            return connection, response
+        except BaseException:
+            connection.close()
+            raise
+
+    def _bytes(self, method: str, path: str, body: Any = None, headers: Optional[Mapping[str, str]] = None,
+               retry: bool = False) -> bytes:
+        for pause in (0.2, 1, 3, None) if retry or method == "GET" else (None,):
+            try:
+                connection, response = self._open(method, path, body, headers)
+                try:
+                    return response.read()
+                finally:
+                    connection.close()
+            except (OSError, http.client.HTTPException):
+                if pause is None:
+                    raise
+                time.sleep(pause)
+        raise AssertionError("not reached")
+
+    def _json(self, *arguments: Any, **options: Any) -> Any:
+        return json.loads(self._bytes(*arguments, **options) or b"null")
+
+
+def _chunks(parts: Iterable[bytes]) -> Iterator[bytes]:
+    for part in parts:
+        view = memoryview(part)
+        for at in range(0, len(view), CHUNK_BYTES):
+            yield bytes(view[at:at + CHUNK_BYTES])
+
+
+def _read(file: BinaryIO) -> Iterator[bytes]:
+    while chunk := file.read(CHUNK_BYTES):
+        yield chunk
+
+
+def _spec(spec: Spec) -> Mapping[str, Any]:
+    """A job as a mapping: given as one, as JSON text, or as the path of a JSON file."""
+    if isinstance(spec, Mapping):
+        return spec
+    if isinstance(spec, str) and spec.lstrip().startswith("{"):
+        return json.loads(spec)
+    with open(spec, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def _plain(value: Any) -> Any:
+    """For json.dumps: NumPy's numbers and arrays."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")

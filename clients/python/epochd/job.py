@@ -1,0 +1,70 @@
+"""A job: its curve, its weights, its predictions."""
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, List, Optional, Union
+from urllib.parse import quote, urlencode
+
+from .arrays import number_of, numpy, read_safetensors, vector
+from .display import job_html
+from .submission import Submission
+
+PREDICT_ROWS = 100_000  # the daemon's limit of one request
+PREDICT_BYTES = 4 << 20  # well below the daemon's limit
+Checkpoint = Union[int, str, None]  # a step, or "latest"
+
+
+class Job(Submission):
+    """A job as last fetched; `refresh` fetches it again. Fields of the response are attributes too:
+    job.status, job.metrics, job.timing, job.spec, …"""
+
+    _root = "/v1/jobs"
+
+    def curve(self, max_points: Optional[int] = None) -> Dict[str, Any]:
+        """The history: `epoch`, `loss`, `error`, `validation_loss`, … as arrays; None where there is none."""
+        curve = self._client._json("GET", f"{self._path}/curve" + (f"?max_points={max_points}" if max_points else ""))
+        return {name: vector(values) for name, values in curve.items() if name not in ("object", "job", "points")}
+
+    def checkpoints(self) -> List[Dict[str, Any]]:
+        """The job's checkpoints, newest first: `step`, `epoch`, `loss`, `created_at`, …"""
+        return self._client._json("GET", f"{self._path}/checkpoints")["data"]
+
+    def weights(self, checkpoint: Checkpoint = None) -> Dict[str, Any]:
+        """The weights under PyTorch's names, `0.weight` [out, in] and so on: those of the job's end, or of a
+        checkpoint, a step of `checkpoints` or "latest", also while the job trains."""
+        return read_safetensors(self._client._bytes("GET", self._weights_path(checkpoint)))
+
+    def save(self, path: Union[str, "os.PathLike[str]"], format: str = "safetensors", checkpoint: Checkpoint = None) -> None:
+        """Writes the weights into a file: safetensors, npz, json or onnx; of a checkpoint, safetensors. Its old
+        content stays until the download is whole."""
+        query = "" if format == "safetensors" else f"?format={quote(format)}"
+        content = self._client._bytes("GET", self._weights_path(checkpoint) + query)
+        with open(path, "wb") as file:
+            file.write(content)
+
+    def predictions(self) -> Dict[str, Any]:
+        """The targets of the test rows, and the network's predictions."""
+        return self._client._json("GET", f"{self._path}/predictions")
+
+    def predict(self, x: Any, checkpoint: Checkpoint = None) -> Any:
+        """The network's outputs for rows: an array [rows, outputs]. Many rows are sent in pieces. With a
+        checkpoint, a step of `checkpoints` or "latest", also while the job trains."""
+        path = f"{self._path}/predict" + ("?" + urlencode({"checkpoint": checkpoint}) if checkpoint is not None else "")
+        rows = x.tolist() if hasattr(x, "tolist") else [row.tolist() if hasattr(row, "tolist") else row for row in x]
+        outputs: List[Any] = []
+        piece = PREDICT_ROWS
+        if rows:
+            piece = max(1, min(piece, PREDICT_BYTES // (len(json.dumps(rows[0])) * 2 + 64)))
+        for first in range(0, len(rows), piece):
+            body = {"x": rows[first:first + piece]}
+            outputs += self._client._json("POST", path, body, retry=True)["predictions"]
+        outputs = [[number_of(value) for value in row] for row in outputs]
+        return numpy.array(outputs) if numpy is not None else outputs
+
+    def _weights_path(self, checkpoint: Checkpoint) -> str:
+        return self._path + ("" if checkpoint is None else f"/checkpoints/{quote(str(checkpoint), safe='')}") + "/weights"
+
+    def _repr_html_(self) -> str:
+        curve = self._client._json("GET", f"{self._path}/curve?max_points=400")
+        return job_html(self.document, curve)
