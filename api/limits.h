@@ -30,6 +30,7 @@
 #define EP_LIMIT_TRIAL_RECORDS 4000000LL /* of one sweep, parts counted: 2 GB of results */
 #define EP_LIMIT_FOLDS 100
 #define EP_LIMIT_REPEATS 1000
+#define EP_LIMIT_STUDY_CELLS 100000 /* of a study: its table is made in one go */
 
 /* Data. */
 #define EP_LIMIT_COLUMNS 65536

@@ -19,7 +19,6 @@ static const struct {
     {"/data/inline", "all trials train on the same data: make a sweep for each"},
     {"/data/sha256", "all trials train on the same data: make a sweep for each"},
     {"/data/generator", "all trials train on the same data: make a sweep for each"},
-    {"/device", "a sweep has one device: make a sweep for each"},
     {"/model/init", "the trials of a sweep begin with drawn weights"},
     {"/checkpoint", "trials have no checkpoints: the sweep goes on with the next trial"},
     {"/name", "trials have numbers; the sweep has a name"},
@@ -190,6 +189,19 @@ static void axis_join(ep_field_reader *reader, ep_sweep_spec *sweep, const char 
   }
 }
 
+/* Devices are the slowest axis of a grid, so that a device is changed as seldom as can be. */
+static void device_first(ep_sweep_spec *sweep) {
+  sweep->device_axis = -1;
+  for (int i = 0; i < sweep->axes_count; i++)
+    for (int p = 0; p < sweep->axes[i].pointers_count; p++)
+      if (strcmp(sweep->axes[i].pointers[p], "/device") == 0) sweep->device_axis = i;
+  if (sweep->device_axis <= 0) return;
+  ep_sweep_axis axis = sweep->axes[sweep->device_axis];
+  memmove(sweep->axes + 1, sweep->axes, (size_t)sweep->device_axis * sizeof axis);
+  sweep->axes[0] = axis;
+  sweep->device_axis = 0;
+}
+
 void ep_axes_make(ep_field_reader *reader, ep_sweep_spec *sweep) {
   size_t zip = ep_field_reader_enter(reader, "zip"), g, i;
   json_t *group, *item;
@@ -207,6 +219,7 @@ void ep_axes_make(ep_field_reader *reader, ep_sweep_spec *sweep) {
     ep_field_reader_leave(reader, place);
   }
   ep_field_reader_leave(reader, zip);
+  device_first(sweep);
 }
 
 /* Where in the sweep a fault of the job stands: at an axis of it, or in the job. */

@@ -182,6 +182,17 @@ static const ep_field sweep_rows[] = {
      .min = 1,
      .max = EP_LIMIT_TRIALS,
      .doc = "trainings under way together; as many as the device takes unless given"},
+    {.key = "exclusive",
+     .kind = EP_FIELD_BOOL,
+     .offset = AT(exclusive),
+     .doc = "one training at a time, and no other job on any device meanwhile: for times that are "
+            "to be compared"},
+    {.key = "warm_up",
+     .kind = EP_FIELD_INT64,
+     .offset = AT(warm_up),
+     .min = 0,
+     .max = 100,
+     .doc = "trainings before each one that counts, whose times are thrown away"},
     {.key = "max_seconds",
      .kind = EP_FIELD_DOUBLE,
      .offset = AT(max_seconds),
@@ -255,6 +266,8 @@ static void whole_check(ep_field_reader *reader, ep_sweep_spec *sweep) {
                    sweep->base->parts.folds > 0 ? "/job/folds" : "/job/repeats",
                    "belongs to the sweep: put it beside \"job\""),
         reader->status = EP_INVALID;
+  if (sweep->device_axis >= 0 && sweep->search != EP_SEARCH_GRID)
+    fail_at(reader, "search", "where /device varies it is grid: one device after the other");
   if (sweep->search == EP_SEARCH_ASHA && (varies(sweep, "/epochs") || sweep->parts.folds > 0))
     fail_at(reader, "search", "asha chooses the epochs itself, and takes no folds");
 }

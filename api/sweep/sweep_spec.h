@@ -48,6 +48,9 @@ typedef struct {
   bool allow_test_metric;
   int64_t max_trials;      /* Default 100; of a grid all of it */
   int64_t max_parallel;    /* 0 = as many as the device takes */
+  bool exclusive;          /* one training at a time, and no other job meanwhile */
+  int64_t warm_up;         /* trainings before each that counts. Default 0 */
+  int device_axis;         /* the axis that is /device; -1 = none */
   double max_seconds;      /* of training, after which the sweep ends. Default 0 = none */
   ep_parts_spec parts;     /* of each trial */
   int64_t asha_min_epochs; /* Default max(1, epochs / factor^3) */
@@ -88,12 +91,18 @@ void ep_sweep_values_write(ep_writer *writer, const ep_sweep_spec *sweep, const 
 /* One value of an axis, of its pointer number `at`. */
 void ep_sweep_value_write(ep_writer *writer, const ep_sweep_axis *axis, int at, double value);
 
+/* The fields that do not vary: the job as it was given. */
+void ep_sweep_controls_write(ep_writer *writer, const ep_sweep_spec *sweep);
+
 /* Writes the content that the data's name meant at submission into the job. False: memory. */
 bool ep_sweep_pin_data(ep_sweep_spec *sweep, const char *sha256);
 
 /* Whether the jobs have the metric, given their splits; adds an error at /metric where not. */
 ep_status ep_sweep_metric_check(const ep_sweep_spec *sweep, bool has_validation, bool has_test,
                                 ep_problem *problem);
+/* The device of a point; NULL: the sweep has no such axis. */
+const char *ep_sweep_device(const ep_sweep_spec *sweep, const double *point);
+
 /* The metric of a finished training; NaN where it has none. */
 double ep_sweep_metric_of(const ep_sweep_spec *sweep, const ep_job_result *result);
 

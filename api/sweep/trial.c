@@ -151,6 +151,15 @@ void ep_sweep_first_point(const ep_sweep_spec *sweep, double *point) {
     point[i] = sweep->axes[i].kind == EP_AXIS_VALUES ? 0 : sweep->axes[i].low;
 }
 
+const char *ep_sweep_device(const ep_sweep_spec *sweep, const double *point) {
+  if (sweep->device_axis < 0) return NULL;
+  const ep_sweep_axis *axis = &sweep->axes[sweep->device_axis];
+  for (int p = 0; p < axis->pointers_count; p++)
+    if (strcmp(axis->pointers[p], "/device") == 0)
+      return json_string_value(json_array_get(axis->lists[p], (size_t)point[sweep->device_axis]));
+  return NULL;
+}
+
 char *ep_sweep_trial_format(const ep_sweep_spec *sweep, const double *point, int part,
                             const char *name, const char *tag) {
   const char *at;
@@ -184,6 +193,10 @@ void ep_sweep_values_write(ep_writer *writer, const ep_sweep_spec *sweep, const 
       ep_sweep_value_write(writer, &sweep->axes[i], p, point[i]);
     }
   ep_writer_close(writer, '}');
+}
+
+void ep_sweep_controls_write(ep_writer *writer, const ep_sweep_spec *sweep) {
+  ep_tree_write(writer, sweep->job);
 }
 
 bool ep_sweep_pin_data(ep_sweep_spec *sweep, const char *sha256) {

@@ -29,11 +29,12 @@ typedef struct {
   ep_trial_record *records;   /* [capacity], number n at n - 1; owned */
   bool *done;                 /* [capacity]: the record is there; owned */
   int64_t capacity;
-  int64_t in_order;  /* all up to this number are done */
-  int64_t under_way; /* trainings */
-  bool stops;        /* nothing more begins */
-  ep_status status;  /* why it stops; EP_OK: it does not, or max_seconds are over */
-  bool timed_out;    /* max_seconds are over */
+  int64_t in_order;      /* all up to this number are done */
+  int64_t under_way;     /* trainings */
+  bool stops;            /* nothing more begins */
+  ep_status status;      /* why it stops; EP_OK: it does not, or max_seconds are over */
+  bool timed_out;        /* max_seconds are over */
+  const char *elsewhere; /* the next trial is of this device: status EP_PAUSED; NULL = none is */
   ep_error error;
 
   pthread_mutex_t out; /* guards what follows, and the sink */

@@ -65,6 +65,7 @@ static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
 /* Trainings side by side: each has a core; one that can use more has all. */
 static int threads_of(const ep_sweep_run *run, const ep_plan *plan, ep_error *error) {
   ep_backend_info info;
+  if (run->sweep->exclusive) return 1;
   ep_device_info device = {.id = "cpu"};
   if (strcmp(run->shared.device, "cpu") != 0 ||
       run->shared.backend_ops->info(run->shared.backend, &info, error) != EP_OK)

@@ -42,6 +42,17 @@ static void stops_look(ep_sweep_runner *runner) {
   }
 }
 
+/* Whether the next training is of this device. "cuda" is any of them. */
+static void device_look(ep_sweep_runner *runner) {
+  const char *wanted = ep_sweep_device(runner->run->sweep, runner->current.point);
+  const char *here = runner->run->shared.device;
+  if (!wanted || runner->stops || strcmp(wanted, "auto") == 0 || strcmp(wanted, here) == 0) return;
+  if (strcmp(wanted, "cuda") == 0 && strncmp(here, "cuda:", 5) == 0) return;
+  ep_error error = {0};
+  runner->elsewhere = wanted;
+  runner_stop(runner, ep_fail(&error, EP_PAUSED, "goes on with %s", wanted), &error);
+}
+
 /* Nothing is known of it. */
 static void trial_clear(ep_trial_record *record) {
   record->metric = record->test_seconds = NAN;
@@ -61,6 +72,7 @@ static bool training_take(ep_sweep_runner *runner, ep_trial_record *out) {
     if (answer == EP_SEARCH_WAIT) pthread_cond_wait(&runner->told, &runner->mutex);
   }
   stops_look(runner);
+  device_look(runner);
   if (runner->stops) return false;
   const ep_search_training *training = &runner->current;
   int part = runner->next_part++;
@@ -117,14 +129,20 @@ static ep_status trial_train(ep_sweep_runner *runner, ep_trial_record *record, e
   if (record->status == EP_NO_MEMORY) return ep_fail_memory(error);
   if (record->status != EP_OK) return EP_OK; /* values that do not go together */
   reports_omit(spec);
+  /* the sweep is where it is to be; "cuda" of a trial is this one */
+  snprintf(spec->device, sizeof spec->device, "%s", run->shared.device);
   ep_training training = run->shared;
   training.spec = spec;
   training.epochs_most = record->epochs;
   training.sink = (ep_train_sink){.context = runner, .alive = trial_alive};
   if (runner->prepared)
     training.prepared = &runner->prepared[record->part % runner->prepared_count];
-  ep_job_result result;
-  ep_status status = ep_train(&training, &result, error);
+  ep_job_result result = {0};
+  ep_status status = EP_OK;
+  for (int64_t i = 0; status == EP_OK && result.status == EP_OK && i <= run->sweep->warm_up; i++) {
+    ep_job_result_deinit(&result);
+    status = ep_train(&training, &result, error);
+  }
   if (status == EP_OK && (result.status == EP_CANCELLED || result.status == EP_PAUSED))
     status = ep_fail(error, result.status, "%s", result.message);
   if (status == EP_OK) record_fill(run->sweep, &result, record);
@@ -184,6 +202,7 @@ static ep_status sweep_run(ep_sweep_runner *runner, const ep_sweep_run *run, ep_
   result->epochs_done = runner->sent;
   result->parameters = runner->parameters;
   result->train_seconds = ep_nanoseconds_round(ep_seconds_now() - runner->start_seconds);
+  if (runner->elsewhere) snprintf(result->device, sizeof result->device, "%s", runner->elsewhere);
   if (runner->timed_out) snprintf(result->stopped, sizeof result->stopped, "max_seconds");
   return status;
 }

@@ -19,7 +19,8 @@ typedef struct {
 } ep_sweep_run;
 
 /* Trains all that the search names. *result: status, trainings done in epochs_done, seconds; no
- * metrics and no weights. Returns EP_OK unless the device failed. */
+ * metrics and no weights. Where the next trial is of another device, the status is EP_PAUSED and
+ * result->device that one. Returns EP_OK unless the device failed. */
 ep_status ep_sweep_train(const ep_sweep_run *run, ep_job_result *result, ep_error *error);
 
 #endif

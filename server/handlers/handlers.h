@@ -46,7 +46,7 @@ ep_route_call ep_route_devices_get, ep_route_queue_get, ep_route_live_get, ep_ro
 ep_route_call ep_route_sweep_create, ep_route_sweep_list, ep_route_sweep_get, ep_route_sweep_label,
     ep_route_sweep_cancel, ep_route_sweep_pause, ep_route_sweep_resume, ep_route_trial_list,
     ep_route_trial_get, ep_route_trial_promote, ep_route_trial_curve, ep_route_trial_weights,
-    ep_route_trial_predictions;
+    ep_route_trial_predictions, ep_route_study_get;
 
 /* Responds with a job's log as it grows: events.c, for a submission that streams too. */
 ep_route_result ep_route_follow(ep_exchange *exchange, const char *job, int status,

@@ -34,6 +34,7 @@ static const ep_route rows[] = {
   {"POST",   "/v1/sweeps/{id}/resume",    ep_route_sweep_resume,    EP_BODY_NONE, 0, EP_RUNS_COMMIT, false, {NULL}, EP_SWEEP_PREFIX},
   {"GET",    "/v1/sweeps/{id}/events",    ep_route_events_get,      EP_BODY_NONE, 0, EP_RUNS_HERE, false, {"after", "every", "follow"}, EP_SWEEP_PREFIX},
   {"GET",    "/v1/sweeps/{id}/trials",    ep_route_trial_list,      EP_BODY_NONE, 0, EP_RUNS_WORK, false, {"sort", "limit", "offset", "format"}, EP_SWEEP_PREFIX},
+  {"GET",    "/v1/sweeps/{id}/study",     ep_route_study_get,       EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}, EP_SWEEP_PREFIX},
   {"GET",    "/v1/sweeps/{id}/trials/{n}",             ep_route_trial_get,         EP_BODY_NONE, 0, EP_RUNS_WORK, false, {NULL}, EP_SWEEP_PREFIX},
   {"POST",   "/v1/sweeps/{id}/trials/{n}/promote",     ep_route_trial_promote,     EP_BODY_NONE, 0, EP_RUNS_COMMIT, false, {"part"}, EP_SWEEP_PREFIX},
   {"GET",    "/v1/sweeps/{id}/trials/{n}/curve",       ep_route_trial_curve,       EP_BODY_NONE, 0, EP_RUNS_COMMIT, false, {"part", "format"}, EP_SWEEP_PREFIX},

@@ -120,6 +120,14 @@ ep_route_result ep_route_trial_list(ep_exchange *exchange) {
   return EP_ROUTE_DONE;
 }
 
+ep_route_result ep_route_study_get(ep_exchange *exchange) {
+  ep_error error = {0};
+  char *text = NULL;
+  if (ep_sweeps_study(exchange->server->jobs, exchange->request.id, &text, &error) != EP_OK)
+    return ep_exchange_fail(exchange, &error);
+  return ep_exchange_json(exchange, text);
+}
+
 /* The number of the trial in the path. */
 static ep_status trial_read(const ep_request *request, int64_t *trial, ep_error *error) {
   char *end;

@@ -28,6 +28,9 @@ ep_status ep_sweeps_trials(ep_jobs *jobs, const char *id, const ep_trials_page *
 ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **text,
                           ep_error *error);
 
+/* What the whole grid says. EP_CONFLICT: a field of it is a range. */
+ep_status ep_sweeps_study(ep_jobs *jobs, const char *id, char **text, ep_error *error);
+
 /* Submits a trial as a job, trained to the end on all rows, once: *repeated: there is that job
  * already. part: -1 = no fold and no repeat, else its fold and seed. */
 ep_status ep_sweeps_promote(ep_jobs *jobs, const char *id, int64_t trial, int part,

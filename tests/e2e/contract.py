@@ -317,6 +317,11 @@ def sweeps(contract):
     ask("GET", f"{path}/trials?format=csv&sort=trial", 200)
     ask("GET", f"{path}/trials?sort=name", 400)
     ask("GET", f"{path}/trials/5", 200)
+    ask("GET", f"{path}/study", 409)
+    _, raw = ask("POST", "/v1/sweeps", 201, dict(short, space={"/seed": {"values": [1, 2]}, "/shuffle": {"values": [True, False]}}))
+    grid = f"/v1/sweeps/{json.loads(raw)['id']}"
+    ask("GET", f"{grid}?wait=30", 200)
+    ask("GET", f"{grid}/study", 200)
     ask("GET", f"{path}/trials/6", 404)
     ask("POST", f"{path}/trials/5/promote", 201)
     ask("POST", f"{path}/trials/5/promote", 200)
@@ -351,7 +356,7 @@ def sweeps(contract):
     for method, target, body in (("GET", none, None), ("DELETE", none, None), ("PATCH", none, {"name": "x"}),
                                  ("POST", f"{none}/cancel", None), ("POST", f"{none}/pause", None),
                                  ("POST", f"{none}/resume", None), ("GET", f"{none}/events", None),
-                                 ("GET", f"{none}/trials", None)):
+                                 ("GET", f"{none}/trials", None), ("GET", f"{none}/study", None)):
         ask(method, target, 404, body)
 
 

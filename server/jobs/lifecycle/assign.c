@@ -16,14 +16,25 @@
 
 #define PATIENCE_FACTOR 2.0 /* of the rough estimate, before a job's pace is known */
 
+/* Whether a job runs that no other may run beside. The mutex is held. */
+static bool exclusive_runs(const ep_jobs *jobs) {
+  for (int i = 0; jobs->running > 0 && i < EP_JOBS_BUCKETS; i++)
+    for (const ep_live_job *job = jobs->buckets[i]; job; job = job->next)
+      if (job->exclusive && job->row.state == EP_STATE_RUNNING) return true;
+  return false;
+}
+
 /* Takes the first queued job that fits out of the queue, as running. NULL: there is none, or it
- * waits for more cores than are left; then no other job overtakes it. */
+ * waits for more cores than are left, or until nothing else runs; then no other job overtakes it.
+ */
 static ep_live_job *queue_take(ep_jobs *jobs, const char *device, int cores) {
   ep_live_job *job = NULL;
   ep_supervisor_get_devices(jobs->supervisor, &jobs->devices);
   pthread_mutex_lock(&jobs->mutex);
-  for (int64_t i = 0; i < jobs->queue.count && !job; i++) {
+  bool alone = jobs->exclusives > 0 && exclusive_runs(jobs);
+  for (int64_t i = 0; i < jobs->queue.count && !job && !alone; i++) {
     ep_live_job *candidate = ep_live_find(jobs, jobs->queue.entries[i].id);
+    if (candidate && candidate->exclusive && jobs->running > 0) break;
     if (candidate && ep_fit_job(&candidate->row, device, &jobs->devices)) job = candidate;
   }
   if (job && ep_fit_cores(&job->row, device) > cores) job = NULL;
@@ -98,7 +109,7 @@ static ep_status start_prepare(ep_jobs *jobs, ep_live_job *job, const char *devi
   ep_status status = EP_OK;
   if (!job->log) status = ep_open_logs_retain(&jobs->logs, job->row.id, &job->log, error);
   if (status == EP_OK) status = spec_take(jobs, job, &out->train.spec, error);
-  if (status == EP_OK) status = ep_trials_begin(job, out->train.spec, error);
+  ep_trials_begin(job);
   if (status != EP_OK) return status;
   start_fill(job, device, &row);
   out->train.kind = EP_COMMAND_TRAIN;

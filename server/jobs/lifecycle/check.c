@@ -30,7 +30,8 @@ void ep_checked_spec_deinit(ep_jobs *jobs, ep_checked_spec *checked) {
 }
 
 /* Whether a device that is there is meant; `auto` always is. */
-static ep_status device_check(ep_jobs *jobs, const char *requested_device, ep_problem *problem) {
+static ep_status device_check(ep_jobs *jobs, const char *requested_device, const char *pointer,
+                              ep_problem *problem) {
   char there[256] = "";
   ep_device_list *devices = malloc(sizeof *devices);
   if (!devices) return ep_problem_fail_memory(problem);
@@ -45,7 +46,7 @@ static ep_status device_check(ep_jobs *jobs, const char *requested_device, ep_pr
   }
   free(devices);
   if (found) return EP_OK;
-  return ep_problem_add(problem, EP_INVALID, "/device",
+  return ep_problem_add(problem, EP_INVALID, pointer,
                         "there is no device \"%s\" here: there is %s, and auto", requested_device,
                         there[0] != 0 ? there : "none now");
 }
@@ -111,7 +112,7 @@ static ep_status plan_make(ep_jobs *jobs, ep_checked_spec *checked, ep_problem *
 static ep_status training_check(ep_jobs *jobs, bool same_data, ep_checked_spec *checked,
                                 ep_problem *problem) {
   ep_job_spec *spec = checked->spec;
-  ep_status status = device_check(jobs, spec->device, problem);
+  ep_status status = device_check(jobs, spec->device, "/device", problem);
   bool kept = same_data && spec->data.source == EP_DATA_DATASET && spec->data.sha256[0] != 0;
   if (!kept) spec->data.sha256[0] = 0;
   if (spec->data.source == EP_DATA_DATASET) {
@@ -177,6 +178,19 @@ static void pointers_move(ep_problem *problem) {
   }
 }
 
+/* Whether each device that varies is there. */
+static ep_status devices_check(ep_jobs *jobs, const ep_sweep_spec *sweep, ep_problem *problem) {
+  double point[EP_LIMIT_SWEEP_AXES];
+  ep_status status = EP_OK;
+  if (sweep->device_axis < 0) return EP_OK;
+  ep_sweep_first_point(sweep, point);
+  for (int64_t i = 0; status == EP_OK && i < sweep->axes[sweep->device_axis].count; i++) {
+    point[sweep->device_axis] = (double)i;
+    status = device_check(jobs, ep_sweep_device(sweep, point), "/space/~1device", problem);
+  }
+  return status;
+}
+
 static ep_status first_training_check(ep_jobs *jobs, ep_checked_spec *checked,
                                       ep_problem *problem) {
   double point[EP_LIMIT_SWEEP_AXES];
@@ -191,6 +205,7 @@ ep_status ep_sweep_check(ep_jobs *jobs, const char *json, size_t bytes, ep_check
                          ep_problem *problem) {
   ep_status status = ep_sweep_spec_parse(json, bytes, &checked->sweep, problem);
   if (status == EP_OK) status = ep_sweep_count(checked->sweep, &checked->epochs, problem);
+  if (status == EP_OK) status = devices_check(jobs, checked->sweep, problem);
   if (status == EP_OK) status = first_training_check(jobs, checked, problem);
   if (status != EP_OK) return status;
   const ep_data_shape *shape = &checked->plan->shape;

@@ -13,6 +13,7 @@
 #include "server/jobs/lifecycle/end.h"
 #include "server/jobs/lifecycle/first_weights.h"
 #include "server/jobs/lifecycle/pause.h"
+#include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/live.h"
 #include "server/process/clock.h"
 #include "server/process/data_dir.h"
@@ -215,7 +216,7 @@ static ep_status job_revive(ep_jobs *jobs, ep_job_row *row, ep_error *error) {
   if (status != EP_OK) return job_give_up(jobs, row, &why, error);
   if (ended) return EP_OK;
   ep_live_job *job = ep_live_create(row);
-  if (!job || !pins_add(jobs, row, job)) {
+  if (!job || !pins_add(jobs, row, job) || ep_trials_read(job, row->spec, &why) != EP_OK) {
     ep_live_destroy(job);
     return ep_fail_memory(error);
   }

@@ -370,6 +370,7 @@ static bool job_finished(void *context, const char *device, const ep_reply *repl
     pthread_mutex_lock(&jobs->mutex);
     job->epoch = reply->result.epochs_done;
     pthread_mutex_unlock(&jobs->mutex);
+    if (job->sweep) ep_trials_move(jobs, job, reply->result.device);
     job_paused(jobs, job);
     return true;
   }

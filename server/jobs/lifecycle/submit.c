@@ -9,6 +9,7 @@
 #include "server/jobs/files/files.h"
 #include "server/jobs/lifecycle/check.h"
 #include "server/jobs/lifecycle/first_weights.h"
+#include "server/jobs/lifecycle/trials.h"
 #include "server/jobs/live/live.h"
 #include "server/metrics/metrics.h"
 #include "server/process/clock.h"
@@ -153,6 +154,10 @@ static ep_status job_store(ep_jobs *jobs, ep_checked_spec *checked, bool *placed
     return ep_problem_fail_memory(problem);
   }
   job->expected = expected;
+  if (ep_trials_read(job, row.spec, &error) != EP_OK) {
+    ep_live_destroy(job);
+    return ep_problem_from_error(problem, &error);
+  }
   snprintf(job->init_pin, sizeof job->init_pin, "%s", checked->init_pin);
   ep_status status = ep_job_folder_create(jobs->data_dir, row.id, &error);
   if (status == EP_OK) status = ep_job_queued_write(jobs->data_dir, &row, &error);

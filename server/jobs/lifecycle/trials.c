@@ -1,6 +1,7 @@
 #include "server/jobs/lifecycle/trials.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,20 +10,29 @@
 
 enum { VALUES_BYTES = 1 << 20 }; /* of one point */
 
-static ep_status spec_read(ep_live_job *job, const char *spec, ep_error *error) {
+ep_status ep_trials_read(ep_live_job *job, const char *spec, ep_error *error) {
+  if (!ep_id_is_sweep(job->row.id)) return EP_OK;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
   ep_status status = ep_sweep_spec_parse(spec, strlen(spec), &job->sweep, problem);
-  /* Of a stored spec that cannot be read, the worker reports the fault. */
-  if (status == EP_NO_MEMORY) ep_fail_memory(error);
   free(problem);
-  return status == EP_NO_MEMORY ? status : EP_OK;
+  job->exclusive = job->sweep && job->sweep->exclusive;
+  /* of a stored spec that cannot be read, the worker reports the fault */
+  return status == EP_NO_MEMORY ? ep_fail_memory(error) : EP_OK;
 }
 
-ep_status ep_trials_begin(ep_live_job *job, const char *spec, ep_error *error) {
+void ep_trials_begin(ep_live_job *job) {
   job->sweep_epoch = job->epoch;
   job->sweep_us = ep_clock_steady_us();
-  return ep_id_is_sweep(job->row.id) && !job->sweep ? spec_read(job, spec, error) : EP_OK;
+}
+
+/* Which device is next is known by the results, so it need not be stored. */
+void ep_trials_move(ep_jobs *jobs, ep_live_job *job, const char *device) {
+  if (strcmp(job->row.device, device) == 0) return;
+  pthread_mutex_lock(&jobs->mutex);
+  job->row.device[0] = 0;
+  snprintf(job->row.requested_device, sizeof job->row.requested_device, "%s", device);
+  pthread_mutex_unlock(&jobs->mutex);
 }
 
 double ep_trials_eta(const ep_live_job *job, int64_t number) {

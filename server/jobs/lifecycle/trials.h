@@ -4,8 +4,14 @@
 
 #include "server/jobs/live/state.h"
 
-/* An attempt begins: reads the spec, if the job is a sweep. */
-ep_status ep_trials_begin(ep_live_job *job, const char *spec, ep_error *error);
+/* Reads the spec, if the job is a sweep. EP_NO_MEMORY. */
+ep_status ep_trials_read(ep_live_job *job, const char *spec, ep_error *error);
+
+/* An attempt begins. */
+void ep_trials_begin(ep_live_job *job);
+
+/* A worker left the sweep, whose next trial is of this device. Nothing where it is the same. */
+void ep_trials_move(ep_jobs *jobs, ep_live_job *job, const char *device);
 
 /* Holds a line for each result that the log does not have. thinning: the log keeps one of 2^(this).
  */

@@ -47,12 +47,14 @@ void ep_live_add(ep_jobs *jobs, ep_live_job *job) {
   ep_live_job **bucket = bucket_of(jobs, job->row.id);
   job->next = *bucket;
   *bucket = job;
+  jobs->exclusives += job->exclusive;
 }
 
 void ep_live_remove(ep_jobs *jobs, ep_live_job *job) {
   ep_live_job **link = bucket_of(jobs, job->row.id);
   while (*link != job) link = &(*link)->next;
   *link = job->next;
+  jobs->exclusives -= job->exclusive;
 }
 
 ep_live_job *ep_live_create(const ep_job_row *row) {

@@ -69,7 +69,8 @@ typedef struct ep_live_job {
   bool checkpoint_failed;       /* its last one could not be written */
   bool waits_told; /* this attempt: a warning says that its results wait for the disk */
   ep_expectations expected;
-  ep_sweep_spec *sweep;        /* of a sweep, from its first attempt on; owned */
+  ep_sweep_spec *sweep;        /* of a sweep; owned. NULL where the spec is damaged */
+  bool exclusive;              /* no other job runs beside it */
   int64_t sweep_epoch;         /* its results when this attempt began */
   int64_t sweep_us;            /* and when that was, on the steady clock */
   char init_pin[EP_PIN_BYTES]; /* what its first weights come from, pinned; "" = nothing */
@@ -125,6 +126,7 @@ struct ep_jobs {
   ep_live_job *buckets[EP_JOBS_BUCKETS];
   ep_queue queue;
   int64_t running, submitting;
+  int64_t exclusives; /* live jobs that run alone */
   uint64_t queue_version;
   uint64_t ends;       /* counts the jobs that ended, for readers of rows and memory */
   ep_live_job *ending; /* whose end could not be written yet */

@@ -1,11 +1,14 @@
 /* Sweeps and their trials as they are shown. The results are the worker's file, as far as the log
  * has told of them. */
 #include "api/responses/sweep.h"
+#include "api/responses/study.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/responses/study.h"
+#include "api/responses/sweep.h"
 #include "engine/files/path.h"
 #include "engine/trials/trial_file.h"
 #include "server/jobs/live/live.h"
@@ -131,6 +134,32 @@ ep_status ep_sweeps_trials(ep_jobs *jobs, const char *id, const ep_trials_page *
     *text = page->csv ? ep_trials_format_csv(&view) : ep_trials_format_json(&view);
     if (!*text) status = ep_fail_memory(error);
   }
+  results_deinit(&results);
+  ep_job_copy_destroy(copy);
+  return status;
+}
+
+ep_status ep_sweeps_study(ep_jobs *jobs, const char *id, char **text, ep_error *error) {
+  ep_job_copy *copy = NULL;
+  sweep_results results = {0};
+  ep_study study = {0};
+  *text = NULL;
+  ep_status status = ep_jobs_copy(jobs, id, &copy, error);
+  if (status == EP_OK) status = results_read(jobs, ep_job_copy_view(copy), true, &results, error);
+  if (status == EP_OK)
+    status =
+        ep_study_make(results.sweep, results.records, results.rows, results.count, &study, error);
+  if (status == EP_OK) {
+    ep_study_view view = {.id = id,
+                          .sweep = results.sweep,
+                          .records = results.records,
+                          .rows = results.rows,
+                          .count = results.count,
+                          .study = &study};
+    *text = ep_study_format(&view);
+    if (!*text) status = ep_fail_memory(error);
+  }
+  ep_study_deinit(&study);
   results_deinit(&results);
   ep_job_copy_destroy(copy);
   return status;

@@ -124,7 +124,7 @@ struct ep_job_copy {
   uint64_t version;
 };
 
-/* The folds and repeats of a job that ended. */
+/* The folds and repeats of a job that ended. EP_NO_MEMORY. */
 static ep_status parts_read(ep_jobs *jobs, ep_job_copy *copy, ep_error *error) {
   char folder[EP_PATH_BYTES];
   int64_t count = 0;
@@ -135,7 +135,7 @@ static ep_status parts_read(ep_jobs *jobs, ep_job_copy *copy, ep_error *error) {
     status = ep_trial_file_read(folder, EP_LIMIT_TRIAL_RECORDS, &copy->parts, &count, error);
   view->parts = copy->parts;
   view->parts_count = (int)count;
-  return status;
+  return status == EP_NO_MEMORY ? status : EP_OK; /* what cannot be read is not shown */
 }
 
 ep_status ep_jobs_copy(ep_jobs *jobs, const char *id, ep_job_copy **out, ep_error *error) {

@@ -237,6 +237,12 @@ ep_status ep_sweeps_trials(ep_jobs *jobs, const char *id, const ep_trials_page *
   return find(id, error);
 }
 
+ep_status ep_sweeps_study(ep_jobs *jobs, const char *id, char **text, ep_error *error) {
+  (void)jobs;
+  *text = strdup("{\"object\":\"study\"}");
+  return find(id, error);
+}
+
 ep_status ep_sweeps_trial(ep_jobs *jobs, const char *id, int64_t trial, char **text,
                           ep_error *error) {
   (void)jobs, (void)trial;

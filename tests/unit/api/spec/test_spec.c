@@ -207,7 +207,8 @@ START_TEST(the_canonical_text) {
       "\"lr\":0.01,\"momentum\":0,\"nesterov\":false,\"weight_decay\":0,"
       "\"decay_all\":true},\"schedule\":{\"type\":\"constant\",\"warmup_epochs\":0,"
       "\"warmup_factor\":0},\"clip\":null,\"early_stopping\":null,\"keep\":\"last\",\"epochs\":10,"
-      "\"batch_size\":\"full\",\"shuffle\":true,\"seed\":1,\"device\":\"auto\",\"executor\":null,"
+      "\"batch_size\":\"full\",\"shuffle\":true,\"seed\":1,\"repeats\":1,\"folds\":null,"
+      "\"stratify\":false,\"device\":\"auto\",\"executor\":null,"
       "\"precision\":\"fp32\",\"report_every\":1,\"ttl_seconds\":null,\"checkpoint\":{\"every_"
       "seconds\":30,\"keep\":0},\"max_seconds\":null}");
   free(text);
