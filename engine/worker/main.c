@@ -324,12 +324,14 @@ static ep_status training_end(worker *w, ep_error *error) {
 /* A sign of life, where there is nothing else to say, is progress without a record. */
 static ep_status progress_send(worker *w, const ep_outbox_content *content, ep_error *error) {
   bool trials = content->trials_count > 0;
+  int count = trials ? content->trials_count : content->count;
+  /* after its last word there is no training any more */
+  if (count == 0 && (!content->alive || content->finished || !w->training)) return EP_OK;
   ep_progress progress = {.attempt = w->training->command.attempt,
-                          .count = (uint32_t)(trials ? content->trials_count : content->count),
+                          .count = (uint32_t)count,
                           .records = w->records,
                           .trials = trials ? w->trials : NULL};
   snprintf(progress.job, sizeof progress.job, "%s", w->training->command.job);
-  if (progress.count == 0 && (!content->alive || content->finished)) return EP_OK;
   return ep_link_send_progress(&w->link, &progress, error);
 }
 

@@ -55,7 +55,7 @@ static bool row_read(sqlite3_stmt *s, ep_job_row *row) {
   row->tags = (char *)sqlite3_column_text(s, 20);
   row->cores = sqlite3_column_int(s, 21);
   int intent = sqlite3_column_int(s, 22);
-  row->intent = intent == EP_INTENT_PAUSE || intent == EP_INTENT_CANCEL ? (ep_intent)intent : 0;
+  row->intent = intent > 0 && intent <= EP_INTENT_RESUME ? (ep_intent)intent : EP_INTENT_NONE;
   row->pinned = sqlite3_column_int(s, 23) != 0;
   row->ttl_seconds = sqlite3_column_int64(s, 24);
   return value >= 0;

@@ -27,7 +27,7 @@ typedef struct ep_store ep_store;
 enum { EP_STORE_HASH_BYTES = 32 };
 
 /* What an unfinished job is to do, told while it is queued or running. */
-typedef enum { EP_INTENT_NONE, EP_INTENT_PAUSE, EP_INTENT_CANCEL } ep_intent;
+typedef enum { EP_INTENT_NONE, EP_INTENT_PAUSE, EP_INTENT_CANCEL, EP_INTENT_RESUME } ep_intent;
 
 /* A row of `jobs`. A row that was read owns its texts (ep_job_row_deinit); to a row that is written
  * they are lent. */

@@ -31,12 +31,12 @@ class Wrong(Exception):
 class Daemon:
     FLAGS = ["--devices", "cpu", "--cpu-jobs", "2", "--checkpoint-after", "0", "--crashes-max", "0"]
 
-    def __init__(self, build, data, log, environment=None):
+    def __init__(self, build, data, log, environment=None, flags=()):
         self.log = log
         with open(log, "ab") as output:
             output.truncate(0)
             self.process = subprocess.Popen(
-                [build + "/bin/epochd", "--listen", "127.0.0.1:0", "--data-dir", data] + self.FLAGS,
+                [build + "/bin/epochd", "--listen", "127.0.0.1:0", "--data-dir", data, *self.FLAGS, *flags],
                 stderr=output, env={**os.environ, **(environment or {})}, start_new_session=True)
         until, self.port = time.monotonic() + PATIENCE_S, None
         while not self.port:
@@ -72,18 +72,19 @@ class Http:
     def __init__(self, port):
         self.connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
 
-    def ask(self, method, path, body=None, kind="application/json"):
+    def ask(self, method, path, body=None, kind="application/json", **headers):
         if isinstance(body, dict):
             body = json.dumps(body)
-        headers = {"Accept": "application/x-ndjson" if "/events" in path else "application/json"}
+        headers = {name.replace("_", "-"): text for name, text in headers.items()}
+        headers.setdefault("Accept", "application/x-ndjson" if "/events" in path else "application/json")
         if body is not None:
             headers["Content-Type"] = kind
         self.connection.request(method, path, body, headers)
         response = self.connection.getresponse()
         return response.status, response.read()
 
-    def must(self, expected, method, path, body=None, kind="application/json"):
-        status, answer = self.ask(method, path, body, kind)
+    def must(self, expected, method, path, body=None, kind="application/json", **headers):
+        status, answer = self.ask(method, path, body, kind, **headers)
         if status != expected:
             raise Wrong(f"{method} {path} is answered {status}: {answer[:300]}")
         return answer

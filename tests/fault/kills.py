@@ -38,14 +38,28 @@ def kill(processes):
             pass  # it ended by itself
 
 
-def advanced(http, before):
-    """Waits until each running job is beyond its epoch at the kill before: one that three deaths in a row keep
-    where it is fails, and is to. Returns the epochs."""
-    while True:
-        running = json.loads(http.must(200, "GET", "/v1/jobs?state=running&limit=1000"))["data"]
-        epochs = {job["id"]: job["progress"]["epoch"] for job in running}
-        if all(epoch > before.get(job, 0) for job, epoch in epochs.items()):
-            return {**before, **epochs}
+def logged(http, job):
+    """The last epoch that the job's log has; 0 where there is none, or the job is deleted."""
+    lines = http.ask("GET", f"/v1/jobs/{job}/events?follow=0")[1].splitlines()
+    return max((event.get("epoch", 0) for event in map(json.loads, lines) if event.get("type") == "epoch"), default=0)
+
+
+def jobs(http, state):
+    return json.loads(http.must(200, "GET", f"/v1/jobs?state={state}&limit=1000"))["data"]
+
+
+def note(http, reached):
+    """How far each job has come. A job that starts again shows the epoch of its checkpoint, which is less."""
+    for job in jobs(http, "queued") + jobs(http, "running"):
+        epoch = max(job["progress"]["epoch"], logged(http, job["id"]))
+        reached[job["id"]] = max(reached.get(job["id"], 0), epoch)
+
+
+def advanced(http, reached):
+    """Waits until each running job is further than it ever was: one that three deaths in a row keep where it is
+    fails, and is to."""
+    note(http, reached)
+    while not all(logged(http, job["id"]) > reached.get(job["id"], 0) for job in jobs(http, "running")):
         time.sleep(0.005)
 
 
@@ -74,15 +88,17 @@ class Folder:
         clients = Clients(daemon.port, self.specs, self.notes, self.chance.random())
         kills = 1 if self.killed != "worker" else min(most, 8)
         self.counts["kills"] += kills
-        epochs = {}
+        reached = {}
         for _ in range(kills):
             time.sleep(self.chance.uniform(0.05, 0.4))
             if self.killed == "worker":
-                epochs = advanced(Http(daemon.port), epochs)
+                advanced(Http(daemon.port), reached)
             if self.killed != "daemon":
                 kill(workers(daemon))
             if self.killed != "worker":
                 kill([daemon.process.pid])
+            else:
+                note(Http(daemon.port), reached)
         clients.end()
         if self.killed == "worker":
             daemon.stop()

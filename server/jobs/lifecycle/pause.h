@@ -9,4 +9,7 @@
  * on, with its event; one that was cancelled or resumed in the meantime ends, or is queued. */
 void ep_job_pause_enter(ep_jobs *jobs, ep_live_job *job);
 
+/* Tries again what `resume_owed` says of jobs; true: of some it still does. */
+bool ep_job_resume_retry(ep_jobs *jobs);
+
 #endif

@@ -119,16 +119,20 @@ static int64_t epoch_of(ep_jobs *jobs, const char *id) {
   return later ? checkpoint.epoch : tail.last_epoch;
 }
 
-/* Queues the job, unless a client has told it otherwise. */
+/* Queues the job, unless a client has told it otherwise. One that is stored as paused, and was told
+ * to go on, is owed that. */
 static ep_status job_place(ep_jobs *jobs, const ep_job_row *row, ep_live_job *job,
                            ep_error *error) {
   ep_status status = EP_OK;
-  bool waits = row->intent != EP_INTENT_NONE || row->state == EP_STATE_PAUSED;
+  bool waits = row->intent == EP_INTENT_PAUSE || row->intent == EP_INTENT_CANCEL ||
+               row->state == EP_STATE_PAUSED;
   job->epoch = row->attempt > 0 ? epoch_of(jobs, row->id) : 0;
   job->cancelled = row->intent == EP_INTENT_CANCEL;
   job->pause = waits && !job->cancelled;
   job->epoch_paused = job->epoch;
+  job->resume_owed = row->state == EP_STATE_PAUSED && row->intent == EP_INTENT_RESUME;
   pthread_mutex_lock(&jobs->mutex);
+  if (job->resume_owed) jobs->resumes_owed = true;
   ep_live_add(jobs, job);
   if (waits)
     job->row.state = row->state == EP_STATE_PAUSED ? EP_STATE_PAUSED : EP_STATE_QUEUED;

@@ -412,11 +412,12 @@ static bool jobs_settle(void *context) {
   ep_subscribers_call(&jobs->watches);
   int64_t now_us = ep_clock_steady_us();
   pthread_mutex_lock(&jobs->mutex);
-  bool left = jobs->ending != NULL;
+  bool left = jobs->ending != NULL || jobs->resumes_owed;
   pthread_mutex_unlock(&jobs->mutex);
   if (left && now_us >= jobs->retry_us) {
     jobs->retry_us = now_us + RETRY_US;
     left = ep_job_end_retry(jobs);
+    left = ep_job_resume_retry(jobs) || left;
     ep_subscribers_call(&jobs->watches);
   }
   bool refused = jobs->refused;

@@ -50,6 +50,7 @@ typedef struct ep_live_job {
   bool cancelled;        /* while running: it is to end */
   bool pause;            /* it is paused, or is to be */
   bool settling;         /* paused, which is being stored and logged: its thread's alone */
+  bool resume_owed;      /* paused, and told to go on, which could not be stored: tried again */
   bool resumed;          /* it was paused before this attempt */
   int64_t epoch_paused;  /* then, its epoch */
   bool stranded;         /* queued, and no device that is there may run it */
@@ -130,6 +131,7 @@ struct ep_jobs {
   uint64_t queue_version;
   uint64_t ends;       /* counts the jobs that ended, for readers of rows and memory */
   ep_live_job *ending; /* whose end could not be written yet */
+  bool resumes_owed;   /* a live job may be `resume_owed` */
 };
 
 #endif
