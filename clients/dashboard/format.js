@@ -118,6 +118,9 @@ export function stopWord(stopped) {
 
 export const isEnded = (job) => job.status === "succeeded" || job.status === "failed" || job.status === "cancelled";
 
+// Where the id of a job or of a sweep is listed: "jobs" or "sweeps".
+export const listOf = (id) => (id.startsWith("swp_") ? "sweeps" : "jobs");
+
 // A job's name, or the end of its id.
 export const jobName = (job) => job.name || `…${job.id.slice(-8)}`;
 

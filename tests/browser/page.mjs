@@ -8,7 +8,7 @@ import { chromium } from "playwright-core";
 const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 // Milliseconds for whatever should happen: a machine may be busy, and draws without a GPU.
-const patience = 30000;
+const patience = 240000;
 
 // Epochs of a job that will be cancelled: it must not end before.
 export const endless = { epochs: 900000000, report_every: 1000000 };

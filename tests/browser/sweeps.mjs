@@ -10,7 +10,6 @@ const sweepId = (page) => page.url().split("#/sweeps/")[1].split("?")[0];
 const accepted = (page) => page.locator(".check-state[data-state=good]").waitFor();
 const refused = (page) => page.locator(".check-state[data-state=refused]").waitFor();
 
-
 async function form({ page, url }) {
   await page.goto("/#/submit?example=disc");
   await accepted(page);
@@ -123,6 +122,9 @@ async function lifecycle({ page, url }, sweep) {
   await page.goto(`/#/sweeps/${id}`);
   await page.locator(".badge[data-state=running]").waitFor();
   await page.getByText("0 of 1,000 trainings").waitFor();
+  await page.goto("/#/devices");
+  await page.getByRole("region", { name: "Queue" }).getByRole("link", { name: "long" }).click();
+  await page.waitForURL(new RegExp(`#/sweeps/${id}$`));
   await page.getByRole("button", { name: "Pause" }).click();
   await page.locator(".badge[data-state=paused]").waitFor();
   await page.getByRole("button", { name: "Resume" }).click();

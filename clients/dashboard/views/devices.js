@@ -2,7 +2,7 @@
 
 import { ApiError, poll, sendJson } from "../api.js";
 import { h, keyed, replace, setText } from "../dom.js";
-import { age, bytes, dateTime, integer } from "../format.js";
+import { age, bytes, dateTime, integer, listOf } from "../format.js";
 import { announce } from "../shell.js";
 
 export const title = "Devices";
@@ -11,7 +11,7 @@ const stateWords = { starting: "Starting", idle: "Idle", busy: "Training", resta
 const leastPriority = -100, mostPriority = 100; // the daemon's limits
 
 const heads = (words) => h("thead", null, h("tr", null, words.map(([word, isNumber]) => h("th", { scope: "col", class: isNumber ? "number" : null }, word))));
-const jobLink = (id, name) => h("a", { href: `#/jobs/${encodeURIComponent(id)}` }, name || `…${id.slice(-8)}`);
+const jobLink = (id, name) => h("a", { href: `#/${listOf(id)}/${encodeURIComponent(id)}` }, name || `…${id.slice(-8)}`);
 
 export function mount(root, _, signal) {
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
@@ -65,7 +65,7 @@ function queue(say, failure, signal) {
     const to = Math.min(mostPriority, Math.max(leastPriority, job.priority + by));
     try {
       failure.hidden = true;
-      await sendJson("PATCH", `/v1/jobs/${encodeURIComponent(job.id)}`, { priority: to }, { signal });
+      await sendJson("PATCH", `/v1/${listOf(job.id)}/${encodeURIComponent(job.id)}`, { priority: to }, { signal });
       announce(`${job.name || job.id}: priority ${to}.`);
       polled.refresh();
     } catch (error) {

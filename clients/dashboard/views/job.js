@@ -4,7 +4,7 @@
 import { h, replace, setText } from "../dom.js";
 import { download, poll } from "../api.js";
 import { announce, setTitle } from "../shell.js";
-import { bytes, dateTime, duration, integer, isEnded, jobName, number, percent, seconds, stateWord, stopWord } from "../format.js";
+import { bytes, dateTime, duration, integer, isEnded, jobName, listOf, number, percent, seconds, stateWord, stopWord } from "../format.js";
 import { prettyJson } from "../json.js";
 import { copyButton } from "../copy.js";
 import { setFacts } from "../facts.js";
@@ -124,7 +124,7 @@ export function mount(root, { id }, signal) {
     badge.dataset.state = job.status;
     setText(badge, stateWord(job.status));
     replace(tags,
-      (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: word.startsWith("swp_") ? `#/sweeps/${encodeURIComponent(word)}` : `#/jobs?tag=${encodeURIComponent(word)}` }, word)),
+      (job.tags ?? job.spec?.tags ?? []).map((word) => h("a", { class: "tag", href: listOf(word) === "sweeps" ? `#/sweeps/${encodeURIComponent(word)}` : `#/jobs?tag=${encodeURIComponent(word)}` }, word)),
       job.pinned && h("span", { class: "tag", title: "The daemon's retention never deletes it" }, "pinned"));
     if (before && before !== job.status) announce(`${jobName(job)}: ${stateWord(job.status)}.`);
     buttons.show(job);

@@ -83,6 +83,7 @@ export function mount(root, { id }, signal) {
       ["Folds", spec.folds ? integer(spec.folds) : null],
       ["Repeats", spec.repeats?.seeds ? integer(spec.repeats.seeds.length) : spec.repeats > 1 ? integer(spec.repeats) : null],
       ["Device", sweep.device],
+      ["Executor", sweep.executor],
       ["Training time", timing.train_seconds === null ? null : seconds(timing.train_seconds)],
       ["Waited", timing.queued_seconds === null ? null : seconds(timing.queued_seconds)],
       ["Priority", sweep.priority ? String(sweep.priority) : null],

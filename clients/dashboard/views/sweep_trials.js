@@ -30,7 +30,7 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
   } }, h("option", { value: "metric" }, "Best first"), h("option", { value: "trial" }, "By number"));
   const csv = h("button", { type: "button", class: "button", onclick: () => act(csv, () => download(`${url}/trials?format=csv&sort=${sort}`, `${jobName(sweep).replace(/[^A-Za-z0-9_.-]+/g, "-")}.csv`, { signal })) }, "Download CSV");
   const failure = h("p", { class: "notice error", role: "alert", hidden: true });
-  const table = h("table", { class: "stack compact trials-table" }, h("caption", { class: "hidden" }, "Trials"), head, body);
+  const table = h("table", { class: "compact trials-table" }, h("caption", { class: "hidden" }, "Trials"), head, body);
   const node = h("section", { class: "card", "aria-labelledby": "trials-title" },
     h("div", { class: "toolbar" }, h("h2", { class: "grow", id: "trials-title" }, "Leaderboard"), order, csv),
     failure, h("div", { class: "table", tabindex: "0", role: "region", "aria-label": "Leaderboard" }, table), empty,
@@ -57,16 +57,16 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
     const text = JSON.stringify(trial);
     if (line.text === text) return;
     line.text = text;
-    const cell = (label, content, kind = "number") => h("td", { class: kind, "data-label": label }, content);
-    const { word, format } = metricOf(sweep.metric);
+    const cell = (content, kind = "number") => h("td", { class: kind }, content);
+    const { format } = metricOf(sweep.metric);
     replace(line,
-      cell("Rank", trial.rank === null || trial.rank === undefined ? "–" : integer(trial.rank)),
-      cell("Trial", integer(trial.trial)),
-      parametersOf(sweep.spec.space).map(({ pointer, name }) => cell(name, valueText(trial.values[pointer]))),
-      cell(word, metricText(trial, format)),
-      cell("Epochs", integer(trial.epochs)),
-      cell("Time", seconds(trial.train_seconds)),
-      cell("Outcome", trial.outcome === "ok" ? "OK" : capitalized(trial.outcome ?? "–"), null),
+      cell(integer(trial.rank)),
+      cell(integer(trial.trial)),
+      parametersOf(sweep.spec.space).map(({ pointer }) => cell(valueText(trial.values[pointer]))),
+      cell(metricText(trial, format)),
+      cell(integer(trial.epochs)),
+      cell(seconds(trial.train_seconds)),
+      cell(trial.outcome === "ok" ? "OK" : capitalized(trial.outcome), null),
       line.lastElementChild);
   }
 
@@ -86,7 +86,7 @@ export function leaderboard({ url, signal, act, promote, onPoint }) {
     const column = (text, kind, hint) => h("th", { scope: "col", class: kind, title: hint }, text);
     replace(head, h("tr", null, ["Rank", "Trial"].map((text) => column(text, "number")),
       parametersOf(sweep.spec.space).map(({ pointer, name }) => column(name, "number", pointer)),
-      [word, "Epochs", "Time"].map((text) => column(text, "number")), column("Outcome"), column(h("span", { class: "hidden" }, "Promote"))));
+      [word, "Epochs", "Time"].map((text) => column(text, "number")), column("Outcome"), column("Job", "number")));
     polled = poll(path(), show, {
       signal,
       interval: null, // when the sweep has changed

@@ -14,6 +14,8 @@ table("number", [
   [1234567, "1.235e6"], ["NaN", "NaN"], ["Infinity", "∞"], ["-Infinity", "−∞"], [null, "–"], [undefined, "–"], [0.123456, "0.12346", 5],
 ]);
 table("integer", [[0, "0"], [40000, "40,000"], [null, "–"]]);
+table("listOf", [["job_01m84", "jobs"], ["swp_01m84", "sweeps"]]);
+
 table("percent", [[0.997, "99.70\u00a0%", 2], [1, "100\u00a0%", 2], [0, "0\u00a0%"], [null, "–"], ["NaN", "NaN"]]);
 table("seconds", [[0, "0 s"], [1.05e-6, "1.05 µs"], [0.042, "42 ms"], [3.21, "3.21 s"], [250, "4 min 10 s"], [null, "–"]]);
 table("duration", [[0.2, "under 1 s"], [42, "42 s"], [60, "1 min"], [3599.7, "1 h"], [11520, "3 h 12 min"], [187200, "2 d 4 h"], [null, "–"]]);
