@@ -246,7 +246,8 @@ export function interactionOf({ axes: [a, b], per_cent: table }, axes) {
   const at = (r, c) => value(turned ? table[c][r] : table[r][c]);
   const shown = axes[down].words.map((_, r) => axes[across].words.map((__, c) => at(r, c)));
   const most = Math.max(0, ...shown.flat().filter((v) => v !== null).map((v) => Math.abs(Math.log(ratioOf(v)))).filter(Number.isFinite));
-  if (shown.flat().every((v) => v === null) || axes[across].words.length < 2) return null;
+  const isKnown = (c) => shown.some((row) => row[c] !== null);
+  if (axes[across].words.filter((_, c) => isKnown(c)).length < 2) return null;
   const heat = (v) => (v === null || !(most > 0) ? 0 : Math.log(ratioOf(v)) / Math.max(most, Math.log(1.05)));
   return { names: [axes[down].name, axes[across].name], rows: axes[down].words, columns: axes[across].words, cells: shown.map((row) => row.map((v) => ({ text: perCentText(v), heat: heat(v) }))) };
 }

@@ -60,12 +60,6 @@ function table({ x, y }) {
   return [order.map((i) => x[i]), order.map((i) => clean(y[i]))];
 }
 
-// On a log scale 1, 2, … 9 times a power of ten have labels; the ends of the scale have none.
-function round(v) {
-  const digit = v / 10 ** Math.floor(Math.log10(v) + 1e-9);
-  return Math.abs(digit - Math.round(digit)) < 1e-6;
-}
-
 // The steps between the ticks of a count: 1, 2, 5, 10, …
 const wholeSteps = Array.from({ length: 30 }, (_, i) => [1, 2, 5][i % 3] * 10 ** Math.floor(i / 3));
 
@@ -77,6 +71,14 @@ function logSplits(_, axis, least, most) {
     for (let digit = 1; digit < 10; digit++) splits.push(Number(`${digit}e${power}`));
   const seen = splits.filter((v) => v >= least && v <= most);
   return seen.length ? seen : [least];
+}
+
+// Which ticks of a log scale have a label: powers of ten, and where few of them fit 2 and 5 times those.
+function logFilter(plot, splits, index) {
+  const { min, max } = plot.scales[plot.axes[index].scale];
+  const isShort = max / min < 300 && (index > 0 || plot.width > 600);
+  const isLabelled = (v) => (isShort ? /^[125]e/ : /^1e/).test(v.toExponential());
+  return splits.some(isLabelled) ? splits.map((v) => (isLabelled(v) ? v : null)) : splits;
 }
 
 // Whether ticks fit between two numbers: a step that rounds to nothing has no end.
@@ -156,9 +158,9 @@ export function createChart(root, { title, x = {}, y = {}, height = 300, points 
       ticks: { stroke: css("--grid"), width: 1, size: 4 },
       gap: 4,
       ...((which === "x" ? x : y).whole ? { incrs: wholeSteps } : {}),
-      ...(log[which] ? { splits: logSplits } : {}),
+      ...(log[which] ? { splits: logSplits, filter: logFilter } : {}),
       size: which === "y" ? 62 : 38,
-      values: (_, splits) => splits.map((v) => (v === null || v === undefined || (log[which] && !round(v)) ? "" : ((which === "x" ? x : y).format ?? number)(v))),
+      values: (_, splits) => splits.map((v) => (v === null || v === undefined ? "" : ((which === "x" ? x : y).format ?? number)(v))),
     };
   }
 

@@ -119,6 +119,13 @@ export async function swept(url, spec) {
   throw new Failure(`${id} does not end`);
 }
 
+// Keeps the charts of the study that is shown as a picture, once they are drawn.
+export async function pictureTake(page, path) {
+  await page.locator(".study-charts .heat tbody tr, .study-charts canvas").first().waitFor();
+  await page.waitForTimeout(500); // charts draw once they know their width
+  await page.locator(".study-picture").screenshot({ path });
+}
+
 // Epochs without an end, with a checkpoint after each segment of training.
 export const checkpointed = { ...endless, checkpoint: { every_seconds: 0 } };
 

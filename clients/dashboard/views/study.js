@@ -38,7 +38,7 @@ export function mount(root, { id }, signal) {
     h("section", { class: "card", "aria-labelledby": "study-controls" }, h("h2", { id: "study-controls" }, "What does not vary"), controls));
   root.append(
     h("div", { class: "heading" }, heading, badge, h("div", { class: "toolbar" }, csv, h("a", { class: "button", href: `#/sweeps/${encodeURIComponent(id)}` }, "Its sweep"))),
-    failure, extent, running, panels.node, rest);
+    failure, running, h("div", { class: "study-picture" }, extent, panels.node), rest);
 
   let sweep = null;
   let study = null;

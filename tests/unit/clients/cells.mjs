@@ -117,7 +117,7 @@ test("two axes together, the longer one downwards", () => {
   assert.deepEqual(table.names, ["layers", "device"]);
   assert.deepEqual(table.columns, ["cpu", "cuda:0"]);
   assert.deepEqual(table.cells.map((row) => row.map(({ heat }) => heat)), [[-1, 1], [0, 0], [1, -1]]);
-  assert.equal(interactionOf({ axes: [0, 1], per_cent: [[null, null, null], [null, null, null]] }, axes), null);
+  assert.equal(interactionOf({ axes: [0, 1], per_cent: [[0, 0, 0], [null, null, null]] }, axes), null);
 });
 
 test("boxes of repeats", () => {
