@@ -89,6 +89,9 @@ export function lineAxes(axes, cells, x) {
   return axes.map((_, a) => a).filter((a) => x && a !== x.axis && axes[a].isScalar && spreads(a)).sort((a, b) => rank(a) - rank(b) || a - b);
 }
 
+// A level by itself: "cpu", "batch_size 50".
+export const levelWords = ({ name, words, isWords }, level) => (isWords ? words[level] : `${name} ${words[level]}`);
+
 // Of cells that share an x the geometric mean, as the daemon has it for crossovers; of numbers that may be 0 or less the arithmetic.
 function meanOf(list) {
   if (list.length === 1) return list[0];
@@ -115,7 +118,7 @@ export function linesOf(axes, cells, x, axis) {
   const shared = entries.map((entry) => entry.x);
   const column = (line, name) => entries.map((entry) => (entry.line === line && entry[name] !== undefined ? entry[name] : null));
   return levels
-    .map((level, line) => ({ word: level === null ? "mean" : axes[axis].words[level], index: line, x: shared, mean: column(line, "mean"), each: column(line, "each") }))
+    .map((level, line) => ({ word: level === null ? "mean" : levelWords(axes[axis], level), index: line, x: shared, mean: column(line, "mean"), each: column(line, "each") }))
     .filter(({ mean }) => mean.some((v) => v !== null));
 }
 

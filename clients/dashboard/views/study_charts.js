@@ -6,7 +6,7 @@ import { integer, number, seconds } from "../format.js";
 import { createChart } from "../chart.js";
 import { bars } from "../bars.js";
 import { barOf, boxOf, heatTable, rowsTable } from "../rows.js";
-import { boxesOf, clearCrossovers, crossingWords, effectsOf, interactionOf, lineAxes, linesOf, pairsOf, rangeOf, ratioScale, xOf } from "../cells.js";
+import { boxesOf, clearCrossovers, crossingWords, effectsOf, interactionOf, levelWords, lineAxes, linesOf, pairsOf, rangeOf, ratioScale, xOf } from "../cells.js";
 import { metricOf, metricText } from "../trials.js";
 
 const mostBoxes = 60; // rows of the repeats
@@ -107,7 +107,7 @@ export function studyPanels({ signal }) {
     pair.offer(pairs.map(({ key, word, parameters }) => ({ value: key, word: parameters > 0 ? `${word}, ${integer(parameters)} parameters` : word })), pairs.at(-1).key);
     const chosen = pairs.find(({ key }) => key === pair.value);
     replace(barsCard.querySelector("h2"), axis === null ? "One cell" : `The same job on each ${axes[axis].name}`);
-    const label = (cell) => (axis === null ? chosen.word : axes[axis].words[cell.at[axis]]);
+    const label = (cell) => (axis === null ? chosen.word : levelWords(axes[axis], cell.at[axis]));
     replace(barsRoot, measures.map(({ word, of }) => {
       const entries = chosen.cells.map((cell) => ({ label: label(cell), value: of(cell) ?? 0 }));
       return bars(`${word} of ${chosen.word}`, `${word}${aheadWords(entries)}`, entries);

@@ -1,7 +1,7 @@
 // cells.mjs: what a study's page shows, of studies whose answers are known.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { axesOf, boxesOf, cellsOf, clearCrossovers, controlsOf, crossingWords, csvOf, effectsOf, extentWords, interactionOf, isStudy, lineAxes, linesOf, pairsOf, perCentText, quantile, rangeOf, ratioScale, xOf } from "../../../clients/dashboard/cells.js";
+import { axesOf, boxesOf, cellsOf, clearCrossovers, controlsOf, crossingWords, csvOf, effectsOf, extentWords, interactionOf, isStudy, levelWords, lineAxes, linesOf, pairsOf, perCentText, quantile, rangeOf, ratioScale, xOf } from "../../../clients/dashboard/cells.js";
 import { doublingStudy, rowsNodesDepthStudy } from "../../../clients/dashboard/studies.js";
 
 const nbsp = "\u00a0";
@@ -67,6 +67,7 @@ test("lines over parameters, a line a device", () => {
   assert.deepEqual(cpu.mean.filter((v) => v !== null), [10, 100, 1000]);
   assert.equal(cuda.each.filter((v) => v !== null).length, 6);
   assert.equal(linesOf(axes, cells, x, null).length, 1);
+  assert.deepEqual([levelWords(axes[0], 1), levelWords({ name: "lr", words: ["0.1"], isWords: false }, 0)], ["cuda:0", "lr 0.1"]);
   const rates = axesOf({ "/optimizer/lr": { values: [0.1, 0.2] } }, [{ pointers: ["/optimizer/lr"], values: [0.1, 0.2] }]);
   const two = cellsOf(rates, [0.1, 0.2].map((lr, i) => ({ ...study.cells[0], trial: i, values: { "/optimizer/lr": lr } })));
   assert.equal(xOf(rates, two).name, "lr");
