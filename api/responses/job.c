@@ -67,15 +67,24 @@ static void estimates_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_close(writer, '}');
 }
 
-void ep_job_labels_write(ep_writer *writer, const ep_job_view *job) {
+static void labels_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_member_string(writer, "name", job->name);
   ep_writer_member_raw(writer, "tags", job->tags ? job->tags : "[]");
 }
 
-void ep_job_placing_write(ep_writer *writer, const ep_job_view *job) {
+static void placing_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_member_string(writer, "status", ep_state_name(job->state));
   ep_writer_member_string(writer, "device", job->device);
   ep_writer_member_string(writer, "executor", job->executor);
+}
+
+void ep_job_head_write(ep_writer *writer, const ep_job_view *job, const char *object) {
+  ep_writer_member_string(writer, "id", job->id);
+  ep_writer_member_string(writer, "object", object);
+  labels_write(writer, job);
+  ep_writer_member_integer(writer, "priority", job->priority);
+  ep_writer_member_boolean(writer, "pinned", job->pinned);
+  placing_write(writer, job);
 }
 
 void ep_job_waiting_write(ep_writer *writer, const ep_job_view *job) {
@@ -126,12 +135,7 @@ char *ep_job_format(const ep_job_view *job) {
   ep_writer writer;
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_member_string(&writer, "id", job->id);
-  ep_writer_member_string(&writer, "object", "job");
-  ep_job_labels_write(&writer, job);
-  ep_writer_member_integer(&writer, "priority", job->priority);
-  ep_writer_member_boolean(&writer, "pinned", job->pinned);
-  ep_job_placing_write(&writer, job);
+  ep_job_head_write(&writer, job, "job");
   estimates_write(&writer, job);
   ep_writer_member_raw(&writer, "spec", job->spec);
   progress_write(&writer, job);
@@ -161,12 +165,7 @@ char *ep_job_summary_format(const ep_job_view *job) {
   ep_writer writer;
   ep_writer_init(&writer, JOB_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_member_string(&writer, "id", job->id);
-  ep_writer_member_string(&writer, "object", "job");
-  ep_job_labels_write(&writer, job);
-  ep_writer_member_integer(&writer, "priority", job->priority);
-  ep_writer_member_boolean(&writer, "pinned", job->pinned);
-  ep_job_placing_write(&writer, job);
+  ep_job_head_write(&writer, job, "job");
   progress_write(&writer, job);
   ep_job_waiting_write(&writer, job);
   timing_write(&writer, job);
@@ -181,8 +180,8 @@ char *ep_job_summary_format(const ep_job_view *job) {
 void ep_job_compared_write(ep_writer *writer, const ep_job_view *job) {
   ep_writer_open(writer, '{');
   ep_writer_member_string(writer, "id", job->id);
-  ep_job_labels_write(writer, job);
-  ep_job_placing_write(writer, job);
+  labels_write(writer, job);
+  placing_write(writer, job);
   progress_write(writer, job);
   timing_write(writer, job);
   model_write(writer, job);

@@ -5,8 +5,8 @@
 #include "api/responses/job.h"
 
 /* Each writes members of the object that is open. */
-void ep_job_labels_write(ep_writer *writer, const ep_job_view *job);  /* name, tags */
-void ep_job_placing_write(ep_writer *writer, const ep_job_view *job); /* status, device, executor */
+/* id, object, name, tags, priority, pinned, status, device, executor */
+void ep_job_head_write(ep_writer *writer, const ep_job_view *job, const char *object);
 void ep_job_waiting_write(ep_writer *writer,
                           const ep_job_view *job); /* in the queue, or until when */
 void ep_job_error_write(ep_writer *writer, const ep_job_view *job);

@@ -68,12 +68,7 @@ char *ep_sweep_format(const ep_sweep_view *view, bool summary) {
   ep_writer writer;
   ep_writer_init(&writer, SWEEP_TEXT_LIMIT);
   ep_writer_open(&writer, '{');
-  ep_writer_member_string(&writer, "id", job->id);
-  ep_writer_member_string(&writer, "object", "sweep");
-  ep_job_labels_write(&writer, job);
-  ep_writer_member_integer(&writer, "priority", job->priority);
-  ep_writer_member_boolean(&writer, "pinned", job->pinned);
-  ep_job_placing_write(&writer, job);
+  ep_job_head_write(&writer, job, "sweep");
   if (!summary) ep_writer_member_raw(&writer, "spec", job->spec);
   ep_writer_member_string(&writer, "search", ep_search_type_name(view->sweep->search));
   ep_writer_member_string(&writer, "metric", view->sweep->metric);

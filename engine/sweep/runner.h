@@ -16,9 +16,11 @@ typedef struct {
   ep_axis axes[EP_LIMIT_SWEEP_AXES];
   double start_seconds; /* of ep_seconds_now */
   int64_t parameters;   /* of the job at the first point */
+  bool populations;     /* the device trains such trials together */
 
   ep_prepared
       *prepared; /* [folds or 1]: the rows of each fold; NULL: trials differ in them. Owned */
+  ep_data_shape *shapes; /* [prepared_count]; owned */
   int prepared_count;
 
   pthread_mutex_t mutex; /* guards what follows; held after `out` where both are */
@@ -57,5 +59,15 @@ ep_status ep_sweep_results_send(ep_sweep_runner *runner, bool all, ep_error *err
 
 /* sweep.c. Whether the sweep is to stop, and why: EP_CANCELLED, EP_PAUSED. */
 ep_status ep_sweep_stop_check(const ep_sweep_run *run, ep_error *error);
+
+/* sweep.c. Trains one trial; the record says how it ended. EP_DEVICE, EP_CANCELLED, EP_PAUSED:
+ * there is no result. */
+ep_status ep_sweep_trial_train(ep_sweep_runner *runner, ep_trial_record *record, ep_error *error);
+void ep_sweep_record_fill(const ep_sweep_spec *sweep, const ep_job_result *result,
+                          ep_trial_record *record);
+
+/* population.c. Trains all of them: [count]; as above. runner->prepared is there. */
+ep_status ep_sweep_population_train(ep_sweep_runner *runner, ep_trial_record *records,
+                                    int64_t count, ep_error *error);
 
 #endif

@@ -37,6 +37,23 @@ static ep_status first_make(const ep_sweep_spec *sweep, int part, ep_job_spec **
   return status;
 }
 
+/* What the rows are, before they are read. */
+static ep_status shape_find(const ep_job_spec *spec, const char *folder, ep_data_shape *out,
+                            ep_error *error) {
+  ep_dataset_meta meta = {0};
+  bool stored = false;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  ep_status status = ep_data_meta_find(&spec->data, folder, &stored, &meta, error);
+  if (status == EP_OK) {
+    status = ep_data_shape_find(&spec->data, stored ? &meta : NULL, out, problem);
+    if (status != EP_OK) ep_fail(error, status, "%s", problem->detail);
+  }
+  ep_dataset_meta_deinit(&meta);
+  free(problem);
+  return status;
+}
+
 /* The rows of each fold, read once for all trials. */
 static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
   const ep_sweep_spec *sweep = runner->run->sweep;
@@ -49,13 +66,16 @@ static ep_status rows_prepare(ep_sweep_runner *runner, ep_error *error) {
     return status;
   int folds = sweep->parts.folds > 0 ? sweep->parts.folds : 1;
   runner->prepared = calloc((size_t)folds, sizeof *runner->prepared);
-  if (!runner->prepared) return ep_fail_memory(error);
+  runner->shapes = calloc((size_t)folds, sizeof *runner->shapes);
+  if (!runner->prepared || !runner->shapes) return ep_fail_memory(error);
   for (int fold = 0; status == EP_OK && fold < folds; fold++) {
     ep_job_spec *spec = NULL;
     status = first_make(sweep, fold, &spec, error);
     if (status != EP_OK) return status;
-    status = ep_prepare(&spec->data, spec->loss, shared->dataset_folder,
-                        &runner->prepared[runner->prepared_count], error);
+    status = shape_find(spec, shared->dataset_folder, &runner->shapes[fold], error);
+    if (status == EP_OK)
+      status = ep_prepare(&spec->data, spec->loss, shared->dataset_folder,
+                          &runner->prepared[runner->prepared_count], error);
     if (status == EP_OK) runner->prepared_count++;
     ep_job_spec_destroy(spec);
   }
@@ -85,30 +105,33 @@ static int threads_of(const ep_sweep_run *run, const ep_plan *plan, ep_error *er
   return info.threads < most ? info.threads : (int)most;
 }
 
+/* Times of trials that are trained together are no trial's own. */
+static bool populations_fit(const ep_sweep_run *run, const ep_plan *plan) {
+  const ep_sweep_spec *sweep = run->sweep;
+  return sweep->metric_of != EP_OF_TIMING && !sweep->exclusive &&
+         run->shared.backend_ops->population_size(run->shared.backend, &plan->program) > 0;
+}
+
 /* Plans the job at the first point. */
 static ep_status plan_look(ep_sweep_runner *runner, ep_error *error) {
   const ep_sweep_run *run = runner->run;
-  ep_dataset_meta meta = {0};
   ep_data_shape shape;
   ep_plan *plan = NULL;
   ep_job_spec *spec = NULL;
-  bool stored = false;
   ep_problem *problem = calloc(1, sizeof *problem);
   if (!problem) return ep_fail_memory(error);
   ep_status status = first_make(run->sweep, 0, &spec, error);
-  if (status == EP_OK)
-    status = ep_data_meta_find(&spec->data, run->shared.dataset_folder, &stored, &meta, error);
+  if (status == EP_OK) status = shape_find(spec, run->shared.dataset_folder, &shape, error);
   if (status == EP_OK) {
-    status = ep_data_shape_find(&spec->data, stored ? &meta : NULL, &shape, problem);
-    if (status == EP_OK) status = ep_plan_create(spec, &shape, &plan, problem);
+    status = ep_plan_create(spec, &shape, &plan, problem);
     if (status != EP_OK) ep_fail(error, status, "%s", problem->detail);
   }
   if (status == EP_OK) {
     runner->threads = threads_of(run, plan, error);
+    runner->populations = populations_fit(run, plan);
     runner->parameters = plan->parameters;
   }
   ep_plan_destroy(plan);
-  ep_dataset_meta_deinit(&meta);
   ep_job_spec_destroy(spec);
   free(problem);
   return status;
@@ -155,6 +178,7 @@ ep_status ep_sweep_runner_init(ep_sweep_runner *runner, const ep_sweep_run *run,
 void ep_sweep_runner_deinit(ep_sweep_runner *runner) {
   for (int i = 0; i < runner->prepared_count; i++) ep_prepared_deinit(&runner->prepared[i]);
   free(runner->prepared);
+  free(runner->shapes);
   ep_trial_file_close(&runner->file);
   ep_search_destroy(runner->search);
   free(runner->records);

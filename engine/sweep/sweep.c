@@ -11,6 +11,8 @@
 #include "engine/training/train.h"
 #include "engine/training/trainer.h"
 
+enum { POPULATION_MOST = 16384 }; /* trials that are taken together: a fraction of a second */
+
 ep_status ep_sweep_stop_check(const ep_sweep_run *run, ep_error *error) {
   const ep_training *shared = &run->shared;
   if (atomic_load_explicit(shared->cancel, memory_order_relaxed))
@@ -61,14 +63,16 @@ static void trial_clear(ep_trial_record *record) {
     for (int metric = 0; metric < EP_TRIAL_METRICS; metric++) record->metrics[split][metric] = NAN;
 }
 
-/* The next training, as a record without results; false: there is none. The mutex is held. */
-static bool training_take(ep_sweep_runner *runner, ep_trial_record *out) {
+/* The next training, as a record without results; false: there is none. waits: for results that it
+ * depends on; else there is none before they are told. The mutex is held. */
+static bool training_take(ep_sweep_runner *runner, bool waits, ep_trial_record *out) {
   while (runner->next_part == runner->parts) {
     stops_look(runner);
     if (runner->stops) return false;
     ep_search_answer answer = ep_search_next(runner->search, &runner->current);
     if (answer == EP_SEARCH_DONE) return false;
     if (answer == EP_SEARCH_TRAIN) runner->next_part = 0;
+    if (answer == EP_SEARCH_WAIT && !waits) return false;
     if (answer == EP_SEARCH_WAIT) pthread_cond_wait(&runner->told, &runner->mutex);
   }
   stops_look(runner);
@@ -101,8 +105,8 @@ static void reports_omit(ep_job_spec *spec) {
     spec->report_every = spec->epochs;
 }
 
-static void record_fill(const ep_sweep_spec *sweep, const ep_job_result *result,
-                        ep_trial_record *record) {
+void ep_sweep_record_fill(const ep_sweep_spec *sweep, const ep_job_result *result,
+                          ep_trial_record *record) {
   record->status = result->status;
   const ep_split_metrics *splits[] = {&result->train, &result->validation, &result->test};
   record->epochs_done = result->epochs_done;
@@ -118,8 +122,7 @@ static void record_fill(const ep_sweep_spec *sweep, const ep_job_result *result,
       record->metrics[split][metric] = ep_metric_value(splits[split], metric);
 }
 
-/* Trains; the record says how it ended. EP_DEVICE, EP_CANCELLED, EP_PAUSED: there is no result. */
-static ep_status trial_train(ep_sweep_runner *runner, ep_trial_record *record, ep_error *error) {
+ep_status ep_sweep_trial_train(ep_sweep_runner *runner, ep_trial_record *record, ep_error *error) {
   const ep_sweep_run *run = runner->run;
   ep_job_spec *spec = NULL;
   ep_problem *problem = calloc(1, sizeof *problem);
@@ -145,7 +148,7 @@ static ep_status trial_train(ep_sweep_runner *runner, ep_trial_record *record, e
   }
   if (status == EP_OK && (result.status == EP_CANCELLED || result.status == EP_PAUSED))
     status = ep_fail(error, result.status, "%s", result.message);
-  if (status == EP_OK) record_fill(run->sweep, &result, record);
+  if (status == EP_OK) ep_sweep_record_fill(run->sweep, &result, record);
   ep_job_result_deinit(&result);
   ep_job_spec_destroy(spec);
   return status;
@@ -157,10 +160,10 @@ static void *trials_train(void *context) {
   for (;;) {
     ep_error error = {0};
     pthread_mutex_lock(&runner->mutex);
-    bool taken = training_take(runner, &record);
+    bool taken = training_take(runner, true, &record);
     pthread_mutex_unlock(&runner->mutex);
     if (!taken) return NULL;
-    ep_status status = trial_train(runner, &record, &error);
+    ep_status status = ep_sweep_trial_train(runner, &record, &error);
     pthread_mutex_lock(&runner->mutex);
     if (status == EP_OK) status = ep_sweep_result_put(runner, &record, &error);
     if (status != EP_OK) runner_stop(runner, status, &error);
@@ -171,6 +174,44 @@ static void *trials_train(void *context) {
     runner_stop(runner, status, &error);
     pthread_mutex_unlock(&runner->mutex);
   }
+}
+
+/* Takes as many as are known, up to `most`. Returns how many. */
+static int64_t trainings_take(ep_sweep_runner *runner, ep_trial_record *records, int64_t most) {
+  int64_t count = 0;
+  pthread_mutex_lock(&runner->mutex);
+  while (count < most && training_take(runner, false, &records[count])) count++;
+  pthread_mutex_unlock(&runner->mutex);
+  return count;
+}
+
+static ep_status results_put(ep_sweep_runner *runner, const ep_trial_record *records, int64_t count,
+                             ep_error *error) {
+  ep_status status = EP_OK;
+  pthread_mutex_lock(&runner->mutex);
+  for (int64_t i = 0; status == EP_OK && i < count; i++)
+    status = ep_sweep_result_put(runner, &records[i], error);
+  pthread_mutex_unlock(&runner->mutex);
+  return status == EP_OK ? ep_sweep_results_send(runner, false, error) : status;
+}
+
+/* On a device that trains populations: all that is known at a time, in one go. */
+static void populations_train(ep_sweep_runner *runner) {
+  ep_error error = {0};
+  ep_status status = EP_OK;
+  ep_trial_record *records = malloc(POPULATION_MOST * sizeof *records);
+  if (!records) status = ep_fail_memory(&error);
+  while (status == EP_OK) {
+    int64_t count = trainings_take(runner, records, POPULATION_MOST);
+    if (count == 0) break;
+    status = ep_sweep_population_train(runner, records, count, &error);
+    if (status == EP_OK) status = results_put(runner, records, count, &error);
+  }
+  free(records);
+  if (status == EP_OK) return;
+  pthread_mutex_lock(&runner->mutex);
+  runner_stop(runner, status, &error);
+  pthread_mutex_unlock(&runner->mutex);
 }
 
 /* The calling thread is one of them. */
@@ -189,7 +230,10 @@ static ep_status sweep_run(ep_sweep_runner *runner, const ep_sweep_run *run, ep_
   ep_status status = ep_sweep_runner_init(runner, run, error);
   if (status != EP_OK) return status;
   if (run->started) run->started(run->shared.sink.context, runner->parameters, runner->sent);
-  threads_run(runner);
+  if (runner->populations && runner->prepared)
+    populations_train(runner);
+  else
+    threads_run(runner);
   *error = runner->error;
   status = runner->status;
   ep_error late = {0};

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/responses/inference.h"
+#include "api/inference/inference.h"
 #include "server/handlers/handlers.h"
 #include "server/jobs/models.h"
 #include "server/process/clock.h"

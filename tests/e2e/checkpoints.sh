@@ -157,7 +157,7 @@ expect 422
 submit "$(spec ", \"init\": {\"job\": \"$first\", \"checkpoint\": \"latest\"}" 10)"
 finish "$id"
 daemon_stop
-daemon_start --cpu-jobs 1 # where a training of seconds leaves no checkpoint: it is repeated
+daemon_start --cpu-jobs 1 --checkpoint-after 600 # where the training leaves no checkpoint: it is repeated
 submit "$(spec '' "$half")"
 short=$id
 finish "$short"

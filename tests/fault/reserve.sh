@@ -12,8 +12,8 @@ free_bytes() { stat -f -c '%a %S' "$data_dir" | awk '{print $1 * $2}'; }
 # The least that was free while a request was served, in $least.
 least() {
   local sample
-  : >"$scratch/samples"
-  while free_bytes; do :; done >"$scratch/samples" &
+  free_bytes >"$scratch/samples"
+  while free_bytes; do :; done >>"$scratch/samples" &
   sample=$!
   own+=("$sample")
   "$@"

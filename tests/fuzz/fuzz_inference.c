@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "api/responses/inference.h"
+#include "api/inference/inference.h"
 #include "tests/fuzz/fuzz.h"
 
 static const ep_model models[] = {

@@ -23,6 +23,7 @@ ROOMS = {
     "api/wire": ("api api/json", "jansson"),
     "api/sweep": ("api api/json api/spec api/wire", "jansson"),
     "api/responses": ("api api/json api/spec api/sweep api/wire", "jansson"),
+    "api/inference": ("api api/json api/responses", "jansson"),
 
     "kernels": ("api", ""),
     "kernels/formulas": (PROGRAM, ""),
@@ -67,7 +68,7 @@ ROOMS = {
                         "engine/plan engine/weights engine/checkpoints engine/data/datasets engine/data/prepare", ""),
     "engine/search": (PROGRAM, ""),
     "engine/trials": ("api api/hash api/json api/sweep api/wire engine/files engine/search", ""),
-    "engine/sweep": ("api api/json api/spec api/sweep api/wire kernels engine/files engine/plan engine/search "
+    "engine/sweep": ("api api/json api/spec api/sweep api/wire kernels kernels/plans engine/files engine/plan engine/search "
                      "engine/trials engine/training engine/data/datasets engine/data/prepare", ""),
     "engine/worker": ("api api/sweep engine/sweep api/arguments api/hash api/spec api/wire kernels engine/files engine/plan engine/training engine/weights "
                       "engine/checkpoints engine/data/prepare engine/data/sources", ""),
@@ -91,11 +92,11 @@ ROOMS = {
     "server/jobs/lifecycle": (JOBS + " api/responses api/sweep engine/trials engine/checkpoints engine/files engine/weights engine/data/datasets engine/data/prepare server/datasets "
                               "server/jobs/files", ""),
     "server/http/streams": ("api api/wire server/process server/metrics server/events server/jobs", "microhttpd"),
-    "server/http/messages": (SERVER + " api/responses engine/files server/http/streams", ""),
+    "server/http/messages": (SERVER + " api/responses api/inference engine/files server/http/streams", ""),
     "server/http/access": ("api server/http/messages", ""),
     "server/http": (SERVER + " server/jobs server/http/streams server/http/messages server/http/access",
                     "microhttpd"),
-    "server/handlers": (SERVER + " api/responses engine/checkpoints engine/files engine/weights engine/data/formats "
+    "server/handlers": (SERVER + " api/responses api/inference engine/checkpoints engine/files engine/weights engine/data/formats "
                         "server/curves server/datasets server/jobs server/http server/http/messages", ""),
     "server/check": (SERVER + " api/hash api/spec engine/files engine/trials engine/data/datasets engine/data/prepare "
                      "server/store server/events "

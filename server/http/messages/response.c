@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/responses/inference.h"
+#include "api/inference/inference.h"
 
 static const char NO_MEMORY[] =
     "{\"type\":\"about:blank\",\"title\":\"Insufficient Storage\",\"status\":507,"

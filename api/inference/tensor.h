@@ -1,6 +1,6 @@
 /* tensor.h: the numbers of an inference request, from JSON or from bytes. */
-#ifndef EP_API_RESPONSES_TENSOR_H
-#define EP_API_RESPONSES_TENSOR_H
+#ifndef EP_API_INFERENCE_TENSOR_H
+#define EP_API_INFERENCE_TENSOR_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/inference/inference.h"
 #include "api/json/writer.h"
-#include "api/responses/inference.h"
 
 /* As many numbers as a frame of predictions has, 24 bytes each at most. */
 #define ANSWER_TEXT_LIMIT ((size_t)EP_LIMIT_FRAME_BYTES * 8)

@@ -1,6 +1,6 @@
 /* inference.c: requests. Their JSON is cut into slices by a scanner, because the
  * data may be millions of numbers; the small slices then go through jansson. */
-#include "api/responses/inference.h"
+#include "api/inference/inference.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,14 +4,14 @@
  * Protocol: https://github.com/kserve/open-inference-protocol (inference_rest.md). Bytes behind the
  * JSON: Triton's binary tensor data extension: little-endian, row-major, in the order of the JSON;
  * the header Inference-Header-Content-Length says where the JSON ends. */
-#ifndef EP_API_RESPONSES_INFERENCE_H
-#define EP_API_RESPONSES_INFERENCE_H
+#ifndef EP_API_INFERENCE_INFERENCE_H
+#define EP_API_INFERENCE_INFERENCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "api/inference/tensor.h"
 #include "api/responses/model.h"
-#include "api/responses/tensor.h"
 
 #define EP_INFERENCE_LENGTH_HEADER "Inference-Header-Content-Length"
 

@@ -1,6 +1,6 @@
 /* Tests of api/inference*.c and api/responses/model.c: requests of the Open Inference Protocol into
  * rows, and predictions into answers. tests/e2e/models.py asks the same of the whole server. */
-#include "api/responses/inference.h"
+#include "api/inference/inference.h"
 #include "tests/suite.h"
 
 #include <math.h>

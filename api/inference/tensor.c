@@ -1,4 +1,4 @@
-#include "api/responses/tensor.h"
+#include "api/inference/tensor.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,0 +1,261 @@
+/* population.c: trials that differ in numbers alone, trained together where the device does that.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/plan/plan.h"
+#include "engine/sweep/runner.h"
+#include "engine/training/mean_loss.h"
+#include "engine/training/metrics.h"
+#include "engine/training/schedule.h"
+#include "engine/training/trainer.h"
+#include "kernels/plans/agreement.h"
+#include "kernels/population.h"
+
+#define CALL_SECONDS 0.05 /* of one launch, after which the sweep may stop */
+enum { FIRST_STEPS = 1024 };
+#define OUTPUT_BYTES_MOST (256LL << 20) /* of one launch, so many members */
+
+/* A trial on its way. */
+typedef struct {
+  ep_trial_record *record; /* lent */
+  ep_job_spec *spec;       /* owned, as all below; NULL = it has its result */
+  ep_plan *plan;
+  float *state, *optimizer; /* the second behind the first */
+  ep_schedule schedule;
+  int64_t steps, steps_total;
+  bool grouped; /* it is in a group that was trained */
+} trial;
+
+/* Trials of one shape and the same rows. */
+typedef struct {
+  ep_sweep_runner *runner;
+  const ep_prepared *data;
+  trial **trials;     /* [count] */
+  ep_member *members; /* [count] */
+  float *lr;          /* [count, steps of a launch] */
+  float *outputs[EP_SPLIT_COUNT];
+  int64_t count;
+  double seconds; /* of all launches */
+} group;
+
+static void trial_deinit(trial *t) {
+  ep_job_spec_destroy(t->spec);
+  ep_plan_destroy(t->plan);
+  free(t->state);
+}
+
+/* Whether nothing is decided on the host while it trains. */
+static bool is_plain(const ep_job_spec *spec) {
+  return spec->early_stopping_patience == 0 && !spec->keep_best && spec->max_seconds == 0 &&
+         spec->schedule.type != EP_SCHEDULE_PLATEAU && !spec->executor[0];
+}
+
+static const ep_prepared *data_of(const ep_sweep_runner *runner, const ep_trial_record *record) {
+  return &runner->prepared[record->part % runner->prepared_count];
+}
+
+/* The trial's plan and first weights. *fits: a population may take it; else it is trained alone. */
+static ep_status trial_init(ep_sweep_runner *runner, ep_trial_record *record, trial *t, bool *fits,
+                            ep_error *error) {
+  const ep_sweep_run *run = runner->run;
+  *t = (trial){.record = record};
+  *fits = false;
+  ep_problem *problem = calloc(1, sizeof *problem);
+  if (!problem) return ep_fail_memory(error);
+  ep_status status =
+      ep_sweep_trial_make(run->sweep, record->point, record->part, &t->spec, problem);
+  if (status == EP_OK && is_plain(t->spec))
+    status = ep_plan_create(t->spec, &runner->shapes[record->part % runner->prepared_count],
+                            &t->plan, problem);
+  free(problem);
+  if (status == EP_NO_MEMORY) return ep_fail_memory(error);
+  if (status != EP_OK || !t->plan) return EP_OK;
+  const ep_program *program = &t->plan->program;
+  *fits = run->shared.backend_ops->population_size(run->shared.backend, program) > 0;
+  if (!*fits) return EP_OK;
+  size_t floats = (size_t)ep_program_state_floats(program);
+  t->state = calloc(floats + (size_t)program->optimizer_floats, sizeof *t->state);
+  if (!t->state) return ep_fail_memory(error);
+  if (program->optimizer_floats > 0) t->optimizer = t->state + floats;
+  ep_plan_initialize(t->plan, t->spec, t->state);
+  int64_t steps = ep_program_steps_per_epoch(program);
+  ep_schedule_init(&t->schedule, t->spec, steps);
+  t->steps_total = steps * (record->epochs < t->spec->epochs ? record->epochs : t->spec->epochs);
+  return EP_OK;
+}
+
+/* The members of the next launch, of so many steps at most; false: all have trained. */
+static bool launch_fill(group *g, int64_t steps_most) {
+  bool any = false;
+  for (int64_t i = 0; i < g->count; i++) {
+    trial *t = g->trials[i];
+    int64_t left = t->steps_total - t->steps, steps = left < steps_most ? left : steps_most;
+    bool constant = ep_schedule_is_constant(&t->schedule);
+    float *lr = g->lr + i * FIRST_STEPS;
+    int64_t lr_count = constant ? 1 : steps;
+    for (int64_t s = 0; s < lr_count; s++)
+      lr[s] = (float)ep_schedule_lr(&t->schedule, t->steps + s);
+    g->members[i] = (ep_member){.program = &t->plan->program,
+                                .first_step = t->steps,
+                                .steps = steps,
+                                .lr = lr,
+                                .lr_count = constant || steps == 0 ? 1 : steps,
+                                .state = t->state,
+                                .optimizer = t->optimizer};
+    any = any || steps > 0;
+  }
+  return any;
+}
+
+static const void *targets_of(const ep_prepared *data, int split) {
+  return data->classes[split] ? (const void *)data->classes[split] : data->y[split];
+}
+
+static ep_status launch(group *g, bool predict, ep_error *error) {
+  const ep_training *shared = &g->runner->run->shared;
+  const ep_prepared *data = g->data;
+  ep_population population = {.members = g->members, .count = g->count};
+  population.train = (ep_population_rows){data->x[EP_SPLIT_TRAIN], targets_of(data, EP_SPLIT_TRAIN),
+                                          data->rows[EP_SPLIT_TRAIN]};
+  for (int split = 0; predict && split < EP_SPLIT_COUNT; split++) {
+    population.predict[split] =
+        (ep_population_rows){data->x[split], targets_of(data, split), data->rows[split]};
+    population.outputs[split] = g->outputs[split];
+  }
+  double start = ep_seconds_now();
+  ep_status status = shared->backend_ops->train_population(shared->backend, &population, error);
+  g->seconds += ep_seconds_now() - start;
+  if (shared->sink.alive) shared->sink.alive(shared->sink.context);
+  return status;
+}
+
+/* Launch after launch. A trial whose loss is not finite ends, with the steps before that launch:
+ * how many of the launch were well, nobody knows. */
+static ep_status group_train(group *g, ep_error *error) {
+  int64_t steps = FIRST_STEPS;
+  bool constant = true;
+  for (int64_t i = 0; i < g->count; i++)
+    constant = constant && ep_schedule_is_constant(&g->trials[i]->schedule);
+  while (launch_fill(g, steps)) {
+    double before = g->seconds;
+    ep_status status = launch(g, false, error);
+    if (status == EP_OK) status = ep_sweep_stop_check(g->runner->run, error);
+    if (status != EP_OK) return status;
+    for (int64_t i = 0; i < g->count; i++) {
+      trial *t = g->trials[i];
+      bool finite = g->members[i].steps == 0 || g->members[i].finite;
+      if (finite) t->steps += g->members[i].steps;
+      if (finite) continue;
+      t->record->status = EP_DIVERGED;
+      t->steps_total = t->steps; /* no further */
+    }
+    if (constant && g->seconds - before < CALL_SECONDS / 2) steps *= 2;
+  }
+  launch_fill(g, 0);
+  return launch(g, true, error);
+}
+
+/* The figures of a trial that ended well, from its outputs. */
+static ep_status trial_measure(const group *g, int64_t number, ep_error *error) {
+  const trial *t = g->trials[number];
+  const ep_program *program = &t->plan->program;
+  ep_job_result result = {.status = EP_OK, .parameters = t->plan->parameters};
+  ep_split_metrics *metrics[] = {&result.train, &result.validation, &result.test};
+  ep_status status = EP_OK;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) ep_split_metrics_clear(metrics[split]);
+  for (int split = 0; status == EP_OK && split < EP_SPLIT_COUNT; split++) {
+    int64_t rows = g->data->rows[split];
+    if (rows == 0) continue;
+    const float *outputs = g->outputs[split] + number * rows * program->out_features;
+    status = ep_metrics_compute(g->data, (ep_split)split, program->loss, outputs,
+                                program->out_features, metrics[split], error);
+    if (status == EP_OK)
+      metrics[split]->loss = ep_mean_loss(program, outputs, targets_of(g->data, split), rows);
+  }
+  result.epochs_done = t->steps / ep_program_steps_per_epoch(program);
+  result.train_seconds = t->record->seconds;
+  if (status == EP_OK) ep_sweep_record_fill(g->runner->run->sweep, &result, t->record);
+  ep_job_result_deinit(&result);
+  return status;
+}
+
+static ep_status group_finish(const group *g, ep_error *error) {
+  ep_status status = EP_OK;
+  for (int64_t i = 0; status == EP_OK && i < g->count; i++) {
+    const trial *t = g->trials[i];
+    t->record->seconds = ep_nanoseconds_round(g->seconds / (double)g->count);
+    t->record->epochs_done = t->steps / ep_program_steps_per_epoch(&t->plan->program);
+    t->record->parameters = t->plan->parameters;
+    if (t->record->status == EP_OK) status = trial_measure(g, i, error);
+  }
+  return status;
+}
+
+static ep_status group_run(group *g, ep_error *error) {
+  int64_t out = g->trials[0]->plan->program.out_features;
+  bool whole = true;
+  g->members = calloc((size_t)g->count, sizeof *g->members);
+  g->lr = malloc((size_t)g->count * FIRST_STEPS * sizeof *g->lr);
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) {
+    size_t floats = (size_t)(g->count * g->data->rows[split] * out);
+    if (floats > 0) g->outputs[split] = malloc(floats * sizeof(float));
+    whole = whole && (floats == 0 || g->outputs[split]);
+  }
+  ep_status status = g->members && g->lr && whole ? EP_OK : ep_fail_memory(error);
+  if (status == EP_OK) status = group_train(g, error);
+  if (status == EP_OK) status = group_finish(g, error);
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) free(g->outputs[split]);
+  free(g->members);
+  free(g->lr);
+  return status;
+}
+
+/* How many of a shape go into one launch. */
+static int64_t group_most(const ep_prepared *data, const ep_program *program) {
+  int64_t rows = 0;
+  for (int split = 0; split < EP_SPLIT_COUNT; split++) rows += data->rows[split];
+  int64_t bytes =
+      rows * program->out_features * (int64_t)sizeof(float) + FIRST_STEPS * (int64_t)sizeof(float) +
+      (ep_program_state_floats(program) + program->optimizer_floats) * (int64_t)sizeof(float);
+  return OUTPUT_BYTES_MOST / bytes + 1;
+}
+
+/* Trains those of trials[first …] that agree with the first. */
+static ep_status group_of(ep_sweep_runner *runner, trial *trials, int64_t first, int64_t count,
+                          ep_error *error) {
+  const trial *shape = &trials[first];
+  group g = {.runner = runner, .data = data_of(runner, shape->record)};
+  int64_t most = group_most(g.data, &shape->plan->program);
+  g.trials = malloc((size_t)count * sizeof *g.trials);
+  if (!g.trials) return ep_fail_memory(error);
+  for (int64_t i = first; i < count && g.count < most; i++) {
+    trial *t = &trials[i];
+    if (t->grouped || !t->state || data_of(runner, t->record) != g.data ||
+        !ep_programs_agree(&t->plan->program, &shape->plan->program))
+      continue;
+    t->grouped = true;
+    g.trials[g.count++] = t;
+  }
+  ep_status status = group_run(&g, error);
+  free(g.trials);
+  return status;
+}
+
+ep_status ep_sweep_population_train(ep_sweep_runner *runner, ep_trial_record *records,
+                                    int64_t count, ep_error *error) {
+  trial *trials = calloc((size_t)count, sizeof *trials);
+  if (!trials) return ep_fail_memory(error);
+  ep_status status = EP_OK;
+  for (int64_t i = 0; status == EP_OK && i < count; i++) {
+    bool fits;
+    status = trial_init(runner, &records[i], &trials[i], &fits, error);
+    if (status == EP_OK && !fits) status = ep_sweep_trial_train(runner, &records[i], error);
+  }
+  for (int64_t i = 0; status == EP_OK && i < count; i++)
+    if (trials[i].state && !trials[i].grouped) status = group_of(runner, trials, i, count, error);
+  for (int64_t i = 0; i < count; i++) trial_deinit(&trials[i]);
+  free(trials);
+  return status;
+}
